@@ -1,1 +1,81 @@
-export {};
+export { type ArenaPlan, planArena, planSlots, type SlotPlan } from "./arena.ts";
+export type {
+  Backend,
+  BackendFactory,
+  CompileOptions,
+  Counters,
+  DeviceInfo,
+  InputData,
+  LoadOptions,
+  MemoryReport,
+  Plan,
+  RunOptions,
+  TensorSource,
+} from "./backend.ts";
+export { type Binding, bind, bucketOf } from "./bind.ts";
+export { decode, encode, roundTo } from "./decode.ts";
+export {
+  type DType,
+  type DTypeLayout,
+  isInteger,
+  isQuantized,
+  layoutOf,
+  type ScalarType,
+  type TypedArray,
+  type TypedArrayConstructor,
+  typedArrayOf,
+} from "./dtype.ts";
+export {
+  ArgumentError,
+  CentellaError,
+  DeviceLostError,
+  DisposedError,
+  DTypeError,
+  KernelError,
+  OutOfMemoryError,
+  ProgramError,
+  ShapeError,
+  UnsupportedError,
+} from "./errors.ts";
+export { type Lowered, lower, type Operand, type Step, type Storage, type Unsupported, usesOf } from "./lower.ts";
+export type { AnyOp, CallParams, Cost, HostTensor, NoParams, Op, OpCall } from "./op.ts";
+export { type OpName, type Ops, ops } from "./ops/index.ts";
+export { broadcastStrides } from "./ops/shared/elementwise.ts";
+export { countOp, createCounters, requireLoaded, requirePersistent, WorkQueue } from "./planSupport.ts";
+export {
+  completeParams,
+  createProgram,
+  type Definition,
+  type Node,
+  type OpMethods,
+  type Output,
+  type Persistent,
+  type Program,
+  type ProgramGraph,
+  type Recorder,
+  Ref,
+  type Value,
+} from "./program.ts";
+export { reference } from "./reference.ts";
+export { createRuntime, type Runtime, type RuntimeCore, type RuntimeOptions, type RuntimePolicy } from "./runtime.ts";
+export { type Candidate, openCandidates, type Policy, programCost, type Selection, select, selectForProgram } from "./select.ts";
+export {
+  byteLength,
+  type ConcreteSpec,
+  type Dim,
+  type DimValues,
+  elementCount,
+  formatShape,
+  formatSpec,
+  isConcrete,
+  maxSpec,
+  resolveDim,
+  resolveSpec,
+  type Shape,
+  type SymbolicDim,
+  sameDim,
+  sameShape,
+  type TensorSpec,
+} from "./spec.ts";
+export { checkData, hostTensor, Tensor, type TensorStorage } from "./tensor.ts";
+export { type Threshold, type Thresholds, thresholds } from "./thresholds.ts";

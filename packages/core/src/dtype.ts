@@ -1,0 +1,68 @@
+import { type BlockType, blockLayout } from "@centella/quant";
+
+/** Plain element types. f16 and bf16 are storage types: every backend accumulates in f32 or better. */
+export type ScalarType = "f32" | "f16" | "bf16" | "i32" | "u32" | "i8" | "u8";
+
+/** Every dtype that a tensor can have: a plain element type, or a ggml block type. */
+export type DType = ScalarType | BlockType;
+
+const scalarBytes: Readonly<Record<ScalarType, number>> = { f32: 4, f16: 2, bf16: 2, i32: 4, u32: 4, i8: 1, u8: 1 };
+
+/** How a dtype lies in memory: `elements` consecutive elements of the last axis take `bytes` bytes. */
+export interface DTypeLayout {
+  readonly elements: number;
+  readonly bytes: number;
+}
+
+/** Block layout of a dtype; plain types are blocks of one element. */
+export function layoutOf(dtype: DType): DTypeLayout {
+  if (isQuantized(dtype)) {
+    const { blockElements, blockBytes } = blockLayout(dtype);
+    return { elements: blockElements, bytes: blockBytes };
+  }
+  return { elements: 1, bytes: scalarBytes[dtype] };
+}
+
+/** True for the ggml block types, false for plain element types. */
+export function isQuantized(dtype: DType): dtype is BlockType {
+  return !(dtype in scalarBytes);
+}
+
+/** True for the types whose values are integers. */
+export function isInteger(dtype: DType): boolean {
+  return dtype === "i32" || dtype === "u32" || dtype === "i8" || dtype === "u8";
+}
+
+/** The typed arrays in which tensors cross the API. */
+export type TypedArray = Float32Array | Int32Array | Uint32Array | Int8Array | Uint8Array | Uint16Array;
+
+/**
+ * The array type of a dtype's stored form: f16 and bf16 are their bits in a `Uint16Array`, block types their bytes
+ * in a `Uint8Array`.
+ */
+export function typedArrayOf(dtype: DType): TypedArrayConstructor {
+  switch (dtype) {
+    case "f32":
+      return Float32Array;
+    case "f16":
+    case "bf16":
+      return Uint16Array;
+    case "i32":
+      return Int32Array;
+    case "u32":
+      return Uint32Array;
+    case "i8":
+      return Int8Array;
+    default:
+      return Uint8Array;
+  }
+}
+
+/** Constructor of a {@link TypedArray}. */
+export type TypedArrayConstructor =
+  | Float32ArrayConstructor
+  | Int32ArrayConstructor
+  | Uint32ArrayConstructor
+  | Int8ArrayConstructor
+  | Uint8ArrayConstructor
+  | Uint16ArrayConstructor;

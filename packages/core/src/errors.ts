@@ -1,0 +1,99 @@
+/** Base class of every error that Centella throws on purpose; `code` is stable, the message is for people. */
+export class CentellaError extends Error {
+  override name = "CentellaError";
+  readonly code: string;
+  constructor(code: string, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/** A shape that an op, a plan input or a persistent cannot accept. */
+export class ShapeError extends CentellaError {
+  override name = "ShapeError";
+  constructor(where: string, expected: string, got: string, fix?: string) {
+    super("shape", sentence(where, expected, got, fix));
+  }
+}
+
+/** A dtype that an op cannot accept, or data of the wrong array type. */
+export class DTypeError extends CentellaError {
+  override name = "DTypeError";
+  constructor(where: string, expected: string, got: string, fix?: string) {
+    super("dtype", sentence(where, expected, got, fix));
+  }
+}
+
+/** A parameter or option outside its range, or one that is not known. */
+export class ArgumentError extends CentellaError {
+  override name = "ArgumentError";
+  constructor(where: string, expected: string, got: string, fix?: string) {
+    super("argument", sentence(where, expected, got, fix));
+  }
+}
+
+/** The recorder or a plan was used against its rules: mixed programs, stale versions, unloaded persistents. */
+export class ProgramError extends CentellaError {
+  override name = "ProgramError";
+  constructor(message: string) {
+    super("program", message);
+  }
+}
+
+/** Something that exists but that this backend, device or file cannot serve. The reason is in words. */
+export class UnsupportedError extends CentellaError {
+  override name = "UnsupportedError";
+  readonly reason: string;
+  constructor(what: string, reason: string) {
+    super("unsupported", `${what}: unsupported: ${reason}`);
+    this.reason = reason;
+  }
+}
+
+/** An allocation that a device or the host refused. Sizes are in bytes; `free` is undefined where the device does not tell. */
+export class OutOfMemoryError extends CentellaError {
+  override name = "OutOfMemoryError";
+  readonly asked: number;
+  readonly free: number | undefined;
+  readonly device: string;
+  constructor(device: string, asked: number, free?: number, fix = "use a smaller model, a shorter context or another backend") {
+    super("outOfMemory", `${device}: expected ${asked} bytes of free memory, got ${free ?? "less"}; ${fix}`);
+    this.asked = asked;
+    this.free = free;
+    this.device = device;
+  }
+}
+
+/** The device is gone (driver reset, sticky GPU error, `destroy()`); every pending and later call on it fails with this. */
+export class DeviceLostError extends CentellaError {
+  override name = "DeviceLostError";
+  constructor(device: string, reason: string) {
+    super("deviceLost", `${device}: the device was lost: ${reason}; create the backend again and reload the model`);
+  }
+}
+
+/** A generated kernel that its compiler or the device rejected. */
+export class KernelError extends CentellaError {
+  override name = "KernelError";
+  readonly op: string;
+  readonly source: string;
+  readonly log: string;
+  constructor(op: string, source: string, log: string) {
+    super("kernel", `${op}: the generated kernel failed: ${log.trim() || "no log"}; this is a bug in the backend, please report it`);
+    this.op = op;
+    this.source = source;
+    this.log = log;
+  }
+}
+
+/** A handle that was used after `dispose()`. */
+export class DisposedError extends CentellaError {
+  override name = "DisposedError";
+  constructor(what: string) {
+    super("disposed", `${what}: used after dispose(); keep the handle alive until its last use`);
+  }
+}
+
+function sentence(where: string, expected: string, got: string, fix: string | undefined): string {
+  return `${where}: expected ${expected}, got ${got}${fix === undefined ? "" : `; ${fix}`}`;
+}

@@ -1,0 +1,110 @@
+import { UnsupportedError } from "./errors.ts";
+import type { AnyOp } from "./op.ts";
+import { deadCode } from "./passes/deadCode.ts";
+import type { Definition, Output, Persistent, ProgramGraph } from "./program.ts";
+import { byteLength, maxSpec, type TensorSpec } from "./spec.ts";
+
+/** A piece of memory of a lowered program. Several values share it through `alias` and `writes` ops. */
+export interface Storage {
+  readonly id: number;
+  readonly definition: Definition;
+  /** Bytes in stored form, symbolic dims at their maximum. */
+  readonly bytes: number;
+  /** First and last index into `steps` at which the content matters; outputs live to the end (`steps.length`). */
+  first: number;
+  last: number;
+}
+
+/** A value as a step sees it: its spec and the memory that it lies in. */
+export interface Operand {
+  readonly spec: TensorSpec;
+  readonly storage: Storage;
+}
+
+/** One kernel call. Steps run in order. */
+export interface Step {
+  readonly op: AnyOp;
+  readonly inputs: readonly (Operand | undefined)[];
+  readonly params: object;
+  readonly output: Operand;
+}
+
+/** What a backend compiles: steps over storages, dead code gone, aliases resolved, lifetimes known. */
+export interface Lowered {
+  readonly program: ProgramGraph;
+  readonly steps: readonly Step[];
+  /** Storages that are used, in order of first use. */
+  readonly storages: readonly Storage[];
+  readonly outputs: readonly (Output & { readonly operand: Operand })[];
+  /** Used persistents with their storages. */
+  readonly persistents: readonly (Persistent & { readonly storage: Storage })[];
+}
+
+/** How a backend answers for one call; see `Backend.unsupported`. */
+export type Unsupported = (
+  op: AnyOp,
+  inputs: readonly (TensorSpec | undefined)[],
+  params: object,
+  output: TensorSpec,
+) => string | undefined;
+
+/**
+ * Turns a recorded program into steps over storages. Pure.
+ * @throws {UnsupportedError} for the first node that `unsupported` gives a reason for.
+ */
+export function lower(recorded: ProgramGraph, backendName: string, unsupported: Unsupported): Lowered {
+  const program = deadCode(recorded);
+  const producers = new Map(program.nodes.map((node) => [node.output, node]));
+  const storages = new Map<number, Storage>();
+  const steps: Step[] = [];
+
+  const storageOf = (id: number): Storage => {
+    const value = program.values[id]!;
+    const producer = producers.get(id);
+    if (producer !== undefined) {
+      const { op, inputs } = producer;
+      const shared = op.writes ?? (op.alias === true ? 0 : undefined);
+      if (shared !== undefined) return storageOf(inputs[shared]!);
+    }
+    let storage = storages.get(id);
+    if (storage === undefined) {
+      const first = value.definition.kind === "node" ? steps.length : -1;
+      storage = { id, definition: value.definition, bytes: byteLength(maxSpec(value.spec)), first, last: first };
+      storages.set(id, storage);
+    }
+    return storage;
+  };
+  const operand = (id: number): Operand => ({ spec: program.values[id]!.spec, storage: storageOf(id) });
+
+  for (const node of program.nodes) {
+    if (node.op.alias === true) continue;
+    const inputs = node.inputs.map((id) => (id === undefined ? undefined : operand(id)));
+    const output = operand(node.output);
+    const reason = unsupported(
+      node.op,
+      inputs.map((input) => input?.spec),
+      node.params,
+      output.spec,
+    );
+    if (reason !== undefined) throw new UnsupportedError(`${backendName}: ${node.op.name}`, reason);
+    for (const used of [...inputs, output]) if (used !== undefined) used.storage.last = steps.length;
+    steps.push({ op: node.op, inputs, params: node.params, output });
+  }
+
+  const outputs = program.outputs.map((output) => ({ ...output, operand: operand(output.value) }));
+  for (const output of outputs) output.operand.storage.last = steps.length;
+  const persistents = [...program.persistents.values()]
+    .filter(({ value }) => storages.has(value))
+    .map((persistent) => ({ ...persistent, storage: storages.get(persistent.value)! }));
+  return { program, steps, storages: [...storages.values()], outputs, persistents };
+}
+
+/** The ops that read or write a persistent, and as which input: what a backend chooses its layout from. */
+export function usesOf(
+  lowered: Lowered,
+  storage: Storage,
+): readonly { readonly op: AnyOp; readonly input: number; readonly params: object }[] {
+  return lowered.steps.flatMap(({ op, inputs, params }) =>
+    inputs.flatMap((operand, input) => (operand?.storage === storage ? [{ op, input, params }] : [])),
+  );
+}

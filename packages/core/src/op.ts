@@ -1,0 +1,84 @@
+import type { TypedArray } from "./dtype.ts";
+import type { ConcreteSpec, TensorSpec } from "./spec.ts";
+
+/** Work of one op call: `flops` counts a multiply-add as two, `bytes` each input and output once. */
+export interface Cost {
+  readonly flops: number;
+  readonly bytes: number;
+}
+
+/**
+ * A tensor as an op's scalar reference sees it: values decoded to numbers (f16, bf16 and block types as `Float32Array`),
+ * row-major, `data.length` equal to the number of elements.
+ */
+export interface HostTensor {
+  readonly spec: ConcreteSpec;
+  readonly data: TypedArray;
+}
+
+/** Parameters of an op that has none. */
+export type NoParams = Readonly<Record<never, never>>;
+
+/**
+ * An op, defined once: what it accepts, what it costs and what it computes. Backends mirror it with kernels.
+ *
+ * `Inputs` are the names of the tensors that it takes in order; `Params` its complete parameters, plain cloneable data;
+ * `Defaulted` the parameters that a caller may leave out; `Optional` the names of tensors that it may take besides,
+ * given by name among the parameters.
+ */
+export interface Op<
+  Inputs extends readonly string[] = readonly string[],
+  Params extends object = NoParams,
+  Defaulted extends keyof Params = never,
+  Optional extends string = never,
+> {
+  readonly name: string;
+  readonly inputs: Inputs;
+  readonly optionalInputs?: readonly Optional[];
+  readonly defaults: Pick<Params, Defaulted>;
+  /** Names of the parameters that a caller must give. */
+  readonly required?: readonly Exclude<keyof Params, Defaulted>[];
+  /** Index of the input that the op updates in place: a persistent, of which the output is the next version. */
+  readonly writes?: number;
+  /** The output is the first input's memory under another shape; nothing is computed. */
+  readonly alias?: boolean;
+  /**
+   * The output's spec. Runs once, when the op is recorded; backends never check again.
+   * Inputs come in the order required, then optional (absent ones undefined).
+   * @throws {ShapeError | DTypeError | ArgumentError}
+   */
+  infer(inputs: readonly (TensorSpec | undefined)[], params: Params): TensorSpec;
+  cost(inputs: readonly (ConcreteSpec | undefined)[], params: Params, output: ConcreteSpec): Cost;
+  /** Scalar definition: accumulates in f64, writes every element of `output.data` (for `writes` ops: the written ones). */
+  reference(inputs: readonly (HostTensor | undefined)[], params: Params, output: HostTensor): void;
+}
+
+/** Any op, its types erased: what recorded programs and backends hold. */
+export interface AnyOp {
+  readonly name: string;
+  readonly inputs: readonly string[];
+  readonly optionalInputs?: readonly string[];
+  readonly defaults: object;
+  readonly required?: readonly PropertyKey[];
+  readonly writes?: number;
+  readonly alias?: boolean;
+  infer(inputs: readonly (TensorSpec | undefined)[], params: object): TensorSpec;
+  cost(inputs: readonly (ConcreteSpec | undefined)[], params: object, output: ConcreteSpec): Cost;
+  reference(inputs: readonly (HostTensor | undefined)[], params: object, output: HostTensor): void;
+}
+
+/** The parameters as a caller gives them: defaulted ones may be left out, optional tensors are named among them. */
+export type CallParams<O, Handle> =
+  O extends Op<readonly string[], infer P, infer D, infer Opt>
+    ? Omit<P, D> & Partial<Pick<P, D>> & { readonly [K in Opt]?: Handle }
+    : never;
+
+type Handles<I extends readonly string[], Handle> = { readonly [K in keyof I]: Handle };
+
+/** Signature of an op for a kind of handle: `(x, y, { param })`; the last argument may be left out if it can be empty. */
+export type OpCall<O, Handle, Result> =
+  O extends Op<infer I, infer _P, infer _D, infer _O>
+    ? Record<never, never> extends CallParams<O, Handle>
+      ? (...args: [...Handles<I, Handle>, params?: CallParams<O, Handle>]) => Result
+      : (...args: [...Handles<I, Handle>, params: CallParams<O, Handle>]) => Result
+    : never;

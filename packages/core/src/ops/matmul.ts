@@ -1,0 +1,88 @@
+import { roundActivations } from "@centella/quant";
+import { isQuantized } from "../dtype.ts";
+import { ArgumentError, ShapeError } from "../errors.ts";
+import type { Op } from "../op.ts";
+import { byteLength, type Dim, elementCount, formatSpec, type Shape, sameDim, type TensorSpec } from "../spec.ts";
+import { broadcast, broadcastIndex, requireDType } from "./shared/elementwise.ts";
+
+export interface MatmulParams {
+  /** `a` is stored as `[..., k, m]`. */
+  readonly transposeA: boolean;
+  /** `b` is stored as `[..., n, k]`: how GGUF stores weights. Quantised `b` must be stored so. */
+  readonly transposeB: boolean;
+  /**
+   * With quantised `b`: "f32" multiplies exact activations with the dequantised weights; "ggml" first rounds each row
+   * of `a` to the 8-bit blocks that ggml's CPU code pairs with that type. The two differ by about 1e-2 relative.
+   */
+  readonly activations: "f32" | "ggml";
+}
+
+/**
+ * Matrix product with broadcast batch axes: `a [..., m, k] x b [..., k, n] -> y [..., m, n]`, f32.
+ * `a` is f32; `b` is f32, f16, bf16 or a block type (then `transposeB`, blocks along k).
+ * @throws {ShapeError | DTypeError | ArgumentError}
+ */
+export const matmul: Op<["a", "b"], MatmulParams, keyof MatmulParams> = {
+  name: "matmul",
+  inputs: ["a", "b"],
+  defaults: { transposeA: false, transposeB: false, activations: "f32" },
+  infer([a, b], { transposeA, transposeB, activations }) {
+    requireDType("matmul", "a", a!, ["f32"]);
+    if (b!.dtype === "i32" || b!.dtype === "u32" || b!.dtype === "i8" || b!.dtype === "u8")
+      requireDType("matmul", "b", b!, ["f32", "f16", "bf16"]);
+    if (activations !== "f32" && activations !== "ggml")
+      throw new ArgumentError("matmul", 'activations "f32" or "ggml"', String(activations));
+    if (isQuantized(b!.dtype) && !transposeB) {
+      throw new ArgumentError(
+        "matmul",
+        `transposeB with a b of ${b!.dtype}, whose blocks run along k`,
+        "transposeB: false",
+        "store b as [n, k]",
+      );
+    }
+    const [m, k] = matrixDims(a!, transposeA);
+    const [k2, n] = matrixDims(b!, transposeB);
+    if (!sameDim(k, k2)) {
+      throw new ShapeError("matmul", expected(transposeA, transposeB), `${formatSpec(a!)} and ${formatSpec(b!)}`, "transpose one of them");
+    }
+    return { dtype: "f32", shape: [...broadcast("matmul", a!.shape.slice(0, -2), b!.shape.slice(0, -2)), m, n] };
+  },
+  cost([a, b], { transposeA }, y) {
+    const k = a!.shape.at(transposeA ? -2 : -1)!;
+    return { flops: 2 * k * elementCount(y.shape), bytes: byteLength(a!) + byteLength(b!) + byteLength(y) };
+  },
+  reference([a, b], { transposeA, transposeB, activations }, y) {
+    const [m, n] = [y.spec.shape.at(-2)!, y.spec.shape.at(-1)!];
+    const k = a!.spec.shape.at(transposeA ? -2 : -1)!;
+    const [ai, ak] = transposeA ? [1, m] : [k, 1];
+    const [bk, bj] = transposeB ? [1, k] : [n, 1];
+    const batch = y.spec.shape.slice(0, -2);
+    const aBatch = broadcastIndex(a!.spec.shape.slice(0, -2), batch);
+    const bBatch = broadcastIndex(b!.spec.shape.slice(0, -2), batch);
+    const row = new Float32Array(k);
+    const { dtype } = b!.spec;
+    for (let s = 0; s < elementCount(batch); s++) {
+      for (let i = 0; i < m; i++) {
+        for (let p = 0; p < k; p++) row[p] = a!.data[aBatch(s) * m * k + i * ai! + p * ak!]!;
+        if (activations === "ggml" && isQuantized(dtype)) roundActivations(dtype, row, row);
+        for (let j = 0; j < n; j++) {
+          let sum = 0;
+          const at = bBatch(s) * k * n + j * bj!;
+          for (let p = 0; p < k; p++) sum += row[p]! * b!.data[at + p * bk!]!;
+          y.data[(s * m + i) * n + j] = sum;
+        }
+      }
+    }
+  },
+};
+
+function matrixDims({ shape, dtype }: TensorSpec, transposed: boolean): readonly [Dim, Dim] {
+  if (shape.length < 2)
+    throw new ShapeError("matmul", "matrices of rank 2 or more", formatSpec({ shape, dtype }), "reshape a vector to [1, k] or [k, 1]");
+  const [rows, columns]: Shape = shape.slice(-2);
+  return transposed ? [columns!, rows!] : [rows!, columns!];
+}
+
+function expected(transposeA: boolean, transposeB: boolean): string {
+  return `a [..., ${transposeA ? "k, m" : "m, k"}] x b [..., ${transposeB ? "n, k" : "k, n"}]`;
+}

@@ -1,0 +1,129 @@
+import { isQuantized } from "../../dtype.ts";
+import { DTypeError, ShapeError } from "../../errors.ts";
+import type { Cost, NoParams, Op } from "../../op.ts";
+import {
+  byteLength,
+  type ConcreteSpec,
+  type Dim,
+  elementCount,
+  formatShape,
+  formatSpec,
+  type Shape,
+  sameDim,
+  type TensorSpec,
+} from "../../spec.ts";
+
+/** A unary elementwise op on f32: `y[i] = f(x[i])`, `x [...] -> y [...]`. */
+export function unary<P extends object = NoParams, D extends keyof P = never>(definition: {
+  readonly name: string;
+  readonly defaults: Pick<P, D>;
+  readonly required?: readonly Exclude<keyof P, D>[];
+  /** Flops per element, counting a transcendental function as one. */
+  readonly flops: number;
+  readonly check?: (params: P) => void;
+  readonly f: (x: number, params: P) => number;
+}): Op<["x"], P, D> {
+  const { name, defaults, required, flops, check, f } = definition;
+  return {
+    name,
+    inputs: ["x"],
+    defaults,
+    ...(required === undefined ? {} : { required }),
+    infer([x], params) {
+      check?.(params);
+      return requireDType(name, "x", x!, ["f32"]);
+    },
+    cost: ([x]) => elementwiseCost(flops, [x!], x!),
+    reference([x], params, y) {
+      for (let i = 0; i < y.data.length; i++) y.data[i] = f(x!.data[i]!, params);
+    },
+  };
+}
+
+/** A binary elementwise op with numpy broadcasting, on f32 or i32 (wrapping): `a [...], b [...] -> y [...]`. */
+export function binary(definition: {
+  readonly name: string;
+  readonly f: (a: number, b: number) => number;
+  /** The same on i32, wrapping; absent where the op is for f32 alone. */
+  readonly i32?: (a: number, b: number) => number;
+}): Op<["a", "b"]> {
+  const { name, f, i32 } = definition;
+  return {
+    name,
+    inputs: ["a", "b"],
+    defaults: {},
+    infer([a, b]) {
+      const dtypes = i32 === undefined ? (["f32"] as const) : (["f32", "i32"] as const);
+      requireDType(name, "a", a!, dtypes);
+      if (a!.dtype !== b!.dtype) throw new DTypeError(name, "a and b of one dtype", `${a!.dtype} and ${b!.dtype}`, "cast one of them");
+      return { dtype: a!.dtype, shape: broadcast(name, a!.shape, b!.shape) };
+    },
+    cost: (inputs, _params, output) => elementwiseCost(1, inputs, output),
+    reference([a, b], _params, y) {
+      const g = y.spec.dtype === "i32" ? i32! : f;
+      const ai = broadcastIndex(a!.spec.shape, y.spec.shape);
+      const bi = broadcastIndex(b!.spec.shape, y.spec.shape);
+      for (let i = 0; i < y.data.length; i++) y.data[i] = g(a!.data[ai(i)]!, b!.data[bi(i)]!);
+    },
+  };
+}
+
+/** The broadcast of two shapes, numpy's rule: aligned at the last axis, an extent of 1 stretches. @throws {ShapeError} */
+export function broadcast(op: string, a: Shape, b: Shape): Shape {
+  const rank = Math.max(a.length, b.length);
+  return Array.from({ length: rank }, (_, axis): Dim => {
+    const p = a[axis - rank + a.length] ?? 1;
+    const q = b[axis - rank + b.length] ?? 1;
+    if (p === 1) return q;
+    if (q === 1 || sameDim(p, q)) return p;
+    throw new ShapeError(
+      op,
+      "shapes that broadcast (equal extents or 1, aligned at the last axis)",
+      `${formatShape(a)} and ${formatShape(b)}`,
+      "reshape one of them",
+    );
+  });
+}
+
+/** Maps a flat index of a broadcast shape to the flat index of one of its inputs. */
+export function broadcastIndex(input: readonly number[], output: readonly number[]): (index: number) => number {
+  if (input.length === output.length && input.every((dim, axis) => dim === output[axis])) return (index) => index;
+  const strides = broadcastStrides(input, output);
+  return (index) => {
+    let rest = index;
+    let at = 0;
+    for (let axis = output.length - 1; axis >= 0; axis--) {
+      const dim = output[axis]!;
+      at += (rest % dim) * strides[axis]!;
+      rest = Math.floor(rest / dim);
+    }
+    return at;
+  };
+}
+
+/** Element strides of `input` along the axes of the broadcast shape `output`; 0 where it stretches. */
+export function broadcastStrides(input: readonly number[], output: readonly number[]): readonly number[] {
+  const lead = output.length - input.length;
+  const strides = new Array<number>(output.length).fill(0);
+  let stride = 1;
+  for (let axis = input.length - 1; axis >= 0; axis--) {
+    if (input[axis] !== 1) strides[axis + lead] = stride;
+    stride *= input[axis]!;
+  }
+  return strides;
+}
+
+/** @throws {DTypeError} unless `spec` has one of `dtypes`; returns it otherwise. */
+export function requireDType(op: string, name: string, spec: TensorSpec, dtypes: readonly string[]): TensorSpec {
+  if (!dtypes.includes(spec.dtype)) {
+    const fix = isQuantized(spec.dtype) ? "dequantise it first" : "cast it";
+    throw new DTypeError(op, `${name} in ${dtypes.join(" or ")}`, formatSpec(spec), fix);
+  }
+  return spec;
+}
+
+/** Cost of an op that does `flopsPerElement` on each output element and touches inputs and output once. */
+export function elementwiseCost(flopsPerElement: number, inputs: readonly (ConcreteSpec | undefined)[], output: ConcreteSpec): Cost {
+  const bytes = [...inputs, output].reduce((sum, spec) => sum + (spec === undefined ? 0 : byteLength(spec)), 0);
+  return { flops: flopsPerElement * elementCount(output.shape), bytes };
+}

@@ -1,0 +1,43 @@
+import type { Counters } from "./backend.ts";
+import { ProgramError } from "./errors.ts";
+import type { Lowered } from "./lower.ts";
+import type { Persistent, ProgramGraph } from "./program.ts";
+
+/** Runs work of a backend in the order of the calls. A failure reaches whoever awaits the result, not later work. */
+export class WorkQueue {
+  #tail: Promise<unknown> = Promise.resolve();
+
+  enqueue<T>(work: () => T | Promise<T>): Promise<T> {
+    const result = this.#tail.then(work);
+    this.#tail = result.catch(() => undefined);
+    return result;
+  }
+
+  async idle(): Promise<void> {
+    await this.#tail;
+  }
+}
+
+/** Zeroed counters for a new backend. */
+export function createCounters(): Counters {
+  return { uploads: 0, submits: 0, readbacks: 0, ops: {} };
+}
+
+export function countOp(counters: Counters, op: string): void {
+  counters.ops[op] = (counters.ops[op] ?? 0) + 1;
+}
+
+/** @throws {ProgramError} if the program declares no such persistent */
+export function requirePersistent(program: ProgramGraph, name: string): Persistent {
+  const persistent = program.persistents.get(name);
+  if (persistent === undefined)
+    throw new ProgramError(`plan: expected a persistent of the program, got ${name}; declare it with persistent()`);
+  return persistent;
+}
+
+/** @throws {ProgramError} naming every weight that a step reads and that was not loaded */
+export function requireLoaded({ persistents }: Lowered, isLoaded: (name: string) => boolean): void {
+  const missing = persistents.filter(({ name, init }) => init === "load" && !isLoaded(name)).map(({ name }) => name);
+  if (missing.length > 0)
+    throw new ProgramError(`run: expected every weight to be loaded, got none for ${missing.join(", ")}; call plan.load() first`);
+}

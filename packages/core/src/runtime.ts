@@ -1,0 +1,159 @@
+import type { Backend, BackendFactory, CompileOptions, Counters, Plan } from "./backend.ts";
+import type { DType, TypedArray } from "./dtype.ts";
+import { ArgumentError, CentellaError } from "./errors.ts";
+import type { AnyOp } from "./op.ts";
+import { completeParams, createProgram, type OpMethods, opMethods, type ProgramGraph } from "./program.ts";
+import { reference } from "./reference.ts";
+import { type Candidate, openCandidates, type Policy, type Selection, select, selectForProgram } from "./select.ts";
+import { formatSpec } from "./spec.ts";
+import { hostTensor, Tensor } from "./tensor.ts";
+import { thresholds as measured } from "./thresholds.ts";
+
+export interface RuntimeOptions {
+  /** In order of preference. The scalar reference is always there, last. */
+  readonly backends: readonly BackendFactory[];
+  readonly policy?: RuntimePolicy;
+}
+
+export interface RuntimePolicy extends Policy {
+  /** A backend that fails while running raises its error; "retry" computes the eager call on the next one instead. */
+  readonly fallback?: "error" | "retry";
+  /** Compiled eager calls that are kept; the least recently used goes first. */
+  readonly maxPlans?: number;
+}
+
+/** Opened backends with one way to choose among them. Its op methods compute at once: `await runtime.matmul(a, b)`. */
+export type Runtime = RuntimeCore & OpMethods<Tensor, Promise<Tensor>>;
+
+/**
+ * Opens the backends that this machine has. `CENTELLA_BACKEND` in the environment forces one, as `policy.force` does.
+ * @throws {ArgumentError} if the forced backend is not among `backends`
+ */
+export async function createRuntime({ backends, policy = {} }: RuntimeOptions): Promise<Runtime> {
+  const force = policy.force ?? backendFromEnvironment();
+  const factories = backends.some(({ name }) => name === reference().name) ? backends : [...backends, reference()];
+  const names = factories.map(({ name }) => name);
+  if (force !== undefined && !names.includes(force)) {
+    throw new ArgumentError("backend", `one of ${names.join(", ")}`, force, "check the name, and that its package is installed");
+  }
+  const wanted = force === undefined ? factories : factories.filter(({ name }) => name === force);
+  const core = new RuntimeCore(await openCandidates(wanted), force === undefined ? policy : { ...policy, force });
+  return Object.assign(
+    core,
+    opMethods<Tensor, Promise<Tensor>>((op, inputs, params) => core.call(op, inputs, params)),
+  );
+}
+
+/** The runtime without its op methods. */
+export class RuntimeCore {
+  readonly candidates: readonly Candidate[];
+  readonly #policy: RuntimePolicy;
+  /** Least recently used first. */
+  readonly #plans = new Map<string, Promise<Plan>>();
+
+  constructor(candidates: readonly Candidate[], policy: RuntimePolicy) {
+    this.candidates = candidates;
+    this.#policy = policy;
+  }
+
+  /** The open backends in order of preference. */
+  get backends(): readonly Backend[] {
+    return this.candidates.flatMap(({ backend }) => backend ?? []);
+  }
+
+  /** A tensor in host memory; `data` (its stored form) is copied. */
+  tensor(data: TypedArray, shape: readonly number[] = [data.length], dtype: DType = dtypeOf(data)): Tensor {
+    return hostTensor({ dtype, shape }, data);
+  }
+
+  /** Which backend a program would be compiled on, and why. @throws {UnsupportedError} */
+  select(program: ProgramGraph): Selection {
+    return selectForProgram(program, this.candidates, this.#policy.thresholds ?? measured, this.#policy);
+  }
+
+  /** Compiles a program on the backend that {@link select} names. */
+  async compile(program: ProgramGraph, options?: CompileOptions): Promise<Plan & { readonly selection: Selection }> {
+    const selection = this.select(program);
+    return Object.assign(await selection.backend.compile(program, options), { selection });
+  }
+
+  /** One op at once: selects a backend, compiles the one-op program (cached) and runs it. */
+  async call(op: AnyOp, inputs: readonly (Tensor | undefined)[], given: object): Promise<Tensor> {
+    const params = completeParams(op, given);
+    inputs.forEach((tensor, i) => {
+      if (!(tensor instanceof Tensor) && i < op.inputs.length)
+        throw new ArgumentError(op.name, `${op.inputs[i]} to be a tensor`, typeof tensor);
+    });
+    const specs = inputs.map((tensor) => tensor?.spec);
+    const residency = inputs.flatMap((tensor) => tensor?.home ?? []);
+    let candidates = this.candidates;
+    for (;;) {
+      const { backend } = select(op, specs, params, residency, candidates, this.#policy.thresholds ?? measured, this.#policy);
+      try {
+        const plan = await this.#plan(backend, op, inputs, params);
+        const outputs = plan.run(Object.fromEntries(inputs.flatMap((tensor, i) => (tensor === undefined ? [] : [[String(i), tensor]]))));
+        if (this.#policy.fallback === "retry") await outputs["y"]!.ready();
+        return outputs["y"]!;
+      } catch (error) {
+        if (this.#policy.fallback !== "retry" || !(error instanceof CentellaError)) throw error;
+        candidates = candidates.filter((candidate) => candidate.name !== backend.name);
+        if (candidates.length === 0) throw error;
+      }
+    }
+  }
+
+  /** Counts of every open backend, by name. */
+  get counters(): Readonly<Record<string, Counters>> {
+    return Object.fromEntries(this.backends.map((backend) => [backend.name, backend.counters]));
+  }
+
+  /** Frees everything that the runtime's backends hold. */
+  async dispose(): Promise<void> {
+    this.#plans.clear();
+    for (const backend of this.backends) await backend.dispose();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.dispose();
+  }
+
+  #plan(backend: Backend, op: AnyOp, inputs: readonly (Tensor | undefined)[], params: object): Promise<Plan> {
+    const specs = inputs.map((tensor) => tensor && formatSpec(tensor.spec));
+    const key = JSON.stringify([backend.name, op.name, specs, params]);
+    const plan = this.#plans.get(key) ?? compileCall(backend, op, inputs, params);
+    this.#plans.delete(key);
+    this.#plans.set(key, plan);
+    if (this.#plans.size > (this.#policy.maxPlans ?? 256)) this.#evict();
+    return plan;
+  }
+
+  #evict(): void {
+    const [key, plan] = this.#plans.entries().next().value!;
+    this.#plans.delete(key);
+    void plan.then(
+      (old) => old.dispose(),
+      () => undefined,
+    );
+  }
+}
+
+function compileCall(backend: Backend, op: AnyOp, inputs: readonly (Tensor | undefined)[], params: object): Promise<Plan> {
+  const program = createProgram();
+  const refs = inputs.map((tensor, i) => tensor && program.input(String(i), tensor.spec.dtype, tensor.spec.shape));
+  program.output("y", program.record(op, refs, params), { to: "device" });
+  return backend.compile(program);
+}
+
+function dtypeOf(data: TypedArray): DType {
+  if (data instanceof Float32Array) return "f32";
+  if (data instanceof Int32Array) return "i32";
+  if (data instanceof Uint32Array) return "u32";
+  if (data instanceof Int8Array) return "i8";
+  if (data instanceof Uint16Array) return "f16";
+  return "u8";
+}
+
+function backendFromEnvironment(): string | undefined {
+  const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } };
+  return process?.env?.["CENTELLA_BACKEND"] || undefined;
+}

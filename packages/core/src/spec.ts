@@ -1,0 +1,93 @@
+import { type DType, layoutOf } from "./dtype.ts";
+import { ArgumentError, ShapeError } from "./errors.ts";
+
+/** A named extent that is known only when the program runs, from 0 to `max`. Two dims are equal when their names are. */
+export interface SymbolicDim {
+  readonly name: string;
+  readonly max: number;
+}
+
+/** One extent of a shape. */
+export type Dim = number | SymbolicDim;
+
+/** A shape, outermost axis first, row-major. `[]` is a scalar. */
+export type Shape = readonly Dim[];
+
+/** Dtype and shape of a tensor, shape possibly symbolic. */
+export interface TensorSpec {
+  readonly dtype: DType;
+  readonly shape: Shape;
+}
+
+/** A {@link TensorSpec} whose extents are all numbers. */
+export interface ConcreteSpec extends TensorSpec {
+  readonly shape: readonly number[];
+}
+
+/** Values of the symbolic dims of one run, by name. */
+export type DimValues = Readonly<Record<string, number>>;
+
+export function sameDim(a: Dim, b: Dim): boolean {
+  return typeof a === "number" || typeof b === "number" ? a === b : a.name === b.name;
+}
+
+export function sameShape(a: Shape, b: Shape): boolean {
+  return a.length === b.length && a.every((dim, i) => sameDim(dim, b[i]!));
+}
+
+/** The extent of `dim` in a run. @throws {ArgumentError} if the run does not bind it. */
+export function resolveDim(dim: Dim, dims: DimValues): number {
+  if (typeof dim === "number") return dim;
+  const value = dims[dim.name];
+  if (value === undefined) throw new ArgumentError("run", `a value for dim ${dim.name}`, "none", `pass dims: { ${dim.name}: … }`);
+  return value;
+}
+
+/** `spec` with every symbolic dim replaced by its value in a run. */
+export function resolveSpec(spec: TensorSpec, dims: DimValues): ConcreteSpec {
+  return { dtype: spec.dtype, shape: spec.shape.map((dim) => resolveDim(dim, dims)) };
+}
+
+/** `spec` with every symbolic dim at its maximum: what memory is planned for. */
+export function maxSpec(spec: TensorSpec): ConcreteSpec {
+  return { dtype: spec.dtype, shape: spec.shape.map((dim) => (typeof dim === "number" ? dim : dim.max)) };
+}
+
+export function isConcrete(spec: TensorSpec): spec is ConcreteSpec {
+  return spec.shape.every((dim) => typeof dim === "number");
+}
+
+/** Number of elements. @throws {ShapeError} if it is not exactly representable (above 2^53 − 1). */
+export function elementCount(shape: readonly number[]): number {
+  const count = shape.reduce((a, b) => a * b, 1);
+  if (!Number.isSafeInteger(count)) throw new ShapeError("tensor", "at most 2^53 - 1 elements", formatShape(shape));
+  return count;
+}
+
+/** Bytes of a tensor in its stored form. @throws {ShapeError} if the last axis is no multiple of the dtype's block. */
+export function byteLength({ dtype, shape }: ConcreteSpec): number {
+  const { elements, bytes } = layoutOf(dtype);
+  const count = elementCount(shape);
+  if (elements > 1 && (shape.at(-1) ?? 1) % elements !== 0) {
+    throw new ShapeError(dtype, `a last axis that is a multiple of ${elements}`, formatShape(shape));
+  }
+  return (count / elements) * bytes;
+}
+
+export function formatShape(shape: Shape): string {
+  return `[${shape.map((dim) => (typeof dim === "number" ? dim : `${dim.name}≤${dim.max}`)).join(", ")}]`;
+}
+
+export function formatSpec({ dtype, shape }: TensorSpec): string {
+  return `${dtype} ${formatShape(shape)}`;
+}
+
+/** @throws {ShapeError} unless every extent is a whole number ≥ 0 or a symbolic dim. */
+export function checkShape(where: string, shape: Shape): void {
+  for (const dim of shape) {
+    const extent = typeof dim === "number" ? dim : dim.max;
+    if (!Number.isSafeInteger(extent) || extent < 0) {
+      throw new ShapeError(where, "extents that are whole numbers from 0", formatShape(shape));
+    }
+  }
+}
