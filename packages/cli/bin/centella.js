@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 
 const entry = new URL("../dist/main.js", import.meta.url);
 if (existsSync(entry)) {
-  import(entry.href);
+  void import(entry.href);
 } else {
   console.error("centella: not built yet; run `pnpm build` (or `npm start`, which builds) first");
   process.exitCode = 1;

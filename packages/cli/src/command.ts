@@ -1,0 +1,10 @@
+import type { OptionSpecs } from "./options.ts";
+
+/** A command of `centella`. `run` writes its result to stdout and throws for everything that goes wrong. */
+export interface Command {
+  /** After `centella`, e.g. `run [FILE]`. */
+  readonly usage: string;
+  readonly summary: string;
+  readonly options: OptionSpecs;
+  run(args: readonly string[], signal: AbortSignal): Promise<void>;
+}

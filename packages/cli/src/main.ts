@@ -1,0 +1,63 @@
+import { readFileSync } from "node:fs";
+import type { Command } from "./command.ts";
+import { inspect } from "./commands/inspect.ts";
+import { logits } from "./commands/logits.ts";
+import { run } from "./commands/run.ts";
+import { tokenize } from "./commands/tokenize.ts";
+import { formatOptions } from "./options.ts";
+import { UsageError } from "./usageError.ts";
+
+const commands: Readonly<Record<string, Command>> = { run, inspect, tokenize, logits };
+
+const exitCode = { failure: 1, usage: 2, interrupted: 130 } as const;
+
+/** Runs one command line; gives the exit code. All that goes wrong is one line on stderr. */
+async function main([name, ...args]: readonly string[]): Promise<number> {
+  const interrupt = new AbortController();
+  process.once("SIGINT", () => interrupt.abort());
+  // A reader that closes the pipe early (`| head`) has what it wants.
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : exitCode.failure));
+  try {
+    if (name === undefined || name === "--help" || name === "-h" || name === "help") {
+      console.log(help());
+      return name === undefined ? exitCode.usage : 0;
+    }
+    if (name === "--version" || name === "-v") {
+      console.log(version());
+      return 0;
+    }
+    const command = commands[name];
+    if (command === undefined) throw new UsageError(`expected a command among ${Object.keys(commands).join(", ")}, got ${name}`);
+    if (args.includes("--help") || args.includes("-h")) console.log(commandHelp(command));
+    else await command.run(args, interrupt.signal);
+    return 0;
+  } catch (error) {
+    if (interrupt.signal.aborted) {
+      console.error("\ncentella: interrupted");
+      return exitCode.interrupted;
+    }
+    const message = error instanceof Error ? error.message : String(error);
+    console.error(`centella: ${message.replaceAll("\n", " ")}`);
+    if (!(error instanceof UsageError)) return exitCode.failure;
+    console.error(`centella: see centella ${name !== undefined && name in commands ? `${name} ` : ""}--help`);
+    return exitCode.usage;
+  }
+}
+
+function help(): string {
+  const rows = Object.values(commands).map(({ usage, summary }) => `  centella ${usage.padEnd(24)} ${summary}`);
+  return `Usage: centella COMMAND [ARGUMENTS]\n\n${rows.join("\n")}\n\ncentella COMMAND --help tells a command's options. CENTELLA_BACKEND forces a backend, as --backend does.`;
+}
+
+function commandHelp({ usage, summary, options }: Command): string {
+  return `Usage: centella ${usage} [OPTIONS]\n\n${summary}\n\n${formatOptions(options)}`;
+}
+
+function version(): string {
+  const manifest: { version: string } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
+  return manifest.version;
+}
+
+void main(process.argv.slice(2)).then((code) => {
+  process.exitCode = code;
+});

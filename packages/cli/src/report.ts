@@ -1,0 +1,33 @@
+/** What `centella run --json` prints; times in ms, rates in tokens per second, memory in bytes. */
+export interface RunReport {
+  readonly text: string;
+  readonly promptIds: readonly number[];
+  readonly ids: readonly number[];
+  readonly finishReason: string;
+  readonly seed: number;
+  readonly model: string;
+  readonly quantization: string;
+  readonly activations: string;
+  readonly backend: string;
+  readonly backendReason: string;
+  readonly promptTokensPerSecond: number;
+  readonly decodeTokensPerSecond: number;
+  readonly timeToFirstTokenMs: number;
+  /** Largest resident set of the process. */
+  readonly peakMemoryBytes: number;
+  /** Op calls executed, by backend. */
+  readonly opsByBackend: Readonly<Record<string, number>>;
+  readonly warnings: readonly string[];
+}
+
+/** The lines after a story: what ran, where and why there, how fast, in how much memory. */
+export function summarise(report: RunReport): string {
+  const { model, quantization, backend, backendReason, promptIds, ids, seed } = report;
+  const rate = (value: number): string => `${value.toFixed(value < 10 ? 1 : 0)} tokens/s`;
+  return [
+    `${model} · ${quantization} · ${backend} (${backendReason})`,
+    `prompt ${promptIds.length} tokens, ${rate(report.promptTokensPerSecond)} · decode ${ids.length} tokens, ${rate(report.decodeTokensPerSecond)}` +
+      ` · first token after ${report.timeToFirstTokenMs.toFixed(0)} ms · peak memory ${(report.peakMemoryBytes / 2 ** 20).toFixed(0)} MiB · seed ${seed}`,
+    ...report.warnings.map((warning) => `warning: ${warning}`),
+  ].join("\n");
+}

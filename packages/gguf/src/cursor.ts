@@ -1,0 +1,145 @@
+import { GgufError } from "./errors.ts";
+import { limits } from "./limits.ts";
+import type { ByteSource } from "./source.ts";
+
+/**
+ * Reads little-endian values one after the other from the start of a source. What has been read so far stays in one buffer that grows in doubling
+ * steps, so a small header costs one small read and a large one a few, never the whole file.
+ *
+ * Use: `await need(n)` before the next `n` bytes, then the synchronous getters.
+ */
+export class Cursor {
+  /** Byte of the file that the next getter reads. */
+  offset = 0;
+  readonly #source: ByteSource;
+  readonly #signal: AbortSignal | undefined;
+  #buffer: Uint8Array = new Uint8Array(0);
+  #view: DataView = new DataView(this.#buffer.buffer);
+  #filled = 0;
+
+  constructor(source: ByteSource, signal?: AbortSignal) {
+    this.#source = source;
+    this.#signal = signal;
+  }
+
+  /** Bytes of the file behind the cursor. */
+  get remaining(): number {
+    return this.#source.size - this.offset;
+  }
+
+  /** Bytes behind the cursor that are in memory. */
+  get available(): number {
+    return this.#filled - this.offset;
+  }
+
+  /**
+   * Makes the next `length` bytes available; `what` names them in errors.
+   * @throws {GgufError} `truncated` if the file has fewer, `limit` if the header would grow too large
+   */
+  async need(length: number, what: string): Promise<void> {
+    if (this.available >= length) return;
+    this.fits(1, length, what);
+    const end = this.offset + length;
+    if (end > limits.headerBytes) {
+      throw new GgufError("limit", {
+        expected: `a header of at most ${limits.headerBytes} bytes`,
+        got: `${what} up to byte ${end}`,
+        offset: this.offset,
+      });
+    }
+    const target = Math.min(
+      this.#source.size,
+      Math.max(end, limits.firstReadBytes, Math.min(2 * this.#filled, this.#filled + limits.readBytes)),
+    );
+    this.#reserve(target);
+    while (this.#filled < target) {
+      const piece = await this.#source.read(this.#filled, Math.min(limits.readBytes, target - this.#filled), this.#signal);
+      this.#buffer.set(piece, this.#filled);
+      this.#filled += piece.length;
+    }
+  }
+
+  /**
+   * Checks that `count` items of at least `itemBytes` each can follow at all, before anything is allocated for them.
+   * @throws {GgufError} `truncated`
+   */
+  fits(count: number | bigint, itemBytes: number, what: string): void {
+    if (Number(count) * itemBytes <= this.remaining) return;
+    const expected = count === 1 ? `${itemBytes} bytes of ${what}` : `${count} ${what} of at least ${itemBytes} bytes each`;
+    throw new GgufError("truncated", {
+      expected,
+      got: `${this.remaining} bytes to the end of the file`,
+      offset: this.offset,
+      hint: "the file is truncated or damaged; download or convert it again",
+    });
+  }
+
+  u8(): number {
+    return this.#view.getUint8(this.#advance(1));
+  }
+
+  i8(): number {
+    return this.#view.getInt8(this.#advance(1));
+  }
+
+  u16(): number {
+    return this.#view.getUint16(this.#advance(2), true);
+  }
+
+  i16(): number {
+    return this.#view.getInt16(this.#advance(2), true);
+  }
+
+  u32(): number {
+    return this.#view.getUint32(this.#advance(4), true);
+  }
+
+  i32(): number {
+    return this.#view.getInt32(this.#advance(4), true);
+  }
+
+  u64(): bigint {
+    return this.#view.getBigUint64(this.#advance(8), true);
+  }
+
+  i64(): bigint {
+    return this.#view.getBigInt64(this.#advance(8), true);
+  }
+
+  f32(): number {
+    return this.#view.getFloat32(this.#advance(4), true);
+  }
+
+  f64(): number {
+    return this.#view.getFloat64(this.#advance(8), true);
+  }
+
+  skip(length: number): void {
+    this.offset += length;
+  }
+
+  /** Bytes `start … offset - 1` of the file, copied, so that they outlive the buffer. */
+  since(start: number): Uint8Array {
+    return this.#buffer.slice(start, this.offset);
+  }
+
+  /** The next `length` bytes, copied, so that they outlive the buffer. */
+  bytes(length: number): Uint8Array<ArrayBuffer> {
+    const start = this.#advance(length);
+    return new Uint8Array(this.#buffer.subarray(start, start + length));
+  }
+
+  #advance(length: number): number {
+    const at = this.offset;
+    this.offset += length;
+    return at;
+  }
+
+  #reserve(length: number): void {
+    if (length <= this.#buffer.length) return;
+    const grown = new Uint8Array(Math.min(this.#source.size, Math.max(length, 2 * this.#buffer.length)));
+    grown.set(this.#buffer.subarray(0, this.#filled));
+    this.#buffer = grown;
+    this.#view = new DataView(grown.buffer);
+  }
+}

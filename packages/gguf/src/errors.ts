@@ -1,0 +1,50 @@
+/**
+ * What is wrong: the outside (`io`), the file (`not-gguf`, `version`, `endianness`, `truncated`, `limit`, `invalid`, `duplicate`, `unknown-type`), or
+ * the question asked of it (`missing`, `wrong-type`, `range`, `unsupported-type`).
+ */
+export type GgufErrorCode =
+  | "io"
+  | "not-gguf"
+  | "version"
+  | "endianness"
+  | "truncated"
+  | "limit"
+  | "invalid"
+  | "duplicate"
+  | "unknown-type"
+  | "missing"
+  | "wrong-type"
+  | "range"
+  | "unsupported-type";
+
+/** The parts of an error's message. `expected` and `got` are words or figures; `hint` says what to do. */
+export interface GgufErrorDetails {
+  readonly expected: string;
+  readonly got: string;
+  /** Byte of the file that the error is about. */
+  readonly offset?: number | undefined;
+  readonly hint?: string | undefined;
+  readonly cause?: unknown;
+  /** Says it better than "expected X, got Y" where nothing was compared. */
+  readonly summary?: string | undefined;
+}
+
+/** Every error about a GGUF file: `gguf: expected X, got Y at byte N; what to do`. */
+export class GgufError extends Error {
+  override readonly name: string = "GgufError";
+  readonly code: GgufErrorCode;
+  readonly expected: string;
+  readonly got: string;
+  readonly offset: number | undefined;
+
+  constructor(code: GgufErrorCode, details: GgufErrorDetails) {
+    const place = details.offset === undefined ? "" : ` at byte ${details.offset}`;
+    const hint = details.hint === undefined ? "" : `; ${details.hint}`;
+    const summary = details.summary ?? `expected ${details.expected}, got ${details.got}`;
+    super(`gguf: ${summary}${place}${hint}`, details.cause === undefined ? {} : { cause: details.cause });
+    this.code = code;
+    this.expected = details.expected;
+    this.got = details.got;
+    this.offset = details.offset;
+  }
+}

@@ -1,0 +1,99 @@
+import { GgufError } from "./errors.ts";
+import { type Header, readHeader } from "./header.ts";
+import type { Metadata } from "./metadata.ts";
+import { type ByteSource, type GgufInput, openSource } from "./source.ts";
+import { type ChunkOptions, type ReadOptions, readChunks, readF32, readRange, type TensorChunk } from "./tensorData.ts";
+import type { TensorInfo } from "./tensorInfo.ts";
+
+/**
+ * An open GGUF file: its header in memory, its tensors read on demand. Close it, or declare it with `await using`, to give a path's file handle back.
+ */
+export class GgufFile implements AsyncDisposable {
+  /** 2 or 3. */
+  readonly version: number;
+  readonly metadata: Metadata;
+  /** In the order of the file. */
+  readonly tensors: readonly TensorInfo[];
+  /** Tensors begin at multiples of this many bytes. */
+  readonly alignment: number;
+  /** Byte at which the tensor data begins. */
+  readonly dataOffset: number;
+  /** The bytes behind it; re-readable until it is closed. */
+  readonly source: ByteSource;
+  readonly #byName: ReadonlyMap<string, TensorInfo>;
+
+  /** Use {@link readGguf}. */
+  constructor(source: ByteSource, header: Header) {
+    this.source = source;
+    this.version = header.version;
+    this.metadata = header.metadata;
+    this.tensors = header.tensors;
+    this.alignment = header.alignment;
+    this.dataOffset = header.dataOffset;
+    this.#byName = new Map(header.tensors.map((tensor) => [tensor.name, tensor]));
+  }
+
+  hasTensor(name: string): boolean {
+    return this.#byName.has(name);
+  }
+
+  /** @throws {GgufError} `missing` */
+  tensor(name: string): TensorInfo {
+    const tensor = this.#byName.get(name);
+    if (tensor !== undefined) return tensor;
+    throw new GgufError("missing", { expected: `a tensor '${name}'`, got: `none among ${this.tensors.length}` });
+  }
+
+  /** The tensor, or undefined. */
+  optionalTensor(name: string): TensorInfo | undefined {
+    return this.#byName.get(name);
+  }
+
+  /**
+   * Bytes of a tensor as they are in the file, all or a range. They may be shared with the source: do not write to them.
+   * @throws {GgufError} `missing`, `range`
+   */
+  async readTensor(tensor: string | TensorInfo, options: ReadOptions = {}): Promise<Uint8Array> {
+    return readRange(this.source, this.#resolve(tensor), options);
+  }
+
+  /** Bytes of a tensor in order, in chunks of whole blocks. @throws {GgufError} `missing` */
+  readTensorChunks(tensor: string | TensorInfo, options: ChunkOptions = {}): AsyncGenerator<TensorChunk, void, undefined> {
+    return readChunks(this.source, this.#resolve(tensor), options);
+  }
+
+  /** A tensor dequantised to f32, row-major. @throws {GgufError} `missing`, or `unsupported-type` for integers and codebook formats */
+  async readTensorF32(tensor: string | TensorInfo, options: ChunkOptions = {}): Promise<Float32Array> {
+    return readF32(this.source, this.#resolve(tensor), options);
+  }
+
+  /** Closes the source. Reads after that fail; the header stays. */
+  async close(): Promise<void> {
+    await this.source.close?.();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  #resolve(tensor: string | TensorInfo): TensorInfo {
+    return typeof tensor === "string" ? this.tensor(tensor) : tensor;
+  }
+}
+
+/**
+ * Opens a GGUF file (version 2 or 3, little-endian) and reads its header: metadata and the places of the tensors, not their data. Every length in the header is
+ * checked against the file before memory is taken for it, and every tensor must lie within the file.
+ * @throws {GgufError} with the byte, what was expected and what was found; the signal's reason if it is aborted
+ */
+export async function readGguf(input: GgufInput, options: { readonly signal?: AbortSignal } = {}): Promise<GgufFile> {
+  options.signal?.throwIfAborted();
+  const source = await openSource(input);
+  try {
+    return new GgufFile(source, await readHeader(source, options.signal));
+  } catch (error) {
+    // Only a path was opened here; a source handed in stays its owner's to close.
+    if (typeof input === "string") await source.close?.();
+    throw error;
+  }
+}

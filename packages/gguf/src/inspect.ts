@@ -1,0 +1,175 @@
+import type { GgmlType } from "@centella/quant";
+import type { GgufFile } from "./file.ts";
+import { type FileType, fileTypeById } from "./fileTypes.ts";
+import { isNumericArray, type MetadataArray, type MetadataEntry, type MetadataValue, type ValueType } from "./metadata.ts";
+import { StringTable } from "./stringTable.ts";
+
+/** Elements of an array that a report shows. */
+const shownElements = 8;
+
+/** A value that JSON can hold: bigints, NaN and infinities are strings. */
+export type InspectedValue = string | number | boolean | InspectedArray;
+
+/** An array, shown by its first elements. */
+export interface InspectedArray {
+  readonly length: number;
+  readonly first: readonly InspectedValue[];
+}
+
+/** A tensor of a report; `shape` row-major, `offset` from the start of the file. */
+export interface InspectedTensor {
+  readonly name: string;
+  readonly type: GgmlType;
+  readonly shape: readonly number[];
+  readonly offset: number;
+  readonly bytes: number;
+}
+
+/** What a GGUF file holds, as plain data for `JSON.stringify`. */
+export interface InspectReport {
+  readonly version: number;
+  readonly fileBytes: number;
+  /** Byte at which the tensor data begins. */
+  readonly dataOffset: number;
+  readonly alignment: number;
+  readonly architecture: string | null;
+  readonly name: string | null;
+  /** From `general.file_type`; without that key, or with an unknown number, null. */
+  readonly fileType: FileType | null;
+  /** Elements of all tensors. */
+  readonly parameters: number;
+  /** Bytes of all tensors. */
+  readonly tensorBytes: number;
+  /** `8 * tensorBytes / parameters`, 0 without tensors. */
+  readonly bitsPerWeight: number;
+  /** Per tensor type, the largest share of bytes first. */
+  readonly types: readonly { readonly type: GgmlType; readonly tensors: number; readonly elements: number; readonly bytes: number }[];
+  readonly metadata: readonly {
+    readonly key: string;
+    readonly type: ValueType;
+    readonly elementType?: ValueType;
+    readonly value: InspectedValue;
+  }[];
+  readonly tensors: readonly InspectedTensor[];
+}
+
+/** Summarises a file from its header; reads nothing more. */
+export function inspect(file: GgufFile): InspectReport {
+  const parameters = file.tensors.reduce((sum, tensor) => sum + tensor.elements, 0);
+  const tensorBytes = file.tensors.reduce((sum, tensor) => sum + tensor.bytes, 0);
+  const fileTypeId = file.metadata.get("general.file_type");
+  return {
+    version: file.version,
+    fileBytes: file.source.size,
+    dataOffset: file.dataOffset,
+    alignment: file.alignment,
+    architecture: stringOrNull(file.metadata.get("general.architecture")),
+    name: stringOrNull(file.metadata.get("general.name")),
+    fileType: (typeof fileTypeId === "number" ? fileTypeById(fileTypeId) : undefined) ?? null,
+    parameters,
+    tensorBytes,
+    bitsPerWeight: parameters === 0 ? 0 : (8 * tensorBytes) / parameters,
+    types: typeHistogram(file),
+    metadata: [...file.metadata].map(inspectEntry),
+    tensors: file.tensors.map(({ name, type, shape, offset, bytes }) => ({ name, type, shape, offset, bytes })),
+  };
+}
+
+function stringOrNull(value: MetadataValue | undefined): string | null {
+  return typeof value === "string" ? value : null;
+}
+
+function typeHistogram(file: GgufFile): InspectReport["types"] {
+  const totals = new Map<GgmlType, { type: GgmlType; tensors: number; elements: number; bytes: number }>();
+  for (const { type, elements, bytes } of file.tensors) {
+    const total = totals.get(type) ?? { type, tensors: 0, elements: 0, bytes: 0 };
+    total.tensors += 1;
+    total.elements += elements;
+    total.bytes += bytes;
+    totals.set(type, total);
+  }
+  return [...totals.values()].sort((a, b) => b.bytes - a.bytes);
+}
+
+function inspectEntry({ key, type, elementType, value }: MetadataEntry): InspectReport["metadata"][number] {
+  return { key, type, ...(elementType === undefined ? {} : { elementType }), value: inspectValue(value) };
+}
+
+function inspectValue(value: MetadataValue): InspectedValue {
+  switch (typeof value) {
+    case "string":
+    case "boolean":
+      return value;
+    case "bigint":
+      return String(value);
+    case "number":
+      return Number.isFinite(value) ? value : String(value);
+    default:
+      return { length: value.length, first: firstElements(value).map(inspectValue) };
+  }
+}
+
+function firstElements(array: MetadataArray): MetadataValue[] {
+  if (array instanceof StringTable) return Array.from({ length: Math.min(shownElements, array.length) }, (_, i) => array.at(i)!);
+  if (isNumericArray(array)) return [...array.subarray(0, shownElements)];
+  return array.slice(0, shownElements);
+}
+
+/** Characters of a string, and of a line of array elements, that the text form shows. */
+const shownCharacters = 72;
+
+/** The report as text for a terminal: a summary, the metadata, the tensors. */
+export function formatInspect(report: InspectReport): string {
+  const { fileType } = report;
+  const lines = [
+    `format        GGUF version ${report.version}, ${formatBytes(report.fileBytes)}`,
+    `architecture  ${report.architecture ?? "(not given)"}`,
+    `name          ${clip(report.name ?? "(not given)")}`,
+    `quantisation  ${fileType === null ? "(not given)" : `${fileType.name} (${fileType.label})`}`,
+    `parameters    ${grouped(report.parameters)}, ${report.bitsPerWeight.toFixed(2)} bits per weight`,
+    `tensors       ${report.tensors.length}, ${formatBytes(report.tensorBytes)}: ${report.types.map(({ type, tensors }) => `${tensors} ${type}`).join(", ") || "none"}`,
+    "",
+    `metadata (${report.metadata.length})`,
+    ...table(report.metadata.map(({ key, type, elementType, value }) => [key, typeColumn(type, elementType, value), formatValue(value)])),
+    "",
+    `tensors (${report.tensors.length})`,
+    ...table(report.tensors.map(({ name, type, shape, bytes }) => [clip(name), type, `[${shape.join(", ")}]`, formatBytes(bytes)])),
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+function typeColumn(type: ValueType, elementType: ValueType | undefined, value: InspectedValue): string {
+  return elementType !== undefined && typeof value === "object" ? `${elementType}[${value.length}]` : type;
+}
+
+function formatValue(value: InspectedValue): string {
+  if (typeof value !== "object") return typeof value === "string" ? clip(JSON.stringify(value)) : String(value);
+  const more = value.length > value.first.length ? ", …" : "";
+  return `[${clip(value.first.map(formatValue).join(", "))}${more}]`;
+}
+
+/** Cuts a long text and says how long it is; control characters would act on the terminal, so they are shown as escapes. */
+function clip(text: string): string {
+  const safe = text.replace(/\p{Cc}/gu, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  return safe.length <= shownCharacters ? safe : `${safe.slice(0, shownCharacters)}… (${safe.length} characters)`;
+}
+
+function table(rows: readonly (readonly string[])[]): string[] {
+  const widths = (rows[0] ?? []).map((_, i) => rows.reduce((width, row) => Math.max(width, row[i]!.length), 0));
+  return rows.map((row) => `  ${row.map((cell, i) => (i === row.length - 1 ? cell : cell.padEnd(widths[i]!))).join("  ")}`);
+}
+
+function grouped(n: number): string {
+  return n.toLocaleString("en-US");
+}
+
+function formatBytes(bytes: number): string {
+  const units = ["bytes", "KiB", "MiB", "GiB", "TiB"];
+  let size = bytes;
+  let unit = 0;
+  while (size >= 1024 && unit < units.length - 1) {
+    size /= 1024;
+    unit++;
+  }
+  return unit === 0 ? `${bytes} bytes` : `${size.toFixed(size < 10 ? 2 : 1)} ${units[unit]}`;
+}

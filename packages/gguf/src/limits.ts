@@ -1,0 +1,28 @@
+/**
+ * Bounds on what a header may ask for, so that a hostile or damaged file gives an error before it costs memory or time. Beyond these, no
+ * count or length may exceed what the rest of the file can hold.
+ */
+export const limits = {
+  /** The largest headers known (262,144 tokens with scores, types and merges) take under 40 MB; the header is kept in memory while it is read. */
+  headerBytes: 268_435_456,
+  /** Files have tens of keys; a JavaScript Map holds 2^24 entries. */
+  metadataEntries: 65_536,
+  /** The largest models have a few thousand tensors. */
+  tensors: 1_048_576,
+  /** The GGUF specification allows keys of up to 2^16 - 1 bytes. */
+  keyBytes: 65_535,
+  /** ggml allows 63; other writers have gone beyond. */
+  tensorNameBytes: 1_024,
+  /** `GGML_MAX_DIMS` of ggml.h. */
+  dimensions: 4,
+  /** Strings of one array, 256 times the largest vocabularies: an offset of four bytes is kept for each. */
+  strings: 67_108_864,
+  /** Arrays within one another; no known file goes beyond two. */
+  arrayDepth: 16,
+  /** Arrays within arrays and elements of arrays of truth values, in one file: each becomes a JavaScript value. */
+  nestedElements: 1_048_576,
+  /** First read of the header; each further one doubles what has been read, up to `readBytes`. */
+  firstReadBytes: 65_536,
+  /** Largest single read of the header. */
+  readBytes: 16_777_216,
+} as const;

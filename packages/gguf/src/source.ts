@@ -1,0 +1,117 @@
+import { GgufError } from "./errors.ts";
+
+/** Bytes of known size that can be read again and again, in any order. */
+export interface ByteSource {
+  readonly size: number;
+  /** Resolves to exactly `length` bytes, which may be shared with the source: do not write to them. */
+  read(offset: number, length: number, signal?: AbortSignal): Promise<Uint8Array>;
+  close?(): Promise<void>;
+}
+
+/** What a GGUF file can be read from: a path (Node), a Blob or File (browser), bytes in memory, or a source of your own. */
+export type GgufInput = string | Blob | ArrayBuffer | Uint8Array | ByteSource;
+
+/**
+ * Opens any kind of input as a source whose reads are checked: a range outside it rejects with `range`, fewer bytes than asked for with
+ * `truncated`, an aborted signal with its reason.
+ * @throws {GgufError} `io` if a path cannot be opened or is no file
+ */
+export async function openSource(input: GgufInput): Promise<ByteSource> {
+  return checked(await open(input));
+}
+
+async function open(input: GgufInput): Promise<ByteSource> {
+  if (typeof input === "string") return openPath(input);
+  if (input instanceof Blob) return blobSource(input);
+  if (input instanceof ArrayBuffer) return bytesSource(new Uint8Array(input));
+  if (input instanceof Uint8Array) return bytesSource(input);
+  if (typeof input?.read === "function" && Number.isSafeInteger(input.size) && input.size >= 0) return input;
+  throw new GgufError("io", {
+    expected: "a path, Blob, ArrayBuffer, Uint8Array or ByteSource",
+    got: input === null ? "null" : typeof input,
+  });
+}
+
+function bytesSource(bytes: Uint8Array): ByteSource {
+  return { size: bytes.length, read: async (offset, length) => bytes.subarray(offset, offset + length) };
+}
+
+function blobSource(blob: Blob): ByteSource {
+  return {
+    size: blob.size,
+    async read(offset, length) {
+      try {
+        return new Uint8Array(await blob.slice(offset, offset + length).arrayBuffer());
+      } catch (cause) {
+        const hint = "choose the file again if it has changed on disk";
+        throw new GgufError("io", { expected: `${length} bytes of the blob`, got: reasonOf(cause), offset, hint, cause });
+      }
+    },
+  };
+}
+
+async function openPath(path: string): Promise<ByteSource> {
+  const { open: openFile } = await import("node:fs/promises");
+  const handle = await openFile(path, "r").catch((cause: unknown) => {
+    throw cannotOpen(path, reasonOf(cause), "check the path", cause);
+  });
+  const stat = await handle.stat();
+  if (!stat.isFile()) {
+    await handle.close();
+    throw cannotOpen(path, "it is no regular file", "give the path of a .gguf file");
+  }
+  return {
+    size: stat.size,
+    async read(offset, length, signal) {
+      const bytes = new Uint8Array(length);
+      let done = 0;
+      while (done < length) {
+        signal?.throwIfAborted();
+        const { bytesRead } = await handle.read(bytes, done, length - done, offset + done);
+        if (bytesRead === 0) break;
+        done += bytesRead;
+      }
+      return bytes.subarray(0, done);
+    },
+    close: () => handle.close(),
+  };
+}
+
+function cannotOpen(path: string, reason: string, hint: string, cause?: unknown): GgufError {
+  return new GgufError("io", { expected: "a readable file", got: reason, summary: `cannot open '${path}': ${reason}`, hint, cause });
+}
+
+const systemReasons: Readonly<Record<string, string>> = {
+  ENOENT: "no such file",
+  EACCES: "permission denied",
+  EPERM: "permission denied",
+  EISDIR: "it is a directory",
+  EMFILE: "too many open files",
+};
+
+function reasonOf(cause: unknown): string {
+  if (!(cause instanceof Error)) return String(cause);
+  const code = "code" in cause ? String(cause.code) : "";
+  return systemReasons[code] ?? cause.message;
+}
+
+function checked(source: ByteSource): ByteSource {
+  const { size } = source;
+  return {
+    size,
+    async read(offset, length, signal) {
+      signal?.throwIfAborted();
+      if (!Number.isSafeInteger(offset) || !Number.isSafeInteger(length) || offset < 0 || length < 0 || offset + length > size) {
+        throw new GgufError("range", { expected: `a range within ${size} bytes`, got: `${length} bytes`, offset });
+      }
+      const bytes = await source.read(offset, length, signal);
+      signal?.throwIfAborted();
+      if (bytes.length !== length) {
+        const hint = "the source is shorter than it said; open it again";
+        throw new GgufError("truncated", { expected: `${length} bytes`, got: `${bytes.length}`, offset, hint });
+      }
+      return bytes;
+    },
+    close: async () => source.close?.(),
+  };
+}

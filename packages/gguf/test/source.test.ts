@@ -1,0 +1,103 @@
+import { mkdtemp, rm, truncate, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type ByteSource, type GgufInput, inspect, openSource, readGguf } from "../src/index.ts";
+import { everything, writeGguf } from "./writer.ts";
+
+const bytes = writeGguf(everything);
+let folder = "";
+let path = "";
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "gguf-"));
+  path = join(folder, "file.gguf");
+  await writeFile(path, bytes);
+});
+
+afterAll(() => rm(folder, { recursive: true }));
+
+/** Every kind of input over the same bytes. */
+function inputs(): Record<string, GgufInput> {
+  const padded = new Uint8Array(bytes.length + 7);
+  padded.set(bytes, 7);
+  const own: ByteSource = { size: bytes.length, read: async (offset, length) => bytes.slice(offset, offset + length) };
+  return { path, blob: new Blob([bytes]), buffer: bytes.buffer, view: padded.subarray(7), own };
+}
+
+test("every kind of input gives the same file", async () => {
+  const want = await readGguf(bytes);
+  for (const input of Object.values(inputs())) {
+    await using file = await readGguf(input);
+    expect(inspect(file)).toEqual(inspect(want));
+    expect(await file.readTensor("matrix")).toEqual(await want.readTensor("matrix"));
+    // Again and out of order.
+    expect(await file.readTensor("vector")).toEqual(await want.readTensor("vector"));
+    expect(await file.readTensor("matrix")).toEqual(await want.readTensor("matrix"));
+  }
+});
+
+describe("openSource", () => {
+  test.each(["path", "blob", "buffer", "view", "own"])("%s: reads exactly what was asked for or rejects", async (kind) => {
+    const source = await openSource(inputs()[kind]!);
+    expect(source.size).toBe(bytes.length);
+    expect(await source.read(3, 5)).toEqual(bytes.slice(3, 8));
+    expect(await source.read(bytes.length, 0)).toEqual(new Uint8Array(0));
+    for (const [offset, length] of [
+      [0, bytes.length + 1],
+      [-1, 1],
+      [bytes.length, 1],
+      [0.5, 1],
+      [0, Number.NaN],
+    ] as const) {
+      await expect(source.read(offset, length)).rejects.toMatchObject({ code: "range" });
+    }
+    await source.close?.();
+  });
+
+  test("says what is wrong with a path", async () => {
+    await expect(openSource(join(folder, "none.gguf"))).rejects.toThrow(/^gguf: cannot open '.*none.gguf': no such file; check the path$/);
+    await expect(openSource(folder)).rejects.toThrow(/no regular file; give the path of a .gguf file/);
+  });
+
+  test("refuses what is no input", async () => {
+    for (const input of [null, undefined, 7, {}, { size: -1, read: () => undefined }]) {
+      // biome-ignore lint/suspicious/noExplicitAny: untyped callers can pass anything.
+      await expect(openSource(input as any)).rejects.toMatchObject({ name: "GgufError", code: "io" });
+    }
+  });
+
+  test("a source that gives too little, or a file that shrinks, is truncated", async () => {
+    const liar = await openSource({ size: 100, read: async () => new Uint8Array(3) });
+    await expect(liar.read(0, 10)).rejects.toMatchObject({ code: "truncated", expected: "10 bytes", got: "3" });
+    const shrinking = join(folder, "shrinking.gguf");
+    await writeFile(shrinking, bytes);
+    const source = await openSource(shrinking);
+    await truncate(shrinking, 10);
+    await expect(source.read(0, 20)).rejects.toMatchObject({ code: "truncated" });
+    await source.close?.();
+  });
+});
+
+test("an aborted signal rejects with its reason, before and while reading", async () => {
+  const reason = new Error("enough");
+  await expect(readGguf(bytes, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+  const controller = new AbortController();
+  const source: ByteSource = {
+    size: bytes.length,
+    async read(offset, length) {
+      controller.abort(reason);
+      return bytes.slice(offset, offset + length);
+    },
+  };
+  await expect(readGguf(source, { signal: controller.signal })).rejects.toBe(reason);
+  const file = await readGguf(bytes);
+  await expect(file.readTensorF32("matrix", { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+});
+
+test("a source handed in is not closed by a failure, nor by anyone but close()", async () => {
+  let closed = 0;
+  const source: ByteSource = { size: 4, read: async () => new Uint8Array(4), close: async () => void closed++ };
+  await expect(readGguf(source)).rejects.toMatchObject({ code: "not-gguf" });
+  expect(closed).toBe(0);
+});

@@ -1,0 +1,131 @@
+import { TokenizerError } from "../errors.ts";
+import { byteToChar, fromByteLevel, toByteLevel } from "./byteLevel.ts";
+import { KeyHeap } from "./keyHeap.ts";
+import { MergeTable } from "./mergeTable.ts";
+import type { PreTokenizer } from "./preTokenizers.ts";
+import { preTokenize } from "./preTokenize.ts";
+import type { TextModel } from "./textModel.ts";
+import type { Vocabulary } from "./vocabulary.ts";
+import { WordCache } from "./wordCache.ts";
+
+const positions = 2 ** 32;
+
+/**
+ * Byte-level byte-pair encoding: within each word of the pre-tokenizer, the pair of neighbours with the lowest merge rank
+ * (the leftmost of equals) becomes one symbol until no pair has a rank.
+ */
+export class BytePairModel implements TextModel {
+  readonly #vocabulary: Vocabulary;
+  readonly #preTokenizer: PreTokenizer;
+  readonly #ranks: MergeTable;
+  /** Symbols joined by the merge of each rank, and what they become. Symbols are token ids, or beyond the vocabulary texts without one. */
+  readonly #lefts: Int32Array;
+  readonly #rights: Int32Array;
+  readonly #merged: Int32Array;
+  readonly #symbolOfByte: Int32Array;
+  /** Texts of the symbols that are no tokens. */
+  readonly #extraTexts: string[] = [];
+  readonly #cache = new WordCache();
+  readonly #heap = new KeyHeap();
+
+  constructor(vocabulary: Vocabulary, merges: Iterable<string> & { readonly length: number }, preTokenizer: PreTokenizer) {
+    this.#vocabulary = vocabulary;
+    this.#preTokenizer = preTokenizer;
+    this.#ranks = new MergeTable(merges.length);
+    this.#lefts = new Int32Array(merges.length);
+    this.#rights = new Int32Array(merges.length);
+    this.#merged = new Int32Array(merges.length);
+
+    const extras = new Map<string, number>();
+    const symbol = (text: string): number => {
+      const known = vocabulary.ids.get(text) ?? extras.get(text);
+      if (known !== undefined) return known;
+      const fresh = vocabulary.size + extras.size;
+      extras.set(text, fresh);
+      this.#extraTexts.push(text);
+      return fresh;
+    };
+    this.#symbolOfByte = Int32Array.from(byteToChar, symbol);
+    let rank = 0;
+    for (const merge of merges) {
+      // From 1: the left part may itself be a space in vocabularies that do not map it.
+      const space = merge.indexOf(" ", 1);
+      if (space < 0) throw new TokenizerError(`tokenizer: expected "left right" in tokenizer.ggml.merges, got ${JSON.stringify(merge)} at ${rank}`);
+      const left = merge.slice(0, space);
+      const right = merge.slice(space + 1);
+      this.#lefts[rank] = symbol(left);
+      this.#rights[rank] = symbol(right);
+      this.#merged[rank] = symbol(left + right);
+      this.#ranks.add(this.#lefts[rank]!, this.#rights[rank]!, rank);
+      rank++;
+    }
+  }
+
+  encodeText(text: string, _atBoundary: boolean, out: number[]): void {
+    for (const word of preTokenize(text, this.#preTokenizer.patterns)) {
+      for (const id of this.#cache.get(word) ?? this.#cache.set(word, this.#encodeWord(word))) out.push(id);
+    }
+  }
+
+  /** A character outside the byte mapping (a token added as plain text) stands for itself. */
+  pieceBytes(text: string): Uint8Array {
+    return fromByteLevel(text);
+  }
+
+  #encodeWord(word: string): number[] {
+    if (this.#preTokenizer.ignoreMerges) {
+      const whole = this.#vocabulary.ids.get(toByteLevel(word));
+      if (whole !== undefined) return [whole];
+    }
+    const symbols = Int32Array.from(new TextEncoder().encode(word), (byte) => this.#symbolOfByte[byte]!);
+    const ids: number[] = [];
+    for (const symbol of this.#merge(symbols)) {
+      if (symbol < this.#vocabulary.size) ids.push(symbol);
+      else this.#appendBytes(this.#extraTexts[symbol - this.#vocabulary.size]!, ids);
+    }
+    return ids;
+  }
+
+  /** Merges in place; a symbol that was merged into its left neighbour is dropped from the result. */
+  #merge(symbols: Int32Array): Int32Array {
+    const count = symbols.length;
+    const next = Int32Array.from(symbols, (_, i) => i + 1);
+    const previous = Int32Array.from(symbols, (_, i) => i - 1);
+    const heap = this.#heap;
+    heap.clear();
+    const offer = (left: number): void => {
+      const right = left < 0 ? count : next[left]!;
+      if (right >= count) return;
+      const rank = this.#ranks.rank(symbols[left]!, symbols[right]!);
+      if (rank >= 0) heap.push(rank * positions + left, rank);
+    };
+    for (let i = 0; i + 1 < count; i++) offer(i);
+
+    while (heap.pop()) {
+      const rank = heap.payload;
+      const left = heap.key - rank * positions;
+      const right = next[left]!;
+      // The pair that was offered may have been merged away, from either side.
+      if (symbols[left] !== this.#lefts[rank] || right >= count || symbols[right] !== this.#rights[rank]) continue;
+      symbols[left] = this.#merged[rank]!;
+      symbols[right] = -1;
+      next[left] = next[right]!;
+      if (next[left]! < count) previous[next[left]!] = left;
+      offer(previous[left]!);
+      offer(left);
+    }
+    return symbols.filter((symbol) => symbol >= 0);
+  }
+
+  #appendBytes(symbolText: string, ids: number[]): void {
+    for (const char of symbolText) {
+      const id = this.#vocabulary.ids.get(char) ?? this.#vocabulary.unknownId;
+      if (id === undefined) {
+        throw new TokenizerError(
+          `encode: expected a token for every byte, got none for byte-level character ${JSON.stringify(char)} nor an unknown token; the vocabulary is incomplete`,
+        );
+      }
+      ids.push(id);
+    }
+  }
+}

@@ -1,0 +1,35 @@
+import { TokenizerError } from "../errors.ts";
+import { BytePairModel } from "./bytePairModel.ts";
+import { preTokenizerFor } from "./preTokenizers.ts";
+import { SentencePieceModel } from "./sentencePieceModel.ts";
+import { VocabularyTokenizer } from "./vocabularyTokenizer.ts";
+import type { Tokenizer } from "./tokenizer.ts";
+import { Vocabulary, type VocabularyMetadata } from "./vocabulary.ts";
+
+/**
+ * The tokenizer that a GGUF file describes in `tokenizer.ggml.*`; pass `file.metadata`.
+ * @throws {TokenizerError} if the kind (`tokenizer.ggml.model`) or the pre-tokenizer is not known or a table is broken
+ */
+export function createTokenizer(metadata: VocabularyMetadata): Tokenizer {
+  const model = metadata.optionalString("tokenizer.ggml.model");
+  if (model === "llama") return createSentencePiece(metadata);
+  if (model === "gpt2") return createBytePair(metadata);
+  throw new TokenizerError(
+    `tokenizer: expected "llama" (SentencePiece) or "gpt2" (byte-level BPE) in tokenizer.ggml.model, got ${model === undefined ? "no such key" : JSON.stringify(model)}`,
+  );
+}
+
+function createSentencePiece(metadata: VocabularyMetadata): Tokenizer {
+  const vocabulary = new Vocabulary(metadata, { bosId: 1, eosId: 2, unknownId: 0, addBos: true });
+  const addSpacePrefix = metadata.optionalBool("tokenizer.ggml.add_space_prefix") ?? true;
+  return new VocabularyTokenizer("llama", metadata, vocabulary, new SentencePieceModel(vocabulary, addSpacePrefix), addSpacePrefix);
+}
+
+function createBytePair(metadata: VocabularyMetadata): Tokenizer {
+  const merges = metadata.optionalStrings("tokenizer.ggml.merges");
+  if (merges === undefined) throw new TokenizerError("tokenizer: expected tokenizer.ggml.merges for a byte-level vocabulary, got no such key");
+  const named = preTokenizerFor(metadata.optionalString("tokenizer.ggml.pre") ?? "default");
+  const preTokenizer = { ...named, ignoreMerges: metadata.optionalBool("tokenizer.ggml.ignore_merges") ?? named.ignoreMerges };
+  const vocabulary = new Vocabulary(metadata, { addBos: preTokenizer.addBos });
+  return new VocabularyTokenizer("gpt2", metadata, vocabulary, new BytePairModel(vocabulary, merges, preTokenizer), false);
+}

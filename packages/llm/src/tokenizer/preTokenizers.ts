@@ -1,0 +1,175 @@
+import { TokenizerError } from "../errors.ts";
+
+/** How a byte-level vocabulary splits text into words before merging, and what llama.cpp implies by the name. */
+export interface PreTokenizer {
+  /** Applied in turn, see `preTokenize`. */
+  readonly patterns: readonly RegExp[];
+  /** A word that is a token as a whole is taken as it is, without merging. */
+  readonly ignoreMerges: boolean;
+  /** BOS is added unless the metadata says otherwise. */
+  readonly addBos: boolean;
+}
+
+interface Family {
+  /** Values of `tokenizer.ggml.pre`. */
+  readonly names: readonly string[];
+  readonly patterns: readonly string[];
+  readonly ignoreMerges?: true;
+  readonly addBos?: true;
+}
+
+const contractions = String.raw`'s|'t|'re|'ve|'m|'ll|'d`;
+const anyCaseContractions = String.raw`(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])`;
+const spaces = String.raw`\s+(?!\S)|\s+`;
+const newlinesAndSpaces = String.raw`\s*[\r\n]+|${spaces}`;
+
+const gpt2 = String.raw`${contractions}| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|${spaces}`;
+/** The pattern that OpenAI's cl100k introduced; families differ in how many digits stay together. */
+const cl100k = (digits: string): string =>
+  String.raw`${anyCaseContractions}|[^\r\n\p{L}\p{N}]?\p{L}+|${digits}| ?[^\s\p{L}\p{N}]+[\r\n]*|${newlinesAndSpaces}`;
+/** Words split where case changes; outside ASCII a letter counts as either case, as in llama.cpp. */
+const cased = (suffix: string, digits: string): string => {
+  const upper = String.raw`(?![a-z])\p{L}`;
+  const lower = String.raw`(?![A-Z])\p{L}`;
+  const lead = String.raw`[^\r\n\p{L}\p{N}]?`;
+  return String.raw`${lead}(?:${upper})*(?:${lower})+${suffix}|${lead}(?:${upper})+(?:${lower})*${suffix}|${digits}| ?[^\s\p{L}\p{N}]+[\r\n/]*|${newlinesAndSpaces}`;
+};
+const upToThreeDigits = String.raw`\p{N}{1,3}`;
+const oneDigit = String.raw`\p{N}`;
+const asciiTriple = "[0-9][0-9][0-9]";
+const hanAndKana = String.raw`[\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff]+`;
+const eastAsian = String.raw`[\u4e00-\u9fa5\u0800-\u4e00\uac00-\ud7ff]+`;
+const bloom = String.raw` ?[^(\s|.,!?\u2026\u3002\uff0c\u3001\u0964\u06d4\u060c)]+`;
+/** The cased letters of the Unicode version that DeepSeek's tokenizer was made with. */
+const deepseekLetters =
+  String.raw`A-Za-z\u00b5\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u01ba\u01bc-\u01bf\u01c4-\u0293\u0295-\u02af\u0370-\u0373\u0376\u0377` +
+  String.raw`\u037b-\u037d\u037f\u0386\u0388-\u038a\u038c\u038e-\u03a1\u03a3-\u03f5\u03f7-\u0481\u048a-\u052f\u0531-\u0556\u10a0-\u10c5` +
+  String.raw`\u13a0-\u13f5\u13f8-\u13fd\u1c90-\u1cba\u1cbd-\u1cbf\u1d00-\u1d2b\u1d6b-\u1d77\u1d79-\u1d9a\u1e00-\u1f15\u1f18-\u1f1d` +
+  String.raw`\u1f20-\u1f45\u1f48-\u1f4d\u1f50-\u1f57\u1f59\u1f5b\u1f5d\u1f5f-\u1f7d\u1f80-\u1fb4\u1fb6-\u1fbc\u1fbe\u1fc2-\u1fc4` +
+  String.raw`\u1fc6-\u1fcc\u1fd0-\u1fd3\u1fd6-\u1fdb\u1fe0-\u1fec\u1ff2-\u1ff4\u1ff6-\u1ffc\u2102\u2107\u210a-\u2113\u2115\u2119-\u211d` +
+  String.raw`\u2124\u2126\u2128\u212a-\u212d\u212f-\u2134\u2139\u213c-\u213f\u2145-\u2149\u214e\u2183\u2184\u2c00-\u2c7b\u2c7e-\u2ce4` +
+  String.raw`\u2ceb-\u2cee\u2cf2\u2cf3\ua640-\ua66d\ua680-\ua69b\ua722-\ua76f\ua771-\ua787\ua78b-\ua78e\uab70-\uabbf\ufb00-\ufb06` +
+  String.raw`\ufb13-\ufb17\uff21-\uff3a\uff41-\uff5a\u{10400}-\u{1044f}\u{104b0}-\u{104d3}\u{104d8}-\u{104fb}\u{10c80}-\u{10cb2}` +
+  String.raw`\u{10cc0}-\u{10cf2}\u{118a0}-\u{118df}\u{1e900}-\u{1e943}`;
+const deepseekV3Words =
+  String.raw`[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_\u0060{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|` +
+  newlinesAndSpaces;
+
+/** The regexes of each family as llama.cpp's `llama-vocab.cpp` lists them, with `\s` meaning Unicode white space. */
+const families: readonly Family[] = [
+  { names: ["default"], patterns: [String.raw`[\p{P}$+<=>^~|]+`, gpt2, String.raw`\p{N}+`, asciiTriple] },
+  {
+    names: ["llama3", "llama-v3", "llama-bpe", "falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2", "jina-v5-nano"],
+    patterns: [cl100k(upToThreeDigits)],
+    ignoreMerges: true,
+    addBos: true,
+  },
+  { names: ["dbrx", "smaug-bpe", "glm4", "chatglm-bpe"], patterns: [cl100k(upToThreeDigits)] },
+  {
+    names: ["qwen2", "deepseek-r1-qwen", "kormo", "f2llmv2", "megrez", "stablelm2", "hunyuan", "solar-open", "grok-2"],
+    patterns: [cl100k(oneDigit)],
+  },
+  {
+    names: ["qwen35"],
+    patterns: [
+      String.raw`${anyCaseContractions}|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|${newlinesAndSpaces}`,
+    ],
+  },
+  {
+    names: [
+      "gpt-2",
+      "phi-2",
+      "jina-es",
+      "jina-de",
+      "gigachat",
+      "jina-v2-es",
+      "jina-v2-de",
+      "a.x-4.0",
+      "mellum",
+      "modern-bert",
+      "jina-v1-en",
+      "jina-v2-code",
+      "roberta-bpe",
+      "exaone4",
+      "mpt",
+      "olmo",
+      "jais",
+      "trillion",
+      "granite-docling",
+    ],
+    patterns: [gpt2],
+  },
+  {
+    names: ["starcoder", "refact", "command-r", "smollm", "codeshell", "exaone", "minerva-7b", "mellum2"],
+    patterns: [oneDigit, gpt2],
+  },
+  { names: ["falcon"], patterns: [String.raw`[\p{P}$+<=>^~|\u0060]+`, gpt2, asciiTriple] },
+  { names: ["deepseek-coder"], patterns: ["[\r\n]", String.raw`\s?\p{L}+`, String.raw`\s?\p{P}+`, eastAsian, oneDigit] },
+  {
+    names: ["deepseek-llm"],
+    patterns: [
+      "[\r\n]",
+      String.raw`\s?[${deepseekLetters}]+`,
+      // llama.cpp turns U+3000 into plain white space before matching, so the range starts behind it.
+      String.raw`\s?[!-\/:-~\uff01-\uff0f\uff1a-\uff5e\u2018-\u201f\u3001-\u3002]+`,
+      // The look-behind only keeps a long run of spaces from being tried at each of its characters.
+      String.raw`(?<!\s)\s+$`,
+      eastAsian,
+      String.raw`\p{N}+`,
+    ],
+  },
+  { names: ["deepseek-v3", "hunyuan-dense", "joyai-llm"], patterns: [upToThreeDigits, hanAndKana, deepseekV3Words] },
+  { names: ["gpt-4o", "llama4", "kanana2"], patterns: [cased(`${anyCaseContractions}?`, upToThreeDigits)] },
+  { names: ["minimax-m2"], patterns: [cased(`${anyCaseContractions}?`, upToThreeDigits)] },
+  { names: ["tekken"], patterns: [cased("", oneDigit)], ignoreMerges: true, addBos: true },
+  { names: ["poro-chat", "bloom", "gpt3-finnish"], patterns: [bloom] },
+  { names: ["viking"], patterns: [bloom, oneDigit] },
+  {
+    names: ["chameleon"],
+    patterns: [
+      "<sentinel:[0-9]+>",
+      "IMGIMG[A-I]{1,4}Z",
+      String.raw`[\t\n]|    |  `,
+      oneDigit,
+      String.raw`[\p{P}!-\/:-@\[-\u0060{-~]`,
+      gpt2,
+    ],
+    addBos: true,
+  },
+  {
+    names: ["bailingmoe", "bailingmoe2", "llada-moe"],
+    patterns: [
+      String.raw`'(?:[sSdDmMtT]|[lL][lL]|[vV][eE]|[rR][eE])|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]|${spaces}`,
+    ],
+  },
+  {
+    names: ["seed-coder"],
+    patterns: [
+      String.raw`${anyCaseContractions}|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}\r\n]+|${newlinesAndSpaces}`,
+    ],
+  },
+];
+
+const byName: ReadonlyMap<string, Family> = new Map(families.flatMap((family) => family.names.map((name) => [name, family] as const)));
+
+/** Names that {@link preTokenizerFor} knows. */
+export const preTokenizerNames: readonly string[] = [...byName.keys()].sort();
+
+/**
+ * The pre-tokenizer of a `tokenizer.ggml.pre` name.
+ * @throws {TokenizerError} if the name is not known
+ */
+export function preTokenizerFor(name: string): PreTokenizer {
+  const family = byName.get(name);
+  if (family === undefined) {
+    throw new TokenizerError(
+      `tokenizer: expected a known pre-tokenizer in tokenizer.ggml.pre, got "${name}"; known are ${preTokenizerNames.join(", ")}`,
+    );
+  }
+  return { patterns: family.patterns.map(compile), ignoreMerges: family.ignoreMerges ?? false, addBos: family.addBos ?? false };
+}
+
+/** JavaScript's `\s` has U+FEFF and lacks U+0085, unlike Unicode's property and llama.cpp. */
+function compile(source: string): RegExp {
+  return new RegExp(source.replaceAll("\\s", "\\p{White_Space}").replaceAll("\\S", "\\P{White_Space}"), "gu");
+}

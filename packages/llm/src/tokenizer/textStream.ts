@@ -1,0 +1,55 @@
+import type { Tokenizer } from "./tokenizer.ts";
+
+/** How a {@link TextStream} begins and what it shows. */
+export interface TextStreamOptions {
+  /** The id before the first one that is pushed: the prompt's last. Leave it out where the text begins. */
+  readonly after?: number;
+  /** Leave out control tokens. Default true. */
+  readonly skipSpecial?: boolean;
+}
+
+const space = 0x20;
+
+/**
+ * Turns ids that arrive one by one into text. A UTF-8 character that is spread over several tokens comes out when its last byte
+ * is there; bytes that can be no character become U+FFFD. Where the vocabulary puts a space before text, the space of the first
+ * piece after the start or after a control or user-defined token is taken away, so that decoding mirrors encoding.
+ */
+export class TextStream {
+  readonly #tokenizer: Tokenizer;
+  readonly #skipSpecial: boolean;
+  // A leading U+FEFF is text here, not a byte-order mark.
+  readonly #decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  #atBoundary: boolean;
+
+  constructor(tokenizer: Tokenizer, options: TextStreamOptions = {}) {
+    this.#tokenizer = tokenizer;
+    this.#skipSpecial = options.skipSpecial ?? true;
+    this.#atBoundary = options.after === undefined || tokenizer.isTextBoundary(options.after);
+  }
+
+  /**
+   * The text that this id completes, often empty.
+   * @throws {TokenizerError} if the id is outside the vocabulary
+   */
+  push(id: number): string {
+    const bytes = this.#tokenizer.tokenBytes(id);
+    if (this.#tokenizer.isTextBoundary(id)) {
+      this.#atBoundary = true;
+    } else if (this.#atBoundary && bytes.length > 0) {
+      this.#atBoundary = false;
+      if (this.#tokenizer.addSpacePrefix && bytes[0] === space) return this.#decode(bytes.subarray(1));
+    }
+    return this.#skipSpecial && this.#tokenizer.isSpecial(id) ? "" : this.#decode(bytes);
+  }
+
+  /** Ends the text: an unfinished character becomes U+FFFD. The stream can be used for another text afterwards. */
+  flush(): string {
+    this.#atBoundary = true;
+    return this.#decoder.decode();
+  }
+
+  #decode(bytes: Uint8Array): string {
+    return this.#decoder.decode(bytes, { stream: true });
+  }
+}

@@ -1,0 +1,124 @@
+/** Bits of a token's kind. llama.cpp's rules can give one token several, e.g. a normal token that is found to end turns. */
+export const normal = 1;
+export const unknown = 2;
+export const control = 4;
+export const userDefined = 8;
+export const unused = 16;
+export const byte = 32;
+/** Always matched like a user-defined token, but the file or its text says that it structures a conversation. */
+export const structural = 64;
+
+/** Bits by the number in `tokenizer.ggml.token_type` (`llama_token_type` of llama.h); other numbers mean none. */
+export const kindOfType: readonly number[] = [0, normal, unknown, control, userDefined, unused, byte];
+
+const endOfTurnTexts = [
+  "<|eot_id|>",
+  "<|im_end|>",
+  "<|end|>",
+  "<end_of_turn>",
+  "<|endoftext|>",
+  "<|end_of_text|>",
+  "<EOT>",
+  "_<EOT>",
+  "[EOT]",
+  "<｜end▁of▁sentence｜>",
+  "<end_of_utterance>",
+];
+const endOfMessageText = "<|eom_id|>";
+const endOfGenerationTexts = [
+  ...endOfTurnTexts,
+  endOfMessageText,
+  "<|return|>",
+  "<|call|>",
+  "<|flush|>",
+  "<|calls|>",
+  "</s>",
+  "[EOS]",
+  "<eos>",
+  "<turn|>",
+  "<|tool_response>",
+  "[e~[",
+];
+const fimPadTexts = ["<|fim_pad|>", "<fim-pad>", "<fim_pad>", "<PAD>", "[PAD]"];
+const fimRepositoryTexts = ["<|fim_repo|>", "<|repo_name|>", "<fim-repo>", "<REPO>", "<reponame>"];
+const fimFileTexts = ["<|file_sep|>"];
+const fimOtherTexts = [
+  ["<|fim_prefix|>", "<fim-prefix>", "<fim_prefix>", "<｜fim▁begin｜>", "<PRE>", "▁<PRE>", "<|code_prefix|>", "<|prefix|>"],
+  ["<|fim_suffix|>", "<fim-suffix>", "<fim_suffix>", "<｜fim▁hole｜>", "<SUF>", "▁<SUF>", "<|code_suffix|>", "<|suffix|>"],
+  ["<|fim_middle|>", "<fim-middle>", "<fim_middle>", "<｜fim▁end｜>", "<MID>", "▁<MID>", "<|code_middle|>", "<|middle|>"],
+];
+/** Markup of OpenAI's Harmony format, which llama.cpp always parses and shows. */
+const harmonyTexts = ["<|channel|>", "<|message|>", "<|start|>", "<|constrain|>"];
+
+/** What is found out about a vocabulary's special tokens beyond its token types. */
+export interface SpecialRoles {
+  readonly eotId: number | undefined;
+  readonly eomId: number | undefined;
+  readonly endOfGenerationIds: ReadonlySet<number>;
+}
+
+/** Ids that the metadata names. */
+export interface NamedIds {
+  readonly eosId: number | undefined;
+  readonly eotId: number | undefined;
+  readonly eomId: number | undefined;
+  readonly fimPrefixId: number | undefined;
+  readonly fimSuffixId: number | undefined;
+  readonly fimMiddleId: number | undefined;
+  readonly fimPadId: number | undefined;
+  readonly fimRepositoryId: number | undefined;
+  readonly fimFileId: number | undefined;
+}
+
+/**
+ * Completes the kinds of special tokens (in place) and lists the ids that end a generation. Files often miss both, so, like
+ * llama.cpp's `llama_vocab::load`, this goes by well-known token texts.
+ */
+export function completeKinds(kinds: Uint8Array, tokenId: (text: string) => number | undefined, named: NamedIds): SpecialRoles {
+  /** Id that the metadata names, else the first of the texts that is a token, which then counts as control. */
+  const find = (id: number | undefined, texts: readonly string[]): number | undefined => {
+    if (id !== undefined) return id;
+    const found = texts.map(tokenId).find((candidate) => candidate !== undefined);
+    if (found !== undefined) kinds[found]! |= control;
+    return found;
+  };
+  const eotId = find(named.eotId, endOfTurnTexts);
+  const eomId = find(named.eomId, [endOfMessageText]);
+  for (const [i, texts] of fimOtherTexts.entries()) find([named.fimPrefixId, named.fimSuffixId, named.fimMiddleId][i], texts);
+
+  const ends = new Set<number>();
+  const addEnd = (id: number | undefined): void => {
+    if (id !== undefined) ends.add(id);
+  };
+  addEnd(find(named.fimPadId, fimPadTexts));
+  addEnd(find(named.fimRepositoryId, fimRepositoryTexts));
+  addEnd(find(named.fimFileId, fimFileTexts));
+  for (const text of endOfGenerationTexts) {
+    const id = tokenId(text);
+    if (id === undefined) continue;
+    kinds[id]! |= control;
+    ends.add(id);
+  }
+  for (const text of harmonyTexts) {
+    const id = tokenId(text);
+    if (id !== undefined) kinds[id] = userDefined | structural;
+  }
+  addEnd(named.eosId);
+  addEnd(eotId);
+  addEnd(eomId);
+
+  // Where a vocabulary has separate tokens for the end of a whole answer, `<|end|>` only ends one of its messages.
+  const endsWith = (text: string): boolean => ends.has(tokenId(text) ?? -1);
+  const calls = endsWith("<|call|>") || endsWith("<|calls|>");
+  if (calls && (endsWith("<|return|>") || endsWith("<|flush|>")) && endsWith("<|end|>")) {
+    const id = tokenId("<|end|>")!;
+    ends.delete(id);
+    kinds[id] = userDefined | structural;
+  }
+  if (endsWith("<|tool_response>") && endsWith("</s>")) {
+    const id = tokenId("</s>")!;
+    ends.delete(id);
+    kinds[id] = normal;
+  }
+  return { eotId, eomId, endOfGenerationIds: ends };
+}

@@ -1,0 +1,71 @@
+/** How {@link Tokenizer.encode} treats special tokens. */
+export interface EncodeOptions {
+  /** Add BOS and EOS as the model's metadata asks for. Default true. */
+  readonly addSpecial?: boolean;
+  /** Honour the text of control tokens (`<|eot_id|>`). Default false, so that text from outside cannot forge a turn. */
+  readonly parseSpecial?: boolean;
+  /**
+   * Ascending offsets into `text` (UTF-16 units) that no control token may span: with `parseSpecial`, they make the
+   * untrusted parts of a text inert without cutting it in two (a cut would change how the words around it are split).
+   */
+  readonly specialBarriers?: readonly number[];
+}
+
+/** How {@link Tokenizer.decode} treats special tokens. */
+export interface DecodeOptions {
+  /** Leave out control tokens such as BOS or end-of-turn. Default true; false shows their text. */
+  readonly skipSpecial?: boolean;
+}
+
+/** Text to token ids and back, as llama.cpp does it for the same file. Immutable; calls may be interleaved freely. */
+export interface Tokenizer {
+  /** `tokenizer.ggml.model`: `llama` = SentencePiece with byte fallback, `gpt2` = byte-level BPE. */
+  readonly model: "llama" | "gpt2";
+  readonly vocabSize: number;
+  readonly bosId: number | undefined;
+  readonly eosId: number | undefined;
+  /** End of turn, from the metadata or by its well-known text. */
+  readonly eotId: number | undefined;
+  readonly eomId: number | undefined;
+  readonly unknownId: number | undefined;
+  readonly separatorId: number | undefined;
+  readonly paddingId: number | undefined;
+  /** Whether `encode` starts with BOS by default. */
+  readonly addBos: boolean;
+  /** Whether `encode` ends with EOS by default. */
+  readonly addEos: boolean;
+  /** Whether a space is put before text that starts a sequence or follows a special token, and taken away when decoding. */
+  readonly addSpacePrefix: boolean;
+  /** Every id that ends a generation: EOS, end of turn, end of message and their well-known spellings. Ascending. */
+  readonly endOfGenerationIds: readonly number[];
+
+  /**
+   * Token ids of a text. Lone surrogates count as U+FFFD.
+   * @throws {TokenizerError} if the vocabulary has no token for a byte of the text
+   */
+  encode(text: string, options?: EncodeOptions): Int32Array;
+  /**
+   * Text of token ids; bytes that are no UTF-8 become U+FFFD. For ids that arrive one by one use `TextStream`.
+   * @throws {TokenizerError} if an id is outside the vocabulary
+   */
+  decode(ids: ArrayLike<number>, options?: DecodeOptions): string;
+  /**
+   * The bytes that a token stands for, control tokens with their text. Shared: do not write into it.
+   * @throws {TokenizerError} if the id is outside the vocabulary
+   */
+  tokenBytes(id: number): Uint8Array;
+  /** The token's entry as the file spells it (`Ġthe`, `▁the`, `<0x0A>`). */
+  tokenText(id: number): string;
+  /** The id whose entry in the file is exactly this text. */
+  tokenId(text: string): number | undefined;
+  /** Control or unknown token: never shown unless asked for. */
+  isSpecial(id: number): boolean;
+  /** Whether text after this id gets the space prefix: control and user-defined tokens. */
+  isTextBoundary(id: number): boolean;
+  isEndOfGeneration(id: number): boolean;
+  /**
+   * Offsets (UTF-16 units) at which a {@link EncodeOptions.specialBarriers} entry keeps the control tokens that this
+   * text spells, or begins or ends to spell, from being honoured. Empty for ordinary text.
+   */
+  guardOffsets(text: string): number[];
+}

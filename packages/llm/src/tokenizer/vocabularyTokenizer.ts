@@ -1,0 +1,123 @@
+import { TokenizerError } from "../errors.ts";
+import { SpecialMatcher } from "./specialMatcher.ts";
+import type { TextModel } from "./textModel.ts";
+import { TextStream } from "./textStream.ts";
+import { byte, control, normal, unknown, userDefined } from "./tokenKinds.ts";
+import type { DecodeOptions, EncodeOptions, Tokenizer } from "./tokenizer.ts";
+import type { Vocabulary, VocabularyMetadata } from "./vocabulary.ts";
+
+const encoder = new TextEncoder();
+
+/** A vocabulary with its special tokens around a model of ordinary text. */
+export class VocabularyTokenizer implements Tokenizer {
+  readonly model: "llama" | "gpt2";
+  readonly vocabSize: number;
+  readonly bosId: number | undefined;
+  readonly eosId: number | undefined;
+  readonly eotId: number | undefined;
+  readonly eomId: number | undefined;
+  readonly unknownId: number | undefined;
+  readonly separatorId: number | undefined;
+  readonly paddingId: number | undefined;
+  readonly addBos: boolean;
+  readonly addEos: boolean;
+  readonly addSpacePrefix: boolean;
+  readonly endOfGenerationIds: readonly number[];
+  readonly #vocabulary: Vocabulary;
+  readonly #textModel: TextModel;
+  readonly #specials: SpecialMatcher;
+  readonly #pieces: (Uint8Array | undefined)[] = [];
+
+  constructor(
+    model: "llama" | "gpt2",
+    metadata: VocabularyMetadata,
+    vocabulary: Vocabulary,
+    textModel: TextModel,
+    addSpacePrefix: boolean,
+  ) {
+    this.model = model;
+    this.vocabSize = vocabulary.size;
+    this.bosId = vocabulary.bosId;
+    this.eosId = vocabulary.eosId;
+    this.eotId = vocabulary.eotId;
+    this.eomId = vocabulary.eomId;
+    this.unknownId = vocabulary.unknownId;
+    this.separatorId = vocabulary.separatorId;
+    this.paddingId = vocabulary.paddingId;
+    this.addBos = vocabulary.addBos;
+    this.addEos = vocabulary.addEos;
+    this.addSpacePrefix = addSpacePrefix;
+    this.endOfGenerationIds = [...vocabulary.endOfGenerationIds].sort((a, b) => a - b);
+    this.#vocabulary = vocabulary;
+    this.#textModel = textModel;
+    this.#specials = new SpecialMatcher(vocabulary.specialTokens(metadata));
+  }
+
+  encode(text: string, options: EncodeOptions = {}): Int32Array {
+    const { addSpecial = true, parseSpecial = false, specialBarriers = [] } = options;
+    const wellFormed = text.replace(/\p{Surrogate}/gu, "\ufffd");
+    const ids: number[] = [];
+    if (addSpecial && this.addBos) ids.push(this.bosId!);
+    let atBoundary = true;
+    for (const { start, end, id } of this.#specials.partition(wellFormed, parseSpecial, specialBarriers)) {
+      if (id < 0) this.#textModel.encodeText(wellFormed.slice(start, end), atBoundary, ids);
+      else ids.push(id);
+      atBoundary = id >= 0;
+    }
+    if (addSpecial && this.addEos) ids.push(this.eosId!);
+    return Int32Array.from(ids);
+  }
+
+  decode(ids: ArrayLike<number>, options: DecodeOptions = {}): string {
+    const stream = new TextStream(this, options);
+    let text = "";
+    for (let i = 0; i < ids.length; i++) text += stream.push(ids[i]!);
+    return text + stream.flush();
+  }
+
+  tokenBytes(id: number): Uint8Array {
+    const known = this.#pieces[id];
+    if (known !== undefined) return known;
+    const bytes = this.#bytesOf(this.#check(id));
+    this.#pieces[id] = bytes;
+    return bytes;
+  }
+
+  tokenText(id: number): string {
+    return this.#vocabulary.texts[this.#check(id)]!;
+  }
+
+  tokenId(text: string): number | undefined {
+    return this.#vocabulary.ids.get(text);
+  }
+
+  isSpecial(id: number): boolean {
+    return this.#vocabulary.is(this.#check(id), control | unknown);
+  }
+
+  isTextBoundary(id: number): boolean {
+    return this.#vocabulary.is(this.#check(id), control | userDefined);
+  }
+
+  isEndOfGeneration(id: number): boolean {
+    return this.#vocabulary.endOfGenerationIds.has(this.#check(id));
+  }
+
+  guardOffsets(text: string): number[] {
+    return this.#specials.guardOffsets(text);
+  }
+
+  #bytesOf(id: number): Uint8Array {
+    const text = this.#vocabulary.texts[id]!;
+    if (this.#vocabulary.is(id, control | unknown | userDefined)) return encoder.encode(text);
+    if (this.#vocabulary.is(id, normal)) return this.#textModel.pieceBytes(text);
+    const hex = this.#vocabulary.is(id, byte) ? /^<0x([0-9A-Fa-f]{2})>$/.exec(text)?.[1] : undefined;
+    // Unused and undefined tokens stand for nothing.
+    return hex === undefined ? new Uint8Array(0) : Uint8Array.of(Number.parseInt(hex, 16));
+  }
+
+  #check(id: number): number {
+    if (this.#vocabulary.has(id)) return id;
+    throw new TokenizerError(`tokenizer: expected a token id in 0 … ${this.vocabSize - 1}, got ${id}`);
+  }
+}

@@ -1,0 +1,85 @@
+import { bfloatToFloat } from "./bfloat.ts";
+import { QuantError } from "./errors.ts";
+import { halfAt } from "./half.ts";
+import { dequantizeIq4Nl } from "./iq4_nl.ts";
+import { dequantizeIq4Xs } from "./iq4_xs.ts";
+import { dequantizeMxfp4 } from "./mxfp4.ts";
+import { dequantizeNvfp4 } from "./nvfp4.ts";
+import { dequantizeQ1_0 } from "./q1_0.ts";
+import { dequantizeQ2_0 } from "./q2_0.ts";
+import { dequantizeQ2_K } from "./q2_K.ts";
+import { dequantizeQ3_K } from "./q3_K.ts";
+import { dequantizeQ4_0 } from "./q4_0.ts";
+import { dequantizeQ4_1 } from "./q4_1.ts";
+import { dequantizeQ4_K } from "./q4_K.ts";
+import { dequantizeQ5_0 } from "./q5_0.ts";
+import { dequantizeQ5_1 } from "./q5_1.ts";
+import { dequantizeQ5_K } from "./q5_K.ts";
+import { dequantizeQ6_K } from "./q6_K.ts";
+import { dequantizeQ8_0 } from "./q8_0.ts";
+import { dequantizeQ8_1 } from "./q8_1.ts";
+import { dequantizeQ8_K } from "./q8_K.ts";
+import { dequantizeTq1_0 } from "./tq1_0.ts";
+import { dequantizeTq2_0 } from "./tq2_0.ts";
+import { type GgmlType, rowBytes } from "./types.ts";
+
+/** Reads whole blocks; lengths have been checked. */
+type Dequantizer = (bytes: Uint8Array, out: Float32Array) => void;
+
+// The formats compute in f64 and round once, on the store to `out`. That is ggml's f32 result because the products that it rounds on
+// the way are exact: an f16 scale has 11 significant bits, and the integers it is multiplied with never add more than 13.
+const dequantizers: Readonly<Partial<Record<GgmlType, Dequantizer>>> = {
+  f32(bytes, out) {
+    new Uint8Array(out.buffer, out.byteOffset, out.byteLength).set(bytes);
+  },
+  f16(bytes, out) {
+    for (let i = 0; i < out.length; i++) out[i] = halfAt(bytes, 2 * i);
+  },
+  bf16(bytes, out) {
+    for (let i = 0; i < out.length; i++) out[i] = bfloatToFloat(bytes[2 * i]! | (bytes[2 * i + 1]! << 8));
+  },
+  q1_0: dequantizeQ1_0,
+  q2_0: dequantizeQ2_0,
+  q4_0: dequantizeQ4_0,
+  q4_1: dequantizeQ4_1,
+  q5_0: dequantizeQ5_0,
+  q5_1: dequantizeQ5_1,
+  q8_0: dequantizeQ8_0,
+  q8_1: dequantizeQ8_1,
+  q2_K: dequantizeQ2_K,
+  q3_K: dequantizeQ3_K,
+  q4_K: dequantizeQ4_K,
+  q5_K: dequantizeQ5_K,
+  q6_K: dequantizeQ6_K,
+  q8_K: dequantizeQ8_K,
+  iq4_nl: dequantizeIq4Nl,
+  iq4_xs: dequantizeIq4Xs,
+  tq1_0: dequantizeTq1_0,
+  tq2_0: dequantizeTq2_0,
+  mxfp4: dequantizeMxfp4,
+  nvfp4: dequantizeNvfp4,
+};
+
+/** True for the types that {@link dequantize} reads. */
+export function isDequantizable(type: GgmlType): boolean {
+  return Object.hasOwn(dequantizers, type);
+}
+
+/**
+ * Decodes `bytes`, whole blocks of `type`, to `out`, one f32 per element, bit for bit as ggml does. f32, f16 and bf16 count as types too.
+ * `bytes` need not be aligned.
+ * @throws {QuantError} `length` if `bytes` are not `rowBytes(type, out.length)`, `unsupported-type` for the codebook formats
+ * (iq1, iq2, iq3) and for f64 and integers, `unknown-type` for a name that is no ggml type
+ */
+export function dequantize(type: GgmlType, bytes: Uint8Array, out: Float32Array): void {
+  const expected = rowBytes(type, out.length);
+  const dequantizer = dequantizers[type];
+  if (dequantizer === undefined) {
+    const hint = type.startsWith("iq") ? "convert the weights to iq4_nl, iq4_xs or a K type" : "read its bytes";
+    throw new QuantError("unsupported-type", `dequantize: ${type} is a known ggml type but not supported yet; ${hint}`);
+  }
+  if (bytes.length !== expected) {
+    throw new QuantError("length", `dequantize: expected ${expected} bytes for ${out.length} elements of ${type}, got ${bytes.length}`);
+  }
+  dequantizer(bytes, out);
+}

@@ -1,0 +1,17 @@
+import { doubledE2m1 } from "./codebooks.ts";
+
+/**
+ * mxfp4, 32 weights in 17 bytes: `e` 1 byte | `qs` 16 bytes, nibbles as in q4_0, each a 4-bit float E2M1. The scale is the power of two
+ * `2^(e - 127)`; halved here because the levels are doubled: `w = 2^(e - 128) * level[q]`. 255, NaN in the OCP format, is a plain
+ * exponent in ggml. Source: `block_mxfp4` of ggml-common.h, `ggml_e8m0_to_fp32_half` of ggml-impl.h.
+ */
+export function dequantizeMxfp4(bytes: Uint8Array, out: Float32Array): void {
+  for (let at = 0, to = 0; at < bytes.length; at += 17, to += 32) {
+    const scale = 2 ** (bytes[at]! - 128);
+    for (let j = 0; j < 16; j++) {
+      const q = bytes[at + 1 + j]!;
+      out[to + j] = scale * doubledE2m1[q & 15]!;
+      out[to + j + 16] = scale * doubledE2m1[q >> 4]!;
+    }
+  }
+}

@@ -1,0 +1,18 @@
+import { halfAt } from "./half.ts";
+import { fifthBit } from "./q5_0.ts";
+
+/**
+ * q5_1, 32 weights in 24 bytes: `d` f16 | `m` f16 | `qh` 4 bytes | `qs` 16 bytes, bits as in q5_0: `w = d * q + m`. Source:
+ * `block_q5_1` of ggml-common.h.
+ */
+export function dequantizeQ5_1(bytes: Uint8Array, out: Float32Array): void {
+  for (let at = 0, to = 0; at < bytes.length; at += 24, to += 32) {
+    const d = halfAt(bytes, at);
+    const m = halfAt(bytes, at + 2);
+    for (let j = 0; j < 16; j++) {
+      const q = bytes[at + 8 + j]!;
+      out[to + j] = d * ((q & 15) | (fifthBit(bytes, at + 4, j) << 4)) + m;
+      out[to + j + 16] = d * ((q >> 4) | (fifthBit(bytes, at + 4, j + 16) << 4)) + m;
+    }
+  }
+}

@@ -1,0 +1,6 @@
+// `npm start [-- options of centella run]`: install, build, tell a story.
+import { build, install, run } from "./workspace.mjs";
+
+install();
+build();
+process.exitCode = run(["node", "packages/cli/bin/centella.js", "run", ...process.argv.slice(2)]);

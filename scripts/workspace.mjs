@@ -1,0 +1,66 @@
+// What `npm start` and `npm test` share. Runs on Node 20 with nothing installed: built-in modules only.
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+export const root = fileURLToPath(new URL("..", import.meta.url));
+const bin = join(root, "node_modules", ".bin");
+const stamp = join(root, "node_modules", ".centella-installed");
+
+/** Installs the workspace unless this very lockfile is installed; then the network is not touched. */
+export function install() {
+  const wanted = installHash();
+  if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return;
+  console.error("centella: installing the workspace (pnpm; about 20 seconds the first time) …");
+  const { packageManager } = readJson(join(root, "package.json"));
+  const pnpm = existsSync(join(bin, "pnpm")) ? [join(bin, "pnpm")] : ["npx", "--yes", packageManager];
+  must([...pnpm, "install", "--frozen-lockfile", "--prefer-offline", "--reporter=append-only", "--loglevel=warn"]);
+  writeFileSync(stamp, wanted);
+}
+
+/** Builds what changed since the last build. */
+export function build() {
+  console.error("centella: building (turbo; unchanged packages come from its cache) …");
+  must([join(bin, "turbo"), "run", "build", "--output-logs=new-only", "--log-order=grouped", "--log-prefix=task"], {
+    stdio: ["ignore", 2, 2],
+    env: { TURBO_TELEMETRY_DISABLED: "1", DO_NOT_TRACK: "1" },
+  });
+}
+
+/** Runs a command with the workspace's own tools, Node 24 among them, first on the PATH; gives its exit code. */
+export function run([command, ...args], { stdio = "inherit", env = {} } = {}) {
+  const result = spawnSync(command, args, {
+    cwd: root,
+    stdio,
+    env: { ...process.env, ...env, PATH: `${bin}${delimiter}${process.env.PATH}` },
+  });
+  if (result.error) {
+    console.error(`centella: cannot run ${command}: ${result.error.message}`);
+    return 1;
+  }
+  return result.status ?? 130;
+}
+
+function must(command, options) {
+  const code = run(command, options);
+  if (code !== 0) process.exit(code);
+}
+
+function installHash() {
+  const manifests = ["packages", "apps"].flatMap((group) =>
+    readdirSync(join(root, group))
+      .map((name) => join(root, group, name, "package.json"))
+      .filter(existsSync),
+  );
+  const hash = createHash("sha256");
+  for (const file of [join(root, "package.json"), join(root, "pnpm-lock.yaml"), join(root, "pnpm-workspace.yaml"), ...manifests.sort()]) {
+    hash.update(readFileSync(file));
+  }
+  return hash.digest("hex");
+}
+
+function readJson(file) {
+  return JSON.parse(readFileSync(file, "utf8"));
+}
