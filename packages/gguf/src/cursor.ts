@@ -3,7 +3,8 @@ import { limits } from "./limits.ts";
 import type { ByteSource } from "./source.ts";
 
 /**
- * Reads little-endian values one after the other from the start of a source. What has been read so far stays in one buffer that grows in doubling
+ * Reads little-endian values one after the other from the start of a source. What has been read so far stays in one buffer that grows in
+ * doubling
  * steps, so a small header costs one small read and a large one a few, never the whole file.
  *
  * Use: `await need(n)` before the next `n` bytes, then the synchronous getters.

@@ -1,5 +1,6 @@
 /**
- * What is wrong: the outside (`io`), the file (`not-gguf`, `version`, `endianness`, `truncated`, `limit`, `invalid`, `duplicate`, `unknown-type`), or
+ * What is wrong: the outside (`io`), the file (`not-gguf`, `version`, `endianness`, `truncated`, `limit`, `invalid`, `duplicate`,
+ * `unknown-type`), or
  * the question asked of it (`missing`, `wrong-type`, `range`, `unsupported-type`).
  */
 export type GgufErrorCode =

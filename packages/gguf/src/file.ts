@@ -1,12 +1,14 @@
 import { GgufError } from "./errors.ts";
 import { type Header, readHeader } from "./header.ts";
 import type { Metadata } from "./metadata.ts";
+import { shown } from "./shown.ts";
 import { type ByteSource, type GgufInput, openSource } from "./source.ts";
 import { type ChunkOptions, type ReadOptions, readChunks, readF32, readRange, type TensorChunk } from "./tensorData.ts";
 import type { TensorInfo } from "./tensorInfo.ts";
 
 /**
- * An open GGUF file: its header in memory, its tensors read on demand. Close it, or declare it with `await using`, to give a path's file handle back.
+ * An open GGUF file: its header in memory, its tensors read on demand. Close it, or declare it with `await using`, to give a path's file
+ * handle back.
  */
 export class GgufFile implements AsyncDisposable {
   /** 2 or 3. */
@@ -41,7 +43,7 @@ export class GgufFile implements AsyncDisposable {
   tensor(name: string): TensorInfo {
     const tensor = this.#byName.get(name);
     if (tensor !== undefined) return tensor;
-    throw new GgufError("missing", { expected: `a tensor '${name}'`, got: `none among ${this.tensors.length}` });
+    throw new GgufError("missing", { expected: `a tensor '${shown(name)}'`, got: `none among ${this.tensors.length}` });
   }
 
   /** The tensor, or undefined. */
@@ -82,7 +84,8 @@ export class GgufFile implements AsyncDisposable {
 }
 
 /**
- * Opens a GGUF file (version 2 or 3, little-endian) and reads its header: metadata and the places of the tensors, not their data. Every length in the header is
+ * Opens a GGUF file (version 2 or 3, little-endian) and reads its header: metadata and the places of the tensors, not their data. Every
+ * length in the header is
  * checked against the file before memory is taken for it, and every tensor must lie within the file.
  * @throws {GgufError} with the byte, what was expected and what was found; the signal's reason if it is aborted
  */

@@ -7,7 +7,9 @@ export interface FileType {
   readonly label: string;
 }
 
-/** Source: `enum llama_ftype` of llama.h, `llama_model_ftype_name` of llama-model-loader.cpp. Numbers that are missing have been withdrawn. */
+/**
+ * Source: `enum llama_ftype` of llama.h, `llama_model_ftype_name` of llama-model-loader.cpp. Numbers that are missing have been withdrawn.
+ */
 const fileTypes: Readonly<Record<number, readonly [name: string, label: string]>> = {
   0: ["F32", "all F32"],
   1: ["F16", "F16"],

@@ -2,6 +2,7 @@ import { Cursor } from "./cursor.ts";
 import { GgufError } from "./errors.ts";
 import { limits } from "./limits.ts";
 import { Metadata, type MetadataEntry } from "./metadata.ts";
+import { shown } from "./shown.ts";
 import type { ByteSource } from "./source.ts";
 import { readTensorInfos, type TensorInfo } from "./tensorInfo.ts";
 import { readArray, readCount, readName, readValue, readValueType } from "./values.ts";
@@ -52,7 +53,7 @@ async function readVersion(cursor: Cursor): Promise<number> {
   }
   const hint =
     version === 1
-      ? "convert it with a current llama.cpp"
+      ? "convert the original model with a current llama.cpp"
       : version === 0
         ? "the file is damaged"
         : "a newer version of this library may read it";
@@ -77,9 +78,9 @@ async function readMetadata(cursor: Cursor, count: number): Promise<Metadata> {
   for (let i = 0; i < count; i++) {
     const offset = cursor.offset;
     const key = await readName(cursor, limits.keyBytes, `key ${i}`);
-    if (entries.has(key)) throw new GgufError("duplicate", { expected: "every key once", got: `'${key}' twice`, offset });
-    const what = `the value of '${key}'`;
-    const type = await readValueType(cursor, `the type of '${key}'`);
+    if (entries.has(key)) throw new GgufError("duplicate", { expected: "every key once", got: `'${shown(key)}' twice`, offset });
+    const what = `the value of '${shown(key)}'`;
+    const type = await readValueType(cursor, `the type of '${shown(key)}'`);
     entries.set(
       key,
       type === "array"

@@ -2,6 +2,7 @@ import type { GgmlType } from "@centella/quant";
 import type { GgufFile } from "./file.ts";
 import { type FileType, fileTypeById } from "./fileTypes.ts";
 import { isNumericArray, type MetadataArray, type MetadataEntry, type MetadataValue, type ValueType } from "./metadata.ts";
+import { shown } from "./shown.ts";
 import { StringTable } from "./stringTable.ts";
 
 /** Elements of an array that a report shows. */
@@ -115,27 +116,30 @@ function firstElements(array: MetadataArray): MetadataValue[] {
   return array.slice(0, shownElements);
 }
 
-/** Characters of a string, and of a line of array elements, that the text form shows. */
-const shownCharacters = 72;
-
 /** The report as text for a terminal: a summary, the metadata, the tensors. */
 export function formatInspect(report: InspectReport): string {
   const { fileType } = report;
   const lines = [
     `format        GGUF version ${report.version}, ${formatBytes(report.fileBytes)}`,
     `architecture  ${report.architecture ?? "(not given)"}`,
-    `name          ${clip(report.name ?? "(not given)")}`,
-    `quantisation  ${fileType === null ? "(not given)" : `${fileType.name} (${fileType.label})`}`,
+    `name          ${shown(report.name ?? "(not given)")}`,
+    `quantisation  ${fileType === null ? "(not given)" : formatFileType(fileType)}`,
     `parameters    ${grouped(report.parameters)}, ${report.bitsPerWeight.toFixed(2)} bits per weight`,
     `tensors       ${report.tensors.length}, ${formatBytes(report.tensorBytes)}: ${report.types.map(({ type, tensors }) => `${tensors} ${type}`).join(", ") || "none"}`,
     "",
     `metadata (${report.metadata.length})`,
-    ...table(report.metadata.map(({ key, type, elementType, value }) => [key, typeColumn(type, elementType, value), formatValue(value)])),
+    ...table(
+      report.metadata.map(({ key, type, elementType, value }) => [shown(key), typeColumn(type, elementType, value), formatValue(value)]),
+    ),
     "",
     `tensors (${report.tensors.length})`,
-    ...table(report.tensors.map(({ name, type, shape, bytes }) => [clip(name), type, `[${shape.join(", ")}]`, formatBytes(bytes)])),
+    ...table(report.tensors.map(({ name, type, shape, bytes }) => [shown(name), type, `[${shape.join(", ")}]`, formatBytes(bytes)])),
   ];
   return `${lines.join("\n")}\n`;
+}
+
+function formatFileType({ name, label }: FileType): string {
+  return name === label ? name : `${name} (${label})`;
 }
 
 function typeColumn(type: ValueType, elementType: ValueType | undefined, value: InspectedValue): string {
@@ -143,15 +147,9 @@ function typeColumn(type: ValueType, elementType: ValueType | undefined, value: 
 }
 
 function formatValue(value: InspectedValue): string {
-  if (typeof value !== "object") return typeof value === "string" ? clip(JSON.stringify(value)) : String(value);
+  if (typeof value !== "object") return typeof value === "string" ? `"${shown(value)}"` : String(value);
   const more = value.length > value.first.length ? ", …" : "";
-  return `[${clip(value.first.map(formatValue).join(", "))}${more}]`;
-}
-
-/** Cuts a long text and says how long it is; control characters would act on the terminal, so they are shown as escapes. */
-function clip(text: string): string {
-  const safe = text.replace(/\p{Cc}/gu, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
-  return safe.length <= shownCharacters ? safe : `${safe.slice(0, shownCharacters)}… (${safe.length} characters)`;
+  return `[${shown(value.first.map(formatValue).join(", "))}${more}]`;
 }
 
 function table(rows: readonly (readonly string[])[]): string[] {

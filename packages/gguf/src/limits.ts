@@ -3,7 +3,10 @@
  * count or length may exceed what the rest of the file can hold.
  */
 export const limits = {
-  /** The largest headers known (262,144 tokens with scores, types and merges) take under 40 MB; the header is kept in memory while it is read. */
+  /**
+   * The largest headers known (262,144 tokens with scores, types and merges) take under 40 MB; the header is kept in memory while it is
+   * read.
+   */
   headerBytes: 268_435_456,
   /** Files have tens of keys; a JavaScript Map holds 2^24 entries. */
   metadataEntries: 65_536,

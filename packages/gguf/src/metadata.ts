@@ -1,4 +1,5 @@
 import { GgufError } from "./errors.ts";
+import { shown } from "./shown.ts";
 import { StringTable } from "./stringTable.ts";
 
 /** Types of metadata values. Their numbers in a file are their places in {@link valueTypes}. */
@@ -63,7 +64,8 @@ export function typeLabel(entry: MetadataEntry): string {
 }
 
 /**
- * The key-value pairs of a file, in its order. Getters check the type: each throws `missing` if the key is not there and `wrong-type` if it has another
+ * The key-value pairs of a file, in its order. Getters check the type: each throws `missing` if the key is not there and `wrong-type` if
+ * it has another
  * type; those named `optional…` return undefined for a missing key.
  */
 export class Metadata implements Iterable<MetadataEntry> {
@@ -175,7 +177,7 @@ export class Metadata implements Iterable<MetadataEntry> {
   #required<T>(key: string, value: T | undefined, expected: string): T {
     if (value !== undefined) return value;
     throw new GgufError("missing", {
-      expected: `${expected} for key '${key}'`,
+      expected: `${expected} for key '${shown(key)}'`,
       got: "no such key",
       hint: "the file may be incomplete or of another kind",
     });
@@ -186,8 +188,8 @@ export class Metadata implements Iterable<MetadataEntry> {
     if (entry === undefined) return undefined;
     const converted = convert(entry.value);
     if (converted !== undefined) return converted;
-    const shown = typeof entry.value === "number" || typeof entry.value === "bigint" ? ` ${entry.value}` : "";
-    throw new GgufError("wrong-type", { expected: `${expected} for key '${key}'`, got: `${typeLabel(entry)}${shown}` });
+    const number = typeof entry.value === "number" || typeof entry.value === "bigint" ? ` ${entry.value}` : "";
+    throw new GgufError("wrong-type", { expected: `${expected} for key '${shown(key)}'`, got: `${typeLabel(entry)}${number}` });
   }
 }
 

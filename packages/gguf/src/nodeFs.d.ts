@@ -5,5 +5,5 @@ declare module "node:fs/promises" {
     stat(): Promise<{ readonly size: number; isFile(): boolean }>;
     close(): Promise<void>;
   }
-  export function open(path: string, flags: "r"): Promise<FileHandle>;
+  export function open(path: string | URL, flags: "r"): Promise<FileHandle>;
 }

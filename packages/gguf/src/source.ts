@@ -8,8 +8,11 @@ export interface ByteSource {
   close?(): Promise<void>;
 }
 
-/** What a GGUF file can be read from: a path (Node), a Blob or File (browser), bytes in memory, or a source of your own. */
-export type GgufInput = string | Blob | ArrayBuffer | Uint8Array | ByteSource;
+/**
+ * What a GGUF file can be read from: a path or `file:` URL (Node), a URL to fetch whole, a Blob or File, bytes in memory, or
+ * a source of your own.
+ */
+export type GgufInput = string | URL | Blob | ArrayBuffer | Uint8Array | ByteSource;
 
 /**
  * Opens any kind of input as a source whose reads are checked: a range outside it rejects with `range`, fewer bytes than asked for with
@@ -22,12 +25,13 @@ export async function openSource(input: GgufInput): Promise<ByteSource> {
 
 async function open(input: GgufInput): Promise<ByteSource> {
   if (typeof input === "string") return openPath(input);
+  if (input instanceof URL) return input.protocol === "file:" ? openPath(input) : blobSource(await fetchWhole(input));
   if (input instanceof Blob) return blobSource(input);
   if (input instanceof ArrayBuffer) return bytesSource(new Uint8Array(input));
   if (input instanceof Uint8Array) return bytesSource(input);
   if (typeof input?.read === "function" && Number.isSafeInteger(input.size) && input.size >= 0) return input;
   throw new GgufError("io", {
-    expected: "a path, Blob, ArrayBuffer, Uint8Array or ByteSource",
+    expected: "a path, URL, Blob, ArrayBuffer, Uint8Array or ByteSource",
     got: input === null ? "null" : typeof input,
   });
 }
@@ -50,15 +54,23 @@ function blobSource(blob: Blob): ByteSource {
   };
 }
 
-async function openPath(path: string): Promise<ByteSource> {
+async function fetchWhole(url: URL): Promise<Blob> {
+  const response = await fetch(url).catch((cause: unknown) => {
+    throw cannotOpen(url.href, reasonOf(cause), "check the URL and the network", cause);
+  });
+  if (!response.ok) throw cannotOpen(url.href, `HTTP status ${response.status}`, "check the URL");
+  return response.blob();
+}
+
+async function openPath(path: string | URL): Promise<ByteSource> {
   const { open: openFile } = await import("node:fs/promises");
   const handle = await openFile(path, "r").catch((cause: unknown) => {
-    throw cannotOpen(path, reasonOf(cause), "check the path", cause);
+    throw cannotOpen(String(path), reasonOf(cause), "check the path", cause);
   });
   const stat = await handle.stat();
   if (!stat.isFile()) {
     await handle.close();
-    throw cannotOpen(path, "it is no regular file", "give the path of a .gguf file");
+    throw cannotOpen(String(path), "it is no regular file", "give the path of a .gguf file");
   }
   return {
     size: stat.size,

@@ -2,7 +2,8 @@
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /**
- * An array of strings as the file holds it: bytes plus an offset for each. Strings are decoded (UTF-8, invalid bytes become U+FFFD) when asked for, so a
+ * An array of strings as the file holds it: bytes plus an offset for each. Strings are decoded (UTF-8, invalid bytes become U+FFFD) when
+ * asked for, so a
  * vocabulary of 256K tokens costs its bytes, not 256K objects.
  */
 export class StringTable implements Iterable<string> {
@@ -11,7 +12,8 @@ export class StringTable implements Iterable<string> {
   readonly #starts: Uint32Array;
 
   /**
-   * `bytes` holds the strings one after the other, each behind its length in 8 bytes; `starts[i]` is where string `i` begins, and `starts[length]` where
+   * `bytes` holds the strings one after the other, each behind its length in 8 bytes; `starts[i]` is where string `i` begins, and
+   * `starts[length]` where
    * another would.
    */
   constructor(bytes: Uint8Array, starts: Uint32Array) {

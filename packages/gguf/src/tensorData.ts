@@ -1,5 +1,6 @@
 import { blockLayout, dequantize, isDequantizable } from "@centella/quant";
 import { GgufError } from "./errors.ts";
+import { shown } from "./shown.ts";
 import type { ByteSource } from "./source.ts";
 import type { TensorInfo } from "./tensorInfo.ts";
 
@@ -27,7 +28,7 @@ export interface ChunkOptions {
 export async function readRange(source: ByteSource, tensor: TensorInfo, options: ReadOptions): Promise<Uint8Array> {
   const { offset = 0, length = tensor.bytes - offset, signal } = options;
   if (!Number.isSafeInteger(offset) || !Number.isSafeInteger(length) || offset < 0 || length < 0 || offset + length > tensor.bytes) {
-    const expected = `a range within the ${tensor.bytes} bytes of tensor '${tensor.name}'`;
+    const expected = `a range within the ${tensor.bytes} bytes of tensor '${shown(tensor.name)}'`;
     throw new GgufError("range", { expected, got: `${length} bytes from its byte ${offset}` });
   }
   return source.read(tensor.offset + offset, length, signal);
@@ -53,7 +54,7 @@ export async function* readChunks(
 export async function readF32(source: ByteSource, tensor: TensorInfo, options: ChunkOptions): Promise<Float32Array> {
   const { type, name } = tensor;
   if (!isDequantizable(type)) {
-    throw new GgufError("unsupported-type", { expected: `tensor '${name}' in a type that can be dequantised`, got: type });
+    throw new GgufError("unsupported-type", { expected: `tensor '${shown(name)}' in a type that can be dequantised`, got: type });
   }
   const { blockElements, blockBytes } = blockLayout(type);
   const values = new Float32Array(tensor.elements);

@@ -2,13 +2,16 @@ import { blockLayout, type GgmlType, typeById, withdrawnTypeById } from "@centel
 import type { Cursor } from "./cursor.ts";
 import { GgufError } from "./errors.ts";
 import { limits } from "./limits.ts";
+import { shown } from "./shown.ts";
 import { readName } from "./values.ts";
 
 /** Where a tensor lies in the file and what it is. */
 export interface TensorInfo {
   readonly name: string;
   readonly type: GgmlType;
-  /** Sizes row-major: the last axis is contiguous. The reverse of ggml's `ne`, so a weight of `in` inputs and `out` outputs is `[out, in]`. */
+  /**
+   * Sizes row-major: the last axis is contiguous. The reverse of ggml's `ne`, so a weight of `in` inputs and `out` outputs is `[out, in]`.
+   */
   readonly shape: readonly number[];
   /** Product of `shape`. */
   readonly elements: number;
@@ -29,7 +32,8 @@ export async function readTensorInfos(
   for (let i = 0; i < count; i++) {
     const offset = cursor.offset;
     const info = await readTensorInfo(cursor, i, alignment);
-    if (names.has(info.name)) throw new GgufError("duplicate", { expected: "every tensor once", got: `'${info.name}' twice`, offset });
+    if (names.has(info.name))
+      throw new GgufError("duplicate", { expected: "every tensor once", got: `'${shown(info.name)}' twice`, offset });
     names.add(info.name);
     relative.push(info);
   }
@@ -38,7 +42,7 @@ export async function readTensorInfos(
   for (const { name, offset, bytes } of tensors) {
     if (offset + bytes <= fileBytes) continue;
     throw new GgufError("truncated", {
-      expected: `${bytes} bytes of tensor '${name}'`,
+      expected: `${bytes} bytes of tensor '${shown(name)}'`,
       got: `${Math.max(0, fileBytes - offset)}, the file ends at byte ${fileBytes}`,
       offset,
       hint: "truncated file; download or convert it again",
@@ -50,7 +54,7 @@ export async function readTensorInfos(
 /** Reads one info; its offset is still relative to the tensor data. */
 async function readTensorInfo(cursor: Cursor, index: number, alignment: number): Promise<TensorInfo> {
   const name = await readName(cursor, limits.tensorNameBytes, `the name of tensor ${index}`);
-  const what = `tensor '${name}'`;
+  const what = `tensor '${shown(name)}'`;
   await cursor.need(4, `the dimensions of ${what}`);
   const rankOffset = cursor.offset;
   const rank = cursor.u32();

@@ -20,7 +20,6 @@ describe("real files", () => {
     await expect(readGguf(path)).rejects.toThrow(/^gguf: expected GGUF version 2 or 3, got GGUF version 1 at byte 4; convert/);
   });
 
-  // Figures by the gguf package of llama.cpp (GGUFReader), except the types, which llama.cpp prints when it loads the files.
   withFiles("Fable, Q4_K_M", ["models/fable-q4_k_m.gguf"], async (path) => {
     await using file = await readGguf(path);
     const report = inspect(file);

@@ -59,7 +59,7 @@ test("the text form", async () => {
     "format        GGUF version 3, 960 bytes
     architecture  llama
     name          Tiny\\u001b[31m
-    quantisation  Q8_0 (Q8_0)
+    quantisation  Q8_0
     parameters    320, 13.20 bits per weight
     tensors       2, 528 bytes: 1 q8_0, 1 f32
 
@@ -67,7 +67,7 @@ test("the text form", async () => {
       general.architecture  string     "llama"
       general.name          string     "Tiny\\u001b[31m"
       general.file_type     u32        7
-      note                  string     "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx… (102 characters)
+      note                  string     "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx… (100 characters)"
       tokens                string[2]  ["a", "b"]
 
     tensors (2)

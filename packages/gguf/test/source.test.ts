@@ -1,6 +1,7 @@
 import { mkdtemp, rm, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type ByteSource, type GgufInput, inspect, openSource, readGguf } from "../src/index.ts";
 import { everything, writeGguf } from "./writer.ts";
@@ -58,6 +59,17 @@ describe("openSource", () => {
   test("says what is wrong with a path", async () => {
     await expect(openSource(join(folder, "none.gguf"))).rejects.toThrow(/^gguf: cannot open '.*none.gguf': no such file; check the path$/);
     await expect(openSource(folder)).rejects.toThrow(/no regular file; give the path of a .gguf file/);
+  });
+
+  test("file: URLs are paths, others are fetched whole", async () => {
+    const path = join(folder, "url.bin");
+    await writeFile(path, Uint8Array.of(1, 2, 3));
+    const file = await openSource(pathToFileURL(path));
+    expect([...(await file.read(1, 2))]).toEqual([2, 3]);
+    await file.close?.();
+    const fetched = await openSource(new URL("data:application/octet-stream;base64,AQID"));
+    expect([...(await fetched.read(1, 2))]).toEqual([2, 3]);
+    await expect(openSource(new URL("blob:gone"))).rejects.toThrow(/cannot open 'blob:gone'/);
   });
 
   test("refuses what is no input", async () => {

@@ -41,11 +41,13 @@ export const activationType: Readonly<Record<BlockType, ActivationType>> = {
 
 /**
  * What ggml's CPU code (x86) makes of an activation row before it multiplies it by weights of `weightType`, in f32 again: blocks of
- * {@link activationType} for block types, halves for f16, bfloats for bf16, `row` itself for f32. `row [n] -> out [n]`; they may be the same array.
+ * {@link activationType} for block types, halves for f16, bfloats for bf16, `row` itself for f32. `row [n] -> out [n]`; they may be the
+ * same array.
  *
  * For q4_1 and q5_1 ggml multiplies the minima by the stored sum of a q8_1 block, which is rounded to f16 on its own; a product with
  * these values differs by that rounding (2^-11 of the minima's share).
- * @throws {QuantError} `length` if `out.length !== n` or `n` is no whole number of activation blocks, `unsupported-type` for f64 and integers
+ * @throws {QuantError} `length` if `out.length !== n` or `n` is no whole number of activation blocks, `unsupported-type` for f64 and
+ * integers
  */
 export function roundActivations(weightType: GgmlType, row: Float32Array, out: Float32Array): void {
   blockLayout(weightType);

@@ -1,5 +1,6 @@
 /**
- * Which of ggml's two codes for q8_0 and q8_1 to follow, bit for bit: `reference`, the portable C that also quantises model files, or `x86`,
+ * Which of ggml's two codes for q8_0 and q8_1 to follow, bit for bit: `reference`, the portable C that also quantises model files, or
+ * `x86`,
  * the SIMD code that its CPU backend runs on activations and caches.
  */
 export type Rounding = "reference" | "x86";
