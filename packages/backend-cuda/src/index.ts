@@ -1,1 +1,1 @@
-export {};
+export { kernels } from "./kernels/index.ts";

@@ -1,1 +1,2 @@
-export {};
+export { wasm } from "./backend.ts";
+export type { WasmOptions } from "./options.ts";

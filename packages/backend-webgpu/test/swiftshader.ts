@@ -1,59 +1,91 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { constants } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { brotliDecompressSync } from "node:zlib";
 
-/** A software Vulkan device and a headless Chromium, unpacked from the npm package `@sparticuz/chromium` (Linux, x64). */
-export interface Unpacked {
-  /** Holds libvulkan, the SwiftShader driver and, under `lib`, the system libraries that a bare machine lacks. */
-  readonly directory: string;
-  readonly env: Readonly<Record<string, string>>;
+/** Where things are unpacked, once. A change of the package's contents needs `rm -r node_modules/.cache`. */
+const cache = fileURLToPath(new URL("../node_modules/.cache/chromium", import.meta.url));
+
+/**
+ * Gives this process a Vulkan driver that needs no GPU: SwiftShader, from the npm package `@sparticuz/chromium`. Where the user
+ * names drivers (`VK_DRIVER_FILES`), those are taken. Returns why there is none, if so; WebGPU then finds what the machine has.
+ */
+export function useSwiftShader(): string | undefined {
+  if (process.env.VK_DRIVER_FILES !== undefined) return undefined;
+  const libraries = unpackLibraries();
+  if ("reason" in libraries) return libraries.reason;
+  preload(join(libraries.path, "libvulkan.so.1"));
+  const driver = join(libraries.path, "driver.json");
+  const library = join(libraries.path, "libvk_swiftshader.so");
+  writeFileSync(driver, JSON.stringify({ file_format_version: "1.0.0", ICD: { library_path: library, api_version: "1.0.5" } }));
+  process.env.VK_DRIVER_FILES = driver;
+  return undefined;
 }
 
-const cache = fileURLToPath(new URL("../node_modules/.cache/swiftshader", import.meta.url));
-
-/** Environment under which a new process finds a Vulkan device: the machine's own where the user names one, else SwiftShader. */
-export function vulkanEnv(): Readonly<Record<string, string>> | string {
-  const unpacked = unpackSwiftShader();
-  if (typeof unpacked === "string") return process.env["VK_DRIVER_FILES"] === undefined ? unpacked : {};
-  const own = process.env["VK_DRIVER_FILES"];
-  return own === undefined ? unpacked.env : {};
-}
-
-/** Unpacks once into node_modules/.cache. Returns the reason where it cannot. */
-export function unpackSwiftShader(): Unpacked | string {
-  const bin = packageBin();
-  if (bin === undefined) return "@sparticuz/chromium is not installed";
-  if (process.platform !== "linux" || process.arch !== "x64") return `@sparticuz/chromium is for linux x64, not ${process.platform} ${process.arch}`;
-  once(join(cache, "vulkan"), (to) => {
-    for (const [name, data] of tarFiles(brotliDecompressSync(readFileSync(join(bin, "swiftshader.tar.br"))))) write(join(to, name), data);
-    for (const [name, data] of tarFiles(brotliDecompressSync(readFileSync(join(bin, "al2023.tar.br"))))) write(join(to, name), data);
+/** The headless Chromium of the package, and the environment that it needs. */
+export function unpackChromium(): { readonly path: string; readonly env: Readonly<Record<string, string>> } | { readonly reason: string } {
+  const libraries = unpackLibraries();
+  if ("reason" in libraries) return libraries;
+  const directory = join(cache, "browser");
+  once(directory, (to) => {
+    write(join(to, "chromium"), decompress(join(libraries.packed, "chromium.br")));
+    // Chromium looks for its graphics libraries beside itself.
+    for (const [name, data] of tarFiles(decompress(join(libraries.packed, "swiftshader.tar.br")))) write(join(to, name), data);
   });
-  const directory = join(cache, "vulkan");
-  const driver = join(directory, "swiftshader_icd.json");
-  writeFileSync(
-    driver,
-    JSON.stringify({ file_format_version: "1.0.0", ICD: { library_path: join(directory, "libvk_swiftshader.so"), api_version: "1.0.5" } }),
-  );
-  const path = [directory, process.env["LD_LIBRARY_PATH"]].filter(Boolean).join(":");
-  return { directory, env: { VK_DRIVER_FILES: driver, LD_LIBRARY_PATH: path } };
+  const path = [process.env.LD_LIBRARY_PATH, join(libraries.path, "lib")].filter((part) => part !== undefined).join(":");
+  return { path: join(directory, "chromium"), env: { LD_LIBRARY_PATH: path } };
 }
-function packageBin(): string | undefined {
+
+function unpackLibraries(): { readonly path: string; readonly packed: string } | { readonly reason: string } {
+  if (process.platform !== "linux" || process.arch !== "x64") {
+    return { reason: `@sparticuz/chromium is for linux x64, this is ${process.platform} ${process.arch}` };
+  }
+  let packed: string;
   try {
-    const entry = createRequire(import.meta.url).resolve("@sparticuz/chromium");
-    return join(dirname(entry), "..", "..", "bin");
+    packed = join(dirname(createRequire(import.meta.url).resolve("@sparticuz/chromium")), "../../bin");
   } catch {
-    return undefined;
+    return { reason: "@sparticuz/chromium is not installed" };
+  }
+  const path = join(cache, "libraries");
+  once(path, (to) => {
+    for (const archive of ["swiftshader.tar.br", "al2023.tar.br"]) {
+      for (const [name, data] of tarFiles(decompress(join(packed, archive)))) write(join(to, name), data);
+    }
+  });
+  return { path, packed };
+}
+
+/**
+ * Loads a shared library for good. A library that is loaded already is found by its name alone, without LD_LIBRARY_PATH, which
+ * could only be set before the process starts.
+ */
+function preload(library: string): void {
+  const keepLoaded = 0x1000;
+  try {
+    process.dlopen({ exports: {} }, library, constants.dlopen.RTLD_NOW | keepLoaded);
+  } catch (error) {
+    // It is no Node addon; that Node says so means that it was loaded.
+    if (!String(error).includes("self-register")) throw error;
   }
 }
 
-function once(target: string, make: (to: string) => void): void {
+/** Makes a folder whole or not at all, also where test processes race for it. */
+function once(target: string, fill: (to: string) => void): void {
   if (existsSync(target)) return;
   const partial = `${target}.${process.pid}`;
-  mkdirSync(partial, { recursive: true });
-  make(partial);
-  try { renameSync(partial, target); } catch { rmSync(partial, { recursive: true }); }
+  fill(partial);
+  try {
+    renameSync(partial, target);
+  } catch (error) {
+    if (!existsSync(target)) throw error;
+    rmSync(partial, { recursive: true });
+  }
+}
+
+function decompress(file: string): Uint8Array {
+  return brotliDecompressSync(readFileSync(file));
 }
 
 function write(path: string, data: Uint8Array): void {
@@ -62,17 +94,13 @@ function write(path: string, data: Uint8Array): void {
   chmodSync(path, 0o755);
 }
 
-/** Regular files of a ustar archive. */
+/** The regular files of a tar archive (POSIX ustar: 512-byte headers, sizes in octal). */
 function* tarFiles(tar: Uint8Array): Generator<readonly [name: string, data: Uint8Array]> {
   const text = (at: number, length: number): string => new TextDecoder().decode(tar.subarray(at, at + length)).replace(/\0.*$/s, "");
   for (let at = 0; at + 512 <= tar.length && tar[at] !== 0; ) {
-    const size = Number.parseInt(text(at + 124, 12), 8) || 0;
-    const prefix = text(at + 345, 155);
-    const name = prefix === "" ? text(at, 100) : `${prefix}/${text(at, 100)}`;
-    const type = String.fromCharCode(tar[at + 156]!);
-    console.log(type, name, size);
-    if (type === "0" || type === "\0") yield [name, tar.subarray(at + 512, at + 512 + size)];
+    const size = Number.parseInt(text(at + 124, 12), 8);
+    const type = text(at + 156, 1);
+    if (type === "0" || type === "") yield [text(at, 100), tar.subarray(at + 512, at + 512 + size)];
     at += 512 + Math.ceil(size / 512) * 512;
   }
 }
-console.log(unpackSwiftShader());

@@ -10,6 +10,8 @@ export interface RunReport {
   readonly activations: string;
   readonly backend: string;
   readonly backendReason: string;
+  /** For each backend that was not taken, why. */
+  readonly rejected: readonly string[];
   readonly promptTokensPerSecond: number;
   readonly decodeTokensPerSecond: number;
   readonly timeToFirstTokenMs: number;
@@ -28,6 +30,7 @@ export function summarise(report: RunReport): string {
     `${model} · ${quantization} · ${backend} (${backendReason})`,
     `prompt ${promptIds.length} tokens, ${rate(report.promptTokensPerSecond)} · decode ${ids.length} tokens, ${rate(report.decodeTokensPerSecond)}` +
       ` · first token after ${report.timeToFirstTokenMs.toFixed(0)} ms · peak memory ${(report.peakMemoryBytes / 2 ** 20).toFixed(0)} MiB · seed ${seed}`,
+    ...report.rejected.map((reason) => `not ${reason}`),
     ...report.warnings.map((warning) => `warning: ${warning}`),
   ].join("\n");
 }

@@ -1,6 +1,6 @@
 import type { InputData } from "./backend.ts";
 import { layoutOf, typedArrayOf } from "./dtype.ts";
-import { ArgumentError, DTypeError, ShapeError } from "./errors.ts";
+import { ArgumentError, DisposedError, DTypeError, ShapeError } from "./errors.ts";
 import type { ProgramGraph } from "./program.ts";
 import {
   type ConcreteSpec,
@@ -24,7 +24,7 @@ export interface Binding {
 /**
  * Checks a run's inputs against the program and finds the values of the symbolic dims: those given, then what the
  * shapes of tensors and the lengths of arrays tell.
- * @throws {ArgumentError | ShapeError | DTypeError}
+ * @throws {ArgumentError | ShapeError | DTypeError | DisposedError}
  */
 export function bind(program: ProgramGraph, given: Readonly<Record<string, InputData>>, explicit: DimValues = {}): Binding {
   for (const name of Object.keys(given)) {
@@ -91,6 +91,7 @@ function dimOfLength(name: string, spec: TensorSpec, data: Exclude<InputData, Te
 }
 
 function checkTensor(name: string, spec: ConcreteSpec, tensor: Tensor): void {
+  if (tensor.isDisposed) throw new DisposedError(`input ${name}`);
   if (tensor.spec.dtype !== spec.dtype) throw new DTypeError(`input ${name}`, formatSpec(spec), formatSpec(tensor.spec));
   if (formatShape(tensor.spec.shape) !== formatShape(spec.shape)) {
     throw new ShapeError(`input ${name}`, formatShape(spec.shape), formatShape(tensor.spec.shape));

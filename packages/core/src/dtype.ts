@@ -66,3 +66,13 @@ export type TypedArrayConstructor =
   | Int8ArrayConstructor
   | Uint8ArrayConstructor
   | Uint16ArrayConstructor;
+
+/** The plain dtype that an array holds unless said otherwise; a `Uint16Array` holds f16. */
+export function dtypeOf(data: TypedArray): ScalarType {
+  if (data instanceof Float32Array) return "f32";
+  if (data instanceof Int32Array) return "i32";
+  if (data instanceof Uint32Array) return "u32";
+  if (data instanceof Int8Array) return "i8";
+  if (data instanceof Uint16Array) return "f16";
+  return "u8";
+}

@@ -12,11 +12,13 @@ export type {
   RunOptions,
   TensorSource,
 } from "./backend.ts";
+export { type Batch, type BatchCore, createBatch } from "./batch.ts";
 export { type Binding, bind, bucketOf } from "./bind.ts";
 export { decode, encode, roundTo } from "./decode.ts";
 export {
   type DType,
   type DTypeLayout,
+  dtypeOf,
   isInteger,
   isQuantized,
   layoutOf,
@@ -39,8 +41,23 @@ export {
 } from "./errors.ts";
 export { type Lowered, lower, type Operand, type Step, type Storage, type Unsupported, usesOf } from "./lower.ts";
 export type { AnyOp, CallParams, Cost, HostTensor, NoParams, Op, OpCall } from "./op.ts";
-export { type OpName, type Ops, ops } from "./ops/index.ts";
+export type { ArgmaxParams } from "./ops/argmax.ts";
+export { type AttentionParams, alibiSlope } from "./ops/attention.ts";
+export type { ClipParams } from "./ops/clip.ts";
+export type { Conv2dParams } from "./ops/conv2d.ts";
+export type { ElementParams } from "./ops/element.ts";
+export type { EluParams } from "./ops/elu.ts";
+export { type OpName, type Ops, ops, type ParamsOf } from "./ops/index.ts";
+export type { LeakyReluParams } from "./ops/leakyRelu.ts";
+export type { MatmulParams } from "./ops/matmul.ts";
+export type { ReshapeParams } from "./ops/reshape.ts";
+export type { RmsNormParams } from "./ops/rmsNorm.ts";
+export type { RopeParams } from "./ops/rope.ts";
+export type { ScaleParams } from "./ops/scale.ts";
+export { type AxisView, axisView, type ReduceParams } from "./ops/shared/axes.ts";
+export { resolveAxis } from "./ops/shared/checks.ts";
 export { broadcastStrides } from "./ops/shared/elementwise.ts";
+export type { SoftmaxParams } from "./ops/shared/softmax.ts";
 export { countOp, createCounters, requireLoaded, requirePersistent, WorkQueue } from "./planSupport.ts";
 export {
   completeParams,

@@ -137,6 +137,8 @@ export class Recorder implements ProgramGraph {
   readonly outputs: Output[] = [];
   /** Id of the newest version of each persistent. */
   readonly #newest = new Map<string, number>();
+  /** For values of alias ops: the value whose memory they are. */
+  readonly #memory = new Map<number, number>();
 
   /** Declares a symbolic dim: an extent from 0 to `max` that each run binds. */
   dim(name: string, max: number): SymbolicDim {
@@ -207,6 +209,7 @@ export class Recorder implements ProgramGraph {
     const persistent = op.writes === undefined ? undefined : this.#written(op, ids[op.writes]!);
     const ref = this.#value(spec, { kind: "node", node: this.nodes.length }, persistent);
     this.nodes.push({ op, inputs: ids, params: complete, output: ref.id });
+    if (op.alias === true) this.#memory.set(ref.id, this.#memoryOf(ids[0]!));
     if (persistent !== undefined) this.#newest.set(persistent, ref.id);
     return ref;
   }
@@ -224,7 +227,17 @@ export class Recorder implements ProgramGraph {
         `${op.name}: expected ${op.inputs[op.writes!]} to be a persistent, got a temporary; declare it with persistent()`,
       );
     }
+    const output = this.outputs.find(({ value }) => this.values[this.#memoryOf(value)]!.persistent === persistent);
+    if (output !== undefined) {
+      throw new ProgramError(
+        `${op.name}: output ${output.name} is the version of ${persistent} before this write; declare the output of what ${op.name} returns`,
+      );
+    }
     return persistent;
+  }
+
+  #memoryOf(id: number): number {
+    return this.#memory.get(id) ?? id;
   }
 
   /** The id of a handle that this program made and that is no stale version of a persistent. */
@@ -233,8 +246,9 @@ export class Recorder implements ProgramGraph {
       throw new ArgumentError(where, `${name} to be a handle of this program`, ref === undefined ? "nothing" : typeof ref);
     if (ref.program !== this)
       throw new ProgramError(`${where}: ${name} belongs to another program; record all ops of a chain in one program`);
-    const { persistent } = this.values[ref.id]!;
-    if (persistent !== undefined && this.#newest.get(persistent) !== ref.id) {
+    const memory = this.#memoryOf(ref.id);
+    const { persistent } = this.values[memory]!;
+    if (persistent !== undefined && this.#newest.get(persistent) !== memory) {
       throw new ProgramError(
         `${where}: ${name} is an old version of ${persistent}, which was written since; use what the writing op returned`,
       );

@@ -11,12 +11,13 @@ import type {
 } from "./backend.ts";
 import { bind } from "./bind.ts";
 import { decode, encode } from "./decode.ts";
-import { type TypedArray, typedArrayOf } from "./dtype.ts";
+import { isInteger, isQuantized, type TypedArray, typedArrayOf } from "./dtype.ts";
+import { DisposedError, ProgramError, ShapeError } from "./errors.ts";
 import { type Lowered, lower, type Operand, type Storage } from "./lower.ts";
 import type { HostTensor } from "./op.ts";
 import { countOp, createCounters, requireLoaded, requirePersistent, WorkQueue } from "./planSupport.ts";
-import type { ProgramGraph } from "./program.ts";
-import { byteLength, type ConcreteSpec, type DimValues, elementCount, resolveSpec } from "./spec.ts";
+import type { Persistent, ProgramGraph } from "./program.ts";
+import { byteLength, type ConcreteSpec, type DimValues, elementCount, formatSpec, resolveSpec } from "./spec.ts";
 import { hostTensor, Tensor } from "./tensor.ts";
 
 /** The scalar backend: runs every op's own `reference`, slowly and exactly. Not edited when an op is added. */
@@ -31,6 +32,9 @@ class ReferenceBackend implements Backend {
   readonly counters = createCounters();
   readonly plans = new Set<ReferencePlan>();
   readonly queue = new WorkQueue();
+  /** Bytes of outputs that nobody has disposed. */
+  outputBytes = 0;
+  #disposed = false;
 
   unsupported(): undefined {
     return undefined;
@@ -38,18 +42,21 @@ class ReferenceBackend implements Backend {
 
   async compile(program: ProgramGraph, { shareWith, signal }: CompileOptions = {}): Promise<Plan> {
     signal?.throwIfAborted();
+    if (this.#disposed) throw new DisposedError("backend reference");
     const plan = new ReferencePlan(this, lower(program, this.name, this.unsupported), shareWith);
     this.plans.add(plan);
     return plan;
   }
 
   upload(spec: ConcreteSpec, data: TypedArray): Tensor {
+    if (this.#disposed) throw new DisposedError("backend reference");
     return hostTensor(spec, data);
   }
 
   memory(): MemoryReport {
     const persistents = new Set([...this.plans].flatMap((plan) => [...plan.persistents.values()]));
-    return { persistents: [...persistents].reduce((sum, { data }) => sum + (data?.byteLength ?? 0), 0), arenas: 0, tensors: 0, other: 0 };
+    const bytes = [...persistents].reduce((sum, { data, stored }) => sum + (data?.byteLength ?? 0) + (stored?.byteLength ?? 0), 0);
+    return { persistents: bytes, arenas: 0, tensors: this.outputBytes, other: 0 };
   }
 
   async idle(): Promise<void> {
@@ -57,14 +64,18 @@ class ReferenceBackend implements Backend {
   }
 
   async dispose(): Promise<void> {
+    this.#disposed = true;
     await this.idle();
-    this.plans.clear();
+    for (const plan of this.plans) plan.dispose();
   }
 }
 
-/** A persistent's memory, decoded. Shared by plans that were compiled with `shareWith`. */
+/** A persistent's memory. Shared by plans that were compiled with `shareWith`. */
 interface Cell {
+  /** Decoded; undefined until it is loaded. */
   data: TypedArray | undefined;
+  /** Blocks as they were loaded, until an op writes: not every block type can be encoded again. */
+  stored: Uint8Array | undefined;
 }
 
 class ReferencePlan implements Plan {
@@ -72,13 +83,14 @@ class ReferencePlan implements Plan {
   readonly persistents = new Map<string, Cell>();
   readonly #backend: ReferenceBackend;
   readonly #lowered: Lowered;
+  #disposed = false;
 
   constructor(backend: ReferenceBackend, lowered: Lowered, shareWith: Plan | undefined) {
     this.#backend = backend;
     this.#lowered = lowered;
     for (const { name, spec, init } of lowered.program.persistents.values()) {
       const shared = shareWith instanceof ReferencePlan ? shareWith.persistents.get(name) : undefined;
-      this.persistents.set(name, shared ?? { data: init === "zeros" ? zeros(spec) : undefined });
+      this.persistents.set(name, shared ?? { data: init === "zeros" ? zeros(spec) : undefined, stored: undefined });
     }
   }
 
@@ -87,54 +99,93 @@ class ReferencePlan implements Plan {
   }
 
   async load(name: string, source: TensorSource, { signal, onProgress }: LoadOptions = {}): Promise<void> {
-    const { spec } = requirePersistent(this.program, name);
+    const { spec } = this.#persistent(name);
     const bytes = byteLength(spec);
+    if (source.size !== bytes)
+      throw new ShapeError(`load ${name}`, `a source of ${bytes} bytes for ${formatSpec(spec)}`, `${source.size} bytes`);
+    signal?.throwIfAborted();
     const raw = await source.read(0, bytes, signal);
-    const stored = new (typedArrayOf(spec.dtype))(raw.slice().buffer);
-    await this.#backend.queue.enqueue(async () => {
-      this.persistents.get(name)!.data = decode(spec, stored).slice();
+    if (raw.length !== bytes) throw new ShapeError(`load ${name}`, `${bytes} bytes of the source`, `${raw.length} bytes`);
+    // Not `raw.slice()`: of a Node Buffer that is a view of its whole pool.
+    const copy = new Uint8Array(raw);
+    await this.#backend.queue.enqueue(() => {
+      signal?.throwIfAborted();
+      const stored = new (typedArrayOf(spec.dtype))(copy.buffer);
+      Object.assign(this.persistents.get(name)!, { data: decode(spec, stored), stored: isQuantized(spec.dtype) ? stored : undefined });
     });
     onProgress?.(bytes, bytes);
   }
 
   async save(name: string): Promise<TypedArray> {
-    const { spec } = requirePersistent(this.program, name);
-    return this.#backend.queue.enqueue(async () => encode(spec, this.persistents.get(name)!.data!).slice());
+    const { spec } = this.#persistent(name);
+    const cell = this.persistents.get(name)!;
+    if (cell.data === undefined) throw new ProgramError(`save: ${name} was not loaded; call plan.load() first`);
+    return this.#backend.queue.enqueue(() => (cell.stored ?? encode(spec, cell.data!)).slice());
   }
 
   reset(name: string): void {
-    const { spec } = requirePersistent(this.program, name);
-    void this.#backend.queue.enqueue(async () => {
-      this.persistents.get(name)!.data = zeros(spec);
+    const { spec, init } = this.#persistent(name);
+    if (init !== "zeros") throw new ProgramError(`reset: ${name} is a weight; declare it with init: "zeros", or load it again`);
+    void this.#backend.queue.enqueue(() => {
+      Object.assign(this.persistents.get(name)!, { data: zeros(spec), stored: undefined });
     });
   }
 
   run(inputs: Readonly<Record<string, InputData>>, { dims: explicit, signal }: RunOptions = {}): Record<string, Tensor> {
+    this.#checkRun();
     signal?.throwIfAborted();
-    requireLoaded(this.#lowered, (name) => this.persistents.get(name)!.data !== undefined);
     const { dims, inputs: bound } = bind(this.program, inputs, explicit);
-    const copies = new Map(
-      [...bound].map(([name, { data }]) => [name, data instanceof Tensor ? data.data() : Promise.resolve(data.slice())]),
-    );
+    const copies = [...bound].map(([name, { data }]) => ({
+      name,
+      data: data instanceof Tensor ? data.data() : Promise.resolve(data.slice()),
+    }));
+    // A failed input reaches the readers of the outputs, once this run's turn comes.
+    for (const { data } of copies) data.catch(() => undefined);
     const results = this.#backend.queue.enqueue(async () => {
       const stored = new Map<string, TypedArray>();
-      for (const [name, data] of copies) stored.set(name, await data);
+      for (const { name, data } of copies) stored.set(name, await data);
       return this.#execute(stored, dims, signal);
     });
     results.catch(() => undefined);
     return Object.fromEntries(
-      this.#lowered.outputs.map(({ name, operand }) => [name, pending(resolveSpec(operand.spec, dims), results, name)]),
+      this.#lowered.outputs.map(({ name, operand }) => [name, this.#pending(resolveSpec(operand.spec, dims), results, name)]),
     );
   }
 
   runSync(inputs: Readonly<Record<string, TypedArray>>, { dims: explicit }: Pick<RunOptions, "dims"> = {}): Record<string, TypedArray> {
-    requireLoaded(this.#lowered, (name) => this.persistents.get(name)!.data !== undefined);
+    this.#checkRun();
+    if (this.#backend.queue.busy) throw new ProgramError("runSync: expected no run under way, got some; await backend.idle() first");
     const { dims } = bind(this.program, inputs, explicit);
-    return Object.fromEntries(this.#execute(new Map(Object.entries(inputs)), dims, undefined));
+    const stored = new Map(Object.entries(inputs).map(([name, data]) => [name, data.slice()]));
+    return Object.fromEntries(this.#execute(stored, dims, undefined));
   }
 
   dispose(): void {
+    this.#disposed = true;
     this.#backend.plans.delete(this);
+  }
+
+  #checkRun(): void {
+    if (this.#disposed) throw new DisposedError("plan");
+    requireLoaded(this.#lowered, (name) => this.persistents.get(name)!.data !== undefined);
+  }
+
+  #persistent(name: string): Persistent {
+    if (this.#disposed) throw new DisposedError("plan");
+    return requirePersistent(this.program, name);
+  }
+
+  #pending(spec: ConcreteSpec, results: Promise<ReadonlyMap<string, TypedArray>>, name: string): Tensor {
+    const bytes = byteLength(spec);
+    this.#backend.outputBytes += bytes;
+    return new Tensor(spec, {
+      home: "reference",
+      ready: async () => void (await results),
+      read: async () => (await results).get(name)!.slice(),
+      free: () => {
+        this.#backend.outputBytes -= bytes;
+      },
+    });
   }
 
   #execute(inputs: ReadonlyMap<string, TypedArray>, dims: DimValues, signal: AbortSignal | undefined): Map<string, TypedArray> {
@@ -156,6 +207,8 @@ class ReferencePlan implements Plan {
         tensor(output),
       );
       countOp(this.#backend.counters, op.name);
+      if (op.writes !== undefined && output.storage.definition.kind === "persistent")
+        this.persistents.get(output.storage.definition.name)!.stored = undefined;
     }
     this.#backend.counters.submits++;
     return new Map(
@@ -180,18 +233,8 @@ class ReferencePlan implements Plan {
   }
 }
 
-function pending(spec: ConcreteSpec, results: Promise<ReadonlyMap<string, TypedArray>>, name: string): Tensor {
-  return new Tensor(spec, {
-    home: "reference",
-    ready: async () => void (await results),
-    read: async () => (await results).get(name)!.slice(),
-    free: () => undefined,
-  });
-}
-
 /** Zeros in decoded form: f16, bf16 and block types are `Float32Array`. */
 function zeros({ dtype, shape }: ConcreteSpec): TypedArray {
-  const type = typedArrayOf(dtype);
-  const decoded = dtype === "i32" || dtype === "u32" || dtype === "i8" || dtype === "u8" ? type : Float32Array;
-  return new decoded(elementCount(shape));
+  const type = isInteger(dtype) ? typedArrayOf(dtype) : Float32Array;
+  return new type(elementCount(shape));
 }

@@ -1,5 +1,5 @@
 import type { Backend, BackendFactory, CompileOptions, Counters, Plan } from "./backend.ts";
-import type { DType, TypedArray } from "./dtype.ts";
+import { type DType, dtypeOf, type TypedArray } from "./dtype.ts";
 import { ArgumentError, CentellaError } from "./errors.ts";
 import type { AnyOp } from "./op.ts";
 import { completeParams, createProgram, type OpMethods, opMethods, type ProgramGraph } from "./program.ts";
@@ -92,8 +92,8 @@ export class RuntimeCore {
       try {
         const plan = await this.#plan(backend, op, inputs, params);
         const outputs = plan.run(Object.fromEntries(inputs.flatMap((tensor, i) => (tensor === undefined ? [] : [[String(i), tensor]]))));
-        if (this.#policy.fallback === "retry") await outputs["y"]!.ready();
-        return outputs["y"]!;
+        if (this.#policy.fallback === "retry") await outputs.y!.ready();
+        return outputs.y!;
       } catch (error) {
         if (this.#policy.fallback !== "retry" || !(error instanceof CentellaError)) throw error;
         candidates = candidates.filter((candidate) => candidate.name !== backend.name);
@@ -119,7 +119,7 @@ export class RuntimeCore {
 
   #plan(backend: Backend, op: AnyOp, inputs: readonly (Tensor | undefined)[], params: object): Promise<Plan> {
     const specs = inputs.map((tensor) => tensor && formatSpec(tensor.spec));
-    const key = JSON.stringify([backend.name, op.name, specs, params]);
+    const key = JSON.stringify([backend.name, op.name, specs, params], keepNumbers);
     const plan = this.#plans.get(key) ?? compileCall(backend, op, inputs, params);
     this.#plans.delete(key);
     this.#plans.set(key, plan);
@@ -144,16 +144,14 @@ function compileCall(backend: Backend, op: AnyOp, inputs: readonly (Tensor | und
   return backend.compile(program);
 }
 
-function dtypeOf(data: TypedArray): DType {
-  if (data instanceof Float32Array) return "f32";
-  if (data instanceof Int32Array) return "i32";
-  if (data instanceof Uint32Array) return "u32";
-  if (data instanceof Int8Array) return "i8";
-  if (data instanceof Uint16Array) return "f16";
-  return "u8";
+/** JSON has no infinities, NaN or -0; as text they stay apart in a cache key. */
+function keepNumbers(_key: string, value: unknown): unknown {
+  return typeof value === "number" && (!Number.isFinite(value) || Object.is(value, -0))
+    ? `number ${Object.is(value, -0) ? "-0" : value}`
+    : value;
 }
 
 function backendFromEnvironment(): string | undefined {
   const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } };
-  return process?.env?.["CENTELLA_BACKEND"] || undefined;
+  return process?.env?.CENTELLA_BACKEND || undefined;
 }

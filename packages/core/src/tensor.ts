@@ -28,6 +28,10 @@ export class Tensor {
     return this.#storage.home;
   }
 
+  get isDisposed(): boolean {
+    return this.#disposed;
+  }
+
   /** The backend's own memory, for that backend. @throws {DisposedError} */
   get storage(): TensorStorage {
     if (this.#disposed) throw new DisposedError(`tensor ${formatSpec(this.spec)}`);

@@ -31,3 +31,50 @@ export class SamplingError extends LlmError {
     super("sampling", message);
   }
 }
+
+/** A file that is no complete model: metadata keys or tensors that are missing, of another shape, or not understood. */
+export class ModelError extends LlmError {
+  override name = "ModelError";
+  constructor(message: string, options?: ErrorOptions) {
+    super("model", message, options);
+  }
+}
+
+/** A model family that this package does not know. */
+export class UnsupportedArchitectureError extends LlmError {
+  override name = "UnsupportedArchitectureError";
+  /** As `general.architecture` spells it. */
+  readonly architecture: string;
+  readonly supported: readonly string[];
+  constructor(architecture: string, supported: readonly string[]) {
+    super(
+      "unsupportedArchitecture",
+      `model: expected an architecture among {${supported.join(", ")}}, got ${architecture}; use another model`,
+    );
+    this.architecture = architecture;
+    this.supported = supported;
+  }
+}
+
+/** A prompt that leaves no room in the context. Nothing was computed and nothing was cut off. */
+export class ContextOverflowError extends LlmError {
+  override name = "ContextOverflowError";
+  readonly promptTokens: number;
+  readonly contextLength: number;
+  constructor(promptTokens: number, contextLength: number, limit: number) {
+    super(
+      "contextOverflow",
+      `prompt: expected at most ${limit} tokens in a context of ${contextLength}, got ${promptTokens}; shorten it, or load the model with a larger contextLength`,
+    );
+    this.promptTokens = promptTokens;
+    this.contextLength = contextLength;
+  }
+}
+
+/** A session that is generating already, or a model all of whose sequences are. */
+export class BusyError extends LlmError {
+  override name = "BusyError";
+  constructor(message: string) {
+    super("busy", message);
+  }
+}

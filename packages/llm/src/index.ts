@@ -1,6 +1,28 @@
-export { ChatTemplateError, LlmError, SamplingError, TokenizerError } from "./errors.ts";
+export { type ChatMessage, ChatTemplate, type ChatTemplateSource, type RenderOptions, type TextPart } from "./chatTemplate.ts";
+export {
+  BusyError,
+  ChatTemplateError,
+  ContextOverflowError,
+  LlmError,
+  ModelError,
+  SamplingError,
+  TokenizerError,
+  UnsupportedArchitectureError,
+} from "./errors.ts";
+export type { GenerateOptions } from "./generateOptions.ts";
+export type { GeneratedText, GenerationFinish, GenerationPart, Timings, Usage } from "./generation.ts";
+export { type LoadModelOptions, loadModel } from "./loadModel.ts";
+export type { Model } from "./model.ts";
+export type { ModelInfo, ModelMemory } from "./modelInfo.ts";
+export { supportedArchitectures } from "./models/index.ts";
+export type { ActivationMode, CacheType } from "./recording.ts";
+export { type Candidates, candidatesOf, probabilities } from "./sampling/candidates.ts";
+export { type ResolvedSampling, resolveSampling, type SamplingOptions } from "./sampling/options.ts";
+export { type SamplingPlace, sampleCandidates, sampleToken } from "./sampling/sampleToken.ts";
+export type { Prompt, Session, SessionOptions } from "./session.ts";
+export { type StopResult, StopStrings } from "./stopStrings.ts";
 export { createTokenizer } from "./tokenizer/createTokenizer.ts";
 export { preTokenizerNames } from "./tokenizer/preTokenizers.ts";
 export { TextStream, type TextStreamOptions } from "./tokenizer/textStream.ts";
 export type { DecodeOptions, EncodeOptions, Tokenizer } from "./tokenizer/tokenizer.ts";
-export type { VocabularyMetadata } from "./tokenizer/vocabulary.ts";
+export type { StringList, VocabularyMetadata } from "./tokenizer/vocabulary.ts";

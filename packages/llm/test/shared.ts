@@ -5,7 +5,7 @@ import { type Metadata, readGguf } from "@centella/gguf";
 import { describe } from "vitest";
 import { createTokenizer, type Tokenizer, type VocabularyMetadata } from "../src/index.ts";
 
-const root = process.env["CENTELLA_SHARED"] ?? fileURLToPath(new URL("../../../../shared", import.meta.url));
+const root = process.env.CENTELLA_SHARED ?? fileURLToPath(new URL("../../../../shared", import.meta.url));
 
 /** Path of outside test data. */
 export function shared(...parts: string[]): string {
@@ -34,7 +34,9 @@ export function readLines(path: string): string[] {
 }
 
 /** Metadata from plain values, for vocabularies made in a test. */
-export function fakeMetadata(values: Record<string, string | number | boolean | readonly string[] | readonly number[]>): VocabularyMetadata {
+export function fakeMetadata(
+  values: Record<string, string | number | boolean | readonly string[] | readonly number[]>,
+): VocabularyMetadata {
   const pick = <T>(key: string, is: (value: unknown) => value is T): T | undefined => {
     const value = values[key];
     return is(value) ? value : undefined;
@@ -43,7 +45,9 @@ export function fakeMetadata(values: Record<string, string | number | boolean | 
     optionalString: (key) => pick(key, (value): value is string => typeof value === "string"),
     optionalNumber: (key) => pick(key, (value): value is number => typeof value === "number"),
     optionalBool: (key) => pick(key, (value): value is boolean => typeof value === "boolean"),
-    optionalStrings: (key) => pick(key, (value): value is readonly string[] => Array.isArray(value) && value.every((v) => typeof v === "string")),
-    optionalNumbers: (key) => pick(key, (value): value is readonly number[] => Array.isArray(value) && value.every((v) => typeof v === "number")),
+    optionalStrings: (key) =>
+      pick(key, (value): value is readonly string[] => Array.isArray(value) && value.every((v) => typeof v === "string")),
+    optionalNumbers: (key) =>
+      pick(key, (value): value is readonly number[] => Array.isArray(value) && value.every((v) => typeof v === "number")),
   };
 }

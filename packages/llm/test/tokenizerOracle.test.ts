@@ -29,7 +29,12 @@ describeShared("tokenizers against llama.cpp", () => {
     test(`${folder}: prompt ids and the text of generated ids`, async () => {
       const checked = new Set<string>();
       for (const line of readLines(shared(folder, file))) {
-        const { model, prompt_ids, out, text_hex } = JSON.parse(line) as { model: string; prompt_ids: number[]; out: number[]; text_hex: string };
+        const { model, prompt_ids, out, text_hex } = JSON.parse(line) as {
+          model: string;
+          prompt_ids: number[];
+          out: number[];
+          text_hex: string;
+        };
         const tokenizer = await tokenizerOf(shared(folder, model));
         const prompt = tokenizer.decode(prompt_ids.slice(1), { skipSpecial: false });
         expect(Array.from(tokenizer.encode(prompt, { parseSpecial: true }))).toEqual(prompt_ids);

@@ -1,5 +1,6 @@
+import { basename } from "node:path";
 import { text as readAll } from "node:stream/consumers";
-import { type GenerateOptions, loadModel, type Model } from "@centella/llm";
+import { type GenerateOptions, type GenerationFinish, loadModel, type Model } from "@centella/llm";
 import { fable, fablePrompt, fableSampling } from "@centella/model-fable";
 import { openRuntime, opsByBackend } from "../backends.ts";
 import type { Command } from "../command.ts";
@@ -39,23 +40,25 @@ export const run: Command = {
     const runtime = await openRuntime(values.backend);
     try {
       const model = await loadModel(file ?? fable, { runtime, signal, ...loadOptions(values) });
-      if (values.chat && !model.info.hasChatTemplate)
+      if (values.chat && !model.info.hasChatTemplate) {
         throw new UsageError("run: expected a chat template in the file for --chat, got none; use --raw");
-      const chat = values.raw !== true && model.info.hasChatTemplate;
-      const generation = await generate(
-        model,
-        chat ? [{ role: "user", content: prompt }] : prompt,
-        sampling(values),
-        values.json === true,
-        signal,
-      );
+      }
+      const finish = await generate(model, prompt, { ...sampling(values), signal }, values.json === true);
       const report: RunReport = {
-        ...generation,
-        model: model.info.name,
+        text: finish.text,
+        promptIds: finish.promptIds,
+        ids: finish.ids,
+        finishReason: finish.reason,
+        seed: finish.seed,
+        model: model.info.name ?? basename(file ?? fable.pathname),
         quantization: model.info.quantization,
         activations: model.info.activations,
         backend: model.info.backend,
         backendReason: model.info.backendReason,
+        rejected: model.info.rejected,
+        promptTokensPerSecond: finish.timings.promptTokensPerSecond,
+        decodeTokensPerSecond: finish.timings.decodeTokensPerSecond,
+        timeToFirstTokenMs: finish.timings.timeToFirstTokenMs,
         peakMemoryBytes: process.resourceUsage().maxRSS * 1024,
         opsByBackend: opsByBackend(runtime),
         warnings: model.info.warnings,
@@ -74,11 +77,12 @@ async function promptOf({ prompt }: Values, file: string | undefined): Promise<s
   return readAll(process.stdin);
 }
 
-function sampling(values: Values): GenerateOptions & { readonly seed: number } {
+function sampling(values: Values): GenerateOptions {
   return {
     ...fableSampling,
     maxTokens: values.tokens ?? 256,
-    seed: values.seed ?? Math.floor(Math.random() * 2 ** 32),
+    ...(values.raw === undefined ? {} : { raw: true }),
+    ...(values.seed === undefined ? {} : { seed: values.seed }),
     ...(values.temperature === undefined ? {} : { temperature: values.temperature }),
     ...(values["top-k"] === undefined ? {} : { topK: values["top-k"] }),
     ...(values["top-p"] === undefined ? {} : { topP: values["top-p"] }),
@@ -88,37 +92,10 @@ function sampling(values: Values): GenerateOptions & { readonly seed: number } {
 }
 
 /** Generates, streaming to the terminal unless `quiet`. */
-async function generate(
-  model: Model,
-  prompt: Parameters<ReturnType<Model["createSession"]>["generate"]>[0],
-  options: GenerateOptions & { readonly seed: number },
-  quiet: boolean,
-  signal: AbortSignal,
-): Promise<
-  Pick<
-    RunReport,
-    "text" | "promptIds" | "ids" | "finishReason" | "seed" | "promptTokensPerSecond" | "decodeTokensPerSecond" | "timeToFirstTokenMs"
-  >
-> {
-  let whole = "";
-  for await (const part of model.createSession().generate(prompt, { ...options, signal })) {
-    if (part.type === "text") {
-      whole += part.text;
-      if (!quiet) process.stdout.write(part.text);
-    } else if (part.type === "finish") {
-      const { promptTokensPerSecond, decodeTokensPerSecond, timeToFirstTokenMs } = part.timings;
-      const { promptIds, ids, reason } = part;
-      return {
-        text: whole,
-        promptIds,
-        ids,
-        finishReason: reason,
-        seed: options.seed,
-        promptTokensPerSecond,
-        decodeTokensPerSecond,
-        timeToFirstTokenMs,
-      };
-    }
+async function generate(model: Model, prompt: string, options: GenerateOptions, quiet: boolean): Promise<GenerationFinish> {
+  for await (const part of model.createSession().generate(prompt, options)) {
+    if (part.type === "finish") return part;
+    if (!quiet) process.stdout.write(part.text);
   }
   throw new Error("run: expected a finish part, got the end of the stream; this is a bug, please report it");
 }

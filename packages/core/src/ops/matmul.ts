@@ -1,8 +1,9 @@
 import { roundActivations } from "@centella/quant";
-import { isQuantized } from "../dtype.ts";
+import { isInteger, isQuantized } from "../dtype.ts";
 import { ArgumentError, ShapeError } from "../errors.ts";
 import type { Op } from "../op.ts";
 import { byteLength, type Dim, elementCount, formatSpec, type Shape, sameDim, type TensorSpec } from "../spec.ts";
+import { requireBoolean, requireOneOf } from "./shared/checks.ts";
 import { broadcast, broadcastIndex, requireDType } from "./shared/elementwise.ts";
 
 export interface MatmulParams {
@@ -28,10 +29,10 @@ export const matmul: Op<["a", "b"], MatmulParams, keyof MatmulParams> = {
   defaults: { transposeA: false, transposeB: false, activations: "f32" },
   infer([a, b], { transposeA, transposeB, activations }) {
     requireDType("matmul", "a", a!, ["f32"]);
-    if (b!.dtype === "i32" || b!.dtype === "u32" || b!.dtype === "i8" || b!.dtype === "u8")
-      requireDType("matmul", "b", b!, ["f32", "f16", "bf16"]);
-    if (activations !== "f32" && activations !== "ggml")
-      throw new ArgumentError("matmul", 'activations "f32" or "ggml"', String(activations));
+    if (isInteger(b!.dtype)) requireDType("matmul", "b", b!, ["f32", "f16", "bf16", "a block type"]);
+    requireBoolean("matmul", "transposeA", transposeA);
+    requireBoolean("matmul", "transposeB", transposeB);
+    requireOneOf("matmul", "activations", activations, ["f32", "ggml"]);
     if (isQuantized(b!.dtype) && !transposeB) {
       throw new ArgumentError(
         "matmul",
@@ -55,26 +56,48 @@ export const matmul: Op<["a", "b"], MatmulParams, keyof MatmulParams> = {
     const [m, n] = [y.spec.shape.at(-2)!, y.spec.shape.at(-1)!];
     const k = a!.spec.shape.at(transposeA ? -2 : -1)!;
     const [ai, ak] = transposeA ? [1, m] : [k, 1];
-    const [bk, bj] = transposeB ? [1, k] : [n, 1];
     const batch = y.spec.shape.slice(0, -2);
     const aBatch = broadcastIndex(a!.spec.shape.slice(0, -2), batch);
     const bBatch = broadcastIndex(b!.spec.shape.slice(0, -2), batch);
+    const [from, to] = [a!.data, y.data as Float32Array];
+    const multiply = transposeB ? rowTimesTransposed : rowTimesMatrix;
     const row = new Float32Array(k);
+    const sums = new Float64Array(n);
     const { dtype } = b!.spec;
     for (let s = 0; s < elementCount(batch); s++) {
+      const aAt = aBatch(s) * m * k;
+      const bAt = bBatch(s) * k * n;
       for (let i = 0; i < m; i++) {
-        for (let p = 0; p < k; p++) row[p] = a!.data[aBatch(s) * m * k + i * ai! + p * ak!]!;
+        for (let p = 0; p < k; p++) row[p] = from[aAt + i * ai! + p * ak!]!;
         if (activations === "ggml" && isQuantized(dtype)) roundActivations(dtype, row, row);
-        for (let j = 0; j < n; j++) {
-          let sum = 0;
-          const at = bBatch(s) * k * n + j * bj!;
-          for (let p = 0; p < k; p++) sum += row[p]! * b!.data[at + p * bk!]!;
-          y.data[(s * m + i) * n + j] = sum;
-        }
+        multiply(row, b!.data as Float32Array, bAt, sums);
+        to.set(sums, (s * m + i) * n);
       }
     }
   },
 };
+
+/** `sums[j] = row [k] . b[j, :]`, with `b [n, k]` from `at`. */
+function rowTimesTransposed(row: Float32Array, b: Float32Array, at: number, sums: Float64Array): void {
+  const k = row.length;
+  for (let j = 0; j < sums.length; j++) {
+    const start = at + j * k;
+    let sum = 0;
+    for (let p = 0; p < k; p++) sum += row[p]! * b[start + p]!;
+    sums[j] = sum;
+  }
+}
+
+/** `sums[j] = row [k] . b[:, j]`, with `b [k, n]` from `at`, walked row by row. */
+function rowTimesMatrix(row: Float32Array, b: Float32Array, at: number, sums: Float64Array): void {
+  const n = sums.length;
+  sums.fill(0);
+  for (let p = 0; p < row.length; p++) {
+    const factor = row[p]!;
+    const start = at + p * n;
+    for (let j = 0; j < n; j++) sums[j] = sums[j]! + factor * b[start + j]!;
+  }
+}
 
 function matrixDims({ shape, dtype }: TensorSpec, transposed: boolean): readonly [Dim, Dim] {
   if (shape.length < 2)

@@ -2,4 +2,4 @@ import type { Op } from "../op.ts";
 import { unary } from "./shared/elementwise.ts";
 
 /** `y = max(x, 0)`; NaN stays NaN. `x [...] -> y [...]`. @throws {DTypeError} unless f32 */
-export const relu: Op<["x"]> = unary({ name: "relu", defaults: {}, flops: 1, f: (x) => (x < 0 ? 0 : x) });
+export const relu: Op<["x"]> = unary({ name: "relu", defaults: {}, flops: 1, f: (x) => Math.max(x, 0) });

@@ -1,1 +1,2 @@
-export {};
+export { type DescribeBackendOptions, describeBackend } from "./describeBackend.ts";
+export * from "./headless.ts";

@@ -2,10 +2,10 @@ import { TokenizerError } from "../errors.ts";
 import { byteToChar, fromByteLevel, toByteLevel } from "./byteLevel.ts";
 import { KeyHeap } from "./keyHeap.ts";
 import { MergeTable } from "./mergeTable.ts";
-import type { PreTokenizer } from "./preTokenizers.ts";
 import { preTokenize } from "./preTokenize.ts";
+import type { PreTokenizer } from "./preTokenizers.ts";
 import type { TextModel } from "./textModel.ts";
-import type { Vocabulary } from "./vocabulary.ts";
+import type { StringList, Vocabulary } from "./vocabulary.ts";
 import { WordCache } from "./wordCache.ts";
 
 const positions = 2 ** 32;
@@ -28,7 +28,7 @@ export class BytePairModel implements TextModel {
   readonly #cache = new WordCache();
   readonly #heap = new KeyHeap();
 
-  constructor(vocabulary: Vocabulary, merges: Iterable<string> & { readonly length: number }, preTokenizer: PreTokenizer) {
+  constructor(vocabulary: Vocabulary, merges: StringList, preTokenizer: PreTokenizer) {
     this.#vocabulary = vocabulary;
     this.#preTokenizer = preTokenizer;
     this.#ranks = new MergeTable(merges.length);
@@ -50,7 +50,8 @@ export class BytePairModel implements TextModel {
     for (const merge of merges) {
       // From 1: the left part may itself be a space in vocabularies that do not map it.
       const space = merge.indexOf(" ", 1);
-      if (space < 0) throw new TokenizerError(`tokenizer: expected "left right" in tokenizer.ggml.merges, got ${JSON.stringify(merge)} at ${rank}`);
+      if (space < 0)
+        throw new TokenizerError(`tokenizer: expected "left right" in tokenizer.ggml.merges, got ${JSON.stringify(merge)} at ${rank}`);
       const left = merge.slice(0, space);
       const right = merge.slice(space + 1);
       this.#lefts[rank] = symbol(left);

@@ -2,9 +2,9 @@ import { TokenizerError } from "../errors.ts";
 import { BytePairModel } from "./bytePairModel.ts";
 import { preTokenizerFor } from "./preTokenizers.ts";
 import { SentencePieceModel } from "./sentencePieceModel.ts";
-import { VocabularyTokenizer } from "./vocabularyTokenizer.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 import { Vocabulary, type VocabularyMetadata } from "./vocabulary.ts";
+import { VocabularyTokenizer } from "./vocabularyTokenizer.ts";
 
 /**
  * The tokenizer that a GGUF file describes in `tokenizer.ggml.*`; pass `file.metadata`.
@@ -27,7 +27,8 @@ function createSentencePiece(metadata: VocabularyMetadata): Tokenizer {
 
 function createBytePair(metadata: VocabularyMetadata): Tokenizer {
   const merges = metadata.optionalStrings("tokenizer.ggml.merges");
-  if (merges === undefined) throw new TokenizerError("tokenizer: expected tokenizer.ggml.merges for a byte-level vocabulary, got no such key");
+  if (merges === undefined)
+    throw new TokenizerError("tokenizer: expected tokenizer.ggml.merges for a byte-level vocabulary, got no such key");
   const named = preTokenizerFor(metadata.optionalString("tokenizer.ggml.pre") ?? "default");
   const preTokenizer = { ...named, ignoreMerges: metadata.optionalBool("tokenizer.ggml.ignore_merges") ?? named.ignoreMerges };
   const vocabulary = new Vocabulary(metadata, { addBos: preTokenizer.addBos });

@@ -18,8 +18,8 @@ interface Family {
   readonly addBos?: true;
 }
 
-const contractions = String.raw`'s|'t|'re|'ve|'m|'ll|'d`;
-const anyCaseContractions = String.raw`(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])`;
+const contractions = "'s|'t|'re|'ve|'m|'ll|'d";
+const anyCaseContractions = "(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])";
 const spaces = String.raw`\s+(?!\S)|\s+`;
 const newlinesAndSpaces = String.raw`\s*[\r\n]+|${spaces}`;
 
@@ -144,9 +144,7 @@ const families: readonly Family[] = [
   },
   {
     names: ["seed-coder"],
-    patterns: [
-      String.raw`${anyCaseContractions}|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}\r\n]+|${newlinesAndSpaces}`,
-    ],
+    patterns: [String.raw`${anyCaseContractions}|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}\r\n]+|${newlinesAndSpaces}`],
   },
 ];
 

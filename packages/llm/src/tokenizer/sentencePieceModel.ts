@@ -87,7 +87,10 @@ export class SentencePieceModel implements TextModel {
     const bytes = Array.from(encoder.encode(char), (byte) => ids.get(`<0x${byte.toString(16).toUpperCase().padStart(2, "0")}>`));
     if (bytes.every((id) => id !== undefined)) out.push(...bytes);
     else if (unknownId !== undefined) out.push(unknownId);
-    else throw new TokenizerError(`encode: expected a token for every character, got none for ${JSON.stringify(char)}; the vocabulary has no byte tokens`);
+    else
+      throw new TokenizerError(
+        `encode: expected a token for every character, got none for ${JSON.stringify(char)}; the vocabulary has no byte tokens`,
+      );
   }
 }
 

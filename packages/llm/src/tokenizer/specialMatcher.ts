@@ -45,7 +45,10 @@ export class SpecialMatcher {
         node.next ??= new Map();
         const code = token.text.charCodeAt(i);
         let child = node.next.get(code);
-        if (child === undefined) node.next.set(code, (child = { token: undefined, next: undefined }));
+        if (child === undefined) {
+          child = { token: undefined, next: undefined };
+          node.next.set(code, child);
+        }
         node = child;
       }
       node.token = token;
@@ -70,7 +73,11 @@ export class SpecialMatcher {
       for (const start of freePlaces(text, token.text, taken)) {
         const end = start + token.text.length;
         if (token.guarded && spansBarrier(start, end, barriers)) continue;
-        const match = { id: token.id, start: token.lstrip ? skipBack(text, start, taken) : start, end: token.rstrip ? skip(text, end, taken) : end };
+        const match = {
+          id: token.id,
+          start: token.lstrip ? skipBack(text, start, taken) : start,
+          end: token.rstrip ? skip(text, end, taken) : end,
+        };
         taken.fill(1, match.start, match.end);
         matches.push(match);
       }

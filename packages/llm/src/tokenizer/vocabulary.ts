@@ -7,8 +7,14 @@ export interface VocabularyMetadata {
   optionalString(key: string): string | undefined;
   optionalNumber(key: string): number | undefined;
   optionalBool(key: string): boolean | undefined;
-  optionalStrings(key: string): (Iterable<string> & { readonly length: number }) | undefined;
+  optionalStrings(key: string): StringList | undefined;
   optionalNumbers(key: string): ArrayLike<number> | undefined;
+}
+
+/** An array of strings that may be decoded one by one. */
+export interface StringList extends Iterable<string> {
+  readonly length: number;
+  at(index: number): string | undefined;
 }
 
 /** What a tokenizer kind implies where the metadata is silent. */
@@ -166,6 +172,8 @@ function requireLength(key: string, got: number, expected: number): void {
 
 function requireId(wanted: boolean, flag: string, id: number | undefined, key: string): void {
   if (wanted && id === undefined) {
-    throw new TokenizerError(`tokenizer: expected tokenizer.ggml.${key} because tokenizer.ggml.${flag} is true, got none in the vocabulary`);
+    throw new TokenizerError(
+      `tokenizer: expected tokenizer.ggml.${key} because tokenizer.ggml.${flag} is true, got none in the vocabulary`,
+    );
   }
 }

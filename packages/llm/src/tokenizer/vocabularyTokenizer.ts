@@ -2,8 +2,8 @@ import { TokenizerError } from "../errors.ts";
 import { SpecialMatcher } from "./specialMatcher.ts";
 import type { TextModel } from "./textModel.ts";
 import { TextStream } from "./textStream.ts";
-import { byte, control, normal, unknown, userDefined } from "./tokenKinds.ts";
 import type { DecodeOptions, EncodeOptions, Tokenizer } from "./tokenizer.ts";
+import { byte, control, normal, unknown, userDefined } from "./tokenKinds.ts";
 import type { Vocabulary, VocabularyMetadata } from "./vocabulary.ts";
 
 const encoder = new TextEncoder();

@@ -35,7 +35,8 @@ export function unary<P extends object = NoParams, D extends keyof P = never>(de
     },
     cost: ([x]) => elementwiseCost(flops, [x!], x!),
     reference([x], params, y) {
-      for (let i = 0; i < y.data.length; i++) y.data[i] = f(x!.data[i]!, params);
+      const [from, to] = [x!.data, y.data];
+      for (let i = 0; i < to.length; i++) to[i] = f(from[i]!, params);
     },
   };
 }
@@ -61,9 +62,16 @@ export function binary(definition: {
     cost: (inputs, _params, output) => elementwiseCost(1, inputs, output),
     reference([a, b], _params, y) {
       const g = y.spec.dtype === "i32" ? i32! : f;
-      const ai = broadcastIndex(a!.spec.shape, y.spec.shape);
-      const bi = broadcastIndex(b!.spec.shape, y.spec.shape);
-      for (let i = 0; i < y.data.length; i++) y.data[i] = g(a!.data[ai(i)]!, b!.data[bi(i)]!);
+      const { shape } = y.spec;
+      const [p, q, to] = [a!.data, b!.data, y.data];
+      const [pIndex, qIndex] = [broadcastIndex(a!.spec.shape, shape), broadcastIndex(b!.spec.shape, shape)];
+      const pStep = broadcastStrides(a!.spec.shape, shape).at(-1) ?? 0;
+      const qStep = broadcastStrides(b!.spec.shape, shape).at(-1) ?? 0;
+      const n = shape.at(-1) ?? 1;
+      for (let row = 0; row < to.length; row += n) {
+        const [pAt, qAt] = [pIndex(row), qIndex(row)];
+        for (let i = 0; i < n; i++) to[row + i] = g(p[pAt + i * pStep]!, q[qAt + i * qStep]!);
+      }
     },
   };
 }

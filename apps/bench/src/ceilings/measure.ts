@@ -1,0 +1,82 @@
+import { type Estimate, estimateMedian, type Passes } from "../stats/bootstrap.ts";
+import { ceilingModule, fmaFlops, hasRelaxedSimd, streamBytes } from "./kernels.ts";
+import { Threads } from "./threads.ts";
+import type { Job } from "./worker.ts";
+
+/** What a number of threads of this machine reach together at best, in the WASM that kernels are made of. */
+export interface Ceiling {
+  readonly kind: "flops" | "read" | "copy";
+  readonly threads: number;
+  /** Flops, or bytes (read and written ones added up), of one sample. */
+  readonly work: number;
+  /** Seconds. */
+  readonly samples: Passes;
+}
+
+export interface CeilingOptions {
+  /** Largest number of threads. */
+  readonly threads: number;
+  /** Bytes that are streamed, well above the last-level cache. */
+  readonly bytes: number;
+  readonly quick: boolean;
+}
+
+/** Measures arithmetic and memory at 1 thread, powers of two, and all threads. */
+export async function measureCeilings({ threads: most, bytes, quick }: CeilingOptions): Promise<readonly Ceiling[]> {
+  const half = Math.ceil(bytes / 2 / (streamBytes * most)) * streamBytes * most;
+  const pages = Math.ceil((2 * half) / 65536);
+  const memory = new WebAssembly.Memory({ initial: pages, maximum: 65536, shared: true });
+  // Pages that were never written are one zero page, which is always in a cache.
+  new Float64Array(memory.buffer).fill(1.1);
+  const threads = new Threads(most, new WebAssembly.Module(ceilingModule(hasRelaxedSimd())), memory);
+  try {
+    const measured: Ceiling[] = [];
+    for (const count of threadCounts(most)) {
+      const split = (kernel: "read" | "copy", total: number): Job[] =>
+        Array.from({ length: count }, (_, i) => {
+          const share = Math.floor(total / count / streamBytes) * streamBytes;
+          return { kernel, args: kernel === "read" ? [i * share, share] : [i * share, half + i * share, share] };
+        });
+      const iterations = 200_000;
+      const fma = Array.from({ length: count }, (): Job => ({ kernel: "fma", args: [iterations] }));
+      const jobs = [
+        { kind: "flops", work: fmaFlops * iterations * count, jobs: fma },
+        { kind: "read", work: 2 * half, jobs: split("read", 2 * half) },
+        { kind: "copy", work: 2 * half, jobs: split("copy", half) },
+      ] as const;
+      for (const { kind, work, jobs: each } of jobs) measured.push({ kind, threads: count, work, samples: sample(threads, each, quick) });
+    }
+    return measured;
+  } finally {
+    await threads.dispose();
+  }
+}
+
+/** Rate of a ceiling: flops or bytes per second. */
+export function ceilingRate({ kind, threads, work, samples }: Ceiling): Estimate {
+  const { median, low, high } = estimateMedian(samples, threads * 31 + kind.length);
+  return { median: work / median, low: work / high, high: work / low };
+}
+
+/** The ceiling for a subject of `threads` threads: arithmetic of so many threads, or the best memory rate of up to so many. */
+export function ceilingFor(ceilings: readonly Ceiling[], kind: Ceiling["kind"], threads: number): number | undefined {
+  const rates = ceilings
+    .filter((ceiling) => ceiling.kind === kind && ceiling.threads <= threads)
+    .map((ceiling) => ({ threads: ceiling.threads, rate: ceilingRate(ceiling).median }));
+  if (rates.length === 0) return undefined;
+  if (kind !== "flops") return Math.max(...rates.map(({ rate }) => rate));
+  const nearest = rates.reduce((a, b) => (b.threads > a.threads ? b : a));
+  return (nearest.rate / nearest.threads) * threads;
+}
+
+function sample(threads: Threads, jobs: readonly Job[], quick: boolean): Passes {
+  // Two runs let the engine replace its first, slow code.
+  for (let i = 0; i < 3; i++) threads.run(jobs);
+  return Array.from({ length: 5 }, () => Array.from({ length: quick ? 2 : 5 }, () => threads.run(jobs)));
+}
+
+function threadCounts(most: number): readonly number[] {
+  const counts = [];
+  for (let count = 1; count < most; count *= 2) counts.push(count);
+  return [...counts, most];
+}

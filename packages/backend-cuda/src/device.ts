@@ -1,0 +1,191 @@
+import { type Counters, createCounters, DeviceLostError, type MemoryReport, WorkQueue } from "@centella/core";
+import type { CudaDriver, Handle, LaunchCommand } from "./driver.ts";
+import { describeFailure, describeModuleFailure, isSticky } from "./errors.ts";
+
+export type Purpose = keyof MemoryReport;
+
+/** A piece of device memory. `free()` more than once does nothing. */
+export interface Allocation {
+  readonly address: Handle;
+  readonly bytes: number;
+  free(): void;
+}
+
+/** Page-locked host memory. */
+export interface PinnedBlock {
+  readonly handle: Handle;
+  readonly bytes: number;
+  free(): void;
+}
+
+// CUDA gives no memory for zero bytes.
+const smallestAllocation = 256;
+
+/**
+ * A driver with the backend's rules around it: failures become typed errors, a lost device stays lost, memory is counted
+ * by purpose, modules are compiled once per text, and work is queued in the order of the calls.
+ */
+export class Device {
+  readonly driver: CudaDriver;
+  readonly name: string;
+  readonly counters: Counters = createCounters();
+  readonly queue = new WorkQueue();
+  readonly #bytes: Record<Purpose, number> = { persistents: 0, arenas: 0, tensors: 0, other: 0 };
+  readonly #modules = new Map<string, Promise<Handle>>();
+  readonly #kernels = new Map<string, Handle>();
+  readonly #completions = new Set<Promise<unknown>>();
+  #lost: DeviceLostError | undefined;
+
+  constructor(driver: CudaDriver) {
+    this.driver = driver;
+    this.name = driver.device.name;
+  }
+
+  /** Calls the driver. @throws {DeviceLostError} at once if the device was lost before */
+  call<T>(work: (driver: CudaDriver) => T, asked?: number): T {
+    this.requireAlive();
+    try {
+      return work(this.driver);
+    } catch (error) {
+      throw this.#failure(error, asked);
+    }
+  }
+
+  requireAlive(): void {
+    if (this.#lost !== undefined) throw this.#lost;
+  }
+
+  alloc(bytes: number, purpose: Purpose): Allocation {
+    const size = Math.max(bytes, smallestAllocation);
+    const address = this.call((driver) => driver.alloc(size), size);
+    return { address, bytes, free: this.#counted(purpose, size, () => this.driver.free(address)) };
+  }
+
+  allocPinned(bytes: number): PinnedBlock {
+    const size = Math.max(bytes, smallestAllocation);
+    const handle = this.call((driver) => driver.allocPinned(size), size);
+    return { handle, bytes, free: this.#counted("other", size, () => this.driver.freePinned(handle)) };
+  }
+
+  memory(): MemoryReport {
+    return { ...this.#bytes };
+  }
+
+  /** Compiles a module, once per text, and finds its kernel. @throws {KernelError} if the driver's compiler rejects it */
+  async kernel(op: string, ptx: string, entry: string, sharedBytes: number): Promise<Handle> {
+    this.requireAlive();
+    try {
+      let module = this.#modules.get(ptx);
+      if (module === undefined) {
+        module = this.driver.loadModule(ptx);
+        this.#modules.set(ptx, module);
+      }
+      const loaded = await module;
+      const kernel = this.#kernels.get(ptx) ?? this.driver.kernel(loaded, entry, sharedBytes);
+      this.#kernels.set(ptx, kernel);
+      return kernel;
+    } catch (error) {
+      this.#modules.delete(ptx);
+      this.#note(error);
+      throw describeModuleFailure(error, this.name, op, ptx);
+    }
+  }
+
+  /** Records the work that `record` queues as a graph. */
+  capture(record: (launch: (command: LaunchCommand) => void, driver: CudaDriver) => void): Handle {
+    return this.call((driver) => {
+      driver.beginCapture();
+      try {
+        record((command) => driver.launch(command), driver);
+      } catch (error) {
+        driver.abandonCapture();
+        throw error;
+      }
+      return driver.endCapture();
+    });
+  }
+
+  /** Resolves when everything that was given to the driver so far is done. */
+  async finished(): Promise<void> {
+    this.requireAlive();
+    try {
+      await this.driver.finished();
+    } catch (error) {
+      throw this.#failure(error);
+    }
+  }
+
+  /** Makes {@link idle} wait for `completion` too. Its failure reaches whoever awaits it. */
+  track<T>(completion: Promise<T>): Promise<T> {
+    this.#completions.add(completion);
+    const forget = (): void => {
+      this.#completions.delete(completion);
+    };
+    completion.then(forget, forget);
+    return completion;
+  }
+
+  /** Resolves when nothing is queued or under way. */
+  async idle(): Promise<void> {
+    await this.queue.idle();
+    while (this.#completions.size > 0) {
+      await Promise.allSettled(this.#completions);
+      await this.queue.idle();
+    }
+  }
+
+  async close(): Promise<void> {
+    for (const module of this.#modules.values()) this.#quietly(await module.catch(() => undefined));
+    this.#modules.clear();
+    this.#kernels.clear();
+    try {
+      this.driver.close();
+    } catch (error) {
+      if (this.#lost === undefined) throw this.#failure(error);
+    }
+  }
+
+  #quietly(module: Handle | undefined): void {
+    if (module === undefined || this.#lost !== undefined) return;
+    try {
+      this.driver.unloadModule(module);
+    } catch (error) {
+      this.#note(error);
+    }
+  }
+
+  #counted(purpose: Purpose, bytes: number, free: () => void): () => void {
+    this.#bytes[purpose] += bytes;
+    let isFreed = false;
+    return () => {
+      if (isFreed) return;
+      isFreed = true;
+      this.#bytes[purpose] -= bytes;
+      if (this.#lost !== undefined) return;
+      try {
+        free();
+      } catch (error) {
+        // The error of earlier work may surface here: it is kept for the readers of that work and for later calls.
+        this.#note(error);
+        if (this.#lost === undefined) throw this.#failure(error);
+      }
+    };
+  }
+
+  #note(error: unknown): void {
+    if (this.#lost === undefined && isSticky(error)) this.#lost = new DeviceLostError(this.name, error.message);
+  }
+
+  #failure(error: unknown, asked?: number): unknown {
+    this.#note(error);
+    return this.#lost ?? describeFailure(error, this.name, asked === undefined ? {} : { asked, ...this.#free() });
+  }
+
+  #free(): { readonly free?: number } {
+    try {
+      return { free: this.driver.memoryInfo().free };
+    } catch {
+      return {};
+    }
+  }
+}

@@ -1,0 +1,108 @@
+import { type ConcreteSpec, DisposedError, formatSpec, type Tensor, type TensorStorage, type TypedArray, typedArrayOf } from "@centella/core";
+import type { Allocation, Device } from "./device.ts";
+
+/** Name of the backend, and the home of its tensors. */
+export const backendName = "cuda";
+
+/** A tensor's memory on the device. It is freed when its owner and every run that was given it have let go. */
+export class DeviceStorage implements TensorStorage {
+  readonly home = backendName;
+  readonly device: Device;
+  readonly allocation: Allocation;
+  readonly #spec: ConcreteSpec;
+  readonly #ready: Promise<void>;
+  /** Stored form of a block type, whose memory holds f32. */
+  readonly #stored: TypedArray | undefined;
+  #holders = 1;
+  #isFreed = false;
+
+  constructor(device: Device, spec: ConcreteSpec, allocation: Allocation, ready: Promise<void>, stored?: TypedArray) {
+    this.device = device;
+    this.allocation = allocation;
+    this.#spec = spec;
+    this.#ready = ready;
+    this.#stored = stored;
+    ready.catch(() => undefined);
+  }
+
+  ready(): Promise<void> {
+    return this.#ready;
+  }
+
+  async read(): Promise<TypedArray> {
+    this.retain();
+    try {
+      await this.#ready;
+      if (this.#stored !== undefined) return this.#stored.slice();
+      const bytes = await readBack(this.device, this.allocation);
+      return new (typedArrayOf(this.#spec.dtype))(bytes.buffer as ArrayBuffer);
+    } finally {
+      this.release();
+    }
+  }
+
+  /** Keeps the memory for a run that is queued. */
+  retain(): void {
+    if (this.#isFreed && this.#holders === 0) throw new DisposedError(`tensor ${formatSpec(this.#spec)}`);
+    this.#holders++;
+  }
+
+  release(): void {
+    this.#holders--;
+    if (this.#holders === 0) this.allocation.free();
+  }
+
+  free(): void {
+    if (this.#isFreed) return;
+    this.#isFreed = true;
+    // In order with queued work, so that freeing does not wait on the caller's thread for work that is under way.
+    void this.device.queue.enqueue(() => this.release());
+  }
+}
+
+/** The device memory behind a tensor of this device, or undefined for tensors of other homes. */
+export function storageOn(device: Device, tensor: Tensor): DeviceStorage | undefined {
+  const { storage } = tensor;
+  return storage instanceof DeviceStorage && storage.device === device ? storage : undefined;
+}
+
+/** Copies device memory to a new array, in order with queued work. */
+export async function readBack(device: Device, { address, bytes }: Allocation): Promise<Uint8Array> {
+  const { completion } = await device.queue.enqueue(() => {
+    const pinned = device.allocPinned(bytes);
+    const read = async (): Promise<Uint8Array> => {
+      try {
+        if (bytes > 0) device.call((driver) => driver.copyFromDevice(pinned.handle, address, bytes));
+        device.counters.readbacks++;
+        await device.finished();
+        const data = new Uint8Array(bytes);
+        if (bytes > 0) device.driver.readPinned(pinned.handle, 0, data);
+        return data;
+      } finally {
+        pinned.free();
+      }
+    };
+    return { completion: device.track(read()) };
+  });
+  return completion;
+}
+
+/** Copies host data to device memory through page-locked memory, and waits for it. Runs inside the queue. */
+export async function writeThrough(device: Device, to: Allocation, offset: number, data: Uint8Array): Promise<void> {
+  if (data.length === 0) return;
+  const pinned = device.allocPinned(data.length);
+  try {
+    device.call((driver) => {
+      driver.writePinned(pinned.handle, 0, data);
+      driver.copyToDevice(to.address + BigInt(offset), pinned.handle, data.length);
+    });
+    await device.finished();
+  } finally {
+    pinned.free();
+  }
+}
+
+export function bytesOf(data: TypedArray): Uint8Array {
+  return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+}
+

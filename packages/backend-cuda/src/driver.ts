@@ -1,0 +1,84 @@
+/** An address in device memory, or a handle that the driver gave out. Opaque. */
+export type Handle = bigint;
+
+/** What a driver call failed with: CUDA's own names, and the compiler's log where there is one. */
+export class DriverError extends Error {
+  override name = "DriverError";
+  /** `CUresult`, e.g. 2. */
+  readonly status: number;
+  /** Its name, e.g. "CUDA_ERROR_OUT_OF_MEMORY". */
+  readonly statusName: string;
+  /** The driver function, e.g. "cuMemAlloc". */
+  readonly call: string;
+  readonly log: string;
+  constructor(status: number, statusName: string, call: string, log = "") {
+    super(`${call}: ${statusName} (${status})${log === "" ? "" : `\n${log}`}`);
+    this.status = status;
+    this.statusName = statusName;
+    this.call = call;
+    this.log = log;
+  }
+}
+
+export interface DeviceProperties {
+  readonly name: string;
+  /** Major and minor, e.g. [9, 0]. */
+  readonly computeCapability: readonly [number, number];
+  readonly multiprocessors: number;
+  readonly totalBytes: number;
+  /** Newest CUDA version that the driver serves, e.g. 13000 for 13.0. */
+  readonly driverVersion: number;
+}
+
+/** A kernel with everything that a launch needs. */
+export interface LaunchCommand {
+  readonly kernel: Handle;
+  readonly grid: readonly [number, number, number];
+  readonly block: readonly [number, number, number];
+  readonly sharedBytes: number;
+  /** The parameters, all of them addresses. */
+  readonly args: readonly Handle[];
+}
+
+/**
+ * One device with one stream: what the backend needs of CUDA, and nothing more. The native addon implements it over the
+ * driver API, the tests with an interpreter. Every call may throw {@link DriverError}.
+ */
+export interface CudaDriver {
+  readonly device: DeviceProperties;
+
+  alloc(bytes: number): Handle;
+  free(memory: Handle): void;
+  memoryInfo(): { readonly free: number; readonly total: number };
+
+  /** Page-locked host memory, which copies to and from the device run beside the host from. */
+  allocPinned(bytes: number): Handle;
+  freePinned(memory: Handle): void;
+  writePinned(memory: Handle, offset: number, data: Uint8Array): void;
+  readPinned(memory: Handle, offset: number, into: Uint8Array): void;
+
+  // The following are queued on the stream, or recorded between beginCapture and endCapture.
+  copyToDevice(to: Handle, fromPinned: Handle, bytes: number): void;
+  copyFromDevice(toPinned: Handle, from: Handle, bytes: number): void;
+  copyOnDevice(to: Handle, from: Handle, bytes: number): void;
+  zero(memory: Handle, bytes: number): void;
+  launch(command: LaunchCommand): void;
+
+  beginCapture(): void;
+  /** The recorded work as a graph that can be launched again and again. */
+  endCapture(): Handle;
+  /** Ends a recording that failed. Never throws. */
+  abandonCapture(): void;
+  launchGraph(graph: Handle): void;
+  freeGraph(graph: Handle): void;
+
+  /** Compiles a module's text off the caller's thread. */
+  loadModule(ptx: string): Promise<Handle>;
+  unloadModule(module: Handle): void;
+  kernel(module: Handle, entry: string, sharedBytes: number): Handle;
+
+  /** Resolves when everything queued so far is done, without blocking the thread; rejects with the device's error. */
+  finished(): Promise<void>;
+  /** Releases the stream and the device. */
+  close(): void;
+}

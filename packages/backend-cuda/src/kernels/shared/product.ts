@@ -1,0 +1,179 @@
+import type { Shape } from "@centella/core";
+import { type Extent, isBelow, offset, plus, product, register, times, timesPlus, unflatten } from "../../ptx/extent.ts";
+import { warpReduce } from "../../ptx/reduce.ts";
+import type { F32 } from "../../ptx/types.ts";
+import { broadcastIndices } from "./binary.ts";
+import {
+  type Argument,
+  bucketElements,
+  bucketShape,
+  floatElem,
+  input,
+  type KernelCall,
+  type Launch,
+  launch,
+  loadFloat,
+  output,
+  type Scope,
+} from "./kernel.ts";
+
+/** A matrix product of the call: its `b` and output, and an `a` that may have been replaced by a prepared copy. */
+export interface Product {
+  readonly a: Argument;
+  readonly aShape: Shape;
+  readonly transposeA: boolean;
+  readonly transposeB: boolean;
+}
+
+/** The matrices of one batch element, as index functions. */
+interface Matrices {
+  readonly m: Extent;
+  readonly n: Extent;
+  readonly depth: Extent;
+  loadA(row: Extent, p: Extent): F32;
+  loadB(p: Extent, column: Extent): F32;
+  store(row: Extent, column: Extent, value: F32): void;
+}
+
+const lanes = 32;
+const vectorWarps = 4;
+
+/** One warp per column of the output, which it computes for all rows at once: `b [n, k]` is read once. For few rows. */
+export function vectorProduct(call: KernelCall, given: Product): Launch {
+  const [rows, columns] = bucketShape(call, call.output.shape).slice(-2) as [number, number];
+  const columnBlocks = Math.max(1, Math.ceil(columns / vectorWarps));
+  const blocks = columnBlocks * batchElements(call);
+  const options = { threads: vectorWarps * lanes, blocks, args: argsOf(given) };
+  return launch(call, `matmulVector_${nameOf(call, given)}`, options, (scope) => {
+    const { k } = scope;
+    const thread = k.thread();
+    const lane = k.and(thread, lanes - 1);
+    const [batch, columnBlock] = unflatten(k, k.block(), [1, columnBlocks]);
+    const column = register(k, timesPlus(k, columnBlock!, vectorWarps, k.shiftRight(thread, 5)));
+    inBatch(scope, call, given, batch!, ({ m, n, depth, loadA, loadB, store }) => {
+      k.if(isBelow(k, column, n), () => {
+        const sums = Array.from({ length: rows }, () => k.variable("f32", 0));
+        // Rows beyond the run's m repeat its last one; they are not stored.
+        const last = typeof m === "number" ? m - 1 : k.sub(m, 1);
+        const rowOf = (i: number): Extent => (typeof last === "number" ? Math.min(i, last) : k.min(last, i));
+        k.if(isBelow(k, 0, m), () => {
+          k.for(lane, depth, lanes, (p) => {
+            const weight = loadB(p, column);
+            for (const [i, sum] of sums.entries()) sum.accumulate(weight, loadA(rowOf(i), p));
+          });
+        });
+        const totals = sums.map((sum) => warpReduce(k, sum.get(), (a, b) => k.add(a, b)));
+        k.if(k.compare("eq", lane, 0), () => {
+          for (const [i, total] of totals.entries()) k.if(isBelow(k, i, m), () => store(i, column, total));
+        });
+      });
+    });
+  });
+}
+
+const tile = 64;
+const tileDepth = 16;
+const side = 16;
+const perThread = tile / side;
+
+/** One block per 64 x 64 tile of the output: 16 x 16 threads with 4 x 4 sums each, operands staged in shared memory. */
+export function tiledProduct(call: KernelCall, given: Product): Launch {
+  const [rows, columns] = bucketShape(call, call.output.shape).slice(-2) as [number, number];
+  const [rowTiles, columnTiles] = [Math.max(1, Math.ceil(rows / tile)), Math.max(1, Math.ceil(columns / tile))];
+  const blocks = rowTiles * columnTiles * batchElements(call);
+  const options = { threads: side * side, blocks, args: argsOf(given) };
+  return launch(call, `matmulTiled_${nameOf(call, given)}`, options, (scope) => {
+    const { k } = scope;
+    const thread = k.thread();
+    const [batch, rowTile, columnTile] = unflatten(k, k.block(), [1, rowTiles, columnTiles]);
+    const firstRow = times(k, rowTile!, tile);
+    const firstColumn = times(k, columnTile!, tile);
+    // Rows of shared memory are a word longer than the tile, so that storing along the depth does not hit one bank.
+    const pitch = tile + 1;
+    const [aTile, bTile] = [k.shared("f32", tileDepth * pitch), k.shared("f32", tileDepth * pitch)];
+    const x = k.and(thread, side - 1);
+    const y = k.shiftRight(thread, 4);
+    inBatch(scope, call, given, batch!, ({ m, n, depth, loadA, loadB, store }) => {
+      const sums = Array.from({ length: perThread * perThread }, () => k.variable("f32", 0));
+      k.forUniform(0, depth, tileDepth, (start) => {
+        for (let i = 0; i < perThread; i++) {
+          const e = k.add(thread, i * side * side);
+          // Neighbouring threads read neighbouring addresses, whichever way the operand lies.
+          const alongDepth = { p: k.and(e, tileDepth - 1), other: k.shiftRight(e, 4) };
+          const across = { p: k.shiftRight(e, 6), other: k.and(e, tile - 1) };
+          const forA = given.transposeA ? across : alongDepth;
+          const forB = given.transposeB ? alongDepth : across;
+          const row = plus(k, firstRow, forA.other);
+          const column = plus(k, firstColumn, forB.other);
+          const a = guarded(scope, [row, m], [k.add(forA.p, start), depth], loadA);
+          const b = guarded(scope, [k.add(forB.p, start), depth], [column, n], loadB);
+          k.store("f32", k.sharedAt("f32", aTile, k.mad(forA.p, pitch, forA.other)), a);
+          k.store("f32", k.sharedAt("f32", bTile, k.mad(forB.p, pitch, forB.other)), b);
+        }
+        k.sync();
+        const [aFrom, bFrom] = [k.sharedAt("f32", aTile, y), k.sharedAt("f32", bTile, x)];
+        for (let p = 0; p < tileDepth; p++) {
+          const as = Array.from({ length: perThread }, (_, i) => k.load("f32", aFrom, p * pitch + i * side));
+          const bs = Array.from({ length: perThread }, (_, i) => k.load("f32", bFrom, p * pitch + i * side));
+          for (const [i, sum] of sums.entries()) sum.accumulate(as[Math.floor(i / perThread)]!, bs[i % perThread]!);
+        }
+        k.sync();
+      });
+      sums.forEach((sum, i) => {
+        const row = plus(k, plus(k, firstRow, y), Math.floor(i / perThread) * side);
+        const column = plus(k, plus(k, firstColumn, x), (i % perThread) * side);
+        k.if(k.and(isBelow(k, row, m), isBelow(k, column, n)), () => store(row, column, sum.get()));
+      });
+    });
+  });
+}
+
+/** Element `[i, j]` of a matrix, 0 outside of its extents. */
+function guarded(
+  { k }: Scope,
+  [i, rows]: readonly [Extent, Extent],
+  [j, columns]: readonly [Extent, Extent],
+  load: (i: Extent, j: Extent) => F32,
+): F32 {
+  const value = k.variable("f32", 0);
+  k.if(k.and(isBelow(k, i, rows), isBelow(k, j, columns)), () => value.set(load(i, j)));
+  return value.get();
+}
+
+/** Runs `body` with the matrices of a batch element, in blocks whose batch element the run has. */
+function inBatch(scope: Scope, call: KernelCall, given: Product, batch: Extent, body: (matrices: Matrices) => void): void {
+  const { k, pointer } = scope;
+  const { aShape, transposeA, transposeB } = given;
+  const b = call.inputs[1]!;
+  const batchShape = call.output.shape.slice(0, -2);
+  const [m, n] = [scope.extent(call.output.shape.at(-2)!), scope.extent(call.output.shape.at(-1)!)];
+  const depth = scope.extent(aShape.at(transposeA ? -2 : -1)!);
+  const [aStrides, bStrides] = [transposeA ? [1, m] : [depth, 1], transposeB ? [1, depth] : [n, 1]];
+  k.ifUniform(isBelow(k, batch, product(k, scope.extents(batchShape))), () => {
+    const [aBatch, bBatch] = broadcastIndices(scope, batchShape, [aShape.slice(0, -2), b.shape.slice(0, -2)], batch);
+    const aStart = times(k, times(k, aBatch!, m), depth);
+    const bStart = times(k, times(k, bBatch!, n), depth);
+    const yStart = times(k, times(k, batch, m), n);
+    const [aPointer, bPointer, yPointer] = [pointer("a", "f32"), pointer("b", floatElem(b.dtype)), pointer("y", "f32")];
+    body({
+      m,
+      n,
+      depth,
+      loadA: (row, p) => k.load("f32", k.at("f32", aPointer, plus(k, offset(k, [row, p], aStrides), aStart))),
+      loadB: (p, column) => loadFloat(k, b.dtype, bPointer, plus(k, offset(k, [p, column], bStrides), bStart)),
+      store: (row, column, value) => k.store("f32", k.at("f32", yPointer, plus(k, timesPlus(k, row, n, column), yStart)), value),
+    });
+  });
+}
+
+function argsOf({ a }: Product): { a: Argument; b: Argument; y: Argument } {
+  return { a, b: input(1), y: output };
+}
+
+function batchElements(call: KernelCall): number {
+  return Math.max(1, bucketElements(call, call.output.shape.slice(0, -2)));
+}
+
+function nameOf(call: KernelCall, { transposeA, transposeB }: Product): string {
+  return `${floatElem(call.inputs[1]!.dtype)}_${transposeA ? "t" : "n"}${transposeB ? "t" : "n"}`;
+}

@@ -1,0 +1,44 @@
+const bits = new DataView(new ArrayBuffer(8));
+
+/** An f32 literal in PTX's exact form: `0f` and the bits in hex. */
+export function f32Literal(value: number): string {
+  bits.setFloat32(0, value);
+  return `0f${hex(bits.getUint32(0))}`;
+}
+
+/** An f64 literal in PTX's exact form: `0d` and the bits in hex. */
+export function f64Literal(value: number): string {
+  bits.setFloat64(0, value);
+  return `0d${hex(bits.getUint32(0))}${hex(bits.getUint32(4))}`;
+}
+
+/** A `.target` from the lowest that we emit for. */
+export type Target = "sm_80" | "sm_90" | "sm_90a";
+
+/** A feature of PTX beyond sm_80, and what it needs. Sources: the PTX ISA's "PTX ISA Notes" and "Target ISA Notes" of each instruction. */
+export type Feature = "cluster" | "tensorMap" | "dependentLaunch" | "matrixStore" | "warpgroupMatrix" | "registerBudget";
+
+const needs: Readonly<Record<Feature, { readonly target: Target; readonly version: string }>> = {
+  cluster: { target: "sm_90", version: "7.8" },
+  tensorMap: { target: "sm_90", version: "8.0" },
+  dependentLaunch: { target: "sm_90", version: "7.8" },
+  matrixStore: { target: "sm_90", version: "7.8" },
+  warpgroupMatrix: { target: "sm_90a", version: "8.0" },
+  registerBudget: { target: "sm_90a", version: "8.0" },
+};
+
+const order: readonly Target[] = ["sm_80", "sm_90", "sm_90a"];
+
+/** The `.version` of every kernel: CUDA 12.0, old enough for any driver in use, new enough for Hopper's instructions. */
+export const ptxVersion = "8.0";
+
+/** Why a kernel for `target` may not use `feature`; undefined if it may. */
+export function missingFor(feature: Feature, target: Target): string | undefined {
+  const { target: needed, version } = needs[feature];
+  if (order.indexOf(target) >= order.indexOf(needed) && Number(version) <= Number(ptxVersion)) return undefined;
+  return `${feature} needs ${needed} and PTX ${version}, the kernel is for ${target} and PTX ${ptxVersion}`;
+}
+
+function hex(word: number): string {
+  return word.toString(16).toUpperCase().padStart(8, "0");
+}

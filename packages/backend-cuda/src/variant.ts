@@ -1,0 +1,185 @@
+import { bucketOf, type DimValues, type Lowered, type Operand, planArena, resolveSpec, type Storage, type TensorSpec, UnsupportedError, elementCount, isQuantized } from "@centella/core";
+import { kernelOf } from "./kernels/index.ts";
+import type { Argument, KernelCall, Launch } from "./kernels/shared/kernel.ts";
+import { residentBytes } from "./resident.ts";
+
+/** A place in one of a plan's pieces of memory. */
+export interface Place {
+  readonly region: Region;
+  readonly offset: number;
+}
+
+/** A plan's memory: `upload` receives a run's host inputs, `given` copies of tensors that it was given, `readback` host outputs. */
+export type Region =
+  | { readonly kind: "arena" | "upload" | "given" | "readback" }
+  | { readonly kind: "persistent"; readonly name: string }
+  | { readonly kind: "constant"; readonly storage: number };
+
+/** One launch with its memory, as data. */
+export interface PlacedLaunch {
+  readonly op: string;
+  readonly launch: Launch;
+  readonly args: readonly Place[];
+}
+
+export interface PlacedCopy {
+  readonly from: Place;
+  readonly to: Place;
+  readonly bytes: number;
+}
+
+/** Everything that one variant of a plan does in a run, as data: what a CUDA graph is recorded from. */
+export interface VariantPlan {
+  readonly uploadBytes: number;
+  readonly readbackBytes: number;
+  readonly givenBytes: number;
+  /** Where inputs go: in the upload block, or in the memory for given tensors. Unused inputs have no place. */
+  readonly inputs: ReadonlyMap<string, Place>;
+  readonly launches: readonly PlacedLaunch[];
+  /** Outputs that no launch writes where they are read from. */
+  readonly copies: readonly PlacedCopy[];
+  readonly outputs: ReadonlyMap<string, Place>;
+}
+
+/** Where temporaries lie, for all variants of a plan. */
+export interface ArenaLayout {
+  readonly offsets: ReadonlyMap<number, number>;
+  readonly bytes: number;
+}
+
+/** Alignment of everything that is placed: that of `cuMemAlloc`. */
+const alignment = 256;
+
+function align(bytes: number): number {
+  return Math.ceil(bytes / alignment) * alignment;
+}
+
+/** Buckets of a dim: powers of two, then its maximum. Ascending. */
+export function bucketsOf(max: number): readonly number[] {
+  const buckets: number[] = [];
+  for (let bucket = 1; bucket < max; bucket *= 2) buckets.push(bucket);
+  return [...buckets, max];
+}
+
+/** The bucket of each dim that the program declares; dims that a run does not bind count as 0. */
+export function bucketFor({ program }: Lowered, dims: DimValues): DimValues {
+  return Object.fromEntries([...program.dims].map(([name, { max }]) => [name, bucketOf(bucketsOf(max), dims[name] ?? 0)]));
+}
+
+/** Symbolic dims that a step or an output depends on: what a run must bind. */
+export function usedDims({ steps, outputs }: Lowered): ReadonlySet<string> {
+  const operands = [...steps.flatMap(({ inputs, output }) => [...inputs, output]), ...outputs.map(({ operand }) => operand)];
+  return new Set(operands.flatMap((operand) => operand?.spec.shape ?? []).flatMap((dim) => (typeof dim === "number" ? [] : [dim.name])));
+}
+
+/** Places the temporaries that are not read back by the host: those lie in the readback block instead. */
+export function arenaLayout(lowered: Lowered): ArenaLayout {
+  const readBack = new Set(readBackStorages(lowered).values());
+  const temporaries = lowered.storages.filter((storage) => storage.definition.kind === "node" && !readBack.has(storage));
+  return planArena(temporaries, alignment);
+}
+
+/** @throws {UnsupportedError} for outputs that have no form in device memory */
+export function requireReadable({ outputs }: Lowered): void {
+  for (const { name, operand } of outputs) {
+    if (isQuantized(operand.spec.dtype)) {
+      throw new UnsupportedError(`cuda: output ${name}`, `${operand.spec.dtype} tensors lie in device memory as f32; save() gives their stored form`);
+    }
+  }
+}
+
+/** Generates the kernels of a variant and places all that they touch. Pure. */
+export function planVariant(lowered: Lowered, arena: ArenaLayout, bucket: DimValues, given: ReadonlySet<string>): VariantPlan {
+  const slots = new Map([...lowered.program.dims.keys()].map((name, slot) => [name, slot]));
+  const upload = new Layout({ kind: "upload" });
+  const dims = upload.add(slots.size * 4);
+  const tensors = new Layout({ kind: "given" });
+  const readback = new Layout({ kind: "readback" });
+
+  const inputs = new Map<string, Place>();
+  for (const { definition } of lowered.storages) {
+    if (definition.kind !== "input") continue;
+    const { spec } = lowered.program.values[lowered.program.inputs.get(definition.name)!]!;
+    inputs.set(definition.name, (given.has(definition.name) ? tensors : upload).add(bytesAt(spec, bucket)));
+  }
+
+  const direct = readBackStorages(lowered);
+  const places = new Map<Storage, Place>();
+  const outputs = new Map<string, Place>();
+  for (const { name, to, operand } of lowered.outputs) {
+    if (to !== "host") continue;
+    const place = readback.add(bytesAt(operand.spec, bucket));
+    outputs.set(name, place);
+    const storage = direct.get(name);
+    if (storage !== undefined) places.set(storage, place);
+  }
+  const placeOf = (storage: Storage): Place => {
+    const { definition } = storage;
+    switch (definition.kind) {
+      case "input":
+        return inputs.get(definition.name)!;
+      case "persistent":
+        return { region: { kind: "persistent", name: definition.name }, offset: 0 };
+      case "constant":
+        return { region: { kind: "constant", storage: storage.id }, offset: 0 };
+      case "node":
+        return places.get(storage) ?? { region: { kind: "arena" }, offset: arena.offsets.get(storage.id)! };
+    }
+  };
+  for (const { name, to, operand } of lowered.outputs) if (to === "device") outputs.set(name, placeOf(operand.storage));
+
+  const scratch: Place = { region: { kind: "arena" }, offset: align(arena.bytes) };
+  const launches = lowered.steps.flatMap(({ op, inputs: operands, params, output }): PlacedLaunch[] => {
+    const call: KernelCall = { inputs: operands.map((operand) => operand?.spec), output: output.spec, slots, bucket };
+    const place = (argument: Argument): Place => {
+      if (argument.kind === "input") return placeOf(operands[argument.index]!.storage);
+      if (argument.kind === "output") return placeOf(output.storage);
+      return argument.kind === "dims" ? dims : scratch;
+    };
+    const kernel = kernelOf(op);
+    if (kernel === undefined) throw new UnsupportedError(`cuda: ${op.name}`, "there is no kernel");
+    return kernel.launches(call, params).map((launch) => ({ op: op.name, launch, args: launch.args.map(place) }));
+  });
+  const copies = lowered.outputs.flatMap(({ name, to, operand }): PlacedCopy[] => {
+    if (to !== "host" || direct.has(name)) return [];
+    return [{ from: placeOf(operand.storage), to: outputs.get(name)!, bytes: bytesAt(operand.spec, bucket) }];
+  });
+  return { uploadBytes: upload.bytes, readbackBytes: readback.bytes, givenBytes: tensors.bytes, inputs, launches, copies, outputs };
+}
+
+/** Bytes of scratch memory that a variant's launches need; they follow the arena. */
+export function scratchBytes({ launches }: VariantPlan): number {
+  return Math.max(0, ...launches.flatMap(({ launch }) => launch.args.map((argument) => (argument.kind === "scratch" ? argument.bytes : 0))));
+}
+
+/** Bytes of a tensor in device memory with its symbolic dims at the given values. */
+export function bytesAt(spec: TensorSpec, dims: DimValues): number {
+  return residentBytes(spec.dtype, elementCount(resolveSpec(spec, dims).shape));
+}
+
+/** For each host output that can lie where it is read back from, by name, its storage: a temporary's first host output. */
+function readBackStorages({ outputs }: Lowered): ReadonlyMap<string, Storage> {
+  const found = new Map<string, Storage>();
+  const taken = new Set<Storage>();
+  for (const { name, to, operand } of outputs) {
+    const { storage }: Operand = operand;
+    if (to !== "host" || storage.definition.kind !== "node" || taken.has(storage)) continue;
+    taken.add(storage);
+    found.set(name, storage);
+  }
+  return found;
+}
+
+/** Hands out consecutive aligned places of a region. */
+class Layout {
+  readonly #region: Region;
+  bytes = 0;
+  constructor(region: Region) {
+    this.#region = region;
+  }
+  add(bytes: number): Place {
+    const place = { region: this.#region, offset: this.bytes };
+    this.bytes += align(bytes);
+    return place;
+  }
+}

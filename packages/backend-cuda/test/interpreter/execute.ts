@@ -1,0 +1,106 @@
+import { floatToHalf, halfToFloat } from "@centella/quant";
+import { Access, Fault, type GlobalMemory } from "./memory.ts";
+import { type ParsedKernel, parse, translate } from "./translate.ts";
+
+type Thread = Generator<number, void, undefined>;
+type Start = (
+  memory: Access,
+  params: readonly number[],
+  tables: readonly number[],
+  tid: number,
+  ctaid: number,
+  lanes: number[],
+  held: number[],
+) => Thread;
+
+/** A kernel that the interpreter can run. */
+export interface ReadyKernel {
+  readonly parsed: ParsedKernel;
+  readonly start: Start;
+}
+
+const scratch = new DataView(new ArrayBuffer(4));
+const even = (x: number): number => {
+  const low = Math.floor(x);
+  const rest = x - low;
+  if (rest < 0.5 || (rest === 0.5 && low % 2 === 0)) return low;
+  return Number.isFinite(x) ? low + 1 : x;
+};
+const helpers = {
+  f16: halfToFloat,
+  toF16: floatToHalf,
+  even,
+  float: (bits: number): number => {
+    scratch.setUint32(0, bits);
+    return scratch.getFloat32(0);
+  },
+  uint: (value: number): number => {
+    scratch.setFloat32(0, value);
+    return scratch.getUint32(0);
+  },
+  clampS32: (x: number): number => (Number.isNaN(x) ? 0 : Math.max(-2147483648, Math.min(2147483647, x))),
+  clampU32: (x: number): number => (Number.isNaN(x) ? 0 : Math.max(0, Math.min(4294967295, x))),
+};
+
+const cache = new Map<string, ReadyKernel>();
+
+/** Translates a module's text once. @throws {Fault} for text outside of the builder's subset */
+export function prepare(ptx: string): ReadyKernel {
+  let ready = cache.get(ptx);
+  if (ready === undefined) {
+    const parsed = parse(ptx);
+    ready = { parsed, start: new Function("helpers", translate(parsed))(helpers) as Start };
+    cache.set(ptx, ready);
+  }
+  return ready;
+}
+
+/** Runs a grid, block after block. Threads run in turn from one meeting point (barrier, shuffle) to the next. */
+export function runGrid(
+  memory: GlobalMemory,
+  { parsed, start }: ReadyKernel,
+  { grid, block, params, tables }: { grid: number; block: number; params: readonly number[]; tables: readonly number[] },
+): void {
+  if (block > parsed.maxThreads || block % 32 !== 0) throw new Fault(`${parsed.entry}: ${block} threads, declared for ${parsed.maxThreads}`);
+  if (params.length !== parsed.params.length) throw new Fault(`${parsed.entry}: ${params.length} arguments for ${parsed.params.length} parameters`);
+  memory.epoch++;
+  for (let ctaid = 0; ctaid < grid; ctaid++) {
+    const access = new Access(memory, parsed.sharedBytes, ctaid * block);
+    const lanes = new Array<number>(block).fill(0);
+    const held = new Array<number>(block).fill(0);
+    const threads = Array.from({ length: block }, (_, tid) => start(access, params, tables, tid, ctaid, lanes, held));
+    try {
+      runBlock(threads, access, lanes, held);
+    } catch (error) {
+      if (error instanceof Fault) throw new Fault(`${parsed.entry}, block ${ctaid}: ${error.message}`);
+      throw error;
+    }
+  }
+}
+
+const done = -1;
+
+function runBlock(threads: readonly Thread[], access: Access, lanes: readonly number[], held: number[]): void {
+  for (;;) {
+    let waiting = 0;
+    // Later warps first: an order that the code must not rely on either way.
+    for (let first = threads.length - 32; first >= 0; first -= 32) waiting += runWarp(threads, first, access, lanes, held);
+    if (waiting === 0) return;
+    if (waiting !== threads.length) throw new Fault(`a barrier that ${waiting} of ${threads.length} threads reach`);
+    access.phase++;
+  }
+}
+
+/** Runs a warp to its next barrier or its end. Returns how many threads wait at the barrier. */
+function runWarp(threads: readonly Thread[], first: number, access: Access, lanes: readonly number[], held: number[]): number {
+  for (;;) {
+    const states = Array.from({ length: 32 }, (_, lane) => {
+      access.thread = first + lane;
+      const { done: isDone, value } = threads[first + lane]!.next();
+      return isDone === true ? done : (value as number);
+    });
+    if (states.every((state) => state <= 0)) return states.filter((state) => state === 0).length;
+    if (states.some((state) => state !== states[0])) throw new Fault(`a shuffle that not all lanes of a warp reach together: ${states.join(" ")}`);
+    for (let lane = 0; lane < 32; lane++) held[first + lane] = lanes[first + lane]!;
+  }
+}

@@ -1,0 +1,214 @@
+import { type CudaDriver, DriverError, type Handle, type LaunchCommand } from "../../src/driver.ts";
+import { prepare, type ReadyKernel, runGrid } from "./execute.ts";
+import { Fault, GlobalMemory } from "./memory.ts";
+
+type Work = () => void;
+
+/**
+ * A CUDA device in software: runs the generated PTX thread by thread and checks every access. Work is queued and runs
+ * when somebody waits for it, as late as a real device might.
+ */
+export class InterpretedDriver implements CudaDriver {
+  readonly device = {
+    name: "PTX interpreter",
+    computeCapability: [8, 0],
+    multiprocessors: 1,
+    totalBytes: 2 ** 30,
+    driverVersion: 12000,
+  } as const;
+  readonly memory = new GlobalMemory();
+  /** Number of graph launches, kernel launches outside graphs, and copies in each direction: for tests of the counters. */
+  readonly submitted = { graphs: 0, launches: 0, toDevice: 0, fromDevice: 0 };
+  readonly #pinned = new Map<Handle, Uint8Array>();
+  readonly #graphs = new Map<Handle, readonly Work[]>();
+  readonly #kernels = new Map<Handle, { readonly kernel: ReadyKernel; readonly tables: readonly number[] }>();
+  readonly #modules = new Map<Handle, string>();
+  #queue: Work[] = [];
+  #capture: Work[] | undefined;
+  #lost: DriverError | undefined;
+  #handles = 1n;
+
+  alloc(bytes: number): Handle {
+    this.#check();
+    if (this.memory.live + bytes > this.device.totalBytes) throw new DriverError(2, "CUDA_ERROR_OUT_OF_MEMORY", "cuMemAlloc");
+    return BigInt(this.memory.alloc(bytes));
+  }
+
+  free(memory: Handle): void {
+    this.#drain();
+    this.memory.free(Number(memory));
+  }
+
+  memoryInfo(): { readonly free: number; readonly total: number } {
+    return { free: this.device.totalBytes - this.memory.live, total: this.device.totalBytes };
+  }
+
+  allocPinned(bytes: number): Handle {
+    const handle = this.#handles++;
+    this.#pinned.set(handle, new Uint8Array(bytes));
+    return handle;
+  }
+
+  freePinned(memory: Handle): void {
+    this.#drain();
+    this.#pinned.delete(memory);
+  }
+
+  writePinned(memory: Handle, offset: number, data: Uint8Array): void {
+    this.#pinned.get(memory)!.set(data, offset);
+  }
+
+  readPinned(memory: Handle, offset: number, into: Uint8Array): void {
+    into.set(this.#pinned.get(memory)!.subarray(offset, offset + into.length));
+  }
+
+  copyToDevice(to: Handle, fromPinned: Handle, bytes: number): void {
+    this.#submit(() => {
+      this.submitted.toDevice++;
+      const region = this.memory.region(Number(to), bytes, "copyToDevice");
+      const offset = Number(to) - region.base;
+      region.bytes.set(this.#pinned.get(fromPinned)!.subarray(0, bytes), offset);
+      this.#touched(region, offset, bytes);
+    });
+  }
+
+  copyFromDevice(toPinned: Handle, from: Handle, bytes: number): void {
+    this.#submit(() => {
+      this.submitted.fromDevice++;
+      const region = this.memory.region(Number(from), bytes, "copyFromDevice");
+      const offset = Number(from) - region.base;
+      this.#pinned.get(toPinned)!.set(region.bytes.subarray(offset, offset + bytes));
+    });
+  }
+
+  copyOnDevice(to: Handle, from: Handle, bytes: number): void {
+    this.#submit(() => {
+      const source = this.memory.region(Number(from), bytes, "copyOnDevice");
+      const start = Number(from) - source.base;
+      const copy = source.bytes.slice(start, start + bytes);
+      const region = this.memory.region(Number(to), bytes, "copyOnDevice");
+      region.bytes.set(copy, Number(to) - region.base);
+      this.#touched(region, Number(to) - region.base, bytes);
+    });
+  }
+
+  zero(memory: Handle, bytes: number): void {
+    this.#submit(() => {
+      const region = this.memory.region(Number(memory), bytes, "zero");
+      const offset = Number(memory) - region.base;
+      region.bytes.fill(0, offset, offset + bytes);
+      this.#touched(region, offset, bytes);
+    });
+  }
+
+  launch({ kernel, grid, block, args }: LaunchCommand): void {
+    const { kernel: ready, tables } = this.#kernels.get(kernel)!;
+    const params = args.map(Number);
+    if (grid[1] !== 1 || grid[2] !== 1 || grid[0] < 1) throw new DriverError(1, "CUDA_ERROR_INVALID_VALUE", "cuLaunchKernel", `grid ${grid.join(", ")}`);
+    this.#submit(() => {
+      if (this.#capture === undefined) this.submitted.launches++;
+      runGrid(this.memory, ready, { grid: grid[0], block: block[0], params, tables });
+    });
+  }
+
+  beginCapture(): void {
+    this.#check();
+    this.#capture = [];
+  }
+
+  endCapture(): Handle {
+    const handle = this.#handles++;
+    this.#graphs.set(handle, this.#capture!);
+    this.#capture = undefined;
+    return handle;
+  }
+
+  abandonCapture(): void {
+    this.#capture = undefined;
+  }
+
+  launchGraph(graph: Handle): void {
+    const work = this.#graphs.get(graph)!;
+    this.#submit(() => {
+      this.submitted.graphs++;
+      for (const item of work) item();
+    });
+  }
+
+  freeGraph(graph: Handle): void {
+    this.#drain();
+    this.#graphs.delete(graph);
+  }
+
+  async loadModule(ptx: string): Promise<Handle> {
+    this.#check();
+    const handle = this.#handles++;
+    try {
+      prepare(ptx);
+    } catch (error) {
+      throw new DriverError(218, "CUDA_ERROR_INVALID_PTX", "cuModuleLoadDataEx", error instanceof Error ? error.message : "");
+    }
+    this.#modules.set(handle, ptx);
+    return handle;
+  }
+
+  unloadModule(module: Handle): void {
+    this.#drain();
+    this.#modules.delete(module);
+  }
+
+  kernel(module: Handle, entry: string): Handle {
+    const kernel = prepare(this.#modules.get(module)!);
+    if (kernel.parsed.entry !== entry) throw new DriverError(500, "CUDA_ERROR_NOT_FOUND", "cuModuleGetFunction", entry);
+    const tables = kernel.parsed.tables.map(({ type, values }) => {
+      const bytes = type === "f32" ? new Uint8Array(new Float32Array(values).buffer) : new Uint8Array(new Float64Array(values).buffer);
+      const base = this.memory.alloc(bytes.length);
+      const region = this.memory.region(base, bytes.length, "table");
+      region.bytes.set(bytes);
+      this.#touched(region, 0, bytes.length);
+      return base;
+    });
+    const handle = this.#handles++;
+    this.#kernels.set(handle, { kernel, tables });
+    return handle;
+  }
+
+  async finished(): Promise<void> {
+    await new Promise((resolve) => setImmediate(resolve));
+    this.#drain();
+    this.#check();
+  }
+
+  close(): void {
+    this.#drain();
+  }
+
+  #submit(work: Work): void {
+    this.#check();
+    if (this.#capture === undefined) this.#queue.push(work);
+    else this.#capture.push(work);
+  }
+
+  #check(): void {
+    if (this.#lost !== undefined) throw this.#lost;
+  }
+
+  #drain(): void {
+    const queue = this.#queue;
+    this.#queue = [];
+    for (const work of queue) {
+      if (this.#lost !== undefined) return;
+      try {
+        work();
+      } catch (error) {
+        if (!(error instanceof Fault)) throw error;
+        this.#lost = new DriverError(700, "CUDA_ERROR_ILLEGAL_ADDRESS", "cuEventSynchronize", error.message);
+      }
+    }
+  }
+
+  #touched(region: ReturnType<GlobalMemory["region"]>, offset: number, bytes: number): void {
+    region.written.fill(1, offset >> 1, Math.ceil((offset + bytes) / 2));
+    region.writer.fill(0, offset >> 1, Math.ceil((offset + bytes) / 2));
+  }
+}

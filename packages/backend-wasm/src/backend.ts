@@ -1,0 +1,132 @@
+import {
+  type AnyOp,
+  type Backend,
+  type BackendFactory,
+  type CompileOptions,
+  type ConcreteSpec,
+  type Counters,
+  checkData,
+  createCounters,
+  DisposedError,
+  type MemoryReport,
+  type OpName,
+  type Plan,
+  type ProgramGraph,
+  Tensor,
+  type TensorSpec,
+  type TypedArray,
+  WorkQueue,
+} from "@centella/core";
+import type { Heap } from "./heap.ts";
+import type { Exports, Kernel } from "./kernel.ts";
+import { kernels } from "./kernels/index.ts";
+import { pageBytes } from "./memoryMap.ts";
+import { openModule } from "./module.ts";
+import { checkOptions, type WasmOptions } from "./options.ts";
+import { WasmPlan } from "./plan.ts";
+import { memoryDType } from "./storedForm.ts";
+import type { Target } from "./target.ts";
+import { WasmStorage } from "./tensors.ts";
+
+/**
+ * The WASM SIMD backend: runs in every current JavaScript engine, in one thread.
+ * @throws {ArgumentError} for an unknown option
+ */
+export function wasm(options: WasmOptions = {}): BackendFactory {
+  const { relaxed, maxMemoryMiB } = checkOptions(options);
+  return {
+    name: "wasm",
+    open: async () => {
+      const { heap, exports, target } = await openModule(relaxed, Math.floor((maxMemoryMiB * 2 ** 20) / pageBytes));
+      return new WasmBackend(heap, exports, target);
+    },
+  };
+}
+
+/** The kernel of an op, its parameter type erased. */
+export function kernelOf(op: string): Kernel | undefined {
+  return Object.hasOwn(kernels, op) ? (kernels[op as Exclude<OpName, "reshape">] as Kernel) : undefined;
+}
+
+export class WasmBackend implements Backend {
+  readonly name = "wasm";
+  readonly device: { readonly kind: "cpu"; readonly name: string };
+  readonly syncAvailable = true;
+  readonly counters: Counters = createCounters();
+  readonly heap: Heap;
+  readonly exports: Exports;
+  readonly plans: Set<WasmPlan> = new Set();
+  readonly #queue = new WorkQueue();
+  #pending = 0;
+  #disposed = false;
+
+  constructor(heap: Heap, exports: Exports, target: Target) {
+    this.heap = heap;
+    this.exports = exports;
+    this.device = { kind: "cpu", name: target.relaxed ? "WebAssembly relaxed SIMD" : "WebAssembly SIMD" };
+  }
+
+  unsupported(op: AnyOp, inputs: readonly (TensorSpec | undefined)[], params: object, output: TensorSpec): string | undefined {
+    const kernel = kernelOf(op.name);
+    if (kernel === undefined) return "it has no kernel";
+    const foreign = inputs.find((spec) => spec !== undefined && memoryDType(spec.dtype) === undefined);
+    if (foreign !== undefined) return `there is no decoder for ${foreign.dtype}`;
+    return kernel.unsupported?.(inputs, params, output);
+  }
+
+  async compile(program: ProgramGraph, { shareWith, signal }: CompileOptions = {}): Promise<Plan> {
+    this.requireAlive();
+    signal?.throwIfAborted();
+    const plan = new WasmPlan(this, program, shareWith instanceof WasmPlan ? shareWith : undefined);
+    this.plans.add(plan);
+    return plan;
+  }
+
+  upload(spec: ConcreteSpec, data: TypedArray): Tensor {
+    this.requireAlive();
+    checkData("upload", spec, data);
+    const address = this.heap.alloc(data.byteLength, "tensors");
+    this.heap.u8.set(new Uint8Array(data.buffer, data.byteOffset, data.byteLength), address);
+    return new Tensor(spec, new WasmStorage(this.heap, spec, Promise.resolve(), address));
+  }
+
+  /** `other` is the memory that no tensor uses: tables of constants and free space, which WASM cannot give back. */
+  memory(): MemoryReport {
+    const [persistents, arenas, tensors] = [this.heap.used("persistents"), this.heap.used("arenas"), this.heap.used("tensors")];
+    return { persistents, arenas, tensors, other: this.heap.memory.buffer.byteLength - persistents - arenas - tensors };
+  }
+
+  async idle(): Promise<void> {
+    await this.#queue.idle();
+  }
+
+  /** Whether queued work is not done yet. */
+  get isBusy(): boolean {
+    return this.#pending > 0;
+  }
+
+  /** Runs work after all that was queued before. */
+  enqueue<T>(work: () => T | Promise<T>): Promise<T> {
+    this.#pending++;
+    return this.#queue.enqueue(async () => {
+      try {
+        return await work();
+      } finally {
+        this.#pending--;
+      }
+    });
+  }
+
+  async dispose(): Promise<void> {
+    if (this.#disposed) return;
+    this.#disposed = true;
+    await this.idle();
+    for (const plan of this.plans) plan.dispose();
+    await this.idle();
+  }
+
+  /** @throws {DisposedError} */
+  requireAlive(): void {
+    if (this.#disposed) throw new DisposedError("backend wasm");
+  }
+}

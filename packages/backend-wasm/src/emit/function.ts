@@ -1,0 +1,218 @@
+import { i32, i32Operand } from "./scalar.ts";
+import { v128 } from "./simd.ts";
+import { type Expr, expr, type I32, type Local, memoryImmediate, simdOpcode, unsignedLeb, type V128, type ValueType, valueTypeCode } from "./values.ts";
+
+/** Named parameters of a function, in order. */
+export type Signature = Readonly<Record<string, ValueType>>;
+
+/** Parameters as a function's body sees them. */
+export type Params<S extends Signature> = { readonly [K in keyof S]: Local<S[K]> };
+
+/** A function that can be called by functions emitted after it. */
+export interface FunctionRef<S extends Signature = Signature, R extends ValueType | undefined = ValueType | undefined> {
+  readonly name: string;
+  readonly index: number;
+  readonly signature: S;
+  readonly result: R;
+}
+
+/** Target of a branch: the end of a block or the start of a loop. */
+export interface Label {
+  readonly depth: number;
+}
+
+/** Where constants lie in memory: `address(bytes)` stores the bytes once, whatever the number of uses. */
+export interface ConstantPool {
+  address(bytes: Uint8Array): number;
+}
+
+/** Writes one function's code, statement by statement, in exactly the order of the calls. */
+export class FunctionBuilder {
+  readonly #paramCount: number;
+  readonly #constants: ConstantPool;
+  readonly #locals: ValueType[] = [];
+  readonly #prologue: number[] = [];
+  readonly #body: number[] = [];
+  readonly #splats = new Map<string, Local<"v128">>();
+  #depth = 0;
+
+  constructor(paramCount: number, constants: ConstantPool) {
+    this.#paramCount = paramCount;
+    this.#constants = constants;
+  }
+
+  local<T extends ValueType>(type: T): Local<T> {
+    const index = this.#paramCount + this.#locals.push(type) - 1;
+    return { type, index, code: [0x20, ...unsignedLeb(index)] };
+  }
+
+  /** `count` locals of one type. */
+  locals<T extends ValueType>(type: T, count: number): readonly Local<T>[] {
+    return Array.from({ length: count }, () => this.local(type));
+  }
+
+  /** A new local that holds the value of `value` now. */
+  let<T extends ValueType>(value: Expr<T>): Local<T> {
+    const local = this.local(value.type);
+    this.set(local, value);
+    return local;
+  }
+
+  set<T extends ValueType>(local: Local<T>, value: Expr<T>): void {
+    this.#write(value.code, [0x21, ...unsignedLeb(local.index)]);
+  }
+
+  setI32(local: Local<"i32">, value: I32): void {
+    this.set(local, i32Operand(value));
+  }
+
+  /** `local += by` */
+  advance(local: Local<"i32">, by: I32): void {
+    this.set(local, i32.add(local, by));
+  }
+
+  /**
+   * A vector with `x` in its four f32 lanes. Loaded once, at the function's start: V8 rebuilds a `v128.const` with three
+   * instructions at every use.
+   */
+  splat(x: number): V128 {
+    return this.pooled(new Uint8Array(new Float32Array([x]).buffer));
+  }
+
+  /** A vector with the 32 bits `bits` in its four lanes, loaded once like {@link splat}. */
+  splatBits(bits: number): V128 {
+    return this.pooled(new Uint8Array(new Uint32Array([bits]).buffer));
+  }
+
+  /** A vector from the constant pool: 4 bytes are repeated four times, 16 are taken as they are. */
+  pooled(bytes: Uint8Array): V128 {
+    const key = bytes.join();
+    let local = this.#splats.get(key);
+    if (local === undefined) {
+      local = this.local("v128");
+      const address = this.#constants.address(bytes);
+      const value = bytes.length === 4 ? v128.load32Splat(address) : v128.load(address);
+      for (const byte of value.code) this.#prologue.push(byte);
+      this.#prologue.push(0x21, ...unsignedLeb(local.index));
+      this.#splats.set(key, local);
+    }
+    return local;
+  }
+
+  /** Stores a value of its own width. */
+  store(address: I32, value: Expr, offset = 0): void {
+    const opcode = { i32: [0x36], i64: [0x37], f32: [0x38], f64: [0x39], v128: simdOpcode(11) }[value.type];
+    this.#write(i32Operand(address).code, value.code, opcode, memoryImmediate(0, offset));
+  }
+
+  store8(address: I32, value: I32, offset = 0): void {
+    this.#write(i32Operand(address).code, i32Operand(value).code, [0x3a], memoryImmediate(0, offset));
+  }
+
+  store16(address: I32, value: I32, offset = 0): void {
+    this.#write(i32Operand(address).code, i32Operand(value).code, [0x3b], memoryImmediate(0, offset));
+  }
+
+  /** Stores one 32-bit lane. */
+  store32Lane(address: I32, value: V128, lane: number, offset = 0): void {
+    this.#write(i32Operand(address).code, value.code, simdOpcode(90), memoryImmediate(0, offset), [lane]);
+  }
+
+  /** Stores one 64-bit lane. */
+  store64Lane(address: I32, value: V128, lane: number, offset = 0): void {
+    this.#write(i32Operand(address).code, value.code, simdOpcode(91), memoryImmediate(0, offset), [lane]);
+  }
+
+  /** Copies `bytes` bytes; the ranges may overlap. */
+  memoryCopy(to: I32, from: I32, bytes: I32): void {
+    this.#write(i32Operand(to).code, i32Operand(from).code, i32Operand(bytes).code, [0xfc, 10, 0, 0]);
+  }
+
+  memoryFill(to: I32, byte: I32, bytes: I32): void {
+    this.#write(i32Operand(to).code, i32Operand(byte).code, i32Operand(bytes).code, [0xfc, 11, 0]);
+  }
+
+  block(body: (exit: Label) => void): void {
+    this.#structure(0x02, body);
+  }
+
+  /** Runs `body` once, and again whenever it branches to `again`. */
+  loop(body: (again: Label) => void): void {
+    this.#structure(0x03, body);
+  }
+
+  if(condition: Expr<"i32">, yes: () => void, no?: () => void): void {
+    this.#write(condition.code, [0x04, 0x40]);
+    this.#depth++;
+    yes();
+    if (no !== undefined) {
+      this.#write([0x05]);
+      no();
+    }
+    this.#depth--;
+    this.#write([0x0b]);
+  }
+
+  br(label: Label): void {
+    this.#write([0x0c, ...unsignedLeb(this.#depth - label.depth)]);
+  }
+
+  brIf(label: Label, condition: Expr<"i32">): void {
+    this.#write(condition.code, [0x0d, ...unsignedLeb(this.#depth - label.depth)]);
+  }
+
+  /** Runs `body` while `condition` holds, which is tested before the first time too. */
+  while(condition: Expr<"i32">, body: () => void): void {
+    this.if(condition, () => {
+      this.loop((again) => {
+        body();
+        this.brIf(again, condition);
+      });
+    });
+  }
+
+  /** For `i` from `from` below `to` (unsigned) in steps of `step`. */
+  for(i: Local<"i32">, from: I32, to: I32, step: number, body: () => void): void {
+    this.setI32(i, from);
+    this.while(i32.ltU(i, to), () => {
+      body();
+      this.advance(i, step);
+    });
+  }
+
+  return(value?: Expr): void {
+    this.#write(value?.code ?? [], [0x0f]);
+  }
+
+  /** Calls a function without a result. */
+  call<S extends Signature>(target: FunctionRef<S, undefined>, args: { readonly [K in keyof S]: Expr<S[K]> }): void {
+    this.#write(...argumentCodes(target, args), [0x10, ...unsignedLeb(target.index)]);
+  }
+
+  /** Calls a function for its result. */
+  invoke<S extends Signature, R extends ValueType>(target: FunctionRef<S, R>, args: { readonly [K in keyof S]: Expr<S[K]> }): Expr<R> {
+    return expr(target.result, [], [...argumentCodes(target, args).flat(), 0x10, ...unsignedLeb(target.index)]);
+  }
+
+  /** The function's body in binary form, `result` left on the stack at its end. */
+  finish(result?: Expr): number[] {
+    const locals = this.#locals.map((type) => [1, valueTypeCode[type]]);
+    return [...unsignedLeb(locals.length), ...locals.flat()].concat(this.#prologue, this.#body, result?.code ?? [], [0x0b]);
+  }
+
+  #structure(opcode: number, body: (label: Label) => void): void {
+    this.#write([opcode, 0x40]);
+    this.#depth++;
+    body({ depth: this.#depth });
+    this.#depth--;
+    this.#write([0x0b]);
+  }
+
+  #write(...parts: readonly (readonly number[])[]): void {
+    for (const part of parts) for (const byte of part) this.#body.push(byte);
+  }
+}
+
+function argumentCodes<S extends Signature>(target: FunctionRef<S>, args: { readonly [K in keyof S]: Expr<S[K]> }): (readonly number[])[] {
+  return Object.keys(target.signature).map((name) => args[name]!.code);
+}

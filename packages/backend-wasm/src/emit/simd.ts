@@ -1,0 +1,216 @@
+import { i32Operand } from "./scalar.ts";
+import { type Expr, expr, type I32, memoryImmediate, simdOpcode, type V128, type ValueType } from "./values.ts";
+
+type V1 = (a: V128) => V128;
+type V2 = (a: V128, b: V128) => V128;
+type V3 = (a: V128, b: V128, c: V128) => V128;
+type Shift = (a: V128, bits: I32) => V128;
+type Load = (address: I32, offset?: number) => V128;
+type Extract<T extends ValueType> = (a: V128, lane: number) => Expr<T>;
+type Splat<T extends ValueType> = (a: Expr<T>) => V128;
+type Test = (a: V128) => Expr<"i32">;
+
+const op1 =
+  (op: number): V1 =>
+  (a) =>
+    expr("v128", [a], simdOpcode(op));
+const op2 =
+  (op: number): V2 =>
+  (a, b) =>
+    expr("v128", [a, b], simdOpcode(op));
+const op3 =
+  (op: number): V3 =>
+  (a, b, c) =>
+    expr("v128", [a, b, c], simdOpcode(op));
+const shift =
+  (op: number): Shift =>
+  (a, bits) =>
+    expr("v128", [a, i32Operand(bits)], simdOpcode(op));
+const load =
+  (op: number): Load =>
+  (address, offset = 0) =>
+    expr("v128", [i32Operand(address)], [...simdOpcode(op), ...memoryImmediate(0, offset)]);
+const extract =
+  <T extends ValueType>(type: T, op: number): Extract<T> =>
+  (a, lane) =>
+    expr(type, [a], [...simdOpcode(op), lane]);
+const splat =
+  <T extends ValueType>(op: number): Splat<T> =>
+  (a) =>
+    expr("v128", [a], simdOpcode(op));
+const test =
+  (op: number): Test =>
+  (a) =>
+    expr("i32", [a], simdOpcode(op));
+
+/** Whole-vector instructions: loads, bits, shuffles. */
+export const v128: Readonly<
+  Record<"and" | "andnot" | "or" | "xor", V2> &
+    Record<
+      | "load"
+      | "load8x8S"
+      | "load8x8U"
+      | "load16x4S"
+      | "load16x4U"
+      | "load8Splat"
+      | "load16Splat"
+      | "load32Splat"
+      | "load64Splat"
+      | "load32Zero"
+      | "load64Zero",
+      Load
+    > & {
+      not: V1;
+      anyTrue: Test;
+      /** Bits of `yes` where `mask` is 1, of `no` elsewhere. */
+      bitselect: (mask: V128, yes: V128, no: V128) => V128;
+      zero: () => V128;
+      /** `into` with its 32-bit lane `lane` loaded from memory. */
+      load32Lane: (address: I32, into: V128, lane: number, offset?: number) => V128;
+    }
+> = {
+  and: op2(78),
+  andnot: op2(79),
+  or: op2(80),
+  xor: op2(81),
+  not: op1(77),
+  anyTrue: test(83),
+  bitselect: (mask, yes, no) => op3(82)(yes, no, mask),
+  zero: () => ({ type: "v128", code: [...simdOpcode(12), ...new Uint8Array(16)] }),
+  load: load(0),
+  load8x8S: load(1),
+  load8x8U: load(2),
+  load16x4S: load(3),
+  load16x4U: load(4),
+  load8Splat: load(7),
+  load16Splat: load(8),
+  load32Splat: load(9),
+  load64Splat: load(10),
+  load32Zero: load(92),
+  load64Zero: load(93),
+  load32Lane: (address, into, lane, offset = 0) =>
+    expr("v128", [i32Operand(address), into], [...simdOpcode(86), ...memoryImmediate(0, offset), lane]),
+};
+
+/** 16 × i8. */
+export const i8x16: Readonly<
+  Record<"add" | "sub" | "eq" | "narrowI16x8S" | "swizzle", V2> & { splat: Splat<"i32">; shuffle: (a: V128, b: V128, lanes: readonly number[]) => V128 }
+> = {
+  splat: splat(15),
+  add: op2(110),
+  sub: op2(113),
+  eq: op2(35),
+  narrowI16x8S: op2(101),
+  swizzle: op2(14),
+  shuffle: (a, b, lanes) => expr("v128", [a, b], [...simdOpcode(13), ...lanes]),
+};
+
+/** 8 × i16. */
+export const i16x8: Readonly<
+  Record<"add" | "sub" | "mul" | "narrowI32x4S", V2> &
+    Record<"extendLowS" | "extendHighS" | "extendLowU" | "extendHighU" | "extaddPairwiseS", V1> &
+    Record<"shl" | "shrS" | "shrU", Shift> & { splat: Splat<"i32"> }
+> = {
+  splat: splat(16),
+  add: op2(142),
+  sub: op2(145),
+  mul: op2(149),
+  narrowI32x4S: op2(133),
+  extendLowS: op1(135),
+  extendHighS: op1(136),
+  extendLowU: op1(137),
+  extendHighU: op1(138),
+  extaddPairwiseS: op1(124),
+  shl: shift(139),
+  shrS: shift(140),
+  shrU: shift(141),
+};
+
+/** 4 × i32. */
+export const i32x4: Readonly<
+  Record<"add" | "sub" | "mul" | "minS" | "maxS" | "eq" | "gtS" | "geS" | "gtU" | "geU" | "dotI16x8", V2> &
+    Record<"extendLowS" | "extendHighS" | "extendLowU" | "extendHighU" | "extaddPairwiseS" | "neg" | "abs", V1> &
+    Record<"shl" | "shrS" | "shrU", Shift> & { splat: Splat<"i32">; extract: Extract<"i32">; bitmask: Test; replace: (a: V128, lane: number, value: I32) => V128 }
+> = {
+  splat: splat(17),
+  extract: extract("i32", 27),
+  bitmask: test(164),
+  replace: (a, lane, value) => expr("v128", [a, i32Operand(value)], [...simdOpcode(28), lane]),
+  add: op2(174),
+  sub: op2(177),
+  mul: op2(181),
+  minS: op2(182),
+  maxS: op2(184),
+  eq: op2(55),
+  gtS: op2(59),
+  geS: op2(63),
+  gtU: op2(60),
+  geU: op2(64),
+  dotI16x8: op2(186),
+  extendLowS: op1(167),
+  extendHighS: op1(168),
+  extendLowU: op1(169),
+  extendHighU: op1(170),
+  extaddPairwiseS: op1(126),
+  neg: op1(161),
+  abs: op1(160),
+  shl: shift(171),
+  shrS: shift(172),
+  shrU: shift(173),
+};
+
+/** 4 × f32. `pmin(a, b)` is `b < a ? b : a`, `pmax(a, b)` is `a < b ? b : a`: one instruction each, and a NaN `a` stays. */
+export const f32x4: Readonly<
+  Record<"add" | "sub" | "mul" | "div" | "min" | "max" | "pmin" | "pmax" | "eq" | "ne" | "lt" | "gt" | "le" | "ge", V2> &
+    Record<"abs" | "neg" | "sqrt" | "nearest" | "fromI32x4" | "demoteF64x2", V1> & {
+      splat: Splat<"f32">;
+      extract: Extract<"f32">;
+      /** Lanes picked from `a` (0-3) and `b` (4-7). */
+      shuffle: (a: V128, b: V128, lanes: readonly [number, number, number, number]) => V128;
+    }
+> = {
+  splat: splat(19),
+  extract: extract("f32", 31),
+  add: op2(228),
+  sub: op2(229),
+  mul: op2(230),
+  div: op2(231),
+  min: op2(232),
+  max: op2(233),
+  pmin: op2(234),
+  pmax: op2(235),
+  eq: op2(65),
+  ne: op2(66),
+  lt: op2(67),
+  gt: op2(68),
+  le: op2(69),
+  ge: op2(70),
+  abs: op1(224),
+  neg: op1(225),
+  sqrt: op1(227),
+  nearest: op1(106),
+  fromI32x4: op1(250),
+  demoteF64x2: op1(94),
+  shuffle: (a, b, lanes) =>
+    i8x16.shuffle(
+      a,
+      b,
+      lanes.flatMap((lane) => [4 * lane, 4 * lane + 1, 4 * lane + 2, 4 * lane + 3]),
+    ),
+};
+
+/** 2 × f64: accumulators. */
+export const f64x2: Readonly<Record<"add" | "mul", V2> & { promoteLowF32x4: V1; extract: Extract<"f64"> }> = {
+  add: op2(240),
+  mul: op2(242),
+  promoteLowF32x4: op1(95),
+  extract: extract("f64", 33),
+};
+
+/** Relaxed SIMD. */
+export const relaxed: Readonly<{
+  /** `a * b + c`, fused or not. */
+  madd: V3;
+  /** `c[i] + Σ a[4i+j] * b[4i+j]`, a signed, b from 0 to 127: exact within that range. */
+  dotI8x16I7x16Add: V3;
+}> = { madd: op3(0x105), dotI8x16I7x16Add: op3(0x113) };

@@ -1,0 +1,67 @@
+/** WASM value types that kernels use. */
+export type ValueType = "i32" | "i64" | "f32" | "f64" | "v128";
+
+/** Binary code of each {@link ValueType}. */
+export const valueTypeCode: Readonly<Record<ValueType, number>> = { i32: 0x7f, i64: 0x7e, f32: 0x7d, f64: 0x7c, v128: 0x7b };
+
+/** A computation that leaves one value of type `T` on the stack. Its code runs where a statement uses it, as often as it is used. */
+export interface Expr<T extends ValueType = ValueType> {
+  readonly type: T;
+  readonly code: readonly number[];
+}
+
+/** A parameter or local variable; as an expression it reads the variable. */
+export interface Local<T extends ValueType = ValueType> extends Expr<T> {
+  readonly index: number;
+}
+
+/** An i32 operand; numbers stand for constants. */
+export type I32 = Expr<"i32"> | number;
+
+/** A vector operand. */
+export type V128 = Expr<"v128">;
+
+/** Unsigned LEB128 of `n`, 0 ≤ n < 2^32. */
+export function unsignedLeb(n: number): number[] {
+  const bytes: number[] = [];
+  n >>>= 0;
+  do {
+    const low = n & 127;
+    n >>>= 7;
+    bytes.push(n === 0 ? low : low | 128);
+  } while (n !== 0);
+  return bytes;
+}
+
+/** Signed LEB128 of `n` as a 32-bit integer. */
+export function signedLeb(n: number): number[] {
+  const bytes: number[] = [];
+  n |= 0;
+  for (;;) {
+    const low = n & 127;
+    n >>= 7;
+    if ((n === 0 && (low & 64) === 0) || (n === -1 && (low & 64) !== 0)) {
+      bytes.push(low);
+      return bytes;
+    }
+    bytes.push(low | 128);
+  }
+}
+
+/** An expression of `type`: the operands' code in order, then `opcode` with its immediates. */
+export function expr<T extends ValueType>(type: T, operands: readonly Expr[], opcode: readonly number[]): Expr<T> {
+  const code: number[] = [];
+  for (const operand of operands) for (const byte of operand.code) code.push(byte);
+  for (const byte of opcode) code.push(byte);
+  return { type, code };
+}
+
+/** Bytes of an instruction of the SIMD opcode space. */
+export function simdOpcode(op: number): number[] {
+  return [0xfd, ...unsignedLeb(op)];
+}
+
+/** Immediates of a memory access: alignment 2^`align`, constant offset. */
+export function memoryImmediate(align: number, offset: number): number[] {
+  return [align, ...unsignedLeb(offset)];
+}

@@ -1,0 +1,36 @@
+import { type FunctionBuilder, f32x4, i32, i32x4, type I32, type Local, type V128, v128 } from "../emit/index.ts";
+import { memoryMap } from "../memoryMap.ts";
+
+/** The half at an address as f32, in all lanes. */
+export function halfSplat(address: I32, offset = 0): V128 {
+  return v128.load32Splat(i32.shl(i32.load16U(address, offset), 2), memoryMap.halfTable);
+}
+
+/** Four halves in memory as f32; exact, infinities and NaN included. */
+export function loadHalves(f: FunctionBuilder, address: I32, offset = 0): Local<"v128"> {
+  // Sign, exponent and mantissa at their places in an f32, the exponent off by 112.
+  const bits = f.let(v128.and(i32x4.shl(v128.load16x4S(address, offset), 13), f.splatBits(0x8fffe000)));
+  const special = i32x4.eq(v128.and(bits, f.splatBits(0x0f800000)), f.splatBits(0x0f800000));
+  return f.let(v128.or(f32x4.mul(bits, f.splat(2 ** 112)), v128.and(special, f.splatBits(0x7f800000))));
+}
+
+/** Four bfloats in memory as f32. */
+export function loadBfloats(address: I32, offset = 0): V128 {
+  return i32x4.shl(v128.load16x4U(address, offset), 16);
+}
+
+/** Four f32 as halves, ties to even, one sign-extended in each i32 lane. */
+export function toHalves(f: FunctionBuilder, x: V128): Local<"v128"> {
+  const bits = f.let(x);
+  const magnitude = f.let(v128.and(bits, f.splatBits(0x7fffffff)));
+  const odd = v128.and(i32x4.shrU(magnitude, 13), f.splatBits(1));
+  const rounded = i32x4.add(i32x4.add(magnitude, f.splatBits(0xc8000fff)), odd);
+  const half = f.let(i32x4.shrU(rounded, 13));
+  // Below 2^-14 halves are 2^-24 apart, as f32 are from 0.5 to 1: adding 0.5 rounds there.
+  const subnormal = i32x4.sub(f32x4.add(magnitude, f.splat(0.5)), f.splatBits(0x3f000000));
+  f.set(half, v128.bitselect(i32x4.gtS(f.splatBits(0x38800000), magnitude), subnormal, half));
+  f.set(half, v128.bitselect(i32x4.geS(magnitude, f.splatBits(0x477ff000)), f.splatBits(0x7c00), half));
+  f.set(half, v128.bitselect(i32x4.gtS(magnitude, f.splatBits(0x7f800000)), f.splatBits(0x7e00), half));
+  f.set(half, v128.or(half, v128.and(i32x4.shrS(bits, 16), f.splatBits(0xffff8000))));
+  return half;
+}

@@ -1,0 +1,48 @@
+import type { ConcreteSpec, DType, Op, OpName, Operand, Ops, TensorSpec } from "@centella/core";
+import type { ModuleBuilder } from "./emit/index.ts";
+import type { Heap } from "./heap.ts";
+import type { Target } from "./target.ts";
+
+/** Emitted functions by name. Addresses and counts are plain numbers; those from 2^31 wrap to the same 32 bits. */
+export type Exports = (name: string) => (...args: number[]) => number;
+
+/** What a step sees of one run. */
+export interface Run {
+  /** Address of an operand's first byte. */
+  address(operand: Operand): number;
+  /** Extents of an operand in this run. */
+  shape(operand: Operand): readonly number[];
+  /** Address of the plan's scratch memory, in which every step has what it reserved. */
+  readonly scratch: number;
+}
+
+/** One step, ready to run. A generator yields wherever it may be paused or stopped: every few milliseconds at least. */
+export type Task = (run: Run) => Iterable<void> | void;
+
+/** What a kernel is given when a plan is compiled. */
+export interface BuildContext {
+  readonly exports: Exports;
+  readonly heap: Heap;
+  /** The operand's spec with symbolic dims at their maxima. */
+  max(operand: Operand): ConcreteSpec;
+  /** How the operand's elements lie in memory: its dtype, or f32 where the plan decodes it on the way in. */
+  storedAs(operand: Operand): DType;
+  /** Asks for so many bytes of scratch memory during the step. */
+  reserve(bytes: number): void;
+  /** Something that steps of one plan share, made by the first that asks. */
+  shared<T>(key: string, create: () => T): T;
+}
+
+export type ParamsOf<N extends OpName> = Ops[N] extends Op<infer _I, infer P, infer _D, infer _O> ? P : never;
+
+/** How this backend computes an op. */
+export interface Kernel<P extends object = object> {
+  /** Adds the functions that it calls to the module. */
+  emit(module: ModuleBuilder, target: Target): void;
+  /** A reason in words why a call cannot be served, or undefined. */
+  unsupported?(inputs: readonly (TensorSpec | undefined)[], params: P, output: TensorSpec): string | undefined;
+  build(context: BuildContext, inputs: readonly (Operand | undefined)[], params: P, output: Operand): Task;
+}
+
+/** A kernel for every op, named as the op. `reshape` needs none: it is the same memory. */
+export type Kernels = { readonly [N in Exclude<OpName, "reshape">]: Kernel<ParamsOf<N>> };

@@ -1,0 +1,43 @@
+import { f32x4, type FunctionBuilder, i32x4, type Local, type V128 } from "../emit/index.ts";
+import { horner, madd, type Target } from "../target.ts";
+
+/** Adding 1.5 · 2^23 rounds to an integer, which is then in the low bits. */
+const roundingShift = 12582912;
+const roundingShiftBits = 0x4b400000;
+
+/** `x = n ln 2 + r`, |r| ≤ ln 2 / 2; `q = e^r - 1`. The split of ln 2 and the polynomial are those of Cephes' `expf`. */
+function reduce(f: FunctionBuilder, target: Target, x: V128): { readonly n: Local<"v128">; readonly q: Local<"v128"> } {
+  const shifted = f.let(madd(target, x, f.splat(Math.LOG2E), f.splat(roundingShift)));
+  const n = f.let(i32x4.sub(shifted, f.splatBits(roundingShiftBits)));
+  const whole = f.let(f32x4.sub(shifted, f.splat(roundingShift)));
+  const r = f.let(madd(target, whole, f.splat(2.1219444e-4), madd(target, whole, f.splat(-0.693359375), x)));
+  const p = horner(
+    target,
+    r,
+    [1.98756915e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1].map((c) => f.splat(c)),
+  );
+  return { n, q: f.let(madd(target, f32x4.mul(r, r), p, r)) };
+}
+
+/** 2^n for n from -126 to 127. */
+function power(f: FunctionBuilder, n: V128): V128 {
+  return i32x4.shl(i32x4.add(n, f.splatBits(127)), 23);
+}
+
+/** `e^x`, within 2 ulp where the result is normal; 0 below -104, infinity above 88.73, NaN for NaN. */
+export function exp(f: FunctionBuilder, target: Target, x: V128): Local<"v128"> {
+  const clamped = f.let(f32x4.pmin(f32x4.pmax(x, f.splat(-104)), f.splat(89)));
+  const { n, q } = reduce(f, target, clamped);
+  // Two factors, because 2^n alone leaves the range of normal numbers before e^x does.
+  const half = f.let(i32x4.shrS(n, 1));
+  const scaled = f32x4.mul(f32x4.add(q, f.splat(1)), power(f, half));
+  return f.let(f32x4.mul(scaled, power(f, i32x4.sub(n, half))));
+}
+
+/** `e^x - 1` for x ≤ 0, within 2 ulp; NaN for NaN. */
+export function expm1Negative(f: FunctionBuilder, target: Target, x: V128): Local<"v128"> {
+  const clamped = f.let(f32x4.pmax(x, f.splat(-25)));
+  const { n, q } = reduce(f, target, clamped);
+  const scale = f.let(power(f, n));
+  return f.let(madd(target, q, scale, f32x4.sub(scale, f.splat(1))));
+}

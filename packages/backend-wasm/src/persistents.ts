@@ -1,0 +1,113 @@
+import {
+  byteLength,
+  type DType,
+  type LoadOptions,
+  layoutOf,
+  type Persistent,
+  ProgramError,
+  ShapeError,
+  type TensorSource,
+  type TypedArray,
+  typedArrayOf,
+  UnsupportedError,
+} from "@centella/core";
+import type { Heap } from "./heap.ts";
+import { memoryBytes, memoryDType, writeStored } from "./storedForm.ts";
+import { readStored } from "./tensors.ts";
+
+/** Bytes per read of a source. */
+const chunkBytes = 4 << 20;
+
+/** A persistent's memory. Plans compiled with `shareWith` hold the same cell. */
+export class Cell {
+  readonly persistent: Persistent;
+  /** The dtype in memory. */
+  readonly storedAs: DType;
+  readonly #heap: Heap;
+  #address: number | undefined;
+  #source: TensorSource | undefined;
+  #loaded: boolean;
+  #owners = 0;
+
+  /** @throws {UnsupportedError} for a dtype that this backend cannot hold */
+  constructor(heap: Heap, persistent: Persistent) {
+    const { name, spec, init } = persistent;
+    const storedAs = memoryDType(spec.dtype);
+    if (storedAs === undefined) throw new UnsupportedError(`wasm: persistent ${name}`, `no decoder for ${spec.dtype}`);
+    this.persistent = persistent;
+    this.storedAs = storedAs;
+    this.#heap = heap;
+    this.#loaded = init === "zeros";
+  }
+
+  get isLoaded(): boolean {
+    return this.#loaded;
+  }
+
+  /** Address of the memory, allocated as zeros the first time. @throws {OutOfMemoryError} */
+  get address(): number {
+    this.#address ??= this.#heap.allocZeroed(this.bytes, "persistents");
+    return this.#address;
+  }
+
+  get bytes(): number {
+    return memoryBytes(this.persistent.spec, this.storedAs);
+  }
+
+  retain(): void {
+    this.#owners++;
+  }
+
+  release(): void {
+    this.#owners--;
+    if (this.#owners > 0 || this.#address === undefined) return;
+    this.#heap.free(this.#address);
+    this.#address = undefined;
+    this.#loaded = false;
+  }
+
+  /** What the user should know about the layout. */
+  get warning(): string | undefined {
+    const { name, spec } = this.persistent;
+    if (this.storedAs === spec.dtype) return undefined;
+    const [before, after] = [byteLength(spec), this.bytes].map((bytes) => `${(bytes / 2 ** 20).toFixed(1)} MiB`);
+    return `${name}: ${spec.dtype} has no kernel in wasm yet, so it is kept as f32: ${after} of memory for ${before} of weights`;
+  }
+
+  async load(source: TensorSource, { signal, onProgress }: LoadOptions): Promise<void> {
+    const { name, spec } = this.persistent;
+    const total = byteLength(spec);
+    if (source.size < total) throw new ShapeError(`load ${name}`, `a source of ${total} bytes`, `${source.size} bytes`);
+    const { bytes: blockBytes } = layoutOf(spec.dtype);
+    const step = Math.floor(chunkBytes / blockBytes) * blockBytes;
+    let at = this.address;
+    this.#loaded = false;
+    for (let done = 0; done < total; ) {
+      signal?.throwIfAborted();
+      const length = Math.min(step, total - done);
+      const bytes = await source.read(done, length, signal);
+      if (bytes.length !== length) throw new ShapeError(`load ${name}`, `${length} bytes from the source at ${done}`, String(bytes.length));
+      at += writeStored(spec.dtype, bytes, this.#heap.u8, at);
+      done += length;
+      onProgress?.(done, total);
+    }
+    this.#source = source;
+    this.#loaded = true;
+  }
+
+  async save(): Promise<TypedArray> {
+    const { name, spec } = this.persistent;
+    if (!this.#loaded) throw new ProgramError(`save: expected ${name} to be loaded; call plan.load() first`);
+    if (this.storedAs === spec.dtype) return readStored(this.#heap, spec, this.address);
+    const bytes = await this.#source?.read(0, byteLength(spec));
+    return new (typedArrayOf(spec.dtype))(bytes?.slice().buffer ?? new ArrayBuffer(byteLength(spec)));
+  }
+
+  /** @throws {ProgramError} for a weight */
+  reset(): void {
+    const { name, init } = this.persistent;
+    if (init !== "zeros") throw new ProgramError(`reset: expected a persistent that starts as zeros, got the weight ${name}; load it again`);
+    const from = this.address;
+    this.#heap.u8.fill(0, from, from + this.bytes);
+  }
+}

@@ -1,0 +1,340 @@
+import {
+  type Binding,
+  bind,
+  countOp,
+  type DType,
+  DisposedError,
+  type InputData,
+  type LoadOptions,
+  type Lowered,
+  lower,
+  maxSpec,
+  type Operand,
+  type Plan,
+  ProgramError,
+  type ProgramGraph,
+  planArena,
+  type RunOptions,
+  requireLoaded,
+  requirePersistent,
+  resolveSpec,
+  type Storage,
+  Tensor,
+  type TensorSource,
+  type TypedArray,
+  UnsupportedError,
+} from "@centella/core";
+import { kernelOf, type WasmBackend } from "./backend.ts";
+import { sliceMs, yieldToEventLoop } from "./eventLoop.ts";
+import type { BuildContext, Run, Task } from "./kernel.ts";
+import { Cell } from "./persistents.ts";
+import { memoryBytes, memoryDType, writeStored } from "./storedForm.ts";
+import { readStored, WasmStorage } from "./tensors.ts";
+
+/** Temporaries start at cache lines. */
+const alignment = 64;
+
+/** A run's inputs, safe from changes by the caller until the run is over. */
+type HeldInput = TypedArray | WasmStorage | Promise<TypedArray>;
+
+interface NamedTask {
+  readonly op: string;
+  readonly task: Task;
+}
+
+export class WasmPlan implements Plan {
+  readonly warnings: readonly string[];
+  readonly cells: ReadonlyMap<string, Cell>;
+  readonly #backend: WasmBackend;
+  readonly #lowered: Lowered;
+  readonly #tasks: readonly NamedTask[];
+  /** Address of every storage that has a fixed one: all but inputs that are tensors of this backend. */
+  readonly #addresses: ReadonlyMap<Storage, number>;
+  readonly #scratch: number;
+  readonly #owned: readonly number[];
+  #disposed = false;
+
+  constructor(backend: WasmBackend, program: ProgramGraph, shareWith: WasmPlan | undefined) {
+    this.#backend = backend;
+    const lowered = lower(program, backend.name, (...call) => backend.unsupported(...call));
+    this.#lowered = lowered;
+    for (const { name, operand } of lowered.outputs) {
+      if (storedAs(operand.storage, operand) !== operand.spec.dtype)
+        throw new UnsupportedError(`wasm: output ${name}`, `${operand.spec.dtype} is decoded on the way in and cannot be returned`);
+    }
+    this.cells = new Map(
+      [...lowered.program.persistents.values()].map((persistent) => [
+        persistent.name,
+        shareWith?.cells.get(persistent.name) ?? new Cell(backend.heap, persistent),
+      ]),
+    );
+    this.warnings = lowered.persistents.flatMap(({ name }) => this.cells.get(name)!.warning ?? []);
+
+    let scratchBytes = 0;
+    const shared = new Map<string, unknown>();
+    const context: BuildContext = {
+      exports: backend.exports,
+      heap: backend.heap,
+      max: ({ spec }) => maxSpec(spec),
+      storedAs: (operand) => storedAs(operand.storage, operand),
+      reserve: (bytes) => {
+        scratchBytes = Math.max(scratchBytes, bytes);
+      },
+      shared<T>(key: string, create: () => T): T {
+        if (!shared.has(key)) shared.set(key, create());
+        return shared.get(key) as T;
+      },
+    };
+    this.#tasks = lowered.steps.map(({ op, inputs, params, output }) => ({
+      op: op.name,
+      task: kernelOf(op.name)!.build(context, inputs, params, output),
+    }));
+
+    const owned: number[] = [];
+    const addresses = new Map<Storage, number>();
+    try {
+      this.#scratch = this.#allocate(addresses, owned, scratchBytes);
+    } catch (error) {
+      for (const address of owned) backend.heap.free(address);
+      throw error;
+    }
+    for (const cell of this.cells.values()) cell.retain();
+    this.#addresses = addresses;
+    this.#owned = owned;
+  }
+
+  get program(): ProgramGraph {
+    return this.#lowered.program;
+  }
+
+  async load(name: string, source: TensorSource, options: LoadOptions = {}): Promise<void> {
+    this.#requireAlive();
+    requirePersistent(this.program, name);
+    await this.#backend.enqueue(() => this.cells.get(name)!.load(source, options));
+  }
+
+  async save(name: string): Promise<TypedArray> {
+    this.#requireAlive();
+    requirePersistent(this.program, name);
+    return this.#backend.enqueue(() => this.cells.get(name)!.save());
+  }
+
+  reset(name: string): void {
+    this.#requireAlive();
+    const { init } = requirePersistent(this.program, name);
+    const cell = this.cells.get(name)!;
+    if (init !== "zeros") cell.reset();
+    void this.#backend.enqueue(() => cell.reset());
+  }
+
+  run(inputs: Readonly<Record<string, InputData>>, { dims: explicit, signal }: RunOptions = {}): Record<string, Tensor> {
+    this.#requireAlive();
+    signal?.throwIfAborted();
+    requireLoaded(this.#lowered, (name) => this.cells.get(name)!.isLoaded);
+    const binding = bind(this.program, inputs, explicit);
+    const held = new Map([...binding.inputs].map(([name, { data }]) => [name, this.#hold(data)]));
+    const { heap } = this.#backend;
+    const hostResults = new Map<string, TypedArray>();
+    const deviceResults = new Map<string, WasmStorage>();
+    const done = this.#backend.enqueue(async () => {
+      try {
+        const run = await this.#bindInputs(binding, held);
+        await this.#execute(run, signal);
+        for (const { name, operand, to } of this.#lowered.outputs) {
+          const spec = resolveSpec(operand.spec, binding.dims);
+          if (to === "host") hostResults.set(name, this.#readBack(operand, binding, run));
+          else {
+            const storage = deviceResults.get(name)!;
+            if (!storage.isWanted) continue;
+            const bytes = memoryBytes(spec, spec.dtype);
+            const address = heap.alloc(bytes, "tensors");
+            heap.u8.copyWithin(address, run.address(operand), run.address(operand) + bytes);
+            storage.place(address);
+          }
+        }
+      } finally {
+        for (const input of held.values()) if (input instanceof WasmStorage) input.release();
+      }
+    });
+    done.catch(() => undefined);
+    return Object.fromEntries(
+      this.#lowered.outputs.map(({ name, operand, to }) => {
+        const spec = resolveSpec(operand.spec, binding.dims);
+        if (to === "device") {
+          const storage = new WasmStorage(heap, spec, done);
+          deviceResults.set(name, storage);
+          return [name, new Tensor(spec, storage)];
+        }
+        return [
+          name,
+          new Tensor(spec, {
+            home: "host",
+            ready: () => done,
+            read: async () => {
+              await done;
+              return hostResults.get(name)!.slice();
+            },
+            free: () => hostResults.delete(name),
+          }),
+        ];
+      }),
+    );
+  }
+
+  runSync(inputs: Readonly<Record<string, TypedArray>>, { dims: explicit }: Pick<RunOptions, "dims"> = {}): Record<string, TypedArray> {
+    this.#requireAlive();
+    if (this.#backend.isBusy)
+      throw new ProgramError("runSync: expected no work under way on this backend, got a queued run; await backend.idle() first");
+    requireLoaded(this.#lowered, (name) => this.cells.get(name)!.isLoaded);
+    const binding = bind(this.program, inputs, explicit);
+    const run = this.#newRun(binding, new Map());
+    for (const [name, data] of Object.entries(inputs)) this.#copyIn(name, data);
+    for (const { op, task } of this.#tasks) {
+      for (const _ of task(run) ?? []);
+      countOp(this.#backend.counters, op);
+    }
+    this.#backend.counters.submits++;
+    return Object.fromEntries(this.#lowered.outputs.map(({ name, operand }) => [name, this.#readBack(operand, binding, run)]));
+  }
+
+  /** Frees the memory once the runs that were started are over. Outputs live on. */
+  dispose(): void {
+    if (this.#disposed) return;
+    this.#disposed = true;
+    this.#backend.plans.delete(this);
+    const free = (): void => {
+      for (const address of this.#owned) this.#backend.heap.free(address);
+      for (const cell of this.cells.values()) cell.release();
+    };
+    if (!this.#backend.isBusy) free();
+    else void this.#backend.enqueue(free);
+  }
+
+  #requireAlive(): void {
+    this.#backend.requireAlive();
+    if (this.#disposed) throw new DisposedError("plan");
+  }
+
+  /** Places temporaries, constants and scratch memory; returns the address of the scratch memory. */
+  #allocate(addresses: Map<Storage, number>, owned: number[], scratchBytes: number): number {
+    const { heap } = this.#backend;
+    const alloc = (bytes: number): number => {
+      const address = heap.alloc(bytes, "arenas");
+      owned.push(address);
+      return address;
+    };
+    const temporaries = this.#lowered.storages
+      .filter(({ definition }) => definition.kind === "node" || definition.kind === "input")
+      .map((storage) => ({ ...storage, bytes: this.#bytesOf(storage) }));
+    const arena = planArena(temporaries, alignment);
+    const arenaAddress = alloc(arena.bytes);
+    const scratch = scratchBytes === 0 ? arenaAddress : alloc(scratchBytes);
+    for (const storage of this.#lowered.storages) {
+      const { definition } = storage;
+      if (definition.kind === "persistent") addresses.set(storage, this.cells.get(definition.name)!.address);
+      else if (definition.kind === "constant") {
+        const address = alloc(this.#bytesOf(storage));
+        const { data } = definition;
+        writeStored(this.#specOf(storage).dtype, new Uint8Array(data.buffer, data.byteOffset, data.byteLength), heap.u8, address);
+        addresses.set(storage, address);
+      } else addresses.set(storage, arenaAddress + arena.offsets.get(storage.id)!);
+    }
+    return scratch;
+  }
+
+  #specOf(storage: Storage): { readonly dtype: DType } {
+    return this.program.values[storage.id]!.spec;
+  }
+
+  #bytesOf(storage: Storage): number {
+    const spec = maxSpec(this.program.values[storage.id]!.spec);
+    return memoryBytes(spec, memoryDType(spec.dtype)!);
+  }
+
+  #hold(data: InputData): HeldInput {
+    if (!(data instanceof Tensor)) return data.slice();
+    const { storage } = data;
+    if (storage instanceof WasmStorage && storage.heap === this.#backend.heap) {
+      storage.retain();
+      return storage;
+    }
+    const copy = data.data();
+    copy.catch(() => undefined);
+    return copy;
+  }
+
+  /** Waits for the inputs and brings them where the steps look for them. */
+  async #bindInputs(binding: Binding, held: ReadonlyMap<string, HeldInput>): Promise<Run> {
+    const overrides = new Map<Storage, number>();
+    const storages = new Map(this.#inputStorages());
+    for (const [name, input] of held) {
+      const storage = storages.get(name);
+      if (input instanceof WasmStorage) {
+        await input.ready();
+        if (storage === undefined) continue;
+        const { spec } = binding.inputs.get(name)!;
+        if (memoryDType(spec.dtype) === spec.dtype) overrides.set(storage, input.address);
+        else this.#copyIn(name, readStored(this.#backend.heap, spec, input.address));
+      } else this.#copyIn(name, await input);
+    }
+    return this.#newRun(binding, overrides);
+  }
+
+  #inputStorages(): [string, Storage][] {
+    return this.#lowered.storages.flatMap((storage): [string, Storage][] =>
+      storage.definition.kind === "input" ? [[storage.definition.name, storage]] : [],
+    );
+  }
+
+  #copyIn(name: string, data: TypedArray): void {
+    const storage = this.#inputStorages().find(([input]) => input === name)?.[1];
+    if (storage === undefined) return;
+    const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+    writeStored(this.#specOf(storage).dtype, bytes, this.#backend.heap.u8, this.#addresses.get(storage)!);
+    this.#backend.counters.uploads++;
+  }
+
+  #newRun({ dims }: Binding, overrides: ReadonlyMap<Storage, number>): Run {
+    const shapes = new Map<Operand, readonly number[]>();
+    return {
+      scratch: this.#scratch,
+      address: ({ storage }) => overrides.get(storage) ?? this.#addresses.get(storage)!,
+      shape: (operand) => {
+        let shape = shapes.get(operand);
+        if (shape === undefined) {
+          ({ shape } = resolveSpec(operand.spec, dims));
+          shapes.set(operand, shape);
+        }
+        return shape;
+      },
+    };
+  }
+
+  async #execute(run: Run, signal: AbortSignal | undefined): Promise<void> {
+    let started = performance.now();
+    const pause = async (): Promise<void> => {
+      if (performance.now() - started > sliceMs) {
+        await yieldToEventLoop();
+        started = performance.now();
+      }
+      signal?.throwIfAborted();
+    };
+    signal?.throwIfAborted();
+    for (const { op, task } of this.#tasks) {
+      for (const _ of task(run) ?? []) if (performance.now() - started > sliceMs || signal?.aborted === true) await pause();
+      countOp(this.#backend.counters, op);
+      if (performance.now() - started > sliceMs || signal?.aborted === true) await pause();
+    }
+    this.#backend.counters.submits++;
+  }
+
+  #readBack(operand: Operand, { dims }: Binding, run: Run): TypedArray {
+    this.#backend.counters.readbacks++;
+    return readStored(this.#backend.heap, resolveSpec(operand.spec, dims), run.address(operand));
+  }
+}
+
+/** The dtype of an operand in memory: only storages that were filled from outside can differ from their spec. */
+function storedAs({ definition }: Storage, { spec }: Operand): DType {
+  return definition.kind === "node" ? spec.dtype : memoryDType(spec.dtype)!;
+}

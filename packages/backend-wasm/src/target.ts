@@ -1,0 +1,18 @@
+import { f32x4, relaxed, type V128 } from "./emit/index.ts";
+
+/** What the emitted code may use. */
+export interface Target {
+  /** Relaxed SIMD: fused multiply-add and 8-bit dot products. */
+  readonly relaxed: boolean;
+}
+
+/** `a * b + c`, in one instruction where there is one. */
+export function madd(target: Target, a: V128, b: V128, c: V128): V128 {
+  return target.relaxed ? relaxed.madd(a, b, c) : f32x4.add(f32x4.mul(a, b), c);
+}
+
+/** `x * (… (x * c0 + c1) …) + cn`, coefficients from the highest power down. */
+export function horner(target: Target, x: V128, coefficients: readonly V128[]): V128 {
+  const [first, ...rest] = coefficients;
+  return rest.reduce((sum, coefficient) => madd(target, sum, x, coefficient), first!);
+}

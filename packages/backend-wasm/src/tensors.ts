@@ -1,0 +1,75 @@
+import { type ConcreteSpec, DisposedError, formatSpec, type TensorStorage, type TypedArray, typedArrayOf, byteLength } from "@centella/core";
+import type { Heap } from "./heap.ts";
+
+/** A copy of a tensor's stored form from WASM memory. */
+export function readStored(heap: Heap, spec: ConcreteSpec, address: number): TypedArray {
+  const bytes = heap.u8.slice(address, address + byteLength(spec));
+  return new (typedArrayOf(spec.dtype))(bytes.buffer);
+}
+
+/** Memory behind a tensor handle: freed when the handle is disposed and no run or reader needs it any more. */
+export class WasmStorage implements TensorStorage {
+  readonly home = "wasm";
+  readonly heap: Heap;
+  readonly #spec: ConcreteSpec;
+  readonly #done: Promise<unknown>;
+  #address: number | undefined;
+  #users = 0;
+  #freed = false;
+
+  /** Without an address the content is still to come: {@link place} must be called before `done` resolves. */
+  constructor(heap: Heap, spec: ConcreteSpec, done: Promise<unknown>, address?: number) {
+    this.heap = heap;
+    this.#spec = spec;
+    this.#done = done;
+    this.#address = address;
+  }
+
+  get address(): number {
+    if (this.#address === undefined) throw new DisposedError(`tensor ${formatSpec(this.#spec)}`);
+    return this.#address;
+  }
+
+  /** Whether anyone still wants the content. */
+  get isWanted(): boolean {
+    return !this.#freed || this.#users > 0;
+  }
+
+  place(address: number): void {
+    this.#address = address;
+  }
+
+  retain(): void {
+    this.#users++;
+  }
+
+  release(): void {
+    this.#users--;
+    this.#collect();
+  }
+
+  async ready(): Promise<void> {
+    await this.#done;
+  }
+
+  async read(): Promise<TypedArray> {
+    this.retain();
+    try {
+      await this.#done;
+      return readStored(this.heap, this.#spec, this.address);
+    } finally {
+      this.release();
+    }
+  }
+
+  free(): void {
+    this.#freed = true;
+    this.#collect();
+  }
+
+  #collect(): void {
+    if (this.isWanted || this.#address === undefined) return;
+    this.heap.free(this.#address);
+    this.#address = undefined;
+  }
+}

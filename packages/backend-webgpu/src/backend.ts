@@ -1,0 +1,110 @@
+import {
+  type AnyOp,
+  type Backend,
+  type BackendFactory,
+  type CompileOptions,
+  type ConcreteSpec,
+  type Counters,
+  checkData,
+  type DeviceInfo,
+  lower,
+  type MemoryReport,
+  type Plan,
+  type ProgramGraph,
+  type Tensor,
+  type TensorSpec,
+  type TypedArray,
+} from "@centella/core";
+import { compileProgram } from "./compile.ts";
+import { openDevice, type WebgpuOptions } from "./device.ts";
+import { uploadTensor } from "./deviceTensor.ts";
+import { kernelOf } from "./kernels/index.ts";
+import { unreadable } from "./persistents.ts";
+import { WebgpuPlan } from "./plan.ts";
+import { DeviceQueue } from "./queue.ts";
+
+/**
+ * The WebGPU backend: `navigator.gpu` in browsers, Deno and workers, the optional package `webgpu` (Dawn) in Node. In Node an open
+ * device keeps a core busy and the process alive until `dispose()`.
+ */
+export function webgpu(options: WebgpuOptions = {}): BackendFactory {
+  return {
+    name: "webgpu",
+    open: async () => {
+      const open = await openDevice(options);
+      return new WebgpuBackend(new DeviceQueue(open), open.info);
+    },
+  };
+}
+
+class WebgpuBackend implements Backend {
+  readonly name = "webgpu";
+  readonly device: DeviceInfo;
+  readonly syncAvailable = false;
+  readonly #queue: DeviceQueue;
+  readonly #plans = new Set<WebgpuPlan>();
+
+  constructor(queue: DeviceQueue, device: DeviceInfo) {
+    this.#queue = queue;
+    this.device = device;
+  }
+
+  get counters(): Counters {
+    return this.#queue.counters;
+  }
+
+  unsupported(op: AnyOp, inputs: readonly (TensorSpec | undefined)[], params: object, output: TensorSpec): string | undefined {
+    if (op.alias === true) return undefined;
+    const kernel = kernelOf(op.name);
+    if (kernel === undefined) return `webgpu has no kernel for ${op.name}`;
+    for (const spec of inputs) {
+      const reason = spec && unreadable(spec.dtype);
+      if (reason !== undefined) return reason;
+    }
+    return kernel.unsupported?.({ inputs, params, output });
+  }
+
+  async compile(program: ProgramGraph, { shareWith, signal }: CompileOptions = {}): Promise<Plan> {
+    signal?.throwIfAborted();
+    this.#queue.check();
+    const lowered = lower(program, this.name, (...call) => this.unsupported(...call));
+    const shared = shareWith instanceof WebgpuPlan ? shareWith.parts.cells : undefined;
+    const parts = await compileProgram(this.#queue, lowered, shared);
+    const plan = new WebgpuPlan(this.#queue, parts, (disposed) => this.#plans.delete(disposed));
+    this.#plans.add(plan);
+    if (signal?.aborted === true) plan.dispose();
+    signal?.throwIfAborted();
+    return plan;
+  }
+
+  upload(spec: ConcreteSpec, data: TypedArray): Tensor {
+    checkData("upload", spec, data);
+    return uploadTensor(this.#queue, spec, data);
+  }
+
+  memory(): MemoryReport {
+    const plans = [...this.#plans];
+    const cells = new Set(plans.flatMap((plan) => [...plan.parts.cells.values()]));
+    const { tensors, staging } = this.#queue;
+    return {
+      persistents: [...cells].reduce((sum, { buffer }) => sum + buffer.size, 0),
+      arenas: plans.reduce((sum, plan) => sum + plan.arenaBytes, 0),
+      tensors: tensors.usedBytes,
+      other: tensors.freeBytes + staging.usedBytes + staging.freeBytes,
+    };
+  }
+
+  async idle(): Promise<void> {
+    await this.#queue.idle();
+  }
+
+  async dispose(): Promise<void> {
+    try {
+      await this.idle();
+    } catch {
+      // Whoever reads the failed work's outputs is told.
+    }
+    this.#plans.clear();
+    this.#queue.dispose();
+  }
+}

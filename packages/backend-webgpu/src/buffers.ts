@@ -1,0 +1,78 @@
+import { OutOfMemoryError } from "@centella/core";
+import { paddedBytes, roundUp } from "./layout.ts";
+import { usage } from "./usage.ts";
+
+/** Usage of buffers that hold tensors. */
+export const tensorUsage: number = usage.storage | usage.copySource | usage.copyTarget;
+export const stagingUsage: number = usage.mapRead | usage.copyTarget;
+
+/** Bytes of freed buffers that a pool keeps for reuse. */
+const keptBytes = 64 * 2 ** 20;
+
+/** Buffers of one usage, reused by size. Reuse needs no waiting: all work of the device is in one queue. */
+export class BufferPool {
+  readonly #device: GPUDevice;
+  readonly #usage: number;
+  /** Oldest first. */
+  readonly #free: GPUBuffer[] = [];
+  #freeBytes = 0;
+  #usedBytes = 0;
+
+  constructor(device: GPUDevice, usageFlags: number) {
+    this.#device = device;
+    this.#usage = usageFlags;
+  }
+
+  get usedBytes(): number {
+    return this.#usedBytes;
+  }
+
+  get freeBytes(): number {
+    return this.#freeBytes;
+  }
+
+  acquire(bytes: number): GPUBuffer {
+    const size = sizeClass(bytes);
+    const at = this.#free.findLastIndex((buffer) => buffer.size === size);
+    const [reused] = at < 0 ? [] : this.#free.splice(at, 1);
+    if (reused !== undefined) this.#freeBytes -= size;
+    this.#usedBytes += size;
+    return reused ?? createBuffer(this.#device, size, this.#usage);
+  }
+
+  release(buffer: GPUBuffer): void {
+    this.#usedBytes -= buffer.size;
+    this.#free.push(buffer);
+    this.#freeBytes += buffer.size;
+    while (this.#freeBytes > keptBytes) {
+      const oldest = this.#free.shift()!;
+      this.#freeBytes -= oldest.size;
+      oldest.destroy();
+    }
+  }
+}
+
+/** Sizes in steps of an eighth of an octave, so that nearly equal ones share buffers at the cost of 12 % at most. */
+function sizeClass(bytes: number): number {
+  const step = Math.max(256, 2 ** (Math.floor(Math.log2(Math.max(bytes, 1))) - 3));
+  return roundUp(Math.max(bytes, 1), step);
+}
+
+/** @throws {OutOfMemoryError} if the size is above the device's limit */
+export function createBuffer(device: GPUDevice, bytes: number, usageFlags: number): GPUBuffer {
+  const size = paddedBytes(bytes);
+  if (size > device.limits.maxBufferSize) throw new OutOfMemoryError("webgpu", size, device.limits.maxBufferSize);
+  return device.createBuffer({ size, usage: usageFlags });
+}
+
+/** Runs `allocate` and turns a refusal by the device into an error. @throws {OutOfMemoryError} */
+export async function guardMemory<T>(device: GPUDevice, bytes: number, allocate: () => T): Promise<T> {
+  device.pushErrorScope("out-of-memory");
+  let result: T;
+  try {
+    result = allocate();
+  } finally {
+    if ((await device.popErrorScope()) !== null) throw new OutOfMemoryError("webgpu", bytes);
+  }
+  return result;
+}

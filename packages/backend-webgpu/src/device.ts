@@ -1,0 +1,75 @@
+import { type DeviceInfo, UnsupportedError } from "@centella/core";
+
+export interface WebgpuOptions {
+  /** The entry point to use in place of `navigator.gpu` or the `webgpu` package. */
+  readonly gpu?: GPU;
+  readonly powerPreference?: GPUPowerPreference;
+  /**
+   * False refuses software adapters (SwiftShader, lavapipe). By default they open, with `device.kind` "software-gpu", which
+   * the selection policy never chooses unasked.
+   */
+  readonly allowSoftware?: boolean;
+  /** Node only: switches Dawn's validation, robustness checks and lazy clearing off. A bug in a kernel may then crash the driver. */
+  readonly unsafeFast?: boolean;
+}
+
+/** An open device and what must stay alive with it. */
+export interface OpenDevice {
+  readonly device: GPUDevice;
+  readonly info: DeviceInfo;
+  /** Held for as long as the device: once Dawn's instance is collected, `mapAsync` never resolves. */
+  readonly gpu: GPU;
+}
+
+/** @throws {UnsupportedError} where there is no WebGPU, no adapter, or only a software adapter that was refused */
+export async function openDevice(options: WebgpuOptions): Promise<OpenDevice> {
+  const gpu = options.gpu ?? (await entryPoint(options.unsafeFast === true));
+  const preference = options.powerPreference;
+  const adapter = await gpu.requestAdapter(preference === undefined ? {} : { powerPreference: preference });
+  if (adapter === null) throw new UnsupportedError("webgpu", "no WebGPU adapter: this machine has no GPU driver that WebGPU can use");
+  const info = describeAdapter(adapter.info);
+  if (info.kind === "software-gpu" && options.allowSoftware === false) {
+    throw new UnsupportedError("webgpu", `the only adapter, ${info.name}, is a software adapter; pass allowSoftware: true to use it`);
+  }
+  const { maxBufferSize, maxStorageBufferBindingSize } = adapter.limits;
+  const device = await adapter.requestDevice({ label: "centella", requiredLimits: { maxBufferSize, maxStorageBufferBindingSize } });
+  return { device, info, gpu };
+}
+
+const unsafeFlags = [
+  "enable-dawn-features=skip_validation,disable_robustness",
+  "disable-dawn-features=lazy_clear_resource_on_first_use",
+] as const;
+
+async function entryPoint(unsafeFast: boolean): Promise<GPU> {
+  const { navigator, process } = globalThis as { navigator?: { gpu?: GPU }; process?: { versions?: { node?: string } } };
+  if (navigator?.gpu !== undefined) return navigator.gpu;
+  if (process?.versions?.node === undefined) {
+    throw new UnsupportedError("webgpu", "this browser has no WebGPU (navigator.gpu), or the page is not in a secure context");
+  }
+  const { create } = await dawn();
+  return create(unsafeFast ? [...unsafeFlags] : []);
+}
+
+async function dawn(): Promise<{ create(flags: string[]): GPU }> {
+  // A variable, so that bundlers for the browser leave the optional peer package alone.
+  const name = "webgpu";
+  try {
+    return (await import(/* @vite-ignore */ name)) as { create(flags: string[]): GPU };
+  } catch (cause) {
+    const missing = (cause as { code?: string }).code === "ERR_MODULE_NOT_FOUND";
+    const reason = missing ? "package webgpu is not installed: npm i webgpu" : `package webgpu does not load here: ${String(cause)}`;
+    throw new UnsupportedError("webgpu", reason);
+  }
+}
+
+const softwareNames: RegExp = /swiftshader|lavapipe|llvmpipe|softpipe|basic render|warp/i;
+
+/** Browsers may blank every field of `info`; then the kind is taken from `isFallbackAdapter` alone. */
+export function describeAdapter(info: GPUAdapterInfo): DeviceInfo {
+  const described = [info.vendor, info.architecture, info.device, info.description];
+  const software = info.isFallbackAdapter || described.some((text) => softwareNames.test(text));
+  const name = [info.device, info.description].find((text) => text !== "" && !/^0x|-$/.test(text));
+  const family = [info.vendor, info.architecture].filter((text) => text !== "").join(" ");
+  return { kind: software ? "software-gpu" : "gpu", name: name ?? (family || "unnamed GPU") };
+}

@@ -1,0 +1,86 @@
+import { type ConcreteSpec, DisposedError, formatSpec, isQuantized, Tensor, type TensorStorage, type TypedArray } from "@centella/core";
+import { deviceBytes, toDevice } from "./layout.ts";
+import type { DeviceQueue } from "./queue.ts";
+
+/** A tensor in a buffer of its own, which exists once `produced` has resolved, at the latest. */
+export class DeviceStorage implements TensorStorage {
+  readonly home = "webgpu";
+  readonly queue: DeviceQueue;
+  readonly spec: ConcreteSpec;
+  /** Resolves when the work that writes the content is submitted, rejects with its error. */
+  produced: Promise<unknown> = Promise.resolve();
+  /** Why the content never came to be. */
+  failure: Error | undefined;
+  #buffer: GPUBuffer | undefined;
+  #users = 1;
+  /** Stored form of a block type, whose buffer holds f32. */
+  readonly #stored: TypedArray | undefined;
+
+  constructor(queue: DeviceQueue, spec: ConcreteSpec, stored?: TypedArray) {
+    this.queue = queue;
+    this.spec = spec;
+    this.#stored = stored;
+  }
+
+  /** Memory for the content; called when the work that writes it is submitted. */
+  allocate(): GPUBuffer {
+    this.#buffer ??= this.queue.tensors.acquire(deviceBytes(this.spec));
+    return this.#buffer;
+  }
+
+  /** The content, for work that is submitted after the work that writes it. @throws what that work failed with */
+  get buffer(): GPUBuffer {
+    if (this.failure !== undefined) throw this.failure;
+    if (this.#buffer === undefined) throw new DisposedError(`tensor ${formatSpec(this.spec)}`);
+    return this.#buffer;
+  }
+
+  /** Keeps the memory until {@link free}, for queued work that reads it. */
+  retain(): void {
+    this.#users++;
+  }
+
+  async ready(): Promise<void> {
+    await this.produced;
+    await this.queue.done();
+  }
+
+  async read(): Promise<TypedArray> {
+    if (this.#stored !== undefined) return this.#stored.slice();
+    this.retain();
+    try {
+      await this.produced;
+      const reading = await this.queue.order.post(undefined, () => {
+        this.queue.check();
+        const encoder = this.queue.device.createCommandEncoder();
+        const finish = this.queue.readBack(encoder, [{ spec: this.spec, from: { buffer: this.buffer, offset: 0 } }]);
+        if (deviceBytes(this.spec) > 0) this.queue.submit(encoder);
+        return { arrays: finish() };
+      });
+      const [data] = await reading.arrays;
+      return data!;
+    } finally {
+      this.free();
+    }
+  }
+
+  free(): void {
+    if (--this.#users > 0 || this.#buffer === undefined) return;
+    this.queue.tensors.release(this.#buffer);
+    this.#buffer = undefined;
+  }
+}
+
+/** A tensor with content from the host. */
+export function uploadTensor(queue: DeviceQueue, spec: ConcreteSpec, data: TypedArray): Tensor {
+  queue.check();
+  const storage = new DeviceStorage(queue, spec, isQuantized(spec.dtype) ? data.slice() : undefined);
+  const buffer = storage.allocate();
+  const bytes = toDevice(spec, data);
+  if (bytes.byteLength > 0) {
+    const padded = new Uint8Array(Math.ceil(bytes.byteLength / 4) * 4);
+    padded.set(bytes);
+    queue.upload(buffer, padded, padded.byteLength);
+  }
+  return new Tensor(spec, storage);
+}

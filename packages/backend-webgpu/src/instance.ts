@@ -1,0 +1,157 @@
+import { type ConcreteSpec, type DimValues, type Lowered, type Operand, OutOfMemoryError, resolveSpec, type Storage } from "@centella/core";
+import type { Dispatch, Kernel } from "./kernel.ts";
+import { deviceBytes, paddedBytes, roundUp } from "./layout.ts";
+import type { DeviceQueue, Readback, Region } from "./queue.ts";
+
+/** One dispatch of a plan, compiled; `pieces` are what its bindings refer to, in order. */
+export interface PlannedDispatch {
+  readonly op: string;
+  readonly kernel: Kernel;
+  readonly pipeline: GPUComputePipeline;
+  readonly pieces: readonly Piece[];
+}
+
+/** What a binding is bound to: a value of the program, or a buffer of the plan's own. */
+export type Piece = { readonly kind: "operand"; readonly operand: Operand } | { readonly kind: "buffer"; readonly buffer: GPUBuffer };
+
+/** A dispatch for one set of dims, ready to be encoded. */
+interface ReadyDispatch {
+  readonly pipeline: GPUComputePipeline;
+  readonly bindGroup: GPUBindGroup;
+  readonly x: number;
+  readonly y: number;
+}
+
+/** Where an input's content goes in the upload buffer. */
+export interface InputPlace {
+  readonly name: string;
+  readonly spec: ConcreteSpec;
+  readonly offset: number;
+}
+
+/** The memory of a plan, as instances see it. */
+export interface PlanMemory {
+  readonly upload: GPUBuffer;
+  /** The buffer of a storage that is no input. */
+  bufferOf(storage: Storage): GPUBuffer;
+}
+
+/**
+ * A plan for one set of dims and one choice of which inputs are already on the device: offsets, uniforms, grids and bind
+ * groups, all made once. The upload buffer holds the uniform blocks, then the host's inputs, then the device's; `image` is
+ * its content up to the device's inputs, the uniforms filled in.
+ */
+export interface Instance {
+  readonly image: ArrayBuffer;
+  readonly hostInputs: readonly InputPlace[];
+  readonly deviceInputs: readonly InputPlace[];
+  readonly dispatches: readonly ReadyDispatch[];
+  readonly outputs: readonly { readonly name: string; readonly to: "host" | "device"; readonly readback: Readback }[];
+}
+
+/** Offsets of uniform and storage bindings are multiples of this on every device. */
+export const alignment = 256;
+
+/** Bytes of upload buffer that a plan needs at most. */
+export function uploadBytes(kernels: readonly Kernel[], inputs: readonly ConcreteSpec[]): number {
+  const uniforms = kernels.reduce((sum, { uniforms: fields }) => sum + roundUp(4 * fields.length, alignment), 0);
+  return inputs.reduce((sum, spec) => sum + roundUp(paddedBytes(deviceBytes(spec)), alignment), uniforms);
+}
+
+export function createInstance(
+  queue: DeviceQueue,
+  lowered: Lowered,
+  planned: readonly PlannedDispatch[],
+  memory: PlanMemory,
+  dims: DimValues,
+  isOnDevice: (input: string) => boolean,
+): Instance {
+  const launches = planned.map((dispatch) => ({ ...dispatch, launch: dispatch.kernel.dispatch(dims) }));
+  const active = launches.filter(({ launch }) => launch.groups > 0);
+  const uniforms = packUniforms(active);
+
+  const { program } = lowered;
+  const inputs = [...program.inputs].map(([name, id]) => ({ name, id, spec: resolveSpec(program.values[id]!.spec, dims) }));
+  let end = uniforms.bytes;
+  const places = new Map<number, InputPlace>();
+  const place = ({ name, id, spec }: (typeof inputs)[number]): InputPlace => {
+    const at = { name, spec, offset: end };
+    places.set(id, at);
+    end = roundUp(end + paddedBytes(deviceBytes(spec)), alignment);
+    return at;
+  };
+  const hostInputs = inputs.filter(({ name }) => !isOnDevice(name)).map(place);
+  const last = hostInputs.findLast(({ spec }) => deviceBytes(spec) > 0);
+  const imageBytes = last === undefined ? uniforms.bytes : last.offset + paddedBytes(deviceBytes(last.spec));
+  const deviceInputs = inputs.filter(({ name }) => isOnDevice(name)).map(place);
+  const image = new ArrayBuffer(imageBytes);
+  new Uint8Array(image).set(uniforms.data);
+
+  const region = ({ storage }: Operand): Region => {
+    if (storage.definition.kind !== "input") return { buffer: memory.bufferOf(storage), offset: 0 };
+    return { buffer: memory.upload, offset: places.get(storage.id)!.offset };
+  };
+  const dispatches = active.map(({ op, kernel, pipeline, pieces, launch }, i): ReadyDispatch => {
+    const resources = pieces.map((piece): GPUBufferBinding => {
+      if (piece.kind === "buffer") return { buffer: piece.buffer };
+      const size = paddedBytes(deviceBytes(resolveSpec(piece.operand.spec, dims)));
+      return { ...region(piece.operand), size };
+    });
+    resources.push({ buffer: memory.upload, offset: uniforms.offsets[i]!, size: uniformBytes(kernel) });
+    const entries = resources.map((resource, binding) => ({ binding, resource }));
+    const bindGroup = queue.device.createBindGroup({ label: op, layout: queue.pipelines.layout(kernel), entries });
+    return { pipeline, bindGroup, ...grid(launch.groups, queue.device.limits.maxComputeWorkgroupsPerDimension) };
+  });
+  const outputs = lowered.outputs.map(({ name, to, operand }) => {
+    return { name, to, readback: { spec: resolveSpec(operand.spec, dims), from: region(operand) } };
+  });
+  return { image, hostInputs, deviceInputs, dispatches, outputs };
+}
+
+/** Splits a number of workgroups over two axes; kernels skip the excess. @throws {OutOfMemoryError} beyond both axes' limit */
+export function grid(groups: number, limit: number): { readonly x: number; readonly y: number } {
+  const y = Math.ceil(groups / limit);
+  if (y > limit) throw new OutOfMemoryError("webgpu", groups, limit * limit, "the dispatch has more workgroups than the device can count");
+  return { x: Math.ceil(groups / y), y };
+}
+
+function uniformBytes({ uniforms }: Kernel): number {
+  return roundUp(4 * uniforms.length, 16);
+}
+
+/** Uniform blocks one after the other; equal ones (the layers of a model) share a place. */
+function packUniforms(dispatches: readonly { readonly kernel: Kernel; readonly launch: Dispatch }[]): {
+  readonly data: Uint8Array;
+  readonly offsets: readonly number[];
+  readonly bytes: number;
+} {
+  const places = new Map<string, number>();
+  const blocks: { readonly offset: number; readonly block: Uint8Array }[] = [];
+  let bytes = 0;
+  const offsets = dispatches.map(({ kernel, launch }) => {
+    const block = packFields(kernel, launch);
+    const key = block.join();
+    const known = places.get(key);
+    if (known !== undefined) return known;
+    const offset = bytes;
+    places.set(key, offset);
+    blocks.push({ offset, block });
+    bytes += block.length;
+    return offset;
+  });
+  const data = new Uint8Array(bytes);
+  for (const { offset, block } of blocks) data.set(block, offset);
+  return { data, offsets, bytes };
+}
+
+function packFields({ uniforms }: Kernel, { values }: Dispatch): Uint8Array {
+  const block = new Uint8Array(roundUp(4 * uniforms.length, alignment));
+  const view = new DataView(block.buffer);
+  uniforms.forEach(({ name, type }, i) => {
+    const value = values[name]!;
+    if (type === "f32") view.setFloat32(4 * i, value, true);
+    else if (type === "i32") view.setInt32(4 * i, value, true);
+    else view.setUint32(4 * i, value, true);
+  });
+  return block;
+}

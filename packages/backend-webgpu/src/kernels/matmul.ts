@@ -1,0 +1,225 @@
+import { type DimValues, elementCount, isQuantized, type MatmulParams, type TensorSpec } from "@centella/core";
+import { activationType } from "@centella/quant";
+import type { Binding, Kernel, KernelCall, KernelDefinition } from "../kernel.ts";
+import { defineKernel, elementOf, input, loader, output, workgroupReduce } from "../wgsl.ts";
+import { roundActivations } from "./shared/roundActivations.ts";
+import { extent, extents, maximum } from "./shared/shape.ts";
+
+/** Up to this many rows, each output has a workgroup (or a lane) of its own; a tile would be mostly empty. */
+const vectorRows = 4;
+
+export const matmul: KernelDefinition<MatmulParams> = {
+  build(call) {
+    const { a, b } = operands(call);
+    if (call.params.activations === "f32" || !isQuantized(b.dtype)) return products(call, input("a", 0));
+    const rounded: Binding = {
+      name: "a",
+      resource: { kind: "scratch", bytes: 4 * elementCount(a.shape.map(maximum)) },
+      access: "read",
+      element: "f32",
+    };
+    const rounding = roundActivations(a, call.params.transposeA, activationType[b.dtype], { ...rounded, access: "read_write" });
+    return [rounding, ...products({ ...call, params: { ...call.params, transposeA: false } }, rounded)];
+  },
+};
+
+function operands({ inputs: [a, b] }: KernelCall): { a: TensorSpec; b: TensorSpec } {
+  return { a: a!, b: b! };
+}
+
+interface Sizes {
+  readonly m: number;
+  readonly n: number;
+  readonly k: number;
+  readonly batch: readonly number[];
+}
+
+/** Of a's shape only the batch axes are read: rounding may have turned the matrices in the binding. */
+function products(call: KernelCall<MatmulParams>, left: Binding): readonly Kernel[] {
+  const { a, b } = operands(call);
+  const { output: y, params } = call;
+  const { transposeA, transposeB } = params;
+  // A b without batch axes sees all rows of a as one matrix.
+  const folded = b.shape.length === 2 && !transposeA;
+  const batchRank = folded ? 0 : y.shape.length - 2;
+  const sizes = (dims: DimValues): Sizes => {
+    const shape = extents(y.shape, dims);
+    const [m, n] = [shape.at(-2)!, shape.at(-1)!];
+    const batch = shape.slice(0, -2);
+    return {
+      m: folded ? m * elementCount(batch) : m,
+      n,
+      k: extent(b.shape, transposeB ? -1 : -2, dims),
+      batch: folded ? [] : batch,
+    };
+  };
+  const rows = folded ? y.shape.slice(0, -1) : y.shape.slice(-2, -1);
+  const mostRows = elementCount(rows.map(maximum));
+  const leastRows = rows.every((dim) => typeof dim === "number") ? mostRows : 0;
+
+  const axes = Array.from({ length: batchRank }, (_, axis) => axis);
+  const uniforms = Object.fromEntries(
+    ["m", "n", "k", ...axes.flatMap((axis) => [`d${axis}`, `as${axis}`, `bs${axis}`])].map((name) => [name, "u32" as const]),
+  );
+  const values = (dims: DimValues): Record<string, number> => {
+    const { m, n, k, batch } = sizes(dims);
+    const ofA = batchStrides(a, batch, dims, m * k);
+    const ofB = batchStrides(b, batch, dims, k * n);
+    return {
+      m,
+      n,
+      k,
+      ...Object.fromEntries(
+        axes.flatMap((x) => [
+          [`d${x}`, batch[x]!],
+          [`as${x}`, ofA[x]!],
+          [`bs${x}`, ofB[x]!],
+        ]),
+      ),
+    };
+  };
+  const bindings = [left, input("b", 1, elementOf(b.dtype)), output("y")];
+  const text: Text = {
+    batch: [
+      "var rest = s; var aAt = 0u; var bAt = 0u;",
+      ...axes.toReversed().map((x) => `aAt += rest % p.d${x} * p.as${x}; bAt += rest % p.d${x} * p.bs${x}; rest /= p.d${x};`),
+    ].join("\n"),
+    aIndex: (row, column) => (transposeA ? `aAt + ${column} * p.m + ${row}` : `aAt + ${row} * p.k + ${column}`),
+    bIndex: (row, column) => (transposeB ? `bAt + ${column} * p.k + ${row}` : `bAt + ${row} * p.n + ${column}`),
+    transposeA,
+    transposeB,
+    declarations: loader("b", b.dtype),
+  };
+  const grid = (take: (sizes: Sizes) => boolean, groupsOf: (sizes: Sizes) => number) => (dims: DimValues) => {
+    const all = sizes(dims);
+    return { groups: take(all) ? elementCount(all.batch) * groupsOf(all) : 0, values: values(dims) };
+  };
+
+  const kernels: Kernel[] = [];
+  if (leastRows <= vectorRows) {
+    const few = ({ m }: Sizes): boolean => m <= vectorRows;
+    kernels.push(
+      transposeB
+        ? defineKernel({ bindings, uniforms, ...dotPerGroup(text), dispatch: grid(few, ({ m, n }) => m * n) })
+        : defineKernel({ bindings, uniforms, ...dotPerLane(text), dispatch: grid(few, ({ m, n }) => m * Math.ceil(n / vectorLanes)) }),
+    );
+  }
+  if (mostRows > vectorRows) {
+    const perLane = mostRows > 16 ? 4 : 1;
+    const tile = 16 * perLane;
+    const many = ({ m }: Sizes): boolean => m > vectorRows;
+    kernels.push(
+      defineKernel({
+        bindings,
+        uniforms,
+        ...tiled(text, perLane),
+        dispatch: grid(many, ({ m, n }) => Math.ceil(m / tile) * Math.ceil(n / tile)),
+      }),
+    );
+  }
+  return kernels;
+}
+
+/** Pieces of WGSL that the forms of the product share. */
+interface Text {
+  /** Sets `aAt` and `bAt`, where the matrices of batch `s` start. */
+  readonly batch: string;
+  readonly aIndex: (row: string, column: string) => string;
+  readonly bIndex: (row: string, column: string) => string;
+  readonly transposeA: boolean;
+  readonly transposeB: boolean;
+  readonly declarations: string;
+}
+
+interface Form {
+  readonly lanes: number;
+  readonly declarations: string;
+  readonly body: string;
+}
+
+const vectorLanes = 64;
+
+/** A workgroup per output, its lanes along k: b's rows are contiguous. */
+function dotPerGroup({ batch, aIndex, bIndex, declarations }: Text): Form {
+  return {
+    lanes: vectorLanes,
+    declarations: `${declarations}\n${workgroupReduce("total", "f32", vectorLanes, "a + b")}`,
+    body: `
+      let j = group % p.n;
+      let i = group / p.n % p.m;
+      let s = group / p.n / p.m;
+      ${batch}
+      var sum = 0.0;
+      for (var k = lane; k < p.k; k += ${vectorLanes}u) { sum = fma(a[${aIndex("i", "k")}], load_b(${bIndex("k", "j")}), sum); }
+      sum = total(lane, sum);
+      if (lane == 0u) { y[group] = sum; }
+    `,
+  };
+}
+
+/** A lane per output: neighbours read b's neighbouring columns. */
+function dotPerLane({ batch, aIndex, bIndex, declarations }: Text): Form {
+  return {
+    lanes: vectorLanes,
+    declarations,
+    body: `
+      let strips = (p.n + ${vectorLanes - 1}u) / ${vectorLanes}u;
+      let j = group % strips * ${vectorLanes}u + lane;
+      let i = group / strips % p.m;
+      let s = group / strips / p.m;
+      if (j >= p.n) { return; }
+      ${batch}
+      var sum = 0.0;
+      for (var k = 0u; k < p.k; k++) { sum = fma(a[${aIndex("i", "k")}], load_b(${bIndex("k", "j")}), sum); }
+      y[(s * p.m + i) * p.n + j] = sum;
+    `,
+  };
+}
+
+const depth = 16;
+
+/** A workgroup of 16 × 16 lanes per square tile of the output; tiles of a and b pass through workgroup memory, 16 of k at a time. */
+function tiled({ batch, aIndex, bIndex, transposeA, transposeB, declarations }: Text, perLane: number): Form {
+  const tile = 16 * perLane;
+  const each = Array.from({ length: perLane }, (_, r) => r);
+  const pairs = each.flatMap((r) => each.map((c) => [r, c] as const));
+  const alongK = (at: string): string => `let at = lane + ${at}u; let k = at % ${depth}u; let x = at / ${depth}u;`;
+  const acrossK = (at: string): string => `let at = lane + ${at}u; let x = at % ${tile}u; let k = at / ${tile}u;`;
+  const loads = each.map((r) => String(256 * r));
+  return {
+    lanes: 256,
+    declarations: `${declarations}\nvar<workgroup> aTile: array<f32, ${tile * depth}>;\nvar<workgroup> bTile: array<f32, ${tile * depth}>;`,
+    body: `
+      let across = (p.n + ${tile - 1}u) / ${tile}u;
+      let down = (p.m + ${tile - 1}u) / ${tile}u;
+      let j0 = group % across * ${tile}u;
+      let i0 = group / across % down * ${tile}u;
+      let s = group / across / down;
+      ${batch}
+      let row = lane / 16u * ${perLane}u;
+      let column = lane % 16u * ${perLane}u;
+      ${pairs.map(([r, c]) => `var sum${r}${c} = 0.0;`).join(" ")}
+      for (var k0 = 0u; k0 < p.k; k0 += ${depth}u) {
+        ${loads.map((at) => `{ ${(transposeA ? acrossK : alongK)(at)} var value = 0.0; if (i0 + x < p.m && k0 + k < p.k) { value = a[${aIndex("(i0 + x)", "(k0 + k)")}]; } aTile[k * ${tile}u + x] = value; }`).join("\n        ")}
+        ${loads.map((at) => `{ ${(transposeB ? alongK : acrossK)(at)} var value = 0.0; if (j0 + x < p.n && k0 + k < p.k) { value = load_b(${bIndex("(k0 + k)", "(j0 + x)")}); } bTile[k * ${tile}u + x] = value; }`).join("\n        ")}
+        workgroupBarrier();
+        for (var k = 0u; k < ${depth}u; k++) {
+          ${each.map((r) => `let a${r} = aTile[k * ${tile}u + row + ${r}u]; let b${r} = bTile[k * ${tile}u + column + ${r}u];`).join("\n          ")}
+          ${pairs.map(([r, c]) => `sum${r}${c} = fma(a${r}, b${c}, sum${r}${c});`).join(" ")}
+        }
+        workgroupBarrier();
+      }
+      ${pairs.map(([r, c]) => `if (i0 + row + ${r}u < p.m && j0 + column + ${c}u < p.n) { y[(s * p.m + i0 + row + ${r}u) * p.n + j0 + column + ${c}u] = sum${r}${c}; }`).join("\n      ")}
+    `,
+  };
+}
+
+/** Elements between the matrices of `spec` along each batch axis of the output; 0 where it stretches. */
+function batchStrides(spec: TensorSpec, batch: readonly number[], dims: DimValues, matrix: number): readonly number[] {
+  const own = extents(spec.shape.slice(0, -2), dims);
+  const lead = batch.length - own.length;
+  return batch.map((_, axis) => {
+    const at = axis - lead;
+    return at < 0 || own[at] === 1 ? 0 : matrix * elementCount(own.slice(at + 1));
+  });
+}

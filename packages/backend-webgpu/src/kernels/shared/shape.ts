@@ -1,0 +1,20 @@
+import { type Dim, type DimValues, elementCount, resolveDim, type Shape } from "@centella/core";
+
+/** Number of elements of a shape in a run. */
+export function count(shape: Shape, dims: DimValues): number {
+  return elementCount(extents(shape, dims));
+}
+
+export function extents(shape: Shape, dims: DimValues): number[] {
+  return shape.map((dim) => resolveDim(dim, dims));
+}
+
+/** Extent of an axis, counted from the end where negative. */
+export function extent(shape: Shape, axis: number, dims: DimValues): number {
+  return resolveDim(shape.at(axis)!, dims);
+}
+
+/** Largest value that an extent can take. */
+export function maximum(dim: Dim): number {
+  return typeof dim === "number" ? dim : dim.max;
+}

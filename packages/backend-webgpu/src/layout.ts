@@ -1,0 +1,30 @@
+import { byteLength, type ConcreteSpec, type DType, decode, isQuantized, type ScalarType, type TypedArray } from "@centella/core";
+
+/** How a tensor lies in a GPU buffer: plain types in their stored form, block types as f32. */
+export function deviceType(dtype: DType): ScalarType {
+  return isQuantized(dtype) ? "f32" : dtype;
+}
+
+/** Bytes of a tensor in a GPU buffer. */
+export function deviceBytes({ dtype, shape }: ConcreteSpec): number {
+  return byteLength({ dtype: deviceType(dtype), shape });
+}
+
+/** A tensor's stored form as the bytes that its GPU buffer holds; a view where nothing changes. */
+export function toDevice(spec: ConcreteSpec, stored: TypedArray): Uint8Array {
+  const { buffer, byteOffset, byteLength: length } = isQuantized(spec.dtype) ? decode(spec, stored) : stored;
+  return new Uint8Array(buffer, byteOffset, length);
+}
+
+export function roundUp(n: number, multiple: number): number {
+  return Math.ceil(n / multiple) * multiple;
+}
+
+/** Bindings may not be empty, and copies and writes come in whole words; 16 also fits every WGSL element type. */
+export function paddedBytes(bytes: number): number {
+  return Math.max(16, roundUp(bytes, 16));
+}
+
+export function formatBytes(bytes: number): string {
+  return bytes >= 2 ** 30 ? `${(bytes / 2 ** 30).toFixed(2)} GiB` : `${(bytes / 2 ** 20).toFixed(2)} MiB`;
+}

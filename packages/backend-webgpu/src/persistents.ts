@@ -1,0 +1,172 @@
+import {
+  byteLength,
+  type ConcreteSpec,
+  type DType,
+  formatSpec,
+  isQuantized,
+  type LoadOptions,
+  layoutOf,
+  OutOfMemoryError,
+  type Persistent,
+  ProgramError,
+  ShapeError,
+  type TensorSource,
+  type TypedArray,
+} from "@centella/core";
+import { dequantize, isDequantizable } from "@centella/quant";
+import { createBuffer, guardMemory, tensorUsage } from "./buffers.ts";
+import { deviceBytes, formatBytes, paddedBytes } from "./layout.ts";
+import type { DeviceQueue } from "./queue.ts";
+
+/** About how much is read from a source and written at a time. */
+const chunkBytes = 4 * 2 ** 20;
+/** Written bytes after which loading waits for the device: until then the driver holds a copy of them. */
+const inFlightBytes = 64 * 2 ** 20;
+
+/** A persistent's memory, shared by plans that were compiled with `shareWith`. */
+export class Cell {
+  readonly name: string;
+  readonly spec: ConcreteSpec;
+  readonly buffer: GPUBuffer;
+  isLoaded: boolean;
+  readonly #queue: DeviceQueue;
+  /** Where a block type's exact bytes come from: the buffer holds them as f32. */
+  #source: TensorSource | undefined;
+  #plans = 0;
+
+  private constructor(queue: DeviceQueue, { name, spec, init }: Persistent, buffer: GPUBuffer) {
+    this.#queue = queue;
+    this.name = name;
+    this.spec = spec;
+    this.isLoaded = init === "zeros";
+    this.buffer = buffer;
+  }
+
+  /** @throws {OutOfMemoryError} naming the tensor where the device cannot hold or bind it */
+  static async create(queue: DeviceQueue, persistent: Persistent): Promise<Cell> {
+    const { name, spec } = persistent;
+    const bytes = paddedBytes(deviceBytes(spec));
+    const limit = queue.device.limits.maxStorageBufferBindingSize;
+    if (bytes > limit) {
+      const fix = `${name} (${formatSpec(spec)}) is over the device's limit of ${formatBytes(limit)} for one tensor; split it, or use another backend`;
+      throw new OutOfMemoryError(queue.name, bytes, limit, fix);
+    }
+    const buffer = await guardMemory(queue.device, bytes, () => createBuffer(queue.device, bytes, tensorUsage));
+    return new Cell(queue, persistent, buffer);
+  }
+
+  retain(): void {
+    this.#plans++;
+  }
+
+  /** True if that was the last plan, and the memory is gone. */
+  release(): boolean {
+    if (--this.#plans > 0) return false;
+    this.buffer.destroy();
+    return true;
+  }
+
+  async load(source: TensorSource, { signal, onProgress }: LoadOptions): Promise<void> {
+    const { dtype } = this.spec;
+    const total = byteLength(this.spec);
+    if (source.size !== total) {
+      throw new ShapeError(`load ${this.name}`, `a source of ${total} bytes for ${formatSpec(this.spec)}`, `${source.size} bytes`);
+    }
+    const unit = lcm(layoutOf(dtype).bytes, 4);
+    const chunk = Math.max(unit, Math.floor(chunkBytes / unit) * unit);
+    this.isLoaded = false;
+    let inFlight = 0;
+    for (let offset = 0; offset < total; offset += chunk) {
+      signal?.throwIfAborted();
+      const length = Math.min(chunk, total - offset);
+      const stored = await source.read(offset, length, signal);
+      if (stored.byteLength !== length) {
+        throw new ShapeError(`load ${this.name}`, `${length} bytes of the source from ${offset}`, `${stored.byteLength} bytes`);
+      }
+      const words = toWords(dtype, stored);
+      const at = (offset / layoutOf(dtype).bytes) * layoutOf(dtype).elements * (isQuantized(dtype) ? 4 : layoutOf(dtype).bytes);
+      await this.#queue.order.post(undefined, () => {
+        this.#queue.check();
+        this.#queue.device.queue.writeBuffer(this.buffer, at, words);
+      });
+      inFlight += words.byteLength;
+      if (inFlight >= inFlightBytes) {
+        await this.#queue.done();
+        inFlight = 0;
+      }
+      onProgress?.(offset + length, total);
+    }
+    if (total === 0) onProgress?.(0, 0);
+    this.#source = isQuantized(dtype) ? source : undefined;
+    this.isLoaded = true;
+  }
+
+  /** The stored form: what the device holds, or for block types the source's bytes once more. */
+  async save(): Promise<TypedArray> {
+    const { dtype } = this.spec;
+    if (!this.isLoaded) throw new ProgramError(`save: expected ${this.name} to be loaded, got nothing; call plan.load() first`);
+    const total = byteLength(this.spec);
+    if (isQuantized(dtype)) return (await this.#source?.read(0, total))?.slice() ?? new Uint8Array(total);
+    const reading = await this.#queue.order.post(undefined, () => {
+      this.#queue.check();
+      const encoder = this.#queue.device.createCommandEncoder();
+      const finish = this.#queue.readBack(encoder, [{ spec: this.spec, from: { buffer: this.buffer, offset: 0 } }]);
+      if (total > 0) this.#queue.submit(encoder);
+      return { arrays: finish() };
+    });
+    const [data] = await reading.arrays;
+    return data!;
+  }
+
+  /** Zeros, in order with the runs. Zero bytes are zeros in every block format too. */
+  reset(): void {
+    const work = this.#queue.order.post(undefined, () => {
+      this.#queue.check();
+      const encoder = this.#queue.device.createCommandEncoder();
+      encoder.clearBuffer(this.buffer);
+      this.#queue.submit(encoder);
+      this.#source = undefined;
+      this.isLoaded = true;
+    });
+    work.catch(() => undefined);
+  }
+}
+
+/** Why a persistent, an input or a constant of this dtype cannot be held, in words. */
+export function unreadable(dtype: DType): string | undefined {
+  return isQuantized(dtype) && !isDequantizable(dtype)
+    ? `${dtype} cannot be decoded yet; convert the weights to iq4_nl, iq4_xs or a K type`
+    : undefined;
+}
+
+/** One warning per block type among the persistents, with what f32 costs. */
+export function decodingWarnings(persistents: Iterable<Persistent>): string[] {
+  const byType = new Map<DType, { count: number; stored: number; held: number }>();
+  for (const { spec } of persistents) {
+    if (!isQuantized(spec.dtype)) continue;
+    const sum = byType.get(spec.dtype) ?? { count: 0, stored: 0, held: 0 };
+    byType.set(spec.dtype, { count: sum.count + 1, stored: sum.stored + byteLength(spec), held: sum.held + deviceBytes(spec) });
+  }
+  return [...byType].map(([dtype, { count, stored, held }]) => {
+    return `webgpu: ${count} persistent${count === 1 ? "" : "s"} of ${dtype} kept as f32: ${formatBytes(held)} of GPU memory in place of ${formatBytes(stored)}`;
+  });
+}
+
+/** Stored bytes as they go into the buffer, padded to whole words. */
+function toWords(dtype: DType, stored: Uint8Array): Uint8Array<ArrayBuffer> {
+  if (!isQuantized(dtype)) {
+    const words = new Uint8Array(Math.ceil(stored.byteLength / 4) * 4);
+    words.set(stored);
+    return words;
+  }
+  const { elements, bytes } = layoutOf(dtype);
+  const values = new Float32Array((stored.byteLength / bytes) * elements);
+  dequantize(dtype, stored, values);
+  return new Uint8Array(values.buffer);
+}
+
+function lcm(a: number, b: number): number {
+  let [x, y] = [a, b];
+  while (y > 0) [x, y] = [y, x % y];
+  return (a / x) * b;
+}

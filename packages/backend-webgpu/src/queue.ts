@@ -1,0 +1,147 @@
+import {
+  type ConcreteSpec,
+  type Counters,
+  createCounters,
+  DeviceLostError,
+  DisposedError,
+  KernelError,
+  OutOfMemoryError,
+  type TypedArray,
+  typedArrayOf,
+} from "@centella/core";
+import { BufferPool, stagingUsage, tensorUsage } from "./buffers.ts";
+import type { OpenDevice } from "./device.ts";
+import { deviceBytes, roundUp } from "./layout.ts";
+import { PipelineCache } from "./pipelines.ts";
+import { PendingWork, SubmissionOrder } from "./submissions.ts";
+import { mapRead } from "./usage.ts";
+
+/** A piece of a GPU buffer. */
+export interface Region {
+  readonly buffer: GPUBuffer;
+  readonly offset: number;
+}
+
+/** A tensor to be read back, and where it lies. */
+export interface Readback {
+  readonly spec: ConcreteSpec;
+  readonly from: Region;
+}
+
+/** An open device with all that plans and tensors share: submission order, pools, counters, and what went wrong. */
+export class DeviceQueue {
+  readonly device: GPUDevice;
+  readonly name: string;
+  readonly counters: Counters = createCounters();
+  readonly order: SubmissionOrder = new SubmissionOrder();
+  readonly pending: PendingWork = new PendingWork();
+  readonly pipelines: PipelineCache;
+  readonly tensors: BufferPool;
+  readonly staging: BufferPool;
+  readonly #open: OpenDevice;
+  /** Ends everything: the device is lost or was disposed of. */
+  #end: Error | undefined;
+  /** An error that the device raised while nobody was waiting; whoever uses the device next is told. */
+  #unreported: Error | undefined;
+
+  constructor(open: OpenDevice) {
+    const { device, info } = open;
+    this.#open = open;
+    this.device = device;
+    this.name = `webgpu (${info.name})`;
+    this.pipelines = new PipelineCache(device);
+    this.tensors = new BufferPool(device, tensorUsage);
+    this.staging = new BufferPool(device, stagingUsage);
+    void device.lost.then(({ message, reason }) => this.#finish(new DeviceLostError(this.name, message || reason)));
+    device.addEventListener("uncapturederror", (event) => {
+      event.preventDefault();
+      this.#report(event.error);
+    });
+  }
+
+  /** @throws {DeviceLostError | DisposedError | KernelError} if the device is gone or raised an error since the last call */
+  check(): void {
+    if (this.#end !== undefined) throw this.#end;
+    const error = this.#unreported;
+    this.#unreported = undefined;
+    if (error !== undefined) throw error;
+  }
+
+  submit(encoder: GPUCommandEncoder): void {
+    this.device.queue.submit([encoder.finish()]);
+    this.counters.submits++;
+  }
+
+  /** Host-to-device transfer of a run. */
+  upload(buffer: GPUBuffer, data: ArrayBuffer | Uint8Array<ArrayBuffer>, bytes: number): void {
+    this.device.queue.writeBuffer(buffer, 0, data, 0, bytes);
+    this.counters.uploads++;
+  }
+
+  /**
+   * Records copies of tensors to one staging buffer. Call the result after the submission: it maps that buffer and resolves
+   * with the tensors in stored form (block types excepted: those are not read back).
+   */
+  readBack(encoder: GPUCommandEncoder, wanted: readonly Readback[]): () => Promise<readonly TypedArray[]> {
+    const sizes = wanted.map(({ spec }) => roundUp(deviceBytes(spec), 4));
+    const offsets = sizes.map((_, i) => sizes.slice(0, i).reduce((sum, size) => sum + roundUp(size, 8), 0));
+    const total = (offsets.at(-1) ?? 0) + (sizes.at(-1) ?? 0);
+    if (total === 0) return async () => wanted.map(({ spec }) => new (typedArrayOf(spec.dtype))(0));
+    const staging = this.staging.acquire(total);
+    wanted.forEach(({ from }, i) => {
+      if (sizes[i]! > 0) encoder.copyBufferToBuffer(from.buffer, from.offset, staging, offsets[i]!, sizes[i]!);
+    });
+    return () => {
+      this.counters.readbacks++;
+      const mapped = staging.mapAsync(mapRead, 0, roundUp(total, 4)).then(() => {
+        const bytes = staging.getMappedRange(0, roundUp(total, 4));
+        const arrays = wanted.map(({ spec }, i) => {
+          return new (typedArrayOf(spec.dtype))(bytes.slice(offsets[i]!, offsets[i]! + deviceBytes(spec)));
+        });
+        staging.unmap();
+        this.staging.release(staging);
+        return arrays;
+      });
+      return this.guard(mapped);
+    };
+  }
+
+  /** A promise of the device, rejected with a typed error where the device fails. */
+  async guard<T>(promise: Promise<T>): Promise<T> {
+    try {
+      return await this.pending.watch(promise);
+    } catch (error) {
+      throw this.#end ?? error;
+    }
+  }
+
+  /** Resolves when all submitted work is done. */
+  async done(): Promise<void> {
+    this.check();
+    await this.guard(this.device.queue.onSubmittedWorkDone().then(() => undefined));
+    this.check();
+  }
+
+  async idle(): Promise<void> {
+    await this.order.idle();
+    await this.done();
+  }
+
+  /** Gives the device back; in Node the process can exit then. */
+  dispose(): void {
+    this.#finish(new DisposedError(this.name));
+    this.#open.device.destroy();
+  }
+
+  #finish(end: Error): void {
+    this.#end ??= end;
+    this.pending.reject(this.#end);
+  }
+
+  #report(error: GPUError): void {
+    const isMemory = error.constructor.name === "GPUOutOfMemoryError";
+    const typed = isMemory ? new OutOfMemoryError("webgpu", 0) : new KernelError("webgpu", "", error.message);
+    if (this.pending.size > 0) this.pending.reject(typed);
+    else this.#unreported = typed;
+  }
+}

@@ -1,0 +1,56 @@
+/** Submits work in the order of the calls: at once while nothing before it waits, else when its turn comes. */
+export class SubmissionOrder {
+  #waiting = 0;
+  #tail: Promise<unknown> = Promise.resolve();
+
+  /** True if work that is posted now is submitted at once. */
+  get isIdle(): boolean {
+    return this.#waiting === 0;
+  }
+
+  /** `needs` is what the work cannot start without; later work waits for it too. */
+  post<N, T>(needs: Promise<N> | undefined, work: (needs: N | undefined) => T): Promise<T> {
+    if (needs === undefined && this.#waiting === 0) {
+      try {
+        return Promise.resolve(work(undefined));
+      } catch (error) {
+        return Promise.reject(error);
+      }
+    }
+    this.#waiting++;
+    // Work that fails early may not be awaited yet.
+    needs?.catch(() => undefined);
+    const result = this.#tail
+      .then(() => needs)
+      .then(work)
+      .finally(() => this.#waiting--);
+    this.#tail = result.catch(() => undefined);
+    return result;
+  }
+
+  async idle(): Promise<void> {
+    await this.#tail;
+  }
+}
+
+/** Promises that the device has not kept yet. A lost device may never keep them, so they are rejected by hand. */
+export class PendingWork {
+  readonly #rejections = new Set<(error: Error) => void>();
+
+  get size(): number {
+    return this.#rejections.size;
+  }
+
+  /** `promise`, or a rejection as soon as {@link reject} is called. */
+  watch<T>(promise: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.#rejections.add(reject);
+      promise.then(resolve, reject).finally(() => this.#rejections.delete(reject));
+    });
+  }
+
+  reject(error: Error): void {
+    for (const reject of this.#rejections) reject(error);
+    this.#rejections.clear();
+  }
+}

@@ -1,0 +1,10 @@
+/** `GPUBufferUsage` and `GPUMapMode` of the WebGPU specification: Node has no such globals. */
+export const usage = {
+  mapRead: 0x0001,
+  copySource: 0x0004,
+  copyTarget: 0x0008,
+  uniform: 0x0040,
+  storage: 0x0080,
+} as const;
+
+export const mapRead = 0x0001;

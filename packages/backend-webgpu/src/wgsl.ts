@@ -1,0 +1,154 @@
+import type { DimValues, DType } from "@centella/core";
+import type { Binding, ElementType, Field, Kernel } from "./kernel.ts";
+import { deviceType } from "./layout.ts";
+
+type FieldTypes = Readonly<Record<string, Field["type"]>>;
+
+/**
+ * Makes a kernel from its parts. The body sees `group`, the flat index of the workgroup (uniform), `lane`, the index in
+ * it, and `p`, the uniform block. Storage bindings are arrays of their element type.
+ */
+export function defineKernel<F extends FieldTypes>(parts: {
+  readonly bindings: readonly Binding[];
+  readonly uniforms: F;
+  readonly lanes: number;
+  /** Functions and `var<workgroup>` declarations. */
+  readonly declarations?: string;
+  readonly body: string;
+  dispatch(dims: DimValues): { readonly groups: number; readonly values: { readonly [K in keyof F]: number } };
+}): Kernel {
+  const { bindings, lanes, declarations, body } = parts;
+  const uniforms: Field[] = [
+    { name: "groups", type: "u32" },
+    ...Object.entries(parts.uniforms).map(([name, type]): Field => ({ name, type })),
+  ];
+  const code = [
+    `struct Params { ${uniforms.map(({ name, type }) => `${name}: ${type}`).join(", ")} }`,
+    ...bindings.map(({ name, access, element }, i) => `@group(0) @binding(${i}) var<storage, ${access}> ${name}: array<${element}>;`),
+    `@group(0) @binding(${bindings.length}) var<uniform> p: Params;`,
+    ...(declarations === undefined ? [] : [dedent(declarations)]),
+    `@compute @workgroup_size(${lanes})`,
+    "fn main(@builtin(workgroup_id) place: vec3u, @builtin(num_workgroups) grid: vec3u, @builtin(local_invocation_index) lane: u32) {",
+    "  let group = place.y * grid.x + place.x;",
+    "  if (group >= p.groups) { return; }",
+    indent(dedent(body)),
+    "}",
+    "",
+  ].join("\n");
+  return {
+    code,
+    bindings,
+    uniforms,
+    dispatch(dims) {
+      const { groups, values } = parts.dispatch(dims);
+      return { groups, values: { ...values, groups } };
+    },
+  };
+}
+
+/** A binding of input `index`, read as `element` (what {@link elementOf} says of its dtype). */
+export function input(name: string, index: number, element: ElementType = "f32"): Binding {
+  return { name, resource: { kind: "input", index }, access: "read", element };
+}
+
+/** The binding of the output, which is also the input that an op with `writes` updates. */
+export function output(name: string, element: ElementType = "f32"): Binding {
+  return { name, resource: { kind: "output" }, access: "read_write", element };
+}
+
+/** WGSL element type of a buffer that holds a dtype; types below 32 bits are words that pack several. */
+export function elementOf(dtype: DType): ElementType {
+  const type = deviceType(dtype);
+  return type === "f32" || type === "i32" ? type : "u32";
+}
+
+/** `fn load_<name>(i: u32) -> f32`: element i of a binding whose tensor is f32, f16, bf16 or a block type. */
+export function loader(name: string, dtype: DType): string {
+  const head = `fn load_${name}(i: u32) -> f32`;
+  switch (deviceType(dtype)) {
+    case "f16":
+      return `${head} { return unpack2x16float(${name}[i >> 1u])[i & 1u]; }`;
+    case "bf16":
+      return `${head} { let word = ${name}[i >> 1u]; return bitcast<f32>(select(word << 16u, word & 0xffff0000u, (i & 1u) == 1u)); }`;
+    default:
+      return `${head} { return ${name}[i]; }`;
+  }
+}
+
+/**
+ * NaN and infinity by their bits: WGSL compilers may assume that neither occurs, so comparisons and `max` cannot be relied on.
+ * The bits come from a variable because WGSL rejects constants that are not finite.
+ */
+export const specials: string = dedent(`
+  var<private> nanBits: u32 = 0x7fc00000u;
+  var<private> infinityBits: u32 = 0x7f800000u;
+  fn nan() -> f32 { return bitcast<f32>(nanBits); }
+  fn negativeInfinity() -> f32 { return bitcast<f32>(infinityBits | 0x80000000u); }
+  fn isNan(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u; }
+  fn isInfinite(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) == 0x7f800000u; }
+  fn isNegativeInfinity(x: f32) -> bool { return bitcast<u32>(x) == 0xff800000u; }
+`);
+
+/** f32 as u32 keys of the same order, NaN (any) the largest, both zeros equal; and back. */
+export const orderKeys: string = dedent(`
+  fn keyOf(x: f32) -> u32 {
+    let bits = bitcast<u32>(x);
+    if ((bits & 0x7fffffffu) > 0x7f800000u) { return 0xffffffffu; }
+    if ((bits & 0x80000000u) == 0u || bits == 0x80000000u) { return bits | 0x80000000u; }
+    return ~bits;
+  }
+  fn ofKey(key: u32) -> f32 {
+    if (key == 0xffffffffu) { return nan(); }
+    return bitcast<f32>(select(~key, key & 0x7fffffffu, key >= 0x80000000u));
+  }
+`);
+
+/** Bits of the f16 nearest to x, ties to even, exactly as `floatToHalf` of `@centella/quant`; WGSL leaves the rounding open. */
+export const toHalf: string = dedent(`
+  fn toHalf(x: f32) -> u32 {
+    let bits = bitcast<u32>(x);
+    let sign = (bits >> 16u) & 0x8000u;
+    let magnitude = bits & 0x7fffffffu;
+    if (magnitude > 0x7f800000u) { return sign | 0x7e00u; }
+    if (magnitude >= 0x477ff000u) { return sign | 0x7c00u; }
+    if (magnitude < 0x38800000u) { return sign | u32(round(abs(x) * 16777216.0)); }
+    return sign | ((magnitude - 0x38000000u + 0xfffu + ((magnitude >> 13u) & 1u)) >> 13u);
+  }
+`);
+
+/**
+ * `fn <name>(lane: u32, value: T) -> T`: combines one value per lane over a workgroup; every lane gets the result. `combine` is an
+ * expression of `a` and `b`. The order is fixed, so results repeat.
+ */
+export function workgroupReduce(name: string, type: string, lanes: number, combine: string): string {
+  return dedent(`
+    var<workgroup> ${name}Cells: array<${type}, ${lanes}>;
+    fn ${name}(lane: u32, value: ${type}) -> ${type} {
+      workgroupBarrier();
+      ${name}Cells[lane] = value;
+      workgroupBarrier();
+      for (var stride = ${lanes / 2}u; stride > 0u; stride >>= 1u) {
+        if (lane < stride) {
+          let a = ${name}Cells[lane];
+          let b = ${name}Cells[lane + stride];
+          ${name}Cells[lane] = ${combine};
+        }
+        workgroupBarrier();
+      }
+      return workgroupUniformLoad(&${name}Cells[0]);
+    }
+  `);
+}
+
+/** Lanes of kernels that share a row among them. */
+export const rowLanes = 128;
+
+function dedent(text: string): string {
+  const lines = text.split("\n").filter((line, i, all) => line.trim() !== "" || (i > 0 && i < all.length - 1));
+  const margin = Math.min(...lines.filter((line) => line.trim() !== "").map((line) => line.length - line.trimStart().length));
+  return lines.map((line) => line.slice(margin).trimEnd()).join("\n");
+}
+
+function indent(text: string): string {
+  return text.replace(/^(?=.)/gm, "  ");
+}

@@ -1,0 +1,44 @@
+import { readFileSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import { stripTypeScriptTypes } from "node:module";
+import type { AddressInfo } from "node:net";
+import { join, normalize } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("../../..", import.meta.url));
+
+const imports = {
+  "@centella/core": "/packages/core/src/index.ts",
+  "@centella/core/conformance": "/packages/core/src/testing/headless.ts",
+  "@centella/quant": "/packages/quant/src/index.ts",
+  "@centella/backend-webgpu": "/packages/backend-webgpu/src/index.ts",
+};
+
+const page = `<!doctype html><title>tests</title><script type="importmap">${JSON.stringify({ imports })}</script>`;
+
+/** Serves the packages' TypeScript to browsers, types stripped, in a cross-origin isolated page. */
+export async function serveSources(): Promise<{ readonly url: string; close(): void }> {
+  const server: Server = createServer((request, response) => {
+    const path = normalize(new URL(request.url ?? "/", "http://localhost").pathname);
+    const headers = { "cross-origin-opener-policy": "same-origin", "cross-origin-embedder-policy": "require-corp" };
+    if (path === "/") {
+      response.writeHead(200, { ...headers, "content-type": "text/html" }).end(page);
+      return;
+    }
+    if (!/^\/packages\/[\w-]+\/src\/.*\.ts$/.test(path)) {
+      response.writeHead(404, headers).end();
+      return;
+    }
+    try {
+      const code = stripTypeScriptTypes(readFileSync(join(root, path), "utf8"));
+      response.writeHead(200, { ...headers, "content-type": "text/javascript" }).end(code);
+    } catch (error) {
+      response.writeHead(500, headers).end(String(error));
+    }
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, "127.0.0.1", resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}/`, close: () => server.close() };
+}

@@ -1,0 +1,207 @@
+import { spawn } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, describe, expect, test } from "vitest";
+
+// The built command, as users run it: `npm test` builds first.
+const bin = fileURLToPath(new URL("../bin/centella.js", import.meta.url));
+const tiny = fileURLToPath(new URL("../../model-fable/models/fable-tiny-q8_0.gguf", import.meta.url));
+const shared = resolve(fileURLToPath(new URL("../../..", import.meta.url)), process.env.CENTELLA_SHARED ?? "../shared");
+const folder = mkdtempSync(join(tmpdir(), "centella-cli-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+interface Result {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function centella(
+  args: readonly string[],
+  { env = {}, input = "", interruptAfter }: { env?: Record<string, string>; input?: string; interruptAfter?: RegExp } = {},
+): Promise<Result> {
+  const child = spawn(process.execPath, [bin, ...args], { env: { ...process.env, CENTELLA_BACKEND: "", ...env } });
+  let stdout = "";
+  let stderr = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    stdout += text;
+    if (interruptAfter?.test(stdout)) child.kill("SIGINT");
+  });
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    stderr += text;
+  });
+  child.stdin.end(input);
+  return new Promise((resolve) => child.on("close", (code) => resolve({ code, stdout, stderr })));
+}
+
+/** One line that says what is wrong, a non-zero exit, no stack trace. */
+function expectOneLine({ code, stderr }: Result, message: RegExp | string, exit = 1): void {
+  expect(stderr).toMatch(message);
+  expect(
+    stderr
+      .trim()
+      .split("\n")
+      .filter((line) => !line.startsWith("centella: see ")),
+  ).toHaveLength(1);
+  expect(stderr).not.toMatch(/^\s+at /m);
+  expect(code).toBe(exit);
+}
+
+describe("run", () => {
+  test("streams text, then says what ran where and how fast", async () => {
+    const { code, stdout } = await centella([
+      "run",
+      tiny,
+      "-p",
+      "Tell me a story about a cat.",
+      "-n",
+      "24",
+      "--seed",
+      "3",
+      "--backend",
+      "wasm",
+    ]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/Q8_0 · wasm \(forced\)/);
+    expect(stdout).toMatch(
+      /prompt \d+ tokens, [\d.]+ tokens\/s · decode 24 tokens, [\d.]+ tokens\/s · first token after \d+ ms · peak memory \d+ MiB · seed 3/,
+    );
+  });
+
+  test("--json is one object, repeatable by its seed, on one backend alone", async () => {
+    const args = ["run", tiny, "-p", "Once upon a time", "--raw", "-n", "12", "--seed", "5", "--json", "--backend", "wasm"];
+    const [first, second] = [await centella(args), await centella(args)].map(({ stdout }) => JSON.parse(stdout));
+    expect(first.ids).toHaveLength(12);
+    expect(second.ids).toEqual(first.ids);
+    expect(first.promptIds[0]).toBe(0);
+    expect(Object.keys(first.opsByBackend)).toEqual(["wasm"]);
+    for (const key of ["text", "backend", "promptTokensPerSecond", "decodeTokensPerSecond", "timeToFirstTokenMs", "peakMemoryBytes"])
+      expect(first).toHaveProperty(key);
+  });
+
+  test("the prompt can come from stdin", async () => {
+    const { stdout } = await centella(["run", tiny, "--raw", "-n", "1", "--json"], { input: "Once upon a time" });
+    expect(JSON.parse(stdout).promptIds).toHaveLength(5);
+  });
+
+  test("Ctrl-C ends it with one line", async () => {
+    const result = await centella(["run", tiny, "-p", "Once", "--raw", "-n", "900", "--backend", "wasm"], { interruptAfter: /\w+/ });
+    expectOneLine(result, /interrupted/, 130);
+  });
+
+  test("a prompt longer than the context", async () => {
+    expectOneLine(await centella(["run", tiny, "-p", "once ".repeat(3000), "--raw"]), /context/);
+  });
+
+  test("an unknown backend, by option and by environment", async () => {
+    expectOneLine(await centella(["run", tiny, "-p", "x", "--backend", "cuba"]), /expected one of cuda, webgpu, wasm, reference, got cuba/);
+    expectOneLine(
+      await centella(["run", tiny, "-p", "x"], { env: { CENTELLA_BACKEND: "cuba" } }),
+      /expected one of cuda, webgpu, wasm, reference, got cuba/,
+    );
+  });
+
+  test("cuda without a driver says so", async () => {
+    const result = await centella(["run", tiny, "-p", "x", "-n", "1", "--backend", "cuda"]);
+    if (result.code !== 0) expectOneLine(result, /cuda: (no NVIDIA driver \(libcuda\.so\.1 not found\)|the addon is not built)/);
+  });
+
+  test.each([
+    [["run", "a.gguf", "b.gguf"], /at most one FILE/],
+    [["run", "--chat", "--raw"], /--chat or --raw/],
+    [["run", "--bogus"], /bogus/],
+    [["sing"], /expected a command among run, inspect, tokenize, logits, got sing/],
+  ])("%j is a usage error", async (args, message) => {
+    expectOneLine(await centella(args), message, 2);
+  });
+});
+
+describe("broken files", () => {
+  const bytes = readFileSync(tiny);
+  const file = (name: string, content: Uint8Array): string => {
+    const path = join(folder, name);
+    writeFileSync(path, content);
+    return path;
+  };
+
+  test("missing", async () => expectOneLine(await centella(["run", join(folder, "none.gguf"), "-p", "x"]), /no such file/));
+  test("not a GGUF file", async () =>
+    expectOneLine(await centella(["run", file("text.gguf", Buffer.from("hello, this is no model")), "-p", "x"]), /GGUF/));
+  test("empty", async () => expectOneLine(await centella(["inspect", file("empty.gguf", new Uint8Array())]), /GGUF|gguf/));
+  test("truncated", async () =>
+    expectOneLine(await centella(["run", file("cut.gguf", bytes.subarray(0, 1_000_000)), "-p", "x"]), /truncated/));
+  test("corrupted counts", async () => {
+    const corrupt = Buffer.from(bytes);
+    corrupt.fill(0xff, 8, 24);
+    expectOneLine(await centella(["run", file("corrupt.gguf", corrupt), "-p", "x"]), /gguf: expected/);
+  });
+  test("an unknown architecture", async () => {
+    const other = Buffer.from(bytes);
+    other.write("llamb", other.indexOf("llama", other.indexOf("general.architecture")));
+    expectOneLine(await centella(["run", file("other.gguf", other), "-p", "x"]), /llamb/);
+  });
+});
+
+describe("inspect, tokenize, logits", () => {
+  test("inspect prints text and JSON", async () => {
+    expect((await centella(["inspect", tiny])).stdout).toContain("llama");
+    const report = JSON.parse((await centella(["inspect", tiny, "--json"])).stdout);
+    expect(report.architecture).toBe("llama");
+    expect(report.tensors.length).toBeGreaterThan(10);
+  });
+
+  test("tokenize prints ids; --no-special adds no BOS", async () => {
+    const prompt = "Tell me a story about the sea.";
+    const ids = (await centella(["tokenize", tiny, prompt])).stdout.trim().split(" ").map(Number);
+    expect(ids[0]).toBe(0);
+    const { ids: plain, pieces } = JSON.parse((await centella(["tokenize", tiny, prompt, "--no-special", "--json"])).stdout);
+    expect(plain).toEqual(ids.slice(1));
+    expect(pieces.join("")).toBe(prompt);
+  });
+
+  test.skipIf(!existsSync(join(shared, "models")))(
+    "logits agree with llama.cpp's (needs the outside data in CENTELLA_SHARED)",
+    async () => {
+      const out = join(folder, "out.f32");
+      const ids = "0,3025,640,263,539,446,1206,263,668,424,344,263";
+      const { code } = await centella([
+        "logits",
+        tiny,
+        "--ids",
+        ids,
+        "--out",
+        out,
+        "--backend",
+        "wasm",
+        "--cache-type",
+        "f32",
+        "--activations",
+        "ggml",
+      ]);
+      expect(code).toBe(0);
+      const floats = (path: string): Float32Array => new Float32Array(new Uint8Array(readFileSync(path)).buffer);
+      const [ours, theirs] = [floats(out), floats(join(shared, "models/fable-tiny-q8_0.logits.f32"))];
+      expect(ours.length).toBe(12 * 4096);
+      const norm = (values: Float32Array): number => Math.hypot(...values);
+      expect(norm(ours.map((value, i) => value - theirs[i]!)) / norm(theirs)).toBeLessThan(5e-3);
+    },
+  );
+
+  test.each([
+    [["logits", tiny, "--ids", "1,x", "--out", "o"], /token ids separated by commas, got 1,x/],
+    [["logits", tiny, "--out", "o"], /expected --ids/],
+    [["tokenize", tiny], /FILE and TEXT/],
+    [["inspect"], /one FILE/],
+  ])("%j is a usage error", async (args, message) => {
+    expectOneLine(await centella(args), message, 2);
+  });
+});
+
+test("help and version", async () => {
+  expect((await centella(["--help"])).stdout).toContain("centella run [FILE]");
+  expect((await centella(["run", "--help"])).stdout).toContain("--temperature T");
+  expect((await centella(["--version"])).stdout).toMatch(/^\d+\.\d+\.\d+/);
+  expect((await centella([])).code).toBe(2);
+});

@@ -1,0 +1,76 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+const root = fileURLToPath(new URL("../../..", import.meta.url));
+const packages = readdirSync(join(root, "packages"));
+const project = mkdtempSync(join(tmpdir(), "centella-packed-"));
+
+/** What a user does: tarballs of all packages installed into an empty project. */
+beforeAll(() => {
+  for (const name of packages) {
+    execFileSync("pnpm", ["--dir", join(root, "packages", name), "pack", "--pack-destination", project], { stdio: "ignore" });
+  }
+  const tarballs = Object.fromEntries(packages.map((name) => [`@centella/${name}`, `file:./${tarballOf(name)}`]));
+  // The one outside dependency comes from this checkout, so that the test needs no network.
+  const jinja = dirname(createRequire(join(root, "packages/llm/package.json")).resolve("@huggingface/jinja/package.json"));
+  const overrides = Object.entries({ ...tarballs, "@huggingface/jinja": `file:${realpathSync(jinja)}` });
+  writeFileSync(join(project, "package.json"), JSON.stringify({ name: "user", type: "module", dependencies: tarballs }));
+  writeFileSync(join(project, "pnpm-workspace.yaml"), ["overrides:", ...overrides.map(([name, at]) => `  "${name}": "${at}"`)].join("\n"));
+  execFileSync("pnpm", ["install", "--offline", "--no-frozen-lockfile"], {
+    cwd: project,
+    stdio: ["ignore", "ignore", "inherit"],
+    env: { ...process.env, CI: "" },
+  });
+}, 180_000);
+
+afterAll(() => rmSync(project, { recursive: true, force: true }));
+
+test("the README's example runs on the installed tarballs", () => {
+  const [, example] = /```ts\n(import \{ wasm \}[\s\S]*?)```/.exec(readFileSync(join(root, "README.md"), "utf8")) ?? [];
+  expect(example).toContain("loadModel");
+  writeFileSync(join(project, "example.js"), example!);
+  const story = node("example.js");
+  expect(story.length).toBeGreaterThan(80);
+  expect(story).toMatch(/^[\x20-\x7e\n–—‘’“”]+$/);
+});
+
+test("the installed command generates the same ids twice for one seed", () => {
+  const run = (): { ids: number[]; opsByBackend: Record<string, number> } =>
+    JSON.parse(node("node_modules/@centella/cli/bin/centella.js", "run", "-n", "8", "--seed", "1", "--backend", "wasm", "--json"));
+  const first = run();
+  expect(first.ids).toHaveLength(8);
+  expect(run().ids).toEqual(first.ids);
+  expect(Object.keys(first.opsByBackend)).toEqual(["wasm"]);
+});
+
+test("every library can be required", () => {
+  const libraries = packages.filter((name) => name !== "cli").map((name) => `@centella/${name}`);
+  writeFileSync(
+    join(project, "require.cjs"),
+    `for (const name of ${JSON.stringify(libraries)}) console.log(name, Object.keys(require(name)).length > 0);`,
+  );
+  expect(node("require.cjs").trim().split("\n")).toEqual(libraries.map((name) => `${name} true`));
+});
+
+test("tarballs hold what they should and nothing large besides the model", () => {
+  for (const name of packages) {
+    const files = execFileSync("tar", ["-tzf", tarballOf(name)], { cwd: project, encoding: "utf8" });
+    expect(files, name).toContain("package/README.md");
+    expect(files, name).toContain("package/LICENSE");
+    expect(files, name).not.toMatch(/tsbuildinfo|\/test\//);
+    if (name !== "model-fable") expect(statSync(join(project, tarballOf(name))).size, name).toBeLessThan(400_000);
+  }
+});
+
+function tarballOf(name: string): string {
+  return readdirSync(project).find((file) => new RegExp(`^centella-${name}-\\d.*\\.tgz$`).test(file))!;
+}
+
+function node(...args: string[]): string {
+  return execFileSync(process.execPath, args, { cwd: project, encoding: "utf8", timeout: 60_000 });
+}

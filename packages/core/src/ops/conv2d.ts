@@ -1,0 +1,103 @@
+import { ArgumentError, ShapeError } from "../errors.ts";
+import type { Op } from "../op.ts";
+import { byteLength, type ConcreteSpec, elementCount, formatSpec } from "../spec.ts";
+import { requireAxes, requireExtent, requireWhole } from "./shared/checks.ts";
+import { requireDType } from "./shared/elementwise.ts";
+
+type Pair = readonly [number, number];
+
+/** Pairs are `[vertical, horizontal]`. */
+export interface Conv2dParams {
+  readonly stride: Pair;
+  /** Zeros added on each of the two sides. */
+  readonly padding: Pair;
+  readonly dilation: Pair;
+  /** Input and output channels fall into so many groups that do not see each other. */
+  readonly groups: number;
+}
+
+/**
+ * Cross-correlation, as deep-learning libraries call convolution:
+ * `y[n, o, i, j] = sum(c, p, q) x[n, c, i * stride + p * dilation - padding, ...] * w[o, c, p, q]`, outside of `x` is 0.
+ * `x [N, C, H, W], w [O, C / groups, kh, kw] -> y [N, O, H', W']`, f32, `H' = floor((H + 2 padding - dilation (kh - 1) - 1) / stride) + 1`.
+ * @throws {ShapeError | DTypeError | ArgumentError}
+ */
+export const conv2d: Op<["x", "w"], Conv2dParams, keyof Conv2dParams> = {
+  name: "conv2d",
+  inputs: ["x", "w"],
+  defaults: { stride: [1, 1], padding: [0, 0], dilation: [1, 1], groups: 1 },
+  infer([x, w], params) {
+    const { groups } = params;
+    requireDType("conv2d", "x", x!, ["f32"]);
+    requireDType("conv2d", "w", w!, ["f32"]);
+    const [batch, ...inner] = requireAxes("conv2d", "x", x!, ["N", "C", "H", "W"]);
+    const [channels, height, width] = inner.map((dim, i) => requireExtent("conv2d", `${"CHW"[i]} of x`, dim));
+    const [out, perGroup, kh, kw] = requireAxes("conv2d", "w", w!, ["O", "C / groups", "kh", "kw"]).map((dim) =>
+      requireExtent("conv2d", "every extent of w", dim),
+    );
+    requirePair("stride", params.stride, 1);
+    requirePair("padding", params.padding, 0);
+    requirePair("dilation", params.dilation, 1);
+    requireWhole("conv2d", "groups", groups, 1);
+    if (channels! % groups !== 0 || out! % groups !== 0)
+      throw new ArgumentError("conv2d", `groups that divide C = ${channels} and O = ${out}`, String(groups));
+    if (perGroup !== channels! / groups)
+      throw new ShapeError("conv2d", `w [O, C / groups = ${channels! / groups}, kh, kw]`, formatSpec(w!));
+    if (kh === 0 || kw === 0) throw new ShapeError("conv2d", "a kernel of at least [1, 1]", formatSpec(w!));
+    const extents = [outputExtent(params, 0, height!, kh!), outputExtent(params, 1, width!, kw!)];
+    if (Math.min(...extents) < 1) {
+      throw new ShapeError("conv2d", "a kernel that fits into the padded x", `w ${formatSpec(w!)} on x ${formatSpec(x!)}`, "pad more");
+    }
+    return { dtype: "f32", shape: [batch!, out!, ...extents] };
+  },
+  cost([x, w], _params, y) {
+    const perOutput = elementCount(w!.shape.slice(1));
+    return { flops: 2 * perOutput * elementCount(y.shape), bytes: byteLength(x!) + byteLength(w!) + byteLength(y) };
+  },
+  reference([x, w], params, y) {
+    const { groups } = params;
+    const [batch, out, rows, columns] = quad(y.spec);
+    const [, channels, height, width] = quad(x!.spec);
+    const [, perGroup, kh, kw] = quad(w!.spec);
+    const [[sy, sx], [py, px], [dy, dx]] = [params.stride, params.padding, params.dilation];
+    const [image, kernel] = [x!.data, w!.data];
+    let at = 0;
+    for (let n = 0; n < batch; n++) {
+      for (let o = 0; o < out; o++) {
+        const first = Math.floor(o / (out / groups)) * perGroup;
+        for (let i = 0; i < rows; i++) {
+          for (let j = 0; j < columns; j++) {
+            let sum = 0;
+            for (let c = 0; c < perGroup; c++) {
+              for (let p = 0; p < kh; p++) {
+                const row = i * sy + p * dy - py;
+                if (row < 0 || row >= height) continue;
+                const imageRow = ((n * channels + first + c) * height + row) * width;
+                const kernelRow = ((o * perGroup + c) * kh + p) * kw;
+                for (let q = 0; q < kw; q++) {
+                  const column = j * sx + q * dx - px;
+                  if (column >= 0 && column < width) sum += image[imageRow + column]! * kernel[kernelRow + q]!;
+                }
+              }
+            }
+            y.data[at++] = sum;
+          }
+        }
+      }
+    }
+  },
+};
+
+function requirePair(option: string, pair: Pair, min: number): void {
+  if (!Array.isArray(pair) || pair.length !== 2)
+    throw new ArgumentError("conv2d", `${option} to be a pair [vertical, horizontal]`, String(pair));
+  for (const value of pair) requireWhole("conv2d", option, value, min);
+}
+
+function outputExtent({ stride, padding, dilation }: Conv2dParams, axis: 0 | 1, extent: number, kernel: number): number {
+  return Math.floor((extent + 2 * padding[axis] - dilation[axis] * (kernel - 1) - 1) / stride[axis]) + 1;
+}
+
+function quad({ shape }: ConcreteSpec): readonly [number, number, number, number] {
+  return [shape[0]!, shape[1]!, shape[2]!, shape[3]!];
+}

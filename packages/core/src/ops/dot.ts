@@ -1,0 +1,24 @@
+import type { Op } from "../op.ts";
+import { byteLength } from "../spec.ts";
+import { requireAxes, requireShape } from "./shared/checks.ts";
+import { requireDType } from "./shared/elementwise.ts";
+
+/** Inner product: `y = sum(a * b)`. `a [n], b [n] -> y []`, f32. @throws {ShapeError | DTypeError} */
+export const dot: Op<["a", "b"]> = {
+  name: "dot",
+  inputs: ["a", "b"],
+  defaults: {},
+  infer([a, b]) {
+    requireDType("dot", "a", a!, ["f32"]);
+    requireDType("dot", "b", b!, ["f32"]);
+    requireShape("dot", "b", b!, requireAxes("dot", "a", a!, ["n"]));
+    return { dtype: "f32", shape: [] };
+  },
+  cost: ([a, b], _params, y) => ({ flops: 2 * a!.shape[0]!, bytes: byteLength(a!) + byteLength(b!) + byteLength(y) }),
+  reference([a, b], _params, y) {
+    const [p, q] = [a!.data, b!.data];
+    let sum = 0;
+    for (let i = 0; i < p.length; i++) sum += p[i]! * q[i]!;
+    y.data[0] = sum;
+  },
+};

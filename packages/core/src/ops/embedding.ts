@@ -1,0 +1,37 @@
+import { isInteger } from "../dtype.ts";
+import { ArgumentError } from "../errors.ts";
+import type { Op } from "../op.ts";
+import { byteLength, elementCount } from "../spec.ts";
+import { requireAxes } from "./shared/checks.ts";
+import { requireDType } from "./shared/elementwise.ts";
+
+/**
+ * Rows of a table: `y[..., :] = table[ids[...], :]`. `table [V, d], ids [...] i32 -> y [..., d] f32`. The table is f32, f16,
+ * bf16 or a block type. It also picks rows of activations.
+ *
+ * An id outside `[0, V)` is an error on the scalar reference; other backends write a row of zeros and never read outside the table.
+ * @throws {ShapeError | DTypeError} and, when the reference runs, {ArgumentError}
+ */
+export const embedding: Op<["table", "ids"]> = {
+  name: "embedding",
+  inputs: ["table", "ids"],
+  defaults: {},
+  infer([table, ids]) {
+    if (isInteger(table!.dtype)) requireDType("embedding", "table", table!, ["f32", "f16", "bf16", "a block type"]);
+    const [, d] = requireAxes("embedding", "table", table!, ["V", "d"]);
+    requireDType("embedding", "ids", ids!, ["i32"]);
+    return { dtype: "f32", shape: [...ids!.shape, d!] };
+  },
+  cost([table, ids], _params, y) {
+    const [rows] = table!.shape;
+    const rowBytes = rows === 0 ? 0 : byteLength(table!) / rows!;
+    return { flops: 0, bytes: rowBytes * elementCount(ids!.shape) + byteLength(ids!) + byteLength(y) };
+  },
+  reference([table, ids], _params, y) {
+    const [rows, d] = table!.spec.shape;
+    ids!.data.forEach((id, i) => {
+      if (id < 0 || id >= rows!) throw new ArgumentError("embedding", `ids from 0 to ${rows! - 1}`, `${id} at ${i}`);
+      y.data.set(table!.data.subarray(id * d!, (id + 1) * d!), i * d!);
+    });
+  },
+};

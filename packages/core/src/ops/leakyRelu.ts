@@ -1,0 +1,17 @@
+import type { Op } from "../op.ts";
+import { requireFinite } from "./shared/checks.ts";
+import { unary } from "./shared/elementwise.ts";
+
+export interface LeakyReluParams {
+  /** Factor of negative values. */
+  readonly slope: number;
+}
+
+/** `y = x` from 0, `slope * x` below; NaN stays NaN. `x [...] -> y [...]`. @throws {DTypeError | ArgumentError} */
+export const leakyRelu: Op<["x"], LeakyReluParams, "slope"> = unary<LeakyReluParams, "slope">({
+  name: "leakyRelu",
+  defaults: { slope: 0.01 },
+  flops: 2,
+  check: ({ slope }) => requireFinite("leakyRelu", "slope", slope),
+  f: (x, { slope }) => (x < 0 ? slope * x : x),
+});

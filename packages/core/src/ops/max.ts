@@ -1,0 +1,21 @@
+import type { Op } from "../op.ts";
+import { type ReduceParams, reduction } from "./shared/axes.ts";
+
+/**
+ * Largest value over an axis; NaN if there is one. An axis that a run makes empty gives -Infinity.
+ * `x [...] -> y [...]` without the axis (all axes where it is null), or with extents of 1 in its place.
+ * @throws {ShapeError | DTypeError | ArgumentError}
+ */
+export const max: Op<["x"], ReduceParams, keyof ReduceParams> = reduction({
+  name: "max",
+  empty: false,
+  fold(x, at, stride, n) {
+    let largest = Number.NEGATIVE_INFINITY;
+    for (let i = 0; i < n; i++) {
+      const value = x[at + i * stride]!;
+      if (value > largest || Number.isNaN(value)) largest = value;
+      if (Number.isNaN(largest)) break;
+    }
+    return largest;
+  },
+});

@@ -1,0 +1,40 @@
+import { ShapeError } from "../errors.ts";
+import type { Op } from "../op.ts";
+import { formatSpec } from "../spec.ts";
+import { requireFromZero, requireShape } from "./shared/checks.ts";
+import { elementwiseCost, requireDType } from "./shared/elementwise.ts";
+
+export interface RmsNormParams {
+  /** Added to the mean of squares. */
+  readonly eps: number;
+}
+
+/**
+ * Root-mean-square norm over the last axis: `y = x / sqrt(mean(x^2) + eps) * w`. `x [..., n], w [n] -> y [..., n]`, f32.
+ * @throws {ShapeError | DTypeError | ArgumentError}
+ */
+export const rmsNorm: Op<["x", "w"], RmsNormParams> = {
+  name: "rmsNorm",
+  inputs: ["x", "w"],
+  defaults: {},
+  required: ["eps"],
+  infer([x, w], { eps }) {
+    requireDType("rmsNorm", "x", x!, ["f32"]);
+    requireDType("rmsNorm", "w", w!, ["f32"]);
+    requireFromZero("rmsNorm", "eps", eps);
+    if (x!.shape.length === 0) throw new ShapeError("rmsNorm", "x [..., n]", formatSpec(x!), "a scalar has no axis to normalise");
+    requireShape("rmsNorm", "w", w!, x!.shape.slice(-1));
+    return x!;
+  },
+  cost: (inputs, _params, y) => elementwiseCost(4, inputs, y),
+  reference([x, w], { eps }, y) {
+    const n = x!.spec.shape.at(-1)!;
+    const [from, weight, to] = [x!.data, w!.data, y.data];
+    for (let row = 0; row < to.length; row += n) {
+      let squares = 0;
+      for (let i = 0; i < n; i++) squares += from[row + i]! * from[row + i]!;
+      const factor = 1 / Math.sqrt(squares / n + eps);
+      for (let i = 0; i < n; i++) to[row + i] = from[row + i]! * factor * weight[i]!;
+    }
+  },
+};

@@ -1,0 +1,68 @@
+import { ArgumentError } from "../errors.ts";
+import type { Op } from "../op.ts";
+import { requireAxes, requireExtent, requireNumber, requireOneOf, requirePositive, requireShape } from "./shared/checks.ts";
+import { elementwiseCost, requireDType } from "./shared/elementwise.ts";
+
+export interface RopeParams {
+  /** How many leading elements of each head are rotated, an even number; 0 means all. */
+  readonly dims: number;
+  /** Base of the geometric series of frequencies. */
+  readonly base: number;
+  /** "interleaved" rotates elements (2i, 2i + 1), "half" (i, i + dims / 2): what GGUF calls NORM and NEOX. */
+  readonly pairing: "interleaved" | "half";
+  /** Multiplies the position: linear context scaling by 2 is 0.5. */
+  readonly scale: number;
+}
+
+/**
+ * Rotary position embedding: rotates pair `i` of head vectors by
+ * `angle(t, i) = positions[t] * scale * base^(-2i / dims) / freqFactors[i]`, `(p, q) -> (p cos - q sin, p sin + q cos)`.
+ * `x [T, H, D], positions [T] i32, freqFactors [dims / 2] -> y [T, H, D]`, f32. Elements from `dims` on are copied; without
+ * `freqFactors` they are 1.
+ * @throws {ShapeError | DTypeError | ArgumentError}
+ */
+export const rope: Op<["x", "positions"], RopeParams, "dims" | "base" | "scale", "freqFactors"> = {
+  name: "rope",
+  inputs: ["x", "positions"],
+  optionalInputs: ["freqFactors"],
+  defaults: { dims: 0, base: 10000, scale: 1 },
+  required: ["pairing"],
+  infer([x, positions, freqFactors], { dims, base, pairing, scale }) {
+    requireDType("rope", "x", x!, ["f32"]);
+    const [tokens, , headSize] = requireAxes("rope", "x", x!, ["T", "H", "D"]);
+    const d = requireExtent("rope", "D of x", headSize!);
+    requireDType("rope", "positions", positions!, ["i32"]);
+    requireShape("rope", "positions", positions!, [tokens!]);
+    requireNumber("rope", "dims", dims, `an even number from 0 to D = ${d}`, (n) => Number.isInteger(n) && n >= 0 && n <= d && n % 2 === 0);
+    if (dims === 0 && d % 2 !== 0) throw new ArgumentError("rope", "dims where D is odd", `dims 0 (all) of D = ${d}`, "pass an even dims");
+    requirePositive("rope", "base", base);
+    requirePositive("rope", "scale", scale);
+    requireOneOf("rope", "pairing", pairing, ["interleaved", "half"]);
+    if (freqFactors !== undefined) {
+      requireDType("rope", "freqFactors", freqFactors, ["f32"]);
+      requireShape("rope", "freqFactors", freqFactors, [(dims || d) / 2]);
+    }
+    return x!;
+  },
+  cost: (inputs, _params, y) => elementwiseCost(5, inputs, y),
+  reference([x, positions, freqFactors], { dims, base, pairing, scale }, y) {
+    const [tokens, heads, d] = x!.spec.shape as readonly [number, number, number];
+    const n = dims || d;
+    const [step, apart] = pairing === "half" ? [1, n / 2] : [2, 1];
+    const [from, to] = [x!.data, y.data];
+    to.set(from);
+    for (let i = 0; i < n / 2; i++) {
+      const frequency = (scale * base ** ((-2 * i) / n)) / (freqFactors?.data[i] ?? 1);
+      for (let t = 0; t < tokens; t++) {
+        const angle = positions!.data[t]! * frequency;
+        const [cos, sin] = [Math.cos(angle), Math.sin(angle)];
+        for (let h = 0; h < heads; h++) {
+          const at = (t * heads + h) * d + i * step;
+          const [p, q] = [from[at]!, from[at + apart]!];
+          to[at] = p * cos - q * sin;
+          to[at + apart] = p * sin + q * cos;
+        }
+      }
+    }
+  },
+};

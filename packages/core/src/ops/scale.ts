@@ -1,0 +1,17 @@
+import type { Op } from "../op.ts";
+import { requireFinite } from "./shared/checks.ts";
+import { unary } from "./shared/elementwise.ts";
+
+export interface ScaleParams {
+  readonly by: number;
+}
+
+/** `y = x * by`, with a factor known when the program is recorded. `x [...] -> y [...]`. @throws {DTypeError | ArgumentError} */
+export const scale: Op<["x"], ScaleParams> = unary<ScaleParams>({
+  name: "scale",
+  defaults: {},
+  required: ["by"],
+  flops: 1,
+  check: ({ by }) => requireFinite("scale", "by", by),
+  f: (x, { by }) => x * by,
+});

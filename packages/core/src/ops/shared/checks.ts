@@ -1,0 +1,70 @@
+import { ArgumentError, ShapeError } from "../../errors.ts";
+import { type Dim, formatShape, formatSpec, type Shape, sameDim, type TensorSpec } from "../../spec.ts";
+
+/** @throws {ArgumentError} unless `value` is a number for which `holds`; `expected` completes "expected <option> ...". */
+export function requireNumber(op: string, option: string, value: number, expected: string, holds: (value: number) => boolean): void {
+  if (typeof value !== "number" || Number.isNaN(value) || !holds(value))
+    throw new ArgumentError(op, `${option} to be ${expected}`, describe(value));
+}
+
+/** @throws {ArgumentError} unless `value` is a finite number. */
+export function requireFinite(op: string, option: string, value: number): void {
+  requireNumber(op, option, value, "a finite number", Number.isFinite);
+}
+
+/** @throws {ArgumentError} unless `value` is a finite number from 0. */
+export function requireFromZero(op: string, option: string, value: number): void {
+  requireNumber(op, option, value, "a finite number from 0", (n) => Number.isFinite(n) && n >= 0);
+}
+
+/** @throws {ArgumentError} unless `value` is a finite number above 0. */
+export function requirePositive(op: string, option: string, value: number): void {
+  requireNumber(op, option, value, "a finite number above 0", (n) => Number.isFinite(n) && n > 0);
+}
+
+/** @throws {ArgumentError} unless `value` is a whole number from `min`. */
+export function requireWhole(op: string, option: string, value: number, min: number): void {
+  requireNumber(op, option, value, `a whole number from ${min}`, (n) => Number.isSafeInteger(n) && n >= min);
+}
+
+/** @throws {ArgumentError} unless `value` is true or false. */
+export function requireBoolean(op: string, option: string, value: boolean): void {
+  if (typeof value !== "boolean") throw new ArgumentError(op, `${option} to be true or false`, describe(value));
+}
+
+/** @throws {ArgumentError} unless `value` is one of `choices`. */
+export function requireOneOf(op: string, option: string, value: string, choices: readonly string[]): void {
+  if (!choices.includes(value)) {
+    throw new ArgumentError(op, `${option} to be ${choices.map((choice) => `"${choice}"`).join(" or ")}`, describe(value));
+  }
+}
+
+/** The axis counted from the front. Negative ones count from the end. @throws {ArgumentError} if a tensor of `rank` has no such axis. */
+export function resolveAxis(op: string, axis: number, rank: number): number {
+  if (rank === 0) throw new ShapeError(op, "a tensor of rank 1 or more", "[]", "a scalar has no axes");
+  requireNumber(op, "axis", axis, `a whole number from ${-rank} to ${rank - 1}`, (n) => Number.isInteger(n) && n >= -rank && n < rank);
+  return axis < 0 ? axis + rank : axis;
+}
+
+/** @throws {ShapeError} unless the tensor has as many axes as `axes` names, e.g. `["T", "H", "D"]`. */
+export function requireAxes(op: string, name: string, spec: TensorSpec, axes: readonly string[]): Shape {
+  if (spec.shape.length !== axes.length) throw new ShapeError(op, `${name} [${axes.join(", ")}]`, formatSpec(spec), "reshape it");
+  return spec.shape;
+}
+
+/** @throws {ShapeError} unless the tensor has exactly this shape. */
+export function requireShape(op: string, name: string, spec: TensorSpec, shape: Shape): void {
+  if (spec.shape.length !== shape.length || !spec.shape.every((dim, axis) => sameDim(dim, shape[axis]!)))
+    throw new ShapeError(op, `${name} ${formatShape(shape)}`, formatSpec(spec));
+}
+
+/** @throws {ShapeError} if the extent is symbolic: kernels are specialised on it. */
+export function requireExtent(op: string, name: string, dim: Dim): number {
+  if (typeof dim !== "number")
+    throw new ShapeError(op, `${name} to be a number`, `the symbolic dim ${dim.name}`, "only outer axes may be symbolic here");
+  return dim;
+}
+
+function describe(value: unknown): string {
+  return typeof value === "string" ? `"${value}"` : Array.isArray(value) ? `[${value.join(", ")}]` : String(value);
+}

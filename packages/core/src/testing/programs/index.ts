@@ -1,0 +1,21 @@
+import type { ConformanceTest } from "../conformanceTest.ts";
+import { basics } from "./basics.ts";
+import { batch } from "./batch.ts";
+import { dims } from "./dims.ts";
+import { indices } from "./indices.ts";
+import { kvCache } from "./kvCache.ts";
+import { lifetime } from "./lifetime.ts";
+import { persistents } from "./persistents.ts";
+import { scalars } from "./scalars.ts";
+
+/** Whole programs that every backend must run like the reference. */
+export const programTests: readonly ConformanceTest[] = [
+  ...basics,
+  ...dims,
+  ...scalars,
+  ...persistents,
+  ...kvCache,
+  ...lifetime,
+  ...indices,
+  ...batch,
+];

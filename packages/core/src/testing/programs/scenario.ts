@@ -1,0 +1,89 @@
+import type { Backend, CompileOptions, InputData, Plan } from "../../backend.ts";
+import { decode } from "../../decode.ts";
+import type { TypedArray } from "../../dtype.ts";
+import type { ProgramGraph } from "../../program.ts";
+import { reference } from "../../reference.ts";
+import type { ConcreteSpec, DimValues } from "../../spec.ts";
+import { expectClose } from "../compare.ts";
+import { compileOrSkip } from "../conformanceTest.ts";
+import type { Tolerance } from "../opCases.ts";
+import { sourceOf } from "../sources.ts";
+
+/** The arguments of one run. */
+export interface Run {
+  readonly inputs: Readonly<Record<string, TypedArray>>;
+  readonly dims?: DimValues;
+}
+
+/** Outputs of one run, decoded. */
+export type Outputs = Readonly<Record<string, { readonly spec: ConcreteSpec; readonly data: TypedArray }>>;
+
+/** Weights by name, in stored form. */
+export type Weights = Readonly<Record<string, TypedArray>>;
+
+/** Tolerance of chains of f32 ops on values of size 1. */
+export const chained: Tolerance = { rtol: 1e-4, atol: 2e-5 };
+
+/** Compiles, loads the weights and hands the plan to `use`; disposes it afterwards. */
+export async function withPlan<T>(
+  backend: Backend,
+  program: ProgramGraph,
+  weights: Weights,
+  use: (plan: Plan) => Promise<T>,
+  options?: CompileOptions,
+): Promise<T> {
+  const plan = await compileOrSkip(backend, program, options);
+  try {
+    for (const [name, stored] of Object.entries(weights)) await plan.load(name, sourceOf(stored));
+    return await use(plan);
+  } finally {
+    plan.dispose();
+  }
+}
+
+/** One run, read and freed. */
+export async function runOnce(plan: Plan, inputs: Readonly<Record<string, InputData>>, dims?: DimValues): Promise<Outputs> {
+  const outputs = Object.entries(plan.run(inputs, dims === undefined ? {} : { dims }));
+  try {
+    return Object.fromEntries(
+      await Promise.all(
+        outputs.map(async ([name, tensor]) => [name, { spec: tensor.spec, data: decode(tensor.spec, await tensor.data()) }] as const),
+      ),
+    );
+  } finally {
+    for (const [, tensor] of outputs) tensor.dispose();
+  }
+}
+
+/** All runs in order on a freshly compiled plan. */
+export async function runAll(backend: Backend, program: ProgramGraph, weights: Weights, runs: readonly Run[]): Promise<readonly Outputs[]> {
+  return withPlan(backend, program, weights, async (plan) => {
+    const results: Outputs[] = [];
+    for (const { inputs, dims } of runs) results.push(await runOnce(plan, inputs, dims));
+    return results;
+  });
+}
+
+/** The same runs on a backend and on the reference must agree. @throws {Error} */
+export async function expectLikeReference(
+  what: string,
+  backend: Backend,
+  program: ProgramGraph,
+  weights: Weights,
+  runs: readonly Run[],
+  tolerance: Tolerance = chained,
+): Promise<readonly Outputs[]> {
+  const got = await runAll(backend, program, weights, runs);
+  const want = await runAll(await reference().open(), program, weights, runs);
+  want.forEach((outputs, i) => {
+    expectOutputs(`${backend.name} ${what}, run ${i}`, got[i]!, outputs, tolerance);
+  });
+  return got;
+}
+
+/** @throws {Error} unless both have the same outputs within the tolerance */
+export function expectOutputs(what: string, got: Outputs, want: Outputs, tolerance: Tolerance): void {
+  for (const [name, { spec, data }] of Object.entries(want)) {
+    expectClose({ what: `${what}, output ${name}`, spec, got: got[name]!.data, want: data, tolerance });
+  }
+}

@@ -1,0 +1,72 @@
+import { expect, test } from "vitest";
+import { ArgumentError, bind, bucketOf, createProgram, DisposedError, DTypeError, hostTensor, ShapeError } from "../src/index.ts";
+
+function program() {
+  const recorder = createProgram();
+  const T = recorder.dim("T", 4);
+  recorder.input("x", "f32", [T, 3]);
+  recorder.input("ids", "i32", [T]);
+  return recorder;
+}
+
+const x = new Float32Array(6);
+const ids = new Int32Array(2);
+
+test("lengths tell the dims", () => {
+  expect(bind(program(), { x, ids }).dims).toEqual({ T: 2 });
+  expect(bind(program(), { x: new Float32Array(0), ids: new Int32Array(0) }).dims).toEqual({ T: 0 });
+  expect(bind(program(), { x, ids }).inputs.get("x")?.spec).toEqual({ dtype: "f32", shape: [2, 3] });
+});
+
+test("tensors tell the dims before arrays do", () => {
+  const tensor = hostTensor({ dtype: "i32", shape: [2] }, ids);
+  expect(bind(program(), { x, ids: tensor }).dims).toEqual({ T: 2 });
+  expect(() => bind(program(), { x: new Float32Array(9), ids: tensor })).toThrow(ShapeError);
+});
+
+test.each([
+  ["unknown input", () => bind(program(), { x, ids, z: x }), ArgumentError, /inputs among \{x, ids\}, got z/],
+  ["missing input", () => bind(program(), { x }), ArgumentError, /input ids \(i32 \[T≤4\]\), got nothing/],
+  ["unknown dim", () => bind(program(), { x, ids }, { S: 1 }), ArgumentError, /dims among \{T\}, got S/],
+  [
+    "dim above its maximum",
+    () => bind(program(), { x: new Float32Array(15), ids: new Int32Array(5) }),
+    ArgumentError,
+    /dim T from 0 to 4, got 5/,
+  ],
+  ["negative dim", () => bind(program(), { x, ids }, { T: -1 }), ArgumentError, /got -1/],
+  ["dim that is no whole number", () => bind(program(), { x, ids }, { T: 1.5 }), ArgumentError, /got 1.5/],
+  ["length that does not divide", () => bind(program(), { x: new Float32Array(7), ids }), ShapeError, /a multiple of 3 elements/],
+  [
+    "lengths that disagree",
+    () => bind(program(), { x, ids: new Int32Array(3) }),
+    ShapeError,
+    /input ids: expected 2 elements for i32 \[2\], got 3/,
+  ],
+  ["array type", () => bind(program(), { x: new Int32Array(6), ids }), DTypeError, /Float32Array for f32 \[2, 3\], got Int32Array/],
+  ["plain array", () => bind(program(), { x: [1, 2, 3] as never, ids }, { T: 1 }), DTypeError, /got Array/],
+] as const)("%s", (_name, work, error, message) => {
+  expect(work).toThrow(error);
+  expect(work).toThrow(message);
+});
+
+test("tensors are checked", () => {
+  const rank = hostTensor({ dtype: "f32", shape: [6] }, x);
+  expect(() => bind(program(), { x: rank, ids })).toThrow(/input x: expected \[T≤4, 3\], got \[6\]/);
+  const dtype = hostTensor({ dtype: "f32", shape: [2] }, new Float32Array(2));
+  expect(() => bind(program(), { x, ids: dtype })).toThrow(DTypeError);
+  const gone = hostTensor({ dtype: "f32", shape: [2, 3] }, x);
+  gone.dispose();
+  expect(() => bind(program(), { x: gone, ids })).toThrow(DisposedError);
+});
+
+test("two open dims of one array must be given", () => {
+  const recorder = createProgram();
+  recorder.input("x", "f32", [recorder.dim("M", 4), recorder.dim("N", 4)]);
+  expect(() => bind(recorder, { x })).toThrow(/values for dims M, N of input x, got none; pass them in dims/);
+  expect(bind(recorder, { x }, { M: 2 }).dims).toEqual({ M: 2, N: 3 });
+});
+
+test("the smallest bucket that holds a value", () => {
+  expect([0, 1, 2, 8, 9, 40].map((value) => bucketOf([1, 8, 40], value))).toEqual([1, 1, 8, 8, 40, 40]);
+});

@@ -1,0 +1,52 @@
+import { CentellaError } from "@centella/core";
+import type { Metadata } from "@centella/gguf";
+import { ChatTemplate } from "./chatTemplate.ts";
+import type { Decoder } from "./decoder.ts";
+import { SequencePool } from "./kvCache.ts";
+import type { ModelInfo } from "./modelInfo.ts";
+import { createTokenizer } from "./tokenizer/createTokenizer.ts";
+import type { Tokenizer } from "./tokenizer/tokenizer.ts";
+
+/** What a model and its sessions share. */
+export class Engine {
+  readonly decoder: Decoder;
+  readonly pool: SequencePool;
+  readonly hasChatTemplate: boolean;
+  readonly #metadata: Metadata;
+  readonly #tokenizer: Tokenizer | CentellaError;
+  #chatTemplate: ChatTemplate | undefined;
+
+  constructor(decoder: Decoder, metadata: Metadata, { sequences, hasChatTemplate }: ModelInfo) {
+    this.decoder = decoder;
+    this.hasChatTemplate = hasChatTemplate;
+    this.#metadata = metadata;
+    this.pool = new SequencePool(sequences);
+    this.#tokenizer = tryTokenizer(metadata);
+  }
+
+  /** @throws {TokenizerError} if the file has no tokenizer that can be used */
+  get tokenizer(): Tokenizer {
+    if (this.#tokenizer instanceof CentellaError) throw this.#tokenizer;
+    return this.#tokenizer;
+  }
+
+  /** Why there is no tokenizer. A model without one still computes logits of ids. */
+  get tokenizerProblem(): string | undefined {
+    return this.#tokenizer instanceof CentellaError ? this.#tokenizer.message : undefined;
+  }
+
+  /** @throws {ChatTemplateError} if the file has none or it cannot be parsed */
+  get chatTemplate(): ChatTemplate {
+    this.#chatTemplate ??= ChatTemplate.fromMetadata(this.#metadata);
+    return this.#chatTemplate;
+  }
+}
+
+function tryTokenizer(metadata: Metadata): Tokenizer | CentellaError {
+  try {
+    return createTokenizer(metadata);
+  } catch (error) {
+    if (error instanceof CentellaError) return error;
+    throw error;
+  }
+}

@@ -1,0 +1,42 @@
+import { ArgumentError } from "@centella/core";
+import type { RenderOptions } from "./chatTemplate.ts";
+import { checkKeys, wholeNumber } from "./options.ts";
+import { type ResolvedSampling, resolveSampling, type SamplingOptions } from "./sampling/options.ts";
+
+/** How a text is generated: the sampling options, and these. */
+export interface GenerateOptions extends SamplingOptions {
+  /** Tokens to generate at most, from 1. Default: until the text ends or the context is full. */
+  readonly maxTokens?: number | undefined;
+  /** Strings that end the text; they are not part of it. */
+  readonly stop?: readonly string[] | undefined;
+  /** Aborting rejects the iteration with the signal's reason; the session can go on. */
+  readonly signal?: AbortSignal | undefined;
+  /** Take a string prompt as text to be continued, not as a turn of the chat. Default: true if the model has no chat template. */
+  readonly raw?: boolean | undefined;
+  /** What the chat template is given besides the messages. */
+  readonly chat?: Omit<RenderOptions, "addGenerationPrompt"> | undefined;
+}
+
+/** Checked options. */
+export interface ResolvedGeneration {
+  readonly sampling: ResolvedSampling;
+  readonly maxTokens: number;
+  readonly stop: readonly string[];
+  readonly signal: AbortSignal | undefined;
+  readonly raw: boolean | undefined;
+  readonly chat: Omit<RenderOptions, "addGenerationPrompt">;
+}
+
+const ownNames = ["maxTokens", "stop", "signal", "raw", "chat"];
+const chatNames = ["tools", "documents", "variables", "now"];
+
+/** @throws {ArgumentError} for an unknown option or a value outside its range */
+export function resolveGeneration(options: GenerateOptions): ResolvedGeneration {
+  checkKeys("generate", options, [...ownNames, ...Object.keys(resolveSampling())]);
+  const { maxTokens = Number.MAX_SAFE_INTEGER, stop = [], signal, raw, chat = {}, ...sampling } = options;
+  if (!Array.isArray(stop)) throw new ArgumentError("stop", "a list of strings", typeof stop);
+  if (raw !== undefined && typeof raw !== "boolean") throw new ArgumentError("raw", "true or false", String(raw));
+  if (signal !== undefined && !(signal instanceof AbortSignal)) throw new ArgumentError("signal", "an AbortSignal", typeof signal);
+  checkKeys("generate.chat", chat, chatNames);
+  return { sampling: resolveSampling(sampling), maxTokens: wholeNumber("maxTokens", maxTokens, 1), stop, signal, raw, chat };
+}

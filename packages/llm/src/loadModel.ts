@@ -1,0 +1,145 @@
+import { ArgumentError, isQuantized, type Runtime, UnsupportedError } from "@centella/core";
+import { type GgufInput, readGguf } from "@centella/gguf";
+import { type CompiledPlan, Decoder } from "./decoder.ts";
+import { Model } from "./model.ts";
+import { describeModel } from "./modelInfo.ts";
+import { architectureByName } from "./models/index.ts";
+import { checkKeys, oneOf, wholeNumber } from "./options.ts";
+import {
+  type ActivationMode,
+  type CacheType,
+  type DecoderProgram,
+  type DecoderSizes,
+  type ModelDescription,
+  recordDecoder,
+} from "./recording.ts";
+
+/** How a model is loaded. */
+export interface LoadModelOptions {
+  /** Where it computes: `createRuntime({ backends: [wasm()] })`. */
+  readonly runtime: Runtime;
+  /** Tokens that a sequence can hold: memory is taken for all of them. Default: as trained, but at most 4096. */
+  readonly contextLength?: number | undefined;
+  /** Sequences in the cache: generations that can be under way at once. Default 1. */
+  readonly sequences?: number | undefined;
+  /** Tokens of a prompt that are computed at once, at most. Default 512. */
+  readonly batchSize?: number | undefined;
+  /** Element type of the key-value cache. Default "f16". */
+  readonly cacheType?: CacheType | undefined;
+  /**
+   * Multiplication with weights in block types: "ggml" rounds activations to 8 bits as llama.cpp's CPU code does, "f32"
+   * is exact on the dequantised weights. Default: "ggml" where the selected backend has it for all of them, else "f32".
+   */
+  readonly activations?: ActivationMode | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** Called with the bytes of weights loaded so far and in all. */
+  readonly onProgress?: ((done: number, total: number) => void) | undefined;
+}
+
+const optionNames = [
+  "runtime",
+  "contextLength",
+  "sequences",
+  "batchSize",
+  "cacheType",
+  "activations",
+  "signal",
+  "onProgress",
+] as const satisfies readonly (keyof LoadModelOptions)[];
+
+const defaultContextLimit = 4096;
+const defaultBatchSize = 512;
+/** Logits of a run are at most this large; more rows take several runs. */
+const maxLogitBytes = 2 ** 26;
+
+/**
+ * Loads a model from a GGUF file: a path (Node), a URL, a Blob or File, bytes, or any `ByteSource`. The weights are streamed
+ * into the backend that the runtime selects for the model's program. A source that is handed in stays open until the
+ * model is disposed of, and its owner's to close.
+ * @throws {GgufError | ModelError | UnsupportedArchitectureError | UnsupportedError | ArgumentError | OutOfMemoryError}
+ */
+export async function loadModel(source: GgufInput, options: LoadModelOptions): Promise<Model> {
+  checkKeys("loadModel", options, optionNames);
+  const { runtime, signal, onProgress } = options;
+  if (typeof runtime?.compile !== "function")
+    throw new ArgumentError("loadModel", "a runtime", typeof runtime, "pass await createRuntime(…)");
+  const file = await readGguf(source, signal && { signal });
+  // A path or URL was opened here; a source handed in stays its owner's to close.
+  const closeFile = typeof source === "string" || source instanceof URL ? () => file.close() : async () => undefined;
+  try {
+    const description = architectureByName(file.metadata.string("general.architecture")).describe(file.metadata);
+    const sizes = resolveSizes(options, description);
+    const { decoder, activations } = chooseActivations(runtime, options.activations, (mode) =>
+      recordDecoder(description, file, { ...sizes, activations: mode }),
+    );
+    const plan = await runtime.compile(decoder.program, signal && { signal });
+    try {
+      await loadWeights(plan, decoder, signal, onProgress);
+    } catch (error) {
+      plan.dispose();
+      throw error;
+    }
+    return new Model({
+      decoder: new Decoder(plan, { ...sizes, vocabSize: description.config.vocabSize }),
+      info: describeModel(file, description, { ...sizes, activations }, decoder, plan.selection, plan.warnings),
+      metadata: file.metadata,
+      close: closeFile,
+    });
+  } catch (error) {
+    await closeFile();
+    throw error;
+  }
+}
+
+function resolveSizes(options: LoadModelOptions, { config }: ModelDescription): Omit<DecoderSizes, "activations"> {
+  const trained = config.contextLength;
+  const contextLength = wholeNumber("contextLength", options.contextLength ?? Math.min(trained, defaultContextLimit), 1, trained);
+  const batchSize = Math.min(wholeNumber("batchSize", options.batchSize ?? defaultBatchSize, 1), contextLength);
+  return {
+    contextLength,
+    batchSize,
+    sequences: wholeNumber("sequences", options.sequences ?? 1, 1),
+    maxRows: Math.max(1, Math.min(batchSize, Math.floor(maxLogitBytes / (4 * config.vocabSize)))),
+    cacheType: oneOf("cacheType", options.cacheType ?? "f16", ["f32", "f16"]),
+  };
+}
+
+/**
+ * The program in the wanted mode. The mode never changes which backend is taken: that is the one selected for exact
+ * arithmetic, which all of them have.
+ * @throws {UnsupportedError} if the wanted mode is one that this backend does not have
+ */
+function chooseActivations(
+  runtime: Runtime,
+  wanted: ActivationMode | undefined,
+  record: (mode: ActivationMode) => DecoderProgram,
+): { readonly decoder: DecoderProgram; readonly activations: ActivationMode } {
+  if (wanted !== undefined) oneOf("activations", wanted, ["ggml", "f32"]);
+  const exact = record("f32");
+  const isPlain = [...exact.program.persistents.values()].every(({ spec }) => !isQuantized(spec.dtype));
+  if (wanted === "f32" || isPlain) return { decoder: exact, activations: wanted ?? "f32" };
+  const rounded = record("ggml");
+  const { backend } = runtime.select(exact.program);
+  const selection = runtime.select(rounded.program);
+  if (selection.backend === backend) return { decoder: rounded, activations: "ggml" };
+  if (wanted === undefined) return { decoder: exact, activations: "f32" };
+  const reason = selection.rejected.find((rejection) => rejection.startsWith(`${backend.name}:`)) ?? backend.name;
+  throw new UnsupportedError('activations "ggml"', `${reason}; use "f32", or another backend`);
+}
+
+async function loadWeights(
+  plan: CompiledPlan,
+  { weights }: DecoderProgram,
+  signal: AbortSignal | undefined,
+  onProgress: LoadModelOptions["onProgress"],
+): Promise<void> {
+  const total = weights.reduce((sum, { bytes }) => sum + bytes, 0);
+  let done = 0;
+  for (const { name, source, bytes } of weights) {
+    signal?.throwIfAborted();
+    const before = done;
+    await plan.load(name, source, { ...(signal && { signal }), onProgress: (part) => onProgress?.(before + part, total) });
+    done += bytes;
+  }
+  onProgress?.(total, total);
+}

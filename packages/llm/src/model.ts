@@ -1,0 +1,89 @@
+import type { Metadata } from "@centella/gguf";
+import type { ChatTemplate } from "./chatTemplate.ts";
+import type { Decoder } from "./decoder.ts";
+import { Engine } from "./engine.ts";
+import { ContextOverflowError } from "./errors.ts";
+import { checkIds } from "./ids.ts";
+import type { ModelInfo } from "./modelInfo.ts";
+import { checkKeys } from "./options.ts";
+import { Session, type SessionOptions } from "./session.ts";
+import type { Tokenizer } from "./tokenizer/tokenizer.ts";
+
+/** What {@link Model} is made of; `loadModel` puts it together. */
+export interface ModelParts {
+  readonly decoder: Decoder;
+  readonly info: ModelInfo;
+  readonly metadata: Metadata;
+  readonly close: () => Promise<void>;
+}
+
+/** A loaded model: weights and cache on one backend. Dispose of it, or declare it with `await using`. */
+export class Model implements AsyncDisposable {
+  readonly info: ModelInfo;
+  readonly #parts: ModelParts;
+  readonly #engine: Engine;
+  #disposal: Promise<void> | undefined;
+
+  /** Use `loadModel`. */
+  constructor(parts: ModelParts) {
+    const { info, decoder, metadata } = parts;
+    this.#parts = parts;
+    this.#engine = new Engine(decoder, metadata, info);
+    const problem = this.#engine.tokenizerProblem;
+    this.info = problem === undefined ? info : { ...info, warnings: [...info.warnings, problem] };
+  }
+
+  /** The file's metadata. */
+  get metadata(): Metadata {
+    return this.#parts.metadata;
+  }
+
+  /** @throws {TokenizerError} if the file has no tokenizer that can be used */
+  get tokenizer(): Tokenizer {
+    return this.#engine.tokenizer;
+  }
+
+  /** @throws {ChatTemplateError} if the file has none or it cannot be parsed */
+  get chatTemplate(): ChatTemplate {
+    return this.#engine.chatTemplate;
+  }
+
+  /** A conversation or a series of completions that reuses what it has computed. Cheap: the cache is the model's. */
+  createSession(options: SessionOptions = {}): Session {
+    return new Session(this.#engine, options);
+  }
+
+  /**
+   * Logits of every position of `ids` as one sequence: `[ids.length, vocabSize]`, row-major.
+   * @throws {ContextOverflowError | ArgumentError | BusyError | DisposedError}
+   */
+  async logits(ids: ArrayLike<number>, options: { readonly signal?: AbortSignal | undefined } = {}): Promise<Float32Array> {
+    checkKeys("logits", options, ["signal"]);
+    const { decoder, pool } = this.#engine;
+    const tokens = checkIds(ids, decoder.vocabSize);
+    if (tokens.length > decoder.contextLength) throw new ContextOverflowError(tokens.length, decoder.contextLength, decoder.contextLength);
+    const owner = {};
+    const sequence = pool.acquire(owner);
+    try {
+      return await decoder.feed(sequence, tokens, "all", options.signal);
+    } finally {
+      pool.release(sequence);
+      pool.free(owner);
+    }
+  }
+
+  /** Frees weights, cache and file after the work that is queued. Sessions of the model are dead afterwards. */
+  async dispose(): Promise<void> {
+    this.#disposal ??= this.#dispose();
+    await this.#disposal;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.dispose();
+  }
+
+  async #dispose(): Promise<void> {
+    await this.#parts.decoder.dispose();
+    await this.#parts.close();
+  }
+}

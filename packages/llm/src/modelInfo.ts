@@ -1,0 +1,83 @@
+import type { Selection } from "@centella/core";
+import { fileTypeById, type GgufFile } from "@centella/gguf";
+import type { ActivationMode, CacheType, DecoderProgram, DecoderSizes, ModelDescription } from "./recording.ts";
+
+/** Bytes that a model takes, in stored form; a backend may add padding and scratch space (`runtime.backends[…].memory()`). */
+export interface ModelMemory {
+  readonly weights: number;
+  readonly cache: number;
+}
+
+/** What was loaded and where it runs. Plain data. */
+export interface ModelInfo {
+  /** `general.name`, or "unnamed". */
+  readonly name: string;
+  readonly architecture: string;
+  /** The file's recipe, e.g. `Q4_K_M`; where it names none, the type of most of its weights. */
+  readonly quantization: string;
+  /** Weights in all. */
+  readonly parameters: number;
+  readonly vocabSize: number;
+  /** Whether a string prompt is a turn of a chat by default. */
+  readonly hasChatTemplate: boolean;
+  /** Tokens that a sequence can hold. */
+  readonly contextLength: number;
+  /** Tokens that the model was trained on at a time. */
+  readonly trainedContextLength: number;
+  readonly batchSize: number;
+  readonly sequences: number;
+  readonly cacheType: CacheType;
+  /** How weights in block types are multiplied. */
+  readonly activations: ActivationMode;
+  readonly backend: string;
+  /** As the backend's device names itself. */
+  readonly device: string;
+  readonly backendReason: string;
+  /** For each backend that was not taken, why. */
+  readonly rejected: readonly string[];
+  /** What the backend wants known, e.g. weights that it had to dequantise. */
+  readonly warnings: readonly string[];
+  readonly memory: ModelMemory;
+}
+
+export function describeModel(
+  file: GgufFile,
+  { config }: ModelDescription,
+  sizes: DecoderSizes,
+  { weights }: DecoderProgram,
+  { backend, reason, rejected }: Selection,
+  warnings: readonly string[],
+): ModelInfo {
+  const elementBytes = { f32: 4, f16: 2 }[sizes.cacheType];
+  const perToken = config.layers * config.kvHeads * (config.keyLength + config.valueLength) * elementBytes;
+  return {
+    name: file.metadata.optionalString("general.name") ?? "unnamed",
+    architecture: file.metadata.string("general.architecture"),
+    quantization: quantization(file),
+    parameters: file.tensors.reduce((sum, { elements }) => sum + elements, 0),
+    vocabSize: config.vocabSize,
+    hasChatTemplate: file.metadata.has("tokenizer.chat_template"),
+    contextLength: sizes.contextLength,
+    trainedContextLength: config.contextLength,
+    batchSize: sizes.batchSize,
+    sequences: sizes.sequences,
+    cacheType: sizes.cacheType,
+    activations: sizes.activations,
+    backend: backend.name,
+    device: backend.device.name,
+    backendReason: reason,
+    rejected,
+    warnings,
+    memory: { weights: weights.reduce((sum, { bytes }) => sum + bytes, 0), cache: perToken * sizes.contextLength * sizes.sequences },
+  };
+}
+
+function quantization({ metadata, tensors }: GgufFile): string {
+  const id = metadata.optionalCount("general.file_type");
+  const known = id === undefined ? undefined : fileTypeById(id);
+  if (known !== undefined) return known.name;
+  const elements = new Map<string, number>();
+  for (const tensor of tensors) elements.set(tensor.type, (elements.get(tensor.type) ?? 0) + tensor.elements);
+  const [most] = [...elements].sort(([, a], [, b]) => b - a);
+  return most?.[0] ?? "none";
+}

@@ -1,0 +1,21 @@
+import { ArgumentError } from "@centella/core";
+
+/** @throws {ArgumentError} if `options` is no object or has a key that is not among `known` */
+export function checkKeys(where: string, options: object, known: readonly string[]): void {
+  if (typeof options !== "object" || options === null) throw new ArgumentError(where, "an options object", String(options));
+  const unknown = Object.keys(options).find((key) => !known.includes(key));
+  if (unknown !== undefined) throw new ArgumentError(where, `options among {${known.join(", ")}}`, unknown, "check the spelling");
+}
+
+/** @throws {ArgumentError} unless `value` is a whole number from `min` to `max` */
+export function wholeNumber(name: string, value: number, min: number, max: number = Number.MAX_SAFE_INTEGER): number {
+  if (Number.isSafeInteger(value) && value >= min && value <= max) return value;
+  const range = max === Number.MAX_SAFE_INTEGER ? `from ${min}` : `from ${min} to ${max}`;
+  throw new ArgumentError(name, `a whole number ${range}`, String(value));
+}
+
+/** @throws {ArgumentError} unless `value` is one of `choices` */
+export function oneOf<T extends string>(name: string, value: T, choices: readonly T[]): T {
+  if (choices.includes(value)) return value;
+  throw new ArgumentError(name, choices.map((choice) => JSON.stringify(choice)).join(" or "), String(value));
+}

@@ -1,0 +1,110 @@
+import { createProgram, type Program, type Ref, type SymbolicDim } from "@centella/core";
+import type { GgufFile, Metadata } from "@centella/gguf";
+import type { DecoderConfig } from "./config.ts";
+import { ModelError } from "./errors.ts";
+import { type Weight, WeightTable } from "./weights.ts";
+
+/** How weights in block types are multiplied; see the `matmul` op. */
+export type ActivationMode = "ggml" | "f32";
+
+/** Element type of the key-value cache. */
+export type CacheType = "f32" | "f16";
+
+/** Sizes that a program is recorded for. */
+export interface DecoderSizes {
+  /** Tokens of a sequence, at most. */
+  readonly contextLength: number;
+  /** Sequences that the cache holds. */
+  readonly sequences: number;
+  /** Tokens of a run, at most. */
+  readonly batchSize: number;
+  /** Rows of logits of a run, at most. */
+  readonly maxRows: number;
+  readonly cacheType: CacheType;
+  readonly activations: ActivationMode;
+}
+
+/** What a model's forward pass is recorded with. */
+export interface Recording {
+  readonly program: Program;
+  readonly weights: WeightTable;
+  /** Tokens of the run. */
+  readonly T: SymbolicDim;
+  /** Ids `[T]`. */
+  readonly tokens: Ref;
+  /** Positions in their sequences `[T]`. */
+  readonly positions: Ref;
+  /** Indices `[nOut]` of the tokens whose logits leave the run. */
+  readonly outRows: Ref;
+  /** `x [..., k] · w [n, k]ᵀ` in the recording's mode. */
+  linear(x: Ref, w: Ref): Ref;
+  /** Writes `k [T, Hkv, dK]` and `v [T, Hkv, dV]` to a layer's cache and attends with `q [T, H, dK]`: `[T, H, dV]`. */
+  attend(layer: number, q: Ref, k: Ref, v: Ref, options: { readonly scale: number }): Ref;
+}
+
+/** A model family: how its metadata is read and its forward pass recorded. */
+export interface Architecture {
+  /** As `general.architecture` spells it. */
+  readonly name: string;
+  /** @throws {ModelError | UnsupportedError} for metadata that is incomplete or asks for what is not computed */
+  describe(metadata: Metadata): ModelDescription;
+}
+
+/** One model of a family. */
+export interface ModelDescription {
+  readonly config: DecoderConfig;
+  /** Records the forward pass, from ids to logits `[nOut, V]`. */
+  forward(recording: Recording): Ref;
+}
+
+/** A recorded model: one program for prompts and for single tokens, and the weights that it wants. */
+export interface DecoderProgram {
+  readonly program: Program;
+  readonly weights: readonly Weight[];
+}
+
+/**
+ * Records a model with the cache layout that {@link DecoderSizes} describes: sequence `s` owns the slots
+ * `s · contextLength …`, one block of `contextLength` slots each.
+ * @throws {ModelError | UnsupportedError}
+ */
+export function recordDecoder({ config, forward }: ModelDescription, file: GgufFile, sizes: DecoderSizes): DecoderProgram {
+  // A hostile count must not make the recording below endless.
+  if (config.layers > file.tensors.length) {
+    throw new ModelError(
+      `metadata: expected at most as many blocks as tensors (${file.tensors.length}), got ${config.layers}; convert the model again`,
+    );
+  }
+  const program = createProgram();
+  const T = program.dim("T", sizes.batchSize);
+  const nOut = program.dim("nOut", sizes.maxRows);
+  const nSeq = program.dim("nSeq", sizes.sequences);
+  const tokens = program.input("tokens", "i32", [T]);
+  const positions = program.input("positions", "i32", [T]);
+  const slots = program.input("slots", "i32", [T]);
+  const seqOf = program.input("seqOf", "i32", [T]);
+  const blockTable = program.input("blockTable", "i32", [nSeq, 1]);
+  const seqLens = program.input("seqLens", "i32", [nSeq]);
+  const outRows = program.input("outRows", "i32", [nOut]);
+
+  const cacheShape = [sizes.sequences * sizes.contextLength, config.kvHeads, config.keyLength + config.valueLength];
+  const caches = Array.from({ length: config.layers }, (_, layer) =>
+    program.persistent(`cache.${layer}`, { dtype: sizes.cacheType, shape: cacheShape }, { init: "zeros" }),
+  );
+  const weights = new WeightTable(program, file);
+  const recording: Recording = {
+    program,
+    weights,
+    T,
+    tokens,
+    positions,
+    outRows,
+    linear: (x, w) => program.matmul(x, w, { transposeB: true, activations: sizes.activations }),
+    attend(layer, q, k, v, { scale }) {
+      const cache = program.kvWrite(caches[layer]!, k, v, slots);
+      return program.attention(q, cache, positions, seqOf, blockTable, seqLens, { scale, blockSize: sizes.contextLength });
+    },
+  };
+  program.output("logits", forward(recording));
+  return { program, weights: weights.finish() };
+}

@@ -1,0 +1,128 @@
+import { type DType, formatShape, type Program, type Ref, type TensorSource, UnsupportedError } from "@centella/core";
+import type { GgufFile, TensorInfo } from "@centella/gguf";
+import { blockLayout, isDequantizable } from "@centella/quant";
+import { ModelError } from "./errors.ts";
+
+/** A weight of the program and where its bytes come from. */
+export interface Weight {
+  readonly name: string;
+  readonly source: TensorSource;
+  readonly bytes: number;
+}
+
+const maxNamed = 8;
+
+/**
+ * The tensors of a file as persistents of a program: the only place where GGUF meets core. A model's forward pass asks
+ * for its tensors by name and shape while it is recorded; {@link finish} then compares what it asked for with what the
+ * file has.
+ */
+export class WeightTable {
+  readonly #program: Program;
+  readonly #file: GgufFile;
+  readonly #refs = new Map<string, Ref>();
+  readonly #weights: Weight[] = [];
+  readonly #ignored = new Set<string>();
+  readonly #missing: string[] = [];
+  readonly #misshapen: string[] = [];
+
+  constructor(program: Program, file: GgufFile) {
+    this.#program = program;
+    this.#file = file;
+  }
+
+  has(name: string): boolean {
+    return this.#file.hasTensor(name);
+  }
+
+  /** A weight `[n, k]` in the file's own type. */
+  matrix(name: string, shape: readonly number[]): Ref {
+    return this.#tensor(name, shape, "stored");
+  }
+
+  /** A norm's weight, a bias or the like, as f32 whatever the file stores. */
+  vector(name: string, length: number): Ref {
+    return this.#tensor(name, [length], "f32");
+  }
+
+  optionalVector(name: string, length: number): Ref | undefined {
+    return this.has(name) ? this.vector(name, length) : undefined;
+  }
+
+  /** Marks tensors that the model knowingly leaves out. */
+  ignore(...names: readonly string[]): void {
+    for (const name of names) this.#ignored.add(name);
+  }
+
+  /**
+   * The weights to load, in the file's order.
+   * @throws {ModelError} naming missing and misshapen tensors, and those that the model does not understand
+   */
+  finish(): readonly Weight[] {
+    const unknown = this.#file.tensors.map(({ name }) => name).filter((name) => !this.#refs.has(name) && !this.#ignored.has(name));
+    const problems = [
+      ...list("these tensors, got none of them", this.#missing),
+      ...list("tensors of the model's shapes, got", this.#misshapen),
+      ...list("only tensors that the architecture knows, got", unknown),
+    ];
+    if (problems.length > 0)
+      throw new ModelError(`model: ${problems.join("; ")}; the file is of a variant that is not computed yet, or broken`);
+    const order = new Map(this.#file.tensors.map(({ name }, index) => [name, index]));
+    return this.#weights.toSorted((a, b) => order.get(a.name)! - order.get(b.name)!);
+  }
+
+  #tensor(name: string, shape: readonly number[], as: "stored" | "f32"): Ref {
+    const known = this.#refs.get(name);
+    if (known !== undefined) return known;
+    const info = this.#file.optionalTensor(name);
+    const isUsable = info !== undefined && this.#fits(info, shape);
+    if (info === undefined) this.#missing.push(`${name} ${formatShape(shape)}`);
+    // Recording goes on with a stand-in, so that one error names every problem.
+    const dtype = isUsable && as === "stored" ? weightType(info) : "f32";
+    const ref = this.#program.persistent(name, { dtype, shape });
+    this.#refs.set(name, ref);
+    if (isUsable) this.#weights.push(as === "stored" ? storedWeight(this.#file, info) : vectorWeight(this.#file, info));
+    return ref;
+  }
+
+  #fits(info: TensorInfo, shape: readonly number[]): boolean {
+    if (info.shape.length === shape.length && info.shape.every((dim, axis) => dim === shape[axis])) return true;
+    this.#misshapen.push(`${info.name} ${formatShape(info.shape)} instead of ${formatShape(shape)}`);
+    return false;
+  }
+}
+
+function list(expected: string, names: readonly string[]): string[] {
+  if (names.length === 0) return [];
+  const rest = names.length > maxNamed ? ` and ${names.length - maxNamed} more` : "";
+  return [`expected ${expected} (${names.slice(0, maxNamed).join(", ")}${rest})`];
+}
+
+/** @throws {UnsupportedError} for types that no op multiplies with */
+function weightType({ name, type }: TensorInfo): DType {
+  if (type === "f32" || type === "f16" || type === "bf16") return type;
+  if (type !== "f64" && type !== "i8" && type !== "i16" && type !== "i32" && type !== "i64" && isDequantizable(type)) return type;
+  throw new UnsupportedError(`tensor ${name}`, `weights of type ${type} are not computed`);
+}
+
+function storedWeight(file: GgufFile, info: TensorInfo): Weight {
+  const source: TensorSource = {
+    size: info.bytes,
+    read: (offset, length, signal) => file.readTensor(info, { offset, length, ...(signal && { signal }) }),
+  };
+  return { name: info.name, source, bytes: info.bytes };
+}
+
+/** A small tensor, decoded to f32 at each read. */
+function vectorWeight(file: GgufFile, info: TensorInfo): Weight {
+  if (info.type === "f32") return storedWeight(file, info);
+  const size = info.elements * blockLayout("f32").blockBytes;
+  const source: TensorSource = {
+    size,
+    async read(offset, length, signal) {
+      const values = await file.readTensorF32(info, signal && { signal });
+      return new Uint8Array(values.buffer, values.byteOffset + offset, length);
+    },
+  };
+  return { name: info.name, source, bytes: size };
+}

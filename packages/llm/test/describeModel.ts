@@ -1,0 +1,45 @@
+import { type BackendFactory, createRuntime, type Runtime } from "@centella/core";
+import { afterAll, describe, test } from "vitest";
+import { describeGreedy, describeLogits } from "./modelOracle.ts";
+import { describeSessions } from "./modelSessions.ts";
+
+/** What a backend is held to. */
+export interface ModelSuiteOptions {
+  /** Results do not depend on batch sizes, bit for bit. */
+  readonly isExact: boolean;
+  /** Leaves the larger files out. Default: for software GPUs. */
+  readonly isSlow?: boolean;
+}
+
+/** One backend's runtime and what it is held to. */
+export interface SuiteContext extends Required<ModelSuiteOptions> {
+  readonly runtime: Runtime;
+}
+
+/** The one suite of models that every backend runs, against llama.cpp's own outputs. */
+export function describeModel(name: string, factory: BackendFactory, { isExact, isSlow }: ModelSuiteOptions): void {
+  describe(`models on ${name}`, async () => {
+    const runtime = await openOrReason(factory);
+    if (typeof runtime === "string") {
+      const isRequired = process.env.REQUIRE_BACKENDS?.split(",").includes(name) ?? false;
+      if (!isRequired) test.skip(`${name} is not available: ${runtime}`, () => undefined);
+      else {
+        test(`${name} is available`, () => {
+          throw new Error(`${name} is required by REQUIRE_BACKENDS, but it is not available: ${runtime}`);
+        });
+      }
+      return;
+    }
+    afterAll(() => runtime.dispose());
+    const context = { runtime, isExact, isSlow: isSlow ?? runtime.backends[0]?.device.kind === "software-gpu" };
+    describeLogits(context);
+    describeGreedy(context);
+    describeSessions(context);
+  });
+}
+
+async function openOrReason(factory: BackendFactory): Promise<Runtime | string> {
+  const runtime = await createRuntime({ backends: [factory], policy: { force: factory.name } });
+  const [candidate] = runtime.candidates;
+  return candidate?.unavailable ?? runtime;
+}

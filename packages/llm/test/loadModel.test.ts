@@ -1,0 +1,191 @@
+import { readFileSync } from "node:fs";
+import { type BackendFactory, createRuntime, type Runtime, reference, UnsupportedError } from "@centella/core";
+import { GgufError } from "@centella/gguf";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  type LoadModelOptions,
+  loadModel,
+  ModelError,
+  supportedArchitectures,
+  TokenizerError,
+  UnsupportedArchitectureError,
+} from "../src/index.ts";
+import { hasShared, patched, tiny, u32Entry } from "./modelFiles.ts";
+import { shared } from "./shared.ts";
+
+const ids = [0, 2817, 632, 263, 534];
+let runtime: Runtime;
+beforeAll(async () => {
+  runtime = await createRuntime({ backends: [] });
+});
+afterAll(() => runtime.dispose());
+
+/** The scalar reference under another name and without 8-bit activations. */
+const exactOnly: BackendFactory = {
+  name: "exactOnly",
+  async open() {
+    const backend = await reference().open();
+    return new Proxy(backend, {
+      get(target, key) {
+        if (key === "name") return "exactOnly";
+        if (key === "unsupported")
+          return (_op: object, _inputs: object, params: object) =>
+            "activations" in params && params.activations === "ggml" ? "activations are f32 here" : undefined;
+        const value: unknown = Reflect.get(target, key, target);
+        return typeof value === "function" ? value.bind(target) : value;
+      },
+    });
+  },
+};
+
+describe("loadModel", () => {
+  test("tells what it loaded", async () => {
+    await using model = await loadModel(tiny, { runtime });
+    expect(model.info).toEqual({
+      name: "Fable Tiny 2M",
+      architecture: "llama",
+      quantization: "Q8_0",
+      parameters: 2_229_504,
+      vocabSize: 4096,
+      hasChatTemplate: true,
+      contextLength: 1024,
+      trainedContextLength: 1024,
+      batchSize: 512,
+      sequences: 1,
+      cacheType: "f16",
+      activations: "ggml",
+      backend: "reference",
+      device: "scalar TypeScript",
+      backendReason: "first choice that can",
+      rejected: [],
+      warnings: [],
+      // 2 layers × 2 heads × (64 + 64) × 2 bytes × 1024 tokens of cache.
+      memory: { weights: 2_372_608, cache: 1_048_576 },
+    });
+  });
+
+  test("reads a Blob, bytes and a source, and leaves a source open", async () => {
+    const bytes = readFileSync(tiny);
+    let closed = 0;
+    const source = {
+      size: bytes.length,
+      read: async (offset: number, length: number) => bytes.subarray(offset, offset + length),
+      close: async () => void closed++,
+    };
+    await using model = await loadModel(tiny, { runtime });
+    const logits = await model.logits(ids);
+    for (const input of [new Blob([bytes]), bytes, new Uint8Array(bytes).buffer, source, new URL(`file://${tiny}`)]) {
+      await using other = await loadModel(input, { runtime });
+      expect(await other.logits(ids)).toEqual(logits);
+    }
+    expect(closed).toBe(0);
+  });
+
+  test("reports progress up to the end", async () => {
+    const calls: [number, number][] = [];
+    await using model = await loadModel(tiny, { runtime, onProgress: (done, total) => calls.push([done, total]) });
+    expect(calls.length).toBeGreaterThan(10);
+    expect(calls.map(([done]) => done)).toEqual(calls.map(([done]) => done).toSorted((a, b) => a - b));
+    expect(calls.at(-1)).toEqual([model.info.memory.weights, model.info.memory.weights]);
+  });
+
+  test("an abort while loading rejects with its reason", async () => {
+    const controller = new AbortController();
+    const reason = new Error("changed my mind");
+    const onProgress = () => controller.abort(reason);
+    await expect(loadModel(tiny, { runtime, signal: controller.signal, onProgress })).rejects.toBe(reason);
+    await expect(loadModel(tiny, { runtime, signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+  });
+
+  test("activations: rounded where the backend can, exact where it cannot, an error if forced there", async () => {
+    const limited = await createRuntime({ backends: [exactOnly] });
+    await using exact = await loadModel(tiny, { runtime: limited });
+    expect(exact.info).toMatchObject({ backend: "exactOnly", activations: "f32" });
+    await using same = await loadModel(tiny, { runtime, activations: "f32" });
+    expect(await exact.logits(ids)).toEqual(await same.logits(ids));
+    await using rounded = await loadModel(tiny, { runtime });
+    expect(await rounded.logits(ids)).not.toEqual(await same.logits(ids));
+    const forced = loadModel(tiny, { runtime: limited, activations: "ggml" });
+    await expect(forced).rejects.toThrow(UnsupportedError);
+    await expect(forced).rejects.toThrow(/exactOnly: .*activations are f32 here/);
+    await limited.dispose();
+  });
+});
+
+describe("loadModel refuses", () => {
+  const load = (source: Parameters<typeof loadModel>[0], options: Partial<LoadModelOptions> = {}) =>
+    loadModel(source, { runtime, ...options });
+
+  test("an unknown architecture, naming it and the known ones", async () => {
+    const error = await load(patched(tiny, ["llama", "llamb"])).catch((caught: unknown) => caught);
+    expect(error).toBeInstanceOf(UnsupportedArchitectureError);
+    expect(error).toMatchObject({
+      architecture: "llamb",
+      supported: supportedArchitectures,
+      message: expect.stringContaining("{llama}, got llamb"),
+    });
+  });
+
+  test("missing metadata, all keys at once", async () => {
+    const source = patched(tiny, ["llama.block_count", "llama.block_cound"], ["llama.context_length", "llama.context_lengtx"]);
+    await expect(load(source)).rejects.toThrow(/the keys llama.context_length, llama.block_count, got none/);
+  });
+
+  test("more blocks than a file can have, at once", async () => {
+    const key = "llama.block_count";
+    await expect(load(patched(tiny, [u32Entry(key, 2), u32Entry(key, 2 ** 31)]))).rejects.toThrow(
+      /as many blocks as tensors \(\d+\), got 2147483648/,
+    );
+  });
+
+  test("missing tensors and unknown ones, all at once", async () => {
+    const source = patched(tiny, ["blk.1.ffn_up.weight", "blk.1.ffn_UP.weight"], ["output_norm.weight", "output_morn.weight"]);
+    await expect(load(source)).rejects.toThrow(ModelError);
+    await expect(load(source)).rejects.toThrow(
+      "model: expected these tensors, got none of them (blk.1.ffn_up.weight [512, 256], output_norm.weight [256]); expected only tensors that the architecture knows, got (",
+    );
+    await expect(load(source)).rejects.toThrow(/blk\.1\.ffn_UP\.weight.*output_morn\.weight|output_morn\.weight.*blk\.1\.ffn_UP\.weight/);
+  });
+
+  test("tensors of other shapes, with both shapes", async () => {
+    const key = "llama.feed_forward_length";
+    const source = patched(tiny, [u32Entry(key, 512), u32Entry(key, 256)]);
+    await expect(load(source)).rejects.toThrow(/blk\.0\.ffn_gate\.weight \[512, 256\] instead of \[256, 256\], .*blk\.1\.ffn_down/);
+  });
+
+  test.skipIf(!hasShared)(`mixtures of experts, by their tensors${hasShared ? "" : " (skipped: no outside test data)"}`, async () => {
+    await expect(load(shared("data/archs/llama-moe.gguf"))).rejects.toThrow(/blk\.0\.ffn_gate_exps\.weight/);
+  });
+
+  test.skipIf(!hasShared)(`YaRN, by name${hasShared ? "" : " (skipped: no outside test data)"}`, async () => {
+    await expect(load(shared("data/rope/yarn.gguf"))).rejects.toThrow(/rope scaling yarn: unsupported/);
+  });
+
+  test("a cut file, a missing one and one that is no GGUF", async () => {
+    await expect(load(readFileSync(tiny).subarray(0, 1_000_000))).rejects.toThrow(GgufError);
+    await expect(load("no/such/file.gguf")).rejects.toThrow(/no such file/);
+    await expect(load(new Uint8Array(64))).rejects.toThrow(GgufError);
+  });
+
+  test.each([
+    [{ contextlength: 5 }, /options among \{runtime, contextLength.*got contextlength; check the spelling/],
+    [{ runtime: {} }, /a runtime, got object/],
+    [{ contextLength: 0 }, /contextLength: expected a whole number from 1 to 1024, got 0/],
+    [{ contextLength: 2048 }, /from 1 to 1024, got 2048/],
+    [{ batchSize: 0.5 }, /batchSize: expected a whole number from 1, got 0.5/],
+    [{ sequences: 0 }, /sequences: expected a whole number from 1, got 0/],
+    [{ cacheType: "q4_0" }, /cacheType: expected "f32" or "f16", got q4_0/],
+    [{ activations: "int8" }, /activations: expected "ggml" or "f32", got int8/],
+  ])("options %j", async (options, message) => {
+    await expect(load(tiny, options as object)).rejects.toThrow(message);
+  });
+});
+
+test("a model without a usable tokenizer computes logits and says why it cannot do text", async () => {
+  const source = patched(tiny, ["gpt2", "gpt7"]);
+  await using model = await loadModel(source, { runtime });
+  expect(await model.logits(ids)).toHaveLength(ids.length * 4096);
+  expect(model.info.warnings).toEqual([expect.stringContaining('"gpt7"')]);
+  expect(() => model.tokenizer).toThrow(TokenizerError);
+  await expect(model.createSession().complete("x")).rejects.toThrow(TokenizerError);
+});

@@ -1,0 +1,153 @@
+import { UnsupportedError } from "@centella/core";
+import { describe, expect, type TestContext, test } from "vitest";
+import { type LoadModelOptions, loadModel, type Model } from "../src/index.ts";
+import type { SuiteContext } from "./describeModel.ts";
+import { argmaxRows, type Greedy, greedyRuns, hasShared, readFloats, readIds, relativeError, tiny } from "./modelFiles.ts";
+import { shared } from "./shared.ts";
+
+const skipped = hasShared ? "" : " (skipped: no outside test data at CENTELLA_SHARED)";
+const describeShared = describe.skipIf(!hasShared);
+
+/** llama.cpp computed its oracles with an f32 cache. */
+const exactCache = { cacheType: "f32" } as const;
+
+/**
+ * llama.cpp rounds activations to f16 before it multiplies with F16 weights; this project does not. Both stay within 1e-3
+ * of each other.
+ */
+const f16Error = 1e-3;
+/** Of "ggml" arithmetic: ours is f64 or f32 in another order, so a rare activation rounds to the neighbouring 8-bit value; q8_1's sums are f16 in ggml. */
+const roundedError = 3e-3;
+/** Of exact arithmetic, against llama.cpp's with 8-bit activations. */
+const activationError = 3e-2;
+
+const quantTypes = [
+  "Q4_0",
+  "Q4_1",
+  "Q5_0",
+  "Q5_1",
+  "Q8_0",
+  "Q2_K",
+  "Q3_K_M",
+  "Q4_K_M",
+  "Q5_K_M",
+  "Q6_K",
+  "IQ4_NL",
+  "IQ4_XS",
+  "TQ1_0",
+  "TQ2_0",
+  "MXFP4_MOE",
+  "BF16",
+  "F16",
+];
+
+export function describeLogits({ runtime, isExact, isSlow }: SuiteContext): void {
+  const load = (path: string, options: Partial<LoadModelOptions> = {}): Promise<Model> =>
+    loadModel(path, { runtime, ...exactCache, ...options });
+
+  describeShared(`logits equal llama.cpp's${skipped}`, () => {
+    test.each([
+      ["12 ids", Array.from({ length: 12 }, (_, i) => i + 1), "logits.f32"],
+      ["200 ids", undefined, "logits200.f32"],
+    ])("f32 weights with biases, scales and rope factors, %s", async (_name, given, oracle) => {
+      await using model = await load(shared("data/archs/llama-dense.gguf"));
+      const logits = await model.logits(given ?? readIds("data/archs/ids200.txt"));
+      expect(relativeError(logits, readFloats(`data/archs/llama-dense.${oracle}`))).toBeLessThan(1e-4);
+    });
+
+    test.each([
+      ["fable-tiny-f16", undefined, f16Error],
+      ["fable-tiny-q8_0", "ggml", roundedError],
+      ["fable-tiny-q8_0", "f32", activationError],
+      ["fable-q4_k_m", "ggml", roundedError],
+      ["fable-q4_k_m", "f32", activationError],
+    ] as const)("%s, activations %s", async (name, activations, limit) => {
+      await using model = await load(shared(`models/${name}.gguf`), { activations });
+      const logits = await model.logits([0, 3025, 640, 263, 539, 446, 1206, 263, 668, 424, 344, 263]);
+      expect(relativeError(logits, readFloats(`models/${name}.logits.f32`))).toBeLessThan(limit);
+    });
+
+    test.each(["linear", "llama3-factors"])("rope scaling: %s, 600 ids", async (name) => {
+      await using model = await load(shared(`data/rope/${name}.gguf`));
+      const all = await model.logits(readIds("data/rope/ids600.txt"));
+      const { vocabSize } = model.info;
+      const rows = Float32Array.from(
+        { length: 10 * vocabSize },
+        (_, i) => all[Math.floor(i / vocabSize) * 60 * vocabSize + (i % vocabSize)]!,
+      );
+      expect(relativeError(rows, readFloats(`data/rope/${name}.logits.f32`))).toBeLessThan(f16Error);
+    });
+
+    test.for(quantTypes.flatMap((type) => (["ggml", "f32"] as const).map((activations) => [type, activations] as const)))(
+      "%s, activations %s",
+      async ([type, activations], context) => {
+        await using model = await loadOrSkip(context, () => load(shared(`data/quants/llama-dense-${type}.gguf`), { activations }));
+        const logits = await model.logits(Array.from({ length: 12 }, (_, i) => i + 1));
+        const limit = type.endsWith("F16") || activations === "ggml" ? roundedError : activationError;
+        expect(relativeError(logits, readFloats(`data/quants/llama-dense-${type}.logits.f32`))).toBeLessThan(limit);
+      },
+    );
+  });
+
+  test("do not depend on how a prompt is cut into batches", async () => {
+    const ids = Array.from({ length: isSlow ? 40 : 140 }, (_, i) => (i * 37 + 5) % 4096);
+    const outputs: Float32Array[] = [];
+    for (const batchSize of [512, 33, 1]) {
+      await using model = await load(tiny, { batchSize });
+      outputs.push(await model.logits(ids));
+    }
+    for (const other of outputs.slice(1)) {
+      if (isExact) expect(other).toEqual(outputs[0]);
+      else expect(relativeError(other, outputs[0]!)).toBeLessThan(roundedError);
+    }
+  });
+}
+
+export function describeGreedy({ runtime, isSlow }: SuiteContext): void {
+  describeShared(`greedy decoding equals llama.cpp's${skipped}`, () => {
+    const stories = greedyRuns("data/stories260K/greedy.jsonl").map((run) => ({ ...run, path: shared("data/stories260K", run.model) }));
+    const fables = greedyRuns("models/greedy.jsonl").map((run) => ({ ...run, path: shared("models", run.model) }));
+    const isPlain = ({ model }: Greedy): boolean => /260K\.gguf$|F16\.gguf$|f16\.gguf$/.test(model);
+    const title = ({ model, prompt_ids }: Greedy): string => `${model}, ${prompt_ids.length} prompt ids`;
+
+    // A gap this small is decided by llama.cpp's rounding of activations to f16.
+    const clear = [...stories, ...fables].filter((run) => isPlain(run) && run.min_top1_top2_gap > 0.005);
+    test.each(clear.map((run) => [title(run), run] as const))("token for token: %s", async (_title, run) => {
+      await using model = await loadModel(run.path, { runtime, ...exactCache });
+      const { ids } = await model.createSession().complete({ ids: run.prompt_ids }, { temperature: 0, maxTokens: run.out.length });
+      expect(ids).toEqual(run.out);
+    });
+
+    const quantised = [...stories, ...fables].filter((run) => !isPlain(run) && !(isSlow && run.model.includes("q4_k_m")));
+    test.for(quantised.map((run) => [title(run), run] as const))("given its ids, 98 of 100 choices agree: %s", async ([, run], context) => {
+      await using model = await loadOrSkip(context, () => loadModel(run.path, { runtime, ...exactCache, activations: "ggml" }));
+      expect(await agreement(model, run)).toBeGreaterThanOrEqual(98);
+    });
+
+    // Exact arithmetic against 8-bit activations: more of the close choices fall the other way.
+    test.for(quantised.map((run) => [title(run), run] as const))(
+      "given its ids, exact arithmetic, 95 of 100 choices agree: %s",
+      async ([, run], context) => {
+        await using model = await loadOrSkip(context, () => loadModel(run.path, { runtime, ...exactCache, activations: "f32" }));
+        expect(await agreement(model, run)).toBeGreaterThanOrEqual(95);
+      },
+    );
+  });
+}
+
+/** How many of llama.cpp's choices the model would have made at the same place. */
+async function agreement(model: Model, { prompt_ids, out }: Greedy): Promise<number> {
+  const logits = await model.logits([...prompt_ids, ...out.slice(0, -1)]);
+  const choices = argmaxRows(logits, model.info.vocabSize).slice(prompt_ids.length - 1);
+  return out.filter((id, i) => id === choices[i]).length;
+}
+
+/** Skips where the backend does not have the arithmetic or the type, saying so. */
+async function loadOrSkip({ skip }: TestContext, load: () => Promise<Model>): Promise<Model> {
+  try {
+    return await load();
+  } catch (error) {
+    if (error instanceof UnsupportedError) skip(error.message);
+    throw error;
+  }
+}

@@ -1,0 +1,4 @@
+import { reference } from "@centella/core";
+import { describeModel } from "./describeModel.ts";
+
+describeModel("reference", reference(), { isExact: true, isSlow: true });

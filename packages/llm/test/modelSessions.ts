@@ -1,0 +1,206 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { BusyError, type ChatMessage, ContextOverflowError, type GenerationPart, loadModel, type Model } from "../src/index.ts";
+import type { SuiteContext } from "./describeModel.ts";
+import { patched, tiny, u32Entry } from "./modelFiles.ts";
+
+const greedy = { temperature: 0 } as const;
+/** "Once upon a time", with BOS. */
+const once = [0, 2817, 632, 263, 534];
+const question: readonly ChatMessage[] = [{ role: "user", content: "Tell me a story about a fox." }];
+
+export function describeSessions({ runtime }: SuiteContext): void {
+  let model: Model;
+  beforeAll(async () => {
+    model = await loadModel(tiny, { runtime, contextLength: 256, sequences: 2 });
+  });
+  afterAll(() => model.dispose());
+  const fresh = async (ids: readonly number[], maxTokens: number): Promise<readonly number[]> => {
+    using session = model.createSession();
+    return (await session.complete({ ids }, { ...greedy, maxTokens })).ids;
+  };
+
+  describe("sessions", () => {
+    test("the parts add up to the finish, and to the tokenizer's text", async () => {
+      using session = model.createSession();
+      const parts: GenerationPart[] = [];
+      for await (const part of session.generate("Once upon a time", { ...greedy, raw: true, maxTokens: 40 })) parts.push(part);
+      const finish = parts.at(-1);
+      if (finish?.type !== "finish") throw new Error("the last part is no finish");
+      const texts = parts.flatMap((part) => (part.type === "text" ? [part] : []));
+      expect(finish).toMatchObject({ reason: "length", limit: "maxTokens", promptIds: once });
+      expect(finish.usage).toEqual({ promptTokens: 5, cachedTokens: 0, completionTokens: 40 });
+      expect(texts.map(({ text }) => text).join("")).toBe(finish.text);
+      expect(texts.flatMap(({ ids }) => ids)).toEqual(finish.ids);
+      expect(model.tokenizer.decode(finish.ids)).toBe(finish.text);
+      expect(texts.length).toBeGreaterThan(30);
+      for (const time of Object.values(finish.timings)) expect(time).toBeGreaterThan(0);
+    });
+
+    test("a text ends before a stop string that spans tokens", async () => {
+      using session = model.createSession();
+      const whole = await session.complete({ ids: once }, { ...greedy, maxTokens: 40 });
+      const stop = whole.text.slice(30, 45);
+      const finish = await session.complete({ ids: once }, { ...greedy, maxTokens: 40, stop: ["never in it", stop] });
+      expect(finish).toMatchObject({ reason: "stop", stop, text: whole.text.slice(0, whole.text.indexOf(stop)) });
+      expect(finish.ids.length).toBeLessThan(40);
+    });
+
+    test("a token that ends the text is counted but not shown", async () => {
+      const comma = model.tokenizer.encode(",", { addSpecial: false })[0]!;
+      const key = "tokenizer.ggml.eos_token_id";
+      await using other = await loadModel(patched(tiny, [u32Entry(key, 4), u32Entry(key, comma)]), { runtime, contextLength: 256 });
+      const whole = await model.createSession().complete({ ids: once }, { ...greedy, maxTokens: 40 });
+      const finish = await other.createSession().complete({ ids: once }, { ...greedy, maxTokens: 40 });
+      expect(finish).toMatchObject({ reason: "eos", ids: whole.ids.slice(0, whole.ids.indexOf(comma) + 1) });
+      expect(finish.text).toBe(whole.text.slice(0, whole.text.indexOf(",")));
+    });
+
+    test("a seed repeats a generation, another one does not, and the one that was drawn is told", async () => {
+      using session = model.createSession();
+      const sample = async (seed?: number) =>
+        session.complete({ ids: once }, { temperature: 1, topK: 0, topP: 1, minP: 0, maxTokens: 24, ...(seed !== undefined && { seed }) });
+      const [first, again, other, drawn] = [await sample(7), await sample(7), await sample(8), await sample()];
+      expect(again.ids).toEqual(first.ids);
+      expect(other.ids).not.toEqual(first.ids);
+      expect((await sample(drawn.seed)).ids).toEqual(drawn.ids);
+    });
+
+    test("sampling options reach the sampler", async () => {
+      using session = model.createSession();
+      const top = await session.complete({ ids: once }, { temperature: 5, topK: 1, maxTokens: 16, seed: 1 });
+      expect(top.ids).toEqual(await fresh(once, 16));
+      const looping = await session.complete({ ids: once }, { ...greedy, maxTokens: 90 });
+      const penalised = await session.complete({ ids: once }, { ...greedy, maxTokens: 90, repeatPenalty: 1.5, repeatLastN: -1 });
+      expect(new Set(penalised.ids).size).toBeGreaterThan(new Set(looping.ids).size);
+    });
+
+    test("tokens that are cached are not computed again, and change nothing", async () => {
+      using session = model.createSession();
+      const first = await session.complete({ ids: once }, { ...greedy, maxTokens: 20 });
+      const again = await session.complete({ ids: once }, { ...greedy, maxTokens: 20 });
+      expect(again.usage.cachedTokens).toBe(once.length - 1);
+      expect(again.ids).toEqual(first.ids);
+      const longer = [...once, ...first.ids.slice(0, 12), 700, 701];
+      const third = await session.complete({ ids: longer }, { ...greedy, maxTokens: 20 });
+      expect(third.usage.cachedTokens).toBe(once.length + 12);
+      expect(third.ids).toEqual(await fresh(longer, 20));
+    });
+
+    test("a chat keeps its turns and continues from its cache", async () => {
+      using session = model.createSession();
+      const first = await session.complete(question, { ...greedy, maxTokens: 12 });
+      expect(session.messages).toEqual([...question, { role: "assistant", content: first.text }]);
+      const second = await session.complete("And then?", { ...greedy, maxTokens: 12 });
+      expect(session.messages).toHaveLength(4);
+      expect(second.usage.cachedTokens).toBeGreaterThan(first.usage.promptTokens);
+      using other = model.createSession({ messages: session.messages.slice(0, 2) });
+      expect((await other.complete("And then?", { ...greedy, maxTokens: 12 })).ids).toEqual(second.ids);
+      session.reset();
+      expect(session.messages).toEqual([]);
+    });
+
+    test("an abort rejects with its reason and leaves the session as before the turn", async () => {
+      using session = model.createSession();
+      await session.complete(question, { ...greedy, maxTokens: 8 });
+      const { messages } = session;
+      const reason = new Error("the user left");
+      for (const after of [0, 1, 5]) {
+        const controller = new AbortController();
+        const run = async (): Promise<void> => {
+          let seen = 0;
+          if (after === 0) setTimeout(() => controller.abort(reason), 1);
+          for await (const part of session.generate("And then what happened next, tell me?", { ...greedy, signal: controller.signal })) {
+            if (part.type === "text" && ++seen === after) controller.abort(reason);
+          }
+        };
+        await expect(run()).rejects.toBe(reason);
+        expect(session.messages).toEqual(messages);
+      }
+      using other = model.createSession({ messages });
+      const options = { ...greedy, maxTokens: 8 };
+      expect((await session.complete("And?", options)).ids).toEqual((await other.complete("And?", options)).ids);
+    });
+
+    test("leaving the loop early leaves the session as before the turn", async () => {
+      using session = model.createSession();
+      for await (const part of session.generate(question, greedy)) if (part.type === "text" && part.text.includes("a")) break;
+      expect(session.messages).toEqual([]);
+      const { ids } = await session.complete({ ids: once }, { ...greedy, maxTokens: 8 });
+      expect(ids).toEqual(await fresh(once, 8));
+    });
+
+    test("one generation a session, as many at once as there are sequences", async () => {
+      using a = model.createSession();
+      using b = model.createSession();
+      using c = model.createSession();
+      const options = { ...greedy, maxTokens: 12 };
+      const runA = a.generate({ ids: once }, options);
+      const runB = b.generate({ ids: [0, 343, 544] }, options);
+      const [idsA, idsB]: [number[], number[]] = [[], []];
+      for (let i = 0; i < 4; i++) {
+        for (const [run, ids] of [
+          [runA, idsA],
+          [runB, idsB],
+        ] as const) {
+          const { value } = await run.next();
+          if (value?.type === "text") ids.push(...value.ids);
+        }
+      }
+      await expect(a.complete({ ids: once }, options)).rejects.toThrow(BusyError);
+      expect(() => a.reset()).toThrow(BusyError);
+      await expect(c.complete({ ids: once }, options)).rejects.toThrow(BusyError);
+      await expect(model.logits(once)).rejects.toThrow(BusyError);
+      for await (const part of runA) if (part.type === "text") idsA.push(...part.ids);
+      for await (const part of runB) if (part.type === "text") idsB.push(...part.ids);
+      expect(idsA).toEqual(await fresh(once, 12));
+      expect(idsB).toEqual(await fresh([0, 343, 544], 12));
+    });
+
+    test("the context's end is told, and a prompt without room is refused before anything is computed", async () => {
+      await using small = await loadModel(tiny, { runtime, contextLength: 32 });
+      using session = small.createSession();
+      const finish = await session.complete({ ids: once }, greedy);
+      expect(finish).toMatchObject({ reason: "length", limit: "context" });
+      expect(finish.ids).toEqual(await fresh(once, 27));
+      const full = Array.from({ length: 32 }, () => 100);
+      const error = await session.complete({ ids: full }, greedy).catch((caught: unknown) => caught);
+      expect(error).toBeInstanceOf(ContextOverflowError);
+      expect(error).toMatchObject({ promptTokens: 32, contextLength: 32, code: "contextOverflow" });
+      expect((await session.complete({ ids: full.slice(1) }, greedy)).ids).toHaveLength(1);
+      await expect(small.logits([...full, 1])).rejects.toThrow(ContextOverflowError);
+      expect(await small.logits(full)).toHaveLength(32 * 4096);
+    });
+
+    test.each([
+      [{ maxToken: 3 }, /options among .*maxTokens.*got maxToken;/],
+      [{ maxTokens: 0 }, /maxTokens: expected a whole number from 1, got 0/],
+      [{ topP: 2 }, /topP: expected a number in 0 … 1, got 2/],
+      [{ stop: "x" }, /stop: expected a list of strings/],
+      [{ raw: 1 }, /raw: expected true or false/],
+      [{ chat: { tool: [] } }, /options among .*tools.*got tool;/],
+    ])("%j is refused at the call", (options, message) => {
+      using session = model.createSession();
+      expect(() => session.generate("x", options as object)).toThrow(message);
+    });
+
+    test.each([
+      [{ ids: [] }, /at least one token/],
+      [{ ids: [1, 4096] }, /ids from 0 to 4095, got 4096 at 1/],
+      [{ ids: [0.5] }, /got 0.5 at 0/],
+      [7, /a string, messages or \{ ids \}, got number/],
+      [[], /at least one message/],
+    ])("prompt %j is refused", async (prompt, message) => {
+      using session = model.createSession();
+      await expect(session.complete(prompt as never, greedy)).rejects.toThrow(message);
+    });
+
+    test("a model that was disposed of says so", async () => {
+      const gone = await loadModel(tiny, { runtime, contextLength: 16 });
+      const session = gone.createSession();
+      await gone.dispose();
+      await gone.dispose();
+      await expect(gone.logits(once)).rejects.toThrow(/used after dispose/);
+      await expect(session.complete({ ids: once }, greedy)).rejects.toThrow(/used after dispose/);
+    });
+  });
+}

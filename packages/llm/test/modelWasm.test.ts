@@ -1,0 +1,4 @@
+import { wasm } from "@centella/backend-wasm";
+import { describeModel } from "./describeModel.ts";
+
+describeModel("wasm", wasm(), { isExact: true });

@@ -1,0 +1,241 @@
+import { ArgumentError } from "@centella/core";
+import { describe, expect, test } from "vitest";
+import {
+  candidatesOf,
+  probabilities,
+  resolveSampling,
+  SamplingError,
+  type SamplingOptions,
+  sampleCandidates,
+  sampleToken,
+} from "../src/index.ts";
+import { pick } from "../src/sampling/candidates.ts";
+import { philox4x32, uniformAt } from "../src/sampling/philox.ts";
+import { applyPenalties, applyTemperature, minP, topK, topP } from "../src/sampling/steps.ts";
+
+/** Logits whose softmax is exactly these probabilities. */
+const logitsOf = (...p: number[]): Float32Array => Float32Array.from(p, Math.log);
+const idsAfter = (step: (candidates: ReturnType<typeof candidatesOf>) => ReturnType<typeof candidatesOf>, logits: Float32Array): number[] =>
+  Array.from(step(candidatesOf(logits)).ids);
+
+describe("options", () => {
+  test("defaults are llama.cpp's", () => {
+    expect(resolveSampling({ seed: 1 })).toEqual({
+      temperature: 0.8,
+      topK: 40,
+      topP: 0.95,
+      minP: 0.05,
+      repeatPenalty: 1,
+      repeatLastN: 64,
+      frequencyPenalty: 0,
+      presencePenalty: 0,
+      seed: 1,
+    });
+  });
+
+  test.each<[SamplingOptions, string]>([
+    [{ topP: 1.5 }, "sampling.topP: expected a number in 0 … 1, got 1.5"],
+    [{ topP: Number.NaN }, "sampling.topP: expected a number in 0 … 1, got NaN"],
+    [{ temperature: -1 }, "sampling.temperature: expected a number >= 0, got -1"],
+    [{ temperature: Number.POSITIVE_INFINITY }, "sampling.temperature: expected a number >= 0, got Infinity"],
+    [{ topK: 2.5 }, "sampling.topK: expected a whole number >= 0, got 2.5"],
+    [{ minP: -0.1 }, "sampling.minP: expected a number in 0 … 1, got -0.1"],
+    [{ repeatPenalty: 0 }, "sampling.repeatPenalty: expected a number > 0, got 0"],
+    [{ repeatLastN: -2 }, "sampling.repeatLastN: expected a whole number >= -1, got -2"],
+    [{ seed: -1 }, "sampling.seed: expected a whole number in 0 … 2^53 - 1, got -1"],
+  ])("%o is rejected", (options, message) => {
+    expect(() => resolveSampling(options)).toThrow(ArgumentError);
+    expect(() => resolveSampling(options)).toThrow(message);
+  });
+
+  test("unknown options and values of other types are rejected", () => {
+    const misspelt: object = { top_p: 0.5 };
+    expect(() => resolveSampling(misspelt)).toThrow(/expected one of .*topP.*, got top_p/);
+    const text: object = { topP: "0.5" };
+    expect(() => resolveSampling(text)).toThrow('got "0.5"');
+  });
+
+  test("without a seed, runs differ", () => {
+    expect(resolveSampling().seed).not.toBe(resolveSampling().seed);
+  });
+});
+
+describe("philox", () => {
+  // Known answers of Random123 (kat_vectors, philox4x32 10).
+  test.each([
+    [
+      [0, 0, 0, 0],
+      [0, 0],
+      [0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8],
+    ],
+    [
+      [0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff],
+      [0xffffffff, 0xffffffff],
+      [0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd],
+    ],
+    [
+      [0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344],
+      [0xa4093822, 0x299f31d0],
+      [0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1],
+    ],
+  ] as [[number, number, number, number], [number, number], number[]][])("%j %j", (counter, key, expected) => {
+    expect(philox4x32(counter, key)).toEqual(expected);
+  });
+
+  test("uniforms lie in [0, 1), are spread evenly and differ by seed and position", () => {
+    const values = Array.from({ length: 20_000 }, (_, position) => uniformAt(7, position));
+    expect(values.every((value) => value >= 0 && value < 1)).toBe(true);
+    expect(new Set(values).size).toBe(values.length);
+    // Ten bins of 2000 each: six standard deviations of a binomial count are 255.
+    for (let bin = 0; bin < 10; bin++) {
+      expect(Math.abs(values.filter((value) => Math.floor(value * 10) === bin).length - 2000)).toBeLessThan(255);
+    }
+    expect(uniformAt(8, 0)).not.toBe(uniformAt(7, 0));
+    expect(uniformAt(2 ** 40 + 7, 0)).not.toBe(uniformAt(7, 0));
+  });
+});
+
+describe("steps, by hand", () => {
+  test("top-k keeps the greatest in order, the lower id of equals", () => {
+    const logits = Float32Array.of(1, 3, 2, 3, -1);
+    expect(idsAfter((c) => topK(c, 3), logits)).toEqual([1, 3, 2]);
+    expect(idsAfter((c) => topK(c, 1), logits)).toEqual([1]);
+    expect(idsAfter((c) => topK(c, 99), logits)).toEqual([1, 3, 2, 0, 4]);
+    expect(idsAfter((c) => topK(c, 0), logits)).toEqual([0, 1, 2, 3, 4]);
+    expect(idsAfter((c) => topK(topK(c, 4), 2), logits)).toEqual([1, 3]);
+  });
+
+  test("top-k equals a full sort", () => {
+    const logits = Float32Array.from({ length: 5000 }, (_, i) => Math.round(uniformAt(1, i) * 300));
+    const sorted = Array.from(logits.keys()).sort((a, b) => logits[b]! - logits[a]! || a - b);
+    for (const k of [1, 2, 40, 1000, 5000]) expect(idsAfter((c) => topK(c, k), logits)).toEqual(sorted.slice(0, k));
+  });
+
+  // llama.cpp, tests/test-sampling.cpp: test_top_p on probabilities 0.1 0.2 0.3 0.4. Its sums in f32 hit 0.7 exactly, hence the margin below.
+  test.each([
+    [0, [3]],
+    [0.7, [3, 2]],
+    [0.8, [3, 2, 1]],
+    [0.95, [3, 2, 1, 0]],
+  ])("top-p %d", (p, expected) => {
+    const logits = logitsOf(0.1, 0.2, 0.3, 0.4);
+    expect(idsAfter((c) => topP(c, p - 1e-6), logits)).toEqual(expected);
+    expect(idsAfter((c) => topP(topK(c, 4), p - 1e-6), logits)).toEqual(expected);
+  });
+
+  test("top-p 1 keeps everything", () => {
+    expect(idsAfter((c) => topP(c, 1), logitsOf(0.1, 0.2, 0.3, 0.4))).toEqual([0, 1, 2, 3]);
+  });
+
+  // llama.cpp, tests/test-sampling.cpp: test_min_p on probabilities 0.1 0.2 0.3 0.4.
+  test.each([
+    [0, [0, 1, 2, 3]],
+    [0.24, [0, 1, 2, 3]],
+    [0.26, [1, 2, 3]],
+    [0.49, [1, 2, 3]],
+    [0.51, [2, 3]],
+    [0.74, [2, 3]],
+    [0.76, [3]],
+    [1, [3]],
+  ])("min-p %d", (p, expected) => {
+    expect(idsAfter((c) => minP(c, p), logitsOf(0.1, 0.2, 0.3, 0.4))).toEqual(expected);
+  });
+
+  test("temperature: p^(1/t), normalised", () => {
+    const halved = probabilities(applyTemperature(candidatesOf(logitsOf(0.1, 0.2, 0.3, 0.4)), 0.5));
+    // Squares 1, 4, 9, 16 of 30.
+    for (const [i, square] of [1, 4, 9, 16].entries()) expect(halved[i]).toBeCloseTo(square / 30, 6);
+    expect(probabilities(applyTemperature(candidatesOf(Float32Array.of(1, 2)), 1e-42))).toEqual(Float64Array.of(0, 1));
+  });
+
+  test("penalties: divided or multiplied by sign, then frequency and presence", () => {
+    const logits = Float32Array.of(2, -2, 0, 4);
+    const options = { repeatPenalty: 2, repeatLastN: 64, frequencyPenalty: 0.25, presencePenalty: 0.5 };
+    expect(applyPenalties(logits, [0, 1, 1, 2], options)).toEqual(Float32Array.of(1 - 0.75, -4 - 1, 0 - 0.75, 4));
+    expect(logits).toEqual(Float32Array.of(2, -2, 0, 4));
+  });
+
+  // llama.cpp, tests/test-sampling.cpp: test_penalties on five tokens of probability 0.2.
+  test.each([
+    [[0], { repeatPenalty: 50 }, [0, 0.25, 0.25, 0.25, 0.25]],
+    [[0, 1, 2], { repeatPenalty: 50 }, [0, 0, 0, 0.5, 0.5]],
+    [[0], { frequencyPenalty: 5, presencePenalty: 5 }, [0.000011, 0.249997, 0.249997, 0.249997, 0.249997]],
+    [[0, 1, 2], { frequencyPenalty: 5, presencePenalty: 5 }, [0.000023, 0.000023, 0.000023, 0.499966, 0.499966]],
+    [[0, 1, 2, 0, 0], { frequencyPenalty: 5, presencePenalty: 5 }, [0, 0.000023, 0.000023, 0.499977, 0.499977]],
+  ])("penalties for %j with %j", (history, options, expected) => {
+    const out = applyPenalties(logitsOf(0.2, 0.2, 0.2, 0.2, 0.2), history, resolveSampling(options));
+    const got = probabilities(candidatesOf(out));
+    for (const [i, p] of expected.entries()) expect(got[i]).toBeCloseTo(p, 5);
+  });
+
+  test("penalties look at the last n ids only", () => {
+    const logits = Float32Array.of(2, 2, 2);
+    const options = { repeatPenalty: 2, repeatLastN: 1, frequencyPenalty: 0, presencePenalty: 0 };
+    expect(applyPenalties(logits, [0, 1], options)).toEqual(Float32Array.of(2, 1, 2));
+    expect(applyPenalties(logits, [0, 1], { ...options, repeatLastN: -1 })).toEqual(Float32Array.of(1, 1, 2));
+    expect(applyPenalties(logits, [0, 1], { ...options, repeatLastN: 0 })).toBe(logits);
+    expect(() => applyPenalties(logits, [3], options)).toThrow(SamplingError);
+  });
+
+  test("pick takes the candidate under the number", () => {
+    const candidates = candidatesOf(logitsOf(0.1, 0.2, 0.3, 0.4));
+    expect([0, 0.09, 0.11, 0.29, 0.31, 0.59, 0.61, 0.999999999].map((u) => pick(candidates, u))).toEqual([0, 0, 1, 1, 2, 2, 3, 3]);
+  });
+});
+
+describe("the chain", () => {
+  const off: SamplingOptions = { temperature: 1, topK: 0, topP: 1, minP: 0, seed: 3 };
+
+  test("temperature 0 is the greatest logit, the lowest index of equals", () => {
+    const options = resolveSampling({ temperature: 0 });
+    expect(sampleToken(Float32Array.of(1, 5, 5, 2), options, { history: [] })).toBe(1);
+    expect(sampleToken(Float32Array.of(-3, -1, Number.NEGATIVE_INFINITY), options, { history: [] })).toBe(1);
+  });
+
+  test("greedy sees penalties", () => {
+    const options = resolveSampling({ temperature: 0, repeatPenalty: 2 });
+    expect(sampleToken(Float32Array.of(1, 3, 2), options, { history: [1] })).toBe(2);
+  });
+
+  test("order: top-k before top-p before min-p before temperature", () => {
+    // After top-k 3 the probabilities are 4/9, 3/9, 2/9, so top-p 0.7 keeps two; on all four it would keep three (0.4 + 0.3 < 0.75).
+    const logits = logitsOf(0.1, 0.2, 0.3, 0.4);
+    const kept = sampleCandidates(logits, [], resolveSampling({ ...off, topK: 3, topP: 0.75, minP: 0.7, temperature: 10 }));
+    expect(Array.from(kept.ids)).toEqual([3, 2]);
+    // A temperature of 10 before min-p 0.9 would keep everything (0.1 / 0.4 to the power of 0.1 is 0.87, the others are above 0.9).
+    expect(Array.from(sampleCandidates(logits, [], resolveSampling({ ...off, minP: 0.9, temperature: 10 })).ids)).toEqual([3]);
+  });
+
+  test("the same seed and position give the same token, another position another draw", () => {
+    const logits = logitsOf(...Array.from({ length: 100 }, () => 0.01));
+    const options = resolveSampling(off);
+    const draw = (position: number): number => sampleToken(logits, options, { history: [], position });
+    const run = Array.from({ length: 50 }, (_, i) => draw(i));
+    expect(Array.from({ length: 50 }, (_, i) => draw(i))).toEqual(run);
+    expect(draw(17)).toBe(run[17]);
+    expect(new Set(run).size).toBeGreaterThan(25);
+    expect(sampleToken(logits, options, { history: [1, 2, 3] })).toBe(draw(3));
+  });
+
+  test("draws follow the probabilities", () => {
+    const logits = logitsOf(0.1, 0.2, 0.3, 0.4);
+    const counts = [0, 0, 0, 0];
+    for (let position = 0; position < 10_000; position++) counts[sampleToken(logits, resolveSampling(off), { history: [], position })]!++;
+    // Five standard deviations of a binomial count are at most 245.
+    for (const [i, p] of [0.1, 0.2, 0.3, 0.4].entries()) expect(Math.abs(counts[i]! - p * 10_000)).toBeLessThan(245);
+  });
+
+  test("excluded tokens are never chosen; no token, NaN and infinity are errors", () => {
+    const options = resolveSampling(off);
+    const masked = Float32Array.of(Number.NEGATIVE_INFINITY, 0, Number.NEGATIVE_INFINITY);
+    for (let position = 0; position < 20; position++) expect(sampleToken(masked, options, { history: [], position })).toBe(1);
+    for (const temperature of [0, 1]) {
+      const sample = (...logits: number[]): number =>
+        sampleToken(Float32Array.from(logits), resolveSampling({ ...off, temperature }), { history: [] });
+      expect(() => sample(Number.NEGATIVE_INFINITY)).toThrow(/none of 1/);
+      expect(() => sample()).toThrow(SamplingError);
+      expect(() => sample(0, Number.NaN)).toThrow(/got NaN for token 1/);
+      expect(() => sample(Number.POSITIVE_INFINITY, 0)).toThrow(/got Infinity for token 0/);
+    }
+  });
+});

@@ -1,0 +1,158 @@
+// Proves backends on this machine without a test runner: the conformance suite, then models against llama.cpp's answers.
+//   node scripts/checkDevice.mjs cuda webgpu        (needs a build; CENTELLA_SHARED names the folder of outside data)
+// Prints a short table; the exit code is the number of failed checks. --log FILE keeps every message in full.
+import { appendFileSync, existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { cuda } from "@centella/backend-cuda";
+import { wasm } from "@centella/backend-wasm";
+import { webgpu } from "@centella/backend-webgpu";
+import { createRuntime } from "@centella/core";
+import { runConformance } from "@centella/core/testing/headless";
+import { loadModel } from "@centella/llm";
+
+const factories = { cuda: cuda(), webgpu: webgpu(), wasm: wasm() };
+const shared = process.env.CENTELLA_SHARED ?? "../shared";
+const models = new URL("../packages/model-fable/models/", import.meta.url).pathname;
+const { values: options, positionals: names } = parseArgs({ options: { log: { type: "string" } }, allowPositionals: true });
+let failures = 0;
+
+for (const name of names) await checkBackend(name, factories[name]);
+process.exitCode = Math.min(failures, 100);
+
+async function checkBackend(name, factory) {
+  const runtime = await createRuntime({ backends: [factory], policy: { force: name, allowSoftware: true } });
+  const [{ backend, unavailable }] = runtime.candidates;
+  if (backend === undefined) {
+    report(name, "open", false, unavailable);
+    return;
+  }
+  console.log(`\n${name}: ${backend.device.name}`);
+  await checkConformance(name, backend);
+  for (const run of greedyRuns("data/stories260K")) await checkGreedy(name, runtime, run);
+  for (const run of greedyRuns("models")) await checkGreedy(name, runtime, run);
+  await checkLogits(name, runtime, "data/archs/llama-dense.gguf", "data/archs/llama-dense.logits.f32", ids(12), 1e-3);
+  await checkLogits(name, runtime, "data/archs/llama-dense.gguf", "data/archs/llama-dense.logits200.f32", "data/archs/ids200.txt", 1e-3);
+  await timeDecode(name, runtime);
+  await runtime.dispose();
+}
+
+async function checkConformance(name, backend) {
+  const counts = { passed: 0, failed: 0, skipped: 0 };
+  for await (const { id, status, message } of runConformance(backend)) {
+    counts[status]++;
+    if (status === "failed") report(name, id, false, message);
+    else log(`${name} ${id}: ${status} ${message}`);
+  }
+  report(name, "conformance", counts.failed === 0, `${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
+}
+
+async function checkGreedy(name, runtime, { path, model: file, prompt_ids: promptIds, out, min_top1_top2_gap: gap }) {
+  if (!existsSync(path)) return;
+  const isPlain = /260K\.gguf$|[Ff]16\.gguf$/.test(file);
+  await check(name, `greedy ${file} (${promptIds.length} prompt ids)`, async () => {
+    const model = await loadModel(path, { runtime, cacheType: "f32" });
+    try {
+      if (isPlain && gap > 0.005) {
+        const { ids: got } = await model.createSession().complete({ ids: promptIds }, { temperature: 0, maxTokens: out.length });
+        const same = got.findIndex((id, i) => id !== out[i]);
+        return {
+          ok: same === -1 && got.length === out.length,
+          message: `${same === -1 ? got.length : same} of ${out.length} tokens equal`,
+        };
+      }
+      const logits = await model.logits([...promptIds, ...out.slice(0, -1)]);
+      const width = model.info.vocabSize;
+      const agreed = out.filter((id, i) => id === argmax(logits, (promptIds.length - 1 + i) * width, width)).length;
+      return { ok: agreed >= 98, message: `${agreed} of ${out.length} choices agree, activations ${model.info.activations}` };
+    } finally {
+      await model.dispose();
+    }
+  });
+}
+
+async function checkLogits(name, runtime, file, oracle, given, limit) {
+  const path = join(shared, file);
+  if (!existsSync(path)) return;
+  await check(name, oracle, async () => {
+    const tokens =
+      typeof given === "string"
+        ? readFileSync(join(shared, given), "utf8")
+            .trim()
+            .split(/[\s,]+/)
+            .map(Number)
+        : given;
+    const model = await loadModel(path, { runtime, cacheType: "f32" });
+    try {
+      const logits = await model.logits(tokens);
+      const wanted = new Float32Array(new Uint8Array(readFileSync(join(shared, oracle))).buffer);
+      const norm = (values) => Math.sqrt(values.reduce((sum, value) => sum + value * value, 0));
+      const error = norm(logits.map((value, i) => value - wanted[i])) / norm(wanted);
+      return { ok: logits.length === wanted.length && error < limit, message: `relative error ${error.toExponential(2)}` };
+    } finally {
+      await model.dispose();
+    }
+  });
+}
+
+async function timeDecode(name, runtime) {
+  await check(name, "decode of the embedded model", async () => {
+    const model = await loadModel(join(models, "fable-q4_k_m.gguf"), { runtime });
+    const rates = [];
+    for (let round = 0; round < 4; round++) {
+      const { timings } = await model
+        .createSession()
+        .complete("Tell me a story about the sea.", { temperature: 0, maxTokens: 64, seed: 1 });
+      rates.push([timings.promptTokensPerSecond, timings.decodeTokensPerSecond]);
+    }
+    await model.dispose();
+    const [prompt, decode] = [0, 1].map(
+      (k) =>
+        rates
+          .slice(1)
+          .map((rate) => rate[k])
+          .sort((a, b) => a - b)[1],
+    );
+    return { ok: true, message: `prompt ${prompt.toFixed(0)}, decode ${decode.toFixed(0)} tokens/s (median of 3)` };
+  });
+}
+
+async function check(name, what, work) {
+  try {
+    const { ok, message } = await work();
+    report(name, what, ok, message);
+  } catch (error) {
+    report(name, what, false, error.stack ?? String(error));
+  }
+}
+
+function report(name, what, ok, message) {
+  if (!ok) failures++;
+  console.log(`${ok ? "ok  " : "FAIL"} ${name} ${what}: ${message.split("\n").slice(0, 2).join(" ").slice(0, 400)}`);
+  log(`${ok ? "ok" : "FAIL"} ${name} ${what}: ${message}`);
+}
+
+function log(line) {
+  if (options.log) appendFileSync(options.log, `${line}\n`);
+}
+
+function greedyRuns(folder) {
+  const file = join(shared, folder, "greedy.jsonl");
+  if (!existsSync(file)) return [];
+  const local = (model) => (existsSync(join(shared, folder, model)) ? join(shared, folder, model) : join(models, model));
+  return readFileSync(file, "utf8")
+    .split("\n")
+    .filter(Boolean)
+    .map((line) => JSON.parse(line))
+    .map((run) => ({ ...run, path: local(run.model) }));
+}
+
+function ids(count) {
+  return Array.from({ length: count }, (_, i) => i + 1);
+}
+
+function argmax(values, from, length) {
+  let best = 0;
+  for (let i = 1; i < length; i++) if (values[from + i] > values[from + best]) best = i;
+  return best;
+}
