@@ -1,4 +1,4 @@
-import { type Counters, createCounters, DeviceLostError, type MemoryReport, WorkQueue } from "@centella/core";
+import { type Counters, createCounters, DeviceLostError, DisposedError, type MemoryReport, WorkQueue } from "@centella/core";
 import type { CudaDriver, Handle, LaunchCommand } from "./driver.ts";
 import { describeFailure, describeModuleFailure, isSticky } from "./errors.ts";
 
@@ -29,11 +29,14 @@ export class Device {
   readonly driver: CudaDriver;
   readonly name: string;
   readonly counters: Counters = createCounters();
-  readonly queue = new WorkQueue();
+  readonly queue: WorkQueue = new WorkQueue();
   readonly #bytes: Record<Purpose, number> = { persistents: 0, arenas: 0, tensors: 0, other: 0 };
   readonly #modules = new Map<string, Promise<Handle>>();
   readonly #kernels = new Map<string, Handle>();
   readonly #completions = new Set<Promise<unknown>>();
+  /** What frees everything that was not freed yet. */
+  readonly #live = new Set<() => void>();
+  #isClosed = false;
   #lost: DeviceLostError | undefined;
 
   constructor(driver: CudaDriver) {
@@ -52,6 +55,7 @@ export class Device {
   }
 
   requireAlive(): void {
+    if (this.#isClosed) throw new DisposedError(`backend cuda on ${this.name}`);
     if (this.#lost !== undefined) throw this.#lost;
   }
 
@@ -135,6 +139,9 @@ export class Device {
   }
 
   async close(): Promise<void> {
+    if (this.#isClosed) return;
+    for (const free of [...this.#live]) free();
+    this.#isClosed = true;
     for (const module of this.#modules.values()) this.#quietly(await module.catch(() => undefined));
     this.#modules.clear();
     this.#kernels.clear();
@@ -156,10 +163,8 @@ export class Device {
 
   #counted(purpose: Purpose, bytes: number, free: () => void): () => void {
     this.#bytes[purpose] += bytes;
-    let isFreed = false;
-    return () => {
-      if (isFreed) return;
-      isFreed = true;
+    const once = (): void => {
+      if (!this.#live.delete(once)) return;
       this.#bytes[purpose] -= bytes;
       if (this.#lost !== undefined) return;
       try {
@@ -170,6 +175,8 @@ export class Device {
         if (this.#lost === undefined) throw this.#failure(error);
       }
     };
+    this.#live.add(once);
+    return once;
   }
 
   #note(error: unknown): void {

@@ -1,4 +1,12 @@
-import { type ConcreteSpec, DisposedError, formatSpec, type Tensor, type TensorStorage, type TypedArray, typedArrayOf } from "@centella/core";
+import {
+  type ConcreteSpec,
+  DisposedError,
+  formatSpec,
+  type Tensor,
+  type TensorStorage,
+  type TypedArray,
+  typedArrayOf,
+} from "@centella/core";
 import type { Allocation, Device } from "./device.ts";
 
 /** Name of the backend, and the home of its tensors. */
@@ -6,27 +14,35 @@ export const backendName = "cuda";
 
 /** A tensor's memory on the device. It is freed when its owner and every run that was given it have let go. */
 export class DeviceStorage implements TensorStorage {
-  readonly home = backendName;
+  readonly home: string = backendName;
   readonly device: Device;
   readonly allocation: Allocation;
   readonly #spec: ConcreteSpec;
-  readonly #ready: Promise<void>;
+  /** Settles when the work that produces the content is queued on the device: what later work on the device waits for. */
+  readonly queued: Promise<unknown>;
+  readonly #ready: Promise<unknown>;
   /** Stored form of a block type, whose memory holds f32. */
   readonly #stored: TypedArray | undefined;
   #holders = 1;
   #isFreed = false;
 
-  constructor(device: Device, spec: ConcreteSpec, allocation: Allocation, ready: Promise<void>, stored?: TypedArray) {
+  constructor(
+    device: Device,
+    spec: ConcreteSpec,
+    allocation: Allocation,
+    { queued, ready, stored }: { readonly queued: Promise<unknown>; readonly ready: Promise<unknown>; readonly stored?: TypedArray },
+  ) {
     this.device = device;
     this.allocation = allocation;
+    this.queued = queued;
     this.#spec = spec;
     this.#ready = ready;
     this.#stored = stored;
-    ready.catch(() => undefined);
+    for (const promise of [queued, ready]) promise.catch(() => undefined);
   }
 
-  ready(): Promise<void> {
-    return this.#ready;
+  async ready(): Promise<void> {
+    await this.#ready;
   }
 
   async read(): Promise<TypedArray> {
@@ -56,7 +72,7 @@ export class DeviceStorage implements TensorStorage {
     if (this.#isFreed) return;
     this.#isFreed = true;
     // In order with queued work, so that freeing does not wait on the caller's thread for work that is under way.
-    void this.device.queue.enqueue(() => this.release());
+    this.device.queue.enqueue(() => this.release()).catch(() => undefined);
   }
 }
 
@@ -105,4 +121,3 @@ export async function writeThrough(device: Device, to: Allocation, offset: numbe
 export function bytesOf(data: TypedArray): Uint8Array {
   return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 }
-

@@ -4,7 +4,9 @@ import { DriverError } from "./driver.ts";
 const outOfMemory = 2;
 
 /** Errors after which a CUDA context answers every call with the same error: memory faults, traps, hardware errors, a gone context. */
-const sticky: ReadonlySet<number> = new Set([4, 46, 201, 214, 219, 220, 226, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721, 810, 812, 999]);
+const sticky: ReadonlySet<number> = new Set([
+  4, 46, 201, 214, 219, 220, 226, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721, 810, 812, 999,
+]);
 
 /** Failures of the compiler in the driver, not of the device. */
 const compilation: ReadonlySet<number> = new Set([200, 209, 218, 221, 222, 223, 224]);
@@ -14,7 +16,11 @@ export function isSticky(error: unknown): error is DriverError {
 }
 
 /** What the user of the backend is told about a driver call that failed. Errors of other kinds stay as they are. */
-export function describeFailure(error: unknown, device: string, context: { readonly asked?: number; readonly free?: number } = {}): unknown {
+export function describeFailure(
+  error: unknown,
+  device: string,
+  context: { readonly asked?: number; readonly free?: number } = {},
+): unknown {
   if (!(error instanceof DriverError)) return error;
   if (error.status === outOfMemory) return new OutOfMemoryError(device, context.asked ?? 0, context.free);
   if (sticky.has(error.status)) return new DeviceLostError(device, error.message);

@@ -1,1 +1,3 @@
-export { kernels } from "./kernels/index.ts";
+export { CudaBackend } from "./backend.ts";
+export { type CudaOptions, cuda } from "./cuda.ts";
+export { type CudaDriver, type DeviceProperties, DriverError, type Handle, type LaunchCommand } from "./driver.ts";

@@ -3,8 +3,8 @@ import {
   type ConcreteSpec,
   elementCount,
   isQuantized,
-  layoutOf,
   type LoadOptions,
+  layoutOf,
   type Persistent,
   ProgramError,
   type TensorSource,
@@ -55,22 +55,31 @@ export class PersistentCell {
 
   /** Streams the stored form in, chunk by chunk. Runs inside the queue. */
   async load(source: TensorSource, { signal, onProgress }: LoadOptions): Promise<void> {
-    const { dtype, shape } = this.spec;
+    const { dtype } = this.spec;
     const total = byteLength(this.spec);
-    if (source.size < total) throw new ProgramError(`load ${this.#name}: expected a source of ${total} bytes, got ${source.size}; check the tensor's type and shape`);
+    if (source.size !== total)
+      throw new ProgramError(
+        `load ${this.#name}: expected a source of ${total} bytes, got ${source.size}; check the tensor's type and shape`,
+      );
     const layout = layoutOf(dtype);
     const step = Math.max(1, Math.floor(chunkBytes / layout.bytes)) * layout.bytes;
-    this.isLoaded = false;
-    for (let offset = 0; offset < total; offset += step) {
-      signal?.throwIfAborted();
-      const raw = await source.read(offset, Math.min(step, total - offset), signal);
-      const elements = (raw.length / layout.bytes) * layout.elements;
-      const stored = new (typedArrayOf(dtype))(raw.slice().buffer);
-      const resident = toResident({ dtype, shape: [elements] }, stored);
-      await writeThrough(this.#device, this.allocation, residentBytes(dtype, (offset / layout.bytes) * layout.elements), bytesOf(resident));
-      onProgress?.(offset + raw.length, total);
+    try {
+      for (let offset = 0; offset < total; offset += step) {
+        signal?.throwIfAborted();
+        const raw = await source.read(offset, Math.min(step, total - offset), signal);
+        const elements = (raw.length / layout.bytes) * layout.elements;
+        const stored = new (typedArrayOf(dtype))(raw.slice().buffer);
+        const resident = toResident({ dtype, shape: [elements] }, stored);
+        const at = residentBytes(dtype, (offset / layout.bytes) * layout.elements);
+        await writeThrough(this.#device, this.allocation, at, bytesOf(resident));
+        onProgress?.(offset + raw.length, total);
+      }
+    } catch (error) {
+      // Half of it may be new.
+      this.isLoaded = false;
+      throw error;
     }
-    if (total === 0 || shape.includes(0)) onProgress?.(total, total);
+    if (total === 0) onProgress?.(0, 0);
     this.#source = isQuantized(dtype) ? source : undefined;
     this.isLoaded = true;
   }
@@ -79,7 +88,8 @@ export class PersistentCell {
   async save(): Promise<TypedArray> {
     const { dtype } = this.spec;
     if (!this.isLoaded) throw new ProgramError(`save ${this.#name}: expected a loaded persistent; call plan.load() first`);
-    const raw = this.#source === undefined ? await readBack(this.#device, this.allocation) : await this.#source.read(0, byteLength(this.spec));
+    const raw =
+      this.#source === undefined ? await readBack(this.#device, this.allocation) : await this.#source.read(0, byteLength(this.spec));
     return new (typedArrayOf(dtype))(raw.slice().buffer);
   }
 }

@@ -1,24 +1,23 @@
 import {
-  type Backend,
   bind,
-  countOp,
+  byteLength,
   type ConcreteSpec,
-  DisposedError,
+  countOp,
   type DimValues,
+  DisposedError,
+  elementCount,
   type InputData,
+  isQuantized,
   type LoadOptions,
   type Lowered,
   type Plan,
-  type ProgramGraph,
   ProgramError,
-  byteLength,
-  elementCount,
-  isQuantized,
+  type ProgramGraph,
+  type RunOptions,
   requireLoaded,
   requirePersistent,
   resolveDim,
   resolveSpec,
-  type RunOptions,
   Tensor,
   type TensorSource,
   type TypedArray,
@@ -29,7 +28,18 @@ import { bytesOf, DeviceStorage, storageOn, writeThrough } from "./deviceTensor.
 import type { Handle } from "./driver.ts";
 import { PersistentCell } from "./persistents.ts";
 import { residentBytes, toResident } from "./resident.ts";
-import { type ArenaLayout, arenaLayout, bucketFor, bytesAt, type Place, planVariant, requireReadable, scratchBytes, usedDims, type VariantPlan } from "./variant.ts";
+import {
+  type ArenaLayout,
+  arenaLayout,
+  bucketFor,
+  bytesAt,
+  type Place,
+  planVariant,
+  requireReadable,
+  scratchBytes,
+  usedDims,
+  type VariantPlan,
+} from "./variant.ts";
 import { VariantRunner } from "./variantRunner.ts";
 
 // A variant holds a graph and its page-locked blocks; programs with several dims have many buckets.
@@ -70,7 +80,12 @@ export class CudaPlan implements Plan {
   }
 
   /** Takes the memory, uploads constants and compiles the kernels of the largest variant. Runs inside the queue. */
-  static async create(device: Device, lowered: Lowered, shareWith: Plan | undefined, onDispose: (plan: CudaPlan) => void): Promise<CudaPlan> {
+  static async create(
+    device: Device,
+    lowered: Lowered,
+    shareWith: Plan | undefined,
+    onDispose: (plan: CudaPlan) => void,
+  ): Promise<CudaPlan> {
     requireReadable(lowered);
     if (shareWith instanceof CudaPlan && shareWith.#isDisposed) throw new DisposedError("plan");
     const plan = new CudaPlan(device, lowered, shareWith, onDispose);
@@ -105,7 +120,8 @@ export class CudaPlan implements Plan {
   reset(name: string): void {
     this.#requireUsable();
     const { init } = requirePersistent(this.program, name);
-    if (init !== "zeros") throw new ProgramError(`reset: expected a persistent that starts as zeros, got ${name}, a loaded one; load it again`);
+    if (init !== "zeros")
+      throw new ProgramError(`reset: expected a persistent that starts as zeros, got ${name}, a loaded one; load it again`);
     const cell = this.cells.get(name)!;
     this.#device.queue.enqueue(() => cell.zero()).catch(() => undefined);
   }
@@ -124,15 +140,13 @@ export class CudaPlan implements Plan {
       if (storage !== undefined) deviceInputs.set(name, storage);
       else hostInputs.set(name, data instanceof Tensor ? data.data().then((stored) => toResident(spec, stored)) : copied(spec, data));
     }
+    const deviceOutputs = this.#allocateOutputs(dims);
     for (const storage of deviceInputs.values()) storage.retain();
-
-    const deviceOutputs = this.#allocateOutputs(dims, deviceInputs);
     const started = this.#device.queue.enqueue(async () => {
       try {
         const host = new Map<string, TypedArray>();
         for (const [name, data] of hostInputs) host.set(name, await data);
-        for (const storage of deviceInputs.values()) await storage.producer();
-        this.#requireUsable();
+        for (const storage of deviceInputs.values()) await storage.queued;
         signal?.throwIfAborted();
         return await this.#start(dims, host, deviceInputs, deviceOutputs);
       } finally {
@@ -144,13 +158,13 @@ export class CudaPlan implements Plan {
       signal?.throwIfAborted();
       return data;
     });
-    results.catch(() => undefined);
-    for (const data of hostInputs.values()) if (data instanceof Promise) data.catch(() => undefined);
+    for (const promise of [results, ...hostInputs.values()]) if (promise instanceof Promise) promise.catch(() => undefined);
     return Object.fromEntries(
       this.#lowered.outputs.map(({ name, to, operand }) => {
         const spec = resolveSpec(operand.spec, dims);
         if (to === "host") return [name, hostOutput(spec, results, name)];
-        return [name, new Tensor(spec, new DeviceStorage(this.#device, spec, deviceOutputs.get(name)!, started, results))];
+        const options = { queued: started, ready: results };
+        return [name, new Tensor(spec, new DeviceStorage(this.#device, spec, deviceOutputs.get(name)!, options))];
       }),
     );
   }
@@ -161,4 +175,151 @@ export class CudaPlan implements Plan {
     this.#onDispose(this);
     this.#device.queue.enqueue(() => this.#free()).catch(() => undefined);
   }
+
+  #requireUsable(): void {
+    this.#device.requireAlive();
+    if (this.#isDisposed) throw new DisposedError("plan");
+  }
+
+  async #prepare(): Promise<void> {
+    const device = this.#device;
+    const { program, storages } = this.#lowered;
+    const largest = Object.fromEntries([...program.dims].map(([name, { max }]) => [name, max]));
+    const plan = planVariant(this.#lowered, this.#arena, largest, new Set());
+    this.#take("arena", this.#arena.bytes + scratchBytes(plan));
+    this.#take("upload", plan.uploadBytes);
+    this.#take("readback", plan.readbackBytes);
+    for (const { id, definition } of storages) {
+      if (definition.kind !== "constant") continue;
+      const data = toResident(program.values[id]!.spec as ConcreteSpec, definition.data);
+      const memory = device.alloc(data.byteLength, "other");
+      this.#constants.set(id, memory);
+      await writeThrough(device, memory, 0, bytesOf(data));
+    }
+    this.#variants.set(variantKey(largest, new Set()), await VariantRunner.create(device, plan, this.#addressOf));
+  }
+
+  async #variant(bucket: DimValues, given: ReadonlySet<string>): Promise<VariantRunner> {
+    const key = variantKey(bucket, given);
+    let variant = this.#variants.get(key);
+    if (variant === undefined) {
+      const plan: VariantPlan = planVariant(this.#lowered, this.#arena, bucket, given);
+      if (given.size > 0) this.#take("given", this.#largestInputs());
+      variant = await VariantRunner.create(this.#device, plan, this.#addressOf);
+    }
+    this.#variants.delete(key);
+    this.#variants.set(key, variant);
+    if (this.#variants.size > maxVariants) {
+      const [oldKey, old] = this.#variants.entries().next().value!;
+      this.#variants.delete(oldKey);
+      await old.dispose();
+    }
+    return variant;
+  }
+
+  async #start(
+    dims: DimValues,
+    host: ReadonlyMap<string, TypedArray>,
+    deviceInputs: ReadonlyMap<string, DeviceStorage>,
+    deviceOutputs: ReadonlyMap<string, Allocation>,
+  ): Promise<{ readonly completion: Promise<ReadonlyMap<string, Uint8Array>> }> {
+    const device = this.#device;
+    device.requireAlive();
+    const variant = await this.#variant(bucketFor(this.#lowered, dims), new Set(deviceInputs.keys()));
+    const copy = (to: Handle, from: Handle, bytes: number): void => {
+      if (bytes > 0) device.call((driver) => driver.copyOnDevice(to, from, bytes));
+    };
+    for (const [name, { allocation }] of deviceInputs) {
+      const place = variant.plan.inputs.get(name);
+      if (place !== undefined) copy(this.#addressOf(place), allocation.address, allocation.bytes);
+    }
+    const run = await variant.start({
+      dims: [...this.program.dims.keys()].map((name) => dims[name] ?? 0),
+      host,
+      afterLaunch: () => {
+        for (const [name, { address, bytes }] of deviceOutputs) copy(address, this.#addressOf(variant.plan.outputs.get(name)!), bytes);
+      },
+    });
+    for (const { op } of this.#lowered.steps) countOp(device.counters, op.name);
+    return run;
+  }
+
+  #allocateOutputs(dims: DimValues): ReadonlyMap<string, Allocation> {
+    const outputs = new Map<string, Allocation>();
+    try {
+      for (const { name, to, operand } of this.#lowered.outputs) {
+        if (to === "device") outputs.set(name, this.#device.alloc(bytesAt(operand.spec, dims), "tensors"));
+      }
+      return outputs;
+    } catch (error) {
+      for (const memory of outputs.values()) memory.free();
+      throw error;
+    }
+  }
+
+  /** Bytes of all inputs at their largest, each aligned: room for any set of given tensors. */
+  #largestInputs(): number {
+    const { program } = this.#lowered;
+    const all = new Set(program.inputs.keys());
+    const largest = Object.fromEntries([...program.dims].map(([name, { max }]) => [name, max]));
+    return planVariant(this.#lowered, this.#arena, largest, all).givenBytes;
+  }
+
+  #take(kind: string, bytes: number): void {
+    if (!this.#memory.has(kind)) this.#memory.set(kind, this.#device.alloc(bytes, "arenas"));
+  }
+
+  readonly #addressOf = ({ region, offset }: Place): Handle => {
+    const memory =
+      region.kind === "persistent"
+        ? this.cells.get(region.name)!.allocation
+        : region.kind === "constant"
+          ? this.#constants.get(region.storage)!
+          : this.#memory.get(region.kind)!;
+    return memory.address + BigInt(offset);
+  };
+
+  async #free(): Promise<void> {
+    for (const variant of this.#variants.values()) await variant.dispose();
+    this.#variants.clear();
+    for (const memory of [...this.#memory.values(), ...this.#constants.values()]) memory.free();
+    for (const cell of this.cells.values()) cell.release();
+  }
+}
+
+/** A tensor that a run read back. Its memory is the host's. */
+function hostOutput(spec: ConcreteSpec, results: Promise<ReadonlyMap<string, Uint8Array>>, name: string): Tensor {
+  return new Tensor(spec, {
+    home: "host",
+    ready: async () => void (await results),
+    read: async () => {
+      const bytes = (await results).get(name)!.slice(0, byteLength(spec));
+      return new (typedArrayOf(spec.dtype))(bytes.buffer as ArrayBuffer);
+    },
+    free: () => undefined,
+  });
+}
+
+/** An input's resident form as a copy of its own: the caller may change the array before the run starts. */
+function copied(spec: ConcreteSpec, data: TypedArray): TypedArray {
+  return isQuantized(spec.dtype) ? toResident(spec, data) : data.slice();
+}
+
+function variantKey(bucket: DimValues, given: ReadonlySet<string>): string {
+  return JSON.stringify([bucket, [...given].sort()]);
+}
+
+function sameSpec(a: ConcreteSpec, b: ConcreteSpec): boolean {
+  return a.dtype === b.dtype && a.shape.length === b.shape.length && a.shape.every((extent, axis) => extent === b.shape[axis]);
+}
+
+function warningsOf(cells: ReadonlyMap<string, PersistentCell>): readonly string[] {
+  const specs = [...cells.values()].map(({ spec }) => spec).filter(({ dtype }) => isQuantized(dtype));
+  if (specs.length === 0) return [];
+  const stored = specs.reduce((sum, spec) => sum + byteLength(spec), 0);
+  const resident = specs.reduce((sum, { dtype, shape }) => sum + residentBytes(dtype, elementCount(shape)), 0);
+  const types = [...new Set(specs.map(({ dtype }) => dtype))].join(", ");
+  return [
+    `cuda: ${specs.length} weights of ${types} are dequantised to f32 at load: ${resident} bytes of device memory instead of ${stored}`,
+  ];
 }

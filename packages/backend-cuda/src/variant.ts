@@ -1,4 +1,16 @@
-import { bucketOf, type DimValues, type Lowered, type Operand, planArena, resolveSpec, type Storage, type TensorSpec, UnsupportedError, elementCount, isQuantized } from "@centella/core";
+import {
+  bucketOf,
+  type DimValues,
+  elementCount,
+  isQuantized,
+  type Lowered,
+  type Operand,
+  planArena,
+  resolveSpec,
+  type Storage,
+  type TensorSpec,
+  UnsupportedError,
+} from "@centella/core";
 import { kernelOf } from "./kernels/index.ts";
 import type { Argument, KernelCall, Launch } from "./kernels/shared/kernel.ts";
 import { residentBytes } from "./resident.ts";
@@ -83,7 +95,10 @@ export function arenaLayout(lowered: Lowered): ArenaLayout {
 export function requireReadable({ outputs }: Lowered): void {
   for (const { name, operand } of outputs) {
     if (isQuantized(operand.spec.dtype)) {
-      throw new UnsupportedError(`cuda: output ${name}`, `${operand.spec.dtype} tensors lie in device memory as f32; save() gives their stored form`);
+      throw new UnsupportedError(
+        `cuda: output ${name}`,
+        `${operand.spec.dtype} tensors lie in device memory as f32; save() gives their stored form`,
+      );
     }
   }
 }
@@ -149,7 +164,10 @@ export function planVariant(lowered: Lowered, arena: ArenaLayout, bucket: DimVal
 
 /** Bytes of scratch memory that a variant's launches need; they follow the arena. */
 export function scratchBytes({ launches }: VariantPlan): number {
-  return Math.max(0, ...launches.flatMap(({ launch }) => launch.args.map((argument) => (argument.kind === "scratch" ? argument.bytes : 0))));
+  return Math.max(
+    0,
+    ...launches.flatMap(({ launch }) => launch.args.map((argument) => (argument.kind === "scratch" ? argument.bytes : 0))),
+  );
 }
 
 /** Bytes of a tensor in device memory with its symbolic dims at the given values. */

@@ -1,8 +1,8 @@
+import type { TypedArray } from "@centella/core";
 import type { Device, PinnedBlock } from "./device.ts";
 import { bytesOf } from "./deviceTensor.ts";
 import type { Handle } from "./driver.ts";
 import type { Place, VariantPlan } from "./variant.ts";
-import type { TypedArray } from "@centella/core";
 
 /** Addresses of a plan's pieces of memory. */
 export type AddressOf = (place: Place) => Handle;
@@ -81,9 +81,9 @@ export class VariantRunner {
   async dispose(): Promise<void> {
     for (const { graph, upload, readback, busy } of this.#instances.splice(0)) {
       await busy;
+      freeGraph(this.#device, graph);
       upload?.free();
       readback?.free();
-      freeGraph(this.#device, graph);
     }
   }
 
@@ -91,12 +91,11 @@ export class VariantRunner {
     const device = this.#device;
     await device.finished();
     const results = new Map<string, Uint8Array>();
-    if (readback === undefined) return results;
     const places = [...this.plan.outputs].filter(([, place]) => place.region.kind === "readback");
     places.forEach(([name, { offset }], i) => {
-      const end = places[i + 1]?.[1].offset ?? readback.bytes;
+      const end = places[i + 1]?.[1].offset ?? readback?.bytes ?? 0;
       const data = new Uint8Array(end - offset);
-      if (data.length > 0) device.driver.readPinned(readback.handle, offset, data);
+      if (readback !== undefined && data.length > 0) device.driver.readPinned(readback.handle, offset, data);
       results.set(name, data);
     });
     return results;
@@ -132,7 +131,8 @@ export class VariantRunner {
           launchKernel({ kernel: this.#kernels.get(ptx)!, grid, block, sharedBytes, args: args.map(address) });
         }
         for (const { from, to, bytes } of copies) if (bytes > 0) driver.copyOnDevice(address(to), address(from), bytes);
-        if (readback !== undefined) driver.copyFromDevice(readback.handle, address({ region: { kind: "readback" }, offset: 0 }), readbackBytes);
+        if (readback !== undefined)
+          driver.copyFromDevice(readback.handle, address({ region: { kind: "readback" }, offset: 0 }), readbackBytes);
       });
       return { graph, upload, readback, busy: undefined };
     } catch (error) {

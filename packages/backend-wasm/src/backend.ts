@@ -67,6 +67,7 @@ export class WasmBackend implements Backend {
   }
 
   unsupported(op: AnyOp, inputs: readonly (TensorSpec | undefined)[], params: object, output: TensorSpec): string | undefined {
+    if (op.alias === true) return undefined;
     const kernel = kernelOf(op.name);
     if (kernel === undefined) return "it has no kernel";
     const foreign = inputs.find((spec) => spec !== undefined && memoryDType(spec.dtype) === undefined);

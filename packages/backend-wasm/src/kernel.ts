@@ -29,6 +29,8 @@ export interface BuildContext {
   storedAs(operand: Operand): DType;
   /** Asks for so many bytes of scratch memory during the step. */
   reserve(bytes: number): void;
+  /** Asks for memory of the plan's own that outlives runs; its address is known when the plan is complete. */
+  table(bytes: number): () => number;
   /** Something that steps of one plan share, made by the first that asks. */
   shared<T>(key: string, create: () => T): T;
 }

@@ -77,7 +77,7 @@ export class Cell {
   async load(source: TensorSource, { signal, onProgress }: LoadOptions): Promise<void> {
     const { name, spec } = this.persistent;
     const total = byteLength(spec);
-    if (source.size < total) throw new ShapeError(`load ${name}`, `a source of ${total} bytes`, `${source.size} bytes`);
+    if (source.size !== total) throw new ShapeError(`load ${name}`, `a source of ${total} bytes`, `${source.size} bytes`);
     const { bytes: blockBytes } = layoutOf(spec.dtype);
     const step = Math.floor(chunkBytes / blockBytes) * blockBytes;
     let at = this.address;

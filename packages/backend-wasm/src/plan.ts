@@ -72,6 +72,7 @@ export class WasmPlan implements Plan {
 
     let scratchBytes = 0;
     const shared = new Map<string, unknown>();
+    const tables: { readonly bytes: number; address: number }[] = [];
     const context: BuildContext = {
       exports: backend.exports,
       heap: backend.heap,
@@ -79,6 +80,11 @@ export class WasmPlan implements Plan {
       storedAs: (operand) => storedAs(operand.storage, operand),
       reserve: (bytes) => {
         scratchBytes = Math.max(scratchBytes, bytes);
+      },
+      table: (bytes) => {
+        const table = { bytes, address: 0 };
+        tables.push(table);
+        return () => table.address;
       },
       shared<T>(key: string, create: () => T): T {
         if (!shared.has(key)) shared.set(key, create());
@@ -94,6 +100,10 @@ export class WasmPlan implements Plan {
     const addresses = new Map<Storage, number>();
     try {
       this.#scratch = this.#allocate(addresses, owned, scratchBytes);
+      for (const table of tables) {
+        table.address = backend.heap.allocZeroed(table.bytes, "arenas");
+        owned.push(table.address);
+      }
     } catch (error) {
       for (const address of owned) backend.heap.free(address);
       throw error;

@@ -13,14 +13,17 @@ const keptBytes = 64 * 2 ** 20;
 export class BufferPool {
   readonly #device: GPUDevice;
   readonly #usage: number;
+  readonly #onRefusal: (bytes: number) => void;
   /** Oldest first. */
   readonly #free: GPUBuffer[] = [];
   #freeBytes = 0;
   #usedBytes = 0;
 
-  constructor(device: GPUDevice, usageFlags: number) {
+  /** `onRefusal` is told of sizes that the device had no memory for, after the fact. */
+  constructor(device: GPUDevice, usageFlags: number, onRefusal: (bytes: number) => void) {
     this.#device = device;
     this.#usage = usageFlags;
+    this.#onRefusal = onRefusal;
   }
 
   get usedBytes(): number {
@@ -35,9 +38,19 @@ export class BufferPool {
     const size = sizeClass(bytes);
     const at = this.#free.findLastIndex((buffer) => buffer.size === size);
     const [reused] = at < 0 ? [] : this.#free.splice(at, 1);
-    if (reused !== undefined) this.#freeBytes -= size;
+    if (reused !== undefined) {
+      this.#freeBytes -= size;
+      this.#usedBytes += size;
+      return reused;
+    }
+    const { result, refused } = watchMemory(this.#device, () => createBuffer(this.#device, size, this.#usage));
+    // A device that is lost has no answer; what it was asked for fails on its own.
+    refused.then(
+      (isRefused) => (isRefused ? this.#onRefusal(size) : undefined),
+      () => undefined,
+    );
     this.#usedBytes += size;
-    return reused ?? createBuffer(this.#device, size, this.#usage);
+    return result;
   }
 
   release(buffer: GPUBuffer): void {
@@ -67,12 +80,20 @@ export function createBuffer(device: GPUDevice, bytes: number, usageFlags: numbe
 
 /** Runs `allocate` and turns a refusal by the device into an error. @throws {OutOfMemoryError} */
 export async function guardMemory<T>(device: GPUDevice, bytes: number, allocate: () => T): Promise<T> {
-  device.pushErrorScope("out-of-memory");
-  let result: T;
-  try {
-    result = allocate();
-  } finally {
-    if ((await device.popErrorScope()) !== null) throw new OutOfMemoryError("webgpu", bytes);
-  }
+  const { result, refused } = watchMemory(device, allocate);
+  if (await refused) throw new OutOfMemoryError("webgpu", bytes);
   return result;
+}
+
+/** Runs `allocate`; `refused` tells whether the device had no memory for it. */
+function watchMemory<T>(device: GPUDevice, allocate: () => T): { readonly result: T; readonly refused: Promise<boolean> } {
+  device.pushErrorScope("out-of-memory");
+  let error: Promise<GPUError | null> | undefined;
+  try {
+    const result = allocate();
+    error = device.popErrorScope();
+    return { result, refused: error.then((found) => found !== null) };
+  } finally {
+    if (error === undefined) void device.popErrorScope();
+  }
 }

@@ -1,6 +1,5 @@
 import {
   formatSpec,
-  isQuantized,
   type Lowered,
   maxSpec,
   type Operand,
@@ -12,9 +11,9 @@ import {
 } from "@centella/core";
 import { createBuffer, guardMemory, tensorUsage } from "./buffers.ts";
 import { type Piece, type PlannedDispatch, uploadBytes } from "./instance.ts";
-import type { Kernel } from "./kernel.ts";
+import type { Kernel, Resource } from "./kernel.ts";
 import { kernelOf } from "./kernels/index.ts";
-import { deviceBytes, formatBytes, paddedBytes, toDevice } from "./layout.ts";
+import { deviceBytes, formatBytes, isDecoded, paddedBytes, toDevice } from "./layout.ts";
 import { Cell, decodingWarnings } from "./persistents.ts";
 import type { PlanParts } from "./plan.ts";
 import type { DeviceQueue } from "./queue.ts";
@@ -29,100 +28,132 @@ export async function compileProgram(
   lowered: Lowered,
   shared: ReadonlyMap<string, Cell> | undefined,
 ): Promise<PlanParts> {
-  const { program, steps, outputs } = lowered;
-  for (const { name, operand } of outputs) {
-    if (isQuantized(operand.spec.dtype)) {
-      throw new UnsupportedError(
-        `webgpu: output ${name}`,
-        `${formatSpec(operand.spec)} is held as f32 on the device; read its source instead`,
-      );
-    }
-  }
-  const calls = steps.flatMap((step) => kernelsOf(step).map((kernel) => ({ step, kernel })));
-  const pipelines = await Promise.all(calls.map(({ step, kernel }) => queue.pipelines.get(step.op.name, kernel)));
-
-  const made: GPUBuffer[] = [];
-  const newCells: Cell[] = [];
-  const allocate = async (bytes: number, usageFlags: number): Promise<GPUBuffer> => {
-    const buffer = await guardMemory(queue.device, bytes, () => createBuffer(queue.device, bytes, usageFlags));
-    made.push(buffer);
-    return buffer;
-  };
+  checkOutputs(lowered);
+  // Before anything is awaited: the other plan may be disposed of meanwhile.
+  const cells = retainShared(lowered, shared);
+  const buffers = new PlanBuffers(queue);
   try {
-    const cells = new Map<string, Cell>();
-    for (const persistent of program.persistents.values()) {
-      const known = shared?.get(persistent.name);
-      if (known !== undefined && formatSpec(known.spec) === formatSpec(persistent.spec)) cells.set(persistent.name, known);
-      else {
-        const cell = await Cell.create(queue, persistent);
-        newCells.push(cell);
-        cells.set(persistent.name, cell);
-      }
-    }
-
-    const temporaries = temporariesOf(lowered);
-    for (const { bytes } of temporaries) checkBinding(queue, bytes);
-    const { slots, slotOf } = planSlots(temporaries);
-    const slotBuffers: GPUBuffer[] = [];
-    for (const bytes of slots) slotBuffers.push(await allocate(bytes, tensorUsage));
-
-    const inputs = [...program.inputs.values()].map((id) => maxSpec(program.values[id]!.spec));
-    for (const spec of inputs) checkBinding(queue, deviceBytes(spec));
+    const calls = lowered.steps.flatMap((step) => kernelsOf(step).map((kernel) => ({ step, kernel })));
+    const pipelines = await Promise.all(calls.map(({ step, kernel }) => queue.pipelines.get(step.op.name, kernel)));
     const kernels = calls.map(({ kernel }) => kernel);
-    const upload = await allocate(uploadBytes(kernels, inputs), tensorUsage | usage.uniform);
-
-    const constants = new Map<number, GPUBuffer>();
-    for (const { id, definition } of lowered.storages) {
-      if (definition.kind !== "constant") continue;
-      const spec = maxSpec(program.values[id]!.spec);
-      constants.set(id, await filled(toDevice(spec, definition.data)));
-    }
-
-    const scratchBytes = Math.max(0, ...kernels.map(scratchOf));
-    const scratch = scratchBytes > 0 ? await allocate(scratchBytes, tensorUsage) : undefined;
-    const tables = new Map<Uint32Array, GPUBuffer>();
-    for (const table of kernels.flatMap(tablesOf)) {
-      if (!tables.has(table)) tables.set(table, await filled(new Uint8Array(table.buffer, table.byteOffset, table.byteLength)));
-    }
+    const own = await ownBuffers(queue, buffers, lowered, kernels);
+    const { scratch, tables } = await kernelBuffers(buffers, kernels);
     const dispatches = calls.map(({ step, kernel }, i): PlannedDispatch => {
-      const pieces = kernel.bindings.map(({ resource }): Piece => {
-        switch (resource.kind) {
-          case "input":
-            return { kind: "operand", operand: step.inputs[resource.index]! };
-          case "output":
-            return { kind: "operand", operand: step.output };
-          case "scratch":
-            return { kind: "buffer", buffer: scratch! };
-          case "table":
-            return { kind: "buffer", buffer: tables.get(resource.words)! };
-        }
-      });
+      const pieces = kernel.bindings.map(({ resource }) => pieceOf(resource, step, scratch, tables));
       return { op: step.op.name, kernel, pipeline: pipelines[i]!, pieces };
     });
-    const buffers = [...slotBuffers, ...constants.values(), ...tables.values(), upload, ...(scratch === undefined ? [] : [scratch])];
-    return {
-      lowered,
-      warnings: decodingWarnings(program.persistents.values()),
-      dispatches,
-      cells,
-      upload,
-      slots: slotBuffers,
-      slotOf,
-      constants,
-      buffers,
-    };
+    for (const persistent of lowered.program.persistents.values()) {
+      if (!cells.has(persistent.name)) cells.set(persistent.name, await Cell.create(queue, persistent));
+    }
+    const warnings = decodingWarnings(lowered.program.persistents.values());
+    return { lowered, warnings, dispatches, cells, ...own, buffers: buffers.made };
   } catch (error) {
-    for (const buffer of made) buffer.destroy();
-    for (const { buffer } of newCells) buffer.destroy();
+    for (const buffer of buffers.made) buffer.destroy();
+    for (const cell of cells.values()) cell.release();
     throw error;
   }
+}
 
-  async function filled(bytes: Uint8Array): Promise<GPUBuffer> {
-    const buffer = await allocate(bytes.byteLength, tensorUsage);
+/** Buffers of one plan while it is being made. */
+class PlanBuffers {
+  readonly made: GPUBuffer[] = [];
+  readonly #queue: DeviceQueue;
+
+  constructor(queue: DeviceQueue) {
+    this.#queue = queue;
+  }
+
+  async allocate(bytes: number, usageFlags: number = tensorUsage): Promise<GPUBuffer> {
+    const buffer = await guardMemory(this.#queue.device, bytes, () => createBuffer(this.#queue.device, bytes, usageFlags));
+    this.made.push(buffer);
+    return buffer;
+  }
+
+  async filled(bytes: Uint8Array): Promise<GPUBuffer> {
+    const buffer = await this.allocate(bytes.byteLength);
     const words = new Uint8Array(paddedBytes(bytes.byteLength));
     words.set(bytes);
-    queue.device.queue.writeBuffer(buffer, 0, words);
+    this.#queue.device.queue.writeBuffer(buffer, 0, words);
     return buffer;
+  }
+}
+
+/** Memory of the program's values, persistents excepted. */
+async function ownBuffers(
+  queue: DeviceQueue,
+  buffers: PlanBuffers,
+  lowered: Lowered,
+  kernels: readonly Kernel[],
+): Promise<Pick<PlanParts, "upload" | "slots" | "slotOf" | "constants">> {
+  const { program, storages } = lowered;
+  const temporaries = temporariesOf(lowered);
+  const inputs = [...program.inputs.values()].map((id) => maxSpec(program.values[id]!.spec));
+  for (const bytes of [...temporaries.map((storage) => storage.bytes), ...inputs.map(deviceBytes)]) checkBinding(queue, bytes);
+  const { slots: sizes, slotOf } = planSlots(temporaries);
+  const slots: GPUBuffer[] = [];
+  for (const bytes of sizes) slots.push(await buffers.allocate(bytes));
+  const upload = await buffers.allocate(uploadBytes(kernels, inputs), tensorUsage | usage.uniform);
+  const constants = new Map<number, GPUBuffer>();
+  for (const { id, definition } of storages) {
+    if (definition.kind !== "constant") continue;
+    constants.set(id, await buffers.filled(toDevice(maxSpec(program.values[id]!.spec), definition.data)));
+  }
+  return { upload, slots, slotOf, constants };
+}
+
+/** Memory that kernels want for themselves. Scratch is one buffer for all: it is dead when its op call is done. */
+async function kernelBuffers(
+  buffers: PlanBuffers,
+  kernels: readonly Kernel[],
+): Promise<{ readonly scratch: GPUBuffer | undefined; readonly tables: ReadonlyMap<Uint32Array, GPUBuffer> }> {
+  const resources = kernels.flatMap(({ bindings }) => bindings.map(({ resource }) => resource));
+  const scratchBytes = Math.max(0, ...resources.map((resource) => (resource.kind === "scratch" ? paddedBytes(resource.bytes) : 0)));
+  const scratch = scratchBytes > 0 ? await buffers.allocate(scratchBytes) : undefined;
+  const tables = new Map<Uint32Array, GPUBuffer>();
+  for (const resource of resources) {
+    if (resource.kind !== "table" || tables.has(resource.words)) continue;
+    const { buffer, byteOffset, byteLength } = resource.words;
+    tables.set(resource.words, await buffers.filled(new Uint8Array(buffer, byteOffset, byteLength)));
+  }
+  return { scratch, tables };
+}
+
+function pieceOf(
+  resource: Resource,
+  { inputs, output }: Step,
+  scratch: GPUBuffer | undefined,
+  tables: ReadonlyMap<Uint32Array, GPUBuffer>,
+): Piece {
+  switch (resource.kind) {
+    case "input":
+      return { kind: "operand", operand: inputs[resource.index]! };
+    case "output":
+      return { kind: "operand", operand: output };
+    case "scratch":
+      return { kind: "buffer", buffer: scratch! };
+    case "table":
+      return { kind: "buffer", buffer: tables.get(resource.words)! };
+  }
+}
+
+/** The other plan's memory of those persistents that have the same name and spec, kept for this plan too. */
+function retainShared({ program }: Lowered, shared: ReadonlyMap<string, Cell> = new Map()): Map<string, Cell> {
+  const cells = new Map<string, Cell>();
+  for (const { name, spec } of program.persistents.values()) {
+    const known = shared.get(name);
+    if (known === undefined || formatSpec(known.spec) !== formatSpec(spec)) continue;
+    known.retain();
+    cells.set(name, known);
+  }
+  return cells;
+}
+
+/** @throws {UnsupportedError} for a result in a type that the device holds as f32 */
+function checkOutputs({ outputs }: Lowered): void {
+  for (const { name, operand } of outputs) {
+    if (!isDecoded(operand.spec.dtype)) continue;
+    const reason = `${formatSpec(operand.spec)} is held as f32 on the device; read its source instead`;
+    throw new UnsupportedError(`webgpu: output ${name}`, reason);
   }
 }
 
@@ -168,12 +199,4 @@ function checkBinding(queue: DeviceQueue, bytes: number): void {
       `${formatBytes(limit)} is the device's limit for one tensor; give symbolic dims smaller maxima`,
     );
   }
-}
-
-function scratchOf({ bindings }: Kernel): number {
-  return Math.max(0, ...bindings.map(({ resource }) => (resource.kind === "scratch" ? paddedBytes(resource.bytes) : 0)));
-}
-
-function tablesOf({ bindings }: Kernel): readonly Uint32Array[] {
-  return bindings.flatMap(({ resource }) => (resource.kind === "table" ? [resource.words] : []));
 }

@@ -1,4 +1,4 @@
-import { type DeviceInfo, UnsupportedError } from "@centella/core";
+import { ArgumentError, type DeviceInfo, UnsupportedError } from "@centella/core";
 
 export interface WebgpuOptions {
   /** The entry point to use in place of `navigator.gpu` or the `webgpu` package. */
@@ -23,7 +23,7 @@ export interface OpenDevice {
 
 /** @throws {UnsupportedError} where there is no WebGPU, no adapter, or only a software adapter that was refused */
 export async function openDevice(options: WebgpuOptions): Promise<OpenDevice> {
-  const gpu = options.gpu ?? (await entryPoint(options.unsafeFast === true));
+  const gpu = await entryPoint(options);
   const preference = options.powerPreference;
   const adapter = await gpu.requestAdapter(preference === undefined ? {} : { powerPreference: preference });
   if (adapter === null) throw new UnsupportedError("webgpu", "no WebGPU adapter: this machine has no GPU driver that WebGPU can use");
@@ -32,7 +32,10 @@ export async function openDevice(options: WebgpuOptions): Promise<OpenDevice> {
     throw new UnsupportedError("webgpu", `the only adapter, ${info.name}, is a software adapter; pass allowSoftware: true to use it`);
   }
   const { maxBufferSize, maxStorageBufferBindingSize } = adapter.limits;
-  const device = await adapter.requestDevice({ label: "centella", requiredLimits: { maxBufferSize, maxStorageBufferBindingSize } });
+  const requiredLimits = { maxBufferSize, maxStorageBufferBindingSize };
+  const device = await adapter.requestDevice({ label: "centella", requiredLimits }).catch((cause: unknown) => {
+    throw new UnsupportedError("webgpu", `${info.name} gives no device: ${String(cause)}`);
+  });
   return { device, info, gpu };
 }
 
@@ -41,9 +44,13 @@ const unsafeFlags = [
   "disable-dawn-features=lazy_clear_resource_on_first_use",
 ] as const;
 
-async function entryPoint(unsafeFast: boolean): Promise<GPU> {
+async function entryPoint({ gpu, unsafeFast = false }: WebgpuOptions): Promise<GPU> {
   const { navigator, process } = globalThis as { navigator?: { gpu?: GPU }; process?: { versions?: { node?: string } } };
-  if (navigator?.gpu !== undefined) return navigator.gpu;
+  const given = gpu ?? navigator?.gpu;
+  if (given !== undefined) {
+    if (unsafeFast) throw new ArgumentError("webgpu", "unsafeFast in Node alone, without a gpu of your own", "unsafeFast: true");
+    return given;
+  }
   if (process?.versions?.node === undefined) {
     throw new UnsupportedError("webgpu", "this browser has no WebGPU (navigator.gpu), or the page is not in a secure context");
   }
@@ -63,13 +70,12 @@ async function dawn(): Promise<{ create(flags: string[]): GPU }> {
   }
 }
 
-const softwareNames: RegExp = /swiftshader|lavapipe|llvmpipe|softpipe|basic render|warp/i;
+const softwareNames: RegExp = /swiftshader|lavapipe|llvmpipe|softpipe|basic render/i;
 
 /** Browsers may blank every field of `info`; then the kind is taken from `isFallbackAdapter` alone. */
 export function describeAdapter(info: GPUAdapterInfo): DeviceInfo {
-  const described = [info.vendor, info.architecture, info.device, info.description];
-  const software = info.isFallbackAdapter || described.some((text) => softwareNames.test(text));
-  const name = [info.device, info.description].find((text) => text !== "" && !/^0x|-$/.test(text));
-  const family = [info.vendor, info.architecture].filter((text) => text !== "").join(" ");
-  return { kind: software ? "software-gpu" : "gpu", name: name ?? (family || "unnamed GPU") };
+  const { vendor, architecture, device, description } = info;
+  const software = info.isFallbackAdapter === true || [vendor, architecture, device, description].some((text) => softwareNames.test(text));
+  const family = [vendor, architecture].filter((text) => text !== "").join(" ");
+  return { kind: software ? "software-gpu" : "gpu", name: description || family || "unnamed GPU" };
 }

@@ -1,5 +1,5 @@
-import { type ConcreteSpec, DisposedError, formatSpec, isQuantized, Tensor, type TensorStorage, type TypedArray } from "@centella/core";
-import { deviceBytes, toDevice } from "./layout.ts";
+import { type ConcreteSpec, DisposedError, formatSpec, Tensor, type TensorStorage, type TypedArray } from "@centella/core";
+import { deviceBytes, isDecoded, toDevice } from "./layout.ts";
 import type { DeviceQueue } from "./queue.ts";
 
 /** A tensor in a buffer of its own, which exists once `produced` has resolved, at the latest. */
@@ -13,7 +13,7 @@ export class DeviceStorage implements TensorStorage {
   failure: Error | undefined;
   #buffer: GPUBuffer | undefined;
   #users = 1;
-  /** Stored form of a block type, whose buffer holds f32. */
+  /** Stored form of a type that the buffer holds as f32. */
   readonly #stored: TypedArray | undefined;
 
   constructor(queue: DeviceQueue, spec: ConcreteSpec, stored?: TypedArray) {
@@ -74,7 +74,7 @@ export class DeviceStorage implements TensorStorage {
 /** A tensor with content from the host. */
 export function uploadTensor(queue: DeviceQueue, spec: ConcreteSpec, data: TypedArray): Tensor {
   queue.check();
-  const storage = new DeviceStorage(queue, spec, isQuantized(spec.dtype) ? data.slice() : undefined);
+  const storage = new DeviceStorage(queue, spec, isDecoded(spec.dtype) ? data.slice() : undefined);
   const buffer = storage.allocate();
   const bytes = toDevice(spec, data);
   if (bytes.byteLength > 0) {

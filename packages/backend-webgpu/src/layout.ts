@@ -1,8 +1,14 @@
-import { byteLength, type ConcreteSpec, type DType, decode, isQuantized, type ScalarType, type TypedArray } from "@centella/core";
+import { byteLength, type ConcreteSpec, type DType, decode, isQuantized, type TypedArray } from "@centella/core";
+import { isNativeBlock } from "./blocks.ts";
 
-/** How a tensor lies in a GPU buffer: plain types in their stored form, block types as f32. */
-export function deviceType(dtype: DType): ScalarType {
-  return isQuantized(dtype) ? "f32" : dtype;
+/** True for the block types that no kernel reads: they are kept as f32. */
+export function isDecoded(dtype: DType): boolean {
+  return isQuantized(dtype) && !isNativeBlock(dtype);
+}
+
+/** How a tensor lies in a GPU buffer: in its stored form, but for {@link isDecoded} types. */
+export function deviceType(dtype: DType): DType {
+  return isDecoded(dtype) ? "f32" : dtype;
 }
 
 /** Bytes of a tensor in a GPU buffer. */
@@ -12,7 +18,7 @@ export function deviceBytes({ dtype, shape }: ConcreteSpec): number {
 
 /** A tensor's stored form as the bytes that its GPU buffer holds; a view where nothing changes. */
 export function toDevice(spec: ConcreteSpec, stored: TypedArray): Uint8Array {
-  const { buffer, byteOffset, byteLength: length } = isQuantized(spec.dtype) ? decode(spec, stored) : stored;
+  const { buffer, byteOffset, byteLength: length } = isDecoded(spec.dtype) ? decode(spec, stored) : stored;
   return new Uint8Array(buffer, byteOffset, length);
 }
 

@@ -15,7 +15,7 @@ import {
 } from "@centella/core";
 import { dequantize, isDequantizable } from "@centella/quant";
 import { createBuffer, guardMemory, tensorUsage } from "./buffers.ts";
-import { deviceBytes, formatBytes, paddedBytes } from "./layout.ts";
+import { deviceBytes, formatBytes, isDecoded, paddedBytes } from "./layout.ts";
 import type { DeviceQueue } from "./queue.ts";
 
 /** About how much is read from a source and written at a time. */
@@ -30,9 +30,9 @@ export class Cell {
   readonly buffer: GPUBuffer;
   isLoaded: boolean;
   readonly #queue: DeviceQueue;
-  /** Where a block type's exact bytes come from: the buffer holds them as f32. */
+  /** Where the exact bytes of a type come from that the buffer holds as f32. */
   #source: TensorSource | undefined;
-  #plans = 0;
+  #plans = 1;
 
   private constructor(queue: DeviceQueue, { name, spec, init }: Persistent, buffer: GPUBuffer) {
     this.#queue = queue;
@@ -59,11 +59,9 @@ export class Cell {
     this.#plans++;
   }
 
-  /** True if that was the last plan, and the memory is gone. */
-  release(): boolean {
-    if (--this.#plans > 0) return false;
-    this.buffer.destroy();
-    return true;
+  /** Frees the memory when the last plan is done with it. */
+  release(): void {
+    if (--this.#plans === 0) this.buffer.destroy();
   }
 
   async load(source: TensorSource, { signal, onProgress }: LoadOptions): Promise<void> {
@@ -84,7 +82,8 @@ export class Cell {
         throw new ShapeError(`load ${this.name}`, `${length} bytes of the source from ${offset}`, `${stored.byteLength} bytes`);
       }
       const words = toWords(dtype, stored);
-      const at = (offset / layoutOf(dtype).bytes) * layoutOf(dtype).elements * (isQuantized(dtype) ? 4 : layoutOf(dtype).bytes);
+      const { elements, bytes } = layoutOf(dtype);
+      const at = isDecoded(dtype) ? (offset / bytes) * elements * 4 : offset;
       await this.#queue.order.post(undefined, () => {
         this.#queue.check();
         this.#queue.device.queue.writeBuffer(this.buffer, at, words);
@@ -97,16 +96,16 @@ export class Cell {
       onProgress?.(offset + length, total);
     }
     if (total === 0) onProgress?.(0, 0);
-    this.#source = isQuantized(dtype) ? source : undefined;
+    this.#source = isDecoded(dtype) ? source : undefined;
     this.isLoaded = true;
   }
 
-  /** The stored form: what the device holds, or for block types the source's bytes once more. */
+  /** The stored form: what the device holds, or the source's bytes once more where that is f32. */
   async save(): Promise<TypedArray> {
     const { dtype } = this.spec;
     if (!this.isLoaded) throw new ProgramError(`save: expected ${this.name} to be loaded, got nothing; call plan.load() first`);
     const total = byteLength(this.spec);
-    if (isQuantized(dtype)) return (await this.#source?.read(0, total))?.slice() ?? new Uint8Array(total);
+    if (isDecoded(dtype)) return (await this.#source?.read(0, total))?.slice() ?? new Uint8Array(total);
     const reading = await this.#queue.order.post(undefined, () => {
       this.#queue.check();
       const encoder = this.#queue.device.createCommandEncoder();
@@ -143,7 +142,7 @@ export function unreadable(dtype: DType): string | undefined {
 export function decodingWarnings(persistents: Iterable<Persistent>): string[] {
   const byType = new Map<DType, { count: number; stored: number; held: number }>();
   for (const { spec } of persistents) {
-    if (!isQuantized(spec.dtype)) continue;
+    if (!isDecoded(spec.dtype)) continue;
     const sum = byType.get(spec.dtype) ?? { count: 0, stored: 0, held: 0 };
     byType.set(spec.dtype, { count: sum.count + 1, stored: sum.stored + byteLength(spec), held: sum.held + deviceBytes(spec) });
   }
@@ -154,7 +153,7 @@ export function decodingWarnings(persistents: Iterable<Persistent>): string[] {
 
 /** Stored bytes as they go into the buffer, padded to whole words. */
 function toWords(dtype: DType, stored: Uint8Array): Uint8Array<ArrayBuffer> {
-  if (!isQuantized(dtype)) {
+  if (!isQuantized(dtype) || !isDecoded(dtype)) {
     const words = new Uint8Array(Math.ceil(stored.byteLength / 4) * 4);
     words.set(stored);
     return words;

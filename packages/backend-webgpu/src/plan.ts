@@ -56,7 +56,6 @@ export class WebgpuPlan implements Plan {
     this.#queue = queue;
     this.parts = parts;
     this.#onDispose = onDispose;
-    for (const cell of parts.cells.values()) cell.retain();
   }
 
   get program(): ProgramGraph {

@@ -50,12 +50,12 @@ export class DeviceQueue {
     this.device = device;
     this.name = `webgpu (${info.name})`;
     this.pipelines = new PipelineCache(device);
-    this.tensors = new BufferPool(device, tensorUsage);
-    this.staging = new BufferPool(device, stagingUsage);
+    this.tensors = new BufferPool(device, tensorUsage, (bytes) => this.#report(new OutOfMemoryError(this.name, bytes)));
+    this.staging = new BufferPool(device, stagingUsage, (bytes) => this.#report(new OutOfMemoryError(this.name, bytes)));
     void device.lost.then(({ message, reason }) => this.#finish(new DeviceLostError(this.name, message || reason)));
     device.addEventListener("uncapturederror", (event) => {
       event.preventDefault();
-      this.#report(event.error);
+      this.#report(new KernelError("webgpu", "", event.error.message));
     });
   }
 
@@ -80,7 +80,7 @@ export class DeviceQueue {
 
   /**
    * Records copies of tensors to one staging buffer. Call the result after the submission: it maps that buffer and resolves
-   * with the tensors in stored form (block types excepted: those are not read back).
+   * with the tensors as the device holds them, which is their stored form but for types that it keeps as f32.
    */
   readBack(encoder: GPUCommandEncoder, wanted: readonly Readback[]): () => Promise<readonly TypedArray[]> {
     const sizes = wanted.map(({ spec }) => roundUp(deviceBytes(spec), 4));
@@ -138,10 +138,8 @@ export class DeviceQueue {
     this.pending.reject(this.#end);
   }
 
-  #report(error: GPUError): void {
-    const isMemory = error.constructor.name === "GPUOutOfMemoryError";
-    const typed = isMemory ? new OutOfMemoryError("webgpu", 0) : new KernelError("webgpu", "", error.message);
-    if (this.pending.size > 0) this.pending.reject(typed);
-    else this.#unreported = typed;
+  #report(error: Error): void {
+    if (this.pending.size > 0) this.pending.reject(error);
+    else this.#unreported = error;
   }
 }

@@ -1,4 +1,5 @@
-import type { DimValues, DType } from "@centella/core";
+import { type DimValues, type DType, isQuantized } from "@centella/core";
+import { blockLoader, isNativeBlock } from "./blocks.ts";
 import type { Binding, ElementType, Field, Kernel } from "./kernel.ts";
 import { deviceType } from "./layout.ts";
 
@@ -64,6 +65,7 @@ export function elementOf(dtype: DType): ElementType {
 
 /** `fn load_<name>(i: u32) -> f32`: element i of a binding whose tensor is f32, f16, bf16 or a block type. */
 export function loader(name: string, dtype: DType): string {
+  if (isQuantized(dtype) && isNativeBlock(dtype)) return blockLoader(name, dtype);
   const head = `fn load_${name}(i: u32) -> f32`;
   switch (deviceType(dtype)) {
     case "f16":
@@ -77,13 +79,11 @@ export function loader(name: string, dtype: DType): string {
 
 /**
  * NaN and infinity by their bits: WGSL compilers may assume that neither occurs, so comparisons and `max` cannot be relied on.
- * The bits come from a variable because WGSL rejects constants that are not finite.
+ * NaN's bits come from a variable because WGSL rejects constants that are not finite.
  */
 export const specials: string = dedent(`
   var<private> nanBits: u32 = 0x7fc00000u;
-  var<private> infinityBits: u32 = 0x7f800000u;
   fn nan() -> f32 { return bitcast<f32>(nanBits); }
-  fn negativeInfinity() -> f32 { return bitcast<f32>(infinityBits | 0x80000000u); }
   fn isNan(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u; }
   fn isInfinite(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) == 0x7f800000u; }
   fn isNegativeInfinity(x: f32) -> bool { return bitcast<u32>(x) == 0xff800000u; }

@@ -46,19 +46,20 @@ describe("webgpu in Chromium", async () => {
 async function runInChromium(): Promise<Report | string> {
   const unpacked = unpackChromium();
   if ("reason" in unpacked) return unpacked.reason;
-  const server = await serveSources();
-  let browser: Browser | undefined;
+  const args = ["--no-sandbox", "--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader", "--enable-features=Vulkan"];
+  let browser: Browser;
   try {
-    browser = await chromium.launch({
-      executablePath: unpacked.path,
-      env: { ...process.env, ...unpacked.env },
-      args: ["--no-sandbox", "--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader", "--enable-features=Vulkan"],
-    });
+    browser = await chromium.launch({ executablePath: unpacked.path, env: { ...process.env, ...unpacked.env }, args });
+  } catch (error) {
+    return `Chromium does not start: ${String(error)}`;
+  }
+  const server = await serveSources();
+  try {
     const page = await browser.newPage();
     await page.goto(server.url);
     return (await page.evaluate(conformance)) as Report;
   } finally {
-    await browser?.close();
+    await browser.close();
     server.close();
   }
 }

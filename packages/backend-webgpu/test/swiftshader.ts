@@ -13,11 +13,12 @@ const cache = fileURLToPath(new URL("../node_modules/.cache/chromium", import.me
  * names drivers (`VK_DRIVER_FILES`), those are taken. Returns why there is none, if so; WebGPU then finds what the machine has.
  */
 export function useSwiftShader(): string | undefined {
-  if (process.env.VK_DRIVER_FILES !== undefined) return undefined;
+  const driver = join(cache, "libraries/driver.json");
+  // A parent process may have set it to our own driver; then the loader is still to be loaded.
+  if ((process.env.VK_DRIVER_FILES ?? driver) !== driver) return undefined;
   const libraries = unpackLibraries();
   if ("reason" in libraries) return libraries.reason;
   preload(join(libraries.path, "libvulkan.so.1"));
-  const driver = join(libraries.path, "driver.json");
   const library = join(libraries.path, "libvk_swiftshader.so");
   writeFileSync(driver, JSON.stringify({ file_format_version: "1.0.0", ICD: { library_path: library, api_version: "1.0.5" } }));
   process.env.VK_DRIVER_FILES = driver;

@@ -86,18 +86,16 @@ export class RuntimeCore {
     });
     const specs = inputs.map((tensor) => tensor?.spec);
     const residency = inputs.flatMap((tensor) => tensor?.home ?? []);
+    const { thresholds = measured, fallback, force } = this.#policy;
     let candidates = this.candidates;
     for (;;) {
-      const { backend } = select(op, specs, params, residency, candidates, this.#policy.thresholds ?? measured, this.#policy);
+      const { backend } = select(op, specs, params, residency, candidates, thresholds, this.#policy);
       try {
-        const plan = await this.#plan(backend, op, inputs, params);
-        const outputs = plan.run(Object.fromEntries(inputs.flatMap((tensor, i) => (tensor === undefined ? [] : [[String(i), tensor]]))));
-        if (this.#policy.fallback === "retry") await outputs.y!.ready();
-        return outputs.y!;
+        return await this.#callOn(backend, op, inputs, params);
       } catch (error) {
-        if (this.#policy.fallback !== "retry" || !(error instanceof CentellaError)) throw error;
-        candidates = candidates.filter((candidate) => candidate.name !== backend.name);
-        if (candidates.length === 0) throw error;
+        candidates = candidates.filter((candidate) => candidate.backend !== backend);
+        const isLast = force !== undefined || candidates.every((candidate) => candidate.backend === undefined);
+        if (fallback !== "retry" || isLast || !(error instanceof CentellaError)) throw error;
       }
     }
   }
@@ -117,12 +115,29 @@ export class RuntimeCore {
     await this.dispose();
   }
 
+  async #callOn(backend: Backend, op: AnyOp, inputs: readonly (Tensor | undefined)[], params: object): Promise<Tensor> {
+    const plan = await this.#plan(backend, op, inputs, params);
+    const given = inputs.flatMap((tensor, i) => (tensor === undefined ? [] : [[String(i), tensor] as const]));
+    const { y } = plan.run(Object.fromEntries(given));
+    if (this.#policy.fallback !== "retry") return y!;
+    try {
+      await y!.ready();
+      return y!;
+    } catch (error) {
+      y!.dispose();
+      throw error;
+    }
+  }
+
   #plan(backend: Backend, op: AnyOp, inputs: readonly (Tensor | undefined)[], params: object): Promise<Plan> {
     const specs = inputs.map((tensor) => tensor && formatSpec(tensor.spec));
     const key = JSON.stringify([backend.name, op.name, specs, params], keepNumbers);
     const plan = this.#plans.get(key) ?? compileCall(backend, op, inputs, params);
     this.#plans.delete(key);
     this.#plans.set(key, plan);
+    plan.catch(() => {
+      if (this.#plans.get(key) === plan) this.#plans.delete(key);
+    });
     if (this.#plans.size > (this.#policy.maxPlans ?? 256)) this.#evict();
     return plan;
   }

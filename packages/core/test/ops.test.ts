@@ -1,16 +1,6 @@
 import { readdirSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import {
-  type AnyOp,
-  type ConcreteSpec,
-  createProgram,
-  isConcrete,
-  maxSpec,
-  type OpName,
-  ops,
-  type ParamsOf,
-  type Ref,
-} from "../src/index.ts";
+import { type AnyOp, createProgram, isConcrete, maxSpec, type OpName, ops, type ParamsOf, type Ref } from "../src/index.ts";
 import { cases, type OpCases, type WrongCase } from "../src/testing/index.ts";
 
 const names = Object.keys(ops) as OpName[];
@@ -56,16 +46,12 @@ function record(op: AnyOp, { inputs, optional = {}, params, error, name }: Wrong
   const program = createProgram();
   const isWritten = (i: number): boolean => op.writes === i && error !== "ProgramError";
   const refs = inputs.map((spec, i) =>
-    isWritten(i) && isConcrete(spec) ? program.persistent(String(i), concrete(spec)) : program.input(String(i), spec.dtype, spec.shape),
+    isWritten(i) && isConcrete(spec) ? program.persistent(String(i), spec) : program.input(String(i), spec.dtype, spec.shape),
   );
   const named = Object.fromEntries(Object.entries(optional).map(([key, spec]) => [key, program.input(key, spec.dtype, spec.shape)]));
   const method = program[op.name as OpName] as (...args: object[]) => Ref;
   expect(method, name).toBeTypeOf("function");
   return method(...refs, { ...params, ...named });
-}
-
-function concrete(spec: ConcreteSpec): ConcreteSpec {
-  return spec;
 }
 
 function thrownBy(work: () => unknown): Error | undefined {

@@ -16,8 +16,12 @@ const exactCache = { cacheType: "f32" } as const;
  * of each other.
  */
 const f16Error = 1e-3;
-/** Of "ggml" arithmetic: ours is f64 or f32 in another order, so a rare activation rounds to the neighbouring 8-bit value; q8_1's sums are f16 in ggml. */
-const roundedError = 3e-3;
+/**
+ * Of "ggml" arithmetic. A CPU adds in f64 or f32 in another order than ggml, so a rare activation rounds to the neighbouring 8-bit
+ * value, and q8_1's sums are f16 in ggml. GPUs also have their own `exp` and `inverseSqrt`: more activations round differently, and
+ * each such step is as large as the noise that the rounding makes anyway.
+ */
+const roundedError = (isExact: boolean): number => (isExact ? 3e-3 : 2e-2);
 /** Of exact arithmetic, against llama.cpp's with 8-bit activations. */
 const activationError = 3e-2;
 
@@ -57,9 +61,9 @@ export function describeLogits({ runtime, isExact, isSlow }: SuiteContext): void
 
     test.each([
       ["fable-tiny-f16", undefined, f16Error],
-      ["fable-tiny-q8_0", "ggml", roundedError],
+      ["fable-tiny-q8_0", "ggml", roundedError(isExact)],
       ["fable-tiny-q8_0", "f32", activationError],
-      ["fable-q4_k_m", "ggml", roundedError],
+      ["fable-q4_k_m", "ggml", roundedError(isExact)],
       ["fable-q4_k_m", "f32", activationError],
     ] as const)("%s, activations %s", async (name, activations, limit) => {
       await using model = await load(shared(`models/${name}.gguf`), { activations });
@@ -83,7 +87,7 @@ export function describeLogits({ runtime, isExact, isSlow }: SuiteContext): void
       async ([type, activations], context) => {
         await using model = await loadOrSkip(context, () => load(shared(`data/quants/llama-dense-${type}.gguf`), { activations }));
         const logits = await model.logits(Array.from({ length: 12 }, (_, i) => i + 1));
-        const limit = type.endsWith("F16") || activations === "ggml" ? roundedError : activationError;
+        const limit = type.endsWith("F16") || activations === "ggml" ? roundedError(isExact) : activationError;
         expect(relativeError(logits, readFloats(`data/quants/llama-dense-${type}.logits.f32`))).toBeLessThan(limit);
       },
     );
@@ -93,12 +97,12 @@ export function describeLogits({ runtime, isExact, isSlow }: SuiteContext): void
     const ids = Array.from({ length: isSlow ? 40 : 140 }, (_, i) => (i * 37 + 5) % 4096);
     const outputs: Float32Array[] = [];
     for (const batchSize of [512, 33, 1]) {
-      await using model = await load(tiny, { batchSize });
+      await using model = await load(tiny, { batchSize, activations: isExact ? "ggml" : "f32" });
       outputs.push(await model.logits(ids));
     }
     for (const other of outputs.slice(1)) {
       if (isExact) expect(other).toEqual(outputs[0]);
-      else expect(relativeError(other, outputs[0]!)).toBeLessThan(roundedError);
+      else expect(relativeError(other, outputs[0]!)).toBeLessThan(1e-5);
     }
   });
 }

@@ -3,10 +3,13 @@ import { ceilingModule, fmaFlops, hasRelaxedSimd, streamBytes } from "./kernels.
 import { Threads } from "./threads.ts";
 import type { Job } from "./worker.ts";
 
-/** What a number of threads of this machine reach together at best, in the WASM that kernels are made of. */
+/** What a number of threads of this machine reach together at best, in the WASM that kernels are made of; or a GPU's copy rate. */
 export interface Ceiling {
   readonly kind: "flops" | "read" | "copy";
+  /** 0 on a GPU. */
   readonly threads: number;
+  /** The backend whose device it is; absent for the CPU. */
+  readonly backend?: string;
   /** Flops, or bytes (read and written ones added up), of one sample. */
   readonly work: number;
   /** Seconds. */
@@ -58,10 +61,17 @@ export function ceilingRate({ kind, threads, work, samples }: Ceiling): Estimate
   return { median: work / median, low: work / high, high: work / low };
 }
 
-/** The ceiling for a subject of `threads` threads: arithmetic of so many threads, or the best memory rate of up to so many. */
-export function ceilingFor(ceilings: readonly Ceiling[], kind: Ceiling["kind"], threads: number): number | undefined {
+/**
+ * The ceiling for a subject: arithmetic of so many threads, or the best memory rate of up to so many. `threads` is undefined
+ * on a GPU, whose copy rate also bounds reading.
+ */
+export function ceilingFor(ceilings: readonly Ceiling[], kind: Ceiling["kind"], threads: number | undefined): number | undefined {
+  if (threads === undefined) {
+    const gpu = ceilings.find(({ backend }) => backend !== undefined);
+    return gpu === undefined || kind === "flops" ? undefined : ceilingRate(gpu).median;
+  }
   const rates = ceilings
-    .filter((ceiling) => ceiling.kind === kind && ceiling.threads <= threads)
+    .filter((ceiling) => ceiling.backend === undefined && ceiling.kind === kind && ceiling.threads <= threads)
     .map((ceiling) => ({ threads: ceiling.threads, rate: ceilingRate(ceiling).median }));
   if (rates.length === 0) return undefined;
   if (kind !== "flops") return Math.max(...rates.map(({ rate }) => rate));

@@ -83,7 +83,7 @@ async function measurePass(row: Row, entries: readonly Entry[], settings: Settin
     if (isLast) {
       await attempt(entry, async (subject) => {
         const result = await subject.result();
-        const problem = result && row.verify(result);
+        const problem = result && row.verify(result, entry.contestant.side);
         if (problem !== undefined) entry.ended = { status: "failed", reason: `wrong result: ${problem}` };
       });
     }

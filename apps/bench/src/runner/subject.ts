@@ -1,6 +1,6 @@
 /** Something that is measured, ready to run. */
 export interface Subject {
-  /** Calls `calls` times, the first call on buffer set `first`, and returns the seconds of all calls together. */
+  /** Calls `calls` times, the first call on buffer set `first`, and returns the seconds (MiB rows: the bytes) of all calls together. */
   sample(calls: number, first: number): Promise<number>;
   /** The output of one more call on buffer set 0; undefined if the subject checks nothing. */
   result(): Promise<ArrayLike<number> | undefined>;
@@ -55,6 +55,6 @@ export interface Row {
   /** Prepared for each pass anew, because the buffers of all rows together would not fit. */
   readonly isLarge: boolean;
   readonly contestants: readonly Contestant[];
-  /** What is wrong with a result, or undefined. */
-  verify(result: ArrayLike<number>): string | undefined;
+  /** What is wrong with a result, or undefined. Peers may round where ours must not. */
+  verify(result: ArrayLike<number>, side: Side): string | undefined;
 }

@@ -20,26 +20,26 @@ export interface ReadyKernel {
 }
 
 const scratch = new DataView(new ArrayBuffer(4));
-const even = (x: number): number => {
+const $even = (x: number): number => {
   const low = Math.floor(x);
   const rest = x - low;
   if (rest < 0.5 || (rest === 0.5 && low % 2 === 0)) return low;
   return Number.isFinite(x) ? low + 1 : x;
 };
 const helpers = {
-  f16: halfToFloat,
-  toF16: floatToHalf,
-  even,
-  float: (bits: number): number => {
+  $f16: halfToFloat,
+  $toF16: floatToHalf,
+  $even,
+  $float: (bits: number): number => {
     scratch.setUint32(0, bits);
     return scratch.getFloat32(0);
   },
-  uint: (value: number): number => {
+  $uint: (value: number): number => {
     scratch.setFloat32(0, value);
     return scratch.getUint32(0);
   },
-  clampS32: (x: number): number => (Number.isNaN(x) ? 0 : Math.max(-2147483648, Math.min(2147483647, x))),
-  clampU32: (x: number): number => (Number.isNaN(x) ? 0 : Math.max(0, Math.min(4294967295, x))),
+  $clampS32: (x: number): number => (Number.isNaN(x) ? 0 : Math.max(-2147483648, Math.min(2147483647, x))),
+  $clampU32: (x: number): number => (Number.isNaN(x) ? 0 : Math.max(0, Math.min(4294967295, x))),
 };
 
 const cache = new Map<string, ReadyKernel>();
@@ -61,8 +61,10 @@ export function runGrid(
   { parsed, start }: ReadyKernel,
   { grid, block, params, tables }: { grid: number; block: number; params: readonly number[]; tables: readonly number[] },
 ): void {
-  if (block > parsed.maxThreads || block % 32 !== 0) throw new Fault(`${parsed.entry}: ${block} threads, declared for ${parsed.maxThreads}`);
-  if (params.length !== parsed.params.length) throw new Fault(`${parsed.entry}: ${params.length} arguments for ${parsed.params.length} parameters`);
+  if (block > parsed.maxThreads || block % 32 !== 0)
+    throw new Fault(`${parsed.entry}: ${block} threads, declared for ${parsed.maxThreads}`);
+  if (params.length !== parsed.params.length)
+    throw new Fault(`${parsed.entry}: ${params.length} arguments for ${parsed.params.length} parameters`);
   memory.epoch++;
   for (let ctaid = 0; ctaid < grid; ctaid++) {
     const access = new Access(memory, parsed.sharedBytes, ctaid * block);
@@ -100,7 +102,8 @@ function runWarp(threads: readonly Thread[], first: number, access: Access, lane
       return isDone === true ? done : (value as number);
     });
     if (states.every((state) => state <= 0)) return states.filter((state) => state === 0).length;
-    if (states.some((state) => state !== states[0])) throw new Fault(`a shuffle that not all lanes of a warp reach together: ${states.join(" ")}`);
+    if (states.some((state) => state !== states[0]))
+      throw new Fault(`a shuffle that not all lanes of a warp reach together: ${states.join(" ")}`);
     for (let lane = 0; lane < 32; lane++) held[first + lane] = lanes[first + lane]!;
   }
 }

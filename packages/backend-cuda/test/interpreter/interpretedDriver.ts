@@ -104,7 +104,8 @@ export class InterpretedDriver implements CudaDriver {
   launch({ kernel, grid, block, args }: LaunchCommand): void {
     const { kernel: ready, tables } = this.#kernels.get(kernel)!;
     const params = args.map(Number);
-    if (grid[1] !== 1 || grid[2] !== 1 || grid[0] < 1) throw new DriverError(1, "CUDA_ERROR_INVALID_VALUE", "cuLaunchKernel", `grid ${grid.join(", ")}`);
+    if (grid[1] !== 1 || grid[2] !== 1 || grid[0] < 1)
+      throw new DriverError(1, "CUDA_ERROR_INVALID_VALUE", "cuLaunchKernel", `grid ${grid.join(", ")}`);
     this.#submit(() => {
       if (this.#capture === undefined) this.submitted.launches++;
       runGrid(this.memory, ready, { grid: grid[0], block: block[0], params, tables });

@@ -31,7 +31,8 @@ export class Region {
 
   checked(address: number, bytes: number, thread: string): number {
     const offset = address - this.base;
-    if (offset < 0 || offset + bytes > this.size) throw new Fault(`${thread}: ${bytes} bytes at ${offset} of ${this.name} (${this.size} bytes)`);
+    if (offset < 0 || offset + bytes > this.size)
+      throw new Fault(`${thread}: ${bytes} bytes at ${offset} of ${this.name} (${this.size} bytes)`);
     if (offset % bytes !== 0) throw new Fault(`${thread}: misaligned access of ${bytes} bytes at ${offset} of ${this.name}`);
     return offset;
   }
@@ -95,7 +96,8 @@ export class Access {
     const stamp = this.#stamp(space);
     for (let i = offset >> 1; i < (offset + bytes) >> 1; i++) {
       if (region.written[i] === 0) throw new Fault(`${this.#who()}: read of unwritten byte ${2 * i} of ${region.name}`);
-      if (isOther(region.writer[i]!, stamp)) throw new Fault(`${this.#who()}: race: byte ${2 * i} of ${region.name} was written by another thread`);
+      if (isOther(region.writer[i]!, stamp))
+        throw new Fault(`${this.#who()}: race: byte ${2 * i} of ${region.name} was written by another thread`);
       if (region.reader !== undefined) region.reader[i] = isOther(region.reader[i]!, stamp) ? stamp + 0.5 : stamp;
     }
     return [region.view, offset];
@@ -106,7 +108,8 @@ export class Access {
     const offset = region.checked(address, bytes, this.#who());
     const stamp = this.#stamp(space);
     for (let i = offset >> 1; i < (offset + bytes) >> 1; i++) {
-      if (isOther(region.writer[i]!, stamp)) throw new Fault(`${this.#who()}: race: byte ${2 * i} of ${region.name} is written by two threads`);
+      if (isOther(region.writer[i]!, stamp))
+        throw new Fault(`${this.#who()}: race: byte ${2 * i} of ${region.name} is written by two threads`);
       if (region.reader !== undefined && isOther(region.reader[i]!, stamp))
         throw new Fault(`${this.#who()}: race: byte ${2 * i} of ${region.name} was read by another thread`);
       region.written[i] = 1;

@@ -47,7 +47,10 @@ export function parse(ptx: string): ParsedKernel {
       tables.push({ name: table[2]!, type: table[1] as "f32" | "f64", values });
     } else if (head !== null) {
       entry = head[1]!;
-      params = head[2]!.split(", ").filter(Boolean).map((param) => param.replace(".param .u64 ", ""));
+      params = head[2]!
+        .split(", ")
+        .filter(Boolean)
+        .map((param) => param.replace(".param .u64 ", ""));
     } else if (reg !== null) for (let i = 0; i < Number(reg[2]); i++) registers.push(`${reg[1]}${i}`);
     else if (shared !== null) sharedBytes = Number(shared[1]);
     else if (threads !== null) maxThreads = Number(threads[1]);
@@ -116,7 +119,7 @@ export function translate(kernel: ParsedKernel): string {
     return `case ${i}:\n${lines.join("\n")}`;
   });
   return `"use strict";
-const { f16, toF16, even, float, uint, clampS32, clampU32 } = helpers;
+const { $f16, $toF16, $even, $float, $uint, $clampS32, $clampU32 } = helpers;
 return function* (m, params, tables, tid, ctaid, lanes, held) {
   let ${kernel.registers.map((register) => `${register} = 0`).join(", ")};
   let b = 0;
@@ -187,8 +190,8 @@ function statement({ name, operands, text }: Instruction, kernel: ParsedKernel):
 
 function recast(to: string, from: string, value: string): string {
   if (to === from) return value;
-  if (to === "f") return `float(${value})`;
-  const unsigned = from === "f" ? `uint(${value})` : value;
+  if (to === "f") return `$float(${value})`;
+  const unsigned = from === "f" ? `$uint(${value})` : value;
   return to === "s" ? `(${unsigned} | 0)` : `(${unsigned} >>> 0)`;
 }
 
@@ -258,12 +261,12 @@ function conversion(name: string, a: string): string | undefined {
   switch (name) {
     case "cvt.rni.f32.f32":
     case "cvt.rni.f64.f64":
-      return `even(${a})`;
+      return `$even(${a})`;
     case "cvt.rni.s32.f32":
     case "cvt.rni.s32.f64":
-      return `clampS32(even(${a}))`;
+      return `$clampS32($even(${a}))`;
     case "cvt.rni.u32.f32":
-      return `clampU32(even(${a}))`;
+      return `$clampU32($even(${a}))`;
     case "cvt.rn.f32.u32":
     case "cvt.rn.f32.s32":
     case "cvt.rn.f32.f64":
@@ -278,9 +281,9 @@ function conversion(name: string, a: string): string | undefined {
     case "cvt.u32.s32":
       return `(${a} >>> 0)`;
     case "cvt.f32.f16":
-      return `f16(${a})`;
+      return `$f16(${a})`;
     case "cvt.rn.f16.f32":
-      return `toF16(${a})`;
+      return `$toF16(${a})`;
     default:
       return undefined;
   }

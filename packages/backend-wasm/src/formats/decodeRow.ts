@@ -1,4 +1,4 @@
-import { f32x4, i32, type ModuleBuilder, v128 } from "../emit/index.ts";
+import { i32, type ModuleBuilder } from "../emit/index.ts";
 import { forEachVector } from "../kernels/shared/loops.ts";
 import type { Target } from "../target.ts";
 import { loadBfloats, loadHalves } from "./half.ts";
@@ -10,11 +10,10 @@ export function emitDecodeRow(module: ModuleBuilder, target: Target): void {
   module.function("decode.f32", signature, (f, { from, to, n }) => f.memoryCopy(to, from, i32.shl(n, 2)));
   for (const dtype of ["f16", "bf16"] as const) {
     module.function(`decode.${dtype}`, signature, (f, { from, to, n }) => {
-      // Sources advance by half of what `forEachVector` advances pointers by.
+      const start = f.let(to);
       const source = f.local("i32");
-      const step = f.let(to);
       forEachVector(f, n, [to], (offset, store) => {
-        f.set(source, i32.add(from, i32.shrU(i32.sub(to, step), 1)));
+        f.set(source, i32.add(from, i32.shrU(i32.sub(to, start), 1)));
         store(to, dtype === "f16" ? loadHalves(f, source, offset / 2) : loadBfloats(source, offset / 2));
       });
     });
@@ -29,15 +28,4 @@ export function emitDecodeRow(module: ModuleBuilder, target: Target): void {
       });
     });
   }
-  module.function("encode.f16", signature, (f, { from, to, n }) => {
-    const half = f.local("v128");
-    void f32x4;
-    f.while(n, () => {
-      f.set(half, v128.load(from));
-      encodeFour();
-      function encodeFour(): void {
-        f.advance(n, 0);
-      }
-    });
-  });
 }

@@ -1,6 +1,7 @@
-import type { KernelDefinition } from "../kernel.ts";
+import type { Kernel, KernelCall, KernelDefinition } from "../kernel.ts";
 import { input, output, toHalf } from "../wgsl.ts";
 import { perElement } from "./shared/elementwise.ts";
+import { quotient } from "./shared/quotient.ts";
 import { count, extent, maximum } from "./shared/shape.ts";
 
 /**
@@ -8,10 +9,11 @@ import { count, extent, maximum } from "./shared/shape.ts";
  * and share words, a lane per f16 that changes its half of the word alone.
  */
 export const kvWrite: KernelDefinition = {
-  unsupported({ inputs: [cache] }) {
-    return cache!.dtype === "q8_0" ? "a q8_0 cache has no kernel on webgpu yet; use f16" : undefined;
-  },
-  build({ inputs: [cache, k, v] }) {
+  build(call) {
+    const {
+      inputs: [cache, k, v],
+    } = call;
+    if (cache!.dtype === "q8_0") return [writeBlocks(call)];
     const isHalf = cache!.dtype === "f16";
     const isShared = isHalf && maximum(cache!.shape[2]!) % 2 === 1;
     const perUnit = isHalf && !isShared ? 2 : 1;
@@ -51,6 +53,54 @@ export const kvWrite: KernelDefinition = {
     ];
   },
 };
+
+/**
+ * q8_0: a lane per block of 32, rounded as `quantizeRow` of `@centella/quant` does by default. A block is 17 times 16 bits, and
+ * shares words with its neighbours.
+ */
+function writeBlocks({ inputs: [cache, k, v] }: KernelCall): Kernel {
+  return perElement({
+    bindings: [input("k", 1), input("v", 2), input("slots", 3, "i32"), output("cache", "atomic<u32>")],
+    uniforms: { size: "u32", kvHeads: "u32", blocks: "u32", dK: "u32", dV: "u32" },
+    declarations: `${toHalf}\n${quotient}\n${valueAt}\n${rounded}`,
+    body: `
+      let t = i / (p.kvHeads * p.blocks);
+      let rest = i % (p.kvHeads * p.blocks);
+      let h = rest / p.blocks;
+      let first = rest % p.blocks * 32u;
+      let slot = u32(slots[t]);
+      if (slot >= p.size) { return; }
+      var largest = 0.0;
+      for (var j = 0u; j < 32u; j++) { largest = max(largest, abs(valueAt(t, h, first + j))); }
+      let d = quotient(largest, 127.0);
+      var inverse = 0.0;
+      if (d > 0.0) { inverse = quotient(1.0, d); }
+      for (var n = 0u; n < 17u; n++) {
+        var bits = toHalf(d);
+        if (n > 0u) {
+          let j = first + 2u * n - 2u;
+          bits = rounded(valueAt(t, h, j) * inverse) | (rounded(valueAt(t, h, j + 1u) * inverse) << 8u);
+        }
+        let at = (slot * p.kvHeads * p.blocks + rest) * 17u + n;
+        atomicAnd(&cache[at / 2u], ~(0xffffu << (at % 2u * 16u)));
+        atomicOr(&cache[at / 2u], bits << (at % 2u * 16u));
+      }
+    `,
+    count: (dims) => (count(k!.shape, dims) + count(v!.shape, dims)) / 32,
+    values(dims) {
+      const [dK, dV] = [extent(k!.shape, 2, dims), extent(v!.shape, 2, dims)];
+      const { shape } = cache!;
+      return { size: extent(shape, 0, dims), kvHeads: extent(shape, 1, dims), blocks: (dK + dV) / 32, dK, dV };
+    },
+  });
+}
+
+// The byte of a quant: halves round away from zero.
+const rounded = `fn rounded(x: f32) -> u32 {
+  let whole = trunc(x);
+  let q = whole + select(0.0, sign(x), abs(x - whole) >= 0.5);
+  return bitcast<u32>(i32(q)) & 0xffu;
+}`;
 
 const valueAt = `fn valueAt(t: u32, h: u32, d: u32) -> f32 {
   let row = t * p.kvHeads + h;

@@ -183,9 +183,15 @@ function tiled({ batch, aIndex, bIndex, transposeA, transposeB, declarations }: 
   const tile = 16 * perLane;
   const each = Array.from({ length: perLane }, (_, r) => r);
   const pairs = each.flatMap((r) => each.map((c) => [r, c] as const));
-  const alongK = (at: string): string => `let at = lane + ${at}u; let k = at % ${depth}u; let x = at / ${depth}u;`;
-  const acrossK = (at: string): string => `let at = lane + ${at}u; let x = at % ${tile}u; let k = at / ${tile}u;`;
-  const loads = each.map((r) => String(256 * r));
+  const alongK = `let k = at % ${depth}u; let x = at / ${depth}u;`;
+  const acrossK = `let x = at % ${tile}u; let k = at / ${tile}u;`;
+  const fill = (name: string, places: string, isInside: string, value: string): string =>
+    `for (var at = lane; at < ${tile * depth}u; at += 256u) {
+          ${places}
+          var value = 0.0;
+          if (${isInside} && k0 + k < p.k) { value = ${value}; }
+          ${name}[k * ${tile}u + x] = value;
+        }`;
   return {
     lanes: 256,
     declarations: `${declarations}\nvar<workgroup> aTile: array<f32, ${tile * depth}>;\nvar<workgroup> bTile: array<f32, ${tile * depth}>;`,
@@ -200,8 +206,8 @@ function tiled({ batch, aIndex, bIndex, transposeA, transposeB, declarations }: 
       let column = lane % 16u * ${perLane}u;
       ${pairs.map(([r, c]) => `var sum${r}${c} = 0.0;`).join(" ")}
       for (var k0 = 0u; k0 < p.k; k0 += ${depth}u) {
-        ${loads.map((at) => `{ ${(transposeA ? acrossK : alongK)(at)} var value = 0.0; if (i0 + x < p.m && k0 + k < p.k) { value = a[${aIndex("(i0 + x)", "(k0 + k)")}]; } aTile[k * ${tile}u + x] = value; }`).join("\n        ")}
-        ${loads.map((at) => `{ ${(transposeB ? alongK : acrossK)(at)} var value = 0.0; if (j0 + x < p.n && k0 + k < p.k) { value = load_b(${bIndex("(k0 + k)", "(j0 + x)")}); } bTile[k * ${tile}u + x] = value; }`).join("\n        ")}
+        ${fill("aTile", transposeA ? acrossK : alongK, "i0 + x < p.m", `a[${aIndex("(i0 + x)", "(k0 + k)")}]`)}
+        ${fill("bTile", transposeB ? alongK : acrossK, "j0 + x < p.n", `load_b(${bIndex("(k0 + k)", "(j0 + x)")})`)}
         workgroupBarrier();
         for (var k = 0u; k < ${depth}u; k++) {
           ${each.map((r) => `let a${r} = aTile[k * ${tile}u + row + ${r}u]; let b${r} = bTile[k * ${tile}u + column + ${r}u];`).join("\n          ")}

@@ -1,5 +1,5 @@
 import type { RopeParams } from "@centella/core";
-import type { Binding, KernelDefinition } from "../kernel.ts";
+import type { Binding, Kernel, KernelDefinition } from "../kernel.ts";
 import { input, output } from "../wgsl.ts";
 import { perElement } from "./shared/elementwise.ts";
 import { count, extent, maximum } from "./shared/shape.ts";
@@ -13,48 +13,72 @@ export const rope: KernelDefinition<RopeParams> = {
     const d = maximum(x!.shape[2]!);
     const n = params.dims || d;
     const table: Binding = { name: "table", resource: { kind: "table", words: frequencies(n, params) }, access: "read", element: "u32" };
-    const bindings = [input("x", 0), input("positions", 1, "i32"), table];
-    if (factors !== undefined) bindings.push(input("factors", 2));
+    const divided: Binding = { ...table, resource: { kind: "scratch", bytes: 4 * wordsPerPair * (n / 2) } };
     const pair =
       params.pairing === "half"
         ? "let pair = d % (p.n / 2u); let isSecond = d >= p.n / 2u; let apart = p.n / 2u;"
         : "let pair = d / 2u; let isSecond = d % 2u == 1u; let apart = 1u;";
-    return [
-      perElement({
-        bindings: [...bindings, output("y")],
-        uniforms: { heads: "u32", d: "u32", n: "u32" },
-        declarations: `${turns}\n${factors === undefined ? "" : divided}`,
-        body: `
-          let d = i % p.d;
-          if (d >= p.n) { y[i] = x[i]; return; }
-          ${pair}
-          let position = positions[i / (p.d * p.heads)];
-          var frequency = vec2u(table[4u * pair], table[4u * pair + 1u]);
-          ${factors === undefined ? "" : dividing}
-          let angle = rotation(turnsAt(position, frequency));
-          let other = select(i + apart, i - apart, isSecond);
-          y[i] = x[i] * angle.x + select(-x[other], x[other], isSecond) * angle.y;
-        `,
-        count: (dims) => count(y.shape, dims),
-        values: (dims) => ({ heads: extent(x!.shape, 1, dims), d, n }),
-      }),
-    ];
+    const rotate = perElement({
+      bindings: [input("x", 0), input("positions", 1, "i32"), factors === undefined ? table : divided, output("y")],
+      uniforms: { heads: "u32", d: "u32", n: "u32" },
+      declarations: turns,
+      body: `
+        let d = i % p.d;
+        if (d >= p.n) { y[i] = x[i]; return; }
+        ${pair}
+        let fraction = ${wordsPerPair}u * pair + 1u;
+        let angle = rotation(turnsAt(positions[i / (p.d * p.heads)], vec2u(table[fraction], table[fraction + 1u])));
+        let other = select(i + apart, i - apart, isSecond);
+        y[i] = x[i] * angle.x + select(-x[other], x[other], isSecond) * angle.y;
+      `,
+      count: (dims) => count(y.shape, dims),
+      values: (dims) => ({ heads: extent(x!.shape, 1, dims), d, n }),
+    });
+    return factors === undefined ? [rotate] : [divide(n / 2, table, { ...divided, name: "divided", access: "read_write" }), rotate];
   },
 };
 
-/** Per pair, turns per position: the fraction as 64 bits of fixed point (high, low word), and the value as a sum of two f32. */
+/** Turns per position of a pair: the whole part, then 64 bits of fraction, high word first. */
+const wordsPerPair = 3;
+
 function frequencies(n: number, { base, scale }: RopeParams): Uint32Array {
-  const words = new Uint32Array(2 * n);
-  const floats = new Float32Array(words.buffer);
+  const words = new Uint32Array(wordsPerPair * (n / 2));
   for (let i = 0; i < n / 2; i++) {
     const frequency = (scale * base ** ((-2 * i) / n)) / (2 * Math.PI);
-    const scaled = (frequency % 1) * 2 ** 32;
-    words[4 * i] = Math.floor(scaled);
-    words[4 * i + 1] = Math.floor((scaled % 1) * 2 ** 32);
-    floats[4 * i + 2] = frequency;
-    floats[4 * i + 3] = frequency - Math.fround(frequency);
+    const high = (frequency % 1) * 2 ** 32;
+    words.set([Math.floor(frequency), Math.floor(high), Math.floor((high % 1) * 2 ** 32)], wordsPerPair * i);
   }
   return words;
+}
+
+/** Divides the frequencies of `pairs` pairs by `freqFactors`: long division of 96 bits by an f32's mantissa, exact to 2^-64 turns. */
+function divide(pairs: number, table: Binding, divided: Binding): Kernel {
+  return perElement({
+    bindings: [table, input("factors", 2), divided],
+    uniforms: {},
+    body: `
+      let bits = bitcast<u32>(factors[i]);
+      let divisor = (bits & 0x7fffffu) | 0x800000u;
+      // Bits of the dividend, which the exponent lengthens by zeros or shortens.
+      let length = 96 + 150 - i32((bits >> 23u) & 0xffu);
+      var rest = 0u; var high = 0u; var low = 0u;
+      for (var bit = 0; bit < length; bit++) {
+        var digit = 0u;
+        if (bit < 96) { digit = (table[${wordsPerPair}u * i + u32(bit) / 32u] >> (31u - u32(bit) % 32u)) & 1u; }
+        rest = (rest << 1u) | digit;
+        let isWhole = rest >= divisor;
+        rest = select(rest, rest - divisor, isWhole);
+        high = (high << 1u) | (low >> 31u);
+        low = (low << 1u) | select(0u, 1u, isWhole);
+      }
+      // A negative factor turns the other way.
+      if ((bits >> 31u) == 1u) { high = ~high + select(0u, 1u, low == 0u); low = 0u - low; }
+      divided[${wordsPerPair}u * i + 1u] = high;
+      divided[${wordsPerPair}u * i + 2u] = low;
+    `,
+    count: () => pairs,
+    values: () => ({}),
+  });
 }
 
 const turns = `// High word of the product.
@@ -84,21 +108,3 @@ fn rotation(angle: u32) -> vec2f {
     default: { return vec2f(sine, -cosine); }
   }
 }`;
-
-const divided = `// The fraction of x >= 0 in 64 bits of fixed point (high, low word); exact.
-fn fixedOf(x: f32) -> vec2u {
-  let scaled = fract(x) * 4294967296.0;
-  return vec2u(u32(scaled), u32(fract(scaled) * 4294967296.0));
-}
-fn dividedBy(high: f32, low: f32, factor: f32) -> vec2u {
-  let quotient = high / factor;
-  let rest = (fma(-quotient, factor, high) + low) / factor;
-  let a = fixedOf(quotient);
-  let b = fixedOf(abs(rest));
-  if (rest < 0.0) { return vec2u(a.x - b.x - select(0u, 1u, a.y < b.y), a.y - b.y); }
-  let sum = a.y + b.y;
-  return vec2u(a.x + b.x + select(0u, 1u, sum < a.y), sum);
-}`;
-
-const dividing = `let factor = factors[pair];
-          if (factor != 1.0) { frequency = dividedBy(bitcast<f32>(table[4u * pair + 2u]), bitcast<f32>(table[4u * pair + 3u]), factor); }`;

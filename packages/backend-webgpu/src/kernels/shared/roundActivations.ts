@@ -2,6 +2,7 @@ import { type DimValues, elementCount, type TensorSpec } from "@centella/core";
 import type { ActivationType } from "@centella/quant";
 import type { Binding, Kernel } from "../../kernel.ts";
 import { defineKernel, input, toHalf } from "../../wgsl.ts";
+import { quotient } from "./quotient.ts";
 import { extents } from "./shape.ts";
 
 const lanes = 64;
@@ -51,6 +52,3 @@ const plainBlock = `var inverse = 0.0; var d = 0.0;
 
 const signedBlock = `var inverse = 0.0; var d = 0.0;
       if (largest > 0.0) { inverse = quotient(-127.0, signed); d = quotient(1.0, inverse); }`;
-
-// WGSL's division may be off by 2.5 ULP, which now and then rounds an activation to the other neighbour.
-const quotient = `fn quotient(a: f32, b: f32) -> f32 { let q = a / b; return q + fma(-q, b, a) / b; }`;

@@ -1,0 +1,21 @@
+import { cuda } from "@centella/backend-cuda";
+import { wasm } from "@centella/backend-wasm";
+import { webgpu } from "@centella/backend-webgpu";
+import { type BackendFactory, reference } from "@centella/core";
+
+/** A backend of this project as the bench runs it. */
+export interface BenchedBackend {
+  readonly factory: BackendFactory;
+  readonly kind: "cpu" | "gpu";
+  /** Threads that it computes with; undefined on a GPU. */
+  readonly threads: number | undefined;
+  /** Measured only when it is asked for by name: slow by design. */
+  readonly isOptional?: boolean;
+}
+
+export const backends: readonly BenchedBackend[] = [
+  { factory: wasm(), kind: "cpu", threads: 1 },
+  { factory: reference(), kind: "cpu", threads: 1, isOptional: true },
+  { factory: webgpu(), kind: "gpu", threads: undefined },
+  { factory: cuda(), kind: "gpu", threads: undefined },
+];

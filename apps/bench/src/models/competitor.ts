@@ -1,0 +1,24 @@
+import type { Side } from "../runner/subject.ts";
+
+/** A loaded model of ours or of a peer. */
+export interface ModelRunner {
+  /** Seconds to compute a prompt of which nothing is cached. */
+  prefill(ids: readonly number[]): Promise<number>;
+  /** Seconds for `tokens` tokens one after another, greedily chosen, after a prompt that is cached. */
+  decode(prompt: readonly number[], tokens: number): Promise<number>;
+  /** How far its logits after `ids` are from those of the scalar reference: 1 - cosine; undefined where that cannot be told. */
+  distance?(ids: readonly number[]): Promise<number | undefined>;
+  dispose(): Promise<void>;
+}
+
+/** Who can run models. */
+export interface ModelCompetitor {
+  readonly name: string;
+  readonly side: Side;
+  readonly threads: number | undefined;
+  /**
+   * Loads a GGUF file with room for `contextLength` tokens.
+   * @throws {Skip} if it cannot
+   */
+  open(file: string, contextLength: number): Promise<ModelRunner>;
+}

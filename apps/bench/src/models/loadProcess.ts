@@ -1,0 +1,50 @@
+import { spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { Skip } from "../runner/subject.ts";
+import type { ModelCompetitor } from "./competitor.ts";
+
+/** What a fresh process measures of itself. */
+export interface LoadMeasurement {
+  /** From the call that loads to the first token. */
+  readonly seconds: number;
+  /** Largest resident set of the whole process, the JavaScript engine included. */
+  readonly peakBytes: number;
+}
+
+/** Subcommand that a fresh process is started with. */
+export const loadCommand = "load-process";
+
+/** Loads a model in a process of its own. @throws {Skip} with the process's reason */
+export async function measureLoad(competitor: string, file: string): Promise<LoadMeasurement> {
+  const main = fileURLToPath(new URL(import.meta.url.endsWith(".ts") ? "../main.ts" : "../main.js", import.meta.url));
+  const child = spawn(process.execPath, [...process.execArgv, main, loadCommand, competitor, file], { stdio: ["ignore", "pipe", "pipe"] });
+  const output = { stdout: "", stderr: "" };
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    output.stdout += text;
+  });
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    output.stderr += text;
+  });
+  const code = await new Promise<number | null>((resolve, reject) => child.on("error", reject).on("close", resolve));
+  if (code === 3) throw new Skip(output.stderr.trim());
+  if (code !== 0) throw new Error(`loading in a process of its own: expected exit code 0, got ${code}: ${output.stderr.trim()}`);
+  return JSON.parse(output.stdout.trim().split("\n").at(-1)!) as LoadMeasurement;
+}
+
+/** The process's side: prints the measurement, or the reason with exit code 3. */
+export async function runLoadProcess({ open }: ModelCompetitor, file: string): Promise<number> {
+  try {
+    const start = performance.now();
+    const runner = await open(file, 512);
+    await runner.prefill([3]);
+    const seconds = (performance.now() - start) / 1e3;
+    await runner.dispose();
+    const measured: LoadMeasurement = { seconds, peakBytes: process.resourceUsage().maxRSS * 1024 };
+    console.log(JSON.stringify(measured));
+    return 0;
+  } catch (error) {
+    if (!(error instanceof Skip)) throw error;
+    console.error(error.message);
+    return 3;
+  }
+}

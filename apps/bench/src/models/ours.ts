@@ -1,0 +1,80 @@
+import { statSync } from "node:fs";
+import { type BackendFactory, createRuntime, reference, UnsupportedError } from "@centella/core";
+import { loadModel, type Model, UnsupportedArchitectureError } from "@centella/llm";
+import { Skip } from "../runner/subject.ts";
+import type { ModelCompetitor, ModelRunner } from "./competitor.ts";
+
+/** Larger files are not computed on the reference: it holds all weights in f32 and takes seconds per token. */
+const referenceLimitBytes = 400 * 2 ** 20;
+
+/** A backend of this project, opened anew for each model. */
+export function oursModel(factory: BackendFactory, threads: number | undefined): ModelCompetitor {
+  return { name: factory.name, side: "ours", threads, open: (file, contextLength) => open(factory, file, contextLength) };
+}
+
+async function open(factory: BackendFactory, file: string, contextLength: number): Promise<ModelRunner> {
+  const { model, dispose } = await load(factory, file, contextLength);
+  const session = model.createSession();
+  const seconds = async (ids: readonly number[], maxTokens: number, on: typeof session): Promise<number> => {
+    const start = performance.now();
+    const { usage } = await on.complete({ ids }, { temperature: 0, maxTokens });
+    // A text that ends early took less: the time is for as many tokens as were asked for.
+    return ((performance.now() - start) / 1e3 / usage.completionTokens) * maxTokens;
+  };
+  return {
+    async prefill(ids) {
+      using fresh = model.createSession();
+      return await seconds(ids, 1, fresh);
+    },
+    async decode(prompt, tokens) {
+      await seconds(prompt, 1, session);
+      return seconds(prompt, tokens, session);
+    },
+    async distance(ids) {
+      if (statSync(file).size > referenceLimitBytes) return undefined;
+      const got = await lastLogits(model, ids);
+      const exact = await load(reference(), file, contextLength, model.info.activations);
+      try {
+        return 1 - cosine(got, await lastLogits(exact.model, ids));
+      } finally {
+        await exact.dispose();
+      }
+    },
+    dispose,
+  };
+}
+
+async function load(
+  factory: BackendFactory,
+  file: string,
+  contextLength: number,
+  activations?: "ggml" | "f32",
+): Promise<{ readonly model: Model; readonly dispose: () => Promise<void> }> {
+  const runtime = await createRuntime({ backends: [factory], policy: { force: factory.name } });
+  try {
+    const model = await loadModel(file, { runtime, contextLength, activations });
+    const dispose = async (): Promise<void> => {
+      await model.dispose();
+      await runtime.dispose();
+    };
+    return { model, dispose };
+  } catch (error) {
+    await runtime.dispose();
+    if (error instanceof UnsupportedArchitectureError || error instanceof UnsupportedError) throw new Skip(error.message);
+    throw error;
+  }
+}
+
+async function lastLogits(model: Model, ids: readonly number[]): Promise<Float32Array> {
+  return (await model.logits(ids)).slice(-model.info.vocabSize);
+}
+
+function cosine(a: Float32Array, b: Float32Array): number {
+  let [ab, aa, bb] = [0, 0, 0];
+  for (let i = 0; i < a.length; i++) {
+    ab += a[i]! * b[i]!;
+    aa += a[i]! * a[i]!;
+    bb += b[i]! * b[i]!;
+  }
+  return ab / Math.sqrt(aa * bb);
+}

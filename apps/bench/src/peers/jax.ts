@@ -1,0 +1,98 @@
+import { Skip, type Subject } from "../runner/subject.ts";
+import { timed } from "../runner/timed.ts";
+import type { Competitor } from "../tasks/competitor.ts";
+import { inputsOf, operandShapes, type Task } from "../tasks/task.ts";
+import { loadPeer, peerVersion } from "./load.ts";
+import type { PeerAdapter } from "./peer.ts";
+
+interface JaxArray {
+  /** One more reference: functions take ownership of their arguments. */
+  readonly ref: JaxArray;
+  reshape(shape: readonly number[]): JaxArray;
+  blockUntilReady(): Promise<JaxArray>;
+  data(): Promise<Float32Array>;
+  dispose(): void;
+}
+
+type JaxFunction = (...operands: readonly JaxArray[]) => JaxArray;
+
+interface Jax {
+  readonly numpy: {
+    array(values: Float32Array): JaxArray;
+    matmul(a: JaxArray, b: JaxArray): JaxArray;
+    add(a: JaxArray, b: JaxArray): JaxArray;
+    multiply(a: JaxArray, b: JaxArray): JaxArray;
+    dot(a: JaxArray, b: JaxArray): JaxArray;
+    sum(x: JaxArray): JaxArray;
+  };
+  readonly nn: { gelu(x: JaxArray, options: { readonly approximate: boolean }): JaxArray; softmax(x: JaxArray): JaxArray };
+  init(device: string): Promise<readonly string[]>;
+  defaultDevice(device: string): string;
+  jit(f: JaxFunction): JaxFunction & { dispose?(): void };
+}
+
+/** jax-js, jitted, on its WASM backend: one thread in Node. */
+export const jax: PeerAdapter = {
+  name: "jax-js",
+  kind: "cpu",
+  async open() {
+    const library = (await loadPeer("@jax-js/jax")) as Jax;
+    const devices = await library.init("wasm");
+    if (!devices.includes("wasm")) throw new Skip("its wasm backend did not start");
+    library.defaultDevice("wasm");
+    return { version: peerVersion("@jax-js/jax"), competitor: competitorOf(library), dispose: () => undefined };
+  },
+};
+
+function competitorOf(library: Jax): Competitor {
+  return {
+    name: "jax-js",
+    side: "peer",
+    threads: 1,
+    async prepare(task, sets): Promise<Subject> {
+      const shapes = operandShapes(task);
+      const compute = library.jit(functionOf(library, task));
+      const operands = Array.from({ length: sets }, (_, set) => inputsOf(task, set).tensors.map((values, i) => library.numpy.array(values).reshape(shapes[i]!)));
+      for (const array of operands.flat()) await array.blockUntilReady();
+      const call = async (set: number): Promise<JaxArray> => compute(...operands[set % sets]!.map((array) => array.ref)).blockUntilReady();
+      return {
+        sample: timed(async (set) => (await call(set)).dispose()),
+        result: async () => (await call(0)).data(),
+        dispose() {
+          for (const array of operands.flat()) array.dispose();
+          compute.dispose?.();
+        },
+      };
+    },
+  };
+}
+
+function functionOf({ numpy, nn }: Jax, task: Task): JaxFunction {
+  switch (task.kind) {
+    case "matmul":
+      return (a, b) => numpy.matmul(a!, b!);
+    case "quantMatmul":
+      throw new Skip("has no quantised weights");
+    case "chain":
+      return (x, a, b) => {
+        let y = x!;
+        for (let step = 0; step < task.length / 2; step++) y = numpy.multiply(numpy.add(y, a!.ref), b!.ref);
+        a!.dispose();
+        b!.dispose();
+        return y;
+      };
+    case "op":
+      switch (task.op) {
+        case "add":
+          return (a, b) => numpy.add(a!, b!);
+        case "dot":
+          return (a, b) => numpy.dot(a!, b!);
+        case "sum":
+          return (x) => numpy.sum(x!);
+        case "softmax":
+          return (x) => nn.softmax(x!);
+        case "gelu":
+          return (x) => nn.gelu(x!, { approximate: true });
+      }
+  }
+}

@@ -1,0 +1,90 @@
+import { Skip } from "../runner/subject.ts";
+import type { ModelCompetitor, ModelRunner } from "../models/competitor.ts";
+import { loadPeer, peerVersion } from "./load.ts";
+import type { PeerAdapter } from "./peer.ts";
+
+interface Llama {
+  loadModel(options: { readonly modelPath: string; readonly gpuLayers: number; readonly useMmap: boolean }): Promise<LlamaModel>;
+  dispose(): Promise<void>;
+}
+
+interface LlamaModel {
+  createContext(options: { readonly contextSize: number; readonly batchSize: number; readonly threads: number; readonly sequences: number }): Promise<LlamaContext>;
+  dispose(): Promise<void>;
+}
+
+interface LlamaContext {
+  getSequence(): LlamaSequence;
+  dispose(): Promise<void>;
+}
+
+interface LlamaSequence {
+  readonly contextTokens: readonly number[];
+  clearHistory(): Promise<void>;
+  eraseContextTokenRanges(ranges: readonly { readonly start: number; readonly end: number }[]): Promise<void>;
+  evaluateWithoutGeneratingNewTokens(tokens: readonly number[]): Promise<void>;
+  evaluate(tokens: readonly number[], options: { readonly temperature: number; readonly yieldEogToken: boolean }): AsyncGenerator<number>;
+}
+
+/** llama.cpp's native CPU code through node-llama-cpp. */
+export const nodeLlamaCpp: PeerAdapter = {
+  name: "node-llama-cpp",
+  kind: "cpu",
+  async open({ threads }) {
+    const { getLlama, LlamaLogLevel } = (await loadPeer("node-llama-cpp")) as {
+      getLlama(options: object): Promise<Llama>;
+      readonly LlamaLogLevel: { readonly error: string };
+    };
+    // Without these it would download or compile a binary where its own does not fit.
+    const llama = await getLlama({ gpu: false, build: "never", skipDownload: true, progressLogs: false, logLevel: LlamaLogLevel.error, maxThreads: threads });
+    return { version: peerVersion("node-llama-cpp"), model: competitorOf(llama, threads), dispose: () => llama.dispose() };
+  },
+};
+
+function competitorOf(llama: Llama, threads: number): ModelCompetitor {
+  return {
+    name: "node-llama-cpp",
+    side: "peer",
+    threads,
+    async open(file, contextLength) {
+      const model = await llama.loadModel({ modelPath: file, gpuLayers: 0, useMmap: true }).catch((error: Error) => {
+        throw new Skip(error.message);
+      });
+      const context = await model.createContext({ contextSize: contextLength, batchSize: 512, threads, sequences: 1 });
+      return runnerOf(model, context);
+    },
+  };
+}
+
+function runnerOf(model: LlamaModel, context: LlamaContext): ModelRunner {
+  const sequence = context.getSequence();
+  return {
+    async prefill(ids) {
+      await sequence.clearHistory();
+      const start = performance.now();
+      await firstOf(sequence, ids, 1);
+      return (performance.now() - start) / 1e3;
+    },
+    async decode(prompt, tokens) {
+      await sequence.clearHistory();
+      await sequence.evaluateWithoutGeneratingNewTokens(prompt.slice(0, -1));
+      const start = performance.now();
+      await firstOf(sequence, prompt.slice(-1), tokens);
+      return (performance.now() - start) / 1e3;
+    },
+    async dispose() {
+      await context.dispose();
+      await model.dispose();
+    },
+  };
+}
+
+/** Feeds ids and takes `tokens` tokens, whatever they are. */
+async function firstOf(sequence: LlamaSequence, ids: readonly number[], tokens: number): Promise<void> {
+  let count = 0;
+  for await (const _token of sequence.evaluate(ids, { temperature: 0, yieldEogToken: true })) {
+    count++;
+    if (count >= tokens) break;
+  }
+  if (count < tokens) throw new Error(`expected ${tokens} tokens, got ${count}`);
+}

@@ -1,0 +1,138 @@
+import { halfToFloat } from "@centella/quant";
+import { Skip, type Subject } from "../runner/subject.ts";
+import { timed } from "../runner/timed.ts";
+import type { Competitor } from "../tasks/competitor.ts";
+import { inputsOf, operandShapes, outputShape, type QuantMatmulTask, sizeOf, type Task, type TaskInputs } from "../tasks/task.ts";
+import { type Initializer, type OnnxGraph, type OnnxNode, onnxModel } from "./onnxModel.ts";
+
+/** What both packages of ONNX Runtime have of its JavaScript API. */
+export interface OnnxRuntime {
+  readonly Tensor: new (type: "float32", data: Float32Array, shape: readonly number[]) => OnnxTensor;
+  readonly InferenceSession: { create(model: Uint8Array, options: object): Promise<OnnxSession> };
+}
+
+interface OnnxTensor {
+  readonly data: Float32Array;
+}
+
+interface OnnxSession {
+  run(feeds: Readonly<Record<string, OnnxTensor>>): Promise<Readonly<Record<string, OnnxTensor>>>;
+  release(): Promise<void>;
+}
+
+/**
+ * ONNX Runtime as a competitor: one session per task, weights as initializers (so that it can prepack them). Its API
+ * takes inputs from JavaScript memory and gives results back there in each call; that is part of its times.
+ */
+export function onnxCompetitor(name: string, threads: number, runtime: OnnxRuntime, sessionOptions: object): Competitor {
+  return { name, side: "peer", threads, prepare: (task, sets) => prepare(runtime, sessionOptions, task, sets) };
+}
+
+async function prepare(runtime: OnnxRuntime, options: object, task: Task, sets: number): Promise<Subject> {
+  const prepared: { session: OnnxSession; feeds: Record<string, OnnxTensor> }[] = [];
+  for (let set = 0; set < sets; set++) {
+    const inputs = inputsOf(task, set);
+    const graph = graphOf(task, inputs);
+    const hasWeights = graph.initializers.length > 0;
+    const session = prepared[0] !== undefined && !hasWeights ? prepared[0].session : await runtime.InferenceSession.create(onnxModel(graph), options);
+    const feeds = Object.fromEntries(
+      Object.entries(graph.inputs).map(([input, shape], i) => [input, new runtime.Tensor("float32", inputs.tensors[i]!, shape)]),
+    );
+    prepared.push({ session, feeds });
+  }
+  const call = async (set: number): Promise<Float32Array> => {
+    const { session, feeds } = prepared[set % sets]!;
+    const { y } = await session.run(feeds);
+    return y!.data;
+  };
+  return {
+    sample: timed(call),
+    result: () => call(0),
+    async dispose() {
+      for (const session of new Set(prepared.map((set) => set.session))) await session.release();
+    },
+  };
+}
+
+/** The task as a graph; inputs are named in the order of its operands. */
+function graphOf(task: Task, { tensors, blocks }: TaskInputs): OnnxGraph {
+  const shapes = operandShapes(task);
+  const names = ["x", "b", "c"].slice(0, shapes.length);
+  const weights = task.kind === "matmul" && task.hasWeights ? [f32("b", shapes[1]!, tensors[1]!)] : [];
+  const inputs = Object.fromEntries(names.filter((name) => !weights.some((weight) => weight.name === name)).map((name, i) => [name, shapes[i]!]));
+  const graph = (nodes: readonly OnnxNode[], initializers: readonly Initializer[] = weights): OnnxGraph => ({
+    inputs,
+    outputs: { y: outputShape(task) },
+    initializers,
+    nodes,
+  });
+  switch (task.kind) {
+    case "matmul":
+      return graph([{ op: "MatMul", inputs: ["x", "b"], output: "y" }]);
+    case "quantMatmul":
+      return graph([quantNode(task)], quantWeights(task, blocks!));
+    case "chain":
+      return graph(
+        Array.from({ length: task.length }, (_, i): OnnxNode => {
+          const from = i === 0 ? "x" : `t${i}`;
+          const output = i === task.length - 1 ? "y" : `t${i + 1}`;
+          return i % 2 === 0 ? { op: "Add", inputs: [from, "b"], output } : { op: "Mul", inputs: [from, "c"], output };
+        }),
+      );
+    case "op": {
+      const n = sizeOf(task.shape);
+      switch (task.op) {
+        case "add":
+          return graph([{ op: "Add", inputs: ["x", "b"], output: "y" }]);
+        case "gelu":
+          return graph([{ op: "Gelu", inputs: ["x"], output: "y", attributes: { approximate: "tanh" } }]);
+        case "softmax":
+          return graph([{ op: "Softmax", inputs: ["x"], output: "y", attributes: { axis: -1 } }]);
+        case "sum":
+          return graph([{ op: "ReduceSum", inputs: ["x"], output: "y", attributes: { keepdims: 0 } }]);
+        case "dot":
+          // ONNX has no inner product: it is given the vectors as a row and a column, which costs it nothing.
+          return {
+            inputs: { x: [1, n], b: [n, 1] },
+            outputs: { y: [1, 1] },
+            initializers: [],
+            nodes: [{ op: "MatMul", inputs: ["x", "b"], output: "y" }],
+          };
+      }
+    }
+  }
+}
+
+/** Only q4_0 has a counterpart: blocks of 32 with one scale and the zero at 8. */
+function quantNode({ type, k, n }: QuantMatmulTask): OnnxNode {
+  if (type !== "q4_0") throw new Skip(`has no matmul with weights like ${type}`);
+  return {
+    op: "MatMulNBits",
+    domain: "com.microsoft",
+    inputs: ["x", "b", "scales"],
+    output: "y",
+    // Level 4 rounds activations to 8 bits, as ggml does.
+    attributes: { K: k, N: n, bits: 4, block_size: 32, accuracy_level: 4 },
+  };
+}
+
+/** The same weights in its layout: nibbles in order, low one first, and f32 scales. */
+function quantWeights({ n, k }: QuantMatmulTask, blocks: Uint8Array): readonly Initializer[] {
+  const count = (n * k) / 32;
+  const packed = new Uint8Array(count * 16);
+  const scales = new Float32Array(count);
+  for (let block = 0; block < count; block++) {
+    const at = block * 18;
+    scales[block] = halfToFloat(blocks[at]! | (blocks[at + 1]! << 8));
+    for (let j = 0; j < 8; j++) {
+      const [even, odd] = [blocks[at + 2 + 2 * j]!, blocks[at + 3 + 2 * j]!];
+      packed[block * 16 + j] = (even & 15) | ((odd & 15) << 4);
+      packed[block * 16 + 8 + j] = (even >> 4) | (odd & 0xf0);
+    }
+  }
+  return [{ name: "b", type: "u8", shape: [n, k / 32, 16], data: packed }, f32("scales", [count], scales)];
+}
+
+function f32(name: string, shape: readonly number[], data: Float32Array): Initializer {
+  return { name, type: "f32", shape, data: new Uint8Array(data.buffer, data.byteOffset, data.byteLength) };
+}

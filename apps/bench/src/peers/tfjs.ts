@@ -1,0 +1,127 @@
+import { Skip, type Subject } from "../runner/subject.ts";
+import { timed } from "../runner/timed.ts";
+import type { Competitor } from "../tasks/competitor.ts";
+import { inputsOf, operandShapes, type Task } from "../tasks/task.ts";
+import { loadPeer, peerPackage, peerVersion } from "./load.ts";
+import type { PeerAdapter } from "./peer.ts";
+
+interface TfTensor {
+  data(): Promise<Float32Array>;
+  dispose(): void;
+}
+
+interface Tf {
+  setBackend(name: string): Promise<boolean>;
+  ready(): Promise<void>;
+  removeBackend(name: string): void;
+  tensor(values: Float32Array, shape: readonly number[]): TfTensor;
+  tidy<T>(work: () => T): T;
+  matMul(a: TfTensor, b: TfTensor): TfTensor;
+  add(a: TfTensor, b: TfTensor): TfTensor;
+  mul(a: TfTensor, b: TfTensor): TfTensor;
+  softmax(x: TfTensor): TfTensor;
+  sum(x: TfTensor): TfTensor;
+  dot(a: TfTensor, b: TfTensor): TfTensor;
+}
+
+/** TensorFlow.js on XNNPACK in WASM. It switches threads off in Node. */
+export const tfjsWasm: PeerAdapter = {
+  name: "tfjs-backend-wasm",
+  kind: "cpu",
+  async open() {
+    peerPackage("@tensorflow/tfjs-backend-wasm");
+    const tf = await start("@tensorflow/tfjs-backend-wasm", "wasm");
+    return {
+      version: peerVersion("@tensorflow/tfjs-backend-wasm"),
+      competitor: competitorOf("tfjs-backend-wasm", 1, tf, undefined),
+      dispose: () => tf.removeBackend("wasm"),
+    };
+  },
+};
+
+/** TensorFlow.js on WebGPU, which the package `webgpu` gives it in Node. */
+export const tfjsWebgpu: PeerAdapter = {
+  name: "tfjs-backend-webgpu",
+  kind: "gpu",
+  async open() {
+    peerPackage("@tensorflow/tfjs-backend-webgpu");
+    const { create, globals } = (await loadPeer("webgpu")) as { create(flags: string[]): object; globals: object };
+    Object.assign(globalThis, globals);
+    Object.defineProperty(globalThis.navigator, "gpu", { value: create([]), configurable: true });
+    const tf = await start("@tensorflow/tfjs-backend-webgpu", "webgpu");
+    return {
+      version: peerVersion("@tensorflow/tfjs-backend-webgpu"),
+      competitor: competitorOf("tfjs-backend-webgpu", undefined, tf, (y) => y.data()),
+      dispose() {
+        tf.removeBackend("webgpu");
+        Reflect.deleteProperty(globalThis.navigator, "gpu");
+      },
+    };
+  },
+};
+
+async function start(backend: string, name: string): Promise<Tf> {
+  const { default: tf } = (await loadPeer("@tensorflow/tfjs-core")) as { readonly default: Tf };
+  await loadPeer(backend);
+  if (!(await tf.setBackend(name))) throw new Skip(`its ${name} backend did not start`);
+  await tf.ready();
+  return tf;
+}
+
+/** `settle` waits for the last result of a sample; the WASM backend computes before it returns. */
+function competitorOf(name: string, threads: number | undefined, tf: Tf, settle: ((y: TfTensor) => Promise<unknown>) | undefined): Competitor {
+  return {
+    name,
+    side: "peer",
+    threads,
+    async prepare(task, sets): Promise<Subject> {
+      const shapes = operandShapes(task);
+      const compute = computeOf(tf, task);
+      const operands = Array.from({ length: sets }, (_, set) => inputsOf(task, set).tensors.map((values, i) => tf.tensor(values, shapes[i]!)));
+      let last: TfTensor | undefined;
+      const call = (set: number): void => {
+        last?.dispose();
+        last = tf.tidy(() => compute(operands[set % sets]!));
+      };
+      return {
+        sample: timed(call, settle === undefined ? {} : { settle: async () => last && settle(last) }),
+        async result() {
+          call(0);
+          return last!.data();
+        },
+        dispose() {
+          last?.dispose();
+          for (const tensor of operands.flat()) tensor.dispose();
+        },
+      };
+    },
+  };
+}
+
+function computeOf(tf: Tf, task: Task): (operands: readonly TfTensor[]) => TfTensor {
+  switch (task.kind) {
+    case "matmul":
+      return ([a, b]) => tf.matMul(a!, b!);
+    case "quantMatmul":
+      throw new Skip("has no quantised weights");
+    case "chain":
+      return ([x, a, b]) => {
+        let y = x!;
+        for (let step = 0; step < task.length / 2; step++) y = tf.mul(tf.add(y, a!), b!);
+        return y;
+      };
+    case "op":
+      switch (task.op) {
+        case "add":
+          return ([a, b]) => tf.add(a!, b!);
+        case "dot":
+          return ([a, b]) => tf.dot(a!, b!);
+        case "softmax":
+          return ([x]) => tf.softmax(x!);
+        case "sum":
+          return ([x]) => tf.sum(x!);
+        case "gelu":
+          throw new Skip("has no gelu");
+      }
+  }
+}

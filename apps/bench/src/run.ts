@@ -1,0 +1,172 @@
+import { type Backend, openCandidates } from "@centella/core";
+import { type BenchedBackend, backends as knownBackends } from "./backends.ts";
+import { measureGpuCopy } from "./ceilings/gpu.ts";
+import { type Ceiling, measureCeilings } from "./ceilings/measure.ts";
+import { type Commit, describeCommit, describeMachine, type Machine } from "./machine.ts";
+import { oursModel } from "./models/ours.ts";
+import { peers as knownPeers } from "./peers/index.ts";
+import type { Peer, PeerAdapter } from "./peers/peer.ts";
+import { deriveRow, digits } from "./receipts/derive.ts";
+import { type Receipt, type ReceiptRow, type ReceiptSubject, receiptVersion } from "./receipts/receipt.ts";
+import { repositoryFolder } from "./receipts/store.ts";
+import { type MeasuredRow, measureRows, normalSettings, type Progress, quickSettings } from "./runner/measure.ts";
+import { Skip } from "./runner/subject.ts";
+import type { Suite, SuiteContext } from "./suites/suite.ts";
+import { ours } from "./tasks/ours.ts";
+
+/** What to measure. */
+export interface RunOptions {
+  readonly suites: readonly Suite[];
+  /** Names of backends; undefined for all that are not optional. */
+  readonly backends: readonly string[] | undefined;
+  /** Names of peers. */
+  readonly peers: readonly string[];
+  readonly models: readonly string[];
+  readonly threads: number;
+  readonly quick: boolean;
+  readonly command: string;
+  /** For everything that a person waiting wants to see. */
+  readonly log: (line: string) => void;
+  readonly progress: (suite: string) => Progress;
+}
+
+/** Buffers that are surely read from memory: twice the reported cache, within bounds, since virtual machines report their host's. */
+function memoryBytesOf({ cacheBytes = 2 ** 25 }: Machine): number {
+  return Math.min(2 ** 28, Math.max(2 ** 26, 2 * cacheBytes));
+}
+
+/** Measures ceilings, then every suite on the CPU, then on GPUs, and gives a receipt per suite. */
+export async function run(options: RunOptions): Promise<readonly Receipt[]> {
+  const machine = describeMachine();
+  const commit = describeCommit(repositoryFolder);
+  const date = new Date().toISOString();
+  const versions: Record<string, string> = { node: process.versions.node, v8: process.versions.v8 };
+  const devices: Record<string, string> = {};
+  const ceilings: Ceiling[] = [];
+  const rows = new Map<Suite, ReceiptRow[]>(options.suites.map((suite) => [suite, []]));
+  options.log(`${machine.cpu}, ${machine.cores} cores, ${machine.os}; ${commit.sha.slice(0, 10)}${commit.isClean ? "" : " with local changes"}`);
+
+  for (const kind of ["cpu", "gpu"] as const) {
+    const wanted = knownBackends.filter(
+      ({ factory, kind: of, isOptional }) => of === kind && (options.backends === undefined ? isOptional !== true : options.backends.includes(factory.name)),
+    );
+    if (wanted.length === 0) continue;
+    if (kind === "cpu") {
+      ceilings.push(...(await measureCeilings({ threads: options.threads, bytes: memoryBytesOf(machine), quick: options.quick })));
+    }
+    const opened = await openBackends(wanted, options.log);
+    const peers = opened.length === 0 ? [] : await openPeers(knownPeers.filter((peer) => peer.kind === kind && options.peers.includes(peer.name)), options);
+    try {
+      for (const { backend } of opened) {
+        devices[backend.name] = backend.device.name;
+        if (kind === "gpu") ceilings.push(await measureGpuCopy(backend));
+      }
+      for (const { name, peer } of peers) versions[name] = peer.version;
+      const context = contextOf(kind, opened, peers, machine, options);
+      for (const suite of opened.length === 0 ? [] : options.suites) {
+        const settings = options.quick ? quickSettings : normalSettings;
+        const measured = await measureRows(suite.rows(context), settings, options.progress(suite.name));
+        rows.get(suite)!.push(...measured.filter(({ outcomes }) => outcomes.length > 0).map((row) => deriveRow(suite.name, receiptRow(row, kind))));
+      }
+    } finally {
+      for (const { peer } of peers) await peer.dispose();
+      for (const { backend } of opened) await backend.dispose();
+    }
+  }
+  return options.suites.map((suite) => ({
+    version: receiptVersion,
+    suite: suite.name,
+    date,
+    commit,
+    machine,
+    versions,
+    devices,
+    command: options.command,
+    ceilings: ceilings.map((ceiling) => ({ ...ceiling, samples: ceiling.samples.map((pass) => pass.map(digits)) })),
+    rows: rows.get(suite)!,
+  }));
+}
+
+interface OpenedBackend extends BenchedBackend {
+  readonly backend: Backend;
+}
+
+async function openBackends(wanted: readonly BenchedBackend[], log: RunOptions["log"]): Promise<readonly OpenedBackend[]> {
+  const candidates = await openCandidates(wanted.map(({ factory }) => factory));
+  return wanted.flatMap((benched, i) => {
+    const { backend, unavailable } = candidates[i]!;
+    log(`${benched.factory.name}: ${backend?.device.name ?? `skipped: ${unavailable}`}`);
+    return backend === undefined ? [] : [{ ...benched, backend }];
+  });
+}
+
+async function openPeers(
+  adapters: readonly PeerAdapter[],
+  { threads, log }: RunOptions,
+): Promise<readonly { readonly name: string; readonly peer: Peer }[]> {
+  const opened = [];
+  for (const { name, open } of adapters) {
+    try {
+      const peer = await open({ threads });
+      opened.push({ name, peer });
+      log(`${name}: ${peer.version}`);
+    } catch (error) {
+      // A peer is optional: whatever keeps it from loading is its reason.
+      log(`${name}: skipped: ${error instanceof Error ? error.message.split("\n")[0] : String(error)}`);
+    }
+  }
+  return opened;
+}
+
+function contextOf(
+  kind: "cpu" | "gpu",
+  opened: readonly OpenedBackend[],
+  peers: readonly { readonly peer: Peer }[],
+  machine: Machine,
+  { quick, models }: RunOptions,
+): SuiteContext {
+  return {
+    kind,
+    backends: opened.map(({ backend }) => backend),
+    competitors: [
+      ...opened.map(({ backend, threads }) => ours(backend, threads)),
+      ...peers.flatMap(({ peer }) => (peer.competitor === undefined ? [] : [skipping(peer.competitor)])),
+    ],
+    modelCompetitors: [
+      ...opened.map(({ factory, threads }) => oursModel(factory, threads)),
+      ...peers.flatMap(({ peer }) => (peer.model === undefined ? [] : [skipping(peer.model)])),
+    ],
+    models,
+    quick,
+    memoryBytes: memoryBytesOf(machine),
+  };
+}
+
+/** A peer that cannot start a piece of work is skipped there; only a wrong result of its fails the run. */
+function skipping<T extends { prepare?(...args: never[]): Promise<unknown>; open?(...args: never[]): Promise<unknown> }>(competitor: T): T {
+  const guard =
+    <A extends never[], R>(step: (...args: A) => Promise<R>) =>
+    async (...args: A): Promise<R> => {
+      try {
+        return await step(...args);
+      } catch (error) {
+        throw error instanceof Skip ? error : new Skip(error instanceof Error ? error.message : String(error));
+      }
+    };
+  return {
+    ...competitor,
+    ...(competitor.prepare === undefined ? {} : { prepare: guard(competitor.prepare) }),
+    ...(competitor.open === undefined ? {} : { open: guard(competitor.open) }),
+  };
+}
+
+function receiptRow({ row, outcomes }: MeasuredRow, kind: "cpu" | "gpu"): ReceiptRow {
+  const { id, metric, bound, work, data } = row;
+  const subjects = outcomes.map(({ contestant: { name, side, threads }, outcome }): ReceiptSubject => {
+    const who = { name, side, ...(threads === undefined ? {} : { threads }) };
+    if (outcome.status === "skipped") return { ...who, skipped: outcome.reason };
+    if (outcome.status === "failed") return { ...who, failed: outcome.reason };
+    return { ...who, calls: outcome.calls, samples: outcome.passes.map((pass) => pass.map(digits)) };
+  });
+  return { id: kind === "gpu" ? `${id} [gpu]` : id, metric, bound, work, data, subjects };
+}

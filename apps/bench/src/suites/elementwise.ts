@@ -1,0 +1,26 @@
+import { taskRow } from "../tasks/work.ts";
+import type { OpTask } from "../tasks/task.ts";
+import type { Suite } from "./suite.ts";
+
+const ops = ["add", "gelu", "softmax", "sum", "dot"] as const;
+const million = 2 ** 20;
+
+/** Elementwise ops and reductions: many small ones in one plan, 1 M elements in the cache and from memory, 32 M elements. */
+export const elementwise: Suite = {
+  name: "elementwise",
+  summary: "elementwise ops and reductions",
+  rows({ competitors, quick, memoryBytes }) {
+    const row = (op: OpTask["op"], size: string, shape: readonly number[], memory: number | undefined) =>
+      taskRow({ kind: "op", op, shape }, competitors, { id: `${op} ${size}`, metric: "GB/s", bound: op === "sum" || op === "dot" ? "read" : "copy" }, memory);
+    return [
+      taskRow({ kind: "chain", length: 64, n: 10_000 }, competitors, { id: "64 ops on 10 K", metric: "µs/op", bound: "none" }, undefined),
+      ...ops.map((op) => row(op, "1 M", shapeOf(op, million), undefined)),
+      ...ops.filter((op) => !quick || op === "add" || op === "sum").map((op) => row(op, "1 M from memory", shapeOf(op, million), memoryBytes)),
+      ...(quick ? [] : ops.map((op) => row(op, "32 M", shapeOf(op, 32 * million), memoryBytes))),
+    ];
+  },
+};
+
+function shapeOf(op: OpTask["op"], elements: number): readonly number[] {
+  return op === "softmax" ? [elements / 1024, 1024] : [elements];
+}

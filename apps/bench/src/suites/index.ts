@@ -1,0 +1,9 @@
+import { elementwise } from "./elementwise.ts";
+import { generate } from "./generate.ts";
+import { load } from "./load.ts";
+import { matmul } from "./matmul.ts";
+import { plan } from "./plan.ts";
+import { quantized } from "./quantized.ts";
+import type { Suite } from "./suite.ts";
+
+export const suites: readonly Suite[] = [matmul, elementwise, quantized, plan, generate, load];

@@ -1,0 +1,47 @@
+import type { Backend } from "@centella/core";
+import type { Contestant, Row } from "../runner/subject.ts";
+import { timed } from "../runner/timed.ts";
+import { record } from "../tasks/ours.ts";
+import type { ChainTask } from "../tasks/task.ts";
+import { taskRow } from "../tasks/work.ts";
+import type { Suite } from "./suite.ts";
+
+const compiled: ChainTask = { kind: "chain", length: 100, n: 64 };
+
+/** What a plan costs beyond the arithmetic: compiling a program, and replaying it on next to no data. */
+export const plan: Suite = {
+  name: "plan",
+  summary: "plan compile and replay overhead",
+  rows({ backends, competitors }) {
+    return [
+      compileRow(backends),
+      taskRow({ kind: "op", op: "add", shape: [16] }, competitors, { id: "replay 1 op", metric: "µs", bound: "none" }, undefined),
+      taskRow({ kind: "chain", length: 100, n: 16 }, competitors, { id: "replay 100 ops", metric: "µs/op", bound: "none" }, undefined),
+    ];
+  },
+};
+
+function compileRow(backends: readonly Backend[]): Row {
+  const contestants = backends.map(
+    (backend): Contestant => ({
+      name: backend.name,
+      side: "ours",
+      threads: 1,
+      prepare: async () => ({
+        sample: timed(async () => (await backend.compile(record(compiled))).dispose()),
+        result: async () => undefined,
+        dispose: () => undefined,
+      }),
+    }),
+  );
+  return {
+    id: `compile ${compiled.length} ops`,
+    metric: "µs/op",
+    bound: "none",
+    work: { ops: compiled.length },
+    data: "-",
+    isLarge: false,
+    contestants,
+    verify: () => undefined,
+  };
+}

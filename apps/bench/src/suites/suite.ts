@@ -1,0 +1,25 @@
+import type { Backend } from "@centella/core";
+import type { ModelCompetitor } from "../models/competitor.ts";
+import type { Row } from "../runner/subject.ts";
+import type { Competitor } from "../tasks/competitor.ts";
+
+/** What a suite's rows are made for: one kind of device at a time, since an open GPU device keeps a CPU core busy. */
+export interface SuiteContext {
+  readonly kind: "cpu" | "gpu";
+  /** Open backends of this kind. */
+  readonly backends: readonly Backend[];
+  /** Ours first. */
+  readonly competitors: readonly Competitor[];
+  readonly modelCompetitors: readonly ModelCompetitor[];
+  /** GGUF files to run. */
+  readonly models: readonly string[];
+  readonly quick: boolean;
+  /** Bytes of buffers that are surely read from memory. */
+  readonly memoryBytes: number;
+}
+
+export interface Suite {
+  readonly name: string;
+  readonly summary: string;
+  rows(context: SuiteContext): readonly Row[];
+}

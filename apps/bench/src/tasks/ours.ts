@@ -1,0 +1,115 @@
+import { type Backend, createProgram, type Plan, type Program, type Ref, type Tensor, type TensorSource } from "@centella/core";
+import { Skip, type Subject } from "../runner/subject.ts";
+import { timed } from "../runner/timed.ts";
+import type { Competitor } from "./competitor.ts";
+import { inputsOf, operandShapes, type Task, type TaskInputs } from "./task.ts";
+import { workOf } from "./work.ts";
+
+/** Flops, or elements, above which the scalar reference is left out: it would take minutes and tell nothing. */
+const referenceLimit = { flops: 2 * 256 ** 3, bytes: 2 ** 25 };
+
+/** A backend of this project: inputs live on it, weights are persistents, results stay there. */
+export function ours(backend: Backend, threads: number | undefined): Competitor {
+  return { name: backend.name, side: "ours", threads, prepare: (task, sets) => prepare(backend, task, sets) };
+}
+
+/** One buffer set, ready to run. */
+interface PreparedSet {
+  readonly plan: Plan;
+  readonly inputs: Readonly<Record<string, Tensor>>;
+}
+
+async function prepare(backend: Backend, task: Task, sets: number): Promise<Subject> {
+  const { flops = 0, bytes = 0 } = workOf(task);
+  if (backend.name === "reference" && (flops > referenceLimit.flops || bytes > referenceLimit.bytes)) {
+    throw new Skip("the scalar reference would take minutes");
+  }
+  const prepared: PreparedSet[] = [];
+  for (let set = 0; set < sets; set++) prepared.push(await prepareSet(backend, task, inputsOf(task, set), prepared[0]?.plan));
+  const run = (set: number): Tensor => {
+    const { plan, inputs } = prepared[set % sets]!;
+    return plan.run(inputs)["y"]!;
+  };
+  // A GPU is given all calls of a sample before it is waited for; on a CPU a call is done when its result is there.
+  const sample =
+    backend.device.kind === "cpu"
+      ? timed(async (set) => {
+          const y = run(set);
+          await y.ready();
+          y.dispose();
+        })
+      : timed((set) => run(set).dispose(), { settle: () => backend.idle() });
+  return {
+    sample,
+    async result() {
+      const y = run(0);
+      try {
+        return await y.data();
+      } finally {
+        y.dispose();
+      }
+    },
+    dispose() {
+      for (const { plan, inputs } of prepared) {
+        for (const tensor of Object.values(inputs)) tensor.dispose();
+        plan.dispose();
+      }
+    },
+  };
+}
+
+async function prepareSet(backend: Backend, task: Task, { tensors, blocks }: TaskInputs, first: Plan | undefined): Promise<PreparedSet> {
+  const hasWeights = task.kind === "quantMatmul" || (task.kind === "matmul" && task.hasWeights);
+  // Without weights of their own, buffer sets are only different inputs of one plan.
+  const plan = hasWeights || first === undefined ? await backend.compile(record(task)) : first;
+  if (task.kind === "quantMatmul") await plan.load("b", sourceOf(blocks!));
+  else if (hasWeights) await plan.load("b", sourceOf(new Uint8Array(tensors[1]!.buffer)));
+  const shapes = operandShapes(task);
+  const inputs = Object.fromEntries(
+    [...plan.program.inputs.keys()].map((name, i) => [name, backend.upload({ dtype: "f32", shape: shapes[i]! }, tensors[i]!)]),
+  );
+  return { plan, inputs };
+}
+
+/** The task as a program: inputs in the order of its operands, `b` the weights, `y` the result. */
+export function record(task: Task): Program {
+  const program = createProgram();
+  const [first, second, third] = operandShapes(task);
+  const x = program.input("x", "f32", first!);
+  program.output("y", call(program, task, x, second, third), { to: "device" });
+  return program;
+}
+
+function call(program: Program, task: Task, x: Ref, second: readonly number[] | undefined, third: readonly number[] | undefined): Ref {
+  switch (task.kind) {
+    case "matmul": {
+      const { k, n, hasWeights } = task;
+      return program.matmul(x, hasWeights ? program.persistent("b", { dtype: "f32", shape: [k, n] }) : program.input("b", "f32", second!));
+    }
+    case "quantMatmul": {
+      const { type, k, n } = task;
+      return program.matmul(x, program.persistent("b", { dtype: type, shape: [n, k] }), { transposeB: true, activations: "ggml" });
+    }
+    case "op":
+      switch (task.op) {
+        case "add":
+          return program.add(x, program.input("b", "f32", second!));
+        case "dot":
+          return program.dot(x, program.input("b", "f32", second!));
+        default:
+          return program[task.op](x);
+      }
+    case "chain": {
+      const a = program.input("a", "f32", second!);
+      const b = program.input("b", "f32", third!);
+      let y = x;
+      for (let step = 0; step < task.length / 2; step++) y = program.mul(program.add(y, a), b);
+      return y;
+    }
+  }
+}
+
+/** Bytes in memory as a source of weights. */
+export function sourceOf(bytes: Uint8Array): TensorSource {
+  return { size: bytes.length, read: async (offset, length) => bytes.subarray(offset, offset + length) };
+}

@@ -1,0 +1,196 @@
+import { roundActivations } from "@centella/quant";
+import type { Side } from "../runner/subject.ts";
+import { randomBlocks, type WeightType } from "../model/blocks.ts";
+import { decodeBlocks } from "../model/decodeBlocks.ts";
+import { uniform } from "../stats/random.ts";
+
+/** Matrix product of f32 `a [m, k]` and `b [k, n]`. */
+export interface MatmulTask {
+  readonly kind: "matmul";
+  readonly m: number;
+  readonly k: number;
+  readonly n: number;
+  /** `b` is a weight: known when the program is compiled, the same in each call on its buffer set. */
+  readonly hasWeights: boolean;
+}
+
+/** Product of f32 `a [m, k]` and quantised weights `b [n, k]`, activations rounded to 8 bits as ggml does. */
+export interface QuantMatmulTask {
+  readonly kind: "quantMatmul";
+  readonly type: Exclude<WeightType, "f16">;
+  readonly m: number;
+  readonly k: number;
+  readonly n: number;
+}
+
+/** One op over f32 tensors of one shape. add and dot take two, the others one; softmax is over the last axis, sum over all. */
+export interface OpTask {
+  readonly kind: "op";
+  readonly op: "add" | "gelu" | "softmax" | "sum" | "dot";
+  readonly shape: readonly number[];
+}
+
+/** `x = (x + a) * b`, `length / 2` times, over vectors of `n`: many small ops in one plan. */
+export interface ChainTask {
+  readonly kind: "chain";
+  readonly length: number;
+  readonly n: number;
+}
+
+/** A piece of work that ours and peers are given alike. */
+export type Task = MatmulTask | QuantMatmulTask | OpTask | ChainTask;
+
+/** What a buffer set holds: f32 tensors in the order of the task's operands, then the blocks of quantised weights. */
+export interface TaskInputs {
+  readonly tensors: readonly Float32Array<ArrayBuffer>[];
+  readonly blocks?: Uint8Array<ArrayBuffer>;
+}
+
+/** Random inputs of one buffer set, the same for every subject. */
+export function inputsOf(task: Task, set: number): TaskInputs {
+  const seed = (operand: number): number => 7919 * (set + 1) + 104729 * operand;
+  const tensors = operandShapes(task).map((shape, operand) => uniform(seed(operand), sizeOf(shape)));
+  if (task.kind !== "quantMatmul") return { tensors };
+  return { tensors, blocks: randomBlocks(task.type, task.n * task.k, seed(9), 1 / Math.sqrt(task.k)) };
+}
+
+/** Shapes of the f32 operands. */
+export function operandShapes(task: Task): readonly (readonly number[])[] {
+  switch (task.kind) {
+    case "matmul":
+      return [
+        [task.m, task.k],
+        [task.k, task.n],
+      ];
+    case "quantMatmul":
+      return [[task.m, task.k]];
+    case "op":
+      return task.op === "add" || task.op === "dot" ? [task.shape, task.shape] : [task.shape];
+    case "chain":
+      return [[task.n], [task.n], [task.n]];
+  }
+}
+
+export function outputShape(task: Task): readonly number[] {
+  switch (task.kind) {
+    case "matmul":
+    case "quantMatmul":
+      return [task.m, task.n];
+    case "op":
+      return task.op === "sum" || task.op === "dot" ? [] : task.shape;
+    case "chain":
+      return [task.n];
+  }
+}
+
+/**
+ * What is wrong with the output on buffer set 0, or undefined. In quantised products ours must round activations as ggml does;
+ * peers are held to the exact product, with room for a rounding of their own.
+ */
+export function verifyTask(task: Task, got: ArrayLike<number>, side: Side): string | undefined {
+  const size = sizeOf(outputShape(task));
+  if (got.length !== size) return `expected ${size} elements, got ${got.length}`;
+  const { tensors, blocks } = inputsOf(task, 0);
+  switch (task.kind) {
+    case "matmul":
+      return verifyProduct(task, tensors[0]!, (k, j) => tensors[1]![k * task.n + j]!, got, 2e-5);
+    case "quantMatmul": {
+      const { m, k, type } = task;
+      const rows = tensors[0]!.slice();
+      const isOurs = side === "ours";
+      for (let i = 0; isOurs && i < m; i++) roundActivations(type, rows.subarray(i * k, (i + 1) * k), rows.subarray(i * k, (i + 1) * k));
+      const weights = decodeBlocks(type, blocks!);
+      return verifyProduct(task, rows, (p, j) => weights[j * k + p]!, got, isOurs ? 2e-5 : 4e-4);
+    }
+    case "op":
+      return verifyOp(task, tensors, got);
+    case "chain":
+      return verifyChain(task, tensors, got);
+  }
+}
+
+/**
+ * Checks `y = a x b`: Freivalds' test `y v = a (b v)` touches every element, and a sample of elements is computed in f64.
+ * f32 sums of k products of size 1 err by about `2^-24 sqrt(k)`.
+ */
+function verifyProduct(
+  { m, k, n }: { readonly m: number; readonly k: number; readonly n: number },
+  a: Float32Array,
+  b: (p: number, j: number) => number,
+  y: ArrayLike<number>,
+  tolerance: number,
+): string | undefined {
+  const v = uniform(5, n);
+  const bv = new Float64Array(k);
+  for (let p = 0; p < k; p++) for (let j = 0; j < n; j++) bv[p]! += b(p, j) * v[j]!;
+  const limit = tolerance * Math.sqrt(k);
+  for (let i = 0; i < m; i++) {
+    let got = 0;
+    let want = 0;
+    for (let j = 0; j < n; j++) got += y[i * n + j]! * v[j]!;
+    for (let p = 0; p < k; p++) want += a[i * k + p]! * bv[p]!;
+    if (!(Math.abs(got - want) <= limit * Math.sqrt(n))) return `row ${i} times a random vector: expected ${want}, got ${got}, limit ${limit * Math.sqrt(n)}`;
+  }
+  const samples = Math.min(m * n, 512);
+  for (let s = 0; s < samples; s++) {
+    const at = Math.floor((s * m * n) / samples);
+    const [i, j] = [Math.floor(at / n), at % n];
+    let want = 0;
+    for (let p = 0; p < k; p++) want += a[i * k + p]! * b(p, j);
+    const problem = differs(y[at]!, want, 0, limit);
+    if (problem !== undefined) return `[${i}, ${j}]: ${problem}`;
+  }
+  return undefined;
+}
+
+function verifyOp({ op, shape }: OpTask, [x, y]: readonly Float32Array[], got: ArrayLike<number>): string | undefined {
+  const n = sizeOf(shape);
+  const [a, b] = [x!, y ?? x!];
+  const each = (want: (i: number) => number, rtol: number, atol: number): string | undefined => {
+    for (let i = 0; i < n; i++) {
+      const problem = differs(got[i]!, want(i), rtol, atol);
+      if (problem !== undefined) return `[${i}]: ${problem}`;
+    }
+    return undefined;
+  };
+  switch (op) {
+    case "add":
+      return each((i) => Math.fround(a[i]! + b[i]!), 0, 0);
+    case "gelu": {
+      const slope = Math.sqrt(2 / Math.PI);
+      return each((i) => 0.5 * a[i]! * (1 + Math.tanh(slope * (a[i]! + 0.044715 * a[i]! ** 3))), 1e-5, 1e-6);
+    }
+    case "softmax": {
+      const width = shape.at(-1)!;
+      const sums = Array.from({ length: n / width }, (_, row) => a.subarray(row * width, (row + 1) * width).reduce((sum, value) => sum + Math.exp(value), 0));
+      return each((i) => Math.exp(a[i]!) / sums[Math.floor(i / width)]!, 1e-5, 1e-9);
+    }
+    case "sum":
+    case "dot": {
+      let want = 0;
+      for (let i = 0; i < n; i++) want += op === "sum" ? a[i]! : a[i]! * b[i]!;
+      // Errors of f32 partial sums add up; a wrong lane or a lost tail would miss by far more.
+      return differs(got[0]!, want, 1e-4, 1e-3 * Math.sqrt(n));
+    }
+  }
+}
+
+function verifyChain({ length }: ChainTask, [x, a, b]: readonly Float32Array[], got: ArrayLike<number>): string | undefined {
+  for (let i = 0; i < got.length; i++) {
+    let want = x![i]!;
+    for (let step = 0; step < length / 2; step++) want = (want + a![i]!) * b![i]!;
+    const problem = differs(got[i]!, want, 1e-4, 1e-4);
+    if (problem !== undefined) return `[${i}]: ${problem}`;
+  }
+  return undefined;
+}
+
+/** NaN differs from everything. */
+function differs(got: number, want: number, rtol: number, atol: number): string | undefined {
+  const limit = atol + rtol * Math.abs(want);
+  return Math.abs(got - want) <= limit ? undefined : `expected ${want}, got ${got}, limit ${limit}`;
+}
+
+export function sizeOf(shape: readonly number[]): number {
+  return shape.reduce((a, b) => a * b, 1);
+}

@@ -1,0 +1,632 @@
+// The CUDA driver API for JavaScript: each function here is one driver call, or a wait for one. No policy.
+//
+// The driver is loaded at run time, so that the addon loads on machines without one. Nothing is linked and no CUDA header
+// is needed: the few types that the API is made of are declared below, as cuda.h has them (CUDA 12.0, driver API 12).
+// Addresses and handles cross as BigInt. Every failure becomes an exception with the fields status, statusName, call, log.
+
+#include <napi.h>
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#ifdef _WIN32
+#include <windows.h>
+#define CUDA_CALL __stdcall
+#else
+#include <dlfcn.h>
+#define CUDA_CALL
+#endif
+
+namespace {
+
+using Status = int;
+using Device = int;
+using DevicePointer = unsigned long long;
+using Context = struct ContextTag*;
+using Module = struct ModuleTag*;
+using Function = struct FunctionTag*;
+using Stream = struct StreamTag*;
+using Event = struct EventTag*;
+using Graph = struct GraphTag*;
+using GraphExec = struct GraphExecTag*;
+
+constexpr Status kSuccess = 0;
+constexpr Status kNoDevice = 100;
+constexpr unsigned kStreamNonBlocking = 1;
+constexpr unsigned kEventBlockingSync = 1;
+constexpr unsigned kEventDisableTiming = 2;
+constexpr int kCaptureRelaxed = 2;
+constexpr int kAttributeMultiprocessors = 16;
+constexpr int kAttributeMajor = 75;
+constexpr int kAttributeMinor = 76;
+constexpr int kFunctionMaxDynamicShared = 8;
+constexpr int kJitInfoLog = 3;
+constexpr int kJitInfoLogBytes = 4;
+constexpr int kJitErrorLog = 5;
+constexpr int kJitErrorLogBytes = 6;
+constexpr size_t kLogBytes = 16384;
+
+// name of the member, exported symbol, parameters
+#define DRIVER_FUNCTIONS(X)                                                                                              \
+  X(init, "cuInit", (unsigned))                                                                                          \
+  X(driverGetVersion, "cuDriverGetVersion", (int*))                                                                      \
+  X(getErrorName, "cuGetErrorName", (Status, const char**))                                                              \
+  X(getErrorString, "cuGetErrorString", (Status, const char**))                                                          \
+  X(deviceGetCount, "cuDeviceGetCount", (int*))                                                                          \
+  X(deviceGet, "cuDeviceGet", (Device*, int))                                                                            \
+  X(deviceGetName, "cuDeviceGetName", (char*, int, Device))                                                              \
+  X(deviceGetAttribute, "cuDeviceGetAttribute", (int*, int, Device))                                                     \
+  X(deviceTotalMem, "cuDeviceTotalMem_v2", (size_t*, Device))                                                            \
+  X(primaryCtxRetain, "cuDevicePrimaryCtxRetain", (Context*, Device))                                                    \
+  X(primaryCtxRelease, "cuDevicePrimaryCtxRelease_v2", (Device))                                                         \
+  X(ctxSetCurrent, "cuCtxSetCurrent", (Context))                                                                         \
+  X(memGetInfo, "cuMemGetInfo_v2", (size_t*, size_t*))                                                                   \
+  X(memAlloc, "cuMemAlloc_v2", (DevicePointer*, size_t))                                                                 \
+  X(memFree, "cuMemFree_v2", (DevicePointer))                                                                            \
+  X(memHostAlloc, "cuMemHostAlloc", (void**, size_t, unsigned))                                                          \
+  X(memFreeHost, "cuMemFreeHost", (void*))                                                                               \
+  X(memcpyHtoDAsync, "cuMemcpyHtoDAsync_v2", (DevicePointer, const void*, size_t, Stream))                               \
+  X(memcpyDtoHAsync, "cuMemcpyDtoHAsync_v2", (void*, DevicePointer, size_t, Stream))                                     \
+  X(memcpyDtoDAsync, "cuMemcpyDtoDAsync_v2", (DevicePointer, DevicePointer, size_t, Stream))                             \
+  X(memsetD8Async, "cuMemsetD8Async", (DevicePointer, unsigned char, size_t, Stream))                                    \
+  X(moduleLoadDataEx, "cuModuleLoadDataEx", (Module*, const void*, unsigned, int*, void**))                              \
+  X(moduleUnload, "cuModuleUnload", (Module))                                                                            \
+  X(moduleGetFunction, "cuModuleGetFunction", (Function*, Module, const char*))                                          \
+  X(funcSetAttribute, "cuFuncSetAttribute", (Function, int, int))                                                        \
+  X(launchKernel, "cuLaunchKernel",                                                                                      \
+    (Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, void**, void**))            \
+  X(streamCreate, "cuStreamCreate", (Stream*, unsigned))                                                                 \
+  X(streamDestroy, "cuStreamDestroy_v2", (Stream))                                                                       \
+  X(streamSynchronize, "cuStreamSynchronize", (Stream))                                                                  \
+  X(streamBeginCapture, "cuStreamBeginCapture_v2", (Stream, int))                                                        \
+  X(streamEndCapture, "cuStreamEndCapture", (Stream, Graph*))                                                            \
+  X(graphInstantiate, "cuGraphInstantiateWithFlags", (GraphExec*, Graph, unsigned long long))                            \
+  X(graphDestroy, "cuGraphDestroy", (Graph))                                                                             \
+  X(graphLaunch, "cuGraphLaunch", (GraphExec, Stream))                                                                   \
+  X(graphExecDestroy, "cuGraphExecDestroy", (GraphExec))                                                                 \
+  X(eventCreate, "cuEventCreate", (Event*, unsigned))                                                                    \
+  X(eventRecord, "cuEventRecord", (Event, Stream))                                                                       \
+  X(eventSynchronize, "cuEventSynchronize", (Event))                                                                     \
+  X(eventDestroy, "cuEventDestroy_v2", (Event))
+
+struct Api {
+#define DECLARE(member, symbol, parameters) Status(CUDA_CALL* member) parameters = nullptr;
+  DRIVER_FUNCTIONS(DECLARE)
+#undef DECLARE
+};
+
+const char* const kLibrary =
+#ifdef _WIN32
+    "nvcuda.dll";
+#else
+    "libcuda.so.1";
+#endif
+
+// The library stays loaded until the process ends: its own threads may outlive every user of it.
+std::shared_ptr<const Api> LoadApi(std::string* reason) {
+#ifdef _WIN32
+  HMODULE library = LoadLibraryA(kLibrary);
+#else
+  void* library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
+#endif
+  if (library == nullptr) {
+    *reason = std::string("no NVIDIA driver (") + kLibrary + " not found)";
+    return nullptr;
+  }
+  auto api = std::make_shared<Api>();
+  const char* missing = nullptr;
+#ifdef _WIN32
+#define FIND(symbol) reinterpret_cast<void*>(GetProcAddress(library, symbol))
+#else
+#define FIND(symbol) dlsym(library, symbol)
+#endif
+#define RESOLVE(member, symbol, parameters)                          \
+  {                                                                  \
+    void* address = FIND(symbol);                                    \
+    if (address == nullptr && missing == nullptr) missing = symbol;  \
+    std::memcpy(&api->member, &address, sizeof(address));            \
+  }
+  DRIVER_FUNCTIONS(RESOLVE)
+#undef RESOLVE
+#undef FIND
+  if (missing != nullptr) {
+    *reason = std::string("the NVIDIA driver is too old (it has no ") + missing + "; CUDA 12.0 or newer is needed)";
+    return nullptr;
+  }
+  return api;
+}
+
+std::string StatusName(const Api& api, Status status) {
+  const char* name = nullptr;
+  return api.getErrorName(status, &name) == kSuccess && name != nullptr ? name : "CUDA_ERROR_UNKNOWN";
+}
+
+Napi::Error Failure(Napi::Env env, const Api& api, Status status, const char* call, const std::string& log = "") {
+  const char* text = nullptr;
+  api.getErrorString(status, &text);
+  const std::string name = StatusName(api, status);
+  Napi::Error error = Napi::Error::New(env, std::string(call) + ": " + name + (text == nullptr ? "" : std::string(": ") + text));
+  Napi::Object value = error.Value();
+  value.Set("status", Napi::Number::New(env, status));
+  value.Set("statusName", Napi::String::New(env, name));
+  value.Set("call", Napi::String::New(env, call));
+  value.Set("log", Napi::String::New(env, log));
+  return error;
+}
+
+// One open device. Owned by the environment that opened it; jobs on other threads keep it alive.
+struct Session {
+  std::shared_ptr<const Api> api;
+  Device device = 0;
+  Context context = nullptr;
+  Stream stream = nullptr;
+  bool isClosed = false;
+
+  Status Close() {
+    if (isClosed) return kSuccess;
+    isClosed = true;
+    Status status = api->ctxSetCurrent(context);
+    if (status == kSuccess && stream != nullptr) status = api->streamDestroy(stream);
+    const Status released = api->primaryCtxRelease(device);
+    return status == kSuccess ? released : status;
+  }
+};
+
+// Work on a pool thread. The context is made current there first.
+class Job : public Napi::AsyncWorker {
+ public:
+  Job(Napi::Env env, std::shared_ptr<Session> session, const char* call)
+      : Napi::AsyncWorker(env), session_(std::move(session)), call_(call), deferred_(Napi::Promise::Deferred::New(env)) {}
+
+  Napi::Promise Promise() const { return deferred_.Promise(); }
+
+  void Execute() override {
+    status_ = session_->api->ctxSetCurrent(session_->context);
+    if (status_ == kSuccess) status_ = Work(*session_);
+  }
+
+  void OnOK() override {
+    Napi::HandleScope scope(Env());
+    if (status_ == kSuccess) {
+      deferred_.Resolve(Result(Env()));
+    } else {
+      deferred_.Reject(Failure(Env(), *session_->api, status_, call_, log_).Value());
+    }
+  }
+
+ protected:
+  virtual Status Work(const Session& session) = 0;
+  virtual Napi::Value Result(Napi::Env env) { return env.Undefined(); }
+
+  std::string log_;
+
+ private:
+  std::shared_ptr<Session> session_;
+  const char* call_;
+  Napi::Promise::Deferred deferred_;
+  Status status_ = kSuccess;
+};
+
+class WaitJob : public Job {
+ public:
+  WaitJob(Napi::Env env, std::shared_ptr<Session> session, Event event)
+      : Job(env, std::move(session), "cuEventSynchronize"), event_(event) {}
+
+ protected:
+  Status Work(const Session& session) override {
+    const Status status = session.api->eventSynchronize(event_);
+    session.api->eventDestroy(event_);
+    return status;
+  }
+
+ private:
+  Event event_;
+};
+
+class ModuleJob : public Job {
+ public:
+  ModuleJob(Napi::Env env, std::shared_ptr<Session> session, std::string text)
+      : Job(env, std::move(session), "cuModuleLoadDataEx"), text_(std::move(text)) {}
+
+ protected:
+  Status Work(const Session& session) override {
+    std::vector<char> errors(kLogBytes, '\0');
+    std::vector<char> infos(kLogBytes, '\0');
+    int options[] = {kJitErrorLog, kJitErrorLogBytes, kJitInfoLog, kJitInfoLogBytes};
+    // Sizes are passed in the pointer itself.
+    void* values[] = {errors.data(), reinterpret_cast<void*>(kLogBytes - 1), infos.data(), reinterpret_cast<void*>(kLogBytes - 1)};
+    const Status status = session.api->moduleLoadDataEx(&module_, text_.c_str(), 4, options, values);
+    errors.back() = '\0';
+    if (status != kSuccess) log_ = errors.data();
+    return status;
+  }
+
+  Napi::Value Result(Napi::Env env) override {
+    return Napi::BigInt::New(env, static_cast<uint64_t>(reinterpret_cast<uintptr_t>(module_)));
+  }
+
+ private:
+  std::string text_;
+  Module module_ = nullptr;
+};
+
+class DriverWrap : public Napi::ObjectWrap<DriverWrap> {
+ public:
+  static Napi::Function Define(Napi::Env env) {
+    return DefineClass(env, "Driver",
+                       {
+                           InstanceMethod<&DriverWrap::Properties>("properties"),
+                           InstanceMethod<&DriverWrap::MemoryInfo>("memoryInfo"),
+                           InstanceMethod<&DriverWrap::Alloc>("alloc"),
+                           InstanceMethod<&DriverWrap::Free>("free"),
+                           InstanceMethod<&DriverWrap::AllocPinned>("allocPinned"),
+                           InstanceMethod<&DriverWrap::FreePinned>("freePinned"),
+                           InstanceMethod<&DriverWrap::WritePinned>("writePinned"),
+                           InstanceMethod<&DriverWrap::ReadPinned>("readPinned"),
+                           InstanceMethod<&DriverWrap::CopyToDevice>("copyToDevice"),
+                           InstanceMethod<&DriverWrap::CopyFromDevice>("copyFromDevice"),
+                           InstanceMethod<&DriverWrap::CopyOnDevice>("copyOnDevice"),
+                           InstanceMethod<&DriverWrap::Zero>("zero"),
+                           InstanceMethod<&DriverWrap::Launch>("launch"),
+                           InstanceMethod<&DriverWrap::BeginCapture>("beginCapture"),
+                           InstanceMethod<&DriverWrap::EndCapture>("endCapture"),
+                           InstanceMethod<&DriverWrap::AbandonCapture>("abandonCapture"),
+                           InstanceMethod<&DriverWrap::LaunchGraph>("launchGraph"),
+                           InstanceMethod<&DriverWrap::FreeGraph>("freeGraph"),
+                           InstanceMethod<&DriverWrap::LoadModule>("loadModule"),
+                           InstanceMethod<&DriverWrap::UnloadModule>("unloadModule"),
+                           InstanceMethod<&DriverWrap::GetKernel>("kernel"),
+                           InstanceMethod<&DriverWrap::Mark>("mark"),
+                           InstanceMethod<&DriverWrap::Wait>("wait"),
+                           InstanceMethod<&DriverWrap::Close>("close"),
+                       });
+  }
+
+  // new Driver(ordinal). Throws an Error with the field `unavailable` where there is no driver or no such device.
+  explicit DriverWrap(const Napi::CallbackInfo& info) : Napi::ObjectWrap<DriverWrap>(info) {
+    Napi::Env env = info.Env();
+    if (info.Length() < 1 || !info[0].IsNumber()) {
+      Napi::TypeError::New(env, "Driver: expected the number of a device").ThrowAsJavaScriptException();
+      return;
+    }
+    session_ = Open(env, info[0].As<Napi::Number>().Int32Value());
+    if (session_ == nullptr) return;
+    // A worker thread that ends without close() must not leave its stream and its hold on the device behind.
+    napi_add_env_cleanup_hook(env, CloseHook, new std::weak_ptr<Session>(session_));
+  }
+
+ private:
+  std::shared_ptr<Session> session_;
+
+  static void CloseHook(void* data) {
+    std::unique_ptr<std::weak_ptr<Session>> weak(static_cast<std::weak_ptr<Session>*>(data));
+    if (std::shared_ptr<Session> session = weak->lock()) session->Close();
+  }
+
+  // Null with an exception pending where it fails.
+  static std::shared_ptr<Session> Open(Napi::Env env, int ordinal) {
+    std::string reason;
+    std::shared_ptr<const Api> api = LoadApi(&reason);
+    if (api == nullptr) return Unavailable(env, reason);
+    const Status initialised = api->init(0);
+    if (initialised == kNoDevice) return Unavailable(env, "the NVIDIA driver finds no device");
+    if (initialised != kSuccess) return Unavailable(env, "the NVIDIA driver does not start: " + StatusName(*api, initialised));
+    int count = 0;
+    const Status counted = api->deviceGetCount(&count);
+    if (counted != kSuccess) return Unavailable(env, "the NVIDIA driver counts no devices: " + StatusName(*api, counted));
+    if (ordinal < 0 || ordinal >= count) {
+      return Unavailable(env, "there is no CUDA device " + std::to_string(ordinal) + " (" + std::to_string(count) + " found)");
+    }
+    auto session = std::make_shared<Session>();
+    session->api = api;
+    if (!Check(env, *api, api->deviceGet(&session->device, ordinal), "cuDeviceGet")) return nullptr;
+    if (!Check(env, *api, api->primaryCtxRetain(&session->context, session->device), "cuDevicePrimaryCtxRetain")) return nullptr;
+    Status status = api->ctxSetCurrent(session->context);
+    const char* call = "cuCtxSetCurrent";
+    if (status == kSuccess) {
+      status = api->streamCreate(&session->stream, kStreamNonBlocking);
+      call = "cuStreamCreate";
+    }
+    if (status == kSuccess) return session;
+    session->Close();
+    Check(env, *api, status, call);
+    return nullptr;
+  }
+
+  static std::shared_ptr<Session> Unavailable(Napi::Env env, const std::string& reason) {
+    Napi::Error error = Napi::Error::New(env, reason);
+    error.Value().Set("unavailable", Napi::String::New(env, reason));
+    error.ThrowAsJavaScriptException();
+    return nullptr;
+  }
+
+  static bool Check(Napi::Env env, const Api& api, Status status, const char* call) {
+    if (status == kSuccess) return true;
+    Failure(env, api, status, call).ThrowAsJavaScriptException();
+    return false;
+  }
+
+  // The session with its context current on this thread, or null with an exception pending.
+  Session* Enter(const Napi::CallbackInfo& info) {
+    Napi::Env env = info.Env();
+    if (session_ == nullptr || session_->isClosed) {
+      Napi::Error::New(env, "Driver: used after close()").ThrowAsJavaScriptException();
+      return nullptr;
+    }
+    if (!Check(env, *session_->api, session_->api->ctxSetCurrent(session_->context), "cuCtxSetCurrent")) return nullptr;
+    return session_.get();
+  }
+
+  static bool Require(const Napi::CallbackInfo& info, bool condition, const char* expected) {
+    if (condition) return true;
+    Napi::TypeError::New(info.Env(), std::string("Driver: expected ") + expected).ThrowAsJavaScriptException();
+    return false;
+  }
+
+  static bool AreBigInts(const Napi::CallbackInfo& info, size_t from, size_t count) {
+    for (size_t i = from; i < from + count; i++) {
+      if (!Require(info, info.Length() > i && info[i].IsBigInt(), "an address or a handle (BigInt)")) return false;
+    }
+    return true;
+  }
+
+  static bool IsCount(const Napi::CallbackInfo& info, size_t i) {
+    return Require(info, info.Length() > i && info[i].IsNumber() && info[i].As<Napi::Number>().Int64Value() >= 0, "a whole number from 0");
+  }
+
+  static uint64_t Word(const Napi::Value& value) {
+    bool lossless = false;
+    return value.As<Napi::BigInt>().Uint64Value(&lossless);
+  }
+
+  template <typename T>
+  static T Pointer(const Napi::Value& value) {
+    return reinterpret_cast<T>(static_cast<uintptr_t>(Word(value)));
+  }
+
+  static size_t Count(const Napi::Value& value) { return static_cast<size_t>(value.As<Napi::Number>().Int64Value()); }
+
+  static Napi::Value ToHandle(Napi::Env env, const void* pointer) {
+    return Napi::BigInt::New(env, static_cast<uint64_t>(reinterpret_cast<uintptr_t>(pointer)));
+  }
+
+  Napi::Value Properties(const Napi::CallbackInfo& info) {
+    Napi::Env env = info.Env();
+    Session* s = Enter(info);
+    if (s == nullptr) return env.Undefined();
+    char name[256] = {0};
+    int major = 0, minor = 0, multiprocessors = 0, version = 0;
+    size_t total = 0;
+    const Api& api = *s->api;
+    if (!Check(env, api, api.deviceGetName(name, sizeof(name) - 1, s->device), "cuDeviceGetName")) return env.Undefined();
+    if (!Check(env, api, api.deviceGetAttribute(&major, kAttributeMajor, s->device), "cuDeviceGetAttribute")) return env.Undefined();
+    if (!Check(env, api, api.deviceGetAttribute(&minor, kAttributeMinor, s->device), "cuDeviceGetAttribute")) return env.Undefined();
+    if (!Check(env, api, api.deviceGetAttribute(&multiprocessors, kAttributeMultiprocessors, s->device), "cuDeviceGetAttribute"))
+      return env.Undefined();
+    if (!Check(env, api, api.deviceTotalMem(&total, s->device), "cuDeviceTotalMem")) return env.Undefined();
+    if (!Check(env, api, api.driverGetVersion(&version), "cuDriverGetVersion")) return env.Undefined();
+    Napi::Object result = Napi::Object::New(env);
+    result.Set("name", Napi::String::New(env, name));
+    result.Set("major", Napi::Number::New(env, major));
+    result.Set("minor", Napi::Number::New(env, minor));
+    result.Set("multiprocessors", Napi::Number::New(env, multiprocessors));
+    result.Set("totalBytes", Napi::Number::New(env, static_cast<double>(total)));
+    result.Set("driverVersion", Napi::Number::New(env, version));
+    return result;
+  }
+
+  Napi::Value MemoryInfo(const Napi::CallbackInfo& info) {
+    Napi::Env env = info.Env();
+    Session* s = Enter(info);
+    size_t free = 0, total = 0;
+    if (s == nullptr || !Check(env, *s->api, s->api->memGetInfo(&free, &total), "cuMemGetInfo")) return env.Undefined();
+    Napi::Object result = Napi::Object::New(env);
+    result.Set("free", Napi::Number::New(env, static_cast<double>(free)));
+    result.Set("total", Napi::Number::New(env, static_cast<double>(total)));
+    return result;
+  }
+
+  Napi::Value Alloc(const Napi::CallbackInfo& info) {
+    Napi::Env env = info.Env();
+    Session* s = Enter(info);
+    if (s == nullptr || !IsCount(info, 0)) return env.Undefined();
+    DevicePointer pointer = 0;
+    if (!Check(env, *s->api, s->api->memAlloc(&pointer, Count(info[0])), "cuMemAlloc")) return env.Undefined();
+    return Napi::BigInt::New(env, static_cast<uint64_t>(pointer));
+  }
+
+  void Free(const Napi::CallbackInfo& info) {
+    Session* s = Enter(info);
+    if (s == nullptr || !AreBigInts(info, 0, 1)) return;
+    Check(info.Env(), *s->api, s->api->memFree(Word(info[0])), "cuMemFree");
+  }
+
+  Napi::Value AllocPinned(const Napi::CallbackInfo& info) {
+    Napi::Env env = info.Env();
+    Session* s = Enter(info);
+    if (s == nullptr || !IsCount(info, 0)) return env.Undefined();
+    void* pointer = nullptr;
+    if (!Check(env, *s->api, s->api->memHostAlloc(&pointer, Count(info[0]), 0), "cuMemHostAlloc")) return env.Undefined();
+    return ToHandle(env, pointer);
+  }
+
+  void FreePinned(const Napi::CallbackInfo& info) {
+    Session* s = Enter(info);
+    if (s == nullptr || !AreBigInts(info, 0, 1)) return;
+    Check(info.Env(), *s->api, s->api->memFreeHost(Pointer<void*>(info[0])), "cuMemFreeHost");
+  }
+
+  // writePinned(block, offset, Uint8Array)
+  void WritePinned(const Napi::CallbackInfo& info) {
+    if (!AreBigInts(info, 0, 1) || !IsCount(info, 1) || !Require(info, info.Length() > 2 && info[2].IsTypedArray(), "a Uint8Array")) return;
+    Napi::Uint8Array data = info[2].As<Napi::Uint8Array>();
+    if (data.ByteLength() > 0) std::memcpy(Pointer<uint8_t*>(info[0]) + Count(info[1]), data.Data(), data.ByteLength());
+  }
+
+  // readPinned(block, offset, into: Uint8Array)
+  void ReadPinned(const Napi::CallbackInfo& info) {
+    if (!AreBigInts(info, 0, 1) || !IsCount(info, 1) || !Require(info, info.Length() > 2 && info[2].IsTypedArray(), "a Uint8Array")) return;
+    Napi::Uint8Array into = info[2].As<Napi::Uint8Array>();
+    if (into.ByteLength() > 0) std::memcpy(into.Data(), Pointer<const uint8_t*>(info[0]) + Count(info[1]), into.ByteLength());
+  }
+
+  void CopyToDevice(const Napi::CallbackInfo& info) {
+    Session* s = Enter(info);
+    if (s == nullptr || !AreBigInts(info, 0, 2) || !IsCount(info, 2)) return;
+    Check(info.Env(), *s->api, s->api->memcpyHtoDAsync(Word(info[0]), Pointer<const void*>(info[1]), Count(info[2]), s->stream),
+          "cuMemcpyHtoDAsync");
+  }
+
+  void CopyFromDevice(const Napi::CallbackInfo& info) {
+    Session* s = Enter(info);
+    if (s == nullptr || !AreBigInts(info, 0, 2) || !IsCount(info, 2)) return;
+    Check(info.Env(), *s->api, s->api->memcpyDtoHAsync(Pointer<void*>(info[0]), Word(info[1]), Count(info[2]), s->stream),
+          "cuMemcpyDtoHAsync");
+  }
+
+  void CopyOnDevice(const Napi::CallbackInfo& info) {
+    Session* s = Enter(info);
+    if (s == nullptr || !AreBigInts(info, 0, 2) || !IsCount(info, 2)) return;
+    Check(info.Env(), *s->api, s->api->memcpyDtoDAsync(Word(info[0]), Word(info[1]), Count(info[2]), s->stream), "cuMemcpyDtoDAsync");
+  }
+
+  void Zero(const Napi::CallbackInfo& info) {
+    Session* s = Enter(info);
+    if (s == nullptr || !AreBigInts(info, 0, 1) || !IsCount(info, 1)) return;
+    Check(info.Env(), *s->api, s->api->memsetD8Async(Word(info[0]), 0, Count(info[1]), s->stream), "cuMemsetD8Async");
+  }
+
+  // launch(kernel, gridX, gridY, gridZ, blockX, blockY, blockZ, sharedBytes, BigUint64Array of parameters)
+  void Launch(const Napi::CallbackInfo& info) {
+    Session* s = Enter(info);
+    if (s == nullptr || !AreBigInts(info, 0, 1)) return;
+    unsigned sizes[7];
+    for (size_t i = 0; i < 7; i++) {
+      if (!IsCount(info, i + 1)) return;
+      sizes[i] = info[i + 1].As<Napi::Number>().Uint32Value();
+    }
+    if (!Require(info, info.Length() > 8 && info[8].IsTypedArray() && info[8].As<Napi::TypedArray>().TypedArrayType() == napi_biguint64_array,
+                 "parameters in a BigUint64Array"))
+      return;
+    Napi::BigUint64Array words = info[8].As<Napi::BigUint64Array>();
+    std::vector<void*> parameters(words.ElementLength() + 1, nullptr);
+    for (size_t i = 0; i < words.ElementLength(); i++) parameters[i] = words.Data() + i;
+    const Status status = s->api->launchKernel(Pointer<Function>(info[0]), sizes[0], sizes[1], sizes[2], sizes[3], sizes[4], sizes[5], sizes[6],
+                                               s->stream, parameters.data(), nullptr);
+    Check(info.Env(), *s->api, status, "cuLaunchKernel");
+  }
+
+  void BeginCapture(const Napi::CallbackInfo& info) {
+    Session* s = Enter(info);
+    if (s == nullptr) return;
+    Check(info.Env(), *s->api, s->api->streamBeginCapture(s->stream, kCaptureRelaxed), "cuStreamBeginCapture");
+  }
+
+  Napi::Value EndCapture(const Napi::CallbackInfo& info) {
+    Napi::Env env = info.Env();
+    Session* s = Enter(info);
+    if (s == nullptr) return env.Undefined();
+    Graph graph = nullptr;
+    if (!Check(env, *s->api, s->api->streamEndCapture(s->stream, &graph), "cuStreamEndCapture")) return env.Undefined();
+    GraphExec exec = nullptr;
+    const Status status = s->api->graphInstantiate(&exec, graph, 0);
+    s->api->graphDestroy(graph);
+    if (!Check(env, *s->api, status, "cuGraphInstantiateWithFlags")) return env.Undefined();
+    return ToHandle(env, exec);
+  }
+
+  void AbandonCapture(const Napi::CallbackInfo&) {
+    if (session_ == nullptr || session_->isClosed) return;
+    const Api& api = *session_->api;
+    Graph graph = nullptr;
+    if (api.ctxSetCurrent(session_->context) == kSuccess && api.streamEndCapture(session_->stream, &graph) == kSuccess && graph != nullptr) {
+      api.graphDestroy(graph);
+    }
+  }
+
+  void LaunchGraph(const Napi::CallbackInfo& info) {
+    Session* s = Enter(info);
+    if (s == nullptr || !AreBigInts(info, 0, 1)) return;
+    Check(info.Env(), *s->api, s->api->graphLaunch(Pointer<GraphExec>(info[0]), s->stream), "cuGraphLaunch");
+  }
+
+  void FreeGraph(const Napi::CallbackInfo& info) {
+    Session* s = Enter(info);
+    if (s == nullptr || !AreBigInts(info, 0, 1)) return;
+    Check(info.Env(), *s->api, s->api->graphExecDestroy(Pointer<GraphExec>(info[0])), "cuGraphExecDestroy");
+  }
+
+  Napi::Value LoadModule(const Napi::CallbackInfo& info) {
+    Napi::Env env = info.Env();
+    if (Enter(info) == nullptr || !Require(info, info.Length() > 0 && info[0].IsString(), "a module's text")) return env.Undefined();
+    auto* job = new ModuleJob(env, session_, info[0].As<Napi::String>().Utf8Value());
+    Napi::Promise promise = job->Promise();
+    job->Queue();
+    return promise;
+  }
+
+  void UnloadModule(const Napi::CallbackInfo& info) {
+    Session* s = Enter(info);
+    if (s == nullptr || !AreBigInts(info, 0, 1)) return;
+    Check(info.Env(), *s->api, s->api->moduleUnload(Pointer<Module>(info[0])), "cuModuleUnload");
+  }
+
+  // kernel(module, entry, dynamicSharedBytes)
+  Napi::Value GetKernel(const Napi::CallbackInfo& info) {
+    Napi::Env env = info.Env();
+    Session* s = Enter(info);
+    if (s == nullptr || !AreBigInts(info, 0, 1) || !Require(info, info.Length() > 1 && info[1].IsString(), "a kernel's name") || !IsCount(info, 2))
+      return env.Undefined();
+    Function function = nullptr;
+    const std::string entry = info[1].As<Napi::String>().Utf8Value();
+    if (!Check(env, *s->api, s->api->moduleGetFunction(&function, Pointer<Module>(info[0]), entry.c_str()), "cuModuleGetFunction"))
+      return env.Undefined();
+    const int shared = info[2].As<Napi::Number>().Int32Value();
+    if (shared > 0 && !Check(env, *s->api, s->api->funcSetAttribute(function, kFunctionMaxDynamicShared, shared), "cuFuncSetAttribute"))
+      return env.Undefined();
+    return ToHandle(env, function);
+  }
+
+  // An event behind everything that the stream was given so far.
+  Napi::Value Mark(const Napi::CallbackInfo& info) {
+    Napi::Env env = info.Env();
+    Session* s = Enter(info);
+    if (s == nullptr) return env.Undefined();
+    Event event = nullptr;
+    if (!Check(env, *s->api, s->api->eventCreate(&event, kEventBlockingSync | kEventDisableTiming), "cuEventCreate")) return env.Undefined();
+    const Status status = s->api->eventRecord(event, s->stream);
+    if (status != kSuccess) {
+      s->api->eventDestroy(event);
+      Check(env, *s->api, status, "cuEventRecord");
+      return env.Undefined();
+    }
+    return ToHandle(env, event);
+  }
+
+  // wait(event): a promise that settles when the event is reached. It frees the event.
+  Napi::Value Wait(const Napi::CallbackInfo& info) {
+    Napi::Env env = info.Env();
+    if (Enter(info) == nullptr || !AreBigInts(info, 0, 1)) return env.Undefined();
+    auto* job = new WaitJob(env, session_, Pointer<Event>(info[0]));
+    Napi::Promise promise = job->Promise();
+    job->Queue();
+    return promise;
+  }
+
+  void Close(const Napi::CallbackInfo& info) {
+    if (session_ == nullptr || session_->isClosed) return;
+    Check(info.Env(), *session_->api, session_->Close(), "cuDevicePrimaryCtxRelease");
+  }
+};
+
+Napi::Object Init(Napi::Env env, Napi::Object exports) {
+  exports.Set("Driver", DriverWrap::Define(env));
+  return exports;
+}
+
+}  // namespace
+
+NODE_API_MODULE(centella_cuda, Init)

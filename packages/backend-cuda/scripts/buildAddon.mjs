@@ -1,0 +1,69 @@
+// Compiles native/driver.cc to build/Release/centella_cuda.node with the machine's C++ compiler: no node-gyp, no CUDA toolkit.
+// Without a compiler it says so and succeeds: the backend then reports why it is not available.
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const require = createRequire(import.meta.url);
+const source = join(root, "native", "driver.cc");
+const output = join(root, "build", "Release", "centella_cuda.node");
+const stamp = join(root, "build", "Release", "centella_cuda.stamp");
+
+function say(line) {
+  process.stdout.write(`backend-cuda addon: ${line}\n`);
+}
+
+function includeDirectories() {
+  try {
+    return [require("node-addon-api").include_dir, require("node-api-headers").include_dir];
+  } catch {
+    return undefined;
+  }
+}
+
+function findCompiler() {
+  const wanted = [process.env.CXX, "c++", "g++", "clang++"].filter((name) => name !== undefined && name !== "");
+  return wanted.find((name) => spawnSync(name, ["--version"], { stdio: "ignore" }).status === 0);
+}
+
+function build() {
+  if (process.platform === "win32") return say("skipped: on Windows it is not built yet");
+  const includes = includeDirectories();
+  if (includes === undefined) return say("skipped: node-addon-api and node-api-headers are not installed");
+  const compiler = findCompiler();
+  if (compiler === undefined) return say("skipped: no C++ compiler was found (c++, g++, clang++)");
+
+  const platformFlags = process.platform === "darwin" ? ["-undefined", "dynamic_lookup"] : ["-ldl"];
+  const flags = [
+    ...["-std=c++17", "-O2", "-fPIC", "-shared", "-fno-exceptions", "-fvisibility=hidden", "-Wall", "-Wextra"],
+    ...["-DNAPI_VERSION=8", "-DNAPI_DISABLE_CPP_EXCEPTIONS", "-DNODE_ADDON_API_DISABLE_DEPRECATED"],
+    // As system headers: their warnings are not ours.
+    ...includes.flatMap((directory) => ["-isystem", directory]),
+  ];
+  const key = createHash("sha256")
+    .update(readFileSync(source))
+    .update(JSON.stringify([compiler, flags, platformFlags, process.platform, process.arch]))
+    .digest("hex");
+  if (existsSync(output) && existsSync(stamp) && readFileSync(stamp, "utf8") === key) return say("up to date");
+
+  mkdirSync(dirname(output), { recursive: true });
+  // A process may have the old file mapped: it is replaced, not written over.
+  const fresh = `${output}.${process.pid}`;
+  const { status, stderr } = spawnSync(compiler, [...flags, source, "-o", fresh, ...platformFlags], { encoding: "utf8" });
+  if (status !== 0) {
+    process.stderr.write(stderr);
+    say(`failed: ${compiler} exited with ${status}`);
+    process.exitCode = 1;
+    return undefined;
+  }
+  if (stderr !== "") process.stderr.write(stderr);
+  renameSync(fresh, output);
+  writeFileSync(stamp, key);
+  return say(`built with ${compiler}`);
+}
+
+build();

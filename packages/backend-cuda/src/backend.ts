@@ -1,0 +1,89 @@
+import {
+  type AnyOp,
+  ArgumentError,
+  type Backend,
+  type CompileOptions,
+  type ConcreteSpec,
+  type Counters,
+  checkData,
+  type DeviceInfo,
+  elementCount,
+  isQuantized,
+  lower,
+  type MemoryReport,
+  type Plan,
+  type ProgramGraph,
+  Tensor,
+  type TensorSpec,
+  type TypedArray,
+} from "@centella/core";
+import { Device } from "./device.ts";
+import { backendName, bytesOf, DeviceStorage, writeThrough } from "./deviceTensor.ts";
+import type { CudaDriver } from "./driver.ts";
+import { unsupported } from "./kernels/index.ts";
+import { CudaPlan } from "./plan.ts";
+import { residentBytes, toResident } from "./resident.ts";
+
+/** The backend over a driver: a device, its plans and its tensors. */
+export class CudaBackend implements Backend {
+  readonly name: string = backendName;
+  readonly device: DeviceInfo;
+  readonly syncAvailable = false;
+  readonly #device: Device;
+  readonly #plans = new Set<CudaPlan>();
+
+  constructor(driver: CudaDriver) {
+    this.#device = new Device(driver);
+    this.device = { kind: "gpu", name: driver.device.name };
+  }
+
+  get counters(): Counters {
+    return this.#device.counters;
+  }
+
+  unsupported(op: AnyOp, inputs: readonly (TensorSpec | undefined)[], params: object, output: TensorSpec): string | undefined {
+    return unsupported(op, inputs, params, output);
+  }
+
+  async compile(program: ProgramGraph, { shareWith, signal }: CompileOptions = {}): Promise<Plan> {
+    signal?.throwIfAborted();
+    this.#device.requireAlive();
+    if (shareWith !== undefined && !(shareWith instanceof CudaPlan && this.#plans.has(shareWith))) {
+      throw new ArgumentError("compile", "shareWith to be a living plan of this backend", "another one");
+    }
+    const lowered = lower(program, this.name, unsupported);
+    return this.#device.queue.enqueue(async () => {
+      signal?.throwIfAborted();
+      const plan = await CudaPlan.create(this.#device, lowered, shareWith, (disposed) => this.#plans.delete(disposed));
+      this.#plans.add(plan);
+      return plan;
+    });
+  }
+
+  upload(spec: ConcreteSpec, data: TypedArray): Tensor {
+    checkData("tensor", spec, data);
+    const device = this.#device;
+    const resident = isQuantized(spec.dtype) ? toResident(spec, data) : data.slice();
+    const memory = device.alloc(residentBytes(spec.dtype, elementCount(spec.shape)), "tensors");
+    const written = device.queue.enqueue(() => {
+      device.counters.uploads++;
+      return writeThrough(device, memory, 0, bytesOf(resident));
+    });
+    const stored = isQuantized(spec.dtype) ? { stored: data.slice() } : {};
+    return new Tensor(spec, new DeviceStorage(device, spec, memory, { queued: written, ready: written, ...stored }));
+  }
+
+  memory(): MemoryReport {
+    return this.#device.memory();
+  }
+
+  async idle(): Promise<void> {
+    await this.#device.idle();
+  }
+
+  async dispose(): Promise<void> {
+    for (const plan of this.#plans) plan.dispose();
+    await this.#device.idle();
+    await this.#device.close();
+  }
+}

@@ -1,0 +1,19 @@
+import { ArgumentError, type BackendFactory } from "@centella/core";
+import { CudaBackend } from "./backend.ts";
+import { backendName } from "./deviceTensor.ts";
+import { openNativeDriver } from "./nativeDriver.ts";
+
+export interface CudaOptions {
+  /** Number of the device, as the driver counts them (`CUDA_VISIBLE_DEVICES` counts). */
+  readonly device?: number;
+}
+
+/**
+ * The CUDA backend. Nothing is loaded before `open()`, which throws UnsupportedError with the reason where the addon, the
+ * NVIDIA driver or a device of compute capability 8.0 is missing.
+ * @throws {ArgumentError} for a device that is no whole number from 0
+ */
+export function cuda({ device = 0 }: CudaOptions = {}): BackendFactory {
+  if (!Number.isSafeInteger(device) || device < 0) throw new ArgumentError("cuda", "a device number from 0", String(device));
+  return { name: backendName, open: async () => new CudaBackend(await openNativeDriver(device)) };
+}

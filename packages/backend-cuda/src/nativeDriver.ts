@@ -1,0 +1,214 @@
+import { UnsupportedError } from "@centella/core";
+import { type CudaDriver, type DeviceProperties, DriverError, type Handle, type LaunchCommand } from "./driver.ts";
+
+/** The addon's class: `native/driver.cc`. */
+interface NativeSession {
+  properties(): {
+    readonly name: string;
+    readonly major: number;
+    readonly minor: number;
+    readonly multiprocessors: number;
+    readonly totalBytes: number;
+    readonly driverVersion: number;
+  };
+  memoryInfo(): { readonly free: number; readonly total: number };
+  alloc(bytes: number): Handle;
+  free(memory: Handle): void;
+  allocPinned(bytes: number): Handle;
+  freePinned(memory: Handle): void;
+  writePinned(memory: Handle, offset: number, data: Uint8Array): void;
+  readPinned(memory: Handle, offset: number, into: Uint8Array): void;
+  copyToDevice(to: Handle, fromPinned: Handle, bytes: number): void;
+  copyFromDevice(toPinned: Handle, from: Handle, bytes: number): void;
+  copyOnDevice(to: Handle, from: Handle, bytes: number): void;
+  zero(memory: Handle, bytes: number): void;
+  launch(kernel: Handle, ...sizesAndArgs: [...sizes: LaunchSizes, args: BigUint64Array]): void;
+  beginCapture(): void;
+  endCapture(): Handle;
+  abandonCapture(): void;
+  launchGraph(graph: Handle): void;
+  freeGraph(graph: Handle): void;
+  loadModule(ptx: string): Promise<Handle>;
+  unloadModule(module: Handle): void;
+  kernel(module: Handle, entry: string, sharedBytes: number): Handle;
+  mark(): Handle;
+  wait(mark: Handle): Promise<void>;
+  close(): void;
+}
+
+type LaunchSizes = [gridX: number, gridY: number, gridZ: number, blockX: number, blockY: number, blockZ: number, sharedBytes: number];
+
+interface Addon {
+  readonly Driver: new (ordinal: number) => NativeSession;
+}
+
+// Ampere: what the kernels are generated for.
+const lowestCapability = 8;
+
+/** Opens device `ordinal` through the addon. @throws {UnsupportedError} with the reason where there is no addon, driver or fitting device */
+export async function openNativeDriver(ordinal: number): Promise<CudaDriver> {
+  const { Driver } = await loadAddon();
+  let session: NativeSession;
+  try {
+    session = new Driver(ordinal);
+  } catch (error) {
+    if (error instanceof Error && "unavailable" in error) throw new UnsupportedError("cuda", String(error.unavailable));
+    throw asDriverError(error);
+  }
+  const driver = new NativeDriver(session);
+  const { name, computeCapability } = driver.device;
+  if (computeCapability[0] < lowestCapability) {
+    driver.close();
+    throw new UnsupportedError("cuda", `${name} has compute capability ${computeCapability.join(".")}, ${lowestCapability}.0 is needed`);
+  }
+  return driver;
+}
+
+async function loadAddon(): Promise<Addon> {
+  const { createRequire } = await import("node:module");
+  const { existsSync } = await import("node:fs");
+  const { fileURLToPath } = await import("node:url");
+  // The same from src and from dist.
+  const path = fileURLToPath(new URL("../build/Release/centella_cuda.node", import.meta.url));
+  if (!existsSync(path)) {
+    throw new UnsupportedError(
+      "cuda",
+      "the addon is not built: no C++ compiler was found when the package was built; run its scripts/buildAddon.mjs",
+    );
+  }
+  try {
+    return createRequire(import.meta.url)(path) as Addon;
+  } catch (error) {
+    throw new UnsupportedError(
+      "cuda",
+      `the addon does not load on this platform: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
+}
+
+function asDriverError(error: unknown): unknown {
+  if (!(error instanceof Error) || !("status" in error)) return error;
+  const { status, statusName, call, log } = error as Error & { status: number; statusName: string; call: string; log: string };
+  return new DriverError(status, statusName, call, log);
+}
+
+/** The addon's session as a {@link CudaDriver}: turns its exceptions into {@link DriverError}s. */
+class NativeDriver implements CudaDriver {
+  readonly device: DeviceProperties;
+  readonly #session: NativeSession;
+  #lastWait: Promise<unknown> = Promise.resolve();
+
+  constructor(session: NativeSession) {
+    this.#session = session;
+    const { major, minor, ...rest } = this.#do((s) => s.properties());
+    this.device = { ...rest, computeCapability: [major, minor] };
+  }
+
+  alloc(bytes: number): Handle {
+    return this.#do((s) => s.alloc(bytes));
+  }
+
+  free(memory: Handle): void {
+    this.#do((s) => s.free(memory));
+  }
+
+  memoryInfo(): { readonly free: number; readonly total: number } {
+    return this.#do((s) => s.memoryInfo());
+  }
+
+  allocPinned(bytes: number): Handle {
+    return this.#do((s) => s.allocPinned(bytes));
+  }
+
+  freePinned(memory: Handle): void {
+    this.#do((s) => s.freePinned(memory));
+  }
+
+  writePinned(memory: Handle, offset: number, data: Uint8Array): void {
+    this.#do((s) => s.writePinned(memory, offset, data));
+  }
+
+  readPinned(memory: Handle, offset: number, into: Uint8Array): void {
+    this.#do((s) => s.readPinned(memory, offset, into));
+  }
+
+  copyToDevice(to: Handle, fromPinned: Handle, bytes: number): void {
+    this.#do((s) => s.copyToDevice(to, fromPinned, bytes));
+  }
+
+  copyFromDevice(toPinned: Handle, from: Handle, bytes: number): void {
+    this.#do((s) => s.copyFromDevice(toPinned, from, bytes));
+  }
+
+  copyOnDevice(to: Handle, from: Handle, bytes: number): void {
+    this.#do((s) => s.copyOnDevice(to, from, bytes));
+  }
+
+  zero(memory: Handle, bytes: number): void {
+    this.#do((s) => s.zero(memory, bytes));
+  }
+
+  launch({ kernel, grid, block, sharedBytes, args }: LaunchCommand): void {
+    this.#do((s) => s.launch(kernel, ...grid, ...block, sharedBytes, BigUint64Array.from(args)));
+  }
+
+  beginCapture(): void {
+    this.#do((s) => s.beginCapture());
+  }
+
+  endCapture(): Handle {
+    return this.#do((s) => s.endCapture());
+  }
+
+  abandonCapture(): void {
+    this.#do((s) => s.abandonCapture());
+  }
+
+  launchGraph(graph: Handle): void {
+    this.#do((s) => s.launchGraph(graph));
+  }
+
+  freeGraph(graph: Handle): void {
+    this.#do((s) => s.freeGraph(graph));
+  }
+
+  async loadModule(ptx: string): Promise<Handle> {
+    return this.#await(this.#do((s) => s.loadModule(ptx)));
+  }
+
+  unloadModule(module: Handle): void {
+    this.#do((s) => s.unloadModule(module));
+  }
+
+  kernel(module: Handle, entry: string, sharedBytes: number): Handle {
+    return this.#do((s) => s.kernel(module, entry, sharedBytes));
+  }
+
+  finished(): Promise<void> {
+    const mark = this.#do((s) => s.mark());
+    // One wait at a time: each blocks a thread of Node's pool, which files are read with too. Marks are reached in order.
+    const wait = this.#lastWait.then(() => this.#await(this.#do((s) => s.wait(mark))));
+    this.#lastWait = wait.catch(() => undefined);
+    return wait;
+  }
+
+  close(): void {
+    this.#do((s) => s.close());
+  }
+
+  #do<T>(work: (session: NativeSession) => T): T {
+    try {
+      return work(this.#session);
+    } catch (error) {
+      throw asDriverError(error);
+    }
+  }
+
+  async #await<T>(promise: Promise<T>): Promise<T> {
+    try {
+      return await promise;
+    } catch (error) {
+      throw asDriverError(error);
+    }
+  }
+}

@@ -1,0 +1,5 @@
+import { describeBackend } from "@centella/core/testing";
+import { CudaBackend } from "../src/backend.ts";
+import { InterpretedDriver } from "./interpreter/interpretedDriver.ts";
+
+describeBackend("cuda on the PTX interpreter", async () => new CudaBackend(new InterpretedDriver()));

@@ -1,0 +1,123 @@
+import { describe, expect, test } from "vitest";
+import { PtxBuilder } from "../src/ptx/builder.ts";
+import { exp, expm1, log, sigmoid, sinCos, tanh } from "../src/ptx/math.ts";
+import type { F32 } from "../src/ptx/types.ts";
+import { InterpretedDriver } from "./interpreter/interpretedDriver.ts";
+
+/** Runs a kernel with parameters x and y on one block; gives y. */
+async function runOn(x: Float32Array, body: (k: PtxBuilder) => void, { threads = 32, words = x.length } = {}): Promise<Float32Array> {
+  const driver = new InterpretedDriver();
+  const k = new PtxBuilder("k", ["x", "y"], threads);
+  body(k);
+  const kernel = driver.kernel(await driver.loadModule(k.text()), "k");
+  const [from, to, pinned] = [driver.alloc(x.byteLength), driver.alloc(words * 4), driver.allocPinned(Math.max(x.byteLength, words * 4))];
+  driver.writePinned(pinned, 0, new Uint8Array(x.buffer));
+  driver.copyToDevice(from, pinned, x.byteLength);
+  driver.launch({ kernel, grid: [1, 1, 1], block: [threads, 1, 1], sharedBytes: 0, args: [from, to] });
+  driver.copyFromDevice(pinned, to, words * 4);
+  await driver.finished();
+  const bytes = new Uint8Array(words * 4);
+  driver.readPinned(pinned, 0, bytes);
+  return new Float32Array(bytes.buffer);
+}
+
+/** `y[i] = f(x[i])` for any number of values. */
+function map(x: Float32Array, f: (k: PtxBuilder, x: F32) => F32): Promise<Float32Array> {
+  return runOn(x, (k) =>
+    k.for(k.thread(), x.length, 32, (i) => {
+      k.store("f32", k.at("f32", k.pointer("y", "f32"), i), f(k, k.load("f32", k.at("f32", k.pointer("x", "f32"), i))));
+    }),
+  );
+}
+
+const one = Float32Array.of(1);
+
+describe("what it finds", () => {
+  const faults: readonly (readonly [string, RegExp, (k: PtxBuilder) => void])[] = [
+    ["an access beyond the memory", /not allocated/, (k) => void k.load("f32", k.at("f32", k.pointer("x", "f32"), 1))],
+    ["a read of what nothing wrote", /unwritten/, (k) => void k.load("f32", k.pointer("y", "f32"))],
+    ["two threads writing one place", /written by two threads/, (k) => k.store("f32", k.pointer("y", "f32"), k.constant("f32", 1))],
+    [
+      "a missing barrier",
+      /race/,
+      (k) => {
+        const shared = k.shared("f32", 64);
+        const thread = k.thread();
+        k.store("f32", k.sharedAt("f32", shared, thread), k.constant("f32", 1));
+        k.load("f32", shared);
+      },
+    ],
+    ["a barrier that some threads skip", /barrier that 7 of 64/, (k) => k.ifUniform(k.compare("lt", k.thread(), 7), () => k.sync())],
+    [
+      "a shuffle that some lanes skip",
+      /shuffle/,
+      (k) => k.if(k.compare("lt", k.thread(), 7), () => void k.shuffleXor(k.constant("f32", 1), 1)),
+    ],
+  ];
+  for (const [name, message, body] of faults) {
+    test(name, async () => {
+      await expect(runOn(one, body, { threads: 64 })).rejects.toThrow(message);
+    });
+  }
+
+  test("a misaligned access", async () => {
+    const body = (k: PtxBuilder): void => {
+      const odd = k.at("b16", k.pointer("x", "b16"), 1) as string as Parameters<typeof k.load<"f32">>[1];
+      k.load("f32", odd);
+    };
+    await expect(runOn(Float32Array.of(1, 2), body)).rejects.toThrow("misaligned");
+  });
+
+  test("a register that is not assigned on every path", async () => {
+    const body = (k: PtxBuilder): void => {
+      let leaked: F32 | undefined;
+      k.if(k.compare("lt", k.thread(), 7), () => {
+        leaked = k.constant("f32", 1);
+      });
+      k.store("f32", k.at("f32", k.pointer("y", "f32"), k.thread()), leaked!);
+    };
+    await expect(runOn(one, body)).rejects.toThrow("used before it is assigned");
+  });
+});
+
+describe("elementary functions against f64", () => {
+  const values = Float32Array.from({ length: 4001 }, (_, i) => (i - 2000) / 20);
+  const small = Float32Array.from({ length: 2001 }, (_, i) => (i - 1000) / 1e4);
+  const worst = (got: Float32Array, x: Float32Array, f: (x: number) => number, floor: number): number =>
+    Math.max(...[...got].map((y, i) => Math.abs(y - Math.fround(f(x[i]!))) / Math.max(Math.abs(f(x[i]!)), floor)));
+
+  test("exp", async () => {
+    const x = values.map((v) => Math.max(-87, Math.min(88, v)));
+    expect(worst(await map(x, exp), x, Math.exp, 0)).toBeLessThan(3e-7);
+    expect([...(await map(Float32Array.of(-1e30, -Infinity, 89, Infinity, NaN, -100, 0), exp))]).toEqual([
+      0,
+      0,
+      Infinity,
+      Infinity,
+      NaN,
+      Math.fround(Math.exp(-100)),
+      1,
+    ]);
+  });
+
+  test("expm1, tanh, sigmoid, log", async () => {
+    expect(worst(await map(small, expm1), small, Math.expm1, 1e-30)).toBeLessThan(3e-7);
+    for (const x of [small, values]) {
+      expect(worst(await map(x, tanh), x, Math.tanh, 1e-30)).toBeLessThan(3e-7);
+      expect(worst(await map(x, sigmoid), x, (v) => 1 / (1 + Math.exp(-v)), 1e-37)).toBeLessThan(4e-7);
+    }
+    const positive = Float32Array.from({ length: 1000 }, (_, i) => 1 + i * i * i);
+    expect(worst(await map(positive, log), positive, Math.log, 1)).toBeLessThan(2e-7);
+    expect([...(await map(Float32Array.of(Infinity, -Infinity, NaN), tanh))]).toEqual([1, -1, NaN]);
+  });
+
+  test("sine and cosine of large angles", async () => {
+    const x = Float32Array.from({ length: 2000 }, (_, i) => (i - 1000) * 97.31);
+    const sin = await map(x, (k, v) => k.convert("f32", sinCos(k, k.convert("f64", v)).sin));
+    const cos = await map(x, (k, v) => k.convert("f32", sinCos(k, k.convert("f64", v)).cos));
+    for (const [i, v] of x.entries()) {
+      expect(Math.abs(sin[i]! - Math.sin(v))).toBeLessThan(1e-7);
+      expect(Math.abs(cos[i]! - Math.cos(v))).toBeLessThan(1e-7);
+    }
+  });
+});

@@ -1,0 +1,107 @@
+import { type AnyOp, completeParams, type Dim, type OpName, ops, type TensorSpec } from "@centella/core";
+import { cases } from "@centella/core/testing";
+import { kernelOf, unsupported } from "../src/kernels/index.ts";
+import type { Launch } from "../src/kernels/shared/kernel.ts";
+
+/** One call that kernels are generated for. */
+export interface Call {
+  readonly name: string;
+  readonly op: AnyOp;
+  readonly inputs: readonly (TensorSpec | undefined)[];
+  readonly params: object;
+  readonly bucket: Readonly<Record<string, number>>;
+}
+
+export function launchesOf({ op, inputs, params, bucket }: Call): readonly Launch[] {
+  const output = op.infer(inputs, params);
+  if (unsupported(op, inputs, params, output) !== undefined) return [];
+  const slots = new Map(Object.keys(bucket).map((name, slot) => [name, slot]));
+  return kernelOf(op)!.launches({ inputs, output, slots, bucket }, params);
+}
+
+/** A call of an op; a parameter that is not given has its default. */
+export function call<N extends OpName>(
+  name: N,
+  inputs: readonly (TensorSpec | undefined)[],
+  params: object = {},
+  bucket: Call["bucket"] = {},
+): Call {
+  const op: AnyOp = ops[name];
+  return { name: `${name} ${JSON.stringify(params)} ${JSON.stringify(bucket)}`, op, inputs, params: completeParams(op, params), bucket };
+}
+
+export function f32(...shape: readonly Dim[]): TensorSpec {
+  return { dtype: "f32", shape };
+}
+
+export function i32(...shape: readonly Dim[]): TensorSpec {
+  return { dtype: "i32", shape };
+}
+
+/** The calls of the conformance suite's cases. */
+function conformanceCalls(): readonly Call[] {
+  return Object.entries(cases).flatMap(([name, { cases: list }]) => {
+    const op: AnyOp = ops[name as OpName];
+    if (op.alias === true) return [];
+    return list.map(({ name: caseName, inputs, optional, params }): Call => {
+      const tensors = [...inputs, ...(op.optionalInputs ?? []).map((input) => optional?.[input])];
+      const specs = tensors.map((tensor) => tensor && { dtype: tensor.dtype, shape: tensor.shape });
+      return { name: `${name}: ${caseName}`, op, inputs: specs, params: completeParams(op, params ?? {}), bucket: {} };
+    });
+  });
+}
+
+/** The calls of a Llama-like model at several numbers of tokens. */
+function modelCalls(): readonly Call[] {
+  const T = { name: "T", max: 512 };
+  const N = { name: "nSeq", max: 4 };
+  return [1, 2, 8, 9, 64, 512].flatMap((tokens) => {
+    const bucket = { T: tokens, nSeq: 4 };
+    const index = [i32(T), i32(T), i32(N, 16), i32(N)];
+    const weight = (dtype: TensorSpec["dtype"], ...shape: readonly number[]): TensorSpec => ({ dtype, shape });
+    return [
+      call("embedding", [weight("q6_K", 128256, 2048), i32(T)], {}, bucket),
+      call("embedding", [weight("bf16", 128256, 2048), i32(T)], {}, bucket),
+      call("rmsNorm", [f32(T, 2048), f32(2048)], { eps: 1e-5 }, bucket),
+      call("rope", [f32(T, 32, 64), i32(T), f32(32)], { pairing: "interleaved", base: 500000 }, bucket),
+      call("rope", [f32(T, 32, 64), i32(T), undefined], { pairing: "half", dims: 32 }, bucket),
+      call("kvWrite", [weight("f16", 4096, 8, 128), f32(T, 8, 64), f32(T, 8, 64), i32(T)], {}, bucket),
+      ...["f32", "f16"].flatMap((dtype) => [
+        call(
+          "attention",
+          [f32(T, 32, 64), weight(dtype as "f16", 4096, 8, 128), ...index, undefined],
+          { scale: 0.125, blockSize: 256 },
+          bucket,
+        ),
+        call(
+          "attention",
+          [f32(T, 32, 128), weight(dtype as "f16", 4096, 8, 192), ...index, f32(32)],
+          { scale: 0.1, blockSize: 32, window: 100, softcap: 30, alibi: 8 },
+          bucket,
+        ),
+      ]),
+      ...(["f32", "f16", "bf16", "q4_K", "q8_0"] as const).flatMap((dtype) =>
+        (["f32", "ggml"] as const).map((activations) =>
+          call("matmul", [f32(T, 2048), weight(dtype, 8192, 2048)], { transposeB: true, activations }, bucket),
+        ),
+      ),
+      call("matmul", [f32(2048, T), weight("q4_0", 512, 2048)], { transposeA: true, transposeB: true, activations: "ggml" }, bucket),
+      call("matmul", [f32(3, 1, T, 64), f32(5, 64, T)], {}, bucket),
+      call("add", [f32(T, 2048), f32(2048)], {}, bucket),
+      call("mul", [f32(T, 8192), f32(T, 8192)], {}, bucket),
+      call("silu", [f32(T, 8192)], {}, bucket),
+      call("argmax", [f32(T, 128256)], {}, bucket),
+      call("softmax", [f32(T, 1000)], { axis: 0 }, bucket),
+      call("sum", [f32(T, 1000)], {}, bucket),
+    ];
+  });
+}
+
+export const calls: readonly Call[] = [...conformanceCalls(), ...modelCalls()];
+
+/** Every different kernel text, with the first call that needs it. */
+export function kernelTexts(): ReadonlyMap<string, string> {
+  const texts = new Map<string, string>();
+  for (const each of calls) for (const { ptx } of launchesOf(each)) if (!texts.has(ptx)) texts.set(ptx, each.name);
+  return texts;
+}

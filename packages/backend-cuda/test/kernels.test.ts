@@ -1,0 +1,53 @@
+import { readdir } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { ops } from "@centella/core";
+import { expect, test } from "vitest";
+import { kernels, unsupported } from "../src/kernels/index.ts";
+import { bucketsOf } from "../src/variant.ts";
+import { call, calls, f32, launchesOf } from "./kernelTexts.ts";
+
+test("kernel files are op names, and every one is in the table", async () => {
+  const files = await readdir(fileURLToPath(new URL("../src/kernels", import.meta.url)));
+  const names = files.filter((file) => file.endsWith(".ts") && file !== "index.ts").map((file) => file.slice(0, -3));
+  expect(names.filter((name) => !(name in ops))).toEqual([]);
+  expect(Object.keys(kernels).sort()).toEqual(names.sort());
+});
+
+test("every op that computes has a kernel", () => {
+  expect(Object.values(ops).filter(({ name, alias }) => alias !== true && !(name in kernels))).toEqual([]);
+});
+
+test("grids and blocks are ones that a device takes", () => {
+  for (const each of calls) {
+    for (const { grid, block, entry, ptx, args } of launchesOf(each)) {
+      expect(grid[0], each.name).toBeGreaterThan(0);
+      expect(grid[0], each.name).toBeLessThan(2 ** 31);
+      expect([grid[1], grid[2], block[1], block[2]]).toEqual([1, 1, 1, 1]);
+      expect(block[0] % 32).toBe(0);
+      expect(ptx).toContain(`.visible .entry ${entry}(`);
+      expect(ptx.split(".param .u64").length - 1, each.name).toBe(args.length);
+    }
+  }
+});
+
+test("few rows are multiplied by the vector kernel, many by the tiled one", () => {
+  const T = { name: "T", max: 64 };
+  const entries = [1, 8, 9, 64].map(
+    (tokens) => launchesOf(call("matmul", [f32(T, 32), f32(16, 32)], { transposeB: true }, { T: tokens }))[0]!.entry,
+  );
+  expect(entries).toEqual(["matmulVector_f32_nt", "matmulVector_f32_nt", "matmulTiled_f32_nt", "matmulTiled_f32_nt"]);
+});
+
+test("reasons are in words", () => {
+  const output = f32(1);
+  expect(unsupported(ops.kvWrite, [{ dtype: "q8_0", shape: [4, 1, 64] }, f32(1, 1, 32), f32(1, 1, 32)], {}, output)).toBe(
+    "no kernel for a q8_0 cache; use f16 or f32",
+  );
+  expect(unsupported(ops.relu, [f32(2 ** 16, 2 ** 16)], {}, f32(2 ** 16, 2 ** 16))).toBe("a tensor of more than 2147483647 elements");
+});
+
+test("buckets are powers of two up to the maximum", () => {
+  expect(bucketsOf(1)).toEqual([1]);
+  expect(bucketsOf(6)).toEqual([1, 2, 4, 6]);
+  expect(bucketsOf(512).at(-2)).toBe(256);
+});

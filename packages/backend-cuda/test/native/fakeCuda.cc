@@ -1,0 +1,106 @@
+// A stand-in for libcuda.so.1 that tests load in its place: device memory is host memory, work runs at once or is recorded,
+// and every kernel copies four bytes from its first parameter's memory to its second's.
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <vector>
+
+namespace {
+using Work = std::function<void()>;
+using Recording = std::vector<Work>;
+Recording* recording = nullptr;
+int failure() {
+  const char* text = std::getenv("FAKE_CUDA_FAILURE");
+  return text == nullptr ? 0 : std::atoi(text);
+}
+int submit(Work work) {
+  if (recording != nullptr) recording->push_back(work);
+  else work();
+  return 0;
+}
+}  // namespace
+
+extern "C" {
+typedef unsigned long long Address;
+int cuInit(unsigned) { return std::getenv("FAKE_CUDA_NO_DEVICE") == nullptr ? 0 : 100; }
+int cuDriverGetVersion(int* version) { *version = 12040; return 0; }
+int cuGetErrorName(int status, const char** name) {
+  *name = status == 2 ? "CUDA_ERROR_OUT_OF_MEMORY" : status == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS" : status == 218 ? "CUDA_ERROR_INVALID_PTX" : "CUDA_ERROR_OTHER";
+  return 0;
+}
+int cuGetErrorString(int, const char** text) { *text = "in words"; return 0; }
+int cuDeviceGetCount(int* count) { *count = 1; return 0; }
+int cuDeviceGet(int* device, int ordinal) { *device = ordinal; return 0; }
+int cuDeviceGetName(char* name, int length, int) { std::strncpy(name, "Fake GPU", static_cast<size_t>(length)); return 0; }
+int cuDeviceGetAttribute(int* value, int attribute, int) {
+  const char* major = std::getenv("FAKE_CUDA_MAJOR");
+  *value = attribute == 75 ? (major == nullptr ? 9 : std::atoi(major)) : attribute == 16 ? 132 : 0;
+  return 0;
+}
+int cuDeviceTotalMem_v2(size_t* bytes, int) { *bytes = size_t{1} << 40; return 0; }
+int cuDevicePrimaryCtxRetain(void** context, int) { *context = &recording; return 0; }
+int cuDevicePrimaryCtxRelease_v2(int) { return 0; }
+int cuCtxSetCurrent(void* context) { return context == &recording ? 0 : 201; }
+int cuMemGetInfo_v2(size_t* free, size_t* total) { *free = 12345; *total = size_t{1} << 40; return 0; }
+int cuMemAlloc_v2(Address* address, size_t bytes) {
+  if (bytes == 0) return 1;
+  if (bytes > (size_t{1} << 30)) return 2;
+  *address = reinterpret_cast<Address>(std::malloc(bytes));
+  return 0;
+}
+int cuMemFree_v2(Address address) { std::free(reinterpret_cast<void*>(address)); return 0; }
+int cuMemHostAlloc(void** pointer, size_t bytes, unsigned) { *pointer = std::malloc(bytes); return 0; }
+int cuMemFreeHost(void* pointer) { std::free(pointer); return 0; }
+int cuMemcpyHtoDAsync_v2(Address to, const void* from, size_t bytes, void*) {
+  return submit([=] { std::memcpy(reinterpret_cast<void*>(to), from, bytes); });
+}
+int cuMemcpyDtoHAsync_v2(void* to, Address from, size_t bytes, void*) {
+  return submit([=] { std::memcpy(to, reinterpret_cast<void*>(from), bytes); });
+}
+int cuMemcpyDtoDAsync_v2(Address to, Address from, size_t bytes, void*) {
+  return submit([=] { std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes); });
+}
+int cuMemsetD8Async(Address to, unsigned char value, size_t bytes, void*) {
+  return submit([=] { std::memset(reinterpret_cast<void*>(to), value, bytes); });
+}
+int cuModuleLoadDataEx(void** module, const void* text, unsigned count, int* options, void** values) {
+  if (std::strstr(static_cast<const char*>(text), "rejected") != nullptr) {
+    for (unsigned i = 0; i < count; i++) if (options[i] == 5) std::strcpy(static_cast<char*>(values[i]), "line 1: syntax error");
+    return 218;
+  }
+  *module = &recording;
+  return 0;
+}
+int cuModuleUnload(void*) { return 0; }
+int cuModuleGetFunction(void** function, void*, const char* name) { *function = const_cast<char*>("kernel"); return name[0] == '\0' ? 500 : 0; }
+int cuFuncSetAttribute(void*, int, int) { return 0; }
+int cuLaunchKernel(void*, unsigned x, unsigned y, unsigned z, unsigned bx, unsigned, unsigned, unsigned, void*, void** parameters, void**) {
+  if (x == 0 || y != 1 || z != 1 || bx % 32 != 0) return 1;
+  const Address from = *static_cast<Address*>(parameters[0]);
+  const Address to = *static_cast<Address*>(parameters[1]);
+  return submit([=] { std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), 4); });
+}
+int cuStreamCreate(void** stream, unsigned) { *stream = &recording; return 0; }
+int cuStreamDestroy_v2(void*) { return 0; }
+int cuStreamSynchronize(void*) { return 0; }
+int cuStreamBeginCapture_v2(void*, int) {
+  if (recording != nullptr) return 901;
+  recording = new Recording();
+  return 0;
+}
+int cuStreamEndCapture(void*, void** graph) { *graph = recording; recording = nullptr; return 0; }
+int cuGraphInstantiateWithFlags(void** executable, void* graph, unsigned long long) {
+  *executable = new Recording(*static_cast<Recording*>(graph));
+  return 0;
+}
+int cuGraphDestroy(void* graph) { delete static_cast<Recording*>(graph); return 0; }
+int cuGraphLaunch(void* executable, void*) {
+  for (const Work& work : *static_cast<Recording*>(executable)) work();
+  return 0;
+}
+int cuGraphExecDestroy(void* executable) { delete static_cast<Recording*>(executable); return 0; }
+int cuEventCreate(void** event, unsigned) { *event = std::malloc(1); return 0; }
+int cuEventRecord(void*, void*) { return 0; }
+int cuEventSynchronize(void*) { return failure(); }
+int cuEventDestroy_v2(void* event) { std::free(event); return 0; }
+}

@@ -1,0 +1,157 @@
+import { createProgram, DeviceLostError, DisposedError, KernelError, OutOfMemoryError, type Plan, UnsupportedError } from "@centella/core";
+import { sourceOf } from "@centella/core/testing";
+import { beforeEach, describe, expect, test } from "vitest";
+import { CudaBackend } from "../src/backend.ts";
+import { DriverError } from "../src/driver.ts";
+import { InterpretedDriver } from "./interpreter/interpretedDriver.ts";
+
+let driver: InterpretedDriver;
+let backend: CudaBackend;
+beforeEach(() => {
+  driver = new InterpretedDriver();
+  backend = new CudaBackend(driver);
+});
+
+async function layer(): Promise<Plan> {
+  const program = createProgram();
+  const x = program.input("x", "f32", [program.dim("T", 20), 4]);
+  const w = program.persistent("w", { dtype: "f32", shape: [3, 4] });
+  program.output("y", program.relu(program.matmul(x, w, { transposeB: true })));
+  const plan = await backend.compile(program);
+  await plan.load("w", sourceOf(Float32Array.from({ length: 12 }, (_, i) => i)));
+  return plan;
+}
+
+describe("a run", () => {
+  test("is one copy up, one graph, one copy down, for any number of kernels", async () => {
+    const plan = await layer();
+    const before = { ...driver.submitted };
+    const outputs = [1, 2, 2, 2, 3, 17].map((rows) => plan.run({ x: new Float32Array(4 * rows).fill(1) }));
+    for (const { y } of outputs) expect([...(await y!.data())].slice(0, 3)).toEqual([6, 22, 38]);
+    expect(driver.submitted).toEqual({
+      graphs: before.graphs + 6,
+      launches: before.launches,
+      toDevice: before.toDevice + 6,
+      fromDevice: before.fromDevice + 6,
+    });
+    expect(backend.counters).toMatchObject({ uploads: 6, submits: 6, readbacks: 6, ops: { matmul: 6, relu: 6 } });
+  });
+
+  test("copies its inputs at the call", async () => {
+    const plan = await layer();
+    const x = new Float32Array(4).fill(1);
+    const { y } = plan.run({ x });
+    x.fill(100);
+    expect([...(await y!.data())]).toEqual([6, 22, 38]);
+  });
+
+  test("takes tensors of the device without a trip to the host", async () => {
+    const program = createProgram();
+    const x = program.input("x", "f32", [4]);
+    program.output("y", program.scale(x, { by: 2 }), { to: "device" });
+    const plan = await backend.compile(program);
+    let tensor = plan.run({ x: Float32Array.of(1, 2, 3, 4) }).y!;
+    for (let i = 0; i < 3; i++) {
+      const next = plan.run({ x: tensor }).y!;
+      tensor.dispose();
+      tensor = next;
+    }
+    expect([...(await tensor.data())]).toEqual([16, 32, 48, 64]);
+    expect(backend.counters).toMatchObject({ uploads: 1, submits: 4, readbacks: 1 });
+    tensor.dispose();
+    await backend.idle();
+    expect(backend.memory().tensors).toBe(0);
+  });
+});
+
+describe("weights", () => {
+  test("of block types are dequantised with a warning, and saved as they were", async () => {
+    const program = createProgram();
+    const w = program.persistent("w", { dtype: "q8_0", shape: [2, 32] });
+    program.output("y", program.matmul(program.input("x", "f32", [1, 32]), w, { transposeB: true }));
+    const plan = await backend.compile(program);
+    expect(plan.warnings).toEqual(["cuda: 1 weights of q8_0 are dequantised to f32 at load: 256 bytes of device memory instead of 68"]);
+    const stored = Uint8Array.from({ length: 68 }, (_, i) => (i % 34 === 0 ? 0 : i % 34 === 1 ? 0x3c : i));
+    await plan.load("w", sourceOf(stored));
+    expect(await plan.save("w")).toEqual(stored);
+  });
+
+  test("as outputs are refused", async () => {
+    const program = createProgram();
+    program.output("w", program.persistent("w", { dtype: "q8_0", shape: [1, 32] }));
+    await expect(backend.compile(program)).rejects.toThrow(UnsupportedError);
+  });
+
+  test("load only in whole", async () => {
+    const plan = await layer();
+    await expect(plan.load("w", sourceOf(new Float32Array(11)))).rejects.toThrow("expected a source of 48 bytes, got 44");
+  });
+});
+
+describe("failures", () => {
+  test("no memory", async () => {
+    const program = createProgram();
+    program.output("w", program.persistent("w", { dtype: "f32", shape: [2 ** 29] }));
+    const error: unknown = await backend.compile(program).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(OutOfMemoryError);
+    expect(error).toMatchObject({ asked: 2 ** 31, free: 2 ** 30, device: "PTX interpreter" });
+    await backend.idle();
+    expect(backend.memory()).toEqual({ persistents: 0, arenas: 0, tensors: 0, other: 0 });
+  });
+
+  test("a kernel that the driver's compiler rejects", async () => {
+    driver.loadModule = async () => {
+      throw new DriverError(218, "CUDA_ERROR_INVALID_PTX", "cuModuleLoadDataEx", "line 7: no");
+    };
+    const error: unknown = await layer().catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(KernelError);
+    expect(error).toMatchObject({
+      op: "matmul",
+      log: expect.stringContaining("line 7: no"),
+      source: expect.stringContaining(".entry matmul"),
+    });
+    expect(backend.memory()).toEqual({ persistents: 0, arenas: 0, tensors: 0, other: 0 });
+  });
+
+  test("a lost device fails what is pending and everything later, and can be disposed", async () => {
+    const plan = await layer();
+    driver.finished = async () => {
+      throw new DriverError(719, "CUDA_ERROR_LAUNCH_FAILED", "cuEventSynchronize");
+    };
+    const { y } = plan.run({ x: new Float32Array(4) });
+    await expect(y!.data()).rejects.toThrow(DeviceLostError);
+    expect(() => plan.run({ x: new Float32Array(4) })).toThrow(DeviceLostError);
+    await expect(plan.load("w", sourceOf(new Float32Array(12)))).rejects.toThrow(DeviceLostError);
+    plan.dispose();
+    await backend.dispose();
+  });
+
+  test("use after dispose", async () => {
+    const plan = await layer();
+    plan.dispose();
+    expect(() => plan.run({ x: new Float32Array(4) })).toThrow(DisposedError);
+    await backend.dispose();
+    await backend.dispose();
+    await expect(layer()).rejects.toThrow(DisposedError);
+    expect(driver.memory.live).toBe(0);
+  });
+});
+
+test("many buckets keep few variants", async () => {
+  const program = createProgram();
+  const dims = ["A", "B", "C"].map((name) => program.dim(name, 16));
+  program.output("y", program.relu(program.input("x", "f32", dims)));
+  const plan = await backend.compile(program);
+  const pinned: number[] = [];
+  for (let i = 0; i < 125; i++) {
+    const extents = [i % 5, Math.floor(i / 5) % 5, Math.floor(i / 25)].map((power) => 2 ** power);
+    const [A, B, C] = extents as [number, number, number];
+    const { y } = plan.run({ x: new Float32Array(A * B * C).fill(-1) }, { dims: { A, B, C } });
+    expect((await y!.data()).length).toBe(A * B * C);
+    pinned.push(backend.memory().other);
+  }
+  expect(pinned[124]).toBeLessThan(10 * 2 ** 20);
+  plan.dispose();
+  await backend.idle();
+  expect(backend.memory()).toEqual({ persistents: 0, arenas: 0, tensors: 0, other: 0 });
+});

@@ -1,0 +1,70 @@
+import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { describe, expect, test } from "vitest";
+import { kernelTexts } from "./kernelTexts.ts";
+
+const run = promisify(execFile);
+const targets = ["sm_80", "sm_90"] as const;
+const cacheFile = fileURLToPath(new URL("../node_modules/.cache/ptxas.json", import.meta.url));
+
+const version = await run("ptxas", ["--version"]).then(
+  ({ stdout }) => stdout.trim().split("\n").at(-1)!,
+  () => undefined,
+);
+
+if (version === undefined) test.skip("every kernel assembles (no ptxas on this machine)", () => undefined);
+else {
+  describe(`ptxas (${version})`, () => {
+    const texts = kernelTexts();
+    for (const target of targets) {
+      test(`all ${texts.size} kernels assemble for ${target}, without spills or warnings`, { timeout: 600_000 }, async () => {
+        expect(await assembleAll(texts, target, version)).toEqual([]);
+      });
+    }
+
+    test("a wrong kernel is noticed", async () => {
+      expect(await assemble("add.f32 %f0, %f1;", "sm_80")).toMatch(/error|fatal/);
+    });
+  });
+}
+
+/** What ptxas says against the kernels. What it had nothing against before is remembered by the text's hash. */
+async function assembleAll(texts: ReadonlyMap<string, string>, target: string, assembler: string): Promise<readonly string[]> {
+  const good = new Set<string>(JSON.parse(await readFile(cacheFile, "utf8").catch(() => "[]")));
+  const keyOf = (ptx: string): string => createHash("sha256").update(`${assembler} ${target} ${ptx}`).digest("base64");
+  const pending = [...texts].filter(([ptx]) => !good.has(keyOf(ptx)));
+  const complaints: string[] = [];
+  const worker = async (): Promise<void> => {
+    for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+      const [ptx, name] = next;
+      const said = await assemble(ptx, target);
+      if (said === undefined) good.add(keyOf(ptx));
+      else complaints.push(`${name}: ${said}`);
+    }
+  };
+  await Promise.all([worker(), worker()]);
+  await mkdir(join(cacheFile, ".."), { recursive: true });
+  await writeFile(cacheFile, JSON.stringify([...good]));
+  return complaints;
+}
+
+async function assemble(ptx: string, target: string): Promise<string | undefined> {
+  const folder = await mkdtemp(join(tmpdir(), "ptxas-"));
+  try {
+    const file = join(folder, "kernel.ptx");
+    await writeFile(file, ptx);
+    const { stdout, stderr } = await run("ptxas", ["-v", "--warn-on-spills", `-arch=${target}`, file, "-o", join(folder, "kernel.cubin")]);
+    const said = `${stdout}${stderr}`;
+    const isFine = !/warning|error/i.test(said) && /\b0 bytes spill stores, 0 bytes spill loads/.test(said);
+    return isFine ? undefined : said;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}

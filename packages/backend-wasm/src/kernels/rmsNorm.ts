@@ -1,0 +1,52 @@
+import { f32, f32x4, f64, i32, v128 } from "../emit/index.ts";
+import type { Kernel, ParamsOf } from "../kernel.ts";
+import { rowChunks } from "./shared/axes.ts";
+import { forEachVector } from "./shared/loops.ts";
+import { blockSum } from "./shared/sum.ts";
+
+export const rmsNorm: Kernel<ParamsOf<"rmsNorm">> = {
+  emit(module) {
+    const signature = { x: "i32", w: "i32", y: "i32", rows: "i32", n: "i32", eps: "f64" } as const;
+    module.function("rmsNorm", signature, (f, { x, w, y, rows, n, eps }) => {
+      const [at, weight, count] = [f.local("i32"), f.local("i32"), f.local("i32")];
+      const rowBytes = f.let(i32.shl(n, 2));
+      f.while(rows, () => {
+        f.set(at, x);
+        f.set(count, n);
+        const quad = f.local("v128");
+        const squares = blockSum(
+          f,
+          count,
+          (offset) => {
+            f.set(quad, v128.load(at, offset));
+            return f32x4.mul(quad, quad);
+          },
+          () => f32.mul(f32.load(at), f32.load(at)),
+          (elements) => f.advance(at, 4 * elements),
+        );
+        const mean = f64.div(squares, f64.fromI32(n));
+        const factor = f.let(f32x4.splat(f32.fromF64(f64.div(f64.const(1), f64.sqrt(f64.add(mean, eps))))));
+        f.set(at, x);
+        f.set(weight, w);
+        f.set(count, n);
+        const to = f.let(y);
+        forEachVector(f, count, [at, weight, to], (offset, store) => {
+          store(to, f32x4.mul(f32x4.mul(v128.load(at, offset), factor), v128.load(weight, offset)));
+        });
+        f.advance(x, rowBytes);
+        f.advance(y, rowBytes);
+        f.advance(rows, -1);
+      });
+    });
+  },
+  build({ exports }, [x, w], { eps }, y) {
+    const call = exports("rmsNorm");
+    return (run) => {
+      const shape = run.shape(x!);
+      const n = shape.at(-1)!;
+      const rows = shape.slice(0, -1).reduce((product, extent) => product * extent, 1);
+      const [from, weight, to] = [run.address(x!), run.address(w!), run.address(y)];
+      return rowChunks(n === 0 ? 0 : rows, n, (first, count) => void call(from + 4 * first * n, weight, to + 4 * first * n, count, n, eps));
+    };
+  },
+};

@@ -1,0 +1,207 @@
+import { type Expr, type FunctionBuilder, f32, f32x4, i32, type Local, type ModuleBuilder, type V128, v128 } from "../emit/index.ts";
+import { loadBfloats, loadHalves } from "../formats/half.ts";
+import { blockFormats } from "../formats/index.ts";
+import { madd, type Target } from "../target.ts";
+import { laneMask, laneSums } from "./sums.ts";
+
+/**
+ * Products whose two operands both run along k in memory (`x [m, k] · w [n, k]`), as inner products.
+ *
+ * One order of accumulation for every path: within each {@link depth} of k, four partial sums by `k mod 4`, each in the order of
+ * k; the four added as `(s0 + s1) + (s2 + s3)`; these sums added in the order of k to a total that starts at 0. So a row's
+ * result does not depend on how many rows are multiplied with it.
+ */
+export const inner = {
+  /** Elements of k per block. */
+  depth: 512,
+  /** Rows of `x` and of `w` in a register tile: 12 sums, 2 + 1 operands, of 15 registers that V8 gives. */
+  tileRows: 2,
+  tileColumns: 6,
+} as const;
+
+const { depth, tileRows, tileColumns } = inner;
+
+/** Rows of `w` that a matrix-vector product reads at once, to hide the latency of the multiply-add. */
+const vectorRows = 4;
+
+/** Emits `inner.pack2`, `inner.pack6`, `inner.tile` and, per dtype of the weights, `inner.vector.<dtype>`. */
+export function emitInner(module: ModuleBuilder, target: Target): void {
+  for (const rows of [tileRows, tileColumns]) emitPack(module, rows);
+  emitTile(module, target);
+  for (const dtype of ["f32", "f16", "bf16"] as const) {
+    const [unit, bytes] = [4, dtype === "f32" ? 16 : 8];
+    const load = (f: FunctionBuilder, at: Local<"i32">): V128 =>
+      dtype === "f32" ? v128.load(at) : dtype === "f16" ? loadHalves(f, at) : loadBfloats(at);
+    emitVector(module, target, { dtype, unit, bytes, each: (f, at, sink) => sink(0, load(f, at)), hasTail: true });
+  }
+  for (const [dtype, format] of Object.entries(blockFormats)) {
+    emitVector(module, target, {
+      dtype,
+      unit: format.elements,
+      bytes: format.bytes,
+      each: (f, at, sink) => format.decode(f, target, at, sink),
+      hasTail: false,
+    });
+  }
+}
+
+/**
+ * `inner.pack<R>(from, to, rows, rowBytes, k)`: panels of `R` rows of f32, four elements of each row in turn. Where rows are
+ * missing the last repeats; what is beyond `k` is zero.
+ */
+function emitPack(module: ModuleBuilder, count: number): void {
+  const signature = { from: "i32", to: "i32", rows: "i32", rowBytes: "i32", k: "i32" } as const;
+  module.function(`inner.pack${count}`, signature, (f, { from, to, rows, rowBytes, k }) => {
+    const pointers = f.locals("i32", count);
+    const [last, left] = [f.local("i32"), f.local("i32")];
+    const mask = laneMask(f, i32.and(k, 3));
+    const step = (value: (pointer: Local<"i32">) => V128): void => {
+      pointers.forEach((pointer, row) => {
+        f.store(to, value(pointer), 16 * row);
+        f.advance(pointer, 16);
+      });
+      f.advance(to, 16 * count);
+    };
+    f.while(rows, () => {
+      f.set(last, i32.sub(rows, 1));
+      pointers.forEach((pointer, row) => f.set(pointer, i32.add(from, i32.mul(i32.select(i32.ltU(row, last), row, last), rowBytes))));
+      f.set(left, k);
+      f.while(i32.geU(left, 4), () => {
+        step((pointer) => v128.load(pointer));
+        f.advance(left, -4);
+      });
+      f.if(left, () => step((pointer) => v128.and(v128.load(pointer), mask)));
+      f.advance(from, i32.mul(rowBytes, count));
+      f.set(rows, i32.select(i32.gtU(rows, count), i32.sub(rows, count), 0));
+    });
+  });
+}
+
+/**
+ * `inner.tile(a, b, y, quads, rowBytes, rows, columns, first)`: adds the products of all packed rows of `a` with one packed
+ * panel of `b` over `quads` groups of four k to `y`, of which `rows` and `columns` are to be written. `first`: `y` starts at 0.
+ */
+function emitTile(module: ModuleBuilder, target: Target): void {
+  const signature = { a: "i32", b: "i32", y: "i32", quads: "i32", rowBytes: "i32", rows: "i32", columns: "i32", first: "i32" } as const;
+  module.function("inner.tile", signature, (f, { a, b, y, quads, rowBytes, rows, columns, first }) => {
+    const sums = f.locals("v128", tileRows * tileColumns);
+    const av = f.locals("v128", tileRows);
+    const bv = f.local("v128");
+    const [panel, left, keep] = [f.local("i32"), f.local("i32"), f.local("v128")];
+    f.set(keep, i32x4Mask(first));
+    f.while(rows, () => {
+      f.set(panel, b);
+      f.set(left, quads);
+      for (const sum of sums) f.set(sum, v128.zero());
+      f.loop((again) => {
+        for (let i = 0; i < tileRows; i++) f.set(av[i]!, v128.load(a, 16 * i));
+        for (let j = 0; j < tileColumns; j++) {
+          f.set(bv, v128.load(panel, 16 * j));
+          for (let i = 0; i < tileRows; i++) {
+            const sum = sums[i * tileColumns + j]!;
+            f.set(sum, madd(target, av[i]!, bv, sum));
+          }
+        }
+        f.advance(a, 16 * tileRows);
+        f.advance(panel, 16 * tileColumns);
+        f.advance(left, -1);
+        f.brIf(again, left);
+      });
+      const at = (i: number, j: number): V128 => sums[i * tileColumns + j]!;
+      const wide = [0, 1].map((i) => laneSums(f, [at(i, 0), at(i, 1), at(i, 2), at(i, 3)]));
+      const narrow = laneSums(f, [at(0, 4), at(0, 5), at(1, 4), at(1, 5)]);
+      for (let i = 0; i < tileRows; i++) {
+        const end = f.let(narrow);
+        if (i === 1) f.set(end, f32x4.shuffle(narrow, narrow, [2, 3, 2, 3]));
+        f.if(i32.gtU(rows, i), () => {
+          f.if(
+            i32.eq(columns, tileColumns),
+            () => {
+              f.store(y, f32x4.add(v128.and(v128.load(y), keep), wide[i]!));
+              f.store64Lane(y, f32x4.add(v128.and(v128.load64Zero(y, 16), keep), end), 0, 16);
+            },
+            () => {
+              for (let j = 0; j < tileColumns - 1; j++) {
+                const value = j < 4 ? f32x4.extract(wide[i]!, j) : f32x4.extract(end, j - 4);
+                f.if(i32.gtU(columns, j), () => f.store(y, f32.add(f32x4.extract(v128.and(v128.load32Zero(y, 4 * j), keep), 0), value), 4 * j));
+              }
+            },
+          );
+          f.advance(y, rowBytes);
+        });
+      }
+      f.set(rows, i32.select(i32.gtU(rows, tileRows), i32.sub(rows, tileRows), 0));
+    });
+  });
+}
+
+/** All ones if `first` is 0, else zeros. */
+function i32x4Mask(first: Expr<"i32">): V128 {
+  return f32x4.splat(f32.reinterpret(i32.sub(0, i32.eqz(first))));
+}
+
+interface VectorFormat {
+  readonly dtype: string;
+  /** Elements per step, and their bytes in memory. */
+  readonly unit: number;
+  readonly bytes: number;
+  /** Hands on the values of one unit, four at a time and in order. */
+  readonly each: (f: FunctionBuilder, at: Local<"i32">, sink: (index: number, values: V128) => void) => void;
+  /** Whether k may end within a unit. */
+  readonly hasTail: boolean;
+}
+
+/** `inner.vector.<dtype>(w, x, y, rows, rowBytes, k)`: `y[row] = w[row] · x`. */
+function emitVector(module: ModuleBuilder, target: Target, { dtype, unit, bytes, each, hasTail }: VectorFormat): void {
+  const signature = { w: "i32", x: "i32", y: "i32", rows: "i32", rowBytes: "i32", k: "i32" } as const;
+  module.function(`inner.vector.${dtype}`, signature, (f, { w, x, y, rows, rowBytes, k }) => {
+    const [at, left, block] = f.locals("i32", 3) as [Local<"i32">, Local<"i32">, Local<"i32">];
+    const [total, values] = [f.local("v128"), f.local("v128")];
+    const dot = (count: number): void => {
+      const pointers = f.locals("i32", count);
+      const sums = f.locals("v128", count);
+      pointers.forEach((pointer, row) => f.set(pointer, i32.add(w, i32.mul(row, rowBytes))));
+      f.set(at, x);
+      f.set(left, k);
+      f.set(total, v128.zero());
+      f.while(left, () => {
+        for (const sum of sums) f.set(sum, v128.zero());
+        f.set(block, i32.select(i32.ltU(left, depth), left, depth));
+        f.set(left, i32.sub(left, block));
+        f.while(i32.geU(block, unit), () => {
+          pointers.forEach((pointer, row) => {
+            each(f, pointer, (index, quad) => f.set(sums[row]!, madd(target, quad, v128.load(at, 4 * index), sums[row]!)));
+            f.advance(pointer, bytes);
+          });
+          f.advance(at, 4 * unit);
+          f.advance(block, -unit);
+        });
+        if (hasTail) {
+          f.if(block, () => {
+            const mask = laneMask(f, block);
+            f.set(values, v128.and(v128.load(at), mask));
+            pointers.forEach((pointer, row) => {
+              each(f, pointer, (_, quad) => f.set(sums[row]!, madd(target, v128.and(quad, mask), values, sums[row]!)));
+            });
+          });
+        }
+        const [s0, s1 = s0!, s2 = s0!, s3 = s0!] = sums;
+        f.set(total, f32x4.add(total, laneSums(f, [s0!, s1, s2, s3])));
+      });
+    };
+    f.while(i32.geU(rows, vectorRows), () => {
+      dot(vectorRows);
+      f.store(y, total);
+      f.advance(y, 4 * vectorRows);
+      f.advance(w, i32.mul(rowBytes, vectorRows));
+      f.advance(rows, -vectorRows);
+    });
+    f.while(rows, () => {
+      dot(1);
+      f.store32Lane(y, total, 0);
+      f.advance(y, 4);
+      f.advance(w, rowBytes);
+      f.advance(rows, -1);
+    });
+  });
+}

@@ -1,0 +1,58 @@
+import { type DType, layoutOf } from "@centella/core";
+import type { Exports } from "../kernel.ts";
+import { inner } from "./inner.ts";
+import { fewRows, Pacer, type Product } from "./product.ts";
+
+const { depth, tileRows, tileColumns } = inner;
+
+/** Rows of `a` that are packed at once: 1 MiB with {@link inner.depth}. */
+const rowBlock = 512;
+
+/** Bytes of scratch memory for {@link innerProduct}. */
+export function innerScratch(m: number): number {
+  const rows = Math.min(rowBlock, Math.ceil(m / tileRows) * tileRows);
+  return 4 * depth * (rows + 2 * tileColumns);
+}
+
+/** `y = a · bᵀ` for `b [n, k]` of `dtype` with rows side by side. */
+export function innerProduct(exports: Exports, dtype: DType): (product: Product) => Iterable<void> {
+  const vector = exports(`inner.vector.${dtype}`);
+  const decode = exports(`decode.${dtype}`);
+  const [packA, packB, tile] = [exports(`inner.pack${tileRows}`), exports(`inner.pack${tileColumns}`), exports("inner.tile")];
+  const { elements, bytes } = layoutOf(dtype);
+  return function* ({ a, b, y, m, n, k, scratch }) {
+    const rowBytes = (k / elements) * bytes;
+    if (m < fewRows) {
+      const chunk = Pacer.units(k);
+      for (let row = 0; row < m; row++) {
+        for (let from = 0; from < n; from += chunk) {
+          vector(b + from * rowBytes, a + 4 * row * k, y + 4 * (row * n + from), Math.min(chunk, n - from), rowBytes, k);
+          yield;
+        }
+      }
+      return;
+    }
+    const pacer = new Pacer();
+    const panel = scratch;
+    const decoded = panel + 4 * depth * tileColumns;
+    const packed = decoded + 4 * depth * tileColumns;
+    for (let row = 0; row < m; row += rowBlock) {
+      const rows = Math.min(rowBlock, m - row);
+      for (let at = 0; at < k; at += depth) {
+        const count = Math.min(depth, k - at);
+        packA(a + 4 * (row * k + at), packed, rows, 4 * k, count);
+        for (let column = 0; column < n; column += tileColumns) {
+          const columns = Math.min(tileColumns, n - column);
+          const from = b + column * rowBytes + (at / elements) * bytes;
+          if (dtype === "f32") packB(from, panel, columns, rowBytes, count);
+          else {
+            for (let i = 0; i < columns; i++) decode(from + i * rowBytes, decoded + 4 * depth * i, count);
+            packB(decoded, panel, columns, 4 * depth, count);
+          }
+          tile(packed, panel, y + 4 * (row * n + column), Math.ceil(count / 4), 4 * n, rows, columns, at === 0 ? 1 : 0);
+          if (pacer.due(rows * columns * count)) yield;
+        }
+      }
+    }
+  };
+}

@@ -1,0 +1,190 @@
+import { f32, f32x4, i32, type ModuleBuilder, v128 } from "../emit/index.ts";
+import { loadBfloats, loadHalves } from "../formats/half.ts";
+import { storeLanes } from "../kernels/shared/loops.ts";
+import { madd, type Target } from "../target.ts";
+
+/**
+ * Products whose second operand runs along n in memory (`a [m, k] · b [k, n]`), as sums of outer products.
+ *
+ * One order of accumulation for every path: within each {@link depth} of k one sum in the order of k; these sums added in the
+ * order of k to a total that starts at 0.
+ */
+export const outer = {
+  /** Elements of k per block. */
+  depth: 256,
+  /** Columns of a register tile, two vectors. */
+  tileColumns: 8,
+} as const;
+
+const { depth, tileColumns } = outer;
+
+/** Rows of a register tile: 15 registers hold 12 sums and 3 operands, or without fused multiply-add 8, 3 and a product. */
+export function outerTileRows(target: Target): number {
+  return target.relaxed ? 6 : 4;
+}
+
+/** Emits `outer.packA`, `outer.packB.<dtype>`, `outer.tile` and `outer.vector`. */
+export function emitOuter(module: ModuleBuilder, target: Target): void {
+  emitPackA(module, outerTileRows(target));
+  for (const dtype of ["f32", "f16", "bf16"] as const) emitPackB(module, dtype);
+  emitTile(module, target);
+  emitVector(module, target);
+}
+
+/** `outer.packA(from, to, rows, rowBytes, k)`: panels of tile rows, one element of each in turn; beyond `rows` the last repeats. */
+function emitPackA(module: ModuleBuilder, tileRows: number): void {
+  const signature = { from: "i32", to: "i32", rows: "i32", rowBytes: "i32", k: "i32" } as const;
+  module.function("outer.packA", signature, (f, { from, to, rows, rowBytes, k }) => {
+    const pointers = f.locals("i32", tileRows);
+    const [left, last] = [f.local("i32"), f.local("i32")];
+    f.while(rows, () => {
+      f.set(last, i32.sub(rows, 1));
+      pointers.forEach((pointer, row) => f.set(pointer, i32.add(from, i32.mul(i32.select(i32.ltU(row, last), row, last), rowBytes))));
+      f.set(left, k);
+      f.while(left, () => {
+        pointers.forEach((pointer, row) => {
+          f.store(to, f32.load(pointer), 4 * row);
+          f.advance(pointer, 4);
+        });
+        f.advance(to, 4 * tileRows);
+        f.advance(left, -1);
+      });
+      f.advance(from, i32.mul(rowBytes, tileRows));
+      f.set(rows, i32.select(i32.gtU(rows, tileRows), i32.sub(rows, tileRows), 0));
+    });
+  });
+}
+
+/** `outer.packB.<dtype>(from, to, rowBytes, k)`: one panel of tile columns as f32. Columns beyond the matrix hold anything. */
+function emitPackB(module: ModuleBuilder, dtype: "f32" | "f16" | "bf16"): void {
+  const signature = { from: "i32", to: "i32", rowBytes: "i32", k: "i32" } as const;
+  module.function(`outer.packB.${dtype}`, signature, (f, { from, to, rowBytes, k }) => {
+    f.while(k, () => {
+      for (let vector = 0; vector < tileColumns / 4; vector++) {
+        const value =
+          dtype === "f32"
+            ? v128.load(from, 16 * vector)
+            : dtype === "f16"
+              ? loadHalves(f, from, 8 * vector)
+              : loadBfloats(from, 8 * vector);
+        f.store(to, value, 16 * vector);
+      }
+      f.advance(from, rowBytes);
+      f.advance(to, 4 * tileColumns);
+      f.advance(k, -1);
+    });
+  });
+}
+
+/**
+ * `outer.tile(a, b, y, k, rowBytes, rows, columns, first, spill)`: adds the products of all packed panels of `a` with one
+ * packed panel of `b` to `y`, of which `rows` and `columns` are to be written. `first`: `y` starts at 0. `spill` is room for a tile.
+ */
+function emitTile(module: ModuleBuilder, target: Target): void {
+  const tileRows = outerTileRows(target);
+  const signature = {
+    a: "i32",
+    b: "i32",
+    y: "i32",
+    k: "i32",
+    rowBytes: "i32",
+    rows: "i32",
+    columns: "i32",
+    first: "i32",
+    spill: "i32",
+  } as const;
+  module.function("outer.tile", signature, (f, { a, b, y, k, rowBytes, rows, columns, first, spill }) => {
+    const vectors = tileColumns / 4;
+    const sums = f.locals("v128", tileRows * vectors);
+    const bv = f.locals("v128", vectors);
+    const av = f.local("v128");
+    const keep = f.local("v128");
+    const [panel, left, row, column, from] = [f.local("i32"), f.local("i32"), f.local("i32"), f.local("i32"), f.local("i32")];
+    f.while(rows, () => {
+      f.set(panel, b);
+      f.set(left, k);
+      for (const sum of sums) f.set(sum, v128.zero());
+      f.loop((again) => {
+        for (let j = 0; j < vectors; j++) f.set(bv[j]!, v128.load(panel, 16 * j));
+        for (let i = 0; i < tileRows; i++) {
+          f.set(av, v128.load32Splat(a, 4 * i));
+          for (let j = 0; j < vectors; j++) {
+            const sum = sums[i * vectors + j]!;
+            f.set(sum, madd(target, av, bv[j]!, sum));
+          }
+        }
+        f.advance(a, 4 * tileRows);
+        f.advance(panel, 4 * tileColumns);
+        f.advance(left, -1);
+        f.brIf(again, left);
+      });
+      f.set(keep, f32x4.splat(f32.reinterpret(i32.sub(0, i32.eqz(first)))));
+      f.if(
+        i32.and(i32.geU(rows, tileRows), i32.eq(columns, tileColumns)),
+        () => {
+          sums.forEach((sum, index) => {
+            const j = index % vectors;
+            f.store(y, f32x4.add(v128.and(v128.load(y, 16 * j), keep), sum), 16 * j);
+            if (j === vectors - 1) f.advance(y, rowBytes);
+          });
+          f.set(rows, i32.sub(rows, tileRows));
+        },
+        () => {
+          sums.forEach((sum, index) => f.store(spill, sum, 16 * index));
+          f.set(from, spill);
+          f.for(row, 0, i32.select(i32.ltU(rows, tileRows), rows, tileRows), 1, () => {
+            f.for(column, 0, i32.shl(columns, 2), 4, () => {
+              const address = i32.add(y, column);
+              const old = f32x4.extract(v128.and(v128.load32Zero(address), keep), 0);
+              f.store(address, f32.add(old, f32.load(i32.add(from, column))));
+            });
+            f.advance(y, rowBytes);
+            f.advance(from, 4 * tileColumns);
+          });
+          f.set(rows, i32.select(i32.gtU(rows, tileRows), i32.sub(rows, tileRows), 0));
+        },
+      );
+    });
+  });
+}
+
+/** `outer.vector(x, b, y, k, n, rowBytes, sums)`: `y = x · b` for one row `x`; `sums` is room for `n` f32 and a vector. */
+function emitVector(module: ModuleBuilder, target: Target): void {
+  const signature = { x: "i32", b: "i32", y: "i32", k: "i32", n: "i32", rowBytes: "i32", sums: "i32" } as const;
+  module.function("outer.vector", signature, (f, { x, b, y, k, n, rowBytes, sums }) => {
+    const [block, at, to, left] = [f.local("i32"), f.local("i32"), f.local("i32"), f.local("i32")];
+    const bytes = f.let(i32.shl(n, 2));
+    const padded = f.let(i32.and(i32.add(bytes, 15), -16));
+    const value = f.local("v128");
+    const addRows = (count: number): void => {
+      const xs = f.locals("v128", count);
+      const pointers = f.locals("i32", count);
+      xs.forEach((splat, i) => f.set(splat, v128.load32Splat(x, 4 * i)));
+      pointers.forEach((pointer, i) => f.set(pointer, i32.add(b, i32.mul(i, rowBytes))));
+      f.for(at, 0, padded, 16, () => {
+        f.set(to, i32.add(sums, at));
+        f.set(value, v128.load(to));
+        pointers.forEach((pointer, i) => f.set(value, madd(target, xs[i]!, v128.load(i32.add(pointer, at)), value)));
+        f.store(to, value);
+      });
+      f.advance(x, 4 * count);
+      f.advance(b, i32.mul(rowBytes, count));
+      f.advance(block, -count);
+    };
+    f.memoryFill(y, 0, bytes);
+    f.while(k, () => {
+      f.memoryFill(sums, 0, padded);
+      f.set(block, i32.select(i32.ltU(k, depth), k, depth));
+      f.set(k, i32.sub(k, block));
+      f.while(i32.geU(block, 4), () => addRows(4));
+      f.while(block, () => addRows(1));
+      f.set(left, n);
+      f.for(at, 0, bytes, 16, () => {
+        f.set(to, i32.add(y, at));
+        f.set(value, f32x4.add(v128.load(to), v128.load(i32.add(sums, at))));
+        storeLanes(f, to, value, left);
+        f.advance(left, -4);
+      });
+    });
+  });
+}

@@ -1,0 +1,35 @@
+/** One matrix product in memory: `a [m, k]` f32 with rows side by side, `y [m, n]` f32. How `b` lies depends on the path. */
+export interface Product {
+  readonly a: number;
+  readonly b: number;
+  readonly y: number;
+  readonly m: number;
+  readonly n: number;
+  readonly k: number;
+  /** Room for packed panels, as much as the path's `…Scratch` tells. */
+  readonly scratch: number;
+}
+
+/** Multiply-adds between two pauses: a few milliseconds on a slow machine before the engine has optimised the code. */
+const pauseEvery = 2e7;
+
+/** Rows below which `b` is streamed once per row: packing it would cost more. */
+export const fewRows = 4;
+
+/** Tells when it is time to pause. */
+export class Pacer {
+  #work = 0;
+
+  /** Counts multiply-adds; true when a pause is due. */
+  due(work: number): boolean {
+    this.#work += work;
+    if (this.#work < pauseEvery) return false;
+    this.#work = 0;
+    return true;
+  }
+
+  /** How many units of so much work fit between two pauses. */
+  static units(work: number): number {
+    return Math.max(1, Math.floor(pauseEvery / Math.max(1, work)));
+  }
+}

@@ -1,0 +1,211 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import {
+  type Backend,
+  createBatch,
+  createProgram,
+  DeviceLostError,
+  DisposedError,
+  hostTensor,
+  KernelError,
+  OutOfMemoryError,
+  ops,
+  type TypedArray,
+  UnsupportedError,
+} from "@centella/core";
+import { sourceOf } from "@centella/core/testing";
+import { afterEach, describe, expect, test } from "vitest";
+import { webgpu } from "../src/index.ts";
+import { openBackend } from "./openBackend.ts";
+
+const probe = await openBackend();
+if (typeof probe !== "string") await probe.backend.dispose();
+const reason = typeof probe === "string" ? probe : undefined;
+
+describe.skipIf(reason !== undefined)(`webgpu backend${reason === undefined ? "" : ` (skipped: ${reason})`}`, () => {
+  const opened: Backend[] = [];
+  const open = async () => {
+    const result = await openBackend();
+    if (typeof result === "string") throw new Error(result);
+    opened.push(result.backend);
+    return result;
+  };
+  afterEach(async () => {
+    for (const backend of opened.splice(0)) await backend.dispose();
+  });
+
+  const doubling = (n: number) => {
+    const program = createProgram();
+    const x = program.input("x", "f32", [n]);
+    program.output("y", program.scale(x, { by: 2 }));
+    return program;
+  };
+
+  test("a software adapter is named as one, and can be refused", async () => {
+    const { backend } = await open();
+    if (backend.device.kind !== "software-gpu") return;
+    expect(backend.device.name).toMatch(/SwiftShader|llvmpipe/);
+    await expect(webgpu({ allowSoftware: false }).open()).rejects.toThrow(/is a software adapter; pass allowSoftware/);
+  });
+
+  test("no adapter is an UnsupportedError in words", async () => {
+    const { wgslLanguageFeatures, getPreferredCanvasFormat } = await entry();
+    const gpu: GPU = { __brand: "GPU", requestAdapter: async () => null, wgslLanguageFeatures, getPreferredCanvasFormat };
+    await expect(webgpu({ gpu }).open()).rejects.toThrow(UnsupportedError);
+    await expect(webgpu({ gpu }).open()).rejects.toThrow(/no WebGPU adapter/);
+    await expect(webgpu({ gpu, unsafeFast: true }).open()).rejects.toThrow(/unsafeFast/);
+  });
+
+  test("a batch is one upload, one submission, one readback", async () => {
+    const { backend } = await open();
+    using batch = createBatch(backend);
+    const x = batch.upload(Float32Array.of(1, -2, 3, -4), [2, 2]);
+    const w = batch.upload(Float32Array.of(1, 1, 0, 1), [2, 2]);
+    const y = batch.relu(batch.add(batch.matmul(x, w), batch.upload(Float32Array.of(1, 1))));
+    await batch.execute();
+    expect([...(await batch.read(y))]).toEqual([2, 0, 4, 0]);
+    expect(backend.counters).toEqual({ uploads: 1, submits: 1, readbacks: 1, ops: { matmul: 1, add: 1, relu: 1 } });
+  });
+
+  test("runs may be queued without waiting, and execute in order", async () => {
+    const { backend } = await open();
+    const program = createProgram();
+    const x = program.input("x", "f32", [3]);
+    const state = program.persistent("state", { dtype: "f32", shape: [3] }, { init: "zeros" });
+    program.output("y", program.assign(state, program.add(program.scale(state, { by: 10 }), x)));
+    const plan = await backend.compile(program);
+    const outputs = [1, 2, 3, 4].map((v) => plan.run({ x: Float32Array.of(v, v, 0) }).y!);
+    const results = await Promise.all(outputs.map((y) => y.data()));
+    expect(results.map(([first]) => first)).toEqual([1, 12, 123, 1234]);
+    plan.reset("state");
+    const later = plan.run({ x: hostTensor({ dtype: "f32", shape: [3] }, Float32Array.of(7, 0, 0)) }).y!;
+    const last = plan.run({ x: Float32Array.of(1, 0, 0) }).y!;
+    expect([(await later.data())[0], (await last.data())[0]]).toEqual([7, 71]);
+    plan.dispose();
+  });
+
+  test("dispatches beyond 65,535 workgroups take a second axis", async () => {
+    const { backend } = await open();
+    const n = 65_535 * 256 + 300;
+    const plan = await backend.compile(doubling(n));
+    const x = Float32Array.from({ length: n }, (_, i) => i % 1000);
+    const y = await plan.run({ x }).y!.data();
+    expect(y.findIndex((value, i) => value !== 2 * x[i]!)).toBe(-1);
+    plan.dispose();
+  });
+
+  test("weights load in chunks, whatever the blocks' size", async () => {
+    const { backend } = await open();
+    const rows = 20_000;
+    const program = createProgram();
+    const w = program.persistent("w", { dtype: "q8_0", shape: [rows, 256] });
+    program.output("y", program.embedding(w, program.input("ids", "i32", [3])));
+    const plan = await backend.compile(program);
+    // d = 1 and the row's number in each quant.
+    const stored = new Uint8Array(rows * 8 * 34);
+    for (let block = 0; block < rows * 8; block++) {
+      stored.set([0x00, 0x3c], block * 34);
+      stored.fill((block >> 3) % 100, block * 34 + 2, (block + 1) * 34);
+    }
+    await plan.load("w", sourceOf(stored));
+    const y = await plan.run({ ids: Int32Array.of(0, 15_421, rows - 1) }).y!.data();
+    expect([y[0], y[255], y[256], y[511], y[512], y[767]]).toEqual([0, 0, 21, 21, 99, 99]);
+    expect(Buffer.compare(await bytesOf(plan.save("w")), stored)).toBe(0);
+    expect(plan.warnings).toEqual(["webgpu: 1 persistent of q8_0 kept as f32: 19.53 MiB of GPU memory in place of 5.19 MiB"]);
+    expect(backend.memory().persistents).toBe(rows * 256 * 4);
+    plan.dispose();
+    expect(backend.memory().persistents).toBe(0);
+  });
+
+  test("a persistent above the binding limit is refused by name", async () => {
+    const { backend, device } = await open();
+    const n = device.limits.maxStorageBufferBindingSize / 4 + 4;
+    const program = createProgram();
+    const w = program.persistent("hugeWeight", { dtype: "f32", shape: [n] });
+    program.output("y", program.element(w, { index: 0 }));
+    await expect(backend.compile(program)).rejects.toThrow(OutOfMemoryError);
+    await expect(backend.compile(program)).rejects.toThrow(/hugeWeight .* over the device's limit/);
+    expect(backend.memory().persistents).toBe(0);
+  });
+
+  test("unsupported answers in words", async () => {
+    const { backend } = await open();
+    const cache = { dtype: "q8_0", shape: [4, 1, 64] } as const;
+    const part = { dtype: "f32", shape: [1, 1, 32] } as const;
+    const slots = { dtype: "i32", shape: [1] } as const;
+    expect(backend.unsupported(ops.kvWrite, [cache, part, part, slots], {}, cache)).toMatch(/q8_0 cache/);
+    const w = { dtype: "iq2_xxs", shape: [2, 256] } as const;
+    const x = { dtype: "f32", shape: [1, 256] } as const;
+    const y = { dtype: "f32", shape: [1, 2] } as const;
+    expect(backend.unsupported(ops.matmul, [x, w], { transposeB: true }, y)).toMatch(/iq2_xxs cannot be decoded/);
+    expect(backend.unsupported({ ...ops.relu, name: "fft" }, [x], {}, x)).toBe("webgpu has no kernel for fft");
+  });
+
+  test("a lost device rejects what is pending and refuses what comes", async () => {
+    const { backend, device } = await open();
+    const plan = await backend.compile(doubling(4));
+    const pending = plan.run({ x: new Float32Array(4) }).y!;
+    device.destroy();
+    await expect(pending.data()).rejects.toThrow(DeviceLostError);
+    await device.lost;
+    expect(() => plan.run({ x: new Float32Array(4) })).toThrow(DeviceLostError);
+    await expect(backend.compile(doubling(4))).rejects.toThrow(DeviceLostError);
+    await expect(backend.idle()).rejects.toThrow(DeviceLostError);
+    expect(() => backend.upload({ dtype: "f32", shape: [1] }, new Float32Array(1))).toThrow(DeviceLostError);
+  });
+
+  test("Node exits by itself after dispose", async () => {
+    const script = fileURLToPath(new URL("./exits.ts", import.meta.url));
+    const child = spawn(process.execPath, ["--conditions=@centella/source", script], { stdio: ["ignore", "pipe", "inherit"] });
+    const output = await child.stdout.toArray();
+    expect(Buffer.concat(output).toString()).toBe("2,4\n");
+    expect(child.exitCode ?? (await once(child, "exit"))[0]).toBe(0);
+  });
+
+  test("after dispose every call says so", async () => {
+    const { backend } = await open();
+    const plan = await backend.compile(doubling(4));
+    await backend.dispose();
+    expect(() => plan.run({ x: new Float32Array(4) })).toThrow(DisposedError);
+    await expect(backend.compile(doubling(4))).rejects.toThrow(DisposedError);
+  });
+
+  test("an error that the device raises by itself reaches the next call", async () => {
+    const { backend, device } = await open();
+    const plan = await backend.compile(doubling(4));
+    device.createBuffer({ size: 4, usage: 0x1 | 0x80 });
+    await device.queue.onSubmittedWorkDone();
+    expect(() => plan.run({ x: new Float32Array(4) })).toThrow(KernelError);
+    expect([...(await plan.run({ x: Float32Array.of(1, 2, 3, 4) }).y!.data())]).toEqual([2, 4, 6, 8]);
+  });
+
+  test("a disposed input of a queued run stays alive for it", async () => {
+    const { backend } = await open();
+    const program = createProgram();
+    const [a, b] = [program.input("a", "f32", [2]), program.input("b", "f32", [2])];
+    program.output("y", program.add(a, b), { to: "device" });
+    const plan = await backend.compile(program);
+    const spec = { dtype: "f32", shape: [2] } as const;
+    const onDevice = backend.upload(spec, Float32Array.of(1, 2));
+    // A host tensor is read asynchronously, so the run waits in the queue.
+    const y = plan.run({ a: onDevice, b: hostTensor(spec, Float32Array.of(10, 20)) }).y!;
+    onDevice.dispose();
+    plan.dispose();
+    const other = backend.upload(spec, Float32Array.of(5, 5));
+    expect([...(await y.data())]).toEqual([11, 22]);
+    y.dispose();
+    other.dispose();
+    expect(backend.memory().tensors).toBe(0);
+  });
+});
+
+async function entry(): Promise<GPU> {
+  const { create } = await import("webgpu");
+  return create([]);
+}
+
+async function bytesOf(array: Promise<TypedArray>): Promise<Uint8Array> {
+  const { buffer, byteOffset, byteLength } = await array;
+  return new Uint8Array(buffer, byteOffset, byteLength);
+}

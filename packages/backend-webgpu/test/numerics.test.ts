@@ -1,0 +1,79 @@
+import { type Backend, createProgram, type DType, type TypedArray } from "@centella/core";
+import { random, sourceOf } from "@centella/core/testing";
+import { roundActivations } from "@centella/quant";
+import { afterAll, describe, expect, test } from "vitest";
+import { openBackend } from "./openBackend.ts";
+
+const opened = await openBackend();
+const reason = typeof opened === "string" ? opened : undefined;
+
+describe.skipIf(reason !== undefined)(`webgpu numerics${reason === undefined ? "" : ` (skipped: ${reason})`}`, () => {
+  const backend = (typeof opened === "string" ? undefined : opened.backend) as Backend;
+  afterAll(() => backend?.dispose());
+
+  // A product with the identity gives the rounded activations themselves, so they can be compared bit for bit.
+  for (const type of ["q8_0", "q8_1", "q8_K"] as const) {
+    test(`activations are rounded exactly as ggml does for ${type}`, async () => {
+      const [rows, k] = [40, 256];
+      const program = createProgram();
+      const w = program.persistent("w", { dtype: type, shape: [k, k] });
+      program.output("y", program.matmul(program.input("x", "f32", [rows, k]), w, { transposeB: true, activations: "ggml" }));
+      const plan = await backend.compile(program);
+      await plan.load("w", sourceOf(identity(type, k)));
+      const next = random(7);
+      // Magnitudes from 2^-24 (f16's smallest) to 2^12, ties among them.
+      const x = Float32Array.from({ length: rows * k }, (_, i) => {
+        const size = 2 ** ((Math.floor(i / 32) % 37) - 24);
+        return i % 5 === 0 ? size * (Math.floor(next() * 509) / 254 - 1) : size * (2 * next() - 1);
+      });
+      const y = await plan.run({ x }).y!.data();
+      const want = new Float32Array(rows * k);
+      for (let row = 0; row < rows; row++) {
+        const slice = [row * k, (row + 1) * k] as const;
+        roundActivations(type, x.subarray(...slice), want.subarray(...slice));
+      }
+      const wrong = want.reduce((count, value, i) => count + (value === y[i] ? 0 : 1), 0);
+      expect(wrong).toBe(0);
+      plan.dispose();
+    });
+  }
+
+  for (const withFactors of [false, true]) {
+    test(`rope is exact at far positions${withFactors ? " with frequency factors" : ""}`, async () => {
+      const [d, base] = [64, 500_000];
+      const positions = Int32Array.of(0, 1, 4095, 131_071, 1_000_003, -7);
+      const factors = Float32Array.from({ length: d / 2 }, (_, i) => (i % 3 === 0 ? 1 : 1 + i / 3));
+      const program = createProgram();
+      const x = program.input("x", "f32", [positions.length, 1, d]);
+      const at = program.input("positions", "i32", [positions.length]);
+      const freqFactors = withFactors ? program.input("factors", "f32", [d / 2]) : undefined;
+      program.output("y", program.rope(x, at, { pairing: "half", base, ...(freqFactors === undefined ? {} : { freqFactors }) }));
+      const plan = await backend.compile(program);
+      const ones: Record<string, TypedArray> = { x: new Float32Array(positions.length * d).fill(1), positions };
+      const y = await plan.run(withFactors ? { ...ones, factors } : ones).y!.data();
+      let worst = 0;
+      positions.forEach((position, t) => {
+        for (let i = 0; i < d / 2; i++) {
+          const angle = (position * base ** ((-2 * i) / d)) / (withFactors ? factors[i]! : 1);
+          worst = Math.max(worst, Math.abs(y[t * d + i]! - (Math.cos(angle) - Math.sin(angle))));
+          worst = Math.max(worst, Math.abs(y[t * d + i + d / 2]! - (Math.cos(angle) + Math.sin(angle))));
+        }
+      });
+      expect(worst).toBeLessThan(1e-6);
+      plan.dispose();
+    });
+  }
+});
+
+/** The identity in a type of 8-bit quants, with scale 1. */
+function identity(type: DType & ("q8_0" | "q8_1" | "q8_K"), k: number): Uint8Array {
+  const [elements, bytes, quants] = { q8_0: [32, 34, 2], q8_1: [32, 36, 4], q8_K: [256, 292, 4] }[type] as [number, number, number];
+  const one = type === "q8_K" ? [0, 0, 0x80, 0x3f] : [0, 0x3c];
+  const stored = new Uint8Array(((k * k) / elements) * bytes);
+  for (let block = 0; block < (k * k) / elements; block++) stored.set(one, block * bytes);
+  for (let i = 0; i < k; i++) {
+    const at = i * k + i;
+    stored[Math.floor(at / elements) * bytes + quants + (at % elements)] = 1;
+  }
+  return stored;
+}

@@ -1,0 +1,53 @@
+import type { Backend } from "@centella/core";
+import { UnsupportedError } from "@centella/core";
+import { webgpu } from "../src/index.ts";
+import { useSwiftShader } from "./swiftshader.ts";
+
+/** A backend for tests and the device behind it, or the reason why there is none. */
+export async function openBackend(): Promise<{ readonly backend: Backend; readonly device: GPUDevice } | string> {
+  useSwiftShader();
+  let device: GPUDevice | undefined;
+  try {
+    const gpu = await dawn();
+    const backend = await webgpu({
+      gpu: intercept(gpu, (made) => {
+        device = made;
+      }),
+    }).open();
+    return { backend, device: device! };
+  } catch (error) {
+    if (error instanceof UnsupportedError) return error.reason;
+    throw error;
+  }
+}
+
+/** The Dawn instances of the tests. They must not be collected while a device is open. */
+const instances: GPU[] = [];
+
+async function dawn(): Promise<GPU> {
+  const { create } = await import("webgpu");
+  const gpu = create([]);
+  instances.push(gpu);
+  return gpu;
+}
+
+/** An entry point that tells of the devices it makes. */
+function intercept(gpu: GPU, onDevice: (device: GPUDevice) => void): GPU {
+  const requestAdapter: GPU["requestAdapter"] = async (options) => {
+    const adapter = await gpu.requestAdapter(options);
+    if (adapter === null) return null;
+    const { info, limits, features } = adapter;
+    const requestDevice: GPUAdapter["requestDevice"] = async (descriptor) => {
+      const device = await adapter.requestDevice(descriptor);
+      onDevice(device);
+      return device;
+    };
+    return { __brand: "GPUAdapter", info, limits, features, requestDevice };
+  };
+  return {
+    __brand: "GPU",
+    requestAdapter,
+    getPreferredCanvasFormat: () => gpu.getPreferredCanvasFormat(),
+    wgslLanguageFeatures: gpu.wgslLanguageFeatures,
+  };
+}

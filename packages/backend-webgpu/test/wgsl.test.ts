@@ -1,0 +1,97 @@
+import { readdirSync } from "node:fs";
+import { createProgram, type Dim, type DType, ops, type Program, type Ref } from "@centella/core";
+import { describe, expect, test } from "vitest";
+import { type Kernel, kernels } from "../src/index.ts";
+import { grid } from "../src/instance.ts";
+
+const T = { name: "T", max: 512 };
+
+/** The kernels of a one-op program: what a compiled plan would dispatch, without a device. */
+function kernelsFor(record: (program: Program, input: (dtype: DType, ...shape: Dim[]) => Ref) => Ref): readonly Kernel[] {
+  const program = createProgram();
+  record(program, (dtype, ...shape) => program.input(String(program.inputs.size), dtype, shape));
+  const { op, inputs, params, output } = program.nodes.at(-1)!;
+  const specs = inputs.map((id) => (id === undefined ? undefined : program.values[id]!.spec));
+  const { spec } = program.values[output]!;
+  const definition = Object.entries(kernels).find(([name]) => name === op.name)![1];
+  return definition.build({ inputs: specs, params: params as never, output: spec });
+}
+
+const kv = (p: Program, dtype: "f32" | "f16", size: number): Ref => p.persistent("cache", { dtype, shape: [64, 2, size] });
+
+const calls: Readonly<Record<string, Parameters<typeof kernelsFor>[0]>> = {
+  "add of one shape": (p, x) => p.add(x("f32", T, 64), x("f32", T, 64)),
+  "mul with a row": (p, x) => p.mul(x("i32", T, 64), x("i32", 64)),
+  relu: (p, x) => p.relu(x("f32", T)),
+  clip: (p, x) => p.clip(x("f32", T), { min: -1, max: 1 }),
+  elu: (p, x) => p.elu(x("f32", T)),
+  gelu: (p, x) => p.gelu(x("f32", T)),
+  sum: (p, x) => p.sum(x("f32", T, 64), { axis: 0 }),
+  min: (p, x) => p.min(x("f32", T, 64), { axis: 1 }),
+  argmax: (p, x) => p.argmax(x("f32", T, 64)),
+  dot: (p, x) => p.dot(x("f32", T), x("f32", T)),
+  softmax: (p, x) => p.softmax(x("f32", T, 64)),
+  rmsNorm: (p, x) => p.rmsNorm(x("f32", T, 64), x("f32", 64), { eps: 1e-5 }),
+  "matmul of T rows with an f16 weight": (p, x) => p.matmul(x("f32", T, 64), x("f16", 32, 64), { transposeB: true }),
+  "matmul of one row": (p, x) => p.matmul(x("f32", 1, 64), x("bf16", 64, 32)),
+  "matmul of batches": (p, x) => p.matmul(x("f32", 3, 1, 64, 9), x("f32", 2, 64, 32), { transposeA: true }),
+  "matmul with activations as in ggml": (p, x) => p.matmul(x("f32", 1, 256), x("q4_K", 32, 256), { transposeB: true, activations: "ggml" }),
+  conv2d: (p, x) => p.conv2d(x("f32", 1, 4, 8, 8), x("f32", 6, 2, 3, 3), { groups: 2 }),
+  embedding: (p, x) => p.embedding(x("f16", 100, 64), x("i32", T)),
+  "rope with factors": (p, x) => {
+    const factors = x("f32", 16);
+    return p.rope(x("f32", T, 2, 32), x("i32", T), { pairing: "half", freqFactors: factors });
+  },
+  "kvWrite in f16": (p, x) => p.kvWrite(kv(p, "f16", 64), x("f32", T, 2, 32), x("f32", T, 2, 32), x("i32", T)),
+  "kvWrite in f16, odd": (p, x) => p.kvWrite(kv(p, "f16", 7), x("f32", T, 2, 3), x("f32", T, 2, 4), x("i32", T)),
+  "attention with everything": (p, x) => {
+    const sinks = x("f32", 4);
+    const [q, positions, seqOf, table, lengths] = [x("f32", T, 4, 32), x("i32", T), x("i32", T), x("i32", 2, 4), x("i32", 2)];
+    const options = { scale: 0.2, blockSize: 16, window: 20, softcap: 30, alibi: 8, sinks };
+    return p.attention(q, kv(p, "f16", 64), positions, seqOf, table, lengths, options);
+  },
+};
+
+describe("generated WGSL", () => {
+  for (const [name, record] of Object.entries(calls)) {
+    test(name, () => {
+      for (const { code } of kernelsFor(record)) expect(code).toMatchSnapshot();
+    });
+  }
+
+  test("kernel files are op names, and every op that computes has one", () => {
+    const files = readdirSync(new URL("../src/kernels", import.meta.url)).filter((file) => file.endsWith(".ts") && file !== "index.ts");
+    const computing = Object.values(ops).filter((op) => op.alias !== true);
+    expect(files.map((file) => file.replace(".ts", "")).sort()).toEqual(computing.map(({ name }) => name).sort());
+    expect(Object.keys(kernels).sort()).toEqual(computing.map(({ name }) => name).sort());
+  });
+
+  test("no kernel binds more than 8 storage buffers, what every device has", () => {
+    for (const record of Object.values(calls))
+      for (const { bindings } of kernelsFor(record)) expect(bindings.length).toBeLessThanOrEqual(8);
+  });
+
+  test("the text does not depend on extents, so that shapes share pipelines", () => {
+    const codes = [8, 9, T].map((n) => kernelsFor((p, x) => p.softmax(x("f32", n, 64))).map(({ code }) => code));
+    expect(codes[1]).toEqual(codes[0]);
+    expect(codes[2]).toEqual(codes[0]);
+  });
+
+  test("few rows take the vector form, many the tiles, and none nothing", () => {
+    const [vector, tiles] = kernelsFor(calls["matmul of T rows with an f16 weight"]!);
+    const groups = (rows: number): number[] => [vector!, tiles!].map((kernel) => kernel.dispatch({ T: rows }).groups);
+    expect([groups(0), groups(1), groups(4), groups(5), groups(65)]).toEqual([
+      [0, 0],
+      [32, 0],
+      [128, 0],
+      [0, 1],
+      [0, 2],
+    ]);
+  });
+
+  test("workgroups beyond one axis take a second", () => {
+    expect(grid(65_535, 65_535)).toEqual({ x: 65_535, y: 1 });
+    expect(grid(65_536, 65_535)).toEqual({ x: 32_768, y: 2 });
+    expect(() => grid(65_535 ** 2 + 1, 65_535)).toThrow(/more workgroups/);
+  });
+});

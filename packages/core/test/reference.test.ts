@@ -1,0 +1,98 @@
+import { expect, test } from "vitest";
+import { createProgram, DisposedError, type Program, ProgramError, reference } from "../src/index.ts";
+import { sourceOf, uniform } from "../src/testing/index.ts";
+
+test("sums are formed in f64", async () => {
+  const program = createProgram();
+  const x = program.input("x", "f32", [3]);
+  program.output("sum", program.sum(x));
+  program.output("dot", program.dot(x, program.constant(Float32Array.of(1, 1, 1), "f32", [3])));
+  const backend = await reference().open();
+  const plan = await backend.compile(program);
+  const { sum, dot } = plan.runSync!({ x: Float32Array.of(2 ** 30, 1, -(2 ** 30)) });
+  expect([sum![0], dot![0]]).toEqual([1, 1]);
+});
+
+test("runSync waits for nobody: it refuses while runs are queued", async () => {
+  const program = createProgram();
+  program.output("y", program.relu(program.input("x", "f32", [1])));
+  const backend = await reference().open();
+  const plan = await backend.compile(program);
+  const { y } = plan.run({ x: Float32Array.of(1) });
+  expect(() => plan.runSync!({ x: Float32Array.of(1) })).toThrow(ProgramError);
+  await y!.ready();
+  await backend.idle();
+  expect([...plan.runSync!({ x: Float32Array.of(2) }).y!]).toEqual([2]);
+});
+
+test("a disposed backend refuses work", async () => {
+  const program = createProgram();
+  program.output("y", program.relu(program.input("x", "f32", [1])));
+  const backend = await reference().open();
+  const plan = await backend.compile(program);
+  await backend.dispose();
+  await backend.dispose();
+  expect(() => plan.run({ x: Float32Array.of(1) })).toThrow(DisposedError);
+  await expect(backend.compile(program)).rejects.toThrow(DisposedError);
+  expect(() => backend.upload({ dtype: "f32", shape: [1] }, Float32Array.of(1))).toThrow(DisposedError);
+});
+
+test("a weight that was not loaded can be neither saved nor reset", async () => {
+  const program = createProgram();
+  program.output("y", program.relu(program.persistent("w", { dtype: "f32", shape: [1] })));
+  const plan = await (await reference().open()).compile(program);
+  await expect(plan.save("w")).rejects.toThrow(/save: w was not loaded; call plan.load\(\) first/);
+  expect(() => plan.reset("w")).toThrow(/reset: w is a weight/);
+});
+
+/** A decoder of 2 million parameters, as small language models are built. */
+function decoder(layers: number, width: number, vocabulary: number): Program {
+  const program = createProgram();
+  const weight = (name: string, ...shape: number[]) => program.persistent(name, { dtype: "f32", shape });
+  const [heads, size, slots] = [4, width / 4, 256];
+  const position = program.input("position", "i32", [1]);
+  const zero = program.constant(new Int32Array(1), "i32", [1]);
+  const length = program.add(position, program.constant(Int32Array.of(1), "i32", [1]));
+  const table = program.constant(new Int32Array(1), "i32", [1, 1]);
+  const embedding = weight("embedding", vocabulary, width);
+  let x = program.embedding(embedding, program.input("id", "i32", [1]));
+  for (let i = 0; i < layers; i++) {
+    const h = program.rmsNorm(x, weight(`norm1.${i}`, width), { eps: 1e-5 });
+    const project = (name: string) =>
+      program.reshape(program.matmul(h, weight(`${name}.${i}`, width, width), { transposeB: true }), { shape: [1, heads, size] });
+    const q = program.rope(project("q"), position, { pairing: "half" });
+    const k = program.rope(project("k"), position, { pairing: "half" });
+    const cache = program.persistent(`cache.${i}`, { dtype: "f32", shape: [slots, heads, 2 * size] }, { init: "zeros" });
+    const written = program.kvWrite(cache, k, project("v"), position);
+    const attended = program.attention(q, written, position, zero, table, length, { scale: size ** -0.5, blockSize: slots });
+    x = program.add(
+      x,
+      program.matmul(program.reshape(attended, { shape: [1, width] }), weight(`o.${i}`, width, width), { transposeB: true }),
+    );
+    const g = program.rmsNorm(x, weight(`norm2.${i}`, width), { eps: 1e-5 });
+    const up = program.silu(program.matmul(g, weight(`up.${i}`, 4 * width, width), { transposeB: true }));
+    x = program.add(x, program.matmul(up, weight(`down.${i}`, width, 4 * width), { transposeB: true }));
+  }
+  program.output("best", program.argmax(program.matmul(x, embedding, { transposeB: true })));
+  return program;
+}
+
+test("a model of 2 million parameters writes more than 20 tokens per second", async () => {
+  const program = decoder(4, 192, 512);
+  const plan = await (await reference().open()).compile(program);
+  let parameters = 0;
+  for (const { name, spec, init } of program.persistents.values()) {
+    if (init !== "load") continue;
+    const count = spec.shape.reduce((a, b) => a * b, 1);
+    await plan.load(name, sourceOf(uniform(count, count)));
+    parameters += count;
+  }
+  expect(parameters).toBeGreaterThan(1.8e6);
+  let id = 1;
+  const tokens = 40;
+  const start = performance.now();
+  for (let t = 0; t < tokens; t++) {
+    id = plan.runSync!({ id: Int32Array.of(id), position: Int32Array.of(t) }).best![0]!;
+  }
+  expect((1000 * tokens) / (performance.now() - start)).toBeGreaterThan(20);
+});

@@ -1,0 +1,168 @@
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { ArgumentError, createProgram, createRuntime, DeviceLostError, KernelError, ShapeError, UnsupportedError } from "../src/index.ts";
+import { fakeFactory } from "./support/fakeBackend.ts";
+
+const x = Float32Array.of(1, -2, 3, -4);
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
+
+describe("eager calls", () => {
+  test("compute at once on the reference where there is nothing else", async () => {
+    await using runtime = await createRuntime({ backends: [] });
+    using a = runtime.tensor(x, [2, 2]);
+    using y = await runtime.relu(await runtime.matmul(a, a));
+    expect([...(await y.data())]).toEqual([0, 6, 0, 10]);
+    expect(y.spec).toEqual({ dtype: "f32", shape: [2, 2] });
+    expect(runtime.counters.reference?.ops).toEqual({ matmul: 1, relu: 1 });
+  });
+
+  test("optional tensors go by name", async () => {
+    await using runtime = await createRuntime({ backends: [] });
+    const head = runtime.tensor(x, [1, 1, 4]);
+    const positions = runtime.tensor(Int32Array.of(1));
+    const freqFactors = runtime.tensor(Float32Array.of(1e9, 1e9));
+    using y = await runtime.rope(head, positions, { pairing: "half", freqFactors });
+    (await y.data()).forEach((value, i) => {
+      expect(value).toBeCloseTo(x[i]!, 5);
+    });
+  });
+
+  test("wrong arguments reject", async () => {
+    await using runtime = await createRuntime({ backends: [] });
+    const a = runtime.tensor(x, [2, 2]);
+    await expect(runtime.matmul(a, runtime.tensor(x))).rejects.toThrow(ShapeError);
+    await expect(runtime.relu(x as never)).rejects.toThrow(/relu: expected x to be a tensor/);
+    await expect(runtime.sum(a, { axes: 1 } as never)).rejects.toThrow(/options among \{axis, keepDims\}, got axes/);
+    await expect(runtime.assign(a, a)).rejects.toThrow(/persistent/);
+    expect(() => runtime.tensor(x, [3])).toThrow(ShapeError);
+  });
+});
+
+describe("plan cache", () => {
+  test("a repeated call compiles once, other shapes and parameters again", async () => {
+    const onCompile = vi.fn();
+    await using runtime = await createRuntime({ backends: [fakeFactory({ name: "fake", onCompile })] });
+    const a = runtime.tensor(x);
+    for (let i = 0; i < 5; i++) (await runtime.relu(a)).dispose();
+    expect(onCompile).toHaveBeenCalledTimes(1);
+    await runtime.relu(runtime.tensor(x, [2, 2]));
+    expect(onCompile).toHaveBeenCalledTimes(2);
+    for (const max of [1, Number.POSITIVE_INFINITY]) await runtime.clip(a, { min: Number.NEGATIVE_INFINITY, max });
+    expect(onCompile).toHaveBeenCalledTimes(4);
+  });
+
+  test("parameters that JSON cannot tell apart are told apart", async () => {
+    await using runtime = await createRuntime({ backends: [] });
+    const a = runtime.tensor(Float32Array.of(5, -5));
+    const lower = await runtime.clip(a, { min: Number.NEGATIVE_INFINITY, max: Number.NEGATIVE_INFINITY });
+    const upper = await runtime.clip(a, { min: Number.NEGATIVE_INFINITY, max: Number.POSITIVE_INFINITY });
+    expect([...(await lower.data()), ...(await upper.data())]).toEqual([Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY, 5, -5]);
+  });
+
+  test("the least recently used plan goes, and its outputs stay", async () => {
+    const [onCompile, onDispose] = [vi.fn(), vi.fn()];
+    const backends = [fakeFactory({ name: "fake", onCompile, onDispose })];
+    await using runtime = await createRuntime({ backends, policy: { maxPlans: 2 } });
+    const a = runtime.tensor(x);
+    const [relu] = [await runtime.relu(a), await runtime.tanh(a), await runtime.relu(a)];
+    await runtime.silu(a);
+    expect(onDispose).toHaveBeenCalledTimes(1);
+    await runtime.relu(a);
+    expect(onCompile).toHaveBeenCalledTimes(3);
+    await runtime.tanh(a);
+    expect(onCompile).toHaveBeenCalledTimes(4);
+    expect([...(await relu.data())]).toEqual([1, 0, 3, 0]);
+  });
+
+  test("a failed compile is not kept", async () => {
+    const onCompile = vi.fn(() => {
+      if (onCompile.mock.calls.length === 1) throw new KernelError("relu", "", "bad luck");
+    });
+    await using runtime = await createRuntime({ backends: [fakeFactory({ name: "fake", onCompile })] });
+    const a = runtime.tensor(x);
+    await expect(runtime.relu(a)).rejects.toThrow(KernelError);
+    expect([...(await (await runtime.relu(a)).data())]).toEqual([1, 0, 3, 0]);
+  });
+});
+
+describe("fallback", () => {
+  const lost = fakeFactory({
+    name: "lost",
+    onRun() {
+      throw new DeviceLostError("lost", "unplugged");
+    },
+  });
+
+  test("a backend that fails while running raises its error", async () => {
+    await using runtime = await createRuntime({ backends: [lost] });
+    await expect(runtime.relu(runtime.tensor(x))).rejects.toThrow(DeviceLostError);
+  });
+
+  test('"retry" computes on the next one', async () => {
+    await using runtime = await createRuntime({ backends: [lost, fakeFactory({ name: "next" })], policy: { fallback: "retry" } });
+    expect([...(await (await runtime.relu(runtime.tensor(x))).data())]).toEqual([1, 0, 3, 0]);
+    expect(runtime.counters).toMatchObject({ next: { ops: { relu: 1 } }, reference: { ops: {} } });
+  });
+
+  test("a forced backend has no fallback", async () => {
+    await using runtime = await createRuntime({ backends: [lost], policy: { fallback: "retry", force: "lost" } });
+    await expect(runtime.relu(runtime.tensor(x))).rejects.toThrow(DeviceLostError);
+  });
+
+  test("when the last one fails, its error is raised", async () => {
+    const backends = [lost, { ...lost, name: "reference" }];
+    await using runtime = await createRuntime({ backends, policy: { fallback: "retry" } });
+    await expect(runtime.relu(runtime.tensor(x))).rejects.toThrow(DeviceLostError);
+  });
+});
+
+describe("which backends", () => {
+  const absent = {
+    name: "absent",
+    open: async () => {
+      throw new UnsupportedError("absent", "no such library");
+    },
+  };
+
+  test("one that is missing is skipped, with its reason on record", async () => {
+    await using runtime = await createRuntime({ backends: [absent] });
+    const program = createProgram();
+    program.output("y", program.relu(program.input("x", "f32", [4])));
+    const plan = await runtime.compile(program);
+    expect(plan.selection.backend.name).toBe("reference");
+    expect(plan.selection.rejected).toEqual(["absent: no such library"]);
+    expect([...(await plan.run({ x }).y!.data())]).toEqual([1, 0, 3, 0]);
+  });
+
+  test("an error that is no UnsupportedError is not swallowed", async () => {
+    const broken = { name: "broken", open: () => Promise.reject(new TypeError("a bug")) };
+    await expect(createRuntime({ backends: [broken] })).rejects.toThrow(TypeError);
+  });
+
+  test("CENTELLA_BACKEND forces one", async () => {
+    vi.stubEnv("CENTELLA_BACKEND", "reference");
+    await using runtime = await createRuntime({ backends: [fakeFactory({ name: "fake" })] });
+    expect(runtime.backends.map(({ name }) => name)).toEqual(["reference"]);
+  });
+
+  test("the policy goes before the environment", async () => {
+    vi.stubEnv("CENTELLA_BACKEND", "reference");
+    await using runtime = await createRuntime({ backends: [fakeFactory({ name: "fake" })], policy: { force: "fake" } });
+    expect(runtime.backends.map(({ name }) => name)).toEqual(["fake"]);
+  });
+
+  test("an unknown name is an error", async () => {
+    vi.stubEnv("CENTELLA_BACKEND", "cude");
+    await expect(createRuntime({ backends: [fakeFactory({ name: "cuda" })] })).rejects.toThrow(ArgumentError);
+    await expect(createRuntime({ backends: [fakeFactory({ name: "cuda" })] })).rejects.toThrow(
+      /backend: expected one of cuda, reference, got cude; check the name/,
+    );
+  });
+
+  test("a forced backend that is missing says why", async () => {
+    await using runtime = await createRuntime({ backends: [absent], policy: { force: "absent" } });
+    await expect(runtime.relu(runtime.tensor(x))).rejects.toThrow(/absent: no such library/);
+  });
+});
