@@ -10,7 +10,6 @@ import { deriveRow, digits } from "./receipts/derive.ts";
 import { type Receipt, type ReceiptRow, type ReceiptSubject, receiptVersion } from "./receipts/receipt.ts";
 import { repositoryFolder } from "./receipts/store.ts";
 import { type MeasuredRow, measureRows, normalSettings, type Progress, quickSettings } from "./runner/measure.ts";
-import { Skip } from "./runner/subject.ts";
 import type { Suite, SuiteContext } from "./suites/suite.ts";
 import { ours } from "./tasks/ours.ts";
 
@@ -130,33 +129,15 @@ function contextOf(
     backends: opened.map(({ backend }) => backend),
     competitors: [
       ...opened.map(({ backend, threads }) => ours(backend, threads)),
-      ...peers.flatMap(({ peer }) => (peer.competitor === undefined ? [] : [skipping(peer.competitor)])),
+      ...peers.flatMap(({ peer }) => (peer.competitor === undefined ? [] : [peer.competitor])),
     ],
     modelCompetitors: [
       ...opened.map(({ factory, threads }) => oursModel(factory, threads)),
-      ...peers.flatMap(({ peer }) => (peer.model === undefined ? [] : [skipping(peer.model)])),
+      ...peers.flatMap(({ peer }) => (peer.model === undefined ? [] : [peer.model])),
     ],
     models,
     quick,
     memoryBytes: memoryBytesOf(machine),
-  };
-}
-
-/** A peer that cannot start a piece of work is skipped there; only a wrong result of its fails the run. */
-function skipping<T extends { prepare?(...args: never[]): Promise<unknown>; open?(...args: never[]): Promise<unknown> }>(competitor: T): T {
-  const guard =
-    <A extends never[], R>(step: (...args: A) => Promise<R>) =>
-    async (...args: A): Promise<R> => {
-      try {
-        return await step(...args);
-      } catch (error) {
-        throw error instanceof Skip ? error : new Skip(error instanceof Error ? error.message : String(error));
-      }
-    };
-  return {
-    ...competitor,
-    ...(competitor.prepare === undefined ? {} : { prepare: guard(competitor.prepare) }),
-    ...(competitor.open === undefined ? {} : { open: guard(competitor.open) }),
   };
 }
 

@@ -1,6 +1,7 @@
 import { type Counters, createCounters, DeviceLostError, DisposedError, type MemoryReport, WorkQueue } from "@centella/core";
 import type { CudaDriver, Handle, LaunchCommand } from "./driver.ts";
 import { describeFailure, describeModuleFailure, isSticky } from "./errors.ts";
+import { ModuleCache } from "./modules.ts";
 
 export type Purpose = keyof MemoryReport;
 
@@ -31,8 +32,7 @@ export class Device {
   readonly counters: Counters = createCounters();
   readonly queue: WorkQueue = new WorkQueue();
   readonly #bytes: Record<Purpose, number> = { persistents: 0, arenas: 0, tensors: 0, other: 0 };
-  readonly #modules = new Map<string, Promise<Handle>>();
-  readonly #kernels = new Map<string, Handle>();
+  readonly #modules: ModuleCache;
   readonly #completions = new Set<Promise<unknown>>();
   /** What frees everything that was not freed yet. */
   readonly #live = new Set<() => void>();
@@ -42,6 +42,7 @@ export class Device {
   constructor(driver: CudaDriver) {
     this.driver = driver;
     this.name = driver.device.name;
+    this.#modules = new ModuleCache(driver);
   }
 
   /** Calls the driver. @throws {DeviceLostError} at once if the device was lost before */
@@ -75,24 +76,19 @@ export class Device {
     return { ...this.#bytes };
   }
 
-  /** Compiles a module, once per text, and finds its kernel. @throws {KernelError} if the driver's compiler rejects it */
+  /** The kernel of a module's text, compiled once per text; hand it back with {@link releaseKernel}. @throws {KernelError} */
   async kernel(op: string, ptx: string, entry: string, sharedBytes: number): Promise<Handle> {
     this.requireAlive();
     try {
-      let module = this.#modules.get(ptx);
-      if (module === undefined) {
-        module = this.driver.loadModule(ptx);
-        this.#modules.set(ptx, module);
-      }
-      const loaded = await module;
-      const kernel = this.#kernels.get(ptx) ?? this.driver.kernel(loaded, entry, sharedBytes);
-      this.#kernels.set(ptx, kernel);
-      return kernel;
+      return await this.#modules.acquire(ptx, entry, sharedBytes);
     } catch (error) {
-      this.#modules.delete(ptx);
       this.#note(error);
       throw describeModuleFailure(error, this.name, op, ptx);
     }
+  }
+
+  async releaseKernel(ptx: string): Promise<void> {
+    if (this.#lost === undefined) await this.#modules.release(ptx).catch((error: unknown) => this.#note(error));
   }
 
   /** Records the work that `record` queues as a graph. */
@@ -142,22 +138,11 @@ export class Device {
     if (this.#isClosed) return;
     for (const free of [...this.#live]) free();
     this.#isClosed = true;
-    for (const module of this.#modules.values()) this.#quietly(await module.catch(() => undefined));
-    this.#modules.clear();
-    this.#kernels.clear();
+    if (this.#lost === undefined) await this.#modules.clear().catch((error: unknown) => this.#note(error));
     try {
       this.driver.close();
     } catch (error) {
       if (this.#lost === undefined) throw this.#failure(error);
-    }
-  }
-
-  #quietly(module: Handle | undefined): void {
-    if (module === undefined || this.#lost !== undefined) return;
-    try {
-      this.driver.unloadModule(module);
-    } catch (error) {
-      this.#note(error);
     }
   }
 

@@ -48,11 +48,14 @@ export class VariantRunner {
   static async create(device: Device, plan: VariantPlan, addressOf: AddressOf): Promise<VariantRunner> {
     const kernels = new Map<string, Handle>();
     const texts = new Map(plan.launches.map((placed) => [placed.launch.ptx, placed]));
-    const load = async ({ op, launch: { ptx, entry, sharedBytes } }: VariantPlan["launches"][number]): Promise<void> => {
+    const loads = [...texts.values()].map(async ({ op, launch: { ptx, entry, sharedBytes } }) => {
       kernels.set(ptx, await device.kernel(op, ptx, entry, sharedBytes));
-    };
-    await Promise.all([...texts.values()].map(load));
-    return new VariantRunner(device, plan, addressOf, kernels);
+    });
+    const failed = (await Promise.allSettled(loads)).find((load) => load.status === "rejected");
+    const runner = new VariantRunner(device, plan, addressOf, kernels);
+    if (failed === undefined) return runner;
+    await runner.dispose();
+    throw failed.reason;
   }
 
   /** Starts a run. Resolves when it is queued on the device; the completion gives the host outputs' bytes, by name. */
@@ -77,7 +80,7 @@ export class VariantRunner {
     return { completion };
   }
 
-  /** Frees the graphs, once their runs are over. */
+  /** Frees the graphs, once their runs are over, and lets go of the kernels. */
   async dispose(): Promise<void> {
     for (const { graph, upload, readback, busy } of this.#instances.splice(0)) {
       await busy;
@@ -85,6 +88,7 @@ export class VariantRunner {
       upload?.free();
       readback?.free();
     }
+    for (const ptx of this.#kernels.keys()) await this.#device.releaseKernel(ptx);
   }
 
   async #results({ readback }: Instance): Promise<ReadonlyMap<string, Uint8Array>> {

@@ -1,4 +1,4 @@
-import type { ConcreteSpec, DType, Op, OpName, Operand, Ops, TensorSpec } from "@centella/core";
+import type { ConcreteSpec, DType, Op, Operand, OpName, Ops, TensorSpec } from "@centella/core";
 import type { ModuleBuilder } from "./emit/index.ts";
 import type { Heap } from "./heap.ts";
 import type { Target } from "./target.ts";

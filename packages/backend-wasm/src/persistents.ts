@@ -106,7 +106,8 @@ export class Cell {
   /** @throws {ProgramError} for a weight */
   reset(): void {
     const { name, init } = this.persistent;
-    if (init !== "zeros") throw new ProgramError(`reset: expected a persistent that starts as zeros, got the weight ${name}; load it again`);
+    if (init !== "zeros")
+      throw new ProgramError(`reset: expected a persistent that starts as zeros, got the weight ${name}; load it again`);
     const from = this.address;
     this.#heap.u8.fill(0, from, from + this.bytes);
   }

@@ -1,4 +1,4 @@
-import { type DType, elementCount, type ConcreteSpec, isQuantized, layoutOf } from "@centella/core";
+import { type ConcreteSpec, type DType, elementCount, isQuantized, layoutOf } from "@centella/core";
 import { dequantize, isDequantizable } from "@centella/quant";
 import { hasBlockFormat } from "./formats/index.ts";
 

@@ -1,4 +1,12 @@
-import { type ConcreteSpec, DisposedError, formatSpec, type TensorStorage, type TypedArray, typedArrayOf, byteLength } from "@centella/core";
+import {
+  byteLength,
+  type ConcreteSpec,
+  DisposedError,
+  formatSpec,
+  type TensorStorage,
+  type TypedArray,
+  typedArrayOf,
+} from "@centella/core";
 import type { Heap } from "./heap.ts";
 
 /** A copy of a tensor's stored form from WASM memory. */

@@ -95,28 +95,41 @@ describe.skipIf(reason !== undefined)(`webgpu backend${reason === undefined ? ""
     plan.dispose();
   });
 
-  test("weights load in chunks, whatever the blocks' size", async () => {
-    const { backend } = await open();
-    const rows = 20_000;
-    const program = createProgram();
-    const w = program.persistent("w", { dtype: "q8_0", shape: [rows, 256] });
-    program.output("y", program.embedding(w, program.input("ids", "i32", [3])));
-    const plan = await backend.compile(program);
-    // d = 1 and the row's number in each quant.
-    const stored = new Uint8Array(rows * 8 * 34);
-    for (let block = 0; block < rows * 8; block++) {
-      stored.set([0x00, 0x3c], block * 34);
-      stored.fill((block >> 3) % 100, block * 34 + 2, (block + 1) * 34);
-    }
-    await plan.load("w", sourceOf(stored));
-    const y = await plan.run({ ids: Int32Array.of(0, 15_421, rows - 1) }).y!.data();
-    expect([y[0], y[255], y[256], y[511], y[512], y[767]]).toEqual([0, 0, 21, 21, 99, 99]);
-    expect(Buffer.compare(await bytesOf(plan.save("w")), stored)).toBe(0);
-    expect(plan.warnings).toEqual(["webgpu: 1 persistent of q8_0 kept as f32: 19.53 MiB of GPU memory in place of 5.19 MiB"]);
-    expect(backend.memory().persistents).toBe(rows * 256 * 4);
-    plan.dispose();
-    expect(backend.memory().persistents).toBe(0);
-  });
+  // Both above one chunk of loading. q8_K is a type that no kernel reads, q8_0 one that they do.
+  for (const [dtype, blockBytes, header, warnings, held] of [
+    ["q8_0", 34, [0x00, 0x3c], [], 20_000 * 8 * 34],
+    [
+      "q8_K",
+      292,
+      [0, 0, 0x80, 0x3f],
+      ["webgpu: 1 persistent of q8_K kept as f32: 19.53 MiB of GPU memory in place of 5.57 MiB"],
+      20_000 * 1024,
+    ],
+  ] as const) {
+    test(`weights of ${dtype} load in chunks and are saved byte for byte`, async () => {
+      const { backend } = await open();
+      const rows = 20_000;
+      const program = createProgram();
+      const w = program.persistent("w", { dtype, shape: [rows, 256] });
+      program.output("y", program.embedding(w, program.input("ids", "i32", [3])));
+      const plan = await backend.compile(program);
+      // Scale 1, and the row's number in each quant.
+      const perRow = dtype === "q8_0" ? 8 : 1;
+      const stored = new Uint8Array(rows * perRow * blockBytes);
+      for (let block = 0; block < rows * perRow; block++) {
+        stored.fill(Math.floor(block / perRow) % 100, block * blockBytes, (block + 1) * blockBytes);
+        stored.set(header, block * blockBytes);
+      }
+      await plan.load("w", sourceOf(stored));
+      const y = await plan.run({ ids: Int32Array.of(0, 15_421, rows - 1) }).y!.data();
+      expect([y[0], y[255], y[256], y[511], y[512], y[767]]).toEqual([0, 0, 21, 21, 99, 99]);
+      expect(Buffer.compare(await bytesOf(plan.save("w")), stored)).toBe(0);
+      expect(plan.warnings).toEqual(warnings);
+      expect(backend.memory().persistents).toBe(held);
+      plan.dispose();
+      expect(backend.memory().persistents).toBe(0);
+    });
+  }
 
   test("a persistent above the binding limit is refused by name", async () => {
     const { backend, device } = await open();
@@ -131,10 +144,6 @@ describe.skipIf(reason !== undefined)(`webgpu backend${reason === undefined ? ""
 
   test("unsupported answers in words", async () => {
     const { backend } = await open();
-    const cache = { dtype: "q8_0", shape: [4, 1, 64] } as const;
-    const part = { dtype: "f32", shape: [1, 1, 32] } as const;
-    const slots = { dtype: "i32", shape: [1] } as const;
-    expect(backend.unsupported(ops.kvWrite, [cache, part, part, slots], {}, cache)).toMatch(/q8_0 cache/);
     const w = { dtype: "iq2_xxs", shape: [2, 256] } as const;
     const x = { dtype: "f32", shape: [1, 256] } as const;
     const y = { dtype: "f32", shape: [1, 2] } as const;

@@ -6,8 +6,10 @@ import { grid } from "../src/instance.ts";
 
 const T = { name: "T", max: 512 };
 
+type Input = (dtype: DType, ...shape: Dim[]) => Ref;
+
 /** The kernels of a one-op program: what a compiled plan would dispatch, without a device. */
-function kernelsFor(record: (program: Program, input: (dtype: DType, ...shape: Dim[]) => Ref) => Ref): readonly Kernel[] {
+function kernelsFor(record: (program: Program, input: Input) => Ref): readonly Kernel[] {
   const program = createProgram();
   record(program, (dtype, ...shape) => program.input(String(program.inputs.size), dtype, shape));
   const { op, inputs, params, output } = program.nodes.at(-1)!;
@@ -17,7 +19,7 @@ function kernelsFor(record: (program: Program, input: (dtype: DType, ...shape: D
   return definition.build({ inputs: specs, params: params as never, output: spec });
 }
 
-const kv = (p: Program, dtype: "f32" | "f16", size: number): Ref => p.persistent("cache", { dtype, shape: [64, 2, size] });
+const kv = (p: Program, dtype: DType, size: number): Ref => p.persistent("cache", { dtype, shape: [64, 2, size] });
 
 const calls: Readonly<Record<string, Parameters<typeof kernelsFor>[0]>> = {
   "add of one shape": (p, x) => p.add(x("f32", T, 64), x("f32", T, 64)),
@@ -37,12 +39,19 @@ const calls: Readonly<Record<string, Parameters<typeof kernelsFor>[0]>> = {
   "matmul of batches": (p, x) => p.matmul(x("f32", 3, 1, 64, 9), x("f32", 2, 64, 32), { transposeA: true }),
   "matmul with activations as in ggml": (p, x) => p.matmul(x("f32", 1, 256), x("q4_K", 32, 256), { transposeB: true, activations: "ggml" }),
   conv2d: (p, x) => p.conv2d(x("f32", 1, 4, 8, 8), x("f32", 6, 2, 3, 3), { groups: 2 }),
+  ...Object.fromEntries(
+    (["q4_0", "q5_1", "q2_K", "q3_K", "q4_K", "q5_K", "q6_K", "q8_0", "iq4_xs", "mxfp4"] as const).map((dtype) => [
+      `embedding from ${dtype}`,
+      (p: Program, x: Input) => p.embedding(x(dtype, 100, 256), x("i32", T)),
+    ]),
+  ),
   embedding: (p, x) => p.embedding(x("f16", 100, 64), x("i32", T)),
   "rope with factors": (p, x) => {
     const factors = x("f32", 16);
     return p.rope(x("f32", T, 2, 32), x("i32", T), { pairing: "half", freqFactors: factors });
   },
   "kvWrite in f16": (p, x) => p.kvWrite(kv(p, "f16", 64), x("f32", T, 2, 32), x("f32", T, 2, 32), x("i32", T)),
+  "kvWrite in q8_0": (p, x) => p.kvWrite(kv(p, "q8_0", 64), x("f32", T, 2, 32), x("f32", T, 2, 32), x("i32", T)),
   "kvWrite in f16, odd": (p, x) => p.kvWrite(kv(p, "f16", 7), x("f32", T, 2, 3), x("f32", T, 2, 4), x("i32", T)),
   "attention with everything": (p, x) => {
     const sinks = x("f32", 4);

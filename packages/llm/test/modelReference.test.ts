@@ -1,4 +1,4 @@
 import { reference } from "@centella/core";
 import { describeModel } from "./describeModel.ts";
 
-describeModel("reference", reference(), { isExact: true, isSlow: true });
+describeModel("reference", reference(), { isExact: true, scope: "small" });

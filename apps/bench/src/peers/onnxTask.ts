@@ -87,7 +87,7 @@ function graphOf(task: Task, { tensors, blocks }: TaskInputs): OnnxGraph {
         case "gelu":
           return graph([{ op: "Gelu", inputs: ["x"], output: "y", attributes: { approximate: "tanh" } }]);
         case "softmax":
-          return graph([{ op: "Softmax", inputs: ["x"], output: "y", attributes: { axis: -1 } }]);
+          return graph([{ op: "Softmax", inputs: ["x"], output: "y", attributes: { axis: task.shape.length - 1 } }]);
         case "sum":
           return graph([{ op: "ReduceSum", inputs: ["x"], output: "y", attributes: { keepdims: 0 } }]);
         case "dot":

@@ -116,14 +116,14 @@ async function takeSample(entry: Entry, subject: Subject): Promise<number> {
   return seconds / entry.calls;
 }
 
-/** Runs a step of a contestant that is still in; what it throws ends its part, not the run. */
+/** Runs a step of a contestant that is still in; what it throws ends its part, not the run. Of a peer it is the reason to skip it. */
 async function attempt(entry: Entry, step: (subject: Subject) => Promise<void>): Promise<void> {
   if (entry.ended !== undefined) return;
   try {
     await step(entry.subject!);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    entry.ended = { status: error instanceof Skip ? "skipped" : "failed", reason };
+    entry.ended = { status: error instanceof Skip || entry.contestant.side === "peer" ? "skipped" : "failed", reason };
   }
 }
 

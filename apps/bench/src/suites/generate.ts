@@ -25,7 +25,7 @@ export const generate: Suite = {
         data: "-",
         isLarge: false,
         contestants: loaded.map(({ competitor, shared }) => contestantOf(competitor, shared, seconds)),
-        verify: ([distance]) => (distance! <= distanceLimit ? undefined : `logits are ${distance} from the reference's (1 - cosine), limit ${distanceLimit}`),
+        verify: ({ 0: distance }) => (distance! <= distanceLimit ? undefined : `logits are ${distance} from the reference's (1 - cosine), limit ${distanceLimit}`),
       });
       return [
         row(`prefill ${promptTokens}`, promptTokens, (runner) => runner.prefill(prompt)),

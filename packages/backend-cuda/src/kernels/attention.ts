@@ -1,9 +1,9 @@
 import type { ParamsOf } from "@centella/core";
-import type { Var } from "../ptx/builder.ts";
 import { divide, type Extent, isBelow, register, times, timesPlus } from "../ptx/extent.ts";
 import { exp, tanh } from "../ptx/math.ts";
 import { warpReduce } from "../ptx/reduce.ts";
 import type { F32, S32, U32 } from "../ptx/types.ts";
+import type { Var } from "../ptx/writer.ts";
 import {
   bucketElements,
   fixed,

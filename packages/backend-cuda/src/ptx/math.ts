@@ -48,9 +48,11 @@ export function log(k: PtxBuilder, x: F32): F32 {
   return k.mul(k.log2(x), Math.LN2);
 }
 
-/** `1 / (1 + exp(-x))` */
+/** `1 / (1 + exp(-x))`, from `exp(-|x|)`, which does not overflow. */
 export function sigmoid(k: PtxBuilder, x: F32): F32 {
-  return k.div(k.constant("f32", 1), k.add(exp(k, k.neg(x)), 1));
+  const e = exp(k, k.neg(k.abs(x)));
+  const numerator = k.select(k.compare("lt", x, 0), e, k.constant("f32", 1));
+  return k.div(numerator, k.add(e, 1));
 }
 
 export function tanh(k: PtxBuilder, x: F32): F32 {

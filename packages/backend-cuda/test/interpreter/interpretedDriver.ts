@@ -106,8 +106,8 @@ export class InterpretedDriver implements CudaDriver {
     const params = args.map(Number);
     if (grid[1] !== 1 || grid[2] !== 1 || grid[0] < 1)
       throw new DriverError(1, "CUDA_ERROR_INVALID_VALUE", "cuLaunchKernel", `grid ${grid.join(", ")}`);
+    if (this.#capture === undefined) this.submitted.launches++;
     this.#submit(() => {
-      if (this.#capture === undefined) this.submitted.launches++;
       runGrid(this.memory, ready, { grid: grid[0], block: block[0], params, tables });
     });
   }

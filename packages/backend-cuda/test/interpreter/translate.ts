@@ -166,6 +166,17 @@ function statement({ name, operands, text }: Instruction, kernel: ParsedKernel):
       ? `{ const [v, at] = ${at}; ${target(operands[0]!)} = v.get${accessor}(at, true); }`
       : `{ const [v, at] = ${at}; v.set${accessor}(at, ${operand(operands[1]!)}, true); }`;
   }
+  const vector = /^ld\.global\.v4\.(f32|b16)$/.exec(name);
+  if (vector !== null) {
+    const [accessor, bytes] = accessors[vector[1]!]!;
+    const place = /^\[(%l\d+)\+(\d+)\]$/.exec(operands[1]!);
+    if (place === null) throw new Fault(`not an address: ${text}`);
+    const loads = operands[0]!
+      .slice(1, -1)
+      .split(",")
+      .map((register, i) => `${target(register)} = v.get${accessor}(at + ${i * bytes}, true);`);
+    return `{ const [v, at] = m.read("global", ${target(place[1]!)} + ${place[2]}, ${4 * bytes}); ${loads.join(" ")} }`;
+  }
   const to = target(operands[0]!);
   if (name === "ld.param.u64") {
     const index = kernel.params.indexOf(operands[1]!.slice(1, -1));
@@ -314,7 +325,7 @@ function checkDefinitions({ blocks }: ParsedKernel): void {
         if (!check) flow(places.get(operands[0]!)!, defined);
         if (guard === undefined) return;
       } else if (name === "ret") return;
-      else if (!isStore && operands[0]?.startsWith("%") === true) defined.add(operands[0]);
+      else if (!isStore) for (const [register] of (operands[0] ?? "").matchAll(/%[phuslfd]\d+/g)) defined.add(register);
     }
     if (!check && i + 1 < blocks.length) flow(i + 1, defined);
   };

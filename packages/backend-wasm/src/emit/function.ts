@@ -1,6 +1,17 @@
 import { i32, i32Operand } from "./scalar.ts";
 import { v128 } from "./simd.ts";
-import { type Expr, expr, type I32, type Local, memoryImmediate, simdOpcode, unsignedLeb, type V128, type ValueType, valueTypeCode } from "./values.ts";
+import {
+  type Expr,
+  expr,
+  type I32,
+  type Local,
+  memoryImmediate,
+  simdOpcode,
+  unsignedLeb,
+  type V128,
+  type ValueType,
+  valueTypeCode,
+} from "./values.ts";
 
 /** Named parameters of a function, in order. */
 export type Signature = Readonly<Record<string, ValueType>>;

@@ -24,7 +24,11 @@ export class ModuleBuilder {
   }
 
   /** Emits a function without a result. */
-  function<S extends Signature>(name: string, signature: S, body: (f: FunctionBuilder, params: Params<S>) => void): FunctionRef<S, undefined> {
+  function<S extends Signature>(
+    name: string,
+    signature: S,
+    body: (f: FunctionBuilder, params: Params<S>) => void,
+  ): FunctionRef<S, undefined> {
     return this.#define(name, signature, undefined, (f, params) => {
       body(f, params);
       return undefined;

@@ -94,7 +94,10 @@ export const v128: Readonly<
 
 /** 16 × i8. */
 export const i8x16: Readonly<
-  Record<"add" | "sub" | "eq" | "narrowI16x8S" | "swizzle", V2> & { splat: Splat<"i32">; shuffle: (a: V128, b: V128, lanes: readonly number[]) => V128 }
+  Record<"add" | "sub" | "eq" | "narrowI16x8S" | "swizzle", V2> & {
+    splat: Splat<"i32">;
+    shuffle: (a: V128, b: V128, lanes: readonly number[]) => V128;
+  }
 > = {
   splat: splat(15),
   add: op2(110),
@@ -130,7 +133,12 @@ export const i16x8: Readonly<
 export const i32x4: Readonly<
   Record<"add" | "sub" | "mul" | "minS" | "maxS" | "eq" | "gtS" | "geS" | "gtU" | "geU" | "dotI16x8", V2> &
     Record<"extendLowS" | "extendHighS" | "extendLowU" | "extendHighU" | "extaddPairwiseS" | "neg" | "abs", V1> &
-    Record<"shl" | "shrS" | "shrU", Shift> & { splat: Splat<"i32">; extract: Extract<"i32">; bitmask: Test; replace: (a: V128, lane: number, value: I32) => V128 }
+    Record<"shl" | "shrS" | "shrU", Shift> & {
+      splat: Splat<"i32">;
+      extract: Extract<"i32">;
+      bitmask: Test;
+      replace: (a: V128, lane: number, value: I32) => V128;
+    }
 > = {
   splat: splat(17),
   extract: extract("i32", 27),

@@ -1,4 +1,5 @@
-import { type FunctionBuilder, f32x4, i16x8, i32, i32x4, i8x16, type Local, type ModuleBuilder, type V128, v128 } from "../emit/index.ts";
+import { type FunctionBuilder, f32x4, i8x16, i16x8, i32, i32x4, type Local, type ModuleBuilder, type V128, v128 } from "../emit/index.ts";
+import { largestLane } from "../matmul/lanes.ts";
 import { memoryMap } from "../memoryMap.ts";
 import { toHalves } from "./half.ts";
 
@@ -30,7 +31,7 @@ export function emitActivations(module: ModuleBuilder): void {
   module.function("quantize.q8_0", signature, (f, { from, to, blocks }) => {
     const { bytes, minusSums, d } = activationBlocks.q8_0;
     f.while(blocks, () => {
-      const largest = maximum(f, largestMagnitude(f, from, 32));
+      const largest = largestLane(f, largestMagnitude(f, from, 32));
       const scale = f.let(f32x4.div(largest, f.splat(127)));
       const half = toHalves(f, scale);
       f.store(to, v128.load32Splat(i32.shl(v16(half), 2), memoryMap.halfTable), d);
@@ -51,7 +52,7 @@ export function emitActivations(module: ModuleBuilder): void {
     const mask = f.local("i32");
     const sum = f.local("i32");
     f.while(blocks, () => {
-      const largest = maximum(f, largestMagnitude(f, from, 256));
+      const largest = largestLane(f, largestMagnitude(f, from, 256));
       f.if(
         v128.anyTrue(largest),
         () => {
@@ -68,7 +69,10 @@ export function emitActivations(module: ModuleBuilder): void {
             const q = quantize16(f, from, 64 * group, inverse);
             f.store(to, q, 16 * group);
             const lanes = f.let(sumsOf4(q));
-            f.set(sum, [1, 2, 3].reduce((total, lane) => i32.add(total, i32x4.extract(lanes, lane)), i32x4.extract(lanes, 0)));
+            f.set(
+              sum,
+              [1, 2, 3].reduce((total, lane) => i32.add(total, i32x4.extract(lanes, lane)), i32x4.extract(lanes, 0)),
+            );
             f.store16(to, sum, sums16 + 2 * group);
             f.store16(to, group % 2 === 0 ? sum : i32.add(sum, i32.load16S(to, sums16 + 2 * group - 2)), sums32 + (group >> 1) * 2);
           }
@@ -108,12 +112,6 @@ function largestMagnitude(f: FunctionBuilder, from: Local<"i32">, count: number)
   const largest = f.let(f32x4.abs(v128.load(from)));
   for (let at = 4; at < count; at += 4) f.set(largest, f32x4.pmax(largest, f32x4.abs(v128.load(from, 4 * at))));
   return largest;
-}
-
-/** The largest lane in all lanes. */
-function maximum(f: FunctionBuilder, x: Local<"v128">): Local<"v128"> {
-  const pairs = f.let(f32x4.pmax(x, f32x4.shuffle(x, x, [2, 3, 0, 1])));
-  return f.let(f32x4.pmax(pairs, f32x4.shuffle(pairs, pairs, [1, 0, 3, 2])));
 }
 
 /** `round(x * inverse)` of 16 values, ties to even, saturated to i8; ggml's minimum of 127 is the saturation. */

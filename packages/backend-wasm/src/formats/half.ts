@@ -1,4 +1,4 @@
-import { type FunctionBuilder, f32x4, i32, i32x4, type I32, type Local, type V128, v128 } from "../emit/index.ts";
+import { type FunctionBuilder, f32x4, type I32, i32, i32x4, type Local, type V128, v128 } from "../emit/index.ts";
 import { memoryMap } from "../memoryMap.ts";
 
 /** The half at an address as f32, in all lanes. */

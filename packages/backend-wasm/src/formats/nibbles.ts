@@ -15,7 +15,9 @@ export function highNibbles(f: FunctionBuilder, bytes: V128): Local<"v128"> {
 export function bytesToFloats(f: FunctionBuilder, bytes: V128): readonly V128[] {
   const low = f.let(i16x8.extendLowS(bytes));
   const high = f.let(i16x8.extendHighS(bytes));
-  return [i32x4.extendLowS(low), i32x4.extendHighS(low), i32x4.extendLowS(high), i32x4.extendHighS(high)].map((quad) => f32x4.fromI32x4(quad));
+  return [i32x4.extendLowS(low), i32x4.extendHighS(low), i32x4.extendLowS(high), i32x4.extendHighS(high)].map((quad) =>
+    f32x4.fromI32x4(quad),
+  );
 }
 
 /** 16 weights from 0 to 127, ready to be multiplied with signed bytes in memory. */

@@ -1,4 +1,4 @@
-import { f32x4, i32x4, i8x16, v128 } from "../emit/index.ts";
+import { f32x4, i8x16, i32x4, v128 } from "../emit/index.ts";
 import { madd } from "../target.ts";
 import { activationBlocks } from "./activations.ts";
 import type { BlockFormat } from "./format.ts";
@@ -14,7 +14,7 @@ export const q4_0: BlockFormat = {
     const q = f.let(v128.load(block, 2));
     [lowNibbles(f, q), highNibbles(f, q)].forEach((nibbles, half) => {
       const weights = f.let(i8x16.sub(nibbles, f.splatBits(0x08080808)));
-      bytesToFloats(f, weights).forEach((quad, i) => sink(16 * half + 4 * i, f32x4.mul(quad, d)));
+      bytesToFloats(f, weights).forEach((quad, i) => void sink(16 * half + 4 * i, f32x4.mul(quad, d)));
     });
   },
   dot(f, target, { weight, activations, accumulators }) {

@@ -41,7 +41,7 @@ export const q4_K: BlockFormat = {
         const q = v128.load(block, 16 + (group >> 1) * 32 + 16 * half);
         const nibbles = group % 2 === 0 ? lowNibbles(f, q) : highNibbles(f, q);
         // The product is exact, so that a fused multiply-add rounds as ggml's separate subtraction does.
-        bytesToFloats(f, nibbles).forEach((quad, i) => sink(32 * group + 16 * half + 4 * i, madd(target, quad, scale, min)));
+        bytesToFloats(f, nibbles).forEach((quad, i) => void sink(32 * group + 16 * half + 4 * i, madd(target, quad, scale, min)));
       }
     }
   },

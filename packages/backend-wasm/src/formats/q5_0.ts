@@ -1,4 +1,4 @@
-import { type FunctionBuilder, f32x4, i32x4, i8x16, type Local, v128 } from "../emit/index.ts";
+import { type FunctionBuilder, f32x4, i8x16, i32x4, type Local, v128 } from "../emit/index.ts";
 import { madd } from "../target.ts";
 import { activationBlocks } from "./activations.ts";
 import type { BlockFormat } from "./format.ts";
@@ -27,7 +27,7 @@ export const q5_0: BlockFormat = {
     const d = f.let(halfSplat(block));
     unpack(f, block).forEach((bytes, half) => {
       const weights = f.let(i8x16.sub(bytes, f.splatBits(0x10101010)));
-      bytesToFloats(f, weights).forEach((quad, i) => sink(16 * half + 4 * i, f32x4.mul(quad, d)));
+      bytesToFloats(f, weights).forEach((quad, i) => void sink(16 * half + 4 * i, f32x4.mul(quad, d)));
     });
   },
   dot(f, target, { weight, activations, accumulators }) {

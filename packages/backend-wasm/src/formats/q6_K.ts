@@ -1,4 +1,4 @@
-import { type FunctionBuilder, f32, f32x4, i16x8, i32, i32x4, i8x16, type Local, type V128, v128 } from "../emit/index.ts";
+import { type FunctionBuilder, f32, f32x4, i8x16, i16x8, i32, i32x4, type Local, type V128, v128 } from "../emit/index.ts";
 import { madd } from "../target.ts";
 import { activationBlocks } from "./activations.ts";
 import type { BlockFormat } from "./format.ts";
@@ -29,7 +29,7 @@ export const q6_K: BlockFormat = {
     for (let group = 0; group < 16; group++) {
       const scale = f.let(f32x4.mul(d, f32x4.splat(f32.fromI32(i32.load8S(block, scalesAt + group)))));
       const weights = f.let(i8x16.sub(unpack(f, block, group), f.splatBits(0x20202020)));
-      bytesToFloats(f, weights).forEach((quad, i) => sink(16 * group + 4 * i, f32x4.mul(quad, scale)));
+      bytesToFloats(f, weights).forEach((quad, i) => void sink(16 * group + 4 * i, f32x4.mul(quad, scale)));
     }
   },
   dot(f, target, { weight, activations, accumulators }) {

@@ -33,8 +33,8 @@ export const argmax: Kernel<ParamsOf<"argmax">> = {
             f.brIf(exit, i32.geU(index, n));
             f.set(quad, v128.load(at));
             const isBest = f32x4.eq(quad, best);
-            const isNaN = v128.and(f32x4.ne(quad, quad), f32x4.ne(best, best));
-            f.set(found, i32x4.bitmask(v128.or(isBest, isNaN)));
+            const bothNaN = v128.and(f32x4.ne(quad, quad), f32x4.ne(best, best));
+            f.set(found, i32x4.bitmask(v128.or(isBest, bothNaN)));
             f.if(found, () => {
               f.advance(index, i32.ctz(found));
               f.br(exit);

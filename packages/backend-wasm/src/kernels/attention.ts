@@ -26,7 +26,11 @@ export const attention: Kernel<Params> = {
     const scoreBytes = 64 * Math.ceil((4 * mostPositions) / 64 + 1);
     reserve(scoreBytes + 4 * segmentFields * (mostPositions + 1));
     const slopes = params.alibi > 0 ? slopeTable(context.table(4 * heads), heap, heads, params.alibi) : () => 0;
-    const visible = segmentsOf(heap, { cache: cache!, positions: positions!, seqOf: seqOf!, blockTable: blockTable!, seqLens: seqLens! }, params);
+    const visible = segmentsOf(
+      heap,
+      { cache: cache!, positions: positions!, seqOf: seqOf!, blockTable: blockTable!, seqLens: seqLens! },
+      params,
+    );
     return function* (run) {
       const [tokens, , dK] = run.shape(q!) as readonly [number, number, number];
       const [, kvHeads, width] = run.shape(cache!) as readonly [number, number, number];
@@ -82,7 +86,9 @@ function segmentsOf(
   heap: Heap,
   tables: Tables,
   { blockSize, causal, window }: Params,
-): (run: Parameters<ReturnType<Kernel["build"]>>[0]) => (t: number, address: number) => { readonly count: number; readonly positions: number } {
+): (
+  run: Parameters<ReturnType<Kernel["build"]>>[0],
+) => (t: number, address: number) => { readonly count: number; readonly positions: number } {
   return (run) => {
     const [size] = run.shape(tables.cache) as readonly [number];
     const [sequences, maxBlocks] = run.shape(tables.blockTable) as readonly [number, number];

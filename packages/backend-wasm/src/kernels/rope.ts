@@ -1,6 +1,6 @@
-import { type Expr, f32, f32x4, type FunctionBuilder, i32, type Local, v128 } from "../emit/index.ts";
-import type { BuildContext, Kernel, ParamsOf, Run } from "../kernel.ts";
 import type { Operand } from "@centella/core";
+import { type Expr, type FunctionBuilder, f32, f32x4, i32, type Local, v128 } from "../emit/index.ts";
+import type { BuildContext, Kernel, ParamsOf, Run } from "../kernel.ts";
 
 type Params = ParamsOf<"rope">;
 

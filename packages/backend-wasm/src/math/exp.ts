@@ -1,4 +1,4 @@
-import { f32x4, type FunctionBuilder, i32x4, type Local, type V128 } from "../emit/index.ts";
+import { type FunctionBuilder, f32x4, i32x4, type Local, type V128 } from "../emit/index.ts";
 import { horner, madd, type Target } from "../target.ts";
 
 /** Adding 1.5 · 2^23 rounds to an integer, which is then in the low bits. */

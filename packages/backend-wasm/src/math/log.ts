@@ -1,4 +1,4 @@
-import { f32x4, type FunctionBuilder, i32x4, type Local, type V128, v128 } from "../emit/index.ts";
+import { type FunctionBuilder, f32x4, i32x4, type Local, type V128, v128 } from "../emit/index.ts";
 import { horner, madd, type Target } from "../target.ts";
 
 /** Natural logarithm within 2 ulp (Cephes' `logf`); -Infinity for 0, NaN below, subnormals included. */
@@ -15,8 +15,8 @@ export function log(f: FunctionBuilder, target: Target, argument: V128): Local<"
     target,
     m,
     [
-      7.0376836292e-2, -1.151461031e-1, 1.167699874e-1, -1.2420140846e-1, 1.4249322787e-1, -1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1,
-      3.3333331174e-1,
+      7.0376836292e-2, -1.151461031e-1, 1.167699874e-1, -1.2420140846e-1, 1.4249322787e-1, -1.6668057665e-1, 2.0000714765e-1,
+      -2.4999993993e-1, 3.3333331174e-1,
     ].map((c) => f.splat(c)),
   );
   const z = f.let(f32x4.mul(m, m));

@@ -1,4 +1,4 @@
-import { f32x4, type FunctionBuilder, type Local, type V128, v128 } from "../emit/index.ts";
+import { type FunctionBuilder, f32x4, type Local, type V128, v128 } from "../emit/index.ts";
 import { horner, madd, type Target } from "../target.ts";
 import { exp } from "./exp.ts";
 
@@ -15,6 +15,6 @@ export function tanh(f: FunctionBuilder, target: Target, argument: V128): Local<
   const small = f.let(madd(target, f32x4.mul(p, z), x, x));
   const e = exp(f, target, f32x4.add(magnitude, magnitude));
   const large = f32x4.sub(f.splat(1), f32x4.div(f.splat(2), f32x4.add(e, f.splat(1))));
-  const signed = v128.or(large, v128.and(x, f.splatBits(0x80000000)));
-  return f.let(v128.bitselect(f32x4.lt(magnitude, f.splat(0.625)), small, signed));
+  const unsigned = v128.bitselect(f32x4.lt(magnitude, f.splat(0.625)), small, large);
+  return f.let(v128.or(unsigned, v128.and(x, f.splatBits(0x80000000))));
 }

@@ -2,7 +2,7 @@ import { type Expr, type FunctionBuilder, f32, f32x4, i32, type Local, type Modu
 import { loadBfloats, loadHalves } from "../formats/half.ts";
 import { blockFormats } from "../formats/index.ts";
 import { madd, type Target } from "../target.ts";
-import { laneMask, laneSums } from "./sums.ts";
+import { laneMask, laneSums } from "./lanes.ts";
 
 /**
  * Products whose two operands both run along k in memory (`x [m, k] · w [n, k]`), as inner products.
@@ -64,7 +64,7 @@ function emitPack(module: ModuleBuilder, count: number): void {
     };
     f.while(rows, () => {
       f.set(last, i32.sub(rows, 1));
-      pointers.forEach((pointer, row) => f.set(pointer, i32.add(from, i32.mul(i32.select(i32.ltU(row, last), row, last), rowBytes))));
+      pointers.forEach((pointer, row) => void f.set(pointer, i32.add(from, i32.mul(i32.select(i32.ltU(row, last), row, last), rowBytes))));
       f.set(left, k);
       f.while(i32.geU(left, 4), () => {
         step((pointer) => v128.load(pointer));
@@ -123,7 +123,9 @@ function emitTile(module: ModuleBuilder, target: Target): void {
             () => {
               for (let j = 0; j < tileColumns - 1; j++) {
                 const value = j < 4 ? f32x4.extract(wide[i]!, j) : f32x4.extract(end, j - 4);
-                f.if(i32.gtU(columns, j), () => f.store(y, f32.add(f32x4.extract(v128.and(v128.load32Zero(y, 4 * j), keep), 0), value), 4 * j));
+                f.if(i32.gtU(columns, j), () =>
+                  f.store(y, f32.add(f32x4.extract(v128.and(v128.load32Zero(y, 4 * j), keep), 0), value), 4 * j),
+                );
               }
             },
           );
@@ -160,7 +162,7 @@ function emitVector(module: ModuleBuilder, target: Target, { dtype, unit, bytes,
     const dot = (count: number): void => {
       const pointers = f.locals("i32", count);
       const sums = f.locals("v128", count);
-      pointers.forEach((pointer, row) => f.set(pointer, i32.add(w, i32.mul(row, rowBytes))));
+      pointers.forEach((pointer, row) => void f.set(pointer, i32.add(w, i32.mul(row, rowBytes))));
       f.set(at, x);
       f.set(left, k);
       f.set(total, v128.zero());

@@ -5,8 +5,8 @@ import { fewRows, Pacer, type Product } from "./product.ts";
 
 const { depth, tileRows, tileColumns } = inner;
 
-/** Rows of `a` that are packed at once: 1 MiB with {@link inner.depth}. */
-const rowBlock = 512;
+/** Rows of `a` that are packed at once: 768 KiB with {@link inner.depth}. */
+const rowBlock = 384;
 
 /** Bytes of scratch memory for {@link innerProduct}. */
 export function innerScratch(m: number): number {

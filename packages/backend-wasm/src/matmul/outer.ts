@@ -11,7 +11,7 @@ import { madd, type Target } from "../target.ts";
  */
 export const outer = {
   /** Elements of k per block. */
-  depth: 256,
+  depth: 512,
   /** Columns of a register tile, two vectors. */
   tileColumns: 8,
 } as const;
@@ -39,7 +39,7 @@ function emitPackA(module: ModuleBuilder, tileRows: number): void {
     const [left, last] = [f.local("i32"), f.local("i32")];
     f.while(rows, () => {
       f.set(last, i32.sub(rows, 1));
-      pointers.forEach((pointer, row) => f.set(pointer, i32.add(from, i32.mul(i32.select(i32.ltU(row, last), row, last), rowBytes))));
+      pointers.forEach((pointer, row) => void f.set(pointer, i32.add(from, i32.mul(i32.select(i32.ltU(row, last), row, last), rowBytes))));
       f.set(left, k);
       f.while(left, () => {
         pointers.forEach((pointer, row) => {
@@ -55,20 +55,30 @@ function emitPackA(module: ModuleBuilder, tileRows: number): void {
   });
 }
 
-/** `outer.packB.<dtype>(from, to, rowBytes, k)`: one panel of tile columns as f32. Columns beyond the matrix hold anything. */
+/**
+ * `outer.packB.<dtype>(from, to, rowBytes, k, panels)`: panels of tile columns as f32, one after the other. Columns beyond the
+ * matrix hold anything. All panels are filled row by row: reading one panel at a time would fetch every cache line twice.
+ */
 function emitPackB(module: ModuleBuilder, dtype: "f32" | "f16" | "bf16"): void {
-  const signature = { from: "i32", to: "i32", rowBytes: "i32", k: "i32" } as const;
-  module.function(`outer.packB.${dtype}`, signature, (f, { from, to, rowBytes, k }) => {
+  const signature = { from: "i32", to: "i32", rowBytes: "i32", k: "i32", panels: "i32" } as const;
+  const vectorBytes = dtype === "f32" ? 16 : 8;
+  module.function(`outer.packB.${dtype}`, signature, (f, { from, to, rowBytes, k, panels }) => {
+    const panelBytes = f.let(i32.mul(k, 4 * tileColumns));
+    const [at, panel, left] = [f.local("i32"), f.local("i32"), f.local("i32")];
     f.while(k, () => {
-      for (let vector = 0; vector < tileColumns / 4; vector++) {
-        const value =
-          dtype === "f32"
-            ? v128.load(from, 16 * vector)
-            : dtype === "f16"
-              ? loadHalves(f, from, 8 * vector)
-              : loadBfloats(from, 8 * vector);
-        f.store(to, value, 16 * vector);
-      }
+      f.set(at, from);
+      f.set(panel, to);
+      f.set(left, panels);
+      f.while(left, () => {
+        for (let vector = 0; vector < tileColumns / 4; vector++) {
+          const offset = vectorBytes * vector;
+          const value = dtype === "f32" ? v128.load(at, offset) : dtype === "f16" ? loadHalves(f, at, offset) : loadBfloats(at, offset);
+          f.store(panel, value, 16 * vector);
+        }
+        f.advance(at, (vectorBytes * tileColumns) / 4);
+        f.advance(panel, panelBytes);
+        f.advance(left, -1);
+      });
       f.advance(from, rowBytes);
       f.advance(to, 4 * tileColumns);
       f.advance(k, -1);
@@ -130,7 +140,7 @@ function emitTile(module: ModuleBuilder, target: Target): void {
           f.set(rows, i32.sub(rows, tileRows));
         },
         () => {
-          sums.forEach((sum, index) => f.store(spill, sum, 16 * index));
+          sums.forEach((sum, index) => void f.store(spill, sum, 16 * index));
           f.set(from, spill);
           f.for(row, 0, i32.select(i32.ltU(rows, tileRows), rows, tileRows), 1, () => {
             f.for(column, 0, i32.shl(columns, 2), 4, () => {
@@ -159,12 +169,12 @@ function emitVector(module: ModuleBuilder, target: Target): void {
     const addRows = (count: number): void => {
       const xs = f.locals("v128", count);
       const pointers = f.locals("i32", count);
-      xs.forEach((splat, i) => f.set(splat, v128.load32Splat(x, 4 * i)));
-      pointers.forEach((pointer, i) => f.set(pointer, i32.add(b, i32.mul(i, rowBytes))));
+      xs.forEach((splat, i) => void f.set(splat, v128.load32Splat(x, 4 * i)));
+      pointers.forEach((pointer, i) => void f.set(pointer, i32.add(b, i32.mul(i, rowBytes))));
       f.for(at, 0, padded, 16, () => {
         f.set(to, i32.add(sums, at));
         f.set(value, v128.load(to));
-        pointers.forEach((pointer, i) => f.set(value, madd(target, xs[i]!, v128.load(i32.add(pointer, at)), value)));
+        pointers.forEach((pointer, i) => void f.set(value, madd(target, xs[i]!, v128.load(i32.add(pointer, at)), value)));
         f.store(to, value);
       });
       f.advance(x, 4 * count);

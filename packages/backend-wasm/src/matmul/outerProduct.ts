@@ -6,12 +6,16 @@ import { fewRows, Pacer, type Product } from "./product.ts";
 const { depth, tileColumns } = outer;
 
 /** Rows of `a` that are packed at once, a multiple of both tile heights: half a MiB with {@link outer.depth}. */
-const rowBlock = 516;
+const rowBlock = 252;
+
+/** Columns of `b` that are packed at once: whole cache lines, 128 KiB with {@link outer.depth}. */
+const columnBlock = 64;
+
 const largestTile = 6 * tileColumns;
 
 /** Bytes of scratch memory for {@link outerProduct}. */
 export function outerScratch(m: number, n: number): number {
-  const packed = 4 * depth * (Math.min(rowBlock, m + 6) + tileColumns) + 4 * largestTile;
+  const packed = 4 * depth * (Math.min(rowBlock, m + 6) + columnBlock) + 4 * largestTile;
   return Math.max(packed, 4 * n + 16);
 }
 
@@ -34,16 +38,21 @@ export function outerProduct(exports: Exports, dtype: DType): (product: Product)
     }
     const pacer = new Pacer();
     const spill = scratch;
-    const panel = spill + 4 * largestTile;
-    const packed = panel + 4 * depth * tileColumns;
+    const firstPanel = spill + 4 * largestTile;
+    const packed = firstPanel + 4 * depth * columnBlock;
     for (let row = 0; row < m; row += rowBlock) {
       const rows = Math.min(rowBlock, m - row);
       for (let at = 0; at < k; at += depth) {
         const count = Math.min(depth, k - at);
         packA(a + 4 * (row * k + at), packed, rows, 4 * k, count);
         for (let column = 0; column < n; column += tileColumns) {
+          const inBlock = column % columnBlock;
+          if (inBlock === 0) {
+            const panels = Math.ceil(Math.min(columnBlock, n - column) / tileColumns);
+            packB(b + at * rowBytes + column * bytes, firstPanel, rowBytes, count, panels);
+          }
           const columns = Math.min(tileColumns, n - column);
-          packB(b + at * rowBytes + column * bytes, panel, rowBytes, count);
+          const panel = firstPanel + 4 * count * inBlock;
           tile(packed, panel, y + 4 * (row * n + column), count, 4 * n, rows, columns, at === 0 ? 1 : 0, spill);
           if (pacer.due(rows * columns * count)) yield;
         }

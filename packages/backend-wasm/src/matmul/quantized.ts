@@ -3,7 +3,7 @@ import { activationBlocks } from "../formats/activations.ts";
 import type { BlockFormat } from "../formats/format.ts";
 import { blockFormats } from "../formats/index.ts";
 import type { Target } from "../target.ts";
-import { laneSum } from "./sums.ts";
+import { laneSum } from "./lanes.ts";
 
 /** Tokens that share one pass over the weights. */
 export const tokensPerPass = 4;
@@ -33,8 +33,8 @@ export function emitQuantized(module: ModuleBuilder, target: Target): void {
         const weights = f.locals("i32", weightRows);
         const activations = f.locals("i32", tileTokens);
         const sums = weights.map(() => f.locals("v128", tileTokens));
-        weights.forEach((weight, row) => f.set(weight, i32.add(w, i32.mul(row, rowBytes))));
-        activations.forEach((activation, token) => f.set(activation, i32.add(first, i32.mul(token, tokenBytes))));
+        weights.forEach((weight, row) => void f.set(weight, i32.add(w, i32.mul(row, rowBytes))));
+        activations.forEach((activation, token) => void f.set(activation, i32.add(first, i32.mul(token, tokenBytes))));
         for (const sum of sums.flat()) f.set(sum, v128.zero());
         f.set(left, blocks);
         f.while(left, () => {
@@ -46,7 +46,7 @@ export function emitQuantized(module: ModuleBuilder, target: Target): void {
           f.advance(left, -1);
         });
         for (let token = 0; token < tileTokens; token++) {
-          sums.forEach((row, index) => f.store(to, laneSum(row[token]!), 4 * index));
+          sums.forEach((row, index) => void f.store(to, laneSum(row[token]!), 4 * index));
           f.advance(to, yBytes);
         }
         f.set(first, i32.add(first, i32.mul(tileTokens, tokenBytes)));
@@ -71,4 +71,3 @@ export function emitQuantized(module: ModuleBuilder, target: Target): void {
     });
   }
 }
-

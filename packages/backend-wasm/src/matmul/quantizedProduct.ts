@@ -36,7 +36,10 @@ export function quantizedProduct(exports: Exports, dtype: FormatName): (product:
 }
 
 /** Rounds `count` f32 (whole blocks) to 8 bits and back: `from -> to`, with room for the blocks at `scratch`. */
-export function roundRows(exports: Exports, format: ActivationFormat): (from: number, to: number, count: number, scratch: number) => Iterable<void> {
+export function roundRows(
+  exports: Exports,
+  format: ActivationFormat,
+): (from: number, to: number, count: number, scratch: number) => Iterable<void> {
   const quantize = quantizeRows(exports, format);
   const dequantize = exports(`dequantize.${format}`);
   return function* (from, to, count, scratch) {

@@ -1,7 +1,7 @@
 import { type Dim, type DimValues, type DType, type Shape, type TensorSpec, UnsupportedError } from "@centella/core";
 import { PtxBuilder } from "../../ptx/builder.ts";
 import { type Extent, isBelow, product } from "../../ptx/extent.ts";
-import type { Elem, F32, Global, U32 } from "../../ptx/types.ts";
+import type { B16, Elem, F32, Global, U32 } from "../../ptx/types.ts";
 import { residentDType } from "../../resident.ts";
 
 /** What a kernel is generated for: one call of an op at one bucket of the program's symbolic dims. */
@@ -117,10 +117,18 @@ export function bucketElements(call: KernelCall, shape: Shape): number {
 
 /** Reads element `index` of a float tensor in its resident dtype as f32. */
 export function loadFloat(k: PtxBuilder, dtype: DType, base: Global<Elem>, index: Extent): F32 {
-  const resident = residentDType(dtype);
-  if (resident === "f32") return k.load("f32", k.at("f32", base as Global<"f32">, index));
-  const bits = k.load("b16", k.at("b16", base as Global<"b16">, index));
-  return resident === "f16" ? k.halfToFloat(bits) : k.bfloatToFloat(bits);
+  if (floatElem(dtype) === "f32") return k.load("f32", k.at("f32", base as Global<"f32">, index));
+  return widened(k, dtype, k.load("b16", k.at("b16", base as Global<"b16">, index)));
+}
+
+/** Reads four elements from `index` on, a multiple of 4 places after the start of the tensor's memory. */
+export function loadFloatVector(k: PtxBuilder, dtype: DType, base: Global<Elem>, index: Extent): readonly F32[] {
+  if (floatElem(dtype) === "f32") return k.loadVector("f32", k.at("f32", base as Global<"f32">, index));
+  return k.loadVector("b16", k.at("b16", base as Global<"b16">, index)).map((bits) => widened(k, dtype, bits));
+}
+
+function widened(k: PtxBuilder, dtype: DType, bits: B16): F32 {
+  return dtype === "f16" ? k.halfToFloat(bits) : k.bfloatToFloat(bits);
 }
 
 /** Writes element `index` of a float tensor, rounding to f16 where that is its dtype. */

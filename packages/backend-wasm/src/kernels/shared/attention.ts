@@ -1,11 +1,23 @@
-import { type FunctionBuilder, f32, f32x4, f64, f64x2, i32, i32x4, type Local, type ModuleBuilder, type V128, v128 } from "../../emit/index.ts";
+import {
+  type FunctionBuilder,
+  f32,
+  f32x4,
+  f64,
+  f64x2,
+  i32,
+  i32x4,
+  type Local,
+  type ModuleBuilder,
+  type V128,
+  v128,
+} from "../../emit/index.ts";
 import { loadHalves } from "../../formats/half.ts";
 import { exp } from "../../math/exp.ts";
 import { tanh } from "../../math/tanh.ts";
-import { laneMask, laneSums } from "../../matmul/sums.ts";
+import { laneMask, laneSums, largestLane } from "../../matmul/lanes.ts";
 import { madd, type Target } from "../../target.ts";
 import { storeLanes } from "./loops.ts";
-import { largestLane, addPairs } from "./softmax.ts";
+import { addPairs } from "./softmax.ts";
 
 type Pointer = Local<"i32">;
 
@@ -78,7 +90,7 @@ export function emitAttention(module: ModuleBuilder, target: Target, dtype: "f32
       const sums = f.locals("v128", rows);
       const at = f.let(query);
       const quad = f.local("v128");
-      keys.forEach((key, row) => f.set(key, row === 0 ? slot : i32.add(slot, i32.mul(row, p.slotBytes))));
+      keys.forEach((key, row) => void f.set(key, row === 0 ? slot : i32.add(slot, i32.mul(row, p.slotBytes))));
       for (const sum of sums) f.set(sum, v128.zero());
       const step = (vectors: number, mask?: Local<"v128">): void => {
         for (let vector = 0; vector < vectors; vector++) {
@@ -152,7 +164,7 @@ export function emitAttention(module: ModuleBuilder, target: Target, dtype: "f32
           f.set(at, i32.add(slot, base));
           f.while(count, () => {
             f.set(p4, v128.load32Splat(to));
-            sums.forEach((sum, i) => f.set(sum, madd(target, load(f, at, 4 * i), p4, sum)));
+            sums.forEach((sum, i) => void f.set(sum, madd(target, load(f, at, 4 * i), p4, sum)));
             f.advance(at, p.slotBytes);
             f.advance(to, 4);
             f.advance(count, -1);

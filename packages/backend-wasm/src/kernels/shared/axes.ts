@@ -1,7 +1,10 @@
 import { elementCount } from "@centella/core";
 
 /** A tensor seen as `[outer, n, inner]` around one axis; null takes all axes as one. */
-export function axisView(shape: readonly number[], axis: number | null): { readonly outer: number; readonly n: number; readonly inner: number } {
+export function axisView(
+  shape: readonly number[],
+  axis: number | null,
+): { readonly outer: number; readonly n: number; readonly inner: number } {
   if (axis === null) return { outer: 1, n: elementCount(shape), inner: 1 };
   const at = axis < 0 ? axis + shape.length : axis;
   return { outer: elementCount(shape.slice(0, at)), n: shape[at]!, inner: elementCount(shape.slice(at + 1)) };

@@ -16,7 +16,7 @@ export function extremumKernel(name: "max" | "min"): Kernel<ParamsOf<"max">> {
           for (const vector of best) f.set(vector, f.splat(start));
           f.set(count, n);
           f.while(i32.geU(count, 8), () => {
-            best.forEach((vector, i) => f.set(vector, f32x4[name](vector, v128.load(x, 16 * i))));
+            best.forEach((vector, i) => void f.set(vector, f32x4[name](vector, v128.load(x, 16 * i))));
             f.advance(x, 32);
             f.advance(count, -8);
           });

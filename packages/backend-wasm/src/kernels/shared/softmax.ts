@@ -1,8 +1,8 @@
-import { f32, f32x4, f64, f64x2, type FunctionBuilder, i32, type Local, type V128, v128 } from "../../emit/index.ts";
+import { type FunctionBuilder, f32, f32x4, f64, f64x2, i32, type Local, type V128, v128 } from "../../emit/index.ts";
 import type { Kernel, ParamsOf } from "../../kernel.ts";
 import { exp } from "../../math/exp.ts";
 import { log } from "../../math/log.ts";
-import { laneMask } from "../../matmul/sums.ts";
+import { laneMask, largestLane } from "../../matmul/lanes.ts";
 import type { Target } from "../../target.ts";
 import { axisView, rowChunks } from "./axes.ts";
 import { forEachVector, storeLanes } from "./loops.ts";
@@ -13,12 +13,6 @@ export function addPairs(f: FunctionBuilder, sums: readonly Local<"v128">[], val
   const quad = f.let(value);
   f.set(sums[0]!, f64x2.add(sums[0]!, f64x2.promoteLowF32x4(quad)));
   f.set(sums[1]!, f64x2.add(sums[1]!, f64x2.promoteLowF32x4(upperHalf(quad))));
-}
-
-/** The largest lane in all lanes; a NaN does not count, it shows in the exponentials. */
-export function largestLane(f: FunctionBuilder, x: Local<"v128">): Local<"v128"> {
-  const pairs = f.let(f32x4.pmax(x, f32x4.shuffle(x, x, [2, 3, 0, 1])));
-  return f.let(f32x4.pmax(pairs, f32x4.shuffle(pairs, pairs, [1, 0, 3, 2])));
 }
 
 /** `softmax` and `logSoftmax`. Sums are in f64: rows can be a vocabulary long. */

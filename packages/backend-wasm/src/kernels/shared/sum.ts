@@ -1,4 +1,16 @@
-import { type Expr, type FunctionBuilder, f32, f32x4, f64, f64x2, i32, type Local, type ModuleBuilder, type V128, v128 } from "../../emit/index.ts";
+import {
+  type Expr,
+  type FunctionBuilder,
+  f32,
+  f32x4,
+  f64,
+  f64x2,
+  i32,
+  type Local,
+  type ModuleBuilder,
+  type V128,
+  v128,
+} from "../../emit/index.ts";
 import type { Kernel, ParamsOf } from "../../kernel.ts";
 import { axisView, rowChunks } from "./axes.ts";
 import { storeLanes } from "./loops.ts";
@@ -30,7 +42,7 @@ export function blockSum(
     f.set(left, i32.select(i32.ltU(count, block), i32.and(count, -16), block));
     f.set(count, i32.sub(count, left));
     f.while(left, () => {
-      sums.forEach((sum, i) => f.set(sum, f32x4.add(sum, vector(16 * i))));
+      sums.forEach((sum, i) => void f.set(sum, f32x4.add(sum, vector(16 * i))));
       advance(16);
       f.advance(left, -16);
     });

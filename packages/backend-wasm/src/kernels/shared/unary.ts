@@ -1,5 +1,5 @@
 import { elementCount } from "@centella/core";
-import { f32x4, type FunctionBuilder, type Local, type V128, v128 } from "../../emit/index.ts";
+import { type FunctionBuilder, f32x4, type Local, type V128, v128 } from "../../emit/index.ts";
 import type { Kernel } from "../../kernel.ts";
 import type { Target } from "../../target.ts";
 import { forEachVector } from "./loops.ts";

@@ -1,0 +1,70 @@
+import { ArithmeticWriter } from "./arithmetic.ts";
+import { type Elem, elemBytes, type Global, type Reg, type Shared, type U32 } from "./types.ts";
+import { typeOf } from "./writer.ts";
+
+/** Parameters, tables, addresses, loads and stores. */
+export class MemoryWriter extends ArithmeticWriter {
+  /** The address that the kernel was given for parameter `name`. */
+  pointer<E extends Elem>(name: string, _elem: E): Global<E> {
+    if (!this.params.includes(name)) throw new Error(`ptx ${this.entry}: no parameter ${name}`);
+    const generic = this.reg("u64");
+    this.emit(`ld.param.u64 ${generic}, [${name}]`);
+    return this.unary<"u64">("cvta.to.global.u64", generic) as string as Global<E>;
+  }
+
+  /** A table of numbers that is part of the module, in global memory. */
+  table<E extends "f32" | "f64">(elem: E, values: readonly number[]): Global<E> {
+    const name = `table${this.tables.length}`;
+    const items = values.map((value) => this.operand(elem, value)).join(", ");
+    this.tables.push(`.global .align 8 .${elem} ${name}[${values.length}] = {${items}};`);
+    const to = this.reg("u64");
+    this.emit(`mov.u64 ${to}, ${name}`);
+    return to as string as Global<E>;
+  }
+
+  /** Shared memory for `count` elements. */
+  shared<E extends Elem>(elem: E, count: number): Shared<E> {
+    const offset = Math.ceil(this.sharedBytes / 16) * 16;
+    this.sharedBytes = offset + count * elemBytes[elem];
+    const to = this.reg("u32");
+    this.emit(`mov.u32 ${to}, shared`);
+    return (offset === 0 ? to : this.add(to, offset)) as string as Shared<E>;
+  }
+
+  /** Address of the element `index` places after `base`. */
+  at<E extends Elem>(elem: E, base: Global<E>, index: U32 | number): Global<E> {
+    const to = this.reg("u64");
+    if (typeof index === "number") this.emit(`add.u64 ${to}, ${base}, ${index * elemBytes[elem]}`);
+    else this.emit(`mad.wide.u32 ${to}, ${index}, ${elemBytes[elem]}, ${base}`);
+    return to as string as Global<E>;
+  }
+
+  /** Address of the element `index` places after `base`, in shared memory. */
+  sharedAt<E extends Elem>(elem: E, base: Shared<E>, index: U32 | number): Shared<E> {
+    const from = base as string as U32;
+    const to = typeof index === "number" ? this.add(from, index * elemBytes[elem]) : this.mad(index, elemBytes[elem], from);
+    return to as string as Shared<E>;
+  }
+
+  /** The element `offset` places after the address. */
+  load<E extends Elem>(elem: E, from: Global<E> | Shared<E>, offset = 0): Reg<E> {
+    const to = this.reg(elem);
+    this.emit(`ld.${spaceOf(from)}.${elem} ${to}, [${from}+${offset * elemBytes[elem]}]`);
+    return to;
+  }
+
+  /** Four consecutive elements in one access; the address must be a multiple of their size in all. */
+  loadVector<E extends "f32" | "b16">(elem: E, from: Global<E>, offset = 0): readonly Reg<E>[] {
+    const to = [this.reg(elem), this.reg(elem), this.reg(elem), this.reg(elem)];
+    this.emit(`ld.global.v4.${elem} {${to.join(",")}}, [${from}+${offset * elemBytes[elem]}]`);
+    return to;
+  }
+
+  store<E extends Elem>(elem: E, to: Global<E> | Shared<E>, value: Reg<E>, offset = 0): void {
+    this.emit(`st.${spaceOf(to)}.${elem} [${to}+${offset * elemBytes[elem]}], ${value}`);
+  }
+}
+
+function spaceOf(address: string): string {
+  return typeOf(address) === "u64" ? "global" : "shared";
+}

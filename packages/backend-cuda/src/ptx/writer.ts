@@ -1,0 +1,145 @@
+import { type Feature, f32Literal, f64Literal, missingFor, ptxVersion, type Target } from "./text.ts";
+import { declarations, type F32, type Operand, prefixes, type Reg, type RegType, regTypes } from "./types.ts";
+
+const typeOfPrefix = new Map<string, RegType>(regTypes.map((type) => [prefixes[type], type]));
+
+/** The type of a register, which its name tells. */
+export function typeOf(register: string): RegType {
+  const type = typeOfPrefix.get(register[1]!);
+  if (register[0] !== "%" || type === undefined) throw new TypeError(`ptx: expected a register, got ${register}`);
+  return type;
+}
+
+/**
+ * A register that is written more than once. It is no {@link Reg}: reading it copies, so a value that was read before an
+ * assignment never changes with it.
+ */
+export class Var<T extends RegType> {
+  readonly #writer: PtxWriter;
+  readonly #register: Reg<T>;
+  constructor(writer: PtxWriter, register: Reg<T>) {
+    this.#writer = writer;
+    this.#register = register;
+  }
+  get(): Reg<T> {
+    return this.#writer.copy(this.#register);
+  }
+  set(value: Reg<T> | number): void {
+    this.#writer.assign(this.#register, value);
+  }
+  /** Adds `a * b`, rounded once: an fma in place. */
+  accumulate(this: Var<"f32">, a: F32, b: F32): void {
+    this.#writer.emit(`fma.rn.f32 ${this.#register}, ${a}, ${b}, ${this.#register}`);
+  }
+}
+
+/** The text of one kernel: registers, literals and lines. Registers are numbered in order of emission: the same calls give the same bytes. */
+export class PtxWriter {
+  readonly entry: string;
+  readonly blockThreads: number;
+  readonly target: Target;
+  protected readonly params: readonly string[];
+  protected readonly lines: string[] = [];
+  protected readonly tables: string[] = [];
+  readonly #counts = new Map<RegType, number>();
+  protected sharedBytes = 0;
+
+  /** `params` are names of 64-bit addresses of global memory, the only kind of parameter. */
+  constructor(entry: string, params: readonly string[], blockThreads: number, target: Target = "sm_80") {
+    this.entry = entry;
+    this.params = params;
+    this.blockThreads = blockThreads;
+    this.target = target;
+  }
+
+  /** Appends one instruction. */
+  emit(instruction: string): void {
+    this.lines.push(`  ${instruction};`);
+  }
+
+  /** @throws {Error} if the kernel's target lacks `feature` */
+  require(feature: Feature): void {
+    const reason = missingFor(feature, this.target);
+    if (reason !== undefined) throw new Error(`ptx ${this.entry}: ${reason}`);
+  }
+
+  reg<T extends RegType>(type: T): Reg<T> {
+    const number = this.#counts.get(type) ?? 0;
+    this.#counts.set(type, number + 1);
+    return `%${prefixes[type]}${number}` as Reg<T>;
+  }
+
+  /** `value` written as an operand of type `type`. */
+  operand(type: RegType, value: Operand): string {
+    if (typeof value === "string") return value;
+    if (type === "f32") return f32Literal(value);
+    if (type === "f64") return f64Literal(value);
+    if (!Number.isSafeInteger(value)) throw new TypeError(`ptx ${this.entry}: expected a whole number for ${type}, got ${value}`);
+    return String(value);
+  }
+
+  /** A register that holds `value`. */
+  constant<T extends RegType>(type: T, value: number): Reg<T> {
+    const to = this.reg(type);
+    this.assign(to, value);
+    return to;
+  }
+
+  variable<T extends RegType>(type: T, initial: Reg<T> | number): Var<T> {
+    const register = this.reg(type);
+    this.assign(register, initial);
+    return new Var(this, register);
+  }
+
+  copy<T extends RegType>(from: Reg<T>): Reg<T> {
+    const to = this.reg(typeOf(from)) as Reg<T>;
+    this.assign(to, from);
+    return to;
+  }
+
+  /** For {@link Var} and loops alone: everything else treats registers as written once. */
+  assign<T extends RegType>(to: Reg<T>, value: Reg<T> | number): void {
+    const type = typeOf(to);
+    this.emit(`mov.${type} ${to}, ${this.operand(type, value)}`);
+  }
+
+  /** The whole module. */
+  text(): string {
+    const registers = regTypes.flatMap((type) => {
+      const count = this.#counts.get(type);
+      return count === undefined ? [] : [`  .reg ${declarations[type]} %${prefixes[type]}<${count}>;`];
+    });
+    return [
+      `.version ${ptxVersion}`,
+      `.target ${this.target}`,
+      ".address_size 64",
+      ...this.tables,
+      `.visible .entry ${this.entry}(${this.params.map((name) => `.param .u64 ${name}`).join(", ")})`,
+      `.maxntid ${this.blockThreads}, 1, 1`,
+      "{",
+      ...registers,
+      ...(this.sharedBytes === 0 ? [] : [`  .shared .align 16 .b8 shared[${this.sharedBytes}];`]),
+      ...this.lines,
+      "  ret;",
+      "}",
+      "",
+    ].join("\n");
+  }
+
+  protected unary<T extends RegType>(instruction: string, a: Reg<T>): Reg<T> {
+    return this.result(typeOf(a) as T, instruction, a);
+  }
+
+  protected result<T extends RegType>(type: T, instruction: string, a: string): Reg<T> {
+    const to = this.reg(type);
+    this.emit(`${instruction} ${to}, ${a}`);
+    return to;
+  }
+
+  protected binary<T extends RegType>(instruction: string, a: Reg<T>, b: Reg<T> | number): Reg<T> {
+    const type = typeOf(a) as T;
+    const to = this.reg(type);
+    this.emit(`${instruction} ${to}, ${a}, ${this.operand(type, b)}`);
+    return to;
+  }
+}

@@ -1,0 +1,85 @@
+import { type Backend, createProgram, type DType } from "@centella/core";
+import { contentsOf, sourceOf, uniform } from "@centella/core/testing";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { wasm } from "../src/index.ts";
+import { targets } from "./shared.ts";
+
+const bytesOf = (data: { buffer: ArrayBufferLike; byteOffset: number; byteLength: number }): Uint8Array =>
+  new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+
+describe.each(targets)("a row's bits do not depend on how many rows there are, relaxed: $relaxed", ({ relaxed }) => {
+  let backend: Backend;
+  beforeAll(async () => {
+    backend = await wasm({ relaxed }).open();
+  });
+  afterAll(() => backend.dispose());
+
+  async function rows(dtype: DType, transposeB: boolean, activations: "f32" | "ggml", k: number, n: number): Promise<void> {
+    const most = 21;
+    const program = createProgram();
+    const x = program.input("x", "f32", [program.dim("T", most), k]);
+    const shape = transposeB ? [n, k] : [k, n];
+    const w = program.persistent("w", { dtype, shape });
+    program.output("y", program.matmul(x, w, { transposeB, activations }));
+    const plan = await backend.compile(program);
+    await plan.load("w", sourceOf(contentsOf({ dtype, shape }, 5).stored));
+    const data = uniform(6, most * k);
+    const all = plan.runSync!({ x: data }).y as Float32Array;
+    expect(all.some((value) => value !== 0)).toBe(true);
+    for (const count of [1, 2, 3, 4, 5, 9]) {
+      const part = plan.runSync!({ x: data.slice(0, count * k) }).y as Float32Array;
+      expect(bytesOf(part), `T = ${count}`).toEqual(bytesOf(all.slice(0, count * n)));
+    }
+    const last = plan.runSync!({ x: data.slice((most - 1) * k) }).y as Float32Array;
+    expect(bytesOf(last), "the last row alone").toEqual(bytesOf(all.slice((most - 1) * n)));
+    plan.dispose();
+  }
+
+  test.each(["f32", "f16", "bf16"] as const)("%s, b as [n, k]", (dtype) => rows(dtype, true, "f32", 1027, 37));
+  test.each(["f32", "f16", "bf16"] as const)("%s, b as [k, n]", (dtype) => rows(dtype, false, "f32", 1027, 37));
+  test.each(["q4_0", "q5_0", "q8_0", "q4_K", "q6_K"] as const)("%s, exact activations", (dtype) => rows(dtype, true, "f32", 1280, 37));
+  test.each(["q4_0", "q5_0", "q8_0", "q4_K", "q6_K", "q4_1"] as const)("%s, ggml's activations", (dtype) =>
+    rows(dtype, true, "ggml", 1280, 37),
+  );
+
+  test("attention: a prefill and single steps, in blocks and in one piece", async () => {
+    const [tokens, heads, kvHeads, dK, dV] = [13, 4, 2, 20, 36];
+    const attend = async (blockSize: number, table: readonly number[]): Promise<Uint8Array[]> => {
+      const slots = Int32Array.from({ length: tokens }, (_, j) => table[Math.floor(j / blockSize)]! * blockSize + (j % blockSize));
+      const program = createProgram();
+      const T = program.dim("T", tokens);
+      const cache = program.persistent("cache", { dtype: "f32", shape: [64, kvHeads, dK + dV] }, { init: "zeros" });
+      const input = (name: string, h: number, d: number) => program.input(name, "f32", [T, h, d]);
+      const written = program.kvWrite(cache, input("k", kvHeads, dK), input("v", kvHeads, dV), program.input("slots", "i32", [T]));
+      const [positions, seqOf] = [program.input("positions", "i32", [T]), program.input("seqOf", "i32", [T])];
+      const blockTable = program.input("blockTable", "i32", [1, table.length]);
+      const seqLens = program.input("seqLens", "i32", [1]);
+      const y = program.attention(input("q", heads, dK), written, positions, seqOf, blockTable, seqLens, { scale: 0.2, blockSize });
+      program.output("y", y);
+      const plan = await backend.compile(program);
+      const [q, k, v] = [uniform(1, tokens * heads * dK), uniform(2, tokens * kvHeads * dK), uniform(3, tokens * kvHeads * dV)];
+      const run = (from: number, to: number): Uint8Array => {
+        const part = (data: Float32Array, width: number): Float32Array => data.slice(from * width, to * width);
+        const { y: output } = plan.runSync!({
+          q: part(q, heads * dK),
+          k: part(k, kvHeads * dK),
+          v: part(v, kvHeads * dV),
+          slots: slots.slice(from, to),
+          positions: Int32Array.from({ length: to - from }, (_, i) => from + i),
+          seqOf: new Int32Array(to - from),
+          blockTable: Int32Array.from(table),
+          seqLens: Int32Array.of(to),
+        });
+        return bytesOf(output!);
+      };
+      const whole = run(0, tokens);
+      const steps = Array.from({ length: tokens }, (_, t) => run(t, t + 1));
+      plan.dispose();
+      expect(Uint8Array.from(steps.flatMap((step) => [...step]))).toEqual(whole);
+      return [whole];
+    };
+    const [onePiece] = await attend(64, [0]);
+    const [blocks] = await attend(4, [9, 2, 3, 11]);
+    expect(blocks).toEqual(onePiece);
+  });
+});

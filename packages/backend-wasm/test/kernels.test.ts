@@ -1,0 +1,21 @@
+import { readdirSync } from "node:fs";
+import { ops } from "@centella/core";
+import { expect, test } from "vitest";
+import { kernels } from "../src/kernels/index.ts";
+import { emitModule } from "../src/module.ts";
+import { targets } from "./shared.ts";
+
+test("files in kernels/ are op names, and every op that computes has one", () => {
+  const files = readdirSync(new URL("../src/kernels", import.meta.url))
+    .filter((name) => name.endsWith(".ts") && name !== "index.ts")
+    .map((name) => name.slice(0, -3));
+  const computing = Object.values(ops).flatMap((op) => (op.alias === true ? [] : [op.name]));
+  expect(files.sort()).toEqual(computing.sort());
+  expect(Object.keys(kernels).sort()).toEqual(computing.sort());
+});
+
+test.each(targets)("the module validates and is the same every time, relaxed: $relaxed", (target) => {
+  const bytes = emitModule(target);
+  expect(WebAssembly.validate(bytes)).toBe(true);
+  expect(emitModule(target)).toEqual(bytes);
+});

@@ -1,0 +1,136 @@
+import { type Backend, createProgram, OutOfMemoryError, type Plan } from "@centella/core";
+import { contentsOf, sourceOf, uniform } from "@centella/core/testing";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { Heap } from "../src/heap.ts";
+import { wasm } from "../src/index.ts";
+
+let backend: Backend;
+beforeEach(async () => {
+  backend = await wasm().open();
+});
+afterEach(() => backend.dispose());
+
+async function chainOfProducts(size: number, length: number): Promise<Plan> {
+  const program = createProgram();
+  const w = program.persistent("w", { dtype: "f32", shape: [size, size] });
+  let x = program.input("x", "f32", [size, size]);
+  for (let i = 0; i < length; i++) x = program.matmul(x, w);
+  program.output("y", x);
+  const plan = await backend.compile(program);
+  await plan.load("w", sourceOf(uniform(1, size * size).map((value) => value / Math.sqrt(size))));
+  return plan;
+}
+
+describe("long runs", () => {
+  const size = 512;
+
+  test("the event loop turns while a run computes", async () => {
+    const plan = await chainOfProducts(size, 24);
+    const { y } = plan.run({ x: uniform(2, size * size) });
+    let turns = 0;
+    let isDone = false;
+    const done = y!.ready().finally(() => {
+      isDone = true;
+    });
+    while (!isDone) {
+      await new Promise((resolve) => setImmediate(resolve));
+      turns++;
+    }
+    await done;
+    // 6.4 GFLOP take 90 ms at the very least.
+    expect(turns).toBeGreaterThan(4);
+  });
+
+  test("an abort stops a run within a step, and the next run is right", async () => {
+    const plan = await chainOfProducts(size, 400);
+    const x = uniform(2, size * size);
+    const controller = new AbortController();
+    const { y } = plan.run({ x }, { signal: controller.signal });
+    setTimeout(() => controller.abort(new Error("enough")), 20);
+    await expect(y!.data()).rejects.toThrow("enough");
+    expect(backend.counters.ops.matmul ?? 0).toBeLessThan(200);
+    expect(backend.counters.submits).toBe(0);
+    const short = await chainOfProducts(16, 1);
+    expect((await short.run({ x: uniform(2, 256) }).y!.data()).every((value) => Number.isFinite(value))).toBe(true);
+  });
+
+  test("runSync refuses to run into the middle of a run", async () => {
+    const plan = await chainOfProducts(16, 1);
+    const x = uniform(2, 256);
+    const { y } = plan.run({ x });
+    expect(() => plan.runSync!({ x })).toThrow(/runSync: expected no work under way/);
+    expect(plan.runSync).toBeDefined();
+    const first = await y!.data();
+    await backend.idle();
+    expect(plan.runSync!({ x }).y).toEqual(first);
+  });
+});
+
+describe("memory", () => {
+  test("every byte of WASM memory is accounted for, and comes back", async () => {
+    const before = backend.memory();
+    const plan = await chainOfProducts(64, 3);
+    const during = backend.memory();
+    expect(during.persistents).toBeGreaterThanOrEqual(64 * 64 * 4);
+    expect(during.arenas).toBeGreaterThanOrEqual(2 * 64 * 64 * 4);
+    plan.dispose();
+    await backend.idle();
+    const { persistents, arenas, tensors } = backend.memory();
+    expect({ persistents, arenas, tensors }).toEqual({ persistents: before.persistents, arenas: before.arenas, tensors: before.tensors });
+  });
+
+  test("too large a plan is a typed error with sizes, and the backend goes on", async () => {
+    const small = await wasm({ maxMemoryMiB: 8 }).open();
+    const program = createProgram();
+    program.output("y", program.relu(program.input("x", "f32", [4 << 20])));
+    const error = await small.compile(program).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(OutOfMemoryError);
+    expect(error).toMatchObject({ asked: 32 << 20, device: "wasm" });
+    expect((error as OutOfMemoryError).free).toBeLessThan(8 << 20);
+    expect(small.memory()).toMatchObject({ persistents: 0, arenas: 0, tensors: 0 });
+    const tensor = small.upload({ dtype: "f32", shape: [4] }, Float32Array.of(1, 2, 3, 4));
+    expect(await tensor.data()).toEqual(Float32Array.of(1, 2, 3, 4));
+    await small.dispose();
+  });
+
+  test("the heap reuses and merges what was freed", () => {
+    const heap = new Heap(new WebAssembly.Memory({ initial: 8, maximum: 64 }), 64);
+    const [a, b, c] = [heap.alloc(1000, "other"), heap.alloc(2000, "other"), heap.alloc(3000, "other")];
+    expect([a % 64, b % 64, c % 64]).toEqual([0, 0, 0]);
+    heap.free(a);
+    heap.free(b);
+    expect(heap.alloc(3000, "tensors")).toBe(a);
+    expect(heap.used("other")).toBe(3072);
+    expect(() => heap.free(b)).toThrow(/allocated address/);
+    heap.u8.fill(255);
+    const zeroed = heap.allocZeroed(1 << 20, "tensors");
+    expect(heap.u8.subarray(zeroed, zeroed + (1 << 20)).every((byte) => byte === 0)).toBe(true);
+    expect(() => heap.alloc(4 << 20, "other")).toThrow(OutOfMemoryError);
+  });
+});
+
+describe("weights in formats without kernels", () => {
+  test("are decoded with a warning, and saved as they came", async () => {
+    const program = createProgram();
+    const w = program.persistent("w", { dtype: "q4_1", shape: [8, 64] });
+    program.output("y", program.matmul(program.input("x", "f32", [1, 64]), w, { transposeB: true }));
+    const plan = await backend.compile(program);
+    expect(plan.warnings).toEqual([expect.stringMatching(/^w: q4_1 has no kernel in wasm yet, so it is kept as f32: .* MiB/)]);
+    const { stored } = contentsOf({ dtype: "q4_1", shape: [8, 64] }, 3);
+    await plan.load("w", sourceOf(stored));
+    expect(await plan.save("w")).toEqual(stored);
+  });
+
+  test("or refused with a reason", async () => {
+    const program = createProgram();
+    const w = program.persistent("w", { dtype: "iq2_xs", shape: [8, 256] });
+    program.output("y", program.matmul(program.input("x", "f32", [1, 256]), w, { transposeB: true }));
+    await expect(backend.compile(program)).rejects.toThrow(/there is no decoder for iq2_xs/);
+  });
+});
+
+test("options are checked", () => {
+  expect(() => wasm({ relaxed: "yes" as "auto" })).toThrow(/relaxed true, false or "auto"/);
+  expect(() => wasm({ maxMemoryMiB: 5000 })).toThrow(/1 to 4096/);
+  expect(() => wasm({ threads: 2 } as object)).toThrow(/options among \{relaxed, maxMemoryMiB\}, got threads/);
+});

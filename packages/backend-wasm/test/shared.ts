@@ -1,0 +1,38 @@
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { type FunctionBuilder, ModuleBuilder, type Params, relaxed, type Signature, v128 } from "../src/emit/index.ts";
+import { memoryMap } from "../src/memoryMap.ts";
+import type { Target } from "../src/target.ts";
+
+const root = resolve(process.env.CENTELLA_SHARED ?? resolve(import.meta.dirname, "../../../../shared"));
+
+/** Path of an outside test file, or undefined where the data is not there. */
+export function sharedPath(name: string): string | undefined {
+  const path = resolve(root, name);
+  return existsSync(path) ? path : undefined;
+}
+
+/** Both kinds of code that the backend emits; relaxed SIMD only where this engine has it. */
+export const targets: readonly Target[] = [{ relaxed: false }, ...(hasRelaxedSimd() ? [{ relaxed: true }] : [])];
+
+function hasRelaxedSimd(): boolean {
+  const module = new ModuleBuilder({ constants: memoryMap.constants });
+  module.function("probe", { at: "i32" }, (f, { at }) => {
+    const x = f.let(v128.load(at));
+    f.store(at, relaxed.madd(x, x, x));
+  });
+  return WebAssembly.validate(module.build());
+}
+
+/** Instantiates one function over a fresh memory of `pages` pages. */
+export function instantiate<S extends Signature>(
+  signature: S,
+  body: (f: FunctionBuilder, params: Params<S>) => void,
+  pages = 16,
+): { readonly call: (...args: number[]) => void; readonly memory: WebAssembly.Memory } {
+  const module = new ModuleBuilder({ constants: memoryMap.constants });
+  module.function("call", signature, body);
+  const memory = new WebAssembly.Memory({ initial: pages, maximum: 65_536 });
+  const { exports } = new WebAssembly.Instance(new WebAssembly.Module(module.build()), { env: { memory } });
+  return { call: exports.call as (...args: number[]) => void, memory };
+}
