@@ -53,12 +53,12 @@ function competitorOf(threads: number, openPage: (file: string) => Promise<Page>
       const page = await openPage(file);
       await page.evaluate(`load(${contextLength}, ${threads})`);
       const complete = async (ids: readonly number[], tokens: number): Promise<Timings> =>
-        (await page.evaluate(`complete(${JSON.stringify(ids)}, ${tokens})`)) as Timings;
+        (await page.evaluate(`complete(${JSON.stringify(textOf(ids))}, ${tokens})`)) as Timings;
       let runs = 0;
       return {
         async prefill(ids) {
-          // A first token of its own keeps it from using the prompt that it has cached.
-          const { prompt_n, prompt_ms } = await complete([5 + (runs++ % 1000), ...ids.slice(1)], 1);
+          // A first word of its own keeps it from using the prompt that it has cached.
+          const { prompt_n, prompt_ms } = await complete([1000 + runs++, ...ids.slice(1)], 1);
           return (prompt_ms / prompt_n / 1e3) * ids.length;
         },
         async decode(prompt, tokens) {
@@ -69,6 +69,15 @@ function competitorOf(threads: number, openPage: (file: string) => Promise<Page>
       };
     },
   };
+}
+
+/** It takes prompts as text alone: a word of three letters, about two tokens, for every second id. Rates are per token of its own count. */
+function textOf(ids: readonly number[]): string {
+  const word = (id: number): string => String.fromCharCode(...[id, id / 26, id / 676].map((digit) => 97 + (Math.floor(digit) % 26)));
+  return ids
+    .filter((_, i) => i % 2 === 0)
+    .map(word)
+    .join(" ");
 }
 
 const html = `<!doctype html><script type="module">

@@ -1,5 +1,5 @@
 // Proves backends on this machine without a test runner: the conformance suite, then models against llama.cpp's answers.
-//   node scripts/checkDevice.mjs cuda webgpu        (needs a build; CENTELLA_SHARED names the folder of outside data)
+//   node packages/cli/scripts/checkDevice.mjs cuda webgpu        (needs a build; CENTELLA_SHARED names the folder of outside data)
 // Prints a short table; the exit code is the number of failed checks. --log FILE keeps every message in full.
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,12 +8,12 @@ import { cuda } from "@centella/backend-cuda";
 import { wasm } from "@centella/backend-wasm";
 import { webgpu } from "@centella/backend-webgpu";
 import { createRuntime } from "@centella/core";
-import { runConformance } from "@centella/core/testing/headless";
+import { runConformance } from "@centella/core/conformance";
 import { loadModel } from "@centella/llm";
 
 const factories = { cuda: cuda(), webgpu: webgpu(), wasm: wasm() };
 const shared = process.env.CENTELLA_SHARED ?? "../shared";
-const models = new URL("../packages/model-fable/models/", import.meta.url).pathname;
+const models = new URL("../../model-fable/models/", import.meta.url).pathname;
 const { values: options, positionals: names } = parseArgs({ options: { log: { type: "string" } }, allowPositionals: true });
 let failures = 0;
 
