@@ -34,7 +34,9 @@ export function baselineTable(now: Receipt, before: Receipt): string {
     });
   });
   if (lines.length === 0) return `${now.suite}: the baseline has no row of this run`;
-  return formatTable([`${now.suite} against ${before.commit.sha.slice(0, 10)}`, "subject", "speed", "interval", "verdict"], lines, ["left", "left", "right", "right", "left"]);
+  const head = [`${now.suite} against ${before.commit.sha.slice(0, 10)}`, "subject", "speed", "interval", "verdict"];
+  const agreeing = lines.filter((line) => line.at(-1) === "equal").length;
+  return `${formatTable(head, lines, ["left", "left", "right", "right", "left"])}\n\n${agreeing} of ${lines.length} agree within their intervals.`;
 }
 
 function lineOf(row: ReceiptRow, subject: ReceiptSubject, ceilings: readonly Ceiling[], isFirst: boolean): readonly string[] {

@@ -36,6 +36,7 @@ export class Device {
   readonly #completions = new Set<Promise<unknown>>();
   /** What frees everything that was not freed yet. */
   readonly #live = new Set<() => void>();
+  #staging: PinnedBlock | undefined;
   #isClosed = false;
   #lost: DeviceLostError | undefined;
 
@@ -70,6 +71,16 @@ export class Device {
     const size = Math.max(bytes, smallestAllocation);
     const handle = this.call((driver) => driver.allocPinned(size), size);
     return { handle, bytes, free: this.#counted("other", size, () => this.driver.freePinned(handle)) };
+  }
+
+  /** A block that writes through page-locked memory share: taking one anew costs more than the copy. For work inside the queue. */
+  staging(bytes: number): PinnedBlock {
+    if (this.#staging === undefined || this.#staging.bytes < bytes) {
+      this.#staging?.free();
+      this.#staging = undefined;
+      this.#staging = this.allocPinned(bytes);
+    }
+    return this.#staging;
   }
 
   memory(): MemoryReport {
@@ -125,9 +136,12 @@ export class Device {
     return completion;
   }
 
-  /** Resolves when nothing is queued or under way. */
+  /** Resolves when nothing is queued or under way; gives the staging block back. */
   async idle(): Promise<void> {
-    await this.queue.idle();
+    await this.queue.enqueue(() => {
+      this.#staging?.free();
+      this.#staging = undefined;
+    });
     while (this.#completions.size > 0) {
       await Promise.allSettled(this.#completions);
       await this.queue.idle();

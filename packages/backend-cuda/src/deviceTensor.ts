@@ -106,16 +106,13 @@ export async function readBack(device: Device, { address, bytes }: Allocation): 
 /** Copies host data to device memory through page-locked memory, and waits for it. Runs inside the queue. */
 export async function writeThrough(device: Device, to: Allocation, offset: number, data: Uint8Array): Promise<void> {
   if (data.length === 0) return;
-  const pinned = device.allocPinned(data.length);
-  try {
-    device.call((driver) => {
-      driver.writePinned(pinned.handle, 0, data);
-      driver.copyToDevice(to.address + BigInt(offset), pinned.handle, data.length);
-    });
-    await device.finished();
-  } finally {
-    pinned.free();
-  }
+  const pinned = device.staging(data.length);
+  device.call((driver) => {
+    driver.writePinned(pinned.handle, 0, data);
+    driver.copyToDevice(to.address + BigInt(offset), pinned.handle, data.length);
+  });
+  // Before the next writer may overwrite the block.
+  await device.finished();
 }
 
 export function bytesOf(data: TypedArray): Uint8Array {

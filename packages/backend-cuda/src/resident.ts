@@ -1,12 +1,8 @@
-import { type ConcreteSpec, type DType, decode, isQuantized, layoutOf, type TensorSpec, type TypedArray } from "@centella/core";
+import { type ConcreteSpec, type DType, decode, isQuantized, layoutOf, type TypedArray } from "@centella/core";
 
 /** The dtype in which a tensor lies in device memory: block types as f32, which holds their values exactly; the others as they are. */
 export function residentDType(dtype: DType): DType {
   return isQuantized(dtype) ? "f32" : dtype;
-}
-
-export function residentSpec<S extends TensorSpec>(spec: S): S {
-  return isQuantized(spec.dtype) ? { ...spec, dtype: "f32" } : spec;
 }
 
 /** Stored form to resident form. */

@@ -22,19 +22,19 @@ export interface Place {
 }
 
 /** A plan's memory: `upload` receives a run's host inputs, `given` copies of tensors that it was given, `readback` host outputs. */
-export type Region =
+type Region =
   | { readonly kind: "arena" | "upload" | "given" | "readback" }
   | { readonly kind: "persistent"; readonly name: string }
   | { readonly kind: "constant"; readonly storage: number };
 
 /** One launch with its memory, as data. */
-export interface PlacedLaunch {
+interface PlacedLaunch {
   readonly op: string;
   readonly launch: Launch;
   readonly args: readonly Place[];
 }
 
-export interface PlacedCopy {
+interface PlacedCopy {
   readonly from: Place;
   readonly to: Place;
   readonly bytes: number;

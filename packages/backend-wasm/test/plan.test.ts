@@ -1,6 +1,7 @@
 import { type Backend, createProgram, OutOfMemoryError, type Plan } from "@centella/core";
 import { contentsOf, sourceOf, uniform } from "@centella/core/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { WasmBackend } from "../src/backend.ts";
 import { Heap } from "../src/heap.ts";
 import { wasm } from "../src/index.ts";
 
@@ -91,6 +92,33 @@ describe("memory", () => {
     const tensor = small.upload({ dtype: "f32", shape: [4] }, Float32Array.of(1, 2, 3, 4));
     expect(await tensor.data()).toEqual(Float32Array.of(1, 2, 3, 4));
     await small.dispose();
+  });
+
+  test("addresses above 2 GiB compute alike", async () => {
+    const low = await wasm().open();
+    const high = await wasm().open();
+    // Takes address space, not memory: the pages are never touched.
+    (high as WasmBackend).heap.alloc(2 ** 31 + 2 ** 20, "other");
+    const [tokens, k, n] = [9, 256, 37];
+    const results = [];
+    for (const on of [low, high]) {
+      const program = createProgram();
+      const x = program.input("x", "f32", [tokens, k]);
+      const w = program.persistent("w", { dtype: "q4_0", shape: [n, k] });
+      const b = program.persistent("b", { dtype: "f32", shape: [k, n] });
+      for (const activations of ["ggml", "f32"] as const) {
+        const y = program.matmul(x, w, { transposeB: true, activations });
+        program.output(activations, program.softmax(program.add(y, program.gelu(program.matmul(x, b)))));
+      }
+      program.output("best", program.argmax(x, { axis: 0 }));
+      program.output("sum", program.sum(program.embedding(w, program.input("ids", "i32", [2])), { axis: 0 }));
+      const plan = await on.compile(program);
+      await plan.load("w", sourceOf(contentsOf({ dtype: "q4_0", shape: [n, k] }, 1).stored));
+      await plan.load("b", sourceOf(uniform(2, k * n)));
+      results.push(plan.runSync!({ x: uniform(3, tokens * k), ids: Int32Array.of(36, 3) }));
+    }
+    expect(results[1]).toEqual(results[0]);
+    await Promise.all([low.dispose(), high.dispose()]);
   });
 
   test("the heap reuses and merges what was freed", () => {

@@ -45,7 +45,7 @@ const unsafeFlags = [
 ] as const;
 
 async function entryPoint({ gpu, unsafeFast = false }: WebgpuOptions): Promise<GPU> {
-  const { navigator, process } = globalThis as { navigator?: { gpu?: GPU }; process?: { versions?: { node?: string } } };
+  const { navigator, process } = globalThis as { navigator?: { gpu?: GPU }; process?: NodeProcess };
   const given = gpu ?? navigator?.gpu;
   if (given !== undefined) {
     if (unsafeFast) throw new ArgumentError("webgpu", "unsafeFast in Node alone, without a gpu of your own", "unsafeFast: true");
@@ -54,8 +54,28 @@ async function entryPoint({ gpu, unsafeFast = false }: WebgpuOptions): Promise<G
   if (process?.versions?.node === undefined) {
     throw new UnsupportedError("webgpu", "this browser has no WebGPU (navigator.gpu), or the page is not in a secure context");
   }
+  requireVulkan(process);
   const { create } = await dawn();
   return create(unsafeFast ? [...unsafeFlags] : []);
+}
+
+/** What is used of Node's `process`. */
+interface NodeProcess {
+  readonly platform?: string;
+  readonly versions?: { readonly node?: string };
+  dlopen?(module: { exports: object }, path: string): void;
+}
+
+/** Without a Vulkan loader Dawn complains on stderr by itself, and then finds no adapter: look for the loader first. */
+function requireVulkan({ platform, dlopen }: NodeProcess): void {
+  if (platform !== "linux" || dlopen === undefined) return;
+  try {
+    dlopen({ exports: {} }, "libvulkan.so.1");
+  } catch (error) {
+    // A loader that is there is refused as "no addon" after it was found.
+    if (!String(error).includes("cannot open shared object file")) return;
+    throw new UnsupportedError("webgpu", "no Vulkan loader (libvulkan.so.1 not found); install the GPU's driver");
+  }
 }
 
 async function dawn(): Promise<{ create(flags: string[]): GPU }> {

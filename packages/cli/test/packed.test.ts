@@ -1,8 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
@@ -17,7 +16,7 @@ beforeAll(() => {
   }
   const tarballs = Object.fromEntries(packages.map((name) => [`@centella/${name}`, `file:./${tarballOf(name)}`]));
   // The one outside dependency comes from this checkout, so that the test needs no network.
-  const jinja = dirname(createRequire(join(root, "packages/llm/package.json")).resolve("@huggingface/jinja/package.json"));
+  const jinja = join(root, "packages/llm/node_modules/@huggingface/jinja");
   const overrides = Object.entries({ ...tarballs, "@huggingface/jinja": `file:${realpathSync(jinja)}` });
   writeFileSync(join(project, "package.json"), JSON.stringify({ name: "user", type: "module", dependencies: tarballs }));
   writeFileSync(join(project, "pnpm-workspace.yaml"), ["overrides:", ...overrides.map(([name, at]) => `  "${name}": "${at}"`)].join("\n"));

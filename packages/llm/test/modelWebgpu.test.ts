@@ -1,16 +1,55 @@
+import { wasm } from "@centella/backend-wasm";
 import { webgpu } from "@centella/backend-webgpu";
+import { type BackendFactory, createRuntime } from "@centella/core";
+import { expect, test } from "vitest";
 import { useSwiftShader } from "../../backend-webgpu/test/swiftshader.ts";
+import { loadModel } from "../src/index.ts";
 import { describeModel } from "./describeModel.ts";
+import { relativeError, tiny } from "./modelFiles.ts";
 
-const factory = webgpu();
-describeModel(
-  "webgpu",
-  {
-    name: factory.name,
-    open() {
-      useSwiftShader();
-      return factory.open();
-    },
+const { name, open } = webgpu();
+const factory: BackendFactory = {
+  name,
+  open() {
+    useSwiftShader();
+    return open();
   },
-  { isExact: false },
+};
+
+describeModel("webgpu", factory, { isExact: false });
+
+const available = await factory.open().then(
+  async (backend) => {
+    await backend.dispose();
+    return true;
+  },
+  () => false,
 );
+
+test.skipIf(!available)("generates with logits within 1e-3 of WASM's at every step (skipped without a WebGPU device)", async () => {
+  const prompt = [0, 2817, 632, 263, 534];
+  const generated = await stepsOn(wasm(), prompt, 12);
+  const steps = await stepsOn(factory, prompt, 12, generated.ids);
+  expect(steps.ids).toEqual(generated.ids);
+  for (const [i, row] of steps.rows.entries()) expect(relativeError(row, generated.rows[i]!), `step ${i}`).toBeLessThan(1e-3);
+});
+
+/** Greedy ids of the tiny storyteller with exact activations, and the logits of every decode step when `feed` is fed. */
+async function stepsOn(
+  on: BackendFactory,
+  prompt: readonly number[],
+  count: number,
+  feed?: readonly number[],
+): Promise<{ ids: readonly number[]; rows: readonly Float32Array[] }> {
+  const runtime = await createRuntime({ backends: [on], policy: { force: on.name } });
+  try {
+    // One token a run: every row is a decode step.
+    await using model = await loadModel(tiny, { runtime, cacheType: "f32", activations: "f32", contextLength: 64, batchSize: 1 });
+    const { ids } = await model.createSession().complete({ ids: prompt }, { temperature: 0, maxTokens: count });
+    const logits = await model.logits([...prompt, ...(feed ?? ids)]);
+    const width = model.info.vocabSize;
+    return { ids, rows: Array.from({ length: prompt.length + count }, (_, i) => logits.slice(i * width, (i + 1) * width)) };
+  } finally {
+    await runtime.dispose();
+  }
+}

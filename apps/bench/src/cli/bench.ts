@@ -59,7 +59,7 @@ export async function benchCommand(args: readonly string[]): Promise<number> {
     console.log(help);
     return 0;
   }
-  noPositionals("bench", positionals);
+  noPositionals(positionals);
   const chosen = values.suite === undefined ? suiteNames : pick("--suite", values.suite, suiteNames);
   const models = values.model ?? [fileURLToPath(fable)];
   for (const file of models) if (!existsSync(file)) throw new UsageError(`--model: expected a GGUF file, got no file at ${file}`);

@@ -31,7 +31,7 @@ export async function modelCommand(args: readonly string[]): Promise<number> {
     console.log(help);
     return 0;
   }
-  noPositionals("model", positionals);
+  noPositionals(positionals);
   const { shape, type, out, seed = "1", layers } = values;
   if (shape === undefined || type === undefined || out === undefined) throw new UsageError("model: expected --shape, --type and --out");
   pick("--shape", [shape], shapeNames);

@@ -31,6 +31,6 @@ export function wholeNumber(option: string, text: string, min: number, max: numb
 }
 
 /** @throws {UsageError} if there are arguments besides the options */
-export function noPositionals(command: string, positionals: readonly string[]): void {
-  if (positionals.length > 0) throw new UsageError(`${command}: expected options alone, got ${positionals[0]}`);
+export function noPositionals(positionals: readonly string[]): void {
+  if (positionals.length > 0) throw new UsageError(`expected options alone, got ${positionals[0]}`);
 }

@@ -10,15 +10,11 @@ export type Pred = Reg<"pred">;
 export type B16 = Reg<"b16">;
 export type U32 = Reg<"u32">;
 export type S32 = Reg<"s32">;
-export type U64 = Reg<"u64">;
 export type F32 = Reg<"f32">;
 export type F64 = Reg<"f64">;
 
 /** What lies in memory. `b16` is a half or a bfloat. */
 export type Elem = "f32" | "f64" | "s32" | "u32" | "b16";
-
-/** The register type that an element is loaded into. */
-export type RegOf<E extends Elem> = E;
 
 /** 64-bit address of an `E` in global memory. */
 export type Global<E extends Elem> = string & { readonly [brand]: `global ${E}` };
