@@ -48,7 +48,8 @@ export function machineSlug({ cpu, cores, gpus: [gpu] }: Machine): string {
 
 /** Of the repository that `folder` lies in. @throws {Error} where there is no git repository */
 export function describeCommit(folder: string): Commit {
-  const git = (...args: string[]): string => execFileSync("git", args, { cwd: folder, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] }).trim();
+  const git = (...args: string[]): string =>
+    execFileSync("git", args, { cwd: folder, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] }).trim();
   const sha = git("rev-parse", "HEAD");
   return { sha, isClean: git("status", "--porcelain") === "", isOnMain: isAncestor(folder, sha) === true };
 }
@@ -88,7 +89,10 @@ function cacheBytes(): number | undefined {
 
 function gpus(): Machine["gpus"] {
   try {
-    const lines = execFileSync("nvidia-smi", ["--query-gpu=name,driver_version", "--format=csv,noheader"], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
+    const lines = execFileSync("nvidia-smi", ["--query-gpu=name,driver_version", "--format=csv,noheader"], {
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "ignore"],
+    });
     return lines
       .trim()
       .split("\n")

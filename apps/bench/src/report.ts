@@ -29,7 +29,11 @@ export function baselineTable(now: Receipt, before: Receipt): string {
     return row.subjects.flatMap((subject) => {
       const then = old?.subjects.find(({ name }) => name === subject.name)?.time;
       if (subject.time === undefined || then === undefined) return [];
-      const change: Estimate = { median: then.median / subject.time.median, low: then.low / subject.time.high, high: then.high / subject.time.low };
+      const change: Estimate = {
+        median: then.median / subject.time.median,
+        low: then.low / subject.time.high,
+        high: then.high / subject.time.low,
+      };
       return [[row.id, subject.name, `${number(change.median)}×`, interval(change), verdictOf(change)]];
     });
   });

@@ -43,18 +43,27 @@ export async function run(options: RunOptions): Promise<readonly Receipt[]> {
   const devices: Record<string, string> = {};
   const ceilings: Ceiling[] = [];
   const rows = new Map<Suite, ReceiptRow[]>(options.suites.map((suite) => [suite, []]));
-  options.log(`${machine.cpu}, ${machine.cores} cores, ${machine.os}; ${commit.sha.slice(0, 10)}${commit.isClean ? "" : " with local changes"}`);
+  options.log(
+    `${machine.cpu}, ${machine.cores} cores, ${machine.os}; ${commit.sha.slice(0, 10)}${commit.isClean ? "" : " with local changes"}`,
+  );
 
   for (const kind of ["cpu", "gpu"] as const) {
     const wanted = knownBackends.filter(
-      ({ factory, kind: of, isOptional }) => of === kind && (options.backends === undefined ? isOptional !== true : options.backends.includes(factory.name)),
+      ({ factory, kind: of, isOptional }) =>
+        of === kind && (options.backends === undefined ? isOptional !== true : options.backends.includes(factory.name)),
     );
     if (wanted.length === 0) continue;
     if (kind === "cpu") {
       ceilings.push(...(await measureCeilings({ threads: options.threads, bytes: memoryBytesOf(machine), quick: options.quick })));
     }
     const opened = await openBackends(wanted, options.log);
-    const peers = opened.length === 0 ? [] : await openPeers(knownPeers.filter((peer) => peer.kind === kind && options.peers.includes(peer.name)), options);
+    const peers =
+      opened.length === 0
+        ? []
+        : await openPeers(
+            knownPeers.filter((peer) => peer.kind === kind && options.peers.includes(peer.name)),
+            options,
+          );
     try {
       for (const { backend } of opened) {
         devices[backend.name] = backend.device.name;
@@ -65,7 +74,9 @@ export async function run(options: RunOptions): Promise<readonly Receipt[]> {
       for (const suite of opened.length === 0 ? [] : options.suites) {
         const settings = options.quick ? quickSettings : normalSettings;
         const measured = await measureRows(suite.rows(context), settings, options.progress(suite.name));
-        rows.get(suite)!.push(...measured.filter(({ outcomes }) => outcomes.length > 0).map((row) => deriveRow(suite.name, receiptRow(row, kind))));
+        rows
+          .get(suite)!
+          .push(...measured.filter(({ outcomes }) => outcomes.length > 0).map((row) => deriveRow(suite.name, receiptRow(row, kind))));
       }
     } finally {
       for (const { peer } of peers) await peer.dispose();

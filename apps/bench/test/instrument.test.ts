@@ -48,7 +48,12 @@ async function passesOf(contestants: readonly Contestant[]): Promise<readonly Pa
   });
 }
 
-async function ratioOf(seed: number, a: number, b: number, options: { readonly jitter: number; readonly drift?: number }): Promise<Estimate> {
+async function ratioOf(
+  seed: number,
+  a: number,
+  b: number,
+  options: { readonly jitter: number; readonly drift?: number },
+): Promise<Estimate> {
   const simulated = machine(seed, options);
   const [first, second] = await passesOf([simulated.contestant("a", a), simulated.contestant("b", b)]);
   return estimateRatio(first!, second!, seed);
@@ -120,7 +125,10 @@ describe("a median", () => {
   });
 
   test("is the same for the same seed", () => {
-    const passes = [[1, 2, 3], [2, 3, 4]];
+    const passes = [
+      [1, 2, 3],
+      [2, 3, 4],
+    ];
     expect(estimateMedian(passes, 5)).toEqual(estimateMedian(passes, 5));
   });
 
@@ -153,7 +161,11 @@ describe("the runner", () => {
 
   test("rotates buffer sets over all calls", async () => {
     const sets: number[] = [];
-    const subject: Subject = { sample: async (calls, first) => (sets.push(...Array.from({ length: calls }, (_, i) => first + i)), 0.01 * calls), result: async () => undefined, dispose: () => undefined };
+    const subject: Subject = {
+      sample: async (calls, first) => (sets.push(...Array.from({ length: calls }, (_, i) => first + i)), 0.01 * calls),
+      result: async () => undefined,
+      dispose: () => undefined,
+    };
     await passesOf([{ name: "a", side: "ours", threads: 1, prepare: async () => subject }]);
     expect(sets).toEqual(sets.map((_, i) => i));
   });

@@ -10,7 +10,8 @@ import { type Receipt, type ReceiptRow, receiptVersion } from "../src/receipts/r
 import { readReceipts, repositoryFolder, storedReceipts, writeReceipts } from "../src/receipts/store.ts";
 import { baselineTable, receiptTable } from "../src/report.ts";
 
-const passes = (seconds: number): readonly (readonly number[])[] => [1, 1.01, 0.99, 1.02, 0.98].map((f) => [seconds * f, seconds * f * 1.001]);
+const passes = (seconds: number): readonly (readonly number[])[] =>
+  [1, 1.01, 0.99, 1.02, 0.98].map((f) => [seconds * f, seconds * f * 1.001]);
 
 const rows: readonly ReceiptRow[] = [
   {
@@ -34,7 +35,15 @@ function receiptOf(changes: Partial<Receipt> = {}): Receipt {
     suite: "matmul",
     date: "2026-11-20T10:00:00.000Z",
     commit: { ...describeCommit(repositoryFolder), isClean: true },
-    machine: { cpu: "AMD EPYC 9555 64-Core Processor", cores: 2, memoryBytes: 2 ** 34, cacheBytes: 2 ** 25, os: "linux x64", governor: undefined, gpus: [] },
+    machine: {
+      cpu: "AMD EPYC 9555 64-Core Processor",
+      cores: 2,
+      memoryBytes: 2 ** 34,
+      cacheBytes: 2 ** 25,
+      os: "linux x64",
+      governor: undefined,
+      gpus: [],
+    },
     versions: { node: "24.0.0", "fast peer": "1.2.3" },
     devices: { wasm: "WebAssembly SIMD" },
     command: "pnpm bench",
@@ -65,17 +74,31 @@ describe("a receipt", () => {
   test("with an embellished median, ratio or interval fails", () => {
     const receipt = receiptOf();
     const embellish = (change: (subject: Receipt["rows"][number]["subjects"][number]) => object): readonly string[] =>
-      checkReceipt({ ...receipt, rows: receipt.rows.map((row) => ({ ...row, subjects: row.subjects.map((subject) => ({ ...subject, ...change(subject) })) })) }, repositoryFolder);
-    expect(embellish(({ name, time }) => (name === "wasm" ? { time: { ...time!, median: time!.median * 0.9 } } : {}))[0]).toMatch(/wasm: expected .* from the samples/);
-    expect(embellish(({ name, ratios }) => (name === "fast peer" ? { ratios: { wasm: { ...ratios!["wasm"]!, high: 1.5 } } } : {}))[0]).toMatch(/fast peer/);
-    expect(embellish(({ name, samples }) => (name === "wasm" ? { samples: samples!.map((pass) => pass.map((s) => s / 2)) } : {}))[0]).toMatch(/wasm/);
+      checkReceipt(
+        {
+          ...receipt,
+          rows: receipt.rows.map((row) => ({ ...row, subjects: row.subjects.map((subject) => ({ ...subject, ...change(subject) })) })),
+        },
+        repositoryFolder,
+      );
+    expect(embellish(({ name, time }) => (name === "wasm" ? { time: { ...time!, median: time!.median * 0.9 } } : {}))[0]).toMatch(
+      /wasm: expected .* from the samples/,
+    );
+    expect(
+      embellish(({ name, ratios }) => (name === "fast peer" ? { ratios: { wasm: { ...ratios!["wasm"]!, high: 1.5 } } } : {}))[0],
+    ).toMatch(/fast peer/);
+    expect(
+      embellish(({ name, samples }) => (name === "wasm" ? { samples: samples!.map((pass) => pass.map((s) => s / 2)) } : {}))[0],
+    ).toMatch(/wasm/);
   });
 
   test("of a dirty tree, an unknown commit, a wrong result or few samples fails", () => {
     const receipt = receiptOf();
     const { commit } = receipt;
     expect(checkReceipt({ ...receipt, commit: { ...commit, isClean: false } }, repositoryFolder)[0]).toMatch(/expected a clean tree/);
-    expect(checkReceipt({ ...receipt, commit: { ...commit, sha: "0".repeat(40) } }, repositoryFolder)[0]).toMatch(/expected an ancestor of main/);
+    expect(checkReceipt({ ...receipt, commit: { ...commit, sha: "0".repeat(40) } }, repositoryFolder)[0]).toMatch(
+      /expected an ancestor of main/,
+    );
     expect(checkReceipt({ ...receipt, version: 0 }, repositoryFolder)[0]).toMatch(/version/);
     const [row] = receipt.rows;
     const [subject] = row!.subjects;
@@ -101,7 +124,9 @@ describe("a receipt", () => {
   });
 
   test("is compared with a baseline by intervals", () => {
-    const faster = receiptOf({ rows: rows.map((row) => deriveRow("matmul", { ...row, subjects: [{ ...row.subjects[0]!, samples: passes(0.004) }] })) });
+    const faster = receiptOf({
+      rows: rows.map((row) => deriveRow("matmul", { ...row, subjects: [{ ...row.subjects[0]!, samples: passes(0.004) }] })),
+    });
     expect(baselineTable(faster, receiptOf())).toMatch(/512×512×512 +\| wasm +\| +1\.25× .* faster/);
     expect(baselineTable(receiptOf(), receiptOf())).toMatch(/wasm +\| +1× .* equal/);
     expect(baselineTable(receiptOf(), faster)).toMatch(/slower/);
@@ -109,7 +134,8 @@ describe("a receipt", () => {
 });
 
 describe("tables in documents", () => {
-  const text = "before\n<!-- bench matmul -->\nanything\n<!-- /bench -->\nafter <!-- bench elementwise amd-epyc-9555-2c -->\n<!-- /bench -->\n";
+  const text =
+    "before\n<!-- bench matmul -->\nanything\n<!-- /bench -->\nafter <!-- bench elementwise amd-epyc-9555-2c -->\n<!-- /bench -->\n";
 
   test("are those of the newest fitting receipt", () => {
     const old = receiptOf({ date: "2026-01-01T00:00:00.000Z", command: "old" });
@@ -127,11 +153,15 @@ describe("tables in documents", () => {
 });
 
 test("committed receipts give the figures that they claim", () => {
-  const problems = storedReceipts().flatMap(({ path, receipt }) => checkReceipt(receipt, repositoryFolder).map((problem) => `${path}: ${problem}`));
+  const problems = storedReceipts().flatMap(({ path, receipt }) =>
+    checkReceipt(receipt, repositoryFolder).map((problem) => `${path}: ${problem}`),
+  );
   expect(problems).toEqual([]);
 });
 
 test("machines have names for folders", () => {
-  expect(machineSlug({ ...receiptOf().machine, cpu: "Intel(R) Xeon(R) Processor family 6 model 167" })).toBe("intel-xeon-family-6-model-167-2c");
+  expect(machineSlug({ ...receiptOf().machine, cpu: "Intel(R) Xeon(R) Processor family 6 model 167" })).toBe(
+    "intel-xeon-family-6-model-167-2c",
+  );
   expect(machineSlug({ ...receiptOf().machine, gpus: [{ name: "NVIDIA H200", driver: "580" }] })).toBe("amd-epyc-9555-2c-nvidia-h200");
 });

@@ -1,6 +1,8 @@
 import { reference } from "@centella/core";
 import { describe, expect, test } from "vitest";
 import { ceilingModule, fmaFlops, hasRelaxedSimd, streamBytes } from "../src/ceilings/kernels.ts";
+import { Threads } from "../src/ceilings/threads.ts";
+import type { Job } from "../src/ceilings/worker.ts";
 import { onnxModel } from "../src/peers/onnxModel.ts";
 import { measureRows, type Settings } from "../src/runner/measure.ts";
 import { Skip } from "../src/runner/subject.ts";
@@ -25,24 +27,27 @@ const tasks: readonly Task[] = [
 const settings: Settings = { passes: 2, rounds: 1, sampleSeconds: 0, warmupSeconds: 0, warmupCalls: 1 };
 
 describe("tasks", () => {
-  test.each(tasks.map((task) => [JSON.stringify(task), task] as const))("%s on the reference is right, an altered result is wrong", async (_name, task) => {
-    const backend = await reference().open();
-    try {
-      const subject = await ours(backend, 1).prepare(task, 2);
-      const result = await subject.result();
-      expect(verifyTask(task, result!, "ours")).toBeUndefined();
-      for (const at of [0, result!.length - 1]) {
-        const altered = Array.from(result!);
-        altered[at] = altered[at]! + 0.2 * Math.sqrt(sizeOf(task.kind === "op" ? task.shape : [1])) + 0.1;
-        expect(verifyTask(task, altered, "ours")).toMatch(/expected/);
-        altered[at] = Number.NaN;
-        expect(verifyTask(task, altered, "ours")).toMatch(/expected/);
+  test.each(tasks.map((task) => [JSON.stringify(task), task] as const))(
+    "%s on the reference is right, an altered result is wrong",
+    async (_name, task) => {
+      const backend = await reference().open();
+      try {
+        const subject = await ours(backend, 1).prepare(task, 2);
+        const result = await subject.result();
+        expect(verifyTask(task, result!, "ours")).toBeUndefined();
+        for (const at of [0, result!.length - 1]) {
+          const altered = Array.from(result!);
+          altered[at] = altered[at]! + 0.2 * Math.sqrt(sizeOf(task.kind === "op" ? task.shape : [1])) + 0.1;
+          expect(verifyTask(task, altered, "ours")).toMatch(/expected/);
+          altered[at] = Number.NaN;
+          expect(verifyTask(task, altered, "ours")).toMatch(/expected/);
+        }
+        await subject.dispose();
+      } finally {
+        await backend.dispose();
       }
-      await subject.dispose();
-    } finally {
-      await backend.dispose();
-    }
-  });
+    },
+  );
 
   test("a result of the wrong length is wrong", () => {
     expect(verifyTask(tasks[5]!, new Float32Array(99), "ours")).toMatch(/expected 100 elements, got 99/);
@@ -66,7 +71,12 @@ describe("tasks", () => {
     const memory = taskRow(task, [], { id: "a", metric: "GB/s", bound: "copy" }, 2 ** 28);
     expect(memory).toMatchObject({ data: "memory", bound: "copy", isLarge: true });
     const asked: number[] = [];
-    const spy = { name: "spy", side: "ours" as const, threads: 1, prepare: async (_task: Task, sets: number) => (asked.push(sets), Promise.reject(new Skip("spy"))) };
+    const spy = {
+      name: "spy",
+      side: "ours" as const,
+      threads: 1,
+      prepare: async (_task: Task, sets: number) => (asked.push(sets), Promise.reject(new Skip("spy"))),
+    };
     const row = taskRow(task, [spy], { id: "a", metric: "GB/s", bound: "copy" }, 2 ** 28);
     return row.contestants[0]!.prepare().catch(() => {
       expect(asked[0]! * workOf(task).bytes!).toBeGreaterThanOrEqual(2 ** 28);
@@ -123,7 +133,12 @@ describe("ceiling kernels", () => {
 });
 
 test("an ONNX model is valid protobuf of the expected size", () => {
-  const bytes = onnxModel({ inputs: { x: [2, 300] }, outputs: { y: [2, 300] }, initializers: [], nodes: [{ op: "Identity", inputs: ["x"], output: "y" }] });
+  const bytes = onnxModel({
+    inputs: { x: [2, 300] },
+    outputs: { y: [2, 300] },
+    initializers: [],
+    nodes: [{ op: "Identity", inputs: ["x"], output: "y" }],
+  });
   // ir_version 9, then opset imports and the graph: three length-delimited fields that end where the bytes end.
   expect([...bytes.subarray(0, 2)]).toEqual([8, 9]);
   let at = 2;
@@ -134,4 +149,17 @@ test("an ONNX model is valid protobuf of the expected size", () => {
   }
   expect(at).toBe(bytes.length);
   expect(fields).toEqual([8, 8, 7]);
+});
+
+test("ceiling threads start together and come back, whichever of them sat runs out", async () => {
+  const memory = new WebAssembly.Memory({ initial: 1, maximum: 65536, shared: true });
+  const threads = new Threads(3, new WebAssembly.Module(ceilingModule(hasRelaxedSimd())), memory);
+  try {
+    for (let run = 0; run < 300; run++) {
+      const jobs = Array.from({ length: 1 + ((run * 7) % 3) }, (): Job => ({ kernel: "fma", args: [1] }));
+      expect(threads.run(jobs)).toBeGreaterThanOrEqual(0);
+    }
+  } finally {
+    await threads.dispose();
+  }
 });

@@ -75,10 +75,15 @@ export type CallParams<O, Handle> =
 
 type Handles<I extends readonly string[], Handle> = { readonly [K in keyof I]: Handle };
 
-/** Signature of an op for a kind of handle: `(x, y, { param })`; the last argument may be left out if it can be empty. */
+/**
+ * Signature of an op for a kind of handle: `(x, y, { param })`. The last argument may be left out if it can be empty, and is
+ * none where the op has no parameters.
+ */
 export type OpCall<O, Handle, Result> =
-  O extends Op<infer I, infer _P, infer _D, infer _O>
-    ? Record<never, never> extends CallParams<O, Handle>
-      ? (...args: [...Handles<I, Handle>, params?: CallParams<O, Handle>]) => Result
-      : (...args: [...Handles<I, Handle>, params: CallParams<O, Handle>]) => Result
+  O extends Op<infer I, infer P, infer _D, infer Opt>
+    ? [keyof P | Opt] extends [never]
+      ? (...args: [...Handles<I, Handle>]) => Result
+      : Record<never, never> extends CallParams<O, Handle>
+        ? (...args: [...Handles<I, Handle>, params?: CallParams<O, Handle>]) => Result
+        : (...args: [...Handles<I, Handle>, params: CallParams<O, Handle>]) => Result
     : never;

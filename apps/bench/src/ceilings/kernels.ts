@@ -66,7 +66,9 @@ function fma(relaxed: boolean): Definition {
   const acc = (i: number): number => 3 + i;
   const step = (i: number): number[] => {
     const operands = [...get(acc(i)), ...get(x)];
-    return relaxed ? [...operands, ...get(y), ...simd(0x105), ...set(acc(i))] : [...operands, ...simd(0xe6), ...get(y), ...simd(0xe4), ...set(acc(i))];
+    return relaxed
+      ? [...operands, ...get(y), ...simd(0x105), ...set(acc(i))]
+      : [...operands, ...simd(0xe6), ...get(y), ...simd(0xe4), ...set(acc(i))];
   };
   const range = Array.from({ length: accumulators }, (_, i) => i);
   return {
@@ -95,7 +97,11 @@ function read(): Definition {
     result: i32,
     locals: range.map(() => v128),
     code: [
-      ...countDown([...range.flatMap((i) => [...get(acc(i)), ...get(0), ...load(16 * i), ...simd(0xae), ...set(acc(i))]), ...advance(0, streamBytes)], 1, streamBytes),
+      ...countDown(
+        [...range.flatMap((i) => [...get(acc(i)), ...get(0), ...load(16 * i), ...simd(0xae), ...set(acc(i))]), ...advance(0, streamBytes)],
+        1,
+        streamBytes,
+      ),
       ...range.flatMap((i) => [...get(acc(i)), ...(i === 0 ? [] : simd(0xae))]),
       ...[...simd(0x1b), 0],
     ],
@@ -111,7 +117,11 @@ function copy(): Definition {
     locals: [],
     code: [
       ...countDown(
-        [...offsets.flatMap((offset) => [...get(1), ...get(0), ...load(offset), ...simd(0x0b), 4, ...leb(offset)]), ...advance(0, streamBytes), ...advance(1, streamBytes)],
+        [
+          ...offsets.flatMap((offset) => [...get(1), ...get(0), ...load(offset), ...simd(0x0b), 4, ...leb(offset)]),
+          ...advance(0, streamBytes),
+          ...advance(1, streamBytes),
+        ],
         2,
         streamBytes,
       ),

@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import type { Job, WorkerSetup } from "./worker.ts";
+import type { Job, PostedJob, WorkerSetup } from "./worker.ts";
 
 /** Threads that run ceiling kernels on one shared memory. */
 export class Threads {
@@ -7,7 +7,7 @@ export class Threads {
   readonly #control: Int32Array;
 
   constructor(count: number, module: WebAssembly.Module, memory: WebAssembly.Memory) {
-    this.#control = new Int32Array(new SharedArrayBuffer(8));
+    this.#control = new Int32Array(new SharedArrayBuffer(12));
     const workerData: WorkerSetup = { module, memory, control: this.#control };
     // Run from dist as well as from sources.
     const url = new URL(import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js", import.meta.url);
@@ -18,16 +18,17 @@ export class Threads {
   run(jobs: readonly Job[]): number {
     const control = this.#control;
     Atomics.store(control, 1, 0);
+    Atomics.store(control, 2, 0);
+    const start = Atomics.load(control, 0) + 1;
     jobs.forEach((job, i) => {
-      this.#workers[i]!.postMessage(job);
+      this.#workers[i]!.postMessage({ ...job, start } satisfies PostedJob);
     });
-    this.#waitFor(jobs.length);
-    Atomics.store(control, 1, 0);
-    const start = performance.now();
-    Atomics.add(control, 0, 1);
+    this.#waitFor(1, jobs.length);
+    const begin = performance.now();
+    Atomics.store(control, 0, start);
     Atomics.notify(control, 0);
-    this.#waitFor(jobs.length);
-    return (performance.now() - start) / 1e3;
+    this.#waitFor(2, jobs.length);
+    return (performance.now() - begin) / 1e3;
   }
 
   async dispose(): Promise<void> {
@@ -35,6 +36,7 @@ export class Threads {
   }
 
   #waitFor(count: number): void {
-    for (let done = Atomics.load(this.#control, 1); done < count; done = Atomics.load(this.#control, 1)) Atomics.wait(this.#control, 1, done);
+    for (let done = Atomics.load(this.#control, 1); done < count; done = Atomics.load(this.#control, 1))
+      Atomics.wait(this.#control, 1, done);
   }
 }

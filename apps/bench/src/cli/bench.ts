@@ -102,7 +102,9 @@ export async function loadProcessCommand([name, file]: readonly string[]): Promi
 
 function conclude(receipts: readonly Receipt[]): number {
   const failures = receipts.flatMap(({ suite, rows }) =>
-    rows.flatMap(({ id, subjects }) => subjects.flatMap(({ name, failed }) => (failed === undefined ? [] : [`${suite} ${id}, ${name}: ${failed}`]))),
+    rows.flatMap(({ id, subjects }) =>
+      subjects.flatMap(({ name, failed }) => (failed === undefined ? [] : [`${suite} ${id}, ${name}: ${failed}`])),
+    ),
   );
   for (const failure of failures) console.error(`bench: ${failure}`);
   const measured = receipts.some(({ rows }) => rows.some(({ subjects }) => subjects.some(({ samples }) => samples !== undefined)));

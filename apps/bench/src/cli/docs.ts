@@ -8,7 +8,10 @@ export async function docsCommand(args: readonly string[]): Promise<number> {
   const { values, positionals } = parse(args, { check: { type: "boolean" } });
   noPositionals(positionals);
   const stale = updateDocs({ write: values.check !== true });
-  for (const path of stale) console.log(values.check === true ? `${path}: expected the tables of the receipts, got others; run pnpm bench docs` : `${path}: written`);
+  for (const path of stale)
+    console.log(
+      values.check === true ? `${path}: expected the tables of the receipts, got others; run pnpm bench docs` : `${path}: written`,
+    );
   return values.check === true && stale.length > 0 ? 1 : 0;
 }
 

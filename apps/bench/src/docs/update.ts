@@ -23,7 +23,9 @@ export function updateDocs({ write }: { readonly write: boolean }): readonly str
 /** A Markdown text with the tables that its markers ask for, from the newest receipts. */
 export function withTables(text: string, receipts: readonly Receipt[]): string {
   return text.replaceAll(marked, (_all, start: string, suite: string, machine: string | undefined, end: string) => {
-    const fitting = receipts.filter((receipt) => receipt.suite === suite && (machine === undefined || machineSlug(receipt.machine) === machine));
+    const fitting = receipts.filter(
+      (receipt) => receipt.suite === suite && (machine === undefined || machineSlug(receipt.machine) === machine),
+    );
     const newest = fitting.toSorted((a, b) => a.date.localeCompare(b.date)).at(-1);
     return `${start}\n${newest === undefined ? "No receipt has been committed yet." : section(newest)}\n\n${end}`;
   });

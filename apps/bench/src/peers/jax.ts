@@ -52,7 +52,9 @@ function competitorOf(library: Jax): Competitor {
     async prepare(task, sets): Promise<Subject> {
       const shapes = operandShapes(task);
       const compute = library.jit(functionOf(library, task));
-      const operands = Array.from({ length: sets }, (_, set) => inputsOf(task, set).tensors.map((values, i) => library.numpy.array(values).reshape(shapes[i]!)));
+      const operands = Array.from({ length: sets }, (_, set) =>
+        inputsOf(task, set).tensors.map((values, i) => library.numpy.array(values).reshape(shapes[i]!)),
+      );
       for (const array of operands.flat()) await array.blockUntilReady();
       const call = async (set: number): Promise<JaxArray> => compute(...operands[set % sets]!.map((array) => array.ref)).blockUntilReady();
       return {

@@ -25,6 +25,8 @@ export async function loadPeer(specifier: string): Promise<unknown> {
   const [scope, name] = specifier.split("/");
   peerPackage(specifier.startsWith("@") ? `${scope}/${name}` : scope!);
   // A module in that folder imports it, because a bare specifier is resolved from the importing file.
-  const { load } = (await import(pathToFileURL(join(peersFolder, "load.mjs")).href)) as { readonly load: (specifier: string) => Promise<unknown> };
+  const { load } = (await import(pathToFileURL(join(peersFolder, "load.mjs")).href)) as {
+    readonly load: (specifier: string) => Promise<unknown>;
+  };
   return load(specifier);
 }

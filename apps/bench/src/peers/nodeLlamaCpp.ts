@@ -1,5 +1,5 @@
-import { Skip } from "../runner/subject.ts";
 import type { ModelCompetitor, ModelRunner } from "../models/competitor.ts";
+import { Skip } from "../runner/subject.ts";
 import { loadPeer, peerVersion } from "./load.ts";
 import type { PeerAdapter } from "./peer.ts";
 
@@ -9,7 +9,12 @@ interface Llama {
 }
 
 interface LlamaModel {
-  createContext(options: { readonly contextSize: number; readonly batchSize: number; readonly threads: number; readonly sequences: number }): Promise<LlamaContext>;
+  createContext(options: {
+    readonly contextSize: number;
+    readonly batchSize: number;
+    readonly threads: number;
+    readonly sequences: number;
+  }): Promise<LlamaContext>;
   dispose(): Promise<void>;
 }
 
@@ -36,7 +41,14 @@ export const nodeLlamaCpp: PeerAdapter = {
       readonly LlamaLogLevel: { readonly error: string };
     };
     // Without these it would download or compile a binary where its own does not fit.
-    const llama = await getLlama({ gpu: false, build: "never", skipDownload: true, progressLogs: false, logLevel: LlamaLogLevel.error, maxThreads: threads });
+    const llama = await getLlama({
+      gpu: false,
+      build: "never",
+      skipDownload: true,
+      progressLogs: false,
+      logLevel: LlamaLogLevel.error,
+      maxThreads: threads,
+    });
     return { version: peerVersion("node-llama-cpp"), model: competitorOf(llama, threads), dispose: () => llama.dispose() };
   },
 };

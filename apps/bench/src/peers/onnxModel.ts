@@ -52,7 +52,13 @@ function nodeBytes({ op, inputs, output, attributes = {}, domain = "" }: OnnxNod
     field(2, utf8(output)),
     field(4, utf8(op)),
     ...Object.entries(attributes).map(([name, value]) =>
-      field(5, join([field(1, utf8(name)), ...(typeof value === "number" ? [number(3, value), number(20, 2)] : [field(4, utf8(value)), number(20, 3)])])),
+      field(
+        5,
+        join([
+          field(1, utf8(name)),
+          ...(typeof value === "number" ? [number(3, value), number(20, 2)] : [field(4, utf8(value)), number(20, 3)]),
+        ]),
+      ),
     ),
     field(7, utf8(domain)),
   ]);

@@ -34,7 +34,8 @@ async function prepare(runtime: OnnxRuntime, options: object, task: Task, sets: 
     const inputs = inputsOf(task, set);
     const graph = graphOf(task, inputs);
     const hasWeights = graph.initializers.length > 0;
-    const session = prepared[0] !== undefined && !hasWeights ? prepared[0].session : await runtime.InferenceSession.create(onnxModel(graph), options);
+    const session =
+      prepared[0] !== undefined && !hasWeights ? prepared[0].session : await runtime.InferenceSession.create(onnxModel(graph), options);
     const feeds = Object.fromEntries(
       Object.entries(graph.inputs).map(([input, shape], i) => [input, new runtime.Tensor("float32", inputs.tensors[i]!, shape)]),
     );
@@ -59,7 +60,9 @@ function graphOf(task: Task, { tensors, blocks }: TaskInputs): OnnxGraph {
   const shapes = operandShapes(task);
   const names = ["x", "b", "c"].slice(0, shapes.length);
   const weights = task.kind === "matmul" && task.hasWeights ? [f32("b", shapes[1]!, tensors[1]!)] : [];
-  const inputs = Object.fromEntries(names.filter((name) => !weights.some((weight) => weight.name === name)).map((name, i) => [name, shapes[i]!]));
+  const inputs = Object.fromEntries(
+    names.filter((name) => !weights.some((weight) => weight.name === name)).map((name, i) => [name, shapes[i]!]),
+  );
   const graph = (nodes: readonly OnnxNode[], initializers: readonly Initializer[] = weights): OnnxGraph => ({
     inputs,
     outputs: { y: outputShape(task) },

@@ -10,7 +10,11 @@ export const onnxruntimeNode: PeerAdapter = {
     const { default: runtime } = (await loadPeer("onnxruntime-node")) as { readonly default: OnnxRuntime };
     return {
       version: peerVersion("onnxruntime-node"),
-      competitor: onnxCompetitor("onnxruntime-node", threads, runtime, { executionProviders: ["cpu"], intraOpNumThreads: threads, logSeverityLevel: 3 }),
+      competitor: onnxCompetitor("onnxruntime-node", threads, runtime, {
+        executionProviders: ["cpu"],
+        intraOpNumThreads: threads,
+        logSeverityLevel: 3,
+      }),
       dispose: () => undefined,
     };
   },

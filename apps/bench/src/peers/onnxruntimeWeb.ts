@@ -30,7 +30,12 @@ export const onnxruntimeWeb: PeerAdapter = {
  */
 async function startThreads({ InferenceSession }: OnnxRuntimeWeb): Promise<void> {
   const before = Object.getOwnPropertyDescriptor(globalThis, "Worker");
-  const model = onnxModel({ inputs: { x: [1] }, outputs: { y: [1] }, initializers: [], nodes: [{ op: "Identity", inputs: ["x"], output: "y" }] });
+  const model = onnxModel({
+    inputs: { x: [1] },
+    outputs: { y: [1] },
+    initializers: [],
+    nodes: [{ op: "Identity", inputs: ["x"], output: "y" }],
+  });
   await (await InferenceSession.create(model, { executionProviders: ["wasm"] })).release();
   if (before === undefined) Reflect.deleteProperty(globalThis, "Worker");
 }

@@ -69,7 +69,12 @@ async function start(backend: string, name: string): Promise<Tf> {
 }
 
 /** `settle` waits for the last result of a sample; the WASM backend computes before it returns. */
-function competitorOf(name: string, threads: number | undefined, tf: Tf, settle: ((y: TfTensor) => Promise<unknown>) | undefined): Competitor {
+function competitorOf(
+  name: string,
+  threads: number | undefined,
+  tf: Tf,
+  settle: ((y: TfTensor) => Promise<unknown>) | undefined,
+): Competitor {
   return {
     name,
     side: "peer",
@@ -77,7 +82,9 @@ function competitorOf(name: string, threads: number | undefined, tf: Tf, settle:
     async prepare(task, sets): Promise<Subject> {
       const shapes = operandShapes(task);
       const compute = computeOf(tf, task);
-      const operands = Array.from({ length: sets }, (_, set) => inputsOf(task, set).tensors.map((values, i) => tf.tensor(values, shapes[i]!)));
+      const operands = Array.from({ length: sets }, (_, set) =>
+        inputsOf(task, set).tensors.map((values, i) => tf.tensor(values, shapes[i]!)),
+      );
       let last: TfTensor | undefined;
       const call = (set: number): void => {
         last?.dispose();

@@ -14,7 +14,8 @@ export function checkReceipt(receipt: Receipt, repository: string): readonly str
   if (receipt.version !== receiptVersion) return [`version: expected ${receiptVersion}, got ${receipt.version}; measure again`];
   const { commit, suite } = receipt;
   if (!commit.isClean) problems.push(`commit ${commit.sha}: expected a clean tree, got local changes; commit them and measure again`);
-  if (isAncestor(repository, commit.sha) === false) problems.push(`commit ${commit.sha}: expected an ancestor of main, got none; measure on main`);
+  if (isAncestor(repository, commit.sha) === false)
+    problems.push(`commit ${commit.sha}: expected an ancestor of main, got none; measure on main`);
   for (const row of receipt.rows) {
     const derived = deriveRow(suite, row);
     row.subjects.forEach((subject, i) => {
@@ -24,7 +25,9 @@ export function checkReceipt(receipt: Receipt, repository: string): readonly str
         problems.push(`${where}: expected at least ${minSamples} samples, got ${subject.samples.flat().length}`);
       const { time, ratios } = derived.subjects[i]!;
       if (JSON.stringify([subject.time, subject.ratios]) !== JSON.stringify([time, ratios])) {
-        problems.push(`${where}: expected ${JSON.stringify({ time, ratios })} from the samples, got ${JSON.stringify({ time: subject.time, ratios: subject.ratios })}`);
+        problems.push(
+          `${where}: expected ${JSON.stringify({ time, ratios })} from the samples, got ${JSON.stringify({ time: subject.time, ratios: subject.ratios })}`,
+        );
       }
     });
   }

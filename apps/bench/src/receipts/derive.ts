@@ -1,6 +1,6 @@
+import type { Metric, Work } from "../runner/subject.ts";
 import { type Estimate, estimateMedian, estimateRatio } from "../stats/bootstrap.ts";
 import { seedOf } from "../stats/random.ts";
-import type { Metric, Work } from "../runner/subject.ts";
 import type { ReceiptRow, ReceiptSubject } from "./receipt.ts";
 
 /** A row with medians, intervals and ratios computed from its samples; whatever it claimed before is dropped. */
@@ -12,7 +12,9 @@ export function deriveRow(suite: string, row: ReceiptRow): ReceiptRow {
     if (samples === undefined) return subject;
     const derived = { ...subject, time: rounded(estimateMedian(samples, seed(subject.name))) };
     if (subject.side === "ours") return derived;
-    const ratios = mine.map(({ name, samples: own }) => [name, rounded(estimateRatio(own!, samples, seed(`${name}/${subject.name}`)))] as const);
+    const ratios = mine.map(
+      ({ name, samples: own }) => [name, rounded(estimateRatio(own!, samples, seed(`${name}/${subject.name}`)))] as const,
+    );
     return ratios.length === 0 ? derived : { ...derived, ratios: Object.fromEntries(ratios) };
   });
   return { ...row, subjects };

@@ -61,5 +61,8 @@ function isReceipt(value: unknown): value is Receipt {
 function write(path: string, content: unknown): void {
   mkdirSync(dirname(path), { recursive: true });
   const text = JSON.stringify(content, null, 1);
-  writeFileSync(path, `${text.replaceAll(/\[\s+(-?[\d.e+-]+(?:,\s+-?[\d.e+-]+)*)\s+\]/g, (_all, numbers: string) => `[${numbers.replaceAll(/\s+/g, " ")}]`)}\n`);
+  writeFileSync(
+    path,
+    `${text.replaceAll(/\[\s+(-?[\d.e+-]+(?:,\s+-?[\d.e+-]+)*)\s+\]/g, (_all, numbers: string) => `[${numbers.replaceAll(/\s+/g, " ")}]`)}\n`,
+  );
 }

@@ -51,7 +51,11 @@ const untimedSeconds = 0.05;
  * Measures rows: warms each subject up, then in every pass takes samples of all subjects of a row in turn (A B A B …), and
  * checks the results after the last pass.
  */
-export async function measureRows(rows: readonly Row[], settings: Settings, progress: Progress = () => undefined): Promise<readonly MeasuredRow[]> {
+export async function measureRows(
+  rows: readonly Row[],
+  settings: Settings,
+  progress: Progress = () => undefined,
+): Promise<readonly MeasuredRow[]> {
   const measured = rows.map((row) => ({ row, entries: row.contestants.map(entryOf) }));
   try {
     for (let pass = 0; pass < settings.passes; pass++) {

@@ -1,5 +1,5 @@
-import { taskRow } from "../tasks/work.ts";
 import type { OpTask } from "../tasks/task.ts";
+import { taskRow } from "../tasks/work.ts";
 import type { Suite } from "./suite.ts";
 
 const ops = ["add", "gelu", "softmax", "sum", "dot"] as const;
@@ -11,11 +11,18 @@ export const elementwise: Suite = {
   summary: "elementwise ops and reductions",
   rows({ competitors, quick, memoryBytes }) {
     const row = (op: OpTask["op"], size: string, shape: readonly number[], memory: number | undefined) =>
-      taskRow({ kind: "op", op, shape }, competitors, { id: `${op} ${size}`, metric: "GB/s", bound: op === "sum" || op === "dot" ? "read" : "copy" }, memory);
+      taskRow(
+        { kind: "op", op, shape },
+        competitors,
+        { id: `${op} ${size}`, metric: "GB/s", bound: op === "sum" || op === "dot" ? "read" : "copy" },
+        memory,
+      );
     return [
       taskRow({ kind: "chain", length: 64, n: 10_000 }, competitors, { id: "64 ops on 10 K", metric: "µs/op", bound: "none" }, undefined),
       ...ops.map((op) => row(op, "1 M", shapeOf(op, million), undefined)),
-      ...ops.filter((op) => !quick || op === "add" || op === "sum").map((op) => row(op, "1 M from memory", shapeOf(op, million), memoryBytes)),
+      ...ops
+        .filter((op) => !quick || op === "add" || op === "sum")
+        .map((op) => row(op, "1 M from memory", shapeOf(op, million), memoryBytes)),
       ...(quick ? [] : ops.map((op) => row(op, "32 M", shapeOf(op, 32 * million), memoryBytes))),
     ];
   },

@@ -16,7 +16,10 @@ export const generate: Suite = {
     const decodeTokens = quick ? 16 : 64;
     const prompt = Array.from({ length: promptTokens }, (_, i) => 5 + ((i * 37) % 4000));
     return models.flatMap((file) => {
-      const loaded = modelCompetitors.map((competitor) => ({ competitor, shared: sharedRunner(competitor, file, promptTokens + decodeTokens + 8) }));
+      const loaded = modelCompetitors.map((competitor) => ({
+        competitor,
+        shared: sharedRunner(competitor, file, promptTokens + decodeTokens + 8),
+      }));
       const row = (id: string, tokens: number, seconds: (runner: ModelRunner) => Promise<number>): Row => ({
         id: `${basename(file, ".gguf")} ${id}`,
         metric: "tokens/s",
@@ -25,7 +28,8 @@ export const generate: Suite = {
         data: "-",
         isLarge: false,
         contestants: loaded.map(({ competitor, shared }) => contestantOf(competitor, shared, seconds)),
-        verify: ({ 0: distance }) => (distance! <= distanceLimit ? undefined : `logits are ${distance} from the reference's (1 - cosine), limit ${distanceLimit}`),
+        verify: ({ 0: distance }) =>
+          distance! <= distanceLimit ? undefined : `logits are ${distance} from the reference's (1 - cosine), limit ${distanceLimit}`,
       });
       return [
         row(`prefill ${promptTokens}`, promptTokens, (runner) => runner.prefill(prompt)),
@@ -35,7 +39,11 @@ export const generate: Suite = {
   },
 };
 
-function contestantOf({ name, side, threads }: ModelCompetitor, shared: SharedRunner, seconds: (runner: ModelRunner) => Promise<number>): Contestant {
+function contestantOf(
+  { name, side, threads }: ModelCompetitor,
+  shared: SharedRunner,
+  seconds: (runner: ModelRunner) => Promise<number>,
+): Contestant {
   return {
     name,
     side,

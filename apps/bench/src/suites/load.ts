@@ -9,7 +9,11 @@ export const load: Suite = {
   summary: "load time and peak memory of models",
   rows({ modelCompetitors, models }) {
     return models.flatMap((file) => {
-      const row = (id: string, metric: "ms" | "MiB", value: (measured: { readonly seconds: number; readonly peakBytes: number }) => number): Row => ({
+      const row = (
+        id: string,
+        metric: "ms" | "MiB",
+        value: (measured: { readonly seconds: number; readonly peakBytes: number }) => number,
+      ): Row => ({
         id: `${basename(file, ".gguf")} ${id}`,
         metric,
         bound: "none",

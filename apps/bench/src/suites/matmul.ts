@@ -11,10 +11,25 @@ export const matmul: Suite = {
     const sizes = squares.filter((size) => !quick || size <= 1024);
     return [
       ...sizes.map((n) =>
-        taskRow({ kind: "matmul", m: n, k: n, n, hasWeights: false }, competitors, { id: `${n}×${n}×${n}`, metric: "GFLOP/s", bound: "flops" }, undefined),
+        taskRow(
+          { kind: "matmul", m: n, k: n, n, hasWeights: false },
+          competitors,
+          { id: `${n}×${n}×${n}`, metric: "GFLOP/s", bound: "flops" },
+          undefined,
+        ),
       ),
-      taskRow({ kind: "matmul", m: 128, k: 768, n: 3072, hasWeights: true }, competitors, { id: "128×768×3072 weights", metric: "GFLOP/s", bound: "flops" }, undefined),
-      taskRow({ kind: "matmul", m: 1, k: 4096, n: 4096, hasWeights: true }, competitors, { id: "1×4096×4096 weights", metric: "GB/s", bound: "read" }, memoryBytes),
+      taskRow(
+        { kind: "matmul", m: 128, k: 768, n: 3072, hasWeights: true },
+        competitors,
+        { id: "128×768×3072 weights", metric: "GFLOP/s", bound: "flops" },
+        undefined,
+      ),
+      taskRow(
+        { kind: "matmul", m: 1, k: 4096, n: 4096, hasWeights: true },
+        competitors,
+        { id: "1×4096×4096 weights", metric: "GB/s", bound: "read" },
+        memoryBytes,
+      ),
     ];
   },
 };

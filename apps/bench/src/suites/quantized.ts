@@ -11,9 +11,24 @@ export const quantized: Suite = {
     return types
       .filter((type) => !quick || type === "q4_0" || type === "q4_K")
       .flatMap((type) => [
-        taskRow({ kind: "quantMatmul", type, m: 1, k: 4096, n: 4096 }, competitors, { id: `${type} 1×4096×4096`, metric: "GB/s", bound: "read" }, memoryBytes),
-        taskRow({ kind: "quantMatmul", type, m: 1, k: 2048, n: 1024 }, competitors, { id: `${type} 1×2048×1024 in cache`, metric: "GB/s", bound: "read" }, undefined),
-        taskRow({ kind: "quantMatmul", type, m: 128, k: 2048, n: 2048 }, competitors, { id: `${type} 128×2048×2048`, metric: "GFLOP/s", bound: "none" }, undefined),
+        taskRow(
+          { kind: "quantMatmul", type, m: 1, k: 4096, n: 4096 },
+          competitors,
+          { id: `${type} 1×4096×4096`, metric: "GB/s", bound: "read" },
+          memoryBytes,
+        ),
+        taskRow(
+          { kind: "quantMatmul", type, m: 1, k: 2048, n: 1024 },
+          competitors,
+          { id: `${type} 1×2048×1024 in cache`, metric: "GB/s", bound: "read" },
+          undefined,
+        ),
+        taskRow(
+          { kind: "quantMatmul", type, m: 128, k: 2048, n: 2048 },
+          competitors,
+          { id: `${type} 128×2048×2048`, metric: "GFLOP/s", bound: "none" },
+          undefined,
+        ),
       ]);
   },
 };

@@ -1,7 +1,7 @@
 import { roundActivations } from "@centella/quant";
-import type { Side } from "../runner/subject.ts";
 import { randomBlocks, type WeightType } from "../model/blocks.ts";
 import { decodeBlocks } from "../model/decodeBlocks.ts";
+import type { Side } from "../runner/subject.ts";
 import { uniform } from "../stats/random.ts";
 
 /** Matrix product of f32 `a [m, k]` and `b [k, n]`. */
@@ -129,7 +129,8 @@ function verifyProduct(
     let want = 0;
     for (let j = 0; j < n; j++) got += y[i * n + j]! * v[j]!;
     for (let p = 0; p < k; p++) want += a[i * k + p]! * bv[p]!;
-    if (!(Math.abs(got - want) <= limit * Math.sqrt(n))) return `row ${i} times a random vector: expected ${want}, got ${got}, limit ${limit * Math.sqrt(n)}`;
+    if (!(Math.abs(got - want) <= limit * Math.sqrt(n)))
+      return `row ${i} times a random vector: expected ${want}, got ${got}, limit ${limit * Math.sqrt(n)}`;
   }
   const samples = Math.min(m * n, 512);
   for (let s = 0; s < samples; s++) {
@@ -162,7 +163,9 @@ function verifyOp({ op, shape }: OpTask, [x, y]: readonly Float32Array[], got: A
     }
     case "softmax": {
       const width = shape.at(-1)!;
-      const sums = Array.from({ length: n / width }, (_, row) => a.subarray(row * width, (row + 1) * width).reduce((sum, value) => sum + Math.exp(value), 0));
+      const sums = Array.from({ length: n / width }, (_, row) =>
+        a.subarray(row * width, (row + 1) * width).reduce((sum, value) => sum + Math.exp(value), 0),
+      );
       return each((i) => Math.exp(a[i]!) / sums[Math.floor(i / width)]!, 1e-5, 1e-9);
     }
     case "sum":

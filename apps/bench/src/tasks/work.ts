@@ -1,6 +1,6 @@
 import { rowBytes } from "@centella/quant";
-import type { Competitor } from "./competitor.ts";
 import type { Bound, Metric, Row, Work } from "../runner/subject.ts";
+import type { Competitor } from "./competitor.ts";
 import { operandShapes, outputShape, sizeOf, type Task, verifyTask } from "./task.ts";
 
 /** Flops and bytes of one call, counted as the ops themselves count them: inputs and outputs once. */
@@ -32,7 +32,12 @@ const keptBytes = 2 ** 26;
  * The row of a task. Where it claims memory speed its buffer sets together are `memoryBytes`, beyond the last-level cache, so that each call
  * finds its data in memory; else one set is used again and again, and the row says that it measures cache.
  */
-export function taskRow(task: Task, competitors: readonly Competitor[], { id, metric, bound }: Quoted, memoryBytes: number | undefined): Row {
+export function taskRow(
+  task: Task,
+  competitors: readonly Competitor[],
+  { id, metric, bound }: Quoted,
+  memoryBytes: number | undefined,
+): Row {
   const { bytes = 0 } = workOf(task);
   const sets = memoryBytes === undefined ? 1 : Math.ceil(memoryBytes / bytes);
   const isBytes = metric === "GB/s";

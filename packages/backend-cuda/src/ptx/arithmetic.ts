@@ -8,21 +8,21 @@ export type Comparison = "eq" | "ne" | "lt" | "le" | "gt" | "ge";
 
 /** Instructions from registers to registers. */
 export class ArithmeticWriter extends PtxWriter {
-  add<T extends Integer | Float>(a: Reg<T>, b: Reg<T> | number): Reg<T> {
+  add<T extends Integer | Float>(a: Reg<T>, b: Reg<NoInfer<T>> | number): Reg<T> {
     return this.#rounded("add", a, b);
   }
 
-  sub<T extends Integer | Float>(a: Reg<T>, b: Reg<T> | number): Reg<T> {
+  sub<T extends Integer | Float>(a: Reg<T>, b: Reg<NoInfer<T>> | number): Reg<T> {
     return this.#rounded("sub", a, b);
   }
 
   /** The low half of the product for integers. */
-  mul<T extends Integer | Float>(a: Reg<T>, b: Reg<T> | number): Reg<T> {
+  mul<T extends Integer | Float>(a: Reg<T>, b: Reg<NoInfer<T>> | number): Reg<T> {
     return isFloat(a) ? this.#rounded("mul", a, b) : this.binary(`mul.lo.${typeOf(a)}`, a, b);
   }
 
   /** `a / b`, correctly rounded; toward zero for integers. */
-  div<T extends Integer | Float>(a: Reg<T>, b: Reg<T> | number): Reg<T> {
+  div<T extends Integer | Float>(a: Reg<T>, b: Reg<NoInfer<T>> | number): Reg<T> {
     return this.#rounded("div", a, b);
   }
 
@@ -31,7 +31,7 @@ export class ArithmeticWriter extends PtxWriter {
   }
 
   /** `a * b + c`, rounded once. */
-  fma<T extends Float>(a: Reg<T>, b: Reg<T> | number, c: Reg<T> | number): Reg<T> {
+  fma<T extends Float>(a: Reg<T>, b: Reg<NoInfer<T>> | number, c: Reg<NoInfer<T>> | number): Reg<T> {
     const type = typeOf(a);
     const to = this.reg(type) as Reg<T>;
     this.emit(`fma.rn.${type} ${to}, ${a}, ${this.operand(type, b)}, ${this.operand(type, c)}`);
@@ -46,12 +46,12 @@ export class ArithmeticWriter extends PtxWriter {
   }
 
   /** For f32, a NaN operand gives NaN. */
-  min<T extends "u32" | "s32" | "f32">(a: Reg<T>, b: Reg<T> | number): Reg<T> {
+  min<T extends "u32" | "s32" | "f32">(a: Reg<T>, b: Reg<NoInfer<T>> | number): Reg<T> {
     return this.binary(isFloat(a) ? "min.NaN.f32" : `min.${typeOf(a)}`, a, b);
   }
 
   /** For f32, a NaN operand gives NaN. */
-  max<T extends "u32" | "s32" | "f32">(a: Reg<T>, b: Reg<T> | number): Reg<T> {
+  max<T extends "u32" | "s32" | "f32">(a: Reg<T>, b: Reg<NoInfer<T>> | number): Reg<T> {
     return this.binary(isFloat(a) ? "max.NaN.f32" : `max.${typeOf(a)}`, a, b);
   }
 
@@ -77,11 +77,11 @@ export class ArithmeticWriter extends PtxWriter {
     return this.unary(`cvt.rni.${typeOf(a)}.${typeOf(a)}`, a);
   }
 
-  and<T extends Bits>(a: Reg<T>, b: Reg<T> | number): Reg<T> {
+  and<T extends Bits>(a: Reg<T>, b: Reg<NoInfer<T>> | number): Reg<T> {
     return this.binary(`and.${bitsOf(a)}`, a, b);
   }
 
-  or<T extends Bits>(a: Reg<T>, b: Reg<T> | number): Reg<T> {
+  or<T extends Bits>(a: Reg<T>, b: Reg<NoInfer<T>> | number): Reg<T> {
     return this.binary(`or.${bitsOf(a)}`, a, b);
   }
 
@@ -98,7 +98,7 @@ export class ArithmeticWriter extends PtxWriter {
   }
 
   /** `condition ? a : b` */
-  select<T extends Integer | Float>(condition: Pred, a: Reg<T>, b: Reg<T> | number): Reg<T> {
+  select<T extends Integer | Float>(condition: Pred, a: Reg<T>, b: Reg<NoInfer<T>> | number): Reg<T> {
     const type = typeOf(a);
     const to = this.reg(type) as Reg<T>;
     this.emit(`selp.${type} ${to}, ${a}, ${this.operand(type, b)}, ${condition}`);
@@ -106,7 +106,7 @@ export class ArithmeticWriter extends PtxWriter {
   }
 
   /** Comparison; with a NaN every one but "ne" is false. */
-  compare<T extends Integer | Float>(comparison: Comparison, a: Reg<T>, b: Reg<T> | number): Pred {
+  compare<T extends Integer | Float>(comparison: Comparison, a: Reg<T>, b: Reg<NoInfer<T>> | number): Pred {
     const type = typeOf(a);
     const to = this.reg("pred");
     const name = comparison === "ne" && isFloat(a) ? "neu" : comparison;
@@ -158,7 +158,7 @@ export class ArithmeticWriter extends PtxWriter {
   }
 
   /** The rounding is spelled out: the driver's compiler may fuse a plain `mul` and `add`, and results would depend on it. */
-  #rounded<T extends RegType>(name: string, a: Reg<T>, b: Reg<T> | number): Reg<T> {
+  #rounded<T extends RegType>(name: string, a: Reg<T>, b: Reg<NoInfer<T>> | number): Reg<T> {
     return this.binary(`${name}${isFloat(a) ? ".rn" : ""}.${typeOf(a)}`, a, b);
   }
 

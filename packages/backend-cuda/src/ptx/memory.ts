@@ -47,20 +47,20 @@ export class MemoryWriter extends ArithmeticWriter {
   }
 
   /** The element `offset` places after the address. */
-  load<E extends Elem>(elem: E, from: Global<E> | Shared<E>, offset = 0): Reg<E> {
+  load<E extends Elem>(elem: E, from: Global<NoInfer<E>> | Shared<NoInfer<E>>, offset = 0): Reg<E> {
     const to = this.reg(elem);
     this.emit(`ld.${spaceOf(from)}.${elem} ${to}, [${from}+${offset * elemBytes[elem]}]`);
     return to;
   }
 
   /** Four consecutive elements in one access; the address must be a multiple of their size in all. */
-  loadVector<E extends "f32" | "b16">(elem: E, from: Global<E>, offset = 0): readonly Reg<E>[] {
+  loadVector<E extends "f32" | "b16">(elem: E, from: Global<NoInfer<E>>, offset = 0): readonly Reg<E>[] {
     const to = [this.reg(elem), this.reg(elem), this.reg(elem), this.reg(elem)];
     this.emit(`ld.global.v4.${elem} {${to.join(",")}}, [${from}+${offset * elemBytes[elem]}]`);
     return to;
   }
 
-  store<E extends Elem>(elem: E, to: Global<E> | Shared<E>, value: Reg<E>, offset = 0): void {
+  store<E extends Elem>(elem: E, to: Global<NoInfer<E>> | Shared<NoInfer<E>>, value: Reg<NoInfer<E>>, offset = 0): void {
     this.emit(`st.${spaceOf(to)}.${elem} [${to}+${offset * elemBytes[elem]}], ${value}`);
   }
 }
