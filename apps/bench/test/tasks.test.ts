@@ -153,7 +153,7 @@ test("an ONNX model is valid protobuf of the expected size", () => {
 
 test("ceiling threads start together and come back, whichever of them sat runs out", async () => {
   const memory = new WebAssembly.Memory({ initial: 1, maximum: 65536, shared: true });
-  const threads = new Threads(3, new WebAssembly.Module(ceilingModule(hasRelaxedSimd())), memory);
+  const threads = await Threads.open(3, new WebAssembly.Module(ceilingModule(hasRelaxedSimd())), memory);
   try {
     for (let run = 0; run < 300; run++) {
       const jobs = Array.from({ length: 1 + ((run * 7) % 3) }, (): Job => ({ kernel: "fma", args: [1] }));

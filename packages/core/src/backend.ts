@@ -59,10 +59,11 @@ export interface LoadOptions {
 /**
  * A compiled program with its persistents.
  *
- * Runs execute in the order of the calls. `run` checks its arguments at once, queues the work and returns handles;
- * reading a handle waits. Outputs belong to the caller and survive later runs and the plan. After an aborted or failed
+ * Runs execute in the order of the calls. `run` checks its arguments at once, copies its host inputs, queues the work and
+ * returns handles; reading a handle waits. A signal that is aborted already may throw at the call or reject the outputs. Outputs belong to the caller and survive later runs and the plan. After an aborted or failed
  * run the persistents that it writes are as far as it came (the rows that a `kvWrite` was to write may hold anything);
- * everything else is as before, and the next run starts clean.
+ * everything else is as before, and the next run starts clean. Runs queued before `dispose()` still complete; memory shared
+ * through `shareWith` lives until the last plan that uses it is disposed of.
  */
 export interface Plan {
   readonly program: ProgramGraph;

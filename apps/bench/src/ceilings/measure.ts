@@ -31,7 +31,7 @@ export async function measureCeilings({ threads: most, bytes, quick }: CeilingOp
   const memory = new WebAssembly.Memory({ initial: pages, maximum: 65536, shared: true });
   // Pages that were never written are one zero page, which is always in a cache.
   new Float64Array(memory.buffer).fill(1.1);
-  const threads = new Threads(most, new WebAssembly.Module(ceilingModule(hasRelaxedSimd())), memory);
+  const threads = await Threads.open(most, new WebAssembly.Module(ceilingModule(hasRelaxedSimd())), memory);
   try {
     const measured: Ceiling[] = [];
     for (const count of threadCounts(most)) {

@@ -6,12 +6,29 @@ export class Threads {
   readonly #workers: readonly Worker[];
   readonly #control: Int32Array;
 
-  constructor(count: number, module: WebAssembly.Module, memory: WebAssembly.Memory) {
-    this.#control = new Int32Array(new SharedArrayBuffer(12));
-    const workerData: WorkerSetup = { module, memory, control: this.#control };
+  private constructor(workers: readonly Worker[], control: Int32Array) {
+    this.#workers = workers;
+    this.#control = control;
+  }
+
+  /** Starts the threads. @throws {Error} if one of them does not come up */
+  static async open(count: number, module: WebAssembly.Module, memory: WebAssembly.Memory): Promise<Threads> {
+    const control = new Int32Array(new SharedArrayBuffer(12));
+    const workerData: WorkerSetup = { module, memory, control };
     // Run from dist as well as from sources.
     const url = new URL(import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js", import.meta.url);
-    this.#workers = Array.from({ length: count }, () => new Worker(url, { workerData }));
+    const workers = Array.from({ length: count }, () => new Worker(url, { workerData }));
+    // Once this thread waits for a job's end, it hears of no error any more.
+    await Promise.all(
+      workers.map(
+        (worker) =>
+          new Promise((resolve, reject) => {
+            worker.once("message", resolve);
+            worker.once("error", reject);
+          }),
+      ),
+    );
+    return new Threads(workers, control);
   }
 
   /** Runs one job per thread at the same time, on the first `jobs.length` threads, and returns the seconds until the last is done. */
@@ -35,8 +52,10 @@ export class Threads {
     await Promise.all(this.#workers.map((worker) => worker.terminate()));
   }
 
-  #waitFor(count: number): void {
-    for (let done = Atomics.load(this.#control, 1); done < count; done = Atomics.load(this.#control, 1))
-      Atomics.wait(this.#control, 1, done);
+  /** @throws {Error} after a minute: a thread has died */
+  #waitFor(word: number, count: number): void {
+    for (let done = Atomics.load(this.#control, word); done < count; done = Atomics.load(this.#control, word)) {
+      if (Atomics.wait(this.#control, word, done, 60_000) === "timed-out") throw new Error(`ceilings: expected ${count} threads to answer, got ${done}`);
+    }
   }
 }

@@ -34,3 +34,4 @@ parentPort!.on("message", ({ kernel, args, start }: PostedJob) => {
   Atomics.add(control, 2, 1);
   Atomics.notify(control, 2);
 });
+parentPort!.postMessage("ready");
