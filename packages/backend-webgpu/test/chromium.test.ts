@@ -1,8 +1,6 @@
 import type { ConformanceResult } from "@centella/core/testing";
-import { type Browser, chromium } from "playwright-core";
 import { describe, expect, test } from "vitest";
-import { serveSources } from "./sourceServer.ts";
-import { unpackChromium } from "./swiftshader.ts";
+import { evaluateInChromium } from "./chromium.ts";
 
 const isRequired = process.env.REQUIRE_BACKENDS?.split(",").includes("webgpu") ?? false;
 
@@ -25,7 +23,7 @@ const conformance = `(async () => {
 })()`;
 
 describe("webgpu in Chromium", async () => {
-  const report = await runInChromium();
+  const report = await evaluateInChromium<Report>(conformance);
   if (typeof report === "string") {
     if (isRequired) test("webgpu in Chromium is available", () => expect.fail(report));
     else test.skip(`webgpu in Chromium is not available: ${report}`, () => undefined);
@@ -41,25 +39,3 @@ describe("webgpu in Chromium", async () => {
     else test(id, () => expect(status, message).toBe("passed"));
   }
 });
-
-/** The reason in words where there is no browser to run. */
-async function runInChromium(): Promise<Report | string> {
-  const unpacked = unpackChromium();
-  if ("reason" in unpacked) return unpacked.reason;
-  const args = ["--no-sandbox", "--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader", "--enable-features=Vulkan"];
-  let browser: Browser;
-  try {
-    browser = await chromium.launch({ executablePath: unpacked.path, env: { ...process.env, ...unpacked.env }, args });
-  } catch (error) {
-    return `Chromium does not start: ${String(error)}`;
-  }
-  const server = await serveSources();
-  try {
-    const page = await browser.newPage();
-    await page.goto(server.url);
-    return (await page.evaluate(conformance)) as Report;
-  } finally {
-    await browser.close();
-    server.close();
-  }
-}

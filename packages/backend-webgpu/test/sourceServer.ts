@@ -7,11 +7,16 @@ import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 
+const jinja = "/packages/llm/node_modules/@huggingface/jinja/dist/index.js";
 const imports = {
   "@centella/core": "/packages/core/src/index.ts",
   "@centella/core/conformance": "/packages/core/src/testing/headless.ts",
   "@centella/quant": "/packages/quant/src/index.ts",
+  "@centella/gguf": "/packages/gguf/src/index.ts",
+  "@centella/llm": "/packages/llm/src/index.ts",
+  "@centella/backend-wasm": "/packages/backend-wasm/src/index.ts",
   "@centella/backend-webgpu": "/packages/backend-webgpu/src/index.ts",
+  "@huggingface/jinja": jinja,
 };
 
 const page = `<!doctype html><title>tests</title><script type="importmap">${JSON.stringify({ imports })}</script>`;
@@ -25,13 +30,17 @@ export async function serveSources(): Promise<{ readonly url: string; close(): v
       response.writeHead(200, { ...headers, "content-type": "text/html" }).end(page);
       return;
     }
-    if (!/^\/packages\/[\w-]+\/src\/.*\.ts$/.test(path)) {
-      response.writeHead(404, headers).end();
-      return;
-    }
     try {
-      const code = stripTypeScriptTypes(readFileSync(join(root, path), "utf8"));
-      response.writeHead(200, { ...headers, "content-type": "text/javascript" }).end(code);
+      if (/^\/packages\/[\w-]+\/src\/.*\.ts$/.test(path)) {
+        const code = stripTypeScriptTypes(readFileSync(join(root, path), "utf8"));
+        response.writeHead(200, { ...headers, "content-type": "text/javascript" }).end(code);
+      } else if (path === jinja) {
+        response.writeHead(200, { ...headers, "content-type": "text/javascript" }).end(readFileSync(join(root, path)));
+      } else if (/^\/packages\/model-fable\/models\/[\w-]+\.gguf$/.test(path)) {
+        response.writeHead(200, { ...headers, "content-type": "application/octet-stream" }).end(readFileSync(join(root, path)));
+      } else {
+        response.writeHead(404, headers).end();
+      }
     } catch (error) {
       response.writeHead(500, headers).end(String(error));
     }

@@ -1,0 +1,62 @@
+import { describe, expect, test } from "vitest";
+import { evaluateInChromium } from "../../backend-webgpu/test/chromium.ts";
+import { relativeError } from "./modelFiles.ts";
+
+const isRequired = process.env.REQUIRE_BACKENDS?.split(",").includes("webgpu") ?? false;
+const prompt = [0, 2817, 632, 263, 534];
+const count = 12;
+
+/** What the page reports for one backend. */
+interface Generated {
+  readonly device: string;
+  readonly ids: readonly number[];
+  readonly text: string;
+  /** Logits of every position of the prompt and of WASM's ids, one token a run. */
+  readonly rows: readonly (readonly number[])[];
+  readonly ops: readonly string[];
+}
+
+/** Runs in the page: fetches the tiny storyteller and generates on WASM, then on WebGPU, with exact activations. */
+const generation = `(async () => {
+  const { createRuntime } = await import("@centella/core");
+  const { wasm } = await import("@centella/backend-wasm");
+  const { webgpu } = await import("@centella/backend-webgpu");
+  const { loadModel } = await import("@centella/llm");
+  const url = new URL("/packages/model-fable/models/fable-tiny-q8_0.gguf", location.href);
+  const on = async (factory, feed) => {
+    const runtime = await createRuntime({ backends: [factory], policy: { force: factory.name } });
+    const model = await loadModel(url, { runtime, cacheType: "f32", activations: "f32", contextLength: 64, batchSize: 1 });
+    const { ids, text } = await model.createSession().complete({ ids: ${JSON.stringify(prompt)} }, { temperature: 0, maxTokens: ${count} });
+    const logits = await model.logits([...${JSON.stringify(prompt)}, ...(feed ?? ids)]);
+    const width = model.info.vocabSize;
+    const rows = Array.from({ length: logits.length / width }, (_, i) => [...logits.slice(i * width, (i + 1) * width)]);
+    const ops = Object.entries(runtime.counters).filter(([, { ops }]) => Object.keys(ops).length > 0).map(([name]) => name);
+    const device = model.info.device;
+    await model.dispose();
+    await runtime.dispose();
+    return { device, ids, text, rows, ops };
+  };
+  const onWasm = await on(wasm());
+  return { wasm: onWasm, webgpu: await on(webgpu(), onWasm.ids) };
+})()`;
+
+describe("models in Chromium", async () => {
+  const report = await evaluateInChromium<{ readonly wasm: Generated; readonly webgpu: Generated }>(generation);
+  if (typeof report === "string") {
+    if (isRequired) test("Chromium is available", () => expect.fail(report));
+    else test.skip(`Chromium is not available: ${report}`, () => undefined);
+    return;
+  }
+  test("WASM and WebGPU write the same text, each alone", () => {
+    expect(report.wasm.ids).toHaveLength(count);
+    expect(report.webgpu.ids).toEqual(report.wasm.ids);
+    expect(report.webgpu.text).toBe(report.wasm.text);
+    expect([report.wasm.ops, report.webgpu.ops]).toEqual([["wasm"], ["webgpu"]]);
+  });
+  test("WebGPU's logits are within 1e-3 of WASM's at every step", () => {
+    expect(report.webgpu.rows).toHaveLength(prompt.length + count);
+    for (const [i, row] of report.webgpu.rows.entries()) {
+      expect(relativeError(Float32Array.from(row), Float32Array.from(report.wasm.rows[i]!)), `step ${i}`).toBeLessThan(1e-3);
+    }
+  });
+});
