@@ -73,7 +73,7 @@ async function loadAddon(): Promise<Addon> {
   if (!existsSync(path)) {
     throw new UnsupportedError(
       "cuda",
-      "the addon is not built: no C++ compiler was found when the package was built; run its scripts/buildAddon.mjs",
+      "the addon is not built: there was no working C++ compiler when the package was built; run its scripts/buildAddon.mjs",
     );
   }
   try {
