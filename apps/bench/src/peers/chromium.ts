@@ -25,5 +25,12 @@ export async function launchChromium(): Promise<Browser> {
   const libraries = join(await inflate(join(peerPackage("@sparticuz/chromium"), "bin", "al2023.tar.br")), "lib");
   const executablePath = await packaged.executablePath();
   const path = [libraries, process.env.LD_LIBRARY_PATH].filter(Boolean).join(":");
-  return chromium.launch({ executablePath, args: ["--no-sandbox", "--headless=shell"], env: { ...process.env, LD_LIBRARY_PATH: path } });
+  return chromium.launch({
+    executablePath,
+    args: ["--no-sandbox", "--headless=shell"],
+    env: { ...process.env, LD_LIBRARY_PATH: path },
+    // Its handlers would close the browser but keep this process running; Chromium ends by itself when its pipe closes.
+    handleSIGTERM: false,
+    handleSIGHUP: false,
+  });
 }
