@@ -24,7 +24,6 @@ import { pageBytes } from "./memoryMap.ts";
 import { openModule } from "./module.ts";
 import { checkOptions, type WasmOptions } from "./options.ts";
 import { WasmPlan } from "./plan.ts";
-import { memoryDType } from "./storedForm.ts";
 import type { Target } from "./target.ts";
 import { WasmStorage } from "./tensors.ts";
 
@@ -70,8 +69,6 @@ export class WasmBackend implements Backend {
     if (op.alias === true) return undefined;
     const kernel = kernelOf(op.name);
     if (kernel === undefined) return "it has no kernel";
-    const foreign = inputs.find((spec) => spec !== undefined && memoryDType(spec.dtype) === undefined);
-    if (foreign !== undefined) return `there is no decoder for ${foreign.dtype}`;
     return kernel.unsupported?.(inputs, params, output);
   }
 

@@ -9,7 +9,6 @@ import {
   type TensorSource,
   type TypedArray,
   typedArrayOf,
-  UnsupportedError,
 } from "@centella/core";
 import type { Heap } from "./heap.ts";
 import { memoryBytes, memoryDType, writeStored } from "./storedForm.ts";
@@ -29,13 +28,10 @@ export class Cell {
   #loaded: boolean;
   #owners = 0;
 
-  /** @throws {UnsupportedError} for a dtype that this backend cannot hold */
   constructor(heap: Heap, persistent: Persistent) {
-    const { name, spec, init } = persistent;
-    const storedAs = memoryDType(spec.dtype);
-    if (storedAs === undefined) throw new UnsupportedError(`wasm: persistent ${name}`, `no decoder for ${spec.dtype}`);
+    const { spec, init } = persistent;
     this.persistent = persistent;
-    this.storedAs = storedAs;
+    this.storedAs = memoryDType(spec.dtype);
     this.#heap = heap;
     this.#loaded = init === "zeros";
   }

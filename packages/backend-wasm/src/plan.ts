@@ -258,7 +258,7 @@ export class WasmPlan implements Plan {
 
   #bytesOf(storage: Storage): number {
     const spec = maxSpec(this.program.values[storage.id]!.spec);
-    return memoryBytes(spec, memoryDType(spec.dtype)!);
+    return memoryBytes(spec, memoryDType(spec.dtype));
   }
 
   #hold(data: InputData): HeldInput {
@@ -346,5 +346,5 @@ export class WasmPlan implements Plan {
 
 /** The dtype of an operand in memory: only storages that were filled from outside can differ from their spec. */
 function storedAs({ definition }: Storage, { spec }: Operand): DType {
-  return definition.kind === "node" ? spec.dtype : memoryDType(spec.dtype)!;
+  return definition.kind === "node" ? spec.dtype : memoryDType(spec.dtype);
 }

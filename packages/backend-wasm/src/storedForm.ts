@@ -1,14 +1,13 @@
 import { type ConcreteSpec, type DType, elementCount, isQuantized, layoutOf } from "@centella/core";
-import { dequantize, isDequantizable } from "@centella/quant";
+import { dequantize } from "@centella/quant";
 import { hasBlockFormat } from "./formats/index.ts";
 
 /**
- * How elements of a dtype lie in WASM memory, undefined where this backend cannot hold them: block types with kernels stay as
- * they are, other block types are decoded to f32 on the way in. The one place that chooses a layout.
+ * How elements of a dtype lie in WASM memory: block types with kernels stay as they are, other block types are decoded to f32 on the
+ * way in. The one place that chooses a layout.
  */
-export function memoryDType(dtype: DType): DType | undefined {
-  if (!isQuantized(dtype) || hasBlockFormat(dtype)) return dtype;
-  return isDequantizable(dtype) ? "f32" : undefined;
+export function memoryDType(dtype: DType): DType {
+  return !isQuantized(dtype) || hasBlockFormat(dtype) ? dtype : "f32";
 }
 
 /** Bytes of a tensor in WASM memory, of which `stored` is the dtype there. */

@@ -19,7 +19,6 @@ import { compileProgram } from "./compile.ts";
 import { openDevice, type WebgpuOptions } from "./device.ts";
 import { uploadTensor } from "./deviceTensor.ts";
 import { kernelOf } from "./kernels/index.ts";
-import { unreadable } from "./persistents.ts";
 import { WebgpuPlan } from "./plan.ts";
 import { DeviceQueue } from "./queue.ts";
 
@@ -57,10 +56,6 @@ class WebgpuBackend implements Backend {
     if (op.alias === true) return undefined;
     const kernel = kernelOf(op.name);
     if (kernel === undefined) return `webgpu has no kernel for ${op.name}`;
-    for (const spec of inputs) {
-      const reason = spec && unreadable(spec.dtype);
-      if (reason !== undefined) return reason;
-    }
     return kernel.unsupported?.({ inputs, params, output });
   }
 

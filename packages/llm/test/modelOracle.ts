@@ -36,6 +36,8 @@ const quantTypes = [
   "Q4_K_M",
   "Q5_K_M",
   "Q6_K",
+  "IQ3_S",
+  "IQ3_M",
   "IQ4_NL",
   "IQ4_XS",
   "TQ1_0",
