@@ -1,18 +1,17 @@
 /**
- * What is wrong: the outside (`io`), the file (`not-gguf`, `version`, `endianness`, `truncated`, `limit`, `invalid`, `duplicate`,
- * `unknown-type`), or
- * the question asked of it (`missing`, `wrong-type`, `range`, `unsupported-type`).
+ * What is wrong: the outside (`io`), the file (`not-gguf`, `version`, `truncated`, `limit`, `invalid`, `duplicate`,
+ * `unknown-type`, `parts`), or the question asked of it (`missing`, `wrong-type`, `range`, `unsupported-type`).
  */
 export type GgufErrorCode =
   | "io"
   | "not-gguf"
   | "version"
-  | "endianness"
   | "truncated"
   | "limit"
   | "invalid"
   | "duplicate"
   | "unknown-type"
+  | "parts"
   | "missing"
   | "wrong-type"
   | "range"

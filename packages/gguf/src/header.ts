@@ -1,3 +1,4 @@
+import type { ByteOrder } from "./byteOrder.ts";
 import { Cursor } from "./cursor.ts";
 import { GgufError } from "./errors.ts";
 import { limits } from "./limits.ts";
@@ -10,6 +11,8 @@ import { readArray, readCount, readName, readValue, readValueType } from "./valu
 /** Everything in front of the tensor data. */
 export interface Header {
   readonly version: number;
+  /** Order of the bytes of a number, in the header and in the tensors. */
+  readonly byteOrder: ByteOrder;
   readonly metadata: Metadata;
   readonly tensors: readonly TensorInfo[];
   /** `general.alignment`, or 32: tensors begin at multiples of it. */
@@ -18,7 +21,7 @@ export interface Header {
   readonly dataOffset: number;
 }
 
-/** Reads and checks the header. Layout: `docs/gguf.md` of ggml, versions 2 and 3 (little-endian, they differ in nothing else). */
+/** Reads and checks the header. Layout: `docs/gguf.md` of ggml, versions 2 and 3 (they differ in nothing but that 3 allows big-endian). */
 export async function readHeader(source: ByteSource, signal: AbortSignal | undefined): Promise<Header> {
   const cursor = new Cursor(source, signal);
   const version = await readVersion(cursor);
@@ -28,7 +31,7 @@ export async function readHeader(source: ByteSource, signal: AbortSignal | undef
   const metadata = await readMetadata(cursor, entryCount);
   const alignment = alignmentOf(metadata);
   const infos = await readTensorInfos(cursor, tensorCount, alignment);
-  return { version, metadata, alignment, ...infos };
+  return { version, byteOrder: cursor.byteOrder, metadata, alignment, ...infos };
 }
 
 async function readVersion(cursor: Cursor): Promise<number> {
@@ -47,9 +50,9 @@ async function readVersion(cursor: Cursor): Promise<number> {
   const version = cursor.u32();
   if (version === 2 || version === 3) return version;
   const swapped = ((version << 24) | ((version & 0xff00) << 8) | ((version >>> 8) & 0xff00) | (version >>> 24)) >>> 0;
-  if (swapped < 0x10000 && version >= 0x10000) {
-    const hint = "convert it with gguf_convert_endian.py of llama.cpp";
-    throw new GgufError("endianness", { expected: "a little-endian file", got: `a big-endian one of version ${swapped}`, offset: 4, hint });
+  if (swapped === 2 || swapped === 3) {
+    cursor.byteOrder = "big";
+    return swapped;
   }
   const hint =
     version === 1

@@ -1,7 +1,7 @@
+export type { ByteOrder } from "./byteOrder.ts";
 export { GgufError, type GgufErrorCode, type GgufErrorDetails } from "./errors.ts";
 export { GgufFile, readGguf } from "./file.ts";
 export { type FileType, fileTypeById } from "./fileTypes.ts";
-export type { Header } from "./header.ts";
 export { formatInspect, type InspectedArray, type InspectedTensor, type InspectedValue, type InspectReport, inspect } from "./inspect.ts";
 export {
   isNumericArray,
@@ -13,6 +13,7 @@ export {
   type ValueType,
 } from "./metadata.ts";
 export { type ByteSource, type GgufInput, openSource } from "./source.ts";
+export { parseSplitName, type SplitName, splitName } from "./splitName.ts";
 export { StringTable } from "./stringTable.ts";
 export type { ChunkOptions, ReadOptions, TensorChunk } from "./tensorData.ts";
 export type { TensorInfo } from "./tensorInfo.ts";

@@ -19,13 +19,13 @@ export type GgufInput = string | URL | Blob | ArrayBuffer | Uint8Array | ByteSou
  * `truncated`, an aborted signal with its reason.
  * @throws {GgufError} `io` if a path cannot be opened or is no file
  */
-export async function openSource(input: GgufInput): Promise<ByteSource> {
-  return checked(await open(input));
+export async function openSource(input: GgufInput, options: { readonly signal?: AbortSignal } = {}): Promise<ByteSource> {
+  return checked(await open(input, options.signal));
 }
 
-async function open(input: GgufInput): Promise<ByteSource> {
+async function open(input: GgufInput, signal: AbortSignal | undefined): Promise<ByteSource> {
   if (typeof input === "string") return openPath(input);
-  if (input instanceof URL) return input.protocol === "file:" ? openPath(input) : blobSource(await fetchWhole(input));
+  if (input instanceof URL) return input.protocol === "file:" ? openPath(input) : blobSource(await fetchWhole(input, signal));
   if (input instanceof Blob) return blobSource(input);
   if (input instanceof ArrayBuffer) return bytesSource(new Uint8Array(input));
   if (input instanceof Uint8Array) return bytesSource(input);
@@ -54,8 +54,9 @@ function blobSource(blob: Blob): ByteSource {
   };
 }
 
-async function fetchWhole(url: URL): Promise<Blob> {
-  const response = await fetch(url).catch((cause: unknown) => {
+async function fetchWhole(url: URL, signal: AbortSignal | undefined): Promise<Blob> {
+  const response = await fetch(url, { signal: signal ?? null }).catch((cause: unknown) => {
+    signal?.throwIfAborted();
     throw cannotOpen(url.href, reasonOf(cause), "check the URL and the network", cause);
   });
   if (!response.ok) throw cannotOpen(url.href, `HTTP status ${response.status}`, "check the URL");

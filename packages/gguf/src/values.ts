@@ -148,7 +148,7 @@ async function readElements(
     default: {
       const bytes = count * minimumBytes[type];
       await cursor.need(bytes, what);
-      return new numericArrays[type](cursor.bytes(bytes).buffer);
+      return new numericArrays[type](cursor.numbers(count, minimumBytes[type]).buffer);
     }
   }
 }
