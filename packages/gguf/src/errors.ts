@@ -1,6 +1,7 @@
 /**
  * What is wrong: the outside (`io`), the file (`not-gguf`, `version`, `truncated`, `limit`, `invalid`, `duplicate`,
- * `unknown-type`, `parts`), or the question asked of it (`missing`, `wrong-type`, `range`, `unsupported-type`).
+ * `unknown-type`, `parts`), or the question asked of it (`missing`, `wrong-type`, `range`, `no-room`,
+ * `unsupported-type`).
  */
 export type GgufErrorCode =
   | "io"
@@ -15,6 +16,7 @@ export type GgufErrorCode =
   | "missing"
   | "wrong-type"
   | "range"
+  | "no-room"
   | "unsupported-type";
 
 /** The parts of an error's message. `expected` and `got` are words or figures; `hint` says what to do. */

@@ -1,3 +1,4 @@
+import { alignmentOf } from "./alignment.ts";
 import type { ByteOrder } from "./byteOrder.ts";
 import { Cursor } from "./cursor.ts";
 import { GgufError } from "./errors.ts";
@@ -29,7 +30,7 @@ export async function readHeader(source: ByteSource, signal: AbortSignal | undef
   const tensorCount = await readCount(cursor, 25, limits.tensors, "tensors");
   const entryCount = await readCount(cursor, 14, limits.metadataEntries, "metadata keys");
   const metadata = await readMetadata(cursor, entryCount);
-  const alignment = alignmentOf(metadata);
+  const alignment = alignmentOf(metadata.entry("general.alignment"));
   const infos = await readTensorInfos(cursor, tensorCount, alignment);
   return { version, byteOrder: cursor.byteOrder, metadata, alignment, ...infos };
 }
@@ -92,15 +93,4 @@ async function readMetadata(cursor: Cursor, count: number): Promise<Metadata> {
     );
   }
   return new Metadata(entries);
-}
-
-function alignmentOf(metadata: Metadata): number {
-  const entry = metadata.entry("general.alignment");
-  if (entry === undefined) return 32;
-  const { type, value } = entry;
-  if (type !== "u32" || typeof value !== "number" || value === 0 || (value & (value - 1)) !== 0) {
-    const got = typeof value === "number" || typeof value === "bigint" ? `${type} ${value}` : type;
-    throw new GgufError("invalid", { expected: "a power of two as u32 for key 'general.alignment'", got });
-  }
-  return value;
 }

@@ -1,4 +1,6 @@
 export type { ByteOrder } from "./byteOrder.ts";
+export { type EditableSource, editMetadata, type MetadataEdit } from "./edit.ts";
+export type { WritableEntry } from "./encode.ts";
 export { GgufError, type GgufErrorCode, type GgufErrorDetails } from "./errors.ts";
 export { GgufFile, readGguf } from "./file.ts";
 export { type FileType, fileTypeById } from "./fileTypes.ts";
@@ -13,7 +15,9 @@ export {
   type ValueType,
 } from "./metadata.ts";
 export { type ByteSource, type GgufInput, openSource } from "./source.ts";
+export { mergedContent, type SplitOptions, splitContent } from "./split.ts";
 export { parseSplitName, type SplitName, splitName } from "./splitName.ts";
 export { StringTable } from "./stringTable.ts";
 export type { ChunkOptions, ReadOptions, TensorChunk } from "./tensorData.ts";
 export type { TensorInfo } from "./tensorInfo.ts";
+export { type ByteSink, contentOf, type GgufContent, type TensorContent, type WriteOptions, writeGguf } from "./write.ts";
