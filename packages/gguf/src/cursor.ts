@@ -19,10 +19,16 @@ export class Cursor {
   #buffer: Uint8Array = new Uint8Array(0);
   #view: DataView = new DataView(this.#buffer.buffer);
   #filled = 0;
+  #stream: AsyncIterator<Uint8Array> | undefined;
 
   constructor(source: ByteSource, signal?: AbortSignal) {
     this.#source = source;
     this.#signal = signal;
+  }
+
+  /** Ends a stream that it reads from. */
+  async close(): Promise<void> {
+    await this.#stream?.return?.();
   }
 
   /** Bytes of the file behind the cursor. */
@@ -50,6 +56,7 @@ export class Cursor {
         offset: this.offset,
       });
     }
+    if (this.#source.stream !== undefined) return this.#pull(end);
     const target = Math.min(
       this.#source.size,
       Math.max(end, limits.firstReadBytes, Math.min(2 * this.#filled, this.#filled + limits.readBytes)),
@@ -141,6 +148,24 @@ export class Cursor {
 
   get #isLittle(): boolean {
     return this.byteOrder === "little";
+  }
+
+  /** Takes from the source's stream until `end` is in memory. */
+  async #pull(end: number): Promise<void> {
+    this.#stream ??= this.#source.stream?.(this.#filled, this.#signal)[Symbol.asyncIterator]();
+    while (this.#filled < end) {
+      const piece = await this.#stream?.next();
+      if (piece === undefined || piece.done) {
+        throw new GgufError("truncated", {
+          expected: `${end} bytes`,
+          got: String(this.#filled),
+          hint: "the source is shorter than it said",
+        });
+      }
+      this.#reserve(this.#filled + piece.value.length);
+      this.#buffer.set(piece.value, this.#filled);
+      this.#filled += piece.value.length;
+    }
   }
 
   #advance(length: number): number {

@@ -1,10 +1,11 @@
 /**
- * What is wrong: the outside (`io`), the file (`not-gguf`, `version`, `truncated`, `limit`, `invalid`, `duplicate`,
+ * What is wrong: the outside (`io`, `changed`), the file (`not-gguf`, `version`, `truncated`, `limit`, `invalid`, `duplicate`,
  * `unknown-type`, `parts`), or the question asked of it (`missing`, `wrong-type`, `range`, `no-room`,
  * `unsupported-type`).
  */
 export type GgufErrorCode =
   | "io"
+  | "changed"
   | "not-gguf"
   | "version"
   | "truncated"

@@ -25,6 +25,14 @@ export interface Header {
 /** Reads and checks the header. Layout: `docs/gguf.md` of ggml, versions 2 and 3 (they differ in nothing but that 3 allows big-endian). */
 export async function readHeader(source: ByteSource, signal: AbortSignal | undefined): Promise<Header> {
   const cursor = new Cursor(source, signal);
+  try {
+    return await readFrom(cursor);
+  } finally {
+    await cursor.close();
+  }
+}
+
+async function readFrom(cursor: Cursor): Promise<Header> {
   const version = await readVersion(cursor);
   // A tensor takes 8 + 1 bytes of name, 4 + 8 of dimensions or none, 4 of type and 8 of offset; a key 8 + 1 bytes, 4 of type and 1 of value.
   const tensorCount = await readCount(cursor, 25, limits.tensors, "tensors");

@@ -2,8 +2,11 @@ export type { ByteOrder } from "./byteOrder.ts";
 export { type EditableSource, editMetadata, type MetadataEdit } from "./edit.ts";
 export type { WritableEntry } from "./encode.ts";
 export { GgufError, type GgufErrorCode, type GgufErrorDetails } from "./errors.ts";
+export { type EstimateOptions, estimateMemory, type MemoryEstimate } from "./estimate.ts";
 export { GgufFile, readGguf } from "./file.ts";
 export { type FileType, fileTypeById } from "./fileTypes.ts";
+export type { HttpOptions } from "./http.ts";
+export { type HttpSourceOptions, httpSource } from "./httpSource.ts";
 export { formatInspect, type InspectedArray, type InspectedTensor, type InspectedValue, type InspectReport, inspect } from "./inspect.ts";
 export {
   isNumericArray,
