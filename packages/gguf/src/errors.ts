@@ -1,21 +1,23 @@
 /**
- * What is wrong: the outside (`io`), the file (`not-gguf`, `version`, `endianness`, `truncated`, `limit`, `invalid`, `duplicate`,
- * `unknown-type`), or
- * the question asked of it (`missing`, `wrong-type`, `range`, `unsupported-type`).
+ * What is wrong: the outside (`io`, `changed`), the file (`not-gguf`, `version`, `truncated`, `limit`, `invalid`, `duplicate`,
+ * `unknown-type`, `parts`), or the question asked of it (`missing`, `wrong-type`, `range`, `no-room`,
+ * `unsupported-type`).
  */
 export type GgufErrorCode =
   | "io"
+  | "changed"
   | "not-gguf"
   | "version"
-  | "endianness"
   | "truncated"
   | "limit"
   | "invalid"
   | "duplicate"
   | "unknown-type"
+  | "parts"
   | "missing"
   | "wrong-type"
   | "range"
+  | "no-room"
   | "unsupported-type";
 
 /** The parts of an error's message. `expected` and `got` are words or figures; `hint` says what to do. */
