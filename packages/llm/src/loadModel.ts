@@ -3,7 +3,7 @@ import { type GgufInput, readGguf } from "@centella/gguf";
 import { type CompiledPlan, Decoder } from "./decoder.ts";
 import { Model } from "./model.ts";
 import { describeModel } from "./modelInfo.ts";
-import { architectureByName } from "./models/index.ts";
+import { describeArchitecture } from "./models/index.ts";
 import { checkKeys, oneOf, wholeNumber } from "./options.ts";
 import {
   type ActivationMode,
@@ -67,7 +67,7 @@ export async function loadModel(source: GgufInput, options: LoadModelOptions): P
   // A path or URL was opened here; a source handed in stays its owner's to close.
   const closeFile = typeof source === "string" || source instanceof URL ? () => file.close() : async () => undefined;
   try {
-    const description = architectureByName(file.metadata.string("general.architecture")).describe(file.metadata);
+    const description = describeArchitecture(file.metadata);
     const sizes = resolveSizes(options, description);
     const { decoder, activations } = chooseActivations(runtime, options.activations, (mode) =>
       recordDecoder(description, file, { ...sizes, activations: mode }),

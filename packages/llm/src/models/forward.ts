@@ -1,0 +1,77 @@
+import type { Ref } from "@centella/core";
+import type { Recording } from "../recording.ts";
+import type { RowRange } from "../weights.ts";
+import { attention } from "./attention.ts";
+import type { ModelConfig } from "./config.ts";
+import type { Family } from "./family.ts";
+import { norm } from "./norms.ts";
+import { projectFeedForward, vectorBias, vectorScale } from "./projections.ts";
+
+/** T tokens, d embedding, H heads, V vocabulary: `tokens [T] -> logits [nOut, V]`. */
+export function forward(r: Recording, family: Family, config: ModelConfig): Ref {
+  const { program, weights } = r;
+  const { embeddingLength: d, vocabSize: V, epsilon } = config;
+  weights.ignore(...(family.ignored ?? []));
+  const embedding = weights.matrix("token_embd.weight", [V, d]);
+  let x = scaled(r, program.embedding(embedding, r.tokens), config.embeddingScale); // [T, d]
+  if (family.positions === "learned") {
+    const positions = weights.matrix("position_embd.weight", [config.contextLength, d]);
+    x = program.add(x, program.embedding(positions, r.positions));
+  }
+  for (let layer = 0; layer < config.layers; layer++) x = block(r, family, config, layer, x);
+  const y = norm(r, family, "output_norm", x, d, epsilon); // [nOut, d]
+  const output = weights.has("output.weight") ? weights.matrix("output.weight", [V, d]) : embedding;
+  const logits = vectorBias(r, "output", vectorScale(r, "output", r.linear(y, output)), { rows: V });
+  return capped(r, scaled(r, logits, config.logitScale), config.logitSoftcap); // [nOut, V]
+}
+
+/** `x [T, d] -> [T, d]`, the last layer's `-> [nOut, d]`: nothing after the last attention looks at other tokens. */
+function block(r: Recording, family: Family, config: ModelConfig, layer: number, x: Ref): Ref {
+  const { program, weights, outRows } = r;
+  const { embeddingLength: d, epsilon } = config;
+  const name = `blk.${layer}`;
+  const pick = (y: Ref): Ref => (layer === config.layers - 1 ? program.embedding(y, outRows) : y);
+  const before = (part: string, y: Ref): Ref => (family.norms === "after" ? y : norm(r, family, `${name}.${part}`, y, d, epsilon));
+  const after = (part: string, y: Ref): Ref =>
+    scaled(r, (family.norms ?? "before") === "before" ? y : norm(r, family, `${name}.${part}`, y, d, epsilon), config.residualScale);
+  weights.ignore(`${name}.attn_rot_embd.weight`);
+
+  const input = before("attn_norm", x);
+  const attended = after("post_attention_norm", attention(r, family, config, layer, input, pick));
+  const rest = pick(x);
+  const hasNorm = weights.has(`${name}.ffn_norm.weight`);
+  if (family.parallel === "always" || (family.parallel === "withoutFeedForwardNorm" && !hasNorm)) {
+    const fed = feedForward(r, family, config, name, hasNorm ? before("ffn_norm", rest) : pick(input));
+    return program.add(program.add(rest, attended), after("post_ffw_norm", fed));
+  }
+  const middle = program.add(rest, attended);
+  return program.add(middle, after("post_ffw_norm", feedForward(r, family, config, name, before("ffn_norm", middle))));
+}
+
+/** `[nOut, d] -> [nOut, d]`, through `[nOut, feedForwardLength]`. */
+function feedForward(r: Recording, family: Family, config: ModelConfig, block: string, x: Ref): Ref {
+  const { program } = r;
+  const { embeddingLength: d, feedForwardLength: f } = config;
+  const { kind = "gated", activation = "silu" } = family.feedForward ?? {};
+  const project = (name: string, y: Ref, range: RowRange): Ref => projectFeedForward(r, family, `${block}.${name}`, y, range);
+  const act = (y: Ref): Ref => program[activation](y);
+  switch (kind) {
+    case "plain":
+      return project("ffn_down", act(project("ffn_up", x, { rows: f })), { rows: d });
+    case "gated":
+      return project("ffn_down", program.mul(act(project("ffn_gate", x, { rows: f })), project("ffn_up", x, { rows: f })), { rows: d });
+    case "fusedGate": {
+      const gate = act(project("ffn_up", x, { rows: f, of: 2 * f }));
+      return project("ffn_down", program.mul(gate, project("ffn_up", x, { rows: f, from: f, of: 2 * f })), { rows: d });
+    }
+  }
+}
+
+function scaled({ program }: Recording, x: Ref, factor: number): Ref {
+  return factor === 1 ? x : program.scale(x, { by: factor });
+}
+
+/** `cap · tanh(x / cap)`; 0 leaves `x` as it is. */
+function capped({ program }: Recording, x: Ref, cap: number): Ref {
+  return cap === 0 ? x : program.scale(program.tanh(program.scale(x, { by: 1 / cap })), { by: cap });
+}
