@@ -54,6 +54,7 @@ export class WasmBackend implements Backend {
   readonly counters: Counters = createCounters();
   readonly heap: Heap;
   readonly exports: Exports;
+  readonly target: Target;
   readonly plans: Set<WasmPlan> = new Set();
   readonly #queue = new WorkQueue();
   #pending = 0;
@@ -62,6 +63,7 @@ export class WasmBackend implements Backend {
   constructor(heap: Heap, exports: Exports, target: Target) {
     this.heap = heap;
     this.exports = exports;
+    this.target = target;
     this.device = { kind: "cpu", name: target.relaxed ? "WebAssembly relaxed SIMD" : "WebAssembly SIMD" };
   }
 

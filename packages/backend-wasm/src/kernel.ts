@@ -1,6 +1,7 @@
 import type { ConcreteSpec, DType, Op, Operand, OpName, Ops, TensorSpec } from "@centella/core";
 import type { ModuleBuilder } from "./emit/index.ts";
 import type { Heap } from "./heap.ts";
+import type { Interleaving } from "./storedForm.ts";
 import type { Target } from "./target.ts";
 
 /** Emitted functions by name. Addresses and counts are plain numbers; those from 2^31 wrap to the same 32 bits. */
@@ -27,6 +28,8 @@ export interface BuildContext {
   max(operand: Operand): ConcreteSpec;
   /** How the operand's elements lie in memory: its dtype, or f32 where the plan decodes it on the way in. */
   storedAs(operand: Operand): DType;
+  /** The block format whose rows are interleaved in the operand's memory, or undefined where they lie as they were loaded. */
+  interleaving(operand: Operand): Interleaving;
   /** Asks for so many bytes of scratch memory during the step. */
   reserve(bytes: number): void;
   /** Asks for memory of the plan's own that outlives runs; its address is known when the plan is complete. */

@@ -28,7 +28,7 @@ import { kernelOf, type WasmBackend } from "./backend.ts";
 import { sliceMs, yieldToEventLoop } from "./eventLoop.ts";
 import type { BuildContext, Run, Task } from "./kernel.ts";
 import { Cell } from "./persistents.ts";
-import { memoryBytes, memoryDType, writeStored } from "./storedForm.ts";
+import { chooseInterleaving, isReadableInterleaved, memoryBytes, memoryDType, writeStored } from "./storedForm.ts";
 import { readStored, WasmStorage } from "./tensors.ts";
 
 /** Temporaries start at cache lines. */
@@ -63,10 +63,18 @@ export class WasmPlan implements Plan {
         throw new UnsupportedError(`wasm: output ${name}`, `${operand.spec.dtype} is decoded on the way in and cannot be returned`);
     }
     this.cells = new Map(
-      [...lowered.program.persistents.values()].map((persistent) => [
-        persistent.name,
-        shareWith?.cells.get(persistent.name) ?? new Cell(backend.heap, persistent),
-      ]),
+      [...lowered.program.persistents.values()].map((persistent) => {
+        const storage = lowered.persistents.find(({ name }) => name === persistent.name)?.storage;
+        const shared = shareWith?.cells.get(persistent.name);
+        if (shared?.interleaving !== undefined && storage !== undefined && !isReadableInterleaved(storage, lowered)) {
+          throw new UnsupportedError(
+            `wasm: persistent ${persistent.name}`,
+            "the plan that it is shared with holds its rows interleaved, which a use here cannot read; compile without shareWith",
+          );
+        }
+        const interleaving = storage && chooseInterleaving(persistent, storage, lowered, backend.target);
+        return [persistent.name, shared ?? new Cell(backend.heap, persistent, interleaving)];
+      }),
     );
     this.warnings = lowered.persistents.flatMap(({ name }) => this.cells.get(name)!.warning ?? []);
 
@@ -78,6 +86,8 @@ export class WasmPlan implements Plan {
       heap: backend.heap,
       max: ({ spec }) => maxSpec(spec),
       storedAs: (operand) => storedAs(operand.storage, operand),
+      interleaving: ({ storage: { definition } }) =>
+        definition.kind === "persistent" ? this.cells.get(definition.name)!.interleaving : undefined,
       reserve: (bytes) => {
         scratchBytes = Math.max(scratchBytes, bytes);
       },

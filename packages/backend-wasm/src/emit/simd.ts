@@ -94,7 +94,7 @@ export const v128: Readonly<
 
 /** 16 × i8. */
 export const i8x16: Readonly<
-  Record<"add" | "sub" | "eq" | "narrowI16x8S" | "swizzle", V2> & {
+  Record<"add" | "sub" | "maxS" | "eq" | "narrowI16x8S" | "swizzle", V2> & {
     splat: Splat<"i32">;
     shuffle: (a: V128, b: V128, lanes: readonly number[]) => V128;
   }
@@ -102,6 +102,7 @@ export const i8x16: Readonly<
   splat: splat(15),
   add: op2(110),
   sub: op2(113),
+  maxS: op2(120),
   eq: op2(35),
   narrowI16x8S: op2(101),
   swizzle: op2(14),

@@ -1,7 +1,9 @@
 import { layoutOf } from "@centella/core";
 import { type ActivationFormat, activationBlocks, activationBytes } from "../formats/activations.ts";
 import { blockFormats, type FormatName } from "../formats/index.ts";
+import { groupRows } from "../formats/interleave.ts";
 import type { Exports } from "../kernel.ts";
+import { rowBytesOf } from "../storedForm.ts";
 import { Pacer, type Product } from "./product.ts";
 
 /** Tokens whose activations stay in the cache while rows of weights pass by. */
@@ -12,23 +14,29 @@ export function activationScratch(format: ActivationFormat, m: number, k: number
   return m * activationBytes(format, k);
 }
 
-/** `y = round(a) · bᵀ` for block weights `b [n, k]`, `a` rounded to the 8-bit blocks that go with them. */
-export function quantizedProduct(exports: Exports, dtype: FormatName): (product: Product) => Iterable<void> {
+/** `y = round(a) · bᵀ` for block weights `b [n, k]`, rows interleaved or not, `a` rounded to the 8-bit blocks that go with them. */
+export function quantizedProduct(exports: Exports, dtype: FormatName, isInterleaved: boolean): (product: Product) => Iterable<void> {
   const { activation } = blockFormats[dtype];
   const quantize = quantizeRows(exports, activation);
   const dots = exports(`dots.${dtype}`);
-  const { elements, bytes } = layoutOf(dtype);
+  const groups = isInterleaved ? exports(`groups.${dtype}`) : undefined;
+  const { elements } = layoutOf(dtype);
   return function* ({ a, b, y, m, n, k, scratch }) {
     yield* quantize(a, scratch, m * k);
     const blocks = k / elements;
-    const rowBytes = blocks * bytes;
+    const rowBytes = rowBytesOf(dtype, k);
     const tokenBytes = activationBytes(activation, k);
+    const grouped = groups === undefined ? 0 : n - (n % groupRows);
     for (let token = 0; token < m; token += tokenBlock) {
       const tokens = Math.min(tokenBlock, m - token);
-      const chunk = Pacer.units(k * tokens);
-      for (let row = 0; row < n; row += chunk) {
-        const to = y + 4 * (token * n + row);
-        dots(b + row * rowBytes, scratch + token * tokenBytes, to, Math.min(chunk, n - row), blocks, rowBytes, tokenBytes, 4 * n, tokens);
+      const chunk = Math.ceil(Pacer.units(k * tokens) / groupRows) * groupRows;
+      const from = scratch + token * tokenBytes;
+      for (let row = 0; row < n; ) {
+        const rows = Math.min(chunk, (row < grouped ? grouped : n) - row);
+        const [w, to] = [b + row * rowBytes, y + 4 * (token * n + row)];
+        if (row < grouped) groups!(w, from, to, rows / groupRows, blocks, tokenBytes, 4 * n, tokens);
+        else dots(w, from, to, rows, blocks, rowBytes, tokenBytes, 4 * n, tokens);
+        row += rows;
         yield;
       }
     }
