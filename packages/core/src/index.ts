@@ -50,6 +50,7 @@ export type { EluParams } from "./ops/elu.ts";
 export { type OpName, type Ops, ops, type ParamsOf } from "./ops/index.ts";
 export type { LeakyReluParams } from "./ops/leakyRelu.ts";
 export type { MatmulParams } from "./ops/matmul.ts";
+export type { PowParams } from "./ops/pow.ts";
 export type { ReshapeParams } from "./ops/reshape.ts";
 export type { RmsNormParams } from "./ops/rmsNorm.ts";
 export type { RopeParams } from "./ops/rope.ts";
