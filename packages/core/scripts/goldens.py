@@ -6,6 +6,7 @@ Run from packages/core: python3 scripts/goldens.py && biome format --write src/o
 import numpy as np
 
 import goldens_elementwise
+import goldens_reductions
 from golden_file import OUT, f32, i32, write
 
 
@@ -215,3 +216,4 @@ softmaxes()
 matrices()
 transformer()
 goldens_elementwise.write_all()
+goldens_reductions.write_all()

@@ -4,18 +4,22 @@ import { acos } from "./acos.ts";
 import { acosh } from "./acosh.ts";
 import { add } from "./add.ts";
 import { argmax } from "./argmax.ts";
+import { argmin } from "./argmin.ts";
 import { asin } from "./asin.ts";
 import { asinh } from "./asinh.ts";
 import { assign } from "./assign.ts";
 import { atan } from "./atan.ts";
 import { atanh } from "./atanh.ts";
 import { attention } from "./attention.ts";
+import { batchNorm } from "./batchNorm.ts";
 import { ceil } from "./ceil.ts";
 import { clip } from "./clip.ts";
 import { conv2d } from "./conv2d.ts";
 import { copysign } from "./copysign.ts";
 import { cos } from "./cos.ts";
 import { cosh } from "./cosh.ts";
+import { cumprod } from "./cumprod.ts";
+import { cumsum } from "./cumsum.ts";
 import { div } from "./div.ts";
 import { dot } from "./dot.ts";
 import { element } from "./element.ts";
@@ -30,8 +34,10 @@ import { gelu } from "./gelu.ts";
 import { geluErf } from "./geluErf.ts";
 import { greater } from "./greater.ts";
 import { greaterEqual } from "./greaterEqual.ts";
+import { groupNorm } from "./groupNorm.ts";
 import { hardswish } from "./hardswish.ts";
 import { kvWrite } from "./kvWrite.ts";
+import { layerNorm } from "./layerNorm.ts";
 import { leakyRelu } from "./leakyRelu.ts";
 import { lerp } from "./lerp.ts";
 import { less } from "./less.ts";
@@ -53,9 +59,13 @@ import { minimum } from "./minimum.ts";
 import { mish } from "./mish.ts";
 import { mul } from "./mul.ts";
 import { neg } from "./neg.ts";
+import { normL1 } from "./normL1.ts";
+import { normL2 } from "./normL2.ts";
+import { normLinf } from "./normLinf.ts";
 import { notEqual } from "./notEqual.ts";
 import { pow } from "./pow.ts";
 import { power } from "./power.ts";
+import { prod } from "./prod.ts";
 import { reciprocal } from "./reciprocal.ts";
 import { relu } from "./relu.ts";
 import { reshape } from "./reshape.ts";
@@ -75,9 +85,11 @@ import { softplus } from "./softplus.ts";
 import { sqrt } from "./sqrt.ts";
 import { sub } from "./sub.ts";
 import { sum } from "./sum.ts";
+import { sumKahan } from "./sumKahan.ts";
 import { tan } from "./tan.ts";
 import { tanh } from "./tanh.ts";
 import { trunc } from "./trunc.ts";
+import { variance } from "./variance.ts";
 import { where } from "./where.ts";
 
 /** Every op, by name. An op's name, its export and its file are spelled the same in every package. */
@@ -87,18 +99,22 @@ export interface Ops {
   readonly acosh: typeof acosh;
   readonly add: typeof add;
   readonly argmax: typeof argmax;
+  readonly argmin: typeof argmin;
   readonly asin: typeof asin;
   readonly asinh: typeof asinh;
   readonly assign: typeof assign;
   readonly atan: typeof atan;
   readonly atanh: typeof atanh;
   readonly attention: typeof attention;
+  readonly batchNorm: typeof batchNorm;
   readonly ceil: typeof ceil;
   readonly clip: typeof clip;
   readonly conv2d: typeof conv2d;
   readonly copysign: typeof copysign;
   readonly cos: typeof cos;
   readonly cosh: typeof cosh;
+  readonly cumprod: typeof cumprod;
+  readonly cumsum: typeof cumsum;
   readonly div: typeof div;
   readonly dot: typeof dot;
   readonly element: typeof element;
@@ -113,8 +129,10 @@ export interface Ops {
   readonly geluErf: typeof geluErf;
   readonly greater: typeof greater;
   readonly greaterEqual: typeof greaterEqual;
+  readonly groupNorm: typeof groupNorm;
   readonly hardswish: typeof hardswish;
   readonly kvWrite: typeof kvWrite;
+  readonly layerNorm: typeof layerNorm;
   readonly leakyRelu: typeof leakyRelu;
   readonly lerp: typeof lerp;
   readonly less: typeof less;
@@ -136,9 +154,13 @@ export interface Ops {
   readonly mish: typeof mish;
   readonly mul: typeof mul;
   readonly neg: typeof neg;
+  readonly normL1: typeof normL1;
+  readonly normL2: typeof normL2;
+  readonly normLinf: typeof normLinf;
   readonly notEqual: typeof notEqual;
   readonly pow: typeof pow;
   readonly power: typeof power;
+  readonly prod: typeof prod;
   readonly reciprocal: typeof reciprocal;
   readonly relu: typeof relu;
   readonly reshape: typeof reshape;
@@ -158,9 +180,11 @@ export interface Ops {
   readonly sqrt: typeof sqrt;
   readonly sub: typeof sub;
   readonly sum: typeof sum;
+  readonly sumKahan: typeof sumKahan;
   readonly tan: typeof tan;
   readonly tanh: typeof tanh;
   readonly trunc: typeof trunc;
+  readonly variance: typeof variance;
   readonly where: typeof where;
 }
 
@@ -170,18 +194,22 @@ export const ops: Ops = {
   acosh,
   add,
   argmax,
+  argmin,
   asin,
   asinh,
   assign,
   atan,
   atanh,
   attention,
+  batchNorm,
   ceil,
   clip,
   conv2d,
   copysign,
   cos,
   cosh,
+  cumprod,
+  cumsum,
   div,
   dot,
   element,
@@ -196,8 +224,10 @@ export const ops: Ops = {
   geluErf,
   greater,
   greaterEqual,
+  groupNorm,
   hardswish,
   kvWrite,
+  layerNorm,
   leakyRelu,
   lerp,
   less,
@@ -219,9 +249,13 @@ export const ops: Ops = {
   mish,
   mul,
   neg,
+  normL1,
+  normL2,
+  normLinf,
   notEqual,
   pow,
   power,
+  prod,
   reciprocal,
   relu,
   reshape,
@@ -241,9 +275,11 @@ export const ops: Ops = {
   sqrt,
   sub,
   sum,
+  sumKahan,
   tan,
   tanh,
   trunc,
+  variance,
   where,
 };
 

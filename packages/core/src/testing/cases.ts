@@ -3,18 +3,22 @@ import { acos } from "../ops/acos.cases.ts";
 import { acosh } from "../ops/acosh.cases.ts";
 import { add } from "../ops/add.cases.ts";
 import { argmax } from "../ops/argmax.cases.ts";
+import { argmin } from "../ops/argmin.cases.ts";
 import { asin } from "../ops/asin.cases.ts";
 import { asinh } from "../ops/asinh.cases.ts";
 import { assign } from "../ops/assign.cases.ts";
 import { atan } from "../ops/atan.cases.ts";
 import { atanh } from "../ops/atanh.cases.ts";
 import { attention } from "../ops/attention.cases.ts";
+import { batchNorm } from "../ops/batchNorm.cases.ts";
 import { ceil } from "../ops/ceil.cases.ts";
 import { clip } from "../ops/clip.cases.ts";
 import { conv2d } from "../ops/conv2d.cases.ts";
 import { copysign } from "../ops/copysign.cases.ts";
 import { cos } from "../ops/cos.cases.ts";
 import { cosh } from "../ops/cosh.cases.ts";
+import { cumprod } from "../ops/cumprod.cases.ts";
+import { cumsum } from "../ops/cumsum.cases.ts";
 import { div } from "../ops/div.cases.ts";
 import { dot } from "../ops/dot.cases.ts";
 import { element } from "../ops/element.cases.ts";
@@ -29,9 +33,11 @@ import { gelu } from "../ops/gelu.cases.ts";
 import { geluErf } from "../ops/geluErf.cases.ts";
 import { greater } from "../ops/greater.cases.ts";
 import { greaterEqual } from "../ops/greaterEqual.cases.ts";
+import { groupNorm } from "../ops/groupNorm.cases.ts";
 import { hardswish } from "../ops/hardswish.cases.ts";
 import type { OpName } from "../ops/index.ts";
 import { kvWrite } from "../ops/kvWrite.cases.ts";
+import { layerNorm } from "../ops/layerNorm.cases.ts";
 import { leakyRelu } from "../ops/leakyRelu.cases.ts";
 import { lerp } from "../ops/lerp.cases.ts";
 import { less } from "../ops/less.cases.ts";
@@ -53,9 +59,13 @@ import { minimum } from "../ops/minimum.cases.ts";
 import { mish } from "../ops/mish.cases.ts";
 import { mul } from "../ops/mul.cases.ts";
 import { neg } from "../ops/neg.cases.ts";
+import { normL1 } from "../ops/normL1.cases.ts";
+import { normL2 } from "../ops/normL2.cases.ts";
+import { normLinf } from "../ops/normLinf.cases.ts";
 import { notEqual } from "../ops/notEqual.cases.ts";
 import { pow } from "../ops/pow.cases.ts";
 import { power } from "../ops/power.cases.ts";
+import { prod } from "../ops/prod.cases.ts";
 import { reciprocal } from "../ops/reciprocal.cases.ts";
 import { relu } from "../ops/relu.cases.ts";
 import { reshape } from "../ops/reshape.cases.ts";
@@ -75,9 +85,11 @@ import { softplus } from "../ops/softplus.cases.ts";
 import { sqrt } from "../ops/sqrt.cases.ts";
 import { sub } from "../ops/sub.cases.ts";
 import { sum } from "../ops/sum.cases.ts";
+import { sumKahan } from "../ops/sumKahan.cases.ts";
 import { tan } from "../ops/tan.cases.ts";
 import { tanh } from "../ops/tanh.cases.ts";
 import { trunc } from "../ops/trunc.cases.ts";
+import { variance } from "../ops/variance.cases.ts";
 import { where } from "../ops/where.cases.ts";
 import type { OpCases } from "./opCases.ts";
 
@@ -88,18 +100,22 @@ export const cases: { readonly [N in OpName]: OpCases<N> } = {
   acosh,
   add,
   argmax,
+  argmin,
   asin,
   asinh,
   assign,
   atan,
   atanh,
   attention,
+  batchNorm,
   ceil,
   clip,
   conv2d,
   copysign,
   cos,
   cosh,
+  cumprod,
+  cumsum,
   div,
   dot,
   element,
@@ -114,8 +130,10 @@ export const cases: { readonly [N in OpName]: OpCases<N> } = {
   geluErf,
   greater,
   greaterEqual,
+  groupNorm,
   hardswish,
   kvWrite,
+  layerNorm,
   leakyRelu,
   lerp,
   less,
@@ -137,9 +155,13 @@ export const cases: { readonly [N in OpName]: OpCases<N> } = {
   mish,
   mul,
   neg,
+  normL1,
+  normL2,
+  normLinf,
   notEqual,
   pow,
   power,
+  prod,
   reciprocal,
   relu,
   reshape,
@@ -159,8 +181,10 @@ export const cases: { readonly [N in OpName]: OpCases<N> } = {
   sqrt,
   sub,
   sum,
+  sumKahan,
   tan,
   tanh,
   trunc,
+  variance,
   where,
 };
