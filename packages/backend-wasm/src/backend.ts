@@ -44,7 +44,7 @@ export function wasm(options: WasmOptions = {}): BackendFactory {
 
 /** The kernel of an op, its parameter type erased. */
 export function kernelOf(op: string): Kernel | undefined {
-  return Object.hasOwn(kernels, op) ? (kernels[op as Exclude<OpName, "reshape">] as Kernel) : undefined;
+  return Object.hasOwn(kernels, op) ? (kernels[op as OpName] as Kernel | undefined) : undefined;
 }
 
 export class WasmBackend implements Backend {
@@ -70,7 +70,7 @@ export class WasmBackend implements Backend {
   unsupported(op: AnyOp, inputs: readonly (TensorSpec | undefined)[], params: object, output: TensorSpec): string | undefined {
     if (op.alias === true) return undefined;
     const kernel = kernelOf(op.name);
-    if (kernel === undefined) return "it has no kernel";
+    if (kernel === undefined) return `there is no kernel for ${op.name} yet`;
     return kernel.unsupported?.(inputs, params, output);
   }
 

@@ -49,5 +49,5 @@ export interface Kernel<P extends object = object> {
   build(context: BuildContext, inputs: readonly (Operand | undefined)[], params: P, output: Operand): Task;
 }
 
-/** A kernel for every op, named as the op. `reshape` needs none: it is the same memory. */
-export type Kernels = { readonly [N in Exclude<OpName, "reshape">]: Kernel<ParamsOf<N>> };
+/** The kernels that there are, named as their ops. Ops that alias (`reshape`) need none: they are the same memory. */
+export type Kernels = { readonly [N in OpName]?: Kernel<ParamsOf<N>> };

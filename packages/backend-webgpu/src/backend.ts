@@ -55,7 +55,7 @@ class WebgpuBackend implements Backend {
   unsupported(op: AnyOp, inputs: readonly (TensorSpec | undefined)[], params: object, output: TensorSpec): string | undefined {
     if (op.alias === true) return undefined;
     const kernel = kernelOf(op.name);
-    if (kernel === undefined) return `webgpu has no kernel for ${op.name}`;
+    if (kernel === undefined) return `there is no kernel for ${op.name} yet`;
     return kernel.unsupported?.({ inputs, params, output });
   }
 

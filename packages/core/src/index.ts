@@ -41,23 +41,29 @@ export {
 } from "./errors.ts";
 export { type Lowered, lower, type Operand, type Step, type Storage, type Unsupported, usesOf } from "./lower.ts";
 export type { AnyOp, CallParams, Cost, HostTensor, NoParams, Op, OpCall } from "./op.ts";
-export type { ArgmaxParams } from "./ops/argmax.ts";
 export { type AttentionParams, alibiSlope } from "./ops/attention.ts";
+export type { BatchNormParams } from "./ops/batchNorm.ts";
 export type { ClipParams } from "./ops/clip.ts";
 export type { Conv2dParams } from "./ops/conv2d.ts";
 export type { ElementParams } from "./ops/element.ts";
 export type { EluParams } from "./ops/elu.ts";
+export type { GroupNormParams } from "./ops/groupNorm.ts";
 export { type OpName, type Ops, ops, type ParamsOf } from "./ops/index.ts";
+export type { LayerNormParams } from "./ops/layerNorm.ts";
 export type { LeakyReluParams } from "./ops/leakyRelu.ts";
 export type { MatmulParams } from "./ops/matmul.ts";
+export type { PowParams } from "./ops/pow.ts";
 export type { ReshapeParams } from "./ops/reshape.ts";
 export type { RmsNormParams } from "./ops/rmsNorm.ts";
 export type { RopeParams } from "./ops/rope.ts";
 export type { ScaleParams } from "./ops/scale.ts";
+export type { ArgmaxParams } from "./ops/shared/argExtremum.ts";
 export { type AxisView, axisView, type ReduceParams } from "./ops/shared/axes.ts";
 export { resolveAxis } from "./ops/shared/checks.ts";
 export { broadcastStrides } from "./ops/shared/elementwise.ts";
+export type { ScanParams } from "./ops/shared/scan.ts";
 export type { SoftmaxParams } from "./ops/shared/softmax.ts";
+export type { VarianceParams } from "./ops/variance.ts";
 export { countOp, createCounters, requireLoaded, requirePersistent, WorkQueue } from "./planSupport.ts";
 export {
   completeParams,

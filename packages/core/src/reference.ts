@@ -11,7 +11,7 @@ import type {
 } from "./backend.ts";
 import { bind } from "./bind.ts";
 import { decode, encode } from "./decode.ts";
-import { isInteger, isQuantized, type TypedArray, typedArrayOf } from "./dtype.ts";
+import { decodedArrayOf, isQuantized, type TypedArray, typedArrayOf } from "./dtype.ts";
 import { DisposedError, ProgramError, ShapeError } from "./errors.ts";
 import { type Lowered, lower, type Operand, type Storage } from "./lower.ts";
 import type { HostTensor } from "./op.ts";
@@ -235,6 +235,5 @@ class ReferencePlan implements Plan {
 
 /** Zeros in decoded form: f16, bf16 and block types are `Float32Array`. */
 function zeros({ dtype, shape }: ConcreteSpec): TypedArray {
-  const type = isInteger(dtype) ? typedArrayOf(dtype) : Float32Array;
-  return new type(elementCount(shape));
+  return new (decodedArrayOf(dtype))(elementCount(shape));
 }

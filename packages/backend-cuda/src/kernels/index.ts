@@ -84,7 +84,7 @@ export function unsupported(
 ): string | undefined {
   if (op.alias === true) return undefined;
   const kernel = kernelOf(op);
-  if (kernel === undefined) return `there is no ${op.name} kernel yet`;
+  if (kernel === undefined) return `there is no kernel for ${op.name} yet`;
   const large = [...inputs, output].find((spec) => spec !== undefined && elementCount(maxSpec(spec).shape) > maxElements);
   if (large !== undefined) return `a tensor of more than ${maxElements} elements`;
   return kernel.unsupported?.(inputs, params, output);
