@@ -6,6 +6,7 @@ import { completeParams, createProgram, type OpMethods, opMethods, type ProgramG
 import { reference } from "./reference.ts";
 import { type Candidate, openCandidates, type Policy, type Selection, select, selectForProgram } from "./select.ts";
 import { formatSpec } from "./spec.ts";
+import { structuralKey } from "./structuralKey.ts";
 import { hostTensor, Tensor } from "./tensor.ts";
 import { thresholds as measured } from "./thresholds.ts";
 
@@ -131,7 +132,7 @@ export class RuntimeCore {
 
   #plan(backend: Backend, op: AnyOp, inputs: readonly (Tensor | undefined)[], params: object): Promise<Plan> {
     const specs = inputs.map((tensor) => tensor && formatSpec(tensor.spec));
-    const key = JSON.stringify([backend.name, op.name, specs, params], keepNumbers);
+    const key = structuralKey([backend.name, op.name, specs, params]);
     const plan = this.#plans.get(key) ?? compileCall(backend, op, inputs, params);
     this.#plans.delete(key);
     this.#plans.set(key, plan);
@@ -157,13 +158,6 @@ function compileCall(backend: Backend, op: AnyOp, inputs: readonly (Tensor | und
   const refs = inputs.map((tensor, i) => tensor && program.input(String(i), tensor.spec.dtype, tensor.spec.shape));
   program.output("y", program.record(op, refs, params), { to: "device" });
   return backend.compile(program);
-}
-
-/** JSON has no infinities, NaN or -0; as text they stay apart in a cache key. */
-function keepNumbers(_key: string, value: unknown): unknown {
-  return typeof value === "number" && (!Number.isFinite(value) || Object.is(value, -0))
-    ? `number ${Object.is(value, -0) ? "-0" : value}`
-    : value;
 }
 
 function backendFromEnvironment(): string | undefined {

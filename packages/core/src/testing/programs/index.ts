@@ -6,6 +6,7 @@ import { indices } from "./indices.ts";
 import { kvCache } from "./kvCache.ts";
 import { lifetime } from "./lifetime.ts";
 import { persistents } from "./persistents.ts";
+import { randomPrograms } from "./random.ts";
 import { scalars } from "./scalars.ts";
 
 /** Whole programs that every backend must run like the reference. */
@@ -18,4 +19,5 @@ export const programTests: readonly ConformanceTest[] = [
   ...lifetime,
   ...indices,
   ...batch,
+  ...randomPrograms,
 ];
