@@ -2,6 +2,7 @@ import type { ConformanceTest } from "../conformanceTest.ts";
 import { basics } from "./basics.ts";
 import { batch } from "./batch.ts";
 import { dims } from "./dims.ts";
+import { fusion } from "./fusion.ts";
 import { indices } from "./indices.ts";
 import { kvCache } from "./kvCache.ts";
 import { lifetime } from "./lifetime.ts";
@@ -19,5 +20,6 @@ export const programTests: readonly ConformanceTest[] = [
   ...lifetime,
   ...indices,
   ...batch,
+  ...fusion,
   ...randomPrograms,
 ];
