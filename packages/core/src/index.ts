@@ -40,6 +40,7 @@ export {
   UnsupportedError,
 } from "./errors.ts";
 export { type ExplainedBackend, explain, formatProgram } from "./explain.ts";
+export type { Chain, LazyCore, LazyEngine, LazyMethods, LazyTensor } from "./lazy.ts";
 export { type Lowered, type LowerOptions, lower, type Operand, type Step, type Storage, type Unsupported, usesOf } from "./lower.ts";
 export type { AnyOp, CallParams, Cost, HostTensor, NoParams, Op, OpCall } from "./op.ts";
 export type { ArgmaxParams } from "./ops/argmax.ts";
@@ -64,6 +65,7 @@ export { deadCode } from "./passes/deadCode.ts";
 export { foldConstants } from "./passes/foldConstants.ts";
 export { evaluateBody, type FusedCall, type FusedParams, fused, isFused } from "./passes/fused.ts";
 export { type Fusion, type FusionLimits, fuseElementwise, type RefusesGroup } from "./passes/fuseElementwise.ts";
+export type { PlanCacheStats } from "./planCache.ts";
 export { countOp, createCounters, requireLoaded, requirePersistent, WorkQueue } from "./planSupport.ts";
 export {
   completeParams,
