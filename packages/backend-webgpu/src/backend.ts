@@ -7,6 +7,7 @@ import {
   type Counters,
   checkData,
   type DeviceInfo,
+  type FusionLimits,
   lower,
   type MemoryReport,
   type Plan,
@@ -40,12 +41,16 @@ class WebgpuBackend implements Backend {
   readonly name = "webgpu";
   readonly device: DeviceInfo;
   readonly syncAvailable = false;
+  readonly memoryModel = "buffers";
+  readonly fusion: FusionLimits;
   readonly #queue: DeviceQueue;
   readonly #plans = new Set<WebgpuPlan>();
 
   constructor(queue: DeviceQueue, device: DeviceInfo) {
     this.#queue = queue;
     this.device = device;
+    // One binding is the output's.
+    this.fusion = { maxInputs: queue.device.limits.maxStorageBuffersPerShaderStage - 1, maxCalls: 128 };
   }
 
   get counters(): Counters {
@@ -62,7 +67,7 @@ class WebgpuBackend implements Backend {
   async compile(program: ProgramGraph, { shareWith, signal }: CompileOptions = {}): Promise<Plan> {
     signal?.throwIfAborted();
     this.#queue.check();
-    const lowered = lower(program, this.name, (...call) => this.unsupported(...call));
+    const lowered = lower(program, this.name, (...call) => this.unsupported(...call), { fusion: this.fusion });
     const shared = shareWith instanceof WebgpuPlan ? shareWith.parts.cells : undefined;
     const parts = await compileProgram(this.#queue, lowered, shared);
     const plan = new WebgpuPlan(this.#queue, parts, (disposed) => this.#plans.delete(disposed));

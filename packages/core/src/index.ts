@@ -39,7 +39,9 @@ export {
   ShapeError,
   UnsupportedError,
 } from "./errors.ts";
-export { type Lowered, lower, type Operand, type Step, type Storage, type Unsupported, usesOf } from "./lower.ts";
+export { type ExplainedBackend, explain, formatProgram } from "./explain.ts";
+export type { Chain, LazyCore, LazyEngine, LazyMethods, LazyTensor } from "./lazy.ts";
+export { type Lowered, type LowerOptions, lower, type Operand, type Step, type Storage, type Unsupported, usesOf } from "./lower.ts";
 export type { AnyOp, CallParams, Cost, HostTensor, NoParams, Op, OpCall } from "./op.ts";
 export { type AttentionParams, alibiSlope } from "./ops/attention.ts";
 export type { BatchNormParams } from "./ops/batchNorm.ts";
@@ -64,6 +66,12 @@ export { broadcastStrides } from "./ops/shared/elementwise.ts";
 export type { ScanParams } from "./ops/shared/scan.ts";
 export type { SoftmaxParams } from "./ops/shared/softmax.ts";
 export type { VarianceParams } from "./ops/variance.ts";
+export { commonSubexpressions } from "./passes/commonSubexpressions.ts";
+export { deadCode } from "./passes/deadCode.ts";
+export { foldConstants } from "./passes/foldConstants.ts";
+export { evaluateBody, type FusedCall, type FusedParams, fused, isFused } from "./passes/fused.ts";
+export { type Fusion, type FusionLimits, fuseElementwise, type RefusesGroup } from "./passes/fuseElementwise.ts";
+export type { PlanCacheStats } from "./planCache.ts";
 export { countOp, createCounters, requireLoaded, requirePersistent, WorkQueue } from "./planSupport.ts";
 export {
   completeParams,
@@ -79,7 +87,7 @@ export {
   Ref,
   type Value,
 } from "./program.ts";
-export { reference } from "./reference.ts";
+export { type ReferenceOptions, reference } from "./reference.ts";
 export { createRuntime, type Runtime, type RuntimeCore, type RuntimeOptions, type RuntimePolicy } from "./runtime.ts";
 export { type Candidate, openCandidates, type Policy, programCost, type Selection, select, selectForProgram } from "./select.ts";
 export {

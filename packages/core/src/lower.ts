@@ -1,6 +1,9 @@
 import { UnsupportedError } from "./errors.ts";
 import type { AnyOp } from "./op.ts";
 import { deadCode } from "./passes/deadCode.ts";
+import { type FusedParams, fused } from "./passes/fused.ts";
+import { type FusionLimits, fuseElementwise } from "./passes/fuseElementwise.ts";
+import { simplify } from "./passes/simplify.ts";
 import type { Definition, Output, Persistent, ProgramGraph } from "./program.ts";
 import { byteLength, maxSpec, type TensorSpec } from "./spec.ts";
 
@@ -38,6 +41,15 @@ export interface Lowered {
   readonly outputs: readonly (Output & { readonly operand: Operand })[];
   /** Used persistents with their storages. */
   readonly persistents: readonly (Persistent & { readonly storage: Storage })[];
+  /** Groups that could be one kernel and are not, with the backend's reasons. */
+  readonly notes: readonly string[];
+}
+
+export interface LowerOptions {
+  /** What the backend can fuse at most. */
+  readonly fusion?: FusionLimits;
+  /** False keeps the program as recorded, dead code aside: what optimised programs are compared with. */
+  readonly optimize?: boolean;
 }
 
 /** How a backend answers for one call; see `Backend.unsupported`. */
@@ -49,11 +61,20 @@ export type Unsupported = (
 ) => string | undefined;
 
 /**
- * Turns a recorded program into steps over storages. Pure.
+ * Turns a recorded program into steps over storages: simplifies it, fuses what the backend has kernels for, resolves memory.
+ * Pure. Every call has a kernel of its own on the backend, so that any group may be refused.
  * @throws {UnsupportedError} for the first node that `unsupported` gives a reason for.
  */
-export function lower(recorded: ProgramGraph, backendName: string, unsupported: Unsupported): Lowered {
-  const program = deadCode(recorded);
+export function lower(
+  recorded: ProgramGraph,
+  backendName: string,
+  unsupported: Unsupported,
+  { fusion, optimize = true }: LowerOptions = {},
+): Lowered {
+  const simple = optimize ? simplify(recorded) : deadCode(recorded);
+  requireKernels(simple, backendName, unsupported);
+  const refuses = (inputs: readonly TensorSpec[], params: FusedParams, output: TensorSpec) => unsupported(fused, inputs, params, output);
+  const { program, notes } = optimize ? fuseElementwise(simple, refuses, fusion) : { program: simple, notes: [] };
   const producers = new Map(program.nodes.map((node) => [node.output, node]));
   const storages = new Map<number, Storage>();
   const steps: Step[] = [];
@@ -80,13 +101,6 @@ export function lower(recorded: ProgramGraph, backendName: string, unsupported: 
     if (node.op.alias === true) continue;
     const inputs = node.inputs.map((id) => (id === undefined ? undefined : operand(id)));
     const output = operand(node.output);
-    const reason = unsupported(
-      node.op,
-      inputs.map((input) => input?.spec),
-      node.params,
-      output.spec,
-    );
-    if (reason !== undefined) throw new UnsupportedError(`${backendName}: ${node.op.name}`, reason);
     for (const used of [...inputs, output]) if (used !== undefined) used.storage.last = steps.length;
     steps.push({ op: node.op, inputs, params: node.params, output });
   }
@@ -96,7 +110,17 @@ export function lower(recorded: ProgramGraph, backendName: string, unsupported: 
   const persistents = [...program.persistents.values()]
     .filter(({ value }) => storages.has(value))
     .map((persistent) => ({ ...persistent, storage: storages.get(persistent.value)! }));
-  return { program, steps, storages: [...storages.values()], outputs, persistents };
+  return { program, steps, storages: [...storages.values()], outputs, persistents, notes };
+}
+
+/** Alias nodes need none. */
+function requireKernels({ nodes, values }: ProgramGraph, backendName: string, unsupported: Unsupported): void {
+  for (const { op, inputs, params, output } of nodes) {
+    if (op.alias === true) continue;
+    const specs = inputs.map((id) => (id === undefined ? undefined : values[id]!.spec));
+    const reason = unsupported(op, specs, params, values[output]!.spec);
+    if (reason !== undefined) throw new UnsupportedError(`${backendName}: ${op.name}`, reason);
+  }
 }
 
 /** The ops that read or write a persistent, and as which input: what a backend chooses its layout from. */

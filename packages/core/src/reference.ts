@@ -20,9 +20,14 @@ import type { Persistent, ProgramGraph } from "./program.ts";
 import { byteLength, type ConcreteSpec, type DimValues, elementCount, formatSpec, resolveSpec } from "./spec.ts";
 import { hostTensor, Tensor } from "./tensor.ts";
 
+export interface ReferenceOptions {
+  /** False computes programs as they were recorded: what optimised programs are compared with. */
+  readonly optimize?: boolean;
+}
+
 /** The scalar backend: runs every op's own `reference`, slowly and exactly. Not edited when an op is added. */
-export function reference(): BackendFactory {
-  return { name: "reference", open: async () => new ReferenceBackend() };
+export function reference({ optimize = true }: ReferenceOptions = {}): BackendFactory {
+  return { name: "reference", open: async () => new ReferenceBackend(optimize) };
 }
 
 class ReferenceBackend implements Backend {
@@ -34,7 +39,12 @@ class ReferenceBackend implements Backend {
   readonly queue = new WorkQueue();
   /** Bytes of outputs that nobody has disposed. */
   outputBytes = 0;
+  readonly #optimize: boolean;
   #disposed = false;
+
+  constructor(optimize: boolean) {
+    this.#optimize = optimize;
+  }
 
   unsupported(): undefined {
     return undefined;
@@ -43,7 +53,7 @@ class ReferenceBackend implements Backend {
   async compile(program: ProgramGraph, { shareWith, signal }: CompileOptions = {}): Promise<Plan> {
     signal?.throwIfAborted();
     if (this.#disposed) throw new DisposedError("backend reference");
-    const plan = new ReferencePlan(this, lower(program, this.name, this.unsupported), shareWith);
+    const plan = new ReferencePlan(this, lower(program, this.name, this.unsupported, { optimize: this.#optimize }), shareWith);
     this.plans.add(plan);
     return plan;
   }

@@ -1,4 +1,4 @@
-import { type AnyOp, elementCount, maxSpec, type OpName, type ParamsOf, type TensorSpec } from "@centella/core";
+import { type AnyOp, elementCount, type FusionLimits, maxSpec, type OpName, type ParamsOf, type TensorSpec } from "@centella/core";
 import { add } from "./add.ts";
 import { argmax } from "./argmax.ts";
 import { assign } from "./assign.ts";
@@ -10,6 +10,7 @@ import { dot } from "./dot.ts";
 import { element } from "./element.ts";
 import { elu } from "./elu.ts";
 import { embedding } from "./embedding.ts";
+import { fusedKernel } from "./fused.ts";
 import { gelu } from "./gelu.ts";
 import { kvWrite } from "./kvWrite.ts";
 import { leakyRelu } from "./leakyRelu.ts";
@@ -67,10 +68,16 @@ export const kernels: Kernels = {
   tanh,
 };
 
-/** The kernel of an op, its parameter type erased as the op's is. */
+const byName: Readonly<Record<string, Kernel>> = { ...(kernels as Readonly<Record<string, Kernel>>) };
+const fused: Kernel = fusedKernel((op) => byName[op]?.element) as Kernel;
+
+/** The kernel of an op or of a fused group, its parameter type erased as the op's is. */
 export function kernelOf(op: AnyOp): Kernel | undefined {
-  return (kernels as Readonly<Record<string, Kernel>>)[op.name];
+  return op.name === "fused" ? fused : byName[op.name];
 }
+
+/** Bodies beyond this are split: registers run out long before. */
+export const fusion: FusionLimits = { maxInputs: 64, maxCalls: 256 };
 
 /** Kernels count elements in 32 bits. */
 const maxElements = 2 ** 31 - 1;

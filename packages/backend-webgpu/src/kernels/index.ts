@@ -11,6 +11,7 @@ import { dot } from "./dot.ts";
 import { element } from "./element.ts";
 import { elu } from "./elu.ts";
 import { embedding } from "./embedding.ts";
+import { fusedKernel } from "./fused.ts";
 import { gelu } from "./gelu.ts";
 import { kvWrite } from "./kvWrite.ts";
 import { leakyRelu } from "./leakyRelu.ts";
@@ -67,7 +68,10 @@ export const kernels: Kernels = {
   tanh,
 };
 
-/** The kernel of an op, or undefined where there is none. */
+const fused: KernelDefinition = fusedKernel((op) => kernelOf(op)?.element) as KernelDefinition;
+
+/** The kernel of an op or of a fused group, or undefined where there is none. */
 export function kernelOf(op: string): KernelDefinition | undefined {
+  if (op === "fused") return fused;
   return Object.hasOwn(kernels, op) ? kernels[op as OpName] : undefined;
 }

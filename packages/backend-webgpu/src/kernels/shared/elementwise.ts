@@ -35,6 +35,7 @@ export function unary<P extends object>(definition: {
 }): KernelDefinition<P> {
   const { expression, declarations = "", parameters = [] } = definition;
   return {
+    element: { arguments: ["x"], body: `if (isNan(x)) { return x; }\nreturn ${expression};`, declarations, parameters },
     build({ params, output: y }) {
       const kernel = perElement({
         bindings: [input("source", 0), output("y")],
@@ -52,6 +53,7 @@ export function unary<P extends object>(definition: {
 /** A binary op with broadcasting: an operator between `a[…]` and `b[…]`. i32 wraps, as WGSL's integers do. */
 export function binary(operator: string): KernelDefinition {
   return {
+    element: { arguments: ["a", "b"], body: `return a ${operator} b;` },
     build({ inputs: [a, b], output: y }) {
       const element = elementOf(y.dtype);
       const bindings = [input("a", 0, element), input("b", 1, element), output("y", element)];

@@ -27,6 +27,7 @@ export function unary<P extends object = NoParams, D extends keyof P = never>(de
   return {
     name,
     inputs: ["x"],
+    elementwise: true,
     defaults,
     ...(required === undefined ? {} : { required }),
     infer([x], params) {
@@ -52,6 +53,7 @@ export function binary(definition: {
   return {
     name,
     inputs: ["a", "b"],
+    elementwise: true,
     defaults: {},
     infer([a, b]) {
       const dtypes = i32 === undefined ? (["f32"] as const) : (["f32", "i32"] as const);
