@@ -68,19 +68,8 @@ export class LazyCore {
     return this.#engine.runLazy(LazyCore.#chain(this, to));
   }
 
-  static {
-    const methods = opMethods<LazyCore, LazyCore>(LazyCore.#record);
-    for (const { name, inputs, writes } of Object.values<AnyOp>({ ...ops })) {
-      if (inputs.length === 0 || writes !== undefined) continue;
-      const method: (...args: object[]) => LazyCore = Reflect.get(methods, name);
-      const value = function (this: LazyCore, ...rest: object[]): LazyCore {
-        return method(this, ...rest);
-      };
-      Object.defineProperty(LazyCore.prototype, name, { value });
-    }
-  }
-
-  static #record(op: AnyOp, inputs: readonly (LazyCore | undefined)[], given: object): LazyCore {
+  /** Records one op call; the op methods are made of it. */
+  static record(op: AnyOp, inputs: readonly (LazyCore | undefined)[], given: object): LazyCore {
     const engine = inputs[0]!.#engine;
     inputs.forEach((input, i) => {
       if (input === undefined && i >= op.inputs.length) return;
@@ -133,6 +122,17 @@ export class LazyCore {
       },
     };
   }
+}
+
+// Not in a static block of the class: compiled, the class has no name yet there.
+const methods = opMethods<LazyCore, LazyCore>(LazyCore.record);
+for (const { name, inputs, writes } of Object.values<AnyOp>({ ...ops })) {
+  if (inputs.length === 0 || writes !== undefined) continue;
+  const method: (...args: object[]) => LazyCore = Reflect.get(methods, name);
+  const value = function (this: LazyCore, ...rest: object[]): LazyCore {
+    return method(this, ...rest);
+  };
+  Object.defineProperty(LazyCore.prototype, name, { value });
 }
 
 /** `end` and all that it is made of, each after what it needs. */
