@@ -14,6 +14,8 @@ export interface Cost {
 export interface HostTensor {
   readonly spec: ConcreteSpec;
   readonly data: TypedArray;
+  /** Of a block type: the blocks that `data` was decoded from. Absent where an op computed it. */
+  readonly stored?: TypedArray;
 }
 
 /** Parameters of an op that has none. */

@@ -207,7 +207,8 @@ class ReferencePlan implements Plan {
         data = this.#initial(storage, concrete, inputs);
         memory.set(storage, data);
       }
-      return { spec: concrete, data };
+      const stored = isQuantized(spec.dtype) ? this.#stored(storage, inputs) : undefined;
+      return { spec: concrete, data, ...(stored && { stored }) };
     };
     for (const { op, inputs: operands, params, output } of this.#lowered.steps) {
       signal?.throwIfAborted();
@@ -227,6 +228,20 @@ class ReferencePlan implements Plan {
         return [name, encode(spec, data).slice()];
       }),
     );
+  }
+
+  /** Blocks as they came, where no op has written them. */
+  #stored({ definition }: Storage, inputs: ReadonlyMap<string, TypedArray>): TypedArray | undefined {
+    switch (definition.kind) {
+      case "input":
+        return inputs.get(definition.name);
+      case "constant":
+        return definition.data;
+      case "persistent":
+        return this.persistents.get(definition.name)!.stored;
+      case "node":
+        return undefined;
+    }
   }
 
   #initial({ definition }: Storage, spec: ConcreteSpec, inputs: ReadonlyMap<string, TypedArray>): TypedArray {

@@ -1,6 +1,6 @@
-"""Writes test/fixtures/encoded.json: what ggml itself (libggml-base, version 0.16) makes of rows and of random blocks.
+"""Writes test/fixtures/encoded.json: what ggml itself (version 0.16) makes of rows and of random blocks.
 
-Run from packages/quant: python3 scripts/goldens.py /path/to/libggml-base.so
+Run from packages/quant: python3 scripts/goldens.py /path/to/libggml-base.so /path/to/libggml-cpu-haswell.so
 """
 
 import base64
@@ -31,7 +31,9 @@ CODEBOOKS = {"iq1_s": 50, "iq1_m": 56, "iq2_xxs": 66, "iq2_xs": 74, "iq2_s": 82,
 COLUMNS = 256
 BLOCKS = 512
 
-ggml = ctypes.CDLL(sys.argv[1])
+ggml = ctypes.CDLL(sys.argv[1], mode=ctypes.RTLD_GLOBAL)
+cpu = ctypes.CDLL(sys.argv[2])
+cpu.ggml_cpu_init()
 ggml.ggml_quantize_chunk.restype = ctypes.c_size_t
 ggml.ggml_quantize_chunk.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, *[ctypes.c_int64] * 3, ctypes.c_void_p]
 rng = np.random.default_rng(20240229)
@@ -55,6 +57,23 @@ def encode(kind, values, importance):
     out = np.zeros(values.size // elements * size, np.uint8)
     ggml.ggml_quantize_chunk(number, values.ctypes.data, out.ctypes.data, 0, *values.shape, importance if importance is None else importance.ctypes.data)
     return text(out)
+
+
+def products(kind, values):
+    """Products of the first row as activations with every row as weights, as ggml's CPU code computes them."""
+    _, elements, size = ENCODED[kind]
+    n = values.shape[1]
+    weights = np.zeros(values.size // elements * size, np.uint8)
+    ggml.ggml_quantize_chunk(ENCODED[kind][0], values.ctypes.data, weights.ctypes.data, 0, *values.shape, None)
+    activations = np.zeros(n // 32 * 36, np.uint8)
+    cpu.quantize_row_q8_1(ctypes.c_void_p(values.ctypes.data), ctypes.c_void_p(activations.ctypes.data), ctypes.c_int64(n))
+    result = ctypes.c_float()
+    out = []
+    for row in weights.reshape(values.shape[0], -1):
+        x, y = (ctypes.c_void_p(np.ascontiguousarray(part).ctypes.data) for part in (row, activations))
+        getattr(cpu, f"ggml_vec_dot_{kind}_q8_1")(n, ctypes.byref(result), ctypes.c_size_t(0), x, ctypes.c_size_t(0), y, ctypes.c_size_t(0), 1)
+        out.append(result.value)
+    return out
 
 
 def random_bytes(count):
@@ -87,6 +106,7 @@ OUT.write_text(
             "values": text(values),
             "imatrix": text(importance),
             "encoded": {kind: {"plain": encode(kind, values, None), "imatrix": encode(kind, values, importance)} for kind in ENCODED},
+            "products": {kind: products(kind, values) for kind in ("q4_1", "q5_1")},
             "codebookBlocks": BLOCKS,
             "codebooks": {kind: decoded_hash(kind) for kind in CODEBOOKS},
         },

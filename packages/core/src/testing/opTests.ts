@@ -60,7 +60,9 @@ function inputOf(op: AnyOp, index: number, tensor: CaseTensor, seed: number): In
 
 /** The op's own reference. For ops that write: the content afterwards. */
 function evaluate(op: AnyOp, inputs: readonly (Input | undefined)[], params: object): HostTensor {
-  const tensors = inputs.map((input): HostTensor | undefined => input && { spec: input.spec, data: input.decoded.slice() });
+  const tensors = inputs.map(
+    (input): HostTensor | undefined => input && { spec: input.spec, data: input.decoded.slice(), stored: input.stored },
+  );
   const spec = maxSpec(
     op.infer(
       inputs.map((input) => input?.spec),
