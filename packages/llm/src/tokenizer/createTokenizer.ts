@@ -5,6 +5,7 @@ import { SentencePieceModel } from "./sentencePieceModel.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 import { Vocabulary, type VocabularyMetadata } from "./vocabulary.ts";
 import { VocabularyTokenizer } from "./vocabularyTokenizer.ts";
+import { WordPieceModel } from "./wordPieceModel.ts";
 
 /**
  * The tokenizer that a GGUF file describes in `tokenizer.ggml.*`; pass `file.metadata`.
@@ -14,8 +15,9 @@ export function createTokenizer(metadata: VocabularyMetadata): Tokenizer {
   const model = metadata.optionalString("tokenizer.ggml.model");
   if (model === "llama") return createSentencePiece(metadata);
   if (model === "gpt2") return createBytePair(metadata);
+  if (model === "bert") return createWordPiece(metadata);
   throw new TokenizerError(
-    `tokenizer: expected "llama" (SentencePiece) or "gpt2" (byte-level BPE) in tokenizer.ggml.model, got ${model === undefined ? "no such key" : JSON.stringify(model)}`,
+    `tokenizer: expected "llama" (SentencePiece), "gpt2" (byte-level BPE) or "bert" (WordPiece) in tokenizer.ggml.model, got ${model === undefined ? "no such key" : JSON.stringify(model)}`,
   );
 }
 
@@ -33,4 +35,18 @@ function createBytePair(metadata: VocabularyMetadata): Tokenizer {
   const preTokenizer = { ...named, ignoreMerges: metadata.optionalBool("tokenizer.ggml.ignore_merges") ?? named.ignoreMerges };
   const vocabulary = new Vocabulary(metadata, { addBos: preTokenizer.addBos });
   return new VocabularyTokenizer("gpt2", metadata, vocabulary, new BytePairModel(vocabulary, merges, preTokenizer), false);
+}
+
+function createWordPiece(metadata: VocabularyMetadata): Tokenizer {
+  // BERT's ids, for files that name none. Its text begins with CLS and ends with SEP.
+  const clsId = metadata.optionalNumber("tokenizer.ggml.cls_token_id") ?? 101;
+  const vocabulary = new Vocabulary(metadata, {
+    bosId: clsId,
+    unknownId: 100,
+    separatorId: 102,
+    paddingId: 0,
+    addBos: true,
+    addSeparator: true,
+  });
+  return new VocabularyTokenizer("bert", metadata, vocabulary, new WordPieceModel(vocabulary), true);
 }
