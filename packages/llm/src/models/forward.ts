@@ -54,7 +54,8 @@ function feedForward(r: Recording, family: Family, config: ModelConfig, block: s
   const { embeddingLength: d, feedForwardLength: f } = config;
   const { kind = "gated", activation = "silu" } = family.feedForward ?? {};
   const project = (name: string, y: Ref, range: RowRange): Ref => projectFeedForward(r, family, `${block}.${name}`, y, range);
-  const act = (y: Ref): Ref => program[activation](y);
+  const act = (y: Ref): Ref =>
+    activation === "gelu" && r.isGeluRounded ? halfRounded(r, program.gelu(halfRounded(r, y))) : program[activation](y);
   switch (kind) {
     case "plain":
       return project("ffn_down", act(project("ffn_up", x, { rows: f })), { rows: d });
@@ -74,4 +75,13 @@ function scaled({ program }: Recording, x: Ref, factor: number): Ref {
 /** `cap · tanh(x / cap)`; 0 leaves `x` as it is. */
 function capped({ program }: Recording, x: Ref, cap: number): Ref {
   return cap === 0 ? x : program.scale(program.tanh(program.scale(x, { by: 1 / cap })), { by: cap });
+}
+
+/**
+ * `x` rounded to the 11 significant bits of an f16 (Veltkamp's splitting): the product with `2^13 + 1` loses the 13 lowest bits of
+ * `x`, and the differences uncover what is left of it.
+ */
+function halfRounded({ program }: Recording, x: Ref): Ref {
+  const product = program.scale(x, { by: 2 ** 13 + 1 });
+  return program.sub(product, program.sub(product, x));
 }
