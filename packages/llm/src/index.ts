@@ -25,5 +25,5 @@ export { type StopResult, StopStrings } from "./stopStrings.ts";
 export { createTokenizer } from "./tokenizer/createTokenizer.ts";
 export { preTokenizerNames } from "./tokenizer/preTokenizers.ts";
 export { TextStream, type TextStreamOptions } from "./tokenizer/textStream.ts";
-export type { DecodeOptions, EncodeOptions, Tokenizer } from "./tokenizer/tokenizer.ts";
+export type { DecodeOptions, EncodeOptions, Tokenizer, TokenizerKind } from "./tokenizer/tokenizer.ts";
 export type { StringList, VocabularyMetadata } from "./tokenizer/vocabulary.ts";

@@ -28,7 +28,8 @@ export interface LoadModelOptions {
   readonly cacheType?: CacheType | undefined;
   /**
    * Multiplication with weights in block types: "ggml" rounds activations to 8 bits as llama.cpp's CPU code does, "f32"
-   * is exact on the dequantised weights. Default: "ggml" where the selected backend has it for all of them, else "f32".
+   * is exact on the dequantised weights. Default: "ggml" where the selected backend has it for all of them, else "f32". GELU is
+   * rounded to f16, which is what that code makes of it, unless "f32" is asked for.
    */
   readonly activations?: ActivationMode | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -101,6 +102,7 @@ function resolveSizes(options: LoadModelOptions, { config }: ModelDescription): 
     sequences: wholeNumber("sequences", options.sequences ?? 1, 1),
     maxRows: Math.max(1, Math.min(batchSize, Math.floor(maxLogitBytes / (4 * config.vocabSize)))),
     cacheType: oneOf("cacheType", options.cacheType ?? "f16", ["f32", "f16"]),
+    isGeluRounded: options.activations !== "f32",
   };
 }
 

@@ -22,6 +22,8 @@ export interface DecoderSizes {
   readonly maxRows: number;
   readonly cacheType: CacheType;
   readonly activations: ActivationMode;
+  /** GELU is taken and given in f16: ggml's CPU code looks it up in a table of f16 values. */
+  readonly isGeluRounded: boolean;
 }
 
 /** What a model's forward pass is recorded with. */
@@ -38,6 +40,8 @@ export interface Recording {
   readonly outRows: Ref;
   /** Tokens of a sequence, at most. */
   readonly contextLength: number;
+  /** See {@link DecoderSizes}. */
+  readonly isGeluRounded: boolean;
   /** `x [..., k] · w [n, k]ᵀ` in the recording's mode. */
   linear(x: Ref, w: Ref): Ref;
   /** Writes `k [T, Hkv, dK]` and `v [T, Hkv, dV]` to a layer's cache and attends with `q [T, H, dK]`: `[T, H, dV]`. */
@@ -103,6 +107,7 @@ export function recordDecoder({ config, forward }: ModelDescription, file: GgufF
     positions,
     outRows,
     contextLength: sizes.contextLength,
+    isGeluRounded: sizes.isGeluRounded,
     linear: (x, w) => program.matmul(x, w, { transposeB: true, activations: sizes.activations }),
     attend(layer, q, k, v, options) {
       const cache = program.kvWrite(caches[layer]!, k, v, slots);

@@ -52,6 +52,7 @@ describe("readModelConfig", () => {
       keyLength: 128,
       valueLength: 128,
       epsilon: 1e-5,
+      parallel: "never",
       embeddingScale: 1,
       residualScale: 1,
       attention: { scale: 1 / Math.sqrt(128), softcap: 0, window: 0, unscaledPositions: Number.POSITIVE_INFINITY },

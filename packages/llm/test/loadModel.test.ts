@@ -11,7 +11,7 @@ import {
   TokenizerError,
   UnsupportedArchitectureError,
 } from "../src/index.ts";
-import { hasShared, patched, tiny, u32Entry } from "./modelFiles.ts";
+import { hasShared, patched, readFloats, relativeError, tiny, u32Entry } from "./modelFiles.ts";
 import { shared } from "./shared.ts";
 
 const ids = [0, 2817, 632, 263, 534];
@@ -113,6 +113,20 @@ describe("loadModel", () => {
     await limited.dispose();
   });
 });
+
+test.skipIf(!hasShared)(
+  `GELU is ggml's table unless exact arithmetic is asked for${hasShared ? "" : " (skipped: no outside test data)"}`,
+  async () => {
+    const few = Array.from({ length: 12 }, (_, i) => i + 1);
+    const errorOf = async (activations: "f32" | undefined): Promise<number> => {
+      await using model = await loadModel(shared("data/archs/phi2-dense.gguf"), { runtime, cacheType: "f32", activations });
+      return relativeError(await model.logits(few), readFloats("data/archs/phi2-dense.logits.f32"));
+    };
+    expect(await errorOf(undefined)).toBeLessThan(1e-4);
+    expect(await errorOf("f32")).toBeGreaterThan(1e-4);
+    expect(await errorOf("f32")).toBeLessThan(3e-4);
+  },
+);
 
 test("an architecture that was never compared with another implementation says so, once", async () => {
   const width = 32;

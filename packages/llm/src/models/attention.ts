@@ -24,7 +24,7 @@ export function attention(r: Recording, family: Family, config: ModelConfig, lay
     isFused ? projectAttention(r, `${block}.attn_qkv`, x, { rows, from, of }) : projectAttention(r, `${block}.${name}`, x, { rows });
   const positioned = (name: string, y: Ref, heads: number): Ref => {
     const normed = queryKeyNorm(r, family, config, `${block}.${name}`, y, heads); // [T, heads, dK]
-    return rope?.rotates(layer, isWindowed) ? rotate(r, rope, isWindowed, normed) : normed;
+    return rope?.rotates(layer, isWindowed || rule.window === 0) ? rotate(r, rope, isWindowed, normed) : normed;
   };
   const q = positioned("attn_q_norm", part("attn_q", 0, H * dK), H);
   const k = positioned("attn_k_norm", part("attn_k", H * dK, kvHeads * dK), kvHeads);

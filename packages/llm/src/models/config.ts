@@ -13,6 +13,8 @@ export interface ModelConfig extends DecoderConfig {
   readonly heads: number;
   /** Epsilon of the norms. */
   readonly epsilon: number;
+  /** Whether both parts of a block read its input; see {@link Family}. */
+  readonly parallel: "always" | "withoutFeedForwardNorm" | "never";
   readonly embeddingScale: number;
   readonly residualScale: number;
   readonly attention: AttentionConfig;
@@ -78,6 +80,7 @@ export function readModelConfig(family: Family, metadata: Metadata): ModelConfig
     keyLength,
     valueLength,
     epsilon,
+    parallel: readParallel(family, reader),
     embeddingScale: embeddingScale(family, reader, embeddingLength),
     residualScale: (family.residualScale && reader.number("residual_scale")) || 1,
     attention: readAttention(family, reader, shape),
@@ -85,6 +88,14 @@ export function readModelConfig(family: Family, metadata: Metadata): ModelConfig
     logitScale: family.logits?.scale === "divide" ? 1 / logitScale : logitScale,
     logitSoftcap: softcap(family.logits?.softcap, reader.number("final_logit_softcapping")),
   };
+}
+
+function readParallel({ name, parallel }: Family, reader: MetadataReader): ModelConfig["parallel"] {
+  if (parallel !== "fromFile") return parallel ?? "never";
+  const stored = reader.bool("use_parallel_residual");
+  if (stored === undefined)
+    throw new ModelError(`metadata: expected the key ${name}.use_parallel_residual, got none; convert the model again`);
+  return stored ? "always" : "never";
 }
 
 function embeddingScale({ embeddingScale }: Family, reader: MetadataReader, width: number): number {

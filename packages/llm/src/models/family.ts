@@ -12,10 +12,10 @@ export interface Family {
   /** Whether a block normalises the inputs of its two parts (the usual), their outputs, or both. */
   readonly norms?: "before" | "after" | "around";
   /**
-   * Whether both parts of a block read the block's input and are added to it together: always, or in files without a norm
-   * before the feed-forward part. Without such a norm the two share the attention's.
+   * Whether both parts of a block read the block's input and are added to it together: always, in files without a norm before the
+   * feed-forward part, or as `use_parallel_residual` says. Without such a norm the two share the attention's.
    */
-  readonly parallel?: "always" | "withoutFeedForwardNorm";
+  readonly parallel?: "always" | "withoutFeedForwardNorm" | "fromFile";
   /** Where positions enter: rotated queries and keys, or a learned table `position_embd` that is added to the embeddings. */
   readonly positions: RopeRule | "learned";
   /** Factor of the embeddings: the square root of their width, or `embedding_scale`. */
@@ -33,7 +33,7 @@ export interface Family {
 export interface RopeRule {
   /** See the `rope` op. */
   readonly pairing: "interleaved" | "half";
-  /** Layers that rotate: all, those with a window, or all but each n-th (no positions there). */
+  /** Layers that rotate: all, those with a window (all if the model has none), or all but each n-th (no positions there). */
   readonly layers?: "windowed" | { readonly allBut: number };
   /** Whether `rope.scaling.finetuned = false` means that nothing is rotated. */
   readonly switchedByFinetuned?: boolean;
@@ -71,7 +71,9 @@ export interface WindowRule {
 export interface FeedForwardRule {
   /** `down(act(gate(x)) · up(x))`, the same with gate and up in one tensor `ffn_up`, or `down(act(up(x)))`. */
   readonly kind?: "gated" | "fusedGate" | "plain";
-  readonly activation?: "silu" | "gelu";
+  readonly activation?: "silu" | "gelu" | "squaredRelu";
+  /** Name of the norm before it. Default `ffn_norm`. */
+  readonly norm?: "post_attention_norm";
   /** Whether `.scale` tensors of its weights hold; llama.cpp leaves them out where this does. */
   readonly scales?: boolean;
 }

@@ -3,7 +3,7 @@ import type { Recording } from "../recording.ts";
 import type { RowRange } from "../weights.ts";
 import { attention } from "./attention.ts";
 import type { ModelConfig } from "./config.ts";
-import type { Family } from "./family.ts";
+import type { Family, FeedForwardRule } from "./family.ts";
 import { norm } from "./norms.ts";
 import { projectFeedForward, vectorBias, vectorScale } from "./projections.ts";
 
@@ -37,15 +37,18 @@ function block(r: Recording, family: Family, config: ModelConfig, layer: number,
   weights.ignore(`${name}.attn_rot_embd.weight`);
 
   const input = before("attn_norm", x);
-  const attended = after("post_attention_norm", attention(r, family, config, layer, input, pick));
+  // The larger Falcons have a norm for each part of their parallel blocks, named in another way.
+  const attentionInput = weights.has(`${name}.attn_norm_2.weight`) ? before("attn_norm_2", x) : input;
+  const attended = after("post_attention_norm", attention(r, family, config, layer, attentionInput, pick));
   const rest = pick(x);
-  const hasNorm = weights.has(`${name}.ffn_norm.weight`);
-  if (family.parallel === "always" || (family.parallel === "withoutFeedForwardNorm" && !hasNorm)) {
-    const fed = feedForward(r, family, config, name, hasNorm ? before("ffn_norm", rest) : pick(input));
+  const feedForwardNorm = family.feedForward?.norm ?? "ffn_norm";
+  const hasNorm = weights.has(`${name}.${feedForwardNorm}.weight`);
+  if (config.parallel === "always" || (config.parallel === "withoutFeedForwardNorm" && !hasNorm)) {
+    const fed = feedForward(r, family, config, name, hasNorm ? before(feedForwardNorm, rest) : pick(input));
     return program.add(program.add(rest, attended), after("post_ffw_norm", fed));
   }
   const middle = program.add(rest, attended);
-  return program.add(middle, after("post_ffw_norm", feedForward(r, family, config, name, before("ffn_norm", middle))));
+  return program.add(middle, after("post_ffw_norm", feedForward(r, family, config, name, before(feedForwardNorm, middle))));
 }
 
 /** `[nOut, d] -> [nOut, d]`, through `[nOut, feedForwardLength]`. */
@@ -54,7 +57,7 @@ function feedForward(r: Recording, family: Family, config: ModelConfig, block: s
   const { embeddingLength: d, feedForwardLength: f } = config;
   const { kind = "gated", activation = "silu" } = family.feedForward ?? {};
   const project = (name: string, y: Ref, range: RowRange): Ref => projectFeedForward(r, family, `${block}.${name}`, y, range);
-  const act = (y: Ref): Ref => program[activation](y);
+  const act = (y: Ref): Ref => activate(r, activation, y);
   switch (kind) {
     case "plain":
       return project("ffn_down", act(project("ffn_up", x, { rows: f })), { rows: d });
@@ -67,6 +70,20 @@ function feedForward(r: Recording, family: Family, config: ModelConfig, block: s
   }
 }
 
+function activate(r: Recording, activation: NonNullable<FeedForwardRule["activation"]>, x: Ref): Ref {
+  const { program } = r;
+  switch (activation) {
+    case "silu":
+      return program.silu(x);
+    case "gelu":
+      return r.isGeluRounded ? halfRounded(r, program.gelu(halfRounded(r, x))) : program.gelu(x);
+    case "squaredRelu": {
+      const y = program.relu(x);
+      return program.mul(y, y);
+    }
+  }
+}
+
 function scaled({ program }: Recording, x: Ref, factor: number): Ref {
   return factor === 1 ? x : program.scale(x, { by: factor });
 }
@@ -74,4 +91,13 @@ function scaled({ program }: Recording, x: Ref, factor: number): Ref {
 /** `cap · tanh(x / cap)`; 0 leaves `x` as it is. */
 function capped({ program }: Recording, x: Ref, cap: number): Ref {
   return cap === 0 ? x : program.scale(program.tanh(program.scale(x, { by: 1 / cap })), { by: cap });
+}
+
+/**
+ * `x` rounded to the 11 significant bits of an f16 (Veltkamp's splitting): the product with `2^13 + 1` loses the 13 lowest bits of
+ * `x`, and the differences uncover what is left of it.
+ */
+function halfRounded({ program }: Recording, x: Ref): Ref {
+  const product = program.scale(x, { by: 2 ** 13 + 1 });
+  return program.sub(product, program.sub(product, x));
 }
