@@ -44,7 +44,7 @@ export interface StoredModel {
 }
 
 export interface PulledModel extends StoredModel {
-  /** For {@link readGguf} and `loadModel`: one file, or the parts of a split one. */
+  /** For {@link readGguf}: one file, or the parts of a split one. On a disk the first path alone will do. */
   readonly input: readonly GgufInput[];
   /** True if it was there already and no server was asked. */
   readonly wasStored: boolean;
