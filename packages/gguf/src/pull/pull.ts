@@ -4,7 +4,7 @@ import type { GgufInput } from "../source.ts";
 import { parseSplitName, splitName } from "../splitName.ts";
 import { diskStorage } from "./diskStorage.ts";
 import { type Downloaded, download, isAuxiliary, linkedFile, recordUrl } from "./download.ts";
-import { environment } from "./environment.ts";
+import { environment, isNode } from "./environment.ts";
 import { digestOf, parseHubSpec, type RemoteFile, resolveHubSpec } from "./hub.ts";
 import { opfsStorage } from "./opfsStorage.ts";
 import { readRecord, writeRecord } from "./record.ts";
@@ -52,7 +52,7 @@ export interface PulledModel extends StoredModel {
 
 /** The storage that {@link pull} takes by default. */
 export async function defaultStorage(): Promise<ModelStorage> {
-  return "process" in globalThis && environment("PATH") !== undefined ? diskStorage() : opfsStorage();
+  return isNode() ? diskStorage() : opfsStorage();
 }
 
 /**
