@@ -1,11 +1,13 @@
 /**
- * What is wrong: the outside (`io`, `changed`), the file (`not-gguf`, `version`, `truncated`, `limit`, `invalid`, `duplicate`,
- * `unknown-type`, `parts`), or the question asked of it (`missing`, `wrong-type`, `range`, `no-room`,
+ * What is wrong: the outside (`io`, `changed`, `quota`, `busy`), the file (`not-gguf`, `version`, `truncated`, `limit`, `invalid`, `duplicate`,
+ * `unknown-type`, `parts`, `corrupt`), or the question asked of it (`missing`, `wrong-type`, `range`, `no-room`,
  * `unsupported-type`).
  */
 export type GgufErrorCode =
   | "io"
   | "changed"
+  | "quota"
+  | "busy"
   | "not-gguf"
   | "version"
   | "truncated"
@@ -14,6 +16,7 @@ export type GgufErrorCode =
   | "duplicate"
   | "unknown-type"
   | "parts"
+  | "corrupt"
   | "missing"
   | "wrong-type"
   | "range"

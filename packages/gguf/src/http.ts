@@ -129,7 +129,7 @@ export async function* bodyOf(
   const reader = body.getReader();
   try {
     for (;;) {
-      const { done, value } = await deadline(reader.read(), stallMs, signal);
+      const { done, value } = await deadline(() => reader.read(), stallMs, signal);
       if (done) return;
       if (value.length > 0) yield value;
     }
@@ -139,8 +139,8 @@ export async function* bodyOf(
   }
 }
 
-/** The promise, unless `ms` pass or the signal is aborted before. */
-async function deadline<T>(promise: Promise<T>, ms: number, signal: AbortSignal | undefined): Promise<T> {
+/** What is started, unless `ms` pass or the signal is aborted before. */
+async function deadline<T>(start: () => Promise<T>, ms: number, signal: AbortSignal | undefined): Promise<T> {
   signal?.throwIfAborted();
   let stop: () => void = () => undefined;
   const interrupted = new Promise<never>((_, reject) => {
@@ -153,7 +153,7 @@ async function deadline<T>(promise: Promise<T>, ms: number, signal: AbortSignal 
     };
   });
   try {
-    return await Promise.race([promise, interrupted]);
+    return await Promise.race([start(), interrupted]);
   } catch (cause) {
     signal?.throwIfAborted();
     throw cause instanceof TransientError ? cause : new TransientError(reasonOf(cause), { cause });

@@ -17,6 +17,21 @@ export {
   type NumericArray,
   type ValueType,
 } from "./metadata.ts";
+export { diskStorage } from "./pull/diskStorage.ts";
+export type { Downloaded } from "./pull/download.ts";
+export { type OpfsFolder, opfsStorage } from "./pull/opfsStorage.ts";
+export {
+  defaultStorage,
+  findStored,
+  listModels,
+  type PulledModel,
+  type PullOptions,
+  type PullProgress,
+  pull,
+  removeModel,
+  type StoredModel,
+} from "./pull/pull.ts";
+export type { ModelStorage, StorageWriter } from "./pull/storage.ts";
 export { type ByteSource, type GgufInput, openSource } from "./source.ts";
 export { mergedContent, type SplitOptions, splitContent } from "./split.ts";
 export { parseSplitName, type SplitName, splitName } from "./splitName.ts";

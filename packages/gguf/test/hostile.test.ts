@@ -330,34 +330,3 @@ test("a file cut at any byte is a GgufError", async () => {
   }
   await readGguf(bytes);
 });
-
-test("thousands of mutated headers are read or refused, never anything else", async () => {
-  const original = writeGguf(everything);
-  let state = 20250;
-  const random = (n: number): number => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return Math.floor((state / 2 ** 32) * n);
-  };
-  const interesting = [0, 1, 2, 8, 9, 12, 0x7f, 0x80, 0xff];
-  const codes = new Set<string>();
-  let read = 0;
-  for (let round = 0; round < 5000; round++) {
-    const bytes = original.slice();
-    for (let k = random(4); k >= 0; k--) {
-      const at = random(bytes.length);
-      const value = random(2) === 0 ? random(256) : interesting[random(interesting.length)]!;
-      bytes.fill(value, at, at + (random(8) === 0 ? 1 + random(8) : 1));
-    }
-    try {
-      const file = await readGguf(random(8) === 0 ? bytes.subarray(0, random(bytes.length)) : bytes);
-      for (const tensor of file.tensors) await file.readTensor(tensor);
-      read++;
-    } catch (error) {
-      if (!(error instanceof GgufError)) throw new Error(`round ${round}: ${String(error)}`, { cause: error });
-      codes.add(error.code);
-    }
-  }
-  // The mutations reach deep: some are harmless, others hit each kind of check.
-  expect(read).toBeGreaterThan(500);
-  for (const code of ["not-gguf", "version", "truncated", "invalid", "unknown-type"]) expect(codes).toContain(code);
-}, 20_000);
