@@ -7,6 +7,7 @@ import numpy as np
 
 import goldens_elementwise
 import goldens_reductions
+import goldens_shapes
 from golden_file import OUT, f32, i32, write
 
 
@@ -217,3 +218,4 @@ matrices()
 transformer()
 goldens_elementwise.write_all()
 goldens_reductions.write_all()
+goldens_shapes.write_all()

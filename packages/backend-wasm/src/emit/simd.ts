@@ -171,7 +171,7 @@ export const i32x4: Readonly<
 /** 4 × f32. `pmin(a, b)` is `b < a ? b : a`, `pmax(a, b)` is `a < b ? b : a`: one instruction each, and a NaN `a` stays. */
 export const f32x4: Readonly<
   Record<"add" | "sub" | "mul" | "div" | "min" | "max" | "pmin" | "pmax" | "eq" | "ne" | "lt" | "gt" | "le" | "ge", V2> &
-    Record<"abs" | "neg" | "sqrt" | "nearest" | "fromI32x4" | "demoteF64x2", V1> & {
+    Record<"abs" | "neg" | "sqrt" | "ceil" | "floor" | "trunc" | "nearest" | "fromI32x4" | "demoteF64x2", V1> & {
       splat: Splat<"f32">;
       extract: Extract<"f32">;
       /** Lanes picked from `a` (0-3) and `b` (4-7). */
@@ -197,6 +197,9 @@ export const f32x4: Readonly<
   abs: op1(224),
   neg: op1(225),
   sqrt: op1(227),
+  ceil: op1(103),
+  floor: op1(104),
+  trunc: op1(105),
   nearest: op1(106),
   fromI32x4: op1(250),
   demoteF64x2: op1(94),
