@@ -3,7 +3,7 @@ import { activationType } from "@centella/quant";
 import { f32x4, i32, type ModuleBuilder, v128 } from "../emit/index.ts";
 import type { ActivationFormat } from "../formats/activations.ts";
 import { blockFormats, hasBlockFormat } from "../formats/index.ts";
-import type { BuildContext, Kernel, ParamsOf, Task } from "../kernel.ts";
+import type { BuildContext, Kernel, ParamsOf, Pause, Task } from "../kernel.ts";
 import { innerProduct, innerScratch } from "../matmul/innerProduct.ts";
 import { outerProduct, outerScratch } from "../matmul/outerProduct.ts";
 import type { Product } from "../matmul/product.ts";
@@ -24,7 +24,7 @@ export const matmul: Kernel<Params> = {
     context.reserve(transposedBytes + path.scratch(rows, most.n, most.k));
     const zero = (from: number, count: number): void => void context.heap.f32.fill(0, from / 4, from / 4 + count);
 
-    return function* (run): Iterable<void> {
+    return function* (run): Iterable<Pause> {
       const [aAt, bAt, yAt] = [run.address(a!), run.address(b!), run.address(y)];
       const { m, n, k, batch, mergedRows, aBatch, bBatch } = extents(run.shape(a!), run.shape(b!), run.shape(y), params);
       const scratch = run.scratch + transposedBytes;
@@ -47,7 +47,7 @@ export const matmul: Kernel<Params> = {
 /** One of the ways to multiply, chosen from the layout of `b` and the parameters. */
 interface Path {
   readonly bytesPerElement: number;
-  readonly multiply: (product: Product) => Iterable<void>;
+  readonly multiply: (product: Product) => Iterable<Pause>;
   readonly scratch: (m: number, n: number, k: number) => number;
 }
 

@@ -15,7 +15,7 @@ export function innerScratch(m: number): number {
 }
 
 /** `y = a · bᵀ` for `b [n, k]` of `dtype` with rows side by side. */
-export function innerProduct(exports: Exports, dtype: DType): (product: Product) => Iterable<void> {
+export function innerProduct(exports: Exports, dtype: DType): (product: Product) => Iterable<undefined> {
   const vector = exports(`inner.vector.${dtype}`);
   const decode = exports(`decode.${dtype}`);
   const [packA, packB, tile] = [exports(`inner.pack${tileRows}`), exports(`inner.pack${tileColumns}`), exports("inner.tile")];

@@ -20,7 +20,7 @@ export function outerScratch(m: number, n: number): number {
 }
 
 /** `y = a · b` for `b [k, n]` of `dtype` with rows side by side. */
-export function outerProduct(exports: Exports, dtype: DType): (product: Product) => Iterable<void> {
+export function outerProduct(exports: Exports, dtype: DType): (product: Product) => Iterable<undefined> {
   const vector = exports("outer.vector");
   const [packA, packB, tile] = [exports("outer.packA"), exports(`outer.packB.${dtype}`), exports("outer.tile")];
   const { bytes } = layoutOf(dtype);

@@ -33,3 +33,14 @@ export class Pacer {
     return Math.max(1, Math.floor(pauseEvery / Math.max(1, work)));
   }
 }
+
+/** Calls that a product is cut into for the threads, about: enough to end together. */
+const sharedCalls = 48;
+
+/** Multiply-adds below which a call costs more than it computes. */
+const leastWork = 3e5;
+
+/** How many units of so much work go into one call of a product of `total`. */
+export function sharedUnits(work: number, total: number): number {
+  return Math.max(1, Math.floor(Math.min(pauseEvery, Math.max(leastWork, total / sharedCalls)) / Math.max(1, work)));
+}
