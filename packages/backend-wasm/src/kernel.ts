@@ -28,6 +28,8 @@ export type Task = ((run: Run) => Iterable<Pause>) | ((run: Run) => void);
 export interface BuildContext {
   readonly exports: Exports;
   readonly heap: Heap;
+  /** Threads that share the calls which a task yields. */
+  readonly threads: number;
   /** The operand's spec with symbolic dims at their maxima. */
   max(operand: Operand): ConcreteSpec;
   /** How the operand's elements lie in memory: its dtype, or f32 where the plan decodes it on the way in. */

@@ -85,6 +85,7 @@ export class WasmPlan implements Plan {
     const context: BuildContext = {
       exports: backend.exports,
       heap: backend.heap,
+      threads: (backend.pool?.size ?? 0) + 1,
       max: ({ spec }) => maxSpec(spec),
       storedAs: (operand) => storedAs(operand.storage, operand),
       interleaving: ({ storage: { definition } }) =>

@@ -56,7 +56,10 @@ function choosePath(context: BuildContext, b: Operand, { transposeB, activations
   const stored = storedAs(b);
   const { elements, bytes } = layoutOf(stored);
   const bytesPerElement = bytes / elements;
-  if (!transposeB) return { bytesPerElement, multiply: outerProduct(exports, stored), scratch: outerScratch };
+  if (!transposeB) {
+    const multiply = outerProduct(exports, stored, context.threads);
+    return { bytesPerElement, multiply, scratch: (m, n) => outerScratch(m, n, context.threads) };
+  }
   const { dtype } = b.spec;
   if (activations === "f32" || !isQuantized(dtype)) {
     return plainRows(context, b, { bytesPerElement, multiply: innerProduct(exports, stored), scratch: innerScratch });

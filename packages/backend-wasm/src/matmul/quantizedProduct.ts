@@ -62,12 +62,13 @@ export function roundRows(
 function quantizeRows(exports: Exports, format: ActivationFormat): (from: number, to: number, count: number) => Iterable<Pause> {
   const quantize = exports(`quantize.${format}`);
   const { elements, bytes } = activationBlocks[format];
-  const chunk = 2 ** 20 / elements;
+  const chunk = 2 ** 15 / elements;
   return function* (from, to, count) {
     const blocks = count / elements;
+    const calls: Call[] = [];
     for (let block = 0; block < blocks; block += chunk) {
-      quantize(from + 4 * block * elements, to + block * bytes, Math.min(chunk, blocks - block));
-      yield;
+      calls.push({ fn: quantize, args: [from + 4 * block * elements, to + block * bytes, Math.min(chunk, blocks - block)] });
     }
+    yield calls;
   };
 }
