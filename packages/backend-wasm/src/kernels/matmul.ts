@@ -62,16 +62,20 @@ function choosePath(context: BuildContext, b: Operand, { transposeB, activations
   }
   const { dtype } = b.spec;
   if (activations === "f32" || !isQuantized(dtype)) {
-    return plainRows(context, b, { bytesPerElement, multiply: innerProduct(exports, stored), scratch: innerScratch });
+    return plainRows(context, b, { bytesPerElement, multiply: innerProduct(exports, stored, context.threads), scratch: innerScratch });
   }
   // q8_1 activations are q8_0 ones with a sum besides, of which nothing is left once they are numbers again.
   const format: ActivationFormat = activationType[dtype] === "q8_K" ? "q8_K" : "q8_0";
   if (hasBlockFormat(stored)) {
     const scratch = (m: number, _n: number, k: number): number => activationScratch(blockFormats[stored].activation, m, k);
-    return { bytesPerElement, multiply: quantizedProduct(exports, stored, context.interleaving(b) !== undefined), scratch };
+    return {
+      bytesPerElement,
+      multiply: quantizedProduct(exports, stored, context.interleaving(b) !== undefined, context.threads),
+      scratch,
+    };
   }
   const round = roundRows(exports, format);
-  const multiply = innerProduct(exports, stored);
+  const multiply = innerProduct(exports, stored, context.threads);
   const roundedBytes = (m: number, k: number): number => align(4 * m * k);
   return {
     bytesPerElement,

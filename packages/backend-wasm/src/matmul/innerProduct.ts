@@ -16,7 +16,7 @@ export function innerScratch(m: number): number {
 }
 
 /** `y = a · bᵀ` for `b [n, k]` of `dtype` with rows side by side. */
-export function innerProduct(exports: Exports, dtype: DType): (product: Product) => Iterable<Pause> {
+export function innerProduct(exports: Exports, dtype: DType, threads: number): (product: Product) => Iterable<Pause> {
   const vector = exports(`inner.vector.${dtype}`);
   const decode = exports(`decode.${dtype}`);
   const [packA, packB, tile] = [exports(`inner.pack${tileRows}`), exports(`inner.pack${tileColumns}`), exports("inner.tile")];
@@ -24,7 +24,7 @@ export function innerProduct(exports: Exports, dtype: DType): (product: Product)
   return function* ({ a, b, y, m, n, k, scratch }) {
     const rowBytes = (k / elements) * bytes;
     if (m < fewRows) {
-      const chunk = Math.ceil(sharedUnits(k, n * m * k) / 4) * 4;
+      const chunk = Math.ceil(sharedUnits(k, n * m * k, threads) / 4) * 4;
       const calls: Call[] = [];
       for (let row = 0; row < m; row++) {
         for (let from = 0; from < n; from += chunk) {

@@ -16,7 +16,12 @@ export function activationScratch(format: ActivationFormat, m: number, k: number
 }
 
 /** `y = round(a) · bᵀ` for block weights `b [n, k]`, rows interleaved or not, `a` rounded to the 8-bit blocks that go with them. */
-export function quantizedProduct(exports: Exports, dtype: FormatName, isInterleaved: boolean): (product: Product) => Iterable<Pause> {
+export function quantizedProduct(
+  exports: Exports,
+  dtype: FormatName,
+  isInterleaved: boolean,
+  threads: number,
+): (product: Product) => Iterable<Pause> {
   const { activation } = blockFormats[dtype];
   const quantize = quantizeRows(exports, activation);
   const dots = exports(`dots.${dtype}`);
@@ -31,7 +36,7 @@ export function quantizedProduct(exports: Exports, dtype: FormatName, isInterlea
     const calls: Call[] = [];
     for (let token = 0; token < m; token += tokenBlock) {
       const tokens = Math.min(tokenBlock, m - token);
-      const chunk = Math.ceil(sharedUnits(k * tokens, n * m * k) / groupRows) * groupRows;
+      const chunk = Math.ceil(sharedUnits(k * tokens, n * m * k, threads) / groupRows) * groupRows;
       const from = scratch + token * tokenBytes;
       for (let row = 0; row < n; ) {
         const rows = Math.min(chunk, (row < grouped ? grouped : n) - row);
