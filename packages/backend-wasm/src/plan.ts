@@ -30,6 +30,7 @@ import type { BuildContext, Run, Task } from "./kernel.ts";
 import { Cell } from "./persistents.ts";
 import { chooseInterleaving, isReadableInterleaved, memoryBytes, memoryDType, writeStored } from "./storedForm.ts";
 import { readStored, WasmStorage } from "./tensors.ts";
+import { runCalls, runCallsSync } from "./threads/runCalls.ts";
 
 /** Temporaries start at cache lines. */
 const alignment = 64;
@@ -84,6 +85,7 @@ export class WasmPlan implements Plan {
     const context: BuildContext = {
       exports: backend.exports,
       heap: backend.heap,
+      threads: (backend.pool?.size ?? 0) + 1,
       max: ({ spec }) => maxSpec(spec),
       storedAs: (operand) => storedAs(operand.storage, operand),
       interleaving: ({ storage: { definition } }) =>
@@ -210,7 +212,7 @@ export class WasmPlan implements Plan {
     const run = this.#newRun(binding, new Map());
     for (const [name, data] of Object.entries(inputs)) this.#copyIn(name, data);
     for (const { op, task } of this.#tasks) {
-      for (const _ of task(run) ?? []);
+      for (const calls of task(run) ?? []) if (calls !== undefined) runCallsSync(this.#backend.pool, calls);
       countOp(this.#backend.counters, op);
     }
     this.#backend.counters.submits++;
@@ -339,11 +341,15 @@ export class WasmPlan implements Plan {
       }
       signal?.throwIfAborted();
     };
+    const isDue = (): boolean => performance.now() - started > sliceMs || signal?.aborted === true;
     signal?.throwIfAborted();
     for (const { op, task } of this.#tasks) {
-      for (const _ of task(run) ?? []) if (performance.now() - started > sliceMs || signal?.aborted === true) await pause();
+      for (const calls of task(run) ?? []) {
+        if (calls !== undefined) await runCalls(this.#backend.pool, calls, isDue, pause);
+        else if (isDue()) await pause();
+      }
       countOp(this.#backend.counters, op);
-      if (performance.now() - started > sliceMs || signal?.aborted === true) await pause();
+      if (isDue()) await pause();
     }
     this.#backend.counters.submits++;
   }

@@ -45,7 +45,7 @@ export const attention: Kernel<Params> = {
       const visible = new Visible(heap, tables, params, run);
 
       /** Heads `first` to `last` of one query. */
-      function* attend(t: number, segments: Segments, first: number, last: number, isCopied: boolean): Iterable<void> {
+      function* attend(t: number, segments: Segments, first: number, last: number, isCopied: boolean): Iterable<undefined> {
         const headsPerCall = Math.max(1, Math.floor(workPerCall / Math.max(1, segments.positions * width)));
         for (let head = first; head < last; head += headsPerCall) {
           (isCopied ? copied : direct)(

@@ -3,7 +3,7 @@ import { activationType } from "@centella/quant";
 import { f32x4, i32, type ModuleBuilder, v128 } from "../emit/index.ts";
 import type { ActivationFormat } from "../formats/activations.ts";
 import { blockFormats, hasBlockFormat } from "../formats/index.ts";
-import type { BuildContext, Kernel, ParamsOf, Task } from "../kernel.ts";
+import type { BuildContext, Kernel, ParamsOf, Pause, Task } from "../kernel.ts";
 import { innerProduct, innerScratch } from "../matmul/innerProduct.ts";
 import { outerProduct, outerScratch } from "../matmul/outerProduct.ts";
 import type { Product } from "../matmul/product.ts";
@@ -24,7 +24,7 @@ export const matmul: Kernel<Params> = {
     context.reserve(transposedBytes + path.scratch(rows, most.n, most.k));
     const zero = (from: number, count: number): void => void context.heap.f32.fill(0, from / 4, from / 4 + count);
 
-    return function* (run): Iterable<void> {
+    return function* (run): Iterable<Pause> {
       const [aAt, bAt, yAt] = [run.address(a!), run.address(b!), run.address(y)];
       const { m, n, k, batch, mergedRows, aBatch, bBatch } = extents(run.shape(a!), run.shape(b!), run.shape(y), params);
       const scratch = run.scratch + transposedBytes;
@@ -47,7 +47,7 @@ export const matmul: Kernel<Params> = {
 /** One of the ways to multiply, chosen from the layout of `b` and the parameters. */
 interface Path {
   readonly bytesPerElement: number;
-  readonly multiply: (product: Product) => Iterable<void>;
+  readonly multiply: (product: Product) => Iterable<Pause>;
   readonly scratch: (m: number, n: number, k: number) => number;
 }
 
@@ -56,19 +56,26 @@ function choosePath(context: BuildContext, b: Operand, { transposeB, activations
   const stored = storedAs(b);
   const { elements, bytes } = layoutOf(stored);
   const bytesPerElement = bytes / elements;
-  if (!transposeB) return { bytesPerElement, multiply: outerProduct(exports, stored), scratch: outerScratch };
+  if (!transposeB) {
+    const multiply = outerProduct(exports, stored, context.threads);
+    return { bytesPerElement, multiply, scratch: (m, n) => outerScratch(m, n, context.threads) };
+  }
   const { dtype } = b.spec;
   if (activations === "f32" || !isQuantized(dtype)) {
-    return plainRows(context, b, { bytesPerElement, multiply: innerProduct(exports, stored), scratch: innerScratch });
+    return plainRows(context, b, { bytesPerElement, multiply: innerProduct(exports, stored, context.threads), scratch: innerScratch });
   }
   // q8_1 activations are q8_0 ones with a sum besides, of which nothing is left once they are numbers again.
   const format: ActivationFormat = activationType[dtype] === "q8_K" ? "q8_K" : "q8_0";
   if (hasBlockFormat(stored)) {
     const scratch = (m: number, _n: number, k: number): number => activationScratch(blockFormats[stored].activation, m, k);
-    return { bytesPerElement, multiply: quantizedProduct(exports, stored, context.interleaving(b) !== undefined), scratch };
+    return {
+      bytesPerElement,
+      multiply: quantizedProduct(exports, stored, context.interleaving(b) !== undefined, context.threads),
+      scratch,
+    };
   }
   const round = roundRows(exports, format);
-  const multiply = innerProduct(exports, stored);
+  const multiply = innerProduct(exports, stored, context.threads);
   const roundedBytes = (m: number, k: number): number => align(4 * m * k);
   return {
     bytesPerElement,

@@ -2,9 +2,10 @@ import { layoutOf } from "@centella/core";
 import { type ActivationFormat, activationBlocks, activationBytes } from "../formats/activations.ts";
 import { blockFormats, type FormatName } from "../formats/index.ts";
 import { groupRows } from "../formats/interleave.ts";
-import type { Exports } from "../kernel.ts";
+import type { Exports, Pause } from "../kernel.ts";
 import { rowBytesOf } from "../storedForm.ts";
-import { Pacer, type Product } from "./product.ts";
+import type { Call } from "../threads/pool.ts";
+import { type Product, sharedUnits } from "./product.ts";
 
 /** Tokens whose activations stay in the cache while rows of weights pass by. */
 const tokenBlock = 32;
@@ -15,7 +16,12 @@ export function activationScratch(format: ActivationFormat, m: number, k: number
 }
 
 /** `y = round(a) · bᵀ` for block weights `b [n, k]`, rows interleaved or not, `a` rounded to the 8-bit blocks that go with them. */
-export function quantizedProduct(exports: Exports, dtype: FormatName, isInterleaved: boolean): (product: Product) => Iterable<void> {
+export function quantizedProduct(
+  exports: Exports,
+  dtype: FormatName,
+  isInterleaved: boolean,
+  threads: number,
+): (product: Product) => Iterable<Pause> {
   const { activation } = blockFormats[dtype];
   const quantize = quantizeRows(exports, activation);
   const dots = exports(`dots.${dtype}`);
@@ -27,19 +33,20 @@ export function quantizedProduct(exports: Exports, dtype: FormatName, isInterlea
     const rowBytes = rowBytesOf(dtype, k);
     const tokenBytes = activationBytes(activation, k);
     const grouped = groups === undefined ? 0 : n - (n % groupRows);
+    const calls: Call[] = [];
     for (let token = 0; token < m; token += tokenBlock) {
       const tokens = Math.min(tokenBlock, m - token);
-      const chunk = Math.ceil(Pacer.units(k * tokens) / groupRows) * groupRows;
+      const chunk = Math.ceil(sharedUnits(k * tokens, n * m * k, threads) / groupRows) * groupRows;
       const from = scratch + token * tokenBytes;
       for (let row = 0; row < n; ) {
         const rows = Math.min(chunk, (row < grouped ? grouped : n) - row);
         const [w, to] = [b + row * rowBytes, y + 4 * (token * n + row)];
-        if (row < grouped) groups!(w, from, to, rows / groupRows, blocks, tokenBytes, 4 * n, tokens);
-        else dots(w, from, to, rows, blocks, rowBytes, tokenBytes, 4 * n, tokens);
+        if (row < grouped) calls.push({ fn: groups!, args: [w, from, to, rows / groupRows, blocks, tokenBytes, 4 * n, tokens] });
+        else calls.push({ fn: dots, args: [w, from, to, rows, blocks, rowBytes, tokenBytes, 4 * n, tokens] });
         row += rows;
-        yield;
       }
     }
+    yield calls;
   };
 }
 
@@ -47,7 +54,7 @@ export function quantizedProduct(exports: Exports, dtype: FormatName, isInterlea
 export function roundRows(
   exports: Exports,
   format: ActivationFormat,
-): (from: number, to: number, count: number, scratch: number) => Iterable<void> {
+): (from: number, to: number, count: number, scratch: number) => Iterable<Pause> {
   const quantize = quantizeRows(exports, format);
   const dequantize = exports(`dequantize.${format}`);
   return function* (from, to, count, scratch) {
@@ -57,15 +64,16 @@ export function roundRows(
   };
 }
 
-function quantizeRows(exports: Exports, format: ActivationFormat): (from: number, to: number, count: number) => Iterable<void> {
+function quantizeRows(exports: Exports, format: ActivationFormat): (from: number, to: number, count: number) => Iterable<Pause> {
   const quantize = exports(`quantize.${format}`);
   const { elements, bytes } = activationBlocks[format];
-  const chunk = 2 ** 20 / elements;
+  const chunk = 2 ** 15 / elements;
   return function* (from, to, count) {
     const blocks = count / elements;
+    const calls: Call[] = [];
     for (let block = 0; block < blocks; block += chunk) {
-      quantize(from + 4 * block * elements, to + block * bytes, Math.min(chunk, blocks - block));
-      yield;
+      calls.push({ fn: quantize, args: [from + 4 * block * elements, to + block * bytes, Math.min(chunk, blocks - block)] });
     }
+    yield calls;
   };
 }
