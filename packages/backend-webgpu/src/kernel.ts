@@ -52,8 +52,8 @@ export interface ElementForm {
   readonly arguments: readonly string[];
   /** Its body. Numeric parameters of the call are `p.<name>`. */
   readonly body: string;
-  /** What the body calls. */
-  readonly declarations?: string;
+  /** Functions that the body calls, block by block: blocks of several forms in one kernel are declared once. */
+  readonly declarations?: readonly string[];
   readonly parameters?: readonly string[];
 }
 

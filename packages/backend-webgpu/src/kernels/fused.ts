@@ -40,7 +40,7 @@ export function fusedKernel(formOf: (op: string) => ElementForm | undefined): Ke
         lines.push(`let r${index} = c${index}(${used.map((value) => value!.name).join(", ")});`);
         return { name: `r${index}`, type };
       });
-      const declarations = new Set([specials, ...forms.map((form) => form.declarations ?? "").filter((text) => text !== "")]);
+      const declarations = new Set([specials, ...forms.flatMap((form) => form.declarations ?? [])]);
       const kernel = perElement({
         bindings: [...specs.map((spec, i) => input(`x${i}`, i, elementOf(spec.dtype))), output("y", elementOf(y.dtype))],
         uniforms,

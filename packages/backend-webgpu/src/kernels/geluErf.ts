@@ -2,4 +2,4 @@ import type { KernelDefinition } from "../kernel.ts";
 import { unary } from "./shared/elementwise.ts";
 import { erfGelu } from "./shared/functions.ts";
 
-export const geluErf: KernelDefinition = unary({ expression: "geluOf(x)", declarations: erfGelu });
+export const geluErf: KernelDefinition = unary({ expression: "geluOf(x)", declarations: [erfGelu] });

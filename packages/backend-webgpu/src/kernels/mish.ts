@@ -3,4 +3,4 @@ import { unary } from "./shared/elementwise.ts";
 import { softplusFunction } from "./shared/functions.ts";
 import { math } from "./shared/math.ts";
 
-export const mish: KernelDefinition = unary({ expression: "x * tanhOf(softplusOf(x))", declarations: `${math}\n${softplusFunction}` });
+export const mish: KernelDefinition = unary({ expression: "x * tanhOf(softplusOf(x))", declarations: [math, softplusFunction] });

@@ -7,5 +7,5 @@ const lambda = 1.0507009873554805;
 
 export const selu: KernelDefinition = unary({
   expression: `select(${lambda * alpha} * expMinusOne(x), ${lambda} * x, x > 0.0)`,
-  declarations: math,
+  declarations: [math],
 });

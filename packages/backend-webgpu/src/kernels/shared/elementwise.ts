@@ -30,17 +30,18 @@ export function perElement<F extends Readonly<Record<string, Field["type"]>>>(pa
 /** A unary op on f32: `expression` of `x`; NaN stays NaN whatever the expression makes of it. Numeric parameters are `p.<name>`. */
 export function unary<P extends object>(definition: {
   readonly expression: string;
-  readonly declarations?: string;
+  /** Functions that it calls, block by block. */
+  readonly declarations?: readonly string[];
   readonly parameters?: readonly (keyof P & string)[];
 }): KernelDefinition<P> {
-  const { expression, declarations = "", parameters = [] } = definition;
+  const { expression, declarations = [], parameters = [] } = definition;
   return {
     element: { arguments: ["x"], body: `if (isNan(x)) { return x; }\nreturn ${expression};`, declarations, parameters },
     build({ params, output: y }) {
       const kernel = perElement({
         bindings: [input("source", 0), output("y")],
         uniforms: Object.fromEntries(parameters.map((name) => [name, "f32" as const])),
-        declarations: `${specials}\n${declarations}`,
+        declarations: [specials, ...declarations].join("\n"),
         body: `let x = source[i];\nif (isNan(x)) { y[i] = x; return; }\ny[i] = ${expression};`,
         count: (dims) => count(y.shape, dims),
         values: () => Object.fromEntries(parameters.map((name) => [name, Number(params[name])])),
@@ -52,7 +53,8 @@ export function unary<P extends object>(definition: {
 
 /** A binary op with broadcasting: an operator between `a[…]` and `b[…]`. i32 wraps, as WGSL's integers do. */
 export function binary(operator: string): KernelDefinition {
-  return binaryFunction({ f32: (a, b) => `${a} ${operator} ${b}` });
+  const element = { arguments: ["a", "b"], body: `return a ${operator} b;` };
+  return { ...binaryFunction({ f32: (a, b) => `${a} ${operator} ${b}` }), element };
 }
 
 /** A binary op with broadcasting: an expression of two elements, and another for i32 where it differs. */
@@ -63,7 +65,6 @@ export function binaryFunction(definition: {
   readonly declarations?: string;
 }): KernelDefinition {
   return {
-    element: { arguments: ["a", "b"], body: `return a ${operator} b;` },
     build({ inputs: [a, b], output: y }) {
       const expression = y.dtype === "i32" ? (definition.i32 ?? definition.f32) : definition.f32;
       const declarations = definition.declarations === undefined || y.dtype === "i32" ? {} : { declarations: definition.declarations };
