@@ -89,6 +89,7 @@ export { deadCode } from "./passes/deadCode.ts";
 export { foldConstants } from "./passes/foldConstants.ts";
 export { evaluateBody, type FusedCall, type FusedParams, fused, isFused } from "./passes/fused.ts";
 export { type Fusion, type FusionLimits, fuseElementwise, type RefusesGroup } from "./passes/fuseElementwise.ts";
+export { fuseEpilogues } from "./passes/fuseEpilogues.ts";
 export type { PlanCacheStats } from "./planCache.ts";
 export { countOp, createCounters, requireLoaded, requirePersistent, WorkQueue } from "./planSupport.ts";
 export {

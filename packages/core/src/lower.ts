@@ -1,8 +1,9 @@
 import { UnsupportedError } from "./errors.ts";
 import type { AnyOp } from "./op.ts";
 import { deadCode } from "./passes/deadCode.ts";
-import { type FusedParams, fused } from "./passes/fused.ts";
-import { type FusionLimits, fuseElementwise } from "./passes/fuseElementwise.ts";
+import { fuse } from "./passes/fuse.ts";
+import { type FusedParams, fused, isFused } from "./passes/fused.ts";
+import type { FusionLimits } from "./passes/fuseElementwise.ts";
 import { simplify } from "./passes/simplify.ts";
 import type { Definition, Output, Persistent, ProgramGraph } from "./program.ts";
 import { byteLength, maxSpec, type TensorSpec } from "./spec.ts";
@@ -74,7 +75,7 @@ export function lower(
   const simple = optimize ? simplify(recorded) : deadCode(recorded);
   requireKernels(simple, backendName, unsupported);
   const refuses = (inputs: readonly TensorSpec[], params: FusedParams, output: TensorSpec) => unsupported(fused, inputs, params, output);
-  const { program, notes } = optimize ? fuseElementwise(simple, refuses, fusion) : { program: simple, notes: [] };
+  const { program, notes } = optimize ? fuse(simple, refuses, fusion) : { program: simple, notes: [] };
   const producers = new Map(program.nodes.map((node) => [node.output, node]));
   const storages = new Map<number, Storage>();
   const steps: Step[] = [];
@@ -123,12 +124,20 @@ function requireKernels({ nodes, values }: ProgramGraph, backendName: string, un
   }
 }
 
-/** The ops that read or write a persistent, and as which input: what a backend chooses its layout from. */
+/** The ops that read or write a persistent, and as which input: what a backend chooses its layout from. Groups are looked into. */
 export function usesOf(
   lowered: Lowered,
   storage: Storage,
 ): readonly { readonly op: AnyOp; readonly input: number; readonly params: object }[] {
-  return lowered.steps.flatMap(({ op, inputs, params }) =>
-    inputs.flatMap((operand, input) => (operand?.storage === storage ? [{ op, input, params }] : [])),
-  );
+  const usesIn = (operands: readonly (Operand | undefined)[], { op, params }: Pick<Step, "op" | "params">) =>
+    operands.flatMap((operand, input) => (operand?.storage === storage ? [{ op, input, params }] : []));
+  return lowered.steps.flatMap((step) => {
+    if (!isFused(step.op)) return usesIn(step.inputs, step);
+    return (step.params as FusedParams).body.flatMap((call) =>
+      usesIn(
+        call.inputs.map((place) => (place === undefined ? undefined : step.inputs[place])),
+        call,
+      ),
+    );
+  });
 }

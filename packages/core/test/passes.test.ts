@@ -8,12 +8,14 @@ import {
   foldConstants,
   formatProgram,
   fuseElementwise,
+  fuseEpilogues,
   lower,
   type Program,
   type ProgramGraph,
   type Ref,
   type RefusesGroup,
   reference,
+  usesOf,
 } from "../src/index.ts";
 
 const accept: RefusesGroup = () => undefined;
@@ -327,6 +329,77 @@ describe("fuseElementwise", () => {
   });
 });
 
+describe("fuseEpilogues", () => {
+  test("an elementwise group joins the call that it finishes", () => {
+    const program = createProgram();
+    const x = program.input("x", "f32", [4, 4]);
+    const product = program.matmul(x, program.input("w", "f32", [4, 4]));
+    program.output("y", program.add(program.relu(program.add(product, program.input("b", "f32", [4]))), x));
+    const elementwise = fuse(program).program;
+    expect(beforeAndAfter(elementwise, (graph) => fuseEpilogues(graph, accept).program)).toMatchInlineSnapshot(`
+      "before
+      input x: f32 [4, 4]
+      input w: f32 [4, 4]
+      input b: f32 [4]
+      %2: f32 [4, 4] = matmul(x, w, transposeA: false, transposeB: false, activations: "f32")
+      %6: f32 [4, 4] = fused(%2, b, x)
+        .0 = add(%2, b)
+        .1 = relu(.0)
+        .2 = add(.1, x)
+      output y: %6 to the host
+
+      after
+      input x: f32 [4, 4]
+      input w: f32 [4, 4]
+      input b: f32 [4]
+      %6: f32 [4, 4] = fused(x, w, b)
+        .0 = matmul(x, w, transposeA: false, transposeB: false, activations: "f32")
+        .1 = add(.0, b)
+        .2 = relu(.1)
+        .3 = add(.2, x)
+      output y: %6 to the host
+      "
+    `);
+  });
+
+  test("a result that others need, another shape, and a write in between keep them apart", () => {
+    const program = createProgram();
+    const x = program.input("x", "f32", [4]);
+    const shared = program.softmax(x);
+    program.output("shared", shared);
+    program.output("a", program.relu(shared));
+    program.output("b", program.mul(program.sum(x, { keepDims: true }), x));
+    const first = state(program);
+    const old = program.softmax(first);
+    program.assign(first, x);
+    program.output("c", program.relu(old));
+    expect(bodies(fuseEpilogues(program, accept).program)).toEqual(bodies(program));
+  });
+
+  test("of two calls the last one is joined, and of a refused group the elementwise part stays", async () => {
+    const program = createProgram();
+    const x = program.input("x", "f32", [4]);
+    program.output("y", program.relu(program.sub(program.softmax(x), program.logSoftmax(x))));
+    const elementwise = fuse(program).program;
+    expect(bodies(fuseEpilogues(elementwise, accept).program)).toEqual(["softmax", "logSoftmax+sub+relu"]);
+    const { program: same, notes } = fuseEpilogues(elementwise, () => "rows are done by another kernel");
+    expect(bodies(same)).toEqual(["softmax", "logSoftmax", "sub+relu"]);
+    expect(notes).toEqual([
+      "logSoftmax + sub + relu: rows are done by another kernel",
+      "softmax + sub + relu: rows are done by another kernel",
+    ]);
+  });
+
+  test("a weight's uses are found inside a group", () => {
+    const program = createProgram();
+    const w = program.persistent("w", { dtype: "q8_0", shape: [8, 32] });
+    program.output("y", program.relu(program.matmul(program.input("x", "f32", [1, 32]), w, { transposeB: true })));
+    const lowered = lower(program, "toy", () => undefined);
+    expect(lowered.steps.map(({ op }) => op.name)).toEqual(["fused"]);
+    expect(usesOf(lowered, lowered.persistents[0]!.storage).map(({ op, input }) => [op.name, input])).toEqual([["matmul", 1]]);
+  });
+});
+
 test("the listing of a lowered program has shapes, costs, groups and places", () => {
   const program = createProgram();
   const T = program.dim("T", 8);
@@ -337,20 +410,20 @@ test("the listing of a lowered program has shapes, costs, groups and places", ()
   program.output("y", program.softmax(program.reshape(h, { shape: [T, 2, 3] })));
   program.assign(log, program.sum(h));
   expect(program.explain()).toMatchInlineSnapshot(`
-    "5 steps on any backend, from 7 recorded ops
+    "4 steps on any backend, from 7 recorded ops
     input x: f32 [T≤8, 4]
     persistent w: f32 [4, 6], load
     persistent log: f32 [], zeros
-    %3: f32 [T≤8, 6] = matmul(x, w, transposeA: false, transposeB: false, activations: "f32")  (384 flops, 416 bytes, at 0)
-    %6: f32 [T≤8, 6] = fused(%3, 0.5)  (96 flops, 388 bytes, at 192)
-      .0 = add(%3, 0.5)
-      .1 = relu(.0)
+    %6: f32 [T≤8, 6] = fused(x, w, 0.5)  (480 flops, 420 bytes, at 0)
+      .0 = matmul(x, w, transposeA: false, transposeB: false, activations: "f32")
+      .1 = add(.0, 0.5)
+      .2 = relu(.1)
     %7: f32 [T≤8, 2, 3] = reshape(%6, shape: [T≤8, 2, 3])  (view)
-    %8: f32 [T≤8, 2, 3] = softmax(%7, axis: -1)  (240 flops, 384 bytes, at 0)
+    %8: f32 [T≤8, 2, 3] = softmax(%7, axis: -1)  (240 flops, 384 bytes, at 192)
     %9: f32 [] = sum(%6, axis: null, keepDims: false)  (48 flops, 196 bytes, at 384)
     log'1: f32 [] = assign(log, %9)  (0 flops, 8 bytes, in log)
     output y: %8 to the host
-    in all: 768 flops, 1,392 bytes, an arena of 448 bytes for 580 bytes of temporaries
+    in all: 768 flops, 1,008 bytes, an arena of 448 bytes for 388 bytes of temporaries
     "
   `);
   const picky = {
@@ -373,6 +446,7 @@ test("the listing of a lowered program has shapes, costs, groups and places", ()
     output y: %8 to the host
     in all: 768 flops, 1,776 bytes, 3 buffers of 388 bytes for 772 bytes of temporaries
     not fused: add + relu: its kernels are made one by one
+    not fused: matmul + add: its kernels are made one by one
     "
   `);
 });

@@ -1,7 +1,7 @@
 import type { Node, ProgramGraph } from "../program.ts";
 import { sameShape, type TensorSpec } from "../spec.ts";
 import { type FusedCall, type FusedParams, fused } from "./fused.ts";
-import { versions, withChanges } from "./graph.ts";
+import { consumersOf, delaysOf, withChanges } from "./graph.ts";
 
 /** What a backend can bind and wants to compile in one kernel. */
 export interface FusionLimits {
@@ -43,7 +43,10 @@ export function fuseElementwise(program: ProgramGraph, refuses: RefusesGroup, li
   const absorbed = new Set<number>();
   for (const group of groupsOf(program, limits)) {
     if (group.members.length < 2) continue;
-    const node = compose(program, group);
+    const node = compose(
+      program,
+      group.members.toReversed().map((i) => nodes[i]!),
+    );
     const reason = refuses(
       node.inputs.map((id) => program.values[id]!.spec),
       node.params,
@@ -67,25 +70,19 @@ function groupsOf(program: ProgramGraph, { maxInputs = Infinity, maxCalls = Infi
   const { nodes, values, outputs } = program;
   const isOutput = new Set(outputs.map(({ value }) => value));
   const consumers = consumersOf(nodes);
-  const inMemoryOf = versions(program);
-  const overwritten = overwrites(nodes);
+  const mayRunAt = delaysOf(program);
   const groups = new Map<number, Group>();
   const groupOf = new Map<number, Group>();
   for (let i = nodes.length - 1; i >= 0; i--) {
     const { op, inputs, output } = nodes[i]!;
     if (op.elementwise !== true) continue;
     const group = soleConsumer(isOutput.has(output) ? undefined : consumers.get(output), groupOf);
-    const isReadInTime = (root: number): boolean =>
-      inputs.every((id) => {
-        const version = id === undefined ? undefined : inMemoryOf.get(id);
-        return version === undefined || (overwritten.get(version) ?? Infinity) > root;
-      });
     const fits =
       group !== undefined &&
       group.members.length < maxCalls &&
       readsWith(group, inputs, output) <= maxInputs &&
       sameShape(values[output]!.spec.shape, values[nodes[group.root]!.output]!.spec.shape) &&
-      isReadInTime(group.root);
+      mayRunAt(nodes[i]!, group.root);
     const home: Group = fits ? group : { root: i, members: [], reads: new Set() };
     home.members.push(i);
     home.reads.delete(output);
@@ -107,33 +104,13 @@ function readsWith({ reads }: Group, inputs: Node["inputs"], output: number): nu
   return reads.size + added.size - (reads.has(output) ? 1 : 0);
 }
 
-/** Indices of the nodes that read each value. */
-export function consumersOf(nodes: readonly Node[]): ReadonlyMap<number, readonly number[]> {
-  const found = new Map<number, number[]>();
-  nodes.forEach(({ inputs }, i) => {
-    for (const id of inputs) {
-      if (id === undefined) continue;
-      const known = found.get(id);
-      if (known === undefined) found.set(id, [i]);
-      else known.push(i);
-    }
-  });
-  return found;
-}
-
-/** Index of the node that overwrites each version of a persistent. */
-function overwrites(nodes: readonly Node[]): ReadonlyMap<number, number> {
-  return new Map(nodes.flatMap(({ op, inputs }, i) => (op.writes === undefined ? [] : [[inputs[op.writes]!, i] as const])));
-}
-
 interface FusedNode extends Node {
   readonly inputs: readonly number[];
   readonly params: FusedParams;
 }
 
-/** The group as one node. */
-function compose({ nodes, values }: ProgramGraph, { root, members }: Group): FusedNode {
-  const calls = members.toReversed().map((i) => nodes[i]!);
+/** Calls in order as one node, whose result is the last one's. */
+export function compose({ values }: ProgramGraph, calls: readonly Node[]): FusedNode {
   const inner = new Set(calls.map(({ output }) => output));
   const inputs = [...new Set(calls.flatMap((call) => call.inputs))].filter((id) => id !== undefined && !inner.has(id)) as number[];
   const places = new Map(inputs.map((id, place) => [id, place]));
@@ -141,5 +118,5 @@ function compose({ nodes, values }: ProgramGraph, { root, members }: Group): Fus
     places.set(output, inputs.length + i);
     return { op, inputs: used.map((id) => (id === undefined ? undefined : places.get(id)!)), params, output: values[output]!.spec };
   });
-  return { op: fused, inputs, params: { body }, output: nodes[root]!.output };
+  return { op: fused, inputs, params: { body }, output: calls.at(-1)!.output };
 }

@@ -5,7 +5,7 @@ import { completeParams, createProgram, type Ref } from "../../program.ts";
 import { cases } from "../cases.ts";
 import { expectThat } from "../compare.ts";
 import { type ConformanceTest, programTest } from "../conformanceTest.ts";
-import { uniform } from "../data.ts";
+import { contentsOf, uniform } from "../data.ts";
 import { expectLikeReference, runOnce, withPlan } from "./scenario.ts";
 
 /** Each elementwise op with another one after it, so that it is computed inside a group. */
@@ -57,6 +57,24 @@ async function broadcasts(backend: Backend): Promise<void> {
   await expectLikeReference("a group with broadcasting", backend, program, {}, runs);
 }
 
+/** Products with what may follow them: a bias, an activation, a gate, and a residual that is the product's own input. */
+async function products(backend: Backend): Promise<void> {
+  const program = createProgram();
+  const T = program.dim("T", 70);
+  const x = program.input("x", "f32", [T, 32]);
+  const bias = program.input("bias", "f32", [32]);
+  const [w, v] = ["w", "v"].map((name) => program.persistent(name, { dtype: "f32", shape: [32, 32] })) as [Ref, Ref];
+  const q = program.persistent("q", { dtype: "q8_0", shape: [32, 32] });
+  const gate = program.silu(program.matmul(x, w, { transposeB: true }));
+  const up = program.add(program.matmul(x, v), bias);
+  const mixed = program.add(program.matmul(program.mul(gate, up), q, { transposeB: true, activations: "ggml" }), x);
+  program.output("mixed", mixed);
+  program.output("last", program.relu(program.scale(program.matmul(mixed, q, { transposeB: true }), { by: 0.1 })));
+  const weights = { w: uniform(1, 1024), v: uniform(2, 1024), q: contentsOf({ dtype: "q8_0", shape: [32, 32] }, 3).stored };
+  const runs = [1, 3, 9, 70].map((rows) => ({ inputs: { x: uniform(4, 32 * rows), bias: uniform(5, 32) } }));
+  await expectLikeReference("products with epilogues", backend, program, weights, runs, { rtol: 1e-4, atol: 2e-2 });
+}
+
 async function integers(backend: Backend): Promise<void> {
   const program = createProgram();
   const x = program.input("x", "i32", [3, 4]);
@@ -100,6 +118,7 @@ async function transfers(backend: Backend): Promise<void> {
 export const fusion: readonly ConformanceTest[] = [
   programTest("each elementwise op inside a group", everyOp),
   programTest("a group that broadcasts in every way", broadcasts),
+  programTest("a group that finishes a product", products),
   programTest("a group of integers wraps", integers),
   programTest("groups beyond a kernel's limits", large),
   programTest("relu, scale, add: one submission", transfers),
