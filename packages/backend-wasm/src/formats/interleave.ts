@@ -65,17 +65,12 @@ export function interleaveRows(dtype: FormatName, rowBytes: number, from: Uint8A
 
 /** Takes one row out of interleaved ones: `group` has the eight rows that it is number `lane` of. */
 export function extractRow(dtype: FormatName, group: Uint8Array, lane: number, to: Uint8Array): void {
-  const { source, transposed } = permutation(dtype, to.length);
   const { bytes } = layoutOf(dtype);
   const [input, output] = [words16(group), words16(to)];
-  const laneStart = (lane * to.length) / 2;
-  const laneEnd = laneStart + bytes / 2;
-  const taken = [...source.keys()].filter((index) => source[index]! >= laneStart && source[index]! < laneEnd);
-  const flipped = transposed.filter((word) => taken.includes(word)).map((word) => source[word]! - laneStart);
-  for (let block = 0; block * bytes < to.length; block++) {
-    const first = (block * bytes) / 2;
-    for (const index of taken) output[first + source[index]! - laneStart] = input[groupRows * first + index]!;
-    for (const word of flipped) transposeWord(output, first + word, restoreBits);
+  const { from, transposed } = permutation(dtype, to.length).lanes[lane]!;
+  for (let first = 0; first < output.length; first += bytes / 2) {
+    for (let word = 0; word < from.length; word++) output[first + word] = input[groupRows * first + from[word]!]!;
+    for (const word of transposed) transposeWord(output, first + word, restoreBits);
   }
 }
 
@@ -84,6 +79,8 @@ interface Permutation {
   readonly source: Uint32Array;
   /** The interleaved words at which 32 bits with transposed groups start. */
   readonly transposed: readonly number[];
+  /** Per row: where each word of its block is in an interleaved block, and the words of the block at which transposed bits start. */
+  readonly lanes: readonly { readonly from: Uint32Array; readonly transposed: readonly number[] }[];
 }
 
 const permutations = new Map<string, Permutation>();
@@ -102,7 +99,15 @@ function permutation(dtype: FormatName, rowBytes: number): Permutation {
         }
       }
     }
-    found = { source: Uint32Array.from(source), transposed };
+    const lanes = Array.from({ length: groupRows }, (_, row) => {
+      const first = (row * rowBytes) / 2;
+      const from = new Uint32Array(layoutOf(dtype).bytes / 2);
+      source.forEach((word, index) => {
+        if (word >= first && word < first + from.length) from[word - first] = index;
+      });
+      return { from, transposed: transposed.map((index) => source[index]! - first).filter((word) => word >= 0 && word < from.length) };
+    });
+    found = { source: Uint32Array.from(source), transposed, lanes };
     permutations.set(key, found);
   }
   return found;
