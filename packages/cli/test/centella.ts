@@ -20,9 +20,11 @@ export function centella(
   const child = spawn(process.execPath, [bin, ...args], { env: { ...process.env, CENTELLA_BACKEND: "", ...env } });
   let stdout = "";
   let stderr = "";
+  let isInterrupted = false;
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
     stdout += text;
-    if (interruptAfter?.test(stdout)) child.kill("SIGINT");
+    // Once: the second one ends the process at once.
+    if (!isInterrupted && interruptAfter?.test(stdout) === true) isInterrupted = child.kill("SIGINT");
   });
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
     stderr += text;

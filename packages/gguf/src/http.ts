@@ -139,6 +139,23 @@ export async function* bodyOf(
   }
 }
 
+/** The promise, unless the signal is aborted before; what it stands for then goes on unobserved. */
+export async function abortable<T>(promise: Promise<T> | undefined, signal: AbortSignal | undefined): Promise<T | undefined> {
+  if (promise === undefined || signal === undefined) return promise;
+  let stop: () => void = () => undefined;
+  const aborted = new Promise<never>((_, reject) => {
+    const abort = (): void => reject(signal.reason);
+    if (signal.aborted) abort();
+    signal.addEventListener("abort", abort, { once: true });
+    stop = () => signal.removeEventListener("abort", abort);
+  });
+  try {
+    return await Promise.race([promise, aborted]);
+  } finally {
+    stop();
+  }
+}
+
 /** What is started, unless `ms` pass or the signal is aborted before. */
 async function deadline<T>(start: () => Promise<T>, ms: number, signal: AbortSignal | undefined): Promise<T> {
   signal?.throwIfAborted();

@@ -35,13 +35,15 @@ export async function diskStorage(folder?: string): Promise<ModelStorage> {
         close: () => handle.close(),
       };
     },
-    async rename(from, to) {
-      // Else a power cut could leave the new name with bytes that never reached the disk.
-      const handle = await fs.open(path(from), "r+");
-      await handle.sync();
-      await handle.close();
-      await fs.rename(path(from), path(to));
+    async sync(name) {
+      const handle = await fs.open(path(name), "r+");
+      try {
+        await handle.sync();
+      } finally {
+        await handle.close();
+      }
     },
+    rename: (from, to) => fs.rename(path(from), path(to)),
     remove: (name) => fs.rm(path(name), { force: true }),
     async freeBytes() {
       await fs.mkdir(root, { recursive: true });

@@ -1,6 +1,16 @@
 import { GgufError } from "../errors.ts";
 import { readHeader } from "../header.ts";
-import { Attempts, bodyOf, type HttpOptions, type RangeResponse, requestRange, send, shownUrl, TransientError } from "../http.ts";
+import {
+  Attempts,
+  abortable,
+  bodyOf,
+  type HttpOptions,
+  type RangeResponse,
+  requestRange,
+  send,
+  shownUrl,
+  TransientError,
+} from "../http.ts";
 import { openSource } from "../source.ts";
 import { digestOf, type RemoteFile } from "./hub.ts";
 import { readRecord, writeRecord } from "./record.ts";
@@ -204,6 +214,7 @@ class Download {
       throw new GgufError("corrupt", { expected: `SHA-256 ${expected} of ${shownUrl(url)}`, got: sha256, hint });
     }
     await this.#checkHeader();
+    await abortable(this.#storage.sync?.(this.#partial), this.#signal);
     // The record of a file that is replaced must not speak for the new one.
     await this.#storage.remove(`${name}.json`);
     await this.#storage.rename(this.#partial, name);

@@ -18,6 +18,8 @@ export interface ModelStorage {
   input(name: string): Promise<GgufInput>;
   /** Opens for writing from byte `offset` on; what lies behind it is cut off. */
   write(name: string, offset: number): Promise<StorageWriter>;
+  /** Waits until a file's bytes are on the medium, where that is not so when it is closed: a power cut must not leave a name without them. */
+  sync?(name: string): Promise<void>;
   /** Replaces `to` in one step. */
   rename(from: string, to: string): Promise<void>;
   /** Removes a file; none is fine. */
