@@ -2,7 +2,7 @@ import { type Backend, openCandidates } from "@centella/core";
 import { type BenchedBackend, backends as knownBackends } from "./backends.ts";
 import { measureGpuCopy } from "./ceilings/gpu.ts";
 import { type Ceiling, measureCeilings } from "./ceilings/measure.ts";
-import { type Commit, describeCommit, describeMachine, type Machine } from "./machine.ts";
+import { describeCommit, describeMachine, type Machine } from "./machine.ts";
 import { oursModel } from "./models/ours.ts";
 import { peers as knownPeers } from "./peers/index.ts";
 import type { Peer, PeerAdapter } from "./peers/peer.ts";
@@ -26,7 +26,7 @@ export interface RunOptions {
   readonly command: string;
   /** For everything that a person waiting wants to see. */
   readonly log: (line: string) => void;
-  readonly progress: (suite: string) => Progress;
+  readonly progress: Progress;
 }
 
 /** Buffers that are surely read from memory: twice the reported cache, within bounds, since virtual machines report their host's. */
@@ -71,13 +71,18 @@ export async function run(options: RunOptions): Promise<readonly Receipt[]> {
       }
       for (const { name, peer } of peers) versions[name] = peer.version;
       const context = contextOf(kind, opened, peers, machine, options);
-      for (const suite of opened.length === 0 ? [] : options.suites) {
-        const settings = options.quick ? quickSettings : normalSettings;
-        const measured = await measureRows(suite.rows(context), settings, options.progress(suite.name));
-        rows
-          .get(suite)!
-          .push(...measured.filter(({ outcomes }) => outcomes.length > 0).map((row) => deriveRow(suite.name, receiptRow(row, kind))));
-      }
+      // All suites in one walk: their samples are spread over the whole run, so that a slow minute hits all rows a little.
+      const planned = opened.length === 0 ? [] : options.suites.flatMap((suite) => suite.rows(context).map((row) => ({ suite, row })));
+      const settings = options.quick ? quickSettings : normalSettings;
+      const measured = await measureRows(
+        planned.map(({ row }) => row),
+        settings,
+        options.progress,
+      );
+      measured.forEach((row, i) => {
+        const { suite } = planned[i]!;
+        if (row.outcomes.length > 0) rows.get(suite)!.push(deriveRow(suite.name, receiptRow(row, kind)));
+      });
     } finally {
       for (const { peer } of peers) await peer.dispose();
       for (const { backend } of opened) await backend.dispose();

@@ -162,7 +162,10 @@ describe("the runner", () => {
   test("rotates buffer sets over all calls", async () => {
     const sets: number[] = [];
     const subject: Subject = {
-      sample: async (calls, first) => (sets.push(...Array.from({ length: calls }, (_, i) => first + i)), 0.01 * calls),
+      async sample(calls, first) {
+        sets.push(...Array.from({ length: calls }, (_, i) => first + i));
+        return 0.01 * calls;
+      },
       result: async () => undefined,
       dispose: () => undefined,
     };

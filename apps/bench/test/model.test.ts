@@ -113,7 +113,7 @@ describe.skipIf(reason !== undefined)(`node-llama-cpp${reason === undefined ? ""
     "loads and runs %s %s",
     async (shape, type) => {
       const out = join(folder, "model.gguf");
-      const isFull = process.env["BENCH_FULL_MODELS"] === "1";
+      const isFull = process.env.BENCH_FULL_MODELS === "1";
       await generateModel({ shape, type, out, seed: 1, ...(isFull ? {} : { layers: 2 }) });
       try {
         const runner = await peer.model!.open(out, 64);

@@ -75,7 +75,10 @@ describe("tasks", () => {
       name: "spy",
       side: "ours" as const,
       threads: 1,
-      prepare: async (_task: Task, sets: number) => (asked.push(sets), Promise.reject(new Skip("spy"))),
+      prepare: async (_task: Task, sets: number) => {
+        asked.push(sets);
+        throw new Skip("spy");
+      },
     };
     const row = taskRow(task, [spy], { id: "a", metric: "GB/s", bound: "copy" }, 2 ** 28);
     return row.contestants[0]!.prepare().catch(() => {
@@ -100,7 +103,7 @@ describe("tasks", () => {
 
 describe("ceiling kernels", () => {
   const kernels = () => {
-    const memory = new WebAssembly.Memory({ initial: 1, maximum: 65536, shared: true });
+    const memory = new WebAssembly.Memory({ initial: 1 });
     const { exports } = new WebAssembly.Instance(new WebAssembly.Module(ceilingModule(hasRelaxedSimd())), { env: { memory } });
     return { memory, exports: exports as Record<"fma" | "read" | "copy", (...args: number[]) => number> };
   };
@@ -152,8 +155,7 @@ test("an ONNX model is valid protobuf of the expected size", () => {
 });
 
 test("ceiling threads start together and come back, whichever of them sat runs out", async () => {
-  const memory = new WebAssembly.Memory({ initial: 1, maximum: 65536, shared: true });
-  const threads = await Threads.open(3, new WebAssembly.Module(ceilingModule(hasRelaxedSimd())), memory);
+  const threads = await Threads.open(3, new WebAssembly.Module(ceilingModule(hasRelaxedSimd())));
   try {
     for (let run = 0; run < 300; run++) {
       const jobs = Array.from({ length: 1 + ((run * 7) % 3) }, (): Job => ({ kernel: "fma", args: [1] }));

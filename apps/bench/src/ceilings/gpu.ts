@@ -16,7 +16,7 @@ export async function measureGpuCopy(backend: Backend): Promise<Ceiling> {
   const input = backend.upload({ dtype: "f32", shape: [elements] }, uniform(1, elements));
   const run = async (): Promise<number> => {
     const start = performance.now();
-    for (let i = 0; i < calls; i++) plan.run({ x: input })["y"]!.dispose();
+    for (let i = 0; i < calls; i++) plan.run({ x: input }).y!.dispose();
     await backend.idle();
     return (performance.now() - start) / 1e3 / calls;
   };

@@ -26,28 +26,20 @@ export interface CeilingOptions {
 
 /** Measures arithmetic and memory at 1 thread, powers of two, and all threads. */
 export async function measureCeilings({ threads: most, bytes, quick }: CeilingOptions): Promise<readonly Ceiling[]> {
-  const half = Math.ceil(bytes / 2 / (streamBytes * most)) * streamBytes * most;
-  const pages = Math.ceil((2 * half) / 65536);
-  const memory = new WebAssembly.Memory({ initial: pages, maximum: 65536, shared: true });
-  // Pages that were never written are one zero page, which is always in a cache.
-  new Float64Array(memory.buffer).fill(1.1);
-  const threads = await Threads.open(most, new WebAssembly.Module(ceilingModule(hasRelaxedSimd())), memory);
+  const threads = await Threads.open(most, new WebAssembly.Module(ceilingModule(hasRelaxedSimd())));
   try {
     const measured: Ceiling[] = [];
     for (const count of threadCounts(most)) {
-      const split = (kernel: "read" | "copy", total: number): Job[] =>
-        Array.from({ length: count }, (_, i) => {
-          const share = Math.floor(total / count / streamBytes) * streamBytes;
-          return { kernel, args: kernel === "read" ? [i * share, share] : [i * share, half + i * share, share] };
-        });
+      const half = Math.ceil(bytes / 2 / count / streamBytes) * streamBytes;
+      const each = (job: Job): Job[] => Array.from({ length: count }, () => job);
+      threads.run(each({ kernel: "allocate", args: [2 * half] }));
       const iterations = 200_000;
-      const fma = Array.from({ length: count }, (): Job => ({ kernel: "fma", args: [iterations] }));
       const jobs = [
-        { kind: "flops", work: fmaFlops * iterations * count, jobs: fma },
-        { kind: "read", work: 2 * half, jobs: split("read", 2 * half) },
-        { kind: "copy", work: 2 * half, jobs: split("copy", half) },
+        { kind: "flops", work: fmaFlops * iterations * count, job: { kernel: "fma", args: [iterations] } },
+        { kind: "read", work: 2 * half * count, job: { kernel: "read", args: [0, 2 * half] } },
+        { kind: "copy", work: 2 * half * count, job: { kernel: "copy", args: [0, half, half] } },
       ] as const;
-      for (const { kind, work, jobs: each } of jobs) measured.push({ kind, threads: count, work, samples: sample(threads, each, quick) });
+      for (const { kind, work, job } of jobs) measured.push({ kind, threads: count, work, samples: sample(threads, each(job), quick) });
     }
     return measured;
   } finally {

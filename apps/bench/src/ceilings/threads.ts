@@ -1,7 +1,7 @@
 import { Worker } from "node:worker_threads";
 import type { Job, PostedJob, WorkerSetup } from "./worker.ts";
 
-/** Threads that run ceiling kernels on one shared memory. */
+/** Threads that run ceiling kernels, each on a memory of its own. */
 export class Threads {
   readonly #workers: readonly Worker[];
   readonly #control: Int32Array;
@@ -12,9 +12,9 @@ export class Threads {
   }
 
   /** Starts the threads. @throws {Error} if one of them does not come up */
-  static async open(count: number, module: WebAssembly.Module, memory: WebAssembly.Memory): Promise<Threads> {
+  static async open(count: number, module: WebAssembly.Module): Promise<Threads> {
     const control = new Int32Array(new SharedArrayBuffer(12));
-    const workerData: WorkerSetup = { module, memory, control };
+    const workerData: WorkerSetup = { module, control };
     // Run from dist as well as from sources.
     const url = new URL(import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js", import.meta.url);
     const workers = Array.from({ length: count }, () => new Worker(url, { workerData }));
@@ -55,7 +55,8 @@ export class Threads {
   /** @throws {Error} after a minute: a thread has died */
   #waitFor(word: number, count: number): void {
     for (let done = Atomics.load(this.#control, word); done < count; done = Atomics.load(this.#control, word)) {
-      if (Atomics.wait(this.#control, word, done, 60_000) === "timed-out") throw new Error(`ceilings: expected ${count} threads to answer, got ${done}`);
+      if (Atomics.wait(this.#control, word, done, 60_000) === "timed-out")
+        throw new Error(`ceilings: expected ${count} threads to answer, got ${done}`);
     }
   }
 }

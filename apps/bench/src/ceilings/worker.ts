@@ -4,14 +4,13 @@ import type { CeilingKernels } from "./kernels.ts";
 /** What a thread is started with. */
 export interface WorkerSetup {
   readonly module: WebAssembly.Module;
-  readonly memory: WebAssembly.Memory;
   /** Words: 0 counts starts, 1 threads that are ready, 2 threads that are done. */
   readonly control: Int32Array;
 }
 
-/** A job: the arguments of one kernel. */
+/** A job: the arguments of one kernel, or of `allocate`, which gives the thread a memory of so many bytes. */
 export interface Job {
-  readonly kernel: keyof CeilingKernels;
+  readonly kernel: keyof CeilingKernels | "allocate";
   readonly args: readonly number[];
 }
 
@@ -20,11 +19,25 @@ export interface PostedJob extends Job {
   readonly start: number;
 }
 
-const { module, memory, control } = workerData as WorkerSetup;
-const kernels = new WebAssembly.Instance(module, { env: { memory } }).exports as Readonly<
-  Record<keyof CeilingKernels, (...args: number[]) => number>
->;
+const { module, control } = workerData as WorkerSetup;
 
+/** A memory of the thread's own, not a shared one: the system gives those no large pages, and they stream at half the speed. */
+function instantiate(bytes: number): Record<Job["kernel"], (...args: number[]) => unknown> {
+  const memory = new WebAssembly.Memory({ initial: Math.max(1, Math.ceil(bytes / 65536)) });
+  // Pages that were never written are one zero page, which is always in a cache.
+  new Float64Array(memory.buffer).fill(1.1);
+  const { fma, read, copy } = new WebAssembly.Instance(module, { env: { memory } }).exports as CeilingKernels & WebAssembly.Exports;
+  return {
+    fma,
+    read,
+    copy,
+    allocate(more = 0) {
+      kernels = instantiate(more);
+    },
+  };
+}
+
+let kernels = instantiate(0);
 parentPort!.on("message", ({ kernel, args, start }: PostedJob) => {
   Atomics.add(control, 1, 1);
   Atomics.notify(control, 1);

@@ -112,11 +112,9 @@ function conclude(receipts: readonly Receipt[]): number {
   return failures.length > 0 || !measured ? 1 : 0;
 }
 
-/** One line that is overwritten on a terminal; elsewhere a line per pass. */
-function progress(suite: string): Progress {
-  return (done, total, { id }) => {
-    if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${suite} ${Math.round((100 * done) / total)} % ${id}`);
-    else if (done % Math.ceil(total / 5) === 0) console.error(`${suite} ${Math.round((100 * done) / total)} %`);
-    if (process.stderr.isTTY && done === total - 1) process.stderr.write("\r\x1b[K");
-  };
-}
+/** One line that is overwritten on a terminal; elsewhere a line per tenth. */
+const progress: Progress = (done, total, { id }) => {
+  const percent = Math.floor((100 * done) / total);
+  if (process.stderr.isTTY) process.stderr.write(done === total - 1 ? "\r\x1b[K" : `\r\x1b[K${percent} % ${id}`);
+  else if (done % Math.ceil(total / 10) === 0) console.error(`${percent} %`);
+};

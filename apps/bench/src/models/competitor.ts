@@ -16,6 +16,8 @@ export interface ModelCompetitor {
   readonly name: string;
   readonly side: Side;
   readonly threads: number | undefined;
+  /** It computes in other processes than the one that opens it. */
+  readonly isElsewhere?: boolean;
   /**
    * Loads a GGUF file with room for `contextLength` tokens.
    * @throws {Skip} if it cannot

@@ -24,6 +24,6 @@ export async function launchChromium(): Promise<Browser> {
   const { chromium } = (await loadPeer("playwright-core")) as { readonly chromium: { launch(options: object): Promise<Browser> } };
   const libraries = join(await inflate(join(peerPackage("@sparticuz/chromium"), "bin", "al2023.tar.br")), "lib");
   const executablePath = await packaged.executablePath();
-  const path = [libraries, process.env["LD_LIBRARY_PATH"]].filter(Boolean).join(":");
+  const path = [libraries, process.env.LD_LIBRARY_PATH].filter(Boolean).join(":");
   return chromium.launch({ executablePath, args: ["--no-sandbox", "--headless=shell"], env: { ...process.env, LD_LIBRARY_PATH: path } });
 }

@@ -24,6 +24,10 @@ interface Tf {
   dot(a: TfTensor, b: TfTensor): TfTensor;
 }
 
+interface Gpu {
+  requestAdapter(): Promise<{ readonly info: { readonly device: string; readonly description: string } } | null>;
+}
+
 /** TensorFlow.js on XNNPACK in WASM. It switches threads off in Node. */
 export const tfjsWasm: PeerAdapter = {
   name: "tfjs-backend-wasm",
@@ -45,9 +49,14 @@ export const tfjsWebgpu: PeerAdapter = {
   kind: "gpu",
   async open() {
     peerPackage("@tensorflow/tfjs-backend-webgpu");
-    const { create, globals } = (await loadPeer("webgpu")) as { create(flags: string[]): object; globals: object };
+    const { create, globals } = (await loadPeer("webgpu")) as { create(flags: string[]): Gpu; globals: object };
+    const gpu = create([]);
+    const adapter = await gpu.requestAdapter();
+    if (adapter === null) throw new Skip("no WebGPU adapter");
+    if (/swiftshader|llvmpipe/i.test(`${adapter.info.device} ${adapter.info.description}`))
+      throw new Skip("the only adapter is a software one");
     Object.assign(globalThis, globals);
-    Object.defineProperty(globalThis.navigator, "gpu", { value: create([]), configurable: true });
+    Object.defineProperty(globalThis.navigator, "gpu", { value: gpu, configurable: true });
     const tf = await start("@tensorflow/tfjs-backend-webgpu", "webgpu");
     return {
       version: peerVersion("@tensorflow/tfjs-backend-webgpu"),

@@ -49,6 +49,7 @@ function competitorOf(threads: number, openPage: (file: string) => Promise<Page>
     name: "wllama",
     side: "peer",
     threads,
+    isElsewhere: true,
     async open(file, contextLength): Promise<ModelRunner> {
       const page = await openPage(file);
       await page.evaluate(`load(${contextLength}, ${threads})`);

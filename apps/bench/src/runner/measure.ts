@@ -47,6 +47,9 @@ interface Entry {
 /** A call that is cheaper than this is made once, untimed, before each sample: what ran before has left its data in the caches. */
 const untimedSeconds = 0.05;
 
+/** After so long a warm-up of slow calls nothing is cold any more. */
+const slowWarmupSeconds = 2;
+
 /**
  * Measures rows: warms each subject up, then in every pass takes samples of all subjects of a row in turn (A B A B …), and
  * checks the results after the last pass.
@@ -72,7 +75,7 @@ export async function measureRows(
 
 async function measurePass(row: Row, entries: readonly Entry[], settings: Settings, pass: number): Promise<void> {
   for (const entry of entries) {
-    if (entry.subject === undefined) await attempt(entry, async () => prepare(entry, settings));
+    if (entry.subject === undefined) await attempt(entry, async () => prepare(entry, row.isCold === true ? cold(settings) : settings));
     entry.passes.push([]);
   }
   for (let round = 0; round < settings.rounds; round++) {
@@ -95,13 +98,17 @@ async function measurePass(row: Row, entries: readonly Entry[], settings: Settin
   }
 }
 
+function cold(settings: Settings): Settings {
+  return { ...settings, warmupCalls: 1, warmupSeconds: 0 };
+}
+
 async function prepare(entry: Entry, settings: Settings): Promise<void> {
   const subject = await entry.contestant.prepare();
   entry.subject = subject;
   let total = 0;
   let calls = 0;
   let fastest = Number.POSITIVE_INFINITY;
-  while (calls < settings.warmupCalls || total < settings.warmupSeconds) {
+  while ((calls < settings.warmupCalls && total < slowWarmupSeconds) || total < settings.warmupSeconds) {
     const seconds = await subject.sample(1, entry.next++);
     fastest = Math.min(fastest, seconds);
     total += seconds;

@@ -54,6 +54,8 @@ export interface Row {
   readonly data: "cache" | "memory" | "-";
   /** Prepared for each pass anew, because the buffers of all rows together would not fit. */
   readonly isLarge: boolean;
+  /** Warms up with a single call: each call starts from nothing anyway. */
+  readonly isCold?: boolean;
   readonly contestants: readonly Contestant[];
   /** What is wrong with a result, or undefined. Peers may round where ours must not. */
   verify(result: ArrayLike<number>, side: Side): string | undefined;

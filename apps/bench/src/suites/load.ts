@@ -1,6 +1,6 @@
 import { basename } from "node:path";
 import { measureLoad } from "../models/loadProcess.ts";
-import type { Contestant, Row } from "../runner/subject.ts";
+import { type Contestant, type Row, Skip } from "../runner/subject.ts";
 import type { Suite } from "./suite.ts";
 
 /** Time until a model is loaded and has computed one token, and the process's peak memory: each in a process of its own. */
@@ -20,16 +20,20 @@ export const load: Suite = {
         work: {},
         data: "-",
         isLarge: false,
+        isCold: true,
         contestants: modelCompetitors.map(
-          ({ name, side, threads }): Contestant => ({
+          ({ name, side, threads, isElsewhere }): Contestant => ({
             name,
             side,
             threads,
-            prepare: async () => ({
-              sample: async () => value(await measureLoad(name, file)),
-              result: async () => undefined,
-              dispose: () => undefined,
-            }),
+            async prepare() {
+              if (isElsewhere === true) throw new Skip("computes in a browser's processes, whose start and memory are another matter");
+              return {
+                sample: async () => value(await measureLoad(name, file)),
+                result: async () => undefined,
+                dispose: () => undefined,
+              };
+            },
           }),
         ),
         verify: () => undefined,

@@ -20,7 +20,7 @@ export const quantized: Suite = {
         taskRow(
           { kind: "quantMatmul", type, m: 1, k: 2048, n: 1024 },
           competitors,
-          { id: `${type} 1×2048×1024 in cache`, metric: "GB/s", bound: "read" },
+          { id: `${type} 1×2048×1024`, metric: "GB/s", bound: "read" },
           undefined,
         ),
         taskRow(

@@ -5,8 +5,8 @@ import type { Competitor } from "./competitor.ts";
 import { inputsOf, operandShapes, type Task, type TaskInputs } from "./task.ts";
 import { workOf } from "./work.ts";
 
-/** Flops, or elements, above which the scalar reference is left out: it would take minutes and tell nothing. */
-const referenceLimit = { flops: 2 * 256 ** 3, bytes: 2 ** 25 };
+/** Work above which the scalar reference and software GPUs are left out: they would take minutes and tell nothing. */
+const slowLimit = { flops: 2 * 256 ** 3, bytes: 2 ** 25 };
 
 /** A backend of this project: inputs live on it, weights are persistents, results stay there. */
 export function ours(backend: Backend, threads: number | undefined): Competitor {
@@ -21,14 +21,13 @@ interface PreparedSet {
 
 async function prepare(backend: Backend, task: Task, sets: number): Promise<Subject> {
   const { flops = 0, bytes = 0 } = workOf(task);
-  if (backend.name === "reference" && (flops > referenceLimit.flops || bytes > referenceLimit.bytes)) {
-    throw new Skip("the scalar reference would take minutes");
-  }
+  const isSlow = backend.name === "reference" || backend.device.kind === "software-gpu";
+  if (isSlow && (flops > slowLimit.flops || bytes * sets > slowLimit.bytes)) throw new Skip(`${backend.device.name} would take minutes`);
   const prepared: PreparedSet[] = [];
   for (let set = 0; set < sets; set++) prepared.push(await prepareSet(backend, task, inputsOf(task, set), prepared[0]?.plan));
   const run = (set: number): Tensor => {
     const { plan, inputs } = prepared[set % sets]!;
-    return plan.run(inputs)["y"]!;
+    return plan.run(inputs).y!;
   };
   // A GPU is given all calls of a sample before it is waited for; on a CPU a call is done when its result is there.
   const sample =
