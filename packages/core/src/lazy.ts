@@ -48,6 +48,7 @@ export class LazyCore {
   readonly #source: Source;
 
   constructor(engine: LazyEngine, spec: ConcreteSpec, source: Source) {
+    addMethods();
     this.#engine = engine;
     this.spec = spec;
     this.#source = source;
@@ -55,8 +56,12 @@ export class LazyCore {
 
   /** Computes the chain and reads the result, in stored form. */
   async data(): Promise<TypedArray> {
-    using result = await this.#run("host");
-    return result.data();
+    const result = await this.#run("host");
+    try {
+      return await result.data();
+    } finally {
+      result.dispose();
+    }
   }
 
   /** Computes the chain; the result stays on the backend and is the caller's to dispose of. */
@@ -65,11 +70,11 @@ export class LazyCore {
   }
 
   #run(to: "host" | "device"): Promise<Tensor> {
-    return this.#engine.runLazy(LazyCore.#chain(this, to));
+    return this.#engine.runLazy(LazyCore.chainOf(this, to));
   }
 
-  /** Records one op call; the op methods are made of it. */
-  static record(op: AnyOp, inputs: readonly (LazyCore | undefined)[], given: object): LazyCore {
+  /** Records a call on lazy tensors of one runtime: what the op methods do. */
+  static recordCall(op: AnyOp, inputs: readonly (LazyCore | undefined)[], given: object): LazyCore {
     const engine = inputs[0]!.#engine;
     inputs.forEach((input, i) => {
       if (input === undefined && i >= op.inputs.length) return;
@@ -87,7 +92,7 @@ export class LazyCore {
   }
 
   /** The chain that ends in a tensor. Not recursive: chains may be long. */
-  static #chain(end: LazyCore, to: "host" | "device"): Chain {
+  static chainOf(end: LazyCore, to: "host" | "device"): Chain {
     const order = inOrder(end, (lazy) => ("op" in lazy.#source ? lazy.#source.inputs.filter((input) => input !== undefined) : []));
     const places = new Map(order.map((lazy, place) => [lazy, place]));
     const tensors: Tensor[] = [];
@@ -124,15 +129,21 @@ export class LazyCore {
   }
 }
 
-// Not in a static block of the class: compiled, the class has no name yet there.
-const methods = opMethods<LazyCore, LazyCore>(LazyCore.record);
-for (const { name, inputs, writes } of Object.values<AnyOp>({ ...ops })) {
-  if (inputs.length === 0 || writes !== undefined) continue;
-  const method: (...args: object[]) => LazyCore = Reflect.get(methods, name);
-  const value = function (this: LazyCore, ...rest: object[]): LazyCore {
-    return method(this, ...rest);
-  };
-  Object.defineProperty(LazyCore.prototype, name, { value });
+let hasMethods = false;
+
+/** Gives the class its op methods, with the first lazy tensor. */
+function addMethods(): void {
+  if (hasMethods) return;
+  hasMethods = true;
+  const methods = opMethods<LazyCore, LazyCore>(LazyCore.recordCall);
+  for (const { name, inputs, writes } of Object.values<AnyOp>({ ...ops })) {
+    if (inputs.length === 0 || writes !== undefined) continue;
+    const method: (...args: object[]) => LazyCore = Reflect.get(methods, name);
+    const value = function (this: LazyCore, ...rest: object[]): LazyCore {
+      return method(this, ...rest);
+    };
+    Object.defineProperty(LazyCore.prototype, name, { value });
+  }
 }
 
 /** `end` and all that it is made of, each after what it needs. */
