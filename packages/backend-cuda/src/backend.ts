@@ -8,6 +8,7 @@ import {
   checkData,
   type DeviceInfo,
   elementCount,
+  type FusionLimits,
   isQuantized,
   lower,
   type MemoryReport,
@@ -20,7 +21,7 @@ import {
 import { Device } from "./device.ts";
 import { backendName, bytesOf, DeviceStorage, writeThrough } from "./deviceTensor.ts";
 import type { CudaDriver } from "./driver.ts";
-import { unsupported } from "./kernels/index.ts";
+import { fusion, unsupported } from "./kernels/index.ts";
 import { CudaPlan } from "./plan.ts";
 import { residentBytes, toResident } from "./resident.ts";
 
@@ -29,6 +30,7 @@ export class CudaBackend implements Backend {
   readonly name: string = backendName;
   readonly device: DeviceInfo;
   readonly syncAvailable = false;
+  readonly fusion: FusionLimits = fusion;
   readonly #device: Device;
   readonly #plans = new Set<CudaPlan>();
 
@@ -51,7 +53,7 @@ export class CudaBackend implements Backend {
     if (shareWith !== undefined && !(shareWith instanceof CudaPlan && this.#plans.has(shareWith))) {
       throw new ArgumentError("compile", "shareWith to be a living plan of this backend", "another one");
     }
-    const lowered = lower(program, this.name, unsupported);
+    const lowered = lower(program, this.name, unsupported, { fusion });
     return this.#device.queue.enqueue(async () => {
       signal?.throwIfAborted();
       const plan = await CudaPlan.create(this.#device, lowered, shareWith, (disposed) => this.#plans.delete(disposed));

@@ -34,7 +34,7 @@ describe("a run", () => {
       toDevice: before.toDevice + 6,
       fromDevice: before.fromDevice + 6,
     });
-    expect(backend.counters).toMatchObject({ uploads: 6, submits: 6, readbacks: 6, ops: { matmul: 6, relu: 6 } });
+    expect(backend.counters).toMatchObject({ uploads: 6, submits: 6, readbacks: 6, ops: { fused: 6 } });
   });
 
   test("copies its inputs at the call", async () => {
@@ -106,7 +106,7 @@ describe("failures", () => {
     const error: unknown = await layer().catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(KernelError);
     expect(error).toMatchObject({
-      op: "matmul",
+      op: "fused",
       log: expect.stringContaining("line 7: no"),
       source: expect.stringContaining(".entry matmul"),
     });

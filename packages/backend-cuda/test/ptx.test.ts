@@ -1,4 +1,6 @@
+import { createProgram, lower, type Step } from "@centella/core";
 import { describe, expect, test } from "vitest";
+import { fusion, unsupported } from "../src/kernels/index.ts";
 import { PtxBuilder } from "../src/ptx/builder.ts";
 import { f32Literal, f64Literal, missingFor } from "../src/ptx/text.ts";
 import { prepare } from "./interpreter/execute.ts";
@@ -60,6 +62,18 @@ describe("text", () => {
     expect(launchesOf(call("embedding", [{ dtype: "f16", shape: [7, 4] }, i32(3)]))[0]).toMatchSnapshot();
     expect(launchesOf(call("sum", [f32(3, 5)], { axis: 0 }))[0]).toMatchSnapshot();
   });
+});
+
+test("a fused group is one kernel", () => {
+  const program = createProgram();
+  const x = program.input("x", "f32", [program.dim("T", 8), 5]);
+  const sum = program.add(x, program.input("row", "f32", [5]));
+  program.output("y", program.relu(program.mul(program.leakyRelu(sum), program.input("s", "f32", []))));
+  const { steps } = lower(program, "cuda", unsupported, { fusion });
+  const [{ op, inputs, params }] = steps as [Step];
+  const launches = launchesOf({ name: "fused", op, inputs: inputs.map((operand) => operand?.spec), params, bucket: { T: 4 } });
+  expect(steps.length).toBe(1);
+  expect(launches).toMatchSnapshot();
 });
 
 describe("structure", () => {

@@ -24,28 +24,28 @@ import { pageBytes } from "./memoryMap.ts";
 import { openModule } from "./module.ts";
 import { checkOptions, type WasmOptions } from "./options.ts";
 import { WasmPlan } from "./plan.ts";
-import { memoryDType } from "./storedForm.ts";
 import type { Target } from "./target.ts";
 import { WasmStorage } from "./tensors.ts";
+import type { ThreadPool } from "./threads/pool.ts";
 
 /**
- * The WASM SIMD backend: runs in every current JavaScript engine, in one thread.
+ * The WASM SIMD backend: runs in every current JavaScript engine, on several threads where memory can be shared.
  * @throws {ArgumentError} for an unknown option
  */
 export function wasm(options: WasmOptions = {}): BackendFactory {
-  const { relaxed, maxMemoryMiB } = checkOptions(options);
+  const { relaxed, threads, maxMemoryMiB } = checkOptions(options);
   return {
     name: "wasm",
     open: async () => {
-      const { heap, exports, target } = await openModule(relaxed, Math.floor((maxMemoryMiB * 2 ** 20) / pageBytes));
-      return new WasmBackend(heap, exports, target);
+      const { heap, exports, target, pool } = await openModule(relaxed, threads, Math.floor((maxMemoryMiB * 2 ** 20) / pageBytes));
+      return new WasmBackend(heap, exports, target, pool);
     },
   };
 }
 
 /** The kernel of an op, its parameter type erased. */
 export function kernelOf(op: string): Kernel | undefined {
-  return Object.hasOwn(kernels, op) ? (kernels[op as Exclude<OpName, "reshape">] as Kernel) : undefined;
+  return Object.hasOwn(kernels, op) ? (kernels[op as OpName] as Kernel | undefined) : undefined;
 }
 
 export class WasmBackend implements Backend {
@@ -55,23 +55,26 @@ export class WasmBackend implements Backend {
   readonly counters: Counters = createCounters();
   readonly heap: Heap;
   readonly exports: Exports;
+  readonly target: Target;
+  readonly #pool: ThreadPool | undefined;
   readonly plans: Set<WasmPlan> = new Set();
   readonly #queue = new WorkQueue();
   #pending = 0;
   #disposed = false;
 
-  constructor(heap: Heap, exports: Exports, target: Target) {
+  constructor(heap: Heap, exports: Exports, target: Target, pool: ThreadPool | undefined) {
     this.heap = heap;
     this.exports = exports;
-    this.device = { kind: "cpu", name: target.relaxed ? "WebAssembly relaxed SIMD" : "WebAssembly SIMD" };
+    this.target = target;
+    this.#pool = pool;
+    const threads = pool === undefined ? "1 thread" : `${pool.size + 1} threads`;
+    this.device = { kind: "cpu", name: `${target.relaxed ? "WebAssembly relaxed SIMD" : "WebAssembly SIMD"}, ${threads}` };
   }
 
   unsupported(op: AnyOp, inputs: readonly (TensorSpec | undefined)[], params: object, output: TensorSpec): string | undefined {
     if (op.alias === true) return undefined;
     const kernel = kernelOf(op.name);
-    if (kernel === undefined) return "it has no kernel";
-    const foreign = inputs.find((spec) => spec !== undefined && memoryDType(spec.dtype) === undefined);
-    if (foreign !== undefined) return `there is no decoder for ${foreign.dtype}`;
+    if (kernel === undefined) return `there is no kernel for ${op.name} yet`;
     return kernel.unsupported?.(inputs, params, output);
   }
 
@@ -101,6 +104,11 @@ export class WasmBackend implements Backend {
     await this.#queue.idle();
   }
 
+  /** The helper threads, undefined where there are none or one of them was lost. */
+  get pool(): ThreadPool | undefined {
+    return this.#pool?.isLost === true ? undefined : this.#pool;
+  }
+
   /** Whether queued work is not done yet. */
   get isBusy(): boolean {
     return this.#pending > 0;
@@ -124,6 +132,7 @@ export class WasmBackend implements Backend {
     await this.idle();
     for (const plan of this.plans) plan.dispose();
     await this.idle();
+    this.#pool?.dispose();
   }
 
   /** @throws {DisposedError} */

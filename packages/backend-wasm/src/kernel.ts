@@ -1,7 +1,9 @@
 import type { ConcreteSpec, DType, Op, Operand, OpName, Ops, TensorSpec } from "@centella/core";
 import type { ModuleBuilder } from "./emit/index.ts";
 import type { Heap } from "./heap.ts";
+import type { Interleaving } from "./storedForm.ts";
 import type { Target } from "./target.ts";
+import type { Call } from "./threads/pool.ts";
 
 /** Emitted functions by name. Addresses and counts are plain numbers; those from 2^31 wrap to the same 32 bits. */
 export type Exports = (name: string) => (...args: number[]) => number;
@@ -16,17 +18,24 @@ export interface Run {
   readonly scratch: number;
 }
 
-/** One step, ready to run. A generator yields wherever it may be paused or stopped: every few milliseconds at least. */
-export type Task = (run: Run) => Iterable<void> | void;
+/** What a step yields: a point where it may be paused or stopped, every few milliseconds at least, or calls for all threads to share. */
+export type Pause = undefined | readonly Call[];
+
+/** One step, ready to run. The calls that it yields are done when it goes on. */
+export type Task = ((run: Run) => Iterable<Pause>) | ((run: Run) => void);
 
 /** What a kernel is given when a plan is compiled. */
 export interface BuildContext {
   readonly exports: Exports;
   readonly heap: Heap;
+  /** Threads that share the calls which a task yields. */
+  readonly threads: number;
   /** The operand's spec with symbolic dims at their maxima. */
   max(operand: Operand): ConcreteSpec;
   /** How the operand's elements lie in memory: its dtype, or f32 where the plan decodes it on the way in. */
   storedAs(operand: Operand): DType;
+  /** The block format whose rows are interleaved in the operand's memory, or undefined where they lie as they were loaded. */
+  interleaving(operand: Operand): Interleaving;
   /** Asks for so many bytes of scratch memory during the step. */
   reserve(bytes: number): void;
   /** Asks for memory of the plan's own that outlives runs; its address is known when the plan is complete. */
@@ -46,5 +55,5 @@ export interface Kernel<P extends object = object> {
   build(context: BuildContext, inputs: readonly (Operand | undefined)[], params: P, output: Operand): Task;
 }
 
-/** A kernel for every op, named as the op. `reshape` needs none: it is the same memory. */
-export type Kernels = { readonly [N in Exclude<OpName, "reshape">]: Kernel<ParamsOf<N>> };
+/** The kernels that there are, named as their ops. Ops that alias (`reshape`) need none: they are the same memory. */
+export type Kernels = { readonly [N in OpName]?: Kernel<ParamsOf<N>> };

@@ -2,14 +2,20 @@
 export const memoryMap: {
   readonly constants: { readonly address: number; readonly bytes: number };
   readonly halfTable: number;
+  readonly control: number;
+  readonly jobs: number;
   readonly heap: number;
 } = {
   /** Constants of the kernels. */
   constants: { address: 64, bytes: 16_320 },
   /** f32 values of all 65,536 halves: one load per block scale, exact for infinities and NaN. */
   halfTable: 16_384,
+  /** Control block of the threads. */
+  control: 16_384 + 4 * 65_536,
+  /** Calls for the threads. */
+  jobs: 16_384 + 4 * 65_536 + 64,
   /** Where the heap starts. */
-  heap: 16_384 + 4 * 65_536,
+  heap: 16_384 + 4 * 65_536 + 64 + 8 * 20 * 512,
 };
 
 /** Bytes of a WASM page. */

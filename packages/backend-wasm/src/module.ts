@@ -7,36 +7,45 @@ import { kernels } from "./kernels/index.ts";
 import { emitShared } from "./kernels/shared/index.ts";
 import { memoryMap, pageBytes } from "./memoryMap.ts";
 import type { Target } from "./target.ts";
+import { ThreadPool } from "./threads/pool.ts";
 
 /** The module of all kernels in binary form. Pure. */
-export function emitModule(target: Target): Uint8Array<ArrayBuffer> {
-  const module = new ModuleBuilder({ constants: memoryMap.constants });
+export function emitModule(target: Target, shared = false): Uint8Array<ArrayBuffer> {
+  const module = new ModuleBuilder({ constants: memoryMap.constants, shared });
   emitShared(module, target);
   for (const kernel of Object.values(kernels)) kernel.emit(module, target);
   return module.build();
 }
 
 /** Compiled modules by target, so that a second backend starts at once. */
-const compiled = new Map<boolean, Promise<WebAssembly.Module>>();
+const compiled = new Map<string, Promise<WebAssembly.Module>>();
+
+/** Most threads that "auto" takes: more of them wait for memory. */
+const mostAutoThreads = 8;
 
 /** Instantiates the kernels over a fresh memory. @throws {UnsupportedError} where the engine lacks WASM SIMD */
 export async function openModule(
   relaxed: boolean | "auto",
+  threads: number | "auto",
   maxPages: number,
-): Promise<{ readonly heap: Heap; readonly exports: Exports; readonly target: Target }> {
+): Promise<{ readonly heap: Heap; readonly exports: Exports; readonly target: Target; readonly pool: ThreadPool | undefined }> {
   if (typeof WebAssembly === "undefined" || !WebAssembly.validate(probe(false)))
     throw new UnsupportedError("wasm", "this JavaScript engine has no WebAssembly SIMD");
   const hasRelaxed = WebAssembly.validate(probe(true));
   if (relaxed === true && !hasRelaxed)
     throw new UnsupportedError("wasm", 'this JavaScript engine has no relaxed SIMD; use relaxed: "auto" or false');
   const target = { relaxed: relaxed === "auto" ? hasRelaxed : relaxed };
-  let compiling = compiled.get(target.relaxed);
+  const shared = hasSharedMemory() && threadCount(threads) > 1;
+  if (!shared && threads !== "auto" && threads > 1)
+    throw new UnsupportedError("wasm", "threads need SharedArrayBuffer, which a page has if it is cross-origin isolated; use threads: 1");
+  const key = `${target.relaxed} ${shared}`;
+  let compiling = compiled.get(key);
   if (compiling === undefined) {
-    compiling = WebAssembly.compile(emitModule(target));
-    compiled.set(target.relaxed, compiling);
+    compiling = WebAssembly.compile(emitModule(target, shared));
+    compiled.set(key, compiling);
   }
   const initial = Math.ceil(memoryMap.heap / pageBytes);
-  const memory = new WebAssembly.Memory({ initial, maximum: Math.max(initial, maxPages) });
+  const memory = new WebAssembly.Memory({ initial, maximum: Math.max(initial, maxPages), shared });
   const instance = await WebAssembly.instantiate(await compiling, { env: { memory } });
   const heap = new Heap(memory, maxPages);
   const table = heap.f32.subarray(memoryMap.halfTable / 4, memoryMap.halfTable / 4 + 65_536);
@@ -46,7 +55,26 @@ export async function openModule(
     if (typeof found !== "function") throw new RangeError(`wasm: expected an emitted function, got ${name}`);
     return found as (...args: number[]) => number;
   };
-  return { heap, exports, target };
+  let pool: ThreadPool | undefined;
+  if (shared) {
+    try {
+      pool = await ThreadPool.start(await compiling, instance, memory, threadCount(threads) - 1);
+    } catch (error) {
+      if (threads !== "auto") throw new UnsupportedError("wasm", `helper threads do not start here (${String(error)}); use threads: 1`);
+    }
+  }
+  return { heap, exports, target, pool };
+}
+
+function hasSharedMemory(): boolean {
+  const { crossOriginIsolated = true } = globalThis as { crossOriginIsolated?: boolean };
+  return typeof SharedArrayBuffer !== "undefined" && crossOriginIsolated;
+}
+
+function threadCount(threads: number | "auto"): number {
+  if (threads !== "auto") return threads;
+  const { navigator } = globalThis as { navigator?: { readonly hardwareConcurrency?: number } };
+  return Math.min(mostAutoThreads, navigator?.hardwareConcurrency ?? 1);
 }
 
 function probe(relaxed: boolean): Uint8Array<ArrayBuffer> {

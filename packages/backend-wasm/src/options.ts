@@ -6,18 +6,27 @@ export interface WasmOptions {
    * depend on whether the machine fuses; `false` gives the same bits on every machine.
    */
   readonly relaxed?: boolean | "auto";
+  /**
+   * Threads that compute, the caller's among them: 1 by default. "auto": the machine's cores, eight at most, and one where there is
+   * no shared memory or no worker starts. The number of threads does not change a bit of any result.
+   */
+  readonly threads?: number | "auto";
   /** Largest memory in MiB, up to 4096 (the default). */
   readonly maxMemoryMiB?: number;
 }
 
 /** @throws {ArgumentError} for an unknown option or a value outside its range */
 export function checkOptions(options: WasmOptions): Required<WasmOptions> {
-  const unknown = Object.keys(options).find((key) => key !== "relaxed" && key !== "maxMemoryMiB");
-  if (unknown !== undefined) throw new ArgumentError("wasm", "options among {relaxed, maxMemoryMiB}", unknown, "check the spelling");
-  const { relaxed = "auto", maxMemoryMiB = 4096 } = options;
+  const unknown = Object.keys(options).find((key) => key !== "relaxed" && key !== "threads" && key !== "maxMemoryMiB");
+  if (unknown !== undefined)
+    throw new ArgumentError("wasm", "options among {relaxed, threads, maxMemoryMiB}", unknown, "check the spelling");
+  const { relaxed = "auto", threads = 1, maxMemoryMiB = 4096 } = options;
   if (relaxed !== "auto" && typeof relaxed !== "boolean") throw new ArgumentError("wasm", 'relaxed true, false or "auto"', String(relaxed));
   if (typeof maxMemoryMiB !== "number" || !(maxMemoryMiB >= 1 && maxMemoryMiB <= 4096)) {
     throw new ArgumentError("wasm", "maxMemoryMiB from 1 to 4096", String(maxMemoryMiB));
   }
-  return { relaxed, maxMemoryMiB };
+  if (threads !== "auto" && !(Number.isInteger(threads) && threads >= 1 && threads <= 64)) {
+    throw new ArgumentError("wasm", 'threads from 1 to 64 or "auto"', String(threads));
+  }
+  return { relaxed, threads, maxMemoryMiB };
 }

@@ -9,10 +9,18 @@ import {
   type TensorSource,
   type TypedArray,
   typedArrayOf,
-  UnsupportedError,
 } from "@centella/core";
+import { groupRows } from "./formats/interleave.ts";
 import type { Heap } from "./heap.ts";
-import { memoryBytes, memoryDType, writeStored } from "./storedForm.ts";
+import {
+  type Interleaving,
+  memoryBytes,
+  memoryDType,
+  readInterleavedRow,
+  rowBytesOf,
+  writeInterleaved,
+  writeStored,
+} from "./storedForm.ts";
 import { readStored } from "./tensors.ts";
 
 /** Bytes per read of a source. */
@@ -23,19 +31,18 @@ export class Cell {
   readonly persistent: Persistent;
   /** The dtype in memory. */
   readonly storedAs: DType;
+  readonly interleaving: Interleaving;
   readonly #heap: Heap;
   #address: number | undefined;
   #source: TensorSource | undefined;
   #loaded: boolean;
   #owners = 0;
 
-  /** @throws {UnsupportedError} for a dtype that this backend cannot hold */
-  constructor(heap: Heap, persistent: Persistent) {
-    const { name, spec, init } = persistent;
-    const storedAs = memoryDType(spec.dtype);
-    if (storedAs === undefined) throw new UnsupportedError(`wasm: persistent ${name}`, `no decoder for ${spec.dtype}`);
+  constructor(heap: Heap, persistent: Persistent, interleaving: Interleaving) {
+    const { spec, init } = persistent;
     this.persistent = persistent;
-    this.storedAs = storedAs;
+    this.storedAs = memoryDType(spec.dtype);
+    this.interleaving = interleaving;
     this.#heap = heap;
     this.#loaded = init === "zeros";
   }
@@ -78,8 +85,10 @@ export class Cell {
     const { name, spec } = this.persistent;
     const total = byteLength(spec);
     if (source.size !== total) throw new ShapeError(`load ${name}`, `a source of ${total} bytes`, `${source.size} bytes`);
-    const { bytes: blockBytes } = layoutOf(spec.dtype);
-    const step = Math.floor(chunkBytes / blockBytes) * blockBytes;
+    const { interleaving } = this;
+    const rowBytes = interleaving === undefined ? 0 : rowBytesOf(interleaving, spec.shape[1]!);
+    const unit = interleaving === undefined ? layoutOf(spec.dtype).bytes : groupRows * rowBytes;
+    const step = Math.max(1, Math.floor(chunkBytes / unit)) * unit;
     let at = this.address;
     this.#loaded = false;
     for (let done = 0; done < total; ) {
@@ -87,7 +96,11 @@ export class Cell {
       const length = Math.min(step, total - done);
       const bytes = await source.read(done, length, signal);
       if (bytes.length !== length) throw new ShapeError(`load ${name}`, `${length} bytes from the source at ${done}`, String(bytes.length));
-      at += writeStored(spec.dtype, bytes, this.#heap.u8, at);
+      if (interleaving === undefined) at += writeStored(spec.dtype, bytes, this.#heap.u8, at);
+      else {
+        writeInterleaved(interleaving, rowBytes, bytes, this.#heap.u8, at);
+        at += length;
+      }
       done += length;
       onProgress?.(done, total);
     }
@@ -98,6 +111,15 @@ export class Cell {
   async save(): Promise<TypedArray> {
     const { name, spec } = this.persistent;
     if (!this.#loaded) throw new ProgramError(`save: expected ${name} to be loaded; call plan.load() first`);
+    if (this.interleaving !== undefined) {
+      const [rows, k] = spec.shape as readonly [number, number];
+      const rowBytes = rowBytesOf(this.interleaving, k);
+      const saved = new Uint8Array(rows * rowBytes);
+      for (let row = 0; row < rows; row++) {
+        readInterleavedRow(this.interleaving, row, rows, this.#heap.u8, this.address, saved.subarray(row * rowBytes, (row + 1) * rowBytes));
+      }
+      return saved;
+    }
     if (this.storedAs === spec.dtype) return readStored(this.#heap, spec, this.address);
     const bytes = await this.#source?.read(0, byteLength(spec));
     return new (typedArrayOf(spec.dtype))(bytes?.slice().buffer ?? new ArrayBuffer(byteLength(spec)));

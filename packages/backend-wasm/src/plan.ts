@@ -28,8 +28,9 @@ import { kernelOf, type WasmBackend } from "./backend.ts";
 import { sliceMs, yieldToEventLoop } from "./eventLoop.ts";
 import type { BuildContext, Run, Task } from "./kernel.ts";
 import { Cell } from "./persistents.ts";
-import { memoryBytes, memoryDType, writeStored } from "./storedForm.ts";
+import { chooseInterleaving, isReadableInterleaved, memoryBytes, memoryDType, writeStored } from "./storedForm.ts";
 import { readStored, WasmStorage } from "./tensors.ts";
+import { runCalls, runCallsSync } from "./threads/runCalls.ts";
 
 /** Temporaries start at cache lines. */
 const alignment = 64;
@@ -63,10 +64,18 @@ export class WasmPlan implements Plan {
         throw new UnsupportedError(`wasm: output ${name}`, `${operand.spec.dtype} is decoded on the way in and cannot be returned`);
     }
     this.cells = new Map(
-      [...lowered.program.persistents.values()].map((persistent) => [
-        persistent.name,
-        shareWith?.cells.get(persistent.name) ?? new Cell(backend.heap, persistent),
-      ]),
+      [...lowered.program.persistents.values()].map((persistent) => {
+        const storage = lowered.persistents.find(({ name }) => name === persistent.name)?.storage;
+        const shared = shareWith?.cells.get(persistent.name);
+        if (shared?.interleaving !== undefined && storage !== undefined && !isReadableInterleaved(storage, lowered)) {
+          throw new UnsupportedError(
+            `wasm: persistent ${persistent.name}`,
+            "the plan that it is shared with holds its rows interleaved, which a use here cannot read; compile without shareWith",
+          );
+        }
+        const interleaving = storage && chooseInterleaving(persistent, storage, lowered, backend.target);
+        return [persistent.name, shared ?? new Cell(backend.heap, persistent, interleaving)];
+      }),
     );
     this.warnings = lowered.persistents.flatMap(({ name }) => this.cells.get(name)!.warning ?? []);
 
@@ -76,8 +85,11 @@ export class WasmPlan implements Plan {
     const context: BuildContext = {
       exports: backend.exports,
       heap: backend.heap,
+      threads: (backend.pool?.size ?? 0) + 1,
       max: ({ spec }) => maxSpec(spec),
       storedAs: (operand) => storedAs(operand.storage, operand),
+      interleaving: ({ storage: { definition } }) =>
+        definition.kind === "persistent" ? this.cells.get(definition.name)!.interleaving : undefined,
       reserve: (bytes) => {
         scratchBytes = Math.max(scratchBytes, bytes);
       },
@@ -200,7 +212,7 @@ export class WasmPlan implements Plan {
     const run = this.#newRun(binding, new Map());
     for (const [name, data] of Object.entries(inputs)) this.#copyIn(name, data);
     for (const { op, task } of this.#tasks) {
-      for (const _ of task(run) ?? []);
+      for (const calls of task(run) ?? []) if (calls !== undefined) runCallsSync(this.#backend.pool, calls);
       countOp(this.#backend.counters, op);
     }
     this.#backend.counters.submits++;
@@ -258,7 +270,7 @@ export class WasmPlan implements Plan {
 
   #bytesOf(storage: Storage): number {
     const spec = maxSpec(this.program.values[storage.id]!.spec);
-    return memoryBytes(spec, memoryDType(spec.dtype)!);
+    return memoryBytes(spec, memoryDType(spec.dtype));
   }
 
   #hold(data: InputData): HeldInput {
@@ -329,11 +341,15 @@ export class WasmPlan implements Plan {
       }
       signal?.throwIfAborted();
     };
+    const isDue = (): boolean => performance.now() - started > sliceMs || signal?.aborted === true;
     signal?.throwIfAborted();
     for (const { op, task } of this.#tasks) {
-      for (const _ of task(run) ?? []) if (performance.now() - started > sliceMs || signal?.aborted === true) await pause();
+      for (const calls of task(run) ?? []) {
+        if (calls !== undefined) await runCalls(this.#backend.pool, calls, isDue, pause);
+        else if (isDue()) await pause();
+      }
       countOp(this.#backend.counters, op);
-      if (performance.now() - started > sliceMs || signal?.aborted === true) await pause();
+      if (isDue()) await pause();
     }
     this.#backend.counters.submits++;
   }
@@ -346,5 +362,5 @@ export class WasmPlan implements Plan {
 
 /** The dtype of an operand in memory: only storages that were filled from outside can differ from their spec. */
 function storedAs({ definition }: Storage, { spec }: Operand): DType {
-  return definition.kind === "node" ? spec.dtype : memoryDType(spec.dtype)!;
+  return definition.kind === "node" ? spec.dtype : memoryDType(spec.dtype);
 }

@@ -1,14 +1,24 @@
-import { type ConcreteSpec, type DType, elementCount, isQuantized, layoutOf } from "@centella/core";
-import { dequantize, isDequantizable } from "@centella/quant";
-import { hasBlockFormat } from "./formats/index.ts";
+import {
+  type ConcreteSpec,
+  type DType,
+  elementCount,
+  isQuantized,
+  type Lowered,
+  layoutOf,
+  type Persistent,
+  type Storage,
+} from "@centella/core";
+import { dequantize } from "@centella/quant";
+import { type FormatName, hasBlockFormat } from "./formats/index.ts";
+import { extractRow, groupRows, interleaveRows } from "./formats/interleave.ts";
+import type { Target } from "./target.ts";
 
 /**
- * How elements of a dtype lie in WASM memory, undefined where this backend cannot hold them: block types with kernels stay as
- * they are, other block types are decoded to f32 on the way in. The one place that chooses a layout.
+ * How elements of a dtype lie in WASM memory: block types with kernels stay as they are, other block types are decoded to f32 on the
+ * way in.
  */
-export function memoryDType(dtype: DType): DType | undefined {
-  if (!isQuantized(dtype) || hasBlockFormat(dtype)) return dtype;
-  return isDequantizable(dtype) ? "f32" : undefined;
+export function memoryDType(dtype: DType): DType {
+  return !isQuantized(dtype) || hasBlockFormat(dtype) ? dtype : "f32";
 }
 
 /** Bytes of a tensor in WASM memory, of which `stored` is the dtype there. */
@@ -27,4 +37,53 @@ export function writeStored(dtype: DType, bytes: Uint8Array, u8: Uint8Array, add
   const count = (bytes.length / blockBytes) * elements;
   dequantize(dtype, bytes, new Float32Array(u8.buffer, address, count));
   return 4 * count;
+}
+
+/** The block format whose rows a persistent interleaves, or undefined where its bytes lie as they were loaded. */
+export type Interleaving = FormatName | undefined;
+
+/** Which persistents are interleaved, chosen from all uses: weights that kernels with 8-bit dot products multiply with. */
+export function chooseInterleaving({ spec }: Persistent, storage: Storage, lowered: Lowered, target: Target): Interleaving {
+  if (!target.relaxed || !hasBlockFormat(spec.dtype) || !isReadableInterleaved(storage, lowered)) return undefined;
+  const isMultiplied = lowered.steps.some(
+    ({ op, inputs, params }) =>
+      op.name === "matmul" && inputs[1]?.storage === storage && (params as { activations?: string }).activations === "ggml",
+  );
+  return isMultiplied ? spec.dtype : undefined;
+}
+
+/** Whether every use in a program can read interleaved rows: products with the transposed matrix, and lookups of rows. */
+export function isReadableInterleaved(storage: Storage, { steps, outputs, program }: Lowered): boolean {
+  const { shape } = program.values[storage.id]!.spec;
+  if (shape.length !== 2 || outputs.some(({ operand }) => operand.storage === storage)) return false;
+  return steps.every(({ op, inputs, params, output }) => {
+    if (output.storage === storage) return false;
+    return inputs.every((operand, index) => {
+      if (operand?.storage !== storage) return true;
+      if (operand.spec.shape.join() !== shape.join()) return false;
+      if (op.name === "embedding") return index === 0;
+      return op.name === "matmul" && index === 1 && (params as { transposeB: boolean }).transposeB;
+    });
+  });
+}
+
+/** Bytes of a row of a matrix in blocks. */
+export function rowBytesOf(dtype: FormatName, k: number): number {
+  const { elements, bytes } = layoutOf(dtype);
+  return (k / elements) * bytes;
+}
+
+/** Writes whole groups of rows, or the rest of the rows after them, interleaved. */
+export function writeInterleaved(dtype: FormatName, rowBytes: number, bytes: Uint8Array, u8: Uint8Array, address: number): void {
+  const even = bytes.byteOffset % 2 === 0 ? bytes : bytes.slice();
+  interleaveRows(dtype, rowBytes, even, u8.subarray(address, address + bytes.length));
+}
+
+/** Copies row `row` of `rows` interleaved ones from `address` on, as it was loaded, to `to`. */
+export function readInterleavedRow(dtype: FormatName, row: number, rows: number, u8: Uint8Array, address: number, to: Uint8Array): void {
+  const rowBytes = to.length;
+  const lane = row % groupRows;
+  const first = address + (row - lane) * rowBytes;
+  if (row - lane + groupRows > rows) to.set(u8.subarray(address + row * rowBytes, address + (row + 1) * rowBytes));
+  else extractRow(dtype, u8.subarray(first, first + groupRows * rowBytes), lane, to);
 }

@@ -42,13 +42,13 @@ describe.each(targets)("a row's bits do not depend on how many rows there are, r
     rows(dtype, true, "ggml", 1280, 37),
   );
 
-  test("attention: a prefill and single steps, in blocks and in one piece", async () => {
+  test.each(["f32", "f16"] as const)("attention over %s: a prefill and single steps, in blocks and in one piece", async (cacheType) => {
     const [tokens, heads, kvHeads, dK, dV] = [13, 4, 2, 20, 36];
     const attend = async (blockSize: number, table: readonly number[]): Promise<Uint8Array[]> => {
       const slots = Int32Array.from({ length: tokens }, (_, j) => table[Math.floor(j / blockSize)]! * blockSize + (j % blockSize));
       const program = createProgram();
       const T = program.dim("T", tokens);
-      const cache = program.persistent("cache", { dtype: "f32", shape: [64, kvHeads, dK + dV] }, { init: "zeros" });
+      const cache = program.persistent("cache", { dtype: cacheType, shape: [64, kvHeads, dK + dV] }, { init: "zeros" });
       const input = (name: string, h: number, d: number) => program.input(name, "f32", [T, h, d]);
       const written = program.kvWrite(cache, input("k", kvHeads, dK), input("v", kvHeads, dV), program.input("slots", "i32", [T]));
       const [positions, seqOf] = [program.input("positions", "i32", [T]), program.input("seqOf", "i32", [T])];

@@ -7,6 +7,7 @@ import {
   type Counters,
   checkData,
   type DeviceInfo,
+  type FusionLimits,
   lower,
   type MemoryReport,
   type Plan,
@@ -19,7 +20,6 @@ import { compileProgram } from "./compile.ts";
 import { openDevice, type WebgpuOptions } from "./device.ts";
 import { uploadTensor } from "./deviceTensor.ts";
 import { kernelOf } from "./kernels/index.ts";
-import { unreadable } from "./persistents.ts";
 import { WebgpuPlan } from "./plan.ts";
 import { DeviceQueue } from "./queue.ts";
 
@@ -41,12 +41,16 @@ class WebgpuBackend implements Backend {
   readonly name = "webgpu";
   readonly device: DeviceInfo;
   readonly syncAvailable = false;
+  readonly memoryModel = "buffers";
+  readonly fusion: FusionLimits;
   readonly #queue: DeviceQueue;
   readonly #plans = new Set<WebgpuPlan>();
 
   constructor(queue: DeviceQueue, device: DeviceInfo) {
     this.#queue = queue;
     this.device = device;
+    // One binding is the output's.
+    this.fusion = { maxInputs: queue.device.limits.maxStorageBuffersPerShaderStage - 1, maxCalls: 128 };
   }
 
   get counters(): Counters {
@@ -56,18 +60,14 @@ class WebgpuBackend implements Backend {
   unsupported(op: AnyOp, inputs: readonly (TensorSpec | undefined)[], params: object, output: TensorSpec): string | undefined {
     if (op.alias === true) return undefined;
     const kernel = kernelOf(op.name);
-    if (kernel === undefined) return `webgpu has no kernel for ${op.name}`;
-    for (const spec of inputs) {
-      const reason = spec && unreadable(spec.dtype);
-      if (reason !== undefined) return reason;
-    }
+    if (kernel === undefined) return `there is no kernel for ${op.name} yet`;
     return kernel.unsupported?.({ inputs, params, output });
   }
 
   async compile(program: ProgramGraph, { shareWith, signal }: CompileOptions = {}): Promise<Plan> {
     signal?.throwIfAborted();
     this.#queue.check();
-    const lowered = lower(program, this.name, (...call) => this.unsupported(...call));
+    const lowered = lower(program, this.name, (...call) => this.unsupported(...call), { fusion: this.fusion });
     const shared = shareWith instanceof WebgpuPlan ? shareWith.parts.cells : undefined;
     const parts = await compileProgram(this.#queue, lowered, shared);
     const plan = new WebgpuPlan(this.#queue, parts, (disposed) => this.#plans.delete(disposed));

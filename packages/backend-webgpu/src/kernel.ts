@@ -46,8 +46,20 @@ export interface Kernel {
   dispatch(dims: DimValues): Dispatch;
 }
 
+/** An elementwise op as a function of one element of each input: what fused groups are made of. */
+export interface ElementForm {
+  /** Names of the function's arguments, in the order of the op's inputs. */
+  readonly arguments: readonly string[];
+  /** Its body. Numeric parameters of the call are `p.<name>`. */
+  readonly body: string;
+  /** Functions that the body calls, block by block: blocks of several forms in one kernel are declared once. */
+  readonly declarations?: readonly string[];
+  readonly parameters?: readonly string[];
+}
+
 /** How an op is computed: dispatches in order. Pure. */
 export interface KernelDefinition<P extends object = object> {
+  readonly element?: ElementForm;
   /** The reason in words why there is no kernel for a call, beyond what the op itself refuses. */
   unsupported?(call: KernelCall<P>): string | undefined;
   build(call: KernelCall<P>): readonly Kernel[];

@@ -13,7 +13,7 @@ import {
   type TensorSource,
   type TypedArray,
 } from "@centella/core";
-import { dequantize, isDequantizable } from "@centella/quant";
+import { dequantize } from "@centella/quant";
 import { createBuffer, guardMemory, tensorUsage } from "./buffers.ts";
 import { deviceBytes, formatBytes, isDecoded, paddedBytes } from "./layout.ts";
 import type { DeviceQueue } from "./queue.ts";
@@ -129,13 +129,6 @@ export class Cell {
     });
     work.catch(() => undefined);
   }
-}
-
-/** Why a persistent, an input or a constant of this dtype cannot be held, in words. */
-export function unreadable(dtype: DType): string | undefined {
-  return isQuantized(dtype) && !isDequantizable(dtype)
-    ? `${dtype} cannot be decoded yet; convert the weights to iq4_nl, iq4_xs or a K type`
-    : undefined;
 }
 
 /** One warning per block type among the persistents, with what f32 costs. */

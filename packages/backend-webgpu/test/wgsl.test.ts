@@ -1,8 +1,9 @@
 import { readdirSync } from "node:fs";
-import { createProgram, type Dim, type DType, ops, type Program, type Ref } from "@centella/core";
+import { createProgram, type Dim, type DType, type FusedParams, fused, lower, ops, type Program, type Ref } from "@centella/core";
 import { describe, expect, test } from "vitest";
 import { type Kernel, kernels } from "../src/index.ts";
 import { grid } from "../src/instance.ts";
+import { kernelOf } from "../src/kernels/index.ts";
 
 const T = { name: "T", max: 512 };
 
@@ -68,11 +69,33 @@ describe("generated WGSL", () => {
     });
   }
 
-  test("kernel files are op names, and every op that computes has one", () => {
+  test("kernel files are ops that compute, and all are in the table", () => {
     const files = readdirSync(new URL("../src/kernels", import.meta.url)).filter((file) => file.endsWith(".ts") && file !== "index.ts");
-    const computing = Object.values(ops).filter((op) => op.alias !== true);
-    expect(files.map((file) => file.replace(".ts", "")).sort()).toEqual(computing.map(({ name }) => name).sort());
-    expect(Object.keys(kernels).sort()).toEqual(computing.map(({ name }) => name).sort());
+    const names = files.map((file) => file.replace(".ts", ""));
+    const computing = [...Object.values(ops).flatMap((op) => (op.alias === true ? [] : [op.name])), fused.name];
+    expect(names.filter((name) => !computing.includes(name))).toEqual([]);
+    expect([...Object.keys(kernels), fused.name].sort()).toEqual(names.sort());
+  });
+
+  test("a fused group is one kernel", () => {
+    const program = createProgram();
+    const x = program.input("x", "f32", [T, 5]);
+    const gate = program.sigmoid(program.add(x, program.input("row", "f32", [5])));
+    const clipped = program.clip(program.mul(gate, program.input("s", "f32", [])), { min: -1, max: 1 });
+    program.output("y", program.elu(program.add(clipped, program.input("column", "f32", [T, 1]))));
+    const { steps } = lower(program, "webgpu", () => undefined);
+    expect(steps.length).toBe(1);
+    const { inputs, params, output } = steps[0]!;
+    const build = (alpha: number) =>
+      kernelOf("fused")!.build({
+        inputs: inputs.map((operand) => operand?.spec),
+        params: { body: (params as FusedParams).body.map((call) => (call.op === ops.elu ? { ...call, params: { alpha } } : call)) },
+        output: output.spec,
+      });
+    const [kernel] = build(1);
+    expect(kernel!.code).toMatchSnapshot();
+    expect(kernel!.dispatch({ T: 3 })).toMatchSnapshot();
+    expect(build(2)[0]!.code).toBe(kernel!.code);
   });
 
   test("no kernel binds more than 8 storage buffers, what every device has", () => {

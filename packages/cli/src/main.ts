@@ -2,12 +2,17 @@ import { readFileSync } from "node:fs";
 import type { Command } from "./command.ts";
 import { inspect } from "./commands/inspect.ts";
 import { logits } from "./commands/logits.ts";
+import { merge } from "./commands/merge.ts";
+import { models } from "./commands/models.ts";
+import { pull } from "./commands/pull.ts";
+import { rm } from "./commands/rm.ts";
 import { run } from "./commands/run.ts";
+import { split } from "./commands/split.ts";
 import { tokenize } from "./commands/tokenize.ts";
 import { formatOptions } from "./options.ts";
 import { UsageError } from "./usageError.ts";
 
-const commands: Readonly<Record<string, Command>> = { run, inspect, tokenize, logits };
+const commands: Readonly<Record<string, Command>> = { run, inspect, tokenize, logits, pull, models, rm, split, merge };
 
 const exitCode = { failure: 1, usage: 2, interrupted: 130 } as const;
 

@@ -62,7 +62,9 @@ test("tarballs hold what they should and nothing large besides the model", () =>
     expect(files, name).toContain("package/README.md");
     expect(files, name).toContain("package/LICENSE");
     expect(files, name).not.toMatch(/tsbuildinfo|\/test\//);
-    if (name !== "model-fable") expect(statSync(join(project, tarballOf(name))).size, name).toBeLessThan(400_000);
+    // core carries the cases and goldens of every op, which others test their backends with.
+    const limit = name === "core" ? 500_000 : 400_000;
+    if (name !== "model-fable") expect(statSync(join(project, tarballOf(name))).size, name).toBeLessThan(limit);
   }
 });
 

@@ -3,63 +3,12 @@
 Run from packages/core: python3 scripts/goldens.py && biome format --write src/ops/goldens
 """
 
-import json
-import pathlib
-
 import numpy as np
 
-OUT = pathlib.Path(__file__).parent.parent / "src/ops/goldens"
-rng = np.random.default_rng(20240229)
-
-
-def f32(*shape, scale=1.0):
-    """Values that f32 and short decimals both hold exactly."""
-    return np.round(rng.normal(size=shape) * scale * 32) / 32
-
-
-def i32(*values, shape=None):
-    a = np.array(values, dtype=np.int64)
-    return a.reshape(shape) if shape is not None else a
-
-
-def number(x):
-    x = float(x)
-    if np.isnan(x):
-        return "Number.NaN"
-    if np.isinf(x):
-        return "Number.POSITIVE_INFINITY" if x > 0 else "Number.NEGATIVE_INFINITY"
-    if x == int(x) and abs(x) < 2**53:
-        return str(int(x))
-    return repr(float(f"{x:.12g}"))
-
-
-def numbers(a):
-    return "[" + ", ".join(number(x) for x in np.asarray(a).ravel()) + "]"
-
-
-def tensor(a, extra=""):
-    a = np.asarray(a)
-    dtype = "i32" if np.issubdtype(a.dtype, np.integer) else "f32"
-    return f'{{ dtype: "{dtype}", shape: {json.dumps(list(a.shape))}, values: {numbers(a)}{extra} }}'
-
-
-def write(op, cases):
-    lines = [
-        "// Written by scripts/goldens.py: the figures are numpy's, in f64.",
-        'import type { OpCases } from "../../testing/opCases.ts";',
-        "",
-        f"export const {op}Goldens: OpCases<\"{op}\">[\"cases\"] = [",
-    ]
-    for name, inputs, params, golden, *optional in cases:
-        parts = [f'name: "golden: {name}"', "inputs: [" + ", ".join(tensor(a) for a in inputs) + "]"]
-        if optional:
-            parts.append("optional: {" + ", ".join(f"{k}: {tensor(v)}" for k, v in optional[0].items()) + "}")
-        if params:
-            parts.append("params: " + json.dumps(params))
-        parts.append(f"golden: {numbers(golden)}")
-        lines.append("{" + ", ".join(parts) + "},")
-    lines.append("];")
-    (OUT / f"{op}.ts").write_text("\n".join(lines) + "\n")
+import goldens_elementwise
+import goldens_reductions
+import goldens_shapes
+from golden_file import OUT, f32, i32, write
 
 
 def unary():
@@ -267,3 +216,6 @@ reductions()
 softmaxes()
 matrices()
 transformer()
+goldens_elementwise.write_all()
+goldens_reductions.write_all()
+goldens_shapes.write_all()

@@ -1,5 +1,6 @@
 import type { TypedArray } from "./dtype.ts";
 import type { AnyOp } from "./op.ts";
+import type { FusionLimits } from "./passes/fuseElementwise.ts";
 import type { ProgramGraph } from "./program.ts";
 import type { ConcreteSpec, DimValues, TensorSpec } from "./spec.ts";
 import type { Tensor } from "./tensor.ts";
@@ -93,6 +94,10 @@ export interface Backend {
   readonly device: DeviceInfo;
   readonly syncAvailable: boolean;
   readonly counters: Counters;
+  /** What one kernel may hold; none where the backend sets no limit. */
+  readonly fusion?: FusionLimits;
+  /** How temporaries lie: at offsets of one address space, or in buffers of which one cannot be bound both ways. */
+  readonly memoryModel?: "addressSpace" | "buffers";
   /** Undefined if the backend has a kernel for the call, otherwise the reason in words. Never throws. */
   unsupported(op: AnyOp, inputs: readonly (TensorSpec | undefined)[], params: object, output: TensorSpec): string | undefined;
   /** @throws {UnsupportedError} if a node has no kernel here, naming it and the reason. */

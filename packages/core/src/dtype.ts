@@ -1,12 +1,15 @@
 import { type BlockType, blockLayout } from "@centella/quant";
 
-/** Plain element types. f16 and bf16 are storage types: every backend accumulates in f32 or better. */
-export type ScalarType = "f32" | "f16" | "bf16" | "i32" | "u32" | "i8" | "u8";
+/**
+ * Plain element types. f16 and bf16 are storage types: every backend accumulates in f32 or better. A bool is stored as a u8 of
+ * 0 or 1; what is read as true is any byte but 0.
+ */
+export type ScalarType = "f32" | "f16" | "bf16" | "i32" | "u32" | "i8" | "u8" | "bool";
 
 /** Every dtype that a tensor can have: a plain element type, or a ggml block type. */
 export type DType = ScalarType | BlockType;
 
-const scalarBytes: Readonly<Record<ScalarType, number>> = { f32: 4, f16: 2, bf16: 2, i32: 4, u32: 4, i8: 1, u8: 1 };
+const scalarBytes: Readonly<Record<ScalarType, number>> = { f32: 4, f16: 2, bf16: 2, i32: 4, u32: 4, i8: 1, u8: 1, bool: 1 };
 
 /** How a dtype lies in memory: `elements` consecutive elements of the last axis take `bytes` bytes. */
 export interface DTypeLayout {
@@ -28,9 +31,9 @@ export function isQuantized(dtype: DType): dtype is BlockType {
   return !(dtype in scalarBytes);
 }
 
-/** True for the types whose values are integers. */
+/** True for the types whose values are integers, bool's 0 and 1 among them. */
 export function isInteger(dtype: DType): boolean {
-  return dtype === "i32" || dtype === "u32" || dtype === "i8" || dtype === "u8";
+  return dtype === "i32" || dtype === "u32" || dtype === "i8" || dtype === "u8" || dtype === "bool";
 }
 
 /** The typed arrays in which tensors cross the API. */
@@ -38,7 +41,7 @@ export type TypedArray = Float32Array | Int32Array | Uint32Array | Int8Array | U
 
 /**
  * The array type of a dtype's stored form: f16 and bf16 are their bits in a `Uint16Array`, block types their bytes
- * in a `Uint8Array`.
+ * in a `Uint8Array`, bools a `Uint8Array` of 0 and 1.
  */
 export function typedArrayOf(dtype: DType): TypedArrayConstructor {
   switch (dtype) {
@@ -67,7 +70,7 @@ export type TypedArrayConstructor =
   | Uint8ArrayConstructor
   | Uint16ArrayConstructor;
 
-/** The plain dtype that an array holds unless said otherwise; a `Uint16Array` holds f16. */
+/** The plain dtype that an array holds unless said otherwise; a `Uint16Array` holds f16, a `Uint8Array` u8. */
 export function dtypeOf(data: TypedArray): ScalarType {
   if (data instanceof Float32Array) return "f32";
   if (data instanceof Int32Array) return "i32";
@@ -75,4 +78,9 @@ export function dtypeOf(data: TypedArray): ScalarType {
   if (data instanceof Int8Array) return "i8";
   if (data instanceof Uint16Array) return "f16";
   return "u8";
+}
+
+/** The array type of a dtype's values as numbers, which scalar references compute on: f16, bf16 and block types are f32. */
+export function decodedArrayOf(dtype: DType): TypedArrayConstructor {
+  return isInteger(dtype) ? typedArrayOf(dtype) : Float32Array;
 }

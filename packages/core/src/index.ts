@@ -39,25 +39,58 @@ export {
   ShapeError,
   UnsupportedError,
 } from "./errors.ts";
-export { type Lowered, lower, type Operand, type Step, type Storage, type Unsupported, usesOf } from "./lower.ts";
+export { type ExplainedBackend, explain, formatProgram } from "./explain.ts";
+export type { Chain, LazyCore, LazyEngine, LazyMethods, LazyTensor } from "./lazy.ts";
+export { type Lowered, type LowerOptions, lower, type Operand, type Step, type Storage, type Unsupported, usesOf } from "./lower.ts";
 export type { AnyOp, CallParams, Cost, HostTensor, NoParams, Op, OpCall } from "./op.ts";
-export type { ArgmaxParams } from "./ops/argmax.ts";
+export type { ArangeParams } from "./ops/arange.ts";
 export { type AttentionParams, alibiSlope } from "./ops/attention.ts";
+export type { AvgPool2dParams } from "./ops/avgPool2d.ts";
+export type { BatchNormParams } from "./ops/batchNorm.ts";
+export type { CastParams } from "./ops/cast.ts";
 export type { ClipParams } from "./ops/clip.ts";
+export type { ConcatParams } from "./ops/concat.ts";
+export type { Conv1dParams } from "./ops/conv1d.ts";
 export type { Conv2dParams } from "./ops/conv2d.ts";
 export type { ElementParams } from "./ops/element.ts";
 export type { EluParams } from "./ops/elu.ts";
+export type { ExpandParams } from "./ops/expand.ts";
+export type { EyeParams } from "./ops/eye.ts";
+export type { FullParams } from "./ops/full.ts";
+export type { GatherParams } from "./ops/gather.ts";
+export type { GroupNormParams } from "./ops/groupNorm.ts";
 export { type OpName, type Ops, ops, type ParamsOf } from "./ops/index.ts";
+export type { LayerNormParams } from "./ops/layerNorm.ts";
 export type { LeakyReluParams } from "./ops/leakyRelu.ts";
 export type { MatmulParams } from "./ops/matmul.ts";
+export type { PadParams } from "./ops/pad.ts";
+export type { PowParams } from "./ops/pow.ts";
+export type { QuantizeParams } from "./ops/quantize.ts";
+export type { RandomParams } from "./ops/random.ts";
 export type { ReshapeParams } from "./ops/reshape.ts";
 export type { RmsNormParams } from "./ops/rmsNorm.ts";
 export type { RopeParams } from "./ops/rope.ts";
 export type { ScaleParams } from "./ops/scale.ts";
+export type { ScatterParams } from "./ops/scatter.ts";
+export type { ArgmaxParams } from "./ops/shared/argExtremum.ts";
 export { type AxisView, axisView, type ReduceParams } from "./ops/shared/axes.ts";
 export { resolveAxis } from "./ops/shared/checks.ts";
 export { broadcastStrides } from "./ops/shared/elementwise.ts";
+export type { SortParams, TopKParams } from "./ops/shared/order.ts";
+export type { PoolParams } from "./ops/shared/pool.ts";
+export type { ScanParams } from "./ops/shared/scan.ts";
 export type { SoftmaxParams } from "./ops/shared/softmax.ts";
+export type { SliceParams } from "./ops/slice.ts";
+export type { StackParams } from "./ops/stack.ts";
+export type { TransposeParams } from "./ops/transpose.ts";
+export type { VarianceParams } from "./ops/variance.ts";
+export { commonSubexpressions } from "./passes/commonSubexpressions.ts";
+export { deadCode } from "./passes/deadCode.ts";
+export { foldConstants } from "./passes/foldConstants.ts";
+export { evaluateBody, type FusedCall, type FusedParams, fused, isFused } from "./passes/fused.ts";
+export { type Fusion, type FusionLimits, fuseElementwise, type RefusesGroup } from "./passes/fuseElementwise.ts";
+export { fuseEpilogues } from "./passes/fuseEpilogues.ts";
+export type { PlanCacheStats } from "./planCache.ts";
 export { countOp, createCounters, requireLoaded, requirePersistent, WorkQueue } from "./planSupport.ts";
 export {
   completeParams,
@@ -73,9 +106,10 @@ export {
   Ref,
   type Value,
 } from "./program.ts";
-export { reference } from "./reference.ts";
+export { type ReferenceOptions, reference } from "./reference.ts";
 export { createRuntime, type Runtime, type RuntimeCore, type RuntimeOptions, type RuntimePolicy } from "./runtime.ts";
 export { type Candidate, openCandidates, type Policy, programCost, type Selection, select, selectForProgram } from "./select.ts";
+export { concatAll, type SplitParams, split } from "./sequences.ts";
 export {
   byteLength,
   type ConcreteSpec,

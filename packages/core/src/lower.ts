@@ -1,6 +1,10 @@
 import { UnsupportedError } from "./errors.ts";
 import type { AnyOp } from "./op.ts";
 import { deadCode } from "./passes/deadCode.ts";
+import { fuse } from "./passes/fuse.ts";
+import { type FusedParams, fused, isFused } from "./passes/fused.ts";
+import type { FusionLimits } from "./passes/fuseElementwise.ts";
+import { simplify } from "./passes/simplify.ts";
 import type { Definition, Output, Persistent, ProgramGraph } from "./program.ts";
 import { byteLength, maxSpec, type TensorSpec } from "./spec.ts";
 
@@ -38,6 +42,15 @@ export interface Lowered {
   readonly outputs: readonly (Output & { readonly operand: Operand })[];
   /** Used persistents with their storages. */
   readonly persistents: readonly (Persistent & { readonly storage: Storage })[];
+  /** Groups that could be one kernel and are not, with the backend's reasons. */
+  readonly notes: readonly string[];
+}
+
+export interface LowerOptions {
+  /** What the backend can fuse at most. */
+  readonly fusion?: FusionLimits;
+  /** False keeps the program as recorded, dead code aside: what optimised programs are compared with. */
+  readonly optimize?: boolean;
 }
 
 /** How a backend answers for one call; see `Backend.unsupported`. */
@@ -49,11 +62,20 @@ export type Unsupported = (
 ) => string | undefined;
 
 /**
- * Turns a recorded program into steps over storages. Pure.
+ * Turns a recorded program into steps over storages: simplifies it, fuses what the backend has kernels for, resolves memory.
+ * Pure. Every call has a kernel of its own on the backend, so that any group may be refused.
  * @throws {UnsupportedError} for the first node that `unsupported` gives a reason for.
  */
-export function lower(recorded: ProgramGraph, backendName: string, unsupported: Unsupported): Lowered {
-  const program = deadCode(recorded);
+export function lower(
+  recorded: ProgramGraph,
+  backendName: string,
+  unsupported: Unsupported,
+  { fusion, optimize = true }: LowerOptions = {},
+): Lowered {
+  const simple = optimize ? simplify(recorded) : deadCode(recorded);
+  requireKernels(simple, backendName, unsupported);
+  const refuses = (inputs: readonly TensorSpec[], params: FusedParams, output: TensorSpec) => unsupported(fused, inputs, params, output);
+  const { program, notes } = optimize ? fuse(simple, refuses, fusion) : { program: simple, notes: [] };
   const producers = new Map(program.nodes.map((node) => [node.output, node]));
   const storages = new Map<number, Storage>();
   const steps: Step[] = [];
@@ -80,13 +102,6 @@ export function lower(recorded: ProgramGraph, backendName: string, unsupported: 
     if (node.op.alias === true) continue;
     const inputs = node.inputs.map((id) => (id === undefined ? undefined : operand(id)));
     const output = operand(node.output);
-    const reason = unsupported(
-      node.op,
-      inputs.map((input) => input?.spec),
-      node.params,
-      output.spec,
-    );
-    if (reason !== undefined) throw new UnsupportedError(`${backendName}: ${node.op.name}`, reason);
     for (const used of [...inputs, output]) if (used !== undefined) used.storage.last = steps.length;
     steps.push({ op: node.op, inputs, params: node.params, output });
   }
@@ -96,15 +111,33 @@ export function lower(recorded: ProgramGraph, backendName: string, unsupported: 
   const persistents = [...program.persistents.values()]
     .filter(({ value }) => storages.has(value))
     .map((persistent) => ({ ...persistent, storage: storages.get(persistent.value)! }));
-  return { program, steps, storages: [...storages.values()], outputs, persistents };
+  return { program, steps, storages: [...storages.values()], outputs, persistents, notes };
 }
 
-/** The ops that read or write a persistent, and as which input: what a backend chooses its layout from. */
+/** Alias nodes need none. */
+function requireKernels({ nodes, values }: ProgramGraph, backendName: string, unsupported: Unsupported): void {
+  for (const { op, inputs, params, output } of nodes) {
+    if (op.alias === true) continue;
+    const specs = inputs.map((id) => (id === undefined ? undefined : values[id]!.spec));
+    const reason = unsupported(op, specs, params, values[output]!.spec);
+    if (reason !== undefined) throw new UnsupportedError(`${backendName}: ${op.name}`, reason);
+  }
+}
+
+/** The ops that read or write a persistent, and as which input: what a backend chooses its layout from. Groups are looked into. */
 export function usesOf(
   lowered: Lowered,
   storage: Storage,
 ): readonly { readonly op: AnyOp; readonly input: number; readonly params: object }[] {
-  return lowered.steps.flatMap(({ op, inputs, params }) =>
-    inputs.flatMap((operand, input) => (operand?.storage === storage ? [{ op, input, params }] : [])),
-  );
+  const usesIn = (operands: readonly (Operand | undefined)[], { op, params }: Pick<Step, "op" | "params">) =>
+    operands.flatMap((operand, input) => (operand?.storage === storage ? [{ op, input, params }] : []));
+  return lowered.steps.flatMap((step) => {
+    if (!isFused(step.op)) return usesIn(step.inputs, step);
+    return (step.params as FusedParams).body.flatMap((call) =>
+      usesIn(
+        call.inputs.map((place) => (place === undefined ? undefined : step.inputs[place])),
+        call,
+      ),
+    );
+  });
 }

@@ -14,6 +14,8 @@ export interface Cost {
 export interface HostTensor {
   readonly spec: ConcreteSpec;
   readonly data: TypedArray;
+  /** Of a block type: the blocks that `data` was decoded from. Absent where an op computed it. */
+  readonly stored?: TypedArray;
 }
 
 /** Parameters of an op that has none. */
@@ -43,6 +45,11 @@ export interface Op<
   /** The output is the first input's memory under another shape; nothing is computed. */
   readonly alias?: boolean;
   /**
+   * Every output element depends only on the input elements at its own place, inputs broadcast to the output's shape: calls
+   * of such ops can be fused into one kernel.
+   */
+  readonly elementwise?: boolean;
+  /**
    * The output's spec. Runs once, when the op is recorded; backends never check again.
    * Inputs come in the order required, then optional (absent ones undefined).
    * @throws {ShapeError | DTypeError | ArgumentError}
@@ -62,6 +69,7 @@ export interface AnyOp {
   readonly required?: readonly PropertyKey[];
   readonly writes?: number;
   readonly alias?: boolean;
+  readonly elementwise?: boolean;
   infer(inputs: readonly (TensorSpec | undefined)[], params: object): TensorSpec;
   cost(inputs: readonly (ConcreteSpec | undefined)[], params: object, output: ConcreteSpec): Cost;
   reference(inputs: readonly (HostTensor | undefined)[], params: object, output: HostTensor): void;

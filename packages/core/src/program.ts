@@ -1,5 +1,6 @@
 import { type DType, type TypedArray, typedArrayOf } from "./dtype.ts";
 import { ArgumentError, DTypeError, ProgramError, ShapeError } from "./errors.ts";
+import { type ExplainedBackend, explain } from "./explain.ts";
 import type { AnyOp, OpCall } from "./op.ts";
 import { type Ops, ops } from "./ops/index.ts";
 import {
@@ -212,6 +213,11 @@ export class Recorder implements ProgramGraph {
     if (op.alias === true) this.#memory.set(ref.id, this.#memoryOf(ids[0]!));
     if (persistent !== undefined) this.#newest.set(persistent, ref.id);
     return ref;
+  }
+
+  /** What becomes of the program on a backend, for people: see {@link explain}. */
+  explain(backend?: ExplainedBackend): string {
+    return explain(this, backend);
   }
 
   #value(spec: TensorSpec, definition: Definition, persistent?: string): Ref {

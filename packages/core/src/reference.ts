@@ -11,7 +11,7 @@ import type {
 } from "./backend.ts";
 import { bind } from "./bind.ts";
 import { decode, encode } from "./decode.ts";
-import { isInteger, isQuantized, type TypedArray, typedArrayOf } from "./dtype.ts";
+import { decodedArrayOf, isQuantized, type TypedArray, typedArrayOf } from "./dtype.ts";
 import { DisposedError, ProgramError, ShapeError } from "./errors.ts";
 import { type Lowered, lower, type Operand, type Storage } from "./lower.ts";
 import type { HostTensor } from "./op.ts";
@@ -20,9 +20,14 @@ import type { Persistent, ProgramGraph } from "./program.ts";
 import { byteLength, type ConcreteSpec, type DimValues, elementCount, formatSpec, resolveSpec } from "./spec.ts";
 import { hostTensor, Tensor } from "./tensor.ts";
 
+export interface ReferenceOptions {
+  /** False computes programs as they were recorded: what optimised programs are compared with. */
+  readonly optimize?: boolean;
+}
+
 /** The scalar backend: runs every op's own `reference`, slowly and exactly. Not edited when an op is added. */
-export function reference(): BackendFactory {
-  return { name: "reference", open: async () => new ReferenceBackend() };
+export function reference({ optimize = true }: ReferenceOptions = {}): BackendFactory {
+  return { name: "reference", open: async () => new ReferenceBackend(optimize) };
 }
 
 class ReferenceBackend implements Backend {
@@ -34,7 +39,12 @@ class ReferenceBackend implements Backend {
   readonly queue = new WorkQueue();
   /** Bytes of outputs that nobody has disposed. */
   outputBytes = 0;
+  readonly #optimize: boolean;
   #disposed = false;
+
+  constructor(optimize: boolean) {
+    this.#optimize = optimize;
+  }
 
   unsupported(): undefined {
     return undefined;
@@ -43,7 +53,7 @@ class ReferenceBackend implements Backend {
   async compile(program: ProgramGraph, { shareWith, signal }: CompileOptions = {}): Promise<Plan> {
     signal?.throwIfAborted();
     if (this.#disposed) throw new DisposedError("backend reference");
-    const plan = new ReferencePlan(this, lower(program, this.name, this.unsupported), shareWith);
+    const plan = new ReferencePlan(this, lower(program, this.name, this.unsupported, { optimize: this.#optimize }), shareWith);
     this.plans.add(plan);
     return plan;
   }
@@ -197,7 +207,8 @@ class ReferencePlan implements Plan {
         data = this.#initial(storage, concrete, inputs);
         memory.set(storage, data);
       }
-      return { spec: concrete, data };
+      const stored = isQuantized(spec.dtype) ? this.#stored(storage, inputs) : undefined;
+      return { spec: concrete, data, ...(stored && { stored }) };
     };
     for (const { op, inputs: operands, params, output } of this.#lowered.steps) {
       signal?.throwIfAborted();
@@ -219,6 +230,20 @@ class ReferencePlan implements Plan {
     );
   }
 
+  /** Blocks as they came, where no op has written them. */
+  #stored({ definition }: Storage, inputs: ReadonlyMap<string, TypedArray>): TypedArray | undefined {
+    switch (definition.kind) {
+      case "input":
+        return inputs.get(definition.name);
+      case "constant":
+        return definition.data;
+      case "persistent":
+        return this.persistents.get(definition.name)!.stored;
+      case "node":
+        return undefined;
+    }
+  }
+
   #initial({ definition }: Storage, spec: ConcreteSpec, inputs: ReadonlyMap<string, TypedArray>): TypedArray {
     switch (definition.kind) {
       case "input":
@@ -235,6 +260,5 @@ class ReferencePlan implements Plan {
 
 /** Zeros in decoded form: f16, bf16 and block types are `Float32Array`. */
 function zeros({ dtype, shape }: ConcreteSpec): TypedArray {
-  const type = isInteger(dtype) ? typedArrayOf(dtype) : Float32Array;
-  return new type(elementCount(shape));
+  return new (decodedArrayOf(dtype))(elementCount(shape));
 }

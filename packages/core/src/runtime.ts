@@ -1,11 +1,14 @@
 import type { Backend, BackendFactory, CompileOptions, Counters, Plan } from "./backend.ts";
 import { type DType, dtypeOf, type TypedArray } from "./dtype.ts";
 import { ArgumentError, CentellaError } from "./errors.ts";
+import { type Chain, LazyCore, type LazyTensor } from "./lazy.ts";
 import type { AnyOp } from "./op.ts";
+import { PlanCache, type PlanCacheStats } from "./planCache.ts";
 import { completeParams, createProgram, type OpMethods, opMethods, type ProgramGraph } from "./program.ts";
 import { reference } from "./reference.ts";
 import { type Candidate, openCandidates, type Policy, type Selection, select, selectForProgram } from "./select.ts";
 import { formatSpec } from "./spec.ts";
+import { structuralKey } from "./structuralKey.ts";
 import { hostTensor, Tensor } from "./tensor.ts";
 import { thresholds as measured } from "./thresholds.ts";
 
@@ -18,8 +21,10 @@ export interface RuntimeOptions {
 export interface RuntimePolicy extends Policy {
   /** A backend that fails while running raises its error; "retry" computes the eager call on the next one instead. */
   readonly fallback?: "error" | "retry";
-  /** Compiled eager calls that are kept; the least recently used goes first. */
+  /** Compiled eager calls and lazy chains that are kept (256); the least recently used goes first. */
   readonly maxPlans?: number;
+  /** Bytes of tensors that kept plans may hold (256 MiB), by an upper bound for each. */
+  readonly maxPlanBytes?: number;
 }
 
 /** Opened backends with one way to choose among them. Its op methods compute at once: `await runtime.matmul(a, b)`. */
@@ -48,12 +53,12 @@ export async function createRuntime({ backends, policy = {} }: RuntimeOptions): 
 export class RuntimeCore {
   readonly candidates: readonly Candidate[];
   readonly #policy: RuntimePolicy;
-  /** Least recently used first. */
-  readonly #plans = new Map<string, Promise<Plan>>();
+  readonly #plans: PlanCache<Plan>;
 
   constructor(candidates: readonly Candidate[], policy: RuntimePolicy) {
     this.candidates = candidates;
     this.#policy = policy;
+    this.#plans = new PlanCache({ maxPlans: policy.maxPlans ?? 256, maxBytes: policy.maxPlanBytes ?? 256 * 2 ** 20 });
   }
 
   /** The open backends in order of preference. */
@@ -64,6 +69,28 @@ export class RuntimeCore {
   /** A tensor in host memory; `data` (its stored form) is copied. */
   tensor(data: TypedArray, shape: readonly number[] = [data.length], dtype: DType = dtypeOf(data)): Tensor {
     return hostTensor({ dtype, shape }, data);
+  }
+
+  /**
+   * A tensor whose ops record instead of computing: `await a.matmul(b).add(c).relu().data()` is one submission. `source` is the
+   * stored form of its elements, which is copied, or a tensor of any backend, which must live until the chain is computed.
+   */
+  lazy(source: TypedArray | Tensor, shape?: readonly number[], dtype?: DType): LazyTensor {
+    if (source instanceof Tensor && shape !== undefined)
+      throw new ArgumentError("lazy", "a tensor alone, which has a shape", "a tensor and a shape", "reshape it");
+    const tensor = source instanceof Tensor ? source : this.tensor(source, shape, dtype);
+    return new LazyCore(this, tensor.spec, { tensor }) as LazyTensor;
+  }
+
+  /** Computes a chain of a lazy tensor on the backend that {@link select} names for it; its plan is kept. */
+  async runLazy({ key, tensors, record }: Chain): Promise<Tensor> {
+    const plan = await this.#plans.get(`lazy ${key}`, record, (program) => this.compile(program));
+    return plan.run(Object.fromEntries(tensors.map((tensor, i) => [String(i), tensor]))).y!;
+  }
+
+  /** What the cache of eager calls and lazy chains holds and has done. */
+  get planCache(): PlanCacheStats {
+    return this.#plans.stats;
   }
 
   /** Which backend a program would be compiled on, and why. @throws {UnsupportedError} */
@@ -131,39 +158,20 @@ export class RuntimeCore {
 
   #plan(backend: Backend, op: AnyOp, inputs: readonly (Tensor | undefined)[], params: object): Promise<Plan> {
     const specs = inputs.map((tensor) => tensor && formatSpec(tensor.spec));
-    const key = JSON.stringify([backend.name, op.name, specs, params], keepNumbers);
-    const plan = this.#plans.get(key) ?? compileCall(backend, op, inputs, params);
-    this.#plans.delete(key);
-    this.#plans.set(key, plan);
-    plan.catch(() => {
-      if (this.#plans.get(key) === plan) this.#plans.delete(key);
-    });
-    if (this.#plans.size > (this.#policy.maxPlans ?? 256)) this.#evict();
-    return plan;
-  }
-
-  #evict(): void {
-    const [key, plan] = this.#plans.entries().next().value!;
-    this.#plans.delete(key);
-    void plan.then(
-      (old) => old.dispose(),
-      () => undefined,
+    const key = structuralKey([backend.name, op.name, specs, params]);
+    return this.#plans.get(
+      key,
+      () => oneCall(op, inputs, params),
+      (program) => backend.compile(program),
     );
   }
 }
 
-function compileCall(backend: Backend, op: AnyOp, inputs: readonly (Tensor | undefined)[], params: object): Promise<Plan> {
+function oneCall(op: AnyOp, inputs: readonly (Tensor | undefined)[], params: object): ProgramGraph {
   const program = createProgram();
   const refs = inputs.map((tensor, i) => tensor && program.input(String(i), tensor.spec.dtype, tensor.spec.shape));
   program.output("y", program.record(op, refs, params), { to: "device" });
-  return backend.compile(program);
-}
-
-/** JSON has no infinities, NaN or -0; as text they stay apart in a cache key. */
-function keepNumbers(_key: string, value: unknown): unknown {
-  return typeof value === "number" && (!Number.isFinite(value) || Object.is(value, -0))
-    ? `number ${Object.is(value, -0) ? "-0" : value}`
-    : value;
+  return program;
 }
 
 function backendFromEnvironment(): string | undefined {

@@ -150,7 +150,8 @@ function rejection(
 
 function unsupportedNode(program: ProgramGraph, backend: Backend): string | undefined {
   try {
-    lower(program, backend.name, (...call) => backend.unsupported(...call));
+    // Fused or not makes no difference: every call must have a kernel of its own.
+    lower(program, backend.name, (...call) => backend.unsupported(...call), { optimize: false });
     return undefined;
   } catch (error) {
     if (error instanceof UnsupportedError) return error.message;

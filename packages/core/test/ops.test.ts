@@ -1,6 +1,17 @@
 import { readdirSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { type AnyOp, createProgram, isConcrete, maxSpec, type OpName, ops, type ParamsOf, type Ref } from "../src/index.ts";
+import {
+  type AnyOp,
+  CentellaError,
+  createProgram,
+  isConcrete,
+  maxSpec,
+  type OpName,
+  ops,
+  type ParamsOf,
+  type Ref,
+  type TensorSpec,
+} from "../src/index.ts";
 import { cases, type OpCases, type WrongCase } from "../src/testing/index.ts";
 
 const names = Object.keys(ops) as OpName[];
@@ -30,6 +41,24 @@ describe.each(names)("%s", (name) => {
       const { flops, bytes } = op.cost(specs, complete, maxSpec(op.infer(specs, complete)));
       expect(Number.isSafeInteger(bytes) && bytes >= 0, `bytes ${bytes}`).toBe(true);
       expect(Number.isFinite(flops) && flops >= 0, `flops ${flops}`).toBe(true);
+    }
+  });
+
+  test("a symbolic extent infers what the number infers, or is refused in words", () => {
+    for (const { inputs, optional, params, name: caseName } of list) {
+      const complete = { ...op.defaults, ...params };
+      const specs = [...inputs, ...(op.optionalInputs ?? []).map((input) => optional?.[input])];
+      const concrete = maxSpec(op.infer(specs, complete));
+      for (const extent of new Set(specs.flatMap((spec) => spec?.shape ?? []).filter((dim) => dim > 1))) {
+        const dim = { name: "T", max: extent };
+        const symbolic = specs.map((spec) => spec && { ...spec, shape: spec.shape.map((each) => (each === extent ? dim : each)) });
+        try {
+          expect(maxSpec(op.infer(symbolic, complete)), `${caseName}, ${extent}`).toEqual(concrete);
+        } catch (error) {
+          if (!(error instanceof CentellaError)) throw error;
+          expect(error.message.startsWith(`${name}: expected `), error.message).toBe(true);
+        }
+      }
     }
   });
 
@@ -75,4 +104,23 @@ test("parameters are typed by op", () => {
   expect(() => program.scale(x)).toThrow(/by/);
   // @ts-expect-error: relu has no parameters
   expect(() => program.relu(x, { slope: 1 })).toThrow(/slope/);
+});
+
+test("elementwise ops, reductions and norms take symbolic extents", () => {
+  const T = { name: "T", max: 8 };
+  const x: TensorSpec = { dtype: "f32", shape: [T, 4] };
+  const row: TensorSpec = { dtype: "f32", shape: [4] };
+  const infer = (op: AnyOp, inputs: readonly TensorSpec[], params: object = {}): TensorSpec =>
+    op.infer(inputs, { ...op.defaults, ...params });
+  expect(infer(ops.less, [x, row])).toEqual({ dtype: "bool", shape: [T, 4] });
+  expect(infer(ops.fma, [x, row, { dtype: "f32", shape: [T, 1] }])).toEqual(x);
+  expect(infer(ops.variance, [x], { axis: 0 })).toEqual(row);
+  expect(infer(ops.cumsum, [x], { axis: 0 })).toEqual(x);
+  expect(infer(ops.layerNorm, [x, row], { eps: 0 })).toEqual(x);
+  expect(infer(ops.transpose, [x])).toEqual({ dtype: "f32", shape: [4, T] });
+  expect(infer(ops.concat, [x, x], { axis: 1 })).toEqual({ dtype: "f32", shape: [T, 8] });
+  expect(infer(ops.gather, [row, { dtype: "i32", shape: [T] }])).toEqual({ dtype: "f32", shape: [T] });
+  expect(infer(ops.sort, [x], { axis: 0 })).toEqual(x);
+  expect(infer(ops.topK, [x], { k: 2 })).toEqual({ dtype: "f32", shape: [T, 2] });
+  expect(infer(ops.quantize, [{ dtype: "f32", shape: [T, 32] }])).toEqual({ dtype: "q8_0", shape: [T, 32] });
 });

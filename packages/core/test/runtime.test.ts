@@ -18,6 +18,19 @@ describe("eager calls", () => {
     expect(runtime.counters.reference?.ops).toEqual({ matmul: 1, relu: 1 });
   });
 
+  test("ops without inputs, and bools", async () => {
+    await using runtime = await createRuntime({ backends: [] });
+    using positions = await runtime.arange({ count: 3, dtype: "i32" });
+    expect(await positions.data()).toEqual(Int32Array.of(0, 1, 2));
+    using draw = runtime.tensor(Int32Array.of(1), []);
+    using first = await runtime.random({ shape: [2], seed: 1 });
+    using second = await runtime.random({ shape: [2], seed: 1, draw });
+    expect(await second.data()).not.toEqual(await first.data());
+    using truth = runtime.tensor(Uint8Array.of(0, 1), [2], "bool");
+    using not = await runtime.logicalNot(truth);
+    expect([not.spec.dtype, ...(await not.data())]).toEqual(["bool", 1, 0]);
+  });
+
   test("optional tensors go by name", async () => {
     await using runtime = await createRuntime({ backends: [] });
     const head = runtime.tensor(x, [1, 1, 4]);

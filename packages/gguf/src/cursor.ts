@@ -1,10 +1,10 @@
+import { type ByteOrder, swapBytes } from "./byteOrder.ts";
 import { GgufError } from "./errors.ts";
 import { limits } from "./limits.ts";
 import type { ByteSource } from "./source.ts";
 
 /**
- * Reads little-endian values one after the other from the start of a source. What has been read so far stays in one buffer that grows in
- * doubling
+ * Reads values one after the other from the start of a source. What has been read so far stays in one buffer that grows in doubling
  * steps, so a small header costs one small read and a large one a few, never the whole file.
  *
  * Use: `await need(n)` before the next `n` bytes, then the synchronous getters.
@@ -12,15 +12,23 @@ import type { ByteSource } from "./source.ts";
 export class Cursor {
   /** Byte of the file that the next getter reads. */
   offset = 0;
+  /** Order of the bytes of a number; known once the version has been read. */
+  byteOrder: ByteOrder = "little";
   readonly #source: ByteSource;
   readonly #signal: AbortSignal | undefined;
   #buffer: Uint8Array = new Uint8Array(0);
   #view: DataView = new DataView(this.#buffer.buffer);
   #filled = 0;
+  #stream: AsyncIterator<Uint8Array> | undefined;
 
   constructor(source: ByteSource, signal?: AbortSignal) {
     this.#source = source;
     this.#signal = signal;
+  }
+
+  /** Ends a stream that it reads from. */
+  async close(): Promise<void> {
+    await this.#stream?.return?.();
   }
 
   /** Bytes of the file behind the cursor. */
@@ -48,6 +56,7 @@ export class Cursor {
         offset: this.offset,
       });
     }
+    if (this.#source.stream !== undefined) return this.#pull(end);
     const target = Math.min(
       this.#source.size,
       Math.max(end, limits.firstReadBytes, Math.min(2 * this.#filled, this.#filled + limits.readBytes)),
@@ -84,35 +93,35 @@ export class Cursor {
   }
 
   u16(): number {
-    return this.#view.getUint16(this.#advance(2), true);
+    return this.#view.getUint16(this.#advance(2), this.#isLittle);
   }
 
   i16(): number {
-    return this.#view.getInt16(this.#advance(2), true);
+    return this.#view.getInt16(this.#advance(2), this.#isLittle);
   }
 
   u32(): number {
-    return this.#view.getUint32(this.#advance(4), true);
+    return this.#view.getUint32(this.#advance(4), this.#isLittle);
   }
 
   i32(): number {
-    return this.#view.getInt32(this.#advance(4), true);
+    return this.#view.getInt32(this.#advance(4), this.#isLittle);
   }
 
   u64(): bigint {
-    return this.#view.getBigUint64(this.#advance(8), true);
+    return this.#view.getBigUint64(this.#advance(8), this.#isLittle);
   }
 
   i64(): bigint {
-    return this.#view.getBigInt64(this.#advance(8), true);
+    return this.#view.getBigInt64(this.#advance(8), this.#isLittle);
   }
 
   f32(): number {
-    return this.#view.getFloat32(this.#advance(4), true);
+    return this.#view.getFloat32(this.#advance(4), this.#isLittle);
   }
 
   f64(): number {
-    return this.#view.getFloat64(this.#advance(8), true);
+    return this.#view.getFloat64(this.#advance(8), this.#isLittle);
   }
 
   skip(length: number): void {
@@ -124,10 +133,39 @@ export class Cursor {
     return this.#buffer.slice(start, this.offset);
   }
 
+  /** The next `count` numbers of `width` bytes each, copied and in little-endian order. */
+  numbers(count: number, width: number): Uint8Array<ArrayBuffer> {
+    const bytes = this.bytes(count * width);
+    if (!this.#isLittle) swapBytes(bytes, width);
+    return bytes;
+  }
+
   /** The next `length` bytes, copied, so that they outlive the buffer. */
   bytes(length: number): Uint8Array<ArrayBuffer> {
     const start = this.#advance(length);
     return new Uint8Array(this.#buffer.subarray(start, start + length));
+  }
+
+  get #isLittle(): boolean {
+    return this.byteOrder === "little";
+  }
+
+  /** Takes from the source's stream until `end` is in memory. */
+  async #pull(end: number): Promise<void> {
+    this.#stream ??= this.#source.stream?.(this.#filled, this.#signal)[Symbol.asyncIterator]();
+    while (this.#filled < end) {
+      const piece = await this.#stream?.next();
+      if (piece === undefined || piece.done) {
+        throw new GgufError("truncated", {
+          expected: `${end} bytes`,
+          got: String(this.#filled),
+          hint: "the source is shorter than it said",
+        });
+      }
+      this.#reserve(this.#filled + piece.value.length);
+      this.#buffer.set(piece.value, this.#filled);
+      this.#filled += piece.value.length;
+    }
   }
 
   #advance(length: number): number {

@@ -1,21 +1,26 @@
 /**
- * What is wrong: the outside (`io`), the file (`not-gguf`, `version`, `endianness`, `truncated`, `limit`, `invalid`, `duplicate`,
- * `unknown-type`), or
- * the question asked of it (`missing`, `wrong-type`, `range`, `unsupported-type`).
+ * What is wrong: the outside (`io`, `changed`, `quota`, `busy`), the file (`not-gguf`, `version`, `truncated`, `limit`, `invalid`, `duplicate`,
+ * `unknown-type`, `parts`, `corrupt`), or the question asked of it (`missing`, `wrong-type`, `range`, `no-room`,
+ * `unsupported-type`).
  */
 export type GgufErrorCode =
   | "io"
+  | "changed"
+  | "quota"
+  | "busy"
   | "not-gguf"
   | "version"
-  | "endianness"
   | "truncated"
   | "limit"
   | "invalid"
   | "duplicate"
   | "unknown-type"
+  | "parts"
+  | "corrupt"
   | "missing"
   | "wrong-type"
   | "range"
+  | "no-room"
   | "unsupported-type";
 
 /** The parts of an error's message. `expected` and `got` are words or figures; `hint` says what to do. */

@@ -1,8 +1,9 @@
+import type { ByteOrder } from "./byteOrder.ts";
 import { GgufError } from "./errors.ts";
-import { type Header, readHeader } from "./header.ts";
 import type { Metadata } from "./metadata.ts";
+import { type OpenedParts, openParts } from "./parts.ts";
 import { shown } from "./shown.ts";
-import { type ByteSource, type GgufInput, openSource } from "./source.ts";
+import type { ByteSource, GgufInput } from "./source.ts";
 import { type ChunkOptions, type ReadOptions, readChunks, readF32, readRange, type TensorChunk } from "./tensorData.ts";
 import type { TensorInfo } from "./tensorInfo.ts";
 
@@ -18,15 +19,21 @@ export class GgufFile implements AsyncDisposable {
   readonly tensors: readonly TensorInfo[];
   /** Tensors begin at multiples of this many bytes. */
   readonly alignment: number;
-  /** Byte at which the tensor data begins. */
+  /** Byte at which the tensor data begins; in the first part, if there are several. */
   readonly dataOffset: number;
-  /** The bytes behind it; re-readable until it is closed. */
+  /** Of the file; what is read from it here comes out little-endian whatever this is. */
+  readonly byteOrder: ByteOrder;
+  /** Files that it consists of: 1, or the parts of a split one. */
+  readonly parts: number;
+  /** The bytes behind it, of all parts one behind the other; re-readable until it is closed. */
   readonly source: ByteSource;
   readonly #byName: ReadonlyMap<string, TensorInfo>;
 
   /** Use {@link readGguf}. */
-  constructor(source: ByteSource, header: Header) {
+  constructor({ source, header, parts }: OpenedParts) {
     this.source = source;
+    this.parts = parts;
+    this.byteOrder = header.byteOrder;
     this.version = header.version;
     this.metadata = header.metadata;
     this.tensors = header.tensors;
@@ -52,21 +59,21 @@ export class GgufFile implements AsyncDisposable {
   }
 
   /**
-   * Bytes of a tensor as they are in the file, all or a range. They may be shared with the source: do not write to them.
-   * @throws {GgufError} `missing`, `range`
+   * Bytes of a tensor, all or a range, numbers in them little-endian. They may be shared with the source: do not write to them.
+   * @throws {GgufError} `missing`, `range`; `unsupported-type` for a few block types of big-endian files
    */
   async readTensor(tensor: string | TensorInfo, options: ReadOptions = {}): Promise<Uint8Array> {
-    return readRange(this.source, this.#resolve(tensor), options);
+    return readRange(this, this.#resolve(tensor), options);
   }
 
   /** Bytes of a tensor in order, in chunks of whole blocks. @throws {GgufError} `missing` */
   readTensorChunks(tensor: string | TensorInfo, options: ChunkOptions = {}): AsyncGenerator<TensorChunk, void, undefined> {
-    return readChunks(this.source, this.#resolve(tensor), options);
+    return readChunks(this, this.#resolve(tensor), options);
   }
 
   /** A tensor dequantised to f32, row-major. @throws {GgufError} `missing`, or `unsupported-type` for integers and codebook formats */
   async readTensorF32(tensor: string | TensorInfo, options: ChunkOptions = {}): Promise<Float32Array> {
-    return readF32(this.source, this.#resolve(tensor), options);
+    return readF32(this, this.#resolve(tensor), options);
   }
 
   /** Closes the source. Reads after that fail; the header stays. */
@@ -84,19 +91,17 @@ export class GgufFile implements AsyncDisposable {
 }
 
 /**
- * Opens a GGUF file (version 2 or 3, little-endian) and reads its header: metadata and the places of the tensors, not their data. Every
- * length in the header is
- * checked against the file before memory is taken for it, and every tensor must lie within the file.
+ * Opens a GGUF file (version 2 or 3, of either byte order) and reads its header: metadata and the places of the tensors, not their data.
+ * Every length in the header is checked against the file before memory is taken for it, and every tensor must lie within the file.
+ *
+ * A split file (`…-00001-of-00003.gguf`) is opened by the path or URL of its first part, the others lie next to it; or by a list of all
+ * parts.
  * @throws {GgufError} with the byte, what was expected and what was found; the signal's reason if it is aborted
  */
-export async function readGguf(input: GgufInput, options: { readonly signal?: AbortSignal } = {}): Promise<GgufFile> {
+export async function readGguf(
+  input: GgufInput | readonly GgufInput[],
+  options: { readonly signal?: AbortSignal } = {},
+): Promise<GgufFile> {
   options.signal?.throwIfAborted();
-  const source = await openSource(input);
-  try {
-    return new GgufFile(source, await readHeader(source, options.signal));
-  } catch (error) {
-    // Only a path was opened here; a source handed in stays its owner's to close.
-    if (typeof input === "string") await source.close?.();
-    throw error;
-  }
+  return new GgufFile(await openParts(input, options.signal));
 }

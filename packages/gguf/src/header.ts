@@ -1,3 +1,5 @@
+import { alignmentOf } from "./alignment.ts";
+import type { ByteOrder } from "./byteOrder.ts";
 import { Cursor } from "./cursor.ts";
 import { GgufError } from "./errors.ts";
 import { limits } from "./limits.ts";
@@ -10,6 +12,8 @@ import { readArray, readCount, readName, readValue, readValueType } from "./valu
 /** Everything in front of the tensor data. */
 export interface Header {
   readonly version: number;
+  /** Order of the bytes of a number, in the header and in the tensors. */
+  readonly byteOrder: ByteOrder;
   readonly metadata: Metadata;
   readonly tensors: readonly TensorInfo[];
   /** `general.alignment`, or 32: tensors begin at multiples of it. */
@@ -18,17 +22,25 @@ export interface Header {
   readonly dataOffset: number;
 }
 
-/** Reads and checks the header. Layout: `docs/gguf.md` of ggml, versions 2 and 3 (little-endian, they differ in nothing else). */
+/** Reads and checks the header. Layout: `docs/gguf.md` of ggml, versions 2 and 3 (they differ in nothing but that 3 allows big-endian). */
 export async function readHeader(source: ByteSource, signal: AbortSignal | undefined): Promise<Header> {
   const cursor = new Cursor(source, signal);
+  try {
+    return await readFrom(cursor);
+  } finally {
+    await cursor.close();
+  }
+}
+
+async function readFrom(cursor: Cursor): Promise<Header> {
   const version = await readVersion(cursor);
   // A tensor takes 8 + 1 bytes of name, 4 + 8 of dimensions or none, 4 of type and 8 of offset; a key 8 + 1 bytes, 4 of type and 1 of value.
   const tensorCount = await readCount(cursor, 25, limits.tensors, "tensors");
   const entryCount = await readCount(cursor, 14, limits.metadataEntries, "metadata keys");
   const metadata = await readMetadata(cursor, entryCount);
-  const alignment = alignmentOf(metadata);
+  const alignment = alignmentOf(metadata.entry("general.alignment"));
   const infos = await readTensorInfos(cursor, tensorCount, alignment);
-  return { version, metadata, alignment, ...infos };
+  return { version, byteOrder: cursor.byteOrder, metadata, alignment, ...infos };
 }
 
 async function readVersion(cursor: Cursor): Promise<number> {
@@ -47,9 +59,9 @@ async function readVersion(cursor: Cursor): Promise<number> {
   const version = cursor.u32();
   if (version === 2 || version === 3) return version;
   const swapped = ((version << 24) | ((version & 0xff00) << 8) | ((version >>> 8) & 0xff00) | (version >>> 24)) >>> 0;
-  if (swapped < 0x10000 && version >= 0x10000) {
-    const hint = "convert it with gguf_convert_endian.py of llama.cpp";
-    throw new GgufError("endianness", { expected: "a little-endian file", got: `a big-endian one of version ${swapped}`, offset: 4, hint });
+  if (swapped === 2 || swapped === 3) {
+    cursor.byteOrder = "big";
+    return swapped;
   }
   const hint =
     version === 1
@@ -89,15 +101,4 @@ async function readMetadata(cursor: Cursor, count: number): Promise<Metadata> {
     );
   }
   return new Metadata(entries);
-}
-
-function alignmentOf(metadata: Metadata): number {
-  const entry = metadata.entry("general.alignment");
-  if (entry === undefined) return 32;
-  const { type, value } = entry;
-  if (type !== "u32" || typeof value !== "number" || value === 0 || (value & (value - 1)) !== 0) {
-    const got = typeof value === "number" || typeof value === "bigint" ? `${type} ${value}` : type;
-    throw new GgufError("invalid", { expected: "a power of two as u32 for key 'general.alignment'", got });
-  }
-  return value;
 }

@@ -1,7 +1,12 @@
+export type { ByteOrder } from "./byteOrder.ts";
+export { type EditableSource, editMetadata, type MetadataEdit } from "./edit.ts";
+export type { WritableEntry } from "./encode.ts";
 export { GgufError, type GgufErrorCode, type GgufErrorDetails } from "./errors.ts";
+export { type EstimateOptions, estimateMemory, type MemoryEstimate } from "./estimate.ts";
 export { GgufFile, readGguf } from "./file.ts";
 export { type FileType, fileTypeById } from "./fileTypes.ts";
-export type { Header } from "./header.ts";
+export type { HttpOptions } from "./http.ts";
+export { type HttpSourceOptions, httpSource } from "./httpSource.ts";
 export { formatInspect, type InspectedArray, type InspectedTensor, type InspectedValue, type InspectReport, inspect } from "./inspect.ts";
 export {
   isNumericArray,
@@ -12,7 +17,25 @@ export {
   type NumericArray,
   type ValueType,
 } from "./metadata.ts";
+export { diskStorage } from "./pull/diskStorage.ts";
+export type { Downloaded } from "./pull/download.ts";
+export { type OpfsFolder, opfsStorage } from "./pull/opfsStorage.ts";
+export {
+  defaultStorage,
+  findStored,
+  listModels,
+  type PulledModel,
+  type PullOptions,
+  type PullProgress,
+  pull,
+  removeModel,
+  type StoredModel,
+} from "./pull/pull.ts";
+export type { ModelStorage, StorageWriter } from "./pull/storage.ts";
 export { type ByteSource, type GgufInput, openSource } from "./source.ts";
+export { mergedContent, type SplitOptions, splitContent } from "./split.ts";
+export { parseSplitName, type SplitName, splitName } from "./splitName.ts";
 export { StringTable } from "./stringTable.ts";
 export type { ChunkOptions, ReadOptions, TensorChunk } from "./tensorData.ts";
 export type { TensorInfo } from "./tensorInfo.ts";
+export { type ByteSink, contentOf, type GgufContent, type TensorContent, type WriteOptions, writeGguf } from "./write.ts";

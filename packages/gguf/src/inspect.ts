@@ -1,4 +1,5 @@
 import type { GgmlType } from "@centella/quant";
+import type { ByteOrder } from "./byteOrder.ts";
 import type { GgufFile } from "./file.ts";
 import { type FileType, fileTypeById } from "./fileTypes.ts";
 import { isNumericArray, type MetadataArray, type MetadataEntry, type MetadataValue, type ValueType } from "./metadata.ts";
@@ -29,6 +30,9 @@ export interface InspectedTensor {
 /** What a GGUF file holds, as plain data for `JSON.stringify`. */
 export interface InspectReport {
   readonly version: number;
+  readonly byteOrder: ByteOrder;
+  /** 1, or the parts of a split file. */
+  readonly parts: number;
   readonly fileBytes: number;
   /** Byte at which the tensor data begins. */
   readonly dataOffset: number;
@@ -61,6 +65,8 @@ export function inspect(file: GgufFile): InspectReport {
   const fileTypeId = file.metadata.get("general.file_type");
   return {
     version: file.version,
+    byteOrder: file.byteOrder,
+    parts: file.parts,
     fileBytes: file.source.size,
     dataOffset: file.dataOffset,
     alignment: file.alignment,
@@ -120,7 +126,7 @@ function firstElements(array: MetadataArray): MetadataValue[] {
 export function formatInspect(report: InspectReport): string {
   const { fileType } = report;
   const lines = [
-    `format        GGUF version ${report.version}, ${formatBytes(report.fileBytes)}`,
+    `format        GGUF version ${report.version}${report.byteOrder === "big" ? ", big-endian" : ""}, ${formatBytes(report.fileBytes)}${report.parts > 1 ? ` in ${report.parts} parts` : ""}`,
     `architecture  ${report.architecture ?? "(not given)"}`,
     `name          ${shown(report.name ?? "(not given)")}`,
     `quantisation  ${fileType === null ? "(not given)" : formatFileType(fileType)}`,

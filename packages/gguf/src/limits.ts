@@ -28,4 +28,8 @@ export const limits = {
   firstReadBytes: 65_536,
   /** Largest single read of the header. */
   readBytes: 16_777_216,
+  /** First request for a remote file: most headers without a vocabulary are smaller, and a little too much costs less than a round trip. */
+  firstRemoteBytes: 131_072,
+  /** Of a URL that carries its data, in messages. */
+  shownUrlCharacters: 80,
 } as const;

@@ -51,8 +51,8 @@ export interface MetadataEntry {
 }
 
 /** True for the arrays of numbers (also of 64 bits). */
-export function isNumericArray(value: MetadataValue): value is NumericArray {
-  return ArrayBuffer.isView(value);
+export function isNumericArray(value: unknown): value is NumericArray {
+  return ArrayBuffer.isView(value) && !(value instanceof DataView);
 }
 
 /** `u32`, or for arrays `array of 3 f32`. */

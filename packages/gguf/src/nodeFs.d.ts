@@ -2,8 +2,30 @@
 declare module "node:fs/promises" {
   interface FileHandle {
     read(buffer: Uint8Array, offset: number, length: number, position: number): Promise<{ bytesRead: number }>;
+    write(buffer: Uint8Array, offset: number, length: number, position: number): Promise<{ bytesWritten: number }>;
+    truncate(length: number): Promise<void>;
+    sync(): Promise<void>;
     stat(): Promise<{ readonly size: number; isFile(): boolean }>;
     close(): Promise<void>;
   }
-  export function open(path: string | URL, flags: "r"): Promise<FileHandle>;
+  export function open(path: string | URL, flags: "r" | "r+" | "w" | "wx"): Promise<FileHandle>;
+  export function stat(path: string): Promise<{ readonly size: number }>;
+  export function statfs(path: string): Promise<{ readonly bavail: number; readonly bsize: number }>;
+  export function readdir(path: string): Promise<string[]>;
+  export function readFile(path: string, encoding: "utf8"): Promise<string>;
+  export function mkdir(path: string, options: { readonly recursive: true }): Promise<string | undefined>;
+  export function rename(from: string, to: string): Promise<void>;
+  export function rm(path: string, options: { readonly force: true }): Promise<void>;
+}
+
+declare module "node:os" {
+  export function homedir(): string;
+}
+
+declare module "node:crypto" {
+  interface Hash {
+    update(bytes: Uint8Array): this;
+    digest(encoding: "hex"): string;
+  }
+  export function createHash(algorithm: "sha256"): Hash;
 }

@@ -1,16 +1,20 @@
 import { GgufError } from "./errors.ts";
+import { shownUrl } from "./http.ts";
+import { httpSource } from "./httpSource.ts";
 
 /** Bytes of known size that can be read again and again, in any order. */
 export interface ByteSource {
   readonly size: number;
   /** Resolves to exactly `length` bytes, which may be shared with the source: do not write to them. */
   read(offset: number, length: number, signal?: AbortSignal): Promise<Uint8Array>;
+  /** For sources where each read costs a round trip: bytes from `offset` on, until the end or until the reader stops. */
+  stream?(offset: number, signal?: AbortSignal): AsyncIterable<Uint8Array>;
   close?(): Promise<void>;
 }
 
 /**
- * What a GGUF file can be read from: a path or `file:` URL (Node), a URL to fetch whole, a Blob or File, bytes in memory, or
- * a source of your own.
+ * What a GGUF file can be read from: a path or `file:` URL (Node), an `http:` or `https:` URL (read by ranges), a
+ * `blob:` or `data:` URL, a Blob or File, bytes in memory, or a source of your own.
  */
 export type GgufInput = string | URL | Blob | ArrayBuffer | Uint8Array | ByteSource;
 
@@ -19,13 +23,13 @@ export type GgufInput = string | URL | Blob | ArrayBuffer | Uint8Array | ByteSou
  * `truncated`, an aborted signal with its reason.
  * @throws {GgufError} `io` if a path cannot be opened or is no file
  */
-export async function openSource(input: GgufInput): Promise<ByteSource> {
-  return checked(await open(input));
+export async function openSource(input: GgufInput, options: { readonly signal?: AbortSignal } = {}): Promise<ByteSource> {
+  return checked(await open(input, options.signal));
 }
 
-async function open(input: GgufInput): Promise<ByteSource> {
+async function open(input: GgufInput, signal: AbortSignal | undefined): Promise<ByteSource> {
   if (typeof input === "string") return openPath(input);
-  if (input instanceof URL) return input.protocol === "file:" ? openPath(input) : blobSource(await fetchWhole(input));
+  if (input instanceof URL) return openUrl(input, signal);
   if (input instanceof Blob) return blobSource(input);
   if (input instanceof ArrayBuffer) return bytesSource(new Uint8Array(input));
   if (input instanceof Uint8Array) return bytesSource(input);
@@ -34,6 +38,12 @@ async function open(input: GgufInput): Promise<ByteSource> {
     expected: "a path, URL, Blob, ArrayBuffer, Uint8Array or ByteSource",
     got: input === null ? "null" : typeof input,
   });
+}
+
+async function openUrl(url: URL, signal: AbortSignal | undefined): Promise<ByteSource> {
+  if (url.protocol === "file:") return openPath(url);
+  if (url.protocol === "http:" || url.protocol === "https:") return httpSource(url, signal === undefined ? {} : { signal });
+  return blobSource(await fetchWhole(url, signal));
 }
 
 function bytesSource(bytes: Uint8Array): ByteSource {
@@ -54,11 +64,11 @@ function blobSource(blob: Blob): ByteSource {
   };
 }
 
-async function fetchWhole(url: URL): Promise<Blob> {
-  const response = await fetch(url).catch((cause: unknown) => {
-    throw cannotOpen(url.href, reasonOf(cause), "check the URL and the network", cause);
+async function fetchWhole(url: URL, signal: AbortSignal | undefined): Promise<Blob> {
+  const response = await fetch(url, { signal: signal ?? null }).catch((cause: unknown) => {
+    signal?.throwIfAborted();
+    throw cannotOpen(shownUrl(url), reasonOf(cause), "check the URL", cause);
   });
-  if (!response.ok) throw cannotOpen(url.href, `HTTP status ${response.status}`, "check the URL");
   return response.blob();
 }
 
@@ -124,6 +134,7 @@ function checked(source: ByteSource): ByteSource {
       }
       return bytes;
     },
+    ...(source.stream === undefined ? {} : { stream: (offset, signal) => source.stream!(offset, signal) }),
     close: async () => source.close?.(),
   };
 }

@@ -1,4 +1,5 @@
 import { blockLayout, dequantize, isDequantizable } from "@centella/quant";
+import { type ByteOrder, swapTensorBytes } from "./byteOrder.ts";
 import { GgufError } from "./errors.ts";
 import { shown } from "./shown.ts";
 import type { ByteSource } from "./source.ts";
@@ -9,6 +10,12 @@ export interface TensorChunk {
   /** First byte within the tensor. */
   readonly offset: number;
   readonly bytes: Uint8Array;
+}
+
+/** Where tensors are read from. */
+export interface TensorBytes {
+  readonly source: ByteSource;
+  readonly byteOrder: ByteOrder;
 }
 
 /** Range of a tensor's bytes. Defaults: from the start, to the end. */
@@ -25,18 +32,24 @@ export interface ChunkOptions {
 }
 
 /** Bytes `offset … offset + length - 1` of a tensor. @throws {GgufError} `range` if they are not all in it */
-export async function readRange(source: ByteSource, tensor: TensorInfo, options: ReadOptions): Promise<Uint8Array> {
+export async function readRange(data: TensorBytes, tensor: TensorInfo, options: ReadOptions): Promise<Uint8Array> {
   const { offset = 0, length = tensor.bytes - offset, signal } = options;
   if (!Number.isSafeInteger(offset) || !Number.isSafeInteger(length) || offset < 0 || length < 0 || offset + length > tensor.bytes) {
     const expected = `a range within the ${tensor.bytes} bytes of tensor '${shown(tensor.name)}'`;
     throw new GgufError("range", { expected, got: `${length} bytes from its byte ${offset}` });
   }
-  return source.read(tensor.offset + offset, length, signal);
+  if (data.byteOrder === "little") return data.source.read(tensor.offset + offset, length, signal);
+  const { blockBytes } = blockLayout(tensor.type);
+  const start = Math.floor(offset / blockBytes) * blockBytes;
+  const end = Math.ceil((offset + length) / blockBytes) * blockBytes;
+  const blocks = new Uint8Array(await data.source.read(tensor.offset + start, end - start, signal));
+  swapTensorBytes(tensor.type, tensor.name, blocks);
+  return blocks.subarray(offset - start, offset - start + length);
 }
 
 /** All bytes of a tensor in order, in chunks of whole blocks. */
 export async function* readChunks(
-  source: ByteSource,
+  data: TensorBytes,
   tensor: TensorInfo,
   options: ChunkOptions,
 ): AsyncGenerator<TensorChunk, void, undefined> {
@@ -45,20 +58,21 @@ export async function* readChunks(
   const { blockBytes } = blockLayout(tensor.type);
   const step = Math.max(1, Math.floor(chunkBytes / blockBytes)) * blockBytes;
   for (let offset = 0; offset < tensor.bytes; offset += step) {
-    const bytes = await source.read(tensor.offset + offset, Math.min(step, tensor.bytes - offset), signal);
+    const length = Math.min(step, tensor.bytes - offset);
+    const bytes = await readRange(data, tensor, { offset, length, ...(signal && { signal }) });
     yield { offset, bytes };
   }
 }
 
 /** A tensor dequantised to f32, row-major, without all of its bytes in memory. @throws {GgufError} `unsupported-type` */
-export async function readF32(source: ByteSource, tensor: TensorInfo, options: ChunkOptions): Promise<Float32Array> {
+export async function readF32(data: TensorBytes, tensor: TensorInfo, options: ChunkOptions): Promise<Float32Array> {
   const { type, name } = tensor;
   if (!isDequantizable(type)) {
     throw new GgufError("unsupported-type", { expected: `tensor '${shown(name)}' in a type that can be dequantised`, got: type });
   }
   const { blockElements, blockBytes } = blockLayout(type);
   const values = new Float32Array(tensor.elements);
-  for await (const { offset, bytes } of readChunks(source, tensor, options)) {
+  for await (const { offset, bytes } of readChunks(data, tensor, options)) {
     const start = (offset / blockBytes) * blockElements;
     dequantize(type, bytes, values.subarray(start, start + (bytes.length / blockBytes) * blockElements));
   }

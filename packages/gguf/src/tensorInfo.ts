@@ -1,4 +1,5 @@
 import { blockLayout, type GgmlType, typeById, withdrawnTypeById } from "@centella/quant";
+import { aligned } from "./alignment.ts";
 import type { Cursor } from "./cursor.ts";
 import { GgufError } from "./errors.ts";
 import { limits } from "./limits.ts";
@@ -37,7 +38,7 @@ export async function readTensorInfos(
     names.add(info.name);
     relative.push(info);
   }
-  const dataOffset = Math.ceil(cursor.offset / alignment) * alignment;
+  const dataOffset = aligned(cursor.offset, alignment);
   const tensors = relative.map((info) => ({ ...info, offset: dataOffset + info.offset }));
   for (const { name, offset, bytes } of tensors) {
     if (offset + bytes <= fileBytes) continue;

@@ -1,7 +1,7 @@
 import type { Cursor } from "./cursor.ts";
 import { GgufError } from "./errors.ts";
 import { limits } from "./limits.ts";
-import { type MetadataArray, type MetadataValue, type NumericArray, type ValueType, valueTypes } from "./metadata.ts";
+import { type MetadataArray, type MetadataValue, type ValueType, valueTypes } from "./metadata.ts";
 import { StringTable } from "./stringTable.ts";
 
 /** Least bytes that a value of each type takes. */
@@ -21,9 +21,31 @@ const minimumBytes: Readonly<Record<ValueType, number>> = {
   f64: 8,
 };
 
-type NumericType = Exclude<ValueType, "bool" | "string" | "array">;
+interface NumericArrays {
+  readonly u8: typeof Uint8Array;
+  readonly i8: typeof Int8Array;
+  readonly u16: typeof Uint16Array;
+  readonly i16: typeof Int16Array;
+  readonly u32: typeof Uint32Array;
+  readonly i32: typeof Int32Array;
+  readonly f32: typeof Float32Array;
+  readonly u64: typeof BigUint64Array;
+  readonly i64: typeof BigInt64Array;
+  readonly f64: typeof Float64Array;
+}
 
-const numericArrays: Readonly<Record<NumericType, new (buffer: ArrayBuffer) => NumericArray>> = {
+/** Least and greatest value of the integer types that a number holds. */
+export const integerRanges: Readonly<Record<"u8" | "i8" | "u16" | "i16" | "u32" | "i32", readonly [min: number, max: number]>> = {
+  u8: [0, 255],
+  i8: [-128, 127],
+  u16: [0, 65_535],
+  i16: [-32_768, 32_767],
+  u32: [0, 4_294_967_295],
+  i32: [-2_147_483_648, 2_147_483_647],
+};
+
+/** The typed array of each numeric type. */
+export const numericArrays: NumericArrays = {
   u8: Uint8Array,
   i8: Int8Array,
   u16: Uint16Array,
@@ -148,7 +170,7 @@ async function readElements(
     default: {
       const bytes = count * minimumBytes[type];
       await cursor.need(bytes, what);
-      return new numericArrays[type](cursor.bytes(bytes).buffer);
+      return new numericArrays[type](cursor.numbers(count, minimumBytes[type]).buffer);
     }
   }
 }

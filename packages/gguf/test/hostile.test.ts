@@ -32,7 +32,6 @@ describe("refuses with a reason", () => {
     ["version 1", writeGguf({ version: 1 }), "version", /GGUF version 1 at byte 4; convert/],
     ["version 0", writeGguf({ version: 0 }), "version", /version 0/],
     ["version 4", writeGguf({ version: 4 }), "version", /version 4 .*newer/],
-    ["a big-endian file", writeGguf({ version: 0x03000000 }), "endianness", /big-endian one of version 3 at byte 4; convert/],
     [
       "2^64 - 1 tensors",
       start(2n ** 64n - 1n, 0).done(),
@@ -331,34 +330,3 @@ test("a file cut at any byte is a GgufError", async () => {
   }
   await readGguf(bytes);
 });
-
-test("thousands of mutated headers are read or refused, never anything else", async () => {
-  const original = writeGguf(everything);
-  let state = 20250;
-  const random = (n: number): number => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return Math.floor((state / 2 ** 32) * n);
-  };
-  const interesting = [0, 1, 2, 8, 9, 12, 0x7f, 0x80, 0xff];
-  const codes = new Set<string>();
-  let read = 0;
-  for (let round = 0; round < 5000; round++) {
-    const bytes = original.slice();
-    for (let k = random(4); k >= 0; k--) {
-      const at = random(bytes.length);
-      const value = random(2) === 0 ? random(256) : interesting[random(interesting.length)]!;
-      bytes.fill(value, at, at + (random(8) === 0 ? 1 + random(8) : 1));
-    }
-    try {
-      const file = await readGguf(random(8) === 0 ? bytes.subarray(0, random(bytes.length)) : bytes);
-      for (const tensor of file.tensors) await file.readTensor(tensor);
-      read++;
-    } catch (error) {
-      if (!(error instanceof GgufError)) throw new Error(`round ${round}: ${String(error)}`, { cause: error });
-      codes.add(error.code);
-    }
-  }
-  // The mutations reach deep: some are harmless, others hit each kind of check.
-  expect(read).toBeGreaterThan(500);
-  for (const code of ["not-gguf", "version", "truncated", "invalid", "unknown-type"]) expect(codes).toContain(code);
-}, 20_000);

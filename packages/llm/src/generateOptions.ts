@@ -1,12 +1,17 @@
 import { ArgumentError } from "@centella/core";
 import type { RenderOptions } from "./chatTemplate.ts";
 import { checkKeys, wholeNumber } from "./options.ts";
-import { type ResolvedSampling, resolveSampling, type SamplingOptions } from "./sampling/options.ts";
+import { defaultDryBreakers } from "./sampling/dryBreakers.ts";
+import { type ResolvedSampling, resolveSampling, type SamplingOptions, samplingOptionNames } from "./sampling/options.ts";
 
 /** How a text is generated: the sampling options, and these. */
-export interface GenerateOptions extends SamplingOptions {
+export interface GenerateOptions extends Omit<SamplingOptions, "dryBreakers"> {
   /** Tokens to generate at most, from 1. Default: until the text ends or the context is full. */
   readonly maxTokens?: number | undefined;
+  /** Texts that no repetition reaches across, for DRY. Default: line feed, colon, double quote and asterisk. */
+  readonly dryBreakers?: readonly string[] | undefined;
+  /** Tell the log probability of each token that is generated, and of this many of the most likely ones at its place. Default: no. */
+  readonly logprobs?: number | undefined;
   /** Strings that end the text; they are not part of it. */
   readonly stop?: readonly string[] | undefined;
   /** Aborting rejects the iteration with the signal's reason; the session can go on. */
@@ -20,6 +25,8 @@ export interface GenerateOptions extends SamplingOptions {
 /** Checked options. */
 export interface ResolvedGeneration {
   readonly sampling: ResolvedSampling;
+  readonly dryBreakers: readonly string[];
+  readonly logprobs: number | undefined;
   readonly maxTokens: number;
   readonly stop: readonly string[];
   readonly signal: AbortSignal | undefined;
@@ -27,16 +34,28 @@ export interface ResolvedGeneration {
   readonly chat: Omit<RenderOptions, "addGenerationPrompt">;
 }
 
-const ownNames = ["maxTokens", "stop", "signal", "raw", "chat"];
+const ownNames = ["maxTokens", "logprobs", "stop", "signal", "raw", "chat"];
 const chatNames = ["tools", "documents", "variables", "now"];
 
 /** @throws {ArgumentError} for an unknown option or a value outside its range */
 export function resolveGeneration(options: GenerateOptions): ResolvedGeneration {
-  checkKeys("generate", options, [...ownNames, ...Object.keys(resolveSampling())]);
-  const { maxTokens = Number.MAX_SAFE_INTEGER, stop = [], signal, raw, chat = {}, ...sampling } = options;
+  checkKeys("generate", options, [...ownNames, ...samplingOptionNames]);
+  const { maxTokens = Number.MAX_SAFE_INTEGER, stop = [], signal, raw, chat = {}, logprobs, dryBreakers, ...sampling } = options;
+  if (dryBreakers !== undefined && !(Array.isArray(dryBreakers) && dryBreakers.every((text) => typeof text === "string" && text !== ""))) {
+    throw new ArgumentError("dryBreakers", "a list of strings, none of them empty", JSON.stringify(dryBreakers) ?? typeof dryBreakers);
+  }
   if (!Array.isArray(stop)) throw new ArgumentError("stop", "a list of strings", typeof stop);
   if (raw !== undefined && typeof raw !== "boolean") throw new ArgumentError("raw", "true or false", String(raw));
   if (signal !== undefined && !(signal instanceof AbortSignal)) throw new ArgumentError("signal", "an AbortSignal", typeof signal);
   checkKeys("generate.chat", chat, chatNames);
-  return { sampling: resolveSampling(sampling), maxTokens: wholeNumber("maxTokens", maxTokens, 1), stop, signal, raw, chat };
+  return {
+    sampling: resolveSampling(sampling),
+    dryBreakers: dryBreakers ?? defaultDryBreakers,
+    logprobs: logprobs === undefined ? undefined : wholeNumber("logprobs", logprobs, 0),
+    maxTokens: wholeNumber("maxTokens", maxTokens, 1),
+    stop,
+    signal,
+    raw,
+    chat,
+  };
 }

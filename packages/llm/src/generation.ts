@@ -2,7 +2,9 @@ import type { Decoder } from "./decoder.ts";
 import { ContextOverflowError } from "./errors.ts";
 import type { ResolvedGeneration } from "./generateOptions.ts";
 import { commonPrefix, type Sequence } from "./kvCache.ts";
-import { sampleToken } from "./sampling/sampleToken.ts";
+import { breakerSequences } from "./sampling/dryBreakers.ts";
+import { type ChosenLogprob, logprobsOf } from "./sampling/logprobs.ts";
+import { Sampler } from "./sampling/sampleToken.ts";
 import { StopStrings } from "./stopStrings.ts";
 import { TextStream } from "./tokenizer/textStream.ts";
 import type { Tokenizer } from "./tokenizer/tokenizer.ts";
@@ -13,6 +15,8 @@ export interface GeneratedText {
   readonly text: string;
   /** Tokens since the piece before. */
   readonly ids: readonly number[];
+  /** Of the tokens of `ids`, with the option `logprobs`. */
+  readonly logprobs?: readonly ChosenLogprob[];
 }
 
 /** The last part of a generation. */
@@ -28,6 +32,8 @@ export interface GenerationFinish {
   readonly text: string;
   /** Every token that was generated, the one that ended the text included. */
   readonly ids: readonly number[];
+  /** Of the tokens of `ids`, with the option `logprobs`. */
+  readonly logprobs?: readonly ChosenLogprob[];
   readonly promptIds: readonly number[];
   /** Repeats the generation with the same prompt and options. */
   readonly seed: number;
@@ -83,22 +89,39 @@ export async function* generation(context: GenerationContext): AsyncGenerator<Ge
   const stream = new TextStream(tokenizer, { after: promptIds.at(-1)! });
   const history = [...promptIds];
   let text = "";
-  let pending: number[] = [];
+  let told = promptIds.length;
+  const logprobs: ChosenLogprob[] = [];
+  /** The ids since the last part, and what goes with them. */
+  const pending = (): Pick<GeneratedText, "ids" | "logprobs"> => {
+    const from = told;
+    told = history.length;
+    return {
+      ids: history.slice(from),
+      ...(options.logprobs !== undefined && { logprobs: logprobs.slice(from - promptIds.length) }),
+    };
+  };
+  const sampler = new Sampler(
+    sampling.dryMultiplier === 0 ? sampling : { ...sampling, dryBreakers: breakerSequences(tokenizer, options.dryBreakers) },
+  );
+  const choose = (logits: Float32Array): number => {
+    const id = sampler.sample(logits, { history });
+    if (options.logprobs !== undefined) logprobs.push(logprobsOf(logits, id, options.logprobs));
+    return id;
+  };
   let decodeMs = 0;
 
   // The last token is computed again even if it is cached: its logits are not.
   const cachedTokens = Math.min(commonPrefix(sequence.ids, promptIds), promptIds.length - 1);
   sequence.ids.length = cachedTokens;
   const promptStart = performance.now();
-  let logits = await decoder.feed(sequence, promptIds.slice(cachedTokens), "last", signal);
+  const promptLogits = await decoder.feed(sequence, promptIds.slice(cachedTokens), "last", signal);
   const promptMs = performance.now() - promptStart;
-  let id = sampleToken(logits, sampling, { history });
+  let id = choose(promptLogits);
   const timeToFirstTokenMs = performance.now() - startedAt;
 
   let ending: Ending | undefined;
   for (;;) {
     history.push(id);
-    pending.push(id);
     if (tokenizer.isEndOfGeneration(id)) {
       ending = { reason: "eos" };
       break;
@@ -106,15 +129,13 @@ export async function* generation(context: GenerationContext): AsyncGenerator<Ge
     const piece = stops.push(stream.push(id));
     if (piece.text !== "") {
       text += piece.text;
-      yield { type: "text", text: piece.text, ids: pending };
-      pending = [];
+      yield { type: "text", text: piece.text, ...pending() };
     }
     ending = piece.stopped === undefined ? limitReached(history.length, context) : { reason: "stop", stop: piece.stopped };
     if (ending !== undefined) break;
     signal?.throwIfAborted();
     const stepStart = performance.now();
-    logits = await decoder.feed(sequence, [id], "last", signal);
-    id = sampleToken(logits, sampling, { history });
+    id = choose(await decoder.feed(sequence, [id], "last", signal));
     decodeMs += performance.now() - stepStart;
   }
 
@@ -124,7 +145,7 @@ export async function* generation(context: GenerationContext): AsyncGenerator<Ge
     const tail = rest.text + (rest.stopped === undefined ? stops.flush() : "");
     if (tail !== "") {
       text += tail;
-      yield { type: "text", text: tail, ids: pending };
+      yield { type: "text", text: tail, ...pending() };
     }
   }
   const ids = history.slice(promptIds.length);
@@ -134,6 +155,7 @@ export async function* generation(context: GenerationContext): AsyncGenerator<Ge
     ...ending,
     text,
     ids,
+    ...(options.logprobs !== undefined && { logprobs }),
     promptIds,
     seed: sampling.seed,
     usage: { promptTokens: promptIds.length, cachedTokens, completionTokens: ids.length },

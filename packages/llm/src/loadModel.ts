@@ -3,7 +3,7 @@ import { type GgufInput, readGguf } from "@centella/gguf";
 import { type CompiledPlan, Decoder } from "./decoder.ts";
 import { Model } from "./model.ts";
 import { describeModel } from "./modelInfo.ts";
-import { architectureByName } from "./models/index.ts";
+import { describeArchitecture } from "./models/index.ts";
 import { checkKeys, oneOf, wholeNumber } from "./options.ts";
 import {
   type ActivationMode,
@@ -28,7 +28,8 @@ export interface LoadModelOptions {
   readonly cacheType?: CacheType | undefined;
   /**
    * Multiplication with weights in block types: "ggml" rounds activations to 8 bits as llama.cpp's CPU code does, "f32"
-   * is exact on the dequantised weights. Default: "ggml" where the selected backend has it for all of them, else "f32".
+   * is exact on the dequantised weights. Default: "ggml" where the selected backend has it for all of them, else "f32". GELU is
+   * rounded to f16, which is what that code makes of it, unless "f32" is asked for.
    */
   readonly activations?: ActivationMode | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -67,7 +68,7 @@ export async function loadModel(source: GgufInput, options: LoadModelOptions): P
   // A path or URL was opened here; a source handed in stays its owner's to close.
   const closeFile = typeof source === "string" || source instanceof URL ? () => file.close() : async () => undefined;
   try {
-    const description = architectureByName(file.metadata.string("general.architecture")).describe(file.metadata);
+    const description = describeArchitecture(file.metadata);
     const sizes = resolveSizes(options, description);
     const { decoder, activations } = chooseActivations(runtime, options.activations, (mode) =>
       recordDecoder(description, file, { ...sizes, activations: mode }),
@@ -101,6 +102,7 @@ function resolveSizes(options: LoadModelOptions, { config }: ModelDescription): 
     sequences: wholeNumber("sequences", options.sequences ?? 1, 1),
     maxRows: Math.max(1, Math.min(batchSize, Math.floor(maxLogitBytes / (4 * config.vocabSize)))),
     cacheType: oneOf("cacheType", options.cacheType ?? "f16", ["f32", "f16"]),
+    isGeluRounded: options.activations !== "f32",
   };
 }
 

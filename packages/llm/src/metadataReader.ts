@@ -52,6 +52,16 @@ export class MetadataReader {
     return this.metadata.optionalBool(this.#prefix + name);
   }
 
+  /** One flag for each layer from an array of truth values or numbers, a number that is no array as it is, or undefined. */
+  flags(name: string): readonly boolean[] | number | undefined {
+    const key = this.#prefix + name;
+    const value = this.metadata.get(key);
+    if (value === undefined) return undefined;
+    if (isNumericArray(value)) return Array.from(this.metadata.numbers(key), (flag) => flag !== 0);
+    if (typeof value === "object") return this.metadata.bools(key);
+    return this.metadata.count(key);
+  }
+
   /** @throws {ModelError} naming every required key that was asked for and is missing */
   finish(): void {
     if (this.#missing.length === 0) return;

@@ -13,6 +13,8 @@ export interface ModelInfo {
   /** `general.name`, or "unnamed". */
   readonly name: string;
   readonly architecture: string;
+  /** Whether logits of the architecture were compared with those of another implementation. */
+  readonly isVerified: boolean;
   /** The file's recipe, e.g. `Q4_K_M`; where it names none, the type of most of its weights. */
   readonly quantization: string;
   /** Weights in all. */
@@ -35,14 +37,14 @@ export interface ModelInfo {
   readonly backendReason: string;
   /** For each backend that was not taken, why. */
   readonly rejected: readonly string[];
-  /** What the backend wants known, e.g. weights that it had to dequantise. */
+  /** What should be known: an unverified architecture, weights that the backend had to dequantise. */
   readonly warnings: readonly string[];
   readonly memory: ModelMemory;
 }
 
 export function describeModel(
   file: GgufFile,
-  { config }: ModelDescription,
+  { config, isVerified }: ModelDescription,
   sizes: DecoderSizes,
   { weights }: DecoderProgram,
   { backend, reason, rejected }: Selection,
@@ -50,9 +52,12 @@ export function describeModel(
 ): ModelInfo {
   const elementBytes = { f32: 4, f16: 2 }[sizes.cacheType];
   const perToken = config.layers * config.kvHeads * (config.keyLength + config.valueLength) * elementBytes;
+  const architecture = file.metadata.string("general.architecture");
+  const unverified = `architecture ${architecture} is unverified: its logits were never compared with those of another implementation`;
   return {
     name: file.metadata.optionalString("general.name") ?? "unnamed",
-    architecture: file.metadata.string("general.architecture"),
+    architecture,
+    isVerified,
     quantization: quantization(file),
     parameters: file.tensors.reduce((sum, { elements }) => sum + elements, 0),
     vocabSize: config.vocabSize,
@@ -67,7 +72,7 @@ export function describeModel(
     device: backend.device.name,
     backendReason: reason,
     rejected,
-    warnings,
+    warnings: isVerified ? warnings : [unverified, ...warnings],
     memory: { weights: weights.reduce((sum, { bytes }) => sum + bytes, 0), cache: perToken * sizes.contextLength * sizes.sequences },
   };
 }

@@ -1,5 +1,5 @@
 import { createProgram, type Program, type Ref, type SymbolicDim } from "@centella/core";
-import type { GgufFile, Metadata } from "@centella/gguf";
+import type { GgufFile } from "@centella/gguf";
 import type { DecoderConfig } from "./config.ts";
 import { ModelError } from "./errors.ts";
 import { type Weight, WeightTable } from "./weights.ts";
@@ -22,6 +22,8 @@ export interface DecoderSizes {
   readonly maxRows: number;
   readonly cacheType: CacheType;
   readonly activations: ActivationMode;
+  /** GELU is taken and given in f16: ggml's CPU code looks it up in a table of f16 values. */
+  readonly isGeluRounded: boolean;
 }
 
 /** What a model's forward pass is recorded with. */
@@ -36,23 +38,28 @@ export interface Recording {
   readonly positions: Ref;
   /** Indices `[nOut]` of the tokens whose logits leave the run. */
   readonly outRows: Ref;
+  /** Tokens of a sequence, at most. */
+  readonly contextLength: number;
+  /** See {@link DecoderSizes}. */
+  readonly isGeluRounded: boolean;
   /** `x [..., k] · w [n, k]ᵀ` in the recording's mode. */
   linear(x: Ref, w: Ref): Ref;
   /** Writes `k [T, Hkv, dK]` and `v [T, Hkv, dV]` to a layer's cache and attends with `q [T, H, dK]`: `[T, H, dV]`. */
-  attend(layer: number, q: Ref, k: Ref, v: Ref, options: { readonly scale: number }): Ref;
+  attend(layer: number, q: Ref, k: Ref, v: Ref, options: AttendOptions): Ref;
 }
 
-/** A model family: how its metadata is read and its forward pass recorded. */
-export interface Architecture {
-  /** As `general.architecture` spells it. */
-  readonly name: string;
-  /** @throws {ModelError | UnsupportedError} for metadata that is incomplete or asks for what is not computed */
-  describe(metadata: Metadata): ModelDescription;
+/** See the `attention` op; 0 is none. */
+export interface AttendOptions {
+  readonly scale: number;
+  readonly softcap: number;
+  readonly window: number;
 }
 
 /** One model of a family. */
 export interface ModelDescription {
   readonly config: DecoderConfig;
+  /** Whether logits of the family were compared with those of another implementation. */
+  readonly isVerified: boolean;
   /** Records the forward pass, from ids to logits `[nOut, V]`. */
   forward(recording: Recording): Ref;
 }
@@ -99,10 +106,12 @@ export function recordDecoder({ config, forward }: ModelDescription, file: GgufF
     tokens,
     positions,
     outRows,
+    contextLength: sizes.contextLength,
+    isGeluRounded: sizes.isGeluRounded,
     linear: (x, w) => program.matmul(x, w, { transposeB: true, activations: sizes.activations }),
-    attend(layer, q, k, v, { scale }) {
+    attend(layer, q, k, v, options) {
       const cache = program.kvWrite(caches[layer]!, k, v, slots);
-      return program.attention(q, cache, positions, seqOf, blockTable, seqLens, { scale, blockSize: sizes.contextLength });
+      return program.attention(q, cache, positions, seqOf, blockTable, seqLens, { ...options, blockSize: sizes.contextLength });
     },
   };
   program.output("logits", forward(recording));

@@ -8,6 +8,15 @@ export interface Weight {
   readonly name: string;
   readonly source: TensorSource;
   readonly bytes: number;
+  /** Where the file has it. */
+  readonly offset: number;
+}
+
+/** Consecutive rows of a tensor: `rows` of them from row `from`, of `of` in all. Default: all rows. */
+export interface RowRange {
+  readonly rows: number;
+  readonly from?: number;
+  readonly of?: number;
 }
 
 const maxNamed = 8;
@@ -21,10 +30,11 @@ export class WeightTable {
   readonly #program: Program;
   readonly #file: GgufFile;
   readonly #refs = new Map<string, Ref>();
+  readonly #used = new Set<string>();
   readonly #weights: Weight[] = [];
   readonly #ignored = new Set<string>();
-  readonly #missing: string[] = [];
-  readonly #misshapen: string[] = [];
+  readonly #missing = new Set<string>();
+  readonly #misshapen = new Set<string>();
 
   constructor(program: Program, file: GgufFile) {
     this.#program = program;
@@ -41,8 +51,18 @@ export class WeightTable {
   }
 
   /** A norm's weight, a bias or the like, as f32 whatever the file stores. */
-  vector(name: string, length: number): Ref {
-    return this.#tensor(name, [length], "f32");
+  vector(name: string, shape: number | readonly number[]): Ref {
+    return this.#tensor(name, typeof shape === "number" ? [shape] : shape, "f32");
+  }
+
+  /** Rows `[rows, columns]` of a matrix that the file stores together with others. */
+  matrixRows(name: string, columns: number, { rows, from = 0, of = rows }: RowRange): Ref {
+    return this.#tensor(name, [of, columns], "stored", { from, rows });
+  }
+
+  /** Elements of a vector that belong to such rows. */
+  vectorRows(name: string, { rows, from = 0, of = rows }: RowRange): Ref {
+    return this.#tensor(name, [of], "f32", { from, rows });
   }
 
   optionalVector(name: string, length: number): Ref | undefined {
@@ -59,35 +79,39 @@ export class WeightTable {
    * @throws {ModelError} naming missing and misshapen tensors, and those that the model does not understand
    */
   finish(): readonly Weight[] {
-    const unknown = this.#file.tensors.map(({ name }) => name).filter((name) => !this.#refs.has(name) && !this.#ignored.has(name));
+    const unknown = this.#file.tensors.map(({ name }) => name).filter((name) => !this.#used.has(name) && !this.#ignored.has(name));
     const problems = [
-      ...list("these tensors, got none of them", this.#missing),
-      ...list("tensors of the model's shapes, got", this.#misshapen),
+      ...list("these tensors, got none of them", [...this.#missing]),
+      ...list("tensors of the model's shapes, got", [...this.#misshapen]),
       ...list("only tensors that the architecture knows, got", unknown),
     ];
     if (problems.length > 0)
       throw new ModelError(`model: ${problems.join("; ")}; the file is of a variant that is not computed yet, or broken`);
-    const order = new Map(this.#file.tensors.map(({ name }, index) => [name, index]));
-    return this.#weights.toSorted((a, b) => order.get(a.name)! - order.get(b.name)!);
+    return this.#weights.toSorted((a, b) => a.offset - b.offset);
   }
 
-  #tensor(name: string, shape: readonly number[], as: "stored" | "f32"): Ref {
-    const known = this.#refs.get(name);
+  /** A tensor of this shape, or `rows` of its first axis from `from` on. */
+  #tensor(name: string, shape: readonly number[], as: "stored" | "f32", part: Part = { from: 0, rows: shape[0]! }): Ref {
+    const { from, rows } = part;
+    const key = rows === shape[0] ? name : `${name}[${from}:${from + rows}]`;
+    const known = this.#refs.get(key);
     if (known !== undefined) return known;
     const info = this.#file.optionalTensor(name);
     const isUsable = info !== undefined && this.#fits(info, shape);
-    if (info === undefined) this.#missing.push(`${name} ${formatShape(shape)}`);
+    if (info === undefined) this.#missing.add(`${name} ${formatShape(shape)}`);
     // Recording goes on with a stand-in, so that one error names every problem.
     const dtype = isUsable && as === "stored" ? weightType(info) : "f32";
-    const ref = this.#program.persistent(name, { dtype, shape });
-    this.#refs.set(name, ref);
-    if (isUsable) this.#weights.push(as === "stored" ? storedWeight(this.#file, info) : vectorWeight(this.#file, info));
+    const ref = this.#program.persistent(key, { dtype, shape: [rows, ...shape.slice(1)] });
+    this.#refs.set(key, ref);
+    this.#used.add(name);
+    if (isUsable)
+      this.#weights.push(as === "stored" ? storedWeight(key, this.#file, info, part) : vectorWeight(key, this.#file, info, part));
     return ref;
   }
 
   #fits(info: TensorInfo, shape: readonly number[]): boolean {
     if (info.shape.length === shape.length && info.shape.every((dim, axis) => dim === shape[axis])) return true;
-    this.#misshapen.push(`${info.name} ${formatShape(info.shape)} instead of ${formatShape(shape)}`);
+    this.#misshapen.add(`${info.name} ${formatShape(info.shape)} instead of ${formatShape(shape)}`);
     return false;
   }
 }
@@ -105,24 +129,36 @@ function weightType({ name, type }: TensorInfo): DType {
   throw new UnsupportedError(`tensor ${name}`, `weights of type ${type} are not computed`);
 }
 
-function storedWeight(file: GgufFile, info: TensorInfo): Weight {
+/** Rows of a tensor's first axis. */
+interface Part {
+  readonly from: number;
+  readonly rows: number;
+}
+
+function storedWeight(name: string, file: GgufFile, info: TensorInfo, { from, rows }: Part): Weight {
+  const rowBytes = info.bytes / info.shape[0]!;
+  const start = from * rowBytes;
+  const bytes = rows * rowBytes;
   const source: TensorSource = {
-    size: info.bytes,
-    read: (offset, length, signal) => file.readTensor(info, { offset, length, ...(signal && { signal }) }),
+    size: bytes,
+    read: (offset, length, signal) => file.readTensor(info, { offset: start + offset, length, ...(signal && { signal }) }),
   };
-  return { name: info.name, source, bytes: info.bytes };
+  return { name, source, bytes, offset: info.offset + start };
 }
 
 /** A small tensor, decoded to f32 at each read. */
-function vectorWeight(file: GgufFile, info: TensorInfo): Weight {
-  if (info.type === "f32") return storedWeight(file, info);
-  const size = info.elements * blockLayout("f32").blockBytes;
+function vectorWeight(name: string, file: GgufFile, info: TensorInfo, part: Part): Weight {
+  if (info.type === "f32") return storedWeight(name, file, info, part);
+  const { blockBytes } = blockLayout("f32");
+  const rowBytes = (info.elements / info.shape[0]!) * blockBytes;
+  const start = part.from * rowBytes;
+  const size = part.rows * rowBytes;
   const source: TensorSource = {
     size,
     async read(offset, length, signal) {
       const values = await file.readTensorF32(info, signal && { signal });
-      return new Uint8Array(values.buffer, values.byteOffset + offset, length);
+      return new Uint8Array(values.buffer, values.byteOffset + start + offset, length);
     },
   };
-  return { name: info.name, source, bytes: size };
+  return { name, source, bytes: size, offset: info.offset };
 }

@@ -1,8 +1,13 @@
 import { UnsupportedError } from "@centella/core";
 import { Metadata, type MetadataEntry, type MetadataValue } from "@centella/gguf";
 import { describe, expect, test } from "vitest";
-import { readLlamaConfig } from "../src/config.ts";
 import { ModelError } from "../src/errors.ts";
+import { type ModelConfig, readModelConfig } from "../src/models/config.ts";
+import { gemma3 } from "../src/models/families/gemma3.ts";
+import { granite } from "../src/models/families/granite.ts";
+import { llama } from "../src/models/families/llama.ts";
+import { smollm3 } from "../src/models/families/smollm3.ts";
+import { yarnFactors } from "../src/models/ropeConfig.ts";
 
 /** Llama 2 7B's own values. */
 const complete: Readonly<Record<string, MetadataValue>> = {
@@ -18,14 +23,25 @@ const complete: Readonly<Record<string, MetadataValue>> = {
 function metadata(values: Readonly<Record<string, MetadataValue>>): Metadata {
   const entries = Object.entries(values).map(([key, value]): [string, MetadataEntry] => {
     const type = typeof value === "string" ? "string" : typeof value === "boolean" ? "bool" : typeof value === "object" ? "array" : "f32";
-    return [key, { key, type, value }];
+    return [key, { key, type, value, ...(Array.isArray(value) && { elementType: "bool" }) }];
   });
   return new Metadata(new Map(entries));
 }
 
-describe("readLlamaConfig", () => {
+/** Without its functions, which are never equal. */
+function plain({ attention, rope, ...rest }: ModelConfig): object {
+  return { ...rest, attention: { ...attention, isWindowed: undefined }, rope: { ...rope, rotates: undefined } };
+}
+
+const readLlamaConfig = (values: Metadata): ModelConfig => readModelConfig(llama, values);
+
+/** The keys of another family. */
+const as = (name: string, values: Readonly<Record<string, MetadataValue>>): Metadata =>
+  metadata(Object.fromEntries(Object.entries(values).map(([key, value]) => [key.replace(/^llama\./, `${name}.`), value])));
+
+describe("readModelConfig", () => {
   test("fills in llama.cpp's defaults", () => {
-    expect(readLlamaConfig(metadata(complete))).toEqual({
+    expect(plain(readLlamaConfig(metadata(complete)))).toEqual({
       vocabSize: 32000,
       contextLength: 4096,
       embeddingLength: 4096,
@@ -35,9 +51,20 @@ describe("readLlamaConfig", () => {
       kvHeads: 32,
       keyLength: 128,
       valueLength: 128,
-      rmsEpsilon: 1e-5,
-      attentionScale: 1 / Math.sqrt(128),
-      rope: { dims: 128, base: 10000, scale: 1 },
+      epsilon: 1e-5,
+      parallel: "never",
+      embeddingScale: 1,
+      residualScale: 1,
+      attention: { scale: 1 / Math.sqrt(128), softcap: 0, window: 0, unscaledPositions: Number.POSITIVE_INFINITY },
+      rope: {
+        dims: 128,
+        pairing: "interleaved",
+        plain: { base: 10000, scale: 1, magnitude: 1 },
+        windowed: { base: 10000, scale: 1, magnitude: 1 },
+        originalContext: 4096,
+      },
+      logitScale: 1,
+      logitSoftcap: 0,
     });
   });
 
@@ -51,7 +78,7 @@ describe("readLlamaConfig", () => {
       "rope.scaling.factor",
     ];
     const config = readLlamaConfig(metadata({ ...complete, ...Object.fromEntries(zeros.map((key) => [`llama.${key}`, 0])) }));
-    expect(config).toEqual(readLlamaConfig(metadata(complete)));
+    expect(plain(config)).toEqual(plain(readLlamaConfig(metadata(complete))));
   });
 
   test("takes what the file says", () => {
@@ -69,13 +96,13 @@ describe("readLlamaConfig", () => {
         "llama.rope.scaling.factor": 4,
       }),
     );
-    expect(config).toMatchObject({ heads: 32, kvHeads: 8, keyLength: 64, valueLength: 96, attentionScale: 0.5 });
-    expect(config.rope).toEqual({ dims: 32, base: 500000, scale: 0.25 });
+    expect(config).toMatchObject({ heads: 32, kvHeads: 8, keyLength: 64, valueLength: 96, attention: { scale: 0.5 } });
+    expect(config.rope).toMatchObject({ dims: 32, plain: { base: 500000, scale: 0.25 } });
   });
 
   test("scaling type none ignores the factor", () => {
     const scaled = { ...complete, "llama.rope.scaling.type": "none", "llama.rope.scaling.factor": 4 };
-    expect(readLlamaConfig(metadata(scaled)).rope.scale).toBe(1);
+    expect(readLlamaConfig(metadata(scaled)).rope?.plain.scale).toBe(1);
   });
 
   test("names every missing key at once", () => {
@@ -88,9 +115,8 @@ describe("readLlamaConfig", () => {
   });
 
   test.each([
-    [{ "llama.rope.scaling.type": "yarn" }, /rope scaling yarn/],
-    [{ "llama.rope.scaling.type": "longrope" }, /rope scaling longrope/],
-    [{ "llama.rope.scaling.attn_factor": 1.2 }, /attn_factor = 1.2/],
+    [{ "llama.rope.scaling.type": "dynamic" }, /rope scaling dynamic/],
+    [{ "llama.expert_count": 8 }, /expert_count = 8/],
     [{ "llama.attention.causal": false }, /looks ahead/],
     [{ "llama.attention.head_count_kv": Int32Array.of(8, 4) }, /layers differ \(8, 4\)/],
   ])("%j is unsupported, by name", (values, message) => {
@@ -109,5 +135,47 @@ describe("readLlamaConfig", () => {
     const read = () => readLlamaConfig(metadata({ ...complete, ...values }));
     expect(read).toThrow(ModelError);
     expect(read).toThrow(message);
+  });
+
+  test("YaRN becomes frequency factors and a magnitude", () => {
+    const yarn = { "llama.rope.scaling.type": "yarn", "llama.rope.scaling.factor": 4, "llama.rope.scaling.original_context_length": 1024 };
+    const { plain: scaling } = readLlamaConfig(metadata({ ...complete, ...yarn })).rope!;
+    expect(scaling.scale).toBe(1);
+    expect(scaling.magnitude).toBeCloseTo(1 + 0.1 * Math.log(4), 12);
+    expect([scaling.factors?.length, scaling.factors?.[0], scaling.factors?.at(-1)]).toEqual([64, 1, 4]);
+    const multiplied = readLlamaConfig(metadata({ ...complete, ...yarn, "llama.rope.scaling.yarn_log_multiplier": 1 }));
+    expect(multiplied.rope!.plain.magnitude).toBe(1);
+  });
+
+  test("YaRN's factors, from the paper's formulas by hand", () => {
+    // A pair turns 1024 / (2π · 10000^(2i/8)) times: 163, 16.3, 1.63, 0.163. With betas 32 and 1 the corners are pairs 0 and 3.
+    const factors = yarnFactors({ base: 10_000, dims: 8, originalContext: 1024 }, 4, 1, { fast: 32, slow: 1 });
+    // Ramps 0, 1/3, 2/3, 1 mix 1 and 1/4.
+    for (const [i, mixed] of [1, 3 / 4, 1 / 2, 1 / 4].entries()) expect(factors[i]).toBeCloseTo(1 / mixed, 6);
+  });
+
+  test("windows: by the family's period, by the file's period, by the file's list", () => {
+    const windowed = { ...complete, "llama.attention.sliding_window": 512 };
+    const layers = (config: ModelConfig): boolean[] => Array.from({ length: 7 }, (_, layer) => config.attention.isWindowed(layer));
+    const key = "llama.attention.sliding_window_pattern";
+    const read = (values: Readonly<Record<string, MetadataValue>>): boolean[] => layers(readModelConfig(gemma3, as("gemma3", values)));
+    expect(read(complete)).toEqual([false, false, false, false, false, false, false]);
+    expect(read(windowed)).toEqual([true, true, true, true, true, false, true]);
+    expect(read({ ...windowed, [key]: 2 })).toEqual([true, false, true, false, true, false, true]);
+    expect(read({ ...windowed, [key]: [true, false, false, false, false, false, true] })).toEqual([true, ...Array(5).fill(false), true]);
+  });
+
+  test("layers with a window rotate with a base of their own, unscaled", () => {
+    const scaled = { ...complete, "llama.rope.freq_base": 1e6, "llama.rope.scaling.type": "linear", "llama.rope.scaling.factor": 8 };
+    const { rope } = readModelConfig(gemma3, as("gemma3", scaled));
+    expect(rope).toMatchObject({ plain: { base: 1e6, scale: 0.125 }, windowed: { base: 10_000, scale: 1 } });
+  });
+
+  test("layers without positions: each fourth of SmolLM 3, all of a Granite that is switched so", () => {
+    const { rope } = readModelConfig(smollm3, as("smollm3", complete));
+    expect([0, 1, 2, 3, 4].map((layer) => rope!.rotates(layer, false))).toEqual([true, true, true, false, true]);
+    const granites = { ...complete, "llama.logit_scale": 8 };
+    expect(readModelConfig(granite, as("granite", granites))).toMatchObject({ logitScale: 0.125, rope: { dims: 128 } });
+    expect(readModelConfig(granite, as("granite", { ...granites, "llama.rope.scaling.finetuned": false })).rope).toBeUndefined();
   });
 });

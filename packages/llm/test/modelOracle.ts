@@ -25,6 +25,27 @@ const roundedError = (isExact: boolean): number => (isExact ? 3e-3 : 2e-2);
 /** Of exact arithmetic, against llama.cpp's with 8-bit activations. */
 const activationError = 3e-2;
 
+const architectures = [
+  "llama",
+  "cohere2",
+  "gemma",
+  "gemma2",
+  "gemma3",
+  "gpt2",
+  "granite",
+  "mistral3",
+  "olmo2",
+  "phi2",
+  "phi3",
+  "qwen2",
+  "qwen3",
+  "smollm3",
+  "stablelm",
+  "starcoder2",
+];
+/** Of f32 weights and cache, on any backend. */
+const exactError = 1e-4;
+
 const quantTypes = [
   "Q4_0",
   "Q4_1",
@@ -36,6 +57,8 @@ const quantTypes = [
   "Q4_K_M",
   "Q5_K_M",
   "Q6_K",
+  "IQ3_S",
+  "IQ3_M",
   "IQ4_NL",
   "IQ4_XS",
   "TQ1_0",
@@ -50,14 +73,19 @@ export function describeLogits({ runtime, isExact, scope }: SuiteContext): void 
     loadModel(path, { runtime, ...exactCache, ...options });
 
   describeShared(`logits equal llama.cpp's${skipped}`, () => {
-    test.each([
-      ["12 ids", Array.from({ length: 12 }, (_, i) => i + 1), "logits.f32"],
-      ["200 ids", undefined, "logits200.f32"],
-    ])("f32 weights with biases, scales and rope factors, %s", async (_name, given, oracle) => {
-      await using model = await load(shared("data/archs/llama-dense.gguf"));
-      const logits = await model.logits(given ?? readIds("data/archs/ids200.txt"));
-      expect(relativeError(logits, readFloats(`data/archs/llama-dense.${oracle}`))).toBeLessThan(1e-4);
-    });
+    test.each(architectures.slice(0, scope === "smoke" ? 1 : architectures.length))(
+      "f32 weights of %s, 12 and 200 ids, whole and in three parts",
+      async (name) => {
+        const path = shared(`data/archs/${name}-dense.gguf`);
+        const ids = readIds("data/archs/ids200.txt");
+        const few = Array.from({ length: 12 }, (_, i) => i + 1);
+        for (const batchSize of [256, 70]) {
+          await using model = await load(path, { batchSize });
+          expect(relativeError(await model.logits(few), readFloats(`data/archs/${name}-dense.logits.f32`))).toBeLessThan(exactError);
+          expect(relativeError(await model.logits(ids), readFloats(`data/archs/${name}-dense.logits200.f32`))).toBeLessThan(exactError);
+        }
+      },
+    );
 
     const fables = [
       ["fable-tiny-f16", undefined, f16Error],
@@ -72,7 +100,7 @@ export function describeLogits({ runtime, isExact, scope }: SuiteContext): void 
       expect(relativeError(logits, readFloats(`models/${name}.logits.f32`))).toBeLessThan(limit);
     });
 
-    test.skipIf(scope === "smoke").each(["linear", "llama3-factors"])("rope scaling: %s, 600 ids", async (name) => {
+    test.skipIf(scope === "smoke").each(["linear", "yarn", "llama3-factors"])("rope scaling: %s, 600 ids", async (name) => {
       await using model = await load(shared(`data/rope/${name}.gguf`));
       const all = await model.logits(readIds("data/rope/ids600.txt"));
       const { vocabSize } = model.info;

@@ -1,5 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { BusyError, type ChatMessage, ContextOverflowError, type GenerationPart, loadModel, type Model } from "../src/index.ts";
+import {
+  BusyError,
+  type ChatMessage,
+  type ChosenLogprob,
+  ContextOverflowError,
+  candidatesOf,
+  type GenerationFinish,
+  type GenerationPart,
+  loadModel,
+  type Model,
+  probabilities,
+} from "../src/index.ts";
 import type { SuiteContext } from "./describeModel.ts";
 import { patched, tiny, u32Entry } from "./modelFiles.ts";
 
@@ -72,6 +83,45 @@ export function describeSessions({ runtime }: SuiteContext): void {
       const looping = await session.complete({ ids: once }, { ...greedy, maxTokens: 90 });
       const penalised = await session.complete({ ids: once }, { ...greedy, maxTokens: 90, repeatPenalty: 1.5, repeatLastN: -1 });
       expect(new Set(penalised.ids).size).toBeGreaterThan(new Set(looping.ids).size);
+    });
+
+    test("DRY ends loops, with breakers as texts", async () => {
+      using session = model.createSession();
+      const looping = await session.complete({ ids: once }, { ...greedy, maxTokens: 90 });
+      const dry = await session.complete({ ids: once }, { ...greedy, maxTokens: 90, dryMultiplier: 2, dryBreakers: ["\n"] });
+      expect(new Set(dry.ids).size).toBeGreaterThan(new Set(looping.ids).size);
+      // Where every token with an "e" is a breaker, next to nothing counts as a repetition.
+      const broken = await session.complete(
+        { ids: once },
+        { ...greedy, maxTokens: 90, dryMultiplier: 2, dryBreakers: ["e", "a", " ", "o"] },
+      );
+      expect(broken.ids).toEqual(looping.ids);
+    });
+
+    test("log probabilities go with the ids of each part", async () => {
+      using session = model.createSession();
+      const ids: number[] = [];
+      const told: ChosenLogprob[] = [];
+      let finish: GenerationFinish | undefined;
+      for await (const part of session.generate({ ids: once }, { temperature: 1, seed: 4, maxTokens: 12, logprobs: 2 })) {
+        if (part.type === "finish") finish = part;
+        else {
+          ids.push(...part.ids);
+          told.push(...part.logprobs!);
+        }
+      }
+      expect(told.map(({ id }) => id)).toEqual(ids);
+      expect(finish!.logprobs!.map(({ id }) => id)).toEqual(finish!.ids);
+      const { vocabSize } = model.info;
+      const logits = await model.logits([...once, ...finish!.ids.slice(0, -1)]);
+      for (const [i, { id, logprob, top }] of finish!.logprobs!.entries()) {
+        const row = logits.slice((once.length - 1 + i) * vocabSize, (once.length + i) * vocabSize);
+        const p = probabilities(candidatesOf(row));
+        expect(Math.exp(logprob)).toBeCloseTo(p[id]!, 4);
+        expect(top).toHaveLength(2);
+        expect(Math.exp(top[0]!.logprob)).toBeCloseTo(Math.max(...p), 4);
+      }
+      expect(await session.complete({ ids: once }, { ...greedy, maxTokens: 2 })).not.toHaveProperty("logprobs");
     });
 
     test("tokens that are cached are not computed again, and change nothing", async () => {

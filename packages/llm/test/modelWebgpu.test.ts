@@ -26,13 +26,17 @@ const available = await factory.open().then(
   () => false,
 );
 
-test.skipIf(!available)("generates with logits within 1e-3 of WASM's at every step (skipped without a WebGPU device)", async () => {
-  const prompt = [0, 2817, 632, 263, 534];
-  const generated = await stepsOn(wasm(), prompt, 12);
-  const steps = await stepsOn(factory, prompt, 12, generated.ids);
-  expect(steps.ids).toEqual(generated.ids);
-  for (const [i, row] of steps.rows.entries()) expect(relativeError(row, generated.rows[i]!), `step ${i}`).toBeLessThan(1e-3);
-});
+test.skipIf(!available)(
+  "generates with logits within 1e-3 of WASM's at every step (skipped without a WebGPU device)",
+  async () => {
+    const prompt = [0, 2817, 632, 263, 534];
+    const generated = await stepsOn(wasm(), prompt, 12);
+    const steps = await stepsOn(factory, prompt, 12, generated.ids);
+    expect(steps.ids).toEqual(generated.ids);
+    for (const [i, row] of steps.rows.entries()) expect(relativeError(row, generated.rows[i]!), `step ${i}`).toBeLessThan(1e-3);
+  },
+  240_000,
+);
 
 /** Greedy ids of the tiny storyteller with exact activations, and the logits of every decode step when `feed` is fed. */
 async function stepsOn(

@@ -2,16 +2,20 @@ import { ArgumentError } from "@centella/core";
 import { describe, expect, test } from "vitest";
 import {
   candidatesOf,
+  logprobsOf,
   probabilities,
   resolveSampling,
+  Sampler,
   SamplingError,
   type SamplingOptions,
   sampleCandidates,
   sampleToken,
 } from "../src/index.ts";
 import { pick } from "../src/sampling/candidates.ts";
+import { dryPenalties } from "../src/sampling/dry.ts";
+import { mirostat } from "../src/sampling/mirostat.ts";
 import { philox4x32, uniformAt } from "../src/sampling/philox.ts";
-import { applyPenalties, applyTemperature, minP, topK, topP } from "../src/sampling/steps.ts";
+import { applyPenalties, applyTemperature, dynamicTemperature, minP, topK, topNSigma, topP, typicalP, xtc } from "../src/sampling/steps.ts";
 
 /** Logits whose softmax is exactly these probabilities. */
 const logitsOf = (...p: number[]): Float32Array => Float32Array.from(p, Math.log);
@@ -29,6 +33,22 @@ describe("options", () => {
       repeatLastN: 64,
       frequencyPenalty: 0,
       presencePenalty: 0,
+      dynamicTemperatureRange: 0,
+      dynamicTemperatureExponent: 1,
+      typicalP: 1,
+      topNSigma: 0,
+      xtcProbability: 0,
+      xtcThreshold: 0.1,
+      dryMultiplier: 0,
+      dryBase: 1.75,
+      dryAllowedLength: 2,
+      dryLastN: -1,
+      dryBreakers: [],
+      mirostat: 0,
+      mirostatTau: 5,
+      mirostatEta: 0.1,
+      logitBias: {},
+      steps: ["penalties", "dry", "topNSigma", "topK", "typicalP", "topP", "minP", "xtc", "temperature"],
       seed: 1,
     });
   });
@@ -42,6 +62,13 @@ describe("options", () => {
     [{ minP: -0.1 }, "sampling.minP: expected a number in 0 … 1, got -0.1"],
     [{ repeatPenalty: 0 }, "sampling.repeatPenalty: expected a number > 0, got 0"],
     [{ repeatLastN: -2 }, "sampling.repeatLastN: expected a whole number >= -1, got -2"],
+    [{ typicalP: 2 }, "sampling.typicalP: expected a number in 0 … 1, got 2"],
+    [{ dryBase: 0.5 }, "sampling.dryBase: expected a number >= 1, got 0.5"],
+    [{ dryBreakers: [[]] }, "sampling.dryBreakers: expected lists of token ids, none of them empty, got [[]]"],
+    [{ logitBias: { 3: Number.NaN } }, "sampling.logitBias: expected token ids with numbers or -Infinity, got"],
+    [{ steps: ["topK", "topK"] }, "sampling.steps: expected some of penalties, dry"],
+    [{ steps: ["topK"], topP: 0.5 }, "sampling.steps: expected the step topP, because topP is set, got topK"],
+    [{ mirostat: 2, topK: 5 }, "sampling.mirostat: expected no option that leaves tokens out besides it, got topK"],
     [{ seed: -1 }, "sampling.seed: expected a whole number in 0 … 2^53 - 1, got -1"],
   ])("%o is rejected", (options, message) => {
     expect(() => resolveSampling(options)).toThrow(ArgumentError);
@@ -177,6 +204,129 @@ describe("steps, by hand", () => {
     expect(() => applyPenalties(logits, [3], options)).toThrow(SamplingError);
   });
 
+  // llama.cpp, tests/test-sampling.cpp: test_typical.
+  test.each([
+    [[0.97, 0.01, 0.01, 0.01], [0]],
+    [
+      [0.4, 0.2, 0.2, 0.2],
+      [1, 2, 3],
+    ],
+  ])("typical 0.5 of %j", (p, expected) => {
+    expect(idsAfter((c) => typicalP(c, 0.5), logitsOf(...p))).toEqual(expected);
+    expect(idsAfter((c) => typicalP(c, 1), logitsOf(...p))).toEqual([0, 1, 2, 3]);
+  });
+
+  // llama.cpp, tests/test-sampling.cpp: test_top_n_sigma.
+  test.each([
+    [1, [0, 0, 0.428571, 0.571429]],
+    [0, [0.1, 0.2, 0.3, 0.4]],
+    [3, [0.1, 0.2, 0.3, 0.4]],
+  ])("top-n-sigma %d", (n, expected) => {
+    const kept = topNSigma(candidatesOf(logitsOf(0.1, 0.2, 0.3, 0.4)), n);
+    const chances = probabilities(kept);
+    for (const [id, p] of expected.entries()) expect(chances[kept.ids.indexOf(id)] ?? 0).toBeCloseTo(p, 5);
+  });
+
+  // llama.cpp, tests/test-sampling.cpp: test_xtc; its random number is below the probability of 0.99.
+  test.each([
+    [0.09, [3]],
+    [0.19, [2, 3]],
+    [0.29, [1, 2, 3]],
+    [0.39, [0, 1, 2, 3]],
+  ])("XTC from %d", (threshold, expected) => {
+    const logits = logitsOf(0.4, 0.3, 0.2, 0.1);
+    expect(idsAfter((c) => xtc(c, 0.99, threshold, 0.98), logits)).toEqual(expected);
+    expect(idsAfter((c) => xtc(c, 0.99, threshold, 0.995), logits)).toEqual([0, 1, 2, 3]);
+  });
+
+  test("dynamic temperature: the lowest for a certain choice, the greatest for an even one, in between by entropy", () => {
+    expect(dynamicTemperature(candidatesOf(logitsOf(0.25, 0.25, 0.25, 0.25)), 1, 0.5, 1)).toBeCloseTo(1.5, 6);
+    expect(dynamicTemperature(candidatesOf(Float32Array.of(100, 0)), 1, 0.5, 1)).toBeCloseTo(0.5, 6);
+    // Entropy of 0.1 0.2 0.3 0.4: 1.279854 of ln 4 = 1.386294, a share of 0.923220.
+    const uneven = candidatesOf(logitsOf(0.1, 0.2, 0.3, 0.4));
+    expect(dynamicTemperature(uneven, 1, 0.5, 1)).toBeCloseTo(1.42322, 5);
+    expect(dynamicTemperature(uneven, 1, 0.5, 2)).toBeCloseTo(0.5 + 0.92322 ** 2, 5);
+    expect(dynamicTemperature(uneven, 0.2, 0.5, 1)).toBeCloseTo(0.7 * 0.92322, 5);
+    expect(dynamicTemperature(uneven, 0.7, 0, 1)).toBe(0.7);
+  });
+
+  // llama.cpp, tests/test-sampling.cpp: test_dry.
+  test.each([
+    [4, [0, 1], 1, 2, 4, [], [0.25, 0.25, 0.25, 0.25]],
+    [4, [0, 1, 2, 0, 1], 1, 2, 5, [], [0.296923, 0.296923, 0.109232, 0.296923]],
+    [5, [0, 1, 3, 4, 0, 1], 1, 2, 6, [[3]], [0.2, 0.2, 0.2, 0.2, 0.2]],
+    [5, [0, 1, 2, 0, 1], 2, 2, 5, [], [0.241818, 0.241818, 0.032727, 0.241818, 0.241818]],
+    [5, [0, 1, 2, 3, 4, 0, 1], 1, 4, 7, [], [0.2, 0.2, 0.2, 0.2, 0.2]],
+  ])("DRY of %d tokens after %j", (size, history, dryMultiplier, dryAllowedLength, dryLastN, dryBreakers, expected) => {
+    const even = logitsOf(...Array.from({ length: size }, () => 1 / size));
+    const options = resolveSampling({
+      dryMultiplier,
+      dryBase: 1.1,
+      dryAllowedLength,
+      dryLastN,
+      dryBreakers,
+      temperature: 1,
+      topK: 0,
+      topP: 1,
+      minP: 0,
+    });
+    const chances = probabilities(sampleCandidates(even, history, options));
+    for (const [id, p] of expected.entries()) expect(chances[id]).toBeCloseTo(p, 5);
+  });
+
+  test("DRY: the longest repetition counts, and none reaches across a breaker", () => {
+    const dry = (history: number[], dryBreakers: number[][] = []) =>
+      Object.fromEntries(dryPenalties(history, resolveSampling({ dryMultiplier: 1, dryBase: 2, dryAllowedLength: 1, dryBreakers })));
+    // "a b c c b c y a b c" has "a b c" then c, "b c" then y and "c" then b: exponents 2, 1 and 0.
+    const text = [0, 1, 2, 2, 1, 2, 3, 0, 1, 2];
+    expect(dry(text)).toEqual({ 2: 4, 3: 2, 1: 1 });
+    expect(dry(text, [[1]])).toEqual({ 2: 1, 3: 1 });
+    expect(dry(text, [[0, 1]])).toEqual({ 2: 1, 3: 1, 1: 1 });
+    expect(dry(text, [[0, 3]])).toEqual({ 2: 4, 3: 2, 1: 1 });
+    expect(dry([])).toEqual({});
+  });
+
+  test("DRY's linear search equals the obvious one", () => {
+    const history = Array.from({ length: 300 }, (_, i) => Math.floor(uniformAt(5, i) * 3));
+    const expected: Record<number, number> = {};
+    for (let end = 1; end < history.length; end++) {
+      let length = 0;
+      while (length < end && history[end - 1 - length] === history[history.length - 1 - length]) length++;
+      if (length >= 2) expected[history[end]!] = Math.max(expected[history[end]!] ?? 0, 1.75 ** (length - 2));
+    }
+    expect(Object.fromEntries(dryPenalties(history, resolveSampling({ dryMultiplier: 1 })))).toEqual(expected);
+  });
+
+  test("Mirostat 2: what surprises by at most mu bits, which moves towards the target", () => {
+    // Surprises in bits: 1.32, 1.74, 2.32, 3.32.
+    const candidates = candidatesOf(logitsOf(0.4, 0.3, 0.2, 0.1));
+    const target = { version: 2, tau: 0.8, eta: 0.1 } as const;
+    const first = mirostat(candidates, target, 1.6, 0.999, 4);
+    expect(first.id).toBe(0);
+    expect(first.mu).toBeCloseTo(1.6 + 0.1 * 0.8, 9);
+    const second = mirostat(candidates, target, 2, 0.999, 4);
+    expect(second.id).toBe(1);
+    expect(second.mu).toBeCloseTo(2 - 0.1 * (-Math.log2(3 / 7) - 0.8), 6);
+    expect(mirostat(candidates, target, 0.1, 0.999, 4).id).toBe(0);
+  });
+
+  test("Mirostat 1: as many as Zipf's law allows, fitted by llama.cpp's formula", () => {
+    // Least squares of ln(p_i / p_i+1) over ln((i + 2) / (i + 1)) gives s = 0.7741, and mu = 2 then k = 3 of 4 tokens.
+    const candidates = candidatesOf(logitsOf(0.4, 0.3, 0.2, 0.1));
+    const { id, mu } = mirostat(candidates, { version: 1, tau: 1, eta: 0.1 }, 2, 0.999, 4);
+    expect(id).toBe(2);
+    expect(mu).toBeCloseTo(1.883007, 5);
+    expect(mirostat(candidatesOf(Float32Array.of(1, 1, 1)), { version: 1, tau: 1, eta: 0.1 }, 2, 0.999, 3).id).toBe(2);
+  });
+
+  test("log probabilities of the model, the most likely first", () => {
+    const { id, logprob, top } = logprobsOf(logitsOf(0.1, 0.2, 0.3, 0.4), 1, 2);
+    expect([id, top.map((other) => other.id)]).toEqual([1, [3, 2]]);
+    expect(logprob).toBeCloseTo(Math.log(0.2), 6);
+    expect(top[0]!.logprob).toBeCloseTo(Math.log(0.4), 6);
+    expect(logprobsOf(Float32Array.of(1, 2), 0, 0).top).toEqual([]);
+  });
+
   test("pick takes the candidate under the number", () => {
     const candidates = candidatesOf(logitsOf(0.1, 0.2, 0.3, 0.4));
     expect([0, 0.09, 0.11, 0.29, 0.31, 0.59, 0.61, 0.999999999].map((u) => pick(candidates, u))).toEqual([0, 0, 1, 1, 2, 2, 3, 3]);
@@ -204,6 +354,53 @@ describe("the chain", () => {
     expect(Array.from(kept.ids)).toEqual([3, 2]);
     // A temperature of 10 before min-p 0.9 would keep everything (0.1 / 0.4 to the power of 0.1 is 0.87, the others are above 0.9).
     expect(Array.from(sampleCandidates(logits, [], resolveSampling({ ...off, minP: 0.9, temperature: 10 })).ids)).toEqual([3]);
+  });
+
+  test("steps in an order of choice, repeated only where they are listed", () => {
+    const logits = logitsOf(0.1, 0.2, 0.3, 0.4);
+    const ids = (options: SamplingOptions): number[] =>
+      Array.from(sampleCandidates(logits, [3], resolveSampling({ seed: 3, ...options })).ids);
+    // Top-p 0.35 keeps the first alone; after a top-k of 1 there is nothing left to choose anyway.
+    expect(ids({ steps: ["topK", "minP"], topK: 2, minP: 0.8 })).toEqual([3]);
+    expect(ids({ steps: ["topP"], topP: 0.69 })).toEqual([3, 2]);
+    expect(ids({ steps: [] })).toEqual([0, 1, 2, 3]);
+    // A penalty after top-k cannot bring back what top-k left out; before it, it decides what stays.
+    expect(ids({ steps: ["topK", "penalties"], topK: 1, presencePenalty: 9 })).toEqual([3]);
+    expect(ids({ steps: ["penalties", "topK"], topK: 1, presencePenalty: 9 })).toEqual([2]);
+  });
+
+  test("a step that dethrones the most likely token does so at temperature 0 as well", () => {
+    const logits = logitsOf(0.4, 0.3, 0.2, 0.1);
+    const best = (options: SamplingOptions): number =>
+      sampleToken(logits, resolveSampling({ temperature: 0, seed: 1, ...options }), { history: [] });
+    expect(best({})).toBe(0);
+    expect(best({ xtcProbability: 1, xtcThreshold: 0.15 })).toBe(2);
+    expect(sampleToken(logitsOf(0.4, 0.2, 0.2, 0.2), resolveSampling({ temperature: 0, typicalP: 0.5 }), { history: [] })).toBe(1);
+  });
+
+  test("biases come first: they exclude and prefer tokens", () => {
+    const logits = logitsOf(0.1, 0.2, 0.3, 0.4);
+    const best = (logitBias: Record<number, number>): number =>
+      sampleToken(logits, resolveSampling({ temperature: 0, logitBias }), { history: [] });
+    expect(best({ 3: Number.NEGATIVE_INFINITY })).toBe(2);
+    expect(best({ 0: 10 })).toBe(0);
+    expect(() => best({ 4: 1 })).toThrow(/logitBias ids in 0 … 3, got 4/);
+  });
+
+  test("Mirostat keeps the surprise of a text near its target", () => {
+    // A Zipf distribution.
+    const logits = Float32Array.from({ length: 1000 }, (_, i) => -Math.log(i + 1));
+    const chances = probabilities(candidatesOf(logits));
+    for (const version of [1, 2] as const) {
+      for (const mirostatTau of [2, 4]) {
+        const sampler = new Sampler(resolveSampling({ mirostat: version, mirostatTau, temperature: 1, seed: 11 }));
+        const ids = Array.from({ length: 2000 }, (_, position) => sampler.sample(logits, { history: [], position }));
+        const kept = Math.max(...ids.slice(500)) + 1;
+        const total = chances.slice(0, kept).reduce((sum, p) => sum + p, 0);
+        const surprise = ids.slice(500).reduce((sum, id) => sum - Math.log2(chances[id]! / total), 0) / 1500;
+        expect(Math.abs(surprise - mirostatTau)).toBeLessThan(0.5);
+      }
+    }
   });
 
   test("the same seed and position give the same token, another position another draw", () => {

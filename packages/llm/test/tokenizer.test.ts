@@ -48,7 +48,11 @@ const texts = (tokenizer: Tokenizer, ids: ArrayLike<number>): string[] => Array.
 describe("errors are typed and name what is wrong", () => {
   test.each([
     [{}, /got no such key/],
-    [{ "tokenizer.ggml.model": "bert" }, /got "bert"/],
+    [{ "tokenizer.ggml.model": "rwkv" }, /got "rwkv"/],
+    [
+      { "tokenizer.ggml.model": "bert", "tokenizer.ggml.tokens": ["[CLS]"], "tokenizer.ggml.cls_token_id": 0 },
+      /seperator_token_id because/,
+    ],
     [{ "tokenizer.ggml.model": "gpt2" }, /expected tokenizer.ggml.merges/],
     [{ "tokenizer.ggml.model": "gpt2", "tokenizer.ggml.merges": [], "tokenizer.ggml.pre": "klingon" }, /got "klingon"; known are .*qwen2/],
     [{ "tokenizer.ggml.model": "gpt2", "tokenizer.ggml.merges": [] }, /expected a vocabulary in tokenizer.ggml.tokens/],

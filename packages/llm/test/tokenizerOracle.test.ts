@@ -22,6 +22,23 @@ describeShared("tokenizers against llama.cpp", () => {
     });
   }
 
+  test("bert-bge: ids of every text", async () => {
+    const path = shared("data", "vocab", "ggml-vocab-bert-bge.gguf");
+    const tokenizer = await tokenizerOf(path);
+    const texts = readFileSync(`${path}.inp`, "utf8").split("\n__ggml_vocab_test__\n").slice(0, -1);
+    const lines = readFileSync(`${path}.out`, "utf8").replace(/\n$/, "").split("\n");
+    expect(texts.length).toBeGreaterThan(40);
+    expect(texts.length).toBe(lines.length);
+    for (const [i, text] of texts.entries()) {
+      expect(Array.from(tokenizer.encode(text, { addSpecial: false })), JSON.stringify(text)).toEqual(
+        lines[i]!.split(" ").filter(Boolean).map(Number),
+      );
+    }
+    // CLS and SEP around the text, as BERT wants it.
+    expect(Array.from(tokenizer.encode("Hello world"))).toEqual([101, ...tokenizer.encode("Hello world", { addSpecial: false }), 102]);
+    expect(tokenizer.decode(tokenizer.encode("Héllo  wörld"))).toBe("hello world");
+  });
+
   for (const [folder, file] of [
     ["models", "greedy.jsonl"],
     ["data/stories260K", "greedy.jsonl"],

@@ -45,7 +45,7 @@ export const activationType: Readonly<Record<BlockType, ActivationType>> = {
  * same array.
  *
  * For q4_1 and q5_1 ggml multiplies the minima by the stored sum of a q8_1 block, which is rounded to f16 on its own; a product with
- * these values differs by that rounding (2^-11 of the minima's share).
+ * these values alone differs by that rounding (2^-11 of the minima's share), which `activationSumErrors` gives.
  * @throws {QuantError} `length` if `out.length !== n` or `n` is no whole number of activation blocks, `unsupported-type` for f64 and
  * integers
  */

@@ -1,6 +1,13 @@
 import { bfloatToFloat } from "./bfloat.ts";
 import { QuantError } from "./errors.ts";
 import { halfAt } from "./half.ts";
+import { dequantizeIq1M } from "./iq1_m.ts";
+import { dequantizeIq1S } from "./iq1_s.ts";
+import { dequantizeIq2S } from "./iq2_s.ts";
+import { dequantizeIq2Xs } from "./iq2_xs.ts";
+import { dequantizeIq2Xxs } from "./iq2_xxs.ts";
+import { dequantizeIq3S } from "./iq3_s.ts";
+import { dequantizeIq3Xxs } from "./iq3_xxs.ts";
 import { dequantizeIq4Nl } from "./iq4_nl.ts";
 import { dequantizeIq4Xs } from "./iq4_xs.ts";
 import { dequantizeMxfp4 } from "./mxfp4.ts";
@@ -52,6 +59,13 @@ const dequantizers: Readonly<Partial<Record<GgmlType, Dequantizer>>> = {
   q5_K: dequantizeQ5_K,
   q6_K: dequantizeQ6_K,
   q8_K: dequantizeQ8_K,
+  iq1_s: dequantizeIq1S,
+  iq1_m: dequantizeIq1M,
+  iq2_xxs: dequantizeIq2Xxs,
+  iq2_xs: dequantizeIq2Xs,
+  iq2_s: dequantizeIq2S,
+  iq3_xxs: dequantizeIq3Xxs,
+  iq3_s: dequantizeIq3S,
   iq4_nl: dequantizeIq4Nl,
   iq4_xs: dequantizeIq4Xs,
   tq1_0: dequantizeTq1_0,
@@ -68,15 +82,14 @@ export function isDequantizable(type: GgmlType): boolean {
 /**
  * Decodes `bytes`, whole blocks of `type`, to `out`, one f32 per element, bit for bit as ggml does. f32, f16 and bf16 count as types too.
  * `bytes` need not be aligned.
- * @throws {QuantError} `length` if `bytes` are not `rowBytes(type, out.length)`, `unsupported-type` for the codebook formats
- * (iq1, iq2, iq3) and for f64 and integers, `unknown-type` for a name that is no ggml type
+ * @throws {QuantError} `length` if `bytes` are not `rowBytes(type, out.length)`, `unsupported-type` for f64 and integers,
+ * `unknown-type` for a name that is no ggml type
  */
 export function dequantize(type: GgmlType, bytes: Uint8Array, out: Float32Array): void {
   const expected = rowBytes(type, out.length);
   const dequantizer = dequantizers[type];
   if (dequantizer === undefined) {
-    const hint = type.startsWith("iq") ? "convert the weights to iq4_nl, iq4_xs or a K type" : "read its bytes";
-    throw new QuantError("unsupported-type", `dequantize: ${type} is a known ggml type but not supported yet; ${hint}`);
+    throw new QuantError("unsupported-type", `dequantize: expected a float or block type, got ${type}; read its bytes as they are`);
   }
   if (bytes.length !== expected) {
     throw new QuantError("length", `dequantize: expected ${expected} bytes for ${out.length} elements of ${type}, got ${bytes.length}`);

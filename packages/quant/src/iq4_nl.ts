@@ -1,5 +1,7 @@
 import { iq4Levels } from "./codebooks.ts";
-import { halfAt } from "./half.ts";
+import { f32, sumOfSquares } from "./float32.ts";
+import { halfAt, setHalfAt } from "./half.ts";
+import { levelScale, packLevels } from "./levelScale.ts";
 
 /**
  * iq4_nl, 32 weights in 18 bytes: `d` f16 | `qs` 16 bytes, nibbles as in q4_0, each an index of 16 uneven levels:
@@ -13,5 +15,14 @@ export function dequantizeIq4Nl(bytes: Uint8Array, out: Float32Array): void {
       out[to + j] = d * iq4Levels[q & 15]!;
       out[to + j + 16] = d * iq4Levels[q >> 4]!;
     }
+  }
+}
+
+/** The inverse, see levelScale.ts. Source: `quantize_iq4_nl` of ggml-quants.c. */
+export function quantizeIq4Nl(row: Float32Array, out: Uint8Array, importance?: Float32Array): void {
+  for (let at = 0, from = 0; at < out.length; at += 18, from += 32) {
+    const scale = levelScale(row, from, importance, f32(sumOfSquares(row, from, 32) * (2 / 32)));
+    setHalfAt(out, at, scale);
+    packLevels(row, from, scale === 0 ? 0 : f32(1 / scale), out, at + 2);
   }
 }

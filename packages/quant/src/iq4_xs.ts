@@ -1,5 +1,8 @@
 import { iq4Levels } from "./codebooks.ts";
-import { halfAt } from "./half.ts";
+import { clamp, f32, largestValue, sumOfSquares } from "./float32.ts";
+import { halfAt, setHalfAt } from "./half.ts";
+import { levelScale, packLevels } from "./levelScale.ts";
+import { nearestInt } from "./rounding.ts";
 
 /**
  * iq4_xs, 256 weights in 136 bytes: `d` f16 | `scalesHigh` u16 | `scalesLow` 4 bytes | `qs` 128 bytes. Each 32 weights have 16 bytes of
@@ -19,6 +22,30 @@ export function dequantizeIq4Xs(bytes: Uint8Array, out: Float32Array): void {
         out[to + group * 32 + j] = scale * iq4Levels[q & 15]!;
         out[to + group * 32 + j + 16] = scale * iq4Levels[q >> 4]!;
       }
+    }
+  }
+}
+
+const scales = new Float32Array(8);
+
+/**
+ * The inverse: a scale for each group by levelScale.ts, these to codes `[-32, 31]` of a common `d`, not yet rounded to f16, and the nearest
+ * levels for them. Source: `quantize_iq4_xs` of ggml-quants.c.
+ */
+export function quantizeIq4Xs(row: Float32Array, out: Uint8Array, importance?: Float32Array): void {
+  for (let at = 0, from = 0; at < out.length; at += 136, from += 256) {
+    const variance = f32(sumOfSquares(row, from, 256) * (2 / 256));
+    for (let group = 0; group < 8; group++) scales[group] = levelScale(row, from + group * 32, importance, variance);
+    const d = f32(-largestValue(scales, 0, 8) / 32);
+    const inverse = d === 0 ? 0 : f32(1 / d);
+    setHalfAt(out, at, d);
+    out.fill(0, at + 2, at + 8);
+    for (let group = 0; group < 8; group++) {
+      const code = clamp(nearestInt(f32(inverse * scales[group]!)), -32, 31);
+      const scale = f32(d * code);
+      packLevels(row, from + group * 32, scale === 0 ? 0 : f32(1 / scale), out, at + 8 + group * 16);
+      out[at + 2 + (group >> 2)]! |= ((code + 32) >> 4) << (2 * (group & 3));
+      out[at + 4 + (group >> 1)]! |= ((code + 32) & 15) << (4 * (group & 1));
     }
   }
 }

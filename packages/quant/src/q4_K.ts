@@ -1,5 +1,7 @@
+import { f32 } from "./float32.ts";
 import { halfAt } from "./half.ts";
-import { kMin, kScale } from "./kScales.ts";
+import { type AffineFormat, affineBlock, magnitudeWeights, setHalves } from "./kAffine.ts";
+import { kMin, kScale, packKScales } from "./kScales.ts";
 
 /**
  * q4_K, 256 weights in 144 bytes: `d` f16 | `dmin` f16 | `scales` 12 bytes (see kScales.ts) | `qs` 128 bytes. Each 64 weights share
@@ -17,5 +19,32 @@ export function dequantizeQ4_K(bytes: Uint8Array, out: Float32Array): void {
       const qs = at + 16 + (group >> 1) * 32;
       for (let j = 0; j < 32; j++) out[to + group * 32 + j] = scale * ((bytes[qs + j]! >> shift) & 15) - min;
     }
+  }
+}
+
+const format: AffineFormat = {
+  groupSize: 32,
+  max: 15,
+  maxScale: 63,
+  search: { first: -1, step: f32(0.1), steps: 20, absolute: false },
+  varianceFactor: 2,
+  plainWeights: magnitudeWeights,
+};
+
+/** The inverse, see kAffine.ts. Source: `quantize_q4_K` of ggml-quants.c. */
+export function quantizeQ4_K(row: Float32Array, out: Uint8Array, importance?: Float32Array): void {
+  for (let at = 0, from = 0; at < out.length; at += 144, from += 256) {
+    const block = affineBlock(row, from, format, importance);
+    setHalves(out, at, block);
+    packKScales(block.scales, block.mins, out, at + 4);
+    packNibbles(block.codes, out, at + 16);
+  }
+}
+
+/** Writes the low four bits of 256 codes to the 128 bytes at `at`, as q4_K and q5_K have them. */
+export function packNibbles(codes: Uint8Array, out: Uint8Array, at: number): void {
+  for (let i = 0; i < 128; i++) {
+    const from = (i >> 5) * 64 + (i & 31);
+    out[at + i] = (codes[from]! & 15) | ((codes[from + 32]! & 15) << 4);
   }
 }

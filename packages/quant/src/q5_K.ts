@@ -1,5 +1,8 @@
+import { f32 } from "./float32.ts";
 import { halfAt } from "./half.ts";
-import { kMin, kScale } from "./kScales.ts";
+import { type AffineFormat, affineBlock, magnitudeWeights, setHalves } from "./kAffine.ts";
+import { kMin, kScale, packKScales } from "./kScales.ts";
+import { packNibbles } from "./q4_K.ts";
 
 /**
  * q5_K, 256 weights in 176 bytes: `d` f16 | `dmin` f16 | `scales` 12 bytes (see kScales.ts) | `qh` 32 bytes | `qs` 128 bytes. The low
@@ -20,5 +23,26 @@ export function dequantizeQ5_K(bytes: Uint8Array, out: Float32Array): void {
         out[to + group * 32 + j] = scale * (((bytes[qs + j]! >> shift) & 15) | (fifth << 4)) - min;
       }
     }
+  }
+}
+
+const format: AffineFormat = {
+  groupSize: 32,
+  max: 31,
+  maxScale: 63,
+  search: { first: -0.5, step: f32(0.1), steps: 15, absolute: false },
+  varianceFactor: 2,
+  plainWeights: magnitudeWeights,
+};
+
+/** The inverse, see kAffine.ts. Source: `quantize_q5_K` of ggml-quants.c. */
+export function quantizeQ5_K(row: Float32Array, out: Uint8Array, importance?: Float32Array): void {
+  for (let at = 0, from = 0; at < out.length; at += 176, from += 256) {
+    const block = affineBlock(row, from, format, importance);
+    setHalves(out, at, block);
+    packKScales(block.scales, block.mins, out, at + 4);
+    out.fill(0, at + 16, at + 48);
+    for (let j = 0; j < 256; j++) out[at + 16 + (j & 31)]! |= (block.codes[j]! >> 4) << (j >> 5);
+    packNibbles(block.codes, out, at + 48);
   }
 }

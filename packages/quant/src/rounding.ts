@@ -14,3 +14,18 @@ export function roundHalfAway(x: number): number {
 export function roundHalfEven(x: number): number {
   return Math.fround(x + 12582912) - 12582912;
 }
+
+const scratch = new Float32Array(1);
+const scratchBits = new Int32Array(scratch.buffer);
+
+/**
+ * {@link roundHalfEven} as the searches of ggml's quantisers compute it (`nearest_int` of ggml-quants.c): the mantissa of `x + 1.5 * 2^23`.
+ * From `2^22` on, where a trial scale may bring a value that an earlier one has given up, the result is no rounding any more but decides
+ * what is written.
+ */
+export function nearestInt(x: number): number {
+  const sum = Math.fround(x + 12582912);
+  if (sum >= 8388608 && sum < 16777216) return sum - 12582912;
+  scratch[0] = sum;
+  return (scratchBits[0]! & 0x7fffff) - 0x400000;
+}

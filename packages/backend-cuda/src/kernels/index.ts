@@ -1,76 +1,141 @@
-import { type AnyOp, elementCount, maxSpec, type OpName, type ParamsOf, type TensorSpec } from "@centella/core";
+import { type AnyOp, elementCount, type FusionLimits, maxSpec, type OpName, type ParamsOf, type TensorSpec } from "@centella/core";
+import { abs } from "./abs.ts";
 import { add } from "./add.ts";
 import { argmax } from "./argmax.ts";
 import { assign } from "./assign.ts";
 import { attention } from "./attention.ts";
+import { ceil } from "./ceil.ts";
 import { clip } from "./clip.ts";
 import { conv2d } from "./conv2d.ts";
+import { copysign } from "./copysign.ts";
+import { cos } from "./cos.ts";
+import { cosh } from "./cosh.ts";
 import { div } from "./div.ts";
 import { dot } from "./dot.ts";
 import { element } from "./element.ts";
 import { elu } from "./elu.ts";
 import { embedding } from "./embedding.ts";
+import { exp } from "./exp.ts";
+import { floor } from "./floor.ts";
+import { fract } from "./fract.ts";
+import { fusedKernel } from "./fused.ts";
 import { gelu } from "./gelu.ts";
+import { geluErf } from "./geluErf.ts";
+import { hardswish } from "./hardswish.ts";
 import { kvWrite } from "./kvWrite.ts";
+import { layerNorm } from "./layerNorm.ts";
 import { leakyRelu } from "./leakyRelu.ts";
+import { log } from "./log.ts";
+import { log2 } from "./log2.ts";
+import { log10 } from "./log10.ts";
 import { logSoftmax } from "./logSoftmax.ts";
 import { matmul } from "./matmul.ts";
 import { max } from "./max.ts";
+import { maximum } from "./maximum.ts";
 import { mean } from "./mean.ts";
 import { min } from "./min.ts";
+import { minimum } from "./minimum.ts";
+import { mish } from "./mish.ts";
 import { mul } from "./mul.ts";
+import { neg } from "./neg.ts";
+import { reciprocal } from "./reciprocal.ts";
 import { relu } from "./relu.ts";
 import { rmsNorm } from "./rmsNorm.ts";
 import { rope } from "./rope.ts";
+import { round } from "./round.ts";
+import { rsqrt } from "./rsqrt.ts";
 import { scale } from "./scale.ts";
+import { selu } from "./selu.ts";
 import type { Kernel } from "./shared/kernel.ts";
 import { sigmoid } from "./sigmoid.ts";
+import { sign } from "./sign.ts";
 import { silu } from "./silu.ts";
+import { sin } from "./sin.ts";
+import { sinh } from "./sinh.ts";
 import { softmax } from "./softmax.ts";
+import { softplus } from "./softplus.ts";
+import { sqrt } from "./sqrt.ts";
 import { sub } from "./sub.ts";
 import { sum } from "./sum.ts";
+import { tan } from "./tan.ts";
 import { tanh } from "./tanh.ts";
+import { trunc } from "./trunc.ts";
 
 /** The kernels that there are, by op. An alias op needs none. */
 export type Kernels = { readonly [N in OpName]?: Kernel<ParamsOf<N>> };
 
 export const kernels: Kernels = {
+  abs,
   add,
   argmax,
   assign,
   attention,
+  ceil,
   clip,
   conv2d,
+  copysign,
+  cos,
+  cosh,
   div,
   dot,
   element,
   elu,
   embedding,
+  exp,
+  floor,
+  fract,
   gelu,
+  geluErf,
+  hardswish,
   kvWrite,
+  layerNorm,
   leakyRelu,
+  log,
+  log10,
+  log2,
   logSoftmax,
   matmul,
   max,
+  maximum,
   mean,
   min,
+  minimum,
+  mish,
   mul,
+  neg,
+  reciprocal,
   relu,
   rmsNorm,
   rope,
+  round,
+  rsqrt,
   scale,
+  selu,
   sigmoid,
+  sign,
   silu,
+  sin,
+  sinh,
   softmax,
+  softplus,
+  sqrt,
   sub,
   sum,
+  tan,
   tanh,
+  trunc,
 };
 
-/** The kernel of an op, its parameter type erased as the op's is. */
+const byName: Readonly<Record<string, Kernel>> = { ...(kernels as Readonly<Record<string, Kernel>>) };
+const fused: Kernel = fusedKernel((op) => byName[op]?.element) as Kernel;
+
+/** The kernel of an op or of a fused group, its parameter type erased as the op's is. */
 export function kernelOf(op: AnyOp): Kernel | undefined {
-  return (kernels as Readonly<Record<string, Kernel>>)[op.name];
+  return op.name === "fused" ? fused : byName[op.name];
 }
+
+/** Bodies beyond this are split: registers run out long before. */
+export const fusion: FusionLimits = { maxInputs: 64, maxCalls: 256 };
 
 /** Kernels count elements in 32 bits. */
 const maxElements = 2 ** 31 - 1;
@@ -84,7 +149,7 @@ export function unsupported(
 ): string | undefined {
   if (op.alias === true) return undefined;
   const kernel = kernelOf(op);
-  if (kernel === undefined) return `there is no ${op.name} kernel yet`;
+  if (kernel === undefined) return `there is no kernel for ${op.name} yet`;
   const large = [...inputs, output].find((spec) => spec !== undefined && elementCount(maxSpec(spec).shape) > maxElements);
   if (large !== undefined) return `a tensor of more than ${maxElements} elements`;
   return kernel.unsupported?.(inputs, params, output);

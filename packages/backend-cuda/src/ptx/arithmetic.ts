@@ -77,6 +77,21 @@ export class ArithmeticWriter extends PtxWriter {
     return this.unary(`cvt.rni.${typeOf(a)}.${typeOf(a)}`, a);
   }
 
+  /** Largest whole number up to `a`. */
+  floor<T extends Float>(a: Reg<T>): Reg<T> {
+    return this.unary(`cvt.rmi.${typeOf(a)}.${typeOf(a)}`, a);
+  }
+
+  /** Smallest whole number from `a`. */
+  ceil<T extends Float>(a: Reg<T>): Reg<T> {
+    return this.unary(`cvt.rpi.${typeOf(a)}.${typeOf(a)}`, a);
+  }
+
+  /** The whole part of `a`. */
+  trunc<T extends Float>(a: Reg<T>): Reg<T> {
+    return this.unary(`cvt.rzi.${typeOf(a)}.${typeOf(a)}`, a);
+  }
+
   and<T extends Bits>(a: Reg<T>, b: Reg<NoInfer<T>> | number): Reg<T> {
     return this.binary(`and.${bitsOf(a)}`, a, b);
   }

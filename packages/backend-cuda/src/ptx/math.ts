@@ -55,6 +55,20 @@ export function sigmoid(k: PtxBuilder, x: F32): F32 {
   return k.div(numerator, k.add(e, 1));
 }
 
+/** `log(1 + exp(x))` as `max(x, 0) + log(1 + exp(-|x|))`; absolute error under 3e-7. */
+export function softplus(k: PtxBuilder, x: F32): F32 {
+  return k.add(k.max(x, 0), log(k, k.add(exp(k, k.neg(k.abs(x))), 1)));
+}
+
+/** `(exp(|x|) - exp(-|x|)) / 2` with the sign of x, accurate near 0. */
+export function sinh(k: PtxBuilder, x: F32): F32 {
+  const u = expm1(k, k.abs(x));
+  // From 2^24 on the second term is below the first one's rounding, and infinity has none.
+  const second = k.select(k.compare("lt", u, 2 ** 24), k.div(u, k.add(u, 1)), 0);
+  const magnitude = k.mul(k.add(u, second), 0.5);
+  return k.select(k.compare("lt", x, 0), k.neg(magnitude), magnitude);
+}
+
 export function tanh(k: PtxBuilder, x: F32): F32 {
   const magnitude = k.abs(x);
   const square = k.mul(x, x);

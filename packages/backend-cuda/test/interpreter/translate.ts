@@ -273,6 +273,12 @@ function conversion(name: string, a: string): string | undefined {
     case "cvt.rni.f32.f32":
     case "cvt.rni.f64.f64":
       return `$even(${a})`;
+    case "cvt.rmi.f32.f32":
+      return `Math.floor(${a})`;
+    case "cvt.rpi.f32.f32":
+      return `Math.ceil(${a})`;
+    case "cvt.rzi.f32.f32":
+      return `Math.trunc(${a})`;
     case "cvt.rni.s32.f32":
     case "cvt.rni.s32.f64":
       return `$clampS32($even(${a}))`;

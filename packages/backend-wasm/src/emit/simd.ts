@@ -94,7 +94,7 @@ export const v128: Readonly<
 
 /** 16 × i8. */
 export const i8x16: Readonly<
-  Record<"add" | "sub" | "eq" | "narrowI16x8S" | "swizzle", V2> & {
+  Record<"add" | "sub" | "maxS" | "eq" | "narrowI16x8S" | "swizzle", V2> & {
     splat: Splat<"i32">;
     shuffle: (a: V128, b: V128, lanes: readonly number[]) => V128;
   }
@@ -102,6 +102,7 @@ export const i8x16: Readonly<
   splat: splat(15),
   add: op2(110),
   sub: op2(113),
+  maxS: op2(120),
   eq: op2(35),
   narrowI16x8S: op2(101),
   swizzle: op2(14),
@@ -170,7 +171,7 @@ export const i32x4: Readonly<
 /** 4 × f32. `pmin(a, b)` is `b < a ? b : a`, `pmax(a, b)` is `a < b ? b : a`: one instruction each, and a NaN `a` stays. */
 export const f32x4: Readonly<
   Record<"add" | "sub" | "mul" | "div" | "min" | "max" | "pmin" | "pmax" | "eq" | "ne" | "lt" | "gt" | "le" | "ge", V2> &
-    Record<"abs" | "neg" | "sqrt" | "nearest" | "fromI32x4" | "demoteF64x2", V1> & {
+    Record<"abs" | "neg" | "sqrt" | "ceil" | "floor" | "trunc" | "nearest" | "fromI32x4" | "demoteF64x2", V1> & {
       splat: Splat<"f32">;
       extract: Extract<"f32">;
       /** Lanes picked from `a` (0-3) and `b` (4-7). */
@@ -196,6 +197,9 @@ export const f32x4: Readonly<
   abs: op1(224),
   neg: op1(225),
   sqrt: op1(227),
+  ceil: op1(103),
+  floor: op1(104),
+  trunc: op1(105),
   nearest: op1(106),
   fromI32x4: op1(250),
   demoteF64x2: op1(94),

@@ -1,5 +1,6 @@
 import type { FunctionBuilder, Local, V128 } from "../emit/index.ts";
 import type { Target } from "../target.ts";
+import type { ActivationFormat } from "./activations.ts";
 
 /** One block of weights against the blocks of activations that it is multiplied with. */
 export interface DotOperands {
@@ -15,7 +16,7 @@ export interface BlockFormat {
   readonly elements: number;
   readonly bytes: number;
   /** The blocks that ggml rounds activations to for this format. */
-  readonly activation: "q8_0" | "q8_K";
+  readonly activation: ActivationFormat;
   /** Decodes a block, four weights at a time and in order, to exactly the f32 that ggml makes of them. */
   decode(f: FunctionBuilder, target: Target, block: Local<"i32">, sink: (index: number, values: V128) => void): void;
   /** Adds the product of a weight block with each token's activation block: dots in integers, scales in f32. */

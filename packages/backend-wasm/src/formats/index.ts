@@ -11,6 +11,9 @@ export type FormatName = "q4_0" | "q4_K" | "q5_0" | "q6_K" | "q8_0";
 
 export const blockFormats: Readonly<Record<FormatName, BlockFormat>> = { q4_0, q4_K, q5_0, q6_K, q8_0 };
 
+/** All of them. */
+export const formatNames: readonly FormatName[] = ["q4_0", "q4_K", "q5_0", "q6_K", "q8_0"];
+
 export function hasBlockFormat(dtype: DType): dtype is FormatName {
   return Object.hasOwn(blockFormats, dtype);
 }

@@ -65,7 +65,7 @@ export const q4_K: BlockFormat = {
     const d = f.let(halfSplat(weight));
     const dmin = f.let(halfSplat(weight, 2));
     activations.forEach((a, token) => {
-      const scale = f.let(v128.load(a, activationBlocks.q8_K.d));
+      const scale = f.let(v128.load32Splat(a, activationBlocks.q8_K.d));
       const acc = accumulators[token]!;
       f.set(acc, madd(target, f32x4.fromI32x4(sums[token]!), f32x4.mul(d, scale), acc));
       const bias = i32x4.neg(i32x4.dotI16x8(mins, v128.load(a, activationBlocks.q8_K.sums32)));

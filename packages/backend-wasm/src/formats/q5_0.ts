@@ -37,7 +37,7 @@ export const q5_0: BlockFormat = {
       // Weights stay unsigned; what that adds is 16 times the sum of the activations.
       const bias = i32x4.shl(v128.load(a, activationBlocks.q8_0.minusSums), 4);
       const sum = high!.add(low!.add(bias, a, 0), a, 16);
-      const scale = f32x4.mul(d, v128.load(a, activationBlocks.q8_0.d));
+      const scale = f32x4.mul(d, v128.load32Splat(a, activationBlocks.q8_0.d));
       f.set(accumulators[token]!, madd(target, f32x4.fromI32x4(sum), scale, accumulators[token]!));
     });
   },

@@ -47,7 +47,7 @@ export const q6_K: BlockFormat = {
       // Weights stay unsigned; what that adds is 32 times the scaled sums of the activations.
       const [low, high] = scales.map((scale, i) => i32x4.dotI16x8(scale, v128.load(a, activationBlocks.q8_K.sums16 + 16 * i)));
       const sum = i32x4.sub(sums[token]!, i32x4.shl(i32x4.add(low!, high!), 5));
-      const scale = f32x4.mul(d, v128.load(a, activationBlocks.q8_K.d));
+      const scale = f32x4.mul(d, v128.load32Splat(a, activationBlocks.q8_K.d));
       f.set(accumulators[token]!, madd(target, f32x4.fromI32x4(sum), scale, accumulators[token]!));
     });
   },

@@ -7,7 +7,7 @@ import { halfSplat } from "./half.ts";
 export const q8_0: BlockFormat = {
   elements: 32,
   bytes: 34,
-  activation: "q8_0",
+  activation: "q8_0Split",
   decode(f, _target, block, sink) {
     const d = f.let(halfSplat(block));
     for (let at = 0; at < 32; at += 8) {
@@ -23,7 +23,7 @@ export const q8_0: BlockFormat = {
     activations.forEach((a, token) => {
       const products = weights.map((w, i) => i32x4.dotI16x8(w, v128.load8x8S(a, 8 * i)));
       const sum = products.reduce((total: V128, product) => i32x4.add(total, product));
-      const scale = f32x4.mul(d, v128.load(a, activationBlocks.q8_0.d));
+      const scale = f32x4.mul(d, v128.load32Splat(a, activationBlocks.q8_0Split.d));
       f.set(accumulators[token]!, madd(target, f32x4.fromI32x4(sum), scale, accumulators[token]!));
     });
   },

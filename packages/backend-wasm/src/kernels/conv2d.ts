@@ -53,14 +53,14 @@ export const conv2d: Kernel<ParamsOf<"conv2d">> = {
   build(context, [x, w], { stride, padding, dilation, groups }, y) {
     const { exports, heap } = context;
     const unfold = exports("conv2d.unfold");
-    const multiply = outerProduct(exports, "f32");
+    const multiply = outerProduct(exports, "f32", context.threads);
     const [out, perGroup, kh, kw] = context.max(w!).shape as readonly [number, number, number, number];
     const [, , rows, columns] = context.max(y).shape as readonly [number, number, number, number];
     const [taps, positions, outPerGroup] = [perGroup * kh * kw, rows * columns, out / groups];
     const pass = positionsPerPass(taps, positions);
     const unfoldedBytes = 64 * Math.ceil((4 * taps * pass) / 64 + 1);
     const productBytes = 64 * Math.ceil((4 * outPerGroup * pass) / 64 + 1);
-    context.reserve(unfoldedBytes + productBytes + outerScratch(outPerGroup, pass));
+    context.reserve(unfoldedBytes + productBytes + outerScratch(outPerGroup, pass, context.threads));
     return function* (run) {
       const [batch, channels, height, width] = run.shape(x!) as readonly [number, number, number, number];
       const [image, weights, to] = [run.address(x!), run.address(w!), run.address(y)];

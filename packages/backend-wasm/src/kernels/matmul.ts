@@ -2,12 +2,13 @@ import { broadcastStrides, elementCount, isQuantized, layoutOf, type Operand } f
 import { activationType } from "@centella/quant";
 import { f32x4, i32, type ModuleBuilder, v128 } from "../emit/index.ts";
 import type { ActivationFormat } from "../formats/activations.ts";
-import { hasBlockFormat } from "../formats/index.ts";
-import type { BuildContext, Kernel, ParamsOf, Task } from "../kernel.ts";
+import { blockFormats, hasBlockFormat } from "../formats/index.ts";
+import type { BuildContext, Kernel, ParamsOf, Pause, Task } from "../kernel.ts";
 import { innerProduct, innerScratch } from "../matmul/innerProduct.ts";
 import { outerProduct, outerScratch } from "../matmul/outerProduct.ts";
 import type { Product } from "../matmul/product.ts";
 import { activationScratch, quantizedProduct, roundRows } from "../matmul/quantizedProduct.ts";
+import { readInterleavedRow, rowBytesOf } from "../storedForm.ts";
 
 type Params = ParamsOf<"matmul">;
 
@@ -23,7 +24,7 @@ export const matmul: Kernel<Params> = {
     context.reserve(transposedBytes + path.scratch(rows, most.n, most.k));
     const zero = (from: number, count: number): void => void context.heap.f32.fill(0, from / 4, from / 4 + count);
 
-    return function* (run): Iterable<void> {
+    return function* (run): Iterable<Pause> {
       const [aAt, bAt, yAt] = [run.address(a!), run.address(b!), run.address(y)];
       const { m, n, k, batch, mergedRows, aBatch, bBatch } = extents(run.shape(a!), run.shape(b!), run.shape(y), params);
       const scratch = run.scratch + transposedBytes;
@@ -46,27 +47,35 @@ export const matmul: Kernel<Params> = {
 /** One of the ways to multiply, chosen from the layout of `b` and the parameters. */
 interface Path {
   readonly bytesPerElement: number;
-  readonly multiply: (product: Product) => Iterable<void>;
+  readonly multiply: (product: Product) => Iterable<Pause>;
   readonly scratch: (m: number, n: number, k: number) => number;
 }
 
-function choosePath({ exports, storedAs }: BuildContext, b: Operand, { transposeB, activations }: Params): Path {
+function choosePath(context: BuildContext, b: Operand, { transposeB, activations }: Params): Path {
+  const { exports, storedAs } = context;
   const stored = storedAs(b);
   const { elements, bytes } = layoutOf(stored);
   const bytesPerElement = bytes / elements;
-  if (!transposeB) return { bytesPerElement, multiply: outerProduct(exports, stored), scratch: outerScratch };
+  if (!transposeB) {
+    const multiply = outerProduct(exports, stored, context.threads);
+    return { bytesPerElement, multiply, scratch: (m, n) => outerScratch(m, n, context.threads) };
+  }
   const { dtype } = b.spec;
   if (activations === "f32" || !isQuantized(dtype)) {
-    return { bytesPerElement, multiply: innerProduct(exports, stored), scratch: innerScratch };
+    return plainRows(context, b, { bytesPerElement, multiply: innerProduct(exports, stored, context.threads), scratch: innerScratch });
   }
   // q8_1 activations are q8_0 ones with a sum besides, of which nothing is left once they are numbers again.
   const format: ActivationFormat = activationType[dtype] === "q8_K" ? "q8_K" : "q8_0";
   if (hasBlockFormat(stored)) {
-    const scratch = (m: number, _n: number, k: number): number => activationScratch(format, m, k);
-    return { bytesPerElement, multiply: quantizedProduct(exports, stored), scratch };
+    const scratch = (m: number, _n: number, k: number): number => activationScratch(blockFormats[stored].activation, m, k);
+    return {
+      bytesPerElement,
+      multiply: quantizedProduct(exports, stored, context.interleaving(b) !== undefined, context.threads),
+      scratch,
+    };
   }
   const round = roundRows(exports, format);
-  const multiply = innerProduct(exports, stored);
+  const multiply = innerProduct(exports, stored, context.threads);
   const roundedBytes = (m: number, k: number): number => align(4 * m * k);
   return {
     bytesPerElement,
@@ -77,6 +86,27 @@ function choosePath({ exports, storedAs }: BuildContext, b: Operand, { transpose
       yield* multiply({ ...product, a: scratch, scratch: room });
     },
     scratch: (m, _n, k) => roundedBytes(m, k) + Math.max(activationScratch(format, m, k), innerScratch(m)),
+  };
+}
+
+/** A path for interleaved weights that it cannot read: it is given a copy of them as they were loaded. */
+function plainRows({ interleaving, heap }: BuildContext, b: Operand, path: Path): Path {
+  const dtype = interleaving(b);
+  if (dtype === undefined) return path;
+  const copyBytes = (n: number, k: number): number => align(n * rowBytesOf(dtype, k));
+  return {
+    ...path,
+    *multiply(product) {
+      const { n, k, scratch } = product;
+      const rowBytes = rowBytesOf(dtype, k);
+      for (let row = 0; row < n; row++) {
+        const to = scratch + row * rowBytes;
+        readInterleavedRow(dtype, row, n, heap.u8, product.b, heap.u8.subarray(to, to + rowBytes));
+        if (row % 256 === 255) yield;
+      }
+      yield* path.multiply({ ...product, b: scratch, scratch: scratch + copyBytes(n, k) });
+    },
+    scratch: (m, n, k) => copyBytes(n, k) + path.scratch(m, n, k),
   };
 }
 

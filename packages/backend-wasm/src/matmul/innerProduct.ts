@@ -1,7 +1,8 @@
 import { type DType, layoutOf } from "@centella/core";
-import type { Exports } from "../kernel.ts";
+import type { Exports, Pause } from "../kernel.ts";
+import type { Call } from "../threads/pool.ts";
 import { inner } from "./inner.ts";
-import { fewRows, Pacer, type Product } from "./product.ts";
+import { fewRows, Pacer, type Product, sharedUnits } from "./product.ts";
 
 const { depth, tileRows, tileColumns } = inner;
 
@@ -15,7 +16,7 @@ export function innerScratch(m: number): number {
 }
 
 /** `y = a · bᵀ` for `b [n, k]` of `dtype` with rows side by side. */
-export function innerProduct(exports: Exports, dtype: DType): (product: Product) => Iterable<void> {
+export function innerProduct(exports: Exports, dtype: DType, threads: number): (product: Product) => Iterable<Pause> {
   const vector = exports(`inner.vector.${dtype}`);
   const decode = exports(`decode.${dtype}`);
   const [packA, packB, tile] = [exports(`inner.pack${tileRows}`), exports(`inner.pack${tileColumns}`), exports("inner.tile")];
@@ -23,13 +24,15 @@ export function innerProduct(exports: Exports, dtype: DType): (product: Product)
   return function* ({ a, b, y, m, n, k, scratch }) {
     const rowBytes = (k / elements) * bytes;
     if (m < fewRows) {
-      const chunk = Pacer.units(k);
+      const chunk = Math.ceil(sharedUnits(k, n * m * k, threads) / 4) * 4;
+      const calls: Call[] = [];
       for (let row = 0; row < m; row++) {
         for (let from = 0; from < n; from += chunk) {
-          vector(b + from * rowBytes, a + 4 * row * k, y + 4 * (row * n + from), Math.min(chunk, n - from), rowBytes, k);
-          yield;
+          const to = y + 4 * (row * n + from);
+          calls.push({ fn: vector, args: [b + from * rowBytes, a + 4 * row * k, to, Math.min(chunk, n - from), rowBytes, k] });
         }
       }
+      yield calls;
       return;
     }
     const pacer = new Pacer();

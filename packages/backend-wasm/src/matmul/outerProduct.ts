@@ -1,5 +1,6 @@
 import { type DType, layoutOf } from "@centella/core";
-import type { Exports } from "../kernel.ts";
+import type { Exports, Pause } from "../kernel.ts";
+import type { Call } from "../threads/pool.ts";
 import { outer } from "./outer.ts";
 import { fewRows, Pacer, type Product } from "./product.ts";
 
@@ -13,17 +14,54 @@ const columnBlock = 64;
 
 const largestTile = 6 * tileColumns;
 
+/** Columns of `b` that several threads pack and multiply at once: enough tiles to end together. */
+const sharedColumns = 512;
+
 /** Bytes of scratch memory for {@link outerProduct}. */
-export function outerScratch(m: number, n: number): number {
-  const packed = 4 * depth * (Math.min(rowBlock, m + 6) + columnBlock) + 4 * largestTile;
+export function outerScratch(m: number, n: number, threads: number): number {
+  const columns = threads > 1 ? sharedColumns : columnBlock;
+  const packed = 4 * depth * (Math.min(rowBlock, m + 6) + columns) + 4 * largestTile * Math.ceil(columns / tileColumns);
   return Math.max(packed, 4 * n + 16);
 }
 
 /** `y = a · b` for `b [k, n]` of `dtype` with rows side by side. */
-export function outerProduct(exports: Exports, dtype: DType): (product: Product) => Iterable<void> {
+export function outerProduct(exports: Exports, dtype: DType, threads: number): (product: Product) => Iterable<Pause> {
   const vector = exports("outer.vector");
   const [packA, packB, tile] = [exports("outer.packA"), exports(`outer.packB.${dtype}`), exports("outer.tile")];
   const { bytes } = layoutOf(dtype);
+
+  /** The same sums, with the packing of `b` and the tiles cut into calls. */
+  function* share({ a, b, y, m, n, k, scratch }: Product): Iterable<Pause> {
+    const rowBytes = bytes * n;
+    const firstPanel = scratch + 4 * largestTile * (sharedColumns / tileColumns);
+    const packed = firstPanel + 4 * depth * sharedColumns;
+    for (let row = 0; row < m; row += rowBlock) {
+      const rows = Math.min(rowBlock, m - row);
+      for (let at = 0; at < k; at += depth) {
+        const count = Math.min(depth, k - at);
+        const packs: Call[] = [{ fn: packA, args: [a + 4 * (row * k + at), packed, rows, 4 * k, count] }];
+        for (let first = 0; first < n; first += sharedColumns) {
+          const end = Math.min(n, first + sharedColumns);
+          for (let column = first; column < end; column += columnBlock) {
+            const panels = Math.ceil(Math.min(columnBlock, end - column) / tileColumns);
+            const to = firstPanel + 4 * count * (column - first);
+            packs.push({ fn: packB, args: [b + at * rowBytes + column * bytes, to, rowBytes, count, panels] });
+          }
+          yield packs.splice(0);
+          const tiles: Call[] = [];
+          for (let column = first; column < end; column += tileColumns) {
+            const columns = Math.min(tileColumns, n - column);
+            const panel = firstPanel + 4 * count * (column - first);
+            const spill = scratch + 4 * largestTile * ((column - first) / tileColumns);
+            const to = y + 4 * (row * n + column);
+            tiles.push({ fn: tile, args: [packed, panel, to, count, 4 * n, rows, columns, at === 0 ? 1 : 0, spill] });
+          }
+          yield tiles;
+        }
+      }
+    }
+  }
+
   return function* ({ a, b, y, m, n, k, scratch }) {
     const rowBytes = bytes * n;
     if (m < fewRows && dtype === "f32") {
@@ -36,6 +74,7 @@ export function outerProduct(exports: Exports, dtype: DType): (product: Product)
       }
       return;
     }
+    if (threads > 1) return yield* share({ a, b, y, m, n, k, scratch });
     const pacer = new Pacer();
     const spill = scratch;
     const firstPanel = spill + 4 * largestTile;

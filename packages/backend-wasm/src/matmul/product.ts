@@ -33,3 +33,15 @@ export class Pacer {
     return Math.max(1, Math.floor(pauseEvery / Math.max(1, work)));
   }
 }
+
+/** Calls per thread that a product is cut into, about: enough for the threads to end together. */
+const callsPerThread = 12;
+
+/** Multiply-adds below which a call costs more than it computes. */
+const leastWork = 3e5;
+
+/** How many units of so much work go into one call of a product of `total`. */
+export function sharedUnits(work: number, total: number, threads: number): number {
+  const perCall = threads === 1 ? pauseEvery : Math.min(pauseEvery, Math.max(leastWork, total / (callsPerThread * threads)));
+  return Math.max(1, Math.floor(perCall / Math.max(1, work)));
+}

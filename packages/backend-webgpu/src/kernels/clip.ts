@@ -6,6 +6,6 @@ import { unary } from "./shared/elementwise.ts";
 /** On order keys: bounds may be infinite, and devices that flush denormals to zero still keep them. */
 export const clip: KernelDefinition<ClipParams> = unary({
   expression: "ofKey(clamp(keyOf(x), keyOf(p.min), keyOf(p.max)))",
-  declarations: orderKeys,
+  declarations: [orderKeys],
   parameters: ["min", "max"],
 });

@@ -5,6 +5,6 @@ import { math } from "./shared/math.ts";
 
 export const elu: KernelDefinition<EluParams> = unary({
   expression: "select(x, p.alpha * expMinusOne(x), x < 0.0)",
-  declarations: math,
+  declarations: [math],
   parameters: ["alpha"],
 });

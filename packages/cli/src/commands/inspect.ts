@@ -1,11 +1,12 @@
-import { formatInspect, inspect as inspectFile, openSource, readGguf } from "@centella/gguf";
+import { formatInspect, inspect as inspectFile } from "@centella/gguf";
 import type { Command } from "../command.ts";
+import { openModel } from "../modelFile.ts";
 import { flag, parseOptions } from "../options.ts";
 import { UsageError } from "../usageError.ts";
 
 const options = { json: flag("print one JSON object") };
 
-/** `centella inspect FILE`: header, metadata and tensors of a GGUF file, without reading its weights. */
+/** `centella inspect FILE`: header, metadata and tensors of a GGUF file, without reading its weights; of a URL only the header is fetched. */
 export const inspect: Command = {
   usage: "inspect FILE",
   summary: "print a GGUF file's metadata and tensors",
@@ -14,12 +15,8 @@ export const inspect: Command = {
     const { values, positionals } = parseOptions(options, args);
     const [path, ...rest] = positionals;
     if (path === undefined || rest.length > 0) throw new UsageError(`inspect: expected one FILE, got ${positionals.length}`);
-    const source = await openSource(path);
-    try {
-      const report = inspectFile(await readGguf(source, { signal }));
-      console.log(values.json ? JSON.stringify(report, null, 2) : formatInspect(report));
-    } finally {
-      await source.close?.();
-    }
+    await using file = await openModel(path, signal);
+    const report = inspectFile(file);
+    console.log(values.json ? JSON.stringify(report, null, 2) : formatInspect(report));
   },
 };

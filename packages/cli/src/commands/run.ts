@@ -4,6 +4,7 @@ import { type GenerateOptions, type GenerationFinish, loadModel, type Model } fr
 import { fable, fablePrompt, fableSampling } from "@centella/model-fable";
 import { openRuntime, opsByBackend } from "../backends.ts";
 import type { Command } from "../command.ts";
+import { modelPath } from "../modelFile.ts";
 import { loadOptions, modelOptions } from "../modelOptions.ts";
 import { flag, number, type OptionValues, parseOptions, text } from "../options.ts";
 import { type RunReport, summarise } from "../report.ts";
@@ -25,7 +26,7 @@ const options = {
 };
 type Values = OptionValues<typeof options>;
 
-/** `centella run [FILE]`: generates text; without a FILE, from the model that Centella carries. */
+/** `centella run [FILE]`: generates text from a path, a pulled model or one to pull; without a FILE, from the model that Centella carries. */
 export const run: Command = {
   usage: "run [FILE]",
   summary: "generate text from a GGUF file, or from the embedded model",
@@ -35,8 +36,9 @@ export const run: Command = {
     if (positionals.length > 1)
       throw new UsageError(`run: expected at most one FILE, got ${positionals.length}; quote a prompt with spaces`);
     if (values.chat && values.raw) throw new UsageError("run: expected --chat or --raw, got both");
-    const file = positionals[0];
-    const prompt = await promptOf(values, file);
+    const given = positionals[0];
+    const prompt = await promptOf(values, given);
+    const file = given === undefined ? undefined : await modelPath(given, signal, { isQuiet: values.json === true });
     const runtime = await openRuntime(values.backend);
     try {
       const model = await loadModel(file ?? fable, { runtime, signal, ...loadOptions(values) });

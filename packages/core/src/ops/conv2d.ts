@@ -1,10 +1,9 @@
 import { ArgumentError, ShapeError } from "../errors.ts";
 import type { Op } from "../op.ts";
 import { byteLength, type ConcreteSpec, elementCount, formatSpec } from "../spec.ts";
-import { requireAxes, requireExtent, requireWhole } from "./shared/checks.ts";
+import { requireAxes, requireExtent, requirePair, requireWhole } from "./shared/checks.ts";
 import { requireDType } from "./shared/elementwise.ts";
-
-type Pair = readonly [number, number];
+import { type Pair, windowCount } from "./shared/windows.ts";
 
 /** Pairs are `[vertical, horizontal]`. */
 export interface Conv2dParams {
@@ -35,16 +34,16 @@ export const conv2d: Op<["x", "w"], Conv2dParams, keyof Conv2dParams> = {
     const [out, perGroup, kh, kw] = requireAxes("conv2d", "w", w!, ["O", "C / groups", "kh", "kw"]).map((dim) =>
       requireExtent("conv2d", "every extent of w", dim),
     );
-    requirePair("stride", params.stride, 1);
-    requirePair("padding", params.padding, 0);
-    requirePair("dilation", params.dilation, 1);
+    requirePair("conv2d", "stride", params.stride, 1);
+    requirePair("conv2d", "padding", params.padding, 0);
+    requirePair("conv2d", "dilation", params.dilation, 1);
     requireWhole("conv2d", "groups", groups, 1);
     if (channels! % groups !== 0 || out! % groups !== 0)
       throw new ArgumentError("conv2d", `groups that divide C = ${channels} and O = ${out}`, String(groups));
     if (perGroup !== channels! / groups)
       throw new ShapeError("conv2d", `w [O, C / groups = ${channels! / groups}, kh, kw]`, formatSpec(w!));
     if (kh === 0 || kw === 0) throw new ShapeError("conv2d", "a kernel of at least [1, 1]", formatSpec(w!));
-    const extents = [outputExtent(params, 0, height!, kh!), outputExtent(params, 1, width!, kw!)];
+    const extents = [windowCount(params, 0, height!, kh!), windowCount(params, 1, width!, kw!)];
     if (Math.min(...extents) < 1) {
       throw new ShapeError("conv2d", "a kernel that fits into the padded x", `w ${formatSpec(w!)} on x ${formatSpec(x!)}`, "pad more");
     }
@@ -87,16 +86,6 @@ export const conv2d: Op<["x", "w"], Conv2dParams, keyof Conv2dParams> = {
     }
   },
 };
-
-function requirePair(option: string, pair: Pair, min: number): void {
-  if (!Array.isArray(pair) || pair.length !== 2)
-    throw new ArgumentError("conv2d", `${option} to be a pair [vertical, horizontal]`, String(pair));
-  for (const value of pair) requireWhole("conv2d", option, value, min);
-}
-
-function outputExtent({ stride, padding, dilation }: Conv2dParams, axis: 0 | 1, extent: number, kernel: number): number {
-  return Math.floor((extent + 2 * padding[axis] - dilation[axis] * (kernel - 1) - 1) / stride[axis]) + 1;
-}
 
 function quad({ shape }: ConcreteSpec): readonly [number, number, number, number] {
   return [shape[0]!, shape[1]!, shape[2]!, shape[3]!];

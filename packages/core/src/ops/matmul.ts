@@ -1,4 +1,4 @@
-import { roundActivations } from "@centella/quant";
+import { activationSumErrors, blockMinima, roundActivations } from "@centella/quant";
 import { isInteger, isQuantized } from "../dtype.ts";
 import { ArgumentError, ShapeError } from "../errors.ts";
 import type { Op } from "../op.ts";
@@ -64,13 +64,20 @@ export const matmul: Op<["a", "b"], MatmulParams, keyof MatmulParams> = {
     const row = new Float32Array(k);
     const sums = new Float64Array(n);
     const { dtype } = b!.spec;
+    const isRounded = activations === "ggml" && isQuantized(dtype);
+    const minima =
+      isRounded && (dtype === "q4_1" || dtype === "q5_1") && b!.stored !== undefined
+        ? { type: dtype, ofBlocks: blockMinima(dtype, b!.stored as Uint8Array) }
+        : undefined;
     for (let s = 0; s < elementCount(batch); s++) {
       const aAt = aBatch(s) * m * k;
       const bAt = bBatch(s) * k * n;
       for (let i = 0; i < m; i++) {
         for (let p = 0; p < k; p++) row[p] = from[aAt + i * ai! + p * ak!]!;
-        if (activations === "ggml" && isQuantized(dtype)) roundActivations(dtype, row, row);
+        const sumErrors = minima && activationSumErrors(minima.type, row);
+        if (isRounded) roundActivations(dtype, row, row);
         multiply(row, b!.data as Float32Array, bAt, sums);
+        if (sumErrors !== undefined) addMinima(sumErrors, minima!.ofBlocks, bAt, sums);
         to.set(sums, (s * m + i) * n);
       }
     }
@@ -85,6 +92,15 @@ function rowTimesTransposed(row: Float32Array, b: Float32Array, at: number, sums
     let sum = 0;
     for (let p = 0; p < k; p++) sum += row[p]! * b[start + p]!;
     sums[j] = sum;
+  }
+}
+
+/** `sums[j] += sumErrors [k / 32] . minima[j, :]`: ggml's stored sums of activations, for the weights `[n, k]` from `at`. */
+function addMinima(sumErrors: Float32Array, minima: Float32Array, at: number, sums: Float64Array): void {
+  const blocks = sumErrors.length;
+  for (let j = 0; j < sums.length; j++) {
+    const start = at / 32 + j * blocks;
+    for (let block = 0; block < blocks; block++) sums[j] = sums[j]! + sumErrors[block]! * minima[start + block]!;
   }
 }
 

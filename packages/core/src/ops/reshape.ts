@@ -1,7 +1,8 @@
 import { isQuantized } from "../dtype.ts";
-import { ArgumentError, DTypeError, ShapeError } from "../errors.ts";
+import { DTypeError, ShapeError } from "../errors.ts";
 import type { Op } from "../op.ts";
-import { checkShape, type Dim, elementCount, formatShape, formatSpec, type Shape } from "../spec.ts";
+import { elementCount, formatShape, formatSpec, type Shape } from "../spec.ts";
+import { requireDims } from "./shared/checks.ts";
 
 export interface ReshapeParams {
   /** Symbolic dims of `x` must all appear; the product of the other extents must stay. */
@@ -17,8 +18,7 @@ export const reshape: Op<["x"], ReshapeParams> = {
   alias: true,
   infer([x], { shape }) {
     if (isQuantized(x!.dtype)) throw new DTypeError("reshape", "a plain dtype", formatSpec(x!), "declare the tensor in the shape wanted");
-    if (!Array.isArray(shape) || !shape.every(isDim)) throw new ArgumentError("reshape", "shape to be a list of extents", String(shape));
-    checkShape("reshape", shape);
+    requireDims("reshape", shape);
     if (literalCount(shape) !== literalCount(x!.shape) || symbols(shape) !== symbols(x!.shape)) {
       throw new ShapeError("reshape", `a shape of as many elements as ${formatShape(x!.shape)}`, formatShape(shape));
     }
@@ -29,10 +29,6 @@ export const reshape: Op<["x"], ReshapeParams> = {
     y.data.set(x!.data);
   },
 };
-
-function isDim(dim: unknown): dim is Dim {
-  return typeof dim === "number" || (typeof dim === "object" && dim !== null && "name" in dim && "max" in dim);
-}
 
 function literalCount(shape: Shape): number {
   return elementCount(shape.filter((dim) => typeof dim === "number"));

@@ -1,4 +1,5 @@
 import type { ProgramGraph } from "../program.ts";
+import { withChanges } from "./graph.ts";
 
 /** Drops nodes that no output and no effect depends on. Writes to persistents are effects and stay. */
 export function deadCode(program: ProgramGraph): ProgramGraph {
@@ -8,10 +9,5 @@ export function deadCode(program: ProgramGraph): ProgramGraph {
     for (const id of node.inputs) if (id !== undefined) live.add(id);
     return true;
   });
-  return { ...pick(program), nodes: nodes.reverse() };
-}
-
-/** The graph's own fields, so that a recorder's methods do not leak into a pass's result. */
-function pick({ dims, values, nodes, inputs, persistents, outputs }: ProgramGraph): ProgramGraph {
-  return { dims, values, nodes, inputs, persistents, outputs };
+  return withChanges(program, { nodes: nodes.reverse() });
 }

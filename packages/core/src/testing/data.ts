@@ -1,6 +1,6 @@
 import { blockLayout, dequantize } from "@centella/quant";
 import { decode, encode } from "../decode.ts";
-import { isInteger, isQuantized, type TypedArray, typedArrayOf } from "../dtype.ts";
+import { decodedArrayOf, isInteger, isQuantized, type TypedArray } from "../dtype.ts";
 import { byteLength, type ConcreteSpec, elementCount } from "../spec.ts";
 import type { CaseTensor, Fill } from "./opCases.ts";
 
@@ -36,8 +36,8 @@ export function contentsOf({ dtype, shape, values, fill }: CaseTensor, seed: num
     const stored = randomBlocks(spec, random(seed));
     return { spec, stored, decoded: decode(spec, stored) };
   }
-  const type = isInteger(dtype) ? typedArrayOf(dtype) : Float32Array;
-  const numbers = type.from(values ?? filled(elementCount(shape), isInteger(dtype), fill, random(seed)));
+  const range = fill ?? (dtype === "bool" ? { low: 0, high: 1 } : dtype === "u8" || dtype === "u32" ? { low: 0, high: 200 } : undefined);
+  const numbers = decodedArrayOf(dtype).from(values ?? filled(elementCount(shape), isInteger(dtype), range, random(seed)));
   const stored = encode(spec, numbers);
   return { spec, stored, decoded: decode(spec, stored) };
 }

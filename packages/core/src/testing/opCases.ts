@@ -16,7 +16,7 @@ export interface Tolerance {
  */
 export type Fill = { readonly low: number; readonly high: number } | "special";
 
-/** An input of a case. Without `values` it is filled from the case's seed, from -1 to 1 (integers -100 to 100). */
+/** An input of a case. Without `values` it is filled from the case's seed, from -1 to 1 (integers -100 to 100, unsigned ones 0 to 200, bools both). */
 export interface CaseTensor {
   readonly dtype: DType;
   readonly shape: readonly number[];
@@ -64,6 +64,10 @@ export function f32(...shape: readonly number[]): CaseTensor {
 
 export function i32(shape: readonly number[], values: readonly number[]): CaseTensor {
   return { dtype: "i32", shape, values };
+}
+
+export function bool(shape: readonly number[], values: readonly number[]): CaseTensor {
+  return { dtype: "bool", shape, values };
 }
 
 export function tensor(dtype: DType, ...shape: readonly number[]): CaseTensor {

@@ -1,6 +1,6 @@
 import type { Backend } from "../backend.ts";
 import { decode } from "../decode.ts";
-import { isQuantized } from "../dtype.ts";
+import { decodedArrayOf, isQuantized } from "../dtype.ts";
 import type { AnyOp, HostTensor } from "../op.ts";
 import { type OpName, ops } from "../ops/index.ts";
 import { completeParams, createProgram, type Program, type Ref } from "../program.ts";
@@ -60,15 +60,16 @@ function inputOf(op: AnyOp, index: number, tensor: CaseTensor, seed: number): In
 
 /** The op's own reference. For ops that write: the content afterwards. */
 function evaluate(op: AnyOp, inputs: readonly (Input | undefined)[], params: object): HostTensor {
-  const tensors = inputs.map((input): HostTensor | undefined => input && { spec: input.spec, data: input.decoded.slice() });
+  const tensors = inputs.map(
+    (input): HostTensor | undefined => input && { spec: input.spec, data: input.decoded.slice(), stored: input.stored },
+  );
   const spec = maxSpec(
     op.infer(
       inputs.map((input) => input?.spec),
       params,
     ),
   );
-  const type = spec.dtype === "i32" ? Int32Array : Float32Array;
-  const output = op.writes === undefined ? { spec, data: new type(elementCount(spec.shape)) } : tensors[op.writes]!;
+  const output = op.writes === undefined ? { spec, data: new (decodedArrayOf(spec.dtype))(elementCount(spec.shape)) } : tensors[op.writes]!;
   op.reference(tensors, params, output);
   return output;
 }

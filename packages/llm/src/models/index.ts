@@ -1,15 +1,77 @@
+import type { Metadata } from "@centella/gguf";
 import { UnsupportedArchitectureError } from "../errors.ts";
-import type { Architecture } from "../recording.ts";
-import { llama } from "./llama.ts";
+import type { ModelDescription } from "../recording.ts";
+import { readModelConfig } from "./config.ts";
+import { cohere2 } from "./families/cohere2.ts";
+import { commandR } from "./families/commandR.ts";
+import { ernie45 } from "./families/ernie45.ts";
+import { exaone4 } from "./families/exaone4.ts";
+import { falcon } from "./families/falcon.ts";
+import { gemma } from "./families/gemma.ts";
+import { gemma2 } from "./families/gemma2.ts";
+import { gemma3 } from "./families/gemma3.ts";
+import { glm4 } from "./families/glm4.ts";
+import { gpt2 } from "./families/gpt2.ts";
+import { gptneox } from "./families/gptneox.ts";
+import { granite } from "./families/granite.ts";
+import { internlm2 } from "./families/internlm2.ts";
+import { llama } from "./families/llama.ts";
+import { mistral3 } from "./families/mistral3.ts";
+import { nemotron } from "./families/nemotron.ts";
+import { olmo2 } from "./families/olmo2.ts";
+import { phi2 } from "./families/phi2.ts";
+import { phi3 } from "./families/phi3.ts";
+import { qwen2 } from "./families/qwen2.ts";
+import { qwen3 } from "./families/qwen3.ts";
+import { seedOss } from "./families/seedOss.ts";
+import { smollm3 } from "./families/smollm3.ts";
+import { stablelm } from "./families/stablelm.ts";
+import { starcoder2 } from "./families/starcoder2.ts";
+import { xverse } from "./families/xverse.ts";
+import type { Family } from "./family.ts";
+import { forward } from "./forward.ts";
 
-const architectures: readonly Architecture[] = [llama];
+const families: readonly Family[] = [
+  cohere2,
+  commandR,
+  ernie45,
+  exaone4,
+  falcon,
+  gemma,
+  gemma2,
+  gemma3,
+  glm4,
+  gpt2,
+  gptneox,
+  granite,
+  internlm2,
+  llama,
+  mistral3,
+  nemotron,
+  olmo2,
+  phi2,
+  phi3,
+  qwen2,
+  qwen3,
+  seedOss,
+  smollm3,
+  stablelm,
+  starcoder2,
+  xverse,
+];
 
 /** Names of the model families that can be loaded, as `general.architecture` spells them. */
-export const supportedArchitectures: readonly string[] = architectures.map(({ name }) => name);
+export const supportedArchitectures: readonly string[] = families.map(({ name }) => name);
 
-/** @throws {UnsupportedArchitectureError} */
-export function architectureByName(name: string): Architecture {
-  const found = architectures.find((architecture) => architecture.name === name);
-  if (found === undefined) throw new UnsupportedArchitectureError(name, supportedArchitectures);
-  return found;
+/**
+ * A file's model by its family's description.
+ * @throws {UnsupportedArchitectureError | ModelError | UnsupportedError} for a family that is not known, and metadata that is
+ *   incomplete or asks for what is not computed
+ */
+export function describeArchitecture(metadata: Metadata): ModelDescription {
+  const name = metadata.string("general.architecture");
+  const family = families.find((candidate) => candidate.name === name);
+  if (family === undefined) throw new UnsupportedArchitectureError(name, supportedArchitectures);
+  const config = readModelConfig(family, metadata);
+  return { config, isVerified: family.isVerified, forward: (recording) => forward(recording, family, config) };
 }

@@ -1,15 +1,43 @@
 import { ArgumentError } from "@centella/core";
 
+/** Steps of the sampling chain that are run in an order of choice. */
+export type SamplingStep = "penalties" | "dry" | "topNSigma" | "topK" | "typicalP" | "topP" | "minP" | "xtc" | "temperature";
+
+/** The order of the steps where none is asked for: llama.cpp's. */
+export const defaultSteps: readonly SamplingStep[] = [
+  "penalties",
+  "dry",
+  "topNSigma",
+  "topK",
+  "typicalP",
+  "topP",
+  "minP",
+  "xtc",
+  "temperature",
+];
+
 /** How the next token is chosen. Everything is optional; the defaults are llama.cpp's. */
 export interface SamplingOptions {
   /** Divides the logits: below 1 sharpens, above 1 flattens; 0 takes the most likely token always. >= 0, default 0.8. */
   readonly temperature?: number;
+  /** Lets the temperature move within `temperature ± range`, from low where the choice is clear to high where it is open; 0 is off. Default 0. */
+  readonly dynamicTemperatureRange?: number;
+  /** Power of the normalised entropy that moves the dynamic temperature. Default 1. */
+  readonly dynamicTemperatureExponent?: number;
   /** Keeps the k most likely tokens; 0 keeps all. Default 40. */
   readonly topK?: number;
   /** Keeps the most likely tokens whose probabilities add up to p; 1 keeps all. In 0 … 1, default 0.95. */
   readonly topP?: number;
   /** Keeps tokens that are at least p times as likely as the most likely one; 0 keeps all. In 0 … 1, default 0.05. */
   readonly minP?: number;
+  /** Keeps the tokens whose surprise is nearest to the expected one, until their probabilities exceed p; 1 keeps all. In 0 … 1, default 1. */
+  readonly typicalP?: number;
+  /** Keeps tokens whose logits lie at most n standard deviations below the greatest; 0 keeps all. Default 0. */
+  readonly topNSigma?: number;
+  /** How likely it is that the most likely tokens are excluded, all but the least likely of those above `xtcThreshold`. In 0 … 1, default 0. */
+  readonly xtcProbability?: number;
+  /** Probability from which XTC counts a token among the most likely; above 0.5 XTC does nothing. Default 0.1. */
+  readonly xtcThreshold?: number;
   /** Divides the positive and multiplies the negative logits of recent tokens; 1 is off. > 0, default 1. */
   readonly repeatPenalty?: number;
   /** How many recent tokens, prompt included, are penalised; 0 is none, -1 all of them. Default 64. */
@@ -18,6 +46,32 @@ export interface SamplingOptions {
   readonly frequencyPenalty?: number;
   /** Subtracted from a recent token's logit if it occurs at all. Default 0. */
   readonly presencePenalty?: number;
+  /**
+   * DRY subtracts `dryMultiplier · dryBase^(length - dryAllowedLength)` from the logit of a token that would prolong a
+   * repetition of `length` tokens; 0 is off. Default 0.
+   */
+  readonly dryMultiplier?: number;
+  /** >= 1, default 1.75. */
+  readonly dryBase?: number;
+  /** Repetitions that are shorter go unpunished. Default 2. */
+  readonly dryAllowedLength?: number;
+  /** How many recent tokens DRY looks at; 0 is none, -1 all of them. Default -1. */
+  readonly dryLastN?: number;
+  /** Id sequences that no repetition reaches across. Default none. */
+  readonly dryBreakers?: readonly (readonly number[])[];
+  /**
+   * Mirostat steers the surprise of the text to `mirostatTau` bits by itself: 1 or 2 is its version, 0 is off. It takes the place of the
+   * steps that leave tokens out. Default 0.
+   */
+  readonly mirostat?: 0 | 1 | 2;
+  /** Default 5. */
+  readonly mirostatTau?: number;
+  /** How fast Mirostat learns. Default 0.1. */
+  readonly mirostatEta?: number;
+  /** Added to the logits of token ids before anything else; minus infinity excludes a token. */
+  readonly logitBias?: Readonly<Record<number, number>>;
+  /** Order of the steps. Steps that are left out do nothing. Default {@link defaultSteps}. */
+  readonly steps?: readonly SamplingStep[];
   /** Whole number in 0 … 2^53 - 1. The same seed, options and logits give the same tokens. Default: random. */
   readonly seed?: number;
 }
@@ -31,15 +85,36 @@ interface Rule {
   readonly accepts: (value: number) => boolean;
 }
 
-const rules: { readonly [K in keyof ResolvedSampling]: Rule } = {
-  temperature: { fallback: () => 0.8, expected: "a number >= 0", accepts: (value) => value >= 0 },
-  topK: { fallback: () => 40, expected: "a whole number >= 0", accepts: (value) => Number.isInteger(value) && value >= 0 },
-  topP: { fallback: () => 0.95, expected: "a number in 0 … 1", accepts: (value) => value >= 0 && value <= 1 },
-  minP: { fallback: () => 0.05, expected: "a number in 0 … 1", accepts: (value) => value >= 0 && value <= 1 },
+type NumericOption = Exclude<keyof ResolvedSampling, "dryBreakers" | "logitBias" | "steps">;
+
+const fraction = { expected: "a number in 0 … 1", accepts: (value: number) => value >= 0 && value <= 1 };
+const fromZero = { expected: "a number >= 0", accepts: (value: number) => value >= 0 };
+const any = { expected: "a number", accepts: () => true };
+const count = { expected: "a whole number >= 0", accepts: (value: number) => Number.isInteger(value) && value >= 0 };
+const lastN = { expected: "a whole number >= -1", accepts: (value: number) => Number.isInteger(value) && value >= -1 };
+
+const rules: { readonly [K in NumericOption]: Rule } = {
+  temperature: { fallback: () => 0.8, ...fromZero },
+  dynamicTemperatureRange: { fallback: () => 0, ...fromZero },
+  dynamicTemperatureExponent: { fallback: () => 1, ...any },
+  topK: { fallback: () => 40, ...count },
+  topP: { fallback: () => 0.95, ...fraction },
+  minP: { fallback: () => 0.05, ...fraction },
+  typicalP: { fallback: () => 1, ...fraction },
+  topNSigma: { fallback: () => 0, ...fromZero },
+  xtcProbability: { fallback: () => 0, ...fraction },
+  xtcThreshold: { fallback: () => 0.1, ...fraction },
   repeatPenalty: { fallback: () => 1, expected: "a number > 0", accepts: (value) => value > 0 },
-  repeatLastN: { fallback: () => 64, expected: "a whole number >= -1", accepts: (value) => Number.isInteger(value) && value >= -1 },
-  frequencyPenalty: { fallback: () => 0, expected: "a number", accepts: () => true },
-  presencePenalty: { fallback: () => 0, expected: "a number", accepts: () => true },
+  repeatLastN: { fallback: () => 64, ...lastN },
+  frequencyPenalty: { fallback: () => 0, ...any },
+  presencePenalty: { fallback: () => 0, ...any },
+  dryMultiplier: { fallback: () => 0, ...fromZero },
+  dryBase: { fallback: () => 1.75, expected: "a number >= 1", accepts: (value) => value >= 1 },
+  dryAllowedLength: { fallback: () => 2, ...count },
+  dryLastN: { fallback: () => -1, ...lastN },
+  mirostat: { fallback: () => 0, expected: "0, 1 or 2", accepts: (value) => value === 0 || value === 1 || value === 2 },
+  mirostatTau: { fallback: () => 5, ...fromZero },
+  mirostatEta: { fallback: () => 0.1, ...fromZero },
   seed: {
     fallback: () => crypto.getRandomValues(new Uint32Array(1))[0]!,
     expected: "a whole number in 0 … 2^53 - 1",
@@ -47,36 +122,97 @@ const rules: { readonly [K in keyof ResolvedSampling]: Rule } = {
   },
 };
 
-const names = Object.keys(rules) as (keyof ResolvedSampling)[];
+/** Options that belong to a step: asking for one while its step is left out is a contradiction. */
+const stepOptions: { readonly [S in SamplingStep]: readonly NumericOption[] } = {
+  penalties: ["repeatPenalty", "repeatLastN", "frequencyPenalty", "presencePenalty"],
+  dry: ["dryMultiplier", "dryBase", "dryAllowedLength", "dryLastN"],
+  topNSigma: ["topNSigma"],
+  topK: ["topK"],
+  typicalP: ["typicalP"],
+  topP: ["topP"],
+  minP: ["minP"],
+  xtc: ["xtcProbability", "xtcThreshold"],
+  temperature: ["temperature", "dynamicTemperatureRange", "dynamicTemperatureExponent"],
+};
+
+/** Steps whose work Mirostat does by itself. */
+const mirostatReplaces = ["topNSigma", "topK", "typicalP", "topP", "minP", "xtc"] as const satisfies readonly SamplingStep[];
+
+/** Names of all options. */
+export const samplingOptionNames: readonly (keyof ResolvedSampling)[] = [
+  ...(Object.keys(rules) as NumericOption[]),
+  "dryBreakers",
+  "logitBias",
+  "steps",
+];
 
 /**
  * Checks options and fills in the defaults.
- * @throws {ArgumentError} if a value is outside its range or an option is not known
+ * @throws {ArgumentError} if a value is outside its range, an option is not known, or options contradict each other
  */
 export function resolveSampling(options: SamplingOptions = {}): ResolvedSampling {
-  const unknown = Object.keys(options).find((name) => !Object.hasOwn(rules, name));
-  if (unknown !== undefined) throw new ArgumentError("sampling", `one of ${names.join(", ")}`, unknown);
-  const resolve = (name: keyof ResolvedSampling): number => {
-    const { fallback, expected, accepts } = rules[name];
-    const value = options[name] ?? fallback();
-    if (typeof value !== "number" || !Number.isFinite(value) || !accepts(value)) {
-      throw new ArgumentError(
-        `sampling.${name}`,
-        expected,
-        typeof value === "number" ? String(value) : (JSON.stringify(value) ?? typeof value),
-      );
-    }
-    return value;
+  const unknown = Object.keys(options).find((name) => !samplingOptionNames.some((known) => known === name));
+  if (unknown !== undefined) throw new ArgumentError("sampling", `one of ${samplingOptionNames.join(", ")}`, unknown);
+  const numbers = Object.fromEntries(
+    Object.entries(rules).map(([name, { fallback, expected, accepts }]) => {
+      const value = options[name as NumericOption] ?? fallback();
+      if (typeof value !== "number" || !Number.isFinite(value) || !accepts(value)) throw wrong(name, expected, value);
+      return [name, value];
+    }),
+  ) as Record<Exclude<NumericOption, "mirostat">, number> & { readonly mirostat: 0 | 1 | 2 };
+  const resolved = {
+    ...numbers,
+    dryBreakers: resolveBreakers(options.dryBreakers ?? []),
+    logitBias: resolveBias(options.logitBias ?? {}),
+    steps: resolveSteps(options.steps ?? defaultSteps),
   };
-  return {
-    temperature: resolve("temperature"),
-    topK: resolve("topK"),
-    topP: resolve("topP"),
-    minP: resolve("minP"),
-    repeatPenalty: resolve("repeatPenalty"),
-    repeatLastN: resolve("repeatLastN"),
-    frequencyPenalty: resolve("frequencyPenalty"),
-    presencePenalty: resolve("presencePenalty"),
-    seed: resolve("seed"),
-  };
+  refuseContradictions(options, resolved.steps);
+  return resolved;
+}
+
+function resolveBreakers(breakers: readonly (readonly number[])[]): readonly (readonly number[])[] {
+  const isId = (id: unknown): boolean => typeof id === "number" && Number.isInteger(id) && id >= 0;
+  if (Array.isArray(breakers) && breakers.every((ids) => Array.isArray(ids) && ids.length > 0 && ids.every(isId))) return breakers;
+  throw wrong("dryBreakers", "lists of token ids, none of them empty", breakers);
+}
+
+function resolveBias(bias: Readonly<Record<number, number>>): Readonly<Record<number, number>> {
+  if (typeof bias !== "object" || bias === null) throw wrong("logitBias", "an object of token ids and numbers", bias);
+  for (const [id, value] of Object.entries(bias)) {
+    if (/^\d+$/.test(id) && typeof value === "number" && (Number.isFinite(value) || value === Number.NEGATIVE_INFINITY)) continue;
+    throw wrong("logitBias", "token ids with numbers or -Infinity", `${id}: ${value}`);
+  }
+  return bias;
+}
+
+function resolveSteps(steps: readonly SamplingStep[]): readonly SamplingStep[] {
+  if (Array.isArray(steps) && new Set(steps).size === steps.length && steps.every((step) => defaultSteps.includes(step))) return steps;
+  throw wrong("steps", `some of ${defaultSteps.join(", ")}, each once`, steps);
+}
+
+function refuseContradictions(options: SamplingOptions, steps: readonly SamplingStep[]): void {
+  const given = (step: SamplingStep): NumericOption | undefined => stepOptions[step].find((name) => options[name] !== undefined);
+  for (const step of defaultSteps) {
+    const name = given(step);
+    if (name === undefined || steps.includes(step)) continue;
+    throw new ArgumentError(
+      "sampling.steps",
+      `the step ${step}, because ${name} is set`,
+      `${steps.join(", ")}`,
+      "leave one of the two out",
+    );
+  }
+  if (!options.mirostat) return;
+  const replaced = mirostatReplaces.map(given).find((name) => name !== undefined);
+  const clash = replaced ?? (options.dynamicTemperatureRange ? "dynamicTemperatureRange" : options.steps && "steps");
+  if (clash === undefined) return;
+  throw new ArgumentError("sampling.mirostat", "no option that leaves tokens out besides it", clash, "leave one of the two out");
+}
+
+function wrong(name: string, expected: string, value: unknown): ArgumentError {
+  return new ArgumentError(
+    `sampling.${name}`,
+    expected,
+    typeof value === "number" ? String(value) : (JSON.stringify(value) ?? typeof value),
+  );
 }

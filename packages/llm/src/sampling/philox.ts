@@ -22,10 +22,10 @@ export function philox4x32(counter: Words4, key: readonly [number, number]): Wor
 
 /**
  * A number in [0, 1) with 53 random bits that depends on the seed and the position only, so any step of a run can be repeated on its
- * own: Philox with the seed's two halves as key and the position's as counter.
+ * own: Philox with the seed's two halves as key and the position's as counter. Streams of one position are independent of each other.
  */
-export function uniformAt(seed: number, position: number): number {
-  const [a, b] = philox4x32([position >>> 0, Math.floor(position / 2 ** 32), 0, 0], [seed >>> 0, Math.floor(seed / 2 ** 32)]);
+export function uniformAt(seed: number, position: number, stream: number = 0): number {
+  const [a, b] = philox4x32([position >>> 0, Math.floor(position / 2 ** 32), stream, 0], [seed >>> 0, Math.floor(seed / 2 ** 32)]);
   return ((a >>> 5) * 2 ** 26 + (b >>> 6)) / 2 ** 53;
 }
 

@@ -1,8 +1,24 @@
 import { SamplingError } from "../errors.ts";
 import { largest, largestWhile } from "./candidateHeap.ts";
 import type { Candidates } from "./candidates.ts";
-import { greatestLogit } from "./candidates.ts";
+import { greatestLogit, probabilities } from "./candidates.ts";
 import type { ResolvedSampling } from "./options.ts";
+
+/**
+ * Adds to the logits of single tokens. Returns `logits` itself where nothing changes.
+ * @throws {SamplingError} if an id is outside the logits
+ */
+export function applyBias(logits: Float32Array, bias: ResolvedSampling["logitBias"]): Float32Array {
+  const entries = Object.entries(bias);
+  if (entries.length === 0) return logits;
+  const out = logits.slice();
+  for (const [key, value] of entries) {
+    const id = Number(key);
+    if (id >= logits.length) throw new SamplingError(`sample: expected logitBias ids in 0 … ${logits.length - 1}, got ${id}`);
+    out[id] = out[id]! + value;
+  }
+  return out;
+}
 
 /** The options that {@link applyPenalties} reads. */
 export type PenaltyOptions = Pick<ResolvedSampling, "repeatPenalty" | "repeatLastN" | "frequencyPenalty" | "presencePenalty">;
@@ -59,6 +75,59 @@ export function minP(candidates: Candidates, p: number): Candidates {
 }
 
 /**
+ * Locally typical sampling (Meister et al., 2023): keeps the candidates whose surprise `-ln p` is nearest to the entropy, the fewest
+ * whose probabilities add up to more than `p`; 1 keeps all.
+ */
+export function typicalP(candidates: Candidates, p: number): Candidates {
+  if (p >= 1) return candidates;
+  const chances = probabilities(candidates);
+  const entropy = entropyOf(chances);
+  const distances = chances.map((chance) => Math.abs(-Math.log(chance) - entropy));
+  const nearest = Array.from(distances.keys()).sort((a, b) => distances[a]! - distances[b]! || a - b);
+  const kept = new Uint8Array(chances.length);
+  let sum = 0;
+  for (const i of nearest) {
+    kept[i] = 1;
+    sum += chances[i]!;
+    if (sum > p) break;
+  }
+  return keep(candidates, (i) => kept[i] === 1);
+}
+
+/** Keeps logits of at least the greatest less `n` standard deviations of them all (Tang et al., 2024); 0 keeps all. */
+export function topNSigma(candidates: Candidates, n: number): Candidates {
+  if (n <= 0) return candidates;
+  const { logits } = candidates;
+  const mean = logits.reduce((sum, logit) => sum + logit, 0) / logits.length;
+  const variance = logits.reduce((sum, logit) => sum + (logit - mean) ** 2, 0) / logits.length;
+  const limit = greatestLogit(logits) - n * Math.sqrt(variance);
+  return keep(candidates, (i) => logits[i]! >= limit);
+}
+
+/**
+ * Exclude top choices: where `uniform` does not exceed `probability` and several candidates have at least `threshold`, all of those
+ * but the least likely go.
+ */
+export function xtc(candidates: Candidates, probability: number, threshold: number, uniform: number): Candidates {
+  if (probability <= 0 || threshold > 0.5 || uniform > probability) return candidates;
+  const sorted = largest(candidates, candidates.ids.length);
+  const above = probabilities(sorted).findLastIndex((chance) => chance >= threshold);
+  return above > 0 ? { ...sorted, ids: sorted.ids.subarray(above), logits: sorted.logits.subarray(above) } : candidates;
+}
+
+/**
+ * The temperature between `temperature ± range` that the entropy of the candidates selects, as a share of the greatest possible
+ * one to the power of `exponent`; `temperature` itself without a range.
+ */
+export function dynamicTemperature(candidates: Candidates, temperature: number, range: number, exponent: number): number {
+  const { length } = candidates.ids;
+  if (range <= 0 || length < 2) return temperature;
+  const low = Math.max(0, temperature - range);
+  const share = Math.max(0, entropyOf(probabilities(candidates)) / Math.log(length));
+  return low + (temperature + range - low) * share ** exponent;
+}
+
+/**
  * `(logit - greatest logit) / temperature`, temperature > 0. The shift changes no probability and keeps the smallest
  * temperatures from overflowing.
  */
@@ -67,4 +136,18 @@ export function applyTemperature(candidates: Candidates, temperature: number): C
   const logits = candidates.logits.slice();
   for (let i = 0; i < logits.length; i++) logits[i] = (logits[i]! - max) / temperature;
   return { ...candidates, logits };
+}
+
+/** The most likely candidate alone, the lowest id of equals. */
+export function mostLikely(candidates: Candidates): Candidates {
+  return largest(candidates, 1);
+}
+
+/** `-sum(p ln p)`. */
+function entropyOf(chances: Float64Array): number {
+  return chances.reduce((sum, chance) => (chance > 0 ? sum - chance * Math.log(chance) : sum), 0);
+}
+
+function keep({ ids, logits, sorted }: Candidates, isKept: (i: number) => boolean): Candidates {
+  return { ids: ids.filter((_, i) => isKept(i)), logits: logits.filter((_, i) => isKept(i)), sorted };
 }

@@ -17,10 +17,15 @@ export interface DecodeOptions {
   readonly skipSpecial?: boolean;
 }
 
+/**
+ * `tokenizer.ggml.model`: `llama` = SentencePiece BPE with byte fallback, `gpt2` = byte-level BPE, `bert` = WordPiece, `t5` =
+ * SentencePiece unigram. The latter two normalise the text, so that it does not come back as it was.
+ */
+export type TokenizerKind = "llama" | "gpt2" | "bert" | "t5";
+
 /** Text to token ids and back, as llama.cpp does it for the same file. Immutable; calls may be interleaved freely. */
 export interface Tokenizer {
-  /** `tokenizer.ggml.model`: `llama` = SentencePiece with byte fallback, `gpt2` = byte-level BPE. */
-  readonly model: "llama" | "gpt2";
+  readonly model: TokenizerKind;
   readonly vocabSize: number;
   readonly bosId: number | undefined;
   readonly eosId: number | undefined;
@@ -34,6 +39,8 @@ export interface Tokenizer {
   readonly addBos: boolean;
   /** Whether `encode` ends with EOS by default. */
   readonly addEos: boolean;
+  /** Whether `encode` ends with the separator by default. */
+  readonly addSeparator: boolean;
   /** Whether a space is put before text that starts a sequence or follows a special token, and taken away when decoding. */
   readonly addSpacePrefix: boolean;
   /** Every id that ends a generation: EOS, end of turn, end of message and their well-known spellings. Ascending. */

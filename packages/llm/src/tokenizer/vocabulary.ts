@@ -22,7 +22,11 @@ export interface VocabularyDefaults {
   readonly bosId?: number;
   readonly eosId?: number;
   readonly unknownId?: number;
+  readonly separatorId?: number;
+  readonly paddingId?: number;
   readonly addBos: boolean;
+  readonly addEos?: boolean;
+  readonly addSeparator?: boolean;
 }
 
 const prefix = "tokenizer.ggml.";
@@ -44,6 +48,7 @@ export class Vocabulary {
   readonly paddingId: number | undefined;
   readonly addBos: boolean;
   readonly addEos: boolean;
+  readonly addSeparator: boolean;
   readonly endOfGenerationIds: ReadonlySet<number>;
 
   /** @throws {TokenizerError} if the tables are missing, too short or contradict each other */
@@ -62,8 +67,8 @@ export class Vocabulary {
     this.eosId = id("eos", defaults.eosId);
     this.unknownId = id("unknown", defaults.unknownId);
     // The key of old files is misspelt, as in llama.cpp.
-    this.separatorId = id("seperator") ?? id("separator");
-    this.paddingId = id("padding");
+    this.separatorId = id("seperator") ?? id("separator", defaults.separatorId);
+    this.paddingId = id("padding", defaults.paddingId);
     const roles = completeKinds(this.kinds, (text) => this.ids.get(text), {
       eosId: this.eosId,
       eotId: id("eot"),
@@ -80,9 +85,11 @@ export class Vocabulary {
     this.endOfGenerationIds = roles.endOfGenerationIds;
 
     this.addBos = metadata.optionalBool(`${prefix}add_bos_token`) ?? defaults.addBos;
-    this.addEos = metadata.optionalBool(`${prefix}add_eos_token`) ?? false;
+    this.addEos = metadata.optionalBool(`${prefix}add_eos_token`) ?? defaults.addEos ?? false;
+    this.addSeparator = metadata.optionalBool(`${prefix}add_sep_token`) ?? defaults.addSeparator ?? false;
     requireId(this.addBos, "add_bos_token", this.bosId, "bos_token_id");
     requireId(this.addEos, "add_eos_token", this.eosId, "eos_token_id");
+    requireId(this.addSeparator, "add_sep_token", this.separatorId, "seperator_token_id");
   }
 
   get size(): number {

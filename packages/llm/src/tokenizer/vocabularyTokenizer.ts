@@ -2,7 +2,7 @@ import { TokenizerError } from "../errors.ts";
 import { SpecialMatcher } from "./specialMatcher.ts";
 import type { TextModel } from "./textModel.ts";
 import { TextStream } from "./textStream.ts";
-import type { DecodeOptions, EncodeOptions, Tokenizer } from "./tokenizer.ts";
+import type { DecodeOptions, EncodeOptions, Tokenizer, TokenizerKind } from "./tokenizer.ts";
 import { byte, control, normal, unknown, userDefined } from "./tokenKinds.ts";
 import type { Vocabulary, VocabularyMetadata } from "./vocabulary.ts";
 
@@ -10,7 +10,7 @@ const encoder = new TextEncoder();
 
 /** A vocabulary with its special tokens around a model of ordinary text. */
 export class VocabularyTokenizer implements Tokenizer {
-  readonly model: "llama" | "gpt2";
+  readonly model: TokenizerKind;
   readonly vocabSize: number;
   readonly bosId: number | undefined;
   readonly eosId: number | undefined;
@@ -21,6 +21,7 @@ export class VocabularyTokenizer implements Tokenizer {
   readonly paddingId: number | undefined;
   readonly addBos: boolean;
   readonly addEos: boolean;
+  readonly addSeparator: boolean;
   readonly addSpacePrefix: boolean;
   readonly endOfGenerationIds: readonly number[];
   readonly #vocabulary: Vocabulary;
@@ -28,13 +29,7 @@ export class VocabularyTokenizer implements Tokenizer {
   readonly #specials: SpecialMatcher;
   readonly #pieces: (Uint8Array | undefined)[] = [];
 
-  constructor(
-    model: "llama" | "gpt2",
-    metadata: VocabularyMetadata,
-    vocabulary: Vocabulary,
-    textModel: TextModel,
-    addSpacePrefix: boolean,
-  ) {
+  constructor(model: TokenizerKind, metadata: VocabularyMetadata, vocabulary: Vocabulary, textModel: TextModel, addSpacePrefix: boolean) {
     this.model = model;
     this.vocabSize = vocabulary.size;
     this.bosId = vocabulary.bosId;
@@ -46,6 +41,7 @@ export class VocabularyTokenizer implements Tokenizer {
     this.paddingId = vocabulary.paddingId;
     this.addBos = vocabulary.addBos;
     this.addEos = vocabulary.addEos;
+    this.addSeparator = vocabulary.addSeparator;
     this.addSpacePrefix = addSpacePrefix;
     this.endOfGenerationIds = [...vocabulary.endOfGenerationIds].sort((a, b) => a - b);
     this.#vocabulary = vocabulary;
@@ -64,6 +60,7 @@ export class VocabularyTokenizer implements Tokenizer {
       else ids.push(id);
       atBoundary = id >= 0;
     }
+    if (addSpecial && this.addSeparator) ids.push(this.separatorId!);
     if (addSpecial && this.addEos) ids.push(this.eosId!);
     return Int32Array.from(ids);
   }

@@ -7,6 +7,8 @@ import { elementwise, input, type Kernel, output, type Scope } from "./kernel.ts
 /** Kernel of a binary op with numpy broadcasting on f32 and, if it has one, on i32. */
 export function binary(name: string, f32: (k: PtxBuilder, a: F32, b: F32) => F32, i32?: (k: PtxBuilder, a: S32, b: S32) => S32): Kernel {
   return {
+    element: (k, [a, b], _params, dtype) =>
+      dtype === "i32" && i32 !== undefined ? i32(k, a as S32, b as S32) : f32(k, a as F32, b as F32),
     launches: (call) => {
       const { shape, dtype } = call.output;
       const args = { a: input(0), b: input(1), y: output };

@@ -1,7 +1,7 @@
 import { type Dim, type DimValues, type DType, type Shape, type TensorSpec, UnsupportedError } from "@centella/core";
 import { PtxBuilder } from "../../ptx/builder.ts";
 import { type Extent, isBelow, product } from "../../ptx/extent.ts";
-import type { B16, Elem, F32, Global, U32 } from "../../ptx/types.ts";
+import type { B16, Elem, F32, Global, S32, U32 } from "../../ptx/types.ts";
 import { residentDType } from "../../resident.ts";
 
 /** What a kernel is generated for: one call of an op at one bucket of the program's symbolic dims. */
@@ -40,6 +40,8 @@ export interface Kernel<P extends object = object> {
   readonly unsupported?: (inputs: readonly (TensorSpec | undefined)[], params: P, output: TensorSpec) => string | undefined;
   /** The launches of one call, in order. Pure. */
   readonly launches: (call: KernelCall, params: P) => readonly Launch[];
+  /** An elementwise op on one element of each input, in registers of the tensors' dtype: what fused groups are made of. */
+  readonly element?: (k: PtxBuilder, inputs: readonly (F32 | S32)[], params: P, dtype: DType) => F32 | S32;
 }
 
 /** Threads of a block of the kernels that have no reason to want another number. */

@@ -15,6 +15,7 @@ import {
   launch,
   loadFloat,
   loadFloatVector,
+  type NamedArguments,
   output,
   type Scope,
 } from "./kernel.ts";
@@ -25,6 +26,15 @@ export interface Product {
   readonly aShape: Shape;
   readonly transposeA: boolean;
   readonly transposeB: boolean;
+  /** What becomes of an element before it is stored. */
+  readonly finish?: Finish;
+}
+
+/** Calls of a fused group that follow the product. */
+export interface Finish {
+  /** Memory that `apply` reads, by the names that it uses. */
+  readonly args: NamedArguments;
+  readonly apply: (scope: Scope, index: U32, value: F32) => F32;
 }
 
 /** The matrices of one batch element, as index functions. */
@@ -177,7 +187,7 @@ function guarded(
 /** Runs `body` with the matrices of a batch element, in blocks whose batch element the run has. */
 function inBatch(scope: Scope, call: KernelCall, given: Product, batch: Extent, body: (matrices: Matrices) => void): void {
   const { k, pointer } = scope;
-  const { aShape, transposeA, transposeB } = given;
+  const { aShape, transposeA, transposeB, finish } = given;
   const b = call.inputs[1]!;
   const batchShape = call.output.shape.slice(0, -2);
   const [m, n] = [scope.extent(call.output.shape.at(-2)!), scope.extent(call.output.shape.at(-1)!)];
@@ -199,19 +209,24 @@ function inBatch(scope: Scope, call: KernelCall, given: Product, batch: Extent, 
       loadB: (p, column) => loadFloat(k, b.dtype, bPointer, bIndex(p, column)),
       loadVectorA: (row, p) => loadFloatVector(k, "f32", aPointer, aIndex(row, p)),
       loadVectorB: (p, column) => loadFloatVector(k, b.dtype, bPointer, bIndex(p, column)),
-      store: (row, column, value) => k.store("f32", k.at("f32", yPointer, plus(k, timesPlus(k, row, n, column), yStart)), value),
+      store(row, column, value) {
+        const index = plus(k, timesPlus(k, row, n, column), yStart);
+        const finished = finish === undefined ? value : finish.apply(scope, register(k, index), value);
+        k.store("f32", k.at("f32", yPointer, index), finished);
+      },
     });
   });
 }
 
-function argsOf({ a }: Product): { a: Argument; b: Argument; y: Argument } {
-  return { a, b: input(1), y: output };
+function argsOf({ a, finish }: Product): NamedArguments {
+  return { a, b: input(1), y: output, ...finish?.args };
 }
 
 function batchElements(call: KernelCall): number {
   return Math.max(1, bucketElements(call, call.output.shape.slice(0, -2)));
 }
 
-function nameOf(call: KernelCall, { transposeA, transposeB }: Product): string {
-  return `${floatElem(call.inputs[1]!.dtype)}_${transposeA ? "t" : "n"}${transposeB ? "t" : "n"}`;
+function nameOf(call: KernelCall, { transposeA, transposeB, finish }: Product): string {
+  const form = `${floatElem(call.inputs[1]!.dtype)}_${transposeA ? "t" : "n"}${transposeB ? "t" : "n"}`;
+  return finish === undefined ? form : `${form}_fused`;
 }

@@ -5,6 +5,7 @@ import { elementwise, input, type Kernel, output } from "./kernel.ts";
 /** Kernel of `y[i] = f(x[i])` on f32. */
 export function unary<P extends object>(name: string, f: (k: PtxBuilder, x: F32, params: P) => F32): Kernel<P> {
   return {
+    element: (k, [x], params) => f(k, x as F32, params),
     launches: (call, params) => [
       elementwise(call, name, { shape: call.output.shape, args: { x: input(0), y: output } }, ({ k, pointer }, index) => {
         const x = k.load("f32", k.at("f32", pointer("x", "f32"), index));

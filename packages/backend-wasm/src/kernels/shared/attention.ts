@@ -191,6 +191,44 @@ export function emitAttention(module: ModuleBuilder, target: Target, dtype: "f32
   });
 }
 
+/**
+ * Emits `attention.widen(cache, slotBytes, segments, segmentCount, to, width)`: the rows of `width` halves in the slots of
+ * `segments`, one after the other as f32.
+ */
+export function emitWiden(module: ModuleBuilder): void {
+  const widenSignature = { cache: "i32", slotBytes: "i32", segments: "i32", segmentCount: "i32", to: "i32", width: "i32" } as const;
+  module.function("attention.widen", widenSignature, (f, { cache, slotBytes, segments, segmentCount, to, width }) => {
+    const [slot, count, at, left] = [f.local("i32"), f.local("i32"), f.local("i32"), f.local("i32")];
+    const value = f.local("v128");
+    f.while(segmentCount, () => {
+      f.set(slot, i32.add(cache, i32.mul(i32.load(segments), slotBytes)));
+      f.set(count, i32.load(segments, 4));
+      f.while(count, () => {
+        f.set(at, slot);
+        f.set(left, width);
+        f.while(i32.geU(left, 8), () => {
+          f.store(to, loadHalves(f, at));
+          f.store(to, loadHalves(f, at, 8), 16);
+          f.advance(at, 16);
+          f.advance(to, 32);
+          f.advance(left, -8);
+        });
+        f.while(left, () => {
+          f.set(value, loadHalves(f, at));
+          storeLanes(f, to, value, left);
+          f.advance(at, 8);
+          f.advance(to, i32.shl(i32.select(i32.ltU(left, 4), left, 4), 2));
+          f.set(left, i32.select(i32.gtU(left, 4), i32.sub(left, 4), 0));
+        });
+        f.advance(slot, slotBytes);
+        f.advance(count, -1);
+      });
+      f.advance(segments, 12);
+      f.advance(segmentCount, -1);
+    });
+  });
+}
+
 /** Turns scores into `exp(score - m)` in place and returns the inverse of their sum, 0 where there are none. */
 function weights(
   f: FunctionBuilder,

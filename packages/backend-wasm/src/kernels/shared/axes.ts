@@ -14,7 +14,7 @@ export function axisView(
 const chunk = 1 << 20;
 
 /** Calls `visit(first, count)` for parts of `rows` rows of `rowElements` each, pausing in between. */
-export function* rowChunks(rows: number, rowElements: number, visit: (first: number, count: number) => void): Iterable<void> {
+export function* rowChunks(rows: number, rowElements: number, visit: (first: number, count: number) => void): Iterable<undefined> {
   const step = Math.max(1, Math.floor(chunk / Math.max(1, rowElements)));
   for (let row = 0; row < rows; row += step) {
     visit(row, Math.min(step, rows - row));

@@ -1,5 +1,5 @@
 import { ArgumentError, ShapeError } from "../../errors.ts";
-import { type Dim, formatShape, formatSpec, type Shape, sameDim, type TensorSpec } from "../../spec.ts";
+import { checkShape, type Dim, formatShape, formatSpec, type Shape, sameDim, type TensorSpec } from "../../spec.ts";
 
 /** @throws {ArgumentError} unless `value` is a number for which `holds`; `expected` completes "expected <option> ...". */
 export function requireNumber(op: string, option: string, value: number, expected: string, holds: (value: number) => boolean): void {
@@ -63,6 +63,23 @@ export function requireExtent(op: string, name: string, dim: Dim): number {
   if (typeof dim !== "number")
     throw new ShapeError(op, `${name} to be a number`, `the symbolic dim ${dim.name}`, "only outer axes may be symbolic here");
   return dim;
+}
+
+/** @throws {ArgumentError | ShapeError} unless `shape` is a list of extents, numbers from 0 or symbolic dims. */
+export function requireDims(op: string, shape: Shape): void {
+  if (!Array.isArray(shape) || !shape.every(isDim)) throw new ArgumentError(op, "shape to be a list of extents", describe(shape));
+  checkShape(op, shape);
+}
+
+/** @throws {ArgumentError} unless `pair` is `[vertical, horizontal]`, whole numbers from `min`. */
+export function requirePair(op: string, option: string, pair: readonly [number, number], min: number): void {
+  if (!Array.isArray(pair) || pair.length !== 2)
+    throw new ArgumentError(op, `${option} to be a pair [vertical, horizontal]`, describe(pair));
+  for (const value of pair) requireWhole(op, option, value, min);
+}
+
+function isDim(dim: unknown): dim is Dim {
+  return typeof dim === "number" || (typeof dim === "object" && dim !== null && "name" in dim && "max" in dim);
 }
 
 function describe(value: unknown): string {

@@ -1,6 +1,6 @@
 import { isQuantized } from "../../dtype.ts";
 import { DTypeError, ShapeError } from "../../errors.ts";
-import type { Cost, NoParams, Op } from "../../op.ts";
+import type { Cost, HostTensor, NoParams, Op } from "../../op.ts";
 import {
   byteLength,
   type ConcreteSpec,
@@ -27,6 +27,7 @@ export function unary<P extends object = NoParams, D extends keyof P = never>(de
   return {
     name,
     inputs: ["x"],
+    elementwise: true,
     defaults,
     ...(required === undefined ? {} : { required }),
     infer([x], params) {
@@ -52,6 +53,7 @@ export function binary(definition: {
   return {
     name,
     inputs: ["a", "b"],
+    elementwise: true,
     defaults: {},
     infer([a, b]) {
       const dtypes = i32 === undefined ? (["f32"] as const) : (["f32", "i32"] as const);
@@ -60,20 +62,60 @@ export function binary(definition: {
       return { dtype: a!.dtype, shape: broadcast(name, a!.shape, b!.shape) };
     },
     cost: (inputs, _params, output) => elementwiseCost(1, inputs, output),
-    reference([a, b], _params, y) {
-      const g = y.spec.dtype === "i32" ? i32! : f;
-      const { shape } = y.spec;
-      const [p, q, to] = [a!.data, b!.data, y.data];
-      const [pIndex, qIndex] = [broadcastIndex(a!.spec.shape, shape), broadcastIndex(b!.spec.shape, shape)];
-      const pStep = broadcastStrides(a!.spec.shape, shape).at(-1) ?? 0;
-      const qStep = broadcastStrides(b!.spec.shape, shape).at(-1) ?? 0;
-      const n = shape.at(-1) ?? 1;
-      for (let row = 0; row < to.length; row += n) {
-        const [pAt, qAt] = [pIndex(row), qIndex(row)];
-        for (let i = 0; i < n; i++) to[row + i] = g(p[pAt + i * pStep]!, q[qAt + i * qStep]!);
-      }
-    },
+    reference: ([a, b], _params, y) => combine(a!, b!, y, y.spec.dtype === "i32" ? i32! : f),
   };
+}
+
+/** `y = f(a, b)` element by element, `a` and `b` broadcast to `y`. */
+export function combine(a: HostTensor, b: HostTensor, y: HostTensor, f: (a: number, b: number) => number): void {
+  const { shape } = y.spec;
+  const [p, q, to] = [a.data, b.data, y.data];
+  const [pIndex, qIndex] = [broadcastIndex(a.spec.shape, shape), broadcastIndex(b.spec.shape, shape)];
+  const pStep = broadcastStrides(a.spec.shape, shape).at(-1) ?? 0;
+  const qStep = broadcastStrides(b.spec.shape, shape).at(-1) ?? 0;
+  const n = shape.at(-1) ?? 1;
+  for (let row = 0; row < to.length; row += n) {
+    const [pAt, qAt] = [pIndex(row), qIndex(row)];
+    for (let i = 0; i < n; i++) to[row + i] = f(p[pAt + i * pStep]!, q[qAt + i * qStep]!);
+  }
+}
+
+/** A ternary elementwise op on f32 with numpy broadcasting over all three inputs. */
+export function ternary<I extends readonly [string, string, string]>(definition: {
+  readonly name: string;
+  readonly inputs: I;
+  readonly flops: number;
+  readonly f: (a: number, b: number, c: number) => number;
+}): Op<I> {
+  const { name, inputs: names, flops, f } = definition;
+  return {
+    name,
+    inputs: names,
+    defaults: {},
+    infer(inputs) {
+      inputs.forEach((spec, i) => void requireDType(name, names[i]!, spec!, ["f32"]));
+      return { dtype: "f32", shape: broadcastAll(name, inputs) };
+    },
+    cost: (inputs, _params, y) => elementwiseCost(flops, inputs, y),
+    reference: ([a, b, c], _params, y) => combineThree(a!, b!, c!, y, f),
+  };
+}
+
+/** `y = f(a, b, c)` element by element, the inputs broadcast to `y`. */
+export function combineThree(
+  a: HostTensor,
+  b: HostTensor,
+  c: HostTensor,
+  y: HostTensor,
+  f: (a: number, b: number, c: number) => number,
+): void {
+  const [ofA, ofB, ofC] = [a, b, c].map((tensor) => broadcastIndex(tensor.spec.shape, y.spec.shape));
+  for (let i = 0; i < y.data.length; i++) y.data[i] = f(a.data[ofA!(i)]!, b.data[ofB!(i)]!, c.data[ofC!(i)]!);
+}
+
+/** {@link broadcast} of all inputs. */
+export function broadcastAll(op: string, inputs: readonly (TensorSpec | undefined)[]): Shape {
+  return inputs.reduce<Shape>((shape, spec) => broadcast(op, shape, spec!.shape), []);
 }
 
 /** The broadcast of two shapes, numpy's rule: aligned at the last axis, an extent of 1 stretches. @throws {ShapeError} */

@@ -2,10 +2,12 @@ import type { ConformanceTest } from "../conformanceTest.ts";
 import { basics } from "./basics.ts";
 import { batch } from "./batch.ts";
 import { dims } from "./dims.ts";
+import { fusion } from "./fusion.ts";
 import { indices } from "./indices.ts";
 import { kvCache } from "./kvCache.ts";
 import { lifetime } from "./lifetime.ts";
 import { persistents } from "./persistents.ts";
+import { randomPrograms } from "./random.ts";
 import { scalars } from "./scalars.ts";
 
 /** Whole programs that every backend must run like the reference. */
@@ -18,4 +20,6 @@ export const programTests: readonly ConformanceTest[] = [
   ...lifetime,
   ...indices,
   ...batch,
+  ...fusion,
+  ...randomPrograms,
 ];

@@ -1,0 +1,75 @@
+import { f32, f32x4, f64, i32, v128 } from "../emit/index.ts";
+import type { Kernel, ParamsOf } from "../kernel.ts";
+import { rowChunks } from "./shared/axes.ts";
+import { forEachVector } from "./shared/loops.ts";
+import { blockSum } from "./shared/sum.ts";
+
+/** Two passes over a row for its mean and variance, a third writes. `bias` is 0 where there is none. */
+export const layerNorm: Kernel<ParamsOf<"layerNorm">> = {
+  emit(module) {
+    const signature = { x: "i32", w: "i32", bias: "i32", y: "i32", rows: "i32", n: "i32", eps: "f64" } as const;
+    module.function("layerNorm", signature, (f, { x, w, bias, y, rows, n, eps }) => {
+      const [at, weight, offsets, count] = [f.local("i32"), f.local("i32"), f.local("i32"), f.local("i32")];
+      const [quad, mean] = [f.local("v128"), f.local("v128")];
+      const scalar = f.local("f32");
+      const rowBytes = f.let(i32.shl(n, 2));
+      f.while(rows, () => {
+        f.set(at, x);
+        f.set(count, n);
+        const sum = blockSum(
+          f,
+          count,
+          (offset) => v128.load(at, offset),
+          () => f32.load(at),
+          (elements) => f.advance(at, 4 * elements),
+        );
+        f.set(scalar, f32.fromF64(f64.div(sum, f64.fromI32(n))));
+        f.set(mean, f32x4.splat(scalar));
+        f.set(at, x);
+        f.set(count, n);
+        const difference = f.local("f32");
+        const squares = blockSum(
+          f,
+          count,
+          (offset) => {
+            f.set(quad, f32x4.sub(v128.load(at, offset), mean));
+            return f32x4.mul(quad, quad);
+          },
+          () => {
+            f.set(difference, f32.sub(f32.load(at), scalar));
+            return f32.mul(difference, difference);
+          },
+          (elements) => f.advance(at, 4 * elements),
+        );
+        const variance = f64.div(squares, f64.fromI32(n));
+        const factor = f.let(f32x4.splat(f32.fromF64(f64.div(f64.const(1), f64.sqrt(f64.add(variance, eps))))));
+        f.set(at, x);
+        f.set(weight, w);
+        f.set(offsets, bias);
+        f.set(count, n);
+        const to = f.let(y);
+        forEachVector(f, count, [at, weight, offsets, to], (offset, store) => {
+          const scaled = f32x4.mul(f32x4.mul(f32x4.sub(v128.load(at, offset), mean), factor), v128.load(weight, offset));
+          store(to, f32x4.add(scaled, v128.load(offsets, offset)));
+        });
+        f.advance(x, rowBytes);
+        f.advance(y, rowBytes);
+        f.advance(rows, -1);
+      });
+    });
+  },
+  build({ exports, table, max }, [x, w, bias], { eps }, y) {
+    const call = exports("layerNorm");
+    const zeros = bias === undefined ? table(4 * max(w!).shape[0]! + 64) : undefined;
+    return (run) => {
+      const shape = run.shape(x!);
+      const n = shape.at(-1)!;
+      const rows = shape.slice(0, -1).reduce((product, extent) => product * extent, 1);
+      const [from, weight, to] = [run.address(x!), run.address(w!), run.address(y)];
+      const offsets = zeros === undefined ? run.address(bias!) : zeros();
+      return rowChunks(n === 0 ? 0 : rows, n, (first, count) => {
+        call(from + 4 * first * n, weight, offsets, to + 4 * first * n, count, n, eps);
+      });
+    };
+  },
+};

@@ -1,0 +1,120 @@
+import { readFileSync } from "node:fs";
+import { type Backend, createProgram, type Plan, type Program, reference } from "@centella/core";
+import { contentsOf, sourceOf, uniform } from "@centella/core/testing";
+import { blockLayout } from "@centella/quant";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { formatNames } from "../src/formats/index.ts";
+import { extractRow, groupRows, interleaveRows } from "../src/formats/interleave.ts";
+import { wasm } from "../src/index.ts";
+import type { WasmPlan } from "../src/plan.ts";
+import { sharedPath, targets } from "./shared.ts";
+
+const realBlocks = sharedPath("data/dequant");
+
+test.each(formatNames)("%s: interleaving eight rows moves every bit to a place of its own, and back", (dtype) => {
+  const { blockBytes } = blockLayout(dtype);
+  const rowBytes = 3 * blockBytes;
+  const { stored } = contentsOf({ dtype, shape: [groupRows, 3 * blockLayout(dtype).blockElements] }, 1);
+  const rows = new Uint8Array(stored.buffer);
+  const group = new Uint8Array(rows.length);
+  interleaveRows(dtype, rowBytes, rows, group);
+  expect(group).not.toEqual(rows);
+  const back = Array.from({ length: groupRows }, (_, lane) => {
+    const row = new Uint8Array(rowBytes);
+    extractRow(dtype, group, lane, row);
+    return [...row];
+  });
+  expect(Uint8Array.from(back.flat())).toEqual(rows);
+});
+
+// Without relaxed SIMD rows are not interleaved.
+describe.skipIf(!targets.some(({ relaxed }) => relaxed))("interleaved weights", () => {
+  let backend: Backend;
+  let scalar: Backend;
+  beforeAll(async () => {
+    [backend, scalar] = await Promise.all([wasm({ relaxed: true }).open(), reference().open()]);
+  });
+  afterAll(() => Promise.all([backend.dispose(), scalar.dispose()]));
+
+  const isInterleaved = (plan: Plan): boolean => (plan as WasmPlan).cells.get("w")?.interleaving !== undefined;
+
+  /** Multiplies with `w` and looks its rows up. */
+  function tied(dtype: (typeof formatNames)[number], n: number, k: number, activations: "ggml" | "f32"): Program {
+    const program = createProgram();
+    const w = program.persistent("w", { dtype, shape: [n, k] });
+    const x = program.input("x", "f32", [program.dim("T", 7), k]);
+    program.output("y", program.matmul(x, w, { transposeB: true, activations }));
+    program.output("rows", program.embedding(w, program.input("ids", "i32", [n + 2])));
+    return program;
+  }
+
+  test.each(formatNames)(
+    "%s: a tied matrix with rows left over is saved bit for bit and multiplied as the reference does",
+    async (dtype) => {
+      const [n, k] = [29, 512];
+      const { stored } = contentsOf({ dtype, shape: [n, k] }, 2);
+      const [plan, wanted] = await Promise.all([backend, scalar].map((on) => on.compile(tied(dtype, n, k, "ggml"))));
+      expect(isInterleaved(plan!)).toBe(true);
+      const odd = new Uint8Array(stored.byteLength + 1);
+      odd.set(new Uint8Array(stored.buffer), 1);
+      await plan!.load("w", { size: stored.byteLength, read: async (offset, length) => odd.subarray(1 + offset, 1 + offset + length) });
+      await wanted!.load("w", sourceOf(stored));
+      expect(await plan!.save("w")).toEqual(stored);
+      const ids = Int32Array.from({ length: n + 2 }, (_, i) => (i * 7) % n);
+      for (const tokens of [1, 2, 3, 7]) {
+        const inputs = { x: uniform(tokens, tokens * k), ids };
+        const [got, want] = [plan!, wanted!].map((each) => each.runSync!(inputs) as { y: Float32Array; rows: Float32Array });
+        expect(got!.rows).toEqual(want!.rows);
+        const size = Math.sqrt(want!.y.reduce((sum, value) => sum + value * value, 0) / want!.y.length);
+        got!.y.forEach((value, i) => void expect(Math.abs(value - want!.y[i]!), `T=${tokens}, ${i}`).toBeLessThan(1e-5 * size));
+      }
+      plan!.dispose();
+    },
+  );
+
+  test.skipIf(realBlocks === undefined).each(formatNames)(
+    `%s: rows of a model are looked up as ggml decodes them${realBlocks === undefined ? " (no data/dequant)" : ""}`,
+    async (dtype) => {
+      const bytes = new Uint8Array(readFileSync(`${realBlocks}/${dtype.toUpperCase()}.blocks`));
+      const { blockElements, blockBytes } = blockLayout(dtype);
+      const n = ((bytes.length / blockBytes) * blockElements) / 512;
+      const plan = await backend.compile(tied(dtype, n, 512, "ggml"));
+      await plan.load("w", sourceOf(bytes));
+      const ids = Int32Array.from({ length: n + 2 }, (_, i) => i % n);
+      const { rows } = plan.runSync!({ ids, x: new Float32Array(512) });
+      const wanted = new Uint8Array(readFileSync(`${realBlocks}/${dtype.toUpperCase()}.f32`));
+      expect(new Uint8Array(rows!.buffer, 0, wanted.length)).toEqual(wanted);
+      plan.dispose();
+    },
+  );
+
+  test("a matrix that only exact products read stays as it is, and reads what another plan interleaved", async () => {
+    const spec = { dtype: "q4_K", shape: [21, 512] } as const;
+    const exact = await backend.compile(tied(spec.dtype, 21, 512, "f32"));
+    expect(isInterleaved(exact)).toBe(false);
+    const { stored } = contentsOf(spec, 3);
+    const first = await backend.compile(tied(spec.dtype, 21, 512, "ggml"));
+    await first.load("w", sourceOf(stored));
+    const sharing = await backend.compile(tied(spec.dtype, 21, 512, "f32"), { shareWith: first });
+    expect(isInterleaved(sharing)).toBe(true);
+    await exact.load("w", sourceOf(stored));
+    const inputs = { x: uniform(4, 5 * 512), ids: new Int32Array(23) };
+    expect(sharing.runSync!(inputs)).toEqual(exact.runSync!(inputs));
+    for (const plan of [exact, sharing, first]) plan.dispose();
+  });
+
+  test("a use that needs rows as they were loaded keeps them so, or says why it cannot", async () => {
+    const product = (returnsWeights: boolean): Program => {
+      const program = createProgram();
+      const w = program.persistent("w", { dtype: "q8_0", shape: [16, 64] });
+      program.output("y", program.matmul(program.input("x", "f32", [3, 64]), w, { transposeB: true, activations: "ggml" }));
+      if (returnsWeights) program.output("weights", w);
+      return program;
+    };
+    const returning = await backend.compile(product(true));
+    expect(isInterleaved(returning)).toBe(false);
+    const first = await backend.compile(product(false));
+    await expect(backend.compile(product(true), { shareWith: first })).rejects.toThrow(/w: .*holds its rows interleaved/);
+    for (const plan of [returning, first]) plan.dispose();
+  });
+});

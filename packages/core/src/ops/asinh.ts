@@ -1,0 +1,5 @@
+import type { Op } from "../op.ts";
+import { unary } from "./shared/elementwise.ts";
+
+/** `y = log(x + sqrt(x^2 + 1))`. `x [...] -> y [...]`. @throws {DTypeError} unless f32 */
+export const asinh: Op<["x"]> = unary({ name: "asinh", defaults: {}, flops: 3, f: (x) => Math.asinh(x) });

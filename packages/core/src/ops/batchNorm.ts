@@ -1,0 +1,41 @@
+import type { Op } from "../op.ts";
+import { elementCount } from "../spec.ts";
+import { requireChannels } from "./shared/channels.ts";
+import { requireFromZero, requireShape } from "./shared/checks.ts";
+import { elementwiseCost, requireDType } from "./shared/elementwise.ts";
+
+export interface BatchNormParams {
+  /** Added to the variance. */
+  readonly eps: number;
+}
+
+/**
+ * Batch norm with stored statistics, as at inference: `y = (x - mean[c]) / sqrt(variance[c] + eps) * w[c] + bias[c]`.
+ * `x [N, C, ...], mean [C], variance [C], w [C], bias [C] -> y [N, C, ...]`, f32.
+ * @throws {ShapeError | DTypeError | ArgumentError}
+ */
+export const batchNorm: Op<["x", "mean", "variance", "w", "bias"], BatchNormParams> = {
+  name: "batchNorm",
+  inputs: ["x", "mean", "variance", "w", "bias"],
+  defaults: {},
+  required: ["eps"],
+  infer([x, ...perChannel], { eps }) {
+    const channels = requireChannels("batchNorm", x!);
+    perChannel.forEach((spec, i) => {
+      const name = batchNorm.inputs[i + 1]!;
+      requireDType("batchNorm", name, spec!, ["f32"]);
+      requireShape("batchNorm", name, spec!, [channels]);
+    });
+    requireFromZero("batchNorm", "eps", eps);
+    return x!;
+  },
+  cost: (inputs, _params, y) => elementwiseCost(4, inputs, y),
+  reference([x, mean, variance, w, bias], { eps }, y) {
+    const [, channels, ...inner] = x!.spec.shape;
+    const points = elementCount(inner);
+    for (let at = 0, c = 0; at < y.data.length && points > 0; at += points, c = (c + 1) % channels!) {
+      const factor = w!.data[c]! / Math.sqrt(variance!.data[c]! + eps);
+      for (let i = 0; i < points; i++) y.data[at + i] = (x!.data[at + i]! - mean!.data[c]!) * factor + bias!.data[c]!;
+    }
+  },
+};

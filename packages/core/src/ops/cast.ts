@@ -1,0 +1,50 @@
+import { roundTo } from "../decode.ts";
+import { type DType, isInteger, type ScalarType } from "../dtype.ts";
+import type { Op } from "../op.ts";
+import { requireOneOf } from "./shared/checks.ts";
+import { plainTypes } from "./shared/dtypes.ts";
+import { elementwiseCost, requireDType } from "./shared/elementwise.ts";
+
+export interface CastParams {
+  readonly dtype: ScalarType;
+}
+
+/**
+ * The same values in another plain dtype. A float to an integer truncates toward zero and saturates, NaN becomes 0; integers to
+ * integers keep the low bits; to bool it is `x != 0` (NaN is true), from bool 0 or 1. To f16 and bf16 it rounds to the nearest f32
+ * first, then to the nearest of the type, ties to even. `x [...] -> y [...]`. Block types: `quantize`, `dequantize`.
+ * @throws {DTypeError | ArgumentError}
+ */
+export const cast: Op<["x"], CastParams> = {
+  name: "cast",
+  inputs: ["x"],
+  defaults: {},
+  required: ["dtype"],
+  infer([x], { dtype }) {
+    requireDType("cast", "x", x!, plainTypes);
+    requireOneOf("cast", "dtype", dtype, plainTypes);
+    return { dtype, shape: x!.shape };
+  },
+  cost: (inputs, _params, y) => elementwiseCost(0, inputs, y),
+  reference([x], { dtype }, y) {
+    const convert = converter(x!.spec.dtype, dtype);
+    for (let i = 0; i < y.data.length; i++) y.data[i] = convert(x!.data[i]!);
+    if (dtype === "f16" || dtype === "bf16") y.data.set(roundTo(dtype, y.data as Float32Array));
+  },
+};
+
+const ranges: Readonly<Partial<Record<DType, readonly [number, number]>>> = {
+  i32: [-(2 ** 31), 2 ** 31 - 1],
+  u32: [0, 2 ** 32 - 1],
+  i8: [-128, 127],
+  u8: [0, 255],
+};
+
+function converter(from: DType, to: DType): (x: number) => number {
+  if (from === "bool" || to === "bool") return (x) => Number(x !== 0);
+  const range = ranges[to];
+  // Integers are stored with their low bits by the typed array itself.
+  if (range === undefined || isInteger(from)) return (x) => x;
+  const [low, high] = range;
+  return (x) => (Number.isNaN(x) ? 0 : Math.min(Math.max(Math.trunc(x), low), high));
+}

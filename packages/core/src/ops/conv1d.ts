@@ -1,0 +1,63 @@
+import { ArgumentError, ShapeError } from "../errors.ts";
+import type { HostTensor, Op } from "../op.ts";
+import { byteLength, elementCount, formatSpec } from "../spec.ts";
+import { conv2d } from "./conv2d.ts";
+import { requireAxes, requireExtent, requireWhole } from "./shared/checks.ts";
+import { requireDType } from "./shared/elementwise.ts";
+import { windowCount } from "./shared/windows.ts";
+
+export interface Conv1dParams {
+  readonly stride: number;
+  /** Zeros added on each of the two sides; `pad` before it for different ones, e.g. for a causal convolution. */
+  readonly padding: number;
+  readonly dilation: number;
+  /** Input and output channels fall into so many groups that do not see each other. */
+  readonly groups: number;
+}
+
+/**
+ * Cross-correlation along one axis: `y[n, o, i] = sum(c, p) x[n, c, i * stride + p * dilation - padding] * w[o, c, p]`, outside of
+ * `x` is 0. `x [N, C, L], w [O, C / groups, k] -> y [N, O, L']`, f32, `L' = floor((L + 2 padding - dilation (k - 1) - 1) / stride) + 1`.
+ * @throws {ShapeError | DTypeError | ArgumentError}
+ */
+export const conv1d: Op<["x", "w"], Conv1dParams, keyof Conv1dParams> = {
+  name: "conv1d",
+  inputs: ["x", "w"],
+  defaults: { stride: 1, padding: 0, dilation: 1, groups: 1 },
+  infer([x, w], params) {
+    const { stride, padding, dilation, groups } = params;
+    requireDType("conv1d", "x", x!, ["f32"]);
+    requireDType("conv1d", "w", w!, ["f32"]);
+    const [batch, ...inner] = requireAxes("conv1d", "x", x!, ["N", "C", "L"]);
+    const [channels, length] = inner.map((dim, i) => requireExtent("conv1d", `${"CL"[i]} of x`, dim));
+    const [out, perGroup, k] = requireAxes("conv1d", "w", w!, ["O", "C / groups", "k"]).map((dim) =>
+      requireExtent("conv1d", "every extent of w", dim),
+    );
+    requireWhole("conv1d", "stride", stride, 1);
+    requireWhole("conv1d", "padding", padding, 0);
+    requireWhole("conv1d", "dilation", dilation, 1);
+    requireWhole("conv1d", "groups", groups, 1);
+    if (channels! % groups !== 0 || out! % groups !== 0)
+      throw new ArgumentError("conv1d", `groups that divide C = ${channels} and O = ${out}`, String(groups));
+    if (perGroup !== channels! / groups) throw new ShapeError("conv1d", `w [O, C / groups = ${channels! / groups}, k]`, formatSpec(w!));
+    if (k === 0) throw new ShapeError("conv1d", "a kernel of at least [1]", formatSpec(w!));
+    const extent = windowCount(flat(params), 1, length!, k!);
+    if (extent < 1)
+      throw new ShapeError("conv1d", "a kernel that fits into the padded x", `w ${formatSpec(w!)} on x ${formatSpec(x!)}`, "pad more");
+    return { dtype: "f32", shape: [batch!, out!, extent] };
+  },
+  cost([x, w], _params, y) {
+    const perOutput = elementCount(w!.shape.slice(1));
+    return { flops: 2 * perOutput * elementCount(y.shape), bytes: byteLength(x!) + byteLength(w!) + byteLength(y) };
+  },
+  reference: ([x, w], params, y) => conv2d.reference([image(x!), image(w!)], { ...flat(params), groups: params.groups }, image(y)),
+};
+
+/** The same as a convolution over an image of one row. */
+function flat({ stride, padding, dilation }: Conv1dParams) {
+  return { stride: [1, stride], padding: [0, padding], dilation: [1, dilation] } as const;
+}
+
+function image({ spec: { dtype, shape }, data }: HostTensor): HostTensor {
+  return { spec: { dtype, shape: [shape[0]!, shape[1]!, 1, shape[2]!] }, data };
+}

@@ -1,0 +1,5 @@
+import type { Op } from "../op.ts";
+import { unary } from "./shared/elementwise.ts";
+
+/** `y = (exp(x) + exp(-x)) / 2`. `x [...] -> y [...]`. @throws {DTypeError} unless f32 */
+export const cosh: Op<["x"]> = unary({ name: "cosh", defaults: {}, flops: 2, f: (x) => Math.cosh(x) });

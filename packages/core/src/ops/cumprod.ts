@@ -1,0 +1,5 @@
+import type { Op } from "../op.ts";
+import { type ScanParams, scan } from "./shared/scan.ts";
+
+/** Running product along an axis, the element itself included. `x [...] -> y [...]`, f32. @throws {ShapeError | DTypeError | ArgumentError} */
+export const cumprod: Op<["x"], ScanParams, "axis"> = scan("cumprod", 1, (product, x) => product * x);

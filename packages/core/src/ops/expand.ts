@@ -1,0 +1,32 @@
+import { ShapeError } from "../errors.ts";
+import type { Op } from "../op.ts";
+import { formatShape, formatSpec, type Shape, sameShape } from "../spec.ts";
+import { requireDims } from "./shared/checks.ts";
+import { plainTypes } from "./shared/dtypes.ts";
+import { broadcast, broadcastStrides, elementwiseCost, requireDType } from "./shared/elementwise.ts";
+import { copyBlock, rowMajor } from "./shared/strided.ts";
+
+export interface ExpandParams {
+  /** What `x` broadcasts to: its axes, aligned at the last, with extents of 1 stretched, and any new axes before them. */
+  readonly shape: Shape;
+}
+
+/** Repeats `x` to a larger shape by the rule of broadcasting. `x [...] -> y [...shape]`, any plain dtype. @throws {ShapeError | DTypeError | ArgumentError} */
+export const expand: Op<["x"], ExpandParams> = {
+  name: "expand",
+  inputs: ["x"],
+  defaults: {},
+  required: ["shape"],
+  infer([x], { shape }) {
+    requireDType("expand", "x", x!, plainTypes);
+    requireDims("expand", shape);
+    if (x!.shape.length > shape.length || !sameShape(broadcast("expand", x!.shape, shape), shape))
+      throw new ShapeError("expand", `a shape that ${formatShape(x!.shape)} broadcasts to`, formatShape(shape), `x is ${formatSpec(x!)}`);
+    return { dtype: x!.dtype, shape };
+  },
+  cost: (inputs, _params, y) => elementwiseCost(0, inputs, y),
+  reference([x], _params, y) {
+    const { shape } = y.spec;
+    copyBlock(shape, x!, { start: 0, strides: broadcastStrides(x!.spec.shape, shape) }, y, { start: 0, strides: rowMajor(shape) });
+  },
+};

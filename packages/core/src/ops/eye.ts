@@ -1,0 +1,28 @@
+import type { Op } from "../op.ts";
+import { byteLength } from "../spec.ts";
+import { requireWhole } from "./shared/checks.ts";
+
+export interface EyeParams {
+  readonly rows: number;
+  /** null: as many as rows. */
+  readonly columns: number | null;
+}
+
+/** Identity matrix: ones on the main diagonal, zeros elsewhere. `-> y [rows, columns]`, f32. @throws {ArgumentError} */
+export const eye: Op<[], EyeParams, "columns"> = {
+  name: "eye",
+  inputs: [],
+  defaults: { columns: null },
+  required: ["rows"],
+  infer(_inputs, { rows, columns }) {
+    requireWhole("eye", "rows", rows, 0);
+    if (columns !== null) requireWhole("eye", "columns", columns, 0);
+    return { dtype: "f32", shape: [rows, columns ?? rows] };
+  },
+  cost: (_inputs, _params, y) => ({ flops: 0, bytes: byteLength(y) }),
+  reference(_inputs, _params, y) {
+    const [rows, columns] = y.spec.shape as [number, number];
+    y.data.fill(0);
+    for (let i = 0; i < Math.min(rows, columns); i++) y.data[i * columns + i] = 1;
+  },
+};

@@ -1,0 +1,5 @@
+import type { Op } from "../op.ts";
+import { comparison } from "./shared/logic.ts";
+
+/** `y = a >= b`; false where either is NaN. With broadcasting, of two of one number dtype: `a [...], b [...] -> y [...]` bool. @throws {ShapeError | DTypeError} */
+export const greaterEqual: Op<["a", "b"]> = comparison("greaterEqual", (a, b) => a >= b);

@@ -1,0 +1,43 @@
+import { ShapeError } from "../errors.ts";
+import type { Op } from "../op.ts";
+import { formatSpec } from "../spec.ts";
+import { requireFromZero, requireShape } from "./shared/checks.ts";
+import { elementwiseCost, requireDType } from "./shared/elementwise.ts";
+import { moments } from "./shared/moments.ts";
+
+export interface LayerNormParams {
+  /** Added to the variance. */
+  readonly eps: number;
+}
+
+/**
+ * Layer norm over the last axis: `y = (x - mean(x)) / sqrt(variance(x) + eps) * w + bias`, population variance in two passes.
+ * `x [..., n], w [n], bias [n]? -> y [..., n]`, f32.
+ * @throws {ShapeError | DTypeError | ArgumentError}
+ */
+export const layerNorm: Op<["x", "w"], LayerNormParams, never, "bias"> = {
+  name: "layerNorm",
+  inputs: ["x", "w"],
+  optionalInputs: ["bias"],
+  defaults: {},
+  required: ["eps"],
+  infer([x, w, bias], { eps }) {
+    requireDType("layerNorm", "x", x!, ["f32"]);
+    requireDType("layerNorm", "w", w!, ["f32"]);
+    if (bias !== undefined) requireDType("layerNorm", "bias", bias, ["f32"]);
+    requireFromZero("layerNorm", "eps", eps);
+    if (x!.shape.length === 0) throw new ShapeError("layerNorm", "x [..., n]", formatSpec(x!), "a scalar has no axis to normalise");
+    requireShape("layerNorm", "w", w!, x!.shape.slice(-1));
+    if (bias !== undefined) requireShape("layerNorm", "bias", bias, x!.shape.slice(-1));
+    return x!;
+  },
+  cost: (inputs, _params, y) => elementwiseCost(7, inputs, y),
+  reference([x, w, bias], { eps }, y) {
+    const n = x!.spec.shape.at(-1)!;
+    for (let row = 0; row < y.data.length; row += n) {
+      const { mean, variance } = moments(x!.data, row, 1, n);
+      const factor = 1 / Math.sqrt(variance + eps);
+      for (let i = 0; i < n; i++) y.data[row + i] = (x!.data[row + i]! - mean) * factor * w!.data[i]! + (bias?.data[i] ?? 0);
+    }
+  },
+};

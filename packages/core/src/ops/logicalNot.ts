@@ -1,0 +1,14 @@
+import type { Op } from "../op.ts";
+import { elementwiseCost, requireDType } from "./shared/elementwise.ts";
+
+/** `y = !x`. `x [...] bool -> y [...] bool`. @throws {DTypeError} unless bool */
+export const logicalNot: Op<["x"]> = {
+  name: "logicalNot",
+  inputs: ["x"],
+  defaults: {},
+  infer: ([x]) => requireDType("logicalNot", "x", x!, ["bool"]),
+  cost: (inputs, _params, y) => elementwiseCost(1, inputs, y),
+  reference([x], _params, y) {
+    for (let i = 0; i < y.data.length; i++) y.data[i] = Number(x!.data[i] === 0);
+  },
+};

@@ -1,0 +1,5 @@
+import type { Op } from "../op.ts";
+import { logical } from "./shared/logic.ts";
+
+/** `y = a || b` with broadcasting. `a [...], b [...] -> y [...]`, all bool. @throws {ShapeError | DTypeError} */
+export const logicalOr: Op<["a", "b"]> = logical("logicalOr", (a, b) => a || b);

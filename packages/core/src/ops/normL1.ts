@@ -1,0 +1,17 @@
+import type { Op } from "../op.ts";
+import { type ReduceParams, reduction } from "./shared/axes.ts";
+
+/**
+ * L1 norm over an axis: `sum(|x|)`; 0 for an empty one.
+ * `x [...] -> y [...]` without the axis (all axes where it is null), or with extents of 1 in its place.
+ * @throws {ShapeError | DTypeError | ArgumentError}
+ */
+export const normL1: Op<["x"], ReduceParams, keyof ReduceParams> = reduction({
+  name: "normL1",
+  empty: true,
+  fold(x, at, stride, n) {
+    let sum = 0;
+    for (let i = 0; i < n; i++) sum += Math.abs(x[at + i * stride]!);
+    return sum;
+  },
+});

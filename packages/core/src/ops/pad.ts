@@ -1,0 +1,41 @@
+import { ArgumentError } from "../errors.ts";
+import type { Op } from "../op.ts";
+import { requireExtent, requireWhole } from "./shared/checks.ts";
+import { plainTypes } from "./shared/dtypes.ts";
+import { elementwiseCost, requireDType } from "./shared/elementwise.ts";
+import { copyBlock, rowMajor } from "./shared/strided.ts";
+import { requireValue } from "./shared/values.ts";
+
+export interface PadParams {
+  /** For each axis how much goes before it and after it. */
+  readonly pads: readonly (readonly [before: number, after: number])[];
+  readonly value: number;
+}
+
+/** Puts a constant around a tensor. `x [n, ...] -> y [before + n + after, ...]`, any plain dtype. @throws {ShapeError | DTypeError | ArgumentError} */
+export const pad: Op<["x"], PadParams, "value"> = {
+  name: "pad",
+  inputs: ["x"],
+  defaults: { value: 0 },
+  required: ["pads"],
+  infer([x], { pads, value }) {
+    requireDType("pad", "x", x!, plainTypes);
+    requireValue("pad", x!.dtype, value);
+    if (!Array.isArray(pads) || pads.length !== x!.shape.length || !pads.every((pair) => Array.isArray(pair) && pair.length === 2))
+      throw new ArgumentError("pad", `pads to be ${x!.shape.length} pairs [before, after], one per axis`, JSON.stringify(pads));
+    const shape = x!.shape.map((dim, axis) => {
+      const [before, after] = pads[axis]!;
+      requireWhole("pad", `pads[${axis}][0]`, before, 0);
+      requireWhole("pad", `pads[${axis}][1]`, after, 0);
+      return before + after === 0 ? dim : requireExtent("pad", `the padded axis ${axis}`, dim) + before + after;
+    });
+    return { dtype: x!.dtype, shape };
+  },
+  cost: (inputs, _params, y) => elementwiseCost(0, inputs, y),
+  reference([x], { pads, value }, y) {
+    y.data.fill(value);
+    const strides = rowMajor(y.spec.shape);
+    const start = pads.reduce((sum, [before], axis) => sum + before * strides[axis]!, 0);
+    copyBlock(x!.spec.shape, x!, { start: 0, strides: rowMajor(x!.spec.shape) }, y, { start, strides });
+  },
+};

@@ -1,0 +1,58 @@
+import type { Op } from "../op.ts";
+import { byteLength, elementCount, type Shape } from "../spec.ts";
+import { requireDims, requireOneOf, requireShape, requireWhole } from "./shared/checks.ts";
+import { requireDType } from "./shared/elementwise.ts";
+import { philox, type Words } from "./shared/philox.ts";
+
+export interface RandomParams {
+  readonly shape: Shape;
+  /** A whole number from 0; the same seed gives the same numbers everywhere. */
+  readonly seed: number;
+  /** "uniform": multiples of 2^-24 in [0, 1). "normal": mean 0 and variance 1. */
+  readonly distribution: "uniform" | "normal";
+}
+
+/**
+ * Random numbers, counter-based: element i is made of word `i % 4` of Philox4x32-10 with the 64-bit key `seed` and the counter
+ * `[floor(i / 4) low, floor(i / 4) high, draw, 0]`. Uniform: `(word >>> 8) * 2^-24`. Normal: pairs of words by Box and Muller,
+ * `sqrt(-2 log(u + 2^-24)) * (cos, sin)(2 pi v)`. A plan gives the same numbers at every run, unless `draw` (an i32 scalar, 0 if left
+ * out) changes. `draw []? -> y [...shape]`, f32.
+ * @throws {ShapeError | DTypeError | ArgumentError}
+ */
+export const random: Op<[], RandomParams, "distribution", "draw"> = {
+  name: "random",
+  inputs: [],
+  optionalInputs: ["draw"],
+  defaults: { distribution: "uniform" },
+  required: ["shape", "seed"],
+  infer([draw], { shape, seed, distribution }) {
+    requireDims("random", shape);
+    requireWhole("random", "seed", seed, 0);
+    requireOneOf("random", "distribution", distribution, ["uniform", "normal"]);
+    if (draw !== undefined) {
+      requireDType("random", "draw", draw, ["i32"]);
+      requireShape("random", "draw", draw, []);
+    }
+    return { dtype: "f32", shape };
+  },
+  cost: (_inputs, _params, y) => ({ flops: 20 * elementCount(y.shape), bytes: byteLength(y) }),
+  reference([draw], { seed, distribution }, y) {
+    const key = [seed >>> 0, Math.floor(seed / 2 ** 32)] as const;
+    for (let at = 0; at < y.data.length; at += 4) {
+      const block = at / 4;
+      const words = philox([block >>> 0, Math.floor(block / 2 ** 32), (draw?.data[0] ?? 0) >>> 0, 0], key);
+      const values = distribution === "uniform" ? words.map(unit) : [...normalPair(words, 0), ...normalPair(words, 2)];
+      for (let i = 0; i < Math.min(4, y.data.length - at); i++) y.data[at + i] = values[i]!;
+    }
+  },
+};
+
+function unit(word: number): number {
+  return (word >>> 8) * 2 ** -24;
+}
+
+function normalPair(words: Words, first: 0 | 2): readonly [number, number] {
+  const radius = Math.sqrt(-2 * Math.log(unit(words[first]) + 2 ** -24));
+  const angle = 2 * Math.PI * unit(words[first === 0 ? 1 : 3]);
+  return [radius * Math.cos(angle), radius * Math.sin(angle)];
+}

@@ -1,0 +1,5 @@
+import type { Op } from "../op.ts";
+import { unary } from "./shared/elementwise.ts";
+
+/** `y = 1 / sqrt(x)`; Infinity at 0, NaN below. `x [...] -> y [...]`. @throws {DTypeError} unless f32 */
+export const rsqrt: Op<["x"]> = unary({ name: "rsqrt", defaults: {}, flops: 2, f: (x) => 1 / Math.sqrt(x) });

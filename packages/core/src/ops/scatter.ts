@@ -1,0 +1,49 @@
+import { ArgumentError, DTypeError } from "../errors.ts";
+import type { Op } from "../op.ts";
+import { elementCount } from "../spec.ts";
+import { axisView } from "./shared/axes.ts";
+import { requireAxes, requireOneOf, requireShape, resolveAxis } from "./shared/checks.ts";
+import { plainTypes } from "./shared/dtypes.ts";
+import { elementwiseCost, requireDType } from "./shared/elementwise.ts";
+
+export interface ScatterParams {
+  /** Negative ones count from the end. */
+  readonly axis: number;
+  /** "replace": the last of equal indices wins. "add": all are added to what is there (f32 or wrapping i32). */
+  readonly mode: "replace" | "add";
+}
+
+/**
+ * A copy of `x` with slices along an axis written: `y[..., indices[i], ...] = updates[..., i, ...]`, or `+=`. The inverse of `gather`.
+ * `x [p..., n, q...], indices [m] i32, updates [p..., m, q...] -> y [p..., n, q...]`, any plain dtype.
+ *
+ * An index outside `[0, n)` is an error on the scalar reference.
+ * @throws {ShapeError | DTypeError | ArgumentError}
+ */
+export const scatter: Op<["x", "indices", "updates"], ScatterParams, keyof ScatterParams> = {
+  name: "scatter",
+  inputs: ["x", "indices", "updates"],
+  defaults: { axis: 0, mode: "replace" },
+  infer([x, indices, updates], { axis, mode }) {
+    requireOneOf("scatter", "mode", mode, ["replace", "add"]);
+    requireDType("scatter", "x", x!, mode === "add" ? ["f32", "i32"] : plainTypes);
+    requireDType("scatter", "indices", indices!, ["i32"]);
+    if (updates!.dtype !== x!.dtype) throw new DTypeError("scatter", `updates in ${x!.dtype} as x`, updates!.dtype, "cast the updates");
+    const [count] = requireAxes("scatter", "indices", indices!, ["m"]);
+    requireShape("scatter", "updates", updates!, x!.shape.with(resolveAxis("scatter", axis, x!.shape.length), count!));
+    return x!;
+  },
+  cost: (inputs, { mode }, y) => ({ ...elementwiseCost(0, inputs, y), flops: mode === "add" ? elementCount(inputs[2]!.shape) : 0 }),
+  reference([x, indices, updates], { axis, mode }, y) {
+    const { outer, n, inner } = axisView("scatter", x!.spec.shape, axis);
+    y.data.set(x!.data);
+    let from = 0;
+    for (let o = 0; o < outer; o++) {
+      indices!.data.forEach((index, i) => {
+        if (index < 0 || index >= n) throw new ArgumentError("scatter", `indices from 0 to ${n - 1}`, `${index} at ${i}`);
+        const at = (o * n + index) * inner;
+        for (let k = 0; k < inner; k++, from++) y.data[at + k] = updates!.data[from]! + (mode === "add" ? y.data[at + k]! : 0);
+      });
+    }
+  },
+};

@@ -1,0 +1,85 @@
+import { ArgumentError } from "../../errors.ts";
+import type { HostTensor, Op } from "../../op.ts";
+import { byteLength, type ConcreteSpec, elementCount } from "../../spec.ts";
+import { axisView } from "./axes.ts";
+import { requireBoolean, requireExtent, requireWhole, resolveAxis } from "./checks.ts";
+import { requireDType } from "./elementwise.ts";
+
+export interface SortParams {
+  /** Negative ones count from the end. */
+  readonly axis: number;
+  readonly descending: boolean;
+}
+
+export interface TopKParams {
+  /** How many. */
+  readonly k: number;
+  /** Negative ones count from the end. */
+  readonly axis: number;
+  /** The largest, largest first; otherwise the smallest, smallest first. */
+  readonly largest: boolean;
+}
+
+/** What a node gives of an order: each node has one output, so values and indices are two ops. */
+type Give = "values" | "indices";
+
+/** A stable sort along an axis; a NaN counts as the largest value. */
+export function sorting(name: string, give: Give): Op<["x"], SortParams, keyof SortParams> {
+  return {
+    name,
+    inputs: ["x"],
+    defaults: { axis: -1, descending: false },
+    infer([x], { axis, descending }) {
+      requireDType(name, "x", x!, ["f32"]);
+      requireBoolean(name, "descending", descending);
+      resolveAxis(name, axis, x!.shape.length);
+      return { dtype: give === "values" ? "f32" : "i32", shape: x!.shape };
+    },
+    cost: ([x], _params, y) => cost(x!, y),
+    reference: ([x], { axis, descending }, y) => order(name, x!, axis, descending, give, y),
+  };
+}
+
+/** The first `k` of a stable sort along an axis. */
+export function selection(name: string, give: Give): Op<["x"], TopKParams, "axis" | "largest"> {
+  return {
+    name,
+    inputs: ["x"],
+    defaults: { axis: -1, largest: true },
+    required: ["k"],
+    infer([x], { k, axis: given, largest }) {
+      requireDType(name, "x", x!, ["f32"]);
+      requireBoolean(name, "largest", largest);
+      const axis = resolveAxis(name, given, x!.shape.length);
+      const n = requireExtent(name, `axis ${axis} of x`, x!.shape[axis]!);
+      requireWhole(name, "k", k, 0);
+      if (k > n) throw new ArgumentError(name, `k up to the axis's extent ${n}`, String(k));
+      return { dtype: give === "values" ? "f32" : "i32", shape: x!.shape.with(axis, k) };
+    },
+    cost: ([x], _params, y) => cost(x!, y),
+    reference: ([x], { axis, largest }, y) => order(name, x!, axis, largest, give, y),
+  };
+}
+
+function cost(x: ConcreteSpec, y: ConcreteSpec): { readonly flops: number; readonly bytes: number } {
+  const count = elementCount(x.shape);
+  return { flops: count * Math.ceil(Math.log2(Math.max(2, count))), bytes: byteLength(x) + byteLength(y) };
+}
+
+/** Writes as much of each sorted line as `y` holds. */
+function order(name: string, x: HostTensor, axis: number, descending: boolean, give: Give, y: HostTensor): void {
+  const { outer, n, inner } = axisView(name, x.spec.shape, axis);
+  const kept = axisView(name, y.spec.shape, axis).n;
+  for (let o = 0; o < outer; o++) {
+    for (let k = 0; k < inner; k++) {
+      const line = Array.from({ length: n }, (_, i) => x.data[(o * n + i) * inner + k]!);
+      const indices = line.map((_, i) => i).sort((p, q) => (descending ? compare(line[q]!, line[p]!) : compare(line[p]!, line[q]!)));
+      for (let i = 0; i < kept; i++) y.data[(o * kept + i) * inner + k] = give === "values" ? line[indices[i]!]! : indices[i]!;
+    }
+  }
+}
+
+function compare(a: number, b: number): number {
+  if (Number.isNaN(a) || Number.isNaN(b)) return Number(Number.isNaN(a)) - Number(Number.isNaN(b));
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -1,0 +1,29 @@
+/** Four 32-bit words. */
+export type Words = readonly [number, number, number, number];
+
+/**
+ * Philox4x32-10, the counter-based generator of Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (2011): any of its
+ * numbers can be had without those before it, so that every backend and every order gives the same ones.
+ */
+export function philox([c0, c1, c2, c3]: Words, [k0, k1]: readonly [number, number]): Words {
+  for (let round = 0; round < 10; round++) {
+    const next: Words = [
+      (multiplyHigh(0xcd9e8d57, c2) ^ c1 ^ k0) >>> 0,
+      Math.imul(0xcd9e8d57, c2) >>> 0,
+      (multiplyHigh(0xd2511f53, c0) ^ c3 ^ k1) >>> 0,
+      Math.imul(0xd2511f53, c0) >>> 0,
+    ];
+    [c0, c1, c2, c3] = next;
+    k0 = (k0 + 0x9e3779b9) >>> 0;
+    k1 = (k1 + 0xbb67ae85) >>> 0;
+  }
+  return [c0, c1, c2, c3];
+}
+
+/** High word of the product of two u32. */
+function multiplyHigh(a: number, b: number): number {
+  const [aLow, aHigh, bLow, bHigh] = [a & 0xffff, a >>> 16, b & 0xffff, b >>> 16];
+  const first = aHigh * bLow + ((aLow * bLow) >>> 16);
+  const second = aLow * bHigh + (first % 0x10000);
+  return aHigh * bHigh + Math.floor(first / 0x10000) + Math.floor(second / 0x10000);
+}

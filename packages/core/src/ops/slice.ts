@@ -1,0 +1,70 @@
+import { ArgumentError } from "../errors.ts";
+import type { Op } from "../op.ts";
+import { type Dim, elementCount, formatSpec, sameDim, type TensorSpec } from "../spec.ts";
+import { requireNumber, requireWhole, resolveAxis } from "./shared/checks.ts";
+import { plainTypes } from "./shared/dtypes.ts";
+import { elementwiseCost, requireDType } from "./shared/elementwise.ts";
+import { copyBlock, rowMajor } from "./shared/strided.ts";
+
+export interface SliceParams {
+  /** Negative ones count from the end. */
+  readonly axis: number;
+  /** First index, negative ones counted from the end. */
+  readonly start: number;
+  /** Index after the last, negative ones counted from the end; null: to the end. A symbolic dim takes its first so many. */
+  readonly end: Dim | null;
+  readonly step: number;
+}
+
+/**
+ * Part of an axis: `y[..., i, ...] = x[..., start + i * step, ...]`, for indices below `end`. Bounds outside of the axis are errors,
+ * not clipped. A symbolic axis can only be taken whole; a symbolic `end` needs `start: 0` and `step: 1`.
+ * `x [..., n, ...] -> y [..., ceil((end - start) / step), ...]`, any plain dtype. Several slices split a tensor.
+ * @throws {ShapeError | DTypeError | ArgumentError}
+ */
+export const slice: Op<["x"], SliceParams, "start" | "end" | "step"> = {
+  name: "slice",
+  inputs: ["x"],
+  defaults: { start: 0, end: null, step: 1 },
+  required: ["axis"],
+  infer([x], params) {
+    requireDType("slice", "x", x!, plainTypes);
+    const axis = resolveAxis("slice", params.axis, x!.shape.length);
+    requireWhole("slice", "step", params.step, 1);
+    return { dtype: x!.dtype, shape: x!.shape.map((dim, i) => (i === axis ? extentOf(x!, dim, params) : dim)) };
+  },
+  cost: (_inputs, _params, y) => elementwiseCost(0, [y], y),
+  reference([x], { axis: given, start, step }, y) {
+    const axis = resolveAxis("slice", given, x!.spec.shape.length);
+    const strides = rowMajor(x!.spec.shape);
+    const first = start < 0 ? start + x!.spec.shape[axis]! : start;
+    if (first + y.spec.shape[axis]! > x!.spec.shape[axis]!)
+      throw new ArgumentError("slice", `an end up to ${x!.spec.shape[axis]} in this run`, String(first + y.spec.shape[axis]!));
+    const source = { start: first * strides[axis]!, strides: strides.map((stride, i) => (i === axis ? stride * step : stride)) };
+    if (elementCount(y.spec.shape) > 0) copyBlock(y.spec.shape, x!, source, y, { start: 0, strides: rowMajor(y.spec.shape) });
+  },
+};
+
+function extentOf(x: TensorSpec, dim: Dim, { start, end, step }: SliceParams): Dim {
+  if (typeof end === "object" && end !== null) {
+    if (start === 0 && step === 1 && (sameDim(end, dim) || (typeof dim === "number" && end.max <= dim))) return end;
+    const expected = `a symbolic end of at most the axis's extent, with start 0 and step 1, for ${formatSpec(x)}`;
+    throw new ArgumentError("slice", expected, `${end.name}≤${end.max}, start ${start}, step ${step}`);
+  }
+  if (typeof dim !== "number") {
+    if (start === 0 && end === null && step === 1) return dim;
+    throw new ArgumentError(
+      "slice",
+      `the whole of the symbolic axis ${dim.name}`,
+      `start ${start}, end ${end}, step ${step}`,
+      "slice other axes",
+    );
+  }
+  const bound = (option: string, value: number): number => {
+    requireNumber("slice", option, value, `a whole number from ${-dim} to ${dim}`, (n) => Number.isInteger(n) && n >= -dim && n <= dim);
+    return value < 0 ? value + dim : value;
+  };
+  const [from, to] = [bound("start", start), bound("end", end ?? dim)];
+  if (from > to) throw new ArgumentError("slice", "start up to end", `start ${start} and end ${end} of ${dim}`, "swap them");
+  return Math.ceil((to - from) / step);
+}

@@ -1,0 +1,10 @@
+import type { Op } from "../op.ts";
+import { unary } from "./shared/elementwise.ts";
+
+/** `y = log(1 + exp(x))`, without overflow. `x [...] -> y [...]`. @throws {DTypeError} unless f32 */
+export const softplus: Op<["x"]> = unary({
+  name: "softplus",
+  defaults: {},
+  flops: 4,
+  f: (x) => Math.max(x, 0) + Math.log1p(Math.exp(-Math.abs(x))),
+});

@@ -1,0 +1,21 @@
+import { exact, f32, type OpCases, tensor } from "../testing/opCases.ts";
+import { stackGoldens } from "./goldens/stack.ts";
+
+export const stack: OpCases<"stack"> = {
+  tolerance: { f32: exact, f16: exact, bf16: exact, i32: exact, u32: exact, i8: exact, u8: exact, bool: exact },
+  cases: [
+    ...stackGoldens,
+    { name: "rows", inputs: [f32(67), f32(67)] },
+    { name: "pairs", inputs: [f32(9, 13), f32(9, 13)], params: { axis: -1 } },
+    { name: "middle", inputs: [f32(3, 4), f32(3, 4)], params: { axis: 1 } },
+    { name: "scalars", inputs: [f32(), f32()] },
+    { name: "empty", inputs: [f32(3, 0), f32(3, 0)] },
+    { name: "u8", inputs: [tensor("u8", 3), tensor("u8", 3)] },
+  ],
+  wrong: [
+    { name: "shapes", inputs: [f32(2, 3), f32(2, 4)], error: "ShapeError", message: /b \[2, 3\], got f32 \[2, 4\]/ },
+    { name: "mixed", inputs: [f32(2), tensor("i32", 2)], error: "DTypeError", message: /one dtype, got f32 and i32/ },
+    { name: "axis", inputs: [f32(2), f32(2)], params: { axis: 2 }, error: "ArgumentError", message: /from -2 to 1, got 2/ },
+    { name: "quantised", inputs: [tensor("q8_0", 32), tensor("q8_0", 32)], error: "DTypeError", message: /dequantise/ },
+  ],
+};

@@ -1,0 +1,9 @@
+import type { Op } from "../op.ts";
+import { selection, type TopKParams } from "./shared/order.ts";
+
+/**
+ * The k largest (or smallest) values along an axis, in order; a NaN counts as the largest. `topKIndices` tells where they were.
+ * `x [..., n, ...] -> y [..., k, ...]`, f32.
+ * @throws {ShapeError | DTypeError | ArgumentError}
+ */
+export const topK: Op<["x"], TopKParams, "axis" | "largest"> = selection("topK", "values");

@@ -1,0 +1,40 @@
+import { ArgumentError } from "../errors.ts";
+import type { Op } from "../op.ts";
+import { formatShape } from "../spec.ts";
+import { plainTypes } from "./shared/dtypes.ts";
+import { elementwiseCost, requireDType } from "./shared/elementwise.ts";
+import { copyBlock, rowMajor } from "./shared/strided.ts";
+
+export interface TransposeParams {
+  /** Axis i of the output is axis `axes[i]` of the input, negative ones counted from the end; null reverses all axes. */
+  readonly axes: readonly number[] | null;
+}
+
+/** Permutes the axes: a matrix transpose, or any other order. `x [...] -> y [...]`, any plain dtype. @throws {DTypeError | ArgumentError} */
+export const transpose: Op<["x"], TransposeParams, "axes"> = {
+  name: "transpose",
+  inputs: ["x"],
+  defaults: { axes: null },
+  infer([x], { axes }) {
+    requireDType("transpose", "x", x!, plainTypes);
+    return { dtype: x!.dtype, shape: orderOf(axes, x!.shape.length).map((axis) => x!.shape[axis]!) };
+  },
+  cost: (inputs, _params, y) => elementwiseCost(0, inputs, y),
+  reference([x], { axes }, y) {
+    const strides = rowMajor(x!.spec.shape);
+    const order = orderOf(axes, strides.length);
+    const source = { start: 0, strides: order.map((axis) => strides[axis]!) };
+    copyBlock(y.spec.shape, x!, source, y, { start: 0, strides: rowMajor(y.spec.shape) });
+  },
+};
+
+function orderOf(axes: readonly number[] | null, rank: number): readonly number[] {
+  const all = Array.from({ length: rank }, (_, axis) => axis);
+  if (axes === null) return all.reverse();
+  const order = Array.isArray(axes) ? axes.map((axis) => (axis < 0 ? axis + rank : axis)) : [];
+  if (order.length !== rank || !all.every((axis) => order.includes(axis))) {
+    const got = Array.isArray(axes) ? formatShape(axes) : String(axes);
+    throw new ArgumentError("transpose", `axes to be an order of ${formatShape(all)}`, got, "name each axis once");
+  }
+  return order;
+}

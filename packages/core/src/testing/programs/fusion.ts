@@ -1,0 +1,125 @@
+import type { Backend } from "../../backend.ts";
+import type { AnyOp } from "../../op.ts";
+import { type OpName, ops } from "../../ops/index.ts";
+import { completeParams, createProgram, type Ref } from "../../program.ts";
+import { cases } from "../cases.ts";
+import { expectThat } from "../compare.ts";
+import { type ConformanceTest, programTest } from "../conformanceTest.ts";
+import { contentsOf, uniform } from "../data.ts";
+import { expectLikeReference, runOnce, withPlan } from "./scenario.ts";
+
+/** Each elementwise op with another one after it, so that it is computed inside a group. */
+async function everyOp(backend: Backend): Promise<void> {
+  const program = createProgram();
+  const shape = [5, 7];
+  const names = ["a", "b", "c"] as const;
+  const inputs: readonly Ref[] = names.map((name) => program.input(name, "f32", shape));
+  for (const [name, { cases: list }] of Object.entries(cases)) {
+    const op: AnyOp = ops[name as OpName];
+    if (op.elementwise !== true || list[0]?.inputs.some(({ dtype }) => dtype !== "f32") !== false) continue;
+    const params = completeParams(op, list[0].params ?? {});
+    const used = inputs.slice(0, op.inputs.length);
+    const specs = used.map(({ spec }) => spec);
+    const output = op.infer(specs, params);
+    if (output.dtype !== "f32" || backend.unsupported(op, specs, params, output) !== undefined) continue;
+    program.output(name, program.scale(program.record(op, used, params), { by: 0.75 }));
+  }
+  expectThat(program.outputs.length > 10, `expected more than 10 elementwise ops, got ${program.outputs.length}`);
+  const data = Object.fromEntries(names.map((name, i) => [name, uniform(50 + i, 35)]));
+  const special = Float32Array.of(Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0, -0, 1, -1);
+  const a = data.a!.slice();
+  a.set(special);
+  await expectLikeReference("elementwise ops in groups", backend, program, {}, [{ inputs: data }, { inputs: { ...data, a } }]);
+}
+
+/** One group that reads a tensor, a row, a column, a plane and a scalar. */
+async function broadcasts(backend: Backend): Promise<void> {
+  const program = createProgram();
+  const T = program.dim("T", 9);
+  const x = program.input("x", "f32", [2, T, 5]);
+  const sum = [program.input("row", "f32", [5]), program.input("column", "f32", [T, 1]), program.input("plane", "f32", [2, 1, 1])].reduce(
+    (left, right) => program.add(left, right),
+    x,
+  );
+  const scaled = program.mul(program.tanh(sum), program.input("s", "f32", []));
+  program.output("y", program.sub(scaled, program.input("row2", "f32", [1, 1, 5])));
+  const runs = [9, 1, 4, 0].map((rows) => ({
+    inputs: {
+      x: uniform(1, 10 * rows),
+      row: uniform(2, 5),
+      column: uniform(3, rows),
+      plane: uniform(4, 2),
+      s: Float32Array.of(0.5),
+      row2: uniform(5, 5),
+    },
+    dims: { T: rows },
+  }));
+  await expectLikeReference("a group with broadcasting", backend, program, {}, runs);
+}
+
+/** Products with what may follow them: a bias, an activation, a gate, and a residual that is the product's own input. */
+async function products(backend: Backend): Promise<void> {
+  const program = createProgram();
+  const T = program.dim("T", 70);
+  const x = program.input("x", "f32", [T, 32]);
+  const bias = program.input("bias", "f32", [32]);
+  const [w, v] = ["w", "v"].map((name) => program.persistent(name, { dtype: "f32", shape: [32, 32] })) as [Ref, Ref];
+  const q = program.persistent("q", { dtype: "q8_0", shape: [32, 32] });
+  const gate = program.silu(program.matmul(x, w, { transposeB: true }));
+  const up = program.add(program.matmul(x, v), bias);
+  const mixed = program.add(program.matmul(program.mul(gate, up), q, { transposeB: true, activations: "ggml" }), x);
+  program.output("mixed", mixed);
+  program.output("last", program.relu(program.scale(program.matmul(mixed, q, { transposeB: true }), { by: 0.1 })));
+  const weights = { w: uniform(1, 1024), v: uniform(2, 1024), q: contentsOf({ dtype: "q8_0", shape: [32, 32] }, 3).stored };
+  const runs = [1, 3, 9, 70].map((rows) => ({ inputs: { x: uniform(4, 32 * rows), bias: uniform(5, 32) } }));
+  await expectLikeReference("products with epilogues", backend, program, weights, runs, { rtol: 1e-4, atol: 2e-2 });
+}
+
+async function integers(backend: Backend): Promise<void> {
+  const program = createProgram();
+  const x = program.input("x", "i32", [3, 4]);
+  const row = program.input("row", "i32", [4]);
+  program.output("y", program.sub(program.mul(program.add(x, row), x), row));
+  const inputs = { x: Int32Array.from({ length: 12 }, (_, i) => (i - 6) * 1e9), row: Int32Array.of(1, 2, 2 ** 31 - 1, -(2 ** 31)) };
+  await expectLikeReference("a group of integers", backend, program, {}, [{ inputs }]);
+}
+
+/** More inputs than a kernel may bind, more calls than it may hold. */
+async function large(backend: Backend): Promise<void> {
+  const program = createProgram();
+  let wide = program.input("x0", "f32", [6]);
+  for (let i = 1; i < 70; i++) wide = program.add(wide, program.input(`x${i}`, "f32", [6]));
+  program.output("wide", wide);
+  let deep = program.scale(wide, { by: 0.01 });
+  for (let i = 0; i < 300; i++)
+    deep = i % 2 === 0 ? program.relu(deep) : program.add(deep, program.constant(Float32Array.of(i), "f32", []));
+  program.output("deep", program.scale(deep, { by: 1e-5 }));
+  const inputs = Object.fromEntries([...program.inputs.keys()].map((name, i) => [name, uniform(i, 6)]));
+  await expectLikeReference("large groups", backend, program, {}, [{ inputs }]);
+}
+
+/** `relu → scale → add`: one submission, and one step where the backend fuses. */
+async function transfers(backend: Backend): Promise<void> {
+  const program = createProgram();
+  const x = program.input("x", "f32", [8]);
+  program.output("y", program.add(program.scale(program.relu(x), { by: 2 }), program.input("b", "f32", [8])));
+  const { uploads, submits, readbacks } = backend.counters;
+  const steps = (): number => Object.values(backend.counters.ops).reduce((sum, n) => sum + n, 0);
+  const before = steps();
+  await withPlan(backend, program, {}, (plan) => runOnce(plan, { x: uniform(1, 8), b: uniform(2, 8) }));
+  const { counters } = backend;
+  expectThat(counters.submits - submits === 1, `${backend.name}: expected one submission, got ${counters.submits - submits}`);
+  expectThat(counters.uploads - uploads <= 2, `${backend.name}: expected an upload per input at most, got ${counters.uploads - uploads}`);
+  expectThat(counters.readbacks - readbacks <= 1, `${backend.name}: expected one readback, got ${counters.readbacks - readbacks}`);
+  const expected = program.explain(backend).startsWith("1 steps") ? 1 : 3;
+  expectThat(steps() - before === expected, `${backend.name}: expected ${expected} steps, got ${steps() - before}`);
+}
+
+export const fusion: readonly ConformanceTest[] = [
+  programTest("each elementwise op inside a group", everyOp),
+  programTest("a group that broadcasts in every way", broadcasts),
+  programTest("a group that finishes a product", products),
+  programTest("a group of integers wraps", integers),
+  programTest("groups beyond a kernel's limits", large),
+  programTest("relu, scale, add: one submission", transfers),
+];

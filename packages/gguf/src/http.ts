@@ -1,0 +1,236 @@
+import { GgufError } from "./errors.ts";
+import { limits } from "./limits.ts";
+
+/** How requests are made. */
+export interface HttpOptions {
+  /** Sent with every request; `fetch` leaves out `Authorization` after a redirect to another origin. Never shown in errors. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Default: the global `fetch`. */
+  readonly fetch?: typeof fetch;
+  /** Further attempts after cut connections, stalls and statuses 408, 429 and 5xx; each byte that arrives gives all of them back. Default 4. */
+  readonly retries?: number;
+  /** Pause before the first further attempt, doubled for each one after it. Default 500. */
+  readonly backoffMs?: number;
+  /** Without a byte for this long, a connection counts as cut. Default 30,000. */
+  readonly stallMs?: number;
+}
+
+/** A response and what its headers say of the whole file. */
+export interface RangeResponse {
+  readonly response: Response;
+  /** False where the server ignored the range and sends everything. */
+  readonly isPartial: boolean;
+  /** Bytes of the file, if the server says. */
+  readonly total: number | undefined;
+  readonly etag: string | undefined;
+}
+
+/** A failure that may be gone at the next attempt. */
+export class TransientError extends Error {
+  override readonly name: string = "TransientError";
+}
+
+/** The URL as it may stand in a message: a query can carry a signature, the user part a password. */
+export function shownUrl(url: URL): string {
+  return url.protocol.startsWith("http") ? `${url.origin}${url.pathname}` : `${url.href.slice(0, limits.shownUrlCharacters)}`;
+}
+
+/**
+ * Asks for the bytes from `start` on, up to but without `end`. Nothing of the body has been read yet.
+ * @throws {TransientError} for what another attempt may mend; {GgufError} `io` for other statuses, `changed` for a range that is not there
+ */
+export async function requestRange(
+  url: URL,
+  { start, end, etag }: { readonly start: number; readonly end?: number | undefined; readonly etag?: string | undefined },
+  options: HttpOptions,
+  signal: AbortSignal | undefined,
+): Promise<RangeResponse> {
+  const isStrong = etag !== undefined && !etag.startsWith("W/");
+  const headers = {
+    ...options.headers,
+    // A compressed body has other lengths than the file.
+    "Accept-Encoding": "identity",
+    Range: `bytes=${start}-${end === undefined ? "" : end - 1}`,
+    ...(isStrong ? { "If-Range": etag } : {}),
+  };
+  const response = await send(url, { headers }, options, signal);
+  try {
+    return checkedRange(url, start, response);
+  } catch (error) {
+    await response.body?.cancel().catch(() => undefined);
+    throw error;
+  }
+}
+
+/** One request. @throws {TransientError} where no response comes */
+export async function send(url: URL, init: RequestInit, options: HttpOptions, signal: AbortSignal | undefined): Promise<Response> {
+  signal?.throwIfAborted();
+  const stalled = new AbortController();
+  const { stallMs = 30_000 } = options;
+  const timer = setTimeout(() => stalled.abort(new TransientError(`no answer for ${stallMs} ms`)), stallMs);
+  const signals = signal === undefined ? stalled.signal : AbortSignal.any([signal, stalled.signal]);
+  try {
+    return await (options.fetch ?? fetch)(url, { ...init, signal: signals });
+  } catch (cause) {
+    signal?.throwIfAborted();
+    throw new TransientError(reasonOf(cause), { cause });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function checkedRange(url: URL, start: number, response: Response): RangeResponse {
+  checkStatus(url, response, start);
+  const etag = response.headers.get("ETag") ?? undefined;
+  if (response.status !== 206) return { response, isPartial: false, total: lengthOf(response), etag };
+  const range = /^bytes (\d+)-(\d+)\/(\d+|\*)$/.exec(response.headers.get("Content-Range") ?? "");
+  if (range === null || Number(range[1]) !== start) {
+    throw new GgufError("io", { expected: `bytes from ${start} of ${shownUrl(url)}`, got: `Content-Range '${range?.[0] ?? ""}'` });
+  }
+  return { response, isPartial: true, total: range[3] === "*" ? undefined : Number(range[3]), etag };
+}
+
+/** @throws {TransientError | GgufError} for every status but success */
+export function checkStatus(url: URL, { status, ok }: Response, start = 0): void {
+  if (ok) return;
+  if (status === 408 || status === 429 || status >= 500) throw new TransientError(`HTTP status ${status}`);
+  if (status === 416) throw changed(url, `a file of at least ${start + 1} bytes`, "a shorter one");
+  const isSecret = status === 401 || status === 403;
+  throw new GgufError("io", {
+    expected: "success",
+    got: `HTTP status ${status}`,
+    summary: `cannot open '${shownUrl(url)}': HTTP status ${status}`,
+    hint: isSecret ? "it needs permission: give a token (HF_TOKEN for Hugging Face), and accept the model's terms there" : "check the URL",
+  });
+}
+
+function lengthOf({ headers }: Response): number | undefined {
+  const length = headers.get("Content-Length");
+  return length === null || headers.get("Content-Encoding") !== null ? undefined : Number(length);
+}
+
+/** The error of a file that is not what it was when it was opened. */
+export function changed(url: URL, expected: string, got: string): GgufError {
+  return new GgufError("changed", {
+    expected,
+    got,
+    summary: `${shownUrl(url)} has changed: expected ${expected}, got ${got}`,
+    hint: "open it again",
+  });
+}
+
+/** The body piece by piece. @throws {TransientError} if it breaks off or nothing comes for `stallMs` */
+export async function* bodyOf(
+  { body }: Response,
+  { stallMs = 30_000 }: HttpOptions,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  if (body === null) return;
+  const reader = body.getReader();
+  try {
+    for (;;) {
+      const { done, value } = await deadline(() => reader.read(), stallMs, signal);
+      if (done) return;
+      if (value.length > 0) yield value;
+    }
+  } finally {
+    // Not awaited: a broken connection may never answer.
+    reader.cancel().catch(() => undefined);
+  }
+}
+
+/** The promise, unless the signal is aborted before; what it stands for then goes on unobserved. */
+export async function abortable<T>(promise: Promise<T> | undefined, signal: AbortSignal | undefined): Promise<T | undefined> {
+  if (promise === undefined || signal === undefined) return promise;
+  let stop: () => void = () => undefined;
+  const aborted = new Promise<never>((_, reject) => {
+    const abort = (): void => reject(signal.reason);
+    if (signal.aborted) abort();
+    signal.addEventListener("abort", abort, { once: true });
+    stop = () => signal.removeEventListener("abort", abort);
+  });
+  try {
+    return await Promise.race([promise, aborted]);
+  } finally {
+    stop();
+  }
+}
+
+/** What is started, unless `ms` pass or the signal is aborted before. */
+async function deadline<T>(start: () => Promise<T>, ms: number, signal: AbortSignal | undefined): Promise<T> {
+  signal?.throwIfAborted();
+  let stop: () => void = () => undefined;
+  const interrupted = new Promise<never>((_, reject) => {
+    const timer = setTimeout(() => reject(new TransientError(`no bytes for ${ms} ms`)), ms);
+    const abort = (): void => reject(signal?.reason);
+    signal?.addEventListener("abort", abort, { once: true });
+    stop = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", abort);
+    };
+  });
+  try {
+    return await Promise.race([start(), interrupted]);
+  } catch (cause) {
+    signal?.throwIfAborted();
+    throw cause instanceof TransientError ? cause : new TransientError(reasonOf(cause), { cause });
+  } finally {
+    stop();
+  }
+}
+
+/** Counts attempts at one thing and pauses between them. */
+export class Attempts {
+  readonly #url: URL;
+  readonly #options: HttpOptions;
+  #failures = 0;
+
+  constructor(url: URL, options: HttpOptions) {
+    this.#url = url;
+    this.#options = options;
+  }
+
+  /** Something arrived: the next failure is the first again. */
+  progress(): void {
+    this.#failures = 0;
+  }
+
+  /** Waits until another attempt is due. @throws the error itself if it is lasting; {GgufError} `io` after the last attempt */
+  async failed(error: unknown, signal: AbortSignal | undefined): Promise<void> {
+    signal?.throwIfAborted();
+    if (!(error instanceof TransientError)) throw error;
+    const { retries = 4, backoffMs = 500 } = this.#options;
+    if (this.#failures >= retries) {
+      const got = `${error.message} (${this.#failures + 1} attempts)`;
+      throw new GgufError("io", {
+        expected: "bytes",
+        got,
+        summary: `cannot read '${shownUrl(this.#url)}': ${got}`,
+        hint: "check the network, then try again",
+        cause: error,
+      });
+    }
+    await pause(backoffMs * 2 ** this.#failures, signal);
+    this.#failures++;
+  }
+}
+
+function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", abort);
+      resolve();
+    }, ms);
+    signal?.addEventListener("abort", abort, { once: true });
+  });
+}
+
+function reasonOf(cause: unknown): string {
+  if (!(cause instanceof Error)) return String(cause);
+  // Node's fetch says "fetch failed" and puts what happened into the cause.
+  return cause.cause instanceof Error ? `${cause.message}: ${cause.cause.message}` : cause.message;
+}

@@ -1,0 +1,257 @@
+import { GgufError } from "../errors.ts";
+import { readHeader } from "../header.ts";
+import {
+  Attempts,
+  abortable,
+  bodyOf,
+  type HttpOptions,
+  type RangeResponse,
+  requestRange,
+  send,
+  shownUrl,
+  TransientError,
+} from "../http.ts";
+import { openSource } from "../source.ts";
+import { digestOf, type RemoteFile } from "./hub.ts";
+import { readRecord, writeRecord } from "./record.ts";
+import { createSha256, type Sha256 } from "./sha256.ts";
+import type { ModelStorage, StorageWriter } from "./storage.ts";
+
+/** What is known of a stored file. */
+export interface Downloaded {
+  readonly name: string;
+  readonly url: string;
+  readonly bytes: number;
+  /** Of the bytes that are stored. */
+  readonly sha256: string;
+  /** Whether somebody said what the SHA-256 should be. Without that, length and header alone have been checked. */
+  readonly isVerified: boolean;
+}
+
+const hashChunkBytes = 2 ** 20;
+const partialName = (name: string): string => `${name}.partial`;
+const stateName = (name: string): string => `${name}.partial.json`;
+
+/** Whether a file of the storage belongs to a download that has not ended, not to a model. */
+export function isAuxiliary(name: string): boolean {
+  return /\.(partial|json|lock|tmp)$/.test(name);
+}
+
+/**
+ * Downloads one file under its name. Until everything has been checked it is `NAME.partial`, from which the next attempt goes on.
+ * `onBytes` is called with the bytes that are there so far and in all.
+ * @throws {GgufError} `corrupt` if the bytes are not those that were promised (they are removed), `busy`, `quota`, `io`
+ */
+export async function download(
+  storage: ModelStorage,
+  file: RemoteFile,
+  options: HttpOptions,
+  signal: AbortSignal | undefined,
+  onBytes: (done: number, total: number | undefined) => void,
+): Promise<Downloaded> {
+  const release = await storage.lock(file.name);
+  if (release === undefined) {
+    const hint = "wait for it, then try again";
+    throw new GgufError("busy", { expected: `'${file.name}' to be free`, got: "another download of it under way", hint });
+  }
+  try {
+    return await new Download(storage, file, options, signal, onBytes).run();
+  } finally {
+    await release();
+  }
+}
+
+/** Size and digest that a hub puts on its redirect to the bytes. */
+export async function linkedFile(url: URL, options: HttpOptions, signal: AbortSignal | undefined): Promise<Partial<RemoteFile>> {
+  try {
+    const headers = { ...options.headers, "Accept-Encoding": "identity" };
+    const response = await send(url, { method: "HEAD", redirect: "manual", headers }, options, signal);
+    await response.body?.cancel();
+    const size = response.headers.get("X-Linked-Size");
+    const sha256 = digestOf(response.headers.get("X-Linked-ETag"));
+    return { ...(size === null ? {} : { size: Number(size) }), ...(sha256 === undefined ? {} : { sha256 }) };
+  } catch (error) {
+    // Servers need not know HEAD; what is wrong with the URL shows when its bytes are asked for.
+    if (error instanceof TransientError) return {};
+    throw error;
+  }
+}
+
+class Download {
+  readonly #storage: ModelStorage;
+  readonly #file: RemoteFile;
+  readonly #options: HttpOptions;
+  readonly #signal: AbortSignal | undefined;
+  readonly #onBytes: (done: number, total: number | undefined) => void;
+  readonly #partial: string;
+  #hash: Sha256 | undefined;
+  #done = 0;
+  #total: number | undefined;
+  #etag: string | undefined;
+
+  constructor(
+    storage: ModelStorage,
+    file: RemoteFile,
+    options: HttpOptions,
+    signal: AbortSignal | undefined,
+    onBytes: (done: number, total: number | undefined) => void,
+  ) {
+    this.#storage = storage;
+    this.#file = file;
+    this.#options = options;
+    this.#signal = signal;
+    this.#onBytes = onBytes;
+    this.#partial = partialName(file.name);
+    this.#total = file.size;
+  }
+
+  async run(): Promise<Downloaded> {
+    const attempts = new Attempts(this.#file.url, this.#options);
+    await this.#resume();
+    while (this.#total === undefined || this.#done < this.#total) {
+      const before = this.#done;
+      try {
+        await this.#attempt();
+        break;
+      } catch (error) {
+        if (this.#done > before) attempts.progress();
+        await attempts.failed(error, this.#signal);
+      }
+    }
+    return this.#commit();
+  }
+
+  /** Takes up what an earlier download left, if it was of the same file. */
+  async #resume(): Promise<void> {
+    this.#hash = await createSha256();
+    const state = await readRecord(this.#storage, stateName(this.#file.name));
+    const size = (await this.#storage.size(this.#partial)) ?? 0;
+    const isSame =
+      state?.url === recordUrl(this.#file.url) &&
+      state.sha256 === this.#file.sha256 &&
+      (this.#total === undefined || size <= this.#total) &&
+      // Without a digest to tell in the end, only an unchanged ETag says that the rest belongs to the beginning.
+      (this.#file.sha256 !== undefined || typeof state.etag === "string");
+    if (!isSame || size === 0) return;
+    this.#etag = typeof state.etag === "string" ? state.etag : undefined;
+    const source = await openSource(await this.#storage.input(this.#partial));
+    try {
+      for (let at = 0; at < size; at += hashChunkBytes) {
+        this.#hash.update(await source.read(at, Math.min(hashChunkBytes, size - at), this.#signal));
+      }
+    } finally {
+      await source.close?.();
+    }
+    this.#done = size;
+    this.#onBytes(this.#done, this.#total);
+  }
+
+  async #attempt(): Promise<void> {
+    const { url, sha256 } = this.#file;
+    let answer = await requestRange(url, { start: this.#done, etag: this.#etag }, this.#options, this.#signal);
+    const isOther = this.#etag !== undefined && answer.etag !== this.#etag;
+    if (this.#done > 0 && (isOther || (!answer.isPartial && sha256 === undefined && answer.etag === undefined))) {
+      // The file has changed, or nobody can say that it has not: what is there does not count.
+      await this.#discardAnswer(answer);
+      await this.#restart();
+      answer = await requestRange(url, { start: 0 }, this.#options, this.#signal);
+    }
+    this.#etag = answer.etag;
+    try {
+      await this.#checkSize(answer);
+      await writeRecord(this.#storage, stateName(this.#file.name), { url: recordUrl(url), sha256, etag: this.#etag });
+    } catch (error) {
+      await this.#discardAnswer(answer);
+      throw error;
+    }
+    await this.#take(answer);
+  }
+
+  async #checkSize({ total }: RangeResponse): Promise<void> {
+    if (total !== undefined && this.#total !== undefined && total !== this.#total) {
+      throw new TransientError(`the server says ${total} bytes instead of ${this.#total}`);
+    }
+    if (total === undefined) return;
+    const free = await this.#storage.freeBytes();
+    const missing = total - this.#done;
+    if (free !== undefined && missing > free) {
+      const hint = "remove models that are not needed";
+      throw new GgufError("quota", { expected: `${missing} free bytes in ${this.#storage.location}`, got: String(free), hint });
+    }
+  }
+
+  async #take(answer: RangeResponse): Promise<void> {
+    const total = this.#total ?? answer.total;
+    // A server that ignores ranges sends again what is there already.
+    let skip = answer.isPartial ? 0 : this.#done;
+    const writer = await this.#storage.write(this.#partial, this.#done);
+    try {
+      for await (const piece of bodyOf(answer.response, this.#options, this.#signal)) {
+        const fresh = piece.subarray(Math.min(skip, piece.length));
+        skip -= piece.length - fresh.length;
+        if (total !== undefined && this.#done + fresh.length > total) throw new TransientError(`more than ${total} bytes came`);
+        await this.#append(writer, fresh);
+        this.#onBytes(this.#done, total);
+      }
+    } finally {
+      await writer.close();
+    }
+    if (skip > 0 || (total !== undefined && this.#done < total)) throw new TransientError(`the connection ended after ${this.#done} bytes`);
+  }
+
+  async #append(writer: StorageWriter, bytes: Uint8Array): Promise<void> {
+    await writer.write(bytes);
+    this.#hash!.update(bytes);
+    this.#done += bytes.length;
+  }
+
+  async #commit(): Promise<Downloaded> {
+    const { name, url, sha256: expected } = this.#file;
+    const sha256 = this.#hash!.hex();
+    if (expected !== undefined && sha256 !== expected) {
+      await this.#discard();
+      const hint = "it has been removed; download it again";
+      throw new GgufError("corrupt", { expected: `SHA-256 ${expected} of ${shownUrl(url)}`, got: sha256, hint });
+    }
+    await this.#checkHeader();
+    await abortable(this.#storage.sync?.(this.#partial), this.#signal);
+    // The record of a file that is replaced must not speak for the new one.
+    await this.#storage.remove(`${name}.json`);
+    await this.#storage.rename(this.#partial, name);
+    await this.#storage.remove(stateName(name));
+    return { name, url: recordUrl(url), bytes: this.#done, sha256, isVerified: expected !== undefined };
+  }
+
+  /** A web page, or half of a file whose server does not know its length, is no model. */
+  async #checkHeader(): Promise<void> {
+    const source = await openSource(await this.#storage.input(this.#partial));
+    try {
+      await readHeader(source, this.#signal);
+    } catch (error) {
+      if (error instanceof GgufError) await this.#discard();
+      throw error;
+    } finally {
+      await source.close?.();
+    }
+  }
+
+  async #restart(): Promise<void> {
+    this.#hash = await createSha256();
+    this.#done = 0;
+    this.#etag = undefined;
+  }
+
+  async #discardAnswer({ response }: RangeResponse): Promise<void> {
+    await response.body?.cancel().catch(() => undefined);
+  }
+
+  async #discard(): Promise<void> {
+    await this.#storage.remove(this.#partial);
+    await this.#storage.remove(stateName(this.#file.name));
+  }
+}
+
+/** The URL without what may be secret in it. */
+export function recordUrl(url: URL): string {
+  return `${url.origin}${url.pathname}`;
+}

@@ -1,0 +1,168 @@
+import { GgufError } from "../errors.ts";
+import { Attempts, checkStatus, type HttpOptions, send, shownUrl } from "../http.ts";
+import { shown } from "../shown.ts";
+import { parseSplitName } from "../splitName.ts";
+
+/** A file to download. */
+export interface RemoteFile {
+  readonly url: URL;
+  /** Under which it is stored. */
+  readonly name: string;
+  readonly size: number | undefined;
+  /** Lower-case hexadecimal. */
+  readonly sha256: string | undefined;
+}
+
+/** A model on a hub: `hf:owner/repo[@revision]`, then `:QUANT`, `/path/to/file.gguf` or nothing. */
+export interface HubSpec {
+  readonly repo: string;
+  readonly revision: string;
+  readonly quant?: string;
+  readonly path?: string;
+}
+
+const specPattern = /^hf:([\w.-]+\/[\w.-]+?)(?:@([\w./-]+?))?(?::([\w.-]+)|\/(.+\.gguf))?$/;
+
+/** @throws {GgufError} `range` for anything else */
+export function parseHubSpec(text: string): HubSpec {
+  const match = specPattern.exec(text);
+  const path = match?.[4];
+  if (match === null || path?.split("/").some((part) => part === "" || part === "." || part === "..")) {
+    throw new GgufError("range", { expected: "hf:owner/repo:QUANT or hf:owner/repo/file.gguf", got: `'${shown(text)}'` });
+  }
+  const [, repo, revision = "main", quant] = match;
+  return { repo: repo!, revision, ...(quant === undefined ? {} : { quant }), ...(path === undefined ? {} : { path }) };
+}
+
+interface ListedFile {
+  readonly path: string;
+  readonly size: number | undefined;
+  readonly sha256: string | undefined;
+}
+
+/** The files that a spec stands for: one, or all parts of a split one. Asks the hub for the repository's list. */
+export async function resolveHubSpec(
+  spec: HubSpec,
+  endpoint: URL,
+  options: HttpOptions,
+  signal: AbortSignal | undefined,
+): Promise<readonly RemoteFile[]> {
+  const listed = await listFiles(spec, endpoint, options, signal);
+  const chosen = spec.path === undefined ? chooseByQuant(spec, listed) : chooseByPath(spec, spec.path, listed);
+  const { repo, revision } = spec;
+  const folder = `${repo.replace("/", "--")}${revision === "main" ? "" : `@${revision.replaceAll("/", "--")}`}`;
+  return chosen.map(({ path, size, sha256 }) => ({
+    url: new URL(`${repo}/resolve/${encodeURIComponent(revision)}/${path.split("/").map(encodeURIComponent).join("/")}`, endpoint),
+    name: `${folder}--${path.replaceAll("/", "--")}`,
+    size,
+    sha256,
+  }));
+}
+
+async function listFiles(
+  { repo, revision }: HubSpec,
+  endpoint: URL,
+  options: HttpOptions,
+  signal: AbortSignal | undefined,
+): Promise<readonly ListedFile[]> {
+  const files: ListedFile[] = [];
+  let next: URL | undefined = new URL(`api/models/${repo}/tree/${encodeURIComponent(revision)}?recursive=true`, endpoint);
+  while (next !== undefined) {
+    const page: { readonly body: unknown; readonly next: URL | undefined } = await fetchJson(next, options, signal);
+    if (!Array.isArray(page.body)) throw unexpected(next);
+    for (const entry of page.body) {
+      const file = listedFile(entry);
+      if (file !== undefined) files.push(file);
+    }
+    next = page.next?.origin === endpoint.origin ? page.next : undefined;
+  }
+  return files;
+}
+
+async function fetchJson(
+  url: URL,
+  options: HttpOptions,
+  signal: AbortSignal | undefined,
+): Promise<{ readonly body: unknown; readonly next: URL | undefined }> {
+  const attempts = new Attempts(url, options);
+  for (;;) {
+    try {
+      const response = await send(url, { headers: { ...options.headers } }, options, signal);
+      checkStatus(url, response);
+      const text = await response.text();
+      const link = /<([^>]+)>;\s*rel="next"/.exec(response.headers.get("Link") ?? "")?.[1];
+      try {
+        return { body: JSON.parse(text), next: link === undefined ? undefined : new URL(link, url) };
+      } catch {
+        throw unexpected(url);
+      }
+    } catch (error) {
+      await attempts.failed(error, signal);
+    }
+  }
+}
+
+function unexpected(url: URL): GgufError {
+  return new GgufError("io", { expected: `a list of files from ${shownUrl(url)}`, got: "something else", hint: "check HF_ENDPOINT" });
+}
+
+function listedFile(entry: unknown): ListedFile | undefined {
+  if (typeof entry !== "object" || entry === null || !("path" in entry) || typeof entry.path !== "string") return undefined;
+  if ("type" in entry && entry.type !== "file") return undefined;
+  const size = "size" in entry && typeof entry.size === "number" ? entry.size : undefined;
+  const lfs = "lfs" in entry && typeof entry.lfs === "object" && entry.lfs !== null ? entry.lfs : {};
+  const sha256 = "oid" in lfs ? digestOf(lfs.oid) : undefined;
+  return { path: entry.path, size, sha256 };
+}
+
+/** A SHA-256 as hubs write it: plain, quoted or with `sha256:` before it. */
+export function digestOf(text: unknown): string | undefined {
+  const match = typeof text === "string" ? /^"?(?:sha256:)?([0-9a-f]{64})"?$/i.exec(text) : null;
+  return match?.[1]?.toLowerCase();
+}
+
+function chooseByPath({ repo }: HubSpec, path: string, listed: readonly ListedFile[]): readonly ListedFile[] {
+  const split = parseSplitName(path);
+  if (split !== undefined && split.number !== 1)
+    throw new GgufError("parts", { expected: "the first part of a split file", got: `part ${split.number}` });
+  const found = listed.filter((file) => file.path === path);
+  if (found.length === 0) throw new GgufError("missing", { expected: `'${shown(path)}' in ${repo}`, got: offer(listed) });
+  return split === undefined ? found : partsOf(path, listed);
+}
+
+function chooseByQuant({ repo, quant }: HubSpec, listed: readonly ListedFile[]): readonly ListedFile[] {
+  const models = listed.filter(
+    ({ path }) => path.endsWith(".gguf") && !path.includes("mmproj") && (parseSplitName(path)?.number ?? 1) === 1,
+  );
+  const named = (wanted: string): readonly ListedFile[] =>
+    models.filter(({ path }) => {
+      const stem = (parseSplitName(path)?.prefix ?? path.slice(0, -".gguf".length)).toLowerCase();
+      return stem === wanted || stem.split(/[-./]/).includes(wanted) || stem.endsWith(`-${wanted}`) || stem.endsWith(`.${wanted}`);
+    });
+  // Without a choice, the only file, or the quantisation that llama.cpp takes.
+  const found = quant === undefined ? (models.length === 1 ? models : named("q4_k_m")) : named(quant.toLowerCase());
+  if (found.length === 1) return partsOf(found[0]!.path, listed);
+  const expected = quant === undefined ? `one model in ${repo}` : `one ${quant} model in ${repo}`;
+  const hint = "name the file: hf:owner/repo/file.gguf";
+  throw new GgufError("missing", { expected, got: found.length === 0 ? offer(models) : `${found.length}: ${offer(found)}`, hint });
+}
+
+function partsOf(path: string, listed: readonly ListedFile[]): readonly ListedFile[] {
+  const split = parseSplitName(path);
+  if (split === undefined) return listed.filter((file) => file.path === path);
+  const parts = listed
+    .filter((file) => {
+      const parsed = parseSplitName(file.path);
+      return parsed?.prefix === split.prefix && parsed.count === split.count;
+    })
+    .sort((a, b) => (a.path < b.path ? -1 : 1));
+  if (parts.length === split.count) return parts;
+  throw new GgufError("parts", { expected: `all ${split.count} parts of '${shown(path)}'`, got: String(parts.length) });
+}
+
+function offer(files: readonly ListedFile[]): string {
+  const paths = files.filter(({ path }) => path.endsWith(".gguf")).map(({ path }) => shown(path));
+  return paths.length === 0
+    ? "no .gguf files"
+    : `${paths.slice(0, 20).join(", ")}${paths.length > 20 ? ` and ${paths.length - 20} more` : ""}`;
+}

@@ -1,0 +1,144 @@
+import { GgufError } from "../errors.ts";
+import type { ModelStorage, StorageWriter } from "./storage.ts";
+
+/** What is used of a `FileSystemFileHandle`; `createSyncAccessHandle` exists in workers only. */
+interface OpfsFile {
+  getFile(): Promise<File>;
+  createWritable(options: { readonly keepExistingData: boolean }): Promise<OpfsStream>;
+  createSyncAccessHandle?(): Promise<OpfsAccess>;
+  move?(name: string): Promise<void>;
+}
+
+interface OpfsStream {
+  seek(position: number): Promise<void>;
+  truncate(size: number): Promise<void>;
+  write(bytes: Uint8Array): Promise<void>;
+  close(): Promise<void>;
+}
+
+interface OpfsAccess {
+  truncate(size: number): void;
+  write(bytes: Uint8Array, options: { readonly at: number }): number;
+  flush(): void;
+  close(): void;
+}
+
+/** What is used of a `FileSystemDirectoryHandle` in the origin private file system. */
+export interface OpfsFolder {
+  readonly name: string;
+  keys(): AsyncIterable<string>;
+  getFileHandle(name: string, options?: { readonly create?: boolean }): Promise<OpfsFile>;
+  removeEntry(name: string): Promise<void>;
+}
+
+/**
+ * Models in the browser's origin private file system. Default: its folder `centella-models`. In a worker bytes are stored as they come;
+ * elsewhere the browser stores them when a download ends or stops, and copies what a resumed one already had.
+ */
+export async function opfsStorage(folder?: OpfsFolder): Promise<ModelStorage> {
+  const root = folder ?? (await defaultFolder());
+  const held = new Set<string>();
+  const handleOf = (name: string): Promise<OpfsFile | undefined> =>
+    root.getFileHandle(name).catch((error: unknown) => {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    });
+  return {
+    location: `opfs:${root.name}`,
+    async names() {
+      const names: string[] = [];
+      for await (const name of root.keys()) names.push(name);
+      return names;
+    },
+    size: async (name) => (await (await handleOf(name))?.getFile())?.size,
+    input: async (name) => (await root.getFileHandle(name)).getFile(),
+    async write(name, offset) {
+      const handle = await root.getFileHandle(name, { create: true });
+      return handle.createSyncAccessHandle === undefined
+        ? streamWriter(await handle.createWritable({ keepExistingData: offset > 0 }), offset)
+        : accessWriter(await handle.createSyncAccessHandle(), offset);
+    },
+    async rename(from, to) {
+      const handle = await root.getFileHandle(from);
+      if (handle.move === undefined) {
+        const hint = "use a newer browser, or a storage of your own";
+        throw new GgufError("io", { expected: "a browser that can rename files", got: "one without move()", hint });
+      }
+      await handle.move(to);
+    },
+    async remove(name) {
+      await root.removeEntry(name).catch((error: unknown) => {
+        if (!isNotFound(error)) throw error;
+      });
+    },
+    async freeBytes() {
+      const { quota, usage } = (await globalThis.navigator?.storage?.estimate?.()) ?? {};
+      return quota === undefined || usage === undefined ? undefined : quota - usage;
+    },
+    async lock(name) {
+      if (held.has(name)) return undefined;
+      held.add(name);
+      const release = await webLock(`${root.name}/${name}`);
+      if (release === undefined) {
+        held.delete(name);
+        return undefined;
+      }
+      return async () => {
+        held.delete(name);
+        release();
+      };
+    },
+  };
+}
+
+async function defaultFolder(): Promise<OpfsFolder> {
+  const root = await navigator.storage.getDirectory();
+  // The DOM's own types have no async iteration in every version; the interface above names what is used.
+  return (await root.getDirectoryHandle("centella-models", { create: true })) as FileSystemDirectoryHandle & OpfsFolder;
+}
+
+/** A lock between tabs, where the browser has them. */
+async function webLock(name: string): Promise<(() => void) | undefined> {
+  const locks = globalThis.navigator?.locks;
+  if (locks === undefined) return () => undefined;
+  return new Promise((resolve, reject) => {
+    locks
+      .request(`centella:${name}`, { ifAvailable: true }, (lock) => {
+        if (lock === null) {
+          resolve(undefined);
+          return undefined;
+        }
+        return new Promise<void>((release) => resolve(() => release()));
+      })
+      .catch(reject);
+  });
+}
+
+async function streamWriter(stream: OpfsStream, offset: number): Promise<StorageWriter> {
+  await stream.truncate(offset);
+  await stream.seek(offset);
+  return { write: (bytes) => stream.write(bytes), close: () => stream.close() };
+}
+
+function accessWriter(access: OpfsAccess, offset: number): StorageWriter {
+  access.truncate(offset);
+  let at = offset;
+  return {
+    async write(bytes) {
+      for (let done = 0; done < bytes.length; ) {
+        const written = access.write(bytes.subarray(done), { at });
+        if (written === 0) throw new GgufError("quota", { expected: `room for ${bytes.length - done} bytes`, got: "none" });
+        done += written;
+        at += written;
+      }
+    },
+    async close() {
+      access.flush();
+      access.close();
+    },
+  };
+}
+
+function isNotFound(error: unknown): boolean {
+  return error instanceof Error && error.name === "NotFoundError";
+}

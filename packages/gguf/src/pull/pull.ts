@@ -1,0 +1,244 @@
+import { GgufError } from "../errors.ts";
+import type { HttpOptions } from "../http.ts";
+import type { GgufInput } from "../source.ts";
+import { parseSplitName, splitName } from "../splitName.ts";
+import { diskStorage } from "./diskStorage.ts";
+import { type Downloaded, download, isAuxiliary, linkedFile, recordUrl } from "./download.ts";
+import { environment, isNode } from "./environment.ts";
+import { digestOf, parseHubSpec, type RemoteFile, resolveHubSpec } from "./hub.ts";
+import { opfsStorage } from "./opfsStorage.ts";
+import { readRecord, writeRecord } from "./record.ts";
+import type { ModelStorage } from "./storage.ts";
+
+/** How far a pull is; bytes over all files of the model. */
+export interface PullProgress {
+  readonly name: string;
+  readonly done: number;
+  /** Undefined while nobody has said. */
+  readonly total: number | undefined;
+}
+
+export interface PullOptions extends Omit<HttpOptions, "headers"> {
+  /** Default: `diskStorage()` in Node, `opfsStorage()` in browsers. */
+  readonly storage?: ModelStorage;
+  /** Sent to the hub alone. Default: `HF_TOKEN` of the environment. */
+  readonly token?: string;
+  /** Default: `HF_ENDPOINT` of the environment, else https://huggingface.co. */
+  readonly endpoint?: string | URL;
+  /** What a single file's SHA-256 must be, where the server does not say. */
+  readonly sha256?: string;
+  /** Ask the server even if the model is stored. Default false. */
+  readonly refresh?: boolean;
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (progress: PullProgress) => void;
+}
+
+/** A model in the storage. */
+export interface StoredModel {
+  /** That of its first file. */
+  readonly name: string;
+  /** What it was pulled by. */
+  readonly source: string;
+  readonly bytes: number;
+  readonly files: readonly Downloaded[];
+}
+
+export interface PulledModel extends StoredModel {
+  /** For {@link readGguf}: one file, or the parts of a split one. On a disk the first path alone will do. */
+  readonly input: readonly GgufInput[];
+  /** True if it was there already and no server was asked. */
+  readonly wasStored: boolean;
+}
+
+/** The storage that {@link pull} takes by default. */
+export async function defaultStorage(): Promise<ModelStorage> {
+  return isNode() ? diskStorage() : opfsStorage();
+}
+
+/**
+ * Downloads a model into the storage, or finds it there: `hf:owner/repo:Q4_K_M`, `hf:owner/repo/file.gguf`, both also with `@revision`
+ * behind the repository, or an `https:` URL. All parts of a split file come along.
+ *
+ * Nothing stands under a file's name before its length, its SHA-256 (where hub or caller give one) and its header have been checked. What
+ * a cut or aborted pull has received is kept, and the next one goes on from there.
+ * @throws {GgufError} `io`, `missing`, `parts`, `corrupt`, `quota`, `busy`, `range`; the signal's reason if it is aborted
+ */
+export async function pull(source: string | URL, options: PullOptions = {}): Promise<PulledModel> {
+  const { signal, onProgress } = options;
+  signal?.throwIfAborted();
+  const storage = options.storage ?? (await defaultStorage());
+  const key = sourceKey(source);
+  const stored = options.refresh === true ? undefined : await findModel(storage, key);
+  if (stored !== undefined) return { ...stored, input: await inputsOf(storage, stored), wasStored: true };
+  const endpoint = hubEndpoint(options.endpoint);
+  const token = options.token ?? environment("HF_TOKEN");
+  const httpFor = (url: URL): HttpOptions => ({
+    ...options,
+    ...(token !== undefined && url.origin === endpoint.origin ? { headers: { Authorization: `Bearer ${token}` } } : { headers: {} }),
+  });
+  const remote = key.startsWith("hf:")
+    ? await resolveHubSpec(parseHubSpec(key), endpoint, httpFor(endpoint), signal)
+    : await filesOfUrl(new URL(source), httpFor(new URL(source)), signal);
+  const wanted = withDigest(remote, options.sha256);
+  const totals: (number | undefined)[] = wanted.map(({ size }) => size);
+  const done = wanted.map(() => 0);
+  await checkRoom(storage, wanted);
+  const files: Downloaded[] = [];
+  for (const [i, file] of wanted.entries()) {
+    const before = await storedFile(storage, file);
+    const downloaded =
+      before ??
+      (await download(storage, file, httpFor(file.url), signal, (bytes, total) => {
+        done[i] = bytes;
+        totals[i] = total;
+        onProgress?.({ name: file.name, done: sum(done), total: totals.includes(undefined) ? undefined : sum(totals) });
+      }));
+    if (before === undefined) await writeRecord(storage, `${file.name}.json`, { ...downloaded, source: key });
+    done[i] = downloaded.bytes;
+    files.push(downloaded);
+  }
+  // The first file's record is the model's: it is complete only when it names them all.
+  const model: StoredModel = { name: files[0]!.name, source: key, bytes: sum(files.map(({ bytes }) => bytes)), files };
+  await writeRecord(storage, `${model.name}.json`, { ...files[0], source: key, model });
+  return { ...model, input: await inputsOf(storage, model), wasStored: false };
+}
+
+/** The models in the storage that are complete. */
+export async function listModels(storage: ModelStorage): Promise<readonly StoredModel[]> {
+  const models: StoredModel[] = [];
+  for (const name of (await storage.names()).toSorted()) {
+    if (!name.endsWith(".gguf.json")) continue;
+    const model = storedModel((await readRecord(storage, name))?.model);
+    if (model === undefined) continue;
+    const sizes = await Promise.all(model.files.map((file) => storage.size(file.name)));
+    if (sizes.every((size, i) => size === model.files[i]!.bytes)) models.push(model);
+  }
+  return models;
+}
+
+/** A stored model by its name or by what it was pulled by, with the input to open it; undefined where there is none. */
+export async function findStored(storage: ModelStorage, source: string): Promise<PulledModel | undefined> {
+  const model = await findModel(storage, source);
+  return model === undefined ? undefined : { ...model, input: await inputsOf(storage, model), wasStored: true };
+}
+
+/** Removes a model, and what a broken-off download of it left. @throws {GgufError} `missing`, `busy` */
+export async function removeModel(storage: ModelStorage, source: string): Promise<StoredModel> {
+  const model = await findModel(storage, source);
+  if (model === undefined) throw new GgufError("missing", { expected: `a stored model '${source}'`, got: "none" });
+  for (const { name } of model.files) {
+    const release = await storage.lock(name);
+    if (release === undefined) throw new GgufError("busy", { expected: `'${name}' to be free`, got: "a download of it under way" });
+    try {
+      for (const suffix of [".json", "", ".partial", ".partial.json"]) await storage.remove(`${name}${suffix}`);
+    } finally {
+      await release();
+    }
+  }
+  return model;
+}
+
+async function findModel(storage: ModelStorage, source: string): Promise<StoredModel | undefined> {
+  return (await listModels(storage)).find((model) => model.source === source || model.name === source);
+}
+
+async function inputsOf(storage: ModelStorage, { files }: StoredModel): Promise<readonly GgufInput[]> {
+  return Promise.all(files.map(({ name }) => storage.input(name)));
+}
+
+/** By which a stored model is known again: the spec, or the URL without its query, which may be secret and change. */
+function sourceKey(source: string | URL): string {
+  if (typeof source === "string" && source.startsWith("hf:")) return source;
+  const url = URL.canParse(String(source)) ? new URL(source) : undefined;
+  if (url?.protocol !== "http:" && url?.protocol !== "https:") {
+    throw new GgufError("range", {
+      expected: "hf:owner/repo:QUANT, hf:owner/repo/file.gguf or an http(s) URL",
+      got: `'${String(source)}'`,
+    });
+  }
+  return recordUrl(url);
+}
+
+function hubEndpoint(given: string | URL | undefined): URL {
+  const text = String(given ?? environment("HF_ENDPOINT") ?? "https://huggingface.co");
+  if (!URL.canParse(text)) throw new GgufError("range", { expected: "a URL as HF_ENDPOINT", got: `'${text}'` });
+  const url = new URL(text);
+  if (!url.pathname.endsWith("/")) url.pathname += "/";
+  return url;
+}
+
+async function filesOfUrl(url: URL, options: HttpOptions, signal: AbortSignal | undefined): Promise<readonly RemoteFile[]> {
+  const split = parseSplitName(url.pathname);
+  if (split !== undefined && split.number !== 1)
+    throw new GgufError("parts", { expected: "the first part of a split file", got: `part ${split.number}` });
+  const urls = Array.from({ length: split?.count ?? 1 }, (_, i) => {
+    const part = new URL(url);
+    if (split !== undefined) part.pathname = splitName({ ...split, number: i + 1 });
+    return part;
+  });
+  const files: RemoteFile[] = [];
+  for (const part of urls) {
+    const linked = await linkedFile(part, options, signal);
+    files.push({ url: part, name: nameOf(part), size: linked.size, sha256: linked.sha256 });
+  }
+  return files;
+}
+
+/** A flat name that no other path of the host has, but for ones with `--` in them. */
+function nameOf(url: URL): string {
+  const path = decodeURIComponent(url.pathname)
+    .slice(1)
+    .replace(/[^\w.@-]+/g, "--");
+  return `${url.host.replace(":", "_")}--${path}${path.endsWith(".gguf") ? "" : ".gguf"}`;
+}
+
+function withDigest(files: readonly RemoteFile[], given: string | undefined): readonly RemoteFile[] {
+  if (given === undefined) return files;
+  const sha256 = digestOf(given);
+  if (sha256 === undefined || files.length !== 1) {
+    throw new GgufError("range", {
+      expected: "64 hexadecimal digits as sha256 of a single file",
+      got: files.length === 1 ? given : `${files.length} files`,
+    });
+  }
+  return files.map((file) => ({ ...file, sha256 }));
+}
+
+/** A file that is there with the digest and from the place that are wanted now. */
+async function storedFile(storage: ModelStorage, { name, url, sha256 }: RemoteFile): Promise<Downloaded | undefined> {
+  const record = downloaded(await readRecord(storage, `${name}.json`));
+  const isSame = record !== undefined && sha256 !== undefined && record.sha256 === sha256 && record.url === recordUrl(url);
+  return isSame && (await storage.size(name)) === record.bytes ? record : undefined;
+}
+
+async function checkRoom(storage: ModelStorage, files: readonly RemoteFile[]): Promise<void> {
+  const free = await storage.freeBytes();
+  let missing = 0;
+  for (const { name, size = 0 } of files) {
+    const there = (await storage.size(name)) ?? (await storage.size(`${name}.partial`)) ?? 0;
+    missing += Math.max(0, size - there);
+  }
+  if (free === undefined || missing <= free) return;
+  const hint = "remove models that are not needed";
+  throw new GgufError("quota", { expected: `${missing} free bytes in ${storage.location}`, got: String(free), hint });
+}
+
+function downloaded(value: unknown): Downloaded | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  const { name, url, bytes, sha256, isVerified } = value as Partial<Record<keyof Downloaded, unknown>>;
+  if (typeof name !== "string" || isAuxiliary(name) || typeof url !== "string" || typeof bytes !== "number") return undefined;
+  if (typeof sha256 !== "string" || typeof isVerified !== "boolean") return undefined;
+  return { name, url, bytes, sha256, isVerified };
+}
+
+function storedModel(value: unknown): StoredModel | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  const { name, source, bytes, files } = value as Partial<Record<keyof StoredModel, unknown>>;
+  if (typeof name !== "string" || typeof source !== "string" || typeof bytes !== "number" || !Array.isArray(files)) return undefined;
+  const parsed = files.map(downloaded).filter((file) => file !== undefined);
+  return parsed.length === files.length && parsed.length > 0 ? { name, source, bytes, files: parsed } : undefined;
+}
+
+function sum(values: readonly (number | undefined)[]): number {
+  return values.reduce<number>((total, value) => total + (value ?? 0), 0);
+}

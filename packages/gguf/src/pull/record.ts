@@ -1,0 +1,27 @@
+import { openSource } from "../source.ts";
+import type { ModelStorage } from "./storage.ts";
+
+/** A small JSON object in the storage; undefined where there is none, or one that cannot be read. */
+export async function readRecord(storage: ModelStorage, name: string): Promise<Readonly<Record<string, unknown>> | undefined> {
+  if ((await storage.size(name)) === undefined) return undefined;
+  const source = await openSource(await storage.input(name));
+  try {
+    const value: unknown = JSON.parse(new TextDecoder().decode(await source.read(0, source.size)));
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : undefined;
+  } catch {
+    return undefined;
+  } finally {
+    await source.close?.();
+  }
+}
+
+/** Writes it whole or not at all. */
+export async function writeRecord(storage: ModelStorage, name: string, value: object): Promise<void> {
+  const writer = await storage.write(`${name}.tmp`, 0);
+  try {
+    await writer.write(new TextEncoder().encode(JSON.stringify(value)));
+  } finally {
+    await writer.close();
+  }
+  await storage.rename(`${name}.tmp`, name);
+}

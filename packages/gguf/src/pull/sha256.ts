@@ -1,0 +1,96 @@
+/** SHA-256 of bytes that come piece by piece. Web Crypto has none: it wants all of them at once. */
+export interface Sha256 {
+  update(bytes: Uint8Array): void;
+  /** 64 lower-case hexadecimal digits. Nothing may follow. */
+  hex(): string;
+}
+
+/** Node's own where there is one, else {@link PortableSha256}. */
+export async function createSha256(): Promise<Sha256> {
+  const crypto = await import("node:crypto").catch(() => undefined);
+  if (crypto?.createHash === undefined) return new PortableSha256();
+  const hash = crypto.createHash("sha256");
+  return { update: (bytes) => void hash.update(bytes), hex: () => hash.digest("hex") };
+}
+
+const blockBytes = 64;
+
+/** The first 32 bits of the fraction of the `root`-th root of the first `n` primes. */
+function fractions(n: number, root: (prime: number) => number): Uint32Array {
+  const primes: number[] = [];
+  for (let candidate = 2; primes.length < n; candidate++) if (primes.every((prime) => candidate % prime !== 0)) primes.push(candidate);
+  return Uint32Array.from(primes, (prime) => (root(prime) % 1) * 2 ** 32);
+}
+
+const roundConstants = fractions(64, Math.cbrt);
+
+/** SHA-256 as FIPS 180-4 defines it. */
+export class PortableSha256 implements Sha256 {
+  readonly #state = fractions(8, Math.sqrt);
+  readonly #schedule = new Uint32Array(64);
+  readonly #block = new Uint8Array(blockBytes);
+  #filled = 0;
+  #length = 0;
+
+  update(bytes: Uint8Array): void {
+    this.#length += bytes.length;
+    let at = 0;
+    if (this.#filled > 0) {
+      at = Math.min(bytes.length, blockBytes - this.#filled);
+      this.#block.set(bytes.subarray(0, at), this.#filled);
+      this.#filled += at;
+      if (this.#filled < blockBytes) return;
+      this.#compress(this.#block, 0);
+    }
+    for (; at + blockBytes <= bytes.length; at += blockBytes) this.#compress(bytes, at);
+    this.#block.set(bytes.subarray(at));
+    this.#filled = bytes.length - at;
+  }
+
+  hex(): string {
+    const bits = BigInt(this.#length) * 8n;
+    const padding = new Uint8Array((this.#filled < 56 ? 56 : 120) - this.#filled + 8);
+    padding[0] = 0x80;
+    new DataView(padding.buffer).setBigUint64(padding.length - 8, bits);
+    this.update(padding);
+    return Array.from(this.#state, (word) => word.toString(16).padStart(8, "0")).join("");
+  }
+
+  #compress(bytes: Uint8Array, at: number): void {
+    const w = this.#schedule;
+    const view = new DataView(bytes.buffer, bytes.byteOffset + at, blockBytes);
+    for (let i = 0; i < 16; i++) w[i] = view.getUint32(4 * i);
+    for (let i = 16; i < 64; i++) {
+      const [x, y] = [w[i - 15]!, w[i - 2]!];
+      const s0 = rotate(x, 7) ^ rotate(x, 18) ^ (x >>> 3);
+      const s1 = rotate(y, 17) ^ rotate(y, 19) ^ (y >>> 10);
+      w[i] = w[i - 16]! + s0 + w[i - 7]! + s1;
+    }
+    const state = this.#state;
+    let a = state[0]!;
+    let b = state[1]!;
+    let c = state[2]!;
+    let d = state[3]!;
+    let e = state[4]!;
+    let f = state[5]!;
+    let g = state[6]!;
+    let h = state[7]!;
+    for (let i = 0; i < 64; i++) {
+      const t1 = (h + (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)) + ((e & f) ^ (~e & g)) + roundConstants[i]! + w[i]!) | 0;
+      const t2 = ((rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)) + ((a & b) ^ (a & c) ^ (b & c))) | 0;
+      h = g;
+      g = f;
+      f = e;
+      e = (d + t1) | 0;
+      d = c;
+      c = b;
+      b = a;
+      a = (t1 + t2) | 0;
+    }
+    for (const [i, word] of [a, b, c, d, e, f, g, h].entries()) state[i]! += word;
+  }
+}
+
+function rotate(word: number, bits: number): number {
+  return (word >>> bits) | (word << (32 - bits));
+}

@@ -1,0 +1,31 @@
+import type { GgufInput } from "../source.ts";
+import type { ByteSink } from "../write.ts";
+
+/** A file being written. */
+export interface StorageWriter extends ByteSink {
+  /** What has been written is kept, also after a failure of what wrote. */
+  close(): Promise<void>;
+}
+
+/** A flat folder of files where pulled models are kept: `diskStorage` in Node, `opfsStorage` in browsers, or one of your own. */
+export interface ModelStorage {
+  /** For messages. */
+  readonly location: string;
+  names(): Promise<readonly string[]>;
+  /** Bytes of a file, or undefined where there is none. */
+  size(name: string): Promise<number | undefined>;
+  /** The file for {@link readGguf}. */
+  input(name: string): Promise<GgufInput>;
+  /** Opens for writing from byte `offset` on; what lies behind it is cut off. */
+  write(name: string, offset: number): Promise<StorageWriter>;
+  /** Waits until a file's bytes are on the medium, where that is not so when it is closed: a power cut must not leave a name without them. */
+  sync?(name: string): Promise<void>;
+  /** Replaces `to` in one step. */
+  rename(from: string, to: string): Promise<void>;
+  /** Removes a file; none is fine. */
+  remove(name: string): Promise<void>;
+  /** Bytes that can still be stored, where that is known. */
+  freeBytes(): Promise<number | undefined>;
+  /** Keeps others from writing the same file; undefined if another does. Call the result to let go. */
+  lock(name: string): Promise<(() => Promise<void>) | undefined>;
+}

@@ -1,0 +1,23 @@
+/** What the file name of a part says: `PREFIX-00002-of-00005.gguf` has `number` 2 and `count` 5. */
+export interface SplitName {
+  readonly prefix: string;
+  /** From 1. */
+  readonly number: number;
+  readonly count: number;
+}
+
+/** File name of part `number` (from 1) of `count`. Source: `llama_split_path` of llama.cpp. */
+export function splitName({ prefix, number, count }: SplitName): string {
+  return `${prefix}-${String(number).padStart(5, "0")}-of-${String(count).padStart(5, "0")}.gguf`;
+}
+
+/** The parts of such a name (a path or URL may stand before it), or undefined. */
+export function parseSplitName(name: string): SplitName | undefined {
+  const match = /^(.*)-(\d{5})-of-(\d{5})\.gguf$/s.exec(name);
+  if (match === null) return undefined;
+  const [number, count] = [Number(match[2]), Number(match[3])];
+  return number >= 1 && number <= count ? { prefix: match[1]!, number, count } : undefined;
+}
+
+/** Metadata keys of a part: its number from 0, how many parts there are, and how many tensors in all of them. */
+export const splitKeys = { no: "split.no", count: "split.count", tensors: "split.tensors.count" } as const;

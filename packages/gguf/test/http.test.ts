@@ -1,0 +1,200 @@
+import { describe, expect, test } from "vitest";
+import { encodeHeader } from "../src/encode.ts";
+import { estimateMemory, httpSource, openSource, readGguf, type WritableEntry } from "../src/index.ts";
+import { sendFile, serve } from "./httpServer.ts";
+import { everything, writeGguf } from "./writer.ts";
+
+const bytes = writeGguf({ ...everything, tensors: [...everything.tensors!, { name: "large", type: "f32", shape: [100_000] }] });
+const quick = { backoffMs: 1, stallMs: 5_000 };
+const read = (start: number, end: number): Uint8Array => bytes.subarray(start, end);
+
+/** A header with a vocabulary of 256 Ki tokens in front of 5 GB of zeros. */
+function hugeFile(): { readonly size: number; readonly headerBytes: number; read(start: number, end: number): Uint8Array } {
+  const tokens = Array.from({ length: 262_144 }, (_, i) => `token ${i}`);
+  const metadata: WritableEntry[] = [
+    { key: "general.architecture", type: "string", value: "llama" },
+    { key: "tokenizer.ggml.tokens", type: "array", elementType: "string", value: tokens },
+    { key: "tokenizer.ggml.scores", type: "array", elementType: "f32", value: new Float32Array(tokens.length) },
+  ];
+  const tensors = [{ name: "t", type: "f32", shape: [1_250_000_000], offset: 0 }] as const;
+  const header = encodeHeader({ version: 3, byteOrder: "little", metadata, tensors });
+  return {
+    size: Math.ceil(header.length / 32) * 32 + 5_000_000_000,
+    headerBytes: header.length,
+    read(start, end) {
+      const piece = new Uint8Array(end - start);
+      if (start < header.length) piece.set(header.subarray(start, Math.min(end, header.length)));
+      return piece;
+    },
+  };
+}
+
+describe("httpSource", () => {
+  test("reads what the file holds, by ranges", async () => {
+    await using server = await serve((request, response) => sendFile(request, response, { size: bytes.length, etag: '"a"', read }));
+    await using file = await readGguf(new URL("model.gguf", server.url));
+    const want = await readGguf(bytes);
+    expect([...file.metadata]).toEqual([...want.metadata]);
+    for (const { name } of want.tensors) expect(await file.readTensor(name)).toEqual(await want.readTensor(name));
+    expect(server.requests.every(({ headers }) => headers.range !== undefined)).toBe(true);
+  });
+
+  test("a header of a 5 GB file takes two requests and little more than its bytes", async () => {
+    const huge = hugeFile();
+    await using server = await serve((request, response) => sendFile(request, response, { size: huge.size, etag: '"a"', read: huge.read }));
+    let received = 0;
+    const counting: typeof fetch = async (input, init) => {
+      const response = await fetch(input, init);
+      const counter = new TransformStream<Uint8Array, Uint8Array>({
+        transform(chunk, controller) {
+          received += chunk.length;
+          controller.enqueue(chunk);
+        },
+      });
+      return new Response(response.body!.pipeThrough(counter), response);
+    };
+    const source = await httpSource(server.url, { fetch: counting });
+    const file = await readGguf(source);
+    expect(file.metadata.strings("tokenizer.ggml.tokens").at(262_143)).toBe("token 262143");
+    expect(file.tensor("t").bytes).toBe(5_000_000_000);
+    expect(server.requests.length).toBeLessThanOrEqual(3);
+    expect(huge.headerBytes).toBeGreaterThan(5_000_000);
+    expect(received).toBeLessThanOrEqual(huge.headerBytes + 2 ** 18);
+  });
+
+  test("cut connections and 5xx are taken up again where they broke", async () => {
+    let count = 0;
+    await using server = await serve((request, response) => {
+      count++;
+      if (count % 3 === 1) {
+        response.writeHead(503).end();
+        return;
+      }
+      const cut = count % 3 === 2 ? 60_000 : Number.POSITIVE_INFINITY;
+      let sent = 0;
+      return sendFile(request, response, {
+        size: bytes.length,
+        etag: '"a"',
+        read(start, end) {
+          sent += end - start;
+          if (sent > cut) response.destroy();
+          return read(start, end);
+        },
+      });
+    });
+    const file = await readGguf(await httpSource(server.url, quick));
+    expect(await file.readTensor("large")).toEqual(await (await readGguf(bytes)).readTensor("large"));
+  });
+
+  test("gives up in the end, and says so without the URL's query", async () => {
+    await using server = await serve((_, response) => void response.writeHead(502).end());
+    const url = new URL("m.gguf?signature=secret", server.url);
+    const error = await httpSource(url, { ...quick, retries: 2 }).catch((reason: unknown) => reason);
+    expect(String(error)).toMatch(/cannot read 'http:\/\/127\.0\.0\.1:\d+\/m\.gguf': HTTP status 502 \(3 attempts\); check the network/);
+    expect(String(error)).not.toContain("secret");
+    expect(server.requests).toHaveLength(3);
+  });
+
+  test.each([
+    [404, /HTTP status 404; check the URL/],
+    [401, /HTTP status 401; it needs permission: give a token/],
+  ])("status %i is final", async (status, message) => {
+    await using server = await serve((_, response) => void response.writeHead(status).end());
+    await expect(openSource(server.url)).rejects.toThrow(message);
+    expect(server.requests).toHaveLength(1);
+  });
+
+  test("a changed file is noticed", async () => {
+    let etag = '"a"';
+    await using server = await serve((request, response) => sendFile(request, response, { size: bytes.length, etag, read }));
+    const source = await httpSource(server.url, quick);
+    etag = '"b"';
+    await expect(source.read(200_000, 10)).rejects.toMatchObject({ name: "GgufError", code: "changed" });
+    etag = 'W/"weak"';
+    const weak = await httpSource(server.url, quick);
+    etag = 'W/"other"';
+    await expect(weak.read(200_000, 10)).rejects.toThrow(/has changed: expected ETag W\/"weak", got W\/"other"; open it again/);
+  });
+
+  test("a server that ignores ranges: small files are taken whole, others refused", async () => {
+    await using server = await serve((request, response) => {
+      delete request.headers.range;
+      return sendFile(request, response, { size: bytes.length, read });
+    });
+    const file = await readGguf(server.url);
+    expect(await file.readTensor("large")).toEqual(await (await readGguf(bytes)).readTensor("large"));
+    expect(server.requests).toHaveLength(1);
+    await expect(httpSource(server.url, { wholeBytes: 1000 })).rejects.toThrow(
+      /comes only whole \(\d+ bytes\): its server ignores ranges; download/,
+    );
+  });
+
+  test("an abort ends it with its reason, also while nothing comes", async () => {
+    await using server = await serve(() => undefined);
+    const controller = new AbortController();
+    const reason = new Error("enough");
+    const opening = httpSource(server.url, { signal: controller.signal });
+    setTimeout(() => controller.abort(reason), 20);
+    await expect(opening).rejects.toBe(reason);
+  });
+
+  test("a stalled connection counts as cut", async () => {
+    let count = 0;
+    await using server = await serve(async (request, response) => {
+      if (++count > 1) {
+        await sendFile(request, response, { size: bytes.length, read });
+        return;
+      }
+      response.writeHead(206, { "Content-Range": `bytes 0-99/${bytes.length}` });
+      response.write(bytes.subarray(0, 10));
+    });
+    const source = await httpSource(server.url, { backoffMs: 1, stallMs: 50 });
+    expect(await source.read(0, 100)).toEqual(bytes.subarray(0, 100));
+  });
+
+  test("split files lie next to their first part", async () => {
+    const { readFileSync } = await import("node:fs");
+    const { join } = await import("node:path");
+    await using server = await serve((request, response) => {
+      const part = readFileSync(join(import.meta.dirname, "fixtures", request.url!.slice("/m/".length)));
+      return sendFile(request, response, { size: part.length, read: (start, end) => part.subarray(start, end) });
+    });
+    const file = await readGguf(new URL("m/split-00001-of-00003.gguf", server.url));
+    expect(file.parts).toBe(3);
+    expect(await file.readTensorF32("t.f16")).toHaveLength(24);
+  });
+});
+
+describe("estimateMemory", () => {
+  const llama = (heads: WritableEntry): Promise<Awaited<ReturnType<typeof readGguf>>> => {
+    const metadata: WritableEntry[] = [
+      { key: "general.architecture", type: "string", value: "llama" },
+      { key: "llama.context_length", type: "u32", value: 8192 },
+      { key: "llama.block_count", type: "u32", value: 32 },
+      { key: "llama.embedding_length", type: "u32", value: 4096 },
+      { key: "llama.attention.head_count", type: "u32", value: 32 },
+      heads,
+    ];
+    return readGguf(encodeHeader({ version: 3, byteOrder: "little", metadata, tensors: [] }));
+  };
+
+  test("the cache of Llama 3 8B is 1 GiB for 8192 tokens in f16, as llama.cpp prints it", async () => {
+    const file = await llama({ key: "llama.attention.head_count_kv", type: "u32", value: 8 });
+    expect(estimateMemory(file)).toMatchObject({ contextLength: 8192, cacheBytes: 2 ** 30, weightBytes: 0, totalBytes: 2 ** 30 });
+    expect(estimateMemory(file, { contextLength: 4096, cacheType: "f32", sequences: 3 }).cacheBytes).toBe(3 * 2 ** 30);
+    expect(() => estimateMemory(file, { contextLength: 0 })).toThrow(/contextLength from 1, got 0/);
+  });
+
+  test("heads may differ by layer, and are missing in recurrent ones", async () => {
+    const value = Uint32Array.from({ length: 32 }, (_, i) => (i % 2 === 0 ? 8 : 0));
+    const file = await llama({ key: "llama.attention.head_count_kv", type: "array", elementType: "u32", value });
+    expect(estimateMemory(file).cacheBytes).toBe(2 ** 29);
+  });
+
+  test("weights are the tensors", async () => {
+    await using file = await readGguf(new URL("../../model-fable/models/fable-tiny-q8_0.gguf", import.meta.url));
+    const estimate = estimateMemory(file, { contextLength: 512 });
+    expect(estimate.weightBytes).toBeGreaterThan(0.9 * file.source.size);
+    expect(estimate.totalBytes).toBe(estimate.weightBytes + estimate.cacheBytes);
+  });
+});

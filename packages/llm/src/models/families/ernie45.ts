@@ -1,0 +1,8 @@
+import type { Family } from "../family.ts";
+
+/** ERNIE 4.5, the dense ones. */
+export const ernie45: Family = {
+  name: "ernie4_5",
+  isVerified: false,
+  positions: { pairing: "interleaved" },
+};

@@ -1,0 +1,11 @@
+import type { Family } from "../family.ts";
+
+/** Falcon 7B, 40B and 180B. */
+export const falcon: Family = {
+  name: "falcon",
+  isVerified: false,
+  norm: "layer",
+  parallel: "always",
+  positions: { pairing: "half" },
+  feedForward: { kind: "plain", activation: "gelu" },
+};

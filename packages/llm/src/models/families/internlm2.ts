@@ -1,0 +1,8 @@
+import type { Family } from "../family.ts";
+
+/** InternLM 2 and 2.5. */
+export const internlm2: Family = {
+  name: "internlm2",
+  isVerified: false,
+  positions: { pairing: "interleaved" },
+};

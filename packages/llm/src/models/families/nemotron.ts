@@ -1,0 +1,10 @@
+import type { Family } from "../family.ts";
+
+/** Nemotron 3 and 4, Minitron. */
+export const nemotron: Family = {
+  name: "nemotron",
+  isVerified: false,
+  norm: "layer",
+  positions: { pairing: "half" },
+  feedForward: { kind: "plain", activation: "squaredRelu" },
+};

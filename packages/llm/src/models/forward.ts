@@ -1,0 +1,103 @@
+import type { Ref } from "@centella/core";
+import type { Recording } from "../recording.ts";
+import type { RowRange } from "../weights.ts";
+import { attention } from "./attention.ts";
+import type { ModelConfig } from "./config.ts";
+import type { Family, FeedForwardRule } from "./family.ts";
+import { norm } from "./norms.ts";
+import { projectFeedForward, vectorBias, vectorScale } from "./projections.ts";
+
+/** T tokens, d embedding, H heads, V vocabulary: `tokens [T] -> logits [nOut, V]`. */
+export function forward(r: Recording, family: Family, config: ModelConfig): Ref {
+  const { program, weights } = r;
+  const { embeddingLength: d, vocabSize: V, epsilon } = config;
+  weights.ignore(...(family.ignored ?? []));
+  const embedding = weights.matrix("token_embd.weight", [V, d]);
+  let x = scaled(r, program.embedding(embedding, r.tokens), config.embeddingScale); // [T, d]
+  if (family.positions === "learned") {
+    const positions = weights.matrix("position_embd.weight", [config.contextLength, d]);
+    x = program.add(x, program.embedding(positions, r.positions));
+  }
+  for (let layer = 0; layer < config.layers; layer++) x = block(r, family, config, layer, x);
+  const y = norm(r, family, "output_norm", x, d, epsilon); // [nOut, d]
+  const output = weights.has("output.weight") ? weights.matrix("output.weight", [V, d]) : embedding;
+  const logits = vectorBias(r, "output", vectorScale(r, "output", r.linear(y, output)), { rows: V });
+  return capped(r, scaled(r, logits, config.logitScale), config.logitSoftcap); // [nOut, V]
+}
+
+/** `x [T, d] -> [T, d]`, the last layer's `-> [nOut, d]`: nothing after the last attention looks at other tokens. */
+function block(r: Recording, family: Family, config: ModelConfig, layer: number, x: Ref): Ref {
+  const { program, weights, outRows } = r;
+  const { embeddingLength: d, epsilon } = config;
+  const name = `blk.${layer}`;
+  const pick = (y: Ref): Ref => (layer === config.layers - 1 ? program.embedding(y, outRows) : y);
+  const before = (part: string, y: Ref): Ref => (family.norms === "after" ? y : norm(r, family, `${name}.${part}`, y, d, epsilon));
+  const after = (part: string, y: Ref): Ref =>
+    scaled(r, (family.norms ?? "before") === "before" ? y : norm(r, family, `${name}.${part}`, y, d, epsilon), config.residualScale);
+  weights.ignore(`${name}.attn_rot_embd.weight`);
+
+  const input = before("attn_norm", x);
+  // The larger Falcons have a norm for each part of their parallel blocks, named in another way.
+  const attentionInput = weights.has(`${name}.attn_norm_2.weight`) ? before("attn_norm_2", x) : input;
+  const attended = after("post_attention_norm", attention(r, family, config, layer, attentionInput, pick));
+  const rest = pick(x);
+  const feedForwardNorm = family.feedForward?.norm ?? "ffn_norm";
+  const hasNorm = weights.has(`${name}.${feedForwardNorm}.weight`);
+  if (config.parallel === "always" || (config.parallel === "withoutFeedForwardNorm" && !hasNorm)) {
+    const fed = feedForward(r, family, config, name, hasNorm ? before(feedForwardNorm, rest) : pick(input));
+    return program.add(program.add(rest, attended), after("post_ffw_norm", fed));
+  }
+  const middle = program.add(rest, attended);
+  return program.add(middle, after("post_ffw_norm", feedForward(r, family, config, name, before(feedForwardNorm, middle))));
+}
+
+/** `[nOut, d] -> [nOut, d]`, through `[nOut, feedForwardLength]`. */
+function feedForward(r: Recording, family: Family, config: ModelConfig, block: string, x: Ref): Ref {
+  const { program } = r;
+  const { embeddingLength: d, feedForwardLength: f } = config;
+  const { kind = "gated", activation = "silu" } = family.feedForward ?? {};
+  const project = (name: string, y: Ref, range: RowRange): Ref => projectFeedForward(r, family, `${block}.${name}`, y, range);
+  const act = (y: Ref): Ref => activate(r, activation, y);
+  switch (kind) {
+    case "plain":
+      return project("ffn_down", act(project("ffn_up", x, { rows: f })), { rows: d });
+    case "gated":
+      return project("ffn_down", program.mul(act(project("ffn_gate", x, { rows: f })), project("ffn_up", x, { rows: f })), { rows: d });
+    case "fusedGate": {
+      const gate = act(project("ffn_up", x, { rows: f, of: 2 * f }));
+      return project("ffn_down", program.mul(gate, project("ffn_up", x, { rows: f, from: f, of: 2 * f })), { rows: d });
+    }
+  }
+}
+
+function activate(r: Recording, activation: NonNullable<FeedForwardRule["activation"]>, x: Ref): Ref {
+  const { program } = r;
+  switch (activation) {
+    case "silu":
+      return program.silu(x);
+    case "gelu":
+      return r.isGeluRounded ? halfRounded(r, program.gelu(halfRounded(r, x))) : program.gelu(x);
+    case "squaredRelu": {
+      const y = program.relu(x);
+      return program.mul(y, y);
+    }
+  }
+}
+
+function scaled({ program }: Recording, x: Ref, factor: number): Ref {
+  return factor === 1 ? x : program.scale(x, { by: factor });
+}
+
+/** `cap · tanh(x / cap)`; 0 leaves `x` as it is. */
+function capped({ program }: Recording, x: Ref, cap: number): Ref {
+  return cap === 0 ? x : program.scale(program.tanh(program.scale(x, { by: 1 / cap })), { by: cap });
+}
+
+/**
+ * `x` rounded to the 11 significant bits of an f16 (Veltkamp's splitting): the product with `2^13 + 1` loses the 13 lowest bits of
+ * `x`, and the differences uncover what is left of it.
+ */
+function halfRounded({ program }: Recording, x: Ref): Ref {
+  const product = program.scale(x, { by: 2 ** 13 + 1 });
+  return program.sub(product, program.sub(product, x));
+}

@@ -1,0 +1,40 @@
+import type { Ref } from "@centella/core";
+import type { Recording } from "../recording.ts";
+import type { RowRange } from "../weights.ts";
+import type { Family } from "./family.ts";
+
+/** `(W·x)·scale + bias`, scale and bias optional; `x [..., k] -> [..., rows]` by some or all rows of `name.weight`. */
+export function projectAttention(r: Recording, name: string, x: Ref, range: RowRange): Ref {
+  return vectorBias(r, name, vectorScale(r, name, multiply(r, name, x, range)), range);
+}
+
+/** `(W·x + bias)·scale`: the feed-forward part has them in the other order, and most families leave the scale out. */
+export function projectFeedForward(r: Recording, { feedForward }: Family, name: string, x: Ref, range: RowRange): Ref {
+  const y = vectorBias(r, name, multiply(r, name, x, range), range);
+  if (feedForward?.scales) return vectorScale(r, name, y);
+  r.weights.ignore(`${name}.scale`);
+  return y;
+}
+
+/** `x · name.scale`, where the file has one. */
+export function vectorScale({ program, weights }: Recording, name: string, x: Ref): Ref {
+  const factor = weights.optionalVector(`${name}.scale`, 1);
+  return factor === undefined ? x : program.mul(x, factor);
+}
+
+/** `x + name.bias`, where the file has one. */
+export function vectorBias({ program, weights }: Recording, name: string, x: Ref, range: RowRange): Ref {
+  const offset = weights.has(`${name}.bias`) ? weights.vectorRows(`${name}.bias`, range) : undefined;
+  return offset === undefined ? x : program.add(x, offset);
+}
+
+function multiply({ weights, linear }: Recording, name: string, x: Ref, range: RowRange): Ref {
+  // Scales of 8-bit float activations, for formats that are not computed here.
+  weights.ignore(`${name}.input_scale`);
+  return linear(x, weights.matrixRows(`${name}.weight`, lastDim(x), range));
+}
+
+function lastDim({ spec }: Ref): number {
+  const dim = spec.shape.at(-1)!;
+  return typeof dim === "number" ? dim : dim.max;
+}

@@ -1,0 +1,110 @@
+import { UnsupportedError } from "@centella/core";
+import { ModelError } from "../errors.ts";
+import type { MetadataReader } from "../metadataReader.ts";
+import type { Family } from "./family.ts";
+
+/** Rotary positions of one model. */
+export interface RopeConfig {
+  /** Leading elements of a head that are rotated. */
+  readonly dims: number;
+  readonly pairing: "interleaved" | "half";
+  /** Of layers without a window. */
+  readonly plain: RopeScaling;
+  readonly windowed: RopeScaling;
+  /** Longest context of the first training, where files with factors for short and long contexts change over. */
+  readonly originalContext: number;
+  /** Whether a layer rotates. */
+  readonly rotates: (layer: number, isWindowed: boolean) => boolean;
+}
+
+export interface RopeScaling {
+  readonly base: number;
+  /** Multiplies positions: 1 / factor of linear scaling. */
+  readonly scale: number;
+  /** Divisors of the frequencies `[dims / 2]`: what YaRN comes to. */
+  readonly factors: Float32Array | undefined;
+  /** Multiplies the rotated elements of queries and of keys. */
+  readonly magnitude: number;
+}
+
+const scalingTypes = ["none", "linear", "yarn", "longrope"];
+
+/** @throws {ModelError | UnsupportedError} for scaling that is not known or contradicts itself */
+export function readRope({ name, positions, attention }: Family, reader: MetadataReader, keyLength: number): RopeConfig | undefined {
+  if (positions === "learned") return undefined;
+  if (positions.switchedByFinetuned && reader.bool("rope.scaling.finetuned") === false) return undefined;
+  const dims = reader.count("rope.dimension_count") ?? keyLength;
+  if (dims > keyLength || dims % 2 !== 0) {
+    throw new ModelError(
+      `metadata: expected ${name}.rope.dimension_count to be even and at most ${keyLength}, got ${dims}; convert the model again`,
+    );
+  }
+  const type = reader.string("rope.scaling.type") ?? "linear";
+  if (!scalingTypes.includes(type)) throw new UnsupportedError(`rope scaling ${type}`, `the ones computed are ${scalingTypes.join(", ")}`);
+  const base = reader.number("rope.freq_base") ?? 10_000;
+  const originalContext = reader.count("rope.scaling.original_context_length") ?? reader.requiredCount("context_length");
+  const plain = readScaling(reader, { type, base, dims, originalContext });
+  const { layers } = positions;
+  return {
+    dims,
+    pairing: positions.pairing,
+    plain,
+    windowed: {
+      ...(attention?.window?.unscaledRope ? { scale: 1, factors: undefined, magnitude: 1 } : plain),
+      base: reader.number("rope.freq_base_swa") ?? attention?.window?.ropeBase ?? base,
+    },
+    originalContext,
+    rotates: (layer, isWindowed) => layers === undefined || (layers === "windowed" ? isWindowed : (layer + 1) % layers.allBut !== 0),
+  };
+}
+
+interface ScalingShape {
+  readonly type: string;
+  readonly base: number;
+  readonly dims: number;
+  readonly originalContext: number;
+}
+
+function readScaling(reader: MetadataReader, shape: ScalingShape): RopeScaling {
+  const { type, base } = shape;
+  // `rope.scale_linear` is the key's name in files from before August 2023.
+  const factor = reader.number("rope.scaling.factor") ?? reader.number("rope.scale_linear") ?? 1;
+  const attentionFactor = reader.number("rope.scaling.attn_factor") ?? 1;
+  // Negative means "not set".
+  const stored = reader.number("rope.scaling.yarn_ext_factor") ?? -1;
+  const extrapolation = stored >= 0 ? stored : type === "yarn" ? 1 : 0;
+  if (extrapolation === 0) {
+    const yarnFactor = reader.number("rope.scaling.yarn_attn_factor") ?? 1;
+    return { base, scale: type === "none" ? 1 : 1 / factor, factors: undefined, magnitude: yarnFactor * attentionFactor };
+  }
+  const magnitude = (multiplier: number): number => (factor <= 1 ? 1 : 1 + 0.1 * multiplier * Math.log(factor));
+  return {
+    base,
+    scale: 1,
+    factors: yarnFactors(shape, factor, extrapolation, {
+      fast: reader.number("rope.scaling.yarn_beta_fast") ?? 32,
+      slow: reader.number("rope.scaling.yarn_beta_slow") ?? 1,
+    }),
+    magnitude: (magnitude(1) / magnitude(reader.number("rope.scaling.yarn_log_multiplier") ?? 0)) * attentionFactor,
+  };
+}
+
+/**
+ * YaRN (Peng et al., 2023) as divisors of frequencies: pairs that turn more than `fast` times within the original context keep
+ * theirs, those that turn less than `slow` times have it divided by `factor`, and between the two the frequencies are mixed.
+ */
+export function yarnFactors(
+  { base, dims, originalContext }: Pick<ScalingShape, "base" | "dims" | "originalContext">,
+  factor: number,
+  extrapolation: number,
+  beta: { readonly fast: number; readonly slow: number },
+): Float32Array {
+  const pairTurning = (turns: number): number => (dims * Math.log(originalContext / (turns * 2 * Math.PI))) / (2 * Math.log(base));
+  const first = Math.max(0, Math.floor(pairTurning(beta.fast)));
+  const last = Math.min(dims - 1, Math.ceil(pairTurning(beta.slow)));
+  return Float32Array.from({ length: dims / 2 }, (_, pair) => {
+    const ramp = 1 - Math.min(1, Math.max(0, (pair - first) / Math.max(0.001, last - first)));
+    const kept = ramp * extrapolation;
+    return 1 / (kept + (1 - kept) / factor);
+  });
+}

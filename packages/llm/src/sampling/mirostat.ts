@@ -1,0 +1,53 @@
+import { largest } from "./candidateHeap.ts";
+import { type Candidates, pick, probabilities } from "./candidates.ts";
+
+/** Candidates from which the first version estimates how probabilities fall with rank. */
+const estimatedFrom = 100;
+
+/** What Mirostat steers by (Basu et al., 2021): the surprise in bits that it aims at, and how fast it learns. */
+export interface MirostatTarget {
+  readonly version: 1 | 2;
+  readonly tau: number;
+  readonly eta: number;
+}
+
+/**
+ * Chooses a token among those that `mu` bits of surprise allow, and moves `mu` by the difference between the surprise met and the
+ * one wanted. `vocabulary` is the number of tokens that there are in all.
+ */
+export function mirostat(
+  candidates: Candidates,
+  { version, tau, eta }: MirostatTarget,
+  mu: number,
+  uniform: number,
+  vocabulary: number,
+): { readonly id: number; readonly mu: number } {
+  const sorted = largest(candidates, candidates.ids.length);
+  const kept = largest(sorted, version === 1 ? zipfCount(sorted, mu, vocabulary) : surpriseCount(sorted, mu));
+  const id = pick(kept, uniform);
+  const surprise = -Math.log2(probabilities(kept)[kept.ids.indexOf(id)]!);
+  return { id, mu: mu - eta * (surprise - tau) };
+}
+
+/** How many tokens a cross-entropy of `mu` bits allows if probabilities follow Zipf's law, whose exponent is fitted to the first. */
+function zipfCount(sorted: Candidates, mu: number, vocabulary: number): number {
+  const chances = probabilities(sorted);
+  let [product, square] = [0, 0];
+  for (let i = 0; i < Math.min(estimatedFrom, chances.length) - 1; i++) {
+    const t = Math.log((i + 2) / (i + 1));
+    product += t * Math.log(chances[i]! / chances[i + 1]!);
+    square += t * t;
+  }
+  if (square === 0) return 1;
+  const exponent = product / square;
+  const epsilon = exponent - 1;
+  const count = ((epsilon * 2 ** mu) / (1 - vocabulary ** -epsilon)) ** (1 / exponent);
+  // An even distribution has exponent 0 and so allows everything.
+  return Number.isNaN(count) ? chances.length : Math.max(1, Math.floor(Math.min(count, chances.length)));
+}
+
+/** How many tokens surprise by at most `mu` bits, at least one. */
+function surpriseCount(sorted: Candidates, mu: number): number {
+  const beyond = probabilities(sorted).findIndex((chance) => -Math.log2(chance) > mu);
+  return beyond < 0 ? sorted.ids.length : Math.max(1, beyond);
+}

@@ -1,0 +1,46 @@
+/**
+ * ggml's C rounds after every f32 operation and adds in order of the index. JavaScript computes in f64, so the quantisers round each
+ * sum, product, quotient and square root of f32 values with this: the result is the same as that of the f32 operation.
+ */
+export const f32: (x: number) => number = Math.fround;
+
+/** `sum(x[i]^2)` over `[from, from + n)`. */
+export function sumOfSquares(x: Float32Array, from: number, n: number): number {
+  let sum = 0;
+  for (let i = from; i < from + n; i++) sum = f32(sum + f32(x[i]! * x[i]!));
+  return sum;
+}
+
+/** The value of largest magnitude in `[from, from + n)`, the first of equals, with its sign; 0 where all are. */
+export function largestValue(x: Float32Array, from: number, n: number): number {
+  let largest = 0;
+  let magnitude = 0;
+  for (let i = from; i < from + n; i++) {
+    if (Math.abs(x[i]!) > magnitude) {
+      magnitude = Math.abs(x[i]!);
+      largest = x[i]!;
+    }
+  }
+  return largest;
+}
+
+export function clamp(x: number, low: number, high: number): number {
+  return Math.max(low, Math.min(high, x));
+}
+
+/**
+ * Weights of the squared errors where an importance matrix is given: `weights[i] = importance[from + i] * sqrt(variance + x[from + i]^2)`.
+ */
+export function importanceWeights(
+  x: Float32Array,
+  from: number,
+  n: number,
+  importance: Float32Array,
+  variance: number,
+  weights: Float32Array,
+): void {
+  for (let i = 0; i < n; i++) {
+    const value = x[from + i]!;
+    weights[i] = importance[from + i]! * f32(Math.sqrt(f32(variance + f32(value * value))));
+  }
+}

@@ -1,0 +1,23 @@
+import { evenSigns, iq3XxsGrid, writeSigned } from "./grids.ts";
+import { halfAt } from "./half.ts";
+import { wordAt } from "./iq2_xxs.ts";
+
+/**
+ * iq3_xxs, 256 weights in 98 bytes: `d` f16 | `qs` 64 bytes | `signsAndScales` 8 × u32. Each byte of `qs` is the index of a point of 4.
+ * Each 32 weights have a 32-bit number as in iq2_xxs: `w = d * (scale + 1/2) / 2 * sign * point`. Source: `block_iq3_xxs` of
+ * ggml-common.h.
+ */
+export function dequantizeIq3Xxs(bytes: Uint8Array, out: Float32Array): void {
+  const grid = iq3XxsGrid();
+  for (let at = 0, to = 0; at < bytes.length; at += 98, to += 256) {
+    const d = halfAt(bytes, at);
+    for (let group = 0; group < 8; group++) {
+      const packed = wordAt(bytes, at + 66 + group * 4);
+      const scale = (d * (0.5 + (packed >>> 28))) / 2;
+      for (let part = 0; part < 8; part++) {
+        const signs = evenSigns((packed >>> (7 * (part >> 1))) & 127) >> (4 * (part & 1));
+        writeSigned(grid, bytes[at + 2 + group * 8 + part]! * 4, 4, signs, scale, out, to + group * 32 + part * 4);
+      }
+    }
+  }
+}

@@ -1,0 +1,108 @@
+import { clamp, f32, largestValue } from "./float32.ts";
+import { nearestInt } from "./rounding.ts";
+
+/** Groups with no larger value count as zeros. Source: `GROUP_MAX_EPS` of ggml-quants.c. */
+export const tiny: number = f32(1e-15);
+
+/**
+ * Finds a scale and codes `[-max, max - 1]` with `x[i] ~ scale * code[i]` for a group of `n` values, minimising the squared error
+ * weighted by `weights [n]`: of 19 scales around `-largest / max`, each corrected by least squares, the best. Writes `code + max` to
+ * `codes[from, from + n)` and returns the scale, which may be negative. Source: `make_qx_quants` of ggml-quants.c, error type 1.
+ */
+export function symmetricScale(
+  x: Float32Array,
+  from: number,
+  n: number,
+  max: number,
+  weights: Float32Array,
+  codes: Uint8Array,
+  to: number,
+): number {
+  const largest = largestValue(x, from, n);
+  if (Math.abs(largest) < tiny) {
+    codes.fill(0, to, to + n);
+    return 0;
+  }
+  let scale = 0;
+  let best = 0;
+  for (let trial = 0; trial < 19; trial++) {
+    // The plain scale comes first, so that it stays where none of the others is better.
+    const step = trial === 0 ? 0 : trial < 10 ? trial - 10 : trial - 9;
+    const inverse = f32(-f32(max + f32(tenth * step)) / largest);
+    let sumLX = 0;
+    let sumL2 = 0;
+    for (let i = 0; i < n; i++) {
+      const value = x[from + i]!;
+      const weight = weights[i]!;
+      const code = clamp(nearestInt(f32(inverse * value)), -max, max - 1);
+      sumLX = f32(sumLX + f32(f32(weight * value) * code));
+      sumL2 = f32(sumL2 + f32(f32(weight * code) * code));
+    }
+    const isBetter = trial === 0 || (sumL2 > 0 && f32(sumLX * sumLX) > f32(best * sumL2));
+    if (!isBetter) continue;
+    for (let i = 0; i < n; i++) codes[to + i] = clamp(nearestInt(f32(inverse * x[from + i]!)), -max, max - 1) + max;
+    scale = sumL2 === 0 ? 0 : f32(sumLX / sumL2);
+    best = f32(scale * sumLX);
+  }
+  return scale;
+}
+
+const tenth = f32(0.1);
+
+/**
+ * As {@link symmetricScale}, with weights `x[i]^2`, another search: codes for the scale `-largest / max`, of which up to five passes
+ * change single ones as long as that lowers the error. Source: `make_q3_quants` of ggml-quants.c.
+ */
+export function refinedScale(x: Float32Array, from: number, n: number, max: number, codes: Uint8Array, to: number): number {
+  const largest = largestValue(x, from, n);
+  if (Math.abs(largest) < tiny) {
+    codes.fill(0, to, to + n);
+    return 0;
+  }
+  const inverse = f32(-max / largest);
+  let sumLX = 0;
+  let sumL2 = 0;
+  for (let i = 0; i < n; i++) {
+    const value = x[from + i]!;
+    const code = clamp(nearestInt(f32(inverse * value)), -max, max - 1);
+    const weighted = f32(f32(value * value) * value);
+    codes[to + i] = code + max;
+    sumLX = f32(sumLX + f32(weighted * code));
+    sumL2 = f32(sumL2 + f32(f32(f32(value * value) * code) * code));
+  }
+  for (let pass = 0; pass < 5; pass++) {
+    let hasChanged = false;
+    for (let i = 0; i < n; i++) {
+      const value = x[from + i]!;
+      const weight = f32(value * value);
+      const code = codes[to + i]! - max;
+      const restLX = f32(sumLX - f32(f32(weight * value) * code));
+      if (restLX <= 0) continue;
+      const restL2 = f32(sumL2 - f32(f32(weight * code) * code));
+      const next = clamp(nearestInt(f32(f32(value * restL2) / restLX)), -max, max - 1);
+      if (next === code) continue;
+      const nextLX = f32(restLX + f32(f32(weight * value) * next));
+      const nextL2 = f32(restL2 + f32(f32(weight * next) * next));
+      if (nextL2 > 0 && f32(f32(nextLX * nextLX) * sumL2) > f32(f32(sumLX * sumLX) * nextL2)) {
+        codes[to + i] = next + max;
+        sumLX = nextLX;
+        sumL2 = nextL2;
+        hasChanged = true;
+      }
+    }
+    if (!hasChanged) break;
+  }
+  return sumL2 > 0 ? f32(sumLX / sumL2) : 0;
+}
+
+/**
+ * Codes of 256 values for the scales as they are stored: `codes[i] = round(x[i] / (d * scales[i / 16])) + max`, in `[0, 2 * max - 1]`. A
+ * group whose scale is zero keeps the codes it has.
+ */
+export function recode(x: Float32Array, from: number, d: number, scales: Int8Array, max: number, codes: Uint8Array): void {
+  for (let group = 0; group < 16; group++) {
+    const scale = f32(d * scales[group]!);
+    if (scale === 0) continue;
+    for (let i = group * 16; i < group * 16 + 16; i++) codes[i] = clamp(nearestInt(f32(x[from + i]! / scale)), -max, max - 1) + max;
+  }
+}
