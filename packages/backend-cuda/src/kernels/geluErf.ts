@@ -14,6 +14,7 @@ export const geluErf: Kernel = unary("geluErf", (k, x) => {
   let polynomial = k.constant("f32", 1.061405429);
   for (const coefficient of coefficients) polynomial = k.fma(polynomial, t, coefficient);
   const tail = k.mul(k.mul(polynomial, t), exp(k, k.neg(k.mul(z, z))));
-  const part = k.mul(k.mul(x, 0.5), tail);
+  // From 16 on the tail is 0, and infinity times 0 would be NaN.
+  const part = k.mul(k.mul(k.min(x, 16), 0.5), tail);
   return k.select(k.compare("lt", x, 0), part, k.sub(x, part));
 });

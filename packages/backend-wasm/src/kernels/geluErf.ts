@@ -19,6 +19,7 @@ export const geluErf: Kernel = unary("geluErf", [], (f, target, x) => {
     coefficients.map((c) => f.splat(c / 2)),
   );
   const tail = f32x4.mul(f32x4.mul(polynomial, t), exp(f, target, f32x4.neg(f32x4.mul(z, z))));
-  const part = f.let(f32x4.mul(x, tail));
+  // From 16 on the tail is 0, and infinity times 0 would be NaN.
+  const part = f.let(f32x4.mul(f32x4.min(x, f.splat(16)), tail));
   return v128.bitselect(f32x4.lt(x, v128.zero()), part, f32x4.sub(x, part));
 });

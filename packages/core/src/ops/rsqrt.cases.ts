@@ -12,7 +12,7 @@ export const rsqrt: OpCases<"rsqrt"> = {
     { name: "empty", inputs: [f32(3, 0, 2)] },
     {
       name: "edges",
-      inputs: [{ dtype: "f32", shape: [7], values: [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0, -1, 4, 1e30] }],
+      inputs: [{ dtype: "f32", shape: [8], values: [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0, -0, -1, 4, 1e30] }],
     },
   ],
   wrong: [

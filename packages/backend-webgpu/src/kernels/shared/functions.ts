@@ -16,7 +16,7 @@ fn rootOf(x: f32) -> f32 {
   return sqrt(x);
 }
 fn inverseRootOf(x: f32) -> f32 {
-  if ((bitcast<u32>(x) & 0x7fffffffu) == 0u) { return bitcast<f32>(infinityBits); }
+  if ((bitcast<u32>(x) & 0x7fffffffu) == 0u) { return bitcast<f32>(infinityBits | bitcast<u32>(x)); }
   if (x < 0.0) { return nan(); }
   if (isInfinite(x)) { return 0.0; }
   return inverseSqrt(x);
@@ -38,7 +38,7 @@ export const erfGelu: string = `fn geluOf(x: f32) -> f32 {
   let z = min(abs(x) * ${Math.SQRT1_2}, 10.0);
   let t = 1.0 / (1.0 + 0.3275911 * z);
   let polynomial = t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))));
-  let part = 0.5 * x * polynomial * exp(-z * z);
+  let part = 0.5 * min(x, 16.0) * polynomial * exp(-z * z);
   return select(x - part, part, x < 0.0);
 }`;
 
