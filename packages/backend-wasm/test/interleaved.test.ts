@@ -28,7 +28,9 @@ test.each(formatNames)("%s: interleaving eight rows moves every bit to a place o
 });
 
 // Without relaxed SIMD rows are not interleaved.
-describe.skipIf(!targets.some(({ relaxed }) => relaxed))("interleaved weights", () => {
+const isRelaxed = targets.some(({ relaxed }) => relaxed);
+
+describe.skipIf(!isRelaxed)(`interleaved weights${isRelaxed ? "" : " (skipped: no relaxed SIMD here)"}`, () => {
   let backend: Backend;
   let scalar: Backend;
   beforeAll(async () => {

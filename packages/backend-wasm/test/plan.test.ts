@@ -60,7 +60,7 @@ describe("long runs", () => {
     const x = uniform(2, 256);
     const { y } = plan.run({ x });
     expect(() => plan.runSync!({ x })).toThrow(/runSync: expected no work under way/);
-    expect(plan.runSync).toBeDefined();
+    expect(plan.runSync).toBeTypeOf("function");
     const first = await y!.data();
     await backend.idle();
     expect(plan.runSync!({ x }).y).toEqual(first);

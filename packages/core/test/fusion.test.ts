@@ -1,0 +1,207 @@
+import { describe, expect, test } from "vitest";
+import { createProgram, type FusionLimits, fuseEpilogues, lower, type Program, reference, usesOf } from "../src/index.ts";
+import { accept, beforeAndAfter, bodies, fuse, state } from "./support/passes.ts";
+
+describe("fuseElementwise", () => {
+  test("a DAG with broadcasting becomes one node", () => {
+    const program = createProgram();
+    const x = program.matmul(program.input("x", "f32", [program.dim("T", 8), 4]), program.input("w", "f32", [4, 4]));
+    const gate = program.sigmoid(program.add(x, program.input("b", "f32", [4])));
+    program.output("y", program.mul(gate, program.scale(x, { by: 2 })));
+    expect(beforeAndAfter(program, (graph) => fuse(graph).program)).toMatchInlineSnapshot(`
+      "before
+      input x: f32 [T≤8, 4]
+      input w: f32 [4, 4]
+      input b: f32 [4]
+      %2: f32 [T≤8, 4] = matmul(x, w, transposeA: false, transposeB: false, activations: "f32")
+      %4: f32 [T≤8, 4] = add(%2, b)
+      %5: f32 [T≤8, 4] = sigmoid(%4)
+      %6: f32 [T≤8, 4] = scale(%2, by: 2)
+      %7: f32 [T≤8, 4] = mul(%5, %6)
+      output y: %7 to the host
+
+      after
+      input x: f32 [T≤8, 4]
+      input w: f32 [4, 4]
+      input b: f32 [4]
+      %2: f32 [T≤8, 4] = matmul(x, w, transposeA: false, transposeB: false, activations: "f32")
+      %7: f32 [T≤8, 4] = fused(%2, b)
+        .0 = add(%2, b)
+        .1 = sigmoid(.0)
+        .2 = scale(%2, by: 2)
+        .3 = mul(.1, .2)
+      output y: %7 to the host
+      "
+    `);
+  });
+
+  test("a chain of any depth is one node", () => {
+    const program = createProgram();
+    let x = program.input("x", "f32", [4]);
+    for (let i = 0; i < 500; i++) x = i % 2 === 0 ? program.relu(x) : program.add(x, x);
+    program.output("y", x);
+    const { nodes } = fuse(program).program;
+    expect(nodes.length).toBe(1);
+    expect((nodes[0]!.params as { body: unknown[] }).body.length).toBe(500);
+  });
+
+  test("an output, a value with another consumer, another shape and a view end a group", () => {
+    const program = createProgram();
+    const x = program.input("x", "f32", [4]);
+    const seen = program.relu(x);
+    program.output("seen", seen);
+    const shared = program.tanh(seen);
+    program.output("sum", program.sum(shared));
+    const small = program.sigmoid(program.input("s", "f32", [1]));
+    const wide = program.mul(program.silu(shared), small);
+    const view = program.reshape(program.gelu(wide), { shape: [2, 2] });
+    program.output("y", program.relu(program.tanh(view)));
+    expect(bodies(fuse(program).program)).toEqual(["relu", "tanh", "sum", "sigmoid", "silu+mul+gelu", "reshape", "tanh+relu"]);
+  });
+
+  test("a group never contains a way out and back in", () => {
+    const program = createProgram();
+    const x = program.input("x", "f32", [4]);
+    const a = program.relu(x);
+    const around = program.softmax(a);
+    program.output("y", program.add(program.tanh(a), around));
+    expect(bodies(fuse(program).program)).toEqual(["relu", "softmax", "tanh+add"]);
+  });
+
+  test("a read of a persistent does not move behind a write", async () => {
+    const program = createProgram();
+    const first = state(program);
+    const x = program.input("x", "f32", [4]);
+    const read = program.add(program.reshape(first, { shape: [4] }), x);
+    const second = program.assign(first, x);
+    program.output("y", program.scale(program.sub(read, second), { by: 2 }));
+    expect(bodies(fuse(program).program)).toEqual(["reshape", "add", "assign", "sub+scale"]);
+    const plan = await (await reference().open()).compile(program);
+    expect(plan.runSync!({ x: Float32Array.of(1, 2, 3, 4) }).y).toEqual(new Float32Array(4));
+    expect(plan.runSync!({ x: Float32Array.of(1, 1, 1, 1) }).y).toEqual(Float32Array.of(2, 4, 6, 8));
+  });
+
+  test("a read of the newest version may move", () => {
+    const program = createProgram();
+    const second = program.assign(state(program), program.input("x", "f32", [4]));
+    program.output("y", program.scale(program.relu(second), { by: 2 }));
+    expect(bodies(fuse(program).program)).toEqual(["assign", "relu+scale"]);
+  });
+
+  const sumOf = (n: number): Program => {
+    const program = createProgram();
+    const inputs = Array.from({ length: n }, (_, i) => program.input(`x${i}`, "f32", [4]));
+    program.output(
+      "y",
+      inputs.reduce((a, b) => program.add(a, b)),
+    );
+    return program;
+  };
+
+  test("groups stay within a backend's limits", () => {
+    const inputCounts = (limits: FusionLimits): number[] =>
+      fuse(sumOf(20), accept, limits).program.nodes.map(({ inputs }) => inputs.length);
+    expect(inputCounts({})).toEqual([20]);
+    expect(inputCounts({ maxInputs: 7 })).toEqual([2, 7, 7, 7]);
+    expect(fuse(sumOf(20), accept, { maxCalls: 8 }).program.nodes.map(({ inputs }) => inputs.length)).toEqual([4, 9, 9]);
+  });
+
+  test("what a backend refuses is left as it was, with its reason", () => {
+    const program = sumOf(4);
+    const { program: same, notes } = fuse(program, () => "no kernel for three sums");
+    expect(same.nodes).toEqual(program.nodes);
+    expect(notes).toEqual(["add + add + add: no kernel for three sums"]);
+    const { notes: lowered, steps } = lower(program, "toy", ({ name }) => (name === "fused" ? "one at a time" : undefined));
+    expect(lowered).toEqual(["add + add + add: one at a time"]);
+    expect(steps.length).toBe(3);
+  });
+
+  test("the reference gives the same bits with and without", async () => {
+    const program = createProgram();
+    const x = program.input("x", "f32", [program.dim("T", 5), 3]);
+    const y = program.mul(program.tanh(program.add(x, program.input("b", "f32", [3]))), program.sigmoid(x));
+    program.output("y", program.gelu(program.div(y, program.input("s", "f32", []))));
+    const data = { x: Float32Array.from({ length: 6 }, (_, i) => Math.sin(i)), b: Float32Array.of(0.1, 0.2, 0.3), s: Float32Array.of(3) };
+    const [one, other] = await Promise.all(
+      [true, false].map(async (optimize) => {
+        const backend = await reference({ optimize }).open();
+        const result = (await backend.compile(program)).runSync!(data).y;
+        return { result, ops: backend.counters.ops };
+      }),
+    );
+    expect(one!.ops).toEqual({ fused: 1 });
+    expect(other!.ops).toEqual({ add: 1, tanh: 1, sigmoid: 1, mul: 1, div: 1, gelu: 1 });
+    expect(one!.result).toEqual(other!.result);
+  });
+});
+
+describe("fuseEpilogues", () => {
+  test("an elementwise group joins the call that it finishes", () => {
+    const program = createProgram();
+    const x = program.input("x", "f32", [4, 4]);
+    const product = program.matmul(x, program.input("w", "f32", [4, 4]));
+    program.output("y", program.add(program.relu(program.add(product, program.input("b", "f32", [4]))), x));
+    const elementwise = fuse(program).program;
+    expect(beforeAndAfter(elementwise, (graph) => fuseEpilogues(graph, accept).program)).toMatchInlineSnapshot(`
+      "before
+      input x: f32 [4, 4]
+      input w: f32 [4, 4]
+      input b: f32 [4]
+      %2: f32 [4, 4] = matmul(x, w, transposeA: false, transposeB: false, activations: "f32")
+      %6: f32 [4, 4] = fused(%2, b, x)
+        .0 = add(%2, b)
+        .1 = relu(.0)
+        .2 = add(.1, x)
+      output y: %6 to the host
+
+      after
+      input x: f32 [4, 4]
+      input w: f32 [4, 4]
+      input b: f32 [4]
+      %6: f32 [4, 4] = fused(x, w, b)
+        .0 = matmul(x, w, transposeA: false, transposeB: false, activations: "f32")
+        .1 = add(.0, b)
+        .2 = relu(.1)
+        .3 = add(.2, x)
+      output y: %6 to the host
+      "
+    `);
+  });
+
+  test("a result that others need, another shape, and a write in between keep them apart", () => {
+    const program = createProgram();
+    const x = program.input("x", "f32", [4]);
+    const shared = program.softmax(x);
+    program.output("shared", shared);
+    program.output("a", program.relu(shared));
+    program.output("b", program.mul(program.sum(x, { keepDims: true }), x));
+    const first = state(program);
+    const old = program.softmax(first);
+    program.assign(first, x);
+    program.output("c", program.relu(old));
+    expect(bodies(fuseEpilogues(program, accept).program)).toEqual(bodies(program));
+  });
+
+  test("of two calls the last one is joined, and of a refused group the elementwise part stays", async () => {
+    const program = createProgram();
+    const x = program.input("x", "f32", [4]);
+    program.output("y", program.relu(program.sub(program.softmax(x), program.logSoftmax(x))));
+    const elementwise = fuse(program).program;
+    expect(bodies(fuseEpilogues(elementwise, accept).program)).toEqual(["softmax", "logSoftmax+sub+relu"]);
+    const { program: same, notes } = fuseEpilogues(elementwise, () => "rows are done by another kernel");
+    expect(bodies(same)).toEqual(["softmax", "logSoftmax", "sub+relu"]);
+    expect(notes).toEqual([
+      "logSoftmax + sub + relu: rows are done by another kernel",
+      "softmax + sub + relu: rows are done by another kernel",
+    ]);
+  });
+
+  test("a weight's uses are found inside a group", () => {
+    const program = createProgram();
+    const w = program.persistent("w", { dtype: "q8_0", shape: [8, 32] });
+    program.output("y", program.relu(program.matmul(program.input("x", "f32", [1, 32]), w, { transposeB: true })));
+    const lowered = lower(program, "toy", () => undefined);
+    expect(lowered.steps.map(({ op }) => op.name)).toEqual(["fused"]);
+    expect(usesOf(lowered, lowered.persistents[0]!.storage).map(({ op, input }) => [op.name, input])).toEqual([["matmul", 1]]);
+  });
+});
