@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { availableParallelism, cpus, release, totalmem } from "node:os";
+import { UsageError } from "./usageError.ts";
 
 /** Where a run was made. */
 export interface Machine {
@@ -21,7 +22,6 @@ export interface Commit {
   readonly sha: string;
   /** No file of the repository differs from the commit. */
   readonly isClean: boolean;
-  readonly isOnMain: boolean;
 }
 
 export function describeMachine(): Machine {
@@ -46,12 +46,22 @@ export function machineSlug({ cpu, cores, gpus: [gpu] }: Machine): string {
     .replace(/^-|-$/g, "");
 }
 
-/** Of the repository that `folder` lies in. @throws {Error} where there is no git repository */
+/**
+ * Of the repository that `folder` lies in. A copy without git is told by `BENCH_COMMIT`, which is what
+ * `git describe --always --dirty --abbrev=40 --exclude='*'` printed where the copy was made.
+ *
+ * @throws {Error} where there is neither
+ */
 export function describeCommit(folder: string): Commit {
+  const told = process.env.BENCH_COMMIT;
+  if (told !== undefined) {
+    const [, sha, dirty] = /^([0-9a-f]{40})(-dirty)?$/.exec(told) ?? [];
+    if (sha === undefined) throw new UsageError(`BENCH_COMMIT: expected 40 hexadecimal digits, then perhaps -dirty, got "${told}"`);
+    return { sha, isClean: dirty === undefined };
+  }
   const git = (...args: string[]): string =>
     execFileSync("git", args, { cwd: folder, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] }).trim();
-  const sha = git("rev-parse", "HEAD");
-  return { sha, isClean: git("status", "--porcelain") === "", isOnMain: isAncestor(folder, sha) === true };
+  return { sha: git("rev-parse", "HEAD"), isClean: git("status", "--porcelain") === "" };
 }
 
 /** Whether a commit is an ancestor of main; undefined where this clone has no history to tell it. */
@@ -85,6 +95,15 @@ function cacheBytes(): number | undefined {
   const sizes = [0, 1, 2, 3, 4].map((index) => firstLine(`/sys/devices/system/cpu/cpu0/cache/index${index}/size`));
   const bytes = sizes.flatMap((size) => (size === undefined ? [] : [Number.parseInt(size, 10) * (size.endsWith("M") ? 2 ** 20 : 2 ** 10)]));
   return bytes.length === 0 ? undefined : Math.max(...bytes);
+}
+
+/**
+ * Largest resident set of this process so far, in bytes. Linux keeps the figure of `getrusage` across `exec`: a process that a
+ * larger one started reports its parent's, so `/proc` is asked first.
+ */
+export function peakResidentBytes(): number {
+  const kibibytes = /^VmHWM:\s*(\d+) kB$/m.exec(read("/proc/self/status") ?? "")?.[1];
+  return (kibibytes === undefined ? process.resourceUsage().maxRSS : Number(kibibytes)) * 1024;
 }
 
 function gpus(): Machine["gpus"] {

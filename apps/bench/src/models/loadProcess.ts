@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { peakResidentBytes } from "../machine.ts";
 import { Skip } from "../runner/subject.ts";
 import type { ModelCompetitor } from "./competitor.ts";
 
@@ -39,7 +40,7 @@ export async function runLoadProcess({ open }: ModelCompetitor, file: string): P
     await runner.prefill([3]);
     const seconds = (performance.now() - start) / 1e3;
     await runner.dispose();
-    const measured: LoadMeasurement = { seconds, peakBytes: process.resourceUsage().maxRSS * 1024 };
+    const measured: LoadMeasurement = { seconds, peakBytes: peakResidentBytes() };
     console.log(JSON.stringify(measured));
     return 0;
   } catch (error) {
