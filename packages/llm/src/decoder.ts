@@ -1,4 +1,5 @@
 import { DisposedError, type Plan, ProgramError, type Selection } from "@centella/core";
+import { blocksOf } from "./blockTree.ts";
 import { yieldToEventLoop } from "./eventLoop.ts";
 import type { Sequence } from "./kvCache.ts";
 
@@ -11,13 +12,50 @@ export type CompiledPlan = Plan & { readonly selection: Selection };
 /** Which of the tokens that are fed give logits. */
 export type Rows = "last" | "all";
 
-/** A compiled model: feeds tokens to sequences of its cache and returns logits. Runs of several callers are queued in order. */
+/** How tokens are fed. */
+export interface FeedOptions {
+  readonly rows: Rows;
+  /** Only look: the sequence does not keep the tokens, unless they are appended to it afterwards. They must fit into one run. */
+  readonly isProbe?: boolean;
+  readonly signal?: AbortSignal | undefined;
+  /** Called with the tokens done so far, after each run. */
+  readonly onProgress?: (done: number) => void;
+}
+
+/** Tokens that wait to be computed, or are in part. */
+interface Job {
+  readonly sequence: Sequence;
+  readonly ids: readonly number[];
+  readonly options: FeedOptions;
+  readonly logits: Float32Array;
+  readonly settle: { readonly resolve: (logits: Float32Array) => void; readonly reject: (error: unknown) => void };
+  done: number;
+}
+
+/** What a run computes of a job: `count` tokens, of which the last `rows` give logits. */
+interface Share {
+  readonly job: Job;
+  readonly count: number;
+  readonly rows: number;
+}
+
+/**
+ * A compiled model: feeds tokens to sequences of its cache and returns logits. What several callers want at the same time is
+ * computed together, single tokens before parts of prompts; nobody's logits depend on the company on a CPU.
+ */
 export class Decoder {
   readonly contextLength: number;
   readonly vocabSize: number;
+  /** Tokens that a probe can have, at most. */
+  readonly maxProbe: number;
   readonly #plan: CompiledPlan;
   readonly #batchSize: number;
   readonly #maxRows: number;
+  readonly #maxBlocks: number;
+  #jobs: Job[] = [];
+  #isRunning = false;
+  /** Jobs that the run before finished: their callers may come back at once. */
+  #finished = 0;
   #yieldedAt = 0;
   #disposed = false;
 
@@ -28,29 +66,26 @@ export class Decoder {
     this.#plan = plan;
     this.contextLength = sizes.contextLength;
     this.vocabSize = sizes.vocabSize;
+    this.maxProbe = sizes.maxRows;
     this.#batchSize = sizes.batchSize;
     this.#maxRows = sizes.maxRows;
+    this.#maxBlocks = blocksOf(sizes.contextLength);
   }
 
   /**
-   * Appends `ids` to a sequence, in batches, and returns logits `[rows, V]` of the last token or of all. A batch that
-   * fails or is aborted leaves the sequence at the batches before it.
+   * Appends `ids` to a sequence, in as many runs as it takes, and returns logits `[rows, V]` of the last token or of all. A run that
+   * fails or is aborted leaves the sequence at the runs before it.
    * @throws {DisposedError}
    */
-  async feed(sequence: Sequence, ids: readonly number[], rows: Rows, signal?: AbortSignal): Promise<Float32Array> {
+  feed(sequence: Sequence, ids: readonly number[], options: FeedOptions): Promise<Float32Array> {
     if (sequence.ids.length + ids.length > this.contextLength) {
       throw new ProgramError(`feed: expected at most ${this.contextLength - sequence.ids.length} tokens, got ${ids.length}`);
     }
-    const step = rows === "all" ? Math.min(this.#batchSize, this.#maxRows) : this.#batchSize;
-    const logits = new Float32Array((rows === "all" ? ids.length : 1) * this.vocabSize);
-    for (let start = 0; start < ids.length; start += step) {
-      const batch = ids.slice(start, start + step);
-      const isLast = start + step >= ids.length;
-      const outRows = rows === "all" ? batch.map((_, row) => row) : isLast ? [batch.length - 1] : [];
-      const part = await this.#run(sequence, batch, outRows, signal);
-      logits.set(part, rows === "all" ? start * this.vocabSize : 0);
-    }
-    return logits;
+    const logits = new Float32Array((options.rows === "all" ? ids.length : 1) * this.vocabSize);
+    return new Promise((resolve, reject) => {
+      this.#jobs.push({ sequence, ids, options, logits, settle: { resolve, reject }, done: 0 });
+      if (!this.#isRunning) void this.#work();
+    });
   }
 
   /** Refuses further work, waits for the backend's and frees the plan; weights and cache with it. */
@@ -60,34 +95,116 @@ export class Decoder {
     this.#plan.dispose();
   }
 
-  async #run(
-    sequence: Sequence,
-    ids: readonly number[],
-    outRows: readonly number[],
-    signal: AbortSignal | undefined,
-  ): Promise<Float32Array> {
-    if (performance.now() - this.#yieldedAt > maxHoldMs) {
-      await yieldToEventLoop();
-      this.#yieldedAt = performance.now();
+  async #work(): Promise<void> {
+    this.#isRunning = true;
+    while (this.#jobs.length > 0) {
+      // Those whose token was computed together should find each other again in the next run.
+      if (performance.now() - this.#yieldedAt > maxHoldMs || this.#finished > this.#jobs.length) {
+        await yieldToEventLoop();
+        this.#yieldedAt = performance.now();
+      }
+      const [refused, willing] = partition(this.#jobs, ({ options }) => this.#disposed || options.signal?.aborted === true);
+      this.#jobs = willing;
+      for (const { settle, options } of refused) settle.reject(this.#disposed ? new DisposedError("model") : options.signal!.reason);
+      const shares = this.#share();
+      this.#finished = 0;
+      if (shares.length > 0) await this.#run(shares);
     }
-    signal?.throwIfAborted();
-    if (this.#disposed) throw new DisposedError("model");
-    const start = sequence.ids.length;
-    const positions = Int32Array.from(ids, (_, i) => start + i);
-    const inputs = {
-      tokens: Int32Array.from(ids),
-      positions,
-      slots: positions.map((position) => sequence.index * this.contextLength + position),
-      seqOf: new Int32Array(ids.length),
-      blockTable: Int32Array.of(sequence.index),
-      seqLens: Int32Array.of(start + ids.length),
-      outRows: Int32Array.from(outRows),
-    };
-    const dims = { T: ids.length, nOut: outRows.length, nSeq: 1 };
-    const { logits } = this.#plan.run(inputs, { dims, ...(signal && { signal }) });
-    const values = await logits!.data().finally(() => logits!.dispose());
-    signal?.throwIfAborted();
-    sequence.ids.push(...ids);
-    return values as Float32Array;
+    this.#isRunning = false;
   }
+
+  /** What the next run computes: whole jobs where they fit, the shortest first. */
+  #share(): readonly Share[] {
+    const shares: Share[] = [];
+    let [tokens, rows] = [this.#batchSize, this.#maxRows];
+    const left = ({ ids, done }: Job): number => ids.length - done;
+    for (const job of this.#jobs.toSorted((a, b) => left(a) - left(b))) {
+      const wantsAll = job.options.rows === "all";
+      const count = Math.min(left(job), tokens, wantsAll ? rows : tokens);
+      const isLast = count === left(job);
+      if (count === 0 || (isLast && rows === 0) || (job.options.isProbe && !isLast)) continue;
+      const taken = wantsAll ? count : isLast ? 1 : 0;
+      shares.push({ job, count, rows: taken });
+      tokens -= count;
+      rows -= taken;
+    }
+    return shares;
+  }
+
+  async #run(shares: readonly Share[]): Promise<void> {
+    try {
+      const values = await this.#compute(shares);
+      let row = 0;
+      for (const { job, count, rows } of shares) {
+        const { sequence, ids, options, logits } = job;
+        const from = options.rows === "all" ? job.done : 0;
+        logits.set(values.subarray(row * this.vocabSize, (row + rows) * this.vocabSize), from * this.vocabSize);
+        row += rows;
+        if (options.signal?.aborted) {
+          this.#end(job).reject(options.signal.reason);
+          continue;
+        }
+        if (!options.isProbe) sequence.append(ids.slice(job.done, job.done + count));
+        job.done += count;
+        options.onProgress?.(job.done);
+        if (job.done === ids.length) this.#end(job).resolve(logits);
+      }
+    } catch (error) {
+      for (const { job } of shares) this.#end(job).reject(job.options.signal?.aborted ? job.options.signal.reason : error);
+    }
+  }
+
+  #end(job: Job): Job["settle"] {
+    this.#jobs = this.#jobs.filter((other) => other !== job);
+    this.#finished++;
+    return job.settle;
+  }
+
+  /** Logits of the rows of all shares, one after the other. */
+  async #compute(shares: readonly Share[]): Promise<Float32Array> {
+    const T = sum(shares, ({ count }) => count);
+    const nOut = sum(shares, ({ rows }) => rows);
+    const inputs = {
+      tokens: new Int32Array(T),
+      positions: new Int32Array(T),
+      slots: new Int32Array(T),
+      seqOf: new Int32Array(T),
+      blockTable: new Int32Array(shares.length * this.#maxBlocks),
+      seqLens: new Int32Array(shares.length),
+      outRows: new Int32Array(nOut),
+    };
+    let [token, row] = [0, 0];
+    for (const [i, { job, count, rows }] of shares.entries()) {
+      const { sequence, ids, done } = job;
+      const start = sequence.ids.length;
+      inputs.slots.set(sequence.reserve(count), token);
+      inputs.blockTable.set(sequence.blocks, i * this.#maxBlocks);
+      inputs.seqLens[i] = start + count;
+      for (let j = 0; j < rows; j++) inputs.outRows[row++] = token + count - rows + j;
+      for (let j = 0; j < count; j++) {
+        inputs.tokens[token] = ids[done + j]!;
+        inputs.positions[token] = start + j;
+        inputs.seqOf[token++] = i;
+      }
+    }
+    // A run that serves several is not stopped for one of them.
+    const signal = shares.length === 1 ? shares[0]!.job.options.signal : undefined;
+    const { logits } = this.#plan.run(inputs, { dims: { T, nOut, nSeq: shares.length }, ...(signal && { signal }) });
+    try {
+      return (await logits!.data()) as Float32Array;
+    } finally {
+      logits!.dispose();
+    }
+  }
+}
+
+function sum<T>(items: readonly T[], of: (item: T) => number): number {
+  return items.reduce((total, item) => total + of(item), 0);
+}
+
+function partition<T>(items: readonly T[], test: (item: T) => boolean): readonly [T[], T[]] {
+  const yes: T[] = [];
+  const no: T[] = [];
+  for (const item of items) (test(item) ? yes : no).push(item);
+  return [yes, no];
 }

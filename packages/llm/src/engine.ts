@@ -1,5 +1,6 @@
 import { CentellaError } from "@centella/core";
 import type { Metadata } from "@centella/gguf";
+import { blocksOf } from "./blockTree.ts";
 import { ChatTemplate } from "./chatTemplate.ts";
 import type { Decoder } from "./decoder.ts";
 import { SequencePool } from "./kvCache.ts";
@@ -20,7 +21,7 @@ export class Engine {
     this.decoder = decoder;
     this.hasChatTemplate = hasChatTemplate;
     this.#metadata = metadata;
-    this.pool = new SequencePool(sequences);
+    this.pool = new SequencePool(sequences, blocksOf(decoder.contextLength));
     this.#tokenizer = tryTokenizer(metadata);
   }
 

@@ -1,7 +1,7 @@
 import type { Decoder } from "./decoder.ts";
 import { ContextOverflowError } from "./errors.ts";
 import type { ResolvedGeneration } from "./generateOptions.ts";
-import { commonPrefix, type Sequence } from "./kvCache.ts";
+import type { Sequence } from "./kvCache.ts";
 import { breakerSequences } from "./sampling/dryBreakers.ts";
 import { type ChosenLogprob, logprobsOf } from "./sampling/logprobs.ts";
 import { Sampler } from "./sampling/sampleToken.ts";
@@ -67,6 +67,7 @@ export interface Timings {
 export interface GenerationContext {
   readonly decoder: Decoder;
   readonly tokenizer: Tokenizer;
+  /** Holds a beginning of the prompt, but not its last token: that one's logits are wanted. */
   readonly sequence: Sequence;
   readonly promptIds: readonly number[];
   readonly options: ResolvedGeneration;
@@ -110,11 +111,9 @@ export async function* generation(context: GenerationContext): AsyncGenerator<Ge
   };
   let decodeMs = 0;
 
-  // The last token is computed again even if it is cached: its logits are not.
-  const cachedTokens = Math.min(commonPrefix(sequence.ids, promptIds), promptIds.length - 1);
-  sequence.ids.length = cachedTokens;
+  const cachedTokens = sequence.ids.length;
   const promptStart = performance.now();
-  const promptLogits = await decoder.feed(sequence, promptIds.slice(cachedTokens), "last", signal);
+  const promptLogits = await decoder.feed(sequence, promptIds.slice(cachedTokens), { rows: "last", signal });
   const promptMs = performance.now() - promptStart;
   let id = choose(promptLogits);
   const timeToFirstTokenMs = performance.now() - startedAt;
@@ -135,7 +134,7 @@ export async function* generation(context: GenerationContext): AsyncGenerator<Ge
     if (ending !== undefined) break;
     signal?.throwIfAborted();
     const stepStart = performance.now();
-    id = choose(await decoder.feed(sequence, [id], "last", signal));
+    id = choose(await decoder.feed(sequence, [id], { rows: "last", signal }));
     decodeMs += performance.now() - stepStart;
   }
 

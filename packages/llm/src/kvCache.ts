@@ -1,68 +1,103 @@
+import { type Block, BlockTree, blockTokens } from "./blockTree.ts";
 import { BusyError } from "./errors.ts";
 
-/** A sequence of the cache: the tokens whose keys and values it holds, in order, and who it serves. */
-export interface Sequence {
-  /** Its block in the cache. */
+/** A sequence that is being computed: the tokens whose keys and values are cached, in order, and where they lie. */
+export class Sequence {
+  /** Its number among those of the pool. */
   readonly index: number;
+  readonly #tree: BlockTree;
+  readonly #owner: object;
+  readonly #ids: number[];
+  readonly #blocks: Block[];
+
+  constructor(index: number, tree: BlockTree, owner: object, prefix: readonly number[]) {
+    this.index = index;
+    this.#tree = tree;
+    this.#owner = owner;
+    this.#blocks = tree.claim(prefix, owner);
+    this.#ids = this.#blocks.flatMap(({ ids }) => ids);
+  }
+
   /** Ids of the cached tokens; position = index. */
-  readonly ids: number[];
-  owner: object | undefined;
-  busy: boolean;
-  lastUsed: number;
+  get ids(): readonly number[] {
+    return this.#ids;
+  }
+
+  /** Indices of its blocks in the cache. */
+  get blocks(): readonly number[] {
+    return this.#blocks.map(({ index }) => index);
+  }
+
+  /** Takes blocks for `count` more tokens and returns their slots in the cache. */
+  reserve(count: number): Int32Array {
+    const start = this.#ids.length;
+    while (this.#blocks.length * blockTokens < start + count) this.#blocks.push(this.#tree.grow(this.#blocks.at(-1), this.#owner));
+    return this.slots(start, count);
+  }
+
+  /** Slots of `count` positions from `start` on. */
+  slots(start: number, count: number): Int32Array {
+    return Int32Array.from({ length: count }, (_, i) => {
+      const position = start + i;
+      return this.#blocks[Math.floor(position / blockTokens)]!.index * blockTokens + (position % blockTokens);
+    });
+  }
+
+  /** Tells that the next reserved slots hold these tokens now. */
+  append(ids: readonly number[]): void {
+    for (const id of ids) {
+      this.#blocks[Math.floor(this.#ids.length / blockTokens)]!.ids.push(id);
+      this.#ids.push(id);
+    }
+  }
+
+  /** Gives the blocks back; they stay cached. */
+  release(): void {
+    this.#tree.release(this.#blocks);
+    this.#blocks.length = 0;
+    this.#ids.length = 0;
+  }
 }
 
 /**
- * The sequences of a model's key-value cache and who uses them. A user that comes back finds its tokens still cached,
- * unless another one needed the sequence meanwhile.
+ * Who computes on a model's key-value cache. A text that begins as another one did finds that beginning cached, unless its room was
+ * needed meanwhile.
  */
 export class SequencePool {
-  readonly #sequences: readonly Sequence[];
-  #clock = 0;
+  readonly #tree: BlockTree;
+  readonly #busy: (Sequence | undefined)[];
 
-  constructor(count: number) {
-    this.#sequences = Array.from({ length: count }, (_, index) => ({ index, ids: [], owner: undefined, busy: false, lastUsed: 0 }));
+  /** @param blocks for each sequence */
+  constructor(count: number, blocks: number) {
+    this.#tree = new BlockTree(count * blocks);
+    this.#busy = Array.from({ length: count }, () => undefined);
   }
 
   /**
-   * The owner's sequence, else a free one, else the idle one that was used least recently. Give it back with {@link release}.
-   * @throws {BusyError} if all are in use
+   * A sequence that holds as much of the beginning of `prefix` as is cached. Give it back with {@link release}.
+   * @throws {BusyError} if as many as the pool has are in use
    */
-  acquire(owner: object): Sequence {
-    const idle = this.#sequences.filter(({ busy }) => !busy);
-    const rank = (sequence: Sequence): number => (sequence.owner === owner ? 0 : sequence.owner === undefined ? 1 : 2);
-    const [sequence] = idle.toSorted((a, b) => rank(a) - rank(b) || a.lastUsed - b.lastUsed);
-    if (sequence === undefined) {
-      const count = this.#sequences.length;
+  acquire(owner: object, prefix: readonly number[] = []): Sequence {
+    const index = this.#busy.indexOf(undefined);
+    if (index < 0) {
+      const count = this.#busy.length;
       throw new BusyError(
         `model: expected an idle sequence, got ${count} of ${count} in use; wait for a generation to end, or load the model with more sequences`,
       );
     }
-    if (sequence.owner !== owner) sequence.ids.length = 0;
-    sequence.owner = owner;
-    sequence.busy = true;
+    const sequence = new Sequence(index, this.#tree, owner, prefix);
+    this.#busy[index] = sequence;
     return sequence;
   }
 
-  /** Ends a use; the tokens stay cached for the owner. */
+  /** Ends a use; the tokens stay cached. */
   release(sequence: Sequence): void {
-    sequence.busy = false;
-    sequence.lastUsed = ++this.#clock;
+    sequence.release();
+    this.#busy[sequence.index] = undefined;
   }
 
-  /** Forgets an owner's tokens. */
+  /** Forgets an owner's tokens, as far as no other text continues them. */
   free(owner: object): void {
-    for (const sequence of this.#sequences) {
-      if (sequence.owner !== owner || sequence.busy) continue;
-      sequence.owner = undefined;
-      sequence.ids.length = 0;
-    }
+    this.#tree.forget(owner);
   }
-}
-
-/** Number of leading ids that two sequences share. */
-export function commonPrefix(a: ArrayLike<number>, b: ArrayLike<number>): number {
-  const end = Math.min(a.length, b.length);
-  let length = 0;
-  while (length < end && a[length] === b[length]) length++;
-  return length;
 }

@@ -65,7 +65,7 @@ export class Model implements AsyncDisposable {
     const owner = {};
     const sequence = pool.acquire(owner);
     try {
-      return await decoder.feed(sequence, tokens, "all", options.signal);
+      return await decoder.feed(sequence, tokens, { rows: "all", signal: options.signal });
     } finally {
       pool.release(sequence);
       pool.free(owner);

@@ -1,5 +1,6 @@
 import type { Selection } from "@centella/core";
 import { fileTypeById, type GgufFile } from "@centella/gguf";
+import { blocksOf, blockTokens } from "./blockTree.ts";
 import type { ActivationMode, CacheType, DecoderProgram, DecoderSizes, ModelDescription } from "./recording.ts";
 
 /** Bytes that a model takes, in stored form; a backend may add padding and scratch space (`runtime.backends[…].memory()`). */
@@ -73,7 +74,10 @@ export function describeModel(
     backendReason: reason,
     rejected,
     warnings: isVerified ? warnings : [unverified, ...warnings],
-    memory: { weights: weights.reduce((sum, { bytes }) => sum + bytes, 0), cache: perToken * sizes.contextLength * sizes.sequences },
+    memory: {
+      weights: weights.reduce((sum, { bytes }) => sum + bytes, 0),
+      cache: perToken * blocksOf(sizes.contextLength) * blockTokens * sizes.sequences,
+    },
   };
 }
 

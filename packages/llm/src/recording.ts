@@ -1,5 +1,6 @@
 import { createProgram, type Program, type Ref, type SymbolicDim } from "@centella/core";
 import type { GgufFile } from "@centella/gguf";
+import { blocksOf, blockTokens } from "./blockTree.ts";
 import type { DecoderConfig } from "./config.ts";
 import { ModelError } from "./errors.ts";
 import { type Weight, WeightTable } from "./weights.ts";
@@ -71,8 +72,7 @@ export interface DecoderProgram {
 }
 
 /**
- * Records a model with the cache layout that {@link DecoderSizes} describes: sequence `s` owns the slots
- * `s · contextLength …`, one block of `contextLength` slots each.
+ * Records a model with a cache of blocks of {@link blockTokens} slots: as many as all sequences take when they are full.
  * @throws {ModelError | UnsupportedError}
  */
 export function recordDecoder({ config, forward }: ModelDescription, file: GgufFile, sizes: DecoderSizes): DecoderProgram {
@@ -90,11 +90,11 @@ export function recordDecoder({ config, forward }: ModelDescription, file: GgufF
   const positions = program.input("positions", "i32", [T]);
   const slots = program.input("slots", "i32", [T]);
   const seqOf = program.input("seqOf", "i32", [T]);
-  const blockTable = program.input("blockTable", "i32", [nSeq, 1]);
+  const blockTable = program.input("blockTable", "i32", [nSeq, blocksOf(sizes.contextLength)]);
   const seqLens = program.input("seqLens", "i32", [nSeq]);
   const outRows = program.input("outRows", "i32", [nOut]);
 
-  const cacheShape = [sizes.sequences * sizes.contextLength, config.kvHeads, config.keyLength + config.valueLength];
+  const cacheShape = [sizes.sequences * blocksOf(sizes.contextLength) * blockTokens, config.kvHeads, config.keyLength + config.valueLength];
   const caches = Array.from({ length: config.layers }, (_, layer) =>
     program.persistent(`cache.${layer}`, { dtype: sizes.cacheType, shape: cacheShape }, { init: "zeros" }),
   );
@@ -111,7 +111,7 @@ export function recordDecoder({ config, forward }: ModelDescription, file: GgufF
     linear: (x, w) => program.matmul(x, w, { transposeB: true, activations: sizes.activations }),
     attend(layer, q, k, v, options) {
       const cache = program.kvWrite(caches[layer]!, k, v, slots);
-      return program.attention(q, cache, positions, seqOf, blockTable, seqLens, { ...options, blockSize: sizes.contextLength });
+      return program.attention(q, cache, positions, seqOf, blockTable, seqLens, { ...options, blockSize: blockTokens });
     },
   };
   program.output("logits", forward(recording));

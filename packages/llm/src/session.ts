@@ -5,7 +5,7 @@ import { BusyError } from "./errors.ts";
 import { type GenerateOptions, type ResolvedGeneration, resolveGeneration } from "./generateOptions.ts";
 import { checkRoom, type GenerationFinish, type GenerationPart, generation } from "./generation.ts";
 import { checkIds } from "./ids.ts";
-import { checkKeys } from "./options.ts";
+import { checkKeys, wholeNumber } from "./options.ts";
 
 /** How a session starts. */
 export interface SessionOptions {
@@ -71,6 +71,20 @@ export class Session {
     this.#messages = [...messages];
   }
 
+  /** Another session that goes on from here on its own. What is cached for both is kept once. */
+  fork(): Session {
+    return new Session(this.#engine, { messages: this.#messages });
+  }
+
+  /**
+   * Goes back to the first `messageCount` messages. What is cached of them stays.
+   * @throws {ArgumentError | BusyError}
+   */
+  truncate(messageCount: number): void {
+    this.#requireIdle();
+    this.#messages = this.#messages.slice(0, wholeNumber("truncate", messageCount, 0, this.#messages.length));
+  }
+
   /** Gives the session's part of the cache back. */
   dispose(): void {
     this.#requireIdle();
@@ -88,7 +102,7 @@ export class Session {
     const { decoder, tokenizer, pool } = this.#engine;
     const { ids: promptIds, messages } = this.#encode(prompt, options);
     checkRoom(promptIds.length, decoder.contextLength);
-    const sequence = pool.acquire(this);
+    const sequence = pool.acquire(this, promptIds.slice(0, -1));
     this.#isGenerating = true;
     try {
       for await (const part of generation({ decoder, tokenizer, sequence, promptIds, options, startedAt })) {

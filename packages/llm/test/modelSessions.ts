@@ -19,7 +19,7 @@ const greedy = { temperature: 0 } as const;
 const once = [0, 2817, 632, 263, 534];
 const question: readonly ChatMessage[] = [{ role: "user", content: "Tell me a story about a fox." }];
 
-export function describeSessions({ runtime }: SuiteContext): void {
+export function describeSessions({ runtime, isExact }: SuiteContext): void {
   let model: Model;
   beforeAll(async () => {
     model = await loadModel(tiny, { runtime, contextLength: 256, sequences: 2 });
@@ -147,6 +147,77 @@ export function describeSessions({ runtime }: SuiteContext): void {
       expect((await other.complete("And then?", { ...greedy, maxTokens: 12 })).ids).toEqual(second.ids);
       session.reset();
       expect(session.messages).toEqual([]);
+    });
+
+    test("a fork goes on from the same cache, and neither disturbs the other", async () => {
+      using session = model.createSession();
+      const long = { role: "user", content: "Tell me a story about a fox and a crow that wanted to see the end of the world. ".repeat(3) };
+      const first = await session.complete([long], { ...greedy, maxTokens: 12 });
+      using fork = session.fork();
+      expect(fork.messages).toEqual(session.messages);
+      const ofFork = await fork.complete("And the crow?", { ...greedy, maxTokens: 12 });
+      expect(ofFork.usage.cachedTokens).toBeGreaterThan(first.usage.promptTokens - 32);
+      expect(fork.messages).toHaveLength(4);
+      expect(session.messages).toHaveLength(2);
+      const again = await session.complete("And the crow?", { ...greedy, maxTokens: 12 });
+      expect(again.usage.cachedTokens).toBeGreaterThanOrEqual(ofFork.usage.cachedTokens);
+      expect(again.ids).toEqual(ofFork.ids);
+      expect(ofFork.ids).toEqual(await fresh(ofFork.promptIds, 12));
+    });
+
+    test("a session goes back to earlier messages", async () => {
+      using session = model.createSession();
+      await session.complete(question, { ...greedy, maxTokens: 8 });
+      const second = await session.complete("And then?", { ...greedy, maxTokens: 8 });
+      session.truncate(2);
+      expect(session.messages).toHaveLength(2);
+      const again = await session.complete("And then?", { ...greedy, maxTokens: 8 });
+      expect(again.ids).toEqual(second.ids);
+      expect(again.usage.cachedTokens).toBe(second.usage.promptTokens - 1);
+      expect(() => session.truncate(5)).toThrow(/truncate: expected a whole number from 0 to 4, got 5/);
+    });
+
+    test("sessions that generate at once share runs, and get what each gets alone", async () => {
+      await using shared = await loadModel(tiny, { runtime, contextLength: 128, sequences: 8, batchSize: 48 });
+      const prompts = Array.from({ length: 8 }, (_, i) => [0, 2817, 632 + i, ...Array.from({ length: i * 7 }, (__, j) => 300 + i * j)]);
+      const options = (i: number) => ({ temperature: i % 2, seed: i, maxTokens: 6 + 4 * i, logprobs: 3 });
+      const run = (i: number) => shared.createSession().complete({ ids: prompts[i]! }, options(i));
+      const alone: GenerationFinish[] = [];
+      for (const i of prompts.keys()) alone.push(await run(i));
+      const backend = runtime.backends.find(({ name }) => name === shared.info.backend)!;
+      const before = backend.counters.submits;
+      const together = await Promise.all([...prompts.keys()].map(run));
+      const submits = backend.counters.submits - before;
+      for (const [i, { ids, logprobs }] of together.entries()) {
+        expect(ids).toEqual(alone[i]!.ids);
+        if (isExact) expect(logprobs).toEqual(alone[i]!.logprobs);
+      }
+      // The longest takes 34 tokens; the prompts add some runs of 48 tokens.
+      expect(submits).toBeLessThan(60);
+    });
+
+    test("one that leaves or aborts does not take the others along", async () => {
+      await using shared = await loadModel(tiny, { runtime, contextLength: 128, sequences: 3 });
+      const prompts = [once, [0, 343, 544], [0, 700]];
+      const controller = new AbortController();
+      const [kept, left, aborted] = await Promise.allSettled(
+        prompts.map(async (ids, i) => {
+          const produced: number[] = [];
+          for await (const part of shared
+            .createSession()
+            .generate({ ids }, { ...greedy, maxTokens: 30, ...(i === 2 && { signal: controller.signal }) })) {
+            if (part.type !== "text") break;
+            produced.push(...part.ids);
+            if (i === 1 && produced.length > 4) break;
+            if (i === 2 && produced.length > 8) controller.abort(new Error("enough"));
+          }
+          return produced;
+        }),
+      );
+      expect(kept).toEqual({ status: "fulfilled", value: await fresh(once, 30) });
+      expect(left).toMatchObject({ status: "fulfilled" });
+      expect(aborted).toMatchObject({ status: "rejected", reason: new Error("enough") });
+      expect((await shared.createSession().complete({ ids: once }, { ...greedy, maxTokens: 8 })).ids).toEqual(await fresh(once, 8));
     });
 
     test("an abort rejects with its reason and leaves the session as before the turn", async () => {

@@ -1,0 +1,124 @@
+/** Tokens of a block of the cache. */
+export const blockTokens = 32;
+
+/** Blocks that so many tokens take. */
+export function blocksOf(tokens: number): number {
+  return Math.ceil(tokens / blockTokens);
+}
+
+/** A block of the cache: the tokens whose keys and values it holds, which follow those of its parent. */
+export interface Block {
+  /** Its place in the cache; -1 for the root, which holds nothing. */
+  readonly index: number;
+  readonly parent: Block | undefined;
+  readonly children: Set<Block>;
+  /** At most {@link blockTokens}. */
+  readonly ids: number[];
+  /** Who may change it: a block that is full is shared by all, one that is not is its owner's. */
+  readonly owner: object;
+  /** Sequences that are being computed on it. */
+  users: number;
+  lastUsed: number;
+}
+
+/**
+ * The blocks of a key-value cache as a tree of prefixes: equal beginnings of texts are kept once, whoever computed them. Blocks that
+ * nobody uses stay until their room is needed; leaves that were used longest ago go first.
+ */
+export class BlockTree {
+  readonly #root: Block;
+  readonly #free: Set<number>;
+  readonly #blocks = new Set<Block>();
+  #clock = 0;
+
+  constructor(count: number) {
+    this.#root = { index: -1, parent: undefined, children: new Set(), ids: [], owner: this, users: 0, lastUsed: 0 };
+    this.#free = new Set(Array.from({ length: count }, (_, index) => index));
+  }
+
+  /**
+   * Claims the blocks that hold the longest cached beginning of `ids`. Of a block that ends otherwise only its idle owner gets
+   * the part that fits, and what followed it is forgotten.
+   */
+  claim(ids: readonly number[], owner: object): Block[] {
+    const path: Block[] = [];
+    let block = this.#root;
+    let length = 0;
+    for (;;) {
+      const rest = ids.length - length;
+      if (rest === 0) break;
+      let next: Block | undefined;
+      let shared = 0;
+      for (const child of block.children) {
+        const common = commonPrefixAt(child.ids, ids, length);
+        const isWhole = common === blockTokens;
+        if (common > shared && (isWhole || (child.owner === owner && child.users === 0))) [next, shared] = [child, common];
+      }
+      if (next === undefined) break;
+      if (shared < blockTokens) {
+        for (const child of next.children) this.#drop(child);
+        next.ids.length = shared;
+      }
+      next.users++;
+      path.push(next);
+      block = next;
+      length += shared;
+    }
+    return path;
+  }
+
+  /** An empty block behind `parent`. There must be one that is free or idle. */
+  grow(parent: Block | undefined, owner: object): Block {
+    if (this.#free.size === 0) this.#evict();
+    const beside = (parent?.index ?? -1) + 1;
+    const [first] = this.#free;
+    const index = this.#free.has(beside) ? beside : first!;
+    this.#free.delete(index);
+    const block: Block = { index, parent: parent ?? this.#root, children: new Set(), ids: [], owner, users: 1, lastUsed: 0 };
+    block.parent!.children.add(block);
+    this.#blocks.add(block);
+    return block;
+  }
+
+  /** Ends a use of the blocks of a path; what they hold stays cached. */
+  release(path: readonly Block[]): void {
+    const now = ++this.#clock;
+    for (const block of path.toReversed()) {
+      block.users--;
+      block.lastUsed = now;
+      if (block.users === 0 && block.ids.length === 0) this.#drop(block);
+    }
+  }
+
+  /** Forgets an owner's blocks that nobody uses and nothing follows. */
+  forget(owner: object): void {
+    for (const block of [...this.#blocks].toReversed()) {
+      if (block.owner === owner && block.users === 0 && block.children.size === 0) this.#drop(block);
+    }
+  }
+
+  #evict(): void {
+    let oldest: Block | undefined;
+    for (const block of this.#blocks) {
+      if (block.users > 0 || block.children.size > 0) continue;
+      if (oldest === undefined || block.lastUsed < oldest.lastUsed) oldest = block;
+    }
+    this.#drop(oldest!);
+  }
+
+  /** Frees a block and all that follow it. Nobody uses them: whoever uses a block uses those before it. */
+  #drop(block: Block): void {
+    for (const child of block.children) this.#drop(child);
+    block.parent!.children.delete(block);
+    this.#blocks.delete(block);
+    this.#free.add(block.index);
+  }
+}
+
+/** Number of leading ids of `a` that equal those of `b` from an index on. */
+function commonPrefixAt(a: readonly number[], b: readonly number[], from: number): number {
+  const end = Math.min(a.length, b.length - from);
+  let length = 0;
+  while (length < end && a[length] === b[from + length]) length++;
+  return length;
+}
