@@ -17,6 +17,7 @@ import {
   type TypedArray,
   WorkQueue,
 } from "@centella/core";
+import { CustomKernels, customUnsupported } from "./custom.ts";
 import type { Heap } from "./heap.ts";
 import type { Exports, Kernel } from "./kernel.ts";
 import { kernels } from "./kernels/index.ts";
@@ -56,6 +57,7 @@ export class WasmBackend implements Backend {
   readonly heap: Heap;
   readonly exports: Exports;
   readonly target: Target;
+  readonly custom: CustomKernels;
   readonly #pool: ThreadPool | undefined;
   readonly plans: Set<WasmPlan> = new Set();
   readonly #queue = new WorkQueue();
@@ -66,6 +68,7 @@ export class WasmBackend implements Backend {
     this.heap = heap;
     this.exports = exports;
     this.target = target;
+    this.custom = new CustomKernels(heap.memory);
     this.#pool = pool;
     const threads = pool === undefined ? "1 thread" : `${pool.size + 1} threads`;
     this.device = { kind: "cpu", name: `${target.relaxed ? "WebAssembly relaxed SIMD" : "WebAssembly SIMD"}, ${threads}` };
@@ -73,6 +76,7 @@ export class WasmBackend implements Backend {
 
   unsupported(op: AnyOp, inputs: readonly (TensorSpec | undefined)[], params: object, output: TensorSpec): string | undefined {
     if (op.alias === true) return undefined;
+    if (op.kernels !== undefined) return customUnsupported(op, [...inputs, output]);
     const kernel = kernelOf(op.name);
     if (kernel === undefined) return `there is no kernel for ${op.name} yet`;
     return kernel.unsupported?.(inputs, params, output);
@@ -80,6 +84,7 @@ export class WasmBackend implements Backend {
 
   async compile(program: ProgramGraph, { shareWith, signal }: CompileOptions = {}): Promise<Plan> {
     this.requireAlive();
+    await this.custom.prepare(program);
     signal?.throwIfAborted();
     const plan = new WasmPlan(this, program, shareWith instanceof WasmPlan ? shareWith : undefined);
     this.plans.add(plan);

@@ -105,7 +105,7 @@ export class WasmPlan implements Plan {
     };
     this.#tasks = lowered.steps.map(({ op, inputs, params, output }) => ({
       op: op.name,
-      task: kernelOf(op.name)!.build(context, inputs, params, output),
+      task: (backend.custom.get(op) ?? kernelOf(op.name))!.build(context, inputs, params, output),
     }));
 
     const owned: number[] = [];

@@ -59,8 +59,9 @@ class WebgpuBackend implements Backend {
 
   unsupported(op: AnyOp, inputs: readonly (TensorSpec | undefined)[], params: object, output: TensorSpec): string | undefined {
     if (op.alias === true) return undefined;
-    const kernel = kernelOf(op.name);
-    if (kernel === undefined) return `there is no kernel for ${op.name} yet`;
+    const kernel = kernelOf(op);
+    if (kernel === undefined)
+      return op.kernels === undefined ? `there is no kernel for ${op.name} yet` : `${op.name} came without a kernel for webgpu`;
     return kernel.unsupported?.({ inputs, params, output });
   }
 

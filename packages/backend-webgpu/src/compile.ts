@@ -161,7 +161,7 @@ function kernelsOf(step: Step): readonly Kernel[] {
   const { op, inputs, params, output } = step;
   if (writesItself(step)) return [];
   const specs = inputs.map((operand) => operand?.spec);
-  return kernelOf(op.name)!.build({ inputs: specs, params, output: output.spec });
+  return kernelOf(op)!.build({ inputs: specs, params, output: output.spec });
 }
 
 /** True for an op that copies a persistent onto itself. @throws {UnsupportedError} for other reads of what the op writes */

@@ -87,7 +87,7 @@ describe("generated WGSL", () => {
     expect(steps.length).toBe(1);
     const { inputs, params, output } = steps[0]!;
     const build = (alpha: number) =>
-      kernelOf("fused")!.build({
+      kernelOf(fused)!.build({
         inputs: inputs.map((operand) => operand?.spec),
         params: { body: (params as FusedParams).body.map((call) => (call.op === ops.elu ? { ...call, params: { alpha } } : call)) },
         output: output.spec,

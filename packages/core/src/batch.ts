@@ -1,12 +1,41 @@
 import type { Backend } from "./backend.ts";
+import { type CustomOp, customOp } from "./custom.ts";
 import { type DType, dtypeOf, type TypedArray } from "./dtype.ts";
-import { DisposedError, ProgramError } from "./errors.ts";
+import { ArgumentError, DisposedError, ProgramError } from "./errors.ts";
 import type { AnyOp } from "./op.ts";
 import { createProgram, type OpMethods, opMethods, type Program, Ref } from "./program.ts";
+import type { TensorSpec } from "./spec.ts";
 import { checkData, type Tensor } from "./tensor.ts";
 
+/**
+ * A value of a batch. It belongs to that batch alone: a handle of another one is an error, at run time always, and for the
+ * compiler where the two batches have different names.
+ */
+export class BatchHandle<Name extends string = string> {
+  /** The batch's name. */
+  readonly batch: Name;
+  readonly spec: TensorSpec;
+  readonly #ref: Ref;
+
+  constructor(batch: Name, ref: Ref) {
+    this.batch = batch;
+    this.spec = ref.spec;
+    this.#ref = ref;
+  }
+
+  /** The batch program's own handle. @throws {ProgramError} if `handle` is of another program */
+  static refOf(what: string, handle: BatchHandle | undefined, program: Program, batch: string): Ref {
+    if (!(handle instanceof BatchHandle)) throw new ArgumentError(what, "a handle of this batch", typeof handle, "make one with upload()");
+    if (handle.#ref.program === program) return handle.#ref;
+    const [own, other] = [batch, handle.batch].map((name) => (name === "" ? "" : ` ${name}`));
+    throw new ProgramError(
+      `${what}: expected a handle of this batch${own}, got one of another${other}; use it with the batch that made it`,
+    );
+  }
+}
+
 /** A command batch: op methods record, {@link BatchCore.execute} computes all of it in one submission. */
-export type Batch = BatchCore & OpMethods<Ref, Ref>;
+export type Batch<Name extends string = ""> = BatchCore<Name> & OpMethods<BatchHandle<Name>, BatchHandle<Name>>;
 
 /**
  * Starts a batch on a backend: one upload, one submission and one readback for a chain of ops, however long.
@@ -17,50 +46,58 @@ export type Batch = BatchCore & OpMethods<Ref, Ref>;
  * await batch.execute();
  * await batch.read(y); // Float32Array [2, 0, 6]
  * ```
- * A computation that runs more than once is cheaper as a program that is compiled once.
+ * A computation that runs more than once is cheaper as a program that is compiled once. Give batches that are alive together
+ * different names, and the compiler tells their handles apart.
  */
-export function createBatch(backend: Backend): Batch {
-  const batch = new BatchCore(backend);
+export function createBatch<const Name extends string = "">(backend: Backend, { name }: { readonly name?: Name } = {}): Batch<Name> {
+  const batch = new BatchCore<Name>(backend, (name ?? "") as Name);
   return Object.assign(
     batch,
-    opMethods<Ref, Ref>((op, inputs, params) => batch.record(op, inputs, params)),
+    opMethods<BatchHandle<Name>, BatchHandle<Name>>((op, inputs, params) => batch.record(op, inputs, params)),
   );
 }
 
 /** A batch without its op methods. */
-export class BatchCore {
+export class BatchCore<Name extends string = ""> {
+  readonly name: Name;
   readonly #backend: Backend;
   readonly #program: Program = createProgram();
   readonly #uploads: Record<string, TypedArray> = {};
-  readonly #kept = new Set<Ref>();
+  readonly #kept = new Set<number>();
   readonly #results = new Map<number, Tensor>();
   #state: "recording" | "executing" | "executed" | "failed" | "disposed" = "recording";
 
-  constructor(backend: Backend) {
+  constructor(backend: Backend, name: Name) {
     this.#backend = backend;
+    this.name = name;
   }
 
   /** An input of the batch. `data` is in the dtype's stored form and is copied. @throws {ShapeError | DTypeError | ProgramError} */
-  upload(data: TypedArray, shape: readonly number[] = [data.length], dtype: DType = dtypeOf(data)): Ref {
+  upload(data: TypedArray, shape: readonly number[] = [data.length], dtype: DType = dtypeOf(data)): BatchHandle<Name> {
     this.#checkRecording("upload");
     checkData("upload", { dtype, shape }, data);
     const name = `upload${this.#program.inputs.size}`;
     const handle = this.#program.input(name, dtype, shape);
     this.#uploads[name] = data.slice();
-    return handle;
+    return new BatchHandle(this.name, handle);
   }
 
   /** Makes a value that other ops consume a result too, so that it can be read. */
-  keep(handle: Ref): Ref {
+  keep(handle: BatchHandle<Name>): BatchHandle<Name> {
     this.#checkRecording("keep");
-    this.#checkOwn("keep", handle);
-    this.#kept.add(handle);
+    this.#kept.add(this.#refOf("keep", handle).id);
     return handle;
   }
 
-  record(op: AnyOp, inputs: readonly (Ref | undefined)[], params: object): Ref {
+  record(op: AnyOp, inputs: readonly (BatchHandle<Name> | undefined)[], params: object): BatchHandle<Name> {
     this.#checkRecording(op.name);
-    return this.#program.record(op, inputs, params);
+    const refs = inputs.map((handle, i) => (handle === undefined && i >= op.inputs.length ? undefined : this.#refOf(op.name, handle)));
+    return new BatchHandle(this.name, this.#program.record(op, refs, params));
+  }
+
+  /** Records a call of an op of the user's own: see {@link CustomOp}. */
+  custom<P extends object>(op: CustomOp<P>, inputs: readonly BatchHandle<Name>[], params: Partial<NoInfer<P>> = {}): BatchHandle<Name> {
+    return this.record(customOp(op), inputs, params);
   }
 
   /**
@@ -90,12 +127,12 @@ export class BatchCore {
   }
 
   /** A result's elements in stored form. @throws {ProgramError} before {@link execute}, or for a value that is no result */
-  async read(handle: Ref): Promise<TypedArray> {
-    this.#checkOwn("read", handle);
+  async read(handle: BatchHandle<Name>): Promise<TypedArray> {
+    const { id } = this.#refOf("read", handle);
     if (this.#state === "disposed") throw new DisposedError("batch");
     if (this.#state !== "executed")
       throw new ProgramError(`read: expected an executed batch, got one that is ${this.#state}; await execute() first`);
-    const result = this.#results.get(handle.id);
+    const result = this.#results.get(id);
     if (result === undefined) {
       throw new ProgramError(
         "read: expected a result, got a value that another op consumes or an upload; mark it with keep() before execute()",
@@ -118,7 +155,7 @@ export class BatchCore {
   #resultIds(): readonly number[] {
     const consumed = new Set(this.#program.nodes.flatMap(({ inputs }) => inputs));
     const leaves = this.#program.nodes.map(({ output }) => output).filter((id) => !consumed.has(id));
-    return [...new Set([...leaves, ...[...this.#kept].map(({ id }) => id)])];
+    return [...new Set([...leaves, ...this.#kept])];
   }
 
   #checkRecording(what: string): void {
@@ -129,8 +166,7 @@ export class BatchCore {
       );
   }
 
-  #checkOwn(what: string, handle: Ref): void {
-    if (handle.program !== this.#program)
-      throw new ProgramError(`${what}: expected a handle of this batch, got one of another; read it from the batch that made it`);
+  #refOf(what: string, handle: BatchHandle | undefined): Ref {
+    return BatchHandle.refOf(what, handle, this.#program, this.name);
   }
 }

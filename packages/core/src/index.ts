@@ -12,8 +12,18 @@ export type {
   RunOptions,
   TensorSource,
 } from "./backend.ts";
-export { type Batch, type BatchCore, createBatch } from "./batch.ts";
+export { type Batch, type BatchCore, type BatchHandle, createBatch } from "./batch.ts";
 export { type Binding, bind, bucketOf } from "./bind.ts";
+export {
+  type CustomCall,
+  type CustomKernels,
+  type CustomOp,
+  customOp,
+  type PtxCall,
+  type PtxKernel,
+  type WasmKernel,
+  type WgslKernel,
+} from "./custom.ts";
 export { decode, encode, roundTo } from "./decode.ts";
 export {
   type DType,

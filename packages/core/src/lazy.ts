@@ -1,10 +1,11 @@
+import { type CustomOp, customOp } from "./custom.ts";
 import type { TypedArray } from "./dtype.ts";
 import { ArgumentError } from "./errors.ts";
 import type { AnyOp, OpCall } from "./op.ts";
 import { type OpName, type Ops, ops } from "./ops/index.ts";
 import { completeParams, createProgram, opMethods, type ProgramGraph } from "./program.ts";
 import { type ConcreteSpec, formatSpec, maxSpec } from "./spec.ts";
-import { structuralKey } from "./structuralKey.ts";
+import { opKey, structuralKey } from "./structuralKey.ts";
 import type { Tensor } from "./tensor.ts";
 
 type WithoutFirst<F> = F extends (first: infer _First, ...rest: infer Rest) => infer Result ? (...rest: Rest) => Result : never;
@@ -69,6 +70,11 @@ export class LazyCore {
     return this.#run("device");
   }
 
+  /** Records a call of an op of the user's own on this tensor and, after it, others: see {@link CustomOp}. */
+  custom<P extends object>(op: CustomOp<P>, others: readonly LazyCore[] = [], params: Partial<NoInfer<P>> = {}): LazyTensor {
+    return LazyCore.recordCall(customOp(op), [this, ...others], params) as LazyTensor;
+  }
+
   #run(to: "host" | "device"): Promise<Tensor> {
     return this.#engine.runLazy(LazyCore.chainOf(this, to));
   }
@@ -106,7 +112,7 @@ export class LazyCore {
       return known < 0 ? tensors.push(source.tensor) - 1 : known;
     });
     const parts = calls.map((call) =>
-      typeof call === "number" ? call : [numberOf(call.op), call.inputs.map((place) => place ?? -1), call.params],
+      typeof call === "number" ? call : [opKey(call.op), call.inputs.map((place) => place ?? -1), call.params],
     );
     return {
       key: structuralKey([to, tensors.map(({ spec }) => formatSpec(spec)), parts]),
@@ -158,14 +164,4 @@ function inOrder(end: LazyCore, inputsOf: (lazy: LazyCore) => readonly LazyCore[
     for (const input of inputsOf(lazy).toReversed()) if (!order.has(input)) stack.push({ lazy: input, isReady: false });
   }
   return [...order];
-}
-
-/** Ops by identity: those of users may share a name. */
-const numbers = new WeakMap<AnyOp, string>();
-let given = 0;
-
-function numberOf(op: AnyOp): string {
-  const number = numbers.get(op) ?? `${op.name} ${given++}`;
-  numbers.set(op, number);
-  return number;
 }

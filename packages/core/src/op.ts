@@ -1,3 +1,4 @@
+import type { CustomKernels } from "./custom.ts";
 import type { TypedArray } from "./dtype.ts";
 import type { ConcreteSpec, TensorSpec } from "./spec.ts";
 
@@ -70,6 +71,8 @@ export interface AnyOp {
   readonly writes?: number;
   readonly alias?: boolean;
   readonly elementwise?: boolean;
+  /** Of an op that core does not define: the kernels that came with it. */
+  readonly kernels?: CustomKernels;
   infer(inputs: readonly (TensorSpec | undefined)[], params: object): TensorSpec;
   cost(inputs: readonly (ConcreteSpec | undefined)[], params: object, output: ConcreteSpec): Cost;
   reference(inputs: readonly (HostTensor | undefined)[], params: object, output: HostTensor): void;

@@ -1,3 +1,4 @@
+import { type CustomOp, customOp } from "./custom.ts";
 import { type DType, type TypedArray, typedArrayOf } from "./dtype.ts";
 import { ArgumentError, DTypeError, ProgramError, ShapeError } from "./errors.ts";
 import { type ExplainedBackend, explain } from "./explain.ts";
@@ -213,6 +214,14 @@ export class Recorder implements ProgramGraph {
     if (op.alias === true) this.#memory.set(ref.id, this.#memoryOf(ids[0]!));
     if (persistent !== undefined) this.#newest.set(persistent, ref.id);
     return ref;
+  }
+
+  /**
+   * Records a call of an op that is not Centella's: see {@link CustomOp}. A backend that the op brings no kernel for says so
+   * when the program is compiled there.
+   */
+  custom<P extends object>(op: CustomOp<P>, inputs: readonly Ref[], params: Partial<NoInfer<P>> = {}): Ref {
+    return this.record(customOp(op), inputs, params);
   }
 
   /** What becomes of the program on a backend, for people: see {@link explain}. */

@@ -1,4 +1,5 @@
 import type { Backend, BackendFactory, CompileOptions, Counters, Plan } from "./backend.ts";
+import { type CustomOp, customOp } from "./custom.ts";
 import { type DType, dtypeOf, type TypedArray } from "./dtype.ts";
 import { ArgumentError, CentellaError } from "./errors.ts";
 import { type Chain, LazyCore, type LazyTensor } from "./lazy.ts";
@@ -8,7 +9,7 @@ import { completeParams, createProgram, type OpMethods, opMethods, type ProgramG
 import { reference } from "./reference.ts";
 import { type Candidate, openCandidates, type Policy, type Selection, select, selectForProgram } from "./select.ts";
 import { formatSpec } from "./spec.ts";
-import { structuralKey } from "./structuralKey.ts";
+import { opKey, structuralKey } from "./structuralKey.ts";
 import { hostTensor, Tensor } from "./tensor.ts";
 import { thresholds as measured } from "./thresholds.ts";
 
@@ -127,6 +128,11 @@ export class RuntimeCore {
     }
   }
 
+  /** A call of an op of the user's own, like the op methods: see {@link CustomOp}. */
+  custom<P extends object>(op: CustomOp<P>, inputs: readonly Tensor[], params: Partial<NoInfer<P>> = {}): Promise<Tensor> {
+    return this.call(customOp(op), inputs, params);
+  }
+
   /** Counts of every open backend, by name. */
   get counters(): Readonly<Record<string, Counters>> {
     return Object.fromEntries(this.backends.map((backend) => [backend.name, backend.counters]));
@@ -158,7 +164,7 @@ export class RuntimeCore {
 
   #plan(backend: Backend, op: AnyOp, inputs: readonly (Tensor | undefined)[], params: object): Promise<Plan> {
     const specs = inputs.map((tensor) => tensor && formatSpec(tensor.spec));
-    const key = structuralKey([backend.name, op.name, specs, params]);
+    const key = structuralKey([backend.name, opKey(op), specs, params]);
     return this.#plans.get(
       key,
       () => oneCall(op, inputs, params),

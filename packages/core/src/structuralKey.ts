@@ -1,3 +1,16 @@
+import type { AnyOp } from "./op.ts";
+
+/** Ops by identity: those of users may share a name. */
+const numbers = new WeakMap<AnyOp, string>();
+let given = 0;
+
+/** An op as a part of cache keys. */
+export function opKey(op: AnyOp): string {
+  const number = numbers.get(op) ?? `${op.name} ${given++}`;
+  numbers.set(op, number);
+  return number;
+}
+
 /** Parameters and specs as text that is equal where they are: a part of cache keys. */
 export function structuralKey(value: unknown): string {
   return JSON.stringify(value, keepNumbers);

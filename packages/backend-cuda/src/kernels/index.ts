@@ -1,4 +1,4 @@
-import { type AnyOp, elementCount, type FusionLimits, maxSpec, type OpName, type ParamsOf, type TensorSpec } from "@centella/core";
+import { type AnyOp, elementCount, type FusionLimits, isFused, maxSpec, type OpName, type ParamsOf, type TensorSpec } from "@centella/core";
 import { abs } from "./abs.ts";
 import { add } from "./add.ts";
 import { argmax } from "./argmax.ts";
@@ -46,6 +46,7 @@ import { round } from "./round.ts";
 import { rsqrt } from "./rsqrt.ts";
 import { scale } from "./scale.ts";
 import { selu } from "./selu.ts";
+import { customKernel } from "./shared/custom.ts";
 import type { Kernel } from "./shared/kernel.ts";
 import { sigmoid } from "./sigmoid.ts";
 import { sign } from "./sign.ts";
@@ -129,9 +130,10 @@ export const kernels: Kernels = {
 const byName: Readonly<Record<string, Kernel>> = { ...(kernels as Readonly<Record<string, Kernel>>) };
 const fused: Kernel = fusedKernel((op) => byName[op]?.element) as Kernel;
 
-/** The kernel of an op or of a fused group, its parameter type erased as the op's is. */
+/** The kernel of an op (one that came with it too) or of a fused group, its parameter type erased as the op's is. */
 export function kernelOf(op: AnyOp): Kernel | undefined {
-  return op.name === "fused" ? fused : byName[op.name];
+  if (op.kernels !== undefined) return op.kernels.ptx && customKernel(op, op.kernels.ptx);
+  return isFused(op) ? fused : byName[op.name];
 }
 
 /** Bodies beyond this are split: registers run out long before. */
@@ -149,7 +151,8 @@ export function unsupported(
 ): string | undefined {
   if (op.alias === true) return undefined;
   const kernel = kernelOf(op);
-  if (kernel === undefined) return `there is no kernel for ${op.name} yet`;
+  if (kernel === undefined)
+    return op.kernels === undefined ? `there is no kernel for ${op.name} yet` : `${op.name} came without a kernel for cuda`;
   const large = [...inputs, output].find((spec) => spec !== undefined && elementCount(maxSpec(spec).shape) > maxElements);
   if (large !== undefined) return `a tensor of more than ${maxElements} elements`;
   return kernel.unsupported?.(inputs, params, output);

@@ -6,8 +6,8 @@ export interface ModuleOptions {
   readonly shared?: boolean;
   /** Largest size of the imported memory in pages of 64 KiB. */
   readonly maxPages?: number;
-  /** Where constants are placed in memory, and how many bytes there are for them. */
-  readonly constants: { readonly address: number; readonly bytes: number };
+  /** Where constants are placed in memory, and how many bytes there are for them (none: `splat` and the like are refused). */
+  readonly constants?: { readonly address: number; readonly bytes: number };
 }
 
 const magic = [0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0];
@@ -55,7 +55,7 @@ export class ModuleBuilder {
       ...vector(ref.result === undefined ? [] : [[valueTypeCode[ref.result]]]),
     ]);
     const memory = [...text("env"), ...text("memory"), 0x02, shared ? 3 : 1, ...unsignedLeb(1), ...unsignedLeb(maxPages)];
-    const data = [0x00, 0x41, ...signedLeb(this.#options.constants.address), 0x0b, ...vector(this.#pool.map((byte) => [byte]))];
+    const data = [0x00, 0x41, ...signedLeb(this.#options.constants?.address ?? 0), 0x0b, ...vector(this.#pool.map((byte) => [byte]))];
     return Uint8Array.from(
       magic.concat(
         section(1, vector(types)),
@@ -87,7 +87,7 @@ export class ModuleBuilder {
   }
 
   #constant(bytes: Uint8Array): number {
-    const { address, bytes: limit } = this.#options.constants;
+    const { address, bytes: limit } = this.#options.constants ?? { address: 0, bytes: 0 };
     const key = bytes.join();
     let offset = this.#poolIndex.get(key);
     if (offset === undefined) {

@@ -1,4 +1,4 @@
-import type { OpName, ParamsOf } from "@centella/core";
+import { type AnyOp, isFused, type OpName, type ParamsOf } from "@centella/core";
 import type { KernelDefinition } from "../kernel.ts";
 import { abs } from "./abs.ts";
 import { add } from "./add.ts";
@@ -46,6 +46,7 @@ import { round } from "./round.ts";
 import { rsqrt } from "./rsqrt.ts";
 import { scale } from "./scale.ts";
 import { selu } from "./selu.ts";
+import { customKernel } from "./shared/custom.ts";
 import { sigmoid } from "./sigmoid.ts";
 import { sign } from "./sign.ts";
 import { silu } from "./silu.ts";
@@ -120,10 +121,14 @@ export const kernels: Kernels = {
   trunc,
 };
 
-const fused: KernelDefinition = fusedKernel((op) => kernelOf(op)?.element) as KernelDefinition;
+const fused: KernelDefinition = fusedKernel((op) => kernelNamed(op)?.element) as KernelDefinition;
 
-/** The kernel of an op or of a fused group, or undefined where there is none. */
-export function kernelOf(op: string): KernelDefinition | undefined {
-  if (op === "fused") return fused;
+/** The kernel of an op (one that came with it too) or of a fused group, or undefined where there is none. */
+export function kernelOf(op: AnyOp): KernelDefinition | undefined {
+  if (op.kernels !== undefined) return op.kernels.wgsl && customKernel(op, op.kernels.wgsl);
+  return isFused(op) ? fused : kernelNamed(op.name);
+}
+
+function kernelNamed(op: string): KernelDefinition | undefined {
   return Object.hasOwn(kernels, op) ? kernels[op as OpName] : undefined;
 }

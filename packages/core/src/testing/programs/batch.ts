@@ -36,7 +36,12 @@ async function misuse(backend: Backend): Promise<void> {
   const other = createBatch(backend);
   const foreign = other.upload(x);
   await expectRejection("an empty batch", () => createBatch(backend).execute(), ProgramError, /at least one op/);
-  await expectRejection("mixed batches", () => batch.relu(foreign), ProgramError, /belongs to another program/);
+  await expectRejection(
+    "mixed batches",
+    () => batch.relu(foreign),
+    ProgramError,
+    /relu: expected a handle of this batch, got one of another/,
+  );
   const y = batch.relu(batch.upload(x));
   await expectRejection("read before execute", () => batch.read(y), ProgramError, /await execute\(\) first/);
   await batch.execute();

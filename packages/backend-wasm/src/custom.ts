@@ -1,0 +1,61 @@
+import { type AnyOp, isQuantized, KernelError, type ProgramGraph, type TensorSpec, type WasmKernel } from "@centella/core";
+import type { Kernel } from "./kernel.ts";
+
+type Run = (...args: number[]) => void;
+
+/** Kernels that came with ops of the user's own, instantiated over the backend's memory once per op. */
+export class CustomKernels {
+  readonly #memory: WebAssembly.Memory;
+  readonly #kernels = new WeakMap<AnyOp, Kernel>();
+
+  constructor(memory: WebAssembly.Memory) {
+    this.#memory = memory;
+  }
+
+  /** Makes the kernels of a program ready for {@link get}. @throws {KernelError} with the engine's message */
+  async prepare({ nodes }: ProgramGraph): Promise<void> {
+    for (const op of new Set(nodes.map((node) => node.op))) {
+      const kernel = op.kernels?.wasm;
+      if (kernel !== undefined && !this.#kernels.has(op)) this.#kernels.set(op, kernelOf(kernel, await this.#instantiate(op, kernel)));
+    }
+  }
+
+  /** A kernel that was prepared. */
+  get(op: AnyOp): Kernel | undefined {
+    return this.#kernels.get(op);
+  }
+
+  async #instantiate({ name }: AnyOp, { module }: WasmKernel): Promise<Run> {
+    const memory = this.#memory;
+    const bytes = module({ shared: typeof SharedArrayBuffer !== "undefined" && memory.buffer instanceof SharedArrayBuffer });
+    try {
+      const { instance } = await WebAssembly.instantiate(bytes, { env: { memory } });
+      const { run } = instance.exports;
+      if (typeof run !== "function") throw new TypeError("it exports no function run");
+      return run as Run;
+    } catch (error) {
+      throw new KernelError(name, `${bytes.length} bytes of WASM that came with the op`, String(error));
+    }
+  }
+}
+
+/** Why a call of an op of the user's own has no kernel here. */
+export function customUnsupported({ name, kernels }: AnyOp, specs: readonly (TensorSpec | undefined)[]): string | undefined {
+  if (kernels?.wasm === undefined) return `${name} came without a kernel for wasm`;
+  const odd = specs.find((spec) => spec !== undefined && isQuantized(spec.dtype));
+  return odd && `custom kernels take no ${odd.dtype} here`;
+}
+
+function kernelOf({ args }: WasmKernel, call: Run): Kernel {
+  return {
+    emit: () => undefined,
+    build(_context, inputs, params, y) {
+      const operands = inputs.map((operand) => operand!);
+      return (run) => {
+        const resolved = (operand: typeof y) => ({ dtype: operand.spec.dtype, shape: run.shape(operand) });
+        const rest = args?.({ inputs: operands.map(resolved), params, output: resolved(y) }) ?? [];
+        call(...operands.map((operand) => run.address(operand)), run.address(y), ...rest);
+      };
+    },
+  };
+}

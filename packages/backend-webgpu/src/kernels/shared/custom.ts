@@ -1,0 +1,40 @@
+import { type AnyOp, isQuantized, resolveSpec, type TensorSpec, type WgslKernel } from "@centella/core";
+import type { KernelDefinition } from "../../kernel.ts";
+import { defineKernel, elementOf, input, loader, output } from "../../wgsl.ts";
+
+const defaultLanes = 64;
+
+/** The kernel that came with an op of the user's own: one dispatch. */
+export function customKernel(
+  op: AnyOp,
+  { body, declarations, lanes = defaultLanes, uniforms = {}, dispatch }: WgslKernel,
+): KernelDefinition {
+  return {
+    unsupported({ inputs, output: y }) {
+      const odd = inputs.find((spec) => spec !== undefined && spec.dtype !== "i32" && !isFloat(spec));
+      if (odd !== undefined) return `custom kernels do not read ${odd.dtype} here`;
+      return y.dtype === "f32" || y.dtype === "i32" ? undefined : `custom kernels do not write ${y.dtype} here`;
+    },
+    build({ inputs, params, output: y }) {
+      const specs = inputs as readonly TensorSpec[];
+      const loaders = specs.flatMap((spec, i) => (isFloat(spec) ? [loader(op.inputs[i]!, spec.dtype)] : []));
+      const kernel = defineKernel({
+        bindings: [...specs.map(({ dtype }, i) => input(op.inputs[i]!, i, elementOf(dtype))), output("y", elementOf(y.dtype))],
+        uniforms,
+        lanes,
+        declarations: [...loaders, ...(declarations === undefined ? [] : [declarations])].join("\n"),
+        body,
+        dispatch(dims) {
+          const resolved = { inputs: specs.map((spec) => resolveSpec(spec, dims)), params, output: resolveSpec(y, dims) };
+          const { groups, values = {} } = dispatch(resolved);
+          return { groups, values };
+        },
+      });
+      return [kernel];
+    },
+  };
+}
+
+function isFloat({ dtype }: TensorSpec): boolean {
+  return dtype === "f32" || dtype === "f16" || dtype === "bf16" || isQuantized(dtype);
+}
