@@ -28,6 +28,15 @@ test("the first snippet logs what it says", async () => {
 });
 
 test("the batch snippet logs what it says", async () => {
-  expect(snippets.length).toBe(2);
   expect(await logged(snippets[1]!)).toEqual([Float32Array.of(2, 0, 6)]);
+});
+
+test("the snippet of an op of one's own logs what it says", async () => {
+  // A type alone is nothing to import at run time.
+  const snippet = snippets[2]!.replace("type CustomOp, ", "");
+  expect(await logged(snippet)).toEqual([Float32Array.of(0.25, -0.25)]);
+});
+
+test("no snippet is left out", () => {
+  expect(snippets.length).toBe(3);
 });
