@@ -52,7 +52,7 @@ export {
 export { type ExplainedBackend, explain, formatProgram } from "./explain.ts";
 export type { Chain, LazyCore, LazyEngine, LazyMethods, LazyTensor } from "./lazy.ts";
 export { type Lowered, type LowerOptions, lower, type Operand, type Step, type Storage, type Unsupported, usesOf } from "./lower.ts";
-export type { AnyOp, CallParams, Cost, HostTensor, NoParams, Op, OpCall } from "./op.ts";
+export type { AnyOp, CallParams, Cost, HostTensor, NoParams, Op, OpCall, VariadicOp } from "./op.ts";
 export type { ArangeParams } from "./ops/arange.ts";
 export { type AttentionParams, alibiSlope } from "./ops/attention.ts";
 export type { AvgPool2dParams } from "./ops/avgPool2d.ts";
@@ -119,7 +119,7 @@ export {
 export { type ReferenceOptions, reference } from "./reference.ts";
 export { createRuntime, type Runtime, type RuntimeCore, type RuntimeOptions, type RuntimePolicy } from "./runtime.ts";
 export { type Candidate, openCandidates, type Policy, programCost, type Selection, select, selectForProgram } from "./select.ts";
-export { concatAll, type SplitParams, split } from "./sequences.ts";
+export { type SplitParams, split } from "./sequences.ts";
 export {
   byteLength,
   type ConcreteSpec,

@@ -1,9 +1,9 @@
 import { type CustomOp, customOp } from "./custom.ts";
 import type { TypedArray } from "./dtype.ts";
 import { ArgumentError } from "./errors.ts";
-import type { AnyOp, OpCall } from "./op.ts";
+import { type AnyOp, inputName, isRequiredInput, type OpCall } from "./op.ts";
 import { type OpName, type Ops, ops } from "./ops/index.ts";
-import { completeParams, createProgram, opMethods, type ProgramGraph } from "./program.ts";
+import { completeParams, createProgram, opMethods, type ProgramGraph, requireInputs } from "./program.ts";
 import { type ConcreteSpec, formatSpec, maxSpec } from "./spec.ts";
 import { opKey, structuralKey } from "./structuralKey.ts";
 import type { Tensor } from "./tensor.ts";
@@ -13,8 +13,12 @@ type WithoutFirst<F> = F extends (first: infer _First, ...rest: infer Rest) => i
 /** Ops that write need a persistent, and a lazy tensor is none. */
 type LazyOpName = Exclude<OpName, "assign" | "kvWrite">;
 
-/** The ops as methods of their first tensor: `a.matmul(b, { transposeB: true })`. */
-export type LazyMethods = { readonly [N in LazyOpName]: WithoutFirst<OpCall<Ops[N], LazyTensor, LazyTensor>> };
+/** The ops as methods of their first tensor: `a.matmul(b, { transposeB: true })`, `a.concat([b, c], { axis: 0 })`. */
+export type LazyMethods = {
+  readonly [N in LazyOpName]: Ops[N] extends { readonly variadic: true }
+    ? OpCall<Ops[N], LazyTensor, LazyTensor>
+    : WithoutFirst<OpCall<Ops[N], LazyTensor, LazyTensor>>;
+};
 
 /** A tensor that is computed when it is asked for. Make one with `runtime.lazy()`. */
 export interface LazyTensor extends LazyCore, LazyMethods {}
@@ -82,9 +86,10 @@ export class LazyCore {
   /** Records a call on lazy tensors of one runtime: what the op methods do. */
   static recordCall(op: AnyOp, inputs: readonly (LazyCore | undefined)[], given: object): LazyCore {
     const engine = inputs[0]!.#engine;
+    requireInputs(op, inputs);
     inputs.forEach((input, i) => {
-      if (input === undefined && i >= op.inputs.length) return;
-      const name = op.inputs[i] ?? op.optionalInputs?.[i - op.inputs.length] ?? String(i);
+      if (input === undefined && !isRequiredInput(op, i)) return;
+      const name = inputName(op, i);
       if (!(input instanceof LazyCore))
         throw new ArgumentError(op.name, `${name} to be a lazy tensor`, typeof input, "make one with lazy()");
       if (input.#engine !== engine) throw new ArgumentError(op.name, `${name} to be of the same runtime`, "a tensor of another");
@@ -142,11 +147,12 @@ function addMethods(): void {
   if (hasMethods) return;
   hasMethods = true;
   const methods = opMethods<LazyCore, LazyCore>(LazyCore.recordCall);
-  for (const { name, inputs, writes } of Object.values<AnyOp>({ ...ops })) {
+  for (const { name, inputs, variadic, writes } of Object.values<AnyOp>({ ...ops })) {
     if (inputs.length === 0 || writes !== undefined) continue;
     const method: (...args: object[]) => LazyCore = Reflect.get(methods, name);
     const value = function (this: LazyCore, ...rest: object[]): LazyCore {
-      return method(this, ...rest);
+      const [others, ...params] = rest;
+      return variadic === true && Array.isArray(others) ? method([this, ...others], ...params) : method(this, ...rest);
     };
     Object.defineProperty(LazyCore.prototype, name, { value });
   }

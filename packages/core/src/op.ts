@@ -41,6 +41,8 @@ export interface Op<
   readonly defaults: Pick<Params, Defaulted>;
   /** Names of the parameters that a caller must give. */
   readonly required?: readonly Exclude<keyof Params, Defaulted>[];
+  /** The op takes one list of one or more tensors, which the one name in `inputs` stands for; see {@link VariadicOp}. */
+  readonly variadic?: boolean;
   /** Index of the input that the op updates in place: a persistent, of which the output is the next version. */
   readonly writes?: number;
   /** The output is the first input's memory under another shape; nothing is computed. */
@@ -61,6 +63,13 @@ export interface Op<
   reference(inputs: readonly (HostTensor | undefined)[], params: Params, output: HostTensor): void;
 }
 
+/** An op over a list of any number of tensors, at least one: `inputs` has the list's name, calls and kernels its tensors. */
+export type VariadicOp<Name extends string, Params extends object = NoParams, Defaulted extends keyof Params = never> = Op<
+  readonly [Name],
+  Params,
+  Defaulted
+> & { readonly variadic: true };
+
 /** Any op, its types erased: what recorded programs and backends hold. */
 export interface AnyOp {
   readonly name: string;
@@ -68,6 +77,7 @@ export interface AnyOp {
   readonly optionalInputs?: readonly string[];
   readonly defaults: object;
   readonly required?: readonly PropertyKey[];
+  readonly variadic?: boolean;
   readonly writes?: number;
   readonly alias?: boolean;
   readonly elementwise?: boolean;
@@ -84,17 +94,31 @@ export type CallParams<O, Handle> =
     ? Omit<P, D> & Partial<Pick<P, D>> & { readonly [K in Opt]?: Handle }
     : never;
 
-type Handles<I extends readonly string[], Handle> = { readonly [K in keyof I]: Handle };
+/** The tensors of a call, as arguments: one for each input, or one list of them all. */
+type Handles<O, I extends readonly string[], Handle> = O extends { readonly variadic: true }
+  ? [tensors: readonly Handle[]]
+  : { readonly [K in keyof I]: Handle };
 
 /**
- * Signature of an op for a kind of handle: `(x, y, { param })`. The last argument may be left out if it can be empty, and is
- * none where the op has no parameters.
+ * Signature of an op for a kind of handle: `(x, y, { param })`, or `([x, y, ...], { param })` where the op takes a list. The last
+ * argument may be left out if it can be empty, and is none where the op has no parameters.
  */
 export type OpCall<O, Handle, Result> =
   O extends Op<infer I, infer P, infer _D, infer Opt>
     ? [keyof P | Opt] extends [never]
-      ? (...args: [...Handles<I, Handle>]) => Result
+      ? (...args: [...Handles<O, I, Handle>]) => Result
       : Record<never, never> extends CallParams<O, Handle>
-        ? (...args: [...Handles<I, Handle>, params?: CallParams<O, Handle>]) => Result
-        : (...args: [...Handles<I, Handle>, params: CallParams<O, Handle>]) => Result
+        ? (...args: [...Handles<O, I, Handle>, params?: CallParams<O, Handle>]) => Result
+        : (...args: [...Handles<O, I, Handle>, params: CallParams<O, Handle>]) => Result
     : never;
+
+/** What an op calls its input at a place, for messages. */
+export function inputName({ inputs, optionalInputs, variadic }: AnyOp, place: number): string {
+  if (variadic === true) return `${inputs[0]}[${place}]`;
+  return inputs[place] ?? optionalInputs?.[place - inputs.length] ?? String(place);
+}
+
+/** Whether a call must have the input at a place. */
+export function isRequiredInput({ inputs, variadic }: AnyOp, place: number): boolean {
+  return variadic === true || place < inputs.length;
+}

@@ -2,7 +2,7 @@ import { type CustomOp, customOp } from "./custom.ts";
 import { type DType, type TypedArray, typedArrayOf } from "./dtype.ts";
 import { ArgumentError, DTypeError, ProgramError, ShapeError } from "./errors.ts";
 import { type ExplainedBackend, explain } from "./explain.ts";
-import type { AnyOp, OpCall } from "./op.ts";
+import { type AnyOp, inputName, isRequiredInput, type OpCall } from "./op.ts";
 import { type Ops, ops } from "./ops/index.ts";
 import {
   byteLength,
@@ -109,7 +109,7 @@ export function opMethods<Handle extends object, Result>(
   const methods: Record<string, (...args: object[]) => Result> = {};
   for (const op of Object.values<AnyOp>({ ...ops })) {
     methods[op.name] = (...args) => {
-      const inputs = args.slice(0, op.inputs.length) as Handle[];
+      const inputs = (op.variadic === true ? listOf(op, args[0]) : args.slice(0, op.inputs.length)) as Handle[];
       const given = { ...args[op.inputs.length] } as Record<string, unknown>;
       if (args.length > op.inputs.length + 1) {
         throw new ArgumentError(
@@ -127,6 +127,11 @@ export function opMethods<Handle extends object, Result>(
     };
   }
   return methods as Partial<OpMethods<Handle, Result>> as OpMethods<Handle, Result>;
+}
+
+function listOf(op: AnyOp, given: unknown): readonly unknown[] {
+  if (!Array.isArray(given)) throw new ArgumentError(op.name, `${op.inputs[0]} to be a list of tensors`, typeof given, "put them in [ ]");
+  return given;
 }
 
 /** The state of a recording; {@link createProgram} adds the op methods. */
@@ -196,13 +201,11 @@ export class Recorder implements ProgramGraph {
 
   /** Records one op call: completes the parameters, runs the shape rule, keeps the versions of persistents in order. */
   record(op: AnyOp, inputs: readonly (Ref | undefined)[], params: object): Ref {
-    const required = op.inputs.length;
+    requireInputs(op, inputs);
     const ids = inputs.map((ref, i) => {
-      const name = op.inputs[i] ?? op.optionalInputs?.[i - required] ?? String(i);
-      if (ref === undefined && i >= required) return undefined;
-      return this.#own(op.name, name, ref);
+      if (ref === undefined && !isRequiredInput(op, i)) return undefined;
+      return this.#own(op.name, inputName(op, i), ref);
     });
-    if (ids.length < required) throw new ArgumentError(op.name, `${required} tensors (${op.inputs.join(", ")})`, String(ids.length));
     const complete = completeParams(op, params);
     const spec = op.infer(
       ids.map((id) => (id === undefined ? undefined : this.values[id]!.spec)),
@@ -270,6 +273,13 @@ export class Recorder implements ProgramGraph {
     }
     return ref.id;
   }
+}
+
+/** @throws {ArgumentError} if a call has too few tensors */
+export function requireInputs(op: AnyOp, inputs: readonly unknown[]): void {
+  if (inputs.length >= op.inputs.length) return;
+  const expected = op.variadic === true ? `at least one of ${op.inputs[0]}` : `${op.inputs.length} tensors (${op.inputs.join(", ")})`;
+  throw new ArgumentError(op.name, expected, inputs.length === 0 ? "none" : String(inputs.length));
 }
 
 /** `params` with the op's defaults filled in. @throws {ArgumentError} for an unknown or a missing parameter. */

@@ -3,9 +3,9 @@ import { type CustomOp, customOp } from "./custom.ts";
 import { type DType, dtypeOf, type TypedArray } from "./dtype.ts";
 import { ArgumentError, CentellaError } from "./errors.ts";
 import { type Chain, LazyCore, type LazyTensor } from "./lazy.ts";
-import type { AnyOp } from "./op.ts";
+import { type AnyOp, inputName, isRequiredInput } from "./op.ts";
 import { PlanCache, type PlanCacheStats } from "./planCache.ts";
-import { completeParams, createProgram, type OpMethods, opMethods, type ProgramGraph } from "./program.ts";
+import { completeParams, createProgram, type OpMethods, opMethods, type ProgramGraph, requireInputs } from "./program.ts";
 import { reference } from "./reference.ts";
 import { type Candidate, openCandidates, type Policy, type Selection, select, selectForProgram } from "./select.ts";
 import { formatSpec } from "./spec.ts";
@@ -108,9 +108,10 @@ export class RuntimeCore {
   /** One op at once: selects a backend, compiles the one-op program (cached) and runs it. */
   async call(op: AnyOp, inputs: readonly (Tensor | undefined)[], given: object): Promise<Tensor> {
     const params = completeParams(op, given);
+    requireInputs(op, inputs);
     inputs.forEach((tensor, i) => {
-      if (!(tensor instanceof Tensor) && i < op.inputs.length)
-        throw new ArgumentError(op.name, `${op.inputs[i]} to be a tensor`, typeof tensor);
+      if (!(tensor instanceof Tensor) && (tensor !== undefined || isRequiredInput(op, i)))
+        throw new ArgumentError(op.name, `${inputName(op, i)} to be a tensor`, typeof tensor);
     });
     const specs = inputs.map((tensor) => tensor?.spec);
     const residency = inputs.flatMap((tensor) => tensor?.home ?? []);

@@ -1,4 +1,4 @@
-import { ArgumentError, ProgramError } from "./errors.ts";
+import { ArgumentError } from "./errors.ts";
 import { resolveAxis } from "./ops/shared/checks.ts";
 import type { Program, Ref } from "./program.ts";
 
@@ -27,13 +27,4 @@ export function split(program: Program, x: Ref, { axis, sizes }: SplitParams): r
     start += size;
     return part;
   });
-}
-
-/** One or more tensors along an axis, one after the other, as a balanced tree of `concat`. @throws {ShapeError | DTypeError | ArgumentError | ProgramError} */
-export function concatAll(program: Program, parts: readonly Ref[], { axis }: { readonly axis: number }): Ref {
-  const [first] = parts;
-  if (first === undefined) throw new ProgramError("concatAll: expected at least one tensor, got none; pass the parts");
-  if (parts.length === 1) return first;
-  const middle = Math.ceil(parts.length / 2);
-  return program.concat(concatAll(program, parts.slice(0, middle), { axis }), concatAll(program, parts.slice(middle), { axis }), { axis });
 }

@@ -80,7 +80,7 @@ function record(op: AnyOp, { inputs, optional = {}, params, error, name }: Wrong
   const named = Object.fromEntries(Object.entries(optional).map(([key, spec]) => [key, program.input(key, spec.dtype, spec.shape)]));
   const method = program[op.name as OpName] as (...args: object[]) => Ref;
   expect(method, name).toBeTypeOf("function");
-  return method(...refs, { ...params, ...named });
+  return method(...(op.variadic === true ? [refs] : refs), { ...params, ...named });
 }
 
 function thrownBy(work: () => unknown): Error | undefined {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { concatAll, createProgram, reference, split } from "../src/index.ts";
+import { createProgram, createRuntime, reference, split } from "../src/index.ts";
 
 async function run(
   record: (program: ReturnType<typeof createProgram>) => void,
@@ -27,21 +27,40 @@ test("parts of a split, put together again, are the tensor", async () => {
         [2, 2],
       ]);
       program.output("second", parts[1]!);
-      program.output("all", concatAll(program, parts, { axis: 1 }));
+      program.output("all", program.concat(parts, { axis: 1 }));
     },
     { x },
   );
   expect(outputs).toEqual({ second: [1, 2, 3, 7, 8, 9], all: [...x] });
 });
 
-test("split and concatAll refuse what does not fit", () => {
+test("split refuses what does not fit", () => {
   const program = createProgram();
   const x = program.input("x", "f32", [5]);
   expect(() => split(program, x, { axis: 0, sizes: [2, 2] })).toThrow("split: expected whole sizes that add up to 5, got [2, 2]");
   expect(() => split(program, x, { axis: 0, sizes: [6, -1] })).toThrow(/add up to 5, got \[6, -1\]/);
   expect(() => split(program, x, { axis: 1, sizes: [5] })).toThrow(/axis to be a whole number from -1 to 0, got 1/);
-  expect(() => concatAll(program, [], { axis: 0 })).toThrow(/at least one tensor, got none/);
-  expect(concatAll(program, [x], { axis: 0 })).toBe(x);
+});
+
+test("ops over a list refuse what is none", async () => {
+  const program = createProgram();
+  const x = program.input("x", "f32", [5]);
+  // @ts-expect-error: the tensors are one argument
+  expect(() => program.stack(x, x)).toThrow("stack: expected tensors to be a list of tensors, got object; put them in [ ]");
+  expect(() => program.stack([x, undefined as never])).toThrow(/stack: expected tensors\[1\] to be a handle of this program, got nothing/);
+  await using runtime = await createRuntime({ backends: [] });
+  const a = runtime.tensor(Float32Array.of(1, 2));
+  await expect(runtime.stack([])).rejects.toThrow("stack: expected at least one of tensors, got none");
+  await expect(runtime.concat([a, 3 as never], { axis: 0 })).rejects.toThrow("concat: expected tensors[1] to be a tensor, got number");
+  expect(() => runtime.lazy(a).concat([3 as never], { axis: 0 })).toThrow(/tensors\[1\] to be a lazy tensor, got number/);
+});
+
+test("eager and lazy calls take lists", async () => {
+  await using runtime = await createRuntime({ backends: [] });
+  const [a, b] = [runtime.tensor(Float32Array.of(1, 2)), runtime.tensor(Float32Array.of(3, 4))];
+  expect([...(await (await runtime.concat([a, b, a], { axis: 0 })).data())]).toEqual([1, 2, 3, 4, 1, 2]);
+  const lazy = runtime.lazy(a);
+  expect([...(await lazy.stack([runtime.lazy(b), lazy], { axis: 1 }).data())]).toEqual([1, 3, 1, 2, 4, 2]);
 });
 
 test("a table's first T rows, positions and a mask of a symbolic extent", async () => {

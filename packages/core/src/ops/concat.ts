@@ -1,9 +1,9 @@
-import { DTypeError, ShapeError } from "../errors.ts";
-import type { Op } from "../op.ts";
+import { ShapeError } from "../errors.ts";
+import type { VariadicOp } from "../op.ts";
 import { formatSpec, sameDim } from "../spec.ts";
 import { requireExtent, resolveAxis } from "./shared/checks.ts";
 import { plainTypes } from "./shared/dtypes.ts";
-import { elementwiseCost, requireDType } from "./shared/elementwise.ts";
+import { elementwiseCost, requireDType, requireOneDType } from "./shared/elementwise.ts";
 import { copyBlock, rowMajor } from "./shared/strided.ts";
 
 export interface ConcatParams {
@@ -12,31 +12,39 @@ export interface ConcatParams {
 }
 
 /**
- * `b` after `a` along an axis. `a [..., m, ...], b [..., n, ...] -> y [..., m + n, ...]`, of one plain dtype; the other extents are
- * the same. More than two: `concatAll`.
+ * Tensors one after the other along an axis. `tensors[i] [..., n_i, ...] -> y [..., n_0 + n_1 + ..., ...]`, one or more of one plain
+ * dtype; the other extents are the same.
  * @throws {ShapeError | DTypeError | ArgumentError}
  */
-export const concat: Op<["a", "b"], ConcatParams> = {
+export const concat: VariadicOp<"tensors", ConcatParams> = {
   name: "concat",
-  inputs: ["a", "b"],
+  inputs: ["tensors"],
+  variadic: true,
   defaults: {},
   required: ["axis"],
-  infer([a, b], { axis: given }) {
-    requireDType("concat", "a", a!, plainTypes);
-    if (a!.dtype !== b!.dtype) throw new DTypeError("concat", "a and b of one dtype", `${a!.dtype} and ${b!.dtype}`, "cast one of them");
-    const axis = resolveAxis("concat", given, a!.shape.length);
-    if (a!.shape.length !== b!.shape.length || !a!.shape.every((dim, i) => i === axis || sameDim(dim, b!.shape[i]!)))
-      throw new ShapeError("concat", `shapes that differ along axis ${axis} alone`, `${formatSpec(a!)} and ${formatSpec(b!)}`);
-    const extent =
-      requireExtent("concat", `axis ${axis} of a`, a!.shape[axis]!) + requireExtent("concat", `axis ${axis} of b`, b!.shape[axis]!);
-    return { dtype: a!.dtype, shape: a!.shape.map((dim, i) => (i === axis ? extent : dim)) };
+  infer(tensors, { axis: given }) {
+    const first = tensors[0]!;
+    requireDType("concat", "tensors[0]", first, plainTypes);
+    requireOneDType("concat", tensors);
+    const axis = resolveAxis("concat", given, first.shape.length);
+    let extent = 0;
+    for (const [i, tensor] of tensors.entries()) {
+      const { shape } = tensor!;
+      if (shape.length !== first.shape.length || !shape.every((dim, at) => at === axis || sameDim(dim, first.shape[at]!)))
+        throw new ShapeError("concat", `shapes that differ along axis ${axis} alone`, `${formatSpec(first)} and ${formatSpec(tensor!)}`);
+      extent += requireExtent("concat", `axis ${axis} of tensors[${i}]`, shape[axis]!);
+    }
+    return { dtype: first.dtype, shape: first.shape.map((dim, at) => (at === axis ? extent : dim)) };
   },
   cost: (inputs, _params, y) => elementwiseCost(0, inputs, y),
-  reference([a, b], { axis: given }, y) {
+  reference(tensors, { axis: given }, y) {
     const axis = resolveAxis("concat", given, y.spec.shape.length);
     const strides = rowMajor(y.spec.shape);
-    copyBlock(a!.spec.shape, a!, { start: 0, strides: rowMajor(a!.spec.shape) }, y, { start: 0, strides });
-    const start = a!.spec.shape[axis]! * strides[axis]!;
-    copyBlock(b!.spec.shape, b!, { start: 0, strides: rowMajor(b!.spec.shape) }, y, { start, strides });
+    let start = 0;
+    for (const tensor of tensors) {
+      const { shape } = tensor!.spec;
+      copyBlock(shape, tensor!, { start: 0, strides: rowMajor(shape) }, y, { start, strides });
+      start += shape[axis]! * strides[axis]!;
+    }
   },
 };

@@ -1,8 +1,7 @@
-import { DTypeError } from "../errors.ts";
-import type { Op } from "../op.ts";
+import type { VariadicOp } from "../op.ts";
 import { requireShape, resolveAxis } from "./shared/checks.ts";
 import { plainTypes } from "./shared/dtypes.ts";
-import { elementwiseCost, requireDType } from "./shared/elementwise.ts";
+import { elementwiseCost, requireDType, requireOneDType } from "./shared/elementwise.ts";
 import { copyBlock, rowMajor } from "./shared/strided.ts";
 
 export interface StackParams {
@@ -10,24 +9,29 @@ export interface StackParams {
   readonly axis: number;
 }
 
-/** Two tensors along a new axis of extent 2. `a [...], b [...] -> y [..., 2, ...]`, of one shape and plain dtype. @throws {ShapeError | DTypeError | ArgumentError} */
-export const stack: Op<["a", "b"], StackParams, "axis"> = {
+/**
+ * Tensors along a new axis, whose extent is their number. `n tensors [...] -> y [..., n, ...]`, of one shape and plain dtype.
+ * @throws {ShapeError | DTypeError | ArgumentError}
+ */
+export const stack: VariadicOp<"tensors", StackParams, "axis"> = {
   name: "stack",
-  inputs: ["a", "b"],
+  inputs: ["tensors"],
+  variadic: true,
   defaults: { axis: 0 },
-  infer([a, b], { axis }) {
-    requireDType("stack", "a", a!, plainTypes);
-    if (a!.dtype !== b!.dtype) throw new DTypeError("stack", "a and b of one dtype", `${a!.dtype} and ${b!.dtype}`, "cast one of them");
-    requireShape("stack", "b", b!, a!.shape);
-    return { dtype: a!.dtype, shape: a!.shape.toSpliced(resolveAxis("stack", axis, a!.shape.length + 1), 0, 2) };
+  infer(tensors, { axis }) {
+    const { dtype, shape } = tensors[0]!;
+    requireDType("stack", "tensors[0]", tensors[0]!, plainTypes);
+    requireOneDType("stack", tensors);
+    for (const [i, tensor] of tensors.entries()) requireShape("stack", `tensors[${i}]`, tensor!, shape);
+    return { dtype, shape: shape.toSpliced(resolveAxis("stack", axis, shape.length + 1), 0, tensors.length) };
   },
   cost: (inputs, _params, y) => elementwiseCost(0, inputs, y),
-  reference(inputs, { axis }, y) {
+  reference(tensors, { axis }, y) {
     const at = resolveAxis("stack", axis, y.spec.shape.length);
     const strides = rowMajor(y.spec.shape);
-    inputs.forEach((input, i) => {
-      const { shape } = input!.spec;
-      copyBlock(shape, input!, { start: 0, strides: rowMajor(shape) }, y, { start: i * strides[at]!, strides: strides.toSpliced(at, 1) });
-    });
+    for (const [i, tensor] of tensors.entries()) {
+      const { shape } = tensor!.spec;
+      copyBlock(shape, tensor!, { start: 0, strides: rowMajor(shape) }, y, { start: i * strides[at]!, strides: strides.toSpliced(at, 1) });
+    }
   },
 };

@@ -172,6 +172,13 @@ export function requireDType(op: string, name: string, spec: TensorSpec, dtypes:
   return spec;
 }
 
+/** @throws {DTypeError} unless all tensors of a list have the first one's dtype. */
+export function requireOneDType(op: string, tensors: readonly (TensorSpec | undefined)[]): void {
+  const [first] = tensors;
+  const other = tensors.find((tensor) => tensor!.dtype !== first!.dtype);
+  if (other !== undefined) throw new DTypeError(op, "tensors of one dtype", `${first!.dtype} and ${other.dtype}`, "cast one of them");
+}
+
 /** Cost of an op that does `flopsPerElement` on each output element and touches inputs and output once. */
 export function elementwiseCost(flopsPerElement: number, inputs: readonly (ConcreteSpec | undefined)[], output: ConcreteSpec): Cost {
   const bytes = [...inputs, output].reduce((sum, spec) => sum + (spec === undefined ? 0 : byteLength(spec)), 0);
