@@ -5,6 +5,7 @@ Run from packages/core: python3 scripts/goldens.py && biome format --write src/o
 
 import numpy as np
 
+import goldens_choices
 import goldens_elementwise
 import goldens_reductions
 import goldens_shapes
@@ -219,3 +220,4 @@ transformer()
 goldens_elementwise.write_all()
 goldens_reductions.write_all()
 goldens_shapes.write_all()
+goldens_choices.write_all()

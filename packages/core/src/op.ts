@@ -15,7 +15,10 @@ export interface Cost {
 export interface HostTensor {
   readonly spec: ConcreteSpec;
   readonly data: TypedArray;
-  /** Of a block type: the blocks that `data` was decoded from. Absent where an op computed it. */
+  /**
+   * Of a block type: the blocks that `data` was decoded from, or in an output the place for them, which only `quantize` fills.
+   * Absent where an op wrote into it.
+   */
   readonly stored?: TypedArray;
 }
 

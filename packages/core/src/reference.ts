@@ -200,6 +200,7 @@ class ReferencePlan implements Plan {
 
   #execute(inputs: ReadonlyMap<string, TypedArray>, dims: DimValues, signal: AbortSignal | undefined): Map<string, TypedArray> {
     const memory = new Map<Storage, TypedArray>();
+    const blocks = new Map<Storage, TypedArray>();
     const tensor = ({ spec, storage }: Operand): HostTensor => {
       const concrete = resolveSpec(spec, dims);
       let data = memory.get(storage);
@@ -207,7 +208,8 @@ class ReferencePlan implements Plan {
         data = this.#initial(storage, concrete, inputs);
         memory.set(storage, data);
       }
-      const stored = isQuantized(spec.dtype) ? this.#stored(storage, inputs) : undefined;
+      const stored = isQuantized(spec.dtype) ? (blocks.get(storage) ?? this.#stored(storage, concrete, inputs)) : undefined;
+      if (stored !== undefined) blocks.set(storage, stored);
       return { spec: concrete, data, ...(stored && { stored }) };
     };
     for (const { op, inputs: operands, params, output } of this.#lowered.steps) {
@@ -218,20 +220,22 @@ class ReferencePlan implements Plan {
         tensor(output),
       );
       countOp(this.#backend.counters, op.name);
-      if (op.writes !== undefined && output.storage.definition.kind === "persistent")
+      if (op.writes !== undefined && output.storage.definition.kind === "persistent") {
         this.persistents.get(output.storage.definition.name)!.stored = undefined;
+        blocks.delete(output.storage);
+      }
     }
     this.#backend.counters.submits++;
     return new Map(
       this.#lowered.outputs.map(({ name, operand }) => {
-        const { spec, data } = tensor(operand);
-        return [name, encode(spec, data).slice()];
+        const { spec, data, stored } = tensor(operand);
+        return [name, (stored ?? encode(spec, data)).slice()];
       }),
     );
   }
 
-  /** Blocks as they came, where no op has written them. */
-  #stored({ definition }: Storage, inputs: ReadonlyMap<string, TypedArray>): TypedArray | undefined {
+  /** Blocks as they came, where no op has written into them; room for those that a node makes. */
+  #stored({ definition }: Storage, spec: ConcreteSpec, inputs: ReadonlyMap<string, TypedArray>): TypedArray | undefined {
     switch (definition.kind) {
       case "input":
         return inputs.get(definition.name);
@@ -240,7 +244,7 @@ class ReferencePlan implements Plan {
       case "persistent":
         return this.persistents.get(definition.name)!.stored;
       case "node":
-        return undefined;
+        return new Uint8Array(byteLength(spec));
     }
   }
 

@@ -1,3 +1,4 @@
+import { dequantize, quantize } from "@centella/quant";
 import { expect, test } from "vitest";
 import { createProgram, DisposedError, type Program, ProgramError, reference } from "../src/index.ts";
 import { seedOf, sourceOf, uniform } from "../src/testing/index.ts";
@@ -94,4 +95,22 @@ test("a whole decoder writes the same tokens in sync and in async runs", async (
   expect(async).toEqual(sync);
   expect(new Set(sync).size).toBeGreaterThan(2);
   await backend.dispose();
+});
+
+test("blocks that an op made come out as they were made, also after other ops", async () => {
+  const values = Float32Array.from({ length: 512 }, (_, i) => Math.sin(i * i) * 3);
+  const program = createProgram();
+  const q = program.quantize(program.input("x", "f32", [2, 256]), { dtype: "q4_K" });
+  program.output("q", q);
+  program.output("y", program.matmul(program.constant(values.subarray(0, 256), "f32", [1, 256]), q, { transposeB: true }));
+  const plan = await (await reference().open()).compile(program);
+  const blocks = quantize("q4_K", values);
+  const { q: got, y } = plan.runSync!({ x: values });
+  expect(got).toEqual(blocks);
+  const decoded = new Float32Array(512);
+  dequantize("q4_K", blocks, decoded);
+  const dot = (row: number): number => values.subarray(0, 256).reduce((sum, value, i) => sum + value * decoded[256 * row + i]!, 0);
+  expect(y![0]).toBeCloseTo(dot(0), 3);
+  expect(y![1]).toBeCloseTo(dot(1), 3);
+  expect(() => plan.runSync!({ x: new Float32Array(512).fill(Number.NaN) })).toThrow(/quantize: expected finite values, got NaN at 0/);
 });

@@ -1,4 +1,4 @@
-import { ArgumentError } from "@centella/core";
+import { ArgumentError, philox4x32, uniformAt } from "@centella/core";
 import { describe, expect, test } from "vitest";
 import {
   candidatesOf,
@@ -12,7 +12,6 @@ import {
 import { pick } from "../src/sampling/candidates.ts";
 import { dryPenalties } from "../src/sampling/dry.ts";
 import { mirostat } from "../src/sampling/mirostat.ts";
-import { philox4x32, uniformAt } from "../src/sampling/philox.ts";
 import { applyPenalties, applyTemperature, dynamicTemperature, minP, topK, topNSigma, topP, typicalP, xtc } from "../src/sampling/steps.ts";
 
 /** Logits whose softmax is exactly these probabilities. */

@@ -3,6 +3,8 @@ import { abs } from "./abs.ts";
 import { acos } from "./acos.ts";
 import { acosh } from "./acosh.ts";
 import { add } from "./add.ts";
+import { all } from "./all.ts";
+import { any } from "./any.ts";
 import { arange } from "./arange.ts";
 import { argmax } from "./argmax.ts";
 import { argmin } from "./argmin.ts";
@@ -88,6 +90,7 @@ import { rmsNorm } from "./rmsNorm.ts";
 import { rope } from "./rope.ts";
 import { round } from "./round.ts";
 import { rsqrt } from "./rsqrt.ts";
+import { sample } from "./sample.ts";
 import { scale } from "./scale.ts";
 import { scatter } from "./scatter.ts";
 import { selu } from "./selu.ts";
@@ -105,6 +108,7 @@ import { stack } from "./stack.ts";
 import { sub } from "./sub.ts";
 import { sum } from "./sum.ts";
 import { sumKahan } from "./sumKahan.ts";
+import { takeAlongAxis } from "./takeAlongAxis.ts";
 import { tan } from "./tan.ts";
 import { tanh } from "./tanh.ts";
 import { topK } from "./topK.ts";
@@ -120,6 +124,8 @@ export interface Ops {
   readonly acos: typeof acos;
   readonly acosh: typeof acosh;
   readonly add: typeof add;
+  readonly all: typeof all;
+  readonly any: typeof any;
   readonly arange: typeof arange;
   readonly argmax: typeof argmax;
   readonly argmin: typeof argmin;
@@ -170,9 +176,9 @@ export interface Ops {
   readonly lerp: typeof lerp;
   readonly less: typeof less;
   readonly lessEqual: typeof lessEqual;
-  readonly log: typeof log;
   readonly log10: typeof log10;
   readonly log2: typeof log2;
+  readonly log: typeof log;
   readonly logSoftmax: typeof logSoftmax;
   readonly logicalAnd: typeof logicalAnd;
   readonly logicalNot: typeof logicalNot;
@@ -205,6 +211,7 @@ export interface Ops {
   readonly rope: typeof rope;
   readonly round: typeof round;
   readonly rsqrt: typeof rsqrt;
+  readonly sample: typeof sample;
   readonly scale: typeof scale;
   readonly scatter: typeof scatter;
   readonly selu: typeof selu;
@@ -222,6 +229,7 @@ export interface Ops {
   readonly sub: typeof sub;
   readonly sum: typeof sum;
   readonly sumKahan: typeof sumKahan;
+  readonly takeAlongAxis: typeof takeAlongAxis;
   readonly tan: typeof tan;
   readonly tanh: typeof tanh;
   readonly topK: typeof topK;
@@ -237,6 +245,8 @@ export const ops: Ops = {
   acos,
   acosh,
   add,
+  all,
+  any,
   arange,
   argmax,
   argmin,
@@ -322,6 +332,7 @@ export const ops: Ops = {
   rope,
   round,
   rsqrt,
+  sample,
   scale,
   scatter,
   selu,
@@ -339,6 +350,7 @@ export const ops: Ops = {
   sub,
   sum,
   sumKahan,
+  takeAlongAxis,
   tan,
   tanh,
   topK,

@@ -1,17 +1,22 @@
-import { roundTo } from "../decode.ts";
-import { ShapeError } from "../errors.ts";
+import { isQuantizable, type QuantizableType, quantize as quantizeBlocks } from "@centella/quant";
+import { decode } from "../decode.ts";
+import { isQuantized, layoutOf } from "../dtype.ts";
+import { ArgumentError, ShapeError } from "../errors.ts";
 import type { Op } from "../op.ts";
 import { byteLength, formatSpec } from "../spec.ts";
-import { requireExtent, requireOneOf } from "./shared/checks.ts";
+import { requireExtent } from "./shared/checks.ts";
 import { elementwiseCost, requireDType } from "./shared/elementwise.ts";
 
+/** The block types that the op makes: those that ggml has a quantiser for and that need no importance matrix. */
+export type QuantizedType = Exclude<QuantizableType, "f32" | "f16" | "bf16">;
+
 export interface QuantizeParams {
-  readonly dtype: "q8_0";
+  readonly dtype: QuantizedType;
 }
 
 /**
- * Rounds to blocks along the last axis, bit for bit as ggml does. `x [..., n] f32 -> y [..., n]` q8_0, n a multiple of its block
- * of 32. Values must be finite. Other block types are read (`dequantize`), not made.
+ * Rounds to blocks along the last axis, bit for bit as ggml does. `x [..., n] f32 -> y [..., n]` of a block type, n a multiple of its
+ * block. Values must be finite. The other block types are read (`dequantize`), not made; `cast` makes f16 and bf16.
  * @throws {ShapeError | DTypeError | ArgumentError}
  */
 export const quantize: Op<["x"], QuantizeParams, "dtype"> = {
@@ -20,14 +25,22 @@ export const quantize: Op<["x"], QuantizeParams, "dtype"> = {
   defaults: { dtype: "q8_0" },
   infer([x], { dtype }) {
     requireDType("quantize", "x", x!, ["f32"]);
-    requireOneOf("quantize", "dtype", dtype, ["q8_0"]);
+    if (typeof dtype !== "string" || !isQuantizable(dtype) || !isQuantized(dtype))
+      throw new ArgumentError("quantize", "dtype to be a block type that has a quantiser", `"${dtype}"`, 'q8_0, q4_K or "cast" for f16');
+    const { elements } = layoutOf(dtype);
     const last = x!.shape.at(-1);
-    if (last === undefined || requireExtent("quantize", "the last axis of x", last) % 32 !== 0)
-      throw new ShapeError("quantize", "x [..., n] with n a multiple of 32", formatSpec(x!), "pad it");
+    if (last === undefined || requireExtent("quantize", "the last axis of x", last) % elements !== 0)
+      throw new ShapeError("quantize", `x [..., n] with n a multiple of ${elements}`, formatSpec(x!), "pad it");
     return { dtype, shape: x!.shape };
   },
+  // The searches of the k-quants are not counted.
   cost: (inputs, _params, y) => ({ ...elementwiseCost(3, inputs, y), bytes: byteLength(inputs[0]!) + byteLength(y) }),
   reference([x], { dtype }, y) {
-    y.data.set(roundTo(dtype, x!.data as Float32Array));
+    const values = x!.data as Float32Array;
+    const at = values.findIndex((value) => !Number.isFinite(value));
+    if (at >= 0) throw new ArgumentError("quantize", "finite values", `${values[at]} at ${at}`);
+    const blocks = (y.stored as Uint8Array | undefined) ?? new Uint8Array(byteLength(y.spec));
+    quantizeBlocks(dtype, values, blocks);
+    y.data.set(decode(y.spec, blocks));
   },
 };

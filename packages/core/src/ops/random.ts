@@ -2,7 +2,7 @@ import type { Op } from "../op.ts";
 import { byteLength, elementCount, type Shape } from "../spec.ts";
 import { requireDims, requireOneOf, requireShape, requireWhole } from "./shared/checks.ts";
 import { requireDType } from "./shared/elementwise.ts";
-import { philox, type Words } from "./shared/philox.ts";
+import { philox4x32, type Words } from "./shared/philox.ts";
 
 export interface RandomParams {
   readonly shape: Shape;
@@ -40,7 +40,7 @@ export const random: Op<[], RandomParams, "distribution", "draw"> = {
     const key = [seed >>> 0, Math.floor(seed / 2 ** 32)] as const;
     for (let at = 0; at < y.data.length; at += 4) {
       const block = at / 4;
-      const words = philox([block >>> 0, Math.floor(block / 2 ** 32), (draw?.data[0] ?? 0) >>> 0, 0], key);
+      const words = philox4x32([block >>> 0, Math.floor(block / 2 ** 32), (draw?.data[0] ?? 0) >>> 0, 0], key);
       const values = distribution === "uniform" ? words.map(unit) : [...normalPair(words, 0), ...normalPair(words, 2)];
       for (let i = 0; i < Math.min(4, y.data.length - at); i++) y.data[at + i] = values[i]!;
     }

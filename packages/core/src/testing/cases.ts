@@ -2,6 +2,8 @@ import { abs } from "../ops/abs.cases.ts";
 import { acos } from "../ops/acos.cases.ts";
 import { acosh } from "../ops/acosh.cases.ts";
 import { add } from "../ops/add.cases.ts";
+import { all } from "../ops/all.cases.ts";
+import { any } from "../ops/any.cases.ts";
 import { arange } from "../ops/arange.cases.ts";
 import { argmax } from "../ops/argmax.cases.ts";
 import { argmin } from "../ops/argmin.cases.ts";
@@ -88,6 +90,7 @@ import { rmsNorm } from "../ops/rmsNorm.cases.ts";
 import { rope } from "../ops/rope.cases.ts";
 import { round } from "../ops/round.cases.ts";
 import { rsqrt } from "../ops/rsqrt.cases.ts";
+import { sample } from "../ops/sample.cases.ts";
 import { scale } from "../ops/scale.cases.ts";
 import { scatter } from "../ops/scatter.cases.ts";
 import { selu } from "../ops/selu.cases.ts";
@@ -105,6 +108,7 @@ import { stack } from "../ops/stack.cases.ts";
 import { sub } from "../ops/sub.cases.ts";
 import { sum } from "../ops/sum.cases.ts";
 import { sumKahan } from "../ops/sumKahan.cases.ts";
+import { takeAlongAxis } from "../ops/takeAlongAxis.cases.ts";
 import { tan } from "../ops/tan.cases.ts";
 import { tanh } from "../ops/tanh.cases.ts";
 import { topK } from "../ops/topK.cases.ts";
@@ -121,6 +125,8 @@ export const cases: { readonly [N in OpName]: OpCases<N> } = {
   acos,
   acosh,
   add,
+  all,
+  any,
   arange,
   argmax,
   argmin,
@@ -206,6 +212,7 @@ export const cases: { readonly [N in OpName]: OpCases<N> } = {
   rope,
   round,
   rsqrt,
+  sample,
   scale,
   scatter,
   selu,
@@ -223,6 +230,7 @@ export const cases: { readonly [N in OpName]: OpCases<N> } = {
   sub,
   sum,
   sumKahan,
+  takeAlongAxis,
   tan,
   tanh,
   topK,

@@ -1,8 +1,8 @@
+import { uniformAt } from "@centella/core";
 import { argmax, type Candidates, candidatesOf, pick } from "./candidates.ts";
 import { dryPenalties } from "./dry.ts";
 import { mirostat } from "./mirostat.ts";
 import { defaultSteps, type ResolvedSampling, type SamplingStep } from "./options.ts";
-import { uniformAt } from "./philox.ts";
 import {
   applyBias,
   applyPenalties,

@@ -1,3 +1,4 @@
+import type { TypedArray } from "../../dtype.ts";
 import { ShapeError } from "../../errors.ts";
 import type { Cost, Op } from "../../op.ts";
 import { byteLength, elementCount, formatSpec, type Shape, type TensorSpec } from "../../spec.ts";
@@ -26,32 +27,33 @@ export function axisView(op: string, shape: readonly number[], axis: number | nu
 }
 
 /**
- * A reduction of f32 over one axis or all. `fold` reduces the `n` elements from `at` in steps of `stride`; it is called
+ * A reduction of one dtype over one axis or all. `fold` reduces the `n` elements from `at` in steps of `stride`; it is called
  * with `n = 0` only where `empty` allows it or where a symbolic extent is 0 in a run.
  */
 export function reduction(definition: {
   readonly name: string;
+  readonly dtype?: "f32" | "bool";
   /** Whether reducing nothing has a value. */
   readonly empty: boolean;
-  readonly fold: (x: Float32Array, at: number, stride: number, n: number) => number;
+  readonly fold: (x: TypedArray, at: number, stride: number, n: number) => number;
 }): Op<["x"], ReduceParams, keyof ReduceParams> {
-  const { name, empty, fold } = definition;
+  const { name, dtype = "f32", empty, fold } = definition;
   return {
     name,
     inputs: ["x"],
     defaults: { axis: null, keepDims: false },
     infer([x], { axis, keepDims }) {
-      requireDType(name, "x", x!, ["f32"]);
+      requireDType(name, "x", x!, [dtype]);
       requireBoolean(name, "keepDims", keepDims);
       const at = axis === null ? null : resolveAxis(name, axis, x!.shape.length);
       const reduced = at === null ? x!.shape : [x!.shape[at]!];
       if (!empty && reduced.includes(0)) throw emptyAxis(name, x!);
-      return { dtype: "f32", shape: reducedShape(x!.shape, at, keepDims) };
+      return { dtype, shape: reducedShape(x!.shape, at, keepDims) };
     },
     cost: ([x], _params, y): Cost => ({ flops: elementCount(x!.shape), bytes: byteLength(x!) + byteLength(y) }),
     reference([x], { axis }, y) {
       const { outer, n, inner } = axisView(name, x!.spec.shape, axis);
-      const data = x!.data as Float32Array;
+      const { data } = x!;
       for (let o = 0; o < outer; o++) {
         for (let k = 0; k < inner; k++) y.data[o * inner + k] = fold(data, o * n * inner + k, inner, n);
       }

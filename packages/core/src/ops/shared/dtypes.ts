@@ -6,17 +6,18 @@ import type { ScalarType } from "../../dtype.ts";
  * | ops                                                        | takes                                    | gives          |
  * | ---------------------------------------------------------- | ---------------------------------------- | -------------- |
  * | add, sub, mul, minimum, maximum                            | f32 or i32                               | the same       |
+ * | any, all                                                   | bool                                     | bool           |
  * | other arithmetic, functions, reductions, norms, pools      | f32                                      | f32            |
  * | matmul, embedding                                          | f32; the weight f16, bf16 or blocks too  | f32            |
  * | equal, notEqual, less, lessEqual, greater, greaterEqual    | any plain number                         | bool           |
  * | logicalAnd, logicalOr, logicalXor, logicalNot              | bool                                     | bool           |
  * | where                                                      | bool, then two of any plain dtype        | their dtype    |
- * | transpose, expand, slice, concat, stack, pad, gather       | any plain dtype (gather: indices i32)    | the same       |
+ * | transpose, expand, slice, concat, stack, pad, gather, takeAlongAxis | any plain dtype (indices i32)     | the same       |
  * | scatter                                                    | any plain dtype; "add": f32 or i32       | the same       |
  * | sort, topK                                                 | f32                                      | f32            |
  * | argmax, argmin, argsort, topKIndices                       | f32                                      | i32            |
  * | cast                                                       | any plain dtype                          | any plain dtype |
- * | quantize, dequantize                                       | f32; a block type, f16 or bf16           | q8_0; f32      |
+ * | quantize, dequantize                                       | f32; a block type, f16 or bf16           | a block type; f32 |
  *
  * Integers: i32 sums, differences and products wrap modulo 2^32 (two's complement). `cast` from a float to an integer truncates
  * toward zero and saturates, NaN becomes 0; between integers it keeps the low bits, as numpy does; to bool it is `x != 0`

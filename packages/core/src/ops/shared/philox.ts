@@ -5,7 +5,7 @@ export type Words = readonly [number, number, number, number];
  * Philox4x32-10, the counter-based generator of Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (2011): any of its
  * numbers can be had without those before it, so that every backend and every order gives the same ones.
  */
-export function philox([c0, c1, c2, c3]: Words, [k0, k1]: readonly [number, number]): Words {
+export function philox4x32([c0, c1, c2, c3]: Words, [k0, k1]: readonly [number, number]): Words {
   for (let round = 0; round < 10; round++) {
     const next: Words = [
       (multiplyHigh(0xcd9e8d57, c2) ^ c1 ^ k0) >>> 0,
@@ -18,6 +18,15 @@ export function philox([c0, c1, c2, c3]: Words, [k0, k1]: readonly [number, numb
     k1 = (k1 + 0xbb67ae85) >>> 0;
   }
   return [c0, c1, c2, c3];
+}
+
+/**
+ * A number in [0, 1) with 53 random bits that depends on the seed and the position only, so any step of a run can be repeated on its
+ * own: Philox with the seed's two halves as key and the position's as counter. Streams of one position are independent of each other.
+ */
+export function uniformAt(seed: number, position: number, stream: number = 0): number {
+  const [a, b] = philox4x32([position >>> 0, Math.floor(position / 2 ** 32), stream, 0], [seed >>> 0, Math.floor(seed / 2 ** 32)]);
+  return ((a >>> 5) * 2 ** 26 + (b >>> 6)) / 2 ** 53;
 }
 
 /** High word of the product of two u32. */

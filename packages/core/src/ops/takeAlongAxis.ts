@@ -1,0 +1,48 @@
+import { ArgumentError, ShapeError } from "../errors.ts";
+import type { Op } from "../op.ts";
+import { byteLength, elementCount, formatSpec, sameDim } from "../spec.ts";
+import { axisView } from "./shared/axes.ts";
+import { resolveAxis } from "./shared/checks.ts";
+import { plainTypes } from "./shared/dtypes.ts";
+import { requireDType } from "./shared/elementwise.ts";
+
+export interface TakeAlongAxisParams {
+  /** Negative ones count from the end. */
+  readonly axis: number;
+}
+
+/**
+ * Picks along an axis, for each line by indices of its own: `y[o, i, k] = x[o, indices[o, i, k], k]` (numpy's `take_along_axis`), which
+ * takes what `argsort`, `argmax` or `topKIndices` gave. `x [p..., n, q...], indices [p..., m, q...] i32 -> y [p..., m, q...]`, any plain
+ * dtype; `gather` picks whole slices.
+ *
+ * An index outside `[0, n)` is an error on the scalar reference.
+ * @throws {ShapeError | DTypeError | ArgumentError}
+ */
+export const takeAlongAxis: Op<["x", "indices"], TakeAlongAxisParams, "axis"> = {
+  name: "takeAlongAxis",
+  inputs: ["x", "indices"],
+  defaults: { axis: -1 },
+  infer([x, indices], { axis: given }) {
+    requireDType("takeAlongAxis", "x", x!, plainTypes);
+    requireDType("takeAlongAxis", "indices", indices!, ["i32"]);
+    const axis = resolveAxis("takeAlongAxis", given, x!.shape.length);
+    const { shape } = indices!;
+    if (shape.length !== x!.shape.length || !shape.every((dim, i) => i === axis || sameDim(dim, x!.shape[i]!))) {
+      const expected = `indices in the shape of x but for axis ${axis}`;
+      throw new ShapeError("takeAlongAxis", expected, `${formatSpec(indices!)} for ${formatSpec(x!)}`, "expand them");
+    }
+    return { dtype: x!.dtype, shape };
+  },
+  cost: ([, indices], _params, y) => ({ flops: 0, bytes: byteLength(indices!) + 2 * byteLength(y) }),
+  reference([x, indices], { axis }, y) {
+    const { outer, n, inner } = axisView("takeAlongAxis", x!.spec.shape, axis);
+    const kept = axisView("takeAlongAxis", y.spec.shape, axis).n;
+    for (let at = 0; at < elementCount([outer, kept, inner]); at++) {
+      const index = indices!.data[at]!;
+      if (index < 0 || index >= n) throw new ArgumentError("takeAlongAxis", `indices from 0 to ${n - 1}`, `${index} at ${at}`);
+      const line = Math.floor(at / (kept * inner));
+      y.data[at] = x!.data[(line * n + index) * inner + (at % inner)]!;
+    }
+  },
+};
