@@ -20,7 +20,7 @@ function countTypes(shape: string, type: FileType): Readonly<Record<string, numb
 }
 
 describe("the mix of types", () => {
-  // What llama.cpp prints when it loads the Q4_K_M files of these models that their makers published.
+  // What llama.cpp prints when it loads the published Q4_K_M files of these models, e.g. https://github.com/ollama/ollama/issues/9031.
   test.each([
     ["qwen2.5-0.5b", { f32: 121, q5_0: 132, q8_0: 13, q4_K: 12, q6_K: 12 }],
     ["llama-3.2-1b", { f32: 34, q4_K: 96, q6_K: 17 }],

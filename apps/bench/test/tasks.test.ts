@@ -1,5 +1,6 @@
 import { reference } from "@centella/core";
 import { describe, expect, test } from "vitest";
+import { measureGpuCopy } from "../src/ceilings/gpu.ts";
 import { ceilingModule, fmaFlops, hasRelaxedSimd, streamBytes } from "../src/ceilings/kernels.ts";
 import { Threads } from "../src/ceilings/threads.ts";
 import type { Job } from "../src/ceilings/worker.ts";
@@ -163,5 +164,17 @@ test("ceiling threads start together and come back, whichever of them sat runs o
     }
   } finally {
     await threads.dispose();
+  }
+});
+
+test("the copy ceiling of a backend counts bytes read and written", async () => {
+  const backend = await reference().open();
+  try {
+    const { work, samples } = await measureGpuCopy(backend);
+    expect(work).toBe(8 * 2 ** 20);
+    expect(samples.flat()).toHaveLength(10);
+    expect(Math.min(...samples.flat())).toBeGreaterThan(0);
+  } finally {
+    await backend.dispose();
   }
 });

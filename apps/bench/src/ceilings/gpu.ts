@@ -3,30 +3,31 @@ import { uniform } from "../stats/random.ts";
 import type { Ceiling } from "./measure.ts";
 
 /**
- * Copy bandwidth of a GPU: `y = 1.5 x` over data far beyond its caches, read and written bytes added up. It is this backend's own
- * kernel that copies, so a fraction of it tells how far from streaming a kernel is, not how far from the data sheet.
+ * Copy bandwidth of a GPU: `assign` between two persistents far beyond its caches, read and written bytes added up. Nothing is
+ * allocated, uploaded or read back. It is this backend's own kernel that copies, so a fraction of it tells how far from streaming
+ * a kernel is, not how far from the data sheet.
  */
 export async function measureGpuCopy(backend: Backend): Promise<Ceiling> {
   const elements = backend.device.kind === "gpu" ? 2 ** 26 : 2 ** 20;
   const calls = backend.device.kind === "gpu" ? 20 : 1;
+  const spec = { dtype: "f32", shape: [elements] } as const;
   const program = createProgram();
-  const x = program.input("x", "f32", [elements]);
-  program.output("y", program.scale(x, { by: 1.5 }), { to: "device" });
+  program.assign(program.persistent("to", spec, { init: "zeros" }), program.persistent("from", spec));
   const plan = await backend.compile(program);
-  const input = backend.upload({ dtype: "f32", shape: [elements] }, uniform(1, elements));
   const run = async (): Promise<number> => {
     const start = performance.now();
-    for (let i = 0; i < calls; i++) plan.run({ x: input }).y!.dispose();
+    for (let i = 0; i < calls; i++) plan.run({});
     await backend.idle();
     return (performance.now() - start) / 1e3 / calls;
   };
   try {
+    const data = new Uint8Array(uniform(1, elements).buffer);
+    await plan.load("from", { size: data.byteLength, read: async (offset, length) => data.subarray(offset, offset + length) });
     for (let i = 0; i < 3; i++) await run();
     const samples: number[][] = [];
     for (let pass = 0; pass < 5; pass++) samples.push([await run(), await run()]);
     return { kind: "copy", threads: 0, backend: backend.name, work: 8 * elements, samples };
   } finally {
-    input.dispose();
     plan.dispose();
   }
 }
