@@ -7,6 +7,7 @@ import numpy as np
 
 import goldens_choices
 import goldens_elementwise
+import goldens_experts
 import goldens_reductions
 import goldens_shapes
 from golden_file import OUT, f32, i32, write
@@ -221,3 +222,4 @@ goldens_elementwise.write_all()
 goldens_reductions.write_all()
 goldens_shapes.write_all()
 goldens_choices.write_all()
+goldens_experts.write_all()

@@ -11,7 +11,7 @@ import type { Tensor } from "./tensor.ts";
 type WithoutFirst<F> = F extends (first: infer _First, ...rest: infer Rest) => infer Result ? (...rest: Rest) => Result : never;
 
 /** Ops that write need a persistent, and a lazy tensor is none. */
-type LazyOpName = Exclude<OpName, "assign" | "kvWrite">;
+type LazyOpName = Exclude<OpName, "assign" | "kvWrite" | "ssmConvWrite" | "ssmScanWrite">;
 
 /** The ops as methods of their first tensor: `a.matmul(b, { transposeB: true })`, `a.concat([b, c], { axis: 0 })`. */
 export type LazyMethods = {

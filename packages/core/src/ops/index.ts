@@ -71,6 +71,9 @@ import { mean } from "./mean.ts";
 import { min } from "./min.ts";
 import { minimum } from "./minimum.ts";
 import { mish } from "./mish.ts";
+import { moeMatmul } from "./moeMatmul.ts";
+import { moeRoute } from "./moeRoute.ts";
+import { moeWeights } from "./moeWeights.ts";
 import { mul } from "./mul.ts";
 import { neg } from "./neg.ts";
 import { normL1 } from "./normL1.ts";
@@ -104,6 +107,10 @@ import { softmax } from "./softmax.ts";
 import { softplus } from "./softplus.ts";
 import { sort } from "./sort.ts";
 import { sqrt } from "./sqrt.ts";
+import { ssmConv } from "./ssmConv.ts";
+import { ssmConvWrite } from "./ssmConvWrite.ts";
+import { ssmScan } from "./ssmScan.ts";
+import { ssmScanWrite } from "./ssmScanWrite.ts";
 import { stack } from "./stack.ts";
 import { sub } from "./sub.ts";
 import { sum } from "./sum.ts";
@@ -192,6 +199,9 @@ export interface Ops {
   readonly min: typeof min;
   readonly minimum: typeof minimum;
   readonly mish: typeof mish;
+  readonly moeMatmul: typeof moeMatmul;
+  readonly moeRoute: typeof moeRoute;
+  readonly moeWeights: typeof moeWeights;
   readonly mul: typeof mul;
   readonly neg: typeof neg;
   readonly normL1: typeof normL1;
@@ -225,6 +235,10 @@ export interface Ops {
   readonly softplus: typeof softplus;
   readonly sort: typeof sort;
   readonly sqrt: typeof sqrt;
+  readonly ssmConv: typeof ssmConv;
+  readonly ssmConvWrite: typeof ssmConvWrite;
+  readonly ssmScan: typeof ssmScan;
+  readonly ssmScanWrite: typeof ssmScanWrite;
   readonly stack: typeof stack;
   readonly sub: typeof sub;
   readonly sum: typeof sum;
@@ -313,6 +327,9 @@ export const ops: Ops = {
   min,
   minimum,
   mish,
+  moeMatmul,
+  moeRoute,
+  moeWeights,
   mul,
   neg,
   normL1,
@@ -346,6 +363,10 @@ export const ops: Ops = {
   softplus,
   sort,
   sqrt,
+  ssmConv,
+  ssmConvWrite,
+  ssmScan,
+  ssmScanWrite,
   stack,
   sub,
   sum,

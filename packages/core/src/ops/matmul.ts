@@ -1,10 +1,10 @@
-import { activationSumErrors, blockMinima, roundActivations } from "@centella/quant";
 import { isInteger, isQuantized } from "../dtype.ts";
 import { ArgumentError, ShapeError } from "../errors.ts";
 import type { Op } from "../op.ts";
 import { byteLength, type Dim, elementCount, formatSpec, type Shape, sameDim, type TensorSpec } from "../spec.ts";
 import { requireBoolean, requireOneOf } from "./shared/checks.ts";
 import { broadcast, broadcastIndex, requireDType } from "./shared/elementwise.ts";
+import { type Activations, transposedProduct } from "./shared/transposedProduct.ts";
 
 export interface MatmulParams {
   /** `a` is stored as `[..., k, m]`. */
@@ -15,7 +15,7 @@ export interface MatmulParams {
    * With quantised `b`: "f32" multiplies exact activations with the dequantised weights; "ggml" first rounds each row
    * of `a` to the 8-bit blocks that ggml's CPU code pairs with that type. The two differ by about 1e-2 relative.
    */
-  readonly activations: "f32" | "ggml";
+  readonly activations: Activations;
 }
 
 /**
@@ -60,49 +60,23 @@ export const matmul: Op<["a", "b"], MatmulParams, keyof MatmulParams> = {
     const aBatch = broadcastIndex(a!.spec.shape.slice(0, -2), batch);
     const bBatch = broadcastIndex(b!.spec.shape.slice(0, -2), batch);
     const [from, to] = [a!.data, y.data as Float32Array];
-    const multiply = transposeB ? rowTimesTransposed : rowTimesMatrix;
     const row = new Float32Array(k);
     const sums = new Float64Array(n);
-    const { dtype } = b!.spec;
-    const isRounded = activations === "ggml" && isQuantized(dtype);
-    const minima =
-      isRounded && (dtype === "q4_1" || dtype === "q5_1") && b!.stored !== undefined
-        ? { type: dtype, ofBlocks: blockMinima(dtype, b!.stored as Uint8Array) }
-        : undefined;
+    const matrix = b!.data as Float32Array;
+    const multiply = transposeB
+      ? transposedProduct(b!, activations)
+      : (_: Float32Array, at: number) => rowTimesMatrix(row, matrix, at, sums);
     for (let s = 0; s < elementCount(batch); s++) {
       const aAt = aBatch(s) * m * k;
       const bAt = bBatch(s) * k * n;
       for (let i = 0; i < m; i++) {
         for (let p = 0; p < k; p++) row[p] = from[aAt + i * ai! + p * ak!]!;
-        const sumErrors = minima && activationSumErrors(minima.type, row);
-        if (isRounded) roundActivations(dtype, row, row);
-        multiply(row, b!.data as Float32Array, bAt, sums);
-        if (sumErrors !== undefined) addMinima(sumErrors, minima!.ofBlocks, bAt, sums);
+        multiply(row, bAt, sums);
         to.set(sums, (s * m + i) * n);
       }
     }
   },
 };
-
-/** `sums[j] = row [k] . b[j, :]`, with `b [n, k]` from `at`. */
-function rowTimesTransposed(row: Float32Array, b: Float32Array, at: number, sums: Float64Array): void {
-  const k = row.length;
-  for (let j = 0; j < sums.length; j++) {
-    const start = at + j * k;
-    let sum = 0;
-    for (let p = 0; p < k; p++) sum += row[p]! * b[start + p]!;
-    sums[j] = sum;
-  }
-}
-
-/** `sums[j] += sumErrors [k / 32] . minima[j, :]`: ggml's stored sums of activations, for the weights `[n, k]` from `at`. */
-function addMinima(sumErrors: Float32Array, minima: Float32Array, at: number, sums: Float64Array): void {
-  const blocks = sumErrors.length;
-  for (let j = 0; j < sums.length; j++) {
-    const start = at / 32 + j * blocks;
-    for (let block = 0; block < blocks; block++) sums[j] = sums[j]! + sumErrors[block]! * minima[start + block]!;
-  }
-}
 
 /** `sums[j] = row [k] . b[:, j]`, with `b [k, n]` from `at`, walked row by row. */
 function rowTimesMatrix(row: Float32Array, b: Float32Array, at: number, sums: Float64Array): void {

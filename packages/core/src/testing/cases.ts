@@ -71,6 +71,9 @@ import { mean } from "../ops/mean.cases.ts";
 import { min } from "../ops/min.cases.ts";
 import { minimum } from "../ops/minimum.cases.ts";
 import { mish } from "../ops/mish.cases.ts";
+import { moeMatmul } from "../ops/moeMatmul.cases.ts";
+import { moeRoute } from "../ops/moeRoute.cases.ts";
+import { moeWeights } from "../ops/moeWeights.cases.ts";
 import { mul } from "../ops/mul.cases.ts";
 import { neg } from "../ops/neg.cases.ts";
 import { normL1 } from "../ops/normL1.cases.ts";
@@ -104,6 +107,10 @@ import { softmax } from "../ops/softmax.cases.ts";
 import { softplus } from "../ops/softplus.cases.ts";
 import { sort } from "../ops/sort.cases.ts";
 import { sqrt } from "../ops/sqrt.cases.ts";
+import { ssmConv } from "../ops/ssmConv.cases.ts";
+import { ssmConvWrite } from "../ops/ssmConvWrite.cases.ts";
+import { ssmScan } from "../ops/ssmScan.cases.ts";
+import { ssmScanWrite } from "../ops/ssmScanWrite.cases.ts";
 import { stack } from "../ops/stack.cases.ts";
 import { sub } from "../ops/sub.cases.ts";
 import { sum } from "../ops/sum.cases.ts";
@@ -193,6 +200,9 @@ export const cases: { readonly [N in OpName]: OpCases<N> } = {
   min,
   minimum,
   mish,
+  moeMatmul,
+  moeRoute,
+  moeWeights,
   mul,
   neg,
   normL1,
@@ -226,6 +236,10 @@ export const cases: { readonly [N in OpName]: OpCases<N> } = {
   softplus,
   sort,
   sqrt,
+  ssmConv,
+  ssmConvWrite,
+  ssmScan,
+  ssmScanWrite,
   stack,
   sub,
   sum,

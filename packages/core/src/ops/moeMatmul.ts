@@ -1,0 +1,56 @@
+import { isInteger } from "../dtype.ts";
+import { ArgumentError, ShapeError } from "../errors.ts";
+import type { Op } from "../op.ts";
+import { byteLength, elementCount, formatSpec } from "../spec.ts";
+import { requireAxes, requireExtent, requireOneOf, requireShape } from "./shared/checks.ts";
+import { requireDType } from "./shared/elementwise.ts";
+import { type Activations, transposedProduct } from "./shared/transposedProduct.ts";
+
+export interface MoeMatmulParams {
+  /** With quantised experts; see the `matmul` op. */
+  readonly activations: Activations;
+}
+
+/**
+ * Products of tokens with the experts that were chosen for them: `y[t, i] = experts[ids[t, i]] · x[t, i]`, f32.
+ * `x [T, K]` (one vector for all experts of a token) or `[T, k, K]` (one for each), `experts [E, N, K]` f32, f16, bf16 or a block type,
+ * `ids [T, k] i32 -> y [T, k, N]`.
+ *
+ * An id outside `[0, E)` is an error on the scalar reference; other backends give zeros.
+ * @throws {ShapeError | DTypeError | ArgumentError} and, when the reference runs, {ArgumentError}
+ */
+export const moeMatmul: Op<["x", "experts", "ids"], MoeMatmulParams, keyof MoeMatmulParams> = {
+  name: "moeMatmul",
+  inputs: ["x", "experts", "ids"],
+  defaults: { activations: "f32" },
+  infer([x, experts, ids], { activations }) {
+    requireDType("moeMatmul", "x", x!, ["f32"]);
+    if (isInteger(experts!.dtype)) requireDType("moeMatmul", "experts", experts!, ["f32", "f16", "bf16", "a block type"]);
+    requireDType("moeMatmul", "ids", ids!, ["i32"]);
+    requireOneOf("moeMatmul", "activations", activations, ["f32", "ggml"]);
+    const [, n, k] = requireAxes("moeMatmul", "experts", experts!, ["E", "N", "K"]);
+    const [tokens, chosen] = requireAxes("moeMatmul", "ids", ids!, ["T", "k"]);
+    for (const [name, dim] of Object.entries({ N: n, K: k, k: chosen })) requireExtent("moeMatmul", name, dim!);
+    if (x!.shape.length !== 2 && x!.shape.length !== 3) throw new ShapeError("moeMatmul", "x [T, K] or [T, k, K]", formatSpec(x!));
+    requireShape("moeMatmul", "x", x!, x!.shape.length === 2 ? [tokens!, k!] : [tokens!, chosen!, k!]);
+    return { dtype: "f32", shape: [tokens!, chosen!, n!] };
+  },
+  cost([x, experts, ids], _params, y) {
+    const [count, , k] = experts!.shape as readonly [number, number, number];
+    const used = Math.min(count, elementCount(ids!.shape));
+    const expertBytes = count === 0 ? 0 : byteLength(experts!) / count;
+    return { flops: 2 * k * elementCount(y.shape), bytes: byteLength(x!) + byteLength(ids!) + used * expertBytes + byteLength(y) };
+  },
+  reference([x, experts, ids], { activations }, y) {
+    const [count, n, k] = experts!.spec.shape as readonly [number, number, number];
+    const perToken = x!.spec.shape.length === 2 ? ids!.spec.shape[1]! : 1;
+    const multiply = transposedProduct(experts!, activations);
+    const sums = new Float64Array(n);
+    ids!.data.forEach((id, i) => {
+      if (id < 0 || id >= count) throw new ArgumentError("moeMatmul", `ids from 0 to ${count - 1}`, `${id} at ${i}`);
+      const at = Math.floor(i / perToken) * k;
+      multiply((x!.data as Float32Array).slice(at, at + k), id * n * k, sums);
+      (y.data as Float32Array).set(sums, i * n);
+    });
+  },
+};

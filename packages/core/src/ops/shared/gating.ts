@@ -1,0 +1,27 @@
+/**
+ * How logits of experts become their gates: "softmax" over all experts, "sigmoid" of each, or "softmaxOfChosen", which chooses by the
+ * logits themselves and takes the softmax over the chosen ones.
+ */
+export type Gating = "softmax" | "sigmoid" | "softmaxOfChosen";
+
+export const gatings: readonly Gating[] = ["softmax", "sigmoid", "softmaxOfChosen"];
+
+/** Gates of all experts of one token, as experts are chosen by them. */
+export function gate(logits: Float32Array, gating: Gating): Float64Array {
+  const row = Float64Array.from(logits);
+  switch (gating) {
+    case "softmaxOfChosen":
+      return row;
+    case "sigmoid":
+      return row.map((x) => 1 / (1 + Math.exp(-x)));
+    case "softmax":
+      return softmaxOf(row);
+  }
+}
+
+export function softmaxOf(row: Float64Array): Float64Array {
+  const most = row.reduce((p, q) => Math.max(p, q), Number.NEGATIVE_INFINITY);
+  const powers = row.map((x) => Math.exp(x - most));
+  const total = powers.reduce((sum, x) => sum + x, 0);
+  return powers.map((x) => x / total);
+}

@@ -1,0 +1,45 @@
+import { activationSumErrors, blockMinima, roundActivations } from "@centella/quant";
+import { isQuantized } from "../../dtype.ts";
+import type { HostTensor } from "../../op.ts";
+
+/** How quantised weights are multiplied; see the `matmul` op. */
+export type Activations = "f32" | "ggml";
+
+/**
+ * `sums[j] = row [k] . b[j, :]` with the matrix `[n, k]` that starts at element `at` of `b`. The row is rounded in place where the
+ * mode asks for it.
+ */
+export function transposedProduct(b: HostTensor, activations: Activations): (row: Float32Array, at: number, sums: Float64Array) => void {
+  const { dtype } = b.spec;
+  const values = b.data as Float32Array;
+  if (activations === "f32" || !isQuantized(dtype)) return (row, at, sums) => multiply(row, values, at, sums);
+  const minima =
+    (dtype === "q4_1" || dtype === "q5_1") && b.stored !== undefined
+      ? { type: dtype, ofBlocks: blockMinima(dtype, b.stored as Uint8Array) }
+      : undefined;
+  return (row, at, sums) => {
+    const sumErrors = minima && activationSumErrors(minima.type, row);
+    roundActivations(dtype, row, row);
+    multiply(row, values, at, sums);
+    if (sumErrors !== undefined) addMinima(sumErrors, minima!.ofBlocks, at, sums);
+  };
+}
+
+function multiply(row: Float32Array, b: Float32Array, at: number, sums: Float64Array): void {
+  const k = row.length;
+  for (let j = 0; j < sums.length; j++) {
+    const start = at + j * k;
+    let sum = 0;
+    for (let p = 0; p < k; p++) sum += row[p]! * b[start + p]!;
+    sums[j] = sum;
+  }
+}
+
+/** `sums[j] += sumErrors [k / 32] . minima[j, :]`: ggml's stored sums of activations, for the weights `[n, k]` from `at`. */
+function addMinima(sumErrors: Float32Array, minima: Float32Array, at: number, sums: Float64Array): void {
+  const blocks = sumErrors.length;
+  for (let j = 0; j < sums.length; j++) {
+    const start = at / 32 + j * blocks;
+    for (let block = 0; block < blocks; block++) sums[j] = sums[j]! + sumErrors[block]! * minima[start + block]!;
+  }
+}

@@ -1,0 +1,69 @@
+import { ShapeError } from "../errors.ts";
+import type { HostTensor, Op } from "../op.ts";
+import { byteLength, elementCount, formatSpec } from "../spec.ts";
+import { requireAxes, requireExtent, requireShape } from "./shared/checks.ts";
+import { requireDType } from "./shared/elementwise.ts";
+import { type Run, requireTokens, runsOf } from "./shared/recurrent.ts";
+
+/**
+ * Causal convolution of each channel with a filter of its own over the latest K tokens of a sequence (Gu & Dao, 2023, "Mamba",
+ * section 3.4; with K = 3 the short convolution of LFM2): `y[t, c] = Σ_j filter[c, j] · x[t - K + 1 + j, c]`.
+ * `x [T, C], filter [C, K], state [S, K - 1, C], positions [T] i32, rows [T] i32 -> y [T, C]`, f32.
+ *
+ * Tokens before those of the call are in row `rows[t]` of the state, oldest first, where `ssmConvWrite` put them; those before position 0
+ * count as 0, so a state needs no reset. The tokens of a sequence must stand side by side and in order of position.
+ *
+ * A row outside `[0, S)` is an error on the scalar reference; elsewhere results of its tokens are not defined.
+ * @throws {ShapeError | DTypeError} and, when the reference runs, {ArgumentError}
+ */
+export const ssmConv: Op<["x", "filter", "state", "positions", "rows"]> = {
+  name: "ssmConv",
+  inputs: ["x", "filter", "state", "positions", "rows"],
+  defaults: {},
+  infer([x, filter, state, positions, rows]) {
+    for (const [name, spec] of Object.entries({ x, filter, state })) requireDType("ssmConv", name, spec!, ["f32"]);
+    const [tokens, channels] = requireAxes("ssmConv", "x", x!, ["T", "C"]);
+    const [, taps] = requireAxes("ssmConv", "filter", filter!, ["C", "K"]);
+    const size = requireExtent("ssmConv", "K", taps!);
+    if (size < 2) throw new ShapeError("ssmConv", "filter [C, K] with K from 2", formatSpec(filter!));
+    requireShape("ssmConv", "filter", filter!, [requireExtent("ssmConv", "C", channels!), size]);
+    const [states] = requireAxes("ssmConv", "state", state!, ["S", "K - 1", "C"]);
+    requireShape("ssmConv", "state", state!, [states!, size - 1, channels!]);
+    requireTokens("ssmConv", tokens!, positions!, rows!);
+    return x!;
+  },
+  cost([x, filter], _params, y) {
+    return { flops: 2 * filter!.shape[1]! * elementCount(y.shape), bytes: byteLength(x!) + byteLength(filter!) + byteLength(y) };
+  },
+  reference([x, filter, state, positions, rows], _params, y) {
+    const [, channels] = x!.spec.shape as readonly [number, number];
+    const taps = filter!.spec.shape[1]!;
+    for (const run of runsOf("ssmConv", rows!, state!.spec.shape[0]!)) {
+      for (let t = run.first; t < run.end; t++) {
+        const before = Array.from({ length: taps }, (_, j) => tokenBefore(x!, state!, positions!, run, t, taps - 1 - j));
+        for (let c = 0; c < channels; c++) {
+          let sum = 0;
+          for (let j = 0; j < taps; j++) sum += filter!.data[c * taps + j]! * (before[j]?.[c] ?? 0);
+          y.data[t * channels + c] = sum;
+        }
+      }
+    }
+  },
+};
+
+/** `x` of the token `distance` places before token `t` of its sequence, from the call or from the state; undefined before position 0. */
+export function tokenBefore(
+  x: HostTensor,
+  state: HostTensor,
+  positions: HostTensor,
+  { row, first }: Run,
+  t: number,
+  distance: number,
+): HostTensor["data"] | undefined {
+  if (distance > positions.data[t]!) return undefined;
+  const [, kept, channels] = state.spec.shape as readonly [number, number, number];
+  const at = t - distance;
+  if (at >= first) return x.data.subarray(at * channels, (at + 1) * channels);
+  const slot = row * kept + kept - (first - at);
+  return state.data.subarray(slot * channels, (slot + 1) * channels);
+}

@@ -1,0 +1,40 @@
+import type { Op } from "../op.ts";
+import { byteLength } from "../spec.ts";
+import { requireAxes, requireExtent, requireShape } from "./shared/checks.ts";
+import { requireDType } from "./shared/elementwise.ts";
+import { requireTokens, runsOf } from "./shared/recurrent.ts";
+import { tokenBefore } from "./ssmConv.ts";
+
+/**
+ * Keeps the latest tokens of each sequence for the next `ssmConv`, and returns the state's next version.
+ * `state [S, K - 1, C], x [T, C], positions [T] i32, rows [T] i32 -> state`, f32; places before position 0 become 0.
+ *
+ * Rows must differ between sequences. One outside `[0, S)` is an error on the scalar reference; other backends skip its tokens.
+ * @throws {ShapeError | DTypeError | ProgramError} and, when the reference runs, {ArgumentError}
+ */
+export const ssmConvWrite: Op<["state", "x", "positions", "rows"]> = {
+  name: "ssmConvWrite",
+  inputs: ["state", "x", "positions", "rows"],
+  defaults: {},
+  writes: 0,
+  infer([state, x, positions, rows]) {
+    for (const [name, spec] of Object.entries({ state, x })) requireDType("ssmConvWrite", name, spec!, ["f32"]);
+    const [, , channels] = requireAxes("ssmConvWrite", "state", state!, ["S", "K - 1", "C"]);
+    const [tokens] = requireAxes("ssmConvWrite", "x", x!, ["T", "C"]);
+    requireShape("ssmConvWrite", "x", x!, [tokens!, requireExtent("ssmConvWrite", "C", channels!)]);
+    requireTokens("ssmConvWrite", tokens!, positions!, rows!);
+    return state!;
+  },
+  cost: ([, x]) => ({ flops: 0, bytes: 2 * byteLength(x!) }),
+  reference([, x, positions, rows], _params, state) {
+    const [states, kept, channels] = state.spec.shape as readonly [number, number, number];
+    for (const run of runsOf("ssmConvWrite", rows!, states)) {
+      const latest = Array.from({ length: kept }, (_, i) => tokenBefore(x!, state, positions!, run, run.end - 1, kept - 1 - i)?.slice());
+      latest.forEach((values, i) => {
+        const at = (run.row * kept + i) * channels;
+        if (values === undefined) state.data.fill(0, at, at + channels);
+        else (state.data as Float32Array).set(values as Float32Array, at);
+      });
+    }
+  },
+};

@@ -1,0 +1,97 @@
+import { ShapeError } from "../errors.ts";
+import type { Cost, HostTensor, Op } from "../op.ts";
+import { byteLength, type ConcreteSpec, elementCount, formatSpec, type TensorSpec } from "../spec.ts";
+import { requireAxes, requireExtent, requireShape } from "./shared/checks.ts";
+import { requireDType } from "./shared/elementwise.ts";
+import { type Run, requireTokens, runsOf } from "./shared/recurrent.ts";
+
+/**
+ * Selective state spaces (Gu & Dao, 2023, "Mamba", algorithm 2; heads and groups as in Dao & Gu, 2024, "Mamba-2"). For each head h with
+ * channels p, in group g = h · G / H, the state s of N elements goes from token to token:
+ * `s[h, p, n] = exp(dt[t, h] · a[h, n]) · s[h, p, n] + dt[t, h] · b[t, g, n] · x[t, h, p]` and `y[t, h, p] = Σ_n c[t, g, n] · s[h, p, n]`.
+ * `x [T, H, P], dt [T, H], a [H, N] or [H, 1], b [T, G, N], c [T, G, N], state [S, H, P, N], positions [T] i32, rows [T] i32 -> y [T, H, P]`,
+ * f32. (Mamba: P = 1, G = 1.)
+ *
+ * A sequence goes on from row `rows[t]` of the state, where `ssmScanWrite` left it, and from 0 at position 0, so a state needs no reset.
+ * The tokens of a sequence must stand side by side and in order of position.
+ *
+ * A row outside `[0, S)` is an error on the scalar reference; elsewhere results of its tokens are not defined.
+ * @throws {ShapeError | DTypeError} and, when the reference runs, {ArgumentError}
+ */
+export const ssmScan: Op<["x", "dt", "a", "b", "c", "state", "positions", "rows"]> = {
+  name: "ssmScan",
+  inputs: ["x", "dt", "a", "b", "c", "state", "positions", "rows"],
+  defaults: {},
+  infer([x, dt, a, b, c, state, positions, rows]) {
+    requireScan("ssmScan", { x: x!, dt: dt!, a: a!, b: b!, state: state!, positions: positions!, rows: rows! });
+    requireDType("ssmScan", "c", c!, ["f32"]);
+    requireShape("ssmScan", "c", c!, b!.shape);
+    return x!;
+  },
+  cost: ([x, , , b, , state], _params, y) => scanCost(x!, b!, state!, y),
+  reference([x, dt, a, b, c, state, positions, rows], _params, y) {
+    const [, H, P] = x!.spec.shape as readonly [number, number, number];
+    const [, G, N] = b!.spec.shape as readonly [number, number, number];
+    for (const run of runsOf("ssmScan", rows!, state!.spec.shape[0]!)) {
+      scan({ x: x!, dt: dt!, a: a!, b: b!, state: state!, positions: positions! }, run, (t, h, p, s) => {
+        const at = (t * G + Math.floor((h * G) / H)) * N;
+        let sum = 0;
+        for (let n = 0; n < N; n++) sum += c!.data[at + n]! * s[n]!;
+        y.data[(t * H + h) * P + p] = sum;
+      });
+    }
+  },
+};
+
+type Scanned<T> = Readonly<Record<"x" | "dt" | "a" | "b" | "state" | "positions", T>>;
+
+/** The rule of shapes that `ssmScan` and `ssmScanWrite` share. @throws {ShapeError | DTypeError} */
+export function requireScan(
+  op: string,
+  { x, dt, a, b, state, positions, rows }: Scanned<TensorSpec> & { readonly rows: TensorSpec },
+): void {
+  for (const [name, spec] of Object.entries({ x, dt, a, b, state })) requireDType(op, name, spec, ["f32"]);
+  const [tokens, heads, channels] = requireAxes(op, "x", x, ["T", "H", "P"]);
+  const [, groups, size] = requireAxes(op, "b", b, ["T", "G", "N"]);
+  const [H, P] = [requireExtent(op, "H", heads!), requireExtent(op, "P", channels!)];
+  const [G, N] = [requireExtent(op, "G", groups!), requireExtent(op, "N", size!)];
+  if (G === 0 || H % G !== 0) throw new ShapeError(op, `b [T, G, N] with H = ${H} a multiple of G`, formatSpec(b));
+  requireShape(op, "b", b, [tokens!, G, N]);
+  requireShape(op, "dt", dt, [tokens!, H]);
+  const [, decays] = requireAxes(op, "a", a, ["H", "N or 1"]);
+  requireShape(op, "a", a, [H, decays === 1 ? 1 : N]);
+  const [states] = requireAxes(op, "state", state, ["S", "H", "P", "N"]);
+  requireShape(op, "state", state, [states!, H, P, N]);
+  requireTokens(op, tokens!, positions, rows);
+}
+
+export function scanCost(x: ConcreteSpec, b: ConcreteSpec, state: ConcreteSpec, y: ConcreteSpec): Cost {
+  const size = b.shape[2]!;
+  const stateBytes = state.shape[0] === 0 ? 0 : byteLength(state) / state.shape[0]!;
+  return { flops: 8 * size * elementCount(x.shape), bytes: byteLength(x) + 2 * byteLength(b) + stateBytes + byteLength(y) };
+}
+
+/** Walks the tokens of a run and shows the state `[N]` of each channel after each token. */
+export function scan(
+  { x, dt, a, b, state, positions }: Scanned<HostTensor>,
+  { row, first, end }: Run,
+  visit: (t: number, h: number, p: number, s: Float64Array) => void,
+): void {
+  const [, H, P] = x.spec.shape as readonly [number, number, number];
+  const [, G, N] = b.spec.shape as readonly [number, number, number];
+  const decays = a.spec.shape[1]!;
+  for (let h = 0; h < H; h++) {
+    for (let p = 0; p < P; p++) {
+      const from = ((row * H + h) * P + p) * N;
+      const s = Float64Array.from(state.data.subarray(from, from + N));
+      for (let t = first; t < end; t++) {
+        if (positions.data[t] === 0) s.fill(0);
+        const step = dt.data[t * H + h]!;
+        const input = step * x.data[(t * H + h) * P + p]!;
+        const at = (t * G + Math.floor((h * G) / H)) * N;
+        for (let n = 0; n < N; n++) s[n] = Math.exp(step * a.data[h * decays + (n % decays)]!) * s[n]! + input * b.data[at + n]!;
+        visit(t, h, p, s);
+      }
+    }
+  }
+}
