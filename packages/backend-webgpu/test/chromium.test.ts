@@ -1,6 +1,6 @@
 import type { ConformanceResult } from "@centella/core/testing";
+import { evaluateInChromium } from "@centella/test-devices";
 import { describe, expect, test } from "vitest";
-import { evaluateInChromium } from "./chromium.ts";
 
 const isRequired = process.env.REQUIRE_BACKENDS?.split(",").includes("webgpu") ?? false;
 

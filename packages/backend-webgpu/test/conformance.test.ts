@@ -1,6 +1,6 @@
 import { describeBackend } from "@centella/core/testing";
+import { useSwiftShader } from "@centella/test-devices";
 import { webgpu } from "../src/index.ts";
-import { useSwiftShader } from "./swiftshader.ts";
 
 describeBackend("webgpu", () => {
   useSwiftShader();

@@ -1,7 +1,7 @@
 // Run as a process of its own by backend.test.ts: opens the package's own entry point, computes, disposes.
 import { createProgram } from "@centella/core";
+import { useSwiftShader } from "@centella/test-devices";
 import { webgpu } from "../src/index.ts";
-import { useSwiftShader } from "./swiftshader.ts";
 
 useSwiftShader();
 const backend = await webgpu({ powerPreference: "high-performance" }).open();

@@ -1,7 +1,7 @@
 import type { Backend } from "@centella/core";
 import { UnsupportedError } from "@centella/core";
+import { useSwiftShader } from "@centella/test-devices";
 import { webgpu } from "../src/index.ts";
-import { useSwiftShader } from "./swiftshader.ts";
 
 /** A backend for tests and the device behind it, or the reason why there is none. */
 export async function openBackend(): Promise<{ readonly backend: Backend; readonly device: GPUDevice } | string> {

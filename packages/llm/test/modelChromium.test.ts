@@ -1,5 +1,5 @@
+import { evaluateInChromium } from "@centella/test-devices";
 import { describe, expect, test } from "vitest";
-import { evaluateInChromium } from "../../backend-webgpu/test/chromium.ts";
 import { relativeError } from "./modelFiles.ts";
 
 const isRequired = process.env.REQUIRE_BACKENDS?.split(",").includes("webgpu") ?? false;

@@ -1,8 +1,8 @@
 import { wasm } from "@centella/backend-wasm";
 import { webgpu } from "@centella/backend-webgpu";
 import { type BackendFactory, createRuntime } from "@centella/core";
+import { useSwiftShader } from "@centella/test-devices";
 import { expect, test } from "vitest";
-import { useSwiftShader } from "../../backend-webgpu/test/swiftshader.ts";
 import { loadModel } from "../src/index.ts";
 import { describeModel } from "./describeModel.ts";
 import { relativeError, tiny } from "./modelFiles.ts";

@@ -2,10 +2,19 @@ import { readFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { launchChromium } from "@centella/test-devices";
 import type { ModelCompetitor, ModelRunner } from "../models/competitor.ts";
-import { launchChromium, type Page } from "./chromium.ts";
+import { Skip } from "../runner/subject.ts";
 import { peerPackage, peerVersion } from "./load.ts";
 import type { PeerAdapter } from "./peer.ts";
+
+/** The part of a Playwright page that is used here. */
+interface Page {
+  goto(url: string): Promise<unknown>;
+  /** Evaluates an expression in the page; waits for a promise. */
+  evaluate(expression: string): Promise<unknown>;
+  close(): Promise<void>;
+}
 
 /** What the page answers; times are llama.cpp's own, in ms. */
 interface Timings {
@@ -24,10 +33,11 @@ export const wllama: PeerAdapter = {
     const files = new Map<string, string>();
     const server = await serve(folder, files);
     const origin = `http://localhost:${(server.address() as AddressInfo).port}`;
-    const browser = await launchChromium().catch((error: unknown) => {
+    const browser = await launchChromium();
+    if (typeof browser === "string") {
       server.close();
-      throw error;
-    });
+      throw new Skip(browser);
+    }
     return {
       version: `${peerVersion("@wllama/wllama")} in Chromium ${browser.version()}`,
       model: competitorOf(threads, async (file) => {

@@ -1,0 +1,39 @@
+import { type Browser, chromium } from "playwright-core";
+import { serveSources } from "./sourceServer.ts";
+import { unpackChromium } from "./swiftshader.ts";
+
+/** A headless Chromium with WebGPU on SwiftShader, or the reason in words why it does not run here. */
+export async function launchChromium(): Promise<Browser | string> {
+  const unpacked = unpackChromium();
+  if ("reason" in unpacked) return unpacked.reason;
+  try {
+    return await chromium.launch({
+      executablePath: unpacked.path,
+      env: { ...process.env, ...unpacked.env },
+      args: ["--no-sandbox", "--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader", "--enable-features=Vulkan"],
+      // Its handlers would close the browser but keep this process running; Chromium ends by itself when its pipe closes.
+      handleSIGTERM: false,
+      handleSIGHUP: false,
+    });
+  } catch (error) {
+    return `Chromium does not start: ${String(error)}`;
+  }
+}
+
+/**
+ * Evaluates an expression in a cross-origin isolated page; the packages can be imported by their names there. Gives the reason in
+ * words where there is no browser to run.
+ */
+export async function evaluateInChromium<T>(expression: string): Promise<T | string> {
+  const browser = await launchChromium();
+  if (typeof browser === "string") return browser;
+  const server = await serveSources();
+  try {
+    const page = await browser.newPage();
+    await page.goto(server.url);
+    return (await page.evaluate(expression)) as T;
+  } finally {
+    await browser.close();
+    server.close();
+  }
+}

@@ -1,0 +1,2 @@
+export { evaluateInChromium, launchChromium } from "./chromium.ts";
+export { useSwiftShader } from "./swiftshader.ts";
