@@ -5,6 +5,7 @@ import { logits } from "./commands/logits.ts";
 import { merge } from "./commands/merge.ts";
 import { models } from "./commands/models.ts";
 import { pull } from "./commands/pull.ts";
+import { quantize } from "./commands/quantize.ts";
 import { rm } from "./commands/rm.ts";
 import { run } from "./commands/run.ts";
 import { split } from "./commands/split.ts";
@@ -12,7 +13,7 @@ import { tokenize } from "./commands/tokenize.ts";
 import { formatOptions } from "./options.ts";
 import { UsageError } from "./usageError.ts";
 
-const commands: Readonly<Record<string, Command>> = { run, inspect, tokenize, logits, pull, models, rm, split, merge };
+const commands: Readonly<Record<string, Command>> = { run, inspect, tokenize, logits, pull, models, rm, split, merge, quantize };
 
 const exitCode = { failure: 1, usage: 2, interrupted: 130 } as const;
 

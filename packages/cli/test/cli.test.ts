@@ -154,6 +154,8 @@ describe("inspect, tokenize, logits", () => {
     [["logits", tiny, "--out", "o"], /expected --ids/],
     [["tokenize", tiny], /FILE and TEXT/],
     [["inspect"], /one FILE/],
+    [["quantize", tiny, "o"], /IN, OUT and TYPE, got 2/],
+    [["quantize", tiny, "o", "Q9"], /expected one of F32, .*, got 'Q9'/],
   ])("%j is a usage error", async (args, message) => {
     expectOneLine(await centella(args), message, 2);
   });

@@ -112,6 +112,31 @@ describe("split and merge", () => {
   });
 });
 
+describe("quantize", () => {
+  test("makes a smaller file that runs; a quantised one only when told to", async () => {
+    const out = join(folder, "small.gguf");
+    expectOneLine(await centella(["quantize", tiny, out, "Q4_K_M"]), /in f32, f16 or bf16, got q8_0; quantise the original file/);
+    expect(existsSync(out)).toBe(false);
+    const { stdout, stderr, code } = await centella(["quantize", tiny, out, "q4_0", "--allow-requantize", "--threads", "2", "--json"]);
+    expect(stderr).toBe("");
+    expect(code).toBe(0);
+    const report = JSON.parse(stdout);
+    expect(report).toMatchObject({ file: out, recipe: "Q4_0", threads: 2, bytes: readFileSync(out).length });
+    expect(report.bytes).toBeLessThan(bytes.length);
+    expect(report.tensors.find(({ name }: { name: string }) => name === "blk.0.attn_q.weight")).toMatchObject({ from: "q8_0", to: "q4_0" });
+    const run = await centella(["run", out, "-p", "Once", "--raw", "-n", "3", "--seed", "1", "--json", "--backend", "wasm"]);
+    expect(JSON.parse(run.stdout)).toMatchObject({ quantization: "Q4_0" });
+    expectOneLine(await centella(["quantize", tiny, out, "Q8_0"]), /which exists/, 2);
+  });
+
+  test("--dry-run only tells", async () => {
+    const out = join(folder, "dry.gguf");
+    const { stdout } = await centella(["quantize", tiny, out, "Q4_K_M", "--allow-requantize", "--dry-run"]);
+    expect(stdout).toMatch(/^q8_0 → q\w+ {2}token_embd\.weight$/m);
+    expect(existsSync(out)).toBe(false);
+  });
+});
+
 test("progress is told in units of 1000", () => {
   expect(formatProgress(500_000_000, 2_000_000_000, 55_000_000)).toBe("[######                  ]  25 %  500 MB of 2.0 GB  55 MB/s");
   expect(formatProgress(1500, undefined, 10)).toBe("1.5 kB  10 bytes/s");

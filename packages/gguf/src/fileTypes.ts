@@ -54,3 +54,9 @@ export function fileTypeById(id: number): FileType | undefined {
   const entry = fileTypes[id];
   return entry === undefined ? undefined : { id, name: entry[0], label: entry[1] };
 }
+
+/** The recipe of this name (`Q4_K_M`), or undefined where llama.cpp has none. */
+export function fileTypeByName(name: string): FileType | undefined {
+  const id = Object.keys(fileTypes).find((key) => fileTypes[Number(key)]![0] === name);
+  return id === undefined ? undefined : fileTypeById(Number(id));
+}

@@ -32,6 +32,17 @@ export {
   type StoredModel,
 } from "./pull/pull.ts";
 export type { ModelStorage, StorageWriter } from "./pull/storage.ts";
+export { type Imatrix, readImatrix } from "./quantize/imatrix.ts";
+export { type MixModel, type MixOptions, type MixTensor, tensorTypes } from "./quantize/mix.ts";
+export {
+  type QuantizedTensor,
+  type QuantizeGgufOptions,
+  type QuantizePlanOptions,
+  type QuantizeReport,
+  quantizeGguf,
+  quantizePlan,
+} from "./quantize/quantizeGguf.ts";
+export { type Recipe, recipeOf, recipes } from "./quantize/recipes.ts";
 export { type ByteSource, type GgufInput, openSource } from "./source.ts";
 export { mergedContent, type SplitOptions, splitContent } from "./split.ts";
 export { parseSplitName, type SplitName, splitName } from "./splitName.ts";

@@ -1,4 +1,4 @@
-// What this package uses of Node's file system, so that a library for browsers too need not be compiled against all of Node's types.
+// What this package uses of Node, so that a library for browsers too need not be compiled against all of Node's types.
 declare module "node:fs/promises" {
   interface FileHandle {
     read(buffer: Uint8Array, offset: number, length: number, position: number): Promise<{ bytesRead: number }>;
@@ -28,4 +28,11 @@ declare module "node:crypto" {
     digest(encoding: "hex"): string;
   }
   export function createHash(algorithm: "sha256"): Hash;
+}
+
+declare module "node:worker_threads" {
+  export const parentPort: {
+    on(event: "message", listener: (message: never) => void): void;
+    postMessage(message: unknown, transfer?: readonly ArrayBuffer[]): void;
+  } | null;
 }

@@ -1,4 +1,4 @@
-import { blockLayout, type GgmlType, tensorBytes } from "@centella/quant";
+import { blockLayout, type GgmlType, rowBytes, tensorBytes } from "@centella/quant";
 import { aligned, alignmentOf } from "./alignment.ts";
 import { type ByteOrder, swapTensorBytes } from "./byteOrder.ts";
 import { encodeHeader, type WritableEntry } from "./encode.ts";
@@ -34,7 +34,7 @@ export interface GgufContent {
 }
 
 export interface WriteOptions {
-  /** Largest piece of a tensor in memory; rounded down to whole blocks, at least one. Default 4 MiB. */
+  /** Largest piece of a tensor in memory; rounded down to whole rows, or to whole blocks of longer ones, at least one. Default 4 MiB. */
   readonly chunkBytes?: number;
   readonly signal?: AbortSignal;
   /** Called with the bytes written so far and in all. */
@@ -82,9 +82,10 @@ export async function writeGguf(sink: ByteSink, content: GgufContent, options: W
   };
   await put(header);
   await put(new Uint8Array(dataOffset - header.length));
-  for (const { name, type, bytes, data } of tensors) {
-    const { blockBytes } = blockLayout(type);
-    const step = Math.max(1, Math.floor(chunkBytes / blockBytes)) * blockBytes;
+  for (const { name, type, shape, bytes, data } of tensors) {
+    const row = rowBytes(type, shape.at(-1) ?? 1);
+    const unit = row > 0 && row <= chunkBytes ? row : blockLayout(type).blockBytes;
+    const step = Math.max(1, Math.floor(chunkBytes / unit)) * unit;
     for (let offset = 0; offset < bytes; offset += step) {
       const length = Math.min(step, bytes - offset);
       const piece = data instanceof Uint8Array ? data.subarray(offset, offset + length) : await data.read(offset, length, signal);

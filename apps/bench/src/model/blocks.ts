@@ -1,4 +1,4 @@
-import { blockLayout, floatToHalf } from "@centella/quant";
+import { blockLayout, floatToHalf, type GgmlType } from "@centella/quant";
 import { randomBytes } from "../stats/random.ts";
 
 /** Types that generated weights can have. */
@@ -14,6 +14,10 @@ export function randomBlocks(type: WeightType, elements: number, seed: number, s
   const bytes = randomBytes(seed, (elements / blockElements) * blockBytes);
   fillers[type](bytes, scale);
   return bytes;
+}
+
+export function isWeightType(type: GgmlType): type is WeightType {
+  return Object.hasOwn(fillers, type);
 }
 
 /** Overwrites the fields of each block that are not random bits. */

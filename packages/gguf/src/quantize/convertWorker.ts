@@ -1,0 +1,14 @@
+import { parentPort } from "node:worker_threads";
+import { convertRows, type RowsJob } from "./convertRows.ts";
+
+/** What a thread answers to a job. */
+export type ConvertAnswer = { readonly bytes: Uint8Array<ArrayBuffer> } | { readonly problem: string };
+
+parentPort?.on("message", (job: RowsJob) => {
+  try {
+    const bytes = convertRows(job);
+    parentPort?.postMessage({ bytes } satisfies ConvertAnswer, [bytes.buffer]);
+  } catch (error) {
+    parentPort?.postMessage({ problem: error instanceof Error ? error.message : String(error) } satisfies ConvertAnswer);
+  }
+});

@@ -1,0 +1,103 @@
+import { convertRows, type RowsJob } from "./convertRows.ts";
+import type { ConvertAnswer } from "./convertWorker.ts";
+
+/** Converts rows, several jobs at a time. */
+export interface Converters extends AsyncDisposable {
+  /** How many jobs run at once. */
+  readonly count: number;
+  /** Rejects with an Error that says what is wrong with the values. The job's bytes are gone afterwards. */
+  convert(job: RowsJob): Promise<Uint8Array>;
+}
+
+interface NodeWorker {
+  on(event: "message", listener: (answer: ConvertAnswer) => void): void;
+  on(event: "error", listener: (error: Error) => void): void;
+  postMessage(job: RowsJob, transfer: readonly ArrayBuffer[]): void;
+  terminate(): Promise<number>;
+}
+
+interface NodeModules {
+  getBuiltinModule?(name: "node:worker_threads"): { readonly Worker: new (url: URL) => NodeWorker };
+  getBuiltinModule?(name: "node:os"): { availableParallelism(): number };
+}
+
+/** As many threads as asked for or as there are cores in Node; elsewhere the calling thread. */
+export function startConverters(threads: number | undefined): Converters {
+  const { process } = globalThis as { process?: NodeModules };
+  const workerThreads = process?.getBuiltinModule?.("node:worker_threads");
+  const count = threads ?? process?.getBuiltinModule?.("node:os").availableParallelism() ?? 1;
+  return workerThreads === undefined || count <= 1 ? callingThread : new ThreadPool(workerThreads.Worker, count);
+}
+
+const callingThread: Converters = {
+  count: 1,
+  async convert(job) {
+    // Whoever waits for events, an abort among them, has a turn between two jobs.
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    return convertRows(job);
+  },
+  async [Symbol.asyncDispose]() {},
+};
+
+interface Waiting {
+  readonly job: RowsJob;
+  readonly resolve: (bytes: Uint8Array) => void;
+  readonly reject: (error: Error) => void;
+}
+
+class ThreadPool implements Converters {
+  readonly count: number;
+  readonly #workers: readonly NodeWorker[];
+  readonly #idle: NodeWorker[];
+  readonly #running = new Map<NodeWorker, Waiting>();
+  readonly #queue: Waiting[] = [];
+  #failure: Error | undefined;
+
+  constructor(Worker: new (url: URL) => NodeWorker, count: number) {
+    this.count = count;
+    // This module's own ending: sources and what is built of them lie alike.
+    const url = new URL(import.meta.url.replace(/[^/]*(\.[jt]s)$/, "convertWorker$1"));
+    this.#workers = Array.from({ length: count }, () => new Worker(url));
+    this.#idle = [...this.#workers];
+    for (const worker of this.#workers) {
+      worker.on("message", (answer) => this.#answered(worker, answer));
+      worker.on("error", (error) => this.#broken(error));
+    }
+  }
+
+  convert(job: RowsJob): Promise<Uint8Array> {
+    return new Promise((resolve, reject) => {
+      if (this.#failure !== undefined) return reject(this.#failure);
+      this.#queue.push({ job, resolve, reject });
+      this.#next();
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#workers.map((worker) => worker.terminate()));
+  }
+
+  #next(): void {
+    while (this.#idle.length > 0 && this.#queue.length > 0) {
+      const worker = this.#idle.pop()!;
+      const waiting = this.#queue.shift()!;
+      this.#running.set(worker, waiting);
+      worker.postMessage(waiting.job, [waiting.job.bytes.buffer]);
+    }
+  }
+
+  #answered(worker: NodeWorker, answer: ConvertAnswer): void {
+    const waiting = this.#running.get(worker);
+    this.#running.delete(worker);
+    this.#idle.push(worker);
+    if ("bytes" in answer) waiting?.resolve(answer.bytes);
+    else waiting?.reject(new Error(answer.problem));
+    this.#next();
+  }
+
+  /** A thread ends by itself only when memory runs out or its module is not there: the others would fare no better. */
+  #broken(error: Error): void {
+    this.#failure = error;
+    for (const { reject } of [...this.#running.values(), ...this.#queue.splice(0)]) reject(error);
+  }
+}
