@@ -10,7 +10,7 @@ const maxHoldMs = 8;
 export type CompiledPlan = Plan & { readonly selection: Selection };
 
 /** Which of the tokens that are fed give logits. */
-export type Rows = "last" | "all";
+export type Rows = "none" | "last" | "all";
 
 /** How tokens are fed. */
 export interface FeedOptions {
@@ -30,6 +30,8 @@ interface Job {
   readonly logits: Float32Array;
   readonly settle: { readonly resolve: (logits: Float32Array) => void; readonly reject: (error: unknown) => void };
   done: number;
+  /** Runs that had no room for it. */
+  waited: number;
 }
 
 /** What a run computes of a job: `count` tokens, of which the last `rows` give logits. */
@@ -49,7 +51,8 @@ export class Decoder {
   /** Tokens that a probe can have, at most. */
   readonly maxProbe: number;
   readonly #plan: CompiledPlan;
-  readonly #batchSize: number;
+  /** Tokens of a run, at most. */
+  readonly batchSize: number;
   readonly #maxRows: number;
   readonly #maxBlocks: number;
   #jobs: Job[] = [];
@@ -67,13 +70,13 @@ export class Decoder {
     this.contextLength = sizes.contextLength;
     this.vocabSize = sizes.vocabSize;
     this.maxProbe = sizes.maxRows;
-    this.#batchSize = sizes.batchSize;
+    this.batchSize = sizes.batchSize;
     this.#maxRows = sizes.maxRows;
     this.#maxBlocks = blocksOf(sizes.contextLength);
   }
 
   /**
-   * Appends `ids` to a sequence, in as many runs as it takes, and returns logits `[rows, V]` of the last token or of all. A run that
+   * Appends `ids` to a sequence, in as many runs as it takes, and returns logits `[rows, V]` of the last token, of all or of none. A run that
    * fails or is aborted leaves the sequence at the runs before it.
    * @throws {DisposedError}
    */
@@ -81,9 +84,11 @@ export class Decoder {
     if (sequence.ids.length + ids.length > this.contextLength) {
       throw new ProgramError(`feed: expected at most ${this.contextLength - sequence.ids.length} tokens, got ${ids.length}`);
     }
-    const logits = new Float32Array((options.rows === "all" ? ids.length : 1) * this.vocabSize);
+    const rows = { none: 0, last: 1, all: ids.length }[options.rows];
+    const logits = new Float32Array(rows * this.vocabSize);
+    if (ids.length === 0) return Promise.resolve(logits);
     return new Promise((resolve, reject) => {
-      this.#jobs.push({ sequence, ids, options, logits, settle: { resolve, reject }, done: 0 });
+      this.#jobs.push({ sequence, ids, options, logits, settle: { resolve, reject }, done: 0, waited: 0 });
       if (!this.#isRunning) void this.#work();
     });
   }
@@ -113,17 +118,21 @@ export class Decoder {
     this.#isRunning = false;
   }
 
-  /** What the next run computes: whole jobs where they fit, the shortest first. */
+  /** What the next run computes: those that had no room before, then the shortest. */
   #share(): readonly Share[] {
     const shares: Share[] = [];
-    let [tokens, rows] = [this.#batchSize, this.#maxRows];
+    let [tokens, rows] = [this.batchSize, this.#maxRows];
     const left = ({ ids, done }: Job): number => ids.length - done;
-    for (const job of this.#jobs.toSorted((a, b) => left(a) - left(b))) {
-      const wantsAll = job.options.rows === "all";
-      const count = Math.min(left(job), tokens, wantsAll ? rows : tokens);
+    for (const job of this.#jobs.toSorted((a, b) => b.waited - a.waited || left(a) - left(b))) {
+      const wanted = job.options.rows;
+      const count = Math.min(left(job), tokens, wanted === "all" ? rows : tokens);
       const isLast = count === left(job);
-      if (count === 0 || (isLast && rows === 0) || (job.options.isProbe && !isLast)) continue;
-      const taken = wantsAll ? count : isLast ? 1 : 0;
+      const taken = wanted === "all" ? count : wanted === "last" && isLast ? 1 : 0;
+      if (count === 0 || taken > rows || (job.options.isProbe && !isLast)) {
+        job.waited++;
+        continue;
+      }
+      job.waited = 0;
       shares.push({ job, count, rows: taken });
       tokens -= count;
       rows -= taken;

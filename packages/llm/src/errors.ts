@@ -56,15 +56,16 @@ export class UnsupportedArchitectureError extends LlmError {
   }
 }
 
-/** A prompt that leaves no room in the context. Nothing was computed and nothing was cut off. */
+/** A prompt that leaves no room in the context, or with the policy "error" a text that fills it. Nothing was cut off. */
 export class ContextOverflowError extends LlmError {
   override name = "ContextOverflowError";
   readonly promptTokens: number;
   readonly contextLength: number;
-  constructor(promptTokens: number, contextLength: number, limit: number) {
+  constructor(promptTokens: number, contextLength: number, limit: number, generatedTokens: number = 0) {
+    const got = generatedTokens === 0 ? `${promptTokens}` : `${promptTokens} and ${generatedTokens} generated ones`;
     super(
       "contextOverflow",
-      `prompt: expected at most ${limit} tokens in a context of ${contextLength}, got ${promptTokens}; shorten it, or load the model with a larger contextLength`,
+      `prompt: expected at most ${limit} tokens in a context of ${contextLength}, got ${got}; shorten it, choose an overflow policy, or load the model with a larger contextLength`,
     );
     this.promptTokens = promptTokens;
     this.contextLength = contextLength;

@@ -1,6 +1,8 @@
 import { ArgumentError } from "@centella/core";
 import type { RenderOptions } from "./chatTemplate.ts";
-import { checkKeys, wholeNumber } from "./options.ts";
+import { checkKeys, oneOf, wholeNumber } from "./options.ts";
+import type { OverflowPolicy, ResolvedOverflow } from "./overflow.ts";
+import type { ReasoningTags } from "./reasoning.ts";
 import { defaultDryBreakers } from "./sampling/dryBreakers.ts";
 import { type ResolvedSampling, resolveSampling, type SamplingOptions, samplingOptionNames } from "./sampling/options.ts";
 
@@ -18,6 +20,20 @@ export interface GenerateOptions extends Omit<SamplingOptions, "dryBreakers"> {
   readonly signal?: AbortSignal | undefined;
   /** Take a string prompt as text to be continued, not as a turn of the chat. Default: true if the model has no chat template. */
   readonly raw?: boolean | undefined;
+  /** What happens where the context is too small. Default: prompts are refused, texts end. */
+  readonly overflow?: OverflowPolicy | undefined;
+  /**
+   * Guess up to this many tokens at a time from the text so far and check them in one run: the same tokens in fewer runs where the text
+   * repeats its prompt, as summaries and edits do. 0 (the default) guesses nothing.
+   */
+  readonly promptLookup?: number | undefined;
+  /**
+   * Tell what the model thinks before it answers as parts of their own: by the tags that its chat template names ("auto", the default, for turns of
+   * a chat), by these tags, or not at all (false).
+   */
+  readonly reasoning?: "auto" | false | ReasoningTags | undefined;
+  /** Tell how far the prompt is, as parts of type "prefill". Default false. */
+  readonly progress?: boolean | undefined;
   /** What the chat template is given besides the messages. */
   readonly chat?: Omit<RenderOptions, "addGenerationPrompt"> | undefined;
 }
@@ -31,31 +47,74 @@ export interface ResolvedGeneration {
   readonly stop: readonly string[];
   readonly signal: AbortSignal | undefined;
   readonly raw: boolean | undefined;
+  readonly overflow: OverflowPolicy;
+  readonly promptLookup: number;
+  readonly reasoning: "auto" | false | ReasoningTags;
+  readonly progress: boolean;
   readonly chat: Omit<RenderOptions, "addGenerationPrompt">;
 }
 
-const ownNames = ["maxTokens", "logprobs", "stop", "signal", "raw", "chat"];
+const ownNames = ["maxTokens", "logprobs", "stop", "signal", "raw", "overflow", "promptLookup", "reasoning", "progress", "chat"];
+const overflowNames = ["prompt", "generation", "keep", "room"];
 const chatNames = ["tools", "documents", "variables", "now"];
 
 /** @throws {ArgumentError} for an unknown option or a value outside its range */
 export function resolveGeneration(options: GenerateOptions): ResolvedGeneration {
   checkKeys("generate", options, [...ownNames, ...samplingOptionNames]);
-  const { maxTokens = Number.MAX_SAFE_INTEGER, stop = [], signal, raw, chat = {}, logprobs, dryBreakers, ...sampling } = options;
+  const { maxTokens = Number.MAX_SAFE_INTEGER, stop = [], signal, raw, chat = {}, logprobs, dryBreakers } = options;
   if (dryBreakers !== undefined && !(Array.isArray(dryBreakers) && dryBreakers.every((text) => typeof text === "string" && text !== ""))) {
     throw new ArgumentError("dryBreakers", "a list of strings, none of them empty", JSON.stringify(dryBreakers) ?? typeof dryBreakers);
   }
   if (!Array.isArray(stop)) throw new ArgumentError("stop", "a list of strings", typeof stop);
-  if (raw !== undefined && typeof raw !== "boolean") throw new ArgumentError("raw", "true or false", String(raw));
+  const { overflow = {}, promptLookup = 0, reasoning = "auto", progress = false } = options;
+  for (const [name, value] of Object.entries({ raw, progress })) {
+    if (value !== undefined && typeof value !== "boolean") throw new ArgumentError(name, "true or false", String(value));
+  }
   if (signal !== undefined && !(signal instanceof AbortSignal)) throw new ArgumentError("signal", "an AbortSignal", typeof signal);
   checkKeys("generate.chat", chat, chatNames);
+  checkOverflow(overflow);
+  checkReasoning(reasoning);
   return {
-    sampling: resolveSampling(sampling),
+    sampling: resolveSampling(pickSampling(options)),
     dryBreakers: dryBreakers ?? defaultDryBreakers,
     logprobs: logprobs === undefined ? undefined : wholeNumber("logprobs", logprobs, 0),
     maxTokens: wholeNumber("maxTokens", maxTokens, 1),
     stop,
     signal,
     raw,
+    overflow,
+    promptLookup: wholeNumber("promptLookup", promptLookup, 0),
+    reasoning,
+    progress,
     chat,
   };
+}
+
+function pickSampling(options: GenerateOptions): SamplingOptions {
+  return Object.fromEntries(Object.entries(options).filter(([name]) => name !== "dryBreakers" && !ownNames.includes(name)));
+}
+
+function checkOverflow(overflow: OverflowPolicy): void {
+  checkKeys("generate.overflow", overflow, overflowNames);
+  const { prompt, generation, keep, room } = overflow;
+  if (prompt !== undefined) oneOf("overflow.prompt", prompt, ["error", "dropTurns", "truncateMiddle"]);
+  if (generation !== undefined) oneOf("overflow.generation", generation, ["stop", "error", "shift"]);
+  if (keep !== undefined) wholeNumber("overflow.keep", keep, 0);
+  if (room !== undefined) wholeNumber("overflow.room", room, 1);
+}
+
+function checkReasoning(reasoning: ResolvedGeneration["reasoning"]): void {
+  if (reasoning === "auto" || reasoning === false) return;
+  const tags: Partial<ReasoningTags> = typeof reasoning === "object" && reasoning !== null ? reasoning : {};
+  checkKeys("generate.reasoning", tags, ["open", "close", "answer"]);
+  const isTag = (tag: unknown): boolean => typeof tag === "string" && tag !== "";
+  if (isTag(tags.open) && isTag(tags.close) && (tags.answer === undefined || isTag(tags.answer))) return;
+  throw new ArgumentError("reasoning", '"auto", false or { open, close } with tags that are not empty', JSON.stringify(reasoning));
+}
+
+/** The policy for a generation of `maxTokens` in a context of `contextLength`. @throws {ArgumentError} if the context is smaller than it wants */
+export function resolveOverflow({ overflow, maxTokens }: ResolvedGeneration, contextLength: number): ResolvedOverflow {
+  const quarter = Math.max(1, Math.floor(contextLength / 4));
+  const { prompt = "error", generation = "stop", keep = quarter, room = Math.min(maxTokens, quarter) } = overflow;
+  return { prompt, generation, keep, room: wholeNumber("overflow.room", room, 1, Math.max(1, contextLength - 1)) };
 }

@@ -2,16 +2,19 @@ import type { Decoder } from "./decoder.ts";
 import { ContextOverflowError } from "./errors.ts";
 import type { ResolvedGeneration } from "./generateOptions.ts";
 import type { Sequence } from "./kvCache.ts";
+import type { FittedPrompt, ResolvedOverflow } from "./overflow.ts";
+import { ReasoningSplitter, type ReasoningTags, type TextSpan } from "./reasoning.ts";
 import { breakerSequences } from "./sampling/dryBreakers.ts";
 import { type ChosenLogprob, logprobsOf } from "./sampling/logprobs.ts";
 import { Sampler } from "./sampling/sampleToken.ts";
-import { StopStrings } from "./stopStrings.ts";
+import { type StopResult, StopStrings } from "./stopStrings.ts";
 import { TextStream } from "./tokenizer/textStream.ts";
 import type { Tokenizer } from "./tokenizer/tokenizer.ts";
+import { TokenSource } from "./tokenSource.ts";
 
-/** A piece of text: whole characters, certainly no part of a stop string. */
+/** A piece of the answer, or of what the model thinks before it: whole characters, certainly no part of a stop string. */
 export interface GeneratedText {
-  readonly type: "text";
+  readonly type: "text" | "reasoning";
   readonly text: string;
   /** Tokens since the piece before. */
   readonly ids: readonly number[];
@@ -28,8 +31,10 @@ export interface GenerationFinish {
   readonly limit?: "maxTokens" | "context";
   /** The stop string, with reason "stop". */
   readonly stop?: string;
-  /** The whole text. */
+  /** The whole text, without the reasoning. */
   readonly text: string;
+  /** What the model thought before it, where its parts are told apart. */
+  readonly reasoning?: string;
   /** Every token that was generated, the one that ended the text included. */
   readonly ids: readonly number[];
   /** Of the tokens of `ids`, with the option `logprobs`. */
@@ -41,7 +46,15 @@ export interface GenerationFinish {
   readonly timings: Timings;
 }
 
-export type GenerationPart = GeneratedText | GenerationFinish;
+/** How far the prompt is computed, with the option `progress`: once before the first run and after each. */
+export interface PrefillProgress {
+  readonly type: "prefill";
+  /** Prompt tokens that are in the cache. */
+  readonly done: number;
+  readonly total: number;
+}
+
+export type GenerationPart = GeneratedText | PrefillProgress | GenerationFinish;
 
 /** Tokens of a generation. */
 export interface Usage {
@@ -49,6 +62,13 @@ export interface Usage {
   /** Prompt tokens that were still in the cache and were not computed again. */
   readonly cachedTokens: number;
   readonly completionTokens: number;
+  /** Tokens that an {@link OverflowPolicy} left out, of the prompt and while generating. */
+  readonly truncatedTokens: number;
+  /** Messages of the chat that it left out. */
+  readonly droppedMessages: number;
+  /** Tokens that were guessed, with the option `promptLookup`, and those of them that came true. */
+  readonly draftedTokens: number;
+  readonly acceptedTokens: number;
 }
 
 /** Times of a generation, without the time that the consumer took between parts. Rates are 0 where nothing was computed. */
@@ -69,95 +89,79 @@ export interface GenerationContext {
   readonly tokenizer: Tokenizer;
   /** Holds a beginning of the prompt, but not its last token: that one's logits are wanted. */
   readonly sequence: Sequence;
-  readonly promptIds: readonly number[];
+  readonly prompt: FittedPrompt;
   readonly options: ResolvedGeneration;
+  readonly overflow: ResolvedOverflow;
+  readonly reasoning: ReasoningTags | undefined;
   /** `performance.now()` at the start of the iteration. */
   readonly startedAt: number;
 }
 
 type Ending = Pick<GenerationFinish, "reason" | "limit" | "stop">;
 
-/** @throws {ContextOverflowError} if the prompt leaves no room for a token */
-export function checkRoom(promptTokens: number, contextLength: number): void {
-  if (promptTokens >= contextLength) throw new ContextOverflowError(promptTokens, contextLength, contextLength - 1);
-}
-
 /** Computes the prompt as far as it is not cached, then one token after another. The sequence is valid at every moment. */
 export async function* generation(context: GenerationContext): AsyncGenerator<GenerationPart, void, undefined> {
-  const { decoder, tokenizer, sequence, promptIds, options, startedAt } = context;
+  const { decoder, tokenizer, sequence, prompt, options, overflow, startedAt } = context;
   const { sampling, signal } = options;
-  const stops = new StopStrings(options.stop);
-  const stream = new TextStream(tokenizer, { after: promptIds.at(-1)! });
+  const promptIds = prompt.ids;
   const history = [...promptIds];
-  let text = "";
-  let told = promptIds.length;
-  const logprobs: ChosenLogprob[] = [];
-  /** The ids since the last part, and what goes with them. */
-  const pending = (): Pick<GeneratedText, "ids" | "logprobs"> => {
-    const from = told;
-    told = history.length;
-    return {
-      ids: history.slice(from),
-      ...(options.logprobs !== undefined && { logprobs: logprobs.slice(from - promptIds.length) }),
-    };
-  };
+  const text = new TextAssembly(context, history);
   const sampler = new Sampler(
     sampling.dryMultiplier === 0 ? sampling : { ...sampling, dryBreakers: breakerSequences(tokenizer, options.dryBreakers) },
   );
   const choose = (logits: Float32Array): number => {
     const id = sampler.sample(logits, { history });
-    if (options.logprobs !== undefined) logprobs.push(logprobsOf(logits, id, options.logprobs));
+    if (options.logprobs !== undefined) text.logprobs.push(logprobsOf(logits, id, options.logprobs));
     return id;
   };
-  let decodeMs = 0;
+  const source = new TokenSource({ decoder, sequence, history, choose, overflow, promptLookup: options.promptLookup, signal });
 
   const cachedTokens = sequence.ids.length;
   const promptStart = performance.now();
-  const promptLogits = await decoder.feed(sequence, promptIds.slice(cachedTokens), { rows: "last", signal });
+  const promptLogits = yield* prefill(context);
   const promptMs = performance.now() - promptStart;
-  let id = choose(promptLogits);
-  const timeToFirstTokenMs = performance.now() - startedAt;
-
+  let timeToFirstTokenMs = 0;
   let ending: Ending | undefined;
-  for (;;) {
+  for await (const id of source.tokens(promptLogits)) {
+    timeToFirstTokenMs ||= performance.now() - startedAt;
     history.push(id);
     if (tokenizer.isEndOfGeneration(id)) {
       ending = { reason: "eos" };
       break;
     }
-    const piece = stops.push(stream.push(id));
-    if (piece.text !== "") {
-      text += piece.text;
-      yield { type: "text", text: piece.text, ...pending() };
+    yield* text.push(id);
+    if (text.stopped !== undefined) ending = { reason: "stop", stop: text.stopped };
+    else if (history.length - promptIds.length >= options.maxTokens) ending = { reason: "length", limit: "maxTokens" };
+    else if (source.isFull && overflow.generation === "stop") ending = { reason: "length", limit: "context" };
+    else if (source.isFull && overflow.generation === "error") {
+      throw new ContextOverflowError(promptIds.length, decoder.contextLength, decoder.contextLength - 1, history.length - promptIds.length);
     }
-    ending = piece.stopped === undefined ? limitReached(history.length, context) : { reason: "stop", stop: piece.stopped };
     if (ending !== undefined) break;
     signal?.throwIfAborted();
-    const stepStart = performance.now();
-    id = choose(await decoder.feed(sequence, [id], { rows: "last", signal }));
-    decodeMs += performance.now() - stepStart;
   }
+  yield* text.flush();
+  if (text.stopped !== undefined) ending = { reason: "stop", stop: text.stopped };
 
-  if (ending.reason !== "stop") {
-    const rest = stops.push(stream.flush());
-    if (rest.stopped !== undefined) ending = { reason: "stop", stop: rest.stopped };
-    const tail = rest.text + (rest.stopped === undefined ? stops.flush() : "");
-    if (tail !== "") {
-      text += tail;
-      yield { type: "text", text: tail, ...pending() };
-    }
-  }
   const ids = history.slice(promptIds.length);
-  const rate = (tokens: number, ms: number): number => (ms > 0 ? (tokens / ms) * 1000 : 0);
+  const { decodeMs, draftedTokens, acceptedTokens, shiftedTokens } = source;
   yield {
     type: "finish",
-    ...ending,
-    text,
+    ...ending!,
+    text: text.text,
+    ...(context.reasoning !== undefined && { reasoning: text.reasoning }),
     ids,
-    ...(options.logprobs !== undefined && { logprobs }),
+    ...(options.logprobs !== undefined && { logprobs: text.logprobs.slice(0, ids.length) }),
     promptIds,
     seed: sampling.seed,
-    usage: { promptTokens: promptIds.length, cachedTokens, completionTokens: ids.length },
+    usage: {
+      promptTokens: promptIds.length,
+      cachedTokens,
+      completionTokens: ids.length,
+      truncatedTokens: prompt.truncatedTokens + shiftedTokens,
+      droppedMessages: prompt.droppedMessages,
+      draftedTokens,
+      acceptedTokens,
+    },
     timings: {
       promptMs,
       decodeMs,
@@ -168,8 +172,97 @@ export async function* generation(context: GenerationContext): AsyncGenerator<Ge
   };
 }
 
-function limitReached(tokens: number, { decoder, promptIds, options }: GenerationContext): Ending | undefined {
-  if (tokens - promptIds.length >= options.maxTokens) return { reason: "length", limit: "maxTokens" };
-  if (tokens >= decoder.contextLength) return { reason: "length", limit: "context" };
-  return undefined;
+/** Computes what is not cached of the prompt and returns the logits of its last token. */
+async function* prefill({
+  decoder,
+  sequence,
+  prompt,
+  options,
+}: GenerationContext): AsyncGenerator<PrefillProgress, Float32Array, undefined> {
+  const { signal, progress } = options;
+  const total = prompt.ids.length;
+  // In steps of the largest run, so that there is something to tell between them.
+  const step = progress ? decoder.batchSize : total;
+  for (;;) {
+    const done = sequence.ids.length;
+    if (progress) yield { type: "prefill", done, total };
+    const ids = prompt.ids.slice(done, done + step);
+    const isLast = done + ids.length === total;
+    const logits = await decoder.feed(sequence, ids, { rows: isLast ? "last" : "none", signal });
+    if (!isLast) continue;
+    if (progress) yield { type: "prefill", done: total, total };
+    return logits;
+  }
+}
+
+/** The text of a generation: stop strings end it, reasoning is told from the answer. */
+class TextAssembly {
+  text = "";
+  reasoning = "";
+  stopped: string | undefined;
+  readonly logprobs: ChosenLogprob[] = [];
+  readonly #stops: StopStrings;
+  readonly #stream: TextStream;
+  readonly #splitter: ReasoningSplitter | undefined;
+  readonly #history: readonly number[];
+  readonly #promptTokens: number;
+  readonly #wantsLogprobs: boolean;
+  #told: number;
+
+  constructor({ tokenizer, options, reasoning, prompt }: GenerationContext, history: readonly number[]) {
+    const after = prompt.ids.at(-1)!;
+    this.#stops = new StopStrings(options.stop);
+    this.#stream = new TextStream(tokenizer, { after, ...(reasoning && { shown: tagIds(tokenizer, reasoning) }) });
+    if (reasoning !== undefined) {
+      this.#splitter = new ReasoningSplitter(
+        reasoning,
+        tokenizer.decode(prompt.ids.slice(-reasoning.open.length - 8), { skipSpecial: false }),
+      );
+    }
+    this.#history = history;
+    this.#promptTokens = prompt.ids.length;
+    this.#told = prompt.ids.length;
+    this.#wantsLogprobs = options.logprobs !== undefined;
+  }
+
+  *push(id: number): Iterable<GeneratedText> {
+    yield* this.#take(this.#stops.push(this.#stream.push(id)));
+  }
+
+  /** Lets out what was held back, unless a stop string ended the text. */
+  *flush(): Iterable<GeneratedText> {
+    if (this.stopped === undefined) yield* this.#take(this.#stops.push(this.#stream.flush()));
+    const rest = this.stopped === undefined ? this.#stops.flush() : "";
+    yield* this.#parts(this.#splitter === undefined ? spansOf(rest) : [...this.#splitter.push(rest), ...this.#splitter.flush()]);
+  }
+
+  *#take({ text, stopped }: StopResult): Iterable<GeneratedText> {
+    this.stopped = stopped;
+    yield* this.#parts(this.#splitter?.push(text) ?? spansOf(text));
+  }
+
+  *#parts(spans: readonly TextSpan[]): Iterable<GeneratedText> {
+    for (const { type, text } of spans) {
+      this[type] += text;
+      const from = this.#told;
+      this.#told = this.#history.length;
+      const logprobs = this.#wantsLogprobs && {
+        logprobs: this.logprobs.slice(from - this.#promptTokens, this.#told - this.#promptTokens),
+      };
+      yield { type, text, ids: this.#history.slice(from), ...logprobs };
+    }
+  }
+}
+
+function spansOf(text: string): readonly TextSpan[] {
+  return text === "" ? [] : [{ type: "text", text }];
+}
+
+/** Control tokens that spell tags: they have to be seen. */
+function tagIds(tokenizer: Tokenizer, { open, close, answer = "" }: ReasoningTags): ReadonlySet<number> {
+  return new Set([open, close, answer].flatMap((tag) => [...tokenizer.encode(tag, { addSpecial: false, parseSpecial: true })]));
+}
+
+function rate(tokens: number, ms: number): number {
+  return ms > 0 ? (tokens / ms) * 1000 : 0;
 }

@@ -10,20 +10,24 @@ export {
   UnsupportedArchitectureError,
 } from "./errors.ts";
 export type { GenerateOptions } from "./generateOptions.ts";
-export type { GeneratedText, GenerationFinish, GenerationPart, Timings, Usage } from "./generation.ts";
+export type { GeneratedText, GenerationFinish, GenerationPart, PrefillProgress, Timings, Usage } from "./generation.ts";
 export { type LoadModelOptions, loadModel } from "./loadModel.ts";
 export type { Model } from "./model.ts";
 export type { ModelInfo, ModelMemory } from "./modelInfo.ts";
 export { supportedArchitectures } from "./models/index.ts";
+export type { OverflowPolicy } from "./overflow.ts";
+export type { Gap, Prompt } from "./prompt.ts";
+export type { ReasoningTags } from "./reasoning.ts";
 export type { ActivationMode, CacheType } from "./recording.ts";
 export { type Candidates, candidatesOf, probabilities } from "./sampling/candidates.ts";
 export { type ChosenLogprob, logprobsOf, type TokenLogprob } from "./sampling/logprobs.ts";
 export { defaultSteps, type ResolvedSampling, resolveSampling, type SamplingOptions, type SamplingStep } from "./sampling/options.ts";
 export { Sampler, type SamplingPlace, sampleCandidates, sampleToken } from "./sampling/sampleToken.ts";
-export type { Prompt, Session, SessionOptions } from "./session.ts";
+export type { Session, SessionOptions } from "./session.ts";
 export { type StopResult, StopStrings } from "./stopStrings.ts";
 export { createTokenizer } from "./tokenizer/createTokenizer.ts";
 export { preTokenizerNames } from "./tokenizer/preTokenizers.ts";
 export { TextStream, type TextStreamOptions } from "./tokenizer/textStream.ts";
 export type { DecodeOptions, EncodeOptions, Tokenizer, TokenizerKind } from "./tokenizer/tokenizer.ts";
+export type { FillInMiddleIds } from "./tokenizer/tokenKinds.ts";
 export type { StringList, VocabularyMetadata } from "./tokenizer/vocabulary.ts";

@@ -7,15 +7,13 @@ export class Sequence {
   readonly index: number;
   readonly #tree: BlockTree;
   readonly #owner: object;
-  readonly #ids: number[];
-  readonly #blocks: Block[];
+  #ids: number[] = [];
+  #blocks: Block[] = [];
 
-  constructor(index: number, tree: BlockTree, owner: object, prefix: readonly number[]) {
+  constructor(index: number, tree: BlockTree, owner: object) {
     this.index = index;
     this.#tree = tree;
     this.#owner = owner;
-    this.#blocks = tree.claim(prefix, owner);
-    this.#ids = this.#blocks.flatMap(({ ids }) => ids);
   }
 
   /** Ids of the cached tokens; position = index. */
@@ -51,11 +49,11 @@ export class Sequence {
     }
   }
 
-  /** Gives the blocks back; they stay cached. */
-  release(): void {
+  /** Begins another text with as much of `prefix` as is cached; what it held stays cached. */
+  restart(prefix: readonly number[]): void {
     this.#tree.release(this.#blocks);
-    this.#blocks.length = 0;
-    this.#ids.length = 0;
+    this.#blocks = this.#tree.claim(prefix, this.#owner);
+    this.#ids = this.#blocks.flatMap(({ ids }) => ids);
   }
 }
 
@@ -85,14 +83,15 @@ export class SequencePool {
         `model: expected an idle sequence, got ${count} of ${count} in use; wait for a generation to end, or load the model with more sequences`,
       );
     }
-    const sequence = new Sequence(index, this.#tree, owner, prefix);
+    const sequence = new Sequence(index, this.#tree, owner);
+    sequence.restart(prefix);
     this.#busy[index] = sequence;
     return sequence;
   }
 
   /** Ends a use; the tokens stay cached. */
   release(sequence: Sequence): void {
-    sequence.release();
+    sequence.restart([]);
     this.#busy[sequence.index] = undefined;
   }
 

@@ -1,28 +1,17 @@
-import { ArgumentError } from "@centella/core";
 import type { ChatMessage } from "./chatTemplate.ts";
 import type { Engine } from "./engine.ts";
 import { BusyError } from "./errors.ts";
-import { type GenerateOptions, type ResolvedGeneration, resolveGeneration } from "./generateOptions.ts";
-import { checkRoom, type GenerationFinish, type GenerationPart, generation } from "./generation.ts";
-import { checkIds } from "./ids.ts";
+import { type GenerateOptions, type ResolvedGeneration, resolveGeneration, resolveOverflow } from "./generateOptions.ts";
+import { type GenerationFinish, type GenerationPart, generation } from "./generation.ts";
 import { checkKeys, wholeNumber } from "./options.ts";
+import { fitPrompt } from "./overflow.ts";
+import { encodeChat, encodePrompt, type Prompt } from "./prompt.ts";
+import { findReasoningTags, type ReasoningTags } from "./reasoning.ts";
 
 /** How a session starts. */
 export interface SessionOptions {
   /** The conversation so far, e.g. a system message. */
   readonly messages?: readonly ChatMessage[] | undefined;
-}
-
-/**
- * What to generate from: a string (the user's turn of the chat; text to be continued if the model has no chat template
- * or with `raw`), new messages of the chat, or token ids as they are.
- */
-export type Prompt = string | readonly ChatMessage[] | { readonly ids: ArrayLike<number> };
-
-/** A prompt's ids, and the conversation that they end, if it is one. */
-interface Encoded {
-  readonly ids: readonly number[];
-  readonly messages: readonly ChatMessage[] | undefined;
 }
 
 /**
@@ -100,14 +89,19 @@ export class Session {
     this.#requireIdle();
     options.signal?.throwIfAborted();
     const { decoder, tokenizer, pool } = this.#engine;
-    const { ids: promptIds, messages } = this.#encode(prompt, options);
-    checkRoom(promptIds.length, decoder.contextLength);
-    const sequence = pool.acquire(this, promptIds.slice(0, -1));
+    const { ids, messages } = encodePrompt(this.#engine, prompt, options, this.#messages);
+    const overflow = resolveOverflow(options, decoder.contextLength);
+    const chat = messages && { messages, encode: (shorter: readonly ChatMessage[]) => encodeChat(this.#engine, shorter, options) };
+    const fitted = fitPrompt(ids, { contextLength: decoder.contextLength, overflow, ...(chat && { chat }) });
+    const reasoning = this.#reasoningTags(options, messages !== undefined);
+    const sequence = pool.acquire(this, fitted.ids.slice(0, -1));
     this.#isGenerating = true;
     try {
-      for await (const part of generation({ decoder, tokenizer, sequence, promptIds, options, startedAt })) {
+      for await (const part of generation({ decoder, tokenizer, sequence, prompt: fitted, options, overflow, reasoning, startedAt })) {
         if (part.type === "finish" && messages !== undefined) {
-          this.#messages = [...messages, { role: "assistant", content: part.text }];
+          // The name that chat templates look for.
+          const thought = part.reasoning ? { reasoning_content: part.reasoning } : {};
+          this.#messages = [...messages, { role: "assistant", content: part.text, ...thought }];
         }
         yield part;
       }
@@ -117,23 +111,10 @@ export class Session {
     }
   }
 
-  #encode(prompt: Prompt, { raw, chat }: ResolvedGeneration): Encoded {
-    const { tokenizer, decoder } = this.#engine;
-    if (typeof prompt === "string" && (raw ?? !this.#engine.hasChatTemplate)) {
-      const ids = tokenizer.encode(prompt);
-      // Text that is to be continued does not end, even where the vocabulary asks for EOS.
-      const open = tokenizer.addEos && ids.at(-1) === tokenizer.eosId ? ids.subarray(0, -1) : ids;
-      return { ids: checkIds(open, decoder.vocabSize), messages: undefined };
-    }
-    if (typeof prompt === "string" || Array.isArray(prompt)) {
-      const turn = typeof prompt === "string" ? [{ role: "user", content: prompt }] : (prompt as readonly ChatMessage[]);
-      const messages = [...this.#messages, ...turn];
-      return { ids: checkIds(this.#engine.chatTemplate.encode(tokenizer, messages, chat), decoder.vocabSize), messages };
-    }
-    if (typeof prompt !== "object" || prompt === null || !("ids" in prompt)) {
-      throw new ArgumentError("prompt", "a string, messages or { ids }", prompt === null ? "null" : typeof prompt);
-    }
-    return { ids: checkIds(prompt.ids, decoder.vocabSize), messages: undefined };
+  #reasoningTags({ reasoning }: ResolvedGeneration, isChat: boolean): ReasoningTags | undefined {
+    if (reasoning === false) return undefined;
+    if (reasoning !== "auto") return reasoning;
+    return isChat ? findReasoningTags(this.#engine.chatTemplate.source) : undefined;
   }
 
   #requireIdle(): void {

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { contentOf, readGguf, type WritableEntry, writeGguf } from "@centella/gguf";
 import { shared } from "./shared.ts";
 
 /** The 2 M storyteller of this repository: byte-level BPE, chat template, tied Q8_0 embeddings, grouped queries. */
@@ -65,4 +66,15 @@ export function patched(path: string, ...edits: readonly (readonly [from: string
 export function u32Entry(key: string, value: number): Uint8Array {
   const u32 = 4;
   return Buffer.concat([Buffer.from(key), Buffer.from(Uint32Array.of(u32, value).buffer)]);
+}
+
+/** A file's bytes with more metadata. */
+export async function withMetadata(path: string, entries: readonly WritableEntry[]): Promise<Uint8Array> {
+  await using file = await readGguf(path);
+  const content = contentOf(file);
+  const kept = content.metadata.filter(({ key }) => !entries.some((entry) => entry.key === key));
+  const pieces: Uint8Array[] = [];
+  const sink = { write: async (bytes: Uint8Array) => void pieces.push(Uint8Array.from(bytes)) };
+  await writeGguf(sink, { ...content, metadata: [...kept, ...entries] });
+  return Buffer.concat(pieces);
 }

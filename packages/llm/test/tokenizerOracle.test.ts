@@ -39,6 +39,17 @@ describeShared("tokenizers against llama.cpp", () => {
     expect(tokenizer.decode(tokenizer.encode("Héllo  wörld"))).toBe("hello world");
   });
 
+  test.each([
+    ["qwen2", undefined],
+    ["deepseek-coder", ["<｜fim▁begin｜>", "<｜fim▁hole｜>", "<｜fim▁end｜>"]],
+    ["starcoder", ["<fim_prefix>", "<fim_suffix>", "<fim_middle>"]],
+    ["llama-spm", undefined],
+  ])("%s: tokens for filling gaps", async (name, texts) => {
+    const tokenizer = await tokenizerOf(shared("data", "vocab", `ggml-vocab-${name}.gguf`));
+    const { prefixId, suffixId, middleId } = tokenizer.fillInMiddle;
+    expect([prefixId, suffixId, middleId]).toEqual(texts?.map((text) => tokenizer.tokenId(text)) ?? [undefined, undefined, undefined]);
+  });
+
   for (const [folder, file] of [
     ["models", "greedy.jsonl"],
     ["data/stories260K", "greedy.jsonl"],

@@ -97,7 +97,7 @@ function sampling(values: Values): GenerateOptions {
 async function generate(model: Model, prompt: string, options: GenerateOptions, quiet: boolean): Promise<GenerationFinish> {
   for await (const part of model.createSession().generate(prompt, options)) {
     if (part.type === "finish") return part;
-    if (!quiet) process.stdout.write(part.text);
+    if (!quiet && part.type !== "prefill") process.stdout.write(part.text);
   }
   throw new Error("run: expected a finish part, got the end of the stream; this is a bug, please report it");
 }

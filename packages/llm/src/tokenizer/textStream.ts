@@ -6,6 +6,8 @@ export interface TextStreamOptions {
   readonly after?: number;
   /** Leave out control tokens. Default true. */
   readonly skipSpecial?: boolean;
+  /** Control tokens that are shown all the same. */
+  readonly shown?: ReadonlySet<number>;
 }
 
 const space = 0x20;
@@ -18,6 +20,7 @@ const space = 0x20;
 export class TextStream {
   readonly #tokenizer: Tokenizer;
   readonly #skipSpecial: boolean;
+  readonly #shown: ReadonlySet<number> | undefined;
   // A leading U+FEFF is text here, not a byte-order mark.
   readonly #decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   #atBoundary: boolean;
@@ -25,6 +28,7 @@ export class TextStream {
   constructor(tokenizer: Tokenizer, options: TextStreamOptions = {}) {
     this.#tokenizer = tokenizer;
     this.#skipSpecial = options.skipSpecial ?? true;
+    this.#shown = options.shown;
     this.#atBoundary = options.after === undefined || tokenizer.isTextBoundary(options.after);
   }
 
@@ -40,7 +44,8 @@ export class TextStream {
       this.#atBoundary = false;
       if (this.#tokenizer.addSpacePrefix && bytes[0] === space) return this.#decode(bytes.subarray(1));
     }
-    return this.#skipSpecial && this.#tokenizer.isSpecial(id) ? "" : this.#decode(bytes);
+    const isHidden = this.#skipSpecial && this.#tokenizer.isSpecial(id) && !this.#shown?.has(id);
+    return isHidden ? "" : this.#decode(bytes);
   }
 
   /** Ends the text: an unfinished character becomes U+FFFD. The stream can be used for another text afterwards. */

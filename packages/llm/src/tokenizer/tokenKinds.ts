@@ -55,6 +55,17 @@ export interface SpecialRoles {
   readonly eotId: number | undefined;
   readonly eomId: number | undefined;
   readonly endOfGenerationIds: ReadonlySet<number>;
+  readonly fillInMiddle: FillInMiddleIds;
+}
+
+/** Tokens that mark the parts of a text with a gap, for models that were trained to fill it. */
+export interface FillInMiddleIds {
+  /** Before what stands ahead of the gap. */
+  readonly prefixId: number | undefined;
+  /** Before what stands behind it. */
+  readonly suffixId: number | undefined;
+  /** Before what fills it. */
+  readonly middleId: number | undefined;
 }
 
 /** Ids that the metadata names. */
@@ -84,7 +95,9 @@ export function completeKinds(kinds: Uint8Array, tokenId: (text: string) => numb
   };
   const eotId = find(named.eotId, endOfTurnTexts);
   const eomId = find(named.eomId, [endOfMessageText]);
-  for (const [i, texts] of fimOtherTexts.entries()) find([named.fimPrefixId, named.fimSuffixId, named.fimMiddleId][i], texts);
+  const [prefixId, suffixId, middleId] = fimOtherTexts.map((texts, i) =>
+    find([named.fimPrefixId, named.fimSuffixId, named.fimMiddleId][i], texts),
+  );
 
   const ends = new Set<number>();
   const addEnd = (id: number | undefined): void => {
@@ -120,5 +133,5 @@ export function completeKinds(kinds: Uint8Array, tokenId: (text: string) => numb
     ends.delete(id);
     kinds[id] = normal;
   }
-  return { eotId, eomId, endOfGenerationIds: ends };
+  return { eotId, eomId, endOfGenerationIds: ends, fillInMiddle: { prefixId, suffixId, middleId } };
 }

@@ -1,3 +1,5 @@
+import type { FillInMiddleIds } from "./tokenKinds.ts";
+
 /** How {@link Tokenizer.encode} treats special tokens. */
 export interface EncodeOptions {
   /** Add BOS and EOS as the model's metadata asks for. Default true. */
@@ -45,6 +47,8 @@ export interface Tokenizer {
   readonly addSpacePrefix: boolean;
   /** Every id that ends a generation: EOS, end of turn, end of message and their well-known spellings. Ascending. */
   readonly endOfGenerationIds: readonly number[];
+  /** Tokens for filling a gap in a text, from the metadata or by their well-known texts. */
+  readonly fillInMiddle: FillInMiddleIds;
 
   /**
    * Token ids of a text. Lone surrogates count as U+FFFD.

@@ -1,6 +1,6 @@
 import { TokenizerError } from "../errors.ts";
 import type { SpecialToken } from "./specialMatcher.ts";
-import { completeKinds, control, kindOfType, normal, structural, unknown, userDefined } from "./tokenKinds.ts";
+import { completeKinds, control, type FillInMiddleIds, kindOfType, normal, structural, unknown, userDefined } from "./tokenKinds.ts";
 
 /** The part of a GGUF file's metadata that tokenizers and chat templates read; `GgufFile.metadata` is one. */
 export interface VocabularyMetadata {
@@ -50,6 +50,7 @@ export class Vocabulary {
   readonly addEos: boolean;
   readonly addSeparator: boolean;
   readonly endOfGenerationIds: ReadonlySet<number>;
+  readonly fillInMiddle: FillInMiddleIds;
 
   /** @throws {TokenizerError} if the tables are missing, too short or contradict each other */
   constructor(metadata: VocabularyMetadata, defaults: VocabularyDefaults) {
@@ -83,6 +84,7 @@ export class Vocabulary {
     this.eotId = roles.eotId;
     this.eomId = roles.eomId;
     this.endOfGenerationIds = roles.endOfGenerationIds;
+    this.fillInMiddle = roles.fillInMiddle;
 
     this.addBos = metadata.optionalBool(`${prefix}add_bos_token`) ?? defaults.addBos;
     this.addEos = metadata.optionalBool(`${prefix}add_eos_token`) ?? defaults.addEos ?? false;

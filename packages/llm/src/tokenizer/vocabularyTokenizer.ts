@@ -3,7 +3,7 @@ import { SpecialMatcher } from "./specialMatcher.ts";
 import type { TextModel } from "./textModel.ts";
 import { TextStream } from "./textStream.ts";
 import type { DecodeOptions, EncodeOptions, Tokenizer, TokenizerKind } from "./tokenizer.ts";
-import { byte, control, normal, unknown, userDefined } from "./tokenKinds.ts";
+import { byte, control, type FillInMiddleIds, normal, unknown, userDefined } from "./tokenKinds.ts";
 import type { Vocabulary, VocabularyMetadata } from "./vocabulary.ts";
 
 const encoder = new TextEncoder();
@@ -24,6 +24,7 @@ export class VocabularyTokenizer implements Tokenizer {
   readonly addSeparator: boolean;
   readonly addSpacePrefix: boolean;
   readonly endOfGenerationIds: readonly number[];
+  readonly fillInMiddle: FillInMiddleIds;
   readonly #vocabulary: Vocabulary;
   readonly #textModel: TextModel;
   readonly #specials: SpecialMatcher;
@@ -44,6 +45,7 @@ export class VocabularyTokenizer implements Tokenizer {
     this.addSeparator = vocabulary.addSeparator;
     this.addSpacePrefix = addSpacePrefix;
     this.endOfGenerationIds = [...vocabulary.endOfGenerationIds].sort((a, b) => a - b);
+    this.fillInMiddle = vocabulary.fillInMiddle;
     this.#vocabulary = vocabulary;
     this.#textModel = textModel;
     this.#specials = new SpecialMatcher(vocabulary.specialTokens(metadata));

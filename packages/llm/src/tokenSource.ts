@@ -1,0 +1,115 @@
+import type { Decoder } from "./decoder.ts";
+import type { Sequence } from "./kvCache.ts";
+import { type ResolvedOverflow, shiftedIds } from "./overflow.ts";
+import { PromptLookup } from "./promptLookup.ts";
+
+/** What tokens are made with. */
+export interface TokenSourceContext {
+  readonly decoder: Decoder;
+  readonly sequence: Sequence;
+  /** Ids so far; whoever takes a token adds it here before taking the next. */
+  readonly history: readonly number[];
+  /** Chooses the token that follows `history` by its logits. */
+  readonly choose: (logits: Float32Array) => number;
+  readonly overflow: ResolvedOverflow;
+  readonly promptLookup: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+/**
+ * Chooses one token after another behind a prompt. The sequence is valid at every moment, and holds every token but the newest
+ * when it is asked for another one.
+ */
+export class TokenSource {
+  readonly #context: TokenSourceContext;
+  readonly #lookup: PromptLookup | undefined;
+  readonly #draftLimit: number;
+  decodeMs = 0;
+  draftedTokens = 0;
+  acceptedTokens = 0;
+  /** Tokens that were left out of the context to make room. */
+  shiftedTokens = 0;
+  /** Tokens that the context holds, the newest one included. */
+  #length = 0;
+
+  constructor(context: TokenSourceContext) {
+    this.#context = context;
+    this.#lookup = context.promptLookup > 0 ? new PromptLookup(context.promptLookup) : undefined;
+    this.#draftLimit = context.decoder.maxProbe - 1;
+  }
+
+  /** Whether there is no room for another token. */
+  get isFull(): boolean {
+    return this.#length >= this.#context.decoder.contextLength;
+  }
+
+  /** @param promptLogits those of the prompt's last token */
+  async *tokens(promptLogits: Float32Array): AsyncGenerator<number, never, undefined> {
+    const { sequence, choose, history } = this.#context;
+    let id = choose(promptLogits);
+    this.#length = sequence.ids.length + 1;
+    yield id;
+    for (;;) {
+      const start = performance.now();
+      if (this.isFull) await this.#shift();
+      const room = this.#context.decoder.contextLength - this.#length - 1;
+      const draft = this.#lookup?.draft(history, Math.min(this.#draftLimit, room)) ?? [];
+      if (draft.length > 0) {
+        for await (const next of this.#check(id, draft, start)) {
+          id = next;
+          yield id;
+        }
+        continue;
+      }
+      id = choose(await this.#feed([id]));
+      this.#length++;
+      this.decodeMs += performance.now() - start;
+      yield id;
+    }
+  }
+
+  /** Chooses tokens as long as they are those that were guessed, and the first other one: all by the logits of one run. */
+  async *#check(id: number, draft: readonly number[], start: number): AsyncGenerator<number, void, undefined> {
+    const { decoder, sequence, choose, signal } = this.#context;
+    const { vocabSize } = decoder;
+    const guesses = [id, ...draft];
+    const logits = await decoder.feed(sequence, guesses, { rows: "all", isProbe: true, signal });
+    this.draftedTokens += draft.length;
+    let computed = 1;
+    try {
+      for (let row = 0; row < guesses.length; row++) {
+        const next = choose(logits.slice(row * vocabSize, (row + 1) * vocabSize));
+        this.#length++;
+        this.decodeMs += performance.now() - start;
+        const isGuessed = next === guesses[row + 1];
+        if (isGuessed) {
+          this.acceptedTokens++;
+          computed++;
+        }
+        yield next;
+        if (!isGuessed) return;
+        start = performance.now();
+      }
+    } finally {
+      // Guesses that came true are computed; what was chosen in the place of a wrong one is not.
+      sequence.append(guesses.slice(0, computed));
+      this.#lookup!.learn(draft.length, computed - 1);
+    }
+  }
+
+  /** Leaves out the older tokens behind the first ones and computes the rest again, as if the text had always been that. */
+  async #shift(): Promise<void> {
+    const { sequence, decoder, overflow, signal } = this.#context;
+    const before = sequence.ids.length;
+    const ids = shiftedIds(sequence.ids, overflow.keep);
+    sequence.restart(ids);
+    this.shiftedTokens += before - ids.length;
+    await decoder.feed(sequence, ids.slice(sequence.ids.length), { rows: "none", signal });
+    this.#length = ids.length + 1;
+  }
+
+  #feed(ids: readonly number[]): Promise<Float32Array> {
+    const { decoder, sequence, signal } = this.#context;
+    return decoder.feed(sequence, ids, { rows: "last", signal });
+  }
+}

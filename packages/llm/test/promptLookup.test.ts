@@ -1,0 +1,27 @@
+import { expect, test } from "vitest";
+import { PromptLookup } from "../src/promptLookup.ts";
+
+test("what followed the last tokens before is guessed, after the longest match, the latest of equals", () => {
+  expect(new PromptLookup(8).draft([1, 2, 3, 4, 5, 1, 2], 8)).toEqual([3, 4, 5, 1]);
+  // The end 2, 3 also stands before 9, but 1, 2, 3 matches further back.
+  expect(new PromptLookup(2).draft([1, 2, 3, 7, 8, 6, 2, 3, 9, 9, 1, 2, 3], 8)).toEqual([7, 8]);
+  expect(new PromptLookup(2).draft([5, 2, 3, 7, 8, 6, 2, 3, 9, 9, 1, 2, 3], 8)).toEqual([9, 9]);
+  expect(new PromptLookup(8).draft([1, 2, 3, 4], 8)).toEqual([]);
+  expect(new PromptLookup(8).draft([1, 1, 1], 8)).toEqual([1]);
+  expect(new PromptLookup(8).draft([1, 2, 3, 4, 5, 1, 2], 1)).toEqual([3]);
+});
+
+test("guesses grow while they come true and shrink when they do not", () => {
+  const lookup = new PromptLookup(16);
+  const history = [...Array.from({ length: 40 }, (_, i) => i), 0, 1];
+  expect(lookup.draft(history, 99)).toHaveLength(4);
+  lookup.learn(4, 4);
+  expect(lookup.draft(history, 99)).toHaveLength(8);
+  lookup.learn(8, 8);
+  lookup.learn(16, 16);
+  expect(lookup.draft(history, 99)).toHaveLength(16);
+  lookup.learn(16, 2);
+  expect(lookup.draft(history, 99)).toHaveLength(3);
+  lookup.learn(3, 0);
+  expect(lookup.draft(history, 99)).toHaveLength(1);
+});
