@@ -8,6 +8,7 @@ import {
   checkData,
   createCounters,
   DisposedError,
+  isFused,
   type MemoryReport,
   type OpName,
   type Plan,
@@ -18,6 +19,7 @@ import {
   WorkQueue,
 } from "@centella/core";
 import { CustomKernels, customUnsupported } from "./custom.ts";
+import { fused } from "./elementwise/kernel.ts";
 import type { Heap } from "./heap.ts";
 import type { Exports, Kernel } from "./kernel.ts";
 import { kernels } from "./kernels/index.ts";
@@ -45,8 +47,9 @@ export function wasm(options: WasmOptions = {}): BackendFactory {
 }
 
 /** The kernel of an op, its parameter type erased. */
-export function kernelOf(op: string): Kernel | undefined {
-  return Object.hasOwn(kernels, op) ? (kernels[op as OpName] as Kernel | undefined) : undefined;
+export function kernelOf(op: AnyOp): Kernel | undefined {
+  if (isFused(op)) return fused as Kernel;
+  return Object.hasOwn(kernels, op.name) ? (kernels[op.name as OpName] as Kernel | undefined) : undefined;
 }
 
 export class WasmBackend implements Backend {
@@ -77,7 +80,7 @@ export class WasmBackend implements Backend {
   unsupported(op: AnyOp, inputs: readonly (TensorSpec | undefined)[], params: object, output: TensorSpec): string | undefined {
     if (op.alias === true) return undefined;
     if (op.kernels !== undefined) return customUnsupported(op, [...inputs, output]);
-    const kernel = kernelOf(op.name);
+    const kernel = kernelOf(op);
     if (kernel === undefined) return `there is no kernel for ${op.name} yet`;
     return kernel.unsupported?.(inputs, params, output);
   }
@@ -88,6 +91,12 @@ export class WasmBackend implements Backend {
     signal?.throwIfAborted();
     const plan = new WasmPlan(this, program, shareWith instanceof WasmPlan ? shareWith : undefined);
     this.plans.add(plan);
+    try {
+      await plan.link();
+    } catch (error) {
+      plan.dispose();
+      throw error;
+    }
     return plan;
   }
 

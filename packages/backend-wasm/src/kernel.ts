@@ -5,8 +5,11 @@ import type { Interleaving } from "./storedForm.ts";
 import type { Target } from "./target.ts";
 import type { Call } from "./threads/pool.ts";
 
-/** Emitted functions by name. Addresses and counts are plain numbers; those from 2^31 wrap to the same 32 bits. */
-export type Exports = (name: string) => (...args: number[]) => number;
+/** An emitted function. Addresses and counts are plain numbers; those from 2^31 wrap to the same 32 bits. */
+export type Emitted = (...args: number[]) => number;
+
+/** Emitted functions by name. */
+export type Exports = (name: string) => Emitted;
 
 /** What a step sees of one run. */
 export interface Run {
@@ -42,14 +45,19 @@ export interface BuildContext {
   table(bytes: number): () => number;
   /** Something that steps of one plan share, made by the first that asks. */
   shared<T>(key: string, create: () => T): T;
+  /**
+   * A function for this plan alone, in a module that is compiled with it. `key` tells all that its code depends on; `define` is asked
+   * once for each key, and emits a function of the name that it is given.
+   */
+  emit(key: string, define: (module: ModuleBuilder, name: string, target: Target) => void): Emitted;
 }
 
 export type ParamsOf<N extends OpName> = Ops[N] extends Op<infer _I, infer P, infer _D, infer _O> ? P : never;
 
 /** How this backend computes an op. */
 export interface Kernel<P extends object = object> {
-  /** Adds the functions that it calls to the module. */
-  emit(module: ModuleBuilder, target: Target): void;
+  /** Adds the functions that it calls to the backend's module. */
+  emit?(module: ModuleBuilder, target: Target): void;
   /** A reason in words why a call cannot be served, or undefined. */
   unsupported?(inputs: readonly (TensorSpec | undefined)[], params: P, output: TensorSpec): string | undefined;
   build(context: BuildContext, inputs: readonly (Operand | undefined)[], params: P, output: Operand): Task;

@@ -2,7 +2,7 @@ import { UnsupportedError } from "@centella/core";
 import { halfToFloat } from "@centella/quant";
 import { f32x4, ModuleBuilder, relaxed as relaxedOps, v128 } from "./emit/index.ts";
 import { Heap } from "./heap.ts";
-import type { Exports } from "./kernel.ts";
+import type { Exports, Kernel } from "./kernel.ts";
 import { kernels } from "./kernels/index.ts";
 import { emitShared } from "./kernels/shared/index.ts";
 import { memoryMap, pageBytes } from "./memoryMap.ts";
@@ -13,7 +13,7 @@ import { ThreadPool } from "./threads/pool.ts";
 export function emitModule(target: Target, shared = false): Uint8Array<ArrayBuffer> {
   const module = new ModuleBuilder({ constants: memoryMap.constants, shared });
   emitShared(module, target);
-  for (const kernel of Object.values(kernels)) kernel.emit(module, target);
+  for (const kernel of Object.values<Kernel>({ ...kernels })) kernel.emit?.(module, target);
   return module.build();
 }
 

@@ -4,6 +4,7 @@ import {
   countOp,
   DisposedError,
   type DType,
+  type FusionLimits,
   type InputData,
   type LoadOptions,
   type Lowered,
@@ -28,12 +29,16 @@ import { kernelOf, type WasmBackend } from "./backend.ts";
 import { sliceMs, yieldToEventLoop } from "./eventLoop.ts";
 import type { BuildContext, Run, Task } from "./kernel.ts";
 import { Cell } from "./persistents.ts";
+import { PlanModule } from "./planModule.ts";
 import { chooseInterleaving, isReadableInterleaved, memoryBytes, memoryDType, writeStored } from "./storedForm.ts";
 import { readStored, WasmStorage } from "./tensors.ts";
 import { runCalls, runCallsSync } from "./threads/runCalls.ts";
 
 /** Temporaries start at cache lines. */
 const alignment = 64;
+
+/** Larger groups would take long to compile and leave no registers. */
+const fusionLimits: FusionLimits = { maxInputs: 16, maxCalls: 32 };
 
 /** A run's inputs, safe from changes by the caller until the run is over. */
 type HeldInput = TypedArray | WasmStorage | Promise<TypedArray>;
@@ -49,6 +54,7 @@ export class WasmPlan implements Plan {
   readonly #backend: WasmBackend;
   readonly #lowered: Lowered;
   readonly #tasks: readonly NamedTask[];
+  readonly #module: PlanModule;
   /** Address of every storage that has a fixed one: all but inputs that are tensors of this backend. */
   readonly #addresses: ReadonlyMap<Storage, number>;
   readonly #scratch: number;
@@ -57,7 +63,7 @@ export class WasmPlan implements Plan {
 
   constructor(backend: WasmBackend, program: ProgramGraph, shareWith: WasmPlan | undefined) {
     this.#backend = backend;
-    const lowered = lower(program, backend.name, (...call) => backend.unsupported(...call));
+    const lowered = lower(program, backend.name, (...call) => backend.unsupported(...call), { fusion: fusionLimits });
     this.#lowered = lowered;
     for (const { name, operand } of lowered.outputs) {
       if (storedAs(operand.storage, operand) !== operand.spec.dtype)
@@ -82,6 +88,7 @@ export class WasmPlan implements Plan {
     let scratchBytes = 0;
     const shared = new Map<string, unknown>();
     const tables: { readonly bytes: number; address: number }[] = [];
+    this.#module = new PlanModule(backend.heap, backend.target);
     const context: BuildContext = {
       exports: backend.exports,
       heap: backend.heap,
@@ -98,6 +105,7 @@ export class WasmPlan implements Plan {
         tables.push(table);
         return () => table.address;
       },
+      emit: (key, define) => this.#module.emit(key, define),
       shared<T>(key: string, create: () => T): T {
         if (!shared.has(key)) shared.set(key, create());
         return shared.get(key) as T;
@@ -105,7 +113,7 @@ export class WasmPlan implements Plan {
     };
     this.#tasks = lowered.steps.map(({ op, inputs, params, output }) => ({
       op: op.name,
-      task: (backend.custom.get(op) ?? kernelOf(op.name))!.build(context, inputs, params, output),
+      task: (backend.custom.get(op) ?? kernelOf(op))!.build(context, inputs, params, output),
     }));
 
     const owned: number[] = [];
@@ -118,11 +126,17 @@ export class WasmPlan implements Plan {
       }
     } catch (error) {
       for (const address of owned) backend.heap.free(address);
+      this.#module.dispose();
       throw error;
     }
     for (const cell of this.cells.values()) cell.retain();
     this.#addresses = addresses;
     this.#owned = owned;
+  }
+
+  /** Makes the functions that were emitted for this plan ready. */
+  async link(): Promise<void> {
+    await this.#module.link();
   }
 
   get program(): ProgramGraph {
@@ -226,6 +240,7 @@ export class WasmPlan implements Plan {
     this.#backend.plans.delete(this);
     const free = (): void => {
       for (const address of this.#owned) this.#backend.heap.free(address);
+      this.#module.dispose();
       for (const cell of this.cells.values()) cell.release();
     };
     if (!this.#backend.isBusy) free();

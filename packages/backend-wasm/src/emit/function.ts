@@ -129,6 +129,16 @@ export class FunctionBuilder {
     this.#write(i32Operand(address).code, value.code, simdOpcode(90), memoryImmediate(0, offset), [lane]);
   }
 
+  /** Stores one 16-bit lane. */
+  store16Lane(address: I32, value: V128, lane: number, offset = 0): void {
+    this.#write(i32Operand(address).code, value.code, simdOpcode(89), memoryImmediate(0, offset), [lane]);
+  }
+
+  /** Stores one 8-bit lane. */
+  store8Lane(address: I32, value: V128, lane: number, offset = 0): void {
+    this.#write(i32Operand(address).code, value.code, simdOpcode(88), memoryImmediate(0, offset), [lane]);
+  }
+
   /** Stores one 64-bit lane. */
   store64Lane(address: I32, value: V128, lane: number, offset = 0): void {
     this.#write(i32Operand(address).code, value.code, simdOpcode(91), memoryImmediate(0, offset), [lane]);

@@ -94,7 +94,7 @@ export const v128: Readonly<
 
 /** 16 × i8. */
 export const i8x16: Readonly<
-  Record<"add" | "sub" | "maxS" | "eq" | "narrowI16x8S" | "swizzle", V2> & {
+  Record<"add" | "sub" | "maxS" | "eq" | "narrowI16x8S" | "narrowI16x8U" | "swizzle", V2> & {
     splat: Splat<"i32">;
     shuffle: (a: V128, b: V128, lanes: readonly number[]) => V128;
   }
@@ -105,6 +105,7 @@ export const i8x16: Readonly<
   maxS: op2(120),
   eq: op2(35),
   narrowI16x8S: op2(101),
+  narrowI16x8U: op2(102),
   swizzle: op2(14),
   shuffle: (a, b, lanes) => expr("v128", [a, b], [...simdOpcode(13), ...lanes]),
 };
@@ -132,8 +133,10 @@ export const i16x8: Readonly<
 
 /** 4 × i32. */
 export const i32x4: Readonly<
-  Record<"add" | "sub" | "mul" | "minS" | "maxS" | "eq" | "gtS" | "geS" | "gtU" | "geU" | "dotI16x8", V2> &
+  Record<"add" | "sub" | "mul" | "minS" | "maxS" | "eq" | "ne" | "gtS" | "geS" | "gtU" | "geU" | "dotI16x8", V2> &
     Record<"extendLowS" | "extendHighS" | "extendLowU" | "extendHighU" | "extaddPairwiseS" | "neg" | "abs", V1> &
+    /** Saturating, NaN is 0; those of two f64 leave zeros in the upper lanes. */
+    Record<"truncSatF32x4S" | "truncSatF32x4U" | "truncSatF64x2S", V1> &
     Record<"shl" | "shrS" | "shrU", Shift> & {
       splat: Splat<"i32">;
       extract: Extract<"i32">;
@@ -151,6 +154,7 @@ export const i32x4: Readonly<
   minS: op2(182),
   maxS: op2(184),
   eq: op2(55),
+  ne: op2(56),
   gtS: op2(59),
   geS: op2(63),
   gtU: op2(60),
@@ -163,6 +167,9 @@ export const i32x4: Readonly<
   extaddPairwiseS: op1(126),
   neg: op1(161),
   abs: op1(160),
+  truncSatF32x4S: op1(248),
+  truncSatF32x4U: op1(249),
+  truncSatF64x2S: op1(252),
   shl: shift(171),
   shrS: shift(172),
   shrU: shift(173),
@@ -171,7 +178,7 @@ export const i32x4: Readonly<
 /** 4 × f32. `pmin(a, b)` is `b < a ? b : a`, `pmax(a, b)` is `a < b ? b : a`: one instruction each, and a NaN `a` stays. */
 export const f32x4: Readonly<
   Record<"add" | "sub" | "mul" | "div" | "min" | "max" | "pmin" | "pmax" | "eq" | "ne" | "lt" | "gt" | "le" | "ge", V2> &
-    Record<"abs" | "neg" | "sqrt" | "ceil" | "floor" | "trunc" | "nearest" | "fromI32x4" | "demoteF64x2", V1> & {
+    Record<"abs" | "neg" | "sqrt" | "ceil" | "floor" | "trunc" | "nearest" | "fromI32x4" | "fromU32x4" | "demoteF64x2", V1> & {
       splat: Splat<"f32">;
       extract: Extract<"f32">;
       /** Lanes picked from `a` (0-3) and `b` (4-7). */
@@ -202,6 +209,7 @@ export const f32x4: Readonly<
   trunc: op1(105),
   nearest: op1(106),
   fromI32x4: op1(250),
+  fromU32x4: op1(251),
   demoteF64x2: op1(94),
   shuffle: (a, b, lanes) =>
     i8x16.shuffle(
@@ -211,12 +219,41 @@ export const f32x4: Readonly<
     ),
 };
 
-/** 2 × f64: accumulators. */
-export const f64x2: Readonly<Record<"add" | "mul", V2> & { promoteLowF32x4: V1; extract: Extract<"f64"> }> = {
-  add: op2(240),
-  mul: op2(242),
-  promoteLowF32x4: op1(95),
+/** 2 × f64. */
+export const f64x2: Readonly<
+  Record<"add" | "sub" | "mul" | "div" | "min" | "max" | "eq" | "lt" | "gt", V2> &
+    Record<"abs" | "neg" | "sqrt" | "nearest" | "promoteLowF32x4", V1> & { splat: Splat<"f64">; extract: Extract<"f64"> }
+> = {
+  splat: splat(20),
   extract: extract("f64", 33),
+  add: op2(240),
+  sub: op2(241),
+  mul: op2(242),
+  div: op2(243),
+  min: op2(244),
+  max: op2(245),
+  eq: op2(71),
+  lt: op2(73),
+  gt: op2(74),
+  abs: op1(236),
+  neg: op1(237),
+  sqrt: op1(239),
+  nearest: op1(148),
+  promoteLowF32x4: op1(95),
+};
+
+/** 2 × i64. `extmul` multiplies 32-bit lanes of two vectors, the lower or the upper two. */
+export const i64x2: Readonly<
+  Record<"add" | "sub" | "extmulLowU" | "extmulHighU", V2> & Record<"extendLowS", V1> & Record<"shl" | "shrS" | "shrU", Shift>
+> = {
+  add: op2(206),
+  sub: op2(209),
+  extmulLowU: op2(222),
+  extmulHighU: op2(223),
+  extendLowS: op1(199),
+  shl: shift(203),
+  shrS: shift(204),
+  shrU: shift(205),
 };
 
 /** Relaxed SIMD. */

@@ -8,8 +8,13 @@ export function halfSplat(address: I32, offset = 0): V128 {
 
 /** Four halves in memory as f32; exact, infinities and NaN included. */
 export function loadHalves(f: FunctionBuilder, address: I32, offset = 0): Local<"v128"> {
+  return widenHalves(f, v128.load16x4S(address, offset));
+}
+
+/** Four halves, one sign-extended in each i32 lane, as f32. */
+export function widenHalves(f: FunctionBuilder, halves: V128): Local<"v128"> {
   // Sign, exponent and mantissa at their places in an f32, the exponent off by 112.
-  const bits = f.let(v128.and(i32x4.shl(v128.load16x4S(address, offset), 13), f.splatBits(0x8fffe000)));
+  const bits = f.let(v128.and(i32x4.shl(halves, 13), f.splatBits(0x8fffe000)));
   const special = i32x4.eq(v128.and(bits, f.splatBits(0x0f800000)), f.splatBits(0x0f800000));
   return f.let(v128.or(f32x4.mul(bits, f.splat(2 ** 112)), v128.and(special, f.splatBits(0x7f800000))));
 }
@@ -33,4 +38,13 @@ export function toHalves(f: FunctionBuilder, x: V128): Local<"v128"> {
   f.set(half, v128.bitselect(i32x4.gtS(magnitude, f.splatBits(0x7f800000)), f.splatBits(0x7e00), half));
   f.set(half, v128.or(half, v128.and(i32x4.shrS(bits, 16), f.splatBits(0xffff8000))));
   return half;
+}
+
+/** Four f32 as bfloats, ties to even, NaN quiet, one sign-extended in each i32 lane. */
+export function toBfloats(f: FunctionBuilder, x: V128): Local<"v128"> {
+  const bits = f.let(x);
+  const odd = v128.and(i32x4.shrU(bits, 16), f.splatBits(1));
+  const rounded = i32x4.shrS(i32x4.add(i32x4.add(bits, f.splatBits(0x7fff)), odd), 16);
+  const quiet = v128.or(i32x4.shrS(bits, 16), f.splatBits(0x40));
+  return f.let(v128.bitselect(f32x4.eq(bits, bits), rounded, quiet));
 }

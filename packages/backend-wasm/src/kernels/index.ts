@@ -1,113 +1,44 @@
-import type { Kernels } from "../kernel.ts";
-import { abs } from "./abs.ts";
-import { add } from "./add.ts";
+import { expressions } from "../elementwise/expressions/index.ts";
+import { expressionKernel } from "../elementwise/kernel.ts";
+import type { Kernel, Kernels } from "../kernel.ts";
 import { argmax } from "./argmax.ts";
 import { assign } from "./assign.ts";
 import { attention } from "./attention.ts";
-import { ceil } from "./ceil.ts";
-import { clip } from "./clip.ts";
 import { conv2d } from "./conv2d.ts";
-import { copysign } from "./copysign.ts";
-import { div } from "./div.ts";
 import { dot } from "./dot.ts";
 import { element } from "./element.ts";
-import { elu } from "./elu.ts";
 import { embedding } from "./embedding.ts";
-import { exp } from "./exp.ts";
-import { floor } from "./floor.ts";
-import { fract } from "./fract.ts";
-import { gelu } from "./gelu.ts";
-import { geluErf } from "./geluErf.ts";
-import { hardswish } from "./hardswish.ts";
 import { kvWrite } from "./kvWrite.ts";
 import { layerNorm } from "./layerNorm.ts";
-import { leakyRelu } from "./leakyRelu.ts";
-import { log } from "./log.ts";
-import { log2 } from "./log2.ts";
-import { log10 } from "./log10.ts";
 import { logSoftmax } from "./logSoftmax.ts";
 import { matmul } from "./matmul.ts";
 import { max } from "./max.ts";
-import { maximum } from "./maximum.ts";
 import { mean } from "./mean.ts";
 import { min } from "./min.ts";
-import { minimum } from "./minimum.ts";
-import { mish } from "./mish.ts";
-import { mul } from "./mul.ts";
-import { neg } from "./neg.ts";
-import { reciprocal } from "./reciprocal.ts";
-import { relu } from "./relu.ts";
 import { rmsNorm } from "./rmsNorm.ts";
 import { rope } from "./rope.ts";
-import { round } from "./round.ts";
-import { rsqrt } from "./rsqrt.ts";
-import { scale } from "./scale.ts";
-import { selu } from "./selu.ts";
-import { sigmoid } from "./sigmoid.ts";
-import { sign } from "./sign.ts";
-import { silu } from "./silu.ts";
 import { softmax } from "./softmax.ts";
-import { softplus } from "./softplus.ts";
-import { sqrt } from "./sqrt.ts";
-import { sub } from "./sub.ts";
 import { sum } from "./sum.ts";
-import { tanh } from "./tanh.ts";
-import { trunc } from "./trunc.ts";
 
 /** The kernels, by op. */
 export const kernels: Kernels = {
-  abs,
-  add,
+  ...Object.fromEntries(Object.keys(expressions).map((op): [string, Kernel] => [op, expressionKernel(op)])),
   argmax,
   assign,
   attention,
-  ceil,
-  clip,
   conv2d,
-  copysign,
-  div,
   dot,
   element,
-  elu,
   embedding,
-  exp,
-  floor,
-  fract,
-  gelu,
-  geluErf,
-  hardswish,
   kvWrite,
   layerNorm,
-  leakyRelu,
-  log,
-  log10,
-  log2,
   logSoftmax,
   matmul,
   max,
-  maximum,
   mean,
   min,
-  minimum,
-  mish,
-  mul,
-  neg,
-  reciprocal,
-  relu,
   rmsNorm,
   rope,
-  round,
-  rsqrt,
-  scale,
-  selu,
-  sigmoid,
-  sign,
-  silu,
   softmax,
-  softplus,
-  sqrt,
-  sub,
   sum,
-  tanh,
-  trunc,
 };

@@ -26,12 +26,21 @@ function power(f: FunctionBuilder, n: V128): V128 {
 
 /** `e^x`, within 2 ulp where the result is normal; 0 below -104, infinity above 88.73, NaN for NaN. */
 export function exp(f: FunctionBuilder, target: Target, x: V128): Local<"v128"> {
-  const clamped = f.let(f32x4.pmin(f32x4.pmax(x, f.splat(-104)), f.splat(89)));
-  const { n, q } = reduce(f, target, clamped);
-  // Two factors, because 2^n alone leaves the range of normal numbers before e^x does.
+  const { n, q } = reduce(f, target, f.let(f32x4.pmin(f32x4.pmax(x, f.splat(-104)), f.splat(89))));
+  return scaled(f, q, n);
+}
+
+/** `e^x / 2`, which is finite up to x = 89.4, for x from 0. */
+export function halfExp(f: FunctionBuilder, target: Target, x: V128): Local<"v128"> {
+  const { n, q } = reduce(f, target, f.let(f32x4.pmin(x, f.splat(90))));
+  return scaled(f, q, f.let(i32x4.sub(n, f.splatBits(1))));
+}
+
+/** `(q + 1) 2^n` by two factors, because 2^n alone leaves the range of normal numbers before the product does. */
+function scaled(f: FunctionBuilder, q: V128, n: Local<"v128">): Local<"v128"> {
   const half = f.let(i32x4.shrS(n, 1));
-  const scaled = f32x4.mul(f32x4.add(q, f.splat(1)), power(f, half));
-  return f.let(f32x4.mul(scaled, power(f, i32x4.sub(n, half))));
+  const part = f32x4.mul(f32x4.add(q, f.splat(1)), power(f, half));
+  return f.let(f32x4.mul(part, power(f, i32x4.sub(n, half))));
 }
 
 /** `e^x - 1` for x ≤ 0, within 2 ulp; NaN for NaN. */

@@ -18,6 +18,7 @@ export interface CastParams {
 export const cast: Op<["x"], CastParams> = {
   name: "cast",
   inputs: ["x"],
+  elementwise: true,
   defaults: {},
   required: ["dtype"],
   infer([x], { dtype }) {

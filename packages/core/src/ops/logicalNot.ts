@@ -5,6 +5,7 @@ import { elementwiseCost, requireDType } from "./shared/elementwise.ts";
 export const logicalNot: Op<["x"]> = {
   name: "logicalNot",
   inputs: ["x"],
+  elementwise: true,
   defaults: {},
   infer: ([x]) => requireDType("logicalNot", "x", x!, ["bool"]),
   cost: (inputs, _params, y) => elementwiseCost(1, inputs, y),

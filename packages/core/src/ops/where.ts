@@ -11,6 +11,7 @@ import { broadcastAll, combineThree, elementwiseCost, requireDType } from "./sha
 export const where: Op<["condition", "a", "b"]> = {
   name: "where",
   inputs: ["condition", "a", "b"],
+  elementwise: true,
   defaults: {},
   infer(inputs) {
     const [condition, a, b] = inputs;

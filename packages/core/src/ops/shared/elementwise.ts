@@ -91,6 +91,7 @@ export function ternary<I extends readonly [string, string, string]>(definition:
   return {
     name,
     inputs: names,
+    elementwise: true,
     defaults: {},
     infer(inputs) {
       inputs.forEach((spec, i) => void requireDType(name, names[i]!, spec!, ["f32"]));

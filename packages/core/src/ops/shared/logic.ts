@@ -17,6 +17,7 @@ function relation(name: string, dtypes: readonly string[], holds: (a: number, b:
   return {
     name,
     inputs: ["a", "b"],
+    elementwise: true,
     defaults: {},
     infer([a, b]) {
       requireDType(name, "a", a!, dtypes);

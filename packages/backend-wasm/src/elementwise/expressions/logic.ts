@@ -1,0 +1,61 @@
+import type { DType } from "@centella/core";
+import { f32x4, i32x4, type Local, type V128, v128 } from "../../emit/index.ts";
+import { toBfloats, toHalves, widenHalves } from "../../formats/half.ts";
+import type { Expression, Scope } from "../expression.ts";
+import { isFloat } from "../lanes.ts";
+import type { ExpressionTable } from "./table.ts";
+
+type Test = (a: V128, b: V128) => V128;
+
+/** A comparison of floats, signed and unsigned integers. */
+function comparison(onFloats: Test, signed: Test, unsigned: Test): Expression {
+  return { emit: ({ inputs: [dtype] }, a, b) => (isFloat(dtype!) ? onFloats : dtype === "u32" ? unsigned : signed)(a, b) };
+}
+
+const swapped =
+  (test: Test): Test =>
+  (a, b) =>
+    test(b, a);
+
+export const logic: ExpressionTable = {
+  equal: comparison(f32x4.eq, i32x4.eq, i32x4.eq),
+  notEqual: comparison(f32x4.ne, i32x4.ne, i32x4.ne),
+  less: comparison(f32x4.lt, swapped(i32x4.gtS), swapped(i32x4.gtU)),
+  lessEqual: comparison(f32x4.le, swapped(i32x4.geS), swapped(i32x4.geU)),
+  greater: comparison(f32x4.gt, i32x4.gtS, i32x4.gtU),
+  greaterEqual: comparison(f32x4.ge, i32x4.geS, i32x4.geU),
+  logicalAnd: { emit: (_, a, b) => v128.and(a, b) },
+  logicalOr: { emit: (_, a, b) => v128.or(a, b) },
+  logicalXor: { emit: (_, a, b) => v128.xor(a, b) },
+  logicalNot: { emit: (_, x) => v128.not(x) },
+  where: { emit: (_, condition, a, b) => v128.bitselect(condition, a, b) },
+  cast: { emit: (scope, x) => convert(scope, x) },
+  expand: { emit: (_, x) => x },
+};
+
+/** Lanes of one dtype as lanes of another; core's table of dtypes has the rules. */
+function convert({ f, inputs: [from], output: to }: Scope, x: Local<"v128">): V128 {
+  if (from === to) return x;
+  if (to === "bool") return isFloat(from!) ? f32x4.ne(x, v128.zero()) : i32x4.ne(x, v128.zero());
+  if (isFloat(to)) {
+    if (isFloat(from!)) return rounded(f, to, x);
+    if (from === "bool") return v128.and(x, f.splat(1));
+    return rounded(f, to, f.let(from === "u32" ? f32x4.fromU32x4(x) : f32x4.fromI32x4(x)));
+  }
+  if (from === "bool") return v128.and(x, f.splatBits(1));
+  if (isFloat(from!)) {
+    if (to === "u32") return i32x4.truncSatF32x4U(x);
+    const whole = i32x4.truncSatF32x4S(x);
+    if (to === "i32") return whole;
+    const [low, high] = to === "i8" ? [-128, 127] : [0, 255];
+    return i32x4.minS(i32x4.maxS(whole, f.splatBits(low)), f.splatBits(high));
+  }
+  if (to === "i8") return i32x4.shrS(i32x4.shl(x, 24), 24);
+  return to === "u8" ? v128.and(x, f.splatBits(0xff)) : x;
+}
+
+/** What is left of an f32 after it was stored as `dtype`. */
+function rounded(f: Scope["f"], dtype: DType, x: Local<"v128">): V128 {
+  if (dtype === "f16") return widenHalves(f, toHalves(f, x));
+  return dtype === "bf16" ? i32x4.shl(toBfloats(f, x), 16) : x;
+}

@@ -1,0 +1,80 @@
+import { elementCount, type FusedParams, type Operand, type Shape, type TensorSpec } from "@centella/core";
+import type { Kernel } from "../kernel.ts";
+import { broadcastGroups, groupExtents } from "./axes.ts";
+import { expressionOf } from "./expressions/index.ts";
+import { bytesOf, laneTypes } from "./lanes.ts";
+import { type BodyCall, emitLoop, type Loop, loopKey, loopScalars } from "./loop.ts";
+
+/** Elements per call: a few milliseconds at most, for the slowest expression. */
+const chunk = 1 << 16;
+
+/** What an elementwise kernel computes. */
+interface Form<P> {
+  body(inputs: number, params: P, output: TensorSpec): readonly BodyCall[];
+  /** The shapes as which the inputs broadcast, where these are not their own. */
+  shapes?(inputs: readonly Shape[]): readonly Shape[];
+}
+
+/** A kernel that computes each element of its output from the elements of its inputs that broadcast to its place, in one loop. */
+function elementwise<P extends object>({ body, shapes = (own) => own }: Form<P>): Kernel<P> {
+  return {
+    build({ emit }, inputs, params, y) {
+      const operands = inputs as readonly Operand[];
+      const groups = broadcastGroups(shapes(operands.map(({ spec }) => spec.shape)), y.spec.shape);
+      const loop: Loop = {
+        inputs: operands.map(({ spec }) => spec.dtype),
+        moves: groups[0]!.moves,
+        outer: groups.length - 1,
+        body: body(operands.length, params, y.spec),
+      };
+      const call = emit(loopKey(loop), (module, name, target) => emitLoop(module, name, target, loop));
+      const scalars = loopScalars(loop);
+      return function* (run) {
+        const shape = run.shape(y);
+        const { extents, strides } = groupExtents(groups, shape);
+        const sources = operands.flatMap((operand, i) => {
+          const bytes = bytesOf(loop.inputs[i]!);
+          return [run.address(operand), ...strides[i]!.slice(1).map((stride) => stride * bytes)];
+        });
+        const args = [run.address(y), ...extents, ...sources, ...scalars];
+        const inner = loop.outer === 0 ? 1 : extents[0]!;
+        const total = inner === 0 ? 0 : elementCount(shape) / inner;
+        const grain = Math.max(1, Math.floor(chunk / inner));
+        for (let begin = 0; begin < total; begin += grain) {
+          call(...args, begin, Math.min(total, begin + grain));
+          yield;
+        }
+      };
+    },
+  };
+}
+
+/** The kernel of a fused group of calls that have expressions. */
+export const fused: Kernel<FusedParams> = {
+  ...elementwise<FusedParams>({
+    body: (_count, { body }) =>
+      body.map(({ op, params, inputs, output }) => ({
+        op: op.name,
+        expression: expressionOf(op.name)!,
+        params,
+        inputs: inputs as readonly number[],
+        output: output.dtype,
+      })),
+  }),
+  unsupported(inputs, { body }) {
+    const apart = body.find(({ op, inputs: places }) => expressionOf(op.name) === undefined || places.includes(undefined));
+    if (apart !== undefined) return `${apart.op.name} is no function of single elements here`;
+    const odd = inputs.find((spec) => !laneTypes.includes(spec!.dtype));
+    return odd && `${odd.dtype} is not read in fused groups`;
+  },
+};
+
+/** The kernel of one op that has an expression. */
+export function expressionKernel<P extends object>(op: string, shapes?: Form<P>["shapes"]): Kernel<P> {
+  return elementwise<P>({
+    body: (count, params, { dtype }) => [
+      { op, expression: expressionOf(op)!, params, inputs: Array.from({ length: count }, (_, i) => i), output: dtype },
+    ],
+    ...(shapes === undefined ? {} : { shapes }),
+  });
+}

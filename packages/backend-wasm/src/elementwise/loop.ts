@@ -1,0 +1,152 @@
+import type { DType } from "@centella/core";
+import { type FunctionBuilder, f32x4, i32, type Local, type ModuleBuilder, type V128 } from "../emit/index.ts";
+import type { Target } from "../target.ts";
+import type { Expression } from "./expression.ts";
+import { bytesOf, loadLanes, splatLanes, storeLanes, storeSome } from "./lanes.ts";
+
+/** One call of a body, with its expression. */
+export interface BodyCall {
+  readonly op: string;
+  readonly expression: Expression;
+  readonly params: object;
+  /** Places of its arguments: the loop's inputs first, then the results of the calls in order. */
+  readonly inputs: readonly number[];
+  readonly output: DType;
+}
+
+/** A loop over elements: what it reads, how its inputs lie and what it computes. */
+export interface Loop {
+  readonly inputs: readonly DType[];
+  /** For each input whether it moves along the innermost axis. */
+  readonly moves: readonly boolean[];
+  /** Axes around the innermost. */
+  readonly outer: number;
+  readonly body: readonly BodyCall[];
+}
+
+/** Loops with the same key have the same code. */
+export function loopKey({ inputs, moves, outer, body }: Loop): string {
+  const calls = body.map(({ op, expression, params, inputs: places, output }) =>
+    [op, expression.variant?.(params) ?? "", places.join(), output].join(" "),
+  );
+  const ins = inputs.map((dtype, i) => dtype + (moves[i] ? "" : "*"));
+  return `loop ${outer} (${ins.join()}): ${calls.join("; ")}`;
+}
+
+/** The parameters that a loop's calls are handed. */
+export function loopScalars({ body }: Loop): number[] {
+  return body.flatMap(({ expression, params }) => [...(expression.scalars?.(params) ?? [])]);
+}
+
+/** Vectors per step: long bodies hide their own latency, and four copies of them would be slow to compile. */
+function unrolled(body: readonly BodyCall[]): number {
+  return body.length <= 8 ? 4 : 1;
+}
+
+/** Parameters of a loop's function, in order; see {@link emitLoop}. */
+function signatureOf({ outer, inputs }: Loop, scalars: number): Record<string, "i32" | "f32"> {
+  const words = [
+    "y",
+    "n",
+    ...Array.from({ length: outer }, (_, axis) => `extent${axis}`),
+    ...inputs.flatMap((_, i) => [`x${i}`, ...Array.from({ length: outer }, (__, axis) => `x${i}.${axis}`)]),
+  ];
+  const floats = Array.from({ length: scalars }, (_, i) => `scalar${i}`);
+  return {
+    ...Object.fromEntries(words.map((name) => [name, "i32" as const])),
+    ...Object.fromEntries(floats.map((name) => [name, "f32" as const])),
+    begin: "i32",
+    end: "i32",
+  };
+}
+
+/**
+ * Emits a loop. Its parameters are the output's address, the innermost extent and those around it from the inside out; for each input
+ * its address and its byte strides along the axes around the innermost; the scalars; then the range of rows from `begin` to `end` or,
+ * where there is no axis around the innermost, of elements. Where a range is cut does not matter to the results.
+ */
+export function emitLoop(module: ModuleBuilder, name: string, target: Target, loop: Loop): void {
+  const { inputs, moves, outer, body } = loop;
+  const dtype = body.at(-1)!.output;
+  const scalarCount = loopScalars(loop).length;
+  module.function(name, signatureOf(loop, scalarCount), (f, params) => {
+    const word = (param: string): Local<"i32"> => params[param] as Local<"i32">;
+    const { y, begin, end, n } = params as Readonly<Record<string, Local<"i32">>>;
+    const scalars = Array.from({ length: scalarCount }, (_, i) => f.let(f32x4.splat(params[`scalar${i}`] as Local<"f32">)));
+    const fixed = inputs.map((type, i) => (moves[i] ? undefined : { type, local: f.local("v128") }));
+    const pointers = inputs.map(() => f.local("i32"));
+
+    const compute = (vector: number): V128 => {
+      const values = inputs.map((type, i) => fixed[i]?.local ?? loadLanes(f, type, pointers[i]!, 4 * bytesOf(type) * vector));
+      return emitBody(f, target, loop, values, scalars);
+    };
+    const moving = [
+      ...inputs.flatMap((type, i) => (moves[i] ? [[pointers[i]!, bytesOf(type)] as const] : [])),
+      [y!, bytesOf(dtype)] as const,
+    ];
+    const along = (left: Local<"i32">): void => {
+      inputs.forEach((type, i) => {
+        if (fixed[i] !== undefined) f.set(fixed[i].local, splatLanes(f, type, pointers[i]!));
+      });
+      const vectors = unrolled(body);
+      f.while(i32.geU(left, 4 * vectors), () => {
+        for (let vector = 0; vector < vectors; vector++) storeLanes(f, dtype, y!, compute(vector), 4 * bytesOf(dtype) * vector);
+        for (const [pointer, bytes] of moving) f.advance(pointer, 4 * vectors * bytes);
+        f.advance(left, -4 * vectors);
+      });
+      f.while(left, () => {
+        storeSome(f, dtype, y!, compute(0), left);
+        const step = f.let(i32.select(i32.ltU(left, 4), left, 4));
+        for (const [pointer, bytes] of moving) f.advance(pointer, i32.mul(step, bytes));
+        f.set(left, i32.sub(left, step));
+      });
+    };
+
+    const left = f.local("i32");
+    if (outer === 0) {
+      for (const [i, pointer] of pointers.entries()) {
+        const from = word(`x${i}`);
+        f.set(pointer, moves[i] ? i32.add(from, i32.mul(begin!, bytesOf(inputs[i]!))) : from);
+      }
+      f.advance(y!, i32.mul(begin!, bytesOf(dtype)));
+      f.set(left, i32.sub(end!, begin!));
+      along(left);
+      return;
+    }
+    const [row, rest] = [f.local("i32"), f.local("i32")];
+    f.advance(y!, i32.mul(i32.mul(begin!, n!), bytesOf(dtype)));
+    f.for(row, begin!, end!, 1, () => {
+      f.set(rest, row);
+      for (const [i, pointer] of pointers.entries()) f.set(pointer, word(`x${i}`));
+      for (let axis = 0; axis < outer; axis++) {
+        const isLast = axis === outer - 1;
+        const at = isLast ? rest : f.let(i32.remU(rest, word(`extent${axis}`)));
+        pointers.forEach((pointer, i) => void f.advance(pointer, i32.mul(at, word(`x${i}.${axis}`))));
+        if (!isLast) f.set(rest, i32.divU(rest, word(`extent${axis}`)));
+      }
+      f.set(left, n!);
+      along(left);
+    });
+  });
+}
+
+function emitBody(f: FunctionBuilder, target: Target, loop: Loop, inputs: readonly Local<"v128">[], scalars: readonly V128[]): V128 {
+  const known = [...inputs];
+  const dtypes = [...loop.inputs];
+  let used = 0;
+  for (const { expression, params, inputs: places, output } of loop.body) {
+    const count = expression.scalars?.(params).length ?? 0;
+    const scope = {
+      f,
+      target,
+      inputs: places.map((place) => dtypes[place]!),
+      output,
+      scalars: scalars.slice(used, used + count),
+      variant: expression.variant?.(params) ?? "",
+    };
+    known.push(f.let(expression.emit(scope, ...places.map((place) => known[place]!))));
+    dtypes.push(output);
+    used += count;
+  }
+  return known.at(-1)!;
+}

@@ -1,5 +1,0 @@
-import { f32x4 } from "../emit/index.ts";
-import type { Kernel } from "../kernel.ts";
-import { unary } from "./shared/unary.ts";
-
-export const round: Kernel = unary("round", [], (_f, _target, x) => f32x4.nearest(x));
