@@ -1,4 +1,4 @@
-import { elementCount, type FusedParams, type Operand, type Shape, type TensorSpec } from "@centella/core";
+import { type AnyOp, elementCount, type FusedParams, type Operand, type Shape, type TensorSpec } from "@centella/core";
 import type { Kernel } from "../kernel.ts";
 import { broadcastGroups, groupExtents } from "./axes.ts";
 import { expressionOf } from "./expressions/index.ts";
@@ -62,7 +62,8 @@ export const fused: Kernel<FusedParams> = {
       })),
   }),
   unsupported(inputs, { body }) {
-    const apart = body.find(({ op, inputs: places }) => expressionOf(op.name) === undefined || places.includes(undefined));
+    const hasExpression = (op: AnyOp): boolean => op.kernels === undefined && expressionOf(op.name) !== undefined;
+    const apart = body.find(({ op, inputs: places }) => !hasExpression(op) || places.includes(undefined));
     if (apart !== undefined) return `${apart.op.name} is no function of single elements here`;
     const odd = inputs.find((spec) => !laneTypes.includes(spec!.dtype));
     return odd && `${odd.dtype} is not read in fused groups`;
