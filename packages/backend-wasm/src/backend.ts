@@ -85,11 +85,11 @@ export class WasmBackend implements Backend {
     return kernel.unsupported?.(inputs, params, output);
   }
 
-  async compile(program: ProgramGraph, { shareWith, signal }: CompileOptions = {}): Promise<Plan> {
+  async compile(program: ProgramGraph, { signal, ...sharing }: CompileOptions = {}): Promise<Plan> {
     this.requireAlive();
     await this.custom.prepare(program);
     signal?.throwIfAborted();
-    const plan = new WasmPlan(this, program, shareWith instanceof WasmPlan ? shareWith : undefined);
+    const plan = new WasmPlan(this, program, sharing);
     this.plans.add(plan);
     try {
       await plan.link();

@@ -1,6 +1,7 @@
 import {
   type Binding,
   bind,
+  type CompileOptions,
   countOp,
   DisposedError,
   type DType,
@@ -8,7 +9,7 @@ import {
   type InputData,
   type LoadOptions,
   type Lowered,
-  lower,
+  lower as lowerProgram,
   maxSpec,
   type Operand,
   type Plan,
@@ -61,9 +62,13 @@ export class WasmPlan implements Plan {
   readonly #owned: readonly number[];
   #disposed = false;
 
-  constructor(backend: WasmBackend, program: ProgramGraph, shareWith: WasmPlan | undefined) {
+  constructor(backend: WasmBackend, program: ProgramGraph, { shareWith, sharedBy = [] }: Pick<CompileOptions, "shareWith" | "sharedBy">) {
     this.#backend = backend;
-    const lowered = lower(program, backend.name, (...call) => backend.unsupported(...call), { fusion: fusionLimits });
+    const lower = (graph: ProgramGraph): Lowered =>
+      lowerProgram(graph, backend.name, (...call) => backend.unsupported(...call), { fusion: fusionLimits });
+    const lowered = lower(program);
+    const all = [lowered, ...sharedBy.map(lower)];
+    const sharedCells = shareWith instanceof WasmPlan ? shareWith.cells : undefined;
     this.#lowered = lowered;
     for (const { name, operand } of lowered.outputs) {
       if (storedAs(operand.storage, operand) !== operand.spec.dtype)
@@ -71,15 +76,14 @@ export class WasmPlan implements Plan {
     }
     this.cells = new Map(
       [...lowered.program.persistents.values()].map((persistent) => {
-        const storage = lowered.persistents.find(({ name }) => name === persistent.name)?.storage;
-        const shared = shareWith?.cells.get(persistent.name);
-        if (shared?.interleaving !== undefined && storage !== undefined && !isReadableInterleaved(storage, lowered)) {
+        const shared = sharedCells?.get(persistent.name);
+        if (shared?.interleaving !== undefined && !isReadableInterleaved(persistent, lowered)) {
           throw new UnsupportedError(
             `wasm: persistent ${persistent.name}`,
             "the plan that it is shared with holds its rows interleaved, which a use here cannot read; compile without shareWith",
           );
         }
-        const interleaving = storage && chooseInterleaving(persistent, storage, lowered, backend.target);
+        const interleaving = chooseInterleaving(persistent, all, backend.target);
         return [persistent.name, shared ?? new Cell(backend.heap, persistent, interleaving)];
       }),
     );

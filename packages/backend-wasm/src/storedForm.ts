@@ -42,29 +42,40 @@ export function writeStored(dtype: DType, bytes: Uint8Array, u8: Uint8Array, add
 /** The block format whose rows a persistent interleaves, or undefined where its bytes lie as they were loaded. */
 export type Interleaving = FormatName | undefined;
 
-/** Which persistents are interleaved, chosen from all uses: weights that kernels with 8-bit dot products multiply with. */
-export function chooseInterleaving({ spec }: Persistent, storage: Storage, lowered: Lowered, target: Target): Interleaving {
-  if (!target.relaxed || !hasBlockFormat(spec.dtype) || !isReadableInterleaved(storage, lowered)) return undefined;
-  const isMultiplied = lowered.steps.some(
-    ({ op, inputs, params }) =>
-      op.name === "matmul" && inputs[1]?.storage === storage && (params as { activations?: string }).activations === "ggml",
+/** Which persistents are interleaved, chosen from all uses in all programs: weights that kernels with 8-bit dot products multiply with. */
+export function chooseInterleaving(persistent: Persistent, programs: readonly Lowered[], target: Target): Interleaving {
+  const { spec } = persistent;
+  if (!target.relaxed || !hasBlockFormat(spec.dtype) || !programs.every((lowered) => isReadableInterleaved(persistent, lowered)))
+    return undefined;
+  const isMultiplied = programs.some((lowered) =>
+    lowered.steps.some(
+      ({ op, inputs, params }) =>
+        op.name === "matmul" &&
+        inputs[1] !== undefined &&
+        isOf(persistent, inputs[1].storage) &&
+        (params as { activations?: string }).activations === "ggml",
+    ),
   );
   return isMultiplied ? spec.dtype : undefined;
 }
 
 /** Whether every use in a program can read interleaved rows: products with the transposed matrix, and lookups of rows. */
-export function isReadableInterleaved(storage: Storage, { steps, outputs, program }: Lowered): boolean {
-  const { shape } = program.values[storage.id]!.spec;
-  if (shape.length !== 2 || outputs.some(({ operand }) => operand.storage === storage)) return false;
+export function isReadableInterleaved(persistent: Persistent, { steps, outputs }: Lowered): boolean {
+  const { shape } = persistent.spec;
+  if (shape.length !== 2 || outputs.some(({ operand }) => isOf(persistent, operand.storage))) return false;
   return steps.every(({ op, inputs, params, output }) => {
-    if (output.storage === storage) return false;
+    if (isOf(persistent, output.storage)) return false;
     return inputs.every((operand, index) => {
-      if (operand?.storage !== storage) return true;
+      if (operand === undefined || !isOf(persistent, operand.storage)) return true;
       if (operand.spec.shape.join() !== shape.join()) return false;
       if (op.name === "embedding") return index === 0;
       return op.name === "matmul" && index === 1 && (params as { transposeB: boolean }).transposeB;
     });
   });
+}
+
+function isOf({ name }: Persistent, { definition }: Storage): boolean {
+  return definition.kind === "persistent" && definition.name === name;
 }
 
 /** Bytes of a row of a matrix in blocks. */

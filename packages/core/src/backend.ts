@@ -85,6 +85,8 @@ export interface Plan {
 export interface CompileOptions {
   /** Persistents of the same name and spec are the same memory as this plan's, layout included. */
   readonly shareWith?: Plan;
+  /** Programs that will be compiled with `shareWith` this plan: their uses count where the layout of persistents is chosen. */
+  readonly sharedBy?: readonly ProgramGraph[];
   readonly signal?: AbortSignal;
 }
 

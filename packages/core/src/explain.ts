@@ -1,13 +1,21 @@
 import { planArena, planSlots } from "./arena.ts";
 import type { Backend } from "./backend.ts";
+import { ArgumentError } from "./errors.ts";
 import { type Lowered, lower, type Storage } from "./lower.ts";
 import { type FusedParams, isFused } from "./passes/fused.ts";
+import { type Placement, splitByPlacement } from "./placement.ts";
 import type { Node, ProgramGraph } from "./program.ts";
 import { type ConcreteSpec, formatShape, formatSpec, maxSpec } from "./spec.ts";
 import { structuralKey } from "./structuralKey.ts";
 
 /** What of a backend decides how a program is computed there. */
 export type ExplainedBackend = Pick<Backend, "name" | "unsupported" | "fusion" | "memoryModel">;
+
+/** A program on several backends: `backends[0]` is the home of persistents that `placement` does not name. */
+export interface Placed {
+  readonly placement: Placement;
+  readonly backends: readonly ExplainedBackend[];
+}
 
 /** Lists everything: what a program becomes before any backend has a say. */
 const anyBackend: ExplainedBackend = { name: "any backend", unsupported: () => undefined };
@@ -19,13 +27,15 @@ const alignment = 64;
  * What becomes of a program on a backend, for people: each step with its shapes, flops and bytes (symbolic dims at their
  * maxima), fused groups with their bodies, where temporaries lie, and which groups the backend refused. Without a
  * backend: what one with every kernel would be given. Nothing is compiled.
+ * Of a placed program: the same for each part, and what moves between them.
  * @throws {UnsupportedError} for a call that the backend has no kernel for
  */
-export function explain(recorded: ProgramGraph, backend: ExplainedBackend = anyBackend): string {
-  const { name, fusion } = backend;
-  const lowered = lower(recorded, name, (...call) => backend.unsupported(...call), fusion === undefined ? {} : { fusion });
+export function explain(recorded: ProgramGraph, on: ExplainedBackend | Placed = anyBackend): string {
+  if ("placement" in on) return explainPlaced(recorded, on);
+  const { name, fusion } = on;
+  const lowered = lower(recorded, name, (...call) => on.unsupported(...call), fusion === undefined ? {} : { fusion });
   const { program, steps, notes } = lowered;
-  const memory = placesOf(lowered, backend.memoryModel ?? "addressSpace");
+  const memory = placesOf(lowered, on.memoryModel ?? "addressSpace");
   const storages = new Map(program.nodes.filter(({ op }) => op.alias !== true).map(({ output }, i) => [output, steps[i]!.output.storage]));
   let [flops, bytes] = [0, 0];
   const lines = linesOf(program, (node) => {
@@ -42,6 +52,25 @@ export function explain(recorded: ProgramGraph, backend: ExplainedBackend = anyB
     ...notes.map((note) => `not fused: ${note}`),
     "",
   ].join("\n");
+}
+
+/** The parts of a placed program, with what moves between them. */
+function explainPlaced(recorded: ProgramGraph, { placement, backends }: Placed): string {
+  const parts = splitByPlacement(recorded, placement, backends[0]!.name);
+  let moved = 0;
+  const listings = parts.map(({ home, program, takes }, i) => {
+    const backend = backends.find(({ name }) => name === home);
+    if (backend === undefined) throw new ArgumentError("placement", `homes among ${backends.map(({ name }) => name).join(", ")}`, home);
+    const cuts = takes.map(({ value, from, bytes }) => {
+      const isMoved = parts[from]!.home !== home;
+      if (isMoved) moved += bytes;
+      const how = isMoved ? `from ${parts[from]!.home} to ${home}, ${count(bytes)} bytes` : `stays on ${home}`;
+      return `%${value}: ${formatSpec(program.values[value]!.spec)} of part ${from + 1} ${how}\n`;
+    });
+    return `part ${i + 1} on ${home}\n${cuts.join("")}${explain(program, backend)}`;
+  });
+  const head = `${parts.length} parts, ${parts.length - 1} cuts, ${count(moved)} bytes moved between backends at most`;
+  return [head, ...listings].join("\n");
 }
 
 /** The listing of a program as it is, e.g. between two passes. */

@@ -49,7 +49,7 @@ export {
   ShapeError,
   UnsupportedError,
 } from "./errors.ts";
-export { type ExplainedBackend, explain, formatProgram } from "./explain.ts";
+export { type ExplainedBackend, explain, formatProgram, type Placed } from "./explain.ts";
 export type { Chain, LazyCore, LazyEngine, LazyMethods, LazyTensor } from "./lazy.ts";
 export { type Lowered, type LowerOptions, lower, type Operand, type Step, type Storage, type Unsupported, usesOf } from "./lower.ts";
 export type { AnyOp, CallParams, Cost, HostTensor, NoParams, Op, OpCall, VariadicOp } from "./op.ts";
@@ -107,6 +107,7 @@ export { foldConstants } from "./passes/foldConstants.ts";
 export { evaluateBody, type FusedCall, type FusedParams, fused, isFused } from "./passes/fused.ts";
 export { type Fusion, type FusionLimits, fuseElementwise, type RefusesGroup } from "./passes/fuseElementwise.ts";
 export { fuseEpilogues } from "./passes/fuseEpilogues.ts";
+export { type Cut, type Part, type Placement, splitByPlacement } from "./placement.ts";
 export type { PlanCacheStats } from "./planCache.ts";
 export { countOp, createCounters, requireLoaded, requirePersistent, WorkQueue } from "./planSupport.ts";
 export {
@@ -124,7 +125,14 @@ export {
   type Value,
 } from "./program.ts";
 export { type ReferenceOptions, reference } from "./reference.ts";
-export { createRuntime, type Runtime, type RuntimeCore, type RuntimeOptions, type RuntimePolicy } from "./runtime.ts";
+export {
+  createRuntime,
+  type Runtime,
+  type RuntimeCompileOptions,
+  type RuntimeCore,
+  type RuntimeOptions,
+  type RuntimePolicy,
+} from "./runtime.ts";
 export { type Candidate, openCandidates, type Policy, programCost, type Selection, select, selectForProgram } from "./select.ts";
 export { type SplitParams, split } from "./sequences.ts";
 export {

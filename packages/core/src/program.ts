@@ -1,7 +1,7 @@
 import { type CustomOp, customOp } from "./custom.ts";
 import { type DType, type TypedArray, typedArrayOf } from "./dtype.ts";
 import { ArgumentError, DTypeError, ProgramError, ShapeError } from "./errors.ts";
-import { type ExplainedBackend, explain } from "./explain.ts";
+import { type ExplainedBackend, explain, type Placed } from "./explain.ts";
 import { type AnyOp, inputName, isRequiredInput, type OpCall } from "./op.ts";
 import { type Ops, ops } from "./ops/index.ts";
 import {
@@ -228,8 +228,8 @@ export class Recorder implements ProgramGraph {
   }
 
   /** What becomes of the program on a backend, for people: see {@link explain}. */
-  explain(backend?: ExplainedBackend): string {
-    return explain(this, backend);
+  explain(on?: ExplainedBackend | Placed): string {
+    return explain(this, on);
   }
 
   #value(spec: TensorSpec, definition: Definition, persistent?: string): Ref {

@@ -4,11 +4,13 @@ import { type DType, dtypeOf, type TypedArray } from "./dtype.ts";
 import { ArgumentError, CentellaError } from "./errors.ts";
 import { type Chain, LazyCore, type LazyTensor } from "./lazy.ts";
 import { type AnyOp, inputName, isRequiredInput } from "./op.ts";
+import type { Placement } from "./placement.ts";
 import { PlanCache, type PlanCacheStats } from "./planCache.ts";
 import { completeParams, createProgram, type OpMethods, opMethods, type ProgramGraph, requireInputs } from "./program.ts";
 import { reference } from "./reference.ts";
 import { type Candidate, openCandidates, type Policy, type Selection, select, selectForProgram } from "./select.ts";
 import { formatSpec } from "./spec.ts";
+import { compilePlaced } from "./splitPlan.ts";
 import { opKey, structuralKey } from "./structuralKey.ts";
 import { hostTensor, Tensor } from "./tensor.ts";
 import { thresholds as measured } from "./thresholds.ts";
@@ -26,6 +28,12 @@ export interface RuntimePolicy extends Policy {
   readonly maxPlans?: number;
   /** Bytes of tensors that kept plans may hold (256 MiB), by an upper bound for each. */
   readonly maxPlanBytes?: number;
+}
+
+/** How a program is compiled. */
+export interface RuntimeCompileOptions extends CompileOptions {
+  /** Homes of persistents. A forced backend is alone and takes none other. */
+  readonly placement?: Placement;
 }
 
 /** Opened backends with one way to choose among them. Its op methods compute at once: `await runtime.matmul(a, b)`. */
@@ -99,10 +107,29 @@ export class RuntimeCore {
     return selectForProgram(program, this.candidates, this.#policy.thresholds ?? measured, this.#policy);
   }
 
-  /** Compiles a program on the backend that {@link select} names. */
-  async compile(program: ProgramGraph, options?: CompileOptions): Promise<Plan & { readonly selection: Selection }> {
-    const selection = this.select(program);
-    return Object.assign(await selection.backend.compile(program, options), { selection });
+  /**
+   * Compiles a program on the backend that {@link select} names. With a `placement`, persistents live on the backends that it
+   * names (others where `select` says), and the program is cut where they change: `program.explain({ placement, backends })`
+   * lists the parts. Such a plan shares no memory with another one.
+   * @throws {UnsupportedError | ArgumentError}
+   */
+  async compile(program: ProgramGraph, options: RuntimeCompileOptions = {}): Promise<Plan & { readonly selection: Selection }> {
+    const { placement, ...rest } = options;
+    const { force } = this.#policy;
+    if (placement === undefined) {
+      const selection = this.select(program);
+      return Object.assign(await selection.backend.compile(program, rest), { selection });
+    }
+    if (rest.shareWith !== undefined)
+      throw new ArgumentError("compile", "a placement or shareWith", "both", "compile it without one of them");
+    const homes = [...new Set(Object.values(placement))];
+    if (force !== undefined && homes.some((home) => home !== force))
+      throw new ArgumentError("placement", `${force} alone, which is forced`, homes.join(", "), "force no backend, or place nothing");
+    const isPlaced = [...program.persistents.keys()].every((name) => Object.hasOwn(placement, name));
+    const first = isPlaced ? this.backends.find(({ name }) => name === homes.at(-1)) : undefined;
+    const backend = first ?? this.select(program).backend;
+    const plan = await compilePlaced(program, placement, [backend, ...this.backends.filter((other) => other !== backend)], rest);
+    return Object.assign(plan, { selection: { backend, reason: `placed on ${homes.join(", ")}`, rejected: [] } });
   }
 
   /** One op at once: selects a backend, compiles the one-op program (cached) and runs it. */

@@ -1,0 +1,139 @@
+import type { Backend, CompileOptions, InputData, LoadOptions, Plan, RunOptions, TensorSource } from "./backend.ts";
+import { bind } from "./bind.ts";
+import type { TypedArray } from "./dtype.ts";
+import { ArgumentError, DisposedError } from "./errors.ts";
+import { type Part, type Placement, splitByPlacement } from "./placement.ts";
+import { requirePersistent } from "./planSupport.ts";
+import type { ProgramGraph } from "./program.ts";
+import type { Tensor } from "./tensor.ts";
+
+interface CompiledPart extends Part {
+  readonly backend: Backend;
+  readonly plan: Plan;
+}
+
+/**
+ * Compiles a program whose persistents live on several backends: each part on its own, with what leaves one part as an input
+ * of the next. With a single home it is that backend's own plan. `backends[0]` is the home of what `placement` does not name.
+ * @throws {ArgumentError} for a home that is no open backend
+ * @throws {UnsupportedError} for a call without a kernel at its home
+ */
+export async function compilePlaced(
+  program: ProgramGraph,
+  placement: Placement,
+  backends: readonly Backend[],
+  { signal }: Pick<CompileOptions, "signal"> = {},
+): Promise<Plan> {
+  const byName = new Map(backends.map((backend) => [backend.name, backend]));
+  const unknown = Object.values(placement).find((home) => !byName.has(home));
+  if (unknown !== undefined) {
+    const fix = "give its factory to createRuntime, and see runtime.candidates for why it is not open";
+    throw new ArgumentError("placement", `homes among the open backends ${[...byName.keys()].join(", ")}`, unknown, fix);
+  }
+  const parts = splitByPlacement(program, placement, backends[0]!.name);
+  if (parts.length === 1) return byName.get(parts[0]!.home)!.compile(program, signal === undefined ? {} : { signal });
+  const compiled: CompiledPart[] = [];
+  const options = signal === undefined ? {} : { signal };
+  try {
+    for (const part of parts) {
+      const backend = byName.get(part.home)!;
+      const others = parts.filter(({ home }) => home === part.home);
+      const first = compiled.find(({ home }) => home === part.home);
+      const plan = await backend.compile(part.program, {
+        ...options,
+        ...(first === undefined ? { sharedBy: others.slice(1).map((other) => other.program) } : { shareWith: first.plan }),
+      });
+      compiled.push({ ...part, backend, plan });
+    }
+  } catch (error) {
+    for (const { plan } of compiled) plan.dispose();
+    throw error;
+  }
+  return new SplitPlan(program, compiled);
+}
+
+/** Parts of one program on several backends, run one after the other. */
+class SplitPlan implements Plan {
+  readonly program: ProgramGraph;
+  readonly warnings: readonly string[];
+  readonly runSync?: NonNullable<Plan["runSync"]>;
+  readonly #parts: readonly CompiledPart[];
+  /** What leaves one part for another. */
+  readonly #cuts: ReadonlySet<string>;
+  #disposed = false;
+
+  constructor(program: ProgramGraph, parts: readonly CompiledPart[]) {
+    this.program = program;
+    this.#parts = parts;
+    this.#cuts = new Set(parts.flatMap(({ takes }) => takes.map(({ name }) => name)));
+    this.warnings = [...new Set(parts.flatMap(({ plan }) => plan.warnings))];
+    if (parts.every(({ plan }) => plan.runSync !== undefined)) this.runSync = (inputs, options) => this.#runSync(inputs, options);
+  }
+
+  async load(name: string, source: TensorSource, options?: LoadOptions): Promise<void> {
+    await this.#holder(name).load(name, source, options);
+  }
+
+  async save(name: string): Promise<TypedArray> {
+    return this.#holder(name).save(name);
+  }
+
+  reset(name: string): void {
+    this.#holder(name).reset(name);
+  }
+
+  run(inputs: Readonly<Record<string, InputData>>, { dims: explicit, signal }: RunOptions = {}): Record<string, Tensor> {
+    if (this.#disposed) throw new DisposedError("plan");
+    signal?.throwIfAborted();
+    const { dims } = bind(this.program, inputs, explicit);
+    const between = new Map<string, Tensor>();
+    const results: Record<string, Tensor> = {};
+    const done: Promise<void>[] = [];
+    try {
+      for (const { program, plan, backend } of this.#parts) {
+        if (program.nodes.length + program.outputs.length === 0) continue;
+        const given = [...program.inputs.keys()].map((name) => [name, between.get(name) ?? inputs[name]!] as const);
+        const outputs = plan.run(Object.fromEntries(given), { dims, ...(signal && { signal }) });
+        for (const [name, tensor] of Object.entries(outputs)) {
+          if (this.#cuts.has(name)) between.set(name, tensor);
+          else results[name] = tensor;
+          done.push(tensor.ready());
+        }
+        // A part that only writes says in no other way when it has read its inputs.
+        if (program.outputs.length === 0) done.push(backend.idle());
+      }
+    } catch (error) {
+      for (const tensor of Object.values(results)) tensor.dispose();
+      throw error;
+    } finally {
+      // A failure reaches the readers of the outputs through the parts that wait for it.
+      void Promise.allSettled(done).then(() => {
+        for (const tensor of between.values()) tensor.dispose();
+      });
+    }
+    return results;
+  }
+
+  dispose(): void {
+    if (this.#disposed) return;
+    this.#disposed = true;
+    for (const { plan } of this.#parts.toReversed()) plan.dispose();
+  }
+
+  #runSync(inputs: Readonly<Record<string, TypedArray>>, { dims: explicit }: Pick<RunOptions, "dims"> = {}): Record<string, TypedArray> {
+    if (this.#disposed) throw new DisposedError("plan");
+    const { dims } = bind(this.program, inputs, explicit);
+    const known: Record<string, TypedArray> = { ...inputs };
+    for (const { program, plan } of this.#parts) {
+      const given = [...program.inputs.keys()].map((name) => [name, known[name]!] as const);
+      Object.assign(known, plan.runSync!(Object.fromEntries(given), { dims }));
+    }
+    return Object.fromEntries(this.program.outputs.map(({ name }) => [name, known[name]!]));
+  }
+
+  #holder(name: string): Plan {
+    if (this.#disposed) throw new DisposedError("plan");
+    requirePersistent(this.program, name);
+    return this.#parts.find(({ program }) => program.persistents.has(name))!.plan;
+  }
+}
