@@ -4,8 +4,11 @@ import { simplify } from "./passes/simplify.ts";
 import type { Node, Output, Persistent, ProgramGraph, Value } from "./program.ts";
 import { byteLength, maxSpec } from "./spec.ts";
 
-/** The backend that each persistent lives on, by the persistent's name. */
-export type Placement = Readonly<Record<string, string>>;
+/**
+ * The backend that each persistent lives on, by the persistent's name. One that no call writes may live on several, each with
+ * its own copy: small weights that all layers share.
+ */
+export type Placement = Readonly<Record<string, string | readonly string[]>>;
 
 /** A value that one part of a program computes and a later part reads. */
 export interface Cut {
@@ -29,14 +32,33 @@ export interface Part {
 
 /**
  * Cuts a program where the home of what it computes with changes. A call that reads or writes persistents is computed where
- * they live (of several homes: where it writes, else where most of the bytes are); one that does not, where the last of its
+ * they live (where it writes, else where the largest lives that has one home); one that does not, where the last of its
  * inputs is computed, or else where it is needed first. Parts run in order. Pure.
- * @throws {ArgumentError} for a placement of something that is no persistent of the program
+ * @throws {ArgumentError} for a placement of something that is no persistent of the program, or without a home
  */
 export function splitByPlacement(recorded: ProgramGraph, placement: Placement, defaultHome: string): readonly Part[] {
   const unknown = Object.keys(placement).find((name) => !recorded.persistents.has(name));
   if (unknown !== undefined) throw new ArgumentError("placement", "names of persistents of the program", unknown, "check the spelling");
-  return new Splitter(simplify(recorded), (persistent) => placement[persistent] ?? defaultHome, defaultHome).parts();
+  const program = simplify(recorded);
+  const homes = new Map(
+    [...program.persistents.keys()].map((name) => {
+      const given = Object.hasOwn(placement, name) ? placement[name]! : defaultHome;
+      return [name, typeof given === "string" ? [given] : [...new Set(given)]] as const;
+    }),
+  );
+  for (const { op, inputs } of program.nodes) {
+    const written = op.writes === undefined ? undefined : program.values[inputs[op.writes]!]!.persistent!;
+    if (written !== undefined && homes.get(written)!.length > 1)
+      throw new ArgumentError("placement", `one home for ${written}, which ${op.name} writes`, homes.get(written)!.join(", "));
+  }
+  const homeless = [...homes].find(([, all]) => all.length === 0);
+  if (homeless !== undefined) throw new ArgumentError("placement", `a home for ${homeless[0]}`, "none");
+  return new Splitter(program, homes, defaultHome).parts();
+}
+
+/** All homes that a placement names. */
+export function homesIn(placement: Placement): readonly string[] {
+  return [...new Set(Object.values(placement).flat())];
 }
 
 /** What has to be placed in order: a call, a persistent that is read elsewhere, or an output of the program. */
@@ -48,15 +70,16 @@ interface Item {
 
 class Splitter {
   readonly #program: ProgramGraph;
-  readonly #homeOf: (persistent: string) => string;
+  /** Homes of persistents, by name. */
+  readonly #placed: ReadonlyMap<string, readonly string[]>;
   readonly #defaultHome: string;
   /** For values in a persistent's memory: the version that they are. */
   readonly #version: ReadonlyMap<number, number>;
   readonly #homes: readonly string[];
 
-  constructor(program: ProgramGraph, homeOf: (persistent: string) => string, defaultHome: string) {
+  constructor(program: ProgramGraph, placed: ReadonlyMap<string, readonly string[]>, defaultHome: string) {
     this.#program = program;
-    this.#homeOf = homeOf;
+    this.#placed = placed;
     this.#defaultHome = defaultHome;
     this.#version = versions(program);
     this.#homes = this.#homesOfNodes();
@@ -85,7 +108,7 @@ class Splitter {
   #lent(): readonly Persistent[] {
     const consumers = consumersOf(this.#program.nodes);
     return [...this.#program.persistents.values()].filter(({ name, value }) =>
-      consumers.get(value)?.some((reader) => this.#homes[reader] !== this.#homeOf(name)),
+      consumers.get(value)?.some((reader) => !this.#placed.get(name)!.includes(this.#homes[reader]!)),
     );
   }
 
@@ -96,7 +119,7 @@ class Splitter {
     for (const [i, { value }] of lent.entries()) producer.set(value, i);
     const readers = this.#readersOfVersions(lent.length);
     return [
-      ...lent.map(({ name }): Item => ({ home: this.#homeOf(name), after: [] })),
+      ...lent.map(({ name }): Item => ({ home: this.#placed.get(name)![0]!, after: [] })),
       ...nodes.map(({ op, inputs }, i): Item => {
         const made = inputs.flatMap((id) => (id === undefined ? [] : (producer.get(id) ?? [])));
         const hazards = op.writes === undefined ? [] : (readers.get(this.#version.get(inputs[op.writes]!)!) ?? []);
@@ -104,7 +127,7 @@ class Splitter {
       }),
       ...outputs.map(({ value }): Item => {
         const at = producer.get(value);
-        const home = this.#homeOfValue(value) ?? (at === undefined ? this.#defaultHome : this.#homes[at - lent.length]!);
+        const home = this.#homesOfValue(value)?.[0] ?? (at === undefined ? this.#defaultHome : this.#homes[at - lent.length]!);
         return { home, after: at === undefined ? [] : [at] };
       }),
     ];
@@ -113,10 +136,11 @@ class Splitter {
   /** All persistents of a home, in its first part; a home without work gets a part that only holds them. */
   #declare(drafts: Draft[]): void {
     for (const persistent of this.#program.persistents.values()) {
-      const home = this.#homeOf(persistent.name);
-      const first = drafts.find((draft) => draft.home === home) ?? new Draft(this.#program, home);
-      if (!drafts.includes(first)) drafts.push(first);
-      first.begin(persistent, persistent.value);
+      for (const home of this.#placed.get(persistent.name)!) {
+        const first = drafts.find((draft) => draft.home === home) ?? new Draft(this.#program, home);
+        if (!drafts.includes(first)) drafts.push(first);
+        first.begin(persistent, persistent.value);
+      }
     }
     if (drafts.length === 0) drafts.push(new Draft(this.#program, this.#defaultHome));
   }
@@ -134,7 +158,7 @@ class Splitter {
     const { definition } = this.#program.values[id]!;
     if (definition.kind === "input") draft.inputs.set(definition.name, id);
     if (draft.computed.has(id) || definition.kind === "input" || definition.kind === "constant") return;
-    if (this.#homeOfValue(id) === draft.home) {
+    if (this.#homesOfValue(id)?.includes(draft.home)) {
       // The persistent is as this part needs it when the part begins.
       const view = all.views.get(id);
       if (view === undefined) draft.begin(this.#program.persistents.get(this.#program.values[id]!.persistent!)!, id);
@@ -155,22 +179,28 @@ class Splitter {
     const homes: (string | undefined)[] = nodes.map(() => undefined);
     nodes.forEach(({ op, inputs, output }, i) => {
       const used = inputs.filter((id) => id !== undefined);
-      const persistents = used.filter((id) => this.#version.has(id));
-      const largest = persistents.toSorted((a, b) => byteLength(maxSpec(values[b]!.spec)) - byteLength(maxSpec(values[a]!.spec)))[0];
-      const decisive = op.writes === undefined ? largest : inputs[op.writes];
-      const last = Math.max(-1, ...used.map((id) => made.get(id) ?? -1).filter((at) => at >= 0 && homes[at] !== undefined));
-      homes[i] = decisive === undefined ? homes[last] : this.#homeOfValue(decisive);
-      made.set(output, i);
+      const bytes = (id: number): number => byteLength(maxSpec(values[id]!.spec));
+      const settled = used.filter((id) => this.#homesOfValue(id)?.length === 1);
+      const decisive = op.writes === undefined ? settled.toSorted((a, b) => bytes(b) - bytes(a))[0] : inputs[op.writes];
+      const last = Math.max(-1, ...used.map((id) => made.get(id) ?? -1).filter((at) => homes[at] !== undefined));
+      homes[i] = decisive === undefined ? homes[last] : this.#homesOfValue(decisive)![0];
+      // A view of a persistent with several homes says nothing: it is made again wherever it is read.
+      if (homes[i] !== undefined || !this.#version.has(output)) made.set(output, i);
     });
     const consumers = consumersOf(nodes);
-    for (let i = nodes.length - 1; i >= 0; i--) homes[i] ??= homes[consumers.get(nodes[i]!.output)?.[0] ?? -1] ?? this.#defaultHome;
+    for (let i = nodes.length - 1; i >= 0; i--) {
+      const { output } = nodes[i]!;
+      const needed = homes[consumers.get(output)?.[0] ?? -1] ?? this.#defaultHome;
+      const own = this.#homesOfValue(output);
+      homes[i] ??= own === undefined || own.includes(needed) ? needed : own[0]!;
+    }
     return homes as readonly string[];
   }
 
   /** Where a value lies that is in a persistent's memory. */
-  #homeOfValue(id: number): string | undefined {
+  #homesOfValue(id: number): readonly string[] | undefined {
     const version = this.#version.get(id);
-    return version === undefined ? undefined : this.#homeOf(this.#program.values[version]!.persistent!);
+    return version === undefined ? undefined : this.#placed.get(this.#program.values[version]!.persistent!)!;
   }
 
   /** Positions of the calls that read each version of a persistent: before it is written, all of them are done. */

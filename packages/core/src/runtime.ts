@@ -4,7 +4,7 @@ import { type DType, dtypeOf, type TypedArray } from "./dtype.ts";
 import { ArgumentError, CentellaError } from "./errors.ts";
 import { type Chain, LazyCore, type LazyTensor } from "./lazy.ts";
 import { type AnyOp, inputName, isRequiredInput } from "./op.ts";
-import type { Placement } from "./placement.ts";
+import { homesIn, type Placement } from "./placement.ts";
 import { PlanCache, type PlanCacheStats } from "./planCache.ts";
 import { completeParams, createProgram, type OpMethods, opMethods, type ProgramGraph, requireInputs } from "./program.ts";
 import { reference } from "./reference.ts";
@@ -122,11 +122,11 @@ export class RuntimeCore {
     }
     if (rest.shareWith !== undefined)
       throw new ArgumentError("compile", "a placement or shareWith", "both", "compile it without one of them");
-    const homes = [...new Set(Object.values(placement))];
+    const homes = homesIn(placement);
     if (force !== undefined && homes.some((home) => home !== force))
       throw new ArgumentError("placement", `${force} alone, which is forced`, homes.join(", "), "force no backend, or place nothing");
     const isPlaced = [...program.persistents.keys()].every((name) => Object.hasOwn(placement, name));
-    const first = isPlaced ? this.backends.find(({ name }) => name === homes.at(-1)) : undefined;
+    const first = isPlaced ? this.backends.find(({ name }) => name === homes[0]) : undefined;
     const backend = first ?? this.select(program).backend;
     const plan = await compilePlaced(program, placement, [backend, ...this.backends.filter((other) => other !== backend)], rest);
     return Object.assign(plan, { selection: { backend, reason: `placed on ${homes.join(", ")}`, rejected: [] } });

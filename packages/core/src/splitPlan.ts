@@ -2,7 +2,7 @@ import type { Backend, CompileOptions, InputData, LoadOptions, Plan, RunOptions,
 import { bind } from "./bind.ts";
 import type { TypedArray } from "./dtype.ts";
 import { ArgumentError, DisposedError } from "./errors.ts";
-import { type Part, type Placement, splitByPlacement } from "./placement.ts";
+import { homesIn, type Part, type Placement, splitByPlacement } from "./placement.ts";
 import { requirePersistent } from "./planSupport.ts";
 import type { ProgramGraph } from "./program.ts";
 import type { Tensor } from "./tensor.ts";
@@ -25,7 +25,7 @@ export async function compilePlaced(
   { signal }: Pick<CompileOptions, "signal"> = {},
 ): Promise<Plan> {
   const byName = new Map(backends.map((backend) => [backend.name, backend]));
-  const unknown = Object.values(placement).find((home) => !byName.has(home));
+  const unknown = homesIn(placement).find((home) => !byName.has(home));
   if (unknown !== undefined) {
     const fix = "give its factory to createRuntime, and see runtime.candidates for why it is not open";
     throw new ArgumentError("placement", `homes among the open backends ${[...byName.keys()].join(", ")}`, unknown, fix);
@@ -70,16 +70,20 @@ class SplitPlan implements Plan {
     if (parts.every(({ plan }) => plan.runSync !== undefined)) this.runSync = (inputs, options) => this.#runSync(inputs, options);
   }
 
-  async load(name: string, source: TensorSource, options?: LoadOptions): Promise<void> {
-    await this.#holder(name).load(name, source, options);
+  async load(name: string, source: TensorSource, { signal, onProgress }: LoadOptions = {}): Promise<void> {
+    const holders = this.#holders(name);
+    for (const [i, plan] of holders.entries()) {
+      const progress = (done: number, total: number): void => onProgress?.((i * total + done) / holders.length, total);
+      await plan.load(name, source, { ...(signal && { signal }), onProgress: progress });
+    }
   }
 
   async save(name: string): Promise<TypedArray> {
-    return this.#holder(name).save(name);
+    return this.#holders(name)[0]!.save(name);
   }
 
   reset(name: string): void {
-    this.#holder(name).reset(name);
+    for (const plan of this.#holders(name)) plan.reset(name);
   }
 
   run(inputs: Readonly<Record<string, InputData>>, { dims: explicit, signal }: RunOptions = {}): Record<string, Tensor> {
@@ -131,9 +135,11 @@ class SplitPlan implements Plan {
     return Object.fromEntries(this.program.outputs.map(({ name }) => [name, known[name]!]));
   }
 
-  #holder(name: string): Plan {
+  /** A plan of each backend that holds a persistent. */
+  #holders(name: string): readonly Plan[] {
     if (this.#disposed) throw new DisposedError("plan");
     requirePersistent(this.program, name);
-    return this.#parts.find(({ program }) => program.persistents.has(name))!.plan;
+    const holding = this.#parts.filter(({ program }) => program.persistents.has(name));
+    return [...new Map(holding.toReversed().map(({ home, plan }) => [home, plan])).values()].reverse();
   }
 }

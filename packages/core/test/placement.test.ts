@@ -189,6 +189,35 @@ describe("a placed program", () => {
     expect([...(await runOnce(plan, { x: Float32Array.of(1, 1, 1, 1) })).y!.data]).toEqual([3, 2, 7, 4]);
   });
 
+  test("a weight that nothing writes may live on several backends, and decides nothing", async () => {
+    const program = createProgram();
+    let x = program.input("x", "f32", [2]);
+    const shared = program.persistent("shared", f32(2));
+    for (const name of ["near", "far", "again"]) {
+      x = program.mul(program.add(x, program.reshape(shared, { shape: [2] })), program.persistent(name, f32(2)));
+    }
+    program.output("y", program.add(x, shared));
+    const placement = { shared: ["far", "near"], near: "near", far: "far", again: "near" };
+    const parts = splitByPlacement(program, placement, "near");
+    expect(parts.map(({ home, program: { nodes } }) => [home, nodes.filter(({ op }) => op.alias !== true).length])).toEqual([
+      ["near", 3],
+      ["far", 2],
+      ["near", 2],
+    ]);
+    const plan = await runtime.compile(program, { placement });
+    const progress: number[] = [];
+    await plan.load("shared", sourceOf(Float32Array.of(1, 2)), { onProgress: (done) => progress.push(done) });
+    expect(progress.at(-1)).toBe(8);
+    for (const name of ["near", "far", "again"]) await plan.load(name, sourceOf(Float32Array.of(2, 3)));
+    expect([...(await runOnce(plan, { x: Float32Array.of(1, 1) })).y!.data]).toEqual([23, 107]);
+    expect([...(await plan.save("shared"))]).toEqual([1, 2]);
+    const written = layers(1);
+    await expect(runtime.compile(written, { placement: { "state.0": ["near", "far"] } })).rejects.toThrow(
+      /one home for state.0, which assign writes/,
+    );
+    await expect(runtime.compile(written, { placement: { "w.0": [] } })).rejects.toThrow(/a home for w.0, got none/);
+  });
+
   test("with one home is that backend's plan; what nothing is computed with is only held", async () => {
     const program = layers(1);
     program.persistent("unused", f32(2));

@@ -6,4 +6,15 @@ export { type Contents, contentsOf, random, seedOf, uniform } from "./data.ts";
 export type { CaseTensor, Fill, OpCase, OpCases, Tolerance, WrongCase } from "./opCases.ts";
 export { opTests } from "./opTests.ts";
 export { programTests } from "./programs/index.ts";
+export { type RandomProgram, randomProgram } from "./programs/random.ts";
+export {
+  expectLikeReference,
+  expectOutputs,
+  type Outputs,
+  type Run,
+  runAll,
+  runOnce,
+  type Weights,
+  withPlan,
+} from "./programs/scenario.ts";
 export { failingSource, sourceOf } from "./sources.ts";
