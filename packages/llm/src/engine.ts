@@ -1,24 +1,45 @@
 import { CentellaError } from "@centella/core";
 import type { Metadata } from "@centella/gguf";
 import { blocksOf } from "./blockTree.ts";
+import type { CacheTransfer } from "./cacheTransfer.ts";
 import { ChatTemplate } from "./chatTemplate.ts";
 import type { Decoder } from "./decoder.ts";
 import { SequencePool } from "./kvCache.ts";
 import type { ModelInfo } from "./modelInfo.ts";
+import type { CacheType } from "./recording.ts";
 import { createTokenizer } from "./tokenizer/createTokenizer.ts";
 import type { Tokenizer } from "./tokenizer/tokenizer.ts";
+
+/** What a model is made of; `loadModel` puts it together. */
+export interface ModelParts {
+  readonly decoder: Decoder;
+  readonly transfer: CacheTransfer;
+  readonly info: ModelInfo;
+  readonly metadata: Metadata;
+  /** A digest that tells the model from others. */
+  readonly identify: () => Promise<string>;
+  readonly close: () => Promise<void>;
+}
 
 /** What a model and its sessions share. */
 export class Engine {
   readonly decoder: Decoder;
   readonly pool: SequencePool;
   readonly hasChatTemplate: boolean;
+  readonly transfer: CacheTransfer;
+  readonly cacheType: CacheType;
   readonly #metadata: Metadata;
   readonly #tokenizer: Tokenizer | CentellaError;
   #chatTemplate: ChatTemplate | undefined;
 
-  constructor(decoder: Decoder, metadata: Metadata, { sequences, hasChatTemplate }: ModelInfo) {
+  readonly #identify: () => Promise<string>;
+  #identity: Promise<string> | undefined;
+
+  constructor({ decoder, transfer, metadata, identify }: ModelParts, { sequences, hasChatTemplate, cacheType }: ModelInfo) {
     this.decoder = decoder;
+    this.transfer = transfer;
+    this.cacheType = cacheType;
+    this.#identify = identify;
     this.hasChatTemplate = hasChatTemplate;
     this.#metadata = metadata;
     this.pool = new SequencePool(sequences, blocksOf(decoder.contextLength));
@@ -34,6 +55,12 @@ export class Engine {
   /** Why there is no tokenizer. A model without one still computes logits of ids. */
   get tokenizerProblem(): string | undefined {
     return this.#tokenizer instanceof CentellaError ? this.#tokenizer.message : undefined;
+  }
+
+  /** Tells the model from others; see `fingerprint`. */
+  get identity(): Promise<string> {
+    this.#identity ??= this.#identify();
+    return this.#identity;
   }
 
   /** @throws {ChatTemplateError} if the file has none or it cannot be parsed */

@@ -79,3 +79,14 @@ export class BusyError extends LlmError {
     super("busy", message);
   }
 }
+
+/** Bytes that a session cannot be restored from. */
+export class SnapshotError extends LlmError {
+  override name = "SnapshotError";
+  /** Why: bytes of another kind, of another version, damaged ones, or those of another model or another cache. */
+  readonly reason: "foreign" | "version" | "damaged" | "otherModel" | "otherCache";
+  constructor(reason: SnapshotError["reason"], message: string, options?: ErrorOptions) {
+    super("snapshot", message, options);
+    this.reason = reason;
+  }
+}

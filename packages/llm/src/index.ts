@@ -6,6 +6,7 @@ export {
   LlmError,
   ModelError,
   SamplingError,
+  SnapshotError,
   TokenizerError,
   UnsupportedArchitectureError,
 } from "./errors.ts";

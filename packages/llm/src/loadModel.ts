@@ -1,6 +1,8 @@
 import { ArgumentError, isQuantized, type Runtime, UnsupportedError } from "@centella/core";
 import { type GgufInput, readGguf } from "@centella/gguf";
+import { CacheTransfer, cacheLayers } from "./cacheTransfer.ts";
 import { type CompiledPlan, Decoder } from "./decoder.ts";
+import { fingerprint } from "./fingerprint.ts";
 import { Model } from "./model.ts";
 import { describeModel } from "./modelInfo.ts";
 import { describeArchitecture } from "./models/index.ts";
@@ -83,7 +85,9 @@ export async function loadModel(source: GgufInput, options: LoadModelOptions): P
     return new Model({
       decoder: new Decoder(plan, { ...sizes, vocabSize: description.config.vocabSize }),
       info: describeModel(file, description, { ...sizes, activations }, decoder, plan.selection, plan.warnings),
+      transfer: new CacheTransfer(plan, cacheLayers(decoder.program.persistents.values())),
       metadata: file.metadata,
+      identify: () => fingerprint(file),
       close: closeFile,
     });
   } catch (error) {
@@ -101,7 +105,7 @@ function resolveSizes(options: LoadModelOptions, { config }: ModelDescription): 
     batchSize,
     sequences: wholeNumber("sequences", options.sequences ?? 1, 1),
     maxRows: Math.max(1, Math.min(batchSize, Math.floor(maxLogitBytes / (4 * config.vocabSize)))),
-    cacheType: oneOf("cacheType", options.cacheType ?? "f16", ["f32", "f16"]),
+    cacheType: oneOf("cacheType", options.cacheType ?? "f16", ["f32", "f16", "q8_0"]),
     isGeluRounded: options.activations !== "f32",
   };
 }

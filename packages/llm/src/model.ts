@@ -1,21 +1,12 @@
 import type { Metadata } from "@centella/gguf";
 import type { ChatTemplate } from "./chatTemplate.ts";
-import type { Decoder } from "./decoder.ts";
-import { Engine } from "./engine.ts";
+import { Engine, type ModelParts } from "./engine.ts";
 import { ContextOverflowError } from "./errors.ts";
 import { checkIds } from "./ids.ts";
 import type { ModelInfo } from "./modelInfo.ts";
 import { checkKeys } from "./options.ts";
 import { Session, type SessionOptions } from "./session.ts";
 import type { Tokenizer } from "./tokenizer/tokenizer.ts";
-
-/** What {@link Model} is made of; `loadModel` puts it together. */
-export interface ModelParts {
-  readonly decoder: Decoder;
-  readonly info: ModelInfo;
-  readonly metadata: Metadata;
-  readonly close: () => Promise<void>;
-}
 
 /** A loaded model: weights and cache on one backend. Dispose of it, or declare it with `await using`. */
 export class Model implements AsyncDisposable {
@@ -26,9 +17,9 @@ export class Model implements AsyncDisposable {
 
   /** Use `loadModel`. */
   constructor(parts: ModelParts) {
-    const { info, decoder, metadata } = parts;
+    const { info } = parts;
     this.#parts = parts;
-    this.#engine = new Engine(decoder, metadata, info);
+    this.#engine = new Engine(parts, info);
     const problem = this.#engine.tokenizerProblem;
     this.info = problem === undefined ? info : { ...info, warnings: [...info.warnings, problem] };
   }
@@ -51,6 +42,14 @@ export class Model implements AsyncDisposable {
   /** A conversation or a series of completions that reuses what it has computed. Cheap: the cache is the model's. */
   createSession(options: SessionOptions = {}): Session {
     return new Session(this.#engine, options);
+  }
+
+  /**
+   * A session that goes on from where another one was saved, on this or another backend.
+   * @throws {SnapshotError} if the bytes are damaged or not of this model and its cache type; {BusyError}
+   */
+  restoreSession(bytes: Uint8Array): Promise<Session> {
+    return Session.restore(this.#engine, bytes);
   }
 
   /**
@@ -83,6 +82,7 @@ export class Model implements AsyncDisposable {
   }
 
   async #dispose(): Promise<void> {
+    await this.#parts.transfer.dispose();
     await this.#parts.decoder.dispose();
     await this.#parts.close();
   }

@@ -51,7 +51,7 @@ export function describeModel(
   { backend, reason, rejected }: Selection,
   warnings: readonly string[],
 ): ModelInfo {
-  const elementBytes = { f32: 4, f16: 2 }[sizes.cacheType];
+  const elementBytes = { f32: 4, f16: 2, q8_0: 34 / 32 }[sizes.cacheType];
   const perToken = config.layers * config.kvHeads * (config.keyLength + config.valueLength) * elementBytes;
   const architecture = file.metadata.string("general.architecture");
   const unverified = `architecture ${architecture} is unverified: its logits were never compared with those of another implementation`;

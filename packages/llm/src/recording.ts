@@ -8,8 +8,8 @@ import { type Weight, WeightTable } from "./weights.ts";
 /** How weights in block types are multiplied; see the `matmul` op. */
 export type ActivationMode = "ggml" | "f32";
 
-/** Element type of the key-value cache. */
-export type CacheType = "f32" | "f16";
+/** Element type of the key-value cache; "q8_0" wants heads whose keys and values are together a multiple of 32 wide. */
+export type CacheType = "f32" | "f16" | "q8_0";
 
 /** Sizes that a program is recorded for. */
 export interface DecoderSizes {

@@ -1,3 +1,4 @@
+import { rowElements } from "./cacheTransfer.ts";
 import type { ChatMessage } from "./chatTemplate.ts";
 import type { Engine } from "./engine.ts";
 import { BusyError } from "./errors.ts";
@@ -7,6 +8,7 @@ import { checkKeys, wholeNumber } from "./options.ts";
 import { fitPrompt } from "./overflow.ts";
 import { encodeChat, encodePrompt, type Prompt } from "./prompt.ts";
 import { findReasoningTags, type ReasoningTags } from "./reasoning.ts";
+import { decodeSnapshot, encodeSnapshot, type SnapshotTarget } from "./snapshot.ts";
 
 /** How a session starts. */
 export interface SessionOptions {
@@ -21,6 +23,8 @@ export interface SessionOptions {
 export class Session {
   readonly #engine: Engine;
   #messages: readonly ChatMessage[];
+  /** Tokens of which keys and values were computed last. */
+  #computed: readonly number[] = [];
   #isGenerating = false;
 
   /** Use `model.createSession()`. */
@@ -28,6 +32,32 @@ export class Session {
     checkKeys("createSession", options, ["messages"]);
     this.#engine = engine;
     this.#messages = [...(options.messages ?? [])];
+  }
+
+  /**
+   * Use `model.restoreSession()`.
+   * @throws {SnapshotError | BusyError}
+   */
+  static async restore(engine: Engine, bytes: Uint8Array): Promise<Session> {
+    const { ids, rows, messages } = decodeSnapshot(bytes, await snapshotTarget(engine));
+    const { pool, transfer, decoder } = engine;
+    const session = new Session(engine, { messages });
+    const fitting = ids.slice(0, decoder.contextLength);
+    const sequence = pool.acquire(session, fitting);
+    try {
+      const start = sequence.ids.length;
+      const missing = fitting.slice(start);
+      const parts = [...transfer.layers.values()].map((spec, i) => {
+        const width = rowElements(spec);
+        return rows[i]!.subarray(start * width, fitting.length * width);
+      });
+      await transfer.write(sequence.reserve(missing.length), parts);
+      sequence.append(missing);
+      session.#computed = fitting;
+    } finally {
+      pool.release(sequence);
+    }
+    return session;
   }
 
   /** The conversation: what it was started with and every finished turn. */
@@ -62,7 +92,9 @@ export class Session {
 
   /** Another session that goes on from here on its own. What is cached for both is kept once. */
   fork(): Session {
-    return new Session(this.#engine, { messages: this.#messages });
+    const fork = new Session(this.#engine, { messages: this.#messages });
+    fork.#computed = this.#computed;
+    return fork;
   }
 
   /**
@@ -72,6 +104,27 @@ export class Session {
   truncate(messageCount: number): void {
     this.#requireIdle();
     this.#messages = this.#messages.slice(0, wholeNumber("truncate", messageCount, 0, this.#messages.length));
+  }
+
+  /**
+   * The conversation and what is cached of it, as bytes for `model.restoreSession`, in this process or another, on this backend or another. What was
+   * pushed out of the cache meanwhile is left out: it is computed again when it is needed.
+   * @throws {BusyError | DisposedError}
+   */
+  async save(): Promise<Uint8Array> {
+    this.#requireIdle();
+    const { pool, transfer } = this.#engine;
+    const target = await snapshotTarget(this.#engine);
+    const sequence = pool.acquire(this, this.#computed);
+    this.#isGenerating = true;
+    try {
+      const ids = [...sequence.ids];
+      const rows = await transfer.read(sequence.slots(0, ids.length));
+      return encodeSnapshot({ ...target, messages: this.#messages, ids, rows });
+    } finally {
+      this.#isGenerating = false;
+      pool.release(sequence);
+    }
   }
 
   /** Gives the session's part of the cache back. */
@@ -107,6 +160,7 @@ export class Session {
       }
     } finally {
       this.#isGenerating = false;
+      this.#computed = [...sequence.ids];
       pool.release(sequence);
     }
   }
@@ -121,4 +175,9 @@ export class Session {
     if (!this.#isGenerating) return;
     throw new BusyError("session: expected no generation under way, got one; finish or leave its loop first, or use another session");
   }
+}
+
+async function snapshotTarget({ identity, cacheType, transfer, decoder }: Engine): Promise<SnapshotTarget> {
+  const layers = [...transfer.layers].map(([name, spec]) => ({ name, elements: rowElements(spec) }));
+  return { model: await identity, cacheType, layers, vocabSize: decoder.vocabSize };
 }

@@ -2,6 +2,7 @@ import { type BackendFactory, createRuntime, type Runtime } from "@centella/core
 import { afterAll, describe, test } from "vitest";
 import { describeGenerating } from "./modelGenerating.ts";
 import { describeGreedy, describeLogits } from "./modelOracle.ts";
+import { describeSaving } from "./modelSaving.ts";
 import { describeSessions } from "./modelSessions.ts";
 
 /** What a backend is held to. */
@@ -38,6 +39,7 @@ export function describeModel(name: string, factory: BackendFactory, { isExact, 
     describeGreedy(context);
     if (context.scope === "smoke") test.skip("sessions (skipped: too slow on a software GPU)", () => undefined);
     else describeSessions(context);
+    if (context.scope !== "smoke") describeSaving(context);
     if (context.scope === "all") describeGenerating(context);
   });
 }
