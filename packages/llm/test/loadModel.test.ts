@@ -215,7 +215,7 @@ describe("loadModel refuses", () => {
     [{ contextLength: 2048 }, /from 1 to 1024, got 2048/],
     [{ batchSize: 0.5 }, /batchSize: expected a whole number from 1, got 0.5/],
     [{ sequences: 0 }, /sequences: expected a whole number from 1, got 0/],
-    [{ cacheType: "q4_0" }, /cacheType: expected "f32" or "f16", got q4_0/],
+    [{ cacheType: "q4_0" }, /cacheType: expected "f32" or "f16" or "q8_0", got q4_0/],
     [{ activations: "int8" }, /activations: expected "ggml" or "f32", got int8/],
   ])("options %j", async (options, message) => {
     await expect(load(tiny, options as object)).rejects.toThrow(message);
