@@ -1,7 +1,10 @@
-import { type ByteOrder, swapBytes } from "./byteOrder.ts";
+import type { ByteOrder } from "./byteOrder.ts";
 import { GgufError } from "./errors.ts";
 import { limits } from "./limits.ts";
 import type { ByteSource } from "./source.ts";
+
+/** Thrown to {@link Cursor.parse}, never beyond it. */
+const tooLittle = new Error("more of the header has to be read");
 
 /**
  * Reads values one after the other from the start of a source. What has been read so far stays in one buffer that grows in doubling
@@ -20,6 +23,8 @@ export class Cursor {
   #view: DataView = new DataView(this.#buffer.buffer);
   #filled = 0;
   #stream: AsyncIterator<Uint8Array> | undefined;
+  #marked = 0;
+  #wanted: readonly [length: number, what: string] = [0, ""];
 
   constructor(source: ByteSource, signal?: AbortSignal) {
     this.#source = source;
@@ -29,6 +34,35 @@ export class Cursor {
   /** Ends a stream that it reads from. */
   async close(): Promise<void> {
     await this.#stream?.return?.();
+  }
+
+  /**
+   * Runs `step` on what is in memory. Where {@link have} finds too little, more is read and `step` runs again from the last {@link mark}.
+   */
+  async parse<T>(step: () => T): Promise<T> {
+    this.mark();
+    for (;;) {
+      try {
+        return step();
+      } catch (error) {
+        if (error !== tooLittle) throw error;
+        const [length, what] = this.#wanted;
+        await this.need(length, what);
+        this.offset = this.#marked;
+      }
+    }
+  }
+
+  /** What is behind here is done with. */
+  mark(): void {
+    this.#marked = this.offset;
+  }
+
+  /** For {@link parse}: goes on if the next `length` bytes are in memory. */
+  have(length: number, what: () => string): void {
+    if (this.available >= length) return;
+    this.#wanted = [length, what()];
+    throw tooLittle;
   }
 
   /** Bytes of the file behind the cursor. */
@@ -59,7 +93,7 @@ export class Cursor {
     if (this.#source.stream !== undefined) return this.#pull(end);
     const target = Math.min(
       this.#source.size,
-      Math.max(end, limits.firstReadBytes, Math.min(2 * this.#filled, this.#filled + limits.readBytes)),
+      Math.max(end, limits.firstReadBytes, Math.min(4 * this.#filled, this.#filled + limits.readBytes)),
     );
     this.#reserve(target);
     while (this.#filled < target) {
@@ -84,60 +118,39 @@ export class Cursor {
     });
   }
 
+  /** A count or length of 8 bytes as a number, which is inexact from 2^53 on. */
+  length64(): number {
+    const at = this.#advance(8);
+    const low = this.#view.getUint32(this.#isLittle ? at : at + 4, this.#isLittle);
+    const high = this.#view.getUint32(this.#isLittle ? at + 4 : at, this.#isLittle);
+    return high * 2 ** 32 + low;
+  }
+
   u8(): number {
     return this.#view.getUint8(this.#advance(1));
-  }
-
-  i8(): number {
-    return this.#view.getInt8(this.#advance(1));
-  }
-
-  u16(): number {
-    return this.#view.getUint16(this.#advance(2), this.#isLittle);
-  }
-
-  i16(): number {
-    return this.#view.getInt16(this.#advance(2), this.#isLittle);
   }
 
   u32(): number {
     return this.#view.getUint32(this.#advance(4), this.#isLittle);
   }
 
-  i32(): number {
-    return this.#view.getInt32(this.#advance(4), this.#isLittle);
-  }
-
   u64(): bigint {
     return this.#view.getBigUint64(this.#advance(8), this.#isLittle);
-  }
-
-  i64(): bigint {
-    return this.#view.getBigInt64(this.#advance(8), this.#isLittle);
-  }
-
-  f32(): number {
-    return this.#view.getFloat32(this.#advance(4), this.#isLittle);
-  }
-
-  f64(): number {
-    return this.#view.getFloat64(this.#advance(8), this.#isLittle);
   }
 
   skip(length: number): void {
     this.offset += length;
   }
 
-  /** Bytes `start … offset - 1` of the file, copied, so that they outlive the buffer. */
+  /** Bytes `start … offset - 1` of the file; a view where little else of the buffer would be kept with it. */
   since(start: number): Uint8Array {
-    return this.#buffer.slice(start, this.offset);
+    const bytes = this.#buffer.subarray(start, this.offset);
+    return 2 * bytes.length >= this.#buffer.length ? bytes : bytes.slice();
   }
 
-  /** The next `count` numbers of `width` bytes each, copied and in little-endian order. */
-  numbers(count: number, width: number): Uint8Array<ArrayBuffer> {
-    const bytes = this.bytes(count * width);
-    if (!this.#isLittle) swapBytes(bytes, width);
-    return bytes;
+  /** The next `length` bytes, for a look before anything else is read. */
+  peek(length: number): Uint8Array {
+    return this.#buffer.subarray(this.offset, this.offset + length);
   }
 
   /** The next `length` bytes, copied, so that they outlive the buffer. */

@@ -29,7 +29,7 @@ export interface WritableHeader {
 /** The bytes of a header, unpadded. @throws {GgufError} `invalid` if a value does not fit its type */
 export function encodeHeader({ version, byteOrder, metadata, tensors }: WritableHeader): Uint8Array<ArrayBuffer> {
   const out = new Encoder(byteOrder);
-  out.bytes(new TextEncoder().encode("GGUF"));
+  out.bytes(textEncoder.encode("GGUF"));
   out.u32(version);
   out.u64(tensors.length);
   out.u64(metadata.length);
@@ -128,7 +128,8 @@ function misfit(key: string, expected: string, value: WritableEntry["value"]): G
 /** Bytes put one behind the other in a buffer that grows. */
 class Encoder {
   readonly #isLittle: boolean;
-  #buffer = new Uint8Array(65_536);
+  #buffer = new Uint8Array(4096);
+  #view = new DataView(this.#buffer.buffer);
   #length = 0;
 
   constructor(byteOrder: ByteOrder) {
@@ -136,15 +137,18 @@ class Encoder {
   }
 
   u32(value: number): void {
-    this.numbers(Uint32Array.of(value));
+    this.#view.setUint32(this.#advance(4), value, this.#isLittle);
   }
 
   u64(value: number): void {
-    this.numbers(BigUint64Array.of(BigInt(value)));
+    const at = this.#advance(8);
+    const [low, high] = this.#isLittle ? [at, at + 4] : [at + 4, at];
+    this.#view.setUint32(low, value, this.#isLittle);
+    this.#view.setUint32(high, Math.floor(value / 2 ** 32), this.#isLittle);
   }
 
   string(text: string): void {
-    this.lengthAndBytes(new TextEncoder().encode(text));
+    this.lengthAndBytes(textEncoder.encode(text));
   }
 
   lengthAndBytes(bytes: Uint8Array): void {
@@ -159,17 +163,25 @@ class Encoder {
   }
 
   bytes(bytes: Uint8Array): void {
-    const end = this.#length + bytes.length;
-    if (end > this.#buffer.length) {
-      const grown = new Uint8Array(Math.max(end, 2 * this.#buffer.length));
-      grown.set(this.#buffer.subarray(0, this.#length));
-      this.#buffer = grown;
-    }
-    this.#buffer.set(bytes, this.#length);
-    this.#length = end;
+    const at = this.#advance(bytes.length);
+    this.#buffer.set(bytes, at);
   }
 
   done(): Uint8Array<ArrayBuffer> {
     return this.#buffer.slice(0, this.#length);
   }
+
+  #advance(length: number): number {
+    const at = this.#length;
+    this.#length += length;
+    if (this.#length > this.#buffer.length) {
+      const grown = new Uint8Array(Math.max(this.#length, 2 * this.#buffer.length));
+      grown.set(this.#buffer.subarray(0, at));
+      this.#buffer = grown;
+      this.#view = new DataView(grown.buffer);
+    }
+    return at;
+  }
 }
+
+const textEncoder = new TextEncoder();

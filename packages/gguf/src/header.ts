@@ -3,11 +3,14 @@ import type { ByteOrder } from "./byteOrder.ts";
 import { Cursor } from "./cursor.ts";
 import { GgufError } from "./errors.ts";
 import { limits } from "./limits.ts";
-import { Metadata, type MetadataEntry } from "./metadata.ts";
+import { Metadata } from "./metadata.ts";
+import { MetadataTable } from "./metadataTable.ts";
 import { shown } from "./shown.ts";
 import type { ByteSource } from "./source.ts";
 import { readTensorInfos, type TensorInfo } from "./tensorInfo.ts";
-import { readArray, readCount, readName, readValue, readValueType } from "./values.ts";
+import { readCount, scanArray, scanName, scanScalar, valueTypeHere } from "./values.ts";
+
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /** Everything in front of the tensor data. */
 export interface Header {
@@ -84,21 +87,30 @@ const magicHints: Readonly<Record<string, string>> = {
   "PK\u0003\u0004": "it looks like a zip archive or PyTorch checkpoint; convert it with llama.cpp's convert_hf_to_gguf.py",
 };
 
+/** Checks all entries and notes where they begin; their values stay bytes until they are asked for. */
 async function readMetadata(cursor: Cursor, count: number): Promise<Metadata> {
-  const entries = new Map<string, MetadataEntry>();
+  const base = cursor.offset;
+  const starts = new Uint32Array(count + 1);
   const budget = { nestedElements: limits.nestedElements };
-  for (let i = 0; i < count; i++) {
-    const offset = cursor.offset;
-    const key = await readName(cursor, limits.keyBytes, `key ${i}`);
-    if (entries.has(key)) throw new GgufError("duplicate", { expected: "every key once", got: `'${shown(key)}' twice`, offset });
-    const what = `the value of '${shown(key)}'`;
-    const type = await readValueType(cursor, `the type of '${shown(key)}'`);
-    entries.set(
-      key,
-      type === "array"
-        ? { key, type, ...(await readArray(cursor, what, budget)) }
-        : { key, type, value: await readValue(cursor, type, what) },
-    );
+  for (let i = 0; i < count; ) {
+    // Scalars are gone through in memory, as many as there are: a header may have half a million.
+    const array = await cursor.parse(() => {
+      for (; i < count; i++) {
+        cursor.mark();
+        starts[i] = cursor.offset - base;
+        const key = scanName(cursor, limits.keyBytes, () => `key ${i}`);
+        const name = (): string => shown(decoder.decode(key));
+        cursor.have(4, () => `the type of '${name()}'`);
+        const type = valueTypeHere(cursor, () => `the type of '${name()}'`);
+        if (type === "array") return name();
+        scanScalar(cursor, type, () => `the value of '${name()}'`);
+      }
+      return undefined;
+    });
+    if (array === undefined) break;
+    await scanArray(cursor, `the value of '${array}'`, budget);
+    i++;
   }
-  return new Metadata(entries);
+  starts[count] = cursor.offset - base;
+  return new Metadata(new MetadataTable(cursor.since(base), starts, cursor.byteOrder, base));
 }

@@ -8,10 +8,12 @@ export const limits = {
    * read.
    */
   headerBytes: 268_435_456,
-  /** Files have tens of keys; a JavaScript Map holds 2^24 entries. */
-  metadataEntries: 65_536,
-  /** The largest models have a few thousand tensors. */
-  tensors: 1_048_576,
+  /** Files have tens of keys. */
+  metadataEntries: 4_194_304,
+  /** Keys that are compared to find one; a fair hash needs some tens. */
+  keyProbes: 4_096,
+  /** The largest models have a few thousand tensors, or 50,000 where every expert has its own; each becomes an object. */
+  tensors: 65_536,
   /** The GGUF specification allows keys of up to 2^16 - 1 bytes. */
   keyBytes: 65_535,
   /** ggml allows 63; other writers have gone beyond. */
@@ -23,8 +25,8 @@ export const limits = {
   /** Arrays within one another; no known file goes beyond two. */
   arrayDepth: 16,
   /** Arrays within arrays and elements of arrays of truth values, in one file: each becomes a JavaScript value. */
-  nestedElements: 1_048_576,
-  /** First read of the header; each further one doubles what has been read, up to `readBytes`. */
+  nestedElements: 131_072,
+  /** First read of the header; each further one makes what has been read four times as much, up to `readBytes` more. */
   firstReadBytes: 65_536,
   /** Largest single read of the header. */
   readBytes: 16_777_216,

@@ -22,6 +22,25 @@ export const valueTypes: readonly ValueType[] = [
   "f64",
 ];
 
+export type NumericType = Exclude<ValueType, "bool" | "string" | "array">;
+
+/** Bytes that a value of each type takes, at least: strings begin with a length, arrays with a type and a count. */
+export const valueBytes: Readonly<Record<ValueType, number>> = {
+  u8: 1,
+  i8: 1,
+  u16: 2,
+  i16: 2,
+  u32: 4,
+  i32: 4,
+  f32: 4,
+  bool: 1,
+  string: 8,
+  array: 12,
+  u64: 8,
+  i64: 8,
+  f64: 8,
+};
+
 /** Arrays of numbers, typed as in the file. */
 export type NumericArray =
   | Uint8Array
@@ -63,15 +82,24 @@ export function typeLabel(entry: MetadataEntry): string {
   return `array of ${length} ${entry.elementType}`;
 }
 
+/** Entries by key, in the order of the file: a Map of them is one. */
+export interface MetadataLookup {
+  readonly size: number;
+  has(key: string): boolean;
+  get(key: string): MetadataEntry | undefined;
+  keys(): IterableIterator<string>;
+  values(): IterableIterator<MetadataEntry>;
+}
+
 /**
  * The key-value pairs of a file, in its order. Getters check the type: each throws `missing` if the key is not there and `wrong-type` if
  * it has another
  * type; those named `optional…` return undefined for a missing key.
  */
 export class Metadata implements Iterable<MetadataEntry> {
-  readonly #entries: ReadonlyMap<string, MetadataEntry>;
+  readonly #entries: MetadataLookup;
 
-  constructor(entries: ReadonlyMap<string, MetadataEntry>) {
+  constructor(entries: MetadataLookup) {
     this.#entries = entries;
   }
 

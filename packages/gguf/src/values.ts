@@ -1,25 +1,7 @@
 import type { Cursor } from "./cursor.ts";
 import { GgufError } from "./errors.ts";
 import { limits } from "./limits.ts";
-import { type MetadataArray, type MetadataValue, type ValueType, valueTypes } from "./metadata.ts";
-import { StringTable } from "./stringTable.ts";
-
-/** Least bytes that a value of each type takes. */
-const minimumBytes: Readonly<Record<ValueType, number>> = {
-  u8: 1,
-  i8: 1,
-  u16: 2,
-  i16: 2,
-  u32: 4,
-  i32: 4,
-  f32: 4,
-  bool: 1,
-  string: 8,
-  array: 12,
-  u64: 8,
-  i64: 8,
-  f64: 8,
-};
+import { type ValueType, valueBytes, valueTypes } from "./metadata.ts";
 
 interface NumericArrays {
   readonly u8: typeof Uint8Array;
@@ -66,11 +48,16 @@ export interface Budget {
 /** Reads the number of a value type. */
 export async function readValueType(cursor: Cursor, what: string): Promise<ValueType> {
   await cursor.need(4, what);
+  return valueTypeHere(cursor, () => what);
+}
+
+/** The same for four bytes that are in memory. */
+export function valueTypeHere(cursor: Cursor, what: () => string): ValueType {
   const offset = cursor.offset;
   const id = cursor.u32();
   const type = valueTypes[id];
   if (type === undefined)
-    throw new GgufError("invalid", { expected: `${what} from 0 to ${valueTypes.length - 1}`, got: String(id), offset });
+    throw new GgufError("invalid", { expected: `${what()} from 0 to ${valueTypes.length - 1}`, got: String(id), offset });
   return type;
 }
 
@@ -86,75 +73,53 @@ export async function readCount(cursor: Cursor, itemBytes: number, limit: number
 
 // Keys and names are looked up by, so two that differ in invalid bytes must not become one.
 const strictDecoder = new TextDecoder("utf-8", { ignoreBOM: true, fatal: true });
-const lenientDecoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** Reads a key or a name: 1 to `limit` bytes of valid UTF-8. */
+/** Reads a name: 1 to `limit` bytes of valid UTF-8. */
 export async function readName(cursor: Cursor, limit: number, what: string): Promise<string> {
-  const length = await readCount(cursor, 1, limit, `bytes of ${what}`);
-  if (length === 0) throw new GgufError("invalid", { expected: what, got: "an empty one", offset: cursor.offset });
-  await cursor.need(length, what);
+  return cursor.parse(() => {
+    const length = scanLength(cursor, limit, () => what);
+    return decodeName(cursor, length, () => what);
+  });
+}
+
+/** Moves behind a key, checked as a name is, within {@link Cursor.parse}. */
+export function scanName(cursor: Cursor, limit: number, what: () => string): Uint8Array {
+  const length = scanLength(cursor, limit, what);
+  const bytes = cursor.peek(length);
+  if (length > 0 && bytes.every((byte) => byte < 128)) cursor.skip(length);
+  else decodeName(cursor, length, what);
+  return bytes;
+}
+
+function decodeName(cursor: Cursor, length: number, what: () => string): string {
   const offset = cursor.offset;
+  if (length === 0) throw new GgufError("invalid", { expected: what(), got: "an empty one", offset });
   try {
-    return strictDecoder.decode(cursor.bytes(length));
+    const name = strictDecoder.decode(cursor.peek(length));
+    cursor.skip(length);
+    return name;
   } catch (cause) {
-    throw new GgufError("invalid", { expected: `${what} in UTF-8`, got: "invalid bytes", offset, cause });
+    throw new GgufError("invalid", { expected: `${what()} in UTF-8`, got: "invalid bytes", offset, cause });
   }
 }
 
-/** Reads one value; `what` names it in errors. */
-export async function readValue(
-  cursor: Cursor,
-  type: Exclude<ValueType, "array">,
-  what: string,
-): Promise<Exclude<MetadataValue, MetadataArray>> {
-  await cursor.need(minimumBytes[type], what);
-  switch (type) {
-    case "string": {
-      const length = await readCount(cursor, 1, limits.headerBytes, `bytes of ${what}`);
-      await cursor.need(length, what);
-      return lenientDecoder.decode(cursor.bytes(length));
-    }
-    case "bool":
-      return readBool(cursor, what);
-    case "u64":
-      return plainInteger(cursor.u64());
-    case "i64":
-      return plainInteger(cursor.i64());
-    default:
-      return cursor[type]();
-  }
-}
-
-/** Reads the element type, the count and the elements of an array. */
-export async function readArray(
-  cursor: Cursor,
-  what: string,
-  budget: Budget,
-  depth = 1,
-): Promise<{ readonly elementType: ValueType; readonly value: MetadataArray }> {
-  const elementType = await readValueType(cursor, `the element type of ${what}`);
-  const limit = elementType === "string" ? limits.strings : limits.headerBytes;
-  const count = await readCount(cursor, minimumBytes[elementType], limit, `elements of ${what}`);
-  return { elementType, value: await readElements(cursor, elementType, count, what, budget, depth) };
-}
-
-async function readElements(
-  cursor: Cursor,
-  type: ValueType,
-  count: number,
-  what: string,
-  budget: Budget,
-  depth: number,
-): Promise<MetadataArray> {
+/**
+ * Checks the array behind the cursor (element type, count, elements) and moves behind it. Large ones are read bit by bit, so that nothing
+ * is gone over twice.
+ */
+export async function scanArray(cursor: Cursor, what: string, budget: Budget, depth = 1): Promise<void> {
+  const type = await readValueType(cursor, `the element type of ${what}`);
+  const limit = type === "string" ? limits.strings : limits.headerBytes;
+  const count = await readCount(cursor, valueBytes[type], limit, `elements of ${what}`);
   switch (type) {
     case "string":
-      return readStrings(cursor, count, what);
-    case "bool": {
+      return scanStrings(cursor, count, what);
+    case "bool":
       spend(budget, count, cursor, what);
       await cursor.need(count, what);
-      return Array.from({ length: count }, () => readBool(cursor, what));
-    }
-    case "array": {
+      for (let i = 0; i < count; i++) scanBool(cursor, () => what);
+      return;
+    case "array":
       if (depth >= limits.arrayDepth) {
         throw new GgufError("limit", {
           expected: `at most ${limits.arrayDepth} arrays within one another`,
@@ -163,38 +128,58 @@ async function readElements(
         });
       }
       spend(budget, count, cursor, what);
-      const arrays: MetadataArray[] = [];
-      for (let i = 0; i < count; i++) arrays.push((await readArray(cursor, what, budget, depth + 1)).value);
-      return arrays;
-    }
-    default: {
-      const bytes = count * minimumBytes[type];
-      await cursor.need(bytes, what);
-      return new numericArrays[type](cursor.numbers(count, minimumBytes[type]).buffer);
-    }
+      for (let i = 0; i < count; i++) await scanArray(cursor, what, budget, depth + 1);
+      return;
+    default:
+      await cursor.need(count * valueBytes[type], what);
+      cursor.skip(count * valueBytes[type]);
   }
 }
 
-async function readStrings(cursor: Cursor, count: number, what: string): Promise<StringTable> {
-  const starts = new Uint32Array(count + 1);
-  const base = cursor.offset;
+async function scanStrings(cursor: Cursor, count: number, what: string): Promise<void> {
   for (let i = 0; i < count; i++) {
     // Awaiting only at the end of what is in memory keeps this loop, the longest of a header, synchronous.
     if (cursor.available < 8) await cursor.need(8, what);
-    const length = Number(cursor.u64());
-    starts[i] = cursor.offset - base;
+    const length = cursor.length64();
     if (cursor.available < length) await cursor.need(length, `string ${i} of ${what}`);
     cursor.skip(length);
   }
-  starts[count] = cursor.offset - base + 8;
-  return new StringTable(cursor.since(base), starts);
 }
 
-function readBool(cursor: Cursor, what: string): boolean {
+/** Checks a scalar and moves behind it, within {@link Cursor.parse}. */
+export function scanScalar(cursor: Cursor, type: Exclude<ValueType, "array">, what: () => string): void {
+  switch (type) {
+    case "string":
+      cursor.skip(scanLength(cursor, limits.headerBytes, what));
+      return;
+    case "bool":
+      cursor.have(1, what);
+      scanBool(cursor, what);
+      return;
+    default:
+      cursor.have(valueBytes[type], what);
+      cursor.skip(valueBytes[type]);
+  }
+}
+
+/** Reads a length of 8 bytes and sees to it that so many bytes follow in memory, within {@link Cursor.parse}. */
+export function scanLength(cursor: Cursor, limit: number, what: () => string): number {
+  cursor.have(8, () => `the number of bytes of ${what()}`);
+  const offset = cursor.offset;
+  const length = cursor.length64();
+  if (length > cursor.remaining) {
+    cursor.offset = offset;
+    cursor.fits(cursor.u64(), 1, `bytes of ${what()}`);
+  }
+  if (length > limit) throw new GgufError("limit", { expected: `at most ${limit} bytes of ${what()}`, got: String(length), offset });
+  cursor.have(length, what);
+  return length;
+}
+
+function scanBool(cursor: Cursor, what: () => string): void {
   const offset = cursor.offset;
   const byte = cursor.u8();
-  if (byte > 1) throw new GgufError("invalid", { expected: `0 or 1 for ${what}`, got: String(byte), offset });
-  return byte === 1;
+  if (byte > 1) throw new GgufError("invalid", { expected: `0 or 1 for ${what()}`, got: String(byte), offset });
 }
 
 function spend(budget: Budget, count: number, cursor: Cursor, what: string): void {
@@ -205,9 +190,4 @@ function spend(budget: Budget, count: number, cursor: Cursor, what: string): voi
     got: `${count} more in ${what}`,
     offset: cursor.offset,
   });
-}
-
-function plainInteger(value: bigint): number | bigint {
-  const number = Number(value);
-  return Number.isSafeInteger(number) ? number : value;
 }

@@ -2,14 +2,30 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { contentOf, GgufError, type GgufFile, readGguf, writeGguf } from "../src/index.ts";
 import { randomFrom } from "./faultyHub.ts";
-import { everything, writeGguf as writeIndependently } from "./writer.ts";
+import { everything, type FileToWrite, writeGguf as writeIndependently } from "./writer.ts";
 
 const fixture = (name: string): Uint8Array => new Uint8Array(readFileSync(join(import.meta.dirname, "fixtures", name)));
+
+/** A few keys of a model, so that most mutations hit what is in front of the tensors. */
+const model: FileToWrite = {
+  metadata: [
+    ["general.architecture", "string", "llama"],
+    ["llama.block_count", "u32", 2],
+    ["tokenizer.ggml.tokens", "array", { of: "string", values: ["<s>", "a", "ñ"] }],
+    ["tokenizer.ggml.scores", "array", { of: "f32", values: [0, -1, -2] }],
+    ["general.alignment", "u32", 32],
+  ],
+  tensors: [
+    { name: "token_embd.weight", type: "q4_0", shape: [3, 32] },
+    { name: "output_norm.weight", type: "f32", shape: [4] },
+  ],
+};
 
 /** Files whose bytes are mutated: every value type, both byte orders, block types, a part of a split file. */
 const corpus: readonly Uint8Array[] = [
   writeIndependently(everything),
   writeIndependently({ ...everything, version: 2 }),
+  writeIndependently(model),
   fixture("little.gguf"),
   fixture("big.gguf"),
   fixture("blocks.gguf"),
@@ -19,31 +35,62 @@ const corpus: readonly Uint8Array[] = [
 
 const interesting = [0, 1, 2, 4, 8, 9, 12, 0x7f, 0x80, 0xfe, 0xff];
 
+/** An input that takes longer counts as a hang; even on a busy machine the slowest take a few milliseconds. */
+const hangMs = 2_000;
+
 export interface FuzzCounts {
   /** Inputs that were read, written again and read again. */
   read: number;
   /** Inputs that were refused, by the error's code. */
   readonly refused: Record<string, number>;
+  /** The longest that one input took, in milliseconds. */
+  slowestMs: number;
+  /** The most bytes of typed arrays that were made while one input was read, where `allocated` tells them. */
+  mostBytes: number;
+}
+
+export function noCounts(): FuzzCounts {
+  return { read: 0, refused: {}, slowestMs: 0, mostBytes: 0 };
 }
 
 /**
  * Reads mutated files (and some bytes that are no file at all). Each is either refused with a `GgufError`, or can be read in full, written,
- * and read again to the same tensors; written once more it is byte-equal.
+ * and read again to the same tensors; written once more it is byte-equal. `allocated` gives the bytes of typed arrays made so far:
+ * reading may add twice the input and 16 MiB.
  * @throws {Error} naming the round for anything else
  */
-export async function fuzz(seed: number, rounds: number, counts: FuzzCounts): Promise<void> {
+export async function fuzz(seed: number, rounds: number, counts: FuzzCounts, allocated: () => number = () => 0): Promise<void> {
   const random = randomFrom(seed);
   const below = (n: number): number => Math.floor(random() * n);
   for (let round = 0; round < rounds; round++) {
     const input = below(50) === 0 ? noise(below) : mutated(corpus[below(corpus.length)]!, below);
+    const where = `seed ${seed}, round ${round}`;
+    const [startedAt, bytesBefore] = [performance.now(), allocated()];
     try {
-      await roundTrip(await readGguf(input));
+      const file = await readGguf(input);
+      decodeAll(file);
+      checkAllocation(input, allocated() - bytesBefore, counts, where);
+      await roundTrip(file);
       counts.read++;
     } catch (error) {
-      if (!(error instanceof GgufError)) throw new Error(`seed ${seed}, round ${round}: ${String(error)}`, { cause: error });
+      if (!(error instanceof GgufError)) throw new Error(`${where}: ${String(error)}`, { cause: error });
+      checkAllocation(input, allocated() - bytesBefore, counts, where);
       counts.refused[error.code] = (counts.refused[error.code] ?? 0) + 1;
     }
+    const ms = performance.now() - startedAt;
+    if (ms > hangMs) throw new Error(`${where}: took ${ms.toFixed(0)} ms`);
+    counts.slowestMs = Math.max(counts.slowestMs, ms);
   }
+}
+
+/** Values stay bytes until they are asked for. */
+function decodeAll({ metadata }: GgufFile): void {
+  for (const { key, value } of metadata) if (metadata.get(key) === undefined || value === undefined) throw new Error(`'${key}' is lost`);
+}
+
+function checkAllocation(input: Uint8Array, bytes: number, counts: FuzzCounts, where: string): void {
+  counts.mostBytes = Math.max(counts.mostBytes, bytes);
+  if (bytes > 2 * input.length + 2 ** 24) throw new Error(`${where}: ${bytes} bytes for an input of ${input.length}`);
 }
 
 function noise(below: (n: number) => number): Uint8Array {

@@ -222,7 +222,7 @@ describe("refuses with a reason", () => {
 describe("in files that are really large, bounds keep the header small", () => {
   const cases: readonly (readonly [title: string, head: Uint8Array])[] = [
     ["2^21 tensors", start(2 ** 21, 0).done()],
-    ["2^17 keys", start(0, 2 ** 17).done()],
+    ["2^23 keys", start(0, 2 ** 23).done()],
     [
       "a key of 2^16 bytes",
       start(0, 1)
@@ -287,7 +287,7 @@ describe("in files that are really large, bounds keep the header small", () => {
   });
 
   test("truth values are counted over all keys", async () => {
-    const many = { of: "bool", values: Array.from({ length: 600_000 }, () => true) } as const;
+    const many = { of: "bool", values: Array.from({ length: 80_000 }, () => true) } as const;
     const bytes = writeGguf({
       metadata: [
         ["a", "array", many],
@@ -309,6 +309,43 @@ describe("in files that are really large, bounds keep the header small", () => {
     const file = await readGguf(source);
     expect(file.tensor("t").bytes).toBe(2 ** 42);
     expect(source.bytesRead).toBeLessThanOrEqual(2 ** 16);
+  });
+});
+
+/** `count` keys with a value of one byte each, in as few bytes as GGUF takes. */
+function manyKeys(count: number, key: (i: number) => string = (i) => `k${i}`): Uint8Array {
+  const entries = Buffer.alloc(count * 32);
+  let at = 0;
+  for (let i = 0; i < count; i++) {
+    const length = entries.write(key(i), at + 8);
+    entries.writeBigUInt64LE(BigInt(length), at);
+    entries[at + 8 + length + 4] = i & 255;
+    at += 13 + length;
+  }
+  return Buffer.concat([start(0, count).done(), entries.subarray(0, at)]);
+}
+
+describe("half a million keys", () => {
+  const bytes = manyKeys(500_000);
+
+  test("are found by name, in order, and cost little more than their bytes", async () => {
+    const source = { size: bytes.length, read: async (offset: number, length: number) => bytes.subarray(offset, offset + length) };
+    globalThis.gc?.();
+    const before = process.memoryUsage();
+    const file = await readGguf(source);
+    const after = process.memoryUsage();
+    expect(file.metadata.size).toBe(500_000);
+    expect(file.metadata.get("k499999")).toBe(499_999 & 255);
+    expect(file.metadata.has("k500000")).toBe(false);
+    expect([...file.metadata.keys()].slice(-2)).toEqual(["k499998", "k499999"]);
+    // Objects for them, a Map for example, would take some 80 MB; what was read and outgrown may not have been collected yet.
+    const grown = after.heapUsed - before.heapUsed + after.arrayBuffers - before.arrayBuffers;
+    expect(grown).toBeLessThan(2 * bytes.length + 2 ** 24);
+  });
+
+  test("one of them twice is an error", async () => {
+    const twice = manyKeys(500_000, (i) => `k${i === 499_999 ? 7 : i}`);
+    await expect(readGguf(twice)).rejects.toMatchObject({ code: "duplicate", message: expect.stringMatching(/'k7' twice/) });
   });
 });
 
