@@ -7,8 +7,8 @@ import type { ByteSource } from "./source.ts";
 const tooLittle = new Error("more of the header has to be read");
 
 /**
- * Reads values one after the other from the start of a source. What has been read so far stays in one buffer that grows in doubling
- * steps, so a small header costs one small read and a large one a few, never the whole file.
+ * Reads values one after the other from the start of a source. What has been read so far stays in one buffer that grows by
+ * a factor, so a small header costs one small read and a large one a few, never the whole file.
  *
  * Use: `await need(n)` before the next `n` bytes, then the synchronous getters.
  */
