@@ -1,4 +1,4 @@
-import type { ConcreteSpec, DType, Op, Operand, OpName, Ops, TensorSpec } from "@centella/core";
+import type { ConcreteSpec, Op, Operand, OpName, Ops, TensorSpec } from "@centella/core";
 import type { ModuleBuilder } from "./emit/index.ts";
 import type { Heap } from "./heap.ts";
 import type { Interleaving } from "./storedForm.ts";
@@ -33,11 +33,10 @@ export interface BuildContext {
   readonly heap: Heap;
   /** Threads that share the calls which a task yields. */
   readonly threads: number;
+  readonly target: Target;
   /** The operand's spec with symbolic dims at their maxima. */
   max(operand: Operand): ConcreteSpec;
-  /** How the operand's elements lie in memory: its dtype, or f32 where the plan decodes it on the way in. */
-  storedAs(operand: Operand): DType;
-  /** The block format whose rows are interleaved in the operand's memory, or undefined where they lie as they were loaded. */
+  /** The format of a block matrix whose rows are interleaved in the operand's memory, or undefined where bytes lie as they were loaded. */
   interleaving(operand: Operand): Interleaving;
   /** Asks for so many bytes of scratch memory during the step. */
   reserve(bytes: number): void;

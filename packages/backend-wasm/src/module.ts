@@ -1,12 +1,12 @@
 import { UnsupportedError } from "@centella/core";
 import { halfToFloat } from "@centella/quant";
-import { f32x4, ModuleBuilder, relaxed as relaxedOps, v128 } from "./emit/index.ts";
+import { f32x4, i32x4, ModuleBuilder, relaxed as relaxedOps, v128 } from "./emit/index.ts";
 import { Heap } from "./heap.ts";
 import type { Exports, Kernel } from "./kernel.ts";
 import { kernels } from "./kernels/index.ts";
 import { emitShared } from "./kernels/shared/index.ts";
 import { memoryMap, pageBytes } from "./memoryMap.ts";
-import type { Target } from "./target.ts";
+import type { ByteDots, Target } from "./target.ts";
 import { ThreadPool } from "./threads/pool.ts";
 
 /** The module of all kernels in binary form. Pure. */
@@ -34,7 +34,7 @@ export async function openModule(
   const hasRelaxed = WebAssembly.validate(probe(true));
   if (relaxed === true && !hasRelaxed)
     throw new UnsupportedError("wasm", 'this JavaScript engine has no relaxed SIMD; use relaxed: "auto" or false');
-  const target = { relaxed: relaxed === "auto" ? hasRelaxed : relaxed };
+  const target = targetOf(relaxed === "auto" ? hasRelaxed : relaxed);
   const shared = hasSharedMemory() && threadCount(threads) > 1;
   if (!shared && threads !== "auto" && threads > 1)
     throw new UnsupportedError("wasm", "threads need SharedArrayBuffer, which a page has if it is cross-origin isolated; use threads: 1");
@@ -75,6 +75,26 @@ function threadCount(threads: number | "auto"): number {
   if (threads !== "auto") return threads;
   const { navigator } = globalThis as { navigator?: { readonly hardwareConcurrency?: number } };
   return Math.min(mostAutoThreads, navigator?.hardwareConcurrency ?? 1);
+}
+
+/** The target that suits the machine. */
+export function targetOf(relaxed: boolean): Target {
+  return { relaxed, dots: relaxed ? relaxedDots() : "wide" };
+}
+
+/**
+ * Which relaxed dot product is fast, told by what it makes of 255, which is outside the range that it promises: x86 without VNNI adds
+ * 127 * 255 by twos in 16 bits, where it saturates. With VNNI, or on ARM where 255 is -1, one instruction adds fours.
+ */
+function relaxedDots(): ByteDots {
+  const module = new ModuleBuilder({ constants: memoryMap.constants });
+  module.value("dot", {}, "i32", (f) => {
+    const bytes = f.let(relaxedOps.dotI8x16I7x16Add(f.splatBits(0x7f7f7f7f), f.splatBits(-1), v128.zero()));
+    return i32x4.extract(bytes, 0);
+  });
+  const memory = new WebAssembly.Memory({ initial: 1, maximum: 65_536 });
+  const { exports } = new WebAssembly.Instance(new WebAssembly.Module(module.build()), { env: { memory } });
+  return (exports.dot as () => number)() === 2 * 32_767 ? "pairs" : "quads";
 }
 
 function probe(relaxed: boolean): Uint8Array<ArrayBuffer> {

@@ -1,6 +1,5 @@
 import {
   byteLength,
-  type DType,
   type LoadOptions,
   layoutOf,
   type Persistent,
@@ -8,19 +7,11 @@ import {
   ShapeError,
   type TensorSource,
   type TypedArray,
-  typedArrayOf,
 } from "@centella/core";
-import { groupRows } from "./formats/interleave.ts";
+import { groupRows } from "./formats/block.ts";
+import { groupedBytes, rowBytesOf } from "./formats/interleave.ts";
 import type { Heap } from "./heap.ts";
-import {
-  type Interleaving,
-  memoryBytes,
-  memoryDType,
-  readInterleavedRow,
-  rowBytesOf,
-  writeInterleaved,
-  writeStored,
-} from "./storedForm.ts";
+import { type Interleaving, interleavedBytes, matricesOf, readInterleavedRow, writeInterleaved } from "./storedForm.ts";
 import { readStored } from "./tensors.ts";
 
 /** Bytes per read of a source. */
@@ -29,8 +20,6 @@ const chunkBytes = 4 << 20;
 /** A persistent's memory. Plans compiled with `shareWith` hold the same cell. */
 export class Cell {
   readonly persistent: Persistent;
-  /** The dtype in memory. */
-  readonly storedAs: DType;
   readonly interleaving: Interleaving;
   readonly #heap: Heap;
   #address: number | undefined;
@@ -39,9 +28,8 @@ export class Cell {
   #owners = 0;
 
   constructor(heap: Heap, persistent: Persistent, interleaving: Interleaving) {
-    const { spec, init } = persistent;
+    const { init } = persistent;
     this.persistent = persistent;
-    this.storedAs = memoryDType(spec.dtype);
     this.interleaving = interleaving;
     this.#heap = heap;
     this.#loaded = init === "zeros";
@@ -58,7 +46,8 @@ export class Cell {
   }
 
   get bytes(): number {
-    return memoryBytes(this.persistent.spec, this.storedAs);
+    const { spec } = this.persistent;
+    return this.interleaving === undefined ? byteLength(spec) : interleavedBytes(spec, this.interleaving);
   }
 
   retain(): void {
@@ -76,53 +65,67 @@ export class Cell {
   /** What the user should know about the layout. */
   get warning(): string | undefined {
     const { name, spec } = this.persistent;
-    if (this.storedAs === spec.dtype) return undefined;
+    if (this.interleaving === undefined || this.interleaving === spec.dtype) return undefined;
     const [before, after] = [byteLength(spec), this.bytes].map((bytes) => `${(bytes / 2 ** 20).toFixed(1)} MiB`);
-    return `${name}: ${spec.dtype} has no kernel in wasm yet, so it is kept as f32: ${after} of memory for ${before} of weights`;
+    return `${name}: ${spec.dtype} has no kernel of its own in wasm, so it is kept as 8-bit integers with f32 scales, without loss: ${after} of memory for ${before} of weights`;
   }
 
   async load(source: TensorSource, { signal, onProgress }: LoadOptions): Promise<void> {
     const { name, spec } = this.persistent;
     const total = byteLength(spec);
     if (source.size !== total) throw new ShapeError(`load ${name}`, `a source of ${total} bytes`, `${source.size} bytes`);
-    const { interleaving } = this;
-    const rowBytes = interleaving === undefined ? 0 : rowBytesOf(interleaving, spec.shape[1]!);
-    const unit = interleaving === undefined ? layoutOf(spec.dtype).bytes : groupRows * rowBytes;
-    const step = Math.max(1, Math.floor(chunkBytes / unit)) * unit;
-    let at = this.address;
+    const address = this.address;
     this.#loaded = false;
-    for (let done = 0; done < total; ) {
+    for (const { from, length, to } of this.#chunks(total)) {
       signal?.throwIfAborted();
-      const length = Math.min(step, total - done);
-      const bytes = await source.read(done, length, signal);
-      if (bytes.length !== length) throw new ShapeError(`load ${name}`, `${length} bytes from the source at ${done}`, String(bytes.length));
-      if (interleaving === undefined) at += writeStored(spec.dtype, bytes, this.#heap.u8, at);
-      else {
-        writeInterleaved(interleaving, rowBytes, bytes, this.#heap.u8, at);
-        at += length;
-      }
-      done += length;
-      onProgress?.(done, total);
+      const bytes = await source.read(from, length, signal);
+      if (bytes.length !== length) throw new ShapeError(`load ${name}`, `${length} bytes from the source at ${from}`, String(bytes.length));
+      const { u8 } = this.#heap;
+      if (this.interleaving === undefined) u8.set(bytes, address + to);
+      else writeInterleaved(spec.dtype, this.interleaving, spec.shape.at(-1)!, bytes, u8, address + to);
+      onProgress?.(from + length, total);
     }
     this.#source = source;
     this.#loaded = true;
   }
 
+  /** Parts of the source, and where they go in memory: whole groups of rows where rows are interleaved, a matrix's last may be short. */
+  *#chunks(total: number): Iterable<{ readonly from: number; readonly length: number; readonly to: number }> {
+    const { spec } = this.persistent;
+    if (this.interleaving === undefined) {
+      const step = Math.floor(chunkBytes / layoutOf(spec.dtype).bytes) * layoutOf(spec.dtype).bytes;
+      for (let from = 0; from < total; from += step) yield { from, length: Math.min(step, total - from), to: from };
+      return;
+    }
+    const { count, rows, k } = matricesOf(spec);
+    const { elements, bytes } = layoutOf(spec.dtype);
+    const sourceRow = (k / elements) * bytes;
+    const row = rowBytesOf(this.interleaving, k);
+    const step = Math.max(1, Math.floor(chunkBytes / (groupRows * Math.max(row, sourceRow)))) * groupRows;
+    const matrix = groupedBytes(this.interleaving, rows, k);
+    for (let index = 0; index < count; index++) {
+      for (let first = 0; first < rows; first += step) {
+        const length = Math.min(step, rows - first) * sourceRow;
+        yield { from: (index * rows + first) * sourceRow, length, to: index * matrix + first * row };
+      }
+    }
+  }
+
   async save(): Promise<TypedArray> {
     const { name, spec } = this.persistent;
     if (!this.#loaded) throw new ProgramError(`save: expected ${name} to be loaded; call plan.load() first`);
-    if (this.interleaving !== undefined) {
-      const [rows, k] = spec.shape as readonly [number, number];
-      const rowBytes = rowBytesOf(this.interleaving, k);
-      const saved = new Uint8Array(rows * rowBytes);
-      for (let row = 0; row < rows; row++) {
-        readInterleavedRow(this.interleaving, row, rows, this.#heap.u8, this.address, saved.subarray(row * rowBytes, (row + 1) * rowBytes));
-      }
-      return saved;
+    const { interleaving } = this;
+    if (interleaving === undefined) return readStored(this.#heap, spec, this.address);
+    // What is kept in another form is read again where it came from; without a source it is still the zeros that it started as.
+    if (interleaving !== spec.dtype) return (await this.#source?.read(0, byteLength(spec)))?.slice() ?? new Uint8Array(byteLength(spec));
+    const { count, rows, k } = matricesOf(spec);
+    const rowBytes = rowBytesOf(interleaving, k);
+    const saved = new Uint8Array(count * rows * rowBytes);
+    for (let row = 0; row < count * rows; row++) {
+      const matrix = this.address + Math.floor(row / rows) * groupedBytes(interleaving, rows, k);
+      readInterleavedRow(interleaving, row % rows, this.#heap.u8, matrix, saved.subarray(row * rowBytes, (row + 1) * rowBytes));
     }
-    if (this.storedAs === spec.dtype) return readStored(this.#heap, spec, this.address);
-    const bytes = await this.#source?.read(0, byteLength(spec));
-    return new (typedArrayOf(spec.dtype))(bytes?.slice().buffer ?? new ArrayBuffer(byteLength(spec)));
+    return saved;
   }
 
   /** @throws {ProgramError} for a weight */

@@ -1,10 +1,10 @@
 import {
   type Binding,
   bind,
+  byteLength,
   type CompileOptions,
   countOp,
   DisposedError,
-  type DType,
   type FusionLimits,
   type InputData,
   type LoadOptions,
@@ -31,7 +31,7 @@ import { sliceMs, yieldToEventLoop } from "./eventLoop.ts";
 import type { BuildContext, Run, Task } from "./kernel.ts";
 import { Cell } from "./persistents.ts";
 import { PlanModule } from "./planModule.ts";
-import { chooseInterleaving, isReadableInterleaved, memoryBytes, memoryDType, writeStored } from "./storedForm.ts";
+import { chooseInterleaving, isReadableInterleaved } from "./storedForm.ts";
 import { readStored, WasmStorage } from "./tensors.ts";
 import { runCalls, runCallsSync } from "./threads/runCalls.ts";
 
@@ -70,10 +70,6 @@ export class WasmPlan implements Plan {
     const all = [lowered, ...sharedBy.map(lower)];
     const sharedCells = shareWith instanceof WasmPlan ? shareWith.cells : undefined;
     this.#lowered = lowered;
-    for (const { name, operand } of lowered.outputs) {
-      if (storedAs(operand.storage, operand) !== operand.spec.dtype)
-        throw new UnsupportedError(`wasm: output ${name}`, `${operand.spec.dtype} is decoded on the way in and cannot be returned`);
-    }
     this.cells = new Map(
       [...lowered.program.persistents.values()].map((persistent) => {
         const shared = sharedCells?.get(persistent.name);
@@ -83,7 +79,7 @@ export class WasmPlan implements Plan {
             "the plan that it is shared with holds its rows interleaved, which a use here cannot read; compile without shareWith",
           );
         }
-        const interleaving = chooseInterleaving(persistent, all, backend.target);
+        const interleaving = chooseInterleaving(persistent, all);
         return [persistent.name, shared ?? new Cell(backend.heap, persistent, interleaving)];
       }),
     );
@@ -96,9 +92,9 @@ export class WasmPlan implements Plan {
     const context: BuildContext = {
       exports: backend.exports,
       heap: backend.heap,
+      target: backend.target,
       threads: (backend.pool?.size ?? 0) + 1,
       max: ({ spec }) => maxSpec(spec),
-      storedAs: (operand) => storedAs(operand.storage, operand),
       interleaving: ({ storage: { definition } }) =>
         definition.kind === "persistent" ? this.cells.get(definition.name)!.interleaving : undefined,
       reserve: (bytes) => {
@@ -186,7 +182,7 @@ export class WasmPlan implements Plan {
           else {
             const storage = deviceResults.get(name)!;
             if (!storage.isWanted) continue;
-            const bytes = memoryBytes(spec, spec.dtype);
+            const bytes = byteLength(spec);
             const address = heap.alloc(bytes, "tensors");
             heap.u8.copyWithin(address, run.address(operand), run.address(operand) + bytes);
             storage.place(address);
@@ -276,20 +272,15 @@ export class WasmPlan implements Plan {
       else if (definition.kind === "constant") {
         const address = alloc(this.#bytesOf(storage));
         const { data } = definition;
-        writeStored(this.#specOf(storage).dtype, new Uint8Array(data.buffer, data.byteOffset, data.byteLength), heap.u8, address);
+        heap.u8.set(new Uint8Array(data.buffer, data.byteOffset, data.byteLength), address);
         addresses.set(storage, address);
       } else addresses.set(storage, arenaAddress + arena.offsets.get(storage.id)!);
     }
     return scratch;
   }
 
-  #specOf(storage: Storage): { readonly dtype: DType } {
-    return this.program.values[storage.id]!.spec;
-  }
-
   #bytesOf(storage: Storage): number {
-    const spec = maxSpec(this.program.values[storage.id]!.spec);
-    return memoryBytes(spec, memoryDType(spec.dtype));
+    return byteLength(maxSpec(this.program.values[storage.id]!.spec));
   }
 
   #hold(data: InputData): HeldInput {
@@ -312,10 +303,7 @@ export class WasmPlan implements Plan {
       const storage = storages.get(name);
       if (input instanceof WasmStorage) {
         await input.ready();
-        if (storage === undefined) continue;
-        const { spec } = binding.inputs.get(name)!;
-        if (memoryDType(spec.dtype) === spec.dtype) overrides.set(storage, input.address);
-        else this.#copyIn(name, readStored(this.#backend.heap, spec, input.address));
+        if (storage !== undefined) overrides.set(storage, input.address);
       } else this.#copyIn(name, await input);
     }
     return this.#newRun(binding, overrides);
@@ -331,7 +319,7 @@ export class WasmPlan implements Plan {
     const storage = this.#inputStorages().find(([input]) => input === name)?.[1];
     if (storage === undefined) return;
     const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
-    writeStored(this.#specOf(storage).dtype, bytes, this.#backend.heap.u8, this.#addresses.get(storage)!);
+    this.#backend.heap.u8.set(bytes, this.#addresses.get(storage)!);
     this.#backend.counters.uploads++;
   }
 
@@ -377,9 +365,4 @@ export class WasmPlan implements Plan {
     this.#backend.counters.readbacks++;
     return readStored(this.#backend.heap, resolveSpec(operand.spec, dims), run.address(operand));
   }
-}
-
-/** The dtype of an operand in memory: only storages that were filled from outside can differ from their spec. */
-function storedAs({ definition }: Storage, { spec }: Operand): DType {
-  return definition.kind === "node" ? spec.dtype : memoryDType(spec.dtype);
 }

@@ -1,74 +1,27 @@
-import {
-  type ConcreteSpec,
-  type DType,
-  elementCount,
-  isQuantized,
-  type Lowered,
-  layoutOf,
-  type Persistent,
-  type Storage,
-} from "@centella/core";
-import { dequantize } from "@centella/quant";
-import { type FormatName, hasBlockFormat } from "./formats/index.ts";
-import { extractRow, groupRows, interleaveRows } from "./formats/interleave.ts";
-import type { Target } from "./target.ts";
+import { type ConcreteSpec, type DType, elementCount, type Lowered, layoutOf, type Persistent, type Storage } from "@centella/core";
+import { type BlockType, toSteps } from "@centella/quant";
+import { groupRows } from "./formats/block.ts";
+import { type FormatName, formatNameOf } from "./formats/index.ts";
+import { extractRow, groupedBytes, interleaveRows, rowBytesOf } from "./formats/interleave.ts";
 
-/**
- * How elements of a dtype lie in WASM memory: block types with kernels stay as they are, other block types are decoded to f32 on the
- * way in.
- */
-export function memoryDType(dtype: DType): DType {
-  return !isQuantized(dtype) || hasBlockFormat(dtype) ? dtype : "f32";
-}
-
-/** Bytes of a tensor in WASM memory, of which `stored` is the dtype there. */
-export function memoryBytes({ shape }: ConcreteSpec, stored: DType): number {
-  const { elements, bytes } = layoutOf(stored);
-  return (elementCount(shape) / elements) * bytes;
-}
-
-/** Writes stored bytes (whole blocks of `dtype`) at an address, decoded if memory holds another form. Returns the bytes written. */
-export function writeStored(dtype: DType, bytes: Uint8Array, u8: Uint8Array, address: number): number {
-  if (!isQuantized(dtype) || memoryDType(dtype) === dtype) {
-    u8.set(bytes, address);
-    return bytes.length;
-  }
-  const { elements, bytes: blockBytes } = layoutOf(dtype);
-  const count = (bytes.length / blockBytes) * elements;
-  dequantize(dtype, bytes, new Float32Array(u8.buffer, address, count));
-  return 4 * count;
-}
-
-/** The block format whose rows a persistent interleaves, or undefined where its bytes lie as they were loaded. */
+/** The format in which a block matrix lies with its rows interleaved by eight, or undefined where bytes lie as they were loaded. */
 export type Interleaving = FormatName | undefined;
 
-/** Which persistents are interleaved, chosen from all uses in all programs: weights that kernels with 8-bit dot products multiply with. */
-export function chooseInterleaving(persistent: Persistent, programs: readonly Lowered[], target: Target): Interleaving {
-  const { spec } = persistent;
-  if (!target.relaxed || !hasBlockFormat(spec.dtype) || !programs.every((lowered) => isReadableInterleaved(persistent, lowered)))
-    return undefined;
-  const isMultiplied = programs.some((lowered) =>
-    lowered.steps.some(
-      ({ op, inputs, params }) =>
-        op.name === "matmul" &&
-        inputs[1] !== undefined &&
-        isOf(persistent, inputs[1].storage) &&
-        (params as { activations?: string }).activations === "ggml",
-    ),
-  );
-  return isMultiplied ? spec.dtype : undefined;
+/** Which persistents are interleaved: block matrices whose uses in all programs read them so. */
+export function chooseInterleaving(persistent: Persistent, programs: readonly Lowered[]): Interleaving {
+  return programs.every((lowered) => isReadableInterleaved(persistent, lowered)) ? formatNameOf(persistent.spec.dtype) : undefined;
 }
 
 /** Whether every use in a program can read interleaved rows: products with the transposed matrix, and lookups of rows. */
 export function isReadableInterleaved(persistent: Persistent, { steps, outputs }: Lowered): boolean {
   const { shape } = persistent.spec;
-  if (shape.length !== 2 || outputs.some(({ operand }) => isOf(persistent, operand.storage))) return false;
+  if (shape.length < 2 || outputs.some(({ operand }) => isOf(persistent, operand.storage))) return false;
   return steps.every(({ op, inputs, params, output }) => {
     if (isOf(persistent, output.storage)) return false;
     return inputs.every((operand, index) => {
       if (operand === undefined || !isOf(persistent, operand.storage)) return true;
       if (operand.spec.shape.join() !== shape.join()) return false;
-      if (op.name === "embedding") return index === 0;
+      if (op.name === "embedding") return index === 0 && shape.length === 2;
       return op.name === "matmul" && index === 1 && (params as { transposeB: boolean }).transposeB;
     });
   });
@@ -78,23 +31,45 @@ function isOf({ name }: Persistent, { definition }: Storage): boolean {
   return definition.kind === "persistent" && definition.name === name;
 }
 
-/** Bytes of a row of a matrix in blocks. */
-export function rowBytesOf(dtype: FormatName, k: number): number {
-  const { elements, bytes } = layoutOf(dtype);
-  return (k / elements) * bytes;
+/** Matrices of a tensor of block rows: how many, and their rows and columns. */
+export function matricesOf({ shape }: Pick<ConcreteSpec, "shape">): { readonly count: number; readonly rows: number; readonly k: number } {
+  return { count: elementCount(shape.slice(0, -2)), rows: shape.at(-2)!, k: shape.at(-1)! };
 }
 
-/** Writes whole groups of rows, or the rest of the rows after them, interleaved. */
-export function writeInterleaved(dtype: FormatName, rowBytes: number, bytes: Uint8Array, u8: Uint8Array, address: number): void {
-  const even = bytes.byteOffset % 2 === 0 ? bytes : bytes.slice();
-  interleaveRows(dtype, rowBytes, even, u8.subarray(address, address + bytes.length));
+/** Bytes of a tensor with interleaved rows. */
+export function interleavedBytes(spec: Pick<ConcreteSpec, "shape">, form: FormatName): number {
+  const { count, rows, k } = matricesOf(spec);
+  return count * groupedBytes(form, rows, k);
 }
 
-/** Copies row `row` of `rows` interleaved ones from `address` on, as it was loaded, to `to`. */
-export function readInterleavedRow(dtype: FormatName, row: number, rows: number, u8: Uint8Array, address: number, to: Uint8Array): void {
-  const rowBytes = to.length;
-  const lane = row % groupRows;
-  const first = address + (row - lane) * rowBytes;
-  if (row - lane + groupRows > rows) to.set(u8.subarray(address + row * rowBytes, address + (row + 1) * rowBytes));
-  else extractRow(dtype, u8.subarray(first, first + groupRows * rowBytes), lane, to);
+/** Writes up to eight rows, or whole groups, of `k` elements of `dtype` interleaved to an address. */
+export function writeInterleaved(dtype: DType, form: FormatName, k: number, bytes: Uint8Array, u8: Uint8Array, address: number): void {
+  const rowBytes = rowBytesOf(form, k);
+  const rows = toForm(dtype, form, bytes);
+  const to = Math.ceil(rows.length / (groupRows * rowBytes)) * groupRows * rowBytes;
+  interleaveRows(form, rowBytes, rows, u8.subarray(address, address + to));
+}
+
+/** Copies row `row` of a matrix of interleaved rows from `address` on to `to`. */
+export function readInterleavedRow(form: FormatName, row: number, u8: Uint8Array, address: number, to: Uint8Array): void {
+  const groupBytes = groupRows * to.length;
+  const first = address + Math.floor(row / groupRows) * groupBytes;
+  extractRow(form, u8.subarray(first, first + groupBytes), row % groupRows, to);
+}
+
+/** Whole blocks of `dtype` as blocks of `form`, from an even offset on. */
+function toForm(dtype: DType, form: FormatName, bytes: Uint8Array): Uint8Array {
+  if (form === dtype) return bytes.byteOffset % 2 === 0 ? bytes : bytes.slice();
+  const { elements, bytes: blockBytes } = layoutOf(dtype);
+  const count = (bytes.length / blockBytes) * elements;
+  const [codes, steps] = [new Int8Array(count), new Float32Array(count / 16)];
+  toSteps(dtype as BlockType, bytes, codes, steps);
+  // A block of scaled8: two steps, 32 codes.
+  const blocks = new Uint8Array((count / 32) * 40);
+  const [stepBytes, codeBytes] = [new Uint8Array(steps.buffer), new Uint8Array(codes.buffer)];
+  for (let block = 0; 32 * block < count; block++) {
+    blocks.set(stepBytes.subarray(8 * block, 8 * block + 8), 40 * block);
+    blocks.set(codeBytes.subarray(32 * block, 32 * block + 32), 40 * block + 8);
+  }
+  return blocks;
 }

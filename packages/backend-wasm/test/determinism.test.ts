@@ -37,10 +37,9 @@ describe.each(targets)("a row's bits do not depend on how many rows there are, r
 
   test.each(["f32", "f16", "bf16"] as const)("%s, b as [n, k]", (dtype) => rows(dtype, true, "f32", 1027, 37));
   test.each(["f32", "f16", "bf16"] as const)("%s, b as [k, n]", (dtype) => rows(dtype, false, "f32", 1027, 37));
-  test.each(["q4_0", "q5_0", "q8_0", "q4_K", "q6_K"] as const)("%s, exact activations", (dtype) => rows(dtype, true, "f32", 1280, 37));
-  test.each(["q4_0", "q5_0", "q8_0", "q4_K", "q6_K", "q4_1"] as const)("%s, ggml's activations", (dtype) =>
-    rows(dtype, true, "ggml", 1280, 37),
-  );
+  const blockTypes = ["q4_0", "q5_1", "q8_0", "q2_K", "q4_K", "q6_K", "iq4_xs", "mxfp4", "iq2_xs"] as const;
+  test.each(blockTypes)("%s, exact activations", (dtype) => rows(dtype, true, "f32", 1280, 37));
+  test.each(blockTypes)("%s, ggml's activations", (dtype) => rows(dtype, true, "ggml", 1280, 37));
 
   test.each(["f32", "f16"] as const)("attention over %s: a prefill and single steps, in blocks and in one piece", async (cacheType) => {
     const [tokens, heads, kvHeads, dK, dV] = [13, 4, 2, 20, 36];

@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { type Backend, createProgram, type Plan, type Program, reference } from "@centella/core";
 import { contentsOf, sourceOf, uniform } from "@centella/core/testing";
-import { blockLayout } from "@centella/quant";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { formatNames } from "../src/formats/index.ts";
-import { extractRow, groupRows, interleaveRows } from "../src/formats/interleave.ts";
+import { groupRows } from "../src/formats/block.ts";
+import { formatNames, formatOf } from "../src/formats/index.ts";
+import { extractRow, interleaveRows, rowBytesOf } from "../src/formats/interleave.ts";
 import { wasm } from "../src/index.ts";
 import type { WasmPlan } from "../src/plan.ts";
 import { sharedPath, targets } from "./shared.ts";
@@ -12,10 +12,8 @@ import { sharedPath, targets } from "./shared.ts";
 const realBlocks = sharedPath("data/dequant");
 
 test.each(formatNames)("%s: interleaving eight rows moves every bit to a place of its own, and back", (dtype) => {
-  const { blockBytes } = blockLayout(dtype);
-  const rowBytes = 3 * blockBytes;
-  const { stored } = contentsOf({ dtype, shape: [groupRows, 3 * blockLayout(dtype).blockElements] }, 1);
-  const rows = new Uint8Array(stored.buffer);
+  const rowBytes = 3 * formatOf(dtype).bytes;
+  const rows = Uint8Array.from({ length: groupRows * rowBytes }, (_, i) => (i * 167 + (i >> 8)) & 255);
   const group = new Uint8Array(rows.length);
   interleaveRows(dtype, rowBytes, rows, group);
   expect(group).not.toEqual(rows);
@@ -27,21 +25,21 @@ test.each(formatNames)("%s: interleaving eight rows moves every bit to a place o
   expect(Uint8Array.from(back.flat())).toEqual(rows);
 });
 
-// Without relaxed SIMD rows are not interleaved.
-const isRelaxed = targets.some(({ relaxed }) => relaxed);
+/** The block types that keep their bytes. */
+const blockTypes = formatNames.filter((name) => name !== "scaled8");
 
-describe.skipIf(!isRelaxed)(`interleaved weights${isRelaxed ? "" : " (skipped: no relaxed SIMD here)"}`, () => {
+describe.each(targets)("interleaved weights, relaxed: $relaxed", ({ relaxed }) => {
   let backend: Backend;
   let scalar: Backend;
   beforeAll(async () => {
-    [backend, scalar] = await Promise.all([wasm({ relaxed: true }).open(), reference().open()]);
+    [backend, scalar] = await Promise.all([wasm({ relaxed }).open(), reference().open()]);
   });
   afterAll(() => Promise.all([backend.dispose(), scalar.dispose()]));
 
   const isInterleaved = (plan: Plan): boolean => (plan as WasmPlan).cells.get("w")?.interleaving !== undefined;
 
   /** Multiplies with `w` and looks its rows up. */
-  function tied(dtype: (typeof formatNames)[number], n: number, k: number, activations: "ggml" | "f32"): Program {
+  function tied(dtype: (typeof blockTypes)[number], n: number, k: number, activations: "ggml" | "f32"): Program {
     const program = createProgram();
     const w = program.persistent("w", { dtype, shape: [n, k] });
     const x = program.input("x", "f32", [program.dim("T", 7), k]);
@@ -50,7 +48,7 @@ describe.skipIf(!isRelaxed)(`interleaved weights${isRelaxed ? "" : " (skipped: n
     return program;
   }
 
-  test.each(formatNames)(
+  test.each(blockTypes)(
     "%s: a tied matrix with rows left over is saved bit for bit and multiplied as the reference does",
     async (dtype) => {
       const [n, k] = [29, 512];
@@ -74,12 +72,11 @@ describe.skipIf(!isRelaxed)(`interleaved weights${isRelaxed ? "" : " (skipped: n
     },
   );
 
-  test.skipIf(realBlocks === undefined).each(formatNames)(
+  test.skipIf(realBlocks === undefined).each(blockTypes)(
     `%s: rows of a model are looked up as ggml decodes them${realBlocks === undefined ? " (no data/dequant)" : ""}`,
     async (dtype) => {
       const bytes = new Uint8Array(readFileSync(`${realBlocks}/${dtype.toUpperCase()}.blocks`));
-      const { blockElements, blockBytes } = blockLayout(dtype);
-      const n = ((bytes.length / blockBytes) * blockElements) / 512;
+      const n = bytes.length / rowBytesOf(dtype, 512);
       const plan = await backend.compile(tied(dtype, n, 512, "ggml"));
       await plan.load("w", sourceOf(bytes));
       const ids = Int32Array.from({ length: n + 2 }, (_, i) => i % n);
@@ -90,19 +87,15 @@ describe.skipIf(!isRelaxed)(`interleaved weights${isRelaxed ? "" : " (skipped: n
     },
   );
 
-  test("a matrix that only exact products read stays as it is, and reads what another plan interleaved", async () => {
+  test("exact products read what another plan uses with rounded activations, the same bits as their own", async () => {
     const spec = { dtype: "q4_K", shape: [21, 512] } as const;
-    const exact = await backend.compile(tied(spec.dtype, 21, 512, "f32"));
-    expect(isInterleaved(exact)).toBe(false);
     const { stored } = contentsOf(spec, 3);
-    const first = await backend.compile(tied(spec.dtype, 21, 512, "ggml"));
-    await first.load("w", sourceOf(stored));
-    const sharing = await backend.compile(tied(spec.dtype, 21, 512, "f32"), { shareWith: first });
-    expect(isInterleaved(sharing)).toBe(true);
-    await exact.load("w", sourceOf(stored));
+    const [exact, first] = await Promise.all((["f32", "ggml"] as const).map((mode) => backend.compile(tied(spec.dtype, 21, 512, mode))));
+    const sharing = await backend.compile(tied(spec.dtype, 21, 512, "f32"), { shareWith: first! });
+    await Promise.all([exact!.load("w", sourceOf(stored)), first!.load("w", sourceOf(stored))]);
     const inputs = { x: uniform(4, 5 * 512), ids: new Int32Array(23) };
-    expect(sharing.runSync!(inputs)).toEqual(exact.runSync!(inputs));
-    for (const plan of [exact, sharing, first]) plan.dispose();
+    expect(sharing.runSync!(inputs)).toEqual(exact!.runSync!(inputs));
+    for (const plan of [exact!, sharing, first!]) plan.dispose();
   });
 
   test("a use that needs rows as they were loaded keeps them so, or says why it cannot", async () => {

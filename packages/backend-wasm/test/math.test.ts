@@ -6,6 +6,7 @@ import { exp, expm1Negative } from "../src/math/exp.ts";
 import { log } from "../src/math/log.ts";
 import { tanh } from "../src/math/tanh.ts";
 import { memoryMap } from "../src/memoryMap.ts";
+import { targetOf } from "../src/module.ts";
 import type { Target } from "../src/target.ts";
 import { instantiate, targets } from "./shared.ts";
 
@@ -106,7 +107,7 @@ describe.each(targets)("relaxed: $relaxed", (target) => {
 });
 
 test("halves round as in quant, for values of every size", () => {
-  const evaluate = evaluator({ relaxed: false }, (f, _target, x) => toHalves(f, x));
+  const evaluate = evaluator(targetOf(false), (f, _target, x) => toHalves(f, x));
   const random = Float32Array.from(
     { length: count },
     (_, i) => (i % 2 === 0 ? 1 : -1) * 2 ** (-30 + (50 * i) / count) * (1 + ((i * 7919) % 1000) / 1000),

@@ -138,12 +138,14 @@ describe("memory", () => {
 });
 
 describe("weights in formats without kernels", () => {
-  test.each(["q4_1", "iq2_xs"] as const)("%s: decoded with a warning, and saved as they came", async (dtype) => {
+  test.each(["tq1_0", "iq2_xs"] as const)("%s: converted with a warning, and saved as they came", async (dtype) => {
     const program = createProgram();
     const w = program.persistent("w", { dtype, shape: [8, 256] });
     program.output("y", program.matmul(program.input("x", "f32", [1, 256]), w, { transposeB: true }));
     const plan = await backend.compile(program);
-    expect(plan.warnings).toEqual([expect.stringMatching(`^w: ${dtype} has no kernel in wasm yet, so it is kept as f32: .* MiB`)]);
+    expect(plan.warnings).toEqual([
+      expect.stringMatching(`^w: ${dtype} has no kernel of its own in wasm, so it is kept as 8-bit integers .* MiB`),
+    ]);
     const { stored } = contentsOf({ dtype, shape: [8, 256] }, 3);
     await plan.load("w", sourceOf(stored));
     expect(await plan.save("w")).toEqual(stored);

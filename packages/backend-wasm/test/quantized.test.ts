@@ -1,15 +1,26 @@
 import { readFileSync } from "node:fs";
-import { type Backend, createProgram, type Plan, reference } from "@centella/core";
-import { sourceOf, uniform } from "@centella/core/testing";
-import { blockLayout } from "@centella/quant";
+import { type Backend, createProgram, type DType, type Plan, reference } from "@centella/core";
+import { contentsOf, sourceOf, uniform } from "@centella/core/testing";
+import { type BlockType, blockLayout, halfToFloat } from "@centella/quant";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { blockFormats, type FormatName } from "../src/formats/index.ts";
+import { groupRows } from "../src/formats/block.ts";
+import { type FormatName, formatNameOf, formatNames, formatOf } from "../src/formats/index.ts";
+import { interleaveRows, rowBytesOf } from "../src/formats/interleave.ts";
+import { Heap } from "../src/heap.ts";
 import { wasm } from "../src/index.ts";
+import { exactProduct, exactScratch } from "../src/matmul/exactProduct.ts";
+import { roundedProduct, roundedScratch } from "../src/matmul/roundedProduct.ts";
+import { memoryMap } from "../src/memoryMap.ts";
+import { emitModule } from "../src/module.ts";
+import type { ByteDots } from "../src/target.ts";
 import { sharedPath, targets } from "./shared.ts";
 
 /** Blocks of real weights, and what ggml's C code makes of them. */
 const realBlocks = sharedPath("data/dequant");
-const formats = Object.keys(blockFormats) as FormatName[];
+const blockTypes = [
+  ...formatNames.filter((name) => name !== "scaled8"),
+  ...(["q1_0", "q2_0", "iq1_s", "iq1_m", "iq2_xxs", "iq2_xs", "iq2_s", "iq3_xxs", "iq3_s", "tq1_0", "tq2_0", "nvfp4"] as const),
+] as const satisfies readonly BlockType[];
 
 describe.each(targets)("block formats, relaxed: $relaxed", ({ relaxed }) => {
   let backend: Backend;
@@ -19,14 +30,7 @@ describe.each(targets)("block formats, relaxed: $relaxed", ({ relaxed }) => {
   });
   afterAll(() => Promise.all([backend.dispose(), scalar.dispose()]));
 
-  async function product(
-    on: Backend,
-    dtype: FormatName,
-    n: number,
-    k: number,
-    activations: "f32" | "ggml",
-    bytes: Uint8Array,
-  ): Promise<Plan> {
+  async function product(on: Backend, dtype: DType, n: number, k: number, activations: "f32" | "ggml", bytes: Uint8Array): Promise<Plan> {
     const program = createProgram();
     const x = program.input("x", "f32", [program.dim("T", 9), k]);
     const w = program.persistent("w", { dtype, shape: [n, k] });
@@ -37,54 +41,74 @@ describe.each(targets)("block formats, relaxed: $relaxed", ({ relaxed }) => {
   }
 
   /** Compares with the scalar reference; errors are relative to the sum of magnitudes, which rounding errors scale with. */
-  async function compare(dtype: FormatName, n: number, k: number, bytes: Uint8Array, x: Float32Array, limit: number): Promise<void> {
+  async function compare(dtype: DType, n: number, k: number, bytes: Uint8Array, x: Float32Array, limit: number): Promise<void> {
     for (const activations of ["f32", "ggml"] as const) {
       const plans = await Promise.all([backend, scalar].map((on) => product(on, dtype, n, k, activations, bytes)));
       for (const tokens of [1, 9]) {
         const [got, want] = plans.map((plan) => plan.runSync!({ x: x.slice(0, tokens * k) }).y as Float32Array);
         const size = Math.sqrt(want!.reduce((sum, value) => sum + value * value, 0) / want!.length);
-        got!.forEach((value, i) => {
-          expect(Math.abs(value - want![i]!), `${dtype} ${activations} T=${tokens} at ${i}: ${value} for ${want![i]}`).toBeLessThanOrEqual(
-            limit * size,
-          );
-        });
+        const worst = got!.reduce((largest, value, i) => Math.max(largest, Math.abs(value - want![i]!)), 0);
+        expect(worst, `${dtype} ${activations} T=${tokens}`).toBeLessThanOrEqual(limit * size);
       }
       for (const plan of plans) plan.dispose();
     }
   }
 
-  const realTest = realBlocks === undefined ? test.skip : test;
+  const realTypes = blockTypes.filter((dtype) => dtype !== "nvfp4");
   const reason = realBlocks === undefined ? " (no data/dequant in CENTELLA_SHARED)" : "";
-  realTest.each(formats)(`%s: weights of a model, decoded as ggml does and multiplied${reason}`, async (dtype) => {
-    const bytes = new Uint8Array(readFileSync(`${realBlocks}/${dtype.toUpperCase()}.blocks`));
-    const wanted = new Uint8Array(readFileSync(`${realBlocks}/${dtype.toUpperCase()}.f32`));
-    const { blockElements, blockBytes } = blockLayout(dtype);
-    const count = (bytes.length / blockBytes) * blockElements;
-    const [n, k] = [count / 512, 512];
-    const program = createProgram();
-    const table = program.persistent("table", { dtype, shape: [n, k] });
-    program.output("rows", program.embedding(table, program.input("ids", "i32", [n])));
-    const plan = await backend.compile(program);
-    await plan.load("table", sourceOf(bytes));
-    const { rows } = plan.runSync!({ ids: Int32Array.from({ length: n }, (_, i) => i) });
-    expect(new Uint8Array(rows!.buffer)).toEqual(wanted);
-    plan.dispose();
-    await compare(dtype, n, k, bytes, uniform(3, 9 * k), 1e-5);
+  test.skipIf(realBlocks === undefined).each(realTypes)(
+    `%s: weights of a model, decoded as ggml does and multiplied${reason}`,
+    async (dtype) => {
+      const bytes = new Uint8Array(readFileSync(`${realBlocks}/${dtype.toUpperCase()}.blocks`));
+      const wanted = new Uint8Array(readFileSync(`${realBlocks}/${dtype.toUpperCase()}.f32`));
+      const { blockElements, blockBytes } = blockLayout(dtype);
+      const count = (bytes.length / blockBytes) * blockElements;
+      const [n, k] = [count / 512, 512];
+      const program = createProgram();
+      const table = program.persistent("table", { dtype, shape: [n, k] });
+      program.output("rows", program.embedding(table, program.input("ids", "i32", [n])));
+      const plan = await backend.compile(program);
+      await plan.load("table", sourceOf(bytes));
+      const { rows } = plan.runSync!({ ids: Int32Array.from({ length: n }, (_, i) => i) });
+      expect(new Uint8Array(rows!.buffer)).toEqual(wanted);
+      plan.dispose();
+      await compare(dtype, n, k, bytes, uniform(3, 9 * k), 1e-5);
+    },
+  );
+
+  test.each(blockTypes)("%s: random blocks, rows left over", (dtype) => {
+    const shape = [29, 768];
+    return compare(dtype, 29, 768, new Uint8Array(contentsOf({ dtype, shape }, 9).stored.buffer), uniform(5, 9 * 768), 1e-5);
   });
 
-  test.each(formats)("%s: extreme blocks", async (dtype) => {
+  /** Where each format has its f16 scales. */
+  const scalesAt: Readonly<Partial<Record<BlockType, readonly number[]>>> = {
+    q4_0: [0],
+    q4_1: [0, 2],
+    q5_0: [0],
+    q5_1: [0, 2],
+    q8_0: [0],
+    q2_K: [80, 82],
+    q3_K: [108],
+    q4_K: [0, 2],
+    q5_K: [0, 2],
+    q6_K: [208],
+    iq4_nl: [0],
+    iq4_xs: [0],
+  };
+  test.each(Object.entries(scalesAt) as [BlockType, readonly number[]][])("%s: extreme blocks", async (dtype, scales) => {
     const [n, k] = [8, 512];
     const { blockElements, blockBytes } = blockLayout(dtype);
-    const scaleAt = dtype === "q6_K" ? 208 : 0;
     const fills = [0x00, 0xff, 0x80, 0x7f, 0x0f, 0xf0, 0x55, 0xaa];
     const bytes = new Uint8Array((n * k * blockBytes) / blockElements);
     for (let row = 0; row < n; row++) {
       const rowBytes = (k / blockElements) * blockBytes;
       bytes.fill(fills[row]!, row * rowBytes, (row + 1) * rowBytes);
       for (let at = row * rowBytes; at < (row + 1) * rowBytes; at += blockBytes) {
-        // The scales 0.5 and -0.25: bytes of the fill could make infinities.
-        bytes.set(row % 2 === 0 ? [0x00, 0x38] : [0x00, 0xb4], at + scaleAt);
-        if (dtype === "q4_K") bytes.set([0x00, 0x34], at + 2);
+        // The scales 0.5 and -0.25, the second of a block 0.25: bytes of the fill could make infinities.
+        scales.forEach((scale, index) => {
+          bytes.set(index > 0 ? [0x00, 0x34] : row % 2 === 0 ? [0x00, 0x38] : [0x00, 0xb4], at + scale);
+        });
       }
     }
     const x = uniform(4, 9 * k);
@@ -98,4 +122,78 @@ describe.each(targets)("block formats, relaxed: $relaxed", ({ relaxed }) => {
     x[4 * k + 100] = 5;
     await compare(dtype, n, k, bytes, x, 2e-5);
   });
+
+  test("block rows that are an input, a constant or a batch are multiplied as weights are", async () => {
+    const [dtype, n, k] = ["q5_1", 12, 64] as const;
+    const { stored } = contentsOf({ dtype, shape: [2, n, k] }, 7);
+    const bytes = new Uint8Array(stored.buffer);
+    const half = bytes.length / 2;
+    const x = uniform(8, 5 * k);
+    const results = await Promise.all(
+      [backend, scalar].map(async (on) => {
+        const program = createProgram();
+        const rows = program.input("x", "f32", [5, k]);
+        const options = { transposeB: true, activations: "ggml" } as const;
+        program.output("input", program.matmul(rows, program.input("b", dtype, [n, k]), options));
+        program.output("constant", program.matmul(rows, program.constant(bytes.slice(0, half), dtype, [n, k]), options));
+        program.output("batch", program.matmul(rows, program.persistent("w", { dtype, shape: [2, n, k] }), options));
+        const plan = await on.compile(program);
+        await plan.load("w", sourceOf(bytes));
+        if (on === backend) expect(await plan.save("w")).toEqual(bytes);
+        return plan.runSync!({ x, b: bytes.slice(0, half) }) as Record<string, Float32Array>;
+      }),
+    );
+    const [got, want] = results as [Record<string, Float32Array>, Record<string, Float32Array>];
+    expect(got.input).toEqual(got.constant);
+    expect(got.batch!.slice(0, 5 * n)).toEqual(got.constant);
+    got.batch!.forEach((value, i) => void expect(value).toBeCloseTo(want.batch![i]!, 4));
+  });
+});
+
+describe("kinds of dot products", () => {
+  /** Multiplies on a module of its own, emitted for one kind of dot products. */
+  function run(dots: ByteDots, name: FormatName, n: number, k: number, m: number, rows: Uint8Array, x: Float32Array): Float32Array[] {
+    const target = { relaxed: dots !== "wide", dots };
+    const memory = new WebAssembly.Memory({ initial: 64, maximum: 1000 });
+    const heap = new Heap(memory, 1000);
+    const { exports } = new WebAssembly.Instance(new WebAssembly.Module(emitModule(target)), { env: { memory } });
+    const call = (fn: string) => exports[fn] as (...args: number[]) => number;
+    for (let h = 0; h < 65_536; h++) heap.f32[memoryMap.halfTable / 4 + h] = halfToFloat(h);
+    const rowBytes = rowBytesOf(name, k);
+    const [w, a, y] = [heap.alloc(rowBytes * n, "other"), heap.alloc(4 * m * k, "other"), heap.alloc(4 * m * n, "other")];
+    interleaveRows(name, rowBytes, rows, heap.u8.subarray(w, w + n * rowBytes));
+    heap.f32.set(x, a / 4);
+    const { rounding } = formatOf(name);
+    const scratch = heap.alloc(Math.max(roundedScratch(name, rounding, target)(m, n, k), exactScratch(target, 1)(m)), "other");
+    return [roundedProduct(call, name, rounding, target, 1), exactProduct(call, name, 1)].map((multiply) => {
+      for (const calls of multiply({ a, b: w, y, m, n, k, scratch })) for (const { fn, args } of calls ?? []) fn(...args);
+      return heap.f32.slice(y / 4, y / 4 + m * n);
+    });
+  }
+
+  const hasRelaxed = targets.length > 1;
+  test.skipIf(!hasRelaxed).each(formatNames)(
+    `%s: all kinds give the same sums${hasRelaxed ? "" : " (skipped: no relaxed SIMD here)"}`,
+    (name) => {
+      const [n, k, m] = [2 * groupRows, 512, 6];
+      const dtype = name === "scaled8" ? "q8_0" : name;
+      const rows =
+        name === "scaled8"
+          ? Uint8Array.from({ length: rowBytesOf(name, k) * n }, (_, i) => (i % 40 < 8 ? [0, 0, 0x80, 0x3f][i % 4]! : (i * 37) & 255))
+          : new Uint8Array(contentsOf({ dtype, shape: [n, k] }, 3).stored.buffer);
+      const x = uniform(2, m * k);
+      const [pairs, quads, wide] = (["pairs", "quads", "wide"] as const).map((dots) => run(dots, name, n, k, m, rows, x));
+      expect(pairs).toEqual(quads);
+      // Without relaxed SIMD there is no fused multiply-add: the same integers, other roundings.
+      wide!.forEach((values, mode) => {
+        const size = Math.sqrt(quads![mode]!.reduce((sum, value) => sum + value * value, 0) / values.length);
+        values.forEach((value, i) => void expect(Math.abs(value - quads![mode]![i]!)).toBeLessThanOrEqual(1e-5 * size));
+      });
+    },
+  );
+});
+
+test("every block type has a format", () => {
+  for (const dtype of blockTypes) expect(formatNameOf(dtype)).toBe((formatNames as readonly string[]).includes(dtype) ? dtype : "scaled8");
+  expect(formatNameOf("f16")).toBeUndefined();
 });

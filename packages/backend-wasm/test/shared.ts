@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { type FunctionBuilder, ModuleBuilder, type Params, relaxed, type Signature, v128 } from "../src/emit/index.ts";
 import { memoryMap } from "../src/memoryMap.ts";
+import { targetOf } from "../src/module.ts";
 import type { Target } from "../src/target.ts";
 
 const root = resolve(process.env.CENTELLA_SHARED ?? resolve(import.meta.dirname, "../../../../shared"));
@@ -13,7 +14,7 @@ export function sharedPath(name: string): string | undefined {
 }
 
 /** Both kinds of code that the backend emits; relaxed SIMD only where this engine has it. */
-export const targets: readonly Target[] = [{ relaxed: false }, ...(hasRelaxedSimd() ? [{ relaxed: true }] : [])];
+export const targets: readonly Target[] = [targetOf(false), ...(hasRelaxedSimd() ? [targetOf(true)] : [])];
 
 function hasRelaxedSimd(): boolean {
   const module = new ModuleBuilder({ constants: memoryMap.constants });

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Heap } from "../src/heap.ts";
 import { wasm } from "../src/index.ts";
 import { memoryMap, pageBytes } from "../src/memoryMap.ts";
-import { emitModule } from "../src/module.ts";
+import { emitModule, targetOf } from "../src/module.ts";
 import { ThreadPool } from "../src/threads/pool.ts";
 import { targets } from "./shared.ts";
 
@@ -84,7 +84,7 @@ test("an abort stops the threads within a step, and the next run is right", asyn
 test("a helper that dies is a typed error or no harm, never a hang", async () => {
   const memory = new WebAssembly.Memory({ initial: Math.ceil(memoryMap.heap / pageBytes), maximum: 1000, shared: true });
   const heap = new Heap(memory, 1000);
-  const module = new WebAssembly.Module(emitModule({ relaxed: false }, true));
+  const module = new WebAssembly.Module(emitModule(targetOf(false), true));
   const instance = new WebAssembly.Instance(module, { env: { memory } });
   const pool = await ThreadPool.start(module, instance, memory, 1);
   const fn = instance.exports["decode.f32"] as (...args: number[]) => unknown;

@@ -8,6 +8,7 @@ export { isQuantizable, type QuantizableType, type QuantizeOptions, quantize } f
 export { type ActivationType, quantizeRow } from "./quantizeRow.ts";
 export type { Rounding } from "./rounding.ts";
 export { bfloatRowToFloat, floatRowToBfloat, floatRowToHalf, halfRowToFloat } from "./rows.ts";
+export { toSteps } from "./steps.ts";
 export {
   type BlockType,
   blockLayout,

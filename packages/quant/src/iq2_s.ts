@@ -1,5 +1,5 @@
 import { iq2SGrid, writeSigned } from "./grids.ts";
-import { halfAt } from "./half.ts";
+import { iq2Step } from "./iq2_xs.ts";
 
 /**
  * iq2_s, 256 weights in 82 bytes: `d` f16 | `qs` 32 bytes | `signs` 32 bytes | `qh` 8 bytes | `scales` 8 bytes. Each 8 weights have a
@@ -9,12 +9,10 @@ import { halfAt } from "./half.ts";
 export function dequantizeIq2S(bytes: Uint8Array, out: Float32Array): void {
   const grid = iq2SGrid();
   for (let at = 0, to = 0; at < bytes.length; at += 82, to += 256) {
-    const d = halfAt(bytes, at);
     for (let part = 0; part < 32; part++) {
-      const nibble = (bytes[at + 74 + (part >> 2)]! >> (2 * (part & 2))) & 15;
       const high = (bytes[at + 66 + (part >> 2)]! >> (2 * (part & 3))) & 3;
       const point = bytes[at + 2 + part]! | (high << 8);
-      writeSigned(grid, point * 8, 8, bytes[at + 34 + part]!, (d * (0.5 + nibble)) / 4, out, to + part * 8);
+      writeSigned(grid, point * 8, 8, bytes[at + 34 + part]!, iq2Step(bytes, at, 74, part >> 1), out, to + part * 8);
     }
   }
 }

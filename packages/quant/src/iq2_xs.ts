@@ -8,12 +8,15 @@ import { halfAt } from "./half.ts";
 export function dequantizeIq2Xs(bytes: Uint8Array, out: Float32Array): void {
   const grid = iq2XsGrid();
   for (let at = 0, to = 0; at < bytes.length; at += 74, to += 256) {
-    const d = halfAt(bytes, at);
     for (let part = 0; part < 32; part++) {
-      const nibble = (bytes[at + 66 + (part >> 2)]! >> (2 * (part & 2))) & 15;
       const packed = bytes[at + 2 + 2 * part]! | (bytes[at + 3 + 2 * part]! << 8);
-      const scale = (d * (0.5 + nibble)) / 4;
-      writeSigned(grid, (packed & 511) * 8, 8, evenSigns(packed >> 9), scale, out, to + part * 8);
+      writeSigned(grid, (packed & 511) * 8, 8, evenSigns(packed >> 9), iq2Step(bytes, at, 66, part >> 1), out, to + part * 8);
     }
   }
+}
+
+/** The step of run `run` of 16 weights of an iq2_xs or iq2_s block at `at`, whose nibbles of scales start at byte `scales`. */
+export function iq2Step(bytes: Uint8Array, at: number, scales: number, run: number): number {
+  const nibble = (bytes[at + scales + (run >> 1)]! >> (4 * (run & 1))) & 15;
+  return (halfAt(bytes, at) * (0.5 + nibble)) / 4;
 }

@@ -9,17 +9,21 @@ import { halfAt } from "./half.ts";
 export function dequantizeIq2Xxs(bytes: Uint8Array, out: Float32Array): void {
   const grid = iq2XxsGrid();
   for (let at = 0, to = 0; at < bytes.length; at += 66, to += 256) {
-    const d = halfAt(bytes, at);
     for (let group = 0; group < 8; group++) {
       const qs = at + 2 + group * 8;
       const packed = wordAt(bytes, qs + 4);
-      const scale = (d * (0.5 + (packed >>> 28))) / 4;
+      const scale = iq2XxsStep(bytes, at, 2 * group);
       for (let part = 0; part < 4; part++) {
         const signs = evenSigns((packed >>> (7 * part)) & 127);
         writeSigned(grid, bytes[qs + part]! * 8, 8, signs, scale, out, to + group * 32 + part * 8);
       }
     }
   }
+}
+
+/** The step of run `run` of 16 weights of the block at `at`: they are signed points times it. */
+export function iq2XxsStep(bytes: Uint8Array, at: number, run: number): number {
+  return (halfAt(bytes, at) * (0.5 + (bytes[at + 9 + 8 * (run >> 1)]! >> 4))) / 4;
 }
 
 /** The 32-bit little-endian number at byte `at`. */

@@ -9,12 +9,16 @@ import { halfAt } from "./half.ts";
 export function dequantizeIq3S(bytes: Uint8Array, out: Float32Array): void {
   const grid = iq3SGrid();
   for (let at = 0, to = 0; at < bytes.length; at += 110, to += 256) {
-    const d = halfAt(bytes, at);
     for (let part = 0; part < 64; part++) {
-      const nibble = (bytes[at + 106 + (part >> 4)]! >> (4 * ((part >> 3) & 1))) & 15;
       const high = (bytes[at + 66 + (part >> 3)]! >> (part & 7)) & 1;
       const signs = bytes[at + 74 + (part >> 1)]! >> (4 * (part & 1));
-      writeSigned(grid, (bytes[at + 2 + part]! | (high << 8)) * 4, 4, signs, d * (2 * nibble + 1), out, to + part * 4);
+      writeSigned(grid, (bytes[at + 2 + part]! | (high << 8)) * 4, 4, signs, iq3SStep(bytes, at, part >> 2), out, to + part * 4);
     }
   }
+}
+
+/** The step of run `run` of 16 weights of the block at `at`. */
+export function iq3SStep(bytes: Uint8Array, at: number, run: number): number {
+  const nibble = (bytes[at + 106 + (run >> 2)]! >> (4 * ((run >> 1) & 1))) & 15;
+  return halfAt(bytes, at) * (2 * nibble + 1);
 }

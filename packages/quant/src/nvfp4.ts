@@ -23,7 +23,7 @@ export function dequantizeNvfp4(bytes: Uint8Array, out: Float32Array): void {
  * Half of the float with 4 exponent bits (bias 7) and 3 mantissa bits in the low seven bits of `x`; halved because the levels are doubled.
  * 0x7f, NaN in the format, counts as 0 as it does in ggml (`ggml_ue4m3_to_fp32` of ggml-impl.h).
  */
-function halvedE4m3(x: number): number {
+export function halvedE4m3(x: number): number {
   if (x === 0x7f) return 0;
   const exponent = (x >> 3) & 15;
   const mantissa = x & 7;

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { dequantize, ggmlTypes, isBlockType, isGgmlType } from "../src/index.ts";
+import { type BlockType, dequantize, ggmlTypes, isBlockType, isGgmlType, rowBytes, toSteps } from "../src/index.ts";
 import { sharedPath } from "./shared.ts";
 
 // ggml stores no tensors in q8_1 and q8_K, and the data has none in nvfp4: quantize.test.ts has goldens for these.
@@ -35,4 +35,43 @@ describe("dequantize agrees with ggml bit for bit", () => {
       expectSameBits(got, want);
     });
   }
+});
+
+describe("toSteps", () => {
+  const types = [
+    "q1_0",
+    "q2_0",
+    "q8_1",
+    "q8_K",
+    "iq1_s",
+    "iq1_m",
+    "iq2_xxs",
+    "iq2_xs",
+    "iq2_s",
+    "iq3_xxs",
+    "iq3_s",
+    "tq1_0",
+    "tq2_0",
+    "nvfp4",
+  ];
+  test.each(types as BlockType[])("%s: integers times steps are the weights, bit for bit", (type) => {
+    const count = 64 * 256;
+    // Bytes of every value, but no exponents of infinities in scales: those of the types end in any of these bytes.
+    const bytes = Uint8Array.from({ length: rowBytes(type, count) }, (_, i) => (i * 151 + (i >> 7) * 13) & 0xbb);
+    const want = new Float32Array(count);
+    dequantize(type, bytes, want);
+    const [codes, steps] = [new Int8Array(count), new Float32Array(count / 16)];
+    toSteps(type, bytes, codes, steps);
+    expectSameBits(
+      Float32Array.from(codes, (code, i) => code * steps[i >> 4]!),
+      want,
+    );
+  });
+
+  test("refuses types with minima, and lengths that do not agree", () => {
+    expect(() => toSteps("q4_1", new Uint8Array(20), new Int8Array(32), new Float32Array(2))).toThrow(/toSteps: expected a codebook/);
+    expect(() => toSteps("tq2_0", new Uint8Array(66), new Int8Array(256), new Float32Array(8))).toThrow(
+      /66 bytes and 16 steps, got 66 and 8/,
+    );
+  });
 });

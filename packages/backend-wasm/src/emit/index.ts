@@ -1,4 +1,4 @@
-export { FunctionBuilder, type Params, type Signature } from "./function.ts";
+export { FunctionBuilder, type FunctionRef, type Params, type Signature } from "./function.ts";
 export { ModuleBuilder } from "./module.ts";
 export { f32, f64, i32 } from "./scalar.ts";
 export { f32x4, f64x2, i8x16, i16x8, i32x4, i64x2, relaxed, v128 } from "./simd.ts";

@@ -262,4 +262,8 @@ export const relaxed: Readonly<{
   madd: V3;
   /** `c[i] + Σ a[4i+j] * b[4i+j]`, a signed, b from 0 to 127: exact within that range. */
   dotI8x16I7x16Add: V3;
-}> = { madd: op3(0x105), dotI8x16I7x16Add: op3(0x113) };
+  /** `a[2i] * b[2i] + a[2i+1] * b[2i+1]` in eight i16, a signed, b from 0 to 127: exact within that range. */
+  dotI8x16I7x16: V2;
+  /** `a[b[i]]` for b from 0 to 15. */
+  swizzle: V2;
+}> = { madd: op3(0x105), dotI8x16I7x16Add: op3(0x113), dotI8x16I7x16: op2(0x112), swizzle: op2(0x100) };

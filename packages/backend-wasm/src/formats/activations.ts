@@ -1,43 +1,119 @@
-import { type FunctionBuilder, f32x4, i8x16, i16x8, i32, i32x4, type Local, type ModuleBuilder, type V128, v128 } from "../emit/index.ts";
+import {
+  type FunctionBuilder,
+  f32x4,
+  type I32,
+  i8x16,
+  i16x8,
+  i32,
+  i32x4,
+  type Local,
+  type ModuleBuilder,
+  type V128,
+  v128,
+} from "../emit/index.ts";
 import { largestLane } from "../matmul/lanes.ts";
 import { memoryMap } from "../memoryMap.ts";
+import type { Target } from "../target.ts";
+import type { GroupFormat } from "./format.ts";
 import { toHalves } from "./half.ts";
 
 /**
- * How activations lie in scratch memory once they are rounded to 8 bits, made for the dot products and not for files.
- *
- * q8_0, 32 values in 64 bytes: `q` 32 × i8 | `minusSums` 4 × i32: the negated sums of the four bytes that a lane of a dot product
- * covers, over both halves | `d` f32 | `minusSum` i32: the negated sum of all.
- *
- * q8_0Split, 128 bytes: the same, then `positive` and `negative`, 32 × u8 each: `max(q, 0)` and `max(-q, 0)`.
- *
- * q8_K, 256 values in 400 bytes: `q` 256 × i8 | `sums16` 16 × i16: sums per 16 | `sums32` 8 × i16: sums per 32 | `sumPairs` 8 × i16:
- * the latter in the order 0 2, 1 3, 4 6, 5 7 | `minus32Sums` 16 × i32: -32 times `sums16` | `d` f32.
+ * What activations are rounded to before they are multiplied with block weights: as ggml's x86 code rounds them, in blocks of 32 with
+ * a scale in f16, or in blocks of 256 with a scale in f32. `q8_Kx32`: the latter, in blocks of 32 that share a scale.
  */
-export const activationBlocks = {
-  q8_0: { elements: 32, bytes: 64, minusSums: 32, d: 48, minusSum: 52 },
-  q8_0Split: { elements: 32, bytes: 128, minusSums: 32, d: 48, minusSum: 52, positive: 64, negative: 96 },
-  q8_K: { elements: 256, bytes: 400, sums16: 256, sums32: 288, sumPairs: 304, minus32Sums: 320, d: 384 },
-} as const;
+export type ActivationRounding = "q8_0" | "q8_K" | "q8_Kx32";
 
-export type ActivationFormat = keyof typeof activationBlocks;
+/**
+ * How the rounded values lie in memory, for the kind of dot product that reads them: as bytes; as two bytes each, what is above 0 and
+ * what is below; or as 16 bits, of four values the first and third, then the others.
+ */
+export type Lanes = "bytes" | "split" | "wide";
+
+export interface ActivationLayout {
+  readonly rounding: ActivationRounding;
+  readonly lanes: Lanes;
+  /** Elements of a block. */
+  readonly elements: 32 | 256;
+  readonly bytes: number;
+  /** Where the negative parts start, if they are split. */
+  readonly negative: number;
+  /** f32 scale. */
+  readonly d: number;
+  /** Blocks of 32: the negated sum of the values as i32, and their scaled sum as f32, rounded to f16 as ggml's q8_1 has it. */
+  readonly minusSum: number;
+  readonly sum: number;
+  /** Blocks of 256: sums of 16 and of 32 as i16, in the order 0 2, 1 3, 4 6, 5 7, …. */
+  readonly sums16: number;
+  readonly sums32: number;
+}
+
+/** Name of a layout, as the names of functions have it. */
+export function activationName({ rounding, lanes }: Pick<ActivationLayout, "rounding" | "lanes">): string {
+  return `${rounding}.${lanes}`;
+}
+
+export function activationLayout(rounding: ActivationRounding, lanes: Lanes): ActivationLayout {
+  const elements = rounding === "q8_K" ? 256 : 32;
+  const values = lanes === "bytes" ? elements : 2 * elements;
+  const common = { rounding, lanes, elements, negative: elements, d: values } as const;
+  return elements === 32
+    ? { ...common, minusSum: values + 4, sum: values + 8, sums16: 0, sums32: 0, bytes: values + 16 }
+    : { ...common, minusSum: 0, sum: 0, sums16: values + 16, sums32: values + 48, bytes: values + 64 };
+}
+
+/** The layout that a format's dot products read. */
+export function layoutFor({ rounding, largestCode }: GroupFormat, target: Target): ActivationLayout {
+  if (target.dots === "wide") return activationLayout(rounding, "wide");
+  if (largestCode !== undefined) return activationLayout(rounding, "bytes");
+  return activationLayout(rounding, target.dots === "quads" ? "split" : "wide");
+}
 
 /** Bytes of `n` activations. */
-export function activationBytes(format: ActivationFormat, n: number): number {
-  const { elements, bytes } = activationBlocks[format];
+export function activationBytes({ elements, bytes }: ActivationLayout, n: number): number {
   return (n / elements) * bytes;
 }
 
 const signature = { from: "i32", to: "i32", blocks: "i32" } as const;
 
-/** Emits `quantize.q8_0`, `quantize.q8_0Split`, `quantize.q8_K` (f32 to blocks, rounded as ggml's x86 code does) and `dequantize.…` (back to f32). */
-export function emitActivations(module: ModuleBuilder): void {
-  for (const format of ["q8_0", "q8_0Split"] as const) emitQuantize32(module, format);
-  module.function("quantize.q8_K", signature, (f, { from, to, blocks }) => {
-    const { bytes, sums16, sums32, sumPairs, minus32Sums, d } = activationBlocks.q8_K;
-    const at = f.local("i32");
-    const mask = f.local("i32");
-    const sum = f.local("i32");
+/** Emits `round.<layout>(from, to, blocks)`, f32 to blocks (of 256 for the roundings to q8_K), for the layouts that `target` uses. */
+export function emitActivations(module: ModuleBuilder, target: Target): void {
+  const used: readonly Lanes[] = target.dots === "quads" ? ["bytes", "split"] : target.dots === "pairs" ? ["bytes", "wide"] : ["wide"];
+  for (const lanes of used) {
+    emitRound32(module, activationLayout("q8_0", lanes));
+    emitRound256(module, activationLayout("q8_K", lanes));
+    if (lanes !== "bytes") emitRound256(module, activationLayout("q8_Kx32", lanes));
+  }
+}
+
+function emitRound32(module: ModuleBuilder, layout: ActivationLayout): void {
+  module.function(`round.${activationName(layout)}`, signature, (f, { from, to, blocks }) => {
+    f.while(blocks, () => {
+      const largest = largestLane(f, largestMagnitude(f, from, 32));
+      const isZero = f32x4.eq(largest, v128.zero());
+      const inverse = f.let(v128.andnot(f32x4.div(f.splat(127), largest), isZero));
+      const sum = f.let(i32.const(0));
+      for (let at = 0; at < 32; at += 16) {
+        const q = round16(f, from, 4 * at, inverse);
+        f.advance(sum, sumOfLanes(f.let(sumsOf4(q))));
+        storeValues(f, layout, to, at, q);
+      }
+      const scale = f.let(f32x4.div(largest, f.splat(127)));
+      const rounded = toHalves(f, f32x4.mul(scale, f32x4.fromI32x4(i32x4.replace(f.splatBits(1), 1, sum))));
+      f.store32Lane(to, halfLane(rounded, 0), 0, layout.d);
+      f.store32Lane(to, halfLane(rounded, 1), 0, layout.sum);
+      f.store(to, i32.sub(0, sum), layout.minusSum);
+      f.advance(from, 128);
+      f.advance(to, layout.bytes);
+      f.advance(blocks, -1);
+    });
+  });
+}
+
+function emitRound256(module: ModuleBuilder, layout: ActivationLayout): void {
+  module.function(`round.${activationName(layout)}`, signature, (f, { from, to, blocks }) => {
+    const { bytes, sums16, sums32, d } = layout;
+    const blocksPer256 = 256 / layout.elements;
+    const [at, mask, sum] = [f.local("i32"), f.local("i32"), f.local("i32")];
     f.while(blocks, () => {
       const largest = largestLane(f, largestMagnitude(f, from, 256));
       f.if(
@@ -52,78 +128,54 @@ export function emitActivations(module: ModuleBuilder): void {
           });
           const m = v128.load32Splat(i32.add(i32.sub(at, 16), i32.shl(i32.and(i32.ctz(i32.or(mask, 8)), 3), 2)));
           const inverse = f.let(f32x4.div(f.splat(-127), m));
-          for (let group = 0; group < 16; group++) {
-            const q = quantize16(f, from, 64 * group, inverse);
-            f.store(to, q, 16 * group);
-            const lanes = f.let(sumsOf4(q));
-            f.set(sum, sumOfLanes(lanes));
-            f.store16(to, sum, sums16 + 2 * group);
-            f.store(to, i32.mul(sum, -32), minus32Sums + 4 * group);
-            if (group % 2 === 0) continue;
-            const index = group >> 1;
-            f.advance(sum, i32.load16S(to, sums16 + 2 * group - 2));
-            f.store16(to, sum, sums32 + 2 * index);
-            f.store16(to, sum, sumPairs + 2 * ((index & 4) | ((index & 1) << 1) | ((index >> 1) & 1)));
+          for (let run = 0; run < 16; run++) {
+            const q = round16(f, from, 64 * run, inverse);
+            if (layout.elements === 32) {
+              storeValues(f, layout, f.let(i32.add(to, bytes * (run >> 1))), 16 * (run & 1), q);
+              continue;
+            }
+            storeValues(f, layout, to, 16 * run, q);
+            f.set(sum, sumOfLanes(f.let(sumsOf4(q))));
+            f.store16(to, sum, sums16 + 2 * inPairs(run));
+            if (run % 2 === 0) continue;
+            f.advance(sum, i32.load16S(to, sums16 + 2 * inPairs(run - 1)));
+            f.store16(to, sum, sums32 + 2 * inPairs(run >> 1));
           }
-          f.store32Lane(to, f.let(f32x4.div(f.splat(1), inverse)), 0, d);
+          const scale = f.let(f32x4.div(f.splat(1), inverse));
+          for (let block = 0; block < blocksPer256; block++) f.store32Lane(to, scale, 0, d + block * bytes);
         },
-        () => f.memoryFill(to, 0, bytes),
+        () => f.memoryFill(to, 0, bytes * blocksPer256),
       );
       f.advance(from, 1024);
-      f.advance(to, bytes);
+      f.advance(to, bytes * blocksPer256);
       f.advance(blocks, -1);
     });
   });
-  for (const [format, { elements, bytes, d }] of Object.entries(activationBlocks)) {
-    module.function(`dequantize.${format}`, signature, (f, { from, to, blocks }) => {
-      const scale = f.local("v128");
-      f.while(blocks, () => {
-        f.set(scale, v128.load32Splat(from, d));
-        for (let at = 0; at < elements; at += 8) {
-          const q = f.let(v128.load8x8S(from, at));
-          f.store(to, f32x4.mul(f32x4.fromI32x4(i32x4.extendLowS(q)), scale), 4 * at);
-          f.store(to, f32x4.mul(f32x4.fromI32x4(i32x4.extendHighS(q)), scale), 4 * at + 16);
-        }
-        f.advance(from, bytes);
-        f.advance(to, 4 * elements);
-        f.advance(blocks, -1);
-      });
+}
+
+/** Where number `index` stands in the order 0 2, 1 3, 4 6, 5 7, …. */
+function inPairs(index: number): number {
+  return (index & ~3) | ((index & 1) << 1) | ((index >> 1) & 1);
+}
+
+/** Stores 16 values from element `at` of a block on. */
+function storeValues(f: FunctionBuilder, { lanes, negative }: ActivationLayout, to: I32, at: number, q: Local<"v128">): void {
+  if (lanes === "bytes") f.store(to, q, at);
+  else if (lanes === "split") {
+    f.store(to, i8x16.maxS(q, v128.zero()), at);
+    f.store(to, i8x16.maxS(i8x16.sub(v128.zero(), q), v128.zero()), negative + at);
+  } else {
+    const order = [0, 2, 1, 3, 4, 6, 5, 7].flatMap((lane) => [2 * lane, 2 * lane + 1]);
+    [i16x8.extendLowS(q), i16x8.extendHighS(q)].forEach((values, half) => {
+      const x = f.let(values);
+      f.store(to, i8x16.shuffle(x, x, order), 2 * at + 16 * half);
     });
   }
 }
 
-function emitQuantize32(module: ModuleBuilder, format: "q8_0" | "q8_0Split"): void {
-  module.function(`quantize.${format}`, signature, (f, { from, to, blocks }) => {
-    const { bytes, minusSums, d, minusSum } = activationBlocks[format];
-    f.while(blocks, () => {
-      const largest = largestLane(f, largestMagnitude(f, from, 32));
-      const scale = f.let(f32x4.div(largest, f.splat(127)));
-      const half = toHalves(f, scale);
-      f.store32Lane(to, v128.load32Zero(i32.shl(v16(half), 2), memoryMap.halfTable), 0, d);
-      const isZero = f32x4.eq(largest, v128.zero());
-      const inverse = f.let(v128.andnot(f32x4.div(f.splat(127), largest), isZero));
-      const quads = [quantize16(f, from, 0, inverse), quantize16(f, from, 64, inverse)];
-      quads.forEach((quad, i) => void f.store(to, quad, 16 * i));
-      const sums = f.let(i32x4.neg(i32x4.add(sumsOf4(quads[0]!), sumsOf4(quads[1]!))));
-      f.store(to, sums, minusSums);
-      f.store(to, sumOfLanes(sums), minusSum);
-      if (format === "q8_0Split") {
-        const { positive, negative } = activationBlocks.q8_0Split;
-        quads.forEach((quad, i) => {
-          f.store(to, i8x16.maxS(quad, v128.zero()), positive + 16 * i);
-          f.store(to, i8x16.maxS(i8x16.sub(v128.zero(), quad), v128.zero()), negative + 16 * i);
-        });
-      }
-      f.advance(from, 128);
-      f.advance(to, bytes);
-      f.advance(blocks, -1);
-    });
-  });
-}
-
-/** The low 16 bits of lane 0. */
-function v16(half: V128): ReturnType<typeof i32.and> {
-  return i32.and(i32x4.extract(half, 0), 0xffff);
+/** The half in a lane as f32. */
+function halfLane(halves: V128, lane: number): V128 {
+  return v128.load32Zero(i32.shl(i32.and(i32x4.extract(halves, lane), 0xffff), 2), memoryMap.halfTable);
 }
 
 function largestMagnitude(f: FunctionBuilder, from: Local<"i32">, count: number): Local<"v128"> {
@@ -133,7 +185,7 @@ function largestMagnitude(f: FunctionBuilder, from: Local<"i32">, count: number)
 }
 
 /** `round(x * inverse)` of 16 values, ties to even, saturated to i8; ggml's minimum of 127 is the saturation. */
-function quantize16(f: FunctionBuilder, from: Local<"i32">, offset: number, inverse: V128): Local<"v128"> {
+function round16(f: FunctionBuilder, from: Local<"i32">, offset: number, inverse: V128): Local<"v128"> {
   const quad = (index: number): V128 => {
     const scaled = f32x4.mul(v128.load(from, offset + 16 * index), inverse);
     return i32x4.sub(f32x4.add(scaled, f.splat(12582912)), f.splatBits(0x4b400000));

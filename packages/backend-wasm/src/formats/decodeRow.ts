@@ -1,11 +1,9 @@
 import { i32, type ModuleBuilder } from "../emit/index.ts";
 import { forEachVector } from "../kernels/shared/loops.ts";
-import type { Target } from "../target.ts";
 import { loadBfloats, loadHalves } from "./half.ts";
-import { blockFormats } from "./index.ts";
 
-/** Emits `decode.<dtype>(from, to, n)`: `n` elements of a row as f32. */
-export function emitDecodeRow(module: ModuleBuilder, target: Target): void {
+/** Emits `decode.<dtype>(from, to, n)` for f32, f16 and bf16: `n` elements of a row as f32. */
+export function emitDecodeRow(module: ModuleBuilder): void {
   const signature = { from: "i32", to: "i32", n: "i32" } as const;
   module.function("decode.f32", signature, (f, { from, to, n }) => f.memoryCopy(to, from, i32.shl(n, 2)));
   for (const dtype of ["f16", "bf16"] as const) {
@@ -15,16 +13,6 @@ export function emitDecodeRow(module: ModuleBuilder, target: Target): void {
       forEachVector(f, n, [to], (offset, store) => {
         f.set(source, i32.add(from, i32.shrU(i32.sub(to, start), 1)));
         store(to, dtype === "f16" ? loadHalves(f, source, offset / 2) : loadBfloats(source, offset / 2));
-      });
-    });
-  }
-  for (const [dtype, format] of Object.entries(blockFormats)) {
-    module.function(`decode.${dtype}`, signature, (f, { from, to, n }) => {
-      f.while(n, () => {
-        format.decode(f, target, from, (index, values) => f.store(to, values, 4 * index));
-        f.advance(from, format.bytes);
-        f.advance(to, 4 * format.elements);
-        f.advance(n, -format.elements);
       });
     });
   }

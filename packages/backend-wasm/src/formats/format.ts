@@ -1,24 +1,63 @@
 import type { FunctionBuilder, Local, V128 } from "../emit/index.ts";
 import type { Target } from "../target.ts";
-import type { ActivationFormat } from "./activations.ts";
+import type { Half, InterleavedBlock } from "./block.ts";
 
-/** One block of weights against the blocks of activations that it is multiplied with. */
-export interface DotOperands {
-  readonly weight: Local<"i32">;
-  /** Activation blocks, one per token. */
-  readonly activations: readonly Local<"i32">[];
-  /** Four partial sums in f32 per token. */
-  readonly accumulators: readonly Local<"v128">[];
+/** `count` units of `unit` bytes from byte `at` of a block on. */
+export interface Field {
+  readonly at: number;
+  readonly unit: 1 | 2 | 4;
+  readonly count: number;
+  /** The 32 bits of a unit are eight groups of four; interleaved, bit `b` of group `j` is bit `j` of byte `b`. */
+  readonly areBitsTransposed?: boolean;
 }
 
-/** A ggml block format that kernels read as it is. */
-export interface BlockFormat {
-  readonly elements: number;
+/** What emits code for one block of eight interleaved rows. */
+export interface BlockContext {
+  readonly f: FunctionBuilder;
+  readonly target: Target;
+  readonly block: InterleavedBlock;
+}
+
+/** Four bytes per row in each word: byte `b` of word `w` belongs to run `runs[w][b]`. */
+export interface RunBytes {
+  readonly words: readonly Local<"v128">[];
+  readonly areSigned: boolean;
+}
+
+/**
+ * A block of weights as kernels read it: eight rows interleaved (see interleave.ts), so that a vector has four bytes of each of four
+ * rows. A weight is `d * (code - bias)`, or `d * code + m`, or with integer scales per run `d * scale * (code - bias)`, or
+ * `d * scale * code - dmin * minimum`.
+ */
+export interface GroupFormat {
+  readonly elements: 32 | 256;
   readonly bytes: number;
-  /** The blocks that ggml rounds activations to for this format. */
-  readonly activation: ActivationFormat;
-  /** Decodes a block, four weights at a time and in order, to exactly the f32 that ggml makes of them. */
-  decode(f: FunctionBuilder, target: Target, block: Local<"i32">, sink: (index: number, values: V128) => void): void;
-  /** Adds the product of a weight block with each token's activation block: dots in integers, scales in f32. */
-  dot(f: FunctionBuilder, target: Target, operands: DotOperands): void;
+  /** The bytes of a block in the order that they have interleaved. */
+  readonly fields: readonly Field[];
+  /** What ggml rounds activations to for this format. */
+  readonly rounding: Rounding;
+  /** Codes are from 0 to this, at most 127; undefined: signed bytes. */
+  readonly largestCode: number | undefined;
+  /** 2^biasBits is taken from each code. */
+  readonly biasBits?: number;
+  /** Elements that share an integer scale or have a scale of their own. */
+  readonly runElements: 16 | 32;
+  /** The order in which the units of a run are read best; 0, 1, … if undefined. */
+  readonly unitOrder?: readonly number[];
+  /** Codes of four consecutive elements of four rows: unit `index` of the block. */
+  codes(context: BlockContext, index: number, half: Half): V128;
+  /** Scales of four rows in f32, of the block or where {@link hasRunScales} of run `run`. */
+  d(context: BlockContext, half: Half, run: number): V128;
+  readonly hasRunScales?: boolean;
+  /** Integer scales of the runs. */
+  scales?(context: BlockContext, half: Half): RunBytes;
+  /** f32 that is added to every weight. */
+  m?(context: BlockContext, half: Half): V128;
+  /** Integer minima of the runs, unsigned, and the f32 scale of what is taken from every weight. */
+  readonly minima?: {
+    readonly dmin: (context: BlockContext, half: Half) => V128;
+    readonly bytes: (context: BlockContext, half: Half) => RunBytes;
+  };
 }
+
+export type Rounding = "q8_0" | "q8_K";

@@ -1,19 +1,63 @@
-import type { DType } from "@centella/core";
-import type { BlockFormat } from "./format.ts";
+import { type DType, isQuantized } from "@centella/core";
+import type { GroupFormat } from "./format.ts";
+import { iq4_nl } from "./iq4_nl.ts";
+import { iq4_xs } from "./iq4_xs.ts";
+import { mxfp4 } from "./mxfp4.ts";
+import { q2_K } from "./q2_K.ts";
+import { q3_K } from "./q3_K.ts";
 import { q4_0 } from "./q4_0.ts";
+import { q4_1 } from "./q4_1.ts";
 import { q4_K } from "./q4_K.ts";
 import { q5_0 } from "./q5_0.ts";
+import { q5_1 } from "./q5_1.ts";
+import { q5_K } from "./q5_K.ts";
 import { q6_K } from "./q6_K.ts";
 import { q8_0 } from "./q8_0.ts";
+import { scaled8 } from "./scaled8.ts";
 
-/** Block types that kernels read without decoding them first. */
-export type FormatName = "q4_0" | "q4_K" | "q5_0" | "q6_K" | "q8_0";
+/** Formats that kernels read: the common block types as they are, and `scaled8` for the others. */
+export type FormatName =
+  | "q4_0"
+  | "q4_1"
+  | "q5_0"
+  | "q5_1"
+  | "q8_0"
+  | "q2_K"
+  | "q3_K"
+  | "q4_K"
+  | "q5_K"
+  | "q6_K"
+  | "iq4_nl"
+  | "iq4_xs"
+  | "mxfp4"
+  | "scaled8";
 
-export const blockFormats: Readonly<Record<FormatName, BlockFormat>> = { q4_0, q4_K, q5_0, q6_K, q8_0 };
+const formats: Readonly<Record<FormatName, GroupFormat>> = {
+  q4_0,
+  q4_1,
+  q5_0,
+  q5_1,
+  q8_0,
+  q2_K,
+  q3_K,
+  q4_K,
+  q5_K,
+  q6_K,
+  iq4_nl,
+  iq4_xs,
+  mxfp4,
+  scaled8,
+};
 
 /** All of them. */
-export const formatNames: readonly FormatName[] = ["q4_0", "q4_K", "q5_0", "q6_K", "q8_0"];
+export const formatNames: readonly FormatName[] = Object.keys(formats) as FormatName[];
 
-export function hasBlockFormat(dtype: DType): dtype is FormatName {
-  return Object.hasOwn(blockFormats, dtype);
+/** The format in which a block type is multiplied, or undefined for plain types. */
+export function formatNameOf(dtype: DType): FormatName | undefined {
+  if (!isQuantized(dtype)) return undefined;
+  return Object.hasOwn(formats, dtype) ? (dtype as FormatName) : "scaled8";
+}
+
+export function formatOf(name: FormatName): GroupFormat {
+  return formats[name];
 }

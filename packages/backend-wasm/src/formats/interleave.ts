@@ -1,81 +1,67 @@
-import { layoutOf } from "@centella/core";
-import type { FormatName } from "./index.ts";
+import { groupRows } from "./block.ts";
+import { type FormatName, formatOf } from "./index.ts";
 
-/** Rows that are interleaved: two vectors with four rows each. */
-export const groupRows = 8;
+/*
+ * In a group of eight interleaved rows, for each unit of each field of a block there is the unit of row 0, of row 1, … of row 7. A group
+ * has the bytes of its eight rows, so that offsets of rows stay what they were.
+ */
 
-/** `count` units of `unit` bytes from byte `at` of a block on. */
-export interface Field {
-  readonly at: number;
-  readonly unit: 2 | 4;
-  readonly count: number;
-  /** The 32 bits of a unit are eight groups of four; interleaved, bit `b` of group `j` is bit `j` of byte `b`. */
-  readonly areBitsTransposed?: boolean;
+/** Bytes of a row of a matrix in a format. */
+export function rowBytesOf(name: FormatName, k: number): number {
+  const { elements, bytes } = formatOf(name);
+  return (k / elements) * bytes;
+}
+
+/** Bytes of a matrix whose rows are interleaved: whole groups. */
+export function groupedBytes(name: FormatName, rows: number, k: number): number {
+  return Math.ceil(rows / groupRows) * groupRows * rowBytesOf(name, k);
 }
 
 /**
- * The fields of a block in the order that they have in a group of interleaved rows: for each unit of each field, the unit of row 0,
- * of row 1, … of row 7. A group has the bytes of its eight rows, so that offsets of rows stay what they were.
+ * Interleaves whole rows, eight by eight, `from` to `to` (whole groups); where rows are missing in the last group there are zeros. Both
+ * arrays start at even offsets.
  */
-export const blockFields: Readonly<Record<FormatName, readonly Field[]>> = {
-  q4_0: [
-    { at: 0, unit: 2, count: 1 },
-    { at: 2, unit: 4, count: 4 },
-  ],
-  q5_0: [
-    { at: 0, unit: 2, count: 1 },
-    { at: 2, unit: 4, count: 1, areBitsTransposed: true },
-    { at: 6, unit: 4, count: 4 },
-  ],
-  q8_0: [
-    { at: 0, unit: 2, count: 1 },
-    { at: 2, unit: 4, count: 8 },
-  ],
-  q4_K: [
-    { at: 0, unit: 2, count: 1 },
-    { at: 2, unit: 2, count: 1 },
-    { at: 4, unit: 4, count: 3 },
-    { at: 16, unit: 4, count: 32 },
-  ],
-  q6_K: [
-    { at: 0, unit: 4, count: 32 },
-    { at: 128, unit: 4, count: 16 },
-    { at: 192, unit: 4, count: 4 },
-    { at: 208, unit: 2, count: 1 },
-  ],
-};
-
-/** Interleaves whole rows of `dtype`, eight by eight; the last `rows % 8` stay as they are. Both arrays start at even offsets. */
-export function interleaveRows(dtype: FormatName, rowBytes: number, from: Uint8Array, to: Uint8Array): void {
-  const { source, transposed } = permutation(dtype, rowBytes);
-  const { bytes } = layoutOf(dtype);
-  const [input, output] = [words16(from), words16(to)];
+export function interleaveRows(name: FormatName, rowBytes: number, from: Uint8Array, to: Uint8Array): void {
+  const { Words, source, transposed } = permutation(name, rowBytes);
+  const { bytes } = formatOf(name);
+  const wordBytes = Words.BYTES_PER_ELEMENT;
   const groupBytes = groupRows * rowBytes;
   const whole = from.length - (from.length % groupBytes);
-  for (let group = 0; group < whole; group += groupBytes) {
-    let at = group / 2;
-    for (let block = group; block < group + rowBytes; block += bytes) {
-      const first = block / 2;
+  const output = wordsOf(Words, to);
+  const interleave = (input: Uint8Array | Uint16Array, start: number, group: number): void => {
+    let at = group / wordBytes;
+    for (let block = start; block < start + rowBytes; block += bytes) {
+      const first = block / wordBytes;
       for (const offset of source) output[at++] = input[first + offset]!;
       for (const word of transposed) transposeWord(output, at - source.length + word, transposeBits);
     }
-  }
-  to.set(from.subarray(whole), whole);
+  };
+  const input = wordsOf(Words, from);
+  for (let group = 0; group < whole; group += groupBytes) interleave(input, group, group);
+  if (whole === from.length) return;
+  const last = new Uint8Array(groupBytes);
+  last.set(from.subarray(whole));
+  interleave(wordsOf(Words, last), 0, whole);
 }
 
 /** Takes one row out of interleaved ones: `group` has the eight rows that it is number `lane` of. */
-export function extractRow(dtype: FormatName, group: Uint8Array, lane: number, to: Uint8Array): void {
-  const { bytes } = layoutOf(dtype);
-  const [input, output] = [words16(group), words16(to)];
-  const { from, transposed } = permutation(dtype, to.length).lanes[lane]!;
-  for (let first = 0; first < output.length; first += bytes / 2) {
+export function extractRow(name: FormatName, group: Uint8Array, lane: number, to: Uint8Array): void {
+  const { bytes } = formatOf(name);
+  const { Words, lanes } = permutation(name, to.length);
+  const [input, output] = [wordsOf(Words, group), wordsOf(Words, to)];
+  const { from, transposed } = lanes[lane]!;
+  for (let first = 0; first < output.length; first += bytes / Words.BYTES_PER_ELEMENT) {
     for (let word = 0; word < from.length; word++) output[first + word] = input[groupRows * first + from[word]!]!;
     for (const word of transposed) transposeWord(output, first + word, restoreBits);
   }
 }
 
+type WordArray = typeof Uint8Array | typeof Uint16Array;
+
 interface Permutation {
-  /** Where each 16-bit word of an interleaved block comes from, counted from the first row's block on. */
+  /** Words of 16 bits, or of 8 where a block has an odd number of bytes. */
+  readonly Words: WordArray;
+  /** Where each word of an interleaved block comes from, counted from the first row's block on. */
   readonly source: Uint32Array;
   /** The interleaved words at which 32 bits with transposed groups start. */
   readonly transposed: readonly number[];
@@ -85,39 +71,43 @@ interface Permutation {
 
 const permutations = new Map<string, Permutation>();
 
-function permutation(dtype: FormatName, rowBytes: number): Permutation {
-  const key = `${dtype} ${rowBytes}`;
+function permutation(name: FormatName, rowBytes: number): Permutation {
+  const key = `${name} ${rowBytes}`;
   let found = permutations.get(key);
   if (found === undefined) {
+    const { bytes, fields } = formatOf(name);
+    const wordBytes = bytes % 2 === 0 ? 2 : 1;
     const source: number[] = [];
     const transposed: number[] = [];
-    for (const { at, unit, count, areBitsTransposed = false } of blockFields[dtype]) {
+    for (const { at, unit, count, areBitsTransposed = false } of fields) {
       for (let index = 0; index < count; index++) {
         for (let row = 0; row < groupRows; row++) {
           if (areBitsTransposed) transposed.push(source.length);
-          for (let byte = 0; byte < unit; byte += 2) source.push((row * rowBytes + at + index * unit + byte) / 2);
+          for (let byte = 0; byte < unit; byte += wordBytes) source.push((row * rowBytes + at + index * unit + byte) / wordBytes);
         }
       }
     }
     const lanes = Array.from({ length: groupRows }, (_, row) => {
-      const first = (row * rowBytes) / 2;
-      const from = new Uint32Array(layoutOf(dtype).bytes / 2);
+      const first = (row * rowBytes) / wordBytes;
+      const from = new Uint32Array(bytes / wordBytes);
       source.forEach((word, index) => {
         if (word >= first && word < first + from.length) from[word - first] = index;
       });
       return { from, transposed: transposed.map((index) => source[index]! - first).filter((word) => word >= 0 && word < from.length) };
     });
-    found = { source: Uint32Array.from(source), transposed, lanes };
+    found = { Words: wordBytes === 2 ? Uint16Array : Uint8Array, source: Uint32Array.from(source), transposed, lanes };
     permutations.set(key, found);
   }
   return found;
 }
 
-function words16(bytes: Uint8Array): Uint16Array {
-  return new Uint16Array(bytes.buffer, bytes.byteOffset, bytes.length >> 1);
+function wordsOf(Words: WordArray, bytes: Uint8Array): Uint8Array | Uint16Array {
+  const length = Math.floor(bytes.length / Words.BYTES_PER_ELEMENT);
+  return Words === Uint16Array ? new Uint16Array(bytes.buffer, bytes.byteOffset, length) : bytes;
 }
 
-function transposeWord(words: Uint16Array, at: number, transpose: (bits: number) => number): void {
+/** Transposes the 32 bits from a 16-bit word on. */
+function transposeWord(words: Uint8Array | Uint16Array, at: number, transpose: (bits: number) => number): void {
   const bits = transpose(words[at]! | (words[at + 1]! << 16));
   words[at] = bits;
   words[at + 1] = bits >>> 16;

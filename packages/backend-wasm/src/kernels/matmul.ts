@@ -1,14 +1,16 @@
-import { broadcastStrides, elementCount, isQuantized, layoutOf, type Operand } from "@centella/core";
-import { activationType } from "@centella/quant";
+import { broadcastStrides, type DType, elementCount, layoutOf, type Operand } from "@centella/core";
+import { activationType, type BlockType } from "@centella/quant";
 import { f32x4, i32, type ModuleBuilder, v128 } from "../emit/index.ts";
-import type { ActivationFormat } from "../formats/activations.ts";
-import { blockFormats, hasBlockFormat } from "../formats/index.ts";
+import { groupRows } from "../formats/block.ts";
+import { type FormatName, formatNameOf, formatOf } from "../formats/index.ts";
+import { groupedBytes } from "../formats/interleave.ts";
 import type { BuildContext, Kernel, ParamsOf, Pause, Task } from "../kernel.ts";
+import { exactProduct, exactScratch } from "../matmul/exactProduct.ts";
 import { innerProduct, innerScratch } from "../matmul/innerProduct.ts";
 import { outerProduct, outerScratch } from "../matmul/outerProduct.ts";
 import type { Product } from "../matmul/product.ts";
-import { activationScratch, quantizedProduct, roundRows } from "../matmul/quantizedProduct.ts";
-import { readInterleavedRow, rowBytesOf } from "../storedForm.ts";
+import { roundedProduct, roundedScratch } from "../matmul/roundedProduct.ts";
+import { writeInterleaved } from "../storedForm.ts";
 
 type Params = ParamsOf<"matmul">;
 
@@ -31,7 +33,7 @@ export const matmul: Kernel<Params> = {
       if (k === 0) return zero(yAt, m * n * elementCount(batch));
       if (m === 0 || n === 0 || batch.includes(0)) return;
       if (mergedRows > 0) return yield* path.multiply({ a: aAt, b: bAt, y: yAt, m: mergedRows, n, k, scratch });
-      const bBytes = n * k * path.bytesPerElement;
+      const bBytes = path.matrixBytes(n, k);
       for (let index = 0; index < elementCount(batch); index++) {
         let from = aAt + 4 * m * k * aBatch(index);
         if (transposeA) {
@@ -46,63 +48,46 @@ export const matmul: Kernel<Params> = {
 
 /** One of the ways to multiply, chosen from the layout of `b` and the parameters. */
 interface Path {
-  readonly bytesPerElement: number;
+  /** Bytes of one matrix `b`. */
+  readonly matrixBytes: (n: number, k: number) => number;
   readonly multiply: (product: Product) => Iterable<Pause>;
   readonly scratch: (m: number, n: number, k: number) => number;
 }
 
 function choosePath(context: BuildContext, b: Operand, { transposeB, activations }: Params): Path {
-  const { exports, storedAs } = context;
-  const stored = storedAs(b);
-  const { elements, bytes } = layoutOf(stored);
-  const bytesPerElement = bytes / elements;
-  if (!transposeB) {
-    const multiply = outerProduct(exports, stored, context.threads);
-    return { bytesPerElement, multiply, scratch: (m, n) => outerScratch(m, n, context.threads) };
-  }
+  const { exports, target, threads } = context;
   const { dtype } = b.spec;
-  if (activations === "f32" || !isQuantized(dtype)) {
-    return plainRows(context, b, { bytesPerElement, multiply: innerProduct(exports, stored, context.threads), scratch: innerScratch });
+  const form = context.interleaving(b) ?? formatNameOf(dtype);
+  if (form === undefined) {
+    const matrixBytes = (n: number, k: number): number => n * k * layoutOf(dtype).bytes;
+    return transposeB
+      ? { matrixBytes, multiply: innerProduct(exports, dtype, threads), scratch: innerScratch }
+      : { matrixBytes, multiply: outerProduct(exports, dtype, threads), scratch: (m, n) => outerScratch(m, n, threads) };
   }
-  // q8_1 activations are q8_0 ones with a sum besides, of which nothing is left once they are numbers again.
-  const format: ActivationFormat = activationType[dtype] === "q8_K" ? "q8_K" : "q8_0";
-  if (hasBlockFormat(stored)) {
-    const scratch = (m: number, _n: number, k: number): number => activationScratch(blockFormats[stored].activation, m, k);
-    return {
-      bytesPerElement,
-      multiply: quantizedProduct(exports, stored, context.interleaving(b) !== undefined, context.threads),
-      scratch,
-    };
-  }
-  const round = roundRows(exports, format);
-  const multiply = innerProduct(exports, stored, context.threads);
-  const roundedBytes = (m: number, k: number): number => align(4 * m * k);
-  return {
-    bytesPerElement,
-    *multiply(product) {
-      const { a, m, k, scratch } = product;
-      const room = scratch + roundedBytes(m, k);
-      yield* round(a, scratch, m * k, room);
-      yield* multiply({ ...product, a: scratch, scratch: room });
-    },
-    scratch: (m, _n, k) => roundedBytes(m, k) + Math.max(activationScratch(format, m, k), innerScratch(m)),
-  };
+  const matrixBytes = (n: number, k: number): number => groupedBytes(form, n, k);
+  const isRounded = activations === "ggml";
+  // Forms of other types know the activations of their own only.
+  const rounding = dtype === form || activationType[dtype as BlockType] !== "q8_K" ? formatOf(form).rounding : "q8_Kx32";
+  const path: Path = isRounded
+    ? { matrixBytes, multiply: roundedProduct(exports, form, rounding, target, threads), scratch: roundedScratch(form, rounding, target) }
+    : { matrixBytes, multiply: exactProduct(exports, form, threads), scratch: exactScratch(target, threads) };
+  return context.interleaving(b) === undefined ? interleavingFirst(context, dtype, form, path) : path;
 }
 
-/** A path for interleaved weights that it cannot read: it is given a copy of them as they were loaded. */
-function plainRows({ interleaving, heap }: BuildContext, b: Operand, path: Path): Path {
-  const dtype = interleaving(b);
-  if (dtype === undefined) return path;
-  const copyBytes = (n: number, k: number): number => align(n * rowBytesOf(dtype, k));
+/** A path for block rows that lie as they were loaded: it is given a copy with interleaved rows. */
+function interleavingFirst({ heap }: BuildContext, dtype: DType, form: FormatName, path: Path): Path {
+  const { elements, bytes } = layoutOf(dtype);
+  const rowBytes = (k: number): number => (k / elements) * bytes;
+  const copyBytes = (n: number, k: number): number => align(groupedBytes(form, n, k));
   return {
-    ...path,
+    matrixBytes: (n, k) => n * rowBytes(k),
     *multiply(product) {
-      const { n, k, scratch } = product;
-      const rowBytes = rowBytesOf(dtype, k);
-      for (let row = 0; row < n; row++) {
-        const to = scratch + row * rowBytes;
-        readInterleavedRow(dtype, row, n, heap.u8, product.b, heap.u8.subarray(to, to + rowBytes));
-        if (row % 256 === 255) yield;
+      const { b, n, k, scratch } = product;
+      const groupBytes = groupedBytes(form, groupRows, k);
+      for (let row = 0; row < n; row += groupRows) {
+        const rows = heap.u8.subarray(b + row * rowBytes(k), b + Math.min(n, row + groupRows) * rowBytes(k));
+        writeInterleaved(dtype, form, k, rows, heap.u8, scratch + (row / groupRows) * groupBytes);
+        if (row % 256 === 0) yield;
       }
       yield* path.multiply({ ...product, b: scratch, scratch: scratch + copyBytes(n, k) });
     },

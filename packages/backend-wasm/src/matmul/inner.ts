@@ -1,6 +1,5 @@
 import { type Expr, type FunctionBuilder, f32, f32x4, i32, type Local, type ModuleBuilder, type V128, v128 } from "../emit/index.ts";
 import { loadBfloats, loadHalves } from "../formats/half.ts";
-import { blockFormats } from "../formats/index.ts";
 import { madd, type Target } from "../target.ts";
 import { laneMask, laneSums } from "./lanes.ts";
 
@@ -26,39 +25,38 @@ const vectorRows = 4;
 
 /** Emits `inner.pack2`, `inner.pack6`, `inner.tile` and, per dtype of the weights, `inner.vector.<dtype>`. */
 export function emitInner(module: ModuleBuilder, target: Target): void {
-  for (const rows of [tileRows, tileColumns]) emitPack(module, rows);
+  emitPack(module, tileRows, "f32");
+  for (const dtype of ["f32", "f16", "bf16"] as const) emitPack(module, tileColumns, dtype);
   emitTile(module, target);
-  for (const dtype of ["f32", "f16", "bf16"] as const) {
-    const [unit, bytes] = [4, dtype === "f32" ? 16 : 8];
-    const load = (f: FunctionBuilder, at: Local<"i32">): V128 =>
-      dtype === "f32" ? v128.load(at) : dtype === "f16" ? loadHalves(f, at) : loadBfloats(at);
-    emitVector(module, target, { dtype, unit, bytes, each: (f, at, sink) => sink(0, load(f, at)), hasTail: true });
-  }
-  for (const [dtype, format] of Object.entries(blockFormats)) {
-    emitVector(module, target, {
-      dtype,
-      unit: format.elements,
-      bytes: format.bytes,
-      each: (f, at, sink) => format.decode(f, target, at, sink),
-      hasTail: false,
-    });
-  }
+  for (const dtype of ["f32", "f16", "bf16"] as const) emitVector(module, target, dtype);
+}
+
+type PlainDType = "f32" | "f16" | "bf16";
+
+/** Bytes of four elements. */
+function vectorBytes(dtype: PlainDType): number {
+  return dtype === "f32" ? 16 : 8;
+}
+
+function loadFloats(f: FunctionBuilder, dtype: PlainDType, at: Local<"i32">, offset = 0): V128 {
+  if (dtype === "f32") return v128.load(at, offset);
+  return dtype === "f16" ? loadHalves(f, at, offset) : loadBfloats(at, offset);
 }
 
 /**
- * `inner.pack<R>(from, to, rows, rowBytes, k)`: panels of `R` rows of f32, four elements of each row in turn. Where rows are
+ * `inner.pack<R>.<dtype>(from, to, rows, rowBytes, k)`: panels of `R` rows as f32, four elements of each row in turn. Where rows are
  * missing the last repeats; what is beyond `k` is zero.
  */
-function emitPack(module: ModuleBuilder, count: number): void {
+function emitPack(module: ModuleBuilder, count: number, dtype: PlainDType): void {
   const signature = { from: "i32", to: "i32", rows: "i32", rowBytes: "i32", k: "i32" } as const;
-  module.function(`inner.pack${count}`, signature, (f, { from, to, rows, rowBytes, k }) => {
+  module.function(`inner.pack${count}.${dtype}`, signature, (f, { from, to, rows, rowBytes, k }) => {
     const pointers = f.locals("i32", count);
     const [last, left] = [f.local("i32"), f.local("i32")];
     const mask = laneMask(f, i32.and(k, 3));
     const step = (value: (pointer: Local<"i32">) => V128): void => {
       pointers.forEach((pointer, row) => {
         f.store(to, value(pointer), 16 * row);
-        f.advance(pointer, 16);
+        f.advance(pointer, vectorBytes(dtype));
       });
       f.advance(to, 16 * count);
     };
@@ -67,10 +65,10 @@ function emitPack(module: ModuleBuilder, count: number): void {
       pointers.forEach((pointer, row) => void f.set(pointer, i32.add(from, i32.mul(i32.select(i32.ltU(row, last), row, last), rowBytes))));
       f.set(left, k);
       f.while(i32.geU(left, 4), () => {
-        step((pointer) => v128.load(pointer));
+        step((pointer) => loadFloats(f, dtype, pointer));
         f.advance(left, -4);
       });
-      f.if(left, () => step((pointer) => v128.and(v128.load(pointer), mask)));
+      f.if(left, () => step((pointer) => v128.and(loadFloats(f, dtype, pointer), mask)));
       f.advance(from, i32.mul(rowBytes, count));
       f.set(rows, i32.select(i32.gtU(rows, count), i32.sub(rows, count), 0));
     });
@@ -142,19 +140,8 @@ function i32x4Mask(first: Expr<"i32">): V128 {
   return f32x4.splat(f32.reinterpret(i32.sub(0, i32.eqz(first))));
 }
 
-interface VectorFormat {
-  readonly dtype: string;
-  /** Elements per step, and their bytes in memory. */
-  readonly unit: number;
-  readonly bytes: number;
-  /** Hands on the values of one unit, four at a time and in order. */
-  readonly each: (f: FunctionBuilder, at: Local<"i32">, sink: (index: number, values: V128) => void) => void;
-  /** Whether k may end within a unit. */
-  readonly hasTail: boolean;
-}
-
 /** `inner.vector.<dtype>(w, x, y, rows, rowBytes, k)`: `y[row] = w[row] · x`. */
-function emitVector(module: ModuleBuilder, target: Target, { dtype, unit, bytes, each, hasTail }: VectorFormat): void {
+function emitVector(module: ModuleBuilder, target: Target, dtype: PlainDType): void {
   const signature = { w: "i32", x: "i32", y: "i32", rows: "i32", rowBytes: "i32", k: "i32" } as const;
   module.function(`inner.vector.${dtype}`, signature, (f, { w, x, y, rows, rowBytes, k }) => {
     const [at, left, block] = f.locals("i32", 3) as [Local<"i32">, Local<"i32">, Local<"i32">];
@@ -170,23 +157,22 @@ function emitVector(module: ModuleBuilder, target: Target, { dtype, unit, bytes,
         for (const sum of sums) f.set(sum, v128.zero());
         f.set(block, i32.select(i32.ltU(left, depth), left, depth));
         f.set(left, i32.sub(left, block));
-        f.while(i32.geU(block, unit), () => {
+        f.while(i32.geU(block, 4), () => {
+          f.set(values, v128.load(at));
           pointers.forEach((pointer, row) => {
-            each(f, pointer, (index, quad) => f.set(sums[row]!, madd(target, quad, v128.load(at, 4 * index), sums[row]!)));
-            f.advance(pointer, bytes);
+            f.set(sums[row]!, madd(target, loadFloats(f, dtype, pointer), values, sums[row]!));
+            f.advance(pointer, vectorBytes(dtype));
           });
-          f.advance(at, 4 * unit);
-          f.advance(block, -unit);
+          f.advance(at, 16);
+          f.advance(block, -4);
         });
-        if (hasTail) {
-          f.if(block, () => {
-            const mask = laneMask(f, block);
-            f.set(values, v128.and(v128.load(at), mask));
-            pointers.forEach((pointer, row) => {
-              each(f, pointer, (_, quad) => f.set(sums[row]!, madd(target, v128.and(quad, mask), values, sums[row]!)));
-            });
+        f.if(block, () => {
+          const mask = laneMask(f, block);
+          f.set(values, v128.and(v128.load(at), mask));
+          pointers.forEach((pointer, row) => {
+            f.set(sums[row]!, madd(target, v128.and(loadFloats(f, dtype, pointer), mask), values, sums[row]!));
           });
-        }
+        });
         const [s0, s1 = s0!, s2 = s0!, s3 = s0!] = sums;
         f.set(total, f32x4.add(total, laneSums(f, [s0!, s1, s2, s3])));
       });

@@ -12,17 +12,16 @@ const rowBlock = 384;
 /** Bytes of scratch memory for {@link innerProduct}. */
 export function innerScratch(m: number): number {
   const rows = Math.min(rowBlock, Math.ceil(m / tileRows) * tileRows);
-  return 4 * depth * (rows + 2 * tileColumns);
+  return 4 * depth * (rows + tileColumns);
 }
 
 /** `y = a · bᵀ` for `b [n, k]` of `dtype` with rows side by side. */
 export function innerProduct(exports: Exports, dtype: DType, threads: number): (product: Product) => Iterable<Pause> {
   const vector = exports(`inner.vector.${dtype}`);
-  const decode = exports(`decode.${dtype}`);
-  const [packA, packB, tile] = [exports(`inner.pack${tileRows}`), exports(`inner.pack${tileColumns}`), exports("inner.tile")];
-  const { elements, bytes } = layoutOf(dtype);
+  const [packA, packB, tile] = [exports(`inner.pack${tileRows}.f32`), exports(`inner.pack${tileColumns}.${dtype}`), exports("inner.tile")];
+  const { bytes } = layoutOf(dtype);
   return function* ({ a, b, y, m, n, k, scratch }) {
-    const rowBytes = (k / elements) * bytes;
+    const rowBytes = k * bytes;
     if (m < fewRows) {
       const chunk = Math.ceil(sharedUnits(k, n * m * k, threads) / 4) * 4;
       const calls: Call[] = [];
@@ -37,8 +36,7 @@ export function innerProduct(exports: Exports, dtype: DType, threads: number): (
     }
     const pacer = new Pacer();
     const panel = scratch;
-    const decoded = panel + 4 * depth * tileColumns;
-    const packed = decoded + 4 * depth * tileColumns;
+    const packed = panel + 4 * depth * tileColumns;
     for (let row = 0; row < m; row += rowBlock) {
       const rows = Math.min(rowBlock, m - row);
       for (let at = 0; at < k; at += depth) {
@@ -46,12 +44,7 @@ export function innerProduct(exports: Exports, dtype: DType, threads: number): (
         packA(a + 4 * (row * k + at), packed, rows, 4 * k, count);
         for (let column = 0; column < n; column += tileColumns) {
           const columns = Math.min(tileColumns, n - column);
-          const from = b + column * rowBytes + (at / elements) * bytes;
-          if (dtype === "f32") packB(from, panel, columns, rowBytes, count);
-          else {
-            for (let i = 0; i < columns; i++) decode(from + i * rowBytes, decoded + 4 * depth * i, count);
-            packB(decoded, panel, columns, 4 * depth, count);
-          }
+          packB(b + column * rowBytes + at * bytes, panel, columns, rowBytes, count);
           tile(packed, panel, y + 4 * (row * n + column), Math.ceil(count / 4), 4 * n, rows, columns, at === 0 ? 1 : 0);
           if (pacer.due(rows * columns * count)) yield;
         }

@@ -1,4 +1,4 @@
-import { f32, f32x4, i32, type ModuleBuilder, v128 } from "../emit/index.ts";
+import { type FunctionRef, f32, f32x4, i32, type ModuleBuilder, v128 } from "../emit/index.ts";
 import { loadBfloats, loadHalves } from "../formats/half.ts";
 import { storeLanes } from "../kernels/shared/loops.ts";
 import { madd, type Target } from "../target.ts";
@@ -23,12 +23,34 @@ export function outerTileRows(target: Target): number {
   return target.relaxed ? 6 : 4;
 }
 
-/** Emits `outer.packA`, `outer.packB.<dtype>`, `outer.tile` and `outer.vector`. */
-export function emitOuter(module: ModuleBuilder, target: Target): void {
+/** Panels that {@link OuterFunctions.row} reads at once, to hide the latency of the multiply-add. */
+export const rowPanels = 4;
+
+const tileSignature = {
+  a: "i32",
+  b: "i32",
+  y: "i32",
+  k: "i32",
+  rowBytes: "i32",
+  rows: "i32",
+  columns: "i32",
+  first: "i32",
+  spill: "i32",
+} as const;
+const rowSignature = { x: "i32", panels: "i32", panelBytes: "i32", y: "i32", k: "i32", columns: "i32", first: "i32" } as const;
+
+/** Functions that others call. */
+export interface OuterFunctions {
+  readonly tile: FunctionRef<typeof tileSignature, undefined>;
+  readonly row: FunctionRef<typeof rowSignature, undefined>;
+}
+
+/** Emits `outer.packA`, `outer.packB.<dtype>`, `outer.tile`, `outer.row` and `outer.vector`. */
+export function emitOuter(module: ModuleBuilder, target: Target): OuterFunctions {
   emitPackA(module, outerTileRows(target));
   for (const dtype of ["f32", "f16", "bf16"] as const) emitPackB(module, dtype);
-  emitTile(module, target);
   emitVector(module, target);
+  return { tile: emitTile(module, target), row: emitRow(module, target) };
 }
 
 /** `outer.packA(from, to, rows, rowBytes, k)`: panels of tile rows, one element of each in turn; beyond `rows` the last repeats. */
@@ -90,20 +112,9 @@ function emitPackB(module: ModuleBuilder, dtype: "f32" | "f16" | "bf16"): void {
  * `outer.tile(a, b, y, k, rowBytes, rows, columns, first, spill)`: adds the products of all packed panels of `a` with one
  * packed panel of `b` to `y`, of which `rows` and `columns` are to be written. `first`: `y` starts at 0. `spill` is room for a tile.
  */
-function emitTile(module: ModuleBuilder, target: Target): void {
+function emitTile(module: ModuleBuilder, target: Target): OuterFunctions["tile"] {
   const tileRows = outerTileRows(target);
-  const signature = {
-    a: "i32",
-    b: "i32",
-    y: "i32",
-    k: "i32",
-    rowBytes: "i32",
-    rows: "i32",
-    columns: "i32",
-    first: "i32",
-    spill: "i32",
-  } as const;
-  module.function("outer.tile", signature, (f, { a, b, y, k, rowBytes, rows, columns, first, spill }) => {
+  return module.function("outer.tile", tileSignature, (f, { a, b, y, k, rowBytes, rows, columns, first, spill }) => {
     const vectors = tileColumns / 4;
     const sums = f.locals("v128", tileRows * vectors);
     const bv = f.locals("v128", vectors);
@@ -155,6 +166,36 @@ function emitTile(module: ModuleBuilder, target: Target): void {
         },
       );
     });
+  });
+}
+
+/**
+ * `outer.row(x, panels, panelBytes, y, k, columns, first)`: adds the products of one row with up to four packed panels, `panelBytes`
+ * apart, to `y`, of which `columns` are to be written. `first`: `y` starts at 0. Panels that are not needed are read all the same.
+ */
+function emitRow(module: ModuleBuilder, target: Target): OuterFunctions["row"] {
+  return module.function("outer.row", rowSignature, (f, { x, panels, panelBytes, y, k, columns, first }) => {
+    const vectors = (rowPanels * tileColumns) / 4;
+    const sums = f.locals("v128", vectors);
+    const pointers = f.locals("i32", rowPanels);
+    const [value, keep] = [f.local("v128"), f.let(f32x4.splat(f32.reinterpret(i32.sub(0, i32.eqz(first)))))];
+    pointers.forEach((pointer, i) => void f.set(pointer, i32.add(panels, i32.mul(panelBytes, i))));
+    for (const sum of sums) f.set(sum, v128.zero());
+    f.while(k, () => {
+      f.set(value, v128.load32Splat(x));
+      sums.forEach((sum, i) => void f.set(sum, madd(target, value, v128.load(pointers[i >> 1]!, 16 * (i & 1)), sum)));
+      f.advance(x, 4);
+      for (const pointer of pointers) f.advance(pointer, 4 * tileColumns);
+      f.advance(k, -1);
+    });
+    for (const sum of sums) {
+      f.if(columns, () => {
+        f.set(value, f32x4.add(v128.and(v128.load(y), keep), sum));
+        storeLanes(f, y, value, columns);
+        f.advance(y, 16);
+        f.set(columns, i32.select(i32.gtU(columns, 4), i32.sub(columns, 4), 0));
+      });
+    }
   });
 }
 

@@ -1,18 +1,17 @@
 import type { ModuleBuilder } from "../../emit/index.ts";
 import { emitActivations } from "../../formats/activations.ts";
 import { emitDecodeRow } from "../../formats/decodeRow.ts";
+import { emitExactGroups } from "../../matmul/exactGroups.ts";
+import { emitGroups } from "../../matmul/groups.ts";
 import { emitInner } from "../../matmul/inner.ts";
-import { emitInterleaved } from "../../matmul/interleaved.ts";
 import { emitOuter } from "../../matmul/outer.ts";
-import { emitQuantized } from "../../matmul/quantized.ts";
 import type { Target } from "../../target.ts";
 
 /** Emits the functions that several kernels call. */
 export function emitShared(module: ModuleBuilder, target: Target): void {
-  emitDecodeRow(module, target);
-  emitActivations(module);
+  emitDecodeRow(module);
+  emitActivations(module, target);
   emitInner(module, target);
-  emitOuter(module, target);
-  emitQuantized(module, target);
-  if (target.relaxed) emitInterleaved(module);
+  emitGroups(module, target);
+  emitExactGroups(module, target, emitOuter(module, target));
 }

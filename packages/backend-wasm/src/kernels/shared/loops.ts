@@ -1,7 +1,7 @@
-import { type FunctionBuilder, i32, type Local, type V128 } from "../../emit/index.ts";
+import { type Expr, type FunctionBuilder, i32, type Local, type V128 } from "../../emit/index.ts";
 
 /** Stores the first `count` (1 to 3, or 4 and more for all) lanes of a vector. */
-export function storeLanes(f: FunctionBuilder, address: Local<"i32">, value: Local<"v128">, count: Local<"i32">): void {
+export function storeLanes(f: FunctionBuilder, address: Local<"i32">, value: Local<"v128">, count: Expr<"i32">): void {
   f.if(
     i32.geU(count, 4),
     () => f.store(address, value),

@@ -1,0 +1,59 @@
+import { type FunctionBuilder, type Local, type V128, v128 } from "../emit/index.ts";
+import { loadHalves } from "./half.ts";
+
+/** Rows that are interleaved: two vectors with four rows each. */
+export const groupRows = 8;
+
+/** Rows 0 to 3, or rows 4 to 7. */
+export type Half = 0 | 1;
+export const halves: readonly Half[] = [0, 1];
+/** A vector for each half. */
+export type Pair = readonly [Local<"v128">, Local<"v128">];
+
+/** Reads a block of eight interleaved rows. Offsets are those of the block of one row. */
+export class InterleavedBlock {
+  readonly #f: FunctionBuilder;
+  readonly #address: Local<"i32">;
+  readonly #kept = new Map<string, Local<"v128">>();
+  readonly #last = new Map<Half, { readonly at: number; readonly value: Local<"v128"> }>();
+
+  constructor(f: FunctionBuilder, address: Local<"i32">) {
+    this.#f = f;
+    this.#address = address;
+  }
+
+  /** The four bytes at `at` of four rows. The last vector of each half stays in a register. */
+  word(at: number, half: Half): Local<"v128"> {
+    const last = this.#last.get(half);
+    if (last?.at === at) return last.value;
+    const value = this.#f.let(v128.load(this.#address, 8 * at + 16 * half));
+    this.#last.set(half, { at, value });
+    return value;
+  }
+
+  /** The f16 at `at` of four rows, as f32. */
+  halves(at: number, half: Half): Local<"v128"> {
+    return loadHalves(this.#f, this.#address, 8 * at + 8 * half);
+  }
+
+  /** The 16 bits at `at` of four rows: in the low half of the vector. */
+  shorts(at: number, half: Half): V128 {
+    return v128.load64Zero(this.#address, 8 * at + 8 * half);
+  }
+
+  /** The byte at `at` of four rows: one in the first four bytes of the vector each. */
+  bytes(at: number, half: Half): V128 {
+    return v128.load32Zero(this.#address, 8 * at + 4 * half);
+  }
+
+  /** Computes a vector at its first use in this block. */
+  once(key: string, half: Half, compute: () => V128): Local<"v128"> {
+    const name = `${key} ${half}`;
+    let value = this.#kept.get(name);
+    if (value === undefined) {
+      value = this.#f.let(compute());
+      this.#kept.set(name, value);
+    }
+    return value;
+  }
+}
