@@ -1,10 +1,4 @@
-import { type FunctionBuilder, f32x4, type I32, i32, i32x4, type Local, type V128, v128 } from "../emit/index.ts";
-import { memoryMap } from "../memoryMap.ts";
-
-/** The half at an address as f32, in all lanes. */
-export function halfSplat(address: I32, offset = 0): V128 {
-  return v128.load32Splat(i32.shl(i32.load16U(address, offset), 2), memoryMap.halfTable);
-}
+import { type FunctionBuilder, f32x4, type I32, i32x4, type Local, type V128, v128 } from "../emit/index.ts";
 
 /** Four halves in memory as f32; exact, infinities and NaN included. */
 export function loadHalves(f: FunctionBuilder, address: I32, offset = 0): Local<"v128"> {

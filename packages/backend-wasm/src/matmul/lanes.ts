@@ -1,16 +1,10 @@
-import { type Expr, type FunctionBuilder, f32, f32x4, i32x4, type Local, type V128 } from "../emit/index.ts";
+import { type Expr, type FunctionBuilder, f32x4, i32x4, type Local, type V128 } from "../emit/index.ts";
 
 /** The sums of the lanes of four vectors, each as `(l0 + l1) + (l2 + l3)`. */
 export function laneSums(f: FunctionBuilder, [a, b, c, d]: readonly [V128, V128, V128, V128]): Local<"v128"> {
   const pairs = (x: V128, y: V128): Local<"v128"> => f.let(f32x4.add(f32x4.shuffle(x, y, [0, 2, 4, 6]), f32x4.shuffle(x, y, [1, 3, 5, 7])));
   const [ab, cd] = [pairs(a, b), pairs(c, d)];
   return pairs(ab, cd);
-}
-
-/** The sum of the lanes of one vector, in the order of {@link laneSums}. */
-export function laneSum(x: Local<"v128">): Expr<"f32"> {
-  const lane = (index: number): Expr<"f32"> => f32x4.extract(x, index);
-  return f32.add(f32.add(lane(0), lane(1)), f32.add(lane(2), lane(3)));
 }
 
 /** All ones in the first `count` lanes, zeros in the others. */
