@@ -21,12 +21,13 @@ import {
 import { CustomKernels, customUnsupported } from "./custom.ts";
 import { fused } from "./elementwise/kernel.ts";
 import type { Heap } from "./heap.ts";
-import type { Exports, Kernel } from "./kernel.ts";
+import type { Kernel } from "./kernel.ts";
 import { kernels } from "./kernels/index.ts";
 import { pageBytes } from "./memoryMap.ts";
-import { openModule } from "./module.ts";
+import { type Opened, openModule } from "./module.ts";
 import { checkOptions, type WasmOptions } from "./options.ts";
 import { WasmPlan } from "./plan.ts";
+import type { Library, Space } from "./space.ts";
 import type { Target } from "./target.ts";
 import { WasmStorage } from "./tensors.ts";
 import type { ThreadPool } from "./threads/pool.ts";
@@ -39,10 +40,7 @@ export function wasm(options: WasmOptions = {}): BackendFactory {
   const { relaxed, threads, maxMemoryMiB } = checkOptions(options);
   return {
     name: "wasm",
-    open: async () => {
-      const { heap, exports, target, pool } = await openModule(relaxed, threads, Math.floor((maxMemoryMiB * 2 ** 20) / pageBytes));
-      return new WasmBackend(heap, exports, target, pool);
-    },
+    open: async () => new WasmBackend(await openModule(relaxed, threads, Math.floor((maxMemoryMiB * 2 ** 20) / pageBytes))),
   };
 }
 
@@ -57,8 +55,8 @@ export class WasmBackend implements Backend {
   readonly device: { readonly kind: "cpu"; readonly name: string };
   readonly syncAvailable = true;
   readonly counters: Counters = createCounters();
-  readonly heap: Heap;
-  readonly exports: Exports;
+  readonly space: Space;
+  readonly library: Library;
   readonly target: Target;
   readonly custom: CustomKernels;
   readonly #pool: ThreadPool | undefined;
@@ -67,14 +65,19 @@ export class WasmBackend implements Backend {
   #pending = 0;
   #disposed = false;
 
-  constructor(heap: Heap, exports: Exports, target: Target, pool: ThreadPool | undefined) {
-    this.heap = heap;
-    this.exports = exports;
+  constructor({ space, library, target, pool, reason }: Opened) {
+    this.space = space;
+    this.library = library;
     this.target = target;
-    this.custom = new CustomKernels(heap.memory);
+    this.custom = new CustomKernels(space.heap.memory);
     this.#pool = pool;
-    const threads = pool === undefined ? "1 thread" : `${pool.size + 1} threads`;
+    const count = pool?.size ?? 1;
+    const threads = `${count} thread${count === 1 ? "" : "s"}${reason === undefined ? "" : ` (${reason})`}`;
     this.device = { kind: "cpu", name: `${target.relaxed ? "WebAssembly relaxed SIMD" : "WebAssembly SIMD"}, ${threads}` };
+  }
+
+  get heap(): Heap {
+    return this.space.heap;
   }
 
   unsupported(op: AnyOp, inputs: readonly (TensorSpec | undefined)[], params: object, output: TensorSpec): string | undefined {
@@ -118,7 +121,7 @@ export class WasmBackend implements Backend {
     await this.#queue.idle();
   }
 
-  /** The helper threads, undefined where there are none or one of them was lost. */
+  /** The threads that awaited runs compute on, undefined where there are none or one of them was lost. */
   get pool(): ThreadPool | undefined {
     return this.#pool?.isLost === true ? undefined : this.#pool;
   }

@@ -49,9 +49,11 @@ export function customUnsupported({ name, kernels }: AnyOp, specs: readonly (Ten
 function kernelOf({ args }: WasmKernel, call: Run): Kernel {
   return {
     emit: () => undefined,
-    build(_context, inputs, params, y) {
+    build({ heap }, inputs, params, y) {
       const operands = inputs.map((operand) => operand!);
       return (run) => {
+        // The types of the parameters are known to the module alone: it is called from here and not from a step list.
+        heap.touch();
         const resolved = (operand: typeof y) => ({ dtype: operand.spec.dtype, shape: run.shape(operand) });
         const rest = args?.({ inputs: operands.map(resolved), params, output: resolved(y) }) ?? [];
         call(...operands.map((operand) => run.address(operand)), run.address(y), ...rest);

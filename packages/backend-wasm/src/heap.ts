@@ -26,6 +26,8 @@ export class Heap {
   #free: Range[] = [];
   #end: number;
   #views: Views;
+  /** Called before anybody looks at the memory. */
+  guard: (() => void) | undefined;
 
   constructor(memory: WebAssembly.Memory, maxPages: number) {
     this.memory = memory;
@@ -73,6 +75,11 @@ export class Heap {
     this.#free = merged;
   }
 
+  /** To be called by who looks at the memory without the views here. */
+  touch(): void {
+    this.guard?.();
+  }
+
   /** Bytes in allocations for a purpose, alignment and padding included. */
   used(purpose: Purpose): number {
     let sum = 0;
@@ -92,8 +99,13 @@ export class Heap {
     return this.#current().f32;
   }
 
+  get f64(): Float64Array {
+    return this.#current().f64;
+  }
+
   /** Growing the memory detaches every view of it. */
   #current(): Views {
+    this.touch();
     if (this.#views.buffer !== this.memory.buffer) this.#views = viewsOf(this.memory.buffer);
     return this.#views;
   }
@@ -132,8 +144,9 @@ interface Views {
   readonly u8: Uint8Array;
   readonly i32: Int32Array;
   readonly f32: Float32Array;
+  readonly f64: Float64Array;
 }
 
 function viewsOf(buffer: ArrayBufferLike): Views {
-  return { buffer, u8: new Uint8Array(buffer), i32: new Int32Array(buffer), f32: new Float32Array(buffer) };
+  return { buffer, u8: new Uint8Array(buffer), i32: new Int32Array(buffer), f32: new Float32Array(buffer), f64: new Float64Array(buffer) };
 }

@@ -3,9 +3,11 @@ import type { ModuleBuilder } from "./emit/index.ts";
 import type { Heap } from "./heap.ts";
 import type { Interleaving } from "./storedForm.ts";
 import type { Target } from "./target.ts";
-import type { Call } from "./threads/pool.ts";
 
-/** An emitted function. Addresses and counts are plain numbers; those from 2^31 wrap to the same 32 bits. */
+/**
+ * An emitted function. Addresses and counts are plain numbers; those from 2^31 wrap to the same 32 bits. While a step list is written
+ * a call is recorded instead of made.
+ */
 export type Emitted = (...args: number[]) => number;
 
 /** Emitted functions by name. */
@@ -21,17 +23,42 @@ export interface Run {
   readonly scratch: number;
 }
 
-/** What a step yields: a point where it may be paused or stopped, every few milliseconds at least, or calls for all threads to share. */
-export type Pause = undefined | readonly Call[];
+/** One call of an emitted function. */
+export interface Call {
+  readonly fn: Emitted;
+  readonly args: readonly number[];
+}
 
-/** One step, ready to run. The calls that it yields are done when it goes on. */
+/**
+ * Calls of a function whose last parameters are `begin` and `end`, for all parts of `total` units, `grain` units in each. `args` are
+ * the parameters before these two.
+ */
+export interface Range extends Call {
+  readonly total: number;
+  readonly grain: number;
+}
+
+/**
+ * What a step yields: work for all threads to share, of which the parts may run at the same time and in any order, or nothing, which is
+ * a point where a step that runs on the caller's thread may be paused. What comes later sees what came before as done.
+ */
+export type Pause = undefined | Range | readonly Call[];
+
+/**
+ * One step. It makes calls of emitted functions, and yields those that threads can share. Where its kernel looks at no memory these are
+ * recorded once into the plan's step list, for every run with the same extents.
+ */
 export type Task = ((run: Run) => Iterable<Pause>) | ((run: Run) => void);
 
 /** What a kernel is given when a plan is compiled. */
 export interface BuildContext {
   readonly exports: Exports;
+  /**
+   * The memory. Whoever looks at it while the plan runs cannot be recorded: the step then returns to JavaScript, on the caller's
+   * thread, in the middle of the list. Kernels of every decode step should not.
+   */
   readonly heap: Heap;
-  /** Threads that share the calls which a task yields. */
+  /** Threads that share what a task yields. */
   readonly threads: number;
   readonly target: Target;
   /** The operand's spec with symbolic dims at their maxima. */
@@ -40,8 +67,8 @@ export interface BuildContext {
   interleaving(operand: Operand): Interleaving;
   /** Asks for so many bytes of scratch memory during the step. */
   reserve(bytes: number): void;
-  /** Asks for memory of the plan's own that outlives runs; its address is known when the plan is complete. */
-  table(bytes: number): () => number;
+  /** Asks for memory of the plan's own that outlives runs, `write` gives its first content. Its address is known when the plan is complete. */
+  table(bytes: number, write?: (bytes: Uint8Array<ArrayBuffer>) => void): () => number;
   /** Something that steps of one plan share, made by the first that asks. */
   shared<T>(key: string, create: () => T): T;
   /**

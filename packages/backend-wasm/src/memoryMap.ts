@@ -3,7 +3,6 @@ export const memoryMap: {
   readonly constants: { readonly address: number; readonly bytes: number };
   readonly halfTable: number;
   readonly control: number;
-  readonly jobs: number;
   readonly heap: number;
 } = {
   /** Constants of the kernels. */
@@ -12,10 +11,8 @@ export const memoryMap: {
   halfTable: 16_384,
   /** Control block of the threads. */
   control: 16_384 + 4 * 65_536,
-  /** Calls for the threads. */
-  jobs: 16_384 + 4 * 65_536 + 64,
   /** Where the heap starts. */
-  heap: 16_384 + 4 * 65_536 + 64 + 8 * 20 * 512,
+  heap: 16_384 + 4 * 65_536 + 256,
 };
 
 /** Bytes of a WASM page. */

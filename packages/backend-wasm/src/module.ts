@@ -1,69 +1,98 @@
 import { UnsupportedError } from "@centella/core";
 import { halfToFloat } from "@centella/quant";
-import { f32x4, i32x4, ModuleBuilder, relaxed as relaxedOps, v128 } from "./emit/index.ts";
+import { type FunctionInfo, f32x4, i32x4, ModuleBuilder, relaxed as relaxedOps, v128 } from "./emit/index.ts";
 import { Heap } from "./heap.ts";
-import type { Exports, Kernel } from "./kernel.ts";
+import type { Kernel } from "./kernel.ts";
 import { kernels } from "./kernels/index.ts";
 import { emitShared } from "./kernels/shared/index.ts";
 import { memoryMap, pageBytes } from "./memoryMap.ts";
+import { Library, Space } from "./space.ts";
 import type { ByteDots, Target } from "./target.ts";
 import { ThreadPool } from "./threads/pool.ts";
+import { emitWalk } from "./threads/walk.ts";
 
-/** The module of all kernels in binary form. Pure. */
-export function emitModule(target: Target, shared = false): Uint8Array<ArrayBuffer> {
-  const module = new ModuleBuilder({ constants: memoryMap.constants, shared });
+/** A module in binary form, and what is in it. */
+export interface EmittedModule {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly functions: readonly FunctionInfo[];
+}
+
+/** The module of all kernels. Pure. */
+export function emitModule(target: Target, shared = false): EmittedModule {
+  const module = new ModuleBuilder({ constants: memoryMap.constants, shared, hasTable: true });
+  emitWalk(module);
   emitShared(module, target);
   for (const kernel of Object.values<Kernel>({ ...kernels })) kernel.emit?.(module, target);
-  return module.build();
+  return { bytes: module.build(), functions: module.functions };
 }
 
 /** Compiled modules by target, so that a second backend starts at once. */
-const compiled = new Map<string, Promise<WebAssembly.Module>>();
+const compiled = new Map<string, Promise<{ readonly module: WebAssembly.Module; readonly functions: readonly FunctionInfo[] }>>();
 
 /** Most threads that "auto" takes: more of them wait for memory. */
 const mostAutoThreads = 8;
 
+/** What a backend computes with. */
+export interface Opened {
+  readonly space: Space;
+  readonly library: Library;
+  readonly target: Target;
+  readonly pool: ThreadPool | undefined;
+  /** Why there is no pool. */
+  readonly reason: string | undefined;
+}
+
 /** Instantiates the kernels over a fresh memory. @throws {UnsupportedError} where the engine lacks WASM SIMD */
-export async function openModule(
-  relaxed: boolean | "auto",
-  threads: number | "auto",
-  maxPages: number,
-): Promise<{ readonly heap: Heap; readonly exports: Exports; readonly target: Target; readonly pool: ThreadPool | undefined }> {
+export async function openModule(relaxed: boolean | "auto", threads: number | "auto", maxPages: number): Promise<Opened> {
   if (typeof WebAssembly === "undefined" || !WebAssembly.validate(probe(false)))
     throw new UnsupportedError("wasm", "this JavaScript engine has no WebAssembly SIMD");
   const hasRelaxed = WebAssembly.validate(probe(true));
   if (relaxed === true && !hasRelaxed)
     throw new UnsupportedError("wasm", 'this JavaScript engine has no relaxed SIMD; use relaxed: "auto" or false');
   const target = targetOf(relaxed === "auto" ? hasRelaxed : relaxed);
-  const shared = hasSharedMemory() && threadCount(threads) > 1;
-  if (!shared && threads !== "auto" && threads > 1)
-    throw new UnsupportedError("wasm", "threads need SharedArrayBuffer, which a page has if it is cross-origin isolated; use threads: 1");
+  const { pool, reason } = await openPool(threads);
+  const shared = pool !== undefined;
+  const { module, functions } = await compileOnce(target, shared);
+  const initial = Math.ceil(memoryMap.heap / pageBytes);
+  const heap = new Heap(new WebAssembly.Memory({ initial, maximum: Math.max(initial, maxPages), shared }), maxPages);
+  const table = heap.f32.subarray(memoryMap.halfTable / 4, memoryMap.halfTable / 4 + 65_536);
+  for (let h = 0; h < table.length; h++) table[h] = halfToFloat(h);
+  const space = new Space(heap);
+  const library = new Library(space);
+  for (const info of functions) library.declare(info);
+  await library.load(module);
+  await pool?.load(space, module, library.base, library.size);
+  return { space, library, target, pool, reason };
+}
+
+function compileOnce(
+  target: Target,
+  shared: boolean,
+): Promise<{ readonly module: WebAssembly.Module; readonly functions: readonly FunctionInfo[] }> {
   const key = `${target.relaxed} ${shared}`;
   let compiling = compiled.get(key);
   if (compiling === undefined) {
-    compiling = WebAssembly.compile(emitModule(target, shared));
+    const { bytes, functions } = emitModule(target, shared);
+    compiling = WebAssembly.compile(bytes).then((module) => ({ module, functions }));
     compiled.set(key, compiling);
   }
-  const initial = Math.ceil(memoryMap.heap / pageBytes);
-  const memory = new WebAssembly.Memory({ initial, maximum: Math.max(initial, maxPages), shared });
-  const instance = await WebAssembly.instantiate(await compiling, { env: { memory } });
-  const heap = new Heap(memory, maxPages);
-  const table = heap.f32.subarray(memoryMap.halfTable / 4, memoryMap.halfTable / 4 + 65_536);
-  for (let h = 0; h < table.length; h++) table[h] = halfToFloat(h);
-  const exports: Exports = (name) => {
-    const found = instance.exports[name];
-    if (typeof found !== "function") throw new RangeError(`wasm: expected an emitted function, got ${name}`);
-    return found as (...args: number[]) => number;
-  };
-  let pool: ThreadPool | undefined;
-  if (shared) {
-    try {
-      pool = await ThreadPool.start(await compiling, instance, memory, threadCount(threads) - 1);
-    } catch (error) {
-      if (threads !== "auto") throw new UnsupportedError("wasm", `helper threads do not start here (${String(error)}); use threads: 1`);
-    }
+  return compiling;
+}
+
+/** The threads, or the reason why the caller's computes. */
+async function openPool(threads: number | "auto"): Promise<Pick<Opened, "pool" | "reason">> {
+  const isAsked = threads !== "auto" && threads > 1;
+  if (!hasSharedMemory()) {
+    if (isAsked)
+      throw new UnsupportedError("wasm", "threads need SharedArrayBuffer, which a page has if it is cross-origin isolated; use threads: 1");
+    return { pool: undefined, reason: "no SharedArrayBuffer" };
   }
-  return { heap, exports, target, pool };
+  try {
+    return { pool: await ThreadPool.start(threadCount(threads)), reason: undefined };
+  } catch (error) {
+    if (isAsked) throw new UnsupportedError("wasm", `threads do not start here (${String(error)}); use threads: 1`);
+    return { pool: undefined, reason: "no worker starts" };
+  }
 }
 
 function hasSharedMemory(): boolean {

@@ -7,8 +7,9 @@ export interface WasmOptions {
    */
   readonly relaxed?: boolean | "auto";
   /**
-   * Threads that compute, the caller's among them: 1 by default. "auto": the machine's cores, eight at most, and one where there is
-   * no shared memory or no worker starts. The number of threads does not change a bit of any result.
+   * Threads that compute: 1 by default. "auto": the machine's cores, eight at most. They are workers over shared memory, so that the
+   * caller's thread is free while a run is awaited; without shared memory the caller's thread computes, alone, and
+   * `backend.device.name` says so. The number of threads does not change a bit of any result.
    */
   readonly threads?: number | "auto";
   /** Largest memory in MiB, up to 4096 (the default). */

@@ -27,13 +27,13 @@ import {
   UnsupportedError,
 } from "@centella/core";
 import { kernelOf, type WasmBackend } from "./backend.ts";
-import { sliceMs, yieldToEventLoop } from "./eventLoop.ts";
 import type { BuildContext, Run, Task } from "./kernel.ts";
 import { Cell } from "./persistents.ts";
 import { PlanModule } from "./planModule.ts";
+import { type RunContext, runList, runListSync } from "./runner.ts";
+import { recordStep, type StepList, writeStepList } from "./stepList.ts";
 import { chooseInterleaving, isReadableInterleaved } from "./storedForm.ts";
 import { readStored, WasmStorage } from "./tensors.ts";
-import { runCalls, runCallsSync } from "./threads/runCalls.ts";
 
 /** Temporaries start at cache lines. */
 const alignment = 64;
@@ -44,9 +44,21 @@ const fusionLimits: FusionLimits = { maxInputs: 16, maxCalls: 32 };
 /** A run's inputs, safe from changes by the caller until the run is over. */
 type HeldInput = TypedArray | WasmStorage | Promise<TypedArray>;
 
-interface NamedTask {
-  readonly op: string;
-  readonly task: Task;
+/** Step lists that a plan keeps, for different extents or places of its inputs. */
+const mostLists = 16;
+
+/** Flops and bytes of a run that is too short to be worth another thread: some tens of microseconds. */
+const shortWork = 2e5;
+
+/** A run with the addresses of inputs that are tensors of this backend. */
+interface PlacedRun extends Run {
+  readonly overrides: ReadonlyMap<Storage, number>;
+}
+
+/** A step list and how much work it is. */
+interface PlannedRun {
+  readonly list: StepList;
+  readonly isShort: boolean;
 }
 
 export class WasmPlan implements Plan {
@@ -54,8 +66,12 @@ export class WasmPlan implements Plan {
   readonly cells: ReadonlyMap<string, Cell>;
   readonly #backend: WasmBackend;
   readonly #lowered: Lowered;
-  readonly #tasks: readonly NamedTask[];
+  readonly #tasks: readonly Task[];
   readonly #module: PlanModule;
+  /** Steps that cannot be recorded. */
+  readonly #hostSteps = new Set<number>();
+  /** By extents and addresses, the one that was used last at the end. */
+  readonly #lists = new Map<string, PlannedRun>();
   /** Address of every storage that has a fixed one: all but inputs that are tensors of this backend. */
   readonly #addresses: ReadonlyMap<Storage, number>;
   readonly #scratch: number;
@@ -87,21 +103,22 @@ export class WasmPlan implements Plan {
 
     let scratchBytes = 0;
     const shared = new Map<string, unknown>();
-    const tables: { readonly bytes: number; address: number }[] = [];
-    this.#module = new PlanModule(backend.heap, backend.target);
+    const tables: { readonly bytes: number; readonly write: ((bytes: Uint8Array<ArrayBuffer>) => void) | undefined; address: number }[] =
+      [];
+    this.#module = new PlanModule(backend.space, backend.target, backend.pool);
     const context: BuildContext = {
-      exports: backend.exports,
+      exports: (name) => backend.library.get(name),
       heap: backend.heap,
       target: backend.target,
-      threads: (backend.pool?.size ?? 0) + 1,
+      threads: backend.pool?.size ?? 1,
       max: ({ spec }) => maxSpec(spec),
       interleaving: ({ storage: { definition } }) =>
         definition.kind === "persistent" ? this.cells.get(definition.name)!.interleaving : undefined,
       reserve: (bytes) => {
         scratchBytes = Math.max(scratchBytes, bytes);
       },
-      table: (bytes) => {
-        const table = { bytes, address: 0 };
+      table: (bytes, write) => {
+        const table = { bytes, write, address: 0 };
         tables.push(table);
         return () => table.address;
       },
@@ -111,10 +128,9 @@ export class WasmPlan implements Plan {
         return shared.get(key) as T;
       },
     };
-    this.#tasks = lowered.steps.map(({ op, inputs, params, output }) => ({
-      op: op.name,
-      task: (backend.custom.get(op) ?? kernelOf(op))!.build(context, inputs, params, output),
-    }));
+    this.#tasks = lowered.steps.map(({ op, inputs, params, output }) =>
+      (backend.custom.get(op) ?? kernelOf(op))!.build(context, inputs, params, output),
+    );
 
     const owned: number[] = [];
     const addresses = new Map<Storage, number>();
@@ -123,6 +139,10 @@ export class WasmPlan implements Plan {
       for (const table of tables) {
         table.address = backend.heap.allocZeroed(table.bytes, "arenas");
         owned.push(table.address);
+        if (table.write === undefined) continue;
+        const bytes = new Uint8Array(table.bytes);
+        table.write(bytes);
+        backend.heap.u8.set(bytes, table.address);
       }
     } catch (error) {
       for (const address of owned) backend.heap.free(address);
@@ -134,7 +154,7 @@ export class WasmPlan implements Plan {
     this.#owned = owned;
   }
 
-  /** Makes the functions that were emitted for this plan ready. */
+  /** Makes the functions that were emitted for this plan ready on every thread. */
   async link(): Promise<void> {
     await this.#module.link();
   }
@@ -175,7 +195,9 @@ export class WasmPlan implements Plan {
     const done = this.#backend.enqueue(async () => {
       try {
         const run = await this.#bindInputs(binding, held);
-        await this.#execute(run, signal);
+        const { list, isShort } = this.#planRun(binding, run);
+        await runList(list, run, this.#runContext(isShort), signal);
+        this.#backend.counters.submits++;
         for (const { name, operand, to } of this.#lowered.outputs) {
           const spec = resolveSpec(operand.spec, binding.dims);
           if (to === "host") hostResults.set(name, this.#readBack(operand, binding, run));
@@ -225,10 +247,8 @@ export class WasmPlan implements Plan {
     const binding = bind(this.program, inputs, explicit);
     const run = this.#newRun(binding, new Map());
     for (const [name, data] of Object.entries(inputs)) this.#copyIn(name, data);
-    for (const { op, task } of this.#tasks) {
-      for (const calls of task(run) ?? []) if (calls !== undefined) runCallsSync(this.#backend.pool, calls);
-      countOp(this.#backend.counters, op);
-    }
+    const { list, isShort } = this.#planRun(binding, run);
+    runListSync(list, run, this.#runContext(isShort));
     this.#backend.counters.submits++;
     return Object.fromEntries(this.#lowered.outputs.map(({ name, operand }) => [name, this.#readBack(operand, binding, run)]));
   }
@@ -240,6 +260,7 @@ export class WasmPlan implements Plan {
     this.#backend.plans.delete(this);
     const free = (): void => {
       for (const address of this.#owned) this.#backend.heap.free(address);
+      for (const { list } of this.#lists.values()) this.#backend.heap.free(list.address);
       this.#module.dispose();
       for (const cell of this.cells.values()) cell.release();
     };
@@ -296,7 +317,7 @@ export class WasmPlan implements Plan {
   }
 
   /** Waits for the inputs and brings them where the steps look for them. */
-  async #bindInputs(binding: Binding, held: ReadonlyMap<string, HeldInput>): Promise<Run> {
+  async #bindInputs(binding: Binding, held: ReadonlyMap<string, HeldInput>): Promise<PlacedRun> {
     const overrides = new Map<Storage, number>();
     const storages = new Map(this.#inputStorages());
     for (const [name, input] of held) {
@@ -323,9 +344,10 @@ export class WasmPlan implements Plan {
     this.#backend.counters.uploads++;
   }
 
-  #newRun({ dims }: Binding, overrides: ReadonlyMap<Storage, number>): Run {
+  #newRun({ dims }: Binding, overrides: ReadonlyMap<Storage, number>): PlacedRun {
     const shapes = new Map<Operand, readonly number[]>();
     return {
+      overrides,
       scratch: this.#scratch,
       address: ({ storage }) => overrides.get(storage) ?? this.#addresses.get(storage)!,
       shape: (operand) => {
@@ -339,26 +361,46 @@ export class WasmPlan implements Plan {
     };
   }
 
-  async #execute(run: Run, signal: AbortSignal | undefined): Promise<void> {
-    let started = performance.now();
-    const pause = async (): Promise<void> => {
-      if (performance.now() - started > sliceMs) {
-        await yieldToEventLoop();
-        started = performance.now();
-      }
-      signal?.throwIfAborted();
-    };
-    const isDue = (): boolean => performance.now() - started > sliceMs || signal?.aborted === true;
-    signal?.throwIfAborted();
-    for (const { op, task } of this.#tasks) {
-      for (const calls of task(run) ?? []) {
-        if (calls !== undefined) await runCalls(this.#backend.pool, calls, isDue, pause);
-        else if (isDue()) await pause();
-      }
-      countOp(this.#backend.counters, op);
-      if (isDue()) await pause();
+  /** The step list for a run's extents and addresses, recorded if it is new. */
+  #planRun({ dims }: Binding, run: PlacedRun): PlannedRun {
+    const addresses = [...run.overrides].map(([{ id }, address]) => [id, address]);
+    const key = JSON.stringify([Object.entries(dims), addresses]);
+    const found = this.#lists.get(key);
+    this.#lists.delete(key);
+    const planned = found ?? this.#record(dims, run);
+    this.#lists.set(key, planned);
+    if (this.#lists.size > mostLists) {
+      const [oldest, { list }] = this.#lists.entries().next().value!;
+      this.#backend.heap.free(list.address);
+      this.#lists.delete(oldest);
     }
-    this.#backend.counters.submits++;
+    return planned;
+  }
+
+  #record(dims: Binding["dims"], run: Run): PlannedRun {
+    const { space } = this.#backend;
+    let work = 0;
+    const steps = this.#tasks.map((task, index) => {
+      const { op, inputs, params, output } = this.#lowered.steps[index]!;
+      const specs = inputs.map((operand) => operand && resolveSpec(operand.spec, dims));
+      const { flops, bytes } = op.cost(specs, params, resolveSpec(output.spec, dims));
+      work += flops + bytes;
+      const recorded = this.#hostSteps.has(index) ? undefined : recordStep(space, task, run);
+      if (recorded === undefined) this.#hostSteps.add(index);
+      return recorded;
+    });
+    return { list: writeStepList(space.heap, steps), isShort: work <= shortWork };
+  }
+
+  #runContext(isShort: boolean): RunContext {
+    const { space, library, pool, counters } = this.#backend;
+    return {
+      space,
+      library,
+      pool: isShort ? undefined : pool,
+      tasks: this.#tasks,
+      onStep: (step) => countOp(counters, this.#lowered.steps[step]!.op.name),
+    };
   }
 
   #readBack(operand: Operand, { dims }: Binding, run: Run): TypedArray {

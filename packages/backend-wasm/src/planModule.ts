@@ -1,51 +1,68 @@
-import { ModuleBuilder } from "./emit/index.ts";
-import type { Heap } from "./heap.ts";
+import { type FunctionInfo, ModuleBuilder } from "./emit/index.ts";
 import type { Emitted } from "./kernel.ts";
+import { Library, type Space } from "./space.ts";
 import type { Target } from "./target.ts";
+import type { ThreadPool } from "./threads/pool.ts";
 
 /** Room for the constants of a plan's functions. */
 const constantBytes = 4096;
 
 /** The functions that are emitted for one plan, in a module of their own. */
 export class PlanModule {
-  readonly #heap: Heap;
+  readonly #space: Space;
   readonly #target: Target;
+  readonly #pool: ThreadPool | undefined;
   readonly #functions = new Map<string, Emitted>();
-  #made: { readonly builder: ModuleBuilder; readonly constants: number } | undefined;
-  #exports: WebAssembly.Exports = {};
+  #made: { readonly builder: ModuleBuilder; readonly library: Library; readonly constants: number } | undefined;
+  #isLoaded = false;
 
-  constructor(heap: Heap, target: Target) {
-    this.#heap = heap;
+  constructor(space: Space, target: Target, pool: ThreadPool | undefined) {
+    this.#space = space;
     this.#target = target;
+    this.#pool = pool;
   }
 
-  /** The function of a key, emitted by the first that asks. It can be called once the module is linked. */
+  /** The function of a key, emitted by the first that asks. */
   emit(key: string, define: (module: ModuleBuilder, name: string, target: Target) => void): Emitted {
     let fn = this.#functions.get(key);
     if (fn === undefined) {
       this.#made ??= this.#make();
-      const name = `plan.${this.#functions.size}`;
-      define(this.#made.builder, name, this.#target);
-      fn = (...args) => (this.#exports[name] as Emitted)(...args);
+      const { builder, library } = this.#made;
+      const before = builder.functions.length;
+      const name = `plan.${before}`;
+      define(builder, name, this.#target);
+      for (const info of builder.functions.slice(before)) library.declare(info as FunctionInfo);
+      fn = library.get(name);
       this.#functions.set(key, fn);
     }
     return fn;
   }
 
+  /** Compiles the module and instantiates it on every thread. */
   async link(): Promise<void> {
     if (this.#made === undefined) return;
-    const { memory } = this.#heap;
-    const { instance } = await WebAssembly.instantiate(this.#made.builder.build(), { env: { memory } });
-    this.#exports = instance.exports;
+    const { builder, library } = this.#made;
+    const module = await WebAssembly.compile(builder.build());
+    await library.load(module);
+    this.#isLoaded = true;
+    await this.#pool?.load(this.#space, module, library.base, library.size);
   }
 
   dispose(): void {
-    if (this.#made !== undefined) this.#heap.free(this.#made.constants);
+    if (this.#made === undefined) return;
+    const { library, constants } = this.#made;
+    if (this.#isLoaded) {
+      if (this.#pool?.isLost === false) this.#pool.unload(this.#space, library.base, library.size).catch(() => undefined);
+      library.unload();
+    }
+    this.#space.heap.free(constants);
   }
 
-  #make(): { readonly builder: ModuleBuilder; readonly constants: number } {
-    const constants = this.#heap.alloc(constantBytes, "arenas");
-    const shared = typeof SharedArrayBuffer !== "undefined" && this.#heap.memory.buffer instanceof SharedArrayBuffer;
-    return { builder: new ModuleBuilder({ constants: { address: constants, bytes: constantBytes }, shared }), constants };
+  #make(): { readonly builder: ModuleBuilder; readonly library: Library; readonly constants: number } {
+    const { heap } = this.#space;
+    const constants = heap.alloc(constantBytes, "arenas");
+    const shared = typeof SharedArrayBuffer !== "undefined" && heap.memory.buffer instanceof SharedArrayBuffer;
+    const builder = new ModuleBuilder({ constants: { address: constants, bytes: constantBytes }, shared, hasTable: true });
+    return { builder, library: new Library(this.#space), constants };
   }
 }

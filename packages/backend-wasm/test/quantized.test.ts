@@ -12,6 +12,7 @@ import { exactProduct, exactScratch } from "../src/matmul/exactProduct.ts";
 import { roundedProduct, roundedScratch } from "../src/matmul/roundedProduct.ts";
 import { memoryMap } from "../src/memoryMap.ts";
 import { emitModule } from "../src/module.ts";
+import { callsOf } from "../src/space.ts";
 import type { ByteDots } from "../src/target.ts";
 import { sharedPath, targets } from "./shared.ts";
 
@@ -156,7 +157,10 @@ describe("kinds of dot products", () => {
     const target = { relaxed: dots !== "wide", dots };
     const memory = new WebAssembly.Memory({ initial: 64, maximum: 1000 });
     const heap = new Heap(memory, 1000);
-    const { exports } = new WebAssembly.Instance(new WebAssembly.Module(emitModule(target)), { env: { memory } });
+    const { bytes, functions } = emitModule(target);
+    const table = new WebAssembly.Table({ element: "anyfunc", initial: functions.length });
+    const base = new WebAssembly.Global({ value: "i32", mutable: false }, 0);
+    const { exports } = new WebAssembly.Instance(new WebAssembly.Module(bytes), { env: { memory, table, base } });
     const call = (fn: string) => exports[fn] as (...args: number[]) => number;
     for (let h = 0; h < 65_536; h++) heap.f32[memoryMap.halfTable / 4 + h] = halfToFloat(h);
     const rowBytes = rowBytesOf(name, k);
@@ -166,7 +170,7 @@ describe("kinds of dot products", () => {
     const { rounding } = formatOf(name);
     const scratch = heap.alloc(Math.max(roundedScratch(name, rounding, target)(m, n, k), exactScratch(target, 1)(m)), "other");
     return [roundedProduct(call, name, rounding, target, 1), exactProduct(call, name, 1)].map((multiply) => {
-      for (const calls of multiply({ a, b: w, y, m, n, k, scratch })) for (const { fn, args } of calls ?? []) fn(...args);
+      for (const work of multiply({ a, b: w, y, m, n, k, scratch })) if (work !== undefined) for (const _ of callsOf(work));
       return heap.f32.slice(y / 4, y / 4 + m * n);
     });
   }

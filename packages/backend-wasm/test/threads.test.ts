@@ -1,12 +1,15 @@
 import { spawnSync } from "node:child_process";
-import { type Backend, createProgram, DeviceLostError, type Plan, type TypedArray } from "@centella/core";
+import { type Backend, createProgram, DeviceLostError, KernelError, type Plan, type TypedArray } from "@centella/core";
 import { contentsOf, sourceOf, uniform } from "@centella/core/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { Heap } from "../src/heap.ts";
+import type { WasmBackend } from "../src/backend.ts";
+import { f32, i32 } from "../src/emit/index.ts";
 import { wasm } from "../src/index.ts";
-import { memoryMap, pageBytes } from "../src/memoryMap.ts";
-import { emitModule, targetOf } from "../src/module.ts";
-import { ThreadPool } from "../src/threads/pool.ts";
+import type { Call, Task } from "../src/kernel.ts";
+import { PlanModule } from "../src/planModule.ts";
+import { runList, runListSync } from "../src/runner.ts";
+import { recordStep, writeStepList } from "../src/stepList.ts";
+import { Control } from "../src/threads/control.ts";
 import { targets } from "./shared.ts";
 
 /** Compares bytes: matchers take seconds for arrays of this size. */
@@ -15,7 +18,7 @@ function isSame(a: TypedArray, b: TypedArray): boolean {
 }
 
 describe.each(targets)("any number of threads gives the same bits, relaxed: $relaxed", ({ relaxed }) => {
-  const counts = [1, 2, 3] as const;
+  const counts = [1, 2, 3, 8] as const;
   let backends: readonly Backend[];
   beforeAll(async () => {
     backends = await Promise.all(counts.map((threads) => wasm({ relaxed, threads }).open()));
@@ -81,28 +84,118 @@ test("an abort stops the threads within a step, and the next run is right", asyn
   await backend.dispose();
 });
 
-test("a helper that dies is a typed error or no harm, never a hang", async () => {
-  const memory = new WebAssembly.Memory({ initial: Math.ceil(memoryMap.heap / pageBytes), maximum: 1000, shared: true });
-  const heap = new Heap(memory, 1000);
-  const module = new WebAssembly.Module(emitModule(targetOf(false), true));
-  const instance = new WebAssembly.Instance(module, { env: { memory } });
-  const pool = await ThreadPool.start(module, instance, memory, 1);
-  const fn = instance.exports["decode.f32"] as (...args: number[]) => unknown;
-  const at = heap.alloc(64, "other");
-  pool.begin([{ fn, args: [at, at, 4] }]);
-  while (pool.help());
-  pool.endSync();
-  // A call that was taken and never ends, as after the death of its thread.
-  pool.dispose();
-  pool.begin([
-    { fn, args: [at, at, 4] },
-    { fn, args: [at, at, 4] },
-  ]);
-  const control = new Int32Array(memory.buffer, memoryMap.control, 16);
-  Atomics.sub(control, 1, 1);
-  while (pool.help());
-  expect(() => pool.endSync()).toThrow(DeviceLostError);
-  expect(pool.isLost).toBe(true);
+/** A chain of products that takes `layers` × some ms. */
+async function chain(backend: Backend, layers: number): Promise<Plan> {
+  const program = createProgram();
+  const n = 512;
+  const w = program.persistent("w", { dtype: "q8_0", shape: [n, n] });
+  let x = program.input("x", "f32", [128, n]);
+  for (let layer = 0; layer < layers; layer++) x = program.matmul(x, w, { transposeB: true, activations: "ggml" });
+  program.output("y", x);
+  const plan = await backend.compile(program);
+  await plan.load("w", sourceOf(contentsOf({ dtype: "q8_0", shape: [n, n] }, 1).stored));
+  return plan;
+}
+
+test.each([1, 2])("an awaited run leaves the caller's thread free, threads: %s", async (threads) => {
+  const backend = (await wasm({ threads }).open()) as WasmBackend;
+  const plan = await chain(backend, 60);
+  const x = uniform(1, 128 * 512);
+  const { y } = plan.run({ x });
+  let isDone = false;
+  void y!.ready().then(() => {
+    isDone = true;
+  });
+  // The list is being walked and this thread is here: who walks it is another one.
+  const control = new Control(backend.heap.memory);
+  let seen = 0;
+  while (!isDone) {
+    if (control.isRunning) seen++;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect(seen).toBeGreaterThan(10);
+  await backend.dispose();
+});
+
+test("a thread that dies in the middle of a run is a typed error, never a hang, and the backend goes on without threads", async () => {
+  const backend = (await wasm({ threads: 2 }).open()) as WasmBackend;
+  const plan = await chain(backend, 200);
+  const x = uniform(1, 128 * 512);
+  const { y } = plan.run({ x });
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  backend.pool!.dispose();
+  await expect(y!.data()).rejects.toThrow(DeviceLostError);
+  expect(backend.pool).toBeUndefined();
+  const zeros = await plan.run({ x: new Float32Array(128 * 512) }).y!.data();
+  expect(zeros.every((value) => value === 0)).toBe(true);
+  await backend.dispose();
+});
+
+test.each([
+  ["the pool", false],
+  ["the caller", true],
+])("a kernel that traps on %s is a typed error, and the next run is right", async (_name, isSync) => {
+  const backend = (await wasm({ threads: 2 }).open()) as WasmBackend;
+  const { space, library, pool, heap } = backend;
+  const x = heap.alloc(4096, "other");
+  const y = heap.alloc(4096, "other");
+  heap.f32.fill(-1, x / 4, x / 4 + 1024);
+  const call = (from: number): Call => ({ fn: library.get("decode.f32"), args: [from, y, 1024] });
+  const task: Task = function* () {
+    yield [call(x), call(2 ** 31), call(x)];
+    yield [call(x)];
+  };
+  const run = { address: () => 0, shape: () => [], scratch: 0 };
+  const steps: number[] = [];
+  const context = { space, library, pool, tasks: [task], onStep: (step: number) => void steps.push(step) };
+  const failing = writeStepList(heap, [recordStep(space, task, run)]);
+  if (isSync) expect(() => runListSync(failing, run, context)).toThrow(KernelError);
+  else await expect(runList(failing, run, context, undefined)).rejects.toThrow(KernelError);
+  expect(steps).toEqual([]);
+  const right: Task = function* () {
+    yield [call(x), call(x), call(x)];
+  };
+  const list = writeStepList(heap, [recordStep(space, right, run)]);
+  if (isSync) runListSync(list, run, context);
+  else await runList(list, run, context, undefined);
+  expect(steps).toEqual([0]);
+  expect(heap.f32.subarray(y / 4, y / 4 + 1024).every((value) => value === -1)).toBe(true);
+  await backend.dispose();
+});
+
+test("a range is cut into tiles that cover it once, whoever runs them", async () => {
+  for (const threads of [1, 3]) {
+    const backend = (await wasm({ threads }).open()) as WasmBackend;
+    const { space, library, pool, heap, target } = backend;
+    const module = new PlanModule(space, target, pool);
+    const count = module.emit("count", (builder, name) => {
+      builder.function(name, { at: "i32", step: "f64", begin: "i32", end: "i32" }, (f, { at, step, begin, end }) => {
+        const from = f.let(i32.add(at, i32.shl(begin, 2)));
+        f.while(i32.ltU(begin, end), () => {
+          f.store(from, f32.add(f32.load(from), f32.fromF64(step)));
+          f.advance(from, 4);
+          f.advance(begin, 1);
+        });
+      });
+    });
+    await module.link();
+    const [total, grain] = [1003, 10];
+    const at = heap.allocZeroed(4 * 1024, "other");
+    const task: Task = function* () {
+      yield { fn: count, args: [at, 0.5], total, grain };
+      yield { fn: count, args: [at, 1], total: 0, grain };
+    };
+    const run = { address: () => 0, shape: () => [], scratch: 0 };
+    const list = writeStepList(heap, [recordStep(space, task, run)]);
+    const context = { space, library, pool, tasks: [task], onStep: () => undefined };
+    await runList(list, run, context, undefined);
+    runListSync(list, run, context);
+    await runList(list, run, { ...context, pool: undefined }, undefined);
+    const counts = heap.f32.subarray(at / 4, at / 4 + 1024);
+    expect(counts.every((value, i) => value === (i < total ? 1.5 : 0))).toBe(true);
+    module.dispose();
+    await backend.dispose();
+  }
 });
 
 test("a process with threads that disposes of nothing exits", () => {

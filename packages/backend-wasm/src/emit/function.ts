@@ -1,3 +1,4 @@
+import { atomicStore } from "./atomic.ts";
 import { i32, i32Operand } from "./scalar.ts";
 import { v128 } from "./simd.ts";
 import {
@@ -144,6 +145,16 @@ export class FunctionBuilder {
     this.#write(i32Operand(address).code, value.code, simdOpcode(91), memoryImmediate(0, offset), [lane]);
   }
 
+  /** Stores for other threads to see, after all that was stored before. */
+  atomicStore(address: I32, value: Expr<"i32" | "i64">): void {
+    this.#write(i32Operand(address).code, value.code, atomicStore[value.type]);
+  }
+
+  /** Computes a value for its effects alone. */
+  drop(value: Expr): void {
+    this.#write(value.code, [0x1a]);
+  }
+
   /** Copies `bytes` bytes; the ranges may overlap. */
   memoryCopy(to: I32, from: I32, bytes: I32): void {
     this.#write(i32Operand(to).code, i32Operand(from).code, i32Operand(bytes).code, [0xfc, 10, 0, 0]);
@@ -208,6 +219,11 @@ export class FunctionBuilder {
   /** Calls a function without a result. */
   call<S extends Signature>(target: FunctionRef<S, undefined>, args: { readonly [K in keyof S]: Expr<S[K]> }): void {
     this.#write(...argumentCodes(target, args), [0x10, ...unsignedLeb(target.index)]);
+  }
+
+  /** Calls the thunk at a place of the table: see `ModuleOptions.hasTable`. */
+  callThunk(place: Expr<"i32">, args: I32, begin: I32, end: I32): void {
+    this.#write(...[args, begin, end].map((arg) => i32Operand(arg).code), place.code, [0x11, 0, 0]);
   }
 
   /** Calls a function for its result. */

@@ -1,4 +1,5 @@
 import { FunctionBuilder, type FunctionRef, type Params, type Signature } from "./function.ts";
+import { f32, f64, i32 } from "./scalar.ts";
 import { type Expr, type Local, signedLeb, unsignedLeb, type ValueType, valueTypeCode } from "./values.ts";
 
 export interface ModuleOptions {
@@ -6,8 +7,26 @@ export interface ModuleOptions {
   readonly shared?: boolean;
   /** Largest size of the imported memory in pages of 64 KiB. */
   readonly maxPages?: number;
+  /**
+   * Import `env.table` and `env.base`, and put a thunk of every function there, the first one's at `base`. A thunk
+   * `(args, begin, end)` calls its function with arguments from memory at `args`, {@link slotBytes} apart; to a function whose last
+   * parameters are `begin` and `end` it gives these two.
+   */
+  readonly hasTable?: boolean;
   /** Where constants are placed in memory, and how many bytes there are for them (none: `splat` and the like are refused). */
   readonly constants?: { readonly address: number; readonly bytes: number };
+}
+
+/** Bytes of an argument in memory. */
+export const slotBytes = 8;
+
+/** What calls one function from a list in memory. */
+export interface FunctionInfo {
+  readonly name: string;
+  readonly params: readonly ValueType[];
+  readonly hasResult: boolean;
+  /** Whether the last two parameters are `begin` and `end`. */
+  readonly isRange: boolean;
 }
 
 const magic = [0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0];
@@ -47,25 +66,43 @@ export class ModuleBuilder {
 
   /** The module in binary form. */
   build(): Uint8Array<ArrayBuffer> {
-    const { shared = false, maxPages = 65536 } = this.#options;
+    const { shared = false, maxPages = 65536, hasTable = false } = this.#options;
     const functions = this.#functions;
+    const bodies = [...functions.map(({ body }) => body), ...(hasTable ? functions.map(({ ref }) => thunk(ref)) : [])];
+    const thunkType = [0x60, ...vector([[0x7f], [0x7f], [0x7f]]), 0];
     const types = functions.map(({ ref }) => [
       0x60,
       ...vector(Object.values(ref.signature).map((type) => [valueTypeCode[type]])),
       ...vector(ref.result === undefined ? [] : [[valueTypeCode[ref.result]]]),
     ]);
     const memory = [...text("env"), ...text("memory"), 0x02, shared ? 3 : 1, ...unsignedLeb(1), ...unsignedLeb(maxPages)];
+    const table = [
+      [...text("env"), ...text("table"), 0x01, 0x70, 0, 0],
+      [...text("env"), ...text("base"), 0x03, 0x7f, 0],
+    ];
+    const thunks = [0x00, 0x23, 0x00, 0x0b, ...vector(functions.map((_, i) => unsignedLeb(functions.length + i)))];
     const data = [0x00, 0x41, ...signedLeb(this.#options.constants?.address ?? 0), 0x0b, ...vector(this.#pool.map((byte) => [byte]))];
     return Uint8Array.from(
       magic.concat(
-        section(1, vector(types)),
-        section(2, vector([memory])),
-        section(3, vector(functions.map((_, i) => unsignedLeb(i)))),
+        section(1, vector([thunkType, ...types])),
+        section(2, vector([memory, ...(hasTable ? table : [])])),
+        section(3, vector(bodies.map((_, i) => unsignedLeb(i < functions.length ? i + 1 : 0)))),
         section(7, vector(functions.map(({ ref }, i) => [...text(ref.name), 0, ...unsignedLeb(i)]))),
-        section(10, vector(functions.map(({ body }) => unsignedLeb(body.length).concat(body)))),
+        hasTable ? section(9, vector([thunks])) : [],
+        section(10, vector(bodies.map((body) => unsignedLeb(body.length).concat(body)))),
         this.#pool.length === 0 ? [] : section(11, vector([data])),
       ),
     );
+  }
+
+  /** What was emitted, in the order of the table. */
+  get functions(): readonly FunctionInfo[] {
+    return this.#functions.map(({ ref }) => ({
+      name: ref.name,
+      params: Object.values(ref.signature),
+      hasResult: ref.result !== undefined,
+      isRange: isRange(ref),
+    }));
   }
 
   #define<S extends Signature, R extends ValueType | undefined>(
@@ -98,6 +135,32 @@ export class ModuleBuilder {
     }
     return address + offset;
   }
+}
+
+function isRange({ signature }: FunctionRef): boolean {
+  return Object.keys(signature).slice(-2).join() === "begin,end";
+}
+
+/** Body of the thunk of a function. */
+function thunk(ref: FunctionRef): number[] {
+  const params = Object.values(ref.signature);
+  const f = new FunctionBuilder(3, {
+    address: () => {
+      throw new RangeError("emit: a thunk has no constants");
+    },
+  });
+  const [args, begin, end] = [0, 1, 2].map((index): Local<"i32"> => ({ type: "i32", index, code: [0x20, index] }));
+  const fromMemory = isRange(ref) ? params.length - 2 : params.length;
+  const load = { i32: i32.load, f32: f32.load, f64: f64.load } as const;
+  const values = params.map((type, i): Expr => {
+    if (i >= fromMemory) return i === fromMemory ? begin! : end!;
+    if (type !== "i32" && type !== "f32" && type !== "f64") throw new RangeError(`emit: expected numbers as parameters, got ${type}`);
+    return load[type](args!, slotBytes * i);
+  });
+  const named = Object.fromEntries(Object.keys(ref.signature).map((name, i) => [name, values[i]!]));
+  if (ref.result === undefined) f.call(ref as FunctionRef<Signature, undefined>, named);
+  else f.drop(f.invoke(ref as FunctionRef<Signature, ValueType>, named));
+  return f.finish();
 }
 
 function vector(items: readonly (readonly number[])[]): number[] {

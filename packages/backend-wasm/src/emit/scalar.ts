@@ -56,6 +56,7 @@ export const i32: Readonly<
     eqz: Unary<"i32">;
     ctz: Unary<"i32">;
     reinterpret: Unary<"f32", "i32">;
+    wrap: Unary<"i64", "i32">;
     load: Load<"i32">;
     load8S: Load<"i32">;
     load8U: Load<"i32">;
@@ -89,12 +90,33 @@ export const i32: Readonly<
   eqz: unary("i32", 0x45),
   ctz: unary("i32", 0x68),
   reinterpret: unary("i32", 0xbc),
+  wrap: unary("i32", 0xa7),
   load: load("i32", 0x28),
   load8S: load("i32", 0x2c),
   load8U: load("i32", 0x2d),
   load16S: load("i32", 0x2e),
   load16U: load("i32", 0x2f),
   select: (condition, yes, no) => expr("i32", [i32Operand(yes), i32Operand(no), i32Operand(condition)], [0x1b]),
+};
+
+/** Instructions on i64: the few that the threads' control needs. */
+export const i64: Readonly<
+  Record<"add" | "mul" | "shl" | "shrU" | "or", Binary<"i64">> & {
+    const: (n: number) => Expr<"i64">;
+    fromI32S: Unary<"i32", "i64">;
+    fromI32U: Unary<"i32", "i64">;
+    ne: Binary<"i64", "i32">;
+  }
+> = {
+  const: (n) => ({ type: "i64", code: [0x42, ...signedLeb(n)] }),
+  add: binary("i64", 0x7c),
+  mul: binary("i64", 0x7e),
+  or: binary("i64", 0x84),
+  shl: binary("i64", 0x86),
+  shrU: binary("i64", 0x88),
+  fromI32S: unary("i64", 0xac),
+  fromI32U: unary("i64", 0xad),
+  ne: binary("i32", 0x52),
 };
 
 function floatConst<T extends "f32" | "f64">(type: T, opcode: number, bytes: 4 | 8): (x: number) => Expr<T> {
@@ -147,6 +169,7 @@ export const f64: Readonly<
     sqrt: Unary<"f64">;
     fromF32: Unary<"f32", "f64">;
     fromI32: (a: I32) => Expr<"f64">;
+    load: Load<"f64">;
   }
 > = {
   const: floatConst("f64", 0x44, 8),
@@ -156,4 +179,5 @@ export const f64: Readonly<
   sqrt: unary("f64", 0x9f),
   fromF32: unary("f64", 0xbb),
   fromI32: (a) => expr("f64", [i32Operand(a)], [0xb7]),
+  load: load("f64", 0x2b),
 };

@@ -1,9 +1,8 @@
 import { groupRows } from "../formats/block.ts";
 import { type FormatName, formatOf } from "../formats/index.ts";
 import { rowBytesOf } from "../formats/interleave.ts";
-import type { Exports, Pause } from "../kernel.ts";
+import type { Call, Exports, Pause } from "../kernel.ts";
 import type { Target } from "../target.ts";
-import type { Call } from "../threads/pool.ts";
 import { panelBytes } from "./exactGroups.ts";
 import { outer, outerTileRows, rowPanels } from "./outer.ts";
 import { fewRows, type Product, sharedUnits } from "./product.ts";

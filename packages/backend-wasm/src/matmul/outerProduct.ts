@@ -1,6 +1,5 @@
 import { type DType, layoutOf } from "@centella/core";
-import type { Exports, Pause } from "../kernel.ts";
-import type { Call } from "../threads/pool.ts";
+import type { Call, Exports, Pause } from "../kernel.ts";
 import { outer } from "./outer.ts";
 import { fewRows, Pacer, type Product } from "./product.ts";
 

@@ -2,9 +2,8 @@ import { type ActivationRounding, activationBytes, activationLayout, activationN
 import { groupRows } from "../formats/block.ts";
 import { type FormatName, formatOf } from "../formats/index.ts";
 import { rowBytesOf } from "../formats/interleave.ts";
-import type { Exports, Pause } from "../kernel.ts";
+import type { Call, Exports, Pause } from "../kernel.ts";
 import type { Target } from "../target.ts";
-import type { Call } from "../threads/pool.ts";
 import { type Product, sharedUnits } from "./product.ts";
 
 /** Tokens whose activations stay in the cache while rows of weights pass by. */

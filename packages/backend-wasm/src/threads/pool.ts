@@ -1,173 +1,168 @@
 import { DeviceLostError, KernelError } from "@centella/core";
-import { memoryMap } from "../memoryMap.ts";
+import type { Space } from "../space.ts";
+import { Control, type StageRange } from "./control.ts";
 import { type StartedWorker, startWorker } from "./startWorker.ts";
-import { controlFields, jobFields, type WorkerStart } from "./worker.ts";
+import { walkResult } from "./walk.ts";
+import { poolFields, type WorkerMail, type WorkerReport, type WorkerStart } from "./worker.ts";
 
-/** One call of an emitted function. Calls of one batch may run at the same time and in any order. */
-export interface Call {
-  readonly fn: (...args: number[]) => unknown;
-  readonly args: readonly number[];
-}
-
-/** How long a worker looks for the next batch before it sleeps. */
+/** How long a worker looks for the next list before it sleeps. */
 const spinMs = 0.1;
-/** How long a call may take before its thread counts as lost: calls are a few milliseconds long. */
-const lostMs = 10_000;
+/** Polls of a walk before the thread sleeps: about as long. */
+export const walkSpins = 40_000;
 
-const { epoch, remaining, done, total, sleeping, isWaiting, failed } = controlFields;
+/** A message without its number. */
+type Mail = WorkerMail extends infer M ? (M extends WorkerMail ? Omit<M, "id"> : never) : never;
 
-/** Helper threads over one shared memory. The thread that starts a batch works on it too, so that a batch ends without any helper. */
+/** Threads that walk step lists. Each has every space's modules over the same memory. */
 export class ThreadPool {
   readonly #control: Int32Array;
-  readonly #jobs: Float64Array;
-  readonly #indices: ReadonlyMap<unknown, number>;
   readonly #workers: readonly StartedWorker[];
-  #calls: readonly Call[] = [];
+  readonly #spaces = new Map<Space, number>();
+  readonly #answers = new Map<number, { resolve: () => void; reject: (error: Error) => void; left: number }>();
+  #nextSpace = 1;
+  #nextMail = 1;
   #isLost = false;
+  #onEnd: ((error?: Error) => void) | undefined;
+  #users = 0;
 
-  private constructor(memory: WebAssembly.Memory, functions: readonly unknown[], workers: readonly StartedWorker[]) {
-    this.#control = new Int32Array(memory.buffer, memoryMap.control, controlFields.count);
-    this.#jobs = new Float64Array(memory.buffer, memoryMap.jobs, mostCalls * jobFields);
-    this.#indices = new Map(functions.map((fn, index) => [fn, index]));
+  private constructor(control: Int32Array, workers: readonly StartedWorker[]) {
+    this.#control = control;
     this.#workers = workers;
     for (const { ended } of workers) void ended.then(() => this.#lose());
   }
 
-  /** Starts `count` helpers; rejects where workers cannot be started. */
-  static async start(
-    module: WebAssembly.Module,
-    instance: WebAssembly.Instance,
-    memory: WebAssembly.Memory,
-    count: number,
-  ): Promise<ThreadPool> {
-    const names = Object.keys(instance.exports);
-    const start: WorkerStart = {
-      module,
-      memory,
-      control: memoryMap.control,
-      jobs: memoryMap.jobs,
-      names,
-      fields: controlFields,
-      jobFields,
-      spinMs,
-    };
-    const started = await Promise.allSettled(Array.from({ length: count }, () => startWorker(start)));
+  /** Starts `count` threads; rejects where they cannot be started. */
+  static async start(count: number): Promise<ThreadPool> {
+    const pool = new SharedArrayBuffer(4 * poolFields.count);
+    const start = { pool, fields: poolFields, results: walkResult, spins: walkSpins, spinMs };
+    let onReport: (report: WorkerReport) => void = () => undefined;
+    const started = await Promise.allSettled(
+      Array.from({ length: count }, (_, index) => startWorker({ ...start, index } satisfies WorkerStart, (report) => onReport(report))),
+    );
     const workers = started.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
     const failure = started.find((result) => result.status === "rejected");
     if (failure !== undefined) {
       for (const worker of workers) worker.terminate();
       throw failure.reason;
     }
-    return new ThreadPool(
-      memory,
-      names.map((name) => instance.exports[name]),
-      workers,
-    );
+    const made = new ThreadPool(new Int32Array(pool), workers);
+    onReport = (report) => made.#report(report);
+    return made;
   }
 
-  /** Helpers that were started. */
   get size(): number {
     return this.#workers.length;
   }
 
-  /** Offers calls to the helpers, at most {@link mostCalls}; then {@link help} until it is false, then wait for the end. */
-  begin(calls: readonly Call[]): void {
-    this.#calls = calls;
-    calls.forEach(({ fn, args }, i) => {
-      const at = i * jobFields;
-      this.#jobs[at] = this.#indices.get(fn)!;
-      this.#jobs[at + 1] = args.length;
-      this.#jobs.set(args, at + 2);
-    });
-    const control = this.#control;
-    Atomics.store(control, done, 0);
-    Atomics.store(control, total, calls.length);
-    Atomics.store(control, remaining, calls.length);
-    Atomics.add(control, epoch, 1);
-    if (Atomics.load(control, sleeping) > 0) Atomics.notify(control, epoch);
+  /** Whether a thread has ended: no list may be begun any more. */
+  get isLost(): boolean {
+    return this.#isLost;
   }
 
-  /** Runs one call that nobody has taken; false if there is none. */
-  help(): boolean {
-    const control = this.#control;
-    if (Atomics.load(control, remaining) <= 0) return false;
-    const left = Atomics.sub(control, remaining, 1);
-    if (left <= 0) return false;
-    const { fn, args } = this.#calls[left - 1]!;
+  /** Instantiates a module over a space on every thread, its thunks from `base` on. */
+  async load(space: Space, module: WebAssembly.Module, base: number, count: number): Promise<void> {
+    let id = this.#spaces.get(space);
+    if (id === undefined) {
+      id = this.#nextSpace++;
+      this.#spaces.set(space, id);
+    }
+    await this.#send({ load: module, space: id, memory: space.heap.memory, base, count });
+  }
+
+  /** Lets go of a module that is no longer called. */
+  async unload(space: Space, base: number, count: number): Promise<void> {
+    const id = this.#spaces.get(space);
+    if (id !== undefined) await this.#send({ unload: true, space: id, base, count });
+  }
+
+  /** Lets go of a space: its memory is free when nobody here holds it any more. */
+  async drop(space: Space): Promise<void> {
+    const id = this.#spaces.get(space);
+    if (id === undefined) return;
+    this.#spaces.delete(space);
+    await this.#send({ drop: true, space: id });
+  }
+
+  /**
+   * Walks a list on the threads. An abort ends it with the tiles under way.
+   * @throws {KernelError} if a tile trapped
+   * @throws {DeviceLostError} if a thread has died
+   */
+  async run(space: Space, list: StageRange, signal: AbortSignal | undefined): Promise<void> {
+    const control = new Control(space.heap.memory);
+    const cancel = (): void => control.cancel();
+    this.#use(1);
     try {
-      fn(...args);
+      await new Promise<void>((resolve, reject) => {
+        this.#onEnd = (error) => {
+          if (error !== undefined) reject(error);
+          else if (!control.isRunning) resolve();
+        };
+        signal?.addEventListener("abort", cancel, { once: true });
+        control.begin(list);
+        if (signal?.aborted === true) cancel();
+        this.wake(space, this.size);
+      });
     } finally {
-      Atomics.add(control, done, 1);
+      this.#onEnd = undefined;
+      signal?.removeEventListener("abort", cancel);
+      this.#use(-1);
     }
-    return true;
+    if (control.isFailed) throw new KernelError("wasm", "", "a kernel trapped");
   }
 
-  /** Takes back the calls that nobody has taken. */
-  cancel(): void {
-    const left = Atomics.exchange(this.#control, remaining, 0);
-    if (left > 0) Atomics.add(this.#control, done, left);
-  }
-
-  /** Waits until every call that was taken is done. @throws {DeviceLostError} if a thread has died */
-  async end(pause: () => Promise<void>): Promise<void> {
-    const deadline = performance.now() + lostMs;
-    while (!this.#spin()) {
-      if (this.#isLost || performance.now() > deadline) this.#fail();
-      await pause();
-    }
-    this.#check();
-  }
-
-  /** {@link end} for callers that cannot wait. */
-  endSync(): void {
+  /** Calls the first `helpers` threads to the list that was begun in a space. */
+  wake(space: Space, helpers: number): void {
     const control = this.#control;
-    const deadline = performance.now() + lostMs;
-    while (!this.#spin()) {
-      if (this.#isLost || performance.now() > deadline) this.#fail();
-      Atomics.store(control, isWaiting, 1);
-      const seen = Atomics.load(control, done);
-      try {
-        if (seen < Atomics.load(control, total)) Atomics.wait(control, done, seen, 10);
-      } catch {
-        // A page's main thread may not wait: it goes on looking.
-      }
-      Atomics.store(control, isWaiting, 0);
-    }
-    this.#check();
+    Atomics.store(control, poolFields.space, this.#spaces.get(space)!);
+    Atomics.store(control, poolFields.helpers, helpers);
+    Atomics.add(control, poolFields.epoch, 1);
+    Atomics.notify(control, poolFields.epoch);
   }
 
   dispose(): void {
-    this.#isLost = true;
+    this.#lose();
     for (const worker of this.#workers) worker.terminate();
   }
 
-  #isDone(): boolean {
-    return Atomics.load(this.#control, done) >= Atomics.load(this.#control, total);
+  #send(mail: Mail): Promise<void> {
+    if (this.#isLost) return Promise.reject(new DeviceLostError("wasm", "a thread has ended"));
+    const id = this.#nextMail++;
+    this.#use(1);
+    return new Promise<void>((resolve, reject) => {
+      this.#answers.set(id, { resolve, reject, left: this.size });
+      // Before the message, or a thread that has handled it would wait for it again.
+      Atomics.add(this.#control, poolFields.mail, 1);
+      for (const worker of this.#workers) worker.post({ ...mail, id } as WorkerMail);
+      Atomics.add(this.#control, poolFields.epoch, 1);
+      Atomics.notify(this.#control, poolFields.epoch);
+    }).finally(() => this.#use(-1));
   }
 
-  #spin(): boolean {
-    for (let poll = 0; poll < 2000; poll++) if (this.#isDone()) return true;
-    return false;
+  /** The process lives on while anybody waits for a thread. */
+  #use(change: 1 | -1): void {
+    this.#users += change;
+    if (this.#users === (change === 1 ? 1 : 0)) this.#workers[0]!.keep(change === 1);
   }
 
-  #check(): void {
-    if (Atomics.exchange(this.#control, failed, 0) !== 0) throw new KernelError("wasm", "", "a helper thread trapped");
+  #report(report: WorkerReport): void {
+    if ("ended" in report) this.#onEnd?.();
+    else if ("done" in report) {
+      const answer = this.#answers.get(report.done);
+      if (answer === undefined) return;
+      answer.left--;
+      if (report.error !== undefined) answer.reject(new KernelError("wasm", "", report.error));
+      if (answer.left > 0) return;
+      this.#answers.delete(report.done);
+      answer.resolve();
+    }
   }
 
   #lose(): void {
     this.#isLost = true;
-  }
-
-  #fail(): never {
-    this.dispose();
-    throw new DeviceLostError("wasm", "a helper thread ended in the middle of a run");
-  }
-
-  /** Whether a helper has ended: no batch may be begun any more. */
-  get isLost(): boolean {
-    return this.#isLost;
+    const error = new DeviceLostError("wasm", "a thread has ended");
+    this.#onEnd?.(error);
+    for (const { reject } of this.#answers.values()) reject(error);
+    this.#answers.clear();
   }
 }
-
-/** Calls per batch. */
-export const mostCalls = 512;

@@ -1,14 +1,20 @@
-import { type WorkerStart, workerMain } from "./worker.ts";
+import { type WorkerMail, type WorkerReport, type WorkerStart, workerMain } from "./worker.ts";
 
-/** A helper thread that has begun to wait for work. */
+/** A thread that waits for work. */
 export interface StartedWorker {
+  post(mail: WorkerMail): void;
   terminate(): void;
+  /** While kept, the thread keeps the process alive. */
+  keep(isKept: boolean): void;
   /** Resolves when the thread is gone, for whatever reason. */
   readonly ended: Promise<void>;
 }
 
 interface NodeThread {
-  once(event: "message" | "error" | "exit", listener: (value: unknown) => void): void;
+  on(event: "message", listener: (report: WorkerReport) => void): void;
+  once(event: "error" | "exit", listener: (value: unknown) => void): void;
+  postMessage(mail: WorkerMail): void;
+  ref(): void;
   unref(): void;
   terminate(): Promise<number>;
 }
@@ -17,28 +23,39 @@ interface NodeThreads {
   readonly Worker: new (source: string, options: object) => NodeThread;
 }
 
-/** Starts {@link workerMain} in Node's threads, or in a Web Worker. */
-export async function startWorker(start: WorkerStart): Promise<StartedWorker> {
+/** Starts {@link workerMain} in Node's threads, or in a Web Worker; resolves when it is ready for mail. */
+export async function startWorker(start: WorkerStart, onReport: (report: WorkerReport) => void): Promise<StartedWorker> {
   const source = `(${workerMain.toString()})()`;
   const { process } = globalThis as { process?: { getBuiltinModule?(name: string): NodeThreads } };
   const threads = process?.getBuiltinModule?.("node:worker_threads");
-  return threads === undefined ? startWebWorker(source, start) : startNodeWorker(threads, source, start);
+  return threads === undefined ? startWebWorker(source, start, onReport) : startNodeWorker(threads, source, start, onReport);
 }
 
-function startNodeWorker({ Worker }: NodeThreads, source: string, start: WorkerStart): Promise<StartedWorker> {
+function startNodeWorker(
+  { Worker }: NodeThreads,
+  source: string,
+  start: WorkerStart,
+  onReport: (report: WorkerReport) => void,
+): Promise<StartedWorker> {
   return new Promise((resolve, reject) => {
     const worker = new Worker(source, { eval: true, workerData: start, execArgv: [], name: "centella" });
     const ended = new Promise<void>((end) => worker.once("exit", () => end()));
     worker.once("error", reject);
-    worker.once("message", () => {
+    worker.on("message", (report) => {
+      if (!("ready" in report)) return onReport(report);
       worker.unref();
-      resolve({ terminate: () => void worker.terminate(), ended });
+      resolve({
+        post: (mail) => worker.postMessage(mail),
+        terminate: () => void worker.terminate(),
+        keep: (isKept) => (isKept ? worker.ref() : worker.unref()),
+        ended,
+      });
     });
     void ended.then(() => reject(new Error("the thread ended at once")));
   });
 }
 
-function startWebWorker(source: string, start: WorkerStart): Promise<StartedWorker> {
+function startWebWorker(source: string, start: WorkerStart, onReport: (report: WorkerReport) => void): Promise<StartedWorker> {
   return new Promise((resolve, reject) => {
     const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
     const worker = new Worker(url);
@@ -48,9 +65,15 @@ function startWebWorker(source: string, start: WorkerStart): Promise<StartedWork
         end();
       };
     });
-    worker.onmessage = () => {
+    worker.onmessage = ({ data }: MessageEvent<WorkerReport>) => {
+      if (!("ready" in data)) return onReport(data);
       URL.revokeObjectURL(url);
-      resolve({ terminate: () => worker.terminate(), ended });
+      resolve({
+        post: (mail) => worker.postMessage(mail),
+        terminate: () => worker.terminate(),
+        keep: () => undefined,
+        ended,
+      });
     };
     worker.postMessage(start);
   });

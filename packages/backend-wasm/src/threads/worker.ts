@@ -1,63 +1,128 @@
-/** i32 fields of the control block. */
-export const controlFields = { epoch: 0, remaining: 1, done: 2, total: 3, sleeping: 4, isWaiting: 5, failed: 6, count: 16 } as const;
+import type { walkResult } from "./walk.ts";
 
-/** f64 fields of a job: index of the function, number of arguments, arguments. */
-export const jobFields = 20;
+/** i32 fields of the memory in which the pool tells its workers what to do. */
+export const poolFields = { epoch: 0, mail: 1, space: 2, helpers: 3, count: 16 } as const;
 
 /** What a worker is started with. */
 export interface WorkerStart {
-  readonly module: WebAssembly.Module;
-  readonly memory: WebAssembly.Memory;
-  readonly control: number;
-  readonly jobs: number;
-  readonly names: readonly string[];
-  readonly fields: typeof controlFields;
-  readonly jobFields: number;
+  readonly pool: SharedArrayBuffer;
+  readonly index: number;
+  readonly fields: typeof poolFields;
+  readonly results: typeof walkResult;
+  /** Polls of a walk, and ms between runs, before the thread sleeps. */
+  readonly spins: number;
   readonly spinMs: number;
 }
+
+/** What a worker is sent; it answers each with its `id`. */
+export type WorkerMail =
+  | {
+      readonly id: number;
+      readonly load: WebAssembly.Module;
+      readonly space: number;
+      readonly memory: WebAssembly.Memory;
+      readonly base: number;
+      readonly count: number;
+    }
+  | { readonly id: number; readonly unload: true; readonly space: number; readonly base: number; readonly count: number }
+  | { readonly id: number; readonly drop: true; readonly space: number };
+
+/** What a worker sends. */
+export type WorkerReport = { readonly ready: true } | { readonly done: number; readonly error?: string } | { readonly ended: true };
 
 /**
  * What a worker runs. Its text is the worker's whole program, so that no file has to be found next to a bundle: it refers to nothing
  * outside itself.
  */
 export function workerMain(): void {
+  interface Place {
+    readonly table: WebAssembly.Table;
+    walk?: (budget: number, spins: number, patience: number) => number;
+    abandon?: () => number;
+  }
   interface NodeWorker {
     readonly workerData: WorkerStart;
-    readonly parentPort: { postMessage(message: unknown): void };
+    readonly parentPort: { postMessage(message: unknown): void; on(event: "message", listener: (mail: WorkerMail) => void): void };
   }
   const { process } = globalThis as { process?: { getBuiltinModule?(name: string): NodeWorker } };
-  const walk = (start: WorkerStart, post: (message: unknown) => void): void => {
-    const { exports } = new WebAssembly.Instance(start.module, { env: { memory: start.memory } });
-    const calls = start.names.map((name) => exports[name] as (...args: number[]) => unknown);
-    const { epoch, remaining, done, total, sleeping, isWaiting, failed, count } = start.fields;
-    const control = new Int32Array(start.memory.buffer, start.control, count);
-    const jobs = new Float64Array(start.memory.buffer, start.jobs);
-    post("ready");
-    for (;;) {
-      const seen = Atomics.load(control, epoch);
-      let until = performance.now() + start.spinMs;
-      while (performance.now() < until) {
-        for (let poll = 0; poll < 50 && Atomics.load(control, remaining) <= 0; poll++);
-        while (Atomics.load(control, remaining) > 0) {
-          const left = Atomics.sub(control, remaining, 1);
-          if (left <= 0) break;
-          const at = (left - 1) * start.jobFields;
-          try {
-            calls[jobs[at]!]!(...jobs.subarray(at + 2, at + 2 + jobs[at + 1]!));
-          } catch {
-            Atomics.store(control, failed, 1);
-          }
-          const finished = Atomics.add(control, done, 1) + 1;
-          if (finished >= Atomics.load(control, total) && Atomics.load(control, isWaiting) !== 0) Atomics.notify(control, done);
-          until = performance.now() + start.spinMs;
-        }
-      }
-      Atomics.add(control, sleeping, 1);
-      Atomics.wait(control, epoch, seen);
-      Atomics.sub(control, sleeping, 1);
+  const spaces = new Map<number, Place>();
+
+  const handle = (mail: WorkerMail): void => {
+    if ("drop" in mail) {
+      spaces.delete(mail.space);
+      return;
     }
+    const place: Place = spaces.get(mail.space) ?? { table: new WebAssembly.Table({ element: "anyfunc", initial: 0 }) };
+    spaces.set(mail.space, place);
+    const { table } = place;
+    const end = mail.base + mail.count;
+    if ("unload" in mail) {
+      for (let at = mail.base; at < end; at++) table.set(at, null);
+      return;
+    }
+    if (table.length < end) table.grow(end - table.length);
+    const base = new WebAssembly.Global({ value: "i32", mutable: false }, mail.base);
+    const { exports } = new WebAssembly.Instance(mail.load, { env: { memory: mail.memory, table, base } });
+    if ("walk" in exports) Object.assign(place, exports);
   };
+
+  const start = (
+    { pool, index, fields, results, spins, spinMs }: WorkerStart,
+    post: (report: WorkerReport) => void,
+  ): ((mail: WorkerMail) => void) => {
+    const control = new Int32Array(pool);
+    let handled = 0;
+    /** Walks lists until there is mail. */
+    const work = (): void => {
+      for (;;) {
+        const seen = Atomics.load(control, fields.epoch);
+        if (Atomics.load(control, fields.mail) !== handled) return;
+        const { walk, abandon } = spaces.get(Atomics.load(control, fields.space)) ?? {};
+        if (walk !== undefined && index < Atomics.load(control, fields.helpers)) {
+          let result: number;
+          do {
+            try {
+              result = walk(0, spins, 50);
+            } catch {
+              result = abandon!() === results.ended ? results.ended : results.waited;
+            }
+          } while (result !== results.idle && result !== results.ended);
+          if (result === results.ended) post({ ended: true });
+        }
+        const until = performance.now() + spinMs;
+        while (Atomics.load(control, fields.epoch) === seen && performance.now() < until);
+        Atomics.wait(control, fields.epoch, seen);
+      }
+    };
+    post({ ready: true });
+    return (mail) => {
+      handled++;
+      try {
+        handle(mail);
+        post({ done: mail.id });
+      } catch (error) {
+        post({ done: mail.id, error: String(error) });
+      }
+      work();
+    };
+  };
+
   const node = process?.getBuiltinModule?.("node:worker_threads");
-  if (node !== undefined) walk(node.workerData, (message) => node.parentPort.postMessage(message));
-  else addEventListener("message", ({ data }: MessageEvent<WorkerStart>) => walk(data, (message) => postMessage(message)));
+  if (node !== undefined) {
+    node.parentPort.on(
+      "message",
+      start(node.workerData, (report) => node.parentPort.postMessage(report)),
+    );
+    return;
+  }
+  let onMail: ((mail: WorkerMail) => void) | undefined;
+  addEventListener("message", ({ data }: MessageEvent<WorkerStart & WorkerMail>) => {
+    if (onMail === undefined) onMail = start(data, (report) => postMessage(report));
+    else onMail(data);
+  });
+}
+
+/** Makes room for places below `end`. */
+export function growTable(table: WebAssembly.Table, end: number): void {
+  if (table.length < end) table.grow(end - table.length);
 }

@@ -1,0 +1,77 @@
+import { memoryMap } from "../memoryMap.ts";
+import { closed, controlFields, stageFields } from "./walk.ts";
+
+/** A list of stages in memory: addresses of the first and of the end. */
+export interface StageRange {
+  readonly first: number;
+  readonly end: number;
+}
+
+/** The control block of a memory, as JavaScript sees it. One list is walked at a time. */
+export class Control {
+  readonly #memory: WebAssembly.Memory;
+  #views: { readonly buffer: ArrayBufferLike; readonly i32: Int32Array; readonly i64: BigInt64Array } | undefined;
+
+  constructor(memory: WebAssembly.Memory) {
+    this.#memory = memory;
+  }
+
+  /** Opens a list that is not empty, for every thread that walks. */
+  begin({ first, end }: StageRange): void {
+    const { i32 } = this.#current();
+    const stage = first / 4;
+    this.#set("tile", closed);
+    this.#set("stage", first);
+    this.#set("end", end);
+    for (const field of ["tiles", "calls", "callBytes", "grain", "total"] as const) this.#set(field, i32[stage + stageFields[field]]!);
+    for (const field of ["done", "cancel", "failed"] as const) this.#set(field, 0);
+    this.#set("isRunning", 1);
+    const ticket = BigInt.asIntN(64, BigInt(this.#get("epoch") + 1) << 32n);
+    Atomics.store(this.#current().i64, memoryMap.control / 8, ticket);
+  }
+
+  /** Ends the list with the tiles that are under way. */
+  cancel(): void {
+    this.#set("cancel", 1);
+  }
+
+  get isRunning(): boolean {
+    return this.#get("isRunning") !== 0;
+  }
+
+  /** Whether a tile trapped. */
+  get isFailed(): boolean {
+    return this.#get("failed") !== 0;
+  }
+
+  /** Address of the stage that is under way, or of the list's end. */
+  get stage(): number {
+    return this.#get("stage") >>> 0;
+  }
+
+  /** Changes whenever a thread gets on. */
+  get progress(): string {
+    return (["epoch", "tile", "done"] as const).map((field) => this.#get(field)).join();
+  }
+
+  /** Forgets a list whose threads are gone. */
+  clear(): void {
+    this.#set("tile", closed);
+    this.#set("isRunning", 0);
+  }
+
+  #get(field: keyof typeof controlFields): number {
+    return Atomics.load(this.#current().i32, (memoryMap.control + controlFields[field]) / 4);
+  }
+
+  #set(field: keyof typeof controlFields, value: number): void {
+    Atomics.store(this.#current().i32, (memoryMap.control + controlFields[field]) / 4, value);
+  }
+
+  #current(): { readonly i32: Int32Array; readonly i64: BigInt64Array } {
+    const { buffer } = this.#memory;
+    if (this.#views?.buffer !== buffer)
+      this.#views = { buffer, i32: new Int32Array(buffer), i64: new BigInt64Array(buffer, 0, memoryMap.heap / 8) };
+    return this.#views;
+  }
+}
