@@ -11,7 +11,7 @@ export const memoryMap: {
   halfTable: 16_384,
   /** Control block of the threads. */
   control: 16_384 + 4 * 65_536,
-  /** Where the heap starts. */
+  /** Where the heap starts: after the fields of walk.ts. */
   heap: 16_384 + 4 * 65_536 + 256,
 };
 

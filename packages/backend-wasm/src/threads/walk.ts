@@ -25,9 +25,6 @@ export const controlFields = {
   failed: 204,
 } as const;
 
-/** Bytes of the control block. */
-export const controlBytes = 256;
-
 /** Value of `tile` while no tile can be taken. */
 export const closed = -1;
 
