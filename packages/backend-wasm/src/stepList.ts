@@ -67,7 +67,7 @@ function isRange(work: Range | readonly Call[]): work is Range {
 /** Writes the recorded steps to memory, as few lists as there can be. */
 export function writeStepList(heap: Heap, steps: readonly RecordedStep[]): StepList {
   const stages = steps.flatMap((step) => step ?? []);
-  const strides = stages.map(({ calls }) => slotBytes * (1 + Math.max(...calls.map(({ args }) => args.length))));
+  const strides = stages.map(({ calls }) => slotBytes * (1 + Math.max(...calls.map(({ entry }) => entry.info.params.length))));
   const stageBytes = 4 * stageFields.count;
   // Each list ends with room for one stage that nobody reads: a list's end is never another's first stage.
   const callBytes = stages.reduce((sum, { calls }, i) => sum + calls.length * strides[i]!, 0);
@@ -88,9 +88,10 @@ export function writeStepList(heap: Heap, steps: readonly RecordedStep[]): StepL
     for (const [field, value] of Object.entries(fields)) i32[at / 4 + stageFields[field as keyof typeof fields]] = value;
     for (const { entry, args } of calls) {
       i32[callAt / 4] = entry.place;
-      args.forEach((arg, i) => {
+      // A range's `begin` and `end` are the tile's, and added to these zeros.
+      entry.info.params.forEach((type, i) => {
         const slot = callAt + slotBytes * (i + 1);
-        const type = entry.info.params[i];
+        const arg = args[i] ?? 0;
         if (type === "f32") f32[slot / 4] = arg;
         else if (type === "f64") f64[slot / 8] = arg;
         else i32[slot / 4] = arg;

@@ -5,7 +5,7 @@ import { expressionOf } from "./expressions/index.ts";
 import { bytesOf, laneTypes } from "./lanes.ts";
 import { type BodyCall, emitLoop, type Loop, loopKey, loopScalars } from "./loop.ts";
 
-/** Elements per call: a few milliseconds at most, for the slowest expression. */
+/** Elements per tile: a few milliseconds at most, for the slowest expression. */
 const chunk = 1 << 16;
 
 /** What an elementwise kernel computes. */
@@ -40,10 +40,7 @@ function elementwise<P extends object>({ body, shapes = (own) => own }: Form<P>)
         const inner = loop.outer === 0 ? 1 : extents[0]!;
         const total = inner === 0 ? 0 : elementCount(shape) / inner;
         const grain = Math.max(1, Math.floor(chunk / inner));
-        for (let begin = 0; begin < total; begin += grain) {
-          call(...args, begin, Math.min(total, begin + grain));
-          yield;
-        }
+        yield { fn: call, args, total, grain };
       };
     },
   };

@@ -9,8 +9,8 @@ export interface ModuleOptions {
   readonly maxPages?: number;
   /**
    * Import `env.table` and `env.base`, and put a thunk of every function there, the first one's at `base`. A thunk
-   * `(args, begin, end)` calls its function with arguments from memory at `args`, {@link slotBytes} apart; to a function whose last
-   * parameters are `begin` and `end` it gives these two.
+   * `(args, begin, end)` calls its function with arguments from memory at `args`, {@link slotBytes} apart; those for the parameters
+   * `begin` and `end`, where a function has these as the last two, it adds to its own.
    */
   readonly hasTable?: boolean;
   /** Where constants are placed in memory, and how many bytes there are for them (none: `splat` and the like are refused). */
@@ -150,12 +150,12 @@ function thunk(ref: FunctionRef): number[] {
     },
   });
   const [args, begin, end] = [0, 1, 2].map((index): Local<"i32"> => ({ type: "i32", index, code: [0x20, index] }));
-  const fromMemory = isRange(ref) ? params.length - 2 : params.length;
+  const first = isRange(ref) ? params.length - 2 : params.length;
   const load = { i32: i32.load, f32: f32.load, f64: f64.load } as const;
   const values = params.map((type, i): Expr => {
-    if (i >= fromMemory) return i === fromMemory ? begin! : end!;
     if (type !== "i32" && type !== "f32" && type !== "f64") throw new RangeError(`emit: expected numbers as parameters, got ${type}`);
-    return load[type](args!, slotBytes * i);
+    const value = load[type](args!, slotBytes * i);
+    return i < first ? value : i32.add(value as Expr<"i32">, i === first ? begin! : end!);
   });
   const named = Object.fromEntries(Object.keys(ref.signature).map((name, i) => [name, values[i]!]));
   if (ref.result === undefined) f.call(ref as FunctionRef<Signature, undefined>, named);
