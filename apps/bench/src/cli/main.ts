@@ -1,5 +1,6 @@
 import { UsageError } from "../usageError.ts";
 import { benchCommand, loadProcessCommand } from "./bench.ts";
+import { budgetsCommand } from "./budgets.ts";
 import { checkCommand, docsCommand } from "./docs.ts";
 import { modelCommand } from "./model.ts";
 import { peersCommand } from "./peers.ts";
@@ -12,6 +13,7 @@ const commands: Readonly<Record<string, Command>> = {
   peers: peersCommand,
   docs: docsCommand,
   check: checkCommand,
+  budgets: (args) => budgetsCommand(args),
   "load-process": loadProcessCommand,
 };
 

@@ -10,6 +10,8 @@ export interface LoadMeasurement {
   readonly seconds: number;
   /** Largest resident set of the whole process, the JavaScript engine included. */
   readonly peakBytes: number;
+  /** The same before anything was loaded: the engine and the program's own code. */
+  readonly startBytes: number;
 }
 
 /** Subcommand that a fresh process is started with. */
@@ -35,12 +37,13 @@ export async function measureLoad(competitor: string, file: string): Promise<Loa
 /** The process's side: prints the measurement, or the reason with exit code 3. */
 export async function runLoadProcess({ open }: ModelCompetitor, file: string): Promise<number> {
   try {
+    const startBytes = peakResidentBytes();
     const start = performance.now();
     const runner = await open(file, 512);
     await runner.prefill([3]);
     const seconds = (performance.now() - start) / 1e3;
     await runner.dispose();
-    const measured: LoadMeasurement = { seconds, peakBytes: peakResidentBytes() };
+    const measured: LoadMeasurement = { seconds, peakBytes: peakResidentBytes(), startBytes };
     console.log(JSON.stringify(measured));
     return 0;
   } catch (error) {

@@ -24,8 +24,15 @@ interface Jax {
     multiply(a: JaxArray, b: JaxArray): JaxArray;
     dot(a: JaxArray, b: JaxArray): JaxArray;
     sum(x: JaxArray): JaxArray;
+    max(x: JaxArray): JaxArray;
+    min(x: JaxArray): JaxArray;
   };
-  readonly nn: { gelu(x: JaxArray, options: { readonly approximate: boolean }): JaxArray; softmax(x: JaxArray): JaxArray };
+  readonly nn: {
+    relu(x: JaxArray): JaxArray;
+    sigmoid(x: JaxArray): JaxArray;
+    gelu(x: JaxArray, options: { readonly approximate: boolean }): JaxArray;
+    softmax(x: JaxArray): JaxArray;
+  };
   init(device: string): Promise<readonly string[]>;
   defaultDevice(device: string): string;
   jit(f: JaxFunction): JaxFunction & { dispose?(): void };
@@ -83,18 +90,27 @@ function functionOf({ numpy, nn }: Jax, task: Task): JaxFunction {
         b!.dispose();
         return y;
       };
-    case "op":
-      switch (task.op) {
+    case "op": {
+      const { op } = task;
+      switch (op) {
         case "add":
           return (a, b) => numpy.add(a!, b!);
         case "dot":
           return (a, b) => numpy.dot(a!, b!);
+        case "mul":
+          return (a, b) => numpy.multiply(a!, b!);
+        case "relu":
+        case "sigmoid":
+          return (x) => nn[op](x!);
         case "sum":
-          return (x) => numpy.sum(x!);
+        case "max":
+        case "min":
+          return (x) => numpy[op](x!);
         case "softmax":
           return (x) => nn.softmax(x!);
         case "gelu":
           return (x) => nn.gelu(x!, { approximate: true });
       }
+    }
   }
 }

@@ -25,6 +25,11 @@ def call(i):
         return y
     op = task["op"]
     if op == "add": return s[0] + s[1]
+    if op == "mul": return s[0] * s[1]
+    if op == "relu": return np.maximum(s[0], 0)
+    if op == "sigmoid": return 1 / (1 + np.exp(-s[0]))
+    if op == "max": return s[0].max()
+    if op == "min": return s[0].min()
     if op == "dot": return np.dot(s[0], s[1])
     if op == "sum": return s[0].sum()
     if op == "softmax":

@@ -87,6 +87,16 @@ function graphOf(task: Task, { tensors, blocks }: TaskInputs): OnnxGraph {
       switch (task.op) {
         case "add":
           return graph([{ op: "Add", inputs: ["x", "b"], output: "y" }]);
+        case "mul":
+          return graph([{ op: "Mul", inputs: ["x", "b"], output: "y" }]);
+        case "relu":
+          return graph([{ op: "Relu", inputs: ["x"], output: "y" }]);
+        case "sigmoid":
+          return graph([{ op: "Sigmoid", inputs: ["x"], output: "y" }]);
+        case "max":
+          return graph([{ op: "ReduceMax", inputs: ["x"], output: "y", attributes: { keepdims: 0 } }]);
+        case "min":
+          return graph([{ op: "ReduceMin", inputs: ["x"], output: "y", attributes: { keepdims: 0 } }]);
         case "gelu":
           return graph([{ op: "Gelu", inputs: ["x"], output: "y", attributes: { approximate: "tanh" } }]);
         case "softmax":

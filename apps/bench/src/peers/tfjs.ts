@@ -20,7 +20,11 @@ interface Tf {
   add(a: TfTensor, b: TfTensor): TfTensor;
   mul(a: TfTensor, b: TfTensor): TfTensor;
   softmax(x: TfTensor): TfTensor;
+  relu(x: TfTensor): TfTensor;
+  sigmoid(x: TfTensor): TfTensor;
   sum(x: TfTensor): TfTensor;
+  max(x: TfTensor): TfTensor;
+  min(x: TfTensor): TfTensor;
   dot(a: TfTensor, b: TfTensor): TfTensor;
 }
 
@@ -126,18 +130,23 @@ function computeOf(tf: Tf, task: Task): (operands: readonly TfTensor[]) => TfTen
         for (let step = 0; step < task.length / 2; step++) y = tf.mul(tf.add(y, a!), b!);
         return y;
       };
-    case "op":
-      switch (task.op) {
+    case "op": {
+      const { op } = task;
+      switch (op) {
         case "add":
-          return ([a, b]) => tf.add(a!, b!);
+        case "mul":
         case "dot":
-          return ([a, b]) => tf.dot(a!, b!);
+          return ([a, b]) => tf[op](a!, b!);
+        case "relu":
+        case "sigmoid":
         case "softmax":
-          return ([x]) => tf.softmax(x!);
         case "sum":
-          return ([x]) => tf.sum(x!);
+        case "max":
+        case "min":
+          return ([x]) => tf[op](x!);
         case "gelu":
           throw new Skip("has no gelu");
       }
+    }
   }
 }

@@ -92,9 +92,9 @@ function call(program: Program, task: Task, x: Ref, second: readonly number[] | 
     case "op":
       switch (task.op) {
         case "add":
-          return program.add(x, program.input("b", "f32", second!));
+        case "mul":
         case "dot":
-          return program.dot(x, program.input("b", "f32", second!));
+          return program[task.op](x, program.input("b", "f32", second!));
         default:
           return program[task.op](x);
       }

@@ -23,10 +23,13 @@ export interface QuantMatmulTask {
   readonly n: number;
 }
 
-/** One op over f32 tensors of one shape. add and dot take two, the others one; softmax is over the last axis, sum over all. */
+const binaryOps: readonly string[] = ["add", "mul", "dot"];
+const reductions: readonly string[] = ["sum", "max", "min", "dot"];
+
+/** One op over f32 tensors of one shape. add, mul and dot take two, the others one; softmax is over the last axis, reductions over all. */
 export interface OpTask {
   readonly kind: "op";
-  readonly op: "add" | "gelu" | "softmax" | "sum" | "dot";
+  readonly op: "add" | "mul" | "relu" | "sigmoid" | "gelu" | "softmax" | "sum" | "max" | "min" | "dot";
   readonly shape: readonly number[];
 }
 
@@ -65,7 +68,7 @@ export function operandShapes(task: Task): readonly (readonly number[])[] {
     case "quantMatmul":
       return [[task.m, task.k]];
     case "op":
-      return task.op === "add" || task.op === "dot" ? [task.shape, task.shape] : [task.shape];
+      return binaryOps.includes(task.op) ? [task.shape, task.shape] : [task.shape];
     case "chain":
       return [[task.n], [task.n], [task.n]];
   }
@@ -77,7 +80,7 @@ export function outputShape(task: Task): readonly number[] {
     case "quantMatmul":
       return [task.m, task.n];
     case "op":
-      return task.op === "sum" || task.op === "dot" ? [] : task.shape;
+      return reductions.includes(task.op) ? [] : task.shape;
     case "chain":
       return [task.n];
   }
@@ -157,6 +160,12 @@ function verifyOp({ op, shape }: OpTask, [x, y]: readonly Float32Array[], got: A
   switch (op) {
     case "add":
       return each((i) => Math.fround(a[i]! + b[i]!), 0, 0);
+    case "mul":
+      return each((i) => Math.fround(a[i]! * b[i]!), 0, 0);
+    case "relu":
+      return each((i) => Math.max(0, a[i]!), 0, 0);
+    case "sigmoid":
+      return each((i) => 1 / (1 + Math.exp(-a[i]!)), 1e-5, 1e-7);
     case "gelu": {
       const slope = Math.sqrt(2 / Math.PI);
       return each((i) => 0.5 * a[i]! * (1 + Math.tanh(slope * (a[i]! + 0.044715 * a[i]! ** 3))), 1e-5, 1e-6);
@@ -168,6 +177,14 @@ function verifyOp({ op, shape }: OpTask, [x, y]: readonly Float32Array[], got: A
       );
       return each((i) => Math.exp(a[i]!) / sums[Math.floor(i / width)]!, 1e-5, 1e-9);
     }
+    case "max":
+    case "min":
+      return differs(
+        got[0]!,
+        a.reduce((x, y) => (op === "max" ? Math.max(x, y) : Math.min(x, y))),
+        0,
+        0,
+      );
     case "sum":
     case "dot": {
       let want = 0;

@@ -1,0 +1,105 @@
+import { readFileSync } from "node:fs";
+import type { Estimate } from "../stats/bootstrap.ts";
+import { formatTable } from "../table.ts";
+import { UsageError } from "../usageError.ts";
+
+/** One bar that a figure must hold. Ratios and counts only: an absolute time says more about the machine than about the code. */
+export interface Budget {
+  /** Name of a figure. */
+  readonly figure: string;
+  readonly atLeast?: number;
+  readonly atMost?: number;
+  /** Why the bar is where it is. */
+  readonly reason: string;
+}
+
+/** What was measured for a figure, or why it could not be. */
+export type Reading = { readonly value: Estimate } | { readonly skipped: string };
+
+/** A figure: what it is in words, and how it is measured. */
+export interface Figure {
+  readonly name: string;
+  /** What one unit of the value is, e.g. "×" or "KiB". */
+  readonly unit: string;
+  /** Backend without which it cannot be measured. */
+  readonly backend?: string;
+  measure(): Promise<Reading>;
+}
+
+export interface Verdict {
+  readonly budget: Budget;
+  readonly figure: Figure;
+  readonly reading: Reading;
+  /** Words for a broken budget; undefined if it holds or was skipped. */
+  readonly broken?: string;
+}
+
+/** A value that is counted and not timed. */
+export function exactly(value: number): Reading {
+  return { value: { median: value, low: value, high: value } };
+}
+
+/** @throws {UsageError} if the file is no list of budgets, or names a figure that does not exist, or leaves one out */
+export function readBudgets(path: string, figures: readonly Figure[]): readonly Budget[] {
+  const content: unknown = JSON.parse(readFileSync(path, "utf8"));
+  if (!Array.isArray(content)) throw new UsageError(`${path}: expected a list of budgets, got ${typeof content}`);
+  const budgets = content.map((entry, i) => budgetOf(entry, `${path}: entry ${i + 1}`));
+  const names = figures.map(({ name }) => name);
+  for (const { figure } of budgets) {
+    if (!names.includes(figure)) throw new UsageError(`${path}: expected one of the figures ${names.join("; ")}, got ${figure}`);
+  }
+  for (const name of names) {
+    if (!budgets.some(({ figure }) => figure === name)) throw new UsageError(`${path}: expected a budget for ${name}, got none`);
+  }
+  return budgets;
+}
+
+function budgetOf(entry: unknown, where: string): Budget {
+  const { figure, atLeast, atMost, reason, ...rest } = { ...(entry as Partial<Budget>) };
+  const bars = [atLeast, atMost].filter((bar) => bar !== undefined);
+  if (
+    typeof figure !== "string" ||
+    typeof reason !== "string" ||
+    reason.length < 20 ||
+    bars.length !== 1 ||
+    typeof bars[0] !== "number" ||
+    Object.keys(rest).length > 0
+  )
+    throw new UsageError(`${where}: expected a figure, atLeast or atMost, and a reason in a sentence, got ${JSON.stringify(entry)}`);
+  return entry as Budget;
+}
+
+/** Holds a reading against its bar. A timed ratio breaks it only with its whole interval: noise alone must not. */
+export function judge(budget: Budget, figure: Figure, reading: Reading): Verdict {
+  const verdict = { budget, figure, reading };
+  if ("skipped" in reading) return verdict;
+  const { atLeast, atMost } = budget;
+  const { median, low, high } = reading.value;
+  const holds = atLeast === undefined ? low <= atMost! : high >= atLeast;
+  if (holds) return verdict;
+  const bar = atLeast === undefined ? `at most ${number(atMost!)}` : `at least ${number(atLeast)}`;
+  return { ...verdict, broken: `${figure.name}: expected ${bar} ${figure.unit}, got ${number(median)} ${figure.unit}; ${budget.reason}` };
+}
+
+/** A line per budget. */
+export function verdictTable(verdicts: readonly Verdict[]): string {
+  return formatTable(
+    ["figure", "bar", "measured", "95 % interval", "verdict"],
+    verdicts.map(({ budget: { atLeast, atMost }, figure: { name, unit }, reading, broken }) => [
+      name,
+      atLeast === undefined ? `≤ ${number(atMost!)} ${unit}` : `≥ ${number(atLeast)} ${unit}`,
+      ...("value" in reading
+        ? [
+            `${number(reading.value.median)} ${unit}`,
+            reading.value.low === reading.value.high ? "–" : `[${number(reading.value.low)}–${number(reading.value.high)}]`,
+            broken === undefined ? "holds" : "BROKEN",
+          ]
+        : ["–", "–", `skipped: ${reading.skipped.split("\n")[0]}`]),
+    ]),
+    ["left", "right", "right", "right", "left"],
+  );
+}
+
+function number(value: number): string {
+  return String(Number(value.toPrecision(3)));
+}

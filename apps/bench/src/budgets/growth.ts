@@ -1,0 +1,43 @@
+import { type Backend, createProgram, type Program, type Ref } from "@centella/core";
+import { estimateMedian } from "../stats/bootstrap.ts";
+import { seedOf } from "../stats/random.ts";
+import type { Figure } from "./budget.ts";
+
+const [few, many] = [100, 1000] as const;
+const rounds = 15;
+
+/** How much dearer an op of a program of 1000 ops is to compile than one of 100: 1 where compiling is linear. */
+export function growthFigure(name: string, open: () => Promise<Backend>): Figure {
+  return {
+    name: `${name} compile time per op, ${many} ops against ${few}`,
+    unit: "×",
+    backend: name,
+    async measure() {
+      const backend = await open();
+      const secondsPerOp = async (count: number): Promise<number> => {
+        const program = unfusable(count);
+        const start = performance.now();
+        (await backend.compile(program)).dispose();
+        return (performance.now() - start) / 1e3 / count;
+      };
+      try {
+        for (const count of [few, many]) await secondsPerOp(count);
+        const ratios: number[] = [];
+        for (let round = 0; round < rounds; round++) ratios.push((await secondsPerOp(many)) / (await secondsPerOp(few)));
+        return { value: estimateMedian([ratios], seedOf(name)) };
+      } finally {
+        await backend.dispose();
+      }
+    },
+  };
+}
+
+/** Ops of which none repeats another and none joins its neighbour in one kernel. */
+function unfusable(count: number): Program {
+  const program = createProgram();
+  let x: Ref = program.input("x", "f32", [8, 8]);
+  const first = x;
+  for (let i = 0; i < count; i += 2) x = program.matmul(program.softmax(x), first);
+  program.output("y", x);
+  return program;
+}

@@ -1,0 +1,26 @@
+import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { generateModel } from "../model/generate.ts";
+import { measureLoad } from "../models/loadProcess.ts";
+import { exactly, type Figure } from "./budget.ts";
+
+/** How much memory loading a model takes at its peak, over the size of its file. Counted by the system, not timed. */
+export function memoryFigure(backend: string): Figure {
+  return {
+    name: `${backend} peak memory of loading a Q8_0 model over its file`,
+    unit: "×",
+    backend,
+    async measure() {
+      const folder = mkdtempSync(join(tmpdir(), "centella-memory-"));
+      try {
+        const file = join(folder, "model.gguf");
+        await generateModel({ shape: "smollm2-135m", type: "Q8_0", out: file, seed: 1 });
+        const { peakBytes, startBytes } = await measureLoad(backend, file);
+        return exactly((peakBytes - startBytes) / statSync(file).size);
+      } finally {
+        rmSync(folder, { recursive: true });
+      }
+    },
+  };
+}

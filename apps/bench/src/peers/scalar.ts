@@ -1,0 +1,140 @@
+import { Skip, type Subject } from "../runner/subject.ts";
+import { timed } from "../runner/timed.ts";
+import { inputsOf, type OpTask, outputShape, sizeOf, type Task } from "../tasks/task.ts";
+import type { PeerAdapter } from "./peer.ts";
+
+type F32 = Float32Array<ArrayBuffer>;
+
+/**
+ * What somebody writes who writes it down: plain loops over `Float32Array`, compiled by the JavaScript engine. This file is the
+ * pinned baseline of `budgets.json` and of the predecessor's tables: a faster loop here would break every figure that is held
+ * against it, so do not tune it.
+ */
+export const scalar: PeerAdapter = {
+  name: "scalar",
+  kind: "cpu",
+  async open() {
+    return {
+      version: "plain JavaScript loops",
+      competitor: { name: "scalar", side: "peer", threads: 1, prepare: async (task, sets) => prepare(task, sets) },
+      dispose: () => undefined,
+    };
+  },
+};
+
+function prepare(task: Task, sets: number): Subject {
+  const compute = loopOf(task);
+  const operands = Array.from({ length: sets }, (_, set) => inputsOf(task, set).tensors);
+  const y = new Float32Array(sizeOf(outputShape(task)));
+  return {
+    sample: timed((set) => compute(operands[set % sets]!, y)),
+    async result() {
+      compute(operands[0]!, y);
+      return y;
+    },
+    dispose: () => undefined,
+  };
+}
+
+function loopOf(task: Task): (operands: readonly F32[], y: F32) => void {
+  switch (task.kind) {
+    case "matmul":
+      return ([a, b], y) => matmul(a!, b!, y, task.m, task.k, task.n);
+    case "quantMatmul":
+      throw new Skip("has no quantised weights");
+    case "chain":
+      return ([x, a, b], y) => chain(x!, a!, b!, y, task.length);
+    case "op":
+      return opLoop(task);
+  }
+}
+
+/** Rows of `b` are read in order: i-k-j. */
+function matmul(a: F32, b: F32, y: F32, m: number, k: number, n: number): void {
+  y.fill(0);
+  for (let i = 0; i < m; i++) {
+    for (let p = 0; p < k; p++) {
+      const factor = a[i * k + p]!;
+      for (let j = 0; j < n; j++) y[i * n + j]! += factor * b[p * n + j]!;
+    }
+  }
+}
+
+function chain(x: F32, a: F32, b: F32, y: F32, length: number): void {
+  y.set(x);
+  for (let step = 0; step < length; step++) {
+    if (step % 2 === 0) for (let i = 0; i < y.length; i++) y[i] = y[i]! + a[i]!;
+    else for (let i = 0; i < y.length; i++) y[i] = y[i]! * b[i]!;
+  }
+}
+
+function opLoop({ op, shape }: OpTask): (operands: readonly F32[], y: F32) => void {
+  const width = shape.at(-1) ?? 1;
+  switch (op) {
+    case "add":
+      return ([a, b], y) => {
+        for (let i = 0; i < y.length; i++) y[i] = a![i]! + b![i]!;
+      };
+    case "mul":
+      return ([a, b], y) => {
+        for (let i = 0; i < y.length; i++) y[i] = a![i]! * b![i]!;
+      };
+    case "relu":
+      return ([x], y) => {
+        for (let i = 0; i < y.length; i++) y[i] = Math.max(x![i]!, 0);
+      };
+    case "sigmoid":
+      return ([x], y) => {
+        for (let i = 0; i < y.length; i++) y[i] = 1 / (1 + Math.exp(-x![i]!));
+      };
+    case "gelu": {
+      const slope = Math.sqrt(2 / Math.PI);
+      return ([x], y) => {
+        for (let i = 0; i < y.length; i++) {
+          const v = x![i]!;
+          y[i] = 0.5 * v * (1 + Math.tanh(slope * (v + 0.044715 * v * v * v)));
+        }
+      };
+    }
+    case "softmax":
+      return ([x], y) => {
+        for (let row = 0; row < y.length; row += width) softmaxRow(x!, y, row, width);
+      };
+    case "sum":
+      return ([x], y) => {
+        let sum = 0;
+        for (let i = 0; i < x!.length; i++) sum += x![i]!;
+        y[0] = sum;
+      };
+    case "max":
+      return ([x], y) => {
+        let largest = Number.NEGATIVE_INFINITY;
+        for (let i = 0; i < x!.length; i++) if (x![i]! > largest) largest = x![i]!;
+        y[0] = largest;
+      };
+    case "min":
+      return ([x], y) => {
+        let smallest = Number.POSITIVE_INFINITY;
+        for (let i = 0; i < x!.length; i++) if (x![i]! < smallest) smallest = x![i]!;
+        y[0] = smallest;
+      };
+    case "dot":
+      return ([a, b], y) => {
+        let sum = 0;
+        for (let i = 0; i < a!.length; i++) sum += a![i]! * b![i]!;
+        y[0] = sum;
+      };
+  }
+}
+
+function softmaxRow(x: F32, y: F32, row: number, width: number): void {
+  let largest = Number.NEGATIVE_INFINITY;
+  for (let i = row; i < row + width; i++) if (x[i]! > largest) largest = x[i]!;
+  let sum = 0;
+  for (let i = row; i < row + width; i++) {
+    const e = Math.exp(x[i]! - largest);
+    y[i] = e;
+    sum += e;
+  }
+  for (let i = row; i < row + width; i++) y[i] = y[i]! / sum;
+}
