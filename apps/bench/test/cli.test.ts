@@ -19,7 +19,7 @@ async function run(...args: string[]): Promise<{ readonly code: number; readonly
 test.each([
   [["--suite", "nonsense"], /--suite: expected one of matmul, elementwise, .*, got nonsense/],
   [["--backend", "metal"], /--backend: expected one of wasm, .*, got metal/],
-  [["--peer", "pytorch"], /--peer: expected one of onnxruntime-web, .*, got pytorch/],
+  [["--peer", "pytorch"], /--peer: expected one of scalar, .*, got pytorch/],
   [["--unknown"], /Unknown option '--unknown'/],
   [["--suite"], /'--suite <value>' argument missing/],
   [["matmul"], /expected options alone, got matmul/],
