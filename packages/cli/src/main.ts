@@ -4,6 +4,7 @@ import { inspect } from "./commands/inspect.ts";
 import { logits } from "./commands/logits.ts";
 import { merge } from "./commands/merge.ts";
 import { models } from "./commands/models.ts";
+import { perplexity } from "./commands/perplexity.ts";
 import { pull } from "./commands/pull.ts";
 import { quantize } from "./commands/quantize.ts";
 import { rm } from "./commands/rm.ts";
@@ -13,7 +14,19 @@ import { tokenize } from "./commands/tokenize.ts";
 import { formatOptions } from "./options.ts";
 import { UsageError } from "./usageError.ts";
 
-const commands: Readonly<Record<string, Command>> = { run, inspect, tokenize, logits, pull, models, rm, split, merge, quantize };
+const commands: Readonly<Record<string, Command>> = {
+  run,
+  inspect,
+  tokenize,
+  logits,
+  perplexity,
+  pull,
+  models,
+  rm,
+  split,
+  merge,
+  quantize,
+};
 
 const exitCode = { failure: 1, usage: 2, interrupted: 130 } as const;
 

@@ -1,3 +1,4 @@
+import type { CacheType } from "@centella/llm";
 import { backendOption } from "./backends.ts";
 import { choice, number, type OptionSpec } from "./options.ts";
 
@@ -5,21 +6,21 @@ import { choice, number, type OptionSpec } from "./options.ts";
 export const modelOptions: {
   readonly backend: OptionSpec<string>;
   readonly context: OptionSpec<number>;
-  readonly "cache-type": OptionSpec<"f32" | "f16">;
+  readonly "cache-type": OptionSpec<CacheType>;
   readonly activations: OptionSpec<"ggml" | "f32">;
 } = {
   backend: backendOption,
   context: number("TOKENS", "context length (default: the model's own)", { min: 1, integer: true }),
-  "cache-type": choice(["f32", "f16"], "type of the KV cache (default: f16)"),
+  "cache-type": choice(["f32", "f16", "q8_0"], "type of the KV cache (default: f16)"),
   activations: choice(["ggml", "f32"], "with quantised weights: round activations as ggml does, or keep them exact"),
 };
 
 /** The given ones under the names that `loadModel` has for them. */
 export function loadOptions(values: {
   readonly context?: number;
-  readonly "cache-type"?: "f32" | "f16";
+  readonly "cache-type"?: CacheType;
   readonly activations?: "ggml" | "f32";
-}): { readonly contextLength?: number; readonly cacheType?: "f32" | "f16"; readonly activations?: "ggml" | "f32" } {
+}): { readonly contextLength?: number; readonly cacheType?: CacheType; readonly activations?: "ggml" | "f32" } {
   return {
     ...(values.context === undefined ? {} : { contextLength: values.context }),
     ...(values["cache-type"] === undefined ? {} : { cacheType: values["cache-type"] }),

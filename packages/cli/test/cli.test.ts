@@ -9,6 +9,27 @@ const shared = resolve(fileURLToPath(new URL("../../..", import.meta.url)), proc
 const folder = mkdtempSync(join(tmpdir(), "centella-cli-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
+describe("perplexity", () => {
+  const text = join(folder, "text.txt");
+  writeFileSync(text, "Once upon a time there was a fox who lived in the wood. ".repeat(30));
+
+  test("is told with its error and where it was computed", async () => {
+    const { code, stdout } = await centella(["perplexity", tiny, "-f", text, "-c", "64", "--chunks", "3", "--backend", "wasm"]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^perplexity \d+\.\d{4} ± \d+\.\d{4} \(3 chunks of 64 tokens, on wasm\)\n$/);
+  });
+
+  test("--json is one object", async () => {
+    const { stdout } = await centella(["perplexity", tiny, "-f", text, "-c", "64", "--json", "--backend", "wasm"]);
+    expect(JSON.parse(stdout)).toMatchObject({ contextLength: 64, quantization: "Q8_0", backend: "wasm", tokens: expect.any(Number) });
+  });
+
+  test("without a text, or one that is too short", async () => {
+    expectOneLine(await centella(["perplexity", tiny]), /expected -f TEXT.txt, got none/, 2);
+    expectOneLine(await centella(["perplexity", tiny, "-f", text]), /a text of at least 512 tokens, got \d+/);
+  });
+});
+
 describe("run", () => {
   test("streams text, then says what ran where and how fast", async () => {
     const { code, stdout } = await centella([

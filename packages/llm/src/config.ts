@@ -1,6 +1,8 @@
 /** What the cache, the sessions and the decoder need to know of a model, whatever its architecture. */
 export interface DecoderConfig {
   readonly vocabSize: number;
+  /** Elements of a token's state. */
+  readonly embeddingLength: number;
   /** Tokens that the model was trained on at a time. */
   readonly contextLength: number;
   readonly layers: number;

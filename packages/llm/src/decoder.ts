@@ -1,10 +1,21 @@
-import { DisposedError, type Plan, ProgramError, type Selection } from "@centella/core";
+import { type Backend, DisposedError, type Plan, ProgramError, type Selection } from "@centella/core";
 import { blocksOf } from "./blockTree.ts";
 import { yieldToEventLoop } from "./eventLoop.ts";
 import type { Sequence } from "./kvCache.ts";
 
 /** A backend that computes on the caller's thread holds up timers and aborts for this long, or for one batch. */
 const maxHoldMs = 8;
+
+/** Sizes of a decoder and of the rows that come out of it. */
+export interface DecoderOptions {
+  readonly contextLength: number;
+  readonly vocabSize: number;
+  readonly batchSize: number;
+  readonly maxRows: number;
+  /** The plan's output, rows of `width`. */
+  readonly output: string;
+  readonly width: number;
+}
 
 /** A plan and where it was compiled. */
 export type CompiledPlan = Plan & { readonly selection: Selection };
@@ -50,7 +61,10 @@ export class Decoder {
   readonly vocabSize: number;
   /** Tokens that a probe can have, at most. */
   readonly maxProbe: number;
-  readonly #plan: CompiledPlan;
+  readonly #plan: Plan;
+  readonly #backend: Backend;
+  readonly #output: string;
+  readonly #width: number;
   /** Tokens of a run, at most. */
   readonly batchSize: number;
   readonly #maxRows: number;
@@ -62,11 +76,11 @@ export class Decoder {
   #yieldedAt = 0;
   #disposed = false;
 
-  constructor(
-    plan: CompiledPlan,
-    sizes: { readonly contextLength: number; readonly vocabSize: number; readonly batchSize: number; readonly maxRows: number },
-  ) {
+  constructor(plan: Plan, backend: Backend, sizes: DecoderOptions) {
     this.#plan = plan;
+    this.#backend = backend;
+    this.#output = sizes.output;
+    this.#width = sizes.width;
     this.contextLength = sizes.contextLength;
     this.vocabSize = sizes.vocabSize;
     this.maxProbe = sizes.maxRows;
@@ -76,7 +90,7 @@ export class Decoder {
   }
 
   /**
-   * Appends `ids` to a sequence, in as many runs as it takes, and returns logits `[rows, V]` of the last token, of all or of none. A run that
+   * Appends `ids` to a sequence, in as many runs as it takes, and returns logits `[rows, V]` (or what else the plan puts out) of the last token, of all or of none. A run that
    * fails or is aborted leaves the sequence at the runs before it.
    * @throws {DisposedError}
    */
@@ -85,7 +99,7 @@ export class Decoder {
       throw new ProgramError(`feed: expected at most ${this.contextLength - sequence.ids.length} tokens, got ${ids.length}`);
     }
     const rows = { none: 0, last: 1, all: ids.length }[options.rows];
-    const logits = new Float32Array(rows * this.vocabSize);
+    const logits = new Float32Array(rows * this.#width);
     if (ids.length === 0) return Promise.resolve(logits);
     return new Promise((resolve, reject) => {
       this.#jobs.push({ sequence, ids, options, logits, settle: { resolve, reject }, done: 0, waited: 0 });
@@ -96,7 +110,7 @@ export class Decoder {
   /** Refuses further work, waits for the backend's and frees the plan; weights and cache with it. */
   async dispose(): Promise<void> {
     this.#disposed = true;
-    await this.#plan.selection.backend.idle();
+    await this.#backend.idle();
     this.#plan.dispose();
   }
 
@@ -147,7 +161,7 @@ export class Decoder {
       for (const { job, count, rows } of shares) {
         const { sequence, ids, options, logits } = job;
         const from = options.rows === "all" ? job.done : 0;
-        logits.set(values.subarray(row * this.vocabSize, (row + rows) * this.vocabSize), from * this.vocabSize);
+        logits.set(values.subarray(row * this.#width, (row + rows) * this.#width), from * this.#width);
         row += rows;
         if (options.signal?.aborted) {
           this.#end(job).reject(options.signal.reason);
@@ -198,11 +212,12 @@ export class Decoder {
     }
     // A run that serves several is not stopped for one of them.
     const signal = shares.length === 1 ? shares[0]!.job.options.signal : undefined;
-    const { logits } = this.#plan.run(inputs, { dims: { T, nOut, nSeq: shares.length }, ...(signal && { signal }) });
+    const outputs = this.#plan.run(inputs, { dims: { T, nOut, nSeq: shares.length }, ...(signal && { signal }) });
+    const output = outputs[this.#output]!;
     try {
-      return (await logits!.data()) as Float32Array;
+      return (await output.data()) as Float32Array;
     } finally {
-      logits!.dispose();
+      output.dispose();
     }
   }
 }

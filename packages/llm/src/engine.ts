@@ -4,6 +4,7 @@ import { blocksOf } from "./blockTree.ts";
 import type { CacheTransfer } from "./cacheTransfer.ts";
 import { ChatTemplate } from "./chatTemplate.ts";
 import type { Decoder } from "./decoder.ts";
+import { type Pooling, poolingTypes } from "./embed.ts";
 import { SequencePool } from "./kvCache.ts";
 import type { ModelInfo } from "./modelInfo.ts";
 import type { CacheType } from "./recording.ts";
@@ -14,6 +15,8 @@ import type { Tokenizer } from "./tokenizer/tokenizer.ts";
 export interface ModelParts {
   readonly decoder: Decoder;
   readonly transfer: CacheTransfer;
+  /** Compiles the program that ends before the output layer, over the same weights and cache. */
+  readonly openStates: () => Promise<Decoder>;
   readonly info: ModelInfo;
   readonly metadata: Metadata;
   /** A digest that tells the model from others. */
@@ -35,11 +38,15 @@ export class Engine {
   readonly #identify: () => Promise<string>;
   #identity: Promise<string> | undefined;
 
-  constructor({ decoder, transfer, metadata, identify }: ModelParts, { sequences, hasChatTemplate, cacheType }: ModelInfo) {
+  readonly #openStates: () => Promise<Decoder>;
+  #states: Promise<Decoder> | undefined;
+
+  constructor({ decoder, transfer, openStates, metadata, identify }: ModelParts, { sequences, hasChatTemplate, cacheType }: ModelInfo) {
     this.decoder = decoder;
     this.transfer = transfer;
     this.cacheType = cacheType;
     this.#identify = identify;
+    this.#openStates = openStates;
     this.hasChatTemplate = hasChatTemplate;
     this.#metadata = metadata;
     this.pool = new SequencePool(sequences, blocksOf(decoder.contextLength));
@@ -55,6 +62,24 @@ export class Engine {
   /** Why there is no tokenizer. A model without one still computes logits of ids. */
   get tokenizerProblem(): string | undefined {
     return this.#tokenizer instanceof CentellaError ? this.#tokenizer.message : undefined;
+  }
+
+  /** Gives states in the place of logits, rows of the embedding's length. */
+  get states(): Promise<Decoder> {
+    this.#states ??= this.#openStates();
+    return this.#states;
+  }
+
+  /** How the file says that a text's states become one vector, if it does. */
+  get pooling(): Pooling | undefined {
+    const type = this.#metadata.optionalNumber(`${this.#metadata.string("general.architecture")}.pooling_type`);
+    return type === undefined ? undefined : poolingTypes[type];
+  }
+
+  /** Frees what was compiled besides the decoder. */
+  async dispose(): Promise<void> {
+    await this.transfer.dispose();
+    await (await this.#states?.catch(() => undefined))?.dispose();
   }
 
   /** Tells the model from others; see `fingerprint`. */

@@ -1,4 +1,5 @@
 export { type ChatMessage, ChatTemplate, type ChatTemplateSource, type RenderOptions, type TextPart } from "./chatTemplate.ts";
+export type { EmbedInput, EmbedOptions, Pooling } from "./embed.ts";
 export {
   BusyError,
   ChatTemplateError,
@@ -17,6 +18,7 @@ export type { Model } from "./model.ts";
 export type { ModelInfo, ModelMemory } from "./modelInfo.ts";
 export { supportedArchitectures } from "./models/index.ts";
 export type { OverflowPolicy } from "./overflow.ts";
+export type { Perplexity, PerplexityOptions, PerplexityProgress } from "./perplexity.ts";
 export type { Gap, Prompt } from "./prompt.ts";
 export type { ReasoningTags } from "./reasoning.ts";
 export type { ActivationMode, CacheType } from "./recording.ts";

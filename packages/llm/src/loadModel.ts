@@ -82,8 +82,16 @@ export async function loadModel(source: GgufInput, options: LoadModelOptions): P
       plan.dispose();
       throw error;
     }
+    const { vocabSize, embeddingLength } = description.config;
+    const { backend } = plan.selection;
     return new Model({
-      decoder: new Decoder(plan, { ...sizes, vocabSize: description.config.vocabSize }),
+      decoder: new Decoder(plan, backend, { ...sizes, vocabSize, output: "logits", width: vocabSize }),
+      async openStates() {
+        const wider = { ...sizes, activations, maxRows: sizes.batchSize, result: "states" } as const;
+        const { program } = recordDecoder(description, file, wider);
+        const states = await backend.compile(program, { shareWith: plan });
+        return new Decoder(states, backend, { ...wider, vocabSize, output: "states", width: embeddingLength });
+      },
       info: describeModel(file, description, { ...sizes, activations }, decoder, plan.selection, plan.warnings),
       transfer: new CacheTransfer(plan, cacheLayers(decoder.program.persistents.values())),
       metadata: file.metadata,

@@ -1,10 +1,12 @@
 import type { Metadata } from "@centella/gguf";
 import type { ChatTemplate } from "./chatTemplate.ts";
+import { type EmbedInput, type EmbedOptions, embed } from "./embed.ts";
 import { Engine, type ModelParts } from "./engine.ts";
 import { ContextOverflowError } from "./errors.ts";
 import { checkIds } from "./ids.ts";
 import type { ModelInfo } from "./modelInfo.ts";
 import { checkKeys } from "./options.ts";
+import { type Perplexity, type PerplexityOptions, perplexity } from "./perplexity.ts";
 import { Session, type SessionOptions } from "./session.ts";
 import type { Tokenizer } from "./tokenizer/tokenizer.ts";
 
@@ -71,6 +73,22 @@ export class Model implements AsyncDisposable {
     }
   }
 
+  /**
+   * One vector for each text, `[embeddingLength]`: its tokens' states before the output layer, pooled.
+   * @throws {ContextOverflowError | ArgumentError | BusyError | DisposedError | TokenizerError}
+   */
+  embed(texts: readonly EmbedInput[], options: EmbedOptions = {}): Promise<Float32Array[]> {
+    return embed(this.#engine, texts, options);
+  }
+
+  /**
+   * How well the model predicts a text, measured as llama.cpp's `perplexity` does: lower is better. Ids are taken as they are.
+   * @throws {ArgumentError | BusyError | DisposedError | TokenizerError}
+   */
+  perplexity(text: string | ArrayLike<number>, options: PerplexityOptions = {}): Promise<Perplexity> {
+    return perplexity(this.#engine, text, options);
+  }
+
   /** Frees weights, cache and file after the work that is queued. Sessions of the model are dead afterwards. */
   async dispose(): Promise<void> {
     this.#disposal ??= this.#dispose();
@@ -82,7 +100,7 @@ export class Model implements AsyncDisposable {
   }
 
   async #dispose(): Promise<void> {
-    await this.#parts.transfer.dispose();
+    await this.#engine.dispose();
     await this.#parts.decoder.dispose();
     await this.#parts.close();
   }

@@ -25,6 +25,8 @@ export interface DecoderSizes {
   readonly activations: ActivationMode;
   /** GELU is taken and given in f16: ggml's CPU code looks it up in a table of f16 values. */
   readonly isGeluRounded: boolean;
+  /** What comes out: logits, or what they would be computed from. Default "logits". */
+  readonly result?: "logits" | "states";
 }
 
 /** What a model's forward pass is recorded with. */
@@ -43,6 +45,7 @@ export interface Recording {
   readonly contextLength: number;
   /** See {@link DecoderSizes}. */
   readonly isGeluRounded: boolean;
+  readonly result: "logits" | "states";
   /** `x [..., k] · w [n, k]ᵀ` in the recording's mode. */
   linear(x: Ref, w: Ref): Ref;
   /** Writes `k [T, Hkv, dK]` and `v [T, Hkv, dV]` to a layer's cache and attends with `q [T, H, dK]`: `[T, H, dV]`. */
@@ -61,7 +64,7 @@ export interface ModelDescription {
   readonly config: DecoderConfig;
   /** Whether logits of the family were compared with those of another implementation. */
   readonly isVerified: boolean;
-  /** Records the forward pass, from ids to logits `[nOut, V]`. */
+  /** Records the forward pass, from ids to logits `[nOut, V]` or states `[nOut, d]`. */
   forward(recording: Recording): Ref;
 }
 
@@ -108,12 +111,13 @@ export function recordDecoder({ config, forward }: ModelDescription, file: GgufF
     outRows,
     contextLength: sizes.contextLength,
     isGeluRounded: sizes.isGeluRounded,
+    result: sizes.result ?? "logits",
     linear: (x, w) => program.matmul(x, w, { transposeB: true, activations: sizes.activations }),
     attend(layer, q, k, v, options) {
       const cache = program.kvWrite(caches[layer]!, k, v, slots);
       return program.attention(q, cache, positions, seqOf, blockTable, seqLens, { ...options, blockSize: blockTokens });
     },
   };
-  program.output("logits", forward(recording));
+  program.output(recording.result, forward(recording));
   return { program, weights: weights.finish() };
 }

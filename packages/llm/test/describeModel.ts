@@ -1,6 +1,7 @@
 import { type BackendFactory, createRuntime, type Runtime } from "@centella/core";
 import { afterAll, describe, test } from "vitest";
 import { describeGenerating } from "./modelGenerating.ts";
+import { describeMeasures } from "./modelMeasures.ts";
 import { describeGreedy, describeLogits } from "./modelOracle.ts";
 import { describeSaving } from "./modelSaving.ts";
 import { describeSessions } from "./modelSessions.ts";
@@ -40,7 +41,10 @@ export function describeModel(name: string, factory: BackendFactory, { isExact, 
     if (context.scope === "smoke") test.skip("sessions (skipped: too slow on a software GPU)", () => undefined);
     else describeSessions(context);
     if (context.scope !== "smoke") describeSaving(context);
-    if (context.scope === "all") describeGenerating(context);
+    if (context.scope === "all") {
+      describeGenerating(context);
+      describeMeasures(context);
+    }
   });
 }
 

@@ -8,7 +8,6 @@ import { type RopeConfig, readRope } from "./ropeConfig.ts";
 
 /** Hyperparameters of one model: what its family's description and the file's metadata come to. Factors are 1 where there are none. */
 export interface ModelConfig extends DecoderConfig {
-  readonly embeddingLength: number;
   readonly feedForwardLength: number;
   readonly heads: number;
   /** Epsilon of the norms. */

@@ -7,7 +7,7 @@ import type { Family, FeedForwardRule } from "./family.ts";
 import { norm } from "./norms.ts";
 import { projectFeedForward, vectorBias, vectorScale } from "./projections.ts";
 
-/** T tokens, d embedding, H heads, V vocabulary: `tokens [T] -> logits [nOut, V]`. */
+/** T tokens, d embedding, H heads, V vocabulary: `tokens [T] -> logits [nOut, V]`, or the states `[nOut, d]` before the output layer. */
 export function forward(r: Recording, family: Family, config: ModelConfig): Ref {
   const { program, weights } = r;
   const { embeddingLength: d, vocabSize: V, epsilon } = config;
@@ -20,6 +20,10 @@ export function forward(r: Recording, family: Family, config: ModelConfig): Ref 
   }
   for (let layer = 0; layer < config.layers; layer++) x = block(r, family, config, layer, x);
   const y = norm(r, family, "output_norm", x, d, epsilon); // [nOut, d]
+  if (r.result === "states") {
+    weights.ignore("output.weight", "output.bias", "output.scale", "output.input_scale");
+    return y;
+  }
   const output = weights.has("output.weight") ? weights.matrix("output.weight", [V, d]) : embedding;
   const logits = vectorBias(r, "output", vectorScale(r, "output", r.linear(y, output)), { rows: V });
   return capped(r, scaled(r, logits, config.logitScale), config.logitSoftcap); // [nOut, V]

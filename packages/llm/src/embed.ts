@@ -1,0 +1,69 @@
+import { ArgumentError } from "@centella/core";
+import type { Engine } from "./engine.ts";
+import { ContextOverflowError } from "./errors.ts";
+import { checkIds } from "./ids.ts";
+import { checkKeys, oneOf } from "./options.ts";
+
+/** How the states of a text's tokens become one vector: their mean, the first one's, or the last one's. */
+export type Pooling = "mean" | "cls" | "last";
+
+/** By the number in `pooling_type` (`llama_pooling_type` of llama.h). */
+export const poolingTypes: readonly (Pooling | undefined)[] = [undefined, "mean", "cls", "last"];
+
+/** A text, tokenized with the special tokens that the model wants around it, or ids as they are. */
+export type EmbedInput = string | { readonly ids: ArrayLike<number> };
+
+export interface EmbedOptions {
+  /** Default: as the file says, else "mean". */
+  readonly pooling?: Pooling | undefined;
+  /** Scale the vectors to length 1. Default true. */
+  readonly normalize?: boolean | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** @throws {ContextOverflowError | ArgumentError | BusyError} */
+export async function embed(engine: Engine, inputs: readonly EmbedInput[], options: EmbedOptions): Promise<Float32Array[]> {
+  checkKeys("embed", options, ["pooling", "normalize", "signal"]);
+  if (!Array.isArray(inputs)) throw new ArgumentError("embed", "a list of texts or { ids }", typeof inputs);
+  const pooling = oneOf("pooling", options.pooling ?? engine.pooling ?? "mean", ["mean", "cls", "last"]);
+  const texts = inputs.map((input) => idsOf(engine, input));
+  const decoder = await engine.states;
+  const vectors: Float32Array[] = [];
+  for (const ids of texts) {
+    const owner = {};
+    const sequence = engine.pool.acquire(owner);
+    try {
+      const states = await decoder.feed(sequence, ids, { rows: pooling === "last" ? "last" : "all", signal: options.signal });
+      const vector = pool(states, pooling, states.length / (pooling === "last" ? 1 : ids.length));
+      vectors.push(options.normalize === false ? vector : normalized(vector));
+    } finally {
+      engine.pool.release(sequence);
+      engine.pool.free(owner);
+    }
+  }
+  return vectors;
+}
+
+function idsOf(engine: Engine, input: EmbedInput): readonly number[] {
+  if (typeof input !== "string" && !(typeof input === "object" && input !== null && "ids" in input)) {
+    throw new ArgumentError("embed", "texts or { ids }", input === null ? "null" : typeof input);
+  }
+  const { decoder } = engine;
+  const ids = checkIds(typeof input === "string" ? engine.tokenizer.encode(input) : input.ids, decoder.vocabSize);
+  if (ids.length > decoder.contextLength) throw new ContextOverflowError(ids.length, decoder.contextLength, decoder.contextLength);
+  return ids;
+}
+
+/** `states [rows, width] -> [width]`. */
+function pool(states: Float32Array, pooling: Pooling, width: number): Float32Array {
+  if (pooling !== "mean") return states.slice(0, width);
+  const rows = states.length / width;
+  const sums = new Float64Array(width);
+  for (let row = 0; row < rows; row++) for (let i = 0; i < width; i++) sums[i]! += states[row * width + i]!;
+  return Float32Array.from(sums, (sum) => sum / rows);
+}
+
+function normalized(vector: Float32Array): Float32Array {
+  const length = Math.hypot(...vector);
+  return length === 0 ? vector : vector.map((value) => value / length);
+}
