@@ -19,7 +19,12 @@ export interface AffineScale {
   min: number;
 }
 
-const trialCodes = new Uint8Array(32);
+// Copies of the group as f64 that hold f32 values: the loops below run some twenty times over them, and need no conversion to load one.
+const values = new Float64Array(32);
+const shifted = new Float64Array(32);
+const errorWeights = new Float64Array(32);
+const trialCodes = new Float64Array(32);
+const bestCodes = new Float64Array(32);
 
 /**
  * Finds a scale, a minimum and codes `[0, max]` with `x[i] ~ scale * code[i] - min` for a group of `n <= 32` values, minimising the
@@ -39,13 +44,18 @@ export function affineScale(
   let low = x[from]!;
   let high = low;
   let sumW = weights[0]!;
-  let sumX = f32(sumW * low);
+  let sumX = Math.fround(sumW * low);
+  values[0] = low;
+  errorWeights[0] = sumW;
   for (let i = 1; i < n; i++) {
     const value = x[from + i]!;
+    const weight = weights[i]!;
+    values[i] = value;
+    errorWeights[i] = weight;
     if (value < low) low = value;
     if (value > high) high = value;
-    sumW = f32(sumW + weights[i]!);
-    sumX = f32(sumX + f32(weights[i]! * value));
+    sumW = Math.fround(sumW + weight);
+    sumX = Math.fround(sumX + Math.fround(weight * value));
   }
   if (low > 0) low = 0;
   if (high === low) {
@@ -54,62 +64,65 @@ export function affineScale(
     result.min = -low;
     return;
   }
-  const plain = f32(max / f32(high - low));
-  let scale = f32(1 / plain);
-  for (let i = 0; i < n; i++) codes[from + i] = clamp(nearestInt(f32(plain * f32(x[from + i]! - low))), 0, max);
-  let best = affineError(x, from, n, weights, codes, from, scale, low, search.absolute, Infinity);
-  for (let trial = 0; trial <= search.steps; trial++) {
-    const inverse = f32(f32(f32(search.first + f32(search.step * trial)) + max) / f32(high - low));
+  const plain = Math.fround(max / Math.fround(high - low));
+  let scale = Math.fround(1 / plain);
+  for (let i = 0; i < n; i++) {
+    shifted[i] = Math.fround(values[i]! - low);
+    bestCodes[i] = codeOf(Math.fround(plain * shifted[i]!), max);
+  }
+  const { first, step, steps, absolute } = search;
+  let best = affineError(n, bestCodes, scale, low, absolute, Infinity);
+  for (let trial = 0; trial <= steps; trial++) {
+    const inverse = Math.fround(Math.fround(Math.fround(first + Math.fround(step * trial)) + max) / Math.fround(high - low));
     let sumL = 0;
     let sumL2 = 0;
     let sumLX = 0;
     for (let i = 0; i < n; i++) {
-      const value = x[from + i]!;
-      const code = clamp(nearestInt(f32(inverse * f32(value - low))), 0, max);
+      const code = codeOf(Math.fround(inverse * shifted[i]!), max);
       trialCodes[i] = code;
-      const weighted = f32(weights[i]! * code);
-      sumL = f32(sumL + weighted);
-      sumL2 = f32(sumL2 + f32(weighted * code));
-      sumLX = f32(sumLX + f32(weighted * value));
+      const weighted = Math.fround(errorWeights[i]! * code);
+      sumL = Math.fround(sumL + weighted);
+      sumL2 = Math.fround(sumL2 + Math.fround(weighted * code));
+      sumLX = Math.fround(sumLX + Math.fround(weighted * values[i]!));
     }
-    const determinant = f32(f32(sumW * sumL2) - f32(sumL * sumL));
+    const determinant = Math.fround(Math.fround(sumW * sumL2) - Math.fround(sumL * sumL));
     if (!(determinant > 0)) continue;
-    let trialScale = f32(f32(f32(sumW * sumLX) - f32(sumX * sumL)) / determinant);
-    let trialMin = f32(f32(f32(sumL2 * sumX) - f32(sumL * sumLX)) / determinant);
+    let trialScale = Math.fround(Math.fround(Math.fround(sumW * sumLX) - Math.fround(sumX * sumL)) / determinant);
+    let trialMin = Math.fround(Math.fround(Math.fround(sumL2 * sumX) - Math.fround(sumL * sumLX)) / determinant);
     if (trialMin > 0) {
       trialMin = 0;
-      trialScale = f32(sumLX / sumL2);
+      trialScale = Math.fround(sumLX / sumL2);
     }
-    const error = affineError(x, from, n, weights, trialCodes, 0, trialScale, trialMin, search.absolute, best);
+    const error = affineError(n, trialCodes, trialScale, trialMin, absolute, best);
     if (error < best) {
-      for (let i = 0; i < n; i++) codes[from + i] = trialCodes[i]!;
       best = error;
       scale = trialScale;
       // The trials that follow start from the better minimum too.
       low = trialMin;
+      for (let i = 0; i < n; i++) {
+        bestCodes[i] = trialCodes[i]!;
+        shifted[i] = Math.fround(values[i]! - low);
+      }
     }
   }
+  for (let i = 0; i < n; i++) codes[from + i] = bestCodes[i]!;
   result.scale = scale;
   result.min = -low;
 }
 
-/** The weighted error, or where it reaches `limit` on the way, some number not below that. */
-function affineError(
-  x: Float32Array,
-  from: number,
-  n: number,
-  weights: Float32Array,
-  codes: Uint8Array,
-  codesFrom: number,
-  scale: number,
-  min: number,
-  absolute: boolean,
-  limit: number,
-): number {
+/** `clamp(nearestInt(x), 0, max)`. */
+function codeOf(x: number, max: number): number {
+  const code = Math.fround(x + 12582912) - 12582912;
+  return code >= 0 && code <= max ? code : clamp(nearestInt(x), 0, max);
+}
+
+/** The weighted error of the group that is loaded, or where it reaches `limit` on the way, some number not below that. */
+function affineError(n: number, codes: Float64Array, scale: number, min: number, absolute: boolean, limit: number): number {
   let error = 0;
   for (let i = 0; i < n && error < limit; i++) {
-    const difference = f32(f32(f32(scale * codes[codesFrom + i]!) + min) - x[from + i]!);
-    error = f32(error + f32(weights[i]! * (absolute ? Math.abs(difference) : f32(difference * difference))));
+    const difference = Math.fround(Math.fround(Math.fround(scale * codes[i]!) + min) - values[i]!);
+    const cost = absolute ? Math.abs(difference) : Math.fround(difference * difference);
+    error = Math.fround(error + Math.fround(errorWeights[i]! * cost));
   }
   return error;
 }

@@ -95,7 +95,9 @@ function recode({ groupSize, max }: AffineFormat, groups: number): void {
     if (scale === 0) continue;
     const min = f32(dmin * block.mins[group]!);
     for (let i = group * groupSize; i < (group + 1) * groupSize; i++) {
-      block.codes[i] = clamp(nearestInt(f32(f32(values[i]! + min) / scale)), 0, max);
+      const code = Math.fround(Math.fround(Math.fround(values[i]! + min) / scale) + 12582912) - 12582912;
+      const isWithin = code >= 0 && code <= max;
+      block.codes[i] = isWithin ? code : clamp(nearestInt(Math.fround(Math.fround(values[i]! + min) / scale)), 0, max);
     }
   }
 }
