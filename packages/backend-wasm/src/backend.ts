@@ -16,6 +16,7 @@ import {
   Tensor,
   type TensorSpec,
   type TypedArray,
+  UnsupportedError,
   WorkQueue,
 } from "@centella/core";
 import { CustomKernels, customUnsupported } from "./custom.ts";
@@ -96,6 +97,25 @@ export class WasmBackend implements Backend {
     this.plans.add(plan);
     try {
       await plan.link();
+    } catch (error) {
+      plan.dispose();
+      throw error;
+    }
+    return plan;
+  }
+
+  compileSync(program: ProgramGraph): Plan {
+    this.requireAlive();
+    const custom = program.nodes.find(({ op }) => op.kernels !== undefined && this.custom.get(op) === undefined);
+    if (custom !== undefined)
+      throw new UnsupportedError(
+        `wasm: ${custom.op.name}`,
+        "its module must be waited for; compile a program with it first, or await the call",
+      );
+    const plan = new WasmPlan(this, program, {});
+    this.plans.add(plan);
+    try {
+      plan.linkSync();
     } catch (error) {
       plan.dispose();
       throw error;

@@ -159,6 +159,10 @@ export class WasmPlan implements Plan {
     await this.#module.link();
   }
 
+  linkSync(): void {
+    this.#module.linkSync();
+  }
+
   get program(): ProgramGraph {
     return this.#lowered.program;
   }

@@ -48,6 +48,13 @@ export class PlanModule {
     await this.#pool?.load(this.#space, module, library.base, library.size);
   }
 
+  /** {@link link} within the call. Browsers refuse it on a page's main thread where the module is larger than a few kB. */
+  linkSync(): void {
+    if (this.#made === undefined) return;
+    const { memory } = this.#heap;
+    this.#exports = new WebAssembly.Instance(new WebAssembly.Module(this.#made.builder.build()), { env: { memory } }).exports;
+  }
+
   dispose(): void {
     if (this.#made === undefined) return;
     const { library, constants } = this.#made;

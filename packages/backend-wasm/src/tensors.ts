@@ -70,6 +70,10 @@ export class WasmStorage implements TensorStorage {
     }
   }
 
+  peek(): TypedArray | undefined {
+    return this.#address === undefined ? undefined : readStored(this.heap, this.#spec, this.#address);
+  }
+
   free(): void {
     this.#freed = true;
     this.#collect();

@@ -104,6 +104,11 @@ export interface Backend {
   unsupported(op: AnyOp, inputs: readonly (TensorSpec | undefined)[], params: object, output: TensorSpec): string | undefined;
   /** @throws {UnsupportedError} if a node has no kernel here, naming it and the reason. */
   compile(program: ProgramGraph, options?: CompileOptions): Promise<Plan>;
+  /**
+   * Like `compile`, within the call; only where `syncAvailable`, and the plan has `runSync`.
+   * @throws {UnsupportedError} also where something must be waited for, such as a custom op's module
+   */
+  compileSync?(program: ProgramGraph): Plan;
   /** A tensor in this backend's memory. */
   upload(spec: ConcreteSpec, data: TypedArray): Tensor;
   memory(): MemoryReport;

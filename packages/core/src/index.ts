@@ -15,6 +15,15 @@ export type {
 export { type Batch, type BatchCore, type BatchHandle, createBatch } from "./batch.ts";
 export { type Binding, bind, bucketOf } from "./bind.ts";
 export {
+  type Calibration,
+  type CalibrationOptions,
+  type CalibrationPoint,
+  type Comparison,
+  calibrate,
+  crossoverOf,
+} from "./calibrate.ts";
+export { type CallSummary, formatReport, type RuntimeReport } from "./callLog.ts";
+export {
   type CustomCall,
   type CustomKernels,
   type CustomOp,
@@ -50,6 +59,7 @@ export {
   UnsupportedError,
 } from "./errors.ts";
 export { type ExplainedBackend, explain, formatProgram, type Placed } from "./explain.ts";
+export { type Explanation, explainRequest, formatExplanation } from "./explanation.ts";
 export type { Chain, LazyCore, LazyEngine, LazyMethods, LazyTensor } from "./lazy.ts";
 export { type Lowered, type LowerOptions, lower, type Operand, type Step, type Storage, type Unsupported, usesOf } from "./lower.ts";
 export type { AnyOp, CallParams, Cost, HostTensor, NoParams, Op, OpCall, VariadicOp } from "./op.ts";
@@ -133,7 +143,18 @@ export {
   type RuntimeOptions,
   type RuntimePolicy,
 } from "./runtime.ts";
-export { type Candidate, openCandidates, type Policy, programCost, type Selection, select, selectForProgram } from "./select.ts";
+export {
+  type Candidate,
+  callRequest,
+  openCandidates,
+  type Policy,
+  programCost,
+  type Request,
+  type Selection,
+  select,
+  selectForProgram,
+  type Verdict,
+} from "./select.ts";
 export { type SplitParams, split } from "./sequences.ts";
 export {
   byteLength,
@@ -154,4 +175,11 @@ export {
   type TensorSpec,
 } from "./spec.ts";
 export { checkData, hostTensor, Tensor, type TensorStorage } from "./tensor.ts";
-export { type Threshold, type Thresholds, thresholds } from "./thresholds.ts";
+export {
+  type BackendThresholds,
+  checkThresholds,
+  type Threshold,
+  type Thresholds,
+  type Transfer,
+  thresholds,
+} from "./thresholds.ts";

@@ -4,7 +4,7 @@ import { ArgumentError } from "./errors.ts";
 import { type AnyOp, inputName, isRequiredInput, type OpCall } from "./op.ts";
 import { type OpName, type Ops, ops } from "./ops/index.ts";
 import { completeParams, createProgram, opMethods, type ProgramGraph, requireInputs } from "./program.ts";
-import { type ConcreteSpec, formatSpec, maxSpec } from "./spec.ts";
+import { type ConcreteSpec, checkCount, formatSpec, maxSpec } from "./spec.ts";
 import { opKey, structuralKey } from "./structuralKey.ts";
 import type { Tensor } from "./tensor.ts";
 
@@ -99,6 +99,7 @@ export class LazyCore {
       inputs.map((input) => input?.spec),
       params,
     );
+    checkCount(op.name, spec.shape);
     return new LazyCore(engine, maxSpec(spec), { op, inputs, params });
   }
 

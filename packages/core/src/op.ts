@@ -55,6 +55,8 @@ export interface Op<
    * of such ops can be fused into one kernel.
    */
   readonly elementwise?: boolean;
+  /** Does many flops per byte when its tensors are large: its time goes with its flops, not with its bytes. */
+  readonly computeBound?: boolean;
   /**
    * The output's spec. Runs once, when the op is recorded; backends never check again.
    * Inputs come in the order required, then optional (absent ones undefined).
@@ -84,6 +86,7 @@ export interface AnyOp {
   readonly writes?: number;
   readonly alias?: boolean;
   readonly elementwise?: boolean;
+  readonly computeBound?: boolean;
   /** Of an op that core does not define: the kernels that came with it. */
   readonly kernels?: CustomKernels;
   infer(inputs: readonly (TensorSpec | undefined)[], params: object): TensorSpec;

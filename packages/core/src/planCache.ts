@@ -16,11 +16,11 @@ export interface PlanCacheStats {
 }
 
 /** Compiled plans by key, within a number and a budget of bytes; the least recently used goes first. */
-export class PlanCache<P extends Plan> {
+export class PlanCache {
   readonly #maxPlans: number;
   readonly #maxBytes: number;
   /** Least recently used first. */
-  readonly #entries = new Map<string, { readonly plan: Promise<P>; readonly bytes: number }>();
+  readonly #entries = new Map<string, { readonly plan: Plan | Promise<Plan>; readonly bytes: number }>();
   #bytes = 0;
   #compiled = 0;
   #hits = 0;
@@ -42,25 +42,27 @@ export class PlanCache<P extends Plan> {
   }
 
   /**
-   * The plan of a key; `record` gives the program to compile where there is none. A plan is in the cache for as long as others
-   * leave room for it: use it before anything else is awaited.
+   * The plan of a key, or the promise of it: a key is asked for in one of the two ways. `record` gives the program to compile where
+   * there is none. A plan is in the cache for as long as others leave room for it: use it before anything else is awaited.
    */
-  get(key: string, record: () => ProgramGraph, compile: (program: ProgramGraph) => Promise<P>): Promise<P> {
+  get<P extends Plan | Promise<Plan>>(key: string, record: () => ProgramGraph, compile: (program: ProgramGraph) => P): P {
     const known = this.#entries.get(key);
     if (known !== undefined) {
       this.#hits++;
       this.#entries.delete(key);
       this.#entries.set(key, known);
-      return known.plan;
+      return known.plan as P;
     }
     const program = record();
     const entry = { plan: compile(program), bytes: planBytes(program) };
     this.#compiled++;
     this.#entries.set(key, entry);
     this.#bytes += entry.bytes;
-    entry.plan.catch(() => {
-      if (this.#entries.get(key) === entry) this.#remove(key);
-    });
+    if (entry.plan instanceof Promise) {
+      entry.plan.catch(() => {
+        if (this.#entries.get(key) === entry) this.#remove(key);
+      });
+    }
     while (this.#entries.size > 1 && (this.#entries.size > this.#maxPlans || this.#bytes > this.#maxBytes)) this.#evict();
     return entry.plan;
   }
@@ -74,7 +76,7 @@ export class PlanCache<P extends Plan> {
     const [key, { plan }] = this.#entries.entries().next().value!;
     this.#remove(key);
     this.#evicted++;
-    void plan.then(
+    void Promise.resolve(plan).then(
       (old) => old.dispose(),
       () => undefined,
     );

@@ -7,6 +7,7 @@ import { type Ops, ops } from "./ops/index.ts";
 import {
   byteLength,
   type ConcreteSpec,
+  checkCount,
   checkShape,
   formatSpec,
   isConcrete,
@@ -118,7 +119,8 @@ export function opMethods<Handle extends object, Result>(
           `${args.length} arguments`,
         );
       }
-      const optional = (op.optionalInputs ?? []).map((name) => {
+      if (op.optionalInputs === undefined) return call(op, inputs, given);
+      const optional = op.optionalInputs.map((name) => {
         const handle = given[name];
         delete given[name];
         return handle as Handle | undefined;
@@ -211,6 +213,7 @@ export class Recorder implements ProgramGraph {
       ids.map((id) => (id === undefined ? undefined : this.values[id]!.spec)),
       complete,
     );
+    checkCount(op.name, spec.shape);
     const persistent = op.writes === undefined ? undefined : this.#written(op, ids[op.writes]!);
     const ref = this.#value(spec, { kind: "node", node: this.nodes.length }, persistent);
     this.nodes.push({ op, inputs: ids, params: complete, output: ref.id });
@@ -284,6 +287,7 @@ export function requireInputs(op: AnyOp, inputs: readonly unknown[]): void {
 
 /** `params` with the op's defaults filled in. @throws {ArgumentError} for an unknown or a missing parameter. */
 export function completeParams(op: AnyOp, params: object): object {
+  if (op.required === undefined && Object.keys(params).length === 0) return op.defaults;
   const given = Object.fromEntries(Object.entries(params).filter(([, value]) => value !== undefined));
   const known = [...(op.required ?? []).map(String), ...Object.keys(op.defaults)];
   const unknown = Object.keys(given).find((key) => !known.includes(key));

@@ -12,7 +12,7 @@ import type {
 import { bind } from "./bind.ts";
 import { decode, encode } from "./decode.ts";
 import { decodedArrayOf, isQuantized, type TypedArray, typedArrayOf } from "./dtype.ts";
-import { DisposedError, ProgramError, ShapeError } from "./errors.ts";
+import { DisposedError, OutOfMemoryError, ProgramError, ShapeError } from "./errors.ts";
 import { type Lowered, lower, type Operand, type Storage } from "./lower.ts";
 import type { HostTensor } from "./op.ts";
 import { countOp, createCounters, requireLoaded, requirePersistent, WorkQueue } from "./planSupport.ts";
@@ -52,6 +52,14 @@ class ReferenceBackend implements Backend {
 
   async compile(program: ProgramGraph, { shareWith, signal }: CompileOptions = {}): Promise<Plan> {
     signal?.throwIfAborted();
+    return this.#compile(program, shareWith);
+  }
+
+  compileSync(program: ProgramGraph): Plan {
+    return this.#compile(program, undefined);
+  }
+
+  #compile(program: ProgramGraph, shareWith: Plan | undefined): Plan {
     if (this.#disposed) throw new DisposedError("backend reference");
     const plan = new ReferencePlan(this, lower(program, this.name, this.unsupported, { optimize: this.#optimize }), shareWith);
     this.plans.add(plan);
@@ -78,6 +86,11 @@ class ReferenceBackend implements Backend {
     await this.idle();
     for (const plan of this.plans) plan.dispose();
   }
+}
+
+/** A run's results, once they are there. */
+interface Arrived {
+  results?: ReadonlyMap<string, TypedArray>;
 }
 
 /** A persistent's memory. Shared by plans that were compiled with `shareWith`. */
@@ -156,9 +169,15 @@ class ReferencePlan implements Plan {
       for (const { name, data } of copies) stored.set(name, await data);
       return this.#execute(stored, dims, signal);
     });
-    results.catch(() => undefined);
+    const arrived: Arrived = {};
+    results.then(
+      (map) => {
+        arrived.results = map;
+      },
+      () => undefined,
+    );
     return Object.fromEntries(
-      this.#lowered.outputs.map(({ name, operand }) => [name, this.#pending(resolveSpec(operand.spec, dims), results, name)]),
+      this.#lowered.outputs.map(({ name, operand }) => [name, this.#pending(resolveSpec(operand.spec, dims), results, arrived, name)]),
     );
   }
 
@@ -185,13 +204,14 @@ class ReferencePlan implements Plan {
     return requirePersistent(this.program, name);
   }
 
-  #pending(spec: ConcreteSpec, results: Promise<ReadonlyMap<string, TypedArray>>, name: string): Tensor {
+  #pending(spec: ConcreteSpec, results: Promise<ReadonlyMap<string, TypedArray>>, arrived: Arrived, name: string): Tensor {
     const bytes = byteLength(spec);
     this.#backend.outputBytes += bytes;
     return new Tensor(spec, {
       home: "reference",
       ready: async () => void (await results),
       read: async () => (await results).get(name)!.slice(),
+      peek: () => arrived.results?.get(name),
       free: () => {
         this.#backend.outputBytes -= bytes;
       },
@@ -264,5 +284,12 @@ class ReferencePlan implements Plan {
 
 /** Zeros in decoded form: f16, bf16 and block types are `Float32Array`. */
 function zeros({ dtype, shape }: ConcreteSpec): TypedArray {
-  return new (decodedArrayOf(dtype))(elementCount(shape));
+  const count = elementCount(shape);
+  const type = decodedArrayOf(dtype);
+  try {
+    return new type(count);
+  } catch (error) {
+    if (error instanceof RangeError) throw new OutOfMemoryError("reference", count * type.BYTES_PER_ELEMENT, undefined, "use less memory");
+    throw error;
+  }
 }

@@ -1,19 +1,23 @@
 import type { Backend, BackendFactory, CompileOptions, Counters, Plan } from "./backend.ts";
+import { type Calibration, type CalibrationOptions, calibrate } from "./calibrate.ts";
+import { CallLog, type RuntimeReport, type Tally } from "./callLog.ts";
 import { type CustomOp, customOp } from "./custom.ts";
 import { type DType, dtypeOf, type TypedArray } from "./dtype.ts";
-import { ArgumentError, CentellaError } from "./errors.ts";
+import { ArgumentError, CentellaError, DeviceLostError } from "./errors.ts";
+import { type Explanation, explainRequest } from "./explanation.ts";
 import { type Chain, LazyCore, type LazyTensor } from "./lazy.ts";
-import { type AnyOp, inputName, isRequiredInput } from "./op.ts";
+import { checkCall, movedTo, numbered, oneCall } from "./oneCall.ts";
+import type { AnyOp } from "./op.ts";
+import { type OpName, ops } from "./ops/index.ts";
 import { homesIn, type Placement } from "./placement.ts";
 import { PlanCache, type PlanCacheStats } from "./planCache.ts";
-import { completeParams, createProgram, type OpMethods, opMethods, type ProgramGraph, requireInputs } from "./program.ts";
+import { completeParams, type OpMethods, opMethods, type ProgramGraph, requireInputs } from "./program.ts";
 import { reference } from "./reference.ts";
-import { type Candidate, openCandidates, type Policy, type Selection, select, selectForProgram } from "./select.ts";
-import { formatSpec } from "./spec.ts";
+import { type Candidate, callRequest, choose, openCandidates, type Policy, type Selection, selectForProgram } from "./select.ts";
+import type { ConcreteSpec } from "./spec.ts";
 import { compilePlaced } from "./splitPlan.ts";
-import { opKey, structuralKey } from "./structuralKey.ts";
-import { hostTensor, Tensor } from "./tensor.ts";
-import { thresholds as measured } from "./thresholds.ts";
+import { hostTensor, ownedTensor, peek, Tensor } from "./tensor.ts";
+import { checkThresholds, thresholds as measured, mergeThresholds, type Thresholds } from "./thresholds.ts";
 
 export interface RuntimeOptions {
   /** In order of preference. The scalar reference is always there, last. */
@@ -22,12 +26,17 @@ export interface RuntimeOptions {
 }
 
 export interface RuntimePolicy extends Policy {
-  /** A backend that fails while running raises its error; "retry" computes the eager call on the next one instead. */
+  /**
+   * A backend that fails while running raises its error; "retry" computes the call, or the chain of lazy tensors, on the next
+   * one instead, and leaves a backend out for good whose device was lost.
+   */
   readonly fallback?: "error" | "retry";
-  /** Compiled eager calls and lazy chains that are kept (256); the least recently used goes first. */
+  /** Compiled calls and lazy chains that are kept (256); the least recently used goes first. */
   readonly maxPlans?: number;
   /** Bytes of tensors that kept plans may hold (256 MiB), by an upper bound for each. */
   readonly maxPlanBytes?: number;
+  /** Let {@link RuntimeCore.report} count an awaited call until its result is there, which costs a wait per call. */
+  readonly trace?: boolean;
 }
 
 /** How a program is compiled. */
@@ -39,9 +48,18 @@ export interface RuntimeCompileOptions extends CompileOptions {
 /** Opened backends with one way to choose among them. Its op methods compute at once: `await runtime.matmul(a, b)`. */
 export type Runtime = RuntimeCore & OpMethods<Tensor, Promise<Tensor>>;
 
+/** What a call was found to be: kept, so that repeated calls ask no backend again. */
+interface Choice {
+  readonly selection: Selection;
+  readonly tally: Tally;
+}
+
+/** Choices that are kept before they are forgotten and made anew. */
+const maxChoices = 10_000;
+
 /**
  * Opens the backends that this machine has. `CENTELLA_BACKEND` in the environment forces one, as `policy.force` does.
- * @throws {ArgumentError} if the forced backend is not among `backends`
+ * @throws {ArgumentError} if the forced backend is not among `backends`, or the policy's thresholds are none
  */
 export async function createRuntime({ backends, policy = {} }: RuntimeOptions): Promise<Runtime> {
   const force = policy.force ?? backendFromEnvironment();
@@ -50,6 +68,7 @@ export async function createRuntime({ backends, policy = {} }: RuntimeOptions): 
   if (force !== undefined && !names.includes(force)) {
     throw new ArgumentError("backend", `one of ${names.join(", ")}`, force, "check the name, and that its package is installed");
   }
+  if (policy.thresholds !== undefined) checkThresholds(policy.thresholds);
   const wanted = force === undefined ? factories : factories.filter(({ name }) => name === force);
   const core = new RuntimeCore(await openCandidates(wanted), force === undefined ? policy : { ...policy, force });
   return Object.assign(
@@ -61,13 +80,26 @@ export async function createRuntime({ backends, policy = {} }: RuntimeOptions): 
 /** The runtime without its op methods. */
 export class RuntimeCore {
   readonly candidates: readonly Candidate[];
+  /**
+   * The ops as plain calls: `runtime.sync.matmul(a, b)` computes before it returns, on a backend that can (the reference; WASM in
+   * Node and in workers). The result lies on the host: `dataSync()`.
+   */
+  readonly sync: OpMethods<Tensor, Tensor>;
   readonly #policy: RuntimePolicy;
-  readonly #plans: PlanCache<Plan>;
+  readonly #thresholds: Thresholds;
+  readonly #plans: PlanCache;
+  readonly #log = new CallLog();
+  readonly #choices = new Map<string, Choice>();
+  /** Candidates but for lost ones. */
+  #eligible: readonly Candidate[];
 
   constructor(candidates: readonly Candidate[], policy: RuntimePolicy) {
     this.candidates = candidates;
+    this.#eligible = candidates;
     this.#policy = policy;
+    this.#thresholds = mergeThresholds(measured, policy.thresholds ?? {});
     this.#plans = new PlanCache({ maxPlans: policy.maxPlans ?? 256, maxBytes: policy.maxPlanBytes ?? 256 * 2 ** 20 });
+    this.sync = opMethods<Tensor, Tensor>((op, inputs, params) => this.callSync(op, inputs, params));
   }
 
   /** The open backends in order of preference. */
@@ -93,18 +125,32 @@ export class RuntimeCore {
 
   /** Computes a chain of a lazy tensor on the backend that {@link select} names for it; its plan is kept. */
   async runLazy({ key, tensors, record }: Chain): Promise<Tensor> {
-    const plan = await this.#plans.get(`lazy ${key}`, record, (program) => this.compile(program));
-    return plan.run(Object.fromEntries(tensors.map((tensor, i) => [String(i), tensor]))).y!;
+    let recorded: ProgramGraph | undefined;
+    const program = (): ProgramGraph => {
+      recorded ??= record();
+      return recorded;
+    };
+    const homes = Object.fromEntries(tensors.map(({ home }, i) => [String(i), home]));
+    const inputs = Object.fromEntries(tensors.map((tensor, i) => [String(i), tensor]));
+    return this.#attempt(
+      `lazy ${key} ${Object.values(homes).join(" ")}`,
+      "lazy",
+      (candidates) => selectForProgram(program(), candidates, this.#thresholds, this.#policy, homes),
+      async ({ selection: { backend }, tally }) => {
+        const plan = await this.#plans.get(`lazy ${backend.name} ${key}`, program, (graph) => backend.compile(graph));
+        return this.#settled(tally, backend, tensors, () => plan.run(inputs).y!);
+      },
+    );
   }
 
-  /** What the cache of eager calls and lazy chains holds and has done. */
+  /** What the cache of calls and lazy chains holds and has done. */
   get planCache(): PlanCacheStats {
     return this.#plans.stats;
   }
 
   /** Which backend a program would be compiled on, and why. @throws {UnsupportedError} */
   select(program: ProgramGraph): Selection {
-    return selectForProgram(program, this.candidates, this.#policy.thresholds ?? measured, this.#policy);
+    return selectForProgram(program, this.#eligible, this.#thresholds, this.#policy);
   }
 
   /**
@@ -118,7 +164,7 @@ export class RuntimeCore {
     const { force } = this.#policy;
     if (placement === undefined) {
       const selection = this.select(program);
-      return Object.assign(await selection.backend.compile(program, rest), { selection });
+      return this.#counted(await selection.backend.compile(program, rest), selection);
     }
     if (rest.shareWith !== undefined)
       throw new ArgumentError("compile", "a placement or shareWith", "both", "compile it without one of them");
@@ -129,30 +175,78 @@ export class RuntimeCore {
     const first = isPlaced ? this.backends.find(({ name }) => name === homes[0]) : undefined;
     const backend = first ?? this.select(program).backend;
     const plan = await compilePlaced(program, placement, [backend, ...this.backends.filter((other) => other !== backend)], rest);
-    return Object.assign(plan, { selection: { backend, reason: `placed on ${homes.join(", ")}`, rejected: [] } });
+    return this.#counted(plan, { backend, reason: `placed on ${homes.join(", ")}`, rejected: [] });
+  }
+
+  /**
+   * Where a call would run and why, without running it: `runtime.explain("matmul", [{ dtype: "f32", shape: [512, 512] }, …])`. `homes` are
+   * those of the inputs ("host" where left out). {@link formatExplanation} prints it.
+   * @throws {ShapeError | DTypeError | ArgumentError} as the op itself
+   */
+  explain(
+    op: OpName | AnyOp,
+    inputs: readonly (ConcreteSpec | undefined)[],
+    params: object = {},
+    { homes = [], sync = false }: { readonly homes?: readonly (string | undefined)[]; readonly sync?: boolean } = {},
+  ): Explanation {
+    const known: AnyOp = typeof op === "string" ? ops[op] : op;
+    if (known === undefined) throw new ArgumentError("explain", "the name of an op", String(op));
+    requireInputs(known, inputs);
+    const request = { ...callRequest(known, inputs, completeParams(known, params), homes), sync };
+    return explainRequest(request, this.#eligible, this.#thresholds, this.#policy);
+  }
+
+  /** Which op ran where, how often, how long, and why. {@link formatReport} prints it. */
+  report(): RuntimeReport {
+    return this.#log.report(this.#eligible);
+  }
+
+  /** Measures on this machine from how much work on each open backend is worth its fixed costs: see {@link calibrate}. */
+  calibrate(options: CalibrationOptions): Promise<Calibration> {
+    return calibrate(this.backends, options);
   }
 
   /** One op at once: selects a backend, compiles the one-op program (cached) and runs it. */
   async call(op: AnyOp, inputs: readonly (Tensor | undefined)[], given: object): Promise<Tensor> {
-    const params = completeParams(op, given);
-    requireInputs(op, inputs);
-    inputs.forEach((tensor, i) => {
-      if (!(tensor instanceof Tensor) && (tensor !== undefined || isRequiredInput(op, i)))
-        throw new ArgumentError(op.name, `${inputName(op, i)} to be a tensor`, typeof tensor);
-    });
-    const specs = inputs.map((tensor) => tensor?.spec);
-    const residency = inputs.flatMap((tensor) => tensor?.home ?? []);
-    const { thresholds = measured, fallback, force } = this.#policy;
-    let candidates = this.candidates;
-    for (;;) {
-      const { backend } = select(op, specs, params, residency, candidates, thresholds, this.#policy);
-      try {
-        return await this.#callOn(backend, op, inputs, params);
-      } catch (error) {
-        candidates = candidates.filter((candidate) => candidate.backend !== backend);
-        const isLast = force !== undefined || candidates.every((candidate) => candidate.backend === undefined);
-        if (fallback !== "retry" || isLast || !(error instanceof CentellaError)) throw error;
-      }
+    const { params, key, homes } = checkCall(op, inputs, given);
+    return this.#attempt(
+      `${key} ${homes}`,
+      op.name,
+      (candidates) => this.#select(op, inputs, params, candidates, false),
+      async ({ selection: { backend }, tally }) => {
+        const plan = await this.#plans.get(
+          `${backend.name} ${key}`,
+          () => oneCall(op, inputs, params, "device"),
+          (program) => backend.compile(program),
+        );
+        return this.#settled(tally, backend, inputs, () => plan.run(numbered(inputs, (tensor) => tensor)).y!);
+      },
+    );
+  }
+
+  /** {@link call} within the call: what the methods of {@link sync} do. The inputs' content must be at hand. */
+  callSync(op: AnyOp, inputs: readonly (Tensor | undefined)[], given: object): Tensor {
+    const { params, key, homes } = checkCall(op, inputs, given);
+    const { selection, tally } = this.#choice(`sync ${key} ${homes}`, op.name, () =>
+      this.#select(op, inputs, params, this.#eligible, true),
+    );
+    const { backend } = selection;
+    const start = performance.now();
+    tally.calls++;
+    tally.bytesMoved += movedTo(backend.name, inputs);
+    try {
+      const plan = this.#plans.get(
+        `sync ${backend.name} ${key}`,
+        () => oneCall(op, inputs, params, "host"),
+        (program) => backend.compileSync!(program),
+      );
+      const { y } = plan.runSync!(numbered(inputs, peek));
+      return ownedTensor(plan.program.values[plan.program.outputs[0]!.value]!.spec as ConcreteSpec, y!);
+    } catch (error) {
+      tally.failed++;
+      throw error;
+    } finally {
+      tally.ms += performance.now() - start;
     }
   }
 
@@ -169,6 +263,7 @@ export class RuntimeCore {
   /** Frees everything that the runtime's backends hold. */
   async dispose(): Promise<void> {
     this.#plans.clear();
+    this.#choices.clear();
     for (const backend of this.backends) await backend.dispose();
   }
 
@@ -176,36 +271,100 @@ export class RuntimeCore {
     await this.dispose();
   }
 
-  async #callOn(backend: Backend, op: AnyOp, inputs: readonly (Tensor | undefined)[], params: object): Promise<Tensor> {
-    const plan = await this.#plan(backend, op, inputs, params);
-    const given = inputs.flatMap((tensor, i) => (tensor === undefined ? [] : [[String(i), tensor] as const]));
-    const { y } = plan.run(Object.fromEntries(given));
-    if (this.#policy.fallback !== "retry") return y!;
-    try {
-      await y!.ready();
-      return y!;
-    } catch (error) {
-      y!.dispose();
-      throw error;
+  #select(op: AnyOp, inputs: readonly (Tensor | undefined)[], params: object, candidates: readonly Candidate[], sync: boolean): Selection {
+    const specs = inputs.map((tensor) => tensor?.spec);
+    const homes = inputs.map((tensor) => tensor?.home);
+    return choose({ ...callRequest(op, specs, params, homes), sync }, candidates, this.#thresholds, this.#policy);
+  }
+
+  #choice(key: string, op: string, make: () => Selection): Choice {
+    let choice = this.#choices.get(key);
+    if (choice === undefined) {
+      const selection = make();
+      choice = { selection, tally: this.#log.tallyOf(op, selection) };
+      if (this.#choices.size >= maxChoices) this.#choices.clear();
+      this.#choices.set(key, choice);
+    }
+    return choice;
+  }
+
+  /** THE fallback rule: an error is raised, unless the policy says "retry" and there is another backend that can. */
+  async #attempt(
+    key: string,
+    op: string,
+    selectAmong: (candidates: readonly Candidate[]) => Selection,
+    run: (choice: Choice) => Promise<Tensor>,
+  ): Promise<Tensor> {
+    let candidates = this.#eligible;
+    let choice = this.#choice(key, op, () => selectAmong(candidates));
+    for (;;) {
+      try {
+        return await run(choice);
+      } catch (error) {
+        choice.tally.failed++;
+        if (this.#policy.fallback !== "retry" || !(error instanceof CentellaError)) throw error;
+        const { backend } = choice.selection;
+        if (error instanceof DeviceLostError) this.#leaveOut(backend, error);
+        candidates = withReason(candidates, backend, `it failed: ${error.message}`);
+        let selection: Selection;
+        try {
+          selection = selectAmong(candidates);
+        } catch {
+          throw error;
+        }
+        choice = { selection, tally: this.#log.tallyOf(op, selection) };
+      }
     }
   }
 
-  #plan(backend: Backend, op: AnyOp, inputs: readonly (Tensor | undefined)[], params: object): Promise<Plan> {
-    const specs = inputs.map((tensor) => tensor && formatSpec(tensor.spec));
-    const key = structuralKey([backend.name, opKey(op), specs, params]);
-    return this.#plans.get(
-      key,
-      () => oneCall(op, inputs, params),
-      (program) => backend.compile(program),
-    );
+  /** Adds the selection to a plan, and its runs to the report. */
+  #counted(plan: Plan, selection: Selection): Plan & { readonly selection: Selection } {
+    const tally = this.#log.tallyOf("program", selection);
+    const run = plan.run.bind(plan);
+    return Object.assign(plan, {
+      selection,
+      run: (...args: Parameters<Plan["run"]>) => {
+        const start = performance.now();
+        tally.calls++;
+        try {
+          return run(...args);
+        } catch (error) {
+          tally.failed++;
+          throw error;
+        } finally {
+          tally.ms += performance.now() - start;
+        }
+      },
+    });
+  }
+
+  #leaveOut(backend: Backend, { message }: DeviceLostError): void {
+    this.#eligible = withReason(this.#eligible, backend, message);
+    this.#choices.clear();
+  }
+
+  /** Runs and counts. With "retry" and with `trace` the result is there when it returns. */
+  async #settled(tally: Tally, backend: Backend, inputs: readonly (Tensor | undefined)[], run: () => Tensor): Promise<Tensor> {
+    const start = performance.now();
+    tally.calls++;
+    tally.bytesMoved += movedTo(backend.name, inputs);
+    let y: Tensor | undefined;
+    try {
+      y = run();
+      if (this.#policy.fallback === "retry" || this.#policy.trace === true) await y.ready();
+      return y;
+    } catch (error) {
+      y?.dispose();
+      throw error;
+    } finally {
+      tally.ms += performance.now() - start;
+    }
   }
 }
 
-function oneCall(op: AnyOp, inputs: readonly (Tensor | undefined)[], params: object): ProgramGraph {
-  const program = createProgram();
-  const refs = inputs.map((tensor, i) => tensor && program.input(String(i), tensor.spec.dtype, tensor.spec.shape));
-  program.output("y", program.record(op, refs, params), { to: "device" });
-  return program;
+/** Candidates with one of them not available. */
+function withReason(candidates: readonly Candidate[], backend: Backend, unavailable: string): readonly Candidate[] {
+  return candidates.map((candidate) => (candidate.backend === backend ? { name: candidate.name, unavailable } : candidate));
 }
 
 function backendFromEnvironment(): string | undefined {

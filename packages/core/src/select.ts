@@ -3,8 +3,8 @@ import { UnsupportedError } from "./errors.ts";
 import { lower } from "./lower.ts";
 import type { AnyOp, Cost } from "./op.ts";
 import type { ProgramGraph } from "./program.ts";
-import { type ConcreteSpec, maxSpec } from "./spec.ts";
-import type { Threshold, Thresholds } from "./thresholds.ts";
+import { byteLength, type ConcreteSpec, maxSpec } from "./spec.ts";
+import type { BackendThresholds, Threshold, Thresholds, Transfer } from "./thresholds.ts";
 
 /** A backend that was asked for: open, or not available with the reason. In order of preference. */
 export type Candidate =
@@ -24,58 +24,94 @@ export interface Policy {
   readonly force?: string;
   /** Let software GPUs (SwiftShader, lavapipe) compete too. */
   readonly allowSoftware?: boolean;
+  /** Takes the place of the measured ones for the backends that it names, e.g. what `runtime.calibrate()` gave. */
   readonly thresholds?: Thresholds;
 }
 
-interface Request {
+/** What a backend has to say to a request: that it takes it and why, or why not. */
+export interface Verdict {
+  readonly backend: string;
+  readonly takes: boolean;
+  readonly reason: string;
+}
+
+/** One call or program, as far as the choice of a backend is concerned. */
+export interface Request {
   /** For messages: the op's name, or "program". */
   readonly what: string;
   readonly cost: Cost;
-  readonly threshold: (of: NonNullable<Thresholds[string]>) => Threshold | undefined;
+  readonly threshold: (of: BackendThresholds) => Threshold | undefined;
   readonly unsupported: (backend: Backend) => string | undefined;
-  /** Homes of the tensors involved. */
-  readonly residency: readonly string[];
+  /** Of each tensor that it takes: where it lives and how large it is. */
+  readonly inputs: readonly { readonly home: string; readonly bytes: number }[];
+  /** The caller waits: only backends that compute within a call will do. */
+  readonly sync?: boolean;
 }
 
-/** Chooses where one op call runs. Pure. @throws {UnsupportedError} if no candidate can, with every reason. */
+/**
+ * Chooses where one op call runs. Pure. `homes` are those of the inputs, in their order; what is left out lies on the host.
+ * @throws {UnsupportedError} if no candidate can, with every reason
+ */
 export function select(
   op: AnyOp,
   inputs: readonly (ConcreteSpec | undefined)[],
   params: object,
-  residency: readonly string[],
+  homes: readonly (string | undefined)[],
   candidates: readonly Candidate[],
   thresholds: Thresholds,
   policy: Policy = {},
 ): Selection {
-  const output = maxSpec(op.infer(inputs, params));
-  return choose(
-    {
-      what: op.name,
-      cost: op.cost(inputs, params, output),
-      threshold: (of) => of[op.name as keyof typeof of] ?? of.default,
-      unsupported: (backend) => backend.unsupported(op, inputs, params, output),
-      residency,
-    },
-    candidates,
-    thresholds,
-    policy,
-  );
+  return choose(callRequest(op, inputs, params, homes), candidates, thresholds, policy);
 }
 
-/** Chooses where a whole program is compiled: every op must have a kernel there. Pure. @throws {UnsupportedError} */
+/**
+ * Chooses where a whole program is compiled: every op must have a kernel there. Pure. `homes` are those of its inputs by name; what is
+ * left out lies on the host. @throws {UnsupportedError}
+ */
 export function selectForProgram(
   program: ProgramGraph,
   candidates: readonly Candidate[],
   thresholds: Thresholds,
   policy: Policy = {},
+  homes: Readonly<Record<string, string>> = {},
 ): Selection {
-  const cost = programCost(program);
-  return choose(
-    { what: "program", cost, threshold: (of) => of.program, unsupported: (backend) => unsupportedNode(program, backend), residency: [] },
-    candidates,
-    thresholds,
-    policy,
-  );
+  return choose(programRequest(program, homes), candidates, thresholds, policy);
+}
+
+/** The request that one op call is. */
+export function callRequest(
+  op: AnyOp,
+  inputs: readonly (ConcreteSpec | undefined)[],
+  params: object,
+  homes: readonly (string | undefined)[],
+): Request {
+  const output = maxSpec(op.infer(inputs, params));
+  return {
+    what: op.name,
+    cost: op.cost(inputs, params, output),
+    threshold: (of) => (of[op.name as keyof typeof of & string] as Threshold | undefined) ?? of[classOf(op)],
+    unsupported: (backend) => backend.unsupported(op, inputs, params, output),
+    inputs: inputs.flatMap((spec, i) => (spec === undefined ? [] : [{ home: homes[i] ?? "host", bytes: byteLength(spec) }])),
+  };
+}
+
+/** The request that a run of a program is. */
+export function programRequest(program: ProgramGraph, homes: Readonly<Record<string, string>> = {}): Request {
+  return {
+    what: "program",
+    cost: programCost(program),
+    threshold: (of) => of.program,
+    unsupported: (backend) => unsupportedNode(program, backend),
+    inputs: [...program.inputs].map(([name, id]) => ({
+      home: homes[name] ?? "host",
+      bytes: byteLength(maxSpec(program.values[id]!.spec)),
+    })),
+  };
+}
+
+/** Whether an op's time goes with its flops or with its bytes. */
+export function classOf(op: AnyOp): "compute" | "memory" {
+  return op.computeBound === true ? "compute" : "memory";
 }
 
 /** Work of one run with every symbolic dim at its maximum. */
@@ -99,53 +135,73 @@ export async function openCandidates(factories: readonly BackendFactory[]): Prom
   );
 }
 
-function choose(
-  request: Request,
-  candidates: readonly Candidate[],
-  thresholds: Thresholds,
-  { force, allowSoftware = false }: Policy,
-): Selection {
+/** The first candidate that takes the request. Pure. @throws {UnsupportedError} if none does */
+export function choose(request: Request, candidates: readonly Candidate[], thresholds: Thresholds, policy: Policy): Selection {
+  const { force } = policy;
   const rejected: string[] = [];
   for (const candidate of candidates) {
-    if (force !== undefined && candidate.name !== force) {
-      rejected.push(`${candidate.name}: ${force} is forced`);
-      continue;
-    }
-    const reason = rejection(request, candidate, thresholds[candidate.name], force !== undefined, allowSoftware);
-    if (reason === undefined && candidate.backend !== undefined) {
-      return { backend: candidate.backend, reason: force === undefined ? "first choice that can" : "forced", rejected };
-    }
+    const { takes, reason } = judge(request, candidate, thresholds, policy);
+    if (takes) return { backend: candidate.backend!, reason, rejected };
     rejected.push(`${candidate.name}: ${reason}`);
   }
-  if (force !== undefined && !candidates.some(({ name }) => name === force)) {
-    throw new UnsupportedError(
-      request.what,
-      `unknown backend ${force}; use one of ${candidates.map(({ name }) => name).join(", ") || "none (no backend was given)"}`,
-    );
-  }
-  throw new UnsupportedError(request.what, `no backend can run it (${rejected.join("; ") || "none was given"})`);
+  const names = candidates.map(({ name }) => name);
+  if (force !== undefined && !names.includes(force))
+    throw new UnsupportedError(request.what, `unknown backend ${force}; use one of ${names.join(", ")}`);
+  const hint = request.sync === true ? `; those that answer within a call, where they are open: ${syncBackends}` : "";
+  throw new UnsupportedError(request.what, `no backend can run it (${rejected.join("; ") || "none was given"})${hint}`);
 }
 
-function rejection(
-  { what, cost, threshold, unsupported, residency }: Request,
-  candidate: Candidate,
-  table: Thresholds[string],
-  forced: boolean,
-  allowSoftware: boolean,
-): string | undefined {
-  if (candidate.backend === undefined) return candidate.unavailable;
-  const { backend } = candidate;
+/** For messages: the backends of this project with `syncAvailable`. */
+const syncBackends = "reference, wasm (in Node and in workers)";
+
+/** What one candidate has to say, whatever the others do. Pure. */
+export function judge(request: Request, candidate: Candidate, thresholds: Thresholds, policy: Policy): Verdict {
+  const { name: backend } = candidate;
+  const { force } = policy;
+  if (force !== undefined && backend !== force) return { backend, takes: false, reason: `${force} is forced` };
+  if (candidate.backend === undefined) return { backend, takes: false, reason: candidate.unavailable };
+  const obstacle = obstacleFor(request, candidate.backend, policy);
+  if (obstacle !== undefined) return { backend, takes: false, reason: obstacle };
+  if (force !== undefined) return { backend, takes: true, reason: "forced" };
+  const { takes, reason } = isWorthIt(request, backend, thresholds[backend] ?? {});
+  return { backend, takes, reason };
+}
+
+/** Why an open backend cannot or must not run the request, however large it is. */
+function obstacleFor({ unsupported, sync }: Request, backend: Backend, { force, allowSoftware = false }: Policy): string | undefined {
+  if (sync === true && (!backend.syncAvailable || backend.compileSync === undefined)) return "it answers later, not within the call";
   const reason = unsupported(backend);
-  if (reason !== undefined || forced) return reason;
-  if (backend.device.kind === "software-gpu" && !allowSoftware)
-    return `${backend.device.name} is a software adapter, slower than wasm; force it to use it`;
-  const limit = table && threshold(table);
-  if (limit === undefined || residency.includes(backend.name)) return undefined;
+  if (reason !== undefined || force !== undefined || allowSoftware || backend.device.kind !== "software-gpu") return reason;
+  return `${backend.device.name} is a software adapter, slower than wasm; force it to use it`;
+}
+
+/** Whether the work repays the backend's fixed costs and the transfer of the data that lies elsewhere. */
+function isWorthIt({ what, cost, threshold, inputs }: Request, backend: string, table: BackendThresholds): Omit<Verdict, "backend"> {
+  const limit = threshold(table);
+  if (limit === undefined) return { takes: true, reason: "first choice that can" };
+  const here = inputs.filter(({ home }) => home === backend);
+  const elsewhere = inputs.filter(({ home }) => home !== backend);
+  if (here.length > 0 && transferUs(elsewhere, table.transfer) <= transferUs(here, table.transfer)) {
+    const moved = sumBytes(elsewhere).toLocaleString("en");
+    const kept = sumBytes(here).toLocaleString("en");
+    return {
+      takes: true,
+      reason: elsewhere.length === 0 ? "its data lives there" : `moving ${moved} bytes there beats moving ${kept} away`,
+    };
+  }
+  if (limit.min === "never") return { takes: false, reason: `${what} on host data never repays the transfer` };
   const work = cost[limit.unit];
-  if (work >= limit.min) return undefined;
-  return limit.min === Number.POSITIVE_INFINITY
-    ? `${what} on host data never repays the transfer`
-    : `${work.toLocaleString("en")} ${limit.unit} < ${limit.min.toExponential(1)}, the crossover for ${what}`;
+  const figures = `${work.toLocaleString("en")} ${limit.unit} ${work < limit.min ? "<" : ">="} ${limit.min.toExponential(1)}`;
+  return { takes: work >= limit.min, reason: `${figures}, the crossover for ${what}` };
+}
+
+/** Time to move tensors between the host and a backend, in one go. Where nothing was measured, a byte is worth a microsecond. */
+function transferUs(tensors: Request["inputs"], { latencyUs, bytesPerUs }: Transfer = { latencyUs: 1, bytesPerUs: 1 }): number {
+  return tensors.length === 0 ? 0 : latencyUs + sumBytes(tensors) / bytesPerUs;
+}
+
+function sumBytes(tensors: Request["inputs"]): number {
+  return tensors.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
 function unsupportedNode(program: ProgramGraph, backend: Backend): string | undefined {

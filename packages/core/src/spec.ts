@@ -82,6 +82,12 @@ export function formatSpec({ dtype, shape }: TensorSpec): string {
   return `${dtype} ${formatShape(shape)}`;
 }
 
+/** @throws {ShapeError} if a tensor can have more elements than are exactly representable (above 2^53 − 1). */
+export function checkCount(where: string, shape: Shape): void {
+  const count = shape.reduce<number>((product, dim) => product * (typeof dim === "number" ? dim : dim.max), 1);
+  if (!Number.isSafeInteger(count)) throw new ShapeError(where, "at most 2^53 - 1 elements", formatShape(shape));
+}
+
 /** @throws {ShapeError} unless every extent is a whole number ≥ 0 or a symbolic dim. */
 export function checkShape(where: string, shape: Shape): void {
   for (const dim of shape) {
@@ -90,4 +96,5 @@ export function checkShape(where: string, shape: Shape): void {
       throw new ShapeError(where, "extents that are whole numbers from 0", formatShape(shape));
     }
   }
+  checkCount(where, shape);
 }

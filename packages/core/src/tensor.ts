@@ -1,5 +1,5 @@
 import { type TypedArray, typedArrayOf } from "./dtype.ts";
-import { DisposedError, DTypeError, ShapeError } from "./errors.ts";
+import { DisposedError, DTypeError, ProgramError, ShapeError } from "./errors.ts";
 import { byteLength, type ConcreteSpec, formatSpec } from "./spec.ts";
 
 /** What a backend keeps behind a tensor handle. */
@@ -10,6 +10,8 @@ export interface TensorStorage {
   ready(): Promise<void>;
   /** The stored form, once the work that produces it is done; rejects with that work's error. A fresh array each time. */
   read(): Promise<TypedArray>;
+  /** The stored form, if it is at hand without waiting; not to be changed. */
+  peek?(): TypedArray | undefined;
   free(): void;
 }
 
@@ -46,6 +48,14 @@ export class Tensor {
     return this.storage.read();
   }
 
+  /**
+   * Like {@link data} within the call: of host tensors, results of `runtime.sync` and tensors that backends in this process have
+   * finished. @throws {ProgramError} where the content must be waited for
+   */
+  dataSync(): TypedArray {
+    return peek(this).slice();
+  }
+
   /** Waits for the run that computes this tensor, without reading it back. Rejects with the run's error. */
   async ready(): Promise<void> {
     return this.storage.ready();
@@ -66,15 +76,31 @@ export class Tensor {
 /** A tensor in host memory. `data` is copied. @throws {ShapeError | DTypeError} if `data` does not fit `spec`. */
 export function hostTensor(spec: ConcreteSpec, data: TypedArray): Tensor {
   checkData("tensor", spec, data);
-  let kept: TypedArray | undefined = data.slice();
+  return ownedTensor(spec, data.slice());
+}
+
+/** A tensor of an array that nobody else has. */
+export function ownedTensor(spec: ConcreteSpec, data: TypedArray): Tensor {
+  let kept: TypedArray | undefined = data;
   return new Tensor(spec, {
     home: "host",
     ready: async () => undefined,
     read: async () => kept!.slice(),
+    peek: () => kept,
     free: () => {
       kept = undefined;
     },
   });
+}
+
+/** A tensor's stored form within the call, not to be changed. @throws {ProgramError} where it must be waited for */
+export function peek({ spec, storage }: Tensor): TypedArray {
+  const data = storage.peek?.();
+  if (data === undefined)
+    throw new ProgramError(
+      `tensor ${formatSpec(spec)} on ${storage.home}: expected its content to be at hand, got one to wait for; await data()`,
+    );
+  return data;
 }
 
 /** @throws {ShapeError | DTypeError} unless `data` is the stored form of a tensor of this spec. */

@@ -1,28 +1,92 @@
-import type { OpName } from "./ops/index.ts";
+import { ArgumentError } from "./errors.ts";
+import { type OpName, ops } from "./ops/index.ts";
 
-/** Least work for which a backend is worth its fixed costs: flops for compute-bound ops, bytes for memory-bound ones. */
+/** Least work of a call for which a backend is worth its fixed costs, on data that lies on the host. */
 export interface Threshold {
-  readonly min: number;
+  /** "never": no amount of work repays the transfer. */
+  readonly min: number | "never";
   readonly unit: "flops" | "bytes";
 }
 
-/** Per backend: a threshold per op, `default` for the other ops, `program` for a whole compiled program per run. */
-export type Thresholds = Readonly<Record<string, Readonly<Partial<Record<OpName | "default" | "program", Threshold>>> | undefined>>;
+/** What moving data between the host and a backend costs, in either direction: `latencyUs + bytes / bytesPerUs` microseconds. */
+export interface Transfer {
+  readonly latencyUs: number;
+  /** 1 is 1 MB/s. */
+  readonly bytesPerUs: number;
+}
 
 /**
- * Crossovers for data on the host; data that lives on a device already has no transfer to repay and is not held to them.
- * 2026-11-20, not measured yet: the seeds' rule, a GPU for matmul from about 500×500 (2 · 500³ flops) and for vector ops never.
+ * What is known about one backend. Thresholds go by op, else by the op's class: "compute" for ops that do many flops per byte
+ * (`AnyOp.computeBound`), "memory" for the others; "program" is for a whole compiled program per run. Where there is none,
+ * any work is enough.
+ */
+export type BackendThresholds = Readonly<Partial<Record<OpName | "compute" | "memory" | "program", Threshold>>> & {
+  readonly transfer?: Transfer;
+};
+
+/** By backend. Plain data: it can be stored as JSON and read again. */
+export type Thresholds = Readonly<Record<string, BackendThresholds | undefined>>;
+
+/**
+ * Measured crossovers; data that lives on a device already has no transfer to repay and is not held to them.
+ *
+ * wasm: by `calibrate` against the scalar reference, awaited calls, three times 5 s on 2026-11-21: two cores of an AMD EPYC (Zen 4, 2.6
+ * GHz), Node 24, relaxed SIMD, two threads, other work on the machine (memory 18,000 to 20,000, compute 1,400 to 1,600, programs 0).
+ * cuda and webgpu: 2026-11-20, not measured yet: the seeds' rule, a GPU for matmul from about 500×500 (2 · 500³ flops) and for
+ * vector ops never, over PCIe.
  */
 export const thresholds: Thresholds = {
   cuda: {
-    matmul: { min: 2.5e8, unit: "flops" },
-    conv2d: { min: 2.5e8, unit: "flops" },
-    default: { min: Number.POSITIVE_INFINITY, unit: "bytes" },
+    compute: { min: 2.5e8, unit: "flops" },
+    memory: { min: "never", unit: "bytes" },
+    transfer: { latencyUs: 20, bytesPerUs: 10_000 },
+  },
+  wasm: {
+    compute: { min: 1500, unit: "flops" },
+    memory: { min: 19_000, unit: "bytes" },
   },
   webgpu: {
-    matmul: { min: 2.5e8, unit: "flops" },
-    conv2d: { min: 2.5e8, unit: "flops" },
-    default: { min: Number.POSITIVE_INFINITY, unit: "bytes" },
+    compute: { min: 2.5e8, unit: "flops" },
+    memory: { min: "never", unit: "bytes" },
     program: { min: 2.5e8, unit: "flops" },
+    transfer: { latencyUs: 200, bytesPerUs: 4000 },
   },
 };
+
+/** `base`, where `own` says nothing about a backend and an op or class. */
+export function mergeThresholds(base: Thresholds, own: Thresholds): Thresholds {
+  return { ...base, ...Object.fromEntries(Object.entries(own).map(([backend, table]) => [backend, { ...base[backend], ...table }])) };
+}
+
+/** Checks thresholds that came from outside, such as a file. @throws {ArgumentError} naming the first wrong entry */
+export function checkThresholds(given: Thresholds): Thresholds {
+  const fail = (where: string, expected: string, value: unknown): never => {
+    throw new ArgumentError(
+      "thresholds",
+      `${where} to be ${expected}`,
+      JSON.stringify(value) ?? typeof value,
+      "take what calibrate() gave",
+    );
+  };
+  const isObject = (value: unknown): value is Record<string, unknown> =>
+    typeof value === "object" && value !== null && !Array.isArray(value);
+  const isAmount = (value: unknown): boolean => typeof value === "number" && value >= 0 && Number.isFinite(value);
+  if (!isObject(given)) fail("them", "an object of backends", given);
+  for (const [backend, table] of Object.entries(given)) {
+    if (!isObject(table)) fail(backend, "an object", table);
+    for (const [key, entry] of Object.entries(table!)) {
+      const where = `${backend}.${key}`;
+      if (!isObject(entry)) fail(where, "an object", entry);
+      const { min, unit, latencyUs, bytesPerUs }: Record<string, unknown> = { ...entry };
+      if (key === "transfer") {
+        if (!isAmount(latencyUs)) fail(`${where}.latencyUs`, "a number from 0", latencyUs);
+        if (!isAmount(bytesPerUs) || bytesPerUs === 0) fail(`${where}.bytesPerUs`, "a number above 0", bytesPerUs);
+        continue;
+      }
+      if (!Object.hasOwn(ops, key) && !["compute", "memory", "program"].includes(key)) fail(where, "an op, a class or transfer", key);
+      if (min !== "never" && !isAmount(min)) fail(`${where}.min`, 'a number from 0 or "never"', min);
+      if (unit !== "flops" && unit !== "bytes") fail(`${where}.unit`, '"flops" or "bytes"', unit);
+    }
+  }
+  return given;
+}

@@ -1,8 +1,15 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import {
+  ArgumentError,
   type Backend,
   type Candidate,
+  callRequest,
+  checkThresholds,
   createProgram,
+  createRuntime,
+  explainRequest,
+  formatExplanation,
+  thresholds as measured,
   ops,
   type Policy,
   select,
@@ -16,10 +23,12 @@ const f32 = (...shape: number[]) => ({ dtype: "f32", shape }) as const;
 const thresholds: Thresholds = {
   gpu: {
     matmul: { min: 1e6, unit: "flops" },
-    default: { min: Number.POSITIVE_INFINITY, unit: "bytes" },
+    memory: { min: "never", unit: "bytes" },
+    compute: { min: 3e6, unit: "flops" },
     program: { min: 1e6, unit: "flops" },
+    transfer: { latencyUs: 20, bytesPerUs: 1000 },
   },
-  copier: { default: { min: 1000, unit: "bytes" } },
+  copier: { memory: { min: 1000, unit: "bytes" } },
 };
 
 let gpu: Backend;
@@ -50,6 +59,7 @@ describe("select", () => {
   test("large work goes to the first that pays, small work to the next, each with reasons", () => {
     const large = matmul(100, ["host"]);
     expect(large.backend.name).toBe("gpu");
+    expect(large.reason).toBe("2,000,000 flops >= 1.0e+6, the crossover for matmul");
     expect(large.rejected).toEqual([
       "absent: no such library",
       "soft: SwiftShader is a software adapter, slower than wasm; force it to use it",
@@ -60,13 +70,41 @@ describe("select", () => {
   });
 
   test("data that lives on a device has no transfer to repay", () => {
-    expect(matmul(2, ["gpu", "host"]).backend.name).toBe("gpu");
+    expect(matmul(2, ["gpu", "gpu"])).toMatchObject({ backend: { name: "gpu" }, reason: "its data lives there" });
     expect(matmul(2, ["cpu"]).backend.name).toBe("cpu");
   });
 
-  test("an op without a threshold of its own takes the default", () => {
+  test("data that lives on several: what is cheaper to move goes to the other", () => {
+    const add = (here: number, elsewhere: number, homes: readonly (string | undefined)[]) =>
+      select(ops.add, [f32(here), f32(elsewhere)], {}, homes, candidates, thresholds);
+    // One way or the other, one transfer: 20 µs and a microsecond per 1,000 bytes.
+    expect(add(1000, 1, ["gpu", "host"])).toMatchObject({
+      backend: { name: "gpu" },
+      reason: "moving 4 bytes there beats moving 4,000 away",
+    });
+    expect(add(1000, 1000, ["gpu", "host"]).backend.name).toBe("gpu");
+    expect(add(1, 1000, ["gpu", "host"]).backend.name).toBe("cpu");
+    expect(add(1, 1000, ["gpu", undefined]).rejected.at(-1)).toBe("gpu: add on host data never repays the transfer");
+    expect(add(1000, 1, ["gpu", "soft"]).backend.name).toBe("gpu");
+  });
+
+  test("latency counts once for each way", () => {
+    const slow = { gpu: { memory: { min: "never", unit: "bytes" }, transfer: { latencyUs: 1e6, bytesPerUs: 1 } } } as const;
+    const { backend } = select(ops.fma, [f32(9), f32(1), f32(1)], {}, ["gpu", "host", "host"], candidates, slow);
+    expect(backend.name).toBe("gpu");
+  });
+
+  test("without inputs there is nothing that lives anywhere", () => {
+    const { backend } = select(ops.arange, [], { ...ops.arange.defaults, count: 9 }, [], candidates, thresholds);
+    expect(backend.name).toBe("cpu");
+  });
+
+  test("an op without a threshold of its own takes that of its class", () => {
     const { backend, rejected } = select(ops.relu, [f32(1e6)], {}, ["host"], candidates, thresholds);
     expect([backend.name, rejected.at(-1)]).toEqual(["cpu", "gpu: relu on host data never repays the transfer"]);
+    const image = (size: number) =>
+      select(ops.conv1d, [f32(1, 1, size), f32(1, 1, 1)], ops.conv1d.defaults, [], candidates, thresholds).backend.name;
+    expect([image(1.5e6), image(1.5e6 - 1)]).toEqual(["gpu", "cpu"]);
   });
 
   test("thresholds may count bytes; at the limit it pays", () => {
@@ -123,7 +161,76 @@ describe("selectForProgram", () => {
     expect([small.backend.name, small.rejected.at(-1)]).toEqual(["cpu", "gpu: 2,100 flops < 1.0e+6, the crossover for program"]);
   });
 
+  test("inputs that live there bring the program there", () => {
+    const homes = (x: string, w: string) => selectForProgram(program(10, "relu"), candidates, thresholds, {}, { x, w }).backend.name;
+    expect([homes("gpu", "gpu"), homes("host", "gpu"), homes("host", "host")]).toEqual(["gpu", "gpu", "cpu"]);
+  });
+
   test("every op needs a kernel", () => {
     expect(() => selectForProgram(program(4, "dot"), candidates, thresholds)).toThrow(/cpu: cpu: dot: unsupported: no dot kernel/);
+  });
+});
+
+describe("explainRequest", () => {
+  test("asks every candidate, also those after the chosen one", () => {
+    const request = callRequest(ops.matmul, [f32(50, 50), f32(50, 50)], ops.matmul.defaults, []);
+    const explanation = explainRequest(request, candidates, thresholds, {});
+    expect(explanation).toEqual({
+      what: "matmul",
+      cost: { flops: 250_000, bytes: 30_000 },
+      backend: "cpu",
+      verdicts: [
+        { backend: "absent", takes: false, reason: "no such library" },
+        { backend: "soft", takes: false, reason: "SwiftShader is a software adapter, slower than wasm; force it to use it" },
+        { backend: "gpu", takes: false, reason: "250,000 flops < 1.0e+6, the crossover for matmul" },
+        { backend: "cpu", takes: true, reason: "first choice that can" },
+      ],
+    });
+    expect(
+      formatExplanation(explainRequest(request, [...candidates, { name: "last", backend: cpu }], thresholds, {})),
+    ).toMatchInlineSnapshot(`
+      "matmul: 250,000 flops, 30,000 bytes
+      backend          reason
+      absent   no      no such library
+      soft     no      SwiftShader is a software adapter, slower than wasm; force it to use it
+      gpu      no      250,000 flops < 1.0e+6, the crossover for matmul
+      cpu      chosen  first choice that can
+      last     could   first choice that can
+      "
+    `);
+  });
+
+  test("where none takes it, none is named", () => {
+    const { backend } = explainRequest(callRequest(ops.dot, [f32(4), f32(4)], {}, []), candidates, thresholds, {});
+    expect(backend).toBeUndefined();
+  });
+});
+
+describe("thresholds", () => {
+  test.each([
+    [[], /them to be an object of backends, got \[\]/],
+    [{ gpu: 3 }, /gpu to be an object, got 3/],
+    [{ gpu: { matmul: 3 } }, /gpu.matmul to be an object, got 3/],
+    [{ gpu: { matmull: { min: 1, unit: "flops" } } }, /gpu.matmull to be an op, a class or transfer/],
+    [{ gpu: { matmul: { min: -1, unit: "flops" } } }, /gpu.matmul.min to be a number from 0 or "never", got -1/],
+    [{ gpu: { matmul: { min: null, unit: "flops" } } }, /got null/],
+    [{ gpu: { memory: { min: 1, unit: "elements" } } }, /gpu.memory.unit to be "flops" or "bytes", got "elements"/],
+    [{ gpu: { transfer: { latencyUs: -1, bytesPerUs: 1 } } }, /latencyUs to be a number from 0, got -1/],
+    [{ gpu: { transfer: { latencyUs: 1, bytesPerUs: 0 } } }, /bytesPerUs to be a number above 0, got 0/],
+  ])("%j are refused", async (wrong, message) => {
+    expect(() => checkThresholds(wrong as never)).toThrow(message);
+    await expect(createRuntime({ backends: [], policy: { thresholds: wrong as never } })).rejects.toThrow(ArgumentError);
+  });
+
+  test("the committed ones survive a file", () => {
+    expect(checkThresholds(JSON.parse(JSON.stringify(measured)))).toEqual(measured);
+  });
+
+  test("a user's own take the place of single entries", async () => {
+    const backends = [{ name: "webgpu", open: () => Promise.resolve(Object.assign(Object.create(gpu), { name: "webgpu" }) as Backend) }];
+    await using runtime = await createRuntime({ backends, policy: { thresholds: { webgpu: { memory: { min: 100, unit: "bytes" } } } } });
+    expect(runtime.explain("relu", [f32(100)]).backend).toBe("webgpu");
+    expect(runtime.explain("relu", [f32(1)]).backend).toBe("reference");
+    expect(runtime.explain("matmul", [f32(100, 100), f32(100, 100)]).backend).toBe("reference");
   });
 });

@@ -39,6 +39,7 @@ export const attention: Op<
   "sinks"
 > = {
   name: "attention",
+  computeBound: true,
   inputs: ["q", "cache", "positions", "seqOf", "blockTable", "seqLens"],
   optionalInputs: ["sinks"],
   defaults: { causal: true, window: 0, softcap: 0, alibi: 0 },

@@ -22,6 +22,7 @@ export interface Conv1dParams {
  */
 export const conv1d: Op<["x", "w"], Conv1dParams, keyof Conv1dParams> = {
   name: "conv1d",
+  computeBound: true,
   inputs: ["x", "w"],
   defaults: { stride: 1, padding: 0, dilation: 1, groups: 1 },
   infer([x, w], params) {

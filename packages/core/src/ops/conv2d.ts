@@ -23,6 +23,7 @@ export interface Conv2dParams {
  */
 export const conv2d: Op<["x", "w"], Conv2dParams, keyof Conv2dParams> = {
   name: "conv2d",
+  computeBound: true,
   inputs: ["x", "w"],
   defaults: { stride: [1, 1], padding: [0, 0], dilation: [1, 1], groups: 1 },
   infer([x, w], params) {

@@ -25,6 +25,7 @@ export interface MatmulParams {
  */
 export const matmul: Op<["a", "b"], MatmulParams, keyof MatmulParams> = {
   name: "matmul",
+  computeBound: true,
   inputs: ["a", "b"],
   defaults: { transposeA: false, transposeB: false, activations: "f32" },
   infer([a, b], { transposeA, transposeB, activations }) {

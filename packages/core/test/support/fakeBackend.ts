@@ -1,4 +1,4 @@
-import { type Backend, type BackendFactory, type DeviceInfo, reference } from "../../src/index.ts";
+import { type Backend, type BackendFactory, type DeviceInfo, type ProgramGraph, reference, Tensor } from "../../src/index.ts";
 
 /** What a fake changes of the reference that it computes with. */
 export interface Fake {
@@ -9,17 +9,31 @@ export interface Fake {
   readonly onCompile?: () => void;
   /** Called when a plan is disposed. */
   readonly onDispose?: () => void;
-  /** Given the outputs' handles; what it throws reaches the caller of `run`. */
-  readonly onRun?: () => void;
+  /** Called before each run with its program; what it throws reaches the caller of `run`. */
+  readonly onRun?: (program: ProgramGraph) => void;
+  /** What it throws, the outputs of a run reject with. */
+  readonly onReady?: () => void;
+  /** Whether it answers within a call. */
+  readonly sync?: boolean;
 }
 
 /** A backend that answers like the reference except for what the test is about. */
-export async function fakeBackend({ name, device, unsupported, onCompile, onDispose, onRun }: Fake): Promise<Backend> {
+export async function fakeBackend({
+  name,
+  device,
+  unsupported,
+  onCompile,
+  onDispose,
+  onRun,
+  onReady,
+  sync = false,
+}: Fake): Promise<Backend> {
   const real = await reference().open();
   return {
     name,
     device: device ?? { kind: "cpu", name: "fake" },
-    syncAvailable: false,
+    syncAvailable: sync,
+    ...(sync && { compileSync: (program: ProgramGraph) => real.compileSync!(program) }),
     counters: real.counters,
     unsupported: unsupported ?? (() => undefined),
     async compile(program, options) {
@@ -32,8 +46,10 @@ export async function fakeBackend({ name, device, unsupported, onCompile, onDisp
         save: (...args) => plan.save(...args),
         reset: (...args) => plan.reset(...args),
         run(...args) {
-          onRun?.();
-          return plan.run(...args);
+          onRun?.(plan.program);
+          const outputs = plan.run(...args);
+          if (onReady === undefined) return outputs;
+          return Object.fromEntries(Object.entries(outputs).map(([key, output]) => [key, failing(output, onReady)]));
         },
         dispose() {
           onDispose?.();
@@ -46,6 +62,18 @@ export async function fakeBackend({ name, device, unsupported, onCompile, onDisp
     idle: () => real.idle(),
     dispose: () => real.dispose(),
   };
+}
+
+function failing(output: Tensor, onReady: () => void): Tensor {
+  return new Tensor(output.spec, {
+    home: "fake",
+    ready: async () => onReady(),
+    read: async () => {
+      onReady();
+      return output.data();
+    },
+    free: () => output.dispose(),
+  });
 }
 
 export function fakeFactory(fake: Fake): BackendFactory {

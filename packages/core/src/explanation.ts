@@ -1,0 +1,29 @@
+import type { Cost } from "./op.ts";
+import { type Candidate, judge, type Policy, type Request, type Verdict } from "./select.ts";
+import { textTable } from "./textTable.ts";
+import type { Thresholds } from "./thresholds.ts";
+
+/** Where a call would run and why: plain data. */
+export interface Explanation {
+  /** The op's name, or "program". */
+  readonly what: string;
+  readonly cost: Cost;
+  /** The first that takes it; undefined where none does. */
+  readonly backend: string | undefined;
+  /** What every backend says, in order of preference, also those after the chosen one. */
+  readonly verdicts: readonly Verdict[];
+}
+
+/** Asks every candidate about a request. Pure. */
+export function explainRequest(request: Request, candidates: readonly Candidate[], thresholds: Thresholds, policy: Policy): Explanation {
+  const verdicts = candidates.map((candidate) => judge(request, candidate, thresholds, policy));
+  return { what: request.what, cost: request.cost, backend: verdicts.find(({ takes }) => takes)?.backend, verdicts };
+}
+
+/** An explanation as text, for a terminal. */
+export function formatExplanation({ what, cost, backend, verdicts }: Explanation): string {
+  const answer = ({ backend: name, takes }: Verdict): string => (name === backend ? "chosen" : takes ? "could" : "no");
+  const rows = [["backend", "", "reason"], ...verdicts.map((verdict) => [verdict.backend, answer(verdict), verdict.reason])];
+  const count = (value: number): string => value.toLocaleString("en", { maximumFractionDigits: 0 });
+  return `${what}: ${count(cost.flops)} flops, ${count(cost.bytes)} bytes\n${textTable(rows)}\n`;
+}

@@ -1,0 +1,16 @@
+/** Rows as text: columns aligned, numbers to the right. The first row is the head. */
+export function textTable(rows: readonly (readonly (string | number)[])[]): string {
+  const cells = rows.map((row) =>
+    row.map((cell) => (typeof cell === "number" ? cell.toLocaleString("en", { maximumFractionDigits: 3 }) : cell)),
+  );
+  const widths = (cells[0] ?? []).map((_, column) => Math.max(...cells.map((row) => row[column]!.length)));
+  const isNumber = (cells[0] ?? []).map((_, column) => rows.slice(1).some((row) => typeof row[column] === "number"));
+  return cells
+    .map((row) =>
+      row
+        .map((cell, i) => (isNumber[i] ? cell.padStart(widths[i]!) : cell.padEnd(widths[i]!)))
+        .join("  ")
+        .trimEnd(),
+    )
+    .join("\n");
+}
