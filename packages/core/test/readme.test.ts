@@ -31,12 +31,19 @@ test("the batch snippet logs what it says", async () => {
   expect(await logged(snippets[1]!)).toEqual([Float32Array.of(2, 0, 6)]);
 });
 
+test("the snippet of the policy logs what it says", async () => {
+  const [explanation, sum, report] = await logged(snippets[2]!.replaceAll(" as const", ""));
+  expect(explanation).toMatch(/^matmul: 268,435,456 flops, 3,145,728 bytes\nbackend .*\nreference +chosen +first choice that can/);
+  expect(sum).toEqual(Float32Array.of(6));
+  expect(report).toMatch(/sum +reference +1 +0 /);
+});
+
 test("the snippet of an op of one's own logs what it says", async () => {
   // A type alone is nothing to import at run time.
-  const snippet = snippets[2]!.replace("type CustomOp, ", "");
+  const snippet = snippets[3]!.replace("type CustomOp, ", "");
   expect(await logged(snippet)).toEqual([Float32Array.of(0.25, -0.25)]);
 });
 
 test("no snippet is left out", () => {
-  expect(snippets.length).toBe(3);
+  expect(snippets.length).toBe(4);
 });
