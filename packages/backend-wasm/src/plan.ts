@@ -159,6 +159,7 @@ export class WasmPlan implements Plan {
     await this.#module.link();
   }
 
+  /** {@link link} within the call. */
   linkSync(): void {
     this.#module.linkSync();
   }
@@ -401,7 +402,7 @@ export class WasmPlan implements Plan {
     return {
       space,
       library,
-      pool: isShort ? undefined : pool,
+      pool: isShort || !this.#module.isShared ? undefined : pool,
       tasks: this.#tasks,
       onStep: (step) => countOp(counters, this.#lowered.steps[step]!.op.name),
     };

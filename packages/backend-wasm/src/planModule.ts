@@ -15,6 +15,7 @@ export class PlanModule {
   readonly #functions = new Map<string, Emitted>();
   #made: { readonly builder: ModuleBuilder; readonly library: Library; readonly constants: number } | undefined;
   #isLoaded = false;
+  #isShared = false;
 
   constructor(space: Space, target: Target, pool: ThreadPool | undefined) {
     this.#space = space;
@@ -45,14 +46,32 @@ export class PlanModule {
     const module = await WebAssembly.compile(builder.build());
     await library.load(module);
     this.#isLoaded = true;
-    await this.#pool?.load(this.#space, module, library.base, library.size);
+    await this.#share(module);
   }
 
-  /** {@link link} within the call. Browsers refuse it on a page's main thread where the module is larger than a few kB. */
+  /**
+   * {@link link} within the call; the other threads follow later. Browsers refuse it on a page's main thread where the module is
+   * larger than a few kB.
+   */
   linkSync(): void {
     if (this.#made === undefined) return;
-    const { memory } = this.#heap;
-    this.#exports = new WebAssembly.Instance(new WebAssembly.Module(this.#made.builder.build()), { env: { memory } }).exports;
+    const { builder, library } = this.#made;
+    const module = new WebAssembly.Module(builder.build());
+    library.loadSync(module);
+    this.#isLoaded = true;
+    // A pool that was lost is found out by whoever runs on it.
+    this.#share(module).catch(() => undefined);
+  }
+
+  /** Whether the other threads have the functions too. */
+  get isShared(): boolean {
+    return this.#made === undefined || this.#isShared;
+  }
+
+  async #share(module: WebAssembly.Module): Promise<void> {
+    const { base, size } = this.#made!.library;
+    await this.#pool?.load(this.#space, module, base, size);
+    this.#isShared = true;
   }
 
   dispose(): void {

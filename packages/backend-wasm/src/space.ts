@@ -121,12 +121,21 @@ export class Library {
 
   /** Instantiates the module on this thread. */
   async load(module: WebAssembly.Module): Promise<void> {
+    this.#exports = (await WebAssembly.instantiate(module, this.#imports())).exports;
+  }
+
+  /** {@link load} within the call. */
+  loadSync(module: WebAssembly.Module): void {
+    this.#exports = new WebAssembly.Instance(module, this.#imports()).exports;
+  }
+
+  /** What a module imports; takes the places of its functions. */
+  #imports(): WebAssembly.Imports {
     const { heap, table } = this.#space;
     this.#base = this.#space.reserve(this.size);
     growTable(table, this.#base + this.size);
     const base = new WebAssembly.Global({ value: "i32", mutable: false }, this.#base);
-    const { exports } = await WebAssembly.instantiate(module, { env: { memory: heap.memory, table, base } });
-    this.#exports = exports;
+    return { env: { memory: heap.memory, table, base } };
   }
 
   /** @throws {RangeError} for a name that was not emitted */

@@ -27,3 +27,14 @@ test("work under way must be awaited first", async () => {
   await later.ready();
   expect([...runtime.sync.relu(later).dataSync()]).toEqual([0, 0, 0, 0]);
 });
+
+test("threads follow: a large call is right at once, and when they have the kernel", async () => {
+  await using runtime = await createRuntime({ backends: [wasm({ threads: 2 })], policy: { force: "wasm" } });
+  const values = Float32Array.from({ length: 1 << 18 }, (_, i) => i % 1000);
+  const a = runtime.tensor(values);
+  for (let round = 0; round < 20; round++) {
+    const y = runtime.sync.mul(a, a).dataSync();
+    expect(y.findIndex((value, i) => value !== values[i]! ** 2)).toBe(-1);
+    await new Promise((resolve) => void setTimeout(resolve, 2));
+  }
+});
