@@ -16,7 +16,7 @@ interface Form<P> {
 }
 
 /** A kernel that computes each element of its output from the elements of its inputs that broadcast to its place, in one loop. */
-function elementwise<P extends object>({ body, shapes = (own) => own }: Form<P>): Kernel<P> {
+export function elementwise<P extends object>({ body, shapes = (own) => own }: Form<P>): Kernel<P> {
   return {
     build({ emit }, inputs, params, y) {
       const operands = inputs as readonly Operand[];
@@ -68,11 +68,10 @@ export const fused: Kernel<FusedParams> = {
 };
 
 /** The kernel of one op that has an expression. */
-export function expressionKernel<P extends object>(op: string, shapes?: Form<P>["shapes"]): Kernel<P> {
+export function expressionKernel<P extends object>(op: string): Kernel<P> {
   return elementwise<P>({
     body: (count, params, { dtype }) => [
       { op, expression: expressionOf(op)!, params, inputs: Array.from({ length: count }, (_, i) => i), output: dtype },
     ],
-    ...(shapes === undefined ? {} : { shapes }),
   });
 }

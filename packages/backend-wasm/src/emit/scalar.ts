@@ -164,7 +164,7 @@ export const f32: Readonly<
 
 /** Instructions on f64: the few that accumulators need. */
 export const f64: Readonly<
-  Record<"add" | "mul" | "div", Binary<"f64">> & {
+  Record<"add" | "sub" | "mul" | "div", Binary<"f64">> & {
     const: (x: number) => Expr<"f64">;
     sqrt: Unary<"f64">;
     fromF32: Unary<"f32", "f64">;
@@ -174,6 +174,7 @@ export const f64: Readonly<
 > = {
   const: floatConst("f64", 0x44, 8),
   add: binary("f64", 0xa0),
+  sub: binary("f64", 0xa1),
   mul: binary("f64", 0xa2),
   div: binary("f64", 0xa3),
   sqrt: unary("f64", 0x9f),

@@ -1,8 +1,8 @@
-import { f32, f32x4, f64, i32, v128 } from "../emit/index.ts";
+import { f32x4, i32, v128 } from "../emit/index.ts";
 import type { Kernel, ParamsOf } from "../kernel.ts";
 import { rowChunks } from "./shared/axes.ts";
 import { forEachVector } from "./shared/loops.ts";
-import { blockSum } from "./shared/sum.ts";
+import { emitMoments, inverseDeviation } from "./shared/moments.ts";
 
 /** Two passes over a row for its mean and variance, a third writes. `bias` is 0 where there is none. */
 export const layerNorm: Kernel<ParamsOf<"layerNorm">> = {
@@ -10,39 +10,11 @@ export const layerNorm: Kernel<ParamsOf<"layerNorm">> = {
     const signature = { x: "i32", w: "i32", bias: "i32", y: "i32", rows: "i32", n: "i32", eps: "f64" } as const;
     module.function("layerNorm", signature, (f, { x, w, bias, y, rows, n, eps }) => {
       const [at, weight, offsets, count] = [f.local("i32"), f.local("i32"), f.local("i32"), f.local("i32")];
-      const [quad, mean] = [f.local("v128"), f.local("v128")];
-      const scalar = f.local("f32");
       const rowBytes = f.let(i32.shl(n, 2));
       f.while(rows, () => {
-        f.set(at, x);
-        f.set(count, n);
-        const sum = blockSum(
-          f,
-          count,
-          (offset) => v128.load(at, offset),
-          () => f32.load(at),
-          (elements) => f.advance(at, 4 * elements),
-        );
-        f.set(scalar, f32.fromF64(f64.div(sum, f64.fromI32(n))));
-        f.set(mean, f32x4.splat(scalar));
-        f.set(at, x);
-        f.set(count, n);
-        const difference = f.local("f32");
-        const squares = blockSum(
-          f,
-          count,
-          (offset) => {
-            f.set(quad, f32x4.sub(v128.load(at, offset), mean));
-            return f32x4.mul(quad, quad);
-          },
-          () => {
-            f.set(difference, f32.sub(f32.load(at), scalar));
-            return f32.mul(difference, difference);
-          },
-          (elements) => f.advance(at, 4 * elements),
-        );
-        const variance = f64.div(squares, f64.fromI32(n));
-        const factor = f.let(f32x4.splat(f32.fromF64(f64.div(f64.const(1), f64.sqrt(f64.add(variance, eps))))));
+        const moments = emitMoments(f, x, n);
+        const mean = f.let(f32x4.splat(moments.mean));
+        const factor = inverseDeviation(f, moments.squares, n, eps);
         f.set(at, x);
         f.set(weight, w);
         f.set(offsets, bias);

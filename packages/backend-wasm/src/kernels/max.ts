@@ -1,4 +1,5 @@
 import type { Kernel, ParamsOf } from "../kernel.ts";
-import { extremumKernel } from "./shared/extremum.ts";
+import { folds } from "./shared/fold.ts";
+import { reductionKernel } from "./shared/reduction.ts";
 
-export const max: Kernel<ParamsOf<"max">> = extremumKernel("max");
+export const max: Kernel<ParamsOf<"max">> = reductionKernel("max", { fold: folds.max });

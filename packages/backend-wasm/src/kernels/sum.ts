@@ -1,4 +1,5 @@
 import type { Kernel, ParamsOf } from "../kernel.ts";
-import { sumKernel } from "./shared/sum.ts";
+import { folds } from "./shared/fold.ts";
+import { reductionKernel } from "./shared/reduction.ts";
 
-export const sum: Kernel<ParamsOf<"sum">> = sumKernel(false);
+export const sum: Kernel<ParamsOf<"sum">> = reductionKernel("sum", { fold: folds.sum, inBlocks: true });

@@ -1,4 +1,5 @@
 import { elementCount } from "@centella/core";
+import type { Emitted } from "../../kernel.ts";
 
 /** A tensor seen as `[outer, n, inner]` around one axis; null takes all axes as one. */
 export function axisView(
@@ -18,6 +19,15 @@ export function* rowChunks(rows: number, rowElements: number, visit: (first: num
   const step = Math.max(1, Math.floor(chunk / Math.max(1, rowElements)));
   for (let row = 0; row < rows; row += step) {
     visit(row, Math.min(step, rows - row));
+    yield;
+  }
+}
+
+/** Calls a function whose last parameters are `begin` and `end` for parts of `total` units of `unitElements` each, pausing in between. */
+export function* ranges(call: Emitted, args: readonly number[], total: number, unitElements: number): Iterable<undefined> {
+  const grain = Math.max(1, Math.floor(chunk / Math.max(1, unitElements)));
+  for (let begin = 0; begin < total; begin += grain) {
+    call(...args, begin, Math.min(total, begin + grain));
     yield;
   }
 }

@@ -1,0 +1,18 @@
+import type { Expression } from "../elementwise/expression.ts";
+import { elementwise } from "../elementwise/kernel.ts";
+import { f32x4 } from "../emit/index.ts";
+import type { Kernel, ParamsOf } from "../kernel.ts";
+
+type Params = ParamsOf<"batchNorm">;
+
+const expression: Expression<Params> = {
+  scalars: ({ eps }) => [eps],
+  emit: ({ scalars: [eps] }, x, mean, variance, w, bias) =>
+    f32x4.add(f32x4.mul(f32x4.sub(x, mean), f32x4.div(w, f32x4.sqrt(f32x4.add(variance, eps!)))), bias),
+};
+
+/** A loop over points in which the channel's values stand still. */
+export const batchNorm: Kernel<Params> = elementwise<Params>({
+  body: (_count, params, { dtype }) => [{ op: "batchNorm", expression, params, inputs: [0, 1, 2, 3, 4], output: dtype }],
+  shapes: ([x, ...perChannel]) => [x!, ...perChannel.map(([channels]) => [channels!, ...x!.slice(2).map(() => 1)])],
+});

@@ -1,0 +1,126 @@
+import { type FunctionBuilder, f32x4, f64x2, type Local, type V128, v128 } from "../../emit/index.ts";
+
+type State = readonly Local<"v128">[];
+
+/**
+ * A reduction in lanes: the elements are spread over several states, which are merged at the end, in an order that depends on the
+ * extent alone.
+ */
+export interface Fold {
+  /** Whether states have four lanes of 32 bits or, for sums, two f64. */
+  readonly lanes: "single" | "double";
+  /** Where each vector of a state starts. */
+  start(f: FunctionBuilder): readonly V128[];
+  /** Adds a vector of elements. */
+  step(f: FunctionBuilder, state: State, x: Local<"v128">): void;
+  /** Adds another state. */
+  merge(f: FunctionBuilder, state: State, other: State): void;
+  /** What an element beyond the end counts as, in all lanes. */
+  none(f: FunctionBuilder): V128;
+}
+
+/** A fold by one instruction from its neutral element on. */
+function simple(lanes: Fold["lanes"], neutral: Fold["none"], start: Fold["none"], combine: (a: V128, b: V128) => V128): Fold {
+  const step = (f: FunctionBuilder, [state]: State, x: V128): void => f.set(state!, combine(state!, x));
+  return { lanes, none: neutral, start: (f) => [start(f)], step, merge: (f, state, [other]) => step(f, state, other!) };
+}
+
+/** The double with only zeros in its low half, as which 0 and 1 start; any other is in the pool. */
+const doubleOne = new Uint8Array(new Float64Array([1, 1]).buffer);
+
+const infinity = Number.POSITIVE_INFINITY;
+
+export const folds: Readonly<Record<"sum" | "kahan" | "prod" | "max" | "min" | "any" | "all", Fold>> = {
+  sum: simple("double", v128.zero, v128.zero, f64x2.add),
+  prod: simple(
+    "double",
+    (f) => f.splat(1),
+    (f) => f.pooled(doubleOne),
+    f64x2.mul,
+  ),
+  // WASM's own instructions hand on NaN, as numpy does.
+  max: simple(
+    "single",
+    (f) => f.splat(-infinity),
+    (f) => f.splat(-infinity),
+    f32x4.max,
+  ),
+  min: simple(
+    "single",
+    (f) => f.splat(infinity),
+    (f) => f.splat(infinity),
+    f32x4.min,
+  ),
+  any: simple("single", v128.zero, v128.zero, v128.or),
+  all: simple(
+    "single",
+    (f) => f.splatBits(-1),
+    (f) => f.splatBits(-1),
+    v128.and,
+  ),
+  // Neumaier's sum: what an addition loses is added up beside it.
+  kahan: {
+    lanes: "double",
+    none: v128.zero,
+    start: () => [v128.zero(), v128.zero()],
+    step: compensated,
+    merge(f, state, [sum, lost]) {
+      compensated(f, state, sum!);
+      f.set(state[1]!, f64x2.add(state[1]!, lost!));
+    },
+  },
+};
+
+function compensated(f: FunctionBuilder, [sum, lost]: State, x: Local<"v128">): void {
+  const next = f.let(f64x2.add(sum!, x));
+  const isSmaller = f64x2.lt(f64x2.abs(sum!), f64x2.abs(x));
+  const ofSum = f64x2.add(f64x2.sub(sum!, next), x);
+  const ofX = f64x2.add(f64x2.sub(x, next), sum!);
+  f.set(lost!, f64x2.add(lost!, v128.bitselect(isSmaller, ofX, ofSum)));
+  f.set(sum!, next);
+}
+
+/** Fresh states at their start. */
+export function freshStates(f: FunctionBuilder, fold: Fold, count: number): readonly State[] {
+  return Array.from({ length: count }, () => fold.start(f).map((value) => f.let(value)));
+}
+
+/** Starts states again. */
+export function restart(f: FunctionBuilder, fold: Fold, states: readonly State[]): void {
+  for (const state of states) fold.start(f).forEach((value, i) => void f.set(state[i]!, value));
+}
+
+/** States that four elements are added to. */
+export function statesPerVector({ lanes }: Fold): number {
+  return lanes === "double" ? 2 : 1;
+}
+
+/** Adds four elements to as many states as {@link statesPerVector} says. */
+export function addVector(f: FunctionBuilder, fold: Fold, states: readonly State[], x: Local<"v128">): void {
+  if (fold.lanes === "single") {
+    fold.step(f, states[0]!, x);
+    return;
+  }
+  fold.step(f, states[0]!, f.let(f64x2.promoteLowF32x4(x)));
+  fold.step(f, states[1]!, f.let(f64x2.promoteLowF32x4(f32x4.shuffle(x, x, [2, 3, 2, 3]))));
+}
+
+/** Merges states, and their lanes, into the first lane of the first state. */
+export function mergeStates(f: FunctionBuilder, fold: Fold, states: readonly State[]): State {
+  const [first, ...others] = states;
+  for (const other of others) fold.merge(f, first!, other);
+  const orders =
+    fold.lanes === "double"
+      ? ([[2, 3, 0, 1]] as const)
+      : ([
+          [2, 3, 0, 1],
+          [1, 0, 3, 2],
+        ] as const);
+  for (const order of orders)
+    fold.merge(
+      f,
+      first!,
+      first!.map((vector) => f.let(f32x4.shuffle(vector, vector, order))),
+    );
+  return first!;
+}

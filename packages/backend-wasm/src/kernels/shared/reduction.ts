@@ -1,0 +1,188 @@
+import type { DType } from "@centella/core";
+import { bytesOf, loadLanes, storeLanes, storeSome } from "../../elementwise/lanes.ts";
+import { type FunctionBuilder, f32x4, f64x2, i32, type Local, type ModuleBuilder, type V128, v128 } from "../../emit/index.ts";
+import type { Kernel, ParamsOf } from "../../kernel.ts";
+import { laneMask } from "../../matmul/lanes.ts";
+import { axisView, ranges } from "./axes.ts";
+import { addVector, type Fold, freshStates, mergeStates, restart, statesPerVector } from "./fold.ts";
+import { blockSum } from "./sum.ts";
+
+/** A reduction of f32 or bool over an axis or all. */
+export interface Reduction {
+  readonly fold: Fold;
+  /** Applied to four elements before they are folded. */
+  readonly map?: (f: FunctionBuilder, x: Local<"v128">) => V128;
+  /**
+   * The result from the folded state, `count` being the number of elements: two f64, or four lanes. By default the state's first
+   * vector.
+   */
+  readonly finish?: (f: FunctionBuilder, state: readonly Local<"v128">[], count: V128) => V128;
+  /** Rows are added in blocks of f32: as exact as needed, and four times as fast. */
+  readonly inBlocks?: boolean;
+}
+
+/** Vectors that rows go on by. */
+const unrolled = 4;
+/** Columns of one unit of work: a cache line of f32. */
+const strip = 16;
+
+const signature = { x: "i32", y: "i32", n: "i32", inner: "i32", count: "f64", begin: "i32", end: "i32" } as const;
+type P = { readonly [K in keyof typeof signature]: Local<(typeof signature)[K]> };
+
+export function reductionKernel(name: string, reduction: Reduction, dtype: "f32" | "bool" = "f32"): Kernel<ParamsOf<"sum">> {
+  return {
+    build({ emit }, [x], { axis }, y) {
+      const rows = emit(`${name}.rows`, (module, called) => emitRows(module, called, reduction, dtype));
+      const columns = emit(`${name}.columns`, (module, called) => emitColumns(module, called, reduction, dtype));
+      return (run) => {
+        const { outer, n, inner } = axisView(run.shape(x!), axis);
+        const args = [run.address(x!), run.address(y), n, inner, n];
+        if (inner === 1) return ranges(rows, args, outer, n);
+        return ranges(columns, args, outer * Math.ceil(inner / strip), n * strip);
+      };
+    },
+  };
+}
+
+function emitRows(module: ModuleBuilder, name: string, reduction: Reduction, dtype: DType): void {
+  const { fold, map = (_f, value) => value } = reduction;
+  module.function(name, signature, (f, { x, y, n, count, begin, end }) => {
+    const size = bytesOf(dtype);
+    const rowBytes = f.let(i32.mul(n, size));
+    const [row, left] = [f.local("i32"), f.local("i32")];
+    const states = reduction.inBlocks === true ? [] : freshStates(f, fold, unrolled * statesPerVector(fold));
+    const divisor = f.let(f64x2.splat(count));
+    f.advance(x, i32.mul(begin, rowBytes));
+    f.advance(y, i32.mul(begin, size));
+    f.for(row, begin, end, 1, () => {
+      f.set(left, n);
+      if (reduction.inBlocks === true) {
+        const at = f.let(x);
+        const total = blockSum(
+          f,
+          left,
+          (offset) => map(f, f.let(v128.load(at, offset))),
+          () => f32x4.extract(map(f, f.let(v128.load32Splat(at))), 0),
+          (elements) => f.advance(at, 4 * elements),
+        );
+        finish(f, reduction, [f.let(f64x2.splat(total))], divisor, (value) => f.store32Lane(y, value, 0));
+      } else {
+        restart(f, fold, states);
+        const at = f.let(x);
+        const perVector = statesPerVector(fold);
+        const of = (vector: number) => states.slice(vector * perVector, (vector + 1) * perVector);
+        f.while(i32.geU(left, 4 * unrolled), () => {
+          for (let vector = 0; vector < unrolled; vector++)
+            addVector(f, fold, of(vector), f.let(map(f, loadLanes(f, dtype, at, 4 * size * vector))));
+          f.advance(at, 4 * unrolled * size);
+          f.advance(left, -4 * unrolled);
+        });
+        f.while(left, () => {
+          const value = map(f, loadLanes(f, dtype, at));
+          addVector(f, fold, of(0), f.let(v128.bitselect(laneMask(f, left), value, fold.none(f))));
+          f.advance(at, 4 * size);
+          f.set(left, i32.select(i32.gtU(left, 4), i32.sub(left, 4), 0));
+        });
+        const state = mergeStates(f, fold, states);
+        finish(f, reduction, state, divisor, (value) => {
+          if (dtype === "bool") f.store8(y, i32.and(i32x4First(value), 1));
+          else f.store32Lane(y, value, 0);
+        });
+      }
+      f.advance(x, rowBytes);
+      f.advance(y, size);
+    });
+  });
+}
+
+function i32x4First(value: Local<"v128">) {
+  return i32.reinterpret(f32x4.extract(value, 0));
+}
+
+/** Finishes a state whose result is one element, the first lane of the vector that `store` is given. */
+function finish(
+  f: FunctionBuilder,
+  { fold, finish: last = (_f, [first]) => first! }: Reduction,
+  state: readonly Local<"v128">[],
+  count: V128,
+  store: (value: Local<"v128">) => void,
+): void {
+  const value = last(f, state, count);
+  store(f.let(fold.lanes === "double" ? f32x4.demoteF64x2(value) : value));
+}
+
+/** A unit is a strip of columns around one outer index. */
+function emitColumns(module: ModuleBuilder, name: string, reduction: Reduction, dtype: DType): void {
+  const { fold, map = (_f, value) => value, finish: last = (_f, [first]) => first! } = reduction;
+  module.function(name, signature, (f, p) => {
+    const divisor = f.let(f64x2.splat(p.count));
+    const perVector = statesPerVector(fold);
+    const states = freshStates(f, fold, 4 * perVector);
+    forEachStrip(f, p, dtype, (at, stride, vectors, store) => {
+      restart(f, fold, states.slice(0, vectors * perVector));
+      const left = f.let(p.n);
+      const of = (vector: number) => states.slice(vector * perVector, (vector + 1) * perVector);
+      f.while(left, () => {
+        for (let vector = 0; vector < vectors; vector++)
+          addVector(f, fold, of(vector), f.let(map(f, loadLanes(f, dtype, at, 4 * bytesOf(dtype) * vector))));
+        f.advance(at, stride);
+        f.advance(left, -1);
+      });
+      for (let vector = 0; vector < vectors; vector++) {
+        const parts = of(vector).map((state) => f.let(last(f, state, divisor)));
+        store(vector, fold.lanes === "double" ? joinDoubles(f, parts) : parts[0]!);
+      }
+    });
+  });
+}
+
+/** Two vectors of two f64 as one of four f32. */
+export function joinDoubles(f: FunctionBuilder, [low, high]: readonly V128[]): Local<"v128"> {
+  return f.let(f32x4.shuffle(f32x4.demoteF64x2(low!), f32x4.demoteF64x2(high!), [0, 1, 4, 5]));
+}
+
+/**
+ * Walks units of `x [outer, n, inner]`: strips of 16 columns in four vectors, the last columns of an outer index in single ones.
+ * `body` gets a pointer to the first row, which it may change, the bytes between rows, and how to store a vector of results in `y [outer, inner]`.
+ */
+export function forEachStrip(
+  f: FunctionBuilder,
+  { x, y, n, inner, begin, end }: Omit<P, "count">,
+  dtype: DType,
+  body: (
+    at: Local<"i32">,
+    stride: Local<"i32">,
+    vectors: 1 | 4,
+    store: (vector: number, value: V128) => void,
+    offset: Local<"i32">,
+    left: Local<"i32">,
+  ) => void,
+): void {
+  const size = bytesOf(dtype);
+  const stride = f.let(i32.mul(inner, size));
+  const strips = f.let(i32.divU(i32.add(inner, strip - 1), strip));
+  const [unit, outer, column, at, to, left] = f.locals("i32", 6) as Local<"i32">[];
+  f.for(unit!, begin, end, 1, () => {
+    f.set(outer!, i32.divU(unit!, strips));
+    f.set(column!, i32.mul(i32.remU(unit!, strips), strip));
+    f.set(left!, i32.sub(inner, column!));
+    const offset = f.let(i32.add(i32.mul(i32.mul(outer!, n), stride), i32.mul(column!, size)));
+    f.set(to!, i32.add(y, i32.mul(i32.add(i32.mul(outer!, inner), column!), size)));
+    f.if(
+      i32.geU(left!, strip),
+      () => {
+        f.set(at!, i32.add(x, offset));
+        body(at!, stride, 4, (vector, value) => storeLanes(f, dtype, to!, value, 4 * size * vector), offset, left!);
+      },
+      () => {
+        f.while(left!, () => {
+          f.set(at!, i32.add(x, offset));
+          body(at!, stride, 1, (_vector, value) => storeSome(f, dtype, to!, value, left!), offset, left!);
+          f.advance(to!, 4 * size);
+          f.advance(offset, 4 * size);
+          f.set(left!, i32.select(i32.gtU(left!, 4), i32.sub(left!, 4), 0));
+        });
+      },
+    );
+  });
+}

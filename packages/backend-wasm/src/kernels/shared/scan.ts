@@ -1,0 +1,68 @@
+import { storeSome } from "../../elementwise/lanes.ts";
+import { f32, f64, i32, type ModuleBuilder, v128 } from "../../emit/index.ts";
+import type { Kernel, ParamsOf } from "../../kernel.ts";
+import { axisView, ranges } from "./axes.ts";
+import { addVector, type Fold, folds, freshStates, restart } from "./fold.ts";
+import { forEachStrip, joinDoubles } from "./reduction.ts";
+
+const signature = { x: "i32", y: "i32", n: "i32", inner: "i32", begin: "i32", end: "i32" } as const;
+
+/** `cumsum` and `cumprod`, in f64 as their reference. */
+export function scanKernel(name: "cumsum" | "cumprod"): Kernel<ParamsOf<"cumsum">> {
+  return {
+    build({ emit }, [x], { axis }, y) {
+      const rows = emit(`${name}.rows`, (module, called) => emitRows(module, called, name));
+      const columns = emit(`${name}.columns`, (module, called) => emitColumns(module, called, name === "cumsum" ? folds.sum : folds.prod));
+      return (run) => {
+        const { outer, n, inner } = axisView(run.shape(x!), axis);
+        const args = [run.address(x!), run.address(y), n, inner];
+        if (inner === 1) return ranges(rows, args, outer, n);
+        return ranges(columns, args, outer * Math.ceil(inner / 16), n * 16);
+      };
+    },
+  };
+}
+
+function emitRows(module: ModuleBuilder, name: string, op: "cumsum" | "cumprod"): void {
+  const combine = op === "cumsum" ? f64.add : f64.mul;
+  module.function(name, signature, (f, { x, y, n, begin, end }) => {
+    const [row, i] = [f.local("i32"), f.local("i32")];
+    const sum = f.local("f64");
+    const offset = f.let(i32.shl(i32.mul(begin, n), 2));
+    f.advance(x, offset);
+    f.advance(y, offset);
+    f.for(row, begin, end, 1, () => {
+      f.set(sum, f64.const(op === "cumsum" ? 0 : 1));
+      f.for(i, 0, n, 1, () => {
+        f.set(sum, combine(sum, f64.fromF32(f32.load(x))));
+        f.store(y, f32.fromF64(sum));
+        f.advance(x, 4);
+        f.advance(y, 4);
+      });
+    });
+  });
+}
+
+function emitColumns(module: ModuleBuilder, name: string, fold: Fold): void {
+  module.function(name, signature, (f, p) => {
+    const states = freshStates(f, fold, 8);
+    const [left, to] = [f.local("i32"), f.local("i32")];
+    forEachStrip(f, p, "f32", (at, stride, vectors, _store, offset, columns) => {
+      restart(f, fold, states.slice(0, 2 * vectors));
+      f.set(left, p.n);
+      f.set(to, i32.add(p.y, offset));
+      f.while(left, () => {
+        for (let vector = 0; vector < vectors; vector++) {
+          const pair = states.slice(2 * vector, 2 * vector + 2);
+          addVector(f, fold, pair, f.let(v128.load(at, 16 * vector)));
+          const value = joinDoubles(f, pair.flat());
+          if (vectors === 4) f.store(to, value, 16 * vector);
+          else storeSome(f, "f32", to, value, columns);
+        }
+        f.advance(at, stride);
+        f.advance(to, stride);
+        f.advance(left, -1);
+      });
+    });
+  });
+}
