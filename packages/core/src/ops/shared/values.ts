@@ -11,5 +11,5 @@ export function requireValue(op: string, dtype: DType, value: number): void {
 
 /** `value` as `dtype` stores it. */
 export function roundValue(dtype: DType, value: number): number {
-  return roundTo(dtype, Float32Array.of(value))[0]!;
+  return isInteger(dtype) ? value : roundTo(dtype, Float32Array.of(value))[0]!;
 }

@@ -1,0 +1,19 @@
+import type { Kernel, ParamsOf } from "../kernel.ts";
+import { axesOf, blockCopy, stridesOf } from "./shared/copies.ts";
+
+export const concat: Kernel<ParamsOf<"concat">> = {
+  build(context, inputs, { axis: given }, y) {
+    const rank = y.spec.shape.length;
+    const axis = given < 0 ? given + rank : given;
+    const copy = blockCopy(context, y.spec.dtype, rank);
+    return function* (run) {
+      const strides = stridesOf(run.shape(y));
+      let to = 0;
+      for (const operand of inputs) {
+        const shape = run.shape(operand!);
+        yield* copy(run.address(operand!), run.address(y), { axes: axesOf(shape, stridesOf(shape), strides), from: 0, to });
+        to += shape[axis]! * strides[axis]!;
+      }
+    };
+  },
+};

@@ -1,0 +1,14 @@
+import type { Operand } from "@centella/core";
+import type { Kernel, ParamsOf } from "../kernel.ts";
+import { conv2d } from "./conv2d.ts";
+
+/** A convolution over images of one row. */
+export const conv1d: Kernel<ParamsOf<"conv1d">> = {
+  build(context, inputs, { stride, padding, dilation, groups }, y) {
+    const flat = ([items, channels, length]: readonly number[]): readonly number[] => [items!, channels!, 1, length!];
+    const max = (operand: Operand) => ({ dtype: operand.spec.dtype, shape: flat(context.max(operand).shape) });
+    const params = { stride: [1, stride], padding: [0, padding], dilation: [1, dilation], groups } as const;
+    const task = conv2d.build({ ...context, max }, inputs, params, y);
+    return (run) => task({ ...run, scratch: run.scratch, address: run.address, shape: (operand) => flat(run.shape(operand)) });
+  },
+};

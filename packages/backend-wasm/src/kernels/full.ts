@@ -1,0 +1,10 @@
+import { elementCount } from "@centella/core";
+import type { Kernel, ParamsOf } from "../kernel.ts";
+import { bitsOf, filler } from "./shared/copies.ts";
+
+export const full: Kernel<ParamsOf<"full">> = {
+  build(context, _inputs, { value, dtype }, y) {
+    const fill = filler(context, dtype);
+    return (run) => fill(run.address(y), elementCount(run.shape(y)), bitsOf(dtype, value));
+  },
+};

@@ -1,0 +1,95 @@
+import { elementCount } from "@centella/core";
+import { storeSome } from "../elementwise/lanes.ts";
+import { type FunctionBuilder, f32x4, i32, i32x4, i64x2, type Local, type V128, v128 } from "../emit/index.ts";
+import type { Kernel, ParamsOf } from "../kernel.ts";
+import { cosine, sine } from "../math/angle.ts";
+import { log } from "../math/log.ts";
+import type { Target } from "../target.ts";
+import { ranges } from "./shared/axes.ts";
+
+const signature = { y: "i32", count: "i32", draw: "i32", low: "i32", high: "i32", begin: "i32", end: "i32" } as const;
+
+/** Four blocks of four words at a time. A unit is 16 elements; `draw` is the address of the draw, or 0. */
+export const random: Kernel<ParamsOf<"random">> = {
+  build({ emit }, [draw], { seed, distribution }, y) {
+    const call = emit(`random ${distribution}`, (module, name, target) => {
+      module.function(name, signature, (f, p) => {
+        const [unit, left] = [f.local("i32"), f.local("i32")];
+        const third = f.let(i32.const(0));
+        f.if(p.draw, () => f.set(third, i32.load(p.draw)));
+        f.for(unit, p.begin, p.end, 1, () => {
+          const lanes = f.pooled(new Uint8Array(Int32Array.of(0, 1, 2, 3).buffer));
+          const first = f.let(i32x4.add(i32x4.splat(i32.shl(unit, 2)), lanes));
+          const words = philox(f, [first, f.let(v128.zero()), f.let(i32x4.splat(third)), f.let(v128.zero())], [p.low, p.high]);
+          const units = words.map((word) => f.let(f32x4.mul(f32x4.fromI32x4(i32x4.shrU(word, 8)), f.splat(2 ** -24))));
+          const values =
+            distribution === "uniform"
+              ? units
+              : [...normalPair(f, target, units[0]!, units[1]!), ...normalPair(f, target, units[2]!, units[3]!)];
+          const to = f.let(i32.add(p.y, i32.shl(unit, 6)));
+          f.set(left, i32.sub(p.count, i32.shl(unit, 4)));
+          for (const block of transposed(f, values)) {
+            f.if(i32.gtS(left, 0), () => storeSome(f, "f32", to, block, left));
+            f.advance(to, 16);
+            f.advance(left, -4);
+          }
+        });
+      });
+    });
+    return (run) => {
+      const count = elementCount(run.shape(y));
+      const at = draw === undefined ? 0 : run.address(draw);
+      return ranges(call, [run.address(y), count, at, seed | 0, Math.floor(seed / 2 ** 32) | 0], Math.ceil(count / 16), 16 * 20);
+    };
+  },
+};
+
+type Words = readonly Local<"v128">[];
+
+/** Philox4x32-10 on four counters at once; core's has the source. */
+function philox(f: FunctionBuilder, counters: Words, keys: readonly Local<"i32">[]): Words {
+  let [c0, c1, c2, c3] = counters as readonly [Local<"v128">, Local<"v128">, Local<"v128">, Local<"v128">];
+  const [k0, k1] = keys.map((key) => f.let(i32x4.splat(key))) as [Local<"v128">, Local<"v128">];
+  for (let round = 0; round < 10; round++) {
+    const [high0, low0] = product(f, c0, f.splatBits(0xd2511f53));
+    const [high1, low1] = product(f, c2, f.splatBits(0xcd9e8d57));
+    [c0, c1, c2, c3] = [f.let(v128.xor(v128.xor(high1, c1), k0)), low1, f.let(v128.xor(v128.xor(high0, c3), k1)), low0];
+    f.set(k0, i32x4.add(k0, f.splatBits(0x9e3779b9)));
+    f.set(k1, i32x4.add(k1, f.splatBits(0xbb67ae85)));
+  }
+  return [c0, c1, c2, c3];
+}
+
+/** High and low words of the products of four u32. */
+function product(f: FunctionBuilder, a: V128, b: V128): readonly [Local<"v128">, Local<"v128">] {
+  const [low, high] = [f.let(i64x2.extmulLowU(a, b)), f.let(i64x2.extmulHighU(a, b))];
+  return [f.let(f32x4.shuffle(low, high, [1, 3, 5, 7])), f.let(f32x4.shuffle(low, high, [0, 2, 4, 6]))];
+}
+
+/** Box and Muller: `sqrt(-2 log(u + 2^-24)) (cos, sin)(2 pi v)`; the quarter turn of v is taken off exactly. */
+function normalPair(f: FunctionBuilder, target: Target, u: Local<"v128">, v: Local<"v128">): Words {
+  const radius = f.let(f32x4.sqrt(f32x4.mul(f.splat(-2), log(f, target, f32x4.add(u, f.splat(2 ** -24))))));
+  const quarters = f.let(f32x4.mul(v, f.splat(4)));
+  const n = f.let(f32x4.nearest(quarters));
+  const r = f.let(f32x4.mul(f32x4.sub(quarters, n), f.splat(Math.PI / 2)));
+  const quadrant = f.let(i32x4.truncSatF32x4S(n));
+  const bit = (mask: number): V128 => i32x4.ne(v128.and(quadrant, f.splatBits(mask)), v128.zero());
+  const [isOdd, isUpper] = [f.let(bit(1)), f.let(bit(2))];
+  const [s, c] = [sine(f, target, r), cosine(f, target, r)];
+  const sign = f.splatBits(0x80000000);
+  const cos = v128.xor(v128.bitselect(isOdd, s, c), v128.and(v128.xor(isOdd, isUpper), sign));
+  const sin = v128.xor(v128.bitselect(isOdd, c, s), v128.and(isUpper, sign));
+  return [f.let(f32x4.mul(radius, cos)), f.let(f32x4.mul(radius, sin))];
+}
+
+/** Rows of a 4 × 4 matrix of lanes from its columns. */
+function transposed(f: FunctionBuilder, [a, b, c, d]: Words): Words {
+  const [ab0, ab1] = [f.let(f32x4.shuffle(a!, b!, [0, 4, 1, 5])), f.let(f32x4.shuffle(a!, b!, [2, 6, 3, 7]))];
+  const [cd0, cd1] = [f.let(f32x4.shuffle(c!, d!, [0, 4, 1, 5])), f.let(f32x4.shuffle(c!, d!, [2, 6, 3, 7]))];
+  return [
+    [ab0, cd0, [0, 1, 4, 5]] as const,
+    [ab0, cd0, [2, 3, 6, 7]] as const,
+    [ab1, cd1, [0, 1, 4, 5]] as const,
+    [ab1, cd1, [2, 3, 6, 7]] as const,
+  ].map(([low, high, lanes]) => f.let(f32x4.shuffle(low, high, lanes)));
+}

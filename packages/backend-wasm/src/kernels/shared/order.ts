@@ -1,0 +1,165 @@
+import type { Operand } from "@centella/core";
+import { type FunctionBuilder, f32, i32, type Local, type ModuleBuilder, v128 } from "../../emit/index.ts";
+import type { BuildContext, Task } from "../../kernel.ts";
+import { axisView } from "./axes.ts";
+
+/** Bytes of an entry: a key whose order as an i32 is that of the value, and the value's index. */
+const entryBytes = 8;
+
+/** Elements that are looked at between two pauses. */
+const chunk = 1 << 18;
+
+interface Order {
+  readonly axis: number;
+  readonly descending: boolean;
+  readonly give: "values" | "indices";
+}
+
+/**
+ * The first `k` of each line along an axis (all of them where `y` is as long as `x`), in order, equal values in the order of their
+ * indices; a NaN is the largest value.
+ */
+export function orderTask({ emit, reserve, max }: BuildContext, x: Operand, y: Operand, { axis, descending, give }: Order): Task {
+  const call = emit("order", emitOrder);
+  const most = axisView(max(x).shape, axis).n;
+  const room = capacity(most, axisView(max(y).shape, axis).n);
+  reserve(2 * entryBytes * room);
+  return function* (run) {
+    const { outer, n, inner } = axisView(run.shape(x), axis);
+    const { n: k } = axisView(run.shape(y), axis);
+    const buffer = run.scratch;
+    const fixed = [run.address(x), run.address(y), n, inner, k, capacity(n, k), Number(descending), Number(give === "indices")];
+    const lines = k === 0 ? 0 : outer * inner;
+    const step = Math.max(1, Math.floor(chunk / Math.max(1, n)));
+    for (let line = 0; line < lines; line += step) {
+      // Lines share the buffer: one call after the other.
+      call(...fixed, buffer, buffer + entryBytes * room, line, Math.min(step, lines - line));
+      yield;
+    }
+  };
+}
+
+/** Entries that are gathered before they are sorted and all but the first `k` dropped. */
+function capacity(n: number, k: number): number {
+  return Math.min(n, 2 * k + 256);
+}
+
+function emitOrder(module: ModuleBuilder, name: string): void {
+  const sort = module.value(`${name}.sort`, { a: "i32", b: "i32", count: "i32" }, "i32", (f, { a, b, count }) => {
+    emitMergeSort(f, a, b, count);
+    return a;
+  });
+  const signature = {
+    x: "i32",
+    y: "i32",
+    n: "i32",
+    inner: "i32",
+    k: "i32",
+    capacity: "i32",
+    descending: "i32",
+    indices: "i32",
+    buffer: "i32",
+    spare: "i32",
+    line: "i32",
+    lines: "i32",
+  } as const;
+  module.function(name, signature, (f, p) => {
+    const [from, to, i, key, held, sorted, at, other, outer] = f.locals("i32", 9) as Local<"i32">[];
+    const value = f.local("f32");
+    const limit = f.local("i32");
+    const [largest, flip] = [0x7fffffff, f.let(i32.sub(0, p.descending))];
+    const stride = f.let(i32.shl(p.inner, 2));
+    const last = f.let(i32.add(p.line, p.lines));
+    f.for(p.line, p.line, last, 1, () => {
+      f.set(outer!, i32.divU(p.line, p.inner));
+      const column = f.let(i32.shl(i32.remU(p.line, p.inner), 2));
+      const first = f.let(i32.add(p.x, i32.add(i32.mul(i32.mul(outer!, p.n), stride), column)));
+      f.set(from!, first);
+      f.set(at!, p.buffer);
+      f.set(other!, p.spare);
+      f.setI32(held!, 0);
+      f.setI32(limit, largest);
+      const sortHeld = (): void => {
+        f.set(sorted!, f.invoke(sort, { a: at!, b: other!, count: held! }));
+        f.if(i32.ne(sorted!, at!), () => {
+          f.set(other!, at!);
+          f.set(at!, sorted!);
+        });
+      };
+      f.for(i!, 0, p.n, 1, () => {
+        f.set(value, f32.load(from!));
+        f.set(key!, i32.reinterpret(value));
+        // Both zeros are one value, all NaN too, the largest.
+        f.set(key!, i32.select(f32.eq(value, f32.const(0)), 0, key!));
+        f.set(key!, i32.select(f32.ne(value, value), 0x7fc00000, key!));
+        f.set(key!, i32.xor(key!, i32.and(i32.shrS(key!, 31), 0x7fffffff)));
+        f.set(key!, i32.xor(key!, flip));
+        // Once k are known, an element that is no better than the last of them comes after it.
+        f.if(i32.or(i32.ltS(key!, limit), i32.eq(limit, largest)), () => {
+          const entry = f.let(i32.add(at!, i32.shl(held!, 3)));
+          f.store(entry, key!);
+          f.store(entry, i!, 4);
+          f.advance(held!, 1);
+          f.if(i32.and(i32.eq(held!, p.capacity), i32.ltU(i32.add(i!, 1), p.n)), () => {
+            sortHeld();
+            f.set(held!, p.k);
+            f.set(limit, i32.load(i32.add(at!, i32.shl(i32.sub(p.k, 1), 3))));
+          });
+        });
+        f.advance(from!, stride);
+      });
+      sortHeld();
+      f.set(to!, i32.add(p.y, i32.add(i32.mul(i32.mul(outer!, p.k), stride), column)));
+      f.for(i!, 0, p.k, 1, () => {
+        f.set(key!, i32.load(at!, 4));
+        f.if(
+          p.indices,
+          () => f.store(to!, key!),
+          () => f.store(to!, i32.load(i32.add(first, i32.mul(key!, stride)))),
+        );
+        f.advance(at!, entryBytes);
+        f.advance(to!, stride);
+      });
+    });
+  });
+}
+
+/** Sorts `count` entries from `a` on, `b` being as large; the result is where `a` then points. Runs of 1, 2, 4 … are merged; stable. */
+function emitMergeSort(f: FunctionBuilder, a: Local<"i32">, b: Local<"i32">, count: Local<"i32">): void {
+  const [width, p, q, pEnd, qEnd, to, end, taken] = f.locals("i32", 8) as Local<"i32">[];
+  const total = f.let(i32.shl(count, 3));
+  const copy = (from: Local<"i32">): void => {
+    f.store64Lane(to!, v128.load64Zero(from), 0);
+    f.advance(from, entryBytes);
+    f.advance(to!, entryBytes);
+  };
+  f.setI32(width!, entryBytes);
+  f.while(i32.ltU(width!, total), () => {
+    f.set(p!, a);
+    f.set(to!, b);
+    f.set(end!, i32.add(a, total));
+    const clipped = (address: Local<"i32">): void => f.set(address, i32.select(i32.ltU(address, end!), address, end!));
+    f.while(i32.ltU(p!, end!), () => {
+      f.set(pEnd!, i32.add(p!, width!));
+      clipped(pEnd!);
+      f.set(q!, pEnd!);
+      f.set(qEnd!, i32.add(q!, width!));
+      clipped(qEnd!);
+      // No branch on the comparison: it is as good as random.
+      f.while(i32.and(i32.ltU(p!, pEnd!), i32.ltU(q!, qEnd!)), () => {
+        f.set(taken!, i32.leS(i32.load(p!), i32.load(q!)));
+        f.store64Lane(to!, v128.load64Zero(i32.select(taken!, p!, q!)), 0);
+        f.advance(p!, i32.shl(taken!, 3));
+        f.advance(q!, i32.sub(entryBytes, i32.shl(taken!, 3)));
+        f.advance(to!, entryBytes);
+      });
+      f.while(i32.ltU(p!, pEnd!), () => copy(p!));
+      f.while(i32.ltU(q!, qEnd!), () => copy(q!));
+      f.set(p!, qEnd!);
+    });
+    f.set(taken!, a);
+    f.set(a, b);
+    f.set(b, taken!);
+    f.set(width!, i32.shl(width!, 1));
+  });
+}

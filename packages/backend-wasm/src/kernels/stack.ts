@@ -1,0 +1,18 @@
+import type { Kernel, ParamsOf } from "../kernel.ts";
+import { axesOf, blockCopy, stridesOf } from "./shared/copies.ts";
+
+export const stack: Kernel<ParamsOf<"stack">> = {
+  build(context, inputs, { axis: given }, y) {
+    const rank = y.spec.shape.length;
+    const axis = given < 0 ? given + rank : given;
+    const copy = blockCopy(context, y.spec.dtype, rank);
+    return function* (run) {
+      const strides = stridesOf(run.shape(y));
+      for (const [i, operand] of inputs.entries()) {
+        const shape = run.shape(operand!);
+        const axes = axesOf(shape, stridesOf(shape), strides.toSpliced(axis, 1));
+        yield* copy(run.address(operand!), run.address(y), { axes, from: 0, to: i * strides[axis]! });
+      }
+    };
+  },
+};
