@@ -13,6 +13,7 @@ export {
 } from "./errors.ts";
 export type { GenerateOptions } from "./generateOptions.ts";
 export type { GeneratedText, GenerationFinish, GenerationPart, PrefillProgress, Timings, Usage } from "./generation.ts";
+export type { LayersOnGpu } from "./layersOnGpu.ts";
 export { type LoadModelOptions, loadModel } from "./loadModel.ts";
 export type { Model } from "./model.ts";
 export type { ModelInfo, ModelMemory } from "./modelInfo.ts";

@@ -3,6 +3,7 @@ import { type GgufInput, readGguf } from "@centella/gguf";
 import { CacheTransfer, cacheLayers } from "./cacheTransfer.ts";
 import { type CompiledPlan, Decoder } from "./decoder.ts";
 import { fingerprint } from "./fingerprint.ts";
+import { type LayerSplit, type LayersOnGpu, splitLayers, unsupportedSplit } from "./layersOnGpu.ts";
 import { Model } from "./model.ts";
 import { describeModel } from "./modelInfo.ts";
 import { describeArchitecture } from "./models/index.ts";
@@ -34,6 +35,11 @@ export interface LoadModelOptions {
    * rounded to f16, which is what that code makes of it, unless "f32" is asked for.
    */
   readonly activations?: ActivationMode | undefined;
+  /**
+   * Keep so many of the last layers on the GPU and the rest on the CPU: for models that are larger than its memory. One more than the
+   * model has takes the output matrix there too. Default: all on the one backend that the runtime selects.
+   */
+  readonly layersOnGpu?: LayersOnGpu | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Called with the bytes of weights loaded so far and in all. */
   readonly onProgress?: ((done: number, total: number) => void) | undefined;
@@ -46,6 +52,7 @@ const optionNames = [
   "batchSize",
   "cacheType",
   "activations",
+  "layersOnGpu",
   "signal",
   "onProgress",
 ] as const satisfies readonly (keyof LoadModelOptions)[];
@@ -72,10 +79,15 @@ export async function loadModel(source: GgufInput, options: LoadModelOptions): P
   try {
     const description = describeArchitecture(file.metadata);
     const sizes = resolveSizes(options, description);
-    const { decoder, activations } = chooseActivations(runtime, options.activations, (mode) =>
+    const { layersOnGpu } = options;
+    const split = layersOnGpu === undefined ? undefined : splitLayers(runtime, layersOnGpu, description.config.layers);
+    const { decoder, activations } = chooseActivations(runtime, split, options.activations, (mode) =>
       recordDecoder(description, file, { ...sizes, activations: mode }),
     );
-    const plan = await runtime.compile(decoder.program, signal && { signal });
+    const plan = await runtime.compile(decoder.program, {
+      ...(signal && { signal }),
+      ...(split && { placement: split.place(decoder.program) }),
+    });
     try {
       await loadWeights(plan, decoder, signal, onProgress);
     } catch (error) {
@@ -89,10 +101,10 @@ export async function loadModel(source: GgufInput, options: LoadModelOptions): P
       async openStates() {
         const wider = { ...sizes, activations, maxRows: sizes.batchSize, result: "states" } as const;
         const { program } = recordDecoder(description, file, wider);
-        const states = await backend.compile(program, { shareWith: plan });
+        const states = await runtime.compile(program, { shareWith: plan });
         return new Decoder(states, backend, { ...wider, vocabSize, output: "states", width: embeddingLength });
       },
-      info: describeModel(file, description, { ...sizes, activations }, decoder, plan.selection, plan.warnings),
+      info: describeModel(file, description, { ...sizes, activations }, decoder, split ?? plan.selection, plan.warnings),
       transfer: new CacheTransfer(plan, cacheLayers(decoder.program.persistents.values())),
       metadata: file.metadata,
       identify: () => fingerprint(file),
@@ -121,10 +133,11 @@ function resolveSizes(options: LoadModelOptions, { config }: ModelDescription): 
 /**
  * The program in the wanted mode. The mode never changes which backend is taken: that is the one selected for exact
  * arithmetic, which all of them have.
- * @throws {UnsupportedError} if the wanted mode is one that this backend does not have
+ * @throws {UnsupportedError} if the wanted mode is one that this backend, or one of a split's, does not have
  */
 function chooseActivations(
   runtime: Runtime,
+  split: LayerSplit | undefined,
   wanted: ActivationMode | undefined,
   record: (mode: ActivationMode) => DecoderProgram,
 ): { readonly decoder: DecoderProgram; readonly activations: ActivationMode } {
@@ -133,6 +146,12 @@ function chooseActivations(
   const isPlain = [...exact.program.persistents.values()].every(({ spec }) => !isQuantized(spec.dtype));
   if (wanted === "f32" || isPlain) return { decoder: exact, activations: wanted ?? "f32" };
   const rounded = record("ggml");
+  if (split !== undefined) {
+    const reason = unsupportedSplit(rounded.program, split);
+    if (reason === undefined) return { decoder: rounded, activations: "ggml" };
+    if (wanted === undefined) return { decoder: exact, activations: "f32" };
+    throw new UnsupportedError('activations "ggml"', `${reason}; use "f32", or other backends`);
+  }
   const { backend } = runtime.select(exact.program);
   const selection = runtime.select(rounded.program);
   if (selection.backend === backend) return { decoder: rounded, activations: "ggml" };

@@ -1,6 +1,7 @@
 import type { Selection } from "@centella/core";
 import { fileTypeById, type GgufFile } from "@centella/gguf";
 import { blocksOf, blockTokens } from "./blockTree.ts";
+import type { LayerSplit } from "./layersOnGpu.ts";
 import type { ActivationMode, CacheType, DecoderProgram, DecoderSizes, ModelDescription } from "./recording.ts";
 
 /** Bytes that a model takes, in stored form; a backend may add padding and scratch space (`runtime.backends[…].memory()`). */
@@ -32,6 +33,7 @@ export interface ModelInfo {
   readonly cacheType: CacheType;
   /** How weights in block types are multiplied. */
   readonly activations: ActivationMode;
+  /** Two of them, joined by " + ", where layers are split. */
   readonly backend: string;
   /** As the backend's device names itself. */
   readonly device: string;
@@ -48,9 +50,10 @@ export function describeModel(
   { config, isVerified }: ModelDescription,
   sizes: DecoderSizes,
   { weights }: DecoderProgram,
-  { backend, reason, rejected }: Selection,
+  chosen: Selection | LayerSplit,
   warnings: readonly string[],
 ): ModelInfo {
+  const backends = "gpu" in chosen ? [chosen.gpu, chosen.cpu] : [chosen.backend];
   const elementBytes = { f32: 4, f16: 2, q8_0: 34 / 32 }[sizes.cacheType];
   const perToken = config.layers * config.kvHeads * (config.keyLength + config.valueLength) * elementBytes;
   const architecture = file.metadata.string("general.architecture");
@@ -69,10 +72,10 @@ export function describeModel(
     sequences: sizes.sequences,
     cacheType: sizes.cacheType,
     activations: sizes.activations,
-    backend: backend.name,
-    device: backend.device.name,
-    backendReason: reason,
-    rejected,
+    backend: backends.map(({ name }) => name).join(" + "),
+    device: backends.map(({ device }) => device.name).join(" + "),
+    backendReason: chosen.reason,
+    rejected: "rejected" in chosen ? chosen.rejected : [],
     warnings: isVerified ? warnings : [unverified, ...warnings],
     memory: {
       weights: weights.reduce((sum, { bytes }) => sum + bytes, 0),

@@ -1,0 +1,93 @@
+import { wasm } from "@centella/backend-wasm";
+import { webgpu } from "@centella/backend-webgpu";
+import { ArgumentError, type Backend, type BackendFactory, createRuntime, reference, UnsupportedError } from "@centella/core";
+import { expectOutputs, random, randomProgram, runAll, runOnce, sourceOf } from "@centella/core/testing";
+import { useSwiftShader } from "@centella/test-devices";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { loadModel } from "../src/index.ts";
+import { relativeError, tiny } from "./modelFiles.ts";
+
+const gpu: BackendFactory = {
+  name: "webgpu",
+  open() {
+    useSwiftShader();
+    return webgpu().open();
+  },
+};
+const runtime = await createRuntime({ backends: [gpu, wasm({ threads: 1 })] });
+const missing = runtime.candidates.find(({ name }) => name === "webgpu")!.unavailable;
+if (missing !== undefined && process.env.REQUIRE_BACKENDS?.split(",").includes("webgpu")) throw new Error(`webgpu: ${missing}`);
+afterAll(() => runtime.dispose());
+
+const ids = [0, 2817, 632, 263, 534];
+
+describe.skipIf(missing !== undefined)(`layers on WebGPU, the rest on WASM${missing === undefined ? "" : ` (skipped: ${missing})`}`, () => {
+  let want: Float32Array;
+  beforeAll(async () => {
+    await using alone = await createRuntime({ backends: [wasm({ threads: 1 })], policy: { force: "wasm" } });
+    await using model = await loadModel(tiny, { runtime: alone, activations: "f32", contextLength: 64 });
+    want = await model.logits(ids);
+  });
+
+  test.each([
+    [0, "wasm"],
+    [2, "both"],
+    [99, "both"],
+  ])("%i layers: the same logits, computed on %s", async (count, where) => {
+    const before = stepsOn("webgpu");
+    await using model = await loadModel(tiny, {
+      runtime,
+      activations: "f32",
+      contextLength: 64,
+      layersOnGpu: { count, backend: "webgpu" },
+    });
+    expect(model.info.backend).toBe("webgpu + wasm");
+    expect(model.info.backendReason).toMatch(/ layers.* on webgpu, as layersOnGpu asks/);
+    expect(relativeError(await model.logits(ids), want)).toBeLessThan(1e-4);
+    // The cache is where its layers are: a second text must not see the first.
+    expect(relativeError(await model.logits(ids), want)).toBeLessThan(1e-4);
+    expect(stepsOn("webgpu") - before > 0).toBe(where === "both");
+  });
+
+  test.each(Array.from({ length: 8 }, (_, i) => 7000 + i))(
+    "random programs placed on WebGPU, WASM and the reference, seed %i",
+    async (seed) => {
+      const { program, weights, runs, atol } = randomProgram(seed);
+      const next = random(seed);
+      const placement = Object.fromEntries(
+        [...program.persistents.keys()].map((name) => [name, ["webgpu", "wasm", "reference"][Math.floor(3 * next())]!]),
+      );
+      let plan: Awaited<ReturnType<typeof runtime.compile>>;
+      try {
+        plan = await runtime.compile(program, { placement });
+      } catch (error) {
+        // An op that the home has no kernel for yet: said in words, and nothing to compare.
+        if (error instanceof UnsupportedError) return expect(error.message).toMatch(/there is no kernel|unsupported/);
+        throw error;
+      }
+      for (const [name, stored] of Object.entries(weights)) await plan.load(name, sourceOf(stored));
+      const expected = await runAll(await reference({ optimize: false }).open(), program, weights, runs);
+      for (const [i, { inputs, dims }] of runs.entries()) {
+        expectOutputs(`placed program ${seed}, run ${i}`, await runOnce(plan, inputs, dims), expected[i]!, { rtol: 0, atol });
+      }
+      plan.dispose();
+    },
+  );
+});
+
+test("layers on a GPU need one, and a CPU beside it", async () => {
+  await using alone = await createRuntime({ backends: [wasm({ threads: 1 })] });
+  const load = (layersOnGpu: unknown) => loadModel(tiny, { runtime: alone, layersOnGpu: layersOnGpu as number });
+  await expect(load(2)).rejects.toThrow(/layersOnGpu: unsupported: no GPU is open \(wasm: a cpu; reference: a cpu\)/);
+  await expect(load({ count: 2, backend: "cuda" })).rejects.toThrow(/layersOnGpu: expected a backend among wasm, reference, got cuda/);
+  await expect(load(-1)).rejects.toThrow(ArgumentError);
+  await using forced = await createRuntime({ backends: [wasm({ threads: 1 })], policy: { force: "wasm" } });
+  await expect(loadModel(tiny, { runtime: forced, layersOnGpu: { count: 1, backend: "wasm" } })).rejects.toThrow(
+    /no backend but wasm is open/,
+  );
+});
+
+function stepsOn(name: string): number {
+  const backend: Backend | undefined = runtime.backends.find((open) => open.name === name);
+  return Object.values(backend?.counters.ops ?? {}).reduce((sum, count) => sum + count, 0);
+}
