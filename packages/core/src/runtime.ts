@@ -15,7 +15,7 @@ import { completeParams, type OpMethods, opMethods, type ProgramGraph, requireIn
 import { reference } from "./reference.ts";
 import { type Candidate, callRequest, choose, openCandidates, type Policy, type Selection, selectForProgram } from "./select.ts";
 import type { ConcreteSpec } from "./spec.ts";
-import { compilePlaced } from "./splitPlan.ts";
+import { compilePlaced, SplitPlan } from "./splitPlan.ts";
 import { hostTensor, ownedTensor, peek, Tensor } from "./tensor.ts";
 import { checkThresholds, thresholds as measured, mergeThresholds, type Thresholds } from "./thresholds.ts";
 
@@ -154,28 +154,22 @@ export class RuntimeCore {
   }
 
   /**
-   * Compiles a program on the backend that {@link select} names. With a `placement`, persistents live on the backends that it
-   * names (others where `select` says), and the program is cut where they change: `program.explain({ placement, backends })`
-   * lists the parts. Such a plan shares no memory with another one.
+   * Compiles a program on the backend that {@link select} names, or with `shareWith` where that plan was compiled. With a
+   * `placement`, persistents live on the backends that it names (others where `select` says), and the program is cut where they
+   * change: `program.explain({ placement, backends })` lists the parts.
    * @throws {UnsupportedError | ArgumentError}
    */
   async compile(program: ProgramGraph, options: RuntimeCompileOptions = {}): Promise<Plan & { readonly selection: Selection }> {
     const { placement, ...rest } = options;
-    const { force } = this.#policy;
-    if (placement === undefined) {
-      const selection = this.select(program);
-      return this.#counted(await selection.backend.compile(program, rest), selection);
+    const { shareWith } = rest;
+    if (placement !== undefined) return this.#compilePlaced(program, placement, rest);
+    if (shareWith instanceof SplitPlan) {
+      const names = Object.entries(shareWith.placement).filter(([name]) => program.persistents.has(name));
+      const plan = await compilePlaced(program, Object.fromEntries(names), shareWith.backends, { ...rest, shareWith });
+      return this.#counted(plan, { backend: shareWith.backends[0]!, reason: "placed as what it shares", rejected: [] });
     }
-    if (rest.shareWith !== undefined)
-      throw new ArgumentError("compile", "a placement or shareWith", "both", "compile it without one of them");
-    const homes = homesIn(placement);
-    if (force !== undefined && homes.some((home) => home !== force))
-      throw new ArgumentError("placement", `${force} alone, which is forced`, homes.join(", "), "force no backend, or place nothing");
-    const isPlaced = [...program.persistents.keys()].every((name) => Object.hasOwn(placement, name));
-    const first = isPlaced ? this.backends.find(({ name }) => name === homes[0]) : undefined;
-    const backend = first ?? this.select(program).backend;
-    const plan = await compilePlaced(program, placement, [backend, ...this.backends.filter((other) => other !== backend)], rest);
-    return this.#counted(plan, { backend, reason: `placed on ${homes.join(", ")}`, rejected: [] });
+    const selection = (shareWith as { readonly selection?: Selection } | undefined)?.selection ?? this.select(program);
+    return this.#counted(await selection.backend.compile(program, rest), selection);
   }
 
   /**
@@ -269,6 +263,24 @@ export class RuntimeCore {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.dispose();
+  }
+
+  async #compilePlaced(
+    program: ProgramGraph,
+    placement: Placement,
+    { shareWith, signal }: CompileOptions,
+  ): Promise<Plan & { readonly selection: Selection }> {
+    if (shareWith !== undefined) throw new ArgumentError("compile", "a placement or shareWith", "both", "compile it without one of them");
+    const homes = homesIn(placement);
+    const { force } = this.#policy;
+    if (force !== undefined && homes.some((home) => home !== force))
+      throw new ArgumentError("placement", `${force} alone, which is forced`, homes.join(", "), "force no backend, or place nothing");
+    const isPlaced = [...program.persistents.keys()].every((name) => Object.hasOwn(placement, name));
+    const first = isPlaced ? this.backends.find(({ name }) => name === homes[0]) : undefined;
+    const backend = first ?? this.select(program).backend;
+    const others = this.backends.filter((other) => other !== backend);
+    const plan = await compilePlaced(program, placement, [backend, ...others], signal && { signal });
+    return this.#counted(plan, { backend, reason: `placed on ${homes.join(", ")}`, rejected: [] });
   }
 
   #select(op: AnyOp, inputs: readonly (Tensor | undefined)[], params: object, candidates: readonly Candidate[], sync: boolean): Selection {

@@ -22,7 +22,7 @@ export async function compilePlaced(
   program: ProgramGraph,
   placement: Placement,
   backends: readonly Backend[],
-  { signal }: Pick<CompileOptions, "signal"> = {},
+  { signal, shareWith }: Pick<CompileOptions, "signal"> & { readonly shareWith?: SplitPlan } = {},
 ): Promise<Plan> {
   const byName = new Map(backends.map((backend) => [backend.name, backend]));
   const unknown = homesIn(placement).find((home) => !byName.has(home));
@@ -30,18 +30,18 @@ export async function compilePlaced(
     const fix = "give its factory to createRuntime, and see runtime.candidates for why it is not open";
     throw new ArgumentError("placement", `homes among the open backends ${[...byName.keys()].join(", ")}`, unknown, fix);
   }
-  const parts = splitByPlacement(program, placement, backends[0]!.name);
-  if (parts.length === 1) return byName.get(parts[0]!.home)!.compile(program, signal === undefined ? {} : { signal });
+  const split = splitByPlacement(program, placement, backends[0]!.name);
+  // A single part is the program as it was recorded, with inputs that nothing reads.
+  const parts = split.length === 1 ? [{ ...split[0]!, program }] : split;
   const compiled: CompiledPart[] = [];
-  const options = signal === undefined ? {} : { signal };
   try {
     for (const part of parts) {
       const backend = byName.get(part.home)!;
-      const others = parts.filter(({ home }) => home === part.home);
-      const first = compiled.find(({ home }) => home === part.home);
+      const known = compiled.find(({ home }) => home === part.home)?.plan ?? shareWith?.planOf(part.home);
       const plan = await backend.compile(part.program, {
-        ...options,
-        ...(first === undefined ? { sharedBy: others.slice(1).map((other) => other.program) } : { shareWith: first.plan }),
+        ...(signal && { signal }),
+        ...(known && { shareWith: known }),
+        sharedBy: parts.filter((other) => other !== part && other.home === part.home).map((other) => other.program),
       });
       compiled.push({ ...part, backend, plan });
     }
@@ -49,12 +49,15 @@ export async function compilePlaced(
     for (const { plan } of compiled) plan.dispose();
     throw error;
   }
-  return new SplitPlan(program, compiled);
+  return compiled.length === 1 ? compiled[0]!.plan : new SplitPlan(program, compiled, placement, backends);
 }
 
 /** Parts of one program on several backends, run one after the other. */
-class SplitPlan implements Plan {
+export class SplitPlan implements Plan {
   readonly program: ProgramGraph;
+  readonly placement: Placement;
+  /** The first one is the home of what the placement does not name. */
+  readonly backends: readonly Backend[];
   readonly warnings: readonly string[];
   readonly runSync?: NonNullable<Plan["runSync"]>;
   readonly #parts: readonly CompiledPart[];
@@ -62,12 +65,19 @@ class SplitPlan implements Plan {
   readonly #cuts: ReadonlySet<string>;
   #disposed = false;
 
-  constructor(program: ProgramGraph, parts: readonly CompiledPart[]) {
+  constructor(program: ProgramGraph, parts: readonly CompiledPart[], placement: Placement, backends: readonly Backend[]) {
     this.program = program;
+    this.placement = placement;
+    this.backends = backends;
     this.#parts = parts;
     this.#cuts = new Set(parts.flatMap(({ takes }) => takes.map(({ name }) => name)));
     this.warnings = [...new Set(parts.flatMap(({ plan }) => plan.warnings))];
     if (parts.every(({ plan }) => plan.runSync !== undefined)) this.runSync = (inputs, options) => this.#runSync(inputs, options);
+  }
+
+  /** The plan that holds a backend's persistents. */
+  planOf(home: string): Plan | undefined {
+    return this.#parts.find((part) => part.home === home)?.plan;
   }
 
   async load(name: string, source: TensorSource, { signal, onProgress }: LoadOptions = {}): Promise<void> {

@@ -267,6 +267,26 @@ describe("a placed program", () => {
     expect((await runOnce(plan, { x: uniform(1, 3) })).y!.data.length).toBe(3);
   });
 
+  test("shares its memory with programs that are compiled with it, wherever that is", async () => {
+    const plan = await runtime.compile(layers(3), { placement: homes(3, (layer) => (layer === 1 ? "far" : "near")) });
+    await loadAll(plan, 3);
+    await runOnce(plan, { x: uniform(1, 3) });
+    const reader = createProgram();
+    for (const layer of [0, 1, 2]) {
+      const state = reader.persistent(`state.${layer}`, f32(3), { init: "zeros" });
+      reader.output(`state.${layer}`, reader.scale(state, { by: 2 }));
+    }
+    const shared = await runtime.compile(reader, { shareWith: plan });
+    const states = await runOnce(shared, {});
+    for (const layer of [0, 1, 2]) expect([...states[`state.${layer}`]!.data]).toEqual([0.25, 0.25, 0.25]);
+    const one = createProgram();
+    one.assign(one.persistent("state.1", f32(3), { init: "zeros" }), one.input("x", "f32", [3]));
+    const writer = await runtime.compile(one, { shareWith: plan });
+    writer.run({ x: Float32Array.of(4, 5, 6) });
+    expect([...(await plan.save("state.1"))]).toEqual([4, 5, 6]);
+    expect(shared.selection.reason).toBe("placed as what it shares");
+  });
+
   test("says what is wrong", async () => {
     const program = layers(2);
     await expect(runtime.compile(program, { placement: { "w.0": "moon" } })).rejects.toThrow(

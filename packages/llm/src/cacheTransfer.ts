@@ -1,4 +1,4 @@
-import { type ConcreteSpec, createProgram, isQuantized, type Persistent, type Plan, type Program } from "@centella/core";
+import { type ConcreteSpec, createProgram, isQuantized, type Persistent, type Plan, type Program, type Runtime } from "@centella/core";
 import { dequantize, type GgmlType, rowBytes } from "@centella/quant";
 import type { CompiledPlan } from "./decoder.ts";
 
@@ -12,11 +12,13 @@ const maxRows = 256;
 export class CacheTransfer {
   /** The cache of each layer, `[slots, heads, width]`, by name. */
   readonly layers: ReadonlyMap<string, ConcreteSpec>;
+  readonly #runtime: Runtime;
   readonly #plan: CompiledPlan;
   #reader: Promise<Plan> | undefined;
   #writer: Promise<Plan> | undefined;
 
-  constructor(plan: CompiledPlan, layers: ReadonlyMap<string, ConcreteSpec>) {
+  constructor(runtime: Runtime, plan: CompiledPlan, layers: ReadonlyMap<string, ConcreteSpec>) {
+    this.#runtime = runtime;
     this.#plan = plan;
     this.layers = layers;
   }
@@ -79,7 +81,7 @@ export class CacheTransfer {
   }
 
   #compile(record: (layers: ReadonlyMap<string, ConcreteSpec>) => Program): Promise<Plan> {
-    return this.#plan.selection.backend.compile(record(this.layers), { shareWith: this.#plan });
+    return this.#runtime.compile(record(this.layers), { shareWith: this.#plan });
   }
 }
 

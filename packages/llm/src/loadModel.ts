@@ -105,7 +105,7 @@ export async function loadModel(source: GgufInput, options: LoadModelOptions): P
         return new Decoder(states, backend, { ...wider, vocabSize, output: "states", width: embeddingLength });
       },
       info: describeModel(file, description, { ...sizes, activations }, decoder, split ?? plan.selection, plan.warnings),
-      transfer: new CacheTransfer(plan, cacheLayers(decoder.program.persistents.values())),
+      transfer: new CacheTransfer(runtime, plan, cacheLayers(decoder.program.persistents.values())),
       metadata: file.metadata,
       identify: () => fingerprint(file),
       close: closeFile,

@@ -49,6 +49,24 @@ describe.skipIf(missing !== undefined)(`layers on WebGPU, the rest on WASM${miss
     expect(stepsOn("webgpu") - before > 0).toBe(where === "both");
   });
 
+  test("a session is saved from both halves of the cache and restored into both", async () => {
+    const options = { runtime, activations: "f32", contextLength: 64, cacheType: "f32" } as const;
+    const greedy = { maxTokens: 4, temperature: 0 } as const;
+    await using split = await loadModel(tiny, { ...options, layersOnGpu: { count: 2, backend: "webgpu" } });
+    await using alone = await createRuntime({ backends: [wasm({ threads: 1 })], policy: { force: "wasm" } });
+    await using whole = await loadModel(tiny, { ...options, runtime: alone });
+    using session = split.createSession();
+    const { text } = await session.complete("Once upon a time", greedy);
+    const bytes = await session.save();
+    using there = await whole.restoreSession(bytes);
+    using back = await split.restoreSession(bytes);
+    using fresh = whole.createSession();
+    expect((await fresh.complete("Once upon a time", greedy)).text).toBe(text);
+    const expected = (await fresh.complete("And then", greedy)).text;
+    expect((await there.complete("And then", greedy)).text).toBe(expected);
+    expect((await back.complete("And then", greedy)).text).toBe(expected);
+  });
+
   test.each(Array.from({ length: 8 }, (_, i) => 7000 + i))(
     "random programs placed on WebGPU, WASM and the reference, seed %i",
     async (seed) => {
