@@ -92,6 +92,11 @@ describe("split and merge", () => {
       JSON.parse((await centella(["run", file, "-p", "Once", "--raw", "-n", "3", "--seed", "1", "--json", "--backend", "wasm"])).stdout)
         .ids;
     expect(await ids(files[0])).toEqual(await ids(tiny));
+    const tokens = async (file: string): Promise<string> => (await centella(["tokenize", file, "Once upon a time"])).stdout;
+    expect(await tokens(files[0])).toBe(await tokens(tiny));
+    const out = join(folder, "split.f32");
+    expect((await centella(["logits", files[0], "--ids", "1,2", "--out", out, "--backend", "wasm"])).code).toBe(0);
+    expect(readFileSync(out).length).toBe(2 * 4096 * 4);
     const merged = join(folder, "merged.gguf");
     expect((await centella(["merge", files[0], merged])).stdout.trim()).toBe(merged);
     expect(readFileSync(merged).equals(bytes)).toBe(true);

@@ -1,5 +1,5 @@
 import { ArgumentError, isQuantized, type Runtime, UnsupportedError } from "@centella/core";
-import { type GgufInput, readGguf } from "@centella/gguf";
+import { type ByteSource, type GgufFile, type GgufInput, openSource, readGguf } from "@centella/gguf";
 import { CacheTransfer, cacheLayers } from "./cacheTransfer.ts";
 import { type CompiledPlan, Decoder } from "./decoder.ts";
 import { fingerprint } from "./fingerprint.ts";
@@ -63,19 +63,17 @@ const defaultBatchSize = 512;
 const maxLogitBytes = 2 ** 26;
 
 /**
- * Loads a model from a GGUF file: a path (Node), a URL, a Blob or File, bytes, or any `ByteSource`. The weights are streamed
- * into the backend that the runtime selects for the model's program. A source that is handed in stays open until the
- * model is disposed of, and its owner's to close.
+ * Loads a model from a GGUF file: a path (Node), a URL, a Blob or File, bytes, or any `ByteSource`; of a split one, the path or URL of
+ * its first part, or a list of all parts, such as the `input` that `pull` gives. The weights are streamed into the backend that the
+ * runtime selects for the model's program. A source that is handed in stays open until the model is disposed of, and its owner's to close.
  * @throws {GgufError | ModelError | UnsupportedArchitectureError | UnsupportedError | ArgumentError | OutOfMemoryError}
  */
-export async function loadModel(source: GgufInput, options: LoadModelOptions): Promise<Model> {
+export async function loadModel(source: GgufInput | readonly GgufInput[], options: LoadModelOptions): Promise<Model> {
   checkKeys("loadModel", options, optionNames);
   const { runtime, signal, onProgress } = options;
   if (typeof runtime?.compile !== "function")
     throw new ArgumentError("loadModel", "a runtime", typeof runtime, "pass await createRuntime(…)");
-  const file = await readGguf(source, signal && { signal });
-  // A path or URL was opened here; a source handed in stays its owner's to close.
-  const closeFile = typeof source === "string" || source instanceof URL ? () => file.close() : async () => undefined;
+  const { file, closeFile } = await openFile(source, signal);
   try {
     const description = describeArchitecture(file.metadata);
     const sizes = resolveSizes(options, description);
@@ -114,6 +112,46 @@ export async function loadModel(source: GgufInput, options: LoadModelOptions): P
     await closeFile();
     throw error;
   }
+}
+
+/** Opens what a path or URL names, which `closeFile` closes; a source handed in stays its owner's to close. */
+async function openFile(
+  source: GgufInput | readonly GgufInput[],
+  signal: AbortSignal | undefined,
+): Promise<{ readonly file: GgufFile; readonly closeFile: () => Promise<void> }> {
+  const inputs = isList(source) ? source : [source];
+  if (inputs.every(isPlace)) {
+    const file = await readGguf(source, signal && { signal });
+    return { file, closeFile: () => file.close() };
+  }
+  const opened: ByteSource[] = [];
+  const closeFile = async (): Promise<void> => {
+    for (const one of opened) await one.close?.();
+  };
+  try {
+    const parts: GgufInput[] = [];
+    for (const input of inputs) {
+      if (!isPlace(input)) {
+        parts.push(input);
+        continue;
+      }
+      const part = await openSource(input, signal && { signal });
+      opened.push(part);
+      parts.push(part);
+    }
+    return { file: await readGguf(parts, signal && { signal }), closeFile };
+  } catch (error) {
+    await closeFile();
+    throw error;
+  }
+}
+
+function isList(source: GgufInput | readonly GgufInput[]): source is readonly GgufInput[] {
+  return Array.isArray(source);
+}
+
+function isPlace(input: GgufInput): input is string | URL {
+  return typeof input === "string" || input instanceof URL;
 }
 
 function resolveSizes(options: LoadModelOptions, { config }: ModelDescription): Omit<DecoderSizes, "activations"> {

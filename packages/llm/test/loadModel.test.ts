@@ -1,6 +1,9 @@
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { type BackendFactory, createRuntime, type Runtime, reference, UnsupportedError } from "@centella/core";
-import { GgufError } from "@centella/gguf";
+import { contentOf, type GgufContent, GgufError, readGguf, splitContent, splitName, writeGguf as writeGgufFile } from "@centella/gguf";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { writeGguf } from "../../gguf/test/writer.ts";
 import {
@@ -38,6 +41,12 @@ const exactOnly: BackendFactory = {
     });
   },
 };
+
+async function collect(content: GgufContent): Promise<Buffer<ArrayBuffer>> {
+  const pieces: Uint8Array[] = [];
+  await writeGgufFile({ write: async (piece) => void pieces.push(Uint8Array.from(piece)) }, content);
+  return Buffer.concat(pieces);
+}
 
 describe("loadModel", () => {
   test("tells what it loaded", async () => {
@@ -81,6 +90,36 @@ describe("loadModel", () => {
       expect(await other.logits(ids)).toEqual(logits);
     }
     expect(closed).toBe(0);
+  });
+
+  test("reads split files: by the first part's path or URL, or a list of paths, blobs, bytes and sources", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "centella-parts-"));
+    try {
+      await using file = await readGguf(tiny);
+      const parts = splitContent(contentOf(file), { maxTensors: 9 });
+      const bytes = await Promise.all(parts.map(collect));
+      const paths = parts.map((_, i) => join(folder, splitName({ prefix: "tiny", number: i + 1, count: parts.length })));
+      for (const [i, path] of paths.entries()) writeFileSync(path, bytes[i]!);
+      await using whole = await loadModel(tiny, { runtime, contextLength: 8 });
+      const logits = await whole.logits(ids);
+      let closed = 0;
+      const own = {
+        size: bytes[1]!.length,
+        read: async (offset: number, length: number) => bytes[1]!.subarray(offset, offset + length),
+        close: async () => void closed++,
+      };
+      const blobs = bytes.map((part) => new Blob([part]));
+      const mixed = [own, paths[0]!, ...blobs.slice(2)];
+      for (const source of [paths[0]!, pathToFileURL(paths[0]!), paths.toReversed(), blobs, mixed]) {
+        const model = await loadModel(source, { runtime, contextLength: 8 });
+        expect(await model.logits(ids)).toEqual(logits);
+        await model.dispose();
+      }
+      expect(closed).toBe(0);
+      await expect(loadModel(blobs.slice(1), { runtime })).rejects.toMatchObject({ name: "GgufError", code: "parts" });
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 
   test("reports progress up to the end", async () => {

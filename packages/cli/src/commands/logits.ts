@@ -2,6 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { loadModel } from "@centella/llm";
 import { openRuntime } from "../backends.ts";
 import type { Command } from "../command.ts";
+import { modelPath } from "../modelFile.ts";
 import { loadOptions, modelOptions } from "../modelOptions.ts";
 import { type OptionSpec, parseOptions, text } from "../options.ts";
 import { UsageError } from "../usageError.ts";
@@ -31,9 +32,10 @@ export const logits: Command = {
     if (path === undefined || rest.length > 0) throw new UsageError(`logits: expected one FILE, got ${positionals.length}`);
     if (values.ids === undefined) throw new UsageError("logits: expected --ids, got none");
     if (values.out === undefined) throw new UsageError("logits: expected --out, got none");
+    const file = await modelPath(path, signal, { isQuiet: false });
     const runtime = await openRuntime(values.backend);
     try {
-      const model = await loadModel(path, { runtime, signal, ...loadOptions(values) });
+      const model = await loadModel(file, { runtime, signal, ...loadOptions(values) });
       const rows = await model.logits(values.ids, { signal });
       await writeFile(values.out, rows);
       console.error(

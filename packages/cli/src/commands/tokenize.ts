@@ -1,6 +1,6 @@
-import { openSource, readGguf } from "@centella/gguf";
 import { createTokenizer } from "@centella/llm";
 import type { Command } from "../command.ts";
+import { openModel } from "../modelFile.ts";
 import { flag, parseOptions } from "../options.ts";
 import { UsageError } from "../usageError.ts";
 
@@ -20,15 +20,11 @@ export const tokenize: Command = {
     if (path === undefined || text === undefined || rest.length > 0) {
       throw new UsageError(`tokenize: expected FILE and TEXT, got ${positionals.length} arguments; quote a text with spaces`);
     }
-    const source = await openSource(path);
-    try {
-      const tokenizer = createTokenizer((await readGguf(source, { signal })).metadata);
-      const special = values["no-special"] !== true;
-      const ids = [...tokenizer.encode(text, { addSpecial: special, parseSpecial: special })];
-      if (values.json) console.log(JSON.stringify({ ids, pieces: ids.map((id) => tokenizer.decode([id])) }));
-      else console.log(ids.join(" "));
-    } finally {
-      await source.close?.();
-    }
+    await using file = await openModel(path, signal);
+    const tokenizer = createTokenizer(file.metadata);
+    const special = values["no-special"] !== true;
+    const ids = [...tokenizer.encode(text, { addSpecial: special, parseSpecial: special })];
+    if (values.json) console.log(JSON.stringify({ ids, pieces: ids.map((id) => tokenizer.decode([id])) }));
+    else console.log(ids.join(" "));
   },
 };
