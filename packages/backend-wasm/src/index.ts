@@ -1,2 +1,3 @@
 export { wasm } from "./backend.ts";
+export { detect, type WasmFeatures } from "./detect.ts";
 export type { WasmOptions } from "./options.ts";

@@ -1,13 +1,14 @@
 import { UnsupportedError } from "@centella/core";
 import { halfToFloat } from "@centella/quant";
-import { type FunctionInfo, f32x4, i32x4, ModuleBuilder, relaxed as relaxedOps, v128 } from "./emit/index.ts";
+import { detect, targetOf } from "./detect.ts";
+import { type FunctionInfo, ModuleBuilder } from "./emit/index.ts";
 import { Heap } from "./heap.ts";
 import type { Kernel } from "./kernel.ts";
 import { kernels } from "./kernels/index.ts";
 import { emitShared } from "./kernels/shared/index.ts";
 import { memoryMap, pageBytes } from "./memoryMap.ts";
 import { Library, Space } from "./space.ts";
-import type { ByteDots, Target } from "./target.ts";
+import type { Target } from "./target.ts";
 import { ThreadPool } from "./threads/pool.ts";
 import { emitWalk } from "./threads/walk.ts";
 
@@ -44,12 +45,11 @@ export interface Opened {
 
 /** Instantiates the kernels over a fresh memory. @throws {UnsupportedError} where the engine lacks WASM SIMD */
 export async function openModule(relaxed: boolean | "auto", threads: number | "auto", maxPages: number): Promise<Opened> {
-  if (typeof WebAssembly === "undefined" || !WebAssembly.validate(probe(false)))
-    throw new UnsupportedError("wasm", "this JavaScript engine has no WebAssembly SIMD");
-  const hasRelaxed = WebAssembly.validate(probe(true));
-  if (relaxed === true && !hasRelaxed)
+  const features = detect();
+  if (!features.simd) throw new UnsupportedError("wasm", "this JavaScript engine has no WebAssembly SIMD");
+  if (relaxed === true && !features.relaxed)
     throw new UnsupportedError("wasm", 'this JavaScript engine has no relaxed SIMD; use relaxed: "auto" or false');
-  const target = targetOf(relaxed === "auto" ? hasRelaxed : relaxed);
+  const target = targetOf(relaxed === "auto" ? features.relaxed : relaxed);
   const { pool, reason } = await openPool(threads);
   const shared = pool !== undefined;
   const { module, functions } = await compileOnce(target, shared);
@@ -82,7 +82,7 @@ function compileOnce(
 /** The threads, or the reason why the caller's computes. */
 async function openPool(threads: number | "auto"): Promise<Pick<Opened, "pool" | "reason">> {
   const isAsked = threads !== "auto" && threads > 1;
-  if (!hasSharedMemory()) {
+  if (!detect().sharedMemory) {
     if (isAsked)
       throw new UnsupportedError("wasm", "threads need SharedArrayBuffer, which a page has if it is cross-origin isolated; use threads: 1");
     return { pool: undefined, reason: "no SharedArrayBuffer" };
@@ -95,42 +95,8 @@ async function openPool(threads: number | "auto"): Promise<Pick<Opened, "pool" |
   }
 }
 
-function hasSharedMemory(): boolean {
-  const { crossOriginIsolated = true } = globalThis as { crossOriginIsolated?: boolean };
-  return typeof SharedArrayBuffer !== "undefined" && crossOriginIsolated;
-}
-
 function threadCount(threads: number | "auto"): number {
   if (threads !== "auto") return threads;
   const { navigator } = globalThis as { navigator?: { readonly hardwareConcurrency?: number } };
   return Math.min(mostAutoThreads, navigator?.hardwareConcurrency ?? 1);
-}
-
-/** The target that suits the machine. */
-export function targetOf(relaxed: boolean): Target {
-  return { relaxed, dots: relaxed ? relaxedDots() : "wide" };
-}
-
-/**
- * Which relaxed dot product is fast, told by what it makes of 255, which is outside the range that it promises: x86 without VNNI adds
- * 127 * 255 by twos in 16 bits, where it saturates. With VNNI, or on ARM where 255 is -1, one instruction adds fours.
- */
-function relaxedDots(): ByteDots {
-  const module = new ModuleBuilder({ constants: memoryMap.constants });
-  module.value("dot", {}, "i32", (f) => {
-    const bytes = f.let(relaxedOps.dotI8x16I7x16Add(f.splatBits(0x7f7f7f7f), f.splatBits(-1), v128.zero()));
-    return i32x4.extract(bytes, 0);
-  });
-  const memory = new WebAssembly.Memory({ initial: 1, maximum: 65_536 });
-  const { exports } = new WebAssembly.Instance(new WebAssembly.Module(module.build()), { env: { memory } });
-  return (exports.dot as () => number)() === 2 * 32_767 ? "pairs" : "quads";
-}
-
-function probe(relaxed: boolean): Uint8Array<ArrayBuffer> {
-  const module = new ModuleBuilder({ constants: memoryMap.constants });
-  module.function("probe", { at: "i32" }, (f, { at }) => {
-    const x = f.let(v128.load(at));
-    f.store(at, relaxed ? relaxedOps.dotI8x16I7x16Add(x, x, relaxedOps.madd(x, x, x)) : f32x4.add(x, x));
-  });
-  return module.build();
 }

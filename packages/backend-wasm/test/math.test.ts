@@ -1,12 +1,12 @@
 import { floatToHalf } from "@centella/quant";
 import { describe, expect, test } from "vitest";
+import { targetOf } from "../src/detect.ts";
 import { type FunctionBuilder, type V128, v128 } from "../src/emit/index.ts";
 import { loadHalves, toHalves } from "../src/formats/half.ts";
 import { exp, expm1Negative } from "../src/math/exp.ts";
 import { log } from "../src/math/log.ts";
 import { tanh } from "../src/math/tanh.ts";
 import { memoryMap } from "../src/memoryMap.ts";
-import { targetOf } from "../src/module.ts";
 import type { Target } from "../src/target.ts";
 import { instantiate, targets } from "./shared.ts";
 

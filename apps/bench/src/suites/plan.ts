@@ -4,6 +4,7 @@ import { timed } from "../runner/timed.ts";
 import { record } from "../tasks/ours.ts";
 import type { ChainTask } from "../tasks/task.ts";
 import { taskRow } from "../tasks/work.ts";
+import { policyRows } from "./policyRows.ts";
 import type { Suite } from "./suite.ts";
 
 const compiled: ChainTask = { kind: "chain", length: 100, n: 64 };
@@ -17,6 +18,7 @@ export const plan: Suite = {
       compileRow(backends),
       taskRow({ kind: "op", op: "add", shape: [16] }, competitors, { id: "replay 1 op", metric: "µs", bound: "none" }, undefined),
       taskRow({ kind: "chain", length: 100, n: 16 }, competitors, { id: "replay 100 ops", metric: "µs/op", bound: "none" }, undefined),
+      ...policyRows(backends),
     ];
   },
 };
