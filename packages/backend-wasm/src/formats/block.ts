@@ -1,5 +1,5 @@
 import { type FunctionBuilder, type Local, type V128, v128 } from "../emit/index.ts";
-import { loadHalves } from "./half.ts";
+import type { loadHalves } from "./half.ts";
 
 /** Rows that are interleaved: two vectors with four rows each. */
 export const groupRows = 8;
@@ -14,12 +14,15 @@ export type Pair = readonly [Local<"v128">, Local<"v128">];
 export class InterleavedBlock {
   readonly #f: FunctionBuilder;
   readonly #address: Local<"i32">;
+  readonly #loadHalves: typeof loadHalves;
   readonly #kept = new Map<string, Local<"v128">>();
   readonly #last = new Map<Half, { readonly at: number; readonly value: Local<"v128"> }>();
 
-  constructor(f: FunctionBuilder, address: Local<"i32">) {
+  /** `load`: how scales are read; kernels that take all of them for finite are faster. */
+  constructor(f: FunctionBuilder, address: Local<"i32">, load: typeof loadHalves) {
     this.#f = f;
     this.#address = address;
+    this.#loadHalves = load;
   }
 
   /** The four bytes at `at` of four rows. The last vector of each half stays in a register. */
@@ -33,7 +36,7 @@ export class InterleavedBlock {
 
   /** The f16 at `at` of four rows, as f32. */
   halves(at: number, half: Half): Local<"v128"> {
-    return loadHalves(this.#f, this.#address, 8 * at + 8 * half);
+    return this.#loadHalves(this.#f, this.#address, 8 * at + 8 * half);
   }
 
   /** The 16 bits at `at` of four rows: in the low half of the vector. */

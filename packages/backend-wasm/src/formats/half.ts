@@ -5,10 +5,19 @@ export function loadHalves(f: FunctionBuilder, address: I32, offset = 0): Local<
   return widenHalves(f, v128.load16x4S(address, offset));
 }
 
+/** Four finite halves in memory as f32. */
+export function loadFiniteHalves(f: FunctionBuilder, address: I32, offset = 0): Local<"v128"> {
+  return f.let(f32x4.mul(shiftedHalves(f, v128.load16x4S(address, offset)), f.splat(2 ** 112)));
+}
+
+/** Sign, exponent and mantissa of halves at their places in an f32, the exponent off by 112. */
+function shiftedHalves(f: FunctionBuilder, halves: V128): V128 {
+  return v128.and(i32x4.shl(halves, 13), f.splatBits(0x8fffe000));
+}
+
 /** Four halves, one sign-extended in each i32 lane, as f32. */
 export function widenHalves(f: FunctionBuilder, halves: V128): Local<"v128"> {
-  // Sign, exponent and mantissa at their places in an f32, the exponent off by 112.
-  const bits = f.let(v128.and(i32x4.shl(halves, 13), f.splatBits(0x8fffe000)));
+  const bits = f.let(shiftedHalves(f, halves));
   const special = i32x4.eq(v128.and(bits, f.splatBits(0x0f800000)), f.splatBits(0x0f800000));
   return f.let(v128.or(f32x4.mul(bits, f.splat(2 ** 112)), v128.and(special, f.splatBits(0x7f800000))));
 }

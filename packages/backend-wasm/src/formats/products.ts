@@ -1,4 +1,4 @@
-import { type FunctionBuilder, i8x16, i16x8, i32x4, type Local, relaxed, type V128, v128 } from "../emit/index.ts";
+import { type FunctionBuilder, f32x4, i16x8, i32x4, type Local, relaxed, type V128, v128 } from "../emit/index.ts";
 import type { Target } from "../target.ts";
 import type { ActivationLayout } from "./activations.ts";
 import { type Half, halves, type Pair } from "./block.ts";
@@ -57,11 +57,14 @@ export class Products {
   readonly #tokens: Tokens;
   readonly #hasScales: boolean;
   readonly #largestCode: number | undefined;
+  readonly #biasBits: number;
+  readonly #unitsPerRun: number;
   readonly #sums: readonly Sums[];
   readonly #runs: readonly Sums[];
   /** Products of the negative parts, where activations are split. */
   readonly #below: readonly Sums[];
-  readonly #x: Local<"v128">;
+  /** Vectors of 16-bit activations by token and offset. */
+  readonly #loaded = new Map<string, Local<"v128">>();
   /** Products of pairs that a 16-bit lane has taken so far. */
   readonly #taken = [0, 0];
 
@@ -71,11 +74,12 @@ export class Products {
     this.#tokens = tokens;
     this.#hasScales = hasScales;
     this.#largestCode = format.largestCode;
+    this.#biasBits = format.biasBits ?? 0;
+    this.#unitsPerRun = format.runElements / 4;
     this.#sums = tokens.blocks.map(() => new Sums(f));
     const hasRuns = hasScales || this.#isInPairs;
     this.#runs = hasRuns ? tokens.blocks.map(() => new Sums(f)) : this.#sums;
     this.#below = tokens.layout.lanes === "split" ? tokens.blocks.map(() => new Sums(f)) : [];
-    this.#x = f.local("v128");
     this.totals = this.#sums.map(({ pair }) => pair);
   }
 
@@ -84,21 +88,46 @@ export class Products {
     return this.#below.length > 2 ? [[0], [1]] : [halves];
   }
 
-  /** Starts a half's totals at a value per token instead of zero. */
-  begin(half: Half, value: (token: Local<"i32">) => V128): void {
-    this.#tokens.blocks.forEach((token, index) => void this.#sums[index]!.add(half, value(token)));
+  /** Whether sums of 16 bits start at what a bias takes from the codes: then nothing is left to take away. */
+  get startsBiased(): boolean {
+    return this.#isInPairs && this.#biasBits > 0;
+  }
+
+  /** Starts the totals at a value per token instead of zero. */
+  begin(value: (token: Local<"i32">) => V128): void {
+    this.#tokens.blocks.forEach((token, index) => {
+      const start = this.#f.let(value(token));
+      for (const half of halves) this.#sums[index]!.add(half, start);
+    });
+  }
+
+  /** Values of unit `index` of a token in all lanes: four bytes of `part` 0 or 1, or two times 16 bits. */
+  #values(token: number, index: number, part = 0): Local<"v128"> {
+    const f = this.#f;
+    const { lanes, negative } = this.#tokens.layout;
+    if (lanes !== "wide") return f.let(v128.load(this.#tokens.blocks[token]!, 16 * index + part * negative));
+    const offset = 8 * index + 4 * part;
+    const start = offset & ~15;
+    const key = `${token} ${start}`;
+    let vector = this.#loaded.get(key);
+    if (vector === undefined) {
+      vector = f.let(v128.load(this.#tokens.blocks[token]!, start));
+      this.#loaded.set(key, vector);
+    }
+    const lane = (offset & 15) / 4;
+    return f.let(f32x4.shuffle(vector, vector, [lane, lane, lane, lane]));
   }
 
   /** Adds the products of unit `index`, four elements of a run, for some halves; `scale` where sums have to be emptied early. */
   add(index: number, codes: readonly { readonly half: Half; readonly bytes: V128 }[], scale: (half: Half) => RunScale | undefined): void {
-    const [f, x] = [this.#f, this.#x];
-    const { lanes, negative } = this.#tokens.layout;
-    const { blocks } = this.#tokens;
+    const f = this.#f;
+    const { blocks, layout } = this.#tokens;
+    const { lanes, biases } = layout;
     if (lanes === "wide") {
       const words = codes.map(({ half, bytes }) => ({ half, parts: this.#widen(bytes) }));
       for (const part of [0, 1] as const) {
-        blocks.forEach((token, t) => {
-          f.set(x, v128.load32Splat(token, 8 * index + 4 * part));
+        blocks.forEach((_, t) => {
+          const x = this.#values(t, index, part);
           for (const { half, parts } of words) this.#runs[t]!.add(half, i32x4.dotI16x8(parts[part], x));
         });
       }
@@ -110,20 +139,26 @@ export class Products {
         if (this.#taken[half] === this.#pairLimit) this.#empty(half, scale(half));
         this.#taken[half]!++;
       }
+      const isFirst = this.startsBiased && index % this.#unitsPerRun === 0;
       blocks.forEach((token, t) => {
-        f.set(x, v128.load32Splat(token, 4 * index));
+        if (isFirst) {
+          const run = index / this.#unitsPerRun;
+          const bias = f.let(i16x8.shl(v128.load32Splat(token, biases + 4 * run), this.#biasBits));
+          for (const { half } of codes) this.#runs[t]!.add(half, bias);
+        }
+        const x = this.#values(t, index);
         for (const { half, bytes } of vectors) this.#runs[t]!.add(half, relaxed.dotI8x16I7x16(x, bytes), i16x8.add);
       });
     } else if (lanes === "split") {
-      for (const [sums, offset] of [[this.#runs, 0] as const, [this.#below, negative] as const]) {
-        blocks.forEach((token, t) => {
-          f.set(x, v128.load32Splat(token, offset + 4 * index));
+      for (const [part, sums] of [this.#runs, this.#below].entries()) {
+        blocks.forEach((_, t) => {
+          const x = this.#values(t, index, part);
           for (const { half, bytes } of vectors) sums[t]!.accumulate(half, (sum) => relaxed.dotI8x16I7x16Add(bytes, x, sum));
         });
       }
     } else {
-      blocks.forEach((token, t) => {
-        f.set(x, v128.load32Splat(token, 4 * index));
+      blocks.forEach((_, t) => {
+        const x = this.#values(t, index);
         for (const { half, bytes } of vectors) this.#runs[t]!.accumulate(half, (sum) => relaxed.dotI8x16I7x16Add(x, bytes, sum));
       });
     }
@@ -133,7 +168,7 @@ export class Products {
   endRun(half: Half, scale: RunScale | undefined): void {
     const f = this.#f;
     this.#below.forEach((below, t) => {
-      const [run] = [this.#runs[t]!];
+      const run = this.#runs[t]!;
       f.set(run.pair[half], i32x4.sub(run.pair[half], below.pair[half]));
       below.clear(half);
     });
@@ -155,9 +190,10 @@ export class Products {
     return this.#target.dots === "pairs" && this.#tokens.layout.lanes === "bytes";
   }
 
-  /** How many sums of two products fit into 16 bits. */
+  /** How many sums of two products fit into 16 bits; sums on the way may wrap around. */
   get #pairLimit(): number {
-    return Math.floor(32767 / (2 * 128 * this.#largestCode!));
+    const bias = this.startsBiased ? 2 ** this.#biasBits : 0;
+    return Math.floor(32767 / (2 * 127 * Math.max(bias, this.#largestCode! - bias)));
   }
 
   #empty(half: Half, scale: RunScale | undefined): void {
@@ -178,16 +214,20 @@ export class Products {
   }
 }
 
-/** The scales of run `run`, byte `run % 4` of a word, for both kinds of sums. */
+/** The scales of run `run`, byte `run % 4` of a word, for both kinds of sums; for pairs there is relaxed SIMD. */
 export function runScale(f: FunctionBuilder, word: V128, run: number, areSigned: boolean): RunScale {
   const byte = run & 3;
-  const low = i32x4.shrU(word, 8 * byte);
-  const places = (parts: readonly [number, number]): readonly number[] =>
-    [0, 4, 8, 12].flatMap((row) => [...parts, ...parts].map((at) => (at < 16 ? at + row : at)));
+  // The byte twice per word, and zeros: an index with the highest bit gives zero.
+  const zero = 0x80;
+  const twice = (parts: (at: number) => readonly number[]): V128 =>
+    relaxed.swizzle(word, f.pooled(Uint8Array.from([0, 4, 8, 12].flatMap((row) => [...parts(row + byte), ...parts(row + byte)]))));
   return areSigned
     ? {
         quads: i32x4.shrS(i32x4.shl(word, 24 - 8 * byte), 24),
-        pairs: i16x8.shrS(i8x16.shuffle(word, v128.zero(), places([16, byte])), 8),
+        pairs: i16x8.shrS(
+          twice((at) => [zero, at]),
+          8,
+        ),
       }
-    : { quads: v128.and(low, f.splatBits(255)), pairs: i8x16.shuffle(word, v128.zero(), places([byte, 16])) };
+    : { quads: v128.and(i32x4.shrU(word, 8 * byte), f.splatBits(255)), pairs: twice((at) => [at, zero]) };
 }

@@ -1,6 +1,7 @@
 import { f32, f32x4, i32, i32x4, type ModuleBuilder, type V128, v128 } from "../emit/index.ts";
 import { groupRows, halves, InterleavedBlock } from "../formats/block.ts";
 import type { BlockContext, GroupFormat } from "../formats/format.ts";
+import { loadHalves } from "../formats/half.ts";
 import { formatNames, formatOf } from "../formats/index.ts";
 import { madd, type Target } from "../target.ts";
 import { type OuterFunctions, outer, rowPanels } from "./outer.ts";
@@ -38,7 +39,7 @@ export function emitExactGroups(module: ModuleBuilder, target: Target, { tile, r
     const { elements, bytes } = format;
     const panel = module.function(`panel.${name}`, { w: "i32", to: "i32", blocks: "i32" }, (f, { w, to, blocks }) => {
       f.while(blocks, () => {
-        decodeBlock({ f, target, block: new InterleavedBlock(f, w) }, format, (index, half, values) =>
+        decodeBlock({ f, target, block: new InterleavedBlock(f, w, loadHalves) }, format, (index, half, values) =>
           f.store(to, values, 4 * groupRows * index + 16 * half),
         );
         f.advance(w, groupRows * bytes);

@@ -2,6 +2,7 @@ import { type FunctionBuilder, f32x4, i16x8, i32, i32x4, type Local, type Module
 import { layoutFor } from "../formats/activations.ts";
 import { groupRows, type Half, halves, InterleavedBlock, type Pair } from "../formats/block.ts";
 import type { BlockContext, GroupFormat, RunBytes } from "../formats/format.ts";
+import { loadFiniteHalves } from "../formats/half.ts";
 import { formatNames, formatOf } from "../formats/index.ts";
 import { Products, type RunScale, runScale, type Tokens } from "../formats/products.ts";
 import { storeLanes } from "../kernels/shared/loops.ts";
@@ -38,7 +39,7 @@ export function emitGroups(module: ModuleBuilder, target: Target): void {
         f.set(group, w);
         f.set(left, blocks);
         f.while(left, () => {
-          const context = { f, target, block: new InterleavedBlock(f, group) };
+          const context = { f, target, block: new InterleavedBlock(f, group, loadFiniteHalves) };
           multiplyBlock(context, format, { layout, blocks: activations }, sums);
           f.advance(group, groupRows * format.bytes);
           for (const activation of activations) f.advance(activation, layout.bytes * (format.elements / layout.elements));
@@ -86,9 +87,8 @@ function multiplyBlock(context: BlockContext, format: GroupFormat, tokens: Token
     return bytes && runScale(f, bytes.words[run >> 2]!, run, bytes.areSigned);
   };
   const unitsPerRun = runElements / 4;
-  if (scales === undefined && biasBits > 0) {
-    for (const half of halves) products.begin(half, (token) => i32x4.shl(v128.load32Splat(token, layout.minusSum), biasBits));
-  }
+  const isBiased = biasBits > 0 && !products.startsBiased;
+  if (isBiased && scales === undefined) products.begin((token) => i32x4.shl(v128.load32Splat(token, layout.minusSum), biasBits));
   for (const some of products.passes) {
     for (let run = 0; run < elements / runElements; run++) {
       for (let place = 0; place < unitsPerRun; place++) {
@@ -100,35 +100,38 @@ function multiplyBlock(context: BlockContext, format: GroupFormat, tokens: Token
         const factors = scale(half, run);
         products.endRun(half, factors && shared(f, target, factors));
         if (hasRunScales) {
-          addScaled(context, tokens, sums, products.totals, half, format.d(context, half, run));
+          addScaled(context, tokens, sums, products.totals, [half], (h) => format.d(context, h, run));
           products.clear(half);
         }
       }
     }
   }
   if (hasRunScales) return;
-  for (const half of halves) {
+  if (isBiased && scales !== undefined) {
     // What unsigned codes add under integer scales: 2^biasBits times the sums of the activations, scaled.
-    if (scales !== undefined && biasBits > 0) {
+    for (const half of halves) {
       const words = wordPairs(context, scales[half]!);
       products.totals.forEach((total, token) => {
         const bias = i32x4.shl(sumsTimes(words, tokens, token, runElements), biasBits);
         f.set(total[half], i32x4.sub(total[half], bias));
       });
     }
-    addScaled(context, tokens, sums, products.totals, half, format.d(context, half, 0));
-    if (format.m !== undefined) {
-      const m = f.let(format.m(context, half));
-      tokens.blocks.forEach((token, t) => {
-        const sum = sums[t]![half];
-        f.set(sum, madd(target, m, v128.load32Splat(token, layout.sum), sum));
-      });
+  }
+  addScaled(context, tokens, sums, products.totals, halves, (half) => format.d(context, half, 0));
+  if (format.m !== undefined) {
+    const m = halves.map((half) => f.let(format.m!(context, half)));
+    tokens.blocks.forEach((token, t) => {
+      const x = f.let(v128.load32Splat(token, layout.sum));
+      for (const half of halves) f.set(sums[t]![half], madd(target, m[half]!, x, sums[t]![half]));
+    });
+  }
+  if (format.minima !== undefined) {
+    const { bytes, dmin } = format.minima;
+    for (const half of halves) {
+      const words = wordPairs(context, bytes(context, half));
+      products.totals.forEach((total, token) => void f.set(total[half], sumsTimes(words, tokens, token, runElements)));
     }
-    if (format.minima !== undefined) {
-      const words = wordPairs(context, format.minima.bytes(context, half));
-      products.totals.forEach((total, token) => void f.set(total[half], i32x4.neg(sumsTimes(words, tokens, token, runElements))));
-      addScaled(context, tokens, sums, products.totals, half, format.minima.dmin(context, half));
-    }
+    addScaled(context, tokens, sums, products.totals, halves, (half) => f32x4.neg(dmin(context, half)));
   }
 }
 
@@ -143,13 +146,16 @@ function addScaled(
   { layout, blocks }: Tokens,
   sums: readonly Pair[],
   totals: readonly Pair[],
-  half: Half,
-  d: V128,
+  some: readonly Half[],
+  d: (half: Half) => V128,
 ): void {
-  const scale = f.let(d);
+  const scales = some.map((half) => ({ half, scale: f.let(d(half)) }));
   blocks.forEach((token, t) => {
-    const sum = sums[t]![half];
-    f.set(sum, madd(target, f32x4.fromI32x4(totals[t]![half]), f32x4.mul(scale, v128.load32Splat(token, layout.d)), sum));
+    const x = f.let(v128.load32Splat(token, layout.d));
+    for (const { half, scale } of scales) {
+      const sum = sums[t]![half];
+      f.set(sum, madd(target, f32x4.fromI32x4(totals[t]![half]), f32x4.mul(scale, x), sum));
+    }
   });
 }
 

@@ -6,8 +6,9 @@ import type { Call, Exports, Pause } from "../kernel.ts";
 import type { Target } from "../target.ts";
 import { type Product, sharedUnits } from "./product.ts";
 
-/** Tokens whose activations stay in the cache while rows of weights pass by. */
-const tokenBlock = 32;
+/** Bytes of rounded activations, and of weights, that one call multiplies: both fit into a second-level cache of 512 KiB. */
+const tokenBlockBytes = 2 ** 18;
+const rowChunkBytes = 2 ** 17;
 
 /** Activations that one call rounds. */
 const roundedPerCall = 2 ** 15;
@@ -43,14 +44,18 @@ export function roundedProduct(
     yield rounds;
     const rowBytes = rowBytesOf(form, k);
     const tokenBytes = activationBytes(layout, k);
+    // A chunk of weights stays in the cache while blocks of tokens pass by that stay there too.
+    const tokensPerCall = Math.max(4, Math.floor(tokenBlockBytes / tokenBytes / 4) * 4);
+    const cached = Math.max(1, Math.floor(rowChunkBytes / rowBytes / groupRows)) * groupRows;
+    const shared = Math.ceil(sharedUnits(k * Math.min(m, tokensPerCall), n * m * k, threads) / groupRows) * groupRows;
+    const chunk = m <= tokensPerCall ? shared : Math.min(cached, shared);
     const calls: Call[] = [];
-    for (let token = 0; token < m; token += tokenBlock) {
-      const tokens = Math.min(tokenBlock, m - token);
-      const chunk = Math.ceil(sharedUnits(k * tokens, n * m * k, threads) / groupRows) * groupRows;
-      for (let row = 0; row < n; row += chunk) {
-        const [w, to] = [b + row * rowBytes, y + 4 * (token * n + row)];
-        const rows = Math.min(chunk, n - row);
-        calls.push({ fn: groups, args: [w, scratch + token * tokenBytes, to, rows, k / elements, tokenBytes, 4 * n, tokens] });
+    for (let row = 0; row < n; row += chunk) {
+      const rows = Math.min(chunk, n - row);
+      for (let token = 0; token < m; token += tokensPerCall) {
+        const [from, to] = [scratch + token * tokenBytes, y + 4 * (token * n + row)];
+        const tokens = Math.min(tokensPerCall, m - token);
+        calls.push({ fn: groups, args: [b + row * rowBytes, from, to, rows, k / elements, tokenBytes, 4 * n, tokens] });
       }
     }
     yield calls;
