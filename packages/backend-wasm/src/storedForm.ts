@@ -12,7 +12,7 @@ export function chooseInterleaving(persistent: Persistent, programs: readonly Lo
   return programs.every((lowered) => isReadableInterleaved(persistent, lowered)) ? formatNameOf(persistent.spec.dtype) : undefined;
 }
 
-/** Whether every use in a program can read interleaved rows: products with the transposed matrix, and lookups of rows. */
+/** Whether every use in a program can read interleaved rows: products with the transposed matrix, with experts, and lookups of rows. */
 export function isReadableInterleaved(persistent: Persistent, { steps, outputs }: Lowered): boolean {
   const { shape } = persistent.spec;
   if (shape.length < 2 || outputs.some(({ operand }) => isOf(persistent, operand.storage))) return false;
@@ -21,6 +21,7 @@ export function isReadableInterleaved(persistent: Persistent, { steps, outputs }
     return inputs.every((operand, index) => {
       if (operand === undefined || !isOf(persistent, operand.storage)) return true;
       if (operand.spec.shape.join() !== shape.join()) return false;
+      if (op.name === "moeMatmul") return index === 1;
       if (op.name === "embedding") return index === 0 && shape.length === 2;
       return op.name === "matmul" && index === 1 && (params as { transposeB: boolean }).transposeB;
     });

@@ -32,6 +32,9 @@ import { max } from "./max.ts";
 import { maxPool2d } from "./maxPool2d.ts";
 import { mean } from "./mean.ts";
 import { min } from "./min.ts";
+import { moeMatmul } from "./moeMatmul.ts";
+import { moeRoute } from "./moeRoute.ts";
+import { moeWeights } from "./moeWeights.ts";
 import { normL1 } from "./normL1.ts";
 import { normL2 } from "./normL2.ts";
 import { normLinf } from "./normLinf.ts";
@@ -45,6 +48,10 @@ import { scatter } from "./scatter.ts";
 import { slice } from "./slice.ts";
 import { softmax } from "./softmax.ts";
 import { sort } from "./sort.ts";
+import { ssmConv } from "./ssmConv.ts";
+import { ssmConvWrite } from "./ssmConvWrite.ts";
+import { ssmScan } from "./ssmScan.ts";
+import { ssmScanWrite } from "./ssmScanWrite.ts";
 import { stack } from "./stack.ts";
 import { sum } from "./sum.ts";
 import { sumKahan } from "./sumKahan.ts";
@@ -95,6 +102,9 @@ export const kernels: Kernels = {
   prod,
   quantize,
   random,
+  moeMatmul,
+  moeRoute,
+  moeWeights,
   rmsNorm,
   rope,
   scatter,
@@ -102,6 +112,10 @@ export const kernels: Kernels = {
   softmax,
   sort,
   stack,
+  ssmConv,
+  ssmConvWrite,
+  ssmScan,
+  ssmScanWrite,
   sum,
   sumKahan,
   takeAlongAxis,

@@ -54,7 +54,8 @@ interface Path {
   readonly scratch: (m: number, n: number, k: number) => number;
 }
 
-function choosePath(context: BuildContext, b: Operand, { transposeB, activations }: Params): Path {
+/** How to multiply with `b`, or with any of its matrices if it has batch axes. */
+export function choosePath(context: BuildContext, b: Operand, { transposeB, activations }: Params): Path {
   const { exports, target, threads } = context;
   const { dtype } = b.spec;
   const form = context.interleaving(b) ?? formatNameOf(dtype);
