@@ -11,4 +11,14 @@ export interface DecoderConfig {
   readonly keyLength: number;
   /** Elements of a value per head. */
   readonly valueLength: number;
+  /** Whether a layer keeps keys and values. */
+  readonly hasCache: (layer: number) => boolean;
+  /** What layers without them keep of each sequence, by the names of the tensors, f32. None: the model is not recurrent. */
+  readonly states: readonly StateShape[];
+}
+
+/** A tensor of each sequence that a recurrent layer carries from token to token. */
+export interface StateShape {
+  readonly name: string;
+  readonly shape: readonly number[];
 }

@@ -195,6 +195,7 @@ export class Decoder {
       blockTable: new Int32Array(shares.length * this.#maxBlocks),
       seqLens: new Int32Array(shares.length),
       outRows: new Int32Array(nOut),
+      ...(this.#plan.program.inputs.has("stateRows") && { stateRows: new Int32Array(T) }),
     };
     let [token, row] = [0, 0];
     for (const [i, { job, count, rows }] of shares.entries()) {
@@ -207,6 +208,7 @@ export class Decoder {
       for (let j = 0; j < count; j++) {
         inputs.tokens[token] = ids[done + j]!;
         inputs.positions[token] = start + j;
+        if (inputs.stateRows !== undefined) inputs.stateRows[token] = sequence.index;
         inputs.seqOf[token++] = i;
       }
     }

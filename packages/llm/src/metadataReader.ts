@@ -39,6 +39,22 @@ export class MetadataReader {
     return first || undefined;
   }
 
+  /**
+   * A count that may be 0 in some layers, where those have another kind of block: the one value of the rest and which layers they are.
+   * @throws {UnsupportedError} if the rest differ
+   */
+  layerCount(name: string): { readonly value: number | undefined; readonly has: (layer: number) => boolean } {
+    const key = this.#prefix + name;
+    const value = this.metadata.get(key);
+    if (value === undefined || !isNumericArray(value)) return { value: this.count(name), has: () => true };
+    const counts = Array.from(this.metadata.numbers(key));
+    const [first, ...rest] = counts.filter((count) => count !== 0);
+    if (rest.some((other) => other !== first)) {
+      throw new UnsupportedError(key, `the layers differ (${counts.join(", ")}), only equal ones and 0 are computed`);
+    }
+    return { value: first, has: (layer) => (counts[layer] ?? 0) !== 0 };
+  }
+
   /** A number, or undefined where the key is missing or 0. */
   number(name: string): number | undefined {
     return this.metadata.optionalNumber(this.#prefix + name) || undefined;

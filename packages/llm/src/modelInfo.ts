@@ -55,7 +55,8 @@ export function describeModel(
 ): ModelInfo {
   const backends = "gpu" in chosen ? [chosen.gpu, chosen.cpu] : [chosen.backend];
   const elementBytes = { f32: 4, f16: 2, q8_0: 34 / 32 }[sizes.cacheType];
-  const perToken = config.layers * config.kvHeads * (config.keyLength + config.valueLength) * elementBytes;
+  const cachedLayers = Array.from({ length: config.layers }, (_, layer) => layer).filter(config.hasCache).length;
+  const perToken = cachedLayers * config.kvHeads * (config.keyLength + config.valueLength) * elementBytes;
   const architecture = file.metadata.string("general.architecture");
   const unverified = `architecture ${architecture} is unverified: its logits were never compared with those of another implementation`;
   return {

@@ -48,6 +48,10 @@ export interface Recording {
   readonly result: "logits" | "states";
   /** `x [..., k] · w [n, k]ᵀ` in the recording's mode. */
   linear(x: Ref, w: Ref): Ref;
+  /** The product of each token with the experts that `ids [T, k]` names: see the `moeMatmul` op. */
+  expertLinear(x: Ref, experts: Ref, ids: Ref): Ref;
+  /** What a recurrent layer keeps; see {@link DecoderConfig}. */
+  state(name: string): RecurrentState;
   /** Writes `k [T, Hkv, dK]` and `v [T, Hkv, dV]` to a layer's cache and attends with `q [T, H, dK]`: `[T, H, dV]`. */
   attend(layer: number, q: Ref, k: Ref, v: Ref, options: AttendOptions): Ref;
 }
@@ -57,6 +61,19 @@ export interface AttendOptions {
   readonly scale: number;
   readonly softcap: number;
   readonly window: number;
+  /** Bias that grows with distance, of the first head; see the op. */
+  readonly alibi?: number;
+  readonly causal?: boolean;
+  /** A score of each head that nothing is attended with `[H]`. */
+  readonly sinks?: Ref;
+}
+
+/** State of all sequences, and which row of it a token's sequence has. */
+export interface RecurrentState {
+  /** `[sequences, …]` */
+  readonly tensor: Ref;
+  /** `[T]` */
+  readonly rows: Ref;
 }
 
 /** One model of a family. */
@@ -99,8 +116,17 @@ export function recordDecoder({ config, forward }: ModelDescription, file: GgufF
 
   const cacheShape = [sizes.sequences * blocksOf(sizes.contextLength) * blockTokens, config.kvHeads, config.keyLength + config.valueLength];
   const caches = Array.from({ length: config.layers }, (_, layer) =>
-    program.persistent(`cache.${layer}`, { dtype: sizes.cacheType, shape: cacheShape }, { init: "zeros" }),
+    config.hasCache(layer)
+      ? program.persistent(`cache.${layer}`, { dtype: sizes.cacheType, shape: cacheShape }, { init: "zeros" })
+      : undefined,
   );
+  const states = new Map(
+    config.states.map(({ name, shape }) => [
+      name,
+      program.persistent(name, { dtype: "f32", shape: [sizes.sequences, ...shape] }, { init: "zeros" }),
+    ]),
+  );
+  const stateRows = states.size === 0 ? undefined : program.input("stateRows", "i32", [T]);
   const weights = new WeightTable(program, file);
   const recording: Recording = {
     program,
@@ -113,6 +139,8 @@ export function recordDecoder({ config, forward }: ModelDescription, file: GgufF
     isGeluRounded: sizes.isGeluRounded,
     result: sizes.result ?? "logits",
     linear: (x, w) => program.matmul(x, w, { transposeB: true, activations: sizes.activations }),
+    expertLinear: (x, experts, ids) => program.moeMatmul(x, experts, ids, { activations: sizes.activations }),
+    state: (name) => ({ tensor: states.get(name)!, rows: stateRows! }),
     attend(layer, q, k, v, options) {
       const cache = program.kvWrite(caches[layer]!, k, v, slots);
       return program.attention(q, cache, positions, seqOf, blockTable, seqLens, { ...options, blockSize: blockTokens });

@@ -69,6 +69,11 @@ export class WeightTable {
     return this.has(name) ? this.vector(name, length) : undefined;
   }
 
+  /** Extents of a tensor of the file. */
+  shape(name: string): readonly number[] | undefined {
+    return this.#file.optionalTensor(name)?.shape;
+  }
+
   /** Marks tensors that the model knowingly leaves out. */
   ignore(...names: readonly string[]): void {
     for (const name of names) this.#ignored.add(name);
@@ -104,13 +109,16 @@ export class WeightTable {
     const ref = this.#program.persistent(key, { dtype, shape: [rows, ...shape.slice(1)] });
     this.#refs.set(key, ref);
     this.#used.add(name);
+    const range = { ...part, of: shape[0]! };
     if (isUsable)
-      this.#weights.push(as === "stored" ? storedWeight(key, this.#file, info, part) : vectorWeight(key, this.#file, info, part));
+      this.#weights.push(as === "stored" ? storedWeight(key, this.#file, info, range) : vectorWeight(key, this.#file, info, range));
     return ref;
   }
 
   #fits(info: TensorInfo, shape: readonly number[]): boolean {
-    if (info.shape.length === shape.length && info.shape.every((dim, axis) => dim === shape[axis])) return true;
+    // GGUF leaves out outer extents of 1, and writes a row as a vector.
+    const [has, wants] = [info.shape, shape].map((extents) => extents.filter((extent) => extent !== 1).join());
+    if (has === wants) return true;
     this.#misshapen.add(`${info.name} ${formatShape(info.shape)} instead of ${formatShape(shape)}`);
     return false;
   }
@@ -135,8 +143,8 @@ interface Part {
   readonly rows: number;
 }
 
-function storedWeight(name: string, file: GgufFile, info: TensorInfo, { from, rows }: Part): Weight {
-  const rowBytes = info.bytes / info.shape[0]!;
+function storedWeight(name: string, file: GgufFile, info: TensorInfo, { from, rows, of }: Required<RowRange>): Weight {
+  const rowBytes = info.bytes / of;
   const start = from * rowBytes;
   const bytes = rows * rowBytes;
   const source: TensorSource = {
@@ -147,10 +155,10 @@ function storedWeight(name: string, file: GgufFile, info: TensorInfo, { from, ro
 }
 
 /** A small tensor, decoded to f32 at each read. */
-function vectorWeight(name: string, file: GgufFile, info: TensorInfo, part: Part): Weight {
+function vectorWeight(name: string, file: GgufFile, info: TensorInfo, part: Required<RowRange>): Weight {
   if (info.type === "f32") return storedWeight(name, file, info, part);
   const { blockBytes } = blockLayout("f32");
-  const rowBytes = (info.elements / info.shape[0]!) * blockBytes;
+  const rowBytes = (info.elements / part.of) * blockBytes;
   const start = part.from * rowBytes;
   const size = part.rows * rowBytes;
   const source: TensorSource = {

@@ -29,7 +29,7 @@ function metadata(values: Readonly<Record<string, MetadataValue>>): Metadata {
 }
 
 /** Without its functions, which are never equal. */
-function plain({ attention, rope, ...rest }: ModelConfig): object {
+function plain({ attention, rope, hasCache: _hasCache, ...rest }: ModelConfig): object {
   return { ...rest, attention: { ...attention, isWindowed: undefined }, rope: { ...rope, rotates: undefined } };
 }
 
@@ -55,14 +55,15 @@ describe("readModelConfig", () => {
       parallel: "never",
       embeddingScale: 1,
       residualScale: 1,
-      attention: { scale: 1 / Math.sqrt(128), softcap: 0, window: 0, unscaledPositions: Number.POSITIVE_INFINITY },
+      attention: { scale: 1 / Math.sqrt(128), softcap: 0, window: 0, unscaledPositions: Number.POSITIVE_INFINITY, alibi: 0, clamp: 0 },
       rope: {
         dims: 128,
         pairing: "interleaved",
-        plain: { base: 10000, scale: 1, magnitude: 1 },
-        windowed: { base: 10000, scale: 1, magnitude: 1 },
+        plain: { base: 10000, scale: 1, magnitude: 1, scoreFactor: 1 },
+        windowed: { base: 10000, scale: 1, magnitude: 1, scoreFactor: 1 },
         originalContext: 4096,
       },
+      states: [],
       logitScale: 1,
       logitSoftcap: 0,
     });
@@ -116,7 +117,7 @@ describe("readModelConfig", () => {
 
   test.each([
     [{ "llama.rope.scaling.type": "dynamic" }, /rope scaling dynamic/],
-    [{ "llama.expert_count": 8 }, /expert_count = 8/],
+    [{ "llama.expert_count": 8, "llama.expert_used_count": 2, "llama.expert_gating_func": 9 }, /expert_gating_func = 9/],
     [{ "llama.attention.causal": false }, /looks ahead/],
     [{ "llama.attention.head_count_kv": Int32Array.of(8, 4) }, /layers differ \(8, 4\)/],
   ])("%j is unsupported, by name", (values, message) => {

@@ -26,22 +26,25 @@ const roundedError = (isExact: boolean): number => (isExact ? 3e-3 : 2e-2);
 const activationError = 3e-2;
 
 const architectures = [
-  "llama",
-  "cohere2",
-  "gemma",
-  "gemma2",
-  "gemma3",
-  "gpt2",
-  "granite",
-  "mistral3",
-  "olmo2",
-  "phi2",
-  "phi3",
-  "qwen2",
-  "qwen3",
-  "smollm3",
-  "stablelm",
-  "starcoder2",
+  "llama-dense",
+  "cohere2-dense",
+  "gemma-dense",
+  "gemma2-dense",
+  "gemma3-dense",
+  "gpt2-dense",
+  "granite-dense",
+  "mistral3-dense",
+  "olmo2-dense",
+  "phi2-dense",
+  "phi3-dense",
+  "qwen2-dense",
+  "qwen3-dense",
+  "smollm3-dense",
+  "stablelm-dense",
+  "starcoder2-dense",
+  "llama-moe",
+  "qwen3moe-moe",
+  "gpt-oss-moe",
 ];
 /** Of f32 weights and cache, on any backend. */
 const exactError = 1e-4;
@@ -76,13 +79,13 @@ export function describeLogits({ runtime, isExact, scope }: SuiteContext): void 
     test.each(architectures.slice(0, scope === "smoke" ? 1 : architectures.length))(
       "f32 weights of %s, 12 and 200 ids, whole and in three parts",
       async (name) => {
-        const path = shared(`data/archs/${name}-dense.gguf`);
+        const path = shared(`data/archs/${name}.gguf`);
         const ids = readIds("data/archs/ids200.txt");
         const few = Array.from({ length: 12 }, (_, i) => i + 1);
         for (const batchSize of [256, 70]) {
           await using model = await load(path, { batchSize });
-          expect(relativeError(await model.logits(few), readFloats(`data/archs/${name}-dense.logits.f32`))).toBeLessThan(exactError);
-          expect(relativeError(await model.logits(ids), readFloats(`data/archs/${name}-dense.logits200.f32`))).toBeLessThan(exactError);
+          expect(relativeError(await model.logits(few), readFloats(`data/archs/${name}.logits.f32`))).toBeLessThan(exactError);
+          expect(relativeError(await model.logits(ids), readFloats(`data/archs/${name}.logits200.f32`))).toBeLessThan(exactError);
         }
       },
     );

@@ -1,8 +1,9 @@
-import { UnsupportedError } from "@centella/core";
+import { type Gating, UnsupportedError } from "@centella/core";
 import type { Metadata } from "@centella/gguf";
-import type { DecoderConfig } from "../config.ts";
+import type { DecoderConfig, StateShape } from "../config.ts";
 import { ModelError } from "../errors.ts";
 import { MetadataReader } from "../metadataReader.ts";
+import { type AttentionConfig, type LatentConfig, readAttention, readLatent } from "./attentionConfig.ts";
 import type { Family } from "./family.ts";
 import { type RopeConfig, readRope } from "./ropeConfig.ts";
 
@@ -17,24 +18,39 @@ export interface ModelConfig extends DecoderConfig {
   readonly embeddingScale: number;
   readonly residualScale: number;
   readonly attention: AttentionConfig;
+  /** Of attention with latent keys and values. */
+  readonly latent: LatentConfig | undefined;
   /** Rotary positions; undefined if nothing is rotated. */
   readonly rope: RopeConfig | undefined;
+  readonly experts: ExpertsConfig | undefined;
+  readonly recurrent: RecurrentConfig | undefined;
   readonly logitScale: number;
   /** 0: none. */
   readonly logitSoftcap: number;
 }
 
-export interface AttentionConfig {
-  /** Factor of q·k before the softmax. */
+/** Mixture of experts; see the ops `moeRoute` and `moeWeights`. */
+export interface ExpertsConfig {
+  readonly count: number;
+  readonly used: number;
+  readonly feedForwardLength: number;
+  readonly gating: Gating;
+  readonly groups: number;
+  readonly openGroups: number;
+  readonly normalize: boolean;
   readonly scale: number;
-  /** 0: none. */
-  readonly softcap: number;
-  /** Tokens that layers with a window see; 0: no layer has one. */
-  readonly window: number;
-  /** Whether a layer has a window. */
-  readonly isWindowed: (layer: number) => boolean;
-  /** Positions from which the scores would be scaled up (`attention.temperature_scale`), which is not computed. */
-  readonly unscaledPositions: number;
+}
+
+/** Sizes of recurrent layers. */
+export interface RecurrentConfig {
+  /** Channels. */
+  readonly innerLength: number;
+  /** Taps of the convolution. */
+  readonly taps: number;
+  /** Elements of the state of each channel; 0: a convolution is all that there is. */
+  readonly stateLength: number;
+  /** Width of the vector that time steps are made of. */
+  readonly timeStepRank: number;
 }
 
 /**
@@ -43,16 +59,31 @@ export interface AttentionConfig {
  */
 export function readModelConfig(family: Family, metadata: Metadata): ModelConfig {
   const reader = new MetadataReader(metadata, family.name);
+  const { recurrent, feedForward } = family;
+  const isAttentive = recurrent?.layers !== "all";
   const contextLength = reader.requiredCount("context_length");
   const embeddingLength = reader.requiredCount("embedding_length");
   const layers = reader.requiredCount("block_count");
-  const feedForwardLength = reader.requiredCount("feed_forward_length");
-  const heads = reader.requiredCount("attention.head_count");
+  const feedForwardLength = feedForward?.kind === "none" ? 0 : reader.requiredCount("feed_forward_length");
+  const heads = isAttentive ? (reader.layerCount("attention.head_count").value ?? reader.requiredCount("attention.head_count")) : 1;
   const epsilon = reader.requiredNumber(`attention.layer_norm_${family.norm === "layer" ? "" : "rms_"}epsilon`);
-  const logitScale = family.logits?.scale === undefined ? 1 : reader.requiredNumber("logit_scale");
+  const scaleFallback = family.logits?.scaleFallback?.(embeddingLength);
+  const logitScale =
+    family.logits?.scale === undefined
+      ? 1
+      : scaleFallback === undefined
+        ? reader.requiredNumber("logit_scale")
+        : (reader.number("logit_scale") ?? scaleFallback);
+  const recurrentConfig = recurrent && readRecurrent(recurrent.kind, reader, embeddingLength);
   reader.finish();
 
-  const kvHeads = reader.count("attention.head_count_kv") ?? heads;
+  const kvHeadsOf =
+    recurrent === undefined
+      ? { value: reader.count("attention.head_count_kv"), has: () => true }
+      : reader.layerCount("attention.head_count_kv");
+  const hasCache = isAttentive ? kvHeadsOf.has : () => false;
+  const latent = family.attention?.latent ? readLatent(reader) : undefined;
+  const kvHeads = latent?.isAbsorbed || !isAttentive ? 1 : (kvHeadsOf.value ?? heads);
   const keyLength = reader.count("attention.key_length") ?? embeddingLength / heads;
   const valueLength = reader.count("attention.value_length") ?? embeddingLength / heads;
   if (!Number.isInteger(keyLength) || !Number.isInteger(valueLength) || heads % kvHeads !== 0) {
@@ -63,10 +94,7 @@ export function readModelConfig(family: Family, metadata: Metadata): ModelConfig
   if (reader.bool("attention.causal") === false) {
     throw new UnsupportedError(`${family.name}.attention.causal = false`, "a model that looks ahead cannot generate text");
   }
-  const experts = reader.count("expert_count");
-  if (experts !== undefined) {
-    throw new UnsupportedError(`${family.name}.expert_count = ${experts}`, "mixtures of experts are not computed yet");
-  }
+  const rope = readRope(family, reader, layers, latent?.ropeLength ?? keyLength);
   const shape = { embeddingLength, layers, heads, keyLength };
   return {
     vocabSize: readVocabSize(reader, family.name),
@@ -78,12 +106,17 @@ export function readModelConfig(family: Family, metadata: Metadata): ModelConfig
     kvHeads,
     keyLength,
     valueLength,
+    hasCache,
+    states: stateShapes(recurrentConfig, layers, hasCache),
     epsilon,
     parallel: readParallel(family, reader),
     embeddingScale: embeddingScale(family, reader, embeddingLength),
-    residualScale: (family.residualScale && reader.number("residual_scale")) || 1,
-    attention: readAttention(family, reader, shape),
-    rope: readRope(family, reader, keyLength),
+    residualScale: (family.residualScale && (reader.number("residual_scale") ?? family.residualScale.fallback(layers))) || 1,
+    attention: readAttention(family, reader, shape, latent, rope),
+    latent,
+    rope,
+    experts: readExperts(family, reader, feedForwardLength),
+    recurrent: recurrentConfig,
     logitScale: family.logits?.scale === "divide" ? 1 / logitScale : logitScale,
     logitSoftcap: softcap(family.logits?.softcap, reader.number("final_logit_softcapping")),
   };
@@ -98,39 +131,72 @@ function readParallel({ name, parallel }: Family, reader: MetadataReader): Model
 }
 
 function embeddingScale({ embeddingScale }: Family, reader: MetadataReader, width: number): number {
-  if (embeddingScale === "sqrtWidth") return Math.sqrt(width);
-  return (embeddingScale === "metadata" && reader.number("embedding_scale")) || 1;
+  if (embeddingScale === undefined) return 1;
+  return embeddingScale === "sqrtWidth" ? Math.sqrt(width) : (reader.number("embedding_scale") ?? embeddingScale.fallback);
 }
 
-function readAttention(
-  { attention = {} }: Family,
-  reader: MetadataReader,
-  { embeddingLength, layers, heads, keyLength }: { embeddingLength: number; layers: number; heads: number; keyLength: number },
-): AttentionConfig {
-  const { widthScaledLayers, scaleFromFile = false } = attention;
-  const headSize = layers === widthScaledLayers ? embeddingLength / heads : keyLength;
-  const window = attention.window === undefined ? 0 : (reader.count("attention.sliding_window") ?? attention.window.fallback ?? 0);
-  const temperature = reader.number("attention.temperature_scale");
+/** What `expert_gating_func` may say, by its number. */
+const gatingFunctions: readonly (Gating | undefined)[] = [undefined, "softmax", "sigmoid", "softmaxOfChosen"];
+
+/** @throws {ModelError | UnsupportedError} */
+function readExperts({ name, experts }: Family, reader: MetadataReader, feedForwardLength: number): ExpertsConfig | undefined {
+  const count = reader.count("expert_count");
+  // Without a rule the count says nothing yet: there are dense files that name one.
+  if (count === undefined || experts === undefined) return undefined;
+  const used = reader.count("expert_used_count");
+  const gating = gatingFunctions[reader.count("expert_gating_func") ?? 0] ?? experts.gating ?? "softmax";
+  if (used === undefined || used > count) {
+    throw new ModelError(`metadata: expected ${name}.expert_used_count from 1 to ${count}, got ${used ?? "none"}; convert the model again`);
+  }
+  const unknown = reader.count("expert_gating_func");
+  if (unknown !== undefined && gatingFunctions[unknown] === undefined)
+    throw new UnsupportedError(
+      `${name}.expert_gating_func = ${unknown}`,
+      "the ones computed are 1 (softmax), 2 (sigmoid) and 3 (softmax of the chosen)",
+    );
   return {
-    scale: (scaleFromFile && reader.number("attention.scale")) || 1 / Math.sqrt(headSize),
-    softcap: softcap(attention.softcap, reader.number("attn_logit_softcapping")),
-    window,
-    isWindowed: window === 0 ? () => false : readPattern(reader, attention.window?.period ?? 1),
-    unscaledPositions:
-      temperature === undefined
-        ? Number.POSITIVE_INFINITY
-        : (reader.count("attention.temperature_length") ?? reader.count("rope.scaling.original_context_length") ?? 0),
+    count,
+    used,
+    feedForwardLength: reader.count("expert_feed_forward_length") ?? feedForwardLength,
+    gating,
+    groups: reader.count("expert_group_count") ?? 1,
+    openGroups: reader.count("expert_group_used_count") ?? 1,
+    normalize: experts.normalize === "always" || (experts.normalize === "fromFile" && reader.bool("expert_weights_norm") === true),
+    scale: (experts.scaleFromFile && reader.number("expert_weights_scale")) || 1,
   };
 }
 
-/** Which layers have a window: as listed by the file, or all but each n-th; 0 is all. */
-function readPattern(reader: MetadataReader, fallback: number): (layer: number) => boolean {
-  const listed = reader.flags("attention.sliding_window_pattern");
-  if (typeof listed === "object") return (layer) => listed[layer] === true;
-  const period = listed ?? fallback;
-  return period === 0 ? () => true : (layer) => layer % period < period - 1;
+function readRecurrent(kind: "mamba" | "shortConv", reader: MetadataReader, embeddingLength: number): RecurrentConfig {
+  if (kind === "shortConv")
+    return { innerLength: embeddingLength, taps: reader.requiredCount("shortconv.l_cache"), stateLength: 0, timeStepRank: 0 };
+  return {
+    innerLength: reader.requiredCount("ssm.inner_size"),
+    taps: reader.requiredCount("ssm.conv_kernel"),
+    stateLength: reader.requiredCount("ssm.state_size"),
+    timeStepRank: reader.requiredCount("ssm.time_step_rank"),
+  };
 }
 
+/** Names of a layer's states. */
+export function stateNames(layer: number): { readonly convolution: string; readonly scan: string } {
+  return { convolution: `state.${layer}.convolution`, scan: `state.${layer}.scan` };
+}
+
+function stateShapes(config: RecurrentConfig | undefined, layers: number, hasCache: (layer: number) => boolean): StateShape[] {
+  if (config === undefined) return [];
+  const { innerLength, taps, stateLength } = config;
+  return Array.from({ length: layers }, (_, layer) => layer)
+    .filter((layer) => !hasCache(layer))
+    .flatMap((layer) => {
+      const { convolution, scan } = stateNames(layer);
+      return [
+        { name: convolution, shape: [taps - 1, innerLength] },
+        ...(stateLength > 0 ? [{ name: scan, shape: [innerLength, 1, stateLength] }] : []),
+      ];
+    });
+}
+
+/** A soft cap as the file has it, where the family has one. */
 function softcap(rule: { readonly fallback: number } | undefined, stored: number | undefined): number {
   return rule === undefined ? 0 : (stored ?? rule.fallback);
 }

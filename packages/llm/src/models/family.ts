@@ -1,3 +1,5 @@
+import type { Gating } from "@centella/core";
+
 /**
  * A model family as data: how it differs from Llama, which is pre-norm with root-mean-square norms, sequential residuals, grouped
  * queries without norms, rotary positions in every layer and a gated SiLU feed-forward part. Whatever is left out is as there.
@@ -16,15 +18,26 @@ export interface Family {
    * feed-forward part, or as `use_parallel_residual` says. Without such a norm the two share the attention's.
    */
   readonly parallel?: "always" | "withoutFeedForwardNorm" | "fromFile";
-  /** Where positions enter: rotated queries and keys, or a learned table `position_embd` that is added to the embeddings. */
-  readonly positions: RopeRule | "learned";
-  /** Factor of the embeddings: the square root of their width, or `embedding_scale`. */
-  readonly embeddingScale?: "sqrtWidth" | "metadata";
+  /**
+   * Where positions enter: rotated queries and keys, a learned table `position_embd` that is added to the embeddings, or elsewhere
+   * ({@link AttentionRule.alibi}, recurrent layers).
+   */
+  readonly positions: RopeRule | "learned" | "learnedIfPresent" | "none";
+  /** Whether the embeddings are normalised by `token_embd_norm`. */
+  readonly embeddingNorm?: boolean;
+  /** Factor of the embeddings: the square root of their width, or `embedding_scale`, and its value where the file has none. */
+  readonly embeddingScale?: "sqrtWidth" | { readonly fallback: number };
   readonly attention?: AttentionRule;
+  /** Layers with states instead of attention: those that the file gives no key-value heads, or all. */
+  readonly recurrent?: RecurrentRule;
   readonly feedForward?: FeedForwardRule;
-  /** Whether `residual_scale` multiplies what each part of a block adds. */
-  readonly residualScale?: boolean;
+  /** Of blocks whose feed-forward part is chosen among experts: those with a tensor `ffn_gate_inp`. */
+  readonly experts?: ExpertsRule;
+  /** Whether `residual_scale` multiplies what each part of a block adds, and its value by the number of layers where the file has none. */
+  readonly residualScale?: { readonly fallback: (layers: number) => number };
   readonly logits?: LogitsRule;
+  /** Name of the norm after the last block. Default `output_norm`. */
+  readonly outputNorm?: "token_embd_norm";
   /** Tensors that a file may have and that take no part in the logits. */
   readonly ignored?: readonly string[];
 }
@@ -35,6 +48,8 @@ export interface RopeRule {
   readonly pairing: "interleaved" | "half";
   /** Layers that rotate: all, those with a window (all if the model has none), or all but each n-th (no positions there). */
   readonly layers?: "windowed" | { readonly allBut: number };
+  /** Layer count of the one model of the family that rotates. */
+  readonly onlyAt?: number;
   /** Whether `rope.scaling.finetuned = false` means that nothing is rotated. */
   readonly switchedByFinetuned?: boolean;
 }
@@ -45,7 +60,19 @@ export interface AttentionRule {
    * Norms of queries and keys before they are rotated: of each head with one weight, of all heads as one vector, or of each
    * head with a weight of its own where the file has them ("layer" norms).
    */
-  readonly queryKeyNorm?: "head" | "all" | "optionalPerHead";
+  readonly queryKeyNorm?: "head" | "all" | "optionalAll" | "optionalPerHead";
+  /** Whether these norms come after the rotation. */
+  readonly normsRotated?: boolean;
+  /** Keys and values from one latent vector of each token (multi-head latent attention). */
+  readonly latent?: boolean;
+  /** Bias that grows with distance (ALiBi): what `attention.max_alibi_bias` says, or a value, if need be of one layer count alone. */
+  readonly alibi?: "fromFile" | { readonly maxBias: number; readonly onlyAt?: number };
+  /** Whether a bias of the output projection is left out, as llama.cpp does. */
+  readonly ignoresOutputBias?: boolean;
+  /** Whether `attention.clamp_kqv` bounds queries, keys and values. */
+  readonly clamp?: boolean;
+  /** Whether each head has a score `attn_sinks` for attending to nothing. */
+  readonly sinks?: boolean;
   /** Whether `attn_logit_softcapping` holds, and its value where the file has none. */
   readonly softcap?: { readonly fallback: number };
   readonly window?: WindowRule;
@@ -65,23 +92,49 @@ export interface WindowRule {
   readonly ropeBase?: number;
   /** Whether layers with a window rotate by plain positions although the others scale them. */
   readonly unscaledRope?: boolean;
+  /** Layer count of the one model of the family that has windows. */
+  readonly onlyAt?: number;
 }
 
 /** Feed-forward part of a family. */
 export interface FeedForwardRule {
-  /** `down(act(gate(x)) · up(x))`, the same with gate and up in one tensor `ffn_up`, or `down(act(up(x)))`. */
-  readonly kind?: "gated" | "fusedGate" | "plain";
-  readonly activation?: "silu" | "gelu" | "squaredRelu";
+  /** `down(act(gate(x)) · up(x))`, the same with gate and up in one tensor `ffn_up`, or `down(act(up(x)))`; "none" in blocks without. */
+  readonly kind?: "gated" | "fusedGate" | "plain" | "none";
+  /** "swigluOai" (OpenAI, 2025, "gpt-oss"): `min(g, 7) · sigmoid(1.702 · min(g, 7)) · (clip(u, ±7) + 1)` of gate and up. */
+  readonly activation?: "silu" | "gelu" | "squaredRelu" | "swigluOai";
   /** Name of the norm before it. Default `ffn_norm`. */
   readonly norm?: "post_attention_norm";
   /** Whether `.scale` tensors of its weights hold; llama.cpp leaves them out where this does. */
   readonly scales?: boolean;
 }
 
+/** Mixture of experts of a family. */
+export interface ExpertsRule {
+  /** How the gates are made where `expert_gating_func` does not say. Default "softmax". */
+  readonly gating?: Gating;
+  /** Whether the weights of the chosen experts are divided by their sum: always, or if `expert_weights_norm` says so. */
+  readonly normalize?: "always" | "fromFile";
+  /** Whether `expert_weights_scale` multiplies the weights. */
+  readonly scaleFromFile?: boolean;
+  /** An expert that is always taken, if need be weighted by the sigmoid of a gate of its own. */
+  readonly shared?: "plain" | "gated";
+  /** Whether `.scale` tensors of the experts hold. */
+  readonly scales?: boolean;
+}
+
+/** Layers with states. */
+export interface RecurrentRule {
+  /** Selective state spaces, if need be with norms of their inputs (Jamba), or short convolutions (LFM2). */
+  readonly kind: "mamba" | "shortConv";
+  readonly layers: "all" | "withoutHeads";
+}
+
 /** What happens to the logits. */
 export interface LogitsRule {
   /** Whether `logit_scale` multiplies or divides them. */
   readonly scale?: "multiply" | "divide";
+  /** Its value by the width of the embeddings where the file has none; without it the file must have one. */
+  readonly scaleFallback?: (width: number) => number;
   /** Whether `final_logit_softcapping` holds, and its value where the file has none; 0 is none. */
   readonly softcap?: { readonly fallback: number };
 }

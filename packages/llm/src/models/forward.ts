@@ -1,11 +1,14 @@
-import type { Ref } from "@centella/core";
+import { type Ref, UnsupportedError } from "@centella/core";
 import type { Recording } from "../recording.ts";
 import type { RowRange } from "../weights.ts";
+import { activated } from "./activate.ts";
 import { attention } from "./attention.ts";
 import type { ModelConfig } from "./config.ts";
-import type { Family, FeedForwardRule } from "./family.ts";
+import { mixture } from "./experts.ts";
+import type { Family } from "./family.ts";
 import { norm } from "./norms.ts";
 import { projectFeedForward, vectorBias, vectorScale } from "./projections.ts";
+import { recurrent } from "./recurrent.ts";
 
 /** T tokens, d embedding, H heads, V vocabulary: `tokens [T] -> logits [nOut, V]`, or the states `[nOut, d]` before the output layer. */
 export function forward(r: Recording, family: Family, config: ModelConfig): Ref {
@@ -14,12 +17,14 @@ export function forward(r: Recording, family: Family, config: ModelConfig): Ref 
   weights.ignore(...(family.ignored ?? []));
   const embedding = weights.matrix("token_embd.weight", [V, d]);
   let x = scaled(r, program.embedding(embedding, r.tokens), config.embeddingScale); // [T, d]
-  if (family.positions === "learned") {
+  const hasTable = family.positions === "learned" || (family.positions === "learnedIfPresent" && weights.has("position_embd.weight"));
+  if (hasTable) {
     const positions = weights.matrix("position_embd.weight", [config.contextLength, d]);
     x = program.add(x, program.embedding(positions, r.positions));
   }
+  if (family.embeddingNorm) x = norm(r, family, "token_embd_norm", x, d, epsilon);
   for (let layer = 0; layer < config.layers; layer++) x = block(r, family, config, layer, x);
-  const y = norm(r, family, "output_norm", x, d, epsilon); // [nOut, d]
+  const y = norm(r, family, family.outputNorm ?? "output_norm", x, d, epsilon); // [nOut, d]
   if (r.result === "states") {
     weights.ignore("output.weight", "output.bias", "output.scale", "output.input_scale");
     return y;
@@ -43,8 +48,10 @@ function block(r: Recording, family: Family, config: ModelConfig, layer: number,
   const input = before("attn_norm", x);
   // The larger Falcons have a norm for each part of their parallel blocks, named in another way.
   const attentionInput = weights.has(`${name}.attn_norm_2.weight`) ? before("attn_norm_2", x) : input;
-  const attended = after("post_attention_norm", attention(r, family, config, layer, attentionInput, pick));
+  const mixed = (config.hasCache(layer) ? attention : recurrent)(r, family, config, layer, attentionInput, pick);
+  const attended = after("post_attention_norm", mixed);
   const rest = pick(x);
+  if (family.feedForward?.kind === "none") return program.add(rest, attended);
   const feedForwardNorm = family.feedForward?.norm ?? "ffn_norm";
   const hasNorm = weights.has(`${name}.${feedForwardNorm}.weight`);
   if (config.parallel === "always" || (config.parallel === "withoutFeedForwardNorm" && !hasNorm)) {
@@ -57,35 +64,20 @@ function block(r: Recording, family: Family, config: ModelConfig, layer: number,
 
 /** `[nOut, d] -> [nOut, d]`, through `[nOut, feedForwardLength]`. */
 function feedForward(r: Recording, family: Family, config: ModelConfig, block: string, x: Ref): Ref {
-  const { program } = r;
-  const { embeddingLength: d, feedForwardLength: f } = config;
-  const { kind = "gated", activation = "silu" } = family.feedForward ?? {};
+  const { embeddingLength: d, feedForwardLength: f, experts } = config;
+  if (r.weights.has(`${block}.ffn_gate_inp.weight`)) {
+    if (experts !== undefined) return mixture(r, family, config, experts, block, x);
+    throw new UnsupportedError(
+      `${family.name} with experts`,
+      `the description of this family has none, the file has ${block}.ffn_gate_inp`,
+    );
+  }
+  const kind = family.feedForward?.kind ?? "gated";
   const project = (name: string, y: Ref, range: RowRange): Ref => projectFeedForward(r, family, `${block}.${name}`, y, range);
-  const act = (y: Ref): Ref => activate(r, activation, y);
-  switch (kind) {
-    case "plain":
-      return project("ffn_down", act(project("ffn_up", x, { rows: f })), { rows: d });
-    case "gated":
-      return project("ffn_down", program.mul(act(project("ffn_gate", x, { rows: f })), project("ffn_up", x, { rows: f })), { rows: d });
-    case "fusedGate": {
-      const gate = act(project("ffn_up", x, { rows: f, of: 2 * f }));
-      return project("ffn_down", program.mul(gate, project("ffn_up", x, { rows: f, from: f, of: 2 * f })), { rows: d });
-    }
-  }
-}
-
-function activate(r: Recording, activation: NonNullable<FeedForwardRule["activation"]>, x: Ref): Ref {
-  const { program } = r;
-  switch (activation) {
-    case "silu":
-      return program.silu(x);
-    case "gelu":
-      return r.isGeluRounded ? halfRounded(r, program.gelu(halfRounded(r, x))) : program.gelu(x);
-    case "squaredRelu": {
-      const y = program.relu(x);
-      return program.mul(y, y);
-    }
-  }
+  const isFused = kind === "fusedGate";
+  const gate = kind === "gated" ? project("ffn_gate", x, { rows: f }) : isFused ? project("ffn_up", x, { rows: f, of: 2 * f }) : undefined;
+  const up = project("ffn_up", x, isFused ? { rows: f, from: f, of: 2 * f } : { rows: f });
+  return project("ffn_down", activated(r, family, gate, up), { rows: d });
 }
 
 function scaled({ program }: Recording, x: Ref, factor: number): Ref {
@@ -95,13 +87,4 @@ function scaled({ program }: Recording, x: Ref, factor: number): Ref {
 /** `cap · tanh(x / cap)`; 0 leaves `x` as it is. */
 function capped({ program }: Recording, x: Ref, cap: number): Ref {
   return cap === 0 ? x : program.scale(program.tanh(program.scale(x, { by: 1 / cap })), { by: cap });
-}
-
-/**
- * `x` rounded to the 11 significant bits of an f16 (Veltkamp's splitting): the product with `2^13 + 1` loses the 13 lowest bits of
- * `x`, and the differences uncover what is left of it.
- */
-function halfRounded({ program }: Recording, x: Ref): Ref {
-  const product = program.scale(x, { by: 2 ** 13 + 1 });
-  return program.sub(product, program.sub(product, x));
 }

@@ -2,8 +2,11 @@ import type { Metadata } from "@centella/gguf";
 import { UnsupportedArchitectureError } from "../errors.ts";
 import type { ModelDescription } from "../recording.ts";
 import { readModelConfig } from "./config.ts";
+import { baichuan } from "./families/baichuan.ts";
+import { bloom } from "./families/bloom.ts";
 import { cohere2 } from "./families/cohere2.ts";
 import { commandR } from "./families/commandR.ts";
+import { deepseek2 } from "./families/deepseek2.ts";
 import { ernie45 } from "./families/ernie45.ts";
 import { exaone4 } from "./families/exaone4.ts";
 import { falcon } from "./families/falcon.ts";
@@ -13,16 +16,27 @@ import { gemma3 } from "./families/gemma3.ts";
 import { glm4 } from "./families/glm4.ts";
 import { gpt2 } from "./families/gpt2.ts";
 import { gptneox } from "./families/gptneox.ts";
+import { gptOss } from "./families/gptOss.ts";
 import { granite } from "./families/granite.ts";
+import { granitemoe } from "./families/granitemoe.ts";
+import { hunyuanDense } from "./families/hunyuanDense.ts";
 import { internlm2 } from "./families/internlm2.ts";
+import { jamba } from "./families/jamba.ts";
+import { lfm2 } from "./families/lfm2.ts";
 import { llama } from "./families/llama.ts";
+import { mamba } from "./families/mamba.ts";
+import { minicpm } from "./families/minicpm.ts";
 import { mistral3 } from "./families/mistral3.ts";
+import { mpt } from "./families/mpt.ts";
 import { nemotron } from "./families/nemotron.ts";
 import { olmo2 } from "./families/olmo2.ts";
+import { olmoe } from "./families/olmoe.ts";
 import { phi2 } from "./families/phi2.ts";
 import { phi3 } from "./families/phi3.ts";
 import { qwen2 } from "./families/qwen2.ts";
+import { qwen2moe } from "./families/qwen2moe.ts";
 import { qwen3 } from "./families/qwen3.ts";
+import { qwen3moe } from "./families/qwen3moe.ts";
 import { seedOss } from "./families/seedOss.ts";
 import { smollm3 } from "./families/smollm3.ts";
 import { stablelm } from "./families/stablelm.ts";
@@ -31,9 +45,13 @@ import { xverse } from "./families/xverse.ts";
 import type { Family } from "./family.ts";
 import { forward } from "./forward.ts";
 
-const families: readonly Family[] = [
+/** Their descriptions. */
+export const families: readonly Family[] = [
+  baichuan,
+  bloom,
   cohere2,
   commandR,
+  deepseek2,
   ernie45,
   exaone4,
   falcon,
@@ -43,16 +61,27 @@ const families: readonly Family[] = [
   glm4,
   gpt2,
   gptneox,
+  gptOss,
   granite,
+  granitemoe,
+  hunyuanDense,
   internlm2,
+  jamba,
+  lfm2,
   llama,
+  mamba,
+  minicpm,
   mistral3,
+  mpt,
   nemotron,
   olmo2,
+  olmoe,
   phi2,
   phi3,
   qwen2,
+  qwen2moe,
   qwen3,
+  qwen3moe,
   seedOss,
   smollm3,
   stablelm,

@@ -5,7 +5,12 @@ import type { Family } from "./family.ts";
 
 /** `(W·x)·scale + bias`, scale and bias optional; `x [..., k] -> [..., rows]` by some or all rows of `name.weight`. */
 export function projectAttention(r: Recording, name: string, x: Ref, range: RowRange): Ref {
-  return vectorBias(r, name, vectorScale(r, name, multiply(r, name, x, range)), range);
+  return vectorBias(r, name, scaledProduct(r, name, x, range), range);
+}
+
+/** `(W·x)·scale`, scale optional. */
+export function scaledProduct(r: Recording, name: string, x: Ref, range: RowRange): Ref {
+  return vectorScale(r, name, multiply(r, name, x, range));
 }
 
 /** `(W·x + bias)·scale`: the feed-forward part has them in the other order, and most families leave the scale out. */

@@ -25,13 +25,20 @@ export interface RopeScaling {
   readonly factors: Float32Array | undefined;
   /** Multiplies the rotated elements of queries and of keys. */
   readonly magnitude: number;
+  /** What queries and keys are multiplied by as a whole, each, by families whose rotated part is not all of a head. */
+  readonly scoreFactor: number;
 }
 
 const scalingTypes = ["none", "linear", "yarn", "longrope"];
 
 /** @throws {ModelError | UnsupportedError} for scaling that is not known or contradicts itself */
-export function readRope({ name, positions, attention }: Family, reader: MetadataReader, keyLength: number): RopeConfig | undefined {
-  if (positions === "learned") return undefined;
+export function readRope(
+  { name, positions, attention }: Family,
+  reader: MetadataReader,
+  modelLayers: number,
+  keyLength: number,
+): RopeConfig | undefined {
+  if (typeof positions === "string" || (positions.onlyAt !== undefined && positions.onlyAt !== modelLayers)) return undefined;
   if (positions.switchedByFinetuned && reader.bool("rope.scaling.finetuned") === false) return undefined;
   const dims = reader.count("rope.dimension_count") ?? keyLength;
   if (dims > keyLength || dims % 2 !== 0) {
@@ -43,14 +50,14 @@ export function readRope({ name, positions, attention }: Family, reader: Metadat
   if (!scalingTypes.includes(type)) throw new UnsupportedError(`rope scaling ${type}`, `the ones computed are ${scalingTypes.join(", ")}`);
   const base = reader.number("rope.freq_base") ?? 10_000;
   const originalContext = reader.count("rope.scaling.original_context_length") ?? reader.requiredCount("context_length");
-  const plain = readScaling(reader, { type, base, dims, originalContext });
+  const plain = readScaling(reader, { type, base, dims, originalContext }, attention?.latent === true);
   const { layers } = positions;
   return {
     dims,
     pairing: positions.pairing,
     plain,
     windowed: {
-      ...(attention?.window?.unscaledRope ? { scale: 1, factors: undefined, magnitude: 1 } : plain),
+      ...(attention?.window?.unscaledRope ? { scale: 1, factors: undefined, magnitude: 1, scoreFactor: 1 } : plain),
       base: reader.number("rope.freq_base_swa") ?? attention?.window?.ropeBase ?? base,
     },
     originalContext,
@@ -65,19 +72,24 @@ interface ScalingShape {
   readonly originalContext: number;
 }
 
-function readScaling(reader: MetadataReader, shape: ScalingShape): RopeScaling {
+function readScaling(reader: MetadataReader, shape: ScalingShape, isLatent: boolean): RopeScaling {
   const { type, base } = shape;
   // `rope.scale_linear` is the key's name in files from before August 2023.
   const factor = reader.number("rope.scaling.factor") ?? reader.number("rope.scale_linear") ?? 1;
   const attentionFactor = reader.number("rope.scaling.attn_factor") ?? 1;
   // Negative means "not set".
-  const stored = reader.number("rope.scaling.yarn_ext_factor") ?? -1;
-  const extrapolation = stored >= 0 ? stored : type === "yarn" ? 1 : 0;
+  const mix = reader.number("rope.scaling.yarn_ext_factor") ?? -1;
+  const extrapolation = mix >= 0 ? mix : type === "yarn" ? 1 : 0;
   if (extrapolation === 0) {
     const yarnFactor = reader.number("rope.scaling.yarn_attn_factor") ?? 1;
-    return { base, scale: type === "none" ? 1 : 1 / factor, factors: undefined, magnitude: yarnFactor * attentionFactor };
+    const magnitude = yarnFactor * attentionFactor;
+    return { base, scale: type === "none" ? 1 : 1 / factor, factors: undefined, magnitude, scoreFactor: 1 };
   }
   const magnitude = (multiplier: number): number => (factor <= 1 ? 1 : 1 + 0.1 * multiplier * Math.log(factor));
+  const stored = reader.number("rope.scaling.yarn_log_multiplier") ?? 0;
+  // Latent attention: the file has a tenth of the multiplier, which is of the scores as a whole.
+  const logMultiplier = isLatent ? 10 * stored : stored;
+  const rotated = isLatent && logMultiplier !== 0 ? 1 : magnitude(1) / magnitude(logMultiplier);
   return {
     base,
     scale: 1,
@@ -85,7 +97,8 @@ function readScaling(reader: MetadataReader, shape: ScalingShape): RopeScaling {
       fast: reader.number("rope.scaling.yarn_beta_fast") ?? 32,
       slow: reader.number("rope.scaling.yarn_beta_slow") ?? 1,
     }),
-    magnitude: (magnitude(1) / magnitude(reader.number("rope.scaling.yarn_log_multiplier") ?? 0)) * attentionFactor,
+    magnitude: rotated * attentionFactor,
+    scoreFactor: rotated * attentionFactor * magnitude(logMultiplier),
   };
 }
 

@@ -3,7 +3,7 @@ import type { Family } from "../family.ts";
 /** GPT-NeoX and Pythia. */
 export const gptneox: Family = {
   name: "gptneox",
-  isVerified: false,
+  isVerified: true,
   norm: "layer",
   parallel: "fromFile",
   positions: { pairing: "half" },

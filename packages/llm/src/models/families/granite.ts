@@ -1,12 +1,13 @@
 import type { Family } from "../family.ts";
 
-/** Granite 3 and later, the dense ones: multipliers on embeddings, residuals, scores and logits. */
+/** Granite 3 and later: multipliers on embeddings, residuals, scores and logits. */
 export const granite: Family = {
   name: "granite",
   isVerified: true,
   positions: { pairing: "interleaved", switchedByFinetuned: true },
-  embeddingScale: "metadata",
+  embeddingScale: { fallback: 1 },
   attention: { scaleFromFile: true },
-  residualScale: true,
+  experts: { normalize: "always" },
+  residualScale: { fallback: () => 1 },
   logits: { scale: "divide" },
 };

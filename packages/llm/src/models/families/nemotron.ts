@@ -3,7 +3,7 @@ import type { Family } from "../family.ts";
 /** Nemotron 3 and 4, Minitron. */
 export const nemotron: Family = {
   name: "nemotron",
-  isVerified: false,
+  isVerified: true,
   norm: "layer",
   positions: { pairing: "half" },
   feedForward: { kind: "plain", activation: "squaredRelu" },

@@ -3,7 +3,7 @@ import type { Family } from "../family.ts";
 /** Seed-OSS. */
 export const seedOss: Family = {
   name: "seed_oss",
-  isVerified: false,
+  isVerified: true,
   positions: { pairing: "half" },
   attention: { scaleFromFile: true },
   feedForward: { norm: "post_attention_norm" },

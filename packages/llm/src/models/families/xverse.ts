@@ -3,6 +3,6 @@ import type { Family } from "../family.ts";
 /** XVERSE. */
 export const xverse: Family = {
   name: "xverse",
-  isVerified: false,
+  isVerified: true,
   positions: { pairing: "interleaved" },
 };

@@ -1,0 +1,161 @@
+"""The models of family_goldens.py: what is peculiar to each family, at small sizes that differ from each other."""
+
+from dataclasses import dataclass, field
+
+class Signed(list):
+    pass
+
+
+BIASED = ["attn_q.bias", "attn_k.bias", "attn_v.bias"]
+
+
+@dataclass
+class Case:
+    name: str
+    family: str
+    extra: dict = field(default_factory=dict)
+    """Names of optional tensors of every layer, or of the model where they begin with a slash."""
+    tensors: list = field(default_factory=list)
+    norm: str = "rms"
+    layers: int = 2
+    width: int = 32
+    heads: object = 4
+    kv_heads: object = 2
+    inner: int = 48
+    vocab: int = 40
+    pooled: bool = False
+
+    @property
+    def optional(self):
+        blocks = [f"blk.{layer}.{name}" for name in self.tensors if name[0] != "/" for layer in range(self.layers)]
+        return [name[1:] for name in self.tensors if name[0] == "/"] + blocks
+
+    def metadata(self):
+        keys = {
+            "vocab_size": self.vocab,
+            "context_length": 64,
+            "embedding_length": self.width,
+            "block_count": self.layers,
+            "feed_forward_length": self.inner,
+            "attention.head_count": self.heads,
+            "attention.head_count_kv": self.kv_heads,
+            f"attention.layer_norm_{'rms_' if self.norm == 'rms' else ''}epsilon": 1e-5,
+            **self.extra,
+        }
+        own = [(f"{self.family}.{key}", kind(value), value) for key, value in keys.items() if value is not None and key[0] != "/"]
+        tokenizer = [(key[1:], kind(value), value) for key, value in keys.items() if key[0] == "/"]
+        named = any(key == "tokenizer.ggml.model" for key, _, _ in tokenizer)
+        return [
+            ("general.architecture", "string", self.family),
+            *own,
+            *([] if named else [("tokenizer.ggml.model", "string", "no_vocab")]),
+            *tokenizer,
+        ]
+
+
+def kind(value):
+    if isinstance(value, Signed):
+        return "i32[]"
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, list):
+        return "strings" if isinstance(value[0], str) else "u32[]" if isinstance(value[0], int) else "f32[]"
+    return {int: "u32", float: "f32", str: "string"}[type(value)]
+
+
+EXPERTS = {"expert_count": 6, "expert_used_count": 2, "expert_feed_forward_length": 24}
+LATENT = {
+    "attention.q_lora_rank": 24,
+    "attention.kv_lora_rank": 16,
+    "rope.dimension_count": 8,
+    "expert_count": 8,
+    "expert_used_count": 3,
+    "expert_shared_count": 2,
+    "expert_feed_forward_length": 24,
+    "expert_weights_scale": 2.5,
+    "expert_weights_norm": True,
+    "leading_dense_block_count": 1,
+}
+YARN = {
+    "rope.scaling.type": "yarn",
+    "rope.scaling.factor": 4.0,
+    "rope.scaling.original_context_length": 16,
+    "rope.scaling.yarn_log_multiplier": 0.0707,
+}
+WORDS = {
+    "/tokenizer.ggml.model": "bert",
+    "/tokenizer.ggml.tokens": ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"] + [f"\u2581w{i}" for i in range(35)],
+    "/tokenizer.ggml.token_type": Signed([1] * 40),
+    "/tokenizer.ggml.token_type_count": 2,
+    "/tokenizer.ggml.cls_token_id": 2,
+    "/tokenizer.ggml.seperator_token_id": 3,
+    "/tokenizer.ggml.unknown_token_id": 1,
+    "attention.causal": False,
+    "pooling_type": 1,
+}
+
+CASES = [
+    Case("llama-moe", "llama", {"expert_count": 5, "expert_used_count": 2}, ["ffn_gate_exps.weight"]),
+    Case("qwen3moe", "qwen3moe", EXPERTS),
+    Case("gpt-oss", "gpt-oss", {**EXPERTS, **YARN, "rope.scaling.yarn_log_multiplier": None, "attention.sliding_window": 8, "attention.key_length": 16, "attention.value_length": 16}, BIASED),
+    Case("qwen2moe", "qwen2moe", {**EXPERTS, "expert_shared_feed_forward_length": 40}, BIASED),
+    Case("olmoe", "olmoe", {"expert_count": 6, "expert_used_count": 2, "feed_forward_length": 24}, kv_heads=4),
+    Case(
+        "deepseek2",
+        "deepseek2",
+        {
+            **LATENT,
+            **YARN,
+            "attention.key_length": 24,
+            "attention.value_length": 16,
+            "attention.key_length_mla": 20,
+            "attention.value_length_mla": 12,
+            "expert_gating_func": 2,
+            "expert_group_count": 4,
+            "expert_group_used_count": 2,
+        },
+        ["exp_probs_b.bias"],
+        kv_heads=1,
+        layers=3,
+    ),
+    Case(
+        "deepseek2-separate",
+        "deepseek2",
+        {**LATENT, **YARN, "attention.key_length": 20, "attention.value_length": 12, "expert_gating_func": 1, "expert_weights_norm": False},
+        kv_heads=4,
+    ),
+    Case("glm4", "glm4", {"rope.dimension_count": 4}, BIASED),
+    Case("exaone4", "exaone4", {"attention.sliding_window": 8}),
+    Case("exaone4-32b", "exaone4", {"attention.sliding_window": 8}, layers=64, width=16, heads=2, kv_heads=1, inner=8),
+    Case("internlm2", "internlm2"),
+    Case("falcon", "falcon", norm="layer", kv_heads=1),
+    Case("falcon-40b", "falcon", tensors=["attn_norm_2.weight", "attn_norm_2.bias"], norm="layer"),
+    Case("command-r", "command-r", {"logit_scale": 0.25}, norm="layer"),
+    Case("command-r-plus", "command-r", {"logit_scale": 0.25}, norm="layer", layers=64, width=16, heads=2, kv_heads=1, inner=8),
+    Case("nemotron", "nemotron", {"rope.dimension_count": 4}, norm="layer"),
+    Case("ernie4_5", "ernie4_5"),
+    Case("seed_oss", "seed_oss", {"attention.key_length": 12, "attention.value_length": 12}, BIASED),
+    Case("hunyuan-dense", "hunyuan-dense"),
+    Case("gptneox", "gptneox", {"use_parallel_residual": False, "rope.dimension_count": 4}, norm="layer", kv_heads=4),
+    Case("gptneox-parallel", "gptneox", {"use_parallel_residual": True, "rope.dimension_count": 2}, norm="layer", kv_heads=4),
+    Case("mpt", "mpt", {"attention.max_alibi_bias": 8.0, "attention.clamp_kqv": 0.5}, norm="layer", heads=6, kv_heads=6, width=48),
+    Case("bloom", "bloom", norm="layer", kv_heads=4),
+    Case("baichuan-7b", "baichuan", layers=32, width=16, heads=2, kv_heads=2, inner=8),
+    Case("baichuan-13b", "baichuan", layers=40, width=20, heads=5, kv_heads=5, inner=8),
+    Case("xverse", "xverse"),
+    Case("minicpm", "minicpm"),
+    Case("minicpm-scaled", "minicpm", {"embedding_scale": 3.0, "residual_scale": 0.5, "logit_scale": 2.0}),
+    Case("granite-moe", "granitemoe", {"expert_count": 5, "expert_used_count": 2, "embedding_scale": 2.0, "residual_scale": 0.5, "attention.scale": 0.25, "logit_scale": 4.0}),
+    Case("lfm2", "lfm2", {"shortconv.l_cache": 3}, layers=3, kv_heads=[0, 2, 0]),
+    Case("mamba", "mamba", {"ssm.inner_size": 64, "ssm.conv_kernel": 4, "ssm.state_size": 6, "ssm.time_step_rank": 3, "feed_forward_length": 0, "attention.head_count": 0}, kv_heads=None),
+    Case(
+        "jamba",
+        "jamba",
+        {"ssm.inner_size": 64, "ssm.conv_kernel": 4, "ssm.state_size": 6, "ssm.time_step_rank": 3, "expert_count": 4, "expert_used_count": 2},
+        ["/blk.1.ffn_gate_inp.weight"],
+        layers=3,
+        kv_heads=[0, 2, 0],
+    ),
+    Case("bert", "bert", WORDS, norm="layer", kv_heads=4, pooled=True),
+    Case("nomic-bert", "nomic-bert", {**WORDS, "rope.freq_base": 1000.0}, norm="layer", kv_heads=4, pooled=True),
+]

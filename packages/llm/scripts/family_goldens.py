@@ -1,0 +1,252 @@
+"""Writes test/fixtures/families/<case>.json: tiny models that llama.cpp itself lays out, and what it computes with them.
+
+llama.cpp's library is the one that node-llama-cpp ships: `pnpm bench peers install`, then
+LLAMA_BINS=<node_modules>/@node-llama-cpp/linux-x64/bins/linux-x64 python3 scripts/family_goldens.py [case …]
+
+A model is made from metadata alone: the library asks for the weights that the family has, by name and shape, and gets numbers from a
+counter that familyFixture.ts repeats. So the goldens hold no weights. Logits are of every position, with an f32 cache.
+"""
+
+import base64
+import ctypes as C
+import json
+import os
+import pathlib
+import re
+import struct
+import subprocess
+import sys
+
+import numpy as np
+
+from family_cases import CASES
+
+OUT = pathlib.Path(__file__).parent.parent / "test/fixtures/families"
+BINS = os.environ.get("LLAMA_BINS", "")
+SUFFIX = ".v0.5.0.so"
+TOKENS = 24
+
+
+class ModelParams(C.Structure):
+    _fields_ = [("bytes", C.c_uint8 * 80)]
+
+
+class ContextParams(C.Structure):
+    """Offsets below are those of this version."""
+
+    _fields_ = [("bytes", C.c_uint8 * 152)]
+
+
+class GgmlParams(C.Structure):
+    _fields_ = [("size", C.c_size_t), ("buffer", C.c_void_p), ("no_alloc", C.c_bool)]
+
+
+class Batch(C.Structure):
+    _fields_ = [
+        ("n", C.c_int32),
+        ("token", C.POINTER(C.c_int32)),
+        ("embd", C.c_void_p),
+        ("pos", C.POINTER(C.c_int32)),
+        ("n_seq_id", C.POINTER(C.c_int32)),
+        ("seq_id", C.POINTER(C.POINTER(C.c_int32))),
+        ("logits", C.POINTER(C.c_int8)),
+    ]
+
+
+SET_TENSOR = C.CFUNCTYPE(None, C.c_void_p, C.c_void_p)
+LOG = C.CFUNCTYPE(None, C.c_int, C.c_char_p, C.c_void_p)
+
+
+def declare(library, name, result, *arguments):
+    function = getattr(library, name)
+    function.restype, function.argtypes = result, list(arguments)
+    return function
+
+
+class Library:
+    def __init__(self):
+        ggml = C.CDLL(f"{BINS}/libggml-base.so", mode=C.RTLD_GLOBAL)
+        backends = C.CDLL(f"{BINS}/libggml{SUFFIX}", mode=C.RTLD_GLOBAL)
+        llama = C.CDLL(f"{BINS}/libllama{SUFFIX}", mode=C.RTLD_GLOBAL)
+        self.log = []
+        self.on_log = LOG(lambda _level, text, _data: self.log.append(text.decode(errors="replace")))
+        llama.llama_log_set(self.on_log, None)
+        declare(backends, "ggml_backend_load_all_from_path", None, C.c_char_p)(BINS.encode())
+        self.version = declare(llama, "llama_version", C.c_char_p)().decode()
+        pointer, text = C.c_void_p, C.c_char_p
+        self.gguf = {
+            "empty": declare(ggml, "gguf_init_empty", pointer),
+            "u32": declare(ggml, "gguf_set_val_u32", None, pointer, text, C.c_uint32),
+            "f32": declare(ggml, "gguf_set_val_f32", None, pointer, text, C.c_float),
+            "bool": declare(ggml, "gguf_set_val_bool", None, pointer, text, C.c_bool),
+            "string": declare(ggml, "gguf_set_val_str", None, pointer, text, text),
+            "numbers": declare(ggml, "gguf_set_arr_data", None, pointer, text, C.c_int, pointer, C.c_size_t),
+            "strings": declare(ggml, "gguf_set_arr_str", None, pointer, text, C.POINTER(text), C.c_size_t),
+            "tensor": declare(ggml, "gguf_add_tensor", None, pointer, pointer),
+        }
+        self.ggml_init = declare(ggml, "ggml_init", pointer, GgmlParams)
+        self.new_tensor = declare(ggml, "ggml_new_tensor_1d", pointer, pointer, C.c_int, C.c_int64)
+        self.set_name = declare(ggml, "ggml_set_name", pointer, pointer, text)
+        self.get_name = declare(ggml, "ggml_get_name", text, pointer)
+        self.tensor_set = declare(ggml, "ggml_backend_tensor_set", None, pointer, pointer, C.c_size_t, C.c_size_t)
+        self.model_params = declare(llama, "llama_model_default_params", ModelParams)
+        self.context_params = declare(llama, "llama_context_default_params", ContextParams)
+        self.from_user = declare(llama, "llama_model_init_from_user", pointer, pointer, SET_TENSOR, pointer, ModelParams)
+        self.context = declare(llama, "llama_init_from_model", pointer, pointer, ContextParams)
+        self.decode = declare(llama, "llama_decode", C.c_int, pointer, Batch)
+        self.batch = declare(llama, "llama_batch_init", Batch, C.c_int32, C.c_int32, C.c_int32)
+        self.vocab = declare(llama, "llama_model_get_vocab", pointer, pointer)
+        self.vocab_size = declare(llama, "llama_vocab_n_tokens", C.c_int32, pointer)
+        self.width = declare(llama, "llama_model_n_embd", C.c_int32, pointer)
+        self.logits = declare(llama, "llama_get_logits_ith", C.POINTER(C.c_float), pointer, C.c_int32)
+        self.embeddings = declare(llama, "llama_get_embeddings_ith", C.POINTER(C.c_float), pointer, C.c_int32)
+        self.pooled = declare(llama, "llama_get_embeddings_seq", C.POINTER(C.c_float), pointer, C.c_int32)
+
+    def metadata(self, entries):
+        gguf = self.gguf["empty"]()
+        for key, kind, value in entries:
+            name = key.encode()
+            if kind == "string":
+                self.gguf[kind](gguf, name, value.encode())
+            elif kind == "strings":
+                self.gguf[kind](gguf, name, (C.c_char_p * len(value))(*[text.encode() for text in value]), len(value))
+            elif kind in ("u32[]", "i32[]", "f32[]"):
+                element, code = {"u32[]": (C.c_uint32, 4), "i32[]": (C.c_int32, 5), "f32[]": (C.c_float, 6)}[kind]
+                self.gguf["numbers"](gguf, name, code, (element * len(value))(*value), len(value))
+            else:
+                self.gguf[kind](gguf, name, value)
+        return gguf
+
+    def model(self, entries, optional):
+        """The model, and the shapes of its tensors. The library wants as many tensors named as it makes: it says how many."""
+        shapes, extra = {}, 0
+
+        def fill(tensor, _data):
+            name = self.get_name(tensor).decode()
+            extents = [n for n in struct.unpack("<4q", C.string_at(tensor + 16, 32))]
+            while len(extents) > 1 and extents[-1] == 1:
+                extents.pop()
+            shapes[name] = extents[::-1]
+            data = weights(name, shapes[name])
+            self.tensor_set(tensor, data.ctypes.data, 0, data.nbytes)
+
+        self.on_fill = SET_TENSOR(fill)
+        room = self.ggml_init(GgmlParams(1 << 22, None, True))
+        for _attempt in range(4):
+            gguf = self.metadata(entries)
+            for name in [*optional, *[f"unnamed.{i}" for i in range(extra)]]:
+                tensor = self.new_tensor(room, 0, 1)
+                self.set_name(tensor, name.encode())
+                self.gguf["tensor"](gguf, tensor)
+            self.log.clear()
+            shapes.clear()
+            model = self.from_user(gguf, self.on_fill, None, self.model_params())
+            if model:
+                return model, dict(shapes)
+            counts = re.search(r"expected (\d+), got (\d+)", "".join(self.log))
+            if counts is None or int(counts[2]) < int(counts[1]) - extra:
+                break
+            extra += int(counts[2]) - int(counts[1])
+        raise SystemExit("llama.cpp: " + "".join(self.log).strip().splitlines()[-2])
+
+    def run(self, model, ids, pooling):
+        n = len(ids)
+        params = self.context_params()
+        struct.pack_into("<III", params.bytes, 0, 256, 256, 256)
+        struct.pack_into("<ii", params.bytes, 28, 1, 1)
+        struct.pack_into("<i", params.bytes, 52, 0)  # no flash attention
+        struct.pack_into("<ii", params.bytes, 104, 0, 0)  # f32 cache
+        if pooling is not None:
+            struct.pack_into("<i", params.bytes, 44, pooling)
+            params.bytes[128] = 1
+        context = self.context(model, params)
+        batch = self.batch(n, 0, 1)
+        batch.n = n
+        for i, token in enumerate(ids):
+            batch.token[i], batch.pos[i], batch.n_seq_id[i], batch.logits[i] = token, i, 1, 1
+            batch.seq_id[i][0] = 0
+        if self.decode(context, batch) != 0:
+            raise SystemExit("llama.cpp: decode failed")
+        if pooling is None:
+            width = self.vocab_size(self.vocab(model))
+            return np.array([self.logits(context, i)[:width] for i in range(n)], dtype=np.float32)
+        width = self.width(model)
+        if pooling == 0:
+            return np.array([self.embeddings(context, i)[:width] for i in range(n)], dtype=np.float32)
+        return np.array(self.pooled(context, 0)[:width], dtype=np.float32)
+
+
+def uniform(name, count):
+    """Numbers from -1 to 1: FNV-1a of the name, then mulberry32."""
+    seed = 0x811C9DC5
+    for byte in name.encode():
+        seed = ((seed ^ byte) * 0x01000193) & 0xFFFFFFFF
+    state = np.arange(1, count + 1, dtype=np.uint64) * 0x6D2B79F5 + seed
+    mask = np.uint64(0xFFFFFFFF)
+    state &= mask
+
+    def multiply(a, b):
+        return (a * b) & mask
+
+    t = multiply(state ^ (state >> np.uint64(15)), state | np.uint64(1))
+    t ^= (t + multiply(t ^ (t >> np.uint64(7)), t | np.uint64(61))) & mask
+    return ((t ^ (t >> np.uint64(14))) & mask).astype(np.float64) / 2**31 - 1
+
+
+def weights(name, shape):
+    """As familyFixture.ts: factors about 1, decays below 0, matrices that keep the size of what they multiply."""
+    u = uniform(name, int(np.prod(shape)))
+    if name.endswith("ssm_a"):
+        values = -1 - 0.5 * u
+    elif name.endswith(("norm.weight", "norm_2.weight", ".scale", "ssm_d", "rope_freqs.weight")):
+        values = 1 + 0.25 * u
+    elif name.endswith("token_embd.weight"):
+        values = u
+    elif len(shape) == 1:
+        values = 0.25 * u
+    else:
+        values = u * np.sqrt(3 / shape[-1])
+    return np.ascontiguousarray(values, dtype=np.float32)
+
+
+def compact(shapes, layers):
+    """Tensors that every layer has, once."""
+    compacted = {}
+    for name, shape in shapes.items():
+        every = re.sub(r"^blk\.\d+\.", "blk.*.", name)
+        same = [shapes.get(every.replace("*", str(layer), 1)) == shape for layer in range(layers)]
+        compacted[every if all(same) else name] = shape
+    return compacted
+
+
+def encode(values):
+    return base64.b64encode(values.astype("<f4").tobytes()).decode()
+
+
+def write(case):
+    library = Library()
+    entries = case.metadata()
+    model, shapes = library.model(entries, case.optional)
+    ids = [(i * 7 + 3) % case.vocab for i in range(TOKENS)]
+    outputs = {"logits": None} if not case.pooled else {"tokens": 0, "mean": 1, "cls": 2, "last": 3}
+    golden = {
+        "oracle": f"llama.cpp {library.version}, as shipped by node-llama-cpp 3.22.1",
+        "metadata": entries,
+        "tensors": compact(shapes, case.layers),
+        "ids": ids,
+        **{name: encode(library.run(model, ids, pooling)) for name, pooling in outputs.items()},
+    }
+    lines = ",\n".join(f'  "{key}": {json.dumps(value)}' for key, value in golden.items())
+    OUT.mkdir(exist_ok=True)
+    (OUT / f"{case.name}.json").write_text("{\n" + lines + "\n}\n")
+    print(f"{case.name}: {len(shapes)} tensors")
+
+
+if __name__ == "__main__":
+    wanted = sys.argv[1:] or [case.name for case in CASES]
+    if len(wanted) == 1:
+        write(next(case for case in CASES if case.name == wanted[0]))
+    else:
+        # A failed assertion in the library ends its process.
+        for name in wanted:
+            subprocess.run([sys.executable, __file__, name], check=False)

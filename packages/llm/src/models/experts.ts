@@ -1,0 +1,54 @@
+import type { Ref } from "@centella/core";
+import type { Recording } from "../recording.ts";
+import { activated } from "./activate.ts";
+import type { ExpertsConfig, ModelConfig } from "./config.ts";
+import type { Family } from "./family.ts";
+import { projectFeedForward, vectorBias } from "./projections.ts";
+
+/** `x [n, d] -> [n, d]`: the weighted sum of the outputs of the experts that were chosen for each token, and of the shared one. */
+export function mixture(r: Recording, family: Family, config: ModelConfig, experts: ExpertsConfig, block: string, x: Ref): Ref {
+  const { program, weights } = r;
+  const { count, used, feedForwardLength: f, gating, groups, openGroups, normalize, scale } = experts;
+  const { embeddingLength: d } = config;
+  const rule = family.experts ?? {};
+  const router = r.linear(x, weights.matrix(`${block}.ffn_gate_inp.weight`, [count, d]));
+  const logits = vectorBias(r, `${block}.ffn_gate_inp`, router, { rows: count }); // [n, E]
+  const bias = weights.optionalVector(`${block}.exp_probs_b.bias`, count);
+  const ids = program.moeRoute(logits, { k: used, gating, groups, openGroups, ...(bias && { bias }) }); // [n, k]
+  const chosen = program.moeWeights(logits, ids, { gating, normalize, scale }); // [n, k]
+
+  const project = (name: string, y: Ref, rows: number): Ref => {
+    const key = `${block}.${name}`;
+    weights.ignore(`${key}.input_scale`);
+    let product = r.expertLinear(y, weights.matrix(`${key}.weight`, [count, rows, lastExtent(y)]), ids); // [n, k, rows]
+    if (!rule.scales) weights.ignore(`${key}.scale`);
+    else if (weights.has(`${key}.scale`))
+      product = program.mul(product, program.embedding(weights.vector(`${key}.scale`, [count, 1]), ids));
+    return weights.has(`${key}.bias`)
+      ? program.add(product, program.embedding(weights.vector(`${key}.bias`, [count, rows]), ids))
+      : product;
+  };
+  const up = project("ffn_up_exps", x, f);
+  const inner = activated(r, family, weights.has(`${block}.ffn_gate_exps.weight`) ? project("ffn_gate_exps", x, f) : undefined, up);
+  const outputs = project("ffn_down_exps", inner, d); // [n, k, d]
+  const [n] = x.spec.shape;
+  const weighted = program.mul(outputs, program.reshape(chosen, { shape: [n!, used, 1] }));
+  const routed = program.sum(weighted, { axis: 1 }); // [n, d]
+  return rule.shared === undefined ? routed : program.add(routed, sharedExpert(r, family, config, block, x));
+}
+
+/** `x [n, d] -> [n, d]` */
+function sharedExpert(r: Recording, family: Family, { embeddingLength: d }: ModelConfig, block: string, x: Ref): Ref {
+  const { program, weights } = r;
+  const rows = weights.shape(`${block}.ffn_up_shexp.weight`)?.[0] ?? d;
+  const project = (name: string, y: Ref, of: number): Ref => projectFeedForward(r, family, `${block}.${name}`, y, { rows: of });
+  const inner = activated(r, family, project("ffn_gate_shexp", x, rows), project("ffn_up_shexp", x, rows));
+  const y = project("ffn_down_shexp", inner, d);
+  if (family.experts?.shared !== "gated") return y;
+  const gate = r.linear(x, weights.matrix(`${block}.ffn_gate_inp_shexp.weight`, [1, d])); // [n, 1]
+  return program.mul(y, program.sigmoid(gate));
+}
+
+function lastExtent({ spec }: Ref): number {
+  return Number(spec.shape.at(-1));
+}

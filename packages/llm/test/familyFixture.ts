@@ -1,0 +1,77 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { type WritableValue, writeGguf } from "../../gguf/test/writer.ts";
+
+/** What llama.cpp computed with a tiny model of a family; `scripts/family_goldens.py` writes it. */
+export interface FamilyGolden {
+  readonly oracle: string;
+  readonly metadata: readonly (readonly [key: string, type: string, value: WritableValue | readonly WritableValue[]])[];
+  /** Extents by name; `blk.*.` stands for every block. */
+  readonly tensors: Readonly<Record<string, readonly number[]>>;
+  readonly ids: readonly number[];
+  /** f32 in base64: of every position, if the model has them. */
+  readonly logits?: string;
+  /** Of every position, and pooled, of models that embed. */
+  readonly tokens?: string;
+  readonly mean?: string;
+  readonly cls?: string;
+  readonly last?: string;
+}
+
+const directory = fileURLToPath(new URL("fixtures/families", import.meta.url));
+
+/** Names of the models. */
+export const familyGoldens: readonly string[] = readdirSync(directory)
+  .filter((name) => name.endsWith(".json"))
+  .map((name) => name.slice(0, -".json".length));
+
+export function readFamilyGolden(name: string): FamilyGolden {
+  return JSON.parse(readFileSync(`${directory}/${name}.json`, "utf8")) as FamilyGolden;
+}
+
+/** The model as a file, with the weights that llama.cpp was given. */
+export function familyModel({ metadata, tensors }: FamilyGolden): Uint8Array {
+  const layers = Number(metadata.find(([key]) => key.endsWith(".block_count"))![2]);
+  const all = Object.entries(tensors).flatMap(([name, shape]) =>
+    Array.from({ length: name.includes("*") ? layers : 1 }, (_, layer) => ({ name: name.replace("*", String(layer)), shape })),
+  );
+  return writeGguf({
+    metadata: metadata.map(([key, type, value]) => {
+      if (!type.endsWith("[]") && type !== "strings") return [key, type as "u32", value as WritableValue];
+      const of = type === "strings" ? "string" : (type.slice(0, -2) as "u32");
+      return [key, "array", { of, values: value as readonly WritableValue[] }];
+    }),
+    tensors: all.map(({ name, shape }) => ({ name, type: "f32", shape, data: new Uint8Array(weights(name, shape).buffer) })),
+  });
+}
+
+export function floats(base64: string): Float32Array {
+  return new Float32Array(new Uint8Array(Buffer.from(base64, "base64")).buffer);
+}
+
+/** As family_goldens.py: factors about 1, decays below 0, matrices that keep the size of what they multiply. */
+function weights(name: string, shape: readonly number[]): Float32Array {
+  const u = uniform(
+    name,
+    shape.reduce((product, extent) => product * extent, 1),
+  );
+  if (name.endsWith("ssm_a")) return Float32Array.from(u, (x) => -1 - 0.5 * x);
+  const isFactor = ["norm.weight", "norm_2.weight", ".scale", "ssm_d", "rope_freqs.weight"].some((end) => name.endsWith(end));
+  if (isFactor) return Float32Array.from(u, (x) => 1 + 0.25 * x);
+  if (name.endsWith("token_embd.weight")) return Float32Array.from(u);
+  if (shape.length === 1) return Float32Array.from(u, (x) => 0.25 * x);
+  return Float32Array.from(u, (x) => x * Math.sqrt(3 / shape.at(-1)!));
+}
+
+/** Numbers from -1 to 1: FNV-1a of the name, then mulberry32. */
+function uniform(name: string, count: number): Float64Array {
+  let seed = 0x811c9dc5;
+  for (const character of name) seed = Math.imul(seed ^ character.codePointAt(0)!, 0x01000193);
+  let state = seed >>> 0;
+  return Float64Array.from({ length: count }, () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = Math.imul(state ^ (state >>> 15), state | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 31 - 1;
+  });
+}
