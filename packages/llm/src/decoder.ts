@@ -61,6 +61,8 @@ export class Decoder {
   readonly vocabSize: number;
   /** Tokens that a probe can have, at most. */
   readonly maxProbe: number;
+  /** Whether layers keep a state of each sequence, which goes on token by token and cannot be taken back. */
+  readonly isRecurrent: boolean;
   readonly #plan: Plan;
   readonly #backend: Backend;
   readonly #output: string;
@@ -83,6 +85,7 @@ export class Decoder {
     this.#width = sizes.width;
     this.contextLength = sizes.contextLength;
     this.vocabSize = sizes.vocabSize;
+    this.isRecurrent = plan.program.inputs.has("stateRows");
     this.maxProbe = sizes.maxRows;
     this.batchSize = sizes.batchSize;
     this.#maxRows = sizes.maxRows;
@@ -195,7 +198,7 @@ export class Decoder {
       blockTable: new Int32Array(shares.length * this.#maxBlocks),
       seqLens: new Int32Array(shares.length),
       outRows: new Int32Array(nOut),
-      ...(this.#plan.program.inputs.has("stateRows") && { stateRows: new Int32Array(T) }),
+      ...(this.isRecurrent && { stateRows: new Int32Array(T) }),
     };
     let [token, row] = [0, 0];
     for (const [i, { job, count, rows }] of shares.entries()) {

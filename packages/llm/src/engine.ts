@@ -49,7 +49,7 @@ export class Engine {
     this.#openStates = openStates;
     this.hasChatTemplate = hasChatTemplate;
     this.#metadata = metadata;
-    this.pool = new SequencePool(sequences, blocksOf(decoder.contextLength));
+    this.pool = new SequencePool(sequences, blocksOf(decoder.contextLength), { isRecurrent: decoder.isRecurrent });
     this.#tokenizer = tryTokenizer(metadata);
   }
 

@@ -1,3 +1,4 @@
+import { UnsupportedError } from "@centella/core";
 import { rowElements } from "./cacheTransfer.ts";
 import type { ChatMessage } from "./chatTemplate.ts";
 import type { Engine } from "./engine.ts";
@@ -36,9 +37,10 @@ export class Session {
 
   /**
    * Use `model.restoreSession()`.
-   * @throws {SnapshotError | BusyError}
+   * @throws {SnapshotError | BusyError | UnsupportedError}
    */
   static async restore(engine: Engine, bytes: Uint8Array): Promise<Session> {
+    requireNoState(engine, "restore");
     const { ids, rows, messages } = decodeSnapshot(bytes, await snapshotTarget(engine));
     const { pool, transfer, decoder } = engine;
     const session = new Session(engine, { messages });
@@ -109,10 +111,11 @@ export class Session {
   /**
    * The conversation and what is cached of it, as bytes for `model.restoreSession`, in this process or another, on this backend or another. What was
    * pushed out of the cache meanwhile is left out: it is computed again when it is needed.
-   * @throws {BusyError | DisposedError}
+   * @throws {BusyError | DisposedError | UnsupportedError} the latter for recurrent models
    */
   async save(): Promise<Uint8Array> {
     this.#requireIdle();
+    requireNoState(this.#engine, "save");
     const { pool, transfer } = this.#engine;
     const target = await snapshotTarget(this.#engine);
     const sequence = pool.acquire(this, this.#computed);
@@ -180,4 +183,10 @@ export class Session {
 async function snapshotTarget({ identity, cacheType, transfer, decoder }: Engine): Promise<SnapshotTarget> {
   const layers = [...transfer.layers].map(([name, spec]) => ({ name, elements: rowElements(spec) }));
   return { model: await identity, cacheType, layers, vocabSize: decoder.vocabSize };
+}
+
+/** @throws {UnsupportedError} for recurrent models */
+function requireNoState({ decoder }: Engine, what: "save" | "restore"): void {
+  if (!decoder.isRecurrent) return;
+  throw new UnsupportedError(`session.${what}`, "states of recurrent models are not saved yet; keep the messages and compute them again");
 }

@@ -1,3 +1,4 @@
+import { UnsupportedError } from "@centella/core";
 import type { Decoder } from "./decoder.ts";
 import type { Sequence } from "./kvCache.ts";
 import { type ResolvedOverflow, shiftedIds } from "./overflow.ts";
@@ -32,7 +33,13 @@ export class TokenSource {
   /** Tokens that the context holds, the newest one included. */
   #length = 0;
 
+  /** @throws {UnsupportedError} for guesses on a recurrent model */
   constructor(context: TokenSourceContext) {
+    if (context.promptLookup > 0 && context.decoder.isRecurrent)
+      throw new UnsupportedError(
+        "promptLookup",
+        "the model's states cannot be taken back from guesses that do not come true; leave it out",
+      );
     this.#context = context;
     this.#lookup = context.promptLookup > 0 ? new PromptLookup(context.promptLookup) : undefined;
     this.#draftLimit = context.decoder.maxProbe - 1;

@@ -5,7 +5,6 @@ import { pathToFileURL } from "node:url";
 import { type BackendFactory, createRuntime, type Runtime, reference, UnsupportedError } from "@centella/core";
 import { contentOf, type GgufContent, GgufError, readGguf, splitContent, splitName, writeGguf as writeGgufFile } from "@centella/gguf";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { writeGguf } from "../../gguf/test/writer.ts";
 import {
   type LoadModelOptions,
   loadModel,
@@ -14,6 +13,7 @@ import {
   TokenizerError,
   UnsupportedArchitectureError,
 } from "../src/index.ts";
+import { families } from "../src/models/index.ts";
 import { familyModel, readFamilyGolden } from "./familyFixture.ts";
 import { hasShared, patched, readFloats, relativeError, tiny, u32Entry } from "./modelFiles.ts";
 import { shared } from "./shared.ts";
