@@ -1,7 +1,7 @@
 import { type FunctionBuilder, f32x4, i32, i32x4, type Local, type ModuleBuilder, type V128, v128 } from "../../emit/index.ts";
 import type { Kernel, ParamsOf } from "../../kernel.ts";
 import { axisView, ranges } from "./axes.ts";
-import { folds, freshStates, mergeStates, restart } from "./fold.ts";
+import { folds, freshStates, mergeStates, orNaN, restart } from "./fold.ts";
 import { forEachStrip } from "./reduction.ts";
 
 const signature = { x: "i32", y: "i32", n: "i32", inner: "i32", begin: "i32", end: "i32" } as const;
@@ -47,7 +47,7 @@ function emitRows(module: ModuleBuilder, name: string, extreme: "max" | "min"): 
         f.advance(at!, 4);
         f.advance(left!, -1);
       });
-      f.set(best, f32x4.splat(f32x4.extract(mergeStates(f, fold, states)[0]!, 0)));
+      f.set(best, f32x4.splat(f32x4.extract(f.let(orNaN(f, mergeStates(f, fold, states))), 0)));
       f.set(at!, x);
       f.setI32(index!, 0);
       f.block((exit) => {

@@ -25,7 +25,31 @@ function simple(lanes: Fold["lanes"], neutral: Fold["none"], start: Fold["none"]
   return { lanes, none: neutral, start: (f) => [start(f)], step, merge: (f, state, [other]) => step(f, state, other!) };
 }
 
-/** The double with only zeros in its low half, as which 0 and 1 start; any other is in the pool. */
+/**
+ * The largest or smallest value, and beside it whether there was a NaN: on x86 the instructions that hand NaN on are made of nine, these
+ * of three. `best` keeps its first argument where the second is NaN.
+ */
+function extremum(start: number, best: (a: V128, b: V128) => V128): Fold {
+  return {
+    lanes: "single",
+    none: (f) => f.splat(start),
+    start: (f) => [f.splat(start), v128.zero()],
+    step(f, [state, hasNaN], x) {
+      f.set(state!, best(state!, x));
+      f.set(hasNaN!, v128.or(hasNaN!, f32x4.ne(x, x)));
+    },
+    merge(f, [state, hasNaN], [other, otherNaN]) {
+      f.set(state!, best(state!, other!));
+      f.set(hasNaN!, v128.or(hasNaN!, otherNaN!));
+    },
+  };
+}
+
+/** The result of {@link folds.max} and `min`. */
+export function orNaN(f: FunctionBuilder, [state, hasNaN]: State): V128 {
+  return v128.bitselect(hasNaN!, f.splat(Number.NaN), state!);
+}
+
 const doubleOne = new Uint8Array(new Float64Array([1, 1]).buffer);
 
 const infinity = Number.POSITIVE_INFINITY;
@@ -38,19 +62,8 @@ export const folds: Readonly<Record<"sum" | "kahan" | "prod" | "max" | "min" | "
     (f) => f.pooled(doubleOne),
     f64x2.mul,
   ),
-  // WASM's own instructions hand on NaN, as numpy does.
-  max: simple(
-    "single",
-    (f) => f.splat(-infinity),
-    (f) => f.splat(-infinity),
-    f32x4.max,
-  ),
-  min: simple(
-    "single",
-    (f) => f.splat(infinity),
-    (f) => f.splat(infinity),
-    f32x4.min,
-  ),
+  max: extremum(-infinity, f32x4.pmax),
+  min: extremum(infinity, f32x4.pmin),
   any: simple("single", v128.zero, v128.zero, v128.or),
   all: simple(
     "single",

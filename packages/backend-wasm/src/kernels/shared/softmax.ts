@@ -1,12 +1,12 @@
 import { type FunctionBuilder, f32, f32x4, f64, f64x2, i32, type Local, type V128, v128 } from "../../emit/index.ts";
 import type { Kernel, ParamsOf } from "../../kernel.ts";
-import { exp } from "../../math/exp.ts";
+import { expFlushed } from "../../math/exp.ts";
 import { log } from "../../math/log.ts";
-import { laneMask, largestLane } from "../../matmul/lanes.ts";
+import { largestLane } from "../../matmul/lanes.ts";
 import type { Target } from "../../target.ts";
 import { axisView, rowChunks } from "./axes.ts";
 import { forEachVector, storeLanes } from "./loops.ts";
-import { upperHalf } from "./sum.ts";
+import { blockSum, upperHalf } from "./sum.ts";
 
 /** Adds four f32 lanes to two f64 sums. */
 export function addPairs(f: FunctionBuilder, sums: readonly Local<"v128">[], value: V128): void {
@@ -43,43 +43,45 @@ export function softmaxKernel(name: "softmax" | "logSoftmax"): Kernel<ParamsOf<"
 function emitRows(f: FunctionBuilder, target: Target, isLog: boolean, p: Readonly<Record<"x" | "y" | "rows" | "n", Local<"i32">>>): void {
   const { x, y, rows, n } = p;
   const [at, to, count] = [f.local("i32"), f.local("i32"), f.local("i32")];
-  const sums = f.locals("v128", 2);
-  const largest = f.local("v128");
+  const largest = f.locals("v128", 4);
   const factor = f.local("v128");
   f.while(rows, () => {
-    f.set(largest, f.splat(Number.NEGATIVE_INFINITY));
+    for (const vector of largest) f.set(vector, f.splat(Number.NEGATIVE_INFINITY));
     f.set(at, x);
     f.set(count, n);
-    f.while(i32.geU(count, 4), () => {
-      f.set(largest, f32x4.pmax(largest, v128.load(at)));
-      f.advance(at, 16);
-      f.advance(count, -4);
+    f.while(i32.geU(count, 16), () => {
+      largest.forEach((vector, i) => void f.set(vector, f32x4.pmax(vector, v128.load(at, 16 * i))));
+      f.advance(at, 64);
+      f.advance(count, -16);
     });
     f.while(count, () => {
-      f.set(largest, f32x4.pmax(largest, v128.load32Splat(at)));
+      f.set(largest[0]!, f32x4.pmax(largest[0]!, v128.load32Splat(at)));
       f.advance(at, 4);
       f.advance(count, -1);
     });
-    const m = largestLane(f, largest);
-    for (const sum of sums) f.set(sum, v128.zero());
+    for (const vector of largest.slice(1)) f.set(largest[0]!, f32x4.pmax(largest[0]!, vector));
+    const m = largestLane(f, largest[0]!);
     f.set(at, x);
     f.set(to, y);
     f.set(count, n);
-    f.while(i32.geU(count, 4), () => {
-      const e = exp(f, target, f32x4.sub(v128.load(at), m));
-      if (!isLog) f.store(to, e);
-      addPairs(f, sums, e);
-      f.advance(at, 16);
-      f.advance(to, 16);
-      f.advance(count, -4);
-    });
-    f.if(count, () => {
-      const e = exp(f, target, f32x4.sub(v128.load(at), m));
-      if (!isLog) storeLanes(f, to, e, count);
-      addPairs(f, sums, v128.and(e, laneMask(f, count)));
-    });
-    f.set(sums[0]!, f64x2.add(sums[0]!, sums[1]!));
-    const total = f64.add(f64x2.extract(sums[0]!, 0), f64x2.extract(sums[0]!, 1));
+    const total = blockSum(
+      f,
+      count,
+      (offset) => {
+        const e = expFlushed(f, target, f32x4.sub(v128.load(at, offset), m));
+        if (!isLog) f.store(to, e, offset);
+        return e;
+      },
+      () => {
+        const e = expFlushed(f, target, f32x4.sub(v128.load32Splat(at), m));
+        if (!isLog) f.store32Lane(to, e, 0);
+        return f32x4.extract(e, 0);
+      },
+      (elements) => {
+        f.advance(at, 4 * elements);
+        f.advance(to, 4 * elements);
+      },
+    );
     f.set(factor, f32x4.splat(f32.fromF64(isLog ? total : f64.div(f64.const(1), total))));
     if (isLog) f.set(factor, log(f, target, factor));
     f.set(count, n);
@@ -126,7 +128,7 @@ function emitColumns(
       walk(() => f.set(largest, f32x4.pmax(largest, v128.load(at))));
       for (const sum of sums) f.set(sum, v128.zero());
       walk(() => {
-        const e = exp(f, target, f32x4.sub(v128.load(at), largest));
+        const e = expFlushed(f, target, f32x4.sub(v128.load(at), largest));
         if (!isLog) storeLanes(f, to, e, left);
         addPairs(f, sums, e);
       });
