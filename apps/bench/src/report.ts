@@ -11,6 +11,31 @@ export function receiptTable({ suite, rows, ceilings }: Pick<Receipt, "suite" | 
   return formatTable(head, lines, ["left", "left", "right", "right", "right", "left"]);
 }
 
+/**
+ * The rates of models in the columns of llama.cpp's llama-bench, so that both can be compared line by line. Medians and half of the 95 %
+ * interval, where llama-bench has means and standard deviations.
+ */
+export function llamaBenchShape({ rows }: Pick<Receipt, "rows">): string {
+  const lines = rows.flatMap(({ id, metric, work, subjects }) => {
+    if (metric !== "tokens/s") return [];
+    const [model, ...test] = id.replace(" [gpu]", "").split(" ");
+    return subjects.flatMap(({ name, threads, time }) => {
+      if (time === undefined) return [];
+      const { median, low, high } = quoted(metric, work, time);
+      return [
+        [
+          model!,
+          name,
+          threads === undefined ? "-" : String(threads),
+          test.join(" "),
+          `${median.toFixed(2)} ± ${((high - low) / 2).toFixed(2)}`,
+        ],
+      ];
+    });
+  });
+  return formatTable(["model", "backend", "threads", "test", "t/s"], lines, ["left", "left", "right", "right", "right"]);
+}
+
 /** Ceilings as one line each. */
 export function ceilingLines(ceilings: readonly Ceiling[]): readonly string[] {
   return ceilings.map((ceiling) => {

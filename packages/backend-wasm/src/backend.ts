@@ -7,6 +7,7 @@ import {
   type Counters,
   checkData,
   createCounters,
+  type DeviceInfo,
   DisposedError,
   isFused,
   type MemoryReport,
@@ -53,7 +54,7 @@ export function kernelOf(op: AnyOp): Kernel | undefined {
 
 export class WasmBackend implements Backend {
   readonly name = "wasm";
-  readonly device: { readonly kind: "cpu"; readonly name: string };
+  readonly device: DeviceInfo;
   readonly syncAvailable = true;
   readonly counters: Counters = createCounters();
   readonly space: Space;
@@ -74,7 +75,7 @@ export class WasmBackend implements Backend {
     this.#pool = pool;
     const count = pool?.size ?? 1;
     const threads = `${count} thread${count === 1 ? "" : "s"}${reason === undefined ? "" : ` (${reason})`}`;
-    this.device = { kind: "cpu", name: `${target.relaxed ? "WebAssembly relaxed SIMD" : "WebAssembly SIMD"}, ${threads}` };
+    this.device = { kind: "cpu", name: `${target.relaxed ? "WebAssembly relaxed SIMD" : "WebAssembly SIMD"}, ${threads}`, threads: count };
   }
 
   get heap(): Heap {

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { Command } from "./command.ts";
+import { bench } from "./commands/bench.ts";
 import { inspect } from "./commands/inspect.ts";
 import { logits } from "./commands/logits.ts";
 import { merge } from "./commands/merge.ts";
@@ -16,6 +17,7 @@ import { UsageError } from "./usageError.ts";
 
 const commands: Readonly<Record<string, Command>> = {
   run,
+  bench,
   inspect,
   tokenize,
   logits,

@@ -188,3 +188,29 @@ test("help and version", async () => {
   expect((await centella(["--version"])).stdout).toMatch(/^\d+\.\d+\.\d+/);
   expect((await centella([])).code).toBe(2);
 });
+
+describe("bench", () => {
+  test("prints llama-bench's columns, then load time, memory and time to the first token", async () => {
+    const { code, stdout } = await centella(["bench", tiny, "-p", "16", "-n", "4", "-d", "0,8", "-r", "2", "--backend", "wasm"]);
+    expect(code).toBe(0);
+    const lines = stdout.trimEnd().split("\n");
+    expect(lines[0]).toMatch(/^\| model +\| +size \| +params \| backend \| threads \| +test \| +t\/s \|$/);
+    expect(lines.slice(2, 6).map((line) => line.split("|").at(-3)!.trim())).toEqual(["pp16", "tg4", "pp16 @ d8", "tg4 @ d8"]);
+    expect(lines.at(-1)).toMatch(
+      /^WebAssembly .* · loaded in \d+ ms · peak memory \d+ MiB · first token after pp16 \d+ ms, pp16 @ d8 \d+ ms$/,
+    );
+  });
+
+  test("--json is one object with every repetition", async () => {
+    const { stdout } = await centella(["bench", tiny, "-p", "16", "-n", "", "-r", "3", "--json", "--backend", "wasm"]);
+    const { rows, loadMs, peakMemoryBytes, model } = JSON.parse(stdout);
+    expect(rows).toHaveLength(1);
+    expect(rows[0].tokensPerSecond).toHaveLength(3);
+    expect([loadMs > 0, peakMemoryBytes > 2 ** 24, model.backend]).toEqual([true, true, "wasm"]);
+  });
+
+  test("lengths that are none are a wrong command line", async () => {
+    expectOneLine(await centella(["bench", tiny, "-p", "12,x"]), /--prompt: expected whole numbers from 1, got 12,x/, 2);
+    expectOneLine(await centella(["bench", tiny, "-p", "", "-n", ""]), /expected at least one test/, 2);
+  });
+});

@@ -10,6 +10,8 @@ export interface DeviceInfo {
   readonly kind: "cpu" | "gpu" | "software-gpu";
   /** As the device names itself, e.g. "NVIDIA H200". */
   readonly name: string;
+  /** Threads that it computes with; undefined where that is not the question. */
+  readonly threads?: number;
 }
 
 /** Counts since the backend was opened; tests assert on them, benches print them. */

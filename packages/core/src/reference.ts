@@ -32,7 +32,7 @@ export function reference({ optimize = true }: ReferenceOptions = {}): BackendFa
 
 class ReferenceBackend implements Backend {
   readonly name = "reference";
-  readonly device = { kind: "cpu", name: "scalar TypeScript" } as const;
+  readonly device = { kind: "cpu", name: "scalar TypeScript", threads: 1 } as const;
   readonly syncAvailable = true;
   readonly counters = createCounters();
   readonly plans = new Set<ReferencePlan>();

@@ -37,6 +37,8 @@ export interface ModelInfo {
   readonly backend: string;
   /** As the backend's device names itself. */
   readonly device: string;
+  /** That the backend computes with, where it is one that has threads. */
+  readonly threads: number | undefined;
   readonly backendReason: string;
   /** For each backend that was not taken, why. */
   readonly rejected: readonly string[];
@@ -75,6 +77,7 @@ export function describeModel(
     activations: sizes.activations,
     backend: backends.map(({ name }) => name).join(" + "),
     device: backends.map(({ device }) => device.name).join(" + "),
+    threads: backends.find(({ device }) => device.threads !== undefined)?.device.threads,
     backendReason: chosen.reason,
     rejected: "rejected" in chosen ? chosen.rejected : [],
     warnings: isVerified ? warnings : [unverified, ...warnings],

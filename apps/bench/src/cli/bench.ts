@@ -8,7 +8,7 @@ import { oursModel } from "../models/ours.ts";
 import { peers } from "../peers/index.ts";
 import type { Receipt } from "../receipts/receipt.ts";
 import { readReceipts, writeReceipts } from "../receipts/store.ts";
-import { baselineTable, ceilingLines, receiptTable } from "../report.ts";
+import { baselineTable, ceilingLines, llamaBenchShape, receiptTable } from "../report.ts";
 import { run } from "../run.ts";
 import type { Progress } from "../runner/measure.ts";
 import { suites } from "../suites/index.ts";
@@ -79,6 +79,7 @@ export async function benchCommand(args: readonly string[]): Promise<number> {
   console.log(ceilingLines(receipts[0]!.ceilings).join("\n"));
   for (const receipt of receipts) {
     console.log(`\n${receiptTable(receipt)}`);
+    if (receipt.suite === "generate") console.log(`\n${llamaBenchShape(receipt)}`);
     const before = baseline.find(({ suite }) => suite === receipt.suite);
     if (before !== undefined) console.log(`\n${baselineTable(receipt, before)}`);
   }

@@ -1,59 +1,87 @@
 import { basename } from "node:path";
 import type { ModelCompetitor, ModelRunner } from "../models/competitor.ts";
-import type { Contestant, Row } from "../runner/subject.ts";
+import { trainedContext } from "../models/trainedContext.ts";
+import { type Contestant, type Row, Skip } from "../runner/subject.ts";
 import type { Suite } from "./suite.ts";
 
 const checkedIds: readonly number[] = [3, 14, 15, 9, 26, 5];
 /** f16 caches and 8-bit activations round differently on each backend; a wrong kernel is off by far more. */
 const distanceLimit = 2e-3;
+/** Tokens before a decode at depth 0: a text has to start with something. */
+const shortPrompt = 16;
 
-/** Tokens per second of prompts and of decoding, per model file. */
+/** Tokens per second of prompts and of decoding, per model file. Tests are named as llama.cpp's llama-bench names them. */
 export const generate: Suite = {
   name: "generate",
   summary: "prefill and decode of models",
   rows({ modelCompetitors, models, quick }) {
-    const promptTokens = quick ? 64 : 512;
-    const decodeTokens = quick ? 16 : 64;
-    const prompt = Array.from({ length: promptTokens }, (_, i) => 5 + ((i * 37) % 4000));
+    const prompts = quick ? [64] : [128, 512, 4096];
+    const depths = quick ? [0] : [0, 8192];
+    const tokens = quick ? 16 : 64;
     return models.flatMap((file) => {
-      const loaded = modelCompetitors.map((competitor) => ({
-        competitor,
-        shared: sharedRunner(competitor, file, promptTokens + decodeTokens + 8),
-      }));
-      const row = (id: string, tokens: number, seconds: (runner: ModelRunner) => Promise<number>): Row => ({
-        id: `${basename(file, ".gguf")} ${id}`,
-        metric: "tokens/s",
+      const room = Math.max(...prompts, ...depths.map((depth) => depth + tokens)) + shortPrompt;
+      const loaded = modelCompetitors.map((competitor) => ({ competitor, shared: sharedRunner(competitor, file, room) }));
+      const row = (test: Test): Row => ({
+        id: `${basename(file, ".gguf")} ${test.id}`,
+        metric: test.metric,
         bound: "none",
-        work: { tokens },
+        work: { tokens: test.tokens },
         data: "-",
         isLarge: false,
-        contestants: loaded.map(({ competitor, shared }) => contestantOf(competitor, shared, seconds)),
+        contestants: loaded.map(({ competitor, shared }) => contestantOf(competitor, shared, file, test)),
         verify: ({ 0: distance }) =>
           distance! <= distanceLimit ? undefined : `logits are ${distance} from the reference's (1 - cosine), limit ${distanceLimit}`,
       });
+      const prefill = (count: number) => (runner: ModelRunner) => runner.prefill(promptOf(count));
       return [
-        row(`prefill ${promptTokens}`, promptTokens, (runner) => runner.prefill(prompt)),
-        row(`decode ${decodeTokens}`, decodeTokens, (runner) => runner.decode(prompt.slice(0, 16), decodeTokens)),
+        ...prompts.map((count) => row({ id: `pp${count}`, metric: "tokens/s", tokens: count, room: count + 1, seconds: prefill(count) })),
+        row({
+          id: `first token after ${prompts[0]}`,
+          metric: "ms",
+          tokens: prompts[0]!,
+          room: prompts[0]! + 1,
+          seconds: prefill(prompts[0]!),
+        }),
+        ...depths.map((depth) =>
+          row({
+            id: `tg${tokens}${depth === 0 ? "" : ` @ d${depth}`}`,
+            metric: "tokens/s",
+            tokens,
+            room: Math.max(depth, shortPrompt) + tokens,
+            seconds: (runner) => runner.decode(promptOf(Math.max(depth, shortPrompt)), tokens),
+          }),
+        ),
       ];
     });
   },
 };
 
-function contestantOf(
-  { name, side, threads }: ModelCompetitor,
-  shared: SharedRunner,
-  seconds: (runner: ModelRunner) => Promise<number>,
-): Contestant {
+interface Test {
+  readonly id: string;
+  readonly metric: "tokens/s" | "ms";
+  readonly tokens: number;
+  /** Tokens that the context must hold. */
+  readonly room: number;
+  seconds(runner: ModelRunner): Promise<number>;
+}
+
+function promptOf(tokens: number): readonly number[] {
+  return Array.from({ length: tokens }, (_, i) => 5 + ((i * 37) % 4000));
+}
+
+function contestantOf({ name, side, threads }: ModelCompetitor, shared: SharedRunner, file: string, test: Test): Contestant {
   return {
     name,
     side,
     threads,
     async prepare() {
+      const context = await trainedContext(file);
+      if (test.room > context) throw new Skip(`the model's context is ${context} tokens`);
       const runner = await shared.acquire();
       return {
         async sample(calls) {
           let total = 0;
-          for (let i = 0; i < calls; i++) total += await seconds(runner);
+          for (let i = 0; i < calls; i++) total += await test.seconds(runner);
           return total;
         },
         async result() {
@@ -71,13 +99,13 @@ interface SharedRunner {
   release(): Promise<void>;
 }
 
-/** One loaded model for all rows of a file. */
-function sharedRunner(competitor: ModelCompetitor, file: string, contextLength: number): SharedRunner {
+/** One loaded model for all rows of a file, with as much room as they need and the model has. */
+function sharedRunner(competitor: ModelCompetitor, file: string, room: number): SharedRunner {
   let users = 0;
   let opening: Promise<ModelRunner> | undefined;
   return {
     async acquire() {
-      opening ??= competitor.open(file, contextLength);
+      opening ??= trainedContext(file).then((context) => competitor.open(file, Math.min(room, context)));
       const runner = await opening;
       users++;
       return runner;

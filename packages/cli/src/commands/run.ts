@@ -7,6 +7,7 @@ import type { Command } from "../command.ts";
 import { modelPath } from "../modelFile.ts";
 import { loadOptions, modelOptions } from "../modelOptions.ts";
 import { flag, number, type OptionValues, parseOptions, text } from "../options.ts";
+import { peakResidentBytes } from "../peakMemory.ts";
 import { type RunReport, summarise } from "../report.ts";
 import { UsageError } from "../usageError.ts";
 
@@ -61,7 +62,7 @@ export const run: Command = {
         promptTokensPerSecond: finish.timings.promptTokensPerSecond,
         decodeTokensPerSecond: finish.timings.decodeTokensPerSecond,
         timeToFirstTokenMs: finish.timings.timeToFirstTokenMs,
-        peakMemoryBytes: process.resourceUsage().maxRSS * 1024,
+        peakMemoryBytes: peakResidentBytes(),
         opsByBackend: opsByBackend(runtime),
         warnings: model.info.warnings,
       };

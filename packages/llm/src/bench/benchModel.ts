@@ -1,0 +1,135 @@
+import { ArgumentError } from "@centella/core";
+import type { GenerateOptions } from "../generateOptions.ts";
+import type { Model } from "../model.ts";
+import { checkKeys, wholeNumber } from "../options.ts";
+
+/** What to measure. Prompt and generation tests are run at every depth. */
+export interface BenchOptions {
+  /** Lengths of prompts, in tokens. Default: 128 and 512. */
+  readonly promptTokens?: readonly number[] | undefined;
+  /** Lengths of generated texts, in tokens. Default: 32. */
+  readonly generatedTokens?: readonly number[] | undefined;
+  /** Tokens that are in the cache before the test starts. Default: 0. */
+  readonly depths?: readonly number[] | undefined;
+  /** Times that each test is run, after one run that does not count. Default: 5. */
+  readonly repetitions?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** One test and what its repetitions gave. */
+export interface BenchRow {
+  /** llama-bench's name of it: `pp512`, `tg32 @ d8192`. */
+  readonly test: string;
+  readonly kind: "prompt" | "generation";
+  readonly tokens: number;
+  readonly depth: number;
+  /** Of each repetition. */
+  readonly tokensPerSecond: readonly number[];
+  /** ms from the start of each repetition to its first token. */
+  readonly timeToFirstTokenMs: readonly number[];
+}
+
+type ResolvedBench = Readonly<Record<"promptTokens" | "generatedTokens" | "depths", readonly number[]>> & {
+  readonly repetitions: number;
+};
+
+/**
+ * Measures a model as llama-bench does: prompts of random tokens ("pp"), of which nothing is cached, and greedy texts that never
+ * end ("tg"), one at a time, each behind `depth` tokens. A row is given as soon as it is measured.
+ *
+ * @throws {ArgumentError} at the first step for options out of range, e.g. a test that is longer than the model's context
+ */
+export async function* benchModel(model: Model, options: BenchOptions = {}): AsyncGenerator<BenchRow, void, undefined> {
+  const { promptTokens, generatedTokens, depths, repetitions } = resolve(model, options);
+  const setting: Setting = {
+    repetitions,
+    ids: new FreshIds(model.info.vocabSize),
+    generation: { temperature: 0, logitBias: withoutEndings(model), reasoning: false, signal: options.signal },
+  };
+  for (const depth of depths) {
+    for (const tokens of promptTokens) yield await benchRow(model, { kind: "prompt", tokens, depth }, setting);
+    for (const tokens of generatedTokens) yield await benchRow(model, { kind: "generation", tokens, depth }, setting);
+  }
+}
+
+/** What all rows share. */
+interface Setting {
+  readonly repetitions: number;
+  readonly ids: FreshIds;
+  readonly generation: GenerateOptions;
+}
+
+async function benchRow(
+  model: Model,
+  { kind, tokens, depth }: Pick<BenchRow, "kind" | "tokens" | "depth">,
+  { repetitions, ids: fresh, generation }: Setting,
+): Promise<BenchRow> {
+  using session = model.createSession();
+  const before = fresh.take(depth);
+  const isPrompt = kind === "prompt";
+  const tokensPerSecond: number[] = [];
+  const timeToFirstTokenMs: number[] = [];
+  for (let run = -1; run < repetitions; run++) {
+    const ids = [...before, ...fresh.take(isPrompt ? tokens : 1)];
+    const { usage, timings } = await session.complete({ ids }, { ...generation, maxTokens: isPrompt ? 1 : tokens + 1 });
+    if (run < 0) continue;
+    if (isPrompt && usage.cachedTokens > depth) {
+      throw new Error(`bench: expected ${depth} cached tokens, got ${usage.cachedTokens}; this is a bug, please report it`);
+    }
+    // A prompt at a depth whose cache was given away was computed as a whole: its rate is that of what was computed.
+    tokensPerSecond.push(isPrompt ? timings.promptTokensPerSecond : timings.decodeTokensPerSecond);
+    timeToFirstTokenMs.push(timings.timeToFirstTokenMs);
+  }
+  const test = `${isPrompt ? "pp" : "tg"}${tokens}${depth === 0 ? "" : ` @ d${depth}`}`;
+  return { test, kind, tokens, depth, tokensPerSecond, timeToFirstTokenMs };
+}
+
+/** A text that ended early would be measured on fewer tokens than its test's name says. */
+function withoutEndings({ tokenizer, info: { vocabSize } }: Model): Record<number, number> {
+  const bias: Record<number, number> = {};
+  for (let id = 0; id < vocabSize; id++) if (tokenizer.isEndOfGeneration(id)) bias[id] = Number.NEGATIVE_INFINITY;
+  return bias;
+}
+
+/** Ever new ids, so that no run finds its prompt in the cache. The same sequence in each call of `benchModel`. */
+class FreshIds {
+  readonly #vocabSize: number;
+  #state = 1;
+
+  constructor(vocabSize: number) {
+    this.#vocabSize = vocabSize;
+  }
+
+  take(count: number): readonly number[] {
+    return Array.from({ length: count }, () => {
+      // The multiplier of MINSTD; ids from 0 to 2, special tokens in most vocabularies, are left out where there are others.
+      this.#state = (this.#state * 48271) % 2147483647;
+      return this.#vocabSize > 8 ? 3 + (this.#state % (this.#vocabSize - 3)) : this.#state % this.#vocabSize;
+    });
+  }
+}
+
+function resolve({ info: { contextLength } }: Model, options: BenchOptions): ResolvedBench {
+  checkKeys("benchModel", options, ["promptTokens", "generatedTokens", "depths", "repetitions", "signal"]);
+  const list = (name: "promptTokens" | "generatedTokens" | "depths", fallback: readonly number[], min: number): readonly number[] => {
+    const given = options[name] ?? fallback;
+    if (!Array.isArray(given)) throw new ArgumentError(name, "a list of numbers of tokens", typeof given);
+    return given.map((value: number) => wholeNumber(name, value, min));
+  };
+  const resolved = {
+    promptTokens: list("promptTokens", [128, 512], 1),
+    generatedTokens: list("generatedTokens", [32], 1),
+    depths: list("depths", [0], 0),
+    repetitions: wholeNumber("repetitions", options.repetitions ?? 5, 1),
+  };
+  const longest = Math.max(0, ...resolved.depths) + Math.max(...resolved.promptTokens, ...resolved.generatedTokens.map((n) => n + 1), 0);
+  if (longest + 1 > contextLength) {
+    throw new ArgumentError(
+      "benchModel",
+      `tests that fit the context of ${contextLength} tokens`,
+      `one of ${longest + 1}`,
+      "load the model with a longer contextLength, or ask for shorter tests",
+    );
+  }
+  return resolved;
+}
