@@ -6,9 +6,13 @@ const sampleBytes = 256;
 
 /**
  * Tells models apart, fine-tunes of one another included: a digest of the tensors' names, types and shapes, and of the beginnings of
- * some of them. Not meant to withstand intent.
+ * some of them; adapters count. Not meant to withstand intent.
  */
-export async function fingerprint(file: GgufFile): Promise<string> {
+export async function fingerprint(files: readonly GgufFile[]): Promise<string> {
+  return (await Promise.all(files.map(fingerprintFile))).join("+");
+}
+
+async function fingerprintFile(file: GgufFile): Promise<string> {
   const { tensors, metadata } = file;
   const table = tensors.map(({ name, type, shape }) => `${name} ${type} ${shape.join("x")}`).join("\n");
   const step = Math.max(1, Math.floor(tensors.length / sampledTensors));

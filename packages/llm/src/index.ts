@@ -1,3 +1,4 @@
+export type { AdapterOptions } from "./adapters.ts";
 export { type ChatMessage, ChatTemplate, type ChatTemplateSource, type RenderOptions, type TextPart } from "./chatTemplate.ts";
 export type { EmbedInput, EmbedOptions, Pooling } from "./embed.ts";
 export {

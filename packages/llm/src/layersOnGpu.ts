@@ -35,11 +35,13 @@ export function splitLayers(runtime: Runtime, wanted: LayersOnGpu, layers: numbe
       const isTied = !program.persistents.has("output.weight");
       return Object.fromEntries(
         [...program.persistents.keys()].map((name) => {
-          const layer = layerOf(name);
+          // An adapter's parts lie beside what they are added to.
+          const adapted = name.replace(/^adapter\.\d+\./, "");
+          const layer = layerOf(adapted);
           if (layer !== undefined) return [name, layer >= first ? gpu.name : cpu.name];
-          if (name.startsWith("output")) return [name, tail.name];
+          if (adapted.startsWith("output")) return [name, tail.name];
           if (name === "token_embd.weight" && isTied) return [name, tail.name];
-          if (/^(token|position)_/.test(name)) return [name, cpu.name];
+          if (/^(token|position)_/.test(adapted)) return [name, cpu.name];
           // What all layers share is small: the frequencies of rope.
           return [name, [cpu.name, gpu.name]];
         }),

@@ -1,5 +1,6 @@
 import { ArgumentError, isQuantized, type Runtime, UnsupportedError } from "@centella/core";
 import { type ByteSource, type GgufFile, type GgufInput, openSource, readGguf } from "@centella/gguf";
+import { type Adapter, type AdapterOptions, openAdapters } from "./adapters.ts";
 import { CacheTransfer, cacheLayers } from "./cacheTransfer.ts";
 import { type CompiledPlan, Decoder } from "./decoder.ts";
 import { fingerprint } from "./fingerprint.ts";
@@ -40,6 +41,8 @@ export interface LoadModelOptions {
    * model has takes the output matrix there too. Default: all on the one backend that the runtime selects.
    */
   readonly layersOnGpu?: LayersOnGpu | undefined;
+  /** LoRA adapters, all of which are added to the model's weights at run time. */
+  readonly adapters?: readonly AdapterOptions[] | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Called with the bytes of weights loaded so far and in all. */
   readonly onProgress?: ((done: number, total: number) => void) | undefined;
@@ -53,6 +56,7 @@ const optionNames = [
   "cacheType",
   "activations",
   "layersOnGpu",
+  "adapters",
   "signal",
   "onProgress",
 ] as const satisfies readonly (keyof LoadModelOptions)[];
@@ -74,13 +78,18 @@ export async function loadModel(source: GgufInput | readonly GgufInput[], option
   if (typeof runtime?.compile !== "function")
     throw new ArgumentError("loadModel", "a runtime", typeof runtime, "pass await createRuntime(…)");
   const { file, closeFile } = await openFile(source, signal);
+  let adapters: readonly Adapter[] = [];
+  const closeAll = async (): Promise<void> => {
+    for (const { close } of [...adapters, { close: closeFile }]) await close();
+  };
   try {
     const description = describeArchitecture(file.metadata);
+    adapters = await openAdapters(options.adapters ?? [], file.metadata.string("general.architecture"), signal);
     const sizes = resolveSizes(options, description);
     const { layersOnGpu } = options;
     const split = layersOnGpu === undefined ? undefined : splitLayers(runtime, layersOnGpu, description.config.layers);
     const { decoder, activations } = chooseActivations(runtime, split, options.activations, (mode) =>
-      recordDecoder(description, file, { ...sizes, activations: mode }),
+      recordDecoder(description, file, { ...sizes, activations: mode }, adapters),
     );
     const plan = await runtime.compile(decoder.program, {
       ...(signal && { signal }),
@@ -98,18 +107,18 @@ export async function loadModel(source: GgufInput | readonly GgufInput[], option
       decoder: new Decoder(plan, backend, { ...sizes, vocabSize, output: "logits", width: vocabSize }),
       async openStates() {
         const wider = { ...sizes, activations, maxRows: sizes.batchSize, result: "states" } as const;
-        const { program } = recordDecoder(description, file, wider);
+        const { program } = recordDecoder(description, file, wider, adapters);
         const states = await runtime.compile(program, { shareWith: plan });
         return new Decoder(states, backend, { ...wider, vocabSize, output: "states", width: embeddingLength });
       },
       info: describeModel(file, description, { ...sizes, activations }, decoder, split ?? plan.selection, plan.warnings),
       transfer: new CacheTransfer(runtime, plan, cacheLayers(decoder.program.persistents.values())),
       metadata: file.metadata,
-      identify: () => fingerprint(file),
-      close: closeFile,
+      identify: () => fingerprint([file, ...adapters.map((adapter) => adapter.file)]),
+      close: closeAll,
     });
   } catch (error) {
-    await closeFile();
+    await closeAll();
     throw error;
   }
 }

@@ -1,5 +1,6 @@
 import { createProgram, type Program, type Ref, type SymbolicDim } from "@centella/core";
 import type { GgufFile } from "@centella/gguf";
+import { type Adapter, AdapterTables } from "./adapters.ts";
 import { blocksOf, blockTokens } from "./blockTree.ts";
 import type { DecoderConfig } from "./config.ts";
 import { ModelError } from "./errors.ts";
@@ -46,12 +47,16 @@ export interface Recording {
   /** See {@link DecoderSizes}. */
   readonly isGeluRounded: boolean;
   readonly result: "logits" | "states";
-  /** `x [..., k] · w [n, k]ᵀ` in the recording's mode. */
+  /** `x [..., k] · w [n, k]ᵀ` in the recording's mode, adapters included. */
   linear(x: Ref, w: Ref): Ref;
   /** The product of each token with the experts that `ids [T, k]` names: see the `moeMatmul` op. */
   expertLinear(x: Ref, experts: Ref, ids: Ref): Ref;
   /** What a recurrent layer keeps; see {@link DecoderConfig}. */
   state(name: string): RecurrentState;
+  /** Rows `ids` of a table `[V, d]`, adapters included. */
+  lookUp(table: Ref, ids: Ref): Ref;
+  /** Leaves tensors out that take no part in the result. */
+  ignore(...names: readonly string[]): void;
   /** Writes `k [T, Hkv, dK]` and `v [T, Hkv, dV]` to a layer's cache and attends with `q [T, H, dK]`: `[T, H, dV]`. */
   attend(layer: number, q: Ref, k: Ref, v: Ref, options: AttendOptions): Ref;
 }
@@ -95,7 +100,12 @@ export interface DecoderProgram {
  * Records a model with a cache of blocks of {@link blockTokens} slots: as many as all sequences take when they are full.
  * @throws {ModelError | UnsupportedError}
  */
-export function recordDecoder({ config, forward }: ModelDescription, file: GgufFile, sizes: DecoderSizes): DecoderProgram {
+export function recordDecoder(
+  { config, forward }: ModelDescription,
+  file: GgufFile,
+  sizes: DecoderSizes,
+  adapters: readonly Adapter[] = [],
+): DecoderProgram {
   // A hostile count must not make the recording below endless.
   if (config.layers > file.tensors.length) {
     throw new ModelError(
@@ -128,6 +138,10 @@ export function recordDecoder({ config, forward }: ModelDescription, file: GgufF
   );
   const stateRows = states.size === 0 ? undefined : program.input("stateRows", "i32", [T]);
   const weights = new WeightTable(program, file);
+  const adapted = new AdapterTables(program, adapters);
+  const multiply = (x: Ref, w: Ref): Ref => program.matmul(x, w, { transposeB: true, activations: sizes.activations });
+  // The table's own adapter is one of its rows, not of the output layer that it may be as well.
+  const tables = new Set<Ref>();
   const recording: Recording = {
     program,
     weights,
@@ -138,7 +152,21 @@ export function recordDecoder({ config, forward }: ModelDescription, file: GgufF
     contextLength: sizes.contextLength,
     isGeluRounded: sizes.isGeluRounded,
     result: sizes.result ?? "logits",
-    linear: (x, w) => program.matmul(x, w, { transposeB: true, activations: sizes.activations }),
+    linear(x, w) {
+      const y = multiply(x, w);
+      const origin = tables.has(w) ? undefined : weights.originOf(w);
+      return origin === undefined ? y : adapted.addTo(y, x, origin, multiply);
+    },
+    lookUp(table, ids) {
+      tables.add(table);
+      const y = program.embedding(table, ids);
+      const origin = weights.originOf(table);
+      return origin === undefined ? y : adapted.addToRows(y, ids, origin, multiply);
+    },
+    ignore(...names) {
+      weights.ignore(...names);
+      adapted.ignore(...names);
+    },
     expertLinear: (x, experts, ids) => program.moeMatmul(x, experts, ids, { activations: sizes.activations }),
     state: (name) => ({ tensor: states.get(name)!, rows: stateRows! }),
     attend(layer, q, k, v, options) {
@@ -147,5 +175,5 @@ export function recordDecoder({ config, forward }: ModelDescription, file: GgufF
     },
   };
   program.output(recording.result, forward(recording));
-  return { program, weights: weights.finish() };
+  return { program, weights: [...weights.finish(), ...adapted.finish()] };
 }

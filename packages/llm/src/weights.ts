@@ -19,6 +19,12 @@ export interface RowRange {
   readonly of?: number;
 }
 
+/** Where a matrix of the program comes from: rows `from` to `from + rows` of the `of` rows of a tensor. */
+export interface WeightOrigin extends Required<RowRange> {
+  readonly name: string;
+  readonly columns: number;
+}
+
 const maxNamed = 8;
 
 /**
@@ -29,16 +35,20 @@ const maxNamed = 8;
 export class WeightTable {
   readonly #program: Program;
   readonly #file: GgufFile;
+  /** Of the persistents' names. */
+  readonly #prefix: string;
   readonly #refs = new Map<string, Ref>();
+  readonly #origins = new Map<Ref, WeightOrigin>();
   readonly #used = new Set<string>();
   readonly #weights: Weight[] = [];
   readonly #ignored = new Set<string>();
   readonly #missing = new Set<string>();
   readonly #misshapen = new Set<string>();
 
-  constructor(program: Program, file: GgufFile) {
+  constructor(program: Program, file: GgufFile, prefix: string = "") {
     this.#program = program;
     this.#file = file;
+    this.#prefix = prefix;
   }
 
   has(name: string): boolean {
@@ -74,6 +84,11 @@ export class WeightTable {
     return this.#file.optionalTensor(name)?.shape;
   }
 
+  /** Where a matrix that this table gave comes from. */
+  originOf(ref: Ref): WeightOrigin | undefined {
+    return this.#origins.get(ref);
+  }
+
   /** Marks tensors that the model knowingly leaves out. */
   ignore(...names: readonly string[]): void {
     for (const name of names) this.#ignored.add(name);
@@ -91,14 +106,16 @@ export class WeightTable {
       ...list("only tensors that the architecture knows, got", unknown),
     ];
     if (problems.length > 0)
-      throw new ModelError(`model: ${problems.join("; ")}; the file is of a variant that is not computed yet, or broken`);
+      throw new ModelError(
+        `${this.#prefix === "" ? "model" : "adapter"}: ${problems.join("; ")}; the file is of a variant that is not computed yet, or broken`,
+      );
     return this.#weights.toSorted((a, b) => a.offset - b.offset);
   }
 
   /** A tensor of this shape, or `rows` of its first axis from `from` on. */
   #tensor(name: string, shape: readonly number[], as: "stored" | "f32", part: Part = { from: 0, rows: shape[0]! }): Ref {
     const { from, rows } = part;
-    const key = rows === shape[0] ? name : `${name}[${from}:${from + rows}]`;
+    const key = this.#prefix + (rows === shape[0] ? name : `${name}[${from}:${from + rows}]`);
     const known = this.#refs.get(key);
     if (known !== undefined) return known;
     const info = this.#file.optionalTensor(name);
@@ -108,6 +125,7 @@ export class WeightTable {
     const dtype = isUsable && as === "stored" ? weightType(info) : "f32";
     const ref = this.#program.persistent(key, { dtype, shape: [rows, ...shape.slice(1)] });
     this.#refs.set(key, ref);
+    if (shape.length === 2) this.#origins.set(ref, { name, columns: shape[1]!, from, rows, of: shape[0]! });
     this.#used.add(name);
     const range = { ...part, of: shape[0]! };
     if (isUsable)

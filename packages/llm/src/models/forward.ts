@@ -16,7 +16,7 @@ export function forward(r: Recording, family: Family, config: ModelConfig): Ref 
   const { embeddingLength: d, vocabSize: V, epsilon } = config;
   weights.ignore(...(family.ignored ?? []));
   const embedding = weights.matrix("token_embd.weight", [V, d]);
-  let x = scaled(r, program.embedding(embedding, r.tokens), config.embeddingScale); // [T, d]
+  let x = scaled(r, r.lookUp(embedding, r.tokens), config.embeddingScale); // [T, d]
   const hasTable = family.positions === "learned" || (family.positions === "learnedIfPresent" && weights.has("position_embd.weight"));
   if (hasTable) {
     const positions = weights.matrix("position_embd.weight", [config.contextLength, d]);
@@ -26,7 +26,7 @@ export function forward(r: Recording, family: Family, config: ModelConfig): Ref 
   for (let layer = 0; layer < config.layers; layer++) x = block(r, family, config, layer, x);
   const y = norm(r, family, family.outputNorm ?? "output_norm", x, d, epsilon); // [nOut, d]
   if (r.result === "states") {
-    weights.ignore("output.weight", "output.bias", "output.scale", "output.input_scale");
+    r.ignore("output.weight", "output.bias", "output.scale", "output.input_scale");
     return y;
   }
   const output = weights.has("output.weight") ? weights.matrix("output.weight", [V, d]) : embedding;
