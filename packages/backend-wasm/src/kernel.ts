@@ -61,6 +61,8 @@ export interface BuildContext {
   /** Threads that share what a task yields. */
   readonly threads: number;
   readonly target: Target;
+  /** Threads that may run a tile: functions that need memory of their own take it by `threadIndex`. */
+  readonly rooms: number;
   /** The operand's spec with symbolic dims at their maxima. */
   max(operand: Operand): ConcreteSpec;
   /** The format of a block matrix whose rows are interleaved in the operand's memory, or undefined where bytes lie as they were loaded. */

@@ -57,7 +57,7 @@ export async function openModule(relaxed: boolean | "auto", threads: number | "a
   const heap = new Heap(new WebAssembly.Memory({ initial, maximum: Math.max(initial, maxPages), shared }), maxPages);
   const table = heap.f32.subarray(memoryMap.halfTable / 4, memoryMap.halfTable / 4 + 65_536);
   for (let h = 0; h < table.length; h++) table[h] = halfToFloat(h);
-  const space = new Space(heap);
+  const space = new Space(heap, pool?.size ?? 0);
   const library = new Library(space);
   for (const info of functions) library.declare(info);
   await library.load(module);

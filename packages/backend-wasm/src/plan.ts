@@ -111,6 +111,7 @@ export class WasmPlan implements Plan {
       heap: backend.heap,
       target: backend.target,
       threads: backend.pool?.size ?? 1,
+      rooms: backend.space.rooms,
       max: ({ spec }) => maxSpec(spec),
       interleaving: ({ storage: { definition } }) =>
         definition.kind === "persistent" ? this.cells.get(definition.name)!.interleaving : undefined,

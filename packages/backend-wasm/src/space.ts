@@ -26,8 +26,12 @@ export class Space {
   #end = 0;
   #recorder: CallRecorder | undefined;
 
-  constructor(heap: Heap) {
+  /** Threads that run modules over this memory: a pool's, and the caller's as the last. */
+  readonly rooms: number;
+
+  constructor(heap: Heap, poolSize: number) {
     this.heap = heap;
+    this.rooms = poolSize + 1;
   }
 
   /** Runs `work` with calls of emitted functions told to `recorder` instead of made. */
@@ -131,11 +135,12 @@ export class Library {
 
   /** What a module imports; takes the places of its functions. */
   #imports(): WebAssembly.Imports {
-    const { heap, table } = this.#space;
+    const { heap, table, rooms } = this.#space;
     this.#base = this.#space.reserve(this.size);
     growTable(table, this.#base + this.size);
     const base = new WebAssembly.Global({ value: "i32", mutable: false }, this.#base);
-    return { env: { memory: heap.memory, table, base } };
+    const thread = new WebAssembly.Global({ value: "i32", mutable: false }, rooms - 1);
+    return { env: { memory: heap.memory, table, base, thread } };
   }
 
   /** @throws {RangeError} for a name that was not emitted */

@@ -160,7 +160,7 @@ describe("kinds of dot products", () => {
     const { bytes, functions } = emitModule(target);
     const table = new WebAssembly.Table({ element: "anyfunc", initial: functions.length });
     const base = new WebAssembly.Global({ value: "i32", mutable: false }, 0);
-    const { exports } = new WebAssembly.Instance(new WebAssembly.Module(bytes), { env: { memory, table, base } });
+    const { exports } = new WebAssembly.Instance(new WebAssembly.Module(bytes), { env: { memory, table, base, thread: base } });
     const call = (fn: string) => exports[fn] as (...args: number[]) => number;
     for (let h = 0; h < 65_536; h++) heap.f32[memoryMap.halfTable / 4 + h] = halfToFloat(h);
     const rowBytes = rowBytesOf(name, k);

@@ -8,7 +8,7 @@ export interface ModuleOptions {
   /** Largest size of the imported memory in pages of 64 KiB. */
   readonly maxPages?: number;
   /**
-   * Import `env.table` and `env.base`, and put a thunk of every function there, the first one's at `base`. A thunk
+   * Import `env.table`, `env.base` and `env.thread` (see {@link threadIndex}), and put a thunk of every function there, the first one's at `base`. A thunk
    * `(args, begin, end)` calls its function with arguments from memory at `args`, {@link slotBytes} apart; those for the parameters
    * `begin` and `end`, where a function has these as the last two, it adds to its own.
    */
@@ -19,6 +19,9 @@ export interface ModuleOptions {
 
 /** Bytes of an argument in memory. */
 export const slotBytes = 8;
+
+/** Which thread runs, below `BuildContext.rooms`: memory of that number is its own. In modules with a table. */
+export const threadIndex: Expr<"i32"> = { type: "i32", code: [0x23, 1] };
 
 /** What calls one function from a list in memory. */
 export interface FunctionInfo {
@@ -79,6 +82,7 @@ export class ModuleBuilder {
     const table = [
       [...text("env"), ...text("table"), 0x01, 0x70, 0, 0],
       [...text("env"), ...text("base"), 0x03, 0x7f, 0],
+      [...text("env"), ...text("thread"), 0x03, 0x7f, 0],
     ];
     const thunks = [0x00, 0x23, 0x00, 0x0b, ...vector(functions.map((_, i) => unsignedLeb(functions.length + i)))];
     const data = [0x00, 0x41, ...signedLeb(this.#options.constants?.address ?? 0), 0x0b, ...vector(this.#pool.map((byte) => [byte]))];
@@ -93,6 +97,13 @@ export class ModuleBuilder {
         this.#pool.length === 0 ? [] : section(11, vector([data])),
       ),
     );
+  }
+
+  /** A function without a result that was emitted before; its signature is the caller's to know. */
+  find(name: string): FunctionRef<Signature, undefined> {
+    const found = this.#functions.find(({ ref }) => ref.name === name);
+    if (found === undefined) throw new RangeError(`emit: expected a function that was emitted, got ${name}`);
+    return found.ref as FunctionRef<Signature, undefined>;
   }
 
   /** What was emitted, in the order of the table. */

@@ -2,11 +2,8 @@ import { elementCount } from "@centella/core";
 import type { Kernel } from "../kernel.ts";
 
 export const assign: Kernel = {
-  emit: () => undefined,
-  build({ heap }, [, value], _params, y) {
-    return (run) => {
-      const from = run.address(value!);
-      heap.u8.copyWithin(run.address(y), from, from + 4 * elementCount(run.shape(y)));
-    };
+  build({ exports }, [, value], _params, y) {
+    const copy = exports("decode.f32");
+    return (run) => void copy(run.address(value!), run.address(y), elementCount(run.shape(y)));
   },
 };

@@ -1,54 +1,88 @@
-import { elementCount, isQuantized, layoutOf, type Operand } from "@centella/core";
+import { elementCount, isQuantized, layoutOf } from "@centella/core";
 import { dequantize } from "@centella/quant";
+import { type FunctionBuilder, i32, type Local, threadIndex } from "../emit/index.ts";
 import { groupRows } from "../formats/block.ts";
-import { formatOf } from "../formats/index.ts";
+import { formatNames, formatOf } from "../formats/index.ts";
 import { rowBytesOf } from "../formats/interleave.ts";
-import type { BuildContext, Kernel } from "../kernel.ts";
+import type { Kernel } from "../kernel.ts";
 
-/** Rows between two pauses. */
-const chunk = 256;
+/** Rows per tile. */
+const grain = 16;
+
+const signature = {
+  table: "i32",
+  ids: "i32",
+  y: "i32",
+  rows: "i32",
+  d: "i32",
+  rowBytes: "i32",
+  blocks: "i32",
+  rooms: "i32",
+  begin: "i32",
+  end: "i32",
+} as const;
 
 export const embedding: Kernel = {
-  emit: () => undefined,
-  build(context, [table, ids], _params, y) {
-    const { heap } = context;
-    const read = rowReader(context, table!);
+  emit(module) {
+    /** Visits `begin` to `end`: rows that the table does not have are zeros. */
+    const define = (name: string, read: (f: FunctionBuilder, p: Parameters, id: Pointer, to: Pointer) => void): void => {
+      module.function(`embedding.${name}`, signature, (f, p) => {
+        const [id, to] = f.locals("i32", 2) as [Pointer, Pointer];
+        f.while(i32.ltU(p.begin, p.end), () => {
+          f.set(id, i32.load(i32.add(p.ids, i32.shl(p.begin, 2))));
+          f.set(to, i32.add(p.y, i32.shl(i32.mul(p.begin, p.d), 2)));
+          f.if(
+            i32.ltU(id, p.rows),
+            () => read(f, p, id, to),
+            () => f.memoryFill(to, 0, i32.shl(p.d, 2)),
+          );
+          f.advance(p.begin, 1);
+        });
+      });
+    };
+    for (const dtype of ["f32", "f16", "bf16"] as const) {
+      const decode = module.find(`decode.${dtype}`);
+      define(dtype, (f, p, id, to) => f.call(decode, { from: i32.add(p.table, i32.mul(id, p.rowBytes)), to, n: p.d }));
+    }
+    const pick = module.find("panel.row");
+    for (const form of formatNames) {
+      const panel = module.find(`panel.${form}`);
+      define(form, (f, p, id, to) => {
+        const lane = f.let(i32.and(id, groupRows - 1));
+        const room = f.let(i32.add(p.rooms, i32.mul(threadIndex, i32.mul(p.d, 4 * groupRows))));
+        f.call(panel, { w: i32.add(p.table, i32.mul(i32.sub(id, lane), p.rowBytes)), to: room, blocks: p.blocks });
+        f.call(pick, { from: i32.add(room, i32.shl(lane, 2)), to, k: p.d });
+      });
+    }
+  },
+  build({ exports, heap, interleaving, max, reserve, rooms }, [table, ids], _params, y) {
+    const { dtype } = table!.spec;
+    const form = interleaving(table!);
+    if (form !== undefined) reserve(4 * groupRows * max(table!).shape[1]! * rooms);
+    if (form === undefined && isQuantized(dtype)) {
+      const { elements, bytes } = layoutOf(dtype);
+      return (run) => {
+        const [rows, d] = run.shape(table!) as readonly [number, number];
+        const [from, to, rowBytes] = [run.address(table!), run.address(y), (d / elements) * bytes];
+        const { u8, i32: memory, f32 } = heap;
+        for (let i = 0; i < elementCount(run.shape(ids!)); i++) {
+          const id = memory[run.address(ids!) / 4 + i]!;
+          const row = f32.subarray(to / 4 + i * d, to / 4 + (i + 1) * d);
+          if (id >= 0 && id < rows) dequantize(dtype, u8.subarray(from + id * rowBytes, from + (id + 1) * rowBytes), row);
+          else row.fill(0);
+        }
+      };
+    }
+    const fn = exports(`embedding.${form ?? dtype}`);
     return function* (run) {
       const [rows, d] = run.shape(table!) as readonly [number, number];
-      const [from, idsAt, to, count] = [run.address(table!), run.address(ids!) / 4, run.address(y), elementCount(run.shape(ids!))];
-      for (let i = 0; i < count; i++) {
-        const id = heap.i32[idsAt + i]!;
-        if (id >= 0 && id < rows) read(from, id, d, to + 4 * i * d, run.scratch);
-        else heap.f32.fill(0, to / 4 + i * d, to / 4 + (i + 1) * d);
-        if (i % chunk === chunk - 1) yield;
-      }
+      const rowBytes = form === undefined ? d * layoutOf(dtype).bytes : rowBytesOf(form, d);
+      const blocks = form === undefined ? 0 : d / formatOf(form).elements;
+      const args = [run.address(table!), run.address(ids!), run.address(y), rows, d, rowBytes, blocks, run.scratch];
+      yield { fn, args, total: elementCount(run.shape(ids!)), grain };
     };
   },
 };
 
-/** Writes row `id` of the table at `from` as `d` f32 to `to`. */
-type RowReader = (from: number, id: number, d: number, to: number, scratch: number) => void;
-
-function rowReader({ exports, heap, interleaving, max, reserve }: BuildContext, table: Operand): RowReader {
-  const { dtype } = table.spec;
-  const form = interleaving(table);
-  if (form !== undefined) {
-    reserve(4 * groupRows * max(table).shape[1]!);
-    const [panel, pick] = [exports(`panel.${form}`), exports("panel.row")];
-    const { elements } = formatOf(form);
-    return (from, id, d, to, scratch) => {
-      panel(from + (id - (id % groupRows)) * rowBytesOf(form, d), scratch, d / elements);
-      pick(scratch + 4 * (id % groupRows), to, d);
-    };
-  }
-  const { elements, bytes } = layoutOf(dtype);
-  if (isQuantized(dtype)) {
-    return (from, id, d, to) => {
-      const rowBytes = (d / elements) * bytes;
-      const row = from + id * rowBytes;
-      dequantize(dtype, heap.u8.subarray(row, row + rowBytes), heap.f32.subarray(to / 4, to / 4 + d));
-    };
-  }
-  const decode = exports(`decode.${dtype}`);
-  return (from, id, d, to) => void decode(from + id * d * bytes, to, d);
-}
+type Pointer = Local<"i32">;
+type Parameters = { readonly [K in keyof typeof signature]: Pointer };

@@ -1,48 +1,76 @@
-import { type FunctionBuilder, i16x8, i32, i32x4, type Local, v128 } from "../emit/index.ts";
+import { type FunctionBuilder, f32x4, i8x16, i16x8, i32, i32x4, type Local, threadIndex, v128 } from "../emit/index.ts";
 import { toHalves } from "../formats/half.ts";
 import type { Kernel } from "../kernel.ts";
+import { largestLane } from "../matmul/lanes.ts";
+
+type Pointer = Local<"i32">;
+
+/** Tokens per tile. */
+const grain = 16;
 
 export const kvWrite: Kernel = {
   emit(module) {
-    const signature = { cache: "i32", k: "i32", v: "i32", heads: "i32", dK: "i32", dV: "i32" } as const;
-    module.function("kvWrite.f32", signature, (f, { cache, k, v, heads, dK, dV }) => {
-      f.while(heads, () => {
-        for (const [from, count] of [[k, dK] as const, [v, dV] as const]) {
-          f.memoryCopy(cache, from, i32.shl(count, 2));
-          f.advance(from, i32.shl(count, 2));
-          f.advance(cache, i32.shl(count, 2));
-        }
-        f.advance(heads, -1);
+    const signature = {
+      cache: "i32",
+      k: "i32",
+      v: "i32",
+      slots: "i32",
+      size: "i32",
+      heads: "i32",
+      dK: "i32",
+      dV: "i32",
+      rooms: "i32",
+      begin: "i32",
+      end: "i32",
+    } as const;
+    for (const type of ["f32", "f16", "q8_0"] as const) {
+      module.function(`kvWrite.${type}`, signature, (f, { cache, k, v, slots, size, heads, dK, dV, rooms, begin, end }) => {
+        const width = f.let(i32.add(dK, dV));
+        const headBytes = f.let(type === "f32" ? i32.shl(width, 2) : type === "f16" ? i32.shl(width, 1) : i32.mul(i32.shrU(width, 5), 34));
+        const room = f.let(i32.add(rooms, i32.shl(i32.mul(threadIndex, width), 2)));
+        const [slot, to, left, fromK, fromV] = f.locals("i32", 5) as [Pointer, Pointer, Pointer, Pointer, Pointer];
+        f.while(i32.ltU(begin, end), () => {
+          f.set(slot, i32.load(i32.add(slots, i32.shl(begin, 2))));
+          f.if(i32.ltU(slot, size), () => {
+            f.set(to, i32.add(cache, i32.mul(i32.mul(slot, heads), headBytes)));
+            f.set(left, heads);
+            f.set(fromK, i32.add(k, i32.shl(i32.mul(i32.mul(begin, heads), dK), 2)));
+            f.set(fromV, i32.add(v, i32.shl(i32.mul(i32.mul(begin, heads), dV), 2)));
+            f.while(left, () => {
+              // Blocks may lie across keys and values: they are rounded side by side.
+              const row = type === "q8_0" ? f.let(room) : to;
+              for (const [from, count] of [[fromK, dK] as const, [fromV, dV] as const]) {
+                if (type === "f16") writeHalves(f, from, to, count);
+                else {
+                  f.memoryCopy(row, from, i32.shl(count, 2));
+                  f.advance(row, i32.shl(count, 2));
+                }
+                if (type !== "f16") f.advance(from, i32.shl(count, 2));
+              }
+              if (type === "q8_0") writeBlocks(f, f.let(room), to, f.let(width));
+              f.advance(left, -1);
+            });
+          });
+          f.advance(begin, 1);
+        });
       });
-    });
-    module.function("kvWrite.f16", signature, (f, { cache, k, v, heads, dK, dV }) => {
-      f.while(heads, () => {
-        for (const [from, count] of [[k, dK] as const, [v, dV] as const]) writeHalves(f, from, cache, count);
-        f.advance(heads, -1);
-      });
-    });
+    }
   },
-  unsupported: ([cache]) => (cache!.dtype === "q8_0" ? "a q8_0 cache is not written here yet; use f32 or f16" : undefined),
-  build({ exports, heap }, [cache, k, v, slots]) {
+  build({ exports, max, reserve, rooms }, [cache, k, v, slots]) {
     const { dtype } = cache!.spec;
     const call = exports(`kvWrite.${dtype}`);
-    const elementBytes = dtype === "f16" ? 2 : 4;
-    return (run) => {
+    if (dtype === "q8_0") reserve(rooms * 4 * max(cache!).shape[2]!);
+    return function* (run) {
       const [size, heads, width] = run.shape(cache!) as readonly [number, number, number];
       const [tokens, , dK] = run.shape(k!) as readonly [number, number, number];
-      const dV = width - dK;
-      const [cacheAt, kAt, vAt, slotsAt] = [run.address(cache!), run.address(k!), run.address(v!), run.address(slots!) / 4];
-      for (let t = 0; t < tokens; t++) {
-        const slot = heap.i32[slotsAt + t]!;
-        if (slot < 0 || slot >= size) continue;
-        call(cacheAt + slot * heads * width * elementBytes, kAt + 4 * t * heads * dK, vAt + 4 * t * heads * dV, heads, dK, dV);
-      }
+      const [cacheAt, kAt, vAt, slotsAt] = [run.address(cache!), run.address(k!), run.address(v!), run.address(slots!)];
+      yield { fn: call, args: [cacheAt, kAt, vAt, slotsAt, size, heads, dK, width - dK, run.scratch], total: tokens, grain };
     };
   },
 };
 
 /** `count` f32 as halves, both pointers moved on. */
-function writeHalves(f: FunctionBuilder, from: Local<"i32">, to: Local<"i32">, count: Local<"i32">): void {
+function writeHalves(f: FunctionBuilder, from: Pointer, to: Pointer, count: Pointer): void {
   const left = f.let(count);
   f.while(i32.geU(left, 4), () => {
     const halves = toHalves(f, v128.load(from));
@@ -56,5 +84,29 @@ function writeHalves(f: FunctionBuilder, from: Local<"i32">, to: Local<"i32">, c
     f.advance(from, 4);
     f.advance(to, 2);
     f.advance(left, -1);
+  });
+}
+
+/** `count` f32 as blocks of q8_0, as ggml's reference code rounds them: `d = max|x| / 127`, halves of `x / d` away from zero. */
+function writeBlocks(f: FunctionBuilder, from: Pointer, to: Pointer, count: Pointer): void {
+  f.while(count, () => {
+    const largest = f.let(v128.zero());
+    for (let at = 0; at < 128; at += 16) f.set(largest, f32x4.pmax(largest, f32x4.abs(v128.load(from, at))));
+    const d = f.let(f32x4.div(largestLane(f, largest), f.splat(127)));
+    const inverse = f.let(v128.andnot(f32x4.div(f.splat(1), d), f32x4.eq(d, v128.zero())));
+    f.store16(to, i32x4.extract(toHalves(f, d), 0));
+    const four = (at: number): Local<"v128"> => {
+      const x = f.let(f32x4.mul(v128.load(from, at), inverse));
+      const magnitude = f.let(f32x4.abs(x));
+      const whole = f.let(f32x4.trunc(magnitude));
+      const up = v128.and(f32x4.ge(f32x4.sub(magnitude, whole), f.splat(0.5)), f.splat(1));
+      const rounded = v128.or(f32x4.add(whole, up), v128.and(x, f.splatBits(0x80000000)));
+      return f.let(i32x4.truncSatF32x4S(rounded));
+    };
+    const eight = (at: number) => i16x8.narrowI32x4S(four(at), four(at + 16));
+    for (const at of [0, 64]) f.store(to, i8x16.narrowI16x8S(f.let(eight(at)), f.let(eight(at + 32))), 2 + at / 4);
+    f.advance(from, 128);
+    f.advance(to, 34);
+    f.advance(count, -32);
   });
 }

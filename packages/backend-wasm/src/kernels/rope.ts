@@ -1,6 +1,7 @@
 import type { Operand } from "@centella/core";
-import { type Expr, type FunctionBuilder, f32, f32x4, i32, type Local, v128 } from "../emit/index.ts";
-import type { BuildContext, Kernel, ParamsOf, Run } from "../kernel.ts";
+import { type Expr, type FunctionBuilder, f32, f32x4, f64, f64x2, i32, type Local, type ModuleBuilder, v128 } from "../emit/index.ts";
+import type { BuildContext, Kernel, ParamsOf, Pause, Run } from "../kernel.ts";
+import { sineCosineDouble } from "../math/double.ts";
 
 type Params = ParamsOf<"rope">;
 
@@ -9,91 +10,121 @@ const tableBytes = (pairs: number): number => 32 * Math.ceil(pairs / 4);
 
 export const rope: Kernel<Params> = {
   emit(module) {
-    const signature = { x: "i32", y: "i32", table: "i32", heads: "i32", size: "i32", pairs: "i32" } as const;
+    emitTable(module);
+    const signature = { x: "i32", y: "i32", table: "i32", heads: "i32", size: "i32", pairs: "i32", begin: "i32", end: "i32" } as const;
     for (const pairing of ["half", "interleaved"] as const) {
-      module.function(`rope.${pairing}`, signature, (f, { x, y, table, heads, size, pairs }) => {
-        const sines = f.let(i32.add(table, i32.shl(i32.and(i32.add(pairs, 3), -4), 2)));
+      module.function(`rope.${pairing}`, signature, (f, { x, y, table, heads, size, pairs, begin, end }) => {
         const rest = f.let(i32.sub(size, i32.shl(pairs, 1)));
         const headBytes = f.let(i32.shl(size, 2));
-        f.while(heads, () => {
-          if (pairing === "half") rotateHalves(f, x, y, table, sines, pairs);
-          else rotateInterleaved(f, x, y, table, sines, pairs);
-          const done = i32.shl(pairs, 3);
-          f.if(rest, () => f.memoryCopy(i32.add(y, done), i32.add(x, done), i32.shl(rest, 2)));
-          f.advance(x, headBytes);
-          f.advance(y, headBytes);
-          f.advance(heads, -1);
+        const rowBytes = f.let(i32.mul(headBytes, heads));
+        const half = f.let(i32.shl(i32.and(i32.add(pairs, 3), -4), 2));
+        const [cosines, sines, from, to, left] = f.locals("i32", 5) as [Pointer, Pointer, Pointer, Pointer, Pointer];
+        f.while(i32.ltU(begin, end), () => {
+          f.set(cosines, i32.add(table, i32.mul(begin, i32.shl(half, 1))));
+          f.set(sines, i32.add(cosines, half));
+          f.set(from, i32.add(x, i32.mul(begin, rowBytes)));
+          f.set(to, i32.add(y, i32.mul(begin, rowBytes)));
+          f.set(left, heads);
+          f.while(left, () => {
+            if (pairing === "half") rotateHalves(f, from, to, cosines, sines, pairs);
+            else rotateInterleaved(f, from, to, cosines, sines, pairs);
+            const done = i32.shl(pairs, 3);
+            f.if(rest, () => f.memoryCopy(i32.add(to, done), i32.add(from, done), i32.shl(rest, 2)));
+            f.advance(from, headBytes);
+            f.advance(to, headBytes);
+            f.advance(left, -1);
+          });
+          f.advance(begin, 1);
         });
       });
     }
   },
   build(context, [x, positions, freqFactors], params, y) {
-    const { exports } = context;
-    const call = exports(`rope.${params.pairing}`);
+    const call = context.exports(`rope.${params.pairing}`);
     const table = angleTable(context, x!, positions!, freqFactors, params);
     return function* (run) {
       const [tokens, heads, size] = run.shape(x!) as readonly [number, number, number];
       const pairs = (params.dims || size) / 2;
-      const at = table(run);
-      const [from, to, rowBytes] = [run.address(x!), run.address(y), 4 * heads * size];
-      for (let t = 0; t < tokens; t++) {
-        call(from + t * rowBytes, to + t * rowBytes, at + t * tableBytes(pairs), heads, size, pairs);
-        if (t % 64 === 63) yield;
-      }
+      yield* table.fill(run);
+      yield { fn: call, args: [run.address(x!), run.address(y), table.address(), heads, size, pairs], total: tokens, grain };
     };
   },
 };
 
-/**
- * Cosines and sines of a run's positions, computed in f64. Steps with the same positions and frequencies share one table, which
- * is computed again only when what it was made from has changed.
- */
+/** Tokens per tile. */
+const grain = 8;
+
+/** Cosines and sines of a run's positions, of which steps with the same positions and frequencies share one table. */
+interface AngleTable {
+  readonly address: () => number;
+  /** What fills the table, for the first step that uses it. */
+  readonly fill: (run: Run) => Iterable<Pause>;
+}
+
 function angleTable(
-  { heap, max, shared, table }: BuildContext,
+  { exports, max, shared, table }: BuildContext,
   x: Operand,
   positions: Operand,
   freqFactors: Operand | undefined,
   { dims, base, scale }: Params,
-): (run: Run) => number {
+): AngleTable {
   const [mostTokens, , size] = max(x).shape as readonly [number, number, number];
   const pairs = (dims || size) / 2;
   const key = ["rope", positions.storage.id, freqFactors?.storage.id, pairs, base, scale].join();
-  return shared(key, () => {
-    const address = table(mostTokens * tableBytes(pairs));
-    const made = new Int32Array(mostTokens);
-    let madeTokens = 0;
-    let madeFactors: Float32Array | undefined;
-    const frequencies = new Float64Array(pairs);
-    return (run) => {
-      const [tokens] = run.shape(positions) as readonly [number];
-      const from = run.address(positions) / 4;
-      const wanted = heap.i32.subarray(from, from + tokens);
-      const factorsAt = freqFactors === undefined ? 0 : run.address(freqFactors) / 4;
-      const factors = freqFactors === undefined ? undefined : heap.f32.subarray(factorsAt, factorsAt + pairs);
-      const isNew = madeFactors === undefined || factors?.some((factor, i) => factor !== madeFactors![i]) === true;
-      if (isNew) {
-        madeFactors = factors?.slice() ?? new Float32Array(0);
-        for (let i = 0; i < pairs; i++) frequencies[i] = (scale * base ** (-i / pairs)) / (factors?.[i] ?? 1);
-      }
-      const { f32: memory } = heap;
-      for (let t = 0; t < tokens; t++) {
-        if (!isNew && t < madeTokens && made[t] === wanted[t]) continue;
-        const position = wanted[t]!;
-        const cosines = address() / 4 + t * (tableBytes(pairs) / 4);
-        const sines = cosines + 4 * Math.ceil(pairs / 4);
-        for (let i = 0; i < pairs; i++) {
-          memory[cosines + i] = Math.cos(position * frequencies[i]!);
-          memory[sines + i] = Math.sin(position * frequencies[i]!);
-        }
-        made[t] = position;
-      }
-      madeTokens = isNew ? tokens : Math.max(madeTokens, tokens);
-      return address();
-    };
+  let isFirst = false;
+  const address = shared(key, () => {
+    isFirst = true;
+    return table(mostTokens * tableBytes(pairs));
   });
+  if (!isFirst) return { address, fill: () => [] };
+  const frequencies = table(8 * pairs, (bytes) => {
+    new Float64Array(bytes.buffer).set(Array.from({ length: pairs }, (_, i) => scale * base ** (-i / pairs)));
+  });
+  const angles = exports("rope.table");
+  return {
+    address,
+    *fill(run) {
+      const factors = freqFactors === undefined ? 0 : run.address(freqFactors);
+      const [tokens] = run.shape(positions) as readonly [number];
+      yield { fn: angles, args: [run.address(positions), frequencies(), factors, address(), pairs], total: tokens, grain };
+    },
+  };
 }
 
 type Pointer = Local<"i32">;
+
+/**
+ * Emits `rope.table`: for each token of a range the cosines, then the sines of `position * frequency / factor`, computed in f64.
+ * `factors` may be 0.
+ */
+function emitTable(module: ModuleBuilder): void {
+  const signature = { positions: "i32", frequencies: "i32", factors: "i32", to: "i32", pairs: "i32", begin: "i32", end: "i32" } as const;
+  module.function("rope.table", signature, (f, { positions, frequencies, factors, to, pairs, begin, end }) => {
+    const half = f.let(i32.shl(i32.and(i32.add(pairs, 3), -4), 2));
+    const [cosines, frequency, factor, left] = f.locals("i32", 4) as [Pointer, Pointer, Pointer, Pointer];
+    f.while(i32.ltU(begin, end), () => {
+      const position = f.let(f64.fromI32(i32.load(i32.add(positions, i32.shl(begin, 2)))));
+      f.set(cosines, i32.add(to, i32.mul(begin, i32.shl(half, 1))));
+      f.set(frequency, frequencies);
+      f.set(factor, factors);
+      f.set(left, pairs);
+      f.while(left, () => {
+        const own = f.let(f64.load(frequency));
+        f.if(factors, () => {
+          f.set(own, f64.div(own, f64.fromF32(f32.load(factor))));
+          f.advance(factor, 4);
+        });
+        const { sine, cosine } = sineCosineDouble(f, f64x2.splat(f64.mul(position, own)));
+        f.store(cosines, f32.fromF64(f64x2.extract(cosine, 0)));
+        f.store(i32.add(cosines, half), f32.fromF64(f64x2.extract(sine, 0)));
+        f.advance(cosines, 4);
+        f.advance(frequency, 8);
+        f.advance(left, -1);
+      });
+      f.advance(begin, 1);
+    });
+  });
+}
 
 /** Pairs (i, i + pairs). */
 function rotateHalves(f: FunctionBuilder, x: Pointer, y: Pointer, cosines: Pointer, sines: Pointer, pairs: Pointer): void {

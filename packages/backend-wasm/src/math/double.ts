@@ -51,3 +51,28 @@ export function expDouble(f: FunctionBuilder, x: V128): Local<"v128"> {
   const power = i64x2.shl(i64x2.extendLowS(i32x4.add(i32x4.truncSatF64x2S(n), f.splatBits(1023))), 52);
   return f.let(f64x2.mul(p, power));
 }
+
+/** Sine and cosine, good to about 1e-13 up to |x| = 10^6. */
+export function sineCosineDouble(f: FunctionBuilder, x: V128): { readonly sine: Local<"v128">; readonly cosine: Local<"v128"> } {
+  const d = (value: number): V128 => doubleSplat(f, value);
+  const angle = f.let(x);
+  const n = f.let(f64x2.nearest(f64x2.mul(angle, d(2 / Math.PI))));
+  // pi / 2 in two parts, of which products with whole numbers up to 2^20 are exact, and the rest.
+  const parts = [1.5707963267341256, 6.077100506303966e-11, 2.0222662487959506e-21];
+  const r = f.let(parts.reduce<V128>((sum, c) => f64x2.sub(sum, f64x2.mul(n, d(c))), angle));
+  const z = f.let(f64x2.mul(r, r));
+  const series = (first: number): V128 => {
+    const factorial = (k: number): number => (k < 2 ? 1 : k * factorial(k - 1));
+    const terms = Array.from({ length: 8 }, (_, i) => (i % 2 === 0 ? 1 : -1) / factorial(first + 2 * i)).reverse();
+    return terms.map(d).reduce((sum, c) => f64x2.add(f64x2.mul(sum, z), c));
+  };
+  const [sine, cosine] = [f.let(f64x2.mul(series(1), r)), f.let(series(0))];
+  // Quarter turns: odd ones swap the two, and bit 1 of n or of n + 1 gives the sign.
+  const turns = f.let(i64x2.extendLowS(i32x4.truncSatF64x2S(n)));
+  const isOdd = f.let(i64x2.shrS(i64x2.shl(turns, 63), 63));
+  const sign = (of: V128): V128 => v128.and(i64x2.shl(of, 62), d(-0));
+  return {
+    sine: f.let(v128.xor(v128.bitselect(isOdd, cosine, sine), sign(turns))),
+    cosine: f.let(v128.xor(v128.bitselect(isOdd, sine, cosine), sign(i64x2.add(turns, bits(f, 0, 1))))),
+  };
+}

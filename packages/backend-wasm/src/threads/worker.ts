@@ -47,7 +47,7 @@ export function workerMain(): void {
   const { process } = globalThis as { process?: { getBuiltinModule?(name: string): NodeWorker } };
   const spaces = new Map<number, Place>();
 
-  const handle = (mail: WorkerMail): void => {
+  const handle = (mail: WorkerMail, index: number): void => {
     if ("drop" in mail) {
       spaces.delete(mail.space);
       return;
@@ -62,7 +62,8 @@ export function workerMain(): void {
     }
     if (table.length < end) table.grow(end - table.length);
     const base = new WebAssembly.Global({ value: "i32", mutable: false }, mail.base);
-    const { exports } = new WebAssembly.Instance(mail.load, { env: { memory: mail.memory, table, base } });
+    const thread = new WebAssembly.Global({ value: "i32", mutable: false }, index);
+    const { exports } = new WebAssembly.Instance(mail.load, { env: { memory: mail.memory, table, base, thread } });
     if ("walk" in exports) Object.assign(place, exports);
   };
 
@@ -98,7 +99,7 @@ export function workerMain(): void {
     return (mail) => {
       handled++;
       try {
-        handle(mail);
+        handle(mail, index);
         post({ done: mail.id });
       } catch (error) {
         post({ done: mail.id, error: String(error) });
