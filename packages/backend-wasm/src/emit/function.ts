@@ -96,6 +96,11 @@ export class FunctionBuilder {
     return this.pooled(new Uint8Array(new Uint32Array([bits]).buffer));
   }
 
+  /** Address of bytes in the constant pool. */
+  data(bytes: Uint8Array): number {
+    return this.#constants.address(bytes);
+  }
+
   /** A vector from the constant pool: 4 bytes are repeated four times, 16 are taken as they are. */
   pooled(bytes: Uint8Array): V128 {
     const key = bytes.join();

@@ -222,7 +222,7 @@ export const f32x4: Readonly<
 /** 2 × f64. */
 export const f64x2: Readonly<
   Record<"add" | "sub" | "mul" | "div" | "min" | "max" | "eq" | "lt" | "gt", V2> &
-    Record<"abs" | "neg" | "sqrt" | "nearest" | "promoteLowF32x4" | "convertLowI32x4U", V1> & {
+    Record<"abs" | "neg" | "sqrt" | "nearest" | "promoteLowF32x4" | "convertLowI32x4S" | "convertLowI32x4U", V1> & {
       splat: Splat<"f64">;
       extract: Extract<"f64">;
     }
@@ -242,6 +242,7 @@ export const f64x2: Readonly<
   neg: op1(237),
   sqrt: op1(239),
   nearest: op1(148),
+  convertLowI32x4S: op1(254),
   convertLowI32x4U: op1(255),
   promoteLowF32x4: op1(95),
 };

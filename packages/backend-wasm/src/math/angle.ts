@@ -1,4 +1,4 @@
-import { type FunctionBuilder, f32x4, f64x2, i32x4, type Local, type V128, v128 } from "../emit/index.ts";
+import { type FunctionBuilder, f32x4, f64x2, i32, i32x4, i64x2, type Local, type V128, v128 } from "../emit/index.ts";
 import { horner, madd, type Target } from "../target.ts";
 import { doubleSplat } from "./double.ts";
 
@@ -12,21 +12,75 @@ export interface ReducedAngle {
   readonly isUpper: Local<"v128">;
 }
 
-/** Reduces angles in f64: r is exact to the last bit of an f32 up to |x| = 2^20. */
+/** From where on f64 are too short for a reduction. */
+const large = 2 ** 20;
+
+/** Reduces angles, exactly to the last bit of an f32. */
 export function reduceAngle(f: FunctionBuilder, x: Local<"v128">): ReducedAngle {
   const halves = [x, f32x4.shuffle(x, x, [2, 3, 2, 3])].map((half) => {
     const angle = f.let(f64x2.promoteLowF32x4(half));
     const n = f.let(f64x2.nearest(f64x2.mul(angle, doubleSplat(f, 2 / Math.PI))));
     const rough = f64x2.sub(angle, f64x2.mul(n, doubleSplat(f, quarterHigh)));
-    const r = f64x2.sub(rough, f64x2.mul(n, doubleSplat(f, quarterLow)));
-    return { n, r: f.let(f32x4.demoteF64x2(r)) };
+    const rest = f64x2.sub(rough, f64x2.mul(n, doubleSplat(f, quarterLow)));
+    return { n, rest: f.let(f32x4.demoteF64x2(rest)) };
   });
   const [low, high] = halves as [(typeof halves)[number], (typeof halves)[number]];
+  const r = f.let(f32x4.shuffle(low.rest, high.rest, [0, 1, 4, 5]));
   // The low bits of n: adding 1.5 * 2^52 leaves them at the end of the f64.
   const shifted = [low, high].map(({ n }) => f.let(f64x2.add(n, doubleSplat(f, 1.5 * 2 ** 52))));
   const n = f.let(f32x4.shuffle(shifted[0]!, shifted[1]!, [0, 2, 4, 6]));
+  const isLarge = f.let(f32x4.ge(f32x4.abs(x), f.splat(large)));
+  f.if(v128.anyTrue(isLarge), () => {
+    const slow = reduceLarge(f, x);
+    const hasBound = f32x4.lt(f32x4.abs(x), f.splat(Number.POSITIVE_INFINITY));
+    f.set(r, v128.bitselect(isLarge, v128.bitselect(hasBound, slow.r, f.splat(Number.NaN)), r));
+    f.set(n, v128.bitselect(isLarge, slow.n, n));
+  });
   const bit = (mask: number): Local<"v128"> => f.let(i32x4.ne(v128.and(n, f.splatBits(mask)), v128.zero()));
-  return { r: f.let(f32x4.shuffle(low.r, high.r, [0, 1, 4, 5])), isOdd: bit(1), isUpper: bit(2) };
+  return { r, isOdd: bit(1), isUpper: bit(2) };
+}
+
+/** 2 / pi in binary after 32 zeros, from the last byte to the first: 4 bytes are a word of it, the highest at the end. */
+const twoOverPi = Uint8Array.from("00000000a2f9836e4e441529fc2757d1f534ddc0db6295993c439041".match(/../g)!, (byte) =>
+  Number.parseInt(byte, 16),
+).reverse();
+
+/**
+ * Angles from 2^20 on (Payne and Hanek, 1983): of 2 / pi only those 96 bits are multiplied with the mantissa whose products are not
+ * multiples of four quarter turns and not too small to count.
+ */
+function reduceLarge(f: FunctionBuilder, x: Local<"v128">): { readonly r: Local<"v128">; readonly n: Local<"v128"> } {
+  const table = f.data(twoOverPi);
+  const mantissa = f.let(v128.zero());
+  const words = [0, 1, 2].map(() => f.let(v128.zero()));
+  for (let lane = 0; lane < 4; lane++) {
+    const bits = f.let(i32x4.extract(x, lane));
+    // The first bit that counts; below 2^20 lanes are not used, and need no more than an address in the table.
+    const exponent = f.let(i32.and(i32.shrU(bits, 23), 255));
+    const first = f.let(i32.select(i32.and(i32.geU(exponent, 147), i32.ltU(exponent, 255)), i32.sub(exponent, 120), 27));
+    const whole = i32.or(i32.and(bits, 0x7fffff), 0x800000);
+    f.set(mantissa, i32x4.replace(mantissa, lane, i32.shl(whole, i32.and(first, 7))));
+    const at = f.let(i32.sub(table + twoOverPi.length - 4, i32.shrU(first, 3)));
+    words.forEach((word, i) => void f.set(word, v128.load32Lane(i32.sub(at, 4 * i), word, lane)));
+  }
+  const [w0, w1, w2] = words as [Local<"v128">, Local<"v128">, Local<"v128">];
+  const fractions = ([i64x2.extmulLowU, i64x2.extmulHighU] as const).map((multiply) =>
+    f.let(i64x2.add(i64x2.add(i64x2.shl(multiply(mantissa, w0), 32), multiply(mantissa, w1)), i64x2.shrU(multiply(mantissa, w2), 32))),
+  );
+  // Quarter turns in the upper two bits, rounded, and what is left as a signed fraction.
+  const half = f.pooled(new Uint8Array(Uint32Array.of(0, 0x20000000, 0, 0x20000000).buffer));
+  const rounded = fractions.map((fraction) => f.let(i64x2.add(fraction, half)));
+  const quarters = f.let(i32x4.shrU(f32x4.shuffle(rounded[0]!, rounded[1]!, [1, 3, 5, 7]), 30));
+  const rests = fractions.map((fraction) => {
+    const rest = f.let(i64x2.shl(fraction, 2));
+    const upper = f64x2.convertLowI32x4S(f32x4.shuffle(rest, rest, [1, 3, 1, 3]));
+    const lower = f64x2.convertLowI32x4U(f32x4.shuffle(rest, rest, [0, 2, 0, 2]));
+    const value = f64x2.add(f64x2.mul(upper, doubleSplat(f, 2 ** 32)), lower);
+    return f.let(f32x4.demoteF64x2(f64x2.mul(value, doubleSplat(f, 2 ** -65 * Math.PI))));
+  });
+  const r = v128.xor(f32x4.shuffle(rests[0]!, rests[1]!, [0, 1, 4, 5]), v128.and(x, f.splatBits(0x80000000)));
+  const isNegative = f32x4.lt(x, v128.zero());
+  return { r: f.let(r), n: f.let(v128.bitselect(isNegative, i32x4.neg(quarters), quarters)) };
 }
 
 /** Cephes' `sinf` for |r| ≤ pi / 4. */
