@@ -1,0 +1,166 @@
+import { type Backend, createProgram, type DType, type Program, type Ref, reference, type TypedArray } from "@centella/core";
+import { uniform } from "@centella/core/testing";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { wasm } from "../src/index.ts";
+import { targets } from "./shared.ts";
+
+/** Large enough for several calls of a loop, and no multiple of anything. */
+const many = 200_003;
+
+interface Input {
+  readonly dtype: DType;
+  readonly shape: readonly number[];
+  readonly data: TypedArray;
+}
+
+const f32 = (seed: number, ...shape: number[]): Input => ({
+  dtype: "f32",
+  shape,
+  data: uniform(
+    seed,
+    shape.reduce((product, extent) => product * extent, 1),
+  ),
+});
+
+describe.each(targets)("like the reference, relaxed: $relaxed", ({ relaxed }) => {
+  let backend: Backend;
+  let scalar: Backend;
+  beforeAll(async () => {
+    [backend, scalar] = [await wasm({ relaxed }).open(), await reference().open()];
+  });
+  afterAll(async () => {
+    await backend.dispose();
+    await scalar.dispose();
+  });
+
+  async function evaluate(on: Backend, inputs: readonly Input[], record: (program: Program, refs: readonly Ref[]) => Ref) {
+    const program = createProgram();
+    program.output(
+      "y",
+      record(
+        program,
+        inputs.map(({ dtype, shape }, i) => program.input(String(i), dtype, shape)),
+      ),
+    );
+    const plan = await on.compile(program);
+    const y = await plan.run(Object.fromEntries(inputs.map(({ data }, i) => [i, data]))).y!.data();
+    plan.dispose();
+    return y;
+  }
+
+  async function likeReference(
+    inputs: readonly Input[],
+    record: (program: Program, refs: readonly Ref[]) => Ref,
+    tolerance = 0,
+  ): Promise<void> {
+    const [got, want] = [await evaluate(backend, inputs, record), await evaluate(scalar, inputs, record)];
+    expect(got.length).toBe(want.length);
+    let [worst, at] = [0, -1];
+    got.forEach((value, i) => {
+      const error = Object.is(value, want[i]) || value === want[i] ? 0 : Math.abs(value - want[i]!) / (1 + Math.abs(want[i]!));
+      if (!(error <= worst)) [worst, at] = [error, i];
+    });
+    expect(worst, `at ${at}: got ${got[at]}, want ${want[at]}`).toBeLessThanOrEqual(tolerance);
+  }
+
+  test("a group over many elements with bools, halves and integers between its calls", () =>
+    likeReference([f32(1, many), f32(2, many)], (p, [a, b]) => {
+      const isLess = p.logicalXor(p.less(a!, b!), p.logicalNot(p.greaterEqual(a!, p.scale(b!, { by: 0.5 }))));
+      const halves = p.cast(p.cast(p.add(a!, b!), { dtype: "f16" }), { dtype: "f32" });
+      const whole = p.cast(p.cast(p.scale(a!, { by: 1000 }), { dtype: "i8" }), { dtype: "f32" });
+      return p.where(isLess, halves, whole);
+    }));
+
+  test.each(["f16", "bf16", "i8", "u8", "i32", "u32", "bool"] as const)("a cast of many elements to %s", (dtype) =>
+    likeReference([{ ...f32(3, many), data: uniform(3, many).map((x) => 300 * x) }], (p, [x]) => p.cast(x!, { dtype })),
+  );
+
+  test("broadcasts along alternate axes", () =>
+    likeReference([f32(4, 3, 1, 5, 1, 7), f32(5, 1, 4, 1, 6, 1), f32(6, 3, 4, 1, 1, 7), f32(7)], (p, [a, b, c, s]) =>
+      p.mul(p.sub(p.add(a!, b!), c!), s!),
+    ));
+
+  test("rows of an odd width", () =>
+    likeReference([f32(8, 10_007, 13), f32(9, 13), f32(10, 10_007, 1)], (p, [x, row, column]) => p.add(p.mul(x!, row!), column!)));
+
+  const reductions = ["sum", "sumKahan", "mean", "variance", "max", "min", "normL1", "normL2", "normLinf", "argmax", "argmin"] as const;
+  test.each(reductions)("%s of rows, columns and planes", async (name) => {
+    for (const [shape, axis] of [
+      [[many], 0],
+      [[37, 4099], 1],
+      [[4099, 37], 0],
+      [[5, 333, 70], 1],
+    ] as const) {
+      await likeReference([f32(11, ...shape)], (p, [x]) => p[name](x!, { axis }), 1e-5);
+    }
+  });
+
+  test.each(["cumsum", "cumprod"] as const)("%s of rows and columns", async (name) => {
+    const near1 = (shape: readonly number[]): Input => {
+      const input = f32(12, ...shape);
+      return { ...input, data: input.data.map((x) => 1 + x / 100) as Float32Array };
+    };
+    await likeReference([near1([9, 1031])], (p, [x]) => p[name](x!, { axis: 1 }), 1e-6);
+    await likeReference([near1([1031, 21])], (p, [x]) => p[name](x!, { axis: 0 }), 1e-6);
+  });
+
+  // Every value comes several times, so that order among equals shows.
+  const ties = (shape: readonly number[]): Input => {
+    const input = f32(13, ...shape);
+    const data = input.data.map((x) => Math.round(50 * x) / 2) as Float32Array;
+    data.set([Number.NaN, -0, 0, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, Number.NaN], 3);
+    return { ...input, data };
+  };
+  test.each([true, false])("sort and argsort, descending: %s", async (descending) => {
+    for (const [shape, axis] of [
+      [[3, 5003], 1],
+      [[1025, 7], 0],
+    ] as const) {
+      await likeReference([ties(shape)], (p, [x]) => p.sort(x!, { axis, descending }));
+      await likeReference([ties(shape)], (p, [x]) => p.argsort(x!, { axis, descending }));
+    }
+  });
+
+  test.each([true, false])("the first k of a long line, largest: %s", async (largest) => {
+    for (const k of [1, 40, 1000]) {
+      await likeReference([ties([2, 50_021])], (p, [x]) => p.topK(x!, { k, largest }));
+      await likeReference([ties([2, 50_021])], (p, [x]) => p.topKIndices(x!, { k, largest }));
+    }
+  });
+
+  test.each([
+    [1, 0],
+    [0, 2, 1],
+    [2, 1, 0],
+    [2, 0, 1],
+  ])("transpose %s %s %s", (...axes) => {
+    const order = axes.filter((axis) => axis !== undefined);
+    const shape = order.length === 2 ? [301, 203] : [17, 61, 35];
+    return likeReference([f32(14, ...shape)], (p, [x]) => p.transpose(x!, { axes: order }));
+  });
+
+  test("updates of one place come in their order", () =>
+    likeReference(
+      [
+        f32(15, 3, 50, 9),
+        { dtype: "i32", shape: [400], data: Int32Array.from({ length: 400 }, (_, i) => (i * 7) % 50) },
+        f32(16, 3, 400, 9),
+      ],
+      (p, [x, indices, updates]) => p.scatter(x!, indices!, updates!, { axis: 1 }),
+    ));
+
+  test("normal numbers of every size of tensor", async () => {
+    for (const count of [1, 15, 16, 17, 4099])
+      await likeReference([], (p) => p.random({ shape: [count], seed: 2 ** 40 + 5, distribution: "normal" }), 3e-6);
+  });
+
+  test("an index out of range gives zeros, and an update of it is left out", async () => {
+    const indices = { dtype: "i32" as const, shape: [4], data: Int32Array.of(1, -1, 3, 0) };
+    const x = { ...f32(0, 3, 2), data: Float32Array.of(1, 2, 3, 4, 5, 6) };
+    const rows = await evaluate(backend, [x, indices], (p, [from, at]) => p.gather(from!, at!));
+    expect([...rows]).toEqual([3, 4, 0, 0, 0, 0, 1, 2]);
+    const updates = { ...f32(0, 4, 2), data: Float32Array.of(10, 11, 12, 13, 14, 15, 16, 17) };
+    const written = await evaluate(backend, [x, indices, updates], (p, [to, at, u]) => p.scatter(to!, at!, u!));
+    expect([...written]).toEqual([16, 17, 10, 11, 5, 6]);
+  });
+});
