@@ -62,6 +62,7 @@ export { type ExplainedBackend, explain, formatProgram, type Placed } from "./ex
 export { type Explanation, explainRequest, formatExplanation } from "./explanation.ts";
 export type { Chain, LazyCore, LazyEngine, LazyMethods, LazyTensor } from "./lazy.ts";
 export { type Lowered, type LowerOptions, lower, type Operand, type Step, type Storage, type Unsupported, usesOf } from "./lower.ts";
+export { type MeasuredThresholds, measuredThresholds } from "./measuredThresholds.ts";
 export type { AnyOp, CallParams, Cost, HostTensor, NoParams, Op, OpCall, VariadicOp } from "./op.ts";
 export type { ArangeParams } from "./ops/arange.ts";
 export { type AttentionParams, alibiSlope } from "./ops/attention.ts";

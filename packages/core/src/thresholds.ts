@@ -1,4 +1,5 @@
 import { ArgumentError } from "./errors.ts";
+import { measuredThresholds } from "./measuredThresholds.ts";
 import { type OpName, ops } from "./ops/index.ts";
 
 /** Least work of a call for which a backend is worth its fixed costs, on data that lies on the host. */
@@ -28,30 +29,10 @@ export type BackendThresholds = Readonly<Partial<Record<OpName | "compute" | "me
 export type Thresholds = Readonly<Record<string, BackendThresholds | undefined>>;
 
 /**
- * Measured crossovers; data that lives on a device already has no transfer to repay and is not held to them.
- *
- * wasm: by `calibrate` against the scalar reference, awaited calls, three times 5 s on 2026-11-21: two cores of an AMD EPYC (Zen 4, 2.6
- * GHz), Node 24, relaxed SIMD, two threads, other work on the machine (memory 18,000 to 20,000, compute 1,400 to 1,600, programs 0).
- * cuda and webgpu: 2026-11-20, not measured yet: the seeds' rule, a GPU for matmul from about 500×500 (2 · 500³ flops) and for
- * vector ops never, over PCIe.
+ * Measured crossovers; data that lives on a device already has no transfer to repay and is not held to them. When, where and how each was
+ * chosen stands in {@link measuredThresholds}.
  */
-export const thresholds: Thresholds = {
-  cuda: {
-    compute: { min: 2.5e8, unit: "flops" },
-    memory: { min: "never", unit: "bytes" },
-    transfer: { latencyUs: 20, bytesPerUs: 10_000 },
-  },
-  wasm: {
-    compute: { min: 1500, unit: "flops" },
-    memory: { min: 19_000, unit: "bytes" },
-  },
-  webgpu: {
-    compute: { min: 2.5e8, unit: "flops" },
-    memory: { min: "never", unit: "bytes" },
-    program: { min: 2.5e8, unit: "flops" },
-    transfer: { latencyUs: 200, bytesPerUs: 4000 },
-  },
-};
+export const thresholds: Thresholds = Object.fromEntries(measuredThresholds.map(({ backend, thresholds: table }) => [backend, table]));
 
 /** `base`, where `own` says nothing about a backend and an op or class. */
 export function mergeThresholds(base: Thresholds, own: Thresholds): Thresholds {

@@ -1,6 +1,7 @@
 import { UsageError } from "../usageError.ts";
 import { benchCommand, loadProcessCommand } from "./bench.ts";
 import { budgetsCommand } from "./budgets.ts";
+import { calibrateCommand } from "./calibrate.ts";
 import { checkCommand, docsCommand } from "./docs.ts";
 import { modelCommand } from "./model.ts";
 import { peersCommand } from "./peers.ts";
@@ -11,6 +12,7 @@ type Command = (args: readonly string[]) => Promise<number>;
 const commands: Readonly<Record<string, Command>> = {
   model: modelCommand,
   peers: peersCommand,
+  calibrate: calibrateCommand,
   docs: docsCommand,
   check: checkCommand,
   budgets: (args) => budgetsCommand(args),
