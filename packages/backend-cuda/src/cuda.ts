@@ -1,7 +1,8 @@
-import { ArgumentError, type BackendFactory } from "@centella/core";
+import { ArgumentError, type BackendFactory, elementCount } from "@centella/core";
 import { CudaBackend } from "./backend.ts";
 import { backendName } from "./deviceTensor.ts";
 import { openNativeDriver } from "./nativeDriver.ts";
+import { residentBytes } from "./resident.ts";
 
 export interface CudaOptions {
   /** Number of the device, as the driver counts them (`CUDA_VISIBLE_DEVICES` counts). */
@@ -15,5 +16,9 @@ export interface CudaOptions {
  */
 export function cuda({ device = 0 }: CudaOptions = {}): BackendFactory {
   if (!Number.isSafeInteger(device) || device < 0) throw new ArgumentError("cuda", "a device number from 0", String(device));
-  return { name: backendName, open: async () => new CudaBackend(await openNativeDriver(device)) };
+  return {
+    name: backendName,
+    open: async () => new CudaBackend(await openNativeDriver(device)),
+    weightBytes: ({ dtype, shape }) => residentBytes(dtype, elementCount(shape)),
+  };
 }

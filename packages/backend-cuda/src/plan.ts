@@ -6,6 +6,7 @@ import {
   type DimValues,
   DisposedError,
   elementCount,
+  heldWeightsWarnings,
   type InputData,
   isQuantized,
   type LoadOptions,
@@ -315,11 +316,10 @@ function sameSpec(a: ConcreteSpec, b: ConcreteSpec): boolean {
 
 function warningsOf(cells: ReadonlyMap<string, PersistentCell>): readonly string[] {
   const specs = [...cells.values()].map(({ spec }) => spec).filter(({ dtype }) => isQuantized(dtype));
-  if (specs.length === 0) return [];
-  const stored = specs.reduce((sum, spec) => sum + byteLength(spec), 0);
-  const resident = specs.reduce((sum, { dtype, shape }) => sum + residentBytes(dtype, elementCount(shape)), 0);
-  const types = [...new Set(specs.map(({ dtype }) => dtype))].join(", ");
-  return [
-    `cuda: ${specs.length} weights of ${types} are dequantised to f32 at load: ${resident} bytes of device memory instead of ${stored}`,
-  ];
+  const heldBytes = ({ dtype, shape }: ConcreteSpec): number => residentBytes(dtype, elementCount(shape));
+  return heldWeightsWarnings(
+    "cuda",
+    "f32",
+    specs.map((spec) => ({ dtype: spec.dtype, storedBytes: byteLength(spec), heldBytes: heldBytes(spec) })),
+  );
 }

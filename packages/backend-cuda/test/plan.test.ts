@@ -70,7 +70,7 @@ describe("weights", () => {
     const w = program.persistent("w", { dtype: "q8_0", shape: [2, 32] });
     program.output("y", program.matmul(program.input("x", "f32", [1, 32]), w, { transposeB: true }));
     const plan = await backend.compile(program);
-    expect(plan.warnings).toEqual(["cuda: 1 weights of q8_0 are dequantised to f32 at load: 256 bytes of device memory instead of 68"]);
+    expect(plan.warnings).toEqual(["cuda: 1 weight of q8_0 held as f32, having no kernel of its own: 256 bytes in place of 68 bytes"]);
     const stored = Uint8Array.from({ length: 68 }, (_, i) => (i % 34 === 0 ? 0 : i % 34 === 1 ? 0x3c : i));
     await plan.load("w", sourceOf(stored));
     expect(await plan.save("w")).toEqual(stored);

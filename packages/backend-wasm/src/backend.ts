@@ -30,6 +30,7 @@ import { type Opened, openModule } from "./module.ts";
 import { checkOptions, type WasmOptions } from "./options.ts";
 import { WasmPlan } from "./plan.ts";
 import type { Library, Space } from "./space.ts";
+import { matrixBytes } from "./storedForm.ts";
 import type { Target } from "./target.ts";
 import { WasmStorage } from "./tensors.ts";
 import type { ThreadPool } from "./threads/pool.ts";
@@ -43,6 +44,7 @@ export function wasm(options: WasmOptions = {}): BackendFactory {
   return {
     name: "wasm",
     open: async () => new WasmBackend(await openModule(relaxed, threads, Math.floor((maxMemoryMiB * 2 ** 20) / pageBytes))),
+    weightBytes: matrixBytes,
   };
 }
 

@@ -62,12 +62,9 @@ export class Cell {
     this.#loaded = false;
   }
 
-  /** What the user should know about the layout. */
-  get warning(): string | undefined {
-    const { name, spec } = this.persistent;
-    if (this.interleaving === undefined || this.interleaving === spec.dtype) return undefined;
-    const [before, after] = [byteLength(spec), this.bytes].map((bytes) => `${(bytes / 2 ** 20).toFixed(1)} MiB`);
-    return `${name}: ${spec.dtype} has no kernel of its own in wasm, so it is kept as 8-bit integers with f32 scales, without loss: ${after} of memory for ${before} of weights`;
+  /** True where the type has no kernel of its own, so that the weight is in another form. */
+  get isConverted(): boolean {
+    return this.interleaving !== undefined && this.interleaving !== this.persistent.spec.dtype;
   }
 
   async load(source: TensorSource, { signal, onProgress }: LoadOptions): Promise<void> {

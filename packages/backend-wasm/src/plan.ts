@@ -6,6 +6,7 @@ import {
   countOp,
   DisposedError,
   type FusionLimits,
+  heldWeightsWarnings,
   type InputData,
   type LoadOptions,
   type Lowered,
@@ -99,7 +100,12 @@ export class WasmPlan implements Plan {
         return [persistent.name, shared ?? new Cell(backend.heap, persistent, interleaving)];
       }),
     );
-    this.warnings = lowered.persistents.flatMap(({ name }) => this.cells.get(name)!.warning ?? []);
+    const converted = lowered.persistents.map(({ name }) => this.cells.get(name)!).filter(({ isConverted }) => isConverted);
+    this.warnings = heldWeightsWarnings(
+      "wasm",
+      "8-bit integers with f32 scales",
+      converted.map(({ bytes, persistent: { spec } }) => ({ dtype: spec.dtype, storedBytes: byteLength(spec), heldBytes: bytes })),
+    );
 
     let scratchBytes = 0;
     const shared = new Map<string, unknown>();

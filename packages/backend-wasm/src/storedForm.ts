@@ -1,4 +1,13 @@
-import { type ConcreteSpec, type DType, elementCount, type Lowered, layoutOf, type Persistent, type Storage } from "@centella/core";
+import {
+  byteLength,
+  type ConcreteSpec,
+  type DType,
+  elementCount,
+  type Lowered,
+  layoutOf,
+  type Persistent,
+  type Storage,
+} from "@centella/core";
 import { type BlockType, toSteps } from "@centella/quant";
 import { groupRows } from "./formats/block.ts";
 import { type FormatName, formatNameOf } from "./formats/index.ts";
@@ -41,6 +50,12 @@ export function matricesOf({ shape }: Pick<ConcreteSpec, "shape">): { readonly c
 export function interleavedBytes(spec: Pick<ConcreteSpec, "shape">, form: FormatName): number {
   const { count, rows, k } = matricesOf(spec);
   return count * groupedBytes(form, rows, k);
+}
+
+/** Bytes of a weight that is only multiplied with and looked up in, as a model's are. */
+export function matrixBytes(spec: ConcreteSpec): number {
+  const form = spec.shape.length < 2 ? undefined : formatNameOf(spec.dtype);
+  return form === undefined ? byteLength(spec) : interleavedBytes(spec, form);
 }
 
 /** Writes up to eight rows, or whole groups, of `k` elements of `dtype` interleaved to an address. */

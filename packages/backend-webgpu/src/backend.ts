@@ -20,6 +20,7 @@ import { compileProgram } from "./compile.ts";
 import { openDevice, type WebgpuOptions } from "./device.ts";
 import { uploadTensor } from "./deviceTensor.ts";
 import { kernelOf } from "./kernels/index.ts";
+import { deviceBytes } from "./layout.ts";
 import { WebgpuPlan } from "./plan.ts";
 import { DeviceQueue } from "./queue.ts";
 
@@ -34,6 +35,7 @@ export function webgpu(options: WebgpuOptions = {}): BackendFactory {
       const open = await openDevice(options);
       return new WebgpuBackend(new DeviceQueue(open), open.info);
     },
+    weightBytes: deviceBytes,
   };
 }
 

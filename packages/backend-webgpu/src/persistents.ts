@@ -3,6 +3,7 @@ import {
   type ConcreteSpec,
   type DType,
   formatSpec,
+  heldWeightsWarnings,
   isQuantized,
   type LoadOptions,
   layoutOf,
@@ -132,16 +133,10 @@ export class Cell {
 }
 
 /** One warning per block type among the persistents, with what f32 costs. */
-export function decodingWarnings(persistents: Iterable<Persistent>): string[] {
-  const byType = new Map<DType, { count: number; stored: number; held: number }>();
-  for (const { spec } of persistents) {
-    if (!isDecoded(spec.dtype)) continue;
-    const sum = byType.get(spec.dtype) ?? { count: 0, stored: 0, held: 0 };
-    byType.set(spec.dtype, { count: sum.count + 1, stored: sum.stored + byteLength(spec), held: sum.held + deviceBytes(spec) });
-  }
-  return [...byType].map(([dtype, { count, stored, held }]) => {
-    return `webgpu: ${count} persistent${count === 1 ? "" : "s"} of ${dtype} kept as f32: ${formatBytes(held)} of GPU memory in place of ${formatBytes(stored)}`;
-  });
+export function decodingWarnings(persistents: Iterable<Persistent>): readonly string[] {
+  const decoded = [...persistents].filter(({ spec }) => isDecoded(spec.dtype));
+  const weights = decoded.map(({ spec }) => ({ dtype: spec.dtype, storedBytes: byteLength(spec), heldBytes: deviceBytes(spec) }));
+  return heldWeightsWarnings("webgpu", "f32", weights);
 }
 
 /** Stored bytes as they go into the buffer, padded to whole words. */

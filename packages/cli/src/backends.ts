@@ -5,7 +5,7 @@ import { type BackendFactory, createRuntime, type Runtime, reference } from "@ce
 import { type OptionSpec, text } from "./options.ts";
 
 /** In order of preference; selection skips what is missing, too small for, or not made for the work. */
-const factories: readonly BackendFactory[] = [cuda(), webgpu(), wasm(), reference()];
+export const factories: readonly BackendFactory[] = [cuda(), webgpu(), wasm(), reference()];
 
 export const backendNames: readonly string[] = factories.map(({ name }) => name);
 

@@ -117,6 +117,22 @@ describe("split and merge", () => {
   });
 });
 
+describe("inspect", () => {
+  test("tells the memory on every backend, for the usual and the trained context or a given one", async () => {
+    const { memory } = JSON.parse((await centella(["inspect", tiny, "--json"])).stdout);
+    expect(new Set(memory.map(({ backend }: { backend: string }) => backend))).toEqual(new Set(["cuda", "webgpu", "wasm", "reference"]));
+    for (const { weightBytes, cacheBytes, totalBytes } of memory) {
+      expect(weightBytes).toBeGreaterThan(2_000_000);
+      expect(totalBytes).toBe(weightBytes + cacheBytes);
+    }
+    const given = JSON.parse((await centella(["inspect", tiny, "--json", "--context", "100"])).stdout).memory;
+    expect(given.map(({ contextLength }: { contextLength: number }) => contextLength)).toEqual([100, 100, 100, 100]);
+    expect((await centella(["inspect", tiny, "--context", "100"])).stdout).toMatch(
+      /weights +100 tokens\n {2}cuda .*\n(.*\n)* {2}reference +2\.\d MB/,
+    );
+  });
+});
+
 describe("quantize", () => {
   test("makes a smaller file that runs; a quantised one only when told to", async () => {
     const out = join(folder, "small.gguf");

@@ -125,4 +125,6 @@ export interface BackendFactory {
   readonly name: string;
   /** @throws {UnsupportedError} with the reason where the device or the feature is missing. */
   open(): Promise<Backend>;
+  /** Bytes that a weight takes once it is loaded, known without a device. Default: those of its stored form. */
+  weightBytes?(spec: ConcreteSpec): number;
 }

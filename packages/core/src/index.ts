@@ -60,6 +60,7 @@ export {
 } from "./errors.ts";
 export { type ExplainedBackend, explain, formatProgram, type Placed } from "./explain.ts";
 export { type Explanation, explainRequest, formatExplanation } from "./explanation.ts";
+export { type HeldWeight, heldWeightsWarnings } from "./heldWeights.ts";
 export type { Chain, LazyCore, LazyEngine, LazyMethods, LazyTensor } from "./lazy.ts";
 export { type Lowered, type LowerOptions, lower, type Operand, type Step, type Storage, type Unsupported, usesOf } from "./lower.ts";
 export { type MeasuredThresholds, measuredThresholds } from "./measuredThresholds.ts";

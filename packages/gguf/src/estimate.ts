@@ -2,6 +2,7 @@ import { blockLayout } from "@centella/quant";
 import { GgufError } from "./errors.ts";
 import type { GgufFile } from "./file.ts";
 import { isNumericArray, type Metadata } from "./metadata.ts";
+import type { TensorInfo } from "./tensorInfo.ts";
 
 export interface EstimateOptions {
   /** Tokens of a sequence. Default: as trained. */
@@ -9,14 +10,16 @@ export interface EstimateOptions {
   /** Sequences in the cache. Default 1. */
   readonly sequences?: number;
   /** Element type of the key-value cache. Default "f16". */
-  readonly cacheType?: "f32" | "f16";
+  readonly cacheType?: "f32" | "f16" | "q8_0";
+  /** Bytes that a weight takes where it is computed with, if that is not as the file has it: a backend's `weightBytes`. */
+  readonly weightBytes?: (tensor: TensorInfo) => number;
 }
 
-/** Bytes that a model takes wherever it runs; a backend's temporaries come on top. */
+/** Bytes that a model takes where it runs; a backend's temporaries come on top. */
 export interface MemoryEstimate {
   readonly contextLength: number;
   readonly sequences: number;
-  /** All tensors in their own types. */
+  /** All tensors, in their own types or as `weightBytes` counts them. */
   readonly weightBytes: number;
   /** Keys and values of every layer: `sequences · contextLength · Σ kvHeads · (keyLength + valueLength)` elements. */
   readonly cacheBytes: number;
@@ -36,8 +39,8 @@ export function estimateMemory(file: GgufFile, options: EstimateOptions = {}): M
   for (const [name, value] of Object.entries({ contextLength, sequences })) {
     if (!Number.isSafeInteger(value) || value < 1) throw new GgufError("range", { expected: `${name} from 1`, got: String(value) });
   }
-  if (cacheType !== "f16" && cacheType !== "f32")
-    throw new GgufError("range", { expected: "cacheType f16 or f32", got: String(cacheType) });
+  if (cacheType !== "f16" && cacheType !== "f32" && cacheType !== "q8_0")
+    throw new GgufError("range", { expected: "cacheType f16, f32 or q8_0", got: String(cacheType) });
   const layers = metadata.count(key("block_count"));
   const heads = perLayer(metadata, key("attention.head_count"), layers);
   const kvHeads = perLayer(metadata, key("attention.head_count_kv"), layers) ?? heads;
@@ -48,8 +51,10 @@ export function estimateMemory(file: GgufFile, options: EstimateOptions = {}): M
   const keyLength = metadata.optionalCount(key("attention.key_length")) || ofHead();
   const valueLength = metadata.optionalCount(key("attention.value_length")) || ofHead();
   const elements = kvHeads.reduce((sum, count) => sum + count, 0) * (keyLength + valueLength);
-  const cacheBytes = sequences * contextLength * elements * blockLayout(cacheType).blockBytes;
-  const weightBytes = file.tensors.reduce((sum, { bytes }) => sum + bytes, 0);
+  const { blockElements, blockBytes } = blockLayout(cacheType);
+  const cacheBytes = sequences * contextLength * Math.ceil(elements / blockElements) * blockBytes;
+  const { weightBytes: bytesOf = ({ bytes }: TensorInfo) => bytes } = options;
+  const weightBytes = file.tensors.reduce((sum, tensor) => sum + bytesOf(tensor), 0);
   return { contextLength, sequences, weightBytes, cacheBytes, totalBytes: weightBytes + cacheBytes };
 }
 

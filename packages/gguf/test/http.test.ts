@@ -182,6 +182,7 @@ describe("estimateMemory", () => {
     const file = await llama({ key: "llama.attention.head_count_kv", type: "u32", value: 8 });
     expect(estimateMemory(file)).toMatchObject({ contextLength: 8192, cacheBytes: 2 ** 30, weightBytes: 0, totalBytes: 2 ** 30 });
     expect(estimateMemory(file, { contextLength: 4096, cacheType: "f32", sequences: 3 }).cacheBytes).toBe(3 * 2 ** 30);
+    expect(estimateMemory(file, { contextLength: 4096, cacheType: "q8_0" }).cacheBytes).toBe((2 ** 28 * 34) / 32);
     expect(() => estimateMemory(file, { contextLength: 0 })).toThrow(/contextLength from 1, got 0/);
   });
 

@@ -1,15 +1,19 @@
 import { formatInspect, inspect as inspectFile } from "@centella/gguf";
 import type { Command } from "../command.ts";
+import { formatMemory, memoryTable } from "../memoryTable.ts";
 import { openModel } from "../modelFile.ts";
-import { flag, parseOptions } from "../options.ts";
+import { flag, number, parseOptions } from "../options.ts";
 import { UsageError } from "../usageError.ts";
 
-const options = { json: flag("print one JSON object") };
+const options = {
+  context: number("TOKENS", "context length of the memory estimate (default: 4096, and the trained one)", { min: 1, integer: true }),
+  json: flag("print one JSON object"),
+};
 
-/** `centella inspect FILE`: header, metadata and tensors of a GGUF file, without reading its weights; of a URL only the header is fetched. */
+/** `centella inspect FILE`: header, metadata, tensors of a GGUF file and the memory that it would take, without reading its weights; of a URL only the header is fetched. */
 export const inspect: Command = {
   usage: "inspect FILE",
-  summary: "print a GGUF file's metadata and tensors",
+  summary: "print a GGUF file's metadata, tensors and need of memory",
   options,
   async run(args, signal) {
     const { values, positionals } = parseOptions(options, args);
@@ -17,6 +21,9 @@ export const inspect: Command = {
     if (path === undefined || rest.length > 0) throw new UsageError(`inspect: expected one FILE, got ${positionals.length}`);
     await using file = await openModel(path, signal);
     const report = inspectFile(file);
-    console.log(values.json ? JSON.stringify(report, null, 2) : formatInspect(report));
+    const memory = memoryTable(file, values.context);
+    // Reasons are for people; a program finds null.
+    if (values.json) console.log(JSON.stringify({ ...report, memory: typeof memory === "string" ? null : memory }, null, 2));
+    else console.log(`${formatInspect(report)}\n${formatMemory(memory)}`);
   },
 };
