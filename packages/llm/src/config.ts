@@ -11,6 +11,8 @@ export interface DecoderConfig {
   readonly keyLength: number;
   /** Elements of a value per head. */
   readonly valueLength: number;
+  /** Whether tokens see those after them: the model embeds texts, each in one run, and has no logits. */
+  readonly isEncoder: boolean;
   /** Whether a layer keeps keys and values. */
   readonly hasCache: (layer: number) => boolean;
   /** What layers without them keep of each sequence, by the names of the tensors, f32. None: the model is not recurrent. */

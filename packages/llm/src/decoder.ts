@@ -15,6 +15,8 @@ export interface DecoderOptions {
   /** The plan's output, rows of `width`. */
   readonly output: string;
   readonly width: number;
+  /** Whether tokens see those after them, so that a text has to be computed in one run. */
+  readonly isEncoder: boolean;
 }
 
 /** A plan and where it was compiled. */
@@ -63,6 +65,8 @@ export class Decoder {
   readonly maxProbe: number;
   /** Whether layers keep a state of each sequence, which goes on token by token and cannot be taken back. */
   readonly isRecurrent: boolean;
+  /** See {@link DecoderOptions}. */
+  readonly isEncoder: boolean;
   readonly #plan: Plan;
   readonly #backend: Backend;
   readonly #output: string;
@@ -85,6 +89,7 @@ export class Decoder {
     this.#width = sizes.width;
     this.contextLength = sizes.contextLength;
     this.vocabSize = sizes.vocabSize;
+    this.isEncoder = sizes.isEncoder;
     this.isRecurrent = plan.program.inputs.has("stateRows");
     this.maxProbe = sizes.maxRows;
     this.batchSize = sizes.batchSize;
@@ -145,7 +150,7 @@ export class Decoder {
       const count = Math.min(left(job), tokens, wanted === "all" ? rows : tokens);
       const isLast = count === left(job);
       const taken = wanted === "all" ? count : wanted === "last" && isLast ? 1 : 0;
-      if (count === 0 || taken > rows || (job.options.isProbe && !isLast)) {
+      if (count === 0 || taken > rows || ((job.options.isProbe || this.isEncoder) && !isLast)) {
         job.waited++;
         continue;
       }

@@ -1,4 +1,4 @@
-import { CentellaError } from "@centella/core";
+import { CentellaError, UnsupportedError } from "@centella/core";
 import type { Metadata } from "@centella/gguf";
 import { blocksOf } from "./blockTree.ts";
 import type { CacheTransfer } from "./cacheTransfer.ts";
@@ -51,6 +51,12 @@ export class Engine {
     this.#metadata = metadata;
     this.pool = new SequencePool(sequences, blocksOf(decoder.contextLength), { isRecurrent: decoder.isRecurrent });
     this.#tokenizer = tryTokenizer(metadata);
+  }
+
+  /** @throws {UnsupportedError} if the model embeds texts and has no logits */
+  requireLogits(what: string): void {
+    if (!this.decoder.isEncoder) return;
+    throw new UnsupportedError(what, "the model is an encoder, which has no logits; use model.embed()");
   }
 
   /** @throws {TokenizerError} if the file has no tokenizer that can be used */

@@ -63,6 +63,7 @@ const optionNames = [
 
 const defaultContextLimit = 4096;
 const defaultBatchSize = 512;
+const cacheTypes: readonly CacheType[] = ["f32", "f16", "q8_0"];
 /** Logits of a run are at most this large; more rows take several runs. */
 const maxLogitBytes = 2 ** 26;
 
@@ -101,15 +102,20 @@ export async function loadModel(source: GgufInput | readonly GgufInput[], option
       plan.dispose();
       throw error;
     }
-    const { vocabSize, embeddingLength } = description.config;
+    const { vocabSize, embeddingLength, isEncoder } = description.config;
     const { backend } = plan.selection;
+    const states = { vocabSize, isEncoder, output: "states", width: embeddingLength } as const;
+    const own = new Decoder(plan, backend, {
+      ...sizes,
+      ...(isEncoder ? states : { vocabSize, isEncoder, output: "logits", width: vocabSize }),
+    });
     return new Model({
-      decoder: new Decoder(plan, backend, { ...sizes, vocabSize, output: "logits", width: vocabSize }),
+      decoder: own,
       async openStates() {
+        if (isEncoder) return own;
         const wider = { ...sizes, activations, maxRows: sizes.batchSize, result: "states" } as const;
         const { program } = recordDecoder(description, file, wider, adapters);
-        const states = await runtime.compile(program, { shareWith: plan });
-        return new Decoder(states, backend, { ...wider, vocabSize, output: "states", width: embeddingLength });
+        return new Decoder(await runtime.compile(program, { shareWith: plan }), backend, { ...wider, ...states });
       },
       info: describeModel(file, description, { ...sizes, activations }, decoder, split ?? plan.selection, plan.warnings),
       transfer: new CacheTransfer(runtime, plan, cacheLayers(decoder.program.persistents.values())),
@@ -167,13 +173,21 @@ function resolveSizes(options: LoadModelOptions, { config }: ModelDescription): 
   const trained = config.contextLength;
   const contextLength = wholeNumber("contextLength", options.contextLength ?? Math.min(trained, defaultContextLimit), 1, trained);
   const batchSize = Math.min(wholeNumber("batchSize", options.batchSize ?? defaultBatchSize, 1), contextLength);
-  return {
+  const shared = {
     contextLength,
-    batchSize,
     sequences: wholeNumber("sequences", options.sequences ?? 1, 1),
-    maxRows: Math.max(1, Math.min(batchSize, Math.floor(maxLogitBytes / (4 * config.vocabSize)))),
-    cacheType: oneOf("cacheType", options.cacheType ?? "f16", ["f32", "f16", "q8_0"]),
     isGeluRounded: options.activations !== "f32",
+  };
+  // An encoder computes a text in one run, and nothing is kept for later that would have to be small.
+  if (config.isEncoder) {
+    const cacheType = oneOf("cacheType", options.cacheType ?? "f32", cacheTypes);
+    return { ...shared, batchSize: contextLength, maxRows: contextLength, cacheType, result: "states" };
+  }
+  return {
+    ...shared,
+    batchSize,
+    maxRows: Math.max(1, Math.min(batchSize, Math.floor(maxLogitBytes / (4 * config.vocabSize)))),
+    cacheType: oneOf("cacheType", options.cacheType ?? "f16", cacheTypes),
   };
 }
 

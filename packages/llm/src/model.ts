@@ -60,6 +60,7 @@ export class Model implements AsyncDisposable {
    */
   async logits(ids: ArrayLike<number>, options: { readonly signal?: AbortSignal | undefined } = {}): Promise<Float32Array> {
     checkKeys("logits", options, ["signal"]);
+    this.#engine.requireLogits("logits");
     const { decoder, pool } = this.#engine;
     const tokens = checkIds(ids, decoder.vocabSize);
     if (tokens.length > decoder.contextLength) throw new ContextOverflowError(tokens.length, decoder.contextLength, decoder.contextLength);

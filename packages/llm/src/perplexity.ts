@@ -42,6 +42,7 @@ const rowsAtOnce = 64;
  */
 export async function perplexity(engine: Engine, text: string | ArrayLike<number>, options: PerplexityOptions): Promise<Perplexity> {
   checkKeys("perplexity", options, ["contextLength", "chunks", "signal", "onProgress"]);
+  engine.requireLogits("perplexity");
   const { decoder, pool } = engine;
   const { signal, onProgress } = options;
   const n = wholeNumber("contextLength", options.contextLength ?? Math.min(512, decoder.contextLength), 4, decoder.contextLength);

@@ -144,6 +144,7 @@ export class Session {
     const startedAt = performance.now();
     this.#requireIdle();
     options.signal?.throwIfAborted();
+    this.#engine.requireLogits("generate");
     const { decoder, tokenizer, pool } = this.#engine;
     const { ids, messages } = encodePrompt(this.#engine, prompt, options, this.#messages);
     const overflow = resolveOverflow(options, decoder.contextLength);

@@ -63,6 +63,7 @@ describe("readModelConfig", () => {
         windowed: { base: 10000, scale: 1, magnitude: 1, scoreFactor: 1 },
         originalContext: 4096,
       },
+      isEncoder: false,
       states: [],
       logitScale: 1,
       logitSoftcap: 0,

@@ -44,7 +44,7 @@ test("a family that is verified has a golden here, or logits among the outside t
     "cohere2 gemma gemma2 gemma3 gpt2 granite llama mistral3 olmo2 phi2 phi3 qwen2 qwen3 smollm3 stablelm starcoder2".split(" "),
   );
   const here = new Set<string>();
-  for (const name of decoding) {
+  for (const name of familyGoldens) {
     await using file = await readGguf(familyModel(readFamilyGolden(name)));
     const architecture = file.metadata.string("general.architecture");
     here.add(architecture);
@@ -64,4 +64,24 @@ test("experts of a family that has none are refused, by name", async () => {
   await expect(loadModel(familyModel({ ...golden, metadata }), { runtime })).rejects.toThrow(
     /internlm2 with experts: unsupported: .*blk\.0\.ffn_gate_inp/,
   );
+});
+
+describe.each(["reference", "wasm"] as const)("encoders on %s embed as llama.cpp does", (backend) => {
+  test.each(familyGoldens.filter((name) => readFamilyGolden(name).mean !== undefined))("%s", async (name) => {
+    await using runtime = await createRuntime(backend === "wasm" ? { backends: [wasm()], policy: { force: "wasm" } } : { backends: [] });
+    const golden = readFamilyGolden(name);
+    await using model = await loadModel(familyModel(golden), { runtime, sequences: 2 });
+    const other = { ids: [...golden.ids.slice(0, 9)].reverse() };
+    for (const pooling of ["mean", "cls", "last"] as const) {
+      const options = { pooling, normalize: false };
+      const [[vector], [alone]] = await Promise.all([model.embed([{ ids: golden.ids }], options), model.embed([other], options)]);
+      expect(relativeError(vector!, floats(golden[pooling]!)), pooling).toBeLessThan(exactError);
+      expect(alone).toEqual((await model.embed([other], options))[0]);
+    }
+    // The file says "mean".
+    const [byDefault] = await model.embed([{ ids: golden.ids }], { normalize: false });
+    expect(relativeError(byDefault!, floats(golden.mean!))).toBeLessThan(exactError);
+    await expect(model.logits(golden.ids)).rejects.toThrow(/logits: unsupported: the model is an encoder.*use model\.embed/);
+    await expect(model.createSession().complete({ ids: golden.ids })).rejects.toThrow(/generate: unsupported: the model is an encoder/);
+  });
 });

@@ -34,7 +34,7 @@ export function attention(r: Recording, family: Family, config: ModelConfig, lay
     softcap: rule.softcap,
     window: isWindowed ? rule.window : 0,
     alibi: rule.alibi,
-    causal: true,
+    causal: !config.isEncoder,
     ...(family.attention?.sinks && { sinks: r.weights.vector(`blk.${layer}.attn_sinks.weight`, H) }),
   }); // [T, H, dV]
   return output(y, H * dV);

@@ -91,8 +91,11 @@ export function readModelConfig(family: Family, metadata: Metadata): ModelConfig
       `metadata: expected ${family.name}.embedding_length to be a multiple of attention.head_count, and that of attention.head_count_kv, got ${embeddingLength}, ${heads} and ${kvHeads}; convert the model again`,
     );
   }
-  if (reader.bool("attention.causal") === false) {
-    throw new UnsupportedError(`${family.name}.attention.causal = false`, "a model that looks ahead cannot generate text");
+  if (reader.bool("attention.causal") === false && !family.isEncoder) {
+    throw new UnsupportedError(
+      `${family.name}.attention.causal = false`,
+      "a model that looks ahead cannot generate text, and embeddings of this family are not computed that way",
+    );
   }
   const rope = readRope(family, reader, layers, latent?.ropeLength ?? keyLength);
   const shape = { embeddingLength, layers, heads, keyLength };
@@ -106,6 +109,7 @@ export function readModelConfig(family: Family, metadata: Metadata): ModelConfig
     kvHeads,
     keyLength,
     valueLength,
+    isEncoder: family.isEncoder ?? false,
     hasCache,
     states: stateShapes(recurrentConfig, layers, hasCache),
     epsilon,

@@ -11,8 +11,15 @@ export interface Family {
   readonly isVerified: boolean;
   /** Mean-centred norms with biases ("layer"), or root-mean-square ones. */
   readonly norm?: "rms" | "layer";
-  /** Whether a block normalises the inputs of its two parts (the usual), their outputs, or both. */
-  readonly norms?: "before" | "after" | "around";
+  /**
+   * Whether a block normalises the inputs of its two parts (the usual), their outputs, or both; or the sums of its input and the
+   * first part and of that and the second, by `attn_output_norm` and `layer_output_norm`, with nothing behind the last block.
+   */
+  readonly norms?: "before" | "after" | "around" | "sums";
+  /** Whether tokens see those after them, as in BERT: the model embeds texts. */
+  readonly isEncoder?: boolean;
+  /** Whether the first row of `token_types` is added to the embeddings: all of a text is of one type. */
+  readonly tokenTypes?: boolean;
   /**
    * Whether both parts of a block read the block's input and are added to it together: always, in files without a norm before the
    * feed-forward part, or as `use_parallel_residual` says. Without such a norm the two share the attention's.

@@ -22,9 +22,10 @@ export function forward(r: Recording, family: Family, config: ModelConfig): Ref 
     const positions = weights.matrix("position_embd.weight", [config.contextLength, d]);
     x = program.add(x, program.embedding(positions, r.positions));
   }
+  if (family.tokenTypes) x = program.add(x, tokenType(r, d));
   if (family.embeddingNorm) x = norm(r, family, "token_embd_norm", x, d, epsilon);
   for (let layer = 0; layer < config.layers; layer++) x = block(r, family, config, layer, x);
-  const y = norm(r, family, family.outputNorm ?? "output_norm", x, d, epsilon); // [nOut, d]
+  const y = family.norms === "sums" ? x : norm(r, family, family.outputNorm ?? "output_norm", x, d, epsilon); // [nOut, d]
   if (r.result === "states") {
     r.ignore("output.weight", "output.bias", "output.scale", "output.input_scale");
     return y;
@@ -32,6 +33,14 @@ export function forward(r: Recording, family: Family, config: ModelConfig): Ref 
   const output = weights.has("output.weight") ? weights.matrix("output.weight", [V, d]) : embedding;
   const logits = vectorBias(r, "output", vectorScale(r, "output", r.linear(y, output)), { rows: V });
   return capped(r, scaled(r, logits, config.logitScale), config.logitSoftcap); // [nOut, V]
+}
+
+/** The embedding `[1, d]` of the first type of token, 0 where the file has none. */
+function tokenType({ program, weights }: Recording, d: number): Ref {
+  const types = weights.shape("token_types.weight")?.[0];
+  if (types === undefined) return program.constant(new Float32Array(d), "f32", [1, d]);
+  const table = weights.matrixRows("token_types.weight", d, { rows: 1, of: types });
+  return program.embedding(table, program.constant(new Int32Array(1), "i32", [1]));
 }
 
 /** `x [T, d] -> [T, d]`, the last layer's `-> [nOut, d]`: nothing after the last attention looks at other tokens. */
@@ -44,6 +53,17 @@ function block(r: Recording, family: Family, config: ModelConfig, layer: number,
   const after = (part: string, y: Ref): Ref =>
     scaled(r, (family.norms ?? "before") === "before" ? y : norm(r, family, `${name}.${part}`, y, d, epsilon), config.residualScale);
   weights.ignore(`${name}.attn_rot_embd.weight`);
+  if (family.norms === "sums") {
+    const middle = norm(
+      r,
+      family,
+      `${name}.attn_output_norm`,
+      program.add(pick(x), attention(r, family, config, layer, x, pick)),
+      d,
+      epsilon,
+    );
+    return norm(r, family, `${name}.layer_output_norm`, program.add(middle, feedForward(r, family, config, name, middle)), d, epsilon);
+  }
 
   const input = before("attn_norm", x);
   // The larger Falcons have a norm for each part of their parallel blocks, named in another way.

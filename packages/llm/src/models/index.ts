@@ -3,6 +3,7 @@ import { UnsupportedArchitectureError } from "../errors.ts";
 import type { ModelDescription } from "../recording.ts";
 import { readModelConfig } from "./config.ts";
 import { baichuan } from "./families/baichuan.ts";
+import { bert } from "./families/bert.ts";
 import { bloom } from "./families/bloom.ts";
 import { cohere2 } from "./families/cohere2.ts";
 import { commandR } from "./families/commandR.ts";
@@ -29,6 +30,7 @@ import { minicpm } from "./families/minicpm.ts";
 import { mistral3 } from "./families/mistral3.ts";
 import { mpt } from "./families/mpt.ts";
 import { nemotron } from "./families/nemotron.ts";
+import { nomicBert } from "./families/nomicBert.ts";
 import { olmo2 } from "./families/olmo2.ts";
 import { olmoe } from "./families/olmoe.ts";
 import { phi2 } from "./families/phi2.ts";
@@ -48,6 +50,7 @@ import { forward } from "./forward.ts";
 /** Their descriptions. */
 export const families: readonly Family[] = [
   baichuan,
+  bert,
   bloom,
   cohere2,
   commandR,
@@ -74,6 +77,7 @@ export const families: readonly Family[] = [
   mistral3,
   mpt,
   nemotron,
+  nomicBert,
   olmo2,
   olmoe,
   phi2,
