@@ -16,8 +16,10 @@ export type Resource =
   /** Words that are part of the kernel. */
   | { readonly kind: "table"; readonly words: Uint32Array };
 
+/** Element types of bindings in WGSL. */
 export type ElementType = "f32" | "i32" | "u32" | "atomic<u32>";
 
+/** A storage buffer as a kernel's text declares it. */
 export interface Binding {
   readonly name: string;
   readonly resource: Resource;

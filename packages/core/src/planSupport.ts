@@ -32,6 +32,7 @@ export function createCounters(): Counters {
   return { uploads: 0, submits: 0, readbacks: 0, ops: {} };
 }
 
+/** Counts a step that was executed. */
 export function countOp(counters: Counters, op: string): void {
   counters.ops[op] = (counters.ops[op] ?? 0) + 1;
 }

@@ -27,10 +27,12 @@ export interface ConcreteSpec extends TensorSpec {
 /** Values of the symbolic dims of one run, by name. */
 export type DimValues = Readonly<Record<string, number>>;
 
+/** Whether two extents are equal whatever a run binds. */
 export function sameDim(a: Dim, b: Dim): boolean {
   return typeof a === "number" || typeof b === "number" ? a === b : a.name === b.name;
 }
 
+/** Whether two shapes are equal whatever a run binds. */
 export function sameShape(a: Shape, b: Shape): boolean {
   return a.length === b.length && a.every((dim, i) => sameDim(dim, b[i]!));
 }
@@ -53,6 +55,7 @@ export function maxSpec(spec: TensorSpec): ConcreteSpec {
   return { dtype: spec.dtype, shape: spec.shape.map((dim) => (typeof dim === "number" ? dim : dim.max)) };
 }
 
+/** Whether every extent is a number. */
 export function isConcrete(spec: TensorSpec): spec is ConcreteSpec {
   return spec.shape.every((dim) => typeof dim === "number");
 }
@@ -74,10 +77,12 @@ export function byteLength({ dtype, shape }: ConcreteSpec): number {
   return (count / elements) * bytes;
 }
 
+/** A shape as messages have it: `[T≤512, 64]`. */
 export function formatShape(shape: Shape): string {
   return `[${shape.map((dim) => (typeof dim === "number" ? dim : `${dim.name}≤${dim.max}`)).join(", ")}]`;
 }
 
+/** A spec as messages have it: `f32 [T≤512, 64]`. */
 export function formatSpec({ dtype, shape }: TensorSpec): string {
   return `${dtype} ${formatShape(shape)}`;
 }

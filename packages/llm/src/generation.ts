@@ -54,6 +54,7 @@ export interface PrefillProgress {
   readonly total: number;
 }
 
+/** What a generation yields: text as it grows, progress of the prompt, and the end. */
 export type GenerationPart = GeneratedText | PrefillProgress | GenerationFinish;
 
 /** Tokens of a generation. */

@@ -62,6 +62,7 @@ import { trunc } from "./trunc.ts";
 /** Kernels by op name: the annotation is the registration. */
 export type Kernels = { readonly [N in OpName]?: KernelDefinition<ParamsOf<N>> };
 
+/** The kernels, by op. */
 export const kernels: Kernels = {
   abs,
   add,

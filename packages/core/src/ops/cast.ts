@@ -5,6 +5,7 @@ import { requireOneOf } from "./shared/checks.ts";
 import { plainTypes } from "./shared/dtypes.ts";
 import { elementwiseCost, requireDType } from "./shared/elementwise.ts";
 
+/** Parameters of `cast`. */
 export interface CastParams {
   readonly dtype: ScalarType;
 }

@@ -5,6 +5,7 @@ import { requireDims, requireOneOf } from "./shared/checks.ts";
 import { plainTypes } from "./shared/dtypes.ts";
 import { requireValue, roundValue } from "./shared/values.ts";
 
+/** Parameters of `full`. */
 export interface FullParams {
   readonly shape: Shape;
   readonly value: number;

@@ -254,6 +254,7 @@ export interface Ops {
   readonly where: typeof where;
 }
 
+/** Every op, by name: what the recorder, the runtime and the backends look ops up in. */
 export const ops: Ops = {
   abs,
   acos,
@@ -382,6 +383,7 @@ export const ops: Ops = {
   where,
 };
 
+/** The name of an op. */
 export type OpName = keyof Ops;
 
 /** The complete parameters of an op, as its kernels see them. */

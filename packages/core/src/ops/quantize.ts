@@ -10,6 +10,7 @@ import { elementwiseCost, requireDType } from "./shared/elementwise.ts";
 /** The block types that the op makes: those that ggml has a quantiser for and that need no importance matrix. */
 export type QuantizedType = Exclude<QuantizableType, "f32" | "f16" | "bf16">;
 
+/** Parameters of `quantize`. */
 export interface QuantizeParams {
   readonly dtype: QuantizedType;
 }

@@ -2,6 +2,7 @@ import type { Op } from "../op.ts";
 import { requireFinite } from "./shared/checks.ts";
 import { unary } from "./shared/elementwise.ts";
 
+/** Parameters of `scale`. */
 export interface ScaleParams {
   readonly by: number;
 }
