@@ -1,4 +1,5 @@
 import { defineConfig } from "vitest/config";
+import type {} from "vitest/node";
 import base from "../../vitest.config.ts";
 
 /** One edit of one source file, as the environment tells it: what the tests see is not what is on the disk. */
@@ -11,6 +12,10 @@ export default defineConfig({
     {
       name: "mutant",
       enforce: "pre",
+      // What vitest keeps of transformed modules from run to run is not the mutant's.
+      configureVitest({ defineCacheKeyGenerator }) {
+        defineCacheKeyGenerator(({ id }) => (file !== undefined && id.endsWith(file) ? false : undefined));
+      },
       transform: (code, id) => (file !== undefined && id.endsWith(file) ? code.slice(0, start) + text + code.slice(end) : undefined),
     },
   ],
