@@ -16,7 +16,7 @@ const files = [`${source}/select.ts`, ...passes].filter((file) => file.includes(
 /** The tests that have to notice, in stages: most mutants fall in the first, which is fast. */
 const stagesOf = (file) =>
   file?.endsWith("select.ts")
-    ? [{ names: ["select", "policy", "sync"] }]
+    ? [{ names: ["select", "policy", "sync", "runtime"] }]
     : [{ names: ["passes", "fusion", "lower"] }, { names: ["conformance"], filter: "^backend reference program" }];
 const timeoutMs = 120_000;
 

@@ -48,6 +48,14 @@ describe("runtime.sync", () => {
     });
   });
 
+  test("a backend must be able to compile within the call too", async () => {
+    const half = fakeFactory({ name: "half" });
+    const open = async () => Object.assign(await half.open(), { syncAvailable: true });
+    await using runtime = await createRuntime({ backends: [{ name: "half", open }] });
+    runtime.sync.relu(runtime.tensor(x));
+    expect(runtime.counters.reference!.submits).toBe(1);
+  });
+
   test("where none can, the error names those that could", async () => {
     await using runtime = await createRuntime({ backends: [fakeFactory({ name: "later" })], policy: { force: "later" } });
     const call = (): unknown => runtime.sync.relu(runtime.tensor(x));
