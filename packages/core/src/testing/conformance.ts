@@ -21,6 +21,19 @@ export function conformanceTests(): readonly ConformanceTest[] {
   return [...opTests(), ...programTests];
 }
 
+/**
+ * Ids of a sample for a second engine, where another has run everything: of each op its first golden and its first case of its own,
+ * and all whole programs.
+ */
+export function conformanceSample(): ReadonlySet<string> {
+  const seen = new Set<string>();
+  const isFirst = (key: string): boolean => !seen.has(key) && seen.add(key) !== undefined;
+  const ids = opTests()
+    .map(({ id }) => id)
+    .filter((id) => isFirst(`${id.slice(0, id.indexOf(":"))} ${id.includes(": golden: ")}`));
+  return new Set([...ids, ...programTests.map(({ id }) => id)]);
+}
+
 /** Runs the suite on an open backend without a test runner, e.g. in a page. Results come one by one. */
 export async function* runConformance(
   backend: Backend,

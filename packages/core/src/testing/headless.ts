@@ -1,6 +1,6 @@
 export { cases } from "./cases.ts";
 export { type Comparison, compareToReference, expectClose, expectEqual, expectRejection, expectThat } from "./compare.ts";
-export { type ConformanceResult, conformanceTests, type RunConformanceOptions, runConformance } from "./conformance.ts";
+export { type ConformanceResult, conformanceSample, conformanceTests, type RunConformanceOptions, runConformance } from "./conformance.ts";
 export { type ConformanceTest, compileOrSkip, NotApplicable } from "./conformanceTest.ts";
 export { type Contents, contentsOf, random, seedOf, uniform } from "./data.ts";
 export type { CaseTensor, Fill, OpCase, OpCases, Tolerance, WrongCase } from "./opCases.ts";
