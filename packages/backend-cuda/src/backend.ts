@@ -53,7 +53,7 @@ export class CudaBackend implements Backend {
     if (shareWith !== undefined && !(shareWith instanceof CudaPlan && this.#plans.has(shareWith))) {
       throw new ArgumentError("compile", "shareWith to be a living plan of this backend", "another one");
     }
-    const lowered = lower(program, this.name, unsupported, { fusion });
+    const lowered = lower(program, this.name, unsupported, { fusion, memoryModel: "addressSpace" });
     return this.#device.queue.enqueue(async () => {
       signal?.throwIfAborted();
       const plan = await CudaPlan.create(this.#device, lowered, shareWith, (disposed) => this.#plans.delete(disposed));

@@ -82,7 +82,7 @@ export class WasmPlan implements Plan {
   constructor(backend: WasmBackend, program: ProgramGraph, { shareWith, sharedBy = [] }: Pick<CompileOptions, "shareWith" | "sharedBy">) {
     this.#backend = backend;
     const lower = (graph: ProgramGraph): Lowered =>
-      lowerProgram(graph, backend.name, (...call) => backend.unsupported(...call), { fusion: fusionLimits });
+      lowerProgram(graph, backend.name, (...call) => backend.unsupported(...call), { fusion: fusionLimits, memoryModel: "addressSpace" });
     const lowered = lower(program);
     const all = [lowered, ...sharedBy.map(lower)];
     const sharedCells = shareWith instanceof WasmPlan ? shareWith.cells : undefined;

@@ -1,7 +1,7 @@
 import { planArena, planSlots } from "./arena.ts";
 import type { Backend } from "./backend.ts";
 import { ArgumentError } from "./errors.ts";
-import { type Lowered, lower, type Storage } from "./lower.ts";
+import { type Lowered, lower, type Step, type Storage } from "./lower.ts";
 import { type FusedParams, isFused } from "./passes/fused.ts";
 import { type Placement, splitByPlacement } from "./placement.ts";
 import type { Node, ProgramGraph } from "./program.ts";
@@ -32,18 +32,23 @@ const alignment = 64;
  */
 export function explain(recorded: ProgramGraph, on: ExplainedBackend | Placed = anyBackend): string {
   if ("placement" in on) return explainPlaced(recorded, on);
-  const { name, fusion } = on;
-  const lowered = lower(recorded, name, (...call) => on.unsupported(...call), fusion === undefined ? {} : { fusion });
+  const { name, fusion, memoryModel = "addressSpace" } = on;
+  const options = { memoryModel, ...(fusion && { fusion }) };
+  const lowered = lower(recorded, name, (...call) => on.unsupported(...call), options);
   const { program, steps, notes } = lowered;
-  const memory = placesOf(lowered, on.memoryModel ?? "addressSpace");
-  const storages = new Map(program.nodes.filter(({ op }) => op.alias !== true).map(({ output }, i) => [output, steps[i]!.output.storage]));
+  const memory = placesOf(lowered, memoryModel);
+  const placeOf = ({ op, inputs, output: { storage } }: Step): string => {
+    const isInPlace = op.writes === undefined && inputs.some((operand) => operand?.storage === storage);
+    return `${memory.placeOf(storage)}${isInPlace ? ", in place" : ""}`;
+  };
+  const stepOf = new Map(program.nodes.filter(({ op }) => op.alias !== true).map(({ output }, i) => [output, steps[i]!]));
   let [flops, bytes] = [0, 0];
   const lines = linesOf(program, (node) => {
     if (node.op.alias === true) return "view";
     const cost = costOf(program, node);
     flops += cost.flops;
     bytes += cost.bytes;
-    return `${count(cost.flops)} flops, ${count(cost.bytes)} bytes, ${memory.placeOf(storages.get(node.output)!)}`;
+    return `${count(cost.flops)} flops, ${count(cost.bytes)} bytes, ${placeOf(stepOf.get(node.output)!)}`;
   });
   return [
     `${steps.length} steps on ${name}, from ${recorded.nodes.length} recorded ops`,

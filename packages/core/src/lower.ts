@@ -4,6 +4,7 @@ import { deadCode } from "./passes/deadCode.ts";
 import { fuse } from "./passes/fuse.ts";
 import { type FusedParams, fused, isFused } from "./passes/fused.ts";
 import type { FusionLimits } from "./passes/fuseElementwise.ts";
+import { inPlace } from "./passes/inPlace.ts";
 import { simplify } from "./passes/simplify.ts";
 import type { Definition, Output, Persistent, ProgramGraph } from "./program.ts";
 import { byteLength, maxSpec, type TensorSpec } from "./spec.ts";
@@ -49,6 +50,8 @@ export interface Lowered {
 export interface LowerOptions {
   /** What the backend can fuse at most. */
   readonly fusion?: FusionLimits;
+  /** In one address space, elementwise calls write in place where they can. Default "buffers": no memory is read and written by one step. */
+  readonly memoryModel?: "addressSpace" | "buffers";
   /** False keeps the program as recorded, dead code aside: what optimised programs are compared with. */
   readonly optimize?: boolean;
 }
@@ -70,7 +73,7 @@ export function lower(
   recorded: ProgramGraph,
   backendName: string,
   unsupported: Unsupported,
-  { fusion, optimize = true }: LowerOptions = {},
+  { fusion, memoryModel = "buffers", optimize = true }: LowerOptions = {},
 ): Lowered {
   const simple = optimize ? simplify(recorded) : deadCode(recorded);
   requireKernels(simple, backendName, unsupported);
@@ -111,7 +114,8 @@ export function lower(
   const persistents = [...program.persistents.values()]
     .filter(({ value }) => storages.has(value))
     .map((persistent) => ({ ...persistent, storage: storages.get(persistent.value)! }));
-  return { program, steps, storages: [...storages.values()], outputs, persistents, notes };
+  const lowered = { program, steps, storages: [...storages.values()], outputs, persistents, notes };
+  return optimize && memoryModel === "addressSpace" ? inPlace(lowered) : lowered;
 }
 
 /** Alias nodes need none. */

@@ -1,5 +1,16 @@
 import { describe, expect, test } from "vitest";
-import { commonSubexpressions, createProgram, deadCode, foldConstants, type Program, type Ref, reference } from "../src/index.ts";
+import {
+  commonSubexpressions,
+  createProgram,
+  deadCode,
+  type FusedParams,
+  foldConstants,
+  lower,
+  type Program,
+  type Ref,
+  reference,
+  type Unsupported,
+} from "../src/index.ts";
 import { beforeAndAfter, opsOf, scalar, state } from "./support/passes.ts";
 
 describe("deadCode", () => {
@@ -215,4 +226,70 @@ test("the listing of a lowered program has shapes, costs, groups and places", ()
     not fused: matmul + add: its kernels are made one by one
     "
   `);
+});
+
+describe("inPlace", () => {
+  const elementwiseGroups: Unsupported = (_op, _inputs, params) =>
+    "body" in params && (params as FusedParams).body.some(({ op }) => op.elementwise !== true) ? "elementwise calls alone" : undefined;
+  const toy = { name: "toy", unsupported: elementwiseGroups };
+
+  const chain = () => {
+    const program = createProgram();
+    const x = program.input("x", "f32", [4, 2]);
+    const wide = program.softmax(x);
+    const kept = program.tanh(wide);
+    const summed = program.sum(kept, { axis: 0 });
+    const next = program.softmax(program.mul(kept, summed));
+    program.output("y", program.add(next, program.reshape(next, { shape: [1, 4, 2] })));
+    program.output("kept", kept);
+    return program;
+  };
+
+  test("elementwise calls write where an input dies, in one address space", () => {
+    expect(chain().explain(toy)).toMatchInlineSnapshot(`
+      "6 steps on toy, from 7 recorded ops
+      input x: f32 [4, 2]
+      %1: f32 [4, 2] = softmax(x, axis: -1)  (40 flops, 64 bytes, at 0)
+      %2: f32 [4, 2] = tanh(%1)  (8 flops, 64 bytes, at 0, in place)
+      %3: f32 [2] = sum(%2, axis: 0, keepDims: false)  (8 flops, 40 bytes, at 128)
+      %4: f32 [4, 2] = mul(%2, %3)  (8 flops, 72 bytes, at 64)
+      %5: f32 [4, 2] = softmax(%4, axis: -1)  (40 flops, 64 bytes, at 128)
+      %6: f32 [1, 4, 2] = reshape(%5, shape: [1, 4, 2])  (view)
+      %7: f32 [1, 4, 2] = add(%5, %6)  (8 flops, 96 bytes, at 64)
+      output y: %7 to the host
+      output kept: %2 to the host
+      in all: 112 flops, 400 bytes, an arena of 192 bytes for 136 bytes of temporaries
+      not fused: softmax + tanh: elementwise calls alone
+      "
+    `);
+    expect(chain().explain({ ...toy, memoryModel: "buffers" })).not.toContain("in place");
+  });
+
+  const inPlaceSteps = (record: (program: Program, x: Ref) => Ref): readonly string[] => {
+    const program = createProgram();
+    program.output("y", record(program, program.softmax(program.input("x", "f32", [4, 2]))));
+    const { steps } = lower(program, "any", elementwiseGroups, { memoryModel: "addressSpace" });
+    return steps.filter(({ inputs, output }) => inputs.some((operand) => operand?.storage === output.storage)).map(({ op }) => op.name);
+  };
+
+  test.each([
+    [
+      "a temporary that is read for the last time",
+      (p: Program, x: Ref) => p.sum(p.tanh(p.max(p.reshape(x, { shape: [4, 2] }), { axis: 0 }))),
+      ["tanh"],
+    ],
+    ["several calls after another", (p: Program, x: Ref) => p.softmax(p.relu(p.add(p.cumsum(x), p.cumsum(x)))), ["fused"]],
+    ["an input of the program", (p: Program) => p.tanh(p.input("z", "f32", [4, 2])), []],
+    ["a temporary that is read again", (p: Program, x: Ref) => p.matmul(p.tanh(x), x, { transposeB: true }), []],
+    ["a temporary of another shape", (p: Program, x: Ref) => p.add(p.sum(x, { axis: 0 }), p.input("z", "f32", [3, 2])), []],
+    ["a temporary of another dtype", (p: Program, x: Ref) => p.greater(x, x), []],
+    [
+      "a temporary that is seen under another shape",
+      (p: Program, x: Ref) => p.sub(p.reshape(x, { shape: [1, 4, 2] }), p.reshape(x, { shape: [4, 1, 2] })),
+      [],
+    ],
+    ["no elementwise call", (p: Program, x: Ref) => p.softmax(x), []],
+  ])("%s", (_name, record, want) => {
+    expect(inPlaceSteps(record)).toEqual(want);
+  });
 });

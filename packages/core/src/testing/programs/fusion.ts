@@ -32,6 +32,30 @@ async function everyOp(backend: Backend): Promise<void> {
   await expectLikeReference("elementwise ops in groups", backend, program, {}, [{ inputs: data }, { inputs: { ...data, a } }]);
 }
 
+/** Each elementwise op alone, on temporaries that die with it: where a backend writes in place, it does so here. */
+async function everyOpInPlace(backend: Backend): Promise<void> {
+  const program = createProgram();
+  const shape = [3, 7];
+  const names = ["a", "b", "c"] as const;
+  // A copy that no group takes in.
+  const rows = program.constant(Int32Array.of(2, 0, 1), "i32", [3]);
+  const copy = (x: Ref): Ref => program.embedding(x, rows);
+  for (const [name, { cases: list }] of Object.entries(cases)) {
+    const op: AnyOp = ops[name as OpName];
+    if (op.elementwise !== true || list[0]?.inputs.some(({ dtype }) => dtype !== "f32") !== false) continue;
+    const params = completeParams(op, list[0].params ?? {});
+    const specs = op.inputs.map(() => ({ dtype: "f32", shape }) as const);
+    const output = op.infer(specs, params);
+    if (output.dtype !== "f32" || backend.unsupported(op, specs, params, output) !== undefined) continue;
+    // No two calls are equal, so none is shared.
+    const own = names.slice(0, op.inputs.length).map((input) => program.input(`${name} ${input}`, "f32", shape));
+    program.output(name, copy(program.record(op, own.map(copy), params)));
+  }
+  expectThat(program.outputs.length > 10, `expected more than 10 elementwise ops, got ${program.outputs.length}`);
+  const inputs = Object.fromEntries([...program.inputs.keys()].map((name, i) => [name, uniform(i, 21)]));
+  await expectLikeReference("elementwise ops in place", backend, program, {}, [{ inputs }]);
+}
+
 /** One group that reads a tensor, a row, a column, a plane and a scalar. */
 async function broadcasts(backend: Backend): Promise<void> {
   const program = createProgram();
@@ -117,6 +141,7 @@ async function transfers(backend: Backend): Promise<void> {
 
 export const fusion: readonly ConformanceTest[] = [
   programTest("each elementwise op inside a group", everyOp),
+  programTest("each elementwise op on temporaries that die", everyOpInPlace),
   programTest("a group that broadcasts in every way", broadcasts),
   programTest("a group that finishes a product", products),
   programTest("a group of integers wraps", integers),
