@@ -37,6 +37,54 @@ describe.each(targets)("a row's bits do not depend on how many rows there are, r
 
   test.each(["f32", "f16", "bf16"] as const)("%s, b as [n, k]", (dtype) => rows(dtype, true, "f32", 1027, 37));
   test.each(["f32", "f16", "bf16"] as const)("%s, b as [k, n]", (dtype) => rows(dtype, false, "f32", 1027, 37));
+  test.each([
+    [7, 33, 65],
+    [50, 70, 90],
+    [12, 1100, 130],
+  ])("%i × %i × %i without packing: the same bits as rows of a large product", async (m, k, n) => {
+    const weights = contentsOf({ dtype: "f32", shape: [k, n] }, 7).stored;
+    const results: Float32Array[] = [];
+    for (const rows of [m, 400]) {
+      const program = createProgram();
+      const w = program.persistent("w", { dtype: "f32", shape: [k, n] });
+      program.output("y", program.matmul(program.input("x", "f32", [rows, k]), w));
+      const plan = await backend.compile(program);
+      await plan.load("w", sourceOf(weights));
+      const x = new Float32Array(rows * k);
+      x.set(uniform(8, m * k));
+      results.push(plan.runSync!({ x }).y as Float32Array);
+      plan.dispose();
+    }
+    const [small, large] = results;
+    expect(bytesOf(small!)).toEqual(bytesOf(large!.slice(0, m * n)));
+  });
+
+  test("f16 weights with infinities, NaN and subnormals: one row is computed as many are", async () => {
+    const [n, k] = [9, 1030];
+    const halves = new Uint16Array(n * k).map((_, i) => 0x2000 + ((i * 97) & 0x1fff) + (i % 3 === 0 ? 0x8000 : 0));
+    // Infinities of both signs, NaN, subnormals, in some rows, in the first block of k, the second and the rest that is no vector.
+    const special: readonly [row: number, at: number, half: number][] = [
+      [1, 5, 0x7c00],
+      [2, 600, 0xfc00],
+      [3, 1029, 0x7c00],
+      [4, 77, 0x7e00],
+      [6, 8, 0x0001],
+      [6, 1025, 0x83ff],
+    ];
+    for (const [row, at, half] of special) halves[row * k + at] = half;
+    const program = createProgram();
+    const x = program.input("x", "f32", [program.dim("T", 5), k]);
+    program.output("y", program.matmul(x, program.persistent("w", { dtype: "f16", shape: [n, k] }), { transposeB: true }));
+    const plan = await backend.compile(program);
+    await plan.load("w", sourceOf(halves));
+    const data = uniform(3, 5 * k).map((value) => value + 2);
+    const all = plan.runSync!({ x: data }).y as Float32Array;
+    const one = plan.runSync!({ x: data.slice(0, k) }).y as Float32Array;
+    expect([...one]).toEqual([...all.slice(0, n)]);
+    expect([1, 2, 3, 4].map((row) => one[row])).toEqual([Infinity, -Infinity, Infinity, Number.NaN]);
+    plan.dispose();
+  });
+
   const blockTypes = ["q4_0", "q5_1", "q8_0", "q2_K", "q4_K", "q6_K", "iq4_xs", "mxfp4", "iq2_xs"] as const;
   test.each(blockTypes)("%s, exact activations", (dtype) => rows(dtype, true, "f32", 1280, 37));
   test.each(blockTypes)("%s, ggml's activations", (dtype) => rows(dtype, true, "ggml", 1280, 37));

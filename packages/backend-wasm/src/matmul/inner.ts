@@ -1,4 +1,16 @@
-import { type Expr, type FunctionBuilder, f32, f32x4, i32, type Local, type ModuleBuilder, type V128, v128 } from "../emit/index.ts";
+import {
+  type Expr,
+  type FunctionBuilder,
+  f32,
+  f32x4,
+  i8x16,
+  i16x8,
+  i32,
+  type Local,
+  type ModuleBuilder,
+  type V128,
+  v128,
+} from "../emit/index.ts";
 import { loadBfloats, loadHalves } from "../formats/half.ts";
 import { madd, type Target } from "../target.ts";
 import { laneMask, laneSums } from "./lanes.ts";
@@ -157,6 +169,7 @@ function emitVector(module: ModuleBuilder, target: Target, dtype: PlainDType): v
         for (const sum of sums) f.set(sum, v128.zero());
         f.set(block, i32.select(i32.ltU(left, depth), left, depth));
         f.set(left, i32.sub(left, block));
+        if (dtype === "f16") addFiniteHalves(f, target, { pointers, at, block, sums });
         f.while(i32.geU(block, 4), () => {
           f.set(values, v128.load(at));
           pointers.forEach((pointer, row) => {
@@ -191,5 +204,55 @@ function emitVector(module: ModuleBuilder, target: Target, dtype: PlainDType): v
       f.advance(w, rowBytes);
       f.advance(rows, -1);
     });
+  });
+}
+
+/**
+ * Adds the products of whole eights of halves, taken for finite. If one of them was not, nothing was added: the loop after this one, which
+ * adds in the same order, does it all.
+ */
+function addFiniteHalves(
+  f: FunctionBuilder,
+  target: Target,
+  {
+    pointers,
+    at,
+    block,
+    sums,
+  }: {
+    readonly pointers: readonly Local<"i32">[];
+    readonly at: Local<"i32">;
+    readonly block: Local<"i32">;
+    readonly sums: readonly Local<"v128">[];
+  },
+): void {
+  const [whole, largest] = [f.let(block), f.let(v128.zero())];
+  const x = f.locals("v128", 2);
+  f.while(i32.geU(block, 8), () => {
+    x.forEach((quad, index) => void f.set(quad, v128.load(at, 16 * index)));
+    pointers.forEach((pointer, row) => {
+      const halves = f.let(v128.load(pointer));
+      f.set(largest, i16x8.maxS(largest, v128.and(halves, f.splatBits(0x7fff7fff))));
+      // The upper and the lower 16 bits of each float but for its exponent, off by 112.
+      const upper = f.let(v128.and(i16x8.shrS(halves, 3), f.splatBits(0x8fff8fff)));
+      const lower = f.let(i16x8.shl(halves, 13));
+      x.forEach((quad, index) => {
+        const lanes = [0, 1, 2, 3].flatMap((lane) =>
+          [2 * lane, 2 * lane + 1, 2 * lane + 16, 2 * lane + 17].map((byte) => byte + 8 * index),
+        );
+        const values = f32x4.mul(i8x16.shuffle(lower, upper, lanes), f.splat(2 ** 112));
+        f.set(sums[row]!, madd(target, values, quad, sums[row]!));
+      });
+      f.advance(pointer, 16);
+    });
+    f.advance(at, 32);
+    f.advance(block, -8);
+  });
+  f.if(v128.anyTrue(i16x8.gtS(largest, f.splatBits(0x7bff7bff))), () => {
+    f.set(whole, i32.sub(whole, block));
+    for (const pointer of pointers) f.set(pointer, i32.sub(pointer, i32.shl(whole, 1)));
+    f.set(at, i32.sub(at, i32.shl(whole, 2)));
+    f.advance(block, whole);
+    for (const sum of sums) f.set(sum, v128.zero());
   });
 }

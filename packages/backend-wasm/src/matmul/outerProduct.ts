@@ -1,7 +1,7 @@
 import { type DType, layoutOf } from "@centella/core";
 import type { Call, Exports, Pause } from "../kernel.ts";
 import { outer } from "./outer.ts";
-import { fewRows, Pacer, type Product } from "./product.ts";
+import { fewRows, Pacer, type Product, sharedUnits } from "./product.ts";
 
 const { depth, tileColumns } = outer;
 
@@ -16,16 +16,28 @@ const largestTile = 6 * tileColumns;
 /** Columns of `b` that several threads pack and multiply at once: enough tiles to end together. */
 const sharedColumns = 512;
 
+/** Multiply-adds up to which packing costs more than it saves, and up to which one thread is as fast as several. */
+const directLimit = 128 ** 3;
+const singleLimit = 64 ** 3;
+
+/** Rows of `a` that multiply every element of `b` so few times that it is not worth packing. */
+const directRows = 12;
+
+/** Columns that one call of a product with a few rows takes at least, and what separates the sums of one with a single row. */
+const leastVector = 64;
+const vectorPadding = 64;
+
 /** Bytes of scratch memory for {@link outerProduct}. */
 export function outerScratch(m: number, n: number, threads: number): number {
   const columns = threads > 1 ? sharedColumns : columnBlock;
   const packed = 4 * depth * (Math.min(rowBlock, m + 6) + columns) + 4 * largestTile * Math.ceil(columns / tileColumns);
-  return Math.max(packed, 4 * n + 16);
+  // A product with few rows needs its sums, or a tile for each call.
+  return Math.max(packed, 4 * n + Math.max(vectorPadding, 4 * largestTile) * Math.ceil(n / leastVector));
 }
 
 /** `y = a · b` for `b [k, n]` of `dtype` with rows side by side. */
 export function outerProduct(exports: Exports, dtype: DType, threads: number): (product: Product) => Iterable<Pause> {
-  const vector = exports("outer.vector");
+  const [vector, direct] = [exports("outer.vector"), exports("outer.direct")];
   const [packA, packB, tile] = [exports("outer.packA"), exports(`outer.packB.${dtype}`), exports("outer.tile")];
   const { bytes } = layoutOf(dtype);
 
@@ -64,12 +76,29 @@ export function outerProduct(exports: Exports, dtype: DType, threads: number): (
   return function* ({ a, b, y, m, n, k, scratch }) {
     const rowBytes = bytes * n;
     if (m < fewRows && dtype === "f32") {
-      const chunk = Math.max(16, Math.floor(Pacer.units(k) / 16) * 16);
+      const chunk = Math.ceil(sharedUnits(k, n * k, threads) / leastVector) * leastVector;
       for (let row = 0; row < m; row++) {
+        const calls: Call[] = [];
         for (let from = 0; from < n; from += chunk) {
-          vector(a + 4 * row * k, b + 4 * from, y + 4 * (row * n + from), k, Math.min(chunk, n - from), rowBytes, scratch);
-          yield;
+          const sums = scratch + 4 * from + vectorPadding * (from / leastVector);
+          const columns = Math.min(chunk, n - from);
+          calls.push({ fn: vector, args: [a + 4 * row * k, b + 4 * from, y + 4 * (row * n + from), k, columns, rowBytes, sums] });
         }
+        yield calls;
+      }
+      return;
+    }
+    if (dtype === "f32" && (m <= directRows || m * n * k <= (threads === 1 ? directLimit : singleLimit))) {
+      const chunk = m * n * k <= directLimit ? n : Math.ceil(sharedUnits(k * m, n * k * m, threads) / leastVector) * leastVector;
+      for (let at = 0; at < k; at += depth) {
+        const calls: Call[] = [];
+        for (let from = 0; from < n; from += chunk) {
+          const spill = scratch + 4 * largestTile * (from / leastVector);
+          const [at4, count, columns] = [4 * at, Math.min(depth, k - at), Math.min(chunk, n - from)];
+          const [rows, to] = [b + 4 * (at * n + from), y + 4 * from];
+          calls.push({ fn: direct, args: [a + at4, rows, to, 4 * k, 4 * n, count, m, columns, at === 0 ? 1 : 0, spill] });
+        }
+        yield calls;
       }
       return;
     }
