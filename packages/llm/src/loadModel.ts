@@ -1,8 +1,10 @@
-import { ArgumentError, isQuantized, type Runtime, UnsupportedError } from "@centella/core";
+import { ArgumentError, isQuantized, OutOfMemoryError, type Runtime, UnsupportedError } from "@centella/core";
 import { type ByteSource, type GgufFile, type GgufInput, openSource, readGguf } from "@centella/gguf";
 import { type Adapter, type AdapterOptions, openAdapters } from "./adapters.ts";
 import { CacheTransfer, cacheLayers } from "./cacheTransfer.ts";
+import { contextsToTry } from "./contextSize.ts";
 import { type CompiledPlan, Decoder } from "./decoder.ts";
+import { ModelError } from "./errors.ts";
 import { fingerprint } from "./fingerprint.ts";
 import { type LayerSplit, type LayersOnGpu, splitLayers, unsupportedSplit } from "./layersOnGpu.ts";
 import { Model } from "./model.ts";
@@ -22,8 +24,13 @@ import {
 export interface LoadModelOptions {
   /** Where it computes: `createRuntime({ backends: [wasm()] })`. */
   readonly runtime: Runtime;
-  /** Tokens that a sequence can hold: memory is taken for all of them. Default: as trained, but at most 4096. */
-  readonly contextLength?: number | undefined;
+  /**
+   * Tokens that a sequence can hold: memory is taken for all of them. "auto" is the longest that the memory has room for, which
+   * `info.contextReason` explains. Default: as trained, but at most 4096.
+   */
+  readonly contextLength?: number | "auto" | undefined;
+  /** Bytes that weights and cache may take together, for the context "auto". Default: most of what the platform says is free. */
+  readonly memoryLimit?: number | undefined;
   /** Sequences in the cache: generations that can be under way at once. Default 1. */
   readonly sequences?: number | undefined;
   /** Tokens of a prompt that are computed at once, at most. Default 512. */
@@ -51,6 +58,7 @@ export interface LoadModelOptions {
 const optionNames = [
   "runtime",
   "contextLength",
+  "memoryLimit",
   "sequences",
   "batchSize",
   "cacheType",
@@ -61,7 +69,6 @@ const optionNames = [
   "onProgress",
 ] as const satisfies readonly (keyof LoadModelOptions)[];
 
-const defaultContextLimit = 4096;
 const defaultBatchSize = 512;
 const cacheTypes: readonly CacheType[] = ["f32", "f16", "q8_0"];
 /** Logits of a run are at most this large; more rows take several runs. */
@@ -86,22 +93,26 @@ export async function loadModel(source: GgufInput | readonly GgufInput[], option
   try {
     const description = describeArchitecture(file.metadata);
     adapters = await openAdapters(options.adapters ?? [], file.metadata.string("general.architecture"), signal);
-    const sizes = resolveSizes(options, description);
     const { layersOnGpu } = options;
     const split = layersOnGpu === undefined ? undefined : splitLayers(runtime, layersOnGpu, description.config.layers);
-    const { decoder, activations } = chooseActivations(runtime, split, options.activations, (mode) =>
-      recordDecoder(description, file, { ...sizes, activations: mode }, adapters),
-    );
-    const plan = await runtime.compile(decoder.program, {
-      ...(signal && { signal }),
-      ...(split && { placement: split.place(decoder.program) }),
-    });
-    try {
-      await loadWeights(plan, decoder, signal, onProgress);
-    } catch (error) {
-      plan.dispose();
-      throw error;
-    }
+    const open = async (sizes: Sizes): Promise<OpenedPlan> => {
+      const { decoder, activations } = chooseActivations(runtime, split, options.activations, (mode) =>
+        recordDecoder(description, file, { ...sizes, activations: mode }, adapters),
+      );
+      const plan = await runtime.compile(decoder.program, {
+        ...(signal && { signal }),
+        ...(split && { placement: split.place(decoder.program) }),
+      });
+      try {
+        await loadWeights(plan, decoder, signal, onProgress);
+      } catch (error) {
+        plan.dispose();
+        throw error;
+      }
+      return { plan, decoder, sizes, activations };
+    };
+    const { opened, contextReason } = await openFitting(options, description, file, open);
+    const { plan, decoder, sizes, activations } = opened;
     const { vocabSize, embeddingLength, isEncoder } = description.config;
     const { backend } = plan.selection;
     const states = { vocabSize, isEncoder, output: "states", width: embeddingLength } as const;
@@ -117,7 +128,7 @@ export async function loadModel(source: GgufInput | readonly GgufInput[], option
         const { program } = recordDecoder(description, file, wider, adapters);
         return new Decoder(await runtime.compile(program, { shareWith: plan }), backend, { ...wider, ...states });
       },
-      info: describeModel(file, description, { ...sizes, activations }, decoder, split ?? plan.selection, plan.warnings),
+      info: describeModel(file, description, { ...sizes, activations }, decoder, split ?? plan.selection, plan.warnings, contextReason),
       transfer: new CacheTransfer(runtime, plan, cacheLayers(decoder.program.persistents.values())),
       metadata: file.metadata,
       identify: () => fingerprint([file, ...adapters.map((adapter) => adapter.file)]),
@@ -169,26 +180,44 @@ function isPlace(input: GgufInput): input is string | URL {
   return typeof input === "string" || input instanceof URL;
 }
 
-function resolveSizes(options: LoadModelOptions, { config }: ModelDescription): Omit<DecoderSizes, "activations"> {
-  const trained = config.contextLength;
-  const contextLength = wholeNumber("contextLength", options.contextLength ?? Math.min(trained, defaultContextLimit), 1, trained);
-  const batchSize = Math.min(wholeNumber("batchSize", options.batchSize ?? defaultBatchSize, 1), contextLength);
-  const shared = {
-    contextLength,
-    sequences: wholeNumber("sequences", options.sequences ?? 1, 1),
-    isGeluRounded: options.activations !== "f32",
-  };
+type Sizes = Omit<DecoderSizes, "activations">;
+
+/** A model's program, compiled and with its weights. */
+interface OpenedPlan {
+  readonly plan: CompiledPlan;
+  readonly decoder: DecoderProgram;
+  readonly sizes: Sizes;
+  readonly activations: ActivationMode;
+}
+
+/** Opens a model with the context that the options ask for; "auto" makes do with a shorter one where the device runs out of memory. */
+async function openFitting(
+  options: LoadModelOptions,
+  { config }: ModelDescription,
+  file: GgufFile,
+  open: (sizes: Sizes) => Promise<OpenedPlan>,
+): Promise<{ readonly opened: OpenedPlan; readonly contextReason: string }> {
+  const sequences = wholeNumber("sequences", options.sequences ?? 1, 1);
   // An encoder computes a text in one run, and nothing is kept for later that would have to be small.
-  if (config.isEncoder) {
-    const cacheType = oneOf("cacheType", options.cacheType ?? "f32", cacheTypes);
-    return { ...shared, batchSize: contextLength, maxRows: contextLength, cacheType, result: "states" };
+  const cacheType = oneOf("cacheType", options.cacheType ?? (config.isEncoder ? "f32" : "f16"), cacheTypes);
+  const { memoryLimit, contextLength: wanted } = options;
+  if (memoryLimit !== undefined) wholeNumber("memoryLimit", memoryLimit, 1);
+  const weightBytes = file.tensors.reduce((sum, { bytes }) => sum + bytes, 0);
+  const contexts = contextsToTry({ wanted, config, sequences, cacheType, weightBytes, memoryLimit });
+  for (const [i, { contextLength, reason }] of contexts.entries()) {
+    const wantedBatch = wholeNumber("batchSize", options.batchSize ?? defaultBatchSize, 1);
+    const batchSize = config.isEncoder ? contextLength : Math.min(wantedBatch, contextLength);
+    const fewerRows = Math.max(1, Math.min(batchSize, Math.floor(maxLogitBytes / (4 * config.vocabSize))));
+    const rest = config.isEncoder ? ({ maxRows: contextLength, result: "states" } as const) : { maxRows: fewerRows };
+    const isGeluRounded = options.activations !== "f32";
+    try {
+      const opened = await open({ contextLength, batchSize, sequences, cacheType, isGeluRounded, ...rest });
+      return { opened, contextReason: reason };
+    } catch (error) {
+      if (!(error instanceof OutOfMemoryError) || i === contexts.length - 1) throw error;
+    }
   }
-  return {
-    ...shared,
-    batchSize,
-    maxRows: Math.max(1, Math.min(batchSize, Math.floor(maxLogitBytes / (4 * config.vocabSize)))),
-    cacheType: oneOf("cacheType", options.cacheType ?? "f16", cacheTypes),
-  };
+  throw new ModelError("model: expected a context to try, got none; this is a bug, please report it");
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Selection } from "@centella/core";
 import { fileTypeById, type GgufFile } from "@centella/gguf";
-import { blocksOf, blockTokens } from "./blockTree.ts";
+import { cacheBytes } from "./contextSize.ts";
 import type { LayerSplit } from "./layersOnGpu.ts";
 import type { ActivationMode, CacheType, DecoderProgram, DecoderSizes, ModelDescription } from "./recording.ts";
 
@@ -26,6 +26,8 @@ export interface ModelInfo {
   readonly hasChatTemplate: boolean;
   /** Tokens that a sequence can hold. */
   readonly contextLength: number;
+  /** Why it is as long as it is. */
+  readonly contextReason: string;
   /** Tokens that the model was trained on at a time. */
   readonly trainedContextLength: number;
   readonly batchSize: number;
@@ -54,11 +56,9 @@ export function describeModel(
   { weights }: DecoderProgram,
   chosen: Selection | LayerSplit,
   warnings: readonly string[],
+  contextReason: string,
 ): ModelInfo {
   const backends = "gpu" in chosen ? [chosen.gpu, chosen.cpu] : [chosen.backend];
-  const elementBytes = { f32: 4, f16: 2, q8_0: 34 / 32 }[sizes.cacheType];
-  const cachedLayers = Array.from({ length: config.layers }, (_, layer) => layer).filter(config.hasCache).length;
-  const perToken = cachedLayers * config.kvHeads * (config.keyLength + config.valueLength) * elementBytes;
   const architecture = file.metadata.string("general.architecture");
   const unverified = `architecture ${architecture} is unverified: its logits were never compared with those of another implementation`;
   return {
@@ -70,6 +70,7 @@ export function describeModel(
     vocabSize: config.vocabSize,
     hasChatTemplate: file.metadata.has("tokenizer.chat_template"),
     contextLength: sizes.contextLength,
+    contextReason,
     trainedContextLength: config.contextLength,
     batchSize: sizes.batchSize,
     sequences: sizes.sequences,
@@ -83,7 +84,7 @@ export function describeModel(
     warnings: isVerified ? warnings : [unverified, ...warnings],
     memory: {
       weights: weights.reduce((sum, { bytes }) => sum + bytes, 0),
-      cache: perToken * blocksOf(sizes.contextLength) * blockTokens * sizes.sequences,
+      cache: cacheBytes(config, sizes.cacheType, sizes.contextLength, sizes.sequences),
     },
   };
 }

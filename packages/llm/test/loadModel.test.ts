@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { type BackendFactory, createRuntime, type Runtime, reference, UnsupportedError } from "@centella/core";
+import { type BackendFactory, createRuntime, OutOfMemoryError, type Runtime, reference, UnsupportedError } from "@centella/core";
 import { contentOf, type GgufContent, GgufError, readGguf, splitContent, splitName, writeGguf as writeGgufFile } from "@centella/gguf";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
@@ -61,6 +61,7 @@ describe("loadModel", () => {
       vocabSize: 4096,
       hasChatTemplate: true,
       contextLength: 1024,
+      contextReason: "as trained",
       trainedContextLength: 1024,
       batchSize: 512,
       sequences: 1,
@@ -180,6 +181,47 @@ test("an architecture that was never compared with another implementation says s
   }
 });
 
+describe('contextLength "auto"', () => {
+  test("takes what memory has room for, and says so", async () => {
+    // 2,372,608 bytes of tensors; 1,024 bytes of cache for each token.
+    await using some = await loadModel(tiny, { runtime, contextLength: "auto", memoryLimit: 2_372_608 + 700 * 1024 });
+    expect(some.info.contextLength).toBe(672);
+    expect(some.info.contextReason).toMatch(/^auto: the longest that fits, \d+ MiB of weights and cache in \d+ MiB \(memoryLimit\)$/);
+    await using all = await loadModel(tiny, { runtime, contextLength: "auto" });
+    expect(all.info.contextLength).toBe(1024);
+    expect(all.info.contextReason).toMatch(/^auto: all that the model was trained on, .* \(80 % of the free memory\)$/);
+    await using asked = await loadModel(tiny, { runtime, contextLength: 64 });
+    expect(asked.info.contextReason).toBe("as asked for");
+  });
+
+  test("makes do with less where the device has less than was believed", async () => {
+    const small: BackendFactory = {
+      name: "small",
+      async open() {
+        const backend = await reference().open();
+        return new Proxy(backend, {
+          get(target, key) {
+            if (key === "name") return "small";
+            if (key === "compile")
+              return async (program: Parameters<typeof backend.compile>[0], options: object) => {
+                const slots = program.persistents.get("cache.0")!.spec.shape[0]!;
+                if (slots > 600) throw new OutOfMemoryError("small", slots);
+                return target.compile(program, options);
+              };
+            const value: unknown = Reflect.get(target, key, target);
+            return typeof value === "function" ? value.bind(target) : value;
+          },
+        });
+      },
+    };
+    await using limited = await createRuntime({ backends: [small], policy: { force: "small" } });
+    await using model = await loadModel(tiny, { runtime: limited, contextLength: "auto" });
+    expect(model.info).toMatchObject({ contextLength: 512, contextReason: "auto: the device had no memory for 1024" });
+    expect(await model.logits(ids)).toHaveLength(ids.length * 4096);
+    await expect(loadModel(tiny, { runtime: limited, contextLength: 1024 })).rejects.toThrow(OutOfMemoryError);
+  });
+});
+
 describe("loadModel refuses", () => {
   const load = (source: Parameters<typeof loadModel>[0], options: Partial<LoadModelOptions> = {}) =>
     loadModel(source, { runtime, ...options });
@@ -232,6 +274,12 @@ describe("loadModel refuses", () => {
     [{ runtime: {} }, /a runtime, got object/],
     [{ contextLength: 0 }, /contextLength: expected a whole number from 1 to 1024, got 0/],
     [{ contextLength: 2048 }, /from 1 to 1024, got 2048/],
+    [{ contextLength: "all" }, /contextLength: expected a whole number from 1 to 1024, got all/],
+    [{ contextLength: "auto", memoryLimit: 0 }, /memoryLimit: expected a whole number from 1, got 0/],
+    [
+      { contextLength: "auto", memoryLimit: 2_600_000 },
+      /contextLength "auto" \(memoryLimit\): expected \d+ bytes of free memory, got 2600000/,
+    ],
     [{ batchSize: 0.5 }, /batchSize: expected a whole number from 1, got 0.5/],
     [{ sequences: 0 }, /sequences: expected a whole number from 1, got 0/],
     [{ cacheType: "q4_0" }, /cacheType: expected "f32" or "f16" or "q8_0", got q4_0/],
