@@ -69,6 +69,7 @@ describe("loadModel", () => {
       activations: "ggml",
       backend: "reference",
       device: "scalar TypeScript",
+      threads: 1,
       backendReason: "first choice that can",
       rejected: [],
       warnings: [],
