@@ -1,12 +1,10 @@
 import { type AnyOp, elementCount, type FusedParams, type Operand, type Shape, type TensorSpec } from "@centella/core";
 import type { Kernel } from "../kernel.ts";
+import { ranges } from "../kernels/shared/axes.ts";
 import { broadcastGroups, groupExtents } from "./axes.ts";
 import { expressionOf } from "./expressions/index.ts";
 import { bytesOf, laneTypes } from "./lanes.ts";
 import { type BodyCall, emitLoop, type Loop, loopKey, loopScalars } from "./loop.ts";
-
-/** Elements per tile: a few milliseconds at most, for the slowest expression. */
-const chunk = 1 << 16;
 
 /** What an elementwise kernel computes. */
 interface Form<P> {
@@ -29,18 +27,16 @@ export function elementwise<P extends object>({ body, shapes = (own) => own }: F
       };
       const call = emit(loopKey(loop), (module, name, target) => emitLoop(module, name, target, loop));
       const scalars = loopScalars(loop);
-      return function* (run) {
+      return (run) => {
         const shape = run.shape(y);
         const { extents, strides } = groupExtents(groups, shape);
         const sources = operands.flatMap((operand, i) => {
           const bytes = bytesOf(loop.inputs[i]!);
           return [run.address(operand), ...strides[i]!.slice(1).map((stride) => stride * bytes)];
         });
-        const args = [run.address(y), ...extents, ...sources, ...scalars];
         const inner = loop.outer === 0 ? 1 : extents[0]!;
         const total = inner === 0 ? 0 : elementCount(shape) / inner;
-        const grain = Math.max(1, Math.floor(chunk / inner));
-        yield { fn: call, args, total, grain };
+        return ranges(call, [run.address(y), ...extents, ...sources, ...scalars], total, inner);
       };
     },
   };

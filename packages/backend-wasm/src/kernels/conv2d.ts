@@ -1,6 +1,7 @@
 import { f32, i32 } from "../emit/index.ts";
 import type { Kernel, ParamsOf } from "../kernel.ts";
 import { outerProduct, outerScratch } from "../matmul/outerProduct.ts";
+import { blockCopy, filler } from "./shared/copies.ts";
 
 /** Floats of unfolded image that are multiplied at once. */
 const unfoldedFloats = 1 << 18;
@@ -51,8 +52,9 @@ export const conv2d: Kernel<ParamsOf<"conv2d">> = {
     });
   },
   build(context, [x, w], { stride, padding, dilation, groups }, y) {
-    const { exports, heap } = context;
+    const { exports } = context;
     const unfold = exports("conv2d.unfold");
+    const [fill, copy] = [filler(context, "f32"), blockCopy(context, "f32", 2)];
     const multiply = outerProduct(exports, "f32", context.threads);
     const [out, perGroup, kh, kw] = context.max(w!).shape as readonly [number, number, number, number];
     const [, , rows, columns] = context.max(y).shape as readonly [number, number, number, number];
@@ -72,7 +74,7 @@ export const conv2d: Kernel<ParamsOf<"conv2d">> = {
         const outAt = to + 4 * (item * out + group * outPerGroup) * positions;
         const w0 = weights + 4 * group * outPerGroup * taps;
         if (taps === 0) {
-          heap.f32.fill(0, outAt / 4, outAt / 4 + outPerGroup * positions);
+          yield* fill(outAt, outPerGroup * positions, 0);
           continue;
         }
         for (let first = 0; first < positions; first += pass) {
@@ -85,10 +87,11 @@ export const conv2d: Kernel<ParamsOf<"conv2d">> = {
           }
           yield;
           yield* multiply({ a: w0, b: unfolded, y: product, m: outPerGroup, n: count, k: taps, scratch });
-          for (let o = 0; o < outPerGroup; o++) {
-            const row = product + 4 * o * count;
-            heap.u8.copyWithin(outAt + 4 * (o * positions + first), row, row + 4 * count);
-          }
+          const axes = [
+            { n: count, x: 1, y: 1 },
+            { n: outPerGroup, x: count, y: positions },
+          ];
+          yield* copy(product, outAt, { axes, from: 0, to: first });
         }
       }
     };

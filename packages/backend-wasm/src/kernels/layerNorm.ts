@@ -1,17 +1,21 @@
+import { elementCount } from "@centella/core";
 import { f32x4, i32, v128 } from "../emit/index.ts";
 import type { Kernel, ParamsOf } from "../kernel.ts";
-import { rowChunks } from "./shared/axes.ts";
+import { ranges } from "./shared/axes.ts";
 import { forEachVector } from "./shared/loops.ts";
 import { emitMoments, inverseDeviation } from "./shared/moments.ts";
 
 /** Two passes over a row for its mean and variance, a third writes. `bias` is 0 where there is none. */
 export const layerNorm: Kernel<ParamsOf<"layerNorm">> = {
   emit(module) {
-    const signature = { x: "i32", w: "i32", bias: "i32", y: "i32", rows: "i32", n: "i32", eps: "f64" } as const;
-    module.function("layerNorm", signature, (f, { x, w, bias, y, rows, n, eps }) => {
+    const signature = { x: "i32", w: "i32", bias: "i32", y: "i32", n: "i32", eps: "f64", begin: "i32", end: "i32" } as const;
+    module.function("layerNorm", signature, (f, { x, w, bias, y, n, eps, begin, end }) => {
       const [at, weight, offsets, count] = [f.local("i32"), f.local("i32"), f.local("i32"), f.local("i32")];
       const rowBytes = f.let(i32.shl(n, 2));
-      f.while(rows, () => {
+      const row = f.local("i32");
+      f.advance(x, i32.mul(begin, rowBytes));
+      f.advance(y, i32.mul(begin, rowBytes));
+      f.for(row, begin, end, 1, () => {
         const moments = emitMoments(f, x, n);
         const mean = f.let(f32x4.splat(moments.mean));
         const factor = inverseDeviation(f, moments.squares, n, eps);
@@ -26,7 +30,6 @@ export const layerNorm: Kernel<ParamsOf<"layerNorm">> = {
         });
         f.advance(x, rowBytes);
         f.advance(y, rowBytes);
-        f.advance(rows, -1);
       });
     });
   },
@@ -36,12 +39,9 @@ export const layerNorm: Kernel<ParamsOf<"layerNorm">> = {
     return (run) => {
       const shape = run.shape(x!);
       const n = shape.at(-1)!;
-      const rows = shape.slice(0, -1).reduce((product, extent) => product * extent, 1);
-      const [from, weight, to] = [run.address(x!), run.address(w!), run.address(y)];
       const offsets = zeros === undefined ? run.address(bias!) : zeros();
-      return rowChunks(n === 0 ? 0 : rows, n, (first, count) => {
-        call(from + 4 * first * n, weight, offsets, to + 4 * first * n, count, n, eps);
-      });
+      const args = [run.address(x!), run.address(w!), offsets, run.address(y), n, eps];
+      return ranges(call, args, n === 0 ? 0 : elementCount(shape.slice(0, -1)), n);
     };
   },
 };

@@ -1,16 +1,20 @@
+import { elementCount } from "@centella/core";
 import { f32, f32x4, f64, i32, v128 } from "../emit/index.ts";
 import type { Kernel, ParamsOf } from "../kernel.ts";
-import { rowChunks } from "./shared/axes.ts";
+import { ranges } from "./shared/axes.ts";
 import { forEachVector } from "./shared/loops.ts";
 import { blockSum } from "./shared/sum.ts";
 
 export const rmsNorm: Kernel<ParamsOf<"rmsNorm">> = {
   emit(module) {
-    const signature = { x: "i32", w: "i32", y: "i32", rows: "i32", n: "i32", eps: "f64" } as const;
-    module.function("rmsNorm", signature, (f, { x, w, y, rows, n, eps }) => {
+    const signature = { x: "i32", w: "i32", y: "i32", n: "i32", eps: "f64", begin: "i32", end: "i32" } as const;
+    module.function("rmsNorm", signature, (f, { x, w, y, n, eps, begin, end }) => {
       const [at, weight, count] = [f.local("i32"), f.local("i32"), f.local("i32")];
       const rowBytes = f.let(i32.shl(n, 2));
-      f.while(rows, () => {
+      const row = f.local("i32");
+      f.advance(x, i32.mul(begin, rowBytes));
+      f.advance(y, i32.mul(begin, rowBytes));
+      f.for(row, begin, end, 1, () => {
         f.set(at, x);
         f.set(count, n);
         const quad = f.local("v128");
@@ -35,7 +39,6 @@ export const rmsNorm: Kernel<ParamsOf<"rmsNorm">> = {
         });
         f.advance(x, rowBytes);
         f.advance(y, rowBytes);
-        f.advance(rows, -1);
       });
     });
   },
@@ -44,9 +47,8 @@ export const rmsNorm: Kernel<ParamsOf<"rmsNorm">> = {
     return (run) => {
       const shape = run.shape(x!);
       const n = shape.at(-1)!;
-      const rows = shape.slice(0, -1).reduce((product, extent) => product * extent, 1);
-      const [from, weight, to] = [run.address(x!), run.address(w!), run.address(y)];
-      return rowChunks(n === 0 ? 0 : rows, n, (first, count) => void call(from + 4 * first * n, weight, to + 4 * first * n, count, n, eps));
+      const args = [run.address(x!), run.address(w!), run.address(y), n, eps];
+      return ranges(call, args, n === 0 ? 0 : elementCount(shape.slice(0, -1)), n);
     };
   },
 };

@@ -3,7 +3,7 @@ import type { Kernel, ParamsOf } from "../kernel.ts";
 import { axisView, ranges } from "./shared/axes.ts";
 import { addVector, folds, freshStates, restart } from "./shared/fold.ts";
 import { emitMoments } from "./shared/moments.ts";
-import { forEachStrip, joinDoubles } from "./shared/reduction.ts";
+import { forEachStrip, joinDoubles, strip, stripsOf } from "./shared/reduction.ts";
 
 const signature = { x: "i32", y: "i32", n: "i32", inner: "i32", count: "f64", divisor: "f64", begin: "i32", end: "i32" } as const;
 
@@ -15,7 +15,7 @@ export const variance: Kernel<ParamsOf<"variance">> = {
       const { outer, n, inner } = axisView(run.shape(x!), axis);
       const args = [run.address(x!), run.address(y), n, inner, n, n > correction ? n - correction : Number.NaN];
       if (inner === 1) return ranges(rows, args, outer, n);
-      return ranges(columns, args, outer * Math.ceil(inner / 16), n * 16);
+      return ranges(columns, args, outer * stripsOf(inner), n * strip);
     };
   },
 };

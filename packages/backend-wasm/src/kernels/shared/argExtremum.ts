@@ -2,7 +2,7 @@ import { type FunctionBuilder, f32x4, i32, i32x4, type Local, type ModuleBuilder
 import type { Kernel, ParamsOf } from "../../kernel.ts";
 import { axisView, ranges } from "./axes.ts";
 import { folds, freshStates, mergeStates, orNaN, restart } from "./fold.ts";
-import { forEachStrip } from "./reduction.ts";
+import { forEachStrip, strip, stripsOf } from "./reduction.ts";
 
 const signature = { x: "i32", y: "i32", n: "i32", inner: "i32", begin: "i32", end: "i32" } as const;
 
@@ -17,7 +17,7 @@ export function argExtremum(name: "argmax" | "argmin"): Kernel<ParamsOf<"argmax"
         const { outer, n, inner } = axisView(run.shape(x!), axis);
         const args = [run.address(x!), run.address(y), n, inner];
         if (inner === 1) return ranges(rows, args, outer, n);
-        return ranges(columns, args, outer * Math.ceil(inner / 16), n * 16);
+        return ranges(columns, args, outer * stripsOf(inner), n * strip);
       };
     },
   };

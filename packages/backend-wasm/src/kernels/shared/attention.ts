@@ -20,7 +20,7 @@ import { laneMask, laneSums, largestLane } from "../../matmul/lanes.ts";
 import { memoryMap } from "../../memoryMap.ts";
 import { madd, type Target } from "../../target.ts";
 import { storeLanes } from "./loops.ts";
-import { addPairs } from "./softmax.ts";
+import { addPairs } from "./sum.ts";
 
 /** Element types of a cache. */
 export const cacheTypes = ["f32", "f16", "q8_0"] as const;

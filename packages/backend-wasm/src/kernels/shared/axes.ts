@@ -1,5 +1,5 @@
 import { elementCount } from "@centella/core";
-import type { Emitted } from "../../kernel.ts";
+import type { Emitted, Range } from "../../kernel.ts";
 
 /** A tensor seen as `[outer, n, inner]` around one axis; null takes all axes as one. */
 export function axisView(
@@ -11,23 +11,10 @@ export function axisView(
   return { outer: elementCount(shape.slice(0, at)), n: shape[at]!, inner: elementCount(shape.slice(at + 1)) };
 }
 
-/** Elements that are read between two pauses. */
-const chunk = 1 << 20;
+/** Elements that a thread takes at a time: some tens of microseconds. */
+const chunk = 1 << 16;
 
-/** Calls `visit(first, count)` for parts of `rows` rows of `rowElements` each, pausing in between. */
-export function* rowChunks(rows: number, rowElements: number, visit: (first: number, count: number) => void): Iterable<undefined> {
-  const step = Math.max(1, Math.floor(chunk / Math.max(1, rowElements)));
-  for (let row = 0; row < rows; row += step) {
-    visit(row, Math.min(step, rows - row));
-    yield;
-  }
-}
-
-/** Calls a function whose last parameters are `begin` and `end` for parts of `total` units of `unitElements` each, pausing in between. */
-export function* ranges(call: Emitted, args: readonly number[], total: number, unitElements: number): Iterable<undefined> {
-  const grain = Math.max(1, Math.floor(chunk / Math.max(1, unitElements)));
-  for (let begin = 0; begin < total; begin += grain) {
-    call(...args, begin, Math.min(total, begin + grain));
-    yield;
-  }
+/** `total` units of so many elements each for a function whose last parameters are `begin` and `end`. */
+export function ranges(fn: Emitted, args: readonly number[], total: number, unitElements: number): readonly Range[] {
+  return [{ fn, args, total, grain: Math.max(1, Math.floor(chunk / Math.max(1, unitElements))) }];
 }

@@ -2,7 +2,7 @@ import type { DType } from "@centella/core";
 import { floatToBfloat, floatToHalf } from "@centella/quant";
 import { bytesOf } from "../../elementwise/lanes.ts";
 import { type FunctionBuilder, type I32, i32, i32x4, type Local, type ModuleBuilder, v128 } from "../../emit/index.ts";
-import type { BuildContext, Emitted } from "../../kernel.ts";
+import type { BuildContext, Emitted, Range } from "../../kernel.ts";
 import { ranges } from "./axes.ts";
 
 /** One axis of a block that is copied: its extent and the distances between neighbours, in elements. */
@@ -20,7 +20,7 @@ export interface Block {
 }
 
 /** Copies blocks between tensors of a plain dtype whose blocks have at most `rank` axes. */
-export function blockCopy({ emit }: BuildContext, dtype: DType, rank: number): (x: number, y: number, block: Block) => Iterable<undefined> {
+export function blockCopy({ emit }: BuildContext, dtype: DType, rank: number): (x: number, y: number, block: Block) => readonly Range[] {
   const size = bytesOf(dtype);
   const outer = Math.max(1, rank - 1);
   const call = emit(`copy ${size} ${outer}`, (module, name) => emitCopy(module, name, size, outer));
@@ -133,7 +133,7 @@ export function copyBytes(f: FunctionBuilder, to: Local<"i32">, from: Local<"i32
 }
 
 /** Fills tensors with one value, given as the bits of an element. */
-export function filler({ emit }: BuildContext, dtype: DType): (y: number, count: number, bits: number) => Iterable<undefined> {
+export function filler({ emit }: BuildContext, dtype: DType): (y: number, count: number, bits: number) => readonly Range[] {
   const size = bytesOf(dtype);
   const call: Emitted = emit("fill", (module, name) => {
     module.function(name, { y: "i32", bits: "i32", begin: "i32", end: "i32" }, (f, { y, bits, begin, end }) => {

@@ -1,13 +1,10 @@
 import type { Operand } from "@centella/core";
-import { type FunctionBuilder, f32, i32, type Local, type ModuleBuilder, v128 } from "../../emit/index.ts";
+import { type FunctionBuilder, f32, i32, type Local, type ModuleBuilder, threadIndex, v128 } from "../../emit/index.ts";
 import type { BuildContext, Task } from "../../kernel.ts";
-import { axisView } from "./axes.ts";
+import { axisView, ranges } from "./axes.ts";
 
 /** Bytes of an entry: a key whose order as an i32 is that of the value, and the value's index. */
 const entryBytes = 8;
-
-/** Elements that are looked at between two pauses. */
-const chunk = 1 << 18;
 
 interface Order {
   readonly axis: number;
@@ -19,23 +16,17 @@ interface Order {
  * The first `k` of each line along an axis (all of them where `y` is as long as `x`), in order, equal values in the order of their
  * indices; a NaN is the largest value.
  */
-export function orderTask({ emit, reserve, max }: BuildContext, x: Operand, y: Operand, { axis, descending, give }: Order): Task {
+export function orderTask({ emit, reserve, max, rooms }: BuildContext, x: Operand, y: Operand, { axis, descending, give }: Order): Task {
   const call = emit("order", emitOrder);
   const most = axisView(max(x).shape, axis).n;
   const room = capacity(most, axisView(max(y).shape, axis).n);
-  reserve(2 * entryBytes * room);
-  return function* (run) {
+  reserve(2 * entryBytes * room * rooms);
+  return (run) => {
     const { outer, n, inner } = axisView(run.shape(x), axis);
     const { n: k } = axisView(run.shape(y), axis);
-    const buffer = run.scratch;
     const fixed = [run.address(x), run.address(y), n, inner, k, capacity(n, k), Number(descending), Number(give === "indices")];
-    const lines = k === 0 ? 0 : outer * inner;
-    const step = Math.max(1, Math.floor(chunk / Math.max(1, n)));
-    for (let line = 0; line < lines; line += step) {
-      // Lines share the buffer: one call after the other.
-      call(...fixed, buffer, buffer + entryBytes * room, line, Math.min(step, lines - line));
-      yield;
-    }
+    // Comparing costs more than adding: smaller tiles.
+    return ranges(call, [...fixed, run.scratch, entryBytes * room], k === 0 ? 0 : outer * inner, 16 * n);
   };
 }
 
@@ -58,10 +49,10 @@ function emitOrder(module: ModuleBuilder, name: string): void {
     capacity: "i32",
     descending: "i32",
     indices: "i32",
-    buffer: "i32",
-    spare: "i32",
-    line: "i32",
-    lines: "i32",
+    rooms: "i32",
+    roomBytes: "i32",
+    begin: "i32",
+    end: "i32",
   } as const;
   module.function(name, signature, (f, p) => {
     const [from, to, i, key, held, sorted, at, other, outer] = f.locals("i32", 9) as Local<"i32">[];
@@ -69,14 +60,17 @@ function emitOrder(module: ModuleBuilder, name: string): void {
     const limit = f.local("i32");
     const [largest, flip] = [0x7fffffff, f.let(i32.sub(0, p.descending))];
     const stride = f.let(i32.shl(p.inner, 2));
-    const last = f.let(i32.add(p.line, p.lines));
-    f.for(p.line, p.line, last, 1, () => {
-      f.set(outer!, i32.divU(p.line, p.inner));
-      const column = f.let(i32.shl(i32.remU(p.line, p.inner), 2));
+    // Each thread has a buffer of its own, and as much to merge into.
+    const buffer = f.let(i32.add(p.rooms, i32.mul(threadIndex, i32.shl(p.roomBytes, 1))));
+    const spare = f.let(i32.add(buffer, p.roomBytes));
+    const line = f.local("i32");
+    f.for(line, p.begin, p.end, 1, () => {
+      f.set(outer!, i32.divU(line, p.inner));
+      const column = f.let(i32.shl(i32.remU(line, p.inner), 2));
       const first = f.let(i32.add(p.x, i32.add(i32.mul(i32.mul(outer!, p.n), stride), column)));
       f.set(from!, first);
-      f.set(at!, p.buffer);
-      f.set(other!, p.spare);
+      f.set(at!, buffer);
+      f.set(other!, spare);
       f.setI32(held!, 0);
       f.setI32(limit, largest);
       const sortHeld = (): void => {

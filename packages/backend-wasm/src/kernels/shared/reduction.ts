@@ -24,7 +24,12 @@ export interface Reduction {
 /** Vectors that rows go on by. */
 const unrolled = 4;
 /** Columns of one unit of work: a cache line of f32. */
-const strip = 16;
+export const strip = 16;
+
+/** Strips of so many columns. */
+export function stripsOf(inner: number): number {
+  return Math.ceil(inner / strip);
+}
 
 const signature = { x: "i32", y: "i32", n: "i32", inner: "i32", count: "f64", begin: "i32", end: "i32" } as const;
 type P = { readonly [K in keyof typeof signature]: Local<(typeof signature)[K]> };
@@ -38,7 +43,7 @@ export function reductionKernel(name: string, reduction: Reduction, dtype: "f32"
         const { outer, n, inner } = axisView(run.shape(x!), axis);
         const args = [run.address(x!), run.address(y), n, inner, n];
         if (inner === 1) return ranges(rows, args, outer, n);
-        return ranges(columns, args, outer * Math.ceil(inner / strip), n * strip);
+        return ranges(columns, args, outer * stripsOf(inner), n * strip);
       };
     },
   };

@@ -3,7 +3,7 @@ import { f32, f64, i32, type ModuleBuilder, v128 } from "../../emit/index.ts";
 import type { Kernel, ParamsOf } from "../../kernel.ts";
 import { axisView, ranges } from "./axes.ts";
 import { addVector, type Fold, folds, freshStates, restart } from "./fold.ts";
-import { forEachStrip, joinDoubles } from "./reduction.ts";
+import { forEachStrip, joinDoubles, strip, stripsOf } from "./reduction.ts";
 
 const signature = { x: "i32", y: "i32", n: "i32", inner: "i32", begin: "i32", end: "i32" } as const;
 
@@ -17,7 +17,7 @@ export function scanKernel(name: "cumsum" | "cumprod"): Kernel<ParamsOf<"cumsum"
         const { outer, n, inner } = axisView(run.shape(x!), axis);
         const args = [run.address(x!), run.address(y), n, inner];
         if (inner === 1) return ranges(rows, args, outer, n);
-        return ranges(columns, args, outer * Math.ceil(inner / 16), n * 16);
+        return ranges(columns, args, outer * stripsOf(inner), n * strip);
       };
     },
   };

@@ -1,51 +1,49 @@
-import { type FunctionBuilder, f32, f32x4, f64, f64x2, i32, type Local, type V128, v128 } from "../../emit/index.ts";
+import { storeSome } from "../../elementwise/lanes.ts";
+import { type FunctionBuilder, f32, f32x4, f64, i32, type Local, type V128, v128 } from "../../emit/index.ts";
 import type { Kernel, ParamsOf } from "../../kernel.ts";
 import { expFlushed } from "../../math/exp.ts";
 import { log } from "../../math/log.ts";
 import { largestLane } from "../../matmul/lanes.ts";
 import type { Target } from "../../target.ts";
-import { axisView, rowChunks } from "./axes.ts";
-import { forEachVector, storeLanes } from "./loops.ts";
-import { blockSum, upperHalf } from "./sum.ts";
+import { axisView, ranges } from "./axes.ts";
+import { addVector, folds, freshStates, restart } from "./fold.ts";
+import { forEachVector } from "./loops.ts";
+import { forEachStrip, joinDoubles, strip, stripsOf } from "./reduction.ts";
+import { blockSum } from "./sum.ts";
 
-/** Adds four f32 lanes to two f64 sums. */
-export function addPairs(f: FunctionBuilder, sums: readonly Local<"v128">[], value: V128): void {
-  const quad = f.let(value);
-  f.set(sums[0]!, f64x2.add(sums[0]!, f64x2.promoteLowF32x4(quad)));
-  f.set(sums[1]!, f64x2.add(sums[1]!, f64x2.promoteLowF32x4(upperHalf(quad))));
-}
+const signature = { x: "i32", y: "i32", n: "i32", inner: "i32", begin: "i32", end: "i32" } as const;
+type P = { readonly [K in keyof typeof signature]: Local<"i32"> };
 
-/** `softmax` and `logSoftmax`. Sums are in f64: rows can be a vocabulary long. */
+/** `softmax` and `logSoftmax`. Sums are in f64 or blocks of f32: rows can be a vocabulary long. */
 export function softmaxKernel(name: "softmax" | "logSoftmax"): Kernel<ParamsOf<"softmax">> {
   const isLog = name === "logSoftmax";
   return {
     emit(module, target) {
-      module.function(`${name}.rows`, { x: "i32", y: "i32", rows: "i32", n: "i32" }, (f, p) => emitRows(f, target, isLog, p));
-      const signature = { x: "i32", y: "i32", outer: "i32", n: "i32", inner: "i32" } as const;
+      module.function(`${name}.rows`, signature, (f, p) => emitRows(f, target, isLog, p));
       module.function(`${name}.columns`, signature, (f, p) => emitColumns(f, target, isLog, p));
     },
     build({ exports }, [x], { axis }, y) {
       const [rows, columns] = [exports(`${name}.rows`), exports(`${name}.columns`)];
       return (run) => {
         const { outer, n, inner } = axisView(run.shape(x!), axis);
-        const [from, to] = [run.address(x!), run.address(y)];
-        if (n === 0 || inner === 0) return undefined;
-        return rowChunks(outer, n * inner, (first, count) => {
-          const offset = 4 * first * n * inner;
-          if (inner === 1) rows(from + offset, to + offset, count, n);
-          else columns(from + offset, to + offset, count, n, inner);
-        });
+        const args = [run.address(x!), run.address(y), n, inner];
+        if (inner === 1) return ranges(rows, args, n === 0 ? 0 : outer, n);
+        return ranges(columns, args, n === 0 ? 0 : outer * stripsOf(inner), n * strip);
       };
     },
   };
 }
 
-function emitRows(f: FunctionBuilder, target: Target, isLog: boolean, p: Readonly<Record<"x" | "y" | "rows" | "n", Local<"i32">>>): void {
-  const { x, y, rows, n } = p;
+function emitRows(f: FunctionBuilder, target: Target, isLog: boolean, p: P): void {
+  const { x, y, n, begin, end } = p;
   const [at, to, count] = [f.local("i32"), f.local("i32"), f.local("i32")];
   const largest = f.locals("v128", 4);
   const factor = f.local("v128");
-  f.while(rows, () => {
+  const row = f.local("i32");
+  const rowBytes = f.let(i32.shl(n, 2));
+  f.advance(x, i32.mul(begin, rowBytes));
+  f.advance(y, i32.mul(begin, rowBytes));
+  f.for(row, begin, end, 1, () => {
     for (const vector of largest) f.set(vector, f.splat(Number.NEGATIVE_INFINITY));
     f.set(at, x);
     f.set(count, n);
@@ -91,59 +89,48 @@ function emitRows(f: FunctionBuilder, target: Target, isLog: boolean, p: Readonl
       const value = v128.load(at, offset);
       store(to, isLog ? f32x4.sub(f32x4.sub(value, m), factor) : f32x4.mul(value, factor));
     });
-    f.set(x, i32.add(x, i32.shl(n, 2)));
-    f.set(y, i32.add(y, i32.shl(n, 2)));
-    f.advance(rows, -1);
+    f.advance(x, rowBytes);
+    f.advance(y, rowBytes);
   });
 }
 
-function emitColumns(
-  f: FunctionBuilder,
-  target: Target,
-  isLog: boolean,
-  p: Readonly<Record<"x" | "y" | "outer" | "n" | "inner", Local<"i32">>>,
-): void {
-  const { x, y, outer, n, inner } = p;
-  const stride = f.let(i32.shl(inner, 2));
-  const plane = f.let(i32.mul(n, stride));
-  const [at, to, count, left, column] = [f.local("i32"), f.local("i32"), f.local("i32"), f.local("i32"), f.local("i32")];
-  const [largest, factor, value] = [f.local("v128"), f.local("v128"), f.local("v128")];
-  const sums = f.locals("v128", 2);
-  const walk = (body: () => void): void => {
-    f.set(at, i32.add(x, column));
-    f.set(to, i32.add(y, column));
-    f.set(count, n);
-    f.while(count, () => {
-      body();
-      f.advance(at, stride);
-      f.advance(to, stride);
-      f.advance(count, -1);
-    });
-  };
-  f.while(outer, () => {
-    f.set(left, inner);
-    f.setI32(column, 0);
-    f.while(left, () => {
-      f.set(largest, f.splat(Number.NEGATIVE_INFINITY));
-      walk(() => f.set(largest, f32x4.pmax(largest, v128.load(at))));
-      for (const sum of sums) f.set(sum, v128.zero());
-      walk(() => {
-        const e = expFlushed(f, target, f32x4.sub(v128.load(at), largest));
-        if (!isLog) storeLanes(f, to, e, left);
-        addPairs(f, sums, e);
+/** Three walks down each strip: its largest values, their exponentials and the sums of these, the quotients. */
+function emitColumns(f: FunctionBuilder, target: Target, isLog: boolean, p: P): void {
+  const [largest, factor] = [f.locals("v128", 4), f.locals("v128", 4)];
+  const sums = freshStates(f, folds.sum, 8);
+  const [to, left, from] = [f.local("i32"), f.local("i32"), f.local("i32")];
+  forEachStrip(f, p, "f32", (at, stride, vectors, _store, offset, columns) => {
+    f.set(from, at);
+    const walk = (body: (vector: number) => void): void => {
+      f.set(at, from);
+      f.set(to, i32.add(p.y, offset));
+      f.set(left, p.n);
+      f.while(left, () => {
+        for (let vector = 0; vector < vectors; vector++) body(vector);
+        f.advance(at, stride);
+        f.advance(to, stride);
+        f.advance(left, -1);
       });
-      f.set(factor, f32x4.shuffle(f32x4.demoteF64x2(sums[0]!), f32x4.demoteF64x2(sums[1]!), [0, 1, 4, 5]));
-      if (isLog) f.set(factor, log(f, target, factor));
-      walk(() => {
-        if (isLog) f.set(value, f32x4.sub(f32x4.sub(v128.load(at), largest), factor));
-        else f.set(value, f32x4.div(v128.load(to), factor));
-        storeLanes(f, to, value, left);
-      });
-      f.advance(column, 16);
-      f.set(left, i32.select(i32.gtU(left, 4), i32.sub(left, 4), 0));
+    };
+    const store = (vector: number, value: V128): void => {
+      if (vectors === 4) f.store(to, value, 16 * vector);
+      else storeSome(f, "f32", to, value, columns);
+    };
+    for (let vector = 0; vector < vectors; vector++) f.set(largest[vector]!, f.splat(Number.NEGATIVE_INFINITY));
+    walk((vector) => f.set(largest[vector]!, f32x4.pmax(largest[vector]!, v128.load(at, 16 * vector))));
+    restart(f, folds.sum, sums.slice(0, 2 * vectors));
+    walk((vector) => {
+      const e = expFlushed(f, target, f32x4.sub(v128.load(at, 16 * vector), largest[vector]!));
+      if (!isLog) store(vector, e);
+      addVector(f, folds.sum, sums.slice(2 * vector, 2 * vector + 2), e);
     });
-    f.advance(x, plane);
-    f.advance(y, plane);
-    f.advance(outer, -1);
+    for (let vector = 0; vector < vectors; vector++) {
+      const total = joinDoubles(f, sums.slice(2 * vector, 2 * vector + 2).flat());
+      f.set(factor[vector]!, isLog ? log(f, target, total) : total);
+    }
+    walk((vector) => {
+      const value = v128.load(isLog ? at : to, 16 * vector);
+      store(vector, isLog ? f32x4.sub(f32x4.sub(value, largest[vector]!), factor[vector]!) : f32x4.div(value, factor[vector]!));
+    });
   });
 }
