@@ -2,6 +2,7 @@ import {
   type AnyOp,
   type Backend,
   type BackendFactory,
+  byteLength,
   type CompileOptions,
   type ConcreteSpec,
   type Counters,
@@ -20,16 +21,16 @@ import {
   UnsupportedError,
   WorkQueue,
 } from "@centella/core";
-import { CustomKernels, customUnsupported } from "./custom.ts";
+import { customUnsupported } from "./custom.ts";
 import { fused } from "./elementwise/kernel.ts";
 import type { Heap } from "./heap.ts";
+import { Home, type HomeParts } from "./home.ts";
 import type { Kernel } from "./kernel.ts";
 import { kernels } from "./kernels/index.ts";
 import { pageBytes } from "./memoryMap.ts";
 import { type Opened, openModule } from "./module.ts";
 import { checkOptions, type WasmOptions } from "./options.ts";
 import { WasmPlan } from "./plan.ts";
-import type { Library, Space } from "./space.ts";
 import { matrixBytes } from "./storedForm.ts";
 import type { Target } from "./target.ts";
 import { WasmStorage } from "./tensors.ts";
@@ -43,10 +44,16 @@ export function wasm(options: WasmOptions = {}): BackendFactory {
   const { relaxed, threads, maxMemoryMiB } = checkOptions(options);
   return {
     name: "wasm",
-    open: async () => new WasmBackend(await openModule(relaxed, threads, Math.floor((maxMemoryMiB * 2 ** 20) / pageBytes))),
+    open: async () => {
+      const opened = await openModule(relaxed, threads, Math.floor((maxMemoryMiB * 2 ** 20) / pageBytes));
+      return new WasmBackend(opened, await Home.open(opened));
+    },
     weightBytes: matrixBytes,
   };
 }
+
+/** Persistents of so many bytes have a memory of their own. */
+const ownHomeBytes = 2 ** 25;
 
 /** The kernel of an op, its parameter type erased. */
 export function kernelOf(op: AnyOp): Kernel | undefined {
@@ -59,29 +66,29 @@ export class WasmBackend implements Backend {
   readonly device: DeviceInfo;
   readonly syncAvailable = true;
   readonly counters: Counters = createCounters();
-  readonly space: Space;
-  readonly library: Library;
+  /** Where small plans and uploaded tensors are. */
+  readonly home: Home;
   readonly target: Target;
-  readonly custom: CustomKernels;
-  readonly #pool: ThreadPool | undefined;
+  readonly #parts: HomeParts;
+  readonly #homes: Set<Home>;
   readonly plans: Set<WasmPlan> = new Set();
   readonly #queue = new WorkQueue();
   #pending = 0;
   #disposed = false;
 
-  constructor({ space, library, target, pool, reason }: Opened) {
-    this.space = space;
-    this.library = library;
+  constructor({ target, reason, ...parts }: Opened, home: Home) {
+    this.home = home;
     this.target = target;
-    this.custom = new CustomKernels(space.heap.memory);
-    this.#pool = pool;
+    this.#parts = parts;
+    this.#homes = new Set([home]);
+    const { pool } = parts;
     const count = pool?.size ?? 1;
     const threads = `${count} thread${count === 1 ? "" : "s"}${reason === undefined ? "" : ` (${reason})`}`;
     this.device = { kind: "cpu", name: `${target.relaxed ? "WebAssembly relaxed SIMD" : "WebAssembly SIMD"}, ${threads}`, threads: count };
   }
 
   get heap(): Heap {
-    return this.space.heap;
+    return this.home.heap;
   }
 
   unsupported(op: AnyOp, inputs: readonly (TensorSpec | undefined)[], params: object, output: TensorSpec): string | undefined {
@@ -94,28 +101,36 @@ export class WasmBackend implements Backend {
 
   async compile(program: ProgramGraph, { signal, ...sharing }: CompileOptions = {}): Promise<Plan> {
     this.requireAlive();
-    await this.custom.prepare(program);
-    signal?.throwIfAborted();
-    const plan = new WasmPlan(this, program, sharing);
-    this.plans.add(plan);
+    const shared = sharing.shareWith instanceof WasmPlan ? sharing.shareWith.home : undefined;
+    const home = shared ?? (await this.#homeFor(program));
+    home.retain();
     try {
-      await plan.link();
-    } catch (error) {
-      plan.dispose();
-      throw error;
+      await home.custom.prepare(program);
+      signal?.throwIfAborted();
+      const plan = new WasmPlan(this, home, program, sharing);
+      this.plans.add(plan);
+      try {
+        await plan.link();
+      } catch (error) {
+        plan.dispose();
+        throw error;
+      }
+      return plan;
+    } finally {
+      this.leave(home);
     }
-    return plan;
   }
 
   compileSync(program: ProgramGraph): Plan {
     this.requireAlive();
-    const custom = program.nodes.find(({ op }) => op.kernels !== undefined && this.custom.get(op) === undefined);
-    if (custom !== undefined)
+    const { custom } = this.home;
+    const unready = program.nodes.find(({ op }) => op.kernels !== undefined && custom.get(op) === undefined);
+    if (unready !== undefined)
       throw new UnsupportedError(
-        `wasm: ${custom.op.name}`,
+        `wasm: ${unready.op.name}`,
         "its module must be waited for; compile a program with it first, or await the call",
       );
-    const plan = new WasmPlan(this, program, {});
+    const plan = new WasmPlan(this, this.home, program, {});
     this.plans.add(plan);
     try {
       plan.linkSync();
@@ -124,6 +139,29 @@ export class WasmBackend implements Backend {
       throw error;
     }
     return plan;
+  }
+
+  /** The common home, or for a program with a model's weights one of its own. */
+  async #homeFor({ persistents }: ProgramGraph): Promise<Home> {
+    const bytes = [...persistents.values()].reduce((sum, { spec }) => sum + byteLength(spec), 0);
+    if (bytes < ownHomeBytes) return this.home;
+    const home = await Home.open(this.#parts);
+    this.#homes.add(home);
+    try {
+      home.heap.require(bytes);
+    } catch (error) {
+      home.retain();
+      this.leave(home);
+      throw error;
+    }
+    return home;
+  }
+
+  /** Ends a plan's use of a home. The last one's takes the memory with it, but for the common one. */
+  leave(home: Home): void {
+    if (!home.release() || home === this.home) return;
+    this.#homes.delete(home);
+    void this.enqueue(() => home.drop());
   }
 
   upload(spec: ConcreteSpec, data: TypedArray): Tensor {
@@ -136,8 +174,12 @@ export class WasmBackend implements Backend {
 
   /** `other` is the memory that no tensor uses: tables of constants and free space, which WASM cannot give back. */
   memory(): MemoryReport {
-    const [persistents, arenas, tensors] = [this.heap.used("persistents"), this.heap.used("arenas"), this.heap.used("tensors")];
-    return { persistents, arenas, tensors, other: this.heap.memory.buffer.byteLength - persistents - arenas - tensors };
+    const sum = (bytes: (heap: Heap) => number): number => [...this.#homes].reduce((total, { heap }) => total + bytes(heap), 0);
+    const [persistents, arenas, tensors] = (["persistents", "arenas", "tensors"] as const).map((purpose) =>
+      sum((heap) => heap.used(purpose)),
+    );
+    const other = sum(({ memory }) => memory.buffer.byteLength) - persistents! - arenas! - tensors!;
+    return { persistents: persistents!, arenas: arenas!, tensors: tensors!, other };
   }
 
   async idle(): Promise<void> {
@@ -146,7 +188,8 @@ export class WasmBackend implements Backend {
 
   /** The threads that awaited runs compute on, undefined where there are none or one of them was lost. */
   get pool(): ThreadPool | undefined {
-    return this.#pool?.isLost === true ? undefined : this.#pool;
+    const { pool } = this.#parts;
+    return pool?.isLost === true ? undefined : pool;
   }
 
   /** Whether queued work is not done yet. */
@@ -172,7 +215,7 @@ export class WasmBackend implements Backend {
     await this.idle();
     for (const plan of this.plans) plan.dispose();
     await this.idle();
-    this.#pool?.dispose();
+    this.#parts.pool?.dispose();
   }
 
   /** @throws {DisposedError} */

@@ -38,6 +38,16 @@ export class Heap {
     this.#views = viewsOf(memory.buffer);
   }
 
+  /** @throws {OutOfMemoryError} if so many bytes more can never be had */
+  require(bytes: number): void {
+    const limit = this.#maxPages * pageBytes;
+    let used = memoryMap.heap;
+    for (const allocation of this.#allocations.values()) used += allocation.bytes;
+    if (bytes <= limit - used) return;
+    const fix = `the limit is ${limit} bytes (maxMemoryMiB, at most 4096); use a smaller model, a shorter context or another backend`;
+    throw new OutOfMemoryError("wasm", bytes, limit - used, fix);
+  }
+
   /** Address of `bytes` fresh bytes, aligned to 64; their content is undefined. @throws {OutOfMemoryError} */
   alloc(bytes: number, purpose: Purpose): number {
     const size = Math.max(alignment, Math.ceil((bytes + padding) / alignment) * alignment);

@@ -1,13 +1,11 @@
 import { UnsupportedError } from "@centella/core";
-import { halfToFloat } from "@centella/quant";
 import { detect, targetOf } from "./detect.ts";
 import { type FunctionInfo, ModuleBuilder } from "./emit/index.ts";
-import { Heap } from "./heap.ts";
+import type { HomeParts } from "./home.ts";
 import type { Kernel } from "./kernel.ts";
 import { kernels } from "./kernels/index.ts";
 import { emitShared } from "./kernels/shared/index.ts";
-import { memoryMap, pageBytes } from "./memoryMap.ts";
-import { Library, Space } from "./space.ts";
+import { memoryMap } from "./memoryMap.ts";
 import type { Target } from "./target.ts";
 import { ThreadPool } from "./threads/pool.ts";
 import { emitWalk } from "./threads/walk.ts";
@@ -34,16 +32,13 @@ const compiled = new Map<string, Promise<{ readonly module: WebAssembly.Module; 
 const mostAutoThreads = 8;
 
 /** What a backend computes with. */
-export interface Opened {
-  readonly space: Space;
-  readonly library: Library;
+export interface Opened extends HomeParts {
   readonly target: Target;
-  readonly pool: ThreadPool | undefined;
   /** Why there is no pool. */
   readonly reason: string | undefined;
 }
 
-/** Instantiates the kernels over a fresh memory. @throws {UnsupportedError} where the engine lacks WASM SIMD */
+/** Compiles the kernels and starts the threads. @throws {UnsupportedError} where the engine lacks WASM SIMD */
 export async function openModule(relaxed: boolean | "auto", threads: number | "auto", maxPages: number): Promise<Opened> {
   const features = detect();
   if (!features.simd) throw new UnsupportedError("wasm", "this JavaScript engine has no WebAssembly SIMD");
@@ -51,18 +46,7 @@ export async function openModule(relaxed: boolean | "auto", threads: number | "a
     throw new UnsupportedError("wasm", 'this JavaScript engine has no relaxed SIMD; use relaxed: "auto" or false');
   const target = targetOf(relaxed === "auto" ? features.relaxed : relaxed);
   const { pool, reason } = await openPool(threads);
-  const shared = pool !== undefined;
-  const { module, functions } = await compileOnce(target, shared);
-  const initial = Math.ceil(memoryMap.heap / pageBytes);
-  const heap = new Heap(new WebAssembly.Memory({ initial, maximum: Math.max(initial, maxPages), shared }), maxPages);
-  const table = heap.f32.subarray(memoryMap.halfTable / 4, memoryMap.halfTable / 4 + 65_536);
-  for (let h = 0; h < table.length; h++) table[h] = halfToFloat(h);
-  const space = new Space(heap, pool?.size ?? 0);
-  const library = new Library(space);
-  for (const info of functions) library.declare(info);
-  await library.load(module);
-  await pool?.load(space, module, library.base, library.size);
-  return { space, library, target, pool, reason };
+  return { ...(await compileOnce(target, pool !== undefined)), maxPages, target, pool, reason };
 }
 
 function compileOnce(

@@ -28,6 +28,7 @@ import {
   UnsupportedError,
 } from "@centella/core";
 import { kernelOf, type WasmBackend } from "./backend.ts";
+import type { Home } from "./home.ts";
 import type { BuildContext, Run, Task } from "./kernel.ts";
 import { Cell } from "./persistents.ts";
 import { PlanModule } from "./planModule.ts";
@@ -65,6 +66,7 @@ interface PlannedRun {
 export class WasmPlan implements Plan {
   readonly warnings: readonly string[];
   readonly cells: ReadonlyMap<string, Cell>;
+  readonly home: Home;
   readonly #backend: WasmBackend;
   readonly #lowered: Lowered;
   readonly #tasks: readonly Task[];
@@ -79,8 +81,14 @@ export class WasmPlan implements Plan {
   readonly #owned: readonly number[];
   #disposed = false;
 
-  constructor(backend: WasmBackend, program: ProgramGraph, { shareWith, sharedBy = [] }: Pick<CompileOptions, "shareWith" | "sharedBy">) {
+  constructor(
+    backend: WasmBackend,
+    home: Home,
+    program: ProgramGraph,
+    { shareWith, sharedBy = [] }: Pick<CompileOptions, "shareWith" | "sharedBy">,
+  ) {
     this.#backend = backend;
+    this.home = home;
     const lower = (graph: ProgramGraph): Lowered =>
       lowerProgram(graph, backend.name, (...call) => backend.unsupported(...call), { fusion: fusionLimits, memoryModel: "addressSpace" });
     const lowered = lower(program);
@@ -97,7 +105,7 @@ export class WasmPlan implements Plan {
           );
         }
         const interleaving = chooseInterleaving(persistent, all);
-        return [persistent.name, shared ?? new Cell(backend.heap, persistent, interleaving)];
+        return [persistent.name, shared ?? new Cell(home.heap, persistent, interleaving)];
       }),
     );
     const converted = lowered.persistents.map(({ name }) => this.cells.get(name)!).filter(({ isConverted }) => isConverted);
@@ -111,13 +119,13 @@ export class WasmPlan implements Plan {
     const shared = new Map<string, unknown>();
     const tables: { readonly bytes: number; readonly write: ((bytes: Uint8Array<ArrayBuffer>) => void) | undefined; address: number }[] =
       [];
-    this.#module = new PlanModule(backend.space, backend.target, backend.pool);
+    this.#module = new PlanModule(home.space, backend.target, backend.pool);
     const context: BuildContext = {
-      exports: (name) => backend.library.get(name),
-      heap: backend.heap,
+      exports: (name) => home.library.get(name),
+      heap: home.heap,
       target: backend.target,
       threads: backend.pool?.size ?? 1,
-      rooms: backend.space.rooms,
+      rooms: home.space.rooms,
       max: ({ spec }) => maxSpec(spec),
       interleaving: ({ storage: { definition } }) =>
         definition.kind === "persistent" ? this.cells.get(definition.name)!.interleaving : undefined,
@@ -136,7 +144,7 @@ export class WasmPlan implements Plan {
       },
     };
     this.#tasks = lowered.steps.map(({ op, inputs, params, output }) =>
-      (backend.custom.get(op) ?? kernelOf(op))!.build(context, inputs, params, output),
+      (home.custom.get(op) ?? kernelOf(op))!.build(context, inputs, params, output),
     );
 
     const owned: number[] = [];
@@ -144,19 +152,20 @@ export class WasmPlan implements Plan {
     try {
       this.#scratch = this.#allocate(addresses, owned, scratchBytes);
       for (const table of tables) {
-        table.address = backend.heap.allocZeroed(table.bytes, "arenas");
+        table.address = home.heap.allocZeroed(table.bytes, "arenas");
         owned.push(table.address);
         if (table.write === undefined) continue;
         const bytes = new Uint8Array(table.bytes);
         table.write(bytes);
-        backend.heap.u8.set(bytes, table.address);
+        home.heap.u8.set(bytes, table.address);
       }
     } catch (error) {
-      for (const address of owned) backend.heap.free(address);
+      for (const address of owned) home.heap.free(address);
       this.#module.dispose();
       throw error;
     }
     for (const cell of this.cells.values()) cell.retain();
+    home.retain();
     this.#addresses = addresses;
     this.#owned = owned;
   }
@@ -201,7 +210,7 @@ export class WasmPlan implements Plan {
     requireLoaded(this.#lowered, (name) => this.cells.get(name)!.isLoaded);
     const binding = bind(this.program, inputs, explicit);
     const held = new Map([...binding.inputs].map(([name, { data }]) => [name, this.#hold(data)]));
-    const { heap } = this.#backend;
+    const { heap } = this.home;
     const hostResults = new Map<string, TypedArray>();
     const deviceResults = new Map<string, WasmStorage>();
     const done = this.#backend.enqueue(async () => {
@@ -271,10 +280,11 @@ export class WasmPlan implements Plan {
     this.#disposed = true;
     this.#backend.plans.delete(this);
     const free = (): void => {
-      for (const address of this.#owned) this.#backend.heap.free(address);
-      for (const { list } of this.#lists.values()) this.#backend.heap.free(list.address);
+      for (const address of this.#owned) this.home.heap.free(address);
+      for (const { list } of this.#lists.values()) this.home.heap.free(list.address);
       this.#module.dispose();
       for (const cell of this.cells.values()) cell.release();
+      this.#backend.leave(this.home);
     };
     if (!this.#backend.isBusy) free();
     else void this.#backend.enqueue(free);
@@ -287,7 +297,7 @@ export class WasmPlan implements Plan {
 
   /** Places temporaries, constants and scratch memory; returns the address of the scratch memory. */
   #allocate(addresses: Map<Storage, number>, owned: number[], scratchBytes: number): number {
-    const { heap } = this.#backend;
+    const { heap } = this.home;
     const alloc = (bytes: number): number => {
       const address = heap.alloc(bytes, "arenas");
       owned.push(address);
@@ -319,7 +329,7 @@ export class WasmPlan implements Plan {
   #hold(data: InputData): HeldInput {
     if (!(data instanceof Tensor)) return data.slice();
     const { storage } = data;
-    if (storage instanceof WasmStorage && storage.heap === this.#backend.heap) {
+    if (storage instanceof WasmStorage && storage.heap === this.home.heap) {
       storage.retain();
       return storage;
     }
@@ -352,7 +362,7 @@ export class WasmPlan implements Plan {
     const storage = this.#inputStorages().find(([input]) => input === name)?.[1];
     if (storage === undefined) return;
     const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
-    this.#backend.heap.u8.set(bytes, this.#addresses.get(storage)!);
+    this.home.heap.u8.set(bytes, this.#addresses.get(storage)!);
     this.#backend.counters.uploads++;
   }
 
@@ -383,14 +393,14 @@ export class WasmPlan implements Plan {
     this.#lists.set(key, planned);
     if (this.#lists.size > mostLists) {
       const [oldest, { list }] = this.#lists.entries().next().value!;
-      this.#backend.heap.free(list.address);
+      this.home.heap.free(list.address);
       this.#lists.delete(oldest);
     }
     return planned;
   }
 
   #record(dims: Binding["dims"], run: Run): PlannedRun {
-    const { space } = this.#backend;
+    const { space } = this.home;
     let work = 0;
     const steps = this.#tasks.map((task, index) => {
       const { op, inputs, params, output } = this.#lowered.steps[index]!;
@@ -405,7 +415,8 @@ export class WasmPlan implements Plan {
   }
 
   #runContext(isShort: boolean): RunContext {
-    const { space, library, pool, counters } = this.#backend;
+    const { space, library } = this.home;
+    const { pool, counters } = this.#backend;
     return {
       space,
       library,
@@ -417,6 +428,6 @@ export class WasmPlan implements Plan {
 
   #readBack(operand: Operand, { dims }: Binding, run: Run): TypedArray {
     this.#backend.counters.readbacks++;
-    return readStored(this.#backend.heap, resolveSpec(operand.spec, dims), run.address(operand));
+    return readStored(this.home.heap, resolveSpec(operand.spec, dims), run.address(operand));
   }
 }

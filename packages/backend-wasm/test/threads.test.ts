@@ -136,7 +136,8 @@ test.each([
   ["the caller", true],
 ])("a kernel that traps on %s is a typed error, and the next run is right", async (_name, isSync) => {
   const backend = (await wasm({ threads: 2 }).open()) as WasmBackend;
-  const { space, library, pool, heap } = backend;
+  const { pool, heap } = backend;
+  const { space, library } = backend.home;
   const x = heap.alloc(4096, "other");
   const y = heap.alloc(4096, "other");
   heap.f32.fill(-1, x / 4, x / 4 + 1024);
@@ -166,7 +167,8 @@ test.each([
 test("a range is cut into tiles that cover it once, whoever runs them", async () => {
   for (const threads of [1, 3]) {
     const backend = (await wasm({ threads }).open()) as WasmBackend;
-    const { space, library, pool, heap, target } = backend;
+    const { pool, heap, target } = backend;
+    const { space, library } = backend.home;
     const module = new PlanModule(space, target, pool);
     const count = module.emit("count", (builder, name) => {
       builder.function(name, { at: "i32", step: "f64", begin: "i32", end: "i32" }, (f, { at, step, begin, end }) => {

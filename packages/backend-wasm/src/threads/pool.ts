@@ -13,11 +13,21 @@ export const walkSpins = 40_000;
 /** A message without its number. */
 type Mail = WorkerMail extends infer M ? (M extends WorkerMail ? Omit<M, "id"> : never) : never;
 
+/** A space's number, and what was loaded over it, by place. */
+interface SpaceModules {
+  readonly id: number;
+  readonly modules: Map<number, Mail & { readonly load: WebAssembly.Module }>;
+}
+
 /** Threads that walk step lists. Each has every space's modules over the same memory. */
 export class ThreadPool {
-  readonly #control: Int32Array;
-  readonly #workers: readonly StartedWorker[];
-  readonly #spaces = new Map<Space, number>();
+  /** Number of threads. */
+  readonly size: number;
+  #control: Int32Array = new Int32Array(0);
+  /** Resolves when threads that are started anew have all modules. */
+  #restart: Promise<void> = Promise.resolve();
+  #workers: readonly StartedWorker[] = [];
+  readonly #spaces = new Map<Space, SpaceModules>();
   readonly #answers = new Map<number, { resolve: () => void; reject: (error: Error) => void; left: number }>();
   #nextSpace = 1;
   #nextMail = 1;
@@ -25,33 +35,15 @@ export class ThreadPool {
   #onEnd: ((error?: Error) => void) | undefined;
   #users = 0;
 
-  private constructor(control: Int32Array, workers: readonly StartedWorker[]) {
-    this.#control = control;
-    this.#workers = workers;
-    for (const { ended } of workers) void ended.then(() => this.#lose());
+  private constructor(size: number) {
+    this.size = size;
   }
 
   /** Starts `count` threads; rejects where they cannot be started. */
   static async start(count: number): Promise<ThreadPool> {
-    const pool = new SharedArrayBuffer(4 * poolFields.count);
-    const start = { pool, fields: poolFields, results: walkResult, spins: walkSpins, spinMs };
-    let onReport: (report: WorkerReport) => void = () => undefined;
-    const started = await Promise.allSettled(
-      Array.from({ length: count }, (_, index) => startWorker({ ...start, index } satisfies WorkerStart, (report) => onReport(report))),
-    );
-    const workers = started.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
-    const failure = started.find((result) => result.status === "rejected");
-    if (failure !== undefined) {
-      for (const worker of workers) worker.terminate();
-      throw failure.reason;
-    }
-    const made = new ThreadPool(new Int32Array(pool), workers);
-    onReport = (report) => made.#report(report);
-    return made;
-  }
-
-  get size(): number {
-    return this.#workers.length;
+    const pool = new ThreadPool(count);
+    await pool.#start();
+    return pool;
   }
 
   /** Whether a thread has ended: no list may be begun any more. */
@@ -61,26 +53,33 @@ export class ThreadPool {
 
   /** Instantiates a module over a space on every thread, its thunks from `base` on. */
   async load(space: Space, module: WebAssembly.Module, base: number, count: number): Promise<void> {
-    let id = this.#spaces.get(space);
-    if (id === undefined) {
-      id = this.#nextSpace++;
-      this.#spaces.set(space, id);
+    await this.#restart;
+    let known = this.#spaces.get(space);
+    if (known === undefined) {
+      known = { id: this.#nextSpace++, modules: new Map() };
+      this.#spaces.set(space, known);
     }
-    await this.#send({ load: module, space: id, memory: space.heap.memory, base, count });
+    known.modules.set(base, { load: module, space: known.id, memory: space.heap.memory, base, count });
+    await this.#send(known.modules.get(base)!);
   }
 
   /** Lets go of a module that is no longer called. */
   async unload(space: Space, base: number, count: number): Promise<void> {
-    const id = this.#spaces.get(space);
-    if (id !== undefined) await this.#send({ unload: true, space: id, base, count });
+    await this.#restart;
+    const known = this.#spaces.get(space);
+    if (known === undefined) return;
+    known.modules.delete(base);
+    await this.#send({ unload: true, space: known.id, base, count });
   }
 
-  /** Lets go of a space: its memory is free when nobody here holds it any more. */
+  /**
+   * Lets go of a space. Its memory is free when nobody here holds it any more: the threads are started anew, because one that waits for
+   * work collects no garbage.
+   */
   async drop(space: Space): Promise<void> {
-    const id = this.#spaces.get(space);
-    if (id === undefined) return;
-    this.#spaces.delete(space);
-    await this.#send({ drop: true, space: id });
+    if (!this.#spaces.delete(space)) return;
+    this.#restart = this.#restart.then(() => this.#startAnew());
+    await this.#restart;
   }
 
   /**
@@ -114,7 +113,7 @@ export class ThreadPool {
   /** Calls the first `helpers` threads to the list that was begun in a space. */
   wake(space: Space, helpers: number): void {
     const control = this.#control;
-    Atomics.store(control, poolFields.space, this.#spaces.get(space)!);
+    Atomics.store(control, poolFields.space, this.#spaces.get(space)!.id);
     Atomics.store(control, poolFields.helpers, helpers);
     Atomics.add(control, poolFields.epoch, 1);
     Atomics.notify(control, poolFields.epoch);
@@ -123,6 +122,44 @@ export class ThreadPool {
   dispose(): void {
     this.#lose();
     for (const worker of this.#workers) worker.terminate();
+  }
+
+  async #startAnew(): Promise<void> {
+    if (this.#isLost) return;
+    const old = this.#workers;
+    this.#workers = [];
+    for (const worker of old) worker.terminate();
+    try {
+      await this.#start();
+      for (const { modules } of this.#spaces.values()) for (const mail of modules.values()) await this.#send(mail);
+    } catch {
+      this.dispose();
+    }
+  }
+
+  async #start(): Promise<void> {
+    // Threads that are being ended look at their own.
+    const pool = new SharedArrayBuffer(4 * poolFields.count);
+    this.#control = new Int32Array(pool);
+    const start = { pool, fields: poolFields, results: walkResult, spins: walkSpins, spinMs };
+    const started = await Promise.allSettled(
+      Array.from({ length: this.size }, (_, index) =>
+        startWorker({ ...start, index } satisfies WorkerStart, (report) => this.#report(report)),
+      ),
+    );
+    const workers = started.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
+    const failure = started.find((result) => result.status === "rejected");
+    if (failure !== undefined || this.#isLost) {
+      for (const worker of workers) worker.terminate();
+      throw failure?.reason ?? new DeviceLostError("wasm", "the pool was disposed of");
+    }
+    this.#workers = workers;
+    for (const worker of workers) {
+      void worker.ended.then(() => {
+        if (this.#workers.includes(worker)) this.#lose();
+      });
+    }
+    if (this.#users > 0) workers[0]!.keep(true);
   }
 
   #send(mail: Mail): Promise<void> {
@@ -142,7 +179,7 @@ export class ThreadPool {
   /** The process lives on while anybody waits for a thread. */
   #use(change: 1 | -1): void {
     this.#users += change;
-    if (this.#users === (change === 1 ? 1 : 0)) this.#workers[0]!.keep(change === 1);
+    if (this.#users === (change === 1 ? 1 : 0)) this.#workers[0]?.keep(change === 1);
   }
 
   #report(report: WorkerReport): void {

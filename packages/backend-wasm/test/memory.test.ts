@@ -1,0 +1,132 @@
+import { spawnSync } from "node:child_process";
+import { type Backend, createProgram, OutOfMemoryError, type Plan } from "@centella/core";
+import { contentsOf, sourceOf, uniform } from "@centella/core/testing";
+import { expect, test } from "vitest";
+import { wasm } from "../src/index.ts";
+
+/** A plan whose weights have a memory of their own. */
+async function largePlan(backend: Backend, mebibytes: number): Promise<Plan> {
+  const program = createProgram();
+  const k = 1024;
+  const w = program.persistent("w", { dtype: "f32", shape: [mebibytes * 256, k] });
+  program.output("y", program.matmul(program.input("x", "f32", [1, k]), w, { transposeB: true }), { to: "device" });
+  return backend.compile(program);
+}
+
+test("a model's memory goes with its last plan, and other plans, tensors and runs stay", async () => {
+  const backend = await wasm({ threads: 2 }).open();
+  const small = createProgram();
+  small.output("y", small.matmul(small.input("x", "f32", [600, 64]), small.constant(uniform(1, 64 * 64), "f32", [64, 64])));
+  const smallPlan = await backend.compile(small);
+  const x = uniform(2, 600 * 64);
+  const wanted = await smallPlan.run({ x }).y!.data();
+  const before = backend.memory();
+
+  const plan = await largePlan(backend, 64);
+  const size = 64 * 256 * 1024;
+  await plan.load("w", { size: 4 * size, read: async (_offset, length) => new Uint8Array(length) });
+  expect(backend.memory().persistents).toBeGreaterThanOrEqual(4 * size);
+  const { y } = plan.run({ x: new Float32Array(1024) });
+  await y!.ready();
+  // The result of one memory is an input of the other.
+  const sum = createProgram();
+  sum.output("y", sum.sum(sum.input("x", "f32", [1, 64 * 256])));
+  const sumPlan = await backend.compile(sum);
+  const total = sumPlan.run({ x: y! }).y!;
+  plan.dispose();
+  const again = smallPlan.run({ x });
+  expect(await total.data()).toEqual(Float32Array.of(0));
+  expect(await again.y!.data()).toEqual(wanted);
+  expect((await y!.data()).length).toBe(64 * 256);
+  for (const tensor of [y!, total]) tensor.dispose();
+  sumPlan.dispose();
+  await backend.idle();
+  expect(backend.memory()).toMatchObject({ persistents: before.persistents, arenas: before.arenas, tensors: before.tensors });
+  expect(await smallPlan.run({ x }).y!.data()).toEqual(wanted);
+  expect(smallPlan.runSync!({ x }).y!).toEqual(wanted);
+  await backend.dispose();
+});
+
+test("a model that cannot fit is refused with numbers before anything is allocated", async () => {
+  const backend = await wasm({ maxMemoryMiB: 128 }).open();
+  const before = backend.memory();
+  const error = await largePlan(backend, 256).catch((reason: unknown) => reason);
+  expect(error).toBeInstanceOf(OutOfMemoryError);
+  expect(error).toMatchObject({ asked: 256 * 2 ** 20, device: "wasm" });
+  expect((error as OutOfMemoryError).free).toBeLessThan(128 * 2 ** 20);
+  expect((error as Error).message).toMatch(/the limit is 134217728 bytes/);
+  await backend.idle();
+  expect(backend.memory()).toEqual(before);
+  await backend.dispose();
+});
+
+test.each([1, 2])("the process gets smaller when a model is disposed of, threads: %s", (threads) => {
+  const program = `
+    import { wasm } from ${JSON.stringify(new URL("../src/index.ts", import.meta.url).href)};
+    import { createProgram } from ${JSON.stringify(new URL("../../core/src/index.ts", import.meta.url).href)};
+    const mebibytes = 200;
+    const backend = await wasm({ threads: ${threads} }).open();
+    const collect = async () => {
+      for (let i = 0; i < 5; i++) {
+        gc();
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+      return Math.round(process.memoryUsage().rss / 2 ** 20);
+    };
+    const rss = [await collect()];
+    for (let model = 0; model < 2; model++) {
+      await (async () => {
+        const program = createProgram();
+        const w = program.persistent("w", { dtype: "f32", shape: [mebibytes * 256, 1024] });
+        const x = program.input("x", "f32", [4, 1024]);
+        program.output("y", program.matmul(x, w, { transposeB: true }));
+        const plan = await backend.compile(program);
+        await plan.load("w", { size: mebibytes * 2 ** 20, read: async (_offset, length) => new Uint8Array(length).fill(1) });
+        await plan.run({ x: new Float32Array(4096) }).y.data();
+        rss.push(await collect());
+        plan.dispose();
+        await backend.idle();
+      })();
+      rss.push(await collect());
+    }
+    console.log(JSON.stringify(rss));
+  `;
+  const { stdout, stderr, status } = spawnSync(
+    process.execPath,
+    ["--expose-gc", "--conditions=@centella/source", "--no-warnings", "--input-type=module", "-e", program],
+    { encoding: "utf8", timeout: 60_000 },
+  );
+  expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+  const [start, first, afterFirst, second, afterSecond] = JSON.parse(stdout) as [number, number, number, number, number];
+  // Source chunks are small and there is one copy of the weights.
+  expect(first - start).toBeGreaterThan(190);
+  expect(first - start).toBeLessThan(200 + 100);
+  expect(first - afterFirst).toBeGreaterThan(150);
+  expect(second - afterFirst).toBeLessThan(200 + 100);
+  expect(second - afterSecond).toBeGreaterThan(150);
+});
+
+test("plans that share weights share their memory, until the last is disposed of", async () => {
+  const backend = await wasm({ threads: 1 }).open();
+  const before = backend.memory();
+  const shape = [36 * 256, 1024];
+  const record = (tokens: number) => {
+    const program = createProgram();
+    const w = program.persistent("w", { dtype: "f32", shape });
+    program.output("y", program.matmul(program.input("x", "f32", [tokens, 1024]), w, { transposeB: true }));
+    return program;
+  };
+  const first = await backend.compile(record(1));
+  await first.load("w", sourceOf(contentsOf({ dtype: "f32", shape }, 1).stored));
+  const second = await backend.compile(record(2), { shareWith: first });
+  expect(backend.memory().persistents).toBeLessThan(37 * 2 ** 20);
+  const x = uniform(3, 1024);
+  const wanted = await first.run({ x }).y!.data();
+  first.dispose();
+  const got = await second.run({ x: Float32Array.of(...x, ...x) }).y!.data();
+  expect(got.subarray(0, wanted.length)).toEqual(wanted);
+  second.dispose();
+  await backend.idle();
+  expect(backend.memory()).toEqual(before);
+  await backend.dispose();
+});
