@@ -1,49 +1,74 @@
+import { isQuantized } from "@centella/core";
 import type { Heap } from "../heap.ts";
-import type { Kernel, ParamsOf, Task } from "../kernel.ts";
+import type { Call, Kernel, ParamsOf, Pause, Run, Task } from "../kernel.ts";
+import { emitIndexed, indexing } from "../matmul/indexed.ts";
 import { choosePath } from "./matmul.ts";
+
+/** Products up to which each is made on its own; more are gathered by expert, which reads each expert's weights once. */
+const mostAlone = 16;
 
 const align = (bytes: number): number => Math.ceil(bytes / 64) * 64;
 
 export const moeMatmul: Kernel<ParamsOf<"moeMatmul">> = {
+  emit: emitIndexed,
   build(context, [x, experts, ids], { activations }, y) {
-    const { heap, max } = context;
+    const { max } = context;
     const path = choosePath(context, experts!, { transposeA: false, transposeB: true, activations });
     const [most, chosen] = max(ids!).shape as readonly [number, number];
-    const [, n, k] = max(experts!).shape as readonly [number, number, number];
-    const [gatheredBytes, productBytes] = [align(4 * most * chosen * k), align(4 * most * chosen * n)];
-    context.reserve(gatheredBytes + productBytes + path.scratch(most * chosen, n, k));
-    const perVector = x!.spec.shape.length === 2 ? chosen : 1;
+    const [count, n, k] = max(experts!).shape as readonly [number, number, number];
     const expertBytes = path.matrixBytes(n, k);
+    const aloneBytes = align(path.scratch(1, n, k));
+    const [gatheredBytes, productBytes] = [align(4 * most * chosen * k), align(4 * most * chosen * n)];
+    // Block rows that lie as they were loaded are interleaved on the way, which takes a look at the chosen expert.
+    const canIndex = !isQuantized(experts!.spec.dtype) || context.interleaving(experts!) !== undefined;
+    context.reserve(Math.max(mostAlone * aloneBytes, gatheredBytes + productBytes + path.scratch(most * chosen, n, k)));
+    const perVector = x!.spec.shape.length === 2 ? chosen : 1;
+    const index = indexing(context, count, expertBytes);
 
-    return function* (run) {
-      const [count] = run.shape(experts!) as readonly [number];
-      const [tokens] = run.shape(ids!) as readonly [number];
+    /** Each product with an expert that is looked up when it runs: the same calls whatever the choice. */
+    function* alone(run: Run, slots: number): Iterable<Pause> {
+      const [from, b, idsAt, to] = [run.address(x!), run.address(experts!), run.address(ids!), run.address(y)];
+      const stages: Call[][] = [];
+      for (let slot = 0; slot < slots; slot++) {
+        const a = from + 4 * k * Math.floor(slot / perVector);
+        const scratch = run.scratch + slot * aloneBytes;
+        let stage = 0;
+        for (const pause of path.multiply({ a, b, y: to + 4 * n * slot, m: 1, n, k, scratch })) {
+          const calls = index(pause, idsAt + 4 * slot);
+          if (calls === undefined || "fn" in calls) continue;
+          stages[stage] ??= [];
+          stages[stage++]!.push(...calls);
+        }
+      }
+      yield* stages;
+    }
+
+    function* gathered(run: Run, slots: number): Iterable<Pause> {
+      const { heap } = context;
       const [from, weights, idsAt, to] = [run.address(x!), run.address(experts!), run.address(ids!) / 4, run.address(y)];
       const scratch = run.scratch + gatheredBytes + productBytes;
-      const row = (slot: number): number => from + 4 * k * Math.floor(slot / perVector);
-      const users = byExpert(heap.i32.subarray(idsAt, idsAt + tokens * chosen), count);
-      for (const slot of users.get(-1) ?? []) heap.f32.fill(0, to / 4 + slot * n, to / 4 + (slot + 1) * n);
-      for (const [expert, slots] of users) {
-        if (expert < 0) continue;
-        if (k === 0) {
-          for (const slot of slots) heap.f32.fill(0, to / 4 + slot * n, to / 4 + (slot + 1) * n);
+      for (const [expert, users] of byExpert(heap.i32.subarray(idsAt, idsAt + slots), count)) {
+        if (expert < 0 || k === 0) {
+          for (const slot of users) heap.f32.fill(0, to / 4 + slot * n, to / 4 + (slot + 1) * n);
           continue;
         }
-        const b = weights + expert * expertBytes;
-        const [only] = slots;
-        if (slots.length === 1) {
-          yield* path.multiply({ a: row(only!), b, y: to + 4 * n * only!, m: 1, n, k, scratch });
-          continue;
-        }
-        slots.forEach((slot, i) => void copy(heap, row(slot), run.scratch + 4 * k * i, k));
-        yield* path.multiply({ a: run.scratch, b, y: run.scratch + gatheredBytes, m: slots.length, n, k, scratch });
-        slots.forEach((slot, i) => void copy(heap, run.scratch + gatheredBytes + 4 * n * i, to + 4 * n * slot, n));
+        users.forEach((slot, i) => void copy(heap, from + 4 * k * Math.floor(slot / perVector), run.scratch + 4 * k * i, k));
+        const product = run.scratch + gatheredBytes;
+        yield* path.multiply({ a: run.scratch, b: weights + expert * expertBytes, y: product, m: users.length, n, k, scratch });
+        users.forEach((slot, i) => void copy(heap, product + 4 * n * i, to + 4 * n * slot, n));
       }
+    }
+
+    return function* (run) {
+      const [tokens] = run.shape(ids!) as readonly [number];
+      const slots = tokens * chosen;
+      if (slots === 0 || n === 0) return;
+      yield* canIndex && k > 0 && slots <= mostAlone ? alone(run, slots) : gathered(run, slots);
     } satisfies Task;
   },
 };
 
-/** The places in `ids` that ask for each expert, experts in order; -1 stands for ids that are none of the `count` experts. */
+/** The places in `ids` that ask for each expert; -1 stands for ids that are none of the `count` experts. */
 function byExpert(ids: Int32Array, count: number): ReadonlyMap<number, readonly number[]> {
   const users = new Map<number, number[]>();
   ids.forEach((id, slot) => {

@@ -1,4 +1,169 @@
-import type { Kernel, ParamsOf } from "../kernel.ts";
-import { hostKernel } from "./shared/hostKernel.ts";
+import { type Expr, type FunctionBuilder, f32, f32x4, i32, type Local, v128 } from "../emit/index.ts";
+import type { Kernel, ParamsOf, Task } from "../kernel.ts";
+import { exp } from "../math/exp.ts";
+import type { Target } from "../target.ts";
 
-export const moeRoute: Kernel<ParamsOf<"moeRoute">> = hostKernel("moeRoute");
+/** Codes of the gatings. */
+export const gatingCode = { softmaxOfChosen: 0, softmax: 1, sigmoid: 2 } as const;
+
+const align = (bytes: number): number => Math.ceil(bytes / 64) * 64;
+
+export const moeRoute: Kernel<ParamsOf<"moeRoute">> = {
+  emit(module, target) {
+    const signature = {
+      logits: "i32",
+      bias: "i32",
+      ids: "i32",
+      scores: "i32",
+      strengths: "i32",
+      tokens: "i32",
+      experts: "i32",
+      k: "i32",
+      gating: "i32",
+      groups: "i32",
+      openGroups: "i32",
+    } as const;
+    module.function("moeRoute", signature, (f, p) => {
+      const { logits, bias, ids, scores, strengths, tokens, experts, k, gating, groups, openGroups } = p;
+      const [left, best] = [f.local("i32"), f.local("i32")];
+      f.while(tokens, () => {
+        emitGates(f, target, { logits, to: scores, count: experts, gating });
+        f.if(bias, () => {
+          forEach(f, experts, (offset) => {
+            const at = f.let(i32.add(scores, offset));
+            f.store(at, f32.add(f32.load(at), f32.load(i32.add(bias, offset))));
+          });
+        });
+        forEach(f, experts, (offset) => {
+          const at = f.let(i32.add(scores, offset));
+          f.if(f32.ne(f32.load(at), f32.load(at)), () => f.store(at, f32.const(Number.NEGATIVE_INFINITY)));
+        });
+        f.if(i32.gtU(groups, 1), () => {
+          emitStrengths(f, { scores, strengths, groups, size: f.let(i32.divU(experts, groups)) });
+          f.set(left, openGroups);
+          // What is taken becomes NaN, which nothing is larger than.
+          f.while(left, () => {
+            takeLargest(f, strengths, groups, best);
+            f.advance(left, -1);
+          });
+          const size = f.let(i32.divU(experts, groups));
+          forEach(f, groups, (offset) => {
+            const strength = f.let(f32.load(i32.add(strengths, offset)));
+            f.if(f32.eq(strength, strength), () => {
+              const first = f.let(i32.add(scores, i32.mul(offset, size)));
+              forEach(f, size, (inner) => f.store(i32.add(first, inner), f32.const(Number.NEGATIVE_INFINITY)));
+            });
+          });
+        });
+        f.set(left, k);
+        f.while(left, () => {
+          takeLargest(f, scores, experts, best);
+          f.store(ids, best);
+          f.advance(ids, 4);
+          f.advance(left, -1);
+        });
+        f.advance(logits, i32.shl(experts, 2));
+        f.advance(tokens, -1);
+      });
+    });
+  },
+  build({ exports, max, reserve }, [logits, bias], { k, gating, groups, openGroups }, ids) {
+    const call = exports("moeRoute");
+    const experts = max(logits!).shape[1]!;
+    // Without bias and groups the order of the logits is that of their gates.
+    const code = bias === undefined && groups === 1 ? gatingCode.softmaxOfChosen : gatingCode[gating];
+    const scoreBytes = align(4 * experts + 16);
+    reserve(scoreBytes + align(4 * groups));
+    return ((run) => {
+      const [tokens] = run.shape(logits!) as readonly [number, number];
+      const biasAt = bias === undefined ? 0 : run.address(bias);
+      const strengths = run.scratch + scoreBytes;
+      call(run.address(logits!), biasAt, run.address(ids), run.scratch, strengths, tokens, experts, k, code, groups, openGroups);
+    }) satisfies Task;
+  },
+};
+
+/** `to[i] = gate(logits[i])`; memory up to three elements behind both is read, and written behind `to`. */
+export function emitGates(
+  f: FunctionBuilder,
+  target: Target,
+  { logits, to, count, gating }: Readonly<Record<"logits" | "to" | "count" | "gating", Local<"i32">>>,
+): void {
+  const total = f.local("f32");
+  const most = f.local("f32");
+  f.if(i32.eqz(gating), () => f.memoryCopy(to, logits, i32.shl(count, 2)));
+  f.if(i32.eq(gating, gatingCode.sigmoid), () => {
+    forEach(
+      f,
+      count,
+      (offset) => {
+        const e = exp(f, target, f32x4.neg(v128.load(i32.add(logits, offset))));
+        f.store(i32.add(to, offset), f32x4.div(f.splat(1), f32x4.add(f.splat(1), e)));
+      },
+      4,
+    );
+  });
+  f.if(i32.eq(gating, gatingCode.softmax), () => {
+    f.set(most, f32.const(Number.NEGATIVE_INFINITY));
+    forEach(f, count, (offset) => f.set(most, f32.max(most, f32.load(i32.add(logits, offset)))));
+    forEach(
+      f,
+      count,
+      (offset) => f.store(i32.add(to, offset), exp(f, target, f32x4.sub(v128.load(i32.add(logits, offset)), f32x4.splat(most)))),
+      4,
+    );
+    f.set(total, f32.const(0));
+    forEach(f, count, (offset) => f.set(total, f32.add(total, f32.load(i32.add(to, offset)))));
+    forEach(f, count, (offset) => {
+      const at = f.let(i32.add(to, offset));
+      f.store(at, f32.div(f32.load(at), total));
+    });
+  });
+}
+
+/** The sums of the two largest scores of each group of `size`; a group of one has a second of 0. */
+function emitStrengths(
+  f: FunctionBuilder,
+  { scores, strengths, groups, size }: Readonly<Record<"scores" | "strengths" | "groups" | "size", Local<"i32">>>,
+): void {
+  const [first, second, score] = [f.local("f32"), f.local("f32"), f.local("f32")];
+  forEach(f, groups, (offset) => {
+    const from = f.let(i32.add(scores, i32.mul(offset, size)));
+    f.set(first, f32.const(Number.NEGATIVE_INFINITY));
+    f.set(second, f32.const(Number.NEGATIVE_INFINITY));
+    forEach(f, size, (inner) => {
+      f.set(score, f32.load(i32.add(from, inner)));
+      f.if(
+        f32.gt(score, first),
+        () => {
+          f.set(second, first);
+          f.set(first, score);
+        },
+        () => f.set(second, f32.max(second, score)),
+      );
+    });
+    f.if(i32.eq(size, 1), () => f.set(second, f32.const(0)));
+    f.store(i32.add(strengths, offset), f32.add(first, second));
+  });
+}
+
+/** Sets `best` to the place of the first of the largest values that are no NaN, and makes that value NaN. */
+function takeLargest(f: FunctionBuilder, values: Local<"i32">, count: Local<"i32">, best: Local<"i32">): void {
+  const [largest, value] = [f.local("f32"), f.local("f32")];
+  f.setI32(best, -1);
+  forEach(f, count, (offset) => {
+    f.set(value, f32.load(i32.add(values, offset)));
+    const isFirst = i32.and(i32.eq(best, -1), f32.eq(value, value));
+    f.if(i32.or(isFirst, i32.and(i32.ne(best, -1), f32.gt(value, largest))), () => {
+      f.set(largest, value);
+      f.set(best, i32.shrU(offset, 2));
+    });
+  });
+  f.if(i32.ne(best, -1), () => f.store(i32.add(values, i32.shl(best, 2)), f32.const(Number.NaN)));
+}
+
+/** Runs `body` with the byte offsets of `count` f32 elements, `step` at a time. */
+export function forEach(f: FunctionBuilder, count: Expr<"i32">, body: (offset: Local<"i32">) => void, step = 1): void {
+  const offset = f.local("i32");
+  f.for(offset, 0, i32.shl(count, 2), 4 * step, () => body(offset));
+}

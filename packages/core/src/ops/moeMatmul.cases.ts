@@ -51,6 +51,18 @@ export const moeMatmul: OpCases<"moeMatmul"> = {
       params: { activations: "ggml" },
     },
     ...quantized,
+    ...(["f32", "ggml"] as const).map((activations) => ({
+      name: `more tokens than experts, ${activations} activations`,
+      inputs: [
+        f32(23, 64),
+        tensor("q8_0", 4, 13, 64),
+        i32(
+          [23, 2],
+          Array.from({ length: 46 }, (_, i) => (i * 5) % 4),
+        ),
+      ],
+      params: { activations },
+    })),
     { name: "no tokens", inputs: [f32(0, 8), f32(2, 3, 8), i32([0, 2], [])] },
     { name: "nothing to sum", inputs: [f32(2, 0), f32(2, 3, 0), i32([2, 1], [0, 1])] },
   ],
