@@ -9,7 +9,7 @@ import { checkReceipt } from "../src/receipts/check.ts";
 import { deriveRow, quoted } from "../src/receipts/derive.ts";
 import { type Receipt, type ReceiptRow, receiptVersion } from "../src/receipts/receipt.ts";
 import { readReceipts, repositoryFolder, storedReceipts, writeReceipts } from "../src/receipts/store.ts";
-import { baselineTable, receiptTable } from "../src/report.ts";
+import { baselineTable, receiptTable } from "../src/tables.ts";
 
 const passes = (seconds: number): readonly (readonly number[])[] =>
   [1, 1.01, 0.99, 1.02, 0.98].map((f) => [seconds * f, seconds * f * 1.001]);

@@ -8,10 +8,10 @@ import { oursModel } from "../models/ours.ts";
 import { peers } from "../peers/index.ts";
 import type { Receipt } from "../receipts/receipt.ts";
 import { readReceipts, writeReceipts } from "../receipts/store.ts";
-import { baselineTable, ceilingLines, llamaBenchShape, receiptTable } from "../report.ts";
 import { run } from "../run.ts";
 import type { Progress } from "../runner/measure.ts";
 import { suites } from "../suites/index.ts";
+import { baselineTable, ceilingLines, llamaBenchShape, receiptTable } from "../tables.ts";
 import { UsageError } from "../usageError.ts";
 import { noPositionals, parse, pick, wholeNumber } from "./options.ts";
 
@@ -27,6 +27,7 @@ const help = `Usage: pnpm bench [OPTIONS]
        pnpm bench check [FILE…]    recompute committed receipts, or the given ones
        pnpm bench budgets          hold ratios, counts and sizes to the bars of budgets.json
        pnpm bench docs [--check]   write the tables of README and docs from the receipts
+       pnpm bench report [--check] write docs/benchmarks.html, plots of all receipts
 
 Measures this machine's ceilings, then every suite: ours and peers in turn, medians with 95 % bootstrap intervals.
 

@@ -5,6 +5,7 @@ import { calibrateCommand } from "./calibrate.ts";
 import { checkCommand, docsCommand } from "./docs.ts";
 import { modelCommand } from "./model.ts";
 import { peersCommand } from "./peers.ts";
+import { reportCommand } from "./report.ts";
 
 /** What a command does with its arguments; gives the exit code. */
 type Command = (args: readonly string[]) => Promise<number>;
@@ -14,6 +15,7 @@ const commands: Readonly<Record<string, Command>> = {
   peers: peersCommand,
   calibrate: calibrateCommand,
   docs: docsCommand,
+  report: reportCommand,
   check: checkCommand,
   budgets: (args) => budgetsCommand(args),
   "load-process": loadProcessCommand,

@@ -3,7 +3,7 @@ import { join, relative } from "node:path";
 import { type Machine, machineSlug } from "../machine.ts";
 import type { Receipt } from "../receipts/receipt.ts";
 import { appFolder, repositoryFolder, storedReceipts } from "../receipts/store.ts";
-import { receiptTable } from "../report.ts";
+import { receiptTable } from "../tables.ts";
 
 /** What stands between markers is generated: `<!-- bench SUITE [MACHINE] -->` … `<!-- /bench -->`. */
 const marked = /(<!-- bench ([a-z]+)(?: ([a-z0-9-]+))? -->\n)[\s\S]*?(<!-- \/bench -->)/g;
