@@ -177,6 +177,26 @@ describe("a pull", () => {
     await expect(pull(url, { storage, sha256: "abc", refresh: true })).rejects.toThrow(/64 hexadecimal digits/);
   });
 
+  test("a hub that does not answer when asked for the digest is asked again, and not trusted without it", async () => {
+    const bytes = model(16);
+    const wrong = bytes.with(bytes.length - 1, bytes.at(-1)! ^ 1);
+    let failures = 2;
+    await using hub = await serve((request, response) => {
+      if (request.method === "HEAD") failures--;
+      if (request.method !== "HEAD")
+        void sendFile(request, response, { size: bytes.length, read: (start, end) => wrong.subarray(start, end) });
+      else if (failures >= 1) request.socket.destroy();
+      else if (failures === 0) response.writeHead(503).end();
+      else response.writeHead(200, { "X-Linked-ETag": `"${sha256(bytes)}"`, "X-Linked-Size": String(bytes.length) }).end();
+    });
+    const storage = await diskStorage(newFolder());
+    const url = new URL("m.gguf", hub.url);
+    await expect(pull(url, { storage, ...quick, retries: 3 })).rejects.toMatchObject({ code: "corrupt" });
+    failures = Number.POSITIVE_INFINITY;
+    await expect(pull(url, { storage, ...quick, retries: 1 })).rejects.toMatchObject({ code: "io" });
+    expect(await storage.names()).toEqual([]);
+  });
+
   test("without room it does not begin", async () => {
     await using hub = await serveHub({ "m.gguf": model(11) }, healthy);
     const storage = { ...(await diskStorage(newFolder())), freeBytes: async () => 1000 };

@@ -8,7 +8,7 @@ import { UsageError } from "../usageError.ts";
 
 const options = {
   imatrix: text("FILE", "importance of the weights, as llama-imatrix writes it"),
-  threads: number("N", "threads to compute on (default: all cores)", { min: 1, max: 256, integer: true }),
+  threads: number("N", "threads to compute on, each of some 20 MB (default: all cores, at most 8)", { min: 1, max: 256, integer: true }),
   pure: flag("one type for all tensors instead of the recipe's mix"),
   "allow-requantize": flag("take a file that is quantised already, at a loss"),
   "dry-run": flag("only tell what each tensor would become"),

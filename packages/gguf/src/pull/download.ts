@@ -61,20 +61,32 @@ export async function download(
   }
 }
 
-/** Size and digest that a hub puts on its redirect to the bytes. */
+/**
+ * Size and digest that a hub puts on its redirect to the bytes; nothing from servers that say nothing, or do not know HEAD: what is wrong
+ * with the URL shows when its bytes are asked for. A server that does not answer is asked again, since without its answer wrong bytes
+ * would pass.
+ * @throws {GgufError} `io` after the last attempt
+ */
 export async function linkedFile(url: URL, options: HttpOptions, signal: AbortSignal | undefined): Promise<Partial<RemoteFile>> {
-  try {
-    const headers = { ...options.headers, "Accept-Encoding": "identity" };
-    const response = await send(url, { method: "HEAD", redirect: "manual", headers }, options, signal);
-    await response.body?.cancel();
-    const size = response.headers.get("X-Linked-Size");
-    const sha256 = digestOf(response.headers.get("X-Linked-ETag"));
-    return { ...(size === null ? {} : { size: Number(size) }), ...(sha256 === undefined ? {} : { sha256 }) };
-  } catch (error) {
-    // Servers need not know HEAD; what is wrong with the URL shows when its bytes are asked for.
-    if (error instanceof TransientError) return {};
-    throw error;
+  const attempts = new Attempts(url, options);
+  const headers = { ...options.headers, "Accept-Encoding": "identity" };
+  for (;;) {
+    try {
+      const response = await send(url, { method: "HEAD", redirect: "manual", headers }, options, signal);
+      await response.body?.cancel();
+      if (isBusy(response.status)) throw new TransientError(`HTTP status ${response.status}`);
+      const size = response.headers.get("X-Linked-Size");
+      const sha256 = digestOf(response.headers.get("X-Linked-ETag"));
+      return { ...(size === null ? {} : { size: Number(size) }), ...(sha256 === undefined ? {} : { sha256 }) };
+    } catch (error) {
+      await attempts.failed(error, signal);
+    }
   }
+}
+
+/** For now; 501 says that HEAD is not known. */
+function isBusy(status: number): boolean {
+  return status === 408 || status === 429 || (status >= 500 && status !== 501);
 }
 
 class Download {

@@ -12,6 +12,20 @@ export interface RowsJob {
 /** No scale of a block can leave the range of f16 where all its values are below this. */
 const harmless = 1024;
 
+/** Gives memory back at once: garbage collection looks at objects, not at the megabytes behind them. */
+export function release(bytes: Uint8Array<ArrayBuffer>): void {
+  const buffer: ArrayBuffer & { transfer?(length: number): ArrayBuffer } = bytes.buffer;
+  buffer.transfer?.(0);
+}
+
+let scratch = new Float32Array(0);
+
+/** The same memory for every job of a thread: what each left behind would wait for its garbage collection. */
+function scratchOf(elements: number): Float32Array<ArrayBuffer> {
+  if (scratch.length < elements) scratch = new Float32Array(elements);
+  return scratch.subarray(0, elements);
+}
+
 /**
  * The same rows as blocks of `to`.
  * @throws {QuantError} `not-finite` for values that are no finite numbers
@@ -19,7 +33,7 @@ const harmless = 1024;
  */
 export function convertRows({ from, to, bytes, importance }: RowsJob): Uint8Array<ArrayBuffer> {
   const { blockElements, blockBytes } = blockLayout(from);
-  const values = new Float32Array((bytes.length / blockBytes) * blockElements);
+  const values = scratchOf((bytes.length / blockBytes) * blockElements);
   dequantize(from, bytes, values);
   const target = blockLayout(to);
   const out = new Uint8Array((values.length / target.blockElements) * target.blockBytes);

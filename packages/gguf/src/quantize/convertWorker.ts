@@ -1,5 +1,5 @@
 import { parentPort } from "node:worker_threads";
-import { convertRows, type RowsJob } from "./convertRows.ts";
+import { convertRows, type RowsJob, release } from "./convertRows.ts";
 
 /** What a thread answers to a job. */
 export type ConvertAnswer = { readonly bytes: Uint8Array<ArrayBuffer> } | { readonly problem: string };
@@ -7,6 +7,7 @@ export type ConvertAnswer = { readonly bytes: Uint8Array<ArrayBuffer> } | { read
 parentPort?.on("message", (job: RowsJob) => {
   try {
     const bytes = convertRows(job);
+    release(job.bytes);
     parentPort?.postMessage({ bytes } satisfies ConvertAnswer, [bytes.buffer]);
   } catch (error) {
     parentPort?.postMessage({ problem: error instanceof Error ? error.message : String(error) } satisfies ConvertAnswer);

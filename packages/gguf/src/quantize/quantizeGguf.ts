@@ -2,11 +2,13 @@ import { type GgmlType, isBlockType, isDequantizable, isQuantizable, type Quanti
 import type { WritableEntry } from "../encode.ts";
 import { GgufError } from "../errors.ts";
 import type { GgufFile } from "../file.ts";
+import { abortable } from "../http.ts";
 import { shown } from "../shown.ts";
 import { mergedContent } from "../split.ts";
 import type { TensorInfo } from "../tensorInfo.ts";
 import { type ByteSink, contentOf, type GgufContent, type TensorContent, writeGguf } from "../write.ts";
 import { type Converters, startConverters } from "./converters.ts";
+import { release } from "./convertRows.ts";
 import type { Imatrix } from "./imatrix.ts";
 import { inWritingOrder, type MixModel, tensorTypes } from "./mix.ts";
 import { fileTypeOf, type Recipe } from "./recipes.ts";
@@ -22,7 +24,7 @@ export interface QuantizePlanOptions {
 }
 
 export interface QuantizeGgufOptions extends QuantizePlanOptions {
-  /** Threads to compute on. Default: all cores in Node; elsewhere there is only the calling thread. */
+  /** Threads to compute on, each of some 20 MB. Default: all cores in Node, at most eight; elsewhere there is only the calling thread. */
   readonly threads?: number;
   readonly signal?: AbortSignal;
   /** Called with the bytes written so far and in all. */
@@ -67,7 +69,7 @@ export function quantizePlan(file: GgufFile, recipe: Recipe, options: QuantizePl
 
 /**
  * Writes `file` quantised by a recipe such as `Q4_K_M`: the same types, the same blocks and the same order as llama.cpp's
- * `llama-quantize`, so the same file (little-endian, in one part). Needs a few MiB for each thread besides the headers, whatever the model.
+ * `llama-quantize`, so the same file (little-endian, in one part). Memory does not grow with the model, only with the threads.
  * @throws {GgufError} as {@link quantizePlan}; `corrupt` for values that are no finite numbers or beyond the range of their new type
  */
 export async function quantizeGguf(
@@ -89,7 +91,8 @@ export async function quantizeGguf(
     tensors: planned.map((conversion) => converted(file, conversion, converters)),
   };
   const bytes = await writeGguf(sink, content, {
-    chunkBytes: 2 ** 20 * Math.min(8, converters.count),
+    // Enough for two jobs a thread, few enough to be small whatever the number of threads.
+    chunkBytes: 2 ** 18 * Math.max(2, Math.min(16, converters.count)),
     ...(signal && { signal }),
     ...(onProgress && { onProgress }),
   });
@@ -252,13 +255,17 @@ async function convertedRows(
         bytes: new Uint8Array(bytes),
         importance: importance?.slice(matrix * columns, (matrix + 1) * columns),
       };
-      const running = converters.convert(job).then((blocks) => out.set(blocks, (start - first) * rowOut));
+      const running = converters.convert(job).then((blocks) => {
+        out.set(blocks, (start - first) * rowOut);
+        release(blocks);
+      });
       // Its failure is heard where all are awaited; until then it must not count as unheard.
       running.catch(() => undefined);
       jobs.push(running);
       at += count;
     }
-    await orAborted(Promise.all(jobs), signal);
+    // A thread cannot be interrupted in its job.
+    await abortable(Promise.all(jobs), signal);
     return out;
   } catch (error) {
     signal?.throwIfAborted();
@@ -266,14 +273,4 @@ async function convertedRows(
     const got = error instanceof Error ? error.message : String(error);
     throw new GgufError("corrupt", { expected: `finite numbers in '${shown(tensor.name)}' that ${to} can hold`, got, cause: error });
   }
-}
-
-/** `work`, or the signal's reason as soon as it is aborted: a thread cannot be interrupted in its job. */
-function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return work;
-  return new Promise((resolve, reject) => {
-    const abort = (): void => reject(signal.reason);
-    signal.addEventListener("abort", abort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
-  });
 }
