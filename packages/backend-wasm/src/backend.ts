@@ -41,12 +41,12 @@ import type { ThreadPool } from "./threads/pool.ts";
  * @throws {ArgumentError} for an unknown option
  */
 export function wasm(options: WasmOptions = {}): BackendFactory {
-  const { relaxed, threads, maxMemoryMiB } = checkOptions(options);
+  const { relaxed, threads, maxMemoryMiB, checkWrites } = checkOptions(options);
   return {
     name: "wasm",
     open: async () => {
       const opened = await openModule(relaxed, threads, Math.floor((maxMemoryMiB * 2 ** 20) / pageBytes));
-      return new WasmBackend(opened, await Home.open(opened));
+      return new WasmBackend(opened, await Home.open(opened), checkWrites);
     },
     weightBytes: matrixBytes,
   };
@@ -69,6 +69,8 @@ export class WasmBackend implements Backend {
   /** Where small plans and uploaded tensors are. */
   readonly home: Home;
   readonly target: Target;
+  /** Whether plans look for writes outside of their tensors. */
+  readonly checkWrites: boolean;
   readonly #parts: HomeParts;
   readonly #homes: Set<Home>;
   readonly plans: Set<WasmPlan> = new Set();
@@ -76,7 +78,8 @@ export class WasmBackend implements Backend {
   #pending = 0;
   #disposed = false;
 
-  constructor({ target, reason, ...parts }: Opened, home: Home) {
+  constructor({ target, reason, ...parts }: Opened, home: Home, checkWrites: boolean) {
+    this.checkWrites = checkWrites;
     this.home = home;
     this.target = target;
     this.#parts = parts;

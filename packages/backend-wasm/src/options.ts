@@ -14,14 +14,20 @@ export interface WasmOptions {
   readonly threads?: number | "auto";
   /** Largest memory in MiB, up to 4096 (the default). */
   readonly maxMemoryMiB?: number;
+  /**
+   * For tests of kernels: leaves guard bytes around temporaries and checks them after each run, which raises a `KernelError` if a
+   * kernel wrote outside of its output. False by default.
+   */
+  readonly checkWrites?: boolean;
 }
 
 /** @throws {ArgumentError} for an unknown option or a value outside its range */
 export function checkOptions(options: WasmOptions): Required<WasmOptions> {
-  const unknown = Object.keys(options).find((key) => key !== "relaxed" && key !== "threads" && key !== "maxMemoryMiB");
-  if (unknown !== undefined)
-    throw new ArgumentError("wasm", "options among {relaxed, threads, maxMemoryMiB}", unknown, "check the spelling");
-  const { relaxed = "auto", threads = 1, maxMemoryMiB = 4096 } = options;
+  const known = ["relaxed", "threads", "maxMemoryMiB", "checkWrites"];
+  const unknown = Object.keys(options).find((key) => !known.includes(key));
+  if (unknown !== undefined) throw new ArgumentError("wasm", `options among {${known.join(", ")}}`, unknown, "check the spelling");
+  const { relaxed = "auto", threads = 1, maxMemoryMiB = 4096, checkWrites = false } = options;
+  if (typeof checkWrites !== "boolean") throw new ArgumentError("wasm", "checkWrites true or false", String(checkWrites));
   if (relaxed !== "auto" && typeof relaxed !== "boolean") throw new ArgumentError("wasm", 'relaxed true, false or "auto"', String(relaxed));
   if (typeof maxMemoryMiB !== "number" || !(maxMemoryMiB >= 1 && maxMemoryMiB <= 4096)) {
     throw new ArgumentError("wasm", "maxMemoryMiB from 1 to 4096", String(maxMemoryMiB));
@@ -29,5 +35,5 @@ export function checkOptions(options: WasmOptions): Required<WasmOptions> {
   if (threads !== "auto" && !(Number.isInteger(threads) && threads >= 1 && threads <= 64)) {
     throw new ArgumentError("wasm", 'threads from 1 to 64 or "auto"', String(threads));
   }
-  return { relaxed, threads, maxMemoryMiB };
+  return { relaxed, threads, maxMemoryMiB, checkWrites };
 }

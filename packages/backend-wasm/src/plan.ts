@@ -36,6 +36,7 @@ import { type RunContext, runList, runListSync } from "./runner.ts";
 import { recordStep, type StepList, writeStepList } from "./stepList.ts";
 import { chooseInterleaving, isReadableInterleaved } from "./storedForm.ts";
 import { readStored, WasmStorage } from "./tensors.ts";
+import { guardGap, type Owned, WriteGuards } from "./writeGuards.ts";
 
 /** Temporaries start at cache lines. */
 const alignment = 64;
@@ -79,6 +80,7 @@ export class WasmPlan implements Plan {
   readonly #addresses: ReadonlyMap<Storage, number>;
   readonly #scratch: number;
   readonly #owned: readonly number[];
+  #guards: WriteGuards | undefined;
   #disposed = false;
 
   constructor(
@@ -218,6 +220,7 @@ export class WasmPlan implements Plan {
         const run = await this.#bindInputs(binding, held);
         const { list, isShort } = this.#planRun(binding, run);
         await runList(list, run, this.#runContext(isShort), signal);
+        this.#checkWrites();
         this.#backend.counters.submits++;
         for (const { name, operand, to } of this.#lowered.outputs) {
           const spec = resolveSpec(operand.spec, binding.dims);
@@ -270,6 +273,7 @@ export class WasmPlan implements Plan {
     for (const [name, data] of Object.entries(inputs)) this.#copyIn(name, data);
     const { list, isShort } = this.#planRun(binding, run);
     runListSync(list, run, this.#runContext(isShort));
+    this.#checkWrites();
     this.#backend.counters.submits++;
     return Object.fromEntries(this.#lowered.outputs.map(({ name, operand }) => [name, this.#readBack(operand, binding, run)]));
   }
@@ -306,7 +310,8 @@ export class WasmPlan implements Plan {
     const temporaries = this.#lowered.storages
       .filter(({ definition }) => definition.kind === "node" || definition.kind === "input")
       .map((storage) => ({ ...storage, bytes: this.#bytesOf(storage) }));
-    const arena = planArena(temporaries, alignment);
+    const checkWrites = this.#backend.checkWrites;
+    const arena = planArena(temporaries, alignment, checkWrites ? guardGap : 0);
     const arenaAddress = alloc(arena.bytes);
     const scratch = scratchBytes === 0 ? arenaAddress : alloc(scratchBytes);
     for (const storage of this.#lowered.storages) {
@@ -319,7 +324,18 @@ export class WasmPlan implements Plan {
         addresses.set(storage, address);
       } else addresses.set(storage, arenaAddress + arena.offsets.get(storage.id)!);
     }
+    if (checkWrites) {
+      const owned = temporaries.map(({ id, bytes, definition }): Owned => {
+        const begin = arenaAddress + arena.offsets.get(id)!;
+        return { name: `${definition.kind} %${id}`, begin, end: begin + bytes };
+      });
+      this.#guards = new WriteGuards(heap, arenaAddress, arenaAddress + arena.bytes, owned);
+    }
     return scratch;
+  }
+
+  #checkWrites(): void {
+    this.#guards?.check(this.#lowered.steps.map(({ op }) => op.name));
   }
 
   #bytesOf(storage: Storage): number {

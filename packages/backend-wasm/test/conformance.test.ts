@@ -1,5 +1,6 @@
 import { describeBackend } from "@centella/core/testing";
 import { wasm } from "../src/index.ts";
 
-describeBackend("wasm", () => wasm().open());
-describeBackend("wasm", () => wasm({ relaxed: false }).open());
+// Guard bytes around the outputs: a kernel that writes beside its own fails.
+describeBackend("wasm", () => wasm({ checkWrites: true }).open());
+describeBackend("wasm", () => wasm({ relaxed: false, checkWrites: true }).open());

@@ -18,22 +18,22 @@ const overlap = (a: Storage, b: Storage): boolean => a.first <= b.last && b.firs
 
 /**
  * Places temporaries in one address space: largest first, each at the lowest aligned offset that is free during its
- * life (the greedy-by-size rule of Pisarchyk & Lee, 2020).
+ * life (the greedy-by-size rule of Pisarchyk & Lee, 2020). At least `gap` bytes behind each are nobody's at its time.
  */
-export function planArena(temporaries: readonly Storage[], alignment: number): ArenaPlan {
+export function planArena(temporaries: readonly Storage[], alignment: number, gap: number = 0): ArenaPlan {
   const placed: { readonly storage: Storage; readonly offset: number }[] = [];
   const align = (n: number): number => Math.ceil(n / alignment) * alignment;
   for (const storage of temporaries.toSorted((a, b) => b.bytes - a.bytes || a.id - b.id)) {
     const rivals = placed.filter((other) => overlap(other.storage, storage)).sort((a, b) => a.offset - b.offset);
     let offset = 0;
     for (const rival of rivals) {
-      if (offset + storage.bytes <= rival.offset) break;
-      offset = Math.max(offset, align(rival.offset + rival.storage.bytes));
+      if (offset + storage.bytes + gap <= rival.offset) break;
+      offset = Math.max(offset, align(rival.offset + rival.storage.bytes + gap));
     }
     placed.push({ storage, offset });
   }
   return {
-    bytes: Math.max(0, ...placed.map(({ storage, offset }) => align(offset + storage.bytes))),
+    bytes: Math.max(0, ...placed.map(({ storage, offset }) => align(offset + storage.bytes + gap))),
     offsets: new Map(placed.map(({ storage, offset }) => [storage.id, offset])),
   };
 }

@@ -143,6 +143,14 @@ describe("foldConstants", () => {
     ["a factor beyond f32", (p: Program, x: Ref) => p.scale(p.scale(x, { by: 1e30 }), { by: 1e30 }), ["scale", "scale"]],
     ["a factor below f32's normal range", (p: Program, x: Ref) => p.scale(p.scale(x, { by: 1e-30 }), { by: 1e-30 }), ["scale", "scale"]],
     ["a constant that stretches x", (p: Program, x: Ref) => p.mul(x, p.constant(Float32Array.of(1), "f32", [1, 1])), ["mul"]],
+    ["turned around, then grown", (p: Program, x: Ref) => p.scale(p.scale(x, { by: -1 }), { by: 2 }), ["scale"]],
+    ["grown, then turned around", (p: Program, x: Ref) => p.scale(p.scale(x, { by: 2 }), { by: -1 }), ["scale"]],
+    ["the smallest factor", (p: Program, x: Ref) => p.scale(p.scale(x, { by: 2 ** -63 }), { by: 2 ** -63 }), ["scale"]],
+    ["the largest factor", (p: Program, x: Ref) => p.scale(p.scale(x, { by: 2 ** 63 }), { by: 2 ** 64 }), ["scale"]],
+    ["a scalar that a run gives", (p: Program, x: Ref) => p.mul(x, p.add(p.input("s", "f32", []), scalar(p, 1))), ["add", "mul"]],
+    ["a scalar made from nothing", (p: Program, x: Ref) => p.mul(x, p.full({ shape: [], value: 2 })), ["full", "mul"]],
+    ["scalars that are spread", (p: Program, x: Ref) => p.mul(x, p.expand(scalar(p, 2), { shape: [4] })), ["expand", "mul"]],
+    ["scalars that are put together", (p: Program, x: Ref) => p.mul(x, p.stack([1, 2, 3, 4].map((v) => scalar(p, v)))), ["stack", "mul"]],
     ["a vector constant", (p: Program, x: Ref) => p.mul(x, p.constant(new Float32Array(4).fill(1), "f32", [4])), ["mul"]],
   ])("%s", (_name, record, want) => {
     const program = createProgram();

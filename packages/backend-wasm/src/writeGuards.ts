@@ -1,0 +1,53 @@
+import { KernelError } from "@centella/core";
+import type { Heap } from "./heap.ts";
+
+/** Bytes between temporaries where writes are checked: more than one vector store can miss by. */
+export const guardGap = 64;
+
+/** The byte of an address: another one at each, so that what is copied from one gap to another shows too. */
+function patternAt(address: number): number {
+  return Math.imul(address, 0x9e3779b1) >>> 24;
+}
+
+/** A piece of memory that kernels may write. */
+export interface Owned {
+  readonly name: string;
+  readonly begin: number;
+  readonly end: number;
+}
+
+/** Memory between pieces that kernels may write: filled with a pattern, which must be there after every run. */
+export class WriteGuards {
+  readonly #heap: Heap;
+  readonly #gaps: readonly { readonly begin: number; readonly end: number; readonly behind: string }[];
+
+  /** Guards what of `[begin, end)` none of the pieces covers at any time. */
+  constructor(heap: Heap, begin: number, end: number, owned: readonly Owned[]) {
+    this.#heap = heap;
+    const gaps: { begin: number; end: number; behind: string }[] = [];
+    let [at, behind] = [begin, "the start of the arena"];
+    for (const piece of owned.toSorted((a, b) => a.begin - b.begin)) {
+      if (piece.begin > at) gaps.push({ begin: at, end: piece.begin, behind });
+      if (piece.end >= at) [at, behind] = [piece.end, piece.name];
+    }
+    if (end > at) gaps.push({ begin: at, end, behind });
+    this.#gaps = gaps;
+    this.#fill();
+  }
+
+  /** @throws {KernelError} naming the ops of the run, and the place */
+  check(ops: readonly string[]): void {
+    const bytes = this.#heap.u8;
+    for (const { begin, end, behind } of this.#gaps) {
+      const at = bytes.subarray(begin, end).findIndex((byte, i) => byte !== patternAt(begin + i));
+      if (at < 0) continue;
+      this.#fill();
+      throw new KernelError([...new Set(ops)].join(", "), "", `it wrote outside of its output, ${at} bytes behind ${behind}`);
+    }
+  }
+
+  #fill(): void {
+    const bytes = this.#heap.u8;
+    for (const { begin, end } of this.#gaps) for (let at = begin; at < end; at++) bytes[at] = patternAt(at);
+  }
+}
