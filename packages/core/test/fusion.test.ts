@@ -196,6 +196,22 @@ describe("fuseEpilogues", () => {
     ]);
   });
 
+  test("a view, and a call that may have a tensor more, are no anchors", () => {
+    const program = createProgram();
+    const x = program.input("x", "f32", [2, 4]);
+    program.output("view", program.relu(program.reshape(x, { shape: [8] })));
+    program.output("norm", program.relu(program.layerNorm(x, program.input("w", "f32", [4]), { eps: 1e-5 })));
+    expect(bodies(fuseEpilogues(program, accept).program)).toEqual(["reshape", "relu", "layerNorm", "relu"]);
+  });
+
+  test("a group has no more inputs than a backend takes", () => {
+    const program = createProgram();
+    const product = program.matmul(program.input("a", "f32", [2, 3]), program.input("b", "f32", [3, 4]));
+    program.output("y", program.add(product, program.input("c", "f32", [2, 4])));
+    expect(bodies(fuseEpilogues(program, accept, { maxInputs: 2, maxCalls: 9 }).program)).toEqual(["matmul", "add"]);
+    expect(bodies(fuseEpilogues(program, accept, { maxInputs: 3, maxCalls: 9 }).program)).toEqual(["matmul+add"]);
+  });
+
   test("a weight's uses are found inside a group", () => {
     const program = createProgram();
     const w = program.persistent("w", { dtype: "q8_0", shape: [8, 32] });
