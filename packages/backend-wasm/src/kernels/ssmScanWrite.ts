@@ -1,4 +1,8 @@
-import type { Kernel, ParamsOf } from "../kernel.ts";
-import { hostKernel } from "./shared/hostKernel.ts";
+import type { Kernel } from "../kernel.ts";
+import { emitScan, scanTask } from "./shared/selectiveScan.ts";
 
-export const ssmScanWrite: Kernel<ParamsOf<"ssmScanWrite">> = hostKernel("ssmScanWrite");
+export const ssmScanWrite: Kernel = {
+  emit: (module, target) => emitScan(module, target, "ssmScanWrite"),
+  build: (context, [state, x, dt, a, b, positions, rows]) =>
+    scanTask(context, "ssmScanWrite", { x: x!, dt: dt!, a: a!, b: b!, state: state!, positions: positions!, rows: rows! }),
+};

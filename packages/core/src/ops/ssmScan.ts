@@ -56,6 +56,7 @@ export function requireScan(
   const [H, P] = [requireExtent(op, "H", heads!), requireExtent(op, "P", channels!)];
   const [G, N] = [requireExtent(op, "G", groups!), requireExtent(op, "N", size!)];
   if (G === 0 || H % G !== 0) throw new ShapeError(op, `b [T, G, N] with H = ${H} a multiple of G`, formatSpec(b));
+  if (N === 0) throw new ShapeError(op, "b [T, G, N] with N from 1", formatSpec(b));
   requireShape(op, "b", b, [tokens!, G, N]);
   requireShape(op, "dt", dt, [tokens!, H]);
   const [, decays] = requireAxes(op, "a", a, ["H", "N or 1"]);
