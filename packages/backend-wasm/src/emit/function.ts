@@ -28,6 +28,17 @@ export interface FunctionRef<S extends Signature = Signature, R extends ValueTyp
   readonly result: R;
 }
 
+/** Parts of a module in binary form, one after the other. */
+export function concatBytes(parts: readonly ArrayLike<number>[]): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    bytes.set(part, at);
+    at += part.length;
+  }
+  return bytes;
+}
+
 /** Target of a branch: the end of a block or the start of a loop. */
 export interface Label {
   readonly depth: number;
@@ -46,6 +57,7 @@ export class FunctionBuilder {
   readonly #prologue: number[] = [];
   readonly #body: number[] = [];
   readonly #splats = new Map<string, Local<"v128">>();
+  readonly #splatsOfBits = new Map<number, V128>();
   #depth = 0;
 
   constructor(paramCount: number, constants: ConstantPool) {
@@ -93,7 +105,12 @@ export class FunctionBuilder {
 
   /** A vector with the 32 bits `bits` in its four lanes, loaded once like {@link splat}. */
   splatBits(bits: number): V128 {
-    return this.pooled(new Uint8Array(new Uint32Array([bits]).buffer));
+    let local = this.#splatsOfBits.get(bits);
+    if (local === undefined) {
+      local = this.pooled(new Uint8Array(new Uint32Array([bits]).buffer));
+      this.#splatsOfBits.set(bits, local);
+    }
+    return local;
   }
 
   /** Address of bytes in the constant pool. */
@@ -237,9 +254,15 @@ export class FunctionBuilder {
   }
 
   /** The function's body in binary form, `result` left on the stack at its end. */
-  finish(result?: Expr): number[] {
-    const locals = this.#locals.map((type) => [1, valueTypeCode[type]]);
-    return [...unsignedLeb(locals.length), ...locals.flat()].concat(this.#prologue, this.#body, result?.code ?? [], [0x0b]);
+  finish(result?: Expr): Uint8Array<ArrayBuffer> {
+    const runs: { readonly type: ValueType; count: number }[] = [];
+    for (const type of this.#locals) {
+      const last = runs.at(-1);
+      if (last?.type === type) last.count++;
+      else runs.push({ type, count: 1 });
+    }
+    const locals = runs.flatMap(({ type, count }) => [...unsignedLeb(count), valueTypeCode[type]]);
+    return concatBytes([[...unsignedLeb(runs.length), ...locals], this.#prologue, this.#body, result?.code ?? [], [0x0b]]);
   }
 
   #structure(opcode: number, body: (label: Label) => void): void {

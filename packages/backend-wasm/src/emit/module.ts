@@ -1,4 +1,4 @@
-import { FunctionBuilder, type FunctionRef, type Params, type Signature } from "./function.ts";
+import { concatBytes, FunctionBuilder, type FunctionRef, type Params, type Signature } from "./function.ts";
 import { f32, f64, i32 } from "./scalar.ts";
 import { type Expr, type Local, signedLeb, unsignedLeb, type ValueType, valueTypeCode } from "./values.ts";
 
@@ -37,7 +37,7 @@ const magic = [0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0];
 /** Collects functions and writes them as a WASM module that imports `env.memory` and exports every function by name. */
 export class ModuleBuilder {
   readonly #options: ModuleOptions;
-  readonly #functions: { readonly ref: FunctionRef; readonly body: readonly number[] }[] = [];
+  readonly #functions: { readonly ref: FunctionRef; readonly body: Uint8Array }[] = [];
   readonly #pool: number[] = [];
   readonly #poolIndex = new Map<string, number>();
 
@@ -86,17 +86,16 @@ export class ModuleBuilder {
     ];
     const thunks = [0x00, 0x23, 0x00, 0x0b, ...vector(functions.map((_, i) => unsignedLeb(functions.length + i)))];
     const data = [0x00, 0x41, ...signedLeb(this.#options.constants?.address ?? 0), 0x0b, ...vector(this.#pool.map((byte) => [byte]))];
-    return Uint8Array.from(
-      magic.concat(
-        section(1, vector([thunkType, ...types])),
-        section(2, vector([memory, ...(hasTable ? table : [])])),
-        section(3, vector(bodies.map((_, i) => unsignedLeb(i < functions.length ? i + 1 : 0)))),
-        section(7, vector(functions.map(({ ref }, i) => [...text(ref.name), 0, ...unsignedLeb(i)]))),
-        hasTable ? section(9, vector([thunks])) : [],
-        section(10, vector(bodies.map((body) => unsignedLeb(body.length).concat(body)))),
-        this.#pool.length === 0 ? [] : section(11, vector([data])),
-      ),
-    );
+    return concatBytes([
+      magic,
+      ...section(1, [vector([thunkType, ...types])]),
+      ...section(2, [vector([memory, ...(hasTable ? table : [])])]),
+      ...section(3, [vector(bodies.map((_, i) => unsignedLeb(i < functions.length ? i + 1 : 0)))]),
+      ...section(7, [vector(functions.map(({ ref }, i) => [...text(ref.name), 0, ...unsignedLeb(i)]))]),
+      ...(hasTable ? section(9, [vector([thunks])]) : []),
+      ...section(10, [unsignedLeb(bodies.length), ...bodies.flatMap((body) => [unsignedLeb(body.length), body])]),
+      ...(this.#pool.length === 0 ? [] : section(11, [vector([data])])),
+    ]);
   }
 
   /** A function without a result that was emitted before; its signature is the caller's to know. */
@@ -153,7 +152,7 @@ function isRange({ signature }: FunctionRef): boolean {
 }
 
 /** Body of the thunk of a function. */
-function thunk(ref: FunctionRef): number[] {
+function thunk(ref: FunctionRef): Uint8Array {
   const params = Object.values(ref.signature);
   const f = new FunctionBuilder(3, {
     address: () => {
@@ -180,8 +179,9 @@ function vector(items: readonly (readonly number[])[]): number[] {
   return bytes;
 }
 
-function section(id: number, content: readonly number[]): number[] {
-  return [id, ...unsignedLeb(content.length)].concat(content);
+function section(id: number, content: readonly ArrayLike<number>[]): readonly ArrayLike<number>[] {
+  const length = content.reduce((sum, part) => sum + part.length, 0);
+  return [[id, ...unsignedLeb(length)], ...content];
 }
 
 function text(value: string): number[] {

@@ -12,10 +12,9 @@ import {
   v128,
 } from "../emit/index.ts";
 import { largestLane } from "../matmul/lanes.ts";
-import { memoryMap } from "../memoryMap.ts";
 import type { Target } from "../target.ts";
 import type { GroupFormat } from "./format.ts";
-import { toHalves } from "./half.ts";
+import { toHalves, widenHalves } from "./half.ts";
 
 /**
  * What activations are rounded to before they are multiplied with block weights: as ggml's x86 code rounds them, in blocks of 32 with
@@ -102,8 +101,9 @@ function emitRound32(module: ModuleBuilder, layout: ActivationLayout): void {
       if (layout.lanes === "bytes") f.store32Lane(to, biasOf(f, pairs), 0, layout.biases);
       const scale = f.let(f32x4.div(largest, f.splat(127)));
       const rounded = toHalves(f, f32x4.mul(scale, f32x4.fromI32x4(i32x4.replace(f.splatBits(1), 1, sum))));
-      f.store32Lane(to, halfLane(rounded, 0), 0, layout.d);
-      f.store32Lane(to, halfLane(rounded, 1), 0, layout.sum);
+      const widened = widenHalves(f, rounded);
+      f.store32Lane(to, widened, 0, layout.d);
+      f.store32Lane(to, widened, 1, layout.sum);
       f.store(to, i32.sub(0, sum), layout.minusSum);
       f.advance(from, 128);
       f.advance(to, layout.bytes);
@@ -179,11 +179,6 @@ function storeValues(f: FunctionBuilder, { lanes, negative }: ActivationLayout, 
       f.store(to, i8x16.shuffle(x, x, order), 2 * at + 16 * half);
     });
   }
-}
-
-/** The half in a lane as f32. */
-function halfLane(halves: V128, lane: number): V128 {
-  return v128.load32Zero(i32.shl(i32.and(i32x4.extract(halves, lane), 0xffff), 2), memoryMap.halfTable);
 }
 
 function largestMagnitude(f: FunctionBuilder, from: Local<"i32">, count: number): Local<"v128"> {
