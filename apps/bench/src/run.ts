@@ -158,12 +158,12 @@ function contextOf(
 }
 
 function receiptRow({ row, outcomes }: MeasuredRow, kind: "cpu" | "gpu"): ReceiptRow {
-  const { id, metric, bound, work, data } = row;
+  const { id, metric, bound, work, data, note } = row;
   const subjects = outcomes.map(({ contestant: { name, side, threads }, outcome }): ReceiptSubject => {
     const who = { name, side, ...(threads === undefined ? {} : { threads }) };
     if (outcome.status === "skipped") return { ...who, skipped: outcome.reason };
     if (outcome.status === "failed") return { ...who, failed: outcome.reason };
     return { ...who, calls: outcome.calls, samples: outcome.passes.map((pass) => pass.map(digits)) };
   });
-  return { id: kind === "gpu" ? `${id} [gpu]` : id, metric, bound, work, data, subjects };
+  return { id: kind === "gpu" ? `${id} [gpu]` : id, metric, bound, work, data, ...(note === undefined ? {} : { note }), subjects };
 }

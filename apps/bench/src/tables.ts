@@ -6,9 +6,12 @@ import { formatTable } from "./table.ts";
 
 /** A receipt as a Markdown table: one line per row and subject, losses like wins. */
 export function receiptTable({ suite, rows, ceilings }: Pick<Receipt, "suite" | "rows" | "ceilings">): string {
-  const head = [suite, "subject", "median", "95 % interval", "of ceiling", "ours against it"];
-  const lines = rows.flatMap((row) => row.subjects.map((subject, i) => lineOf(row, subject, ceilings, i === 0)));
-  return formatTable(head, lines, ["left", "left", "right", "right", "right", "left"]);
+  const hasNotes = rows.some(({ note }) => note !== undefined);
+  const head = [suite, "subject", "median", "95 % interval", "of ceiling", "ours against it", ...(hasNotes ? ["note"] : [])];
+  const lines = rows.flatMap((row) =>
+    row.subjects.map((subject, i) => [...lineOf(row, subject, ceilings, i === 0), ...(hasNotes ? [i === 0 ? (row.note ?? "") : ""] : [])]),
+  );
+  return formatTable(head, lines, ["left", "left", "right", "right", "right", "left", ...(hasNotes ? (["left"] as const) : [])]);
 }
 
 /**

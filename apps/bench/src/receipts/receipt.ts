@@ -29,6 +29,7 @@ export interface ReceiptRow {
   readonly bound: Bound;
   readonly work: Work;
   readonly data: Row["data"];
+  readonly note?: string;
   readonly subjects: readonly ReceiptSubject[];
 }
 

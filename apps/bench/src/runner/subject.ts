@@ -56,6 +56,8 @@ export interface Row {
   readonly isLarge: boolean;
   /** Warms up with a single call: each call starts from nothing anyway. */
   readonly isCold?: boolean;
+  /** What stands beside the row's figures in tables, such as those of others. */
+  readonly note?: string;
   readonly contestants: readonly Contestant[];
   /** What is wrong with a result, or undefined. Peers may round where ours must not. */
   verify(result: ArrayLike<number>, side: Side): string | undefined;

@@ -3,7 +3,8 @@ import { generate } from "./generate.ts";
 import { load } from "./load.ts";
 import { matmul } from "./matmul.ts";
 import { plan } from "./plan.ts";
+import { predecessor } from "./predecessor.ts";
 import { quantized } from "./quantized.ts";
 import type { Suite } from "./suite.ts";
 
-export const suites: readonly Suite[] = [matmul, elementwise, quantized, plan, generate, load];
+export const suites: readonly Suite[] = [matmul, elementwise, quantized, plan, generate, load, predecessor];

@@ -1,4 +1,13 @@
-import { type Backend, createProgram, type Plan, type Program, type Ref, type Tensor, type TensorSource } from "@centella/core";
+import {
+  type Backend,
+  createProgram,
+  type Plan,
+  type Program,
+  type Ref,
+  type Tensor,
+  type TensorSource,
+  type TypedArray,
+} from "@centella/core";
 import { Skip, type Subject } from "../runner/subject.ts";
 import { timed } from "../runner/timed.ts";
 import type { Competitor } from "./competitor.ts";
@@ -13,6 +22,27 @@ export function ours(backend: Backend, threads: number | undefined): Competitor 
   return { name: backend.name, side: "ours", threads, prepare: (task, sets) => prepare(backend, task, sets) };
 }
 
+/** The same with inputs from JavaScript memory and results back there in each call, as whoever calls a single op has it. */
+export function oursFromHost(backend: Backend, threads: number | undefined): Competitor {
+  return { name: backend.name, side: "ours", threads, prepare: (task) => prepareFromHost(backend, task) };
+}
+
+async function prepareFromHost(backend: Backend, task: Task): Promise<Subject> {
+  refuseSlow(backend, task, 1);
+  const { tensors } = inputsOf(task, 0);
+  const plan = await backend.compile(record(task, "host"));
+  const inputs = Object.fromEntries([...plan.program.inputs.keys()].map((name, i) => [name, tensors[i]!]));
+  const call = (): Promise<TypedArray> => plan.run(inputs).y!.data();
+  return { sample: timed(call), result: async () => (await call()) as Float32Array, dispose: () => plan.dispose() };
+}
+
+/** @throws {Skip} */
+function refuseSlow(backend: Backend, task: Task, sets: number): void {
+  const { flops = 0, bytes = 0 } = workOf(task);
+  const isSlow = backend.name === "reference" || backend.device.kind === "software-gpu";
+  if (isSlow && (flops > slowLimit.flops || bytes * sets > slowLimit.bytes)) throw new Skip(`${backend.device.name} would take minutes`);
+}
+
 /** One buffer set, ready to run. */
 interface PreparedSet {
   readonly plan: Plan;
@@ -20,9 +50,7 @@ interface PreparedSet {
 }
 
 async function prepare(backend: Backend, task: Task, sets: number): Promise<Subject> {
-  const { flops = 0, bytes = 0 } = workOf(task);
-  const isSlow = backend.name === "reference" || backend.device.kind === "software-gpu";
-  if (isSlow && (flops > slowLimit.flops || bytes * sets > slowLimit.bytes)) throw new Skip(`${backend.device.name} would take minutes`);
+  refuseSlow(backend, task, sets);
   const prepared: PreparedSet[] = [];
   for (let set = 0; set < sets; set++) prepared.push(await prepareSet(backend, task, inputsOf(task, set), prepared[0]?.plan));
   const run = (set: number): Tensor => {
@@ -71,11 +99,11 @@ async function prepareSet(backend: Backend, task: Task, { tensors, blocks }: Tas
 }
 
 /** The task as a program: inputs in the order of its operands, `b` the weights, `y` the result. */
-export function record(task: Task): Program {
+export function record(task: Task, to: "host" | "device" = "device"): Program {
   const program = createProgram();
   const [first, second, third] = operandShapes(task);
   const x = program.input("x", "f32", first!);
-  program.output("y", call(program, task, x, second, third), { to: "device" });
+  program.output("y", call(program, task, x, second, third), { to });
   return program;
 }
 

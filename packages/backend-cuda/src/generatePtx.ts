@@ -1,0 +1,22 @@
+import { lower, type ProgramGraph } from "@centella/core";
+import { fusion, unsupported } from "./kernels/index.ts";
+import { arenaLayout, planVariant } from "./variant.ts";
+
+/** One launch of a program's plan. */
+export interface GeneratedKernel {
+  readonly op: string;
+  /** Name of the kernel in its text. */
+  readonly entry: string;
+  readonly ptx: string;
+}
+
+/**
+ * The kernels that a program's plan would launch, in their order, each symbolic dim at its maximum. Pure: no driver and no GPU is needed.
+ * @throws {UnsupportedError} if an op has no kernel here
+ */
+export function generatePtx(program: ProgramGraph): readonly GeneratedKernel[] {
+  const lowered = lower(program, "cuda", unsupported, { fusion, memoryModel: "addressSpace" });
+  const largest = Object.fromEntries([...program.dims].map(([name, { max }]) => [name, max]));
+  const { launches } = planVariant(lowered, arenaLayout(lowered), largest, new Set());
+  return launches.map(({ op, launch: { entry, ptx } }) => ({ op, entry, ptx }));
+}
