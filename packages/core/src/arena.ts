@@ -14,28 +14,71 @@ export interface SlotPlan {
   readonly slotOf: ReadonlyMap<number, number>;
 }
 
-const overlap = (a: Storage, b: Storage): boolean => a.first <= b.last && b.first <= a.last;
-
 /**
  * Places temporaries in one address space: largest first, each at the lowest aligned offset that is free during its
- * life (the greedy-by-size rule of Pisarchyk & Lee, 2020). At least `gap` bytes behind each are nobody's at its time.
+ * life (the greedy-by-size rule of Pisarchyk & Lee, 2020). At least `gap` bytes behind each are nobody's at its time. Linear,
+ * but for a logarithm, where few are alive at a time.
  */
 export function planArena(temporaries: readonly Storage[], alignment: number, gap: number = 0): ArenaPlan {
-  const placed: { readonly storage: Storage; readonly offset: number }[] = [];
+  const offsets = new Map<number, number>();
+  const placed = new Lifetimes(temporaries);
   const align = (n: number): number => Math.ceil(n / alignment) * alignment;
+  let end = 0;
   for (const storage of temporaries.toSorted((a, b) => b.bytes - a.bytes || a.id - b.id)) {
-    const rivals = placed.filter((other) => overlap(other.storage, storage)).sort((a, b) => a.offset - b.offset);
+    const rivals = placed.overlapping(storage).map(({ id, bytes }) => ({ offset: offsets.get(id)!, bytes }));
     let offset = 0;
-    for (const rival of rivals) {
+    for (const rival of rivals.sort((a, b) => a.offset - b.offset)) {
       if (offset + storage.bytes + gap <= rival.offset) break;
-      offset = Math.max(offset, align(rival.offset + rival.storage.bytes + gap));
+      offset = Math.max(offset, align(rival.offset + rival.bytes + gap));
     }
-    placed.push({ storage, offset });
+    offsets.set(storage.id, offset);
+    placed.add(storage);
+    end = Math.max(end, align(offset + storage.bytes + gap));
   }
-  return {
-    bytes: Math.max(0, ...placed.map(({ storage, offset }) => align(offset + storage.bytes + gap))),
-    offsets: new Map(placed.map(({ storage, offset }) => [storage.id, offset])),
-  };
+  return { bytes: end, offsets };
+}
+
+/** Finds the members of a growing set that are alive at the same time as another storage. */
+class Lifetimes {
+  readonly #start: number;
+  readonly #leaves: number;
+  /** By the step at which they begin. */
+  readonly #from = new Map<number, Storage[]>();
+  /** A segment tree over the steps: each lifetime is kept at the few nodes that make it up. */
+  readonly #over = new Map<number, Storage[]>();
+
+  constructor(storages: readonly Storage[]) {
+    const [first, last] = storages.reduce(([a, b], storage) => [Math.min(a, storage.first), Math.max(b, storage.last)], [0, 0]);
+    this.#start = first;
+    this.#leaves = last - first + 1;
+  }
+
+  add(storage: Storage): void {
+    push(this.#from, storage.first, storage);
+    let [left, right] = [this.#leafOf(storage.first), this.#leafOf(storage.last) + 1];
+    for (; left < right; left >>= 1, right >>= 1) {
+      if (left % 2 === 1) push(this.#over, left++, storage);
+      if (right % 2 === 1) push(this.#over, --right, storage);
+    }
+  }
+
+  overlapping({ first, last }: Storage): Storage[] {
+    const found: Storage[] = [];
+    // Alive when it begins, or begun during its life.
+    for (let node = this.#leafOf(first); node >= 1; node >>= 1) for (const other of this.#over.get(node) ?? []) found.push(other);
+    for (let step = first + 1; step <= last; step++) for (const other of this.#from.get(step) ?? []) found.push(other);
+    return found;
+  }
+
+  #leafOf(step: number): number {
+    return step - this.#start + this.#leaves;
+  }
+}
+
+function push<K, V>(map: Map<K, V[]>, key: K, value: V): void {
+  const known = map.get(key);
+  if (known === undefined) map.set(key, [value]);
+  else known.push(value);
 }
 
 /** Assigns each temporary a buffer: the smallest free one that fits, else the largest free one, grown, else a new one. */

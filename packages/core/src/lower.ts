@@ -79,24 +79,23 @@ export function lower(
   requireKernels(simple, backendName, unsupported);
   const refuses = (inputs: readonly TensorSpec[], params: FusedParams, output: TensorSpec) => unsupported(fused, inputs, params, output);
   const { program, notes } = optimize ? fuse(simple, refuses, fusion) : { program: simple, notes: [] };
-  const producers = new Map(program.nodes.map((node) => [node.output, node]));
   const storages = new Map<number, Storage>();
   const steps: Step[] = [];
 
-  const storageOf = (id: number): Storage => {
-    const value = program.values[id]!;
-    const producer = producers.get(id);
-    if (producer !== undefined) {
-      const { op, inputs } = producer;
-      const shared = op.writes ?? (op.alias === true ? 0 : undefined);
-      if (shared !== undefined) return storageOf(inputs[shared]!);
-    }
-    let storage = storages.get(id);
-    if (storage === undefined) {
-      const first = value.definition.kind === "node" ? steps.length : -1;
-      storage = { id, definition: value.definition, bytes: byteLength(maxSpec(value.spec)), first, last: first };
-      storages.set(id, storage);
-    }
+  /** Of values that are another one's memory: whose. Versions of a persistent may be many. */
+  const owners = new Map<number, number>();
+  for (const { op, inputs, output } of program.nodes) {
+    const shared = op.writes ?? (op.alias === true ? 0 : undefined);
+    if (shared !== undefined) owners.set(output, owners.get(inputs[shared]!) ?? inputs[shared]!);
+  }
+  const storageOf = (value: number): Storage => {
+    const id = owners.get(value) ?? value;
+    const known = storages.get(id);
+    if (known !== undefined) return known;
+    const { definition, spec } = program.values[id]!;
+    const first = definition.kind === "node" ? steps.length : -1;
+    const storage = { id, definition, bytes: byteLength(maxSpec(spec)), first, last: first };
+    storages.set(id, storage);
     return storage;
   };
   const operand = (id: number): Operand => ({ spec: program.values[id]!.spec, storage: storageOf(id) });
