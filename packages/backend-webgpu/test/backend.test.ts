@@ -68,6 +68,46 @@ describe.skipIf(reason !== undefined)(`webgpu backend${reason === undefined ? ""
     expect(backend.counters).toEqual({ uploads: 1, submits: 1, readbacks: 1, ops: { matmul: 1, fused: 1 } });
   });
 
+  test("relu, scale, add: one dispatch, one submission, one upload and one readback for both inputs", async () => {
+    const { backend, device } = await open();
+    const program = createProgram();
+    const x = program.input("x", "f32", [8]);
+    program.output("y", program.add(program.scale(program.relu(x), { by: 2 }), program.input("b", "f32", [8])));
+    const plan = await backend.compile(program);
+    const calls: string[] = [];
+    const { queue } = device;
+    const original = { submit: queue.submit, writeBuffer: queue.writeBuffer, createCommandEncoder: device.createCommandEncoder };
+    queue.submit = (buffers) => {
+      calls.push("submit");
+      return original.submit.call(queue, buffers);
+    };
+    queue.writeBuffer = (...args: Parameters<GPUQueue["writeBuffer"]>) => {
+      calls.push("write");
+      return original.writeBuffer.apply(queue, args);
+    };
+    device.createCommandEncoder = (descriptor) => {
+      const encoder = original.createCommandEncoder.call(device, descriptor);
+      const begin = encoder.beginComputePass.bind(encoder);
+      encoder.beginComputePass = (options) => {
+        const pass = begin(options);
+        const dispatch = pass.dispatchWorkgroups.bind(pass);
+        pass.dispatchWorkgroups = (...groups) => {
+          calls.push("dispatch");
+          dispatch(...groups);
+        };
+        return pass;
+      };
+      return encoder;
+    };
+    const { y } = plan.run({ x: Float32Array.of(1, -2, 3, -4, 5, -6, 7, -8), b: new Float32Array(8).fill(1) });
+    expect([...(await y!.data())]).toEqual([3, 1, 7, 1, 11, 1, 15, 1]);
+    expect(calls.filter((call) => call === "dispatch")).toEqual(["dispatch"]);
+    expect(calls.filter((call) => call === "submit")).toEqual(["submit"]);
+    // Both inputs and the uniforms are staged together.
+    expect(calls.filter((call) => call === "write").length).toBeLessThanOrEqual(1);
+    expect(backend.counters).toEqual({ uploads: 1, submits: 1, readbacks: 1, ops: { fused: 1 } });
+  });
+
   test("runs may be queued without waiting, and execute in order", async () => {
     const { backend } = await open();
     const program = createProgram();

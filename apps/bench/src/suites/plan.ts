@@ -5,6 +5,7 @@ import { record } from "../tasks/ours.ts";
 import type { ChainTask } from "../tasks/task.ts";
 import { taskRow } from "../tasks/work.ts";
 import { policyRows } from "./policyRows.ts";
+import { programRows } from "./programRows.ts";
 import type { Suite } from "./suite.ts";
 
 const compiled: ChainTask = { kind: "chain", length: 100, n: 64 };
@@ -18,6 +19,7 @@ export const plan: Suite = {
       compileRow(backends),
       taskRow({ kind: "op", op: "add", shape: [16] }, competitors, { id: "replay 1 op", metric: "µs", bound: "none" }, undefined),
       taskRow({ kind: "chain", length: 100, n: 16 }, competitors, { id: "replay 100 ops", metric: "µs/op", bound: "none" }, undefined),
+      ...programRows(backends),
       ...policyRows(backends),
     ];
   },

@@ -1,0 +1,72 @@
+import { type Backend, createProgram, type FusedParams, lower, type Program, type Unsupported } from "@centella/core";
+import type { Contestant, Row } from "../runner/subject.ts";
+import { timed } from "../runner/timed.ts";
+
+/** What core's own passes cost, and what it costs to replay calls with next to no work in them. */
+export function programRows(backends: readonly Backend[]): readonly Row[] {
+  return [passesRow(1000), passesRow(4000), replayRow(backends, 1000)];
+}
+
+/** A chain of products with repeated calls, scalars to fold and groups to fuse. */
+function chain(ops: number): Program {
+  const program = createProgram();
+  const w = program.persistent("w", { dtype: "f32", shape: [8, 8] });
+  const first = program.input("x", "f32", [8, 8]);
+  let x = first;
+  while (program.nodes.length < ops) {
+    x = program.matmul(program.add(program.scale(program.mul(x, program.constant(Float32Array.of(2), "f32", [])), { by: 3 }), first), w);
+    program.tanh(first);
+  }
+  program.output("y", x);
+  return program;
+}
+
+/** Groups of elementwise calls alone, as backends without epilogues answer. */
+const elementwise: Unsupported = (_op, _inputs, params) =>
+  "body" in params && (params as FusedParams).body.some(({ op }) => op.elementwise !== true) ? "elementwise calls alone" : undefined;
+
+/** Every pass and the memory plan's lifetimes, without kernels. Linear: as many µs an op for 4,000 as for 1,000. */
+function passesRow(ops: number): Row {
+  const program = chain(ops);
+  const contestant: Contestant = {
+    name: "core",
+    side: "ours",
+    threads: 1,
+    prepare: async () => ({
+      sample: timed(async () => void lower(program, "none", elementwise, { memoryModel: "addressSpace" })),
+      result: async () => undefined,
+      dispose: () => undefined,
+    }),
+  };
+  return rowOf(`passes over ${ops} ops`, ops, [contestant]);
+}
+
+/** Calls that no group takes in, on one element: nearly all of the time is the plan's own. */
+function replayRow(backends: readonly Backend[], ops: number): Row {
+  const program = createProgram();
+  let x = program.input("x", "f32", [1, 1]);
+  for (let i = 0; i < ops; i++) x = program.softmax(x);
+  program.output("y", x);
+  const inputs = { x: Float32Array.of(1) };
+  const contestants = backends.map(
+    (backend): Contestant => ({
+      name: backend.name,
+      side: "ours",
+      threads: 1,
+      async prepare() {
+        const plan = await backend.compile(program);
+        const run = async (): Promise<void> => {
+          const { y } = plan.run(inputs);
+          await y!.data();
+          y!.dispose();
+        };
+        return { sample: timed(run), result: async () => undefined, dispose: () => plan.dispose() };
+      },
+    }),
+  );
+  return rowOf(`replay ${ops} ops, not fused`, ops, contestants);
+}
+
+function rowOf(id: string, ops: number, contestants: readonly Contestant[]): Row {
+  return { id, metric: "µs/op", bound: "none", work: { ops }, data: "-", isLarge: false, contestants, verify: () => undefined };
+}
