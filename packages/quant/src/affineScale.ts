@@ -1,5 +1,5 @@
 import { clamp, f32 } from "./float32.ts";
-import { nearestInt } from "./rounding.ts";
+import { nearestInt, toWhole } from "./rounding.ts";
 
 /** Which inverse scales to try: `(first + step * i + max) / range` for `i` of 0 to `steps`. */
 export interface ScaleSearch {
@@ -112,7 +112,7 @@ export function affineScale(
 
 /** `clamp(nearestInt(x), 0, max)`. */
 function codeOf(x: number, max: number): number {
-  const code = Math.fround(x + 12582912) - 12582912;
+  const code = x + toWhole - toWhole;
   return code >= 0 && code <= max ? code : clamp(nearestInt(x), 0, max);
 }
 

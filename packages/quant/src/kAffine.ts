@@ -2,7 +2,7 @@ import { type AffineScale, affineScale, importanceSearch, type ScaleSearch } fro
 import { clamp, f32, importanceWeights, sumOfSquares } from "./float32.ts";
 import { floatToHalf, halfToFloat } from "./half.ts";
 import { positiveScale } from "./positiveScale.ts";
-import { nearestInt } from "./rounding.ts";
+import { nearestInt, toWhole } from "./rounding.ts";
 
 /** In what q2_K, q4_K and q5_K differ: 256 weights in groups with `w = d * scale * q - dmin * min`. */
 export interface AffineFormat {
@@ -95,9 +95,9 @@ function recode({ groupSize, max }: AffineFormat, groups: number): void {
     if (scale === 0) continue;
     const min = f32(dmin * block.mins[group]!);
     for (let i = group * groupSize; i < (group + 1) * groupSize; i++) {
-      const code = Math.fround(Math.fround(Math.fround(values[i]! + min) / scale) + 12582912) - 12582912;
-      const isWithin = code >= 0 && code <= max;
-      block.codes[i] = isWithin ? code : clamp(nearestInt(Math.fround(Math.fround(values[i]! + min) / scale)), 0, max);
+      const exact = Math.fround(Math.fround(values[i]! + min) / scale);
+      const code = exact + toWhole - toWhole;
+      block.codes[i] = code >= 0 && code <= max ? code : clamp(nearestInt(exact), 0, max);
     }
   }
 }

@@ -15,6 +15,9 @@ export function roundHalfEven(x: number): number {
   return Math.fround(x + 12582912) - 12582912;
 }
 
+/** The f64 spacing at 1.5 * 2^52 is one: `x + toWhole - toWhole` rounds halves to even, in f64 without a step through f32. */
+export const toWhole = 6755399441055744;
+
 const scratch = new Float32Array(1);
 const scratchBits = new Int32Array(scratch.buffer);
 

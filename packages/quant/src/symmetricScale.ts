@@ -1,5 +1,5 @@
 import { clamp, f32, largestValue } from "./float32.ts";
-import { nearestInt } from "./rounding.ts";
+import { nearestInt, toWhole } from "./rounding.ts";
 
 /** Groups with no larger value count as zeros. Source: `GROUP_MAX_EPS` of ggml-quants.c. */
 export const tiny: number = f32(1e-15);
@@ -59,7 +59,7 @@ export function symmetricScale(
 
 /** `clamp(nearestInt(x), -max, max - 1)`. */
 function codeOf(x: number, max: number): number {
-  const code = Math.fround(x + 12582912) - 12582912;
+  const code = x + toWhole - toWhole;
   return code >= -max && code < max ? code : clamp(nearestInt(x), -max, max - 1);
 }
 
