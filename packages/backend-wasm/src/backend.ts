@@ -10,9 +10,7 @@ import {
   createCounters,
   type DeviceInfo,
   DisposedError,
-  isFused,
   type MemoryReport,
-  type OpName,
   type Plan,
   type ProgramGraph,
   Tensor,
@@ -21,16 +19,16 @@ import {
   UnsupportedError,
   WorkQueue,
 } from "@centella/core";
+import { aheadName, openAhead } from "./ahead.ts";
 import { customUnsupported } from "./custom.ts";
-import { fused } from "./elementwise/kernel.ts";
 import type { Heap } from "./heap.ts";
 import { Home, type HomeParts } from "./home.ts";
 import type { Kernel } from "./kernel.ts";
-import { kernels } from "./kernels/index.ts";
 import { pageBytes } from "./memoryMap.ts";
-import { type Opened, openModule } from "./module.ts";
+import { kernelOf, type Opened, openModule } from "./module.ts";
 import { checkOptions, type WasmOptions } from "./options.ts";
 import { WasmPlan } from "./plan.ts";
+import { PlanModule } from "./planModule.ts";
 import { matrixBytes } from "./storedForm.ts";
 import type { Target } from "./target.ts";
 import { WasmStorage } from "./tensors.ts";
@@ -41,11 +39,12 @@ import type { ThreadPool } from "./threads/pool.ts";
  * @throws {ArgumentError} for an unknown option
  */
 export function wasm(options: WasmOptions = {}): BackendFactory {
-  const { relaxed, threads, maxMemoryMiB, checkWrites } = checkOptions(options);
+  const { relaxed, threads, maxMemoryMiB, checkWrites, module } = checkOptions(options);
   return {
     name: "wasm",
     open: async () => {
-      const opened = await openModule(relaxed, threads, Math.floor((maxMemoryMiB * 2 ** 20) / pageBytes));
+      const maxPages = Math.floor((maxMemoryMiB * 2 ** 20) / pageBytes);
+      const opened = module === undefined ? await openModule(relaxed, threads, maxPages) : openAhead(module, maxPages);
       return new WasmBackend(opened, await Home.open(opened), checkWrites);
     },
     weightBytes: matrixBytes,
@@ -54,12 +53,6 @@ export function wasm(options: WasmOptions = {}): BackendFactory {
 
 /** Persistents of so many bytes have a memory of their own. */
 const ownHomeBytes = 2 ** 25;
-
-/** The kernel of an op, its parameter type erased. */
-export function kernelOf(op: AnyOp): Kernel | undefined {
-  if (isFused(op)) return fused as Kernel;
-  return Object.hasOwn(kernels, op.name) ? (kernels[op.name as OpName] as Kernel | undefined) : undefined;
-}
 
 export class WasmBackend implements Backend {
   readonly name = "wasm";
@@ -72,14 +65,16 @@ export class WasmBackend implements Backend {
   /** Whether plans look for writes outside of their tensors. */
   readonly checkWrites: boolean;
   readonly #parts: HomeParts;
+  readonly #isAhead: boolean;
   readonly #homes: Set<Home>;
   readonly plans: Set<WasmPlan> = new Set();
   readonly #queue = new WorkQueue();
   #pending = 0;
   #disposed = false;
 
-  constructor({ target, reason, ...parts }: Opened, home: Home, checkWrites: boolean) {
+  constructor({ target, reason, isAhead, ...parts }: Opened, home: Home, checkWrites: boolean) {
     this.checkWrites = checkWrites;
+    this.#isAhead = isAhead;
     this.home = home;
     this.target = target;
     this.#parts = parts;
@@ -88,6 +83,11 @@ export class WasmBackend implements Backend {
     const count = pool?.size ?? 1;
     const threads = `${count} thread${count === 1 ? "" : "s"}${reason === undefined ? "" : ` (${reason})`}`;
     this.device = { kind: "cpu", name: `${target.relaxed ? "WebAssembly relaxed SIMD" : "WebAssembly SIMD"}, ${threads}`, threads: count };
+  }
+
+  /** The functions of a plan alone: emitted where that can be. */
+  planModule({ space, library }: Home): PlanModule {
+    return new PlanModule(space, this.target, this.pool, this.#isAhead ? library : undefined);
   }
 
   get heap(): Heap {
@@ -99,7 +99,14 @@ export class WasmBackend implements Backend {
     if (op.kernels !== undefined) return customUnsupported(op, [...inputs, output]);
     const kernel = kernelOf(op);
     if (kernel === undefined) return `there is no kernel for ${op.name} yet`;
-    return kernel.unsupported?.(inputs, params, output);
+    return kernel.unsupported?.(inputs, params, output) ?? this.#uncompiled(kernel, inputs, params, output);
+  }
+
+  /** Where nothing can be compiled, why a call has no loop. */
+  #uncompiled(kernel: Kernel, inputs: readonly (TensorSpec | undefined)[], params: object, output: TensorSpec): string | undefined {
+    if (!this.#isAhead) return undefined;
+    const key = kernel.emitted?.(inputs, params, output);
+    return key === undefined || this.home.library.has(aheadName(key)) ? undefined : `${key} was not compiled ahead`;
   }
 
   async compile(program: ProgramGraph, { signal, ...sharing }: CompileOptions = {}): Promise<Plan> {

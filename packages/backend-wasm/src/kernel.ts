@@ -88,6 +88,8 @@ export interface Kernel<P extends object = object> {
   emit?(module: ModuleBuilder, target: Target): void;
   /** A reason in words why a call cannot be served, or undefined. */
   unsupported?(inputs: readonly (TensorSpec | undefined)[], params: P, output: TensorSpec): string | undefined;
+  /** Key of the function that `build` asks `BuildContext.emit` for, where it does. */
+  emitted?(inputs: readonly (TensorSpec | undefined)[], params: P, output: TensorSpec): string;
   build(context: BuildContext, inputs: readonly (Operand | undefined)[], params: P, output: Operand): Task;
 }
 

@@ -1,5 +1,6 @@
-import { UnsupportedError } from "@centella/core";
+import { type AnyOp, isFused, type OpName, UnsupportedError } from "@centella/core";
 import { detect, targetOf } from "./detect.ts";
+import { fused } from "./elementwise/kernel.ts";
 import { type FunctionInfo, ModuleBuilder } from "./emit/index.ts";
 import type { HomeParts } from "./home.ts";
 import type { Kernel } from "./kernel.ts";
@@ -19,10 +20,21 @@ export interface EmittedModule {
 /** The module of all kernels. Pure. */
 export function emitModule(target: Target, shared = false): EmittedModule {
   const module = new ModuleBuilder({ constants: memoryMap.constants, shared, hasTable: true });
+  emitKernels(module, target);
+  return { bytes: module.build(), functions: module.functions };
+}
+
+/** Emits what every plan can call. */
+export function emitKernels(module: ModuleBuilder, target: Target): void {
   emitWalk(module);
   emitShared(module, target);
   for (const kernel of Object.values<Kernel>({ ...kernels })) kernel.emit?.(module, target);
-  return { bytes: module.build(), functions: module.functions };
+}
+
+/** The kernel of an op, its parameter type erased. */
+export function kernelOf(op: AnyOp): Kernel | undefined {
+  if (isFused(op)) return fused as Kernel;
+  return Object.hasOwn(kernels, op.name) ? (kernels[op.name as OpName] as Kernel | undefined) : undefined;
 }
 
 /** Compiled modules by target, so that a second backend starts at once. */
@@ -36,6 +48,8 @@ export interface Opened extends HomeParts {
   readonly target: Target;
   /** Why there is no pool. */
   readonly reason: string | undefined;
+  /** Nothing can be compiled besides. */
+  readonly isAhead: boolean;
 }
 
 /** Compiles the kernels and starts the threads. @throws {UnsupportedError} where the engine lacks WASM SIMD */
@@ -46,7 +60,7 @@ export async function openModule(relaxed: boolean | "auto", threads: number | "a
     throw new UnsupportedError("wasm", 'this JavaScript engine has no relaxed SIMD; use relaxed: "auto" or false');
   const target = targetOf(relaxed === "auto" ? features.relaxed : relaxed);
   const { pool, reason } = await openPool(threads);
-  return { ...(await compileOnce(target, pool !== undefined)), maxPages, target, pool, reason };
+  return { ...(await compileOnce(target, pool !== undefined)), maxPages, target, pool, reason, isAhead: false };
 }
 
 function compileOnce(
@@ -57,7 +71,14 @@ function compileOnce(
   let compiling = compiled.get(key);
   if (compiling === undefined) {
     const { bytes, functions } = emitModule(target, shared);
-    compiling = WebAssembly.compile(bytes).then((module) => ({ module, functions }));
+    compiling = WebAssembly.compile(bytes).then(
+      (module) => ({ module, functions }),
+      (error: unknown) => {
+        compiled.delete(key);
+        const fix = "allow it ('wasm-unsafe-eval' in a page's Content-Security-Policy), or give the option module";
+        throw new UnsupportedError("wasm", `this host compiles no WebAssembly (${String(error)}); ${fix}`);
+      },
+    );
     compiled.set(key, compiling);
   }
   return compiling;

@@ -19,14 +19,22 @@ export interface WasmOptions {
    * kernel wrote outside of its output. False by default.
    */
   readonly checkWrites?: boolean;
+  /**
+   * The package's `@centella/backend-wasm/base.wasm`, compiled, for hosts that compile no WebAssembly at run time. It has no relaxed
+   * SIMD, no threads and no fused loops: elementwise ops run one by one.
+   */
+  readonly module?: WebAssembly.Module;
 }
 
+/** What was chosen. */
+type CheckedOptions = Required<Omit<WasmOptions, "module">> & Pick<WasmOptions, "module">;
+
 /** @throws {ArgumentError} for an unknown option or a value outside its range */
-export function checkOptions(options: WasmOptions): Required<WasmOptions> {
-  const known = ["relaxed", "threads", "maxMemoryMiB", "checkWrites"];
+export function checkOptions(options: WasmOptions): CheckedOptions {
+  const known = ["relaxed", "threads", "maxMemoryMiB", "checkWrites", "module"];
   const unknown = Object.keys(options).find((key) => !known.includes(key));
   if (unknown !== undefined) throw new ArgumentError("wasm", `options among {${known.join(", ")}}`, unknown, "check the spelling");
-  const { relaxed = "auto", threads = 1, maxMemoryMiB = 4096, checkWrites = false } = options;
+  const { relaxed = "auto", threads = 1, maxMemoryMiB = 4096, checkWrites = false, module } = options;
   if (typeof checkWrites !== "boolean") throw new ArgumentError("wasm", "checkWrites true or false", String(checkWrites));
   if (relaxed !== "auto" && typeof relaxed !== "boolean") throw new ArgumentError("wasm", 'relaxed true, false or "auto"', String(relaxed));
   if (typeof maxMemoryMiB !== "number" || !(maxMemoryMiB >= 1 && maxMemoryMiB <= 4096)) {
@@ -35,5 +43,10 @@ export function checkOptions(options: WasmOptions): Required<WasmOptions> {
   if (threads !== "auto" && !(Number.isInteger(threads) && threads >= 1 && threads <= 64)) {
     throw new ArgumentError("wasm", 'threads from 1 to 64 or "auto"', String(threads));
   }
-  return { relaxed, threads, maxMemoryMiB, checkWrites };
+  if (module !== undefined) {
+    if (!(module instanceof WebAssembly.Module)) throw new ArgumentError("wasm", "module to be a WebAssembly.Module", typeof module);
+    if (relaxed === true || (threads !== "auto" && threads > 1))
+      throw new ArgumentError("wasm", "a module compiled ahead alone", "one with relaxed: true or threads", "leave these out");
+  }
+  return { relaxed, threads, maxMemoryMiB, checkWrites, ...(module && { module }) };
 }

@@ -27,11 +27,12 @@ import {
   type TypedArray,
   UnsupportedError,
 } from "@centella/core";
-import { kernelOf, type WasmBackend } from "./backend.ts";
+import type { WasmBackend } from "./backend.ts";
 import type { Home } from "./home.ts";
 import type { BuildContext, Run, Task } from "./kernel.ts";
+import { kernelOf } from "./module.ts";
 import { Cell } from "./persistents.ts";
-import { PlanModule } from "./planModule.ts";
+import type { PlanModule } from "./planModule.ts";
 import { type RunContext, runList, runListSync } from "./runner.ts";
 import { recordStep, type StepList, writeStepList } from "./stepList.ts";
 import { chooseInterleaving, isReadableInterleaved } from "./storedForm.ts";
@@ -121,7 +122,7 @@ export class WasmPlan implements Plan {
     const shared = new Map<string, unknown>();
     const tables: { readonly bytes: number; readonly write: ((bytes: Uint8Array<ArrayBuffer>) => void) | undefined; address: number }[] =
       [];
-    this.#module = new PlanModule(home.space, backend.target, backend.pool);
+    this.#module = backend.planModule(home);
     const context: BuildContext = {
       exports: (name) => home.library.get(name),
       heap: home.heap,

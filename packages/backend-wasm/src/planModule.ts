@@ -1,3 +1,5 @@
+import { UnsupportedError } from "@centella/core";
+import { aheadName } from "./ahead.ts";
 import { type FunctionInfo, ModuleBuilder } from "./emit/index.ts";
 import type { Emitted } from "./kernel.ts";
 import { Library, type Space } from "./space.ts";
@@ -12,19 +14,26 @@ export class PlanModule {
   readonly #space: Space;
   readonly #target: Target;
   readonly #pool: ThreadPool | undefined;
+  readonly #ahead: Library | undefined;
   readonly #functions = new Map<string, Emitted>();
   #made: { readonly builder: ModuleBuilder; readonly library: Library; readonly constants: number } | undefined;
   #isLoaded = false;
   #isShared = false;
 
-  constructor(space: Space, target: Target, pool: ThreadPool | undefined) {
+  /** With `ahead` every function must be there already, and nothing is compiled. */
+  constructor(space: Space, target: Target, pool: ThreadPool | undefined, ahead?: Library) {
     this.#space = space;
     this.#target = target;
     this.#pool = pool;
+    this.#ahead = ahead;
   }
 
   /** The function of a key, emitted by the first that asks. */
   emit(key: string, define: (module: ModuleBuilder, name: string, target: Target) => void): Emitted {
+    if (this.#ahead !== undefined) {
+      if (!this.#ahead.has(aheadName(key))) throw new UnsupportedError("wasm", `${key} was not compiled ahead`);
+      return this.#ahead.get(aheadName(key));
+    }
     let fn = this.#functions.get(key);
     if (fn === undefined) {
       this.#made ??= this.#make();

@@ -143,6 +143,10 @@ export class Library {
     return { env: { memory: heap.memory, table, base, thread } };
   }
 
+  has(name: string): boolean {
+    return this.#functions.has(name);
+  }
+
   /** @throws {RangeError} for a name that was not emitted */
   get(name: string): Emitted {
     const found = this.#functions.get(name);

@@ -15,16 +15,21 @@ interface Form<P> {
 
 /** A kernel that computes each element of its output from the elements of its inputs that broadcast to its place, in one loop. */
 export function elementwise<P extends object>({ body, shapes = (own) => own }: Form<P>): Kernel<P> {
+  const loopOf = (inputs: readonly TensorSpec[], params: P, y: TensorSpec) => {
+    const groups = broadcastGroups(shapes(inputs.map(({ shape }) => shape)), y.shape);
+    const dtypes = inputs.map(({ dtype }) => dtype);
+    const loop: Loop = { inputs: dtypes, moves: groups[0]!.moves, outer: groups.length - 1, body: body(inputs.length, params, y) };
+    return { groups, loop };
+  };
   return {
+    emitted: (inputs, params, output) => loopKey(loopOf(inputs as readonly TensorSpec[], params, output).loop),
     build({ emit }, inputs, params, y) {
       const operands = inputs as readonly Operand[];
-      const groups = broadcastGroups(shapes(operands.map(({ spec }) => spec.shape)), y.spec.shape);
-      const loop: Loop = {
-        inputs: operands.map(({ spec }) => spec.dtype),
-        moves: groups[0]!.moves,
-        outer: groups.length - 1,
-        body: body(operands.length, params, y.spec),
-      };
+      const { groups, loop } = loopOf(
+        operands.map(({ spec }) => spec),
+        params,
+        y.spec,
+      );
       const call = emit(loopKey(loop), (module, name, target) => emitLoop(module, name, target, loop));
       const scalars = loopScalars(loop);
       return (run) => {

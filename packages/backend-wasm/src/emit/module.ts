@@ -67,8 +67,8 @@ export class ModuleBuilder {
     return this.#define(name, signature, result, body);
   }
 
-  /** The module in binary form. */
-  build(): Uint8Array<ArrayBuffer> {
+  /** The module in binary form, with a section for the reader if there is one. */
+  build(custom?: { readonly name: string; readonly text: string }): Uint8Array<ArrayBuffer> {
     const { shared = false, maxPages = 65536, hasTable = false } = this.#options;
     const functions = this.#functions;
     const bodies = [...functions.map(({ body }) => body), ...(hasTable ? functions.map(({ ref }) => thunk(ref)) : [])];
@@ -95,6 +95,7 @@ export class ModuleBuilder {
       ...(hasTable ? section(9, [vector([thunks])]) : []),
       ...section(10, [unsignedLeb(bodies.length), ...bodies.flatMap((body) => [unsignedLeb(body.length), body])]),
       ...(this.#pool.length === 0 ? [] : section(11, [vector([data])])),
+      ...(custom === undefined ? [] : section(0, [text(custom.name), [...new TextEncoder().encode(custom.text)]])),
     ]);
   }
 
