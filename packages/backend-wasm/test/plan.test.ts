@@ -157,5 +157,7 @@ describe("weights in formats without kernels", () => {
 test("options are checked", () => {
   expect(() => wasm({ relaxed: "yes" as "auto" })).toThrow(/relaxed true, false or "auto"/);
   expect(() => wasm({ maxMemoryMiB: 5000 })).toThrow(/1 to 4096/);
-  expect(() => wasm({ workers: 2 } as object)).toThrow(/options among \{relaxed, threads, maxMemoryMiB, checkWrites, module\}, got workers/);
+  expect(() => wasm({ workers: 2 } as object)).toThrow(
+    /options among \{relaxed, threads, maxMemoryMiB, checkWrites, module\}, got workers/,
+  );
 });
