@@ -358,6 +358,24 @@ describe("pre-tokenizers", () => {
     ["deepseek-llm", "Éé aé ب中 12  ", ["Éé", " a", "é", " ب", "中", " ", "12", "  "]],
     ["default", "a$b 1234", ["a", "$", "b", " ", "123", "4"]],
     ["bloom", "Hi, du", ["Hi", ",", " du"]],
+    // Every name was also compared with llama.cpp's ids for GPT-2's vocabulary, on its own test texts and a dozen scripts.
+    ["hy_v4", "a1234.foo", ["a", "123", "4", ".foo"]],
+    ["hy_v4", "日本x", ["日本", "x"]],
+    ["spark2_5", "a1234 .\r\n\nb", ["a", "1", "2", "3", "4", " .", "\r", "\n", "\n", "b"]],
+    ["ufakzeka", "İstanbul'da 12", ["İstanbul", "'da", " ", "1", "2"]],
+    ["minicpm5", "a12345 b", ["a", "123", "45", " b"]],
+    ["laguna", "a \n\n b1", ["a", " ", "\n\n", " b", "1"]],
+    ["jais-2", "a       b", ["a", "    ", "  ", " b"]],
+    ["youtu", "가나abc、漢字 12", ["가나", "abc", "、", "漢字", " ", "1", "2"]],
+    ["tiny_aya", "1234567 it's cafés", ["1", "234", "567", " it's", " cafés"]],
+    ["cohere2moe", "12345", ["12", "345"]],
+    ["cohere2moe", "12345x 1_ 1234é", ["12", "345", "x", " ", "1", "_", " ", "1", "234", "é"]],
+    ["granite-embed-multi-97m", "fooBar cafés", ["foo", "Bar", " cafés"]],
+    ["superbpe", "n 1234567", ["n ", "1", "234", "567"]],
+    ["afmoe", "12345 ไทยx", ["12", "345", " ", "ไทย", "x"]],
+    ["exaone-moe", "한국 어 a1", ["한국 어 a", "1"]],
+    ["kimi-k2", "漢字abc'S 12345", ["漢字", "abc'S", " ", "123", "45"]],
+    ["talkie", "fooBar's", ["foo", "Bar's"]],
   ] as const)("%s splits %j", (name, text, pieces) => {
     expect(preTokenize(text, preTokenizerFor(name).patterns)).toEqual(pieces);
   });

@@ -1,23 +1,57 @@
+/** Cuts pieces: into the matches of a regex and what lies between them, or at the offsets that a function gives, ascending. */
+export type Cutter = RegExp | ((piece: string) => Iterable<number>);
+
 /**
- * Splits a text by regexes in turn: each one cuts every piece into its matches and what lies between them, so that no
- * character is lost. Pieces are never empty.
+ * Splits a text by cutters in turn: each one cuts every piece further, so that no character is lost. Pieces are never empty.
  */
-export function preTokenize(text: string, patterns: readonly RegExp[]): string[] {
+export function preTokenize(text: string, cutters: readonly Cutter[]): string[] {
   let pieces = text === "" ? [] : [text];
-  for (const pattern of patterns) {
+  for (const cutter of cutters) {
     const finer: string[] = [];
-    for (const piece of pieces) splitPiece(piece, pattern, finer);
+    for (const piece of pieces) splitPiece(piece, typeof cutter === "function" ? cutter(piece) : borders(piece, cutter), finer);
     pieces = finer;
   }
   return pieces;
 }
 
-function splitPiece(piece: string, pattern: RegExp, out: string[]): void {
+function splitPiece(piece: string, offsets: Iterable<number>, out: string[]): void {
   let position = 0;
-  for (const match of piece.matchAll(pattern)) {
-    if (match.index > position) out.push(piece.slice(position, match.index));
-    if (match[0] !== "") out.push(match[0]);
-    position = match.index + match[0].length;
+  for (const offset of offsets) {
+    if (offset > position) out.push(piece.slice(position, offset));
+    position = offset;
   }
   if (position < piece.length) out.push(piece.slice(position));
+}
+
+function* borders(piece: string, pattern: RegExp): Iterable<number> {
+  for (const match of piece.matchAll(pattern)) {
+    yield match.index;
+    yield match.index + match[0].length;
+  }
+}
+
+/** How runs of digits are cut in threes from their ends: by regexes this would take quadratic time. */
+export interface DigitGroups {
+  /** Runs of digits. */
+  readonly digits: RegExp;
+  /** Whether what is left at a run's beginning stays with the text before, and what follows the run with its last group. */
+  readonly open?: boolean;
+}
+
+/** Cuts such runs; the first group is the short one. */
+export function digitGroups({ digits, open = false }: DigitGroups): (piece: string) => Iterable<number> {
+  return function* (piece) {
+    for (const match of piece.matchAll(digits)) {
+      const [run] = match;
+      const end = match.index + run.length;
+      if (!open) yield match.index;
+      const characters = [...run];
+      let offset = match.index;
+      for (const [i, character] of characters.entries()) {
+        if ((characters.length - i) % 3 === 0) yield offset;
+        offset += character.length;
+      }
+      if (!open) yield end;
+    }
+  };
 }

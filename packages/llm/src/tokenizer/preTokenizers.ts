@@ -1,9 +1,10 @@
 import { TokenizerError } from "../errors.ts";
+import { type Cutter, type DigitGroups, digitGroups } from "./preTokenize.ts";
 
 /** How a byte-level vocabulary splits text into words before merging, and what llama.cpp implies by the name. */
 export interface PreTokenizer {
   /** Applied in turn, see `preTokenize`. */
-  readonly patterns: readonly RegExp[];
+  readonly patterns: readonly Cutter[];
   /** A word that is a token as a whole is taken as it is, without merging. */
   readonly ignoreMerges: boolean;
   /** BOS is added unless the metadata says otherwise. */
@@ -13,7 +14,7 @@ export interface PreTokenizer {
 interface Family {
   /** Values of `tokenizer.ggml.pre`. */
   readonly names: readonly string[];
-  readonly patterns: readonly string[];
+  readonly patterns: readonly (string | DigitGroups)[];
   readonly ignoreMerges?: true;
   readonly addBos?: true;
 }
@@ -28,12 +29,15 @@ const gpt2 = String.raw`${contractions}| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|${s
 const cl100k = (digits: string): string =>
   String.raw`${anyCaseContractions}|[^\r\n\p{L}\p{N}]?\p{L}+|${digits}| ?[^\s\p{L}\p{N}]+[\r\n]*|${newlinesAndSpaces}`;
 /** Words split where case changes; outside ASCII a letter counts as either case, as in llama.cpp. */
-const cased = (suffix: string, digits: string): string => {
-  const upper = String.raw`(?![a-z])\p{L}`;
-  const lower = String.raw`(?![A-Z])\p{L}`;
+const cased = (suffix: string, digits: string, letter: string = String.raw`\p{L}`): string => {
+  const upper = `(?![a-z])${letter}`;
+  const lower = `(?![A-Z])${letter}`;
   const lead = String.raw`[^\r\n\p{L}\p{N}]?`;
   return String.raw`${lead}(?:${upper})*(?:${lower})+${suffix}|${lead}(?:${upper})+(?:${lower})*${suffix}|${digits}| ?[^\s\p{L}\p{N}]+[\r\n/]*|${newlinesAndSpaces}`;
 };
+/** Words with their marks, letters of any case together: llama.cpp takes the cases of a Unicode category for all letters. */
+const marked = (digits: string): string =>
+  String.raw`[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+${anyCaseContractions}?|${digits}| ?[^\s\p{L}\p{N}]+[\r\n/]*|${newlinesAndSpaces}`;
 const upToThreeDigits = String.raw`\p{N}{1,3}`;
 const oneDigit = String.raw`\p{N}`;
 const asciiTriple = "[0-9][0-9][0-9]";
@@ -51,9 +55,19 @@ const deepseekLetters =
   String.raw`\u2ceb-\u2cee\u2cf2\u2cf3\ua640-\ua66d\ua680-\ua69b\ua722-\ua76f\ua771-\ua787\ua78b-\ua78e\uab70-\uabbf\ufb00-\ufb06` +
   String.raw`\ufb13-\ufb17\uff21-\uff3a\uff41-\uff5a\u{10400}-\u{1044f}\u{104b0}-\u{104d3}\u{104d8}-\u{104fb}\u{10c80}-\u{10cb2}` +
   String.raw`\u{10cc0}-\u{10cf2}\u{118a0}-\u{118df}\u{1e900}-\u{1e943}`;
-const deepseekV3Words =
-  String.raw`[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_\u0060{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|` +
-  newlinesAndSpaces;
+const deepseekV3Start = String.raw`[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_\u0060{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+`;
+const deepseekV3Words = String.raw`${deepseekV3Start}[\r\n]*|${newlinesAndSpaces}`;
+
+const southEastAsian =
+  String.raw`[\u4e00-\u9fff\u3400-\u4dbf\uf900-\ufaff\u3040-\u309f\u30a0-\u30ff\uff65-\uff9f\u2f00-\u2fdf\u0e00-\u0e7f\u0e80-\u0eff` +
+  String.raw`\u1780-\u17ff\u1000-\u109f\uaa60-\uaa7f\ua9e0-\ua9ff\uac00-\ud7af\u1100-\u11ff]+`;
+/** Runs of one script or of its punctuation. */
+const youtuScripts =
+  String.raw`[\uac00-\ud7a3\u3131-\u318e]+|[\uff01\u2026\u201c\u201d\u2018\u2019\u2014\uff1a\uff1b\uff0c\u3001-\u303f\ufe30-\ufe4f]+|` +
+  String.raw`[\u3105-\u312f]+|[\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff]+`;
+/** Spaces in powers of two, the last one left to the word behind. */
+const halvedSpaces = [512, 256, 128, 64, 32, 16, 8, 4, "1,2"].map((count) => String.raw`\s{${count}}(?!\S)`).join("|");
+const notHan = String.raw`(?:(?!\p{Script=Han})[\p{L}\p{M}])`;
 
 /** The regexes of each family as llama.cpp's `llama-vocab.cpp` lists them, with `\s` meaning Unicode white space. */
 const families: readonly Family[] = [
@@ -118,8 +132,8 @@ const families: readonly Family[] = [
       String.raw`\p{N}+`,
     ],
   },
-  { names: ["deepseek-v3", "hunyuan-dense", "joyai-llm"], patterns: [upToThreeDigits, hanAndKana, deepseekV3Words] },
-  { names: ["gpt-4o", "llama4", "kanana2"], patterns: [cased(`${anyCaseContractions}?`, upToThreeDigits)] },
+  { names: ["deepseek-v3", "hunyuan-dense", "joyai-llm", "hy_v4"], patterns: [upToThreeDigits, hanAndKana, deepseekV3Words] },
+  { names: ["gpt-4o", "llama4", "kanana2", "talkie"], patterns: [cased(`${anyCaseContractions}?`, upToThreeDigits)] },
   { names: ["minimax-m2"], patterns: [cased(`${anyCaseContractions}?`, upToThreeDigits)] },
   { names: ["tekken"], patterns: [cased("", oneDigit)], ignoreMerges: true, addBos: true },
   { names: ["poro-chat", "bloom", "gpt3-finnish"], patterns: [bloom] },
@@ -140,6 +154,41 @@ const families: readonly Family[] = [
     names: ["bailingmoe", "bailingmoe2", "llada-moe"],
     patterns: [
       String.raw`'(?:[sSdDmMtT]|[lL][lL]|[vV][eE]|[rR][eE])|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]|${spaces}`,
+    ],
+  },
+  { names: ["spark2_5"], patterns: [upToThreeDigits, hanAndKana, String.raw`${deepseekV3Start}|[\r\n]|${spaces}`, oneDigit] },
+  {
+    names: ["ufakzeka"],
+    patterns: [String.raw`[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|${newlinesAndSpaces}`],
+  },
+  { names: ["minicpm5"], patterns: [upToThreeDigits, cl100k(String.raw`\p{N}+`)], ignoreMerges: true },
+  { names: ["laguna"], patterns: [String.raw`[^\n]+|\n+`, cl100k(oneDigit)] },
+  {
+    names: ["jais-2"],
+    patterns: [
+      String.raw`${anyCaseContractions}|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|${halvedSpaces}|\s`,
+    ],
+  },
+  { names: ["youtu"], patterns: [youtuScripts, marked(oneDigit)], ignoreMerges: true },
+  // llama.cpp cuts numbers also where a letter follows, which the published regex does not.
+  { names: ["tiny_aya", "cohere2moe"], patterns: [{ digits: /[0-9]+/g }, marked(upToThreeDigits)] },
+  {
+    names: ["granite-embed-multi-97m"],
+    patterns: [cased(`${anyCaseContractions}?`, upToThreeDigits, String.raw`[\p{L}\p{M}]`)],
+    ignoreMerges: true,
+  },
+  { names: ["superbpe"], patterns: [String.raw`\p{N}+`, { digits: /[0-9]+/g, open: true }] },
+  { names: ["afmoe"], patterns: [{ digits: /\p{N}+/gu }, southEastAsian, deepseekV3Words] },
+  {
+    names: ["exaone-moe"],
+    patterns: [
+      String.raw`${anyCaseContractions}|[^\r\n\p{L}\p{N}]?(?:\p{L}\p{M}*(?: \p{L}\p{M}*)*)+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]?|\s*[\r\n]|${spaces}`,
+    ],
+  },
+  {
+    names: ["kimi-k2"],
+    patterns: [
+      String.raw`\p{Script=Han}+|[^\r\n\p{L}\p{N}]?${notHan}+${anyCaseContractions}?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|${newlinesAndSpaces}`,
     ],
   },
   {
@@ -168,6 +217,7 @@ export function preTokenizerFor(name: string): PreTokenizer {
 }
 
 /** JavaScript's `\s` has U+FEFF and lacks U+0085, unlike Unicode's property and llama.cpp. */
-function compile(source: string): RegExp {
+function compile(source: string | DigitGroups): Cutter {
+  if (typeof source !== "string") return digitGroups(source);
   return new RegExp(source.replaceAll("\\s", "\\p{White_Space}").replaceAll("\\S", "\\P{White_Space}"), "gu");
 }
