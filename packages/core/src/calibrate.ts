@@ -58,7 +58,7 @@ interface Probe {
   record(program: Program, size: number): void;
 }
 
-/** The lengths of the lines that each step of `sizes` multiplies work by are constant, so that times can be foreseen. */
+/** Each size multiplies the work of the one before by about the same factor, so that times can be foreseen. */
 const probes: readonly Probe[] = [
   {
     class: "memory",

@@ -1,5 +1,5 @@
 import type { Cost } from "./op.ts";
-import { type Candidate, judge, type Policy, type Request, type Verdict } from "./select.ts";
+import { type Candidate, judge, type Policy, type SelectionRequest, type Verdict } from "./select.ts";
 import { textTable } from "./textTable.ts";
 import type { Thresholds } from "./thresholds.ts";
 
@@ -15,7 +15,12 @@ export interface Explanation {
 }
 
 /** Asks every candidate about a request. Pure. */
-export function explainRequest(request: Request, candidates: readonly Candidate[], thresholds: Thresholds, policy: Policy): Explanation {
+export function explainRequest(
+  request: SelectionRequest,
+  candidates: readonly Candidate[],
+  thresholds: Thresholds,
+  policy: Policy,
+): Explanation {
   const verdicts = candidates.map((candidate) => judge(request, candidate, thresholds, policy));
   return { what: request.what, cost: request.cost, backend: verdicts.find(({ takes }) => takes)?.backend, verdicts };
 }

@@ -2,6 +2,7 @@ import type { Backend, BackendFactory } from "./backend.ts";
 import { UnsupportedError } from "./errors.ts";
 import { lower } from "./lower.ts";
 import type { AnyOp, Cost } from "./op.ts";
+import { type OpName, ops } from "./ops/index.ts";
 import type { ProgramGraph } from "./program.ts";
 import { byteLength, type ConcreteSpec, maxSpec } from "./spec.ts";
 import type { BackendThresholds, Threshold, Thresholds, Transfer } from "./thresholds.ts";
@@ -36,7 +37,7 @@ export interface Verdict {
 }
 
 /** One call or program, as far as the choice of a backend is concerned. */
-export interface Request {
+export interface SelectionRequest {
   /** For messages: the op's name, or "program". */
   readonly what: string;
   readonly cost: Cost;
@@ -84,19 +85,20 @@ export function callRequest(
   inputs: readonly (ConcreteSpec | undefined)[],
   params: object,
   homes: readonly (string | undefined)[],
-): Request {
+): SelectionRequest {
   const output = maxSpec(op.infer(inputs, params));
   return {
     what: op.name,
     cost: op.cost(inputs, params, output),
-    threshold: (of) => (of[op.name as keyof typeof of & string] as Threshold | undefined) ?? of[classOf(op)],
+    // An op of the user's own may have any name.
+    threshold: (of) => (Object.hasOwn(ops, op.name) ? of[op.name as OpName] : undefined) ?? of[classOf(op)],
     unsupported: (backend) => backend.unsupported(op, inputs, params, output),
     inputs: inputs.flatMap((spec, i) => (spec === undefined ? [] : [{ home: homes[i] ?? "host", bytes: byteLength(spec) }])),
   };
 }
 
 /** The request that a run of a program is. */
-export function programRequest(program: ProgramGraph, homes: Readonly<Record<string, string>> = {}): Request {
+export function programRequest(program: ProgramGraph, homes: Readonly<Record<string, string>> = {}): SelectionRequest {
   return {
     what: "program",
     cost: programCost(program),
@@ -136,7 +138,7 @@ export async function openCandidates(factories: readonly BackendFactory[]): Prom
 }
 
 /** The first candidate that takes the request. Pure. @throws {UnsupportedError} if none does */
-export function choose(request: Request, candidates: readonly Candidate[], thresholds: Thresholds, policy: Policy): Selection {
+export function choose(request: SelectionRequest, candidates: readonly Candidate[], thresholds: Thresholds, policy: Policy): Selection {
   const { force } = policy;
   const rejected: string[] = [];
   for (const candidate of candidates) {
@@ -155,7 +157,7 @@ export function choose(request: Request, candidates: readonly Candidate[], thres
 const syncBackends = "reference, wasm (in Node and in workers)";
 
 /** What one candidate has to say, whatever the others do. Pure. */
-export function judge(request: Request, candidate: Candidate, thresholds: Thresholds, policy: Policy): Verdict {
+export function judge(request: SelectionRequest, candidate: Candidate, thresholds: Thresholds, policy: Policy): Verdict {
   const { name: backend } = candidate;
   const { force } = policy;
   if (force !== undefined && backend !== force) return { backend, takes: false, reason: `${force} is forced` };
@@ -168,7 +170,11 @@ export function judge(request: Request, candidate: Candidate, thresholds: Thresh
 }
 
 /** Why an open backend cannot or must not run the request, however large it is. */
-function obstacleFor({ unsupported, sync }: Request, backend: Backend, { force, allowSoftware = false }: Policy): string | undefined {
+function obstacleFor(
+  { unsupported, sync }: SelectionRequest,
+  backend: Backend,
+  { force, allowSoftware = false }: Policy,
+): string | undefined {
   if (sync === true && (!backend.syncAvailable || backend.compileSync === undefined)) return "it answers later, not within the call";
   const reason = unsupported(backend);
   if (reason !== undefined || force !== undefined || allowSoftware || backend.device.kind !== "software-gpu") return reason;
@@ -176,7 +182,11 @@ function obstacleFor({ unsupported, sync }: Request, backend: Backend, { force, 
 }
 
 /** Whether the work repays the backend's fixed costs and the transfer of the data that lies elsewhere. */
-function isWorthIt({ what, cost, threshold, inputs }: Request, backend: string, table: BackendThresholds): Omit<Verdict, "backend"> {
+function isWorthIt(
+  { what, cost, threshold, inputs }: SelectionRequest,
+  backend: string,
+  table: BackendThresholds,
+): Omit<Verdict, "backend"> {
   const limit = threshold(table);
   if (limit === undefined) return { takes: true, reason: "first choice that can" };
   const here = inputs.filter(({ home }) => home === backend);
@@ -196,11 +206,11 @@ function isWorthIt({ what, cost, threshold, inputs }: Request, backend: string, 
 }
 
 /** Time to move tensors between the host and a backend, in one go. Where nothing was measured, a byte is worth a microsecond. */
-function transferUs(tensors: Request["inputs"], { latencyUs, bytesPerUs }: Transfer = { latencyUs: 1, bytesPerUs: 1 }): number {
+function transferUs(tensors: SelectionRequest["inputs"], { latencyUs, bytesPerUs }: Transfer = { latencyUs: 1, bytesPerUs: 1 }): number {
   return tensors.length === 0 ? 0 : latencyUs + sumBytes(tensors) / bytesPerUs;
 }
 
-function sumBytes(tensors: Request["inputs"]): number {
+function sumBytes(tensors: SelectionRequest["inputs"]): number {
   return tensors.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
