@@ -164,3 +164,43 @@ describe.each(targets)("like the reference, relaxed: $relaxed", ({ relaxed }) =>
     expect([...written]).toEqual([16, 17, 10, 11, 5, 6]);
   });
 });
+
+test.each(targets)("three threads give the bits of one, relaxed: $relaxed", async ({ relaxed }) => {
+  const program = createProgram();
+  const rows = program.input("x", "f32", [700, 333]);
+  const flat = program.reshape(rows, { shape: [700 * 333] });
+  const outputs = {
+    group: program.gelu(program.mul(program.sigmoid(rows), program.slice(rows, { axis: 0, start: 0, end: 1 }))),
+    column: program.softmax(rows, { axis: 0 }),
+    row: program.logSoftmax(rows),
+    sum: program.sum(rows, { axis: 0 }),
+    all: program.mean(flat),
+    variance: program.variance(rows, { axis: 1 }),
+    running: program.cumsum(rows, { axis: 0 }),
+    sorted: program.argsort(rows),
+    top: program.topK(rows, { k: 20 }),
+    turned: program.transpose(rows),
+    random: program.random({ shape: [100_001], seed: 3, distribution: "normal" }),
+    norm: program.groupNorm(program.reshape(flat, { shape: [70, 10, 333] }), program.full({ shape: [10], value: 2 }), {
+      groups: 5,
+      eps: 1e-5,
+    }),
+    pooled: program.maxPool2d(program.reshape(flat, { shape: [7, 10, 30, 111] }), { kernel: [3, 3], stride: [1, 2] }),
+  };
+  for (const [name, ref] of Object.entries(outputs)) program.output(name, ref);
+  const x = uniform(17, 700 * 333);
+  const results = await Promise.all(
+    [1, 3].map(async (threads) => {
+      const backend = await wasm({ relaxed, threads }).open();
+      const plan = await backend.compile(program);
+      const run = plan.run({ x });
+      const data = await Promise.all(Object.entries(run).map(async ([name, y]) => [name, await y.data()] as const));
+      await backend.dispose();
+      return Object.fromEntries(data);
+    }),
+  );
+  for (const name of Object.keys(outputs)) {
+    const [one, three] = results.map((result) => result[name]!);
+    expect(Buffer.compare(Buffer.from(one!.buffer), Buffer.from(three!.buffer)), name).toBe(0);
+  }
+});
