@@ -1,4 +1,5 @@
 import { atomicStore } from "./atomic.ts";
+import { ByteWriter } from "./bytes.ts";
 import { i32, i32Operand } from "./scalar.ts";
 import { v128 } from "./simd.ts";
 import {
@@ -28,17 +29,6 @@ export interface FunctionRef<S extends Signature = Signature, R extends ValueTyp
   readonly result: R;
 }
 
-/** Parts of a module in binary form, one after the other. */
-export function concatBytes(parts: readonly ArrayLike<number>[]): Uint8Array<ArrayBuffer> {
-  const bytes = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    bytes.set(part, at);
-    at += part.length;
-  }
-  return bytes;
-}
-
 /** Target of a branch: the end of a block or the start of a loop. */
 export interface Label {
   readonly depth: number;
@@ -49,15 +39,17 @@ export interface ConstantPool {
   address(bytes: Uint8Array): number;
 }
 
+const scratch = new DataView(new ArrayBuffer(4));
+
 /** Writes one function's code, statement by statement, in exactly the order of the calls. */
 export class FunctionBuilder {
   readonly #paramCount: number;
   readonly #constants: ConstantPool;
   readonly #locals: ValueType[] = [];
-  readonly #prologue: number[] = [];
-  readonly #body: number[] = [];
-  readonly #splats = new Map<string, Local<"v128">>();
-  readonly #splatsOfBits = new Map<number, V128>();
+  readonly #prologue = new ByteWriter();
+  readonly #body = new ByteWriter();
+  /** By their 32 bits, or by all their bytes. */
+  readonly #splats = new Map<number | string, Local<"v128">>();
   #depth = 0;
 
   constructor(paramCount: number, constants: ConstantPool) {
@@ -83,7 +75,7 @@ export class FunctionBuilder {
   }
 
   set<T extends ValueType>(local: Local<T>, value: Expr<T>): void {
-    this.#write(value.code, [0x21, ...unsignedLeb(local.index)]);
+    this.#write(value, [0x21, ...unsignedLeb(local.index)]);
   }
 
   setI32(local: Local<"i32">, value: I32): void {
@@ -100,17 +92,13 @@ export class FunctionBuilder {
    * instructions at every use.
    */
   splat(x: number): V128 {
-    return this.pooled(new Uint8Array(new Float32Array([x]).buffer));
+    scratch.setFloat32(0, x, true);
+    return this.splatBits(scratch.getUint32(0, true));
   }
 
   /** A vector with the 32 bits `bits` in its four lanes, loaded once like {@link splat}. */
   splatBits(bits: number): V128 {
-    let local = this.#splatsOfBits.get(bits);
-    if (local === undefined) {
-      local = this.pooled(new Uint8Array(new Uint32Array([bits]).buffer));
-      this.#splatsOfBits.set(bits, local);
-    }
-    return local;
+    return this.#splats.get(bits >>> 0) ?? this.#load(bits >>> 0, new Uint8Array(new Uint32Array([bits]).buffer));
   }
 
   /** Address of bytes in the constant pool. */
@@ -118,72 +106,63 @@ export class FunctionBuilder {
     return this.#constants.address(bytes);
   }
 
-  /** A vector from the constant pool: 4 bytes are repeated four times, 16 are taken as they are. */
+  /** A vector from the constant pool: all its 16 bytes. */
   pooled(bytes: Uint8Array): V128 {
     const key = bytes.join();
-    let local = this.#splats.get(key);
-    if (local === undefined) {
-      local = this.local("v128");
-      const address = this.#constants.address(bytes);
-      const value = bytes.length === 4 ? v128.load32Splat(address) : v128.load(address);
-      for (const byte of value.code) this.#prologue.push(byte);
-      this.#prologue.push(0x21, ...unsignedLeb(local.index));
-      this.#splats.set(key, local);
-    }
-    return local;
+    return this.#splats.get(key) ?? this.#load(key, bytes);
   }
 
   /** Stores a value of its own width. */
   store(address: I32, value: Expr, offset = 0): void {
     const opcode = { i32: [0x36], i64: [0x37], f32: [0x38], f64: [0x39], v128: simdOpcode(11) }[value.type];
-    this.#write(i32Operand(address).code, value.code, opcode, memoryImmediate(0, offset));
+    this.#write(i32Operand(address), value, opcode, memoryImmediate(0, offset));
   }
 
   store8(address: I32, value: I32, offset = 0): void {
-    this.#write(i32Operand(address).code, i32Operand(value).code, [0x3a], memoryImmediate(0, offset));
+    this.#write(i32Operand(address), i32Operand(value), [0x3a], memoryImmediate(0, offset));
   }
 
   store16(address: I32, value: I32, offset = 0): void {
-    this.#write(i32Operand(address).code, i32Operand(value).code, [0x3b], memoryImmediate(0, offset));
+    this.#write(i32Operand(address), i32Operand(value), [0x3b], memoryImmediate(0, offset));
   }
 
   /** Stores one 32-bit lane. */
   store32Lane(address: I32, value: V128, lane: number, offset = 0): void {
-    this.#write(i32Operand(address).code, value.code, simdOpcode(90), memoryImmediate(0, offset), [lane]);
+    this.#write(i32Operand(address), value, simdOpcode(90), memoryImmediate(0, offset), [lane]);
   }
 
   /** Stores one 16-bit lane. */
   store16Lane(address: I32, value: V128, lane: number, offset = 0): void {
-    this.#write(i32Operand(address).code, value.code, simdOpcode(89), memoryImmediate(0, offset), [lane]);
+    this.#write(i32Operand(address), value, simdOpcode(89), memoryImmediate(0, offset), [lane]);
   }
 
   /** Stores one 8-bit lane. */
   store8Lane(address: I32, value: V128, lane: number, offset = 0): void {
-    this.#write(i32Operand(address).code, value.code, simdOpcode(88), memoryImmediate(0, offset), [lane]);
+    this.#write(i32Operand(address), value, simdOpcode(88), memoryImmediate(0, offset), [lane]);
   }
 
   /** Stores one 64-bit lane. */
   store64Lane(address: I32, value: V128, lane: number, offset = 0): void {
-    this.#write(i32Operand(address).code, value.code, simdOpcode(91), memoryImmediate(0, offset), [lane]);
+    this.#write(i32Operand(address), value, simdOpcode(91), memoryImmediate(0, offset), [lane]);
   }
 
   /** Stores for other threads to see, after all that was stored before. */
   atomicStore(address: I32, value: Expr<"i32" | "i64">): void {
-    this.#write(i32Operand(address).code, value.code, atomicStore[value.type]);
+    this.#write(i32Operand(address), value, atomicStore[value.type]);
   }
 
   /** Computes a value for its effects alone. */
   drop(value: Expr): void {
-    this.#write(value.code, [0x1a]);
+    this.#write(value, [0x1a]);
   }
 
   /** Copies `bytes` bytes; the ranges may overlap. */
   memoryCopy(to: I32, from: I32, bytes: I32): void {
-    this.#write(i32Operand(to).code, i32Operand(from).code, i32Operand(bytes).code, [0xfc, 10, 0, 0]);
+    this.#write(i32Operand(to), i32Operand(from), i32Operand(bytes), [0xfc, 10, 0, 0]);
   }
 
   memoryFill(to: I32, byte: I32, bytes: I32): void {
-    this.#write(i32Operand(to).code, i32Operand(byte).code, i32Operand(bytes).code, [0xfc, 11, 0]);
+    this.#write(i32Operand(to), i32Operand(byte), i32Operand(bytes), [0xfc, 11, 0]);
   }
 
   block(body: (exit: Label) => void): void {
@@ -196,7 +175,7 @@ export class FunctionBuilder {
   }
 
   if(condition: Expr<"i32">, yes: () => void, no?: () => void): void {
-    this.#write(condition.code, [0x04, 0x40]);
+    this.#write(condition, [0x04, 0x40]);
     this.#depth++;
     yes();
     if (no !== undefined) {
@@ -212,7 +191,7 @@ export class FunctionBuilder {
   }
 
   brIf(label: Label, condition: Expr<"i32">): void {
-    this.#write(condition.code, [0x0d, ...unsignedLeb(this.#depth - label.depth)]);
+    this.#write(condition, [0x0d, ...unsignedLeb(this.#depth - label.depth)]);
   }
 
   /** Runs `body` while `condition` holds, which is tested before the first time too. */
@@ -235,34 +214,50 @@ export class FunctionBuilder {
   }
 
   return(value?: Expr): void {
-    this.#write(value?.code ?? [], [0x0f]);
+    this.#write(value ?? [], [0x0f]);
   }
 
   /** Calls a function without a result. */
   call<S extends Signature>(target: FunctionRef<S, undefined>, args: { readonly [K in keyof S]: Expr<S[K]> }): void {
-    this.#write(...argumentCodes(target, args), [0x10, ...unsignedLeb(target.index)]);
+    this.#write(...argumentsOf(target, args), [0x10, ...unsignedLeb(target.index)]);
   }
 
   /** Calls the thunk at a place of the table: see `ModuleOptions.hasTable`. */
   callThunk(place: Expr<"i32">, args: I32, begin: I32, end: I32): void {
-    this.#write(...[args, begin, end].map((arg) => i32Operand(arg).code), place.code, [0x11, 0, 0]);
+    this.#write(...[args, begin, end].map((arg) => i32Operand(arg)), place, [0x11, 0, 0]);
   }
 
   /** Calls a function for its result. */
   invoke<S extends Signature, R extends ValueType>(target: FunctionRef<S, R>, args: { readonly [K in keyof S]: Expr<S[K]> }): Expr<R> {
-    return expr(target.result, [], [...argumentCodes(target, args).flat(), 0x10, ...unsignedLeb(target.index)]);
+    return expr(target.result, argumentsOf(target, args), [0x10, ...unsignedLeb(target.index)]);
   }
 
   /** The function's body in binary form, `result` left on the stack at its end. */
-  finish(result?: Expr): Uint8Array<ArrayBuffer> {
+  finish(result?: Expr): Uint8Array {
+    const code = new ByteWriter();
     const runs: { readonly type: ValueType; count: number }[] = [];
     for (const type of this.#locals) {
       const last = runs.at(-1);
       if (last?.type === type) last.count++;
       else runs.push({ type, count: 1 });
     }
-    const locals = runs.flatMap(({ type, count }) => [...unsignedLeb(count), valueTypeCode[type]]);
-    return concatBytes([[...unsignedLeb(runs.length), ...locals], this.#prologue, this.#body, result?.code ?? [], [0x0b]]);
+    code.write(unsignedLeb(runs.length));
+    for (const { type, count } of runs) code.write([...unsignedLeb(count), valueTypeCode[type]]);
+    code.write(this.#prologue.written);
+    code.write(this.#body.written);
+    if (result !== undefined) writeExpr(code, result);
+    code.push(0x0b);
+    return code.written;
+  }
+
+  /** A local with a constant, loaded at the function's start: 4 bytes are repeated four times. */
+  #load(key: number | string, bytes: Uint8Array): Local<"v128"> {
+    const local = this.local("v128");
+    const address = this.#constants.address(bytes);
+    writeExpr(this.#prologue, bytes.length === 4 ? v128.load32Splat(address) : v128.load(address));
+    this.#prologue.write([0x21, ...unsignedLeb(local.index)]);
+    this.#splats.set(key, local);
+    return local;
   }
 
   #structure(opcode: number, body: (label: Label) => void): void {
@@ -273,11 +268,19 @@ export class FunctionBuilder {
     this.#write([0x0b]);
   }
 
-  #write(...parts: readonly (readonly number[])[]): void {
-    for (const part of parts) for (const byte of part) this.#body.push(byte);
+  #write(...parts: readonly (Expr | readonly number[])[]): void {
+    for (const part of parts) {
+      if ("type" in part) writeExpr(this.#body, part);
+      else this.#body.write(part);
+    }
   }
 }
 
-function argumentCodes<S extends Signature>(target: FunctionRef<S>, args: { readonly [K in keyof S]: Expr<S[K]> }): (readonly number[])[] {
-  return Object.keys(target.signature).map((name) => args[name]!.code);
+function argumentsOf<S extends Signature>(target: FunctionRef<S>, args: { readonly [K in keyof S]: Expr<S[K]> }): readonly Expr[] {
+  return Object.keys(target.signature).map((name) => args[name]!);
+}
+
+function writeExpr(to: ByteWriter, { operands = [], code }: Expr): void {
+  for (const operand of operands) writeExpr(to, operand);
+  to.write(code);
 }

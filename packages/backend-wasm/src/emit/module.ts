@@ -1,4 +1,5 @@
-import { concatBytes, FunctionBuilder, type FunctionRef, type Params, type Signature } from "./function.ts";
+import { ByteWriter } from "./bytes.ts";
+import { FunctionBuilder, type FunctionRef, type Params, type Signature } from "./function.ts";
 import { f32, f64, i32 } from "./scalar.ts";
 import { type Expr, type Local, signedLeb, unsignedLeb, type ValueType, valueTypeCode } from "./values.ts";
 
@@ -38,7 +39,8 @@ const magic = [0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0];
 export class ModuleBuilder {
   readonly #options: ModuleOptions;
   readonly #functions: { readonly ref: FunctionRef; readonly body: Uint8Array }[] = [];
-  readonly #pool: number[] = [];
+  readonly #names = new Set<string>();
+  readonly #pool = new ByteWriter();
   readonly #poolIndex = new Map<string, number>();
 
   constructor(options: ModuleOptions) {
@@ -85,18 +87,29 @@ export class ModuleBuilder {
       [...text("env"), ...text("thread"), 0x03, 0x7f, 0],
     ];
     const thunks = [0x00, 0x23, 0x00, 0x0b, ...vector(functions.map((_, i) => unsignedLeb(functions.length + i)))];
-    const data = [0x00, 0x41, ...signedLeb(this.#options.constants?.address ?? 0), 0x0b, ...vector(this.#pool.map((byte) => [byte]))];
-    return concatBytes([
-      magic,
-      ...section(1, [vector([thunkType, ...types])]),
-      ...section(2, [vector([memory, ...(hasTable ? table : [])])]),
-      ...section(3, [vector(bodies.map((_, i) => unsignedLeb(i < functions.length ? i + 1 : 0)))]),
-      ...section(7, [vector(functions.map(({ ref }, i) => [...text(ref.name), 0, ...unsignedLeb(i)]))]),
-      ...(hasTable ? section(9, [vector([thunks])]) : []),
-      ...section(10, [unsignedLeb(bodies.length), ...bodies.flatMap((body) => [unsignedLeb(body.length), body])]),
-      ...(this.#pool.length === 0 ? [] : section(11, [vector([data])])),
-      ...(custom === undefined ? [] : section(0, [text(custom.name), [...new TextEncoder().encode(custom.text)]])),
-    ]);
+    const out = new ByteWriter();
+    const section = (id: number, content: ArrayLike<number>): void => {
+      out.push(id);
+      out.writeSized(content);
+    };
+    out.write(magic);
+    section(1, vector([thunkType, ...types]));
+    section(2, vector([memory, ...(hasTable ? table : [])]));
+    section(3, vector(bodies.map((_, i) => unsignedLeb(i < functions.length ? i + 1 : 0))));
+    section(7, vector(functions.map(({ ref }, i) => [...text(ref.name), 0, ...unsignedLeb(i)])));
+    if (hasTable) section(9, vector([thunks]));
+    const code = new ByteWriter();
+    code.write(unsignedLeb(bodies.length));
+    for (const body of bodies) code.writeSized(body);
+    section(10, code.written);
+    if (this.#pool.length > 0) {
+      const data = new ByteWriter();
+      data.write([1, 0x00, 0x41, ...signedLeb(this.#options.constants?.address ?? 0), 0x0b]);
+      data.writeSized(this.#pool.written);
+      section(11, data.written);
+    }
+    if (custom !== undefined) section(0, [...text(custom.name), ...new TextEncoder().encode(custom.text)]);
+    return out.written.slice();
   }
 
   /** A function without a result that was emitted before; its signature is the caller's to know. */
@@ -122,7 +135,7 @@ export class ModuleBuilder {
     result: R,
     body: (f: FunctionBuilder, params: Params<S>) => Expr | undefined,
   ): FunctionRef<S, R> {
-    if (this.#functions.some(({ ref }) => ref.name === name)) throw new RangeError(`emit: expected new function names, got ${name} twice`);
+    if (this.#names.has(name)) throw new RangeError(`emit: expected new function names, got ${name} twice`);
     const entries = Object.entries(signature).map(([param, type], index): [string, Local] => [
       param,
       { type, index, code: [0x20, ...unsignedLeb(index)] },
@@ -131,6 +144,7 @@ export class ModuleBuilder {
     const value = body(f, Object.fromEntries(entries) as Params<S>);
     const ref = { name, signature, result, index: this.#functions.length };
     this.#functions.push({ ref, body: f.finish(value) });
+    this.#names.add(name);
     return ref;
   }
 
@@ -140,7 +154,7 @@ export class ModuleBuilder {
     let offset = this.#poolIndex.get(key);
     if (offset === undefined) {
       offset = this.#pool.length;
-      this.#pool.push(...bytes);
+      this.#pool.write(bytes);
       if (this.#pool.length > limit) throw new RangeError(`emit: expected at most ${limit} bytes of constants, got ${this.#pool.length}`);
       this.#poolIndex.set(key, offset);
     }
@@ -178,11 +192,6 @@ function vector(items: readonly (readonly number[])[]): number[] {
   const bytes = unsignedLeb(items.length);
   for (const item of items) for (const byte of item) bytes.push(byte);
   return bytes;
-}
-
-function section(id: number, content: readonly ArrayLike<number>[]): readonly ArrayLike<number>[] {
-  const length = content.reduce((sum, part) => sum + part.length, 0);
-  return [[id, ...unsignedLeb(length)], ...content];
 }
 
 function text(value: string): number[] {

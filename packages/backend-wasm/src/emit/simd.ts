@@ -10,18 +10,18 @@ type Extract<T extends ValueType> = (a: V128, lane: number) => Expr<T>;
 type Splat<T extends ValueType> = (a: Expr<T>) => V128;
 type Test = (a: V128) => Expr<"i32">;
 
-const op1 =
-  (op: number): V1 =>
-  (a) =>
-    expr("v128", [a], simdOpcode(op));
-const op2 =
-  (op: number): V2 =>
-  (a, b) =>
-    expr("v128", [a, b], simdOpcode(op));
-const op3 =
-  (op: number): V3 =>
-  (a, b, c) =>
-    expr("v128", [a, b, c], simdOpcode(op));
+const op1 = (op: number): V1 => {
+  const code = simdOpcode(op);
+  return (a) => expr("v128", [a], code);
+};
+const op2 = (op: number): V2 => {
+  const code = simdOpcode(op);
+  return (a, b) => expr("v128", [a, b], code);
+};
+const op3 = (op: number): V3 => {
+  const code = simdOpcode(op);
+  return (a, b, c) => expr("v128", [a, b, c], code);
+};
 const shift =
   (op: number): Shift =>
   (a, bits) =>

@@ -7,6 +7,8 @@ export const valueTypeCode: Readonly<Record<ValueType, number>> = { i32: 0x7f, i
 /** A computation that leaves one value of type `T` on the stack. Its code runs where a statement uses it, as often as it is used. */
 export interface Expr<T extends ValueType = ValueType> {
   readonly type: T;
+  /** What is left on the stack before `code` runs, in order. */
+  readonly operands?: readonly Expr[];
   readonly code: readonly number[];
 }
 
@@ -48,12 +50,9 @@ export function signedLeb(n: number): number[] {
   }
 }
 
-/** An expression of `type`: the operands' code in order, then `opcode` with its immediates. */
+/** An expression of `type`: the operands in order, then `opcode` with its immediates. */
 export function expr<T extends ValueType>(type: T, operands: readonly Expr[], opcode: readonly number[]): Expr<T> {
-  const code: number[] = [];
-  for (const operand of operands) for (const byte of operand.code) code.push(byte);
-  for (const byte of opcode) code.push(byte);
-  return { type, code };
+  return { type, operands, code: opcode };
 }
 
 /** Bytes of an instruction of the SIMD opcode space. */

@@ -44,6 +44,7 @@ import { quantize } from "./quantize.ts";
 import { random } from "./random.ts";
 import { rmsNorm } from "./rmsNorm.ts";
 import { rope } from "./rope.ts";
+import { sample } from "./sample.ts";
 import { scatter } from "./scatter.ts";
 import { slice } from "./slice.ts";
 import { softmax } from "./softmax.ts";
@@ -107,6 +108,7 @@ export const kernels: Kernels = {
   moeWeights,
   rmsNorm,
   rope,
+  sample,
   scatter,
   slice,
   softmax,
