@@ -1,5 +1,14 @@
-import type { Kernel, ParamsOf } from "../kernel.ts";
-import { hostKernel } from "./shared/hostKernel.ts";
+import { elementCount, type HostTensor, type Operand, ops } from "@centella/core";
+import type { Kernel, ParamsOf, Run } from "../kernel.ts";
 
-/** The same choice as everywhere: its sums are in f64 and in the order of the definition. */
-export const sample: Kernel<ParamsOf<"sample">> = hostKernel("sample");
+/** Core's definition on views of the memory: the same choice as everywhere, for its sums are in f64 and in a stated order. */
+export const sample: Kernel<ParamsOf<"sample">> = {
+  build({ heap }, [logits, position], params, y) {
+    const view = (run: Run, operand: Operand): HostTensor => {
+      const { dtype } = operand.spec;
+      const [at, shape] = [run.address(operand) / 4, run.shape(operand)];
+      return { spec: { dtype, shape }, data: (dtype === "i32" ? heap.i32 : heap.f32).subarray(at, at + elementCount(shape)) };
+    };
+    return (run) => ops.sample.reference([view(run, logits!), view(run, position!)], params, view(run, y));
+  },
+};
