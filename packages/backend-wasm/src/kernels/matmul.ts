@@ -56,13 +56,13 @@ interface Path {
 
 /** How to multiply with `b`, or with any of its matrices if it has batch axes. */
 export function choosePath(context: BuildContext, b: Operand, { transposeB, activations }: Params): Path {
-  const { exports, target, threads } = context;
+  const { exports, target, threads, rooms } = context;
   const { dtype } = b.spec;
   const form = context.interleaving(b) ?? formatNameOf(dtype);
   if (form === undefined) {
     const matrixBytes = (n: number, k: number): number => n * k * layoutOf(dtype).bytes;
     return transposeB
-      ? { matrixBytes, multiply: innerProduct(exports, dtype, threads), scratch: innerScratch }
+      ? { matrixBytes, multiply: innerProduct(exports, dtype, threads, rooms), scratch: innerScratch(rooms) }
       : { matrixBytes, multiply: outerProduct(exports, dtype, threads), scratch: (m, n) => outerScratch(m, n, threads) };
   }
   const matrixBytes = (n: number, k: number): number => groupedBytes(form, n, k);
@@ -71,7 +71,7 @@ export function choosePath(context: BuildContext, b: Operand, { transposeB, acti
   const rounding = dtype === form || activationType[dtype as BlockType] !== "q8_K" ? formatOf(form).rounding : "q8_Kx32";
   const path: Path = isRounded
     ? { matrixBytes, multiply: roundedProduct(exports, form, rounding, target, threads), scratch: roundedScratch(form, rounding, target) }
-    : { matrixBytes, multiply: exactProduct(exports, form, threads), scratch: exactScratch(target, threads) };
+    : { matrixBytes, multiply: exactProduct(exports, form, threads, rooms), scratch: exactScratch(target, rooms) };
   return context.interleaving(b) === undefined ? interleavingFirst(context, dtype, form, path) : path;
 }
 

@@ -1,4 +1,4 @@
-import { f32, f32x4, i32, i32x4, type ModuleBuilder, type V128, v128 } from "../emit/index.ts";
+import { f32, f32x4, i32, i32x4, type ModuleBuilder, threadIndex, type V128, v128 } from "../emit/index.ts";
 import { groupRows, halves, InterleavedBlock } from "../formats/block.ts";
 import type { BlockContext, GroupFormat } from "../formats/format.ts";
 import { loadHalves } from "../formats/half.ts";
@@ -9,7 +9,10 @@ import { type OuterFunctions, outer, rowPanels } from "./outer.ts";
 const { depth, tileColumns } = outer;
 
 /** Bytes of a decoded panel: `depth` of k, eight rows of weights, f32. */
-export const panelBytes: number = 4 * depth * groupRows;
+const panelBytes = 4 * depth * groupRows;
+
+/** Four panels, or one and a tile. */
+export const exactRoomBytes: number = rowPanels * panelBytes;
 
 /**
  * Emits, per format, products of interleaved rows with exact activations: eight rows are decoded to a panel as the tiles of outer.ts
@@ -19,11 +22,12 @@ export const panelBytes: number = 4 * depth * groupRows;
  *
  * `panel.row(from, to, k)`: takes one row out of a panel, from its first element on.
  *
- * `exact.<format>(w, a, y, rows, groupBytes, k, yBytes, tokens, first, scratch)`: over `k` elements from `w` on, adds the products with
- * `tokens` packed rows of `a` to `y`; `scratch` is room for a panel and a tile.
+ * `exact.<format>(w, a, y, n, groupBytes, k, yBytes, tokens, first, rooms, begin, end)`: over `k` elements from `w` on, adds the products of groups
+ * `begin` to `end` with `tokens` packed rows of `a` to `y [tokens, n]`.
  *
- * `exactRows.<format>(w, a, y, rows, groupBytes, k, aBytes, yBytes, tokens, scratch)`: over all of k, for few tokens that are not packed;
- * `scratch` is room for four panels.
+ * `exactRows.<format>(w, a, y, rows, groupBytes, k, aBytes, yBytes, tokens, rooms)`: over all of k, for few tokens that are not packed.
+ *
+ * Each thread has a room of {@link exactRoomBytes}.
  */
 export function emitExactGroups(module: ModuleBuilder, target: Target, { tile, row }: OuterFunctions): void {
   module.function("panel.row", { from: "i32", to: "i32", k: "i32" }, (f, { from, to, k }) => {
@@ -47,9 +51,26 @@ export function emitExactGroups(module: ModuleBuilder, target: Target, { tile, r
         f.advance(blocks, -1);
       });
     });
-    const common = { w: "i32", a: "i32", y: "i32", rows: "i32", groupBytes: "i32", k: "i32" } as const;
-    const tiled = { ...common, yBytes: "i32", tokens: "i32", first: "i32", scratch: "i32" } as const;
-    module.function(`exact.${name}`, tiled, (f, { w, a, y, rows, groupBytes, k, yBytes, tokens, first, scratch }) => {
+    const tiled = {
+      w: "i32",
+      a: "i32",
+      y: "i32",
+      n: "i32",
+      groupBytes: "i32",
+      k: "i32",
+      yBytes: "i32",
+      tokens: "i32",
+      first: "i32",
+      rooms: "i32",
+      begin: "i32",
+      end: "i32",
+    } as const;
+    module.function(`exact.${name}`, tiled, (f, { w, a, y, n, groupBytes, k, yBytes, tokens, first, rooms, begin, end }) => {
+      const scratch = f.let(i32.add(rooms, i32.mul(threadIndex, exactRoomBytes)));
+      const rows = f.let(i32.mul(end, groupRows));
+      f.set(rows, i32.sub(i32.select(i32.ltU(n, rows), n, rows), i32.mul(begin, groupRows)));
+      f.advance(w, i32.mul(begin, groupBytes));
+      f.advance(y, i32.mul(begin, 4 * groupRows));
       const blocks = f.let(i32.divU(k, elements));
       const spill = f.let(i32.add(scratch, panelBytes));
       const columns = f.local("i32");
@@ -62,8 +83,20 @@ export function emitExactGroups(module: ModuleBuilder, target: Target, { tile, r
         f.set(rows, i32.sub(rows, columns));
       });
     });
-    const few = { ...common, aBytes: "i32", yBytes: "i32", tokens: "i32", scratch: "i32" } as const;
-    module.function(`exactRows.${name}`, few, (f, { w, a, y, rows, groupBytes, k, aBytes, yBytes, tokens, scratch }) => {
+    const few = {
+      w: "i32",
+      a: "i32",
+      y: "i32",
+      rows: "i32",
+      groupBytes: "i32",
+      k: "i32",
+      aBytes: "i32",
+      yBytes: "i32",
+      tokens: "i32",
+      rooms: "i32",
+    } as const;
+    module.function(`exactRows.${name}`, few, (f, { w, a, y, rows, groupBytes, k, aBytes, yBytes, tokens, rooms }) => {
+      const scratch = f.let(i32.add(rooms, i32.mul(threadIndex, exactRoomBytes)));
       const [at, count, group, panelAt, left, x, to, token] = f.locals("i32", 8);
       const columns = f.local("i32");
       f.while(rows, () => {

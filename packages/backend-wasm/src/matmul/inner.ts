@@ -1,6 +1,7 @@
 import {
   type Expr,
   type FunctionBuilder,
+  type FunctionRef,
   f32,
   f32x4,
   i8x16,
@@ -8,6 +9,7 @@ import {
   i32,
   type Local,
   type ModuleBuilder,
+  threadIndex,
   type V128,
   v128,
 } from "../emit/index.ts";
@@ -35,15 +37,62 @@ const { depth, tileRows, tileColumns } = inner;
 /** Rows of `w` that a matrix-vector product reads at once, to hide the latency of the multiply-add. */
 const vectorRows = 4;
 
-/** Emits `inner.pack2`, `inner.pack6`, `inner.tile` and, per dtype of the weights, `inner.vector.<dtype>`. */
+/** Bytes of a packed panel of `w`. */
+export const innerPanelBytes: number = 4 * depth * tileColumns;
+
+/** Emits `inner.pack2.f32`, `inner.tile` and, per dtype of the weights, `inner.pack6.<dtype>`, `inner.tiles.<dtype>` and `inner.vector.<dtype>`. */
 export function emitInner(module: ModuleBuilder, target: Target): void {
   emitPack(module, tileRows, "f32");
-  for (const dtype of ["f32", "f16", "bf16"] as const) emitPack(module, tileColumns, dtype);
-  emitTile(module, target);
-  for (const dtype of ["f32", "f16", "bf16"] as const) emitVector(module, target, dtype);
+  const tile = emitTile(module, target);
+  for (const dtype of ["f32", "f16", "bf16"] as const) {
+    emitTiles(module, dtype, emitPack(module, tileColumns, dtype), tile);
+    emitVector(module, target, dtype);
+  }
+}
+
+/**
+ * `inner.tiles.<dtype>(a, w, y, n, k, rowBytes, yBytes, rows, first, rooms, begin, end)`: packs panels `begin` to `end` of `w`, each in a room of
+ * the thread's own, and adds the products with the packed rows of `a` to `y [rows, n]`.
+ */
+function emitTiles(
+  module: ModuleBuilder,
+  dtype: PlainDType,
+  pack: FunctionRef<typeof packSignature, undefined>,
+  tile: FunctionRef<typeof tileSignature, undefined>,
+): void {
+  const signature = {
+    a: "i32",
+    w: "i32",
+    y: "i32",
+    n: "i32",
+    k: "i32",
+    rowBytes: "i32",
+    yBytes: "i32",
+    rows: "i32",
+    first: "i32",
+    rooms: "i32",
+    begin: "i32",
+    end: "i32",
+  } as const;
+  module.function(`inner.tiles.${dtype}`, signature, (f, { a, w, y, n, k, rowBytes, yBytes, rows, first, rooms, begin, end }) => {
+    const room = f.let(i32.add(rooms, i32.mul(threadIndex, innerPanelBytes)));
+    const [column, columns] = [f.local("i32"), f.local("i32")];
+    f.while(i32.ltU(begin, end), () => {
+      f.set(column, i32.mul(begin, tileColumns));
+      f.set(columns, i32.sub(n, column));
+      f.set(columns, i32.select(i32.ltU(columns, tileColumns), columns, tileColumns));
+      f.call(pack, { from: i32.add(w, i32.mul(column, rowBytes)), to: room, rows: columns, rowBytes, k });
+      const quads = i32.shrU(i32.add(k, 3), 2);
+      f.call(tile, { a, b: room, y: i32.add(y, i32.shl(column, 2)), quads, rowBytes: yBytes, rows, columns, first });
+      f.advance(begin, 1);
+    });
+  });
 }
 
 type PlainDType = "f32" | "f16" | "bf16";
+
+const packSignature = { from: "i32", to: "i32", rows: "i32", rowBytes: "i32", k: "i32" } as const;
+const tileSignature = { a: "i32", b: "i32", y: "i32", quads: "i32", rowBytes: "i32", rows: "i32", columns: "i32", first: "i32" } as const;
 
 /** Bytes of four elements. */
 function vectorBytes(dtype: PlainDType): number {
@@ -59,9 +108,8 @@ function loadFloats(f: FunctionBuilder, dtype: PlainDType, at: Local<"i32">, off
  * `inner.pack<R>.<dtype>(from, to, rows, rowBytes, k)`: panels of `R` rows as f32, four elements of each row in turn. Where rows are
  * missing the last repeats; what is beyond `k` is zero.
  */
-function emitPack(module: ModuleBuilder, count: number, dtype: PlainDType): void {
-  const signature = { from: "i32", to: "i32", rows: "i32", rowBytes: "i32", k: "i32" } as const;
-  module.function(`inner.pack${count}.${dtype}`, signature, (f, { from, to, rows, rowBytes, k }) => {
+function emitPack(module: ModuleBuilder, count: number, dtype: PlainDType): FunctionRef<typeof packSignature, undefined> {
+  return module.function(`inner.pack${count}.${dtype}`, packSignature, (f, { from, to, rows, rowBytes, k }) => {
     const pointers = f.locals("i32", count);
     const [last, left] = [f.local("i32"), f.local("i32")];
     const mask = laneMask(f, i32.and(k, 3));
@@ -91,9 +139,8 @@ function emitPack(module: ModuleBuilder, count: number, dtype: PlainDType): void
  * `inner.tile(a, b, y, quads, rowBytes, rows, columns, first)`: adds the products of all packed rows of `a` with one packed
  * panel of `b` over `quads` groups of four k to `y`, of which `rows` and `columns` are to be written. `first`: `y` starts at 0.
  */
-function emitTile(module: ModuleBuilder, target: Target): void {
-  const signature = { a: "i32", b: "i32", y: "i32", quads: "i32", rowBytes: "i32", rows: "i32", columns: "i32", first: "i32" } as const;
-  module.function("inner.tile", signature, (f, { a, b, y, quads, rowBytes, rows, columns, first }) => {
+function emitTile(module: ModuleBuilder, target: Target): FunctionRef<typeof tileSignature, undefined> {
+  return module.function("inner.tile", tileSignature, (f, { a, b, y, quads, rowBytes, rows, columns, first }) => {
     const sums = f.locals("v128", tileRows * tileColumns);
     const av = f.locals("v128", tileRows);
     const bv = f.local("v128");

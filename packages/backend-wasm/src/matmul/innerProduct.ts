@@ -1,7 +1,7 @@
 import { type DType, layoutOf } from "@centella/core";
 import type { Call, Exports, Pause } from "../kernel.ts";
-import { inner } from "./inner.ts";
-import { fewRows, Pacer, type Product, sharedUnits } from "./product.ts";
+import { inner, innerPanelBytes } from "./inner.ts";
+import { fewRows, type Product, sharedUnits } from "./product.ts";
 
 const { depth, tileRows, tileColumns } = inner;
 
@@ -9,15 +9,13 @@ const { depth, tileRows, tileColumns } = inner;
 const rowBlock = 384;
 
 /** Bytes of scratch memory for {@link innerProduct}. */
-export function innerScratch(m: number): number {
-  const rows = Math.min(rowBlock, Math.ceil(m / tileRows) * tileRows);
-  return 4 * depth * (rows + tileColumns);
+export function innerScratch(rooms: number): (m: number) => number {
+  return (m) => rooms * innerPanelBytes + 4 * depth * Math.min(rowBlock, Math.ceil(m / tileRows) * tileRows);
 }
 
 /** `y = a · bᵀ` for `b [n, k]` of `dtype` with rows side by side. */
-export function innerProduct(exports: Exports, dtype: DType, threads: number): (product: Product) => Iterable<Pause> {
-  const vector = exports(`inner.vector.${dtype}`);
-  const [packA, packB, tile] = [exports(`inner.pack${tileRows}.f32`), exports(`inner.pack${tileColumns}.${dtype}`), exports("inner.tile")];
+export function innerProduct(exports: Exports, dtype: DType, threads: number, rooms: number): (product: Product) => Iterable<Pause> {
+  const [vector, packA, tiles] = [exports(`inner.vector.${dtype}`), exports(`inner.pack${tileRows}.f32`), exports(`inner.tiles.${dtype}`)];
   const { bytes } = layoutOf(dtype);
   return function* ({ a, b, y, m, n, k, scratch }) {
     const rowBytes = k * bytes;
@@ -33,20 +31,15 @@ export function innerProduct(exports: Exports, dtype: DType, threads: number): (
       yield calls;
       return;
     }
-    const pacer = new Pacer();
-    const panel = scratch;
-    const packed = panel + 4 * depth * tileColumns;
+    const packed = scratch + rooms * innerPanelBytes;
     for (let row = 0; row < m; row += rowBlock) {
       const rows = Math.min(rowBlock, m - row);
       for (let at = 0; at < k; at += depth) {
         const count = Math.min(depth, k - at);
         packA(a + 4 * (row * k + at), packed, rows, 4 * k, count);
-        for (let column = 0; column < n; column += tileColumns) {
-          const columns = Math.min(tileColumns, n - column);
-          packB(b + column * rowBytes + at * bytes, panel, columns, rowBytes, count);
-          tile(packed, panel, y + 4 * (row * n + column), Math.ceil(count / 4), 4 * n, rows, columns, at === 0 ? 1 : 0);
-          if (pacer.due(rows * columns * count)) yield;
-        }
+        const args = [packed, b + at * bytes, y + 4 * row * n, n, count, rowBytes, 4 * n, rows, at === 0 ? 1 : 0, scratch];
+        const work = rows * count * tileColumns;
+        yield { fn: tiles, args, total: Math.ceil(n / tileColumns), grain: sharedUnits(work, rows * count * n, threads) };
       }
     }
   };
