@@ -5,6 +5,18 @@ export interface KernelCall<P extends object = object> {
   readonly inputs: readonly (TensorSpec | undefined)[];
   readonly params: P;
   readonly output: TensorSpec;
+  /** What becomes of each result before it is stored; only for definitions with `finishes`. */
+  readonly finish?: Finish | undefined;
+}
+
+/** Calls that are fused behind an op: a function `finish(i: u32, result: f32) -> f32` of a result and its place. */
+export interface Finish {
+  /** Of the tensors that it reads, beside the op's own. */
+  readonly bindings: readonly Binding[];
+  readonly uniforms: Readonly<Record<string, Field["type"]>>;
+  /** Functions, block by block: those that the kernel has itself are not declared again. The last one is `finish`. */
+  readonly declarations: readonly string[];
+  values(dims: DimValues): Readonly<Record<string, number>>;
 }
 
 /** What a binding of a kernel refers to. */
@@ -62,6 +74,8 @@ export interface ElementForm {
 /** How an op is computed: dispatches in order. Pure. */
 export interface KernelDefinition<P extends object = object> {
   readonly element?: ElementForm;
+  /** Its kernels store each result once, by `store(i, value)`, so that elementwise calls can be fused behind it. */
+  readonly finishes?: true;
   /** The reason in words why there is no kernel for a call, beyond what the op itself refuses. */
   unsupported?(call: KernelCall<P>): string | undefined;
   build(call: KernelCall<P>): readonly Kernel[];

@@ -1,13 +1,14 @@
 import { type DimValues, type DType, isQuantized } from "@centella/core";
 import { blockLoader, isNativeBlock } from "./blocks.ts";
-import type { Binding, ElementType, Field, Kernel } from "./kernel.ts";
+import type { Binding, ElementType, Field, Finish, Kernel } from "./kernel.ts";
 import { deviceType } from "./layout.ts";
 
 type FieldTypes = Readonly<Record<string, Field["type"]>>;
 
 /**
  * Makes a kernel from its parts. The body sees `group`, the flat index of the workgroup (uniform), `lane`, the index in
- * it, and `p`, the uniform block. Storage bindings are arrays of their element type.
+ * it, and `p`, the uniform block. Storage bindings are arrays of their element type. `store(i, value)` writes element i of `y`,
+ * after what `finish` makes of it.
  */
 export function defineKernel<F extends FieldTypes>(parts: {
   readonly bindings: readonly Binding[];
@@ -16,18 +17,21 @@ export function defineKernel<F extends FieldTypes>(parts: {
   /** Functions and `var<workgroup>` declarations. */
   readonly declarations?: string;
   readonly body: string;
+  readonly finish?: Finish | undefined;
   dispatch(dims: DimValues): { readonly groups: number; readonly values: { readonly [K in keyof F]: number } };
 }): Kernel {
-  const { bindings, lanes, declarations, body } = parts;
+  const { lanes, body, finish } = parts;
+  const bindings = [...parts.bindings, ...(finish?.bindings ?? [])];
+  const declarations = [parts.declarations ?? "", ...finishing(parts)].filter((block) => block !== "").join("\n");
   const uniforms: Field[] = [
     { name: "groups", type: "u32" },
-    ...Object.entries(parts.uniforms).map(([name, type]): Field => ({ name, type })),
+    ...Object.entries({ ...parts.uniforms, ...finish?.uniforms }).map(([name, type]): Field => ({ name, type })),
   ];
   const code = [
     `struct Params { ${uniforms.map(({ name, type }) => `${name}: ${type}`).join(", ")} }`,
     ...bindings.map(({ name, access, element }, i) => `@group(0) @binding(${i}) var<storage, ${access}> ${name}: array<${element}>;`),
     `@group(0) @binding(${bindings.length}) var<uniform> p: Params;`,
-    ...(declarations === undefined ? [] : [dedent(declarations)]),
+    ...(declarations === "" ? [] : [dedent(declarations)]),
     `@compute @workgroup_size(${lanes})`,
     "fn main(@builtin(workgroup_id) place: vec3u, @builtin(num_workgroups) grid: vec3u, @builtin(local_invocation_index) lane: u32) {",
     "  let group = place.y * grid.x + place.x;",
@@ -42,9 +46,21 @@ export function defineKernel<F extends FieldTypes>(parts: {
     uniforms,
     dispatch(dims) {
       const { groups, values } = parts.dispatch(dims);
-      return { groups, values: { ...values, groups } };
+      return { groups, values: { ...values, ...finish?.values(dims), groups } };
     },
   };
+}
+
+/** What `store` needs, where a kernel uses it. */
+function finishing({
+  body,
+  declarations = "",
+  finish,
+}: Pick<Parameters<typeof defineKernel>[0], "body" | "declarations" | "finish">): readonly string[] {
+  if (!body.includes("store(")) return [];
+  const value = finish === undefined ? "value" : "finish(i, value)";
+  const blocks = finish?.declarations.filter((block) => !declarations.includes(block)) ?? [];
+  return [...blocks, `fn store(i: u32, value: f32) { y[i] = ${value}; }`];
 }
 
 /** A binding of input `index`, read as `element` (what {@link elementOf} says of its dtype). */

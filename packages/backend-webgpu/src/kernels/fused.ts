@@ -1,57 +1,162 @@
-import { broadcastStrides, type DimValues, evaluateBody, type FusedParams, type Shape, sameShape, type TensorSpec } from "@centella/core";
-import type { ElementForm, KernelDefinition } from "../kernel.ts";
+import {
+  broadcastStrides,
+  type DimValues,
+  evaluateBody,
+  type FusedCall,
+  type FusedParams,
+  type Shape,
+  sameShape,
+  type TensorSpec,
+} from "@centella/core";
+import type { Binding, ElementForm, ElementType, Finish, Kernel, KernelCall, KernelDefinition } from "../kernel.ts";
 import { elementOf, input, output, specials } from "../wgsl.ts";
 import { perElement } from "./shared/elementwise.ts";
 import { count, extents } from "./shared/shape.ts";
 
+/** How single ops are computed. */
+interface Parts {
+  formOf(op: string): ElementForm | undefined;
+  definitionOf(op: string): KernelDefinition | undefined;
+}
+
+/** Storage buffers that a shader stage may bind on every device. */
+const maxBindings = 8;
+
 /**
  * One dispatch for a group of elementwise calls: a lane computes the whole body for its element, nothing between the calls is
- * stored. Parameters are uniforms, so groups that differ in numbers alone share a pipeline.
+ * stored. Parameters are uniforms, so groups that differ in numbers alone share a pipeline. Where the body begins with another op,
+ * the rest of it is applied to that op's results before they are stored.
  */
-export function fusedKernel(formOf: (op: string) => ElementForm | undefined): KernelDefinition<FusedParams> {
+export function fusedKernel({ formOf, definitionOf }: Parts): KernelDefinition<FusedParams> {
   return {
     unsupported({ inputs, params: { body } }) {
-      const apart = body.find(({ op }) => formOf(op.name) === undefined);
+      const [first, ...rest] = body;
+      const isFinished = formOf(first!.op.name) === undefined && definitionOf(first!.op.name)?.finishes === true;
+      const calls = isFinished ? rest : body;
+      const apart = calls.find(({ op }) => formOf(op.name) === undefined);
       if (apart !== undefined) return `${apart.op.name} is no function of single elements here`;
-      const odd = [...inputs, ...body.map((call) => call.output)].find((spec) => spec !== undefined && !isWord(spec));
-      return odd && `${odd.dtype} is not computed with in fused groups`;
+      const read = isFinished ? placesRead(calls, inputs.length).map((place) => inputs[place]) : inputs;
+      const odd = [...read, ...body.map((call) => call.output)].find((spec) => spec !== undefined && !isWord(spec));
+      if (odd !== undefined) return `${odd.dtype} is not computed with in fused groups`;
+      if (!isFinished) return undefined;
+      if (body.at(-1)!.output.dtype !== "f32") return `${body.at(-1)!.output.dtype} results behind ${first!.op.name}`;
+      const bindings = first!.inputs.length + read.length + 1;
+      return bindings > maxBindings ? `${bindings} tensors in one kernel, which may have ${maxBindings}` : undefined;
     },
-    build({ inputs, params: { body }, output: y }) {
+    build(call) {
+      const { inputs, params, output: y } = call;
+      const [first, ...rest] = params.body;
+      if (formOf(first!.op.name) === undefined) return finished(call, first!, rest, { formOf, definitionOf });
       const specs = inputs as readonly TensorSpec[];
-      const forms = body.map(({ op }) => formOf(op.name)!);
-      const places = placesOf(
-        specs.map(({ shape }) => shape),
-        y.shape,
-      );
-      const functions: string[] = [];
-      const lines = specs.map((_, i) => `let v${i} = x${i}[${places.indices[i]}];`);
-      const uniforms: Record<string, "u32" | "f32"> = { ...places.uniforms };
-      const numbers: Record<string, number> = {};
-      const named = specs.map((spec, i) => ({ name: `v${i}`, type: elementOf(spec.dtype) }));
-      const result = evaluateBody(named, body, (call, used, index) => {
-        const form = forms[index]!;
-        const type = elementOf(call.output.dtype);
-        for (const parameter of form.parameters ?? []) {
-          uniforms[`c${index}_${parameter}`] = "f32";
-          numbers[`c${index}_${parameter}`] = Number((call.params as Readonly<Record<string, unknown>>)[parameter]);
-        }
-        const typed = form.arguments.map((argument, i) => `${argument}: ${used[i]!.type}`);
-        functions.push(`fn c${index}(${typed.join(", ")}) -> ${type} {\n${form.body.replace(/\bp\.(\w+)/g, `p.c${index}_$1`)}\n}`);
-        lines.push(`let r${index} = c${index}(${used.map((value) => value!.name).join(", ")});`);
-        return { name: `r${index}`, type };
-      });
-      const declarations = new Set([specials, ...forms.flatMap((form) => form.declarations ?? [])]);
+      const all = specs.map((_, place) => place);
+      const group = expression(specs, all, params.body, y, { formOf, prefix: "" });
       const kernel = perElement({
-        bindings: [...specs.map((spec, i) => input(`x${i}`, i, elementOf(spec.dtype))), output("y", elementOf(y.dtype))],
-        uniforms,
-        declarations: [...declarations, ...functions].join("\n"),
-        body: [...places.lines, ...lines, `y[i] = ${result.name};`].join("\n"),
+        bindings: [...group.bindings(0), output("y", elementOf(y.dtype))],
+        uniforms: group.uniforms,
+        declarations: group.declarations.join("\n"),
+        body: [...group.lines, `y[i] = ${group.result};`].join("\n"),
         count: (dims) => count(y.shape, dims),
-        values: (dims) => ({ ...numbers, ...places.values(dims) }),
+        values: group.values,
       });
       return [kernel];
     },
   };
+}
+
+/** The kernels of a group's first call, whose results the others finish. */
+function finished(
+  { inputs, output: y }: KernelCall<FusedParams>,
+  first: FusedCall,
+  rest: readonly FusedCall[],
+  { formOf, definitionOf }: Parts,
+): readonly Kernel[] {
+  const specs = inputs as readonly TensorSpec[];
+  const read = placesRead(rest, specs.length);
+  // Of the first call the result is known, as the place behind the inputs.
+  const group = expression(specs, read, rest, y, { formOf, prefix: "f_", known: { name: "result", type: "f32" } });
+  const own = first.inputs.length;
+  const finish: Finish = {
+    bindings: group.bindings(own),
+    uniforms: group.uniforms,
+    declarations: [
+      ...group.declarations,
+      `fn finish(i: u32, result: f32) -> f32 {\n${[...group.lines, `return ${group.result};`].join("\n")}\n}`,
+    ],
+    values: group.values,
+  };
+  const call = { inputs: first.inputs.map((place) => specs[place!]), params: first.params, output: first.output, finish };
+  return definitionOf(first.op.name)!
+    .build(call)
+    .map((kernel) => ({
+      ...kernel,
+      // The kernel counts its own inputs, then those of the rest.
+      bindings: kernel.bindings.map((binding) => {
+        const { resource } = binding;
+        if (resource.kind !== "input") return binding;
+        return {
+          ...binding,
+          resource: { ...resource, index: resource.index < own ? first.inputs[resource.index]! : resource.index - own },
+        };
+      }),
+    }));
+}
+
+interface Named {
+  readonly name: string;
+  readonly type: ElementType;
+}
+
+/** The text that computes a body for the element `i` of `y`. */
+function expression(
+  specs: readonly TensorSpec[],
+  read: readonly number[],
+  body: readonly FusedCall[],
+  y: TensorSpec,
+  { formOf, prefix, known }: { readonly formOf: Parts["formOf"]; readonly prefix: string; readonly known?: Named },
+): {
+  bindings(offset: number): readonly Binding[];
+  readonly uniforms: Readonly<Record<string, "u32" | "f32">>;
+  readonly declarations: readonly string[];
+  readonly lines: readonly string[];
+  readonly result: string;
+  values(dims: DimValues): Record<string, number>;
+} {
+  const forms = body.map(({ op }) => formOf(op.name)!);
+  const places = placesOf(
+    read.map((place) => specs[place]!.shape),
+    y.shape,
+    prefix,
+  );
+  const functions: string[] = [];
+  const lines = read.map((place, i) => `let v${place} = ${prefix}x${place}[${places.indices[i]}];`);
+  const uniforms: Record<string, "u32" | "f32"> = { ...places.uniforms };
+  const numbers: Record<string, number> = {};
+  const named: Named[] = specs.map((spec, place) => ({ name: `v${place}`, type: elementOf(spec.dtype) }));
+  const result = evaluateBody(known === undefined ? named : [...named, known], body, (call, used, index) => {
+    const form = forms[index]!;
+    const type = elementOf(call.output.dtype);
+    for (const parameter of form.parameters ?? []) {
+      uniforms[`c${index}_${parameter}`] = "f32";
+      numbers[`c${index}_${parameter}`] = Number((call.params as Readonly<Record<string, unknown>>)[parameter]);
+    }
+    const typed = form.arguments.map((argument, i) => `${argument}: ${used[i]!.type}`);
+    functions.push(`fn c${index}(${typed.join(", ")}) -> ${type} {\n${form.body.replace(/\bp\.(\w+)/g, `p.c${index}_$1`)}\n}`);
+    lines.push(`let r${index} = c${index}(${used.map((value) => value!.name).join(", ")});`);
+    return { name: `r${index}`, type };
+  });
+  return {
+    bindings: (offset) => read.map((place) => input(`${prefix}x${place}`, offset + place, elementOf(specs[place]!.dtype))),
+    uniforms,
+    declarations: [...new Set([specials, ...forms.flatMap((form) => form.declarations ?? [])]), ...functions],
+    lines: [...places.lines, ...lines],
+    result: result.name,
+    values: (dims) => ({ ...numbers, ...places.values(dims) }),
+  };
+}
+
+/** Which of a group's inputs calls read. */
+function placesRead(calls: readonly FusedCall[], inputs: number): readonly number[] {
+  return [...new Set(calls.flatMap((call) => call.inputs))].filter((place) => place !== undefined && place < inputs) as number[];
 }
 
 function isWord({ dtype }: TensorSpec): boolean {
@@ -62,6 +167,7 @@ function isWord({ dtype }: TensorSpec): boolean {
 function placesOf(
   shapes: readonly Shape[],
   shape: Shape,
+  prefix: string,
 ): {
   readonly lines: readonly string[];
   readonly indices: readonly string[];
@@ -81,11 +187,11 @@ function placesOf(
     "var rest = i; var along = 0u;",
     ...stretched.map((_, k) => `var at${k} = 0u;`),
     ...axes.toReversed().map((axis) => {
-      const steps = stretched.map((_, k) => `at${k} += along * p.s${k}_${axis};`);
-      return `along = rest % p.d${axis}; rest /= p.d${axis}; ${steps.join(" ")}`;
+      const steps = stretched.map((_, k) => `at${k} += along * p.${prefix}s${k}_${axis};`);
+      return `along = rest % p.${prefix}d${axis}; rest /= p.${prefix}d${axis}; ${steps.join(" ")}`;
     }),
   ];
-  const fields = axes.flatMap((axis) => [`d${axis}`, ...stretched.map((_, k) => `s${k}_${axis}`)]);
+  const fields = axes.flatMap((axis) => [`${prefix}d${axis}`, ...stretched.map((_, k) => `${prefix}s${k}_${axis}`)]);
   return {
     lines,
     indices,
@@ -94,7 +200,10 @@ function placesOf(
       const all = extents(shape, dims);
       const strides = stretched.map((from) => broadcastStrides(extents(from, dims), all));
       return Object.fromEntries(
-        axes.flatMap((axis) => [[`d${axis}`, all[axis]!], ...strides.map((stride, k) => [`s${k}_${axis}`, stride[axis]!] as const)]),
+        axes.flatMap((axis) => [
+          [`${prefix}d${axis}`, all[axis]!],
+          ...strides.map((stride, k) => [`${prefix}s${k}_${axis}`, stride[axis]!] as const),
+        ]),
       );
     },
   };

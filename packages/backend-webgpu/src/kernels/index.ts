@@ -122,7 +122,7 @@ export const kernels: Kernels = {
   trunc,
 };
 
-const fused: KernelDefinition = fusedKernel((op) => kernelNamed(op)?.element) as KernelDefinition;
+const fused: KernelDefinition = fusedKernel({ formOf: (op) => kernelNamed(op)?.element, definitionOf: kernelNamed }) as KernelDefinition;
 
 /** The kernel of an op (one that came with it too) or of a fused group, or undefined where there is none. */
 export function kernelOf(op: AnyOp): KernelDefinition | undefined {

@@ -9,6 +9,7 @@ import { extent, extents, maximum } from "./shared/shape.ts";
 const vectorRows = 4;
 
 export const matmul: KernelDefinition<MatmulParams> = {
+  finishes: true,
   build(call) {
     const { a, b } = operands(call);
     if (call.params.activations === "f32" || !isQuantized(b.dtype)) return products(call, input("a", 0));
@@ -37,7 +38,7 @@ interface Sizes {
 /** Of a's shape only the batch axes are read: rounding may have turned the matrices in the binding. */
 function products(call: KernelCall<MatmulParams>, left: Binding): readonly Kernel[] {
   const { a, b } = operands(call);
-  const { output: y, params } = call;
+  const { output: y, params, finish } = call;
   const { transposeA, transposeB } = params;
   // A b without batch axes sees all rows of a as one matrix.
   const folded = b.shape.length === 2 && !transposeA;
@@ -100,8 +101,14 @@ function products(call: KernelCall<MatmulParams>, left: Binding): readonly Kerne
     const few = ({ m }: Sizes): boolean => m <= vectorRows;
     kernels.push(
       transposeB
-        ? defineKernel({ bindings, uniforms, ...dotPerGroup(text), dispatch: grid(few, ({ m, n }) => m * n) })
-        : defineKernel({ bindings, uniforms, ...dotPerLane(text), dispatch: grid(few, ({ m, n }) => m * Math.ceil(n / vectorLanes)) }),
+        ? defineKernel({ bindings, uniforms, finish, ...dotPerGroup(text), dispatch: grid(few, ({ m, n }) => m * n) })
+        : defineKernel({
+            bindings,
+            uniforms,
+            finish,
+            ...dotPerLane(text),
+            dispatch: grid(few, ({ m, n }) => m * Math.ceil(n / vectorLanes)),
+          }),
     );
   }
   if (mostRows > vectorRows) {
@@ -112,6 +119,7 @@ function products(call: KernelCall<MatmulParams>, left: Binding): readonly Kerne
       defineKernel({
         bindings,
         uniforms,
+        finish,
         ...tiled(text, perLane),
         dispatch: grid(many, ({ m, n }) => Math.ceil(m / tile) * Math.ceil(n / tile)),
       }),
@@ -152,7 +160,7 @@ function dotPerGroup({ batch, aIndex, bIndex, declarations }: Text): Form {
       var sum = 0.0;
       for (var k = lane; k < p.k; k += ${vectorLanes}u) { sum = fma(a[${aIndex("i", "k")}], load_b(${bIndex("k", "j")}), sum); }
       sum = total(lane, sum);
-      if (lane == 0u) { y[group] = sum; }
+      if (lane == 0u) { store(group, sum); }
     `,
   };
 }
@@ -171,7 +179,7 @@ function dotPerLane({ batch, aIndex, bIndex, declarations }: Text): Form {
       ${batch}
       var sum = 0.0;
       for (var k = 0u; k < p.k; k++) { sum = fma(a[${aIndex("i", "k")}], load_b(${bIndex("k", "j")}), sum); }
-      y[(s * p.m + i) * p.n + j] = sum;
+      store((s * p.m + i) * p.n + j, sum);
     `,
   };
 }
@@ -215,7 +223,7 @@ function tiled({ batch, aIndex, bIndex, transposeA, transposeB, declarations }: 
         }
         workgroupBarrier();
       }
-      ${pairs.map(([r, c]) => `if (i0 + row + ${r}u < p.m && j0 + column + ${c}u < p.n) { y[(s * p.m + i0 + row + ${r}u) * p.n + j0 + column + ${c}u] = sum${r}${c}; }`).join("\n      ")}
+      ${pairs.map(([r, c]) => `if (i0 + row + ${r}u < p.m && j0 + column + ${c}u < p.n) { store((s * p.m + i0 + row + ${r}u) * p.n + j0 + column + ${c}u, sum${r}${c}); }`).join("\n      ")}
     `,
   };
 }

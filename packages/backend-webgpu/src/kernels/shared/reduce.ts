@@ -1,5 +1,5 @@
 import { type AxisView, axisView, type DimValues, type DType, type ReduceParams, type TensorSpec } from "@centella/core";
-import type { Kernel, KernelDefinition } from "../../kernel.ts";
+import type { Finish, Kernel, KernelDefinition } from "../../kernel.ts";
 import { defineKernel, elementOf, input, orderKeys, output, rowLanes, specials, workgroupReduce } from "../../wgsl.ts";
 import { extents } from "./shape.ts";
 
@@ -17,13 +17,14 @@ export function perRow(
   x: TensorSpec,
   axis: number | null,
   y: DType,
-  parts: { readonly declarations: string; readonly body: string },
+  parts: { readonly declarations: string; readonly body: string; readonly finish?: Finish | undefined },
 ): Kernel {
   return defineKernel({
     bindings: [input("x", 0), output("y", elementOf(y))],
     uniforms: { n: "u32", inner: "u32" },
     lanes: rowLanes,
     declarations: parts.declarations,
+    finish: parts.finish,
     body: `let at = group / p.inner * p.n * p.inner + group % p.inner;\n${parts.body}`,
     dispatch(dims) {
       const { outer, n, inner } = viewOf(op, x, axis, dims);
@@ -42,11 +43,13 @@ export function summing(op: "sum" | "mean"): KernelDefinition<ReduceParams> {
   // Nothing divided by nothing is NaN, but not for every compiler.
   const result = op === "sum" ? "total" : "select(total / f32(p.n), nan(), p.n == 0u)";
   return {
-    build({ inputs: [x], params: { axis } }) {
+    finishes: true,
+    build({ inputs: [x], params: { axis }, finish }) {
       return [
         perRow(op, x!, axis, "f32", {
+          finish,
           declarations: `${specials}\n${workgroupReduce("addUp", "f32", rowLanes, "a + b")}`,
-          body: `var sum = 0.0;\n${eachOfRow("sum += value;")}\nlet total = addUp(lane, sum);\nif (lane == 0u) { y[group] = ${result}; }`,
+          body: `var sum = 0.0;\n${eachOfRow("sum += value;")}\nlet total = addUp(lane, sum);\nif (lane == 0u) { store(group, ${result}); }`,
         }),
       ];
     },
@@ -60,11 +63,13 @@ export function extreme(op: "max" | "min"): KernelDefinition<ReduceParams> {
   // The key of -Infinity (of Infinity upside down): what a row without elements gives.
   const lowest = "0x007fffffu";
   return {
-    build({ inputs: [x], params: { axis } }) {
+    finishes: true,
+    build({ inputs: [x], params: { axis }, finish }) {
       return [
         perRow(op, x!, axis, "f32", {
+          finish,
           declarations: `${specials}\n${orderKeys}\n${workgroupReduce("largest", "u32", rowLanes, "max(a, b)")}`,
-          body: `var key = ${lowest};\n${eachOfRow(`key = max(key, ${key});`)}\nlet best = largest(lane, key);\nif (lane == 0u) { y[group] = ${result}; }`,
+          body: `var key = ${lowest};\n${eachOfRow(`key = max(key, ${key});`)}\nlet best = largest(lane, key);\nif (lane == 0u) { store(group, ${result}); }`,
         }),
       ];
     },

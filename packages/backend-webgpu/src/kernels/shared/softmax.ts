@@ -8,9 +8,11 @@ export function softmaxLike(op: "softmax" | "logSoftmax"): KernelDefinition<Soft
   const weight = "select(exp(value - m), 0.0, isNegativeInfinity(value))";
   const result = op === "softmax" ? `${weight} / sum` : "select(value - m - log(sum), value, isNegativeInfinity(value))";
   return {
-    build({ inputs: [x], params: { axis } }) {
+    finishes: true,
+    build({ inputs: [x], params: { axis }, finish }) {
       return [
         perRow(op, x!, axis, "f32", {
+          finish,
           declarations: [
             specials,
             orderKeys,
@@ -25,7 +27,7 @@ export function softmaxLike(op: "softmax" | "logSoftmax"): KernelDefinition<Soft
             "var share = 0.0;",
             `if (isFinite) { ${eachOfRow(`share += ${weight};`)} }`,
             "let sum = addUp(lane, share);",
-            eachOfRow(`if (isFinite) { y[at + i * p.inner] = ${result}; } else { y[at + i * p.inner] = nan(); }`),
+            eachOfRow(`if (isFinite) { store(at + i * p.inner, ${result}); } else { store(at + i * p.inner, nan()); }`),
           ].join("\n"),
         }),
       ];

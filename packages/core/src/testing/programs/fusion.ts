@@ -99,6 +99,30 @@ async function products(backend: Backend): Promise<void> {
   await expectLikeReference("products with epilogues", backend, program, weights, runs, { rtol: 1e-4, atol: 2e-2 });
 }
 
+/** What may follow a norm, a softmax or a reduction: scalars, rows, a column, another tensor, and the op's own inputs again. */
+async function rows(backend: Backend): Promise<void> {
+  const program = createProgram();
+  const T = program.dim("T", 9);
+  const x = program.input("x", "f32", [T, 6]);
+  const w = program.input("w", "f32", [6]);
+  const column = program.input("column", "f32", [T, 1]);
+  const s = program.input("s", "f32", []);
+  program.output("rmsNorm", program.add(program.mul(program.rmsNorm(x, w, { eps: 1e-5 }), w), x));
+  program.output("layerNorm", program.silu(program.mul(program.layerNorm(x, w, { eps: 1e-5, bias: w }), column)));
+  program.output("softmax", program.sub(program.scale(program.softmax(x), { by: 3 }), s));
+  program.output("columns", program.tanh(program.add(program.softmax(x, { axis: 0 }), column)));
+  program.output("logSoftmax", program.clip(program.logSoftmax(x), { min: -1.5, max: 0 }));
+  program.output("sum", program.mul(program.sum(x, { axis: 1, keepDims: true }), column));
+  program.output("mean", program.relu(program.sub(program.mean(x), s)));
+  program.output("max", program.add(program.scale(program.max(x, { axis: 0 }), { by: 0.5 }), w));
+  program.output("min", program.neg(program.min(x, { axis: -1 })));
+  const runs = [9, 1, 4].map((count) => ({
+    inputs: { x: uniform(count, 6 * count), w: uniform(1, 6), column: uniform(2, count), s: Float32Array.of(0.25) },
+    dims: { T: count },
+  }));
+  await expectLikeReference("rows with epilogues", backend, program, {}, runs);
+}
+
 async function integers(backend: Backend): Promise<void> {
   const program = createProgram();
   const x = program.input("x", "i32", [3, 4]);
@@ -144,6 +168,7 @@ export const fusion: readonly ConformanceTest[] = [
   programTest("each elementwise op on temporaries that die", everyOpInPlace),
   programTest("a group that broadcasts in every way", broadcasts),
   programTest("a group that finishes a product", products),
+  programTest("groups that finish norms, softmax and reductions", rows),
   programTest("a group of integers wraps", integers),
   programTest("groups beyond a kernel's limits", large),
   programTest("relu, scale, add: one submission", transfers),
