@@ -1,31 +1,27 @@
 import { UsageError } from "../usageError.ts";
-import { benchCommand, loadProcessCommand } from "./bench.ts";
-import { budgetsCommand } from "./budgets.ts";
-import { calibrateCommand } from "./calibrate.ts";
-import { checkCommand, docsCommand } from "./docs.ts";
-import { modelCommand } from "./model.ts";
-import { peersCommand } from "./peers.ts";
-import { reportCommand } from "./report.ts";
 
 /** What a command does with its arguments; gives the exit code. */
 type Command = (args: readonly string[]) => Promise<number>;
 
-const commands: Readonly<Record<string, Command>> = {
-  model: modelCommand,
-  peers: peersCommand,
-  calibrate: calibrateCommand,
-  docs: docsCommand,
-  report: reportCommand,
-  check: checkCommand,
-  budgets: (args) => budgetsCommand(args),
-  "load-process": loadProcessCommand,
+/** Loaded when they are called: measuring needs none of the tools that draw pages and take sizes, which stay behind on a bare GPU machine. */
+const commands: Readonly<Record<string, () => Promise<Command>>> = {
+  model: async () => (await import("./model.ts")).modelCommand,
+  peers: async () => (await import("./peers.ts")).peersCommand,
+  calibrate: async () => (await import("./calibrate.ts")).calibrateCommand,
+  docs: async () => (await import("./docs.ts")).docsCommand,
+  report: async () => (await import("./report.ts")).reportCommand,
+  check: async () => (await import("./docs.ts")).checkCommand,
+  budgets: async () => (await import("./budgets.ts")).budgetsCommand,
+  "load-process": async () => (await import("./bench.ts")).loadProcessCommand,
 };
 
 /** Runs one command line. 0 is success, 1 a failure or a wrong result, 2 a wrong command line. */
 export async function main(args: readonly string[]): Promise<number> {
   const [name = "", ...rest] = args;
   try {
-    return Object.hasOwn(commands, name) ? await commands[name]!(rest) : await benchCommand(args);
+    if (Object.hasOwn(commands, name)) return await (await commands[name]!())(rest);
+    const { benchCommand } = await import("./bench.ts");
+    return await benchCommand(args);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
     console.error(`bench: ${error.message}; see pnpm bench --help`);

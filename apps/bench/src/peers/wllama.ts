@@ -2,7 +2,6 @@ import { readFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { launchChromium } from "@centella/test-devices";
 import type { ModelCompetitor, ModelRunner } from "../models/competitor.ts";
 import { Skip } from "../runner/subject.ts";
 import { peerPackage, peerVersion } from "./load.ts";
@@ -30,6 +29,7 @@ export const wllama: PeerAdapter = {
   kind: "cpu",
   async open({ threads }) {
     const folder = peerPackage("@wllama/wllama");
+    const { launchChromium } = await import("@centella/test-devices");
     const files = new Map<string, string>();
     const server = await serve(folder, files);
     const origin = `http://localhost:${(server.address() as AddressInfo).port}`;
