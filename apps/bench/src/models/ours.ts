@@ -22,6 +22,8 @@ async function open(factory: BackendFactory, file: string, contextLength: number
     return { seconds: ((performance.now() - start) / 1e3 / usage.completionTokens) * maxTokens, cached: usage.cachedTokens };
   };
   let prompts = 0;
+  // Loaded when it is first asked for: a cache for several texts, with no more room than they take.
+  let together: Promise<Awaited<ReturnType<typeof load>>> | undefined;
   return {
     async prefill(ids) {
       // A first token of its own keeps it from finding the prompt in the cache.
@@ -33,6 +35,21 @@ async function open(factory: BackendFactory, file: string, contextLength: number
       await seconds(prompt, 1);
       return (await seconds(prompt, tokens)).seconds;
     },
+    async decodeTogether(texts, tokens) {
+      const room = Math.max(...texts.map((ids) => ids.length)) + tokens;
+      together ??= load(factory, file, room, model.info.activations, texts.length);
+      const { model: shared } = await together;
+      const sessions = texts.map(() => shared.createSession());
+      const complete = async (maxTokens: number): Promise<number> => {
+        const finished = await Promise.all(texts.map((ids, i) => sessions[i]!.complete({ ids }, { temperature: 0, maxTokens })));
+        return finished.reduce((sum, { usage }) => sum + usage.completionTokens, 0);
+      };
+      await complete(1);
+      const start = performance.now();
+      const computed = await complete(tokens);
+      // Texts that end early took less, as above.
+      return ((performance.now() - start) / 1e3 / computed) * tokens * texts.length;
+    },
     async distance(ids) {
       if (statSync(file).size > referenceLimitBytes) return undefined;
       const got = await lastLogits(model, ids);
@@ -43,7 +60,10 @@ async function open(factory: BackendFactory, file: string, contextLength: number
         await exact.dispose();
       }
     },
-    dispose,
+    async dispose() {
+      await (await together)?.dispose();
+      await dispose();
+    },
   };
 }
 
@@ -52,10 +72,11 @@ async function load(
   file: string,
   contextLength: number,
   activations?: "ggml" | "f32",
+  sequences: number = 1,
 ): Promise<{ readonly model: Model; readonly dispose: () => Promise<void> }> {
   const runtime = await createRuntime({ backends: [factory], policy: { force: factory.name } });
   try {
-    const model = await loadModel(file, { runtime, contextLength, activations });
+    const model = await loadModel(file, { runtime, contextLength, activations, sequences });
     const dispose = async (): Promise<void> => {
       await model.dispose();
       await runtime.dispose();

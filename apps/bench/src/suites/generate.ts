@@ -9,6 +9,8 @@ const checkedIds: readonly number[] = [3, 14, 15, 9, 26, 5];
 const distanceLimit = 2e-3;
 /** Tokens before a decode at depth 0: a text has to start with something. */
 const shortPrompt = 16;
+/** Texts of the row that decodes several at once. */
+const textsTogether = 8;
 
 /** Tokens per second of prompts and of decoding, per model file. Tests are named as llama.cpp's llama-bench names them. */
 export const generate: Suite = {
@@ -41,6 +43,19 @@ export const generate: Suite = {
           tokens: prompts[0]!,
           room: prompts[0]! + 1,
           seconds: prefill(prompts[0]!),
+        }),
+        row({
+          id: `tg${tokens} of ${textsTogether} texts together`,
+          metric: "tokens/s",
+          tokens: tokens * textsTogether,
+          room: shortPrompt + tokens,
+          seconds(runner) {
+            if (runner.decodeTogether === undefined) throw new Skip("it computes one text at a time here");
+            return runner.decodeTogether(
+              Array.from({ length: textsTogether }, (_, i) => [5 + i, ...promptOf(shortPrompt).slice(1)]),
+              tokens,
+            );
+          },
         }),
         ...depths.map((depth) =>
           row({
