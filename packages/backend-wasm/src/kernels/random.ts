@@ -6,6 +6,7 @@ import { cosine, sine } from "../math/angle.ts";
 import { log } from "../math/log.ts";
 import type { Target } from "../target.ts";
 import { ranges } from "./shared/axes.ts";
+import { transposed } from "./shared/turn.ts";
 
 const signature = { y: "i32", count: "i32", draw: "i32", low: "i32", high: "i32", begin: "i32", end: "i32" } as const;
 
@@ -80,16 +81,4 @@ function normalPair(f: FunctionBuilder, target: Target, u: Local<"v128">, v: Loc
   const cos = v128.xor(v128.bitselect(isOdd, s, c), v128.and(v128.xor(isOdd, isUpper), sign));
   const sin = v128.xor(v128.bitselect(isOdd, c, s), v128.and(isUpper, sign));
   return [f.let(f32x4.mul(radius, cos)), f.let(f32x4.mul(radius, sin))];
-}
-
-/** Rows of a 4 × 4 matrix of lanes from its columns. */
-function transposed(f: FunctionBuilder, [a, b, c, d]: Words): Words {
-  const [ab0, ab1] = [f.let(f32x4.shuffle(a!, b!, [0, 4, 1, 5])), f.let(f32x4.shuffle(a!, b!, [2, 6, 3, 7]))];
-  const [cd0, cd1] = [f.let(f32x4.shuffle(c!, d!, [0, 4, 1, 5])), f.let(f32x4.shuffle(c!, d!, [2, 6, 3, 7]))];
-  return [
-    [ab0, cd0, [0, 1, 4, 5]] as const,
-    [ab0, cd0, [2, 3, 6, 7]] as const,
-    [ab1, cd1, [0, 1, 4, 5]] as const,
-    [ab1, cd1, [2, 3, 6, 7]] as const,
-  ].map(([low, high, lanes]) => f.let(f32x4.shuffle(low, high, lanes)));
 }
