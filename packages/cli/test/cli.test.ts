@@ -127,9 +127,11 @@ describe("broken files", () => {
 
 describe("inspect, tokenize, logits", () => {
   test("inspect prints text and JSON", async () => {
-    expect((await centella(["inspect", tiny])).stdout).toContain("llama");
+    const text = (await centella(["inspect", tiny])).stdout;
+    expect(text).toContain("llama");
+    expect(text).toMatch(/^family +verified: held to llama\.cpp's logits$/m);
     const report = JSON.parse((await centella(["inspect", tiny, "--json"])).stdout);
-    expect(report.architecture).toBe("llama");
+    expect(report).toMatchObject({ architecture: "llama", family: "verified" });
     expect(report.tensors.length).toBeGreaterThan(10);
   });
 

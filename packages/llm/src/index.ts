@@ -18,7 +18,7 @@ export type { LayersOnGpu } from "./layersOnGpu.ts";
 export { type LoadModelOptions, loadModel } from "./loadModel.ts";
 export type { Model } from "./model.ts";
 export type { ModelInfo, ModelMemory } from "./modelInfo.ts";
-export { supportedArchitectures } from "./models/index.ts";
+export { architectureStatus, supportedArchitectures } from "./models/index.ts";
 export type { OverflowPolicy } from "./overflow.ts";
 export type { Perplexity, PerplexityOptions, PerplexityProgress } from "./perplexity.ts";
 export type { Gap, Prompt } from "./prompt.ts";

@@ -1,9 +1,17 @@
 import { formatInspect, inspect as inspectFile } from "@centella/gguf";
+import { architectureStatus } from "@centella/llm";
 import type { Command } from "../command.ts";
 import { formatMemory, memoryTable } from "../memoryTable.ts";
 import { openModel } from "../modelFile.ts";
 import { flag, number, parseOptions } from "../options.ts";
 import { UsageError } from "../usageError.ts";
+
+/** What is known of a family, in words. */
+const families = {
+  verified: "verified: held to llama.cpp's logits",
+  unverified: "unverified: its logits were never compared with those of another implementation",
+  unknown: "unknown: models of this architecture cannot be loaded",
+};
 
 const options = {
   context: number("TOKENS", "context length of the memory estimate (default: 4096, and the trained one)", { min: 1, integer: true }),
@@ -22,8 +30,10 @@ export const inspect: Command = {
     await using file = await openModel(path, signal);
     const report = inspectFile(file);
     const memory = memoryTable(file, values.context);
+    const status = architectureStatus(report.architecture ?? "") ?? "unknown";
     // Reasons are for people; a program finds null.
-    if (values.json) console.log(JSON.stringify({ ...report, memory: typeof memory === "string" ? null : memory }, null, 2));
-    else console.log(`${formatInspect(report)}\n${formatMemory(memory)}`);
+    if (values.json)
+      console.log(JSON.stringify({ ...report, family: status, memory: typeof memory === "string" ? null : memory }, null, 2));
+    else console.log(`${formatInspect(report)}\nfamily        ${families[status]}\n${formatMemory(memory)}`);
   },
 };

@@ -33,7 +33,6 @@ export interface ModelConfig extends DecoderConfig {
 export interface ExpertsConfig {
   readonly count: number;
   readonly used: number;
-  readonly feedForwardLength: number;
   readonly gating: Gating;
   readonly groups: number;
   readonly openGroups: number;
@@ -119,7 +118,7 @@ export function readModelConfig(family: Family, metadata: Metadata): ModelConfig
     attention: readAttention(family, reader, shape, latent, rope),
     latent,
     rope,
-    experts: readExperts(family, reader, feedForwardLength),
+    experts: readExperts(family, reader),
     recurrent: recurrentConfig,
     logitScale: family.logits?.scale === "divide" ? 1 / logitScale : logitScale,
     logitSoftcap: softcap(family.logits?.softcap, reader.number("final_logit_softcapping")),
@@ -143,7 +142,7 @@ function embeddingScale({ embeddingScale }: Family, reader: MetadataReader, widt
 const gatingFunctions: readonly (Gating | undefined)[] = [undefined, "softmax", "sigmoid", "softmaxOfChosen"];
 
 /** @throws {ModelError | UnsupportedError} */
-function readExperts({ name, experts }: Family, reader: MetadataReader, feedForwardLength: number): ExpertsConfig | undefined {
+function readExperts({ name, experts }: Family, reader: MetadataReader): ExpertsConfig | undefined {
   const count = reader.count("expert_count");
   // Without a rule the count says nothing yet: there are dense files that name one.
   if (count === undefined || experts === undefined) return undefined;
@@ -161,7 +160,6 @@ function readExperts({ name, experts }: Family, reader: MetadataReader, feedForw
   return {
     count,
     used,
-    feedForwardLength: reader.count("expert_feed_forward_length") ?? feedForwardLength,
     gating,
     groups: reader.count("expert_group_count") ?? 1,
     openGroups: reader.count("expert_group_used_count") ?? 1,

@@ -8,9 +8,11 @@ import { projectFeedForward, vectorBias } from "./projections.ts";
 /** `x [n, d] -> [n, d]`: the weighted sum of the outputs of the experts that were chosen for each token, and of the shared one. */
 export function mixture(r: Recording, family: Family, config: ModelConfig, experts: ExpertsConfig, block: string, x: Ref): Ref {
   const { program, weights } = r;
-  const { count, used, feedForwardLength: f, gating, groups, openGroups, normalize, scale } = experts;
+  const { count, used, gating, groups, openGroups, normalize, scale } = experts;
   const { embeddingLength: d } = config;
   const rule = family.experts ?? {};
+  // Files name the width of experts by different keys, or not at all.
+  const f = weights.shape(`${block}.ffn_up_exps.weight`)?.[1] ?? config.feedForwardLength;
   const router = r.linear(x, weights.matrix(`${block}.ffn_gate_inp.weight`, [count, d]));
   const logits = vectorBias(r, `${block}.ffn_gate_inp`, router, { rows: count }); // [n, E]
   const bias = weights.optionalVector(`${block}.exp_probs_b.bias`, count);

@@ -55,6 +55,11 @@ export interface RopeRule {
   readonly pairing: "interleaved" | "half";
   /** Layers that rotate: all, those with a window (all if the model has none), or all but each n-th (no positions there). */
   readonly layers?: "windowed" | { readonly allBut: number };
+  /**
+   * Whether `rope.dimension_sections` holds: in such a file of a model that also sees pictures pairs are halves, and a text's tokens have
+   * one position in all sections.
+   */
+  readonly sections?: boolean;
   /** Layer count of the one model of the family that rotates. */
   readonly onlyAt?: number;
   /** Whether `rope.scaling.finetuned = false` means that nothing is rotated. */

@@ -9,6 +9,7 @@ import { cohere2 } from "./families/cohere2.ts";
 import { commandR } from "./families/commandR.ts";
 import { deepseek2 } from "./families/deepseek2.ts";
 import { ernie45 } from "./families/ernie45.ts";
+import { ernie45Moe } from "./families/ernie45Moe.ts";
 import { exaone4 } from "./families/exaone4.ts";
 import { falcon } from "./families/falcon.ts";
 import { gemma } from "./families/gemma.ts";
@@ -21,6 +22,7 @@ import { gptOss } from "./families/gptOss.ts";
 import { granite } from "./families/granite.ts";
 import { granitemoe } from "./families/granitemoe.ts";
 import { hunyuanDense } from "./families/hunyuanDense.ts";
+import { hunyuanMoe } from "./families/hunyuanMoe.ts";
 import { internlm2 } from "./families/internlm2.ts";
 import { jamba } from "./families/jamba.ts";
 import { lfm2 } from "./families/lfm2.ts";
@@ -56,6 +58,7 @@ export const families: readonly Family[] = [
   commandR,
   deepseek2,
   ernie45,
+  ernie45Moe,
   exaone4,
   falcon,
   gemma,
@@ -68,6 +71,7 @@ export const families: readonly Family[] = [
   granite,
   granitemoe,
   hunyuanDense,
+  hunyuanMoe,
   internlm2,
   jamba,
   lfm2,
@@ -95,6 +99,15 @@ export const families: readonly Family[] = [
 
 /** Names of the model families that can be loaded, as `general.architecture` spells them. */
 export const supportedArchitectures: readonly string[] = families.map(({ name }) => name);
+
+/**
+ * Whether models of an architecture can be loaded, and whether what they compute was compared with another implementation:
+ * undefined if they cannot.
+ */
+export function architectureStatus(architecture: string): "verified" | "unverified" | undefined {
+  const family = families.find(({ name }) => name === architecture);
+  return family && (family.isVerified ? "verified" : "unverified");
+}
 
 /**
  * A file's model by its family's description.

@@ -54,7 +54,7 @@ export function readRope(
   const { layers } = positions;
   return {
     dims,
-    pairing: positions.pairing,
+    pairing: positions.sections && hasSections(name, reader, dims) ? "half" : positions.pairing,
     plain,
     windowed: {
       ...(attention?.window?.unscaledRope ? { scale: 1, factors: undefined, magnitude: 1, scoreFactor: 1 } : plain),
@@ -63,6 +63,20 @@ export function readRope(
     originalContext,
     rotates: (layer, isWindowed) => layers === undefined || (layers === "windowed" ? isWindowed : (layer + 1) % layers.allBut !== 0),
   };
+}
+
+/** Whether the file divides the rotated pairs among axes of pictures. @throws {UnsupportedError} if it leaves pairs to the fourth, which has no position in a text */
+function hasSections(name: string, reader: MetadataReader, dims: number): boolean {
+  const key = `${name}.rope.dimension_sections`;
+  const [time = 0, height = 0, width = 0, extra = 0] = reader.metadata.optionalNumbers(key) ?? [];
+  if (time === 0 || height === 0) return false;
+  const positioned = time + height + width;
+  if (extra > 0 && dims / 2 > positioned)
+    throw new UnsupportedError(
+      `${key} = [${[time, height, width, extra].join(", ")}]`,
+      `pairs from the ${positioned}th on would not be rotated`,
+    );
+  return true;
 }
 
 interface ScalingShape {

@@ -5,6 +5,6 @@ export const glm4: Family = {
   name: "glm4",
   isVerified: true,
   norms: "around",
-  positions: { pairing: "interleaved" },
+  positions: { pairing: "interleaved", sections: true },
   feedForward: { kind: "fusedGate" },
 };
