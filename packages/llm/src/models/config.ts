@@ -50,6 +50,8 @@ export interface RecurrentConfig {
   readonly stateLength: number;
   /** Width of the vector that time steps are made of. */
   readonly timeStepRank: number;
+  /** Whether what the scan is steered by is normalised, also where there are no weights for that. */
+  readonly isNormed: boolean;
 }
 
 /**
@@ -170,12 +172,19 @@ function readExperts({ name, experts }: Family, reader: MetadataReader): Experts
 
 function readRecurrent(kind: "mamba" | "shortConv", reader: MetadataReader, embeddingLength: number): RecurrentConfig {
   if (kind === "shortConv")
-    return { innerLength: embeddingLength, taps: reader.requiredCount("shortconv.l_cache"), stateLength: 0, timeStepRank: 0 };
+    return {
+      innerLength: embeddingLength,
+      taps: reader.requiredCount("shortconv.l_cache"),
+      stateLength: 0,
+      timeStepRank: 0,
+      isNormed: false,
+    };
   return {
     innerLength: reader.requiredCount("ssm.inner_size"),
     taps: reader.requiredCount("ssm.conv_kernel"),
     stateLength: reader.requiredCount("ssm.state_size"),
     timeStepRank: reader.requiredCount("ssm.time_step_rank"),
+    isNormed: reader.bool("ssm.dt_b_c_rms") === true,
   };
 }
 

@@ -35,7 +35,7 @@ function selectiveScan(
   r: Recording,
   family: Family,
   config: ModelConfig,
-  { innerLength: inner, taps, stateLength: N, timeStepRank: rank }: RecurrentConfig,
+  { innerLength: inner, taps, stateLength: N, timeStepRank: rank, isNormed }: RecurrentConfig,
   layer: number,
   x: Ref,
   pick: (y: Ref) => Ref,
@@ -47,7 +47,9 @@ function selectiveScan(
   const u = program.silu(program.add(filtered, weights.vector(`${block}.ssm_conv1d.bias`, inner))); // [T, inner]
   const steering = (name: string, from: number, rows: number): Ref => {
     const y = projectAttention(r, `${block}.ssm_x`, u, { rows, from, of: rank + 2 * N });
-    return weights.has(`${block}.${name}.weight`) ? norm(r, family, `${block}.${name}`, y, rows, config.epsilon) : y;
+    if (weights.has(`${block}.${name}.weight`)) return norm(r, family, `${block}.${name}`, y, rows, config.epsilon);
+    const ones = program.constant(new Float32Array(rows).fill(1), "f32", [rows]);
+    return isNormed ? program.rmsNorm(y, ones, { eps: config.epsilon }) : y;
   };
   const [steps, b, c] = [steering("ssm_dt_norm", 0, rank), steering("ssm_b_norm", rank, N), steering("ssm_c_norm", rank + N, N)];
   const dt = program.softplus(projectAttention(r, `${block}.ssm_dt`, steps, { rows: inner })); // [T, inner]

@@ -1,6 +1,6 @@
 import type { Family } from "../family.ts";
 
-/** Mamba. */
+/** Mamba and Falcon Mamba. */
 export const mamba: Family = {
   name: "mamba",
   isVerified: true,
