@@ -71,6 +71,8 @@ export class WasmPlan implements Plan {
   readonly home: Home;
   readonly #backend: WasmBackend;
   readonly #lowered: Lowered;
+  /** Where inputs that are used lie, by name. */
+  readonly #inputStorages: ReadonlyMap<string, Storage>;
   readonly #tasks: readonly Task[];
   readonly #module: PlanModule;
   /** Steps that cannot be recorded. */
@@ -98,6 +100,9 @@ export class WasmPlan implements Plan {
     const all = [lowered, ...sharedBy.map(lower)];
     const sharedCells = shareWith instanceof WasmPlan ? shareWith.cells : undefined;
     this.#lowered = lowered;
+    this.#inputStorages = new Map(
+      lowered.storages.flatMap((storage) => (storage.definition.kind === "input" ? [[storage.definition.name, storage] as const] : [])),
+    );
     this.cells = new Map(
       [...lowered.program.persistents.values()].map((persistent) => {
         const shared = sharedCells?.get(persistent.name);
@@ -358,9 +363,8 @@ export class WasmPlan implements Plan {
   /** Waits for the inputs and brings them where the steps look for them. */
   async #bindInputs(binding: Binding, held: ReadonlyMap<string, HeldInput>): Promise<PlacedRun> {
     const overrides = new Map<Storage, number>();
-    const storages = new Map(this.#inputStorages());
     for (const [name, input] of held) {
-      const storage = storages.get(name);
+      const storage = this.#inputStorages.get(name);
       if (input instanceof WasmStorage) {
         await input.ready();
         if (storage !== undefined) overrides.set(storage, input.address);
@@ -369,14 +373,8 @@ export class WasmPlan implements Plan {
     return this.#newRun(binding, overrides);
   }
 
-  #inputStorages(): [string, Storage][] {
-    return this.#lowered.storages.flatMap((storage): [string, Storage][] =>
-      storage.definition.kind === "input" ? [[storage.definition.name, storage]] : [],
-    );
-  }
-
   #copyIn(name: string, data: TypedArray): void {
-    const storage = this.#inputStorages().find(([input]) => input === name)?.[1];
+    const storage = this.#inputStorages.get(name);
     if (storage === undefined) return;
     const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
     this.home.heap.u8.set(bytes, this.#addresses.get(storage)!);

@@ -11,7 +11,10 @@ import type { Heap } from "./heap.ts";
 
 /** A copy of a tensor's stored form from WASM memory. */
 export function readStored(heap: Heap, spec: ConcreteSpec, address: number): TypedArray {
-  const bytes = heap.u8.slice(address, address + byteLength(spec));
+  const end = address + byteLength(spec);
+  // A slice of the right type saves a view: most of what a small result costs.
+  if (spec.dtype === "f32") return heap.f32.slice(address / 4, end / 4);
+  const bytes = heap.u8.slice(address, end);
   return new (typedArrayOf(spec.dtype))(bytes.buffer);
 }
 
