@@ -2,6 +2,7 @@ import { createProgram, type Program, type Ref } from "../../program.ts";
 import { type Dim, elementCount, type Shape, sameShape } from "../../spec.ts";
 import { type ConformanceTest, programTest } from "../conformanceTest.ts";
 import { random, uniform } from "../data.ts";
+import { arithmetic, type Candidate, drawOther, impossible, type Known, transcendental } from "./randomOps.ts";
 import { expectLikeReference, type Run, type Weights } from "./scenario.ts";
 
 /** A program with what it takes to run it and how far results may be apart. */
@@ -13,25 +14,15 @@ export interface RandomProgram {
   readonly atol: number;
 }
 
-/** A value of a program: bounds on its elements and on how far they may be off. */
-interface Known {
-  readonly ref: Ref;
-  readonly bound: number;
-  readonly error: number;
-}
-
-/** Relative error of arithmetic in f32, with room for products that are not rounded between a multiplication and an addition. */
-const arithmetic = 2 ** -22;
-/** Error of exp, tanh and what is made of them, in units of the result's bound. */
-const transcendental = 1e-5;
 /** Values stay below this, and their errors below that: ops that would break it are not drawn. */
 const limits = { bound: 64, error: 5e-4 };
 
 /**
  * A program of 1 to 60 random ops on random shapes, the same for the same seed: elementwise chains and DAGs with broadcasting,
- * repeated calls, foldable scalars, reductions, products, views, and writes to a persistent with reads before and after.
+ * repeated calls, foldable scalars, reductions, products, views, and writes to a persistent with reads before and after. With
+ * `allFamilies` also choices, norms, scans, orders and movement, which not every backend has kernels for.
  */
-export function randomProgram(seed: number): RandomProgram {
+export function randomProgram(seed: number, { allFamilies = false }: { readonly allFamilies?: boolean } = {}): RandomProgram {
   const next = random(seed);
   const draw = (n: number): number => Math.floor(next() * n);
   const program = createProgram();
@@ -66,7 +57,8 @@ export function randomProgram(seed: number): RandomProgram {
 
   const ops = 1 + draw(60);
   for (let attempts = 0; program.nodes.length < ops && attempts < 20 * ops; attempts++) {
-    const candidate = drawCall(program, draw, next, pick, weight, cols);
+    const isOther = allFamilies && draw(2) === 0;
+    const candidate = isOther ? drawOther(program, draw, pick, weight) : drawCall(program, draw, next, pick, weight, cols);
     if (candidate.bound > limits.bound || candidate.error > limits.error) continue;
     const last = { ref: candidate.record(), bound: candidate.bound, error: candidate.error };
     known.push(last);
@@ -89,13 +81,6 @@ export function randomProgram(seed: number): RandomProgram {
   });
   const weights = { w: uniform(seed + 7, cols * cols) };
   return { program, weights, runs, atol: 1e-6 + Math.max(state.error, ...outputs.map(({ error }) => error)) };
-}
-
-/** A call that could be recorded, with what is known of its result. */
-interface Candidate {
-  readonly bound: number;
-  readonly error: number;
-  readonly record: () => Ref;
 }
 
 function drawCall(
@@ -183,14 +168,6 @@ function drawCall(
   }
 }
 
-const impossible: Candidate = {
-  bound: Number.POSITIVE_INFINITY,
-  error: 0,
-  record: () => {
-    throw new RangeError("an impossible call was drawn");
-  },
-};
-
 function broadcasts(a: Shape, b: Shape): boolean {
   const fits = (p: Dim, q: Dim): boolean => p === 1 || q === 1 || sameShape([p], [q]);
   return a.toReversed().every((dim, i) => fits(dim, b.at(-1 - i) ?? 1));
@@ -200,11 +177,15 @@ function elements(shape: Shape, rows: number): number {
   return elementCount(shape.map((dim) => (typeof dim === "number" ? dim : rows)));
 }
 
-const seeds = Array.from({ length: 24 }, (_, i) => 1000 + i);
-
-export const randomPrograms: readonly ConformanceTest[] = seeds.map((seed) =>
-  programTest(`random ops, seed ${seed}`, async (backend) => {
-    const { program, weights, runs, atol } = randomProgram(seed);
+/** The seed is in the test's name and in every message: `randomProgram(seed)` makes the same program again. */
+function randomTest(seed: number, allFamilies: boolean): ConformanceTest {
+  return programTest(`random ops${allFamilies ? " of all families" : ""}, seed ${seed}`, async (backend) => {
+    const { program, weights, runs, atol } = randomProgram(seed, { allFamilies });
     await expectLikeReference(`random program ${seed}`, backend, program, weights, runs, { rtol: 0, atol });
-  }),
-);
+  });
+}
+
+export const randomPrograms: readonly ConformanceTest[] = [
+  ...Array.from({ length: 24 }, (_, i) => randomTest(1000 + i, false)),
+  ...Array.from({ length: 12 }, (_, i) => randomTest(2000 + i, true)),
+];
