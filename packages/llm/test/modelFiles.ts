@@ -42,6 +42,12 @@ export function relativeError(a: Float32Array, b: Float32Array): number {
   return Math.sqrt(square(a.map((value, i) => value - b[i]!)) / square(b));
 }
 
+/** `a · b / (‖a‖ ‖b‖)`. */
+export function cosine(a: Float32Array, b: Float32Array): number {
+  const dot = (x: Float32Array, y: Float32Array): number => x.reduce((sum, value, i) => sum + value * y[i]!, 0);
+  return dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b));
+}
+
 /** Index of the largest value in each row. */
 export function argmaxRows(logits: Float32Array, width: number): number[] {
   return Array.from({ length: logits.length / width }, (_, row) => {
