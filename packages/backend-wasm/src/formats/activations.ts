@@ -24,14 +24,18 @@ export type ActivationRounding = "q8_0" | "q8_K" | "q8_Kx32";
 
 /**
  * How the rounded values lie in memory, for the kind of dot product that reads them: as bytes; as two bytes each, what is above 0 and
- * what is below; or as 16 bits, of four values the first and third, then the others. Bytes lie as the dot products take them: four values,
- * four times. That is four times the memory, which the caches bear, for one instruction less in every other product.
+ * what is below; or as 16 bits, of four values the first and third, then the others.
  */
 export type Lanes = "bytes" | "split" | "wide";
 
 export interface ActivationLayout {
   readonly rounding: ActivationRounding;
   readonly lanes: Lanes;
+  /**
+   * Bytes lie as the dot products take them: four values, four times. One instruction less in every other product, which pays where
+   * several tokens share the weights; a single token's activations have to stay in the first-level cache while weights stream by.
+   */
+  readonly isRepeated: boolean;
   /** Elements of a block. */
   readonly elements: 32 | 256;
   readonly bytes: number;
@@ -50,24 +54,27 @@ export interface ActivationLayout {
 }
 
 /** Name of a layout, as the names of functions have it. */
-export function activationName({ rounding, lanes }: Pick<ActivationLayout, "rounding" | "lanes">): string {
-  return `${rounding}.${lanes}`;
+export function activationName({ rounding, lanes, isRepeated }: ActivationLayout): string {
+  return `${rounding}.${lanes}${isRepeated ? ".repeated" : ""}`;
 }
 
-export function activationLayout(rounding: ActivationRounding, lanes: Lanes): ActivationLayout {
+/** A layout; 16-bit values are never repeated. */
+export function activationLayout(rounding: ActivationRounding, lanes: Lanes, repeat: boolean): ActivationLayout {
   const elements = rounding === "q8_K" ? 256 : 32;
-  const values = (lanes === "bytes" ? 4 : lanes === "split" ? 8 : 2) * elements;
-  const common = { rounding, lanes, elements, negative: 4 * elements, d: values } as const;
+  const isRepeated = repeat && lanes !== "wide";
+  const part = (isRepeated ? 4 : 1) * elements;
+  const values = lanes === "bytes" ? part : lanes === "split" ? 2 * part : 2 * elements;
+  const common = { rounding, lanes, isRepeated, elements, negative: part, d: values } as const;
   return elements === 32
     ? { ...common, minusSum: values + 4, sum: values + 8, sums16: 0, sums32: 0, biases: values + 12, bytes: values + 16 }
     : { ...common, minusSum: 0, sum: 0, sums16: values + 16, sums32: values + 48, biases: values + 64, bytes: values + 128 };
 }
 
-/** The layout that a format's dot products read. */
-export function layoutFor({ rounding, largestCode }: GroupFormat, target: Target): ActivationLayout {
-  if (target.dots === "wide") return activationLayout(rounding, "wide");
-  if (largestCode !== undefined) return activationLayout(rounding, "bytes");
-  return activationLayout(rounding, target.dots === "quads" ? "split" : "wide");
+/** The kind of values that a format's dot products read. */
+export function lanesFor({ largestCode }: GroupFormat, { dots }: Target): Lanes {
+  if (dots === "wide") return "wide";
+  if (largestCode !== undefined) return "bytes";
+  return dots === "quads" ? "split" : "wide";
 }
 
 /** Bytes of `n` activations. */
@@ -81,9 +88,11 @@ const signature = { from: "i32", to: "i32", blocks: "i32" } as const;
 export function emitActivations(module: ModuleBuilder, target: Target): void {
   const used: readonly Lanes[] = target.dots === "quads" ? ["bytes", "split"] : target.dots === "pairs" ? ["bytes", "wide"] : ["wide"];
   for (const lanes of used) {
-    emitRound32(module, activationLayout("q8_0", lanes));
-    emitRound256(module, activationLayout("q8_K", lanes));
-    if (lanes !== "bytes") emitRound256(module, activationLayout("q8_Kx32", lanes));
+    for (const repeat of lanes === "wide" ? [false] : [false, true]) {
+      emitRound32(module, activationLayout("q8_0", lanes, repeat));
+      emitRound256(module, activationLayout("q8_K", lanes, repeat));
+      if (lanes !== "bytes") emitRound256(module, activationLayout("q8_Kx32", lanes, repeat));
+    }
   }
 }
 
@@ -164,14 +173,16 @@ function inPairs(index: number): number {
 }
 
 /** Stores 16 values from element `at` of a block on. */
-function storeValues(f: FunctionBuilder, { lanes, negative }: ActivationLayout, to: I32, at: number, q: Local<"v128">): void {
-  const storeRepeated = (bytes: Local<"v128">, offset: number): void => {
-    for (let lane = 0; lane < 4; lane++) f.store(to, f32x4.shuffle(bytes, bytes, [lane, lane, lane, lane]), offset + 4 * at + 16 * lane);
+function storeValues(f: FunctionBuilder, { lanes, isRepeated, negative }: ActivationLayout, to: I32, at: number, q: Local<"v128">): void {
+  const storeBytes = (bytes: Local<"v128">, offset: number): void => {
+    if (!isRepeated) f.store(to, bytes, offset + at);
+    for (let lane = 0; lane < 4 && isRepeated; lane++)
+      f.store(to, f32x4.shuffle(bytes, bytes, [lane, lane, lane, lane]), offset + 4 * at + 16 * lane);
   };
-  if (lanes === "bytes") storeRepeated(q, 0);
+  if (lanes === "bytes") storeBytes(q, 0);
   else if (lanes === "split") {
-    storeRepeated(f.let(i8x16.maxS(q, v128.zero())), 0);
-    storeRepeated(f.let(i8x16.maxS(i8x16.sub(v128.zero(), q), v128.zero())), negative);
+    storeBytes(f.let(i8x16.maxS(q, v128.zero())), 0);
+    storeBytes(f.let(i8x16.maxS(i8x16.sub(v128.zero(), q), v128.zero())), negative);
   } else {
     const order = [0, 2, 1, 3, 4, 6, 5, 7].flatMap((lane) => [2 * lane, 2 * lane + 1]);
     [i16x8.extendLowS(q), i16x8.extendHighS(q)].forEach((values, half) => {

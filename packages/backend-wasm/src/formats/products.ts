@@ -63,7 +63,7 @@ export class Products {
   readonly #runs: readonly Sums[];
   /** Products of the negative parts, where activations are split. */
   readonly #below: readonly Sums[];
-  /** Vectors of 16-bit activations by token and offset. */
+  /** Vectors of activations by token and offset. */
   readonly #loaded = new Map<string, Local<"v128">>();
   /** Products of pairs that a 16-bit lane has taken so far. */
   readonly #taken = [0, 0];
@@ -104,9 +104,9 @@ export class Products {
   /** Values of unit `index` of a token in all lanes: four bytes of `part` 0 or 1, or two times 16 bits. */
   #values(token: number, index: number, part = 0): Local<"v128"> {
     const f = this.#f;
-    const { lanes, negative } = this.#tokens.layout;
-    if (lanes !== "wide") return f.let(v128.load(this.#tokens.blocks[token]!, 16 * index + part * negative));
-    const offset = 8 * index + 4 * part;
+    const { lanes, isRepeated, negative } = this.#tokens.layout;
+    if (isRepeated) return f.let(v128.load(this.#tokens.blocks[token]!, 16 * index + part * negative));
+    const offset = lanes === "wide" ? 8 * index + 4 * part : 4 * index + part * negative;
     const start = offset & ~15;
     const key = `${token} ${start}`;
     let vector = this.#loaded.get(key);

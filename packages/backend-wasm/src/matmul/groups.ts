@@ -1,5 +1,5 @@
 import { type FunctionBuilder, f32x4, i16x8, i32, i32x4, type Local, type ModuleBuilder, type V128, v128 } from "../emit/index.ts";
-import { layoutFor } from "../formats/activations.ts";
+import { activationLayout, lanesFor } from "../formats/activations.ts";
 import { groupRows, type Half, halves, InterleavedBlock, type Pair } from "../formats/block.ts";
 import type { BlockContext, GroupFormat, RunBytes } from "../formats/format.ts";
 import { loadFiniteHalves } from "../formats/half.ts";
@@ -8,12 +8,13 @@ import { Products, type RunScale, runScale, type Tokens } from "../formats/produ
 import { storeLanes } from "../kernels/shared/loops.ts";
 import { madd, type Target } from "../target.ts";
 
-/** Tokens that share one pass over a group of rows, most first. */
-const passes = [4, 1] as const;
+/** Tokens that share one pass over a group of rows where there are several. */
+export const sharingTokens = 4;
 
 /**
  * Emits `groups.<format>(w, a, y, rows, blocks, tokenBytes, yBytes, tokens)`: groups of eight interleaved rows times activations that
- * were rounded to 8 bits, `y[token][row]`. Each output adds its blocks in order, whatever the number of tokens.
+ * were rounded to 8 bits, `y[token][row]`; and `shared.<format>`, the same for whole fours of tokens, whose activations are repeated.
+ * Each output adds its blocks in order, whatever the number of tokens.
  */
 export function emitGroups(module: ModuleBuilder, target: Target): void {
   const signature = {
@@ -28,50 +29,56 @@ export function emitGroups(module: ModuleBuilder, target: Target): void {
   } as const;
   for (const name of formatNames) {
     const format = formatOf(name);
-    const layout = layoutFor(format, target);
-    module.function(`groups.${name}`, signature, (f, { w, a, y, rows, blocks, tokenBytes, yBytes, tokens }) => {
-      const [group, first, to, left, count] = [f.local("i32"), f.local("i32"), f.local("i32"), f.local("i32"), f.local("i32")];
-      const tile = (size: number): void => {
-        const activations = f.locals("i32", size);
-        const sums = activations.map((): Pair => [f.local("v128"), f.local("v128")]);
-        activations.forEach((activation, token) => void f.set(activation, i32.add(first, i32.mul(token, tokenBytes))));
-        for (const sum of sums.flat()) f.set(sum, v128.zero());
-        f.set(group, w);
-        f.set(left, blocks);
-        f.while(left, () => {
-          const context = { f, target, block: new InterleavedBlock(f, group, loadFiniteHalves) };
-          multiplyBlock(context, format, { layout, blocks: activations }, sums);
-          f.advance(group, groupRows * format.bytes);
-          for (const activation of activations) f.advance(activation, layout.bytes * (format.elements / layout.elements));
-          f.advance(left, -1);
-        });
-        for (const [low, high] of sums) {
-          f.if(
-            i32.geU(rows, groupRows),
-            () => {
-              f.store(to, low);
-              f.store(to, high, 16);
-            },
-            () => {
-              storeLanes(f, to, low, rows);
-              f.if(i32.gtU(rows, 4), () => storeLanes(f, f.let(i32.add(to, 16)), high, i32.sub(rows, 4)));
-            },
-          );
-          f.advance(to, yBytes);
-        }
-        f.advance(first, i32.mul(size, tokenBytes));
-        f.advance(count, -size);
-      };
-      f.while(rows, () => {
-        f.set(first, a);
-        f.set(to, y);
-        f.set(count, tokens);
-        for (const size of passes) f.while(i32.geU(count, size), () => tile(size));
-        f.set(w, group);
-        f.advance(y, 4 * groupRows);
-        f.set(rows, i32.select(i32.gtU(rows, groupRows), i32.sub(rows, groupRows), 0));
-      });
-    });
+    for (const size of [1, sharingTokens]) {
+      const layout = activationLayout(format.rounding, lanesFor(format, target), size > 1);
+      module.function(
+        `${size === 1 ? "groups" : "shared"}.${name}`,
+        signature,
+        (f, { w, a, y, rows, blocks, tokenBytes, yBytes, tokens }) => {
+          const [group, first, to, left, count] = [f.local("i32"), f.local("i32"), f.local("i32"), f.local("i32"), f.local("i32")];
+          const tile = (): void => {
+            const activations = f.locals("i32", size);
+            const sums = activations.map((): Pair => [f.local("v128"), f.local("v128")]);
+            activations.forEach((activation, token) => void f.set(activation, i32.add(first, i32.mul(token, tokenBytes))));
+            for (const sum of sums.flat()) f.set(sum, v128.zero());
+            f.set(group, w);
+            f.set(left, blocks);
+            f.while(left, () => {
+              const context = { f, target, block: new InterleavedBlock(f, group, loadFiniteHalves) };
+              multiplyBlock(context, format, { layout, blocks: activations }, sums);
+              f.advance(group, groupRows * format.bytes);
+              for (const activation of activations) f.advance(activation, layout.bytes * (format.elements / layout.elements));
+              f.advance(left, -1);
+            });
+            for (const [low, high] of sums) {
+              f.if(
+                i32.geU(rows, groupRows),
+                () => {
+                  f.store(to, low);
+                  f.store(to, high, 16);
+                },
+                () => {
+                  storeLanes(f, to, low, rows);
+                  f.if(i32.gtU(rows, 4), () => storeLanes(f, f.let(i32.add(to, 16)), high, i32.sub(rows, 4)));
+                },
+              );
+              f.advance(to, yBytes);
+            }
+            f.advance(first, i32.mul(size, tokenBytes));
+            f.advance(count, -size);
+          };
+          f.while(rows, () => {
+            f.set(first, a);
+            f.set(to, y);
+            f.set(count, tokens);
+            f.while(count, tile);
+            f.set(w, group);
+            f.advance(y, 4 * groupRows);
+            f.set(rows, i32.select(i32.gtU(rows, groupRows), i32.sub(rows, groupRows), 0));
+          });
+        },
+      );
+    }
   }
 }
 
