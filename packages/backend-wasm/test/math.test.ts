@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { targetOf } from "../src/detect.ts";
 import { type FunctionBuilder, type V128, v128 } from "../src/emit/index.ts";
 import { loadHalves, toHalves } from "../src/formats/half.ts";
-import { exp, expm1Negative } from "../src/math/exp.ts";
+import { exp, expFlushed, expm1Negative } from "../src/math/exp.ts";
 import { log } from "../src/math/log.ts";
 import { tanh } from "../src/math/tanh.ts";
 import { memoryMap } from "../src/memoryMap.ts";
@@ -72,6 +72,7 @@ function logarithmically(low: number, high: number, negative = false): Float32Ar
 describe.each(targets)("relaxed: $relaxed", (target) => {
   const bounds: readonly [string, VectorFunction, (x: number) => number, Float32Array, number][] = [
     ["exp", exp, Math.exp, evenly(-87.3, 88.7), 2],
+    ["expFlushed", expFlushed, Math.exp, evenly(-87.3, 88.3), 2],
     ["exp near 0", exp, Math.exp, logarithmically(1e-30, 1, true), 1],
     ["expm1 below 0", expm1Negative, Math.expm1, evenly(-30, 0), 2],
     ["expm1 near 0", expm1Negative, Math.expm1, logarithmically(1e-30, 1).map((x) => -x), 2],
@@ -88,6 +89,7 @@ describe.each(targets)("relaxed: $relaxed", (target) => {
   const [inf, nan] = [Number.POSITIVE_INFINITY, Number.NaN];
   test.each([
     ["exp", exp, [nan, inf, -inf, 0, -0, 100, -200], [nan, inf, 0, 1, 1, inf, 0]],
+    ["expFlushed", expFlushed, [nan, inf, -inf, 0, -0, 100, -88], [nan, inf, 0, 1, 1, inf, 0]],
     ["expm1", expm1Negative, [nan, -inf, 0, -100], [nan, -1, 0, -1]],
     ["tanh", tanh, [nan, inf, -inf, 0, -0, 50, -50], [nan, 1, -1, 0, -0, 1, -1]],
     ["log", log, [nan, inf, -inf, 0, -0, -1, 1], [nan, inf, nan, -inf, -inf, nan, 0]],
