@@ -93,7 +93,7 @@ describe("run", () => {
     [["run", "a.gguf", "b.gguf"], /at most one FILE/],
     [["run", "--chat", "--raw"], /--chat or --raw/],
     [["run", "--bogus"], /bogus/],
-    [["sing"], /expected a command among run, inspect, .*, got sing/],
+    [["sing"], /expected a command among run, .*inspect, .*, got sing/],
   ])("%j is a usage error", async (args, message) => {
     expectOneLine(await centella(args), message, 2);
   });
