@@ -1,4 +1,5 @@
 import { type FunctionBuilder, type Local, type V128, v128 } from "../emit/index.ts";
+import type { Field } from "./format.ts";
 import type { loadHalves } from "./half.ts";
 
 /** Rows that are interleaved: two vectors with four rows each. */
@@ -15,13 +16,19 @@ export class InterleavedBlock {
   readonly #f: FunctionBuilder;
   readonly #address: Local<"i32">;
   readonly #loadHalves: typeof loadHalves;
+  /** Where the unit of a field lies, by its offset in the block of one row. */
+  readonly #places = new Map<number, number>();
   readonly #kept = new Map<string, Local<"v128">>();
   readonly #last = new Map<Half, { readonly at: number; readonly value: Local<"v128"> }>();
 
   /** `load`: how scales are read; kernels that take all of them for finite are faster. */
-  constructor(f: FunctionBuilder, address: Local<"i32">, load: typeof loadHalves) {
+  constructor(f: FunctionBuilder, address: Local<"i32">, fields: readonly Field[], load: typeof loadHalves) {
     this.#f = f;
     this.#address = address;
+    let place = 0;
+    for (const { at, unit, count } of fields) {
+      for (let index = 0; index < count; index++, place += unit) this.#places.set(at + index * unit, 8 * place);
+    }
     this.#loadHalves = load;
   }
 
@@ -29,24 +36,24 @@ export class InterleavedBlock {
   word(at: number, half: Half): Local<"v128"> {
     const last = this.#last.get(half);
     if (last?.at === at) return last.value;
-    const value = this.#f.let(v128.load(this.#address, 8 * at + 16 * half));
+    const value = this.#f.let(v128.load(this.#address, this.#places.get(at)! + 16 * half));
     this.#last.set(half, { at, value });
     return value;
   }
 
   /** The f16 at `at` of four rows, as f32. */
   halves(at: number, half: Half): Local<"v128"> {
-    return this.#loadHalves(this.#f, this.#address, 8 * at + 8 * half);
+    return this.#loadHalves(this.#f, this.#address, this.#places.get(at)! + 8 * half);
   }
 
   /** The 16 bits at `at` of four rows: in the low half of the vector. */
   shorts(at: number, half: Half): V128 {
-    return v128.load64Zero(this.#address, 8 * at + 8 * half);
+    return v128.load64Zero(this.#address, this.#places.get(at)! + 8 * half);
   }
 
   /** The byte at `at` of four rows: one in the first four bytes of the vector each. */
   bytes(at: number, half: Half): V128 {
-    return v128.load32Zero(this.#address, 8 * at + 4 * half);
+    return v128.load32Zero(this.#address, this.#places.get(at)! + 4 * half);
   }
 
   /** Computes a vector at its first use in this block. */

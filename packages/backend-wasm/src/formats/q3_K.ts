@@ -7,11 +7,15 @@ const [maskAt, lowBitsAt, scalesAt, scaleAt] = [0, 32, 96, 108];
 export const q3_K: GroupFormat = {
   elements: 256,
   bytes: 110,
+  // In the order of first use, as in q6_K.
   fields: [
-    { at: maskAt, unit: 4, count: 8 },
-    { at: lowBitsAt, unit: 4, count: 16 },
     { at: scalesAt, unit: 4, count: 3 },
     { at: scaleAt, unit: 2, count: 1 },
+    { at: lowBitsAt, unit: 4, count: 4 },
+    { at: maskAt, unit: 4, count: 4 },
+    { at: lowBitsAt + 16, unit: 4, count: 4 },
+    { at: maskAt + 16, unit: 4, count: 4 },
+    { at: lowBitsAt + 32, unit: 4, count: 8 },
   ],
   rounding: "q8_K",
   largestCode: 7,

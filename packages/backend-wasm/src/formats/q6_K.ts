@@ -1,17 +1,23 @@
 import { v128 } from "../emit/index.ts";
 import { moveBits, nibbles } from "./bits.ts";
-import type { GroupFormat } from "./format.ts";
+import type { Field, GroupFormat } from "./format.ts";
 
 const [highBitsAt, scalesAt, scaleAt] = [128, 192, 208];
 
 export const q6_K: GroupFormat = {
   elements: 256,
   bytes: 210,
+  // In the order of first use: what streams from memory in order is fetched ahead.
   fields: [
-    { at: 0, unit: 4, count: 32 },
-    { at: highBitsAt, unit: 4, count: 16 },
     { at: scalesAt, unit: 4, count: 4 },
     { at: scaleAt, unit: 2, count: 1 },
+    ...[0, 1].flatMap((part): Field[] => [
+      { at: 64 * part, unit: 4, count: 4 },
+      { at: highBitsAt + 32 * part, unit: 4, count: 4 },
+      { at: 64 * part + 16, unit: 4, count: 4 },
+      { at: highBitsAt + 32 * part + 16, unit: 4, count: 4 },
+      { at: 64 * part + 32, unit: 4, count: 8 },
+    ]),
   ],
   rounding: "q8_K",
   largestCode: 63,

@@ -43,7 +43,7 @@ export function emitExactGroups(module: ModuleBuilder, target: Target, { tile, r
     const { elements, bytes } = format;
     const panel = module.function(`panel.${name}`, { w: "i32", to: "i32", blocks: "i32" }, (f, { w, to, blocks }) => {
       f.while(blocks, () => {
-        decodeBlock({ f, target, block: new InterleavedBlock(f, w, loadHalves) }, format, (index, half, values) =>
+        decodeBlock({ f, target, block: new InterleavedBlock(f, w, format.fields, loadHalves) }, format, (index, half, values) =>
           f.store(to, values, 4 * groupRows * index + 16 * half),
         );
         f.advance(w, groupRows * bytes);

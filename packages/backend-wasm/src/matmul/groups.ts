@@ -44,7 +44,7 @@ export function emitGroups(module: ModuleBuilder, target: Target): void {
             f.set(group, w);
             f.set(left, blocks);
             f.while(left, () => {
-              const context = { f, target, block: new InterleavedBlock(f, group, loadFiniteHalves) };
+              const context = { f, target, block: new InterleavedBlock(f, group, format.fields, loadFiniteHalves) };
               multiplyBlock(context, format, { layout, blocks: activations }, sums);
               f.advance(group, groupRows * format.bytes);
               for (const activation of activations) f.advance(activation, layout.bytes * (format.elements / layout.elements));
