@@ -21,6 +21,7 @@ export interface MoeMatmulParams {
  */
 export const moeMatmul: Op<["x", "experts", "ids"], MoeMatmulParams, keyof MoeMatmulParams> = {
   name: "moeMatmul",
+  computeBound: true,
   inputs: ["x", "experts", "ids"],
   defaults: { activations: "f32" },
   infer([x, experts, ids], { activations }) {
