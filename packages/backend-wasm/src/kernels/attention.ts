@@ -1,6 +1,7 @@
 import { alibiSlope } from "@centella/core";
 import type { Kernel, ParamsOf, Run } from "../kernel.ts";
-import { attentionArguments, emitAttention, keyBlock, partBytes, roomLayout } from "./shared/attention.ts";
+import { attentionArguments, emitAttention, keyBlock, roomLayout } from "./shared/attention.ts";
+import { partBytes } from "./shared/attentionParts.ts";
 
 /** Multiply-adds of one tile, about: a few milliseconds. */
 const workPerTile = 2e7;
