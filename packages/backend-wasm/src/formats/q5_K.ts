@@ -1,6 +1,6 @@
 import { v128 } from "../emit/index.ts";
 import { moveBits, nibbles } from "./bits.ts";
-import type { GroupFormat } from "./format.ts";
+import type { Field, GroupFormat } from "./format.ts";
 import { kRunBytes } from "./q4_K.ts";
 
 export const q5_K: GroupFormat = {
@@ -10,8 +10,12 @@ export const q5_K: GroupFormat = {
     { at: 0, unit: 2, count: 1 },
     { at: 2, unit: 2, count: 1 },
     { at: 4, unit: 4, count: 3 },
-    { at: 16, unit: 4, count: 8 },
-    { at: 48, unit: 4, count: 32 },
+    // In the order of first use, as in q6_K.
+    ...[0, 16].flatMap((at): Field[] => [
+      { at: 48 + at, unit: 4, count: 4 },
+      { at: 16 + at, unit: 4, count: 4 },
+    ]),
+    { at: 80, unit: 4, count: 24 },
   ],
   rounding: "q8_K",
   largestCode: 31,
