@@ -26,7 +26,7 @@ export interface CalibrationPoint {
   readonly againstMs: number;
 }
 
-/** From how much work on one backend beats the next one in the order, at one class of work. */
+/** From how much work on one backend beats the next CPU backend in the order, at one class of work. */
 export interface Comparison {
   readonly backend: string;
   readonly against: string;
@@ -95,7 +95,8 @@ const clearWins = 3;
 const clearly = 0.8;
 
 /**
- * Measures, for each backend and the next one in the order of preference, from how much work on the first is faster: a memory-bound
+ * Measures, for each backend and the next CPU backend in the order of preference, from how much work on the first is faster (which of two
+ * GPUs is preferred is the order's affair; a threshold has to hold where only one of them is there): a memory-bound
  * op, a compute-bound op and a program, on inputs from the host and with results read back. Sizes grow until the winner is clear or
  * the budget would be exceeded; a crossover beyond them is extrapolated. Backends that lack an op, and software GPUs, are listed with
  * the reason and get no threshold. Nothing is changed: pass the result on as `policy.thresholds`.
@@ -105,7 +106,10 @@ export async function calibrate(backends: readonly Backend[], options: Calibrati
   const { budgetMs, signal, onProgress, allowSoftware = false, machine = engineName() } = options;
   if (!(budgetMs > 0 && Number.isFinite(budgetMs))) throw new ArgumentError("calibrate", "budgetMs above 0", String(budgetMs));
   const contestants = backends.filter(({ device }) => allowSoftware || device.kind !== "software-gpu");
-  const pairs = contestants.slice(0, -1).map((backend, i) => ({ backend, against: contestants[i + 1]! }));
+  const pairs = contestants.flatMap((backend, i) => {
+    const against = contestants.slice(i + 1).find(({ device }) => device.kind === "cpu");
+    return against === undefined ? [] : [{ backend, against }];
+  });
   const total = pairs.length * probes.length;
   const comparisons: Comparison[] = [];
   const thresholds: Record<string, BackendThresholds> = {};

@@ -3,7 +3,7 @@ import type { BackendThresholds } from "./thresholds.ts";
 /** Thresholds of a backend, where they are from, and how each was chosen. */
 export interface MeasuredThresholds {
   readonly backend: string;
-  /** The backend next in order, with which it was compared. */
+  /** The CPU backend with which it was compared. */
   readonly against: string;
   readonly measuredAt: string;
   readonly machine: string;
