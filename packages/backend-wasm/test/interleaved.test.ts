@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { type Backend, createProgram, type Plan, type Program, reference } from "@centella/core";
+import { type Backend, createProgram, type Plan, type Program, type ProgramGraph, reference } from "@centella/core";
 import { contentsOf, sourceOf, uniform } from "@centella/core/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { groupRows } from "../src/formats/block.ts";
@@ -112,4 +112,39 @@ describe.each(targets)("interleaved weights, relaxed: $relaxed", ({ relaxed }) =
     await expect(backend.compile(product(true), { shareWith: first })).rejects.toThrow(/w: .*holds its rows interleaved/);
     for (const plan of [returning, first]) plan.dispose();
   });
+});
+
+test("a persistent that several programs share gets a layout that all of them can read", async () => {
+  const backend = await wasm().open();
+  const spec = { dtype: "q8_0", shape: [16, 64] } as const;
+  const { stored } = contentsOf(spec, 5);
+  const lookup = createProgram();
+  const table = lookup.persistent("w", spec);
+  lookup.output("rows", lookup.embedding(table, lookup.input("ids", "i32", [2])));
+  const product = createProgram();
+  const x = product.input("x", "f32", [3, 64]);
+  product.output("y", product.matmul(x, product.persistent("w", spec), { transposeB: true, activations: "ggml" }));
+  const plain = createProgram();
+  plain.output("w", plain.dequantize(plain.persistent("w", spec)));
+  const run = async (others: readonly ProgramGraph[]) => {
+    const first = await backend.compile(lookup, { sharedBy: others });
+    await first.load("w", sourceOf(stored));
+    const plans = [];
+    for (const program of others) plans.push(await backend.compile(program, { shareWith: first }));
+    const rows = await first.run({ ids: Int32Array.of(9, 3) }).rows!.data();
+    const results = await Promise.all(
+      plans.map((plan) => Object.values(plan.run(plan.program.inputs.has("x") ? { x: uniform(1, 192) } : {}))[0]!.data()),
+    );
+    for (const plan of [...plans, first]) plan.dispose();
+    return { rows, results, interleaving: (first as WasmPlan).cells.get("w")!.interleaving };
+  };
+  const alone = await run([product]);
+  const withPlain = await run([product, plain]);
+  // Chosen for the product, unless a third program has to read the blocks as they are.
+  expect(alone.interleaving).toBe("q8_0");
+  expect(withPlain.interleaving).toBeUndefined();
+  expect(withPlain.rows).toEqual(alone.rows);
+  expect(withPlain.results[0]).toEqual(alone.results[0]);
+  expect(withPlain.results[1]!.length).toBe(16 * 64);
+  await backend.dispose();
 });

@@ -7,6 +7,17 @@ export interface KernelCall<P extends object = object> {
   readonly output: TensorSpec;
   /** What becomes of each result before it is stored; only for definitions with `finishes`. */
   readonly finish?: Finish | undefined;
+  /** What the op's only input is computed by, element by element; only for definitions with `loads`. */
+  readonly prologue?: Prologue | undefined;
+}
+
+/** Calls that are fused before an op: a function `load(i: u32) -> f32` in place of the elements of the op's input. */
+export interface Prologue {
+  readonly bindings: readonly Binding[];
+  readonly uniforms: Readonly<Record<string, Field["type"]>>;
+  /** Functions, block by block; the last one is `load`. */
+  readonly declarations: readonly string[];
+  values(dims: DimValues): Readonly<Record<string, number>>;
 }
 
 /** Calls that are fused behind an op: a function `finish(i: u32, result: f32) -> f32` of a result and its place. */
@@ -76,6 +87,8 @@ export interface KernelDefinition<P extends object = object> {
   readonly element?: ElementForm;
   /** Its kernels store each result once, by `store(i, value)`, so that elementwise calls can be fused behind it. */
   readonly finishes?: true;
+  /** Its kernels read each element of their only input once, by `load(i)`, so that elementwise calls can be fused before it. */
+  readonly loads?: true;
   /** The reason in words why there is no kernel for a call, beyond what the op itself refuses. */
   unsupported?(call: KernelCall<P>): string | undefined;
   build(call: KernelCall<P>): readonly Kernel[];

@@ -119,6 +119,7 @@ export { foldConstants } from "./passes/foldConstants.ts";
 export { evaluateBody, type FusedCall, type FusedParams, fused, isFused } from "./passes/fused.ts";
 export { type Fusion, type FusionLimits, fuseElementwise, type RefusesGroup } from "./passes/fuseElementwise.ts";
 export { fuseEpilogues } from "./passes/fuseEpilogues.ts";
+export { fusePrologues } from "./passes/fusePrologues.ts";
 export { type Cut, type Part, type Placement, splitByPlacement } from "./placement.ts";
 export type { PlanCacheStats } from "./planCache.ts";
 export { countOp, createCounters, requireLoaded, requirePersistent, WorkQueue } from "./planSupport.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createProgram, type FusionLimits, fuseEpilogues, lower, type Program, reference, usesOf } from "../src/index.ts";
+import { createProgram, type FusionLimits, fuseEpilogues, fusePrologues, lower, type Program, reference, usesOf } from "../src/index.ts";
 import { accept, beforeAndAfter, bodies, fuse, state } from "./support/passes.ts";
 
 describe("fuseElementwise", () => {
@@ -219,5 +219,78 @@ describe("fuseEpilogues", () => {
     const lowered = lower(program, "toy", () => undefined);
     expect(lowered.steps.map(({ op }) => op.name)).toEqual(["fused"]);
     expect(usesOf(lowered, lowered.persistents[0]!.storage).map(({ op, input }) => [op.name, input])).toEqual([["matmul", 1]]);
+  });
+});
+
+describe("fusePrologues", () => {
+  test("a reduction reads what a group computes, if nothing else does", () => {
+    const program = createProgram();
+    const x = program.input("x", "f32", [program.dim("T", 8), 4]);
+    const w = program.input("w", "f32", [4]);
+    program.output("sum", program.sum(program.mul(program.tanh(x), w), { axis: 1 }));
+    program.output("max", program.max(program.relu(x)));
+    const seen = program.sigmoid(x);
+    program.output("mean", program.mean(seen));
+    program.output("seen", seen);
+    const twice = program.silu(x);
+    program.output("min", program.sub(program.min(twice), program.max(twice)));
+    expect(beforeAndAfter(program, (graph) => fusePrologues(fuse(graph).program, accept).program)).toMatchInlineSnapshot(`
+      "before
+      input x: f32 [T≤8, 4]
+      input w: f32 [4]
+      %2: f32 [T≤8, 4] = tanh(x)
+      %3: f32 [T≤8, 4] = mul(%2, w)
+      %4: f32 [T≤8] = sum(%3, axis: 1, keepDims: false)
+      %5: f32 [T≤8, 4] = relu(x)
+      %6: f32 [] = max(%5, axis: null, keepDims: false)
+      %7: f32 [T≤8, 4] = sigmoid(x)
+      %8: f32 [] = mean(%7, axis: null, keepDims: false)
+      %9: f32 [T≤8, 4] = silu(x)
+      %10: f32 [] = min(%9, axis: null, keepDims: false)
+      %11: f32 [] = max(%9, axis: null, keepDims: false)
+      %12: f32 [] = sub(%10, %11)
+      output sum: %4 to the host
+      output max: %6 to the host
+      output mean: %8 to the host
+      output seen: %7 to the host
+      output min: %12 to the host
+
+      after
+      input x: f32 [T≤8, 4]
+      input w: f32 [4]
+      %4: f32 [T≤8] = fused(x, w)
+        .0 = tanh(x)
+        .1 = mul(.0, w)
+        .2 = sum(.1, axis: 1, keepDims: false)
+      %6: f32 [] = fused(x)
+        .0 = relu(x)
+        .1 = max(.0, axis: null, keepDims: false)
+      %7: f32 [T≤8, 4] = sigmoid(x)
+      %8: f32 [] = mean(%7, axis: null, keepDims: false)
+      %9: f32 [T≤8, 4] = silu(x)
+      %10: f32 [] = min(%9, axis: null, keepDims: false)
+      %11: f32 [] = max(%9, axis: null, keepDims: false)
+      %12: f32 [] = sub(%10, %11)
+      output sum: %4 to the host
+      output max: %6 to the host
+      output mean: %8 to the host
+      output seen: %7 to the host
+      output min: %12 to the host
+      "
+    `);
+  });
+
+  test("what a backend refuses is left as it was, and a read does not move behind a write", () => {
+    const program = createProgram();
+    const first = state(program);
+    const total = program.sum(program.relu(program.input("x", "f32", [4])));
+    program.output("y", total);
+    const refused = fusePrologues(program, () => "not here");
+    expect(bodies(refused.program)).toEqual(["relu", "sum"]);
+    expect(refused.notes).toEqual(["relu + sum: not here"]);
+    const read = program.tanh(first);
+    program.assign(first, program.input("z", "f32", [4]));
+    program.output("late", program.sum(read));
+    expect(bodies(fusePrologues(program, accept).program)).toEqual(["relu+sum", "tanh", "assign", "sum"]);
   });
 });

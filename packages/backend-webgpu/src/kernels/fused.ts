@@ -8,7 +8,7 @@ import {
   sameShape,
   type TensorSpec,
 } from "@centella/core";
-import type { Binding, ElementForm, ElementType, Finish, Kernel, KernelCall, KernelDefinition } from "../kernel.ts";
+import type { Binding, ElementForm, ElementType, Finish, Kernel, KernelCall, KernelDefinition, Prologue } from "../kernel.ts";
 import { elementOf, input, output, specials } from "../wgsl.ts";
 import { perElement } from "./shared/elementwise.ts";
 import { count, extents } from "./shared/shape.ts";
@@ -31,6 +31,14 @@ export function fusedKernel({ formOf, definitionOf }: Parts): KernelDefinition<F
   return {
     unsupported({ inputs, params: { body } }) {
       const [first, ...rest] = body;
+      const last = body.at(-1)!;
+      if (formOf(last.op.name) === undefined && definitionOf(last.op.name)?.loads === true) {
+        const apart = body.slice(0, -1).find(({ op, output }) => formOf(op.name) === undefined || !isWord(output));
+        if (apart !== undefined) return `${apart.op.name} is no function of single elements here`;
+        if (body.at(-2)?.output.dtype !== "f32" || inputs.some((spec) => !isWord(spec!)))
+          return "only f32 and i32 are computed with before a reduction";
+        return inputs.length + 1 > maxBindings ? `${inputs.length + 1} tensors in one kernel, which may have ${maxBindings}` : undefined;
+      }
       const isFinished = formOf(first!.op.name) === undefined && definitionOf(first!.op.name)?.finishes === true;
       const calls = isFinished ? rest : body;
       const apart = calls.find(({ op }) => formOf(op.name) === undefined);
@@ -46,6 +54,7 @@ export function fusedKernel({ formOf, definitionOf }: Parts): KernelDefinition<F
     build(call) {
       const { inputs, params, output: y } = call;
       const [first, ...rest] = params.body;
+      if (formOf(params.body.at(-1)!.op.name) === undefined) return loaded(call, { formOf, definitionOf });
       if (formOf(first!.op.name) === undefined) return finished(call, first!, rest, { formOf, definitionOf });
       const specs = inputs as readonly TensorSpec[];
       const all = specs.map((_, place) => place);
@@ -99,6 +108,28 @@ function finished(
         };
       }),
     }));
+}
+
+/** The kernels of a group's last call, which reads what the others compute. */
+function loaded({ inputs, params: { body }, output }: KernelCall<FusedParams>, { formOf, definitionOf }: Parts): readonly Kernel[] {
+  const specs = inputs as readonly TensorSpec[];
+  const [calls, last] = [body.slice(0, -1), body.at(-1)!];
+  const source = calls.at(-1)!.output;
+  const group = expression(
+    specs,
+    specs.map((_, place) => place),
+    calls,
+    source,
+    { formOf, prefix: "s_" },
+  );
+  const load = `fn load(i: u32) -> f32 {\n${[...group.lines, `return ${group.result};`].join("\n")}\n}`;
+  const prologue: Prologue = {
+    bindings: group.bindings(0),
+    uniforms: group.uniforms,
+    declarations: [...group.declarations, load],
+    values: group.values,
+  };
+  return definitionOf(last.op.name)!.build({ inputs: [source], params: last.params, output, prologue });
 }
 
 interface Named {

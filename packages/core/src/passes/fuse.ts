@@ -1,10 +1,12 @@
 import type { ProgramGraph } from "../program.ts";
 import { type Fusion, type FusionLimits, fuseElementwise, type RefusesGroup } from "./fuseElementwise.ts";
 import { fuseEpilogues } from "./fuseEpilogues.ts";
+import { fusePrologues } from "./fusePrologues.ts";
 
 /** The passes that ask the backend, in order. What one of them is refused stays as the one before left it. */
 export function fuse(program: ProgramGraph, refuses: RefusesGroup, limits?: FusionLimits): Fusion {
   const elementwise = fuseElementwise(program, refuses, limits);
-  const epilogues = fuseEpilogues(elementwise.program, refuses, limits);
-  return { program: epilogues.program, notes: [...elementwise.notes, ...epilogues.notes] };
+  const prologues = fusePrologues(elementwise.program, refuses, limits);
+  const epilogues = fuseEpilogues(prologues.program, refuses, limits);
+  return { program: epilogues.program, notes: [...elementwise.notes, ...prologues.notes, ...epilogues.notes] };
 }

@@ -92,8 +92,36 @@ async function explicitDims(backend: Backend): Promise<void> {
   await expectLikeReference("two symbolic axes", backend, program, {}, [run(3, 5), run(9, 9), run(1, 8), run(0, 4), run(4, 0), run(5, 3)]);
 }
 
+/** One below, at and one above each border that powers of two make, in both dims at once. */
+async function borders(backend: Backend): Promise<void> {
+  const program = createProgram();
+  const [M, N] = [program.dim("M", 9), program.dim("N", 17)];
+  const x = program.input("x", "f32", [M, 3]);
+  const y = program.input("y", "f32", [N, 3]);
+  program.output("products", program.relu(program.matmul(x, y, { transposeB: true })));
+  program.output("sum", program.sum(program.add(x, program.mean(y, { axis: 0 })), { axis: 1 }));
+  const extents = [
+    [1, 1],
+    [1, 17],
+    [2, 3],
+    [3, 2],
+    [4, 5],
+    [5, 4],
+    [7, 9],
+    [8, 8],
+    [9, 7],
+    [9, 15],
+    [8, 16],
+    [9, 17],
+    [2, 16],
+  ] as const;
+  const runs = extents.map(([m, n]): Run => ({ inputs: { x: uniform(m, 3 * m), y: uniform(n + 50, 3 * n) } }));
+  await expectLikeReference("two dims at the borders of buckets", backend, program, {}, runs);
+}
+
 export const dims: readonly ConformanceTest[] = [
   programTest("a transformer layer at T = 0, 1, 2, ... 40", sizes),
   programTest("a dim above its maximum is refused", tooLarge),
   programTest("two symbolic axes with explicit dims", explicitDims),
+  programTest("two dims at the borders of buckets", borders),
 ];

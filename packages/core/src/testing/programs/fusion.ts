@@ -115,6 +115,9 @@ async function rows(backend: Backend): Promise<void> {
   program.output("sum", program.mul(program.sum(x, { axis: 1, keepDims: true }), column));
   program.output("mean", program.relu(program.sub(program.mean(x), s)));
   program.output("max", program.add(program.scale(program.max(x, { axis: 0 }), { by: 0.5 }), w));
+  program.output("sumOfProducts", program.sum(program.mul(program.tanh(x), w), { axis: 1 }));
+  program.output("largest", program.max(program.add(program.mul(x, column), s), { axis: 0 }));
+  program.output("meanSquare", program.mean(program.mul(x, x)));
   program.output("min", program.neg(program.min(x, { axis: -1 })));
   const runs = [9, 1, 4].map((count) => ({
     inputs: { x: uniform(count, 6 * count), w: uniform(1, 6), column: uniform(2, count), s: Float32Array.of(0.25) },

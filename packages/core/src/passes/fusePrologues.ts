@@ -1,0 +1,49 @@
+import type { Node, ProgramGraph } from "../program.ts";
+import { type FusedParams, isFused } from "./fused.ts";
+import { compose, type Fusion, type FusionLimits, formatBody, type RefusesGroup } from "./fuseElementwise.ts";
+import { consumersOf, delaysOf, withChanges } from "./graph.ts";
+
+/**
+ * Fuses an elementwise call or group into the call that reads its result and nothing else: `sum(x * w)` is one node with the sum as
+ * its body's last call. That call must be the only one that reads the result, and the group then runs where it does; see
+ * {@link delaysOf}. Linear in the number of nodes.
+ */
+export function fusePrologues(program: ProgramGraph, refuses: RefusesGroup, { maxInputs = Infinity }: FusionLimits = {}): Fusion {
+  const { nodes, values, outputs } = program;
+  const isOutput = new Set(outputs.map(({ value }) => value));
+  const producers = new Map(nodes.map(({ output }, i) => [output, i]));
+  const consumers = consumersOf(nodes);
+  const mayRunAt = delaysOf(program);
+  const notes: string[] = [];
+  const made = new Map<number, Node>();
+  const absorbed = new Set<number>();
+  nodes.forEach((reader, at) => {
+    const [source] = reader.inputs;
+    const from = source === undefined ? undefined : producers.get(source);
+    if (!isReader(reader) || from === undefined || isOutput.has(source!) || consumers.get(source!)!.length !== 1) return;
+    const prologue = nodes[from]!;
+    const isElementwise = prologue.op.elementwise === true || isFused(prologue.op);
+    if (!isElementwise || prologue.inputs.length > maxInputs || !mayRunAt(prologue, at)) return;
+    const node = withPrologue(program, prologue, reader);
+    const specs = node.inputs.map((id) => values[id]!.spec);
+    const reason = refuses(specs, node.params, values[node.output]!.spec);
+    if (reason === undefined) {
+      made.set(at, node);
+      absorbed.add(from);
+    } else if (!notes.some((note) => note.includes(` + ${reader.op.name}: `))) notes.push(`${formatBody(node.params)}: ${reason}`);
+  });
+  const after = nodes.flatMap((node, i) => made.get(i) ?? (absorbed.has(i) ? [] : [node]));
+  return { program: withChanges(program, { nodes: after }), notes };
+}
+
+function isReader({ op, inputs }: Node): boolean {
+  return inputs.length === 1 && op.elementwise !== true && op.alias !== true && op.writes === undefined && !isFused(op);
+}
+
+function withPrologue(program: ProgramGraph, prologue: Node, reader: Node): ReturnType<typeof compose> {
+  if (!isFused(prologue.op)) return compose(program, [prologue, reader]);
+  const { body } = prologue.params as FusedParams;
+  const last = prologue.inputs.length + body.length - 1;
+  const call = { op: reader.op, inputs: [last], params: reader.params, output: program.values[reader.output]!.spec };
+  return { op: prologue.op, inputs: prologue.inputs as readonly number[], params: { body: [...body, call] }, output: reader.output };
+}
