@@ -267,8 +267,8 @@ describe("inPlace", () => {
       output y: %7 to the host
       output kept: %2 to the host
       in all: 112 flops, 400 bytes, an arena of 192 bytes for 136 bytes of temporaries
-      not fused: mul + softmax: elementwise calls alone
       not fused: softmax + tanh: elementwise calls alone
+      not fused: mul + softmax: elementwise calls alone
       "
     `);
     expect(chain().explain({ ...toy, memoryModel: "buffers" })).not.toContain("in place");

@@ -6,7 +6,8 @@ import { fusePrologues } from "./fusePrologues.ts";
 /** The passes that ask the backend, in order. What one of them is refused stays as the one before left it. */
 export function fuse(program: ProgramGraph, refuses: RefusesGroup, limits?: FusionLimits): Fusion {
   const elementwise = fuseElementwise(program, refuses, limits);
-  const prologues = fusePrologues(elementwise.program, refuses, limits);
-  const epilogues = fuseEpilogues(prologues.program, refuses, limits);
-  return { program: epilogues.program, notes: [...elementwise.notes, ...prologues.notes, ...epilogues.notes] };
+  const epilogues = fuseEpilogues(elementwise.program, refuses, limits);
+  // Last: a group rather finishes the product before it than it feeds the reduction behind it.
+  const prologues = fusePrologues(epilogues.program, refuses, limits);
+  return { program: prologues.program, notes: [...elementwise.notes, ...epilogues.notes, ...prologues.notes] };
 }

@@ -1,6 +1,6 @@
 import type { Node, ProgramGraph } from "../program.ts";
 import { sameShape } from "../spec.ts";
-import { type FusedParams, isFused } from "./fused.ts";
+import { type FusedParams, isElementwise, isFused } from "./fused.ts";
 import { compose, type Fusion, type FusionLimits, formatBody, type RefusesGroup } from "./fuseElementwise.ts";
 import { consumersOf, delaysOf, withChanges } from "./graph.ts";
 
@@ -24,8 +24,8 @@ export function fuseEpilogues(program: ProgramGraph, refuses: RefusesGroup, { ma
     const [at] = readers;
     if (!isAnchor(anchor) || isOutput.has(output) || at === undefined || readers.size !== 1 || made.has(at)) continue;
     const epilogue = nodes[at]!;
-    const isElementwise = epilogue.op.elementwise === true || isFused(epilogue.op);
-    if (!isElementwise || !sameShape(values[output]!.spec.shape, values[epilogue.output]!.spec.shape) || !mayRunAt(anchor, at)) continue;
+    if (!isElementwise(epilogue) || !sameShape(values[output]!.spec.shape, values[epilogue.output]!.spec.shape) || !mayRunAt(anchor, at))
+      continue;
     const node = withAnchor(program, anchor, epilogue);
     if (node.inputs.length > maxInputs) continue;
     const specs = node.inputs.map((id) => values[id]!.spec);

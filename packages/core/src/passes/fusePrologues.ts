@@ -1,5 +1,5 @@
 import type { Node, ProgramGraph } from "../program.ts";
-import { type FusedParams, isFused } from "./fused.ts";
+import { type FusedParams, isElementwise, isFused } from "./fused.ts";
 import { compose, type Fusion, type FusionLimits, formatBody, type RefusesGroup } from "./fuseElementwise.ts";
 import { consumersOf, delaysOf, withChanges } from "./graph.ts";
 
@@ -22,8 +22,7 @@ export function fusePrologues(program: ProgramGraph, refuses: RefusesGroup, { ma
     const from = source === undefined ? undefined : producers.get(source);
     if (!isReader(reader) || from === undefined || isOutput.has(source!) || consumers.get(source!)!.length !== 1) return;
     const prologue = nodes[from]!;
-    const isElementwise = prologue.op.elementwise === true || isFused(prologue.op);
-    if (!isElementwise || prologue.inputs.length > maxInputs || !mayRunAt(prologue, at)) return;
+    if (!isElementwise(prologue) || prologue.inputs.length > maxInputs || !mayRunAt(prologue, at)) return;
     const node = withPrologue(program, prologue, reader);
     const specs = node.inputs.map((id) => values[id]!.spec);
     const reason = refuses(specs, node.params, values[node.output]!.spec);

@@ -70,6 +70,12 @@ export function isFused(op: AnyOp): boolean {
   return op === (fused as AnyOp);
 }
 
+/** True for an elementwise call, and for a group of nothing else. */
+export function isElementwise({ op, params }: { readonly op: AnyOp; readonly params: object }): boolean {
+  if (!isFused(op)) return op.elementwise === true;
+  return (params as FusedParams).body.every((call) => call.op.elementwise === true);
+}
+
 function temporary({ op, params }: FusedCall, inputs: readonly (HostTensor | undefined)[]): HostTensor {
   const spec = maxSpec(
     op.infer(

@@ -1,6 +1,6 @@
 import type { Lowered, Operand, Step, Storage } from "../lower.ts";
 import { sameShape } from "../spec.ts";
-import { type FusedParams, isFused } from "./fused.ts";
+import { isElementwise } from "./fused.ts";
 
 /**
  * Lets elementwise calls and groups write where an input of theirs lies that nothing reads afterwards: fewer bytes in all, and
@@ -31,11 +31,6 @@ export function inPlace(lowered: Lowered): Lowered {
     storages: lowered.storages.filter((storage) => !moved.has(storage)),
     outputs: lowered.outputs.map((output) => ({ ...output, operand: now(output.operand) })),
   };
-}
-
-function isElementwise({ op, params }: Step): boolean {
-  if (!isFused(op)) return op.elementwise === true;
-  return (params as FusedParams).body.every((call) => call.op.elementwise === true);
 }
 
 /** Whether a step makes its result in memory of its own. */
