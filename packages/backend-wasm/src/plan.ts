@@ -16,7 +16,6 @@ import {
   type Plan,
   ProgramError,
   type ProgramGraph,
-  planArena,
   type RunOptions,
   requireLoaded,
   requirePersistent,
@@ -32,38 +31,18 @@ import type { Home } from "./home.ts";
 import type { BuildContext, Run, Task } from "./kernel.ts";
 import { kernelOf } from "./module.ts";
 import { Cell } from "./persistents.ts";
+import { type PlanMemory, placePlan } from "./planMemory.ts";
 import type { PlanModule } from "./planModule.ts";
+import { type PlacedRun, PlannedRuns } from "./plannedRuns.ts";
 import { type RunContext, runList, runListSync } from "./runner.ts";
-import { recordStep, type StepList, writeStepList } from "./stepList.ts";
 import { chooseInterleaving, isReadableInterleaved } from "./storedForm.ts";
 import { readStored, WasmStorage } from "./tensors.ts";
-import { guardGap, type Owned, WriteGuards } from "./writeGuards.ts";
-
-/** Temporaries start at cache lines. */
-const alignment = 64;
 
 /** Larger groups would take long to compile and leave no registers. */
 const fusionLimits: FusionLimits = { maxInputs: 16, maxCalls: 32 };
 
 /** A run's inputs, safe from changes by the caller until the run is over. */
 type HeldInput = TypedArray | WasmStorage | Promise<TypedArray>;
-
-/** Step lists that a plan keeps, for different extents or places of its inputs. */
-const mostLists = 16;
-
-/** Flops and bytes of a run that is too short to be worth another thread: some tens of microseconds. */
-const shortWork = 2e5;
-
-/** A run with the addresses of inputs that are tensors of this backend. */
-interface PlacedRun extends Run {
-  readonly overrides: ReadonlyMap<Storage, number>;
-}
-
-/** A step list and how much work it is. */
-interface PlannedRun {
-  readonly list: StepList;
-  readonly isShort: boolean;
-}
 
 export class WasmPlan implements Plan {
   readonly warnings: readonly string[];
@@ -75,15 +54,9 @@ export class WasmPlan implements Plan {
   readonly #inputStorages: ReadonlyMap<string, Storage>;
   readonly #tasks: readonly Task[];
   readonly #module: PlanModule;
-  /** Steps that cannot be recorded. */
-  readonly #hostSteps = new Set<number>();
-  /** By extents and addresses, the one that was used last at the end. */
-  readonly #lists = new Map<string, PlannedRun>();
-  /** Address of every storage that has a fixed one: all but inputs that are tensors of this backend. */
-  readonly #addresses: ReadonlyMap<Storage, number>;
-  readonly #scratch: number;
+  readonly #runs: PlannedRuns;
+  readonly #memory: PlanMemory;
   readonly #owned: readonly number[];
-  #guards: WriteGuards | undefined;
   #disposed = false;
 
   constructor(
@@ -154,11 +127,11 @@ export class WasmPlan implements Plan {
     this.#tasks = lowered.steps.map(({ op, inputs, params, output }) =>
       (home.custom.get(op) ?? kernelOf(op))!.build(context, inputs, params, output),
     );
+    this.#runs = new PlannedRuns(home.space, lowered, this.#tasks);
 
     const owned: number[] = [];
-    const addresses = new Map<Storage, number>();
     try {
-      this.#scratch = this.#allocate(addresses, owned, scratchBytes);
+      this.#memory = placePlan(home.heap, { lowered, cells: this.cells, scratchBytes, checkWrites: backend.checkWrites }, owned);
       for (const table of tables) {
         table.address = home.heap.allocZeroed(table.bytes, "arenas");
         owned.push(table.address);
@@ -174,7 +147,6 @@ export class WasmPlan implements Plan {
     }
     for (const cell of this.cells.values()) cell.retain();
     home.retain();
-    this.#addresses = addresses;
     this.#owned = owned;
   }
 
@@ -224,7 +196,7 @@ export class WasmPlan implements Plan {
     const done = this.#backend.enqueue(async () => {
       try {
         const run = await this.#bindInputs(binding, held);
-        const { list, isShort } = this.#planRun(binding, run);
+        const { list, isShort } = this.#runs.of(binding.dims, run);
         await runList(list, run, this.#runContext(isShort), signal);
         this.#checkWrites();
         this.#backend.counters.submits++;
@@ -277,7 +249,7 @@ export class WasmPlan implements Plan {
     const binding = bind(this.program, inputs, explicit);
     const run = this.#newRun(binding, new Map());
     for (const [name, data] of Object.entries(inputs)) this.#copyIn(name, data);
-    const { list, isShort } = this.#planRun(binding, run);
+    const { list, isShort } = this.#runs.of(binding.dims, run);
     runListSync(list, run, this.#runContext(isShort));
     this.#checkWrites();
     this.#backend.counters.submits++;
@@ -291,7 +263,7 @@ export class WasmPlan implements Plan {
     this.#backend.plans.delete(this);
     const free = (): void => {
       for (const address of this.#owned) this.home.heap.free(address);
-      for (const { list } of this.#lists.values()) this.home.heap.free(list.address);
+      this.#runs.free();
       this.#module.dispose();
       for (const cell of this.cells.values()) cell.release();
       this.#backend.leave(this.home);
@@ -305,47 +277,8 @@ export class WasmPlan implements Plan {
     if (this.#disposed) throw new DisposedError("plan");
   }
 
-  /** Places temporaries, constants and scratch memory; returns the address of the scratch memory. */
-  #allocate(addresses: Map<Storage, number>, owned: number[], scratchBytes: number): number {
-    const { heap } = this.home;
-    const alloc = (bytes: number): number => {
-      const address = heap.alloc(bytes, "arenas");
-      owned.push(address);
-      return address;
-    };
-    const temporaries = this.#lowered.storages
-      .filter(({ definition }) => definition.kind === "node" || definition.kind === "input")
-      .map((storage) => ({ ...storage, bytes: this.#bytesOf(storage) }));
-    const checkWrites = this.#backend.checkWrites;
-    const arena = planArena(temporaries, alignment, checkWrites ? guardGap : 0);
-    const arenaAddress = alloc(arena.bytes);
-    const scratch = scratchBytes === 0 ? arenaAddress : alloc(scratchBytes);
-    for (const storage of this.#lowered.storages) {
-      const { definition } = storage;
-      if (definition.kind === "persistent") addresses.set(storage, this.cells.get(definition.name)!.address);
-      else if (definition.kind === "constant") {
-        const address = alloc(this.#bytesOf(storage));
-        const { data } = definition;
-        heap.u8.set(new Uint8Array(data.buffer, data.byteOffset, data.byteLength), address);
-        addresses.set(storage, address);
-      } else addresses.set(storage, arenaAddress + arena.offsets.get(storage.id)!);
-    }
-    if (checkWrites) {
-      const owned = temporaries.map(({ id, bytes, definition }): Owned => {
-        const begin = arenaAddress + arena.offsets.get(id)!;
-        return { name: `${definition.kind} %${id}`, begin, end: begin + bytes };
-      });
-      this.#guards = new WriteGuards(heap, arenaAddress, arenaAddress + arena.bytes, owned);
-    }
-    return scratch;
-  }
-
   #checkWrites(): void {
-    this.#guards?.check(this.#lowered.steps.map(({ op }) => op.name));
-  }
-
-  #bytesOf(storage: Storage): number {
-    return byteLength(maxSpec(this.program.values[storage.id]!.spec));
+    this.#memory.guards?.check(this.#lowered.steps.map(({ op }) => op.name));
   }
 
   #hold(data: InputData): HeldInput {
@@ -377,16 +310,17 @@ export class WasmPlan implements Plan {
     const storage = this.#inputStorages.get(name);
     if (storage === undefined) return;
     const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
-    this.home.heap.u8.set(bytes, this.#addresses.get(storage)!);
+    this.home.heap.u8.set(bytes, this.#memory.addresses.get(storage)!);
     this.#backend.counters.uploads++;
   }
 
   #newRun({ dims }: Binding, overrides: ReadonlyMap<Storage, number>): PlacedRun {
+    const { addresses, scratch } = this.#memory;
     const shapes = new Map<Operand, readonly number[]>();
     return {
       overrides,
-      scratch: this.#scratch,
-      address: ({ storage }) => overrides.get(storage) ?? this.#addresses.get(storage)!,
+      scratch,
+      address: ({ storage }) => overrides.get(storage) ?? addresses.get(storage)!,
       shape: (operand) => {
         let shape = shapes.get(operand);
         if (shape === undefined) {
@@ -396,37 +330,6 @@ export class WasmPlan implements Plan {
         return shape;
       },
     };
-  }
-
-  /** The step list for a run's extents and addresses, recorded if it is new. */
-  #planRun({ dims }: Binding, run: PlacedRun): PlannedRun {
-    const addresses = [...run.overrides].map(([{ id }, address]) => [id, address]);
-    const key = JSON.stringify([Object.entries(dims), addresses]);
-    const found = this.#lists.get(key);
-    this.#lists.delete(key);
-    const planned = found ?? this.#record(dims, run);
-    this.#lists.set(key, planned);
-    if (this.#lists.size > mostLists) {
-      const [oldest, { list }] = this.#lists.entries().next().value!;
-      this.home.heap.free(list.address);
-      this.#lists.delete(oldest);
-    }
-    return planned;
-  }
-
-  #record(dims: Binding["dims"], run: Run): PlannedRun {
-    const { space } = this.home;
-    let work = 0;
-    const steps = this.#tasks.map((task, index) => {
-      const { op, inputs, params, output } = this.#lowered.steps[index]!;
-      const specs = inputs.map((operand) => operand && resolveSpec(operand.spec, dims));
-      const { flops, bytes } = op.cost(specs, params, resolveSpec(output.spec, dims));
-      work += flops + bytes;
-      const recorded = this.#hostSteps.has(index) ? undefined : recordStep(space, task, run);
-      if (recorded === undefined) this.#hostSteps.add(index);
-      return recorded;
-    });
-    return { list: writeStepList(space.heap, steps), isShort: work <= shortWork };
   }
 
   #runContext(isShort: boolean): RunContext {
