@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { GgufError, isNumericArray, type Metadata, readGguf, StringTable } from "../src/index.ts";
 import { everything, writeGguf } from "./writer.ts";
 
@@ -171,13 +171,14 @@ test("another alignment is followed", async () => {
   expect(file.tensor("b").offset - file.tensor("a").offset).toBe(256);
 });
 
-test("a vocabulary of 256K tokens is read in well under a second", async () => {
+test("a vocabulary of 256K tokens is read without decoding it", async () => {
   const count = 262144;
   const values = Array.from({ length: count }, (_, i) => `token${i}`);
   const bytes = writeGguf({ metadata: [["tokens", "array", { of: "string", values }]] });
-  const start = performance.now();
+  const decode = vi.spyOn(TextDecoder.prototype, "decode");
   const { metadata } = await readGguf(bytes);
-  const milliseconds = performance.now() - start;
+  const decoded = decode.mock.calls.length;
+  decode.mockRestore();
+  expect(decoded).toBeLessThan(10);
   expect(metadata.strings("tokens").at(count - 1)).toBe(`token${count - 1}`);
-  expect(milliseconds).toBeLessThan(1000);
 });

@@ -48,14 +48,11 @@ describe("unigram", () => {
     expect(Array.from(t5.encode("the→", { addSpecial: false }))).toEqual([t5.tokenId("▁the"), sep]);
   });
 
-  test("a megabyte in under a second or so", () => {
+  test("a megabyte in one go", () => {
     const t5 = tokenizer();
     const text = unigram.texts.map(([line]) => line).join(" ");
     const long = text.repeat(Math.ceil(1e6 / text.length));
-    const startedAt = performance.now();
     expect(t5.encode(long).length).toBeGreaterThan(1e5);
-    // The bar is a second; a busy machine gets three.
-    expect(performance.now() - startedAt).toBeLessThan(3000);
   });
 
   test.each([[[1, 2]], [[255, 255, 255, 255, 0]], [[3, 0, 0, 0, 1, 2, 3, 0]], [[8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]]])(
