@@ -38,10 +38,12 @@ class DriverWrap : public Napi::ObjectWrap<DriverWrap> {
                            InstanceMethod<&DriverWrap::LaunchGraph>("launchGraph"),
                            InstanceMethod<&DriverWrap::FreeGraph>("freeGraph"),
                            InstanceMethod<&DriverWrap::LoadModule>("loadModule"),
+                           InstanceMethod<&DriverWrap::LoadModuleSync>("loadModuleSync"),
                            InstanceMethod<&DriverWrap::UnloadModule>("unloadModule"),
                            InstanceMethod<&DriverWrap::GetKernel>("kernel"),
                            InstanceMethod<&DriverWrap::Mark>("mark"),
                            InstanceMethod<&DriverWrap::Wait>("wait"),
+                           InstanceMethod<&DriverWrap::Synchronize>("synchronize"),
                            InstanceMethod<&DriverWrap::Close>("close"),
                        });
   }
@@ -329,6 +331,19 @@ class DriverWrap : public Napi::ObjectWrap<DriverWrap> {
     return promise;
   }
 
+  // The same on the caller's thread: a module, not the promise of one.
+  Napi::Value LoadModuleSync(const Napi::CallbackInfo& info) {
+    Napi::Env env = info.Env();
+    Session* s = Enter(info);
+    if (s == nullptr || !Require(info, info.Length() > 0 && info[0].IsString(), "a module's text")) return env.Undefined();
+    Module module = nullptr;
+    std::string log;
+    const Status status = LoadModuleText(*s->api, info[0].As<Napi::String>().Utf8Value(), &module, &log);
+    if (status == kSuccess) return ToHandle(env, module);
+    Failure(env, *s->api, status, "cuModuleLoadDataEx", log).ThrowAsJavaScriptException();
+    return env.Undefined();
+  }
+
   void UnloadModule(const Napi::CallbackInfo& info) {
     Session* s = Enter(info);
     if (s == nullptr || !AreBigInts(info, 0, 1)) return;
@@ -375,6 +390,13 @@ class DriverWrap : public Napi::ObjectWrap<DriverWrap> {
     Napi::Promise promise = job->Promise();
     job->Queue();
     return promise;
+  }
+
+  // Blocks the caller's thread until everything that the stream was given is done.
+  void Synchronize(const Napi::CallbackInfo& info) {
+    Session* s = Enter(info);
+    if (s == nullptr) return;
+    Check(info.Env(), *s->api, s->api->streamSynchronize(s->stream), "cuStreamSynchronize");
   }
 
   void Close(const Napi::CallbackInfo& info) {

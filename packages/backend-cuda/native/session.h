@@ -80,23 +80,26 @@ class WaitJob : public Job {
   Event event_;
 };
 
+// Compiles a module's text; `log` gets the compiler's words where it fails. The context must be current.
+Status LoadModuleText(const Api& api, const std::string& text, Module* module, std::string* log) {
+  std::vector<char> errors(kLogBytes, '\0');
+  std::vector<char> infos(kLogBytes, '\0');
+  int options[] = {kJitErrorLog, kJitErrorLogBytes, kJitInfoLog, kJitInfoLogBytes};
+  // Sizes are passed in the pointer itself.
+  void* values[] = {errors.data(), reinterpret_cast<void*>(kLogBytes - 1), infos.data(), reinterpret_cast<void*>(kLogBytes - 1)};
+  const Status status = api.moduleLoadDataEx(module, text.c_str(), 4, options, values);
+  errors.back() = '\0';
+  if (status != kSuccess) *log = errors.data();
+  return status;
+}
+
 class ModuleJob : public Job {
  public:
   ModuleJob(Napi::Env env, std::shared_ptr<Session> session, std::string text)
       : Job(env, std::move(session), "cuModuleLoadDataEx"), text_(std::move(text)) {}
 
  protected:
-  Status Work(const Session& session) override {
-    std::vector<char> errors(kLogBytes, '\0');
-    std::vector<char> infos(kLogBytes, '\0');
-    int options[] = {kJitErrorLog, kJitErrorLogBytes, kJitInfoLog, kJitInfoLogBytes};
-    // Sizes are passed in the pointer itself.
-    void* values[] = {errors.data(), reinterpret_cast<void*>(kLogBytes - 1), infos.data(), reinterpret_cast<void*>(kLogBytes - 1)};
-    const Status status = session.api->moduleLoadDataEx(&module_, text_.c_str(), 4, options, values);
-    errors.back() = '\0';
-    if (status != kSuccess) log_ = errors.data();
-    return status;
-  }
+  Status Work(const Session& session) override { return LoadModuleText(*session.api, text_, &module_, &log_); }
 
   Napi::Value Result(Napi::Env env) override {
     return Napi::BigInt::New(env, static_cast<uint64_t>(reinterpret_cast<uintptr_t>(module_)));

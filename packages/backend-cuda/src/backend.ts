@@ -10,6 +10,7 @@ import {
   elementCount,
   type FusionLimits,
   isQuantized,
+  type Lowered,
   lower,
   type MemoryReport,
   type Plan,
@@ -29,7 +30,7 @@ import { residentBytes, toResident } from "./resident.ts";
 export class CudaBackend implements Backend {
   readonly name: string = backendName;
   readonly device: DeviceInfo;
-  readonly syncAvailable = false;
+  readonly syncAvailable = true;
   readonly fusion: FusionLimits = fusion;
   readonly #device: Device;
   readonly #plans = new Set<CudaPlan>();
@@ -53,13 +54,22 @@ export class CudaBackend implements Backend {
     if (shareWith !== undefined && !(shareWith instanceof CudaPlan && this.#plans.has(shareWith))) {
       throw new ArgumentError("compile", "shareWith to be a living plan of this backend", "another one");
     }
-    const lowered = lower(program, this.name, unsupported, { fusion, memoryModel: "addressSpace" });
+    const lowered = this.#lower(program);
     return this.#device.queue.enqueue(async () => {
       signal?.throwIfAborted();
       const plan = await CudaPlan.create(this.#device, lowered, shareWith, (disposed) => this.#plans.delete(disposed));
       this.#plans.add(plan);
       return plan;
     });
+  }
+
+  /** @throws {ProgramError} while runs or other work are under way */
+  compileSync(program: ProgramGraph): Plan {
+    this.#device.requireAlive();
+    this.#device.requireIdle("compileSync");
+    const plan = CudaPlan.createSync(this.#device, this.#lower(program), (disposed) => this.#plans.delete(disposed));
+    this.#plans.add(plan);
+    return plan;
   }
 
   upload(spec: ConcreteSpec, data: TypedArray): Tensor {
@@ -87,5 +97,9 @@ export class CudaBackend implements Backend {
     for (const plan of this.#plans) plan.dispose();
     await this.#device.idle();
     await this.#device.close();
+  }
+
+  #lower(program: ProgramGraph): Lowered {
+    return lower(program, this.name, unsupported, { fusion, memoryModel: "addressSpace" });
   }
 }

@@ -1,4 +1,4 @@
-import { type Counters, createCounters, DeviceLostError, DisposedError, type MemoryReport, WorkQueue } from "@centella/core";
+import { type Counters, createCounters, DeviceLostError, DisposedError, type MemoryReport, ProgramError, WorkQueue } from "@centella/core";
 import type { CudaDriver, Handle, LaunchCommand } from "./driver.ts";
 import { describeFailure, describeModuleFailure, isSticky } from "./errors.ts";
 import { ModuleCache } from "./modules.ts";
@@ -56,6 +56,41 @@ export class Device {
     }
   }
 
+  /** True while work is queued here or under way on the device. */
+  get isBusy(): boolean {
+    return this.queue.busy || this.#completions.size > 0;
+  }
+
+  /** What answers within the call must find nothing under way: it can neither wait for queued work nor overtake it. @throws {ProgramError} */
+  requireIdle(what: string): void {
+    if (!this.isBusy) return;
+    throw new ProgramError(`${what}: expected no work under way on this backend, got some that is queued; await backend.idle() first`);
+  }
+
+  /**
+   * Frees at once where nothing is under way; otherwise in order with queued work and once `settled`, so that the caller's
+   * thread does not wait for it. A loss of the device is kept for later calls.
+   */
+  release(free: () => void, settled?: () => Promise<unknown>): void {
+    const quietly = (): void => {
+      try {
+        free();
+      } catch (error) {
+        this.#note(error);
+      }
+    };
+    if (!this.isBusy) {
+      quietly();
+      return;
+    }
+    this.queue
+      .enqueue(async () => {
+        await settled?.();
+        quietly();
+      })
+      .catch(() => undefined);
+  }
+
   requireAlive(): void {
     if (this.#isClosed) throw new DisposedError(`backend cuda on ${this.name}`);
     if (this.#lost !== undefined) throw this.#lost;
@@ -98,8 +133,24 @@ export class Device {
     }
   }
 
-  async releaseKernel(ptx: string): Promise<void> {
-    if (this.#lost === undefined) await this.#modules.release(ptx).catch((error: unknown) => this.#note(error));
+  /** {@link kernel} on the caller's thread; while nothing is under way. @throws {KernelError} */
+  kernelSync(op: string, ptx: string, entry: string, sharedBytes: number): Handle {
+    this.requireAlive();
+    try {
+      return this.#modules.acquireSync(ptx, entry, sharedBytes);
+    } catch (error) {
+      this.#note(error);
+      throw describeModuleFailure(error, this.name, op, ptx);
+    }
+  }
+
+  releaseKernel(ptx: string): void {
+    if (this.#lost !== undefined) return;
+    try {
+      this.#modules.release(ptx);
+    } catch (error) {
+      this.#note(error);
+    }
   }
 
   /** Records the work that `record` queues as a graph. */

@@ -1,8 +1,9 @@
 import {
+  byteLength,
   type ConcreteSpec,
   DisposedError,
   formatSpec,
-  type Tensor,
+  Tensor,
   type TensorStorage,
   type TypedArray,
   typedArrayOf,
@@ -23,6 +24,7 @@ export class DeviceStorage implements TensorStorage {
   readonly #ready: Promise<unknown>;
   /** Stored form of a block type, whose memory holds f32. */
   readonly #stored: TypedArray | undefined;
+  #isReady = false;
   #holders = 1;
   #isFreed = false;
 
@@ -38,7 +40,13 @@ export class DeviceStorage implements TensorStorage {
     this.#spec = spec;
     this.#ready = ready;
     this.#stored = stored;
-    for (const promise of [queued, ready]) promise.catch(() => undefined);
+    queued.catch(() => undefined);
+    ready.then(
+      () => {
+        this.#isReady = true;
+      },
+      () => undefined,
+    );
   }
 
   async ready(): Promise<void> {
@@ -57,6 +65,14 @@ export class DeviceStorage implements TensorStorage {
     }
   }
 
+  /** Blocks for the copy to the host; undefined while anything is under way on the device. */
+  peek(): TypedArray | undefined {
+    if (!this.#isReady || this.device.isBusy) return undefined;
+    if (this.#stored !== undefined) return this.#stored;
+    const bytes = readBackSync(this.device, this.allocation);
+    return new (typedArrayOf(this.#spec.dtype))(bytes.buffer as ArrayBuffer);
+  }
+
   /** Keeps the memory for a run that is queued. */
   retain(): void {
     if (this.#isFreed && this.#holders === 0) throw new DisposedError(`tensor ${formatSpec(this.#spec)}`);
@@ -71,9 +87,21 @@ export class DeviceStorage implements TensorStorage {
   free(): void {
     if (this.#isFreed) return;
     this.#isFreed = true;
-    // In order with queued work, so that freeing does not wait on the caller's thread for work that is under way.
-    this.device.queue.enqueue(() => this.release()).catch(() => undefined);
+    this.device.release(() => this.release());
   }
+}
+
+/** A tensor that a run read back. Its memory is the host's. */
+export function hostOutput(spec: ConcreteSpec, results: Promise<ReadonlyMap<string, Uint8Array>>, name: string): Tensor {
+  return new Tensor(spec, {
+    home: "host",
+    ready: async () => void (await results),
+    read: async () => {
+      const bytes = (await results).get(name)!.slice(0, byteLength(spec));
+      return new (typedArrayOf(spec.dtype))(bytes.buffer as ArrayBuffer);
+    },
+    free: () => undefined,
+  });
 }
 
 /** The device memory behind a tensor of this device, or undefined for tensors of other homes. */
@@ -103,16 +131,45 @@ export async function readBack(device: Device, { address, bytes }: Allocation): 
   return completion;
 }
 
+/** The same within the call; while nothing is under way. */
+export function readBackSync(device: Device, { address, bytes }: Pick<Allocation, "address" | "bytes">): Uint8Array {
+  const data = new Uint8Array(bytes);
+  if (bytes === 0) return data;
+  const pinned = device.allocPinned(bytes);
+  try {
+    device.call((driver) => {
+      driver.copyFromDevice(pinned.handle, address, bytes);
+      driver.finishedSync();
+      driver.readPinned(pinned.handle, 0, data);
+    });
+    device.counters.readbacks++;
+    return data;
+  } finally {
+    pinned.free();
+  }
+}
+
 /** Copies host data to device memory through page-locked memory, and waits for it. Runs inside the queue. */
 export async function writeThrough(device: Device, to: Allocation, offset: number, data: Uint8Array): Promise<void> {
   if (data.length === 0) return;
+  stage(device, to, offset, data);
+  // Before the next writer may overwrite the block.
+  await device.finished();
+}
+
+/** The same within the call; while nothing is under way. */
+export function writeThroughSync(device: Device, to: Allocation, offset: number, data: Uint8Array): void {
+  if (data.length === 0) return;
+  stage(device, to, offset, data);
+  device.call((driver) => driver.finishedSync());
+}
+
+function stage(device: Device, to: Allocation, offset: number, data: Uint8Array): void {
   const pinned = device.staging(data.length);
   device.call((driver) => {
     driver.writePinned(pinned.handle, 0, data);
     driver.copyToDevice(to.address + BigInt(offset), pinned.handle, data.length);
   });
-  // Before the next writer may overwrite the block.
-  await device.finished();
 }
 
 export function bytesOf(data: TypedArray): Uint8Array {

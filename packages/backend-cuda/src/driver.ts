@@ -74,11 +74,15 @@ export interface CudaDriver {
 
   /** Compiles a module's text off the caller's thread. */
   loadModule(ptx: string): Promise<Handle>;
+  /** The same on the caller's thread. */
+  loadModuleSync(ptx: string): Handle;
   unloadModule(module: Handle): void;
   kernel(module: Handle, entry: string, sharedBytes: number): Handle;
 
   /** Resolves when everything queued so far is done, without blocking the thread; rejects with the device's error. */
   finished(): Promise<void>;
+  /** Blocks the caller's thread until everything queued so far is done; throws the device's error. */
+  finishedSync(): void;
   /** Releases the stream and the device. */
   close(): void;
 }

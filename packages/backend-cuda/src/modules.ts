@@ -1,7 +1,9 @@
 import type { CudaDriver, Handle } from "./driver.ts";
 
 interface Entry {
-  readonly module: Promise<Handle>;
+  readonly loading: Promise<Handle>;
+  /** Once it is loaded. */
+  module: Handle | undefined;
   kernel: Handle | undefined;
   users: number;
 }
@@ -21,30 +23,43 @@ export class ModuleCache {
 
   /** The kernel of a module's text; hand it back with {@link release}. @throws {DriverError} */
   async acquire(ptx: string, entry: string, sharedBytes: number): Promise<Handle> {
-    const found = this.#entries.get(ptx) ?? { module: this.#driver.loadModule(ptx), kernel: undefined, users: 0 };
-    this.#entries.delete(ptx);
-    this.#entries.set(ptx, found);
-    found.users++;
+    const found = this.#use(ptx, () => ({ loading: this.#driver.loadModule(ptx), module: undefined }));
     try {
-      const module = await found.module;
-      found.kernel ??= this.#driver.kernel(module, entry, sharedBytes);
+      found.module = await found.loading;
+      found.kernel ??= this.#driver.kernel(found.module, entry, sharedBytes);
       return found.kernel;
     } catch (error) {
-      found.users--;
-      if (this.#entries.get(ptx) === found) this.#entries.delete(ptx);
+      this.#drop(ptx, found);
+      throw error;
+    }
+  }
+
+  /** The same on the caller's thread; while no module is being loaded. @throws {DriverError} */
+  acquireSync(ptx: string, entry: string, sharedBytes: number): Handle {
+    const found = this.#use(ptx, () => {
+      const module = this.#driver.loadModuleSync(ptx);
+      return { loading: Promise.resolve(module), module };
+    });
+    try {
+      if (found.module === undefined) throw new Error("cuda: expected no module to be loading");
+      found.kernel ??= this.#driver.kernel(found.module, entry, sharedBytes);
+      return found.kernel;
+    } catch (error) {
+      this.#drop(ptx, found);
       throw error;
     }
   }
 
   /** @throws {DriverError} if a module that falls out of the cache cannot be unloaded */
-  async release(ptx: string): Promise<void> {
+  release(ptx: string): void {
     const entry = this.#entries.get(ptx);
     if (entry === undefined) return;
     entry.users--;
     const unused = [...this.#entries].filter(([, { users }]) => users === 0);
     for (const [text, { module }] of unused.slice(0, Math.max(0, unused.length - maxUnused))) {
       this.#entries.delete(text);
-      this.#driver.unloadModule(await module);
+      // Nobody uses it: it is loaded.
+      this.#driver.unloadModule(module!);
     }
   }
 
@@ -52,6 +67,19 @@ export class ModuleCache {
   async clear(): Promise<void> {
     const entries = [...this.#entries.values()];
     this.#entries.clear();
-    for (const { module } of entries) this.#driver.unloadModule(await module);
+    for (const { loading } of entries) this.#driver.unloadModule(await loading);
+  }
+
+  #use(ptx: string, load: () => Pick<Entry, "loading" | "module">): Entry {
+    const entry = this.#entries.get(ptx) ?? { ...load(), kernel: undefined, users: 0 };
+    this.#entries.delete(ptx);
+    this.#entries.set(ptx, entry);
+    entry.users++;
+    return entry;
+  }
+
+  #drop(ptx: string, entry: Entry): void {
+    entry.users--;
+    if (this.#entries.get(ptx) === entry) this.#entries.delete(ptx);
   }
 }

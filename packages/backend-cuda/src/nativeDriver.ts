@@ -29,10 +29,12 @@ interface NativeSession {
   launchGraph(graph: Handle): void;
   freeGraph(graph: Handle): void;
   loadModule(ptx: string): Promise<Handle>;
+  loadModuleSync(ptx: string): Handle;
   unloadModule(module: Handle): void;
   kernel(module: Handle, entry: string, sharedBytes: number): Handle;
   mark(): Handle;
   wait(mark: Handle): Promise<void>;
+  synchronize(): void;
   close(): void;
 }
 
@@ -176,6 +178,10 @@ class NativeDriver implements CudaDriver {
     return this.#await(this.#do((s) => s.loadModule(ptx)));
   }
 
+  loadModuleSync(ptx: string): Handle {
+    return this.#do((s) => s.loadModuleSync(ptx));
+  }
+
   unloadModule(module: Handle): void {
     this.#do((s) => s.unloadModule(module));
   }
@@ -190,6 +196,10 @@ class NativeDriver implements CudaDriver {
     const wait = this.#lastWait.then(() => this.#await(this.#do((s) => s.wait(mark))));
     this.#lastWait = wait.catch(() => undefined);
     return wait;
+  }
+
+  finishedSync(): void {
+    this.#do((s) => s.synchronize());
   }
 
   close(): void {

@@ -1,4 +1,5 @@
 import {
+  ArgumentError,
   bind,
   byteLength,
   type ConcreteSpec,
@@ -25,7 +26,7 @@ import {
   typedArrayOf,
 } from "@centella/core";
 import type { Allocation, Device } from "./device.ts";
-import { bytesOf, DeviceStorage, storageOn, writeThrough } from "./deviceTensor.ts";
+import { bytesOf, DeviceStorage, hostOutput, readBackSync, storageOn, writeThrough, writeThroughSync } from "./deviceTensor.ts";
 import type { Handle } from "./driver.ts";
 import { PersistentCell } from "./persistents.ts";
 import { residentBytes, toResident } from "./resident.ts";
@@ -94,7 +95,20 @@ export class CudaPlan implements Plan {
       await plan.#prepare();
       return plan;
     } catch (error) {
-      await plan.#free();
+      plan.#free();
+      throw error;
+    }
+  }
+
+  /** The same within the call; while nothing is under way. */
+  static createSync(device: Device, lowered: Lowered, onDispose: (plan: CudaPlan) => void): CudaPlan {
+    requireReadable(lowered);
+    const plan = new CudaPlan(device, lowered, undefined, onDispose);
+    try {
+      plan.#prepareSync();
+      return plan;
+    } catch (error) {
+      plan.#free();
       throw error;
     }
   }
@@ -170,11 +184,41 @@ export class CudaPlan implements Plan {
     );
   }
 
+  /** Waits for no queued run and overtakes none: it runs while nothing is under way on the device. @throws {ProgramError} otherwise */
+  runSync(inputs: Readonly<Record<string, TypedArray>>, { dims: explicit }: Pick<RunOptions, "dims"> = {}): Record<string, TypedArray> {
+    this.#requireUsable();
+    this.#device.requireIdle("runSync");
+    requireLoaded(this.#lowered, (name) => this.cells.get(name)!.isLoaded);
+    const { dims, inputs: bound } = bind(this.program, inputs, explicit);
+    for (const name of this.#usedDims) resolveDim(this.program.dims.get(name) as Dim, dims);
+    const host = new Map<string, TypedArray>();
+    for (const [name, { spec, data }] of bound) {
+      if (data instanceof Tensor) throw new ArgumentError("runSync", `an array for ${name}`, "a tensor", "give its dataSync()");
+      host.set(name, toResident(spec, data));
+    }
+    const variant = this.#variantSync(bucketFor(this.#lowered, dims));
+    const results = variant.runSync({ dims: this.#dimsInOrder(dims), host, afterLaunch: () => undefined });
+    this.#countSteps();
+    return Object.fromEntries(
+      this.#lowered.outputs.map(({ name, to, operand }) => {
+        const spec = resolveSpec(operand.spec, dims);
+        const bytes =
+          to === "host"
+            ? results.get(name)!.slice(0, byteLength(spec))
+            : readBackSync(this.#device, { address: this.#addressOf(variant.plan.outputs.get(name)!), bytes: byteLength(spec) });
+        return [name, new (typedArrayOf(spec.dtype))(bytes.buffer as ArrayBuffer)];
+      }),
+    );
+  }
+
   dispose(): void {
     if (this.#isDisposed) return;
     this.#isDisposed = true;
     this.#onDispose(this);
-    this.#device.queue.enqueue(() => this.#free()).catch(() => undefined);
+    this.#device.release(
+      () => this.#free(),
+      () => Promise.all([...this.#variants.values()].map((variant) => variant.settled())),
+    );
   }
 
   #requireUsable(): void {
@@ -184,20 +228,38 @@ export class CudaPlan implements Plan {
 
   async #prepare(): Promise<void> {
     const device = this.#device;
+    const { key, plan, constants } = this.#allocate();
+    for (const { memory, data } of constants) await writeThrough(device, memory, 0, data);
+    this.#variants.set(key, await VariantRunner.create(device, plan, this.#addressOf));
+  }
+
+  #prepareSync(): void {
+    const device = this.#device;
+    const { key, plan, constants } = this.#allocate();
+    for (const { memory, data } of constants) writeThroughSync(device, memory, 0, data);
+    this.#variants.set(key, VariantRunner.createSync(device, plan, this.#addressOf));
+  }
+
+  /** Takes the memory. What is left to do: to write the constants and to make the largest variant. */
+  #allocate(): {
+    readonly key: string;
+    readonly plan: VariantPlan;
+    readonly constants: readonly { readonly memory: Allocation; readonly data: Uint8Array }[];
+  } {
     const { program, storages } = this.#lowered;
     const largest = Object.fromEntries([...program.dims].map(([name, { max }]) => [name, max]));
     const plan = planVariant(this.#lowered, this.#arena, largest, new Set());
     this.#take("arena", this.#arena.bytes + scratchBytes(plan));
     this.#take("upload", plan.uploadBytes);
     this.#take("readback", plan.readbackBytes);
-    for (const { id, definition } of storages) {
-      if (definition.kind !== "constant") continue;
-      const data = toResident(program.values[id]!.spec as ConcreteSpec, definition.data);
-      const memory = device.alloc(data.byteLength, "other");
+    const constants = storages.flatMap(({ id, definition }) => {
+      if (definition.kind !== "constant") return [];
+      const data = bytesOf(toResident(program.values[id]!.spec as ConcreteSpec, definition.data));
+      const memory = this.#device.alloc(data.length, "other");
       this.#constants.set(id, memory);
-      await writeThrough(device, memory, 0, bytesOf(data));
-    }
-    this.#variants.set(variantKey(largest, new Set()), await VariantRunner.create(device, plan, this.#addressOf));
+      return [{ memory, data }];
+    });
+    return { key: variantKey(largest, new Set()), plan, constants };
   }
 
   async #variant(bucket: DimValues, given: ReadonlySet<string>): Promise<VariantRunner> {
@@ -208,14 +270,30 @@ export class CudaPlan implements Plan {
       if (given.size > 0) this.#take("given", this.#largestInputs());
       variant = await VariantRunner.create(this.#device, plan, this.#addressOf);
     }
+    const old = this.#keep(key, variant);
+    await old?.settled();
+    old?.free();
+    return variant;
+  }
+
+  /** The same within the call, without given tensors; while nothing is under way. */
+  #variantSync(bucket: DimValues): VariantRunner {
+    const key = variantKey(bucket, new Set());
+    const known = this.#variants.get(key);
+    const variant =
+      known ?? VariantRunner.createSync(this.#device, planVariant(this.#lowered, this.#arena, bucket, new Set()), this.#addressOf);
+    this.#keep(key, variant)?.free();
+    return variant;
+  }
+
+  /** Makes a variant the last one used; returns the one that it displaces. */
+  #keep(key: string, variant: VariantRunner): VariantRunner | undefined {
     this.#variants.delete(key);
     this.#variants.set(key, variant);
-    if (this.#variants.size > maxVariants) {
-      const [oldKey, old] = this.#variants.entries().next().value!;
-      this.#variants.delete(oldKey);
-      await old.dispose();
-    }
-    return variant;
+    if (this.#variants.size <= maxVariants) return undefined;
+    const [oldKey, old] = this.#variants.entries().next().value!;
+    this.#variants.delete(oldKey);
+    return old;
   }
 
   async #start(
@@ -235,14 +313,22 @@ export class CudaPlan implements Plan {
       if (place !== undefined) copy(this.#addressOf(place), allocation.address, allocation.bytes);
     }
     const run = await variant.start({
-      dims: [...this.program.dims.keys()].map((name) => dims[name] ?? 0),
+      dims: this.#dimsInOrder(dims),
       host,
       afterLaunch: () => {
         for (const [name, { address, bytes }] of deviceOutputs) copy(address, this.#addressOf(variant.plan.outputs.get(name)!), bytes);
       },
     });
-    for (const { op } of this.#lowered.steps) countOp(device.counters, op.name);
+    this.#countSteps();
     return run;
+  }
+
+  #dimsInOrder(dims: DimValues): readonly number[] {
+    return [...this.program.dims.keys()].map((name) => dims[name] ?? 0);
+  }
+
+  #countSteps(): void {
+    for (const { op } of this.#lowered.steps) countOp(this.#device.counters, op.name);
   }
 
   #allocateOutputs(dims: DimValues): ReadonlyMap<string, Allocation> {
@@ -280,25 +366,13 @@ export class CudaPlan implements Plan {
     return memory.address + BigInt(offset);
   };
 
-  async #free(): Promise<void> {
-    for (const variant of this.#variants.values()) await variant.dispose();
+  /** The runs that were started must be over. */
+  #free(): void {
+    for (const variant of this.#variants.values()) variant.free();
     this.#variants.clear();
     for (const memory of [...this.#memory.values(), ...this.#constants.values()]) memory.free();
     for (const cell of this.cells.values()) cell.release();
   }
-}
-
-/** A tensor that a run read back. Its memory is the host's. */
-function hostOutput(spec: ConcreteSpec, results: Promise<ReadonlyMap<string, Uint8Array>>, name: string): Tensor {
-  return new Tensor(spec, {
-    home: "host",
-    ready: async () => void (await results),
-    read: async () => {
-      const bytes = (await results).get(name)!.slice(0, byteLength(spec));
-      return new (typedArrayOf(spec.dtype))(bytes.buffer as ArrayBuffer);
-    },
-    free: () => undefined,
-  });
 }
 
 /** An input's resident form as a copy of its own: the caller may change the array before the run starts. */

@@ -47,21 +47,67 @@ export class VariantRunner {
   /** Compiles the variant's kernels. @throws {KernelError} */
   static async create(device: Device, plan: VariantPlan, addressOf: AddressOf): Promise<VariantRunner> {
     const kernels = new Map<string, Handle>();
-    const texts = new Map(plan.launches.map((placed) => [placed.launch.ptx, placed]));
-    const loads = [...texts.values()].map(async ({ op, launch: { ptx, entry, sharedBytes } }) => {
+    const loads = distinctKernels(plan).map(async ({ op, launch: { ptx, entry, sharedBytes } }) => {
       kernels.set(ptx, await device.kernel(op, ptx, entry, sharedBytes));
     });
     const failed = (await Promise.allSettled(loads)).find((load) => load.status === "rejected");
     const runner = new VariantRunner(device, plan, addressOf, kernels);
     if (failed === undefined) return runner;
-    await runner.dispose();
+    runner.free();
     throw failed.reason;
+  }
+
+  /** The same within the call; while nothing is under way. @throws {KernelError} */
+  static createSync(device: Device, plan: VariantPlan, addressOf: AddressOf): VariantRunner {
+    const kernels = new Map<string, Handle>();
+    const runner = new VariantRunner(device, plan, addressOf, kernels);
+    try {
+      for (const { op, launch } of distinctKernels(plan)) {
+        const { ptx, entry, sharedBytes } = launch;
+        kernels.set(ptx, device.kernelSync(op, ptx, entry, sharedBytes));
+      }
+      return runner;
+    } catch (error) {
+      runner.free();
+      throw error;
+    }
   }
 
   /** Starts a run. Resolves when it is queued on the device; the completion gives the host outputs' bytes, by name. */
   async start(run: StagedRun): Promise<{ readonly completion: Promise<ReadonlyMap<string, Uint8Array>> }> {
-    const device = this.#device;
     const instance = await this.#acquire();
+    this.#submit(instance, run);
+    const completion = this.#device.track(this.#results(instance));
+    instance.busy = completion.catch(() => undefined);
+    return { completion };
+  }
+
+  /** A run from its start to the host outputs' bytes, on the caller's thread; while nothing is under way, so that every instance is free. */
+  runSync(run: StagedRun): ReadonlyMap<string, Uint8Array> {
+    const instance = this.#instances[0] ?? this.#newInstance();
+    this.#submit(instance, run);
+    this.#device.call((driver) => driver.finishedSync());
+    return this.#read(instance);
+  }
+
+  /** Resolves when the runs that were started are over. */
+  async settled(): Promise<void> {
+    for (const { busy } of this.#instances) await busy;
+  }
+
+  /** Frees the graphs, whose runs must be over, and lets go of the kernels. */
+  free(): void {
+    for (const { graph, upload, readback } of this.#instances.splice(0)) {
+      freeGraph(this.#device, graph);
+      upload?.free();
+      readback?.free();
+    }
+    for (const ptx of this.#kernels.keys()) this.#device.releaseKernel(ptx);
+  }
+
+  /** Queues a run on the device. */
+  #submit(instance: Instance, run: StagedRun): void {
+    const device = this.#device;
     if (instance.upload !== undefined) {
       const { handle } = instance.upload;
       if (run.dims.length > 0) device.call((driver) => driver.writePinned(handle, 0, bytesOf(Uint32Array.from(run.dims))));
@@ -75,50 +121,37 @@ export class VariantRunner {
     device.counters.submits++;
     if (instance.readback !== undefined) device.counters.readbacks++;
     run.afterLaunch();
-    const completion = device.track(this.#results(instance));
-    instance.busy = completion.catch(() => undefined);
-    return { completion };
   }
 
-  /** Frees the graphs, once their runs are over, and lets go of the kernels. */
-  async dispose(): Promise<void> {
-    for (const { graph, upload, readback, busy } of this.#instances.splice(0)) {
-      await busy;
-      freeGraph(this.#device, graph);
-      upload?.free();
-      readback?.free();
-    }
-    for (const ptx of this.#kernels.keys()) await this.#device.releaseKernel(ptx);
+  async #results(instance: Instance): Promise<ReadonlyMap<string, Uint8Array>> {
+    await this.#device.finished();
+    return this.#read(instance);
   }
 
-  async #results({ readback }: Instance): Promise<ReadonlyMap<string, Uint8Array>> {
-    const device = this.#device;
-    await device.finished();
-    const results = new Map<string, Uint8Array>();
-    const places = [...this.plan.outputs].filter(([, place]) => place.region.kind === "readback");
-    places.forEach(([name, { offset }], i) => {
-      const end = places[i + 1]?.[1].offset ?? readback?.bytes ?? 0;
-      const data = new Uint8Array(end - offset);
-      if (readback !== undefined && data.length > 0) device.driver.readPinned(readback.handle, offset, data);
-      results.set(name, data);
-    });
-    return results;
+  /** What a run that is over has read back: each output from its place on. */
+  #read({ readback }: Instance): ReadonlyMap<string, Uint8Array> {
+    const block = new Uint8Array(readback?.bytes ?? 0);
+    if (readback !== undefined) this.#device.driver.readPinned(readback.handle, 0, block);
+    const places = [...this.plan.outputs].filter(([, { region }]) => region.kind === "readback");
+    return new Map(places.map(([name, { offset }]) => [name, block.subarray(offset)]));
   }
 
   async #acquire(): Promise<Instance> {
     const free = this.#instances.find(({ busy }) => busy === undefined);
     if (free !== undefined) return free;
-    if (this.#instances.length < maxInstances) {
-      const instance = this.#record();
-      this.#instances.push(instance);
-      return instance;
-    }
+    if (this.#instances.length < maxInstances) return this.#newInstance();
     // The first is the oldest: instances are used in turn.
     const oldest = this.#instances.shift()!;
     this.#instances.push(oldest);
     await oldest.busy;
     oldest.busy = undefined;
     return oldest;
+  }
+
+  #newInstance(): Instance {
+    const instance = this.#record();
+    this.#instances.push(instance);
+    return instance;
   }
 
   #record(): Instance {
@@ -145,6 +178,11 @@ export class VariantRunner {
       throw error;
     }
   }
+}
+
+/** A launch of each module's text. */
+function distinctKernels({ launches }: VariantPlan): readonly VariantPlan["launches"][number][] {
+  return [...new Map(launches.map((placed) => [placed.launch.ptx, placed])).values()];
 }
 
 function freeGraph(device: Device, graph: Handle): void {

@@ -54,15 +54,30 @@ if (!existsSync(addon) || compiler === undefined || process.platform !== "linux"
       });
     });
 
+    test("runs programs within the call", async () => {
+      const ran = (value: number): object => ({ first: [value], same: [value, -1], kept: [value] });
+      expect(await scenario("withinTheCall")).toEqual({
+        runs: [ran(1), ran(2), ran(5)],
+        refused: "ProgramError: runSync: expected no work under way on this backend, got some that is queued; await backend.idle() first",
+        peeked: [3],
+        memory: { persistents: 0, arenas: 0, tensors: 0, other: 0 },
+      });
+    });
+
     test("turns failures into errors with CUDA's names", async () => {
       expect(await scenario("driverErrors", { FAKE_CUDA_FAILURE: "700" })).toEqual({
         device: { name: "Fake GPU", computeCapability: [9, 0], multiprocessors: 132, totalBytes: 2 ** 40, driverVersion: 12040 },
         memory: "DriverError: cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY (2)",
         module: "DriverError: cuModuleLoadDataEx: CUDA_ERROR_INVALID_PTX (218)\nline 1: syntax error",
         entry: "DriverError: cuModuleGetFunction: CUDA_ERROR_OTHER (500)",
+        "module within the call": "DriverError: cuModuleLoadDataEx: CUDA_ERROR_INVALID_PTX (218)\nline 1: syntax error",
+        "kernel within the call": "no error",
+        "module of a wrong type": "TypeError: Driver: expected a module's text",
+        "finished within the call": "DriverError: cuStreamSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS (700)",
         finished: "DriverError: cuEventSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS (700)",
         "wrong type": "TypeError: Driver: expected an address or a handle (BigInt)",
         closed: "Error: Driver: used after close()",
+        "waited for after close": "Error: Driver: used after close()",
         "closed twice": "no error",
       });
     });

@@ -64,6 +64,22 @@ describe("a run", () => {
   });
 });
 
+test("one value as an output of the host, and of the device", async () => {
+  const program = createProgram();
+  const y = program.neg(program.input("x", "f32", [2]));
+  program.output("first", y);
+  program.output("kept", y, { to: "device" });
+  program.output("other", program.relu(y));
+  const plan = await backend.compile(program);
+  const outputs = plan.run({ x: Float32Array.of(1, -2) });
+  const values = await Promise.all([outputs.first!, outputs.kept!, outputs.other!].map((tensor) => tensor.data()));
+  expect(values.map((each) => [...each])).toEqual([
+    [-1, 2],
+    [-1, 2],
+    [0, 2],
+  ]);
+});
+
 describe("weights", () => {
   test("of block types are dequantised with a warning, and saved as they were", async () => {
     const program = createProgram();

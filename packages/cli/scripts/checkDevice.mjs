@@ -29,6 +29,7 @@ async function checkBackend(name, factory) {
   }
   console.log(`\n${name}: ${backend.device.name}`);
   await checkConformance(name, backend);
+  if (backend.syncAvailable) await checkSync(name, runtime, backend);
   for (const run of greedyRuns("data/stories260K")) await checkGreedy(name, runtime, run);
   for (const run of greedyRuns("models")) await checkGreedy(name, runtime, run);
   await checkLogits(name, runtime, "data/archs/llama-dense.gguf", "data/archs/llama-dense.logits.f32", ids(12), 1e-3);
@@ -45,6 +46,33 @@ async function checkConformance(name, backend) {
     else log(`${name} ${id}: ${status} ${message}`);
   }
   report(name, "conformance", counts.failed === 0, `${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
+}
+
+/** Small whole numbers, so that every order of summation is exact. */
+async function checkSync(name, runtime, backend) {
+  await check(name, "runtime.sync", async () => {
+    const size = 96;
+    const values = Float32Array.from({ length: size * size }, (_, i) => (i % 7) - 3);
+    const a = runtime.tensor(values, [size, size]);
+    await backend.idle();
+    const before = { ...backend.counters.ops };
+    const sum = runtime.sync.add(a, a);
+    const product = runtime.sync.matmul(a, sum);
+    const later = await runtime.relu(product);
+    await later.ready();
+    const last = runtime.sync.neg(later).dataSync();
+    const ran = ["add", "matmul", "neg"].filter((op) => backend.counters.ops[op] === (before[op] ?? 0) + 1);
+    let wrong = sum.dataSync().filter((value, i) => value !== 2 * values[i]).length;
+    for (let row = 0; row < size; row++) {
+      for (let column = 0; column < size; column++) {
+        let want = 0;
+        for (let k = 0; k < size; k++) want += values[row * size + k] * 2 * values[k * size + column];
+        const at = row * size + column;
+        if (product.dataSync()[at] !== want || last[at] !== -Math.max(0, want)) wrong++;
+      }
+    }
+    return { ok: wrong === 0 && ran.length === 3, message: `${wrong} wrong elements of add and matmul; ran ${ran.join(", ")} on ${name}` };
+  });
 }
 
 async function checkGreedy(name, runtime, { path, model: file, prompt_ids: promptIds, out, min_top1_top2_gap: gap }) {

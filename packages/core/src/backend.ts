@@ -79,7 +79,11 @@ export interface Plan {
   /** Sets a "zeros" persistent back to zeros, in order with the runs. */
   reset(name: string): void;
   run(inputs: Readonly<Record<string, InputData>>, options?: RunOptions): Record<string, Tensor>;
-  /** Like `run` with host inputs, but computes before it returns; only where `backend.syncAvailable`. */
+  /**
+   * Like `run` with host inputs, but computes before it returns and gives device outputs on the host too; only where
+   * `backend.syncAvailable`.
+   * @throws {ProgramError} while work is queued or under way on the backend, which it can neither wait for nor overtake
+   */
   runSync?(inputs: Readonly<Record<string, TypedArray>>, options?: Pick<RunOptions, "dims">): Record<string, TypedArray>;
   dispose(): void;
 }
@@ -109,6 +113,7 @@ export interface Backend {
   /**
    * Like `compile`, within the call; only where `syncAvailable`, and the plan has `runSync`.
    * @throws {UnsupportedError} also where something must be waited for, such as a custom op's module
+   * @throws {ProgramError} where a device has work under way that must be waited for
    */
   compileSync?(program: ProgramGraph): Plan;
   /** A tensor in this backend's memory. */

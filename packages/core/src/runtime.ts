@@ -82,7 +82,7 @@ export class RuntimeCore {
   readonly candidates: readonly Candidate[];
   /**
    * The ops as plain calls: `runtime.sync.matmul(a, b)` computes before it returns, on a backend that can (the reference; WASM in
-   * Node and in workers). The result lies on the host: `dataSync()`.
+   * Node and in workers; CUDA) while it has no awaited work under way. The result lies on the host: `dataSync()`.
    */
   readonly sync: OpMethods<Tensor, Tensor>;
   readonly #policy: RuntimePolicy;

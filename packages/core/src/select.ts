@@ -154,7 +154,7 @@ export function choose(request: SelectionRequest, candidates: readonly Candidate
 }
 
 /** For messages: the backends of this project with `syncAvailable`. */
-const syncBackends = "reference, wasm (in Node and in workers)";
+const syncBackends = "reference, wasm (in Node and in workers), cuda";
 
 /** What one candidate has to say, whatever the others do. Pure. */
 export function judge(request: SelectionRequest, candidate: Candidate, thresholds: Thresholds, policy: Policy): Verdict {

@@ -10,7 +10,7 @@ export interface TensorStorage {
   ready(): Promise<void>;
   /** The stored form, once the work that produces it is done; rejects with that work's error. A fresh array each time. */
   read(): Promise<TypedArray>;
-  /** The stored form, if it is at hand without waiting; not to be changed. */
+  /** The stored form, if it is at hand without waiting for anything but a copy to the host; not to be changed. */
   peek?(): TypedArray | undefined;
   free(): void;
 }
@@ -49,7 +49,7 @@ export class Tensor {
   }
 
   /**
-   * Like {@link data} within the call: of host tensors, results of `runtime.sync` and tensors that backends in this process have
+   * Like {@link data} within the call: of host tensors, results of `runtime.sync` and tensors that backends of CPUs and CUDA have
    * finished. @throws {ProgramError} where the content must be waited for
    */
   dataSync(): TypedArray {

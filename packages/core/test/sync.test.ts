@@ -61,7 +61,7 @@ describe("runtime.sync", () => {
     const call = (): unknown => runtime.sync.relu(runtime.tensor(x));
     expect(call).toThrow(UnsupportedError);
     expect(call).toThrow(
-      "relu: unsupported: no backend can run it (later: it answers later, not within the call); those that answer within a call, where they are open: reference, wasm (in Node and in workers)",
+      "relu: unsupported: no backend can run it (later: it answers later, not within the call); those that answer within a call, where they are open: reference, wasm (in Node and in workers), cuda",
     );
   });
 

@@ -142,6 +142,10 @@ export class InterpretedDriver implements CudaDriver {
   }
 
   async loadModule(ptx: string): Promise<Handle> {
+    return this.loadModuleSync(ptx);
+  }
+
+  loadModuleSync(ptx: string): Handle {
     this.#check();
     const handle = this.#handles++;
     try {
@@ -176,6 +180,10 @@ export class InterpretedDriver implements CudaDriver {
 
   async finished(): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve));
+    this.finishedSync();
+  }
+
+  finishedSync(): void {
     this.#drain();
     this.#check();
   }

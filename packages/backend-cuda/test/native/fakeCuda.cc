@@ -1,22 +1,31 @@
-// A stand-in for libcuda.so.1 that tests load in its place: device memory is host memory, work runs at once or is recorded,
-// and every kernel copies four bytes from its first parameter's memory to its second's.
+// A stand-in for libcuda.so.1 that tests load in its place: device memory is host memory, work runs when somebody waits for it
+// or is recorded, and every kernel copies four bytes from its first parameter's memory to its second's.
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <mutex>
 #include <vector>
 
 namespace {
 using Work = std::function<void()>;
 using Recording = std::vector<Work>;
 Recording* recording = nullptr;
+// Given out and waited for on several threads.
+std::mutex mutex;
+Recording pending;
 int failure() {
   const char* text = std::getenv("FAKE_CUDA_FAILURE");
   return text == nullptr ? 0 : std::atoi(text);
 }
 int submit(Work work) {
-  if (recording != nullptr) recording->push_back(work);
-  else work();
+  const std::lock_guard<std::mutex> lock(mutex);
+  (recording != nullptr ? *recording : pending).push_back(work);
   return 0;
+}
+void drain() {
+  const std::lock_guard<std::mutex> lock(mutex);
+  for (const Work& work : pending) work();
+  pending.clear();
 }
 }  // namespace
 
@@ -48,9 +57,9 @@ int cuMemAlloc_v2(Address* address, size_t bytes) {
   *address = reinterpret_cast<Address>(std::malloc(bytes));
   return 0;
 }
-int cuMemFree_v2(Address address) { std::free(reinterpret_cast<void*>(address)); return 0; }
+int cuMemFree_v2(Address address) { drain(); std::free(reinterpret_cast<void*>(address)); return 0; }
 int cuMemHostAlloc(void** pointer, size_t bytes, unsigned) { *pointer = std::malloc(bytes); return 0; }
-int cuMemFreeHost(void* pointer) { std::free(pointer); return 0; }
+int cuMemFreeHost(void* pointer) { drain(); std::free(pointer); return 0; }
 int cuMemcpyHtoDAsync_v2(Address to, const void* from, size_t bytes, void*) {
   return submit([=] { std::memcpy(reinterpret_cast<void*>(to), from, bytes); });
 }
@@ -82,7 +91,7 @@ int cuLaunchKernel(void*, unsigned x, unsigned y, unsigned z, unsigned bx, unsig
 }
 int cuStreamCreate(void** stream, unsigned) { *stream = &recording; return 0; }
 int cuStreamDestroy_v2(void*) { return 0; }
-int cuStreamSynchronize(void*) { return 0; }
+int cuStreamSynchronize(void*) { drain(); return failure(); }
 int cuStreamBeginCapture_v2(void*, int) {
   if (recording != nullptr) return 901;
   recording = new Recording();
@@ -95,12 +104,12 @@ int cuGraphInstantiateWithFlags(void** executable, void* graph, unsigned long lo
 }
 int cuGraphDestroy(void* graph) { delete static_cast<Recording*>(graph); return 0; }
 int cuGraphLaunch(void* executable, void*) {
-  for (const Work& work : *static_cast<Recording*>(executable)) work();
+  for (const Work& work : *static_cast<Recording*>(executable)) submit(work);
   return 0;
 }
 int cuGraphExecDestroy(void* executable) { delete static_cast<Recording*>(executable); return 0; }
 int cuEventCreate(void** event, unsigned) { *event = std::malloc(1); return 0; }
 int cuEventRecord(void*, void*) { return 0; }
-int cuEventSynchronize(void*) { return failure(); }
+int cuEventSynchronize(void*) { drain(); return failure(); }
 int cuEventDestroy_v2(void* event) { std::free(event); return 0; }
 }

@@ -48,6 +48,36 @@ async function whole(): Promise<object> {
   };
 }
 
+async function withinTheCall(): Promise<object> {
+  const backend = await cuda().open();
+  const program = createProgram();
+  const x = program.input("x", "f32", [2]);
+  program.output("first", program.element(x, { index: 0 }));
+  program.output("same", x);
+  program.output("kept", program.element(x, { index: 0 }), { to: "device" });
+  const plan = backend.compileSync!(program);
+  const run = (value: number): object => {
+    const outputs = plan.runSync!({ x: Float32Array.of(value, -1) });
+    return Object.fromEntries(Object.entries(outputs).map(([name, values]) => [name, [...values]]));
+  };
+  const runs: object[] = [run(1), run(2)];
+  const later = plan.run({ x: Float32Array.of(3, -1) });
+  let refused = "";
+  try {
+    run(4);
+  } catch (error) {
+    refused = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  }
+  await later.kept!.ready();
+  const peeked = [...later.kept!.dataSync()];
+  runs.push(run(5));
+  for (const tensor of Object.values(later)) tensor.dispose();
+  plan.dispose();
+  const memory = backend.memory();
+  await backend.dispose();
+  return { runs, refused, peeked, memory };
+}
+
 async function driverErrors(): Promise<object> {
   const driver = await openNativeDriver(0);
   const seen: Record<string, unknown> = { device: driver.device };
@@ -62,10 +92,15 @@ async function driverErrors(): Promise<object> {
   await attempt("memory", () => driver.alloc(2 ** 40));
   await attempt("module", () => driver.loadModule("rejected"));
   await attempt("entry", async () => driver.kernel(await driver.loadModule("fine"), "", 0));
+  await attempt("module within the call", () => driver.loadModuleSync("rejected"));
+  await attempt("kernel within the call", () => driver.kernel(driver.loadModuleSync("fine"), "kernel", 0));
+  await attempt("module of a wrong type", () => driver.loadModuleSync(JSON.parse("1")));
+  await attempt("finished within the call", () => driver.finishedSync());
   await attempt("finished", () => driver.finished());
   await attempt("wrong type", () => driver.free(JSON.parse("1")));
   driver.close();
   await attempt("closed", () => driver.alloc(1));
+  await attempt("waited for after close", () => driver.finishedSync());
   await attempt("closed twice", () => driver.close());
   return seen;
 }
@@ -97,5 +132,5 @@ async function lost(): Promise<object> {
   return { messages };
 }
 
-const scenarios: Readonly<Record<string, () => Promise<object>>> = { whole, driverErrors, open, lost };
+const scenarios: Readonly<Record<string, () => Promise<object>>> = { whole, withinTheCall, driverErrors, open, lost };
 console.log(JSON.stringify(await scenarios[scenario!]!()));
