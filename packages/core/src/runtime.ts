@@ -1,5 +1,5 @@
 import type { Backend, BackendFactory, CompileOptions, Counters, Plan } from "./backend.ts";
-import { type Calibration, type CalibrationOptions, calibrate } from "./calibrate.ts";
+import type { Calibration, CalibrationOptions } from "./calibrate.ts";
 import { CallLog, type RuntimeReport, type Tally } from "./callLog.ts";
 import { type CustomOp, customOp } from "./custom.ts";
 import { type DType, dtypeOf, type TypedArray } from "./dtype.ts";
@@ -15,7 +15,7 @@ import { completeParams, type OpMethods, opMethods, type ProgramGraph, requireIn
 import { reference } from "./reference.ts";
 import { type Candidate, callRequest, choose, openCandidates, type Policy, type Selection, selectForProgram } from "./select.ts";
 import type { ConcreteSpec } from "./spec.ts";
-import { compilePlaced, SplitPlan } from "./splitPlan.ts";
+import type { SplitPlan } from "./splitPlan.ts";
 import { hostTensor, ownedTensor, peek, Tensor } from "./tensor.ts";
 import { checkThresholds, thresholds as measured, mergeThresholds, type Thresholds } from "./thresholds.ts";
 
@@ -163,7 +163,8 @@ export class RuntimeCore {
     const { placement, ...rest } = options;
     const { shareWith } = rest;
     if (placement !== undefined) return this.#compilePlaced(program, placement, rest);
-    if (shareWith instanceof SplitPlan) {
+    if (isSplit(shareWith)) {
+      const { compilePlaced } = await import("./splitPlan.ts");
       const names = Object.entries(shareWith.placement).filter(([name]) => program.persistents.has(name));
       const plan = await compilePlaced(program, Object.fromEntries(names), shareWith.backends, { ...rest, shareWith });
       return this.#counted(plan, { backend: shareWith.backends[0]!, reason: "placed as what it shares", rejected: [] });
@@ -196,7 +197,8 @@ export class RuntimeCore {
   }
 
   /** Measures on this machine from how much work on each open backend is worth its fixed costs: see {@link calibrate}. */
-  calibrate(options: CalibrationOptions): Promise<Calibration> {
+  async calibrate(options: CalibrationOptions): Promise<Calibration> {
+    const { calibrate } = await import("./calibrate.ts");
     return calibrate(this.backends, options);
   }
 
@@ -279,6 +281,7 @@ export class RuntimeCore {
     const first = isPlaced ? this.backends.find(({ name }) => name === homes[0]) : undefined;
     const backend = first ?? this.select(program).backend;
     const others = this.backends.filter((other) => other !== backend);
+    const { compilePlaced } = await import("./splitPlan.ts");
     const plan = await compilePlaced(program, placement, [backend, ...others], signal && { signal });
     return this.#counted(plan, { backend, reason: `placed on ${homes.join(", ")}`, rejected: [] });
   }
@@ -372,6 +375,11 @@ export class RuntimeCore {
       tally.ms += performance.now() - start;
     }
   }
+}
+
+/** By what it has, not by its class, whose code is loaded when a program is first placed. */
+function isSplit(plan: Plan | undefined): plan is SplitPlan {
+  return plan !== undefined && "planOf" in plan;
 }
 
 /** Candidates with one of them not available. */

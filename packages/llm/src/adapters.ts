@@ -12,8 +12,16 @@ export interface AdapterOptions {
   readonly scale?: number | undefined;
 }
 
+/** The adapters that a model is loaded with. */
+export interface Adapters {
+  readonly files: readonly GgufFile[];
+  /** Their part of a recording. */
+  record(program: Program): AdapterTables;
+  close(): Promise<void>;
+}
+
 /** An adapter's open file. */
-export interface Adapter {
+interface Adapter {
   readonly file: GgufFile;
   /** Factor of `B·(A·x)` where A has `rank` rows. */
   readonly scale: (rank: number) => number;
@@ -30,8 +38,11 @@ export async function openAdapters(
   adapters: readonly AdapterOptions[],
   architecture: string,
   signal: AbortSignal | undefined,
-): Promise<Adapter[]> {
+): Promise<Adapters> {
   const open: Adapter[] = [];
+  const closeAll = async (): Promise<void> => {
+    for (const { close } of open) await close();
+  };
   try {
     for (const options of adapters) {
       checkKeys("adapters", options, ["source", "scale"]);
@@ -45,9 +56,13 @@ export async function openAdapters(
       open.push({ file, scale: (rank) => (alpha === 0 ? scale : (scale * alpha) / rank), close });
       requireLora(file, architecture);
     }
-    return open;
+    return {
+      files: open.map(({ file }) => file),
+      record: (program) => new AdapterTables(program, open),
+      close: closeAll,
+    };
   } catch (error) {
-    for (const { close } of open) await close();
+    await closeAll();
     throw error;
   }
 }

@@ -1,6 +1,7 @@
 import { type ConcreteSpec, createProgram, isQuantized, type Persistent, type Plan, type Program, type Runtime } from "@centella/core";
 import { dequantize, type GgmlType, rowBytes } from "@centella/quant";
 import type { CompiledPlan } from "./decoder.ts";
+import type { SnapshotLayer } from "./snapshot.ts";
 
 /** Rows that are moved at once. */
 const maxRows = 256;
@@ -21,6 +22,11 @@ export class CacheTransfer {
     this.#runtime = runtime;
     this.#plan = plan;
     this.layers = layers;
+  }
+
+  /** What a slot has in each layer. */
+  get rowSizes(): readonly SnapshotLayer[] {
+    return [...this.layers].map(([name, spec]) => ({ name, elements: rowElements(spec) }));
   }
 
   /** The rows of some slots, `[slots.length, heads · width]` of each layer, in the order of {@link layers}. */
@@ -91,7 +97,7 @@ export function cacheLayers(persistents: Iterable<Persistent>): Map<string, Conc
 }
 
 /** Elements of a slot in one layer. */
-export function rowElements({ shape }: ConcreteSpec): number {
+function rowElements({ shape }: ConcreteSpec): number {
   return shape[1]! * shape[2]!;
 }
 

@@ -1,6 +1,5 @@
-import type { Template } from "@huggingface/jinja";
 import { ChatTemplateError } from "./errors.ts";
-import { parseTemplate, renderTemplate } from "./templateRuntime.ts";
+import { parseTemplate, renderTemplate, type Template } from "./templateRuntime.ts";
 import type { Tokenizer } from "./tokenizer/tokenizer.ts";
 import type { VocabularyMetadata } from "./tokenizer/vocabulary.ts";
 

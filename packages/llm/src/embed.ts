@@ -3,12 +3,7 @@ import type { Engine } from "./engine.ts";
 import { ContextOverflowError } from "./errors.ts";
 import { checkIds } from "./ids.ts";
 import { checkKeys, oneOf } from "./options.ts";
-
-/** How the states of a text's tokens become one vector: their mean, the first one's, or the last one's. */
-export type Pooling = "mean" | "cls" | "last";
-
-/** By the number in `pooling_type` (`llama_pooling_type` of llama.h). */
-export const poolingTypes: readonly (Pooling | undefined)[] = [undefined, "mean", "cls", "last"];
+import type { Pooling } from "./pooling.ts";
 
 /** A text, tokenized with the special tokens that the model wants around it, or ids as they are. */
 export type EmbedInput = string | { readonly ids: ArrayLike<number> };

@@ -4,9 +4,9 @@ import { blocksOf } from "./blockTree.ts";
 import type { CacheTransfer } from "./cacheTransfer.ts";
 import { ChatTemplate } from "./chatTemplate.ts";
 import type { Decoder } from "./decoder.ts";
-import { type Pooling, poolingTypes } from "./embed.ts";
 import { SequencePool } from "./kvCache.ts";
 import type { ModelInfo } from "./modelInfo.ts";
+import { type Pooling, poolingTypes } from "./pooling.ts";
 import type { CacheType } from "./recording.ts";
 import { createTokenizer } from "./tokenizer/createTokenizer.ts";
 import type { Tokenizer } from "./tokenizer/tokenizer.ts";
@@ -14,7 +14,8 @@ import type { Tokenizer } from "./tokenizer/tokenizer.ts";
 /** What a model is made of; `loadModel` puts it together. */
 export interface ModelParts {
   readonly decoder: Decoder;
-  readonly transfer: CacheTransfer;
+  /** Moves the cache's content. */
+  readonly openTransfer: () => Promise<CacheTransfer>;
   /** Compiles the program that ends before the output layer, over the same weights and cache. */
   readonly openStates: () => Promise<Decoder>;
   readonly info: ModelInfo;
@@ -29,7 +30,6 @@ export class Engine {
   readonly decoder: Decoder;
   readonly pool: SequencePool;
   readonly hasChatTemplate: boolean;
-  readonly transfer: CacheTransfer;
   readonly cacheType: CacheType;
   readonly #metadata: Metadata;
   readonly #tokenizer: Tokenizer | CentellaError;
@@ -38,12 +38,15 @@ export class Engine {
   readonly #identify: () => Promise<string>;
   #identity: Promise<string> | undefined;
 
+  readonly #openTransfer: () => Promise<CacheTransfer>;
+  #transfer: Promise<CacheTransfer> | undefined;
+
   readonly #openStates: () => Promise<Decoder>;
   #states: Promise<Decoder> | undefined;
 
-  constructor({ decoder, transfer, openStates, metadata, identify }: ModelParts, { sequences, hasChatTemplate, cacheType }: ModelInfo) {
+  constructor({ decoder, openTransfer, openStates, metadata, identify }: ModelParts, { sequences, hasChatTemplate, cacheType }: ModelInfo) {
     this.decoder = decoder;
-    this.transfer = transfer;
+    this.#openTransfer = openTransfer;
     this.cacheType = cacheType;
     this.#identify = identify;
     this.#openStates = openStates;
@@ -70,6 +73,12 @@ export class Engine {
     return this.#tokenizer instanceof CentellaError ? this.#tokenizer.message : undefined;
   }
 
+  /** Moves keys and values between the cache and the host, for sessions that are saved and restored. */
+  get transfer(): Promise<CacheTransfer> {
+    this.#transfer ??= this.#openTransfer();
+    return this.#transfer;
+  }
+
   /** Gives states in the place of logits, rows of the embedding's length. */
   get states(): Promise<Decoder> {
     this.#states ??= this.#openStates();
@@ -84,7 +93,7 @@ export class Engine {
 
   /** Frees what was compiled besides the decoder. */
   async dispose(): Promise<void> {
-    await this.transfer.dispose();
+    await (await this.#transfer?.catch(() => undefined))?.dispose();
     await (await this.#states?.catch(() => undefined))?.dispose();
   }
 

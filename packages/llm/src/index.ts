@@ -1,6 +1,6 @@
 export type { AdapterOptions } from "./adapters.ts";
 export { type ChatMessage, ChatTemplate, type ChatTemplateSource, type RenderOptions, type TextPart } from "./chatTemplate.ts";
-export type { EmbedInput, EmbedOptions, Pooling } from "./embed.ts";
+export type { EmbedInput, EmbedOptions } from "./embed.ts";
 export {
   BusyError,
   ChatTemplateError,
@@ -21,6 +21,7 @@ export type { ModelInfo, ModelMemory } from "./modelInfo.ts";
 export { architectureStatus, supportedArchitectures } from "./models/index.ts";
 export type { OverflowPolicy } from "./overflow.ts";
 export type { Perplexity, PerplexityOptions, PerplexityProgress } from "./perplexity.ts";
+export type { Pooling } from "./pooling.ts";
 export type { Gap, Prompt } from "./prompt.ts";
 export type { ReasoningTags } from "./reasoning.ts";
 export type { ActivationMode, CacheType } from "./recording.ts";

@@ -11,6 +11,8 @@ export interface LayerSplit {
   readonly reason: string;
   /** Where a program's persistents live. */
   place(program: Program): Placement;
+  /** The reason if one of the two has no kernels for its part of a program. */
+  unsupported(program: Program): string | undefined;
 }
 
 /**
@@ -27,7 +29,7 @@ export function splitLayers(runtime: Runtime, wanted: LayersOnGpu, layers: numbe
     throw new UnsupportedError("layersOnGpu", `no backend but ${gpu.name} is open, which is forced or the only one given`);
   const first = layers - Math.min(onGpu, layers);
   const tail = onGpu > layers ? gpu : cpu;
-  return {
+  const split: LayerSplit = {
     cpu,
     gpu,
     reason: `${layers - first} of ${layers} layers${onGpu > layers ? " and the output" : ""} on ${gpu.name}, as layersOnGpu asks`,
@@ -47,18 +49,17 @@ export function splitLayers(runtime: Runtime, wanted: LayersOnGpu, layers: numbe
         }),
       );
     },
+    unsupported(program) {
+      try {
+        program.explain({ placement: split.place(program), backends: [cpu, gpu] });
+        return undefined;
+      } catch (error) {
+        if (error instanceof UnsupportedError) return error.message;
+        throw error;
+      }
+    },
   };
-}
-
-/** Whether both backends have kernels for their parts of a program; the reason if not. */
-export function unsupportedSplit(program: Program, { cpu, gpu, place }: LayerSplit): string | undefined {
-  try {
-    program.explain({ placement: place(program), backends: [cpu, gpu] });
-    return undefined;
-  } catch (error) {
-    if (error instanceof UnsupportedError) return error.message;
-    throw error;
-  }
+  return split;
 }
 
 function gpuOf({ backends, candidates }: Runtime, name: string | undefined): Backend {

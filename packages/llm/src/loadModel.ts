@@ -1,12 +1,10 @@
 import { ArgumentError, isQuantized, OutOfMemoryError, type Runtime, UnsupportedError } from "@centella/core";
 import { type ByteSource, type GgufFile, type GgufInput, openSource, readGguf } from "@centella/gguf";
-import { type Adapter, type AdapterOptions, openAdapters } from "./adapters.ts";
-import { CacheTransfer, cacheLayers } from "./cacheTransfer.ts";
+import type { AdapterOptions, Adapters } from "./adapters.ts";
 import { contextsToTry } from "./contextSize.ts";
 import { type CompiledPlan, Decoder } from "./decoder.ts";
 import { ModelError } from "./errors.ts";
-import { fingerprint } from "./fingerprint.ts";
-import { type LayerSplit, type LayersOnGpu, splitLayers, unsupportedSplit } from "./layersOnGpu.ts";
+import type { LayerSplit, LayersOnGpu } from "./layersOnGpu.ts";
 import { Model } from "./model.ts";
 import { describeModel } from "./modelInfo.ts";
 import { describeArchitecture } from "./models/index.ts";
@@ -86,15 +84,23 @@ export async function loadModel(source: GgufInput | readonly GgufInput[], option
   if (typeof runtime?.compile !== "function")
     throw new ArgumentError("loadModel", "a runtime", typeof runtime, "pass await createRuntime(…)");
   const { file, closeFile } = await openFile(source, signal);
-  let adapters: readonly Adapter[] = [];
+  let adapters: Adapters | undefined;
   const closeAll = async (): Promise<void> => {
-    for (const { close } of [...adapters, { close: closeFile }]) await close();
+    await adapters?.close();
+    await closeFile();
   };
   try {
     const description = describeArchitecture(file.metadata);
-    adapters = await openAdapters(options.adapters ?? [], file.metadata.string("general.architecture"), signal);
-    const { layersOnGpu } = options;
-    const split = layersOnGpu === undefined ? undefined : splitLayers(runtime, layersOnGpu, description.config.layers);
+    // What few models are loaded with is code of its own, which a page need not have.
+    if (options.adapters !== undefined) {
+      const { openAdapters } = await import("./adapters.ts");
+      adapters = await openAdapters(options.adapters, file.metadata.string("general.architecture"), signal);
+    }
+    let split: LayerSplit | undefined;
+    if (options.layersOnGpu !== undefined) {
+      const { splitLayers } = await import("./layersOnGpu.ts");
+      split = splitLayers(runtime, options.layersOnGpu, description.config.layers);
+    }
     const open = async (sizes: Sizes): Promise<OpenedPlan> => {
       const { decoder, activations } = chooseActivations(runtime, split, options.activations, (mode) =>
         recordDecoder(description, file, { ...sizes, activations: mode }, adapters),
@@ -129,9 +135,15 @@ export async function loadModel(source: GgufInput | readonly GgufInput[], option
         return new Decoder(await runtime.compile(program, { shareWith: plan }), backend, { ...wider, ...states });
       },
       info: describeModel(file, description, { ...sizes, activations }, decoder, split ?? plan.selection, plan.warnings, contextReason),
-      transfer: new CacheTransfer(runtime, plan, cacheLayers(decoder.program.persistents.values())),
+      async openTransfer() {
+        const { CacheTransfer, cacheLayers } = await import("./cacheTransfer.ts");
+        return new CacheTransfer(runtime, plan, cacheLayers(decoder.program.persistents.values()));
+      },
       metadata: file.metadata,
-      identify: () => fingerprint([file, ...adapters.map((adapter) => adapter.file)]),
+      async identify() {
+        const { fingerprint } = await import("./fingerprint.ts");
+        return fingerprint([file, ...(adapters?.files ?? [])]);
+      },
       close: closeAll,
     });
   } catch (error) {
@@ -203,7 +215,7 @@ async function openFitting(
   const { memoryLimit, contextLength: wanted } = options;
   if (memoryLimit !== undefined) wholeNumber("memoryLimit", memoryLimit, 1);
   const weightBytes = file.tensors.reduce((sum, { bytes }) => sum + bytes, 0);
-  const contexts = contextsToTry({ wanted, config, sequences, cacheType, weightBytes, memoryLimit });
+  const contexts = await contextsToTry({ wanted, config, sequences, cacheType, weightBytes, memoryLimit });
   for (const [i, { contextLength, reason }] of contexts.entries()) {
     const wantedBatch = wholeNumber("batchSize", options.batchSize ?? defaultBatchSize, 1);
     const batchSize = config.isEncoder ? contextLength : Math.min(wantedBatch, contextLength);
@@ -237,7 +249,7 @@ function chooseActivations(
   if (wanted === "f32" || isPlain) return { decoder: exact, activations: wanted ?? "f32" };
   const rounded = record("ggml");
   if (split !== undefined) {
-    const reason = unsupportedSplit(rounded.program, split);
+    const reason = split.unsupported(rounded.program);
     if (reason === undefined) return { decoder: rounded, activations: "ggml" };
     if (wanted === undefined) return { decoder: exact, activations: "f32" };
     throw new UnsupportedError('activations "ggml"', `${reason}; use "f32", or other backends`);

@@ -1,12 +1,12 @@
 import type { Metadata } from "@centella/gguf";
 import type { ChatTemplate } from "./chatTemplate.ts";
-import { type EmbedInput, type EmbedOptions, embed } from "./embed.ts";
+import type { EmbedInput, EmbedOptions } from "./embed.ts";
 import { Engine, type ModelParts } from "./engine.ts";
 import { ContextOverflowError } from "./errors.ts";
 import { checkIds } from "./ids.ts";
 import type { ModelInfo } from "./modelInfo.ts";
 import { checkKeys } from "./options.ts";
-import { type Perplexity, type PerplexityOptions, perplexity } from "./perplexity.ts";
+import type { Perplexity, PerplexityOptions } from "./perplexity.ts";
 import { Session, type SessionOptions } from "./session.ts";
 import type { Tokenizer } from "./tokenizer/tokenizer.ts";
 
@@ -78,7 +78,8 @@ export class Model implements AsyncDisposable {
    * One vector for each text, `[embeddingLength]`: its tokens' states before the output layer, pooled.
    * @throws {ContextOverflowError | ArgumentError | BusyError | DisposedError | TokenizerError}
    */
-  embed(texts: readonly EmbedInput[], options: EmbedOptions = {}): Promise<Float32Array[]> {
+  async embed(texts: readonly EmbedInput[], options: EmbedOptions = {}): Promise<Float32Array[]> {
+    const { embed } = await import("./embed.ts");
     return embed(this.#engine, texts, options);
   }
 
@@ -86,7 +87,8 @@ export class Model implements AsyncDisposable {
    * How well the model predicts a text, measured as llama.cpp's `perplexity` does: lower is better. Ids are taken as they are.
    * @throws {ArgumentError | BusyError | DisposedError | TokenizerError}
    */
-  perplexity(text: string | ArrayLike<number>, options: PerplexityOptions = {}): Promise<Perplexity> {
+  async perplexity(text: string | ArrayLike<number>, options: PerplexityOptions = {}): Promise<Perplexity> {
+    const { perplexity } = await import("./perplexity.ts");
     return perplexity(this.#engine, text, options);
   }
 

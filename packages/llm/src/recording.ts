@@ -1,6 +1,6 @@
 import { createProgram, type Program, type Ref, type SymbolicDim } from "@centella/core";
 import type { GgufFile } from "@centella/gguf";
-import { type Adapter, AdapterTables } from "./adapters.ts";
+import type { Adapters } from "./adapters.ts";
 import { blocksOf, blockTokens } from "./blockTree.ts";
 import type { DecoderConfig } from "./config.ts";
 import { ModelError } from "./errors.ts";
@@ -104,7 +104,7 @@ export function recordDecoder(
   { config, forward }: ModelDescription,
   file: GgufFile,
   sizes: DecoderSizes,
-  adapters: readonly Adapter[] = [],
+  adapters?: Adapters,
 ): DecoderProgram {
   // A hostile count must not make the recording below endless.
   if (config.layers > file.tensors.length) {
@@ -138,7 +138,7 @@ export function recordDecoder(
   );
   const stateRows = states.size === 0 ? undefined : program.input("stateRows", "i32", [T]);
   const weights = new WeightTable(program, file);
-  const adapted = new AdapterTables(program, adapters);
+  const adapted = adapters?.record(program);
   const multiply = (x: Ref, w: Ref): Ref => program.matmul(x, w, { transposeB: true, activations: sizes.activations });
   // The table's own adapter is one of its rows, not of the output layer that it may be as well.
   const tables = new Set<Ref>();
@@ -155,17 +155,17 @@ export function recordDecoder(
     linear(x, w) {
       const y = multiply(x, w);
       const origin = tables.has(w) ? undefined : weights.originOf(w);
-      return origin === undefined ? y : adapted.addTo(y, x, origin, multiply);
+      return adapted === undefined || origin === undefined ? y : adapted.addTo(y, x, origin, multiply);
     },
     lookUp(table, ids) {
       tables.add(table);
       const y = program.embedding(table, ids);
       const origin = weights.originOf(table);
-      return origin === undefined ? y : adapted.addToRows(y, ids, origin, multiply);
+      return adapted === undefined || origin === undefined ? y : adapted.addToRows(y, ids, origin, multiply);
     },
     ignore(...names) {
       weights.ignore(...names);
-      adapted.ignore(...names);
+      adapted?.ignore(...names);
     },
     expertLinear: (x, experts, ids) => program.moeMatmul(x, experts, ids, { activations: sizes.activations }),
     state: (name) => ({ tensor: states.get(name)!, rows: stateRows! }),
@@ -175,5 +175,5 @@ export function recordDecoder(
     },
   };
   program.output(recording.result, forward(recording));
-  return { program, weights: [...weights.finish(), ...adapted.finish()] };
+  return { program, weights: [...weights.finish(), ...(adapted?.finish() ?? [])] };
 }

@@ -1,5 +1,4 @@
 import { UnsupportedError } from "@centella/core";
-import { rowElements } from "./cacheTransfer.ts";
 import type { ChatMessage } from "./chatTemplate.ts";
 import type { Engine } from "./engine.ts";
 import { BusyError } from "./errors.ts";
@@ -9,7 +8,7 @@ import { checkKeys, wholeNumber } from "./options.ts";
 import { fitPrompt } from "./overflow.ts";
 import { encodeChat, encodePrompt, type Prompt } from "./prompt.ts";
 import { findReasoningTags, type ReasoningTags } from "./reasoning.ts";
-import { decodeSnapshot, encodeSnapshot, type SnapshotTarget } from "./snapshot.ts";
+import type { SnapshotTarget } from "./snapshot.ts";
 
 /** How a session starts. */
 export interface SessionOptions {
@@ -41,18 +40,18 @@ export class Session {
    */
   static async restore(engine: Engine, bytes: Uint8Array): Promise<Session> {
     requireNoState(engine, "restore");
-    const { ids, rows, messages } = decodeSnapshot(bytes, await snapshotTarget(engine));
-    const { pool, transfer, decoder } = engine;
+    const { decodeSnapshot } = await import("./snapshot.ts");
+    const target = await snapshotTarget(engine);
+    const { ids, rows, messages } = decodeSnapshot(bytes, target);
+    const { pool, decoder } = engine;
+    const transfer = await engine.transfer;
     const session = new Session(engine, { messages });
     const fitting = ids.slice(0, decoder.contextLength);
     const sequence = pool.acquire(session, fitting);
     try {
       const start = sequence.ids.length;
       const missing = fitting.slice(start);
-      const parts = [...transfer.layers.values()].map((spec, i) => {
-        const width = rowElements(spec);
-        return rows[i]!.subarray(start * width, fitting.length * width);
-      });
+      const parts = target.layers.map(({ elements }, i) => rows[i]!.subarray(start * elements, fitting.length * elements));
       await transfer.write(sequence.reserve(missing.length), parts);
       sequence.append(missing);
       session.#computed = fitting;
@@ -116,8 +115,10 @@ export class Session {
   async save(): Promise<Uint8Array> {
     this.#requireIdle();
     requireNoState(this.#engine, "save");
-    const { pool, transfer } = this.#engine;
+    const { pool } = this.#engine;
+    const { encodeSnapshot } = await import("./snapshot.ts");
     const target = await snapshotTarget(this.#engine);
+    const transfer = await this.#engine.transfer;
     const sequence = pool.acquire(this, this.#computed);
     this.#isGenerating = true;
     try {
@@ -182,8 +183,7 @@ export class Session {
 }
 
 async function snapshotTarget({ identity, cacheType, transfer, decoder }: Engine): Promise<SnapshotTarget> {
-  const layers = [...transfer.layers].map(([name, spec]) => ({ name, elements: rowElements(spec) }));
-  return { model: await identity, cacheType, layers, vocabSize: decoder.vocabSize };
+  return { model: await identity, cacheType, layers: (await transfer).rowSizes, vocabSize: decoder.vocabSize };
 }
 
 /** @throws {UnsupportedError} for recurrent models */

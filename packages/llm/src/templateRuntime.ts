@@ -1,4 +1,4 @@
-import { Environment, Interpreter, Template } from "@huggingface/jinja";
+import { Environment, Interpreter, parse, tokenize } from "@huggingface/jinja";
 import { ChatTemplateError } from "./errors.ts";
 
 /** Most numbers that one rendering may ask of `range`, so that a hostile template cannot fill the memory. */
@@ -7,10 +7,13 @@ const maxRange = 1_000_000;
 const days = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 const months = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"];
 
-/** A parsed template. @throws {ChatTemplateError} with the line where it can be told */
+/** A parsed template. */
+export type Template = ReturnType<typeof parse>;
+
+/** @throws {ChatTemplateError} with the line where it can be told */
 export function parseTemplate(source: string): Template {
   try {
-    return new Template(source);
+    return parseBlocks(source);
   } catch (error) {
     const message = messageOf(error);
     // The parser runs off the end of its tokens where a block is never closed.
@@ -21,6 +24,11 @@ export function parseTemplate(source: string): Template {
     const line = lineOfParseError(source, message);
     throw new ChatTemplateError(`chat template: ${atLine(line)}cannot be parsed: ${message}`, line, { cause: error });
   }
+}
+
+/** As transformers sets Jinja up. The library's class does the same, but brings a formatter of templates along. */
+function parseBlocks(source: string): Template {
+  return parse(tokenize(source, { lstrip_blocks: true, trim_blocks: true }));
 }
 
 /**
@@ -46,7 +54,7 @@ export function renderTemplate(template: Template, source: string, variables: Re
   };
   try {
     for (const [name, value] of Object.entries(globals)) environment.set(name, value);
-    const rendered = new Interpreter(environment).run(template.parsed).value;
+    const rendered = new Interpreter(environment).run(template).value;
     if (typeof rendered !== "string") throw new TypeError(`expected text, got ${typeof rendered}`);
     return rendered;
   } catch (error) {
@@ -102,7 +110,7 @@ function lineOfParseError(source: string, message: string): number | undefined {
   if (lines.length > 2000) return undefined;
   for (let line = 1; line <= lines.length; line++) {
     try {
-      new Template(lines.slice(0, line).join("\n"));
+      parseBlocks(lines.slice(0, line).join("\n"));
     } catch (error) {
       if (messageOf(error) === message) return line;
     }

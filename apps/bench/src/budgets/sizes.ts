@@ -1,9 +1,9 @@
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { build } from "esbuild";
+import { build, type Plugin } from "esbuild";
 import { appFolder, repositoryFolder } from "../receipts/store.ts";
 import { exactly, type Figure } from "./budget.ts";
 
@@ -39,7 +39,44 @@ function tarballBytes(folder: string): number {
   }
 }
 
-/** Everything that a bundler puts into such a page, all on one line. */
+/**
+ * Modules that a page fetches when it first uses what they do, and a chat never does: calibrating, layers on two backends, LoRA adapters,
+ * the context "auto", split files, saving and restoring sessions, embeddings, perplexity. Only what is named here is left out: any
+ * other dynamic import counts as if it were a static one, so that nothing that generating text needs escapes by being loaded late.
+ */
+const onDemand: ReadonlySet<string> = new Set([
+  "adapters.js",
+  "autoContext.js",
+  "cacheTransfer.js",
+  "calibrate.js",
+  "embed.js",
+  "fingerprint.js",
+  "joinParts.js",
+  "layersOnGpu.js",
+  "perplexity.js",
+  "snapshot.js",
+  "splitPlan.js",
+]);
+
+/** Leaves the modules of {@link onDemand} where they are, but for what is imported statically as well, and notes those that were met. */
+function leaveOnDemand(met: Set<string>): Plugin {
+  return {
+    name: "on demand",
+    setup({ onResolve }) {
+      onResolve({ filter: /^\.\// }, ({ kind, path }) => {
+        const name = basename(path);
+        if (kind !== "dynamic-import" || !onDemand.has(name)) return undefined;
+        met.add(name);
+        return { path, external: true };
+      });
+    },
+  };
+}
+
+/**
+ * What such a page downloads before its first token, whatever the model's family, tokenizer, template and types: one file, as of a
+ * bundler that puts what is imported dynamically into files of its own.
+ */
 async function pageBytes(): Promise<number> {
   const contents = `
     import { createRuntime } from "@centella/core";
@@ -47,6 +84,7 @@ async function pageBytes(): Promise<number> {
     import { loadModel } from "@centella/llm";
     export const load = async (source) => loadModel(source, { runtime: await createRuntime({ backends: [wasm()] }) });
   `;
+  const met = new Set<string>();
   const { outputFiles } = await build({
     stdin: { contents, resolveDir: appFolder },
     bundle: true,
@@ -54,8 +92,11 @@ async function pageBytes(): Promise<number> {
     format: "esm",
     platform: "browser",
     external: ["node:*"],
+    plugins: [leaveOnDemand(met)],
     write: false,
     logLevel: "silent",
   });
+  const gone = [...onDemand].filter((name) => !met.has(name));
+  if (gone.length > 0) throw new Error(`page: expected dynamic imports of ${gone.join(", ")}, got none; take them off the list`);
   return outputFiles.reduce((sum, { contents: bytes }) => sum + gzipSync(bytes, { level: 9 }).length, 0);
 }
