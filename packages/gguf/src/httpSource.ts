@@ -1,3 +1,4 @@
+import { bytesSource } from "./bytesSource.ts";
 import { GgufError } from "./errors.ts";
 import { Attempts, bodyOf, changed, type HttpOptions, type RangeResponse, requestRange, shownUrl, TransientError } from "./http.ts";
 import { limits } from "./limits.ts";
@@ -21,7 +22,7 @@ export async function httpSource(url: string | URL, options: HttpSourceOptions =
   for (;;) {
     try {
       const answer = await requestRange(remote, { start: 0, end: limits.firstRemoteBytes }, options, signal);
-      if (!answer.isPartial) return memory(await whole(remote, answer, wholeBytes, options));
+      if (!answer.isPartial) return bytesSource(await whole(remote, answer, wholeBytes, options));
       const { total, etag } = answer;
       if (total === undefined) {
         await answer.response.body?.cancel();
@@ -33,10 +34,6 @@ export async function httpSource(url: string | URL, options: HttpSourceOptions =
       await attempts.failed(error, signal);
     }
   }
-}
-
-function memory(bytes: Uint8Array): ByteSource {
-  return { size: bytes.length, read: async (offset, length) => bytes.subarray(offset, offset + length) };
 }
 
 async function whole(url: URL, answer: RangeResponse, wholeBytes: number, options: HttpSourceOptions): Promise<Uint8Array> {

@@ -1,3 +1,4 @@
+import { bytesSource } from "./bytesSource.ts";
 import { GgufError } from "./errors.ts";
 import { shownUrl } from "./http.ts";
 import { httpSource } from "./httpSource.ts";
@@ -44,10 +45,6 @@ async function openUrl(url: URL, signal: AbortSignal | undefined): Promise<ByteS
   if (url.protocol === "file:") return openPath(url);
   if (url.protocol === "http:" || url.protocol === "https:") return httpSource(url, signal === undefined ? {} : { signal });
   return blobSource(await fetchWhole(url, signal));
-}
-
-function bytesSource(bytes: Uint8Array): ByteSource {
-  return { size: bytes.length, read: async (offset, length) => bytes.subarray(offset, offset + length) };
 }
 
 function blobSource(blob: Blob): ByteSource {
