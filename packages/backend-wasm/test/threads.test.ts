@@ -66,14 +66,8 @@ describe.each(targets)("any number of threads gives the same bits, relaxed: $rel
 
 test("an abort stops the threads within a step, and the next run is right", async () => {
   const backend = await wasm({ threads: 2 }).open();
-  const program = createProgram();
   const [n, layers] = [1024, 60];
-  const w = program.persistent("w", { dtype: "q8_0", shape: [n, n] });
-  let x = program.input("x", "f32", [128, n]);
-  for (let layer = 0; layer < layers; layer++) x = program.matmul(x, w, { transposeB: true, activations: "ggml" });
-  program.output("y", x);
-  const plan = await backend.compile(program);
-  await plan.load("w", sourceOf(contentsOf({ dtype: "q8_0", shape: [n, n] }, 1).stored));
+  const plan = await chain(backend, layers, n);
   const controller = new AbortController();
   const { y } = plan.run({ x: uniform(1, 128 * n) }, { signal: controller.signal });
   setTimeout(() => controller.abort(new Error("enough")), 5);
@@ -85,9 +79,8 @@ test("an abort stops the threads within a step, and the next run is right", asyn
 });
 
 /** A chain of products that takes `layers` × some ms. */
-async function chain(backend: Backend, layers: number): Promise<Plan> {
+async function chain(backend: Backend, layers: number, n = 512): Promise<Plan> {
   const program = createProgram();
-  const n = 512;
   const w = program.persistent("w", { dtype: "q8_0", shape: [n, n] });
   let x = program.input("x", "f32", [128, n]);
   for (let layer = 0; layer < layers; layer++) x = program.matmul(x, w, { transposeB: true, activations: "ggml" });

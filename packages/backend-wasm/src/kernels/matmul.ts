@@ -11,6 +11,7 @@ import { outerProduct, outerScratch } from "../matmul/outerProduct.ts";
 import type { Product } from "../matmul/product.ts";
 import { roundedProduct, roundedScratch } from "../matmul/roundedProduct.ts";
 import { writeInterleaved } from "../storedForm.ts";
+import { aligned } from "./shared/aligned.ts";
 
 type Params = ParamsOf<"matmul">;
 
@@ -22,7 +23,7 @@ export const matmul: Kernel<Params> = {
     const transpose = context.exports("transpose");
     const most = extents(context.max(a!).shape, context.max(b!).shape, context.max(y).shape, params);
     const rows = Math.max(most.m, most.mergedRows);
-    const transposedBytes = transposeA ? align(4 * most.m * most.k) : 0;
+    const transposedBytes = transposeA ? aligned(4 * most.m * most.k) : 0;
     context.reserve(transposedBytes + path.scratch(rows, most.n, most.k));
     const zero = (from: number, count: number): void => void context.heap.f32.fill(0, from / 4, from / 4 + count);
 
@@ -79,7 +80,7 @@ export function choosePath(context: BuildContext, b: Operand, { transposeB, acti
 function interleavingFirst({ heap }: BuildContext, dtype: DType, form: FormatName, path: Path): Path {
   const { elements, bytes } = layoutOf(dtype);
   const rowBytes = (k: number): number => (k / elements) * bytes;
-  const copyBytes = (n: number, k: number): number => align(groupedBytes(form, n, k));
+  const copyBytes = (n: number, k: number): number => aligned(groupedBytes(form, n, k));
   return {
     matrixBytes: (n, k) => n * rowBytes(k),
     *multiply(product) {
@@ -136,10 +137,6 @@ function batchIndex(input: readonly number[], batch: readonly number[]): (index:
     }
     return at;
   };
-}
-
-function align(bytes: number): number {
-  return Math.ceil(bytes / 64) * 64;
 }
 
 /** `transpose(from, to, m, k)`: `from [k, m] -> to [m, k]`, f32. */

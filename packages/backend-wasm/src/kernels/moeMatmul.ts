@@ -3,11 +3,10 @@ import type { Heap } from "../heap.ts";
 import type { Call, Kernel, ParamsOf, Pause, Run, Task } from "../kernel.ts";
 import { emitIndexed, indexing } from "../matmul/indexed.ts";
 import { choosePath } from "./matmul.ts";
+import { aligned } from "./shared/aligned.ts";
 
 /** Products up to which each is made on its own; more are gathered by expert, which reads each expert's weights once. */
 const mostAlone = 16;
-
-const align = (bytes: number): number => Math.ceil(bytes / 64) * 64;
 
 export const moeMatmul: Kernel<ParamsOf<"moeMatmul">> = {
   emit: emitIndexed,
@@ -17,8 +16,8 @@ export const moeMatmul: Kernel<ParamsOf<"moeMatmul">> = {
     const [most, chosen] = max(ids!).shape as readonly [number, number];
     const [count, n, k] = max(experts!).shape as readonly [number, number, number];
     const expertBytes = path.matrixBytes(n, k);
-    const aloneBytes = align(path.scratch(1, n, k));
-    const [gatheredBytes, productBytes] = [align(4 * most * chosen * k), align(4 * most * chosen * n)];
+    const aloneBytes = aligned(path.scratch(1, n, k));
+    const [gatheredBytes, productBytes] = [aligned(4 * most * chosen * k), aligned(4 * most * chosen * n)];
     // Block rows that lie as they were loaded are interleaved on the way, which takes a look at the chosen expert.
     const canIndex = !isQuantized(experts!.spec.dtype) || context.interleaving(experts!) !== undefined;
     context.reserve(Math.max(mostAlone * aloneBytes, gatheredBytes + productBytes + path.scratch(most * chosen, n, k)));

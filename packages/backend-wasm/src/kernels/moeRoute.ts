@@ -2,11 +2,10 @@ import { type Expr, type FunctionBuilder, f32, f32x4, i32, type Local, v128 } fr
 import type { Kernel, ParamsOf, Task } from "../kernel.ts";
 import { exp } from "../math/exp.ts";
 import type { Target } from "../target.ts";
+import { aligned } from "./shared/aligned.ts";
 
 /** Codes of the gatings. */
 export const gatingCode = { softmaxOfChosen: 0, softmax: 1, sigmoid: 2 } as const;
-
-const align = (bytes: number): number => Math.ceil(bytes / 64) * 64;
 
 export const moeRoute: Kernel<ParamsOf<"moeRoute">> = {
   emit(module, target) {
@@ -72,8 +71,8 @@ export const moeRoute: Kernel<ParamsOf<"moeRoute">> = {
     const experts = max(logits!).shape[1]!;
     // Without bias and groups the order of the logits is that of their gates.
     const code = bias === undefined && groups === 1 ? gatingCode.softmaxOfChosen : gatingCode[gating];
-    const scoreBytes = align(4 * experts + 16);
-    reserve(scoreBytes + align(4 * groups));
+    const scoreBytes = aligned(4 * experts + 16);
+    reserve(scoreBytes + aligned(4 * groups));
     return ((run) => {
       const [tokens] = run.shape(logits!) as readonly [number, number];
       const biasAt = bias === undefined ? 0 : run.address(bias);

@@ -1,11 +1,11 @@
-import { ArgumentError } from "@centella/core";
+import { ArgumentError, resolveAxis } from "@centella/core";
 import type { Kernel, ParamsOf } from "../kernel.ts";
 import { axesOf, blockCopy, stridesOf } from "./shared/copies.ts";
 
 export const slice: Kernel<ParamsOf<"slice">> = {
   build(context, [x], { axis: given, start, step }, y) {
     const rank = y.spec.shape.length;
-    const axis = given < 0 ? given + rank : given;
+    const axis = resolveAxis("slice", given, rank);
     const copy = blockCopy(context, y.spec.dtype, rank);
     return (run) => {
       const [source, shape] = [run.shape(x!), run.shape(y)];

@@ -1,10 +1,11 @@
+import { resolveAxis } from "@centella/core";
 import type { Kernel, ParamsOf } from "../kernel.ts";
 import { axesOf, blockCopy, stridesOf } from "./shared/copies.ts";
 
 export const stack: Kernel<ParamsOf<"stack">> = {
   build(context, inputs, { axis: given }, y) {
     const rank = y.spec.shape.length;
-    const axis = given < 0 ? given + rank : given;
+    const axis = resolveAxis("stack", given, rank);
     const copy = blockCopy(context, y.spec.dtype, rank);
     return function* (run) {
       const strides = stridesOf(run.shape(y));

@@ -13,6 +13,7 @@ import {
 import { loadHalves } from "../../formats/half.ts";
 import { memoryMap } from "../../memoryMap.ts";
 import type { Target } from "../../target.ts";
+import { aligned } from "./aligned.ts";
 import { emitFinish, emitMerge, emitRows, type Pointer, part, partBytes, type rowsSignature, segmentBytes } from "./attentionParts.ts";
 import { storeLanes } from "./loops.ts";
 
@@ -33,7 +34,7 @@ export function roomLayout(
   const segments = 4 * keyBlock + 64;
   const parts = segments + segmentBytes * (keyBlock + 4);
   const copy = parts + 2 * rows * partBytes(dV);
-  return { segments, parts, copy, bytes: 64 * Math.ceil((copy + 4 * width * keyBlock + 64) / 64) };
+  return { segments, parts, copy, bytes: aligned(copy + 4 * width * keyBlock + 64) };
 }
 
 const common = {
