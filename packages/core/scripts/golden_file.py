@@ -19,6 +19,16 @@ def i32(*values, shape=None):
     return a.reshape(shape) if shape is not None else a
 
 
+def over_axes(f, x):
+    """Cases of a numpy reduction of a tensor of rank 2 or more."""
+    return [
+        ("all axes", [x], {}, f(x)),
+        ("axis 1", [x], {"axis": 1}, f(x, axis=1)),
+        ("axis -1 kept", [x], {"axis": -1, "keepDims": True}, f(x, axis=-1, keepdims=True)),
+        ("axis 0", [x], {"axis": 0}, f(x, axis=0)),
+    ]
+
+
 def number(x):
     x = float(x)
     if np.isnan(x):

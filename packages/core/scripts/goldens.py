@@ -10,7 +10,7 @@ import goldens_elementwise
 import goldens_experts
 import goldens_reductions
 import goldens_shapes
-from golden_file import OUT, f32, i32, write
+from golden_file import OUT, f32, i32, over_axes, write
 
 
 def unary():
@@ -41,15 +41,7 @@ def binary():
 def reductions():
     x = f32(2, 3, 4, scale=2)
     for op, f in [("sum", np.sum), ("max", np.max), ("min", np.min), ("mean", np.mean)]:
-        write(
-            op,
-            [
-                ("all axes", [x], {}, f(x)),
-                ("axis 1", [x], {"axis": 1}, f(x, axis=1)),
-                ("axis -1 kept", [x], {"axis": -1, "keepDims": True}, f(x, axis=-1, keepdims=True)),
-                ("axis 0", [x], {"axis": 0}, f(x, axis=0)),
-            ],
-        )
+        write(op, over_axes(f, x))
     ties = np.array([[1, 3, 3, 2], [5, -1, 5, 5], [-2, -2, -4, -2]], dtype=float)
     nan = np.array([[1, np.nan, 3], [np.inf, 2, np.nan], [-np.inf, -np.inf, -np.inf]])
     write(

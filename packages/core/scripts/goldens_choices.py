@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from golden_file import i32, write
+from golden_file import i32, over_axes, write
 from goldens_shapes import philox
 
 rng = np.random.default_rng(4711)
@@ -15,15 +15,7 @@ def f32(*shape, scale=1.0):
 def write_all():
     truth = rng.random((2, 3, 4)) < 0.7
     for op, f in [("any", np.any), ("all", np.all)]:
-        write(
-            op,
-            [
-                ("all axes", [truth], {}, f(truth)),
-                ("axis 1", [truth], {"axis": 1}, f(truth, axis=1)),
-                ("axis -1 kept", [truth], {"axis": -1, "keepDims": True}, f(truth, axis=-1, keepdims=True)),
-                ("axis 0", [truth], {"axis": 0}, f(truth, axis=0)),
-            ],
-        )
+        write(op, over_axes(f, truth))
     x = f32(3, 4, 2)
     cases = [(f"argsort of axis {axis}", [x, np.argsort(x, axis=axis)], {"axis": axis}, np.sort(x, axis=axis)) for axis in (0, 1, -1)]
     first = np.argmax(x, axis=1)[:, None]
