@@ -1,4 +1,4 @@
-import { ArgumentError, type BackendFactory, elementCount } from "@centella/core";
+import { ArgumentError, type BackendFactory, checkKeys, elementCount } from "@centella/core";
 import { CudaBackend } from "./backend.ts";
 import { backendName } from "./deviceTensor.ts";
 import { openNativeDriver } from "./nativeDriver.ts";
@@ -12,9 +12,11 @@ export interface CudaOptions {
 /**
  * The CUDA backend. Nothing is loaded before `open()`, which throws UnsupportedError with the reason where the addon, the
  * NVIDIA driver or a device of compute capability 8.0 is missing.
- * @throws {ArgumentError} for a device that is no whole number from 0
+ * @throws {ArgumentError} for an unknown option, or a device that is no whole number from 0
  */
-export function cuda({ device = 0 }: CudaOptions = {}): BackendFactory {
+export function cuda(options: CudaOptions = {}): BackendFactory {
+  checkKeys("cuda", options, ["device"]);
+  const { device = 0 } = options;
   if (!Number.isSafeInteger(device) || device < 0) throw new ArgumentError("cuda", "a device number from 0", String(device));
   return {
     name: backendName,

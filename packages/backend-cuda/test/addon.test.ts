@@ -21,6 +21,7 @@ if (compiler !== undefined) await run("node", [here("../scripts/buildAddon.mjs")
 
 test("a device number that is none is refused", () => {
   expect(() => cuda({ device: -1 })).toThrow("cuda: expected a device number from 0, got -1");
+  expect(() => cuda({ devise: 1 } as never)).toThrow("cuda: expected options among {device}, got devise; check the spelling");
 });
 
 if (!existsSync(addon) || compiler === undefined || process.platform !== "linux") {

@@ -1,4 +1,4 @@
-import { ArgumentError } from "@centella/core";
+import { ArgumentError, checkKeys } from "@centella/core";
 
 export interface WasmOptions {
   /**
@@ -31,9 +31,7 @@ type CheckedOptions = Required<Omit<WasmOptions, "module">> & Pick<WasmOptions, 
 
 /** @throws {ArgumentError} for an unknown option or a value outside its range */
 export function checkOptions(options: WasmOptions): CheckedOptions {
-  const known = ["relaxed", "threads", "maxMemoryMiB", "checkWrites", "module"];
-  const unknown = Object.keys(options).find((key) => !known.includes(key));
-  if (unknown !== undefined) throw new ArgumentError("wasm", `options among {${known.join(", ")}}`, unknown, "check the spelling");
+  checkKeys("wasm", options, ["relaxed", "threads", "maxMemoryMiB", "checkWrites", "module"]);
   const { relaxed = "auto", threads = 1, maxMemoryMiB = 4096, checkWrites = false, module } = options;
   if (typeof checkWrites !== "boolean") throw new ArgumentError("wasm", "checkWrites true or false", String(checkWrites));
   if (relaxed !== "auto" && typeof relaxed !== "boolean") throw new ArgumentError("wasm", 'relaxed true, false or "auto"', String(relaxed));

@@ -6,6 +6,7 @@ import {
   type ConcreteSpec,
   type Counters,
   checkData,
+  checkKeys,
   type DeviceInfo,
   type FusionLimits,
   lower,
@@ -27,8 +28,10 @@ import { DeviceQueue } from "./queue.ts";
 /**
  * The WebGPU backend: `navigator.gpu` in browsers, Deno and workers, the optional package `webgpu` (Dawn) in Node. In Node an open
  * device keeps a core busy and the process alive until `dispose()`.
+ * @throws {ArgumentError} for an unknown option
  */
 export function webgpu(options: WebgpuOptions = {}): BackendFactory {
+  checkKeys("webgpu", options, ["gpu", "powerPreference", "allowSoftware", "unsafeFast"]);
   return {
     name: "webgpu",
     open: async () => {

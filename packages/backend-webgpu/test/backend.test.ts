@@ -55,6 +55,7 @@ describe.skipIf(reason !== undefined)(`webgpu backend${reason === undefined ? ""
     await expect(webgpu({ gpu }).open()).rejects.toThrow(UnsupportedError);
     await expect(webgpu({ gpu }).open()).rejects.toThrow(/no WebGPU adapter/);
     await expect(webgpu({ gpu, unsafeFast: true }).open()).rejects.toThrow(/unsafeFast/);
+    expect(() => webgpu({ unsafe: true } as never)).toThrow(/^webgpu: expected options among \{gpu, .*\}, got unsafe/);
   });
 
   test("a batch is one upload, one submission, one readback", async () => {

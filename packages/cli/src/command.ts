@@ -5,6 +5,8 @@ export interface Command {
   /** After `centella`, e.g. `run [FILE]`. */
   readonly usage: string;
   readonly summary: string;
+  /** What a command's own help adds to the summary. */
+  readonly details?: string;
   readonly options: OptionSpecs;
   run(args: readonly string[], signal: AbortSignal): Promise<void>;
 }

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { getSystemErrorMessage } from "node:util";
 import type { Command } from "./command.ts";
 import { bench } from "./commands/bench.ts";
 import { inspect } from "./commands/inspect.ts";
@@ -57,21 +58,30 @@ async function main([name, ...args]: readonly string[]): Promise<number> {
       console.error("\ncentella: interrupted");
       return exitCode.interrupted;
     }
-    const message = error instanceof Error ? error.message : String(error);
-    console.error(`centella: ${message.replaceAll("\n", " ")}`);
+    console.error(`centella: ${messageOf(error).replaceAll("\n", " ")}`);
     if (!(error instanceof UsageError)) return exitCode.failure;
     console.error(`centella: see centella ${name !== undefined && name in commands ? `${name} ` : ""}--help`);
     return exitCode.usage;
   }
 }
 
+/** What went wrong, in words: files that Node cannot open too. */
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { errno, path, syscall } = error as NodeJS.ErrnoException;
+  if (errno === undefined || path === undefined || syscall === undefined) return error.message;
+  return `cannot ${syscall} '${path}': ${getSystemErrorMessage(errno)}; check the path`;
+}
+
 function help(): string {
-  const rows = Object.values(commands).map(({ usage, summary }) => `  centella ${usage.padEnd(24)} ${summary}`);
+  const width = Math.max(...Object.values(commands).map(({ usage }) => usage.length));
+  const rows = Object.values(commands).map(({ usage, summary }) => `  centella ${usage.padEnd(width)}  ${summary}`);
   return `Usage: centella COMMAND [ARGUMENTS]\n\n${rows.join("\n")}\n\ncentella COMMAND --help tells a command's options. CENTELLA_BACKEND forces a backend, as --backend does.`;
 }
 
-function commandHelp({ usage, summary, options }: Command): string {
-  return `Usage: centella ${usage} [OPTIONS]\n\n${summary}\n\n${formatOptions(options)}`;
+function commandHelp({ usage, summary, details, options }: Command): string {
+  const text = details === undefined ? summary : `${summary}\n${details}`;
+  return `Usage: centella ${usage} [OPTIONS]\n\n${text}\n\n${formatOptions(options)}`;
 }
 
 function version(): string {

@@ -11,7 +11,7 @@ export const modelOptions: {
   readonly "layers-on-gpu": OptionSpec<number>;
 } = {
   backend: backendOption,
-  context: number("TOKENS", "context length (default: the model's own)", { min: 1, integer: true }),
+  context: number("TOKENS", "context length (default: as trained, at most 4096)", { min: 1, integer: true }),
   "cache-type": choice(["f32", "f16", "q8_0"], "type of the KV cache (default: f16)"),
   activations: choice(["ggml", "f32"], "with quantised weights: round activations as ggml does, or keep them exact"),
   "layers-on-gpu": number("N", "keep the last N layers on the GPU and the rest on the CPU (default: all in one place)", {

@@ -75,10 +75,17 @@ export function parseOptions<S extends OptionSpecs>(
   try {
     parsed = parseArgs({ args: [...args], options, allowPositionals: true, strict: true });
   } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message.split(". To specify")[0]! : String(error));
+    throw new UsageError(error instanceof Error ? oneSentence(error.message) : String(error));
   }
   const values = Object.fromEntries(Object.entries(parsed.values).map(([name, given]) => [name, specs[name]!.parse(String(given), name)]));
   return { values: values as OptionValues<S>, positionals: parsed.positionals };
+}
+
+/** What Node says of a wrong command line, without its essays. */
+function oneSentence(message: string): string {
+  const [, ambiguous] = /^Option '([^']+)' argument is ambiguous/.exec(message) ?? [];
+  if (ambiguous === undefined) return message.split(". To specify")[0]!;
+  return `${ambiguous}: expected a value, got what looks like another option; write ${ambiguous}${ambiguous.startsWith("--") ? "=" : ""}VALUE if it is meant`;
 }
 
 /** The option part of a command's help. */

@@ -77,7 +77,11 @@ describe("run", () => {
   });
 
   test("an unknown backend, by option and by environment", async () => {
-    expectOneLine(await centella(["run", tiny, "-p", "x", "--backend", "cuba"]), /expected one of cuda, webgpu, wasm, reference, got cuba/);
+    expectOneLine(
+      await centella(["run", tiny, "-p", "x", "--backend", "cuba"]),
+      /--backend: expected one of cuda, webgpu, wasm, reference, got cuba/,
+      2,
+    );
     expectOneLine(
       await centella(["run", tiny, "-p", "x"], { env: { CENTELLA_BACKEND: "cuba" } }),
       /expected one of cuda, webgpu, wasm, reference, got cuba/,
@@ -93,6 +97,8 @@ describe("run", () => {
     [["run", "a.gguf", "b.gguf"], /at most one FILE/],
     [["run", "--chat", "--raw"], /--chat or --raw/],
     [["run", "--bogus"], /bogus/],
+    [["run", "--seed", "-1"], /--seed: expected a value, got what looks like another option; write --seed=VALUE/],
+    [["run", "-n", "-p"], /-n: expected a value, got what looks like another option; write -nVALUE/],
     [["sing"], /expected a command among run, .*inspect, .*, got sing/],
   ])("%j is a usage error", async (args, message) => {
     expectOneLine(await centella(args), message, 2);
@@ -108,6 +114,11 @@ describe("broken files", () => {
   };
 
   test("missing", async () => expectOneLine(await centella(["run", join(folder, "none.gguf"), "-p", "x"]), /no such file/));
+  test("missing, of other kinds", async () => {
+    const none = join(folder, "no folder", "file");
+    expectOneLine(await centella(["perplexity", tiny, "-f", none]), `cannot open '${none}': no such file or directory; check the path`);
+    expectOneLine(await centella(["logits", tiny, "--ids", "1", "--out", none]), `cannot open '${none}': no such file or directory`);
+  });
   test("not a GGUF file", async () =>
     expectOneLine(await centella(["run", file("text.gguf", Buffer.from("hello, this is no model")), "-p", "x"]), /GGUF/));
   test("empty", async () => expectOneLine(await centella(["inspect", file("empty.gguf", new Uint8Array())]), /GGUF|gguf/));

@@ -23,6 +23,7 @@ export {
   crossoverOf,
 } from "./calibrate.ts";
 export { type CallSummary, formatReport, type RuntimeReport } from "./callLog.ts";
+export { checkKeys } from "./checkKeys.ts";
 export {
   type CustomCall,
   type CustomKernels,

@@ -1,3 +1,4 @@
+import { checkKeys } from "./checkKeys.ts";
 import { type CustomOp, customOp } from "./custom.ts";
 import { type DType, type TypedArray, typedArrayOf } from "./dtype.ts";
 import { ArgumentError, DTypeError, ProgramError, ShapeError } from "./errors.ts";
@@ -290,8 +291,7 @@ export function completeParams(op: AnyOp, params: object): object {
   if (op.required === undefined && Object.keys(params).length === 0) return op.defaults;
   const given = Object.fromEntries(Object.entries(params).filter(([, value]) => value !== undefined));
   const known = [...(op.required ?? []).map(String), ...Object.keys(op.defaults)];
-  const unknown = Object.keys(given).find((key) => !known.includes(key));
-  if (unknown !== undefined) throw new ArgumentError(op.name, `options among {${known.join(", ")}}`, unknown, "check the spelling");
+  checkKeys(op.name, given, known);
   const missing = op.required?.map(String).find((key) => !(key in given));
   if (missing !== undefined) throw new ArgumentError(op.name, `option ${missing}`, "none", `pass { ${missing}: … }`);
   return { ...op.defaults, ...given };

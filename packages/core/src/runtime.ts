@@ -1,6 +1,7 @@
 import type { Backend, BackendFactory, CompileOptions, Counters, Plan } from "./backend.ts";
 import type { Calibration, CalibrationOptions } from "./calibrate.ts";
 import { CallLog, type RuntimeReport, type Tally } from "./callLog.ts";
+import { checkKeys } from "./checkKeys.ts";
 import { type CustomOp, customOp } from "./custom.ts";
 import { type DType, dtypeOf, type TypedArray } from "./dtype.ts";
 import { ArgumentError, CentellaError, DeviceLostError } from "./errors.ts";
@@ -59,9 +60,10 @@ const maxChoices = 10_000;
 
 /**
  * Opens the backends that this machine has. `CENTELLA_BACKEND` in the environment forces one, as `policy.force` does.
- * @throws {ArgumentError} if the forced backend is not among `backends`, or the policy's thresholds are none
+ * @throws {ArgumentError} for an unknown option, if the forced backend is not among `backends`, or the policy's thresholds are none
  */
-export async function createRuntime({ backends, policy = {} }: RuntimeOptions): Promise<Runtime> {
+export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
+  const { backends, policy = {} } = checkedOptions(options);
   const force = policy.force ?? backendFromEnvironment();
   const factories = backends.some(({ name }) => name === reference().name) ? backends : [...backends, reference()];
   const names = factories.map(({ name }) => name);
@@ -75,6 +77,33 @@ export async function createRuntime({ backends, policy = {} }: RuntimeOptions): 
     core,
     opMethods<Tensor, Promise<Tensor>>((op, inputs, params) => core.call(op, inputs, params)),
   );
+}
+
+const optionNames: readonly (keyof RuntimeOptions)[] = ["backends", "policy"];
+const policyNames: readonly (keyof RuntimePolicy)[] = [
+  "force",
+  "allowSoftware",
+  "thresholds",
+  "fallback",
+  "maxPlans",
+  "maxPlanBytes",
+  "trace",
+];
+
+function checkedOptions(options: RuntimeOptions): RuntimeOptions {
+  checkKeys("createRuntime", options, optionNames);
+  const { backends, policy = {} } = options;
+  if (!Array.isArray(backends) || !backends.every(isFactory)) {
+    const got = Array.isArray(backends) ? `a list with ${typeof backends.find((one) => !isFactory(one))}` : typeof backends;
+    throw new ArgumentError("createRuntime", "backends as a list of factories", got, "pass e.g. [wasm()]");
+  }
+  checkKeys("createRuntime.policy", policy, policyNames);
+  return options;
+}
+
+/** `wasm` instead of `wasm()` is none. */
+function isFactory(factory: unknown): factory is BackendFactory {
+  return typeof factory === "object" && factory !== null && "open" in factory;
 }
 
 /** The runtime without its op methods. */

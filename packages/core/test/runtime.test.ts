@@ -8,6 +8,17 @@ afterEach(() => {
   vi.unstubAllEnvs();
 });
 
+test.each([
+  [undefined, "createRuntime: expected an options object, got undefined"],
+  [{}, "createRuntime: expected backends as a list of factories, got undefined; pass e.g. [wasm()]"],
+  [{ backends: fakeFactory({ name: "a" }) }, "createRuntime: expected backends as a list of factories, got object; pass e.g. [wasm()]"],
+  [{ backends: [fakeFactory] }, "createRuntime: expected backends as a list of factories, got a list with function; pass e.g. [wasm()]"],
+  [{ backends: [], polcy: {} }, "createRuntime: expected options among {backends, policy}, got polcy; check the spelling"],
+  [{ backends: [], policy: { forse: "a" } }, /^createRuntime.policy: expected options among \{force, .*\}, got forse/],
+])("options that are none are refused: %o", async (options, message) => {
+  await expect(createRuntime(options as never)).rejects.toThrow(message);
+});
+
 describe("eager calls", () => {
   test("compute at once on the reference where there is nothing else", async () => {
     await using runtime = await createRuntime({ backends: [] });

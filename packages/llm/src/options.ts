@@ -1,11 +1,6 @@
 import { ArgumentError } from "@centella/core";
 
-/** @throws {ArgumentError} if `options` is no object or has a key that is not among `known` */
-export function checkKeys(where: string, options: object, known: readonly string[]): void {
-  if (typeof options !== "object" || options === null) throw new ArgumentError(where, "an options object", String(options));
-  const unknown = Object.keys(options).find((key) => !known.includes(key));
-  if (unknown !== undefined) throw new ArgumentError(where, `options among {${known.join(", ")}}`, unknown, "check the spelling");
-}
+export { checkKeys } from "@centella/core";
 
 /** @throws {ArgumentError} unless `value` is a whole number from `min` to `max` */
 export function wholeNumber(name: string, value: number, min: number, max: number = Number.MAX_SAFE_INTEGER): number {

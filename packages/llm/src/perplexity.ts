@@ -50,7 +50,7 @@ export async function perplexity(engine: Engine, text: string | ArrayLike<number
   const ids = checkIds(typeof text === "string" ? engine.tokenizer.encode(text) : text, decoder.vocabSize);
   const whole = Math.floor(ids.length / n);
   if (whole === 0)
-    throw new ArgumentError("perplexity", `a text of at least ${n} tokens`, String(ids.length), "pass a smaller contextLength");
+    throw new ArgumentError("perplexity", `a text of at least ${n} tokens`, String(ids.length), "use a longer text or a smaller context");
   const total = Math.min(whole, wholeNumber("chunks", options.chunks ?? whole, 1));
   const first = Math.floor(n / 2);
   let [sum, squares, tokens] = [0, 0, 0];

@@ -23,7 +23,7 @@ const options = { ids, out: text("OUT.f32", "file for the logits: row-major litt
 
 /** `centella logits FILE --ids … --out …`: logits of every position, for comparing with other engines. */
 export const logits: Command = {
-  usage: "logits FILE --ids … --out …",
+  usage: "logits FILE --ids 1,2,3 --out OUT.f32",
   summary: "write the logits of every position",
   options,
   async run(args, signal) {

@@ -19,7 +19,7 @@ const options = {
 
 /** `centella perplexity FILE -f TEXT.txt`: how well a model predicts a text, measured as llama.cpp measures it. */
 export const perplexity: Command = {
-  usage: "perplexity FILE -f …",
+  usage: "perplexity FILE -f TEXT.txt",
   summary: "measure how well a model predicts a text",
   options,
   async run(args, signal) {

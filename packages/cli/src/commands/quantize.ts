@@ -18,7 +18,8 @@ const options = {
 /** `centella quantize IN OUT TYPE`: a smaller file of a model, with the bytes that llama-quantize gives it. */
 export const quantize: Command = {
   usage: "quantize IN OUT TYPE",
-  summary: `quantise a GGUF file; TYPE is one of ${recipes.join(", ")}`,
+  summary: "quantise a GGUF file by one of llama.cpp's recipes",
+  details: `TYPE is one of ${recipes.join(", ")}`,
   options,
   async run(args, signal) {
     const { values, positionals } = parseOptions(options, args);
