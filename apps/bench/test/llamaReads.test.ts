@@ -16,20 +16,11 @@ import {
   writeGguf,
 } from "@centella/gguf";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { peerVersion } from "../src/peers/load.ts";
 import { nodeLlamaCpp } from "../src/peers/nodeLlamaCpp.ts";
 import type { Peer } from "../src/peers/peer.ts";
+import { missingPeer } from "./missingPeer.ts";
 
-const reason = missing();
-
-function missing(): string | undefined {
-  try {
-    peerVersion("node-llama-cpp");
-    return undefined;
-  } catch (error) {
-    return (error as Error).message;
-  }
-}
+const reason = missingPeer("node-llama-cpp");
 
 const embedded = fileURLToPath(new URL("../../../packages/model-fable/models/fable-tiny-q8_0.gguf", import.meta.url));
 

@@ -7,9 +7,9 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { generateModel } from "../src/model/generate.ts";
 import { shapes } from "../src/model/shapes.ts";
 import { type FileType, fileTypes, tensorPlans } from "../src/model/tensors.ts";
-import { peerVersion } from "../src/peers/load.ts";
 import { nodeLlamaCpp } from "../src/peers/nodeLlamaCpp.ts";
 import type { Peer } from "../src/peers/peer.ts";
+import { missingPeer } from "./missingPeer.ts";
 
 const types = Object.keys(fileTypes) as readonly FileType[];
 
@@ -95,7 +95,7 @@ describe("a generated file", () => {
   });
 });
 
-const reason = missing();
+const reason = missingPeer("node-llama-cpp");
 
 // Two layers of each keep this within minutes and have every type of the mix; BENCH_FULL_MODELS=1 writes all layers (39 GB of files, one at a time).
 describe.skipIf(reason !== undefined)(`node-llama-cpp${reason === undefined ? "" : ` (skipped: ${reason})`}`, () => {
@@ -127,12 +127,3 @@ describe.skipIf(reason !== undefined)(`node-llama-cpp${reason === undefined ? ""
     600_000,
   );
 });
-
-function missing(): string | undefined {
-  try {
-    peerVersion("node-llama-cpp");
-    return undefined;
-  } catch (error) {
-    return (error as Error).message;
-  }
-}
