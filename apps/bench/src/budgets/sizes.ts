@@ -74,8 +74,9 @@ function leaveOnDemand(met: Set<string>): Plugin {
 }
 
 /**
- * What such a page downloads before its first token, whatever the model's family, tokenizer, template and types: one file, as of a
- * bundler that puts what is imported dynamically into files of its own.
+ * What such a page downloads for a chat, whatever the model's family, tokenizer, template and types: one file, as of a bundler that puts
+ * what is imported dynamically into files of its own. The files that Rolldown makes and a chat then loads come to within 1 % of it;
+ * esbuild's, which are more and keep calibrating among them, to 5 % more.
  */
 async function pageBytes(): Promise<number> {
   const contents = `
