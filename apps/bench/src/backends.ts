@@ -13,9 +13,12 @@ export interface BenchedBackend {
   readonly isOptional?: boolean;
 }
 
-export const backends: readonly BenchedBackend[] = [
-  { factory: wasm(), kind: "cpu", threads: 1 },
-  { factory: reference(), kind: "cpu", threads: 1, isOptional: true },
-  { factory: webgpu(), kind: "gpu", threads: undefined },
-  { factory: cuda(), kind: "gpu", threads: undefined },
-];
+/** Every backend; those on the CPU that can take them with so many threads. */
+export function backendsWith(threads: number): readonly BenchedBackend[] {
+  return [
+    { factory: wasm({ threads }), kind: "cpu", threads },
+    { factory: reference(), kind: "cpu", threads: 1, isOptional: true },
+    { factory: webgpu(), kind: "gpu", threads: undefined },
+    { factory: cuda(), kind: "gpu", threads: undefined },
+  ];
+}

@@ -1,5 +1,5 @@
 import { type Backend, openCandidates } from "@centella/core";
-import { type BenchedBackend, backends as knownBackends } from "./backends.ts";
+import { type BenchedBackend, backendsWith } from "./backends.ts";
 import { measureGpuCopy } from "./ceilings/gpu.ts";
 import { type Ceiling, measureCeilings } from "./ceilings/measure.ts";
 import { describeCommit, describeMachine, type Machine } from "./machine.ts";
@@ -48,7 +48,7 @@ export async function run(options: RunOptions): Promise<readonly Receipt[]> {
   );
 
   for (const kind of ["cpu", "gpu"] as const) {
-    const wanted = knownBackends.filter(
+    const wanted = backendsWith(options.threads).filter(
       ({ factory, kind: of, isOptional }) =>
         of === kind && (options.backends === undefined ? isOptional !== true : options.backends.includes(factory.name)),
     );

@@ -16,7 +16,7 @@ export function memoryFigure(backend: string): Figure {
       try {
         const file = join(folder, "model.gguf");
         await generateModel({ shape: "smollm2-135m", type: "Q8_0", out: file, seed: 1 });
-        const { peakBytes, startBytes } = await measureLoad(backend, file);
+        const { peakBytes, startBytes } = await measureLoad(backend, file, 1);
         return exactly((peakBytes - startBytes) / statSync(file).size);
       } finally {
         rmSync(folder, { recursive: true });

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { fable } from "@centella/model-fable";
-import { backends } from "../backends.ts";
+import { backendsWith } from "../backends.ts";
 import { runLoadProcess } from "../models/loadProcess.ts";
 import { oursModel } from "../models/ours.ts";
 import { peers } from "../peers/index.ts";
@@ -15,6 +15,7 @@ import { baselineTable, ceilingLines, llamaBenchShape, receiptTable } from "../t
 import { UsageError } from "../usageError.ts";
 import { noPositionals, parse, pick, wholeNumber } from "./options.ts";
 
+const backends = backendsWith(1);
 const backendNames = backends.map(({ factory }) => factory.name);
 const suiteNames = suites.map(({ name }) => name);
 const peerNames = peers.map(({ name }) => name);
@@ -36,7 +37,7 @@ Measures this machine's ceilings, then every suite: ours and peers in turn, medi
   --peers           compare with every peer that is installed: ${peerNames.join(", ")}
   --peer NAME       compare with this one alone; may be repeated
   --model FILE      a GGUF file for the suites generate and load (default: the embedded model); may be repeated
-  --threads N       threads of peers and of the ceilings (default: all cores)
+  --threads N       threads of ours, of peers and of the ceilings (default: all cores)
   --quick           fewer sizes and samples: two minutes
   --json PATH       write the receipts: to PATH if it ends in .json, else to PATH/<machine>/<date>-<suite>.json
   --baseline FILE   compare with receipts of another run
@@ -89,14 +90,15 @@ export async function benchCommand(args: readonly string[]): Promise<number> {
   return conclude(receipts);
 }
 
-/** `bench load-process NAME FILE`: what the load suite starts. */
-export async function loadProcessCommand([name, file]: readonly string[]): Promise<number> {
-  const backend = backends.find(({ factory }) => factory.name === name);
-  if (file === undefined) throw new UsageError("load-process: expected NAME FILE");
+/** `bench load-process NAME FILE [THREADS]`: what the load suite starts. */
+export async function loadProcessCommand([name, file, threadCount = "1"]: readonly string[]): Promise<number> {
+  const threads = Number(threadCount);
+  const backend = backendsWith(threads).find(({ factory }) => factory.name === name);
+  if (file === undefined) throw new UsageError("load-process: expected NAME FILE [THREADS]");
   if (backend !== undefined) return runLoadProcess(oursModel(backend.factory, backend.threads), file);
   const adapter = peers.find((peer) => peer.name === name);
   if (adapter === undefined) throw new UsageError(`load-process: expected a backend or a peer, got ${name}`);
-  const peer = await adapter.open({ threads: availableParallelism() });
+  const peer = await adapter.open({ threads });
   try {
     return await runLoadProcess(peer.model!, file);
   } finally {

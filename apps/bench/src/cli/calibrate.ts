@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { createRuntime, measuredThresholds } from "@centella/core";
-import { backends } from "../backends.ts";
+import { backendsWith } from "../backends.ts";
 import {
   calibrationTable,
   machineName,
@@ -57,7 +57,11 @@ export async function calibrateCommand(args: readonly string[]): Promise<number>
 
 async function measure(seconds: number): Promise<StoredCalibration> {
   const commit = describeCommit(repositoryFolder);
-  const factories = order.flatMap((name) => backends.filter(({ factory }) => factory.name === name).map(({ factory }) => factory));
+  const factories = order.flatMap((name) =>
+    backendsWith(1)
+      .filter(({ factory }) => factory.name === name)
+      .map(({ factory }) => factory),
+  );
   const runtime = await createRuntime({ backends: factories });
   try {
     for (const { name, device } of runtime.backends) console.error(`${name}: ${device.name}`);

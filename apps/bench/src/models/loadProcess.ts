@@ -18,9 +18,11 @@ export interface LoadMeasurement {
 export const loadCommand = "load-process";
 
 /** Loads a model in a process of its own. @throws {Skip} with the process's reason */
-export async function measureLoad(competitor: string, file: string): Promise<LoadMeasurement> {
+export async function measureLoad(competitor: string, file: string, threads: number): Promise<LoadMeasurement> {
   const main = fileURLToPath(new URL(import.meta.url.endsWith(".ts") ? "../main.ts" : "../main.js", import.meta.url));
-  const child = spawn(process.execPath, [...process.execArgv, main, loadCommand, competitor, file], { stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(process.execPath, [...process.execArgv, main, loadCommand, competitor, file, String(threads)], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   const output = { stdout: "", stderr: "" };
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
     output.stdout += text;

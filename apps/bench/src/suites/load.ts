@@ -29,7 +29,7 @@ export const load: Suite = {
             async prepare() {
               if (isElsewhere === true) throw new Skip("computes in a browser's processes, whose start and memory are another matter");
               return {
-                sample: async () => value(await measureLoad(name, file)),
+                sample: async () => value(await measureLoad(name, file, threads ?? 1)),
                 result: async () => undefined,
                 dispose: () => undefined,
               };
