@@ -6,8 +6,8 @@ import { recordStep, type StepList, writeStepList } from "./stepList.ts";
 /** Step lists that a plan keeps, for different extents or places of its inputs. */
 const mostLists = 16;
 
-/** Flops and bytes of a run that is too short to be worth another thread: some tens of microseconds. */
-const shortWork = 2e5;
+/** Flops and bytes of a run that is too short to be worth another thread: about 0.1 ms, and waking one takes a third of that. */
+const shortWork = 2e6;
 
 /** A run with the addresses of inputs that are tensors of this backend. */
 export interface PlacedRun extends Run {
