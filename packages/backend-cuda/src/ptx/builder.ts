@@ -71,11 +71,6 @@ export class PtxBuilder extends MemoryWriter {
     this.#place(end);
   }
 
-  /** Emits `body` `count` times. */
-  unroll(count: number, body: (i: number) => void): void {
-    for (let i = 0; i < count; i++) body(i);
-  }
-
   /** Waits for every thread of the block. @throws {Error} inside flow in which threads may differ: it would hang there */
   sync(): void {
     if (this.#divergent > 0) throw new Error(`ptx ${this.entry}: sync() inside divergent flow`);

@@ -84,7 +84,7 @@ export async function linkedFile(url: URL, options: HttpOptions, signal: AbortSi
   }
 }
 
-/** For now; 501 says that HEAD is not known. */
+/** Statuses after which asking again may help; a server that answers 501 does not know HEAD. */
 function isBusy(status: number): boolean {
   return status === 408 || status === 429 || (status >= 500 && status !== 501);
 }
