@@ -21,6 +21,7 @@ import {
 } from "@centella/core";
 import { aheadName, openAhead } from "./ahead.ts";
 import { customUnsupported } from "./custom.ts";
+import { Turns } from "./eventLoop.ts";
 import type { Heap } from "./heap.ts";
 import { Home, type HomeParts } from "./home.ts";
 import type { Kernel } from "./kernel.ts";
@@ -59,6 +60,7 @@ export class WasmBackend implements Backend {
   readonly device: DeviceInfo;
   readonly syncAvailable = true;
   readonly counters: Counters = createCounters();
+  readonly turns: Turns = new Turns();
   /** Where small plans and uploaded tensors are. */
   readonly home: Home;
   readonly target: Target;

@@ -1,8 +1,22 @@
 /** How long work may hold the thread before timers, sockets and signals get their turn. */
-export const sliceMs = 10;
+const sliceMs = 10;
+
+/** Gives the event loop its turn when work has held the thread for too long, in one run or in many that follow each other. */
+export class Turns {
+  #last = performance.now();
+
+  get isDue(): boolean {
+    return performance.now() - this.#last > sliceMs;
+  }
+
+  async give(): Promise<void> {
+    await yieldToEventLoop();
+    this.#last = performance.now();
+  }
+}
 
 /** Resolves after the event loop has served what was waiting. Timers would wait 1 to 4 ms more. */
-export function yieldToEventLoop(): Promise<void> {
+function yieldToEventLoop(): Promise<void> {
   const { setImmediate } = globalThis as { setImmediate?: (callback: () => void) => unknown };
   if (setImmediate !== undefined) return new Promise((resolve) => void setImmediate(resolve));
   return new Promise((resolve) => {

@@ -27,6 +27,7 @@ import {
   UnsupportedError,
 } from "@centella/core";
 import type { WasmBackend } from "./backend.ts";
+import { type DirectOutput, directOutputs } from "./directOutputs.ts";
 import type { Home } from "./home.ts";
 import type { BuildContext, Run, Task } from "./kernel.ts";
 import { kernelOf } from "./module.ts";
@@ -52,6 +53,7 @@ export class WasmPlan implements Plan {
   readonly #lowered: Lowered;
   /** Where inputs that are used lie, by name. */
   readonly #inputStorages: ReadonlyMap<string, Storage>;
+  readonly #directOutputs: readonly DirectOutput[];
   readonly #tasks: readonly Task[];
   readonly #module: PlanModule;
   readonly #runs: PlannedRuns;
@@ -73,6 +75,7 @@ export class WasmPlan implements Plan {
     const all = [lowered, ...sharedBy.map(lower)];
     const sharedCells = shareWith instanceof WasmPlan ? shareWith.cells : undefined;
     this.#lowered = lowered;
+    this.#directOutputs = backend.checkWrites ? [] : directOutputs(lowered);
     this.#inputStorages = new Map(
       lowered.storages.flatMap((storage) => (storage.definition.kind === "input" ? [[storage.definition.name, storage] as const] : [])),
     );
@@ -193,26 +196,39 @@ export class WasmPlan implements Plan {
     const { heap } = this.home;
     const hostResults = new Map<string, TypedArray>();
     const deviceResults = new Map<string, WasmStorage>();
+    /** Memory of direct outputs that no tensor has yet. */
+    const direct = new Map<Storage, number>();
     const done = this.#backend.enqueue(async () => {
       try {
-        const run = await this.#bindInputs(binding, held);
+        const overrides = await this.#bindInputs(held);
+        for (const { name, operand } of this.#directOutputs) {
+          if (!deviceResults.get(name)!.isWanted) continue;
+          const { storage } = operand;
+          const bytes = byteLength(resolveSpec(this.program.values[storage.id]!.spec, binding.dims));
+          direct.set(storage, heap.alloc(bytes, "tensors"));
+        }
+        const run = this.#newRun(binding, new Map([...overrides, ...direct]));
         const { list, isShort } = this.#runs.of(binding.dims, run);
         await runList(list, run, this.#runContext(isShort), signal);
         this.#checkWrites();
         this.#backend.counters.submits++;
         for (const { name, operand, to } of this.#lowered.outputs) {
-          const spec = resolveSpec(operand.spec, binding.dims);
-          if (to === "host") hostResults.set(name, this.#readBack(operand, binding, run));
-          else {
-            const storage = deviceResults.get(name)!;
-            if (!storage.isWanted) continue;
-            const bytes = byteLength(spec);
+          if (to === "host") {
+            hostResults.set(name, this.#readBack(operand, binding, run));
+            continue;
+          }
+          const result = deviceResults.get(name)!;
+          const from = run.address(operand);
+          if (direct.delete(operand.storage)) result.place(from);
+          else if (result.isWanted) {
+            const bytes = byteLength(resolveSpec(operand.spec, binding.dims));
             const address = heap.alloc(bytes, "tensors");
-            heap.u8.copyWithin(address, run.address(operand), run.address(operand) + bytes);
-            storage.place(address);
+            heap.u8.copyWithin(address, from, from + bytes);
+            result.place(address);
           }
         }
       } finally {
+        for (const address of direct.values()) heap.free(address);
         for (const input of held.values()) if (input instanceof WasmStorage) input.release();
       }
     });
@@ -293,8 +309,8 @@ export class WasmPlan implements Plan {
     return copy;
   }
 
-  /** Waits for the inputs and brings them where the steps look for them. */
-  async #bindInputs(binding: Binding, held: ReadonlyMap<string, HeldInput>): Promise<PlacedRun> {
+  /** Waits for the inputs and brings them where the steps look for them: addresses of those that are tensors of this backend. */
+  async #bindInputs(held: ReadonlyMap<string, HeldInput>): Promise<ReadonlyMap<Storage, number>> {
     const overrides = new Map<Storage, number>();
     for (const [name, input] of held) {
       const storage = this.#inputStorages.get(name);
@@ -303,7 +319,7 @@ export class WasmPlan implements Plan {
         if (storage !== undefined) overrides.set(storage, input.address);
       } else this.#copyIn(name, await input);
     }
-    return this.#newRun(binding, overrides);
+    return overrides;
   }
 
   #copyIn(name: string, data: TypedArray): void {
@@ -340,6 +356,7 @@ export class WasmPlan implements Plan {
       library,
       pool: isShort || !this.#module.isShared ? undefined : pool,
       tasks: this.#tasks,
+      turns: this.#backend.turns,
       onStep: (step) => countOp(counters, this.#lowered.steps[step]!.op.name),
     };
   }

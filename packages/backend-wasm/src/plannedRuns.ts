@@ -3,18 +3,25 @@ import type { Run, Task } from "./kernel.ts";
 import type { Space } from "./space.ts";
 import { recordStep, type StepList, writeStepList } from "./stepList.ts";
 
-/** Step lists that a plan keeps, for different extents or places of its inputs. */
-const mostLists = 16;
+/** Step lists that a plan keeps, for different extents or places of its inputs and outputs: so many at least, and so many bytes. */
+const fewLists = 16;
+const keptBytes = 2 ** 20;
 
-/** Flops and bytes of a run that is too short to be worth another thread: about 0.1 ms, and waking one takes a third of that. */
-const shortWork = 2e6;
+/** Flops and bytes of a millisecond on one thread, about. */
+const workPerMs = 3e7;
 
-/** A run with the addresses of inputs that are tensors of this backend. */
+/**
+ * How long a run may be, in ms, to be computed on the caller's thread: waking another takes a twentieth, which pays where several share
+ * the work, and else only frees the caller's.
+ */
+const shortMs = { shared: 0.07, alone: 1 } as const;
+
+/** A run with the addresses of inputs that are tensors of this backend, and of outputs that are computed in theirs. */
 export interface PlacedRun extends Run {
   readonly overrides: ReadonlyMap<Storage, number>;
 }
 
-/** A step list and how much work it is. */
+/** A step list, and whether it is too little work for other threads. */
 interface PlannedRun {
   readonly list: StepList;
   readonly isShort: boolean;
@@ -29,6 +36,7 @@ export class PlannedRuns {
   readonly #hostSteps = new Set<number>();
   /** By extents and addresses, the one that was used last at the end. */
   readonly #kept = new Map<string, PlannedRun>();
+  #keptBytes = 0;
 
   constructor(space: Space, lowered: Lowered, tasks: readonly Task[]) {
     this.#space = space;
@@ -38,15 +46,18 @@ export class PlannedRuns {
 
   /** The step list for a run's extents and addresses, recorded if it is new. */
   of(dims: Binding["dims"], run: PlacedRun): PlannedRun {
-    const addresses = [...run.overrides].map(([{ id }, address]) => [id, address]);
-    const key = JSON.stringify([Object.entries(dims), addresses]);
+    let key = "";
+    for (const name in dims) key += `${name}=${dims[name]} `;
+    for (const [{ id }, address] of run.overrides) key += `${id}@${address} `;
     const found = this.#kept.get(key);
     this.#kept.delete(key);
     const planned = found ?? this.#record(dims, run);
     this.#kept.set(key, planned);
-    if (this.#kept.size > mostLists) {
+    if (found === undefined) this.#keptBytes += planned.list.bytes;
+    while (this.#kept.size > fewLists && this.#keptBytes > keptBytes) {
       const [oldest, { list }] = this.#kept.entries().next().value!;
       this.#space.heap.free(list.address);
+      this.#keptBytes -= list.bytes;
       this.#kept.delete(oldest);
     }
     return planned;
@@ -67,6 +78,8 @@ export class PlannedRuns {
       if (recorded === undefined) this.#hostSteps.add(index);
       return recorded;
     });
-    return { list: writeStepList(this.#space.heap, steps), isShort: work <= shortWork };
+    // A pool's threads and the caller's have rooms.
+    const limit = this.#space.rooms > 2 ? shortMs.shared : shortMs.alone;
+    return { list: writeStepList(this.#space.heap, steps), isShort: work <= limit * workPerMs };
   }
 }

@@ -1,5 +1,5 @@
 import { DeviceLostError, KernelError } from "@centella/core";
-import { sliceMs, yieldToEventLoop } from "./eventLoop.ts";
+import type { Turns } from "./eventLoop.ts";
 import type { Run, Task } from "./kernel.ts";
 import { callsOf, type Library, type Space } from "./space.ts";
 import type { Segment, StepList } from "./stepList.ts";
@@ -17,14 +17,15 @@ export interface RunContext {
   /** Undefined: the caller's thread computes. */
   readonly pool: ThreadPool | undefined;
   readonly tasks: readonly Task[];
+  readonly turns: Turns;
   /** Told of each step that is done. */
   readonly onStep: (step: number) => void;
 }
 
 /** Runs a list on the pool's threads, or on the caller's with turns for the event loop in between. */
 export async function runList({ segments }: StepList, run: Run, context: RunContext, signal: AbortSignal | undefined): Promise<void> {
-  const { space, pool, tasks, onStep } = context;
-  const pacer = new Pacer(signal);
+  const { space, pool, tasks, turns, onStep } = context;
+  const pacer = new Pacer(turns, signal);
   signal?.throwIfAborted();
   for (const segment of segments) {
     if (segment.kind === "task") {
@@ -61,23 +62,23 @@ export function runListSync({ segments }: StepList, run: Run, context: RunContex
   }
 }
 
-/** When the event loop is to have its turn. */
+/** When a run pauses: for the event loop, or for good. */
 class Pacer {
+  readonly #turns: Turns;
   readonly #signal: AbortSignal | undefined;
-  #started = performance.now();
 
-  constructor(signal: AbortSignal | undefined) {
+  constructor(turns: Turns, signal: AbortSignal | undefined) {
+    this.#turns = turns;
     this.#signal = signal;
   }
 
   get isDue(): boolean {
-    return this.#signal?.aborted === true || performance.now() - this.#started > sliceMs;
+    return this.#signal?.aborted === true || this.#turns.isDue;
   }
 
   async pause(): Promise<void> {
     this.#signal?.throwIfAborted();
-    await yieldToEventLoop();
-    this.#started = performance.now();
+    await this.#turns.give();
     this.#signal?.throwIfAborted();
   }
 }

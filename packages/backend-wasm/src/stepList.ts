@@ -20,6 +20,7 @@ interface StepEnd {
 export interface StepList {
   readonly segments: readonly Segment[];
   readonly address: number;
+  readonly bytes: number;
 }
 
 interface Recorded {
@@ -71,7 +72,8 @@ export function writeStepList(heap: Heap, steps: readonly RecordedStep[]): StepL
   const stageBytes = 4 * stageFields.count;
   // Each list ends with room for one stage that nobody reads: a list's end is never another's first stage.
   const callBytes = stages.reduce((sum, { calls }, i) => sum + calls.length * strides[i]!, 0);
-  const address = heap.alloc(stageBytes * stages.length + callBytes, "arenas");
+  const bytes = stageBytes * stages.length + callBytes;
+  const address = heap.alloc(bytes, "arenas");
   const { i32, f32, f64 } = heap;
   let at = address;
   let callAt = address + stageBytes * stages.length;
@@ -118,5 +120,5 @@ export function writeStepList(heap: Heap, steps: readonly RecordedStep[]): StepL
     ends.push({ step, end: at });
   });
   close();
-  return { segments, address };
+  return { segments, address, bytes };
 }

@@ -46,8 +46,10 @@ export class WasmStorage implements TensorStorage {
     return !this.#freed || this.#users > 0;
   }
 
+  /** Takes over the memory with the content, and frees it if nobody wants it any more. */
   place(address: number): void {
     this.#address = address;
+    this.#collect();
   }
 
   retain(): void {

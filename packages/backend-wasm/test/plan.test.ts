@@ -42,6 +42,24 @@ describe("long runs", () => {
     expect(turns).toBeGreaterThan(4);
   });
 
+  test("the event loop turns while short runs follow each other", async () => {
+    const program = createProgram();
+    program.output("y", program.relu(program.input("x", "f32", [100])), { to: "device" });
+    const plan = await backend.compile(program);
+    const x = backend.upload({ dtype: "f32", shape: [100] }, new Float32Array(100));
+    let turned = false;
+    setImmediate(() => {
+      turned = true;
+    });
+    // Runs this short are computed on the spot, and awaiting them gives only microtasks a turn.
+    for (let run = 0; run < 1e6 && !turned; run++) {
+      const { y } = plan.run({ x });
+      await y!.ready();
+      y!.dispose();
+    }
+    expect(turned).toBe(true);
+  });
+
   test("an abort stops a run within a step, and the next run is right", async () => {
     const plan = await chainOfProducts(size, 400);
     const x = uniform(2, size * size);
@@ -160,4 +178,58 @@ test("options are checked", () => {
   expect(() => wasm({ workers: 2 } as object)).toThrow(
     /options among \{relaxed, threads, maxMemoryMiB, checkWrites, module\}, got workers/,
   );
+});
+
+describe("large outputs that stay on the backend", () => {
+  const n = 40_000;
+  const xs = uniform(3, n);
+  const tensorBytes = (): number => backend.memory().tensors;
+
+  async function relus(): Promise<Plan> {
+    const program = createProgram();
+    const rows = program.dim("rows", 2 * n);
+    program.output("y", program.relu(program.input("x", "f32", [rows])), { to: "device" });
+    return backend.compile(program);
+  }
+
+  test("each run has its own, and what is disposed of is free", async () => {
+    const plan = await relus();
+    const before = tensorBytes();
+    const kept = [1, -1, 2].map((factor) => plan.run({ x: xs.map((x) => factor * x) }).y!);
+    plan.run({ x: xs }).y!.dispose();
+    const [plus, minus, twice] = await Promise.all(kept.map((y) => y.data()));
+    expect(plus).toEqual(xs.map((x) => Math.max(0, x)));
+    expect(minus).toEqual(xs.map((x) => Math.max(0, -x)));
+    expect(twice).toEqual(xs.map((x) => Math.max(0, 2 * x)));
+    const late = plan.run({ x: xs.subarray(0, n / 2) }).y!;
+    void late.ready().finally(() => late.dispose());
+    expect((await plan.run({ x: late }).y!.data()).length).toBe(n / 2);
+    await backend.idle();
+    for (const y of kept) y.dispose();
+    expect(tensorBytes() - before).toBeLessThan(3 * n);
+  });
+
+  test("an aborted run leaves nothing behind", async () => {
+    const program = createProgram();
+    const w = program.input("w", "f32", [700, 700]);
+    program.output("y", program.matmul(program.matmul(w, w), w), { to: "device" });
+    const plan = await backend.compile(program);
+    const before = tensorBytes();
+    const controller = new AbortController();
+    const { y } = plan.run({ w: uniform(1, 490_000) }, { signal: controller.signal });
+    setTimeout(() => controller.abort(new Error("enough")), 3);
+    await expect(y!.ready()).rejects.toThrow("enough");
+    expect(tensorBytes()).toBe(before);
+  });
+
+  test("two views of one result are two tensors", async () => {
+    const program = createProgram();
+    const y = program.relu(program.input("x", "f32", [n]));
+    program.output("flat", y, { to: "device" });
+    program.output("square", program.reshape(y, { shape: [200, 200] }), { to: "device" });
+    const { flat, square } = (await backend.compile(program)).run({ x: xs });
+    await flat!.ready();
+    flat!.dispose();
+    expect(await square!.data()).toEqual(xs.map((x) => Math.max(0, x)));
+  });
 });

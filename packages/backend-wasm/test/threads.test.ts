@@ -4,6 +4,7 @@ import { contentsOf, sourceOf, uniform } from "@centella/core/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { WasmBackend } from "../src/backend.ts";
 import { f32, i32 } from "../src/emit/index.ts";
+import { Turns } from "../src/eventLoop.ts";
 import { wasm } from "../src/index.ts";
 import type { Call, Task } from "../src/kernel.ts";
 import { PlanModule } from "../src/planModule.ts";
@@ -141,7 +142,7 @@ test.each([
   };
   const run = { address: () => 0, shape: () => [], scratch: 0 };
   const steps: number[] = [];
-  const context = { space, library, pool, tasks: [task], onStep: (step: number) => void steps.push(step) };
+  const context = { space, library, pool, tasks: [task], turns: new Turns(), onStep: (step: number) => void steps.push(step) };
   const failing = writeStepList(heap, [recordStep(space, task, run)]);
   if (isSync) expect(() => runListSync(failing, run, context)).toThrow(KernelError);
   else await expect(runList(failing, run, context, undefined)).rejects.toThrow(KernelError);
@@ -182,7 +183,7 @@ test("a range is cut into tiles that cover it once, whoever runs them", async ()
     };
     const run = { address: () => 0, shape: () => [], scratch: 0 };
     const list = writeStepList(heap, [recordStep(space, task, run)]);
-    const context = { space, library, pool, tasks: [task], onStep: () => undefined };
+    const context = { space, library, pool, tasks: [task], turns: new Turns(), onStep: () => undefined };
     await runList(list, run, context, undefined);
     runListSync(list, run, context);
     await runList(list, run, { ...context, pool: undefined }, undefined);
