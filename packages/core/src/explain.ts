@@ -37,9 +37,10 @@ export function explain(recorded: ProgramGraph, on: ExplainedBackend | Placed = 
   const lowered = lower(recorded, name, (...call) => on.unsupported(...call), options);
   const { program, steps, notes } = lowered;
   const memory = placesOf(lowered, memoryModel);
-  const placeOf = ({ op, inputs, output: { storage } }: Step): string => {
+  const placeOf = ({ op, inputs, output: { storage }, others = [] }: Step): string => {
     const isInPlace = op.writes === undefined && inputs.some((operand) => operand?.storage === storage);
-    return `${memory.placeOf(storage)}${isInPlace ? ", in place" : ""}`;
+    const places = [...others.map((operand) => operand.storage), storage].map((result) => memory.placeOf(result));
+    return `${places.join(", ")}${isInPlace ? ", in place" : ""}`;
   };
   const stepOf = new Map(program.nodes.filter(({ op }) => op.alias !== true).map(({ output }, i) => [output, steps[i]!]));
   let [flops, bytes] = [0, 0];
@@ -90,9 +91,9 @@ function linesOf(program: ProgramGraph, annotate: (node: Node) => string | undef
     ...[...inputs].map(([name, id]) => `input ${name}: ${formatSpec(values[id]!.spec)}`),
     ...[...persistents.values()].map(({ name, spec, init }) => `persistent ${name}: ${formatSpec(spec)}, ${init}`),
     ...nodes.flatMap((node) => {
-      const { output } = node;
+      const results = [...(node.others ?? []), node.output].map((id) => `${nameOf(id)}: ${formatSpec(values[id]!.spec)}`);
       const note = annotate(node);
-      const head = `${nameOf(output)}: ${formatSpec(values[output]!.spec)} = ${formatCall(node, nameOf)}`;
+      const head = `${results.join(", ")} = ${formatCall(node, nameOf)}`;
       return [note === undefined ? head : `${head}  (${note})`, ...bodyLines(node, nameOf)];
     }),
     ...outputs.map(({ name, value, to }) => `output ${name}: ${nameOf(value)} to the ${to}`),

@@ -121,6 +121,7 @@ export { evaluateBody, type FusedCall, type FusedParams, fused, isFused } from "
 export { type Fusion, type FusionLimits, fuseElementwise, type RefusesGroup } from "./passes/fuseElementwise.ts";
 export { fuseEpilogues } from "./passes/fuseEpilogues.ts";
 export { fusePrologues } from "./passes/fusePrologues.ts";
+export { fuseSiblings } from "./passes/fuseSiblings.ts";
 export { type Cut, type Part, type Placement, splitByPlacement } from "./placement.ts";
 export type { PlanCacheStats } from "./planCache.ts";
 export { countOp, createCounters, requireLoaded, requirePersistent, WorkQueue } from "./planSupport.ts";

@@ -32,6 +32,8 @@ export interface Step {
   readonly inputs: readonly (Operand | undefined)[];
   readonly params: object;
   readonly output: Operand;
+  /** Further results of a fused group, in the order of `FusedParams.others`. */
+  readonly others?: readonly Operand[];
 }
 
 /** What a backend compiles: steps over storages, dead code gone, aliases resolved, lifetimes known. */
@@ -104,8 +106,9 @@ export function lower(
     if (node.op.alias === true) continue;
     const inputs = node.inputs.map((id) => (id === undefined ? undefined : operand(id)));
     const output = operand(node.output);
-    for (const used of [...inputs, output]) if (used !== undefined) used.storage.last = steps.length;
-    steps.push({ op: node.op, inputs, params: node.params, output });
+    const others = node.others?.map(operand);
+    for (const used of [...inputs, output, ...(others ?? [])]) if (used !== undefined) used.storage.last = steps.length;
+    steps.push({ op: node.op, inputs, params: node.params, output, ...(others && { others }) });
   }
 
   const outputs = program.outputs.map((output) => ({ ...output, operand: operand(output.value) }));

@@ -39,6 +39,8 @@ export interface Node {
   readonly inputs: readonly (number | undefined)[];
   readonly params: object;
   readonly output: number;
+  /** Of a fused group with several results: the values of `FusedParams.others`. */
+  readonly others?: readonly number[];
 }
 
 /** A tensor that outlives runs: weights ("load") must be loaded before the first run, state ("zeros") starts as zeros. */

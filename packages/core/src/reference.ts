@@ -15,6 +15,7 @@ import { decodedArrayOf, isQuantized, type TypedArray, typedArrayOf } from "./dt
 import { DisposedError, OutOfMemoryError, ProgramError, ShapeError } from "./errors.ts";
 import { type Lowered, lower, type Operand, type Storage } from "./lower.ts";
 import type { HostTensor } from "./op.ts";
+import { evaluateGroup, type FusedParams } from "./passes/fused.ts";
 import { countOp, createCounters, requireLoaded, requirePersistent, WorkQueue } from "./planSupport.ts";
 import type { Persistent, ProgramGraph } from "./program.ts";
 import { byteLength, type ConcreteSpec, type DimValues, elementCount, formatSpec, resolveSpec } from "./spec.ts";
@@ -232,13 +233,11 @@ class ReferencePlan implements Plan {
       if (stored !== undefined) blocks.set(storage, stored);
       return { spec: concrete, data, ...(stored && { stored }) };
     };
-    for (const { op, inputs: operands, params, output } of this.#lowered.steps) {
+    for (const { op, inputs: operands, params, output, others } of this.#lowered.steps) {
       signal?.throwIfAborted();
-      op.reference(
-        operands.map((operand) => operand && tensor(operand)),
-        params,
-        tensor(output),
-      );
+      const tensors = operands.map((operand) => operand && tensor(operand));
+      if (others === undefined) op.reference(tensors, params, tensor(output));
+      else evaluateGroup(tensors, params as FusedParams, tensor(output), others.map(tensor));
       countOp(this.#backend.counters, op.name);
       if (op.writes !== undefined && output.storage.definition.kind === "persistent") {
         this.persistents.get(output.storage.definition.name)!.stored = undefined;

@@ -16,7 +16,8 @@ const maxFinishing = 16;
  */
 export function fusedKernel(elementOf: ElementOf): Kernel<FusedParams> {
   return {
-    unsupported(inputs, { body }) {
+    unsupported(inputs, { body, others }) {
+      if (others !== undefined) return "a kernel has one result";
       const hasProduct = body[0]?.op.name === "matmul";
       const calls = hasProduct ? body.slice(1) : body;
       const apart = calls.find(({ op }) => elementOf(op.name) === undefined);

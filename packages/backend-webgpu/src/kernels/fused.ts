@@ -29,7 +29,8 @@ const maxBindings = 8;
  */
 export function fusedKernel({ formOf, definitionOf }: Parts): KernelDefinition<FusedParams> {
   return {
-    unsupported({ inputs, params: { body } }) {
+    unsupported({ inputs, params: { body, others } }) {
+      if (others !== undefined) return "a kernel has one result";
       const [first, ...rest] = body;
       const last = body.at(-1)!;
       if (formOf(last.op.name) === undefined && definitionOf(last.op.name)?.loads === true) {

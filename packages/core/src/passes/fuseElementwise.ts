@@ -1,6 +1,6 @@
 import type { Node, ProgramGraph } from "../program.ts";
 import { sameShape, type TensorSpec } from "../spec.ts";
-import { type FusedCall, type FusedParams, fused } from "./fused.ts";
+import { compose, type FusedParams } from "./fused.ts";
 import { consumersOf, delaysOf, withChanges } from "./graph.ts";
 
 /** What a backend can bind and wants to compile in one kernel. */
@@ -44,7 +44,7 @@ export function fuseElementwise(program: ProgramGraph, refuses: RefusesGroup, li
   for (const group of groupsOf(program, limits)) {
     if (group.members.length < 2) continue;
     const node = compose(
-      program,
+      program.values,
       group.members.toReversed().map((i) => nodes[i]!),
     );
     const reason = refuses(
@@ -102,21 +102,4 @@ function soleConsumer(consumers: readonly number[] | undefined, groupOf: Readonl
 function readsWith({ reads }: Group, inputs: Node["inputs"], output: number): number {
   const added = new Set(inputs.filter((id) => id !== undefined && !reads.has(id)));
   return reads.size + added.size - (reads.has(output) ? 1 : 0);
-}
-
-interface FusedNode extends Node {
-  readonly inputs: readonly number[];
-  readonly params: FusedParams;
-}
-
-/** Calls in order as one node, whose result is the last one's. */
-export function compose({ values }: ProgramGraph, calls: readonly Node[]): FusedNode {
-  const inner = new Set(calls.map(({ output }) => output));
-  const inputs = [...new Set(calls.flatMap((call) => call.inputs))].filter((id) => id !== undefined && !inner.has(id)) as number[];
-  const places = new Map(inputs.map((id, place) => [id, place]));
-  const body = calls.map(({ op, inputs: used, params, output }, i): FusedCall => {
-    places.set(output, inputs.length + i);
-    return { op, inputs: used.map((id) => (id === undefined ? undefined : places.get(id)!)), params, output: values[output]!.spec };
-  });
-  return { op: fused, inputs, params: { body }, output: calls.at(-1)!.output };
 }

@@ -1,7 +1,7 @@
 import type { Node, ProgramGraph } from "../program.ts";
 import { sameShape } from "../spec.ts";
-import { type FusedParams, isElementwise, isFused } from "./fused.ts";
-import { compose, type Fusion, type FusionLimits, formatBody, type RefusesGroup } from "./fuseElementwise.ts";
+import { compose, isElementwise, isFused } from "./fused.ts";
+import { type Fusion, type FusionLimits, formatBody, type RefusesGroup } from "./fuseElementwise.ts";
 import { consumersOf, delaysOf, withChanges } from "./graph.ts";
 
 /**
@@ -26,7 +26,7 @@ export function fuseEpilogues(program: ProgramGraph, refuses: RefusesGroup, { ma
     const epilogue = nodes[at]!;
     if (!isElementwise(epilogue) || !sameShape(values[output]!.spec.shape, values[epilogue.output]!.spec.shape) || !mayRunAt(anchor, at))
       continue;
-    const node = withAnchor(program, anchor, epilogue);
+    const node = compose(values, [anchor, epilogue]);
     if (node.inputs.length > maxInputs) continue;
     const specs = node.inputs.map((id) => values[id]!.spec);
     const reason = refuses(specs, node.params, values[node.output]!.spec);
@@ -41,21 +41,4 @@ export function fuseEpilogues(program: ProgramGraph, refuses: RefusesGroup, { ma
 
 function isAnchor({ op, inputs }: Node): boolean {
   return op.elementwise !== true && op.alias !== true && op.writes === undefined && !isFused(op) && inputs.every((id) => id !== undefined);
-}
-
-function withAnchor(program: ProgramGraph, anchor: Node, epilogue: Node): ReturnType<typeof compose> {
-  if (!isFused(epilogue.op)) return compose(program, [anchor, epilogue]);
-  const alone = compose(program, [anchor]);
-  const inputs = [...new Set([...alone.inputs, ...(epilogue.inputs as readonly number[])])].filter((id) => id !== anchor.output);
-  const place = (id: number): number => (id === anchor.output ? inputs.length : inputs.indexOf(id));
-  const ofAnchor = alone.params.body.map((call) => ({ ...call, inputs: anchor.inputs.map((id) => place(id!)) }));
-  const outer = epilogue.inputs as readonly number[];
-  const ofEpilogue = (epilogue.params as FusedParams).body.map((call) => ({
-    ...call,
-    // Results of calls come one place later, after the anchor's.
-    inputs: call.inputs.map((at) =>
-      at === undefined ? undefined : at < outer.length ? place(outer[at]!) : inputs.length + 1 + at - outer.length,
-    ),
-  }));
-  return { ...alone, inputs, params: { body: [...ofAnchor, ...ofEpilogue] }, output: epilogue.output };
 }

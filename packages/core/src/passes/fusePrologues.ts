@@ -1,6 +1,6 @@
 import type { Node, ProgramGraph } from "../program.ts";
-import { type FusedParams, isElementwise, isFused } from "./fused.ts";
-import { compose, type Fusion, type FusionLimits, formatBody, type RefusesGroup } from "./fuseElementwise.ts";
+import { compose, isElementwise, isFused } from "./fused.ts";
+import { type Fusion, type FusionLimits, formatBody, type RefusesGroup } from "./fuseElementwise.ts";
 import { consumersOf, delaysOf, withChanges } from "./graph.ts";
 
 /**
@@ -23,7 +23,7 @@ export function fusePrologues(program: ProgramGraph, refuses: RefusesGroup, { ma
     if (!isReader(reader) || from === undefined || isOutput.has(source!) || consumers.get(source!)!.length !== 1) return;
     const prologue = nodes[from]!;
     if (!isElementwise(prologue) || prologue.inputs.length > maxInputs || !mayRunAt(prologue, at)) return;
-    const node = withPrologue(program, prologue, reader);
+    const node = compose(values, [prologue, reader]);
     const specs = node.inputs.map((id) => values[id]!.spec);
     const reason = refuses(specs, node.params, values[node.output]!.spec);
     if (reason === undefined) {
@@ -37,12 +37,4 @@ export function fusePrologues(program: ProgramGraph, refuses: RefusesGroup, { ma
 
 function isReader({ op, inputs }: Node): boolean {
   return inputs.length === 1 && op.elementwise !== true && op.alias !== true && op.writes === undefined && !isFused(op);
-}
-
-function withPrologue(program: ProgramGraph, prologue: Node, reader: Node): ReturnType<typeof compose> {
-  if (!isFused(prologue.op)) return compose(program, [prologue, reader]);
-  const { body } = prologue.params as FusedParams;
-  const last = prologue.inputs.length + body.length - 1;
-  const call = { op: reader.op, inputs: [last], params: reader.params, output: program.values[reader.output]!.spec };
-  return { op: prologue.op, inputs: prologue.inputs as readonly number[], params: { body: [...body, call] }, output: reader.output };
 }

@@ -1,5 +1,6 @@
 import { isInteger, typedArrayOf } from "../dtype.ts";
 import type { AnyOp, Cost, HostTensor, Op } from "../op.ts";
+import type { Node } from "../program.ts";
 import { byteLength, type ConcreteSpec, elementCount, maxSpec, type TensorSpec } from "../spec.ts";
 
 /** One call of a fused group's body. */
@@ -14,8 +15,13 @@ export interface FusedCall {
 
 /** What a fused group computes. */
 export interface FusedParams {
-  /** In order of execution. The last one's result is the group's; no other leaves it. */
+  /** In order of execution. The last one's result is the group's. */
   readonly body: readonly FusedCall[];
+  /**
+   * Of a group with several results: indices in the body of the other calls whose results leave it, ascending. They are those that no
+   * call of the body reads. A backend that looks at a group's last result alone has to refuse these.
+   */
+  readonly others?: readonly number[];
 }
 
 /**
@@ -31,25 +37,66 @@ export const fused: Op<[], FusedParams> = {
   defaults: {},
   required: ["body"],
   infer: (inputs, { body }) => evaluateBody(inputs, body, ({ op, params }, specs) => op.infer(specs, params)),
-  cost(inputs, { body }, output): Cost {
+  cost(inputs, { body, others = [] }, output): Cost {
     let flops = 0;
+    const made: ConcreteSpec[] = [];
     evaluateBody(inputs, body, ({ op, params }, specs): ConcreteSpec => {
       const spec = maxSpec(op.infer(specs, params));
       flops += op.cost(specs, params, spec).flops;
+      made.push(spec);
       return spec;
     });
-    const bytes = [...inputs, output].reduce((sum, spec) => sum + (spec === undefined ? 0 : byteLength(spec)), 0);
-    return { flops, bytes };
+    const moved = [...inputs, ...others.map((index) => made[index]), output];
+    return { flops, bytes: moved.reduce((sum, spec) => sum + (spec === undefined ? 0 : byteLength(spec)), 0) };
   },
-  reference(inputs, { body }, output) {
-    const last = body.at(-1);
-    evaluateBody(inputs, body, (call, tensors): HostTensor => {
-      const result = call === last ? output : temporary(call, tensors);
-      call.op.reference(tensors, call.params, result);
-      return result;
-    });
-  },
+  reference: (inputs, params, output) => evaluateGroup(inputs, params, output),
 };
+
+/** Computes a group with its ops' references: the last call's result to `output`, those of `params.others` to `others`. */
+export function evaluateGroup(
+  inputs: readonly (HostTensor | undefined)[],
+  { body, others: places = [] }: FusedParams,
+  output: HostTensor,
+  others: readonly HostTensor[] = [],
+): void {
+  evaluateBody(inputs, body, (call, tensors, index): HostTensor => {
+    const result = index === body.length - 1 ? output : (others[places.indexOf(index)] ?? temporary(call, tensors));
+    call.op.reference(tensors, call.params, result);
+    return result;
+  });
+}
+
+/** A node that is a group. */
+export interface FusedNode extends Node {
+  readonly inputs: readonly number[];
+  readonly params: FusedParams;
+}
+
+/**
+ * Nodes in order as one, groups among them call by call. Its result is the last one's; those of others that none of the nodes reads leave
+ * it as well.
+ */
+export function compose(values: readonly { readonly spec: TensorSpec }[], nodes: readonly Node[]): FusedNode {
+  const inner = new Set(nodes.map(({ output }) => output));
+  const read = new Set(nodes.flatMap((node) => node.inputs));
+  const inputs = [...read].filter((id) => id !== undefined && !inner.has(id)) as number[];
+  const places = new Map(inputs.map((id, place) => [id, place]));
+  const body: FusedCall[] = [];
+  for (const { op, inputs: used, params, output } of nodes) {
+    const from = used.map((id) => (id === undefined ? undefined : places.get(id)!));
+    if (isFused(op)) {
+      const behind = inputs.length + body.length - used.length;
+      const moved = (place: number | undefined): number | undefined =>
+        place === undefined ? undefined : place < used.length ? from[place] : place + behind;
+      body.push(...(params as FusedParams).body.map((call) => ({ ...call, inputs: call.inputs.map(moved) })));
+    } else body.push({ op, inputs: from, params, output: values[output]!.spec });
+    places.set(output, inputs.length + body.length - 1);
+  }
+  const { output } = nodes.at(-1)!;
+  const others = nodes.map((node) => node.output).filter((id) => id !== output && !read.has(id));
+  if (others.length === 0) return { op: fused, inputs, params: { body }, output };
+  return { op: fused, inputs, params: { body, others: others.map((id) => places.get(id)! - inputs.length) }, output, others };
+}
 
 /** Follows a body from its inputs to its result: `visit` makes of a call and its inputs the call's result. */
 export function evaluateBody<T>(

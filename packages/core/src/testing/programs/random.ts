@@ -19,7 +19,7 @@ const limits = { bound: 64, error: 5e-4 };
 
 /**
  * A program of 1 to 60 random ops on random shapes, the same for the same seed: elementwise chains and DAGs with broadcasting,
- * repeated calls, foldable scalars, reductions, products, views, and writes to a persistent with reads before and after. With
+ * repeated calls, foldable scalars, reductions, products of one tensor with two matrices, views, and writes to a persistent with reads before and after. With
  * `allFamilies` also choices, norms, scans, orders and movement, which not every backend has kernels for.
  */
 export function randomProgram(seed: number, { allFamilies = false }: { readonly allFamilies?: boolean } = {}): RandomProgram {
@@ -34,7 +34,7 @@ export function randomProgram(seed: number, { allFamilies = false }: { readonly 
     const ref = program.input(`x${i}`, "f32", shape);
     known.push({ ref, bound: 1, error: 0 });
   });
-  const weight = program.persistent("w", { dtype: "f32", shape: [cols, cols] });
+  const matrices = ["w", "v"].map((name) => program.persistent(name, { dtype: "f32", shape: [cols, cols] }));
   const stateShape = [3, cols];
   // Each write halves the distance to 0.25, so neither values nor errors grow from run to run.
   let state: Known = {
@@ -58,7 +58,7 @@ export function randomProgram(seed: number, { allFamilies = false }: { readonly 
   const ops = 1 + draw(60);
   for (let attempts = 0; program.nodes.length < ops && attempts < 20 * ops; attempts++) {
     const isOther = allFamilies && draw(2) === 0;
-    const candidate = isOther ? drawOther(program, draw, pick, weight) : drawCall(program, draw, next, pick, weight, cols);
+    const candidate = isOther ? drawOther(program, draw, pick, matrices[0]!) : drawCall(program, draw, next, pick, matrices, cols);
     if (candidate.bound > limits.bound || candidate.error > limits.error) continue;
     const last = { ref: candidate.record(), bound: candidate.bound, error: candidate.error };
     known.push(last);
@@ -79,7 +79,7 @@ export function randomProgram(seed: number, { allFamilies = false }: { readonly 
     });
     return { inputs: Object.fromEntries(inputs), dims: { T: rows } };
   });
-  const weights = { w: uniform(seed + 7, cols * cols) };
+  const weights = { w: uniform(seed + 7, cols * cols), v: uniform(seed + 8, cols * cols) };
   return { program, weights, runs, atol: 1e-6 + Math.max(state.error, ...outputs.map(({ error }) => error)) };
 }
 
@@ -88,7 +88,7 @@ function drawCall(
   draw: (n: number) => number,
   next: () => number,
   pick: () => Known,
-  weight: Ref,
+  matrices: readonly Ref[],
   cols: number,
 ): Candidate {
   const x = pick();
@@ -141,7 +141,8 @@ function drawCall(
       const { shape } = x.ref.spec;
       if (shape.length !== 2 || shape[1] !== cols) return impossible;
       const bound = cols * x.bound;
-      return { bound, error: cols * x.error + cols * arithmetic * bound, record: () => program.matmul(x.ref, weight) };
+      const matrix = matrices[draw(2)]!;
+      return { bound, error: cols * x.error + cols * arithmetic * bound, record: () => program.matmul(x.ref, matrix) };
     }
     case 18: {
       // Only outer axes may be symbolic.
