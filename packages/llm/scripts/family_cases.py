@@ -1,6 +1,6 @@
 """The models of family_goldens.py: what is peculiar to each family, at small sizes that differ from each other."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 class Signed(list):
     pass
@@ -24,11 +24,24 @@ class Case:
     inner: int = 48
     vocab: int = 40
     pooled: bool = False
+    """Whether to take every optional tensor that the library knows for the family."""
+    full: bool = False
+    """Endings of names that it must not be offered."""
+    without: tuple = ()
 
     @property
     def optional(self):
         blocks = [f"blk.{layer}.{name}" for name in self.tensors if name[0] != "/" for layer in range(self.layers)]
         return [name[1:] for name in self.tensors if name[0] == "/"] + blocks
+
+    @property
+    def candidates(self):
+        if not self.full:
+            return []
+        rest = [name for name in OPTIONAL if not name.endswith(self.without)] if self.without else OPTIONAL
+        every = [[f"blk.{layer}.{name}" for layer in range(self.layers)] for name in rest]
+        single = [[name] for names in every for name in names] if self.layers < 8 else []
+        return [[name] for name in GLOBAL] + every + single
 
     def metadata(self):
         keys = {
@@ -62,6 +75,16 @@ def kind(value):
         return "strings" if isinstance(value[0], str) else "u32[]" if isinstance(value[0], int) else "f32[]"
     return {int: "u32", float: "f32", str: "string"}[type(value)]
 
+
+GLOBAL = [f"{name}.{part}" for name in ("output", "output_norm", "token_embd_norm") for part in ("weight", "bias")]
+GLOBAL += ["position_embd.weight", "token_types.weight", "rope_freqs.weight", "output.scale", "output.input_scale"]
+PROJECTIONS = "attn_q attn_k attn_v attn_qkv attn_output ffn_gate ffn_up ffn_down ffn_gate_exps ffn_up_exps ffn_down_exps ffn_gate_up_exps".split()
+PROJECTIONS += "ffn_gate_shexp ffn_up_shexp ffn_down_shexp ffn_gate_inp ffn_gate_inp_shexp ssm_in ssm_x ssm_dt ssm_out".split()
+PROJECTIONS += "attn_q_a attn_q_b attn_kv_a_mqa attn_kv_b attn_k_b attn_v_b shortconv.in_proj shortconv.out_proj".split()
+OPTIONAL = [f"{name}.bias" for name in PROJECTIONS]
+OPTIONAL += [f"{name}.{part}" for name in "attn_norm attn_norm_2 attn_q_norm attn_k_norm ffn_norm".split() for part in ("weight", "bias")]
+OPTIONAL += "ffn_gate_exps.weight ffn.act.scales exp_probs_b.bias ssm_dt_norm.weight ssm_b_norm.weight ssm_c_norm.weight ssm_norm.weight".split()
+OPTIONAL += [f"{name}.{part}" for name in PROJECTIONS for part in ("scale", "input_scale")]
 
 EXPERTS = {"expert_count": 6, "expert_used_count": 2, "expert_feed_forward_length": 24}
 LATENT = {
@@ -166,6 +189,14 @@ CASES = [
     Case("minicpm-scaled", "minicpm", {"embedding_scale": 3.0, "residual_scale": 0.5, "logit_scale": 2.0}),
     Case("granite-moe", "granitemoe", {"expert_count": 5, "expert_used_count": 2, "embedding_scale": 2.0, "residual_scale": 0.5, "attention.scale": 0.25, "logit_scale": 4.0}),
     Case("lfm2", "lfm2", {"shortconv.l_cache": 3}, layers=3, kv_heads=[0, 2, 0]),
+    Case(
+        "lfm2moe",
+        "lfm2moe",
+        {**EXPERTS, "shortconv.l_cache": 3, "leading_dense_block_count": 1, "expert_gating_func": 2},
+        ["/blk.1.exp_probs_b.bias", "/blk.2.exp_probs_b.bias"],
+        layers=3,
+        kv_heads=[0, 2, 0],
+    ),
     Case("mamba", "mamba", {"ssm.inner_size": 64, "ssm.conv_kernel": 4, "ssm.state_size": 6, "ssm.time_step_rank": 3, "feed_forward_length": 0, "attention.head_count": 0}, kv_heads=None),
     Case("falcon-mamba", "mamba", {"ssm.inner_size": 64, "ssm.conv_kernel": 4, "ssm.state_size": 6, "ssm.time_step_rank": 3, "ssm.dt_b_c_rms": True, "feed_forward_length": 0, "attention.head_count": 0}, kv_heads=None),
     Case(
@@ -178,4 +209,17 @@ CASES = [
     ),
     Case("bert", "bert", WORDS, norm="layer", kv_heads=4, pooled=True),
     Case("nomic-bert", "nomic-bert", {**WORDS, "rope.freq_base": 1000.0}, norm="layer", kv_heads=4, pooled=True),
+]
+
+EXPERT_FAMILIES = ["qwen2moe", "qwen3moe", "olmoe", "deepseek2", "hunyuan-moe", "ernie4_5-moe", "granite-moe", "llama-moe", "gpt-oss"]
+PLAIN = "glm4 exaone4 internlm2 falcon command-r nemotron ernie4_5 seed_oss hunyuan-dense gptneox bloom baichuan-7b xverse minicpm".split()
+named = {case.name: case for case in CASES}
+CASES += [replace(named[name], name=f"{name}-full", full=True) for name in [*PLAIN, *EXPERT_FAMILIES, "lfm2", "lfm2moe", "mamba", "jamba", "bert", "nomic-bert"]]
+# llama.cpp fails on norms of queries with these names, but takes those of keys, which do nothing alone.
+CASES += [replace(named["mpt"], name="mpt-full", full=True, without=("attn_q_norm.weight", "attn_q_norm.bias"))]
+CASES += [replace(named["deepseek2"], name="deepseek2-gate-up", tensors=[*named["deepseek2"].tensors, "ffn_gate_up_exps.weight"])]
+CASES += [Case(f"{name}-qkv", named[name].family, named[name].extra, ["attn_qkv.weight", "attn_qkv.bias"], named[name].norm) for name in ("glm4", "exaone4", "internlm2", "command-r", "nemotron", "ernie4_5", "seed_oss", "hunyuan-dense", "xverse", "minicpm")]
+CASES += [
+    replace(named["granite-moe"], name="granite-moe-shared", extra={**named["granite-moe"].extra, "expert_shared_feed_forward_length": 20}),
+    replace(named["ernie4_5-moe"], name="ernie4_5-moe-alone", extra={**EXPERTS, "interleave_moe_layer_step": 1, "leading_dense_block_count": 1}),
 ]

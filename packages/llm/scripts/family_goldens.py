@@ -85,6 +85,7 @@ class Library:
             "tensor": declare(ggml, "gguf_add_tensor", None, pointer, pointer),
         }
         self.ggml_init = declare(ggml, "ggml_init", pointer, GgmlParams)
+        self.ggml_free = declare(ggml, "ggml_free", None, pointer)
         self.new_tensor = declare(ggml, "ggml_new_tensor_1d", pointer, pointer, C.c_int, C.c_int64)
         self.set_name = declare(ggml, "ggml_set_name", pointer, pointer, text)
         self.get_name = declare(ggml, "ggml_get_name", text, pointer)
@@ -92,6 +93,7 @@ class Library:
         self.model_params = declare(llama, "llama_model_default_params", ModelParams)
         self.context_params = declare(llama, "llama_context_default_params", ContextParams)
         self.from_user = declare(llama, "llama_model_init_from_user", pointer, pointer, SET_TENSOR, pointer, ModelParams)
+        self.free = declare(llama, "llama_model_free", None, pointer)
         self.context = declare(llama, "llama_init_from_model", pointer, pointer, ContextParams)
         self.decode = declare(llama, "llama_decode", C.c_int, pointer, Batch)
         self.batch = declare(llama, "llama_batch_init", Batch, C.c_int32, C.c_int32, C.c_int32)
@@ -119,7 +121,31 @@ class Library:
 
     def model(self, entries, optional):
         """The model, and the shapes of its tensors. The library wants as many tensors named as it makes: it says how many."""
-        shapes, extra = {}, 0
+        extra = 0
+        for _attempt in range(4):
+            model, shapes, missing = self.attempt(entries, optional, extra)
+            if model:
+                return model, shapes, extra
+            if not missing or missing < -extra:
+                break
+            extra += missing
+        raise SystemExit("llama.cpp: " + "".join(self.log).strip().splitlines()[-2])
+
+    def full(self, entries, optional, candidates):
+        """The same with all of the candidates that it takes, each a list of names that go together."""
+        model, shapes, extra = self.model(entries, optional)
+        for names in candidates:
+            if any(name in shapes or name in optional for name in names):
+                continue
+            more, with_more, _ = self.attempt(entries, [*optional, *names], extra)
+            if more:
+                self.free(model)
+                model, shapes, optional = more, with_more, [*optional, *names]
+        return model, shapes
+
+    def attempt(self, entries, optional, extra):
+        """A model with these tensors named and others besides; else how many names more it wants."""
+        shapes = {}
 
         def fill(tensor, _data):
             name = self.get_name(tensor).decode()
@@ -131,23 +157,17 @@ class Library:
             self.tensor_set(tensor, data.ctypes.data, 0, data.nbytes)
 
         self.on_fill = SET_TENSOR(fill)
-        room = self.ggml_init(GgmlParams(1 << 22, None, True))
-        for _attempt in range(4):
-            gguf = self.metadata(entries)
-            for name in [*optional, *[f"unnamed.{i}" for i in range(extra)]]:
-                tensor = self.new_tensor(room, 0, 1)
-                self.set_name(tensor, name.encode())
-                self.gguf["tensor"](gguf, tensor)
-            self.log.clear()
-            shapes.clear()
-            model = self.from_user(gguf, self.on_fill, None, self.model_params())
-            if model:
-                return model, dict(shapes)
-            counts = re.search(r"expected (\d+), got (\d+)", "".join(self.log))
-            if counts is None or int(counts[2]) < int(counts[1]) - extra:
-                break
-            extra += int(counts[2]) - int(counts[1])
-        raise SystemExit("llama.cpp: " + "".join(self.log).strip().splitlines()[-2])
+        room = self.ggml_init(GgmlParams(1 << 20, None, True))
+        gguf = self.metadata(entries)
+        for name in [*optional, *[f"unnamed.{i}" for i in range(extra)]]:
+            tensor = self.new_tensor(room, 0, 1)
+            self.set_name(tensor, name.encode())
+            self.gguf["tensor"](gguf, tensor)
+        self.log.clear()
+        model = self.from_user(gguf, self.on_fill, None, self.model_params())
+        self.ggml_free(room)
+        counts = re.search(r"expected (\d+), got (\d+)", "".join(self.log))
+        return model, shapes, counts and int(counts[2]) - int(counts[1])
 
     def run(self, model, ids, pooling):
         n = len(ids)
@@ -226,7 +246,7 @@ def encode(values):
 def write(case):
     library = Library()
     entries = case.metadata()
-    model, shapes = library.model(entries, case.optional)
+    model, shapes = library.full(entries, case.optional, case.candidates)
     ids = [(i * 7 + 3) % case.vocab for i in range(TOKENS)]
     outputs = {"logits": None} if not case.pooled else {"tokens": 0, "mean": 1, "cls": 2, "last": 3}
     golden = {

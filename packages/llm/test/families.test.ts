@@ -4,7 +4,7 @@ import { readGguf } from "@centella/gguf";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { loadModel } from "../src/index.ts";
 import { describeArchitecture } from "../src/models/index.ts";
-import { familyGoldens, familyModel, floats, readFamilyGolden } from "./familyFixture.ts";
+import { familyGoldens, familyModel, floats, readFamilyGolden, withWritersDefaults } from "./familyFixture.ts";
 import { relativeError } from "./modelFiles.ts";
 
 /** Of f32 weights and cache. */
@@ -27,6 +27,13 @@ describe.each(["reference", "wasm"] as const)("families on %s compute what llama
       expect(relativeError(await model.logits(golden.ids), floats(golden.logits!))).toBeLessThan(exactError);
     }
   });
+});
+
+test.each(decoding)("zeros for what is not set change nothing: %s", async (name) => {
+  const golden = readFamilyGolden(name);
+  await using runtime = await createRuntime({ backends: [] });
+  await using model = await loadModel(familyModel(withWritersDefaults(golden)), { runtime, cacheType: "f32" });
+  expect(relativeError(await model.logits(golden.ids), floats(golden.logits!))).toBeLessThan(exactError);
 });
 
 test("a family that is verified has a golden here, or logits among the outside test data", async () => {

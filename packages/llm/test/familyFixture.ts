@@ -18,6 +18,8 @@ export interface FamilyGolden {
   readonly last?: string;
 }
 
+type Entry = FamilyGolden["metadata"][number];
+
 const directory = fileURLToPath(new URL("fixtures/families", import.meta.url));
 
 /** Names of the models. */
@@ -27,6 +29,17 @@ export const familyGoldens: readonly string[] = readdirSync(directory)
 
 export function readFamilyGolden(name: string): FamilyGolden {
   return JSON.parse(readFileSync(`${directory}/${name}.json`, "utf8")) as FamilyGolden;
+}
+
+/** What llama.cpp (`llama_model_save_to_file`) puts in every file besides, by the key behind the architecture's name: mostly zeros, for "not set". */
+const writersDefaults = JSON.parse(readFileSync(`${directory}/../savedMetadata.json`, "utf8")) as readonly Entry[];
+
+/** The golden with the metadata that llama.cpp's own writer would give its file. */
+export function withWritersDefaults(golden: FamilyGolden): FamilyGolden {
+  const [, , architecture] = golden.metadata.find(([key]) => key === "general.architecture")!;
+  const own = new Set(golden.metadata.map(([key]) => key));
+  const rest = writersDefaults.map(([key, type, value]): Entry => [`${String(architecture)}.${key}`, type, value]);
+  return { ...golden, metadata: [...golden.metadata, ...rest.filter(([key]) => !own.has(key))] };
 }
 
 /** The model as a file, with the weights that llama.cpp was given. */

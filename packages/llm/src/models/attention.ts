@@ -62,7 +62,7 @@ function queriesKeysValues(
   };
   const rotated = (y: Ref): Ref => (rope?.rotates(layer, isWindowed || rule.window === 0) ? rotate(r, rope, isWindowed, y) : y);
   const positioned = (name: string, y: Ref, heads: number): Ref => {
-    const normed = (z: Ref): Ref => queryKeyNorm(r, family, config, `${block}.${name}`, z, heads); // [T, heads, dK]
+    const normed = (z: Ref): Ref => queryKeyNorm(r, family, config, block, name, z, heads); // [T, heads, dK]
     const split = (z: Ref): Ref => program.reshape(z, { shape: [T, heads, dK] });
     return family.attention?.normsRotated ? normed(rotated(split(y))) : rotated(normed(y));
   };
@@ -74,7 +74,7 @@ function queriesKeysValues(
 }
 
 /** `y [T, heads · dK]` or `[T, heads, dK] -> [T, heads, dK]`, normed as the family does. */
-function queryKeyNorm(r: Recording, family: Family, config: ModelConfig, name: string, y: Ref, heads: number): Ref {
+function queryKeyNorm(r: Recording, family: Family, config: ModelConfig, block: string, name: string, y: Ref, heads: number): Ref {
   const { program, weights, T } = r;
   const { keyLength: dK, epsilon } = config;
   const split = (z: Ref): Ref => program.reshape(z, { shape: [T, heads, dK] });
@@ -82,13 +82,16 @@ function queryKeyNorm(r: Recording, family: Family, config: ModelConfig, name: s
     case undefined:
       return split(y);
     case "head":
-      return norm(r, family, name, split(y), dK, epsilon);
+      return norm(r, family, `${block}.${name}`, split(y), dK, epsilon);
     case "all":
-      return split(norm(r, family, name, y, heads * dK, epsilon));
-    case "optionalAll":
-      return split(weights.has(`${name}.weight`) ? norm(r, family, name, y, heads * dK, epsilon) : y);
+      return split(norm(r, family, `${block}.${name}`, y, heads * dK, epsilon));
+    case "optionalAll": {
+      if (weights.has(`${block}.attn_q_norm.weight`)) return split(norm(r, family, `${block}.${name}`, y, heads * dK, epsilon));
+      weights.ignore(`${block}.${name}.weight`, `${block}.${name}.bias`);
+      return split(y);
+    }
     case "optionalPerHead":
-      if (!weights.has(`${name}.weight`)) return split(y);
-      return program.mul(centred(r, split(y), undefined, dK, epsilon), weights.vector(`${name}.weight`, [heads, dK]));
+      if (!weights.has(`${block}.${name}.weight`)) return split(y);
+      return program.mul(centred(r, split(y), undefined, dK, epsilon), weights.vector(`${block}.${name}.weight`, [heads, dK]));
   }
 }

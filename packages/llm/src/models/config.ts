@@ -38,6 +38,8 @@ export interface ExpertsConfig {
   readonly openGroups: number;
   readonly normalize: boolean;
   readonly scale: number;
+  /** Whether an expert is always taken. */
+  readonly isShared: boolean;
 }
 
 /** Sizes of recurrent layers. */
@@ -167,6 +169,7 @@ function readExperts({ name, experts }: Family, reader: MetadataReader): Experts
     openGroups: reader.count("expert_group_used_count") ?? 1,
     normalize: experts.normalize === "always" || (experts.normalize === "fromFile" && reader.bool("expert_weights_norm") === true),
     scale: (experts.scaleFromFile && reader.number("expert_weights_scale")) || 1,
+    isShared: experts.shared === "ifSized" ? reader.count("expert_shared_feed_forward_length") !== undefined : experts.shared !== undefined,
   };
 }
 

@@ -8,11 +8,14 @@ import { projectFeedForward, vectorBias } from "./projections.ts";
 /** `x [n, d] -> [n, d]`: the weighted sum of the outputs of the experts that were chosen for each token, and of the shared one. */
 export function mixture(r: Recording, family: Family, config: ModelConfig, experts: ExpertsConfig, block: string, x: Ref): Ref {
   const { program, weights } = r;
-  const { count, used, gating, groups, openGroups, normalize, scale } = experts;
+  const { count, used, gating, groups, openGroups, normalize, scale, isShared } = experts;
   const { embeddingLength: d } = config;
   const rule = family.experts ?? {};
   // Files name the width of experts by different keys, or not at all.
-  const f = weights.shape(`${block}.ffn_up_exps.weight`)?.[1] ?? config.feedForwardLength;
+  const isFused = weights.has(`${block}.ffn_gate_up_exps.weight`);
+  const f = isFused
+    ? weights.shape(`${block}.ffn_gate_up_exps.weight`)![1]! / 2
+    : (weights.shape(`${block}.ffn_up_exps.weight`)?.[1] ?? config.feedForwardLength);
   const router = r.linear(x, weights.matrix(`${block}.ffn_gate_inp.weight`, [count, d]));
   const logits = vectorBias(r, `${block}.ffn_gate_inp`, router, { rows: count }); // [n, E]
   const bias = weights.optionalVector(`${block}.exp_probs_b.bias`, count);
@@ -30,13 +33,16 @@ export function mixture(r: Recording, family: Family, config: ModelConfig, exper
       ? program.add(product, program.embedding(weights.vector(`${key}.bias`, [count, rows]), ids))
       : product;
   };
-  const up = project("ffn_up_exps", x, f);
-  const inner = activated(r, family, weights.has(`${block}.ffn_gate_exps.weight`) ? project("ffn_gate_exps", x, f) : undefined, up);
+  const both = isFused ? project("ffn_gate_up_exps", x, 2 * f) : undefined; // gates first
+  const part = (index: number): Ref => program.slice(both!, { axis: -1, start: index * f, end: (index + 1) * f });
+  const up = isFused ? part(1) : project("ffn_up_exps", x, f);
+  const gate = isFused ? part(0) : weights.has(`${block}.ffn_gate_exps.weight`) ? project("ffn_gate_exps", x, f) : undefined;
+  const inner = activated(r, family, gate, up);
   const outputs = project("ffn_down_exps", inner, d); // [n, k, d]
   const [n] = x.spec.shape;
   const weighted = program.mul(outputs, program.reshape(chosen, { shape: [n!, used, 1] }));
   const routed = program.sum(weighted, { axis: 1 }); // [n, d]
-  return rule.shared === undefined ? routed : program.add(routed, sharedExpert(r, family, config, block, x));
+  return !isShared ? routed : program.add(routed, sharedExpert(r, family, config, block, x));
 }
 
 /** `x [n, d] -> [n, d]` */

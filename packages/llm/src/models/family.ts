@@ -69,8 +69,8 @@ export interface RopeRule {
 /** Attention of a family. */
 export interface AttentionRule {
   /**
-   * Norms of queries and keys before they are rotated: of each head with one weight, of all heads as one vector, or of each
-   * head with a weight of its own where the file has them ("layer" norms).
+   * Norms of queries and keys before they are rotated: of each head with one weight, of all heads as one vector (where
+   * optional, the queries' norm decides for both), or of each head with a weight of its own where the file has them ("layer" norms).
    */
   readonly queryKeyNorm?: "head" | "all" | "optionalAll" | "optionalPerHead";
   /** Whether these norms come after the rotation. */
@@ -118,6 +118,8 @@ export interface FeedForwardRule {
   readonly norm?: "post_attention_norm";
   /** Whether `.scale` tensors of its weights hold; llama.cpp leaves them out where this does. */
   readonly scales?: boolean;
+  /** Whether biases are left out, as llama.cpp does. */
+  readonly ignoresBiases?: boolean;
 }
 
 /** Mixture of experts of a family. */
@@ -128,8 +130,11 @@ export interface ExpertsRule {
   readonly normalize?: "always" | "fromFile";
   /** Whether `expert_weights_scale` multiplies the weights. */
   readonly scaleFromFile?: boolean;
-  /** An expert that is always taken, if need be weighted by the sigmoid of a gate of its own. */
-  readonly shared?: "plain" | "gated";
+  /**
+   * An expert that is always taken, if need be weighted by the sigmoid of a gate of its own; or only in files whose
+   * `expert_shared_feed_forward_length` gives it a size.
+   */
+  readonly shared?: "plain" | "gated" | "ifSized";
   /** Whether `.scale` tensors of the experts hold. */
   readonly scales?: boolean;
 }

@@ -97,7 +97,10 @@ function feedForward(r: Recording, family: Family, config: ModelConfig, block: s
   const isFused = kind === "fusedGate";
   const gate = kind === "gated" ? project("ffn_gate", x, { rows: f }) : isFused ? project("ffn_up", x, { rows: f, of: 2 * f }) : undefined;
   const up = project("ffn_up", x, isFused ? { rows: f, from: f, of: 2 * f } : { rows: f });
-  return project("ffn_down", activated(r, family, gate, up), { rows: d });
+  const inner = activated(r, family, gate, up);
+  // Activation-aware quantisation has scaled the rows of the next matrix by these.
+  const divisors = r.weights.optionalVector(`${block}.ffn.act.scales`, f);
+  return project("ffn_down", divisors === undefined ? inner : r.program.div(inner, divisors), { rows: d });
 }
 
 function scaled({ program }: Recording, x: Ref, factor: number): Ref {

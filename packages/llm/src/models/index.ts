@@ -26,6 +26,7 @@ import { hunyuanMoe } from "./families/hunyuanMoe.ts";
 import { internlm2 } from "./families/internlm2.ts";
 import { jamba } from "./families/jamba.ts";
 import { lfm2 } from "./families/lfm2.ts";
+import { lfm2moe } from "./families/lfm2moe.ts";
 import { llama } from "./families/llama.ts";
 import { mamba } from "./families/mamba.ts";
 import { minicpm } from "./families/minicpm.ts";
@@ -75,6 +76,7 @@ export const families: readonly Family[] = [
   internlm2,
   jamba,
   lfm2,
+  lfm2moe,
   llama,
   mamba,
   minicpm,

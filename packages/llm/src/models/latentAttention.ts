@@ -4,7 +4,7 @@ import type { LatentConfig } from "./attentionConfig.ts";
 import type { ModelConfig } from "./config.ts";
 import type { Family } from "./family.ts";
 import { norm } from "./norms.ts";
-import { projectAttention } from "./projections.ts";
+import { unscaledProduct } from "./projections.ts";
 import { rotate } from "./rotate.ts";
 
 /** `x [T, d] -> [T, H, dV]`, before the output projection. */
@@ -18,20 +18,20 @@ export function latentAttention(r: Recording, family: Family, config: ModelConfi
 
   const query =
     queryRank > 0 && r.weights.has(`${block}.attn_q_a.weight`)
-      ? projectAttention(
+      ? unscaledProduct(
           r,
           `${block}.attn_q_b`,
-          norm(r, family, `${block}.attn_q_a_norm`, projectAttention(r, `${block}.attn_q_a`, x, { rows: queryRank }), queryRank, epsilon),
+          norm(r, family, `${block}.attn_q_a_norm`, unscaledProduct(r, `${block}.attn_q_a`, x, { rows: queryRank }), queryRank, epsilon),
           { rows: H * keyLength },
         )
-      : projectAttention(r, `${block}.attn_q`, x, { rows: H * keyLength });
+      : unscaledProduct(r, `${block}.attn_q`, x, { rows: H * keyLength });
   const heads = program.reshape(query, { shape: [T, H, keyLength] });
   const plainQuery = last(r, heads, 0, plainLength); // [T, H, plain]
   const rotatedQuery = rotated(last(r, heads, plainLength, ropeLength)); // [T, H, rope]
 
   const of = rank + ropeLength;
-  const compressed = projectAttention(r, `${block}.attn_kv_a_mqa`, x, { rows: rank, of });
-  const shared = projectAttention(r, `${block}.attn_kv_a_mqa`, x, { rows: ropeLength, from: rank, of });
+  const compressed = unscaledProduct(r, `${block}.attn_kv_a_mqa`, x, { rows: rank, of });
+  const shared = unscaledProduct(r, `${block}.attn_kv_a_mqa`, x, { rows: ropeLength, from: rank, of });
   const rotatedKey = rotated(program.reshape(shared, { shape: [T, 1, ropeLength] })); // [T, 1, rope]
   const value = norm(r, family, `${block}.attn_kv_a_norm`, compressed, rank, epsilon); // [T, rank]
   const options = { scale: config.attention.scale, softcap: config.attention.softcap, window: 0 };
@@ -51,7 +51,7 @@ export function latentAttention(r: Recording, family: Family, config: ModelConfi
     const y = r.attend(layer, q, k, v, options); // [T, H, rank]
     return r.expertLinear(y, r.weights.matrix(`${block}.attn_v_b.weight`, [H, valueLength, rank]), everyHead);
   }
-  const both = projectAttention(r, `${block}.attn_kv_b`, value, { rows: H * (plainLength + valueLength) });
+  const both = unscaledProduct(r, `${block}.attn_kv_b`, value, { rows: H * (plainLength + valueLength) });
   const perHead = program.reshape(both, { shape: [T, H, plainLength + valueLength] });
   const k = program.concat([last(r, perHead, 0, plainLength), program.expand(rotatedKey, { shape: [T, H, ropeLength] })], { axis: -1 });
   const q = program.concat([plainQuery, rotatedQuery], { axis: -1 });

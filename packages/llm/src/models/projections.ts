@@ -8,6 +8,12 @@ export function projectAttention(r: Recording, name: string, x: Ref, range: RowR
   return vectorBias(r, name, scaledProduct(r, name, x, range), range);
 }
 
+/** `W·x`; a scale is left out, as llama.cpp does where this is used. */
+export function unscaledProduct(r: Recording, name: string, x: Ref, range: RowRange): Ref {
+  r.weights.ignore(`${name}.scale`);
+  return multiply(r, name, x, range);
+}
+
 /** `(W·x)·scale`, scale optional. */
 export function scaledProduct(r: Recording, name: string, x: Ref, range: RowRange): Ref {
   return vectorScale(r, name, multiply(r, name, x, range));
@@ -15,7 +21,9 @@ export function scaledProduct(r: Recording, name: string, x: Ref, range: RowRang
 
 /** `(W·x + bias)·scale`: the feed-forward part has them in the other order, and most families leave the scale out. */
 export function projectFeedForward(r: Recording, { feedForward }: Family, name: string, x: Ref, range: RowRange): Ref {
-  const y = vectorBias(r, name, multiply(r, name, x, range), range);
+  if (feedForward?.ignoresBiases) r.weights.ignore(`${name}.bias`);
+  const product = multiply(r, name, x, range);
+  const y = feedForward?.ignoresBiases ? product : vectorBias(r, name, product, range);
   if (feedForward?.scales) return vectorScale(r, name, y);
   r.weights.ignore(`${name}.scale`);
   return y;

@@ -5,5 +5,5 @@ import { ernie45 } from "./ernie45.ts";
 export const ernie45Moe: Family = {
   ...ernie45,
   name: "ernie4_5-moe",
-  experts: { normalize: "always", shared: "plain" },
+  experts: { normalize: "always", shared: "ifSized" },
 };

@@ -7,7 +7,6 @@ export const granite: Family = {
   positions: { pairing: "interleaved", switchedByFinetuned: true },
   embeddingScale: { fallback: 1 },
   attention: { scaleFromFile: true },
-  experts: { normalize: "always" },
   residualScale: { fallback: () => 1 },
   logits: { scale: "divide" },
 };

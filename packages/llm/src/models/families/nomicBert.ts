@@ -6,5 +6,5 @@ export const nomicBert: Family = {
   ...bert,
   name: "nomic-bert",
   positions: { pairing: "half" },
-  feedForward: {},
+  feedForward: { ignoresBiases: true },
 };
