@@ -70,7 +70,7 @@ describe.skipIf(missing !== undefined)(`layers on WebGPU, the rest on WASM${miss
   test.each(Array.from({ length: 8 }, (_, i) => 7000 + i))(
     "random programs placed on WebGPU, WASM and the reference, seed %i",
     async (seed) => {
-      const { program, weights, runs, atol } = randomProgram(seed);
+      const { program, weights, runs, tolerance } = randomProgram(seed);
       const next = random(seed);
       const placement = Object.fromEntries(
         [...program.persistents.keys()].map((name) => [name, ["webgpu", "wasm", "reference"][Math.floor(3 * next())]!]),
@@ -86,7 +86,7 @@ describe.skipIf(missing !== undefined)(`layers on WebGPU, the rest on WASM${miss
       for (const [name, stored] of Object.entries(weights)) await plan.load(name, sourceOf(stored));
       const expected = await runAll(await reference({ optimize: false }).open(), program, weights, runs);
       for (const [i, { inputs, dims }] of runs.entries()) {
-        expectOutputs(`placed program ${seed}, run ${i}`, await runOnce(plan, inputs, dims), expected[i]!, { rtol: 0, atol });
+        expectOutputs(`placed program ${seed}, run ${i}`, await runOnce(plan, inputs, dims), expected[i]!, tolerance);
       }
       plan.dispose();
     },

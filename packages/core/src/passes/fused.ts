@@ -1,7 +1,7 @@
 import { isInteger, typedArrayOf } from "../dtype.ts";
 import type { AnyOp, Cost, HostTensor, Op } from "../op.ts";
 import type { Node } from "../program.ts";
-import { byteLength, type ConcreteSpec, elementCount, maxSpec, type TensorSpec } from "../spec.ts";
+import { byteLength, type ConcreteSpec, elementCount, maxSpec, resolveSpec, type TensorSpec } from "../spec.ts";
 
 /** One call of a fused group's body. */
 export interface FusedCall {
@@ -40,9 +40,10 @@ export const fused: Op<[], FusedParams> = {
   cost(inputs, { body, others = [] }, output): Cost {
     let flops = 0;
     const made: ConcreteSpec[] = [];
-    evaluateBody(inputs, body, ({ op, params }, specs): ConcreteSpec => {
-      const spec = maxSpec(op.infer(specs, params));
-      flops += op.cost(specs, params, spec).flops;
+    const specOf = concreteSpecs(body, output);
+    evaluateBody(inputs, body, (call, specs): ConcreteSpec => {
+      const spec = specOf(call, specs);
+      flops += call.op.cost(specs, call.params, spec).flops;
       made.push(spec);
       return spec;
     });
@@ -59,8 +60,11 @@ export function evaluateGroup(
   output: HostTensor,
   others: readonly HostTensor[] = [],
 ): void {
+  const specOf = concreteSpecs(body, output.spec);
   evaluateBody(inputs, body, (call, tensors, index): HostTensor => {
-    const result = index === body.length - 1 ? output : (others[places.indexOf(index)] ?? temporary(call, tensors));
+    const own = index === body.length - 1 ? output : others[places.indexOf(index)];
+    const specs = tensors.map((tensor) => tensor?.spec);
+    const result = own ?? temporary(specOf(call, specs));
     call.op.reference(tensors, call.params, result);
     return result;
   });
@@ -123,13 +127,25 @@ export function isElementwise({ op, params }: { readonly op: AnyOp; readonly par
   return (params as FusedParams).body.every((call) => call.op.elementwise === true);
 }
 
-function temporary({ op, params }: FusedCall, inputs: readonly (HostTensor | undefined)[]): HostTensor {
-  const spec = maxSpec(
-    op.infer(
-      inputs.map((input) => input?.spec),
-      params,
-    ),
-  );
+/**
+ * The specs of a body's results in a run. Parameters may name symbolic dims (the shape that `expand` goes to), whose values only the
+ * results show: what the group's result does not tell follows from the inputs.
+ */
+function concreteSpecs(
+  body: readonly FusedCall[],
+  result: ConcreteSpec,
+): (call: FusedCall, inputs: readonly (ConcreteSpec | undefined)[]) => ConcreteSpec {
+  const dims: Record<string, number> = {};
+  body.at(-1)!.output.shape.forEach((dim, axis) => {
+    if (typeof dim !== "number") dims[dim.name] = result.shape[axis]!;
+  });
+  return ({ op, params, output }, inputs) => {
+    const isKnown = output.shape.every((dim) => typeof dim === "number" || dims[dim.name] !== undefined);
+    return isKnown ? resolveSpec(output, dims) : maxSpec(op.infer(inputs, params));
+  };
+}
+
+function temporary(spec: ConcreteSpec): HostTensor {
   const type = isInteger(spec.dtype) ? typedArrayOf(spec.dtype) : Float32Array;
   return { spec, data: new type(elementCount(spec.shape)) };
 }

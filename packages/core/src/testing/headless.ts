@@ -7,6 +7,7 @@ export type { CaseTensor, Fill, OpCase, OpCases, Tolerance, WrongCase } from "./
 export { opTests } from "./opTests.ts";
 export { programTests } from "./programs/index.ts";
 export { type RandomProgram, randomProgram } from "./programs/random.ts";
+export { mixedProgram } from "./programs/randomMixed.ts";
 export {
   expectLikeReference,
   expectOutputs,
@@ -14,6 +15,7 @@ export {
   type Run,
   runAll,
   runOnce,
+  type Tolerances,
   type Weights,
   withPlan,
 } from "./programs/scenario.ts";

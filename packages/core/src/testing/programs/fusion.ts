@@ -126,6 +126,18 @@ async function rows(backend: Backend): Promise<void> {
   await expectLikeReference("rows with epilogues", backend, program, {}, runs);
 }
 
+/** Elementwise calls after one whose parameters name a symbolic dim: its result's shape in a run is not in the inputs. */
+async function symbolicShapes(backend: Backend): Promise<void> {
+  const program = createProgram();
+  const T = program.dim("T", 7);
+  const x = program.input("x", "f32", [T, 5]);
+  program.output("expanded", program.tanh(program.expand(program.reshape(x, { shape: [1, T, 5] }), { shape: [2, T, 5] })));
+  program.output("filled", program.mul(program.full({ shape: [T, 1], value: 0.5 }), x));
+  program.output("counted", program.scale(program.arange({ count: T, start: 1 }), { by: 0.25 }));
+  const runs = [7, 1, 3, 0].map((rows) => ({ inputs: { x: uniform(rows, 5 * rows) }, dims: { T: rows } }));
+  await expectLikeReference("symbolic shapes in groups", backend, program, {}, runs);
+}
+
 async function integers(backend: Backend): Promise<void> {
   const program = createProgram();
   const x = program.input("x", "i32", [3, 4]);
@@ -172,6 +184,7 @@ export const fusion: readonly ConformanceTest[] = [
   programTest("a group that broadcasts in every way", broadcasts),
   programTest("a group that finishes a product", products),
   programTest("groups that finish norms, softmax and reductions", rows),
+  programTest("groups around a call that names a symbolic dim", symbolicShapes),
   programTest("a group of integers wraps", integers),
   programTest("groups beyond a kernel's limits", large),
   programTest("relu, scale, add: one submission", transfers),

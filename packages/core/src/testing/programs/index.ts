@@ -8,6 +8,7 @@ import { kvCache } from "./kvCache.ts";
 import { lifetime } from "./lifetime.ts";
 import { persistents } from "./persistents.ts";
 import { randomPrograms } from "./random.ts";
+import { mixedPrograms } from "./randomMixed.ts";
 import { scalars } from "./scalars.ts";
 
 /** Whole programs that every backend must run like the reference. */
@@ -22,4 +23,5 @@ export const programTests: readonly ConformanceTest[] = [
   ...batch,
   ...fusion,
   ...randomPrograms,
+  ...mixedPrograms,
 ];

@@ -21,6 +21,9 @@ export type Outputs = Readonly<Record<string, { readonly spec: ConcreteSpec; rea
 /** Weights by name, in stored form. */
 export type Weights = Readonly<Record<string, TypedArray>>;
 
+/** One for all outputs of a program, or one for each. */
+export type Tolerances = Tolerance | ((output: string) => Tolerance);
+
 /** Tolerance of chains of f32 ops on values of size 1. */
 export const chained: Tolerance = { rtol: 1e-4, atol: 2e-5 };
 
@@ -71,7 +74,7 @@ export async function expectLikeReference(
   program: ProgramGraph,
   weights: Weights,
   runs: readonly Run[],
-  tolerance: Tolerance = chained,
+  tolerance: Tolerances = chained,
 ): Promise<readonly Outputs[]> {
   const got = await runAll(backend, program, weights, runs);
   const want = await runAll(await reference({ optimize: false }).open(), program, weights, runs);
@@ -82,8 +85,9 @@ export async function expectLikeReference(
 }
 
 /** @throws {Error} unless both have the same outputs within the tolerance */
-export function expectOutputs(what: string, got: Outputs, want: Outputs, tolerance: Tolerance): void {
+export function expectOutputs(what: string, got: Outputs, want: Outputs, tolerances: Tolerances): void {
   for (const [name, { spec, data }] of Object.entries(want)) {
+    const tolerance = typeof tolerances === "function" ? tolerances(name) : tolerances;
     expectClose({ what: `${what}, output ${name}`, spec, got: got[name]!.data, want: data, tolerance });
   }
 }
