@@ -198,6 +198,7 @@ CASES = [
         kv_heads=[0, 2, 0],
     ),
     Case("mamba", "mamba", {"ssm.inner_size": 64, "ssm.conv_kernel": 4, "ssm.state_size": 6, "ssm.time_step_rank": 3, "feed_forward_length": 0, "attention.head_count": 0}, kv_heads=None),
+    Case("mamba2", "mamba2", {"ssm.inner_size": 64, "ssm.conv_kernel": 4, "ssm.state_size": 6, "ssm.time_step_rank": 8, "ssm.group_count": 2, "feed_forward_length": 0, "attention.head_count": 0}, kv_heads=None),
     Case("falcon-mamba", "mamba", {"ssm.inner_size": 64, "ssm.conv_kernel": 4, "ssm.state_size": 6, "ssm.time_step_rank": 3, "ssm.dt_b_c_rms": True, "feed_forward_length": 0, "attention.head_count": 0}, kv_heads=None),
     Case(
         "jamba",
@@ -214,7 +215,7 @@ CASES = [
 EXPERT_FAMILIES = ["qwen2moe", "qwen3moe", "olmoe", "deepseek2", "hunyuan-moe", "ernie4_5-moe", "granite-moe", "llama-moe", "gpt-oss"]
 PLAIN = "glm4 exaone4 internlm2 falcon command-r nemotron ernie4_5 seed_oss hunyuan-dense gptneox bloom baichuan-7b xverse minicpm".split()
 named = {case.name: case for case in CASES}
-CASES += [replace(named[name], name=f"{name}-full", full=True) for name in [*PLAIN, *EXPERT_FAMILIES, "lfm2", "lfm2moe", "mamba", "jamba", "bert", "nomic-bert"]]
+CASES += [replace(named[name], name=f"{name}-full", full=True) for name in [*PLAIN, *EXPERT_FAMILIES, "lfm2", "lfm2moe", "mamba", "mamba2", "jamba", "bert", "nomic-bert"]]
 # llama.cpp fails on norms of queries with these names, but takes those of keys, which do nothing alone.
 CASES += [replace(named["mpt"], name="mpt-full", full=True, without=("attn_q_norm.weight", "attn_q_norm.bias"))]
 CASES += [replace(named["deepseek2"], name="deepseek2-gate-up", tensors=[*named["deepseek2"].tensors, "ffn_gate_up_exps.weight"])]
@@ -222,4 +223,12 @@ CASES += [Case(f"{name}-qkv", named[name].family, named[name].extra, ["attn_qkv.
 CASES += [
     replace(named["granite-moe"], name="granite-moe-shared", extra={**named["granite-moe"].extra, "expert_shared_feed_forward_length": 20}),
     replace(named["ernie4_5-moe"], name="ernie4_5-moe-alone", extra={**EXPERTS, "interleave_moe_layer_step": 1, "leading_dense_block_count": 1}),
+]
+TEMPERATURE = {"attention.temperature_scale": 0.1, "attention.temperature_length": 3, "rope.scaling.original_context_length": 8}
+CASES += [
+    Case("mistral3-temperature", "mistral3", TEMPERATURE),
+    replace(named["deepseek2"], name="deepseek2-temperature", extra={**named["deepseek2"].extra, **TEMPERATURE, "rope.scaling.original_context_length": 16}),
+    replace(named["deepseek2-separate"], name="deepseek2-separate-temperature", extra={**named["deepseek2-separate"].extra, **TEMPERATURE, "rope.scaling.original_context_length": 16}),
+    Case("lfm2-windowed", "lfm2", {"shortconv.l_cache": 3, "attention.sliding_window": 8, "rope.freq_base": 500.0, "rope.freq_base_swa": 100.0}, layers=3, kv_heads=[0, 2, 0]),
+    Case("gpt-oss-bases", "gpt-oss", {**named["gpt-oss"].extra, "rope.freq_base": 500.0, "rope.freq_base_swa": 100.0}, BIASED),
 ]

@@ -55,7 +55,7 @@ describe("readModelConfig", () => {
       parallel: "never",
       embeddingScale: 1,
       residualScale: 1,
-      attention: { scale: 1 / Math.sqrt(128), softcap: 0, window: 0, unscaledPositions: Number.POSITIVE_INFINITY, alibi: 0, clamp: 0 },
+      attention: { scale: 1 / Math.sqrt(128), softcap: 0, window: 0, temperature: undefined, alibi: 0, clamp: 0 },
       rope: {
         dims: 128,
         pairing: "interleaved",

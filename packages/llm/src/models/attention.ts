@@ -1,4 +1,4 @@
-import { type Ref, UnsupportedError } from "@centella/core";
+import type { Ref } from "@centella/core";
 import type { Recording } from "../recording.ts";
 import type { ModelConfig } from "./config.ts";
 import type { Family } from "./family.ts";
@@ -6,17 +6,12 @@ import { latentAttention } from "./latentAttention.ts";
 import { centred, norm } from "./norms.ts";
 import { projectAttention, scaledProduct } from "./projections.ts";
 import { ignoreRopeFactors, rotate } from "./rotate.ts";
+import { sharpened } from "./sharpened.ts";
 
 /** `x [T, d] -> [n, d]`, output projection included; `pick` leaves the n tokens that matter of `[T, …]`. */
 export function attention(r: Recording, family: Family, config: ModelConfig, layer: number, x: Ref, pick: (y: Ref) => Ref): Ref {
   const { program, T } = r;
   const { attention: rule, heads: H, valueLength: dV, embeddingLength: d } = config;
-  if (r.contextLength > rule.unscaledPositions) {
-    throw new UnsupportedError(
-      `scores scaled by position (${family.name}.attention.temperature_scale)`,
-      `it sets in at position ${rule.unscaledPositions}; load the model with a contextLength of at most that`,
-    );
-  }
   ignoreRopeFactors(r);
   const output = (y: Ref, width: number): Ref => {
     const [name, z] = [`blk.${layer}.attn_output`, pick(program.reshape(y, { shape: [T, width] }))];
@@ -29,7 +24,7 @@ export function attention(r: Recording, family: Family, config: ModelConfig, lay
 
   const isWindowed = rule.isWindowed(layer);
   const { q, k, v } = queriesKeysValues(r, family, config, layer, x);
-  const y = r.attend(layer, q, k, v, {
+  const y = r.attend(layer, sharpened(r, rule.temperature, q), k, v, {
     scale: rule.scale,
     softcap: rule.softcap,
     window: isWindowed ? rule.window : 0,

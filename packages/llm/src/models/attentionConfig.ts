@@ -1,7 +1,7 @@
 import { ModelError } from "../errors.ts";
 import type { MetadataReader } from "../metadataReader.ts";
 import type { AttentionRule, Family, WindowRule } from "./family.ts";
-import type { RopeConfig } from "./ropeConfig.ts";
+import { type RopeConfig, readOriginalContext } from "./ropeConfig.ts";
 
 export interface AttentionConfig {
   /** Factor of q·k before the softmax. */
@@ -12,12 +12,18 @@ export interface AttentionConfig {
   readonly window: number;
   /** Whether a layer has a window. */
   readonly isWindowed: (layer: number) => boolean;
-  /** Positions from which the scores would be scaled up (`attention.temperature_scale`), which is not computed. */
-  readonly unscaledPositions: number;
+  /** What scores of queries far into a text are multiplied by; undefined if that is always 1. */
+  readonly temperature: AttentionTemperature | undefined;
   /** Largest ALiBi bias; 0: none. */
   readonly alibi: number;
   /** Bound of queries, keys and values; 0: none. */
   readonly clamp: number;
+}
+
+/** Scores of a query at position p are multiplied by `1 + scale · ln(1 + floor(p / length))`. */
+export interface AttentionTemperature {
+  readonly scale: number;
+  readonly length: number;
 }
 
 /**
@@ -54,17 +60,13 @@ export function readAttention(
   const { widthScaledLayers, scaleFromFile = false, clamp = false } = attention;
   const headSize = layers === widthScaledLayers ? embeddingLength / heads : (latent?.keyLength ?? keyLength);
   const window = readWindow(attention.window, reader, layers);
-  const temperature = reader.number("attention.temperature_scale");
   const stretch = latent === undefined ? 1 : (rope?.plain.scoreFactor ?? 1);
   return {
     scale: (scaleFromFile && reader.number("attention.scale")) || stretch ** 2 / Math.sqrt(headSize),
     softcap: attention.softcap === undefined ? 0 : (reader.number("attn_logit_softcapping") ?? attention.softcap.fallback),
     window,
     isWindowed: window === 0 ? () => false : readPattern(reader, attention.window?.period ?? 1),
-    unscaledPositions:
-      temperature === undefined
-        ? Number.POSITIVE_INFINITY
-        : (reader.count("attention.temperature_length") ?? reader.count("rope.scaling.original_context_length") ?? 0),
+    temperature: readTemperature(attention.temperature, reader),
     alibi: readAlibi(attention.alibi, reader, layers),
     clamp: (clamp && reader.number("attention.clamp_kqv")) || 0,
   };
@@ -73,6 +75,17 @@ export function readAttention(
 function readWindow(rule: WindowRule | undefined, reader: MetadataReader, layers: number): number {
   if (rule === undefined || (rule.onlyAt !== undefined && rule.onlyAt !== layers)) return 0;
   return reader.count("attention.sliding_window") ?? rule.fallback ?? 0;
+}
+
+/** @throws {ModelError} if the file does not say how long its steps are */
+function readTemperature(rule: AttentionRule["temperature"], reader: MetadataReader): AttentionTemperature | undefined {
+  const scale = rule === undefined ? undefined : reader.number("attention.temperature_scale");
+  if (scale === undefined) return undefined;
+  const length = rule === "byLength" ? reader.count("attention.temperature_length") : readOriginalContext(reader);
+  if (length !== undefined) return { scale, length };
+  throw new ModelError(
+    "metadata: expected attention.temperature_length beside attention.temperature_scale, got none; convert the model again",
+  );
 }
 
 function readAlibi(rule: AttentionRule["alibi"], reader: MetadataReader, layers: number): number {

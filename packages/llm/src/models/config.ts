@@ -4,7 +4,7 @@ import type { DecoderConfig, StateShape } from "../config.ts";
 import { ModelError } from "../errors.ts";
 import { MetadataReader } from "../metadataReader.ts";
 import { type AttentionConfig, type LatentConfig, readAttention, readLatent } from "./attentionConfig.ts";
-import type { Family } from "./family.ts";
+import type { Family, RecurrentRule } from "./family.ts";
 import { type RopeConfig, readRope } from "./ropeConfig.ts";
 
 /** Hyperparameters of one model: what its family's description and the file's metadata come to. Factors are 1 where there are none. */
@@ -48,8 +48,14 @@ export interface RecurrentConfig {
   readonly innerLength: number;
   /** Taps of the convolution. */
   readonly taps: number;
+  /** Channels that the convolution filters. */
+  readonly filteredLength: number;
   /** Elements of the state of each channel; 0: a convolution is all that there is. */
   readonly stateLength: number;
+  /** Heads that the channels are divided among. */
+  readonly heads: number;
+  /** Groups of heads that are steered alike. */
+  readonly groups: number;
   /** Width of the vector that time steps are made of. */
   readonly timeStepRank: number;
   /** Whether what the scan is steered by is normalised, also where there are no weights for that. */
@@ -173,20 +179,36 @@ function readExperts({ name, experts }: Family, reader: MetadataReader): Experts
   };
 }
 
-function readRecurrent(kind: "mamba" | "shortConv", reader: MetadataReader, embeddingLength: number): RecurrentConfig {
+/** @throws {ModelError} if the channels cannot be divided among heads, or these among groups */
+function readRecurrent(kind: RecurrentRule["kind"], reader: MetadataReader, embeddingLength: number): RecurrentConfig {
   if (kind === "shortConv")
     return {
       innerLength: embeddingLength,
+      filteredLength: embeddingLength,
       taps: reader.requiredCount("shortconv.l_cache"),
       stateLength: 0,
+      heads: 0,
+      groups: 0,
       timeStepRank: 0,
       isNormed: false,
     };
+  const innerLength = reader.requiredCount("ssm.inner_size");
+  const stateLength = reader.requiredCount("ssm.state_size");
+  const timeStepRank = reader.requiredCount("ssm.time_step_rank");
+  const hasHeads = kind === "mamba2";
+  const [heads, groups] = hasHeads ? [timeStepRank, reader.requiredCount("ssm.group_count")] : [innerLength, 1];
+  if (innerLength % heads !== 0 || heads % groups !== 0)
+    throw new ModelError(
+      `metadata: expected ssm.inner_size to be a multiple of ssm.time_step_rank, and that of ssm.group_count, got ${innerLength}, ${heads} and ${groups}; convert the model again`,
+    );
   return {
-    innerLength: reader.requiredCount("ssm.inner_size"),
+    innerLength,
+    filteredLength: hasHeads ? innerLength + 2 * groups * stateLength : innerLength,
     taps: reader.requiredCount("ssm.conv_kernel"),
-    stateLength: reader.requiredCount("ssm.state_size"),
-    timeStepRank: reader.requiredCount("ssm.time_step_rank"),
+    stateLength,
+    heads,
+    groups,
+    timeStepRank,
     isNormed: reader.bool("ssm.dt_b_c_rms") === true,
   };
 }
@@ -198,14 +220,14 @@ export function stateNames(layer: number): { readonly convolution: string; reado
 
 function stateShapes(config: RecurrentConfig | undefined, layers: number, hasCache: (layer: number) => boolean): StateShape[] {
   if (config === undefined) return [];
-  const { innerLength, taps, stateLength } = config;
+  const { innerLength, filteredLength, taps, stateLength, heads } = config;
   return Array.from({ length: layers }, (_, layer) => layer)
     .filter((layer) => !hasCache(layer))
     .flatMap((layer) => {
       const { convolution, scan } = stateNames(layer);
       return [
-        { name: convolution, shape: [taps - 1, innerLength] },
-        ...(stateLength > 0 ? [{ name: scan, shape: [innerLength, 1, stateLength] }] : []),
+        { name: convolution, shape: [taps - 1, filteredLength] },
+        ...(stateLength > 0 ? [{ name: scan, shape: [heads, innerLength / heads, stateLength] }] : []),
       ];
     });
 }

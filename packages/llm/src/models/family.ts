@@ -90,6 +90,11 @@ export interface AttentionRule {
   readonly window?: WindowRule;
   /** Layer count of the one model of the family that scales scores by `1 / sqrt(embeddingLength / heads)` whatever its head size. */
   readonly widthScaledLayers?: number;
+  /**
+   * `attention.temperature_scale` holds: the further into a text, the sharper the attention, in steps of `attention.temperature_length`
+   * tokens or of the context of the first training.
+   */
+  readonly temperature?: "byLength" | "byOriginalContext";
   /** Whether `attention.scale` in the file holds. */
   readonly scaleFromFile?: boolean;
 }
@@ -100,8 +105,8 @@ export interface WindowRule {
   readonly fallback?: number;
   /** Every n-th layer has no window, where the file does not say otherwise. */
   readonly period: number;
-  /** Rope base of layers with a window where the file names none. Default: that of the others. */
-  readonly ropeBase?: number;
+  /** Whether layers with a window have a rope base of their own, `rope.freq_base_swa`, and its value where the file has none (default: that of the others). */
+  readonly ownRopeBase?: { readonly fallback?: number };
   /** Whether layers with a window rotate by plain positions although the others scale them. */
   readonly unscaledRope?: boolean;
   /** Layer count of the one model of the family that has windows. */
@@ -141,8 +146,8 @@ export interface ExpertsRule {
 
 /** Layers with states. */
 export interface RecurrentRule {
-  /** Selective state spaces, if need be with norms of their inputs (Jamba), or short convolutions (LFM2). */
-  readonly kind: "mamba" | "shortConv";
+  /** Selective state spaces, if need be with norms of their inputs (Jamba), those with heads (Mamba 2), or short convolutions (LFM2). */
+  readonly kind: "mamba" | "mamba2" | "shortConv";
   readonly layers: "all" | "withoutHeads";
 }
 

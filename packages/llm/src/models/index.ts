@@ -29,6 +29,7 @@ import { lfm2 } from "./families/lfm2.ts";
 import { lfm2moe } from "./families/lfm2moe.ts";
 import { llama } from "./families/llama.ts";
 import { mamba } from "./families/mamba.ts";
+import { mamba2 } from "./families/mamba2.ts";
 import { minicpm } from "./families/minicpm.ts";
 import { mistral3 } from "./families/mistral3.ts";
 import { mpt } from "./families/mpt.ts";
@@ -79,6 +80,7 @@ export const families: readonly Family[] = [
   lfm2moe,
   llama,
   mamba,
+  mamba2,
   minicpm,
   mistral3,
   mpt,

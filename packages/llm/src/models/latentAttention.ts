@@ -6,11 +6,13 @@ import type { Family } from "./family.ts";
 import { norm } from "./norms.ts";
 import { unscaledProduct } from "./projections.ts";
 import { rotate } from "./rotate.ts";
+import { sharpened } from "./sharpened.ts";
 
 /** `x [T, d] -> [T, H, dV]`, before the output projection. */
 export function latentAttention(r: Recording, family: Family, config: ModelConfig, latent: LatentConfig, layer: number, x: Ref): Ref {
   const { program, T } = r;
-  const { heads: H, epsilon } = config;
+  const { heads: H, epsilon, attention } = config;
+  const { temperature } = attention;
   const { rank, keyLength, ropeLength, valueLength, queryRank } = latent;
   const block = `blk.${layer}`;
   const plainLength = keyLength - ropeLength;
@@ -34,7 +36,7 @@ export function latentAttention(r: Recording, family: Family, config: ModelConfi
   const shared = unscaledProduct(r, `${block}.attn_kv_a_mqa`, x, { rows: ropeLength, from: rank, of });
   const rotatedKey = rotated(program.reshape(shared, { shape: [T, 1, ropeLength] })); // [T, 1, rope]
   const value = norm(r, family, `${block}.attn_kv_a_norm`, compressed, rank, epsilon); // [T, rank]
-  const options = { scale: config.attention.scale, softcap: config.attention.softcap, window: 0 };
+  const options = { scale: attention.scale, softcap: attention.softcap, window: 0 };
 
   if (latent.isAbsorbed) {
     // Each head's key and value matrices as experts: head h of every token takes matrix h.
@@ -48,14 +50,14 @@ export function latentAttention(r: Recording, family: Family, config: ModelConfi
     const q = program.concat([r.expertLinear(plainQuery, keys, everyHead), rotatedQuery], { axis: -1 }); // [T, H, rank + rope]
     const v = program.reshape(value, { shape: [T, 1, rank] });
     const k = program.concat([v, rotatedKey], { axis: -1 });
-    const y = r.attend(layer, q, k, v, options); // [T, H, rank]
+    const y = r.attend(layer, sharpened(r, temperature, q), k, v, options); // [T, H, rank]
     return r.expertLinear(y, r.weights.matrix(`${block}.attn_v_b.weight`, [H, valueLength, rank]), everyHead);
   }
   const both = unscaledProduct(r, `${block}.attn_kv_b`, value, { rows: H * (plainLength + valueLength) });
   const perHead = program.reshape(both, { shape: [T, H, plainLength + valueLength] });
   const k = program.concat([last(r, perHead, 0, plainLength), program.expand(rotatedKey, { shape: [T, H, ropeLength] })], { axis: -1 });
   const q = program.concat([plainQuery, rotatedQuery], { axis: -1 });
-  return r.attend(layer, q, k, last(r, perHead, plainLength, valueLength), options);
+  return r.attend(layer, sharpened(r, temperature, q), k, last(r, perHead, plainLength, valueLength), options);
 }
 
 /** `count` elements of the last axis, from `start` on. */

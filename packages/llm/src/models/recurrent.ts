@@ -8,9 +8,14 @@ import { projectAttention } from "./projections.ts";
 /** `x [T, d] -> [n, d]` by a layer with states; `pick` leaves the n tokens that matter of `[T, …]`. */
 export function recurrent(r: Recording, family: Family, config: ModelConfig, layer: number, x: Ref, pick: (y: Ref) => Ref): Ref {
   const sizes = config.recurrent!;
-  return family.recurrent?.kind === "shortConv"
-    ? shortConvolution(r, config, sizes, layer, x, pick)
-    : selectiveScan(r, family, config, sizes, layer, x, pick);
+  switch (family.recurrent!.kind) {
+    case "shortConv":
+      return shortConvolution(r, config, sizes, layer, x, pick);
+    case "mamba":
+      return selectiveScan(r, family, config, sizes, layer, x, pick);
+    case "mamba2":
+      return headwiseScan(r, config, sizes, layer, x, pick);
+  }
 }
 
 /** Gated short convolution (Liquid AI, 2025, "LFM2"): `out(c · conv(b · x))` with b, c and x from one projection. */
@@ -54,13 +59,53 @@ function selectiveScan(
   const [steps, b, c] = [steering("ssm_dt_norm", 0, rank), steering("ssm_b_norm", rank, N), steering("ssm_c_norm", rank + N, N)];
   const dt = program.softplus(projectAttention(r, `${block}.ssm_dt`, steps, { rows: inner })); // [T, inner]
   const group = (y: Ref): Ref => program.reshape(y, { shape: [T, 1, N] });
-  const { tensor, rows } = r.state(stateNames(layer).scan);
-  const heads = program.reshape(u, { shape: [T, inner, 1] });
   const a = weights.vector(`${block}.ssm_a`, [inner, N]);
-  const y = program.ssmScan(heads, dt, a, group(b), group(c), tensor, r.positions, rows);
-  program.ssmScanWrite(tensor, heads, dt, a, group(b), r.positions, rows);
+  const y = scan(r, layer, { x: program.reshape(u, { shape: [T, inner, 1] }), dt, a, b: group(b), c: group(c) });
   const skipped = program.add(program.reshape(y, { shape: [T, inner] }), program.mul(u, weights.vector(`${block}.ssm_d`, inner)));
   return projectAttention(r, `${block}.ssm_out`, pick(program.mul(skipped, program.silu(gate!))), { rows: config.embeddingLength });
+}
+
+/** Mamba-2's block (Dao & Gu, 2024, section 7): all that steers the scan comes from one projection, and its output is normalised in groups. */
+function headwiseScan(
+  r: Recording,
+  config: ModelConfig,
+  { innerLength: inner, filteredLength: filtered, taps, stateLength: N, heads: H, groups: G }: RecurrentConfig,
+  layer: number,
+  x: Ref,
+  pick: (y: Ref) => Ref,
+): Ref {
+  const { program, weights, T } = r;
+  const block = `blk.${layer}`;
+  const of = inner + filtered + H;
+  const part = (from: number, rows: number): Ref => projectAttention(r, `${block}.ssm_in`, x, { rows, from, of });
+  const convolved = convolve(r, layer, `${block}.ssm_conv1d.weight`, taps, part(inner, filtered));
+  const u = program.silu(program.add(convolved, weights.vector(`${block}.ssm_conv1d.bias`, filtered))); // [T, inner + 2 · G · N]
+  const piece = (start: number, shape: readonly [number, number]): Ref =>
+    program.reshape(program.slice(u, { axis: -1, start, end: start + shape[0] * shape[1] }), { shape: [T, ...shape] });
+  const channels = piece(0, [H, inner / H]); // [T, H, P]
+  const dt = program.softplus(program.add(part(inner + filtered, H), weights.vector(`${block}.ssm_dt.bias`, H))); // [T, H]
+  const a = weights.vector(`${block}.ssm_a`, [H, 1]);
+  const y = scan(r, layer, { x: channels, dt, a, b: piece(inner, [G, N]), c: piece(inner + G * N, [G, N]) });
+  const skipped = program.add(y, program.mul(channels, weights.vector(`${block}.ssm_d`, [H, 1])));
+  const gated = program.mul(program.reshape(skipped, { shape: [T, inner] }), program.silu(part(0, inner)));
+  const grouped = program.reshape(gated, { shape: [T, G, inner / G] });
+  const ones = program.constant(new Float32Array(inner / G).fill(1), "f32", [inner / G]);
+  const normed = program.mul(
+    program.rmsNorm(grouped, ones, { eps: config.epsilon }),
+    weights.vector(`${block}.ssm_norm.weight`, [G, inner / G]),
+  );
+  return projectAttention(r, `${block}.ssm_out`, pick(program.reshape(normed, { shape: [T, inner] })), { rows: config.embeddingLength });
+}
+
+/** Inputs of a layer's scan; see the op `ssmScan`. */
+type Scan = Readonly<Record<"x" | "dt" | "a" | "b" | "c", Ref>>;
+
+/** `[T, H, P]`; the layer's state goes on. */
+function scan({ program, positions, ...r }: Recording, layer: number, { x, dt, a, b, c }: Scan): Ref {
+  const { tensor, rows } = r.state(stateNames(layer).scan);
+  const y = program.ssmScan(x, dt, a, b, c, tensor, positions, rows);
+  program.ssmScanWrite(tensor, x, dt, a, b, positions, rows);
+  return y;
 }
 
 /** The causal convolution of `x [T, C]` with a filter for each channel, over what the state keeps of earlier tokens. */

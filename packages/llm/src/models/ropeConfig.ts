@@ -49,20 +49,26 @@ export function readRope(
   const type = reader.string("rope.scaling.type") ?? "linear";
   if (!scalingTypes.includes(type)) throw new UnsupportedError(`rope scaling ${type}`, `the ones computed are ${scalingTypes.join(", ")}`);
   const base = reader.number("rope.freq_base") ?? 10_000;
-  const originalContext = reader.count("rope.scaling.original_context_length") ?? reader.requiredCount("context_length");
+  const originalContext = readOriginalContext(reader);
   const plain = readScaling(reader, { type, base, dims, originalContext }, attention?.latent === true);
   const { layers } = positions;
+  const own = attention?.window?.ownRopeBase;
   return {
     dims,
     pairing: positions.sections && hasSections(name, reader, dims) ? "half" : positions.pairing,
     plain,
     windowed: {
       ...(attention?.window?.unscaledRope ? { scale: 1, factors: undefined, magnitude: 1, scoreFactor: 1 } : plain),
-      base: reader.number("rope.freq_base_swa") ?? attention?.window?.ropeBase ?? base,
+      base: (own && (reader.number("rope.freq_base_swa") ?? own.fallback)) ?? base,
     },
     originalContext,
     rotates: (layer, isWindowed) => layers === undefined || (layers === "windowed" ? isWindowed : (layer + 1) % layers.allBut !== 0),
   };
+}
+
+/** Longest context of the first training. */
+export function readOriginalContext(reader: MetadataReader): number {
+  return reader.count("rope.scaling.original_context_length") ?? reader.requiredCount("context_length");
 }
 
 /** Whether the file divides the rotated pairs among axes of pictures. @throws {UnsupportedError} if it leaves pairs to the fourth, which has no position in a text */

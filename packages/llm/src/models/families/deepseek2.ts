@@ -5,6 +5,6 @@ export const deepseek2: Family = {
   name: "deepseek2",
   isVerified: true,
   positions: { pairing: "interleaved" },
-  attention: { latent: true },
+  attention: { latent: true, temperature: "byLength" },
   experts: { normalize: "fromFile", scaleFromFile: true, shared: "plain" },
 };

@@ -7,7 +7,7 @@ export const gemma2: Family = {
   norms: "around",
   positions: { pairing: "half" },
   embeddingScale: "sqrtWidth",
-  attention: { softcap: { fallback: 50 }, window: { fallback: 4096, period: 2 }, widthScaledLayers: 46 },
+  attention: { softcap: { fallback: 50 }, window: { fallback: 4096, period: 2, ownRopeBase: {} }, widthScaledLayers: 46 },
   feedForward: { activation: "gelu" },
   logits: { softcap: { fallback: 30 } },
 };

@@ -7,7 +7,7 @@ export const gemma3: Family = {
   norms: "around",
   positions: { pairing: "half" },
   embeddingScale: "sqrtWidth",
-  attention: { queryKeyNorm: "head", window: { period: 6, ropeBase: 10_000, unscaledRope: true }, widthScaledLayers: 62 },
+  attention: { queryKeyNorm: "head", window: { period: 6, ownRopeBase: { fallback: 10_000 }, unscaledRope: true }, widthScaledLayers: 62 },
   feedForward: { activation: "gelu" },
   logits: { softcap: { fallback: 0 } },
 };

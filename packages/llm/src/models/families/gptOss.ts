@@ -5,7 +5,7 @@ export const gptOss: Family = {
   name: "gpt-oss",
   isVerified: true,
   positions: { pairing: "half" },
-  attention: { sinks: true, window: { period: 2 } },
+  attention: { sinks: true, window: { period: 2, ownRopeBase: {} } },
   feedForward: { activation: "swigluOai", norm: "post_attention_norm" },
   experts: { gating: "softmaxOfChosen" },
 };

@@ -5,6 +5,6 @@ export const mistral3: Family = {
   name: "mistral3",
   isVerified: true,
   positions: { pairing: "interleaved" },
-  attention: { scaleFromFile: true },
+  attention: { scaleFromFile: true, temperature: "byOriginalContext" },
   feedForward: { scales: true },
 };
