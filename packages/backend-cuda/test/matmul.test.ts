@@ -1,5 +1,5 @@
 import { createProgram, type DType, decode, encode, ops } from "@centella/core";
-import { uniform } from "@centella/core/testing";
+import { referenceOf, uniform } from "@centella/core/testing";
 import { describe, expect, test } from "vitest";
 import { CudaBackend } from "../src/backend.ts";
 import { InterpretedDriver } from "./interpreter/interpretedDriver.ts";
@@ -25,7 +25,7 @@ describe.each(["f32", "f16", "bf16"] as const)("the vector kernel with %s weight
         { spec: { dtype: "f32", shape: [rows, depth] }, data: x },
         { spec, data: weights },
       ] as const;
-      ops.matmul.reference(tensors, { transposeA: false, transposeB: true, activations: "f32" }, want);
+      referenceOf(ops.matmul)(tensors, { transposeA: false, transposeB: true, activations: "f32" }, want);
       const got = await plan.run({ a: x }).y!.data();
       for (const [i, value] of want.data.entries())
         expect(Math.abs(got[i]! - value), `element ${i} of ${rows} rows`).toBeLessThan(depth * 1e-7);

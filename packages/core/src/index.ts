@@ -96,6 +96,7 @@ export type { RandomParams } from "./ops/random.ts";
 export type { ReshapeParams } from "./ops/reshape.ts";
 export type { RmsNormParams } from "./ops/rmsNorm.ts";
 export type { RopeParams } from "./ops/rope.ts";
+export { sample as sampleReference } from "./ops/sample.reference.ts";
 export type { SampleParams } from "./ops/sample.ts";
 export type { ScaleParams } from "./ops/scale.ts";
 export type { ScatterParams } from "./ops/scatter.ts";
@@ -140,6 +141,7 @@ export {
   type Value,
 } from "./program.ts";
 export { type ReferenceOptions, reference } from "./reference.ts";
+export type { Reference } from "./references.ts";
 export {
   createRuntime,
   type Runtime,

@@ -64,8 +64,11 @@ export interface Op<
    */
   infer(inputs: readonly (TensorSpec | undefined)[], params: Params): TensorSpec;
   cost(inputs: readonly (ConcreteSpec | undefined)[], params: Params, output: ConcreteSpec): Cost;
-  /** Scalar definition: accumulates in f64, writes every element of `output.data` (for `writes` ops: the written ones). */
-  reference(inputs: readonly (HostTensor | undefined)[], params: Params, output: HostTensor): void;
+  /**
+   * Scalar definition: accumulates in f64, writes every element of `output.data` (for `writes` ops: the written ones). Ops whose
+   * definition is longer than a formula have it in `<op>.reference.ts`; `referenceOf` finds either.
+   */
+  reference?(inputs: readonly (HostTensor | undefined)[], params: Params, output: HostTensor): void;
 }
 
 /** An op over a list of any number of tensors, at least one: `inputs` has the list's name, calls and kernels its tensors. */
@@ -91,7 +94,7 @@ export interface AnyOp {
   readonly kernels?: CustomKernels;
   infer(inputs: readonly (TensorSpec | undefined)[], params: object): TensorSpec;
   cost(inputs: readonly (ConcreteSpec | undefined)[], params: object, output: ConcreteSpec): Cost;
-  reference(inputs: readonly (HostTensor | undefined)[], params: object, output: HostTensor): void;
+  reference?(inputs: readonly (HostTensor | undefined)[], params: object, output: HostTensor): void;
 }
 
 /** The parameters as a caller gives them: defaulted ones may be left out, optional tensors are named among them. */

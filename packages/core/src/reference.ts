@@ -1,25 +1,12 @@
-import type {
-  Backend,
-  BackendFactory,
-  CompileOptions,
-  InputData,
-  LoadOptions,
-  MemoryReport,
-  Plan,
-  RunOptions,
-  TensorSource,
-} from "./backend.ts";
-import { bind } from "./bind.ts";
-import { decode, encode } from "./decode.ts";
-import { decodedArrayOf, isQuantized, type TypedArray, typedArrayOf } from "./dtype.ts";
-import { DisposedError, OutOfMemoryError, ProgramError, ShapeError } from "./errors.ts";
-import { type Lowered, lower, type Operand, type Storage } from "./lower.ts";
-import type { HostTensor } from "./op.ts";
-import { evaluateGroup, type FusedParams } from "./passes/fused.ts";
-import { countOp, createCounters, requireLoaded, requirePersistent, WorkQueue } from "./planSupport.ts";
-import type { Persistent, ProgramGraph } from "./program.ts";
-import { byteLength, type ConcreteSpec, type DimValues, elementCount, formatSpec, resolveSpec } from "./spec.ts";
-import { hostTensor, Tensor } from "./tensor.ts";
+import type { Backend, BackendFactory, CompileOptions, Counters, MemoryReport, Plan } from "./backend.ts";
+import type { TypedArray } from "./dtype.ts";
+import { DisposedError, UnsupportedError } from "./errors.ts";
+import { lower } from "./lower.ts";
+import { createCounters, WorkQueue } from "./planSupport.ts";
+import type { ProgramGraph } from "./program.ts";
+import type { ReferencePlan } from "./referencePlan.ts";
+import type { ConcreteSpec } from "./spec.ts";
+import { hostTensor, type Tensor } from "./tensor.ts";
 
 export interface ReferenceOptions {
   /** False computes programs as they were recorded: what optimised programs are compared with. */
@@ -28,23 +15,41 @@ export interface ReferenceOptions {
 
 /** The scalar backend: runs every op's own `reference`, slowly and exactly. Not edited when an op is added. */
 export function reference({ optimize = true }: ReferenceOptions = {}): BackendFactory {
-  return { name: "reference", open: async () => new ReferenceBackend(optimize) };
+  return {
+    name: "reference",
+    open: async () => {
+      const backend = new ReferenceBackend(optimize);
+      await backend.ready();
+      return backend;
+    },
+  };
 }
 
-class ReferenceBackend implements Backend {
+/** The scalar backend. The definitions of the ops are loaded by {@link ready} or the first `compile`, for most apps never need them. */
+export class ReferenceBackend implements Backend {
   readonly name = "reference";
   readonly device = { kind: "cpu", name: "scalar TypeScript", threads: 1 } as const;
-  readonly syncAvailable = true;
-  readonly counters = createCounters();
-  readonly plans = new Set<ReferencePlan>();
-  readonly queue = new WorkQueue();
+  readonly counters: Counters = createCounters();
+  readonly plans: Set<ReferencePlan> = new Set();
+  readonly queue: WorkQueue = new WorkQueue();
   /** Bytes of outputs that nobody has disposed. */
   outputBytes = 0;
   readonly #optimize: boolean;
+  #Plan: typeof ReferencePlan | undefined;
   #disposed = false;
 
   constructor(optimize: boolean) {
     this.#optimize = optimize;
+  }
+
+  /** Whether the definitions are there. */
+  get syncAvailable(): boolean {
+    return this.#Plan !== undefined;
+  }
+
+  /** Loads the definitions. */
+  async ready(): Promise<void> {
+    this.#Plan ??= (await import("./referencePlan.ts")).ReferencePlan;
   }
 
   unsupported(): undefined {
@@ -52,6 +57,7 @@ class ReferenceBackend implements Backend {
   }
 
   async compile(program: ProgramGraph, { shareWith, signal }: CompileOptions = {}): Promise<Plan> {
+    await this.ready();
     signal?.throwIfAborted();
     return this.#compile(program, shareWith);
   }
@@ -62,7 +68,8 @@ class ReferenceBackend implements Backend {
 
   #compile(program: ProgramGraph, shareWith: Plan | undefined): Plan {
     if (this.#disposed) throw new DisposedError("backend reference");
-    const plan = new ReferencePlan(this, lower(program, this.name, this.unsupported, { optimize: this.#optimize }), shareWith);
+    if (this.#Plan === undefined) throw new UnsupportedError("compileSync", "the reference is not loaded yet; await a call on it first");
+    const plan = new this.#Plan(this, lower(program, this.name, this.unsupported, { optimize: this.#optimize }), shareWith);
     this.plans.add(plan);
     return plan;
   }
@@ -86,209 +93,5 @@ class ReferenceBackend implements Backend {
     this.#disposed = true;
     await this.idle();
     for (const plan of this.plans) plan.dispose();
-  }
-}
-
-/** A run's results, once they are there. */
-interface Arrived {
-  results?: ReadonlyMap<string, TypedArray>;
-}
-
-/** A persistent's memory. Shared by plans that were compiled with `shareWith`. */
-interface Cell {
-  /** Decoded; undefined until it is loaded. */
-  data: TypedArray | undefined;
-  /** Blocks as they were loaded, until an op writes: not every block type can be encoded again. */
-  stored: Uint8Array | undefined;
-}
-
-class ReferencePlan implements Plan {
-  readonly warnings: readonly string[] = [];
-  readonly persistents = new Map<string, Cell>();
-  readonly #backend: ReferenceBackend;
-  readonly #lowered: Lowered;
-  #disposed = false;
-
-  constructor(backend: ReferenceBackend, lowered: Lowered, shareWith: Plan | undefined) {
-    this.#backend = backend;
-    this.#lowered = lowered;
-    for (const { name, spec, init } of lowered.program.persistents.values()) {
-      const shared = shareWith instanceof ReferencePlan ? shareWith.persistents.get(name) : undefined;
-      this.persistents.set(name, shared ?? { data: init === "zeros" ? zeros(spec) : undefined, stored: undefined });
-    }
-  }
-
-  get program(): ProgramGraph {
-    return this.#lowered.program;
-  }
-
-  async load(name: string, source: TensorSource, { signal, onProgress }: LoadOptions = {}): Promise<void> {
-    const { spec } = this.#persistent(name);
-    const bytes = byteLength(spec);
-    if (source.size !== bytes)
-      throw new ShapeError(`load ${name}`, `a source of ${bytes} bytes for ${formatSpec(spec)}`, `${source.size} bytes`);
-    signal?.throwIfAborted();
-    const raw = await source.read(0, bytes, signal);
-    if (raw.length !== bytes) throw new ShapeError(`load ${name}`, `${bytes} bytes of the source`, `${raw.length} bytes`);
-    // Not `raw.slice()`: of a Node Buffer that is a view of its whole pool.
-    const copy = new Uint8Array(raw);
-    await this.#backend.queue.enqueue(() => {
-      signal?.throwIfAborted();
-      const stored = new (typedArrayOf(spec.dtype))(copy.buffer);
-      Object.assign(this.persistents.get(name)!, { data: decode(spec, stored), stored: isQuantized(spec.dtype) ? stored : undefined });
-    });
-    onProgress?.(bytes, bytes);
-  }
-
-  async save(name: string): Promise<TypedArray> {
-    const { spec } = this.#persistent(name);
-    const cell = this.persistents.get(name)!;
-    if (cell.data === undefined) throw new ProgramError(`save: ${name} was not loaded; call plan.load() first`);
-    return this.#backend.queue.enqueue(() => (cell.stored ?? encode(spec, cell.data!)).slice());
-  }
-
-  reset(name: string): void {
-    const { spec, init } = this.#persistent(name);
-    if (init !== "zeros") throw new ProgramError(`reset: ${name} is a weight; declare it with init: "zeros", or load it again`);
-    void this.#backend.queue.enqueue(() => {
-      Object.assign(this.persistents.get(name)!, { data: zeros(spec), stored: undefined });
-    });
-  }
-
-  run(inputs: Readonly<Record<string, InputData>>, { dims: explicit, signal }: RunOptions = {}): Record<string, Tensor> {
-    this.#checkRun();
-    signal?.throwIfAborted();
-    const { dims, inputs: bound } = bind(this.program, inputs, explicit);
-    const copies = [...bound].map(([name, { data }]) => ({
-      name,
-      data: data instanceof Tensor ? data.data() : Promise.resolve(data.slice()),
-    }));
-    // A failed input reaches the readers of the outputs, once this run's turn comes.
-    for (const { data } of copies) data.catch(() => undefined);
-    const results = this.#backend.queue.enqueue(async () => {
-      const stored = new Map<string, TypedArray>();
-      for (const { name, data } of copies) stored.set(name, await data);
-      return this.#execute(stored, dims, signal);
-    });
-    const arrived: Arrived = {};
-    results.then(
-      (map) => {
-        arrived.results = map;
-      },
-      () => undefined,
-    );
-    return Object.fromEntries(
-      this.#lowered.outputs.map(({ name, operand }) => [name, this.#pending(resolveSpec(operand.spec, dims), results, arrived, name)]),
-    );
-  }
-
-  runSync(inputs: Readonly<Record<string, TypedArray>>, { dims: explicit }: Pick<RunOptions, "dims"> = {}): Record<string, TypedArray> {
-    this.#checkRun();
-    if (this.#backend.queue.busy) throw new ProgramError("runSync: expected no run under way, got some; await backend.idle() first");
-    const { dims } = bind(this.program, inputs, explicit);
-    const stored = new Map(Object.entries(inputs).map(([name, data]) => [name, data.slice()]));
-    return Object.fromEntries(this.#execute(stored, dims, undefined));
-  }
-
-  dispose(): void {
-    this.#disposed = true;
-    this.#backend.plans.delete(this);
-  }
-
-  #checkRun(): void {
-    if (this.#disposed) throw new DisposedError("plan");
-    requireLoaded(this.#lowered, (name) => this.persistents.get(name)!.data !== undefined);
-  }
-
-  #persistent(name: string): Persistent {
-    if (this.#disposed) throw new DisposedError("plan");
-    return requirePersistent(this.program, name);
-  }
-
-  #pending(spec: ConcreteSpec, results: Promise<ReadonlyMap<string, TypedArray>>, arrived: Arrived, name: string): Tensor {
-    const bytes = byteLength(spec);
-    this.#backend.outputBytes += bytes;
-    return new Tensor(spec, {
-      home: "reference",
-      ready: async () => void (await results),
-      read: async () => (await results).get(name)!.slice(),
-      peek: () => arrived.results?.get(name),
-      free: () => {
-        this.#backend.outputBytes -= bytes;
-      },
-    });
-  }
-
-  #execute(inputs: ReadonlyMap<string, TypedArray>, dims: DimValues, signal: AbortSignal | undefined): Map<string, TypedArray> {
-    const memory = new Map<Storage, TypedArray>();
-    const blocks = new Map<Storage, TypedArray>();
-    const tensor = ({ spec, storage }: Operand): HostTensor => {
-      const concrete = resolveSpec(spec, dims);
-      let data = memory.get(storage);
-      if (data === undefined) {
-        data = this.#initial(storage, concrete, inputs);
-        memory.set(storage, data);
-      }
-      const stored = isQuantized(spec.dtype) ? (blocks.get(storage) ?? this.#stored(storage, concrete, inputs)) : undefined;
-      if (stored !== undefined) blocks.set(storage, stored);
-      return { spec: concrete, data, ...(stored && { stored }) };
-    };
-    for (const { op, inputs: operands, params, output, others } of this.#lowered.steps) {
-      signal?.throwIfAborted();
-      const tensors = operands.map((operand) => operand && tensor(operand));
-      if (others === undefined) op.reference(tensors, params, tensor(output));
-      else evaluateGroup(tensors, params as FusedParams, tensor(output), others.map(tensor));
-      countOp(this.#backend.counters, op.name);
-      if (op.writes !== undefined && output.storage.definition.kind === "persistent") {
-        this.persistents.get(output.storage.definition.name)!.stored = undefined;
-        blocks.delete(output.storage);
-      }
-    }
-    this.#backend.counters.submits++;
-    return new Map(
-      this.#lowered.outputs.map(({ name, operand }) => {
-        const { spec, data, stored } = tensor(operand);
-        return [name, (stored ?? encode(spec, data)).slice()];
-      }),
-    );
-  }
-
-  /** Blocks as they came, where no op has written into them; room for those that a node makes. */
-  #stored({ definition }: Storage, spec: ConcreteSpec, inputs: ReadonlyMap<string, TypedArray>): TypedArray | undefined {
-    switch (definition.kind) {
-      case "input":
-        return inputs.get(definition.name);
-      case "constant":
-        return definition.data;
-      case "persistent":
-        return this.persistents.get(definition.name)!.stored;
-      case "node":
-        return new Uint8Array(byteLength(spec));
-    }
-  }
-
-  #initial({ definition }: Storage, spec: ConcreteSpec, inputs: ReadonlyMap<string, TypedArray>): TypedArray {
-    switch (definition.kind) {
-      case "input":
-        return decode(spec, inputs.get(definition.name)!);
-      case "constant":
-        return decode(spec, definition.data);
-      case "persistent":
-        return this.persistents.get(definition.name)!.data!;
-      case "node":
-        return zeros(spec);
-    }
-  }
-}
-
-/** Zeros in decoded form: f16, bf16 and block types are `Float32Array`. */
-function zeros({ dtype, shape }: ConcreteSpec): TypedArray {
-  const count = elementCount(shape);
-  const type = decodedArrayOf(dtype);
-  try {
-    return new type(count);
-  } catch (error) {
-    if (error instanceof RangeError) throw new OutOfMemoryError("reference", count * type.BYTES_PER_ELEMENT, undefined, "use less memory");
-    throw error;
   }
 }

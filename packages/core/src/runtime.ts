@@ -13,15 +13,27 @@ import { type OpName, ops } from "./ops/index.ts";
 import { homesIn, type Placement } from "./placement.ts";
 import { PlanCache, type PlanCacheStats } from "./planCache.ts";
 import { completeParams, type OpMethods, opMethods, type ProgramGraph, requireInputs } from "./program.ts";
-import { reference } from "./reference.ts";
-import { type Candidate, callRequest, choose, openCandidates, type Policy, type Selection, selectForProgram } from "./select.ts";
+import { ReferenceBackend } from "./reference.ts";
+import {
+  answersWithinCall,
+  type Candidate,
+  callRequest,
+  choose,
+  openCandidates,
+  type Policy,
+  type Selection,
+  selectForProgram,
+} from "./select.ts";
 import type { ConcreteSpec } from "./spec.ts";
 import type { SplitPlan } from "./splitPlan.ts";
 import { hostTensor, ownedTensor, peek, Tensor } from "./tensor.ts";
 import { checkThresholds, thresholds as measured, mergeThresholds, type Thresholds } from "./thresholds.ts";
 
 export interface RuntimeOptions {
-  /** In order of preference. The scalar reference is always there, last. */
+  /**
+   * In order of preference. The scalar reference is always there, last; within a call (`runtime.sync`) it computes if it is given here, no
+   * other backend can do so, or an awaited call came to it before.
+   */
   readonly backends: readonly BackendFactory[];
   readonly policy?: RuntimePolicy;
 }
@@ -65,18 +77,30 @@ const maxChoices = 10_000;
 export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const { backends, policy = {} } = checkedOptions(options);
   const force = policy.force ?? backendFromEnvironment();
-  const factories = backends.some(({ name }) => name === reference().name) ? backends : [...backends, reference()];
-  const names = factories.map(({ name }) => name);
+  const isGiven = backends.some(({ name }) => name === "reference");
+  const names = [...backends.map(({ name }) => name), ...(isGiven ? [] : ["reference"])];
   if (force !== undefined && !names.includes(force)) {
     throw new ArgumentError("backend", `one of ${names.join(", ")}`, force, "check the name, and that its package is installed");
   }
   if (policy.thresholds !== undefined) checkThresholds(policy.thresholds);
-  const wanted = force === undefined ? factories : factories.filter(({ name }) => name === force);
-  const core = new RuntimeCore(await openCandidates(wanted), force === undefined ? policy : { ...policy, force });
+  const isWanted = (name: string): boolean => force === undefined || name === force;
+  const candidates = [...(await openCandidates(backends.filter(({ name }) => isWanted(name))))];
+  if (!isGiven && isWanted("reference")) candidates.push({ name: "reference", backend: await lastResort(candidates) });
+  const core = new RuntimeCore(candidates, force === undefined ? policy : { ...policy, force });
   return Object.assign(
     core,
     opMethods<Tensor, Promise<Tensor>>((op, inputs, params) => core.call(op, inputs, params)),
   );
+}
+
+/**
+ * The scalar reference that nobody asked for. Where another backend computes within the call, what it is made of is loaded by the first
+ * awaited call that comes to it: a page would download it for nothing.
+ */
+async function lastResort(others: readonly Candidate[]): Promise<Backend> {
+  const backend = new ReferenceBackend(true);
+  if (!others.some((other) => other.backend !== undefined && answersWithinCall(other.backend))) await backend.ready();
+  return backend;
 }
 
 const optionNames: readonly (keyof RuntimeOptions)[] = ["backends", "policy"];

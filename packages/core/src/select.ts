@@ -154,7 +154,7 @@ export function choose(request: SelectionRequest, candidates: readonly Candidate
 }
 
 /** For messages: the backends of this project with `syncAvailable`. */
-const syncBackends = "reference, wasm (in Node and in workers), cuda";
+const syncBackends = "reference (where it was given), wasm (in Node and in workers), cuda";
 
 /** What one candidate has to say, whatever the others do. Pure. */
 export function judge(request: SelectionRequest, candidate: Candidate, thresholds: Thresholds, policy: Policy): Verdict {
@@ -169,13 +169,18 @@ export function judge(request: SelectionRequest, candidate: Candidate, threshold
   return { backend, takes, reason };
 }
 
+/** Whether a backend computes before a call returns. */
+export function answersWithinCall(backend: Backend): boolean {
+  return backend.syncAvailable && backend.compileSync !== undefined;
+}
+
 /** Why an open backend cannot or must not run the request, however large it is. */
 function obstacleFor(
   { unsupported, sync }: SelectionRequest,
   backend: Backend,
   { force, allowSoftware = false }: Policy,
 ): string | undefined {
-  if (sync === true && (!backend.syncAvailable || backend.compileSync === undefined)) return "it answers later, not within the call";
+  if (sync === true && !answersWithinCall(backend)) return "it answers later, not within the call";
   const reason = unsupported(backend);
   if (reason !== undefined || force !== undefined || allowSoftware || backend.device.kind !== "software-gpu") return reason;
   return `${backend.device.name} is a software adapter, slower than wasm; force it to use it`;

@@ -12,15 +12,19 @@ import {
   type Ref,
   type TensorSpec,
 } from "../src/index.ts";
-import { cases, type OpCases, type WrongCase } from "../src/testing/index.ts";
+import { cases, type OpCases, referenceOf, type WrongCase } from "../src/testing/index.ts";
 
 const names = Object.keys(ops) as OpName[];
 const folder = new URL("../src/ops/", import.meta.url);
 
 test("an op's name, key and file are spelled the same", () => {
   const files = readdirSync(folder).filter((file) => file.endsWith(".ts") && file !== "index.ts");
-  expect(files.filter((file) => !file.endsWith(".cases.ts")).sort()).toEqual(names.map((name) => `${name}.ts`).sort());
-  expect(files.filter((file) => file.endsWith(".cases.ts")).sort()).toEqual(names.map((name) => `${name}.cases.ts`).sort());
+  const named = (suffix: string): readonly string[] => files.filter((file) => file.slice(file.indexOf("."), -3) === suffix).sort();
+  expect(named("")).toEqual(names.map((name) => `${name}.ts`).sort());
+  expect(named(".cases")).toEqual(names.map((name) => `${name}.cases.ts`).sort());
+  const apart = names.filter((name) => ops[name].reference === undefined);
+  expect(named(".reference")).toEqual(apart.map((name) => `${name}.reference.ts`).sort());
+  for (const name of names) expect(referenceOf(ops[name]), name).toBeTypeOf("function");
   expect(names.map((name) => ops[name].name)).toEqual(names);
 });
 

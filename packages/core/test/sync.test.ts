@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createRuntime, ProgramError, ShapeError, UnsupportedError } from "../src/index.ts";
+import { createRuntime, ProgramError, reference, ShapeError, UnsupportedError } from "../src/index.ts";
 import { fakeFactory } from "./support/fakeBackend.ts";
 
 const x = Float32Array.of(1, -2, 3, -4);
@@ -56,12 +56,30 @@ describe("runtime.sync", () => {
     expect(runtime.counters.reference!.submits).toBe(1);
   });
 
+  test("the reference that nobody gave computes within the call once an awaited call has loaded it", async () => {
+    const now = fakeFactory({ name: "now", sync: true, unsupported: () => "it lacks it" });
+    await using runtime = await createRuntime({ backends: [now] });
+    const call = (): unknown => runtime.sync.relu(runtime.tensor(x));
+    expect(call).toThrow("reference: it answers later, not within the call");
+    await runtime.relu(runtime.tensor(x));
+    call();
+    expect(runtime.counters.reference!.submits).toBe(2);
+  });
+
+  test("the reference that was given computes within the call at once", async () => {
+    await using runtime = await createRuntime({
+      backends: [fakeFactory({ name: "now", sync: true, unsupported: () => "it lacks it" }), reference()],
+    });
+    runtime.sync.relu(runtime.tensor(x));
+    expect(runtime.counters.reference!.submits).toBe(1);
+  });
+
   test("where none can, the error names those that could", async () => {
     await using runtime = await createRuntime({ backends: [fakeFactory({ name: "later" })], policy: { force: "later" } });
     const call = (): unknown => runtime.sync.relu(runtime.tensor(x));
     expect(call).toThrow(UnsupportedError);
     expect(call).toThrow(
-      "relu: unsupported: no backend can run it (later: it answers later, not within the call); those that answer within a call, where they are open: reference, wasm (in Node and in workers), cuda",
+      "relu: unsupported: no backend can run it (later: it answers later, not within the call); those that answer within a call, where they are open: reference (where it was given), wasm (in Node and in workers), cuda",
     );
   });
 

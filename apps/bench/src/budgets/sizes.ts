@@ -41,7 +41,8 @@ function tarballBytes(folder: string): number {
 
 /**
  * Modules that a page fetches when it first uses what they do, and a chat never does: calibrating, layers on two backends, LoRA adapters,
- * the context "auto", split files, saving and restoring sessions, embeddings, perplexity. Only what is named here is left out: any
+ * the context "auto", split files, saving and restoring sessions, embeddings, perplexity, the scalar
+ * reference. Only what is named here is left out: any
  * other dynamic import counts as if it were a static one, so that nothing that generating text needs escapes by being loaded late.
  */
 const onDemand: ReadonlySet<string> = new Set([
@@ -54,6 +55,7 @@ const onDemand: ReadonlySet<string> = new Set([
   "joinParts.js",
   "layersOnGpu.js",
   "perplexity.js",
+  "referencePlan.js",
   "snapshot.js",
   "splitPlan.js",
 ]);

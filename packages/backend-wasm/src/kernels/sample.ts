@@ -1,4 +1,4 @@
-import { elementCount, type HostTensor, type Operand, ops } from "@centella/core";
+import { elementCount, type HostTensor, type Operand, sampleReference } from "@centella/core";
 import type { Kernel, ParamsOf, Run } from "../kernel.ts";
 
 /** Core's definition on views of the memory: the same choice as everywhere, for its sums are in f64 and in a stated order. */
@@ -9,6 +9,6 @@ export const sample: Kernel<ParamsOf<"sample">> = {
       const [at, shape] = [run.address(operand) / 4, run.shape(operand)];
       return { spec: { dtype, shape }, data: (dtype === "i32" ? heap.i32 : heap.f32).subarray(at, at + elementCount(shape)) };
     };
-    return (run) => ops.sample.reference([view(run, logits!), view(run, position!)], params, view(run, y));
+    return (run) => sampleReference([view(run, logits!), view(run, position!)], params, view(run, y));
   },
 };

@@ -22,7 +22,4 @@ export const assign: Op<["target", "value"]> = {
     return target!;
   },
   cost: ([, value], _params, y) => ({ flops: 0, bytes: byteLength(value!) + byteLength(y) }),
-  reference([, value], _params, y) {
-    y.data.set(value!.data);
-  },
 };

@@ -1,7 +1,7 @@
 import type { Op } from "../op.ts";
 import { byteLength, elementCount } from "../spec.ts";
 import { requireBoolean } from "./shared/checks.ts";
-import { forEachWindow, inferPool, type PoolParams } from "./shared/pool.ts";
+import { inferPool, type PoolParams } from "./shared/pool.ts";
 
 export interface AvgPool2dParams extends PoolParams {
   /** Divide by the kernel's size everywhere, the zeros of the padding included, as PyTorch does unless told otherwise. */
@@ -23,11 +23,4 @@ export const avgPool2d: Op<["x"], AvgPool2dParams, "stride" | "padding" | "count
     return inferPool("avgPool2d", x!, params);
   },
   cost: ([x], { kernel }, y) => ({ flops: kernel[0] * kernel[1] * elementCount(y.shape), bytes: byteLength(x!) + byteLength(y) }),
-  reference([x], params, y) {
-    const [kh, kw] = params.kernel;
-    forEachWindow(x!, params, y, (window) => {
-      const sum = window.reduce((total, at) => total + x!.data[at]!, 0);
-      return sum / (params.countPadding ? kh * kw : window.length);
-    });
-  },
 };

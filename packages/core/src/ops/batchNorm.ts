@@ -1,5 +1,4 @@
 import type { Op } from "../op.ts";
-import { elementCount } from "../spec.ts";
 import { requireChannels } from "./shared/channels.ts";
 import { requireFromZero, requireShape } from "./shared/checks.ts";
 import { elementwiseCost, requireDType } from "./shared/elementwise.ts";
@@ -30,12 +29,4 @@ export const batchNorm: Op<["x", "mean", "variance", "w", "bias"], BatchNormPara
     return x!;
   },
   cost: (inputs, _params, y) => elementwiseCost(4, inputs, y),
-  reference([x, mean, variance, w, bias], { eps }, y) {
-    const [, channels, ...inner] = x!.spec.shape;
-    const points = elementCount(inner);
-    for (let at = 0, c = 0; at < y.data.length && points > 0; at += points, c = (c + 1) % channels!) {
-      const factor = w!.data[c]! / Math.sqrt(variance!.data[c]! + eps);
-      for (let i = 0; i < points; i++) y.data[at + i] = (x!.data[at + i]! - mean!.data[c]!) * factor + bias!.data[c]!;
-    }
-  },
 };

@@ -4,7 +4,6 @@ import { formatSpec, sameDim } from "../spec.ts";
 import { requireExtent, resolveAxis } from "./shared/checks.ts";
 import { plainTypes } from "./shared/dtypes.ts";
 import { elementwiseCost, requireDType, requireOneDType } from "./shared/elementwise.ts";
-import { copyBlock, rowMajor } from "./shared/strided.ts";
 
 export interface ConcatParams {
   /** Negative ones count from the end. */
@@ -37,14 +36,4 @@ export const concat: VariadicOp<"tensors", ConcatParams> = {
     return { dtype: first.dtype, shape: first.shape.map((dim, at) => (at === axis ? extent : dim)) };
   },
   cost: (inputs, _params, y) => elementwiseCost(0, inputs, y),
-  reference(tensors, { axis: given }, y) {
-    const axis = resolveAxis("concat", given, y.spec.shape.length);
-    const strides = rowMajor(y.spec.shape);
-    let start = 0;
-    for (const tensor of tensors) {
-      const { shape } = tensor!.spec;
-      copyBlock(shape, tensor!, { start: 0, strides: rowMajor(shape) }, y, { start, strides });
-      start += shape[axis]! * strides[axis]!;
-    }
-  },
 };

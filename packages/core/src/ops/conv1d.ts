@@ -1,7 +1,7 @@
 import { ArgumentError, ShapeError } from "../errors.ts";
-import type { HostTensor, Op } from "../op.ts";
+import type { Op } from "../op.ts";
 import { byteLength, elementCount, formatSpec } from "../spec.ts";
-import { conv2d } from "./conv2d.ts";
+import type { Conv2dParams } from "./conv2d.ts";
 import { requireAxes, requireExtent, requireWhole } from "./shared/checks.ts";
 import { requireDType } from "./shared/elementwise.ts";
 import { windowCount } from "./shared/windows.ts";
@@ -51,14 +51,10 @@ export const conv1d: Op<["x", "w"], Conv1dParams, keyof Conv1dParams> = {
     const perOutput = elementCount(w!.shape.slice(1));
     return { flops: 2 * perOutput * elementCount(y.shape), bytes: byteLength(x!) + byteLength(w!) + byteLength(y) };
   },
-  reference: ([x, w], params, y) => conv2d.reference([image(x!), image(w!)], { ...flat(params), groups: params.groups }, image(y)),
 };
 
 /** The same as a convolution over an image of one row. */
-function flat({ stride, padding, dilation }: Conv1dParams) {
-  return { stride: [1, stride], padding: [0, padding], dilation: [1, dilation] } as const;
-}
-
-function image({ spec: { dtype, shape }, data }: HostTensor): HostTensor {
-  return { spec: { dtype, shape: [shape[0]!, shape[1]!, 1, shape[2]!] }, data };
+/** The same windows on an image of one row. */
+export function flat({ stride, padding, dilation }: Conv1dParams): Omit<Conv2dParams, "groups"> {
+  return { stride: [1, stride], padding: [0, padding], dilation: [1, dilation] };
 }

@@ -1,5 +1,4 @@
 import { isInteger } from "../dtype.ts";
-import { ArgumentError } from "../errors.ts";
 import type { Op } from "../op.ts";
 import { byteLength, elementCount } from "../spec.ts";
 import { requireAxes } from "./shared/checks.ts";
@@ -26,12 +25,5 @@ export const embedding: Op<["table", "ids"]> = {
     const [rows] = table!.shape;
     const rowBytes = rows === 0 ? 0 : byteLength(table!) / rows!;
     return { flops: 0, bytes: rowBytes * elementCount(ids!.shape) + byteLength(ids!) + byteLength(y) };
-  },
-  reference([table, ids], _params, y) {
-    const [rows, d] = table!.spec.shape;
-    ids!.data.forEach((id, i) => {
-      if (id < 0 || id >= rows!) throw new ArgumentError("embedding", `ids from 0 to ${rows! - 1}`, `${id} at ${i}`);
-      y.data.set(table!.data.subarray(id * d!, (id + 1) * d!), i * d!);
-    });
   },
 };

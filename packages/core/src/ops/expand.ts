@@ -3,8 +3,7 @@ import type { Op } from "../op.ts";
 import { formatShape, formatSpec, type Shape, sameShape } from "../spec.ts";
 import { requireDims } from "./shared/checks.ts";
 import { plainTypes } from "./shared/dtypes.ts";
-import { broadcast, broadcastStrides, elementwiseCost, requireDType } from "./shared/elementwise.ts";
-import { copyBlock, rowMajor } from "./shared/strided.ts";
+import { broadcast, elementwiseCost, requireDType } from "./shared/elementwise.ts";
 
 export interface ExpandParams {
   /** What `x` broadcasts to: its axes, aligned at the last, with extents of 1 stretched, and any new axes before them. */
@@ -25,8 +24,4 @@ export const expand: Op<["x"], ExpandParams> = {
     return { dtype: x!.dtype, shape };
   },
   cost: (inputs, _params, y) => elementwiseCost(0, inputs, y),
-  reference([x], _params, y) {
-    const { shape } = y.spec;
-    copyBlock(shape, x!, { start: 0, strides: broadcastStrides(x!.spec.shape, shape) }, y, { start: 0, strides: rowMajor(shape) });
-  },
 };

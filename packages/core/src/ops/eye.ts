@@ -20,9 +20,4 @@ export const eye: Op<[], EyeParams, "columns"> = {
     return { dtype: "f32", shape: [rows, columns ?? rows] };
   },
   cost: (_inputs, _params, y) => ({ flops: 0, bytes: byteLength(y) }),
-  reference(_inputs, _params, y) {
-    const [rows, columns] = y.spec.shape as [number, number];
-    y.data.fill(0);
-    for (let i = 0; i < Math.min(rows, columns); i++) y.data[i * columns + i] = 1;
-  },
 };

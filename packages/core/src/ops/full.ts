@@ -3,7 +3,7 @@ import type { Op } from "../op.ts";
 import { byteLength, type Shape } from "../spec.ts";
 import { requireDims, requireOneOf } from "./shared/checks.ts";
 import { plainTypes } from "./shared/dtypes.ts";
-import { requireValue, roundValue } from "./shared/values.ts";
+import { requireValue } from "./shared/values.ts";
 
 /** Parameters of `full`. */
 export interface FullParams {
@@ -25,7 +25,4 @@ export const full: Op<[], FullParams, "dtype"> = {
     return { dtype, shape };
   },
   cost: (_inputs, _params, y) => ({ flops: 0, bytes: byteLength(y) }),
-  reference(_inputs, { value, dtype }, y) {
-    y.data.fill(roundValue(dtype, value));
-  },
 };

@@ -1,7 +1,5 @@
-import { ArgumentError } from "../errors.ts";
 import type { Op } from "../op.ts";
 import { byteLength } from "../spec.ts";
-import { axisView } from "./shared/axes.ts";
 import { resolveAxis } from "./shared/checks.ts";
 import { plainTypes } from "./shared/dtypes.ts";
 import { requireDType } from "./shared/elementwise.ts";
@@ -28,16 +26,4 @@ export const gather: Op<["x", "indices"], GatherParams, "axis"> = {
     return { dtype: x!.dtype, shape: x!.shape.toSpliced(resolveAxis("gather", axis, x!.shape.length), 1, ...indices!.shape) };
   },
   cost: ([, indices], _params, y) => ({ flops: 0, bytes: byteLength(indices!) + 2 * byteLength(y) }),
-  reference([x, indices], { axis }, y) {
-    const { outer, n, inner } = axisView("gather", x!.spec.shape, axis);
-    let at = 0;
-    for (let o = 0; o < outer; o++) {
-      indices!.data.forEach((index, i) => {
-        if (index < 0 || index >= n) throw new ArgumentError("gather", `indices from 0 to ${n - 1}`, `${index} at ${i}`);
-        const from = (o * n + index) * inner;
-        y.data.set(x!.data.subarray(from, from + inner), at);
-        at += inner;
-      });
-    }
-  },
 };

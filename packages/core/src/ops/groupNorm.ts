@@ -1,10 +1,8 @@
 import { ArgumentError } from "../errors.ts";
 import type { Op } from "../op.ts";
-import { elementCount } from "../spec.ts";
 import { requireChannels } from "./shared/channels.ts";
 import { requireExtent, requireFromZero, requireShape, requireWhole } from "./shared/checks.ts";
 import { elementwiseCost, requireDType } from "./shared/elementwise.ts";
-import { moments } from "./shared/moments.ts";
 
 export interface GroupNormParams {
   /** The C channels fall into so many groups of neighbours. 1 is a norm over all of them, C an instance norm. */
@@ -38,18 +36,4 @@ export const groupNorm: Op<["x", "w"], GroupNormParams, never, "bias"> = {
     return x!;
   },
   cost: (inputs, _params, y) => elementwiseCost(7, inputs, y),
-  reference([x, w, bias], { groups, eps }, y) {
-    const [, channels, ...inner] = x!.spec.shape;
-    const points = elementCount(inner);
-    const n = (channels! / groups) * points;
-    if (n === 0) return;
-    for (let at = 0, group = 0; at < y.data.length; at += n, group = (group + 1) % groups) {
-      const { mean, variance } = moments(x!.data, at, 1, n);
-      const factor = 1 / Math.sqrt(variance + eps);
-      for (let i = 0; i < n; i++) {
-        const c = group * (channels! / groups) + Math.floor(i / points);
-        y.data[at + i] = (x!.data[at + i]! - mean) * factor * w!.data[c]! + (bias?.data[c] ?? 0);
-      }
-    }
-  },
 };

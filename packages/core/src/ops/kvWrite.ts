@@ -1,5 +1,4 @@
-import { roundTo } from "../decode.ts";
-import { ArgumentError, ShapeError } from "../errors.ts";
+import { ShapeError } from "../errors.ts";
 import type { Op } from "../op.ts";
 import { byteLength, elementCount, formatSpec } from "../spec.ts";
 import { requireAxes, requireExtent, requireShape } from "./shared/checks.ts";
@@ -37,18 +36,5 @@ export const kvWrite: Op<["cache", "k", "v", "slots"]> = {
     const [rows] = cache!.shape;
     const rowBytes = rows === 0 ? 0 : byteLength(cache!) / rows!;
     return { flops: 0, bytes: byteLength(k!) + byteLength(v!) + byteLength(slots!) + rowBytes * elementCount(slots!.shape) };
-  },
-  reference([, k, v, slots], _params, cache) {
-    const [size, heads, width] = cache.spec.shape as readonly [number, number, number];
-    const [dK, dV] = [k!.spec.shape[2]!, v!.spec.shape[2]!];
-    const row = new Float32Array(heads * width);
-    slots!.data.forEach((slot, t) => {
-      if (slot < 0 || slot >= size) throw new ArgumentError("kvWrite", `slots from 0 to ${size - 1}`, `${slot} at ${t}`);
-      for (let h = 0; h < heads; h++) {
-        row.set(k!.data.subarray((t * heads + h) * dK, (t * heads + h + 1) * dK), h * width);
-        row.set(v!.data.subarray((t * heads + h) * dV, (t * heads + h + 1) * dV), h * width + dK);
-      }
-      cache.data.set(roundTo(cache.spec.dtype, row), slot * heads * width);
-    });
   },
 };

@@ -3,7 +3,6 @@ import type { Op } from "../op.ts";
 import { formatSpec } from "../spec.ts";
 import { requireFromZero, requireShape } from "./shared/checks.ts";
 import { elementwiseCost, requireDType } from "./shared/elementwise.ts";
-import { moments } from "./shared/moments.ts";
 
 export interface LayerNormParams {
   /** Added to the variance. */
@@ -32,12 +31,4 @@ export const layerNorm: Op<["x", "w"], LayerNormParams, never, "bias"> = {
     return x!;
   },
   cost: (inputs, _params, y) => elementwiseCost(7, inputs, y),
-  reference([x, w, bias], { eps }, y) {
-    const n = x!.spec.shape.at(-1)!;
-    for (let row = 0; row < y.data.length; row += n) {
-      const { mean, variance } = moments(x!.data, row, 1, n);
-      const factor = 1 / Math.sqrt(variance + eps);
-      for (let i = 0; i < n; i++) y.data[row + i] = (x!.data[row + i]! - mean) * factor * w!.data[i]! + (bias?.data[i] ?? 0);
-    }
-  },
 };

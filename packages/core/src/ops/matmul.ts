@@ -3,8 +3,8 @@ import { ArgumentError, ShapeError } from "../errors.ts";
 import type { Op } from "../op.ts";
 import { byteLength, type Dim, elementCount, formatSpec, type Shape, sameDim, type TensorSpec } from "../spec.ts";
 import { requireBoolean, requireOneOf } from "./shared/checks.ts";
-import { broadcast, broadcastIndex, requireDType } from "./shared/elementwise.ts";
-import { type Activations, transposedProduct } from "./shared/transposedProduct.ts";
+import { broadcast, requireDType } from "./shared/elementwise.ts";
+import type { Activations } from "./shared/transposedProduct.ts";
 
 export interface MatmulParams {
   /** `a` is stored as `[..., k, m]`. */
@@ -53,42 +53,7 @@ export const matmul: Op<["a", "b"], MatmulParams, keyof MatmulParams> = {
     const k = a!.shape.at(transposeA ? -2 : -1)!;
     return { flops: 2 * k * elementCount(y.shape), bytes: byteLength(a!) + byteLength(b!) + byteLength(y) };
   },
-  reference([a, b], { transposeA, transposeB, activations }, y) {
-    const [m, n] = [y.spec.shape.at(-2)!, y.spec.shape.at(-1)!];
-    const k = a!.spec.shape.at(transposeA ? -2 : -1)!;
-    const [ai, ak] = transposeA ? [1, m] : [k, 1];
-    const batch = y.spec.shape.slice(0, -2);
-    const aBatch = broadcastIndex(a!.spec.shape.slice(0, -2), batch);
-    const bBatch = broadcastIndex(b!.spec.shape.slice(0, -2), batch);
-    const [from, to] = [a!.data, y.data as Float32Array];
-    const row = new Float32Array(k);
-    const sums = new Float64Array(n);
-    const matrix = b!.data as Float32Array;
-    const multiply = transposeB
-      ? transposedProduct(b!, activations)
-      : (_: Float32Array, at: number) => rowTimesMatrix(row, matrix, at, sums);
-    for (let s = 0; s < elementCount(batch); s++) {
-      const aAt = aBatch(s) * m * k;
-      const bAt = bBatch(s) * k * n;
-      for (let i = 0; i < m; i++) {
-        for (let p = 0; p < k; p++) row[p] = from[aAt + i * ai! + p * ak!]!;
-        multiply(row, bAt, sums);
-        to.set(sums, (s * m + i) * n);
-      }
-    }
-  },
 };
-
-/** `sums[j] = row [k] . b[:, j]`, with `b [k, n]` from `at`, walked row by row. */
-function rowTimesMatrix(row: Float32Array, b: Float32Array, at: number, sums: Float64Array): void {
-  const n = sums.length;
-  sums.fill(0);
-  for (let p = 0; p < row.length; p++) {
-    const factor = row[p]!;
-    const start = at + p * n;
-    for (let j = 0; j < n; j++) sums[j] = sums[j]! + factor * b[start + j]!;
-  }
-}
 
 function matrixDims({ shape, dtype }: TensorSpec, transposed: boolean): readonly [Dim, Dim] {
   if (shape.length < 2)

@@ -1,6 +1,6 @@
 import type { Op } from "../op.ts";
 import { byteLength, elementCount } from "../spec.ts";
-import { forEachWindow, inferPool, type PoolParams } from "./shared/pool.ts";
+import { inferPool, type PoolParams } from "./shared/pool.ts";
 
 /**
  * Largest value of each window; padding never counts, NaN does.
@@ -14,7 +14,4 @@ export const maxPool2d: Op<["x"], PoolParams, "stride" | "padding"> = {
   required: ["kernel"],
   infer: ([x], params) => inferPool("maxPool2d", x!, params),
   cost: ([x], { kernel }, y) => ({ flops: kernel[0] * kernel[1] * elementCount(y.shape), bytes: byteLength(x!) + byteLength(y) }),
-  reference([x], params, y) {
-    forEachWindow(x!, params, y, (window) => window.reduce((largest, at) => Math.max(largest, x!.data[at]!), Number.NEGATIVE_INFINITY));
-  },
 };

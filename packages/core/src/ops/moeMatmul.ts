@@ -1,10 +1,10 @@
 import { isInteger } from "../dtype.ts";
-import { ArgumentError, ShapeError } from "../errors.ts";
+import { ShapeError } from "../errors.ts";
 import type { Op } from "../op.ts";
 import { byteLength, elementCount, formatSpec } from "../spec.ts";
 import { requireAxes, requireExtent, requireOneOf, requireShape } from "./shared/checks.ts";
 import { requireDType } from "./shared/elementwise.ts";
-import { type Activations, transposedProduct } from "./shared/transposedProduct.ts";
+import type { Activations } from "./shared/transposedProduct.ts";
 
 export interface MoeMatmulParams {
   /** With quantised experts; see the `matmul` op. */
@@ -41,17 +41,5 @@ export const moeMatmul: Op<["x", "experts", "ids"], MoeMatmulParams, keyof MoeMa
     const used = Math.min(count, elementCount(ids!.shape));
     const expertBytes = count === 0 ? 0 : byteLength(experts!) / count;
     return { flops: 2 * k * elementCount(y.shape), bytes: byteLength(x!) + byteLength(ids!) + used * expertBytes + byteLength(y) };
-  },
-  reference([x, experts, ids], { activations }, y) {
-    const [count, n, k] = experts!.spec.shape as readonly [number, number, number];
-    const perToken = x!.spec.shape.length === 2 ? ids!.spec.shape[1]! : 1;
-    const multiply = transposedProduct(experts!, activations);
-    const sums = new Float64Array(n);
-    ids!.data.forEach((id, i) => {
-      if (id < 0 || id >= count) throw new ArgumentError("moeMatmul", `ids from 0 to ${count - 1}`, `${id} at ${i}`);
-      const at = Math.floor(i / perToken) * k;
-      multiply((x!.data as Float32Array).slice(at, at + k), id * n * k, sums);
-      (y.data as Float32Array).set(sums, i * n);
-    });
   },
 };

@@ -1,9 +1,8 @@
-import { ArgumentError } from "../errors.ts";
 import type { Op } from "../op.ts";
 import { byteLength, elementCount } from "../spec.ts";
 import { requireAxes, requireBoolean, requireExtent, requireFinite, requireOneOf, requireShape } from "./shared/checks.ts";
 import { requireDType } from "./shared/elementwise.ts";
-import { type Gating, gate, gatings, softmaxOf } from "./shared/gating.ts";
+import { type Gating, gatings } from "./shared/gating.ts";
 
 export interface MoeWeightsParams {
   /** See {@link Gating}: the same as of `moeRoute`. */
@@ -13,9 +12,6 @@ export interface MoeWeightsParams {
   /** Multiplies the weights at last. */
   readonly scale: number;
 }
-
-/** Least sum that weights are divided by: the smallest normal f16. */
-const leastSum = 2 ** -14;
 
 /**
  * Weights of chosen experts: `y[t, i]` is the gate of expert `ids[t, i]`. `logits [T, E], ids [T, k] i32 -> y [T, k]`, f32.
@@ -41,23 +37,5 @@ export const moeWeights: Op<["logits", "ids"], MoeWeightsParams, keyof MoeWeight
   },
   cost([logits, ids], _params, y) {
     return { flops: 4 * elementCount(logits!.shape), bytes: byteLength(logits!) + byteLength(ids!) + byteLength(y) };
-  },
-  reference([logits, ids], { gating, normalize, scale }, y) {
-    const experts = logits!.spec.shape[1]!;
-    const [tokens, k] = ids!.spec.shape as readonly [number, number];
-    for (let t = 0; t < tokens; t++) {
-      const gates = gate(logits!.data.subarray(t * experts, (t + 1) * experts) as Float32Array, gating);
-      const chosen = Float64Array.from(ids!.data.subarray(t * k, (t + 1) * k), (id, i) => {
-        if (id < 0 || id >= experts) throw new ArgumentError("moeWeights", `ids from 0 to ${experts - 1}`, `${id} at ${t * k + i}`);
-        return gates[id]!;
-      });
-      const weights = gating === "softmaxOfChosen" ? softmaxOf(chosen) : chosen;
-      const sum = weights.reduce((total, weight) => total + weight, 0);
-      const factor = normalize ? scale / Math.max(sum, leastSum) : scale;
-      (y.data as Float32Array).set(
-        weights.map((weight) => weight * factor),
-        t * k,
-      );
-    }
   },
 };

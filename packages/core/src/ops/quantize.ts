@@ -1,5 +1,4 @@
-import { isQuantizable, type QuantizableType, quantize as quantizeBlocks } from "@centella/quant";
-import { decode } from "../decode.ts";
+import { isQuantizable, type QuantizableType } from "@centella/quant";
 import { isQuantized, layoutOf } from "../dtype.ts";
 import { ArgumentError, ShapeError } from "../errors.ts";
 import type { Op } from "../op.ts";
@@ -36,12 +35,4 @@ export const quantize: Op<["x"], QuantizeParams, "dtype"> = {
   },
   // The searches of the k-quants are not counted.
   cost: (inputs, _params, y) => ({ ...elementwiseCost(3, inputs, y), bytes: byteLength(inputs[0]!) + byteLength(y) }),
-  reference([x], { dtype }, y) {
-    const values = x!.data as Float32Array;
-    const at = values.findIndex((value) => !Number.isFinite(value));
-    if (at >= 0) throw new ArgumentError("quantize", "finite values", `${values[at]} at ${at}`);
-    const blocks = (y.stored as Uint8Array | undefined) ?? new Uint8Array(byteLength(y.spec));
-    quantizeBlocks(dtype, values, blocks);
-    y.data.set(decode(y.spec, blocks));
-  },
 };

@@ -1,7 +1,6 @@
-import { ArgumentError, DTypeError } from "../errors.ts";
+import { DTypeError } from "../errors.ts";
 import type { Op } from "../op.ts";
 import { elementCount } from "../spec.ts";
-import { axisView } from "./shared/axes.ts";
 import { requireAxes, requireOneOf, requireShape, resolveAxis } from "./shared/checks.ts";
 import { plainTypes } from "./shared/dtypes.ts";
 import { elementwiseCost, requireDType } from "./shared/elementwise.ts";
@@ -34,16 +33,4 @@ export const scatter: Op<["x", "indices", "updates"], ScatterParams, keyof Scatt
     return x!;
   },
   cost: (inputs, { mode }, y) => ({ ...elementwiseCost(0, inputs, y), flops: mode === "add" ? elementCount(inputs[2]!.shape) : 0 }),
-  reference([x, indices, updates], { axis, mode }, y) {
-    const { outer, n, inner } = axisView("scatter", x!.spec.shape, axis);
-    y.data.set(x!.data);
-    let from = 0;
-    for (let o = 0; o < outer; o++) {
-      indices!.data.forEach((index, i) => {
-        if (index < 0 || index >= n) throw new ArgumentError("scatter", `indices from 0 to ${n - 1}`, `${index} at ${i}`);
-        const at = (o * n + index) * inner;
-        for (let k = 0; k < inner; k++, from++) y.data[at + k] = updates!.data[from]! + (mode === "add" ? y.data[at + k]! : 0);
-      });
-    }
-  },
 };

@@ -1,10 +1,9 @@
 import { ArgumentError } from "../errors.ts";
 import type { Op } from "../op.ts";
-import { type Dim, elementCount, formatSpec, sameDim, type TensorSpec } from "../spec.ts";
+import { type Dim, formatSpec, sameDim, type TensorSpec } from "../spec.ts";
 import { requireNumber, requireWhole, resolveAxis } from "./shared/checks.ts";
 import { plainTypes } from "./shared/dtypes.ts";
 import { elementwiseCost, requireDType } from "./shared/elementwise.ts";
-import { copyBlock, rowMajor } from "./shared/strided.ts";
 
 export interface SliceParams {
   /** Negative ones count from the end. */
@@ -34,15 +33,6 @@ export const slice: Op<["x"], SliceParams, "start" | "end" | "step"> = {
     return { dtype: x!.dtype, shape: x!.shape.map((dim, i) => (i === axis ? extentOf(x!, dim, params) : dim)) };
   },
   cost: (_inputs, _params, y) => elementwiseCost(0, [y], y),
-  reference([x], { axis: given, start, step }, y) {
-    const axis = resolveAxis("slice", given, x!.spec.shape.length);
-    const strides = rowMajor(x!.spec.shape);
-    const first = start < 0 ? start + x!.spec.shape[axis]! : start;
-    if (first + y.spec.shape[axis]! > x!.spec.shape[axis]!)
-      throw new ArgumentError("slice", `an end up to ${x!.spec.shape[axis]} in this run`, String(first + y.spec.shape[axis]!));
-    const source = { start: first * strides[axis]!, strides: strides.map((stride, i) => (i === axis ? stride * step : stride)) };
-    if (elementCount(y.spec.shape) > 0) copyBlock(y.spec.shape, x!, source, y, { start: 0, strides: rowMajor(y.spec.shape) });
-  },
 };
 
 function extentOf(x: TensorSpec, dim: Dim, { start, end, step }: SliceParams): Dim {

@@ -2,8 +2,7 @@ import type { Op } from "../op.ts";
 import { byteLength } from "../spec.ts";
 import { requireAxes, requireExtent, requireShape } from "./shared/checks.ts";
 import { requireDType } from "./shared/elementwise.ts";
-import { requireTokens, runsOf } from "./shared/recurrent.ts";
-import { tokenBefore } from "./ssmConv.ts";
+import { requireTokens } from "./shared/recurrent.ts";
 
 /**
  * Keeps the latest tokens of each sequence for the next `ssmConv`, and returns the state's next version.
@@ -26,15 +25,4 @@ export const ssmConvWrite: Op<["state", "x", "positions", "rows"]> = {
     return state!;
   },
   cost: ([, x]) => ({ flops: 0, bytes: 2 * byteLength(x!) }),
-  reference([, x, positions, rows], _params, state) {
-    const [states, kept, channels] = state.spec.shape as readonly [number, number, number];
-    for (const run of runsOf("ssmConvWrite", rows!, states)) {
-      const latest = Array.from({ length: kept }, (_, i) => tokenBefore(x!, state, positions!, run, run.end - 1, kept - 1 - i)?.slice());
-      latest.forEach((values, i) => {
-        const at = (run.row * kept + i) * channels;
-        if (values === undefined) state.data.fill(0, at, at + channels);
-        else (state.data as Float32Array).set(values as Float32Array, at);
-      });
-    }
-  },
 };

@@ -1,9 +1,9 @@
 import { ShapeError } from "../errors.ts";
-import type { Cost, HostTensor, Op } from "../op.ts";
+import type { Cost, Op } from "../op.ts";
 import { byteLength, type ConcreteSpec, elementCount, formatSpec, type TensorSpec } from "../spec.ts";
 import { requireAxes, requireExtent, requireShape } from "./shared/checks.ts";
 import { requireDType } from "./shared/elementwise.ts";
-import { type Run, requireTokens, runsOf } from "./shared/recurrent.ts";
+import { requireTokens } from "./shared/recurrent.ts";
 
 /**
  * Selective state spaces (Gu & Dao, 2023, "Mamba", algorithm 2; heads and groups as in Dao & Gu, 2024, "Mamba-2"). For each head h with
@@ -29,21 +29,9 @@ export const ssmScan: Op<["x", "dt", "a", "b", "c", "state", "positions", "rows"
     return x!;
   },
   cost: ([x, , , b, , state], _params, y) => scanCost(x!, b!, state!, y),
-  reference([x, dt, a, b, c, state, positions, rows], _params, y) {
-    const [, H, P] = x!.spec.shape as readonly [number, number, number];
-    const [, G, N] = b!.spec.shape as readonly [number, number, number];
-    for (const run of runsOf("ssmScan", rows!, state!.spec.shape[0]!)) {
-      scan({ x: x!, dt: dt!, a: a!, b: b!, state: state!, positions: positions! }, run, (t, h, p, s) => {
-        const at = (t * G + Math.floor((h * G) / H)) * N;
-        let sum = 0;
-        for (let n = 0; n < N; n++) sum += c!.data[at + n]! * s[n]!;
-        y.data[(t * H + h) * P + p] = sum;
-      });
-    }
-  },
 };
 
-type Scanned<T> = Readonly<Record<"x" | "dt" | "a" | "b" | "state" | "positions", T>>;
+export type Scanned<T> = Readonly<Record<"x" | "dt" | "a" | "b" | "state" | "positions", T>>;
 
 /** The rule of shapes that `ssmScan` and `ssmScanWrite` share. @throws {ShapeError | DTypeError} */
 export function requireScan(
@@ -70,29 +58,4 @@ export function scanCost(x: ConcreteSpec, b: ConcreteSpec, state: ConcreteSpec, 
   const size = b.shape[2]!;
   const stateBytes = state.shape[0] === 0 ? 0 : byteLength(state) / state.shape[0]!;
   return { flops: 8 * size * elementCount(x.shape), bytes: byteLength(x) + 2 * byteLength(b) + stateBytes + byteLength(y) };
-}
-
-/** Walks the tokens of a run and shows the state `[N]` of each channel after each token. */
-export function scan(
-  { x, dt, a, b, state, positions }: Scanned<HostTensor>,
-  { row, first, end }: Run,
-  visit: (t: number, h: number, p: number, s: Float64Array) => void,
-): void {
-  const [, H, P] = x.spec.shape as readonly [number, number, number];
-  const [, G, N] = b.spec.shape as readonly [number, number, number];
-  const decays = a.spec.shape[1]!;
-  for (let h = 0; h < H; h++) {
-    for (let p = 0; p < P; p++) {
-      const from = ((row * H + h) * P + p) * N;
-      const s = Float64Array.from(state.data.subarray(from, from + N));
-      for (let t = first; t < end; t++) {
-        if (positions.data[t] === 0) s.fill(0);
-        const step = dt.data[t * H + h]!;
-        const input = step * x.data[(t * H + h) * P + p]!;
-        const at = (t * G + Math.floor((h * G) / H)) * N;
-        for (let n = 0; n < N; n++) s[n] = Math.exp(step * a.data[h * decays + (n % decays)]!) * s[n]! + input * b.data[at + n]!;
-        visit(t, h, p, s);
-      }
-    }
-  }
 }

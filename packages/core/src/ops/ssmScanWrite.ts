@@ -1,6 +1,5 @@
 import type { Op } from "../op.ts";
-import { runsOf } from "./shared/recurrent.ts";
-import { requireScan, scan, scanCost } from "./ssmScan.ts";
+import { requireScan, scanCost } from "./ssmScan.ts";
 
 /**
  * Takes the states of sequences over some tokens, as `ssmScan` does, and returns their next version.
@@ -19,13 +18,4 @@ export const ssmScanWrite: Op<["state", "x", "dt", "a", "b", "positions", "rows"
     return state!;
   },
   cost: ([state, x, , , b]) => scanCost(x!, b!, state!, x!),
-  reference([, x, dt, a, b, positions, rows], _params, state) {
-    const [states, H, P, N] = state.spec.shape as readonly [number, number, number, number];
-    for (const run of runsOf("ssmScanWrite", rows!, states)) {
-      const before = { ...state, data: state.data.slice() };
-      scan({ x: x!, dt: dt!, a: a!, b: b!, state: before, positions: positions! }, run, (t, h, p, s) => {
-        if (t === run.end - 1) (state.data as Float32Array).set(s, ((run.row * H + h) * P + p) * N);
-      });
-    }
-  },
 };

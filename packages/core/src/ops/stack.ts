@@ -2,7 +2,6 @@ import type { VariadicOp } from "../op.ts";
 import { requireShape, resolveAxis } from "./shared/checks.ts";
 import { plainTypes } from "./shared/dtypes.ts";
 import { elementwiseCost, requireDType, requireOneDType } from "./shared/elementwise.ts";
-import { copyBlock, rowMajor } from "./shared/strided.ts";
 
 export interface StackParams {
   /** Where the new axis stands in the output, negative ones counted from its end. */
@@ -26,12 +25,4 @@ export const stack: VariadicOp<"tensors", StackParams, "axis"> = {
     return { dtype, shape: shape.toSpliced(resolveAxis("stack", axis, shape.length + 1), 0, tensors.length) };
   },
   cost: (inputs, _params, y) => elementwiseCost(0, inputs, y),
-  reference(tensors, { axis }, y) {
-    const at = resolveAxis("stack", axis, y.spec.shape.length);
-    const strides = rowMajor(y.spec.shape);
-    for (const [i, tensor] of tensors.entries()) {
-      const { shape } = tensor!.spec;
-      copyBlock(shape, tensor!, { start: 0, strides: rowMajor(shape) }, y, { start: i * strides[at]!, strides: strides.toSpliced(at, 1) });
-    }
-  },
 };

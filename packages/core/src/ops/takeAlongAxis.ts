@@ -1,7 +1,6 @@
-import { ArgumentError, ShapeError } from "../errors.ts";
+import { ShapeError } from "../errors.ts";
 import type { Op } from "../op.ts";
-import { byteLength, elementCount, formatSpec, sameDim } from "../spec.ts";
-import { axisView } from "./shared/axes.ts";
+import { byteLength, formatSpec, sameDim } from "../spec.ts";
 import { resolveAxis } from "./shared/checks.ts";
 import { plainTypes } from "./shared/dtypes.ts";
 import { requireDType } from "./shared/elementwise.ts";
@@ -35,14 +34,4 @@ export const takeAlongAxis: Op<["x", "indices"], TakeAlongAxisParams, "axis"> = 
     return { dtype: x!.dtype, shape };
   },
   cost: ([, indices], _params, y) => ({ flops: 0, bytes: byteLength(indices!) + 2 * byteLength(y) }),
-  reference([x, indices], { axis }, y) {
-    const { outer, n, inner } = axisView("takeAlongAxis", x!.spec.shape, axis);
-    const kept = axisView("takeAlongAxis", y.spec.shape, axis).n;
-    for (let at = 0; at < elementCount([outer, kept, inner]); at++) {
-      const index = indices!.data[at]!;
-      if (index < 0 || index >= n) throw new ArgumentError("takeAlongAxis", `indices from 0 to ${n - 1}`, `${index} at ${at}`);
-      const line = Math.floor(at / (kept * inner));
-      y.data[at] = x!.data[(line * n + index) * inner + (at % inner)]!;
-    }
-  },
 };

@@ -3,7 +3,6 @@ import type { Op } from "../op.ts";
 import { formatShape } from "../spec.ts";
 import { plainTypes } from "./shared/dtypes.ts";
 import { elementwiseCost, requireDType } from "./shared/elementwise.ts";
-import { copyBlock, rowMajor } from "./shared/strided.ts";
 
 export interface TransposeParams {
   /** Axis i of the output is axis `axes[i]` of the input, negative ones counted from the end; null reverses all axes. */
@@ -20,15 +19,9 @@ export const transpose: Op<["x"], TransposeParams, "axes"> = {
     return { dtype: x!.dtype, shape: orderOf(axes, x!.shape.length).map((axis) => x!.shape[axis]!) };
   },
   cost: (inputs, _params, y) => elementwiseCost(0, inputs, y),
-  reference([x], { axes }, y) {
-    const strides = rowMajor(x!.spec.shape);
-    const order = orderOf(axes, strides.length);
-    const source = { start: 0, strides: order.map((axis) => strides[axis]!) };
-    copyBlock(y.spec.shape, x!, source, y, { start: 0, strides: rowMajor(y.spec.shape) });
-  },
 };
 
-function orderOf(axes: readonly number[] | null, rank: number): readonly number[] {
+export function orderOf(axes: readonly number[] | null, rank: number): readonly number[] {
   const all = Array.from({ length: rank }, (_, axis) => axis);
   if (axes === null) return all.reverse();
   const order = Array.isArray(axes) ? axes.map((axis) => (axis < 0 ? axis + rank : axis)) : [];

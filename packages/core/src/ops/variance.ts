@@ -1,10 +1,9 @@
 import { ShapeError } from "../errors.ts";
 import type { Op } from "../op.ts";
 import { byteLength, elementCount, formatSpec } from "../spec.ts";
-import { axisView, type ReduceParams, reducedShape } from "./shared/axes.ts";
+import { type ReduceParams, reducedShape } from "./shared/axes.ts";
 import { requireBoolean, requireWhole, resolveAxis } from "./shared/checks.ts";
 import { requireDType } from "./shared/elementwise.ts";
-import { moments } from "./shared/moments.ts";
 
 export interface VarianceParams extends ReduceParams {
   /** Subtracted from the count that the sum is divided by: 0 for the population's variance, 1 for a sample's. */
@@ -33,13 +32,4 @@ export const variance: Op<["x"], VarianceParams, keyof VarianceParams> = {
     return { dtype: "f32", shape: reducedShape(x!.shape, at, keepDims) };
   },
   cost: ([x], _params, y) => ({ flops: 4 * elementCount(x!.shape), bytes: byteLength(x!) + byteLength(y) }),
-  reference([x], { axis, correction }, y) {
-    const { outer, n, inner } = axisView("variance", x!.spec.shape, axis);
-    for (let o = 0; o < outer; o++) {
-      for (let k = 0; k < inner; k++) {
-        const population = moments(x!.data, o * n * inner + k, inner, n).variance;
-        y.data[o * inner + k] = n > correction ? (population * n) / (n - correction) : Number.NaN;
-      }
-    }
-  },
 };

@@ -54,7 +54,7 @@ class Fold {
 
   #constantOf({ op, inputs, params, output }: Node): number | undefined {
     const { spec } = this.values[output]!;
-    if (op.elementwise !== true || inputs.length === 0 || !isScalar(spec)) return undefined;
+    if (op.elementwise !== true || op.reference === undefined || inputs.length === 0 || !isScalar(spec)) return undefined;
     const tensors = [];
     for (const id of inputs) {
       const data = this.#scalarOf(id);

@@ -1,7 +1,6 @@
-import { isInteger, typedArrayOf } from "../dtype.ts";
-import type { AnyOp, Cost, HostTensor, Op } from "../op.ts";
+import type { AnyOp, Cost, Op } from "../op.ts";
 import type { Node } from "../program.ts";
-import { byteLength, type ConcreteSpec, elementCount, maxSpec, resolveSpec, type TensorSpec } from "../spec.ts";
+import { byteLength, type ConcreteSpec, maxSpec, resolveSpec, type TensorSpec } from "../spec.ts";
 
 /** One call of a fused group's body. */
 export interface FusedCall {
@@ -28,8 +27,8 @@ export interface FusedParams {
  * A group of calls as one node, so that a backend can make one kernel of it. Passes make such nodes; they are not recorded.
  * A backend that has no kernel for a group says why (`unsupported`) and gets its calls one by one.
  *
- * The reference evaluates the body with the ops' own references, each result rounded to its dtype: the same bits as without
- * fusion. Kernels may keep more precision between calls, within the tolerance of the calls one by one.
+ * The reference (`evaluateGroup`) evaluates the body call by call, each result rounded to its dtype: the same bits as without fusion.
+ * Kernels may keep more precision between calls, within the tolerance of the calls one by one.
  */
 export const fused: Op<[], FusedParams> = {
   name: "fused",
@@ -50,25 +49,7 @@ export const fused: Op<[], FusedParams> = {
     const moved = [...inputs, ...others.map((index) => made[index]), output];
     return { flops, bytes: moved.reduce((sum, spec) => sum + (spec === undefined ? 0 : byteLength(spec)), 0) };
   },
-  reference: (inputs, params, output) => evaluateGroup(inputs, params, output),
 };
-
-/** Computes a group with its ops' references: the last call's result to `output`, those of `params.others` to `others`. */
-export function evaluateGroup(
-  inputs: readonly (HostTensor | undefined)[],
-  { body, others: places = [] }: FusedParams,
-  output: HostTensor,
-  others: readonly HostTensor[] = [],
-): void {
-  const specOf = concreteSpecs(body, output.spec);
-  evaluateBody(inputs, body, (call, tensors, index): HostTensor => {
-    const own = index === body.length - 1 ? output : others[places.indexOf(index)];
-    const specs = tensors.map((tensor) => tensor?.spec);
-    const result = own ?? temporary(specOf(call, specs));
-    call.op.reference(tensors, call.params, result);
-    return result;
-  });
-}
 
 /** A node that is a group. */
 export interface FusedNode extends Node {
@@ -131,7 +112,7 @@ export function isElementwise({ op, params }: { readonly op: AnyOp; readonly par
  * The specs of a body's results in a run. Parameters may name symbolic dims (the shape that `expand` goes to), whose values only the
  * results show: what the group's result does not tell follows from the inputs.
  */
-function concreteSpecs(
+export function concreteSpecs(
   body: readonly FusedCall[],
   result: ConcreteSpec,
 ): (call: FusedCall, inputs: readonly (ConcreteSpec | undefined)[]) => ConcreteSpec {
@@ -143,9 +124,4 @@ function concreteSpecs(
     const isKnown = output.shape.every((dim) => typeof dim === "number" || dims[dim.name] !== undefined);
     return isKnown ? resolveSpec(output, dims) : maxSpec(op.infer(inputs, params));
   };
-}
-
-function temporary(spec: ConcreteSpec): HostTensor {
-  const type = isInteger(spec.dtype) ? typedArrayOf(spec.dtype) : Float32Array;
-  return { spec, data: new type(elementCount(spec.shape)) };
 }

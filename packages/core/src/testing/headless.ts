@@ -1,3 +1,4 @@
+export { referenceOf } from "../references.ts";
 export { cases } from "./cases.ts";
 export { type Comparison, compareToReference, expectClose, expectEqual, expectRejection, expectThat } from "./compare.ts";
 export { type ConformanceResult, conformanceSample, conformanceTests, type RunConformanceOptions, runConformance } from "./conformance.ts";

@@ -4,6 +4,7 @@ import { decodedArrayOf, isQuantized } from "../dtype.ts";
 import type { AnyOp, HostTensor } from "../op.ts";
 import { type OpName, ops } from "../ops/index.ts";
 import { completeParams, createProgram, type Program, type Ref } from "../program.ts";
+import { referenceOf } from "../references.ts";
 import { type ConcreteSpec, elementCount, maxSpec } from "../spec.ts";
 import { cases } from "./cases.ts";
 import { expectClose } from "./compare.ts";
@@ -70,7 +71,7 @@ function evaluate(op: AnyOp, inputs: readonly (Input | undefined)[], params: obj
     ),
   );
   const output = op.writes === undefined ? { spec, data: new (decodedArrayOf(spec.dtype))(elementCount(spec.shape)) } : tensors[op.writes]!;
-  op.reference(tensors, params, output);
+  referenceOf(op)(tensors, params, output);
   return output;
 }
 

@@ -48,7 +48,7 @@ const project: Family = (draft) => {
 };
 
 /** Products of one tensor with weights of one type, of which one gates the other. */
-const gated: Family = (draft) => {
+const _gated: Family = (draft) => {
   const x = draft.float((value) => hasRows(value) && value.ref.spec.shape.length === 2);
   if (x === undefined) return impossible;
   const { program } = draft;

@@ -1,0 +1,5 @@
+import type { Reference } from "../references.ts";
+
+export const arange: Reference<"arange"> = (_inputs, { start, step }, y) => {
+  for (let i = 0; i < y.data.length; i++) y.data[i] = start + i * step;
+};

@@ -1,0 +1,14 @@
+import type { Reference } from "../references.ts";
+import { resolveAxis } from "./shared/checks.ts";
+import { copyBlock, rowMajor } from "./shared/strided.ts";
+
+export const concat: Reference<"concat"> = (tensors, { axis: given }, y) => {
+  const axis = resolveAxis("concat", given, y.spec.shape.length);
+  const strides = rowMajor(y.spec.shape);
+  let start = 0;
+  for (const tensor of tensors) {
+    const { shape } = tensor!.spec;
+    copyBlock(shape, tensor!, { start: 0, strides: rowMajor(shape) }, y, { start, strides });
+    start += shape[axis]! * strides[axis]!;
+  }
+};

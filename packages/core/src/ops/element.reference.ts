@@ -1,0 +1,8 @@
+import { ArgumentError } from "../errors.ts";
+import type { Reference } from "../references.ts";
+
+export const element: Reference<"element"> = ([x], { index }, y) => {
+  const value = x!.data[index];
+  if (value === undefined) throw new ArgumentError("element", `an index below ${x!.data.length} in this run`, String(index));
+  y.data[0] = value;
+};

@@ -1,0 +1,10 @@
+import { ArgumentError } from "../errors.ts";
+import type { Reference } from "../references.ts";
+
+export const embedding: Reference<"embedding"> = ([table, ids], _params, y) => {
+  const [rows, d] = table!.spec.shape;
+  ids!.data.forEach((id, i) => {
+    if (id < 0 || id >= rows!) throw new ArgumentError("embedding", `ids from 0 to ${rows! - 1}`, `${id} at ${i}`);
+    y.data.set(table!.data.subarray(id * d!, (id + 1) * d!), i * d!);
+  });
+};

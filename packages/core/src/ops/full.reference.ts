@@ -1,0 +1,6 @@
+import type { Reference } from "../references.ts";
+import { roundValue } from "./shared/values.ts";
+
+export const full: Reference<"full"> = (_inputs, { value, dtype }, y) => {
+  y.data.fill(roundValue(dtype, value));
+};

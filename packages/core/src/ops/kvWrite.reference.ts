@@ -1,0 +1,17 @@
+import { roundTo } from "../decode.ts";
+import { ArgumentError } from "../errors.ts";
+import type { Reference } from "../references.ts";
+
+export const kvWrite: Reference<"kvWrite"> = ([, k, v, slots], _params, cache) => {
+  const [size, heads, width] = cache.spec.shape as readonly [number, number, number];
+  const [dK, dV] = [k!.spec.shape[2]!, v!.spec.shape[2]!];
+  const row = new Float32Array(heads * width);
+  slots!.data.forEach((slot, t) => {
+    if (slot < 0 || slot >= size) throw new ArgumentError("kvWrite", `slots from 0 to ${size - 1}`, `${slot} at ${t}`);
+    for (let h = 0; h < heads; h++) {
+      row.set(k!.data.subarray((t * heads + h) * dK, (t * heads + h + 1) * dK), h * width);
+      row.set(v!.data.subarray((t * heads + h) * dV, (t * heads + h + 1) * dV), h * width + dK);
+    }
+    cache.data.set(roundTo(cache.spec.dtype, row), slot * heads * width);
+  });
+};

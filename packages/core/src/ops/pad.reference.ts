@@ -1,0 +1,9 @@
+import type { Reference } from "../references.ts";
+import { copyBlock, rowMajor } from "./shared/strided.ts";
+
+export const pad: Reference<"pad"> = ([x], { pads, value }, y) => {
+  y.data.fill(value);
+  const strides = rowMajor(y.spec.shape);
+  const start = pads.reduce((sum, [before], axis) => sum + before * strides[axis]!, 0);
+  copyBlock(x!.spec.shape, x!, { start: 0, strides: rowMajor(x!.spec.shape) }, y, { start, strides });
+};
