@@ -2,8 +2,9 @@ import { type AnyOp, ArgumentError, type ConcreteSpec, type Operand } from "@cen
 import { emitCommonLoops } from "./elementwise/commonLoops.ts";
 import { type FunctionInfo, ModuleBuilder } from "./emit/index.ts";
 import { Heap } from "./heap.ts";
+import type { CompiledKernels } from "./home.ts";
 import type { BuildContext, Emitted } from "./kernel.ts";
-import { memoryMap } from "./memoryMap.ts";
+import { memoryMap, pagesOf } from "./memoryMap.ts";
 import { emitKernels, kernelOf, type Opened } from "./module.ts";
 import type { Target } from "./target.ts";
 
@@ -91,6 +92,16 @@ function functionsOf(module: WebAssembly.Module): readonly FunctionInfo[] {
 }
 
 /** Opens such a module. @throws {ArgumentError} for another one */
-export function openAhead(module: WebAssembly.Module, maxPages: number): Opened {
-  return { module, functions: functionsOf(module), pool: undefined, maxPages, target, reason: "compiled ahead", isAhead: true };
+export function openAhead(module: WebAssembly.Module, maxMemoryMiB: number): Opened {
+  const kernels: CompiledKernels = { module, functions: functionsOf(module) };
+  return {
+    kernels: () => Promise.resolve(kernels),
+    pool: undefined,
+    maxPages: pagesOf(maxMemoryMiB),
+    no64: "base.wasm has no other",
+    all64: false,
+    target,
+    reason: "compiled ahead",
+    isAhead: true,
+  };
 }

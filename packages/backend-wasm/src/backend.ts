@@ -20,14 +20,14 @@ import {
   WorkQueue,
 } from "@centella/core";
 import { aheadName, openAhead } from "./ahead.ts";
-import { customUnsupported } from "./custom.ts";
+import { customUnsupported, no64Custom } from "./custom.ts";
+import type { WasmFeatures } from "./detect.ts";
 import { Turns } from "./eventLoop.ts";
 import type { Heap } from "./heap.ts";
 import { Home, type HomeParts } from "./home.ts";
 import type { Kernel } from "./kernel.ts";
-import { pageBytes } from "./memoryMap.ts";
 import { kernelOf, type Opened, openModule } from "./module.ts";
-import { checkOptions, type WasmOptions } from "./options.ts";
+import { type CheckedOptions, checkOptions, type WasmOptions } from "./options.ts";
 import { WasmPlan } from "./plan.ts";
 import { PlanModule } from "./planModule.ts";
 import { matrixBytes } from "./storedForm.ts";
@@ -40,20 +40,21 @@ import type { ThreadPool } from "./threads/pool.ts";
  * @throws {ArgumentError} for an unknown option
  */
 export function wasm(options: WasmOptions = {}): BackendFactory {
-  const { relaxed, threads, maxMemoryMiB, checkWrites, module } = checkOptions(options);
-  return {
-    name: "wasm",
-    open: async () => {
-      const maxPages = Math.floor((maxMemoryMiB * 2 ** 20) / pageBytes);
-      const opened = module === undefined ? await openModule(relaxed, threads, maxPages) : openAhead(module, maxPages);
-      return new WasmBackend(opened, await Home.open(opened), checkWrites);
-    },
-    weightBytes: matrixBytes,
-  };
+  const checked = checkOptions(options);
+  return { name: "wasm", open: () => openBackend(checked), weightBytes: matrixBytes };
+}
+
+/** Opens the backend; `features` are the engine's. */
+export async function openBackend(options: CheckedOptions, features?: WasmFeatures): Promise<WasmBackend> {
+  const { module } = options;
+  const opened = module === undefined ? await openModule(options, features) : openAhead(module, options.maxMemoryMiB);
+  return new WasmBackend(opened, await Home.open(opened, opened.all64), options.checkWrites);
 }
 
 /** Persistents of so many bytes have a memory of their own. */
 const ownHomeBytes = 2 ** 25;
+/** Of so many, one with 64-bit addresses: half a GiB of 4 is for temporaries and the plans to come. */
+const wideHomeBytes = 3.5 * 2 ** 30;
 
 export class WasmBackend implements Backend {
   readonly name = "wasm";
@@ -68,15 +69,17 @@ export class WasmBackend implements Backend {
   readonly checkWrites: boolean;
   readonly #parts: HomeParts;
   readonly #isAhead: boolean;
+  readonly #all64: boolean;
   readonly #homes: Set<Home>;
   readonly plans: Set<WasmPlan> = new Set();
   readonly #queue = new WorkQueue();
   #pending = 0;
   #disposed = false;
 
-  constructor({ target, reason, isAhead, ...parts }: Opened, home: Home, checkWrites: boolean) {
+  constructor({ target, reason, isAhead, all64, ...parts }: Opened, home: Home, checkWrites: boolean) {
     this.checkWrites = checkWrites;
     this.#isAhead = isAhead;
+    this.#all64 = all64;
     this.home = home;
     this.target = target;
     this.#parts = parts;
@@ -98,7 +101,7 @@ export class WasmBackend implements Backend {
 
   unsupported(op: AnyOp, inputs: readonly (TensorSpec | undefined)[], params: object, output: TensorSpec): string | undefined {
     if (op.alias === true) return undefined;
-    if (op.kernels !== undefined) return customUnsupported(op, [...inputs, output]);
+    if (op.kernels !== undefined) return this.#all64 ? no64Custom : customUnsupported(op, [...inputs, output]);
     const kernel = kernelOf(op);
     if (kernel === undefined) return `there is no kernel for ${op.name} yet`;
     return kernel.unsupported?.(inputs, params, output) ?? this.#uncompiled(kernel, inputs, params, output);
@@ -154,10 +157,16 @@ export class WasmBackend implements Backend {
   }
 
   /** The common home, or for a program with a model's weights one of its own. */
-  async #homeFor({ persistents }: ProgramGraph): Promise<Home> {
-    const bytes = [...persistents.values()].reduce((sum, { spec }) => sum + byteLength(spec), 0);
+  async #homeFor({ persistents, nodes }: ProgramGraph): Promise<Home> {
+    const sizes = [...persistents.values()].map(({ spec, init }) => ({
+      stored: byteLength(spec),
+      most: init === "zeros" ? 0 : matrixBytes(spec),
+    }));
+    const bytes = sizes.reduce((sum, { stored }) => sum + stored, 0);
     if (bytes < ownHomeBytes) return this.home;
-    const home = await Home.open(this.#parts);
+    const isWide = sizes.reduce((sum, { stored, most }) => sum + Math.max(stored, most), 0) > wideHomeBytes;
+    const hasCustom = nodes.some(({ op }) => op.kernels !== undefined);
+    const home = await Home.open(this.#parts, this.#all64 || (isWide && this.#parts.no64 === undefined && !hasCustom));
     this.#homes.add(home);
     try {
       home.heap.require(bytes);

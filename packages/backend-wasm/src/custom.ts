@@ -1,18 +1,35 @@
-import { type AnyOp, isQuantized, KernelError, type ProgramGraph, type TensorSpec, type WasmKernel } from "@centella/core";
+import {
+  type AnyOp,
+  isQuantized,
+  KernelError,
+  type ProgramGraph,
+  type TensorSpec,
+  UnsupportedError,
+  type WasmKernel,
+} from "@centella/core";
+import type { Heap } from "./heap.ts";
 import type { Kernel } from "./kernel.ts";
 
 type Run = (...args: number[]) => void;
 
+/** Why there are none in a memory with 64-bit addresses. */
+export const no64Custom =
+  "kernels that come with an op take 32-bit addresses, and the memory has 64-bit ones (a large model, or memory64: true)";
+
 /** Kernels that came with ops of the user's own, instantiated over the backend's memory once per op. */
 export class CustomKernels {
-  readonly #memory: WebAssembly.Memory;
+  readonly #heap: Heap;
   readonly #kernels = new WeakMap<AnyOp, Kernel>();
 
-  constructor(memory: WebAssembly.Memory) {
-    this.#memory = memory;
+  constructor(heap: Heap) {
+    this.#heap = heap;
   }
 
-  /** Makes the kernels of a program ready for {@link get}. @throws {KernelError} with the engine's message */
+  /**
+   * Makes the kernels of a program ready for {@link get}.
+   * @throws {KernelError} with the engine's message
+   * @throws {UnsupportedError} in a memory with 64-bit addresses
+   */
   async prepare({ nodes }: ProgramGraph): Promise<void> {
     for (const op of new Set(nodes.map((node) => node.op))) {
       const kernel = op.kernels?.wasm;
@@ -26,7 +43,8 @@ export class CustomKernels {
   }
 
   async #instantiate({ name }: AnyOp, { module }: WasmKernel): Promise<Run> {
-    const memory = this.#memory;
+    const { memory, memory64 } = this.#heap;
+    if (memory64) throw new UnsupportedError(`wasm: ${name}`, no64Custom);
     const bytes = module({ shared: typeof SharedArrayBuffer !== "undefined" && memory.buffer instanceof SharedArrayBuffer });
     try {
       const { instance } = await WebAssembly.instantiate(bytes, { env: { memory } });

@@ -10,6 +10,8 @@ export interface WasmFeatures {
   readonly relaxed: boolean;
   /** Memory that threads can share; a page has it if it is cross-origin isolated. */
   readonly sharedMemory: boolean;
+  /** Memory with 64-bit addresses, for models that do not fit in 4 GiB. */
+  readonly memory64: boolean;
 }
 
 /** Looks what the engine can, without emitting a kernel. */
@@ -20,6 +22,7 @@ export function detect(): WasmFeatures {
     simd,
     relaxed: simd && WebAssembly.validate(probe(true)),
     sharedMemory: typeof SharedArrayBuffer !== "undefined" && crossOriginIsolated,
+    memory64: simd && WebAssembly.validate(probe(false, true)),
   };
 }
 
@@ -43,8 +46,8 @@ function relaxedDots(): ByteDots {
   return (exports.dot as () => number)() === 2 * 32_767 ? "pairs" : "quads";
 }
 
-function probe(relaxed: boolean): Uint8Array<ArrayBuffer> {
-  const module = new ModuleBuilder({ constants: memoryMap.constants });
+function probe(relaxed: boolean, memory64 = false): Uint8Array<ArrayBuffer> {
+  const module = new ModuleBuilder({ constants: memoryMap.constants, memory64 });
   module.function("probe", { at: "i32" }, (f, { at }) => {
     const x = f.let(v128.load(at));
     f.store(at, relaxed ? relaxedOps.dotI8x16I7x16Add(x, x, relaxedOps.madd(x, x, x)) : f32x4.add(x, x));

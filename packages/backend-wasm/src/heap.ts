@@ -1,9 +1,17 @@
 import { OutOfMemoryError } from "@centella/core";
-import { memoryMap, pageBytes } from "./memoryMap.ts";
+import { memoryMap, mostPages, pageBytes } from "./memoryMap.ts";
 
 const alignment = 64;
 /** Kernels read whole vectors, up to 31 bytes past the end of a tensor. */
 const padding = 32;
+
+/** Bytes of a tensor: kernels count them, and what lies between two of its elements, in 32 bits. */
+const mostBytes = 2 ** 32 - 2 ** 16;
+
+/** @throws {OutOfMemoryError} for a tensor that is too large for any memory */
+export function checkTensorBytes(bytes: number): void {
+  if (bytes > mostBytes) throw new OutOfMemoryError("wasm", bytes, mostBytes, "one tensor has at most so many bytes here; split it");
+}
 
 interface Range {
   readonly address: number;
@@ -18,39 +26,87 @@ interface Allocation {
   readonly purpose: Purpose;
 }
 
+/** What a memory is made with. */
+export interface MemoryOptions {
+  readonly initial: number;
+  readonly maximum: number;
+  readonly shared: boolean;
+  /** 64-bit addresses. */
+  readonly memory64: boolean;
+}
+
+/** @throws {OutOfMemoryError} where no addresses are left for its maximum */
+export function createMemory({ initial, maximum, shared, memory64 }: MemoryOptions): WebAssembly.Memory {
+  const descriptor = memory64
+    ? { address: "i64", initial: BigInt(initial), maximum: BigInt(maximum), shared }
+    : { initial, maximum, shared };
+  try {
+    return new WebAssembly.Memory(descriptor as WebAssembly.MemoryDescriptor);
+  } catch (error) {
+    if (error instanceof RangeError) throw new OutOfMemoryError("wasm", maximum * pageBytes, undefined, "dispose of other models first");
+    throw error;
+  }
+}
+
+interface HeapOptions {
+  readonly memory64?: boolean;
+  /** What the limit is due to, for who runs into it. */
+  readonly advice?: string;
+}
+
 /** Allocator over one `WebAssembly.Memory`: first fit over a sorted free list, growing the memory when nothing fits. */
 export class Heap {
   readonly memory: WebAssembly.Memory;
+  /** Whether addresses have 64 bits. */
+  readonly memory64: boolean;
   readonly #maxPages: number;
+  readonly #advice: string;
   readonly #allocations = new Map<number, Allocation>();
   #free: Range[] = [];
   #end: number;
+  /** What lies from here on was never handed out, and is zeros as the engine gave it: pages that nobody touched take no memory. */
+  #untouched: number;
   #views: Views;
   /** Called before anybody looks at the memory. */
   guard: (() => void) | undefined;
 
-  constructor(memory: WebAssembly.Memory, maxPages: number) {
+  constructor(memory: WebAssembly.Memory, maxPages: number, { memory64 = false, advice = "maxMemoryMiB" }: HeapOptions = {}) {
     this.memory = memory;
-    // The last page stays unused: the address after its end is 0 in 32 bits.
-    this.#maxPages = Math.min(maxPages, 65_535);
+    this.memory64 = memory64;
+    this.#advice = advice;
+    // With 32 bits the last page stays unused: the address after its end is 0.
+    this.#maxPages = Math.min(maxPages, memory64 ? mostPages.memory64 : mostPages.memory32 - 1);
     this.#end = memory.buffer.byteLength;
     this.#free = this.#end > memoryMap.heap ? [{ address: memoryMap.heap, bytes: this.#end - memoryMap.heap }] : [];
+    this.#untouched = memoryMap.heap;
     this.#views = viewsOf(memory.buffer);
   }
 
   /** @throws {OutOfMemoryError} if so many bytes more can never be had */
   require(bytes: number): void {
-    const limit = this.#maxPages * pageBytes;
     let used = memoryMap.heap;
     for (const allocation of this.#allocations.values()) used += allocation.bytes;
-    if (bytes <= limit - used) return;
-    const fix = `the limit is ${limit} bytes (maxMemoryMiB, at most 4096); use a smaller model, a shorter context or another backend`;
-    throw new OutOfMemoryError("wasm", bytes, limit - used, fix);
+    const free = this.#maxPages * pageBytes - used;
+    if (bytes > free) throw this.#outOfMemory(bytes, free);
   }
 
   /** Address of `bytes` fresh bytes, aligned to 64; their content is undefined. @throws {OutOfMemoryError} */
   alloc(bytes: number, purpose: Purpose): number {
-    const size = Math.max(alignment, Math.ceil((bytes + padding) / alignment) * alignment);
+    if (purpose !== "arenas") checkTensorBytes(bytes);
+    const address = this.#take(Math.max(alignment, Math.ceil((bytes + padding) / alignment) * alignment), bytes, purpose);
+    this.#untouched = Math.max(this.#untouched, address + this.#allocations.get(address)!.bytes);
+    return address;
+  }
+
+  /** Like {@link alloc}, filled with zeros. */
+  allocZeroed(bytes: number, purpose: Purpose): number {
+    const untouched = this.#untouched;
+    const address = this.alloc(bytes, purpose);
+    this.u8.fill(0, address, Math.max(address, Math.min(untouched, address + this.#allocations.get(address)!.bytes)));
+    return address;
+  }
+
+  #take(size: number, bytes: number, purpose: Purpose): number {
     let index = this.#free.findIndex((range) => range.bytes >= size);
     if (index < 0) {
       this.#grow(size, bytes);
@@ -60,13 +116,6 @@ export class Heap {
     if (available === size) this.#free.splice(index, 1);
     else this.#free[index] = { address: address + size, bytes: available - size };
     this.#allocations.set(address, { bytes: size, purpose });
-    return address;
-  }
-
-  /** Like {@link alloc}, filled with zeros. */
-  allocZeroed(bytes: number, purpose: Purpose): number {
-    const address = this.alloc(bytes, purpose);
-    this.u8.fill(0, address, address + this.#allocations.get(address)!.bytes);
     return address;
   }
 
@@ -127,7 +176,7 @@ export class Heap {
     const needed = Math.ceil((start + size - atEnd - this.#end) / pageBytes);
     const pages = this.#end / pageBytes;
     const room = this.#maxPages - pages;
-    if (needed > room) throw new OutOfMemoryError("wasm", asked, Math.max(0, room * pageBytes + atEnd));
+    if (needed > room) throw this.#outOfMemory(asked, Math.max(0, room * pageBytes + atEnd));
     // Growing step by step copies nothing, but every step detaches the views: grow by an eighth at least.
     const step = Math.min(room, Math.max(needed, pages >> 3));
     if (!this.#tryGrow(step) && !this.#tryGrow(needed)) throw new OutOfMemoryError("wasm", asked);
@@ -138,9 +187,14 @@ export class Heap {
     this.#end = end;
   }
 
+  #outOfMemory(asked: number, free: number): OutOfMemoryError {
+    const limit = `the limit is ${this.#maxPages * pageBytes} bytes (${this.#advice})`;
+    return new OutOfMemoryError("wasm", asked, free, `${limit}; use a smaller model, a shorter context or another backend`);
+  }
+
   #tryGrow(pages: number): boolean {
     try {
-      this.memory.grow(pages);
+      this.memory.grow((this.memory64 ? BigInt(pages) : pages) as number);
       return true;
     } catch (error) {
       if (error instanceof RangeError) return false;

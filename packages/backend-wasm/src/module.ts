@@ -1,12 +1,13 @@
 import { type AnyOp, isFused, type OpName, UnsupportedError } from "@centella/core";
-import { detect, targetOf } from "./detect.ts";
+import { detect, targetOf, type WasmFeatures } from "./detect.ts";
 import { fused } from "./elementwise/kernel.ts";
-import { type FunctionInfo, ModuleBuilder } from "./emit/index.ts";
-import type { HomeParts } from "./home.ts";
+import { type FunctionInfo, ModuleBuilder, type ModuleOptions } from "./emit/index.ts";
+import type { CompiledKernels, HomeParts } from "./home.ts";
 import type { Kernel } from "./kernel.ts";
 import { kernels } from "./kernels/index.ts";
 import { emitShared } from "./kernels/shared/index.ts";
-import { memoryMap } from "./memoryMap.ts";
+import { memoryMap, pagesOf } from "./memoryMap.ts";
+import type { CheckedOptions } from "./options.ts";
 import type { Target } from "./target.ts";
 import { ThreadPool } from "./threads/pool.ts";
 import { emitWalk } from "./threads/walk.ts";
@@ -18,8 +19,11 @@ export interface EmittedModule {
 }
 
 /** The module of all kernels. Pure. */
-export function emitModule(target: Target, shared = false): EmittedModule {
-  const module = new ModuleBuilder({ constants: memoryMap.constants, shared, hasTable: true });
+export function emitModule(
+  target: Target,
+  { shared = false, memory64 = false }: Pick<ModuleOptions, "shared" | "memory64"> = {},
+): EmittedModule {
+  const module = new ModuleBuilder({ constants: memoryMap.constants, shared, memory64, hasTable: true });
   emitKernels(module, target);
   return { bytes: module.build(), functions: module.functions };
 }
@@ -38,7 +42,7 @@ export function kernelOf(op: AnyOp): Kernel | undefined {
 }
 
 /** Compiled modules by target, so that a second backend starts at once. */
-const compiled = new Map<string, Promise<{ readonly module: WebAssembly.Module; readonly functions: readonly FunctionInfo[] }>>();
+const compiled = new Map<string, Promise<CompiledKernels>>();
 
 /** Most threads that "auto" takes: more of them wait for memory. */
 const mostAutoThreads = 8;
@@ -50,27 +54,44 @@ export interface Opened extends HomeParts {
   readonly reason: string | undefined;
   /** Nothing can be compiled besides. */
   readonly isAhead: boolean;
+  /** Every home has 64-bit addresses. */
+  readonly all64: boolean;
 }
 
-/** Compiles the kernels and starts the threads. @throws {UnsupportedError} where the engine lacks WASM SIMD */
-export async function openModule(relaxed: boolean | "auto", threads: number | "auto", maxPages: number): Promise<Opened> {
-  const features = detect();
+/**
+ * Compiles the kernels and starts the threads. `features` are the engine's.
+ * @throws {UnsupportedError} where the engine lacks WASM SIMD, or what is asked for
+ */
+export async function openModule(
+  { relaxed, threads, memory64, maxMemoryMiB }: CheckedOptions,
+  features: WasmFeatures = detect(),
+): Promise<Opened> {
   if (!features.simd) throw new UnsupportedError("wasm", "this JavaScript engine has no WebAssembly SIMD");
   if (relaxed === true && !features.relaxed)
     throw new UnsupportedError("wasm", 'this JavaScript engine has no relaxed SIMD; use relaxed: "auto" or false');
+  if (memory64 === true && !features.memory64) throw new UnsupportedError("wasm", `${noMemory64}; use memory64: "auto" or false`);
   const target = targetOf(relaxed === "auto" ? features.relaxed : relaxed);
-  const { pool, reason } = await openPool(threads);
-  return { ...(await compileOnce(target, pool !== undefined)), maxPages, target, pool, reason, isAhead: false };
+  const { pool, reason } = await openPool(threads, features);
+  const shared = pool !== undefined;
+  return {
+    kernels: (memory64) => compileOnce(target, shared, memory64),
+    maxPages: pagesOf(maxMemoryMiB),
+    no64: memory64 === false ? "memory64 is false" : features.memory64 ? undefined : noMemory64,
+    all64: memory64 === true,
+    target,
+    pool,
+    reason,
+    isAhead: false,
+  };
 }
 
-function compileOnce(
-  target: Target,
-  shared: boolean,
-): Promise<{ readonly module: WebAssembly.Module; readonly functions: readonly FunctionInfo[] }> {
-  const key = `${target.relaxed} ${shared}`;
+const noMemory64 = "this JavaScript engine has no WebAssembly memory with 64-bit addresses (Node 24, Chrome 133 and Firefox 134 have)";
+
+function compileOnce(target: Target, shared: boolean, memory64: boolean): Promise<CompiledKernels> {
+  const key = `${target.relaxed} ${shared} ${memory64}`;
   let compiling = compiled.get(key);
   if (compiling === undefined) {
-    const { bytes, functions } = emitModule(target, shared);
+    const { bytes, functions } = emitModule(target, { shared, memory64 });
     compiling = WebAssembly.compile(bytes).then(
       (module) => ({ module, functions }),
       (error: unknown) => {
@@ -85,9 +106,9 @@ function compileOnce(
 }
 
 /** The threads, or the reason why the caller's computes. */
-async function openPool(threads: number | "auto"): Promise<Pick<Opened, "pool" | "reason">> {
+async function openPool(threads: number | "auto", features: WasmFeatures): Promise<Pick<Opened, "pool" | "reason">> {
   const isAsked = threads !== "auto" && threads > 1;
-  if (!detect().sharedMemory) {
+  if (!features.sharedMemory) {
     if (isAsked)
       throw new UnsupportedError("wasm", "threads need SharedArrayBuffer, which a page has if it is cross-origin isolated; use threads: 1");
     return { pool: undefined, reason: "no SharedArrayBuffer" };

@@ -12,8 +12,13 @@ export interface WasmOptions {
    * `backend.device.name` says so. The number of threads does not change a bit of any result.
    */
   readonly threads?: number | "auto";
-  /** Largest memory in MiB, up to 4096 (the default). */
+  /** Largest memory in MiB of a model, up to 16384 (the default). Beyond 4096 it has 64-bit addresses: see `memory64`. */
   readonly maxMemoryMiB?: number;
+  /**
+   * Memory with 64-bit addresses. "auto" (the default): for models of more than 3.5 GiB, where the engine has it, others being a little
+   * faster with 32-bit ones; true: for every plan; false: for none, so that 4 GiB are the most.
+   */
+  readonly memory64?: boolean | "auto";
   /**
    * For tests of kernels: leaves guard bytes around temporaries and checks them after each run, which raises a `KernelError` if a
    * kernel wrote outside of its output. False by default.
@@ -27,24 +32,26 @@ export interface WasmOptions {
 }
 
 /** What was chosen. */
-type CheckedOptions = Required<Omit<WasmOptions, "module">> & Pick<WasmOptions, "module">;
+export type CheckedOptions = Required<Omit<WasmOptions, "module">> & Pick<WasmOptions, "module">;
 
 /** @throws {ArgumentError} for an unknown option or a value outside its range */
 export function checkOptions(options: WasmOptions): CheckedOptions {
-  checkKeys("wasm", options, ["relaxed", "threads", "maxMemoryMiB", "checkWrites", "module"]);
-  const { relaxed = "auto", threads = 1, maxMemoryMiB = 4096, checkWrites = false, module } = options;
+  checkKeys("wasm", options, ["relaxed", "threads", "maxMemoryMiB", "memory64", "checkWrites", "module"]);
+  const { relaxed = "auto", threads = 1, maxMemoryMiB = 16_384, memory64 = "auto", checkWrites = false, module } = options;
   if (typeof checkWrites !== "boolean") throw new ArgumentError("wasm", "checkWrites true or false", String(checkWrites));
   if (relaxed !== "auto" && typeof relaxed !== "boolean") throw new ArgumentError("wasm", 'relaxed true, false or "auto"', String(relaxed));
-  if (typeof maxMemoryMiB !== "number" || !(maxMemoryMiB >= 1 && maxMemoryMiB <= 4096)) {
-    throw new ArgumentError("wasm", "maxMemoryMiB from 1 to 4096", String(maxMemoryMiB));
+  if (typeof maxMemoryMiB !== "number" || !(maxMemoryMiB >= 1 && maxMemoryMiB <= 16_384)) {
+    throw new ArgumentError("wasm", "maxMemoryMiB from 1 to 16384", String(maxMemoryMiB));
   }
+  if (memory64 !== "auto" && typeof memory64 !== "boolean")
+    throw new ArgumentError("wasm", 'memory64 true, false or "auto"', String(memory64));
   if (threads !== "auto" && !(Number.isInteger(threads) && threads >= 1 && threads <= 64)) {
     throw new ArgumentError("wasm", 'threads from 1 to 64 or "auto"', String(threads));
   }
   if (module !== undefined) {
     if (!(module instanceof WebAssembly.Module)) throw new ArgumentError("wasm", "module to be a WebAssembly.Module", typeof module);
-    if (relaxed === true || (threads !== "auto" && threads > 1))
-      throw new ArgumentError("wasm", "a module compiled ahead alone", "one with relaxed: true or threads", "leave these out");
+    if (relaxed === true || memory64 === true || (threads !== "auto" && threads > 1))
+      throw new ArgumentError("wasm", "a module compiled ahead alone", "one with relaxed, memory64 or threads", "leave these out");
   }
-  return { relaxed, threads, maxMemoryMiB, checkWrites, ...(module && { module }) };
+  return { relaxed, threads, maxMemoryMiB, memory64, checkWrites, ...(module && { module }) };
 }

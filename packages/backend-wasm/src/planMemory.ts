@@ -1,5 +1,5 @@
 import { byteLength, type Lowered, maxSpec, planArena, type Storage } from "@centella/core";
-import type { Heap } from "./heap.ts";
+import { checkTensorBytes, type Heap } from "./heap.ts";
 import type { Cell } from "./persistents.ts";
 import { guardGap, type Owned, WriteGuards } from "./writeGuards.ts";
 
@@ -33,6 +33,7 @@ export function placePlan(heap: Heap, { lowered, cells, scratchBytes, checkWrite
   const temporaries = lowered.storages
     .filter(({ definition }) => definition.kind === "node" || definition.kind === "input")
     .map((storage) => ({ ...storage, bytes: bytesOf(storage) }));
+  for (const { bytes } of temporaries) checkTensorBytes(bytes);
   const arena = planArena(temporaries, alignment, checkWrites ? guardGap : 0);
   const arenaAddress = alloc(arena.bytes);
   const scratch = scratchBytes === 0 ? arenaAddress : alloc(scratchBytes);

@@ -97,7 +97,12 @@ export class PlanModule {
     const { heap } = this.#space;
     const constants = heap.alloc(constantBytes, "arenas");
     const shared = typeof SharedArrayBuffer !== "undefined" && heap.memory.buffer instanceof SharedArrayBuffer;
-    const builder = new ModuleBuilder({ constants: { address: constants, bytes: constantBytes }, shared, hasTable: true });
+    const builder = new ModuleBuilder({
+      constants: { address: constants, bytes: constantBytes },
+      shared,
+      memory64: heap.memory64,
+      hasTable: true,
+    });
     return { builder, library: new Library(this.#space), constants };
   }
 }

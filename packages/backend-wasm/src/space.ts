@@ -105,9 +105,10 @@ export class Library {
   /** The next function of the module, in its order. */
   declare(info: FunctionInfo): Emitted {
     const index = this.size;
+    const isWide = info.params.includes("i64");
     const fn: Emitted = (...args) => {
       const { recorder } = this.#space;
-      if (recorder === undefined) return this.direct(info.name)(...args);
+      if (recorder === undefined) return this.direct(info.name)(...(isWide ? (widened(args, info.params) as number[]) : args));
       if (info.hasResult) throw new NotRecordable(info.name);
       recorder.call(this.#space.entryOf(fn), args);
       return 0;
@@ -163,6 +164,11 @@ export class Library {
     this.#space.release(this.#base, this.size);
     this.#exports = {};
   }
+}
+
+/** Arguments as a function with 64-bit parameters takes them from JavaScript. */
+function widened(args: readonly number[], params: readonly string[]): readonly (number | bigint)[] {
+  return args.map((arg, i) => (params[i] === "i64" ? BigInt(arg) : arg));
 }
 
 /** Makes calls of a step on this thread, one after each yield. */

@@ -2,8 +2,8 @@ import { slotBytes } from "./emit/index.ts";
 import type { Heap } from "./heap.ts";
 import type { Call, Emitted, Pause, Range, Run, Task } from "./kernel.ts";
 import { type CallRecorder, type Entry, NotRecordable, type Space } from "./space.ts";
-import type { StageRange } from "./threads/control.ts";
-import { stageFields } from "./threads/walk.ts";
+import { type StageRange, wordsOf } from "./threads/control.ts";
+import { stageFields, stageNumbers } from "./threads/walk.ts";
 
 /** Steps that run one after the other: in one go from a list in memory, or one that returns to JavaScript. */
 export type Segment =
@@ -80,14 +80,14 @@ export function writeStepList(heap: Heap, steps: readonly RecordedStep[]): StepL
   let index = 0;
   const writeStage = ({ calls, range }: Stage): void => {
     const stride = strides[index++]!;
-    const fields: Record<Exclude<keyof typeof stageFields, "count">, number> = {
-      calls: callAt,
+    const fields: Record<(typeof stageNumbers)[number], number> = {
       tiles: range === undefined ? calls.length : Math.ceil(range.total / range.grain),
       callBytes: range === undefined ? stride : 0,
       grain: range?.grain ?? 0,
       total: range?.total ?? 0,
     };
-    for (const [field, value] of Object.entries(fields)) i32[at / 4 + stageFields[field as keyof typeof fields]] = value;
+    [i32[at / 4 + stageFields.calls], i32[at / 4 + stageFields.calls + 1]] = wordsOf(callAt);
+    for (const field of stageNumbers) i32[at / 4 + stageFields[field]] = fields[field];
     for (const { entry, args } of calls) {
       i32[callAt / 4] = entry.place;
       // A range's `begin` and `end` are the tile's, and added to these zeros.
@@ -96,7 +96,7 @@ export function writeStepList(heap: Heap, steps: readonly RecordedStep[]): StepL
         const arg = args[i] ?? 0;
         if (type === "f32") f32[slot / 4] = arg;
         else if (type === "f64") f64[slot / 8] = arg;
-        else i32[slot / 4] = arg;
+        else [i32[slot / 4], i32[slot / 4 + 1]] = wordsOf(arg);
       });
       callAt += stride;
     }

@@ -7,7 +7,7 @@ const isRequired = process.env.REQUIRE_BACKENDS?.split(",").includes("wasm") ?? 
 /** What the page reports. */
 interface Report {
   readonly device: string;
-  readonly features: { readonly simd: boolean; readonly relaxed: boolean; readonly sharedMemory: boolean };
+  readonly features: { readonly simd: boolean; readonly relaxed: boolean; readonly sharedMemory: boolean; readonly memory64: boolean };
   readonly results: readonly ConformanceResult[];
 }
 
@@ -32,7 +32,7 @@ describe("wasm in Chromium", async () => {
     return;
   }
   test("has SIMD, relaxed SIMD and threads over shared memory", () => {
-    expect(report.features).toEqual({ simd: true, relaxed: true, sharedMemory: true });
+    expect(report.features).toEqual({ simd: true, relaxed: true, sharedMemory: true, memory64: true });
     expect(report.device).toMatch(/relaxed SIMD, 2 threads/);
     expect(report.results.filter(({ status }) => status === "passed").length).toBeGreaterThan(200);
   });

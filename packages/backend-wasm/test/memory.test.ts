@@ -54,7 +54,7 @@ test("a model that cannot fit is refused with numbers before anything is allocat
   expect(error).toBeInstanceOf(OutOfMemoryError);
   expect(error).toMatchObject({ asked: 256 * 2 ** 20, device: "wasm" });
   expect((error as OutOfMemoryError).free).toBeLessThan(128 * 2 ** 20);
-  expect((error as Error).message).toMatch(/the limit is 134217728 bytes/);
+  expect((error as Error).message).toMatch(/the limit is 134217728 bytes \(maxMemoryMiB/);
   await backend.idle();
   expect(backend.memory()).toEqual(before);
   await backend.dispose();

@@ -148,8 +148,12 @@ describe("memory", () => {
     expect(heap.alloc(3000, "tensors")).toBe(a);
     expect(heap.used("other")).toBe(3072);
     expect(() => heap.free(b)).toThrow(/allocated address/);
-    heap.u8.fill(255);
+    const used = heap.alloc(1 << 19, "other");
+    heap.u8.fill(255, 0, used + (1 << 19));
+    heap.free(used);
+    // Half of it was used before, half never was.
     const zeroed = heap.allocZeroed(1 << 20, "tensors");
+    expect(zeroed).toBe(used);
     expect(heap.u8.subarray(zeroed, zeroed + (1 << 20)).every((byte) => byte === 0)).toBe(true);
     expect(() => heap.alloc(4 << 20, "other")).toThrow(OutOfMemoryError);
   });
@@ -174,9 +178,10 @@ describe("weights in formats without kernels", () => {
 
 test("options are checked", () => {
   expect(() => wasm({ relaxed: "yes" as "auto" })).toThrow(/relaxed true, false or "auto"/);
-  expect(() => wasm({ maxMemoryMiB: 5000 })).toThrow(/1 to 4096/);
+  expect(() => wasm({ maxMemoryMiB: 20_000 })).toThrow(/1 to 16384/);
+  expect(() => wasm({ memory64: 1 as unknown as boolean })).toThrow(/memory64 true, false or "auto"/);
   expect(() => wasm({ workers: 2 } as object)).toThrow(
-    /options among \{relaxed, threads, maxMemoryMiB, checkWrites, module\}, got workers/,
+    /options among \{relaxed, threads, maxMemoryMiB, memory64, checkWrites, module\}, got workers/,
   );
 });
 

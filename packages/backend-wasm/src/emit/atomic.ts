@@ -7,6 +7,8 @@ const opcode = (op: number, align: number): number[] => [0xfe, op, ...memoryImme
 export const atomic: Readonly<{
   load: (address: I32) => Expr<"i32">;
   load64: (address: I32) => Expr<"i64">;
+  /** An address: 8 bytes, of which a 32-bit memory takes 4. */
+  loadAddress: (address: I32) => Expr<"i32">;
   /** Adds and gives what was there before. */
   add: (address: I32, by: I32) => Expr<"i32">;
   /** Writes `next` if `expected` is there, and gives what was there. */
@@ -18,6 +20,7 @@ export const atomic: Readonly<{
 }> = {
   load: (address) => expr("i32", [i32Operand(address)], opcode(0x10, 2)),
   load64: (address) => expr("i64", [i32Operand(address)], opcode(0x11, 3)),
+  loadAddress: (address) => ({ type: "i32", operands: [i32Operand(address)], code: opcode(0x10, 2), wideCode: opcode(0x11, 3) }),
   add: (address, by) => expr("i32", [i32Operand(address), i32Operand(by)], opcode(0x1e, 2)),
   exchangeIf64: (address, expected, next) => expr("i64", [i32Operand(address), expected, next], opcode(0x49, 3)),
   notify: (address, count) => expr("i32", [i32Operand(address), i32Operand(count)], opcode(0x00, 2)),

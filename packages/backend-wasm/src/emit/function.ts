@@ -4,8 +4,8 @@ import { i32, i32Operand } from "./scalar.ts";
 import { v128 } from "./simd.ts";
 import {
   type Expr,
-  expr,
   type I32,
+  type Instruction,
   type Local,
   memoryImmediate,
   simdOpcode,
@@ -14,6 +14,7 @@ import {
   type ValueType,
   valueTypeCode,
 } from "./values.ts";
+import { Widening } from "./widen.ts";
 
 /** Named parameters of a function, in order. */
 export type Signature = Readonly<Record<string, ValueType>>;
@@ -27,6 +28,13 @@ export interface FunctionRef<S extends Signature = Signature, R extends ValueTyp
   readonly index: number;
   readonly signature: S;
   readonly result: R;
+  readonly compiled: CompiledSignature;
+}
+
+/** Types as compiled: addresses and what they are made of are i64 in a memory with such addresses. */
+export interface CompiledSignature {
+  readonly params: readonly ValueType[];
+  readonly result: ValueType | undefined;
 }
 
 /** Target of a branch: the end of a block or the start of a loop. */
@@ -43,23 +51,26 @@ const scratch = new DataView(new ArrayBuffer(4));
 
 /** Writes one function's code, statement by statement, in exactly the order of the calls. */
 export class FunctionBuilder {
-  readonly #paramCount: number;
+  readonly #params: readonly ValueType[];
   readonly #constants: ConstantPool;
   readonly #locals: ValueType[] = [];
-  readonly #prologue = new ByteWriter();
+  readonly #prologue: Instruction[] = [];
+  readonly #memory64: boolean;
+  /** What was written, or with 64-bit addresses what is to be, once all uses of the locals are known. */
   readonly #body = new ByteWriter();
+  readonly #statements: Instruction[] = [];
   /** By their 32 bits, or by all their bytes. */
   readonly #splats = new Map<number | string, Local<"v128">>();
   #depth = 0;
 
-  constructor(paramCount: number, constants: ConstantPool) {
-    this.#paramCount = paramCount;
+  constructor(params: readonly ValueType[], constants: ConstantPool, memory64: boolean) {
+    this.#params = params;
+    this.#memory64 = memory64;
     this.#constants = constants;
   }
 
   local<T extends ValueType>(type: T): Local<T> {
-    const index = this.#paramCount + this.#locals.push(type) - 1;
-    return { type, index, code: [0x20, ...unsignedLeb(index)] };
+    return localOf(type, this.#params.length + this.#locals.push(type) - 1);
   }
 
   /** `count` locals of one type. */
@@ -75,7 +86,7 @@ export class FunctionBuilder {
   }
 
   set<T extends ValueType>(local: Local<T>, value: Expr<T>): void {
-    this.#write(value, [0x21, ...unsignedLeb(local.index)]);
+    this.#add(setLocal(local, value));
   }
 
   setI32(local: Local<"i32">, value: I32): void {
@@ -115,54 +126,65 @@ export class FunctionBuilder {
   /** Stores a value of its own width. */
   store(address: I32, value: Expr, offset = 0): void {
     const opcode = { i32: [0x36], i64: [0x37], f32: [0x38], f64: [0x39], v128: simdOpcode(11) }[value.type];
-    this.#write(i32Operand(address), value, opcode, memoryImmediate(0, offset));
+    this.#write([i32Operand(address), value], [...opcode, ...memoryImmediate(0, offset)]);
   }
 
   store8(address: I32, value: I32, offset = 0): void {
-    this.#write(i32Operand(address), i32Operand(value), [0x3a], memoryImmediate(0, offset));
+    this.#write([i32Operand(address), i32Operand(value)], [0x3a, ...memoryImmediate(0, offset)]);
   }
 
   store16(address: I32, value: I32, offset = 0): void {
-    this.#write(i32Operand(address), i32Operand(value), [0x3b], memoryImmediate(0, offset));
+    this.#write([i32Operand(address), i32Operand(value)], [0x3b, ...memoryImmediate(0, offset)]);
   }
 
   /** Stores one 32-bit lane. */
   store32Lane(address: I32, value: V128, lane: number, offset = 0): void {
-    this.#write(i32Operand(address), value, simdOpcode(90), memoryImmediate(0, offset), [lane]);
+    this.#write([i32Operand(address), value], [...simdOpcode(90), ...memoryImmediate(0, offset), lane]);
   }
 
   /** Stores one 16-bit lane. */
   store16Lane(address: I32, value: V128, lane: number, offset = 0): void {
-    this.#write(i32Operand(address), value, simdOpcode(89), memoryImmediate(0, offset), [lane]);
+    this.#write([i32Operand(address), value], [...simdOpcode(89), ...memoryImmediate(0, offset), lane]);
   }
 
   /** Stores one 8-bit lane. */
   store8Lane(address: I32, value: V128, lane: number, offset = 0): void {
-    this.#write(i32Operand(address), value, simdOpcode(88), memoryImmediate(0, offset), [lane]);
+    this.#write([i32Operand(address), value], [...simdOpcode(88), ...memoryImmediate(0, offset), lane]);
   }
 
   /** Stores one 64-bit lane. */
   store64Lane(address: I32, value: V128, lane: number, offset = 0): void {
-    this.#write(i32Operand(address), value, simdOpcode(91), memoryImmediate(0, offset), [lane]);
+    this.#write([i32Operand(address), value], [...simdOpcode(91), ...memoryImmediate(0, offset), lane]);
   }
 
   /** Stores for other threads to see, after all that was stored before. */
   atomicStore(address: I32, value: Expr<"i32" | "i64">): void {
-    this.#write(i32Operand(address), value, atomicStore[value.type]);
+    this.#write([i32Operand(address), value], atomicStore[value.type]);
+  }
+
+  /** Stores an address in 8 bytes, of which a 32-bit memory takes 4, for `i32.loadAddress`. */
+  storeAddress(address: I32, value: I32, offset = 0): void {
+    const immediates = memoryImmediate(0, offset);
+    this.#add({ operands: [i32Operand(address), i32Operand(value)], code: [0x36, ...immediates], wideCode: [0x37, ...immediates] });
+  }
+
+  /** {@link storeAddress} like {@link atomicStore}. */
+  atomicStoreAddress(address: I32, value: I32): void {
+    this.#add({ operands: [i32Operand(address), i32Operand(value)], code: atomicStore.i32, wideCode: atomicStore.i64 });
   }
 
   /** Computes a value for its effects alone. */
   drop(value: Expr): void {
-    this.#write(value, [0x1a]);
+    this.#write([value], [0x1a]);
   }
 
   /** Copies `bytes` bytes; the ranges may overlap. */
   memoryCopy(to: I32, from: I32, bytes: I32): void {
-    this.#write(i32Operand(to), i32Operand(from), i32Operand(bytes), [0xfc, 10, 0, 0]);
+    this.#write([to, from, bytes].map(i32Operand), [0xfc, 10, 0, 0]);
   }
 
   memoryFill(to: I32, byte: I32, bytes: I32): void {
-    this.#write(i32Operand(to), i32Operand(byte), i32Operand(bytes), [0xfc, 11, 0]);
+    this.#write([to, byte, bytes].map(i32Operand), [0xfc, 11, 0]);
   }
 
   block(body: (exit: Label) => void): void {
@@ -175,23 +197,23 @@ export class FunctionBuilder {
   }
 
   if(condition: Expr<"i32">, yes: () => void, no?: () => void): void {
-    this.#write(condition, [0x04, 0x40]);
+    this.#write([condition], [0x04, 0x40]);
     this.#depth++;
     yes();
     if (no !== undefined) {
-      this.#write([0x05]);
+      this.#write([], [0x05]);
       no();
     }
     this.#depth--;
-    this.#write([0x0b]);
+    this.#write([], [0x0b]);
   }
 
   br(label: Label): void {
-    this.#write([0x0c, ...unsignedLeb(this.#depth - label.depth)]);
+    this.#write([], [0x0c, ...unsignedLeb(this.#depth - label.depth)]);
   }
 
   brIf(label: Label, condition: Expr<"i32">): void {
-    this.#write(condition, [0x0d, ...unsignedLeb(this.#depth - label.depth)]);
+    this.#write([condition], [0x0d, ...unsignedLeb(this.#depth - label.depth)]);
   }
 
   /** Runs `body` while `condition` holds, which is tested before the first time too. */
@@ -214,73 +236,97 @@ export class FunctionBuilder {
   }
 
   return(value?: Expr): void {
-    this.#write(value ?? [], [0x0f]);
+    this.#write(value === undefined ? [] : [value], [0x0f]);
   }
 
   /** Calls a function without a result. */
   call<S extends Signature>(target: FunctionRef<S, undefined>, args: { readonly [K in keyof S]: Expr<S[K]> }): void {
-    this.#write(...argumentsOf(target, args), [0x10, ...unsignedLeb(target.index)]);
+    this.#add(callOf(target, args));
   }
 
   /** Calls the thunk at a place of the table: see `ModuleOptions.hasTable`. */
   callThunk(place: Expr<"i32">, args: I32, begin: I32, end: I32): void {
-    this.#write(...[args, begin, end].map((arg) => i32Operand(arg)), place, [0x11, 0, 0]);
+    const operands = [...[args, begin, end].map(i32Operand), place];
+    this.#add({ operands, code: [0x11, 0, 0], params: ["i64", "i32", "i32", "i32"] });
   }
 
   /** Calls a function for its result. */
   invoke<S extends Signature, R extends ValueType>(target: FunctionRef<S, R>, args: { readonly [K in keyof S]: Expr<S[K]> }): Expr<R> {
-    return expr(target.result, argumentsOf(target, args), [0x10, ...unsignedLeb(target.index)]);
+    return { ...callOf(target, args), type: target.result };
   }
 
-  /** The function's body in binary form, `result` left on the stack at its end. */
-  finish(result?: Expr): Uint8Array {
+  /** The function in binary form, `result` left on the stack at its end. */
+  finish(result?: Expr): { readonly body: Uint8Array; readonly compiled: CompiledSignature } {
+    const statements = [...this.#prologue, ...this.#statements];
+    const widening = this.#memory64 ? new Widening(statements, result) : undefined;
+    const [params, locals] = [this.#params, this.#locals].map((types, part) =>
+      types.map((type, i) => widening?.typeOf(type, i + part * this.#params.length) ?? type),
+    );
     const code = new ByteWriter();
     const runs: { readonly type: ValueType; count: number }[] = [];
-    for (const type of this.#locals) {
+    for (const type of locals!) {
       const last = runs.at(-1);
       if (last?.type === type) last.count++;
       else runs.push({ type, count: 1 });
     }
     code.write(unsignedLeb(runs.length));
     for (const { type, count } of runs) code.write([...unsignedLeb(count), valueTypeCode[type]]);
-    code.write(this.#prologue.written);
-    code.write(this.#body.written);
-    if (result !== undefined) writeExpr(code, result);
+    if (widening === undefined) {
+      for (const statement of this.#prologue) writeInstruction(code, statement);
+      code.write(this.#body.written);
+      if (result !== undefined) writeInstruction(code, result);
+    } else {
+      for (const statement of statements) widening.write(code, statement);
+      widening.writeResult(code);
+    }
     code.push(0x0b);
-    return code.written;
+    return { body: code.written, compiled: { params: params!, result: widening?.resultType ?? result?.type } };
   }
 
   /** A local with a constant, loaded at the function's start: 4 bytes are repeated four times. */
   #load(key: number | string, bytes: Uint8Array): Local<"v128"> {
     const local = this.local("v128");
     const address = this.#constants.address(bytes);
-    writeExpr(this.#prologue, bytes.length === 4 ? v128.load32Splat(address) : v128.load(address));
-    this.#prologue.write([0x21, ...unsignedLeb(local.index)]);
+    this.#prologue.push(setLocal(local, bytes.length === 4 ? v128.load32Splat(address) : v128.load(address)));
     this.#splats.set(key, local);
     return local;
   }
 
   #structure(opcode: number, body: (label: Label) => void): void {
-    this.#write([opcode, 0x40]);
+    this.#write([], [opcode, 0x40]);
     this.#depth++;
     body({ depth: this.#depth });
     this.#depth--;
-    this.#write([0x0b]);
+    this.#write([], [0x0b]);
   }
 
-  #write(...parts: readonly (Expr | readonly number[])[]): void {
-    for (const part of parts) {
-      if ("type" in part) writeExpr(this.#body, part);
-      else this.#body.write(part);
-    }
+  #write(operands: readonly Expr[], code: readonly number[]): void {
+    this.#add({ operands, code });
+  }
+
+  #add(statement: Instruction): void {
+    if (this.#memory64) this.#statements.push(statement);
+    else writeInstruction(this.#body, statement);
   }
 }
 
-function argumentsOf<S extends Signature>(target: FunctionRef<S>, args: { readonly [K in keyof S]: Expr<S[K]> }): readonly Expr[] {
-  return Object.keys(target.signature).map((name) => args[name]!);
+/** The parameter or local variable of an index. */
+export function localOf<T extends ValueType>(type: T, index: number): Local<T> {
+  return { type, index, code: [0x20, ...unsignedLeb(index)] };
 }
 
-function writeExpr(to: ByteWriter, { operands = [], code }: Expr): void {
-  for (const operand of operands) writeExpr(to, operand);
+function setLocal({ index }: Local, value: Expr): Instruction {
+  return { operands: [value], code: [0x21, ...unsignedLeb(index)], index };
+}
+
+function callOf<S extends Signature>(target: FunctionRef<S>, args: { readonly [K in keyof S]: Expr<S[K]> }): Instruction {
+  const operands = Object.keys(target.signature).map((name) => args[name]!);
+  const code = [0x10, ...unsignedLeb(target.index)];
+  const { params, result } = target.compiled;
+  return { operands, code, params, ...(result === "i64" && target.result === "i32" && { wideCode: code }) };
+}
+
+function writeInstruction(to: ByteWriter, { operands = [], code }: Instruction): void {
+  for (const operand of operands) writeInstruction(to, operand);
   to.write(code);
 }

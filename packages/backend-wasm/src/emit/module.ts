@@ -1,11 +1,12 @@
 import { ByteWriter } from "./bytes.ts";
-import { FunctionBuilder, type FunctionRef, type Params, type Signature } from "./function.ts";
-import { f32, f64, i32 } from "./scalar.ts";
-import { type Expr, type Local, signedLeb, unsignedLeb, type ValueType, valueTypeCode } from "./values.ts";
+import { FunctionBuilder, type FunctionRef, localOf, type Params, type Signature } from "./function.ts";
+import { type Expr, type Local, memoryImmediate, signedLeb, unsignedLeb, type ValueType, valueTypeCode } from "./values.ts";
 
 export interface ModuleOptions {
   /** Import a shared memory, for threads. */
   readonly shared?: boolean;
+  /** Import a memory with 64-bit addresses: the functions are the same, but for parameters that addresses are made of, which are i64. */
+  readonly memory64?: boolean;
   /** Largest size of the imported memory in pages of 64 KiB. */
   readonly maxPages?: number;
   /**
@@ -71,16 +72,17 @@ export class ModuleBuilder {
 
   /** The module in binary form, with a section for the reader if there is one. */
   build(custom?: { readonly name: string; readonly text: string }): Uint8Array<ArrayBuffer> {
-    const { shared = false, maxPages = 65536, hasTable = false } = this.#options;
+    const { shared = false, constants, memory64 = false, maxPages = memory64 ? 262_144 : 65_536, hasTable = false } = this.#options;
     const functions = this.#functions;
     const bodies = [...functions.map(({ body }) => body), ...(hasTable ? functions.map(({ ref }) => thunk(ref)) : [])];
-    const thunkType = [0x60, ...vector([[0x7f], [0x7f], [0x7f]]), 0];
+    const thunkType = [0x60, ...vector([[memory64 ? 0x7e : 0x7f], [0x7f], [0x7f]]), 0];
     const types = functions.map(({ ref }) => [
       0x60,
-      ...vector(Object.values(ref.signature).map((type) => [valueTypeCode[type]])),
-      ...vector(ref.result === undefined ? [] : [[valueTypeCode[ref.result]]]),
+      ...vector(ref.compiled.params.map((type) => [valueTypeCode[type]])),
+      ...vector(ref.compiled.result === undefined ? [] : [[valueTypeCode[ref.compiled.result]]]),
     ]);
-    const memory = [...text("env"), ...text("memory"), 0x02, shared ? 3 : 1, ...unsignedLeb(1), ...unsignedLeb(maxPages)];
+    const limits = 1 + (shared ? 2 : 0) + (memory64 ? 4 : 0);
+    const memory = [...text("env"), ...text("memory"), 0x02, limits, ...unsignedLeb(1), ...unsignedLeb(maxPages)];
     const table = [
       [...text("env"), ...text("table"), 0x01, 0x70, 0, 0],
       [...text("env"), ...text("base"), 0x03, 0x7f, 0],
@@ -104,7 +106,8 @@ export class ModuleBuilder {
     section(10, code.written);
     if (this.#pool.length > 0) {
       const data = new ByteWriter();
-      data.write([1, 0x00, 0x41, ...signedLeb(this.#options.constants?.address ?? 0), 0x0b]);
+      const address = constants?.address ?? 0;
+      data.write([1, 0x00, ...(memory64 ? [0x42, ...signedLeb(address)] : [0x41, ...signedLeb(address | 0)]), 0x0b]);
       data.writeSized(this.#pool.written);
       section(11, data.written);
     }
@@ -123,7 +126,7 @@ export class ModuleBuilder {
   get functions(): readonly FunctionInfo[] {
     return this.#functions.map(({ ref }) => ({
       name: ref.name,
-      params: Object.values(ref.signature),
+      params: ref.compiled.params,
       hasResult: ref.result !== undefined,
       isRange: isRange(ref),
     }));
@@ -136,14 +139,13 @@ export class ModuleBuilder {
     body: (f: FunctionBuilder, params: Params<S>) => Expr | undefined,
   ): FunctionRef<S, R> {
     if (this.#names.has(name)) throw new RangeError(`emit: expected new function names, got ${name} twice`);
-    const entries = Object.entries(signature).map(([param, type], index): [string, Local] => [
-      param,
-      { type, index, code: [0x20, ...unsignedLeb(index)] },
-    ]);
-    const f = new FunctionBuilder(entries.length, { address: (bytes) => this.#constant(bytes) });
+    const entries = Object.entries(signature).map(([param, type], index): [string, Local] => [param, localOf(type, index)]);
+    const { memory64 = false } = this.#options;
+    const f = new FunctionBuilder(Object.values(signature), { address: (bytes) => this.#constant(bytes) }, memory64);
     const value = body(f, Object.fromEntries(entries) as Params<S>);
-    const ref = { name, signature, result, index: this.#functions.length };
-    this.#functions.push({ ref, body: f.finish(value) });
+    const { body: code, compiled } = f.finish(value);
+    const ref = { name, signature, result, compiled, index: this.#functions.length };
+    this.#functions.push({ ref, body: code });
     this.#names.add(name);
     return ref;
   }
@@ -166,26 +168,24 @@ function isRange({ signature }: FunctionRef): boolean {
   return Object.keys(signature).slice(-2).join() === "begin,end";
 }
 
+const argumentLoad = { i32: 0x28, i64: 0x29, f32: 0x2a, f64: 0x2b } as const;
+
 /** Body of the thunk of a function. */
 function thunk(ref: FunctionRef): Uint8Array {
-  const params = Object.values(ref.signature);
-  const f = new FunctionBuilder(3, {
-    address: () => {
-      throw new RangeError("emit: a thunk has no constants");
-    },
-  });
-  const [args, begin, end] = [0, 1, 2].map((index): Local<"i32"> => ({ type: "i32", index, code: [0x20, index] }));
+  const { index } = ref;
+  const { params, result } = ref.compiled;
   const first = isRange(ref) ? params.length - 2 : params.length;
-  const load = { i32: i32.load, f32: f32.load, f64: f64.load } as const;
-  const values = params.map((type, i): Expr => {
-    if (type !== "i32" && type !== "f32" && type !== "f64") throw new RangeError(`emit: expected numbers as parameters, got ${type}`);
-    const value = load[type](args!, slotBytes * i);
-    return i < first ? value : i32.add(value as Expr<"i32">, i === first ? begin! : end!);
+  const code = new ByteWriter();
+  code.push(0);
+  params.forEach((type, i) => {
+    if (type === "v128") throw new RangeError(`emit: expected numbers as parameters, got ${type}`);
+    code.write([0x20, 0, argumentLoad[type], ...memoryImmediate(0, slotBytes * i)]);
+    if (i < first) return;
+    // The tile's bound is i32.
+    code.write([0x20, 1 + i - first, ...(type === "i64" ? [0xad, 0x7c] : [0x6a])]);
   });
-  const named = Object.fromEntries(Object.keys(ref.signature).map((name, i) => [name, values[i]!]));
-  if (ref.result === undefined) f.call(ref as FunctionRef<Signature, undefined>, named);
-  else f.drop(f.invoke(ref as FunctionRef<Signature, ValueType>, named));
-  return f.finish();
+  code.write([0x10, ...unsignedLeb(index), ...(result === undefined ? [] : [0x1a]), 0x0b]);
+  return code.written;
 }
 
 function vector(items: readonly (readonly number[])[]): number[] {

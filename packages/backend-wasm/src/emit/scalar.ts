@@ -7,7 +7,7 @@ type Load<T extends ValueType> = (address: I32, offset?: number) => Expr<T>;
 
 /** A constant, or the expression itself. */
 export function i32Operand(value: I32): Expr<"i32"> {
-  return typeof value === "number" ? { type: "i32", code: [0x41, ...signedLeb(value)] } : value;
+  return typeof value === "number" ? { type: "i32", code: [0x41, ...signedLeb(value | 0)], constant: value } : value;
 }
 
 function binaryI32(opcode: number): BinaryI32 {
@@ -22,11 +22,17 @@ function unary<T extends ValueType, R extends ValueType>(result: R, ...opcode: n
   return (a) => expr(result, [a], opcode);
 }
 
+/** Loads an address that `FunctionBuilder.storeAddress` stored. */
+function loadAddress(address: I32, offset = 0): Expr<"i32"> {
+  const immediates = memoryImmediate(0, offset);
+  return { type: "i32", operands: [i32Operand(address)], code: [0x28, ...immediates], wideCode: [0x29, ...immediates] };
+}
+
 function load<T extends ValueType>(type: T, opcode: number): Load<T> {
   return (address, offset = 0) => expr(type, [i32Operand(address)], [opcode, ...memoryImmediate(0, offset)]);
 }
 
-/** Instructions on i32. Addresses are i32 and unsigned: compare them with the `U` forms. */
+/** Instructions on i32. Addresses are i32 and unsigned: compare them with the `U` forms, and keep them in memory with `loadAddress`. */
 export const i32: Readonly<
   Record<
     | "add"
@@ -62,6 +68,7 @@ export const i32: Readonly<
     load8U: Load<"i32">;
     load16S: Load<"i32">;
     load16U: Load<"i32">;
+    loadAddress: Load<"i32">;
     select: (condition: I32, yes: I32, no: I32) => Expr<"i32">;
   }
 > = {
@@ -96,6 +103,7 @@ export const i32: Readonly<
   load8U: load("i32", 0x2d),
   load16S: load("i32", 0x2e),
   load16U: load("i32", 0x2f),
+  loadAddress,
   select: (condition, yes, no) => expr("i32", [i32Operand(yes), i32Operand(no), i32Operand(condition)], [0x1b]),
 };
 

@@ -4,12 +4,24 @@ export type ValueType = "i32" | "i64" | "f32" | "f64" | "v128";
 /** Binary code of each {@link ValueType}. */
 export const valueTypeCode: Readonly<Record<ValueType, number>> = { i32: 0x7f, i64: 0x7e, f32: 0x7d, f64: 0x7c, v128: 0x7b };
 
-/** A computation that leaves one value of type `T` on the stack. Its code runs where a statement uses it, as often as it is used. */
-export interface Expr<T extends ValueType = ValueType> {
-  readonly type: T;
+/** An instruction: a statement, or what leaves a value. */
+export interface Instruction {
   /** What is left on the stack before `code` runs, in order. */
   readonly operands?: readonly Expr[];
   readonly code: readonly number[];
+  /** The code where an address is 64 bits wide, of what moves one to or from memory. */
+  readonly wideCode?: readonly number[];
+  /** The local that it reads or writes. */
+  readonly index?: number;
+  /** The number that it is. */
+  readonly constant?: number;
+  /** Types of the parameters of the function that it calls. */
+  readonly params?: readonly ValueType[];
+}
+
+/** A computation that leaves one value of type `T` on the stack. Its code runs where a statement uses it, as often as it is used. */
+export interface Expr<T extends ValueType = ValueType> extends Instruction {
+  readonly type: T;
 }
 
 /** A parameter or local variable; as an expression it reads the variable. */
@@ -35,13 +47,12 @@ export function unsignedLeb(n: number): number[] {
   return bytes;
 }
 
-/** Signed LEB128 of `n` as a 32-bit integer. */
+/** Signed LEB128 of an integer. */
 export function signedLeb(n: number): number[] {
   const bytes: number[] = [];
-  n |= 0;
   for (;;) {
     const low = n & 127;
-    n >>= 7;
+    n = Math.floor(n / 128);
     if ((n === 0 && (low & 64) === 0) || (n === -1 && (low & 64) !== 0)) {
       bytes.push(low);
       return bytes;

@@ -1,5 +1,5 @@
 import { memoryMap } from "../memoryMap.ts";
-import { closed, controlFields, stageFields } from "./walk.ts";
+import { closed, controlFields, stageFields, stageNumbers } from "./walk.ts";
 
 /** A list of stages in memory: addresses of the first and of the end. */
 export interface StageRange {
@@ -21,9 +21,11 @@ export class Control {
     const { i32 } = this.#current();
     const stage = first / 4;
     this.#set("tile", closed);
-    this.#set("stage", first);
-    this.#set("end", end);
-    for (const field of ["tiles", "calls", "callBytes", "grain", "total"] as const) this.#set(field, i32[stage + stageFields[field]]!);
+    this.#setAddress("stage", first);
+    this.#setAddress("end", end);
+    this.#set("calls", i32[stage + stageFields.calls]!);
+    this.#set("calls", i32[stage + stageFields.calls + 1]!, 1);
+    for (const field of stageNumbers) this.#set(field, i32[stage + stageFields[field]]!);
     for (const field of ["done", "cancel", "failed"] as const) this.#set(field, 0);
     this.#set("isRunning", 1);
     const ticket = BigInt.asIntN(64, BigInt(this.#get("epoch") + 1) << 32n);
@@ -46,7 +48,7 @@ export class Control {
 
   /** Address of the stage that is under way, or of the list's end. */
   get stage(): number {
-    return this.#get("stage") >>> 0;
+    return Number(Atomics.load(this.#current().i64, (memoryMap.control + controlFields.stage) / 8));
   }
 
   /** Changes whenever a thread gets on. */
@@ -64,8 +66,14 @@ export class Control {
     return Atomics.load(this.#current().i32, (memoryMap.control + controlFields[field]) / 4);
   }
 
-  #set(field: keyof typeof controlFields, value: number): void {
-    Atomics.store(this.#current().i32, (memoryMap.control + controlFields[field]) / 4, value);
+  #set(field: keyof typeof controlFields, value: number, word = 0): void {
+    Atomics.store(this.#current().i32, (memoryMap.control + controlFields[field]) / 4 + word, value);
+  }
+
+  #setAddress(field: "stage" | "end", address: number): void {
+    const [low, high] = wordsOf(address);
+    this.#set(field, low);
+    this.#set(field, high, 1);
   }
 
   #current(): { readonly i32: Int32Array; readonly i64: BigInt64Array } {
@@ -74,4 +82,9 @@ export class Control {
       this.#views = { buffer, i32: new Int32Array(buffer), i64: new BigInt64Array(buffer, 0, memoryMap.heap / 8) };
     return this.#views;
   }
+}
+
+/** The two halves of a number in 64 bits. */
+export function wordsOf(n: number): readonly [low: number, high: number] {
+  return [n | 0, Math.floor(n / 2 ** 32)];
 }

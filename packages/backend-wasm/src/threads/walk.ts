@@ -7,17 +7,18 @@ import { memoryMap } from "../memoryMap.ts";
  * `ticket` is `epoch << 32 | tile`: a thread takes the next tile of a stage by exchanging the ticket for one more, which fails if
  * another thread took the tile or the stage has changed, so that a thread that slept through anything does no harm. The thread that
  * completes a stage's last tile opens the next stage: it closes the ticket, writes the stage's fields, and publishes the next epoch.
+ * `stage`, `end` and `calls` are addresses and take 8 bytes.
  */
 export const controlFields = {
   tile: 0,
   epoch: 4,
   stage: 64,
-  tiles: 68,
-  calls: 72,
-  callBytes: 76,
-  grain: 80,
-  total: 84,
-  end: 88,
+  end: 72,
+  calls: 80,
+  tiles: 88,
+  callBytes: 92,
+  grain: 96,
+  total: 100,
   done: 128,
   isRunning: 192,
   cancel: 196,
@@ -29,10 +30,14 @@ export const controlFields = {
 export const closed = -1;
 
 /**
- * Fields of a stage in memory, in i32: where its calls are, how many tiles it has, bytes from one tile's call to the next (0: all tiles
- * are ranges of one call), units per range, units in all. Tiles of a stage may run at the same time and in any order.
+ * Fields of a stage in memory, in i32: where its calls are (an address of 8 bytes), how many tiles it has, bytes from one tile's call to
+ * the next (0: all tiles are ranges of one call), units per range, units in all. Tiles of a stage may run at the same time and in any
+ * order.
  */
-export const stageFields = { calls: 0, tiles: 1, callBytes: 2, grain: 3, total: 4, count: 8 } as const;
+export const stageFields = { calls: 0, tiles: 2, callBytes: 3, grain: 4, total: 5, count: 6 } as const;
+
+/** The fields of a stage that are numbers. */
+export const stageNumbers = ["tiles", "callBytes", "grain", "total"] as const;
 
 /** What `walk` gives back. */
 export const walkResult = { idle: 0, ended: 1, budget: 2, waited: 3 } as const;
@@ -48,6 +53,7 @@ export const walkResult = { idle: 0, ended: 1, budget: 2, waited: 3 } as const;
 export function emitWalk(module: ModuleBuilder): void {
   const at = (field: keyof typeof controlFields): number => memoryMap.control + controlFields[field];
   const read = (field: keyof typeof controlFields): Expr<"i32"> => atomic.load(at(field));
+  const readAddress = (field: "stage" | "end" | "calls"): Expr<"i32"> => atomic.loadAddress(at(field));
 
   const complete = module.value("complete", {}, "i32", (f) => {
     const result = f.local("i32");
@@ -55,13 +61,13 @@ export function emitWalk(module: ModuleBuilder): void {
     f.if(i32.eq(i32.add(atomic.add(at("done"), 1), 1), read("tiles")), () => {
       f.atomicStore(at("tile"), i32.const(closed));
       const next = f.let(i64.shl(i64.fromI32U(i32.add(read("epoch"), 1)), i64.const(32)));
-      f.set(stage, read("stage"));
+      f.set(stage, readAddress("stage"));
       f.if(i32.eqz(read("cancel")), () => {
         f.advance(stage, 4 * stageFields.count);
-        f.atomicStore(at("stage"), stage);
+        f.atomicStoreAddress(at("stage"), stage);
       });
       f.if(
-        i32.or(i32.eq(stage, read("end")), read("cancel")),
+        i32.or(i32.eq(stage, readAddress("end")), read("cancel")),
         () => {
           // Last of all, for the next list may be begun at once.
           f.drop(atomic.add(at("epoch"), 1));
@@ -70,8 +76,8 @@ export function emitWalk(module: ModuleBuilder): void {
           f.setI32(result, walkResult.ended);
         },
         () => {
-          for (const field of ["tiles", "calls", "callBytes", "grain", "total"] as const)
-            f.atomicStore(at(field), i32.load(stage, 4 * stageFields[field]));
+          f.atomicStoreAddress(at("calls"), i32.loadAddress(stage, 4 * stageFields.calls));
+          for (const field of stageNumbers) f.atomicStore(at(field), i32.load(stage, 4 * stageFields[field]));
           f.atomicStore(at("done"), i32.const(0));
           f.atomicStore(at("tile"), next);
           f.if(i32.gtU(read("tiles"), 1), () => f.if(read("sleeping"), () => f.drop(atomic.notify(at("epoch"), closed))));
@@ -116,7 +122,7 @@ export function emitWalk(module: ModuleBuilder): void {
           f.setI32(result, walkResult.idle);
           f.br(again);
         });
-        f.set(call, read("calls"));
+        f.set(call, readAddress("calls"));
         f.set(grain, read("grain"));
         f.set(begin, i32.mul(tile, grain));
         f.set(end, read("total"));

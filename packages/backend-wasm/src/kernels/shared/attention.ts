@@ -14,7 +14,17 @@ import { loadHalves } from "../../formats/half.ts";
 import { memoryMap } from "../../memoryMap.ts";
 import type { Target } from "../../target.ts";
 import { aligned } from "./aligned.ts";
-import { emitFinish, emitMerge, emitRows, type Pointer, part, partBytes, type rowsSignature, segmentBytes } from "./attentionParts.ts";
+import {
+  emitFinish,
+  emitMerge,
+  emitRows,
+  type Pointer,
+  part,
+  partBytes,
+  type rowsSignature,
+  segment,
+  segmentBytes,
+} from "./attentionParts.ts";
 import { storeLanes } from "./loops.ts";
 
 /** Element types of a cache. */
@@ -270,7 +280,7 @@ function emitBlock(
     const rowBytes = f.let(type === "f32" ? slotBytes : i32.shl(width, 2));
     const memory = f.let(i32.add(p.cache, i32.mul(kvHead, headBytes)));
     const segments = f.let(i32.add(room, p.segments));
-    const segment = f.let(segments);
+    const open = f.let(segments);
     const copy = f.let(i32.add(room, p.copy));
     const [position, slot, run, inside, address] = f.locals("i32", 5) as [Pointer, Pointer, Pointer, Pointer, Pointer];
     f.set(position, from);
@@ -285,21 +295,22 @@ function emitBlock(
       f.if(i32.and(i32.geS(slot, 0), i32.gtS(inside, 0)), () => {
         f.set(address, i32.add(memory, i32.mul(slot, slotBytes)));
         const row = type === "f32" ? address : copy;
-        const lastCount = i32.load(i32.sub(segment, segmentBytes), 8);
+        const before = i32.sub(open, segmentBytes);
+        const lastCount = i32.load(before, segment.count);
         const isNext = i32.and(
-          i32.eq(i32.add(i32.load(i32.sub(segment, segmentBytes)), i32.mul(lastCount, rowBytes)), row),
-          i32.eq(i32.add(i32.load(i32.sub(segment, segmentBytes), 4), lastCount), position),
+          i32.eq(i32.add(i32.loadAddress(before, segment.row), i32.mul(lastCount, rowBytes)), row),
+          i32.eq(i32.add(i32.load(before, segment.position), lastCount), position),
         );
-        const joins = f.let(i32.ne(segment, segments));
+        const joins = f.let(i32.ne(open, segments));
         f.if(joins, () => f.set(joins, isNext));
         f.if(
           joins,
-          () => f.store(i32.sub(segment, segmentBytes), i32.add(lastCount, inside), 8),
+          () => f.store(before, i32.add(lastCount, inside), segment.count),
           () => {
-            f.store(segment, row);
-            f.store(segment, position, 4);
-            f.store(segment, inside, 8);
-            f.advance(segment, segmentBytes);
+            f.storeAddress(open, row, segment.row);
+            f.store(open, position, segment.position);
+            f.store(open, inside, segment.count);
+            f.advance(open, segmentBytes);
           },
         );
         if (type !== "f32") {
@@ -330,7 +341,7 @@ function emitBlock(
           to,
           scores: room,
           segments,
-          segmentsEnd: segment,
+          segmentsEnd: open,
           from: lo,
           end: hi,
           position: seen.position,

@@ -35,8 +35,11 @@ export function partBytes(dV: number): number {
   return part.values + 16 * Math.ceil(dV / 4);
 }
 
-/** i32 fields of a segment, rows of neighbouring positions in memory: address of the first row, its position, number of rows. */
-export const segmentBytes = 12;
+/** Fields of a segment, rows of neighbouring positions in memory: address of the first row, its position, number of rows. */
+export const segment = { row: 0, position: 8, count: 12 } as const;
+
+/** Bytes of a {@link segment}. */
+export const segmentBytes = 16;
 
 export const rowsSignature = {
   q: "i32",
@@ -111,20 +114,20 @@ export function emitRows(module: ModuleBuilder, target: Target): FunctionRef<typ
 
     /** `slot`, `offset` and `count` are those of the rows that the query sees of a segment. */
     const forEachSegment = (body: () => void): void => {
-      const segment = f.let(p.segments);
+      const at = f.let(p.segments);
       f.set(to, scores);
-      f.while(i32.ltU(segment, p.segmentsEnd), () => {
-        const position = f.let(i32.load(segment, 4));
+      f.while(i32.ltU(at, p.segmentsEnd), () => {
+        const position = f.let(i32.load(at, segment.position));
         const first = f.let(i32.select(i32.gtS(p.from, position), p.from, position));
-        const last = f.let(i32.add(position, i32.load(segment, 8)));
+        const last = f.let(i32.add(position, i32.load(at, segment.count)));
         f.set(last, i32.select(i32.ltS(p.end, last), p.end, last));
         f.if(i32.ltS(first, last), () => {
-          f.set(slot, i32.add(i32.load(segment), i32.mul(i32.sub(first, position), p.rowBytes)));
+          f.set(slot, i32.add(i32.loadAddress(at, segment.row), i32.mul(i32.sub(first, position), p.rowBytes)));
           f.set(offset, i32.sub(first, p.position));
           f.set(count, i32.sub(last, first));
           body();
         });
-        f.advance(segment, segmentBytes);
+        f.advance(at, segmentBytes);
       });
     };
 
