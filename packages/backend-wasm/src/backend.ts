@@ -20,6 +20,7 @@ import {
   WorkQueue,
 } from "@centella/core";
 import { aheadName, openAhead } from "./ahead.ts";
+import { codecs, loadCodecs, needsCodecs } from "./codecs.ts";
 import { customUnsupported, no64Custom } from "./custom.ts";
 import type { WasmFeatures } from "./detect.ts";
 import { Turns } from "./eventLoop.ts";
@@ -47,8 +48,16 @@ export function wasm(options: WasmOptions = {}): BackendFactory {
 /** Opens the backend; `features` are the engine's. */
 export async function openBackend(options: CheckedOptions, features?: WasmFeatures): Promise<WasmBackend> {
   const { module } = options;
+  // A page downloads it when it is needed; elsewhere it is there anyway, and calls that are not awaited may need it.
+  if (!isPage()) await loadCodecs();
   const opened = module === undefined ? await openModule(options, features) : openAhead(module, options.maxMemoryMiB);
   return new WasmBackend(opened, await Home.open(opened, opened.all64), options.checkWrites);
+}
+
+/** Whether code comes over a network. */
+function isPage(): boolean {
+  const { process } = globalThis as { process?: { readonly versions?: { readonly node?: string } } };
+  return process?.versions?.node === undefined;
 }
 
 /** Persistents of so many bytes have a memory of their own. */
@@ -121,6 +130,7 @@ export class WasmBackend implements Backend {
     home.retain();
     try {
       await home.custom.prepare(program);
+      if ([program, ...(sharing.sharedBy ?? [])].some(needsCodecs)) await loadCodecs();
       signal?.throwIfAborted();
       const plan = new WasmPlan(this, home, program, sharing);
       this.plans.add(plan);
@@ -138,6 +148,7 @@ export class WasmBackend implements Backend {
 
   compileSync(program: ProgramGraph): Plan {
     this.requireAlive();
+    if (needsCodecs(program)) codecs();
     const { custom } = this.home;
     const unready = program.nodes.find(({ op }) => op.kernels !== undefined && custom.get(op) === undefined);
     if (unready !== undefined)

@@ -26,9 +26,23 @@ export function encode({ dtype, shape }: ConcreteSpec, values: TypedArray): Type
 
 /** Rounds f32 values to what `dtype` can store. */
 export function roundTo(dtype: DType, values: Float32Array): Float32Array {
+  if (dtype === "f16" || dtype === "bf16") return roundToHalf(dtype, values);
   if (!isDecoded(dtype)) return values;
   const spec = { dtype, shape: [values.length] };
   return decode(spec, encode(spec, values)) as Float32Array;
+}
+
+/** {@link roundTo} of the floats of two bytes. */
+export function roundToHalf(dtype: "f16" | "bf16", values: Float32Array): Float32Array {
+  const [stored, rounded] = [new Uint16Array(values.length), new Float32Array(values.length)];
+  if (dtype === "f16") {
+    floatRowToHalf(values, stored);
+    halfRowToFloat(stored, rounded);
+  } else {
+    floatRowToBfloat(values, stored);
+    bfloatRowToFloat(stored, rounded);
+  }
+  return rounded;
 }
 
 function isDecoded(dtype: DType): boolean {

@@ -4,7 +4,7 @@ import type { Metadata } from "./metadata.ts";
 import { type OpenedParts, openParts } from "./parts.ts";
 import { shown } from "./shown.ts";
 import type { ByteSource, GgufInput } from "./source.ts";
-import { type ChunkOptions, type ReadOptions, readChunks, readF32, readRange, type TensorChunk } from "./tensorData.ts";
+import { type ChunkOptions, type ReadOptions, readChunks, readRange, type TensorChunk } from "./tensorData.ts";
 import type { TensorInfo } from "./tensorInfo.ts";
 
 /**
@@ -73,6 +73,7 @@ export class GgufFile implements AsyncDisposable {
 
   /** A tensor dequantised to f32, row-major. @throws {GgufError} `missing`, or `unsupported-type` for integers and codebook formats */
   async readTensorF32(tensor: string | TensorInfo, options: ChunkOptions = {}): Promise<Float32Array> {
+    const { readF32 } = await import("./readF32.ts");
     return readF32(this, this.#resolve(tensor), options);
   }
 

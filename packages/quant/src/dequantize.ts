@@ -28,14 +28,14 @@ import { dequantizeQ8_1 } from "./q8_1.ts";
 import { dequantizeQ8_K } from "./q8_K.ts";
 import { dequantizeTq1_0 } from "./tq1_0.ts";
 import { dequantizeTq2_0 } from "./tq2_0.ts";
-import { type GgmlType, rowBytes } from "./types.ts";
+import { type DequantizableType, type GgmlType, isDequantizable, rowBytes } from "./types.ts";
 
 /** Reads whole blocks; lengths have been checked. */
 type Dequantizer = (bytes: Uint8Array, out: Float32Array) => void;
 
 // The formats compute in f64 and round once, on the store to `out`. That is ggml's f32 result because the products that it rounds on
 // the way are exact: an f16 scale has 11 significant bits, and the integers it is multiplied with never add more than 13.
-const dequantizers: Readonly<Partial<Record<GgmlType, Dequantizer>>> = {
+const dequantizers: Readonly<Record<DequantizableType, Dequantizer>> = {
   f32(bytes, out) {
     new Uint8Array(out.buffer, out.byteOffset, out.byteLength).set(bytes);
   },
@@ -74,11 +74,6 @@ const dequantizers: Readonly<Partial<Record<GgmlType, Dequantizer>>> = {
   nvfp4: dequantizeNvfp4,
 };
 
-/** True for the types that {@link dequantize} reads. */
-export function isDequantizable(type: GgmlType): boolean {
-  return Object.hasOwn(dequantizers, type);
-}
-
 /**
  * Decodes `bytes`, whole blocks of `type`, to `out`, one f32 per element, bit for bit as ggml does. f32, f16 and bf16 count as types too.
  * `bytes` need not be aligned.
@@ -87,12 +82,11 @@ export function isDequantizable(type: GgmlType): boolean {
  */
 export function dequantize(type: GgmlType, bytes: Uint8Array, out: Float32Array): void {
   const expected = rowBytes(type, out.length);
-  const dequantizer = dequantizers[type];
-  if (dequantizer === undefined) {
+  if (!isDequantizable(type)) {
     throw new QuantError("unsupported-type", `dequantize: expected a float or block type, got ${type}; read its bytes as they are`);
   }
   if (bytes.length !== expected) {
     throw new QuantError("length", `dequantize: expected ${expected} bytes for ${out.length} elements of ${type}, got ${bytes.length}`);
   }
-  dequantizer(bytes, out);
+  dequantizers[type](bytes, out);
 }

@@ -1,10 +1,10 @@
 export { activationType, roundActivations } from "./activations.ts";
 export { bfloatToFloat, floatToBfloat } from "./bfloat.ts";
-export { dequantize, isDequantizable } from "./dequantize.ts";
+export { dequantize } from "./dequantize.ts";
 export { QuantError, type QuantErrorCode } from "./errors.ts";
 export { floatToHalf, halfToFloat } from "./half.ts";
 export { activationSumErrors, blockMinima } from "./minima.ts";
-export { isQuantizable, type QuantizableType, type QuantizeOptions, quantize } from "./quantize.ts";
+export { type QuantizeOptions, quantize } from "./quantize.ts";
 export { type ActivationType, quantizeRow } from "./quantizeRow.ts";
 export type { Rounding } from "./rounding.ts";
 export { bfloatRowToFloat, floatRowToBfloat, floatRowToHalf, halfRowToFloat } from "./rows.ts";
@@ -12,11 +12,15 @@ export { toSteps } from "./steps.ts";
 export {
   type BlockType,
   blockLayout,
+  type DequantizableType,
   type GgmlType,
   ggmlTypes,
   isBlockType,
+  isDequantizable,
   isGgmlType,
+  isQuantizable,
   type PlainType,
+  type QuantizableType,
   rowBytes,
   type TypeLayout,
   tensorBytes,

@@ -13,25 +13,7 @@ import { quantizeQ5_1 } from "./q5_1.ts";
 import { quantizeQ5_K } from "./q5_K.ts";
 import { quantizeQ6_K } from "./q6_K.ts";
 import { quantizeQ8_0 } from "./q8_0.ts";
-import { type GgmlType, isBlockType, rowBytes } from "./types.ts";
-
-/** The types that {@link quantize} writes. */
-export type QuantizableType =
-  | "f32"
-  | "f16"
-  | "bf16"
-  | "q4_0"
-  | "q4_1"
-  | "q5_0"
-  | "q5_1"
-  | "q8_0"
-  | "q2_K"
-  | "q3_K"
-  | "q4_K"
-  | "q5_K"
-  | "q6_K"
-  | "iq4_nl"
-  | "iq4_xs";
+import { isBlockType, isQuantizable, type QuantizableType, rowBytes } from "./types.ts";
 
 export interface QuantizeOptions {
   /**
@@ -73,11 +55,6 @@ const quantizers: Readonly<Record<QuantizableType, Quantizer>> = {
   iq4_nl: quantizeIq4Nl,
   iq4_xs: quantizeIq4Xs,
 };
-
-/** True for the types that {@link quantize} writes. */
-export function isQuantizable(type: GgmlType): type is QuantizableType {
-  return Object.hasOwn(quantizers, type);
-}
 
 /**
  * Encodes `values`, one or more whole rows, as blocks of `type`, with the bytes that llama.cpp's quantiser writes (ggml's portable C

@@ -36,6 +36,27 @@ export type PlainType = "f32" | "f16" | "bf16" | "f64" | "i8" | "i16" | "i32" | 
 /** Every tensor type that ggml stores in a file. */
 export type GgmlType = BlockType | PlainType;
 
+/** The types that `dequantize` reads. */
+export type DequantizableType = BlockType | "f32" | "f16" | "bf16";
+
+/** The types that `quantize` writes. */
+export type QuantizableType =
+  | "f32"
+  | "f16"
+  | "bf16"
+  | "q4_0"
+  | "q4_1"
+  | "q5_0"
+  | "q5_1"
+  | "q8_0"
+  | "q2_K"
+  | "q3_K"
+  | "q4_K"
+  | "q5_K"
+  | "q6_K"
+  | "iq4_nl"
+  | "iq4_xs";
+
 /** How one type lies in memory. Plain types are blocks of one element. */
 export interface TypeLayout {
   /** Number of the type in a GGUF file (`enum ggml_type`). */
@@ -115,6 +136,35 @@ export function isGgmlType(name: string): name is GgmlType {
 /** True for types whose elements share scales in blocks. */
 export function isBlockType(type: GgmlType): type is BlockType {
   return ggmlTypes[type].blockElements > 1;
+}
+
+/** True for the types that `dequantize` reads: all but f64 and integers. */
+export function isDequantizable(type: GgmlType): type is DequantizableType {
+  return isGgmlType(type) && (isBlockType(type) || type === "f32" || type === "f16" || type === "bf16");
+}
+
+/** By name, so that asking does not load the quantisers. */
+const quantizable: Readonly<Record<QuantizableType, true>> = {
+  f32: true,
+  f16: true,
+  bf16: true,
+  q4_0: true,
+  q4_1: true,
+  q5_0: true,
+  q5_1: true,
+  q8_0: true,
+  q2_K: true,
+  q3_K: true,
+  q4_K: true,
+  q5_K: true,
+  q6_K: true,
+  iq4_nl: true,
+  iq4_xs: true,
+};
+
+/** True for the types that `quantize` writes. */
+export function isQuantizable(type: GgmlType): type is QuantizableType {
+  return Object.hasOwn(quantizable, type);
 }
 
 /** The type with this number in a GGUF file, or undefined where ggml has none. */

@@ -42,12 +42,13 @@ function tarballBytes(folder: string): number {
 /**
  * Modules that a page fetches when it first uses what they do, and a chat never does: calibrating, layers on two backends, LoRA adapters,
  * the context "auto", split files, saving and restoring sessions, embeddings, perplexity, the scalar
- * reference. Only what is named here is left out: any
+ * reference, decoding blocks in JavaScript (weights of types without kernels of their own). Only what is named here is left out: any
  * other dynamic import counts as if it were a static one, so that nothing that generating text needs escapes by being loaded late.
  */
 const onDemand: ReadonlySet<string> = new Set([
   "adapters.js",
   "autoContext.js",
+  "blockCodecs.js",
   "cacheTransfer.js",
   "calibrate.js",
   "embed.js",
@@ -55,6 +56,7 @@ const onDemand: ReadonlySet<string> = new Set([
   "joinParts.js",
   "layersOnGpu.js",
   "perplexity.js",
+  "readF32.js",
   "referencePlan.js",
   "snapshot.js",
   "splitPlan.js",

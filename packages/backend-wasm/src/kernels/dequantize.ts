@@ -1,5 +1,5 @@
 import { elementCount, isQuantized, layoutOf } from "@centella/core";
-import { dequantize as decode } from "@centella/quant";
+import { codecs } from "../codecs.ts";
 import { expressionKernel } from "../elementwise/kernel.ts";
 import type { Kernel } from "../kernel.ts";
 
@@ -15,6 +15,7 @@ export const dequantize: Kernel = {
     const { heap } = context;
     const { elements, bytes } = layoutOf(dtype);
     return function* (run) {
+      const { dequantize: decode } = codecs();
       const [from, to, count] = [run.address(x!), run.address(y) / 4, elementCount(run.shape(y))];
       for (let at = 0; at < count; at += chunk) {
         const end = Math.min(count, at + chunk);

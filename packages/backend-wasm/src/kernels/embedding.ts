@@ -1,5 +1,5 @@
 import { elementCount, isQuantized, layoutOf } from "@centella/core";
-import { dequantize } from "@centella/quant";
+import { codecs } from "../codecs.ts";
 import { type FunctionBuilder, i32, type Local, threadIndex } from "../emit/index.ts";
 import { groupRows } from "../formats/block.ts";
 import { formatNames, formatOf } from "../formats/index.ts";
@@ -62,6 +62,7 @@ export const embedding: Kernel = {
     if (form === undefined && isQuantized(dtype)) {
       const { elements, bytes } = layoutOf(dtype);
       return (run) => {
+        const { dequantize } = codecs();
         const [rows, d] = run.shape(table!) as readonly [number, number];
         const [from, to, rowBytes] = [run.address(table!), run.address(y), (d / elements) * bytes];
         const { u8, i32: memory, f32 } = heap;

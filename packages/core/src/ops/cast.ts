@@ -1,4 +1,4 @@
-import { roundTo } from "../decode.ts";
+import { roundToHalf } from "../decode.ts";
 import { type DType, isInteger, type ScalarType } from "../dtype.ts";
 import type { Op } from "../op.ts";
 import { requireOneOf } from "./shared/checks.ts";
@@ -31,7 +31,7 @@ export const cast: Op<["x"], CastParams> = {
   reference([x], { dtype }, y) {
     const convert = converter(x!.spec.dtype, dtype);
     for (let i = 0; i < y.data.length; i++) y.data[i] = convert(x!.data[i]!);
-    if (dtype === "f16" || dtype === "bf16") y.data.set(roundTo(dtype, y.data as Float32Array));
+    if (dtype === "f16" || dtype === "bf16") y.data.set(roundToHalf(dtype, y.data as Float32Array));
   },
 };
 

@@ -1,0 +1,1 @@
+export { dequantize, quantize, toSteps } from "@centella/quant";
