@@ -174,8 +174,8 @@ describe("kinds of dot products", () => {
     interleaveRows(name, rowBytes, rows, heap.u8.subarray(w, w + n * rowBytes));
     heap.f32.set(x, a / 4);
     const { rounding } = formatOf(name);
-    const scratch = heap.alloc(Math.max(roundedScratch(name, rounding, target)(m, n, k), exactScratch(target, 1)(m)), "other");
-    return [roundedProduct(call, name, rounding, target, 1), exactProduct(call, name, 1, 1)].map((multiply) => {
+    const scratch = heap.alloc(Math.max(roundedScratch(name, rounding, target, 1)(m, n, k), exactScratch(target, 1)(m)), "other");
+    return [roundedProduct(call, name, rounding, target, 1, 1), exactProduct(call, name, 1, 1)].map((multiply) => {
       for (const work of multiply({ a, b: w, y, m, n, k, scratch })) if (work !== undefined) for (const _ of callsOf(work));
       return heap.f32.slice(y / 4, y / 4 + m * n);
     });
@@ -185,7 +185,7 @@ describe("kinds of dot products", () => {
   test.skipIf(!hasRelaxed).each(formatNames)(
     `%s: all kinds give the same sums${hasRelaxed ? "" : " (skipped: no relaxed SIMD here)"}`,
     (name) => {
-      const [n, k, m] = [2 * groupRows, 512, 6];
+      const [n, k, m] = [2 * groupRows, 512, 15];
       const dtype = name === "scaled8" ? "q8_0" : name;
       const rows =
         name === "scaled8"

@@ -1,4 +1,5 @@
 import {
+  type Expr,
   type FunctionBuilder,
   f32x4,
   type I32,
@@ -28,14 +29,13 @@ export type ActivationRounding = "q8_0" | "q8_K" | "q8_Kx32";
  */
 export type Lanes = "bytes" | "split" | "wide";
 
+/**
+ * A block of one token, made of words of 32 bits; offsets are in bytes. Where several tokens share the weights their blocks lie word by word
+ * side by side (`wordAt`), so that one pointer reaches them all.
+ */
 export interface ActivationLayout {
   readonly rounding: ActivationRounding;
   readonly lanes: Lanes;
-  /**
-   * Bytes lie as the dot products take them: four values, four times. One instruction less in every other product, which pays where
-   * several tokens share the weights; a single token's activations have to stay in the first-level cache while weights stream by.
-   */
-  readonly isRepeated: boolean;
   /** Elements of a block. */
   readonly elements: 32 | 256;
   readonly bytes: number;
@@ -53,21 +53,28 @@ export interface ActivationLayout {
   readonly biases: number;
 }
 
-/** Name of a layout, as the names of functions have it. */
-export function activationName({ rounding, lanes, isRepeated }: ActivationLayout): string {
-  return `${rounding}.${lanes}${isRepeated ? ".repeated" : ""}`;
+/** Where the word at `offset` of a token's block lies in the blocks of `tokens` tokens. */
+export function wordAt(offset: number, token: number, tokens: number): number {
+  return offset * tokens + 4 * token;
 }
 
-/** A layout; 16-bit values are never repeated. */
-export function activationLayout(rounding: ActivationRounding, lanes: Lanes, repeat: boolean): ActivationLayout {
+/** Bytes of `n` activations of each of `tokens` tokens. */
+export function tileBytes({ elements, bytes }: ActivationLayout, n: number, tokens: number): number {
+  return wordAt((n / elements) * bytes, 0, tokens);
+}
+
+/** Name of a layout, as the names of functions have it. */
+export function activationName({ rounding, lanes }: ActivationLayout): string {
+  return `${rounding}.${lanes}`;
+}
+
+export function activationLayout(rounding: ActivationRounding, lanes: Lanes): ActivationLayout {
   const elements = rounding === "q8_K" ? 256 : 32;
-  const isRepeated = repeat && lanes !== "wide";
-  const part = (isRepeated ? 4 : 1) * elements;
-  const values = lanes === "bytes" ? part : lanes === "split" ? 2 * part : 2 * elements;
-  const common = { rounding, lanes, isRepeated, elements, negative: part, d: values } as const;
+  const values = lanes === "bytes" ? elements : 2 * elements;
+  const common = { rounding, lanes, elements, negative: elements, d: values } as const;
   return elements === 32
     ? { ...common, minusSum: values + 4, sum: values + 8, sums16: 0, sums32: 0, biases: values + 12, bytes: values + 16 }
-    : { ...common, minusSum: 0, sum: 0, sums16: values + 16, sums32: values + 48, biases: values + 64, bytes: values + 128 };
+    : { ...common, minusSum: 0, sum: 0, sums16: values + 4, sums32: values + 36, biases: values + 52, bytes: values + 116 };
 }
 
 /** The kind of values that a format's dot products read. */
@@ -77,117 +84,156 @@ export function lanesFor({ largestCode }: GroupFormat, { dots }: Target): Lanes 
   return dots === "quads" ? "split" : "wide";
 }
 
-/** Bytes of `n` activations. */
-export function activationBytes({ elements, bytes }: ActivationLayout, n: number): number {
-  return (n / elements) * bytes;
-}
-
-const signature = { from: "i32", to: "i32", blocks: "i32" } as const;
-
-/** Emits `round.<layout>(from, to, blocks)`, f32 to blocks (of 256 for the roundings to q8_K), for the layouts that `target` uses. */
+/**
+ * Emits `round.<layout>(from, to, blocks)`, rows of f32 to packed blocks (of 256 for the roundings to q8_K), and
+ * `roundTiles.<layout>(from, to, blocks, tokens, tiles)`: `tiles` times `tokens` rows of `blocks` blocks, those of a tile side by side.
+ */
 export function emitActivations(module: ModuleBuilder, target: Target): void {
   const used: readonly Lanes[] = target.dots === "quads" ? ["bytes", "split"] : target.dots === "pairs" ? ["bytes", "wide"] : ["wide"];
   for (const lanes of used) {
-    for (const repeat of lanes === "wide" ? [false] : [false, true]) {
-      emitRound32(module, activationLayout("q8_0", lanes, repeat));
-      emitRound256(module, activationLayout("q8_K", lanes, repeat));
-      if (lanes !== "bytes") emitRound256(module, activationLayout("q8_Kx32", lanes, repeat));
-    }
+    emitRound(module, activationLayout("q8_0", lanes), round32);
+    emitRound(module, activationLayout("q8_K", lanes), round256);
+    if (lanes !== "bytes") emitRound(module, activationLayout("q8_Kx32", lanes), round256);
   }
 }
 
-function emitRound32(module: ModuleBuilder, layout: ActivationLayout): void {
-  module.function(`round.${activationName(layout)}`, signature, (f, { from, to, blocks }) => {
+/** Writes words of a block. */
+interface BlockWriter {
+  /** The four words of a vector. */
+  words(offset: number, vector: Local<"v128">): void;
+  /** One of them. */
+  lane(offset: number, vector: Local<"v128">, lane: number): void;
+  word(offset: number, value: Expr<"i32">): void;
+}
+
+type Round = (f: FunctionBuilder, layout: ActivationLayout, from: Local<"i32">, writer: BlockWriter) => void;
+
+function emitRound(module: ModuleBuilder, layout: ActivationLayout, round: Round): void {
+  const name = activationName(layout);
+  const elements = layout.rounding === "q8_0" ? 32 : 256;
+  const bytes = (elements / layout.elements) * layout.bytes;
+  module.function(`round.${name}`, { from: "i32", to: "i32", blocks: "i32" }, (f, { from, to, blocks }) => {
     f.while(blocks, () => {
-      const largest = largestLane(f, largestMagnitude(f, from, 32));
-      const isZero = f32x4.eq(largest, v128.zero());
-      const inverse = f.let(v128.andnot(f32x4.div(f.splat(127), largest), isZero));
-      const [low, high] = [round16(f, from, 0, inverse), round16(f, from, 64, inverse)];
-      storeValues(f, layout, to, 0, low);
-      storeValues(f, layout, to, 16, high);
-      const pairs = f.let(i16x8.add(i16x8.extaddPairwiseS(low), i16x8.extaddPairwiseS(high)));
-      const sum = f.let(sumOfLanes(f.let(i32x4.extaddPairwiseS(pairs))));
-      if (layout.lanes === "bytes") f.store32Lane(to, biasOf(f, pairs), 0, layout.biases);
-      const scale = f.let(f32x4.div(largest, f.splat(127)));
-      const rounded = toHalves(f, f32x4.mul(scale, f32x4.fromI32x4(i32x4.replace(f.splatBits(1), 1, sum))));
-      const widened = widenHalves(f, rounded);
-      f.store32Lane(to, widened, 0, layout.d);
-      f.store32Lane(to, widened, 1, layout.sum);
-      f.store(to, i32.sub(0, sum), layout.minusSum);
-      f.advance(from, 128);
-      f.advance(to, layout.bytes);
+      round(f, layout, from, {
+        words: (offset, vector) => f.store(to, vector, offset),
+        lane: (offset, vector, lane) => f.store32Lane(to, vector, lane, offset),
+        word: (offset, value) => f.store(to, value, offset),
+      });
+      f.advance(from, 4 * elements);
+      f.advance(to, bytes);
       f.advance(blocks, -1);
     });
   });
-}
-
-function emitRound256(module: ModuleBuilder, layout: ActivationLayout): void {
-  module.function(`round.${activationName(layout)}`, signature, (f, { from, to, blocks }) => {
-    const { bytes, sums16, sums32, d } = layout;
-    const blocksPer256 = 256 / layout.elements;
-    const [at, mask, sum] = [f.local("i32"), f.local("i32"), f.local("i32")];
-    f.while(blocks, () => {
-      const largest = largestLane(f, largestMagnitude(f, from, 256));
-      f.if(
-        v128.anyTrue(largest),
-        () => {
-          // The first value of the largest magnitude gives the sign of the scale. A NaN compares to nothing: stop at the end.
-          f.set(at, from);
-          f.loop((again) => {
-            f.set(mask, i32x4.bitmask(f32x4.eq(f32x4.abs(v128.load(at)), largest)));
-            f.advance(at, 16);
-            f.brIf(again, i32.and(i32.eqz(mask), i32.ltU(i32.sub(at, from), 1024)));
+  const signature = { from: "i32", to: "i32", blocks: "i32", tokens: "i32", tiles: "i32" } as const;
+  module.function(`roundTiles.${name}`, signature, (f, { from, to, blocks, tokens, tiles }) => {
+    const [at, left, token] = [f.local("i32"), f.local("i32"), f.local("i32")];
+    const step = f.let(i32.shl(tokens, 2));
+    const blockBytes = f.let(i32.mul(tokens, bytes));
+    const place = (offset: number): I32 => i32.add(at, i32.mul(step, offset / 4));
+    const lane = (offset: number, vector: Local<"v128">, index: number): void => f.store32Lane(place(offset), vector, index);
+    f.while(tiles, () => {
+      f.set(token, i32.const(0));
+      f.while(i32.ltU(token, tokens), () => {
+        f.set(at, i32.add(to, i32.shl(token, 2)));
+        f.set(left, blocks);
+        f.while(left, () => {
+          round(f, layout, from, {
+            words: (offset, vector) => [0, 1, 2, 3].forEach((index) => void lane(offset + 4 * index, vector, index)),
+            lane,
+            word: (offset, value) => f.store(place(offset), value),
           });
-          const m = v128.load32Splat(i32.add(i32.sub(at, 16), i32.shl(i32.and(i32.ctz(i32.or(mask, 8)), 3), 2)));
-          const inverse = f.let(f32x4.div(f.splat(-127), m));
-          for (let run = 0; run < 16; run++) {
-            const q = round16(f, from, 64 * run, inverse);
-            if (layout.elements === 32) {
-              storeValues(f, layout, f.let(i32.add(to, bytes * (run >> 1))), 16 * (run & 1), q);
-              continue;
-            }
-            storeValues(f, layout, to, 16 * run, q);
-            const pairs = f.let(i16x8.extaddPairwiseS(q));
-            if (layout.lanes === "bytes") f.store32Lane(to, biasOf(f, pairs), 0, layout.biases + 4 * run);
-            f.set(sum, sumOfLanes(f.let(i32x4.extaddPairwiseS(pairs))));
-            f.store16(to, sum, sums16 + 2 * inPairs(run));
-            if (run % 2 === 0) continue;
-            f.advance(sum, i32.load16S(to, sums16 + 2 * inPairs(run - 1)));
-            f.store16(to, sum, sums32 + 2 * inPairs(run >> 1));
-          }
-          const scale = f.let(f32x4.div(f.splat(1), inverse));
-          for (let block = 0; block < blocksPer256; block++) f.store32Lane(to, scale, 0, d + block * bytes);
-        },
-        () => f.memoryFill(to, 0, bytes * blocksPer256),
-      );
-      f.advance(from, 1024);
-      f.advance(to, bytes * blocksPer256);
-      f.advance(blocks, -1);
+          f.advance(from, 4 * elements);
+          f.advance(at, blockBytes);
+          f.advance(left, -1);
+        });
+        f.advance(token, 1);
+      });
+      f.advance(to, i32.mul(blocks, blockBytes));
+      f.advance(tiles, -1);
     });
   });
 }
 
-/** Where number `index` stands in the order 0 2, 1 3, 4 6, 5 7, …. */
-function inPairs(index: number): number {
-  return (index & ~3) | ((index & 1) << 1) | ((index >> 1) & 1);
+function round32(f: FunctionBuilder, layout: ActivationLayout, from: Local<"i32">, writer: BlockWriter): void {
+  const largest = largestLane(f, largestMagnitude(f, from, 32));
+  const inverse = f.let(v128.andnot(f32x4.div(f.splat(127), largest), f32x4.eq(largest, v128.zero())));
+  const [low, high] = [round16(f, from, 0, inverse), round16(f, from, 64, inverse)];
+  storeValues(f, layout, writer, 0, 0, low);
+  storeValues(f, layout, writer, 0, 16, high);
+  const pairs = f.let(i16x8.add(i16x8.extaddPairwiseS(low), i16x8.extaddPairwiseS(high)));
+  const sum = f.let(sumOfLanes(f.let(i32x4.extaddPairwiseS(pairs))));
+  if (layout.lanes === "bytes") writer.lane(layout.biases, biasOf(f, pairs), 0);
+  const scale = f.let(f32x4.div(largest, f.splat(127)));
+  const rounded = toHalves(f, f32x4.mul(scale, f32x4.fromI32x4(i32x4.replace(f.splatBits(1), 1, sum))));
+  const widened = widenHalves(f, rounded);
+  writer.lane(layout.d, widened, 0);
+  writer.lane(layout.sum, widened, 1);
+  writer.word(layout.minusSum, i32.sub(0, sum));
 }
 
-/** Stores 16 values from element `at` of a block on. */
-function storeValues(f: FunctionBuilder, { lanes, isRepeated, negative }: ActivationLayout, to: I32, at: number, q: Local<"v128">): void {
-  const storeBytes = (bytes: Local<"v128">, offset: number): void => {
-    if (!isRepeated) f.store(to, bytes, offset + at);
-    for (let lane = 0; lane < 4 && isRepeated; lane++)
-      f.store(to, f32x4.shuffle(bytes, bytes, [lane, lane, lane, lane]), offset + 4 * at + 16 * lane);
-  };
-  if (lanes === "bytes") storeBytes(q, 0);
+function round256(f: FunctionBuilder, layout: ActivationLayout, from: Local<"i32">, writer: BlockWriter): void {
+  const { bytes, sums16, sums32, d } = layout;
+  const largest = largestLane(f, largestMagnitude(f, from, 256));
+  const [at, mask] = [f.local("i32"), f.local("i32")];
+  const sums: Expr<"i32">[] = [];
+  // The first value of the largest magnitude gives the sign of the scale. A NaN compares to nothing: stop at the end.
+  f.set(at, from);
+  f.loop((again) => {
+    f.set(mask, i32x4.bitmask(f32x4.eq(f32x4.abs(v128.load(at)), largest)));
+    f.advance(at, 16);
+    f.brIf(again, i32.and(i32.eqz(mask), i32.ltU(i32.sub(at, from), 1024)));
+  });
+  const m = f.let(v128.load32Splat(i32.add(i32.sub(at, 16), i32.shl(i32.and(i32.ctz(i32.or(mask, 8)), 3), 2))));
+  const isZero = f.let(f32x4.eq(largest, v128.zero()));
+  const inverse = f.let(v128.andnot(f32x4.div(f.splat(-127), m), isZero));
+  for (let run = 0; run < 16; run++) {
+    const q = round16(f, from, 64 * run, inverse);
+    const block = layout.elements === 32 ? bytes * (run >> 1) : 0;
+    storeValues(f, layout, writer, block, 16 * (layout.elements === 32 ? run & 1 : run), q);
+    if (layout.elements === 32) continue;
+    const pairs = f.let(i16x8.extaddPairwiseS(q));
+    if (layout.lanes === "bytes") writer.lane(layout.biases + 4 * run, biasOf(f, pairs), 0);
+    sums.push(f.let(sumOfLanes(f.let(i32x4.extaddPairwiseS(pairs)))));
+  }
+  if (sums.length > 0) {
+    storeSums(writer, sums16, sums);
+    storeSums(
+      writer,
+      sums32,
+      Array.from({ length: 8 }, (_, i) => f.let(i32.add(sums[2 * i]!, sums[2 * i + 1]!))),
+    );
+  }
+  const scale = f.let(v128.andnot(f32x4.div(f.splat(1), inverse), isZero));
+  for (let block = 0; block < 256 / layout.elements; block++) writer.lane(d + block * bytes, scale, 0);
+}
+
+/** Stores sums as i16 in the order 0 2, 1 3, 4 6, 5 7, …. */
+function storeSums(writer: BlockWriter, at: number, sums: readonly Expr<"i32">[]): void {
+  for (let word = 0; word < sums.length / 2; word++) {
+    const first = 4 * (word >> 1) + (word & 1);
+    writer.word(at + 4 * word, i32.or(i32.and(sums[first]!, 0xffff), i32.shl(sums[first + 2]!, 16)));
+  }
+}
+
+/** Stores 16 values from element `at` of the block at offset `block` on. */
+function storeValues(
+  f: FunctionBuilder,
+  { lanes, negative }: ActivationLayout,
+  writer: BlockWriter,
+  block: number,
+  at: number,
+  q: Local<"v128">,
+): void {
+  const storeWords = (words: Local<"v128">, offset: number): void => writer.words(block + offset, words);
+  if (lanes === "bytes") storeWords(q, at);
   else if (lanes === "split") {
-    storeBytes(f.let(i8x16.maxS(q, v128.zero())), 0);
-    storeBytes(f.let(i8x16.maxS(i8x16.sub(v128.zero(), q), v128.zero())), negative);
+    storeWords(f.let(i8x16.maxS(q, v128.zero())), at);
+    storeWords(f.let(i8x16.maxS(i8x16.sub(v128.zero(), q), v128.zero())), negative + at);
   } else {
     const order = [0, 2, 1, 3, 4, 6, 5, 7].flatMap((lane) => [2 * lane, 2 * lane + 1]);
     [i16x8.extendLowS(q), i16x8.extendHighS(q)].forEach((values, half) => {
       const x = f.let(values);
-      f.store(to, i8x16.shuffle(x, x, order), 2 * at + 16 * half);
+      storeWords(f.let(i8x16.shuffle(x, x, order)), 2 * at + 16 * half);
     });
   }
 }

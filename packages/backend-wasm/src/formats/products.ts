@@ -1,41 +1,66 @@
-import { type FunctionBuilder, f32x4, i16x8, i32x4, type Local, relaxed, type V128, v128 } from "../emit/index.ts";
+import { type FunctionBuilder, i16x8, i32x4, type Local, relaxed, type V128, v128 } from "../emit/index.ts";
 import type { Target } from "../target.ts";
-import type { ActivationLayout } from "./activations.ts";
-import { type Half, halves, type Pair } from "./block.ts";
+import { type ActivationLayout, wordAt } from "./activations.ts";
+import type { Half } from "./block.ts";
 import type { GroupFormat } from "./format.ts";
 
-/** Activation blocks of some tokens. */
+/** Blocks of activations of `count` tokens, from `address` on. */
 export interface Tokens {
   readonly layout: ActivationLayout;
-  readonly blocks: readonly Local<"i32">[];
+  readonly address: Local<"i32">;
+  readonly count: number;
 }
 
-/** Two vectors that are written in turn: the first write sets, the others add. */
-class Sums {
-  readonly pair: Pair;
-  readonly #f: FunctionBuilder;
-  readonly #isSet = [false, false];
+/** The word at `offset` of a token's block in all lanes. */
+export function loadWord({ address, count }: Tokens, token: number, offset: number): V128 {
+  return v128.load32Splat(address, wordAt(offset, token, count));
+}
 
-  constructor(f: FunctionBuilder) {
-    this.#f = f;
-    this.pair = [f.local("v128"), f.local("v128")];
+/** A vector that is read and written in place: a local, or memory where there are more of them than registers. */
+export interface Slot {
+  readonly value: V128;
+  set(value: V128): void;
+}
+
+export function localSlot(f: FunctionBuilder, local: Local<"v128"> = f.local("v128")): Slot {
+  return { value: local, set: (value) => f.set(local, value) };
+}
+
+export function memorySlot(f: FunctionBuilder, address: Local<"i32">, offset: number): Slot {
+  return { value: v128.load(address, offset), set: (value) => f.store(address, value, offset) };
+}
+
+/** Sums per token and half. */
+export type Slots = (token: number, half: Half) => Slot;
+
+/** A slot whose first write sets; the others add. */
+class Sum {
+  readonly #slot: Slot;
+  #isSet = false;
+
+  constructor(slot: Slot) {
+    this.#slot = slot;
+  }
+
+  get value(): V128 {
+    return this.#slot.value;
   }
 
   /** Sets or adds by an instruction that takes the sum so far. */
-  accumulate(half: Half, add: (sum: V128) => V128): void {
-    this.#f.set(this.pair[half], add(this.#isSet[half] ? this.pair[half] : v128.zero()));
-    this.#isSet[half] = true;
+  accumulate(add: (sum: V128) => V128): void {
+    this.#slot.set(add(this.#isSet ? this.#slot.value : v128.zero()));
+    this.#isSet = true;
   }
 
   /** Sets or adds, by `add`, what has been computed. */
-  add(half: Half, value: V128, add: (a: V128, b: V128) => V128 = i32x4.add): void {
-    this.#f.set(this.pair[half], this.#isSet[half] ? add(this.pair[half], value) : value);
-    this.#isSet[half] = true;
+  add(value: V128, add: (a: V128, b: V128) => V128 = i32x4.add): void {
+    this.#slot.set(this.#isSet ? add(this.#slot.value, value) : value);
+    this.#isSet = true;
   }
 
   /** The next write sets. */
-  clear(half: Half): void {
-    this.#isSet[half] = false;
+  clear(): void {
+    this.#isSet = false;
   }
 }
 
@@ -45,47 +70,53 @@ export interface RunScale {
   readonly pairs: V128;
 }
 
+/** What {@link Products} multiplies. */
+interface ProductOptions {
+  readonly format: GroupFormat;
+  readonly tokens: Tokens;
+  /** Halves that are worked on together. */
+  readonly halves: readonly Half[];
+  readonly hasScales: boolean;
+  /** Where totals go that are added to more than once; undefined: locals. */
+  readonly totals: Slots | undefined;
+}
+
 /**
  * Emits the integer products of codes with the activations of some tokens, in the way that the target likes: totals per token and half,
  * each run multiplied by its scales. All sums are exact.
  */
 export class Products {
-  /** Totals of rows 0 to 3 and 4 to 7, per token. */
-  readonly totals: readonly Pair[];
   readonly #f: FunctionBuilder;
   readonly #target: Target;
   readonly #tokens: Tokens;
+  readonly #halves: readonly Half[];
   readonly #hasScales: boolean;
   readonly #largestCode: number | undefined;
   readonly #biasBits: number;
   readonly #unitsPerRun: number;
-  readonly #sums: readonly Sums[];
-  readonly #runs: readonly Sums[];
+  /** By token and half. */
+  readonly #totals: readonly (readonly Sum[])[];
+  readonly #runs: readonly (readonly Sum[])[];
   /** Products of the negative parts, where activations are split. */
-  readonly #below: readonly Sums[];
-  /** Vectors of activations by token and offset. */
-  readonly #loaded = new Map<string, Local<"v128">>();
+  readonly #below: readonly (readonly Sum[])[];
   /** Products of pairs that a 16-bit lane has taken so far. */
   readonly #taken = [0, 0];
 
-  constructor(f: FunctionBuilder, target: Target, format: GroupFormat, tokens: Tokens, hasScales: boolean) {
+  constructor(f: FunctionBuilder, target: Target, { format, tokens, halves, hasScales, totals }: ProductOptions) {
     this.#f = f;
     this.#target = target;
     this.#tokens = tokens;
+    this.#halves = halves;
     this.#hasScales = hasScales;
     this.#largestCode = format.largestCode;
     this.#biasBits = format.biasBits ?? 0;
     this.#unitsPerRun = format.runElements / 4;
-    this.#sums = tokens.blocks.map(() => new Sums(f));
-    const hasRuns = hasScales || this.#isInPairs;
-    this.#runs = hasRuns ? tokens.blocks.map(() => new Sums(f)) : this.#sums;
-    this.#below = tokens.layout.lanes === "split" ? tokens.blocks.map(() => new Sums(f)) : [];
-    this.totals = this.#sums.map(({ pair }) => pair);
-  }
-
-  /** The halves that are worked on together: with split activations four tokens with both need more registers than there are. */
-  get passes(): readonly (readonly Half[])[] {
-    return this.#below.length > 2 ? [[0], [1]] : [halves];
+    const sums = (slots?: Slots): readonly (readonly Sum[])[] =>
+      Array.from({ length: tokens.count }, (_, t) => ([0, 1] as const).map((half) => new Sum(slots?.(t, half) ?? localSlot(f))));
+    const isAddedTo = hasScales || (this.#isInPairs && this.#pairLimit < this.#unitsPerRun);
+    this.#totals = sums(isAddedTo ? totals : undefined);
+    this.#runs = hasScales || this.#isInPairs ? sums() : this.#totals;
+    this.#below = tokens.layout.lanes === "split" ? sums() : [];
   }
 
   /** Whether sums of 16 bits start at what a bias takes from the codes: then nothing is left to take away. */
@@ -93,97 +124,90 @@ export class Products {
     return this.#isInPairs && this.#biasBits > 0;
   }
 
-  /** Starts the totals at a value per token instead of zero. */
-  begin(value: (token: Local<"i32">) => V128): void {
-    this.#tokens.blocks.forEach((token, index) => {
-      const start = this.#f.let(value(token));
-      for (const half of halves) this.#sums[index]!.add(half, start);
-    });
+  /** The total of a token's half. */
+  total(token: number, half: Half): V128 {
+    return this.#totals[token]![half]!.value;
+  }
+
+  /** Adds to the total of a token's half. */
+  addToTotal(token: number, half: Half, value: V128): void {
+    this.#totals[token]![half]!.add(value);
   }
 
   /** Values of unit `index` of a token in all lanes: four bytes of `part` 0 or 1, or two times 16 bits. */
-  #values(token: number, index: number, part = 0): Local<"v128"> {
-    const f = this.#f;
-    const { lanes, isRepeated, negative } = this.#tokens.layout;
-    if (isRepeated) return f.let(v128.load(this.#tokens.blocks[token]!, 16 * index + part * negative));
-    const offset = lanes === "wide" ? 8 * index + 4 * part : 4 * index + part * negative;
-    const start = offset & ~15;
-    const key = `${token} ${start}`;
-    let vector = this.#loaded.get(key);
-    if (vector === undefined) {
-      vector = f.let(v128.load(this.#tokens.blocks[token]!, start));
-      this.#loaded.set(key, vector);
-    }
-    const lane = (offset & 15) / 4;
-    return f.let(f32x4.shuffle(vector, vector, [lane, lane, lane, lane]));
+  #values(token: number, index: number, part = 0): V128 {
+    const { lanes, negative } = this.#tokens.layout;
+    return loadWord(this.#tokens, token, lanes === "wide" ? 8 * index + 4 * part : 4 * index + part * negative);
   }
 
-  /** Adds the products of unit `index`, four elements of a run, for some halves; `scale` where sums have to be emptied early. */
-  add(index: number, codes: readonly { readonly half: Half; readonly bytes: V128 }[], scale: (half: Half) => RunScale | undefined): void {
+  /** Adds the products of unit `index`, four elements of a run; `scale` where sums have to be emptied early. */
+  add(index: number, codes: (half: Half) => V128, scale: (half: Half) => RunScale | undefined): void {
     const f = this.#f;
-    const { blocks, layout } = this.#tokens;
+    const { count, layout } = this.#tokens;
     const { lanes, biases } = layout;
+    const forEachToken = (visit: (token: number) => void): void => {
+      for (let token = 0; token < count; token++) visit(token);
+    };
     if (lanes === "wide") {
-      const words = codes.map(({ half, bytes }) => ({ half, parts: this.#widen(bytes) }));
+      const words = this.#halves.map((half) => ({ half, parts: this.#widen(codes(half)) }));
       for (const part of [0, 1] as const) {
-        blocks.forEach((_, t) => {
-          const x = this.#values(t, index, part);
-          for (const { half, parts } of words) this.#runs[t]!.add(half, i32x4.dotI16x8(parts[part], x));
+        forEachToken((t) => {
+          const x = f.let(this.#values(t, index, part));
+          for (const { half, parts } of words) this.#runs[t]![half]!.add(i32x4.dotI16x8(parts[part], x));
         });
       }
       return;
     }
-    const vectors = codes.map(({ half, bytes }) => ({ half, bytes: f.let(bytes) }));
+    const vectors = this.#halves.map((half) => ({ half, bytes: f.let(codes(half)) }));
     if (this.#isInPairs) {
-      for (const { half } of codes) {
+      for (const half of this.#halves) {
         if (this.#taken[half] === this.#pairLimit) this.#empty(half, scale(half));
         this.#taken[half]!++;
       }
       const isFirst = this.startsBiased && index % this.#unitsPerRun === 0;
-      blocks.forEach((token, t) => {
+      forEachToken((t) => {
         if (isFirst) {
           const run = index / this.#unitsPerRun;
-          const bias = f.let(i16x8.shl(v128.load32Splat(token, biases + 4 * run), this.#biasBits));
-          for (const { half } of codes) this.#runs[t]!.add(half, bias);
+          const bias = f.let(i16x8.shl(loadWord(this.#tokens, t, biases + 4 * run), this.#biasBits));
+          for (const half of this.#halves) this.#runs[t]![half]!.add(bias);
         }
-        const x = this.#values(t, index);
-        for (const { half, bytes } of vectors) this.#runs[t]!.add(half, relaxed.dotI8x16I7x16(x, bytes), i16x8.add);
+        const x = f.let(this.#values(t, index));
+        for (const { half, bytes } of vectors) this.#runs[t]![half]!.add(relaxed.dotI8x16I7x16(x, bytes), i16x8.add);
       });
     } else if (lanes === "split") {
       for (const [part, sums] of [this.#runs, this.#below].entries()) {
-        blocks.forEach((_, t) => {
-          const x = this.#values(t, index, part);
-          for (const { half, bytes } of vectors) sums[t]!.accumulate(half, (sum) => relaxed.dotI8x16I7x16Add(bytes, x, sum));
+        forEachToken((t) => {
+          const x = f.let(this.#values(t, index, part));
+          for (const { half, bytes } of vectors) sums[t]![half]!.accumulate((sum) => relaxed.dotI8x16I7x16Add(bytes, x, sum));
         });
       }
     } else {
-      blocks.forEach((_, t) => {
-        const x = this.#values(t, index);
-        for (const { half, bytes } of vectors) this.#runs[t]!.accumulate(half, (sum) => relaxed.dotI8x16I7x16Add(x, bytes, sum));
+      forEachToken((t) => {
+        const x = f.let(this.#values(t, index));
+        for (const { half, bytes } of vectors) this.#runs[t]![half]!.accumulate((sum) => relaxed.dotI8x16I7x16Add(x, bytes, sum));
       });
     }
   }
 
   /** Ends a run of a half: its sums, times its scales if it has some, go to the totals. */
   endRun(half: Half, scale: RunScale | undefined): void {
-    const f = this.#f;
     this.#below.forEach((below, t) => {
-      const run = this.#runs[t]!;
-      f.set(run.pair[half], i32x4.sub(run.pair[half], below.pair[half]));
-      below.clear(half);
+      // The sum of the run's own products is set before anything is taken from it.
+      this.#runs[t]![half]!.accumulate((sum) => i32x4.sub(sum, below[half]!.value));
+      below[half]!.clear();
     });
     if (this.#isInPairs) this.#empty(half, scale);
     else if (this.#hasScales) {
       this.#runs.forEach((run, t) => {
-        this.#sums[t]!.add(half, i32x4.mul(run.pair[half], scale!.quads));
-        run.clear(half);
+        this.#totals[t]![half]!.add(i32x4.mul(run[half]!.value, scale!.quads));
+        run[half]!.clear();
       });
     }
   }
 
   /** Starts the totals of a half anew. */
   clear(half: Half): void {
-    for (const sums of this.#sums) sums.clear(half);
+    for (const totals of this.#totals) totals[half]!.clear();
   }
 
   get #isInPairs(): boolean {
@@ -199,8 +223,8 @@ export class Products {
   #empty(half: Half, scale: RunScale | undefined): void {
     const factors = scale?.pairs ?? this.#f.splatBits(0x00010001);
     this.#runs.forEach((run, t) => {
-      this.#sums[t]!.add(half, i32x4.dotI16x8(run.pair[half], factors));
-      run.clear(half);
+      this.#totals[t]![half]!.add(i32x4.dotI16x8(run[half]!.value, factors));
+      run[half]!.clear();
     });
     this.#taken[half] = 0;
   }

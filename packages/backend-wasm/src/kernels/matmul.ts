@@ -71,7 +71,11 @@ export function choosePath(context: BuildContext, b: Operand, { transposeB, acti
   // Forms of other types know the activations of their own only.
   const rounding = dtype === form || activationType[dtype as BlockType] !== "q8_K" ? formatOf(form).rounding : "q8_Kx32";
   const path: Path = isRounded
-    ? { matrixBytes, multiply: roundedProduct(exports, form, rounding, target, threads), scratch: roundedScratch(form, rounding, target) }
+    ? {
+        matrixBytes,
+        multiply: roundedProduct(exports, form, rounding, target, threads, rooms),
+        scratch: roundedScratch(form, rounding, target, rooms),
+      }
     : { matrixBytes, multiply: exactProduct(exports, form, threads, rooms), scratch: exactScratch(target, rooms) };
   return context.interleaving(b) === undefined ? interleavingFirst(context, dtype, form, path) : path;
 }

@@ -4,7 +4,7 @@ import type { BuildContext, Emitted, Exports, Pause } from "../kernel.ts";
 
 /** Functions that multiply rows of one matrix `w` with one token, for `rows` elements of `y`. */
 const products: readonly string[] = [
-  ...formatNames.flatMap((name) => [`groups.${name}`, `exactRows.${name}`]),
+  ...formatNames.flatMap((name) => [`groups1.${name}`, `exactRows.${name}`]),
   ...["f32", "f16", "bf16"].map((dtype) => `inner.vector.${dtype}`),
 ];
 

@@ -1,17 +1,10 @@
-import {
-  type ActivationLayout,
-  type ActivationRounding,
-  activationBytes,
-  activationLayout,
-  activationName,
-  lanesFor,
-} from "../formats/activations.ts";
+import { type ActivationRounding, activationLayout, activationName, lanesFor, tileBytes } from "../formats/activations.ts";
 import { groupRows } from "../formats/block.ts";
 import { type FormatName, formatOf } from "../formats/index.ts";
 import { rowBytesOf } from "../formats/interleave.ts";
-import type { Call, Exports, Pause } from "../kernel.ts";
+import type { Call, Emitted, Exports, Pause } from "../kernel.ts";
 import type { Target } from "../target.ts";
-import { sharingTokens } from "./groups.ts";
+import { groupRoomBytes, tileSizes } from "./groups.ts";
 import { type Product, sharedUnits } from "./product.ts";
 
 /** Bytes of rounded activations, and of weights, that one call multiplies: both fit into a second-level cache of 512 KiB. */
@@ -21,20 +14,25 @@ const rowChunkBytes = 2 ** 17;
 /** Activations that one call rounds. */
 const roundedPerCall = 2 ** 15;
 
-/** Layouts of activations of tokens that share the weights by fours, and of those that are left over. */
-function layoutsOf(form: FormatName, rounding: ActivationRounding, target: Target): readonly [ActivationLayout, ActivationLayout] {
-  const lanes = lanesFor(formatOf(form), target);
-  return [activationLayout(rounding, lanes, true), activationLayout(rounding, lanes, false)];
-}
-
 /** Bytes of scratch memory for {@link roundedProduct}. */
 export function roundedScratch(
   form: FormatName,
   rounding: ActivationRounding,
   target: Target,
+  rooms: number,
 ): (m: number, n: number, k: number) => number {
-  const [sharing] = layoutsOf(form, rounding, target);
-  return (m, _n, k) => m * activationBytes(sharing, k);
+  const layout = activationLayout(rounding, lanesFor(formatOf(form), target));
+  return (m, _n, k) => rooms * groupRoomBytes + tileBytes(layout, k, m);
+}
+
+/** Tokens that go through the same function: `tiles` times `size` from number `first` on, rounded to address `at`. */
+interface Part {
+  readonly size: number;
+  readonly multiply: Emitted;
+  readonly first: number;
+  readonly tiles: number;
+  readonly at: number;
+  readonly bytesPerTile: number;
 }
 
 /** `y = round(a) · bᵀ` for interleaved block weights `b [n, k]`, `a` rounded to the 8-bit blocks that go with their type. */
@@ -44,46 +42,57 @@ export function roundedProduct(
   rounding: ActivationRounding,
   target: Target,
   threads: number,
+  rooms: number,
 ): (product: Product) => Iterable<Pause> {
-  const [sharing, single] = layoutsOf(form, rounding, target).map((layout, index) => ({
-    layout,
-    round: exports(`round.${activationName(layout)}`),
-    multiply: exports(`${index === 0 ? "shared" : "groups"}.${form}`),
-  }));
+  const lanes = lanesFor(formatOf(form), target);
+  const layout = activationLayout(rounding, lanes);
+  const [round, roundTiles] = ["round", "roundTiles"].map((name) => exports(`${name}.${activationName(layout)}`)) as [Emitted, Emitted];
+  const sizes = tileSizes.map((size) => ({ size, multiply: exports(`groups${size}.${form}`) }));
   const roundedElements = rounding === "q8_0" ? 32 : 256;
   const { elements } = formatOf(form);
   return function* ({ a, b, y, m, n, k, scratch }) {
-    const inFours = m - (m % sharingTokens);
-    const parts = [
-      { ...sharing!, first: 0, count: inFours, at: scratch },
-      { ...single!, first: inFours, count: m - inFours, at: scratch + inFours * activationBytes(sharing!.layout, k) },
-    ];
-    const rounds: Call[] = [];
-    for (const { layout, round, first, count, at } of parts) {
-      for (let done = 0; done < count * k; done += roundedPerCall) {
-        const blocks = Math.min(roundedPerCall, count * k - done) / roundedElements;
-        rounds.push({ fn: round, args: [a + 4 * (first * k + done), at + activationBytes(layout, done), blocks] });
-      }
+    const parts: Part[] = [];
+    let [first, at] = [0, scratch + rooms * groupRoomBytes];
+    for (const { size, multiply } of sizes) {
+      const tiles = Math.floor((m - first) / size);
+      const bytesPerTile = tileBytes(layout, k, size);
+      if (tiles > 0) parts.push({ size, multiply, first, tiles, at, bytesPerTile });
+      first += tiles * size;
+      at += tiles * bytesPerTile;
     }
-    yield rounds;
+    yield parts.flatMap(({ size, first, tiles, at, bytesPerTile }): readonly Call[] => {
+      const blocks = k / roundedElements;
+      if (size === 1) {
+        return steps(blocks, roundedPerCall / roundedElements).map(([block, count]) => {
+          const element = roundedElements * block;
+          return { fn: round, args: [a + 4 * (first * k + element), at + tileBytes(layout, element, 1), count] };
+        });
+      }
+      return steps(tiles, Math.max(1, Math.floor(roundedPerCall / (size * k)))).map(([tile, count]) => {
+        const token = first + size * tile;
+        return { fn: roundTiles, args: [a + 4 * token * k, at + tile * bytesPerTile, blocks, size, count] };
+      });
+    });
     const rowBytes = rowBytesOf(form, k);
-    const calls: Call[] = [];
-    for (const { layout, multiply, first, count, at } of parts) {
-      const tokenBytes = activationBytes(layout, k);
+    yield parts.flatMap(({ size, multiply, first, tiles, at, bytesPerTile }) => {
       // A chunk of weights stays in the cache while blocks of tokens pass by that stay there too.
-      const tokensPerCall = Math.max(1, Math.floor(tokenBlockBytes / tokenBytes / sharingTokens)) * sharingTokens;
+      const tilesPerCall = size === 1 ? 1 : Math.max(1, Math.floor(tokenBlockBytes / bytesPerTile));
       const cached = Math.max(1, Math.floor(rowChunkBytes / rowBytes / groupRows)) * groupRows;
-      const shared = Math.ceil(sharedUnits(k * Math.min(count, tokensPerCall), n * count * k, threads) / groupRows) * groupRows;
-      const chunk = count <= tokensPerCall ? shared : Math.min(cached, shared);
-      for (let row = 0; row < n && count > 0; row += chunk) {
-        const rows = Math.min(chunk, n - row);
-        for (let token = 0; token < count; token += tokensPerCall) {
-          const [from, to] = [at + token * tokenBytes, y + 4 * ((first + token) * n + row)];
-          const tokens = Math.min(tokensPerCall, count - token);
-          calls.push({ fn: multiply, args: [b + row * rowBytes, from, to, rows, k / elements, tokenBytes, 4 * n, tokens] });
-        }
-      }
-    }
-    yield calls;
+      const work = size * k * Math.min(tiles, tilesPerCall);
+      const shared = Math.ceil(sharedUnits(work, n * size * tiles * k, threads) / groupRows) * groupRows;
+      const chunk = tiles <= tilesPerCall ? shared : Math.min(cached, shared);
+      return steps(n, chunk).flatMap(([row, rows]) =>
+        steps(tiles, tilesPerCall).map(([tile, count]): Call => {
+          const to = y + 4 * ((first + size * tile) * n + row);
+          const args = [b + row * rowBytes, at + tile * bytesPerTile, to, rows, k / elements];
+          return { fn: multiply, args: size === 1 ? args : [...args, 4 * n, count, scratch] };
+        }),
+      );
+    });
   };
+}
+
+/** Where pieces of at most `step` of `total` start, and how long they are. */
+function steps(total: number, step: number): readonly (readonly [at: number, count: number])[] {
+  return Array.from({ length: Math.ceil(total / step) }, (_, i) => [i * step, Math.min(step, total - i * step)]);
 }
