@@ -32,6 +32,7 @@ export class CudaBackend implements Backend {
   readonly device: DeviceInfo;
   readonly syncAvailable = true;
   readonly fusion: FusionLimits = fusion;
+  readonly memoryModel = "addressSpace";
   readonly #device: Device;
   readonly #plans = new Set<CudaPlan>();
 
@@ -100,6 +101,6 @@ export class CudaBackend implements Backend {
   }
 
   #lower(program: ProgramGraph): Lowered {
-    return lower(program, this.name, unsupported, { fusion, memoryModel: "addressSpace" });
+    return lower(program, this.name, unsupported, this);
   }
 }

@@ -10,6 +10,7 @@ import {
   createCounters,
   type DeviceInfo,
   DisposedError,
+  type FusionLimits,
   type MemoryReport,
   type Plan,
   type ProgramGraph,
@@ -69,6 +70,9 @@ export class WasmBackend implements Backend {
   readonly name = "wasm";
   readonly device: DeviceInfo;
   readonly syncAvailable = true;
+  readonly memoryModel = "addressSpace";
+  /** Larger groups would take long to compile and leave no registers. */
+  readonly fusion: FusionLimits = { maxInputs: 16, maxCalls: 32 };
   readonly counters: Counters = createCounters();
   readonly turns: Turns = new Turns();
   /** Where small plans and uploaded tensors are. */

@@ -5,7 +5,6 @@ import {
   type CompileOptions,
   countOp,
   DisposedError,
-  type FusionLimits,
   heldWeightsWarnings,
   type InputData,
   type LoadOptions,
@@ -39,9 +38,6 @@ import { type RunContext, runList, runListSync } from "./runner.ts";
 import { chooseInterleaving, isReadableInterleaved } from "./storedForm.ts";
 import { readStored, WasmStorage } from "./tensors.ts";
 
-/** Larger groups would take long to compile and leave no registers. */
-const fusionLimits: FusionLimits = { maxInputs: 16, maxCalls: 32 };
-
 /** A run's inputs, safe from changes by the caller until the run is over. */
 type HeldInput = TypedArray | WasmStorage | Promise<TypedArray>;
 
@@ -69,8 +65,7 @@ export class WasmPlan implements Plan {
   ) {
     this.#backend = backend;
     this.home = home;
-    const lower = (graph: ProgramGraph): Lowered =>
-      lowerProgram(graph, backend.name, (...call) => backend.unsupported(...call), { fusion: fusionLimits, memoryModel: "addressSpace" });
+    const lower = (graph: ProgramGraph): Lowered => lowerProgram(graph, backend.name, (...call) => backend.unsupported(...call), backend);
     const lowered = lower(program);
     const all = [lowered, ...sharedBy.map(lower)];
     const sharedCells = shareWith instanceof WasmPlan ? shareWith.cells : undefined;

@@ -73,7 +73,7 @@ class WebgpuBackend implements Backend {
   async compile(program: ProgramGraph, { shareWith, signal }: CompileOptions = {}): Promise<Plan> {
     signal?.throwIfAborted();
     this.#queue.check();
-    const lowered = lower(program, this.name, (...call) => this.unsupported(...call), { fusion: this.fusion });
+    const lowered = lower(program, this.name, (...call) => this.unsupported(...call), this);
     const shared = shareWith instanceof WebgpuPlan ? shareWith.parts.cells : undefined;
     const parts = await compileProgram(this.#queue, lowered, shared);
     const plan = new WebgpuPlan(this.#queue, parts, (disposed) => this.#plans.delete(disposed));

@@ -104,7 +104,7 @@ export interface Backend {
   readonly counters: Counters;
   /** What one kernel may hold; none where the backend sets no limit. */
   readonly fusion?: FusionLimits;
-  /** How temporaries lie: at offsets of one address space, or in buffers of which one cannot be bound both ways. */
+  /** How temporaries lie: at offsets of one address space (the default), or in buffers of which one cannot be bound both ways. */
   readonly memoryModel?: "addressSpace" | "buffers";
   /** Undefined if the backend has a kernel for the call, otherwise the reason in words. Never throws. */
   unsupported(op: AnyOp, inputs: readonly (TensorSpec | undefined)[], params: object, output: TensorSpec): string | undefined;

@@ -47,7 +47,7 @@ export type Batch<Name extends string = ""> = BatchCore<Name> & OpMethods<BatchH
  * await batch.read(y); // Float32Array [2, 0, 6]
  * ```
  * A computation that runs more than once is cheaper as a program that is compiled once. Give batches that are alive together
- * different names, and the compiler tells their handles apart.
+ * different names, or use {@link withBatch}, and the compiler tells their handles apart.
  */
 export function createBatch<const Name extends string = "">(backend: Backend, { name }: { readonly name?: Name } = {}): Batch<Name> {
   const batch = new BatchCore<Name>(backend, (name ?? "") as Name);
@@ -55,6 +55,25 @@ export function createBatch<const Name extends string = "">(backend: Backend, { 
     batch,
     opMethods<BatchHandle<Name>, BatchHandle<Name>>((op, inputs, params) => batch.record(op, inputs, params)),
   );
+}
+
+/**
+ * A batch for as long as a function runs; its results are freed with it. Within, the batch has a type of its own, so that handles of
+ * two batches that are alive together, named or not, cannot be mixed: the compiler refuses it.
+ * ```ts
+ * const sum = await withBatch(backend, async (batch) => {
+ *   const y = batch.sum(batch.upload(Float32Array.of(1, 2, 3)));
+ *   await batch.execute();
+ *   return batch.read(y);
+ * });
+ * ```
+ */
+export async function withBatch<Result>(
+  backend: Backend,
+  use: <Own extends string>(batch: Batch<Own>) => Promise<Result>,
+): Promise<Result> {
+  using batch = createBatch(backend);
+  return await use(batch);
 }
 
 /** A batch without its op methods. */

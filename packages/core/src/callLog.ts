@@ -75,6 +75,22 @@ export class CallLog {
   }
 }
 
+/** A function that counts its calls. */
+export function counted<Args extends readonly unknown[], Result>(tally: Tally, run: (...args: Args) => Result): (...args: Args) => Result {
+  return (...args) => {
+    const start = performance.now();
+    tally.calls++;
+    try {
+      return run(...args);
+    } catch (error) {
+      tally.failed++;
+      throw error;
+    } finally {
+      tally.ms += performance.now() - start;
+    }
+  };
+}
+
 /** A report as text, for a terminal. */
 export function formatReport({ backends, calls }: RuntimeReport): string {
   const devices = [

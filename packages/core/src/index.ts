@@ -12,7 +12,7 @@ export type {
   RunOptions,
   TensorSource,
 } from "./backend.ts";
-export { type Batch, type BatchCore, type BatchHandle, createBatch } from "./batch.ts";
+export { type Batch, type BatchCore, type BatchHandle, createBatch, withBatch } from "./batch.ts";
 export { type Binding, bind, bucketOf } from "./bind.ts";
 export {
   type Calibration,
@@ -147,9 +147,8 @@ export {
   type Runtime,
   type RuntimeCompileOptions,
   type RuntimeCore,
-  type RuntimeOptions,
-  type RuntimePolicy,
 } from "./runtime.ts";
+export type { RuntimeOptions, RuntimePolicy } from "./runtimeOptions.ts";
 export {
   type Candidate,
   callRequest,

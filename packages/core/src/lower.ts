@@ -52,7 +52,7 @@ export interface Lowered {
 export interface LowerOptions {
   /** What the backend can fuse at most. */
   readonly fusion?: FusionLimits;
-  /** In one address space, elementwise calls write in place where they can. Default "buffers": no memory is read and written by one step. */
+  /** In one address space (the default), elementwise calls write in place where they can; in buffers, no memory is read and written by one step. */
   readonly memoryModel?: "addressSpace" | "buffers";
   /** False keeps the program as recorded, dead code aside: what optimised programs are compared with. */
   readonly optimize?: boolean;
@@ -75,7 +75,7 @@ export function lower(
   recorded: ProgramGraph,
   backendName: string,
   unsupported: Unsupported,
-  { fusion, memoryModel = "buffers", optimize = true }: LowerOptions = {},
+  { fusion, memoryModel = "addressSpace", optimize = true }: LowerOptions = {},
 ): Lowered {
   const simple = optimize ? simplify(recorded) : deadCode(recorded);
   requireKernels(simple, backendName, unsupported);

@@ -28,6 +28,7 @@ export function reference({ optimize = true }: ReferenceOptions = {}): BackendFa
 /** The scalar backend. The definitions of the ops are loaded by {@link ready} or the first `compile`, for most apps never need them. */
 export class ReferenceBackend implements Backend {
   readonly name = "reference";
+  readonly memoryModel = "buffers";
   readonly device = { kind: "cpu", name: "scalar TypeScript", threads: 1 } as const;
   readonly counters: Counters = createCounters();
   readonly plans: Set<ReferencePlan> = new Set();
@@ -69,7 +70,11 @@ export class ReferenceBackend implements Backend {
   #compile(program: ProgramGraph, shareWith: Plan | undefined): Plan {
     if (this.#disposed) throw new DisposedError("backend reference");
     if (this.#Plan === undefined) throw new UnsupportedError("compileSync", "the reference is not loaded yet; await a call on it first");
-    const plan = new this.#Plan(this, lower(program, this.name, this.unsupported, { optimize: this.#optimize }), shareWith);
+    const plan = new this.#Plan(
+      this,
+      lower(program, this.name, this.unsupported, { memoryModel: this.memoryModel, optimize: this.#optimize }),
+      shareWith,
+    );
     this.plans.add(plan);
     return plan;
   }

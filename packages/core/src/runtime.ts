@@ -1,7 +1,6 @@
-import type { Backend, BackendFactory, CompileOptions, Counters, Plan } from "./backend.ts";
+import type { Backend, CompileOptions, Counters, Plan } from "./backend.ts";
 import type { Calibration, CalibrationOptions } from "./calibrate.ts";
-import { CallLog, type RuntimeReport, type Tally } from "./callLog.ts";
-import { checkKeys } from "./checkKeys.ts";
+import { CallLog, counted, type RuntimeReport, type Tally } from "./callLog.ts";
 import { type CustomOp, customOp } from "./custom.ts";
 import { type DType, dtypeOf, type TypedArray } from "./dtype.ts";
 import { ArgumentError, CentellaError, DeviceLostError } from "./errors.ts";
@@ -14,43 +13,12 @@ import { homesIn, type Placement } from "./placement.ts";
 import { PlanCache, type PlanCacheStats } from "./planCache.ts";
 import { completeParams, type OpMethods, opMethods, type ProgramGraph, requireInputs } from "./program.ts";
 import { ReferenceBackend } from "./reference.ts";
-import {
-  answersWithinCall,
-  type Candidate,
-  callRequest,
-  choose,
-  openCandidates,
-  type Policy,
-  type Selection,
-  selectForProgram,
-} from "./select.ts";
+import { backendFromEnvironment, checkedOptions, type RuntimeOptions, type RuntimePolicy } from "./runtimeOptions.ts";
+import { answersWithinCall, type Candidate, callRequest, choose, openCandidates, type Selection, selectForProgram } from "./select.ts";
 import type { ConcreteSpec } from "./spec.ts";
 import type { SplitPlan } from "./splitPlan.ts";
 import { hostTensor, ownedTensor, peek, Tensor } from "./tensor.ts";
 import { checkThresholds, thresholds as measured, mergeThresholds, type Thresholds } from "./thresholds.ts";
-
-export interface RuntimeOptions {
-  /**
-   * In order of preference. The scalar reference is always there, last; within a call (`runtime.sync`) it computes if it is given here, no
-   * other backend can do so, or an awaited call came to it before.
-   */
-  readonly backends: readonly BackendFactory[];
-  readonly policy?: RuntimePolicy;
-}
-
-export interface RuntimePolicy extends Policy {
-  /**
-   * A backend that fails while running raises its error; "retry" computes the call, or the chain of lazy tensors, on the next
-   * one instead, and leaves a backend out for good whose device was lost.
-   */
-  readonly fallback?: "error" | "retry";
-  /** Compiled calls and lazy chains that are kept (256); the least recently used goes first. */
-  readonly maxPlans?: number;
-  /** Bytes of tensors that kept plans may hold (256 MiB), by an upper bound for each. */
-  readonly maxPlanBytes?: number;
-  /** Let {@link RuntimeCore.report} count an awaited call until its result is there, which costs a wait per call. */
-  readonly trace?: boolean;
-}
 
 /** How a program is compiled. */
 export interface RuntimeCompileOptions extends CompileOptions {
@@ -65,6 +33,20 @@ export type Runtime = RuntimeCore & OpMethods<Tensor, Promise<Tensor>>;
 interface Choice {
   readonly selection: Selection;
   readonly tally: Tally;
+}
+
+/** What is to be computed: `key` is equal for requests that one choice answers. */
+interface Request {
+  readonly key: string;
+  /** For the report. */
+  readonly op: string;
+  readonly selectAmong: (candidates: readonly Candidate[]) => Selection;
+}
+
+/** A choice, and whom it was made among. */
+interface Attempt {
+  readonly candidates: readonly Candidate[];
+  readonly choice: Choice;
 }
 
 /** Choices that are kept before they are forgotten and made anew. */
@@ -101,33 +83,6 @@ async function lastResort(others: readonly Candidate[]): Promise<Backend> {
   const backend = new ReferenceBackend(true);
   if (!others.some((other) => other.backend !== undefined && answersWithinCall(other.backend))) await backend.ready();
   return backend;
-}
-
-const optionNames: readonly (keyof RuntimeOptions)[] = ["backends", "policy"];
-const policyNames: readonly (keyof RuntimePolicy)[] = [
-  "force",
-  "allowSoftware",
-  "thresholds",
-  "fallback",
-  "maxPlans",
-  "maxPlanBytes",
-  "trace",
-];
-
-function checkedOptions(options: RuntimeOptions): RuntimeOptions {
-  checkKeys("createRuntime", options, optionNames);
-  const { backends, policy = {} } = options;
-  if (!Array.isArray(backends) || !backends.every(isFactory)) {
-    const got = Array.isArray(backends) ? `a list with ${typeof backends.find((one) => !isFactory(one))}` : typeof backends;
-    throw new ArgumentError("createRuntime", "backends as a list of factories", got, "pass e.g. [wasm()]");
-  }
-  checkKeys("createRuntime.policy", policy, policyNames);
-  return options;
-}
-
-/** `wasm` instead of `wasm()` is none. */
-function isFactory(factory: unknown): factory is BackendFactory {
-  return typeof factory === "object" && factory !== null && "open" in factory;
 }
 
 /** The runtime without its op methods. */
@@ -185,15 +140,15 @@ export class RuntimeCore {
     };
     const homes = Object.fromEntries(tensors.map(({ home }, i) => [String(i), home]));
     const inputs = Object.fromEntries(tensors.map((tensor, i) => [String(i), tensor]));
-    return this.#attempt(
-      `lazy ${key} ${Object.values(homes).join(" ")}`,
-      "lazy",
-      (candidates) => selectForProgram(program(), candidates, this.#thresholds, this.#policy, homes),
-      async ({ selection: { backend }, tally }) => {
-        const plan = await this.#plans.get(`lazy ${backend.name} ${key}`, program, (graph) => backend.compile(graph));
-        return this.#settled(tally, backend, tensors, () => plan.run(inputs).y!);
-      },
-    );
+    const request: Request = {
+      key: `lazy ${key} ${Object.values(homes).join(" ")}`,
+      op: "lazy",
+      selectAmong: (candidates) => selectForProgram(program(), candidates, this.#thresholds, this.#policy, homes),
+    };
+    return this.#attempt(request, async ({ selection: { backend }, tally }) => {
+      const plan = await this.#plans.get(`lazy ${backend.name} ${key}`, program, (graph) => backend.compile(graph));
+      return this.#settled(tally, backend, tensors, () => plan.run(inputs).y!);
+    });
   }
 
   /** What the cache of calls and lazy chains holds and has done. */
@@ -258,45 +213,38 @@ export class RuntimeCore {
   /** One op at once: selects a backend, compiles the one-op program (cached) and runs it. */
   async call(op: AnyOp, inputs: readonly (Tensor | undefined)[], given: object): Promise<Tensor> {
     const { params, key, homes } = checkCall(op, inputs, given);
-    return this.#attempt(
-      `${key} ${homes}`,
-      op.name,
-      (candidates) => this.#select(op, inputs, params, candidates, false),
-      async ({ selection: { backend }, tally }) => {
-        const plan = await this.#plans.get(
-          `${backend.name} ${key}`,
-          () => oneCall(op, inputs, params, "device"),
-          (program) => backend.compile(program),
-        );
-        return this.#settled(tally, backend, inputs, () => plan.run(numbered(inputs, (tensor) => tensor)).y!);
-      },
-    );
+    const selectAmong = (candidates: readonly Candidate[]): Selection => this.#select(op, inputs, params, candidates, false);
+    return this.#attempt({ key: `${key} ${homes}`, op: op.name, selectAmong }, async ({ selection: { backend }, tally }) => {
+      const plan = await this.#plans.get(
+        `${backend.name} ${key}`,
+        () => oneCall(op, inputs, params, "device"),
+        (program) => backend.compile(program),
+      );
+      return this.#settled(tally, backend, inputs, () => plan.run(numbered(inputs, (tensor) => tensor)).y!);
+    });
   }
 
   /** {@link call} within the call: what the methods of {@link sync} do. The inputs' content must be at hand. */
   callSync(op: AnyOp, inputs: readonly (Tensor | undefined)[], given: object): Tensor {
     const { params, key, homes } = checkCall(op, inputs, given);
-    const { selection, tally } = this.#choice(`sync ${key} ${homes}`, op.name, () =>
-      this.#select(op, inputs, params, this.#eligible, true),
-    );
-    const { backend } = selection;
-    const start = performance.now();
-    tally.calls++;
-    tally.bytesMoved += movedTo(backend.name, inputs);
-    try {
-      const plan = this.#plans.get(
-        `sync ${backend.name} ${key}`,
-        () => oneCall(op, inputs, params, "host"),
-        (program) => backend.compileSync!(program),
-      );
-      const { y } = plan.runSync!(numbered(inputs, peek));
-      return ownedTensor(plan.program.values[plan.program.outputs[0]!.value]!.spec as ConcreteSpec, y!);
-    } catch (error) {
-      tally.failed++;
-      throw error;
-    } finally {
-      tally.ms += performance.now() - start;
-    }
+    const content = numbered(inputs, peek);
+    const selectAmong = (candidates: readonly Candidate[]): Selection => this.#select(op, inputs, params, candidates, true);
+    return this.#attemptSync({ key: `sync ${key} ${homes}`, op: op.name, selectAmong }, ({ selection: { backend }, tally }) => {
+      const start = performance.now();
+      tally.calls++;
+      tally.bytesMoved += movedTo(backend.name, inputs);
+      try {
+        const plan = this.#plans.get(
+          `sync ${backend.name} ${key}`,
+          () => oneCall(op, inputs, params, "host"),
+          (program) => backend.compileSync!(program),
+        );
+        const { y } = plan.runSync!(content);
+        return ownedTensor(plan.program.values[plan.program.outputs[0]!.value]!.spec as ConcreteSpec, y!);
+      } finally {
+        tally.ms += performance.now() - start;
+      }
+    });
   }
 
   /** A call of an op of the user's own, like the op methods: see {@link CustomOp}. */
@@ -357,53 +305,54 @@ export class RuntimeCore {
   }
 
   /** THE fallback rule: an error is raised, unless the policy says "retry" and there is another backend that can. */
-  async #attempt(
-    key: string,
-    op: string,
-    selectAmong: (candidates: readonly Candidate[]) => Selection,
-    run: (choice: Choice) => Promise<Tensor>,
-  ): Promise<Tensor> {
-    let candidates = this.#eligible;
-    let choice = this.#choice(key, op, () => selectAmong(candidates));
-    for (;;) {
+  async #attempt(request: Request, run: (choice: Choice) => Promise<Tensor>): Promise<Tensor> {
+    for (let attempt = this.#first(request); ; ) {
       try {
-        return await run(choice);
+        return await run(attempt.choice);
       } catch (error) {
-        choice.tally.failed++;
-        if (this.#policy.fallback !== "retry" || !(error instanceof CentellaError)) throw error;
-        const { backend } = choice.selection;
-        if (error instanceof DeviceLostError) this.#leaveOut(backend, error);
-        candidates = withReason(candidates, backend, `it failed: ${error.message}`);
-        let selection: Selection;
-        try {
-          selection = selectAmong(candidates);
-        } catch {
-          throw error;
-        }
-        choice = { selection, tally: this.#log.tallyOf(op, selection) };
+        attempt = this.#next(request, attempt, error);
       }
     }
+  }
+
+  /** {@link #attempt} within the call. */
+  #attemptSync(request: Request, run: (choice: Choice) => Tensor): Tensor {
+    for (let attempt = this.#first(request); ; ) {
+      try {
+        return run(attempt.choice);
+      } catch (error) {
+        attempt = this.#next(request, attempt, error);
+      }
+    }
+  }
+
+  #first({ key, op, selectAmong }: Request): Attempt {
+    const candidates = this.#eligible;
+    return { candidates, choice: this.#choice(key, op, () => selectAmong(candidates)) };
+  }
+
+  /** What to try after a failure. @throws the failure where nothing is */
+  #next({ op, selectAmong }: Request, { candidates: before, choice }: Attempt, error: unknown): Attempt {
+    choice.tally.failed++;
+    if (this.#policy.fallback !== "retry" || !(error instanceof CentellaError)) throw error;
+    const { backend } = choice.selection;
+    if (error instanceof DeviceLostError) this.#leaveOut(backend, error);
+    const candidates = withReason(before, backend, `it failed: ${error.message}`);
+    let selection: Selection;
+    try {
+      selection = selectAmong(candidates);
+    } catch {
+      throw error;
+    }
+    return { candidates, choice: { selection, tally: this.#log.tallyOf(op, selection) } };
   }
 
   /** Adds the selection to a plan, and its runs to the report. */
   #counted(plan: Plan, selection: Selection): Plan & { readonly selection: Selection } {
     const tally = this.#log.tallyOf("program", selection);
-    const run = plan.run.bind(plan);
-    return Object.assign(plan, {
-      selection,
-      run: (...args: Parameters<Plan["run"]>) => {
-        const start = performance.now();
-        tally.calls++;
-        try {
-          return run(...args);
-        } catch (error) {
-          tally.failed++;
-          throw error;
-        } finally {
-          tally.ms += performance.now() - start;
-        }
-      },
-    });
+    const run = counted(tally, plan.run.bind(plan));
+    const runSync = plan.runSync && counted(tally, plan.runSync.bind(plan));
+    return Object.assign(plan, { selection, run, ...(runSync && { runSync }) });
   }
 
   #leaveOut(backend: Backend, { message }: DeviceLostError): void {
@@ -438,9 +387,4 @@ function isSplit(plan: Plan | undefined): plan is SplitPlan {
 /** Candidates with one of them not available. */
 function withReason(candidates: readonly Candidate[], backend: Backend, unavailable: string): readonly Candidate[] {
   return candidates.map((candidate) => (candidate.backend === backend ? { name: candidate.name, unavailable } : candidate));
-}
-
-function backendFromEnvironment(): string | undefined {
-  const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } };
-  return process?.env?.CENTELLA_BACKEND || undefined;
 }

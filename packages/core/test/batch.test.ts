@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createBatch, createProgram, ProgramError, reference } from "../src/index.ts";
+import { createBatch, createProgram, DisposedError, ProgramError, reference, withBatch } from "../src/index.ts";
 
 test("handles of batches do not mix: for the compiler where the batches have names, at run time always", async () => {
   const backend = await reference().open();
@@ -35,5 +35,46 @@ test("batches without names tell their handles apart at run time", async () => {
   using first = createBatch(backend);
   using second = createBatch(backend);
   expect(() => second.relu(first.upload(Float32Array.of(1)))).toThrow(ProgramError);
+  await backend.dispose();
+});
+
+test("within withBatch the compiler tells handles apart without names", async () => {
+  const backend = await reference().open();
+  const results = await withBatch(backend, async (outer) => {
+    const x = outer.upload(Float32Array.of(1, -2));
+    const inner = await withBatch(backend, async (batch) => {
+      // @ts-expect-error: a handle of the outer batch
+      expect(() => batch.relu(x)).toThrow(ProgramError);
+      const y = batch.neg(batch.upload(Float32Array.of(3)));
+      // @ts-expect-error: a handle of the inner batch
+      expect(() => outer.relu(y)).toThrow(ProgramError);
+      await batch.execute();
+      return batch.read(y);
+    });
+    const y = outer.relu(x);
+    await outer.execute();
+    return [...inner, ...(await outer.read(y))];
+  });
+  expect(results).toEqual([-3, 1, 0]);
+  await backend.dispose();
+});
+
+test("a batch of withBatch is freed with its function, also where that fails", async () => {
+  const backend = await reference().open();
+  const leave = async (isFailing: boolean): Promise<unknown> => {
+    let leaked: { upload(data: Float32Array): unknown } | undefined;
+    const work = withBatch(backend, async (batch) => {
+      leaked = batch;
+      batch.relu(batch.upload(Float32Array.of(1)));
+      await batch.execute();
+      if (isFailing) throw new RangeError("mine");
+    });
+    if (isFailing) await expect(work).rejects.toThrow("mine");
+    else await work;
+    return leaked!.upload(Float32Array.of(1));
+  };
+  await expect(leave(false)).rejects.toThrow(DisposedError);
+  await expect(leave(true)).rejects.toThrow(DisposedError);
+  expect(backend.memory().tensors).toBe(0);
   await backend.dispose();
 });

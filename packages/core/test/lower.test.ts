@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createProgram, lower, type Program, programCost, UnsupportedError, usesOf } from "../src/index.ts";
 
-const lowerAll = (program: Program) => lower(program, "test", () => undefined);
+const lowerAll = (program: Program) => lower(program, "test", () => undefined, { memoryModel: "buffers" });
 const opsOf = (program: Program) => lowerAll(program).steps.map(({ op }) => op.name);
 
 test("nodes that no output and no write depends on are dropped", () => {

@@ -65,17 +65,17 @@ describe("a placed program", () => {
       persistent w.0: f32 [3, 3], load
       persistent state.2: f32 [3], zeros
       persistent w.2: f32 [3, 3], load
-      %3: f32 [3] = add(state.0, 0.125)  (3 flops, 28 bytes, at 0)
+      %3: f32 [3] = add(state.0, 0.125)  (3 flops, 28 bytes, in buffer 0)
       state.0'1: f32 [3] = assign(state.0, %3)  (0 flops, 24 bytes, in state.0)
-      %9: f32 [T≤4, 3] = fused(x, w.0, state.0'1)  (108 flops, 144 bytes, at 0)
+      %9: f32 [T≤4, 3] = fused(x, w.0, state.0'1)  (108 flops, 144 bytes, in buffer 0)
         .0 = matmul(x, w.0, transposeA: false, transposeB: false, activations: "f32")
         .1 = add(.0, state.0'1)
         .2 = tanh(.1)
         .3 = add(x, .2)
-      %21: f32 [3] = add(state.2, 0.125)  (3 flops, 28 bytes, at 64)
+      %21: f32 [3] = add(state.2, 0.125)  (3 flops, 28 bytes, in buffer 1)
       state.2'1: f32 [3] = assign(state.2, %21)  (0 flops, 24 bytes, in state.2)
       output %9 host: %9 to the host
-      in all: 114 flops, 248 bytes, an arena of 128 bytes for 72 bytes of temporaries
+      in all: 114 flops, 248 bytes, 2 buffers of 60 bytes for 72 bytes of temporaries
 
       part 2 on far
       %9: f32 [T≤4, 3] of part 1 from near to far, 48 bytes
@@ -83,15 +83,15 @@ describe("a placed program", () => {
       input %9 host: f32 [T≤4, 3]
       persistent state.1: f32 [3], zeros
       persistent w.1: f32 [3, 3], load
-      %12: f32 [3] = add(state.1, 0.125)  (3 flops, 28 bytes, at 0)
+      %12: f32 [3] = add(state.1, 0.125)  (3 flops, 28 bytes, in buffer 0)
       state.1'1: f32 [3] = assign(state.1, %12)  (0 flops, 24 bytes, in state.1)
-      %18: f32 [T≤4, 3] = fused(%9 host, w.1, state.1'1)  (108 flops, 144 bytes, at 0)
+      %18: f32 [T≤4, 3] = fused(%9 host, w.1, state.1'1)  (108 flops, 144 bytes, in buffer 0)
         .0 = matmul(%9 host, w.1, transposeA: false, transposeB: false, activations: "f32")
         .1 = add(.0, state.1'1)
         .2 = tanh(.1)
         .3 = add(%9 host, .2)
       output %18 host: %18 to the host
-      in all: 111 flops, 196 bytes, an arena of 64 bytes for 60 bytes of temporaries
+      in all: 111 flops, 196 bytes, 1 buffers of 48 bytes for 60 bytes of temporaries
 
       part 3 on near
       %18: f32 [T≤4, 3] of part 2 from far to near, 48 bytes
@@ -99,14 +99,14 @@ describe("a placed program", () => {
       input %18 host: f32 [T≤4, 3]
       persistent w.2: f32 [3, 3], load
       persistent state.2: f32 [3], zeros
-      %27: f32 [T≤4, 3] = fused(%18 host, w.2, state.2'1)  (108 flops, 144 bytes, at 0)
+      %27: f32 [T≤4, 3] = fused(%18 host, w.2, state.2'1)  (108 flops, 144 bytes, in buffer 0)
         .0 = matmul(%18 host, w.2, transposeA: false, transposeB: false, activations: "f32")
         .1 = add(.0, state.2'1)
         .2 = tanh(.1)
         .3 = add(%18 host, .2)
-      %28: f32 [T≤4, 3] = softmax(%27, axis: -1)  (60 flops, 96 bytes, at 64)
+      %28: f32 [T≤4, 3] = softmax(%27, axis: -1)  (60 flops, 96 bytes, in buffer 1)
       output y: %28 to the host
-      in all: 168 flops, 240 bytes, an arena of 128 bytes for 96 bytes of temporaries
+      in all: 168 flops, 240 bytes, 2 buffers of 96 bytes for 96 bytes of temporaries
       "
     `);
   });

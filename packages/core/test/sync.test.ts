@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createRuntime, ProgramError, reference, ShapeError, UnsupportedError } from "../src/index.ts";
+import { createProgram, createRuntime, DeviceLostError, ProgramError, reference, ShapeError, UnsupportedError } from "../src/index.ts";
 import { fakeFactory } from "./support/fakeBackend.ts";
 
 const x = Float32Array.of(1, -2, 3, -4);
@@ -72,6 +72,55 @@ describe("runtime.sync", () => {
     });
     runtime.sync.relu(runtime.tensor(x));
     expect(runtime.counters.reference!.submits).toBe(1);
+  });
+
+  test("a backend that fails within the call raises its error; with retry the next one that can computes", async () => {
+    const lost = (): void => {
+      throw new DeviceLostError("dying", "the driver was reset");
+    };
+    const backends = [fakeFactory({ name: "dying", sync: true, onRun: lost }), fakeFactory({ name: "later" }), reference()];
+    await using strict = await createRuntime({ backends });
+    expect(() => strict.sync.relu(strict.tensor(x))).toThrow(DeviceLostError);
+    await using runtime = await createRuntime({ backends, policy: { fallback: "retry" } });
+    const y = runtime.sync.relu(runtime.tensor(x));
+    expect([...y.dataSync()]).toEqual([1, 0, 3, 0]);
+    expect(runtime.report().calls).toMatchObject([
+      { op: "relu", calls: 1, failed: expect.any(Number) },
+      { op: "relu", calls: 1, failed: expect.any(Number) },
+    ]);
+    const failed = runtime.report().calls.find(({ backend }) => backend === "dying")!;
+    expect(failed).toMatchObject({ calls: 1, failed: 1 });
+    runtime.sync.relu(runtime.tensor(x));
+    const reason = "first choice that can; dying: dying: the device was lost: the driver was reset";
+    expect(runtime.report().calls.find(({ backend }) => backend === "reference")!.reason).toContain(reason.slice(0, 30));
+    expect(runtime.report().calls.find(({ backend }) => backend === "dying")).toMatchObject({ calls: 1 });
+  });
+
+  test("with retry a wrong call and a bug raise their errors, and one that is alone has no other", async () => {
+    const policy = { fallback: "retry" } as const;
+    const bug = (): void => {
+      throw new RangeError("a bug");
+    };
+    await using runtime = await createRuntime({ backends: [fakeFactory({ name: "now", sync: true, onRun: bug }), reference()], policy });
+    expect(() => runtime.sync.relu(runtime.tensor(x))).toThrow("a bug");
+    expect(() => runtime.sync.matmul(runtime.tensor(x), runtime.tensor(x))).toThrow(ShapeError);
+    const lost = (): void => {
+      throw new DeviceLostError("dying", "the driver was reset");
+    };
+    const dying = fakeFactory({ name: "dying", sync: true, onRun: lost });
+    await using alone = await createRuntime({ backends: [dying], policy: { ...policy, force: "dying" } });
+    expect(() => alone.sync.relu(alone.tensor(x))).toThrow("the device was lost: the driver was reset");
+  });
+
+  test("runs of a compiled program within the call are in the report", async () => {
+    await using runtime = await createRuntime({ backends: [reference()] });
+    const program = createProgram();
+    program.output("y", program.relu(program.input("x", "f32", [4])));
+    const plan = await runtime.compile(program);
+    plan.runSync!({ x });
+    expect(() => plan.runSync!({})).toThrow(/input x/);
+    await plan.run({ x }).y!.data();
+    expect(runtime.report().calls).toMatchObject([{ op: "program", backend: "reference", calls: 3, failed: 1 }]);
   });
 
   test("where none can, the error names those that could", async () => {

@@ -33,7 +33,17 @@ export async function fakeBackend({
     name,
     device: device ?? { kind: "cpu", name: "fake" },
     syncAvailable: sync,
-    ...(sync && { compileSync: (program: ProgramGraph) => real.compileSync!(program) }),
+    ...(sync && {
+      compileSync(program: ProgramGraph) {
+        const plan = real.compileSync!(program);
+        const run = plan.runSync!.bind(plan);
+        const runSync: typeof run = (...args) => {
+          onRun?.(plan.program);
+          return run(...args);
+        };
+        return Object.assign(plan, { runSync });
+      },
+    }),
     counters: real.counters,
     unsupported: unsupported ?? (() => undefined),
     async compile(program, options) {

@@ -6,7 +6,7 @@ import { cases } from "../cases.ts";
 import { expectThat } from "../compare.ts";
 import { type ConformanceTest, programTest } from "../conformanceTest.ts";
 import { contentsOf, uniform } from "../data.ts";
-import { expectLikeReference, runOnce, withPlan } from "./scenario.ts";
+import { expectExplained, expectLikeReference, runOnce, withPlan } from "./scenario.ts";
 
 /** Each elementwise op with another one after it, so that it is computed inside a group. */
 async function everyOp(backend: Backend): Promise<void> {
@@ -159,6 +159,7 @@ async function large(backend: Backend): Promise<void> {
   program.output("deep", program.scale(deep, { by: 1e-5 }));
   const inputs = Object.fromEntries([...program.inputs.keys()].map((name, i) => [name, uniform(i, 6)]));
   await expectLikeReference("large groups", backend, program, {}, [{ inputs }]);
+  await expectExplained("large groups", backend, program, {}, { inputs });
 }
 
 /** `relu → scale → add`: one submission, and one step where the backend fuses. */

@@ -48,7 +48,7 @@ const project: Family = (draft) => {
 };
 
 /** Products of one tensor with weights of one type, of which one gates the other. */
-const _gated: Family = (draft) => {
+const gated: Family = (draft) => {
   const x = draft.float((value) => hasRows(value) && value.ref.spec.shape.length === 2);
   if (x === undefined) return impossible;
   const { program } = draft;
@@ -305,6 +305,7 @@ const create: Family = (draft) => {
 /** Ops on tensors of one kind, without state. */
 export const tensorFamilies: readonly Family[] = [
   project,
+  gated,
   project,
   product,
   convolve2d,

@@ -1,3 +1,4 @@
+import type { Backend } from "../../backend.ts";
 import type { Unsupported } from "../../lower.ts";
 import type { DimValues, Shape } from "../../spec.ts";
 import { type ConformanceTest, programTest } from "../conformanceTest.ts";
@@ -7,7 +8,7 @@ import { type Family, tensorFamilies } from "./randomFamilies.ts";
 import { jumpFamilies } from "./randomJumps.ts";
 import { type Candidate, drawCall, drawOther, impossible, type Known } from "./randomOps.ts";
 import { stateFamilies } from "./randomStates.ts";
-import { expectLikeReference } from "./scenario.ts";
+import { expectExplained, expectLikeReference } from "./scenario.ts";
 
 /**
  * A program of 1 to 40 random calls of all families, the same for the same seed and the same answers of `unsupported`: what a backend
@@ -61,4 +62,14 @@ function mixedTest(seed: number): ConformanceTest {
   });
 }
 
-export const mixedPrograms: readonly ConformanceTest[] = Array.from({ length: 24 }, (_, i) => mixedTest(2000 + i));
+async function explained(backend: Backend): Promise<void> {
+  for (let seed = 2100; seed < 2103; seed++) {
+    const { program, weights, runs } = mixedProgram(seed, (...call) => backend.unsupported(...call));
+    await expectExplained(`mixed program ${seed}`, backend, program, weights, runs[0]!);
+  }
+}
+
+export const mixedPrograms: readonly ConformanceTest[] = [
+  ...Array.from({ length: 24 }, (_, i) => mixedTest(2000 + i)),
+  programTest("explain lists what runs", explained),
+];

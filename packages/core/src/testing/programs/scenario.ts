@@ -1,10 +1,10 @@
 import type { Backend, CompileOptions, InputData, Plan } from "../../backend.ts";
 import { decode } from "../../decode.ts";
 import type { TypedArray } from "../../dtype.ts";
-import type { ProgramGraph } from "../../program.ts";
+import type { Program, ProgramGraph } from "../../program.ts";
 import { reference } from "../../reference.ts";
 import type { ConcreteSpec, DimValues } from "../../spec.ts";
-import { expectClose } from "../compare.ts";
+import { expectClose, expectThat } from "../compare.ts";
 import { compileOrSkip } from "../conformanceTest.ts";
 import type { Tolerance } from "../opCases.ts";
 import { sourceOf } from "../sources.ts";
@@ -82,6 +82,20 @@ export async function expectLikeReference(
     expectOutputs(`${backend.name} ${what}, run ${i}`, got[i]!, outputs, tolerance);
   });
   return got;
+}
+
+/** `explain` of an open backend must list the steps that a run executes, groups as groups. @throws {Error} */
+export async function expectExplained(what: string, backend: Backend, program: Program, weights: Weights, run: Run): Promise<void> {
+  const listing = program.explain(backend);
+  const before = { ...backend.counters.ops };
+  await runAll(backend, program, weights, [run]);
+  const ran = Object.entries(backend.counters.ops).map(([op, count]) => [op, count - (before[op] ?? 0)] as const);
+  const steps = ran.reduce((sum, [, count]) => sum + count, 0);
+  const groups = ran.find(([op]) => op === "fused")?.[1] ?? 0;
+  const listed = [...listing.matchAll(/^[^ ].* = fused\(/gm)].length;
+  const said = `${what} on ${backend.name}: explain says "${listing.slice(0, listing.indexOf("\n"))}", ${listed} of them groups`;
+  const isTrue = listing.startsWith(`${steps} steps on ${backend.name},`) && listed === groups;
+  expectThat(isTrue, `${said}; a run has ${steps} steps, ${groups} of them groups`);
 }
 
 /** @throws {Error} unless both have the same outputs within the tolerance */
