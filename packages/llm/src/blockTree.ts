@@ -67,9 +67,15 @@ export class BlockTree {
     return path;
   }
 
-  /** An empty block behind `parent`. There must be one that is free or idle. */
-  grow(parent: Block | undefined, owner: object): Block {
-    if (this.#free.size === 0) this.#evict();
+  /** A block behind `parent` that begins with these ids, whoever has it. */
+  blockWith(parent: Block | undefined, ids: readonly number[]): Block | undefined {
+    for (const block of (parent ?? this.#root).children) if (commonPrefixAt(block.ids, ids, 0) === ids.length) return block;
+    return undefined;
+  }
+
+  /** An empty block behind `parent`. There must be one that is free or idle besides `kept`. */
+  grow(parent: Block | undefined, owner: object, kept?: Block): Block {
+    if (this.#free.size === 0) this.#evict(kept);
     const beside = (parent?.index ?? -1) + 1;
     const [first] = this.#free;
     const index = this.#free.has(beside) ? beside : first!;
@@ -97,10 +103,10 @@ export class BlockTree {
     }
   }
 
-  #evict(): void {
+  #evict(kept: Block | undefined): void {
     let oldest: Block | undefined;
     for (const block of this.#blocks) {
-      if (block.users > 0 || block.children.size > 0) continue;
+      if (block.users > 0 || block.children.size > 0 || block === kept) continue;
       if (oldest === undefined || block.lastUsed < oldest.lastUsed) oldest = block;
     }
     this.#drop(oldest!);

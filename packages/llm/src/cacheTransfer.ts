@@ -31,6 +31,7 @@ export class CacheTransfer {
 
   /** The rows of some slots, `[slots.length, heads · width]` of each layer, in the order of {@link layers}. */
   async read(slots: Int32Array): Promise<Float32Array[]> {
+    if (this.layers.size === 0) return [];
     // Rows of blocks cannot be gathered under another shape, so all of such a cache is fetched.
     if ([...this.layers.values()].some(({ dtype }) => isQuantized(dtype))) return this.#readWhole(slots);
     this.#reader ??= this.#compile(recordReader);
@@ -48,6 +49,7 @@ export class CacheTransfer {
 
   /** Writes such rows. */
   async write(slots: Int32Array, rows: readonly Float32Array[]): Promise<void> {
+    if (this.layers.size === 0) return;
     this.#writer ??= this.#compile(recordWriter);
     const plan = await this.#writer;
     for (let start = 0; start < slots.length; start += maxRows) {
@@ -123,6 +125,24 @@ function recordWriter(layers: ReadonlyMap<string, ConcreteSpec>): Program {
     const k = program.input(`${name}.k`, "f32", [T, heads, keyWidth]);
     const v = program.input(`${name}.v`, "f32", [T, heads, spec.shape[2]! - keyWidth]);
     program.kvWrite(cache, k, v, slots);
+  }
+  program.output("done", program.scale(program.input("done", "f32", [1]), { by: 1 }));
+  return program;
+}
+
+/** Copies up to `most` slots to others. */
+export function recordSlots(layers: ReadonlyMap<string, ConcreteSpec>, most: number): Program {
+  const program = createProgram();
+  const T = program.dim("T", most);
+  const [from, to] = [program.input("from", "i32", [T]), program.input("to", "i32", [T])];
+  for (const [name, spec] of layers) {
+    const cache = program.persistent(name, spec, { init: "zeros" });
+    const [slots, heads, width] = spec.shape as readonly [number, number, number];
+    const rows = program.embedding(program.reshape(cache, { shape: [slots, heads * width] }), from);
+    const split = program.reshape(rows, { shape: [T, heads, width] });
+    const cut = splitOf(spec);
+    const [k, v] = [program.slice(split, { axis: -1, start: 0, end: cut }), program.slice(split, { axis: -1, start: cut, end: width })];
+    program.kvWrite(cache, k, v, to);
   }
   program.output("done", program.scale(program.input("done", "f32", [1]), { by: 1 }));
   return program;

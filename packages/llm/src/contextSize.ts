@@ -2,6 +2,7 @@ import { blocksOf, blockTokens } from "./blockTree.ts";
 import type { DecoderConfig } from "./config.ts";
 import { wholeNumber } from "./options.ts";
 import type { CacheType } from "./recording.ts";
+import { stateRowsPerSequence } from "./stateRows.ts";
 
 /** A context that was chosen, and why. */
 export interface ChosenContext {
@@ -23,12 +24,13 @@ export interface ContextWishes {
 
 const defaultLimit = 4096;
 
-/** Bytes of the cache, of all sequences. */
+/** Bytes of the cache of all sequences, and of the states of a recurrent model. */
 export function cacheBytes(config: DecoderConfig, cacheType: CacheType, contextLength: number, sequences: number): number {
   const elementBytes = { f32: 4, f16: 2, q8_0: 34 / 32 }[cacheType];
   const layers = Array.from({ length: config.layers }, (_, layer) => layer).filter(config.hasCache).length;
   const perToken = layers * config.kvHeads * (config.keyLength + config.valueLength) * elementBytes;
-  return perToken * blocksOf(contextLength) * blockTokens * sequences;
+  const stateElements = config.states.reduce((total, { shape }) => total + shape.reduce((product, extent) => product * extent, 1), 0);
+  return sequences * (perToken * blocksOf(contextLength) * blockTokens + 4 * stateElements * stateRowsPerSequence);
 }
 
 /**

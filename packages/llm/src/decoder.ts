@@ -216,7 +216,7 @@ export class Decoder {
       for (let j = 0; j < count; j++) {
         inputs.tokens[token] = ids[done + j]!;
         inputs.positions[token] = start + j;
-        if (inputs.stateRows !== undefined) inputs.stateRows[token] = sequence.index;
+        if (inputs.stateRows !== undefined) inputs.stateRows[token] = sequence.stateRow!;
         inputs.seqOf[token++] = i;
       }
     }

@@ -8,6 +8,7 @@ import { SequencePool } from "./kvCache.ts";
 import type { ModelInfo } from "./modelInfo.ts";
 import { type Pooling, poolingTypes } from "./pooling.ts";
 import type { CacheType } from "./recording.ts";
+import type { StateTransfer } from "./stateTransfer.ts";
 import { createTokenizer } from "./tokenizer/createTokenizer.ts";
 import type { Tokenizer } from "./tokenizer/tokenizer.ts";
 
@@ -16,6 +17,8 @@ export interface ModelParts {
   readonly decoder: Decoder;
   /** Moves the cache's content. */
   readonly openTransfer: () => Promise<CacheTransfer>;
+  /** Moves the states of a recurrent model. */
+  readonly recurrence: StateTransfer | undefined;
   /** Compiles the program that ends before the output layer, over the same weights and cache. */
   readonly openStates: () => Promise<Decoder>;
   readonly info: ModelInfo;
@@ -31,6 +34,8 @@ export class Engine {
   readonly pool: SequencePool;
   readonly hasChatTemplate: boolean;
   readonly cacheType: CacheType;
+  /** See {@link ModelParts}. */
+  readonly recurrence: StateTransfer | undefined;
   readonly #metadata: Metadata;
   readonly #tokenizer: Tokenizer | CentellaError;
   #chatTemplate: ChatTemplate | undefined;
@@ -44,15 +49,19 @@ export class Engine {
   readonly #openStates: () => Promise<Decoder>;
   #states: Promise<Decoder> | undefined;
 
-  constructor({ decoder, openTransfer, openStates, metadata, identify }: ModelParts, { sequences, hasChatTemplate, cacheType }: ModelInfo) {
+  constructor(
+    { decoder, openTransfer, recurrence, openStates, metadata, identify }: ModelParts,
+    { sequences, hasChatTemplate, cacheType }: ModelInfo,
+  ) {
     this.decoder = decoder;
     this.#openTransfer = openTransfer;
+    this.recurrence = recurrence;
     this.cacheType = cacheType;
     this.#identify = identify;
     this.#openStates = openStates;
     this.hasChatTemplate = hasChatTemplate;
     this.#metadata = metadata;
-    this.pool = new SequencePool(sequences, blocksOf(decoder.contextLength), { isRecurrent: decoder.isRecurrent });
+    this.pool = new SequencePool(sequences, blocksOf(decoder.contextLength), recurrence);
     this.#tokenizer = tryTokenizer(metadata);
   }
 
@@ -93,6 +102,7 @@ export class Engine {
 
   /** Frees what was compiled besides the decoder. */
   async dispose(): Promise<void> {
+    await this.recurrence?.dispose();
     await (await this.#transfer?.catch(() => undefined))?.dispose();
     await (await this.#states?.catch(() => undefined))?.dispose();
   }

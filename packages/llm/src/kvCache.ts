@@ -1,11 +1,7 @@
 import { ProgramError } from "@centella/core";
 import { type Block, BlockTree, blockTokens } from "./blockTree.ts";
 import { BusyError } from "./errors.ts";
-
-/** Where a row of the states of a recurrent model stands: behind these tokens, or nobody knows. */
-interface StateRow {
-  ids: readonly number[] | undefined;
-}
+import { type StateCopier, type StateRow, StateRows, stateRowsPerSequence } from "./stateRows.ts";
 
 /** A sequence that is being computed: the tokens whose keys and values are cached, in order, and where they lie. */
 export class Sequence {
@@ -13,15 +9,23 @@ export class Sequence {
   readonly index: number;
   readonly #tree: BlockTree;
   readonly #owner: object;
-  readonly #state: StateRow | undefined;
+  readonly #states: StateRows | undefined;
+  /** What it works on, and during a guess what it goes back to. */
+  #state: StateRow | undefined;
+  #stateBefore: StateRow | undefined;
   #ids: number[] = [];
   #blocks: Block[] = [];
 
-  constructor(index: number, tree: BlockTree, owner: object, state: StateRow | undefined) {
+  constructor(index: number, tree: BlockTree, owner: object, states: StateRows | undefined) {
     this.index = index;
     this.#tree = tree;
     this.#owner = owner;
-    this.#state = state;
+    this.#states = states;
+  }
+
+  /** The row of its states, of a recurrent model. */
+  get stateRow(): number | undefined {
+    return this.#state?.index;
   }
 
   /** Ids of the cached tokens; position = index. */
@@ -67,26 +71,87 @@ export class Sequence {
   }
 
   /**
-   * Begins another text with as much of `prefix` as is cached; what it held stays cached. A state can go on only from where it stands:
-   * unless `prefix` begins with all of that, the text is computed from its start, where states begin anew.
+   * Begins another text with as much of `prefix` as is cached; what it held stays cached. A state goes on only from where it stands: the
+   * text is computed from the furthest place in it where one does, or from its start, where states begin anew.
    */
   restart(prefix: readonly number[]): void {
-    this.#tree.release(this.#blocks);
-    const state = this.#state;
-    const wanted = state === undefined ? prefix : stands(state, prefix) ? state.ids : [];
-    this.#blocks = this.#tree.claim(wanted, this.#owner);
-    this.#ids = this.#blocks.flatMap(({ ids }) => ids);
-    if (state === undefined || this.#ids.length === 0) return;
-    if (this.#ids.length < wanted.length) {
-      this.#tree.release(this.#blocks);
-      [this.#blocks, this.#ids] = [[], []];
-    } else state.ids = this.#ids;
+    this.release();
+    if (this.#states === undefined) {
+      this.#claim(prefix);
+      return;
+    }
+    const from = this.#states.behind(prefix).find((row) => this.#claimWhole(row.ids!));
+    this.#state = this.#states.take(from);
+    this.#state.ids = this.#ids;
+  }
+
+  /** Makes the next run a guess, of which {@link settle} tells how much came true. */
+  beginGuess(): void {
+    if (this.#state === undefined) return;
+    const before = this.#state;
+    this.#stateBefore = before;
+    this.#state = this.#states!.take(before);
+    before.ids = [...this.#ids];
+  }
+
+  /**
+   * Keeps the first `count` of the ids that a guess reserved slots for.
+   * @returns those that have to be computed again: a state that went on over wrong ones is taken back
+   */
+  settle(ids: readonly number[], count: number): readonly number[] {
+    const kept = ids.slice(0, count);
+    const before = this.#stateBefore;
+    this.#stateBefore = undefined;
+    if (before === undefined || count === ids.length) {
+      if (before !== undefined) this.#states!.release(before);
+      this.append(kept);
+      return [];
+    }
+    this.#state!.ids = undefined;
+    this.#states!.release(this.#state!);
+    this.#state = before;
+    before.ids = this.#ids;
+    return kept;
   }
 
   /** Ends its use; what it held stays cached. */
   release(): void {
     this.#tree.release(this.#blocks);
+    for (const row of [this.#state, this.#stateBefore]) if (row !== undefined) this.#states!.release(row);
+    [this.#blocks, this.#ids, this.#state, this.#stateBefore] = [[], [], undefined, undefined];
+  }
+
+  #claim(prefix: readonly number[]): void {
+    this.#blocks = this.#tree.claim(prefix, this.#owner);
+    this.#ids = this.#blocks.flatMap(({ ids }) => ids);
+  }
+
+  /** Claims all of a text, a block that another one has begun as a copy; false: it is not cached. */
+  #claimWhole(text: readonly number[]): boolean {
+    this.#claim(text);
+    while (this.#ids.length < text.length && this.#extend(text));
+    if (this.#ids.length === text.length) return true;
+    this.#tree.release(this.#blocks);
     [this.#blocks, this.#ids] = [[], []];
+    return false;
+  }
+
+  /** Goes on to the end of a block; false: what it would hold is not cached. */
+  #extend(text: readonly number[]): boolean {
+    const { copier } = this.#states!;
+    const start = this.#ids.length;
+    const ids = text.slice(start, blockTokens * (Math.floor(start / blockTokens) + 1));
+    const isBegun = start % blockTokens !== 0;
+    if (copier.hasCache) {
+      const origin = isBegun ? undefined : this.#tree.blockWith(this.#blocks.at(-1), ids);
+      if (origin === undefined) return false;
+      this.#blocks.push(this.#tree.grow(this.#blocks.at(-1), this.#owner, origin));
+      const from = Int32Array.from(ids, (_, i) => origin.index * blockTokens + i);
+      if (!copier.copySlots(from, this.slots(start, ids.length))) return false;
+    } else if (!isBegun) this.#blocks.push(this.#tree.grow(this.#blocks.at(-1), this.#owner));
+    this.#blocks.at(-1)!.ids.push(...ids);
+    this.#ids.push(...ids);
+    return true;
   }
 }
 
@@ -97,14 +162,16 @@ export class Sequence {
 export class SequencePool {
   readonly #tree: BlockTree;
   readonly #busy: (Sequence | undefined)[];
-  /** Of a recurrent model. */
-  readonly #states: readonly StateRow[] | undefined;
+  readonly #states: StateRows | undefined;
 
-  /** @param blocks for each sequence */
-  constructor(count: number, blocks: number, { isRecurrent = false }: { readonly isRecurrent?: boolean } = {}) {
+  /**
+   * @param blocks for each sequence
+   * @param copier of a recurrent model
+   */
+  constructor(count: number, blocks: number, copier?: StateCopier) {
     this.#tree = new BlockTree(count * blocks);
     this.#busy = Array.from({ length: count }, () => undefined);
-    this.#states = isRecurrent ? this.#busy.map(() => ({ ids: undefined })) : undefined;
+    this.#states = copier && new StateRows(count * stateRowsPerSequence, copier);
   }
 
   /**
@@ -112,14 +179,14 @@ export class SequencePool {
    * @throws {BusyError} if as many as the pool has are in use
    */
   acquire(owner: object, prefix: readonly number[] = []): Sequence {
-    const index = this.#idle(prefix);
-    if (index === undefined) {
+    const index = this.#busy.indexOf(undefined);
+    if (index < 0) {
       const count = this.#busy.length;
       throw new BusyError(
         `model: expected an idle sequence, got ${count} of ${count} in use; wait for a generation to end, or load the model with more sequences`,
       );
     }
-    const sequence = new Sequence(index, this.#tree, owner, this.#states?.[index]);
+    const sequence = new Sequence(index, this.#tree, owner, this.#states);
     sequence.restart(prefix);
     this.#busy[index] = sequence;
     return sequence;
@@ -131,24 +198,8 @@ export class SequencePool {
     this.#busy[sequence.index] = undefined;
   }
 
-  /** A sequence that nobody uses: the one whose state is the longest beginning of `prefix`, else one whose state is of no use. */
-  #idle(prefix: readonly number[]): number | undefined {
-    const idle = [...this.#busy.keys()].filter((index) => this.#busy[index] === undefined);
-    const rank = (index: number): number => {
-      const state = this.#states?.[index];
-      if (state?.ids === undefined) return 0;
-      return stands(state, prefix) ? state.ids.length : -state.ids.length;
-    };
-    return idle.sort((p, q) => rank(q) - rank(p) || p - q)[0];
-  }
-
   /** Forgets an owner's tokens, as far as no other text continues them. */
   free(owner: object): void {
     this.#tree.forget(owner);
   }
-}
-
-/** Whether a state stands behind a beginning of a text. */
-function stands(state: StateRow, text: readonly number[]): state is StateRow & { readonly ids: readonly number[] } {
-  return state.ids !== undefined && state.ids.length <= text.length && state.ids.every((id, i) => id === text[i]);
 }

@@ -126,6 +126,7 @@ export async function loadModel(source: GgufInput | readonly GgufInput[], option
       ...sizes,
       ...(isEncoder ? states : { vocabSize, isEncoder, output: "logits", width: vocabSize }),
     });
+    const recurrence = own.isRecurrent ? await (await import("./stateTransfer.ts")).StateTransfer.open(runtime, plan) : undefined;
     return new Model({
       decoder: own,
       async openStates() {
@@ -135,6 +136,7 @@ export async function loadModel(source: GgufInput | readonly GgufInput[], option
         return new Decoder(await runtime.compile(program, { shareWith: plan }), backend, { ...wider, ...states });
       },
       info: describeModel(file, description, { ...sizes, activations }, decoder, split ?? plan.selection, plan.warnings, contextReason),
+      recurrence,
       async openTransfer() {
         const { CacheTransfer, cacheLayers } = await import("./cacheTransfer.ts");
         return new CacheTransfer(runtime, plan, cacheLayers(decoder.program.persistents.values()));

@@ -4,6 +4,7 @@ import type { Adapters } from "./adapters.ts";
 import { blocksOf, blockTokens } from "./blockTree.ts";
 import type { DecoderConfig } from "./config.ts";
 import { ModelError } from "./errors.ts";
+import { stateRowsPerSequence } from "./stateRows.ts";
 import { type Weight, WeightTable } from "./weights.ts";
 
 /** How weights in block types are multiplied; see the `matmul` op. */
@@ -75,7 +76,7 @@ export interface AttendOptions {
 
 /** State of all sequences, and which row of it a token's sequence has. */
 export interface RecurrentState {
-  /** `[sequences, …]` */
+  /** `[rows, …]` */
   readonly tensor: Ref;
   /** `[T]` */
   readonly rows: Ref;
@@ -133,7 +134,7 @@ export function recordDecoder(
   const states = new Map(
     config.states.map(({ name, shape }) => [
       name,
-      program.persistent(name, { dtype: "f32", shape: [sizes.sequences, ...shape] }, { init: "zeros" }),
+      program.persistent(name, { dtype: "f32", shape: [sizes.sequences * stateRowsPerSequence, ...shape] }, { init: "zeros" }),
     ]),
   );
   const stateRows = states.size === 0 ? undefined : program.input("stateRows", "i32", [T]);

@@ -1,4 +1,3 @@
-import { UnsupportedError } from "@centella/core";
 import type { ChatMessage } from "./chatTemplate.ts";
 import type { Engine } from "./engine.ts";
 import { BusyError } from "./errors.ts";
@@ -36,24 +35,27 @@ export class Session {
 
   /**
    * Use `model.restoreSession()`.
-   * @throws {SnapshotError | BusyError | UnsupportedError}
+   * @throws {SnapshotError | BusyError}
    */
   static async restore(engine: Engine, bytes: Uint8Array): Promise<Session> {
-    requireNoState(engine, "restore");
     const { decodeSnapshot } = await import("./snapshot.ts");
     const target = await snapshotTarget(engine);
-    const { ids, rows, messages } = decodeSnapshot(bytes, target);
-    const { pool, decoder } = engine;
+    const { ids, rows, stateRows, messages } = decodeSnapshot(bytes, target);
+    const { pool, decoder, recurrence } = engine;
     const transfer = await engine.transfer;
     const session = new Session(engine, { messages });
-    const fitting = ids.slice(0, decoder.contextLength);
+    // A state stands behind all of its tokens, so of a longer text than fits nothing is of use.
+    const fitting = recurrence === undefined || ids.length <= decoder.contextLength ? ids.slice(0, decoder.contextLength) : [];
     const sequence = pool.acquire(session, fitting);
     try {
       const start = sequence.ids.length;
       const missing = fitting.slice(start);
       const parts = target.layers.map(({ elements }, i) => rows[i]!.subarray(start * elements, fitting.length * elements));
-      await transfer.write(sequence.reserve(missing.length), parts);
-      sequence.append(missing);
+      if (missing.length > 0) {
+        await transfer.write(sequence.reserve(missing.length), parts);
+        await recurrence?.write(sequence.stateRow!, stateRows);
+        sequence.append(missing);
+      }
       session.#computed = fitting;
     } finally {
       pool.release(sequence);
@@ -110,12 +112,11 @@ export class Session {
   /**
    * The conversation and what is cached of it, as bytes for `model.restoreSession`, in this process or another, on this backend or another. What was
    * pushed out of the cache meanwhile is left out: it is computed again when it is needed.
-   * @throws {BusyError | DisposedError | UnsupportedError} the latter for recurrent models
+   * @throws {BusyError | DisposedError}
    */
   async save(): Promise<Uint8Array> {
     this.#requireIdle();
-    requireNoState(this.#engine, "save");
-    const { pool } = this.#engine;
+    const { pool, recurrence } = this.#engine;
     const { encodeSnapshot } = await import("./snapshot.ts");
     const target = await snapshotTarget(this.#engine);
     const transfer = await this.#engine.transfer;
@@ -124,7 +125,8 @@ export class Session {
     try {
       const ids = [...sequence.ids];
       const rows = await transfer.read(sequence.slots(0, ids.length));
-      return encodeSnapshot({ ...target, messages: this.#messages, ids, rows });
+      const stateRows = ids.length === 0 ? [] : ((await recurrence?.read(sequence.stateRow!)) ?? []);
+      return encodeSnapshot({ ...target, messages: this.#messages, ids, rows, stateRows });
     } finally {
       this.#isGenerating = false;
       pool.release(sequence);
@@ -182,12 +184,7 @@ export class Session {
   }
 }
 
-async function snapshotTarget({ identity, cacheType, transfer, decoder }: Engine): Promise<SnapshotTarget> {
-  return { model: await identity, cacheType, layers: (await transfer).rowSizes, vocabSize: decoder.vocabSize };
-}
-
-/** @throws {UnsupportedError} for recurrent models */
-function requireNoState({ decoder }: Engine, what: "save" | "restore"): void {
-  if (!decoder.isRecurrent) return;
-  throw new UnsupportedError(`session.${what}`, "states of recurrent models are not saved yet; keep the messages and compute them again");
+async function snapshotTarget({ identity, cacheType, transfer, recurrence, decoder }: Engine): Promise<SnapshotTarget> {
+  const states = recurrence?.rowSizes ?? [];
+  return { model: await identity, cacheType, layers: (await transfer).rowSizes, states, vocabSize: decoder.vocabSize };
 }

@@ -16,14 +16,18 @@ export interface Snapshot {
   readonly model: string;
   readonly cacheType: CacheType;
   readonly layers: readonly SnapshotLayer[];
+  /** Of a recurrent model. */
+  readonly states: readonly SnapshotLayer[];
   readonly messages: readonly ChatMessage[];
   /** The tokens whose keys and values follow. */
   readonly ids: readonly number[];
   /** Of each layer, `[ids.length, elements]`. */
   readonly rows: readonly Float32Array[];
+  /** Of each state, `[elements]`, behind the last of the ids; none without ids. */
+  readonly stateRows: readonly Float32Array[];
 }
 
-type Header = Omit<Snapshot, "ids" | "rows"> & { readonly tokens: number };
+type Header = Omit<Snapshot, "ids" | "rows" | "states" | "stateRows"> & Partial<Pick<Snapshot, "states">> & { readonly tokens: number };
 
 const magic = new TextEncoder().encode("CENTELLA");
 const version = 1;
@@ -33,13 +37,15 @@ const checksumBytes = 4;
 
 /**
  * A snapshot as bytes, all numbers little-endian: "CENTELLA", u32 version 1, u32 length of the header, the header as JSON, the ids as i32,
- * the rows of each layer in the cache's type (token by token, head by head, keys before values: no backend's layout), and the CRC-32
- * of all that.
+ * the rows of each layer in the cache's type (token by token, head by head, keys before values: no backend's layout), the states of a recurrent
+ * model as f32, and the CRC-32 of all that.
  */
-export function encodeSnapshot({ ids, rows, ...rest }: Snapshot): Uint8Array {
-  const header = new TextEncoder().encode(JSON.stringify({ ...rest, tokens: ids.length } satisfies Header));
+export function encodeSnapshot({ ids, rows, states, stateRows, ...rest }: Snapshot): Uint8Array {
+  const header = new TextEncoder().encode(
+    JSON.stringify({ ...rest, ...(states.length > 0 && { states }), tokens: ids.length } satisfies Header),
+  );
   const layerBytes = rest.layers.map(({ elements }) => rowBytes(rest.cacheType, elements) * ids.length);
-  const size = prefixBytes + header.length + 4 * ids.length + layerBytes.reduce((sum, bytes) => sum + bytes, 0) + checksumBytes;
+  const size = prefixBytes + header.length + 4 * ids.length + sum([...layerBytes, ...stateBytes(states, ids.length)]) + checksumBytes;
   const bytes = new Uint8Array(size);
   const view = new DataView(bytes.buffer);
   bytes.set(magic);
@@ -55,12 +61,27 @@ export function encodeSnapshot({ ids, rows, ...rest }: Snapshot): Uint8Array {
     if (values.length > 0) quantize(rest.cacheType, values, bytes.subarray(at, at + layerBytes[i]!));
     at += layerBytes[i]!;
   }
+  for (const values of stateRows) {
+    for (const value of values) {
+      view.setFloat32(at, value, true);
+      at += 4;
+    }
+  }
   view.setUint32(at, crc32(bytes.subarray(0, at)), true);
   return bytes;
 }
 
+/** A text of no tokens has no states. */
+function stateBytes(states: readonly SnapshotLayer[], tokens: number): number[] {
+  return tokens === 0 ? [] : states.map(({ elements }) => 4 * elements);
+}
+
+function sum(counts: readonly number[]): number {
+  return counts.reduce((total, count) => total + count, 0);
+}
+
 /** What a snapshot must agree with. */
-export type SnapshotTarget = Pick<Snapshot, "model" | "cacheType" | "layers"> & { readonly vocabSize: number };
+export type SnapshotTarget = Pick<Snapshot, "model" | "cacheType" | "layers" | "states"> & { readonly vocabSize: number };
 
 /** @throws {SnapshotError} if the bytes are no snapshot, are damaged, or come from another model or another kind of cache */
 export function decodeSnapshot(bytes: Uint8Array, target: SnapshotTarget): Snapshot {
@@ -79,7 +100,7 @@ export function decodeSnapshot(bytes: Uint8Array, target: SnapshotTarget): Snaps
   const header = readHeader(bytes.subarray(prefixBytes, start));
   requireSame(header, target);
   const layerBytes = target.layers.map(({ elements }) => rowBytes(target.cacheType, elements) * header.tokens);
-  const size = start + 4 * header.tokens + layerBytes.reduce((sum, length) => sum + length, 0);
+  const size = start + 4 * header.tokens + sum([...layerBytes, ...stateBytes(target.states, header.tokens)]);
   if (size !== end) throw damaged(`${end - start} bytes behind the header instead of ${size - start}`);
   const ids = Array.from({ length: header.tokens }, (_, i) => view.getInt32(start + 4 * i, true));
   if (ids.some((id) => id < 0 || id >= target.vocabSize)) throw damaged("ids outside the vocabulary");
@@ -90,7 +111,12 @@ export function decodeSnapshot(bytes: Uint8Array, target: SnapshotTarget): Snaps
     at += layerBytes[i]!;
     return values;
   });
-  return { ...target, messages: header.messages, ids, rows };
+  const stateRows = (header.tokens === 0 ? [] : target.states).map(({ elements }) => {
+    const values = Float32Array.from({ length: elements }, (_, i) => view.getFloat32(at + 4 * i, true));
+    at += 4 * elements;
+    return values;
+  });
+  return { ...target, messages: header.messages, ids, rows, stateRows };
 }
 
 function readHeader(bytes: Uint8Array): Header {
@@ -113,8 +139,9 @@ function requireSame(header: Header, target: SnapshotTarget): void {
       `restore: expected a snapshot of this model (${target.model}), got one of another (${header.model}); load that model`,
     );
   }
-  const show = ({ cacheType, layers }: Pick<Snapshot, "cacheType" | "layers">): string =>
-    `${cacheType} cache of ${layers.length} layers with ${layers.map(({ elements }) => elements).join(", ")} elements`;
+  const sizes = (layers: readonly SnapshotLayer[]): string => layers.map(({ elements }) => elements).join(", ");
+  const show = ({ cacheType, layers, states = [] }: Pick<Header, "cacheType" | "layers" | "states">): string =>
+    `${cacheType} cache of ${layers.length} layers with ${sizes(layers)} elements${states.length > 0 ? ` and states of ${sizes(states)}` : ""}`;
   if (show(header) !== show(target)) {
     throw new SnapshotError(
       "otherCache",

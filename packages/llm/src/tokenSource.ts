@@ -1,4 +1,3 @@
-import { UnsupportedError } from "@centella/core";
 import type { Decoder } from "./decoder.ts";
 import type { Sequence } from "./kvCache.ts";
 import { type ResolvedOverflow, shiftedIds } from "./overflow.ts";
@@ -33,13 +32,7 @@ export class TokenSource {
   /** Tokens that the context holds, the newest one included. */
   #length = 0;
 
-  /** @throws {UnsupportedError} for guesses on a recurrent model */
   constructor(context: TokenSourceContext) {
-    if (context.promptLookup > 0 && context.decoder.isRecurrent)
-      throw new UnsupportedError(
-        "promptLookup",
-        "the model's states cannot be taken back from guesses that do not come true; leave it out",
-      );
     this.#context = context;
     this.#lookup = context.promptLookup > 0 ? new PromptLookup(context.promptLookup) : undefined;
     this.#draftLimit = context.decoder.maxProbe - 1;
@@ -80,10 +73,13 @@ export class TokenSource {
     const { decoder, sequence, choose, signal } = this.#context;
     const { vocabSize } = decoder;
     const guesses = [id, ...draft];
-    const logits = await decoder.feed(sequence, guesses, { rows: "all", isProbe: true, signal });
-    this.draftedTokens += draft.length;
-    let computed = 1;
+    sequence.beginGuess();
+    let computed = 0;
+    let again: readonly number[] = [];
     try {
+      const logits = await decoder.feed(sequence, guesses, { rows: "all", isProbe: true, signal });
+      this.draftedTokens += draft.length;
+      computed = 1;
       for (let row = 0; row < guesses.length; row++) {
         const next = choose(logits.slice(row * vocabSize, (row + 1) * vocabSize));
         this.#length++;
@@ -94,14 +90,18 @@ export class TokenSource {
           computed++;
         }
         yield next;
-        if (!isGuessed) return;
+        if (!isGuessed) break;
         start = performance.now();
       }
     } finally {
       // Guesses that came true are computed; what was chosen in the place of a wrong one is not.
-      sequence.append(guesses.slice(0, computed));
-      this.#lookup!.learn(draft.length, computed - 1);
+      again = sequence.settle(guesses, computed);
+      this.#lookup!.learn(draft.length, Math.max(0, computed - 1));
     }
+    if (again.length === 0) return;
+    start = performance.now();
+    await decoder.feed(sequence, again, { rows: "none", signal });
+    this.decodeMs += performance.now() - start;
   }
 
   /** Leaves out the older tokens behind the first ones and computes the rest again, as if the text had always been that. */

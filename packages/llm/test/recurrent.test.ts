@@ -1,52 +1,119 @@
-import { createRuntime, type Runtime, UnsupportedError } from "@centella/core";
+import { wasm } from "@centella/backend-wasm";
+import { createRuntime, type Runtime } from "@centella/core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { blockTokens } from "../src/blockTree.ts";
 import { loadModel, type Model } from "../src/index.ts";
 import { SequencePool } from "../src/kvCache.ts";
+import type { StateCopier } from "../src/stateRows.ts";
 import { type FamilyGolden, familyModel, readFamilyGolden } from "./familyFixture.ts";
 
 const numbers = (count: number, from = 0): number[] => Array.from({ length: count }, (_, i) => from + i);
 
 describe("sequences with states", () => {
-  const owner = {};
-  const pool = (count: number): SequencePool => new SequencePool(count, 4, { isRecurrent: true });
-  const use = (from: SequencePool, ids: readonly number[]): { readonly cached: number; readonly index: number } => {
-    const sequence = from.acquire(owner, ids);
+  const [owner, other] = [{}, {}];
+  const copier = (hasCache: boolean): StateCopier & { readonly states: number[][]; readonly slots: number[][] } => {
+    const states: number[][] = [];
+    const slots: number[][] = [];
+    return {
+      hasCache,
+      states,
+      slots,
+      copyState: (from, to) => states.push([from, to]),
+      copySlots(from, to) {
+        slots.push([...from], [...to]);
+        return true;
+      },
+    };
+  };
+  const use = (from: SequencePool, ids: readonly number[], by: object = owner): number => {
+    const sequence = from.acquire(by, ids);
     const cached = sequence.ids.length;
     sequence.reserve(ids.length - cached);
     sequence.append(ids.slice(cached));
     from.release(sequence);
-    return { cached, index: sequence.index };
+    return cached;
   };
 
-  test("go on behind all that they stand for, and otherwise begin anew", () => {
-    const states = pool(1);
+  test("go on from the furthest place where one stood, which stays", () => {
+    const copies = copier(false);
+    const pool = new SequencePool(1, 4, copies);
     const ids = numbers(blockTokens + 5);
-    expect(use(states, ids).cached).toBe(0);
-    expect(use(states, [...ids, 7, 8]).cached).toBe(ids.length);
-    expect(use(states, ids).cached).toBe(0);
-    expect(use(states, [...ids.slice(0, 9), 99]).cached).toBe(0);
+    expect(use(pool, ids)).toBe(0);
+    expect(use(pool, [...ids, 7, 8])).toBe(ids.length);
+    // A copy went on, so the place before is still there, for everybody.
+    expect(use(pool, [...ids, 9], other)).toBe(ids.length);
+    expect(use(pool, [...ids, 7, 8, 9])).toBe(ids.length + 2);
+    for (const [from, to] of copies.states) expect(from).not.toBe(to);
+    // Nothing stood behind a part of it.
+    expect(use(pool, [...ids.slice(0, 9), 99])).toBe(0);
   });
 
-  test("the row that stands furthest is taken, and one that is of no use for another text", () => {
-    const states = pool(3);
-    const [short, long] = [numbers(3), numbers(9)];
-    expect(use(states, long)).toEqual({ cached: 0, index: 0 });
-    expect(use(states, short)).toEqual({ cached: 0, index: 1 });
-    expect(use(states, [...long, 5])).toEqual({ cached: 9, index: 0 });
-    expect(use(states, [3, 2, 1])).toEqual({ cached: 0, index: 2 });
-    expect(use(states, [...short, 40])).toEqual({ cached: 3, index: 1 });
+  test("what was not used for longest is given up, but never what is worked on", () => {
+    const pool = new SequencePool(1, 64, copier(false));
+    const texts = numbers(6).map((i) => numbers(10, 100 * i));
+    for (const text of texts) use(pool, text);
+    expect(texts.map((text) => use(pool, [...text, 1]) > 0)).toContain(false);
+    const held = pool.acquire(owner, [...texts.at(-1)!, 1]);
+    expect(held.ids.length).toBeGreaterThan(0);
+  });
+
+  test("where layers have a cache, a block that another one has begun is copied", () => {
+    const copies = copier(true);
+    const pool = new SequencePool(2, 4, copies);
+    const ids = numbers(blockTokens + 5);
+    use(pool, ids);
+    const one = pool.acquire(owner, ids);
+    const fork = pool.acquire(other, ids);
+    expect(fork.ids).toEqual(ids);
+    const [from, to] = copies.slots as [number[], number[]];
+    expect([...one.slots(blockTokens, 5)]).toEqual(from);
+    expect([...fork.slots(blockTokens, 5)]).toEqual(to);
+    expect([...one.slots(0, blockTokens)]).toEqual([...fork.slots(0, blockTokens)]);
+    expect(one.stateRow).not.toBe(fork.stateRow);
+  });
+
+  test("a state whose part of the cache is gone is of no use", () => {
+    const pool = new SequencePool(1, 2, copier(true));
+    const ids = numbers(blockTokens + 5);
+    use(pool, ids);
+    use(pool, numbers(2 * blockTokens, 500));
+    expect(use(pool, [...ids, 1])).toBe(0);
+  });
+
+  test("a guess is taken back unless all of it came true", () => {
+    const copies = copier(false);
+    const pool = new SequencePool(1, 4, copies);
+    const sequence = pool.acquire(owner);
+    sequence.reserve(3);
+    sequence.append([1, 2, 3]);
+    const row = sequence.stateRow;
+    sequence.beginGuess();
+    expect(sequence.stateRow).not.toBe(row);
+    sequence.reserve(3);
+    expect(sequence.settle([4, 5, 6], 2)).toEqual([4, 5]);
+    expect(sequence.stateRow).toBe(row);
+    expect(sequence.ids).toEqual([1, 2, 3]);
+    sequence.reserve(2);
+    sequence.append([4, 5]);
+    sequence.beginGuess();
+    sequence.reserve(2);
+    expect(sequence.settle([6, 7], 2)).toEqual([]);
+    expect(sequence.ids).toEqual([1, 2, 3, 4, 5, 6, 7]);
+    pool.release(sequence);
+    // Both places stay: before the guess, and behind it.
+    expect(use(pool, [1, 2, 3, 4, 5, 9])).toBe(5);
+    expect(use(pool, [1, 2, 3, 4, 5, 6, 7, 8])).toBe(7);
   });
 
   test("what a failed run left is never gone on from", () => {
-    const states = pool(1);
-    const sequence = states.acquire(owner);
+    const pool = new SequencePool(1, 4, copier(false));
+    const sequence = pool.acquire(owner);
     sequence.reserve(3);
     sequence.append([1, 2, 3]);
     sequence.reserve(2);
     expect(() => sequence.reserve(2)).toThrow(/got one with a failed run; restart it/);
-    states.release(sequence);
-    expect(use(states, [1, 2, 3, 4, 5]).cached).toBe(0);
+    pool.release(sequence);
+    expect(use(pool, [1, 2, 3, 4, 5])).toBe(0);
   });
 });
 
@@ -67,45 +134,100 @@ function withVocabulary(golden: FamilyGolden): FamilyGolden {
   };
 }
 
-describe.each(["mamba", "jamba", "lfm2"])("sessions of a recurrent model: %s", (name) => {
-  let runtime: Runtime;
-  let model: Model;
+describe.each(["reference", "wasm"] as const)("sessions of recurrent models on %s", (backend) => {
+  const open = (kind: "reference" | "wasm"): Promise<Runtime> =>
+    createRuntime(kind === "wasm" ? { backends: [wasm()], policy: { force: "wasm" } } : { backends: [] });
   const greedy = { temperature: 0, maxTokens: 6, logitBias: { 2: Number.NEGATIVE_INFINITY } } as const;
   const prompt = [5, 9, 31, 17, 8];
+  let runtime: Runtime;
   beforeAll(async () => {
-    runtime = await createRuntime({ backends: [] });
-    model = await loadModel(familyModel(withVocabulary(readFamilyGolden(name))), { runtime, cacheType: "f32", sequences: 2 });
+    runtime = await open(backend);
   });
-  afterAll(async () => {
-    await model.dispose();
-    await runtime.dispose();
-  });
+  afterAll(() => runtime.dispose());
 
-  test("the next turn goes on from the state, with the tokens of a fresh computation", async () => {
-    const session = model.createSession();
-    const first = await session.complete({ ids: prompt }, greedy);
-    const longer = [...prompt, ...first.ids, 21, 4];
-    const second = await session.complete({ ids: longer }, greedy);
-    expect(second.usage.cachedTokens).toBe(longer.length - 3);
-    const fresh = await model.createSession().complete({ ids: [...longer] }, greedy);
-    expect(second.ids).toEqual(fresh.ids);
-  });
+  describe.each(["mamba", "mamba2", "jamba", "lfm2"])("%s", (name) => {
+    const bytes = familyModel(withVocabulary(readFamilyGolden(name)));
+    const load = (on: Runtime): Promise<Model> => loadModel(bytes, { runtime: on, cacheType: "f32", sequences: 2 });
+    let model: Model;
+    beforeAll(async () => {
+      model = await load(runtime);
+    });
+    afterAll(() => model.dispose());
+    /** By a model that has computed nothing before. */
+    async function afresh(ids: readonly number[]): Promise<readonly number[]> {
+      await using other = await load(runtime);
+      return (await other.createSession().complete({ ids }, greedy)).ids;
+    }
 
-  test("a text that differs is computed from its start, and two at a time do not meet", async () => {
-    const [one, two] = [model.createSession(), model.createSession()];
-    const [a, b] = [
-      [...prompt, 3, 3, 3],
-      [...prompt.slice(0, 3), 12, 13],
-    ];
-    const alone = [await one.complete({ ids: a }, greedy), await one.complete({ ids: b }, greedy)];
-    expect(alone[1]!.usage.cachedTokens).toBe(0);
-    const together = await Promise.all([one.complete({ ids: a }, greedy), two.complete({ ids: b }, greedy)]);
-    expect(together.map(({ ids }) => ids)).toEqual(alone.map(({ ids }) => ids));
-  });
+    test("the next turn goes on from the state, with the tokens of a fresh computation", async () => {
+      const session = model.createSession();
+      const first = await session.complete({ ids: prompt }, greedy);
+      const longer = [...prompt, ...first.ids, 21, 4];
+      const second = await session.complete({ ids: longer }, greedy);
+      expect(second.usage.cachedTokens).toBe(longer.length - 3);
+      expect(second.ids).toEqual(await afresh(longer));
+    });
 
-  test("what would need a state from before is refused in words", async () => {
-    const session = model.createSession();
-    await expect(session.complete({ ids: prompt }, { ...greedy, promptLookup: 2 })).rejects.toThrow(UnsupportedError);
-    await expect(session.save()).rejects.toThrow(/session\.save: unsupported: states of recurrent models/);
+    test("forks go on from the same place, each its own way, and so does one that goes back", async () => {
+      const session = model.createSession();
+      const first = await session.complete({ ids: prompt }, greedy);
+      const fork = session.fork();
+      const text = [...prompt, ...first.ids];
+      for (const [from, ids] of [
+        [session, [...text, 21, 4]],
+        [fork, [...text, 12]],
+        [session, [...text, 33, 34, 35]],
+      ] as const) {
+        const { usage, ids: chosen } = await from.complete({ ids }, greedy);
+        expect(usage.cachedTokens).toBe(text.length - 1);
+        expect(chosen).toEqual(await afresh(ids));
+      }
+    });
+
+    test("a text that differs is computed from its start, and two at a time do not meet", async () => {
+      const [one, two] = [model.createSession(), model.createSession()];
+      const [a, b] = [
+        [...prompt, 3, 3, 3],
+        [...prompt.slice(0, 3), 12, 13],
+      ];
+      const together = await Promise.all([one.complete({ ids: a }, greedy), two.complete({ ids: b }, greedy)]);
+      expect(together.map(({ ids }) => ids)).toEqual([await afresh(a), await afresh(b)]);
+    });
+
+    test.each([
+      ["that come true", [...prompt, 13, 13, 13, 13], true],
+      // Behind 13, 13 the prompt has another token than the one that is always chosen.
+      ["that do not", [13, 13, ...prompt, ...prompt, 11], false],
+    ])("guesses %s change no token", async (_kind, ids, areTrue) => {
+      const options = { ...greedy, maxTokens: 12, logitBias: { 13: 1000 } };
+      const plain = await model.createSession().complete({ ids }, options);
+      const session = model.createSession();
+      const guessed = await session.complete({ ids }, { ...options, promptLookup: 4 });
+      expect(guessed.ids).toEqual(plain.ids);
+      const { draftedTokens, acceptedTokens } = guessed.usage;
+      expect(areTrue ? acceptedTokens : draftedTokens - acceptedTokens).toBeGreaterThan(0);
+      // And the session goes on from there.
+      const longer = [...ids, ...guessed.ids, 7];
+      const next = await session.complete({ ids: longer }, greedy);
+      expect(next.usage.cachedTokens).toBeGreaterThanOrEqual(longer.length - 2);
+      expect(next.ids).toEqual(await afresh(longer));
+    });
+
+    test("what is saved goes on elsewhere, without computing the prompt again", async () => {
+      const session = model.createSession();
+      const first = await session.complete({ ids: prompt }, greedy);
+      const saved = await session.save();
+      const longer = [...prompt, ...first.ids, 21, 4];
+      const expected = await session.complete({ ids: longer }, greedy);
+      await using elsewhere = await open(backend === "wasm" ? "reference" : "wasm");
+      for (const on of [runtime, elsewhere]) {
+        await using other = await load(on);
+        const restored = await other.restoreSession(saved);
+        expect(await restored.save()).toEqual(saved);
+        const next = await restored.complete({ ids: longer }, greedy);
+        expect(next.usage.cachedTokens).toBe(longer.length - 3);
+        expect(next.ids).toEqual(expected.ids);
+      }
+    });
   });
 });

@@ -9,11 +9,13 @@ const snapshot: Snapshot = {
     { name: "cache.0", elements: 4 },
     { name: "cache.1", elements: 2 },
   ],
+  states: [],
   messages: [{ role: "user", content: "Zwölf" }],
   ids: [5, 6, 7],
   rows: [Float32Array.from({ length: 12 }, (_, i) => i / 4 - 1), Float32Array.from({ length: 6 }, (_, i) => 2 ** -i)],
+  stateRows: [],
 };
-const target = { model: snapshot.model, cacheType: snapshot.cacheType, layers: snapshot.layers, vocabSize: 8 };
+const target = { model: snapshot.model, cacheType: snapshot.cacheType, layers: snapshot.layers, states: snapshot.states, vocabSize: 8 };
 const bytes = encodeSnapshot(snapshot);
 
 function refusal(data: Uint8Array, other: Partial<typeof target> = {}): SnapshotError {
@@ -45,6 +47,16 @@ describe("snapshots", () => {
     expect(decodeSnapshot(shifted.subarray(3), target)).toMatchObject(snapshot);
     const empty = { ...snapshot, ids: [], rows: [new Float32Array(0), new Float32Array(0)] };
     expect(decodeSnapshot(encodeSnapshot(empty), target)).toMatchObject(empty);
+  });
+
+  test("come back with the states of a recurrent model, exactly", () => {
+    const states = [{ name: "state.0.convolution", elements: 3 }];
+    const recurrent = { ...snapshot, states, stateRows: [Float32Array.of(1 / 3, -0, 2 ** -140)] };
+    expect(decodeSnapshot(encodeSnapshot(recurrent), { ...target, states })).toMatchObject(recurrent);
+    expect(refusal(encodeSnapshot(recurrent)).message).toMatch(/and states of 3; load the model with the same options/);
+    expect(refusal(bytes, { states }).message).toMatch(/expected a snapshot of the .* and states of 3, got/);
+    const empty = { ...recurrent, ids: [], rows: [new Float32Array(0), new Float32Array(0)], stateRows: [] };
+    expect(decodeSnapshot(encodeSnapshot(empty), { ...target, states })).toMatchObject(empty);
   });
 
   test("have the bytes that the format says", () => {
