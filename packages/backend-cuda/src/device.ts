@@ -97,7 +97,8 @@ export class Device {
   }
 
   alloc(bytes: number, purpose: Purpose): Allocation {
-    const size = Math.max(bytes, smallestAllocation);
+    // Whole words: kernels write elements of less than 32 bits word by word.
+    const size = Math.max(4 * Math.ceil(bytes / 4), smallestAllocation);
     const address = this.call((driver) => driver.alloc(size), size);
     return { address, bytes, free: this.#counted(purpose, size, () => this.driver.free(address)) };
   }

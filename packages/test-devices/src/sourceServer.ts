@@ -11,6 +11,7 @@ const jinja = "/packages/llm/node_modules/@huggingface/jinja/dist/index.js";
 const imports = {
   "@centella/core": "/packages/core/src/index.ts",
   "@centella/core/conformance": "/packages/core/src/testing/headless.ts",
+  "@centella/core/gpu": "/packages/core/src/gpu/index.ts",
   "@centella/quant": "/packages/quant/src/index.ts",
   "@centella/gguf": "/packages/gguf/src/index.ts",
   "@centella/llm": "/packages/llm/src/index.ts",

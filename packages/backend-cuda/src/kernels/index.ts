@@ -1,4 +1,6 @@
 import { type AnyOp, elementCount, type FusionLimits, isFused, maxSpec, type OpName, type ParamsOf, type TensorSpec } from "@centella/core";
+import { type GpuKernel, gpuKernels } from "@centella/core/gpu";
+import { kernelFrom } from "../gpu/kernel.ts";
 import { abs } from "./abs.ts";
 import { add } from "./add.ts";
 import { argmax } from "./argmax.ts";
@@ -65,7 +67,13 @@ import { trunc } from "./trunc.ts";
 /** The kernels that there are, by op. An alias op needs none. */
 export type Kernels = { readonly [N in OpName]?: Kernel<ParamsOf<N>> };
 
+/** Of ops that have no text of their own here: the kernels that all GPUs share. */
+const shared = Object.fromEntries(
+  Object.entries(gpuKernels).map(([name, kernel]) => [name, kernelFrom(name, kernel as GpuKernel)]),
+) as unknown as Kernels;
+
 export const kernels: Kernels = {
+  ...shared,
   abs,
   add,
   argmax,

@@ -100,6 +100,10 @@ export class ArithmeticWriter extends PtxWriter {
     return this.binary(`or.${bitsOf(a)}`, a, b);
   }
 
+  xor(a: U32, b: U32 | number): U32 {
+    return this.binary("xor.b32", a, b);
+  }
+
   not(a: Pred): Pred {
     return this.unary("not.pred", a);
   }
@@ -151,6 +155,11 @@ export class ArithmeticWriter extends PtxWriter {
     return register;
   }
 
+  /** Value conversion toward zero; saturates, and makes 0 of NaN. */
+  truncate<T extends "u32" | "s32">(to: T, a: F32): Reg<T> {
+    return this.result(to, `cvt.rzi.${to}.f32`, a);
+  }
+
   /** The same 32 bits as another type. */
   bitcast<T extends "u32" | "s32" | "f32">(to: T, a: Reg<"u32" | "s32" | "f32">): Reg<T> {
     const register = this.reg(to);
@@ -168,8 +177,12 @@ export class ArithmeticWriter extends PtxWriter {
   }
 
   bfloatToFloat(a: Reg<"b16">): F32 {
-    const wide: U32 = this.result("u32", "cvt.u32.u16", a);
-    return this.bitcast("f32", this.shiftLeft(wide, 16));
+    return this.bitcast("f32", this.shiftLeft(this.widen(a), 16));
+  }
+
+  /** The 16 bits below zeros. */
+  widen(a: Reg<"b16">): U32 {
+    return this.result("u32", "cvt.u32.u16", a);
   }
 
   /** The rounding is spelled out: the driver's compiler may fuse a plain `mul` and `add`, and results would depend on it. */

@@ -71,6 +71,13 @@ export class PtxBuilder extends MemoryWriter {
     this.#place(end);
   }
 
+  /** As {@link whileUniform}; threads of a block may differ. */
+  while(test: () => Pred, body: () => void): void {
+    this.#divergent++;
+    this.whileUniform(test, body);
+    this.#divergent--;
+  }
+
   /** Waits for every thread of the block. @throws {Error} inside flow in which threads may differ: it would hang there */
   sync(): void {
     if (this.#divergent > 0) throw new Error(`ptx ${this.entry}: sync() inside divergent flow`);

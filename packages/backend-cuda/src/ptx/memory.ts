@@ -53,6 +53,14 @@ export class MemoryWriter extends ArithmeticWriter {
     return to;
   }
 
+  /** The byte `index` places after the address. */
+  loadByte(base: Global<Elem>, index: U32 | number): U32 {
+    const from = this.reg("u64");
+    if (typeof index === "number") this.emit(`add.u64 ${from}, ${base}, ${index}`);
+    else this.emit(`mad.wide.u32 ${from}, ${index}, 1, ${base}`);
+    return this.result("u32", "ld.global.u8", `[${from}+0]`);
+  }
+
   /** Four consecutive elements in one access; the address must be a multiple of their size in all. */
   loadVector<E extends "f32" | "b16">(elem: E, from: Global<NoInfer<E>>, offset = 0): readonly Reg<E>[] {
     const to = [this.reg(elem), this.reg(elem), this.reg(elem), this.reg(elem)];

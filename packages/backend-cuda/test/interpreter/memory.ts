@@ -94,7 +94,7 @@ export class Access {
     const region = space === "shared" ? this.shared : this.#global.region(address, bytes, this.#who());
     const offset = region.checked(address, bytes, this.#who());
     const stamp = this.#stamp(space);
-    for (let i = offset >> 1; i < (offset + bytes) >> 1; i++) {
+    for (let i = offset >> 1; i < (offset + bytes + 1) >> 1; i++) {
       if (region.written[i] === 0) throw new Fault(`${this.#who()}: read of unwritten byte ${2 * i} of ${region.name}`);
       if (isOther(region.writer[i]!, stamp))
         throw new Fault(`${this.#who()}: race: byte ${2 * i} of ${region.name} was written by another thread`);
@@ -107,7 +107,7 @@ export class Access {
     const region = space === "shared" ? this.shared : this.#global.region(address, bytes, this.#who());
     const offset = region.checked(address, bytes, this.#who());
     const stamp = this.#stamp(space);
-    for (let i = offset >> 1; i < (offset + bytes) >> 1; i++) {
+    for (let i = offset >> 1; i < (offset + bytes + 1) >> 1; i++) {
       if (isOther(region.writer[i]!, stamp))
         throw new Fault(`${this.#who()}: race: byte ${2 * i} of ${region.name} is written by two threads`);
       if (region.reader !== undefined && isOther(region.reader[i]!, stamp))

@@ -150,6 +150,7 @@ const accessors: Readonly<Record<string, readonly [string, number]>> = {
   s32: ["Int32", 4],
   u32: ["Uint32", 4],
   b16: ["Uint16", 2],
+  u8: ["Uint8", 1],
 };
 
 function statement({ name, operands, text }: Instruction, kernel: ParsedKernel): string {
@@ -248,6 +249,8 @@ function expression(name: string, parts: readonly string[], a: string, b: string
       if (type === "pred") return `(${a} ${sign}${sign} ${b})`;
       return type === "b32" ? `((${a} ${sign} ${b}) >>> 0)` : undefined;
     }
+    case "xor":
+      return type === "b32" ? `((${a} ^ ${b}) >>> 0)` : undefined;
     case "not":
       return type === "pred" ? `(!${a})` : undefined;
     case "shl":
@@ -282,6 +285,10 @@ function conversion(name: string, a: string): string | undefined {
     case "cvt.rni.s32.f32":
     case "cvt.rni.s32.f64":
       return `$clampS32($even(${a}))`;
+    case "cvt.rzi.s32.f32":
+      return `$clampS32(Math.trunc(${a}))`;
+    case "cvt.rzi.u32.f32":
+      return `$clampU32(Math.trunc(${a}))`;
     case "cvt.rni.u32.f32":
       return `$clampU32($even(${a}))`;
     case "cvt.rn.f32.u32":

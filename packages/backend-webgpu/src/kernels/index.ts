@@ -1,4 +1,6 @@
 import { type AnyOp, isFused, type OpName, type ParamsOf } from "@centella/core";
+import { type GpuKernel, gpuKernels } from "@centella/core/gpu";
+import { definitionOf } from "../gpu/definition.ts";
 import type { KernelDefinition } from "../kernel.ts";
 import { abs } from "./abs.ts";
 import { add } from "./add.ts";
@@ -62,8 +64,14 @@ import { trunc } from "./trunc.ts";
 /** Kernels by op name: the annotation is the registration. */
 export type Kernels = { readonly [N in OpName]?: KernelDefinition<ParamsOf<N>> };
 
+/** Of ops that have no text of their own here: the kernels that all GPUs share. */
+const shared = Object.fromEntries(
+  Object.entries(gpuKernels).map(([name, kernel]) => [name, definitionOf(kernel as GpuKernel)]),
+) as unknown as Kernels;
+
 /** The kernels, by op. */
 export const kernels: Kernels = {
+  ...shared,
   abs,
   add,
   argmax,

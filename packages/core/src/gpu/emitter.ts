@@ -1,0 +1,116 @@
+declare const brand: unique symbol;
+
+/** Types of a kernel's values. */
+export type ValueType = "f32" | "i32" | "u32" | "bool";
+
+/** A value of a kernel that is being written: its name in the text, branded with its type. It never changes. */
+export type Value<T extends ValueType = ValueType> = string & { readonly [brand]: T };
+
+/** A value of type f32. */
+export type F32 = Value<"f32">;
+/** A value of type i32. */
+export type I32 = Value<"i32">;
+/** A value of type u32. */
+export type U32 = Value<"u32">;
+/** A truth value. */
+export type Bool = Value<"bool">;
+
+/** Types that arithmetic is done in. */
+export type NumberType = "f32" | "i32" | "u32";
+
+/** A value that is assigned more than once; what was read from it before does not change with it. */
+export interface Variable<T extends NumberType> {
+  get(): Value<T>;
+  set(value: Value<T> | number): void;
+}
+
+/** Memory that the lanes of a group share. Reads of what another lane wrote come after {@link Emitter.sync}. */
+export interface SharedArray<T extends NumberType> {
+  get(index: U32 | number): Value<T>;
+  set(index: U32 | number, value: Value<T>): void;
+}
+
+/** How two values are compared. */
+export type Comparison = "eq" | "ne" | "lt" | "le" | "gt" | "ge";
+
+/**
+ * What GPU kernels that are written once are written with: one instruction per method, and structured flow. Backends turn the calls into
+ * text, WGSL or PTX. Numbers stand for constants of the other operand's type.
+ */
+export interface Emitter {
+  constant<T extends NumberType>(type: T, value: number): Value<T>;
+  variable<T extends NumberType>(type: T, initial: Value<T> | number): Variable<T>;
+
+  /** Integers wrap. */
+  add<T extends NumberType>(a: Value<T>, b: Value<NoInfer<T>> | number): Value<T>;
+  sub<T extends NumberType>(a: Value<T>, b: Value<NoInfer<T>> | number): Value<T>;
+  mul<T extends NumberType>(a: Value<T>, b: Value<NoInfer<T>> | number): Value<T>;
+  /** `a / b`, within 2.5 ulp. */
+  div(a: F32, b: F32 | number): F32;
+  /** `a * b + c`; the product may be rounded. */
+  fma(a: F32, b: F32 | number, c: F32 | number): F32;
+  /** `floor(a / b)`; anything for a zero divisor, without a trap. */
+  quotient(a: U32, b: U32 | number): U32;
+  remainder(a: U32, b: U32 | number): U32;
+  /** Of f32 without NaN. */
+  min<T extends NumberType>(a: Value<T>, b: Value<NoInfer<T>> | number): Value<T>;
+  max<T extends NumberType>(a: Value<T>, b: Value<NoInfer<T>> | number): Value<T>;
+  neg<T extends "f32" | "i32">(a: Value<T>): Value<T>;
+  abs(a: F32): F32;
+  /** NaN below 0; of infinity infinity. */
+  sqrt(a: F32): F32;
+  floor(a: F32): F32;
+  /** To the nearest whole number, halves to even. */
+  round(a: F32): F32;
+  trunc(a: F32): F32;
+  exp(a: F32): F32;
+  /** Natural logarithm: -Infinity of 0, NaN below it; absolute error of 5e-7 near 1. */
+  log(a: F32): F32;
+
+  and(a: U32, b: U32 | number): U32;
+  or(a: U32, b: U32 | number): U32;
+  xor(a: U32, b: U32 | number): U32;
+  /** By less than 32 bits. */
+  shiftLeft(a: U32, bits: U32 | number): U32;
+  shiftRight(a: U32, bits: U32 | number): U32;
+
+  both(a: Bool, b: Bool): Bool;
+  either(a: Bool, b: Bool): Bool;
+  not(a: Bool): Bool;
+  /** `condition ? a : b` */
+  select<T extends NumberType>(condition: Bool, a: Value<T>, b: Value<NoInfer<T>> | number): Value<T>;
+  /** Every comparison of a NaN is false, but "ne". Infinities and denormals compare as they should. */
+  compare<T extends NumberType>(comparison: Comparison, a: Value<T>, b: Value<NoInfer<T>> | number): Bool;
+  isNaN(a: F32): Bool;
+
+  /** The same 32 bits as another type. */
+  bitcast<T extends NumberType>(type: T, a: Value<NumberType>): Value<T>;
+  /** From integers to f32 to the nearest; from f32 to integers toward zero, saturating, 0 of NaN. */
+  convert(type: "f32", a: I32 | U32): F32;
+  convert<T extends "i32" | "u32">(type: T, a: F32): Value<T>;
+  /** Bits of the nearest f16, ties to even. */
+  toHalf(a: F32): U32;
+
+  /** Element `index` of an argument of a float dtype or a block type, as f32. */
+  load(name: string, index: U32 | number): F32;
+  /** Element `index` of an i32 argument. */
+  loadInteger(name: string, index: U32 | number): I32;
+  /** The bits of element `index` of an argument of any plain dtype, zeros above them. */
+  loadBits(name: string, index: U32 | number): U32;
+  /** Writes an element of an argument of 32 bits. Two lanes never write one element. */
+  store(name: string, index: U32 | number, value: Value<NumberType>): void;
+
+  shared<T extends NumberType>(type: T, count: number): SharedArray<T>;
+  /** Waits for every lane of the group. Not inside of flow in which lanes may differ. */
+  sync(): void;
+  /** Number of the lane in its group. */
+  lane(): U32;
+
+  if(condition: Bool, then: () => void, otherwise?: () => void): void;
+  /** `for (i = from; i < to; i += step)`; lanes may differ. */
+  for(from: U32 | number, to: U32 | number, step: U32 | number, body: (i: U32) => void): void;
+  /** Tests, then runs `body`, as long as the test holds; lanes may differ. */
+  while(test: () => Bool, body: () => void): void;
+  /** As {@link for}, with bounds that are the same in all lanes of a group: `sync()` is allowed inside. */
+  forUniform(from: U32 | number, to: U32 | number, step: U32 | number, body: (i: U32) => void): void;
+}

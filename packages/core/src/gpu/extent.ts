@@ -1,0 +1,72 @@
+import type { Bool, Emitter, U32 } from "./emitter.ts";
+
+/** A whole number that is known when the kernel is written, or a value of it. Arithmetic folds constants. */
+export type Extent = number | U32;
+
+export function times(k: Emitter, a: Extent, b: Extent): Extent {
+  if (typeof a === "number") return typeof b === "number" ? a * b : times(k, b, a);
+  if (b === 0) return 0;
+  return b === 1 ? a : k.mul(a, b);
+}
+
+export function plus(k: Emitter, a: Extent, b: Extent): Extent {
+  if (typeof a === "number") return typeof b === "number" ? a + b : plus(k, b, a);
+  return b === 0 ? a : k.add(a, b);
+}
+
+/** `a * b + c` */
+export function timesPlus(k: Emitter, a: Extent, b: Extent, c: Extent): Extent {
+  return plus(k, times(k, a, b), c);
+}
+
+export function product(k: Emitter, extents: readonly Extent[]): Extent {
+  return extents.reduce<Extent>((a, b) => times(k, a, b), 1);
+}
+
+/** `[floor(a / b), a mod b]`; a zero divisor gives anything, without a trap. */
+export function divide(k: Emitter, a: Extent, b: Extent): readonly [Extent, Extent] {
+  if (b === 1 || b === 0) return [a, 0];
+  if (typeof a === "number" && typeof b === "number") return [Math.floor(a / b), a % b];
+  const dividend = asValue(k, a);
+  return [k.quotient(dividend, b), k.remainder(dividend, b)];
+}
+
+export function asValue(k: Emitter, a: Extent): U32 {
+  return typeof a === "number" ? k.constant("u32", a) : a;
+}
+
+export function isBelow(k: Emitter, a: Extent, b: Extent): Bool {
+  return k.compare("lt", asValue(k, a), b);
+}
+
+/** Row-major strides of a shape. */
+export function stridesOf(k: Emitter, shape: readonly Extent[]): readonly Extent[] {
+  const strides: Extent[] = [];
+  let stride: Extent = 1;
+  for (const extent of shape.toReversed()) {
+    strides.unshift(stride);
+    stride = times(k, stride, extent);
+  }
+  return strides;
+}
+
+/** The indices of a flat index along each axis of a shape. */
+export function unflatten(k: Emitter, index: Extent, shape: readonly Extent[]): readonly Extent[] {
+  const indices: Extent[] = [];
+  let rest = index;
+  shape.toReversed().forEach((extent, place) => {
+    if (place === shape.length - 1) {
+      indices.unshift(rest);
+      return;
+    }
+    const [quotient, remainder] = divide(k, rest, extent);
+    indices.unshift(remainder);
+    rest = quotient;
+  });
+  return indices;
+}
+
+/** `sum(indices[i] * strides[i])` */
+export function offset(k: Emitter, indices: readonly Extent[], strides: readonly Extent[]): Extent {
+  return indices.reduce<Extent>((sum, index, axis) => timesPlus(k, index, strides[axis]!, sum), 0);
+}

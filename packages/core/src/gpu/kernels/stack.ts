@@ -1,0 +1,16 @@
+import type { StackParams } from "../../ops/stack.ts";
+import type { GpuKernel } from "../kernel.ts";
+import { join, unjoinable } from "../shared/join.ts";
+import { normalAxis } from "../shared/strided.ts";
+
+export const stack: GpuKernel<StackParams> = {
+  unsupported: unjoinable,
+  steps: (call, { axis: given }) => {
+    const { shape } = call.output;
+    return join(
+      call,
+      shape.slice(normalAxis(given, shape.length) + 1),
+      call.inputs.map(() => 1),
+    );
+  },
+};

@@ -1,0 +1,60 @@
+import { layoutOf } from "../../dtype.ts";
+import type { Shape } from "../../spec.ts";
+import type { U32 } from "../emitter.ts";
+import { asValue, isBelow, plus, product, times, timesPlus, unflatten } from "../extent.ts";
+import type { GpuCall, GpuScope, GpuStep } from "../kernel.ts";
+import { input, output } from "../kernel.ts";
+
+/** Inputs that fit beside the output among the eight tensors that every device can bind. */
+const mostAtOnce = 7;
+
+/** Why so many tensors cannot be joined. */
+export function unjoinable({ inputs, output: { dtype } }: GpuCall): string | undefined {
+  if (layoutOf(dtype).bytes === 4 || inputs.length <= mostAtOnce) return undefined;
+  return `no kernel for ${inputs.length} tensors of ${dtype}; join up to ${mostAtOnce} at a time`;
+}
+
+/** Tensors one after the other along an axis, where tensor i has `extents[i]` places. `inner` are the axes behind it. */
+export function join(call: GpuCall, inner: Shape, extents: readonly number[]): readonly GpuStep[] {
+  const { dtype, shape } = call.output;
+  const total = extents.reduce((sum, extent) => sum + extent, 0);
+  const starts = extents.map((_, i) => extents.slice(0, i).reduce((sum, extent) => sum + extent, 0));
+  if (layoutOf(dtype).bytes < 4) {
+    const names = call.inputs.map((_, i) => `x${i}`);
+    return [
+      {
+        kind: "map",
+        name: dtype,
+        args: { ...Object.fromEntries(names.map((name, i) => [name, input(call, i)])), y: output(call) },
+        shape,
+        to: "y",
+        body: (scope, index) => {
+          const { k } = scope;
+          const width = product(k, scope.extents(inner));
+          const [outer, place, within] = unflatten(k, index, [1, scope.whole(total), width]);
+          const bits = k.variable("u32", 0);
+          names.forEach((name, i) => {
+            const at = k.sub(asValue(k, place!), scope.whole(starts[i]!));
+            const extent = scope.whole(extents[i]!);
+            k.if(isBelow(k, at, extent), () =>
+              bits.set(k.loadBits(name, asValue(k, timesPlus(k, timesPlus(k, outer!, extent, at), width, within!)))),
+            );
+          });
+          return bits.get();
+        },
+      },
+    ];
+  }
+  // Whole words: a launch for each, which reads and writes nothing twice.
+  return call.inputs.map((spec, i): GpuStep => {
+    const body = (scope: GpuScope, index: U32): void => {
+      const { k } = scope;
+      const width = product(k, scope.extents(inner));
+      const [outer, along] = unflatten(k, index, [1, times(k, scope.whole(extents[i]!), width)]);
+      const start = times(k, scope.whole(starts[i]!), width);
+      const to = plus(k, timesPlus(k, outer!, times(k, scope.whole(total), width), along!), start);
+      k.store("y", to, k.loadBits("x", index));
+    };
+    return { kind: "each", name: dtype, args: { x: input(call, i), y: output(call) }, shape: spec!.shape, body };
+  });
+}

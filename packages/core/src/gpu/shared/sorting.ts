@@ -1,0 +1,223 @@
+import type { Emitter, U32 } from "../emitter.ts";
+import { asValue, product, timesPlus, unflatten } from "../extent.ts";
+import { type GpuArgument, type GpuCall, type GpuStep, input, mostElements, output } from "../kernel.ts";
+import { groupReducer, larger } from "./groups.ts";
+import { orderKey } from "./math.ts";
+import { forEachOf, perRow, rowLanes, rowsOf } from "./rows.ts";
+
+/** What becomes of an order: the values in it, or where they were. */
+export type Give = "values" | "indices";
+
+interface Order {
+  readonly axis: number;
+  readonly descending: boolean;
+  readonly give: Give;
+}
+
+/** Elements that one group sorts in shared memory, by lanes of two elements each. */
+const tile = 512;
+
+/** Up to so many of a line are found one after the other. */
+const mostRounds = 32;
+
+/** The first places of a stable sort along an axis, as many as the output has; a NaN counts as the largest. */
+export function orderSteps(call: GpuCall, order: Order): readonly GpuStep[] {
+  const kept = call.output.shape.at(order.axis)!;
+  const n = call.inputs[0]!.shape.at(order.axis)!;
+  if (typeof kept === "number" && kept <= mostRounds && kept !== n) return [selection(call, order)];
+  return sorting(call, order);
+}
+
+/** A group per line, and a round for each place: the best of those after the one before. */
+function selection(call: GpuCall, { axis, descending, give }: Order): GpuStep {
+  const x = call.inputs[0]!;
+  const kept = call.output.shape.at(axis) as number;
+  const args = { x: input(call, 0), y: output(call) };
+  return perRow(`${descending ? "down" : "up"}_${give}_rounds`, { x, axis, args }, (scope, { row, length, at }) => {
+    const { k } = scope;
+    const { inner } = rowsOf(x, axis);
+    const between = product(k, scope.extents(inner));
+    const [before, after] = unflatten(k, row, [1, between]);
+    const reduce = groupReducer(k, rowLanes, ["u32", "u32"]);
+    // Pairs in order: a larger key comes first, of equal ones the smaller index.
+    const [lastKey, lastIndex] = [k.variable("u32", 0xffffffff), k.variable("u32", 0)];
+    const isFirst = k.variable("u32", 1);
+    k.forUniform(0, scope.whole(kept), 1, (place) => {
+      const [key, index] = [k.variable("u32", 0), k.variable("u32", 0xffffffff)];
+      forEachOf(scope, length, (i) => {
+        const candidate = rank(k, k.bitcast("u32", k.load("x", at(i))), descending);
+        const isSame = k.compare("eq", candidate, lastKey.get());
+        const isAfter = k.either(k.compare("lt", candidate, lastKey.get()), k.both(isSame, k.compare("gt", i, lastIndex.get())));
+        const isOpen = k.either(isAfter, k.compare("eq", isFirst.get(), 1));
+        const isBetter = k.either(k.compare("gt", candidate, key.get()), k.compare("eq", index.get(), 0xffffffff));
+        k.if(k.both(isOpen, isBetter), () => {
+          key.set(candidate);
+          index.set(i);
+        });
+      });
+      const [bestKey, best] = reduce([key.get(), index.get()], (a, b) => larger(k, a, b));
+      lastKey.set(bestKey);
+      lastIndex.set(best);
+      isFirst.set(0);
+      k.if(k.compare("eq", k.lane(), 0), () => {
+        const to = timesPlus(k, timesPlus(k, before!, scope.whole(kept), place), between, after!);
+        k.store("y", to, give === "indices" ? best : k.load("x", at(best)));
+      });
+    });
+  });
+}
+
+/** Larger for what comes first. */
+function rank(k: Emitter, bits: U32, descending: boolean): U32 {
+  const key = orderKey(k, k.bitcast("f32", bits));
+  return descending ? key : k.xor(key, 0xffffffff);
+}
+
+/** A bitonic network (Batcher, 1968) over ranks and indices in memory of the call's own; distances within a tile are sorted by groups. */
+function sorting(call: GpuCall, { axis, descending, give }: Order): readonly GpuStep[] {
+  const x = call.inputs[0]!;
+  const { outer, inner } = rowsOf(x, axis);
+  const rows = mostElements([...outer, ...inner]);
+  const most = mostElements([x.shape.at(axis)!]);
+  const length = Math.max(tile, 2 ** Math.ceil(Math.log2(Math.max(1, most))));
+  const places = rows * length;
+  // Ranks, then indices.
+  const pairs: GpuArgument = { kind: "scratch", dtype: "u32", elements: [2, rows, length] };
+  const lines = [...outer, ...inner];
+  const name = `${descending ? "down" : "up"}_${give}`;
+  const fill: GpuStep = {
+    kind: "each",
+    name: `${name}_fill`,
+    args: { x: input(call, 0), pairs },
+    shape: [...lines, length],
+    body: (scope, index) => {
+      const { k } = scope;
+      const n = scope.extent(x.shape.at(axis)!);
+      const between = product(k, scope.extents(inner));
+      const [line, i] = unflatten(k, index, [1, scope.whole(length)]);
+      const [before, after] = unflatten(k, line!, [1, between]);
+      const key = k.variable("u32", 0);
+      // Places beyond the line come last: no real rank is 0 but that of a NaN, whose index is smaller.
+      k.if(k.compare("lt", asValue(k, i!), n), () => {
+        const from = asValue(k, timesPlus(k, timesPlus(k, before!, n, i!), between, after!));
+        key.set(rank(k, k.bitcast("u32", k.load("x", from)), descending));
+      });
+      k.store("pairs", index, key.get());
+      k.store("pairs", k.add(index, scope.whole(places)), asValue(k, i!));
+    },
+  };
+  const steps: GpuStep[] = [fill, inTiles(pairs, lines, length, places, [2, tile])];
+  for (let size = 2 * tile; size <= length; size *= 2) {
+    for (let distance = size / 2; distance >= tile; distance /= 2) steps.push(apart(pairs, lines, length, places, size, distance));
+    steps.push(inTiles(pairs, lines, length, places, [size, size]));
+  }
+  steps.push({
+    kind: "each",
+    name: `${name}_give`,
+    args: give === "values" ? { x: input(call, 0), pairs, y: output(call) } : { pairs, y: output(call) },
+    shape: call.output.shape,
+    body: (scope, index) => {
+      const { k } = scope;
+      const between = product(k, scope.extents(inner));
+      const [before, place, after] = unflatten(k, index, [1, scope.extent(call.output.shape.at(axis)!), between]);
+      const line = timesPlus(k, before!, between, after!);
+      const found = k.loadBits(
+        "pairs",
+        asValue(k, timesPlus(k, line, scope.whole(length), k.add(asValue(k, place!), scope.whole(places)))),
+      );
+      if (give === "indices") k.store("y", index, found);
+      else {
+        const n = scope.extent(x.shape.at(axis)!);
+        k.store("y", index, k.load("x", asValue(k, timesPlus(k, timesPlus(k, before!, n, found), between, after!))));
+      }
+    },
+  });
+  return steps;
+}
+
+/** Compares and swaps pairs at a distance of a tile or more. */
+function apart(pairs: GpuArgument, lines: GpuStep["shape"], length: number, places: number, size: number, distance: number): GpuStep {
+  return {
+    kind: "each",
+    name: "swap",
+    args: { pairs },
+    shape: [...lines, length / 2],
+    body: (scope, index) => {
+      const { k } = scope;
+      const [step, all] = [scope.whole(distance), scope.whole(places)];
+      const [block, within] = unflatten(k, index, [1, step]);
+      const a = asValue(k, timesPlus(k, block!, k.mul(asValue(k, step), 2), within!));
+      const b = k.add(a, step);
+      const [aRank, bRank] = [k.loadBits("pairs", a), k.loadBits("pairs", b)];
+      const [aIndex, bIndex] = [k.loadBits("pairs", k.add(a, all)), k.loadBits("pairs", k.add(b, all))];
+      const isUp = k.compare("eq", k.and(k.and(a, scope.whole(length - 1)), scope.whole(size)), 0);
+      k.if(isSwapped(k, isUp, [aRank, aIndex], [bRank, bIndex]), () => {
+        k.store("pairs", a, bRank);
+        k.store("pairs", b, aRank);
+        k.store("pairs", k.add(a, all), bIndex);
+        k.store("pairs", k.add(b, all), aIndex);
+      });
+    },
+  };
+}
+
+/** The stages of sizes `from` to `to` as far as they stay within tiles. */
+function inTiles(
+  pairs: GpuArgument,
+  lines: GpuStep["shape"],
+  length: number,
+  places: number,
+  [from, to]: readonly [number, number],
+): GpuStep {
+  const isFirst = from === 2;
+  return {
+    kind: "groups",
+    name: isFirst ? "tile" : "merge",
+    args: { pairs },
+    shape: [...lines, length / tile],
+    lanes: tile / 2,
+    body: (scope, group) => {
+      const { k } = scope;
+      const all = scope.whole(places);
+      const [ranks, indices] = [k.shared("u32", tile), k.shared("u32", tile)];
+      const lane = k.lane();
+      const start = k.mul(group, tile);
+      for (const at of [lane, k.add(lane, tile / 2)]) {
+        ranks.set(at, k.loadBits("pairs", k.add(start, at)));
+        indices.set(at, k.loadBits("pairs", k.add(k.add(start, at), all)));
+      }
+      // Sizes within a tile are known; one beyond it is the same for the whole tile.
+      for (let size = isFirst ? 2 : tile; size <= tile; size *= 2) {
+        for (let distance = size / 2; distance >= 1; distance /= 2) {
+          k.sync();
+          const block = k.quotient(lane, distance);
+          const a = k.add(k.mul(block, 2 * distance), k.remainder(lane, distance));
+          const b = k.add(a, distance);
+          const direction = isFirst ? size : scope.whole(to);
+          const isUp = k.compare("eq", k.and(k.and(k.add(start, a), scope.whole(length - 1)), direction), 0);
+          const [first, second] = [[ranks.get(a), indices.get(a)] as const, [ranks.get(b), indices.get(b)] as const];
+          k.if(isSwapped(k, isUp, first, second), () => {
+            ranks.set(a, second[0]);
+            ranks.set(b, first[0]);
+            indices.set(a, second[1]);
+            indices.set(b, first[1]);
+          });
+        }
+      }
+      k.sync();
+      for (const at of [lane, k.add(lane, tile / 2)]) {
+        k.store("pairs", k.add(start, at), ranks.get(at));
+        k.store("pairs", k.add(k.add(start, at), all), indices.get(at));
+      }
+    },
+  };
+}
+
+type Pair = readonly [rank: U32, index: U32];
+
+/** Whether two places hold what the other should: larger ranks come first where a run goes up, of equal ones smaller indices. */
+function isSwapped(k: Emitter, isUp: ReturnType<Emitter["not"]>, a: Pair, b: Pair): ReturnType<Emitter["not"]> {
+  const isSame = k.compare("eq", a[0], b[0]);
+  const bFirst = k.either(k.compare("gt", b[0], a[0]), k.both(isSame, k.compare("lt", b[1], a[1])));
+  return k.either(k.both(isUp, bFirst), k.both(k.not(isUp), k.not(bFirst)));
+}
