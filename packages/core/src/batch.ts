@@ -3,7 +3,7 @@ import { type CustomOp, customOp } from "./custom.ts";
 import { type DType, dtypeOf, type TypedArray } from "./dtype.ts";
 import { ArgumentError, DisposedError, ProgramError } from "./errors.ts";
 import type { AnyOp } from "./op.ts";
-import { createProgram, type OpMethods, opMethods, type Program, Ref } from "./program.ts";
+import { createRecorder, type OpMethods, type OpRecorder, opMethods, Ref } from "./program.ts";
 import type { TensorSpec } from "./spec.ts";
 import { checkData, type Tensor } from "./tensor.ts";
 
@@ -24,7 +24,7 @@ export class BatchHandle<Name extends string = string> {
   }
 
   /** The batch program's own handle. @throws {ProgramError} if `handle` is of another program */
-  static refOf(what: string, handle: BatchHandle | undefined, program: Program, batch: string): Ref {
+  static refOf(what: string, handle: BatchHandle | undefined, program: OpRecorder, batch: string): Ref {
     if (!(handle instanceof BatchHandle)) throw new ArgumentError(what, "a handle of this batch", typeof handle, "make one with upload()");
     if (handle.#ref.program === program) return handle.#ref;
     const [own, other] = [batch, handle.batch].map((name) => (name === "" ? "" : ` ${name}`));
@@ -80,7 +80,7 @@ export async function withBatch<Result>(
 export class BatchCore<Name extends string = ""> {
   readonly name: Name;
   readonly #backend: Backend;
-  readonly #program: Program = createProgram();
+  readonly #program: OpRecorder = createRecorder();
   readonly #uploads: Record<string, TypedArray> = {};
   readonly #kept = new Set<number>();
   readonly #results = new Map<number, Tensor>();

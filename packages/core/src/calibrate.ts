@@ -1,7 +1,7 @@
 import type { Backend, Plan } from "./backend.ts";
+import { createProgram, type Program } from "./createProgram.ts";
 import type { TypedArray } from "./dtype.ts";
 import { ArgumentError, UnsupportedError } from "./errors.ts";
-import { createProgram, type Program } from "./program.ts";
 import { programCost } from "./select.ts";
 import type { BackendThresholds, Threshold, Thresholds, Transfer } from "./thresholds.ts";
 

@@ -24,6 +24,7 @@ export {
 } from "./calibrate.ts";
 export { type CallSummary, formatReport, type RuntimeReport } from "./callLog.ts";
 export { checkKeys } from "./checkKeys.ts";
+export { createProgram, type Program } from "./createProgram.ts";
 export {
   type CustomCall,
   type CustomKernels,
@@ -128,13 +129,13 @@ export type { PlanCacheStats } from "./planCache.ts";
 export { countOp, createCounters, requireLoaded, requirePersistent, WorkQueue } from "./planSupport.ts";
 export {
   completeParams,
-  createProgram,
+  createRecorder,
   type Definition,
   type Node,
   type OpMethods,
+  type OpRecorder,
   type Output,
   type Persistent,
-  type Program,
   type ProgramGraph,
   type Recorder,
   Ref,

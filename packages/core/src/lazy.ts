@@ -3,7 +3,7 @@ import type { TypedArray } from "./dtype.ts";
 import { ArgumentError } from "./errors.ts";
 import { type AnyOp, inputName, isRequiredInput, type OpCall } from "./op.ts";
 import { type OpName, type Ops, ops } from "./ops/index.ts";
-import { completeParams, createProgram, opMethods, type ProgramGraph, requireInputs } from "./program.ts";
+import { completeParams, createRecorder, opMethods, type ProgramGraph, requireInputs } from "./program.ts";
 import { type ConcreteSpec, checkCount, formatSpec, maxSpec } from "./spec.ts";
 import { opKey, structuralKey } from "./structuralKey.ts";
 import type { Tensor } from "./tensor.ts";
@@ -124,7 +124,7 @@ export class LazyCore {
       key: structuralKey([to, tensors.map(({ spec }) => formatSpec(spec)), parts]),
       tensors,
       record() {
-        const program = createProgram();
+        const program = createRecorder();
         const inputs = tensors.map(({ spec }, i) => program.input(String(i), spec.dtype, spec.shape));
         const refs: (typeof inputs)[number][] = [];
         for (const call of calls) {

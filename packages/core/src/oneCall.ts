@@ -1,6 +1,6 @@
 import { ArgumentError } from "./errors.ts";
 import { type AnyOp, inputName, isRequiredInput } from "./op.ts";
-import { completeParams, createProgram, type ProgramGraph, requireInputs } from "./program.ts";
+import { completeParams, createRecorder, type ProgramGraph, requireInputs } from "./program.ts";
 import { byteLength } from "./spec.ts";
 import { opKey, structuralKey } from "./structuralKey.ts";
 import { Tensor } from "./tensor.ts";
@@ -28,7 +28,7 @@ export function checkCall(
 
 /** The program of one call: inputs "0", "1", …, output "y". */
 export function oneCall(op: AnyOp, inputs: readonly (Tensor | undefined)[], params: object, to: "host" | "device"): ProgramGraph {
-  const program = createProgram();
+  const program = createRecorder();
   const refs = inputs.map((tensor, i) => tensor && program.input(String(i), tensor.spec.dtype, tensor.spec.shape));
   program.output("y", program.record(op, refs, params), { to });
   return program;

@@ -2,7 +2,6 @@ import { checkKeys } from "./checkKeys.ts";
 import { type CustomOp, customOp } from "./custom.ts";
 import { type DType, type TypedArray, typedArrayOf } from "./dtype.ts";
 import { ArgumentError, DTypeError, ProgramError, ShapeError } from "./errors.ts";
-import { type ExplainedBackend, explain, type Placed } from "./explain.ts";
 import { type AnyOp, inputName, isRequiredInput, type OpCall } from "./op.ts";
 import { type Ops, ops } from "./ops/index.ts";
 import {
@@ -85,20 +84,11 @@ export class Ref {
 /** One method per op, as the recorder (handles are {@link Ref}s) and the eager runtime (handles are tensors) have them. */
 export type OpMethods<Handle, Result> = { readonly [N in keyof Ops]: OpCall<Ops[N], Handle, Result> };
 
-/** A recorder: declare inputs and persistents, call ops as methods, name the outputs. Nothing is computed. */
-export type Program = Recorder & OpMethods<Ref, Ref>;
+/** A recorder with the ops as methods: declare inputs and persistents, call ops, name the outputs. Nothing is computed. */
+export type OpRecorder = Recorder & OpMethods<Ref, Ref>;
 
-/**
- * Starts an empty program.
- * ```ts
- * const program = createProgram();
- * const T = program.dim("T", 512);
- * const x = program.input("x", "f32", [T, 64]);
- * const w = program.persistent("w", { dtype: "f32", shape: [64, 10] });
- * program.output("y", program.relu(program.matmul(x, w)));
- * ```
- */
-export function createProgram(): Program {
+/** `createProgram` without `explain`: pages that print no programs need not download what prints them. */
+export function createRecorder(): OpRecorder {
   const recorder = new Recorder();
   return Object.assign(
     recorder,
@@ -231,11 +221,6 @@ export class Recorder implements ProgramGraph {
    */
   custom<P extends object>(op: CustomOp<P>, inputs: readonly Ref[], params: Partial<NoInfer<P>> = {}): Ref {
     return this.record(customOp(op), inputs, params);
-  }
-
-  /** What becomes of the program on a backend, for people: see {@link explain}. */
-  explain(on?: ExplainedBackend | Placed): string {
-    return explain(this, on);
   }
 
   #value(spec: TensorSpec, definition: Definition, persistent?: string): Ref {

@@ -1,6 +1,6 @@
 import { ArgumentError } from "./errors.ts";
 import { resolveAxis } from "./ops/shared/checks.ts";
-import type { Program, Ref } from "./program.ts";
+import type { OpRecorder, Ref } from "./program.ts";
 
 /** What {@link split} takes besides the tensor. */
 export interface SplitParams {
@@ -14,7 +14,7 @@ export interface SplitParams {
  * The parts of a tensor along an axis, as one `slice` each: a node has one output, and a part that nobody uses is never computed.
  * `x [..., n, ...] -> [..., sizes[i], ...]`. @throws {ShapeError | DTypeError | ArgumentError}
  */
-export function split(program: Program, x: Ref, { axis, sizes }: SplitParams): readonly Ref[] {
+export function split(program: OpRecorder, x: Ref, { axis, sizes }: SplitParams): readonly Ref[] {
   const extent = x.spec.shape[resolveAxis("split", axis, x.spec.shape.length)]!;
   const sum = sizes.reduce((total, size) => total + size, 0);
   if (!sizes.every((size) => Number.isSafeInteger(size) && size >= 0) || sum !== extent) {

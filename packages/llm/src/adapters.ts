@@ -1,4 +1,4 @@
-import { ArgumentError, type Program, type Ref } from "@centella/core";
+import { ArgumentError, type OpRecorder, type Ref } from "@centella/core";
 import { type GgufFile, type GgufInput, readGguf } from "@centella/gguf";
 import { ModelError } from "./errors.ts";
 import { checkKeys } from "./options.ts";
@@ -16,7 +16,7 @@ export interface AdapterOptions {
 export interface Adapters {
   readonly files: readonly GgufFile[];
   /** Their part of a recording. */
-  record(program: Program): AdapterTables;
+  record(program: OpRecorder): AdapterTables;
   close(): Promise<void>;
 }
 
@@ -89,10 +89,10 @@ function requireLora({ metadata }: GgufFile, architecture: string): void {
  * are stored, whatever type the model's weights have.
  */
 export class AdapterTables {
-  readonly #program: Program;
+  readonly #program: OpRecorder;
   readonly #tables: readonly { readonly adapter: Adapter; readonly weights: WeightTable }[];
 
-  constructor(program: Program, adapters: readonly Adapter[]) {
+  constructor(program: OpRecorder, adapters: readonly Adapter[]) {
     this.#program = program;
     this.#tables = adapters.map((adapter, i) => ({ adapter, weights: new WeightTable(program, adapter.file, `adapter.${i}.`) }));
   }

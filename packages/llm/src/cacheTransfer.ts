@@ -1,4 +1,4 @@
-import { type ConcreteSpec, createProgram, isQuantized, type Persistent, type Plan, type Program, type Runtime } from "@centella/core";
+import { type ConcreteSpec, createRecorder, isQuantized, type OpRecorder, type Persistent, type Plan, type Runtime } from "@centella/core";
 import { dequantize, type GgmlType, rowBytes } from "@centella/quant";
 import type { CompiledPlan } from "./decoder.ts";
 import type { SnapshotLayer } from "./snapshot.ts";
@@ -88,7 +88,7 @@ export class CacheTransfer {
     return rows;
   }
 
-  #compile(record: (layers: ReadonlyMap<string, ConcreteSpec>) => Program): Promise<Plan> {
+  #compile(record: (layers: ReadonlyMap<string, ConcreteSpec>) => OpRecorder): Promise<Plan> {
     return this.#runtime.compile(record(this.layers), { shareWith: this.#plan });
   }
 }
@@ -103,8 +103,8 @@ function rowElements({ shape }: ConcreteSpec): number {
   return shape[1]! * shape[2]!;
 }
 
-function recordReader(layers: ReadonlyMap<string, ConcreteSpec>): Program {
-  const program = createProgram();
+function recordReader(layers: ReadonlyMap<string, ConcreteSpec>): OpRecorder {
+  const program = createRecorder();
   const slots = program.input("slots", "i32", [program.dim("T", maxRows)]);
   for (const [name, spec] of layers) {
     const cache = program.persistent(name, spec, { init: "zeros" });
@@ -114,8 +114,8 @@ function recordReader(layers: ReadonlyMap<string, ConcreteSpec>): Program {
   return program;
 }
 
-function recordWriter(layers: ReadonlyMap<string, ConcreteSpec>): Program {
-  const program = createProgram();
+function recordWriter(layers: ReadonlyMap<string, ConcreteSpec>): OpRecorder {
+  const program = createRecorder();
   const T = program.dim("T", maxRows);
   const slots = program.input("slots", "i32", [T]);
   for (const [name, spec] of layers) {
@@ -131,8 +131,8 @@ function recordWriter(layers: ReadonlyMap<string, ConcreteSpec>): Program {
 }
 
 /** Copies up to `most` slots to others. */
-export function recordSlots(layers: ReadonlyMap<string, ConcreteSpec>, most: number): Program {
-  const program = createProgram();
+export function recordSlots(layers: ReadonlyMap<string, ConcreteSpec>, most: number): OpRecorder {
+  const program = createRecorder();
   const T = program.dim("T", most);
   const [from, to] = [program.input("from", "i32", [T]), program.input("to", "i32", [T])];
   for (const [name, spec] of layers) {

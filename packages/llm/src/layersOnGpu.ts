@@ -1,4 +1,4 @@
-import { ArgumentError, type Backend, type Placement, type Program, type Runtime, UnsupportedError } from "@centella/core";
+import { ArgumentError, type Backend, explain, type OpRecorder, type Placement, type Runtime, UnsupportedError } from "@centella/core";
 import { wholeNumber } from "./options.ts";
 
 /** Layers to keep on a GPU: so many of the last ones, on the first GPU that is open or on a backend by name. */
@@ -10,9 +10,9 @@ export interface LayerSplit {
   readonly gpu: Backend;
   readonly reason: string;
   /** Where a program's persistents live. */
-  place(program: Program): Placement;
+  place(program: OpRecorder): Placement;
   /** The reason if one of the two has no kernels for its part of a program. */
-  unsupported(program: Program): string | undefined;
+  unsupported(program: OpRecorder): string | undefined;
 }
 
 /**
@@ -51,7 +51,7 @@ export function splitLayers(runtime: Runtime, wanted: LayersOnGpu, layers: numbe
     },
     unsupported(program) {
       try {
-        program.explain({ placement: split.place(program), backends: [cpu, gpu] });
+        explain(program, { placement: split.place(program), backends: [cpu, gpu] });
         return undefined;
       } catch (error) {
         if (error instanceof UnsupportedError) return error.message;

@@ -1,4 +1,4 @@
-import { createProgram, type Program, type Ref, type SymbolicDim } from "@centella/core";
+import { createRecorder, type OpRecorder, type Ref, type SymbolicDim } from "@centella/core";
 import type { GgufFile } from "@centella/gguf";
 import type { Adapters } from "./adapters.ts";
 import { blocksOf, blockTokens } from "./blockTree.ts";
@@ -33,7 +33,7 @@ export interface DecoderSizes {
 
 /** What a model's forward pass is recorded with. */
 export interface Recording {
-  readonly program: Program;
+  readonly program: OpRecorder;
   readonly weights: WeightTable;
   /** Tokens of the run. */
   readonly T: SymbolicDim;
@@ -93,7 +93,7 @@ export interface ModelDescription {
 
 /** A recorded model: one program for prompts and for single tokens, and the weights that it wants. */
 export interface DecoderProgram {
-  readonly program: Program;
+  readonly program: OpRecorder;
   readonly weights: readonly Weight[];
 }
 
@@ -113,7 +113,7 @@ export function recordDecoder(
       `metadata: expected at most as many blocks as tensors (${file.tensors.length}), got ${config.layers}; convert the model again`,
     );
   }
-  const program = createProgram();
+  const program = createRecorder();
   const T = program.dim("T", sizes.batchSize);
   const nOut = program.dim("nOut", sizes.maxRows);
   const nSeq = program.dim("nSeq", sizes.sequences);

@@ -1,10 +1,10 @@
 import {
   type ConcreteSpec,
-  createProgram,
+  createRecorder,
   isQuantized,
+  type OpRecorder,
   type Persistent,
   type Plan,
-  type Program,
   type Ref,
   type Runtime,
 } from "@centella/core";
@@ -115,34 +115,34 @@ function targets(states: ReadonlyMap<string, ConcreteSpec>, row: number): Record
   );
 }
 
-function recordCopier(states: ReadonlyMap<string, ConcreteSpec>): Program {
-  const program = createProgram();
+function recordCopier(states: ReadonlyMap<string, ConcreteSpec>): OpRecorder {
+  const program = createRecorder();
   const from = program.input("from", "i32", [1]);
   recordWrites(program, states, (_name, spec, state) => gathered(program, spec, state, from));
   return program;
 }
 
-function recordWriter(states: ReadonlyMap<string, ConcreteSpec>): Program {
-  const program = createProgram();
+function recordWriter(states: ReadonlyMap<string, ConcreteSpec>): OpRecorder {
+  const program = createRecorder();
   recordWrites(program, states, (name, spec) => program.input(`${name}.row`, "f32", spec.shape.slice(1)));
   return program;
 }
 
-function recordReader(states: ReadonlyMap<string, ConcreteSpec>): Program {
-  const program = createProgram();
+function recordReader(states: ReadonlyMap<string, ConcreteSpec>): OpRecorder {
+  const program = createRecorder();
   const from = program.input("from", "i32", [1]);
   for (const [name, spec] of states) program.output(name, gathered(program, spec, program.persistent(name, spec, { init: "zeros" }), from));
   return program;
 }
 
 /** A row `[…]` of a state. */
-function gathered(program: Program, { shape }: ConcreteSpec, state: Ref, row: Ref): Ref {
+function gathered(program: OpRecorder, { shape }: ConcreteSpec, state: Ref, row: Ref): Ref {
   const rows = program.reshape(state, { shape: [shape[0]!, elementsOf({ shape } as ConcreteSpec)] });
   return program.reshape(program.embedding(rows, row), { shape: shape.slice(1) });
 }
 
 function recordWrites(
-  program: Program,
+  program: OpRecorder,
   states: ReadonlyMap<string, ConcreteSpec>,
   rowFor: (name: string, spec: ConcreteSpec, state: Ref) => Ref,
 ): void {
@@ -164,7 +164,7 @@ function recordWrites(
  * Writes a row as tokens of a text of its own, which begins with a state of 0. A convolution keeps the tokens themselves; a scan without
  * decay, where token n is seen by element n alone, adds up to the state exactly.
  */
-function write(program: Program, state: Ref, { shape }: ConcreteSpec, value: Ref, positions: Ref, rows: Ref): void {
+function write(program: OpRecorder, state: Ref, { shape }: ConcreteSpec, value: Ref, positions: Ref, rows: Ref): void {
   if (shape.length === 3) {
     program.ssmConvWrite(state, value, positions, rows);
     return;

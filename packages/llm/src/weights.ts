@@ -1,4 +1,4 @@
-import { type DType, formatShape, type Program, type Ref, type TensorSource, UnsupportedError } from "@centella/core";
+import { type DType, formatShape, type OpRecorder, type Ref, type TensorSource, UnsupportedError } from "@centella/core";
 import type { GgufFile, TensorInfo } from "@centella/gguf";
 import { blockLayout, isDequantizable } from "@centella/quant";
 import { ModelError } from "./errors.ts";
@@ -33,7 +33,7 @@ const maxNamed = 8;
  * file has.
  */
 export class WeightTable {
-  readonly #program: Program;
+  readonly #program: OpRecorder;
   readonly #file: GgufFile;
   /** Of the persistents' names. */
   readonly #prefix: string;
@@ -45,7 +45,7 @@ export class WeightTable {
   readonly #missing = new Set<string>();
   readonly #misshapen = new Set<string>();
 
-  constructor(program: Program, file: GgufFile, prefix: string = "") {
+  constructor(program: OpRecorder, file: GgufFile, prefix: string = "") {
     this.#program = program;
     this.#file = file;
     this.#prefix = prefix;

@@ -1,9 +1,10 @@
 import type { Backend } from "../backend.ts";
+import { createProgram, type Program } from "../createProgram.ts";
 import { decode } from "../decode.ts";
 import { decodedArrayOf, isQuantized } from "../dtype.ts";
 import type { AnyOp, HostTensor } from "../op.ts";
 import { type OpName, ops } from "../ops/index.ts";
-import { completeParams, createProgram, type Program, type Ref } from "../program.ts";
+import { completeParams, type Ref } from "../program.ts";
 import { referenceOf } from "../references.ts";
 import { type ConcreteSpec, elementCount, maxSpec } from "../spec.ts";
 import { cases } from "./cases.ts";

@@ -1,6 +1,6 @@
 import type { Backend } from "../../backend.ts";
+import { createProgram, type Program } from "../../createProgram.ts";
 import { ops } from "../../ops/index.ts";
-import { createProgram, type Program } from "../../program.ts";
 import { RuntimeCore } from "../../runtime.ts";
 import { hostTensor } from "../../tensor.ts";
 import { expectEqual, expectThat } from "../compare.ts";

@@ -1,6 +1,6 @@
 import type { Backend } from "../../backend.ts";
+import { createProgram, type Program } from "../../createProgram.ts";
 import { ArgumentError } from "../../errors.ts";
-import { createProgram, type Program } from "../../program.ts";
 import { expectRejection } from "../compare.ts";
 import { type ConformanceTest, programTest } from "../conformanceTest.ts";
 import { uniform } from "../data.ts";

@@ -1,7 +1,8 @@
 import type { Backend } from "../../backend.ts";
+import { createProgram } from "../../createProgram.ts";
 import type { AnyOp } from "../../op.ts";
 import { type OpName, ops } from "../../ops/index.ts";
-import { completeParams, createProgram, type Ref } from "../../program.ts";
+import { completeParams, type Ref } from "../../program.ts";
 import { cases } from "../cases.ts";
 import { expectThat } from "../compare.ts";
 import { type ConformanceTest, programTest } from "../conformanceTest.ts";

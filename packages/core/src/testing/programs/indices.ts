@@ -1,6 +1,6 @@
 import type { Backend } from "../../backend.ts";
+import { createProgram } from "../../createProgram.ts";
 import { ArgumentError } from "../../errors.ts";
-import { createProgram } from "../../program.ts";
 import { expectEqual, expectRejection } from "../compare.ts";
 import { type ConformanceTest, programTest } from "../conformanceTest.ts";
 import { uniform } from "../data.ts";

@@ -1,7 +1,7 @@
 import type { Backend } from "../../backend.ts";
+import { createProgram, type Program } from "../../createProgram.ts";
 import type { DType } from "../../dtype.ts";
 import type { AttentionParams } from "../../ops/attention.ts";
-import { createProgram, type Program } from "../../program.ts";
 import { expectClose } from "../compare.ts";
 import { type ConformanceTest, programTest } from "../conformanceTest.ts";
 import { uniform } from "../data.ts";

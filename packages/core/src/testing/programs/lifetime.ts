@@ -1,6 +1,6 @@
 import type { Backend } from "../../backend.ts";
+import { createProgram, type Program } from "../../createProgram.ts";
 import { DisposedError } from "../../errors.ts";
-import { createProgram, type Program } from "../../program.ts";
 import { expectEqual, expectRejection } from "../compare.ts";
 import { type ConformanceTest, compileOrSkip, programTest } from "../conformanceTest.ts";
 import { sourceOf } from "../sources.ts";

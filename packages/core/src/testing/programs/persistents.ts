@@ -1,7 +1,7 @@
 import type { Backend, TensorSource } from "../../backend.ts";
+import { createProgram, type Program } from "../../createProgram.ts";
 import { type DType, isQuantized, type TypedArray, typedArrayOf } from "../../dtype.ts";
 import { CentellaError, ProgramError } from "../../errors.ts";
-import { createProgram, type Program } from "../../program.ts";
 import { expectEqual, expectRejection, expectThat } from "../compare.ts";
 import { type ConformanceTest, compileOrSkip, programTest } from "../conformanceTest.ts";
 import { contentsOf, uniform } from "../data.ts";

@@ -1,4 +1,4 @@
-import { createProgram, type Program } from "../../program.ts";
+import { createProgram, type Program } from "../../createProgram.ts";
 import { elementCount, type Shape } from "../../spec.ts";
 import { type ConformanceTest, programTest } from "../conformanceTest.ts";
 import { random, uniform } from "../data.ts";

@@ -1,8 +1,9 @@
+import { createProgram, type Program } from "../../createProgram.ts";
 import type { DType, TypedArray } from "../../dtype.ts";
 import type { Unsupported } from "../../lower.ts";
 import type { AnyOp } from "../../op.ts";
 import type { OpName } from "../../ops/index.ts";
-import { completeParams, createProgram, type Program, type Ref } from "../../program.ts";
+import { completeParams, type Ref } from "../../program.ts";
 import { type DimValues, resolveSpec, type Shape } from "../../spec.ts";
 import { cases } from "../cases.ts";
 import { contentsOf, random } from "../data.ts";

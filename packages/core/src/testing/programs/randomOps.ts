@@ -1,4 +1,5 @@
-import type { Program, Ref } from "../../program.ts";
+import type { Program } from "../../createProgram.ts";
+import type { Ref } from "../../program.ts";
 import { type Dim, elementCount, type Shape, sameShape } from "../../spec.ts";
 
 /** A value of a program: bounds on its elements and on how far they may be off. */

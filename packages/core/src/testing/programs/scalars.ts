@@ -1,5 +1,5 @@
 import type { Backend } from "../../backend.ts";
-import { createProgram } from "../../program.ts";
+import { createProgram } from "../../createProgram.ts";
 import type { Tensor } from "../../tensor.ts";
 import { expectEqual } from "../compare.ts";
 import { type ConformanceTest, programTest } from "../conformanceTest.ts";

@@ -1,7 +1,8 @@
 import type { Backend, CompileOptions, InputData, Plan } from "../../backend.ts";
+import type { Program } from "../../createProgram.ts";
 import { decode } from "../../decode.ts";
 import type { TypedArray } from "../../dtype.ts";
-import type { Program, ProgramGraph } from "../../program.ts";
+import type { ProgramGraph } from "../../program.ts";
 import { reference } from "../../reference.ts";
 import type { ConcreteSpec, DimValues } from "../../spec.ts";
 import { expectClose, expectThat } from "../compare.ts";
