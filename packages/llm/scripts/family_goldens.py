@@ -68,6 +68,9 @@ class Library:
         ggml = C.CDLL(f"{BINS}/libggml-base.so", mode=C.RTLD_GLOBAL)
         backends = C.CDLL(f"{BINS}/libggml{SUFFIX}", mode=C.RTLD_GLOBAL)
         llama = C.CDLL(f"{BINS}/libllama{SUFFIX}", mode=C.RTLD_GLOBAL)
+        self.llama = llama
+        """Handles, count and scales, as llama_set_adapters_lora wants them."""
+        self.adapters = None
         self.log = []
         self.on_log = LOG(lambda _level, text, _data: self.log.append(text.decode(errors="replace")))
         llama.llama_log_set(self.on_log, None)
@@ -95,6 +98,7 @@ class Library:
         self.from_user = declare(llama, "llama_model_init_from_user", pointer, pointer, SET_TENSOR, pointer, ModelParams)
         self.free = declare(llama, "llama_model_free", None, pointer)
         self.context = declare(llama, "llama_init_from_model", pointer, pointer, ContextParams)
+        self.set_adapters = declare(llama, "llama_set_adapters_lora", C.c_int, pointer, pointer, C.c_size_t, C.POINTER(C.c_float))
         self.decode = declare(llama, "llama_decode", C.c_int, pointer, Batch)
         self.batch = declare(llama, "llama_batch_init", Batch, C.c_int32, C.c_int32, C.c_int32)
         self.vocab = declare(llama, "llama_model_get_vocab", pointer, pointer)
@@ -180,6 +184,8 @@ class Library:
             struct.pack_into("<i", params.bytes, 44, pooling)
             params.bytes[128] = 1
         context = self.context(model, params)
+        if self.adapters is not None and self.set_adapters(context, *self.adapters) != 0:
+            raise SystemExit("llama.cpp: adapters are refused")
         batch = self.batch(n, 0, 1)
         batch.n = n
         for i, token in enumerate(ids):

@@ -2,7 +2,7 @@ import { ArgumentError, type OpRecorder, type Ref } from "@centella/core";
 import { type GgufFile, type GgufInput, readGguf } from "@centella/gguf";
 import { ModelError } from "./errors.ts";
 import { checkKeys } from "./options.ts";
-import { type Weight, type WeightOrigin, WeightTable } from "./weights.ts";
+import { type ExpertsOrigin, type Weight, type WeightOrigin, WeightTable } from "./weights.ts";
 
 /** A LoRA adapter to load with a model. */
 export interface AdapterOptions {
@@ -109,6 +109,18 @@ export class AdapterTables {
     return y;
   }
 
+  /** `y` with what the adapters add to a product with experts `[count, rows, columns]`; `multiply` is that product. */
+  addToExperts(y: Ref, x: Ref, { name, shape: [count, rows, columns] }: ExpertsOrigin, multiply: (x: Ref, experts: Ref) => Ref): Ref {
+    for (const { adapter, weights } of this.#tables) {
+      const rank = rankOf(adapter, name);
+      if (rank === undefined) continue;
+      const a = weights.matrix(`${name}.lora_a`, [count, rank, columns]);
+      const b = weights.matrix(`${name}.lora_b`, [count, rows, rank]);
+      y = this.#program.add(y, this.#program.scale(multiply(multiply(x, a), b), { by: adapter.scale(rank) }));
+    }
+    return y;
+  }
+
   /** `y` with what the adapters add to rows `ids` of a table `[rows, columns]`. */
   addToRows(y: Ref, ids: Ref, { name, columns, rows }: WeightOrigin, multiply: (x: Ref, w: Ref) => Ref): Ref {
     for (const { adapter, weights } of this.#tables) {
@@ -133,7 +145,7 @@ export class AdapterTables {
   }
 }
 
-/** Columns of B, if the adapter adapts this weight. */
+/** Columns of B (its last extent), if the adapter adapts this weight. */
 function rankOf({ file }: Adapter, name: string): number | undefined {
-  return file.optionalTensor(`${name}.lora_b`)?.shape[1];
+  return file.optionalTensor(`${name}.lora_b`)?.shape.at(-1);
 }

@@ -48,10 +48,10 @@ export interface Recording {
   /** See {@link DecoderSizes}. */
   readonly isGeluRounded: boolean;
   readonly result: "logits" | "states";
-  /** `x [..., k] · w [n, k]ᵀ` in the recording's mode, adapters included. */
-  linear(x: Ref, w: Ref): Ref;
-  /** The product of each token with the experts that `ids [T, k]` names: see the `moeMatmul` op. */
-  expertLinear(x: Ref, experts: Ref, ids: Ref): Ref;
+  /** `x [..., k] · w [n, k]ᵀ` in the recording's mode, times a scale where there is one, adapters added. */
+  linear(x: Ref, w: Ref, scale?: Ref): Ref;
+  /** The same of each token with the experts that `ids [T, k]` names: see the `moeMatmul` op. */
+  expertLinear(x: Ref, experts: Ref, ids: Ref, scale?: Ref): Ref;
   /** What a recurrent layer keeps; see {@link DecoderConfig}. */
   state(name: string): RecurrentState;
   /** Rows `ids` of a table `[V, d]`, adapters included. */
@@ -141,6 +141,7 @@ export function recordDecoder(
   const weights = new WeightTable(program, file);
   const adapted = adapters?.record(program);
   const multiply = (x: Ref, w: Ref): Ref => program.matmul(x, w, { transposeB: true, activations: sizes.activations });
+  const scaled = (y: Ref, scale: Ref | undefined): Ref => (scale === undefined ? y : program.mul(y, scale));
   // The table's own adapter is one of its rows, not of the output layer that it may be as well.
   const tables = new Set<Ref>();
   const recording: Recording = {
@@ -153,8 +154,8 @@ export function recordDecoder(
     contextLength: sizes.contextLength,
     isGeluRounded: sizes.isGeluRounded,
     result: sizes.result ?? "logits",
-    linear(x, w) {
-      const y = multiply(x, w);
+    linear(x, w, scale) {
+      const y = scaled(multiply(x, w), scale);
       const origin = tables.has(w) ? undefined : weights.originOf(w);
       return adapted === undefined || origin === undefined ? y : adapted.addTo(y, x, origin, multiply);
     },
@@ -168,7 +169,12 @@ export function recordDecoder(
       weights.ignore(...names);
       adapted?.ignore(...names);
     },
-    expertLinear: (x, experts, ids) => program.moeMatmul(x, experts, ids, { activations: sizes.activations }),
+    expertLinear(x, experts, ids, scale) {
+      const multiplyBy = (z: Ref, w: Ref): Ref => program.moeMatmul(z, w, ids, { activations: sizes.activations });
+      const y = scaled(multiplyBy(x, experts), scale);
+      const origin = adapted === undefined ? undefined : weights.expertsOriginOf(experts);
+      return origin === undefined ? y : adapted!.addToExperts(y, x, origin, multiplyBy);
+    },
     state: (name) => ({ tensor: states.get(name)!, rows: stateRows! }),
     attend(layer, q, k, v, options) {
       const cache = program.kvWrite(caches[layer]!, k, v, slots);

@@ -25,6 +25,12 @@ export interface WeightOrigin extends Required<RowRange> {
   readonly columns: number;
 }
 
+/** Where experts of the program come from: all of a tensor. */
+export interface ExpertsOrigin {
+  readonly name: string;
+  readonly shape: readonly [count: number, rows: number, columns: number];
+}
+
 const maxNamed = 8;
 
 /**
@@ -39,6 +45,7 @@ export class WeightTable {
   readonly #prefix: string;
   readonly #refs = new Map<string, Ref>();
   readonly #origins = new Map<Ref, WeightOrigin>();
+  readonly #expertOrigins = new Map<Ref, ExpertsOrigin>();
   readonly #used = new Set<string>();
   readonly #weights: Weight[] = [];
   readonly #ignored = new Set<string>();
@@ -89,6 +96,11 @@ export class WeightTable {
     return this.#origins.get(ref);
   }
 
+  /** Where experts that this table gave come from. */
+  expertsOriginOf(ref: Ref): ExpertsOrigin | undefined {
+    return this.#expertOrigins.get(ref);
+  }
+
   /** Marks tensors that the model knowingly leaves out. */
   ignore(...names: readonly string[]): void {
     for (const name of names) this.#ignored.add(name);
@@ -126,6 +138,7 @@ export class WeightTable {
     const ref = this.#program.persistent(key, { dtype, shape: [rows, ...shape.slice(1)] });
     this.#refs.set(key, ref);
     if (shape.length === 2) this.#origins.set(ref, { name, columns: shape[1]!, from, rows, of: shape[0]! });
+    if (shape.length === 3) this.#expertOrigins.set(ref, { name, shape: [shape[0]!, shape[1]!, shape[2]!] });
     this.#used.add(name);
     const range = { ...part, of: shape[0]! };
     if (isUsable)

@@ -45,17 +45,29 @@ export function withWritersDefaults(golden: FamilyGolden): FamilyGolden {
 /** The model as a file, with the weights that llama.cpp was given. */
 export function familyModel({ metadata, tensors }: FamilyGolden): Uint8Array {
   const layers = Number(metadata.find(([key]) => key.endsWith(".block_count"))![2]);
-  const all = Object.entries(tensors).flatMap(([name, shape]) =>
-    Array.from({ length: name.includes("*") ? layers : 1 }, (_, layer) => ({ name: name.replace("*", String(layer)), shape })),
-  );
   return writeGguf({
     metadata: metadata.map(([key, type, value]) => {
       if (!type.endsWith("[]") && type !== "strings") return [key, type as "u32", value as WritableValue];
       const of = type === "strings" ? "string" : (type.slice(0, -2) as "u32");
       return [key, "array", { of, values: value as readonly WritableValue[] }];
     }),
-    tensors: all.map(({ name, shape }) => ({ name, type: "f32", shape, data: new Uint8Array(weights(name, shape).buffer) })),
+    tensors: everyLayer(tensors, layers).map(({ name, shape }) => ({
+      name,
+      type: "f32",
+      shape,
+      data: new Uint8Array(weights(name, shape).buffer),
+    })),
   });
+}
+
+/** Tensors by name, with those of every block one by one. */
+export function everyLayer(
+  tensors: FamilyGolden["tensors"],
+  layers: number,
+): { readonly name: string; readonly shape: readonly number[] }[] {
+  return Object.entries(tensors).flatMap(([name, shape]) =>
+    Array.from({ length: name.includes("*") ? layers : 1 }, (_, layer) => ({ name: name.replace("*", String(layer)), shape })),
+  );
 }
 
 export function floats(base64: string): Float32Array {
@@ -77,7 +89,7 @@ function weights(name: string, shape: readonly number[]): Float32Array {
 }
 
 /** Numbers from -1 to 1: FNV-1a of the name, then mulberry32. */
-function uniform(name: string, count: number): Float64Array {
+export function uniform(name: string, count: number): Float64Array {
   let seed = 0x811c9dc5;
   for (const character of name) seed = Math.imul(seed ^ character.codePointAt(0)!, 0x01000193);
   let state = seed >>> 0;

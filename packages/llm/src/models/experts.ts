@@ -25,10 +25,10 @@ export function mixture(r: Recording, family: Family, config: ModelConfig, exper
   const project = (name: string, y: Ref, rows: number): Ref => {
     const key = `${block}.${name}`;
     weights.ignore(`${key}.input_scale`);
-    let product = r.expertLinear(y, weights.matrix(`${key}.weight`, [count, rows, lastExtent(y)]), ids); // [n, k, rows]
-    if (!rule.scales) weights.ignore(`${key}.scale`);
-    else if (weights.has(`${key}.scale`))
-      product = program.mul(product, program.embedding(weights.vector(`${key}.scale`, [count, 1]), ids));
+    weights.ignore(...(rule.scales ? [] : [`${key}.scale`]));
+    const isScaled = rule.scales && weights.has(`${key}.scale`);
+    const factors = isScaled ? program.embedding(weights.vector(`${key}.scale`, [count, 1]), ids) : undefined; // [n, k, 1]
+    const product = r.expertLinear(y, weights.matrix(`${key}.weight`, [count, rows, lastExtent(y)]), ids, factors); // [n, k, rows]
     return weights.has(`${key}.bias`)
       ? program.add(product, program.embedding(weights.vector(`${key}.bias`, [count, rows]), ids))
       : product;

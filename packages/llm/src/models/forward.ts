@@ -7,7 +7,7 @@ import type { ModelConfig } from "./config.ts";
 import { mixture } from "./experts.ts";
 import type { Family } from "./family.ts";
 import { norm } from "./norms.ts";
-import { projectFeedForward, vectorBias, vectorScale } from "./projections.ts";
+import { projectFeedForward, vectorBias } from "./projections.ts";
 import { recurrent } from "./recurrent.ts";
 
 /** T tokens, d embedding, H heads, V vocabulary: `tokens [T] -> logits [nOut, V]`, or the states `[nOut, d]` before the output layer. */
@@ -31,7 +31,7 @@ export function forward(r: Recording, family: Family, config: ModelConfig): Ref 
     return y;
   }
   const output = weights.has("output.weight") ? weights.matrix("output.weight", [V, d]) : embedding;
-  const logits = vectorBias(r, "output", vectorScale(r, "output", r.linear(y, output)), { rows: V });
+  const logits = vectorBias(r, "output", r.linear(y, output, weights.optionalVector("output.scale", 1)), { rows: V });
   return capped(r, scaled(r, logits, config.logitScale), config.logitSoftcap); // [nOut, V]
 }
 

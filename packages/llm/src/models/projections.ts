@@ -16,7 +16,7 @@ export function unscaledProduct(r: Recording, name: string, x: Ref, range: RowRa
 
 /** `(W·x)·scale`, scale optional. */
 export function scaledProduct(r: Recording, name: string, x: Ref, range: RowRange): Ref {
-  return vectorScale(r, name, multiply(r, name, x, range));
+  return multiply(r, name, x, range, r.weights.optionalVector(`${name}.scale`, 1));
 }
 
 /** `(W·x + bias)·scale`: the feed-forward part has them in the other order, and most families leave the scale out. */
@@ -30,7 +30,7 @@ export function projectFeedForward(r: Recording, { feedForward }: Family, name: 
 }
 
 /** `x · name.scale`, where the file has one. */
-export function vectorScale({ program, weights }: Recording, name: string, x: Ref): Ref {
+function vectorScale({ program, weights }: Recording, name: string, x: Ref): Ref {
   const factor = weights.optionalVector(`${name}.scale`, 1);
   return factor === undefined ? x : program.mul(x, factor);
 }
@@ -41,10 +41,10 @@ export function vectorBias({ program, weights }: Recording, name: string, x: Ref
   return offset === undefined ? x : program.add(x, offset);
 }
 
-function multiply({ weights, linear }: Recording, name: string, x: Ref, range: RowRange): Ref {
+function multiply({ weights, linear }: Recording, name: string, x: Ref, range: RowRange, scale?: Ref): Ref {
   // Scales of 8-bit float activations, for formats that are not computed here.
   weights.ignore(`${name}.input_scale`);
-  return linear(x, weights.matrixRows(`${name}.weight`, lastDim(x), range));
+  return linear(x, weights.matrixRows(`${name}.weight`, lastDim(x), range), scale);
 }
 
 function lastDim({ spec }: Ref): number {
