@@ -24,8 +24,8 @@ export class ThreadPool {
   /** Number of threads. */
   readonly size: number;
   #control: Int32Array = new Int32Array(0);
-  /** Resolves when threads that are started anew have all modules. */
-  #restart: Promise<void> = Promise.resolve();
+  /** Loading and starting anew, one after the other: threads that end do not answer. */
+  #changes: Promise<void> = Promise.resolve();
   #workers: readonly StartedWorker[] = [];
   readonly #spaces = new Map<Space, SpaceModules>();
   readonly #answers = new Map<number, { resolve: () => void; reject: (error: Error) => void; left: number }>();
@@ -53,23 +53,25 @@ export class ThreadPool {
 
   /** Instantiates a module over a space on every thread, its thunks from `base` on. */
   async load(space: Space, module: WebAssembly.Module, base: number, count: number): Promise<void> {
-    await this.#restart;
-    let known = this.#spaces.get(space);
-    if (known === undefined) {
-      known = { id: this.#nextSpace++, modules: new Map() };
-      this.#spaces.set(space, known);
-    }
-    known.modules.set(base, { load: module, space: known.id, memory: space.heap.memory, base, count });
-    await this.#send(known.modules.get(base)!);
+    await this.#change(async () => {
+      let known = this.#spaces.get(space);
+      if (known === undefined) {
+        known = { id: this.#nextSpace++, modules: new Map() };
+        this.#spaces.set(space, known);
+      }
+      known.modules.set(base, { load: module, space: known.id, memory: space.heap.memory, base, count });
+      await this.#send(known.modules.get(base)!);
+    });
   }
 
   /** Lets go of a module that is no longer called. */
   async unload(space: Space, base: number, count: number): Promise<void> {
-    await this.#restart;
-    const known = this.#spaces.get(space);
-    if (known === undefined) return;
-    known.modules.delete(base);
-    await this.#send({ unload: true, space: known.id, base, count });
+    await this.#change(async () => {
+      const known = this.#spaces.get(space);
+      if (known === undefined) return;
+      known.modules.delete(base);
+      await this.#send({ unload: true, space: known.id, base, count });
+    });
   }
 
   /**
@@ -77,9 +79,9 @@ export class ThreadPool {
    * work collects no garbage.
    */
   async drop(space: Space): Promise<void> {
-    if (!this.#spaces.delete(space)) return;
-    this.#restart = this.#restart.then(() => this.#startAnew());
-    await this.#restart;
+    await this.#change(async () => {
+      if (this.#spaces.delete(space)) await this.#startAnew();
+    });
   }
 
   /**
@@ -122,6 +124,12 @@ export class ThreadPool {
   dispose(): void {
     this.#lose();
     for (const worker of this.#workers) worker.terminate();
+  }
+
+  #change(work: () => Promise<void>): Promise<void> {
+    const done = this.#changes.then(work);
+    this.#changes = done.catch(() => undefined);
+    return done;
   }
 
   async #startAnew(): Promise<void> {
