@@ -41,6 +41,9 @@ describe.each(targets)("a row's bits do not depend on how many rows there are, r
     [7, 33, 65],
     [50, 70, 90],
     [12, 1100, 130],
+    [20, 1100, 130],
+    [5, 520, 1100],
+    [2, 40, 5000],
   ])("%i × %i × %i without packing: the same bits as rows of a large product", async (m, k, n) => {
     const weights = contentsOf({ dtype: "f32", shape: [k, n] }, 7).stored;
     const results: Float32Array[] = [];

@@ -47,6 +47,20 @@ test("a model's memory goes with its last plan, and other plans, tensors and run
   await backend.dispose();
 });
 
+test("models may go while others come", async () => {
+  const backend = await wasm({ threads: 2 }).open();
+  const going = [await largePlan(backend, 32), await largePlan(backend, 32), await largePlan(backend, 32)];
+  // Each that goes has the threads started anew.
+  for (const plan of going) plan.dispose();
+  const coming = await Promise.all([largePlan(backend, 32), largePlan(backend, 33)]);
+  for (const plan of coming) {
+    const { shape } = plan.program.persistents.get("w")!.spec;
+    await plan.load("w", { size: 4096 * (shape[0] as number), read: async (_offset, length) => new Uint8Array(length) });
+    expect((await plan.run({ x: new Float32Array(1024) }).y!.data()).length).toBe(shape[0]);
+  }
+  await backend.dispose();
+});
+
 test("a model that cannot fit is refused with numbers before anything is allocated", async () => {
   const backend = await wasm({ maxMemoryMiB: 128 }).open();
   const before = backend.memory();

@@ -7,6 +7,7 @@ import {
   i32,
   type Local,
   type ModuleBuilder,
+  threadIndex,
   type V128,
   v128,
 } from "../emit/index.ts";
@@ -34,6 +35,9 @@ export function outerTileRows(target: Target): number {
   return target.relaxed ? 6 : 4;
 }
 
+/** Bytes of a register tile in memory. */
+export const tileBytes: number = 4 * 6 * tileColumns;
+
 /** Panels that {@link OuterFunctions.row} reads at once, to hide the latency of the multiply-add. */
 export const rowPanels = 4;
 
@@ -56,13 +60,15 @@ export interface OuterFunctions {
   readonly row: FunctionRef<typeof rowSignature, undefined>;
 }
 
-/** Emits `outer.packA`, `outer.packB.<dtype>`, `outer.tile`, `outer.direct`, `outer.row` and `outer.vector`. */
+/** Emits `outer.packA`, `outer.packB.<dtype>`, `outer.tile`, `outer.tiles`, `outer.direct`, `outer.row` and `outer.few`. */
 export function emitOuter(module: ModuleBuilder, target: Target): OuterFunctions {
   emitPackA(module, outerTileRows(target));
   for (const dtype of ["f32", "f16", "bf16"] as const) emitPackB(module, dtype);
-  emitVector(module, target);
+  emitFew(module, target);
   emitDirect(module, target);
-  return { tile: emitTile(module, target), row: emitRow(module, target) };
+  const tile = emitTile(module, target);
+  emitTiles(module, tile);
+  return { tile, row: emitRow(module, target) };
 }
 
 /** `outer.packA(from, to, rows, rowBytes, k)`: panels of tile rows, one element of each in turn; beyond `rows` the last repeats. */
@@ -90,19 +96,21 @@ function emitPackA(module: ModuleBuilder, tileRows: number): void {
 }
 
 /**
- * `outer.packB.<dtype>(from, to, rowBytes, k, panels)`: panels of tile columns as f32, one after the other. Columns beyond the
+ * `outer.packB.<dtype>(from, to, rowBytes, k, begin, end)`: panels of tile columns as f32, one after the other. Columns beyond the
  * matrix hold anything. All panels are filled row by row: reading one panel at a time would fetch every cache line twice.
  */
 function emitPackB(module: ModuleBuilder, dtype: "f32" | "f16" | "bf16"): void {
-  const signature = { from: "i32", to: "i32", rowBytes: "i32", k: "i32", panels: "i32" } as const;
+  const signature = { from: "i32", to: "i32", rowBytes: "i32", k: "i32", begin: "i32", end: "i32" } as const;
   const vectorBytes = dtype === "f32" ? 16 : 8;
-  module.function(`outer.packB.${dtype}`, signature, (f, { from, to, rowBytes, k, panels }) => {
+  module.function(`outer.packB.${dtype}`, signature, (f, { from, to, rowBytes, k, begin, end }) => {
     const panelBytes = f.let(i32.mul(k, 4 * tileColumns));
+    f.advance(from, i32.mul(begin, (vectorBytes * tileColumns) / 4));
+    f.advance(to, i32.mul(begin, panelBytes));
     const [at, panel, left] = [f.local("i32"), f.local("i32"), f.local("i32")];
     f.while(k, () => {
       f.set(at, from);
       f.set(panel, to);
-      f.set(left, panels);
+      f.set(left, i32.sub(end, begin));
       f.while(left, () => {
         for (let vector = 0; vector < tileColumns / 4; vector++) {
           const offset = vectorBytes * vector;
@@ -141,6 +149,33 @@ function emitTile(module: ModuleBuilder, target: Target): OuterFunctions["tile"]
         },
       });
       storeTile(f, sums, { y, rowBytes, rows, columns, spill, keep });
+    });
+  });
+}
+
+/**
+ * `outer.tiles(a, panels, y, k, rowBytes, rows, columns, first, rooms, begin, end)`: {@link emitTile} for panels `begin` to `end` of those that lie one after
+ * the other, `columns` in all; each thread has a room of {@link tileBytes}.
+ */
+function emitTiles(module: ModuleBuilder, tile: OuterFunctions["tile"]): void {
+  const { b: panels, spill: rooms, ...others } = tileSignature;
+  const { a, y, ...rest } = others;
+  const signature = { a, panels, y, ...rest, rooms, begin: "i32", end: "i32" } as const;
+  module.function("outer.tiles", signature, (f, p) => {
+    const { k, begin, end } = p;
+    const spill = f.let(i32.add(p.rooms, i32.mul(threadIndex, tileBytes)));
+    const columns = f.local("i32");
+    f.while(i32.ltU(begin, end), () => {
+      const column = i32.mul(begin, tileColumns);
+      f.set(columns, i32.sub(p.columns, column));
+      f.call(tile, {
+        ...p,
+        b: i32.add(p.panels, i32.shl(i32.mul(column, k), 2)),
+        y: i32.add(p.y, i32.shl(column, 2)),
+        columns: i32.select(i32.ltU(columns, tileColumns), columns, tileColumns),
+        spill,
+      });
+      f.advance(begin, 1);
     });
   });
 }
@@ -309,43 +344,104 @@ function emitRow(module: ModuleBuilder, target: Target): OuterFunctions["row"] {
   });
 }
 
-/** `outer.vector(x, b, y, k, n, rowBytes, sums)`: `y = x · b` for one row `x`; `sums` is room for `n` f32 and a vector. */
-function emitVector(module: ModuleBuilder, target: Target): void {
-  const signature = { x: "i32", b: "i32", y: "i32", k: "i32", n: "i32", rowBytes: "i32", sums: "i32" } as const;
-  module.function("outer.vector", signature, (f, { x, b, y, k, n, rowBytes, sums }) => {
-    const [block, at, to, left] = [f.local("i32"), f.local("i32"), f.local("i32"), f.local("i32")];
+/**
+ * `outer.few(x, b, y, m, k, n, xBytes, rowBytes, yBytes, sums)`: `y = x · b` for the few rows of `x`, with each row of `b` read once; `sums` is room for `m`
+ * times `n` f32 and a vector.
+ */
+function emitFew(module: ModuleBuilder, target: Target): void {
+  const passSignature = { x: "i32", b: "i32", sums: "i32", xBytes: "i32", rowBytes: "i32", bytes: "i32" } as const;
+  /** Adds the products of `xRows` rows and `count` elements of k to as many sums, which are `bytes` apart. */
+  const emitPass = (xRows: number, count: number) =>
+    module.function(`outer.few${xRows}x${count}`, passSignature, (f, { x, b, sums, xBytes, rowBytes, bytes }) => {
+      const at = f.local("i32");
+      const xs = Array.from({ length: xRows }, () => f.locals("v128", count));
+      const [pointers, totals] = [f.locals("i32", count), f.locals("i32", xRows)];
+      const [values, quad] = [f.locals("v128", xRows), f.local("v128")];
+      xs.forEach((row, r) => {
+        row.forEach((splat, i) => void f.set(splat, v128.load32Splat(x, 4 * i)));
+        f.advance(x, xBytes);
+        f.set(totals[r]!, i32.add(sums, i32.mul(bytes, r)));
+      });
+      pointers.forEach((pointer, i) => void f.set(pointer, i32.add(b, i32.mul(i, rowBytes))));
+      f.for(at, 0, bytes, 16, () => {
+        values.forEach((value, r) => void f.set(value, v128.load(i32.add(totals[r]!, at))));
+        pointers.forEach((pointer, i) => {
+          f.set(quad, v128.load(i32.add(pointer, at)));
+          values.forEach((value, r) => void f.set(value, madd(target, xs[r]![i]!, quad, value)));
+        });
+        values.forEach((value, r) => void f.store(i32.add(totals[r]!, at), value));
+      });
+    });
+  // Eight rows of b at a time are as many streams as memory is read fastest with; four and three rows of x fill the registers.
+  const passes = { one: emitPass(1, 1), eight: emitPass(1, 8), wide: emitPass(3, 4) };
+  const signature = {
+    x: "i32",
+    b: "i32",
+    y: "i32",
+    m: "i32",
+    k: "i32",
+    n: "i32",
+    xBytes: "i32",
+    rowBytes: "i32",
+    yBytes: "i32",
+    sums: "i32",
+  } as const;
+  module.function("outer.few", signature, (f, { x, b, y, m, k, n, xBytes, rowBytes, yBytes, sums }) => {
+    const [block, row, left, at, from, to] = f.locals("i32", 6) as [Pointer, Pointer, Pointer, Pointer, Pointer, Pointer];
     const bytes = f.let(i32.shl(n, 2));
     const padded = f.let(i32.and(i32.add(bytes, 15), -16));
-    const value = f.local("v128");
-    const addRows = (count: number): void => {
-      const xs = f.locals("v128", count);
-      const pointers = f.locals("i32", count);
-      xs.forEach((splat, i) => void f.set(splat, v128.load32Splat(x, 4 * i)));
-      pointers.forEach((pointer, i) => void f.set(pointer, i32.add(b, i32.mul(i, rowBytes))));
-      f.for(at, 0, padded, 16, () => {
-        f.set(to, i32.add(sums, at));
-        f.set(value, v128.load(to));
-        pointers.forEach((pointer, i) => void f.set(value, madd(target, xs[i]!, v128.load(i32.add(pointer, at)), value)));
-        f.store(to, value);
-      });
+    const [value, keep] = [f.local("v128"), f.let(v128.zero())];
+    const pass = (ref: (typeof passes)["one"], rows: number): void => {
+      f.call(ref, { x: from, b: at, sums: to, xBytes, rowBytes, bytes: padded });
+      f.advance(from, i32.mul(xBytes, rows));
+      f.advance(to, i32.mul(padded, rows));
+      f.advance(left, -rows);
+    };
+    const start = (): void => {
+      f.set(from, x);
+      f.set(at, b);
+      f.set(to, sums);
+      f.set(left, m);
+    };
+    const end = (count: number): void => {
       f.advance(x, 4 * count);
       f.advance(b, i32.mul(rowBytes, count));
       f.advance(block, -count);
     };
-    f.memoryFill(y, 0, bytes);
     f.while(k, () => {
-      f.memoryFill(sums, 0, padded);
+      f.memoryFill(sums, 0, i32.mul(padded, m));
       f.set(block, i32.select(i32.ltU(k, depth), k, depth));
       f.set(k, i32.sub(k, block));
-      f.while(i32.geU(block, 4), () => addRows(4));
-      f.while(block, () => addRows(1));
-      f.set(left, n);
-      f.for(at, 0, bytes, 16, () => {
-        f.set(to, i32.add(y, at));
-        f.set(value, f32x4.add(v128.load(to), v128.load(i32.add(sums, at))));
-        storeLanes(f, to, value, left);
-        f.advance(left, -4);
+      f.while(i32.geU(block, 8), () => {
+        start();
+        f.while(i32.geU(left, 3), () => {
+          f.call(passes.wide, { x: from, b: at, sums: to, xBytes, rowBytes, bytes: padded });
+          f.call(passes.wide, { x: i32.add(from, 16), b: i32.add(at, i32.shl(rowBytes, 2)), sums: to, xBytes, rowBytes, bytes: padded });
+          f.advance(from, i32.mul(xBytes, 3));
+          f.advance(to, i32.mul(padded, 3));
+          f.advance(left, -3);
+        });
+        f.while(left, () => pass(passes.eight, 1));
+        end(8);
       });
+      f.while(block, () => {
+        start();
+        f.while(left, () => pass(passes.one, 1));
+        end(1);
+      });
+      f.set(from, sums);
+      f.for(row, 0, m, 1, () => {
+        f.set(to, i32.add(y, i32.mul(row, yBytes)));
+        f.set(left, n);
+        f.for(at, 0, bytes, 16, () => {
+          f.set(value, f32x4.add(v128.and(v128.load(to), keep), v128.load(from)));
+          storeLanes(f, to, value, left);
+          f.advance(from, 16);
+          f.advance(to, 16);
+          f.advance(left, -4);
+        });
+      });
+      f.set(keep, f.splatBits(-1));
     });
   });
 }

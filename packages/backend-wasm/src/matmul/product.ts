@@ -16,24 +16,6 @@ const pauseEvery = 2e7;
 /** Rows below which `b` is streamed once per row: packing it would cost more. */
 export const fewRows = 4;
 
-/** Tells when it is time to pause. */
-export class Pacer {
-  #work = 0;
-
-  /** Counts multiply-adds; true when a pause is due. */
-  due(work: number): boolean {
-    this.#work += work;
-    if (this.#work < pauseEvery) return false;
-    this.#work = 0;
-    return true;
-  }
-
-  /** How many units of so much work fit between two pauses. */
-  static units(work: number): number {
-    return Math.max(1, Math.floor(pauseEvery / Math.max(1, work)));
-  }
-}
-
 /** Calls per thread that a product is cut into, about: enough for the threads to end together. */
 const callsPerThread = 12;
 
