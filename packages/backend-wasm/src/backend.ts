@@ -123,8 +123,8 @@ export class WasmBackend implements Backend {
   /** Where nothing can be compiled, why a call has no loop. */
   #uncompiled(kernel: Kernel, inputs: readonly (TensorSpec | undefined)[], params: object, output: TensorSpec): string | undefined {
     if (!this.#isAhead) return undefined;
-    const key = kernel.emitted?.(inputs, params, output);
-    return key === undefined || this.home.library.has(aheadName(key)) ? undefined : `${key} was not compiled ahead`;
+    const missing = kernel.emitted?.(inputs, params, output).find((key) => !this.home.library.has(aheadName(key)));
+    return missing && `${missing} was not compiled ahead`;
   }
 
   async compile(program: ProgramGraph, { signal, ...sharing }: CompileOptions = {}): Promise<Plan> {

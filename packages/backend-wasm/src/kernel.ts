@@ -27,6 +27,8 @@ export interface Run {
 export interface Call {
   readonly fn: Emitted;
   readonly args: readonly number[];
+  /** Calls that the same thread makes at once afterwards, while what this one wrote is in its cache. */
+  readonly then?: readonly Call[];
 }
 
 /**
@@ -88,9 +90,10 @@ export interface Kernel<P extends object = object> {
   emit?(module: ModuleBuilder, target: Target): void;
   /** A reason in words why a call cannot be served, or undefined. */
   unsupported?(inputs: readonly (TensorSpec | undefined)[], params: P, output: TensorSpec): string | undefined;
-  /** Key of the function that `build` asks `BuildContext.emit` for, where it does. */
-  emitted?(inputs: readonly (TensorSpec | undefined)[], params: P, output: TensorSpec): string;
-  build(context: BuildContext, inputs: readonly (Operand | undefined)[], params: P, output: Operand): Task;
+  /** Keys of the functions that `build` asks `BuildContext.emit` for. */
+  emitted?(inputs: readonly (TensorSpec | undefined)[], params: P, output: TensorSpec): readonly string[];
+  /** `others`: the further results of a fused group. */
+  build(context: BuildContext, inputs: readonly (Operand | undefined)[], params: P, output: Operand, others?: readonly Operand[]): Task;
 }
 
 /** The kernels that there are, named as their ops. Ops that alias (`reshape`) need none: they are the same memory. */

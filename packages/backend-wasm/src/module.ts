@@ -1,7 +1,7 @@
 import { type AnyOp, isFused, type OpName, UnsupportedError } from "@centella/core";
 import { detect, targetOf, type WasmFeatures } from "./detect.ts";
-import { fused } from "./elementwise/kernel.ts";
 import { type FunctionInfo, ModuleBuilder, type ModuleOptions } from "./emit/index.ts";
+import { fused } from "./fused.ts";
 import type { CompiledKernels, HomeParts } from "./home.ts";
 import type { Kernel } from "./kernel.ts";
 import { kernels } from "./kernels/index.ts";

@@ -122,8 +122,8 @@ export class WasmPlan implements Plan {
         return shared.get(key) as T;
       },
     };
-    this.#tasks = lowered.steps.map(({ op, inputs, params, output }) =>
-      (home.custom.get(op) ?? kernelOf(op))!.build(context, inputs, params, output),
+    this.#tasks = lowered.steps.map(({ op, inputs, params, output, others }) =>
+      (home.custom.get(op) ?? kernelOf(op))!.build(context, inputs, params, output, others),
     );
     this.#runs = new PlannedRuns(home.space, lowered, this.#tasks);
 

@@ -180,8 +180,9 @@ export function* callsOf(work: Range | readonly Call[]): Iterable<undefined> {
     }
     return;
   }
-  for (const { fn, args } of work) {
+  for (const { fn, args, then = [] } of work) {
     fn(...args);
+    for (const next of then) next.fn(...next.args);
     yield;
   }
 }

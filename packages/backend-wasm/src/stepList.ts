@@ -1,6 +1,6 @@
 import { slotBytes } from "./emit/index.ts";
 import type { Heap } from "./heap.ts";
-import type { Call, Emitted, Pause, Range, Run, Task } from "./kernel.ts";
+import type { Call, Pause, Range, Run, Task } from "./kernel.ts";
 import { type CallRecorder, type Entry, NotRecordable, type Space } from "./space.ts";
 import { type StageRange, wordsOf } from "./threads/control.ts";
 import { stageFields, stageNumbers } from "./threads/walk.ts";
@@ -29,7 +29,8 @@ interface Recorded {
 }
 
 interface Stage {
-  readonly calls: readonly Recorded[];
+  /** The calls of each tile in order; of a range the one that all of its tiles share. */
+  readonly tiles: readonly (readonly Recorded[])[];
   readonly range?: { readonly total: number; readonly grain: number };
 }
 
@@ -39,7 +40,7 @@ type RecordedStep = readonly Stage[] | undefined;
 /** Records what a step calls. `isHost(step)` tells of those that cannot be, and is told of them. */
 export function recordStep(space: Space, task: Task, run: Run): RecordedStep {
   const stages: Stage[] = [];
-  const recorder: CallRecorder = { call: (entry, args) => void stages.push({ calls: [{ entry, args }] }) };
+  const recorder: CallRecorder = { call: (entry, args) => void stages.push({ tiles: [[{ entry, args }]] }) };
   try {
     space.record(recorder, () => {
       for (const pause of task(run) ?? []) stages.push(...stagesOf(space, pause));
@@ -53,12 +54,9 @@ export function recordStep(space: Space, task: Task, run: Run): RecordedStep {
 
 function stagesOf(space: Space, pause: Pause): readonly Stage[] {
   if (pause === undefined) return [];
-  const recorded = ({ fn, args }: { readonly fn: Emitted; readonly args: readonly number[] }): Recorded => ({
-    entry: space.entryOf(fn),
-    args,
-  });
-  if (isRange(pause)) return pause.total > 0 ? [{ calls: [recorded(pause)], range: pause }] : [];
-  return pause.length > 0 ? [{ calls: pause.map(recorded) }] : [];
+  const recorded = ({ fn, args, then = [] }: Call): readonly Recorded[] => [{ entry: space.entryOf(fn), args }, ...then.flatMap(recorded)];
+  if (isRange(pause)) return pause.total > 0 ? [{ tiles: [recorded(pause)], range: pause }] : [];
+  return pause.length > 0 ? [{ tiles: pause.map(recorded) }] : [];
 }
 
 function isRange(work: Range | readonly Call[]): work is Range {
@@ -68,39 +66,49 @@ function isRange(work: Range | readonly Call[]): work is Range {
 /** Writes the recorded steps to memory, as few lists as there can be. */
 export function writeStepList(heap: Heap, steps: readonly RecordedStep[]): StepList {
   const stages = steps.flatMap((step) => step ?? []);
-  const strides = stages.map(({ calls }) => slotBytes * (1 + Math.max(...calls.map(({ entry }) => entry.info.params.length))));
+  const linkBytes = stages.map(({ tiles }) => slotBytes * (1 + Math.max(...tiles.flat().map(({ entry }) => entry.info.params.length))));
+  const strides = stages.map(({ tiles }, i) => linkBytes[i]! * Math.max(...tiles.map((calls) => calls.length)));
   const stageBytes = 4 * stageFields.count;
   // Each list ends with room for one stage that nobody reads: a list's end is never another's first stage.
-  const callBytes = stages.reduce((sum, { calls }, i) => sum + calls.length * strides[i]!, 0);
+  const callBytes = stages.reduce((sum, { tiles }, i) => sum + tiles.length * strides[i]!, 0);
   const bytes = stageBytes * stages.length + callBytes;
   const address = heap.alloc(bytes, "arenas");
   const { i32, f32, f64 } = heap;
   let at = address;
   let callAt = address + stageBytes * stages.length;
   let index = 0;
-  const writeStage = ({ calls, range }: Stage): void => {
-    const stride = strides[index++]!;
+  const writeStage = ({ tiles, range }: Stage): void => {
+    const [stride, link] = [strides[index]!, linkBytes[index]!];
+    index++;
     const fields: Record<(typeof stageNumbers)[number], number> = {
-      tiles: range === undefined ? calls.length : Math.ceil(range.total / range.grain),
+      tiles: range === undefined ? tiles.length : Math.ceil(range.total / range.grain),
       callBytes: range === undefined ? stride : 0,
       grain: range?.grain ?? 0,
       total: range?.total ?? 0,
     };
     [i32[at / 4 + stageFields.calls], i32[at / 4 + stageFields.calls + 1]] = wordsOf(callAt);
     for (const field of stageNumbers) i32[at / 4 + stageFields[field]] = fields[field];
-    for (const { entry, args } of calls) {
-      i32[callAt / 4] = entry.place;
-      // A range's `begin` and `end` are the tile's, and added to these zeros.
-      entry.info.params.forEach((type, i) => {
-        const slot = callAt + slotBytes * (i + 1);
-        const arg = args[i] ?? 0;
-        if (type === "f32") f32[slot / 4] = arg;
-        else if (type === "f64") f64[slot / 8] = arg;
-        else [i32[slot / 4], i32[slot / 4 + 1]] = wordsOf(arg);
+    for (const calls of tiles) {
+      calls.forEach(({ entry, args }, i) => {
+        const from = callAt + i * link;
+        i32[from / 4] = entry.place;
+        i32[from / 4 + 1] = i + 1 < calls.length ? link : 0;
+        writeArguments(from + slotBytes, entry, args);
       });
       callAt += stride;
     }
     at += stageBytes;
+  };
+
+  const writeArguments = (from: number, { info }: Entry, args: readonly number[]): void => {
+    // A range's `begin` and `end` are the tile's, and added to these zeros.
+    info.params.forEach((type, i) => {
+      const slot = from + slotBytes * i;
+      const arg = args[i] ?? 0;
+      if (type === "f32") f32[slot / 4] = arg;
+      else if (type === "f64") f64[slot / 8] = arg;
+      else [i32[slot / 4], i32[slot / 4 + 1]] = wordsOf(arg);
+    });
   };
 
   const segments: Segment[] = [];

@@ -1,13 +1,4 @@
-import {
-  byteLength,
-  type ConcreteSpec,
-  type DType,
-  elementCount,
-  type Lowered,
-  layoutOf,
-  type Persistent,
-  type Storage,
-} from "@centella/core";
+import { byteLength, type ConcreteSpec, type DType, elementCount, type Lowered, layoutOf, type Persistent, usesOf } from "@centella/core";
 import type { BlockType } from "@centella/quant";
 import { codecs } from "./codecs.ts";
 import { groupRows } from "./formats/block.ts";
@@ -23,23 +14,16 @@ export function chooseInterleaving(persistent: Persistent, programs: readonly Lo
 }
 
 /** Whether every use in a program can read interleaved rows: products with the transposed matrix, with experts, and lookups of rows. */
-export function isReadableInterleaved(persistent: Persistent, { steps, outputs }: Lowered): boolean {
-  const { shape } = persistent.spec;
-  if (shape.length < 2 || outputs.some(({ operand }) => isOf(persistent, operand.storage))) return false;
-  return steps.every(({ op, inputs, params, output }) => {
-    if (isOf(persistent, output.storage)) return false;
-    return inputs.every((operand, index) => {
-      if (operand === undefined || !isOf(persistent, operand.storage)) return true;
-      if (operand.spec.shape.join() !== shape.join()) return false;
-      if (op.name === "moeMatmul") return index === 1;
-      if (op.name === "embedding") return index === 0 && shape.length === 2;
-      return op.name === "matmul" && index === 1 && (params as { transposeB: boolean }).transposeB;
-    });
+export function isReadableInterleaved({ name, spec: { shape } }: Persistent, lowered: Lowered): boolean {
+  const storage = lowered.persistents.find((used) => used.name === name)?.storage;
+  if (shape.length < 2 || lowered.outputs.some(({ operand }) => operand.storage === storage)) return false;
+  if (storage === undefined) return true;
+  return usesOf(lowered, storage).every(({ op, input, params, spec }) => {
+    if (op.writes === input || spec.shape.join() !== shape.join()) return false;
+    if (op.name === "moeMatmul") return input === 1;
+    if (op.name === "embedding") return input === 0 && shape.length === 2;
+    return op.name === "matmul" && input === 1 && (params as { transposeB: boolean }).transposeB;
   });
-}
-
-function isOf({ name }: Persistent, { definition }: Storage): boolean {
-  return definition.kind === "persistent" && definition.name === name;
 }
 
 /** Matrices of a tensor of block rows: how many, and their rows and columns. */

@@ -134,9 +134,9 @@ function requireKernels({ nodes, values }: ProgramGraph, backendName: string, un
 export function usesOf(
   lowered: Lowered,
   storage: Storage,
-): readonly { readonly op: AnyOp; readonly input: number; readonly params: object }[] {
+): readonly { readonly op: AnyOp; readonly input: number; readonly params: object; readonly spec: TensorSpec }[] {
   const usesIn = (operands: readonly (Operand | undefined)[], { op, params }: Pick<Step, "op" | "params">) =>
-    operands.flatMap((operand, input) => (operand?.storage === storage ? [{ op, input, params }] : []));
+    operands.flatMap((operand, input) => (operand?.storage === storage ? [{ op, input, params, spec: operand.spec }] : []));
   return lowered.steps.flatMap((step) => {
     if (!isFused(step.op)) return usesIn(step.inputs, step);
     return (step.params as FusedParams).body.flatMap((call) =>

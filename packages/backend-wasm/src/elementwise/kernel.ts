@@ -1,6 +1,6 @@
-import { type AnyOp, elementCount, type FusedParams, type Operand, type Shape, type TensorSpec } from "@centella/core";
-import type { Kernel } from "../kernel.ts";
-import { ranges } from "../kernels/shared/axes.ts";
+import type { AnyOp, FusedParams, Operand, Shape, TensorSpec } from "@centella/core";
+import type { BuildContext, Kernel, Range, Run } from "../kernel.ts";
+import { rangeOf } from "../kernels/shared/axes.ts";
 import { broadcastGroups, groupExtents } from "./axes.ts";
 import { expressionOf } from "./expressions/index.ts";
 import { bytesOf, laneTypes } from "./lanes.ts";
@@ -13,53 +13,76 @@ interface Form<P> {
   shapes?(inputs: readonly Shape[]): readonly Shape[];
 }
 
-/** A kernel that computes each element of its output from the elements of its inputs that broadcast to its place, in one loop. */
-export function elementwise<P extends object>({ body, shapes = (own) => own }: Form<P>): Kernel<P> {
-  const loopOf = (inputs: readonly TensorSpec[], params: P, y: TensorSpec) => {
-    const groups = broadcastGroups(shapes(inputs.map(({ shape }) => shape)), y.shape);
-    const dtypes = inputs.map(({ dtype }) => dtype);
-    const loop: Loop = { inputs: dtypes, moves: groups[0]!.moves, outer: groups.length - 1, body: body(inputs.length, params, y) };
-    return { groups, loop };
+/** A loop for one call of a kernel: its code, and how the axes of its inputs broadcast. */
+interface LoopPlan {
+  readonly groups: ReturnType<typeof broadcastGroups>;
+  readonly loop: Loop;
+}
+
+function planLoop<P>({ body, shapes = (own) => own }: Form<P>, inputs: readonly TensorSpec[], params: P, y: TensorSpec): LoopPlan {
+  const groups = broadcastGroups(shapes(inputs.map(({ shape }) => shape)), y.shape);
+  const dtypes = inputs.map(({ dtype }) => dtype);
+  return { groups, loop: { inputs: dtypes, moves: groups[0]!.moves, outer: groups.length - 1, body: body(inputs.length, params, y) } };
+}
+
+/** Some of the columns of a result that has one row. */
+export interface Columns {
+  readonly from: number;
+  readonly count: number;
+}
+
+/** The whole of a loop, or some columns of a result of one row. */
+type LoopRange = (run: Run, columns?: Columns) => Range;
+
+function buildLoop({ emit }: Pick<BuildContext, "emit">, { groups, loop }: LoopPlan, operands: readonly Operand[], y: Operand): LoopRange {
+  const call = emit(loopKey(loop), (module, name, target) => emitLoop(module, name, target, loop));
+  const scalars = loopScalars(loop);
+  const elementBytes = bytesOf(loop.body.at(-1)!.output);
+  return (run, columns) => {
+    const shape = run.shape(y);
+    const { extents, strides } = groupExtents(groups, shape);
+    const { from, count } = columns ?? { from: 0, count: extents[0]! };
+    const sources = operands.flatMap((operand, i) => {
+      const bytes = bytesOf(loop.inputs[i]!);
+      const start = loop.moves[i] ? from * bytes : 0;
+      return [run.address(operand) + start, ...strides[i]!.slice(1).map((stride) => stride * bytes)];
+    });
+    const rows = extents.slice(1).reduce((product, extent) => product * extent, 1);
+    const [inner, total] = loop.outer === 0 ? [1, count] : [count, count === 0 ? 0 : rows];
+    const args = [run.address(y) + from * elementBytes, count, ...extents.slice(1), ...sources, ...scalars];
+    return rangeOf(call, args, total, inner);
   };
+}
+
+/** A kernel that computes each element of its output from the elements of its inputs that broadcast to its place, in one loop. */
+export function elementwise<P extends object>(form: Form<P>): Kernel<P> {
   return {
-    emitted: (inputs, params, output) => loopKey(loopOf(inputs as readonly TensorSpec[], params, output).loop),
-    build({ emit }, inputs, params, y) {
+    emitted: (inputs, params, output) => [loopKey(planLoop(form, inputs as readonly TensorSpec[], params, output).loop)],
+    build(context, inputs, params, y) {
       const operands = inputs as readonly Operand[];
-      const { groups, loop } = loopOf(
-        operands.map(({ spec }) => spec),
-        params,
-        y.spec,
-      );
-      const call = emit(loopKey(loop), (module, name, target) => emitLoop(module, name, target, loop));
-      const scalars = loopScalars(loop);
-      return (run) => {
-        const shape = run.shape(y);
-        const { extents, strides } = groupExtents(groups, shape);
-        const sources = operands.flatMap((operand, i) => {
-          const bytes = bytesOf(loop.inputs[i]!);
-          return [run.address(operand), ...strides[i]!.slice(1).map((stride) => stride * bytes)];
-        });
-        const inner = loop.outer === 0 ? 1 : extents[0]!;
-        const total = inner === 0 ? 0 : elementCount(shape) / inner;
-        return ranges(call, [run.address(y), ...extents, ...sources, ...scalars], total, inner);
-      };
+      const specs = operands.map(({ spec }) => spec);
+      const range = buildLoop(context, planLoop(form, specs, params, y.spec), operands, y);
+      return (run) => [range(run)];
     },
   };
 }
 
+const group: Form<FusedParams> = {
+  body: (_count, { body }) =>
+    body.map(({ op, params, inputs, output }) => ({
+      op: op.name,
+      expression: expressionOf(op.name)!,
+      params,
+      inputs: inputs as readonly number[],
+      output: output.dtype,
+    })),
+};
+
 /** The kernel of a fused group of calls that have expressions. */
-export const fused: Kernel<FusedParams> = {
-  ...elementwise<FusedParams>({
-    body: (_count, { body }) =>
-      body.map(({ op, params, inputs, output }) => ({
-        op: op.name,
-        expression: expressionOf(op.name)!,
-        params,
-        inputs: inputs as readonly number[],
-        output: output.dtype,
-      })),
-  }),
-  unsupported(inputs, { body }) {
+export const fusedLoop: Kernel<FusedParams> = {
+  ...elementwise(group),
+  unsupported(inputs, { body, others }) {
+    if (others !== undefined) return "a loop has one result";
     const hasExpression = (op: AnyOp): boolean => op.kernels === undefined && expressionOf(op.name) !== undefined;
     const apart = body.find(({ op, inputs: places }) => !hasExpression(op) || places.includes(undefined));
     if (apart !== undefined) return `${apart.op.name} is no function of single elements here`;
@@ -67,6 +90,17 @@ export const fused: Kernel<FusedParams> = {
     return odd && `${odd.dtype} is not read in fused groups`;
   },
 };
+
+/** The loop of such a group for a kernel that has it beside others. */
+export function buildFusedLoop(
+  context: Pick<BuildContext, "emit">,
+  operands: readonly Operand[],
+  params: FusedParams,
+  y: Operand,
+): LoopRange {
+  const specs = operands.map(({ spec }) => spec);
+  return buildLoop(context, planLoop(group, specs, params, y.spec), operands, y);
+}
 
 /** The kernel of one op that has an expression. */
 export function expressionKernel<P extends object>(op: string): Kernel<P> {

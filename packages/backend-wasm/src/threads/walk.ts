@@ -30,9 +30,10 @@ export const controlFields = {
 export const closed = -1;
 
 /**
- * Fields of a stage in memory, in i32: where its calls are (an address of 8 bytes), how many tiles it has, bytes from one tile's call to
- * the next (0: all tiles are ranges of one call), units per range, units in all. Tiles of a stage may run at the same time and in any
- * order.
+ * Fields of a stage in memory, in i32: where its calls are (an address of 8 bytes), how many tiles it has, bytes from one tile's calls to
+ * the next's (0: all tiles are ranges of one call), units per range, units in all. Tiles of a stage may run at the same time and in any
+ * order. A call's first slot has its place in the table and the bytes to the tile's next call (0: there is none), the others its
+ * arguments.
  */
 export const stageFields = { calls: 0, tiles: 2, callBytes: 3, grain: 4, total: 5, count: 6 } as const;
 
@@ -89,7 +90,8 @@ export function emitWalk(module: ModuleBuilder): void {
 
   module.value("walk", { budget: "i32", spins: "i32", patience: "i32" }, "i32", (f, { budget, spins, patience }) => {
     const ticket = f.local("i64");
-    const [tile, epoch, polls, begin, end, grain, call, result] = [
+    const [tile, epoch, polls, begin, end, grain, call, link, result] = [
+      f.local("i32"),
       f.local("i32"),
       f.local("i32"),
       f.local("i32"),
@@ -131,7 +133,12 @@ export function emitWalk(module: ModuleBuilder): void {
         f.brIf(again, i64.ne(atomic.exchangeIf64(at("tile"), ticket, i64.add(ticket, i64.const(1))), ticket));
         f.if(i32.eqz(read("cancel")), () => {
           f.set(end, i32.select(i32.ltU(i32.sub(end, begin), grain), end, i32.add(begin, grain)));
-          f.callThunk(i32.load(call), i32.add(call, slotBytes), begin, end);
+          f.loop((next) => {
+            f.callThunk(i32.load(call), i32.add(call, slotBytes), begin, end);
+            f.set(link, i32.load(call, 4));
+            f.advance(call, link);
+            f.brIf(next, link);
+          });
         });
         f.set(result, f.invoke(complete, {}));
         f.brIf(exit, result);

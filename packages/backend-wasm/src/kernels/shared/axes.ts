@@ -16,5 +16,10 @@ const chunk = 1 << 16;
 
 /** `total` units of so many elements each for a function whose last parameters are `begin` and `end`. */
 export function ranges(fn: Emitted, args: readonly number[], total: number, unitElements: number): readonly Range[] {
-  return [{ fn, args, total, grain: Math.max(1, Math.floor(chunk / Math.max(1, unitElements))) }];
+  return [rangeOf(fn, args, total, unitElements)];
+}
+
+/** The one of {@link ranges}. */
+export function rangeOf(fn: Emitted, args: readonly number[], total: number, unitElements: number): Range {
+  return { fn, args, total, grain: Math.max(1, Math.floor(chunk / Math.max(1, unitElements))) };
 }

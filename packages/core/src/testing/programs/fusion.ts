@@ -1,5 +1,6 @@
 import type { Backend } from "../../backend.ts";
 import { createProgram } from "../../createProgram.ts";
+import type { DType, TypedArray } from "../../dtype.ts";
 import type { AnyOp } from "../../op.ts";
 import { type OpName, ops } from "../../ops/index.ts";
 import { completeParams, type Ref } from "../../program.ts";
@@ -100,6 +101,29 @@ async function products(backend: Backend): Promise<void> {
   await expectLikeReference("products with epilogues", backend, program, weights, runs, { rtol: 1e-4, atol: 2e-2 });
 }
 
+/** Products of one tensor with several matrices, some with what finishes them, alone or together. */
+async function siblings(backend: Backend): Promise<void> {
+  const program = createProgram();
+  const T = program.dim("T", 40);
+  const x = program.input("x", "f32", [T, 256]);
+  const weights: Record<string, TypedArray> = {};
+  const times = (name: string, dtype: DType, rows: number, activations: "ggml" | "f32"): Ref => {
+    const spec = { dtype, shape: [rows, 256] };
+    weights[name] = contentsOf(spec, program.persistents.size).stored;
+    return program.matmul(x, program.persistent(name, spec), { transposeB: true, activations });
+  };
+  const bias = program.input("bias", "f32", [36]);
+  for (const activations of ["ggml", "f32"] as const) {
+    const of = (name: string, dtype: DType, rows: number): Ref => times(`${name} ${activations}`, dtype, rows, activations);
+    const [q, k] = [of("q", "q8_0", 72), program.add(of("k", "q8_0", 36), bias)];
+    const gated = program.mul(program.silu(of("gate", "q4_0", 76)), of("up", "q4_0", 76));
+    const parts = { q, k, v: of("v", "f32", 36), gated, twice: program.relu(of("twice", "f16", 40)) };
+    for (const [name, part] of Object.entries(parts)) program.output(`${name} ${activations}`, part);
+  }
+  const runs = [1, 2, 5, 40].map((rows) => ({ inputs: { x: uniform(rows, 256 * rows), bias: uniform(5, 36) } }));
+  await expectLikeReference("products of one tensor", backend, program, weights, runs, { rtol: 1e-4, atol: 1e-3 });
+}
+
 /** What may follow a norm, a softmax or a reduction: scalars, rows, a column, another tensor, and the op's own inputs again. */
 async function rows(backend: Backend): Promise<void> {
   const program = createProgram();
@@ -185,6 +209,7 @@ export const fusion: readonly ConformanceTest[] = [
   programTest("each elementwise op on temporaries that die", everyOpInPlace),
   programTest("a group that broadcasts in every way", broadcasts),
   programTest("a group that finishes a product", products),
+  programTest("products of one tensor with several matrices", siblings),
   programTest("groups that finish norms, softmax and reductions", rows),
   programTest("groups around a call that names a symbolic dim", symbolicShapes),
   programTest("a group of integers wraps", integers),

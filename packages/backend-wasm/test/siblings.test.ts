@@ -1,0 +1,134 @@
+import { type Backend, createProgram, type DType, type Program, type ProgramGraph, type Ref, type TypedArray } from "@centella/core";
+import { contentsOf, sourceOf, uniform } from "@centella/core/testing";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { wasm } from "../src/index.ts";
+import { targets } from "./shared.ts";
+
+/** Compares bytes: matchers take seconds for arrays of this size. */
+function isSame(a: TypedArray, b: TypedArray): boolean {
+  return Buffer.from(a.buffer, a.byteOffset, a.byteLength).equals(Buffer.from(b.buffer, b.byteOffset, b.byteLength));
+}
+
+const cases = targets.flatMap(({ relaxed }) => [1, 2].map((threads) => ({ relaxed, threads })));
+
+describe.each(cases)(
+  "products of one tensor in one step give the bits of products one by one, relaxed: $relaxed, threads: $threads",
+  (options) => {
+    let backend: Backend;
+    beforeAll(async () => {
+      backend = await wasm(options).open();
+    });
+    afterAll(() => backend.dispose());
+
+    const most = 40;
+    const k = 512;
+    type Product = readonly [name: string, dtype: DType, rows: number];
+
+    async function run(program: ProgramGraph, weights: Record<string, TypedArray>, inputs: Record<string, TypedArray>) {
+      const plan = await backend.compile(program);
+      for (const name of program.persistents.keys()) await plan.load(name, sourceOf(weights[name]!));
+      const now = plan.runSync!(inputs);
+      const later = plan.run(inputs);
+      for (const [name, tensor] of Object.entries(later)) expect(isSame(await tensor.data(), now[name]!), name).toBe(true);
+      plan.dispose();
+      return now;
+    }
+
+    /** Outputs of all products in one program, and of each in a program of its own, whose results `finish` is given as inputs. */
+    async function compare(
+      products: readonly Product[],
+      activations: "ggml" | "f32",
+      transposeB: boolean,
+      finish: (program: Program, made: Readonly<Record<string, Ref>>, residual: Ref) => Readonly<Record<string, Ref>>,
+    ): Promise<string> {
+      const record = (program: Program, [name, dtype, rows]: Product, x: Ref): Ref =>
+        program.matmul(x, program.persistent(name, { dtype, shape: transposeB ? [rows, k] : [k, rows] }), { transposeB, activations });
+      const weights = Object.fromEntries(
+        products.map(([name, dtype, rows], i) => [name, contentsOf({ dtype, shape: transposeB ? [rows, k] : [k, rows] }, i).stored]),
+      );
+      let listing = "";
+      for (const rows of [1, 3, most]) {
+        const inputs = { x: uniform(1, rows * k), residual: uniform(2, rows * products[0]![2]) };
+        const together = createProgram();
+        const T = together.dim("T", most);
+        const x = together.input("x", "f32", [T, k]);
+        const residual = together.input("residual", "f32", [T, products[0]![2]]);
+        const made = Object.fromEntries(products.map((product) => [product[0], record(together, product, x)]));
+        const results = finish(together, made, residual);
+        for (const [name, ref] of Object.entries(results)) together.output(name, ref);
+        listing = together.explain(backend);
+
+        const alone: Record<string, TypedArray> = { residual: inputs.residual };
+        for (const product of products) {
+          const program = createProgram();
+          program.output("y", record(program, product, program.input("x", "f32", [program.dim("T", most), k])));
+          alone[product[0]] = (await run(program, weights, { x: inputs.x })).y!;
+        }
+        const finishing = createProgram();
+        const U = finishing.dim("T", most);
+        const given = Object.fromEntries(products.map(([name, , n]) => [name, finishing.input(name, "f32", [U, n])]));
+        const finished = finish(finishing, given, finishing.input("residual", "f32", [U, products[0]![2]]));
+        for (const [name, ref] of Object.entries(finished)) finishing.output(name, ref);
+        const want = await run(finishing, {}, alone);
+        const got = await run(together, weights, inputs);
+        for (const name of Object.keys(results)) expect(isSame(got[name]!, want[name]!), `${name}, T = ${rows}`).toBe(true);
+      }
+      return listing;
+    }
+    const bias = (program: Program, n: number): Ref => program.constant(uniform(9, n), "f32", [n]);
+
+    test.each(["ggml", "f32"] as const)("queries, keys and values of several types, %s activations", async (activations) => {
+      const products = [
+        ["q", "q4_K", 300],
+        ["k", "q4_K", 100],
+        ["v", "q6_K", 100],
+        ["w", "q8_0", 36],
+        ["f", "f16", 33],
+      ] as const;
+      const listing = await compare(products, activations, true, (_, made) => made);
+      expect(listing).toMatch(/^1 steps/);
+    });
+
+    test.each([
+      ["q4_0", "ggml", true],
+      ["q6_K", "f32", true],
+      ["f32", "f32", true],
+      ["f16", "f32", false],
+    ] as const)("a gated product, and biases: %s, %s activations, b as [n, k]: %s", async (dtype, activations, transposeB) => {
+      // Larger than what one call takes with two threads.
+      const gated = [
+        ["gate", dtype, 1100],
+        ["up", dtype, 1100],
+      ] as const;
+      const one = await compare(gated, activations, transposeB, (p, { gate, up }, residual) => ({
+        y: p.add(p.mul(p.silu(gate!), p.add(up!, bias(p, 1100))), residual),
+      }));
+      expect(one).toMatch(/^1 steps/);
+      const biased = [
+        ["q", dtype, 132],
+        ["k", dtype, 68],
+      ] as const;
+      const two = await compare(biased, activations, transposeB, (p, { q, k: key }) => ({
+        q: p.add(q!, bias(p, 132)),
+        k: p.scale(p.add(key!, bias(p, 68)), { by: 3 }),
+      }));
+      expect(two).toMatch(/^1 steps/);
+      const single = await compare([["o", dtype, 640]], activations, transposeB, (p, { o }, residual) => ({ y: p.add(o!, residual) }));
+      expect(single).toMatch(/^1 steps/);
+    });
+  },
+);
+
+test("groups that have no kernel are refused in words, and computed call by call", async () => {
+  const backend = await wasm({ threads: 1 }).open();
+  const listing = (record: (program: Program, x: Ref) => Ref): string => {
+    const program = createProgram();
+    program.output("y", record(program, program.input("x", "f32", [4, 4])));
+    return program.explain(backend);
+  };
+  const w = (program: Program, name: string, shape: readonly number[] = [4, 4]): Ref => program.input(name, "f32", shape);
+  expect(listing((p, x) => p.relu(p.matmul(x, w(p, "w"), { transposeA: true })))).toContain("transposed tensors, are multiplied apart");
+  expect(listing((p, x) => p.relu(p.matmul(x, w(p, "w", [2, 4, 4]))))).toContain("batches of matrices");
+  expect(listing((p, x) => p.cast(p.matmul(x, w(p, "w")), { dtype: "i32" }))).toContain("i32 results behind a product");
+  await backend.dispose();
+});
