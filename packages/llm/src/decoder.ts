@@ -12,8 +12,8 @@ export interface DecoderOptions {
   readonly vocabSize: number;
   readonly batchSize: number;
   readonly maxRows: number;
-  /** The plan's output, rows of `width`. */
-  readonly output: string;
+  /** What the plan puts out, rows of `width`. Logits only of the rows that are asked for, and what is chosen by them of all. */
+  readonly output: "logits" | "states";
   readonly width: number;
   /** Whether tokens see those after them, so that a text has to be computed in one run. */
   readonly isEncoder: boolean;
@@ -24,6 +24,12 @@ export type CompiledPlan = Plan & { readonly selection: Selection };
 
 /** Which of the tokens that are fed give logits. */
 export type Rows = "none" | "last" | "all";
+
+/** The most likely token after each row, the first of equals, and its logit: NaN if any of the row's is, for the first such token. */
+export interface Choices {
+  readonly ids: Int32Array;
+  readonly logits: Float32Array;
+}
 
 /** How tokens are fed. */
 export interface FeedOptions {
@@ -40,8 +46,10 @@ interface Job {
   readonly sequence: Sequence;
   readonly ids: readonly number[];
   readonly options: FeedOptions;
-  readonly logits: Float32Array;
-  readonly settle: { readonly resolve: (logits: Float32Array) => void; readonly reject: (error: unknown) => void };
+  /** What becomes of the rows: one of the two. */
+  readonly values: Float32Array | undefined;
+  readonly choices: Choices | undefined;
+  readonly settle: { readonly resolve: () => void; readonly reject: (error: unknown) => void };
   done: number;
   /** Runs that had no room for it. */
   waited: number;
@@ -69,7 +77,7 @@ export class Decoder {
   readonly isEncoder: boolean;
   readonly #plan: Plan;
   readonly #backend: Backend;
-  readonly #output: string;
+  readonly #output: DecoderOptions["output"];
   readonly #width: number;
   /** Tokens of a run, at most. */
   readonly batchSize: number;
@@ -102,15 +110,28 @@ export class Decoder {
    * fails or is aborted leaves the sequence at the runs before it.
    * @throws {DisposedError}
    */
-  feed(sequence: Sequence, ids: readonly number[], options: FeedOptions): Promise<Float32Array> {
+  async feed(sequence: Sequence, ids: readonly number[], options: FeedOptions): Promise<Float32Array> {
+    const values = new Float32Array(rowsOf(ids, options) * this.#width);
+    await this.#add({ sequence, ids, options, values, choices: undefined });
+    return values;
+  }
+
+  /** {@link feed}, for those who want to know the most likely tokens alone: the logits stay where they are. */
+  async choose(sequence: Sequence, ids: readonly number[], options: FeedOptions): Promise<Choices> {
+    const rows = rowsOf(ids, options);
+    const choices = { ids: new Int32Array(rows), logits: new Float32Array(rows) };
+    await this.#add({ sequence, ids, options, values: undefined, choices });
+    return choices;
+  }
+
+  #add(job: Pick<Job, "sequence" | "ids" | "options" | "values" | "choices">): Promise<void> {
+    const { sequence, ids } = job;
     if (sequence.ids.length + ids.length > this.contextLength) {
       throw new ProgramError(`feed: expected at most ${this.contextLength - sequence.ids.length} tokens, got ${ids.length}`);
     }
-    const rows = { none: 0, last: 1, all: ids.length }[options.rows];
-    const logits = new Float32Array(rows * this.#width);
-    if (ids.length === 0) return Promise.resolve(logits);
+    if (ids.length === 0) return Promise.resolve();
     return new Promise((resolve, reject) => {
-      this.#jobs.push({ sequence, ids, options, logits, settle: { resolve, reject }, done: 0, waited: 0 });
+      this.#jobs.push({ ...job, settle: { resolve, reject }, done: 0, waited: 0 });
       if (!this.#isRunning) void this.#work();
     });
   }
@@ -164,12 +185,18 @@ export class Decoder {
 
   async #run(shares: readonly Share[]): Promise<void> {
     try {
-      const values = await this.#compute(shares);
-      let row = 0;
+      const { values, choices } = await this.#compute(shares);
+      let [row, read] = [0, 0];
       for (const { job, count, rows } of shares) {
-        const { sequence, ids, options, logits } = job;
+        const { sequence, ids, options } = job;
         const from = options.rows === "all" ? job.done : 0;
-        logits.set(values.subarray(row * this.#width, (row + rows) * this.#width), from * this.#width);
+        if (job.values !== undefined) {
+          job.values.set(values.subarray(read * this.#width, (read + rows) * this.#width), from * this.#width);
+          read += rows;
+        } else {
+          job.choices!.ids.set(choices!.ids.subarray(row, row + rows), from);
+          job.choices!.logits.set(choices!.logits.subarray(row, row + rows), from);
+        }
         row += rows;
         if (options.signal?.aborted) {
           this.#end(job).reject(options.signal.reason);
@@ -178,7 +205,7 @@ export class Decoder {
         if (!options.isProbe) sequence.append(ids.slice(job.done, job.done + count));
         job.done += count;
         options.onProgress?.(job.done);
-        if (job.done === ids.length) this.#end(job).resolve(logits);
+        if (job.done === ids.length) this.#end(job).resolve();
       }
     } catch (error) {
       for (const { job } of shares) this.#end(job).reject(job.options.signal?.aborted ? job.options.signal.reason : error);
@@ -191,10 +218,12 @@ export class Decoder {
     return job.settle;
   }
 
-  /** Logits of the rows of all shares, one after the other. */
-  async #compute(shares: readonly Share[]): Promise<Float32Array> {
+  /** What is asked for of the rows of all shares, one after the other. */
+  async #compute(shares: readonly Share[]): Promise<{ readonly values: Float32Array; readonly choices: Choices | undefined }> {
     const T = sum(shares, ({ count }) => count);
     const nOut = sum(shares, ({ rows }) => rows);
+    const nRead = sum(shares, ({ job, rows }) => (job.values === undefined ? 0 : rows));
+    const hasLogits = this.#output === "logits";
     const inputs = {
       tokens: new Int32Array(T),
       positions: new Int32Array(T),
@@ -204,15 +233,19 @@ export class Decoder {
       seqLens: new Int32Array(shares.length),
       outRows: new Int32Array(nOut),
       ...(this.isRecurrent && { stateRows: new Int32Array(T) }),
+      ...(hasLogits && { readRows: new Int32Array(nRead) }),
     };
-    let [token, row] = [0, 0];
+    let [token, row, read] = [0, 0, 0];
     for (const [i, { job, count, rows }] of shares.entries()) {
       const { sequence, ids, done } = job;
       const start = sequence.ids.length;
       inputs.slots.set(sequence.reserve(count), token);
       inputs.blockTable.set(sequence.blocks, i * this.#maxBlocks);
       inputs.seqLens[i] = start + count;
-      for (let j = 0; j < rows; j++) inputs.outRows[row++] = token + count - rows + j;
+      for (let j = 0; j < rows; j++) {
+        if (inputs.readRows !== undefined && job.values !== undefined) inputs.readRows[read++] = row;
+        inputs.outRows[row++] = token + count - rows + j;
+      }
       for (let j = 0; j < count; j++) {
         inputs.tokens[token] = ids[done + j]!;
         inputs.positions[token] = start + j;
@@ -222,14 +255,22 @@ export class Decoder {
     }
     // A run that serves several is not stopped for one of them.
     const signal = shares.length === 1 ? shares[0]!.job.options.signal : undefined;
-    const outputs = this.#plan.run(inputs, { dims: { T, nOut, nSeq: shares.length }, ...(signal && { signal }) });
-    const output = outputs[this.#output]!;
+    const dims = { T, nOut, nSeq: shares.length, ...(hasLogits && { nRead }) };
+    const outputs = this.#plan.run(inputs, { dims, ...(signal && { signal }) });
     try {
-      return (await output.data()) as Float32Array;
+      const values = (await outputs[this.#output]!.data()) as Float32Array;
+      if (nRead === nOut) return { values, choices: undefined };
+      const [ids, logits] = await Promise.all([outputs.choices!.data(), outputs.peaks!.data()]);
+      return { values, choices: { ids: ids as Int32Array, logits: logits as Float32Array } };
     } finally {
-      output.dispose();
+      for (const output of Object.values(outputs)) output.dispose();
     }
   }
+}
+
+/** Rows that come of tokens. */
+function rowsOf(ids: readonly number[], { rows }: FeedOptions): number {
+  return { none: 0, last: 1, all: ids.length }[rows];
 }
 
 function sum<T>(items: readonly T[], of: (item: T) => number): number {

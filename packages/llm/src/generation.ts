@@ -10,7 +10,7 @@ import { Sampler } from "./sampling/sampleToken.ts";
 import { type StopResult, StopStrings } from "./stopStrings.ts";
 import { TextStream } from "./tokenizer/textStream.ts";
 import type { Tokenizer } from "./tokenizer/tokenizer.ts";
-import { TokenSource } from "./tokenSource.ts";
+import { type Chooser, TokenSource } from "./tokenSource.ts";
 
 /** A piece of the answer, or of what the model thinks before it: whole characters, certainly no part of a stop string. */
 export interface GeneratedText {
@@ -115,15 +115,23 @@ export async function* generation(context: GenerationContext): AsyncGenerator<Ge
     if (options.logprobs !== undefined) text.logprobs.push(logprobsOf(logits, id, options.logprobs));
     return id;
   };
-  const source = new TokenSource({ decoder, sequence, history, choose, overflow, promptLookup: options.promptLookup, signal });
+  const source = new TokenSource({
+    decoder,
+    sequence,
+    history,
+    choose: sampler.isGreedy && options.logprobs === undefined ? undefined : choose,
+    overflow,
+    promptLookup: options.promptLookup,
+    signal,
+  });
 
   const cachedTokens = sequence.ids.length;
   const promptStart = performance.now();
-  const promptLogits = yield* prefill(context);
+  const first = yield* prefill(context, source);
   const promptMs = performance.now() - promptStart;
   let timeToFirstTokenMs = 0;
   let ending: Ending | undefined;
-  for await (const id of source.tokens(promptLogits)) {
+  for await (const id of source.tokens(first)) {
     timeToFirstTokenMs ||= performance.now() - startedAt;
     history.push(id);
     if (tokenizer.isEndOfGeneration(id)) {
@@ -173,13 +181,11 @@ export async function* generation(context: GenerationContext): AsyncGenerator<Ge
   };
 }
 
-/** Computes what is not cached of the prompt and returns the logits of its last token. */
-async function* prefill({
-  decoder,
-  sequence,
-  prompt,
-  options,
-}: GenerationContext): AsyncGenerator<PrefillProgress, Float32Array, undefined> {
+/** Computes what is not cached of the prompt and tells how to choose the token after it. */
+async function* prefill(
+  { decoder, sequence, prompt, options }: GenerationContext,
+  source: TokenSource,
+): AsyncGenerator<PrefillProgress, Chooser, undefined> {
   const { signal, progress } = options;
   const total = prompt.ids.length;
   // In steps of the largest run, so that there is something to tell between them.
@@ -189,10 +195,13 @@ async function* prefill({
     if (progress) yield { type: "prefill", done, total };
     const ids = prompt.ids.slice(done, done + step);
     const isLast = done + ids.length === total;
-    const logits = await decoder.feed(sequence, ids, { rows: isLast ? "last" : "none", signal });
-    if (!isLast) continue;
+    if (!isLast) {
+      await decoder.feed(sequence, ids, { rows: "none", signal });
+      continue;
+    }
+    const first = await source.compute(ids, { rows: "last", signal });
     if (progress) yield { type: "prefill", done: total, total };
-    return logits;
+    return first;
   }
 }
 

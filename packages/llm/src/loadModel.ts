@@ -124,7 +124,7 @@ export async function loadModel(source: GgufInput | readonly GgufInput[], option
     const states = { vocabSize, isEncoder, output: "states", width: embeddingLength } as const;
     const own = new Decoder(plan, backend, {
       ...sizes,
-      ...(isEncoder ? states : { vocabSize, isEncoder, output: "logits", width: vocabSize }),
+      ...(isEncoder ? states : { vocabSize, isEncoder, output: "logits" as const, width: vocabSize }),
     });
     const recurrence = own.isRecurrent ? await (await import("./stateTransfer.ts")).StateTransfer.open(runtime, plan) : undefined;
     return new Model({
@@ -221,7 +221,7 @@ async function openFitting(
   for (const [i, { contextLength, reason }] of contexts.entries()) {
     const wantedBatch = wholeNumber("batchSize", options.batchSize ?? defaultBatchSize, 1);
     const batchSize = config.isEncoder ? contextLength : Math.min(wantedBatch, contextLength);
-    const fewerRows = Math.max(1, Math.min(batchSize, Math.floor(maxLogitBytes / (4 * config.vocabSize))));
+    const fewerRows = Math.max(1, Math.min(batchSize, Math.floor(maxLogitBytes / (2 * 4 * config.vocabSize))));
     const rest = config.isEncoder ? ({ maxRows: contextLength, result: "states" } as const) : { maxRows: fewerRows };
     const isGeluRounded = options.activations !== "f32";
     try {

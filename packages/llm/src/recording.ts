@@ -21,7 +21,7 @@ export interface DecoderSizes {
   readonly sequences: number;
   /** Tokens of a run, at most. */
   readonly batchSize: number;
-  /** Rows of logits of a run, at most. */
+  /** Rows of a run that logits are computed of, at most. */
   readonly maxRows: number;
   readonly cacheType: CacheType;
   readonly activations: ActivationMode;
@@ -181,6 +181,13 @@ export function recordDecoder(
       return program.attention(q, cache, positions, seqOf, blockTable, seqLens, { ...options, blockSize: blockTokens });
     },
   };
-  program.output(recording.result, forward(recording));
+  const result = forward(recording);
+  if (recording.result === "states") program.output("states", result);
+  else {
+    // Rows of logits leave the run only where they are asked for: a greedy choice is two numbers.
+    program.output("logits", program.embedding(result, program.input("readRows", "i32", [program.dim("nRead", sizes.maxRows)])));
+    program.output("choices", program.argmax(result));
+    program.output("peaks", program.max(result, { axis: -1 }));
+  }
   return { program, weights: [...weights.finish(), ...(adapted?.finish() ?? [])] };
 }

@@ -1,7 +1,11 @@
-import type { Decoder } from "./decoder.ts";
+import type { Decoder, FeedOptions } from "./decoder.ts";
 import type { Sequence } from "./kvCache.ts";
 import { type ResolvedOverflow, shiftedIds } from "./overflow.ts";
 import { PromptLookup } from "./promptLookup.ts";
+import { requireChoice } from "./sampling/candidates.ts";
+
+/** Chooses the token after a row that was computed, when `history` has all tokens before it. */
+export type Chooser = (row: number) => number;
 
 /** What tokens are made with. */
 export interface TokenSourceContext {
@@ -9,8 +13,8 @@ export interface TokenSourceContext {
   readonly sequence: Sequence;
   /** Ids so far; whoever takes a token adds it here before taking the next. */
   readonly history: readonly number[];
-  /** Chooses the token that follows `history` by its logits. */
-  readonly choose: (logits: Float32Array) => number;
+  /** Chooses the token that follows `history` by its logits; undefined: always the most likely one. */
+  readonly choose: ((logits: Float32Array) => number) | undefined;
   readonly overflow: ResolvedOverflow;
   readonly promptLookup: number;
   readonly signal: AbortSignal | undefined;
@@ -43,10 +47,22 @@ export class TokenSource {
     return this.#length >= this.#context.decoder.contextLength;
   }
 
-  /** @param promptLogits those of the prompt's last token */
-  async *tokens(promptLogits: Float32Array): AsyncGenerator<number, never, undefined> {
-    const { sequence, choose, history } = this.#context;
-    let id = choose(promptLogits);
+  /** Appends tokens to the sequence and tells how to choose what follows them; see `Decoder.feed`. */
+  async compute(ids: readonly number[], options: FeedOptions): Promise<Chooser> {
+    const { decoder, sequence, choose } = this.#context;
+    const { vocabSize } = decoder;
+    if (choose === undefined) {
+      const { ids: best, logits } = await decoder.choose(sequence, ids, options);
+      return (row) => requireChoice(best[row]!, logits[row]!, vocabSize);
+    }
+    const logits = await decoder.feed(sequence, ids, options);
+    return (row) => choose(logits.subarray(row * vocabSize, (row + 1) * vocabSize));
+  }
+
+  /** @param first chooses the token after the prompt */
+  async *tokens(first: Chooser): AsyncGenerator<number, never, undefined> {
+    const { sequence, history, signal } = this.#context;
+    let id = first(0);
     this.#length = sequence.ids.length + 1;
     yield id;
     for (;;) {
@@ -61,7 +77,7 @@ export class TokenSource {
         }
         continue;
       }
-      id = choose(await this.#feed([id]));
+      id = (await this.compute([id], { rows: "last", signal }))(0);
       this.#length++;
       this.decodeMs += performance.now() - start;
       yield id;
@@ -70,18 +86,17 @@ export class TokenSource {
 
   /** Chooses tokens as long as they are those that were guessed, and the first other one: all by the logits of one run. */
   async *#check(id: number, draft: readonly number[], start: number): AsyncGenerator<number, void, undefined> {
-    const { decoder, sequence, choose, signal } = this.#context;
-    const { vocabSize } = decoder;
+    const { decoder, sequence, signal } = this.#context;
     const guesses = [id, ...draft];
     sequence.beginGuess();
     let computed = 0;
     let again: readonly number[] = [];
     try {
-      const logits = await decoder.feed(sequence, guesses, { rows: "all", isProbe: true, signal });
+      const choose = await this.compute(guesses, { rows: "all", isProbe: true, signal });
       this.draftedTokens += draft.length;
       computed = 1;
       for (let row = 0; row < guesses.length; row++) {
-        const next = choose(logits.slice(row * vocabSize, (row + 1) * vocabSize));
+        const next = choose(row);
         this.#length++;
         this.decodeMs += performance.now() - start;
         const isGuessed = next === guesses[row + 1];
@@ -113,10 +128,5 @@ export class TokenSource {
     this.shiftedTokens += before - ids.length;
     await decoder.feed(sequence, ids.slice(sequence.ids.length), { rows: "none", signal });
     this.#length = ids.length + 1;
-  }
-
-  #feed(ids: readonly number[]): Promise<Float32Array> {
-    const { decoder, sequence, signal } = this.#context;
-    return decoder.feed(sequence, ids, { rows: "last", signal });
   }
 }

@@ -25,7 +25,8 @@ describe.each([1, 2])("a model on WASM computes beside the caller's thread, thre
     await session.complete({ ids: prompt }, { temperature: 0, maxTokens: 1 });
     expect(turns).toBeGreaterThan(3);
     turns = 0;
-    await session.complete({ ids: prompt.slice(0, 10) }, { temperature: 0, maxTokens: 30 });
+    // A token of this model takes a tenth of a millisecond, a turn of this timer a whole one.
+    await session.complete({ ids: prompt.slice(0, 10) }, { temperature: 0, maxTokens: 400 });
     expect(turns).toBeGreaterThan(3);
     clearInterval(timer);
   });

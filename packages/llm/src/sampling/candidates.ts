@@ -33,18 +33,23 @@ export function candidatesOf(logits: Float32Array): Candidates {
  * @throws {SamplingError} as {@link candidatesOf}
  */
 export function argmax(logits: Float32Array): number {
-  let best = -1;
-  let bestLogit = Number.NEGATIVE_INFINITY;
+  let best = 0;
   for (let id = 0; id < logits.length; id++) {
     const logit = logits[id]!;
-    if (logit > bestLogit) {
-      best = id;
-      bestLogit = logit;
-    } else if (Number.isNaN(logit)) throw badLogit(id, logit);
+    if (Number.isNaN(logit)) throw badLogit(id, logit);
+    if (logit > logits[best]!) best = id;
   }
-  if (bestLogit === Number.POSITIVE_INFINITY) throw badLogit(best, bestLogit);
-  if (best < 0) throw noTokenLeft(logits.length);
-  return best;
+  return requireChoice(best, logits[best]!, logits.length);
+}
+
+/**
+ * The first id with the greatest logit of a vocabulary, if it can be chosen.
+ * @throws {SamplingError} as {@link candidatesOf}
+ */
+export function requireChoice(id: number, logit: number, vocabulary: number): number {
+  if (logit === Number.NEGATIVE_INFINITY) throw noTokenLeft(vocabulary);
+  if (!Number.isFinite(logit)) throw badLogit(id, logit);
+  return id;
 }
 
 /** Probabilities `exp(logit - max) / sum`, in the list's order. */

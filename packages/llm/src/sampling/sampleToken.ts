@@ -7,6 +7,7 @@ import {
   applyBias,
   applyPenalties,
   applyTemperature,
+  arePenaltiesOn,
   dynamicTemperature,
   minP,
   mostLikely,
@@ -41,6 +42,16 @@ export class Sampler {
   constructor(options: ResolvedSampling) {
     this.#options = options;
     this.#mu = 2 * options.mirostatTau;
+  }
+
+  /** Whether every token is the one with the greatest logit, so that nobody has to look at the others. */
+  get isGreedy(): boolean {
+    const { mirostat, steps, temperature, dynamicTemperatureRange, logitBias, dryMultiplier } = this.#options;
+    if (mirostat !== 0 || temperature !== 0 || dynamicTemperatureRange !== 0 || !steps.includes("temperature")) return false;
+    if (Object.keys(logitBias).length > 0 || (dryMultiplier !== 0 && steps.includes("dry"))) return false;
+    return steps.every(
+      (step) => step === "dry" || (step === "penalties" ? !arePenaltiesOn(this.#options) : !canDethrone(step, this.#options)),
+    );
   }
 
   /**

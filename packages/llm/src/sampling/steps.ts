@@ -23,6 +23,11 @@ export function applyBias(logits: Float32Array, bias: ResolvedSampling["logitBia
 /** The options that {@link applyPenalties} reads. */
 export type PenaltyOptions = Pick<ResolvedSampling, "repeatPenalty" | "repeatLastN" | "frequencyPenalty" | "presencePenalty">;
 
+/** Whether {@link applyPenalties} can change a logit. */
+export function arePenaltiesOn({ repeatPenalty, repeatLastN, frequencyPenalty, presencePenalty }: PenaltyOptions): boolean {
+  return repeatLastN !== 0 && (repeatPenalty !== 1 || frequencyPenalty !== 0 || presencePenalty !== 0);
+}
+
 /**
  * Makes recent tokens less likely. For a token that occurs `count > 0` times among the last `repeatLastN` ids of `history`:
  * `logit <= 0 ? logit * repeatPenalty : logit / repeatPenalty`, then minus `count * frequencyPenalty + presencePenalty`.
@@ -31,7 +36,7 @@ export type PenaltyOptions = Pick<ResolvedSampling, "repeatPenalty" | "repeatLas
  */
 export function applyPenalties(logits: Float32Array, history: ArrayLike<number>, options: PenaltyOptions): Float32Array {
   const { repeatPenalty, repeatLastN, frequencyPenalty, presencePenalty } = options;
-  if (repeatLastN === 0 || (repeatPenalty === 1 && frequencyPenalty === 0 && presencePenalty === 0)) return logits;
+  if (!arePenaltiesOn(options)) return logits;
   const counts = new Map<number, number>();
   for (let i = repeatLastN < 0 ? 0 : Math.max(0, history.length - repeatLastN); i < history.length; i++) {
     const id = history[i]!;
