@@ -193,7 +193,7 @@ export class Decoder {
         if (job.values !== undefined) {
           job.values.set(values.subarray(read * this.#width, (read + rows) * this.#width), from * this.#width);
           read += rows;
-        } else {
+        } else if (rows > 0) {
           job.choices!.ids.set(choices!.ids.subarray(row, row + rows), from);
           job.choices!.logits.set(choices!.logits.subarray(row, row + rows), from);
         }

@@ -9,7 +9,7 @@ let runtime: Runtime;
 let model: Model;
 beforeAll(async () => {
   runtime = await createRuntime({ backends: [wasm({ threads: 2 })], policy: { force: "wasm" } });
-  model = await loadModel(tiny, { runtime, contextLength: 256, sequences: 6 });
+  model = await loadModel(tiny, { runtime, contextLength: 256, sequences: 6, batchSize: 4 });
 });
 afterAll(async () => {
   await model.dispose();
