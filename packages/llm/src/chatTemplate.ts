@@ -1,4 +1,4 @@
-import { ChatTemplateError } from "./errors.ts";
+import { ChatTemplateError, chatTemplateKey, noChatTemplate } from "./errors.ts";
 import { parseTemplate, renderTemplate, type Template } from "./templateRuntime.ts";
 import type { Tokenizer } from "./tokenizer/tokenizer.ts";
 import type { VocabularyMetadata } from "./tokenizer/vocabulary.ts";
@@ -64,11 +64,9 @@ export class ChatTemplate {
    * @throws {ChatTemplateError} if the file has none or it cannot be parsed
    */
   static fromMetadata(metadata: VocabularyMetadata, options: { readonly name?: string } = {}): ChatTemplate {
-    const key = options.name === undefined ? "tokenizer.chat_template" : `tokenizer.chat_template.${options.name}`;
+    const key = options.name === undefined ? chatTemplateKey : `${chatTemplateKey}.${options.name}`;
     const source = metadata.optionalString(key);
-    if (source === undefined) {
-      throw new ChatTemplateError(`chat template: expected ${key} in the file, got no such key; use plain completion or pass a template`);
-    }
+    if (source === undefined) throw new ChatTemplateError(noChatTemplate(key));
     const bosToken = tokenText(metadata, "bos");
     const eosToken = tokenText(metadata, "eos");
     return new ChatTemplate({ source, ...(bosToken !== undefined && { bosToken }), ...(eosToken !== undefined && { eosToken }) });

@@ -2,8 +2,9 @@ import { CentellaError, UnsupportedError } from "@centella/core";
 import type { Metadata } from "@centella/gguf";
 import { blocksOf } from "./blockTree.ts";
 import type { CacheTransfer } from "./cacheTransfer.ts";
-import { ChatTemplate } from "./chatTemplate.ts";
+import type { ChatTemplate } from "./chatTemplate.ts";
 import type { Decoder } from "./decoder.ts";
+import { ChatTemplateError, chatTemplateKey, noChatTemplate } from "./errors.ts";
 import { SequencePool } from "./kvCache.ts";
 import type { ModelInfo } from "./modelInfo.ts";
 import { type Pooling, poolingTypes } from "./pooling.ts";
@@ -22,6 +23,8 @@ export interface ModelParts {
   /** Compiles the program that ends before the output layer, over the same weights and cache. */
   readonly openStates: () => Promise<Decoder>;
   readonly info: ModelInfo;
+  /** What renders the file's template, if it has one. */
+  readonly ChatTemplate: typeof ChatTemplate | undefined;
   readonly metadata: Metadata;
   /** A digest that tells the model from others. */
   readonly identify: () => Promise<string>;
@@ -38,6 +41,7 @@ export class Engine {
   readonly recurrence: StateTransfer | undefined;
   readonly #metadata: Metadata;
   readonly #tokenizer: Tokenizer | CentellaError;
+  readonly #ChatTemplate: typeof ChatTemplate | undefined;
   #chatTemplate: ChatTemplate | undefined;
 
   readonly #identify: () => Promise<string>;
@@ -50,7 +54,7 @@ export class Engine {
   #states: Promise<Decoder> | undefined;
 
   constructor(
-    { decoder, openTransfer, recurrence, openStates, metadata, identify }: ModelParts,
+    { decoder, openTransfer, recurrence, openStates, metadata, identify, ChatTemplate }: ModelParts,
     { sequences, hasChatTemplate, cacheType }: ModelInfo,
   ) {
     this.decoder = decoder;
@@ -61,6 +65,7 @@ export class Engine {
     this.#openStates = openStates;
     this.hasChatTemplate = hasChatTemplate;
     this.#metadata = metadata;
+    this.#ChatTemplate = ChatTemplate;
     this.pool = new SequencePool(sequences, blocksOf(decoder.contextLength), recurrence);
     this.#tokenizer = tryTokenizer(metadata);
   }
@@ -115,7 +120,8 @@ export class Engine {
 
   /** @throws {ChatTemplateError} if the file has none or it cannot be parsed */
   get chatTemplate(): ChatTemplate {
-    this.#chatTemplate ??= ChatTemplate.fromMetadata(this.#metadata);
+    if (this.#ChatTemplate === undefined) throw new ChatTemplateError(noChatTemplate(chatTemplateKey));
+    this.#chatTemplate ??= this.#ChatTemplate.fromMetadata(this.#metadata);
     return this.#chatTemplate;
   }
 }

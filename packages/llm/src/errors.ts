@@ -13,6 +13,14 @@ export class TokenizerError extends LlmError {
   }
 }
 
+/** Where a file has its template. */
+export const chatTemplateKey = "tokenizer.chat_template";
+
+/** What a {@link ChatTemplateError} says of a file without a template. */
+export function noChatTemplate(key: string): string {
+  return `chat template: expected ${key} in the file, got no such key; use plain completion or pass a template`;
+}
+
 /** A chat template that is missing, cannot be parsed or rendered, or that rejected the messages by `raise_exception`. */
 export class ChatTemplateError extends LlmError {
   override name = "ChatTemplateError";

@@ -3,7 +3,7 @@ import { type ByteSource, type GgufFile, type GgufInput, openSource, readGguf } 
 import type { AdapterOptions, Adapters } from "./adapters.ts";
 import { contextsToTry } from "./contextSize.ts";
 import { type CompiledPlan, Decoder } from "./decoder.ts";
-import { ModelError } from "./errors.ts";
+import { chatTemplateKey, ModelError } from "./errors.ts";
 import type { LayerSplit, LayersOnGpu } from "./layersOnGpu.ts";
 import { Model } from "./model.ts";
 import { describeModel } from "./modelInfo.ts";
@@ -127,7 +127,9 @@ export async function loadModel(source: GgufInput | readonly GgufInput[], option
       ...(isEncoder ? states : { vocabSize, isEncoder, output: "logits" as const, width: vocabSize }),
     });
     const recurrence = own.isRecurrent ? await (await import("./stateTransfer.ts")).StateTransfer.open(runtime, plan) : undefined;
+    const ChatTemplate = file.metadata.has(chatTemplateKey) ? (await import("./chatTemplate.ts")).ChatTemplate : undefined;
     return new Model({
+      ChatTemplate,
       decoder: own,
       async openStates() {
         if (isEncoder) return own;

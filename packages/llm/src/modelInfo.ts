@@ -1,6 +1,7 @@
 import type { Selection } from "@centella/core";
 import { fileTypeById, type GgufFile } from "@centella/gguf";
 import { cacheBytes } from "./contextSize.ts";
+import { chatTemplateKey } from "./errors.ts";
 import type { LayerSplit } from "./layersOnGpu.ts";
 import type { ActivationMode, CacheType, DecoderProgram, DecoderSizes, ModelDescription } from "./recording.ts";
 
@@ -68,7 +69,7 @@ export function describeModel(
     quantization: quantization(file),
     parameters: file.tensors.reduce((sum, { elements }) => sum + elements, 0),
     vocabSize: config.vocabSize,
-    hasChatTemplate: file.metadata.has("tokenizer.chat_template"),
+    hasChatTemplate: file.metadata.has(chatTemplateKey),
     contextLength: sizes.contextLength,
     contextReason,
     trainedContextLength: config.contextLength,

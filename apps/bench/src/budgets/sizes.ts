@@ -13,11 +13,13 @@ export function sizeFigures(): readonly Figure[] {
     ...publishedPackages().map(
       (folder): Figure => ({ name: `tarball of ${folder}`, unit: "KiB", measure: async () => exactly(tarballBytes(folder) / 1024) }),
     ),
-    {
-      name: "JavaScript of a page that generates text on the CPU, minified and gzipped",
-      unit: "KiB",
-      measure: async () => exactly((await pageBytes()) / 1024),
-    },
+    ...Object.entries(pages).map(
+      ([what, absent]): Figure => ({
+        name: `JavaScript of a page that ${what} on the CPU, minified and gzipped`,
+        unit: "KiB",
+        measure: async () => exactly((await pageBytes(new Set(absent))) / 1024),
+      }),
+    ),
   ];
 }
 
@@ -40,36 +42,45 @@ function tarballBytes(folder: string): number {
 }
 
 /**
- * Modules that a page fetches when it first uses what they do, and a chat never does: calibrating, layers on two backends, LoRA adapters,
- * the context "auto", split files, saving and restoring sessions, embeddings, perplexity, the scalar
- * reference, decoding blocks in JavaScript (weights of types without kernels of their own). Only what is named here is left out: any
- * other dynamic import counts as if it were a static one, so that nothing that generating text needs escapes by being loaded late.
+ * Modules that a page fetches when it first uses what they do, and generating text never does, whatever the model: calibrating, layers on
+ * two backends, LoRA adapters, the context "auto", moving sessions, embeddings, perplexity, the scalar reference.
  */
-const onDemand: ReadonlySet<string> = new Set([
+const otherUses = [
   "adapters.js",
   "autoContext.js",
-  "blockCodecs.js",
   "cacheTransfer.js",
   "calibrate.js",
   "embed.js",
   "fingerprint.js",
-  "joinParts.js",
   "layersOnGpu.js",
   "perplexity.js",
   "readF32.js",
   "referencePlan.js",
   "snapshot.js",
   "splitPlan.js",
-]);
+];
 
-/** Leaves the modules of {@link onDemand} where they are, but for what is imported statically as well, and notes those that were met. */
-function leaveOnDemand(met: Set<string>): Plugin {
+/** What only some models need: weights of types without kernels of their own, files in parts, recurrent states. */
+const otherModels = ["blockCodecs.js", "joinParts.js", "stateTransfer.js"];
+
+/**
+ * What pages do, and the modules that they do not fetch for it. Only what is named here is left out: any other dynamic import counts as if
+ * it were a static one, so that nothing that generating text needs escapes by being loaded late.
+ */
+const pages: Readonly<Record<string, readonly string[]>> = {
+  "completes text": [...otherUses, ...otherModels, "chatTemplate.js"],
+  chats: [...otherUses, ...otherModels],
+  "chats with any model": otherUses,
+};
+
+/** Leaves modules where they are, but for what is imported statically as well, and notes those that were met. */
+function leaveOut(absent: ReadonlySet<string>, met: Set<string>): Plugin {
   return {
     name: "on demand",
     setup({ onResolve }) {
       onResolve({ filter: /^\.\// }, ({ kind, path }) => {
         const name = basename(path);
-        if (kind !== "dynamic-import" || !onDemand.has(name)) return undefined;
+        if (kind !== "dynamic-import" || !absent.has(name)) return undefined;
         met.add(name);
         return { path, external: true };
       });
@@ -78,11 +89,11 @@ function leaveOnDemand(met: Set<string>): Plugin {
 }
 
 /**
- * What such a page downloads for a chat, whatever the model's family, tokenizer, template and types: one file, as of a bundler that puts
- * what is imported dynamically into files of its own. The files that Rolldown makes and a chat then loads come to within 1 % of it;
- * esbuild's, which are more and keep calibrating among them, to 5 % more.
+ * What such a page downloads, whatever the model's family and tokenizer: one file, as of a bundler that puts what is imported dynamically
+ * into files of its own. The files that Rolldown makes and a chat then loads come to within 1 % of it; esbuild's, which are more and keep
+ * calibrating among them, to 5 % more.
  */
-async function pageBytes(): Promise<number> {
+async function pageBytes(absent: ReadonlySet<string>): Promise<number> {
   const contents = `
     import { createRuntime } from "@centella/core";
     import { wasm } from "@centella/backend-wasm";
@@ -97,11 +108,11 @@ async function pageBytes(): Promise<number> {
     format: "esm",
     platform: "browser",
     external: ["node:*"],
-    plugins: [leaveOnDemand(met)],
+    plugins: [leaveOut(absent, met)],
     write: false,
     logLevel: "silent",
   });
-  const gone = [...onDemand].filter((name) => !met.has(name));
+  const gone = [...absent].filter((name) => !met.has(name));
   if (gone.length > 0) throw new Error(`page: expected dynamic imports of ${gone.join(", ")}, got none; take them off the list`);
   return outputFiles.reduce((sum, { contents: bytes }) => sum + gzipSync(bytes, { level: 9 }).length, 0);
 }
