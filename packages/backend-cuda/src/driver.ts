@@ -38,6 +38,15 @@ export interface LaunchCommand {
   readonly sharedBytes: number;
   /** The parameters, all of them addresses. */
   readonly args: readonly Handle[];
+  /** What the kernel may touch from each of them on. A device does not know; a driver for tests holds kernels to it. */
+  readonly spans: readonly Span[];
+}
+
+/** Memory that a kernel's parameter points to. */
+export interface Span {
+  readonly bytes: number;
+  /** False: it is read only. */
+  readonly isWritten: boolean;
 }
 
 /**

@@ -1,4 +1,4 @@
 export { CudaBackend } from "./backend.ts";
 export { type CudaOptions, cuda } from "./cuda.ts";
-export { type CudaDriver, type DeviceProperties, DriverError, type Handle, type LaunchCommand } from "./driver.ts";
+export { type CudaDriver, type DeviceProperties, DriverError, type Handle, type LaunchCommand, type Span } from "./driver.ts";
 export { type GeneratedKernel, generatePtx } from "./generatePtx.ts";

@@ -11,6 +11,7 @@ import {
   type TensorSpec,
   UnsupportedError,
 } from "@centella/core";
+import type { Span } from "./driver.ts";
 import { kernelOf } from "./kernels/index.ts";
 import type { Argument, KernelCall, Launch } from "./kernels/shared/kernel.ts";
 import { residentBytes } from "./resident.ts";
@@ -31,7 +32,7 @@ type Region =
 interface PlacedLaunch {
   readonly op: string;
   readonly launch: Launch;
-  readonly args: readonly Place[];
+  readonly args: readonly (Place & Span)[];
 }
 
 interface PlacedCopy {
@@ -146,10 +147,20 @@ export function planVariant(lowered: Lowered, arena: ArenaLayout, bucket: DimVal
   const scratch: Place = { region: { kind: "arena" }, offset: align(arena.bytes) };
   const launches = lowered.steps.flatMap(({ op, inputs: operands, params, output }): PlacedLaunch[] => {
     const call: KernelCall = { inputs: operands.map((operand) => operand?.spec), output: output.spec, slots, bucket };
-    const place = (argument: Argument): Place => {
-      if (argument.kind === "input") return placeOf(operands[argument.index]!.storage);
-      if (argument.kind === "output") return placeOf(output.storage);
-      return argument.kind === "dims" ? dims : scratch;
+    const tensor = ({ spec, storage }: Operand, isWritten: boolean): Place & Span => {
+      return { ...placeOf(storage), bytes: bytesAt(spec, bucket), isWritten };
+    };
+    const place = (argument: Argument): Place & Span => {
+      switch (argument.kind) {
+        case "input":
+          return tensor(operands[argument.index]!, false);
+        case "output":
+          return tensor(output, true);
+        case "scratch":
+          return { ...scratch, bytes: argument.bytes, isWritten: true };
+        case "dims":
+          return { ...dims, bytes: 4 * slots.size, isWritten: false };
+      }
     };
     const kernel = kernelOf(op);
     if (kernel === undefined) throw new UnsupportedError(`cuda: ${op.name}`, "there is no kernel");

@@ -165,7 +165,7 @@ export class VariantRunner {
         if (upload !== undefined) driver.copyToDevice(address({ region: { kind: "upload" }, offset: 0 }), upload.handle, uploadBytes);
         for (const { launch, args } of launches) {
           const { ptx, grid, block, sharedBytes } = launch;
-          launchKernel({ kernel: this.#kernels.get(ptx)!, grid, block, sharedBytes, args: args.map(address) });
+          launchKernel({ kernel: this.#kernels.get(ptx)!, grid, block, sharedBytes, args: args.map(address), spans: args });
         }
         for (const { from, to, bytes } of copies) if (bytes > 0) driver.copyOnDevice(address(to), address(from), bytes);
         if (readback !== undefined)

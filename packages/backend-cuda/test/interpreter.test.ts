@@ -13,7 +13,11 @@ async function runOn(x: Float32Array, body: (k: PtxBuilder) => void, { threads =
   const [from, to, pinned] = [driver.alloc(x.byteLength), driver.alloc(words * 4), driver.allocPinned(Math.max(x.byteLength, words * 4))];
   driver.writePinned(pinned, 0, new Uint8Array(x.buffer));
   driver.copyToDevice(from, pinned, x.byteLength);
-  driver.launch({ kernel, grid: [1, 1, 1], block: [threads, 1, 1], sharedBytes: 0, args: [from, to] });
+  const spans = [
+    { bytes: x.byteLength, isWritten: false },
+    { bytes: words * 4, isWritten: true },
+  ];
+  driver.launch({ kernel, grid: [1, 1, 1], block: [threads, 1, 1], sharedBytes: 0, args: [from, to], spans });
   driver.copyFromDevice(pinned, to, words * 4);
   await driver.finished();
   const bytes = new Uint8Array(words * 4);
@@ -34,7 +38,16 @@ const one = Float32Array.of(1);
 
 describe("what it finds", () => {
   const faults: readonly (readonly [string, RegExp, (k: PtxBuilder) => void])[] = [
-    ["an access beyond the memory", /not allocated/, (k) => void k.load("f32", k.at("f32", k.pointer("x", "f32"), 1))],
+    [
+      "an access beyond the tensor",
+      /read of 4 bytes outside of its tensors, 0 bytes behind the end of one of 4/,
+      (k) => void k.load("f32", k.at("f32", k.pointer("x", "f32"), 1)),
+    ],
+    [
+      "a write to a tensor that is read",
+      /write of 4 bytes outside of its tensors, before all of them/,
+      (k) => k.store("f32", k.pointer("x", "f32"), k.constant("f32", 1)),
+    ],
     ["a read of what nothing wrote", /unwritten/, (k) => void k.load("f32", k.pointer("y", "f32"))],
     ["two threads writing one place", /written by two threads/, (k) => k.store("f32", k.pointer("y", "f32"), k.constant("f32", 1))],
     [

@@ -2,6 +2,7 @@ import type { Backend } from "@centella/core";
 import { UnsupportedError } from "@centella/core";
 import { useSwiftShader } from "@centella/test-devices";
 import { webgpu } from "../src/index.ts";
+import { guardedGpu } from "./guardedGpu.ts";
 
 /** A backend for tests and the device behind it, or the reason why there is none. */
 export async function openBackend(): Promise<{ readonly backend: Backend; readonly device: GPUDevice } | string> {
@@ -19,6 +20,12 @@ export async function openBackend(): Promise<{ readonly backend: Backend; readon
     if (error instanceof UnsupportedError) return error.reason;
     throw error;
   }
+}
+
+/** A backend whose kernels are held to their outputs. @throws {UnsupportedError} where there is no device */
+export async function openGuarded(): Promise<Backend> {
+  useSwiftShader();
+  return webgpu({ gpu: guardedGpu(await dawn()) }).open();
 }
 
 /** The Dawn instances of the tests. They must not be collected while a device is open. */

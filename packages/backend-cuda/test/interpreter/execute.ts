@@ -1,5 +1,5 @@
 import { floatToHalf, halfToFloat } from "@centella/quant";
-import { Access, Fault, type GlobalMemory } from "./memory.ts";
+import { Access, Fault, type GlobalMemory, type Reach } from "./memory.ts";
 import { type ParsedKernel, parse, translate } from "./translate.ts";
 
 type Thread = Generator<number, void, undefined>;
@@ -59,7 +59,19 @@ export function prepare(ptx: string): ReadyKernel {
 export function runGrid(
   memory: GlobalMemory,
   { parsed, start }: ReadyKernel,
-  { grid, block, params, tables }: { grid: number; block: number; params: readonly number[]; tables: readonly number[] },
+  {
+    grid,
+    block,
+    params,
+    tables,
+    reach,
+  }: {
+    grid: number;
+    block: number;
+    params: readonly number[];
+    tables: readonly number[];
+    reach: readonly Reach[];
+  },
 ): void {
   if (block > parsed.maxThreads || block % 32 !== 0)
     throw new Fault(`${parsed.entry}: ${block} threads, declared for ${parsed.maxThreads}`);
@@ -67,7 +79,7 @@ export function runGrid(
     throw new Fault(`${parsed.entry}: ${params.length} arguments for ${parsed.params.length} parameters`);
   memory.epoch++;
   for (let ctaid = 0; ctaid < grid; ctaid++) {
-    const access = new Access(memory, parsed.sharedBytes, ctaid * block);
+    const access = new Access(memory, reach, parsed.sharedBytes, ctaid * block);
     const lanes = new Array<number>(block).fill(0);
     const held = new Array<number>(block).fill(0);
     const threads = Array.from({ length: block }, (_, tid) => start(access, params, tables, tid, ctaid, lanes, held));

@@ -101,14 +101,18 @@ export class InterpretedDriver implements CudaDriver {
     });
   }
 
-  launch({ kernel, grid, block, args }: LaunchCommand): void {
+  launch({ kernel, grid, block, args, spans }: LaunchCommand): void {
     const { kernel: ready, tables } = this.#kernels.get(kernel)!;
     const params = args.map(Number);
+    const reach = [
+      ...params.map((begin, i) => ({ begin, end: begin + spans[i]!.bytes, isWritten: spans[i]!.isWritten })),
+      ...tables.map((begin) => ({ begin, end: begin + this.memory.region(begin, 1, "table").size, isWritten: false })),
+    ];
     if (grid[1] !== 1 || grid[2] !== 1 || grid[0] < 1)
       throw new DriverError(1, "CUDA_ERROR_INVALID_VALUE", "cuLaunchKernel", `grid ${grid.join(", ")}`);
     if (this.#capture === undefined) this.submitted.launches++;
     this.#submit(() => {
-      runGrid(this.memory, ready, { grid: grid[0], block: block[0], params, tables });
+      runGrid(this.memory, ready, { grid: grid[0], block: block[0], params, tables, reach });
     });
   }
 

@@ -75,22 +75,32 @@ export class GlobalMemory {
   }
 }
 
+/** Memory that a launch may touch, from its first byte to behind its last one. */
+export interface Reach {
+  readonly begin: number;
+  readonly end: number;
+  readonly isWritten: boolean;
+}
+
 /** Reads and writes of kernels, checked. One instance per block; `thread` is set before each. */
 export class Access {
   readonly shared: Region;
   readonly #global: GlobalMemory;
+  readonly #reach: readonly Reach[];
   readonly #threadsBefore: number;
   thread = 0;
   /** Counts barriers: accesses of one phase by different threads must not meet. */
   phase = 1;
 
-  constructor(global: GlobalMemory, sharedBytes: number, threadsBefore: number) {
+  constructor(global: GlobalMemory, reach: readonly Reach[], sharedBytes: number, threadsBefore: number) {
     this.#global = global;
+    this.#reach = reach;
     this.#threadsBefore = threadsBefore;
     this.shared = new Region("shared memory", 0, sharedBytes, true);
   }
 
   read(space: "global" | "shared", address: number, bytes: number): readonly [DataView, number] {
+    if (space === "global") this.#checkReach(address, bytes, false);
     const region = space === "shared" ? this.shared : this.#global.region(address, bytes, this.#who());
     const offset = region.checked(address, bytes, this.#who());
     const stamp = this.#stamp(space);
@@ -104,6 +114,7 @@ export class Access {
   }
 
   write(space: "global" | "shared", address: number, bytes: number): readonly [DataView, number] {
+    if (space === "global") this.#checkReach(address, bytes, true);
     const region = space === "shared" ? this.shared : this.#global.region(address, bytes, this.#who());
     const offset = region.checked(address, bytes, this.#who());
     const stamp = this.#stamp(space);
@@ -116,6 +127,19 @@ export class Access {
       region.writer[i] = stamp;
     }
     return [region.view, offset];
+  }
+
+  /** Tensors lie side by side in one piece of memory: a kernel that runs out of its own is in another one. */
+  #checkReach(address: number, bytes: number, isWrite: boolean): void {
+    for (const { begin, end, isWritten } of this.#reach) if (address >= begin && address + bytes <= end && (isWritten || !isWrite)) return;
+    const nearest = this.#reach
+      .filter(({ begin, isWritten }) => begin <= address && (isWritten || !isWrite))
+      .reduce<Reach | undefined>((best, each) => (best === undefined || each.begin > best.begin ? each : best), undefined);
+    const where =
+      nearest === undefined
+        ? "before all of them"
+        : `${address - nearest.end} bytes behind the end of one of ${nearest.end - nearest.begin}`;
+    throw new Fault(`${this.#who()}: ${isWrite ? "write" : "read"} of ${bytes} bytes outside of its tensors, ${where}`);
   }
 
   #stamp(space: "global" | "shared"): number {

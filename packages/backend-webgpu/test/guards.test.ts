@@ -1,0 +1,47 @@
+import { type CustomOp, createProgram, UnsupportedError } from "@centella/core";
+import { expect, test } from "vitest";
+import { openGuarded } from "./openBackend.ts";
+
+const opened = await openGuarded().catch((error: unknown) => {
+  if (error instanceof UnsupportedError) return error.reason;
+  throw error;
+});
+const reason = typeof opened === "string" ? opened : undefined;
+
+/** A copy of so many elements, whatever its output of 16 holds. */
+function careless(elements: number): CustomOp {
+  return {
+    name: `careless${elements}`,
+    inputs: ["x"],
+    infer: ([x]) => x!,
+    reference([x], _params, y) {
+      y.data.set(x!.data);
+    },
+    wgsl: {
+      lanes: 32,
+      uniforms: { n: "u32" },
+      body: "if (lane < p.n) { y[lane] = x[min(lane, 15u)]; }",
+      dispatch: () => ({ groups: 1, values: { n: elements } }),
+    },
+  };
+}
+
+test.skipIf(reason !== undefined)(`writes behind an output are found${reason === undefined ? "" : ` (skipped: ${reason})`}`, async () => {
+  if (typeof opened === "string") return;
+  const run = async (op: CustomOp): Promise<void> => {
+    const program = createProgram();
+    program.output("y", program.sum(program.custom(op, [program.relu(program.input("x", "f32", [16]))])));
+    const plan = await opened.compile(program);
+    try {
+      expect([...(await plan.run({ x: new Float32Array(16).fill(1) }).y!.data())]).toEqual([16]);
+      await opened.idle();
+    } finally {
+      plan.dispose();
+    }
+  };
+  await run(careless(16));
+  await expect(run(careless(17))).rejects.toThrow("careless17 wrote outside of its output, 0 bytes behind its end");
+  await expect(run(careless(32))).rejects.toThrow("careless32 wrote outside of its output");
+  await run(careless(16));
+  await opened.dispose();
+});
