@@ -1,7 +1,7 @@
 // Proves backends on this machine without a test runner: the conformance suite, then models against llama.cpp's answers.
 //   node packages/cli/scripts/checkDevice.mjs cuda webgpu        (needs a build; CENTELLA_SHARED names the folder of outside data)
 // Prints a short table; the exit code is the number of failed checks. --log FILE keeps every message in full.
-import { appendFileSync, existsSync, readFileSync } from "node:fs";
+import { appendFileSync, existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { cuda } from "@centella/backend-cuda";
@@ -32,8 +32,10 @@ async function checkBackend(name, factory) {
   if (backend.syncAvailable) await checkSync(name, runtime, backend);
   for (const run of greedyRuns("data/stories260K")) await checkGreedy(name, runtime, run);
   for (const run of greedyRuns("models")) await checkGreedy(name, runtime, run);
-  await checkLogits(name, runtime, "data/archs/llama-dense.gguf", "data/archs/llama-dense.logits.f32", ids(12), 1e-3);
-  await checkLogits(name, runtime, "data/archs/llama-dense.gguf", "data/archs/llama-dense.logits200.f32", "data/archs/ids200.txt", 1e-3);
+  for (const family of families()) {
+    await checkLogits(name, runtime, `data/archs/${family}.gguf`, `data/archs/${family}.logits.f32`, ids(12), 1e-3);
+    await checkLogits(name, runtime, `data/archs/${family}.gguf`, `data/archs/${family}.logits200.f32`, "data/archs/ids200.txt", 1e-3);
+  }
   await timeDecode(name, runtime);
   await runtime.dispose();
 }
@@ -173,6 +175,15 @@ function greedyRuns(folder) {
     .filter(Boolean)
     .map((line) => JSON.parse(line))
     .map((run) => ({ ...run, path: local(run.model) }));
+}
+
+/** The small models of all families that llama.cpp's logits are there for. */
+function families() {
+  const folder = join(shared, "data/archs");
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder)
+    .filter((file) => file.endsWith(".gguf"))
+    .map((file) => file.replace(".gguf", ""));
 }
 
 function ids(count) {
