@@ -203,8 +203,11 @@ export class WasmPlan implements Plan {
           direct.set(storage, heap.alloc(bytes, "tensors"));
         }
         const run = this.#newRun(binding, new Map([...overrides, ...direct]));
-        const { list, isShort } = this.#runs.of(binding.dims, run);
-        await runList(list, run, this.#runContext(isShort), signal);
+        const planned = this.#runs.of(binding.dims, run);
+        const { isShared, record } = this.#runs.choose(binding.dims, planned, false);
+        const start = performance.now();
+        await runList(planned.list, run, this.#runContext(isShared), signal);
+        record?.(performance.now() - start);
         this.#checkWrites();
         this.#backend.counters.submits++;
         for (const { name, operand, to } of this.#lowered.outputs) {
@@ -260,8 +263,11 @@ export class WasmPlan implements Plan {
     const binding = bind(this.program, inputs, explicit);
     const run = this.#newRun(binding, new Map());
     for (const [name, data] of Object.entries(inputs)) this.#copyIn(name, data);
-    const { list, isShort } = this.#runs.of(binding.dims, run);
-    runListSync(list, run, this.#runContext(isShort));
+    const planned = this.#runs.of(binding.dims, run);
+    const { isShared, record } = this.#runs.choose(binding.dims, planned, true);
+    const start = performance.now();
+    runListSync(planned.list, run, this.#runContext(isShared));
+    record?.(performance.now() - start);
     this.#checkWrites();
     this.#backend.counters.submits++;
     return Object.fromEntries(this.#lowered.outputs.map(({ name, operand }) => [name, this.#readBack(operand, binding, run)]));
@@ -343,13 +349,14 @@ export class WasmPlan implements Plan {
     };
   }
 
-  #runContext(isShort: boolean): RunContext {
+  #runContext(isShared: boolean): RunContext {
     const { space, library } = this.home;
     const { pool, counters } = this.#backend;
     return {
       space,
       library,
-      pool: isShort || !this.#module.isShared ? undefined : pool,
+      pool: isShared && this.#module.isShared ? pool : undefined,
+      lose: () => pool?.dispose(),
       tasks: this.#tasks,
       turns: this.#backend.turns,
       onStep: (step) => countOp(counters, this.#lowered.steps[step]!.op.name),

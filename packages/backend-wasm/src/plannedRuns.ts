@@ -2,6 +2,7 @@ import { type Binding, type Lowered, resolveSpec, type Storage } from "@centella
 import type { Run, Task } from "./kernel.ts";
 import type { Space } from "./space.ts";
 import { recordStep, type StepList, writeStepList } from "./stepList.ts";
+import { ThreadChoice } from "./threads/choice.ts";
 
 /** Step lists that a plan keeps, for different extents or places of its inputs and outputs: so many at least, and so many bytes. */
 const fewLists = 16;
@@ -11,20 +12,25 @@ const keptBytes = 2 ** 20;
 const workPerMs = 3e7;
 
 /**
- * How long a run may be, in ms, to be computed on the caller's thread: waking another takes a twentieth, which pays where several share
- * the work, and else only frees the caller's.
+ * How long a run may be, in ms, to be computed on the caller's thread: waking another takes a twentieth of a millisecond. Where several
+ * share the work that pays from there on for large tensors, and not for many small ones: what is faster is measured. A single one only
+ * frees the caller's.
  */
 const shortMs = { shared: 0.07, alone: 1 } as const;
+/** How long a run is, in ms, that is better shared whatever its steps are. */
+const longMs = 3;
+/** Extents for which is kept what is faster. */
+const mostChoices = 64;
 
 /** A run with the addresses of inputs that are tensors of this backend, and of outputs that are computed in theirs. */
 export interface PlacedRun extends Run {
   readonly overrides: ReadonlyMap<Storage, number>;
 }
 
-/** A step list, and whether it is too little work for other threads. */
+/** A step list, and about how long it takes on one thread. */
 interface PlannedRun {
   readonly list: StepList;
-  readonly isShort: boolean;
+  readonly ms: number;
 }
 
 /** The step lists of a plan: recorded when extents or addresses are new, kept as long as they are used. */
@@ -37,6 +43,8 @@ export class PlannedRuns {
   /** By extents and addresses, the one that was used last at the end. */
   readonly #kept = new Map<string, PlannedRun>();
   #keptBytes = 0;
+  /** By extents, of runs that are awaited and of those that are not. */
+  readonly #choices = new Map<string, ThreadChoice>();
 
   constructor(space: Space, lowered: Lowered, tasks: readonly Task[]) {
     this.#space = space;
@@ -63,6 +71,23 @@ export class PlannedRuns {
     return planned;
   }
 
+  /**
+   * Whether a run is better computed by the pool's threads, and whom to tell how long it took.
+   */
+  choose(dims: Binding["dims"], { ms }: PlannedRun, isSync: boolean): { readonly isShared: boolean; record?(ms: number): void } {
+    // A pool's threads and the caller's have rooms.
+    if (this.#space.rooms <= 2) return { isShared: ms > shortMs.alone };
+    if (ms <= shortMs.shared || ms > longMs) return { isShared: ms > longMs };
+    let key = isSync ? "sync " : "";
+    for (const name in dims) key += `${name}=${dims[name]} `;
+    const choice = this.#choices.get(key) ?? new ThreadChoice();
+    this.#choices.delete(key);
+    this.#choices.set(key, choice);
+    if (this.#choices.size > mostChoices) this.#choices.delete(this.#choices.keys().next().value!);
+    const isShared = choice.next();
+    return { isShared, record: (time) => choice.record(isShared, time) };
+  }
+
   free(): void {
     for (const { list } of this.#kept.values()) this.#space.heap.free(list.address);
   }
@@ -78,8 +103,6 @@ export class PlannedRuns {
       if (recorded === undefined) this.#hostSteps.add(index);
       return recorded;
     });
-    // A pool's threads and the caller's have rooms.
-    const limit = this.#space.rooms > 2 ? shortMs.shared : shortMs.alone;
-    return { list: writeStepList(this.#space.heap, steps), isShort: work <= limit * workPerMs };
+    return { list: writeStepList(this.#space.heap, steps), ms: work / workPerMs };
   }
 }

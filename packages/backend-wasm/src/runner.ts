@@ -16,6 +16,8 @@ export interface RunContext {
   readonly library: Library;
   /** Undefined: the caller's thread computes. */
   readonly pool: ThreadPool | undefined;
+  /** Told that a thread does not answer. */
+  readonly lose: () => void;
   readonly tasks: readonly Task[];
   readonly turns: Turns;
   /** Told of each step that is done. */
@@ -36,12 +38,11 @@ export async function runList({ segments }: StepList, run: Run, context: RunCont
       onStep(segment.step);
     } else if (isEmpty(segment.list)) countSteps(segment, segment.list.end, onStep);
     else {
-      const control = new Control(space.heap.memory);
       try {
         if (pool !== undefined) await pool.run(space, segment.list, signal);
-        else await walkSliced(context, control, segment.list, pacer);
+        else await walkSliced(context, segment.list, pacer);
       } finally {
-        countSteps(segment, control.stage, onStep);
+        countSteps(segment, new Control(space.heap.memory).stage, onStep);
       }
     }
     if (pacer.isDue) await pacer.pause();
@@ -91,50 +92,85 @@ function countSteps({ stages }: Segment & { readonly kind: "list" }, reached: nu
   for (const { step, end } of stages) if (end <= reached) onStep(step);
 }
 
-async function walkSliced({ library }: RunContext, control: Control, list: StageRange, pacer: Pacer): Promise<void> {
-  const walk = library.direct("walk");
-  control.begin(list);
+async function walkSliced(context: RunContext, list: StageRange, pacer: Pacer): Promise<void> {
+  const walker = new Walker(context, list);
   try {
-    while (walk(1, 0, 0) === walkResult.budget) if (pacer.isDue) await pacer.pause();
-  } catch (error) {
-    control.clear();
-    throw asKernelError(error);
+    while (walker.walk(1, fewSpins, 0)) if (pacer.isDue || walker.isWaiting) await pacer.pause();
+  } finally {
+    await walker.end(context.turns);
   }
 }
 
-function walkSync({ space, library, pool }: RunContext, list: StageRange): void {
-  const control = new Control(space.heap.memory);
-  const walk = library.direct("walk");
+function walkSync(context: RunContext, list: StageRange): void {
+  const { space, pool } = context;
+  const walker = new Walker(context, list);
   const helpers = pool === undefined ? 0 : pool.size - 1;
-  control.begin(list);
   if (helpers > 0) pool!.wake(space, helpers);
-  let [progress, since] = ["", 0];
-  for (;;) {
+  while (walker.walk(0, walkSpins, mayWait ? 50 : 0));
+}
+
+/** Polls for a tile that another thread has, before the event loop gets its turn. */
+const fewSpins = 1000;
+
+/** A list that is walked on the caller's thread. Threads of the pool that have not left the last list yet may help. */
+class Walker {
+  readonly #control: Control;
+  readonly #context: RunContext;
+  #trap = "a kernel trapped";
+  #progress = "";
+  #since = 0;
+  #isWaiting = false;
+
+  constructor(context: RunContext, list: StageRange) {
+    this.#context = context;
+    this.#control = new Control(context.space.heap.memory);
+    this.#control.begin(list);
+  }
+
+  /** Whether there was no tile left to take, and others are not done with theirs. */
+  get isWaiting(): boolean {
+    return this.#isWaiting;
+  }
+
+  /**
+   * Takes up to so many tiles (0: all); false when the list is done.
+   * @throws {KernelError} if a tile trapped
+   * @throws {DeviceLostError} if a thread is not done with one after seconds
+   */
+  walk(budget: number, spins: number, patience: number): boolean {
+    const { library } = this.#context;
     let result: number;
     try {
-      result = walk(0, walkSpins, mayWait ? 50 : 0);
+      result = library.direct("walk")(budget, spins, patience);
     } catch (error) {
-      if (helpers === 0) {
-        control.clear();
-        throw asKernelError(error);
-      }
-      result = library.direct("abandon")();
+      this.#trap = error instanceof Error ? error.message : String(error);
+      result = library.direct("abandon")() === walkResult.ended ? walkResult.ended : walkResult.waited;
     }
-    if (result === walkResult.idle || result === walkResult.ended) break;
+    this.#isWaiting = result === walkResult.waited;
+    if (this.#isWaiting) this.#watch();
+    if (result !== walkResult.idle && result !== walkResult.ended) return true;
+    if (this.#control.isFailed) throw new KernelError("wasm", "", this.#trap);
+    return false;
+  }
+
+  /** Ends the list with the tiles that others have. */
+  async end(turns: Turns): Promise<void> {
+    if (!this.#control.isRunning) return;
+    this.#control.cancel();
+    while (this.walk(0, fewSpins, 0)) await turns.give();
+  }
+
+  #watch(): void {
     const now = performance.now();
-    if (control.progress !== progress) [progress, since] = [control.progress, now];
-    else if (now - since > lostMs) {
-      pool?.dispose();
-      control.clear();
+    const { progress } = this.#control;
+    if (progress !== this.#progress) [this.#progress, this.#since] = [progress, now];
+    else if (now - this.#since > lostMs) {
+      this.#context.lose();
+      this.#control.clear();
       throw new DeviceLostError("wasm", "a thread ended in the middle of a run");
     }
   }
-  if (control.isFailed) throw new KernelError("wasm", "", "a kernel trapped");
 }
 
 /** Whether this thread may sleep: the main thread of a page may not. */
 const mayWait = typeof document === "undefined";
-
-function asKernelError(error: unknown): unknown {
-  return error instanceof WebAssembly.RuntimeError ? new KernelError("wasm", "", error.message) : error;
-}

@@ -142,7 +142,15 @@ test.each([
   };
   const run = { address: () => 0, shape: () => [], scratch: 0 };
   const steps: number[] = [];
-  const context = { space, library, pool, tasks: [task], turns: new Turns(), onStep: (step: number) => void steps.push(step) };
+  const context = {
+    space,
+    library,
+    pool,
+    tasks: [task],
+    turns: new Turns(),
+    lose: () => undefined,
+    onStep: (step: number) => void steps.push(step),
+  };
   const failing = writeStepList(heap, [recordStep(space, task, run)]);
   if (isSync) expect(() => runListSync(failing, run, context)).toThrow(KernelError);
   else await expect(runList(failing, run, context, undefined)).rejects.toThrow(KernelError);
@@ -157,6 +165,50 @@ test.each([
   expect(heap.f32.subarray(y / 4, y / 4 + 1024).every((value) => value === -1)).toBe(true);
   await backend.dispose();
 });
+
+test.each([false, true])(
+  "threads that find a list of the caller's help with it, and it ends when they are done; aborted: %s",
+  async (isAborted) => {
+    const backend = (await wasm({ threads: 2 }).open()) as WasmBackend;
+    const { pool, heap } = backend;
+    const { space, library } = backend.home;
+    const [elements, tiles] = [1 << 20, 9];
+    const [x, y] = [heap.alloc(4 * elements, "other"), heap.alloc(4 * elements * tiles, "other")];
+    const results = heap.f32.subarray(y / 4, y / 4 + elements * tiles);
+    heap.f32.fill(-1, x / 4, x / 4 + elements);
+    const run = { address: () => 0, shape: () => [], scratch: 0 };
+    // The pool is called to a list that the next step begins.
+    const call: Task = () => void pool!.wake(space, 2);
+    const copy: Task = function* () {
+      yield Array.from(
+        { length: tiles },
+        (_, tile): Call => ({ fn: library.get("decode.f32"), args: [x, y + 4 * elements * tile, elements] }),
+      );
+    };
+    const list = writeStepList(heap, [undefined, recordStep(space, copy, run)]);
+    const context = {
+      space,
+      library,
+      pool: undefined,
+      tasks: [call, copy],
+      turns: new Turns(),
+      lose: () => undefined,
+      onStep: () => undefined,
+    };
+    for (let repeat = 0; repeat < 10; repeat++) {
+      results.fill(0);
+      const controller = new AbortController();
+      const done = runList(list, run, context, controller.signal);
+      if (isAborted) controller.abort(new Error("enough"));
+      if (isAborted) await expect(done).rejects.toThrow("enough");
+      else await done;
+      // Nobody computes any more.
+      expect(new Control(heap.memory).isRunning).toBe(false);
+      if (!isAborted) expect(results.every((value) => value === -1)).toBe(true);
+    }
+    await backend.dispose();
+  },
+);
 
 test("a range is cut into tiles that cover it once, whoever runs them", async () => {
   for (const threads of [1, 3]) {
@@ -183,7 +235,7 @@ test("a range is cut into tiles that cover it once, whoever runs them", async ()
     };
     const run = { address: () => 0, shape: () => [], scratch: 0 };
     const list = writeStepList(heap, [recordStep(space, task, run)]);
-    const context = { space, library, pool, tasks: [task], turns: new Turns(), onStep: () => undefined };
+    const context = { space, library, pool, tasks: [task], turns: new Turns(), lose: () => undefined, onStep: () => undefined };
     await runList(list, run, context, undefined);
     runListSync(list, run, context);
     await runList(list, run, { ...context, pool: undefined }, undefined);

@@ -79,6 +79,7 @@ export function workerMain(): void {
         const seen = Atomics.load(control, fields.epoch);
         if (Atomics.load(control, fields.mail) !== handled) return;
         const { walk, abandon } = spaces.get(Atomics.load(control, fields.space)) ?? {};
+        let isOver = false;
         if (walk !== undefined && index < Atomics.load(control, fields.helpers)) {
           let result: number;
           do {
@@ -88,10 +89,14 @@ export function workerMain(): void {
               result = abandon!() === results.ended ? results.ended : results.waited;
             }
           } while (result !== results.idle && result !== results.ended);
-          if (result === results.ended) post({ ended: true });
+          if (result === results.ended) {
+            post({ ended: true });
+            // Its core is for whom that wakes.
+            isOver = true;
+          }
         }
         const until = performance.now() + spinMs;
-        while (Atomics.load(control, fields.epoch) === seen && performance.now() < until);
+        while (!isOver && Atomics.load(control, fields.epoch) === seen && performance.now() < until);
         Atomics.wait(control, fields.epoch, seen);
       }
     };

@@ -1,0 +1,56 @@
+import { createProgram } from "@centella/core";
+import { contentsOf, sourceOf, uniform } from "@centella/core/testing";
+import { describe, expect, test } from "vitest";
+import { wasm } from "../src/index.ts";
+import { ThreadChoice } from "../src/threads/choice.ts";
+
+/** Runs of a choice when each way takes so long; the share that all threads computed. */
+function share(choice: ThreadChoice, runs: number, times: { readonly together: number; readonly alone: number }): number {
+  let together = 0;
+  for (let run = 0; run < runs; run++) {
+    const isTogether = choice.next();
+    if (isTogether) together++;
+    choice.record(isTogether, isTogether ? times.together : times.alone);
+  }
+  return together / runs;
+}
+
+describe("the choice of threads for short runs", () => {
+  test("it is for what was faster, whatever a single run took, and changes when that does", () => {
+    const choice = new ThreadChoice();
+    share(choice, 20, { together: 1, alone: 2 });
+    expect(share(choice, 200, { together: 1, alone: 2 })).toBeGreaterThan(0.9);
+    const isTogether = choice.next();
+    choice.record(isTogether, 1000);
+    expect(share(choice, 40, { together: 1, alone: 2 })).toBeGreaterThan(0.9);
+    // A core is taken, then it is free again.
+    share(choice, 100, { together: 5, alone: 2 });
+    expect(share(choice, 200, { together: 5, alone: 2 })).toBeLessThan(0.1);
+    share(choice, 100, { together: 1, alone: 2 });
+    expect(share(choice, 200, { together: 1, alone: 2 })).toBeGreaterThan(0.9);
+  });
+});
+
+test("short runs on the caller's thread and on the pool's in turn: the same bits every time", async () => {
+  const backend = await wasm({ threads: 3 }).open();
+  const [k, layers] = [256, 12];
+  const program = createProgram();
+  const w = program.persistent("w", { dtype: "q8_0", shape: [k, k] });
+  const weight = program.constant(new Float32Array(k).fill(1), "f32", [k]);
+  let x = program.input("x", "f32", [program.dim("T", 4), k]);
+  // Many short stages: threads that are late find the next list.
+  for (let layer = 0; layer < layers; layer++)
+    x = program.rmsNorm(program.matmul(x, w, { transposeB: true, activations: "ggml" }), weight, { eps: 1e-6 });
+  program.output("y", x);
+  const plan = await backend.compile(program);
+  await plan.load("w", sourceOf(contentsOf({ dtype: "q8_0", shape: [k, k] }, 1).stored));
+  const input = uniform(2, 4 * k);
+  const wanted = [1, 4].map((tokens) => Buffer.from(plan.runSync!({ x: input.slice(0, tokens * k) }).y!.buffer));
+  for (let run = 0; run < 400; run++) {
+    const tokens = [1, 4][run % 2]!;
+    const data = { x: input.slice(0, tokens * k) };
+    const y = run % 5 === 0 ? plan.runSync!(data).y! : await plan.run(data).y!.data();
+    expect(Buffer.from(y.buffer).equals(wanted[run % 2]!), `run ${run}`).toBe(true);
+  }
+  await backend.dispose();
+});
