@@ -1,5 +1,6 @@
 import { TokenizerError } from "../errors.ts";
 import { byteToChar, fromByteLevel, toByteLevel } from "./byteLevel.ts";
+import { byteTokens } from "./byteTokens.ts";
 import { KeyHeap } from "./keyHeap.ts";
 import { MergeTable } from "./mergeTable.ts";
 import { preTokenize } from "./preTokenize.ts";
@@ -9,9 +10,10 @@ import type { StringList, Vocabulary } from "./vocabulary.ts";
 import { WordCache } from "./wordCache.ts";
 
 const positions = 2 ** 32;
+const encoder = new TextEncoder();
 
 /**
- * Byte-level byte-pair encoding: within each word of the pre-tokenizer, the pair of neighbours with the lowest merge rank
+ * Byte-pair encoding, of bytes or of characters: within each word of the pre-tokenizer, the pair of neighbours with the lowest merge rank
  * (the leftmost of equals) becomes one symbol until no pair has a rank.
  */
 export class BytePairModel implements TextModel {
@@ -23,6 +25,8 @@ export class BytePairModel implements TextModel {
   readonly #rights: Int32Array;
   readonly #merged: Int32Array;
   readonly #symbolOfByte: Int32Array;
+  /** Symbols of the characters that are no tokens but merge into some. */
+  readonly #extras: ReadonlyMap<string, number>;
   /** Texts of the symbols that are no tokens. */
   readonly #extraTexts: string[] = [];
   readonly #cache = new WordCache();
@@ -45,7 +49,8 @@ export class BytePairModel implements TextModel {
       this.#extraTexts.push(text);
       return fresh;
     };
-    this.#symbolOfByte = Int32Array.from(byteToChar, symbol);
+    this.#extras = extras;
+    this.#symbolOfByte = preTokenizer.units === "bytes" ? Int32Array.from(byteToChar, symbol) : new Int32Array(0);
     let rank = 0;
     for (const merge of merges) {
       // From 1: the left part may itself be a space in vocabularies that do not map it.
@@ -63,14 +68,17 @@ export class BytePairModel implements TextModel {
   }
 
   encodeText(text: string, _atBoundary: boolean, out: number[]): void {
-    for (const word of preTokenize(text, this.#preTokenizer.patterns)) {
+    const { patterns, space } = this.#preTokenizer;
+    for (const word of preTokenize(space === undefined ? text : text.replaceAll(" ", space), patterns)) {
       for (const id of this.#cache.get(word) ?? this.#cache.set(word, this.#encodeWord(word))) out.push(id);
     }
   }
 
   /** A character outside the byte mapping (a token added as plain text) stands for itself. */
   pieceBytes(text: string): Uint8Array {
-    return fromByteLevel(text);
+    const { units, space } = this.#preTokenizer;
+    if (units === "bytes") return fromByteLevel(text);
+    return encoder.encode(space === undefined ? text : text.replaceAll(space, " "));
   }
 
   #encodeWord(word: string): number[] {
@@ -78,13 +86,25 @@ export class BytePairModel implements TextModel {
       const whole = this.#vocabulary.ids.get(toByteLevel(word));
       if (whole !== undefined) return [whole];
     }
-    const symbols = Int32Array.from(new TextEncoder().encode(word), (byte) => this.#symbolOfByte[byte]!);
     const ids: number[] = [];
-    for (const symbol of this.#merge(symbols)) {
+    for (const symbol of this.#merge(this.#symbolsOf(word))) {
       if (symbol < this.#vocabulary.size) ids.push(symbol);
-      else this.#appendBytes(this.#extraTexts[symbol - this.#vocabulary.size]!, ids);
+      else this.#appendMissing(this.#textOf(symbol - this.#vocabulary.size), ids);
     }
     return ids;
+  }
+
+  #symbolsOf(word: string): Int32Array {
+    if (this.#preTokenizer.units === "bytes") return Int32Array.from(encoder.encode(word), (byte) => this.#symbolOfByte[byte]!);
+    const { ids, size } = this.#vocabulary;
+    // A character that nothing knows has a symbol behind all others.
+    const unknown = size + this.#extraTexts.length;
+    return Int32Array.from([...word], (char) => ids.get(char) ?? this.#extras.get(char) ?? unknown + char.codePointAt(0)!);
+  }
+
+  /** Of a symbol that is no token. */
+  #textOf(extra: number): string {
+    return this.#extraTexts[extra] ?? String.fromCodePoint(extra - this.#extraTexts.length);
   }
 
   /** Merges in place; a symbol that was merged into its left neighbour is dropped from the result. */
@@ -118,8 +138,12 @@ export class BytePairModel implements TextModel {
     return symbols.filter((symbol) => symbol >= 0);
   }
 
-  #appendBytes(symbolText: string, ids: number[]): void {
-    for (const char of symbolText) {
+  #appendMissing(text: string, ids: number[]): void {
+    if (this.#preTokenizer.units === "characters") {
+      for (const id of byteTokens(text, this.#vocabulary)) ids.push(id);
+      return;
+    }
+    for (const char of text) {
       const id = this.#vocabulary.ids.get(char) ?? this.#vocabulary.unknownId;
       if (id === undefined) {
         throw new TokenizerError(

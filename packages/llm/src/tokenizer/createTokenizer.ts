@@ -16,11 +16,13 @@ import { WordPieceModel } from "./wordPieceModel.ts";
 export function createTokenizer(metadata: VocabularyMetadata): Tokenizer {
   const model = metadata.optionalString("tokenizer.ggml.model");
   if (model === "llama") return createSentencePiece(metadata);
-  if (model === "gpt2") return createBytePair(metadata);
+  if (model === "gpt2") return createBytePair(metadata, metadata.optionalString("tokenizer.ggml.pre") ?? "default");
+  // Its own name for the kind stands for the pre-tokenizer, too.
+  if (model === "gemma4") return createBytePair(metadata, model);
   if (model === "bert") return createWordPiece(metadata);
   if (model === "t5") return createUnigram(metadata);
   throw new TokenizerError(
-    `tokenizer: expected "llama" (SentencePiece), "gpt2" (byte-level BPE), "bert" (WordPiece) or "t5" (unigram) in tokenizer.ggml.model, got ${model === undefined ? "no such key" : JSON.stringify(model)}`,
+    `tokenizer: expected "llama" (SentencePiece), "gpt2" or "gemma4" (BPE), "bert" (WordPiece) or "t5" (unigram) in tokenizer.ggml.model, got ${model === undefined ? "no such key" : JSON.stringify(model)}`,
   );
 }
 
@@ -30,11 +32,10 @@ function createSentencePiece(metadata: VocabularyMetadata): Tokenizer {
   return new VocabularyTokenizer("llama", metadata, vocabulary, new SentencePieceModel(vocabulary, addSpacePrefix), addSpacePrefix);
 }
 
-function createBytePair(metadata: VocabularyMetadata): Tokenizer {
+function createBytePair(metadata: VocabularyMetadata, pre: string): Tokenizer {
   const merges = metadata.optionalStrings("tokenizer.ggml.merges");
-  if (merges === undefined)
-    throw new TokenizerError("tokenizer: expected tokenizer.ggml.merges for a byte-level vocabulary, got no such key");
-  const named = preTokenizerFor(metadata.optionalString("tokenizer.ggml.pre") ?? "default");
+  if (merges === undefined) throw new TokenizerError("tokenizer: expected tokenizer.ggml.merges for byte-pair encoding, got no such key");
+  const named = preTokenizerFor(pre);
   const preTokenizer = { ...named, ignoreMerges: metadata.optionalBool("tokenizer.ggml.ignore_merges") ?? named.ignoreMerges };
   const vocabulary = new Vocabulary(metadata, { addBos: preTokenizer.addBos });
   return new VocabularyTokenizer("gpt2", metadata, vocabulary, new BytePairModel(vocabulary, merges, preTokenizer), false);
@@ -51,7 +52,9 @@ function createWordPiece(metadata: VocabularyMetadata): Tokenizer {
     addBos: true,
     addSeparator: true,
   });
-  return new VocabularyTokenizer("bert", metadata, vocabulary, new WordPieceModel(vocabulary), true);
+  const isLowercase = metadata.optionalBool("tokenizer.ggml.normalizer.lowercase") ?? true;
+  const stripsAccents = metadata.optionalBool("tokenizer.ggml.normalizer.strip_accents") ?? isLowercase;
+  return new VocabularyTokenizer("bert", metadata, vocabulary, new WordPieceModel(vocabulary, { isLowercase, stripsAccents }), true);
 }
 
 function createUnigram(metadata: VocabularyMetadata): Tokenizer {

@@ -9,9 +9,13 @@ export interface PreTokenizer {
   readonly ignoreMerges: boolean;
   /** BOS is added unless the metadata says otherwise. */
   readonly addBos: boolean;
+  /** What the vocabulary is written in: bytes by GPT-2's mapping, or characters, where those that are missing become byte tokens. */
+  readonly units: "bytes" | "characters";
+  /** What stands for a space in the vocabulary, if not the space. */
+  readonly space: string | undefined;
 }
 
-interface Family {
+interface Family extends Partial<Pick<PreTokenizer, "units" | "space">> {
   /** Values of `tokenizer.ggml.pre`. */
   readonly names: readonly string[];
   readonly patterns: readonly (string | DigitGroups)[];
@@ -67,6 +71,8 @@ const youtuScripts =
   String.raw`[\u3105-\u312f]+|[\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff]+`;
 /** Spaces in powers of two, the last one left to the word behind. */
 const halvedSpaces = [512, 256, 128, 64, 32, 16, 8, 4, "1,2"].map((count) => String.raw`\s{${count}}(?!\S)`).join("|");
+/** Lines, and the breaks between them. */
+const lines = String.raw`\n+`;
 const notHan = String.raw`(?:(?!\p{Script=Han})[\p{L}\p{M}])`;
 
 /** The regexes of each family as llama.cpp's `llama-vocab.cpp` lists them, with `\s` meaning Unicode white space. */
@@ -195,6 +201,9 @@ const families: readonly Family[] = [
     names: ["seed-coder"],
     patterns: [String.raw`${anyCaseContractions}|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}\r\n]+|${newlinesAndSpaces}`],
   },
+  { names: ["gemma4", "granite-embed-multi-311m"], patterns: [lines], addBos: true, units: "characters", space: "\u2581" },
+  { names: ["sarvam-moe"], patterns: [lines], units: "characters", space: "\u2581" },
+  { names: ["whitespace"], patterns: [String.raw`\s+`], units: "characters" },
 ];
 
 const byName: ReadonlyMap<string, Family> = new Map(families.flatMap((family) => family.names.map((name) => [name, family] as const)));
@@ -213,7 +222,8 @@ export function preTokenizerFor(name: string): PreTokenizer {
       `tokenizer: expected a known pre-tokenizer in tokenizer.ggml.pre, got "${name}"; known are ${preTokenizerNames.join(", ")}`,
     );
   }
-  return { patterns: family.patterns.map(compile), ignoreMerges: family.ignoreMerges ?? false, addBos: family.addBos ?? false };
+  const { ignoreMerges = false, addBos = false, units = "bytes", space } = family;
+  return { patterns: family.patterns.map(compile), ignoreMerges, addBos, units, space };
 }
 
 /** JavaScript's `\s` has U+FEFF and lacks U+0085, unlike Unicode's property and llama.cpp. */

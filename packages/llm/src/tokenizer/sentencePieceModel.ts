@@ -1,4 +1,4 @@
-import { TokenizerError } from "../errors.ts";
+import { byteTokens } from "./byteTokens.ts";
 import { KeyHeap } from "./keyHeap.ts";
 import type { TextModel } from "./textModel.ts";
 import type { Vocabulary } from "./vocabulary.ts";
@@ -76,21 +76,10 @@ export class SentencePieceModel implements TextModel {
     for (let i = 0; i < count; i = next[i]!) {
       const text = word.slice(starts[i]!, starts[next[i]!]!);
       const id = ids.get(text);
-      if (id === undefined) this.#appendBytes(text, out);
+      if (id === undefined) out.push(...byteTokens(text, this.#vocabulary));
       else out.push(id);
     }
     return out;
-  }
-
-  #appendBytes(char: string, out: number[]): void {
-    const { ids, unknownId } = this.#vocabulary;
-    const bytes = Array.from(encoder.encode(char), (byte) => ids.get(`<0x${byte.toString(16).toUpperCase().padStart(2, "0")}>`));
-    if (bytes.every((id) => id !== undefined)) out.push(...bytes);
-    else if (unknownId !== undefined) out.push(unknownId);
-    else
-      throw new TokenizerError(
-        `encode: expected a token for every character, got none for ${JSON.stringify(char)}; the vocabulary has no byte tokens`,
-      );
   }
 }
 

@@ -13,32 +13,42 @@ const ideograph =
 const space = /\p{White_Space}/u;
 /** Unassigned characters are kept. */
 const dropped = /[\ufffd\p{Cc}\p{Cf}\p{Co}\p{Cs}]/u;
+const accent = /\p{M}/u;
 const wordOfItsOwn = /[\p{P}$+<=>^`|~]/u;
 
+/** How words are normalised: `tokenizer.ggml.normalizer.*`. */
+export interface WordNormalizer {
+  readonly isLowercase: boolean;
+  readonly stripsAccents: boolean;
+}
+
 /**
- * WordPiece, as BERT has it: lower case without accents, split at white space and around punctuation and ideographs; each word is cut
+ * WordPiece, as BERT has it: lower case without accents unless the file says otherwise, split at white space and around punctuation and ideographs; each word is cut
  * into the longest tokens from its start, and is one unknown token if that does not come out.
  */
 export class WordPieceModel implements TextModel {
   readonly #vocabulary: Vocabulary;
+  readonly #normalizer: WordNormalizer;
   readonly #unknownId: number;
   readonly #longest: number;
   readonly #cache = new WordCache();
 
   /** @throws {TokenizerError} if the vocabulary has no unknown token */
-  constructor(vocabulary: Vocabulary) {
+  constructor(vocabulary: Vocabulary, normalizer: WordNormalizer) {
     if (vocabulary.unknownId === undefined) {
       throw new TokenizerError(
         "tokenizer: expected an unknown token in a WordPiece vocabulary, got none; set tokenizer.ggml.unknown_token_id",
       );
     }
     this.#vocabulary = vocabulary;
+    this.#normalizer = normalizer;
     this.#unknownId = vocabulary.unknownId;
     this.#longest = vocabulary.texts.reduce((longest, text) => Math.max(longest, text.length), 0);
   }
 
   encodeText(text: string, _atBoundary: boolean, out: number[]): void {
-    for (const word of words(text)) for (const id of this.#cache.get(word) ?? this.#cache.set(word, this.#encodeWord(word))) out.push(id);
+    for (const word of words(text, this.#normalizer))
+      for (const id of this.#cache.get(word) ?? this.#cache.set(word, this.#encodeWord(word))) out.push(id);
   }
 
   pieceBytes(text: string): Uint8Array {
@@ -60,7 +70,7 @@ export class WordPieceModel implements TextModel {
 }
 
 /** The words of a text, normalised. */
-function words(text: string): string[] {
+function words(text: string, { isLowercase, stripsAccents }: WordNormalizer): string[] {
   const found: string[] = [];
   let word = "";
   const finish = (): void => {
@@ -69,10 +79,10 @@ function words(text: string): string[] {
   };
   for (const original of text) {
     // The first character of the canonical decomposition alone: the accents of the others are gone.
-    const char = firstOf(original.normalize("NFD"));
+    const char = stripsAccents ? firstOf(original.normalize("NFD")) : original;
     if (space.test(char)) finish();
-    else if (!dropped.test(char)) {
-      const lower = firstOf(char.toLowerCase());
+    else if (!dropped.test(char) && !(stripsAccents && accent.test(char))) {
+      const lower = isLowercase ? firstOf(char.toLowerCase()) : char;
       if (wordOfItsOwn.test(char) || ideograph.test(char)) {
         finish();
         found.push(lower);

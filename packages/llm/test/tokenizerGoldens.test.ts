@@ -1,0 +1,29 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { createTokenizer } from "../src/tokenizer/createTokenizer.ts";
+import { describedBy } from "./vocabularies.ts";
+
+/** Vocabularies of our own and what llama.cpp makes of texts by them; `scripts/tokenizer_goldens.py` writes it. */
+const goldens = JSON.parse(readFileSync(new URL("fixtures/tokenizers.json", import.meta.url), "utf8")) as Record<
+  string,
+  {
+    readonly metadata: Readonly<Record<string, unknown>>;
+    readonly ids: readonly (readonly [text: string, ids: readonly number[]])[];
+    readonly special: readonly [text: string, ids: readonly number[]];
+  }
+>;
+
+describe.each(Object.entries(goldens))("vocabulary %s", (name, { metadata, ids, special }) => {
+  const tokenizer = createTokenizer(describedBy(metadata));
+
+  test.each(ids)("ids of %j, and back", (text, wanted) => {
+    const got = Array.from(tokenizer.encode(text, { addSpecial: false }));
+    expect(got).toEqual(wanted);
+    // WordPiece normalises, and a mark that stands for a space comes back as one.
+    if (!name.startsWith("bert")) expect(tokenizer.decode(got)).toBe(name === "whitespace" ? text : text.replaceAll("\u2581", " "));
+  });
+
+  test("what is added", () => {
+    expect(Array.from(tokenizer.encode(special[0]))).toEqual(special[1]);
+  });
+});
