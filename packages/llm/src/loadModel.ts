@@ -36,8 +36,9 @@ export interface LoadModelOptions {
   /** Element type of the key-value cache. Default "f16". */
   readonly cacheType?: CacheType | undefined;
   /**
-   * Multiplication with weights in block types: "ggml" rounds activations to 8 bits as llama.cpp's CPU code does, "f32"
-   * is exact on the dequantised weights. Default: "ggml" where the selected backend has it for all of them, else "f32". GELU is
+   * Multiplication with weights in block types: "ggml" rounds activations to 8 bits as llama.cpp's CPU code does (to f16 for weights in f16,
+   * to bf16 for those in bf16), "f32" is exact on the dequantised weights. Default: "ggml" for files with block types where the selected
+   * backend has it for all of them, else "f32". GELU is
    * rounded to f16, which is what that code makes of it, unless "f32" is asked for.
    */
   readonly activations?: ActivationMode | undefined;
@@ -250,7 +251,7 @@ function chooseActivations(
   if (wanted !== undefined) oneOf("activations", wanted, ["ggml", "f32"]);
   const exact = record("f32");
   const isPlain = [...exact.program.persistents.values()].every(({ spec }) => !isQuantized(spec.dtype));
-  if (wanted === "f32" || isPlain) return { decoder: exact, activations: wanted ?? "f32" };
+  if (wanted === "f32" || (isPlain && wanted === undefined)) return { decoder: exact, activations: "f32" };
   const rounded = record("ggml");
   if (split !== undefined) {
     const reason = split.unsupported(rounded.program);

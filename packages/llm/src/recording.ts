@@ -7,7 +7,10 @@ import { ModelError } from "./errors.ts";
 import { stateRowsPerSequence } from "./stateRows.ts";
 import { type Weight, WeightTable } from "./weights.ts";
 
-/** How weights in block types are multiplied; see the `matmul` op. */
+/**
+ * How weights are multiplied that are not f32: "ggml" first rounds activations as ggml's CPU code does, to 8-bit blocks for block types
+ * (see the `matmul` op), to the weights' own type for f16 and bf16.
+ */
 export type ActivationMode = "ggml" | "f32";
 
 /** Element type of the key-value cache; "q8_0" wants heads whose keys and values are together a multiple of 32 wide. */
@@ -140,7 +143,12 @@ export function recordDecoder(
   const stateRows = states.size === 0 ? undefined : program.input("stateRows", "i32", [T]);
   const weights = new WeightTable(program, file);
   const adapted = adapters?.record(program);
-  const multiply = (x: Ref, w: Ref): Ref => program.matmul(x, w, { transposeB: true, activations: sizes.activations });
+  const { activations } = sizes;
+  const roundedFor = ({ spec: { dtype } }: Ref, x: Ref): Ref => {
+    if (activations === "f32" || (dtype !== "f16" && dtype !== "bf16")) return x;
+    return program.cast(program.cast(x, { dtype }), { dtype: "f32" });
+  };
+  const multiply = (x: Ref, w: Ref): Ref => program.matmul(roundedFor(w, x), w, { transposeB: true, activations });
   const scaled = (y: Ref, scale: Ref | undefined): Ref => (scale === undefined ? y : program.mul(y, scale));
   // The table's own adapter is one of its rows, not of the output layer that it may be as well.
   const tables = new Set<Ref>();
@@ -170,7 +178,7 @@ export function recordDecoder(
       adapted?.ignore(...names);
     },
     expertLinear(x, experts, ids, scale) {
-      const multiplyBy = (z: Ref, w: Ref): Ref => program.moeMatmul(z, w, ids, { activations: sizes.activations });
+      const multiplyBy = (z: Ref, w: Ref): Ref => program.moeMatmul(roundedFor(w, z), w, ids, { activations });
       const y = scaled(multiplyBy(x, experts), scale);
       const origin = adapted === undefined ? undefined : weights.expertsOriginOf(experts);
       return origin === undefined ? y : adapted!.addToExperts(y, x, origin, multiplyBy);

@@ -12,8 +12,7 @@ const describeShared = describe.skipIf(!hasShared);
 const exactCache = { cacheType: "f32" } as const;
 
 /**
- * llama.cpp rounds activations to f16 before it multiplies with F16 weights; this project does not. Both stay within 1e-3
- * of each other.
+ * llama.cpp rounds activations to f16 before it multiplies with F16 weights. Exact arithmetic stays within 1e-3 of that.
  */
 const f16Error = 1e-3;
 /**
@@ -24,7 +23,7 @@ const f16Error = 1e-3;
 const roundedError = (isExact: boolean): number => (isExact ? 3e-3 : 2e-2);
 /** Of the small test models of each type, whose few tokens leave no room for a value that rounds to its neighbour. */
 const roundedTypeError = (isExact: boolean): number => (isExact ? 1e-3 : 2e-2);
-/** llama.cpp rounds activations to bf16, 8 significant bits, before it multiplies with BF16 weights; this project does not. */
+/** Exact arithmetic with BF16 weights, where llama.cpp rounds activations to bf16, 8 significant bits. */
 const bf16Error = 3e-3;
 /** Of exact arithmetic, against llama.cpp's with 8-bit activations. */
 const activationError = 3e-2;
@@ -133,7 +132,7 @@ export function describeLogits({ runtime, isExact, scope }: SuiteContext): void 
       await using model = await loadOrSkip(context, () => load(shared(`data/quants/llama-dense-${type}.gguf`), { activations }));
       const logits = await model.logits(Array.from({ length: 12 }, (_, i) => i + 1));
       const plainError = { F16: f16Error, BF16: bf16Error }[type];
-      const limit = plainError ?? (activations === "ggml" ? roundedTypeError(isExact) : activationError);
+      const limit = activations === "ggml" ? roundedTypeError(isExact) : (plainError ?? activationError);
       const expected = readFloats(`data/quants/llama-dense-${type}.logits.f32`);
       expect(relativeError(logits, expected)).toBeLessThan(limit);
       if (activations === "f32") expect(cosine(logits, expected)).toBeGreaterThan(activationCosine);
