@@ -135,7 +135,7 @@ export const i16x8: Readonly<
 
 /** 4 × i32. */
 export const i32x4: Readonly<
-  Record<"add" | "sub" | "mul" | "minS" | "maxS" | "eq" | "ne" | "gtS" | "geS" | "gtU" | "geU" | "dotI16x8", V2> &
+  Record<"add" | "sub" | "mul" | "minS" | "minU" | "maxS" | "maxU" | "eq" | "ne" | "gtS" | "geS" | "gtU" | "geU" | "dotI16x8", V2> &
     Record<"extendLowS" | "extendHighS" | "extendLowU" | "extendHighU" | "extaddPairwiseS" | "neg" | "abs", V1> &
     /** Saturating, NaN is 0; those of two f64 leave zeros in the upper lanes. */
     Record<"truncSatF32x4S" | "truncSatF32x4U" | "truncSatF64x2S", V1> &
@@ -155,6 +155,8 @@ export const i32x4: Readonly<
   mul: op2(181),
   minS: op2(182),
   maxS: op2(184),
+  minU: op2(183),
+  maxU: op2(185),
   eq: op2(55),
   ne: op2(56),
   gtS: op2(59),

@@ -1,4 +1,5 @@
 import { type FunctionBuilder, f32x4, f64x2, type Local, type V128, v128 } from "../../emit/index.ts";
+import { extremumBulk } from "./extremum.ts";
 
 type State = readonly Local<"v128">[];
 
@@ -9,6 +10,8 @@ type State = readonly Local<"v128">[];
 export interface Fold {
   /** Whether states have four lanes of 32 bits or, for sums, two f64. */
   readonly lanes: "single" | "double";
+  /** Vectors of a state. */
+  readonly vectors: number;
   /** Where each vector of a state starts. */
   start(f: FunctionBuilder): readonly V128[];
   /** Adds a vector of elements. */
@@ -17,12 +20,14 @@ export interface Fold {
   merge(f: FunctionBuilder, state: State, other: State): void;
   /** What an element beyond the end counts as, in all lanes. */
   none(f: FunctionBuilder): V128;
+  /** Adds most of the next `left` f32, `load(offset)` being four of them `offset` bytes from `at`, in fewer instructions; advances both. */
+  bulk?(f: FunctionBuilder, state: State, load: (offset: number) => V128, at: Local<"i32">, left: Local<"i32">): void;
 }
 
 /** A fold by one instruction from its neutral element on. */
 function simple(lanes: Fold["lanes"], neutral: Fold["none"], start: Fold["none"], combine: (a: V128, b: V128) => V128): Fold {
   const step = (f: FunctionBuilder, [state]: State, x: V128): void => f.set(state!, combine(state!, x));
-  return { lanes, none: neutral, start: (f) => [start(f)], step, merge: (f, state, [other]) => step(f, state, other!) };
+  return { lanes, vectors: 1, none: neutral, start: (f) => [start(f)], step, merge: (f, state, [other]) => step(f, state, other!) };
 }
 
 /**
@@ -31,7 +36,9 @@ function simple(lanes: Fold["lanes"], neutral: Fold["none"], start: Fold["none"]
  */
 function extremum(start: number, best: (a: V128, b: V128) => V128): Fold {
   return {
+    bulk: extremumBulk(start < 0),
     lanes: "single",
+    vectors: 2,
     none: (f) => f.splat(start),
     start: (f) => [f.splat(start), v128.zero()],
     step(f, [state, hasNaN], x) {
@@ -74,6 +81,7 @@ export const folds: Readonly<Record<"sum" | "kahan" | "prod" | "max" | "min" | "
   // Neumaier's sum: what an addition loses is added up beside it.
   kahan: {
     lanes: "double",
+    vectors: 2,
     none: v128.zero,
     start: () => [v128.zero(), v128.zero()],
     step: compensated,

@@ -35,67 +35,145 @@ const signature = { x: "i32", y: "i32", n: "i32", inner: "i32", count: "f64", be
 type P = { readonly [K in keyof typeof signature]: Local<(typeof signature)[K]> };
 
 export function reductionKernel(name: string, reduction: Reduction, dtype: "f32" | "bool" = "f32"): Kernel<ParamsOf<"sum">> {
+  const stateBytes = 16 * reduction.fold.vectors;
   return {
-    build({ emit }, [x], { axis }, y) {
+    build(context, [x], { axis }, y) {
+      const { emit } = context;
       const rows = emit(`${name}.rows`, (module, called) => emitRows(module, called, reduction, dtype));
       const columns = emit(`${name}.columns`, (module, called) => emitColumns(module, called, reduction, dtype));
+      const most = axisView(context.max(x!).shape, axis);
+      const isLong = most.n > part;
+      const parts = isLong ? emit(`${name}.parts`, (module, called) => emitParts(module, called, reduction, dtype)) : rows;
+      const merge = isLong ? emit(`${name}.merge`, (module, called) => emitMerge(module, called, reduction, dtype)) : rows;
+      if (isLong) context.reserve(stateBytes * most.outer * Math.ceil(most.n / part));
       return (run) => {
         const { outer, n, inner } = axisView(run.shape(x!), axis);
-        const args = [run.address(x!), run.address(y), n, inner, n];
-        if (inner === 1) return ranges(rows, args, outer, n);
-        return ranges(columns, args, outer * stripsOf(inner), n * strip);
+        const [from, to] = [run.address(x!), run.address(y)];
+        if (inner > 1) return ranges(columns, [from, to, n, inner, n], outer * stripsOf(inner), n * strip);
+        if (n <= part) return ranges(rows, [from, to, n, inner, n], outer, n);
+        const count = Math.ceil(n / part);
+        return [
+          ...ranges(parts, [from, run.scratch, n, count], outer * count, part),
+          ...ranges(merge, [run.scratch, to, count, n], outer, count),
+        ];
       };
     },
   };
 }
 
-function emitRows(module: ModuleBuilder, name: string, reduction: Reduction, dtype: DType): void {
+/** Elements of long rows that are folded on their own, so that threads can share a row. The extent alone tells how a row is cut. */
+const part = 1 << 17;
+
+/** Emits what folds runs of elements; `fold` takes the next `left` elements from `at` on, and its result is a merged state. */
+function emitFold(
+  f: FunctionBuilder,
+  reduction: Reduction,
+  dtype: DType,
+): (at: Local<"i32">, left: Local<"i32">) => readonly Local<"v128">[] {
   const { fold, map = (_f, value) => value } = reduction;
+  const size = bytesOf(dtype);
+  if (reduction.inBlocks === true) {
+    return (at, left) => [
+      f.let(
+        f64x2.splat(
+          blockSum(
+            f,
+            left,
+            (offset) => map(f, f.let(v128.load(at, offset))),
+            () => f32x4.extract(map(f, f.let(v128.load32Splat(at))), 0),
+            (elements) => f.advance(at, 4 * elements),
+            8,
+          ),
+        ),
+      ),
+    ];
+  }
+  const perVector = statesPerVector(fold);
+  const states = freshStates(f, fold, unrolled * perVector);
+  const of = (vector: number) => states.slice(vector * perVector, (vector + 1) * perVector);
+  return (at, left) => {
+    restart(f, fold, states);
+    if (dtype === "f32") fold.bulk?.(f, states[0]!, (offset) => map(f, f.let(v128.load(at, offset))), at, left);
+    f.while(i32.geU(left, 4 * unrolled), () => {
+      for (let vector = 0; vector < unrolled; vector++)
+        addVector(f, fold, of(vector), f.let(map(f, loadLanes(f, dtype, at, 4 * size * vector))));
+      f.advance(at, 4 * unrolled * size);
+      f.advance(left, -4 * unrolled);
+    });
+    f.while(left, () => {
+      const value = map(f, loadLanes(f, dtype, at));
+      addVector(f, fold, of(0), f.let(v128.bitselect(laneMask(f, left), value, fold.none(f))));
+      f.advance(at, 4 * size);
+      f.set(left, i32.select(i32.gtU(left, 4), i32.sub(left, 4), 0));
+    });
+    return mergeStates(f, fold, states);
+  };
+}
+
+function emitRows(module: ModuleBuilder, name: string, reduction: Reduction, dtype: DType): void {
   module.function(name, signature, (f, { x, y, n, count, begin, end }) => {
     const size = bytesOf(dtype);
     const rowBytes = f.let(i32.mul(n, size));
-    const [row, left] = [f.local("i32"), f.local("i32")];
-    const states = reduction.inBlocks === true ? [] : freshStates(f, fold, unrolled * statesPerVector(fold));
+    const [row, left, at] = [f.local("i32"), f.local("i32"), f.local("i32")];
+    const foldNext = emitFold(f, reduction, dtype);
     const divisor = f.let(f64x2.splat(count));
     f.advance(x, i32.mul(begin, rowBytes));
     f.advance(y, i32.mul(begin, size));
     f.for(row, begin, end, 1, () => {
       f.set(left, n);
-      if (reduction.inBlocks === true) {
-        const at = f.let(x);
-        const total = blockSum(
-          f,
-          left,
-          (offset) => map(f, f.let(v128.load(at, offset))),
-          () => f32x4.extract(map(f, f.let(v128.load32Splat(at))), 0),
-          (elements) => f.advance(at, 4 * elements),
-        );
-        finish(f, reduction, [f.let(f64x2.splat(total))], divisor, (value) => f.store32Lane(y, value, 0));
-      } else {
-        restart(f, fold, states);
-        const at = f.let(x);
-        const perVector = statesPerVector(fold);
-        const of = (vector: number) => states.slice(vector * perVector, (vector + 1) * perVector);
-        f.while(i32.geU(left, 4 * unrolled), () => {
-          for (let vector = 0; vector < unrolled; vector++)
-            addVector(f, fold, of(vector), f.let(map(f, loadLanes(f, dtype, at, 4 * size * vector))));
-          f.advance(at, 4 * unrolled * size);
-          f.advance(left, -4 * unrolled);
-        });
-        f.while(left, () => {
-          const value = map(f, loadLanes(f, dtype, at));
-          addVector(f, fold, of(0), f.let(v128.bitselect(laneMask(f, left), value, fold.none(f))));
-          f.advance(at, 4 * size);
-          f.set(left, i32.select(i32.gtU(left, 4), i32.sub(left, 4), 0));
-        });
-        const state = mergeStates(f, fold, states);
-        finish(f, reduction, state, divisor, (value) => {
-          if (dtype === "bool") f.store8(y, i32.and(i32x4First(value), 1));
-          else f.store32Lane(y, value, 0);
-        });
-      }
+      f.set(at, x);
+      finish(f, reduction, dtype, foldNext(at, left), divisor, y);
       f.advance(x, rowBytes);
       f.advance(y, size);
+    });
+  });
+}
+
+/** `(x, states, n, parts, begin, end)`: folds parts of rows of `n`, counted over all rows, to states. */
+function emitParts(module: ModuleBuilder, name: string, reduction: Reduction, dtype: DType): void {
+  const partSignature = { x: "i32", states: "i32", n: "i32", parts: "i32", begin: "i32", end: "i32" } as const;
+  module.function(name, partSignature, (f, { x, states, n, parts, begin, end }) => {
+    const [left, at, first] = [f.local("i32"), f.local("i32"), f.local("i32")];
+    const foldNext = emitFold(f, reduction, dtype);
+    f.while(i32.ltU(begin, end), () => {
+      f.set(first, i32.mul(i32.remU(begin, parts), part));
+      f.set(left, i32.sub(n, first));
+      f.set(left, i32.select(i32.ltU(left, part), left, part));
+      f.set(at, i32.add(x, i32.mul(i32.add(i32.mul(i32.divU(begin, parts), n), first), bytesOf(dtype))));
+      const state = foldNext(at, left);
+      const to = f.let(i32.add(states, i32.mul(begin, 16 * state.length)));
+      state.forEach((vector, i) => void f.store(to, vector, 16 * i));
+      f.advance(begin, 1);
+    });
+  });
+}
+
+/** `(states, y, parts, count, begin, end)`: the results of rows of `count` elements from the states of their parts, in order. */
+function emitMerge(module: ModuleBuilder, name: string, reduction: Reduction, dtype: DType): void {
+  const mergeSignature = { states: "i32", y: "i32", parts: "i32", count: "f64", begin: "i32", end: "i32" } as const;
+  module.function(name, mergeSignature, (f, { states, y, parts, count, begin, end }) => {
+    const { fold } = reduction;
+    const { vectors } = fold;
+    const [state, other] = [f.locals("v128", vectors), f.locals("v128", vectors)];
+    const left = f.local("i32");
+    const divisor = f.let(f64x2.splat(count));
+    const next = (to: readonly Local<"v128">[]): void => {
+      to.forEach((vector, i) => void f.set(vector, v128.load(states, 16 * i)));
+      f.advance(states, 16 * vectors);
+    };
+    f.advance(states, i32.mul(i32.mul(begin, parts), 16 * vectors));
+    f.advance(y, i32.mul(begin, bytesOf(dtype)));
+    f.while(i32.ltU(begin, end), () => {
+      next(state);
+      f.set(left, i32.sub(parts, 1));
+      f.while(left, () => {
+        next(other);
+        fold.merge(f, state, other);
+        f.advance(left, -1);
+      });
+      finish(f, reduction, dtype, state, divisor, y);
+      f.advance(y, bytesOf(dtype));
+      f.advance(begin, 1);
     });
   });
 }
@@ -104,16 +182,18 @@ function i32x4First(value: Local<"v128">) {
   return i32.reinterpret(f32x4.extract(value, 0));
 }
 
-/** Finishes a state whose result is one element, the first lane of the vector that `store` is given. */
+/** Finishes a state whose result is one element, and stores it. */
 function finish(
   f: FunctionBuilder,
   { fold, finish: last = (_f, [first]) => first! }: Reduction,
+  dtype: DType,
   state: readonly Local<"v128">[],
   count: V128,
-  store: (value: Local<"v128">) => void,
+  y: Local<"i32">,
 ): void {
-  const value = last(f, state, count);
-  store(f.let(fold.lanes === "double" ? f32x4.demoteF64x2(value) : value));
+  const value = f.let(last(f, state, count));
+  if (dtype === "bool") f.store8(y, i32.and(i32x4First(value), 1));
+  else f.store32Lane(y, fold.lanes === "double" ? f32x4.demoteF64x2(value) : value, 0);
 }
 
 /** A unit is a strip of columns around one outer index. */

@@ -1,6 +1,6 @@
 import { type Expr, type FunctionBuilder, f32x4, f64, f64x2, i32, type Local, type V128, v128 } from "../../emit/index.ts";
 
-/** Elements that are added in f32 before the sum goes to an f64: 64 per lane. */
+/** Elements that are added in f32 before the sum goes to an f64: 64 per lane or fewer. */
 const block = 1024;
 
 /** The two upper lanes as the two lower ones. */
@@ -10,7 +10,7 @@ export function upperHalf(x: V128): V128 {
 
 /**
  * Sum in f64 of `count` terms, four at a time from `vector(offset)` and the last ones from `scalar()`, with `advance(elements)`
- * in between. Blocks are added in 16 f32 sums. `count` ends at 0.
+ * in between. Blocks are added in f32 sums, four to each of `vectors`, which is a power of two. `count` ends at 0.
  */
 export function blockSum(
   f: FunctionBuilder,
@@ -18,21 +18,23 @@ export function blockSum(
   vector: (offset: number) => V128,
   scalar: () => Expr<"f32">,
   advance: (elements: number) => void,
+  vectors = 4,
 ): Local<"f64"> {
+  const step = 4 * vectors;
   const total = f.let(f64.const(0));
   const left = f.local("i32");
-  const sums = f.locals("v128", 4);
-  f.while(i32.geU(count, 16), () => {
+  const sums = f.locals("v128", vectors);
+  f.while(i32.geU(count, step), () => {
     for (const sum of sums) f.set(sum, v128.zero());
-    f.set(left, i32.select(i32.ltU(count, block), i32.and(count, -16), block));
+    f.set(left, i32.select(i32.ltU(count, block), i32.and(count, -step), block));
     f.set(count, i32.sub(count, left));
     f.while(left, () => {
       sums.forEach((sum, i) => void f.set(sum, f32x4.add(sum, vector(16 * i))));
-      advance(16);
-      f.advance(left, -16);
+      advance(step);
+      f.advance(left, -step);
     });
-    const [s0, s1, s2, s3] = sums;
-    f.set(s0!, f32x4.add(f32x4.add(s0!, s1!), f32x4.add(s2!, s3!)));
+    const [s0] = sums;
+    for (let half = vectors / 2; half >= 1; half /= 2) for (let i = 0; i < half; i++) f.set(sums[i]!, f32x4.add(sums[i]!, sums[i + half]!));
     const pair = f.let(f64x2.add(f64x2.promoteLowF32x4(s0!), f64x2.promoteLowF32x4(upperHalf(s0!))));
     f.set(total, f64.add(total, f64.add(f64x2.extract(pair, 0), f64x2.extract(pair, 1))));
   });
