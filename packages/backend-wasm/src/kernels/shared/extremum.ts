@@ -1,4 +1,4 @@
-import { type FunctionBuilder, f32x4, i32, i32x4, type Local, type V128, v128 } from "../../emit/index.ts";
+import { f32x4, i32, i32x4, type Local, type V128, v128 } from "../../emit/index.ts";
 import type { Fold } from "./fold.ts";
 
 /** Vectors that the loop goes on by, elements of a block, and from how many elements on blocks are worth their end. */
