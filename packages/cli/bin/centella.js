@@ -1,9 +1,14 @@
 #!/usr/bin/env node
 // Committed so that the link exists before the first build; the command itself is dist/main.js.
+// Nothing here may need a newer Node than the one that is told so.
 import { existsSync } from "node:fs";
 
 const entry = new URL("../dist/main.js", import.meta.url);
-if (existsSync(entry)) {
+const [major, minor] = process.versions.node.split(".").map(Number);
+if (major < 22 || (major === 22 && minor < 12)) {
+  console.error(`centella: expected Node 22.12 or newer, got ${process.versions.node}; install a newer one`);
+  process.exitCode = 1;
+} else if (existsSync(entry)) {
   void import(entry.href);
 } else {
   console.error("centella: not built yet; run `pnpm build` (or `npm start`, which builds) first");

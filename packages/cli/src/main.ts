@@ -2,6 +2,8 @@ import { readFileSync } from "node:fs";
 import { getSystemErrorMessage } from "node:util";
 import type { Command } from "./command.ts";
 import { bench } from "./commands/bench.ts";
+import { chat } from "./commands/chat.ts";
+import { embed } from "./commands/embed.ts";
 import { inspect } from "./commands/inspect.ts";
 import { logits } from "./commands/logits.ts";
 import { merge } from "./commands/merge.ts";
@@ -18,6 +20,8 @@ import { UsageError } from "./usageError.ts";
 
 const commands: Readonly<Record<string, Command>> = {
   run,
+  chat,
+  embed,
   bench,
   inspect,
   tokenize,

@@ -7,6 +7,8 @@ export interface OptionSpec<T> {
   /** What help calls the value; absent for a flag. */
   readonly value?: string;
   readonly help: string;
+  /** It may be given several times: `parse` turns each text into a list, and the lists are joined. */
+  readonly isRepeated?: true;
   readonly parse: (text: string, name: string) => T;
 }
 
@@ -50,6 +52,21 @@ export const number = (
   },
 });
 
+/** A number, or a word that stands for one. */
+export const numberOr = <W extends string>(word: W, of: OptionSpec<number>): OptionSpec<number | W> => ({
+  ...of,
+  value: `${of.value}|${word}`,
+  parse: (given, name) => (given === word ? word : of.parse(given, name)),
+});
+
+/** An option that may be given several times. */
+export const repeated = <T>(value: string, help: string, parseOne: (given: string, name: string) => T): OptionSpec<readonly T[]> => ({
+  value,
+  help: `${help}; may be given several times`,
+  isRepeated: true,
+  parse: (given, name) => [parseOne(given, name)],
+});
+
 export const choice = <T extends string>(choices: readonly T[], help: string): OptionSpec<T> => ({
   value: choices.join("|"),
   help,
@@ -66,9 +83,13 @@ export function parseOptions<S extends OptionSpecs>(
   args: readonly string[],
 ): { readonly values: OptionValues<S>; readonly positionals: readonly string[] } {
   const options = Object.fromEntries(
-    Object.entries(specs).map(([name, { value, short }]) => [
+    Object.entries(specs).map(([name, { value, short, isRepeated = false }]) => [
       name,
-      { type: value === undefined ? ("boolean" as const) : ("string" as const), ...(short === undefined ? {} : { short }) },
+      {
+        type: value === undefined ? ("boolean" as const) : ("string" as const),
+        multiple: isRepeated,
+        ...(short === undefined ? {} : { short }),
+      },
     ]),
   );
   let parsed: ReturnType<typeof parseArgs>;
@@ -77,7 +98,9 @@ export function parseOptions<S extends OptionSpecs>(
   } catch (error) {
     throw new UsageError(error instanceof Error ? oneSentence(error.message) : String(error));
   }
-  const values = Object.fromEntries(Object.entries(parsed.values).map(([name, given]) => [name, specs[name]!.parse(String(given), name)]));
+  const parse = (name: string, given: unknown): unknown =>
+    Array.isArray(given) ? given.flatMap((one) => specs[name]!.parse(String(one), name)) : specs[name]!.parse(String(given), name);
+  const values = Object.fromEntries(Object.entries(parsed.values).map(([name, given]) => [name, parse(name, given)]));
   return { values: values as OptionValues<S>, positionals: parsed.positionals };
 }
 

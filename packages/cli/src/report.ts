@@ -1,13 +1,22 @@
+import type { ChosenLogprob } from "@centella/llm";
+
 /** What `centella run --json` prints; times in ms, rates in tokens per second, memory in bytes. */
 export interface RunReport {
   readonly text: string;
   readonly promptIds: readonly number[];
   readonly ids: readonly number[];
   readonly finishReason: string;
+  /** With finishReason "length": what was reached. */
+  readonly limit: "maxTokens" | "context" | undefined;
+  readonly reasoning: string | undefined;
+  readonly logprobs: readonly ChosenLogprob[] | undefined;
   readonly seed: number;
   readonly model: string;
   readonly quantization: string;
   readonly activations: string;
+  readonly contextLength: number;
+  /** With --context auto, why it is so long. */
+  readonly contextReason: string | undefined;
   readonly backend: string;
   readonly backendReason: string;
   /** For each backend that was not taken, why. */
@@ -30,6 +39,10 @@ export function summarise(report: RunReport): string {
     `${model} · ${quantization} · ${backend} (${backendReason})`,
     `prompt ${promptIds.length} tokens, ${rate(report.promptTokensPerSecond)} · decode ${ids.length} tokens, ${rate(report.decodeTokensPerSecond)}` +
       ` · first token after ${report.timeToFirstTokenMs.toFixed(0)} ms · peak memory ${(report.peakMemoryBytes / 2 ** 20).toFixed(0)} MiB · seed ${seed}`,
+    ...(report.contextReason === undefined ? [] : [`context ${report.contextLength} tokens: ${report.contextReason}`]),
+    ...(report.limit === "context"
+      ? [`ended because the context of ${report.contextLength} tokens is full; --context or --overflow shift`]
+      : []),
     ...report.rejected.map((reason) => `not ${reason}`),
     ...report.warnings.map((warning) => `warning: ${warning}`),
   ].join("\n");

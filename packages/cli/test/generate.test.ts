@@ -1,0 +1,205 @@
+import { resolveSampling } from "@centella/llm";
+import { describe, expect, test } from "vitest";
+import { generateOptions, readGenerateOptions } from "../src/generateOptions.ts";
+import { loadOptions, modelOptions } from "../src/modelOptions.ts";
+import { parseOptions } from "../src/options.ts";
+import { centella, expectOneLine, tiny } from "./centella.ts";
+
+const read = (...args: string[]) => readGenerateOptions(parseOptions(generateOptions, args).values);
+const load = (...args: string[]) => loadOptions(parseOptions(modelOptions, args).values);
+
+describe("options of generation", () => {
+  test("without any: what the README says", () => {
+    expect(read()).toMatchObject({ temperature: 0.7, topK: 40, repeatPenalty: 1.1, maxTokens: 256 });
+  });
+
+  // Values that are no defaults: an option that is dropped on the way shows.
+  const values = {
+    temperature: 0.5,
+    topK: 3,
+    topP: 0.4,
+    minP: 0.3,
+    typicalP: 0.2,
+    topNSigma: 2,
+    xtcProbability: 0.6,
+    xtcThreshold: 0.2,
+    dynamicTemperatureRange: 0.25,
+    dynamicTemperatureExponent: 2,
+    repeatPenalty: 1.5,
+    repeatLastN: -1,
+    frequencyPenalty: -0.5,
+    presencePenalty: 0.75,
+    dryMultiplier: 0.8,
+    dryBase: 2,
+    dryAllowedLength: 4,
+    dryLastN: 100,
+    seed: 2 ** 40,
+  };
+  test.each(Object.entries(values))("%s %d", (name, value) => {
+    const option = `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+    expect(read(`${option}=${value}`)).toMatchObject({ [name]: value });
+  });
+
+  test("Mirostat brings no defaults of steps that it replaces", () => {
+    const {
+      maxTokens: _,
+      stop: _s,
+      promptLookup: _p,
+      overflow: _o,
+      reasoning: _r,
+      dryBreakers: _d,
+      ...sampling
+    } = read("--mirostat", "2", "--mirostat-tau", "4", "--mirostat-eta", "0.2");
+    expect(resolveSampling(sampling)).toMatchObject({ mirostat: 2, mirostatTau: 4, mirostatEta: 0.2, temperature: 0.7 });
+  });
+
+  test("steps, biases, stops, guesses, overflow, reasoning", () => {
+    expect(read("--steps", "topK,temperature", "--top-k", "9")).toMatchObject({ steps: ["topK", "temperature"], topK: 9 });
+    expect(read("--logit-bias", "5:-inf", "--logit-bias=7:1.5")).toMatchObject({ logitBias: { 5: -Infinity, 7: 1.5 } });
+    expect(read("--stop", "a", "--stop", "b", "--prompt-lookup", "4", "--overflow", "shift", "--no-reasoning", "-n", "3")).toMatchObject({
+      stop: ["a", "b"],
+      promptLookup: 4,
+      overflow: { generation: "shift" },
+      reasoning: false,
+      maxTokens: 3,
+    });
+  });
+
+  test.each([
+    [["--logit-bias", "x"], "--logit-bias: expected ID:BIAS with a token id and a number or -inf, got x"],
+    [["--steps", "topK,topK"], /expected some of penalties, .*, each once/],
+    [["--steps", "temperature", "--top-k", "3"], /expected the step topK, because topK is set/],
+    [["--mirostat", "3"], "--mirostat: expected one of 0, 1, 2, got 3"],
+    [["--mirostat", "1", "--top-k", "3"], /no option that leaves tokens out besides it, got topK/],
+    [["--overflow", "wrap"], "--overflow: expected one of stop, shift, error, got wrap"],
+    [["--xtc-probability", "1.5"], "--xtc-probability: expected a number from 0 to 1, got 1.5"],
+    [["--repeat-last-n=-2"], "--repeat-last-n: expected a whole number from -1, got -2"],
+  ])("%j is refused", (args, message) => {
+    expect(() => read(...args)).toThrow(message);
+  });
+});
+
+describe("options of loading", () => {
+  test("reach loadModel", () => {
+    expect(load()).toEqual({});
+    expect(load("--context", "auto", "--memory-limit", "64", "--batch", "16", "--layers-on-gpu", "2")).toEqual({
+      contextLength: "auto",
+      memoryLimit: 2 ** 26,
+      batchSize: 16,
+      layersOnGpu: 2,
+    });
+    expect(load("--lora", "a.gguf", "--lora", "C:\\b.gguf:0.5", "--lora", "http://x:80/c.gguf").adapters).toEqual([
+      { source: "a.gguf" },
+      { source: "C:\\b.gguf", scale: 0.5 },
+      { source: "http://x:80/c.gguf" },
+    ]);
+  });
+
+  test.each([
+    [["--context", "Auto"], "--context: expected a whole number from 1, got Auto"],
+    [["--context", "0"], "--context: expected a whole number from 1, got 0"],
+    [["--memory-limit", "64"], /expected --context auto beside it/],
+    [["--lora", ""], "--lora: expected FILE or FILE:SCALE, got nothing"],
+    [["--lora", "a.gguf:1e"], "--lora: expected a number behind the last colon, got 1e"],
+    [["--cache-type", "q4_0"], "--cache-type: expected one of f32, f16, q8_0, got q4_0"],
+  ])("%j is refused", (args, message) => {
+    expect(() => load(...args)).toThrow(message);
+  });
+});
+
+describe("run", () => {
+  const run = async (...args: string[]) => {
+    const { stdout, stderr, code } = await centella(["run", tiny, "-p", "Once upon a time", "--json", "--backend", "wasm", ...args]);
+    expect(stderr).toBe("");
+    expect(code).toBe(0);
+    return JSON.parse(stdout);
+  };
+
+  test("--context auto says what it chose and why", async () => {
+    const report = await run("-n", "1", "--context", "auto", "--memory-limit", "64");
+    expect(report.contextLength).toBe(1024);
+    expect(report.contextReason).toMatch(/auto: .* in 64 MiB \(memoryLimit\)/);
+  });
+
+  test("--logprobs, --stop and --logit-bias", async () => {
+    const free = await run("--raw", "-n", "6", "--temperature", "0", "--logprobs", "2");
+    expect(free.logprobs).toHaveLength(6);
+    expect(free.logprobs[0].top).toHaveLength(2);
+    expect(free.logprobs[0].top[0].id).toBe(free.ids[0]);
+    const other = await run("--raw", "-n", "1", "--temperature", "0", "--logit-bias", `${free.ids[0]}:-inf`);
+    expect(other.ids[0]).toBe(free.logprobs[0].top[1].id);
+    const word = free.text.trim().split(" ")[1];
+    const stopped = await run("--raw", "-n", "6", "--temperature", "0", "--stop", word);
+    expect(stopped).toMatchObject({ finishReason: "stop", text: free.text.slice(0, free.text.indexOf(word)) });
+  });
+
+  test("--system begins the chat", async () => {
+    const [plain, system] = [await run("-n", "1"), await run("-n", "1", "--system", "You are a cat.")];
+    expect(system.promptIds.length).toBeGreaterThan(plain.promptIds.length);
+  });
+
+  test.each([
+    [["--system", "x", "--raw"], /--system or --raw, got both/],
+    [["--logprobs", "1"], /--json beside --logprobs/],
+    [["--top-p", "2"], /--top-p: expected a number from 0 to 1/],
+    [["--memory-limit", "1"], /--context auto beside it/],
+  ])("%j is a usage error", async (args, message) => {
+    expectOneLine(await centella(["run", tiny, "-p", "x", ...args]), message, 2);
+  });
+});
+
+describe("chat", () => {
+  const args = ["chat", tiny, "-n", "8", "--temperature", "0", "--backend", "wasm"];
+
+  test("answers line by line and remembers", async () => {
+    const both = await centella(args, { input: "Tell me of a cat.\nTell me of a cat.\n" });
+    expect(both).toMatchObject({ code: 0, stderr: "" });
+    const [first, second, end] = both.stdout.split("\n");
+    expect(end).toBe("");
+    const alone = await centella(args, { input: "Tell me of a cat.\n/exit\nTell me of a dog.\n" });
+    expect(alone.stdout).toBe(`${first}\n`);
+    expect(second).not.toBe(first);
+  });
+
+  test("what is too long for the context is told, and the chat goes on", async () => {
+    const { code, stdout, stderr } = await centella([...args, "--context", "64"], { input: `${"cat ".repeat(200)}\nHello.\n` });
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/context/);
+    expect(stdout.trim()).not.toBe("");
+  });
+
+  test("usage", async () => {
+    expectOneLine(await centella(["chat", "a", "b"]), /at most one FILE, got 2/, 2);
+  });
+});
+
+describe("embed", () => {
+  test("a vector a line, of arguments or of stdin", async () => {
+    const given = await centella(["embed", tiny, "a cat", "a dog", "--backend", "wasm"]);
+    const vectors: number[][] = given.stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(vectors).toHaveLength(2);
+    for (const vector of vectors) expect(Math.hypot(...vector)).toBeCloseTo(1, 5);
+    expect((await centella(["embed", tiny, "--backend", "wasm"], { input: "a cat\n\na dog\n" })).stdout).toBe(given.stdout);
+    const last = await centella(["embed", tiny, "a cat", "--pooling", "last", "--no-normalize", "--backend", "wasm"]);
+    expect(Math.abs(Math.hypot(...JSON.parse(last.stdout)) - 1)).toBeGreaterThan(0.01);
+  });
+
+  test("usage", async () => {
+    expectOneLine(await centella(["embed"]), /expected a FILE, got none/, 2);
+    expectOneLine(await centella(["embed", tiny, "x", "--pooling", "max"]), /--pooling: expected one of mean, cls, last, got max/, 2);
+  });
+});
+
+test("the help of every command lists its options", async () => {
+  const help = (await centella(["--help"])).stdout;
+  const names = [...help.matchAll(/^ {2}centella (\w+)/gm)].map(([, name]) => name!);
+  expect(names).toEqual(expect.arrayContaining(["run", "chat", "embed", "bench", "inspect", "quantize"]));
+  for (const name of names) {
+    const { code, stdout } = await centella([name, "--help"]);
+    expect(code, name).toBe(0);
+    expect(stdout, name).toMatch(new RegExp(`^Usage: centella ${name} `));
+  }
+});
