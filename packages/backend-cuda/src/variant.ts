@@ -145,7 +145,7 @@ export function planVariant(lowered: Lowered, arena: ArenaLayout, bucket: DimVal
   for (const { name, to, operand } of lowered.outputs) if (to === "device") outputs.set(name, placeOf(operand.storage));
 
   const scratch: Place = { region: { kind: "arena" }, offset: align(arena.bytes) };
-  const launches = lowered.steps.flatMap(({ op, inputs: operands, params, output }): PlacedLaunch[] => {
+  const launches = lowered.steps.flatMap(({ op, inputs: operands, params, output, others }): PlacedLaunch[] => {
     const call: KernelCall = { inputs: operands.map((operand) => operand?.spec), output: output.spec, slots, bucket };
     const tensor = ({ spec, storage }: Operand, isWritten: boolean): Place & Span => {
       return { ...placeOf(storage), bytes: bytesAt(spec, bucket), isWritten };
@@ -156,8 +156,10 @@ export function planVariant(lowered: Lowered, arena: ArenaLayout, bucket: DimVal
           return tensor(operands[argument.index]!, false);
         case "output":
           return tensor(output, true);
+        case "other":
+          return tensor(others![argument.index]!, true);
         case "scratch":
-          return { ...scratch, bytes: argument.bytes, isWritten: true };
+          return { ...scratch, offset: scratch.offset + (argument.offset ?? 0), bytes: argument.bytes, isWritten: true };
         case "dims":
           return { ...dims, bytes: 4 * slots.size, isWritten: false };
       }
@@ -177,7 +179,9 @@ export function planVariant(lowered: Lowered, arena: ArenaLayout, bucket: DimVal
 export function scratchBytes({ launches }: VariantPlan): number {
   return Math.max(
     0,
-    ...launches.flatMap(({ launch }) => launch.args.map((argument) => (argument.kind === "scratch" ? argument.bytes : 0))),
+    ...launches.flatMap(({ launch }) =>
+      launch.args.map((argument) => (argument.kind === "scratch" ? (argument.offset ?? 0) + argument.bytes : 0)),
+    ),
   );
 }
 

@@ -1,6 +1,6 @@
-import { type AnyOp, completeParams, type Dim, type OpName, ops, type TensorSpec } from "@centella/core";
+import { type AnyOp, completeParams, createProgram, type Dim, lower, type OpName, ops, type Ref, type TensorSpec } from "@centella/core";
 import { cases } from "@centella/core/testing";
-import { kernelOf, unsupported } from "../src/kernels/index.ts";
+import { fusion, kernelOf, unsupported } from "../src/kernels/index.ts";
 import type { Launch } from "../src/kernels/shared/kernel.ts";
 
 /** One call that kernels are generated for. */
@@ -97,7 +97,30 @@ function modelCalls(): readonly Call[] {
   });
 }
 
-export const calls: readonly Call[] = [...conformanceCalls(), ...modelCalls()];
+/** Groups as passes make them of a layer's products, at several numbers of tokens. */
+export function groupCalls(): readonly Call[] {
+  const program = createProgram();
+  const x = program.input("x", "f32", [program.dim("T", 512), 2048]);
+  const times = (name: string, dtype: TensorSpec["dtype"], rows: number, activations: "f32" | "ggml"): Ref =>
+    program.matmul(x, program.persistent(`${name} ${activations}`, { dtype, shape: [rows, 2048] }), { transposeB: true, activations });
+  for (const activations of ["ggml", "f32"] as const) {
+    const bias = program.input(`bias ${activations}`, "f32", [512]);
+    program.output(`q ${activations}`, times("q", "q4_K", 2048, activations));
+    program.output(`k ${activations}`, program.add(times("k", "q8_0", 512, activations), bias));
+    program.output(`v ${activations}`, times("v", "f16", 512, activations));
+    const gate = program.silu(times("gate", "q4_K", 8192, activations));
+    program.output(`gated ${activations}`, program.mul(gate, times("up", "q6_K", 8192, activations)));
+  }
+  const { steps } = lower(program, "cuda", unsupported, { fusion });
+  return [1, 8, 9, 512].flatMap((tokens) =>
+    steps.map(({ op, inputs, params }, i): Call => {
+      const specs = inputs.map((operand) => operand?.spec);
+      return { name: `group ${i} at ${tokens}`, op, inputs: specs, params, bucket: { T: tokens } };
+    }),
+  );
+}
+
+export const calls: readonly Call[] = [...conformanceCalls(), ...modelCalls(), ...groupCalls()];
 
 /** Every different kernel text, with the first call that needs it. */
 export function kernelTexts(): ReadonlyMap<string, string> {

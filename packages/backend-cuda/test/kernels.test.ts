@@ -5,7 +5,7 @@ import { gpuKernels } from "@centella/core/gpu";
 import { expect, test } from "vitest";
 import { kernels, unsupported } from "../src/kernels/index.ts";
 import { bucketsOf } from "../src/variant.ts";
-import { call, calls, f32, launchesOf } from "./kernelTexts.ts";
+import { call, calls, f32, groupCalls, launchesOf } from "./kernelTexts.ts";
 
 test("kernel files are op names, and every one is in the table", async () => {
   const files = await readdir(fileURLToPath(new URL("../src/kernels", import.meta.url)));
@@ -39,6 +39,22 @@ test("few rows are multiplied by the vector kernel, many by the tiled one", () =
     (tokens) => launchesOf(call("matmul", [f32(T, 32), f32(16, 32)], { transposeB: true }, { T: tokens }))[0]!.entry,
   );
   expect(entries).toEqual(["matmulVector_f32_nt", "matmulVector_f32_nt", "matmulTiled_f32_nt", "matmulTiled_f32_nt"]);
+});
+
+test("products of one tensor are one launch for few rows, and read a tensor that is rounded once", () => {
+  const entries = groupCalls().map((each) => [each.bucket.T, ...launchesOf(each).map(({ entry }) => entry)]);
+  const [plain, half] = ["matmulTiled_f32_nt_fused", "matmulTiled_b16_nt_fused"];
+  const tiled = [plain, half, plain, "matmulTiled_f32_nt", plain];
+  expect(entries).toEqual([
+    [1, "round_q8_K", "round_q8_0", "matmulSiblings"],
+    [1, "matmulSiblings"],
+    [8, "round_q8_K", "round_q8_0", "matmulSiblings"],
+    [8, "matmulSiblings"],
+    [9, "round_q8_K", "round_q8_0", ...tiled],
+    [9, ...tiled],
+    [512, "round_q8_K", "round_q8_0", ...tiled],
+    [512, ...tiled],
+  ]);
 });
 
 test("reasons are in words", () => {

@@ -1,19 +1,31 @@
-import { isQuantized, type ParamsOf } from "@centella/core";
-import { bucketElements, input, type Kernel, type KernelCall, type Launch } from "./shared/kernel.ts";
+import { type FusedParams, type GroupResult, isQuantized, type ParamsOf, sameShape, type TensorSpec } from "@centella/core";
+import { activationType } from "@centella/quant";
+import type { F32, U32 } from "../ptx/types.ts";
+import {
+  type Argument,
+  bucketElements,
+  fixed,
+  input,
+  isFixed,
+  type Kernel,
+  type KernelCall,
+  type Launch,
+  output,
+  type Scope,
+} from "./shared/kernel.ts";
 import { type Finish, type Product, tiledProduct, vectorProduct } from "./shared/product.ts";
 import { roundActivationsLaunch } from "./shared/roundActivations.ts";
+import { type Finishing, siblingProducts } from "./shared/siblingProducts.ts";
+
+type Params = ParamsOf<"matmul">;
 
 /** Most rows of `a` for which each warp computes one column of all rows; beyond, both operands are read in tiles. */
 const maxVectorRows = 8;
 
-export const matmul: Kernel<ParamsOf<"matmul">> = { launches: (call, params) => productLaunches(call, params) };
+export const matmul: Kernel<Params> = { launches: (call, params) => productLaunches(call, params) };
 
 /** The product of the call's first two inputs, and what becomes of it before it is stored. */
-export function productLaunches(
-  call: KernelCall,
-  { transposeA, transposeB, activations }: ParamsOf<"matmul">,
-  finish?: Finish,
-): readonly Launch[] {
+export function productLaunches(call: KernelCall, { transposeA, transposeB, activations }: Params, finish?: Finish): readonly Launch[] {
   const [a, b] = [call.inputs[0]!, call.inputs[1]!];
   const given: Product = { a: input(0), aShape: a.shape, transposeA, transposeB, ...(finish === undefined ? {} : { finish }) };
   const rows = bucketElements(call, call.output.shape.slice(-2, -1));
@@ -25,4 +37,94 @@ export function productLaunches(
     roundActivationsLaunch(call, b.dtype, { a: input(0), rounded, transposed: transposeA }),
     multiply(call, { ...given, a: rounded, aShape, transposeA: false }),
   ];
+}
+
+/** Why several products, each of which goes into one result, are not computed as a group. */
+export function siblingsUnsupported(
+  inputs: readonly (TensorSpec | undefined)[],
+  { body }: FusedParams,
+  results: readonly GroupResult[],
+): string | undefined {
+  if (results.reduce((sum, { calls }) => sum + calls.length, 0) > body.length) return "results share calls";
+  for (const { anchors, call } of results) {
+    const { dtype, shape } = body[call]!.output;
+    if (dtype !== "f32") return `${dtype} results behind a product`;
+    for (const index of anchors) {
+      const { inputs: places, params, output: made } = body[index]!;
+      const [a, b] = places as readonly number[];
+      if (a !== 0 || b === 0 || b! >= inputs.length) return "products of several tensors";
+      const { transposeA, transposeB } = params as Params;
+      if (transposeA || !transposeB) return "rows of weights that do not lie side by side";
+      const matrix = inputs[b!]!;
+      if (matrix.shape.length !== 2 || !isFixed(...matrix.shape)) return "batches of matrices, or matrices of unknown size";
+      if (!sameShape(made.shape, shape)) return "products of another shape than what finishes them";
+    }
+  }
+  return undefined;
+}
+
+/** Products of the call's first input with others of its inputs, each of which goes into one result. */
+export function siblingLaunches(
+  call: KernelCall,
+  { body }: FusedParams,
+  results: readonly GroupResult[],
+  finishingOf: (result: GroupResult) => Finishing,
+): readonly Launch[] {
+  const a = call.inputs[0]!;
+  const scratch = new Scratch();
+  const launches: Launch[] = [];
+  const roundings = new Map<string, Argument>();
+  const left = (weight: TensorSpec, { activations }: Params): Argument => {
+    if (activations === "f32" || !isQuantized(weight.dtype)) return input(0);
+    const type = activationType[weight.dtype];
+    const known = roundings.get(type);
+    if (known !== undefined) return known;
+    const rounded = scratch.take(4 * bucketElements(call, a.shape));
+    roundings.set(type, rounded);
+    launches.push(roundActivationsLaunch(call, weight.dtype, { a: input(0), rounded, transposed: false }));
+    return rounded;
+  };
+  const siblings = results.map((result, i) => {
+    const products = result.anchors.map((index) => {
+      const { inputs, params, output: made } = body[index]!;
+      const place = inputs[1]!;
+      const weight = call.inputs[place]!;
+      return { a: left(weight, params as Params), b: input(place), weight, made };
+    });
+    const y: Argument = i < results.length - 1 ? { kind: "other", index: i } : output;
+    return { products, y, shape: body[result.call]!.output.shape, ...finishingOf(result) };
+  });
+  const rows = bucketElements(call, a.shape.slice(0, -1));
+  if (rows <= maxVectorRows) return [...launches, siblingProducts(call, fixed(a.shape.at(-1)), siblings)];
+
+  for (const { products, y, args, apply } of siblings) {
+    // All but the last product wait in scratch memory for what the last one is finished with.
+    const waiting = products.slice(0, -1).map(({ made }) => scratch.take(4 * bucketElements(call, made.shape)));
+    const waitingArgs = Object.fromEntries(waiting.map((argument, i) => [`p${i}`, argument]));
+    const finish: Finish = {
+      args: { ...args, ...waitingArgs },
+      apply(scope: Scope, index: U32, value: F32) {
+        const { k, pointer } = scope;
+        const earlier = waiting.map((_, i) => k.load("f32", k.at("f32", pointer(`p${i}`, "f32"), index)));
+        return apply(scope, index, [...earlier, value]) as F32;
+      },
+    };
+    for (const [i, { a: from, b, weight, made }] of products.entries()) {
+      const given = { a: from, b, aShape: a.shape, transposeA: false, transposeB: true };
+      const product = i < waiting.length ? { ...given, y: waiting[i]! } : { ...given, y, finish };
+      launches.push(tiledProduct({ ...call, inputs: [a, weight, ...call.inputs], output: made }, product));
+    }
+  }
+  return launches;
+}
+
+/** Hands out places of a step's scratch memory. */
+class Scratch {
+  #bytes = 0;
+
+  take(bytes: number): Argument {
+    const offset = this.#bytes;
+    this.#bytes += Math.ceil(bytes / 256) * 256;
+    return { kind: "scratch", bytes, offset };
+  }
 }

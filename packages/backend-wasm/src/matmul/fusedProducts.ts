@@ -1,11 +1,15 @@
 import {
   elementCount,
+  type FinishingGroup,
   type FusedCall,
   type FusedParams,
+  type GroupResult,
   type Operand,
   ops,
   type ParamsOf,
+  resultsOf,
   sameShape,
+  specAt,
   type TensorSpec,
 } from "@centella/core";
 import { buildFusedLoop, fusedLoop } from "../elementwise/kernel.ts";
@@ -35,14 +39,15 @@ export const fusedProducts: Kernel<FusedParams> = {
       if (!shape.every((dim) => typeof dim === "number" && dim > 0)) return "a matrix without rows or columns, or of unknown size";
     }
     if (results.reduce((sum, { calls }) => sum + calls.length, 0) > body.length) return "results share calls";
-    for (const { call, products } of results) {
+    for (const { call, anchors } of results) {
       const { dtype, shape } = body[call]!.output;
       if (dtype !== "f32") return `${dtype} results behind a product`;
-      if (!products.every((index) => sameShape(body[index]!.output.shape, shape)))
+      if (!anchors.every((index) => isProduct(body[index]!))) return "only products are finished in groups";
+      if (!anchors.every((index) => sameShape(body[index]!.output.shape, shape)))
         return "products of another shape than what finishes them";
     }
     for (const { finishing } of results) {
-      const reason = finishing && fusedLoop.unsupported?.(finishing.specs(inputs), finishing.params, finishing.params.body.at(-1)!.output);
+      const reason = finishing && fusedLoop.unsupported?.(specsOf(inputs, params, finishing), finishing.params, finishing.output);
       if (reason !== undefined) return reason;
     }
     return undefined;
@@ -50,7 +55,7 @@ export const fusedProducts: Kernel<FusedParams> = {
   emitted(inputs, params) {
     return resultsOf(inputs.length, params).flatMap(({ finishing }) => {
       if (finishing === undefined) return [];
-      return fusedLoop.emitted!(finishing.specs(inputs), finishing.params, finishing.params.body.at(-1)!.output);
+      return fusedLoop.emitted!(specsOf(inputs, params, finishing), finishing.params, finishing.output);
     });
   },
   build(context, inputs, params, output, others = []) {
@@ -74,55 +79,8 @@ export const fusedProducts: Kernel<FusedParams> = {
 
 type MatmulParams = ParamsOf<"matmul">;
 
-/** A result of a group: a product, or what finishes one or more. */
-interface Result {
-  /** Index in the body of the call whose result it is. */
-  readonly call: number;
-  /** Indices of all calls that it takes. */
-  readonly calls: readonly number[];
-  readonly products: readonly number[];
-  readonly finishing: Finishing | undefined;
-}
-
-/** The elementwise calls of a result as a group of their own. */
-interface Finishing {
-  readonly params: FusedParams;
-  /** Places in the whole group that it reads. */
-  readonly places: readonly number[];
-  specs(inputs: readonly (TensorSpec | undefined)[]): readonly (TensorSpec | undefined)[];
-}
-
-/** The results of a group of `count` inputs in the order in which they are stored. */
-function resultsOf(count: number, { body, others = [] }: FusedParams): readonly Result[] {
-  return [...others, body.length - 1].map((call): Result => {
-    const needed = new Set<number>();
-    const need = (index: number): void => {
-      if (needed.has(index)) return;
-      needed.add(index);
-      for (const place of body[index]!.inputs) if (place !== undefined && place >= count) need(place - count);
-    };
-    need(call);
-    const calls = [...needed].sort((a, b) => a - b);
-    const [products, rest] = [calls.filter((index) => isProduct(body[index]!)), calls.filter((index) => !isProduct(body[index]!))];
-    return { call, calls, products, finishing: rest.length === 0 ? undefined : finishingOf(count, body, rest) };
-  });
-}
-
-function finishingOf(count: number, body: readonly FusedCall[], calls: readonly number[]): Finishing {
-  const own = new Set(calls.map((index) => count + index));
-  const read = calls.flatMap((index) => body[index]!.inputs).filter((place) => place !== undefined && !own.has(place));
-  const places = [...new Set(read)] as number[];
-  const renamed = new Map([...places, ...calls.map((index) => count + index)].map((place, i) => [place, i]));
-  return {
-    params: {
-      body: calls.map((index) => {
-        const call = body[index]!;
-        return { ...call, inputs: call.inputs.map((place) => (place === undefined ? undefined : renamed.get(place))) };
-      }),
-    },
-    places,
-    specs: (inputs) => places.map((place) => (place < count ? inputs[place] : body[place - count]!.output)),
-  };
+function specsOf(inputs: readonly (TensorSpec | undefined)[], params: FusedParams, { places }: FinishingGroup) {
+  return places.map((place) => specAt(inputs, params, place));
 }
 
 function isProduct({ op }: FusedCall): boolean {
@@ -166,7 +124,7 @@ function buildResult(
   memory: Scratch,
   inputs: readonly (Operand | undefined)[],
   { body }: FusedParams,
-  { products, finishing }: Result,
+  { anchors: products, finishing }: GroupResult,
   y: Operand,
 ): BuiltResult {
   const most = context.max(y).shape;

@@ -19,9 +19,11 @@ export interface KernelCall {
 export type Argument =
   | { readonly kind: "input"; readonly index: number }
   | { readonly kind: "output" }
+  /** A further result of a fused group; see `FusedParams.others`. */
+  | { readonly kind: "other"; readonly index: number }
   | { readonly kind: "dims" }
-  /** Memory of the step alone, shared by its launches. */
-  | { readonly kind: "scratch"; readonly bytes: number };
+  /** Memory of the step alone, shared by its launches: `bytes` of it from byte `offset` (default 0) on. */
+  | { readonly kind: "scratch"; readonly bytes: number; readonly offset?: number };
 
 /** One kernel launch as plain data: what a driver needs besides addresses. */
 export interface Launch {

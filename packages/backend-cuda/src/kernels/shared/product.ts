@@ -23,6 +23,10 @@ import {
 /** A matrix product of the call: its `b` and output, and an `a` that may have been replaced by a prepared copy. */
 export interface Product {
   readonly a: Argument;
+  /** Default: the call's second input. */
+  readonly b?: Argument;
+  /** Default: the call's output. */
+  readonly y?: Argument;
   readonly aShape: Shape;
   readonly transposeA: boolean;
   readonly transposeB: boolean;
@@ -38,7 +42,7 @@ export interface Finish {
 }
 
 /** The matrices of one batch element, as index functions. */
-interface Matrices {
+export interface Matrices {
   readonly m: Extent;
   readonly n: Extent;
   readonly depth: Extent;
@@ -50,8 +54,9 @@ interface Matrices {
   store(row: Extent, column: Extent, value: F32): void;
 }
 
-const lanes = 32;
-const vectorWarps = 4;
+export const lanes = 32;
+/** Columns per block of products with few rows. */
+export const vectorWarps = 4;
 
 /** One warp per column of the output, which it computes for all rows at once: `b [n, k]` is read once. For few rows. */
 export function vectorProduct(call: KernelCall, given: Product): Launch {
@@ -90,7 +95,12 @@ interface Column {
 }
 
 /** Adds a lane's share of the products of a column with all rows; 16 bytes per access and four of them at once where the depth allows it. */
-function addProducts({ k }: Scope, { transposeA }: Product, matrices: Matrices, { lane, column, sums }: Column): void {
+export function addProducts(
+  { k }: Scope,
+  { transposeA }: Pick<Product, "transposeA">,
+  matrices: Omit<Matrices, "n" | "store">,
+  { lane, column, sums }: Column,
+): void {
   const { m, depth, loadA, loadB, loadVectorA, loadVectorB } = matrices;
   // Rows beyond the run's m repeat its last one; they are not stored.
   const last = typeof m === "number" ? m - 1 : k.sub(m, 1);
@@ -218,8 +228,8 @@ function inBatch(scope: Scope, call: KernelCall, given: Product, batch: Extent, 
   });
 }
 
-function argsOf({ a, finish }: Product): NamedArguments {
-  return { a, b: input(1), y: output, ...finish?.args };
+function argsOf({ a, b = input(1), y = output, finish }: Product): NamedArguments {
+  return { a, b, y, ...finish?.args };
 }
 
 function batchElements(call: KernelCall): number {

@@ -1,0 +1,108 @@
+import type { Shape, TensorSpec } from "@centella/core";
+import { type Extent, isBelow, offset, product, register, timesPlus } from "../../ptx/extent.ts";
+import { warpReduce } from "../../ptx/reduce.ts";
+import type { F32, S32, U32 } from "../../ptx/types.ts";
+import {
+  type Argument,
+  bucketElements,
+  fixed,
+  floatElem,
+  type KernelCall,
+  type Launch,
+  launch,
+  loadFloat,
+  loadFloatVector,
+  type NamedArguments,
+  type Scope,
+} from "./kernel.ts";
+import { addProducts, lanes, vectorWarps } from "./product.ts";
+
+/** What becomes of products before a result is stored. */
+export interface Finishing {
+  /** Memory that `apply` reads, by the names that it uses. */
+  readonly args: NamedArguments;
+  /** The result's element at a place, of the products' elements there. */
+  readonly apply: (scope: Scope, index: U32, values: readonly F32[]) => F32 | S32;
+}
+
+/** A result that one or more products make. */
+export interface SiblingResult extends Finishing {
+  /** Products of the tensor `[..., k]`, as it is or rounded, with matrices `[n, k]`. */
+  readonly products: readonly { readonly a: Argument; readonly b: Argument; readonly weight: TensorSpec }[];
+  readonly y: Argument;
+  /** `[..., n]` */
+  readonly shape: Shape;
+}
+
+/**
+ * All results of products of one tensor in one launch, for few rows: each warp computes one column of one result for all rows. Blocks
+ * of the results follow each other.
+ */
+export function siblingProducts(call: KernelCall, k: number, results: readonly SiblingResult[]): Launch {
+  const columnsOf = ({ shape }: SiblingResult): number => fixed(shape.at(-1));
+  const blocksOf = (result: SiblingResult): number => Math.ceil(columnsOf(result) / vectorWarps);
+  const args = Object.fromEntries(
+    results.flatMap(({ products, y, args: own }, i) => [
+      ...products.flatMap(({ a, b }, j) => [[`a${i}_${j}`, a] as const, [`b${i}_${j}`, b] as const]),
+      [`y${i}`, y] as const,
+      ...Object.entries(own),
+    ]),
+  );
+  const blocks = results.reduce((sum, result) => sum + blocksOf(result), 0);
+  return launch(call, "matmulSiblings", { threads: vectorWarps * lanes, blocks, args }, (scope) => {
+    const block = scope.k.block();
+    let first = 0;
+    for (const [i, result] of results.entries()) {
+      const end = first + blocksOf(result);
+      const isOwn = scope.k.and(isBelow(scope.k, block, end), scope.k.compare("ge", block, first));
+      const from = first;
+      scope.k.ifUniform(isOwn, () => columns(scope, call, k, i, result, scope.k.sub(block, from)));
+      first = end;
+    }
+  });
+}
+
+/** The columns of one block of a result. */
+function columns(
+  scope: Scope,
+  call: KernelCall,
+  depth: number,
+  number: number,
+  { products, shape, apply }: SiblingResult,
+  block: U32,
+): void {
+  const { k, pointer } = scope;
+  const rows = bucketElements(call, shape.slice(0, -1));
+  const n = fixed(shape.at(-1));
+  const m = product(k, scope.extents(shape.slice(0, -1)));
+  const thread = k.thread();
+  const lane = k.and(thread, lanes - 1);
+  const column = register(k, timesPlus(k, block, vectorWarps, k.shiftRight(thread, 5)));
+  k.if(isBelow(k, column, n), () => {
+    const totals = products.map(({ weight: { dtype } }, j) => {
+      const [a, b] = [pointer(`a${number}_${j}`, "f32"), pointer(`b${number}_${j}`, floatElem(dtype))];
+      const at = (row: Extent, p: Extent): Extent => offset(k, [row, p], [depth, 1]);
+      const sums = Array.from({ length: rows }, () => k.variable("f32", 0));
+      const matrices = {
+        m,
+        depth,
+        loadA: (row: Extent, p: Extent) => loadFloat(k, "f32", a, at(row, p)),
+        loadB: (p: Extent, j: Extent) => loadFloat(k, dtype, b, at(j, p)),
+        loadVectorA: (row: Extent, p: Extent) => loadFloatVector(k, "f32", a, at(row, p)),
+        loadVectorB: (p: Extent, j: Extent) => loadFloatVector(k, dtype, b, at(j, p)),
+      };
+      k.if(isBelow(k, 0, m), () => addProducts(scope, { transposeA: false }, matrices, { lane, column, sums }));
+      return sums.map((sum) => warpReduce(k, sum.get(), (x, y) => k.add(x, y)));
+    });
+    const y = pointer(`y${number}`, "f32");
+    k.if(k.compare("eq", lane, 0), () => {
+      for (let row = 0; row < rows; row++) {
+        k.if(isBelow(k, row, m), () => {
+          const index = k.add(column, row * n);
+          const values = totals.map((sums) => sums[row]!);
+          k.store("f32", k.at("f32", y, index), apply(scope, index, values) as F32);
+        });
+      }
+    });
+  });
+}

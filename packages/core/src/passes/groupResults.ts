@@ -1,0 +1,57 @@
+import type { TensorSpec } from "../spec.ts";
+import type { FusedCall, FusedParams } from "./fused.ts";
+
+/** A result of a fused group, and how it comes about. */
+export interface GroupResult {
+  /** Index in the body of the call whose result it is. */
+  readonly call: number;
+  /** Indices of all calls that it takes, ascending. */
+  readonly calls: readonly number[];
+  /** Those that are not elementwise, such as products. */
+  readonly anchors: readonly number[];
+  /** The elementwise ones as a group of their own. */
+  readonly finishing: FinishingGroup | undefined;
+}
+
+/** The elementwise calls behind a result's other calls. */
+export interface FinishingGroup {
+  readonly params: FusedParams;
+  /** Places in the whole group that it reads: inputs, and results of anchors. */
+  readonly places: readonly number[];
+  readonly output: TensorSpec;
+}
+
+/** The results of a group of `count` inputs, in the order in which they are stored: `others`, then the last call's. */
+export function resultsOf(count: number, { body, others = [] }: FusedParams): readonly GroupResult[] {
+  return [...others, body.length - 1].map((call): GroupResult => {
+    const needed = new Set<number>();
+    const left = [call];
+    for (let index = left.pop(); index !== undefined; index = left.pop()) {
+      if (needed.has(index)) continue;
+      needed.add(index);
+      for (const place of body[index]!.inputs) if (place !== undefined && place >= count) left.push(place - count);
+    }
+    const calls = [...needed].sort((a, b) => a - b);
+    const isElementwise = (index: number): boolean => body[index]!.op.elementwise === true;
+    const rest = calls.filter(isElementwise);
+    const anchors = calls.filter((index) => !isElementwise(index));
+    return { call, calls, anchors, finishing: rest.length === 0 ? undefined : finishingOf(count, body, rest) };
+  });
+}
+
+/** The spec that a place of a group has: an input's, or the result's of a call. */
+export function specAt(inputs: readonly (TensorSpec | undefined)[], { body }: FusedParams, place: number): TensorSpec | undefined {
+  return place < inputs.length ? inputs[place] : body[place - inputs.length]!.output;
+}
+
+function finishingOf(count: number, body: readonly FusedCall[], calls: readonly number[]): FinishingGroup {
+  const own = new Set(calls.map((index) => count + index));
+  const read = calls.flatMap((index) => body[index]!.inputs).filter((place) => place !== undefined && !own.has(place));
+  const places = [...new Set(read)] as number[];
+  const renamed = new Map([...places, ...own].map((place, i) => [place, i]));
+  const moved = calls.map((index): FusedCall => {
+    const call = body[index]!;
+    return { ...call, inputs: call.inputs.map((place) => (place === undefined ? undefined : renamed.get(place))) };
+  });
+  return { params: { body: moved }, places, output: body[calls.at(-1)!]!.output };
+}
