@@ -2,7 +2,7 @@ import { ArgumentError } from "@centella/core";
 import type { RenderOptions } from "./chatTemplate.ts";
 import { checkKeys, oneOf, wholeNumber } from "./options.ts";
 import type { OverflowPolicy, ResolvedOverflow } from "./overflow.ts";
-import type { ReasoningTags } from "./reasoning.ts";
+import type { ReasoningFormat, ReasoningTags } from "./reasoning.ts";
 import { defaultDryBreakers } from "./sampling/dryBreakers.ts";
 import { type ResolvedSampling, resolveSampling, type SamplingOptions, samplingOptionNames } from "./sampling/options.ts";
 
@@ -29,9 +29,9 @@ export interface GenerateOptions extends Omit<SamplingOptions, "dryBreakers"> {
   readonly promptLookup?: number | undefined;
   /**
    * Tell what the model thinks before it answers as parts of their own: by the tags that its chat template names ("auto", the default, for turns of
-   * a chat), by these tags, or not at all (false).
+   * a chat), by these tags, by the channels of the Harmony format ("harmony"), or not at all (false).
    */
-  readonly reasoning?: "auto" | false | ReasoningTags | undefined;
+  readonly reasoning?: "auto" | false | ReasoningFormat | undefined;
   /** Tell how far the prompt is, as parts of type "prefill". Default false. */
   readonly progress?: boolean | undefined;
   /** What the chat template is given besides the messages. */
@@ -49,7 +49,7 @@ export interface ResolvedGeneration {
   readonly raw: boolean | undefined;
   readonly overflow: OverflowPolicy;
   readonly promptLookup: number;
-  readonly reasoning: "auto" | false | ReasoningTags;
+  readonly reasoning: "auto" | false | ReasoningFormat;
   readonly progress: boolean;
   readonly chat: Omit<RenderOptions, "addGenerationPrompt">;
 }
@@ -104,12 +104,17 @@ function checkOverflow(overflow: OverflowPolicy): void {
 }
 
 function checkReasoning(reasoning: ResolvedGeneration["reasoning"]): void {
-  if (reasoning === "auto" || reasoning === false) return;
+  if (reasoning === "auto" || reasoning === false || reasoning === "harmony") return;
   const tags: Partial<ReasoningTags> = typeof reasoning === "object" && reasoning !== null ? reasoning : {};
-  checkKeys("generate.reasoning", tags, ["open", "close", "answer"]);
+  checkKeys("generate.reasoning", tags, ["open", "close", "answer", "answerClose"]);
   const isTag = (tag: unknown): boolean => typeof tag === "string" && tag !== "";
-  if (isTag(tags.open) && isTag(tags.close) && (tags.answer === undefined || isTag(tags.answer))) return;
-  throw new ArgumentError("reasoning", '"auto", false or { open, close } with tags that are not empty', JSON.stringify(reasoning));
+  const isOptionalTag = (tag: unknown): boolean => tag === undefined || isTag(tag);
+  if (isTag(tags.open) && isTag(tags.close) && isOptionalTag(tags.answer) && isOptionalTag(tags.answerClose)) return;
+  throw new ArgumentError(
+    "reasoning",
+    '"auto", "harmony", false or { open, close } with tags that are not empty',
+    JSON.stringify(reasoning),
+  );
 }
 
 /** The policy for a generation of `maxTokens` in a context of `contextLength`. @throws {ArgumentError} if the context is smaller than it wants */

@@ -3,19 +3,25 @@ import { ContextOverflowError } from "./errors.ts";
 import type { ResolvedGeneration } from "./generateOptions.ts";
 import type { Sequence } from "./kvCache.ts";
 import type { FittedPrompt, ResolvedOverflow } from "./overflow.ts";
-import { ReasoningSplitter, type ReasoningTags, type TextSpan } from "./reasoning.ts";
+import { createSplitter, markupOf, type ReasoningFormat } from "./reasoning.ts";
 import { breakerSequences } from "./sampling/dryBreakers.ts";
 import { type ChosenLogprob, logprobsOf } from "./sampling/logprobs.ts";
 import { Sampler } from "./sampling/sampleToken.ts";
 import { type StopResult, StopStrings } from "./stopStrings.ts";
+import type { TextSpan, TextSplitter } from "./textSplitter.ts";
 import { TextStream } from "./tokenizer/textStream.ts";
 import type { Tokenizer } from "./tokenizer/tokenizer.ts";
 import { type Chooser, TokenSource } from "./tokenSource.ts";
 
-/** A piece of the answer, or of what the model thinks before it: whole characters, certainly no part of a stop string. */
+/**
+ * A piece of the answer, of what the model thinks before it, or of what it says to tools or about using them: whole characters, certainly no
+ * part of a stop string.
+ */
 export interface GeneratedText {
-  readonly type: "text" | "reasoning";
+  readonly type: "text" | "reasoning" | "commentary";
   readonly text: string;
+  /** The tool that a commentary is for, if it is for one. */
+  readonly recipient?: string;
   /** Tokens since the piece before. */
   readonly ids: readonly number[];
   /** Of the tokens of `ids`, with the option `logprobs`. */
@@ -35,6 +41,8 @@ export interface GenerationFinish {
   readonly text: string;
   /** What the model thought before it, where its parts are told apart. */
   readonly reasoning?: string;
+  /** What it said to tools, or about using them, where it did: a message for each, as it is written (arguments of calls are JSON mostly). */
+  readonly commentary?: readonly Commentary[];
   /** Every token that was generated, the one that ended the text included. */
   readonly ids: readonly number[];
   /** Of the tokens of `ids`, with the option `logprobs`. */
@@ -44,6 +52,12 @@ export interface GenerationFinish {
   readonly seed: number;
   readonly usage: Usage;
   readonly timings: Timings;
+}
+
+/** A message to a tool, or to the user about what will be done with tools. */
+export interface Commentary {
+  readonly recipient?: string;
+  readonly text: string;
 }
 
 /** How far the prompt is computed, with the option `progress`: once before the first run and after each. */
@@ -93,7 +107,7 @@ export interface GenerationContext {
   readonly prompt: FittedPrompt;
   readonly options: ResolvedGeneration;
   readonly overflow: ResolvedOverflow;
-  readonly reasoning: ReasoningTags | undefined;
+  readonly reasoning: ReasoningFormat | undefined;
   /** `performance.now()` at the start of the iteration. */
   readonly startedAt: number;
 }
@@ -158,6 +172,7 @@ export async function* generation(context: GenerationContext): AsyncGenerator<Ge
     ...ending!,
     text: text.text,
     ...(context.reasoning !== undefined && { reasoning: text.reasoning }),
+    ...(text.commentary.length > 0 && { commentary: text.commentary }),
     ids,
     ...(options.logprobs !== undefined && { logprobs: text.logprobs.slice(0, ids.length) }),
     promptIds,
@@ -209,11 +224,12 @@ async function* prefill(
 class TextAssembly {
   text = "";
   reasoning = "";
+  readonly commentary: Commentary[] = [];
   stopped: string | undefined;
   readonly logprobs: ChosenLogprob[] = [];
   readonly #stops: StopStrings;
   readonly #stream: TextStream;
-  readonly #splitter: ReasoningSplitter | undefined;
+  readonly #splitter: TextSplitter | undefined;
   readonly #history: readonly number[];
   readonly #promptTokens: number;
   readonly #wantsLogprobs: boolean;
@@ -222,12 +238,12 @@ class TextAssembly {
   constructor({ tokenizer, options, reasoning, prompt }: GenerationContext, history: readonly number[]) {
     const after = prompt.ids.at(-1)!;
     this.#stops = new StopStrings(options.stop);
-    this.#stream = new TextStream(tokenizer, { after, ...(reasoning && { shown: tagIds(tokenizer, reasoning) }) });
+    const markup = reasoning === undefined ? [] : markupOf(reasoning);
+    this.#stream = new TextStream(tokenizer, { after, ...(reasoning && { shown: spelling(tokenizer, markup) }) });
     if (reasoning !== undefined) {
-      this.#splitter = new ReasoningSplitter(
-        reasoning,
-        tokenizer.decode(prompt.ids.slice(-reasoning.open.length - 8), { skipSpecial: false }),
-      );
+      const longest = Math.max(...markup.map(({ length }) => length));
+      const promptEnd = tokenizer.decode(prompt.ids.slice(-longest - 8), { skipSpecial: false });
+      this.#splitter = createSplitter(reasoning, promptEnd);
     }
     this.#history = history;
     this.#promptTokens = prompt.ids.length;
@@ -252,14 +268,17 @@ class TextAssembly {
   }
 
   *#parts(spans: readonly TextSpan[]): Iterable<GeneratedText> {
-    for (const { type, text } of spans) {
-      this[type] += text;
+    for (const { type, text, recipient, isFirst } of spans) {
+      const to = recipient === undefined ? {} : { recipient };
+      if (type !== "commentary") this[type] += text;
+      else if (isFirst) this.commentary.push({ text, ...to });
+      else this.commentary.push({ ...to, text: this.commentary.pop()!.text + text });
       const from = this.#told;
       this.#told = this.#history.length;
       const logprobs = this.#wantsLogprobs && {
         logprobs: this.logprobs.slice(from - this.#promptTokens, this.#told - this.#promptTokens),
       };
-      yield { type, text, ids: this.#history.slice(from), ...logprobs };
+      yield { type, text, ...to, ids: this.#history.slice(from), ...logprobs };
     }
   }
 }
@@ -268,9 +287,9 @@ function spansOf(text: string): readonly TextSpan[] {
   return text === "" ? [] : [{ type: "text", text }];
 }
 
-/** Control tokens that spell tags: they have to be seen. */
-function tagIds(tokenizer: Tokenizer, { open, close, answer = "" }: ReasoningTags): ReadonlySet<number> {
-  return new Set([open, close, answer].flatMap((tag) => [...tokenizer.encode(tag, { addSpecial: false, parseSpecial: true })]));
+/** Tokens that spell markup: they have to be seen. */
+function spelling(tokenizer: Tokenizer, markup: readonly string[]): ReadonlySet<number> {
+  return new Set(markup.flatMap((tag) => [...tokenizer.encode(tag, { addSpecial: false, parseSpecial: true })]));
 }
 
 function rate(tokens: number, ms: number): number {

@@ -13,7 +13,7 @@ export {
   UnsupportedArchitectureError,
 } from "./errors.ts";
 export type { GenerateOptions } from "./generateOptions.ts";
-export type { GeneratedText, GenerationFinish, GenerationPart, PrefillProgress, Timings, Usage } from "./generation.ts";
+export type { Commentary, GeneratedText, GenerationFinish, GenerationPart, PrefillProgress, Timings, Usage } from "./generation.ts";
 export type { LayersOnGpu } from "./layersOnGpu.ts";
 export { type LoadModelOptions, loadModel } from "./loadModel.ts";
 export type { Model } from "./model.ts";
@@ -23,7 +23,7 @@ export type { OverflowPolicy } from "./overflow.ts";
 export type { Perplexity, PerplexityOptions, PerplexityProgress } from "./perplexity.ts";
 export type { Pooling } from "./pooling.ts";
 export type { Gap, Prompt } from "./prompt.ts";
-export type { ReasoningTags } from "./reasoning.ts";
+export type { ReasoningFormat, ReasoningTags } from "./reasoning.ts";
 export type { ActivationMode, CacheType } from "./recording.ts";
 export { type Candidates, candidatesOf, probabilities } from "./sampling/candidates.ts";
 export { type ChosenLogprob, logprobsOf, type TokenLogprob } from "./sampling/logprobs.ts";

@@ -1,45 +1,67 @@
+import { HarmonySplitter, harmonyMarkup } from "./harmony.ts";
+import { partialTag, type TextSpan, type TextSplitter } from "./textSplitter.ts";
+
 /** How a model marks what it thinks before it answers. */
 export interface ReasoningTags {
   readonly open: string;
   readonly close: string;
-  /** What stands before an answer without reasoning. */
+  /** What may stand around the answer, with reasoning before it or without; it belongs to neither. */
   readonly answer?: string;
+  readonly answerClose?: string;
 }
 
-/** As the chat templates of the model families spell them. */
-const knownTags: readonly ReasoningTags[] = [
-  { open: "<think>", close: "</think>" },
-  { open: "<seed:think>", close: "</seed:think>" },
-  { open: "[THINK]", close: "[/THINK]" },
-  { open: "<|START_THINKING|>", close: "<|END_THINKING|>" },
-  {
-    open: "<|channel|>analysis<|message|>",
-    close: "<|end|><|start|>assistant<|channel|>final<|message|>",
-    answer: "<|channel|>final<|message|>",
-  },
+/** Tags around the reasoning, or messages of the Harmony format in channels. */
+export type ReasoningFormat = ReasoningTags | "harmony";
+
+const thinkTags: ReasoningTags = { open: "<think>", close: "</think>" };
+
+/** As the chat templates of the model families spell them; the first that a template mentions holds. */
+const knownFormats: readonly (readonly [mention: string, format: ReasoningFormat])[] = [
+  ["<|channel|>", "harmony"],
+  ["<|channel>", { open: "<|channel>thought", close: "<channel|>" }],
+  ["</seed:think>", { open: "<seed:think>", close: "</seed:think>" }],
+  ["[/THINK]", { open: "[THINK]", close: "[/THINK]" }],
+  [
+    "<|END_THINKING|>",
+    { open: "<|START_THINKING|>", close: "<|END_THINKING|>", answer: "<|START_RESPONSE|>", answerClose: "<|END_RESPONSE|>" },
+  ],
+  ["<|inner_suffix|>", { open: "<|inner_prefix|>", close: "<|inner_suffix|>" }],
+  ["\u25c1/think\u25b7", { open: "\u25c1think\u25b7", close: "\u25c1/think\u25b7" }],
+  ["</thought>", { open: "<thought>", close: "</thought>" }],
 ];
+/** Around the answer of models that think in `<think>`. */
+const answerTags = [
+  ["<answer>", "</answer>"],
+  ["<response>", "</response>"],
+] as const;
 
-/** Markup of the Harmony format, whose template puts it together from parts. */
-const harmonyMarkup = "<|channel|>";
-
-/** The tags that a chat template mentions. */
-export function findReasoningTags(template: string): ReasoningTags | undefined {
-  return knownTags.find(({ close, answer }) => template.includes(answer === undefined ? close : harmonyMarkup));
+/** The format that a chat template mentions. */
+export function findReasoningFormat(template: string): ReasoningFormat | undefined {
+  const known = knownFormats.find(([mention]) => template.includes(mention));
+  if (known !== undefined) return known[1];
+  if (!template.includes(thinkTags.close)) return undefined;
+  const around = answerTags.find(([, close]) => template.includes(close));
+  return around === undefined ? thinkTags : { ...thinkTags, answer: around[0], answerClose: around[1] };
 }
 
-/** A piece of one kind of text. */
-export interface TextSpan {
-  readonly type: "text" | "reasoning";
-  readonly text: string;
+/** All that has to be seen of a text to take it apart. */
+export function markupOf(format: ReasoningFormat): readonly string[] {
+  if (format === "harmony") return harmonyMarkup;
+  return [format.open, format.close, format.answer, format.answerClose].filter((tag) => tag !== undefined);
+}
+
+/** @param promptEnd end of the prompt: some templates open the reasoning themselves */
+export function createSplitter(format: ReasoningFormat, promptEnd: string): TextSplitter {
+  return format === "harmony" ? new HarmonySplitter(promptEnd) : new ReasoningSplitter(format, promptEnd);
 }
 
 /**
  * Tells the reasoning at the beginning of a text that arrives in pieces from the answer after it. Tags count only there, so an answer
  * may mention them; white space around them belongs to neither part. How the text is cut into pieces makes no difference.
  */
-export class ReasoningSplitter {
+export class ReasoningSplitter implements TextSplitter {
   readonly #tags: ReasoningTags;
-  #state: "start" | "reasoning" | "answer";
+  #state: "start" | "reasoning" | "closed" | "answer";
   /** A part has not begun yet: white space before it is left out. */
   #skipsSpace: boolean;
   #held = "";
@@ -59,7 +81,6 @@ export class ReasoningSplitter {
     return spans;
   }
 
-  /** Ends the text: what could have become a tag is none. */
   flush(): TextSpan[] {
     const rest = this.#skipsSpace ? this.#held.trimStart() : this.#held;
     this.#held = "";
@@ -70,7 +91,7 @@ export class ReasoningSplitter {
 
   /** Whether there may be more to do. */
   #step(spans: TextSpan[]): boolean {
-    const { open, close, answer } = this.#tags;
+    const { open, close, answer, answerClose } = this.#tags;
     switch (this.#state) {
       case "start": {
         const rest = this.#held.trimStart();
@@ -87,7 +108,7 @@ export class ReasoningSplitter {
         if (end >= 0) {
           this.#emit(spans, "reasoning", this.#held.slice(0, end).trimEnd());
           this.#held = this.#held.slice(end + close.length);
-          this.#state = "answer";
+          this.#state = "closed";
           this.#skipsSpace = true;
           return true;
         }
@@ -97,10 +118,24 @@ export class ReasoningSplitter {
         this.#held = this.#held.slice(safe.length);
         return false;
       }
-      case "answer":
-        this.#emit(spans, "text", this.#held);
-        this.#held = "";
+      case "closed": {
+        const rest = this.#held.trimStart();
+        if (answer?.startsWith(rest) && rest !== answer) return false;
+        if (answer !== undefined && rest.startsWith(answer)) this.#held = rest.slice(answer.length);
+        this.#state = "answer";
+        return true;
+      }
+      case "answer": {
+        const end = answerClose === undefined ? -1 : this.#held.indexOf(answerClose);
+        if (end >= 0) this.#held = this.#held.slice(0, end).trimEnd() + this.#held.slice(end + answerClose!.length);
+        const kept = answerClose === undefined ? 0 : partialTag(this.#held, answerClose);
+        const certain = this.#held.slice(0, this.#held.length - kept);
+        // White space before the tag is not part of the answer, so it waits as well.
+        const shown = answerClose === undefined || end >= 0 ? certain : certain.trimEnd();
+        this.#emit(spans, "text", shown);
+        this.#held = this.#held.slice(shown.length);
         return false;
+      }
     }
   }
 
@@ -110,12 +145,4 @@ export class ReasoningSplitter {
     this.#skipsSpace = false;
     spans.push({ type, text: shown });
   }
-}
-
-/** Length of the longest end of `text` that begins `tag`. */
-function partialTag(text: string, tag: string): number {
-  for (let length = Math.min(text.length, tag.length - 1); length > 0; length--) {
-    if (tag.startsWith(text.slice(-length))) return length;
-  }
-  return 0;
 }

@@ -6,7 +6,7 @@ import { type GenerationFinish, type GenerationPart, generation } from "./genera
 import { checkKeys, wholeNumber } from "./options.ts";
 import { fitPrompt } from "./overflow.ts";
 import { encodeChat, encodePrompt, type Prompt } from "./prompt.ts";
-import { findReasoningTags, type ReasoningTags } from "./reasoning.ts";
+import { findReasoningFormat, type ReasoningFormat } from "./reasoning.ts";
 import type { SnapshotTarget } from "./snapshot.ts";
 
 /** How a session starts. */
@@ -153,7 +153,7 @@ export class Session {
     const overflow = resolveOverflow(options, decoder.contextLength);
     const chat = messages && { messages, encode: (shorter: readonly ChatMessage[]) => encodeChat(this.#engine, shorter, options) };
     const fitted = fitPrompt(ids, { contextLength: decoder.contextLength, overflow, ...(chat && { chat }) });
-    const reasoning = this.#reasoningTags(options, messages !== undefined);
+    const reasoning = this.#reasoningFormat(options, messages !== undefined);
     const sequence = pool.acquire(this, fitted.ids.slice(0, -1));
     this.#isGenerating = true;
     try {
@@ -172,10 +172,10 @@ export class Session {
     }
   }
 
-  #reasoningTags({ reasoning }: ResolvedGeneration, isChat: boolean): ReasoningTags | undefined {
+  #reasoningFormat({ reasoning }: ResolvedGeneration, isChat: boolean): ReasoningFormat | undefined {
     if (reasoning === false) return undefined;
     if (reasoning !== "auto") return reasoning;
-    return isChat ? findReasoningTags(this.#engine.chatTemplate.source) : undefined;
+    return isChat ? findReasoningFormat(this.#engine.chatTemplate.source) : undefined;
   }
 
   #requireIdle(): void {
