@@ -122,7 +122,7 @@ function define(definition: CustomOp): AnyOp {
     kernels: { ...(wasm && { wasm }), ...(wgsl && { wgsl }), ...(ptx && { ptx }) },
     infer(specs, params) {
       if (specs.length !== inputs.length || specs.includes(undefined))
-        throw new ArgumentError(name, `${inputs.length} tensors (${inputs.join(", ")})`, String(specs.length));
+        throw new ArgumentError(name, `${inputs.length} tensors (${inputs.join(", ")})`, String(specs.length), "pass them in this order");
       const spec = definition.infer(specs as readonly TensorSpec[], params);
       checkShape(name, spec.shape);
       return spec;

@@ -21,7 +21,7 @@ export function checkCall(
       key += ` ${tensor.spec.dtype} ${tensor.spec.shape.join()}`;
       homes += ` ${tensor.home}`;
     } else if (tensor === undefined && !isRequiredInput(op, i)) key += " -";
-    else throw new ArgumentError(op.name, `${inputName(op, i)} to be a tensor`, typeof tensor);
+    else throw new ArgumentError(op.name, `${inputName(op, i)} to be a tensor`, typeof tensor, "make one with runtime.tensor()");
   }
   return { params, key: params === op.defaults ? key : `${key} ${structuralKey(params)}`, homes };
 }

@@ -7,6 +7,7 @@ import { type Ops, ops } from "./ops/index.ts";
 import {
   byteLength,
   type ConcreteSpec,
+  checkBlocks,
   checkCount,
   checkShape,
   formatSpec,
@@ -110,6 +111,7 @@ export function opMethods<Handle extends object, Result>(
           op.name,
           `${op.inputs.length} tensors (${op.inputs.join(", ")}) and an options object`,
           `${args.length} arguments`,
+          "put options in the one object",
         );
       }
       if (op.optionalInputs === undefined) return call(op, inputs, given);
@@ -146,7 +148,12 @@ export class Recorder implements ProgramGraph {
   dim(name: string, max: number): SymbolicDim {
     if (this.dims.has(name)) throw new ProgramError(`dim: ${name} is declared already; use the first declaration`);
     if (!Number.isSafeInteger(max) || max < 1)
-      throw new ArgumentError(`dim ${name}`, "a maximum that is a whole number from 1", String(max));
+      throw new ArgumentError(
+        `dim ${name}`,
+        "a maximum that is a whole number from 1",
+        String(max),
+        "pass the largest extent that a run may have",
+      );
     const dim = { name, max };
     this.dims.set(name, dim);
     return dim;
@@ -156,6 +163,7 @@ export class Recorder implements ProgramGraph {
   input(name: string, dtype: DType, shape: Shape): Ref {
     if (this.inputs.has(name)) throw new ProgramError(`input: ${name} is declared already; give each input its own name`);
     checkShape(`input ${name}`, shape);
+    checkBlocks(`input ${name}`, { dtype, shape });
     const ref = this.#value({ dtype, shape }, { kind: "input", name });
     this.inputs.set(name, ref.id);
     return ref;
@@ -166,7 +174,7 @@ export class Recorder implements ProgramGraph {
     if (this.persistents.has(name)) throw new ProgramError(`persistent: ${name} is declared already; give each persistent its own name`);
     checkShape(`persistent ${name}`, spec.shape);
     if (!isConcrete(spec)) throw new ShapeError(`persistent ${name}`, "extents that are numbers", formatSpec(spec), "use the maximum");
-    byteLength(spec);
+    checkBlocks(`persistent ${name}`, spec);
     const ref = this.#value(spec, { kind: "persistent", name }, name);
     this.persistents.set(name, { name, spec, init, value: ref.id });
     this.#newest.set(name, ref.id);
@@ -176,12 +184,14 @@ export class Recorder implements ProgramGraph {
   /** A tensor whose data is part of the program. `data` is in the dtype's stored form and is not copied: do not change it. */
   constant(data: TypedArray, dtype: DType, shape: readonly number[]): Ref {
     checkShape("constant", shape);
-    if (!(data instanceof typedArrayOf(dtype))) throw new DTypeError("constant", typedArrayOf(dtype).name, data.constructor.name);
+    if (!(data instanceof typedArrayOf(dtype)))
+      throw new DTypeError("constant", typedArrayOf(dtype).name, data.constructor.name, "pass the stored form of the dtype");
     if (data.byteLength !== byteLength({ dtype, shape })) {
       throw new ShapeError(
         "constant",
         `${byteLength({ dtype, shape })} bytes for ${formatSpec({ dtype, shape })}`,
         `${data.byteLength} bytes`,
+        "pass as many elements as the shape has",
       );
     }
     return this.#value({ dtype, shape }, { kind: "constant", data });
@@ -252,7 +262,12 @@ export class Recorder implements ProgramGraph {
   /** The id of a handle that this program made and that is no stale version of a persistent. */
   #own(where: string, name: string, ref: Ref | undefined): number {
     if (!(ref instanceof Ref))
-      throw new ArgumentError(where, `${name} to be a handle of this program`, ref === undefined ? "nothing" : typeof ref);
+      throw new ArgumentError(
+        where,
+        `${name} to be a handle of this program`,
+        ref === undefined ? "nothing" : typeof ref,
+        "pass what input(), persistent(), constant() or an op of it gave",
+      );
     if (ref.program !== this)
       throw new ProgramError(`${where}: ${name} belongs to another program; record all ops of a chain in one program`);
     const memory = this.#memoryOf(ref.id);
@@ -270,7 +285,7 @@ export class Recorder implements ProgramGraph {
 export function requireInputs(op: AnyOp, inputs: readonly unknown[]): void {
   if (inputs.length >= op.inputs.length) return;
   const expected = op.variadic === true ? `at least one of ${op.inputs[0]}` : `${op.inputs.length} tensors (${op.inputs.join(", ")})`;
-  throw new ArgumentError(op.name, expected, inputs.length === 0 ? "none" : String(inputs.length));
+  throw new ArgumentError(op.name, expected, inputs.length === 0 ? "none" : String(inputs.length), "pass them before the options");
 }
 
 /** `params` with the op's defaults filled in. @throws {ArgumentError} for an unknown or a missing parameter. */

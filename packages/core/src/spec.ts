@@ -63,7 +63,7 @@ export function isConcrete(spec: TensorSpec): spec is ConcreteSpec {
 /** Number of elements. @throws {ShapeError} if it is not exactly representable (above 2^53 − 1). */
 export function elementCount(shape: readonly number[]): number {
   const count = shape.reduce((a, b) => a * b, 1);
-  if (!Number.isSafeInteger(count)) throw new ShapeError("tensor", "at most 2^53 - 1 elements", formatShape(shape));
+  if (!Number.isSafeInteger(count)) throw new ShapeError("tensor", "at most 2^53 - 1 elements", formatShape(shape), "use smaller extents");
   return count;
 }
 
@@ -71,10 +71,22 @@ export function elementCount(shape: readonly number[]): number {
 export function byteLength({ dtype, shape }: ConcreteSpec): number {
   const { elements, bytes } = layoutOf(dtype);
   const count = elementCount(shape);
-  if (elements > 1 && (shape.at(-1) ?? 1) % elements !== 0) {
-    throw new ShapeError(dtype, `a last axis that is a multiple of ${elements}`, formatShape(shape));
-  }
+  checkBlocks(dtype, { dtype, shape });
   return (count / elements) * bytes;
+}
+
+/** @throws {ShapeError} if the last axis of a tensor is not made of whole blocks of its dtype. */
+export function checkBlocks(where: string, { dtype, shape }: TensorSpec): void {
+  const { elements } = layoutOf(dtype);
+  if (elements === 1) return;
+  const last = shape.at(-1);
+  if (typeof last !== "number" || last % elements !== 0)
+    throw new ShapeError(
+      where,
+      `a last axis that is a multiple of ${elements}`,
+      formatSpec({ dtype, shape }),
+      "pad it, or use another dtype",
+    );
 }
 
 /** A shape as messages have it: `[T≤512, 64]`. */
@@ -90,7 +102,7 @@ export function formatSpec({ dtype, shape }: TensorSpec): string {
 /** @throws {ShapeError} if a tensor can have more elements than are exactly representable (above 2^53 − 1). */
 export function checkCount(where: string, shape: Shape): void {
   const count = shape.reduce<number>((product, dim) => product * (typeof dim === "number" ? dim : dim.max), 1);
-  if (!Number.isSafeInteger(count)) throw new ShapeError(where, "at most 2^53 - 1 elements", formatShape(shape));
+  if (!Number.isSafeInteger(count)) throw new ShapeError(where, "at most 2^53 - 1 elements", formatShape(shape), "use smaller extents");
 }
 
 /** @throws {ShapeError} unless every extent is a whole number ≥ 0 or a symbolic dim. */
@@ -98,7 +110,7 @@ export function checkShape(where: string, shape: Shape): void {
   for (const dim of shape) {
     const extent = typeof dim === "number" ? dim : dim.max;
     if (!Number.isSafeInteger(extent) || extent < 0) {
-      throw new ShapeError(where, "extents that are whole numbers from 0", formatShape(shape));
+      throw new ShapeError(where, "extents that are whole numbers from 0", formatShape(shape), "pass e.g. [2, 3]");
     }
   }
   checkCount(where, shape);

@@ -29,7 +29,8 @@ export const arange: Op<[], ArangeParams, "start" | "step" | "dtype"> = {
       else requireNumber("arange", option, value, "a whole number of 32 bits", (n) => n === (n | 0));
     }
     const last = start + step * Math.max(0, (typeof count === "number" ? count : count.max) - 1);
-    if (dtype === "i32" && last !== (last | 0)) throw new ArgumentError("arange", "a last element that i32 can hold", String(last));
+    if (dtype === "i32" && last !== (last | 0))
+      throw new ArgumentError("arange", "a last element that i32 can hold", String(last), "count less far, or use f32");
     return { dtype, shape: [count] };
   },
   cost: (_inputs, _params, y) => ({ flops: 2 * elementCount(y.shape), bytes: byteLength(y) }),

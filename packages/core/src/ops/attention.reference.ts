@@ -56,10 +56,16 @@ function visibleSlots(
 ): { readonly first: number; readonly slots: Int32Array } {
   const [size] = cache.spec.shape as readonly [number];
   const [sequences, maxBlocks] = blockTable.spec.shape as readonly [number, number];
-  if (sequence < 0 || sequence >= sequences) throw new ArgumentError("attention", `seqOf from 0 to ${sequences - 1}`, String(sequence));
+  if (sequence < 0 || sequence >= sequences)
+    throw new ArgumentError("attention", `seqOf from 0 to ${sequences - 1}`, String(sequence), "give each token a row of the block table");
   const length = seqLens.data[sequence]!;
   if (length < 0 || length > maxBlocks * blockSize) {
-    throw new ArgumentError("attention", `seqLens from 0 to ${maxBlocks * blockSize} (maxBlocks * blockSize)`, String(length));
+    throw new ArgumentError(
+      "attention",
+      `seqLens from 0 to ${maxBlocks * blockSize} (maxBlocks * blockSize)`,
+      String(length),
+      "give the block table more columns",
+    );
   }
   const end = causal ? Math.min(length, position + 1) : length;
   const first = window > 0 ? Math.max(0, position - window + 1) : 0;
@@ -68,7 +74,12 @@ function visibleSlots(
     const block = blockTable.data[sequence * maxBlocks + Math.floor(j / blockSize)]!;
     const slot = block * blockSize + (j % blockSize);
     if (slot < 0 || slot >= size) {
-      throw new ArgumentError("attention", `blocks of slots from 0 to ${size - 1}`, `block ${block} of ${blockSize} for position ${j}`);
+      throw new ArgumentError(
+        "attention",
+        `blocks of slots from 0 to ${size - 1}`,
+        `block ${block} of ${blockSize} for position ${j}`,
+        "give the cache more slots",
+      );
     }
     slots[j - first] = slot;
   }

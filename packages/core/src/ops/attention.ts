@@ -52,8 +52,20 @@ export const attention: Op<
     const [h, hkv] = [requireExtent("attention", "H of q", heads!), requireExtent("attention", "Hkv of cache", kvHeads!)];
     const dK = requireExtent("attention", "dK of q", keySize!);
     const dV = requireExtent("attention", "dK + dV of cache", width!) - dK;
-    if (hkv === 0 || h % hkv !== 0) throw new ShapeError("attention", "H to be a multiple of Hkv", `H ${h} and Hkv ${hkv}`);
-    if (dK < 1 || dV < 1) throw new ShapeError("attention", `cache [S, Hkv, dK + dV] with dK = ${dK}`, formatSpec(cache!));
+    if (hkv === 0 || h % hkv !== 0)
+      throw new ShapeError(
+        "attention",
+        "H to be a multiple of Hkv",
+        `H ${h} and Hkv ${hkv}`,
+        "every head of the cache serves as many of q",
+      );
+    if (dK < 1 || dV < 1)
+      throw new ShapeError(
+        "attention",
+        `cache [S, Hkv, dK + dV] with dK = ${dK}`,
+        formatSpec(cache!),
+        "its last axis holds a key and at least one element of a value",
+      );
     for (const [name, spec] of Object.entries({ positions, seqOf, blockTable, seqLens })) requireDType("attention", name, spec!, ["i32"]);
     requireShape("attention", "positions", positions!, [tokens!]);
     requireShape("attention", "seqOf", seqOf!, [tokens!]);

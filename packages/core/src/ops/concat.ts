@@ -30,7 +30,12 @@ export const concat: VariadicOp<"tensors", ConcatParams> = {
     for (const [i, tensor] of tensors.entries()) {
       const { shape } = tensor!;
       if (shape.length !== first.shape.length || !shape.every((dim, at) => at === axis || sameDim(dim, first.shape[at]!)))
-        throw new ShapeError("concat", `shapes that differ along axis ${axis} alone`, `${formatSpec(first)} and ${formatSpec(tensor!)}`);
+        throw new ShapeError(
+          "concat",
+          `shapes that differ along axis ${axis} alone`,
+          `${formatSpec(first)} and ${formatSpec(tensor!)}`,
+          "reshape, slice or pad one of them",
+        );
       extent += requireExtent("concat", `axis ${axis} of tensors[${i}]`, shape[axis]!);
     }
     return { dtype: first.dtype, shape: first.shape.map((dim, at) => (at === axis ? extent : dim)) };

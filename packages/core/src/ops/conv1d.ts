@@ -39,9 +39,10 @@ export const conv1d: Op<["x", "w"], Conv1dParams, keyof Conv1dParams> = {
     requireWhole("conv1d", "dilation", dilation, 1);
     requireWhole("conv1d", "groups", groups, 1);
     if (channels! % groups !== 0 || out! % groups !== 0)
-      throw new ArgumentError("conv1d", `groups that divide C = ${channels} and O = ${out}`, String(groups));
-    if (perGroup !== channels! / groups) throw new ShapeError("conv1d", `w [O, C / groups = ${channels! / groups}, k]`, formatSpec(w!));
-    if (k === 0) throw new ShapeError("conv1d", "a kernel of at least [1]", formatSpec(w!));
+      throw new ArgumentError("conv1d", `groups that divide C = ${channels} and O = ${out}`, String(groups), "choose other groups");
+    if (perGroup !== channels! / groups)
+      throw new ShapeError("conv1d", `w [O, C / groups = ${channels! / groups}, k]`, formatSpec(w!), "give w that shape, or change groups");
+    if (k === 0) throw new ShapeError("conv1d", "a kernel of at least [1]", formatSpec(w!), "give it a tap");
     const extent = windowCount(flat(params), 1, length!, k!);
     if (extent < 1)
       throw new ShapeError("conv1d", "a kernel that fits into the padded x", `w ${formatSpec(w!)} on x ${formatSpec(x!)}`, "pad more");

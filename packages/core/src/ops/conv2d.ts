@@ -40,10 +40,15 @@ export const conv2d: Op<["x", "w"], Conv2dParams, keyof Conv2dParams> = {
     requirePair("conv2d", "dilation", params.dilation, 1);
     requireWhole("conv2d", "groups", groups, 1);
     if (channels! % groups !== 0 || out! % groups !== 0)
-      throw new ArgumentError("conv2d", `groups that divide C = ${channels} and O = ${out}`, String(groups));
+      throw new ArgumentError("conv2d", `groups that divide C = ${channels} and O = ${out}`, String(groups), "choose other groups");
     if (perGroup !== channels! / groups)
-      throw new ShapeError("conv2d", `w [O, C / groups = ${channels! / groups}, kh, kw]`, formatSpec(w!));
-    if (kh === 0 || kw === 0) throw new ShapeError("conv2d", "a kernel of at least [1, 1]", formatSpec(w!));
+      throw new ShapeError(
+        "conv2d",
+        `w [O, C / groups = ${channels! / groups}, kh, kw]`,
+        formatSpec(w!),
+        "give w that shape, or change groups",
+      );
+    if (kh === 0 || kw === 0) throw new ShapeError("conv2d", "a kernel of at least [1, 1]", formatSpec(w!), "give it a tap");
     const extents = [windowCount(params, 0, height!, kh!), windowCount(params, 1, width!, kw!)];
     if (Math.min(...extents) < 1) {
       throw new ShapeError("conv2d", "a kernel that fits into the padded x", `w ${formatSpec(w!)} on x ${formatSpec(x!)}`, "pad more");

@@ -3,6 +3,7 @@ import type { Reference } from "../references.ts";
 
 export const element: Reference<"element"> = ([x], { index }, y) => {
   const value = x!.data[index];
-  if (value === undefined) throw new ArgumentError("element", `an index below ${x!.data.length} in this run`, String(index));
+  if (value === undefined)
+    throw new ArgumentError("element", `an index below ${x!.data.length} in this run`, String(index), "use one of them");
   y.data[0] = value;
 };

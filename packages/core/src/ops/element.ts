@@ -23,7 +23,12 @@ export const element: Op<["x"], ElementParams> = {
     requireDType("element", "x", x!, ["f32", "i32"]);
     requireWhole("element", "index", index, 0);
     if (isConcrete(x!) && index >= elementCount(x!.shape))
-      throw new ArgumentError("element", `an index below ${elementCount(x!.shape)} for ${formatSpec(x!)}`, String(index));
+      throw new ArgumentError(
+        "element",
+        `an index below ${elementCount(x!.shape)} for ${formatSpec(x!)}`,
+        String(index),
+        "count from 0 in row-major order",
+      );
     return { dtype: x!.dtype, shape: [] };
   },
   cost: (_inputs, _params, y) => ({ flops: 0, bytes: 2 * byteLength(y) }),

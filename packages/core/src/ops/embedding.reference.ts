@@ -4,7 +4,8 @@ import type { Reference } from "../references.ts";
 export const embedding: Reference<"embedding"> = ([table, ids], _params, y) => {
   const [rows, d] = table!.spec.shape;
   ids!.data.forEach((id, i) => {
-    if (id < 0 || id >= rows!) throw new ArgumentError("embedding", `ids from 0 to ${rows! - 1}`, `${id} at ${i}`);
+    if (id < 0 || id >= rows!)
+      throw new ArgumentError("embedding", `ids from 0 to ${rows! - 1}`, `${id} at ${i}`, "correct the ids, or take a larger table");
     y.data.set(table!.data.subarray(id * d!, (id + 1) * d!), i * d!);
   });
 };

@@ -7,7 +7,8 @@ export const gather: Reference<"gather"> = ([x, indices], { axis }, y) => {
   let at = 0;
   for (let o = 0; o < outer; o++) {
     indices!.data.forEach((index, i) => {
-      if (index < 0 || index >= n) throw new ArgumentError("gather", `indices from 0 to ${n - 1}`, `${index} at ${i}`);
+      if (index < 0 || index >= n)
+        throw new ArgumentError("gather", `indices from 0 to ${n - 1}`, `${index} at ${i}`, "correct the indices");
       const from = (o * n + index) * inner;
       y.data.set(x!.data.subarray(from, from + inner), at);
       at += inner;

@@ -32,7 +32,8 @@ export const groupNorm: Op<["x", "w"], GroupNormParams, never, "bias"> = {
     }
     requireFromZero("groupNorm", "eps", eps);
     requireWhole("groupNorm", "groups", groups, 1);
-    if (channels % groups !== 0) throw new ArgumentError("groupNorm", `groups that divide C = ${channels}`, String(groups));
+    if (channels % groups !== 0)
+      throw new ArgumentError("groupNorm", `groups that divide C = ${channels}`, String(groups), "choose other groups");
     return x!;
   },
   cost: (inputs, _params, y) => elementwiseCost(7, inputs, y),

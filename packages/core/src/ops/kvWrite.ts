@@ -27,7 +27,8 @@ export const kvWrite: Op<["cache", "k", "v", "slots"]> = {
     requireShape("kvWrite", "k", k!, [tokens!, heads!, dK!]);
     requireShape("kvWrite", "v", v!, [tokens!, heads!, dV!]);
     const sum = requireExtent("kvWrite", "dK", dK!) + requireExtent("kvWrite", "dV", dV!);
-    if (sum !== width) throw new ShapeError("kvWrite", `cache [S, Hkv, dK + dV = ${sum}]`, formatSpec(cache!));
+    if (sum !== width)
+      throw new ShapeError("kvWrite", `cache [S, Hkv, dK + dV = ${sum}]`, formatSpec(cache!), "make a cache of that width");
     requireDType("kvWrite", "slots", slots!, ["i32"]);
     requireShape("kvWrite", "slots", slots!, [tokens!]);
     return cache!;

@@ -32,7 +32,8 @@ export const moeMatmul: Op<["x", "experts", "ids"], MoeMatmulParams, keyof MoeMa
     const [, n, k] = requireAxes("moeMatmul", "experts", experts!, ["E", "N", "K"]);
     const [tokens, chosen] = requireAxes("moeMatmul", "ids", ids!, ["T", "k"]);
     for (const [name, dim] of Object.entries({ N: n, K: k, k: chosen })) requireExtent("moeMatmul", name, dim!);
-    if (x!.shape.length !== 2 && x!.shape.length !== 3) throw new ShapeError("moeMatmul", "x [T, K] or [T, k, K]", formatSpec(x!));
+    if (x!.shape.length !== 2 && x!.shape.length !== 3)
+      throw new ShapeError("moeMatmul", "x [T, K] or [T, k, K]", formatSpec(x!), "reshape it");
     requireShape("moeMatmul", "x", x!, x!.shape.length === 2 ? [tokens!, k!] : [tokens!, chosen!, k!]);
     return { dtype: "f32", shape: [tokens!, chosen!, n!] };
   },

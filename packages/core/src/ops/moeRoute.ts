@@ -40,10 +40,12 @@ export const moeRoute: Op<["logits"], MoeRouteParams, "gating" | "groups" | "ope
     requireWhole("moeRoute", "k", k, 1);
     requireWhole("moeRoute", "groups", groups, 1);
     requireWhole("moeRoute", "openGroups", openGroups, 1);
-    if (count % groups !== 0) throw new ShapeError("moeRoute", `E to be a multiple of ${groups} groups`, formatSpec(logits!));
-    if (openGroups > groups) throw new ArgumentError("moeRoute", `openGroups up to groups = ${groups}`, String(openGroups));
+    if (count % groups !== 0)
+      throw new ShapeError("moeRoute", `E to be a multiple of ${groups} groups`, formatSpec(logits!), "choose other groups");
+    if (openGroups > groups) throw new ArgumentError("moeRoute", `openGroups up to groups = ${groups}`, String(openGroups), "open fewer");
     const open = (count / groups) * openGroups;
-    if (k > open) throw new ArgumentError("moeRoute", `k up to the ${open} experts of the open groups`, String(k));
+    if (k > open)
+      throw new ArgumentError("moeRoute", `k up to the ${open} experts of the open groups`, String(k), "open more groups, or choose fewer");
     return { dtype: "i32", shape: [tokens!, k] };
   },
   cost([logits], { k }, ids) {

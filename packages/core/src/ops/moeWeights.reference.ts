@@ -8,7 +8,8 @@ export const moeWeights: Reference<"moeWeights"> = ([logits, ids], { gating, nor
   for (let t = 0; t < tokens; t++) {
     const gates = gate(logits!.data.subarray(t * experts, (t + 1) * experts) as Float32Array, gating);
     const chosen = Float64Array.from(ids!.data.subarray(t * k, (t + 1) * k), (id, i) => {
-      if (id < 0 || id >= experts) throw new ArgumentError("moeWeights", `ids from 0 to ${experts - 1}`, `${id} at ${t * k + i}`);
+      if (id < 0 || id >= experts)
+        throw new ArgumentError("moeWeights", `ids from 0 to ${experts - 1}`, `${id} at ${t * k + i}`, "use what moeRoute gives");
       return gates[id]!;
     });
     const weights = gating === "softmaxOfChosen" ? softmaxOf(chosen) : chosen;

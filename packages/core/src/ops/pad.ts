@@ -21,7 +21,12 @@ export const pad: Op<["x"], PadParams, "value"> = {
     requireDType("pad", "x", x!, plainTypes);
     requireValue("pad", x!.dtype, value);
     if (!Array.isArray(pads) || pads.length !== x!.shape.length || !pads.every((pair) => Array.isArray(pair) && pair.length === 2))
-      throw new ArgumentError("pad", `pads to be ${x!.shape.length} pairs [before, after], one per axis`, JSON.stringify(pads));
+      throw new ArgumentError(
+        "pad",
+        `pads to be ${x!.shape.length} pairs [before, after], one per axis`,
+        JSON.stringify(pads),
+        "[0, 0] leaves an axis as it is",
+      );
     const shape = x!.shape.map((dim, axis) => {
       const [before, after] = pads[axis]!;
       requireWhole("pad", `pads[${axis}][0]`, before, 0);

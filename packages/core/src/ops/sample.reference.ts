@@ -17,7 +17,12 @@ type Candidates = readonly { readonly id: number; readonly logit: number }[];
 function candidatesOf(logits: Float32Array, row: number): Candidates {
   const wrong = logits.findIndex((logit) => !(logit < Number.POSITIVE_INFINITY));
   if (wrong >= 0)
-    throw new ArgumentError("sample", "finite logits, or -Infinity to exclude one", `${logits[wrong]} at ${wrong} of row ${row}`);
+    throw new ArgumentError(
+      "sample",
+      "finite logits, or -Infinity to exclude one",
+      `${logits[wrong]} at ${wrong} of row ${row}`,
+      "look for what made them",
+    );
   const candidates = Array.from(logits, (logit, id) => ({ id, logit })).filter(({ logit }) => logit !== Number.NEGATIVE_INFINITY);
   if (candidates.length === 0) throw new ArgumentError("sample", "at least one finite logit", `none in row ${row}`, "exclude less");
   return candidates;

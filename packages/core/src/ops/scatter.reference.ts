@@ -8,7 +8,8 @@ export const scatter: Reference<"scatter"> = ([x, indices, updates], { axis, mod
   let from = 0;
   for (let o = 0; o < outer; o++) {
     indices!.data.forEach((index, i) => {
-      if (index < 0 || index >= n) throw new ArgumentError("scatter", `indices from 0 to ${n - 1}`, `${index} at ${i}`);
+      if (index < 0 || index >= n)
+        throw new ArgumentError("scatter", `indices from 0 to ${n - 1}`, `${index} at ${i}`, "correct the indices");
       const at = (o * n + index) * inner;
       for (let k = 0; k < inner; k++, from++) y.data[at + k] = updates!.data[from]! + (mode === "add" ? y.data[at + k]! : 0);
     });

@@ -9,7 +9,12 @@ export const slice: Reference<"slice"> = ([x], { axis: given, start, step }, y) 
   const strides = rowMajor(x!.spec.shape);
   const first = start < 0 ? start + x!.spec.shape[axis]! : start;
   if (first + y.spec.shape[axis]! > x!.spec.shape[axis]!)
-    throw new ArgumentError("slice", `an end up to ${x!.spec.shape[axis]} in this run`, String(first + y.spec.shape[axis]!));
+    throw new ArgumentError(
+      "slice",
+      `an end up to ${x!.spec.shape[axis]} in this run`,
+      String(first + y.spec.shape[axis]!),
+      "bind a smaller dim",
+    );
   const source = { start: first * strides[axis]!, strides: strides.map((stride, i) => (i === axis ? stride * step : stride)) };
   if (elementCount(y.spec.shape) > 0) copyBlock(y.spec.shape, x!, source, y, { start: 0, strides: rowMajor(y.spec.shape) });
 };

@@ -1,7 +1,7 @@
 import { ArgumentError } from "../errors.ts";
 import type { Op } from "../op.ts";
 import { type Dim, formatSpec, sameDim, type TensorSpec } from "../spec.ts";
-import { requireNumber, requireWhole, resolveAxis } from "./shared/checks.ts";
+import { describe, isDim, requireNumber, requireWhole, resolveAxis } from "./shared/checks.ts";
 import { plainTypes } from "./shared/dtypes.ts";
 import { elementwiseCost, requireDType } from "./shared/elementwise.ts";
 
@@ -37,9 +37,15 @@ export const slice: Op<["x"], SliceParams, "start" | "end" | "step"> = {
 
 function extentOf(x: TensorSpec, dim: Dim, { start, end, step }: SliceParams): Dim {
   if (typeof end === "object" && end !== null) {
+    if (!isDim(end)) throw new ArgumentError("slice", "end to be a whole number, a dim or null", describe(end), "null is the axis's end");
     if (start === 0 && step === 1 && (sameDim(end, dim) || (typeof dim === "number" && end.max <= dim))) return end;
     const expected = `a symbolic end of at most the axis's extent, with start 0 and step 1, for ${formatSpec(x)}`;
-    throw new ArgumentError("slice", expected, `${end.name}≤${end.max}, start ${start}, step ${step}`);
+    throw new ArgumentError(
+      "slice",
+      expected,
+      `${end.name}≤${end.max}, start ${start}, step ${step}`,
+      "slice from 0 in steps of 1, with a dim of a smaller maximum",
+    );
   }
   if (typeof dim !== "number") {
     if (start === 0 && end === null && step === 1) return dim;

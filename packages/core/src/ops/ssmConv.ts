@@ -25,7 +25,7 @@ export const ssmConv: Op<["x", "filter", "state", "positions", "rows"]> = {
     const [tokens, channels] = requireAxes("ssmConv", "x", x!, ["T", "C"]);
     const [, taps] = requireAxes("ssmConv", "filter", filter!, ["C", "K"]);
     const size = requireExtent("ssmConv", "K", taps!);
-    if (size < 2) throw new ShapeError("ssmConv", "filter [C, K] with K from 2", formatSpec(filter!));
+    if (size < 2) throw new ShapeError("ssmConv", "filter [C, K] with K from 2", formatSpec(filter!), "one tap alone is mul()");
     requireShape("ssmConv", "filter", filter!, [requireExtent("ssmConv", "C", channels!), size]);
     const [states] = requireAxes("ssmConv", "state", state!, ["S", "K - 1", "C"]);
     requireShape("ssmConv", "state", state!, [states!, size - 1, channels!]);

@@ -43,8 +43,9 @@ export function requireScan(
   const [, groups, size] = requireAxes(op, "b", b, ["T", "G", "N"]);
   const [H, P] = [requireExtent(op, "H", heads!), requireExtent(op, "P", channels!)];
   const [G, N] = [requireExtent(op, "G", groups!), requireExtent(op, "N", size!)];
-  if (G === 0 || H % G !== 0) throw new ShapeError(op, `b [T, G, N] with H = ${H} a multiple of G`, formatSpec(b));
-  if (N === 0) throw new ShapeError(op, "b [T, G, N] with N from 1", formatSpec(b));
+  if (G === 0 || H % G !== 0)
+    throw new ShapeError(op, `b [T, G, N] with H = ${H} a multiple of G`, formatSpec(b), "every group serves as many heads");
+  if (N === 0) throw new ShapeError(op, "b [T, G, N] with N from 1", formatSpec(b), "a state has at least one element");
   requireShape(op, "b", b, [tokens!, G, N]);
   requireShape(op, "dt", dt, [tokens!, H]);
   const [, decays] = requireAxes(op, "a", a, ["H", "N or 1"]);

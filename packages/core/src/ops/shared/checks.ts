@@ -4,7 +4,12 @@ import { checkShape, type Dim, formatShape, formatSpec, type Shape, sameDim, typ
 /** @throws {ArgumentError} unless `value` is a number for which `holds`; `expected` completes "expected <option> ...". */
 export function requireNumber(op: string, option: string, value: number, expected: string, holds: (value: number) => boolean): void {
   if (typeof value !== "number" || Number.isNaN(value) || !holds(value))
-    throw new ArgumentError(op, `${option} to be ${expected}`, describe(value));
+    throw new ArgumentError(
+      op,
+      `${option} to be ${expected}`,
+      describe(value),
+      typeof value === "number" ? `choose another ${option}` : "pass a number",
+    );
 }
 
 /** @throws {ArgumentError} unless `value` is a finite number. */
@@ -29,13 +34,18 @@ export function requireWhole(op: string, option: string, value: number, min: num
 
 /** @throws {ArgumentError} unless `value` is true or false. */
 export function requireBoolean(op: string, option: string, value: boolean): void {
-  if (typeof value !== "boolean") throw new ArgumentError(op, `${option} to be true or false`, describe(value));
+  if (typeof value !== "boolean") throw new ArgumentError(op, `${option} to be true or false`, describe(value), "pass one of them");
 }
 
 /** @throws {ArgumentError} unless `value` is one of `choices`. */
 export function requireOneOf(op: string, option: string, value: string, choices: readonly string[]): void {
   if (!choices.includes(value)) {
-    throw new ArgumentError(op, `${option} to be ${choices.map((choice) => `"${choice}"`).join(" or ")}`, describe(value));
+    throw new ArgumentError(
+      op,
+      `${option} to be ${choices.map((choice) => `"${choice}"`).join(" or ")}`,
+      describe(value),
+      "pass one of them",
+    );
   }
 }
 
@@ -55,7 +65,7 @@ export function requireAxes(op: string, name: string, spec: TensorSpec, axes: re
 /** @throws {ShapeError} unless the tensor has exactly this shape. */
 export function requireShape(op: string, name: string, spec: TensorSpec, shape: Shape): void {
   if (spec.shape.length !== shape.length || !spec.shape.every((dim, axis) => sameDim(dim, shape[axis]!)))
-    throw new ShapeError(op, `${name} ${formatShape(shape)}`, formatSpec(spec));
+    throw new ShapeError(op, `${name} ${formatShape(shape)}`, formatSpec(spec), "reshape it, or change what it must fit");
 }
 
 /** @throws {ShapeError} if the extent is symbolic: kernels are specialised on it. */
@@ -67,21 +77,26 @@ export function requireExtent(op: string, name: string, dim: Dim): number {
 
 /** @throws {ArgumentError | ShapeError} unless `shape` is a list of extents, numbers from 0 or symbolic dims. */
 export function requireDims(op: string, shape: Shape): void {
-  if (!Array.isArray(shape) || !shape.every(isDim)) throw new ArgumentError(op, "shape to be a list of extents", describe(shape));
+  if (!Array.isArray(shape) || !shape.every(isDim))
+    throw new ArgumentError(op, "shape to be a list of extents", describe(shape), "pass e.g. [2, 3]");
   checkShape(op, shape);
 }
 
 /** @throws {ArgumentError} unless `pair` is `[vertical, horizontal]`, whole numbers from `min`. */
 export function requirePair(op: string, option: string, pair: readonly [number, number], min: number): void {
   if (!Array.isArray(pair) || pair.length !== 2)
-    throw new ArgumentError(op, `${option} to be a pair [vertical, horizontal]`, describe(pair));
+    throw new ArgumentError(op, `${option} to be a pair [vertical, horizontal]`, describe(pair), "pass e.g. [1, 1]");
   for (const value of pair) requireWhole(op, option, value, min);
 }
 
-function isDim(dim: unknown): dim is Dim {
+/** Whether a value is an extent, a number or a symbolic dim. */
+export function isDim(dim: unknown): dim is Dim {
   return typeof dim === "number" || (typeof dim === "object" && dim !== null && "name" in dim && "max" in dim);
 }
 
-function describe(value: unknown): string {
-  return typeof value === "string" ? `"${value}"` : Array.isArray(value) ? `[${value.join(", ")}]` : String(value);
+/** A value as messages have it. */
+export function describe(value: unknown): string {
+  if (typeof value === "string") return `"${value}"`;
+  if (Array.isArray(value)) return `[${value.join(", ")}]`;
+  return typeof value === "object" && value !== null ? "an object" : String(value);
 }

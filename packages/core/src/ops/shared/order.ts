@@ -53,7 +53,7 @@ export function selection(name: string, give: Give): Op<["x"], TopKParams, "axis
       const axis = resolveAxis(name, given, x!.shape.length);
       const n = requireExtent(name, `axis ${axis} of x`, x!.shape[axis]!);
       requireWhole(name, "k", k, 0);
-      if (k > n) throw new ArgumentError(name, `k up to the axis's extent ${n}`, String(k));
+      if (k > n) throw new ArgumentError(name, `k up to the axis's extent ${n}`, String(k), "choose fewer");
       return { dtype: give === "values" ? "f32" : "i32", shape: x!.shape.with(axis, k) };
     },
     cost: ([x], _params, y) => cost(x!, y),

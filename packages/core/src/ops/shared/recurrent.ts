@@ -25,7 +25,8 @@ export function runsOf(op: string, rows: HostTensor, states: number): Run[] {
   const values = rows.data;
   for (let first = 0, end = 0; first < values.length; first = end) {
     const row = values[first]!;
-    if (row < 0 || row >= states) throw new ArgumentError(op, `rows from 0 to ${states - 1}`, `${row} at ${first}`);
+    if (row < 0 || row >= states)
+      throw new ArgumentError(op, `rows from 0 to ${states - 1}`, `${row} at ${first}`, "correct the rows, or make a state of more");
     do end++;
     while (end < values.length && values[end] === row);
     runs.push({ row, first, end });
