@@ -13,13 +13,13 @@ import {
   output,
   type Scope,
 } from "./shared/kernel.ts";
-import { type Finish, type Product, tiledProduct, vectorProduct } from "./shared/product.ts";
+import { columnProduct, type Finish, type Product, tiledProduct, vectorProduct } from "./shared/product.ts";
 import { roundActivationsLaunch } from "./shared/roundActivations.ts";
 import { type Finishing, siblingProducts } from "./shared/siblingProducts.ts";
 
 type Params = ParamsOf<"matmul">;
 
-/** Most rows of `a` for which each warp computes one column of all rows; beyond, both operands are read in tiles. */
+/** Most rows of `a` for which columns are computed for all rows at once; beyond, both operands are read in tiles. */
 const maxVectorRows = 8;
 
 export const matmul: Kernel<Params> = { launches: (call, params) => productLaunches(call, params) };
@@ -29,7 +29,7 @@ export function productLaunches(call: KernelCall, { transposeA, transposeB, acti
   const [a, b] = [call.inputs[0]!, call.inputs[1]!];
   const given: Product = { a: input(0), aShape: a.shape, transposeA, transposeB, ...(finish === undefined ? {} : { finish }) };
   const rows = bucketElements(call, call.output.shape.slice(-2, -1));
-  const multiply = rows <= maxVectorRows && transposeB ? vectorProduct : tiledProduct;
+  const multiply = rows > maxVectorRows ? tiledProduct : transposeB ? vectorProduct : columnProduct;
   if (activations === "f32" || !isQuantized(b.dtype)) return [multiply(call, given)];
   const rounded = { kind: "scratch", bytes: bucketElements(call, a.shape) * 4 } as const;
   const aShape = transposeA ? [...a.shape.slice(0, -2), a.shape.at(-1)!, a.shape.at(-2)!] : a.shape;

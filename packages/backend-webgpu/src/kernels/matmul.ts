@@ -106,8 +106,8 @@ function products(call: KernelCall<MatmulParams>, left: Binding): readonly Kerne
             bindings,
             uniforms,
             finish,
-            ...dotPerLane(text),
-            dispatch: grid(few, ({ m, n }) => m * Math.ceil(n / vectorLanes)),
+            ...dotPerColumn(text),
+            dispatch: grid(few, ({ m, n }) => m * Math.ceil(n / columns)),
           }),
     );
   }
@@ -147,6 +147,22 @@ interface Form {
 
 const vectorLanes = 64;
 
+/** Terms of a sum that a lane reads before it adds them up, so that their loads are under way together. */
+const ahead = 4;
+
+/** A lane's sum of `term(k)` from `from` on in steps of `step`. */
+function laneSum(from: string, step: number, term: (k: string) => string): string {
+  const terms = Array.from({ length: ahead }, (_, i) => i);
+  return `
+      var sum = 0.0;
+      var k = ${from};
+      for (; k + ${(ahead - 1) * step}u < p.k; k += ${ahead * step}u) {
+        ${terms.map((i) => `let t${i} = ${term(i === 0 ? "k" : `(k + ${i * step}u)`)};`).join(" ")}
+        sum += (t0 + t1) + (t2 + t3);
+      }
+      for (; k < p.k; k += ${step}u) { sum += ${term("k")}; }`;
+}
+
 /** A workgroup per output, its lanes along k: b's rows are contiguous. */
 function dotPerGroup({ batch, aIndex, bIndex, declarations }: Text): Form {
   return {
@@ -157,29 +173,38 @@ function dotPerGroup({ batch, aIndex, bIndex, declarations }: Text): Form {
       let i = group / p.n % p.m;
       let s = group / p.n / p.m;
       ${batch}
-      var sum = 0.0;
-      for (var k = lane; k < p.k; k += ${vectorLanes}u) { sum = fma(a[${aIndex("i", "k")}], load_b(${bIndex("k", "j")}), sum); }
+      ${laneSum("lane", vectorLanes, (k) => `a[${aIndex("i", k)}] * load_b(${bIndex(k, "j")})`).trim()}
       sum = total(lane, sum);
       if (lane == 0u) { store(group, sum); }
     `,
   };
 }
 
-/** A lane per output: neighbours read b's neighbouring columns. */
-function dotPerLane({ batch, aIndex, bIndex, declarations }: Text): Form {
+/** Columns that a workgroup computes in {@link dotPerColumn}, and parts of k that its lanes share. */
+const columns = 16;
+const slices = 16;
+
+/** A workgroup per few columns, its lanes along k as well: neighbours read b's neighbouring columns, and many rows of b are read at once. */
+function dotPerColumn({ batch, aIndex, bIndex, declarations }: Text): Form {
+  const lanes = columns * slices;
   return {
-    lanes: vectorLanes,
-    declarations,
+    lanes,
+    declarations: `${declarations}\nvar<workgroup> parts: array<f32, ${lanes}>;`,
     body: `
-      let strips = (p.n + ${vectorLanes - 1}u) / ${vectorLanes}u;
-      let j = group % strips * ${vectorLanes}u + lane;
+      let strips = (p.n + ${columns - 1}u) / ${columns}u;
+      let j = group % strips * ${columns}u + lane % ${columns}u;
       let i = group / strips % p.m;
       let s = group / strips / p.m;
-      if (j >= p.n) { return; }
       ${batch}
-      var sum = 0.0;
-      for (var k = 0u; k < p.k; k++) { sum = fma(a[${aIndex("i", "k")}], load_b(${bIndex("k", "j")}), sum); }
-      store((s * p.m + i) * p.n + j, sum);
+      // Beyond the last column the last one is read again, and not stored.
+      let column = min(j, p.n - 1u);
+      ${laneSum(`lane / ${columns}u`, slices, (k) => `a[${aIndex("i", k)}] * load_b(${bIndex(k, "column")})`).trim()}
+      parts[lane] = sum;
+      for (var stride = ${lanes / 2}u; stride >= ${columns}u; stride >>= 1u) {
+        workgroupBarrier();
+        if (lane < stride) { parts[lane] += parts[lane + stride]; }
+      }
+      if (lane < ${columns}u && j < p.n) { store((s * p.m + i) * p.n + j, parts[lane]); }
     `,
   };
 }

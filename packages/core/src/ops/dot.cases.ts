@@ -9,6 +9,8 @@ export const dot: OpCases<"dot"> = {
     { name: "no multiple of a vector", inputs: [f32(67), f32(67)] },
     { name: "more than one workgroup", inputs: [f32(1037), f32(1037)] },
     { name: "one", inputs: [f32(1), f32(1)] },
+    // Sums of 20,000 products of size 1 in any order.
+    { name: "long", inputs: [f32(20011), f32(20011)], tolerance: { rtol: 1e-5, atol: 5e-4 } },
     { name: "empty", inputs: [f32(0), f32(0)] },
   ],
   wrong: [

@@ -27,6 +27,8 @@ export const matmul: OpCases<"matmul"> = {
   cases: [
     ...matmulGoldens,
     { name: "vector by matrix", inputs: [f32(1, 67), f32(67, 33)] },
+    { name: "few rows by a deep matrix", inputs: [f32(3, 300), f32(300, 21)] },
+    { name: "few rows by a deep weight", inputs: [f32(3, 300), f32(21, 300)], params: { transposeB: true } },
     { name: "vector by weight", inputs: [f32(1, 67), { ...f32(33, 67), as: "persistent" }], params: { transposeB: true } },
     { name: "no multiple of a tile", inputs: [f32(67, 35), f32(35, 71)] },
     { name: "no multiple of a tile, b transposed", inputs: [f32(35, 67), f32(71, 67)], params: { transposeB: true } },

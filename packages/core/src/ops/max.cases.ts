@@ -6,6 +6,9 @@ export const max: OpCases<"max"> = {
   cases: [
     ...maxGoldens,
     { name: "all", inputs: [f32(1037)] },
+    { name: "a long row", inputs: [f32(20011)] },
+    { name: "long rows", inputs: [f32(3, 20011)], params: { axis: 1 } },
+    { name: "long rows with elements between", inputs: [f32(20011, 2)], params: { axis: 0 } },
     { name: "all of rank 3, kept", inputs: [f32(3, 5, 7)], params: { keepDims: true } },
     { name: "last axis", inputs: [f32(5, 67)], params: { axis: -1 } },
     { name: "first axis", inputs: [f32(67, 5)], params: { axis: 0 } },

@@ -7,6 +7,10 @@ export const sum: OpCases<"sum"> = {
   cases: [
     ...sumGoldens,
     { name: "all", inputs: [f32(1037)] },
+    // Sums of 20,000 values of size 1 in any order.
+    { name: "a long row", inputs: [f32(20011)], tolerance: { rtol: 1e-5, atol: 5e-4 } },
+    { name: "long rows", inputs: [f32(3, 20011)], params: { axis: 1 }, tolerance: { rtol: 1e-5, atol: 5e-4 } },
+    { name: "long rows with elements between", inputs: [f32(20011, 2)], params: { axis: 0 }, tolerance: { rtol: 1e-5, atol: 5e-4 } },
     { name: "all of rank 3, kept", inputs: [f32(3, 5, 7)], params: { keepDims: true } },
     { name: "last axis", inputs: [f32(5, 67)], params: { axis: -1 } },
     { name: "first axis", inputs: [f32(67, 5)], params: { axis: 0 } },

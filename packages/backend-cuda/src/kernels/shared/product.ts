@@ -125,6 +125,67 @@ export function addProducts(
   });
 }
 
+/** Columns of a block of {@link columnProduct}, and parts of the depth that its threads share. */
+const blockColumns = 16;
+const depthParts = 16;
+const partsInFlight = 8;
+
+/** For few rows where `b [k, n]` has neighbouring columns side by side: one block per 16 columns, its threads along the depth as well. */
+export function columnProduct(call: KernelCall, given: Product): Launch {
+  const [rows, columns] = bucketShape(call, call.output.shape).slice(-2) as [number, number];
+  const columnBlocks = Math.max(1, Math.ceil(columns / blockColumns));
+  const threads = blockColumns * depthParts;
+  const options = { threads, blocks: columnBlocks * batchElements(call), args: argsOf(given) };
+  return launch(call, `matmulColumns_${nameOf(call, given)}`, options, (scope) => {
+    const { k } = scope;
+    const thread = k.thread();
+    const [batch, columnBlock] = unflatten(k, k.block(), [1, columnBlocks]);
+    const column = register(k, timesPlus(k, columnBlock!, blockColumns, k.and(thread, blockColumns - 1)));
+    const part = k.shiftRight(thread, 4);
+    const partials = k.shared("f32", threads);
+    inBatch(scope, call, given, batch!, ({ m, n, depth, loadA, loadB, store }) => {
+      // Columns and rows beyond the run's repeat its last ones; they are not stored.
+      const read = k.min(column, typeof n === "number" ? n - 1 : k.sub(n, 1));
+      const lastRow = typeof m === "number" ? m - 1 : k.sub(m, 1);
+      const rowOf = (i: number): Extent => (typeof lastRow === "number" ? Math.min(i, lastRow) : k.min(lastRow, i));
+      const sums = Array.from({ length: rows }, () => k.variable("f32", 0));
+      const term = (p: U32, weight: F32): void => {
+        for (const [i, sum] of sums.entries()) sum.accumulate(weight, loadA(rowOf(i), p));
+      };
+      k.if(k.and(isBelow(k, 0, n), isBelow(k, 0, m)), () => {
+        const at = k.variable("u32", part);
+        k.while(
+          () => isBelow(k, k.add(at.get(), (partsInFlight - 1) * depthParts), depth),
+          () => {
+            const places = Array.from({ length: partsInFlight }, (_, i) => k.add(at.get(), i * depthParts));
+            const weights = places.map((p) => loadB(p, read));
+            for (const [i, p] of places.entries()) term(p, weights[i]!);
+            at.set(k.add(at.get(), partsInFlight * depthParts));
+          },
+        );
+        k.while(
+          () => isBelow(k, at.get(), depth),
+          () => {
+            term(at.get(), loadB(at.get(), read));
+            at.set(k.add(at.get(), depthParts));
+          },
+        );
+      });
+      const own = k.sharedAt("f32", partials, thread);
+      for (const [i, sum] of sums.entries()) {
+        k.sync();
+        k.store("f32", own, sum.get());
+        for (let stride = threads / 2; stride >= blockColumns; stride /= 2) {
+          k.sync();
+          k.if(k.compare("lt", thread, stride), () => k.store("f32", own, k.add(k.load("f32", own), k.load("f32", own, stride))));
+        }
+        const isStored = k.and(k.and(k.compare("lt", thread, blockColumns), isBelow(k, column, n)), isBelow(k, i, m));
+        k.if(isStored, () => store(i, column, k.load("f32", own)));
+      }
+    });
+  });
+}
+
 const tile = 64;
 const tileDepth = 16;
 const side = 16;

@@ -1,9 +1,32 @@
 import type { PtxBuilder } from "../../ptx/builder.ts";
-import type { Extent } from "../../ptx/extent.ts";
+import { type Extent, isBelow, plus, product, register, times, timesPlus, unflatten } from "../../ptx/extent.ts";
 import { blockReducer } from "../../ptx/reduce.ts";
-import type { F32 } from "../../ptx/types.ts";
-import { input, type Kernel, output } from "./kernel.ts";
+import type { F32, U32 } from "../../ptx/types.ts";
+import {
+  type Argument,
+  bucketElements,
+  defaultThreads,
+  input,
+  type Kernel,
+  type KernelCall,
+  type Launch,
+  launch,
+  output,
+} from "./kernel.ts";
 import { foldRow, normalAxis, perRow } from "./rows.ts";
+
+/** Elements of a row from which on several blocks share it, and how many each of them takes at least. */
+const longRow = 2 ** 14;
+const leastShare = 2 ** 12;
+
+/** Blocks that suffice to keep a device busy. */
+const enoughBlocks = 512;
+
+/** How many blocks share each row of a reduction. */
+export function sharersOf(rows: number, length: number): number {
+  if (length < longRow) return 1;
+  return Math.max(1, Math.min(Math.ceil(length / leastShare), Math.floor(enoughBlocks / Math.max(1, rows))));
+}
 
 /** Kernel of a reduction over one axis or all; `finish` sees the combined value and the number of elements. */
 export function reduction(
@@ -13,19 +36,73 @@ export function reduction(
   finish: (k: PtxBuilder, value: F32, length: Extent) => F32 = (_k, value) => value,
 ): Kernel<{ readonly axis: number | null }> {
   return {
-    launches: (call, { axis }) => {
+    launches: (call, { axis: given }) => {
       const x = call.inputs[0]!;
-      const options = { x, axis: normalAxis(axis, x.shape.length), args: { x: input(0), y: output } };
-      return [
-        perRow(call, name, options, (scope, { row, length, at }) => {
+      const axis = normalAxis(given, x.shape.length);
+      const length = bucketElements(call, axis === undefined ? x.shape : [x.shape[axis]!]);
+      const rows = bucketElements(call, axis === undefined ? [] : x.shape.toSpliced(axis, 1));
+      const sharers = sharersOf(rows, length);
+      const parts: Argument = { kind: "scratch", bytes: 4 * rows * sharers };
+      const isShared = sharers > 1;
+      const join = perRow(
+        call,
+        isShared ? `${name}_join` : name,
+        { x, axis, args: { x: isShared ? parts : input(0), y: output } },
+        (scope, row) => {
           const { k, pointer } = scope;
           const from = pointer("x", "f32");
-          const join = (a: F32, b: F32): F32 => combine(k, a, b);
-          const own = foldRow(scope, length, initial, (i) => k.load("f32", k.at("f32", from, at(i))), join);
-          const all = finish(k, blockReducer(k)(own, join), length);
-          k.if(k.compare("eq", k.thread(), 0), () => k.store("f32", k.at("f32", pointer("y", "f32"), row), all));
-        }),
-      ];
+          const reduce = (a: F32, b: F32): F32 => combine(k, a, b);
+          const load = (i: U32): F32 => k.load("f32", k.at("f32", from, isShared ? timesPlus(k, row.row, sharers, i) : row.at(i)));
+          const own = foldRow(scope, isShared ? sharers : row.length, initial, load, reduce);
+          const all = finish(k, blockReducer(k)(own, reduce), row.length);
+          k.if(k.compare("eq", k.thread(), 0), () => k.store("f32", k.at("f32", pointer("y", "f32"), row.row), all));
+        },
+      );
+      return isShared ? [share(call, name, { axis, rows, sharers, parts, initial, combine }), join] : [join];
     },
   };
+}
+
+/** Folds parts of rows, a block each. */
+function share(
+  call: KernelCall,
+  name: string,
+  {
+    axis,
+    rows,
+    sharers,
+    parts,
+    initial,
+    combine,
+  }: {
+    readonly axis: number | undefined;
+    readonly rows: number;
+    readonly sharers: number;
+    readonly parts: Argument;
+    readonly initial: number;
+    readonly combine: (k: PtxBuilder, a: F32, b: F32) => F32;
+  },
+): Launch {
+  const { shape } = call.inputs[0]!;
+  return launch(call, `${name}_share`, { blocks: rows * sharers, args: { x: input(0), parts } }, (scope) => {
+    const { k, pointer } = scope;
+    const [outer, inner] = axis === undefined ? [[], []] : [shape.slice(0, axis), shape.slice(axis + 1)];
+    const between = product(k, scope.extents(inner));
+    const length = axis === undefined ? product(k, scope.extents(shape)) : scope.extent(shape[axis]!);
+    const block = k.block();
+    const [row, place] = unflatten(k, block, [1, sharers]);
+    k.ifUniform(isBelow(k, row!, times(k, product(k, scope.extents(outer)), between)), () => {
+      const [before, after] = unflatten(k, row!, [1, between]);
+      const start = timesPlus(k, times(k, before!, length), between, after!);
+      const size = k.div(k.add(register(k, length), sharers - 1), sharers);
+      const first = k.mul(register(k, place!), size);
+      const end = k.min(k.add(first, size), length);
+      const sum = k.variable("f32", initial);
+      const from = pointer("x", "f32");
+      const fold = (i: U32): void => sum.set(combine(k, sum.get(), k.load("f32", k.at("f32", from, plus(k, times(k, i, between), start)))));
+      k.for(k.add(first, k.thread()), end, defaultThreads, fold);
+      const all = blockReducer(k)(sum.get(), (a, b) => combine(k, a, b));
+      k.if(k.compare("eq", k.thread(), 0), () => k.store("f32", k.at("f32", pointer("parts", "f32"), block), all));
+    });
+  });
 }
