@@ -9,6 +9,7 @@ import { emitShared } from "./kernels/shared/index.ts";
 import { memoryMap, pagesOf } from "./memoryMap.ts";
 import type { CheckedOptions } from "./options.ts";
 import type { Target } from "./target.ts";
+import { autoThreads } from "./threads/cores.ts";
 import { ThreadPool } from "./threads/pool.ts";
 import { emitWalk } from "./threads/walk.ts";
 
@@ -43,9 +44,6 @@ export function kernelOf(op: AnyOp): Kernel | undefined {
 
 /** Compiled modules by target, so that a second backend starts at once. */
 const compiled = new Map<string, Promise<CompiledKernels>>();
-
-/** Most threads that "auto" takes: more of them wait for memory. */
-const mostAutoThreads = 8;
 
 /** What a backend computes with. */
 export interface Opened extends HomeParts {
@@ -114,15 +112,9 @@ async function openPool(threads: number | "auto", features: WasmFeatures): Promi
     return { pool: undefined, reason: "no SharedArrayBuffer" };
   }
   try {
-    return { pool: await ThreadPool.start(threadCount(threads)), reason: undefined };
+    return { pool: await ThreadPool.start(threads === "auto" ? autoThreads() : threads), reason: undefined };
   } catch (error) {
     if (isAsked) throw new UnsupportedError("wasm", `threads do not start here (${String(error)}); use threads: 1`);
     return { pool: undefined, reason: "no worker starts" };
   }
-}
-
-function threadCount(threads: number | "auto"): number {
-  if (threads !== "auto") return threads;
-  const { navigator } = globalThis as { navigator?: { readonly hardwareConcurrency?: number } };
-  return Math.min(mostAutoThreads, navigator?.hardwareConcurrency ?? 1);
 }

@@ -7,9 +7,10 @@ export interface WasmOptions {
    */
   readonly relaxed?: boolean | "auto";
   /**
-   * Threads that compute: 1 by default. "auto": the machine's cores, eight at most. They are workers over shared memory, so that the
-   * caller's thread is free while a run is awaited; without shared memory the caller's thread computes, alone, and
-   * `backend.device.name` says so. The number of threads does not change a bit of any result.
+   * Threads that compute. "auto" (the default): the machine's cores, eight at most; of two threads of a core one, where that can be told
+   * (Node on Linux). They are workers over shared memory, so that the caller's thread is free while a run is awaited; without shared
+   * memory the caller's thread computes, alone, and `backend.device.name` says so. The number of threads does not change a bit of any
+   * result.
    */
   readonly threads?: number | "auto";
   /** Largest memory in MiB of a model, up to 16384 (the default). Beyond 4096 it has 64-bit addresses: see `memory64`. */
@@ -37,7 +38,7 @@ export type CheckedOptions = Required<Omit<WasmOptions, "module">> & Pick<WasmOp
 /** @throws {ArgumentError} for an unknown option or a value outside its range */
 export function checkOptions(options: WasmOptions): CheckedOptions {
   checkKeys("wasm", options, ["relaxed", "threads", "maxMemoryMiB", "memory64", "checkWrites", "module"]);
-  const { relaxed = "auto", threads = 1, maxMemoryMiB = 16_384, memory64 = "auto", checkWrites = false, module } = options;
+  const { relaxed = "auto", threads = "auto", maxMemoryMiB = 16_384, memory64 = "auto", checkWrites = false, module } = options;
   if (typeof checkWrites !== "boolean") throw new ArgumentError("wasm", "checkWrites true or false", String(checkWrites));
   if (relaxed !== "auto" && typeof relaxed !== "boolean") throw new ArgumentError("wasm", 'relaxed true, false or "auto"', String(relaxed));
   if (typeof maxMemoryMiB !== "number" || !(maxMemoryMiB >= 1 && maxMemoryMiB <= 16_384)) {

@@ -3,6 +3,7 @@ import { contentsOf, sourceOf, uniform } from "@centella/core/testing";
 import { describe, expect, test } from "vitest";
 import { wasm } from "../src/index.ts";
 import { ThreadChoice } from "../src/threads/choice.ts";
+import { autoThreads } from "../src/threads/cores.ts";
 
 /** Runs of a choice when each way takes so long; the share that all threads computed. */
 function share(choice: ThreadChoice, runs: number, times: { readonly together: number; readonly alone: number }): number {
@@ -29,6 +30,23 @@ describe("the choice of threads for short runs", () => {
     share(choice, 100, { together: 1, alone: 2 });
     expect(share(choice, 200, { together: 1, alone: 2 })).toBeGreaterThan(0.9);
   });
+});
+
+test("threads by themselves: of two threads of a core one, eight at most, as many as the process may use", () => {
+  const machine = (lists: readonly string[]) => (path: string) => lists[Number(/cpu(\d+)/.exec(path)![1])];
+  const { hardwareConcurrency } = navigator;
+  const set = (count: number) => Object.defineProperty(navigator, "hardwareConcurrency", { value: count, configurable: true });
+  try {
+    set(8);
+    expect(autoThreads(machine(["0,4\n", "1,5\n", "2,6\n", "3,7\n", "0,4\n", "1,5\n", "2,6\n", "3,7\n"]))).toBe(4);
+    expect(autoThreads(() => undefined)).toBe(8);
+    set(2);
+    expect(autoThreads(machine(["0", "1", "2", "3"]))).toBe(2);
+    set(64);
+    expect(autoThreads(() => undefined)).toBe(8);
+  } finally {
+    set(hardwareConcurrency);
+  }
 });
 
 test("short runs on the caller's thread and on the pool's in turn: the same bits every time", async () => {

@@ -2,10 +2,14 @@ import { cuda } from "@centella/backend-cuda";
 import { wasm } from "@centella/backend-wasm";
 import { webgpu } from "@centella/backend-webgpu";
 import { type BackendFactory, createRuntime, type Runtime, reference } from "@centella/core";
-import { choice, type OptionSpec } from "./options.ts";
+import { choice, number, type OptionSpec } from "./options.ts";
 
 /** In order of preference; selection skips what is missing, too small for, or not made for the work. */
-export const factories: readonly BackendFactory[] = [cuda(), webgpu(), wasm(), reference()];
+export const factories: readonly BackendFactory[] = factoriesWith(undefined);
+
+function factoriesWith(threads: number | undefined): readonly BackendFactory[] {
+  return [cuda(), webgpu(), wasm(threads === undefined ? {} : { threads }), reference()];
+}
 
 export const backendNames: readonly string[] = factories.map(({ name }) => name);
 
@@ -14,9 +18,15 @@ export const backendOption: OptionSpec<string> = {
   value: "NAME",
 };
 
+export const threadsOption: OptionSpec<number> = number("N", "threads on the CPU (default: its cores, at most 8)", {
+  min: 1,
+  max: 64,
+  integer: true,
+});
+
 /** A runtime over every backend, or over one alone. @throws {ArgumentError} for an unknown name in the environment */
-export async function openRuntime(backend: string | undefined): Promise<Runtime> {
-  return createRuntime({ backends: factories, policy: backend === undefined ? {} : { force: backend } });
+export async function openRuntime({ backend, threads }: { readonly backend?: string; readonly threads?: number }): Promise<Runtime> {
+  return createRuntime({ backends: factoriesWith(threads), policy: backend === undefined ? {} : { force: backend } });
 }
 
 /** Op calls executed so far, by backend; backends without any are left out. */

@@ -1,11 +1,12 @@
 import type { AdapterOptions, CacheType, LoadModelOptions } from "@centella/llm";
-import { backendOption } from "./backends.ts";
+import { backendOption, threadsOption } from "./backends.ts";
 import { choice, number, numberOr, type OptionSpec, repeated } from "./options.ts";
 import { UsageError } from "./usageError.ts";
 
 /** Options of every command that loads a model. */
 export const modelOptions: {
   readonly backend: OptionSpec<string>;
+  readonly threads: OptionSpec<number>;
   readonly context: OptionSpec<number | "auto">;
   readonly "memory-limit": OptionSpec<number>;
   readonly batch: OptionSpec<number>;
@@ -15,6 +16,7 @@ export const modelOptions: {
   readonly lora: OptionSpec<readonly AdapterOptions[]>;
 } = {
   backend: backendOption,
+  threads: threadsOption,
   context: numberOr(
     "auto",
     number("TOKENS", "context length, auto fits it to the memory (default: as trained, at most 4096)", { min: 1, integer: true }),

@@ -36,7 +36,7 @@ export const bench: Command = {
     const longest = Math.max(...tests.depths) + Math.max(...tests.promptTokens, ...tests.generatedTokens.map((tokens) => tokens + 1)) + 1;
     const given = positionals[0];
     const file = given === undefined ? fable : await modelPath(given, signal, { isQuiet: values.json === true });
-    const runtime = await openRuntime(values.backend);
+    const runtime = await openRuntime(values);
     try {
       const start = performance.now();
       const model = await loadModel(file, { runtime, signal, contextLength: longest, ...loadOptions(values) });

@@ -28,7 +28,7 @@ export const chat: Command = {
     const loading = loadOptions(values);
     const given = positionals[0];
     const file = given === undefined ? fable : await modelPath(given, signal, { isQuiet: false });
-    const runtime = await openRuntime(values.backend);
+    const runtime = await openRuntime(values);
     try {
       const model = await loadModel(file, { runtime, signal, ...loading });
       if (!model.info.hasChatTemplate) throw new UsageError("chat: expected a chat template in the file, got none; use centella run");

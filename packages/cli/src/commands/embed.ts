@@ -28,7 +28,7 @@ export const embed: Command = {
     const loading = loadOptions(values);
     const inputs = texts.length > 0 ? texts : (await readAll(process.stdin)).split(/\r?\n/).filter((line) => line !== "");
     const path = await modelPath(given, signal, { isQuiet: false });
-    const runtime = await openRuntime(values.backend);
+    const runtime = await openRuntime(values);
     try {
       const model = await loadModel(path, { runtime, signal, ...loading });
       const vectors = await model.embed(inputs, { signal, pooling: values.pooling, normalize: values["no-normalize"] !== true });

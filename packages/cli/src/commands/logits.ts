@@ -33,7 +33,7 @@ export const logits: Command = {
     if (values.ids === undefined) throw new UsageError("logits: expected --ids, got none");
     if (values.out === undefined) throw new UsageError("logits: expected --out, got none");
     const file = await modelPath(path, signal, { isQuiet: false });
-    const runtime = await openRuntime(values.backend);
+    const runtime = await openRuntime(values);
     try {
       const model = await loadModel(file, { runtime, signal, ...loadOptions(values) });
       const rows = await model.logits(values.ids, { signal });

@@ -29,7 +29,7 @@ export const perplexity: Command = {
     if (values.file === undefined) throw new UsageError("perplexity: expected -f TEXT.txt, got none");
     const content = await readFile(values.file, "utf8");
     const path = await modelPath(given, signal, { isQuiet: values.json === true });
-    const runtime = await openRuntime(values.backend);
+    const runtime = await openRuntime(values);
     try {
       const model = await loadModel(path, { runtime, signal, ...loadOptions({ ...values, context: values.context ?? defaultChunk }) });
       const result = await model.perplexity(content, {

@@ -45,7 +45,7 @@ export const run: Command = {
     const loading = loadOptions(values);
     const text = await promptText(values, given);
     const file = given === undefined ? undefined : await modelPath(given, signal, { isQuiet: values.json === true });
-    const runtime = await openRuntime(values.backend);
+    const runtime = await openRuntime(values);
     try {
       const model = await loadModel(file ?? fable, { runtime, signal, ...loading });
       const wants = values.chat ? "--chat" : values.system === undefined ? undefined : "--system";
