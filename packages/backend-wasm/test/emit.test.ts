@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { f32, f32x4, f64, i32, i32x4, ModuleBuilder, v128 } from "../src/emit/index.ts";
+import { type FunctionBuilder, f32, f32x4, f64, i32, i32x4, type Local, ModuleBuilder, v128 } from "../src/emit/index.ts";
 import { signedLeb, unsignedLeb } from "../src/emit/values.ts";
 
 const constants = { address: 64, bytes: 64 };
@@ -82,6 +82,30 @@ describe("functions", () => {
       });
     });
     expect([0, 1, 255, -1].map((n) => exports.halvings!(n))).toEqual([0, 1, 8, 32]);
+  });
+
+  test("parts written in turns compute what they do one after the other", () => {
+    const parts = (f: FunctionBuilder, at: Local<"i32">, branches: boolean): (() => void)[] =>
+      [0, 4, 8].map((offset) => () => {
+        const x = f.let(f32.load(at, offset));
+        const square = f.let(f32.mul(x, x));
+        if (branches) f.if(f32.lt(x, f32.const(0)), () => f.set(square, f32.const(-1)));
+        f.store(at, f32.add(square, x), offset);
+      });
+    const { exports, memory } = instance((module) => {
+      const plain = module.function("plain", { at: "i32" }, (f, { at }) => f.interleave(parts(f, at, false)));
+      module.function("branching", { at: "i32" }, (f, { at }) => f.interleave(parts(f, at, true)));
+      module.function("sequence", { at: "i32" }, (f, { at }) => f.interleave([() => f.call(plain, { at }), () => f.call(plain, { at })]));
+    });
+    const apply = (name: string): number[] => {
+      const x = new Float32Array(memory.buffer, 4096, 3);
+      x.set([1, 2, -3]);
+      exports[name]!(4096);
+      return [...x];
+    };
+    expect(apply("plain")).toEqual([2, 6, 6]);
+    expect(apply("branching")).toEqual([2, 6, -4]);
+    expect(apply("sequence")).toEqual([6, 42, 42]);
   });
 
   test("calls pass arguments by name", () => {

@@ -60,6 +60,11 @@ function logarithmically(low: number, high: number, negative = false): Float32Ar
   return Float32Array.from({ length: count }, (_, i) => (negative && i % 2 === 1 ? -1 : 1) * low * (high / low) ** (i / (count - 1)));
 }
 
+/** The approximation with tanh, without its cancellation. */
+function gelu(x: number): number {
+  return x / (1 + Math.exp(-2 * Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3)));
+}
+
 describe.each(targets)("relaxed: $relaxed", (target) => {
   const bounds: readonly [OpName, (x: number) => number, Float32Array, number][] = [
     ["sin", Math.sin, evenly(-100, 100), 2],
@@ -81,10 +86,23 @@ describe.each(targets)("relaxed: $relaxed", (target) => {
     ["acosh", Math.acosh, evenly(1, 1.01), 1],
     ["atanh", Math.atanh, evenly(-0.99999, 0.99999), 1],
     ["atanh", Math.atanh, logarithmically(1e-30, 0.5, true), 1],
+    ["sigmoid", (x) => 1 / (1 + Math.exp(-x)), evenly(-87, 100), 2.5],
+    ["sigmoid", (x) => 1 / (1 + Math.exp(-x)), logarithmically(1e-30, 3e38), 2.5],
+    ["silu", (x) => x / (1 + Math.exp(-x)), evenly(-87, 100), 2.5],
+    ["silu", (x) => x / (1 + Math.exp(-x)), logarithmically(1e-30, 80, true), 2.5],
+    ["gelu", gelu, evenly(-1, 13), 2.5],
+    ["gelu", gelu, logarithmically(1e-30, 1, true), 2.5],
   ];
   test.each(bounds)("%s", (op, exact, values, limit) => {
     const { error, at } = worst(evaluator(op, target)(values), [values], exact);
     expect(error, `at ${at.join()}`).toBeLessThanOrEqual(limit);
+  });
+
+  test("gelu of large negative values", () => {
+    const x = evenly(-15, -1);
+    const y = evaluator("gelu", target)(x);
+    // The exponent is rounded in proportion to its size, and the result that it scales falls faster.
+    expect(Math.max(...x.map((value, i) => Math.abs(y[i]! - gelu(value))))).toBeLessThan(5e-8);
   });
 
   test("power is within 1 ulp over the whole range of f32", () => {

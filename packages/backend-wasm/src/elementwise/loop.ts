@@ -90,7 +90,9 @@ export function emitLoop(module: ModuleBuilder, name: string, target: Target, lo
       });
       const vectors = unrolled(body);
       f.while(i32.geU(left, 4 * vectors), () => {
-        for (let vector = 0; vector < vectors; vector++) storeLanes(f, dtype, y!, compute(vector), 4 * bytesOf(dtype) * vector);
+        f.interleave(
+          Array.from({ length: vectors }, (_, vector) => () => storeLanes(f, dtype, y!, compute(vector), 4 * bytesOf(dtype) * vector)),
+        );
         for (const [pointer, bytes] of moving) f.advance(pointer, 4 * vectors * bytes);
         f.advance(left, -4 * vectors);
       });

@@ -47,6 +47,9 @@ export interface ConstantPool {
   address(bytes: Uint8Array): number;
 }
 
+/** Instructions up to this code are blocks, branches and calls. */
+const lastControlCode = 0x11;
+
 const scratch = new DataView(new ArrayBuffer(4));
 
 /** Writes one function's code, statement by statement, in exactly the order of the calls. */
@@ -61,6 +64,8 @@ export class FunctionBuilder {
   readonly #statements: Instruction[] = [];
   /** By their 32 bits, or by all their bytes. */
   readonly #splats = new Map<number | string, Local<"v128">>();
+  /** Where statements go for the time being instead of the body. */
+  #captured: Instruction[] | undefined;
   #depth = 0;
 
   constructor(params: readonly ValueType[], constants: ConstantPool, memory64: boolean) {
@@ -239,6 +244,25 @@ export class FunctionBuilder {
     this.#write(value === undefined ? [] : [value], [0x0f]);
   }
 
+  /**
+   * Writes what the parts write, a statement of each in turns: a processor then finds more independent work among the instructions that it
+   * looks ahead at. Parts with branches or calls, or of different lengths, are written one after the other.
+   */
+  interleave(parts: readonly (() => void)[]): void {
+    const lists = parts.map((part) => {
+      const outer = this.#captured;
+      const list: Instruction[] = [];
+      this.#captured = list;
+      part();
+      this.#captured = outer;
+      return list;
+    });
+    const [first = []] = lists;
+    const isFlat = lists.every((list) => list.length === first.length && list.every(({ code }) => code[0]! > lastControlCode));
+    if (isFlat) first.forEach((_, i) => void lists.forEach((list) => void this.#add(list[i]!)));
+    else for (const list of lists) for (const statement of list) this.#add(statement);
+  }
+
   /** Calls a function without a result. */
   call<S extends Signature>(target: FunctionRef<S, undefined>, args: { readonly [K in keyof S]: Expr<S[K]> }): void {
     this.#add(callOf(target, args));
@@ -305,7 +329,8 @@ export class FunctionBuilder {
   }
 
   #add(statement: Instruction): void {
-    if (this.#memory64) this.#statements.push(statement);
+    if (this.#captured !== undefined) this.#captured.push(statement);
+    else if (this.#memory64) this.#statements.push(statement);
     else writeInstruction(this.#body, statement);
   }
 }

@@ -1,5 +1,5 @@
 import { f32x4, v128 } from "../../emit/index.ts";
-import { exp, expFlushed, expm1Negative } from "../../math/exp.ts";
+import { exp, expm1Negative, onePlusExp } from "../../math/exp.ts";
 import { softplus } from "../../math/softplus.ts";
 import { tanh } from "../../math/tanh.ts";
 import { horner, madd } from "../../target.ts";
@@ -38,22 +38,16 @@ export const activations: ExpressionTable = {
     },
   },
   sigmoid: {
-    emit: ({ f, target }, x) => {
-      const e = expFlushed(f, target, f32x4.neg(x));
-      return f32x4.div(f.splat(1), f32x4.add(e, f.splat(1)));
-    },
+    emit: ({ f, target }, x) => f32x4.div(f.splat(1), onePlusExp(f, target, f32x4.neg(x))),
   },
   silu: {
-    emit: ({ f, target }, x) => {
-      const e = expFlushed(f, target, f32x4.neg(x));
-      return f32x4.div(x, f32x4.add(e, f.splat(1)));
-    },
+    emit: ({ f, target }, x) => f32x4.div(x, onePlusExp(f, target, f32x4.neg(x))),
   },
   gelu: {
     emit: ({ f, target }, x) => {
       const square = f.let(f32x4.mul(x, x));
       const u = f32x4.mul(x, madd(target, square, f.splat(0.044715 * twice), f.splat(twice)));
-      return f32x4.div(x, f32x4.add(expFlushed(f, target, u), f.splat(1)));
+      return f32x4.div(x, onePlusExp(f, target, u));
     },
   },
   geluErf: {

@@ -66,12 +66,12 @@ function emitRows(f: FunctionBuilder, target: Target, isLog: boolean, p: P): voi
       f,
       count,
       (offset) => {
-        const e = expFlushed(f, target, f32x4.sub(v128.load(at, offset), m));
+        const e = expFlushed(f, target, f32x4.sub(v128.load(at, offset), m), 0);
         if (!isLog) f.store(to, e, offset);
         return e;
       },
       () => {
-        const e = expFlushed(f, target, f32x4.sub(v128.load32Splat(at), m));
+        const e = expFlushed(f, target, f32x4.sub(v128.load32Splat(at), m), 0);
         if (!isLog) f.store32Lane(to, e, 0);
         return f32x4.extract(e, 0);
       },
@@ -120,7 +120,7 @@ function emitColumns(f: FunctionBuilder, target: Target, isLog: boolean, p: P): 
     walk((vector) => f.set(largest[vector]!, f32x4.pmax(largest[vector]!, v128.load(at, 16 * vector))));
     restart(f, folds.sum, sums.slice(0, 2 * vectors));
     walk((vector) => {
-      const e = expFlushed(f, target, f32x4.sub(v128.load(at, 16 * vector), largest[vector]!));
+      const e = expFlushed(f, target, f32x4.sub(v128.load(at, 16 * vector), largest[vector]!), 0);
       if (!isLog) store(vector, e);
       addVector(f, folds.sum, sums.slice(2 * vector, 2 * vector + 2), e);
     });

@@ -29,7 +29,7 @@ export function blockSum(
     f.set(left, i32.select(i32.ltU(count, block), i32.and(count, -step), block));
     f.set(count, i32.sub(count, left));
     f.while(left, () => {
-      sums.forEach((sum, i) => void f.set(sum, f32x4.add(sum, vector(16 * i))));
+      f.interleave(sums.map((sum, i) => () => f.set(sum, f32x4.add(sum, vector(16 * i)))));
       advance(step);
       f.advance(left, -step);
     });
