@@ -3,6 +3,7 @@ import type { Target } from "../target.ts";
 import { type ActivationLayout, wordAt } from "./activations.ts";
 import type { Half } from "./block.ts";
 import type { GroupFormat } from "./format.ts";
+import { areInPairs, type BlockWeights } from "./weights.ts";
 
 /** Blocks of activations of `count` tokens, from `address` on. */
 export interface Tokens {
@@ -62,12 +63,6 @@ class Sum {
   clear(): void {
     this.#isSet = false;
   }
-}
-
-/** Multiplies 32-bit sums by the integer scales of a run; `pairs` has each scale twice, in 16 bits. */
-export interface RunScale {
-  readonly quads: V128;
-  readonly pairs: V128;
 }
 
 /** What {@link Products} multiplies. */
@@ -140,66 +135,64 @@ export class Products {
     return loadWord(this.#tokens, token, lanes === "wide" ? 8 * index + 4 * part : 4 * index + part * negative);
   }
 
-  /** Adds the products of unit `index`, four elements of a run; `scale` where sums have to be emptied early. */
-  add(index: number, codes: (half: Half) => V128, scale: (half: Half) => RunScale | undefined): void {
+  /** Adds the products of unit `index`, four elements of a run. */
+  add(index: number, { codes, factor }: BlockWeights): void {
     const f = this.#f;
     const { count, layout } = this.#tokens;
     const { lanes, biases } = layout;
     const forEachToken = (visit: (token: number) => void): void => {
       for (let token = 0; token < count; token++) visit(token);
     };
+    const vectors = this.#halves.map((half) => ({ half, parts: codes(index, half).map((part) => f.let(part)) }));
     if (lanes === "wide") {
-      const words = this.#halves.map((half) => ({ half, parts: this.#widen(codes(half)) }));
-      for (const part of [0, 1] as const) {
+      for (const part of [0, 1]) {
         forEachToken((t) => {
           const x = f.let(this.#values(t, index, part));
-          for (const { half, parts } of words) this.#runs[t]![half]!.add(i32x4.dotI16x8(parts[part], x));
+          for (const { half, parts } of vectors) this.#runs[t]![half]!.add(i32x4.dotI16x8(parts[part]!, x));
         });
       }
-      return;
-    }
-    const vectors = this.#halves.map((half) => ({ half, bytes: f.let(codes(half)) }));
-    if (this.#isInPairs) {
+    } else if (this.#isInPairs) {
+      const run = Math.floor(index / this.#unitsPerRun);
       for (const half of this.#halves) {
-        if (this.#taken[half] === this.#pairLimit) this.#empty(half, scale(half));
+        if (this.#taken[half] === this.#pairLimit) this.#empty(half, factor(half, run));
         this.#taken[half]!++;
       }
       const isFirst = this.startsBiased && index % this.#unitsPerRun === 0;
       forEachToken((t) => {
         if (isFirst) {
-          const run = index / this.#unitsPerRun;
           const bias = f.let(i16x8.shl(loadWord(this.#tokens, t, biases + 4 * run), this.#biasBits));
           for (const half of this.#halves) this.#runs[t]![half]!.add(bias);
         }
         const x = f.let(this.#values(t, index));
-        for (const { half, bytes } of vectors) this.#runs[t]![half]!.add(relaxed.dotI8x16I7x16(x, bytes), i16x8.add);
+        for (const { half, parts } of vectors) this.#runs[t]![half]!.add(relaxed.dotI8x16I7x16(x, parts[0]!), i16x8.add);
       });
     } else if (lanes === "split") {
       for (const [part, sums] of [this.#runs, this.#below].entries()) {
         forEachToken((t) => {
           const x = f.let(this.#values(t, index, part));
-          for (const { half, bytes } of vectors) sums[t]![half]!.accumulate((sum) => relaxed.dotI8x16I7x16Add(bytes, x, sum));
+          for (const { half, parts } of vectors) sums[t]![half]!.accumulate((sum) => relaxed.dotI8x16I7x16Add(parts[0]!, x, sum));
         });
       }
     } else {
       forEachToken((t) => {
         const x = f.let(this.#values(t, index));
-        for (const { half, bytes } of vectors) this.#runs[t]![half]!.accumulate((sum) => relaxed.dotI8x16I7x16Add(x, bytes, sum));
+        for (const { half, parts } of vectors) this.#runs[t]![half]!.accumulate((sum) => relaxed.dotI8x16I7x16Add(x, parts[0]!, sum));
       });
     }
   }
 
-  /** Ends a run of a half: its sums, times its scales if it has some, go to the totals. */
-  endRun(half: Half, scale: RunScale | undefined): void {
+  /** Ends a run of a half: its sums, times its scale if it has one, go to the totals. */
+  endRun(half: Half, factor: V128 | undefined): void {
     this.#below.forEach((below, t) => {
       // The sum of the run's own products is set before anything is taken from it.
       this.#runs[t]![half]!.accumulate((sum) => i32x4.sub(sum, below[half]!.value));
       below[half]!.clear();
     });
-    if (this.#isInPairs) this.#empty(half, scale);
+    if (this.#isInPairs) this.#empty(half, factor);
     else if (this.#hasScales) {
+      const shared = this.#f.let(factor!);
       this.#runs.forEach((run, t) => {
-        this.#totals[t]![half]!.add(i32x4.mul(run[half]!.value, scale!.quads));
+        this.#totals[t]![half]!.add(i32x4.mul(run[half]!.value, shared));
         run[half]!.clear();
       });
     }
@@ -211,7 +204,7 @@ export class Products {
   }
 
   get #isInPairs(): boolean {
-    return this.#target.dots === "pairs" && this.#tokens.layout.lanes === "bytes";
+    return areInPairs(this.#target, this.#tokens.layout.lanes);
   }
 
   /** How many sums of two products fit into 16 bits; sums on the way may wrap around. */
@@ -220,38 +213,12 @@ export class Products {
     return Math.floor(32767 / (2 * 127 * Math.max(bias, this.#largestCode! - bias)));
   }
 
-  #empty(half: Half, scale: RunScale | undefined): void {
-    const factors = scale?.pairs ?? this.#f.splatBits(0x00010001);
+  #empty(half: Half, factor: V128 | undefined): void {
+    const factors = factor === undefined ? this.#f.splatBits(0x00010001) : this.#f.let(factor);
     this.#runs.forEach((run, t) => {
       this.#totals[t]![half]!.add(i32x4.dotI16x8(run[half]!.value, factors));
       run[half]!.clear();
     });
     this.#taken[half] = 0;
   }
-
-  /** Bytes 0 and 2, and bytes 1 and 3, of each four bytes as 16 bits. */
-  #widen(bytes: V128): readonly [Local<"v128">, Local<"v128">] {
-    const f = this.#f;
-    const value = f.let(bytes);
-    if (this.#largestCode === undefined) return [f.let(i16x8.shrS(i16x8.shl(value, 8), 8)), f.let(i16x8.shrS(value, 8))];
-    return [f.let(v128.and(value, f.splatBits(0x00ff00ff))), f.let(i16x8.shrU(value, 8))];
-  }
-}
-
-/** The scales of run `run`, byte `run % 4` of a word, for both kinds of sums; for pairs there is relaxed SIMD. */
-export function runScale(f: FunctionBuilder, word: V128, run: number, areSigned: boolean): RunScale {
-  const byte = run & 3;
-  // The byte twice per word, and zeros: an index with the highest bit gives zero.
-  const zero = 0x80;
-  const twice = (parts: (at: number) => readonly number[]): V128 =>
-    relaxed.swizzle(word, f.pooled(Uint8Array.from([0, 4, 8, 12].flatMap((row) => [...parts(row + byte), ...parts(row + byte)]))));
-  return areSigned
-    ? {
-        quads: i32x4.shrS(i32x4.shl(word, 24 - 8 * byte), 24),
-        pairs: i16x8.shrS(
-          twice((at) => [zero, at]),
-          8,
-        ),
-      }
-    : { quads: v128.and(i32x4.shrU(word, 8 * byte), f.splatBits(255)), pairs: twice((at) => [at, zero]) };
 }

@@ -12,7 +12,7 @@ const tokenBlockBytes = 2 ** 18;
 const rowChunkBytes = 2 ** 17;
 
 /** Activations that one call rounds. */
-const roundedPerCall = 2 ** 15;
+const roundedPerCall = 2 ** 12;
 
 /** Bytes of scratch memory for {@link roundedProduct}. */
 export function roundedScratch(
@@ -76,7 +76,7 @@ export function roundedProduct(
     const rowBytes = rowBytesOf(form, k);
     yield parts.flatMap(({ size, multiply, first, tiles, at, bytesPerTile }) => {
       // A chunk of weights stays in the cache while blocks of tokens pass by that stay there too.
-      const tilesPerCall = size === 1 ? 1 : Math.max(1, Math.floor(tokenBlockBytes / bytesPerTile));
+      const tilesPerCall = Math.max(1, Math.floor(tokenBlockBytes / bytesPerTile));
       const cached = Math.max(1, Math.floor(rowChunkBytes / rowBytes / groupRows)) * groupRows;
       const work = size * k * Math.min(tiles, tilesPerCall);
       const shared = Math.ceil(sharedUnits(work, n * size * tiles * k, threads) / groupRows) * groupRows;
@@ -85,7 +85,7 @@ export function roundedProduct(
         steps(tiles, tilesPerCall).map(([tile, count]): Call => {
           const to = y + 4 * ((first + size * tile) * n + row);
           const args = [b + row * rowBytes, at + tile * bytesPerTile, to, rows, k / elements];
-          return { fn: multiply, args: size === 1 ? args : [...args, 4 * n, count, scratch] };
+          return { fn: multiply, args: size === 1 ? args : [...args, 4 * n, scratch, ...(size === 2 ? [] : [count])] };
         }),
       );
     });

@@ -1,0 +1,119 @@
+import { type FunctionBuilder, f32x4, i16x8, i32x4, type Local, relaxed, type V128, v128 } from "../emit/index.ts";
+import type { Target } from "../target.ts";
+import type { Lanes } from "./activations.ts";
+import { type Half, halves } from "./block.ts";
+import type { BlockContext, GroupFormat, RunBytes } from "./format.ts";
+
+/** What is multiplied of a block of eight interleaved rows; see {@link GroupFormat}. */
+export interface BlockWeights {
+  /** Codes of unit `unit` as dot products take them: bytes, or bytes 0 and 2 and then 1 and 3 of each four as 16 bits. */
+  codes(unit: number, half: Half): readonly V128[];
+  d(half: Half, run: number): V128;
+  /** The integer scale of a run, as it multiplies the run's sums; formats without have none. */
+  factor(half: Half, run: number): V128 | undefined;
+  /** All integer scales in pairs of 16 bits, in the order that layouts of activations have sums in. */
+  scalePairs(half: Half): readonly V128[];
+  m(half: Half): V128;
+  minusDmin(half: Half): V128;
+  minimumPairs(half: Half): readonly V128[];
+}
+
+/** Whether sums of products are 16 bits wide for a while. */
+export function areInPairs({ dots }: Target, lanes: Lanes): boolean {
+  return dots === "pairs" && lanes === "bytes";
+}
+
+/** Units of a format in the order in which they are read best, run by run. */
+export function unitsOf({ elements, runElements, unitOrder }: GroupFormat): readonly (readonly number[])[] {
+  const perRun = runElements / 4;
+  return Array.from({ length: elements / runElements }, (_, run) =>
+    Array.from({ length: perRun }, (_, place) => run * perRun + (unitOrder?.[place] ?? place)),
+  );
+}
+
+/** Weights that are computed where they are asked for. */
+export function blockWeights(context: BlockContext, format: GroupFormat, lanes: Lanes): BlockWeights {
+  const { f, target } = context;
+  const isWide = lanes === "wide";
+  const scales = halves.map(() => undefined as RunBytes | undefined);
+  const scalesOf = (half: Half): RunBytes => {
+    scales[half] ??= format.scales!(context, half);
+    return scales[half]!;
+  };
+  return {
+    codes(unit, half) {
+      const bytes = format.codes(context, unit, half);
+      return isWide ? widened(f, format, bytes) : [bytes];
+    },
+    d: (half, run) => format.d(context, half, run),
+    factor(half, run) {
+      if (format.scales === undefined) return undefined;
+      const { words, areSigned } = scalesOf(half);
+      const word = words[run >> 2]!;
+      return areInPairs(target, lanes) ? pairedScale(f, word, run, areSigned) : scale(f, word, run, areSigned);
+    },
+    scalePairs: (half) => wordPairs(f, scalesOf(half)),
+    m: (half) => format.m!(context, half),
+    minusDmin: (half) => f32x4.neg(format.minima!.dmin(context, half)),
+    minimumPairs: (half) => wordPairs(f, format.minima!.bytes(context, half)),
+  };
+}
+
+/** Bytes that {@link keepWeights} needs at most: the codes of 32 weights as 16 bits, and what they are multiplied with. */
+export const keptBytes: number = 2 * 16 * (2 * 8 + 4);
+
+/** Unpacks a block of 32 weights now and keeps it in memory, for several tiles of tokens. */
+export function keepWeights(context: BlockContext, format: GroupFormat, lanes: Lanes, room: Local<"i32">, from: number): BlockWeights {
+  const { f } = context;
+  const direct = blockWeights(context, format, lanes);
+  let at = from;
+  const keep = (value: V128): V128 => {
+    f.store(room, value, at);
+    at += 16;
+    return v128.load(room, at - 16);
+  };
+  const runs = unitsOf(format);
+  const codes = new Map(runs.flat().map((unit) => [unit, halves.map((half) => direct.codes(unit, half).map(keep))]));
+  const d = (format.hasRunScales ? runs : [0]).map((_, run) => halves.map((half) => keep(direct.d(half, run))));
+  const m = format.m && halves.map((half) => keep(direct.m(half)));
+  return {
+    ...direct,
+    codes: (unit, half) => codes.get(unit)![half]!,
+    d: (half, run) => d[format.hasRunScales ? run : 0]![half]!,
+    m: (half) => m![half]!,
+  };
+}
+
+/** Bytes 0 and 2, and bytes 1 and 3, of each four bytes as 16 bits. */
+function widened(f: FunctionBuilder, { largestCode }: GroupFormat, bytes: V128): readonly V128[] {
+  const value = f.let(bytes);
+  if (largestCode === undefined) return [i16x8.shrS(i16x8.shl(value, 8), 8), i16x8.shrS(value, 8)];
+  return [v128.and(value, f.splatBits(0x00ff00ff)), i16x8.shrU(value, 8)];
+}
+
+/** Byte `run % 4` of each word as 32 bits. */
+function scale(f: FunctionBuilder, word: V128, run: number, areSigned: boolean): V128 {
+  const byte = run & 3;
+  return areSigned ? i32x4.shrS(i32x4.shl(word, 24 - 8 * byte), 24) : v128.and(i32x4.shrU(word, 8 * byte), f.splatBits(255));
+}
+
+/** Byte `run % 4` of each word twice, as 16 bits; for pairs there is relaxed SIMD. */
+function pairedScale(f: FunctionBuilder, word: V128, run: number, areSigned: boolean): V128 {
+  const byte = run & 3;
+  // An index with the highest bit gives zero.
+  const zero = 0x80;
+  const twice = (parts: (at: number) => readonly number[]): V128 =>
+    relaxed.swizzle(word, f.pooled(Uint8Array.from([0, 4, 8, 12].flatMap((row) => [...parts(row + byte), ...parts(row + byte)]))));
+  if (!areSigned) return twice((at) => [at, zero]);
+  return i16x8.shrS(
+    twice((at) => [zero, at]),
+    8,
+  );
+}
+
+/** Bytes of runs as 16 bits in pairs, in the order that a layout has its sums in. */
+function wordPairs(f: FunctionBuilder, { words, areSigned }: RunBytes): readonly V128[] {
+  return words.flatMap((word) =>
+    areSigned ? [i16x8.shrS(i16x8.shl(word, 8), 8), i16x8.shrS(word, 8)] : [v128.and(word, f.splatBits(0x00ff00ff)), i16x8.shrU(word, 8)],
+  );
+}
