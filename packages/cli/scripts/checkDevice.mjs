@@ -36,6 +36,7 @@ async function checkBackend(name, factory) {
     await checkLogits(name, runtime, `data/archs/${family}.gguf`, `data/archs/${family}.logits.f32`, ids(12), 1e-3);
     await checkLogits(name, runtime, `data/archs/${family}.gguf`, `data/archs/${family}.logits200.f32`, "data/archs/ids200.txt", 1e-3);
   }
+  await checkFamilies(name, runtime);
   await timeDecode(name, runtime);
   await runtime.dispose();
 }
@@ -116,13 +117,35 @@ async function checkLogits(name, runtime, file, oracle, given, limit) {
     try {
       const logits = await model.logits(tokens);
       const wanted = new Float32Array(new Uint8Array(readFileSync(join(shared, oracle))).buffer);
-      const norm = (values) => Math.sqrt(values.reduce((sum, value) => sum + value * value, 0));
-      const error = norm(logits.map((value, i) => value - wanted[i])) / norm(wanted);
-      return { ok: logits.length === wanted.length && error < limit, message: `relative error ${error.toExponential(2)}` };
+      const error = relativeError(logits, wanted);
+      return { ok: error < limit, message: `relative error ${error.toExponential(2)}` };
     } finally {
       await model.dispose();
     }
   });
+}
+
+/** The tiny models of every family beside llm's tests. A packed workspace may lack them. */
+async function checkFamilies(name, runtime) {
+  const fixture = new URL("../../llm/test/familyFixture.ts", import.meta.url);
+  if (!existsSync(fixture)) {
+    console.log(`skip ${name} tiny families: ${fixture.pathname} is not here`);
+    return;
+  }
+  const { familyGoldens, readFamilyGolden, familyModel, floats } = await import(fixture.href);
+  for (const family of familyGoldens) {
+    const golden = readFamilyGolden(family);
+    if (golden.logits === undefined) continue;
+    await check(name, `tiny ${family}`, async () => {
+      const model = await loadModel(familyModel(golden), { runtime, cacheType: "f32" });
+      try {
+        const error = relativeError(await model.logits(golden.ids), floats(golden.logits));
+        return { ok: error < 1e-3, message: `relative error ${error.toExponential(2)}` };
+      } finally {
+        await model.dispose();
+      }
+    });
+  }
 }
 
 async function timeDecode(name, runtime) {
@@ -164,6 +187,12 @@ function report(name, what, ok, message) {
 
 function log(line) {
   if (options.log) appendFileSync(options.log, `${line}\n`);
+}
+
+function relativeError(values, wanted) {
+  if (values.length !== wanted.length) return Infinity;
+  const norm = (numbers) => Math.sqrt(numbers.reduce((sum, value) => sum + value * value, 0));
+  return norm(values.map((value, i) => value - wanted[i])) / norm(wanted);
 }
 
 function greedyRuns(folder) {
