@@ -97,15 +97,6 @@ function cacheBytes(): number | undefined {
   return bytes.length === 0 ? undefined : Math.max(...bytes);
 }
 
-/**
- * Largest resident set of this process so far, in bytes. Linux keeps the figure of `getrusage` across `exec`: a process that a
- * larger one started reports its parent's, so `/proc` is asked first.
- */
-export function peakResidentBytes(): number {
-  const kibibytes = /^VmHWM:\s*(\d+) kB$/m.exec(read("/proc/self/status") ?? "")?.[1];
-  return (kibibytes === undefined ? process.resourceUsage().maxRSS : Number(kibibytes)) * 1024;
-}
-
 function gpus(): Machine["gpus"] {
   try {
     const lines = execFileSync("nvidia-smi", ["--query-gpu=name,driver_version", "--format=csv,noheader"], {

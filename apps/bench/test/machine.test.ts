@@ -1,7 +1,8 @@
 import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { peakResidentBytes } from "@centella/cli/peakMemory";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { describeCommit, peakResidentBytes } from "../src/machine.ts";
+import { describeCommit } from "../src/machine.ts";
 import { repositoryFolder } from "../src/receipts/store.ts";
 
 afterEach(() => {
@@ -31,7 +32,7 @@ describe("the commit that was measured", () => {
 
 test.skipIf(process.platform !== "linux")("peak memory is the process's own, not that of the process that started it", () => {
   const ballast = Buffer.alloc(400 * 2 ** 20, 1);
-  const module = fileURLToPath(new URL("../src/machine.ts", import.meta.url));
+  const module = fileURLToPath(new URL("../../../packages/cli/src/peakMemory.ts", import.meta.url));
   const script = `import { peakResidentBytes } from ${JSON.stringify(module)}; console.log(peakResidentBytes());`;
   const child = Number(execFileSync(process.execPath, ["--no-warnings", "--input-type=module", "-e", script], { encoding: "utf8" }));
   expect(ballast[12345]).toBe(1);

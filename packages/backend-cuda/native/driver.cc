@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "arguments.h"
 #include "session.h"
 
 namespace {
@@ -121,39 +122,6 @@ class DriverWrap : public Napi::ObjectWrap<DriverWrap> {
     }
     if (!Check(env, *session_->api, session_->api->ctxSetCurrent(session_->context), "cuCtxSetCurrent")) return nullptr;
     return session_.get();
-  }
-
-  static bool Require(const Napi::CallbackInfo& info, bool condition, const char* expected) {
-    if (condition) return true;
-    Napi::TypeError::New(info.Env(), std::string("Driver: expected ") + expected).ThrowAsJavaScriptException();
-    return false;
-  }
-
-  static bool AreBigInts(const Napi::CallbackInfo& info, size_t from, size_t count) {
-    for (size_t i = from; i < from + count; i++) {
-      if (!Require(info, info.Length() > i && info[i].IsBigInt(), "an address or a handle (BigInt)")) return false;
-    }
-    return true;
-  }
-
-  static bool IsCount(const Napi::CallbackInfo& info, size_t i) {
-    return Require(info, info.Length() > i && info[i].IsNumber() && info[i].As<Napi::Number>().Int64Value() >= 0, "a whole number from 0");
-  }
-
-  static uint64_t Word(const Napi::Value& value) {
-    bool lossless = false;
-    return value.As<Napi::BigInt>().Uint64Value(&lossless);
-  }
-
-  template <typename T>
-  static T Pointer(const Napi::Value& value) {
-    return reinterpret_cast<T>(static_cast<uintptr_t>(Word(value)));
-  }
-
-  static size_t Count(const Napi::Value& value) { return static_cast<size_t>(value.As<Napi::Number>().Int64Value()); }
-
-  static Napi::Value ToHandle(Napi::Env env, const void* pointer) {
-    return Napi::BigInt::New(env, static_cast<uint64_t>(reinterpret_cast<uintptr_t>(pointer)));
   }
 
   Napi::Value Properties(const Napi::CallbackInfo& info) {

@@ -1,6 +1,7 @@
 import { wasm } from "@centella/backend-wasm";
 import type { Figure } from "./budget.ts";
-import { growthFigure } from "./growth.ts";
+import { callFigure } from "./calls.ts";
+import { growthFigure, passesFigure } from "./growth.ts";
 import { memoryFigure } from "./memory.ts";
 import { sizeFigures } from "./sizes.ts";
 import { speedFigures } from "./speed.ts";
@@ -9,5 +10,13 @@ import { transferFigures } from "./transfers.ts";
 /** Everything that `budgets.json` holds to a bar. Timed figures come first, while nothing else of the run has heated the machine. */
 export function allFigures(): readonly Figure[] {
   const open = () => wasm({ threads: 1 }).open();
-  return [...speedFigures("wasm", open), growthFigure("wasm", open), memoryFigure("wasm"), ...transferFigures(), ...sizeFigures()];
+  return [
+    ...speedFigures("wasm", open),
+    growthFigure("wasm", open),
+    passesFigure(),
+    callFigure(wasm({ threads: 1 })),
+    memoryFigure("wasm"),
+    ...transferFigures(),
+    ...sizeFigures(),
+  ];
 }

@@ -1,4 +1,4 @@
-import { type Backend, createProgram, type Program, type Ref } from "@centella/core";
+import { type Backend, createProgram, lower, type Program, type Ref } from "@centella/core";
 import { estimateMedian } from "../stats/bootstrap.ts";
 import { seedOf } from "../stats/random.ts";
 import type { Figure } from "./budget.ts";
@@ -28,6 +28,28 @@ export function growthFigure(name: string, open: () => Promise<Backend>): Figure
       } finally {
         await backend.dispose();
       }
+    },
+  };
+}
+
+/** The same of core's own passes, without kernels. */
+export function passesFigure(): Figure {
+  const [short, long] = [1000, 4000];
+  const secondsPerOp = (program: Program, count: number): number => {
+    const start = performance.now();
+    lower(program, "none", () => undefined);
+    return (performance.now() - start) / 1e3 / count;
+  };
+  const name = `core's passes per op, ${long} ops against ${short}`;
+  return {
+    name,
+    unit: "×",
+    backend: "reference",
+    async measure() {
+      const [few, many] = [unfusable(short), unfusable(long)];
+      for (let round = 0; round < 3; round++) for (const program of [few, many]) secondsPerOp(program, 1);
+      const ratios = Array.from({ length: rounds }, () => secondsPerOp(many, long) / secondsPerOp(few, short));
+      return { value: estimateMedian([ratios], seedOf(name)) };
     },
   };
 }

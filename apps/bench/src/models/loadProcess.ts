@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { peakResidentBytes } from "../machine.ts";
+import { peakResidentBytes } from "@centella/cli/peakMemory";
 import { Skip } from "../runner/subject.ts";
 import type { ModelCompetitor } from "./competitor.ts";
 

@@ -1,5 +1,5 @@
 import { detect, wasm } from "@centella/backend-wasm";
-import { type Backend, createRuntime, ops, reference, select, thresholds } from "@centella/core";
+import { type Backend, createProgram, createRuntime, ops, type Program, reference, select, thresholds } from "@centella/core";
 import type { Contestant, Row } from "../runner/subject.ts";
 import { timed } from "../runner/timed.ts";
 
@@ -8,7 +8,7 @@ const square = { dtype: "f32", shape: [64, 64] } as const;
 /** What it costs to find out what there is and to choose, and to call an op within the call. Not what kernels cost. */
 export function policyRows(backends: readonly Backend[]): readonly Row[] {
   const opened = backends.find(({ name }) => name === "wasm");
-  return opened === undefined ? [] : [choiceRow(opened), syncRow()];
+  return opened === undefined ? [] : [choiceRow(opened), syncRow(), overheadRow()];
 }
 
 /** Detection for WASM and the opened reference, then the choice among both for one product: no kernel is emitted. */
@@ -27,13 +27,50 @@ function choiceRow(opened: Backend): Row {
   });
 }
 
-/** `runtime.sync.add` of 16 elements on WASM, kernel included: next to "replay 1 op" it shows what the call costs. */
+/** `runtime.sync.add` of 16 elements on WASM, kernel included. */
 function syncRow(): Row {
   return row("sync add of 16", "wasm", async () => {
     const runtime = await createRuntime({ backends: [wasm({ threads: 1 })], policy: { force: "wasm" } });
     const a = runtime.tensor(new Float32Array(16));
     return { sample: timed(() => runtime.sync.add(a, a)), dispose: () => runtime.dispose() };
   });
+}
+
+/** Ops that a plan runs more than another, to find what one of them costs. */
+const further = 200;
+
+/**
+ * What a call costs above its kernel: `runtime.sync.softmax` of 16 elements, less what each further one costs in a plan (no group takes
+ * it in). Both by turns in one process, so that whatever else the machine does falls on both.
+ */
+function overheadRow(): Row {
+  return row("sync call above its kernel", "wasm", async () => {
+    const runtime = await createRuntime({ backends: [wasm({ threads: 1 })], policy: { force: "wasm" } });
+    const data = new Float32Array(16);
+    const x = runtime.tensor(data, [1, 16]);
+    const [one, many] = await Promise.all([runtime.compile(softmaxes(1)), runtime.compile(softmaxes(1 + further))]);
+    const call = timed(() => runtime.sync.softmax(x));
+    const [short, long] = [one, many].map((plan) => timed(() => plan.runSync!({ x: data }))) as [typeof call, typeof call];
+    return {
+      async sample(calls, first) {
+        const plans = Math.ceil(calls / further);
+        const kernels = (await long(plans, first)) - (await short(plans, first));
+        return (await call(calls, first)) - (kernels / (plans * further)) * calls;
+      },
+      async dispose() {
+        for (const plan of [one, many]) plan.dispose();
+        await runtime.dispose();
+      },
+    };
+  });
+}
+
+function softmaxes(count: number): Program {
+  const program = createProgram();
+  let x = program.input("x", "f32", [1, 16]);
+  for (let i = 0; i < count; i++) x = program.softmax(x);
+  program.output("y", x);
+  return program;
 }
 
 function row(id: string, name: string, prepare: () => Promise<Omit<Awaited<ReturnType<Contestant["prepare"]>>, "result">>): Row {

@@ -115,11 +115,15 @@ export class ModuleBuilder {
     return out.written.slice();
   }
 
-  /** A function without a result that was emitted before; its signature is the caller's to know. */
-  find(name: string): FunctionRef<Signature, undefined> {
-    const found = this.#functions.find(({ ref }) => ref.name === name);
+  /** A function without a result that was emitted before, with at least these parameters. */
+  find<S extends Signature = Record<never, ValueType>>(name: string, least?: S): FunctionRef<Signature & S, undefined> {
+    const found = this.#functions.find(({ ref }) => ref.name === name)?.ref;
     if (found === undefined) throw new RangeError(`emit: expected a function that was emitted, got ${name}`);
-    return found.ref as FunctionRef<Signature, undefined>;
+    const isMissing = ([param, type]: [string, ValueType]): boolean => found.signature[param] !== type;
+    const missing = Object.entries(least ?? {}).find(isMissing);
+    if (missing !== undefined)
+      throw new RangeError(`emit: expected ${name} with ${missing.join(" of ")}, got ${JSON.stringify(found.signature)}`);
+    return found as FunctionRef<Signature & S, undefined>;
   }
 
   /** What was emitted, in the order of the table. */

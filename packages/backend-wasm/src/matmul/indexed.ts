@@ -1,4 +1,4 @@
-import { type Expr, i32, type ModuleBuilder } from "../emit/index.ts";
+import { i32, type ModuleBuilder } from "../emit/index.ts";
 import { formatNames } from "../formats/index.ts";
 import type { BuildContext, Emitted, Exports, Pause } from "../kernel.ts";
 
@@ -14,15 +14,15 @@ const products: readonly string[] = [
  */
 export function emitIndexed(module: ModuleBuilder): void {
   for (const name of products) {
-    const product = module.find(name);
+    const product = module.find(name, { w: "i32", y: "i32", rows: "i32" });
     const signature = { ids: "i32", count: "i32", stride: "i32", ...product.signature } as const;
     module.function(`indexed.${name}`, signature, (f, params) => {
-      const { ids, count, stride, w, y, rows } = params as unknown as Record<string, Expr<"i32">>;
-      const id = f.let(i32.load(ids!));
+      const { ids, count, stride, w, y, rows } = params;
+      const id = f.let(i32.load(ids));
       f.if(
-        i32.ltU(id, count!),
-        () => f.call(product, { ...(params as Record<string, Expr>), w: i32.add(w!, i32.mul(id, stride!)) }),
-        () => f.memoryFill(y!, 0, i32.shl(rows!, 2)),
+        i32.ltU(id, count),
+        () => f.call(product, { ...params, w: i32.add(w, i32.mul(id, stride)) }),
+        () => f.memoryFill(y, 0, i32.shl(rows, 2)),
       );
     });
   }

@@ -1,0 +1,45 @@
+// Arguments of calls from JavaScript: checked, then read. Addresses and handles are BigInts.
+
+#pragma once
+
+#include <napi.h>
+
+#include <cstdint>
+#include <string>
+
+namespace {
+
+bool Require(const Napi::CallbackInfo& info, bool condition, const char* expected) {
+  if (condition) return true;
+  Napi::TypeError::New(info.Env(), std::string("Driver: expected ") + expected).ThrowAsJavaScriptException();
+  return false;
+}
+
+bool AreBigInts(const Napi::CallbackInfo& info, size_t from, size_t count) {
+  for (size_t i = from; i < from + count; i++) {
+    if (!Require(info, info.Length() > i && info[i].IsBigInt(), "an address or a handle (BigInt)")) return false;
+  }
+  return true;
+}
+
+bool IsCount(const Napi::CallbackInfo& info, size_t i) {
+  return Require(info, info.Length() > i && info[i].IsNumber() && info[i].As<Napi::Number>().Int64Value() >= 0, "a whole number from 0");
+}
+
+uint64_t Word(const Napi::Value& value) {
+  bool lossless = false;
+  return value.As<Napi::BigInt>().Uint64Value(&lossless);
+}
+
+template <typename T>
+T Pointer(const Napi::Value& value) {
+  return reinterpret_cast<T>(static_cast<uintptr_t>(Word(value)));
+}
+
+size_t Count(const Napi::Value& value) { return static_cast<size_t>(value.As<Napi::Number>().Int64Value()); }
+
+Napi::Value ToHandle(Napi::Env env, const void* pointer) {
+  return Napi::BigInt::New(env, static_cast<uint64_t>(reinterpret_cast<uintptr_t>(pointer)));
+}
+
+}  // namespace
