@@ -51,3 +51,7 @@ export function fakeMetadata(
       pick(key, (value): value is readonly number[] => Array.isArray(value) && value.every((v) => typeof v === "number")),
   };
 }
+
+/** Many scripts, joiners, controls and kinds of white space. */
+export const multilingual =
+  "Straße ½ naïve — Привет, мир! 你好，世界。こんにちは 안녕하세요 नमस्ते สวัสดี שלום مرحبا 🇪🇸👩‍👩‍👧 \u200d\ufeff\u0000\u0085\u3000 e\u0301\r\n\t end";

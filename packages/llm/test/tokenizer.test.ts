@@ -1,13 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { createTokenizer, preTokenizerNames, TextStream, type Tokenizer, TokenizerError } from "../src/index.ts";
+import { createTokenizer, TextStream, type Tokenizer, TokenizerError } from "../src/index.ts";
 import { byteToChar, toByteLevel } from "../src/tokenizer/byteLevel.ts";
-import { preTokenize } from "../src/tokenizer/preTokenize.ts";
-import { preTokenizerFor } from "../src/tokenizer/preTokenizers.ts";
 import { SpecialMatcher, type SpecialToken } from "../src/tokenizer/specialMatcher.ts";
-import { describeShared, fakeMetadata, shared, tokenizerOf } from "./shared.ts";
-
-const multilingual =
-  "Straße ½ naïve — Привет, мир! 你好，世界。こんにちは 안녕하세요 नमस्ते สวัสดี שלום مرحبا 🇪🇸👩‍👩‍👧 \u200d\ufeff\u0000\u0085\u3000 e\u0301\r\n\t end";
+import { describeShared, fakeMetadata, multilingual, shared, tokenizerOf } from "./shared.ts";
 
 /** A byte-level vocabulary: the given special tokens, all bytes, then the merges' results. */
 function byteLevel(
@@ -320,69 +315,6 @@ describe("TextStream", () => {
     expect(new TextStream(spm, { after: 1 }).push(word)).toBe("a");
     expect(new TextStream(spm, { after: word }).push(word)).toBe(" a");
     expect(spm.decode([1, word, word, 2, word])).toBe("a aa");
-  });
-});
-
-describe("pre-tokenizers", () => {
-  const patternsOf = (name: string): string => preTokenizerFor(name).patterns.join();
-  /** One name of each set of patterns. */
-  const families = preTokenizerNames.filter(
-    (name, i) => preTokenizerNames.findIndex((other) => patternsOf(other) === patternsOf(name)) === i,
-  );
-
-  test.each(families)("%s loses nothing and survives long runs", (name) => {
-    const { patterns } = preTokenizerFor(name);
-    for (const text of [multilingual, "don't 'TIS 12345 a1b2\n\n  x", "<sentinel:12>IMGIMGABZ"]) {
-      const pieces = preTokenize(text, patterns);
-      expect(pieces.join("")).toBe(text);
-      expect(pieces).not.toContain("");
-    }
-    for (const unit of [" ", "a", "A", "é", "\n", "7", "!", "中", " a", "'", "\u0301"]) {
-      const text = `${unit.repeat(100_000)}x`;
-      const started = performance.now();
-      expect(preTokenize(text, patterns).join("").length).toBe(text.length);
-      expect(performance.now() - started).toBeLessThan(3000);
-    }
-  });
-
-  // Expected pieces worked out by hand from the published regexes.
-  test.each([
-    ["gpt-2", "I'm 123  years", ["I", "'m", " 123", " ", " years"]],
-    ["llama-bpe", "I'M 12345  x\n\n y", ["I", "'M", " ", "123", "45", " ", " x", "\n\n", " y"]],
-    ["qwen2", "a12 (b)\n", ["a", "1", "2", " (", "b", ")\n"]],
-    ["starcoder", "x12", ["x", "1", "2"]],
-    ["falcon", "a+b=12345", ["a", "+", "b", "=", "123", "45"]],
-    ["tekken", "HelloWORLDx 12", ["Hello", "WORLDx", " ", "1", "2"]],
-    ["gpt-4o", "HelloWorld's/ 1234", ["Hello", "World's", "/", " ", "123", "4"]],
-    ["deepseek-v3", "a中文b 1234!x", ["a", "中文", "b", " ", "123", "4", "!x"]],
-    ["deepseek-llm", "Éé aé ب中 12  ", ["Éé", " a", "é", " ب", "中", " ", "12", "  "]],
-    ["default", "a$b 1234", ["a", "$", "b", " ", "123", "4"]],
-    ["bloom", "Hi, du", ["Hi", ",", " du"]],
-    // Every name was also compared with llama.cpp's ids for GPT-2's vocabulary, on its own test texts and a dozen scripts.
-    ["hy_v4", "a1234.foo", ["a", "123", "4", ".foo"]],
-    ["hy_v4", "日本x", ["日本", "x"]],
-    ["spark2_5", "a1234 .\r\n\nb", ["a", "1", "2", "3", "4", " .", "\r", "\n", "\n", "b"]],
-    ["ufakzeka", "İstanbul'da 12", ["İstanbul", "'da", " ", "1", "2"]],
-    ["minicpm5", "a12345 b", ["a", "123", "45", " b"]],
-    ["laguna", "a \n\n b1", ["a", " ", "\n\n", " b", "1"]],
-    ["jais-2", "a       b", ["a", "    ", "  ", " b"]],
-    ["youtu", "가나abc、漢字 12", ["가나", "abc", "、", "漢字", " ", "1", "2"]],
-    ["tiny_aya", "1234567 it's cafés", ["1", "234", "567", " it's", " cafés"]],
-    ["cohere2moe", "12345", ["12", "345"]],
-    ["cohere2moe", "12345x 1_ 1234é", ["12", "345", "x", " ", "1", "_", " ", "1", "234", "é"]],
-    ["granite-embed-multi-97m", "fooBar cafés", ["foo", "Bar", " cafés"]],
-    ["superbpe", "n 1234567", ["n ", "1", "234", "567"]],
-    ["afmoe", "12345 ไทยx", ["12", "345", " ", "ไทย", "x"]],
-    ["exaone-moe", "한국 어 a1", ["한국 어 a", "1"]],
-    ["kimi-k2", "漢字abc'S 12345", ["漢字", "abc'S", " ", "123", "45"]],
-    ["talkie", "fooBar's", ["foo", "Bar's"]],
-  ] as const)("%s splits %j", (name, text, pieces) => {
-    expect(preTokenize(text, preTokenizerFor(name).patterns)).toEqual(pieces);
-  });
-
-  test("white space is Unicode's: U+0085 is, U+FEFF is not", () => {
-    const { patterns } = preTokenizerFor("gpt-2");
-    expect(preTokenize("a\u0085\u0085b\ufeffc", patterns)).toEqual(["a", "\u0085", "\u0085", "b", "\ufeff", "c"]);
   });
 });
 
