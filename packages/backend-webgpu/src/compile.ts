@@ -101,14 +101,20 @@ async function ownBuffers(
   return { upload, slots, slotOf, constants };
 }
 
-/** Memory that kernels want for themselves. Scratch is one buffer for all: it is dead when its op call is done. */
+/** Memory that kernels want for themselves. A slot of scratch is one buffer for all: it is dead when its op call is done. */
 async function kernelBuffers(
   buffers: PlanBuffers,
   kernels: readonly Kernel[],
-): Promise<{ readonly scratch: GPUBuffer | undefined; readonly tables: ReadonlyMap<Uint32Array, GPUBuffer> }> {
+): Promise<{ readonly scratch: ReadonlyMap<number, GPUBuffer>; readonly tables: ReadonlyMap<Uint32Array, GPUBuffer> }> {
   const resources = kernels.flatMap(({ bindings }) => bindings.map(({ resource }) => resource));
-  const scratchBytes = Math.max(0, ...resources.map((resource) => (resource.kind === "scratch" ? paddedBytes(resource.bytes) : 0)));
-  const scratch = scratchBytes > 0 ? await buffers.allocate(scratchBytes) : undefined;
+  const sizes = new Map<number, number>();
+  for (const resource of resources) {
+    if (resource.kind !== "scratch") continue;
+    const slot = resource.slot ?? 0;
+    sizes.set(slot, Math.max(sizes.get(slot) ?? 0, paddedBytes(resource.bytes)));
+  }
+  const scratch = new Map<number, GPUBuffer>();
+  for (const [slot, bytes] of sizes) scratch.set(slot, await buffers.allocate(bytes));
   const tables = new Map<Uint32Array, GPUBuffer>();
   for (const resource of resources) {
     if (resource.kind !== "table" || tables.has(resource.words)) continue;
@@ -120,8 +126,8 @@ async function kernelBuffers(
 
 function pieceOf(
   resource: Resource,
-  { inputs, output }: Step,
-  scratch: GPUBuffer | undefined,
+  { inputs, output, others }: Step,
+  scratch: ReadonlyMap<number, GPUBuffer>,
   tables: ReadonlyMap<Uint32Array, GPUBuffer>,
 ): Piece {
   switch (resource.kind) {
@@ -129,8 +135,10 @@ function pieceOf(
       return { kind: "operand", operand: inputs[resource.index]! };
     case "output":
       return { kind: "operand", operand: output };
+    case "other":
+      return { kind: "operand", operand: others![resource.index]! };
     case "scratch":
-      return { kind: "buffer", buffer: scratch! };
+      return { kind: "buffer", buffer: scratch.get(resource.slot ?? 0)! };
     case "table":
       return { kind: "buffer", buffer: tables.get(resource.words)! };
   }

@@ -34,8 +34,10 @@ export interface Finish {
 export type Resource =
   | { readonly kind: "input"; readonly index: number }
   | { readonly kind: "output" }
-  /** Memory that lives from one dispatch of an op call to the next, of this many bytes. */
-  | { readonly kind: "scratch"; readonly bytes: number }
+  /** A further result of a fused group; see `FusedParams.others`. */
+  | { readonly kind: "other"; readonly index: number }
+  /** Memory that lives from one dispatch of an op call to the next, of this many bytes; other slots (default 0) are other memory. */
+  | { readonly kind: "scratch"; readonly bytes: number; readonly slot?: number }
   /** Words that are part of the kernel. */
   | { readonly kind: "table"; readonly words: Uint32Array };
 

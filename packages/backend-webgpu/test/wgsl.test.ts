@@ -133,3 +133,44 @@ describe("generated WGSL", () => {
     expect(() => grid(65_535 ** 2 + 1, 65_535)).toThrow(/more workgroups/);
   });
 });
+
+describe("products of one tensor", () => {
+  const kernelsOfGroup = (record: (program: Program, times: (rows: number, dtype: DType) => Ref) => void): readonly Kernel[] => {
+    const program = createProgram();
+    const x = program.input("x", "f32", [T, 256]);
+    record(program, (rows, dtype) =>
+      program.matmul(x, program.persistent(`w${program.persistents.size}`, { dtype, shape: [rows, 256] }), {
+        transposeB: true,
+        activations: "ggml",
+      }),
+    );
+    const { steps } = lower(program, "webgpu", (op, inputs, params, output) => kernelOf(op)?.unsupported?.({ inputs, params, output }));
+    expect(steps.length).toBe(1);
+    const { op, inputs, params, output } = steps[0]!;
+    return kernelOf(op)!.build({ inputs: inputs.map((operand) => operand!.spec), params, output: output.spec });
+  };
+  const dispatched = (kernels: readonly Kernel[], rows: number): readonly number[] =>
+    kernels.map((kernel) => kernel.dispatch({ T: rows }).groups).filter((groups) => groups > 0);
+
+  test("are one dispatch for few rows, behind one that rounds, and one each for more", () => {
+    const kernels = kernelsOfGroup((program, times) => {
+      program.output("q", times(128, "q4_K"));
+      program.output("k", times(32, "q6_K"));
+      program.output("v", times(32, "q4_K"));
+    });
+    expect(dispatched(kernels, 1)).toEqual([1, 192]);
+    expect(dispatched(kernels, 4)).toEqual([1, 4 * 192]);
+    expect(dispatched(kernels, 5)).toEqual([1, 2, 1, 1]);
+    expect(dispatched(kernels, 0)).toEqual([]);
+    for (const { bindings } of kernels) expect(bindings.length).toBeLessThanOrEqual(8);
+  });
+
+  test("with a gate store one result", () => {
+    const kernels = kernelsOfGroup((program, times) => {
+      program.output("y", program.mul(program.silu(times(64, "q8_0")), times(64, "q8_0")));
+    });
+    expect(dispatched(kernels, 1)).toEqual([1, 64]);
+    expect(dispatched(kernels, 64)).toHaveLength(3);
+    expect(kernels[1]!.code).toMatchSnapshot();
+  });
+});

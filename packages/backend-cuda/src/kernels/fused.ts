@@ -1,6 +1,15 @@
-import { evaluateBody, type FusedParams, type GroupResult, type ParamsOf, resultsOf, specAt, type TensorSpec } from "@centella/core";
+import {
+  evaluateBody,
+  type FusedParams,
+  type GroupResult,
+  type ParamsOf,
+  resultsOf,
+  siblingsUnsupported,
+  specAt,
+  type TensorSpec,
+} from "@centella/core";
 import type { F32, S32, U32 } from "../ptx/types.ts";
-import { productLaunches, siblingLaunches, siblingsUnsupported } from "./matmul.ts";
+import { productLaunches, siblingLaunches } from "./matmul.ts";
 import { broadcastIndices } from "./shared/binary.ts";
 import { elementwise, input, type Kernel, type KernelCall, output, type Scope } from "./shared/kernel.ts";
 import type { Finishing } from "./shared/siblingProducts.ts";

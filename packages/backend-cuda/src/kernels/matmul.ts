@@ -1,4 +1,4 @@
-import { type FusedParams, type GroupResult, isQuantized, type ParamsOf, sameShape, type TensorSpec } from "@centella/core";
+import { type FusedParams, type GroupResult, isQuantized, type ParamsOf, type TensorSpec } from "@centella/core";
 import { activationType } from "@centella/quant";
 import type { F32, U32 } from "../ptx/types.ts";
 import {
@@ -6,7 +6,6 @@ import {
   bucketElements,
   fixed,
   input,
-  isFixed,
   type Kernel,
   type KernelCall,
   type Launch,
@@ -37,30 +36,6 @@ export function productLaunches(call: KernelCall, { transposeA, transposeB, acti
     roundActivationsLaunch(call, b.dtype, { a: input(0), rounded, transposed: transposeA }),
     multiply(call, { ...given, a: rounded, aShape, transposeA: false }),
   ];
-}
-
-/** Why several products, each of which goes into one result, are not computed as a group. */
-export function siblingsUnsupported(
-  inputs: readonly (TensorSpec | undefined)[],
-  { body }: FusedParams,
-  results: readonly GroupResult[],
-): string | undefined {
-  if (results.reduce((sum, { calls }) => sum + calls.length, 0) > body.length) return "results share calls";
-  for (const { anchors, call } of results) {
-    const { dtype, shape } = body[call]!.output;
-    if (dtype !== "f32") return `${dtype} results behind a product`;
-    for (const index of anchors) {
-      const { inputs: places, params, output: made } = body[index]!;
-      const [a, b] = places as readonly number[];
-      if (a !== 0 || b === 0 || b! >= inputs.length) return "products of several tensors";
-      const { transposeA, transposeB } = params as Params;
-      if (transposeA || !transposeB) return "rows of weights that do not lie side by side";
-      const matrix = inputs[b!]!;
-      if (matrix.shape.length !== 2 || !isFixed(...matrix.shape)) return "batches of matrices, or matrices of unknown size";
-      if (!sameShape(made.shape, shape)) return "products of another shape than what finishes them";
-    }
-  }
-  return undefined;
 }
 
 /** Products of the call's first input with others of its inputs, each of which goes into one result. */

@@ -6,7 +6,7 @@ import { roundActivations } from "./shared/roundActivations.ts";
 import { extent, extents, maximum } from "./shared/shape.ts";
 
 /** Up to this many rows, each output has a workgroup (or a lane) of its own; a tile would be mostly empty. */
-const vectorRows = 4;
+export const vectorRows = 4;
 
 export const matmul: KernelDefinition<MatmulParams> = {
   finishes: true,
@@ -35,8 +35,11 @@ interface Sizes {
   readonly batch: readonly number[];
 }
 
-/** Of a's shape only the batch axes are read: rounding may have turned the matrices in the binding. */
-function products(call: KernelCall<MatmulParams>, left: Binding): readonly Kernel[] {
+/**
+ * Of a's shape only the batch axes are read: rounding may have turned the matrices in the binding. `forFew`: false leaves out the kernels
+ * for up to {@link vectorRows} rows.
+ */
+export function products(call: KernelCall<MatmulParams>, left: Binding, forFew = true): readonly Kernel[] {
   const { a, b } = operands(call);
   const { output: y, params, finish } = call;
   const { transposeA, transposeB } = params;
@@ -97,7 +100,7 @@ function products(call: KernelCall<MatmulParams>, left: Binding): readonly Kerne
   };
 
   const kernels: Kernel[] = [];
-  if (leastRows <= vectorRows) {
+  if (forFew && leastRows <= vectorRows) {
     const few = ({ m }: Sizes): boolean => m <= vectorRows;
     kernels.push(
       transposeB
@@ -145,7 +148,7 @@ interface Form {
   readonly body: string;
 }
 
-const vectorLanes = 64;
+export const vectorLanes = 64;
 
 /** Terms of a sum that a lane reads before it adds them up, so that their loads are under way together. */
 const ahead = 4;

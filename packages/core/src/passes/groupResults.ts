@@ -1,4 +1,6 @@
-import type { TensorSpec } from "../spec.ts";
+import type { MatmulParams } from "../ops/matmul.ts";
+import { matmul } from "../ops/matmul.ts";
+import { isConcrete, sameShape, type TensorSpec } from "../spec.ts";
 import type { FusedCall, FusedParams } from "./fused.ts";
 
 /** A result of a fused group, and how it comes about. */
@@ -42,6 +44,34 @@ export function resultsOf(count: number, { body, others = [] }: FusedParams): re
 /** The spec that a place of a group has: an input's, or the result's of a call. */
 export function specAt(inputs: readonly (TensorSpec | undefined)[], { body }: FusedParams, place: number): TensorSpec | undefined {
   return place < inputs.length ? inputs[place] : body[place - inputs.length]!.output;
+}
+
+/**
+ * Why a group is not what kernels of sibling products compute: products of its first input with matrices `[n, k]`, each of which goes
+ * into one f32 result of its own shape.
+ */
+export function siblingsUnsupported(
+  inputs: readonly (TensorSpec | undefined)[],
+  { body }: FusedParams,
+  results: readonly GroupResult[],
+): string | undefined {
+  if (results.reduce((sum, { calls }) => sum + calls.length, 0) > body.length) return "results share calls";
+  for (const { anchors, call } of results) {
+    const { dtype, shape } = body[call]!.output;
+    if (dtype !== "f32") return `${dtype} results behind a product`;
+    for (const index of anchors) {
+      const { op, inputs: places, params, output } = body[index]!;
+      if (op !== matmul) return `${op.name} is no product`;
+      const [a, b] = places as readonly number[];
+      if (a !== 0 || b === 0 || b! >= inputs.length) return "products of several tensors";
+      const { transposeA, transposeB } = params as MatmulParams;
+      if (transposeA || !transposeB) return "rows of weights that do not lie side by side";
+      const matrix = inputs[b!]!;
+      if (matrix.shape.length !== 2 || !isConcrete(matrix)) return "batches of matrices, or matrices of unknown size";
+      if (!sameShape(output.shape, shape)) return "products of another shape than what finishes them";
+    }
+  }
+  return undefined;
 }
 
 function finishingOf(count: number, body: readonly FusedCall[], calls: readonly number[]): FinishingGroup {

@@ -1,0 +1,165 @@
+import {
+  type DimValues,
+  elementCount,
+  type FusedParams,
+  type GroupResult,
+  isQuantized,
+  type MatmulParams,
+  type TensorSpec,
+} from "@centella/core";
+import { activationType } from "@centella/quant";
+import type { Binding, Field, Finish, Kernel, Resource } from "../../kernel.ts";
+import { defineKernel, elementOf, input, loader, workgroupReduce } from "../../wgsl.ts";
+import { products, vectorLanes, vectorRows } from "../matmul.ts";
+import { roundActivations } from "./roundActivations.ts";
+import { count, maximum } from "./shape.ts";
+
+/** What becomes of products before a result is stored: a function's body, and what it needs. */
+export interface FinishingText extends Omit<Finish, "declarations"> {
+  readonly declarations: readonly string[];
+  /** Sees `i` and the products' names. */
+  readonly body: string;
+}
+
+/** Storage buffers of the kernel for few rows, the one with the most. */
+export function siblingBindings(inputs: readonly TensorSpec[], { body }: FusedParams, results: readonly GroupResult[]): number {
+  const calls = results.flatMap(({ anchors }) => anchors.map((index) => body[index]!));
+  const lefts = new Set(calls.map(({ inputs: places, params }) => roundingOf(inputs[places[1]!]!, params as MatmulParams)));
+  const read = results.flatMap(({ finishing }) => finishing?.places.filter((place) => place < inputs.length) ?? []);
+  return lefts.size + calls.length + results.length + read.length;
+}
+
+/** The blocks that the tensor is rounded to before it is multiplied with a weight. */
+function roundingOf({ dtype }: TensorSpec, { activations }: MatmulParams): string | undefined {
+  return activations === "f32" || !isQuantized(dtype) ? undefined : activationType[dtype];
+}
+
+/**
+ * Products of the first input, each of which goes into one result. For few rows all are one dispatch, a workgroup for each element of
+ * each result; for more each is the dispatch of a product.
+ */
+export function siblingKernels(
+  inputs: readonly TensorSpec[],
+  { body }: FusedParams,
+  results: readonly GroupResult[],
+  finish: (result: GroupResult, prefix: string, names: readonly string[]) => FinishingText,
+): readonly Kernel[] {
+  const a = inputs[0]!;
+  const lead = a.shape.slice(0, -1);
+  const bytesOf = (spec: TensorSpec): number => 4 * elementCount(spec.shape.map(maximum));
+  let slots = 0;
+  const kernels: Kernel[] = [];
+  const lefts = new Map<string | undefined, Binding>();
+  const leftOf = (weight: TensorSpec, params: MatmulParams): Binding => {
+    const rounding = roundingOf(weight, params);
+    const known = lefts.get(rounding);
+    if (known !== undefined) return known;
+    const name = `a${lefts.size}`;
+    const resource: Resource = rounding === undefined ? { kind: "input", index: 0 } : { kind: "scratch", bytes: bytesOf(a), slot: slots++ };
+    const left: Binding = { name, resource, access: "read", element: "f32" };
+    lefts.set(rounding, left);
+    if (rounding !== undefined && isQuantized(weight.dtype))
+      kernels.push(roundActivations(a, false, activationType[weight.dtype], { ...left, access: "read_write" }));
+    return left;
+  };
+  const siblings = results.map((result, r) => {
+    const multiplied = result.anchors.map((index, j) => {
+      const { inputs: places, params, output } = body[index]!;
+      const weight = inputs[places[1]!]!;
+      const b = input(`b${r}_${j}`, places[1]!, elementOf(weight.dtype));
+      return { left: leftOf(weight, params as MatmulParams), b, weight, params: params as MatmulParams, output };
+    });
+    const resource: Resource = r < results.length - 1 ? { kind: "other", index: r } : { kind: "output" };
+    const y: Binding = { name: `y${r}`, resource, access: "read_write", element: "f32" };
+    return { result, multiplied, y };
+  });
+
+  if (lead.some((dim) => typeof dim !== "number") || elementCount(lead.map(maximum)) <= vectorRows) {
+    const texts = siblings.map(({ result, multiplied }, r) =>
+      finish(
+        result,
+        `f${r}_`,
+        multiplied.map((_, j) => `t${j}`),
+      ),
+    );
+    const own = siblings.flatMap(({ multiplied, y }) => [...multiplied.map(({ b }) => b), y]);
+    const sizes: Record<string, Field["type"]> = Object.fromEntries(
+      ["m", "k", ...siblings.map((_, r) => `n${r}`)].map((name) => [name, "u32"]),
+    );
+    const columns = siblings.map(({ multiplied }) => maximum(multiplied[0]!.output.shape.at(-1)!));
+    const blocks = [...new Set(texts.flatMap(({ declarations }) => declarations))];
+    kernels.push(
+      defineKernel({
+        bindings: [...lefts.values(), ...own, ...texts.flatMap(({ bindings }) => bindings)],
+        uniforms: Object.assign(sizes, ...texts.map(({ uniforms }) => uniforms)) as Record<string, Field["type"]>,
+        lanes: vectorLanes,
+        declarations: [
+          ...siblings.flatMap(({ multiplied }) => multiplied.map(({ b, weight }) => loader(b.name, weight.dtype))),
+          workgroupReduce("total", "f32", vectorLanes, "a + b"),
+          ...blocks,
+          ...texts.map(({ body: text }, r) => {
+            const names = siblings[r]!.multiplied.map((_, j) => `t${j}: f32`);
+            return `fn finish${r}(i: u32, ${names.join(", ")}) -> f32 {\n${text}\n}`;
+          }),
+        ].join("\n"),
+        body: [
+          ...siblings.slice(0, -1).map((_, r) => `let end${r} = ${r === 0 ? "" : `end${r - 1} + `}p.m * p.n${r};`),
+          siblings
+            .map(({ multiplied, y }, r) => {
+              const isLast = r === siblings.length - 1;
+              return `${isLast ? "" : `if (group < end${r}) `}{
+        let i = group${r === 0 ? "" : ` - end${r - 1}`};
+        let row = i / p.n${r} * p.k;
+        let column = i % p.n${r} * p.k;
+        ${multiplied.map((_, j) => `var s${j} = 0.0;`).join(" ")}
+        for (var k = lane; k < p.k; k += ${vectorLanes}u) {
+          ${multiplied.map(({ left, b }, j) => `s${j} = fma(${left.name}[row + k], load_${b.name}(column + k), s${j});`).join("\n          ")}
+        }
+        ${multiplied.map((_, j) => `let t${j} = total(lane, s${j});`).join(" ")}
+        if (lane == 0u) { ${y.name}[i] = finish${r}(i, ${multiplied.map((__, j) => `t${j}`).join(", ")}); }
+      }`;
+            })
+            .join(" else "),
+        ].join("\n"),
+        dispatch(dims: DimValues) {
+          const m = count(lead, dims);
+          const values = Object.fromEntries(columns.map((n, r) => [`n${r}`, n]));
+          const all = columns.reduce((sum, n) => sum + n, 0);
+          return {
+            groups: m <= vectorRows ? m * all : 0,
+            values: Object.assign({ m, k: maximum(a.shape.at(-1)!), ...values }, ...texts.map((text) => text.values(dims))),
+          };
+        },
+      }),
+    );
+  }
+
+  if (elementCount(lead.map(maximum)) > vectorRows) {
+    for (const { result, multiplied, y } of siblings) {
+      // All but the last product wait for what the last one is finished with.
+      const waiting = multiplied.slice(0, -1).map(({ output }, j): Binding => {
+        return { name: `w${j}`, resource: { kind: "scratch", bytes: bytesOf(output), slot: slots++ }, access: "read", element: "f32" };
+      });
+      const text = finish(result, "f_", [...waiting.map(({ name }) => `${name}[i]`), "result"]);
+      const last: Finish = {
+        bindings: [...waiting, ...text.bindings],
+        uniforms: text.uniforms,
+        declarations: [...text.declarations, `fn finish(i: u32, result: f32) -> f32 {\n${text.body}\n}`],
+        values: text.values,
+      };
+      for (const [j, { left, b, weight, params, output }] of multiplied.entries()) {
+        const isLast = j === waiting.length;
+        const call = { inputs: [a, weight], params, output, finish: isLast ? last : undefined };
+        const target = isLast ? y.resource : waiting[j]!.resource;
+        for (const kernel of products(call, { ...left, name: "a" }, false)) {
+          const bindings = kernel.bindings.map((binding): Binding => {
+            if (binding.resource.kind === "output") return { ...binding, resource: target };
+            return binding.name === "b" ? { ...binding, resource: b.resource } : binding;
+          });
+          kernels.push({ ...kernel, bindings });
+        }
+      }
+    }
+  }
+  return kernels;
+}
