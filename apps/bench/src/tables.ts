@@ -43,9 +43,14 @@ export function llamaBenchShape({ rows }: Pick<Receipt, "rows">): string {
 export function ceilingLines(ceilings: readonly Ceiling[]): readonly string[] {
   return ceilings.map((ceiling) => {
     const { median, low, high } = ceilingRate(ceiling);
-    const unit = ceiling.kind === "flops" ? "GFLOP/s" : "GB/s";
+    const unit = { flops: "GFLOP/s", dots: "Gop/s", read: "GB/s", copy: "GB/s" }[ceiling.kind];
     const on = ceiling.backend ?? `${ceiling.threads} thread${ceiling.threads === 1 ? "" : "s"}`;
-    const name = { flops: "f32 multiply-add peak", read: "memory read", copy: "memory copy (read + written)" }[ceiling.kind];
+    const name = {
+      flops: "f32 multiply-add peak",
+      dots: "8-bit dot product peak",
+      read: "memory read",
+      copy: "memory copy (read + written)",
+    }[ceiling.kind];
     return `${name}, ${on}: ${number(median / 1e9)} ${unit} [${number(low / 1e9)}–${number(high / 1e9)}]`;
   });
 }
@@ -86,7 +91,7 @@ function fractionOf(row: ReceiptRow, { time, threads }: ReceiptSubject, ceilings
   if (row.bound === "none" || time === undefined) return "–";
   const ceiling = ceilingFor(ceilings, row.bound, threads);
   if (ceiling === undefined) return "–";
-  const work = row.bound === "flops" ? row.work.flops : row.work.bytes;
+  const work = row.bound === "flops" || row.bound === "dots" ? row.work.flops : row.work.bytes;
   return `${((100 * work!) / time.median / ceiling).toFixed(0)} %`;
 }
 

@@ -1,7 +1,7 @@
 import { reference } from "@centella/core";
 import { describe, expect, test } from "vitest";
 import { measureGpuCopy } from "../src/ceilings/gpu.ts";
-import { ceilingModule, fmaFlops, hasRelaxedSimd, streamBytes } from "../src/ceilings/kernels.ts";
+import { type CeilingKernels, ceilingModule, dotKernels, dotOps, fmaFlops, hasRelaxedSimd, streamBytes } from "../src/ceilings/kernels.ts";
 import { Threads } from "../src/ceilings/threads.ts";
 import type { Job } from "../src/ceilings/worker.ts";
 import { onnxModel } from "../src/peers/onnxModel.ts";
@@ -120,10 +120,10 @@ describe("tasks", () => {
 });
 
 describe("ceiling kernels", () => {
-  const kernels = () => {
+  const kernels = (relaxed = hasRelaxedSimd()) => {
     const memory = new WebAssembly.Memory({ initial: 1 });
-    const { exports } = new WebAssembly.Instance(new WebAssembly.Module(ceilingModule(hasRelaxedSimd())), { env: { memory } });
-    return { memory, exports: exports as Record<"fma" | "read" | "copy", (...args: number[]) => number> };
+    const { exports } = new WebAssembly.Instance(new WebAssembly.Module(ceilingModule(relaxed)), { env: { memory } });
+    return { memory, exports: exports as Record<keyof CeilingKernels, (...args: number[]) => number> };
   };
 
   test("validate without relaxed SIMD too", () => {
@@ -137,6 +137,36 @@ describe("ceiling kernels", () => {
     expect(exports.fma(1)).toBeCloseTo(after(1), 4);
     expect(exports.fma(5)).toBeCloseTo(after(5), 4);
     expect(fmaFlops).toBe(12 * 4 * 4 * 2);
+  });
+
+  test.each([false, ...(hasRelaxedSimd() ? [true] : [])])("add as many products of bytes as they say, relaxed: %s", (relaxed) => {
+    const { exports } = kernels(relaxed);
+    const halves = (x: number): readonly number[] => [(x << 16) >> 16, x >> 16];
+    const bytes = (x: number): readonly number[] => [(x << 24) >> 24, (x << 16) >> 24, (x << 8) >> 24, x >> 24];
+    // One step of a lane: bytes of 3 and 5 for x and y, an accumulator starts as its number in each byte.
+    const steps = {
+      dotQuads: (lane: number) => lane + 4 * 3 * 5,
+      dotWide: (lane: number) => lane + 0x0505 * (halves(lane)[0]! + halves(lane)[1]!),
+      dotPairs(lane: number) {
+        const [a, b, c, d] = bytes(lane) as [number, number, number, number];
+        const [low, high] = halves(lane) as [number, number];
+        return ((low + 5 * (a + b)) & 0xffff) | ((high + 5 * (c + d)) << 16);
+      },
+    };
+    for (const name of dotKernels(relaxed)) {
+      const after = (iterations: number): number => {
+        let sum = 0;
+        for (let i = 0; i < 12; i++) {
+          let lane = i * 0x01010101;
+          for (let step = 0; step < 4 * iterations; step++) lane = steps[name](lane) | 0;
+          sum = (sum + lane) | 0;
+        }
+        return sum;
+      };
+      expect(exports[name](1), name).toBe(after(1));
+      expect(exports[name](3), name).toBe(after(3));
+      expect(dotOps[name]).toBe(12 * 4 * 2 * (name === "dotWide" ? 8 : 16));
+    }
   });
 
   test("read and copy every byte and no other", () => {

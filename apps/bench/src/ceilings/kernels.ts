@@ -14,10 +14,29 @@ export const streamBytes = 128;
 /** Flops of one iteration of `fma`: lanes x 2. */
 export const fmaFlops: number = accumulators * fmaUnroll * 8;
 
+/** Ways to add products of bytes: which is fastest depends on the processor, and which there are on relaxed SIMD. */
+export type DotKernel = "dotPairs" | "dotQuads" | "dotWide";
+
+/** Multiplications and additions of one iteration of a kernel of dots. */
+export const dotOps: Readonly<Record<DotKernel, number>> = {
+  dotPairs: accumulators * fmaUnroll * 32,
+  dotQuads: accumulators * fmaUnroll * 32,
+  dotWide: accumulators * fmaUnroll * 16,
+};
+
+/** Those of an engine. */
+export function dotKernels(relaxed: boolean): readonly DotKernel[] {
+  return relaxed ? ["dotPairs", "dotQuads"] : ["dotWide"];
+}
+
 /** What the module exports; addresses and lengths in bytes. */
 export interface CeilingKernels {
   /** `acc = acc * x + y` on {@link fmaFlops} flops per iteration, without touching memory. */
   fma(iterations: number): number;
+  /** 8-bit products added to 16 bits by twos, or to 32 bits by fours; or 16-bit ones to 32 bits by twos. Without touching memory. */
+  dotPairs?(iterations: number): number;
+  dotQuads?(iterations: number): number;
+  dotWide?(iterations: number): number;
   /** Adds up 32-bit integers. */
   read(address: number, bytes: number): number;
   copy(from: number, to: number, bytes: number): number;
@@ -28,7 +47,7 @@ export interface CeilingKernels {
  * that have relaxed SIMD; without it a multiplication and an addition.
  */
 export function ceilingModule(relaxed: boolean): Uint8Array<ArrayBuffer> {
-  const functions = [fma(relaxed), read(), copy()];
+  const functions = [fma(relaxed), ...dotKernels(relaxed).map(dots), read(), copy()];
   const types = functions.map(({ parameters, result }) => [0x60, ...vector(parameters.map((type) => [type])), 1, result]);
   return Uint8Array.from([
     ...[0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
@@ -83,6 +102,32 @@ function fma(relaxed: boolean): Definition {
       ...countDown(Array.from({ length: fmaUnroll }, () => range.flatMap(step)).flat(), 0, 1),
       ...range.flatMap((i) => [...get(acc(i)), ...(i === 0 ? [] : simd(0xe4))]),
       ...[...simd(0x1f), 0],
+    ],
+  };
+}
+
+function dots(name: DotKernel): Definition {
+  const [x, y] = [1, 2];
+  const acc = (i: number): number => 3 + i;
+  // Each product has an accumulator in it: a product of constants would be computed once.
+  const step = (i: number): number[] => {
+    const own = get(acc(i));
+    if (name === "dotQuads") return [...get(x), ...get(y), ...own, ...simd(0x113), ...set(acc(i))];
+    const [dot, add] = name === "dotPairs" ? [0x112, 0x8e] : [0xba, 0xae];
+    return [...own, ...own, ...get(y), ...simd(dot), ...simd(add), ...set(acc(i))];
+  };
+  const range = Array.from({ length: accumulators }, (_, i) => i);
+  return {
+    name,
+    parameters: [i32],
+    result: i32,
+    locals: Array.from({ length: 2 + accumulators }, () => v128),
+    code: [
+      ...[0x41, 3, ...simd(0x0f), ...set(x), 0x41, 5, ...simd(0x0f), ...set(y)],
+      ...range.flatMap((i) => [0x41, i, ...simd(0x0f), ...set(acc(i))]),
+      ...countDown(Array.from({ length: fmaUnroll }, () => range.flatMap(step)).flat(), 0, 1),
+      ...range.flatMap((i) => [...get(acc(i)), ...(i === 0 ? [] : simd(0xae))]),
+      ...[...simd(0x1b), 0],
     ],
   };
 }

@@ -1,16 +1,16 @@
 import { type Estimate, estimateMedian, type Passes } from "../stats/bootstrap.ts";
-import { ceilingModule, fmaFlops, hasRelaxedSimd, streamBytes } from "./kernels.ts";
+import { ceilingModule, dotKernels, dotOps, fmaFlops, hasRelaxedSimd, streamBytes } from "./kernels.ts";
 import { Threads } from "./threads.ts";
 import type { Job } from "./worker.ts";
 
 /** What a number of threads of this machine reach together at best, in the WASM that kernels are made of; or a GPU's copy rate. */
 export interface Ceiling {
-  readonly kind: "flops" | "read" | "copy";
+  readonly kind: "flops" | "dots" | "read" | "copy";
   /** 0 on a GPU. */
   readonly threads: number;
   /** The backend whose device it is; absent for the CPU. */
   readonly backend?: string;
-  /** Flops, or bytes (read and written ones added up), of one sample. */
+  /** Flops, additions and multiplications of bytes, or bytes (read and written ones added up), of one sample. */
   readonly work: number;
   /** Seconds. */
   readonly samples: Passes;
@@ -24,7 +24,7 @@ export interface CeilingOptions {
   readonly quick: boolean;
 }
 
-/** Measures arithmetic and memory at 1 thread, powers of two, and all threads. */
+/** Measures arithmetic, in f32 and of bytes in the way that is fastest here, and memory at 1 thread, powers of two, and all threads. */
 export async function measureCeilings({ threads: most, bytes, quick }: CeilingOptions): Promise<readonly Ceiling[]> {
   const threads = await Threads.open(most, new WebAssembly.Module(ceilingModule(hasRelaxedSimd())));
   try {
@@ -40,6 +40,11 @@ export async function measureCeilings({ threads: most, bytes, quick }: CeilingOp
         { kind: "copy", work: 2 * half * count, job: { kernel: "copy", args: [0, half, half] } },
       ] as const;
       for (const { kind, work, job } of jobs) measured.push({ kind, threads: count, work, samples: sample(threads, each(job), quick) });
+      const dots = dotKernels(hasRelaxedSimd()).map((kernel): Ceiling => {
+        const samples = sample(threads, each({ kernel, args: [iterations] }), quick);
+        return { kind: "dots", threads: count, work: dotOps[kernel] * iterations * count, samples };
+      });
+      measured.push(dots.reduce((a, b) => (ceilingRate(b).median > ceilingRate(a).median ? b : a)));
     }
     return measured;
   } finally {
@@ -47,7 +52,7 @@ export async function measureCeilings({ threads: most, bytes, quick }: CeilingOp
   }
 }
 
-/** Rate of a ceiling: flops or bytes per second. */
+/** Rate of a ceiling: flops, ops or bytes per second. */
 export function ceilingRate({ kind, threads, work, samples }: Ceiling): Estimate {
   const { median, low, high } = estimateMedian(samples, threads * 31 + kind.length);
   return { median: work / median, low: work / high, high: work / low };
@@ -60,13 +65,13 @@ export function ceilingRate({ kind, threads, work, samples }: Ceiling): Estimate
 export function ceilingFor(ceilings: readonly Ceiling[], kind: Ceiling["kind"], threads: number | undefined): number | undefined {
   if (threads === undefined) {
     const gpu = ceilings.find(({ backend }) => backend !== undefined);
-    return gpu === undefined || kind === "flops" ? undefined : ceilingRate(gpu).median;
+    return gpu === undefined || kind === "flops" || kind === "dots" ? undefined : ceilingRate(gpu).median;
   }
   const rates = ceilings
     .filter((ceiling) => ceiling.backend === undefined && ceiling.kind === kind && ceiling.threads <= threads)
     .map((ceiling) => ({ threads: ceiling.threads, rate: ceilingRate(ceiling).median }));
   if (rates.length === 0) return undefined;
-  if (kind !== "flops") return Math.max(...rates.map(({ rate }) => rate));
+  if (kind === "read" || kind === "copy") return Math.max(...rates.map(({ rate }) => rate));
   const nearest = rates.reduce((a, b) => (b.threads > a.threads ? b : a));
   return (nearest.rate / nearest.threads) * threads;
 }

@@ -22,15 +22,13 @@ export interface PostedJob extends Job {
 const { module, control } = workerData as WorkerSetup;
 
 /** A memory of the thread's own, not a shared one: the system gives those no large pages, and they stream at half the speed. */
-function instantiate(bytes: number): Record<Job["kernel"], (...args: number[]) => unknown> {
+function instantiate(bytes: number): Partial<Record<Job["kernel"], (...args: number[]) => unknown>> {
   const memory = new WebAssembly.Memory({ initial: Math.max(1, Math.ceil(bytes / 65536)) });
   // Pages that were never written are one zero page, which is always in a cache.
   new Float64Array(memory.buffer).fill(1.1);
-  const { fma, read, copy } = new WebAssembly.Instance(module, { env: { memory } }).exports as CeilingKernels & WebAssembly.Exports;
+  const exported = new WebAssembly.Instance(module, { env: { memory } }).exports as CeilingKernels & WebAssembly.Exports;
   return {
-    fma,
-    read,
-    copy,
+    ...exported,
     allocate(more = 0) {
       kernels = instantiate(more);
     },
@@ -43,7 +41,7 @@ parentPort!.on("message", ({ kernel, args, start }: PostedJob) => {
   Atomics.notify(control, 1);
   // All threads start together, once each has its job. A thread that sat runs out has missed starts, hence the count.
   for (let started = Atomics.load(control, 0); started < start; started = Atomics.load(control, 0)) Atomics.wait(control, 0, started);
-  kernels[kernel](...args);
+  kernels[kernel]!(...args);
   Atomics.add(control, 2, 1);
   Atomics.notify(control, 2);
 });

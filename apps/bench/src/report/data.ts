@@ -35,11 +35,11 @@ export interface Ratio {
   readonly high: number;
 }
 
-/** A ceiling of a machine in GFLOP/s or GB/s. */
+/** A ceiling of a machine in GFLOP/s, Gop/s or GB/s. */
 export interface Roof {
   readonly machine: string;
   readonly date: string;
-  readonly kind: "flops" | "read" | "copy";
+  readonly kind: "flops" | "dots" | "read" | "copy";
   readonly on: string;
   readonly value: number;
 }

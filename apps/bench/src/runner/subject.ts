@@ -27,7 +27,7 @@ export interface Contestant {
 
 /** What a call of a row's subjects amounts to. */
 export interface Work {
-  /** Floating-point operations, a multiply-add as two. */
+  /** Floating-point operations, a multiply-add as two; those of integers where they stand for them. */
   readonly flops?: number;
   /** Bytes that must be moved: each input read once, each output written once. */
   readonly bytes?: number;
@@ -41,7 +41,7 @@ export interface Work {
 export type Metric = "GFLOP/s" | "GB/s" | "tokens/s" | "µs" | "µs/op" | "ms" | "MiB";
 
 /** Which ceiling bounds a row: none for latencies and for data in a cache. */
-export type Bound = "flops" | "read" | "copy" | "none";
+export type Bound = "flops" | "dots" | "read" | "copy" | "none";
 
 /** One line of a suite: a piece of work and who does it. */
 export interface Row {

@@ -26,7 +26,7 @@ export const quantized: Suite = {
         taskRow(
           { kind: "quantMatmul", type, m: 128, k: 2048, n: 2048 },
           competitors,
-          { id: `${type} 128×2048×2048`, metric: "GFLOP/s", bound: "none" },
+          { id: `${type} 128×2048×2048`, metric: "GFLOP/s", bound: "dots" },
           undefined,
         ),
       ]);
