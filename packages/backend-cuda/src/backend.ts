@@ -9,7 +9,6 @@ import {
   type DeviceInfo,
   elementCount,
   type FusionLimits,
-  isQuantized,
   type Lowered,
   lower,
   type MemoryReport,
@@ -24,7 +23,7 @@ import { backendName, bytesOf, DeviceStorage, writeThrough } from "./deviceTenso
 import type { CudaDriver } from "./driver.ts";
 import { fusion, unsupported } from "./kernels/index.ts";
 import { CudaPlan } from "./plan.ts";
-import { residentBytes, toResident } from "./resident.ts";
+import { isDecoded, residentBytes, toResident } from "./resident.ts";
 
 /** The backend over a driver: a device, its plans and its tensors. */
 export class CudaBackend implements Backend {
@@ -76,13 +75,13 @@ export class CudaBackend implements Backend {
   upload(spec: ConcreteSpec, data: TypedArray): Tensor {
     checkData("tensor", spec, data);
     const device = this.#device;
-    const resident = isQuantized(spec.dtype) ? toResident(spec, data) : data.slice();
+    const resident = isDecoded(spec.dtype) ? toResident(spec, data) : data.slice();
     const memory = device.alloc(residentBytes(spec.dtype, elementCount(spec.shape)), "tensors");
     const written = device.queue.enqueue(() => {
       device.counters.uploads++;
       return writeThrough(device, memory, 0, bytesOf(resident));
     });
-    const stored = isQuantized(spec.dtype) ? { stored: data.slice() } : {};
+    const stored = isDecoded(spec.dtype) ? { stored: data.slice() } : {};
     return new Tensor(spec, new DeviceStorage(device, spec, memory, { queued: written, ready: written, ...stored }));
   }
 

@@ -2,7 +2,6 @@ import {
   byteLength,
   type ConcreteSpec,
   elementCount,
-  isQuantized,
   type LoadOptions,
   layoutOf,
   type Persistent,
@@ -13,7 +12,7 @@ import {
 } from "@centella/core";
 import type { Allocation, Device } from "./device.ts";
 import { bytesOf, readBack, writeThrough } from "./deviceTensor.ts";
-import { residentBytes, toResident } from "./resident.ts";
+import { isDecoded, residentBytes, toResident } from "./resident.ts";
 
 // Large enough for full transfer speed, small enough that a block type's f32 form of it is no burden.
 const chunkBytes = 2 ** 22;
@@ -80,7 +79,7 @@ export class PersistentCell {
       throw error;
     }
     if (total === 0) onProgress?.(0, 0);
-    this.#source = isQuantized(dtype) ? source : undefined;
+    this.#source = isDecoded(dtype) ? source : undefined;
     this.isLoaded = true;
   }
 

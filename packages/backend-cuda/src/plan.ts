@@ -9,7 +9,6 @@ import {
   elementCount,
   heldWeightsWarnings,
   type InputData,
-  isQuantized,
   type LoadOptions,
   type Lowered,
   type Plan,
@@ -29,7 +28,7 @@ import type { Allocation, Device } from "./device.ts";
 import { bytesOf, DeviceStorage, hostOutput, readBackSync, storageOn, writeThrough, writeThroughSync } from "./deviceTensor.ts";
 import type { Handle } from "./driver.ts";
 import { PersistentCell } from "./persistents.ts";
-import { residentBytes, toResident } from "./resident.ts";
+import { isDecoded, residentBytes, toResident } from "./resident.ts";
 import {
   type ArenaLayout,
   arenaLayout,
@@ -377,7 +376,7 @@ export class CudaPlan implements Plan {
 
 /** An input's resident form as a copy of its own: the caller may change the array before the run starts. */
 function copied(spec: ConcreteSpec, data: TypedArray): TypedArray {
-  return isQuantized(spec.dtype) ? toResident(spec, data) : data.slice();
+  return isDecoded(spec.dtype) ? toResident(spec, data) : data.slice();
 }
 
 function variantKey(bucket: DimValues, given: ReadonlySet<string>): string {
@@ -389,7 +388,7 @@ function sameSpec(a: ConcreteSpec, b: ConcreteSpec): boolean {
 }
 
 function warningsOf(cells: ReadonlyMap<string, PersistentCell>): readonly string[] {
-  const specs = [...cells.values()].map(({ spec }) => spec).filter(({ dtype }) => isQuantized(dtype));
+  const specs = [...cells.values()].map(({ spec }) => spec).filter(({ dtype }) => isDecoded(dtype));
   const heldBytes = ({ dtype, shape }: ConcreteSpec): number => residentBytes(dtype, elementCount(shape));
   return heldWeightsWarnings(
     "cuda",

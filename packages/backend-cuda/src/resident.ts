@@ -1,16 +1,23 @@
 import { type ConcreteSpec, type DType, decode, isQuantized, layoutOf, type TypedArray } from "@centella/core";
+import { isNativeBlock } from "./ptx/blocks.ts";
 
-/** The dtype in which a tensor lies in device memory: block types as f32, which holds their values exactly; the others as they are. */
+/** True for the block types that no kernel reads: they lie in device memory as f32, which holds their values exactly. */
+export function isDecoded(dtype: DType): boolean {
+  return isQuantized(dtype) && !isNativeBlock(dtype);
+}
+
+/** The dtype in which a tensor lies in device memory: its own, but for {@link isDecoded} types. */
 export function residentDType(dtype: DType): DType {
-  return isQuantized(dtype) ? "f32" : dtype;
+  return isDecoded(dtype) ? "f32" : dtype;
 }
 
 /** Stored form to resident form. */
 export function toResident(spec: ConcreteSpec, stored: TypedArray): TypedArray {
-  return isQuantized(spec.dtype) ? decode(spec, stored) : stored;
+  return isDecoded(spec.dtype) ? decode(spec, stored) : stored;
 }
 
 /** Bytes of `elements` elements in device memory. */
 export function residentBytes(dtype: DType, elements: number): number {
-  return elements * layoutOf(residentDType(dtype)).bytes;
+  const layout = layoutOf(residentDType(dtype));
+  return (elements / layout.elements) * layout.bytes;
 }

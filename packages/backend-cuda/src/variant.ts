@@ -2,7 +2,6 @@ import {
   bucketOf,
   type DimValues,
   elementCount,
-  isQuantized,
   type Lowered,
   type Operand,
   planArena,
@@ -14,7 +13,7 @@ import {
 import type { Span } from "./driver.ts";
 import { kernelOf } from "./kernels/index.ts";
 import type { Argument, KernelCall, Launch } from "./kernels/shared/kernel.ts";
-import { residentBytes } from "./resident.ts";
+import { isDecoded, residentBytes } from "./resident.ts";
 
 /** A place in one of a plan's pieces of memory. */
 export interface Place {
@@ -95,7 +94,7 @@ export function arenaLayout(lowered: Lowered): ArenaLayout {
 /** @throws {UnsupportedError} for outputs that have no form in device memory */
 export function requireReadable({ outputs }: Lowered): void {
   for (const { name, operand } of outputs) {
-    if (isQuantized(operand.spec.dtype)) {
+    if (isDecoded(operand.spec.dtype)) {
       throw new UnsupportedError(
         `cuda: output ${name}`,
         `${operand.spec.dtype} tensors lie in device memory as f32; save() gives their stored form`,
@@ -148,7 +147,9 @@ export function planVariant(lowered: Lowered, arena: ArenaLayout, bucket: DimVal
   const launches = lowered.steps.flatMap(({ op, inputs: operands, params, output, others }): PlacedLaunch[] => {
     const call: KernelCall = { inputs: operands.map((operand) => operand?.spec), output: output.spec, slots, bucket };
     const tensor = ({ spec, storage }: Operand, isWritten: boolean): Place & Span => {
-      return { ...placeOf(storage), bytes: bytesAt(spec, bucket), isWritten };
+      const bytes = bytesAt(spec, bucket);
+      // Elements of less than 32 bits are written word by word; what is left of the last one belongs to nobody.
+      return { ...placeOf(storage), bytes: isWritten ? 4 * Math.ceil(bytes / 4) : bytes, isWritten };
     };
     const place = (argument: Argument): Place & Span => {
       switch (argument.kind) {

@@ -43,8 +43,7 @@ test("few rows are multiplied by the vector kernel, many by the tiled one", () =
 
 test("products of one tensor are one launch for few rows, and read a tensor that is rounded once", () => {
   const entries = groupCalls().map((each) => [each.bucket.T, ...launchesOf(each).map(({ entry }) => entry)]);
-  const [plain, half] = ["matmulTiled_f32_nt_fused", "matmulTiled_b16_nt_fused"];
-  const tiled = [plain, half, plain, "matmulTiled_f32_nt", plain];
+  const tiled = ["q4_K_nt_fused", "f16_nt_fused", "q8_0_nt_fused", "q4_K_nt", "q6_K_nt_fused"].map((form) => `matmulTiled_${form}`);
   expect(entries).toEqual([
     [1, "round_q8_K", "round_q8_0", "matmulSiblings"],
     [1, "matmulSiblings"],

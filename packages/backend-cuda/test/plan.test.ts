@@ -81,21 +81,44 @@ test("one value as an output of the host, and of the device", async () => {
 });
 
 describe("weights", () => {
-  test("of block types are dequantised with a warning, and saved as they were", async () => {
+  test("of block types stay as they are stored", async () => {
     const program = createProgram();
     const w = program.persistent("w", { dtype: "q8_0", shape: [2, 32] });
     program.output("y", program.matmul(program.input("x", "f32", [1, 32]), w, { transposeB: true }));
     const plan = await backend.compile(program);
-    expect(plan.warnings).toEqual(["cuda: 1 weight of q8_0 held as f32, having no kernel of its own: 256 bytes in place of 68 bytes"]);
+    expect(plan.warnings).toEqual([]);
+    expect(backend.memory().persistents).toBe(256);
     const stored = Uint8Array.from({ length: 68 }, (_, i) => (i % 34 === 0 ? 0 : i % 34 === 1 ? 0x3c : i));
+    await plan.load("w", sourceOf(stored));
+    expect(await plan.save("w")).toEqual(stored);
+    using y = plan.run({ x: new Float32Array(32).fill(1) }).y!;
+    // Scales of 1, and bytes from 2 to 33 and from 36 to 67.
+    expect([...((await y.data()) as Float32Array)]).toEqual([560, 1648]);
+  });
+
+  test("of block types that no kernel reads are dequantised with a warning, and saved as they were", async () => {
+    const program = createProgram();
+    const w = program.persistent("w", { dtype: "iq2_xxs", shape: [1, 256] });
+    program.output("y", program.matmul(program.input("x", "f32", [1, 256]), w, { transposeB: true }));
+    const plan = await backend.compile(program);
+    expect(plan.warnings).toEqual(["cuda: 1 weight of iq2_xxs held as f32, having no kernel of its own: 1024 bytes in place of 66 bytes"]);
+    const stored = Uint8Array.from({ length: 66 }, (_, i) => (i === 0 ? 0 : i === 1 ? 0x3c : i));
     await plan.load("w", sourceOf(stored));
     expect(await plan.save("w")).toEqual(stored);
   });
 
-  test("as outputs are refused", async () => {
-    const program = createProgram();
-    program.output("w", program.persistent("w", { dtype: "q8_0", shape: [1, 32] }));
-    await expect(backend.compile(program)).rejects.toThrow(UnsupportedError);
+  test("as outputs are given as they are stored, and refused where they are held as f32", async () => {
+    const outputOf = (dtype: "q8_0" | "iq2_xxs") => {
+      const program = createProgram();
+      program.output("w", program.persistent("w", { dtype, shape: [1, 256] }));
+      return program;
+    };
+    const plan = await backend.compile(outputOf("q8_0"));
+    const stored = Uint8Array.from({ length: 8 * 34 }, (_, i) => i % 100);
+    await plan.load("w", sourceOf(stored));
+    using w = plan.run({}).w!;
+    expect(await w.data()).toEqual(stored);
+    await expect(backend.compile(outputOf("iq2_xxs"))).rejects.toThrow(UnsupportedError);
   });
 
   test("load only in whole", async () => {

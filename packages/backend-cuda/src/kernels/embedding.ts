@@ -7,7 +7,7 @@ export const embedding: Kernel = {
     const { dtype, shape } = call.inputs[0]!;
     const args = { table: input(0), ids: input(1), y: output };
     return [
-      elementwise(call, `embedding_${floatElem(dtype)}`, { shape: call.output.shape, args }, (scope, index) => {
+      elementwise(call, `embedding_${dtype}`, { shape: call.output.shape, args }, (scope, index) => {
         const { k, pointer } = scope;
         const width = scope.extent(shape[1]!);
         const [row, column] = unflatten(k, index, [1, width]);

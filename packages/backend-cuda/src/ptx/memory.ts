@@ -14,9 +14,10 @@ export class MemoryWriter extends ArithmeticWriter {
 
   /** A table of numbers that is part of the module, in global memory. */
   table<E extends "f32" | "f64">(elem: E, values: readonly number[]): Global<E> {
-    const name = `table${this.tables.length}`;
-    const items = values.map((value) => this.operand(elem, value)).join(", ");
-    this.tables.push(`.global .align 8 .${elem} ${name}[${values.length}] = {${items}};`);
+    const content = `[${values.length}] = {${values.map((value) => this.operand(elem, value)).join(", ")}};`;
+    const known = this.tables.findIndex((table) => table.startsWith(`.global .align 8 .${elem} `) && table.endsWith(content));
+    const name = `table${known < 0 ? this.tables.length : known}`;
+    if (known < 0) this.tables.push(`.global .align 8 .${elem} ${name}${content}`);
     const to = this.reg("u64");
     this.emit(`mov.u64 ${to}, ${name}`);
     return to as string as Global<E>;
@@ -39,6 +40,13 @@ export class MemoryWriter extends ArithmeticWriter {
     return to as string as Global<E>;
   }
 
+  /** Address of the piece `index` places of `bytes` each after `base`. */
+  atBytes<E extends Elem>(base: Global<E>, index: U32, bytes: number): Global<E> {
+    const to = this.reg("u64");
+    this.emit(`mad.wide.u32 ${to}, ${index}, ${bytes}, ${base}`);
+    return to as string as Global<E>;
+  }
+
   /** Address of the element `index` places after `base`, in shared memory. */
   sharedAt<E extends Elem>(elem: E, base: Shared<E>, index: U32 | number): Shared<E> {
     const from = base as string as U32;
@@ -55,10 +63,8 @@ export class MemoryWriter extends ArithmeticWriter {
 
   /** The byte `index` places after the address. */
   loadByte(base: Global<Elem>, index: U32 | number): U32 {
-    const from = this.reg("u64");
-    if (typeof index === "number") this.emit(`add.u64 ${from}, ${base}, ${index}`);
-    else this.emit(`mad.wide.u32 ${from}, ${index}, 1, ${base}`);
-    return this.result("u32", "ld.global.u8", `[${from}+0]`);
+    if (typeof index === "number") return this.result("u32", "ld.global.u8", `[${base}+${index}]`);
+    return this.result("u32", "ld.global.u8", `[${this.atBytes(base, index, 1)}+0]`);
   }
 
   /** Four consecutive elements in one access; the address must be a multiple of their size in all. */

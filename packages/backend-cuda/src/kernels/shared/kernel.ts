@@ -1,12 +1,14 @@
-import { type Dim, type DimValues, type DType, type Shape, type TensorSpec, UnsupportedError } from "@centella/core";
+import { type Dim, type DimValues, type DType, isQuantized, type Shape, type TensorSpec, UnsupportedError } from "@centella/core";
+import type { BlockType } from "@centella/quant";
+import { loadBlockWeights } from "../../ptx/blocks.ts";
 import { PtxBuilder } from "../../ptx/builder.ts";
 import { type Extent, isBelow, product } from "../../ptx/extent.ts";
 import type { B16, Elem, F32, Global, S32, U32 } from "../../ptx/types.ts";
-import { residentDType } from "../../resident.ts";
+import { isDecoded, residentDType } from "../../resident.ts";
 
 /** What a kernel is generated for: one call of an op at one bucket of the program's symbolic dims. */
 export interface KernelCall {
-  /** Declared specs; block types lie in memory as f32. */
+  /** Declared specs. */
   readonly inputs: readonly (TensorSpec | undefined)[];
   readonly output: TensorSpec;
   /** Place of each symbolic dim's value in the buffer of dims, by name. */
@@ -119,16 +121,22 @@ export function bucketElements(call: KernelCall, shape: Shape): number {
   return bucketShape(call, shape).reduce((a, b) => a * b, 1);
 }
 
-/** Reads element `index` of a float tensor in its resident dtype as f32. */
+/** Reads element `index` of a float tensor or a block type in its resident form as f32. */
 export function loadFloat(k: PtxBuilder, dtype: DType, base: Global<Elem>, index: Extent): F32 {
+  if (isBlock(dtype)) return loadBlockWeights(k, dtype, base as Global<"b16">, index, 1)[0]!;
   if (floatElem(dtype) === "f32") return k.load("f32", k.at("f32", base as Global<"f32">, index));
   return widened(k, dtype, k.load("b16", k.at("b16", base as Global<"b16">, index)));
 }
 
 /** Reads four elements from `index` on, a multiple of 4 places after the start of the tensor's memory. */
 export function loadFloatVector(k: PtxBuilder, dtype: DType, base: Global<Elem>, index: Extent): readonly F32[] {
+  if (isBlock(dtype)) return loadBlockWeights(k, dtype, base as Global<"b16">, index, 4);
   if (floatElem(dtype) === "f32") return k.loadVector("f32", k.at("f32", base as Global<"f32">, index));
   return k.loadVector("b16", k.at("b16", base as Global<"b16">, index)).map((bits) => widened(k, dtype, bits));
+}
+
+function isBlock(dtype: DType): dtype is BlockType {
+  return isQuantized(dtype) && !isDecoded(dtype);
 }
 
 function widened(k: PtxBuilder, dtype: DType, bits: B16): F32 {
@@ -141,7 +149,7 @@ export function storeFloat(k: PtxBuilder, dtype: DType, base: Global<Elem>, inde
   else k.store("f32", k.at("f32", base as Global<"f32">, index), value);
 }
 
-/** The element that a float tensor of this dtype lies in memory as. */
+/** The element that a float tensor of this dtype lies in memory as; blocks are read in pieces of 16 bits and less. */
 export function floatElem(dtype: DType): "f32" | "b16" {
   return residentDType(dtype) === "f32" ? "f32" : "b16";
 }

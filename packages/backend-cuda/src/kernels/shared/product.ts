@@ -298,6 +298,6 @@ function batchElements(call: KernelCall): number {
 }
 
 function nameOf(call: KernelCall, { transposeA, transposeB, finish }: Product): string {
-  const form = `${floatElem(call.inputs[1]!.dtype)}_${transposeA ? "t" : "n"}${transposeB ? "t" : "n"}`;
+  const form = `${call.inputs[1]!.dtype}_${transposeA ? "t" : "n"}${transposeB ? "t" : "n"}`;
   return finish === undefined ? form : `${form}_fused`;
 }
