@@ -95,6 +95,22 @@ describe.each(targets)("like the reference, relaxed: $relaxed", ({ relaxed }) =>
     }
   });
 
+  const convolutions: readonly [string, number[], number[], object][] = [
+    ["padded, several panels and images", [2, 5, 19, 23], [7, 5, 3, 3], { padding: [1, 1] }],
+    ["strided and dilated", [1, 6, 31, 40], [9, 6, 3, 5], { stride: [2, 3], padding: [2, 4], dilation: [2, 1] }],
+    ["wide, more taps than a block of k", [1, 60, 9, 60], [13, 60, 3, 3], { padding: [0, 1] }],
+    ["more positions than a block of columns", [1, 3, 40, 61], [8, 3, 2, 2], {}],
+    ["of one tap", [2, 40, 13, 11], [30, 40, 1, 1], {}],
+    ["of one tap, strided", [2, 40, 13, 11], [30, 40, 1, 1], { stride: [2, 2] }],
+    ["in groups", [2, 12, 10, 11], [15, 4, 3, 3], { groups: 3, padding: [1, 1] }],
+    ["depthwise", [2, 9, 17, 33], [9, 1, 3, 3], { groups: 9, padding: [1, 1] }],
+    ["depthwise, two outputs each, strided", [1, 5, 17, 33], [10, 1, 5, 3], { groups: 5, stride: [2, 2], padding: [2, 1] }],
+    ["columns narrower than a vector", [1, 4, 50, 3], [6, 4, 3, 3], { padding: [1, 1] }],
+  ];
+  test.each(convolutions)("conv2d %s", (_name, x, w, params) =>
+    likeReference([f32(21, ...x), f32(22, ...w)], (p, [image, kernel]) => p.conv2d(image!, kernel!, params), 2e-5),
+  );
+
   test.each(["cumsum", "cumprod"] as const)("%s of rows and columns", async (name) => {
     const near1 = (shape: readonly number[]): Input => {
       const input = f32(12, ...shape);

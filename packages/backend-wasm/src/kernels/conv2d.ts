@@ -1,99 +1,252 @@
-import { f32, i32 } from "../emit/index.ts";
+import { type Expr, type FunctionBuilder, f32, i32, type Local, threadIndex, type V128, v128 } from "../emit/index.ts";
 import type { Kernel, ParamsOf } from "../kernel.ts";
-import { outerProduct, outerScratch } from "../matmul/outerProduct.ts";
-import { blockCopy, filler } from "./shared/copies.ts";
+import { outer } from "../matmul/outer.ts";
+import { outerProduct, outerScratch, packedProduct } from "../matmul/outerProduct.ts";
+import { sharedUnits } from "../matmul/product.ts";
+import { madd } from "../target.ts";
+import { storeLanes } from "./shared/loops.ts";
 
-/** Floats of unfolded image that are multiplied at once. */
-const unfoldedFloats = 1 << 18;
+const { tileColumns } = outer;
 
-/** Output positions per product: whole tiles. */
-function positionsPerPass(taps: number, positions: number): number {
-  return Math.min(positions, Math.max(8, Math.floor(unfoldedFloats / taps / 8) * 8));
+/** Output channels of a group below which each is summed on its own instead of as rows of a product. */
+const fewChannels = 4;
+
+/** Where the taps of a kernel lie in an image, in elements. Output (0, 0) begins `top` above and `left` of the image. */
+const geometry = {
+  height: "i32",
+  width: "i32",
+  columns: "i32",
+  positions: "i32",
+  kh: "i32",
+  kw: "i32",
+  strideY: "i32",
+  strideX: "i32",
+  dilationY: "i32",
+  dilationX: "i32",
+  top: "i32",
+  left: "i32",
+} as const;
+
+type Geometry = { readonly [K in keyof typeof geometry]: Local<"i32"> };
+
+/**
+ * Visits `count` taps from number `tap` on, counted channel by channel and row by row, for eight output positions from `position` on: `use`
+ * gets the eight elements of the image under a tap, zeros beyond its edges. `room` is for eight f32, and may be moved by `use`.
+ */
+function forEachTap(
+  f: FunctionBuilder,
+  g: Geometry,
+  {
+    x,
+    position,
+    tap,
+    count,
+    room,
+  }: {
+    readonly x: Local<"i32">;
+    readonly position: Local<"i32">;
+    readonly tap: Expr<"i32">;
+    readonly count: Expr<"i32">;
+    readonly room: Local<"i32">;
+  },
+  use: (low: V128, high: V128) => void,
+): void {
+  const { height, width, columns, positions, kh, kw, strideY, strideX, dilationY, dilationX, top, left } = g;
+  const [low, high, value] = [f.local("v128"), f.local("v128"), f.local("f32")];
+  const [row0, column0] = [f.let(i32.divU(position, columns)), f.let(i32.remU(position, columns))];
+  const inOneRow = f.let(i32.leU(i32.add(column0, tileColumns), columns));
+  const [q, above] = [f.let(i32.remU(tap, kw)), f.let(i32.divU(tap, kw))];
+  const [p, channel] = [f.let(i32.remU(above, kh)), f.let(i32.divU(above, kh))];
+  const [step, span] = [f.let(i32.shl(strideX, 2)), f.let(i32.mul(strideX, tileColumns - 1))];
+  const remaining = f.let(count);
+  // What is under the tap at the first position: row and column of the image, and the row's address and whether it is the row of all positions.
+  const [y, at, rowAddress, isRow] = [f.local("i32"), f.local("i32"), f.local("i32"), f.local("i32")];
+  const [lane, line, column, y1, at1, from] = [
+    f.local("i32"),
+    f.local("i32"),
+    f.local("i32"),
+    f.local("i32"),
+    f.local("i32"),
+    f.local("i32"),
+  ];
+  const rowUnder = (row: Local<"i32">): Expr<"i32"> => i32.sub(i32.add(i32.mul(row, strideY), i32.mul(p, dilationY)), top);
+  const columnUnder = (of: Local<"i32">): Expr<"i32"> => i32.sub(i32.add(i32.mul(of, strideX), i32.mul(q, dilationX)), left);
+  const addressOf = (row: Local<"i32">): Expr<"i32"> => i32.add(x, i32.shl(i32.mul(i32.add(i32.mul(channel, height), row), width), 2));
+  const startRow = (): void => {
+    f.set(y, rowUnder(row0));
+    f.set(at, columnUnder(column0));
+    f.set(rowAddress, addressOf(y));
+    f.set(isRow, i32.and(inOneRow, i32.ltU(y, height)));
+  };
+  startRow();
+  f.while(remaining, () => {
+    f.if(
+      i32.and(isRow, i32.and(i32.ltU(at, width), i32.ltU(i32.add(at, span), width))),
+      () => {
+        f.set(from, i32.add(rowAddress, i32.shl(at, 2)));
+        f.if(
+          i32.eq(strideX, 1),
+          () => {
+            f.set(low, v128.load(from));
+            f.set(high, v128.load(from, 16));
+          },
+          () => {
+            for (const half of [low, high]) {
+              f.set(half, v128.load32Zero(from));
+              for (let i = 1; i < 4; i++) {
+                f.advance(from, step);
+                f.set(half, v128.load32Lane(from, half, i));
+              }
+              f.advance(from, step);
+            }
+          },
+        );
+      },
+      () => {
+        f.set(line, row0);
+        f.set(column, column0);
+        f.for(lane, 0, tileColumns, 1, () => {
+          f.set(y1, rowUnder(line));
+          f.set(at1, columnUnder(column));
+          f.set(value, f32.const(0));
+          f.if(i32.and(i32.ltU(i32.add(position, lane), positions), i32.and(i32.ltU(y1, height), i32.ltU(at1, width))), () =>
+            f.set(value, f32.load(i32.add(addressOf(y1), i32.shl(at1, 2)))),
+          );
+          f.store(i32.add(room, i32.shl(lane, 2)), value);
+          f.advance(column, 1);
+          f.if(i32.eq(column, columns), () => {
+            f.setI32(column, 0);
+            f.advance(line, 1);
+          });
+        });
+        f.set(low, v128.load(room));
+        f.set(high, v128.load(room, 16));
+      },
+    );
+    use(low, high);
+    f.advance(remaining, -1);
+    f.advance(q, 1);
+    f.advance(at, dilationX);
+    f.if(i32.eq(q, kw), () => {
+      f.setI32(q, 0);
+      f.advance(p, 1);
+      f.if(i32.eq(p, kh), () => {
+        f.setI32(p, 0);
+        f.advance(channel, 1);
+      });
+      startRow();
+    });
+  });
 }
 
-/** Unfolds the image (im2col) and multiplies it by the weights: `y [O, positions] = w [O, taps] · unfolded [taps, positions]`. */
+/**
+ * The product `y [O, positions] = w [O, taps] · unfolded [taps, positions]`, of which only the panels that are multiplied are ever
+ * unfolded. Kernels of one tap need no unfolding; groups of few channels, as in depthwise convolutions, are summed directly.
+ */
 export const conv2d: Kernel<ParamsOf<"conv2d">> = {
-  emit(module) {
-    const signature = {
+  emit(module, target) {
+    // Panels `begin` to `end` of those from position `first` on: taps from `tap` on.
+    const packing = { x: "i32", to: "i32", ...geometry, tap: "i32", count: "i32", first: "i32", begin: "i32", end: "i32" } as const;
+    module.function("conv2d.pack", packing, (f, params) => {
+      const { x, to, tap, count, first, begin, end } = params;
+      const position = f.local("i32");
+      f.advance(to, i32.mul(i32.mul(begin, count), 4 * tileColumns));
+      f.while(i32.ltU(begin, end), () => {
+        f.set(position, i32.add(first, i32.mul(begin, tileColumns)));
+        forEachTap(f, params, { x, position, tap, count, room: to }, (low, high) => {
+          f.store(to, low);
+          f.store(to, high, 16);
+          f.advance(to, 4 * tileColumns);
+        });
+        f.advance(begin, 1);
+      });
+    });
+    // Units are panels, one output channel after the other; `channels` and `taps` are those of a group's input.
+    const summing = {
       x: "i32",
-      to: "i32",
-      height: "i32",
-      width: "i32",
-      columns: "i32",
-      first: "i32",
-      count: "i32",
-      top: "i32",
-      left: "i32",
-      strideY: "i32",
-      strideX: "i32",
+      w: "i32",
+      y: "i32",
+      ...geometry,
+      out: "i32",
+      perGroup: "i32",
+      imageChannels: "i32",
+      channels: "i32",
+      taps: "i32",
+      rooms: "i32",
+      begin: "i32",
+      end: "i32",
     } as const;
-    // One tap of one channel at `count` output positions from `first`: `top` and `left` are its place in the image for output (0, 0).
-    module.function("conv2d.unfold", signature, (f, { x, to, height, width, columns, first, count, top, left, strideY, strideX }) => {
-      const row = f.let(i32.divU(first, columns));
-      const column = f.let(i32.remU(first, columns));
-      const [y, at] = [f.local("i32"), f.local("i32")];
-      const value = f.local("f32");
-      f.while(count, () => {
-        f.set(y, i32.add(i32.mul(row, strideY), top));
-        f.set(at, i32.add(i32.mul(column, strideX), left));
-        f.set(value, f32.const(0));
-        f.if(i32.and(i32.ltU(y, height), i32.ltU(at, width)), () => {
-          f.set(value, f32.load(i32.add(x, i32.shl(i32.add(i32.mul(y, width), at), 2))));
+    module.function("conv2d.sum", summing, (f, params) => {
+      const { x, w, y, height, width, positions, out, perGroup, imageChannels, channels, taps, rooms, begin, end } = params;
+      const room = f.let(i32.add(rooms, i32.mul(threadIndex, roomBytes)));
+      const panels = f.let(i32.divU(i32.add(positions, tileColumns - 1), tileColumns));
+      const [plane, position, channel] = [f.local("i32"), f.local("i32"), f.local("i32")];
+      const [image, weight, to, left] = [f.local("i32"), f.local("i32"), f.local("i32"), f.local("i32")];
+      const sums = f.locals("v128", 2);
+      f.while(i32.ltU(begin, end), () => {
+        f.set(plane, i32.divU(begin, panels));
+        f.set(position, i32.mul(i32.remU(begin, panels), tileColumns));
+        f.set(channel, i32.remU(plane, out));
+        const group = i32.mul(i32.divU(channel, perGroup), channels);
+        const before = i32.add(i32.mul(i32.divU(plane, out), imageChannels), group);
+        f.set(image, i32.add(x, i32.shl(i32.mul(before, i32.mul(height, width)), 2)));
+        f.set(weight, i32.add(w, i32.shl(i32.mul(channel, taps), 2)));
+        for (const sum of sums) f.set(sum, v128.zero());
+        forEachTap(f, params, { x: image, position: position, tap: i32.const(0), count: taps, room }, (low, high) => {
+          const factor = f.let(v128.load32Splat(weight));
+          [low, high].forEach((values, i) => void f.set(sums[i]!, madd(target, factor, values, sums[i]!)));
+          f.advance(weight, 4);
         });
-        f.store(to, value);
-        f.advance(to, 4);
-        f.advance(column, 1);
-        f.if(i32.eq(column, columns), () => {
-          f.setI32(column, 0);
-          f.advance(row, 1);
-        });
-        f.advance(count, -1);
+        f.set(to, i32.add(y, i32.shl(i32.add(i32.mul(plane, positions), position), 2)));
+        f.set(left, i32.sub(positions, position));
+        for (const sum of sums) {
+          f.if(i32.gtS(left, 0), () => storeLanes(f, to, sum, left));
+          f.advance(to, 16);
+          f.advance(left, -4);
+        }
+        f.advance(begin, 1);
       });
     });
   },
-  build(context, [x, w], { stride, padding, dilation, groups }, y) {
-    const { exports } = context;
-    const unfold = exports("conv2d.unfold");
-    const [fill, copy] = [filler(context, "f32"), blockCopy(context, "f32", 2)];
-    const multiply = outerProduct(exports, "f32", context.threads);
-    const [out, perGroup, kh, kw] = context.max(w!).shape as readonly [number, number, number, number];
-    const [, , rows, columns] = context.max(y).shape as readonly [number, number, number, number];
-    const [taps, positions, outPerGroup] = [perGroup * kh * kw, rows * columns, out / groups];
-    const pass = positionsPerPass(taps, positions);
-    const unfoldedBytes = 64 * Math.ceil((4 * taps * pass) / 64 + 1);
-    const productBytes = 64 * Math.ceil((4 * outPerGroup * pass) / 64 + 1);
-    context.reserve(unfoldedBytes + productBytes + outerScratch(outPerGroup, pass, context.threads));
+  build({ exports, max, reserve, rooms, threads }, [x, w], { stride, padding, dilation, groups }, y) {
+    const [pack, sum] = [exports("conv2d.pack"), exports("conv2d.sum")];
+    const [multiply, multiplyPacked] = [outerProduct(exports, "f32", threads), packedProduct(exports, threads)];
+    const [out, channels, kh, kw] = max(w!).shape as readonly [number, number, number, number];
+    const [, , rows, columns] = max(y).shape as readonly [number, number, number, number];
+    const [taps, positions, perGroup] = [channels * kh * kw, rows * columns, out / groups];
+    const isSummed = perGroup < fewChannels || taps === 0;
+    // One tap at each position of the image: the image is what would be unfolded.
+    const isPlain = [kh, kw, ...stride].every((extent) => extent === 1) && padding.every((extent) => extent === 0);
+    reserve(Math.max(rooms * roomBytes, outerScratch(perGroup, positions, threads)));
     return function* (run) {
-      const [batch, channels, height, width] = run.shape(x!) as readonly [number, number, number, number];
-      const [image, weights, to] = [run.address(x!), run.address(w!), run.address(y)];
-      const unfolded = run.scratch;
-      const product = unfolded + unfoldedBytes;
-      const scratch = product + productBytes;
+      const [batch, imageChannels, height, width] = run.shape(x!) as readonly [number, number, number, number];
+      const [image, weights, to, { scratch }] = [run.address(x!), run.address(w!), run.address(y), run];
+      const places = [height, width, columns, positions, kh, kw, ...stride, ...dilation, ...padding];
+      if (isSummed) {
+        const args = [image, weights, to, ...places, out, perGroup, imageChannels, channels, taps, scratch];
+        const total = batch * out * Math.ceil(positions / tileColumns);
+        yield { fn: sum, args, total, grain: sharedUnits(4 * tileColumns * (taps + 1), 4 * tileColumns * (taps + 1) * total, threads) };
+        return;
+      }
       for (let plane = 0; plane < batch * groups; plane++) {
         const [item, group] = [Math.floor(plane / groups), plane % groups];
-        const outAt = to + 4 * (item * out + group * outPerGroup) * positions;
-        const w0 = weights + 4 * group * outPerGroup * taps;
-        if (taps === 0) {
-          yield* fill(outAt, outPerGroup * positions, 0);
-          continue;
-        }
-        for (let first = 0; first < positions; first += pass) {
-          const count = Math.min(pass, positions - first);
-          for (let tap = 0; tap < taps; tap++) {
-            const [channel, p, q] = [Math.floor(tap / (kh * kw)), Math.floor(tap / kw) % kh, tap % kw];
-            const from = image + 4 * (item * channels + group * perGroup + channel) * height * width;
-            const [top, left] = [p * dilation[0] - padding[0], q * dilation[1] - padding[1]];
-            unfold(from, unfolded + 4 * tap * count, height, width, columns, first, count, top, left, stride[0], stride[1]);
-          }
-          yield;
-          yield* multiply({ a: w0, b: unfolded, y: product, m: outPerGroup, n: count, k: taps, scratch });
-          const axes = [
-            { n: count, x: 1, y: 1 },
-            { n: outPerGroup, x: count, y: positions },
-          ];
-          yield* copy(product, outAt, { axes, from: 0, to: first });
+        const a = weights + 4 * group * perGroup * taps;
+        const b = image + 4 * (item * imageChannels + group * channels) * height * width;
+        const product = { a, y: to + 4 * (item * out + group * perGroup) * positions, m: perGroup, n: positions, k: taps, scratch };
+        if (isPlain) yield* multiply({ ...product, b });
+        else {
+          yield* multiplyPacked(product, ({ to: panels, at, count, column, total }) => {
+            const args = [b, panels, ...places, at, count, column];
+            return { fn: pack, args, total, grain: panelsAtOnce };
+          });
         }
       }
     };
   },
 };
+
+/** Bytes of a thread's room for eight elements, a cache line. */
+const roomBytes = 64;
+
+/** Panels that a thread unfolds at once. */
+const panelsAtOnce = 8;

@@ -1,5 +1,5 @@
 import { type DType, layoutOf } from "@centella/core";
-import type { Call, Exports, Pause } from "../kernel.ts";
+import type { Call, Exports, Pause, Range } from "../kernel.ts";
 import { outer, tileBytes } from "./outer.ts";
 import { fewRows, type Product, sharedUnits } from "./product.ts";
 
@@ -48,13 +48,18 @@ export function outerScratch(m: number, n: number, threads: number): number {
   return Math.max(packed, sums);
 }
 
-/** `y = a · b` for `b [k, n]` of `dtype` with rows side by side. */
-export function outerProduct(exports: Exports, dtype: DType, threads: number): (product: Product) => Iterable<Pause> {
-  const [few, direct, tiles] = [exports("outer.few"), exports("outer.direct"), exports("outer.tiles")];
-  const [packA, packB] = [exports("outer.packA"), exports(`outer.packB.${dtype}`)];
-  const { bytes } = layoutOf(dtype);
-  const isPlain = dtype === "f32";
+/** What fills panels of `b`: those of tile columns from `column` on with the elements of k from `at` on, `count` of them. */
+export type PackPanels = (panels: {
+  readonly to: number;
+  readonly at: number;
+  readonly count: number;
+  readonly column: number;
+  readonly total: number;
+}) => Range;
 
+/** `y = a · b` for a `b [k, n]` that `pack` writes panels of, block by block. */
+export function packedProduct(exports: Exports, threads: number): (product: Omit<Product, "b">, pack: PackPanels) => Iterable<Pause> {
+  const [packA, tiles] = [exports("outer.packA"), exports("outer.tiles")];
   const packRows = (from: number, to: number, rows: number, rowBytes: number, k: number): readonly Call[] => {
     const slice = threads === 1 ? rows : rowSlice;
     return Array.from({ length: Math.ceil(rows / slice) }, (_, index) => {
@@ -62,6 +67,33 @@ export function outerProduct(exports: Exports, dtype: DType, threads: number): (
       return { fn: packA, args: [from + rowBytes * row, to + 4 * k * row, Math.min(slice, rows - row), rowBytes, k] };
     });
   };
+  return function* ({ a, y, m, n, k, scratch }, pack) {
+    const spills = scratch;
+    const panels = spills + roomsOf(threads) * tileBytes;
+    const packed = panels + 4 * depth * wholePanels(n);
+    for (let column = 0; column < n; column += columnBlock) {
+      const columns = Math.min(columnBlock, n - column);
+      const total = Math.ceil(columns / tileColumns);
+      for (let at = 0; at < k; at += depth) {
+        const count = Math.min(depth, k - at);
+        yield pack({ to: panels, at, count, column, total });
+        for (let row = 0; row < m; row += rowBlock) {
+          const rows = Math.min(rowBlock, m - row);
+          yield packRows(a + 4 * (row * k + at), packed, rows, 4 * k, count);
+          const args = [packed, panels, y + 4 * (row * n + column), count, 4 * n, rows, columns, at === 0 ? 1 : 0, spills];
+          yield { fn: tiles, args, total, grain: sharedUnits(rows * count * tileColumns, rows * count * columns, threads) };
+        }
+      }
+    }
+  };
+}
+
+/** `y = a · b` for `b [k, n]` of `dtype` with rows side by side. */
+export function outerProduct(exports: Exports, dtype: DType, threads: number): (product: Product) => Iterable<Pause> {
+  const [few, direct, packB] = [exports("outer.few"), exports("outer.direct"), exports(`outer.packB.${dtype}`)];
+  const multiplyPacked = packedProduct(exports, threads);
+  const { bytes } = layoutOf(dtype);
+  const isPlain = dtype === "f32";
 
   return function* ({ a, b, y, m, n, k, scratch }) {
     const rowBytes = bytes * n;
@@ -78,28 +110,17 @@ export function outerProduct(exports: Exports, dtype: DType, threads: number): (
       yield calls;
       return;
     }
-    const spills = scratch;
     if (isPlain && isSmall) {
       for (let at = 0; at < k; at += depth) {
-        direct(a + 4 * at, b + rowBytes * at, y, 4 * k, rowBytes, Math.min(depth, k - at), m, n, at === 0 ? 1 : 0, spills);
+        direct(a + 4 * at, b + rowBytes * at, y, 4 * k, rowBytes, Math.min(depth, k - at), m, n, at === 0 ? 1 : 0, scratch);
       }
       return;
     }
-    const panels = spills + roomsOf(threads) * tileBytes;
-    const packed = panels + 4 * depth * wholePanels(n);
-    for (let column = 0; column < n; column += columnBlock) {
-      const columns = Math.min(columnBlock, n - column);
-      const total = Math.ceil(columns / tileColumns);
-      for (let at = 0; at < k; at += depth) {
-        const count = Math.min(depth, k - at);
-        yield { fn: packB, args: [b + at * rowBytes + column * bytes, panels, rowBytes, count], total, grain: panelsPerLine };
-        for (let row = 0; row < m; row += rowBlock) {
-          const rows = Math.min(rowBlock, m - row);
-          yield packRows(a + 4 * (row * k + at), packed, rows, 4 * k, count);
-          const args = [packed, panels, y + 4 * (row * n + column), count, 4 * n, rows, columns, at === 0 ? 1 : 0, spills];
-          yield { fn: tiles, args, total, grain: sharedUnits(rows * count * tileColumns, rows * count * columns, threads) };
-        }
-      }
-    }
+    yield* multiplyPacked({ a, y, m, n, k, scratch }, ({ to, at, count, column, total }) => ({
+      fn: packB,
+      args: [b + at * rowBytes + column * bytes, to, rowBytes, count],
+      total,
+      grain: panelsPerLine,
+    }));
   };
 }
