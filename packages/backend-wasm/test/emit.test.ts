@@ -95,6 +95,15 @@ describe("functions", () => {
     const { exports, memory } = instance((module) => {
       const plain = module.function("plain", { at: "i32" }, (f, { at }) => f.interleave(parts(f, at, false)));
       module.function("branching", { at: "i32" }, (f, { at }) => f.interleave(parts(f, at, true)));
+      module.function("shared", { at: "i32" }, (f, { at }) => {
+        const x = f.local("f32");
+        f.interleave(
+          [0, 4, 8].map((offset) => () => {
+            f.set(x, f32.load(at, offset));
+            f.store(at, f32.add(f32.mul(x, x), x), offset);
+          }),
+        );
+      });
       module.function("sequence", { at: "i32" }, (f, { at }) => f.interleave([() => f.call(plain, { at }), () => f.call(plain, { at })]));
     });
     const apply = (name: string): number[] => {
@@ -106,6 +115,7 @@ describe("functions", () => {
     expect(apply("plain")).toEqual([2, 6, 6]);
     expect(apply("branching")).toEqual([2, 6, -4]);
     expect(apply("sequence")).toEqual([6, 42, 42]);
+    expect(apply("shared")).toEqual([2, 6, 6]);
   });
 
   test("calls pass arguments by name", () => {

@@ -246,7 +246,7 @@ export class FunctionBuilder {
 
   /**
    * Writes what the parts write, a statement of each in turns: a processor then finds more independent work among the instructions that it
-   * looks ahead at. Parts with branches or calls, or of different lengths, are written one after the other.
+   * looks ahead at. Parts with branches or calls, of different lengths, or that set the same local, are written one after the other.
    */
   interleave(parts: readonly (() => void)[]): void {
     const lists = parts.map((part) => {
@@ -259,7 +259,9 @@ export class FunctionBuilder {
     });
     const [first = []] = lists;
     const isFlat = lists.every((list) => list.length === first.length && list.every(({ code }) => code[0]! > lastControlCode));
-    if (isFlat) first.forEach((_, i) => void lists.forEach((list) => void this.#add(list[i]!)));
+    const written = lists.map((list) => [...new Set(list.flatMap(({ index }) => index ?? []))]);
+    const isApart = new Set(written.flat()).size === written.flat().length;
+    if (isFlat && isApart) first.forEach((_, i) => void lists.forEach((list) => void this.#add(list[i]!)));
     else for (const list of lists) for (const statement of list) this.#add(statement);
   }
 

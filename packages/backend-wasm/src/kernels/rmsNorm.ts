@@ -17,12 +17,11 @@ export const rmsNorm: Kernel<ParamsOf<"rmsNorm">> = {
       f.for(row, begin, end, 1, () => {
         f.set(at, x);
         f.set(count, n);
-        const quad = f.local("v128");
         const squares = blockSum(
           f,
           count,
           (offset) => {
-            f.set(quad, v128.load(at, offset));
+            const quad = f.let(v128.load(at, offset));
             return f32x4.mul(quad, quad);
           },
           () => f32.mul(f32.load(at), f32.load(at)),
