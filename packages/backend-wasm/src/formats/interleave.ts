@@ -26,13 +26,15 @@ export function interleaveRows(name: FormatName, rowBytes: number, from: Uint8Ar
   const { bytes } = formatOf(name);
   const wordBytes = Words.BYTES_PER_ELEMENT;
   const groupBytes = groupRows * rowBytes;
+  const count = source.length;
   const whole = from.length - (from.length % groupBytes);
   const output = wordsOf(Words, to);
   const interleave = (input: Uint8Array | Uint16Array, start: number, group: number): void => {
     let at = group / wordBytes;
     for (let block = start; block < start + rowBytes; block += bytes) {
       const first = block / wordBytes;
-      for (const offset of source) output[at++] = input[first + offset]!;
+      for (let word = 0; word < count; word++) output[at + word] = input[first + source[word]!]!;
+      at += count;
       for (const word of transposed) transposeWord(output, at - source.length + word, transposeBits);
     }
   };
