@@ -17,7 +17,7 @@ const files = [`${source}/select.ts`, ...passes].filter((file) => file.includes(
 const stagesOf = (file) =>
   file?.endsWith("select.ts")
     ? [{ names: ["select", "policy", "sync", "runtime"] }]
-    : [{ names: ["passes", "fusion", "lower"] }, { names: ["conformance"], filter: "^backend reference program" }];
+    : [{ names: ["passes", "fusion", "lower", "siblings"] }, { names: ["conformance"], filter: "^backend reference .*program: " }];
 const timeoutMs = 120_000;
 
 /** Edits by what they look for in code whose strings and comments are blank: the pattern's first group, or all of it, is replaced. */
@@ -77,10 +77,16 @@ function passesStage(mutant, { names, filter }) {
     const flags = ["--bail", "1", "--reporter", "dot", "--maxWorkers", "1", ...(filter === undefined ? [] : ["-t", filter])];
     const args = ["run", "--config", "scripts/mutation/vitest.config.ts", "--root", ".", ...flags, ...paths];
     const env = { ...process.env, MUTANT: JSON.stringify(mutant) };
-    const child = spawn(join(root, "node_modules/.bin/vitest"), args, { cwd: root, env, stdio: "ignore" });
+    const child = spawn(join(root, "node_modules/.bin/vitest"), args, { cwd: root, env, stdio: ["ignore", "pipe", "ignore"] });
+    let output = "";
+    child.stdout.on("data", (text) => {
+      output += text;
+    });
     const timer = setTimeout(() => child.kill(), timeoutMs);
     child.on("exit", (code) => {
       clearTimeout(timer);
+      // A filter that matches no test would let everything pass.
+      if (code === 0 && !/\d+ passed/.test(output)) throw new Error(`mutate: no test ran of ${names.join(", ")}`);
       done(code === 0);
     });
   });
