@@ -53,7 +53,7 @@ function overheadRow(): Row {
     const [short, long] = [one, many].map((plan) => timed(() => plan.runSync!({ x: data }))) as [typeof call, typeof call];
     return {
       async sample(calls, first) {
-        const plans = Math.ceil(calls / further);
+        const plans = Math.max(16, Math.ceil(calls / further));
         const kernels = (await long(plans, first)) - (await short(plans, first));
         return (await call(calls, first)) - (kernels / (plans * further)) * calls;
       },
