@@ -26,7 +26,6 @@ const lanes = 32;
 
 export const attention: Kernel<Params> = {
   unsupported: ([q, cache]) => {
-    if (cache!.dtype !== "f32" && cache!.dtype !== "f16") return `no kernel for a ${cache!.dtype} cache; use f16 or f32`;
     return isFixed(q!.shape[1], q!.shape[2], ...cache!.shape.slice(1)) ? undefined : "no kernel for symbolic heads or head sizes";
   },
   launches: (call, params) => [attentionLaunch(call, params)],

@@ -180,6 +180,11 @@ export class ArithmeticWriter extends PtxWriter {
     return this.bitcast("f32", this.shiftLeft(this.widen(a), 16));
   }
 
+  /** The lower 16 bits. */
+  narrow(a: U32): Reg<"b16"> {
+    return this.result("b16", "cvt.u16.u32", a);
+  }
+
   /** The 16 bits below zeros. */
   widen(a: Reg<"b16">): U32 {
     return this.result("u32", "cvt.u32.u16", a);

@@ -300,6 +300,8 @@ function conversion(name: string, a: string): string | undefined {
     case "cvt.f64.f32":
     case "cvt.u32.u16":
       return a;
+    case "cvt.u16.u32":
+      return `(${a} & 65535)`;
     case "cvt.s32.u32":
       return `(${a} | 0)`;
     case "cvt.u32.s32":
