@@ -40,7 +40,7 @@ SINGLE_SPACED = [text for text in TEXTS if not re.search(r"\s \s*| \s", text)]
 WORDS = "Hello \u00e9t\u00e9 \u00c9t\u00e9, \u00dcber \u65e5\u672c A\u030a a\u030a \u00c5 \u00e5 \u0915\u093f A\u20dd \u30ac \uac01 \u00df \u0130 \uff21 x\u0301"
 
 
-def pairs(texts, count):
+def pairs(texts, count, joins):
     words = collections.Counter(word for text in texts for word in re.findall(rf"[{SPACE} ]?\w+|\W+", text))
     pieces = {word: list(word) for word in words}
     merges = []
@@ -49,6 +49,8 @@ def pairs(texts, count):
         for word, times in words.items():
             for pair in zip(pieces[word], pieces[word][1:]):
                 found[pair] += times
+        if not joins:
+            found = {pair: times for pair, times in found.items() if pair[0][-1] == SPACE or pair[1][0] != SPACE}
         found = {pair: times for pair, times in found.items() if not any(" " in part or "<" in part for part in pair)}
         if not found:
             break
@@ -65,8 +67,9 @@ def pairs(texts, count):
     return merges
 
 
-def bytePair(model, pre, space, texts):
-    merges = pairs([text.replace(" ", space) for text in TEXTS], 60)
+def bytePair(model, pre, space, texts, joins=True):
+    """joins: whether pairs join words."""
+    merges = pairs([text.replace(" ", space) for text in TEXTS], 60, joins)
     tokens = ["<pad>", "<eos>", "<bos>", "<unk>", *[f"<0x{byte:02X}>" for byte in range(256)], "<|turn>"]
     types = [3, 3, 3, 2, *[6] * 256, 4]
     for text in [*sorted({char for merge in merges for part in merge for char in part}), *[a + b for a, b in merges]]:
@@ -89,7 +92,7 @@ def wordPiece(options):
 CASES = {
     "gemma4": bytePair("gpt2", "gemma4", SPACE, TEXTS),
     "granite-embed-multi-311m": bytePair("gpt2", "granite-embed-multi-311m", SPACE, TEXTS),
-    "sarvam-moe": bytePair("gpt2", "sarvam-moe", SPACE, TEXTS),
+    "sarvam-moe": bytePair("gpt2", "sarvam-moe", SPACE, TEXTS, joins=False),
     "the model gemma4": bytePair("gemma4", None, SPACE, TEXTS),
     "whitespace": bytePair("gpt2", "whitespace", " ", SINGLE_SPACED),
     **{f"bert {options}": wordPiece(options) for options in [{}, {"lowercase": False}, {"strip_accents": False}, {"lowercase": False, "strip_accents": True}]},

@@ -1,9 +1,9 @@
 import { TokenizerError } from "../errors.ts";
 import { byteToChar, fromByteLevel, toByteLevel } from "./byteLevel.ts";
-import { byteTokens } from "./byteTokens.ts";
+import { ByteTokens } from "./byteTokens.ts";
 import { KeyHeap } from "./keyHeap.ts";
 import { MergeTable } from "./mergeTable.ts";
-import { preTokenize } from "./preTokenize.ts";
+import { type Cutter, preTokenize } from "./preTokenize.ts";
 import type { PreTokenizer } from "./preTokenizers.ts";
 import type { TextModel } from "./textModel.ts";
 import type { StringList, Vocabulary } from "./vocabulary.ts";
@@ -29,11 +29,14 @@ export class BytePairModel implements TextModel {
   readonly #extras: ReadonlyMap<string, number>;
   /** Texts of the symbols that are no tokens. */
   readonly #extraTexts: string[] = [];
+  readonly #byteTokens: ByteTokens;
+  readonly #patterns: readonly Cutter[];
   readonly #cache = new WordCache();
   readonly #heap = new KeyHeap();
 
   constructor(vocabulary: Vocabulary, merges: StringList, preTokenizer: PreTokenizer) {
     this.#vocabulary = vocabulary;
+    this.#byteTokens = new ByteTokens(vocabulary);
     this.#preTokenizer = preTokenizer;
     this.#ranks = new MergeTable(merges.length);
     this.#lefts = new Int32Array(merges.length);
@@ -51,6 +54,8 @@ export class BytePairModel implements TextModel {
     };
     this.#extras = extras;
     this.#symbolOfByte = preTokenizer.units === "bytes" ? Int32Array.from(byteToChar, symbol) : new Int32Array(0);
+    const { space: mark } = preTokenizer;
+    let joinsWords = false;
     let rank = 0;
     for (const merge of merges) {
       // From 1: the left part may itself be a space in vocabularies that do not map it.
@@ -62,14 +67,18 @@ export class BytePairModel implements TextModel {
       this.#lefts[rank] = symbol(left);
       this.#rights[rank] = symbol(right);
       this.#merged[rank] = symbol(left + right);
+      joinsWords ||= mark !== undefined && !left.endsWith(mark) && right.startsWith(mark);
       this.#ranks.add(this.#lefts[rank]!, this.#rights[rank]!, rank);
       rank++;
     }
+    // What no merge joins can be cut before merging, and words that come again are known then.
+    this.#patterns =
+      mark === undefined || joinsWords ? preTokenizer.patterns : [...preTokenizer.patterns, new RegExp(`(?<!${mark})(?=${mark})`, "gu")];
   }
 
   encodeText(text: string, _atBoundary: boolean, out: number[]): void {
-    const { patterns, space } = this.#preTokenizer;
-    for (const word of preTokenize(space === undefined ? text : text.replaceAll(" ", space), patterns)) {
+    const { space } = this.#preTokenizer;
+    for (const word of preTokenize(space === undefined ? text : text.replaceAll(" ", space), this.#patterns)) {
       for (const id of this.#cache.get(word) ?? this.#cache.set(word, this.#encodeWord(word))) out.push(id);
     }
   }
@@ -140,7 +149,7 @@ export class BytePairModel implements TextModel {
 
   #appendMissing(text: string, ids: number[]): void {
     if (this.#preTokenizer.units === "characters") {
-      for (const id of byteTokens(text, this.#vocabulary)) ids.push(id);
+      this.#byteTokens.append(text, ids);
       return;
     }
     for (const char of text) {

@@ -1,4 +1,4 @@
-import { byteTokens } from "./byteTokens.ts";
+import { ByteTokens } from "./byteTokens.ts";
 import { KeyHeap } from "./keyHeap.ts";
 import type { TextModel } from "./textModel.ts";
 import type { Vocabulary } from "./vocabulary.ts";
@@ -15,6 +15,7 @@ const encoder = new TextEncoder();
  */
 export class SentencePieceModel implements TextModel {
   readonly #vocabulary: Vocabulary;
+  readonly #byteTokens: ByteTokens;
   readonly #addSpacePrefix: boolean;
   /** Place of each token's score among all scores, the highest first; equal scores share a place. */
   readonly #places: Int32Array;
@@ -25,6 +26,7 @@ export class SentencePieceModel implements TextModel {
 
   constructor(vocabulary: Vocabulary, addSpacePrefix: boolean) {
     this.#vocabulary = vocabulary;
+    this.#byteTokens = new ByteTokens(vocabulary);
     this.#addSpacePrefix = addSpacePrefix;
     this.#places = placesOf(vocabulary.scores);
     this.#wordsAreSeparate = !vocabulary.texts.some((text) => /[^\u2581]\u2581/.test(text));
@@ -76,7 +78,7 @@ export class SentencePieceModel implements TextModel {
     for (let i = 0; i < count; i = next[i]!) {
       const text = word.slice(starts[i]!, starts[next[i]!]!);
       const id = ids.get(text);
-      if (id === undefined) out.push(...byteTokens(text, this.#vocabulary));
+      if (id === undefined) this.#byteTokens.append(text, out);
       else out.push(id);
     }
     return out;
