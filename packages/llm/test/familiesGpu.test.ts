@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { CudaBackend } from "../../backend-cuda/src/backend.ts";
 import { InterpretedDriver } from "../../backend-cuda/test/interpreter/interpretedDriver.ts";
 import { loadModel } from "../src/index.ts";
-import { familyGoldens, familyModel, floats, readFamilyGolden } from "./familyFixture.ts";
+import { familyGoldens, familyModel, floats, readFamilyGolden, withVocabulary } from "./familyFixture.ts";
 import { relativeError } from "./modelFiles.ts";
 
 /** Of f32 weights and cache, with the elementary functions of a GPU. */
@@ -45,6 +45,23 @@ test.each(isComplete ? decoding : ["mamba", "llama-moe"])(
   120_000,
 );
 
+/** Layers with states alone, and with a cache besides. */
+const recurrent = ["mamba2", "jamba"];
+
+test.skipIf(!(await opens(software))).each(isComplete ? recurrent : ["mamba2"])(
+  "a session of %s on WebGPU forks, is saved and goes on (skipped without a device)",
+  (name) => expectSessions(software, name),
+  120_000,
+);
+
+test.skipIf(!(await opens(cuda()))).each(recurrent)(
+  "a session of %s on CUDA forks, is saved and goes on (skipped without a device)",
+  (name) => expectSessions(cuda(), name),
+  120_000,
+);
+
+test("a session of mamba2 as interpreted PTX forks, is saved and goes on", () => expectSessions(interpreted, "mamba2"), 120_000);
+
 async function opens(factory: BackendFactory): Promise<boolean> {
   try {
     const backend = await factory.open();
@@ -60,4 +77,27 @@ async function expectGolden(factory: BackendFactory, name: string): Promise<void
   await using runtime = await createRuntime({ backends: [factory], policy: { force: factory.name } });
   await using model = await loadModel(familyModel(golden), { runtime, cacheType: "f32", batchSize: Math.ceil(golden.ids.length / 2) });
   expect(relativeError(await model.logits(golden.ids), floats(golden.logits!))).toBeLessThan(gpuError);
+}
+
+async function expectSessions(factory: BackendFactory, name: string): Promise<void> {
+  const bytes = familyModel(withVocabulary(readFamilyGolden(name)));
+  const greedy = { temperature: 0, maxTokens: 3, logitBias: { 2: Number.NEGATIVE_INFINITY } } as const;
+  await using runtime = await createRuntime({ backends: [factory], policy: { force: factory.name } });
+  await using host = await createRuntime({ backends: [] });
+  await using model = await loadModel(bytes, { runtime, cacheType: "f32", sequences: 2 });
+  await using elsewhere = await loadModel(bytes, { runtime: host, cacheType: "f32" });
+  const session = model.createSession();
+  const first = await session.complete({ ids: [5, 9, 31, 17, 8] }, greedy);
+  const saved = await session.save();
+  const ids = [5, 9, 31, 17, 8, ...first.ids, 21, 4];
+  const expected = await session.fork().complete({ ids }, greedy);
+  expect(expected.usage.cachedTokens).toBe(ids.length - 3);
+  for (const other of [model, elsewhere]) {
+    const restored = await other.restoreSession(saved);
+    // States come back bit for bit.
+    expect(await restored.save()).toEqual(saved);
+    const next = await restored.complete({ ids }, greedy);
+    expect(next.usage.cachedTokens).toBe(ids.length - 3);
+    expect(next.ids).toEqual(expected.ids);
+  }
 }

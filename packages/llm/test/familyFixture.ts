@@ -60,6 +60,23 @@ export function familyModel({ metadata, tensors }: FamilyGolden): Uint8Array {
   });
 }
 
+/** The model with a vocabulary, so that it generates. */
+export function withVocabulary(golden: FamilyGolden): FamilyGolden {
+  const tokens = ["<unk>", "<s>", "</s>", ...Array.from({ length: 37 }, (_, i) => `\u2581${String.fromCodePoint(97 + (i % 26))}${i}`)];
+  return {
+    ...golden,
+    metadata: [
+      ...golden.metadata.filter(([key]) => !key.startsWith("tokenizer.")),
+      ["tokenizer.ggml.model", "string", "llama"],
+      ["tokenizer.ggml.tokens", "strings", tokens],
+      ["tokenizer.ggml.scores", "f32[]", tokens.map((_, i) => -i)],
+      ["tokenizer.ggml.token_type", "i32[]", tokens.map((_, i) => (i < 3 ? 3 : 1))],
+      ["tokenizer.ggml.bos_token_id", "u32", 1],
+      ["tokenizer.ggml.eos_token_id", "u32", 2],
+    ],
+  };
+}
+
 /** Tensors by name, with those of every block one by one. */
 export function everyLayer(
   tensors: FamilyGolden["tensors"],

@@ -5,7 +5,7 @@ import { blockTokens } from "../src/blockTree.ts";
 import { loadModel, type Model } from "../src/index.ts";
 import { SequencePool } from "../src/kvCache.ts";
 import type { StateCopier } from "../src/stateRows.ts";
-import { type FamilyGolden, familyModel, readFamilyGolden } from "./familyFixture.ts";
+import { familyModel, readFamilyGolden, withVocabulary } from "./familyFixture.ts";
 
 const numbers = (count: number, from = 0): number[] => Array.from({ length: count }, (_, i) => from + i);
 
@@ -116,23 +116,6 @@ describe("sequences with states", () => {
     expect(use(pool, [1, 2, 3, 4, 5])).toBe(0);
   });
 });
-
-/** The model with a vocabulary, so that it generates. */
-function withVocabulary(golden: FamilyGolden): FamilyGolden {
-  const tokens = ["<unk>", "<s>", "</s>", ...numbers(37).map((i) => `\u2581${String.fromCodePoint(97 + (i % 26))}${i}`)];
-  return {
-    ...golden,
-    metadata: [
-      ...golden.metadata.filter(([key]) => !key.startsWith("tokenizer.")),
-      ["tokenizer.ggml.model", "string", "llama"],
-      ["tokenizer.ggml.tokens", "strings", tokens],
-      ["tokenizer.ggml.scores", "f32[]", tokens.map((_, i) => -i)],
-      ["tokenizer.ggml.token_type", "i32[]", tokens.map((_, i) => (i < 3 ? 3 : 1))],
-      ["tokenizer.ggml.bos_token_id", "u32", 1],
-      ["tokenizer.ggml.eos_token_id", "u32", 2],
-    ],
-  };
-}
 
 describe.each(["reference", "wasm"] as const)("sessions of recurrent models on %s", (backend) => {
   const open = (kind: "reference" | "wasm"): Promise<Runtime> =>
