@@ -34,7 +34,8 @@ export function blockSum(
       f.advance(left, -step);
     });
     const [s0] = sums;
-    for (let half = vectors / 2; half >= 1; half /= 2) for (let i = 0; i < half; i++) f.set(sums[i]!, f32x4.add(sums[i]!, sums[i + half]!));
+    for (let apart = 1; apart < vectors; apart *= 2)
+      for (let i = 0; i < vectors; i += 2 * apart) f.set(sums[i]!, f32x4.add(sums[i]!, sums[i + apart]!));
     const pair = f.let(f64x2.add(f64x2.promoteLowF32x4(s0!), f64x2.promoteLowF32x4(upperHalf(s0!))));
     f.set(total, f64.add(total, f64.add(f64x2.extract(pair, 0), f64x2.extract(pair, 1))));
   });
