@@ -28,7 +28,7 @@ export interface Call {
   readonly fn: Emitted;
   readonly args: readonly number[];
   /** Calls that the same thread makes at once afterwards, while what this one wrote is in its cache. */
-  readonly then?: readonly Call[];
+  readonly following?: readonly Call[];
 }
 
 /**

@@ -180,9 +180,9 @@ export function* callsOf(work: Range | readonly Call[]): Iterable<undefined> {
     }
     return;
   }
-  for (const { fn, args, then = [] } of work) {
+  for (const { fn, args, following = [] } of work) {
     fn(...args);
-    for (const next of then) next.fn(...next.args);
+    for (const next of following) next.fn(...next.args);
     yield;
   }
 }

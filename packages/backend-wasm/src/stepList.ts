@@ -54,7 +54,10 @@ export function recordStep(space: Space, task: Task, run: Run): RecordedStep {
 
 function stagesOf(space: Space, pause: Pause): readonly Stage[] {
   if (pause === undefined) return [];
-  const recorded = ({ fn, args, then = [] }: Call): readonly Recorded[] => [{ entry: space.entryOf(fn), args }, ...then.flatMap(recorded)];
+  const recorded = ({ fn, args, following = [] }: Call): readonly Recorded[] => [
+    { entry: space.entryOf(fn), args },
+    ...following.flatMap(recorded),
+  ];
   if (isRange(pause)) return pause.total > 0 ? [{ tiles: [recorded(pause)], range: pause }] : [];
   return pause.length > 0 ? [{ tiles: pause.map(recorded) }] : [];
 }

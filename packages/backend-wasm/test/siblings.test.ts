@@ -1,4 +1,13 @@
-import { type Backend, createProgram, type DType, type Program, type ProgramGraph, type Ref, type TypedArray } from "@centella/core";
+import {
+  type Backend,
+  createProgram,
+  type DType,
+  type Plan,
+  type Program,
+  type ProgramGraph,
+  type Ref,
+  type TypedArray,
+} from "@centella/core";
 import { contentsOf, sourceOf, uniform } from "@centella/core/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { wasm } from "../src/index.ts";
@@ -131,4 +140,37 @@ test("groups that have no kernel are refused in words, and computed call by call
   expect(listing((p, x) => p.relu(p.matmul(x, w(p, "w", [2, 4, 4]))))).toContain("batches of matrices");
   expect(listing((p, x) => p.cast(p.matmul(x, w(p, "w")), { dtype: "i32" }))).toContain("i32 results behind a product");
   await backend.dispose();
+});
+
+describe.each([1, 2])("rows with what finishes or makes them give the bits of call by call, threads: %i", (threads) => {
+  const n = 70;
+  type Recording = (program: Program, x: Ref, y: Ref, w: Ref, column: Ref) => Ref;
+  test.each<[string, Recording, Recording]>([
+    ["rmsNorm + y", (p, x, _y, w) => p.rmsNorm(x, w, { eps: 1e-5 }), (p, x, y) => p.add(x, y)],
+    ["layerNorm, scaled by rows", (p, x, _y, w) => p.layerNorm(x, w, { eps: 1e-5, bias: w }), (p, x, _y, _w, c) => p.mul(p.silu(x), c)],
+    ["softmax", (p, x) => p.softmax(x), (p, x, _y, w) => p.sub(x, w)],
+    ["logSoftmax", (p, x) => p.logSoftmax(x), (p, x, y, w) => p.mul(p.add(x, w), y)],
+    ["rmsNorm of a sum", (p, x, y) => p.add(x, y), (p, x, _y, w) => p.rmsNorm(x, w, { eps: 1e-5 })],
+    ["layerNorm of a product", (p, x, _y, _w, c) => p.mul(p.tanh(x), c), (p, x, _y, w) => p.layerNorm(x, w, { eps: 1e-5, bias: w })],
+  ])("%s", async (_name, first, second) => {
+    const backend = await wasm({ threads }).open();
+    const compile = (record: Recording): Promise<Plan> => {
+      const program = createProgram();
+      const T = program.dim("T", 3000);
+      const [x, y] = [program.input("x", "f32", [T, 2, n]), program.input("y", "f32", [T, 2, n])];
+      program.output("out", record(program, x, y, program.input("w", "f32", [n]), program.input("column", "f32", [T, 1, 1])));
+      return backend.compile(program);
+    };
+    const together = await compile((p, x, ...rest) => second(p, first(p, x, ...rest), ...rest));
+    const plans = [await compile(first), await compile(second)];
+    for (const rows of [1, 5, 3000, 0]) {
+      const inputs = { x: uniform(1, rows * 2 * n), y: uniform(2, rows * 2 * n), w: uniform(3, n), column: uniform(4, rows) };
+      const between = plans[0]!.runSync!(inputs).out!;
+      const want = plans[1]!.runSync!({ ...inputs, x: between }).out!;
+      expect(isSame(together.runSync!(inputs).out!, want), `${rows} rows`).toBe(true);
+      expect(isSame(await together.run(inputs).out!.data(), want), `${rows} rows, on threads`).toBe(true);
+    }
+    expect(backend.counters.ops.fused).toBeGreaterThan(0);
+    await backend.dispose();
+  });
 });

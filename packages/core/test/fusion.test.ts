@@ -1,5 +1,15 @@
 import { describe, expect, test } from "vitest";
-import { createProgram, type FusionLimits, fuseEpilogues, fusePrologues, lower, type Program, reference, usesOf } from "../src/index.ts";
+import {
+  createProgram,
+  type FusionLimits,
+  fuseEpilogues,
+  fusePrologues,
+  lower,
+  type Program,
+  type Ref,
+  reference,
+  usesOf,
+} from "../src/index.ts";
 import { accept, beforeAndAfter, bodies, fuse, state } from "./support/passes.ts";
 
 describe("fuseElementwise", () => {
@@ -278,6 +288,17 @@ describe("fusePrologues", () => {
       output min: %12 to the host
       "
     `);
+  });
+
+  test("a norm reads what a group computes as its first tensor, unless the sum is needed besides", () => {
+    const program = createProgram();
+    const [x, y, w] = ["x", "y", "w"].map((name) => program.input(name, "f32", [4])) as [Ref, Ref, Ref];
+    program.output("norm", program.rmsNorm(program.add(x, y), w, { eps: 1e-5 }));
+    program.output("second", program.rmsNorm(y, program.tanh(w), { eps: 1e-5 }));
+    const residual = program.sub(x, y);
+    program.output("residual", program.mul(residual, program.rmsNorm(residual, w, { eps: 1e-5 })));
+    expect(bodies(fusePrologues(program, accept).program)).toEqual(["add+rmsNorm", "tanh", "rmsNorm", "sub", "rmsNorm", "mul"]);
+    expect(bodies(fusePrologues(program, accept, { maxInputs: 2 }).program)[0]).toBe("add");
   });
 
   test("what a backend refuses is left as it was, and a read does not move behind a write", () => {

@@ -42,7 +42,9 @@ export function fusedKernel(elementOf: ElementOf): Kernel<FusedParams> {
       }
       if (isSingle(results)) {
         const [product] = results[0]!.anchors;
-        return product !== undefined && body[product]!.inputs.join() !== "0,1" ? "a product of a tensor with itself" : undefined;
+        return product !== undefined && body[product]!.inputs.join() !== "0,1"
+          ? "a product of other tensors than the group's first two"
+          : undefined;
       }
       return siblingsUnsupported(inputs, params, results);
     },

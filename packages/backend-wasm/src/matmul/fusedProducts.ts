@@ -176,8 +176,8 @@ function buildResult(
     const works = pieces.map((columns) => built.map(({ product }) => [...product(run, 1, columns)]));
     yield* atOnce(works.flat().map((pauses) => pauses.slice(0, -1)));
     yield pieces.map((columns, i) => {
-      const [first, ...then] = [...works[i]!.flatMap((pauses) => callsIn(pauses.at(-1))), ...callsIn(finish!(run, columns))];
-      return { ...first!, then };
+      const [first, ...following] = [...works[i]!.flatMap((pauses) => callsIn(pauses.at(-1))), ...callsIn(finish!(run, columns))];
+      return { ...first!, following };
     });
   }
 
@@ -212,7 +212,8 @@ function* atOnce(works: readonly Iterable<Pause>[]): Iterable<Pause> {
 }
 
 function areEqual(some: readonly Call[], others: readonly Call[]): boolean {
-  const isSame = (a: Call, b: Call): boolean => a.fn === b.fn && a.args.every((arg, i) => arg === b.args[i]) && !a.then && !b.then;
+  const isSame = (a: Call, b: Call): boolean =>
+    a.fn === b.fn && a.args.every((arg, i) => arg === b.args[i]) && !a.following && !b.following;
   return some.length === others.length && some.every((call, i) => isSame(call, others[i]!));
 }
 

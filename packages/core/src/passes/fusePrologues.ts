@@ -4,8 +4,8 @@ import { type Fusion, type FusionLimits, formatBody, type RefusesGroup } from ".
 import { consumersOf, delaysOf, withChanges } from "./graph.ts";
 
 /**
- * Fuses an elementwise call or group into the call that reads its result and nothing else: `sum(x * w)` is one node with the sum as
- * its body's last call. That call must be the only one that reads the result, and the group then runs where it does; see
+ * Fuses an elementwise call or group into the call that its result is the first tensor of: `sum(x * w)` and `rmsNorm(x + y)` are one
+ * node with the sum and the norm as their body's last call. That call must be the only one that reads the result, and the group then runs where it does; see
  * {@link delaysOf}. Linear in the number of nodes.
  */
 export function fusePrologues(program: ProgramGraph, refuses: RefusesGroup, { maxInputs = Infinity }: FusionLimits = {}): Fusion {
@@ -22,8 +22,9 @@ export function fusePrologues(program: ProgramGraph, refuses: RefusesGroup, { ma
     const from = source === undefined ? undefined : producers.get(source);
     if (!isReader(reader) || from === undefined || isOutput.has(source!) || consumers.get(source!)!.length !== 1) return;
     const prologue = nodes[from]!;
-    if (!isElementwise(prologue) || prologue.inputs.length > maxInputs || !mayRunAt(prologue, at)) return;
+    if (!isElementwise(prologue) || !mayRunAt(prologue, at)) return;
     const node = compose(values, [prologue, reader]);
+    if (node.inputs.length > maxInputs) return;
     const specs = node.inputs.map((id) => values[id]!.spec);
     const reason = refuses(specs, node.params, values[node.output]!.spec);
     if (reason === undefined) {
@@ -36,5 +37,5 @@ export function fusePrologues(program: ProgramGraph, refuses: RefusesGroup, { ma
 }
 
 function isReader({ op, inputs }: Node): boolean {
-  return inputs.length === 1 && op.elementwise !== true && op.alias !== true && op.writes === undefined && !isFused(op);
+  return inputs.every((id) => id !== undefined) && op.elementwise !== true && op.alias !== true && op.writes === undefined && !isFused(op);
 }

@@ -142,6 +142,9 @@ async function rows(backend: Backend): Promise<void> {
   program.output("largest", program.max(program.add(program.mul(x, column), s), { axis: 0 }));
   program.output("meanSquare", program.mean(program.mul(x, x)));
   program.output("min", program.neg(program.min(x, { axis: -1 })));
+  program.output("normOfSum", program.rmsNorm(program.add(program.mul(x, column), w), w, { eps: 1e-5 }));
+  program.output("normOfActivation", program.layerNorm(program.silu(program.scale(x, { by: 2 })), w, { eps: 1e-5, bias: w }));
+  program.output("softmaxOfScores", program.softmax(program.sub(x, column)));
   const runs = [9, 1, 4].map((count) => ({
     inputs: { x: uniform(count, 6 * count), w: uniform(1, 6), column: uniform(2, count), s: Float32Array.of(0.25) },
     dims: { T: count },

@@ -1,0 +1,92 @@
+import { type AnyOp, type FusedParams, type Operand, resultsOf, sameShape, specAt } from "@centella/core";
+import { buildFusedLoop, fusedLoop } from "./elementwise/kernel.ts";
+import type { Call, Kernel, Pause, Range } from "./kernel.ts";
+import { kernels } from "./kernels/index.ts";
+
+/** Ops of which each row of the result is made of the same row of the first tensor; in place too, where the value says so. */
+const rowOps: Readonly<Record<string, { readonly kernel: Kernel; readonly isInPlace: boolean }>> = {
+  rmsNorm: { kernel: kernels.rmsNorm as Kernel, isInPlace: true },
+  layerNorm: { kernel: kernels.layerNorm as Kernel, isInPlace: true },
+  softmax: { kernel: kernels.softmax as Kernel, isInPlace: false },
+  logSoftmax: { kernel: kernels.logSoftmax as Kernel, isInPlace: false },
+};
+
+/** Whether a group has a call that works row by row. */
+export function hasRows({ body }: FusedParams): boolean {
+  return body.some(({ op }) => isRowOp(op));
+}
+
+function isRowOp({ name }: AnyOp): boolean {
+  return Object.hasOwn(rowOps, name);
+}
+
+/**
+ * A norm or a softmax with the elementwise calls that finish its result, or a norm with those that make its input: `rmsNorm(x) + y`,
+ * `rmsNorm(x + y)`. The thread that computes some rows does both, while they are in its cache.
+ */
+export const fusedRows: Kernel<FusedParams> = {
+  unsupported(inputs, params, output) {
+    const { body, others } = params;
+    if (others !== undefined) return "rows are stored once";
+    const places = body.flatMap(({ op }, index) => (op.elementwise === true ? [] : [index]));
+    const at = places[0]!;
+    const row = body[at]!;
+    if (places.length > 1 || !isRowOp(row.op)) return "more than one call that is no function of single elements";
+    const isLast = at === body.length - 1;
+    const { kernel, isInPlace } = rowOps[row.op.name]!;
+    if (isLast ? !isInPlace : at !== 0) return `${row.op.name} behind other calls`;
+    const [first, ...more] = row.inputs;
+    const source = isLast ? inputs.length + at - 1 : first;
+    if (first !== source || [...(isLast ? [] : [first]), ...more].some((place) => place === undefined || place >= inputs.length))
+      return `${row.op.name} of several calls`;
+    const specs = row.inputs.map((place) => specAt(inputs, params, place!));
+    const { axis = -1 } = row.params as { readonly axis?: number };
+    if (axis !== -1 && axis !== specs[0]!.shape.length - 1) return `${row.op.name} along another axis than the last`;
+    if (![...specs, row.output, output].every((spec) => spec!.dtype === "f32") || !sameShape(specs[0]!.shape, output.shape))
+      return "rows of another shape or type than what finishes them";
+    const { finishing } = resultsOf(inputs.length, params)[0]!;
+    const loop = finishing!.places.map((place) => specAt(inputs, params, place));
+    return kernel.unsupported?.(specs, row.params, row.output) ?? fusedLoop.unsupported?.(loop, finishing!.params, finishing!.output);
+  },
+  emitted(inputs, params) {
+    const { finishing } = resultsOf(inputs.length, params)[0]!;
+    const specs = finishing!.places.map((place) => specAt(inputs, params, place));
+    return fusedLoop.emitted!(specs, finishing!.params, finishing!.output);
+  },
+  build(context, inputs, params, y) {
+    const [result] = resultsOf(inputs.length, params);
+    const [at] = result!.anchors;
+    const finishing = result!.finishing!;
+    const row = params.body[at!]!;
+    const isLast = at === params.body.length - 1;
+    // What lies between the two is where the result will be.
+    const between: Operand = { spec: isLast ? finishing.output : row.output, storage: y.storage };
+    const operandAt = (place: number | undefined): Operand => (place! < inputs.length ? inputs[place!]! : between);
+    const rows = rowOps[row.op.name]!.kernel.build(context, row.inputs.map(operandAt), row.params, isLast ? y : between);
+    const loop = buildFusedLoop(context, finishing.places.map(operandAt), finishing.params, isLast ? between : y);
+    return function* (run): Iterable<Pause> {
+      const pauses = [...(rows(run) ?? [])];
+      const [range] = pauses;
+      const elements = loop(run);
+      if (pauses.length === 1 && isRange(range) && range.total > 0 && elements.total % range.total === 0)
+        yield tiles(range, elements, isLast);
+      else if (isLast) yield* [elements, ...pauses];
+      else yield* [...pauses, elements];
+    };
+  },
+};
+
+function isRange(pause: Pause): pause is Range {
+  return pause !== undefined && "fn" in pause;
+}
+
+/** Some rows in each call, and at once the elements of these rows, after them or before. */
+function tiles(rows: Range, elements: Range, isElementsFirst: boolean): readonly Call[] {
+  const perRow = elements.total / rows.total;
+  return Array.from({ length: Math.ceil(rows.total / rows.grain) }, (_, tile): Call => {
+    const [begin, end] = [tile * rows.grain, Math.min(rows.total, (tile + 1) * rows.grain)];
+    const ofRows: Call = { fn: rows.fn, args: [...rows.args, begin, end] };
+    const ofElements: Call = { fn: elements.fn, args: [...elements.args, begin * perRow, end * perRow] };
+    return isElementsFirst ? { ...ofElements, following: [ofRows] } : { ...ofRows, following: [ofElements] };
+  });
+}
