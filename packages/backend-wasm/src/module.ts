@@ -68,7 +68,7 @@ export async function openModule(
   if (relaxed === true && !features.relaxed)
     throw new UnsupportedError("wasm", 'this JavaScript engine has no relaxed SIMD; use relaxed: "auto" or false');
   if (memory64 === true && !features.memory64) throw new UnsupportedError("wasm", `${noMemory64}; use memory64: "auto" or false`);
-  const target = targetOf(relaxed === "auto" ? features.relaxed : relaxed);
+  const target = compilable(() => targetOf(relaxed === "auto" ? features.relaxed : relaxed));
   const { pool, reason } = await openPool(threads, features);
   const shared = pool !== undefined;
   return {
@@ -85,6 +85,21 @@ export async function openModule(
 
 const noMemory64 = "this JavaScript engine has no WebAssembly memory with 64-bit addresses (Node 24, Chrome 133 and Firefox 134 have)";
 
+/** What a host says that forbids compiling. */
+function notCompiled(error: unknown): UnsupportedError {
+  const fix = "allow it ('wasm-unsafe-eval' in a page's Content-Security-Policy), or give the option module";
+  return new UnsupportedError("wasm", `this host compiles no WebAssembly (${String(error)}); ${fix}`);
+}
+
+/** What compiles modules, with the error in words. */
+function compilable<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw notCompiled(error);
+  }
+}
+
 function compileOnce(target: Target, shared: boolean, memory64: boolean): Promise<CompiledKernels> {
   const key = `${target.relaxed} ${shared} ${memory64}`;
   let compiling = compiled.get(key);
@@ -94,8 +109,7 @@ function compileOnce(target: Target, shared: boolean, memory64: boolean): Promis
       (module) => ({ module, functions }),
       (error: unknown) => {
         compiled.delete(key);
-        const fix = "allow it ('wasm-unsafe-eval' in a page's Content-Security-Policy), or give the option module";
-        throw new UnsupportedError("wasm", `this host compiles no WebAssembly (${String(error)}); ${fix}`);
+        throw notCompiled(error);
       },
     );
     compiled.set(key, compiling);

@@ -82,12 +82,20 @@ export function describeModel(
     threads: backends.find(({ device }) => device.threads !== undefined)?.device.threads,
     backendReason: chosen.reason,
     rejected: "rejected" in chosen ? chosen.rejected : [],
-    warnings: isVerified ? warnings : [unverified, ...warnings],
+    warnings: [...(isVerified ? [] : [unverified]), ...fallbackWarnings(chosen), ...warnings],
     memory: {
       weights: weights.reduce((sum, { bytes }) => sum + bytes, 0),
       cache: cacheBytes(config, sizes.cacheType, sizes.contextLength, sizes.sequences),
     },
   };
+}
+
+/** The scalar reference is for checking: nobody means to generate with it where another backend was wanted. */
+function fallbackWarnings(chosen: Selection | LayerSplit): readonly string[] {
+  if ("gpu" in chosen || chosen.backend.name !== "reference" || chosen.rejected.length === 0) return [];
+  return [
+    `computed by the scalar reference, which is many times slower than WASM, because no other backend runs: ${chosen.rejected.join("; ")}`,
+  ];
 }
 
 function quantization({ metadata, tensors }: GgufFile): string {

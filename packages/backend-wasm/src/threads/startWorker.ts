@@ -1,4 +1,5 @@
-import { type WorkerMail, type WorkerReport, type WorkerStart, workerMain } from "./worker.ts";
+import type { WorkerMail, WorkerReport, WorkerStart } from "./worker.ts";
+import { workerSource } from "./workerSource.ts";
 
 /** A thread that waits for work. */
 export interface StartedWorker {
@@ -23,22 +24,16 @@ interface NodeThreads {
   readonly Worker: new (source: string, options: object) => NodeThread;
 }
 
-/** Starts {@link workerMain} in Node's threads, or in a Web Worker; resolves when it is ready for mail. */
+/** Starts {@link workerSource} in Node's threads, or in a Web Worker; resolves when it is ready for mail. */
 export async function startWorker(start: WorkerStart, onReport: (report: WorkerReport) => void): Promise<StartedWorker> {
-  const source = `(${workerMain.toString()})()`;
   const { process } = globalThis as { process?: { getBuiltinModule?(name: string): NodeThreads } };
   const threads = process?.getBuiltinModule?.("node:worker_threads");
-  return threads === undefined ? startWebWorker(source, start, onReport) : startNodeWorker(threads, source, start, onReport);
+  return threads === undefined ? startWebWorker(start, onReport) : startNodeWorker(threads, start, onReport);
 }
 
-function startNodeWorker(
-  { Worker }: NodeThreads,
-  source: string,
-  start: WorkerStart,
-  onReport: (report: WorkerReport) => void,
-): Promise<StartedWorker> {
+function startNodeWorker({ Worker }: NodeThreads, start: WorkerStart, onReport: (report: WorkerReport) => void): Promise<StartedWorker> {
   return new Promise((resolve, reject) => {
-    const worker = new Worker(source, { eval: true, workerData: start, execArgv: [], name: "centella" });
+    const worker = new Worker(workerSource, { eval: true, workerData: start, execArgv: [], name: "centella" });
     const ended = new Promise<void>((end) => worker.once("exit", () => end()));
     worker.once("error", reject);
     worker.on("message", (report) => {
@@ -55,9 +50,9 @@ function startNodeWorker(
   });
 }
 
-function startWebWorker(source: string, start: WorkerStart, onReport: (report: WorkerReport) => void): Promise<StartedWorker> {
+function startWebWorker(start: WorkerStart, onReport: (report: WorkerReport) => void): Promise<StartedWorker> {
   return new Promise((resolve, reject) => {
-    const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
+    const url = URL.createObjectURL(new Blob([workerSource], { type: "text/javascript" }));
     const worker = new Worker(url);
     const ended = new Promise<void>((end) => {
       worker.onerror = (event) => {
