@@ -50,7 +50,6 @@ async function bundle(options: BuildOptions, threads: string): Promise<ReadonlyM
     bundle: true,
     format: "esm",
     platform: "browser",
-    external: ["node:*"],
     outdir: "/",
     entryNames: "main",
     logLevel: "silent",

@@ -2,6 +2,7 @@ import { aligned, alignmentOf } from "./alignment.ts";
 import { encodeHeader, type WritableEntry } from "./encode.ts";
 import { GgufError } from "./errors.ts";
 import { readHeader } from "./header.ts";
+import { requireNodeModule } from "./nodeModule.ts";
 import { type ByteSource, openSource } from "./source.ts";
 
 /** A source that can also be written at any place. */
@@ -64,7 +65,7 @@ async function editSource(target: EditableSource, { set = [], remove = [], signa
 }
 
 async function openEditable(path: string): Promise<EditableSource> {
-  const { open } = await import("node:fs/promises");
+  const { open } = requireNodeModule("node:fs/promises", path);
   const source = await openSource(path);
   const handle = await open(path, "r+").catch(async (cause: unknown) => {
     await source.close?.();

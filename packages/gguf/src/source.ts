@@ -2,6 +2,7 @@ import { bytesSource } from "./bytesSource.ts";
 import { GgufError } from "./errors.ts";
 import { shownUrl } from "./http.ts";
 import { httpSource } from "./httpSource.ts";
+import { requireNodeModule } from "./nodeModule.ts";
 
 /** Bytes of known size that can be read again and again, in any order. */
 export interface ByteSource {
@@ -70,7 +71,7 @@ async function fetchWhole(url: URL, signal: AbortSignal | undefined): Promise<Bl
 }
 
 async function openPath(path: string | URL): Promise<ByteSource> {
-  const { open: openFile } = await import("node:fs/promises");
+  const { open: openFile } = requireNodeModule("node:fs/promises", String(path));
   const handle = await openFile(path, "r").catch((cause: unknown) => {
     throw cannotOpen(String(path), reasonOf(cause), "check the path", cause);
   });

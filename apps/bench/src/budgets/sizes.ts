@@ -107,7 +107,6 @@ async function pageBytes(absent: ReadonlySet<string>): Promise<number> {
     minify: true,
     format: "esm",
     platform: "browser",
-    external: ["node:*"],
     plugins: [leaveOut(absent, met)],
     write: false,
     logLevel: "silent",

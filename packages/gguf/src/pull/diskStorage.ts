@@ -1,3 +1,4 @@
+import { requireNodeModule } from "../nodeModule.ts";
 import { environment } from "./environment.ts";
 import type { ModelStorage, StorageWriter } from "./storage.ts";
 
@@ -6,8 +7,8 @@ import type { ModelStorage, StorageWriter } from "./storage.ts";
  * `~/.cache`.
  */
 export async function diskStorage(folder?: string): Promise<ModelStorage> {
-  const fs = await import("node:fs/promises");
-  const root = folder ?? (await defaultFolder());
+  const fs = requireNodeModule("node:fs/promises", folder ?? "the cache");
+  const root = folder ?? defaultFolder();
   const path = (name: string): string => `${root}/${name}`;
   const ifThere = async <T>(promise: Promise<T>): Promise<T | undefined> =>
     promise.catch((error: unknown) => {
@@ -74,8 +75,8 @@ export async function diskStorage(folder?: string): Promise<ModelStorage> {
   };
 }
 
-async function defaultFolder(): Promise<string> {
-  const { homedir } = await import("node:os");
+function defaultFolder(): string {
+  const { homedir } = requireNodeModule("node:os", "the cache");
   const cache = environment("XDG_CACHE_HOME") ?? environment("LOCALAPPDATA") ?? `${homedir()}/.cache`;
   return `${cache}/centella/models`;
 }

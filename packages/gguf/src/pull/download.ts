@@ -135,7 +135,7 @@ class Download {
 
   /** Takes up what an earlier download left, if it was of the same file. */
   async #resume(): Promise<void> {
-    this.#hash = await createSha256();
+    this.#hash = createSha256();
     const state = await readRecord(this.#storage, stateName(this.#file.name));
     const size = (await this.#storage.size(this.#partial)) ?? 0;
     const isSame =
@@ -248,7 +248,7 @@ class Download {
   }
 
   async #restart(): Promise<void> {
-    this.#hash = await createSha256();
+    this.#hash = createSha256();
     this.#done = 0;
     this.#etag = undefined;
   }

@@ -1,3 +1,4 @@
+import { nodeModule } from "../nodeModule.ts";
 /** SHA-256 of bytes that come piece by piece. Web Crypto has none: it wants all of them at once. */
 export interface Sha256 {
   update(bytes: Uint8Array): void;
@@ -6,9 +7,9 @@ export interface Sha256 {
 }
 
 /** Node's own where there is one, else {@link PortableSha256}. */
-export async function createSha256(): Promise<Sha256> {
-  const crypto = await import("node:crypto").catch(() => undefined);
-  if (crypto?.createHash === undefined) return new PortableSha256();
+export function createSha256(): Sha256 {
+  const crypto = nodeModule("node:crypto");
+  if (crypto === undefined) return new PortableSha256();
   const hash = crypto.createHash("sha256");
   return { update: (bytes) => void hash.update(bytes), hex: () => hash.digest("hex") };
 }
