@@ -203,7 +203,7 @@ export class WasmPlan implements Plan {
           direct.set(storage, heap.alloc(bytes, "tensors"));
         }
         const run = this.#newRun(binding, new Map([...overrides, ...direct]));
-        const planned = this.#runs.of(binding.dims, run);
+        const planned = await this.#runs.inTurns(binding.dims, run, this.#backend.turns, signal);
         const { isShared, record } = this.#runs.choose(binding.dims, planned, false);
         const start = performance.now();
         await runList(planned.list, run, this.#runContext(isShared), signal);

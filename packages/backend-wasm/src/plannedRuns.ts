@@ -1,7 +1,8 @@
 import { type Binding, type Lowered, resolveSpec, type Storage } from "@centella/core";
+import type { Turns } from "./eventLoop.ts";
 import type { Run, Task } from "./kernel.ts";
 import type { Space } from "./space.ts";
-import { recordStep, type StepList, writeStepList } from "./stepList.ts";
+import { lastOf, type RecordedStep, recordStep, type StepList, writeSteps } from "./stepList.ts";
 import { ThreadChoice } from "./threads/choice.ts";
 
 /** Step lists that a plan keeps, for different extents or places of its inputs and outputs: so many at least, and so many bytes. */
@@ -54,14 +55,40 @@ export class PlannedRuns {
 
   /** The step list for a run's extents and addresses, recorded if it is new. */
   of(dims: Binding["dims"], run: PlacedRun): PlannedRun {
-    let key = "";
-    for (const name in dims) key += `${name}=${dims[name]} `;
-    for (const [{ id }, address] of run.overrides) key += `${id}@${address} `;
+    const key = keyOf(dims, run);
+    const found = this.#find(key);
+    if (found !== undefined) return found;
+    return this.#keep(key, lastOf(this.#record(dims, run)));
+  }
+
+  /** {@link of} with turns for the event loop: what hundreds of steps do for new extents takes tens of milliseconds to record. */
+  async inTurns(dims: Binding["dims"], run: PlacedRun, turns: Turns, signal: AbortSignal | undefined): Promise<PlannedRun> {
+    const key = keyOf(dims, run);
+    const found = this.#find(key);
+    if (found !== undefined) return found;
+    const recording = this.#record(dims, run);
+    for (;;) {
+      const { done, value } = recording.next();
+      if (done === true) return this.#keep(key, value);
+      if (!turns.isDue) continue;
+      await turns.give();
+      if (signal?.aborted !== true) continue;
+      recording.return(undefined as never);
+      signal.throwIfAborted();
+    }
+  }
+
+  #find(key: string): PlannedRun | undefined {
     const found = this.#kept.get(key);
+    if (found === undefined) return undefined;
     this.#kept.delete(key);
-    const planned = found ?? this.#record(dims, run);
+    this.#kept.set(key, found);
+    return found;
+  }
+
+  #keep(key: string, planned: PlannedRun): PlannedRun {
     this.#kept.set(key, planned);
-    if (found === undefined) this.#keptBytes += planned.list.bytes;
+    this.#keptBytes += planned.list.bytes;
     while (this.#kept.size > fewLists && this.#keptBytes > keptBytes) {
       const [oldest, { list }] = this.#kept.entries().next().value!;
       this.#space.heap.free(list.address);
@@ -92,17 +119,27 @@ export class PlannedRuns {
     for (const { list } of this.#kept.values()) this.#space.heap.free(list.address);
   }
 
-  #record(dims: Binding["dims"], run: Run): PlannedRun {
+  /** Yields after each step. */
+  *#record(dims: Binding["dims"], run: Run): Generator<undefined, PlannedRun> {
     let work = 0;
-    const steps = this.#tasks.map((task, index) => {
+    const steps: RecordedStep[] = [];
+    for (const [index, task] of this.#tasks.entries()) {
       const { op, inputs, params, output } = this.#lowered.steps[index]!;
       const specs = inputs.map((operand) => operand && resolveSpec(operand.spec, dims));
       const { flops, bytes } = op.cost(specs, params, resolveSpec(output.spec, dims));
       work += flops + bytes;
       const recorded = this.#hostSteps.has(index) ? undefined : recordStep(this.#space, task, run);
       if (recorded === undefined) this.#hostSteps.add(index);
-      return recorded;
-    });
-    return { list: writeStepList(this.#space.heap, steps), ms: work / workPerMs };
+      steps.push(recorded);
+      yield;
+    }
+    return { list: yield* writeSteps(this.#space.heap, steps), ms: work / workPerMs };
   }
+}
+
+function keyOf(dims: Binding["dims"], { overrides }: PlacedRun): string {
+  let key = "";
+  for (const name in dims) key += `${name}=${dims[name]} `;
+  for (const [{ id }, address] of overrides) key += `${id}@${address} `;
+  return key;
 }

@@ -60,6 +60,30 @@ describe("long runs", () => {
     expect(turned).toBe(true);
   });
 
+  test("the event loop turns while steps are recorded for new extents, and an abort leaves nothing behind", async () => {
+    const program = createProgram();
+    let x = program.input("x", "f32", [program.dim("T", 64), 8]);
+    // Nothing to compute, and thousands of steps to record.
+    for (let i = 0; i < 4000; i++) x = program.softmax(x, { axis: i % 2 });
+    program.output("y", x);
+    const plan = await backend.compile(program);
+    await plan.run({ x: new Float32Array(8) }).y!.data();
+    const before = backend.memory();
+    for (const isAborted of [true, false]) {
+      let turns = 0;
+      const timer = setInterval(() => turns++, 1);
+      const controller = new AbortController();
+      const { y } = plan.run({ x: uniform(1, 16) }, { signal: controller.signal });
+      if (isAborted) setImmediate(() => controller.abort(new Error("enough")));
+      if (isAborted) await expect(y!.data()).rejects.toThrow("enough");
+      else expect((await y!.data()).length).toBe(16);
+      clearInterval(timer);
+      if (isAborted) expect(backend.memory()).toEqual(before);
+      else expect(turns).toBeGreaterThan(0);
+    }
+    plan.dispose();
+  });
+
   test("an abort stops a run within a step, and the next run is right", async () => {
     const plan = await chainOfProducts(size, 400);
     const x = uniform(2, size * size);

@@ -71,9 +71,8 @@ export class Control {
   }
 
   #setAddress(field: "stage" | "end", address: number): void {
-    const [low, high] = wordsOf(address);
-    this.#set(field, low);
-    this.#set(field, high, 1);
+    this.#set(field, address);
+    this.#set(field, Math.floor(address / 2 ** 32), 1);
   }
 
   #current(): { readonly i32: Int32Array; readonly i64: BigInt64Array } {
@@ -84,7 +83,8 @@ export class Control {
   }
 }
 
-/** The two halves of a number in 64 bits. */
-export function wordsOf(n: number): readonly [low: number, high: number] {
-  return [n | 0, Math.floor(n / 2 ** 32)];
+/** Writes a number in 64 bits. */
+export function writeWords(i32: Int32Array, index: number, n: number): void {
+  i32[index] = n;
+  i32[index + 1] = Math.floor(n / 2 ** 32);
 }
