@@ -36,7 +36,7 @@ Measures this machine's ceilings, then every suite: ours and peers in turn, medi
   --backend NAME    one of ${backendNames.join(", ")} (default: ${defaultBackends.join(", ")}, as far as they open)
   --peers           compare with every peer that is installed: ${peerNames.join(", ")}
   --peer NAME       compare with this one alone; may be repeated
-  --model FILE      a GGUF file for the suites generate and load (default: the embedded model); may be repeated
+  --model FILE      a GGUF file for the suites generate, latency and load (default: the embedded model); may be repeated
   --threads N       threads of ours, of peers and of the ceilings (default: all cores)
   --quick           fewer sizes and samples: two minutes
   --json PATH       write the receipts: to PATH if it ends in .json, else to PATH/<machine>/<date>-<suite>.json

@@ -8,6 +8,8 @@ export interface ModelRunner {
   decode(prompt: readonly number[], tokens: number): Promise<number>;
   /** Seconds for `tokens` tokens of each of several texts at the same time, whose prompts are cached; left out where there is one text only. */
   decodeTogether?(prompts: readonly (readonly number[])[], tokens: number): Promise<number>;
+  /** Seconds from an abort in the middle of a prompt until the call is refused; left out where prompts cannot be aborted. */
+  abort?(ids: readonly number[]): Promise<number>;
   /** How far its logits after `ids` are from those of the scalar reference: 1 - cosine; undefined where that cannot be told. */
   distance?(ids: readonly number[]): Promise<number | undefined>;
   dispose(): Promise<void>;

@@ -24,10 +24,11 @@ async function open(factory: BackendFactory, file: string, contextLength: number
   let prompts = 0;
   // Loaded when it is first asked for: a cache for several texts, with no more room than they take.
   let together: Promise<Awaited<ReturnType<typeof load>>> | undefined;
+  /** A first token of its own keeps a prompt from being found in the cache. */
+  const fresh = (ids: readonly number[]): readonly number[] => [10 + (prompts++ % (model.info.vocabSize - 10)), ...ids.slice(1)];
   return {
     async prefill(ids) {
-      // A first token of its own keeps it from finding the prompt in the cache.
-      const { seconds: taken, cached } = await seconds([10 + (prompts++ % (model.info.vocabSize - 10)), ...ids.slice(1)], 1);
+      const { seconds: taken, cached } = await seconds(fresh(ids), 1);
       if (cached > 0) throw new Error(`prefill: expected nothing in the cache, got ${cached} tokens`);
       return taken;
     },
@@ -49,6 +50,21 @@ async function open(factory: BackendFactory, file: string, contextLength: number
       const computed = await complete(tokens);
       // Texts that end early took less, as above.
       return ((performance.now() - start) / 1e3 / computed) * tokens * texts.length;
+    },
+    async abort(ids) {
+      const whole = (await seconds(fresh(ids), 1)).seconds;
+      const controller = new AbortController();
+      const reason = new Error("aborted by the benchmark");
+      const reading = session.complete({ ids: fresh(ids) }, { temperature: 0, maxTokens: 1, signal: controller.signal }).then(
+        () => "complete",
+        (error: unknown) => (error === reason ? "refused" : Promise.reject(error)),
+      );
+      await new Promise((resolve) => setTimeout(resolve, 500 * whole));
+      const start = performance.now();
+      controller.abort(reason);
+      // A run that was faster than the one before is over: the abort then takes no time.
+      await reading;
+      return (performance.now() - start) / 1e3;
     },
     async distance(ids) {
       if (statSync(file).size > referenceLimitBytes) return undefined;

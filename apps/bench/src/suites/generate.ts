@@ -1,5 +1,6 @@
 import { basename } from "node:path";
 import type { ModelCompetitor, ModelRunner } from "../models/competitor.ts";
+import { type SharedRunner, sharedRunner } from "../models/sharedRunner.ts";
 import { trainedContext } from "../models/trainedContext.ts";
 import { type Contestant, type Row, Skip } from "../runner/subject.ts";
 import type { Suite } from "./suite.ts";
@@ -105,32 +106,6 @@ function contestantOf({ name, side, threads }: ModelCompetitor, shared: SharedRu
         },
         dispose: () => shared.release(),
       };
-    },
-  };
-}
-
-interface SharedRunner {
-  acquire(): Promise<ModelRunner>;
-  release(): Promise<void>;
-}
-
-/** One loaded model for all rows of a file, with as much room as they need and the model has. */
-function sharedRunner(competitor: ModelCompetitor, file: string, room: number): SharedRunner {
-  let users = 0;
-  let opening: Promise<ModelRunner> | undefined;
-  return {
-    async acquire() {
-      opening ??= trainedContext(file).then((context) => competitor.open(file, Math.min(room, context)));
-      const runner = await opening;
-      users++;
-      return runner;
-    },
-    async release() {
-      users--;
-      if (users > 0) return;
-      const runner = await opening!;
-      opening = undefined;
-      await runner.dispose();
     },
   };
 }

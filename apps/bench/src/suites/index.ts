@@ -1,5 +1,6 @@
 import { elementwise } from "./elementwise.ts";
 import { generate } from "./generate.ts";
+import { latency } from "./latency.ts";
 import { load } from "./load.ts";
 import { matmul } from "./matmul.ts";
 import { plan } from "./plan.ts";
@@ -7,4 +8,4 @@ import { predecessor } from "./predecessor.ts";
 import { quantized } from "./quantized.ts";
 import type { Suite } from "./suite.ts";
 
-export const suites: readonly Suite[] = [matmul, elementwise, quantized, plan, generate, load, predecessor];
+export const suites: readonly Suite[] = [matmul, elementwise, quantized, plan, generate, latency, load, predecessor];
