@@ -9,6 +9,8 @@ interface Report {
   readonly device: string;
   readonly features: { readonly simd: boolean; readonly relaxed: boolean; readonly sharedMemory: boolean; readonly memory64: boolean };
   readonly results: readonly ConformanceResult[];
+  /** What the page's main thread got from calls within the call and awaited, with threads at work. */
+  readonly main: { readonly isWindow: boolean; readonly isSame: boolean; readonly turns: number };
 }
 
 /** Runs in the page: a sample, since Node has run the whole grid on the same engine. What differs here are workers and memory. */
@@ -19,9 +21,28 @@ const conformance = `(async () => {
   const backend = await wasm({ threads: 2 }).open();
   const results = [];
   for await (const result of runConformance(backend, { filter: (id) => sample.has(id) })) results.push(result);
+  const { createProgram } = await import("@centella/core");
+  const program = createProgram();
+  let x = program.input("x", "f32", [256, 512]);
+  const w = program.persistent("w", { dtype: "f32", shape: [512, 512] });
+  for (let layer = 0; layer < 40; layer++) x = program.matmul(x, w);
+  program.output("y", x);
+  const plan = await backend.compile(program);
+  const weights = new Uint8Array(new Float32Array(512 * 512).map((_, i) => ((i * 37) % 101 - 50) / 2000).buffer);
+  await plan.load("w", { size: weights.length, read: async (offset, length) => weights.slice(offset, offset + length) });
+  const data = new Float32Array(256 * 512).fill(1);
+  const wanted = plan.runSync({ x: data }).y;
+  let [isSame, turns] = [true, 0];
+  const timer = setInterval(() => turns++, 1);
+  for (let i = 0; i < 4; i++) {
+    const awaited = await plan.run({ x: data }).y.data();
+    const within = plan.runSync({ x: data }).y;
+    isSame &&= wanted.every((value, at) => Object.is(value, awaited[at]) && Object.is(value, within[at]));
+  }
+  clearInterval(timer);
   const { device } = backend;
   await backend.dispose();
-  return { device: device.name, features: detect(), results };
+  return { device: device.name, features: detect(), results, main: { isWindow: typeof document !== "undefined", isSame, turns } };
 })()`;
 
 describe("wasm in Chromium", async () => {
@@ -35,6 +56,10 @@ describe("wasm in Chromium", async () => {
     expect(report.features).toEqual({ simd: true, relaxed: true, sharedMemory: true, memory64: true });
     expect(report.device).toMatch(/relaxed SIMD, 2 threads/);
     expect(report.results.filter(({ status }) => status === "passed").length).toBeGreaterThan(200);
+  });
+  test("the page's main thread computes with the others within a call, which it may not sleep in, and stays free in awaited runs", () => {
+    expect(report.main).toMatchObject({ isWindow: true, isSame: true });
+    expect(report.main.turns).toBeGreaterThan(4);
   });
   for (const { id, status, message } of report.results) {
     if (status === "skipped") test.skip(`${id} (${message})`, () => undefined);

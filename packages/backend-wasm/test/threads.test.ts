@@ -116,7 +116,8 @@ test("a thread that dies in the middle of a run is a typed error, never a hang, 
   const plan = await chain(backend, 200);
   const x = uniform(1, 128 * 512);
   const { y } = plan.run({ x });
-  await new Promise((resolve) => setTimeout(resolve, 20));
+  const control = new Control(backend.heap.memory);
+  while (!control.isRunning) await new Promise((resolve) => setImmediate(resolve));
   backend.pool!.dispose();
   await expect(y!.data()).rejects.toThrow(DeviceLostError);
   expect(backend.pool).toBeUndefined();
