@@ -177,8 +177,8 @@ export function describeGenerating({ runtime, isExact }: SuiteContext): void {
     [{ overflow: { keeps: 1 } }, /options among .*keep.*got keeps;/],
     [{ promptLookup: -1 }, /promptLookup: expected a whole number from 0, got -1/],
     [{ progress: 1 }, /progress: expected true or false, got 1/],
-    [{ reasoning: { open: "" } }, /reasoning: expected "auto", false or/],
-    [{ reasoning: true }, /reasoning: expected "auto", false or/],
+    [{ reasoning: { open: "" } }, /reasoning: expected "auto", "harmony", false or/],
+    [{ reasoning: true }, /reasoning: expected "auto", "harmony", false or/],
   ])("%j is refused at the call", (options, message) => {
     using session = model.createSession();
     expect(() => session.generate("x", options as object)).toThrow(message);
