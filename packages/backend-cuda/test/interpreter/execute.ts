@@ -1,3 +1,4 @@
+import { setFlagsFromString } from "node:v8";
 import { floatToHalf, halfToFloat } from "@centella/quant";
 import { Access, Fault, type GlobalMemory, type Reach } from "./memory.ts";
 import { type ParsedKernel, parse, translate } from "./translate.ts";
@@ -18,6 +19,9 @@ export interface ReadyKernel {
   readonly parsed: ParsedKernel;
   readonly start: Start;
 }
+
+// V8's middle compiler keeps the memory that it took for functions as large as these: gigabytes after a few hundred kernels.
+setFlagsFromString("--no-maglev");
 
 const scratch = new DataView(new ArrayBuffer(4));
 const $even = (x: number): number => {
@@ -42,16 +46,20 @@ const helpers = {
   $clampU32: (x: number): number => (Number.isNaN(x) ? 0 : Math.max(0, Math.min(4294967295, x))),
 };
 
+/** Translations of the kernels that were used last, oldest first: compiled they take megabytes each, and a suite has thousands. */
 const cache = new Map<string, ReadyKernel>();
+const cacheLimit = 64;
 
-/** Translates a module's text once. @throws {Fault} for text outside of the builder's subset */
+/** Translates a module's text, unless it was just used. @throws {Fault} for text outside of the builder's subset */
 export function prepare(ptx: string): ReadyKernel {
   let ready = cache.get(ptx);
   if (ready === undefined) {
     const parsed = parse(ptx);
     ready = { parsed, start: new Function("helpers", translate(parsed))(helpers) as Start };
-    cache.set(ptx, ready);
   }
+  cache.delete(ptx);
+  cache.set(ptx, ready);
+  if (cache.size > cacheLimit) cache.delete(cache.keys().next().value!);
   return ready;
 }
 

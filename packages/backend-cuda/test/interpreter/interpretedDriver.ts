@@ -1,5 +1,5 @@
 import { type CudaDriver, DriverError, type Handle, type LaunchCommand } from "../../src/driver.ts";
-import { prepare, type ReadyKernel, runGrid } from "./execute.ts";
+import { prepare, runGrid } from "./execute.ts";
 import { Fault, GlobalMemory } from "./memory.ts";
 
 type Work = () => void;
@@ -21,7 +21,7 @@ export class InterpretedDriver implements CudaDriver {
   readonly submitted = { graphs: 0, launches: 0, toDevice: 0, fromDevice: 0 };
   readonly #pinned = new Map<Handle, Uint8Array>();
   readonly #graphs = new Map<Handle, readonly Work[]>();
-  readonly #kernels = new Map<Handle, { readonly kernel: ReadyKernel; readonly tables: readonly number[] }>();
+  readonly #kernels = new Map<Handle, { readonly module: Handle; readonly ptx: string; readonly tables: readonly number[] }>();
   readonly #modules = new Map<Handle, string>();
   #queue: Work[] = [];
   #capture: Work[] | undefined;
@@ -102,7 +102,7 @@ export class InterpretedDriver implements CudaDriver {
   }
 
   launch({ kernel, grid, block, args, spans }: LaunchCommand): void {
-    const { kernel: ready, tables } = this.#kernels.get(kernel)!;
+    const { ptx, tables } = this.#kernels.get(kernel)!;
     const params = args.map(Number);
     const reach = [
       ...params.map((begin, i) => ({ begin, end: begin + spans[i]!.bytes, isWritten: spans[i]!.isWritten })),
@@ -112,7 +112,7 @@ export class InterpretedDriver implements CudaDriver {
       throw new DriverError(1, "CUDA_ERROR_INVALID_VALUE", "cuLaunchKernel", `grid ${grid.join(", ")}`);
     if (this.#capture === undefined) this.submitted.launches++;
     this.#submit(() => {
-      runGrid(this.memory, ready, { grid: grid[0], block: block[0], params, tables, reach });
+      runGrid(this.memory, prepare(ptx), { grid: grid[0], block: block[0], params, tables, reach });
     });
   }
 
@@ -164,10 +164,16 @@ export class InterpretedDriver implements CudaDriver {
   unloadModule(module: Handle): void {
     this.#drain();
     this.#modules.delete(module);
+    for (const [handle, kernel] of this.#kernels) {
+      if (kernel.module !== module) continue;
+      for (const table of kernel.tables) this.memory.free(table);
+      this.#kernels.delete(handle);
+    }
   }
 
   kernel(module: Handle, entry: string): Handle {
-    const kernel = prepare(this.#modules.get(module)!);
+    const ptx = this.#modules.get(module)!;
+    const kernel = prepare(ptx);
     if (kernel.parsed.entry !== entry) throw new DriverError(500, "CUDA_ERROR_NOT_FOUND", "cuModuleGetFunction", entry);
     const tables = kernel.parsed.tables.map(({ type, values }) => {
       const bytes = type === "f32" ? new Uint8Array(new Float32Array(values).buffer) : new Uint8Array(new Float64Array(values).buffer);
@@ -178,7 +184,7 @@ export class InterpretedDriver implements CudaDriver {
       return base;
     });
     const handle = this.#handles++;
-    this.#kernels.set(handle, { kernel, tables });
+    this.#kernels.set(handle, { module, ptx, tables });
     return handle;
   }
 
