@@ -1,0 +1,143 @@
+import { describe, expect, test } from "vitest";
+import {
+  createProgram,
+  type FusedParams,
+  fuseSiblings,
+  type Program,
+  type Ref,
+  resultsOf,
+  siblingsUnsupported,
+  specAt,
+} from "../src/index.ts";
+import { accept, fuse } from "./support/passes.ts";
+
+type Groups = Parameters<typeof siblingsUnsupported>;
+
+/** The group that a program's products become, as a backend is asked for it. */
+function groupOf(record: (program: Program) => void): { inputs: Groups[0]; params: FusedParams } {
+  const program = createProgram();
+  record(program);
+  const { nodes, values } = fuseSiblings(fuse(program).program, accept).program;
+  const [node] = nodes.filter(({ op }) => op.name === "fused");
+  return { inputs: node!.inputs.map((id) => values[id!]!.spec), params: node!.params as FusedParams };
+}
+
+const matrix = (program: Program, name: string, n = 6): Ref => program.persistent(name, { dtype: "f32", shape: [n, 32] });
+const times = (program: Program, x: Ref, w: Ref): Ref => program.matmul(x, w, { transposeB: true });
+const refusal = ({ inputs, params }: ReturnType<typeof groupOf>): string | undefined =>
+  siblingsUnsupported(inputs, params, resultsOf(inputs.length, params));
+
+/** `silu(x·gate) * (x·up)` and `x·other`, which leaves the group as it is. */
+function gated(program: Program): void {
+  const x = program.input("x", "f32", [program.dim("T", 8), 32]);
+  const gate = program.silu(times(program, x, matrix(program, "gate")));
+  program.output("y", program.mul(gate, times(program, x, matrix(program, "up"))));
+  program.output("z", times(program, x, matrix(program, "other", 4)));
+}
+
+describe("resultsOf", () => {
+  test("tells which calls each result takes, and what finishes it as a group of its own", () => {
+    const { inputs, params } = groupOf(gated);
+    const names = params.body.map(({ op }) => op.name);
+    const [plain, finished] = resultsOf(inputs.length, params);
+    const other = params.others![0]!;
+    expect(plain).toEqual({ call: other, calls: [other], anchors: [other], finishing: undefined });
+    const products = finished!.anchors;
+    expect(products.map((index) => names[index])).toEqual(["matmul", "matmul"]);
+    expect(finished!.calls).toEqual([...products, params.body.length - 2, params.body.length - 1]);
+    expect(finished!.finishing).toMatchObject({
+      places: products.map((index) => inputs.length + index),
+      output: { shape: [{ max: 8 }, 6] },
+    });
+    const { body } = finished!.finishing!.params;
+    expect(body.map(({ op, inputs: places }) => [op.name, places])).toEqual([
+      ["silu", [0]],
+      ["mul", [2, 1]],
+    ]);
+  });
+
+  test("specAt finds inputs and results", () => {
+    const { inputs, params } = groupOf(gated);
+    expect(specAt(inputs, params, 1)).toBe(inputs[1]);
+    expect(specAt(inputs, params, inputs.length)).toBe(params.body[0]!.output);
+  });
+});
+
+describe("siblingsUnsupported", () => {
+  test("accepts products of one tensor with rows of weights, finished or not", () => {
+    expect(refusal(groupOf(gated))).toBeUndefined();
+  });
+
+  test("results that share a product", () => {
+    const { inputs, params } = groupOf(gated);
+    // What `silu` gives as well.
+    const others = [params.body.length - 2];
+    expect(siblingsUnsupported(inputs, params, resultsOf(inputs.length, { ...params, others }))).toBe("results share calls");
+  });
+
+  const pair = (dims: readonly number[], transposeB = true, transposeA = false) =>
+    groupOf((program) => {
+      const x = program.input("x", "f32", transposeA ? [32, 8] : [8, 32]);
+      for (const name of ["a", "b"]) {
+        const w = program.persistent(name, { dtype: "f32", shape: dims });
+        program.output(name, program.matmul(x, w, { transposeA, transposeB }));
+      }
+    });
+
+  test.each([
+    ["weights whose columns lie side by side", pair([32, 6], false), "rows of weights that do not lie side by side"],
+    ["rows of the tensor that do not", pair([6, 32], true, true), "rows of weights that do not lie side by side"],
+    ["batches of matrices", pair([1, 6, 32]), "batches of matrices, or matrices of unknown size"],
+  ])("%s", (_what, group, reason) => {
+    expect(refusal(group)).toBe(reason);
+  });
+
+  test("matrices of unknown size", () => {
+    const { inputs, params } = pair([6, 32]);
+    const dim = createProgram().dim("N", 6);
+    const unknown = inputs.map((spec, i) => (i === 1 ? { ...spec!, shape: [dim, 32] } : spec));
+    expect(refusal({ inputs: unknown, params })).toBe("batches of matrices, or matrices of unknown size");
+  });
+
+  /** The pair's group with one call changed. */
+  const changed = (change: (call: FusedParams["body"][number]) => object) => {
+    const { inputs, params } = pair([6, 32]);
+    return { inputs, params: { ...params, body: params.body.map((call, i) => (i === 0 ? { ...call, ...change(call) } : call)) } };
+  };
+
+  test("results that are not f32", () => {
+    expect(refusal(changed(({ output }) => ({ output: { ...output, dtype: "i32" } })))).toBe("i32 results behind a product");
+  });
+
+  test.each([
+    ["of another tensor", [1, 2]],
+    ["of the tensor with itself", [0, 0]],
+  ])("products %s", (_what, places) => {
+    expect(refusal(changed(() => ({ inputs: places })))).toBe("products of several tensors");
+  });
+
+  test("products with a result of the group", () => {
+    const { inputs, params } = pair([6, 32]);
+    const body = params.body.map((call, i) => (i === 1 ? { ...call, inputs: [0, inputs.length] } : call));
+    expect(refusal({ inputs, params: { body } })).toBe("products of several tensors");
+  });
+
+  test("calls that are no products", () => {
+    const { inputs, params } = groupOf(gated);
+    const { op } = createSoftmax();
+    const body = params.body.map((call, i) => (i === params.others![0] ? { ...call, op } : call));
+    expect(refusal({ inputs, params: { ...params, body } })).toBe("softmax is no product");
+  });
+
+  test("products that what finishes them spreads over more elements", () => {
+    const { inputs, params } = groupOf(gated);
+    const body = params.body.map((call, i) => (i === 0 ? { ...call, output: { ...call.output, shape: [1, 6] } } : call));
+    expect(refusal({ inputs, params: { ...params, body } })).toBe("products of another shape than what finishes them");
+  });
+});
+
+function createSoftmax() {
+  const program = createProgram();
+  program.output("y", program.softmax(program.input("x", "f32", [2])));
+  return program.nodes[0]!;
+}
