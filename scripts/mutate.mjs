@@ -17,7 +17,10 @@ const files = [`${source}/select.ts`, ...passes].filter((file) => file.includes(
 const stagesOf = (file) =>
   file?.endsWith("select.ts")
     ? [{ names: ["select", "policy", "sync", "runtime"] }]
-    : [{ names: ["passes", "fusion", "lower", "siblings", "groupResults"] }, { names: ["conformance"], filter: "^backend reference .*program: " }];
+    : [
+        { names: ["passes", "fusion", "lower", "siblings", "groupResults"] },
+        { names: ["conformance"], filter: "^backend reference .*program: " },
+      ];
 const timeoutMs = 120_000;
 
 /** Edits by what they look for in code whose strings and comments are blank: the pattern's first group, or all of it, is replaced. */
