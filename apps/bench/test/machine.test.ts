@@ -30,7 +30,8 @@ describe("the commit that was measured", () => {
   });
 });
 
-test.skipIf(process.platform !== "linux")("peak memory is the process's own, not that of the process that started it", () => {
+// Elsewhere exec starts a new count.
+test.skipIf(process.platform !== "linux")("peak memory (on Linux) is the process's own, not that of the process that started it", () => {
   const ballast = Buffer.alloc(400 * 2 ** 20, 1);
   const module = fileURLToPath(new URL("../../../packages/cli/src/peakMemory.ts", import.meta.url));
   const script = `import { peakResidentBytes } from ${JSON.stringify(module)}; console.log(peakResidentBytes());`;

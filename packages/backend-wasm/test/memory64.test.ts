@@ -106,16 +106,16 @@ describe.skipIf(!features.memory64)("memory with 64-bit addresses (Node from 24)
   });
 
   test("ops with kernels of their own have 32-bit addresses", async () => {
-    const op = {
+    const op: CustomOp = {
       name: "own",
       inputs: ["x"],
-      infer: ([x]: readonly unknown[]) => x,
+      infer: ([x]) => x!,
       reference: () => undefined,
       wasm: { module: () => new Uint8Array() },
     };
     await open({ memory64: true });
     const program = createProgram();
-    program.output("y", program.custom(op as unknown as CustomOp, [program.input("x", "f32", [4])]));
+    program.output("y", program.custom(op, [program.input("x", "f32", [4])]));
     await expect(backend!.compile(program)).rejects.toThrow(/take 32-bit addresses/);
   });
 });

@@ -86,6 +86,7 @@ function complaint(op: AnyOp, { what, tensors, params }: Call): string | undefin
       const isPersistent = op.writes === i && own.every((dim) => typeof dim === "number");
       return isPersistent ? program.persistent(`p${i}`, { dtype, shape: own as number[] }) : program.input(`x${i}`, dtype, own);
     });
+    // Calls that the types refuse are what is tried here.
     const method = program[op.name as OpName] as unknown as (...args: unknown[]) => Ref;
     if (op.variadic === true) method(handles, params);
     else method(...handles, ...(handles.length < op.inputs.length ? [] : [params]));

@@ -12,6 +12,7 @@ interface Model {
   readonly ofEach: readonly (readonly [string, readonly number[]])[];
   readonly mixes: Readonly<Record<string, { readonly plain: Types | null; readonly imatrix: Types | string }>>;
 }
+// TypeScript reads a pair in JSON as an array of either.
 const models = fixture as unknown as readonly (Model & { architecture: string; headsPerKv: number; experts: number })[];
 
 const pattern = (name: string): string => name.replace(/^blk\.\d+\./, "blk.{}.");

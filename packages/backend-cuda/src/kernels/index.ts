@@ -67,6 +67,7 @@ import { trunc } from "./trunc.ts";
 /** The kernels that there are, by op. An alias op needs none. */
 export type Kernels = { readonly [N in OpName]?: Kernel<ParamsOf<N>> };
 
+// `fromEntries` forgets whose parameters each kernel takes; the table that it is made of is typed by op.
 /** Of ops that have no text of their own here: the kernels that all GPUs share. */
 const shared = Object.fromEntries(
   Object.entries(gpuKernels).map(([name, kernel]) => [name, kernelFrom(name, kernel as GpuKernel)]),

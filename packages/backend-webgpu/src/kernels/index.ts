@@ -64,6 +64,7 @@ import { trunc } from "./trunc.ts";
 /** Kernels by op name: the annotation is the registration. */
 export type Kernels = { readonly [N in OpName]?: KernelDefinition<ParamsOf<N>> };
 
+// `fromEntries` forgets whose parameters each kernel takes; the table that it is made of is typed by op.
 /** Of ops that have no text of their own here: the kernels that all GPUs share. */
 const shared = Object.fromEntries(
   Object.entries(gpuKernels).map(([name, kernel]) => [name, definitionOf(kernel as GpuKernel)]),

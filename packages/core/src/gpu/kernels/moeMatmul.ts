@@ -44,10 +44,13 @@ export const moeMatmul: GpuKernel<MoeMatmulParams> = {
               for (const [i, sum] of sums.entries()) sum.set(k.fma(value, k.load("experts", k.add(starts[i]!, p)), sum.get()));
             });
           });
-          const reduce = groupReducer(k, lanes, ["f32", "f32", "f32", "f32"]);
-          const values = sums.map((sum) => sum.get()) as unknown as Parameters<typeof reduce>[0];
-          const totals = reduce(values, (a, b) => a.map((each, i) => k.add(each, b[i]!)) as unknown as typeof a);
-          totals.forEach((total, i) => {
+          const reduce = groupReducer(
+            k,
+            lanes,
+            sums.map(() => "f32" as const),
+          );
+          const partial = sums.map((sum) => sum.get());
+          reduce(partial, (a, b) => a.map((each, i) => k.add(each, b[i]!))).forEach((total, i) => {
             const row = k.add(first, i);
             k.if(k.both(k.compare("eq", k.lane(), i), k.compare("lt", row, n!)), () =>
               k.store("y", asValue(k, timesPlus(k, pair!, n!, row)), total),

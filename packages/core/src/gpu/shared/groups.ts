@@ -15,6 +15,7 @@ export function groupReducer<const T extends readonly NumberType[]>(
   const cells = types.map((type) => k.shared(type, lanes));
   return (values, combine) => {
     const lane = k.lane();
+    // A tuple through `map` is an array to the types.
     const read = (at: U32 | number): Values<T> => cells.map((cell) => cell.get(at)) as unknown as Values<T>;
     const write = (of: Values<T>): void => cells.forEach((cell, i) => void cell.set(lane, of[i] as Value<NumberType>));
     // Before the first write: the reads of an earlier reduction must be over.
