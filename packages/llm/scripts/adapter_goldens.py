@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from family_cases import CASES
-from family_goldens import TOKENS, Library, ModelParams, compact, declare, encode, uniform
+from family_goldens import TOKENS, Library, compact, declare, encode, uniform
 
 OUT = pathlib.Path(__file__).parent.parent / "test/fixtures/adapters"
 
@@ -88,8 +88,8 @@ def write(case):
     in_memory, shapes = library.full(entries, model_case.optional, model_case.candidates)
     folder = pathlib.Path(tempfile.mkdtemp())
     # Adapters are taken by models that come from files.
-    declare(llama, "llama_model_save_to_file", None, C.c_void_p, C.c_char_p)(in_memory, str(folder / "model.gguf").encode())
-    model = declare(llama, "llama_model_load_from_file", C.c_void_p, C.c_char_p, ModelParams)(str(folder / "model.gguf").encode(), library.model_params())
+    library.save(in_memory, str(folder / "model.gguf").encode())
+    model = library.from_file(str(folder / "model.gguf").encode(), library.model_params())
     load = declare(llama, "llama_adapter_lora_init", C.c_void_p, C.c_void_p, C.c_char_p)
     loaded, described = [], []
     for index, adapter in enumerate(case.adapters):

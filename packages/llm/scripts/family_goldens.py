@@ -64,7 +64,8 @@ def declare(library, name, result, *arguments):
 
 
 class Library:
-    def __init__(self):
+    def __init__(self, cpu=None):
+        """cpu: the build for processors that computes ("x64", "haswell", …); llama.cpp chooses one for this machine where none is named."""
         ggml = C.CDLL(f"{BINS}/libggml-base.so", mode=C.RTLD_GLOBAL)
         backends = C.CDLL(f"{BINS}/libggml{SUFFIX}", mode=C.RTLD_GLOBAL)
         llama = C.CDLL(f"{BINS}/libllama{SUFFIX}", mode=C.RTLD_GLOBAL)
@@ -74,7 +75,10 @@ class Library:
         self.log = []
         self.on_log = LOG(lambda _level, text, _data: self.log.append(text.decode(errors="replace")))
         llama.llama_log_set(self.on_log, None)
-        declare(backends, "ggml_backend_load_all_from_path", None, C.c_char_p)(BINS.encode())
+        if cpu is None:
+            declare(backends, "ggml_backend_load_all_from_path", None, C.c_char_p)(BINS.encode())
+        else:
+            declare(backends, "ggml_backend_load", C.c_void_p, C.c_char_p)(f"{BINS}/libggml-cpu-{cpu}.so".encode())
         self.version = declare(llama, "llama_version", C.c_char_p)().decode()
         pointer, text = C.c_void_p, C.c_char_p
         self.gguf = {
@@ -96,6 +100,8 @@ class Library:
         self.model_params = declare(llama, "llama_model_default_params", ModelParams)
         self.context_params = declare(llama, "llama_context_default_params", ContextParams)
         self.from_user = declare(llama, "llama_model_init_from_user", pointer, pointer, SET_TENSOR, pointer, ModelParams)
+        self.from_file = declare(llama, "llama_model_load_from_file", pointer, text, ModelParams)
+        self.save = declare(llama, "llama_model_save_to_file", None, pointer, text)
         self.free = declare(llama, "llama_model_free", None, pointer)
         self.context = declare(llama, "llama_init_from_model", pointer, pointer, ContextParams)
         self.set_adapters = declare(llama, "llama_set_adapters_lora", C.c_int, pointer, pointer, C.c_size_t, C.POINTER(C.c_float))
