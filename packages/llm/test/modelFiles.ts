@@ -24,6 +24,15 @@ export function greedyRuns(...path: string[]): readonly Greedy[] {
     .map((line) => JSON.parse(line) as Greedy);
 }
 
+/** The places where llama.cpp's portable build, fed a run's ids, chooses another than was recorded; `scripts/greedy_choices.py` writes them. */
+export function portableChoices({ model, prompt_ids }: Greedy): Readonly<Record<number, number>> | undefined {
+  const choices = JSON.parse(readFileSync(new URL("fixtures/greedyChoices.json", import.meta.url), "utf8")) as Record<
+    string,
+    Readonly<Record<number, number>>
+  >;
+  return choices[`${model} ${prompt_ids.join(" ")}`];
+}
+
 export function readFloats(...path: string[]): Float32Array {
   return new Float32Array(new Uint8Array(readFileSync(shared(...path))).buffer);
 }

@@ -2,7 +2,18 @@ import { createRuntime, reference, UnsupportedError } from "@centella/core";
 import { describe, expect, type TestContext, test } from "vitest";
 import { type LoadModelOptions, loadModel, type Model } from "../src/index.ts";
 import type { SuiteContext } from "./describeModel.ts";
-import { argmaxRows, cosine, type Greedy, greedyRuns, hasShared, readFloats, readIds, relativeError, tiny } from "./modelFiles.ts";
+import {
+  argmaxRows,
+  cosine,
+  type Greedy,
+  greedyRuns,
+  hasShared,
+  portableChoices,
+  readFloats,
+  readIds,
+  relativeError,
+  tiny,
+} from "./modelFiles.ts";
 import { shared } from "./shared.ts";
 
 const skipped = hasShared ? "" : " (skipped: no outside test data at CENTELLA_SHARED)";
@@ -185,8 +196,7 @@ export function describeGreedy({ runtime, scope }: SuiteContext): void {
     const quantised = [...stories, ...fables].filter((run) => covers(run) && !isPlain(run));
     test.for(quantised.map((run) => [title(run), run] as const))("given its ids, 98 of 100 choices agree: %s", async ([, run], context) => {
       await using model = await loadOrSkip(context, () => loadModel(run.path, { runtime, ...exactCache, activations: "ggml" }));
-      // Of Q4_1 the scalar reference reaches 96, WASM 98: on its way roundings to 8 bits fall the other way than llama.cpp's. Not yet explained.
-      expect(await agreement(model, run)).toBeGreaterThanOrEqual(run.model.includes("Q4_1") ? 96 : 98);
+      expect(await agreement(model, run, portableChoices(run))).toBeGreaterThanOrEqual(98);
     });
 
     // Exact arithmetic against 8-bit activations: more of the close choices fall the other way.
@@ -200,11 +210,16 @@ export function describeGreedy({ runtime, scope }: SuiteContext): void {
   });
 }
 
-/** How many of llama.cpp's choices the model would have made at the same place. */
-async function agreement(model: Model, { prompt_ids, out }: Greedy): Promise<number> {
+/**
+ * How many of llama.cpp's choices the model would have made at the same place. llama.cpp has as many arithmetics as builds: they add in
+ * other orders, and where an activation lies between two 8-bit values the last bit of a sum decides which. One such tie in the first token,
+ * which all others look at, moves every logit after it by 1e-2 (Q4_1: its builds for AVX fall on one side; its portable one, our reference
+ * and our WASM on the other, to 1e-7 in that token). So a choice counts that the recording or the portable build makes.
+ */
+async function agreement(model: Model, { prompt_ids, out }: Greedy, portable: Readonly<Record<number, number>> = {}): Promise<number> {
   const logits = await model.logits([...prompt_ids, ...out.slice(0, -1)]);
   const choices = argmaxRows(logits, model.info.vocabSize).slice(prompt_ids.length - 1);
-  return out.filter((id, i) => id === choices[i]).length;
+  return out.filter((id, i) => id === choices[i] || portable[i] === choices[i]).length;
 }
 
 /** Skips where the backend does not have the arithmetic or the type, saying so. */
