@@ -1,4 +1,16 @@
-import { type AnyOp, completeParams, createProgram, type Dim, lower, type OpName, ops, type Ref, type TensorSpec } from "@centella/core";
+import {
+  type AnyOp,
+  completeParams,
+  createProgram,
+  type Dim,
+  type FusedParams,
+  isFused,
+  lower,
+  type OpName,
+  ops,
+  type Ref,
+  type TensorSpec,
+} from "@centella/core";
 import { cases } from "@centella/core/testing";
 import { fusion, kernelOf, unsupported } from "../src/kernels/index.ts";
 import type { Launch } from "../src/kernels/shared/kernel.ts";
@@ -120,7 +132,40 @@ export function groupCalls(): readonly Call[] {
   );
 }
 
-export const calls: readonly Call[] = [...conformanceCalls(), ...modelCalls(), ...groupCalls()];
+/** Groups of a norm, a softmax or a reduction with elementwise calls before it or behind it, on rows of few and many elements. */
+export function surroundedCalls(): readonly Call[] {
+  const program = createProgram();
+  const T = program.dim("T", 512);
+  for (const n of [64, 20_000]) {
+    const x = program.input(`x ${n}`, "f32", [T, n]);
+    const w = program.input(`w ${n}`, "f32", [n]);
+    const column = program.input(`column ${n}`, "f32", [T, 1]);
+    const ops: Readonly<Record<string, (from: Ref) => Ref>> = {
+      rmsNorm: (from) => program.rmsNorm(from, w, { eps: 1e-5 }),
+      layerNorm: (from) => program.layerNorm(from, w, { eps: 1e-5, bias: w }),
+      softmax: (from) => program.softmax(from),
+      logSoftmax: (from) => program.logSoftmax(from, { axis: 0 }),
+      sum: (from) => program.sum(from, { axis: -1, keepDims: true }),
+      mean: (from) => program.mean(from),
+      max: (from) => program.max(from, { axis: -1 }),
+      min: (from) => program.min(from, { axis: 0 }),
+    };
+    Object.entries(ops).forEach(([name, of], i) => {
+      program.output(`${name} ${n}, finished`, program.silu(program.scale(of(x), { by: 3 })));
+      program.output(`${name} ${n} of a group`, of(program.mul(program.add(x, column), program.scale(w, { by: i + 2 }))));
+    });
+  }
+  const { steps } = lower(program, "cuda", unsupported, { fusion });
+  const groups = steps.filter(({ op, params }) => isFused(op) && (params as FusedParams).body.some((each) => each.op.elementwise !== true));
+  return [1, 512].flatMap((tokens) =>
+    groups.map(({ op, inputs, params }, i): Call => {
+      const specs = inputs.map((operand) => operand?.spec);
+      return { name: `surrounded ${i} at ${tokens}`, op, inputs: specs, params, bucket: { T: tokens } };
+    }),
+  );
+}
+
+export const calls: readonly Call[] = [...conformanceCalls(), ...modelCalls(), ...groupCalls(), ...surroundedCalls()];
 
 /** Every different kernel text, with the first call that needs it. */
 export function kernelTexts(): ReadonlyMap<string, string> {

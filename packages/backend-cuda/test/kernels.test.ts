@@ -5,7 +5,7 @@ import { gpuKernels } from "@centella/core/gpu";
 import { expect, test } from "vitest";
 import { kernels, unsupported } from "../src/kernels/index.ts";
 import { bucketsOf } from "../src/variant.ts";
-import { call, calls, f32, groupCalls, launchesOf } from "./kernelTexts.ts";
+import { call, calls, f32, groupCalls, launchesOf, surroundedCalls } from "./kernelTexts.ts";
 
 test("kernel files are op names, and every one is in the table", async () => {
   const files = await readdir(fileURLToPath(new URL("../src/kernels", import.meta.url)));
@@ -54,6 +54,20 @@ test("products of one tensor are one launch for few rows, and read a tensor that
     [512, "round_q8_K", "round_q8_0", ...tiled],
     [512, ...tiled],
   ]);
+});
+
+test("elementwise calls around a norm, a softmax or a reduction are part of its launches", () => {
+  const found = surroundedCalls().map((each) => launchesOf(each).map(({ entry }) => entry));
+  const rows = ["rmsNorm", "layerNorm_bias", "softmax", "logSoftmax", "sum", "mean", "max", "min"].flatMap((name) => [name, name]);
+  const [few, many] = [found.slice(0, 16), found.slice(16, 32)];
+  expect(few).toEqual(rows.map((name) => [`${name}_fused`]));
+  // Of long rows what is before a reduction is computed in the shares, what is behind it where these are joined.
+  expect(many.filter((entries) => entries.length === 2)).toEqual(
+    ["sum", "mean", "max"].flatMap((name) => [
+      [`${name}_share`, `${name}_join_fused`],
+      [`${name}_share_fused`, `${name}_join`],
+    ]),
+  );
 });
 
 test("reasons are in words", () => {

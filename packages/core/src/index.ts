@@ -124,7 +124,15 @@ export { type Fusion, type FusionLimits, fuseElementwise, type RefusesGroup } fr
 export { fuseEpilogues } from "./passes/fuseEpilogues.ts";
 export { fusePrologues } from "./passes/fusePrologues.ts";
 export { fuseSiblings } from "./passes/fuseSiblings.ts";
-export { type FinishingGroup, type GroupResult, resultsOf, siblingsUnsupported, specAt } from "./passes/groupResults.ts";
+export {
+  type FinishingGroup,
+  type GroupResult,
+  resultsOf,
+  type SurroundedCall,
+  siblingsUnsupported,
+  specAt,
+  surroundedCall,
+} from "./passes/groupResults.ts";
 export { type Cut, type Part, type Placement, splitByPlacement } from "./placement.ts";
 export type { PlanCacheStats } from "./planCache.ts";
 export { countOp, createCounters, requireLoaded, requirePersistent, WorkQueue } from "./planSupport.ts";

@@ -137,7 +137,7 @@ export const kernels: Kernels = {
 };
 
 const byName: Readonly<Record<string, Kernel>> = { ...(kernels as Readonly<Record<string, Kernel>>) };
-const fused: Kernel = fusedKernel((op) => byName[op]?.element) as Kernel;
+const fused: Kernel = fusedKernel((op) => byName[op]) as Kernel;
 
 /** The kernel of an op (one that came with it too) or of a fused group, its parameter type erased as the op's is. */
 export function kernelOf(op: AnyOp): Kernel | undefined {

@@ -4,6 +4,7 @@ import type { F32, U32 } from "../ptx/types.ts";
 import {
   type Argument,
   bucketElements,
+  type Finish,
   fixed,
   input,
   type Kernel,
@@ -12,7 +13,7 @@ import {
   output,
   type Scope,
 } from "./shared/kernel.ts";
-import { columnProduct, type Finish, type Product, tiledProduct, vectorProduct } from "./shared/product.ts";
+import { columnProduct, type Product, tiledProduct, vectorProduct } from "./shared/product.ts";
 import { roundActivationsLaunch } from "./shared/roundActivations.ts";
 import { type Finishing, siblingProducts } from "./shared/siblingProducts.ts";
 
@@ -21,10 +22,10 @@ type Params = ParamsOf<"matmul">;
 /** Most rows of `a` for which columns are computed for all rows at once; beyond, both operands are read in tiles. */
 const maxVectorRows = 8;
 
-export const matmul: Kernel<Params> = { launches: (call, params) => productLaunches(call, params) };
+export const matmul: Kernel<Params> = { finishes: true, launches: productLaunches };
 
-/** The product of the call's first two inputs, and what becomes of it before it is stored. */
-export function productLaunches(call: KernelCall, { transposeA, transposeB, activations }: Params, finish?: Finish): readonly Launch[] {
+function productLaunches(call: KernelCall, { transposeA, transposeB, activations }: Params): readonly Launch[] {
+  const { finish } = call;
   const [a, b] = [call.inputs[0]!, call.inputs[1]!];
   const given: Product = { a: input(0), aShape: a.shape, transposeA, transposeB, ...(finish === undefined ? {} : { finish }) };
   const rows = bucketElements(call, call.output.shape.slice(-2, -1));

@@ -41,6 +41,35 @@ export function resultsOf(count: number, { body, others = [] }: FusedParams): re
   });
 }
 
+/** One call that is no function of single elements, with elementwise calls that make its first tensor or finish its result. */
+export interface SurroundedCall {
+  /** Its index in the body. */
+  readonly call: number;
+  /** Whether the elementwise calls are those before it. */
+  readonly isLast: boolean;
+  readonly elementwise: FinishingGroup;
+  /** Whether what is made before it is a result of the group, too. */
+  readonly isKept: boolean;
+}
+
+/** A group of one call with elementwise ones before or behind it, or the reason why a group is none. */
+export function surroundedCall(count: number, { body, others = [] }: FusedParams): SurroundedCall | string {
+  const apart = body.flatMap(({ op }, index) => (op.elementwise === true ? [] : [index]));
+  const call = apart[0]!;
+  if (apart.length !== 1 || body.length === 1) return "more than one call that is no function of single elements";
+  const { op, inputs } = body[call]!;
+  const isLast = call === body.length - 1;
+  if (!isLast && call > 0) return `${op.name} between other calls`;
+  const [first, ...more] = inputs;
+  const source = isLast ? count + call - 1 : first;
+  if (first !== source || [...(isLast ? [] : [first]), ...more].some((place) => place === undefined || place >= count))
+    return `${op.name} of several calls`;
+  const isKept = isLast && others.length === 1 && others[0] === call - 1;
+  if (others.length > 0 && !isKept) return "several results";
+  const elementwise = body.flatMap((_, index) => (index === call ? [] : [index]));
+  return { call, isLast, elementwise: finishingOf(count, body, elementwise), isKept };
+}
+
 /** The spec that a place of a group has: an input's, or the result's of a call. */
 export function specAt(inputs: readonly (TensorSpec | undefined)[], { body }: FusedParams, place: number): TensorSpec | undefined {
   return place < inputs.length ? inputs[place] : body[place - inputs.length]!.output;

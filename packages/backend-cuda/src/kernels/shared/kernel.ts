@@ -15,6 +15,27 @@ export interface KernelCall {
   readonly slots: ReadonlyMap<string, number>;
   /** Largest values that the variant serves: what grids are made for. Kernels guard by the values in the buffer. */
   readonly bucket: DimValues;
+  /** What the first input's elements are computed by; only for kernels that say how they read it (`reads`). */
+  readonly source?: Source;
+  /** What becomes of each result before it is stored; only for kernels with `finishes`. */
+  readonly finish?: Finish;
+}
+
+/** Elementwise calls that are fused before an op. */
+export interface Source {
+  /** Memory that `apply` reads, by the names that it uses. */
+  readonly args: NamedArguments;
+  /** The element of the op's first input at a place. */
+  readonly apply: (scope: Scope, index: U32) => F32;
+  /** Where the elements are kept once they are computed, if something reads them again. */
+  readonly kept?: Argument;
+}
+
+/** Elementwise calls that are fused behind an op. */
+export interface Finish {
+  /** Memory that `apply` reads, by the names that it uses. */
+  readonly args: NamedArguments;
+  readonly apply: (scope: Scope, index: U32, value: F32) => F32;
 }
 
 /** Which memory a kernel parameter points to. */
@@ -44,6 +65,10 @@ export interface Kernel<P extends object = object> {
   readonly unsupported?: (inputs: readonly (TensorSpec | undefined)[], params: P, output: TensorSpec) => string | undefined;
   /** The launches of one call, in order. Pure. */
   readonly launches: (call: KernelCall, params: P) => readonly Launch[];
+  /** Its launches store each result once, after what `KernelCall.finish` makes of it. */
+  readonly finishes?: true;
+  /** Its launches read each element of their first input once or several times, in the same thread, and take `KernelCall.source` for it. */
+  readonly reads?: "once" | "again";
   /** An elementwise op on one element of each input, in registers of the tensors' dtype: what fused groups are made of. */
   readonly element?: (k: PtxBuilder, inputs: readonly (F32 | S32)[], params: P, dtype: DType) => F32 | S32;
 }

@@ -8,6 +8,7 @@ import {
   type Argument,
   bucketElements,
   bucketShape,
+  type Finish,
   floatElem,
   input,
   type KernelCall,
@@ -32,13 +33,6 @@ export interface Product {
   readonly transposeB: boolean;
   /** What becomes of an element before it is stored. */
   readonly finish?: Finish;
-}
-
-/** Calls of a fused group that follow the product. */
-export interface Finish {
-  /** Memory that `apply` reads, by the names that it uses. */
-  readonly args: NamedArguments;
-  readonly apply: (scope: Scope, index: U32, value: F32) => F32;
 }
 
 /** The matrices of one batch element, as index functions. */

@@ -2,18 +2,9 @@ import type { PtxBuilder } from "../../ptx/builder.ts";
 import { type Extent, isBelow, plus, product, register, times, timesPlus, unflatten } from "../../ptx/extent.ts";
 import { blockReducer } from "../../ptx/reduce.ts";
 import type { F32, U32 } from "../../ptx/types.ts";
-import {
-  type Argument,
-  bucketElements,
-  defaultThreads,
-  input,
-  type Kernel,
-  type KernelCall,
-  type Launch,
-  launch,
-  output,
-} from "./kernel.ts";
+import { type Argument, bucketElements, defaultThreads, type Kernel, type KernelCall, type Launch, launch } from "./kernel.ts";
 import { foldRow, normalAxis, perRow } from "./rows.ts";
+import { resultArgs, sourceArgs, sourceOf, storeResult, surroundedName } from "./surroundings.ts";
 
 /** Elements of a row from which on several blocks share it, and how many each of them takes at least. */
 const longRow = 2 ** 14;
@@ -36,6 +27,8 @@ export function reduction(
   finish: (k: PtxBuilder, value: F32, length: Extent) => F32 = (_k, value) => value,
 ): Kernel<{ readonly axis: number | null }> {
   return {
+    finishes: true,
+    reads: "once",
     launches: (call, { axis: given }) => {
       const x = call.inputs[0]!;
       const axis = normalAxis(given, x.shape.length);
@@ -44,20 +37,19 @@ export function reduction(
       const sharers = sharersOf(rows, length);
       const parts: Argument = { kind: "scratch", bytes: 4 * rows * sharers };
       const isShared = sharers > 1;
-      const join = perRow(
-        call,
-        isShared ? `${name}_join` : name,
-        { x, axis, args: { x: isShared ? parts : input(0), y: output } },
-        (scope, row) => {
-          const { k, pointer } = scope;
-          const from = pointer("x", "f32");
-          const reduce = (a: F32, b: F32): F32 => combine(k, a, b);
-          const load = (i: U32): F32 => k.load("f32", k.at("f32", from, isShared ? timesPlus(k, row.row, sharers, i) : row.at(i)));
-          const own = foldRow(scope, isShared ? sharers : row.length, initial, load, reduce);
-          const all = finish(k, blockReducer(k)(own, reduce), row.length);
-          k.if(k.compare("eq", k.thread(), 0), () => k.store("f32", k.at("f32", pointer("y", "f32"), row.row), all));
-        },
-      );
+      const args = { ...(isShared ? { parts } : sourceArgs(call)), ...resultArgs(call) };
+      const joinName = isShared ? surroundedName(`${name}_join`, call.finish) : surroundedName(name, call.source, call.finish);
+      const join = perRow(call, joinName, { x, axis, args }, (scope, row) => {
+        const { k, pointer } = scope;
+        const found = isShared ? pointer("parts", "f32") : undefined;
+        const from = isShared ? undefined : sourceOf(scope, call);
+        const reduce = (a: F32, b: F32): F32 => combine(k, a, b);
+        const load = (i: U32): F32 =>
+          from === undefined ? k.load("f32", k.at("f32", found!, timesPlus(k, row.row, sharers, i))) : from.first(row.at(i));
+        const own = foldRow(scope, isShared ? sharers : row.length, initial, load, reduce);
+        const all = finish(k, blockReducer(k)(own, reduce), row.length);
+        k.if(k.compare("eq", k.thread(), 0), () => storeResult(scope, call, row.row, all));
+      });
       return isShared ? [share(call, name, { axis, rows, sharers, parts, initial, combine }), join] : [join];
     },
   };
@@ -84,7 +76,8 @@ function share(
   },
 ): Launch {
   const { shape } = call.inputs[0]!;
-  return launch(call, `${name}_share`, { blocks: rows * sharers, args: { x: input(0), parts } }, (scope) => {
+  const args = { ...sourceArgs(call), parts };
+  return launch(call, surroundedName(`${name}_share`, call.source), { blocks: rows * sharers, args }, (scope) => {
     const { k, pointer } = scope;
     const [outer, inner] = axis === undefined ? [[], []] : [shape.slice(0, axis), shape.slice(axis + 1)];
     const between = product(k, scope.extents(inner));
@@ -98,8 +91,8 @@ function share(
       const first = k.mul(register(k, place!), size);
       const end = k.min(k.add(first, size), length);
       const sum = k.variable("f32", initial);
-      const from = pointer("x", "f32");
-      const fold = (i: U32): void => sum.set(combine(k, sum.get(), k.load("f32", k.at("f32", from, plus(k, times(k, i, between), start)))));
+      const from = sourceOf(scope, call);
+      const fold = (i: U32): void => sum.set(combine(k, sum.get(), from.first(plus(k, times(k, i, between), start))));
       k.for(k.add(first, k.thread()), end, defaultThreads, fold);
       const all = blockReducer(k)(sum.get(), (a, b) => combine(k, a, b));
       k.if(k.compare("eq", k.thread(), 0), () => k.store("f32", k.at("f32", pointer("parts", "f32"), block), all));
