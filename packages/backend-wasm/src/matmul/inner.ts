@@ -199,16 +199,18 @@ function i32x4Mask(first: Expr<"i32">): V128 {
   return f32x4.splat(f32.reinterpret(i32.sub(0, i32.eqz(first))));
 }
 
-/** `inner.vector.<dtype>(w, x, y, rows, rowBytes, k)`: `y[row] = w[row] · x`. */
+/**
+ * `inner.vector.<dtype>(w, x, y, rows, rowBytes, k)`: `y[row] = w[row] · x`. The rows that are read at once are a quarter of all apart: each
+ * stream then goes on where its last row ended, and the processor fetches ahead across rows.
+ */
 function emitVector(module: ModuleBuilder, target: Target, dtype: PlainDType): void {
   const signature = { w: "i32", x: "i32", y: "i32", rows: "i32", rowBytes: "i32", k: "i32" } as const;
   module.function(`inner.vector.${dtype}`, signature, (f, { w, x, y, rows, rowBytes, k }) => {
     const [at, left, block] = f.locals("i32", 3) as [Local<"i32">, Local<"i32">, Local<"i32">];
     const [total, values] = [f.local("v128"), f.local("v128")];
-    const dot = (count: number): void => {
-      const pointers = f.locals("i32", count);
-      const sums = f.locals("v128", count);
-      pointers.forEach((pointer, row) => void f.set(pointer, i32.add(w, i32.mul(row, rowBytes))));
+    const elementBytes = vectorBytes(dtype) / 4;
+    /** The next row of each pointer, which are at its end afterwards. */
+    const dot = (pointers: readonly Local<"i32">[], sums: readonly Local<"v128">[]): void => {
       f.set(at, x);
       f.set(left, k);
       f.set(total, v128.zero());
@@ -231,24 +233,32 @@ function emitVector(module: ModuleBuilder, target: Target, dtype: PlainDType): v
           f.set(values, v128.and(v128.load(at), mask));
           pointers.forEach((pointer, row) => {
             f.set(sums[row]!, madd(target, v128.and(loadFloats(f, dtype, pointer), mask), values, sums[row]!));
+            f.advance(pointer, i32.mul(block, elementBytes));
           });
         });
         const [s0, s1 = s0!, s2 = s0!, s3 = s0!] = sums;
         f.set(total, f32x4.add(total, laneSums(f, [s0!, s1, s2, s3])));
       });
     };
-    f.while(i32.geU(rows, vectorRows), () => {
-      dot(vectorRows);
-      f.store(y, total);
-      f.advance(y, 4 * vectorRows);
-      f.advance(w, i32.mul(rowBytes, vectorRows));
-      f.advance(rows, -vectorRows);
+    const streams = f.locals("i32", vectorRows);
+    const sums = f.locals("v128", vectorRows);
+    const results = f.locals("i32", vectorRows);
+    const [count, last] = [f.let(i32.shrU(rows, Math.log2(vectorRows))), streams.at(-1)!];
+    streams.forEach((stream, i) => void f.set(stream, i32.add(w, i32.mul(i32.mul(count, i), rowBytes))));
+    results.forEach((result, i) => void f.set(result, i32.add(y, i32.mul(count, 4 * i))));
+    f.set(rows, i32.and(rows, vectorRows - 1));
+    f.while(count, () => {
+      dot(streams, sums);
+      results.forEach((result, i) => {
+        f.store32Lane(result, total, i);
+        f.advance(result, 4);
+      });
+      f.advance(count, -1);
     });
     f.while(rows, () => {
-      dot(1);
-      f.store32Lane(y, total, 0);
-      f.advance(y, 4);
-      f.advance(w, rowBytes);
+      dot([last], [sums[0]!]);
+      f.store32Lane(results.at(-1)!, total, 0);
+      f.advance(results.at(-1)!, 4);
       f.advance(rows, -1);
     });
   });
