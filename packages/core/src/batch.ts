@@ -92,11 +92,12 @@ export class BatchCore<Name extends string = ""> {
   }
 
   /** An input of the batch. `data` is in the dtype's stored form and is copied. @throws {ShapeError | DTypeError | ProgramError} */
-  upload(data: TypedArray, shape: readonly number[] = [data.length], dtype: DType = dtypeOf(data)): BatchHandle<Name> {
+  upload(data: TypedArray, shape?: readonly number[], dtype: DType = dtypeOf(data)): BatchHandle<Name> {
     this.#checkRecording("upload");
-    checkData("upload", { dtype, shape }, data);
+    const spec = { dtype, shape: shape ?? [data.length] };
+    checkData("upload", spec, data);
     const name = `upload${this.#program.inputs.size}`;
-    const handle = this.#program.input(name, dtype, shape);
+    const handle = this.#program.input(name, dtype, spec.shape);
     this.#uploads[name] = data.slice();
     return new BatchHandle(this.name, handle);
   }

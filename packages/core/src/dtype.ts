@@ -1,4 +1,5 @@
-import { type BlockType, blockLayout } from "@centella/quant";
+import { type BlockType, blockLayout, isBlockType, isGgmlType } from "@centella/quant";
+import { DTypeError } from "./errors.ts";
 
 /**
  * Plain element types. f16 and bf16 are storage types: every backend accumulates in f32 or better. A bool is stored as a u8 of
@@ -24,6 +25,11 @@ export function layoutOf(dtype: DType): DTypeLayout {
     return { elements: blockElements, bytes: blockBytes };
   }
   return { elements: 1, bytes: scalarBytes[dtype] };
+}
+
+/** True for the name of a dtype. */
+export function isDType(name: string): name is DType {
+  return name in scalarBytes || (isGgmlType(name) && isBlockType(name));
 }
 
 /** True for the ggml block types, false for plain element types. */
@@ -70,14 +76,24 @@ export type TypedArrayConstructor =
   | Uint8ArrayConstructor
   | Uint16ArrayConstructor;
 
-/** The plain dtype that an array holds unless said otherwise; a `Uint16Array` holds f16, a `Uint8Array` u8. */
+/**
+ * The plain dtype that an array holds unless said otherwise; a `Uint16Array` holds f16, a `Uint8Array` u8.
+ * @throws {DTypeError} for what is none of these arrays
+ */
 export function dtypeOf(data: TypedArray): ScalarType {
   if (data instanceof Float32Array) return "f32";
   if (data instanceof Int32Array) return "i32";
   if (data instanceof Uint32Array) return "u32";
   if (data instanceof Int8Array) return "i8";
   if (data instanceof Uint16Array) return "f16";
-  return "u8";
+  if (data instanceof Uint8Array) return "u8";
+  const expected = "a Float32Array, or an Int32Array, Uint32Array, Uint16Array (f16), Int8Array or Uint8Array";
+  throw new DTypeError("tensor", expected, className(data), "make one with Float32Array.from()");
+}
+
+/** What a value is, for messages. */
+export function className(value: unknown): string {
+  return (value as object | null | undefined)?.constructor?.name ?? String(value);
 }
 
 /** The array type of a dtype's values as numbers, which scalar references compute on: f16, bf16 and block types are f32. */

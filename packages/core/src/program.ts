@@ -1,21 +1,11 @@
 import { checkKeys } from "./checkKeys.ts";
 import { type CustomOp, customOp } from "./custom.ts";
-import { type DType, type TypedArray, typedArrayOf } from "./dtype.ts";
-import { ArgumentError, DTypeError, ProgramError, ShapeError } from "./errors.ts";
+import type { DType, TypedArray } from "./dtype.ts";
+import { ArgumentError, ProgramError, ShapeError } from "./errors.ts";
 import { type AnyOp, inputName, isRequiredInput, type OpCall } from "./op.ts";
 import { type Ops, ops } from "./ops/index.ts";
-import {
-  byteLength,
-  type ConcreteSpec,
-  checkBlocks,
-  checkCount,
-  checkShape,
-  formatSpec,
-  isConcrete,
-  type Shape,
-  type SymbolicDim,
-  type TensorSpec,
-} from "./spec.ts";
+import { type ConcreteSpec, checkCount, checkSpec, formatSpec, isConcrete, type Shape, type SymbolicDim, type TensorSpec } from "./spec.ts";
+import { checkData } from "./tensor.ts";
 
 /** Where a value of a program comes from. */
 export type Definition =
@@ -162,8 +152,7 @@ export class Recorder implements ProgramGraph {
   /** Declares a tensor that every run is given. A scalar with a host value is an input of shape `[]`. */
   input(name: string, dtype: DType, shape: Shape): Ref {
     if (this.inputs.has(name)) throw new ProgramError(`input: ${name} is declared already; give each input its own name`);
-    checkShape(`input ${name}`, shape);
-    checkBlocks(`input ${name}`, { dtype, shape });
+    checkSpec(`input ${name}`, { dtype, shape });
     const ref = this.#value({ dtype, shape }, { kind: "input", name });
     this.inputs.set(name, ref.id);
     return ref;
@@ -172,9 +161,8 @@ export class Recorder implements ProgramGraph {
   /** Declares a tensor that outlives runs. Weights are loaded after compiling, state starts as zeros. */
   persistent(name: string, spec: ConcreteSpec, { init = "load" }: { readonly init?: "load" | "zeros" } = {}): Ref {
     if (this.persistents.has(name)) throw new ProgramError(`persistent: ${name} is declared already; give each persistent its own name`);
-    checkShape(`persistent ${name}`, spec.shape);
+    checkSpec(`persistent ${name}`, spec);
     if (!isConcrete(spec)) throw new ShapeError(`persistent ${name}`, "extents that are numbers", formatSpec(spec), "use the maximum");
-    checkBlocks(`persistent ${name}`, spec);
     const ref = this.#value(spec, { kind: "persistent", name }, name);
     this.persistents.set(name, { name, spec, init, value: ref.id });
     this.#newest.set(name, ref.id);
@@ -183,17 +171,7 @@ export class Recorder implements ProgramGraph {
 
   /** A tensor whose data is part of the program. `data` is in the dtype's stored form and is not copied: do not change it. */
   constant(data: TypedArray, dtype: DType, shape: readonly number[]): Ref {
-    checkShape("constant", shape);
-    if (!(data instanceof typedArrayOf(dtype)))
-      throw new DTypeError("constant", typedArrayOf(dtype).name, data.constructor.name, "pass the stored form of the dtype");
-    if (data.byteLength !== byteLength({ dtype, shape })) {
-      throw new ShapeError(
-        "constant",
-        `${byteLength({ dtype, shape })} bytes for ${formatSpec({ dtype, shape })}`,
-        `${data.byteLength} bytes`,
-        "pass as many elements as the shape has",
-      );
-    }
+    checkData("constant", { dtype, shape }, data);
     return this.#value({ dtype, shape }, { kind: "constant", data });
   }
 

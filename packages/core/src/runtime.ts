@@ -116,8 +116,8 @@ export class RuntimeCore {
   }
 
   /** A tensor in host memory; `data` (its stored form) is copied. */
-  tensor(data: TypedArray, shape: readonly number[] = [data.length], dtype: DType = dtypeOf(data)): Tensor {
-    return hostTensor({ dtype, shape }, data);
+  tensor(data: TypedArray, shape?: readonly number[], dtype: DType = dtypeOf(data)): Tensor {
+    return hostTensor({ dtype, shape: shape ?? [data.length] }, data);
   }
 
   /**

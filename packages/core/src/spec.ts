@@ -1,5 +1,5 @@
-import { type DType, layoutOf } from "./dtype.ts";
-import { ArgumentError, ShapeError } from "./errors.ts";
+import { type DType, isDType, layoutOf } from "./dtype.ts";
+import { ArgumentError, DTypeError, ShapeError } from "./errors.ts";
 
 /** A named extent that is known only when the program runs, from 0 to `max`. Two dims are equal when their names are. */
 export interface SymbolicDim {
@@ -105,8 +105,16 @@ export function checkCount(where: string, shape: Shape): void {
   if (!Number.isSafeInteger(count)) throw new ShapeError(where, "at most 2^53 - 1 elements", formatShape(shape), "use smaller extents");
 }
 
+/** @throws {ShapeError | DTypeError} unless tensors can be like that: a known dtype, whole extents, whole blocks of the dtype. */
+export function checkSpec(where: string, spec: TensorSpec): void {
+  if (!isDType(spec.dtype)) throw new DTypeError(where, "a dtype", String(spec.dtype), 'pass e.g. "f32"');
+  checkShape(where, spec.shape);
+  checkBlocks(where, spec);
+}
+
 /** @throws {ShapeError} unless every extent is a whole number ≥ 0 or a symbolic dim. */
 export function checkShape(where: string, shape: Shape): void {
+  if (!Array.isArray(shape)) throw new ShapeError(where, "a list of extents", String(shape), "pass e.g. [2, 3]");
   for (const dim of shape) {
     const extent = typeof dim === "number" ? dim : dim.max;
     if (!Number.isSafeInteger(extent) || extent < 0) {

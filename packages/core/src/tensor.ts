@@ -1,6 +1,6 @@
-import { type TypedArray, typedArrayOf } from "./dtype.ts";
+import { className, type TypedArray, typedArrayOf } from "./dtype.ts";
 import { DisposedError, DTypeError, ProgramError, ShapeError } from "./errors.ts";
-import { byteLength, type ConcreteSpec, formatSpec } from "./spec.ts";
+import { byteLength, type ConcreteSpec, checkSpec, formatSpec } from "./spec.ts";
 
 /** What a backend keeps behind a tensor handle. */
 export interface TensorStorage {
@@ -103,13 +103,15 @@ export function peek({ spec, storage }: Tensor): TypedArray {
   return data;
 }
 
-/** @throws {ShapeError | DTypeError} unless `data` is the stored form of a tensor of this spec. */
+/** @throws {ShapeError | DTypeError} unless `data` is the stored form of a tensor of this spec, and there are such tensors. */
 export function checkData(where: string, spec: ConcreteSpec, data: TypedArray): void {
+  checkSpec(where, spec);
   const type = typedArrayOf(spec.dtype);
-  if (!(data instanceof type)) throw new DTypeError(where, `${type.name} for ${formatSpec(spec)}`, data?.constructor?.name ?? typeof data);
+  if (!(data instanceof type))
+    throw new DTypeError(where, `${type.name} for ${formatSpec(spec)}`, className(data), "pass the stored form of the dtype");
   const bytes = byteLength(spec);
   if (data.byteLength !== bytes) {
     const expected = `${bytes / type.BYTES_PER_ELEMENT} elements for ${formatSpec(spec)}`;
-    throw new ShapeError(where, expected, String(data.length));
+    throw new ShapeError(where, expected, String(data.length), "pass as many as the shape has");
   }
 }

@@ -23,7 +23,9 @@ test("declarations are checked", () => {
   expect(() => program.persistent("w", { dtype: "q8_0", shape: [2, 33] })).toThrow(/a multiple of 32/);
   expect(() => program.persistent("w", { dtype: "f32", shape: [program.dim("N", 3) as never] })).toThrow(/extents that are numbers/);
   expect(() => program.constant(Int32Array.of(1), "f32", [1])).toThrow(DTypeError);
-  expect(() => program.constant(Float32Array.of(1), "f32", [2])).toThrow(/8 bytes for f32 \[2\], got 4 bytes/);
+  expect(() => program.constant(Float32Array.of(1), "f32", [2])).toThrow(/2 elements for f32 \[2\], got 1; pass as many/);
+  expect(() => program.input("x", "f33" as never, [1])).toThrow(/input x: expected a dtype, got f33; pass e.g. "f32"/);
+  expect(() => program.input("x", "f32", 4 as never)).toThrow(/input x: expected a list of extents, got 4; pass e.g. \[2, 3\]/);
 });
 
 test("an op takes its tensors, then one options object", () => {
