@@ -14,7 +14,7 @@ const app = `
   import { loadModel } from "@centella/llm";
   const tell = (result) => { globalThis.result = result; };
   (async () => {
-    const runtime = await createRuntime({ backends: [wasm({ threads: THREADS })] });
+    const runtime = await createRuntime({ backends: [wasm({ threads: THREADS, sync: false })] });
     const model = await loadModel(new URL("/model.gguf", location.href), { runtime });
     let text = "";
     for await (const part of model.createSession().generate("Tell me a story about a cat.", { maxTokens: 12, temperature: 0 }))

@@ -21,5 +21,5 @@ const write = (name, bytes) => {
   // An untouched file keeps its time, for builds that look at it.
   if (!existsSync(to) || !readFileSync(to).equals(bytes)) writeFileSync(to, bytes);
 };
-write("base.wasm", Buffer.from(emitAhead([...calls, ...long])));
+write("base.wasm", Buffer.from(await emitAhead([...calls, ...long])));
 write("base.d.wasm.ts", Buffer.from("declare const base: WebAssembly.Module;\nexport default base;\n"));

@@ -4,6 +4,7 @@ import { type FunctionInfo, ModuleBuilder } from "./emit/index.ts";
 import { Heap } from "./heap.ts";
 import type { CompiledKernels } from "./home.ts";
 import type { BuildContext, Emitted } from "./kernel.ts";
+import { lateKernels, loadKernels } from "./lateKernels.ts";
 import { memoryMap, pagesOf } from "./memoryMap.ts";
 import { emitKernels, kernelOf, type Opened } from "./module.ts";
 import type { Target } from "./target.ts";
@@ -33,10 +34,12 @@ const sectionName = "centella";
 
 const codes = { i32: "i", i64: "l", f32: "f", f64: "d", v128: "v" } as const;
 
-/** The module in binary form, with what these calls ask for. Pure. */
-export function emitAhead(calls: readonly AheadCall[]): Uint8Array<ArrayBuffer> {
+/** The module in binary form, with what these calls ask for. */
+export async function emitAhead(calls: readonly AheadCall[]): Promise<Uint8Array<ArrayBuffer>> {
+  await loadKernels();
   const module = new ModuleBuilder({ constants: memoryMap.constants, hasTable: true });
   emitKernels(module, target);
+  for (const emit of new Set(lateKernels().map((kernel) => kernel.emit))) emit?.(module, target);
   const known = new Set<string>();
   const none: Emitted = () => 0;
   const emit: BuildContext["emit"] = (key, define) => {

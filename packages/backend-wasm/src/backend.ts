@@ -28,6 +28,7 @@ import { Turns } from "./eventLoop.ts";
 import type { Heap } from "./heap.ts";
 import { Home, type HomeParts } from "./home.ts";
 import type { Kernel } from "./kernel.ts";
+import { isLate, loadKernels } from "./lateKernels.ts";
 import { kernelOf, type Opened, openModule } from "./module.ts";
 import { type CheckedOptions, checkOptions, type WasmOptions } from "./options.ts";
 import { WasmPlan } from "./plan.ts";
@@ -48,11 +49,13 @@ export function wasm(options: WasmOptions = {}): BackendFactory {
 
 /** Opens the backend; `features` are the engine's. */
 export async function openBackend(options: CheckedOptions, features?: WasmFeatures): Promise<WasmBackend> {
-  const { module } = options;
-  // A page downloads it when it is needed; elsewhere it is there anyway, and calls that are not awaited may need it.
-  if (!isPage()) await loadCodecs();
+  const { module, sync } = options;
+  // Calls that are not awaited may need any of them; and what a module has is known by its kernels.
+  if (sync || module !== undefined) await loadKernels();
+  // Blocks are rare, and their code is large: a page waits until they are needed.
+  if (sync && !isPage()) await loadCodecs();
   const opened = module === undefined ? await openModule(options, features) : openAhead(module, options.maxMemoryMiB);
-  return new WasmBackend(opened, await Home.open(opened, opened.all64), options.checkWrites);
+  return new WasmBackend(opened, await Home.open(opened, opened.all64), options);
 }
 
 /** Whether code comes over a network. */
@@ -75,6 +78,8 @@ export class WasmBackend implements Backend {
   readonly fusion: FusionLimits = { maxInputs: 16, maxCalls: 32 };
   readonly counters: Counters = createCounters();
   readonly turns: Turns = new Turns();
+  /** None where code is loaded when a program needs it. */
+  readonly compileSync?: (program: ProgramGraph) => Plan;
   /** Where small plans and uploaded tensors are. */
   readonly home: Home;
   readonly target: Target;
@@ -89,8 +94,9 @@ export class WasmBackend implements Backend {
   #pending = 0;
   #disposed = false;
 
-  constructor({ target, reason, isAhead, all64, ...parts }: Opened, home: Home, checkWrites: boolean) {
+  constructor({ target, reason, isAhead, all64, ...parts }: Opened, home: Home, { checkWrites, sync }: CheckedOptions) {
     this.checkWrites = checkWrites;
+    if (sync) this.compileSync = (program) => this.#compileSync(program);
     this.#isAhead = isAhead;
     this.#all64 = all64;
     this.home = home;
@@ -115,6 +121,8 @@ export class WasmBackend implements Backend {
   unsupported(op: AnyOp, inputs: readonly (TensorSpec | undefined)[], params: object, output: TensorSpec): string | undefined {
     if (op.alias === true) return undefined;
     if (op.kernels !== undefined) return this.#all64 ? no64Custom : customUnsupported(op, [...inputs, output]);
+    // They refuse nothing, and may not be loaded yet.
+    if (isLate(op) && !this.#isAhead) return undefined;
     const kernel = kernelOf(op);
     if (kernel === undefined) return `there is no kernel for ${op.name} yet`;
     return kernel.unsupported?.(inputs, params, output) ?? this.#uncompiled(kernel, inputs, params, output);
@@ -134,7 +142,8 @@ export class WasmBackend implements Backend {
     home.retain();
     try {
       await home.custom.prepare(program);
-      if ([program, ...(sharing.sharedBy ?? [])].some(needsCodecs)) await loadCodecs();
+      const programs = [program, ...(sharing.sharedBy ?? [])];
+      await Promise.all([programs.some(needsCodecs) && loadCodecs(), loadKernels(programs)]);
       signal?.throwIfAborted();
       const plan = new WasmPlan(this, home, program, sharing);
       this.plans.add(plan);
@@ -150,7 +159,7 @@ export class WasmBackend implements Backend {
     }
   }
 
-  compileSync(program: ProgramGraph): Plan {
+  #compileSync(program: ProgramGraph): Plan {
     this.requireAlive();
     if (needsCodecs(program)) codecs();
     const { custom } = this.home;

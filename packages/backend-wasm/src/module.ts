@@ -6,6 +6,7 @@ import type { CompiledKernels, HomeParts } from "./home.ts";
 import type { Kernel } from "./kernel.ts";
 import { kernels } from "./kernels/index.ts";
 import { emitShared } from "./kernels/shared/index.ts";
+import { isLate, lateKernel } from "./lateKernels.ts";
 import { memoryMap, pagesOf } from "./memoryMap.ts";
 import type { CheckedOptions } from "./options.ts";
 import type { Target } from "./target.ts";
@@ -36,9 +37,13 @@ export function emitKernels(module: ModuleBuilder, target: Target): void {
   for (const kernel of Object.values<Kernel>({ ...kernels })) kernel.emit?.(module, target);
 }
 
-/** The kernel of an op, its parameter type erased. */
+/**
+ * The kernel of an op, its parameter type erased; undefined where there is none.
+ * @throws {UnsupportedError} for a late one that is not loaded
+ */
 export function kernelOf(op: AnyOp): Kernel | undefined {
   if (isFused(op)) return fused as Kernel;
+  if (isLate(op)) return lateKernel(op);
   return Object.hasOwn(kernels, op.name) ? (kernels[op.name as OpName] as Kernel | undefined) : undefined;
 }
 

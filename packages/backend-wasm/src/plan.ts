@@ -29,6 +29,7 @@ import type { WasmBackend } from "./backend.ts";
 import { type DirectOutput, directOutputs } from "./directOutputs.ts";
 import type { Home } from "./home.ts";
 import type { BuildContext, Run, Task } from "./kernel.ts";
+import { isLate } from "./lateKernels.ts";
 import { kernelOf } from "./module.ts";
 import { Cell } from "./persistents.ts";
 import { type PlanMemory, placePlan } from "./planMemory.ts";
@@ -100,7 +101,7 @@ export class WasmPlan implements Plan {
       [];
     this.#module = backend.planModule(home);
     const context: BuildContext = {
-      exports: (name) => home.library.get(name),
+      exports: (name) => (home.library.has(name) ? home.library : this.#module).get(name),
       heap: home.heap,
       target: backend.target,
       threads: backend.pool?.size ?? 1,
@@ -122,9 +123,11 @@ export class WasmPlan implements Plan {
         return shared.get(key) as T;
       },
     };
-    this.#tasks = lowered.steps.map(({ op, inputs, params, output, others }) =>
-      (home.custom.get(op) ?? kernelOf(op))!.build(context, inputs, params, output, others),
-    );
+    this.#tasks = lowered.steps.map(({ op, inputs, params, output, others }) => {
+      const kernel = (home.custom.get(op) ?? kernelOf(op))!;
+      if (isLate(op)) this.#module.include(kernel);
+      return kernel.build(context, inputs, params, output, others);
+    });
     this.#runs = new PlannedRuns(home.space, lowered, this.#tasks);
 
     const owned: number[] = [];

@@ -1,7 +1,7 @@
 import { UnsupportedError } from "@centella/core";
 import { aheadName } from "./ahead.ts";
-import { type FunctionInfo, ModuleBuilder } from "./emit/index.ts";
-import type { Emitted } from "./kernel.ts";
+import { ModuleBuilder } from "./emit/index.ts";
+import type { Emitted, Kernel } from "./kernel.ts";
 import { Library, type Space } from "./space.ts";
 import type { Target } from "./target.ts";
 import type { ThreadPool } from "./threads/pool.ts";
@@ -16,6 +16,7 @@ export class PlanModule {
   readonly #pool: ThreadPool | undefined;
   readonly #ahead: Library | undefined;
   readonly #functions = new Map<string, Emitted>();
+  readonly #included = new Set<Kernel["emit"]>();
   #made: { readonly builder: ModuleBuilder; readonly library: Library; readonly constants: number } | undefined;
   #isLoaded = false;
   #isShared = false;
@@ -36,16 +37,25 @@ export class PlanModule {
     }
     let fn = this.#functions.get(key);
     if (fn === undefined) {
-      this.#made ??= this.#make();
-      const { builder, library } = this.#made;
-      const before = builder.functions.length;
-      const name = `plan.${before}`;
-      define(builder, name, this.#target);
-      for (const info of builder.functions.slice(before)) library.declare(info as FunctionInfo);
+      const { builder, library } = this.#parts;
+      const name = `plan.${builder.functions.length}`;
+      this.#define(() => define(builder, name, this.#target));
       fn = library.get(name);
       this.#functions.set(key, fn);
     }
     return fn;
+  }
+
+  /** Emits the functions of a kernel that are not among those of every plan. */
+  include({ emit }: Kernel): void {
+    if (emit === undefined || this.#ahead !== undefined || this.#included.has(emit)) return;
+    this.#included.add(emit);
+    this.#define((builder) => emit(builder, this.#target));
+  }
+
+  /** A function of a kernel that was included. @throws {RangeError} for another name */
+  get(name: string): Emitted {
+    return (this.#ahead ?? this.#parts.library).get(name);
   }
 
   /** Compiles the module and instantiates it on every thread. */
@@ -91,6 +101,19 @@ export class PlanModule {
       library.unload();
     }
     this.#space.heap.free(constants);
+  }
+
+  get #parts(): { readonly builder: ModuleBuilder; readonly library: Library } {
+    this.#made ??= this.#make();
+    return this.#made;
+  }
+
+  /** Declares what `emit` adds to the module. */
+  #define(emit: (builder: ModuleBuilder) => void): void {
+    const { builder, library } = this.#parts;
+    const before = builder.functions.length;
+    emit(builder);
+    for (const info of builder.functions.slice(before)) library.declare(info);
   }
 
   #make(): { readonly builder: ModuleBuilder; readonly library: Library; readonly constants: number } {

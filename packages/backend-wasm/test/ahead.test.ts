@@ -14,7 +14,7 @@ const calls = (Object.values(ops) as AnyOp[]).flatMap((op) =>
     }),
   ),
 );
-const module = new WebAssembly.Module(emitAhead(calls));
+const module = new WebAssembly.Module(await emitAhead(calls));
 const empty = new WebAssembly.Module(Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0));
 
 /** A host that instantiates modules and compiles nothing. */

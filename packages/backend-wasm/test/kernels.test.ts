@@ -3,6 +3,9 @@ import { ops } from "@centella/core";
 import { expect, test } from "vitest";
 import { expressions } from "../src/elementwise/expressions/index.ts";
 import { kernels } from "../src/kernels/index.ts";
+import { kernels as expert } from "../src/late/expertKernels.ts";
+import { kernels as other, expressions as trigonometric } from "../src/late/otherKernels.ts";
+import { kernels as recurrent } from "../src/late/recurrentKernels.ts";
 import { emitModule } from "../src/module.ts";
 import { targets } from "./shared.ts";
 
@@ -12,8 +15,11 @@ test("every op that computes has a kernel: an expression, or a file of its name"
     .map((name) => name.slice(0, -3));
   const computing = Object.values(ops).flatMap((op) => (op.alias === true ? [] : [op.name]));
   expect(files.filter((name) => !computing.includes(name))).toEqual([]);
-  expect(Object.keys(kernels).sort()).toEqual([...Object.keys(expressions), ...files].sort());
-  expect(computing.filter((op) => !(op in kernels))).toEqual([]);
+  const late = { ...expert, ...recurrent, ...other };
+  expect([...Object.keys(kernels), ...Object.keys(late)].sort()).toEqual(
+    [...Object.keys(expressions), ...Object.keys(trigonometric), ...files].sort(),
+  );
+  expect(computing.filter((op) => !(op in kernels || op in late))).toEqual([]);
 });
 
 test.each(targets)("the module validates and is the same every time, relaxed: $relaxed", (target) => {

@@ -205,7 +205,7 @@ test("options are checked", () => {
   expect(() => wasm({ maxMemoryMiB: 20_000 })).toThrow(/1 to 16384/);
   expect(() => wasm({ memory64: 1 } as object)).toThrow(/memory64 true, false or "auto"/);
   expect(() => wasm({ workers: 2 } as object)).toThrow(
-    /options among \{relaxed, threads, maxMemoryMiB, memory64, checkWrites, module\}, got workers/,
+    /options among \{relaxed, threads, sync, maxMemoryMiB, memory64, checkWrites, module\}, got workers/,
   );
 });
 

@@ -53,6 +53,7 @@ const otherUses = [
   "embed.js",
   "fingerprint.js",
   "layersOnGpu.js",
+  "otherKernels.js",
   "perplexity.js",
   "readF32.js",
   "referencePlan.js",
@@ -61,7 +62,7 @@ const otherUses = [
 ];
 
 /** What only some models need: weights of types without kernels of their own, files in parts, recurrent states. */
-const otherModels = ["blockCodecs.js", "joinParts.js", "stateTransfer.js"];
+const otherModels = ["blockCodecs.js", "expertKernels.js", "joinParts.js", "recurrentKernels.js", "stateTransfer.js"];
 
 /**
  * What pages do, and the modules that they do not fetch for it. Only what is named here is left out: any other dynamic import counts as if
@@ -98,7 +99,7 @@ async function pageBytes(absent: ReadonlySet<string>): Promise<number> {
     import { createRuntime } from "@centella/core";
     import { wasm } from "@centella/backend-wasm";
     import { loadModel } from "@centella/llm";
-    export const load = async (source) => loadModel(source, { runtime: await createRuntime({ backends: [wasm()] }) });
+    export const load = async (source) => loadModel(source, { runtime: await createRuntime({ backends: [wasm({ sync: false })] }) });
   `;
   const met = new Set<string>();
   const { outputFiles } = await build({

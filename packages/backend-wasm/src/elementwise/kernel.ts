@@ -1,8 +1,9 @@
 import type { AnyOp, FusedParams, Operand, Shape, TensorSpec } from "@centella/core";
-import type { BuildContext, Kernel, Range, Run } from "../kernel.ts";
+import type { BuildContext, Kernel, Kernels, Range, Run } from "../kernel.ts";
 import { rangeOf } from "../kernels/shared/axes.ts";
 import { broadcastGroups, groupExtents } from "./axes.ts";
 import { expressionOf } from "./expressions/index.ts";
+import type { ExpressionTable } from "./expressions/table.ts";
 import { bytesOf, laneTypes } from "./lanes.ts";
 import { type BodyCall, emitLoop, type Loop, loopKey, loopScalars } from "./loop.ts";
 
@@ -83,7 +84,9 @@ export const fusedLoop: Kernel<FusedParams> = {
   ...elementwise(group),
   unsupported(inputs, { body, others }) {
     if (others !== undefined) return "a loop has one result";
-    const hasExpression = (op: AnyOp): boolean => op.kernels === undefined && expressionOf(op.name) !== undefined;
+    // Late ones count before they are loaded.
+    const hasExpression = (op: AnyOp): boolean =>
+      op.kernels === undefined && (op.elementwise === true || expressionOf(op.name) !== undefined);
     const apart = body.find(({ op, inputs: places }) => !hasExpression(op) || places.includes(undefined));
     if (apart !== undefined) return `${apart.op.name} is no function of single elements here`;
     const odd = inputs.find((spec) => !laneTypes.includes(spec!.dtype));
@@ -109,4 +112,9 @@ export function expressionKernel<P extends object>(op: string): Kernel<P> {
       { op, expression: expressionOf(op)!, params, inputs: Array.from({ length: count }, (_, i) => i), output: dtype },
     ],
   });
+}
+
+/** The kernels of a table's ops. */
+export function expressionKernels(table: ExpressionTable): Kernels {
+  return Object.fromEntries(Object.keys(table).map((op): [string, Kernel] => [op, expressionKernel(op)]));
 }

@@ -4,6 +4,7 @@ import { conv2d } from "./conv2d.ts";
 
 /** A convolution over images of one row. */
 export const conv1d: Kernel<ParamsOf<"conv1d">> = {
+  emit: conv2d.emit!,
   build(context, inputs, { stride, padding, dilation, groups }, y) {
     const flat = ([items, channels, length]: readonly number[]): readonly number[] => [items!, channels!, 1, length!];
     const max = (operand: Operand) => ({ dtype: operand.spec.dtype, shape: flat(context.max(operand).shape) });

@@ -4,12 +4,18 @@ import { arithmetic } from "./arithmetic.ts";
 import { exponential } from "./exponential.ts";
 import { logic } from "./logic.ts";
 import type { ExpressionTable } from "./table.ts";
-import { trigonometric } from "./trigonometric.ts";
 
-/** Every op that computes element by element. */
-export const expressions: ExpressionTable = { ...arithmetic, ...activations, ...exponential, ...trigonometric, ...logic };
+/** The ops that compute element by element, but for those that are loaded late. */
+export const expressions: ExpressionTable = { ...arithmetic, ...activations, ...exponential, ...logic };
+
+const known = new Map(Object.entries(expressions) as [string, Expression][]);
+
+/** Makes expressions known that were loaded late. */
+export function addExpressions(late: ExpressionTable): void {
+  for (const [op, expression] of Object.entries(late)) known.set(op, expression as Expression);
+}
 
 /** The expression of an op, its parameter type erased. */
 export function expressionOf(op: string): Expression | undefined {
-  return Object.hasOwn(expressions, op) ? (expressions[op as keyof typeof expressions] as Expression) : undefined;
+  return known.get(op);
 }

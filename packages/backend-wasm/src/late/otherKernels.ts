@@ -1,0 +1,78 @@
+import { trigonometric } from "../elementwise/expressions/trigonometric.ts";
+import { expressionKernels } from "../elementwise/kernel.ts";
+import type { Kernels } from "../kernel.ts";
+import { all } from "../kernels/all.ts";
+import { any } from "../kernels/any.ts";
+import { arange } from "../kernels/arange.ts";
+import { argmin } from "../kernels/argmin.ts";
+import { argsort } from "../kernels/argsort.ts";
+import { avgPool2d } from "../kernels/avgPool2d.ts";
+import { batchNorm } from "../kernels/batchNorm.ts";
+import { conv1d } from "../kernels/conv1d.ts";
+import { conv2d } from "../kernels/conv2d.ts";
+import { cumprod } from "../kernels/cumprod.ts";
+import { cumsum } from "../kernels/cumsum.ts";
+import { dequantize } from "../kernels/dequantize.ts";
+import { dot } from "../kernels/dot.ts";
+import { eye } from "../kernels/eye.ts";
+import { full } from "../kernels/full.ts";
+import { gather } from "../kernels/gather.ts";
+import { groupNorm } from "../kernels/groupNorm.ts";
+import { maxPool2d } from "../kernels/maxPool2d.ts";
+import { min } from "../kernels/min.ts";
+import { normL1 } from "../kernels/normL1.ts";
+import { normL2 } from "../kernels/normL2.ts";
+import { normLinf } from "../kernels/normLinf.ts";
+import { pad } from "../kernels/pad.ts";
+import { prod } from "../kernels/prod.ts";
+import { quantize } from "../kernels/quantize.ts";
+import { random } from "../kernels/random.ts";
+import { scatter } from "../kernels/scatter.ts";
+import { sort } from "../kernels/sort.ts";
+import { stack } from "../kernels/stack.ts";
+import { sumKahan } from "../kernels/sumKahan.ts";
+import { takeAlongAxis } from "../kernels/takeAlongAxis.ts";
+import { topK } from "../kernels/topK.ts";
+import { topKIndices } from "../kernels/topKIndices.ts";
+import { variance } from "../kernels/variance.ts";
+
+/** What no language model has. */
+export const kernels: Kernels = {
+  ...expressionKernels(trigonometric),
+  all,
+  any,
+  arange,
+  argmin,
+  argsort,
+  avgPool2d,
+  batchNorm,
+  conv1d,
+  conv2d,
+  cumprod,
+  cumsum,
+  dequantize,
+  dot,
+  eye,
+  full,
+  gather,
+  groupNorm,
+  maxPool2d,
+  min,
+  normL1,
+  normL2,
+  normLinf,
+  pad,
+  prod,
+  quantize,
+  random,
+  scatter,
+  sort,
+  stack,
+  sumKahan,
+  takeAlongAxis,
+  topK,
+  topKIndices,
+  variance,
+};
+
+export { trigonometric as expressions };

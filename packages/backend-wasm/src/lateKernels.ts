@@ -1,0 +1,77 @@
+import { type AnyOp, type OpName, ops, type ProgramGraph, UnsupportedError } from "@centella/core";
+import { addExpressions } from "./elementwise/expressions/index.ts";
+import type { ExpressionTable } from "./elementwise/expressions/table.ts";
+import type { Kernel, Kernels } from "./kernel.ts";
+import { kernels } from "./kernels/index.ts";
+
+/** Kernels in a file of their own: a page whose backend is opened with `sync: false` downloads it with the first program that has one of their ops. */
+interface LateFile {
+  readonly kernels: Kernels;
+  readonly expressions?: ExpressionTable;
+}
+
+const files = {
+  expert: (): Promise<LateFile> => import("./late/expertKernels.ts"),
+  recurrent: (): Promise<LateFile> => import("./late/recurrentKernels.ts"),
+  other: (): Promise<LateFile> => import("./late/otherKernels.ts"),
+} as const;
+
+type FileName = keyof typeof files;
+
+/** Where ops are that some language models have. */
+const fileOf: { readonly [N in OpName]?: FileName } = {
+  moeRoute: "expert",
+  moeWeights: "expert",
+  ssmConv: "recurrent",
+  ssmConvWrite: "recurrent",
+  ssmScan: "recurrent",
+  ssmScanWrite: "recurrent",
+};
+
+const loading = new Map<FileName, Promise<void>>();
+const loaded = new Map<string, Kernel>();
+
+/** Whether an op's kernel is in one of the files. */
+export function isLate({ name, alias, kernels: own }: AnyOp): boolean {
+  // An op of the user's own may have any name.
+  return alias !== true && own === undefined && Object.hasOwn(ops, name) && !Object.hasOwn(kernels, name);
+}
+
+/** The kernel of such an op. @throws {UnsupportedError} before {@link loadKernels} is done */
+export function lateKernel({ name }: AnyOp): Kernel {
+  const kernel = loaded.get(name);
+  if (kernel === undefined)
+    throw new UnsupportedError(`wasm: ${name}`, "its kernel must be waited for; compile a program with it first, or await the call");
+  return kernel;
+}
+
+/** Loads what programs need of the files, or all of them. */
+export async function loadKernels(programs?: readonly ProgramGraph[]): Promise<void> {
+  const late = programs?.flatMap(({ nodes }) => nodes.flatMap(({ op }) => (isLate(op) ? [op] : [])));
+  const names = late?.map(({ name }) => fileOf[name as OpName] ?? "other") ?? (Object.keys(files) as FileName[]);
+  await Promise.all([...new Set(names)].map(loadFile));
+}
+
+/** Once; again after a download that failed. */
+function loadFile(name: FileName): Promise<void> {
+  let file = loading.get(name);
+  if (file === undefined) {
+    file = files[name]().then(
+      ({ kernels: own, expressions = {} }) => {
+        addExpressions(expressions);
+        for (const [op, kernel] of Object.entries(own)) loaded.set(op, kernel as Kernel);
+      },
+      (error: unknown) => {
+        loading.delete(name);
+        throw error;
+      },
+    );
+    loading.set(name, file);
+  }
+  return file;
+}
+
+/** The kernels of all files that are loaded. */
+export function lateKernels(): readonly Kernel[] {
+  return [...loaded.values()];
+}
