@@ -118,7 +118,7 @@ describe("structure", () => {
       // @ts-expect-error: an address of floats holds no words.
       k.load("u32", global);
       // @ts-expect-error: no remainder of floats.
-      k.rem(f, f);
+      k.remainder(f, f);
     };
     expect(wrong).toBeTypeOf("function");
   });

@@ -56,7 +56,7 @@ export class PtxEmitter implements Emitter {
   }
 
   remainder(a: U32, b: U32 | number): U32 {
-    return as(this.#ptx.rem(u32(a), right(b)));
+    return as(this.#ptx.remainder(u32(a), right(b)));
   }
 
   min<T extends NumberType>(a: Value<T>, b: Value<NoInfer<T>> | number): Value<T> {

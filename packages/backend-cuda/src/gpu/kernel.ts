@@ -6,7 +6,9 @@ import {
   type GpuKernel,
   type GpuScope,
   type GpuStep,
+  isBelow,
   mostElements,
+  product,
   type U32,
 } from "@centella/core/gpu";
 import {
@@ -21,7 +23,6 @@ import {
   output,
   type Scope,
 } from "../kernels/shared/kernel.ts";
-import { isBelow, product } from "../ptx/extent.ts";
 import type * as ptx from "../ptx/types.ts";
 import { PtxEmitter } from "./emitter.ts";
 

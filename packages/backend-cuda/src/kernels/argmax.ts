@@ -1,5 +1,5 @@
 import type { ParamsOf } from "@centella/core";
-import { register } from "../ptx/extent.ts";
+import { asValue } from "@centella/core/gpu";
 import { blockLocatedReducer, type Located } from "../ptx/reduce.ts";
 import { input, type Kernel, output } from "./shared/kernel.ts";
 import { forEachOf, normalAxis, perRow } from "./shared/rows.ts";
@@ -14,7 +14,7 @@ export const argmax: Kernel<ParamsOf<"argmax">> = {
         const from = pointer("x", "f32");
         const value = k.variable("f32", Number.NEGATIVE_INFINITY);
         // The row's length stands for "none yet".
-        const index = k.variable("u32", register(k, length));
+        const index = k.variable("u32", asValue(k, length));
         forEachOf(scope, length, (i) => {
           const candidate = k.load("f32", k.at("f32", from, at(i)));
           const best = value.get();

@@ -1,8 +1,8 @@
 import type { ParamsOf } from "@centella/core";
-import { divide, type Extent, isBelow, register, times, timesPlus } from "../ptx/extent.ts";
+import { asValue, divide, isBelow, times, timesPlus } from "@centella/core/gpu";
 import { exp, tanh } from "../ptx/math.ts";
 import { warpReduce } from "../ptx/reduce.ts";
-import type { F32, S32, U32 } from "../ptx/types.ts";
+import type { Extent, F32, S32, U32 } from "../ptx/types.ts";
 import type { Var } from "../ptx/writer.ts";
 import {
   bucketElements,
@@ -61,7 +61,7 @@ function attentionLaunch(call: KernelCall, params: Params): Launch {
       const position = k.load("s32", k.at("s32", pointer("positions", "s32"), token));
       const sequence = k.bitcast("u32", k.load("s32", k.at("s32", pointer("seqOf", "s32"), token)));
       const [kvHead] = divide(k, head, heads / kvHeads);
-      const queryRow = times(k, register(k, k.block()), keyWidth);
+      const queryRow = times(k, asValue(k, k.block()), keyWidth);
       const query = lanesOf(scope, lane, keyWidth, (d) => k.load("f32", k.at("f32", pointer("q", "f32"), timesPlus(k, queryRow, 1, d))));
 
       const maxBlocks = scope.extent(blockTable!.shape[1]!);
@@ -76,10 +76,10 @@ function attentionLaunch(call: KernelCall, params: Params): Launch {
       k.for(k.add(low, warp), high, warps, (j) => {
         const [block, place] = divide(k, j, params.blockSize);
         const first = k.bitcast("u32", k.load("s32", k.at("s32", table, timesPlus(k, tableRow, 1, block))));
-        const slot = register(k, timesPlus(k, first, params.blockSize, place));
+        const slot = asValue(k, timesPlus(k, first, params.blockSize, place));
         // A table entry beyond the cache is not followed.
         k.if(isBelow(k, slot, scope.extent(cache!.shape[0]!)), () => {
-          const row = register(k, times(k, timesPlus(k, slot, kvHeads, kvHead), cacheWidth));
+          const row = asValue(k, times(k, timesPlus(k, slot, kvHeads, kvHead), cacheWidth));
           const keys = lanesOf(scope, lane, keyWidth, (d) => loadFloat(k, cache!.dtype, cachePointer, k.add(row, d)));
           const product = k.variable("f32", 0);
           for (const [i, key] of keys.entries()) product.accumulate(key, query[i]!);
@@ -102,7 +102,7 @@ function attentionLaunch(call: KernelCall, params: Params): Launch {
         });
       });
       const sink = sinks === undefined ? undefined : k.load("f32", k.at("f32", pointer("sinks", "f32"), head));
-      const outputRow = register(k, times(k, k.block(), valueWidth));
+      const outputRow = asValue(k, times(k, k.block(), valueWidth));
       merge(scope, {
         thread,
         lane,
@@ -144,7 +144,7 @@ function visible({ k, pointer }: Scope, { causal, window, blockSize }: Params, q
   k.if(isBelow(k, sequence, sequences), () => {
     let end = k.load("s32", k.at("s32", pointer("seqLens", "s32"), sequence));
     if (causal) end = k.min(end, k.add(position, 1));
-    const capacity = k.bitcast("s32", register(k, times(k, maxBlocks, blockSize)));
+    const capacity = k.bitcast("s32", asValue(k, times(k, maxBlocks, blockSize)));
     high.set(k.max(k.min(end, capacity), 0));
   });
   const low = window === 0 ? k.constant("s32", 0) : k.max(k.add(position, 1 - window), 0);

@@ -1,7 +1,7 @@
 import type { ParamsOf } from "@centella/core";
+import { asValue, divide, offset, stridesOf, times, unflatten } from "@centella/core/gpu";
 import type { PtxBuilder } from "../ptx/builder.ts";
-import { divide, type Extent, offset, register, stridesOf, times, unflatten } from "../ptx/extent.ts";
-import type { U32 } from "../ptx/types.ts";
+import type { Extent, U32 } from "../ptx/types.ts";
 import { elementwise, input, type Kernel, output } from "./shared/kernel.ts";
 
 /** One thread per output element, no tiling. */
@@ -43,5 +43,5 @@ export const conv2d: Kernel<ParamsOf<"conv2d">> = {
 };
 
 function inputPlace(k: PtxBuilder, out: Extent, stride: number, tap: U32, dilation: number, padding: number): U32 {
-  return k.sub(k.mad(register(k, out), stride, k.mul(tap, dilation)), padding);
+  return k.sub(k.mad(asValue(k, out), stride, k.mul(tap, dilation)), padding);
 }

@@ -1,4 +1,4 @@
-import { timesPlus, unflatten } from "../ptx/extent.ts";
+import { timesPlus, unflatten } from "@centella/core/gpu";
 import { elementwise, floatElem, input, type Kernel, loadFloat, output } from "./shared/kernel.ts";
 
 export const embedding: Kernel = {

@@ -1,5 +1,5 @@
+import { asValue, timesPlus, unflatten } from "@centella/core/gpu";
 import { blockLayout } from "@centella/quant";
-import { register, timesPlus, unflatten } from "../ptx/extent.ts";
 import type { F32, U32 } from "../ptx/types.ts";
 import {
   elementwise,
@@ -32,7 +32,7 @@ export const kvWrite: Kernel = {
         const headCount = scope.extent(heads);
         const [token, head, place] = unflatten(k, index, [1, headCount, width]);
         const row = timesPlus(k, token!, headCount, head!);
-        const column = register(k, place!);
+        const column = asValue(k, place!);
         const [to, fromKeys, fromValues] = [pointer("cache", floatElem(dtype)), pointer("k", "f32"), pointer("v", "f32")];
         // Unsigned: a negative slot is beyond the cache too. Such tokens are not written.
         const slot = k.bitcast("u32", k.load("s32", k.at("s32", pointer("slots", "s32"), token!)));
@@ -63,7 +63,7 @@ function writeBlocks(call: KernelCall): Launch {
     const headCount = scope.extent(heads);
     const [token, head, block] = unflatten(k, index, [1, headCount, blocks]);
     const row = timesPlus(k, token!, headCount, head!);
-    const first = k.mul(register(k, block!), blockElements);
+    const first = k.mul(asValue(k, block!), blockElements);
     const [fromKeys, fromValues] = [pointer("k", "f32"), pointer("v", "f32")];
     const slot = k.bitcast("u32", k.load("s32", k.at("s32", pointer("slots", "s32"), token!)));
     // Unsigned: a negative slot is beyond the cache too. Such tokens are not written.
@@ -83,7 +83,7 @@ function writeBlocks(call: KernelCall): Launch {
       const d = k.div(largest.get(), 127);
       const inverse = k.select(k.compare("gt", d, 0), k.div(k.constant("f32", 1), d), 0);
       const at = timesPlus(k, timesPlus(k, slot, headCount, head!), blocks, block!);
-      const to = k.atBytes(pointer("cache", "b16"), register(k, at), blockBytes);
+      const to = k.atBytes(pointer("cache", "b16"), asValue(k, at), blockBytes);
       k.store("b16", to, k.floatToHalf(d));
       const quant = (j: U32): U32 => {
         const x = k.mul(valueAt(j), inverse);

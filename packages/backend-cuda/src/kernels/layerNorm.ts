@@ -1,5 +1,5 @@
 import type { ParamsOf } from "@centella/core";
-import { register } from "../ptx/extent.ts";
+import { asValue } from "@centella/core/gpu";
 import { blockReducer } from "../ptx/reduce.ts";
 import type { F32 } from "../ptx/types.ts";
 import { input, type Kernel } from "./shared/kernel.ts";
@@ -22,7 +22,7 @@ export const layerNorm: Kernel<ParamsOf<"layerNorm">> = {
         const weight = pointer("w", "f32");
         const bias = hasBias ? pointer("bias", "f32") : undefined;
         const add = (a: F32, b: F32): F32 => k.add(a, b);
-        const n = k.convert("f32", register(k, length));
+        const n = k.convert("f32", asValue(k, length));
         const reduce = blockReducer(k);
         const sum = foldRow(scope, length, 0, (i) => from.first(at(i)), add);
         const mean = k.div(reduce(sum, add), n);

@@ -1,5 +1,5 @@
 import type { ParamsOf } from "@centella/core";
-import { register } from "../ptx/extent.ts";
+import { asValue } from "@centella/core/gpu";
 import type { Kernel } from "./shared/kernel.ts";
 import { reduction } from "./shared/reduction.ts";
 
@@ -7,5 +7,5 @@ export const mean: Kernel<ParamsOf<"mean">> = reduction(
   "mean",
   0,
   (k, a, b) => k.add(a, b),
-  (k, sum, length) => k.div(sum, k.convert("f32", register(k, length))),
+  (k, sum, length) => k.div(sum, k.convert("f32", asValue(k, length))),
 );

@@ -1,5 +1,5 @@
 import type { ParamsOf } from "@centella/core";
-import { register } from "../ptx/extent.ts";
+import { asValue } from "@centella/core/gpu";
 import { blockReducer } from "../ptx/reduce.ts";
 import type { F32 } from "../ptx/types.ts";
 import { input, type Kernel } from "./shared/kernel.ts";
@@ -23,7 +23,7 @@ export const rmsNorm: Kernel<ParamsOf<"rmsNorm">> = {
           foldRow(scope, length, 0, (i) => square(from.first(at(i))), add),
           add,
         );
-        const meanSquare = k.div(sum, k.convert("f32", register(k, length)));
+        const meanSquare = k.div(sum, k.convert("f32", asValue(k, length)));
         const factor = k.div(k.constant("f32", 1), k.sqrt(k.add(meanSquare, eps)));
         forEachOf(scope, length, (i) => {
           const scaled = k.mul(k.mul(from.again(at(i)), factor), k.load("f32", k.at("f32", weight, i)));

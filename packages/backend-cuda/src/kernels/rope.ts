@@ -1,5 +1,5 @@
 import type { ParamsOf } from "@centella/core";
-import { plus, register, times, timesPlus, unflatten } from "../ptx/extent.ts";
+import { asValue, plus, times, timesPlus, unflatten } from "@centella/core/gpu";
 import { sinCos } from "../ptx/math.ts";
 import type { F64 } from "../ptx/types.ts";
 import { elementwise, fixed, input, isFixed, type Kernel, output } from "./shared/kernel.ts";
@@ -28,7 +28,7 @@ export const rope: Kernel<ParamsOf<"rope">> = {
           "f64",
           Array.from({ length: pairs }, (_, i) => params.base ** ((-2 * i) / dims)),
         );
-        const pair = register(k, unit!);
+        const pair = asValue(k, unit!);
         const copy = (): void => {
           const at = plus(k, k.add(pair, dims - pairs), row);
           k.store("f32", k.at("f32", to, at), k.load("f32", k.at("f32", from, at)));

@@ -26,7 +26,12 @@ export class ArithmeticWriter extends PtxWriter {
     return this.#rounded("div", a, b);
   }
 
-  rem(a: U32, b: U32 | number): U32 {
+  /** `floor(a / b)` */
+  quotient(a: U32, b: U32 | number): U32 {
+    return this.div(a, b);
+  }
+
+  remainder(a: U32, b: U32 | number): U32 {
     return this.binary("rem.u32", a, b);
   }
 

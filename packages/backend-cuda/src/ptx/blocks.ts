@@ -1,7 +1,7 @@
+import { asValue, divide } from "@centella/core/gpu";
 import { type BlockType, blockLayout } from "@centella/quant";
 import type { PtxBuilder } from "./builder.ts";
-import { divide, type Extent, register } from "./extent.ts";
-import type { F32, Global, S32, U32 } from "./types.ts";
+import type { Extent, F32, Global, S32, U32 } from "./types.ts";
 
 /** Reads bytes of one block. */
 class Block {
@@ -205,8 +205,8 @@ export function isNativeBlock(type: BlockType): boolean {
 /** `count` weights from `index` on, 1 or 4; for 4 the index must be a multiple of 4. */
 export function loadBlockWeights(k: PtxBuilder, type: BlockType, base: Global<"b16">, index: Extent, count: 1 | 4): readonly F32[] {
   const { blockElements, blockBytes } = blockLayout(type);
-  const [number, j] = divide(k, register(k, index), blockElements);
-  const block = new Block(k, k.atBytes(base, register(k, number), blockBytes));
-  const weight = readers[type]!(block, register(k, j));
+  const [number, j] = divide(k, asValue(k, index), blockElements);
+  const block = new Block(k, k.atBytes(base, asValue(k, number), blockBytes));
+  const weight = readers[type]!(block, asValue(k, j));
   return Array.from({ length: count }, (_, i) => weight(i));
 }

@@ -1,3 +1,5 @@
+import type * as gpu from "@centella/core/gpu";
+
 declare const brand: unique symbol;
 
 /** Types of virtual registers. `b16` holds the bits of a half or a bfloat. */
@@ -9,6 +11,8 @@ export type Reg<T extends RegType> = string & { readonly [brand]: T };
 export type Pred = Reg<"pred">;
 export type B16 = Reg<"b16">;
 export type U32 = Reg<"u32">;
+/** A whole number that is known when the kernel is generated, or a register that holds it. */
+export type Extent = gpu.Extent<U32>;
 export type S32 = Reg<"s32">;
 export type F32 = Reg<"f32">;
 export type F64 = Reg<"f64">;

@@ -68,7 +68,20 @@ import { variance } from "./kernels/variance.ts";
 import { where } from "./kernels/where.ts";
 
 export type { Bool, Comparison, Emitter, F32, I32, NumberType, SharedArray, U32, Value, ValueType, Variable } from "./emitter.ts";
-export type { Extent } from "./extent.ts";
+export {
+  asValue,
+  divide,
+  type Extent,
+  type ExtentMath,
+  isBelow,
+  offset,
+  plus,
+  product,
+  stridesOf,
+  times,
+  timesPlus,
+  unflatten,
+} from "./extent.ts";
 export { type GpuArgument, type GpuCall, type GpuElement, type GpuKernel, type GpuScope, type GpuStep, mostElements } from "./kernel.ts";
 
 /** Kernels that are spelled once for all GPUs, by op: the annotation is the registration. */

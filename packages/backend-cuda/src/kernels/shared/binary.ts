@@ -1,7 +1,7 @@
 import { type Shape, sameShape } from "@centella/core";
+import { offset, stridesOf, unflatten } from "@centella/core/gpu";
 import type { PtxBuilder } from "../../ptx/builder.ts";
-import { type Extent, offset, stridesOf, unflatten } from "../../ptx/extent.ts";
-import type { F32, S32 } from "../../ptx/types.ts";
+import type { Extent, F32, S32 } from "../../ptx/types.ts";
 import { elementwise, input, type Kernel, output, type Scope } from "./kernel.ts";
 
 /** Kernel of a binary op with numpy broadcasting on f32 and, if it has one, on i32. */

@@ -1,9 +1,9 @@
 import { type Dim, type DimValues, type DType, isQuantized, type Shape, type TensorSpec, UnsupportedError } from "@centella/core";
+import { isBelow, product } from "@centella/core/gpu";
 import type { BlockType } from "@centella/quant";
 import { loadBlockWeights } from "../../ptx/blocks.ts";
 import { PtxBuilder } from "../../ptx/builder.ts";
-import { type Extent, isBelow, product } from "../../ptx/extent.ts";
-import type { B16, Elem, F32, Global, S32, U32 } from "../../ptx/types.ts";
+import type { B16, Elem, Extent, F32, Global, S32, U32 } from "../../ptx/types.ts";
 import { isDecoded, residentDType } from "../../resident.ts";
 
 /** What a kernel is generated for: one call of an op at one bucket of the program's symbolic dims. */

@@ -1,7 +1,7 @@
 import type { Shape } from "@centella/core";
-import { type Extent, isBelow, offset, plus, product, register, times, timesPlus, unflatten } from "../../ptx/extent.ts";
+import { asValue, isBelow, offset, plus, product, times, timesPlus, unflatten } from "@centella/core/gpu";
 import { warpReduce } from "../../ptx/reduce.ts";
-import type { F32, U32 } from "../../ptx/types.ts";
+import type { Extent, F32, U32 } from "../../ptx/types.ts";
 import type { Var } from "../../ptx/writer.ts";
 import { broadcastIndices } from "./binary.ts";
 import {
@@ -63,7 +63,7 @@ export function vectorProduct(call: KernelCall, given: Product): Launch {
     const thread = k.thread();
     const lane = k.and(thread, lanes - 1);
     const [batch, columnBlock] = unflatten(k, k.block(), [1, columnBlocks]);
-    const column = register(k, timesPlus(k, columnBlock!, vectorWarps, k.shiftRight(thread, 5)));
+    const column = asValue(k, timesPlus(k, columnBlock!, vectorWarps, k.shiftRight(thread, 5)));
     inBatch(scope, call, given, batch!, (matrices) => {
       const { m, n, store } = matrices;
       k.if(isBelow(k, column, n), () => {
@@ -134,7 +134,7 @@ export function columnProduct(call: KernelCall, given: Product): Launch {
     const { k } = scope;
     const thread = k.thread();
     const [batch, columnBlock] = unflatten(k, k.block(), [1, columnBlocks]);
-    const column = register(k, timesPlus(k, columnBlock!, blockColumns, k.and(thread, blockColumns - 1)));
+    const column = asValue(k, timesPlus(k, columnBlock!, blockColumns, k.and(thread, blockColumns - 1)));
     const part = k.shiftRight(thread, 4);
     const partials = k.shared("f32", threads);
     inBatch(scope, call, given, batch!, ({ m, n, depth, loadA, loadB, store }) => {
@@ -276,7 +276,7 @@ function inBatch(scope: Scope, call: KernelCall, given: Product, batch: Extent, 
       loadVectorB: (p, column) => loadFloatVector(k, b.dtype, bPointer, bIndex(p, column)),
       store(row, column, value) {
         const index = plus(k, timesPlus(k, row, n, column), yStart);
-        const finished = finish === undefined ? value : finish.apply(scope, register(k, index), value);
+        const finished = finish === undefined ? value : finish.apply(scope, asValue(k, index), value);
         k.store("f32", k.at("f32", yPointer, index), finished);
       },
     });

@@ -1,7 +1,7 @@
+import { asValue, isBelow, plus, product, times, timesPlus, unflatten } from "@centella/core/gpu";
 import type { PtxBuilder } from "../../ptx/builder.ts";
-import { type Extent, isBelow, plus, product, register, times, timesPlus, unflatten } from "../../ptx/extent.ts";
 import { blockReducer } from "../../ptx/reduce.ts";
-import type { F32, U32 } from "../../ptx/types.ts";
+import type { Extent, F32, U32 } from "../../ptx/types.ts";
 import { type Argument, bucketElements, defaultThreads, type Kernel, type KernelCall, type Launch, launch } from "./kernel.ts";
 import { foldRow, normalAxis, perRow } from "./rows.ts";
 import { resultArgs, sourceArgs, sourceOf, storeResult, surroundedName } from "./surroundings.ts";
@@ -87,8 +87,8 @@ function share(
     k.ifUniform(isBelow(k, row!, times(k, product(k, scope.extents(outer)), between)), () => {
       const [before, after] = unflatten(k, row!, [1, between]);
       const start = timesPlus(k, times(k, before!, length), between, after!);
-      const size = k.div(k.add(register(k, length), sharers - 1), sharers);
-      const first = k.mul(register(k, place!), size);
+      const size = k.div(k.add(asValue(k, length), sharers - 1), sharers);
+      const first = k.mul(asValue(k, place!), size);
       const end = k.min(k.add(first, size), length);
       const sum = k.variable("f32", initial);
       const from = sourceOf(scope, call);

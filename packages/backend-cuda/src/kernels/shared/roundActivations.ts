@@ -1,8 +1,8 @@
+import { isBelow, offset, product, times, unflatten } from "@centella/core/gpu";
 import { activationType, type BlockType } from "@centella/quant";
 import type { PtxBuilder } from "../../ptx/builder.ts";
-import { type Extent, isBelow, offset, product, times, unflatten } from "../../ptx/extent.ts";
 import { warpReduce } from "../../ptx/reduce.ts";
-import type { F32, U32 } from "../../ptx/types.ts";
+import type { Extent, F32, U32 } from "../../ptx/types.ts";
 import { type Argument, bucketElements, type KernelCall, type Launch, launch } from "./kernel.ts";
 
 const threads = 128;

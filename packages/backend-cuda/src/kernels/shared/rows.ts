@@ -1,6 +1,6 @@
 import type { Shape, TensorSpec } from "@centella/core";
-import { type Extent, isBelow, plus, product, times, timesPlus, unflatten } from "../../ptx/extent.ts";
-import type { F32, U32 } from "../../ptx/types.ts";
+import { isBelow, plus, product, times, timesPlus, unflatten } from "@centella/core/gpu";
+import type { Extent, F32, U32 } from "../../ptx/types.ts";
 import { bucketElements, defaultThreads, type KernelCall, type Launch, launch, type NamedArguments, type Scope } from "./kernel.ts";
 
 /** One run of elements along an axis, handled by one block. */

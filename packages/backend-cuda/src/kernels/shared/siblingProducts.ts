@@ -1,7 +1,7 @@
 import type { Shape, TensorSpec } from "@centella/core";
-import { type Extent, isBelow, offset, product, register, timesPlus } from "../../ptx/extent.ts";
+import { asValue, isBelow, offset, product, timesPlus } from "@centella/core/gpu";
 import { warpReduce } from "../../ptx/reduce.ts";
-import type { F32, S32, U32 } from "../../ptx/types.ts";
+import type { Extent, F32, S32, U32 } from "../../ptx/types.ts";
 import {
   type Argument,
   bucketElements,
@@ -77,7 +77,7 @@ function columns(
   const m = product(k, scope.extents(shape.slice(0, -1)));
   const thread = k.thread();
   const lane = k.and(thread, lanes - 1);
-  const column = register(k, timesPlus(k, block, vectorWarps, k.shiftRight(thread, 5)));
+  const column = asValue(k, timesPlus(k, block, vectorWarps, k.shiftRight(thread, 5)));
   k.if(isBelow(k, column, n), () => {
     const totals = products.map(({ weight: { dtype } }, j) => {
       const [a, b] = [pointer(`a${number}_${j}`, "f32"), pointer(`b${number}_${j}`, floatElem(dtype))];

@@ -1,5 +1,5 @@
-import { type Extent, register } from "../../ptx/extent.ts";
-import type { F32 } from "../../ptx/types.ts";
+import { asValue } from "@centella/core/gpu";
+import type { Extent, F32 } from "../../ptx/types.ts";
 import { type Finish, input, type KernelCall, type NamedArguments, output, type Scope, type Source } from "./kernel.ts";
 
 /** Arguments that {@link sourceOf} takes. */
@@ -30,7 +30,7 @@ export function sourceOf(
   const kept = source.kept && pointer("kept", "f32");
   return {
     first(index) {
-      const value = source.apply({ k, pointer, ...scope }, register(k, index));
+      const value = source.apply({ k, pointer, ...scope }, asValue(k, index));
       if (kept !== undefined) k.store("f32", k.at("f32", kept, index), value);
       return value;
     },
@@ -41,6 +41,6 @@ export function sourceOf(
 /** Writes an element of an op's result. */
 export function storeResult(scope: Scope, { finish }: KernelCall, index: Extent, value: F32): void {
   const { k, pointer } = scope;
-  const finished = finish === undefined ? value : finish.apply(scope, register(k, index), value);
+  const finished = finish === undefined ? value : finish.apply(scope, asValue(k, index), value);
   k.store("f32", k.at("f32", pointer("y", "f32"), index), finished);
 }
