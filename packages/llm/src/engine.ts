@@ -10,7 +10,6 @@ import type { ModelInfo } from "./modelInfo.ts";
 import { type Pooling, poolingTypes } from "./pooling.ts";
 import type { CacheType } from "./recording.ts";
 import type { StateTransfer } from "./stateTransfer.ts";
-import { createTokenizer } from "./tokenizer/createTokenizer.ts";
 import type { Tokenizer } from "./tokenizer/tokenizer.ts";
 
 /** What a model is made of; `loadModel` puts it together. */
@@ -23,6 +22,8 @@ export interface ModelParts {
   /** Compiles the program that ends before the output layer, over the same weights and cache. */
   readonly openStates: () => Promise<Decoder>;
   readonly info: ModelInfo;
+  /** The file's, or why it has none that can be used. */
+  readonly tokenizer: Tokenizer | CentellaError;
   /** What renders the file's template, if it has one. */
   readonly ChatTemplate: typeof ChatTemplate | undefined;
   readonly metadata: Metadata;
@@ -54,7 +55,7 @@ export class Engine {
   #states: Promise<Decoder> | undefined;
 
   constructor(
-    { decoder, openTransfer, recurrence, openStates, metadata, identify, ChatTemplate }: ModelParts,
+    { decoder, openTransfer, recurrence, openStates, metadata, identify, tokenizer, ChatTemplate }: ModelParts,
     { sequences, hasChatTemplate, cacheType }: ModelInfo,
   ) {
     this.decoder = decoder;
@@ -67,7 +68,7 @@ export class Engine {
     this.#metadata = metadata;
     this.#ChatTemplate = ChatTemplate;
     this.pool = new SequencePool(sequences, blocksOf(decoder.contextLength), recurrence);
-    this.#tokenizer = tryTokenizer(metadata);
+    this.#tokenizer = tokenizer;
   }
 
   /** @throws {UnsupportedError} if the model embeds texts and has no logits */
@@ -123,14 +124,5 @@ export class Engine {
     if (this.#ChatTemplate === undefined) throw new ChatTemplateError(noChatTemplate(chatTemplateKey));
     this.#chatTemplate ??= this.#ChatTemplate.fromMetadata(this.#metadata);
     return this.#chatTemplate;
-  }
-}
-
-function tryTokenizer(metadata: Metadata): Tokenizer | CentellaError {
-  try {
-    return createTokenizer(metadata);
-  } catch (error) {
-    if (error instanceof CentellaError) return error;
-    throw error;
   }
 }

@@ -1,5 +1,5 @@
-import { ArgumentError, isQuantized, OutOfMemoryError, type Runtime, UnsupportedError } from "@centella/core";
-import { type ByteSource, type GgufFile, type GgufInput, openSource, readGguf } from "@centella/gguf";
+import { ArgumentError, CentellaError, isQuantized, OutOfMemoryError, type Runtime, UnsupportedError } from "@centella/core";
+import { type ByteSource, type GgufFile, type GgufInput, type Metadata, openSource, readGguf } from "@centella/gguf";
 import type { AdapterOptions, Adapters } from "./adapters.ts";
 import { contextsToTry } from "./contextSize.ts";
 import { type CompiledPlan, Decoder } from "./decoder.ts";
@@ -17,6 +17,8 @@ import {
   type ModelDescription,
   recordDecoder,
 } from "./recording.ts";
+import { loadTokenizer } from "./tokenizer/loadTokenizer.ts";
+import type { Tokenizer } from "./tokenizer/tokenizer.ts";
 
 /** How a model is loaded. */
 export interface LoadModelOptions {
@@ -131,6 +133,7 @@ export async function loadModel(source: GgufInput | readonly GgufInput[], option
     const ChatTemplate = file.metadata.has(chatTemplateKey) ? (await import("./chatTemplate.ts")).ChatTemplate : undefined;
     return new Model({
       ChatTemplate,
+      tokenizer: await tryTokenizer(file.metadata),
       decoder: own,
       async openStates() {
         if (isEncoder) return own;
@@ -195,6 +198,16 @@ function isList(source: GgufInput | readonly GgufInput[]): source is readonly Gg
 
 function isPlace(input: GgufInput): input is string | URL {
   return typeof input === "string" || input instanceof URL;
+}
+
+/** A file's tokenizer, or why there is none. */
+async function tryTokenizer(metadata: Metadata): Promise<Tokenizer | CentellaError> {
+  try {
+    return await loadTokenizer(metadata);
+  } catch (error) {
+    if (error instanceof CentellaError) return error;
+    throw error;
+  }
 }
 
 type Sizes = Omit<DecoderSizes, "activations">;

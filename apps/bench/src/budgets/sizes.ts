@@ -61,12 +61,24 @@ const otherUses = [
   "splitPlan.js",
 ];
 
-/** What only some models need: weights of types without kernels of their own, files in parts, recurrent states. */
-const otherModels = ["blockCodecs.js", "expertKernels.js", "joinParts.js", "recurrentKernels.js", "stateTransfer.js"];
+/**
+ * What only some models need: weights of types without kernels of their own, files in parts, experts, recurrent states, tokenizers other than
+ * byte-pair encoding, which is the largest.
+ */
+const otherModels = [
+  "blockCodecs.js",
+  "expertKernels.js",
+  "joinParts.js",
+  "recurrentKernels.js",
+  "sentencePiece.js",
+  "stateTransfer.js",
+  "unigram.js",
+  "wordPiece.js",
+];
 
 /**
- * What pages do, and the modules that they do not fetch for it. Only what is named here is left out: any other dynamic import counts as if
- * it were a static one, so that nothing that generating text needs escapes by being loaded late.
+ * What pages do, and the modules that they do not fetch for it. Only what is named here is left out: any other dynamic import counts, so
+ * that nothing that generating text needs escapes by being loaded late.
  */
 const pages: Readonly<Record<string, readonly string[]>> = {
   "completes text": [...otherUses, ...otherModels, "chatTemplate.js"],
@@ -89,11 +101,7 @@ function leaveOut(absent: ReadonlySet<string>, met: Set<string>): Plugin {
   };
 }
 
-/**
- * What such a page downloads, whatever the model's family and tokenizer: one file, as of a bundler that puts what is imported dynamically
- * into files of its own. The files that Rolldown makes and a chat then loads come to within 1 % of it; esbuild's, which are more and keep
- * calibrating among them, to 5 % more.
- */
+/** What such a page downloads, whatever the model's family: the files that esbuild makes of it, each compressed. */
 async function pageBytes(absent: ReadonlySet<string>): Promise<number> {
   const contents = `
     import { createRuntime } from "@centella/core";
@@ -108,6 +116,8 @@ async function pageBytes(absent: ReadonlySet<string>): Promise<number> {
     minify: true,
     format: "esm",
     platform: "browser",
+    splitting: true,
+    outdir: "page",
     plugins: [leaveOut(absent, met)],
     write: false,
     logLevel: "silent",
