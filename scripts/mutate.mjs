@@ -18,7 +18,7 @@ const stagesOf = (file) =>
   file?.endsWith("select.ts")
     ? [{ names: ["select", "policy", "sync", "runtime"] }]
     : [
-        { names: ["passes", "fusion", "lower", "siblings", "groupResults"] },
+        { names: ["passes", "fusion", "lower", "siblings", "fuseScans", "groupResults"] },
         { names: ["conformance"], filter: "^backend reference .*program: " },
       ];
 const timeoutMs = 120_000;

@@ -5,8 +5,10 @@ import {
   type CompileOptions,
   countOp,
   DisposedError,
+  type FusedParams,
   heldWeightsWarnings,
   type InputData,
+  isFused,
   type LoadOptions,
   type Lowered,
   lower as lowerProgram,
@@ -125,7 +127,8 @@ export class WasmPlan implements Plan {
     };
     this.#tasks = lowered.steps.map(({ op, inputs, params, output, others }) => {
       const kernel = (home.custom.get(op) ?? kernelOf(op))!;
-      if (isLate(op)) this.#module.include(kernel);
+      for (const used of isFused(op) ? (params as FusedParams).body.map((call) => call.op) : [op])
+        if (isLate(used)) this.#module.include(kernelOf(used)!);
       return kernel.build(context, inputs, params, output, others);
     });
     this.#runs = new PlannedRuns(home.space, lowered, this.#tasks);

@@ -2,7 +2,7 @@ import { planArena, planSlots } from "./arena.ts";
 import type { Backend } from "./backend.ts";
 import { ArgumentError } from "./errors.ts";
 import { type Lowered, lower, type Step, type Storage } from "./lower.ts";
-import { type FusedParams, isFused } from "./passes/fused.ts";
+import { type FusedParams, isFused, writtenInput } from "./passes/fused.ts";
 import { type Placement, splitByPlacement } from "./placement.ts";
 import type { Node, ProgramGraph } from "./program.ts";
 import { type ConcreteSpec, formatShape, formatSpec, maxSpec } from "./spec.ts";
@@ -37,8 +37,8 @@ export function explain(recorded: ProgramGraph, on: ExplainedBackend | Placed = 
   const lowered = lower(recorded, name, (...call) => on.unsupported(...call), options);
   const { program, steps, notes } = lowered;
   const memory = placesOf(lowered, memoryModel);
-  const placeOf = ({ op, inputs, output: { storage }, others = [] }: Step): string => {
-    const isInPlace = op.writes === undefined && inputs.some((operand) => operand?.storage === storage);
+  const placeOf = ({ op, inputs, params, output: { storage }, others = [] }: Step): string => {
+    const isInPlace = writtenInput({ op, params }) === undefined && inputs.some((operand) => operand?.storage === storage);
     const places = [...others.map((operand) => operand.storage), storage].map((result) => memory.placeOf(result));
     return `${places.join(", ")}${isInPlace ? ", in place" : ""}`;
   };

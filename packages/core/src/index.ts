@@ -123,6 +123,7 @@ export { evaluateBody, type FusedCall, type FusedParams, fused, isFused } from "
 export { type Fusion, type FusionLimits, fuseElementwise, type RefusesGroup } from "./passes/fuseElementwise.ts";
 export { fuseEpilogues } from "./passes/fuseEpilogues.ts";
 export { fusePrologues } from "./passes/fusePrologues.ts";
+export { fuseScans } from "./passes/fuseScans.ts";
 export { fuseSiblings } from "./passes/fuseSiblings.ts";
 export {
   type FinishingGroup,

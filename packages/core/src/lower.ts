@@ -2,7 +2,7 @@ import { UnsupportedError } from "./errors.ts";
 import type { AnyOp } from "./op.ts";
 import { deadCode } from "./passes/deadCode.ts";
 import { fuse } from "./passes/fuse.ts";
-import { type FusedParams, fused, isFused } from "./passes/fused.ts";
+import { type FusedParams, fused, isFused, writtenInput } from "./passes/fused.ts";
 import type { FusionLimits } from "./passes/fuseElementwise.ts";
 import { inPlace } from "./passes/inPlace.ts";
 import { simplify } from "./passes/simplify.ts";
@@ -86,8 +86,9 @@ export function lower(
 
   /** Of values that are another one's memory: whose. Versions of a persistent may be many. */
   const owners = new Map<number, number>();
-  for (const { op, inputs, output } of program.nodes) {
-    const shared = op.writes ?? (op.alias === true ? 0 : undefined);
+  for (const node of program.nodes) {
+    const { op, inputs, output } = node;
+    const shared = writtenInput(node) ?? (op.alias === true ? 0 : undefined);
     if (shared !== undefined) owners.set(output, owners.get(inputs[shared]!) ?? inputs[shared]!);
   }
   const storageOf = (value: number): Storage => {

@@ -5,7 +5,7 @@ import { decodedArrayOf, isQuantized, type TypedArray, typedArrayOf } from "./dt
 import { DisposedError, OutOfMemoryError, ProgramError, ShapeError } from "./errors.ts";
 import type { Lowered, Operand, Storage } from "./lower.ts";
 import type { HostTensor } from "./op.ts";
-import type { FusedParams } from "./passes/fused.ts";
+import { type FusedParams, writtenInput } from "./passes/fused.ts";
 import { countOp, requireLoaded, requirePersistent } from "./planSupport.ts";
 import type { Persistent, ProgramGraph } from "./program.ts";
 import type { ReferenceBackend } from "./reference.ts";
@@ -164,7 +164,7 @@ export class ReferencePlan implements Plan {
       if (others === undefined) referenceOf(op)(tensors, params, tensor(output));
       else evaluateGroup(tensors, params as FusedParams, tensor(output), others.map(tensor));
       countOp(this.#backend.counters, op.name);
-      if (op.writes !== undefined && output.storage.definition.kind === "persistent") {
+      if (writtenInput({ op, params }) !== undefined && output.storage.definition.kind === "persistent") {
         this.persistents.get(output.storage.definition.name)!.stored = undefined;
         blocks.delete(output.storage);
       }

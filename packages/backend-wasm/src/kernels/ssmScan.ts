@@ -1,8 +1,13 @@
 import type { Kernel } from "../kernel.ts";
 import { emitScan, scanTask } from "./shared/selectiveScan.ts";
 
+/** In a group with `ssmScanWrite` the state's next version is a further result. */
 export const ssmScan: Kernel = {
-  emit: (module, target) => emitScan(module, target, "ssmScan"),
-  build: (context, [x, dt, a, b, c, state, positions, rows], _params, y) =>
-    scanTask(context, "ssmScan", { x: x!, dt: dt!, a: a!, b: b!, state: state!, positions: positions!, rows: rows! }, { c: c!, y }),
+  emit: emitScan,
+  build: (context, [x, dt, a, b, c, state, positions, rows], _params, y, states) =>
+    scanTask(
+      context,
+      { x: x!, dt: dt!, a: a!, b: b!, state: state!, positions: positions!, rows: rows! },
+      { outputs: { c: c!, y }, keeps: states !== undefined },
+    ),
 };

@@ -2,7 +2,7 @@ import type { Kernel } from "../kernel.ts";
 import { emitScan, scanTask } from "./shared/selectiveScan.ts";
 
 export const ssmScanWrite: Kernel = {
-  emit: (module, target) => emitScan(module, target, "ssmScanWrite"),
+  emit: emitScan,
   build: (context, [state, x, dt, a, b, positions, rows]) =>
-    scanTask(context, "ssmScanWrite", { x: x!, dt: dt!, a: a!, b: b!, state: state!, positions: positions!, rows: rows! }),
+    scanTask(context, { x: x!, dt: dt!, a: a!, b: b!, state: state!, positions: positions!, rows: rows! }, { keeps: true }),
 };

@@ -14,7 +14,7 @@ export interface FusedCall {
 
 /** What a fused group computes. */
 export interface FusedParams {
-  /** In order of execution. The last one's result is the group's. */
+  /** In order of execution. The last one's result is the group's, and it alone may write a persistent, an input of the group. */
   readonly body: readonly FusedCall[];
   /**
    * Of a group with several results: indices in the body of the other calls whose results leave it, ascending. They are those that no
@@ -100,6 +100,13 @@ export function evaluateBody<T>(
 /** True for a node's op that stands for a group of calls. */
 export function isFused(op: AnyOp): boolean {
   return op === (fused as AnyOp);
+}
+
+/** The input that a node's result is the next version of; a group's last call may write one. */
+export function writtenInput({ op, params }: { readonly op: AnyOp; readonly params: object }): number | undefined {
+  if (!isFused(op)) return op.writes;
+  const last = (params as FusedParams).body.at(-1)!;
+  return last.op.writes === undefined ? undefined : last.inputs[last.op.writes];
 }
 
 /** True for an elementwise call, and for a group of nothing else. */

@@ -1,4 +1,5 @@
 import type { Node, ProgramGraph } from "../program.ts";
+import { writtenInput } from "./fused.ts";
 
 /** A program with some fields replaced, without a recorder's methods. */
 export function withChanges(
@@ -42,8 +43,9 @@ export function consumersOf(nodes: readonly Node[]): ReadonlyMap<number, readonl
 export function delaysOf(program: ProgramGraph): (node: Node, index: number) => boolean {
   const version = versions(program);
   const overwritten = new Map<number, number>();
-  program.nodes.forEach(({ op, inputs }, i) => {
-    if (op.writes !== undefined) overwritten.set(inputs[op.writes]!, i);
+  program.nodes.forEach((node, i) => {
+    const written = writtenInput(node);
+    if (written !== undefined) overwritten.set(node.inputs[written]!, i);
   });
   const end = (id: number | undefined): number =>
     (id === undefined ? undefined : overwritten.get(version.get(id) ?? -1)) ?? Number.POSITIVE_INFINITY;

@@ -23,23 +23,25 @@ const signature = {
   groups: "i32",
   size: "i32",
   decays: "i32",
+  gives: "i32",
+  keeps: "i32",
   begin: "i32",
   end: "i32",
 } as const;
 
 /**
- * Emits `name(…, begin, end)`: heads `begin` to `end` of a selective scan, four elements of the state at a time over all tokens. Gives
- * outputs, or keeps the states that sequences end with.
+ * Emits `selectiveScan(…, begin, end)`: heads `begin` to `end` of a selective scan, four elements of the state at a time over all tokens.
+ * Gives outputs where `gives` is 1, and keeps the states that sequences end with where `keeps` is.
  */
-export function emitScan(module: ModuleBuilder, target: Target, name: "ssmScan" | "ssmScanWrite"): void {
-  module.function(name, signature, (f, p) => {
+export function emitScan(module: ModuleBuilder, target: Target): void {
+  module.function("selectiveScan", signature, (f, p) => {
     const [h, channel, n, count, group] = [f.local("i32"), f.local("i32"), f.local("i32"), f.local("i32"), f.local("i32")];
     f.for(h, p.begin, p.end, 1, () => {
       f.set(group, i32.divU(i32.mul(h, p.groups), p.heads));
       f.for(channel, 0, p.channels, 1, () => {
         f.for(n, 0, p.size, 4, () => {
           f.set(count, i32.sub(p.size, n));
-          scanLanes(f, target, p, { h, channel, group, n, count }, name === "ssmScan");
+          scanLanes(f, target, p, { h, channel, group, n, count });
         });
       });
     });
@@ -53,7 +55,6 @@ function scanLanes(
   target: Target,
   p: { readonly [K in keyof typeof signature]: Local<"i32"> },
   { h, channel, group, n, count }: Indices,
-  givesOutput: boolean,
 ): void {
   const place = f.let(i32.add(i32.mul(h, p.channels), channel));
   const mask = laneMask(f, count);
@@ -70,7 +71,7 @@ function scanLanes(
     f.set(at, i32.add(p.state, i32.shl(element, 2)));
   };
   const keep = (): void => {
-    f.if(i32.ltU(before, p.states), () => {
+    f.if(i32.and(p.keeps, i32.ltU(before, p.states)), () => {
       stateOf(before);
       storeLanes(f, at, s, count);
     });
@@ -79,7 +80,7 @@ function scanLanes(
   f.for(t, 0, p.tokens, 1, () => {
     f.set(row, i32.load(i32.add(p.rows, i32.shl(t, 2))));
     f.if(i32.ne(row, before), () => {
-      if (!givesOutput) keep();
+      keep();
       f.set(s, v128.zero());
       f.if(i32.ltU(row, p.states), () => {
         stateOf(row);
@@ -94,38 +95,45 @@ function scanLanes(
     f.set(at, i32.shl(i32.add(i32.mul(i32.add(i32.mul(t, p.groups), group), p.size), n), 2));
     const input = f32x4.mul(f32x4.mul(step, v128.load32Splat(i32.add(p.x, to))), v128.load(i32.add(p.b, at)));
     f.set(s, madd(target, exp(f, target, f32x4.mul(step, decay)), s, input));
-    if (!givesOutput) return;
-    const products = f.let(v128.and(f32x4.mul(s, v128.load(i32.add(p.c, at))), mask));
-    const pairs = f.let(f32x4.add(products, f32x4.shuffle(products, products, [2, 3, 0, 1])));
-    const sum = f32.add(f32x4.extract(pairs, 0), f32x4.extract(pairs, 1));
-    f.advance(to, p.y);
-    f.if(
-      n,
-      () => f.store(to, f32.add(f32.load(to), sum)),
-      () => f.store(to, sum),
-    );
+    f.if(p.gives, () => {
+      const products = f.let(v128.and(f32x4.mul(s, v128.load(i32.add(p.c, at))), mask));
+      const pairs = f.let(f32x4.add(products, f32x4.shuffle(products, products, [2, 3, 0, 1])));
+      const sum = f32.add(f32x4.extract(pairs, 0), f32x4.extract(pairs, 1));
+      f.advance(to, p.y);
+      f.if(
+        n,
+        () => f.store(to, f32.add(f32.load(to), sum)),
+        () => f.store(to, sum),
+      );
+    });
   });
-  if (!givesOutput) keep();
+  keep();
 }
 
 type Inputs = Readonly<Record<"x" | "dt" | "a" | "b" | "state" | "positions" | "rows", Operand>>;
 
-/** A step of either op; `c` and `y` are those of the one that gives outputs. */
+/** What a scan is to give: outputs weighted by `c`, or the states' next version, or both. */
+interface Wanted {
+  readonly outputs?: { readonly c: Operand; readonly y: Operand };
+  readonly keeps?: boolean;
+}
+
+/** A step of `ssmScan`, of `ssmScanWrite`, or of both. */
 export function scanTask(
   { exports }: BuildContext,
-  name: "ssmScan" | "ssmScanWrite",
   { x, dt, a, b, state, positions, rows }: Inputs,
-  output?: { readonly c: Operand; readonly y: Operand },
+  { outputs, keeps = false }: Wanted,
 ): Task {
-  const fn = exports(name);
+  const fn = exports("selectiveScan");
   return function* (run: Run) {
     const [tokens, heads, channels] = run.shape(x) as readonly [number, number, number];
     const [, groups, size] = run.shape(b) as readonly [number, number, number];
     const [, decays] = run.shape(a) as readonly [number, number];
     const [states] = run.shape(state) as readonly [number];
-    const [c, y] = output === undefined ? [0, 0] : [run.address(output.c), run.address(output.y)];
+    const [c, y] = outputs === undefined ? [0, 0] : [run.address(outputs.c), run.address(outputs.y)];
     const addresses = [run.address(x), run.address(dt), run.address(a), run.address(b), c, run.address(state), y];
-    const args = [...addresses, run.address(positions), run.address(rows), tokens, states, heads, channels, groups, size, decays];
+    const extents = [tokens, states, heads, channels, groups, size, decays];
+    const args = [...addresses, run.address(positions), run.address(rows), ...extents, Number(outputs !== undefined), Number(keeps)];
     const work = Math.max(1, tokens * channels * size);
     yield { fn, args, total: tokens === 0 ? 0 : heads, grain: Math.max(1, Math.floor(2 ** 17 / work)) };
   };

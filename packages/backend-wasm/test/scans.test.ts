@@ -1,0 +1,72 @@
+import { type Backend, createProgram, explain, type ProgramGraph, type TypedArray } from "@centella/core";
+import { uniform } from "@centella/core/testing";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { wasm } from "../src/index.ts";
+import { targets } from "./shared.ts";
+
+const cases = targets.flatMap(({ relaxed }) => [1, 2].map((threads) => ({ relaxed, threads })));
+
+describe.each(cases)("a scan and the write of its state in one walk, relaxed: $relaxed, threads: $threads", (options) => {
+  let backend: Backend;
+  beforeAll(async () => {
+    backend = await wasm(options).open();
+  });
+  afterAll(() => backend.dispose());
+
+  // Heads, channels, groups, elements, decays; sizes that fill lanes and that do not.
+  test.each([
+    [64, 1, 1, 16, 16],
+    [6, 5, 3, 7, 1],
+    [3, 2, 1, 1, 1],
+  ])("gives the bits of the two one by one: %i heads, %i channels, %i groups, %i elements", async (H, P, G, N, decays) => {
+    const together = record(H, P, G, N, decays, false);
+    const apart = record(H, P, G, N, decays, true);
+    expect(explain(together, backend)).toMatch(/\.1 = ssmScanWrite/);
+    expect(explain(apart, backend)).not.toMatch(/\.1 = ssmScanWrite/);
+    const [one, two] = [await backend.compile(together), await backend.compile(apart)];
+    // A prompt of one sequence and a token of another, then a token of each, then nothing, then a new sequence in an old row.
+    const runs = [
+      { positions: [0, 1, 2, 3, 0], rows: [2, 2, 2, 2, 0] },
+      { positions: [4, 1], rows: [2, 0] },
+      { positions: [], rows: [] },
+      { positions: [0, 1], rows: [2, 2] },
+    ];
+    for (const [seed, { positions, rows }] of runs.entries()) {
+      const T = positions.length;
+      const inputs: Record<string, TypedArray> = {
+        x: uniform(seed, T * H * P),
+        dt: uniform(seed + 10, T * H).map(Math.abs),
+        b: uniform(seed + 20, T * G * N),
+        c: uniform(seed + 30, T * G * N),
+        positions: Int32Array.from(positions),
+        rows: Int32Array.from(rows),
+      };
+      const [a, b] = [one.run(inputs), two.run(inputs)];
+      for (const name of ["y", "state"]) expect(await a[name]!.data(), `${name} of run ${seed}`).toEqual(await b[name]!.data());
+    }
+    expect(await one.save("state")).toEqual(await two.save("state"));
+    one.dispose();
+    two.dispose();
+  });
+});
+
+/** `isApart`: something reads the results before the state is written. */
+function record(H: number, P: number, G: number, N: number, decays: number, isApart: boolean): ProgramGraph {
+  const program = createProgram();
+  const T = program.dim("T", 8);
+  const state = program.persistent("state", { dtype: "f32", shape: [3, H, P, N] }, { init: "zeros" });
+  const x = program.input("x", "f32", [T, H, P]);
+  const dt = program.input("dt", "f32", [T, H]);
+  const a = program.constant(
+    uniform(1, H * decays).map((value) => -Math.abs(value)),
+    "f32",
+    [H, decays],
+  );
+  const [b, c] = [program.input("b", "f32", [T, G, N]), program.input("c", "f32", [T, G, N])];
+  const [positions, rows] = [program.input("positions", "i32", [T]), program.input("rows", "i32", [T])];
+  const y = program.ssmScan(x, dt, a, b, c, state, positions, rows);
+  if (isApart) program.output("early", program.relu(y));
+  program.output("state", program.ssmScanWrite(state, x, dt, a, b, positions, rows));
+  program.output("y", y);
+  return program;
+}
