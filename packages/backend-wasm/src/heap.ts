@@ -62,7 +62,8 @@ export class Heap {
   readonly #maxPages: number;
   readonly #advice: string;
   readonly #allocations = new Map<number, Allocation>();
-  #free: Range[] = [];
+  /** By address. */
+  readonly #free: Range[];
   #end: number;
   /** What lies from here on was never handed out, and is zeros as the engine gave it: pages that nobody touched take no memory. */
   #untouched: number;
@@ -124,14 +125,27 @@ export class Heap {
     const allocation = this.#allocations.get(address);
     if (allocation === undefined) throw new RangeError(`heap: expected an allocated address, got ${address}`);
     this.#allocations.delete(address);
-    const merged: Range[] = [];
-    for (const range of [...this.#free, { address, bytes: allocation.bytes }].sort((a, b) => a.address - b.address)) {
-      const last = merged.at(-1);
-      if (last !== undefined && last.address + last.bytes === range.address) {
-        merged[merged.length - 1] = { address: last.address, bytes: last.bytes + range.bytes };
-      } else merged.push(range);
+    const { bytes } = allocation;
+    const index = this.#firstFreeBeyond(address);
+    const [before, after] = [this.#free[index - 1], this.#free[index]];
+    const joinsBefore = before !== undefined && before.address + before.bytes === address;
+    const joinsAfter = after?.address === address + bytes;
+    const merged = {
+      address: joinsBefore ? before.address : address,
+      bytes: bytes + (joinsBefore ? before.bytes : 0) + (joinsAfter ? after.bytes : 0),
+    };
+    this.#free.splice(index - Number(joinsBefore), Number(joinsBefore) + Number(joinsAfter), merged);
+  }
+
+  /** Index of the first free range behind an address. */
+  #firstFreeBeyond(address: number): number {
+    let [low, high] = [0, this.#free.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.#free[middle]!.address < address) low = middle + 1;
+      else high = middle;
     }
-    this.#free = merged;
+    return low;
   }
 
   /** To be called by who looks at the memory without the views here. */
@@ -162,10 +176,11 @@ export class Heap {
     return this.#current().f64;
   }
 
-  /** Growing the memory detaches every view of it. */
+  /** Views of all that was handed out. Asking the memory for its buffer each time would be most of what a small run costs. */
   #current(): Views {
     this.touch();
-    if (this.#views.buffer !== this.memory.buffer) this.#views = viewsOf(this.memory.buffer);
+    // A memory that is not shared detaches its views when it grows, whoever made it grow.
+    if (this.#views.u8.length === 0) this.#views = viewsOf(this.memory.buffer);
     return this.#views;
   }
 
@@ -180,7 +195,8 @@ export class Heap {
     // Growing step by step copies nothing, but every step detaches the views: grow by an eighth at least.
     const step = Math.min(room, Math.max(needed, pages >> 3));
     if (!this.#tryGrow(step) && !this.#tryGrow(needed)) throw new OutOfMemoryError("wasm", asked);
-    const end = this.memory.buffer.byteLength;
+    this.#views = viewsOf(this.memory.buffer);
+    const end = this.#views.u8.length;
     if (atEnd > 0) this.#free.pop();
     const address = atEnd > 0 ? last!.address : start;
     this.#free.push({ address, bytes: end - address });
@@ -204,7 +220,6 @@ export class Heap {
 }
 
 interface Views {
-  readonly buffer: ArrayBufferLike;
   readonly u8: Uint8Array;
   readonly i32: Int32Array;
   readonly f32: Float32Array;
@@ -212,5 +227,5 @@ interface Views {
 }
 
 function viewsOf(buffer: ArrayBufferLike): Views {
-  return { buffer, u8: new Uint8Array(buffer), i32: new Int32Array(buffer), f32: new Float32Array(buffer), f64: new Float64Array(buffer) };
+  return { u8: new Uint8Array(buffer), i32: new Int32Array(buffer), f32: new Float32Array(buffer), f64: new Float64Array(buffer) };
 }

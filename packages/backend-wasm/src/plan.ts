@@ -24,11 +24,12 @@ import {
   type Storage,
   Tensor,
   type TensorSource,
+  type TensorStorage,
   type TypedArray,
   UnsupportedError,
 } from "@centella/core";
 import type { WasmBackend } from "./backend.ts";
-import { type DirectOutput, directOutputs } from "./directOutputs.ts";
+import { directOutputs } from "./directOutputs.ts";
 import type { Home } from "./home.ts";
 import type { BuildContext, Run, Task } from "./kernel.ts";
 import { isLate } from "./lateKernels.ts";
@@ -38,8 +39,12 @@ import { type PlanMemory, placePlan } from "./planMemory.ts";
 import type { PlanModule } from "./planModule.ts";
 import { type PlacedRun, PlannedRuns } from "./plannedRuns.ts";
 import { type RunContext, runList, runListSync } from "./runner.ts";
+import { type ResultsOf, RunResults } from "./runResults.ts";
 import { chooseInterleaving, isReadableInterleaved } from "./storedForm.ts";
 import { readStored, WasmStorage } from "./tensors.ts";
+
+/** Of runs that are over when their results are handed out. */
+const finished = Promise.resolve();
 
 /** A run's inputs, safe from changes by the caller until the run is over. */
 type HeldInput = TypedArray | WasmStorage | Promise<TypedArray>;
@@ -52,10 +57,12 @@ export class WasmPlan implements Plan {
   readonly #lowered: Lowered;
   /** Where inputs that are used lie, by name. */
   readonly #inputStorages: ReadonlyMap<string, Storage>;
-  readonly #directOutputs: readonly DirectOutput[];
+  readonly #results: ResultsOf;
   readonly #tasks: readonly Task[];
   readonly #module: PlanModule;
   readonly #runs: PlannedRuns;
+  /** What runs on the caller's thread are given. */
+  readonly #alone: RunContext;
   readonly #memory: PlanMemory;
   readonly #owned: readonly number[];
   #disposed = false;
@@ -73,7 +80,6 @@ export class WasmPlan implements Plan {
     const all = [lowered, ...sharedBy.map(lower)];
     const sharedCells = shareWith instanceof WasmPlan ? shareWith.cells : undefined;
     this.#lowered = lowered;
-    this.#directOutputs = backend.checkWrites ? [] : directOutputs(lowered);
     this.#inputStorages = new Map(
       lowered.storages.flatMap((storage) => (storage.definition.kind === "input" ? [[storage.definition.name, storage] as const] : [])),
     );
@@ -132,6 +138,16 @@ export class WasmPlan implements Plan {
       return kernel.build(context, inputs, params, output, others);
     });
     this.#runs = new PlannedRuns(home.space, lowered, this.#tasks);
+    this.#results = { heap: home.heap, outputs: lowered.outputs, direct: backend.checkWrites ? [] : directOutputs(lowered) };
+    this.#alone = {
+      space: home.space,
+      library: home.library,
+      pool: undefined,
+      lose: () => backend.pool?.dispose(),
+      tasks: this.#tasks,
+      turns: backend.turns,
+      onStep: (step) => countOp(backend.counters, lowered.steps[step]!.op.name),
+    };
 
     const owned: number[] = [];
     try {
@@ -191,92 +207,81 @@ export class WasmPlan implements Plan {
   run(inputs: Readonly<Record<string, InputData>>, { dims: explicit, signal }: RunOptions = {}): Record<string, Tensor> {
     this.#requireAlive();
     signal?.throwIfAborted();
-    requireLoaded(this.#lowered, (name) => this.cells.get(name)!.isLoaded);
+    this.#requireLoaded();
     const binding = bind(this.program, inputs, explicit);
+    return (signal === undefined ? this.#runAtOnce(binding) : undefined) ?? this.#queueRun(binding, signal);
+  }
+
+  /** Computes a short run within the call if nothing has to be waited for: to queue it would take longer than to compute it. */
+  #runAtOnce(binding: Binding): Record<string, Tensor> | undefined {
+    if (!this.#runs.areShort || this.#backend.isBusy || this.#backend.turns.isDue) return undefined;
+    const overrides = new Map<Storage, number>();
+    for (const [name, { data }] of binding.inputs) {
+      const content = this.#atHand(data);
+      if (content === undefined) return undefined;
+      this.#bindInput(name, content, overrides);
+    }
+    const results = new RunResults(this.#results, binding.dims);
+    try {
+      results.place(overrides);
+      const run = this.#newRun(binding, overrides);
+      runListSync(this.#runs.of(binding.dims, run).list, run, this.#alone);
+      const handles = results.handles(finished);
+      this.#finish(results, run);
+      return handles;
+    } catch (error) {
+      results.release();
+      const failed = Promise.reject(error);
+      failed.catch(() => undefined);
+      return new RunResults(this.#results, binding.dims).handles(failed);
+    }
+  }
+
+  #queueRun(binding: Binding, signal: AbortSignal | undefined): Record<string, Tensor> {
     const held = new Map([...binding.inputs].map(([name, { data }]) => [name, this.#hold(data)]));
-    const { heap } = this.home;
-    const hostResults = new Map<string, TypedArray>();
-    const deviceResults = new Map<string, WasmStorage>();
-    /** Memory of direct outputs that no tensor has yet. */
-    const direct = new Map<Storage, number>();
+    const results = new RunResults(this.#results, binding.dims);
     const done = this.#backend.enqueue(async () => {
       try {
         const overrides = await this.#bindInputs(held);
-        for (const { name, operand } of this.#directOutputs) {
-          if (!deviceResults.get(name)!.isWanted) continue;
-          const { storage } = operand;
-          const bytes = byteLength(resolveSpec(this.program.values[storage.id]!.spec, binding.dims));
-          direct.set(storage, heap.alloc(bytes, "tensors"));
-        }
-        const run = this.#newRun(binding, new Map([...overrides, ...direct]));
+        results.place(overrides);
+        const run = this.#newRun(binding, overrides);
         const planned = await this.#runs.inTurns(binding.dims, run, this.#backend.turns, signal);
         const { isShared, record } = this.#runs.choose(binding.dims, planned, false);
         const start = performance.now();
         await runList(planned.list, run, this.#runContext(isShared), signal);
         record?.(performance.now() - start);
-        this.#checkWrites();
-        this.#backend.counters.submits++;
-        for (const { name, operand, to } of this.#lowered.outputs) {
-          if (to === "host") {
-            hostResults.set(name, this.#readBack(operand, binding, run));
-            continue;
-          }
-          const result = deviceResults.get(name)!;
-          const from = run.address(operand);
-          if (direct.delete(operand.storage)) result.place(from);
-          else if (result.isWanted) {
-            const bytes = byteLength(resolveSpec(operand.spec, binding.dims));
-            const address = heap.alloc(bytes, "tensors");
-            heap.u8.copyWithin(address, from, from + bytes);
-            result.place(address);
-          }
-        }
+        this.#finish(results, run);
       } finally {
-        for (const address of direct.values()) heap.free(address);
+        results.release();
         for (const input of held.values()) if (input instanceof WasmStorage) input.release();
       }
     });
     done.catch(() => undefined);
-    return Object.fromEntries(
-      this.#lowered.outputs.map(({ name, operand, to }) => {
-        const spec = resolveSpec(operand.spec, binding.dims);
-        if (to === "device") {
-          const storage = new WasmStorage(heap, spec, done);
-          deviceResults.set(name, storage);
-          return [name, new Tensor(spec, storage)];
-        }
-        return [
-          name,
-          new Tensor(spec, {
-            home: "host",
-            ready: () => done,
-            read: async () => {
-              await done;
-              return hostResults.get(name)!.slice();
-            },
-            free: () => hostResults.delete(name),
-          }),
-        ];
-      }),
-    );
+    return results.handles(done);
   }
 
   runSync(inputs: Readonly<Record<string, TypedArray>>, { dims: explicit }: Pick<RunOptions, "dims"> = {}): Record<string, TypedArray> {
     this.#requireAlive();
     if (this.#backend.isBusy)
       throw new ProgramError("runSync: expected no work under way on this backend, got a queued run; await backend.idle() first");
-    requireLoaded(this.#lowered, (name) => this.cells.get(name)!.isLoaded);
+    this.#requireLoaded();
     const binding = bind(this.program, inputs, explicit);
     const run = this.#newRun(binding, new Map());
-    for (const [name, data] of Object.entries(inputs)) this.#copyIn(name, data);
+    for (const name in inputs) this.#copyIn(name, inputs[name]!);
     const planned = this.#runs.of(binding.dims, run);
     const { isShared, record } = this.#runs.choose(binding.dims, planned, true);
-    const start = performance.now();
+    const start = record === undefined ? 0 : performance.now();
     runListSync(planned.list, run, this.#runContext(isShared));
     record?.(performance.now() - start);
     this.#checkWrites();
-    this.#backend.counters.submits++;
-    return Object.fromEntries(this.#lowered.outputs.map(({ name, operand }) => [name, this.#readBack(operand, binding, run)]));
+    const { counters } = this.#backend;
+    counters.submits++;
+    const results: Record<string, TypedArray> = {};
+    for (const { name, operand } of this.#lowered.outputs) {
+      results[name] = readStored(this.home.heap, resolveSpec(operand.spec, binding.dims), run.address(operand));
+      counters.readbacks++;
+    }
+    return results;
   }
 
   /** Frees the memory once the runs that were started are over. Outputs live on. */
@@ -300,14 +305,29 @@ export class WasmPlan implements Plan {
     if (this.#disposed) throw new DisposedError("plan");
   }
 
+  #requireLoaded(): void {
+    requireLoaded(this.#lowered, (name) => this.cells.get(name)!.isLoaded);
+  }
+
   #checkWrites(): void {
     this.#memory.guards?.check(this.#lowered.steps.map(({ op }) => op.name));
+  }
+
+  #finish(results: RunResults, run: Run): void {
+    this.#checkWrites();
+    const { counters } = this.#backend;
+    counters.submits++;
+    counters.readbacks += results.collect(run);
+  }
+
+  #isOwn(storage: TensorStorage): storage is WasmStorage {
+    return storage instanceof WasmStorage && storage.heap === this.home.heap;
   }
 
   #hold(data: InputData): HeldInput {
     if (!(data instanceof Tensor)) return data.slice();
     const { storage } = data;
-    if (storage instanceof WasmStorage && storage.heap === this.home.heap) {
+    if (this.#isOwn(storage)) {
       storage.retain();
       return storage;
     }
@@ -317,16 +337,29 @@ export class WasmPlan implements Plan {
   }
 
   /** Waits for the inputs and brings them where the steps look for them: addresses of those that are tensors of this backend. */
-  async #bindInputs(held: ReadonlyMap<string, HeldInput>): Promise<ReadonlyMap<Storage, number>> {
+  async #bindInputs(held: ReadonlyMap<string, HeldInput>): Promise<Map<Storage, number>> {
     const overrides = new Map<Storage, number>();
     for (const [name, input] of held) {
-      const storage = this.#inputStorages.get(name);
-      if (input instanceof WasmStorage) {
-        await input.ready();
-        if (storage !== undefined) overrides.set(storage, input.address);
-      } else this.#copyIn(name, await input);
+      if (input instanceof WasmStorage) await input.ready();
+      this.#bindInput(name, await input, overrides);
     }
     return overrides;
+  }
+
+  /** An input's content, if it need not be waited for. */
+  #atHand(data: InputData): TypedArray | WasmStorage | undefined {
+    if (!(data instanceof Tensor)) return data;
+    const { storage } = data;
+    if (this.#isOwn(storage)) return storage.isPlaced ? storage : undefined;
+    return storage.home === "host" ? storage.peek?.() : undefined;
+  }
+
+  #bindInput(name: string, content: TypedArray | WasmStorage, overrides: Map<Storage, number>): void {
+    if (!(content instanceof WasmStorage)) this.#copyIn(name, content);
+    else {
+      const storage = this.#inputStorages.get(name);
+      if (storage !== undefined) overrides.set(storage, content.address);
+    }
   }
 
   #copyIn(name: string, data: TypedArray): void {
@@ -356,21 +389,7 @@ export class WasmPlan implements Plan {
   }
 
   #runContext(isShared: boolean): RunContext {
-    const { space, library } = this.home;
-    const { pool, counters } = this.#backend;
-    return {
-      space,
-      library,
-      pool: isShared && this.#module.isShared ? pool : undefined,
-      lose: () => pool?.dispose(),
-      tasks: this.#tasks,
-      turns: this.#backend.turns,
-      onStep: (step) => countOp(counters, this.#lowered.steps[step]!.op.name),
-    };
-  }
-
-  #readBack(operand: Operand, { dims }: Binding, run: Run): TypedArray {
-    this.#backend.counters.readbacks++;
-    return readStored(this.home.heap, resolveSpec(operand.spec, dims), run.address(operand));
+    const { pool } = this.#backend;
+    return isShared && pool !== undefined && this.#module.isShared ? { ...this.#alone, pool } : this.#alone;
   }
 }

@@ -9,6 +9,9 @@ import { ThreadChoice } from "./threads/choice.ts";
 const fewLists = 16;
 const keptBytes = 2 ** 20;
 
+/** So many steps are recorded within a call. */
+const fewSteps = 16;
+
 /** Flops and bytes of a millisecond on one thread, about. */
 const workPerMs = 3e7;
 
@@ -44,6 +47,7 @@ export class PlannedRuns {
   /** By extents and addresses, the one that was used last at the end. */
   readonly #kept = new Map<string, PlannedRun>();
   #keptBytes = 0;
+  #areShort = false;
   /** By extents, of runs that are awaited and of those that are not. */
   readonly #choices = new Map<string, ThreadChoice>();
 
@@ -51,6 +55,11 @@ export class PlannedRuns {
     this.#space = space;
     this.#lowered = lowered;
     this.#tasks = tasks;
+  }
+
+  /** Whether runs are, as the last one was, shorter than it takes to queue them, for other addresses too: of few steps and fixed extents. */
+  get areShort(): boolean {
+    return this.#areShort;
   }
 
   /** The step list for a run's extents and addresses, recorded if it is new. */
@@ -88,6 +97,7 @@ export class PlannedRuns {
 
   #keep(key: string, planned: PlannedRun): PlannedRun {
     this.#kept.set(key, planned);
+    this.#areShort = planned.ms <= shortMs.shared && this.#tasks.length <= fewSteps && this.#lowered.program.dims.size === 0;
     this.#keptBytes += planned.list.bytes;
     while (this.#kept.size > fewLists && this.#keptBytes > keptBytes) {
       const [oldest, { list }] = this.#kept.entries().next().value!;

@@ -3,7 +3,7 @@ import type { Turns } from "./eventLoop.ts";
 import type { Run, Task } from "./kernel.ts";
 import { callsOf, type Library, type Space } from "./space.ts";
 import type { Segment, StepList } from "./stepList.ts";
-import { Control, type StageRange } from "./threads/control.ts";
+import type { Control, StageRange } from "./threads/control.ts";
 import { type ThreadPool, walkSpins } from "./threads/pool.ts";
 import { walkResult } from "./threads/walk.ts";
 
@@ -42,7 +42,7 @@ export async function runList({ segments }: StepList, run: Run, context: RunCont
         if (pool !== undefined) await pool.run(space, segment.list, signal);
         else await walkSliced(context, segment.list, pacer);
       } finally {
-        countSteps(segment, new Control(space.heap.memory).stage, onStep);
+        countSteps(segment, space.control.stage, onStep);
       }
     }
     if (pacer.isDue) await pacer.pause();
@@ -123,7 +123,7 @@ class Walker {
 
   constructor(context: RunContext, list: StageRange) {
     this.#context = context;
-    this.#control = new Control(context.space.heap.memory);
+    this.#control = context.space.control;
     this.#control.begin(list);
   }
 

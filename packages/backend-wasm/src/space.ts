@@ -1,6 +1,7 @@
 import type { FunctionInfo } from "./emit/index.ts";
 import type { Heap } from "./heap.ts";
 import type { Call, Emitted, Range } from "./kernel.ts";
+import { Control } from "./threads/control.ts";
 import { growTable } from "./threads/worker.ts";
 
 /** An emitted function with its thunk's place in the table. */
@@ -20,6 +21,8 @@ export class NotRecordable extends Error {}
 /** A memory, and on this thread the modules over it. */
 export class Space {
   readonly heap: Heap;
+  /** What threads walk lists in this memory with. */
+  readonly control: Control;
   readonly table: WebAssembly.Table = new WebAssembly.Table({ element: "anyfunc", initial: 0 });
   readonly #entries = new WeakMap<Emitted, Entry>();
   readonly #free: { readonly base: number; readonly count: number }[] = [];
@@ -31,6 +34,7 @@ export class Space {
 
   constructor(heap: Heap, poolSize: number) {
     this.heap = heap;
+    this.control = new Control(heap);
     this.rooms = poolSize + 1;
   }
 

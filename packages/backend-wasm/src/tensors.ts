@@ -41,6 +41,11 @@ export class WasmStorage implements TensorStorage {
     return this.#address;
   }
 
+  /** Whether the content is there, or memory that only later runs write. */
+  get isPlaced(): boolean {
+    return this.#address !== undefined;
+  }
+
   /** Whether anyone still wants the content. */
   get isWanted(): boolean {
     return !this.#freed || this.#users > 0;

@@ -1,7 +1,8 @@
-import { type Backend, createProgram, OutOfMemoryError, type Plan } from "@centella/core";
+import { type Backend, type CustomOp, createProgram, hostTensor, OutOfMemoryError, type Plan } from "@centella/core";
 import { contentsOf, sourceOf, uniform } from "@centella/core/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { WasmBackend } from "../src/backend.ts";
+import { i32, ModuleBuilder, v128 } from "../src/emit/index.ts";
 import { Heap } from "../src/heap.ts";
 import { wasm } from "../src/index.ts";
 
@@ -106,6 +107,75 @@ describe("long runs", () => {
     const first = await y!.data();
     await backend.idle();
     expect(plan.runSync!({ x }).y).toEqual(first);
+  });
+});
+
+describe("short runs, which are computed within the call", () => {
+  const sum = () => {
+    const program = createProgram();
+    const [a, b] = [program.input("a", "f32", [3]), program.input("b", "f32", [3])];
+    program.output("device", program.add(a, b), { to: "device" });
+    program.output("host", program.mul(a, b));
+    return program;
+  };
+
+  test("take inputs wherever they are, and give handles like those of others", async () => {
+    const plan = await backend.compile(sum());
+    const values = () => new Float32Array([1, 2, 3]);
+    const [uploaded, host] = [backend.upload({ dtype: "f32", shape: [3] }, values()), hostTensor({ dtype: "f32", shape: [3] }, values())];
+    const counters = structuredClone(backend.counters);
+    // The first run is recorded.
+    for (let run = 0; run < 3; run++) {
+      for (const a of [values(), uploaded, host]) {
+        const b = values();
+        const outputs = plan.run({ a, b });
+        b.fill(0);
+        expect(await outputs.device!.data()).toEqual(new Float32Array([2, 4, 6]));
+        expect(await outputs.host!.data()).toEqual(new Float32Array([1, 4, 9]));
+        for (const output of Object.values(outputs)) output.dispose();
+      }
+    }
+    expect(backend.counters.submits - counters.submits).toBe(9);
+    expect(backend.counters.readbacks - counters.readbacks).toBe(9);
+    expect((backend as WasmBackend).isBusy).toBe(false);
+  });
+
+  test("wait for what was called before, and for inputs that are still computed", async () => {
+    const [plan, long] = [await backend.compile(sum()), await chainOfProducts(256, 4)];
+    const ones = new Float32Array(3).fill(1);
+    await plan.run({ a: ones, b: ones }).host!.ready();
+    const order: string[] = [];
+    const first = long.run({ x: uniform(2, 256 * 256) }).y!;
+    const second = plan.run({ a: ones, b: ones }).device!;
+    const third = plan.run({ a: second, b: ones }).device!;
+    await Promise.all([third.ready().then(() => order.push("third")), first.ready().then(() => order.push("first"))]);
+    expect(order).toEqual(["first", "third"]);
+    expect(await third.data()).toEqual(new Float32Array(3).fill(3));
+  });
+
+  test("reject their handles when they fail, and keep no memory", async () => {
+    const trap: CustomOp = {
+      name: "trap",
+      inputs: ["x"],
+      infer: ([x]) => x!,
+      reference: () => undefined,
+      wasm: {
+        module({ shared }) {
+          const module = new ModuleBuilder({ shared });
+          module.function("run", { x: "i32", y: "i32" }, (f) => f.store(i32.const(-4), v128.zero()));
+          return module.build();
+        },
+      },
+    };
+    const program = createProgram();
+    program.output("y", program.custom(trap, [program.input("x", "f32", [3])]), { to: "device" });
+    const plan = await backend.compile(program);
+    for (let run = 0; run < 3; run++) {
+      const { y } = plan.run({ x: new Float32Array(3) });
+      await expect(y!.data()).rejects.toThrow(/out of bounds/);
+      y!.dispose();
+    }
+    expect(backend.memory().tensors).toBe(0);
   });
 });
 

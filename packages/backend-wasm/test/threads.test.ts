@@ -101,7 +101,7 @@ test.each([1, 2])("an awaited run leaves the caller's thread free, threads: %s",
     isDone = true;
   });
   // The list is being walked and this thread is here: who walks it is another one.
-  const control = new Control(backend.heap.memory);
+  const control = new Control(backend.heap);
   let seen = 0;
   while (!isDone) {
     if (control.isRunning) seen++;
@@ -116,7 +116,7 @@ test("a thread that dies in the middle of a run is a typed error, never a hang, 
   const plan = await chain(backend, 200);
   const x = uniform(1, 128 * 512);
   const { y } = plan.run({ x });
-  const control = new Control(backend.heap.memory);
+  const control = new Control(backend.heap);
   while (!control.isRunning) await new Promise((resolve) => setImmediate(resolve));
   backend.pool!.dispose();
   await expect(y!.data()).rejects.toThrow(DeviceLostError);
@@ -204,7 +204,7 @@ test.each([false, true])(
       if (isAborted) await expect(done).rejects.toThrow("enough");
       else await done;
       // Nobody computes any more.
-      expect(new Control(heap.memory).isRunning).toBe(false);
+      expect(new Control(heap).isRunning).toBe(false);
       if (!isAborted) expect(results.every((value) => value === -1)).toBe(true);
     }
     await backend.dispose();

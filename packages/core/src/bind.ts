@@ -10,9 +10,12 @@ import {
   formatShape,
   formatSpec,
   resolveSpec,
+  sameShape,
   type TensorSpec,
 } from "./spec.ts";
 import { checkData, Tensor } from "./tensor.ts";
+
+const noDims: DimValues = {};
 
 /** The checked arguments of one run. */
 export interface Binding {
@@ -26,22 +29,34 @@ export interface Binding {
  * shapes of tensors and the lengths of arrays tell.
  * @throws {ArgumentError | ShapeError | DTypeError | DisposedError}
  */
-export function bind(program: ProgramGraph, given: Readonly<Record<string, InputData>>, explicit: DimValues = {}): Binding {
-  for (const name of Object.keys(given)) {
+export function bind(program: ProgramGraph, given: Readonly<Record<string, InputData>>, explicit: DimValues = noDims): Binding {
+  for (const name in given) {
     if (!program.inputs.has(name)) throw new ArgumentError("run", `inputs among {${[...program.inputs.keys()].join(", ")}}`, name);
   }
-  for (const name of Object.keys(explicit)) {
+  for (const name in explicit) {
     if (!program.dims.has(name)) throw new ArgumentError("run", `dims among {${[...program.dims.keys()].join(", ")}}`, name);
   }
+  for (const [name, id] of program.inputs) {
+    if (given[name] === undefined) throw new ArgumentError("run", `input ${name} (${formatSpec(program.values[id]!.spec)})`, "nothing");
+  }
+  const dims = program.dims.size === 0 ? noDims : bindDims(program, given, explicit);
+  const inputs = new Map<string, { spec: ConcreteSpec; data: InputData }>();
+  for (const [name, id] of program.inputs) {
+    const data = given[name]!;
+    const spec = resolveSpec(program.values[id]!.spec, dims);
+    if (data instanceof Tensor) checkTensor(name, spec, data);
+    else checkData(`input ${name}`, spec, data);
+    inputs.set(name, { spec, data });
+  }
+  return { dims, inputs };
+}
+
+/** The dims that are given, and what the inputs tell of others: tensors first. */
+function bindDims(program: ProgramGraph, given: Readonly<Record<string, InputData>>, explicit: DimValues): DimValues {
   const dims: Record<string, number> = { ...explicit };
-  const specs = [...program.inputs].map(([name, id]) => {
-    const data = given[name];
-    const { spec } = program.values[id]!;
-    if (data === undefined) throw new ArgumentError("run", `input ${name} (${formatSpec(spec)})`, "nothing");
-    return { name, spec, data };
-  });
-  for (const { name, spec, data } of specs) if (data instanceof Tensor) dimsOfTensor(name, spec, data, dims);
-  for (const { name, spec, data } of specs) if (!(data instanceof Tensor)) dimOfLength(name, spec, data, dims);
+  const inputs = [...program.inputs].map(([name, id]) => ({ name, spec: program.values[id]!.spec, data: given[name]! }));
+  for (const { name, spec, data } of inputs) if (data instanceof Tensor) dimsOfTensor(name, spec, data, dims);
+  for (const { name, spec, data } of inputs) if (!(data instanceof Tensor)) dimOfLength(name, spec, data, dims);
   for (const [name, { max }] of program.dims) {
     const value = dims[name];
     if (value === undefined) continue;
@@ -49,14 +64,7 @@ export function bind(program: ProgramGraph, given: Readonly<Record<string, Input
       throw new ArgumentError("run", `dim ${name} from 0 to ${max}`, String(value), "split the work into several runs");
     }
   }
-  const inputs = new Map<string, { spec: ConcreteSpec; data: InputData }>();
-  for (const { name, spec, data } of specs) {
-    const concrete = resolveSpec(spec, dims);
-    if (data instanceof Tensor) checkTensor(name, concrete, data);
-    else checkData(`input ${name}`, concrete, data);
-    inputs.set(name, { spec: concrete, data });
-  }
-  return { dims, inputs };
+  return dims;
 }
 
 /** The smallest bucket that holds `value`. Buckets are ascending, the last is the dim's maximum. */
@@ -93,7 +101,7 @@ function dimOfLength(name: string, spec: TensorSpec, data: Exclude<InputData, Te
 function checkTensor(name: string, spec: ConcreteSpec, tensor: Tensor): void {
   if (tensor.isDisposed) throw new DisposedError(`input ${name}`);
   if (tensor.spec.dtype !== spec.dtype) throw new DTypeError(`input ${name}`, formatSpec(spec), formatSpec(tensor.spec));
-  if (formatShape(tensor.spec.shape) !== formatShape(spec.shape)) {
+  if (!sameShape(tensor.spec.shape, spec.shape)) {
     throw new ShapeError(`input ${name}`, formatShape(spec.shape), formatShape(tensor.spec.shape));
   }
 }

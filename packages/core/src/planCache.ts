@@ -21,6 +21,8 @@ export class PlanCache {
   readonly #maxBytes: number;
   /** Least recently used first. */
   readonly #entries = new Map<string, { readonly plan: Plan | Promise<Plan>; readonly bytes: number }>();
+  /** The key that was asked for last. */
+  #newest: string | undefined;
   #bytes = 0;
   #compiled = 0;
   #hits = 0;
@@ -49,14 +51,18 @@ export class PlanCache {
     const known = this.#entries.get(key);
     if (known !== undefined) {
       this.#hits++;
-      this.#entries.delete(key);
-      this.#entries.set(key, known);
+      if (key !== this.#newest) {
+        this.#entries.delete(key);
+        this.#entries.set(key, known);
+        this.#newest = key;
+      }
       return known.plan as P;
     }
     const program = record();
     const entry = { plan: compile(program), bytes: planBytes(program) };
     this.#compiled++;
     this.#entries.set(key, entry);
+    this.#newest = key;
     this.#bytes += entry.bytes;
     if (entry.plan instanceof Promise) {
       entry.plan.catch(() => {
@@ -69,6 +75,7 @@ export class PlanCache {
 
   clear(): void {
     this.#entries.clear();
+    this.#newest = undefined;
     this.#bytes = 0;
   }
 

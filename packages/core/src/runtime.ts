@@ -33,11 +33,14 @@ export type Runtime = RuntimeCore & OpMethods<Tensor, Promise<Tensor>>;
 interface Choice {
   readonly selection: Selection;
   readonly tally: Tally;
+  /** Key of the plan that serves the request: made once, since engines look up a string that they have seen before faster. */
+  readonly planKey: string;
 }
 
-/** What is to be computed: `key` is equal for requests that one choice answers. */
+/** What is to be computed: `key` is equal for requests that one choice answers, and on one backend `planKey` for those that one plan serves. */
 interface Request {
   readonly key: string;
+  readonly planKey: string;
   /** For the report. */
   readonly op: string;
   readonly selectAmong: (candidates: readonly Candidate[]) => Selection;
@@ -142,11 +145,12 @@ export class RuntimeCore {
     const inputs = Object.fromEntries(tensors.map((tensor, i) => [String(i), tensor]));
     const request: Request = {
       key: `lazy ${key} ${Object.values(homes).join(" ")}`,
+      planKey: `lazy ${key}`,
       op: "lazy",
       selectAmong: (candidates) => selectForProgram(program(), candidates, this.#thresholds, this.#policy, homes),
     };
-    return this.#attempt(request, async ({ selection: { backend }, tally }) => {
-      const plan = await this.#plans.get(`lazy ${backend.name} ${key}`, program, (graph) => backend.compile(graph));
+    return this.#attempt(request, async ({ selection: { backend }, tally, planKey }) => {
+      const plan = await this.#plans.get(planKey, program, (graph) => backend.compile(graph));
       return this.#settled(tally, backend, tensors, () => plan.run(inputs).y!);
     });
   }
@@ -214,14 +218,17 @@ export class RuntimeCore {
   async call(op: AnyOp, inputs: readonly (Tensor | undefined)[], given: object): Promise<Tensor> {
     const { params, key, homes } = checkCall(op, inputs, given);
     const selectAmong = (candidates: readonly Candidate[]): Selection => this.#select(op, inputs, params, candidates, false);
-    return this.#attempt({ key: `${key} ${homes}`, op: op.name, selectAmong }, async ({ selection: { backend }, tally }) => {
-      const plan = await this.#plans.get(
-        `${backend.name} ${key}`,
-        () => oneCall(op, inputs, params, "device"),
-        (program) => backend.compile(program),
-      );
-      return this.#settled(tally, backend, inputs, () => plan.run(numbered(inputs, (tensor) => tensor)).y!);
-    });
+    return this.#attempt(
+      { key: `${key} ${homes}`, planKey: key, op: op.name, selectAmong },
+      async ({ selection: { backend }, tally, planKey }) => {
+        const plan = await this.#plans.get(
+          planKey,
+          () => oneCall(op, inputs, params, "device"),
+          (program) => backend.compile(program),
+        );
+        return this.#settled(tally, backend, inputs, () => plan.run(numbered(inputs, (tensor) => tensor)).y!);
+      },
+    );
   }
 
   /** {@link call} within the call: what the methods of {@link sync} do. The inputs' content must be at hand. */
@@ -229,13 +236,14 @@ export class RuntimeCore {
     const { params, key, homes } = checkCall(op, inputs, given);
     const content = numbered(inputs, peek);
     const selectAmong = (candidates: readonly Candidate[]): Selection => this.#select(op, inputs, params, candidates, true);
-    return this.#attemptSync({ key: `sync ${key} ${homes}`, op: op.name, selectAmong }, ({ selection: { backend }, tally }) => {
+    const request: Request = { key: `sync ${key} ${homes}`, planKey: `sync ${key}`, op: op.name, selectAmong };
+    return this.#attemptSync(request, ({ selection: { backend }, tally, planKey }) => {
       const start = performance.now();
       tally.calls++;
       tally.bytesMoved += movedTo(backend.name, inputs);
       try {
         const plan = this.#plans.get(
-          `sync ${backend.name} ${key}`,
+          planKey,
           () => oneCall(op, inputs, params, "host"),
           (program) => backend.compileSync!(program),
         );
@@ -293,15 +301,19 @@ export class RuntimeCore {
     return choose({ ...callRequest(op, specs, params, homes), sync }, candidates, this.#thresholds, this.#policy);
   }
 
-  #choice(key: string, op: string, make: () => Selection): Choice {
+  #choice(request: Request, candidates: readonly Candidate[]): Choice {
+    const { key } = request;
     let choice = this.#choices.get(key);
     if (choice === undefined) {
-      const selection = make();
-      choice = { selection, tally: this.#log.tallyOf(op, selection) };
+      choice = this.#choiceOf(request, request.selectAmong(candidates));
       if (this.#choices.size >= maxChoices) this.#choices.clear();
       this.#choices.set(key, choice);
     }
     return choice;
+  }
+
+  #choiceOf({ op, planKey }: Request, selection: Selection): Choice {
+    return { selection, tally: this.#log.tallyOf(op, selection), planKey: `${selection.backend.name} ${planKey}` };
   }
 
   /** THE fallback rule: an error is raised, unless the policy says "retry" and there is another backend that can. */
@@ -326,13 +338,13 @@ export class RuntimeCore {
     }
   }
 
-  #first({ key, op, selectAmong }: Request): Attempt {
+  #first(request: Request): Attempt {
     const candidates = this.#eligible;
-    return { candidates, choice: this.#choice(key, op, () => selectAmong(candidates)) };
+    return { candidates, choice: this.#choice(request, candidates) };
   }
 
   /** What to try after a failure. @throws the failure where nothing is */
-  #next({ op, selectAmong }: Request, { candidates: before, choice }: Attempt, error: unknown): Attempt {
+  #next(request: Request, { candidates: before, choice }: Attempt, error: unknown): Attempt {
     choice.tally.failed++;
     if (this.#policy.fallback !== "retry" || !(error instanceof CentellaError)) throw error;
     const { backend } = choice.selection;
@@ -340,11 +352,11 @@ export class RuntimeCore {
     const candidates = withReason(before, backend, `it failed: ${error.message}`);
     let selection: Selection;
     try {
-      selection = selectAmong(candidates);
+      selection = request.selectAmong(candidates);
     } catch {
       throw error;
     }
-    return { candidates, choice: { selection, tally: this.#log.tallyOf(op, selection) } };
+    return { candidates, choice: this.#choiceOf(request, selection) };
   }
 
   /** Adds the selection to a plan, and its runs to the report. */

@@ -47,6 +47,7 @@ export function resolveDim(dim: Dim, dims: DimValues): number {
 
 /** `spec` with every symbolic dim replaced by its value in a run. */
 export function resolveSpec(spec: TensorSpec, dims: DimValues): ConcreteSpec {
+  if (isConcrete(spec)) return spec;
   return { dtype: spec.dtype, shape: spec.shape.map((dim) => resolveDim(dim, dims)) };
 }
 

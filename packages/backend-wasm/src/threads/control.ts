@@ -1,3 +1,4 @@
+import type { Heap } from "../heap.ts";
 import { memoryMap } from "../memoryMap.ts";
 import { closed, controlFields, stageFields, stageNumbers } from "./walk.ts";
 
@@ -9,16 +10,15 @@ export interface StageRange {
 
 /** The control block of a memory, as JavaScript sees it. One list is walked at a time. */
 export class Control {
-  readonly #memory: WebAssembly.Memory;
-  #views: { readonly buffer: ArrayBufferLike; readonly i32: Int32Array; readonly i64: BigInt64Array } | undefined;
+  readonly #heap: Heap;
 
-  constructor(memory: WebAssembly.Memory) {
-    this.#memory = memory;
+  constructor(heap: Heap) {
+    this.#heap = heap;
   }
 
   /** Opens a list that is not empty, for every thread that walks. */
   begin({ first, end }: StageRange): void {
-    const { i32 } = this.#current();
+    const { i32 } = this.#heap;
     const stage = first / 4;
     this.#set("tile", closed);
     this.#setAddress("stage", first);
@@ -28,8 +28,9 @@ export class Control {
     for (const field of stageNumbers) this.#set(field, i32[stage + stageFields[field]]!);
     for (const field of ["done", "cancel", "failed"] as const) this.#set(field, 0);
     this.#set("isRunning", 1);
-    const ticket = BigInt.asIntN(64, BigInt(this.#get("epoch") + 1) << 32n);
-    Atomics.store(this.#current().i64, memoryMap.control / 8, ticket);
+    // A thread that finds the new epoch while the tile is closed can take nothing.
+    this.#set("epoch", this.#get("epoch") + 1);
+    this.#set("tile", 0);
   }
 
   /** Ends the list with the tiles that are under way. */
@@ -48,7 +49,7 @@ export class Control {
 
   /** Address of the stage that is under way, or of the list's end. */
   get stage(): number {
-    return Number(Atomics.load(this.#current().i64, (memoryMap.control + controlFields.stage) / 8));
+    return (this.#get("stage") >>> 0) + 2 ** 32 * this.#get("stage", 1);
   }
 
   /** Changes whenever a thread gets on. */
@@ -62,24 +63,17 @@ export class Control {
     this.#set("isRunning", 0);
   }
 
-  #get(field: keyof typeof controlFields): number {
-    return Atomics.load(this.#current().i32, (memoryMap.control + controlFields[field]) / 4);
+  #get(field: keyof typeof controlFields, word = 0): number {
+    return Atomics.load(this.#heap.i32, (memoryMap.control + controlFields[field]) / 4 + word);
   }
 
   #set(field: keyof typeof controlFields, value: number, word = 0): void {
-    Atomics.store(this.#current().i32, (memoryMap.control + controlFields[field]) / 4 + word, value);
+    Atomics.store(this.#heap.i32, (memoryMap.control + controlFields[field]) / 4 + word, value);
   }
 
   #setAddress(field: "stage" | "end", address: number): void {
     this.#set(field, address);
     this.#set(field, Math.floor(address / 2 ** 32), 1);
-  }
-
-  #current(): { readonly i32: Int32Array; readonly i64: BigInt64Array } {
-    const { buffer } = this.#memory;
-    if (this.#views?.buffer !== buffer)
-      this.#views = { buffer, i32: new Int32Array(buffer), i64: new BigInt64Array(buffer, 0, memoryMap.heap / 8) };
-    return this.#views;
   }
 }
 

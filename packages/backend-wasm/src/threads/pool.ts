@@ -1,6 +1,6 @@
 import { DeviceLostError, KernelError } from "@centella/core";
 import type { Space } from "../space.ts";
-import { Control, type StageRange } from "./control.ts";
+import type { StageRange } from "./control.ts";
 import { type StartedWorker, startWorker } from "./startWorker.ts";
 import { walkResult } from "./walk.ts";
 import { poolFields, type WorkerMail, type WorkerReport, type WorkerStart } from "./worker.ts";
@@ -90,7 +90,7 @@ export class ThreadPool {
    * @throws {DeviceLostError} if a thread has died
    */
   async run(space: Space, list: StageRange, signal: AbortSignal | undefined): Promise<void> {
-    const control = new Control(space.heap.memory);
+    const { control } = space;
     const cancel = (): void => control.cancel();
     this.#use(1);
     try {
