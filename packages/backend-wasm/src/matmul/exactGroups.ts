@@ -4,7 +4,9 @@ import type { BlockContext, GroupFormat } from "../formats/format.ts";
 import { loadHalves } from "../formats/half.ts";
 import { formatNames, formatOf } from "../formats/index.ts";
 import { madd, type Target } from "../target.ts";
-import { type OuterFunctions, outer, rowPanels } from "./outer.ts";
+import { outer, rowPanels } from "./outer.ts";
+import type { OuterRow } from "./outerRows.ts";
+import type { OuterTile } from "./outerTiles.ts";
 
 const { depth, tileColumns } = outer;
 
@@ -15,7 +17,7 @@ const panelBytes = 4 * depth * groupRows;
 export const exactRoomBytes: number = rowPanels * panelBytes;
 
 /**
- * Emits, per format, products of interleaved rows with exact activations: eight rows are decoded to a panel as the tiles of outer.ts
+ * Emits, per format, products of interleaved rows with exact activations: eight rows are decoded to a panel as the tiles of outerTiles.ts
  * read it, whose order of accumulation they share.
  *
  * `panel.<format>(w, to, blocks)`: decodes `blocks` blocks of a group to `[k, 8]`.
@@ -29,7 +31,11 @@ export const exactRoomBytes: number = rowPanels * panelBytes;
  *
  * Each thread has a room of {@link exactRoomBytes}.
  */
-export function emitExactGroups(module: ModuleBuilder, target: Target, { tile, row }: OuterFunctions): void {
+export function emitExactGroups(
+  module: ModuleBuilder,
+  target: Target,
+  { tile, row }: { readonly tile: OuterTile; readonly row: OuterRow },
+): void {
   module.function("panel.row", { from: "i32", to: "i32", k: "i32" }, (f, { from, to, k }) => {
     f.while(k, () => {
       f.store(to, f32.load(from));

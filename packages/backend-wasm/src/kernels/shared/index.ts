@@ -4,7 +4,9 @@ import { emitDecodeRow } from "../../formats/decodeRow.ts";
 import { emitExactGroups } from "../../matmul/exactGroups.ts";
 import { emitGroups } from "../../matmul/groups.ts";
 import { emitInner } from "../../matmul/inner.ts";
-import { emitOuter } from "../../matmul/outer.ts";
+import { emitPanels } from "../../matmul/outerPanels.ts";
+import { emitFew, emitRow } from "../../matmul/outerRows.ts";
+import { emitTiles } from "../../matmul/outerTiles.ts";
 import type { Target } from "../../target.ts";
 
 /** Emits the functions that several kernels call. */
@@ -13,5 +15,8 @@ export function emitShared(module: ModuleBuilder, target: Target): void {
   emitActivations(module, target);
   emitInner(module, target);
   emitGroups(module, target);
-  emitExactGroups(module, target, emitOuter(module, target));
+  emitPanels(module, target);
+  emitFew(module, target);
+  const tile = emitTiles(module, target);
+  emitExactGroups(module, target, { tile, row: emitRow(module, target) });
 }

@@ -1,0 +1,145 @@
+import { type FunctionRef, f32, f32x4, i32, type Local, type ModuleBuilder, v128 } from "../emit/index.ts";
+import { storeLanes } from "../kernels/shared/loops.ts";
+import { madd, type Target } from "../target.ts";
+import { outer, rowPanels } from "./outer.ts";
+
+const { depth, tileColumns } = outer;
+
+const rowSignature = { x: "i32", panels: "i32", panelBytes: "i32", y: "i32", k: "i32", columns: "i32", first: "i32" } as const;
+
+/** Adds the products of one row with a few packed panels to `y`. */
+export type OuterRow = FunctionRef<typeof rowSignature, undefined>;
+
+type Pointer = Local<"i32">;
+
+/**
+ * `outer.row(x, panels, panelBytes, y, k, columns, first)`: adds the products of one row with up to four packed panels, `panelBytes`
+ * apart, to `y`, of which `columns` are to be written. `first`: `y` starts at 0. Panels that are not needed are read all the same.
+ */
+export function emitRow(module: ModuleBuilder, target: Target): OuterRow {
+  return module.function("outer.row", rowSignature, (f, { x, panels, panelBytes, y, k, columns, first }) => {
+    const vectors = (rowPanels * tileColumns) / 4;
+    const sums = f.locals("v128", vectors);
+    const pointers = f.locals("i32", rowPanels);
+    const [value, keep] = [f.local("v128"), f.let(f32x4.splat(f32.reinterpret(i32.sub(0, i32.eqz(first)))))];
+    pointers.forEach((pointer, i) => void f.set(pointer, i32.add(panels, i32.mul(panelBytes, i))));
+    for (const sum of sums) f.set(sum, v128.zero());
+    f.while(k, () => {
+      f.set(value, v128.load32Splat(x));
+      sums.forEach((sum, i) => void f.set(sum, madd(target, value, v128.load(pointers[i >> 1]!, 16 * (i & 1)), sum)));
+      f.advance(x, 4);
+      for (const pointer of pointers) f.advance(pointer, 4 * tileColumns);
+      f.advance(k, -1);
+    });
+    for (const sum of sums) {
+      f.if(columns, () => {
+        f.set(value, f32x4.add(v128.and(v128.load(y), keep), sum));
+        storeLanes(f, y, value, columns);
+        f.advance(y, 16);
+        f.set(columns, i32.select(i32.gtU(columns, 4), i32.sub(columns, 4), 0));
+      });
+    }
+  });
+}
+
+/**
+ * `outer.few(x, b, y, m, k, n, xBytes, rowBytes, yBytes, sums)`: `y = x · b` for the few rows of `x`, with each row of `b` read once; `sums` is room for `m`
+ * times `n` f32 and a vector.
+ */
+export function emitFew(module: ModuleBuilder, target: Target): void {
+  const passSignature = { x: "i32", b: "i32", sums: "i32", xBytes: "i32", rowBytes: "i32", bytes: "i32" } as const;
+  /** Adds the products of `xRows` rows and `count` elements of k to as many sums, which are `bytes` apart. */
+  const emitPass = (xRows: number, count: number) =>
+    module.function(`outer.few${xRows}x${count}`, passSignature, (f, { x, b, sums, xBytes, rowBytes, bytes }) => {
+      const at = f.local("i32");
+      const xs = Array.from({ length: xRows }, () => f.locals("v128", count));
+      const [pointers, totals] = [f.locals("i32", count), f.locals("i32", xRows)];
+      const [values, quad] = [f.locals("v128", xRows), f.local("v128")];
+      xs.forEach((row, r) => {
+        row.forEach((splat, i) => void f.set(splat, v128.load32Splat(x, 4 * i)));
+        f.advance(x, xBytes);
+        f.set(totals[r]!, i32.add(sums, i32.mul(bytes, r)));
+      });
+      pointers.forEach((pointer, i) => void f.set(pointer, i32.add(b, i32.mul(i, rowBytes))));
+      f.for(at, 0, bytes, 16, () => {
+        values.forEach((value, r) => void f.set(value, v128.load(i32.add(totals[r]!, at))));
+        pointers.forEach((pointer, i) => {
+          f.set(quad, v128.load(i32.add(pointer, at)));
+          values.forEach((value, r) => void f.set(value, madd(target, xs[r]![i]!, quad, value)));
+        });
+        values.forEach((value, r) => void f.store(i32.add(totals[r]!, at), value));
+      });
+    });
+  // Eight rows of b at a time are as many streams as memory is read fastest with; four and three rows of x fill the registers.
+  const passes = { one: emitPass(1, 1), eight: emitPass(1, 8), wide: emitPass(3, 4) };
+  const signature = {
+    x: "i32",
+    b: "i32",
+    y: "i32",
+    m: "i32",
+    k: "i32",
+    n: "i32",
+    xBytes: "i32",
+    rowBytes: "i32",
+    yBytes: "i32",
+    sums: "i32",
+  } as const;
+  module.function("outer.few", signature, (f, { x, b, y, m, k, n, xBytes, rowBytes, yBytes, sums }) => {
+    const [block, row, left, at, from, to] = f.locals("i32", 6) as [Pointer, Pointer, Pointer, Pointer, Pointer, Pointer];
+    const bytes = f.let(i32.shl(n, 2));
+    const padded = f.let(i32.and(i32.add(bytes, 15), -16));
+    const [value, keep] = [f.local("v128"), f.let(v128.zero())];
+    const pass = (ref: (typeof passes)["one"], rows: number): void => {
+      f.call(ref, { x: from, b: at, sums: to, xBytes, rowBytes, bytes: padded });
+      f.advance(from, i32.mul(xBytes, rows));
+      f.advance(to, i32.mul(padded, rows));
+      f.advance(left, -rows);
+    };
+    const start = (): void => {
+      f.set(from, x);
+      f.set(at, b);
+      f.set(to, sums);
+      f.set(left, m);
+    };
+    const end = (count: number): void => {
+      f.advance(x, 4 * count);
+      f.advance(b, i32.mul(rowBytes, count));
+      f.advance(block, -count);
+    };
+    f.while(k, () => {
+      f.memoryFill(sums, 0, i32.mul(padded, m));
+      f.set(block, i32.select(i32.ltU(k, depth), k, depth));
+      f.set(k, i32.sub(k, block));
+      f.while(i32.geU(block, 8), () => {
+        start();
+        f.while(i32.geU(left, 3), () => {
+          f.call(passes.wide, { x: from, b: at, sums: to, xBytes, rowBytes, bytes: padded });
+          f.call(passes.wide, { x: i32.add(from, 16), b: i32.add(at, i32.shl(rowBytes, 2)), sums: to, xBytes, rowBytes, bytes: padded });
+          f.advance(from, i32.mul(xBytes, 3));
+          f.advance(to, i32.mul(padded, 3));
+          f.advance(left, -3);
+        });
+        f.while(left, () => pass(passes.eight, 1));
+        end(8);
+      });
+      f.while(block, () => {
+        start();
+        f.while(left, () => pass(passes.one, 1));
+        end(1);
+      });
+      f.set(from, sums);
+      f.for(row, 0, m, 1, () => {
+        f.set(to, i32.add(y, i32.mul(row, yBytes)));
+        f.set(left, n);
+        f.for(at, 0, bytes, 16, () => {
+          f.set(value, f32x4.add(v128.and(v128.load(to), keep), v128.load(from)));
+          storeLanes(f, to, value, left);
+          f.advance(from, 16);
+          f.advance(to, 16);
+          f.advance(left, -4);
+        });
+      });
+      f.set(keep, f.splatBits(-1));
+    });
+  });
+}
