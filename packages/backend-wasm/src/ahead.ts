@@ -56,6 +56,7 @@ export async function emitAhead(calls: readonly AheadCall[]): Promise<Uint8Array
     rooms: 1,
     max: ({ spec }) => spec as ConcreteSpec,
     interleaving: () => undefined,
+    isPanelled: () => false,
     reserve: () => undefined,
     table: () => () => 0,
     shared: (_key, create) => create(),

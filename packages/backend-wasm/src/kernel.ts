@@ -69,6 +69,8 @@ export interface BuildContext {
   max(operand: Operand): ConcreteSpec;
   /** The format of a block matrix whose rows are interleaved in the operand's memory, or undefined where bytes lie as they were loaded. */
   interleaving(operand: Operand): Interleaving;
+  /** Whether a matrix `[k, n]` lies in panels, as products with several rows read it: see `matmul/outer.ts`. */
+  isPanelled(operand: Operand): boolean;
   /** Asks for so many bytes of scratch memory during the step. */
   reserve(bytes: number): void;
   /** Asks for memory of the plan's own that outlives runs, `write` gives its first content. Its address is known when the plan is complete. */

@@ -11,8 +11,16 @@ import {
 import { groupRows } from "./formats/block.ts";
 import { groupedBytes, rowBytesOf } from "./formats/interleave.ts";
 import type { Heap } from "./heap.ts";
+import { panelledBytes } from "./matmul/outer.ts";
+import { readPanels, writePanels } from "./panels.ts";
 import { type Interleaving, interleavedBytes, matricesOf, readInterleavedRow, writeInterleaved } from "./storedForm.ts";
 import { readStored } from "./tensors.ts";
+
+/** The f32 in bytes from anywhere. */
+function floatsOf(bytes: Uint8Array): Float32Array {
+  const { buffer, byteOffset } = bytes.byteOffset % 4 === 0 ? bytes : bytes.slice();
+  return new Float32Array(buffer, byteOffset, bytes.length / 4);
+}
 
 /** Bytes per read of a source. */
 const chunkBytes = 4 << 20;
@@ -21,16 +29,19 @@ const chunkBytes = 4 << 20;
 export class Cell {
   readonly persistent: Persistent;
   readonly interleaving: Interleaving;
+  /** Whether a matrix `[k, n]` lies in panels. */
+  readonly isPanelled: boolean;
   readonly #heap: Heap;
   #address: number | undefined;
   #source: TensorSource | undefined;
   #loaded: boolean;
   #owners = 0;
 
-  constructor(heap: Heap, persistent: Persistent, interleaving: Interleaving) {
+  constructor(heap: Heap, persistent: Persistent, { interleaving, isPanelled }: Pick<Cell, "interleaving" | "isPanelled">) {
     const { init } = persistent;
     this.persistent = persistent;
     this.interleaving = interleaving;
+    this.isPanelled = isPanelled;
     this.#heap = heap;
     this.#loaded = init === "zeros";
   }
@@ -47,6 +58,7 @@ export class Cell {
 
   get bytes(): number {
     const { spec } = this.persistent;
+    if (this.isPanelled) return panelledBytes(spec.shape[1]!, spec.shape[0]!);
     return this.interleaving === undefined ? byteLength(spec) : interleavedBytes(spec, this.interleaving);
   }
 
@@ -78,7 +90,8 @@ export class Cell {
       const bytes = await source.read(from, length, signal);
       if (bytes.length !== length) throw new ShapeError(`load ${name}`, `${length} bytes from the source at ${from}`, String(bytes.length));
       const { u8 } = this.#heap;
-      if (this.interleaving === undefined) u8.set(bytes, address + to);
+      if (this.isPanelled) writePanels(floatsOf(bytes), from / (4 * spec.shape[1]!), spec, this.#panels);
+      else if (this.interleaving === undefined) u8.set(bytes, address + to);
       else writeInterleaved(spec.dtype, this.interleaving, spec.shape.at(-1)!, bytes, u8, address + to);
       onProgress?.(from + length, total);
     }
@@ -90,7 +103,8 @@ export class Cell {
   *#chunks(total: number): Iterable<{ readonly from: number; readonly length: number; readonly to: number }> {
     const { spec } = this.persistent;
     if (this.interleaving === undefined) {
-      const step = Math.floor(chunkBytes / layoutOf(spec.dtype).bytes) * layoutOf(spec.dtype).bytes;
+      const unit = this.isPanelled ? 4 * spec.shape[1]! : layoutOf(spec.dtype).bytes;
+      const step = Math.max(1, Math.floor(chunkBytes / unit)) * unit;
       for (let from = 0; from < total; from += step) yield { from, length: Math.min(step, total - from), to: from };
       return;
     }
@@ -112,6 +126,7 @@ export class Cell {
     const { name, spec } = this.persistent;
     if (!this.#loaded) throw new ProgramError(`save: expected ${name} to be loaded; call plan.load() first`);
     const { interleaving } = this;
+    if (this.isPanelled) return readPanels(this.#panels, spec);
     if (interleaving === undefined) return readStored(this.#heap, spec, this.address);
     // What is kept in another form is read again where it came from; without a source it is still the zeros that it started as.
     if (interleaving !== spec.dtype) return (await this.#source?.read(0, byteLength(spec)))?.slice() ?? new Uint8Array(byteLength(spec));
@@ -123,6 +138,10 @@ export class Cell {
       readInterleavedRow(interleaving, row % rows, this.#heap.u8, matrix, saved.subarray(row * rowBytes, (row + 1) * rowBytes));
     }
     return saved;
+  }
+
+  get #panels(): Float32Array {
+    return this.#heap.f32.subarray(this.address / 4, (this.address + this.bytes) / 4);
   }
 
   /** @throws {ProgramError} for a weight */

@@ -34,6 +34,7 @@ import type { Home } from "./home.ts";
 import type { BuildContext, Run, Task } from "./kernel.ts";
 import { isLate } from "./lateKernels.ts";
 import { kernelOf } from "./module.ts";
+import { choosePanels, isReadableInPanels } from "./panels.ts";
 import { Cell } from "./persistents.ts";
 import { type PlanMemory, placePlan } from "./planMemory.ts";
 import type { PlanModule } from "./planModule.ts";
@@ -92,8 +93,14 @@ export class WasmPlan implements Plan {
             "the plan that it is shared with holds its rows interleaved, which a use here cannot read; compile without shareWith",
           );
         }
-        const interleaving = chooseInterleaving(persistent, all);
-        return [persistent.name, shared ?? new Cell(home.heap, persistent, interleaving)];
+        if (shared?.isPanelled === true && !isReadableInPanels(persistent, lowered)) {
+          throw new UnsupportedError(
+            `wasm: persistent ${persistent.name}`,
+            "the plan that it is shared with holds it in panels, for products alone; name this program in that plan's sharedBy",
+          );
+        }
+        const form = { interleaving: chooseInterleaving(persistent, all), isPanelled: choosePanels(persistent, all) };
+        return [persistent.name, shared ?? new Cell(home.heap, persistent, form)];
       }),
     );
     const converted = lowered.persistents.map(({ name }) => this.cells.get(name)!).filter(({ isConverted }) => isConverted);
@@ -117,6 +124,7 @@ export class WasmPlan implements Plan {
       max: ({ spec }) => maxSpec(spec),
       interleaving: ({ storage: { definition } }) =>
         definition.kind === "persistent" ? this.cells.get(definition.name)!.interleaving : undefined,
+      isPanelled: ({ storage: { definition } }) => definition.kind === "persistent" && this.cells.get(definition.name)!.isPanelled,
       reserve: (bytes) => {
         scratchBytes = Math.max(scratchBytes, bytes);
       },

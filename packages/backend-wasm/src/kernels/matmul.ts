@@ -7,7 +7,8 @@ import { groupedBytes } from "../formats/interleave.ts";
 import type { BuildContext, Kernel, ParamsOf, Pause, Task } from "../kernel.ts";
 import { exactProduct, exactScratch } from "../matmul/exactProduct.ts";
 import { innerProduct, innerScratch } from "../matmul/innerProduct.ts";
-import { outerProduct, outerScratch } from "../matmul/outerProduct.ts";
+import { panelledBytes } from "../matmul/outer.ts";
+import { outerProduct, outerScratch, panelProduct } from "../matmul/outerProduct.ts";
 import type { Product } from "../matmul/product.ts";
 import { roundedProduct, roundedScratch } from "../matmul/roundedProduct.ts";
 import { writeInterleaved } from "../storedForm.ts";
@@ -59,6 +60,8 @@ interface Path {
 export function choosePath(context: BuildContext, b: Operand, { transposeB, activations }: Params): Path {
   const { exports, target, threads, rooms } = context;
   const { dtype } = b.spec;
+  if (context.isPanelled(b))
+    return { matrixBytes: panelledBytes, multiply: panelProduct(exports, threads), scratch: (m, n) => outerScratch(m, n, threads) };
   const form = context.interleaving(b) ?? formatNameOf(dtype);
   if (form === undefined) {
     const matrixBytes = (n: number, k: number): number => n * k * layoutOf(dtype).bytes;

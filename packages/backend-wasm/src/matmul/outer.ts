@@ -21,5 +21,10 @@ export function outerTileRows(target: Target): number {
 /** Bytes of a register tile in memory. */
 export const tileBytes: number = 4 * 6 * outer.tileColumns;
 
-/** Panels that {@link OuterFunctions.row} reads at once, to hide the latency of the multiply-add. */
+/** Panels that a product of one row reads at once, to hide the latency of the multiply-add. */
 export const rowPanels = 4;
+
+/** Bytes of a matrix `[k, n]` in panels of {@link outer.tileColumns} columns, one after the other, each over all of k. */
+export function panelledBytes(n: number, k: number): number {
+  return Math.ceil(n / outer.tileColumns) * outer.tileColumns * k * 4;
+}

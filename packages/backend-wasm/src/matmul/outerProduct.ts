@@ -1,6 +1,6 @@
 import { type DType, layoutOf } from "@centella/core";
 import type { Call, Exports, Pause, Range } from "../kernel.ts";
-import { outer, tileBytes } from "./outer.ts";
+import { outer, rowPanels, tileBytes } from "./outer.ts";
 import { fewRows, type Product, sharedUnits } from "./product.ts";
 
 const { depth, tileColumns } = outer;
@@ -27,6 +27,9 @@ const mostFewRows = 20;
 /** Columns that one call of a product with a few rows takes, whole cache lines: at least, at most, and times rows at most, for sums in the cache. */
 const fewColumns = { least: 64, most: 4096, perRow: 16_384 } as const;
 
+/** Panels that several rows are multiplied with one after the other, half of what a second-level cache holds. */
+const cachedBytes = 2 ** 19;
+
 /** What separates the sums of one such call from the next one's. */
 const sumPadding = 64;
 
@@ -48,17 +51,29 @@ export function outerScratch(m: number, n: number, threads: number): number {
   return Math.max(packed, sums);
 }
 
-/** What fills panels of `b`: those of tile columns from `column` on with the elements of k from `at` on, `count` of them. */
-export type PackPanels = (panels: {
-  readonly to: number;
+/** Some panels of `b`: those of tile columns from `column` on, `total` of them, with the elements of k from `at` on, `count` of them. */
+interface PanelRange {
   readonly at: number;
   readonly count: number;
   readonly column: number;
   readonly total: number;
-}) => Range;
+}
 
-/** `y = a · b` for a `b [k, n]` that `pack` writes panels of, block by block. */
-export function packedProduct(exports: Exports, threads: number): (product: Omit<Product, "b">, pack: PackPanels) => Iterable<Pause> {
+/** What writes panels of `b`, one after the other. */
+export type PackPanels = (panels: PanelRange & { readonly to: number }) => Range;
+
+/** Where panels lie, and what writes them there if they are not. */
+interface Panels {
+  readonly address: number;
+  readonly panelBytes: number;
+  readonly pack?: Range;
+}
+
+/** `y = a · b` in register tiles, for a `b [k, n]` that `panelsOf` gives panels of, block by block. */
+function tiledProduct(
+  exports: Exports,
+  threads: number,
+): (product: Omit<Product, "b">, panelsOf: (range: PanelRange) => Panels) => Iterable<Pause> {
   const [packA, tiles] = [exports("outer.packA"), exports("outer.tiles")];
   const packRows = (from: number, to: number, rows: number, rowBytes: number, k: number): readonly Call[] => {
     const slice = threads === 1 ? rows : rowSlice;
@@ -67,24 +82,70 @@ export function packedProduct(exports: Exports, threads: number): (product: Omit
       return { fn: packA, args: [from + rowBytes * row, to + 4 * k * row, Math.min(slice, rows - row), rowBytes, k] };
     });
   };
-  return function* ({ a, y, m, n, k, scratch }, pack) {
-    const spills = scratch;
-    const panels = spills + roomsOf(threads) * tileBytes;
-    const packed = panels + 4 * depth * wholePanels(n);
+  return function* ({ a, y, m, n, k, scratch: spills }, panelsOf) {
+    const packed = packedRowsAt(spills, n, threads);
     for (let column = 0; column < n; column += columnBlock) {
       const columns = Math.min(columnBlock, n - column);
       const total = Math.ceil(columns / tileColumns);
       for (let at = 0; at < k; at += depth) {
         const count = Math.min(depth, k - at);
-        yield pack({ to: panels, at, count, column, total });
+        const { address, panelBytes, pack } = panelsOf({ at, count, column, total });
+        if (pack !== undefined) yield pack;
         for (let row = 0; row < m; row += rowBlock) {
           const rows = Math.min(rowBlock, m - row);
           yield packRows(a + 4 * (row * k + at), packed, rows, 4 * k, count);
-          const args = [packed, panels, y + 4 * (row * n + column), count, 4 * n, rows, columns, at === 0 ? 1 : 0, spills];
+          const to = y + 4 * (row * n + column);
+          const args = [packed, address, panelBytes, to, count, 4 * n, rows, columns, at === 0 ? 1 : 0, spills];
           yield { fn: tiles, args, total, grain: sharedUnits(rows * count * tileColumns, rows * count * columns, threads) };
         }
       }
     }
+  };
+}
+
+/** Where packed panels of `b` lie in scratch memory: after the threads' tiles. */
+function packedPanelsAt(scratch: number, threads: number): number {
+  return scratch + roomsOf(threads) * tileBytes;
+}
+
+/** Where packed rows of `a` lie. */
+function packedRowsAt(scratch: number, n: number, threads: number): number {
+  return packedPanelsAt(scratch, threads) + 4 * depth * wholePanels(n);
+}
+
+/** `y = a · b` for a `b [k, n]` that `pack` writes panels of, block by block. */
+export function packedProduct(exports: Exports, threads: number): (product: Omit<Product, "b">, pack: PackPanels) => Iterable<Pause> {
+  const multiply = tiledProduct(exports, threads);
+  return (product, pack) => {
+    const to = packedPanelsAt(product.scratch, threads);
+    return multiply(product, (range) => ({ address: to, panelBytes: 4 * tileColumns * range.count, pack: pack({ ...range, to }) }));
+  };
+}
+
+/** `y = a · b` for a `b [k, n]` that lies in panels over all of k. */
+export function panelProduct(exports: Exports, threads: number): (product: Product) => Iterable<Pause> {
+  const vector = exports("outer.vector");
+  const multiply = tiledProduct(exports, threads);
+  const unit = rowPanels * tileColumns;
+  return function* (product) {
+    const { a, b, y, m, n, k } = product;
+    if (m >= fewRows) {
+      const panelBytes = 4 * tileColumns * k;
+      yield* multiply(product, ({ at, column }) => ({ address: b + 4 * (column * k + tileColumns * at), panelBytes }));
+      return;
+    }
+    // Where there are several rows, the panels are in the cache from the second on.
+    const cached = m === 1 ? Number.POSITIVE_INFINITY : Math.max(1, Math.floor(cachedBytes / (4 * unit * k)));
+    const chunk = unit * Math.min(cached, sharedUnits(unit * k * m, n * k * m, threads));
+    const calls: Call[] = [];
+    for (let from = 0; from < n; from += chunk) {
+      const columns = Math.min(chunk, n - from);
+      const [first, ...following] = Array.from({ length: m }, (_, row): Call => {
+        return { fn: vector, args: [a + 4 * k * row, b + 4 * k * from, y + 4 * (n * row + from), k, columns] };
+      });
+      calls.push({ ...first!, following });
+    }
+    yield calls;
   };
 }
 

@@ -14,7 +14,7 @@ type Pointer = Local<"i32">;
 
 /**
  * `outer.row(x, panels, panelBytes, y, k, columns, first)`: adds the products of one row with up to four packed panels, `panelBytes`
- * apart, to `y`, of which `columns` are to be written. `first`: `y` starts at 0. Panels that are not needed are read all the same.
+ * apart, to `y`, of which `columns` are to be written. `first`: `y` starts at 0. In place of panels that are not needed the last is read.
  */
 export function emitRow(module: ModuleBuilder, target: Target): OuterRow {
   return module.function("outer.row", rowSignature, (f, { x, panels, panelBytes, y, k, columns, first }) => {
@@ -22,7 +22,8 @@ export function emitRow(module: ModuleBuilder, target: Target): OuterRow {
     const sums = f.locals("v128", vectors);
     const pointers = f.locals("i32", rowPanels);
     const [value, keep] = [f.local("v128"), f.let(f32x4.splat(f32.reinterpret(i32.sub(0, i32.eqz(first)))))];
-    pointers.forEach((pointer, i) => void f.set(pointer, i32.add(panels, i32.mul(panelBytes, i))));
+    const last = f.let(i32.shrU(i32.sub(columns, 1), Math.log2(tileColumns)));
+    pointers.forEach((pointer, i) => void f.set(pointer, i32.add(panels, i32.mul(panelBytes, i32.select(i32.ltU(i, last), i, last)))));
     for (const sum of sums) f.set(sum, v128.zero());
     f.while(k, () => {
       f.set(value, v128.load32Splat(x));
@@ -39,6 +40,66 @@ export function emitRow(module: ModuleBuilder, target: Target): OuterRow {
         f.set(columns, i32.select(i32.gtU(columns, 4), i32.sub(columns, 4), 0));
       });
     }
+  });
+}
+
+/**
+ * `outer.vector(x, panels, y, k, columns)`: `y = x · b` of one row, for a matrix that lies in panels over all of k. The panels that are read at
+ * once are a quarter of all apart: each stream then goes on where its last panel ended, and the processor fetches ahead across panels.
+ */
+export function emitVector(module: ModuleBuilder, target: Target, row: OuterRow): void {
+  const signature = { x: "i32", panels: "i32", y: "i32", k: "i32", columns: "i32" } as const;
+  module.function("outer.vector", signature, (f, { x, panels, y, k, columns }) => {
+    const panelBytes = f.let(i32.mul(k, 4 * tileColumns));
+    const count = f.let(i32.shrU(columns, Math.log2(rowPanels * tileColumns)));
+    const sums = f.locals("v128", (rowPanels * tileColumns) / 4);
+    const [streams, results] = [f.locals("i32", rowPanels), f.locals("i32", rowPanels)];
+    const [at, left, block, first] = f.locals("i32", 4) as [Pointer, Pointer, Pointer, Pointer];
+    const [value, keep] = [f.local("v128"), f.local("v128")];
+    const nextBlock = (): void => {
+      f.set(block, i32.select(i32.ltU(left, depth), left, depth));
+      f.set(left, i32.sub(left, block));
+    };
+    streams.forEach((stream, i) => void f.set(stream, i32.add(panels, i32.mul(i32.mul(count, i), panelBytes))));
+    results.forEach((result, i) => void f.set(result, i32.add(y, i32.mul(count, 4 * tileColumns * i))));
+    f.advance(columns, i32.mul(count, -rowPanels * tileColumns));
+    f.while(count, () => {
+      f.set(at, x);
+      f.set(left, k);
+      f.set(keep, v128.zero());
+      f.while(left, () => {
+        nextBlock();
+        for (const sum of sums) f.set(sum, v128.zero());
+        f.loop((again) => {
+          f.set(value, v128.load32Splat(at));
+          sums.forEach((sum, i) => void f.set(sum, madd(target, value, v128.load(streams[i >> 1]!, 16 * (i & 1)), sum)));
+          f.advance(at, 4);
+          for (const stream of streams) f.advance(stream, 4 * tileColumns);
+          f.advance(block, -1);
+          f.brIf(again, block);
+        });
+        sums.forEach((sum, i) => {
+          const [result, offset] = [results[i >> 1]!, 16 * (i & 1)];
+          f.store(result, f32x4.add(v128.and(v128.load(result, offset), keep), sum), offset);
+        });
+        f.set(keep, f.splatBits(-1));
+      });
+      for (const result of results) f.advance(result, 4 * tileColumns);
+      f.advance(count, -1);
+    });
+    const [panel, to] = [streams.at(-1)!, results.at(-1)!];
+    f.if(columns, () => {
+      f.set(at, x);
+      f.set(left, k);
+      f.setI32(first, 1);
+      f.while(left, () => {
+        nextBlock();
+        f.call(row, { x: at, panels: panel, panelBytes, y: to, k: block, columns, first });
+        f.advance(at, i32.shl(block, 2));
+        f.advance(panel, i32.mul(block, 4 * tileColumns));
+        f.setI32(first, 0);
+      });
+    });
   });
 }
 

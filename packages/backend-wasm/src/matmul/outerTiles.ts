@@ -64,15 +64,15 @@ function emitTile(module: ModuleBuilder, target: Target): OuterTile {
 }
 
 /**
- * `outer.tiles(a, panels, y, k, rowBytes, rows, columns, first, rooms, begin, end)`: {@link emitTile} for panels `begin` to `end` of those that lie one after
- * the other, `columns` in all; each thread has a room of {@link tileBytes}.
+ * `outer.tiles(a, panels, panelBytes, y, k, rowBytes, rows, columns, first, rooms, begin, end)`: {@link emitTile} for panels `begin` to `end` of those that lie
+ * `panelBytes` apart, `columns` in all; each thread has a room of {@link tileBytes}.
  */
 function emitTileRange(module: ModuleBuilder, tile: OuterTile): void {
   const { b: panels, spill: rooms, ...others } = tileSignature;
   const { a, y, ...rest } = others;
-  const signature = { a, panels, y, ...rest, rooms, begin: "i32", end: "i32" } as const;
+  const signature = { a, panels, panelBytes: "i32", y, ...rest, rooms, begin: "i32", end: "i32" } as const;
   module.function("outer.tiles", signature, (f, p) => {
-    const { k, begin, end } = p;
+    const { begin, end } = p;
     const spill = f.let(i32.add(p.rooms, i32.mul(threadIndex, tileBytes)));
     const columns = f.local("i32");
     f.while(i32.ltU(begin, end), () => {
@@ -80,7 +80,7 @@ function emitTileRange(module: ModuleBuilder, tile: OuterTile): void {
       f.set(columns, i32.sub(p.columns, column));
       f.call(tile, {
         ...p,
-        b: i32.add(p.panels, i32.shl(i32.mul(column, k), 2)),
+        b: i32.add(p.panels, i32.mul(begin, p.panelBytes)),
         y: i32.add(p.y, i32.shl(column, 2)),
         columns: i32.select(i32.ltU(columns, tileColumns), columns, tileColumns),
         spill,

@@ -5,7 +5,7 @@ import { emitExactGroups } from "../../matmul/exactGroups.ts";
 import { emitGroups } from "../../matmul/groups.ts";
 import { emitInner } from "../../matmul/inner.ts";
 import { emitPanels } from "../../matmul/outerPanels.ts";
-import { emitFew, emitRow } from "../../matmul/outerRows.ts";
+import { emitFew, emitRow, emitVector } from "../../matmul/outerRows.ts";
 import { emitTiles } from "../../matmul/outerTiles.ts";
 import type { Target } from "../../target.ts";
 
@@ -18,5 +18,7 @@ export function emitShared(module: ModuleBuilder, target: Target): void {
   emitPanels(module, target);
   emitFew(module, target);
   const tile = emitTiles(module, target);
-  emitExactGroups(module, target, { tile, row: emitRow(module, target) });
+  const row = emitRow(module, target);
+  emitVector(module, target, row);
+  emitExactGroups(module, target, { tile, row });
 }
