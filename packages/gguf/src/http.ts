@@ -119,23 +119,34 @@ export function changed(url: URL, expected: string, got: string): GgufError {
   });
 }
 
-/** The body piece by piece. @throws {TransientError} if it breaks off or nothing comes for `stallMs` */
+/** How long the end of a body is waited for when all its bytes have come, in ms. */
+const endMs = 1_000;
+
+/**
+ * The body piece by piece, at most `length` bytes of it. @throws {TransientError} if it breaks off or nothing comes for `stallMs`
+ */
 export async function* bodyOf(
   { body }: Response,
   { stallMs = 30_000 }: HttpOptions,
   signal: AbortSignal | undefined,
+  length: number = Number.POSITIVE_INFINITY,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   if (body === null) return;
   const reader = body.getReader();
+  let left = length;
   try {
-    for (;;) {
+    while (left > 0) {
       const { done, value } = await deadline(() => reader.read(), stallMs, signal);
       if (done) return;
-      if (value.length > 0) yield value;
+      if (value.length === 0) continue;
+      const piece = value.subarray(0, left);
+      left -= piece.length;
+      yield piece;
     }
   } finally {
-    // Not awaited: a broken connection may never answer.
-    reader.cancel().catch(() => undefined);
+    // Not awaited: a broken connection may never answer. One whose end was read serves the next request; to cancel it would close it.
+    const isOver = left === 0 ? deadline(() => reader.read(), endMs, undefined).catch(() => undefined) : Promise.resolve();
+    void isOver.then(() => reader.cancel()).catch(() => undefined);
   }
 }
 

@@ -1,7 +1,8 @@
 import { bytesSource } from "./bytesSource.ts";
 import { GgufError } from "./errors.ts";
-import { Attempts, bodyOf, changed, type HttpOptions, type RangeResponse, requestRange, shownUrl, TransientError } from "./http.ts";
+import { Attempts, bodyOf, type HttpOptions, type RangeResponse, requestRange, shownUrl, TransientError } from "./http.ts";
 import { limits } from "./limits.ts";
+import { RemoteFile } from "./remoteFile.ts";
 import type { ByteSource } from "./source.ts";
 
 export interface HttpSourceOptions extends HttpOptions {
@@ -11,8 +12,8 @@ export interface HttpSourceOptions extends HttpOptions {
 }
 
 /**
- * A file behind a URL, read by HTTP ranges: its first 128 KiB when it is opened, everything else when it is asked for. Cut connections are
- * taken up again where they broke. A file that changes in the meantime (its ETag or size) rejects with `changed`.
+ * A file behind a URL, read by HTTP ranges: its first 128 KiB when it is opened, everything else when it is asked for. Reads that follow one
+ * another share a request. Cut connections are taken up again where they broke. A file that changes in the meantime (its ETag or size) rejects with `changed`.
  * @throws {GgufError} `io` if it cannot be had, or if the server ignores ranges and the file is larger than `wholeBytes`
  */
 export async function httpSource(url: string | URL, options: HttpSourceOptions = {}): Promise<ByteSource> {
@@ -29,7 +30,7 @@ export async function httpSource(url: string | URL, options: HttpSourceOptions =
         throw new GgufError("io", { expected: `the size of ${shownUrl(remote)} in Content-Range`, got: "none", hint: "download the file" });
       }
       const prefix = await collect(answer, Math.min(total, limits.firstRemoteBytes), options, signal);
-      return new RemoteFile(remote, total, etag, prefix, options);
+      return new RemoteFile(remote, { size: total, etag, prefix }, options);
     } catch (error) {
       await attempts.failed(error, signal);
     }
@@ -67,79 +68,10 @@ async function whole(url: URL, answer: RangeResponse, wholeBytes: number, option
 async function collect({ response }: RangeResponse, length: number, options: HttpOptions, signal?: AbortSignal): Promise<Uint8Array> {
   const bytes = new Uint8Array(length);
   let filled = 0;
-  for await (const piece of bodyOf(response, options, signal)) {
-    if (filled + piece.length > length) throw new TransientError("more bytes came than were asked for");
+  for await (const piece of bodyOf(response, options, signal, length)) {
     bytes.set(piece, filled);
     filled += piece.length;
   }
   if (filled < length) throw new TransientError(`${filled} of ${length} bytes came`);
   return bytes;
-}
-
-class RemoteFile implements ByteSource {
-  readonly size: number;
-  readonly #url: URL;
-  readonly #etag: string | undefined;
-  readonly #prefix: Uint8Array;
-  readonly #options: HttpOptions;
-
-  constructor(url: URL, size: number, etag: string | undefined, prefix: Uint8Array, options: HttpOptions) {
-    this.#url = url;
-    this.size = size;
-    this.#etag = etag;
-    this.#prefix = prefix;
-    this.#options = options;
-  }
-
-  async read(offset: number, length: number, signal?: AbortSignal): Promise<Uint8Array> {
-    const end = offset + length;
-    if (end <= this.#prefix.length) return this.#prefix.subarray(offset, end);
-    const bytes = new Uint8Array(length);
-    let filled = 0;
-    for await (const piece of this.#pieces(offset, end, signal)) {
-      bytes.set(piece, filled);
-      filled += piece.length;
-    }
-    return bytes;
-  }
-
-  /** One request serves as much as the reader takes. */
-  stream(offset: number, signal?: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
-    return this.#pieces(offset, this.size, signal);
-  }
-
-  /** Bytes `offset … end - 1` in order, over as many connections as it takes. */
-  async *#pieces(offset: number, end: number, signal: AbortSignal | undefined): AsyncGenerator<Uint8Array, void, undefined> {
-    let at = offset;
-    if (at < this.#prefix.length && at < end) {
-      const piece = this.#prefix.subarray(at, end);
-      at += piece.length;
-      yield piece;
-    }
-    const attempts = new Attempts(this.#url, this.#options);
-    while (at < end) {
-      try {
-        const answer = await requestRange(this.#url, { start: at, end, etag: this.#etag }, this.#options, signal);
-        await this.#check(answer);
-        for await (const piece of bodyOf(answer.response, this.#options, signal)) {
-          const wanted = piece.subarray(0, end - at);
-          at += wanted.length;
-          attempts.progress();
-          yield wanted;
-          if (at === end) return;
-        }
-        if (at < end) throw new TransientError(`the connection ended ${end - at} bytes early`);
-      } catch (error) {
-        await attempts.failed(error, signal);
-      }
-    }
-  }
-
-  async #check({ response, isPartial, total, etag }: RangeResponse): Promise<void> {
-    if (isPartial && (total === undefined || total === this.size) && etag === this.#etag) return;
-    await response.body?.cancel().catch(() => undefined);
-    if (!isPartial) throw changed(this.#url, "the range that was asked for", "the whole file");
-    if (etag !== this.#etag) throw changed(this.#url, `ETag ${this.#etag}`, String(etag));
-    throw changed(this.#url, `${this.size} bytes`, String(total));
-  }
 }

@@ -62,6 +62,70 @@ describe("httpSource", () => {
     expect(received).toBeLessThanOrEqual(huge.headerBytes + 2 ** 18);
   });
 
+  describe("reads that follow one another", () => {
+    const size = 50_000_000;
+    const huge = { size, etag: '"a"', read: (start: number, end: number) => Uint8Array.from({ length: end - start }, (_, i) => start + i) };
+    const expectBytes = (got: Uint8Array, offset: number): void =>
+      expect(Buffer.compare(got, huge.read(offset, offset + got.length))).toBe(0);
+
+    test("share one request, over paddings too", async () => {
+      await using server = await serve((request, response) => sendFile(request, response, huge));
+      const source = await httpSource(server.url, quick);
+      for (let at = 150_000; at < size; at += 4_000_032) expectBytes(await source.read(at, Math.min(4_000_000, size - at)), at);
+      expect(server.requests.map(({ headers }) => headers.range)).toEqual([
+        "bytes=0-131071",
+        "bytes=150000-4149999",
+        "bytes=4150032-49999999",
+      ]);
+      expect(server.bytesSent()).toBeLessThan(size + 10_000);
+    });
+
+    test("in another order, each has what it asks for", async () => {
+      await using server = await serve((request, response) => sendFile(request, response, huge));
+      const source = await httpSource(server.url, quick);
+      for (const at of [30_000_000, 20_000_000, 40_000_000, 20_000_000]) expectBytes(await source.read(at, 1000), at);
+      // A connection takes more than is read: not much of a response to the end of the file.
+      const [one, two, elsewhere] = await Promise.all([10_000_000, 10_001_000, 45_000_000].map((at) => source.read(at, 1000)));
+      expectBytes(one!, 10_000_000);
+      expectBytes(two!, 10_001_000);
+      expectBytes(elsewhere!, 45_000_000);
+      await source.close!();
+      expect(server.bytesSent()).toBeLessThan(size / 2);
+    });
+
+    test("may be aborted, and others come after", async () => {
+      await using server = await serve((request, response) => sendFile(request, response, huge));
+      const source = await httpSource(server.url, quick);
+      await source.read(1_000_000, 1000);
+      await source.read(1_001_000, 1000);
+      const reason = new Error("enough");
+      await expect(source.read(1_002_000, 1000, AbortSignal.abort(reason))).rejects.toBe(reason);
+      const controller = new AbortController();
+      const reading = source.read(1_002_000, 40_000_000, controller.signal);
+      controller.abort(reason);
+      await expect(reading).rejects.toBe(reason);
+      expectBytes(await source.read(1_003_000, 1000), 1_003_000);
+      await source.close!();
+    });
+
+    test("a response that nobody reads is given up, so that a process can end", async () => {
+      const closed: Promise<unknown>[] = [];
+      await using server = await serve((request, response) => {
+        closed.push(new Promise((resolve) => response.on("close", resolve)));
+        return sendFile(request, response, huge);
+      });
+      const source = await httpSource(server.url, quick);
+      await source.read(1_000_000, 1000);
+      await source.read(1_001_000, 1000);
+      await closed.at(-1);
+      expect(closed).toHaveLength(3);
+      expect(server.bytesSent()).toBeLessThan(size / 2);
+      expectBytes(await source.read(1_002_000, 1000), 1_002_000);
+      await source.close!();
+      await closed.at(-1);
+    });
+  });
+
   test("cut connections and 5xx are taken up again where they broke", async () => {
     let count = 0;
     await using server = await serve((request, response) => {
