@@ -21,7 +21,7 @@ import { storeLanes } from "../kernels/shared/loops.ts";
 import { madd, type Target } from "../target.ts";
 
 /** Tokens that share one pass over the weights, the most first: sums of more for both halves of a group do not fit into registers. */
-export const tileSizes = [4, 2, 1] as const;
+export const tileSizes = [4, 3, 2, 1] as const;
 
 const rowBytes = 4 * groupRows;
 
@@ -42,7 +42,7 @@ const signature = { w: "i32", a: "i32", y: "i32", rows: "i32", blocks: "i32" } a
  *
  * `groups1.<format>(w, a, y, rows, blocks)`: with a single token's.
  *
- * `groups2.<format>(w, a, y, rows, blocks, yBytes, rooms)`: with those of a tile of two.
+ * `groups2.<format>(w, a, y, rows, blocks, yBytes, rooms)`, `groups3.<format>(…)`: with those of a tile of two, of three.
  *
  * `groups4.<format>(w, a, y, rows, blocks, yBytes, rooms, tiles)`: with those of tiles of four.
  */
@@ -53,7 +53,8 @@ export function emitGroups(module: ModuleBuilder, target: Target): void {
     const layout = activationLayout(format.rounding, lanesFor(format, target));
     const emission: Emission = { module, target, name, format, layout, store };
     emitSingle(emission);
-    emitPair(emission);
+    emitFew(emission, 2);
+    emitFew(emission, 3);
     emitFours(emission);
   }
 }
@@ -90,26 +91,26 @@ function emitSingle({ module, target, name, format, layout }: Emission): void {
   });
 }
 
-function emitPair({ module, target, name, format, layout, store }: Emission): void {
+function emitFew({ module, target, name, format, layout, store }: Emission, count: 2 | 3): void {
   const params = { ...signature, yBytes: "i32", rooms: "i32" } as const;
-  module.function(`groups2.${name}`, params, (f, { w, a, y, rows, blocks, yBytes, rooms }) => {
+  module.function(`groups${count}.${name}`, params, (f, { w, a, y, rows, blocks, yBytes, rooms }) => {
     const room = f.let(i32.add(rooms, i32.mul(threadIndex, groupRoomBytes)));
     const at = f.let(i32.add(room, places.sums));
     const sums = roomSlots(f, at, 0);
     const [address, left] = [f.local("i32"), f.local("i32")];
     f.while(rows, () => {
       f.set(address, a);
-      for (let offset = 0; offset < 2 * rowBytes; offset += 16) f.store(at, v128.zero(), offset);
+      for (let offset = 0; offset < count * rowBytes; offset += 16) f.store(at, v128.zero(), offset);
       f.set(left, blocks);
       f.while(left, () => {
         const context = blockAt(f, target, format, w);
         const weights = blockWeights(context, format, layout.lanes);
-        multiplyBlock(context, format, weights, { layout, address, count: 2 }, sums, roomSlots(f, room, places.totals));
+        multiplyBlock(context, format, weights, { layout, address, count }, sums, roomSlots(f, room, places.totals));
         f.advance(w, groupRows * format.bytes);
-        f.advance(address, tileBytes(layout, format.elements, 2));
+        f.advance(address, tileBytes(layout, format.elements, count));
         f.advance(left, -1);
       });
-      f.call(store, { y, room: at, yBytes, tokens: i32.const(2), rows });
+      f.call(store, { y, room: at, yBytes, tokens: i32.const(count), rows });
       nextGroup(f, y, rows);
     });
   });
@@ -117,13 +118,13 @@ function emitPair({ module, target, name, format, layout, store }: Emission): vo
 
 /**
  * Blocks of 32 are unpacked once for several tiles. Those of 256 are not: the code of both steps together is larger than an instruction
- * cache.
+ * cache. Nor are bytes with a sign where they become 16 bits each: that takes fewer instructions than storing them does.
  */
 function emitFours({ module, target, name, format, layout, store }: Emission): void {
   const params = { ...signature, yBytes: "i32", rooms: "i32", tiles: "i32" } as const;
   const blockBytes = tileBytes(layout, format.elements, 4);
   const sumBytes = 4 * rowBytes;
-  const isKept = format.elements === 32;
+  const isKept = format.elements === 32 && (format.largestCode !== undefined || layout.lanes !== "wide");
   const mostAtOnce = isKept ? tilesAtOnce : 1;
   module.function(`groups4.${name}`, params, (f, { w, a, y, rows, blocks, yBytes, rooms, tiles }) => {
     const room = f.let(i32.add(rooms, i32.mul(threadIndex, groupRoomBytes)));

@@ -85,7 +85,7 @@ export function roundedProduct(
         steps(tiles, tilesPerCall).map(([tile, count]): Call => {
           const to = y + 4 * ((first + size * tile) * n + row);
           const args = [b + row * rowBytes, at + tile * bytesPerTile, to, rows, k / elements];
-          return { fn: multiply, args: size === 1 ? args : [...args, 4 * n, scratch, ...(size === 2 ? [] : [count])] };
+          return { fn: multiply, args: size === 1 ? args : [...args, 4 * n, scratch, ...(size === 4 ? [count] : [])] };
         }),
       );
     });
