@@ -1,17 +1,4 @@
-import {
-  type FunctionBuilder,
-  type FunctionRef,
-  f32,
-  f32x4,
-  i32,
-  i32x4,
-  type Local,
-  type ModuleBuilder,
-  threadIndex,
-  v128,
-} from "../../emit/index.ts";
-import { loadHalves } from "../../formats/half.ts";
-import { memoryMap } from "../../memoryMap.ts";
+import { type FunctionBuilder, type FunctionRef, i32, type Local, type ModuleBuilder, threadIndex } from "../../emit/index.ts";
 import type { Target } from "../../target.ts";
 import { aligned } from "./aligned.ts";
 import {
@@ -25,7 +12,7 @@ import {
   segment,
   segmentBytes,
 } from "./attentionParts.ts";
-import { storeLanes } from "./loops.ts";
+import { copyRow } from "./cacheRow.ts";
 
 /** Element types of a cache. */
 const cacheTypes = ["f32", "f16", "q8_0"] as const;
@@ -357,38 +344,5 @@ function emitBlock(
       });
       f.advance(token, 1);
     });
-  });
-}
-
-/** `width` elements of a cache's row as f32. */
-function copyRow(f: FunctionBuilder, type: "f16" | "q8_0", row: Pointer, copy: Pointer, width: Pointer): void {
-  const [from, to, left] = [f.let(row), f.let(copy), f.let(width)];
-  if (type === "q8_0") {
-    f.while(left, () => {
-      const d = f.let(f32x4.splat(f32.load(i32.add(i32.shl(i32.load16U(from), 2), memoryMap.halfTable))));
-      for (let eight = 0; eight < 4; eight++) {
-        const words = f.let(v128.load8x8S(from, 2 + 8 * eight));
-        f.store(to, f32x4.mul(f32x4.fromI32x4(i32x4.extendLowS(words)), d), 32 * eight);
-        f.store(to, f32x4.mul(f32x4.fromI32x4(i32x4.extendHighS(words)), d), 32 * eight + 16);
-      }
-      f.advance(from, 34);
-      f.advance(to, 128);
-      f.advance(left, -32);
-    });
-    return;
-  }
-  f.while(i32.geU(left, 8), () => {
-    f.store(to, loadHalves(f, from));
-    f.store(to, loadHalves(f, from, 8), 16);
-    f.advance(from, 16);
-    f.advance(to, 32);
-    f.advance(left, -8);
-  });
-  f.while(left, () => {
-    const value = loadHalves(f, from);
-    storeLanes(f, to, value, left);
-    f.advance(from, 8);
-    f.advance(to, i32.shl(i32.select(i32.ltU(left, 4), left, 4), 2));
-    f.set(left, i32.select(i32.gtU(left, 4), i32.sub(left, 4), 0));
   });
 }
