@@ -16,14 +16,16 @@ const pauseEvery = 2e7;
 /** Rows below which `b` is streamed once per row: packing it would cost more. */
 export const fewRows = 4;
 
-/** Calls per thread that a product is cut into, about: enough for the threads to end together. */
+/** Calls per thread that a product is cut into at most: enough for the threads to end together. */
 const callsPerThread = 12;
 
-/** Multiply-adds below which a call costs more than it computes. */
-const leastWork = 3e5;
+/** Multiply-adds of a call where there are several for each thread, and those below which a call costs more than it computes. */
+const [usualWork, leastWork] = [3e5, 1e5];
 
-/** How many units of so much work go into one call of a product of `total`. */
+/** How many units of so much work go into one call of a product of `total`: calls are equal, and as many for each thread. */
 export function sharedUnits(work: number, total: number, threads: number): number {
-  const perCall = threads === 1 ? pauseEvery : Math.min(pauseEvery, Math.max(leastWork, total / (callsPerThread * threads)));
-  return Math.max(1, Math.floor(perCall / Math.max(1, work)));
+  const each = Math.max(1, Math.min(callsPerThread, Math.floor(total / (threads * usualWork))));
+  const calls = threads === 1 ? 1 : Math.max(1, Math.min(threads * each, Math.floor(total / leastWork)));
+  const unit = Math.max(1, work);
+  return Math.max(1, Math.min(Math.floor(pauseEvery / unit), Math.ceil(total / calls / unit)));
 }
