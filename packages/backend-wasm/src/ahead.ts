@@ -7,6 +7,7 @@ import type { BuildContext, Emitted } from "./kernel.ts";
 import { lateKernels, loadKernels } from "./lateKernels.ts";
 import { memoryMap, pagesOf } from "./memoryMap.ts";
 import { emitKernels, kernelOf, type Opened } from "./module.ts";
+import { loadOnDemand } from "./onDemand.ts";
 import type { Target } from "./target.ts";
 
 /**
@@ -36,7 +37,7 @@ const codes = { i32: "i", i64: "l", f32: "f", f64: "d", v128: "v" } as const;
 
 /** The module in binary form, with what these calls ask for. */
 export async function emitAhead(calls: readonly AheadCall[]): Promise<Uint8Array<ArrayBuffer>> {
-  await loadKernels();
+  await Promise.all([loadKernels(), loadOnDemand()]);
   const module = new ModuleBuilder({ constants: memoryMap.constants, hasTable: true });
   emitKernels(module, target);
   for (const emit of new Set(lateKernels().map((kernel) => kernel.emit))) emit?.(module, target);

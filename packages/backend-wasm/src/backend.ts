@@ -21,7 +21,6 @@ import {
   WorkQueue,
 } from "@centella/core";
 import { aheadName, openAhead } from "./ahead.ts";
-import { codecs, loadCodecs, needsCodecs } from "./codecs.ts";
 import { customUnsupported, no64Custom } from "./custom.ts";
 import type { WasmFeatures } from "./detect.ts";
 import { Turns } from "./eventLoop.ts";
@@ -30,6 +29,7 @@ import { Home, type HomeParts } from "./home.ts";
 import type { Kernel } from "./kernel.ts";
 import { isLate, loadKernels } from "./lateKernels.ts";
 import { kernelOf, type Opened, openModule } from "./module.ts";
+import { loadOnDemand, requireLoaded } from "./onDemand.ts";
 import { type CheckedOptions, checkOptions, type WasmOptions } from "./options.ts";
 import { WasmPlan } from "./plan.ts";
 import { PlanModule } from "./planModule.ts";
@@ -53,7 +53,7 @@ export async function openBackend(options: CheckedOptions, features?: WasmFeatur
   // Calls that are not awaited may need any of them; and what a module has is known by its kernels.
   if (sync || module !== undefined) await loadKernels();
   // Blocks are rare, and their code is large: a page waits until they are needed.
-  if (sync && !isPage()) await loadCodecs();
+  if (sync && !isPage()) await loadOnDemand();
   const opened = module === undefined ? await openModule(options, features) : openAhead(module, options.maxMemoryMiB);
   return new WasmBackend(opened, await Home.open(opened, opened.all64), options);
 }
@@ -143,7 +143,7 @@ export class WasmBackend implements Backend {
     try {
       await home.custom.prepare(program);
       const programs = [program, ...(sharing.sharedBy ?? [])];
-      await Promise.all([programs.some(needsCodecs) && loadCodecs(), loadKernels(programs)]);
+      await Promise.all([loadOnDemand(programs), loadKernels(programs)]);
       signal?.throwIfAborted();
       const plan = new WasmPlan(this, home, program, sharing);
       this.plans.add(plan);
@@ -161,7 +161,7 @@ export class WasmBackend implements Backend {
 
   #compileSync(program: ProgramGraph): Plan {
     this.requireAlive();
-    if (needsCodecs(program)) codecs();
+    requireLoaded(program);
     const { custom } = this.home;
     const unready = program.nodes.find(({ op }) => op.kernels !== undefined && custom.get(op) === undefined);
     if (unready !== undefined)

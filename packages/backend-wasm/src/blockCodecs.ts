@@ -1,1 +1,1 @@
-export { dequantize, quantize, toSteps } from "@centella/quant";
+export { toSteps } from "@centella/quant";

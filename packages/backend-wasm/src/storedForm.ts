@@ -1,9 +1,9 @@
 import { byteLength, type ConcreteSpec, type DType, elementCount, type Lowered, layoutOf, type Persistent, usesOf } from "@centella/core";
 import type { BlockType } from "@centella/quant";
-import { codecs } from "./codecs.ts";
 import { groupRows } from "./formats/block.ts";
 import { type FormatName, formatNameOf } from "./formats/index.ts";
 import { extractRow, groupedBytes, interleaveRows, rowBytesOf } from "./formats/interleave.ts";
+import { onDemand } from "./onDemand.ts";
 
 /** The format in which a block matrix lies with its rows interleaved by eight, or undefined where bytes lie as they were loaded. */
 export type Interleaving = FormatName | undefined;
@@ -64,7 +64,7 @@ function toForm(dtype: DType, form: FormatName, bytes: Uint8Array): Uint8Array {
   const { elements, bytes: blockBytes } = layoutOf(dtype);
   const count = (bytes.length / blockBytes) * elements;
   const [codes, steps] = [new Int8Array(count), new Float32Array(count / 16)];
-  codecs().toSteps(dtype as BlockType, bytes, codes, steps);
+  onDemand("codecs").toSteps(dtype as BlockType, bytes, codes, steps);
   // A block of scaled8: two steps, 32 codes.
   const blocks = new Uint8Array((count / 32) * 40);
   const [stepBytes, codeBytes] = [new Uint8Array(steps.buffer), new Uint8Array(codes.buffer)];

@@ -37,3 +37,8 @@ export function instantiate<S extends Signature>(
   const { exports } = new WebAssembly.Instance(new WebAssembly.Module(module.build()), { env: { memory } });
   return { call: exports.call as (...args: number[]) => void, memory };
 }
+
+/** How many steps looked at memory while they were recorded, so that they return to JavaScript; `record` is a spy on `Space`'s. */
+export function hostSteps(record: { readonly mock: { readonly results: readonly { readonly type: string }[] } }): number {
+  return record.mock.results.filter(({ type }) => type === "throw").length;
+}

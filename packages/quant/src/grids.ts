@@ -1,4 +1,5 @@
 import { gridBitmaps } from "./gridBitmaps.ts";
+import type { BlockType } from "./types.ts";
 
 /** Levels of iq1_s and iq1_m. */
 const ternaryLevels = [-1, 0, 1] as const;
@@ -69,3 +70,18 @@ export function writeSigned(
 ): void {
   for (let k = 0; k < count; k++) out[to + k] = (signs >> k) & 1 ? -scale * grid[point + k]! : scale * grid[point + k]!;
 }
+
+/** The codebook of a type, its points one after the other; undefined for types without one. */
+export function codebook(type: BlockType): Int8Array | undefined {
+  return codebooks[type]?.();
+}
+
+const codebooks: Readonly<Partial<Record<BlockType, () => Int8Array>>> = {
+  iq1_s: iq1Grid,
+  iq1_m: iq1Grid,
+  iq2_xxs: iq2XxsGrid,
+  iq2_xs: iq2XsGrid,
+  iq2_s: iq2SGrid,
+  iq3_xxs: iq3XxsGrid,
+  iq3_s: iq3SGrid,
+};

@@ -53,6 +53,7 @@ const otherUses = [
   "embed.js",
   "fingerprint.js",
   "layersOnGpu.js",
+  "lookUp.js",
   "otherKernels.js",
   "perplexity.js",
   "readF32.js",

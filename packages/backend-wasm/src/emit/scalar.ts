@@ -63,6 +63,8 @@ export const i32: Readonly<
     ctz: Unary<"i32">;
     reinterpret: Unary<"f32", "i32">;
     wrap: Unary<"i64", "i32">;
+    /** Towards zero, saturating. */
+    truncF64: Unary<"f64", "i32">;
     load: Load<"i32">;
     load8S: Load<"i32">;
     load8U: Load<"i32">;
@@ -98,6 +100,7 @@ export const i32: Readonly<
   ctz: unary("i32", 0x68),
   reinterpret: unary("i32", 0xbc),
   wrap: unary("i32", 0xa7),
+  truncF64: unary("i32", 0xfc, 2),
   load: load("i32", 0x28),
   load8S: load("i32", 0x2c),
   load8U: load("i32", 0x2d),
@@ -170,15 +173,17 @@ export const f32: Readonly<
   load: load("f32", 0x2a),
 };
 
-/** Instructions on f64: the few that accumulators need. */
+/** Instructions on f64: the few that accumulators and sampling need. */
 export const f64: Readonly<
-  Record<"add" | "sub" | "mul" | "div", Binary<"f64">> & {
-    const: (x: number) => Expr<"f64">;
-    sqrt: Unary<"f64">;
-    fromF32: Unary<"f32", "f64">;
-    fromI32: (a: I32) => Expr<"f64">;
-    load: Load<"f64">;
-  }
+  Record<"add" | "sub" | "mul" | "div", Binary<"f64">> &
+    Record<"lt" | "ge", Binary<"f64", "i32">> & {
+      const: (x: number) => Expr<"f64">;
+      sqrt: Unary<"f64">;
+      fromF32: Unary<"f32", "f64">;
+      fromI32: (a: I32) => Expr<"f64">;
+      reinterpret: Unary<"i64", "f64">;
+      load: Load<"f64">;
+    }
 > = {
   const: floatConst("f64", 0x44, 8),
   add: binary("f64", 0xa0),
@@ -188,5 +193,8 @@ export const f64: Readonly<
   sqrt: unary("f64", 0x9f),
   fromF32: unary("f64", 0xbb),
   fromI32: (a) => expr("f64", [i32Operand(a)], [0xb7]),
+  lt: binary("i32", 0x63),
+  ge: binary("i32", 0x66),
+  reinterpret: unary("f64", 0xbf),
   load: load("f64", 0x2b),
 };

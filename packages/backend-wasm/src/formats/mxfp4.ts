@@ -3,8 +3,9 @@ import { lookUp, nibbles } from "./bits.ts";
 import type { GroupFormat } from "./format.ts";
 import { nibbleOrder } from "./q4_0.ts";
 
-/** Twice the values of the 4-bit float E2M1, plus 16. Source: `kvalues_mxfp4` of ggml-common.h. */
-const levels = [0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12].map((level) => level + 16);
+/** Twice the values of the 4-bit float E2M1. Source: `kvalues_mxfp4` of ggml-common.h. */
+export const doubledE2m1: readonly number[] = [0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12];
+const levels = doubledE2m1.map((level) => level + 16);
 
 export const mxfp4: GroupFormat = {
   elements: 32,

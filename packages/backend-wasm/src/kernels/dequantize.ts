@@ -1,31 +1,20 @@
 import { elementCount, isQuantized, layoutOf } from "@centella/core";
-import { codecs } from "../codecs.ts";
+import type { BlockType } from "@centella/quant";
+import { emitDequantize, gridOf } from "../blocks/dequantize.ts";
 import { expressionKernel } from "../elementwise/kernel.ts";
 import type { Kernel } from "../kernel.ts";
+import { ranges } from "./shared/axes.ts";
 
-/** Elements between two pauses: whole blocks of every type. */
-const chunk = 1 << 16;
-
-/** Halves are widened in a loop; blocks are decoded in JavaScript, for weights are multiplied and looked up as they are. */
+/** Halves are widened in a loop; a block type has a loop of its own over its blocks. */
 export const dequantize: Kernel = {
   build(context, inputs, params, y) {
     const [x] = inputs;
     const { dtype } = x!.spec;
     if (!isQuantized(dtype)) return expressionKernel("cast").build(context, inputs, params, y);
-    const { heap } = context;
-    const { elements, bytes } = layoutOf(dtype);
-    return function* (run) {
-      const { dequantize: decode } = codecs();
-      const [from, to, count] = [run.address(x!), run.address(y) / 4, elementCount(run.shape(y))];
-      for (let at = 0; at < count; at += chunk) {
-        const end = Math.min(count, at + chunk);
-        decode(
-          dtype,
-          heap.u8.subarray(from + (at / elements) * bytes, from + (end / elements) * bytes),
-          heap.f32.subarray(to + at, to + end),
-        );
-        yield;
-      }
-    };
+    const type = dtype as BlockType;
+    const call = context.emit(`dequantize ${type}`, (module, name, target) => void emitDequantize(module, name, target, type));
+    const grid = gridOf(context, type);
+    const { elements } = layoutOf(dtype);
+    return (run) => ranges(call, [run.address(x!), run.address(y), grid()], elementCount(run.shape(y)) / elements, elements);
   },
 };

@@ -1,10 +1,11 @@
 import { elementCount, isQuantized, layoutOf } from "@centella/core";
-import { codecs } from "../codecs.ts";
+import type { BlockType } from "@centella/quant";
 import { type FunctionBuilder, i32, type Local, threadIndex } from "../emit/index.ts";
 import { groupRows } from "../formats/block.ts";
 import { formatNames, formatOf } from "../formats/index.ts";
 import { rowBytesOf } from "../formats/interleave.ts";
 import type { Kernel } from "../kernel.ts";
+import { onDemand } from "../onDemand.ts";
 
 /** Rows per tile. */
 const grain = 16;
@@ -55,23 +56,21 @@ export const embedding: Kernel = {
       });
     }
   },
-  build({ exports, heap, interleaving, max, reserve, rooms }, [table, ids], _params, y) {
+  build(context, [table, ids], _params, y) {
+    const { exports, interleaving, max, reserve, rooms } = context;
     const { dtype } = table!.spec;
     const form = interleaving(table!);
     if (form !== undefined) reserve(4 * groupRows * max(table!).shape[1]! * rooms);
     if (form === undefined && isQuantized(dtype)) {
-      const { elements, bytes } = layoutOf(dtype);
-      return (run) => {
-        const { dequantize } = codecs();
+      const type = dtype as BlockType;
+      const { emitLookUp, gridOf } = onDemand("lookUp");
+      const fn = context.emit(`embedding ${type}`, (module, name, target) => emitLookUp(module, name, target, type));
+      const points = gridOf(context, type);
+      const { elements } = layoutOf(dtype);
+      return function* (run) {
         const [rows, d] = run.shape(table!) as readonly [number, number];
-        const [from, to, rowBytes] = [run.address(table!), run.address(y), (d / elements) * bytes];
-        const { u8, i32: memory, f32 } = heap;
-        for (let i = 0; i < elementCount(run.shape(ids!)); i++) {
-          const id = memory[run.address(ids!) / 4 + i]!;
-          const row = f32.subarray(to / 4 + i * d, to / 4 + (i + 1) * d);
-          if (id >= 0 && id < rows) dequantize(dtype, u8.subarray(from + id * rowBytes, from + (id + 1) * rowBytes), row);
-          else row.fill(0);
-        }
+        const args = [run.address(table!), run.address(ids!), run.address(y), rows, d / elements, points()];
+        yield { fn, args, total: elementCount(run.shape(ids!)), grain };
       };
     }
     const fn = exports(`embedding.${form ?? dtype}`);

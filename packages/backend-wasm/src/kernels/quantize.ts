@@ -1,5 +1,5 @@
 import { ArgumentError, elementCount, layoutOf } from "@centella/core";
-import { codecs } from "../codecs.ts";
+import { quantize as encode } from "@centella/quant";
 import type { Kernel, ParamsOf } from "../kernel.ts";
 
 /** Elements between two pauses: whole blocks of every type. */
@@ -10,7 +10,6 @@ export const quantize: Kernel<ParamsOf<"quantize">> = {
   build({ heap }, [x], { dtype }, y) {
     const { elements, bytes } = layoutOf(dtype);
     return function* (run) {
-      const { quantize: encode } = codecs();
       const [from, to, count] = [run.address(x!) / 4, run.address(y), elementCount(run.shape(y))];
       for (let at = 0; at < count; at += chunk) {
         const end = Math.min(count, at + chunk);

@@ -1,14 +1,23 @@
-import { elementCount, type HostTensor, type Operand, sampleReference } from "@centella/core";
-import type { Kernel, ParamsOf, Run } from "../kernel.ts";
+import { elementCount } from "@centella/core";
+import type { Kernel, ParamsOf } from "../kernel.ts";
+import { emitSample } from "../sampling/sample.ts";
+import { ranges } from "./shared/axes.ts";
+import { capacity, entryBytes } from "./shared/order.ts";
 
-/** Core's definition on views of the memory: the same choice as everywhere, for its sums are in f64 and in a stated order. */
 export const sample: Kernel<ParamsOf<"sample">> = {
-  build({ heap }, [logits, position], params, y) {
-    const view = (run: Run, operand: Operand): HostTensor => {
-      const { dtype } = operand.spec;
-      const [at, shape] = [run.address(operand) / 4, run.shape(operand)];
-      return { spec: { dtype, shape }, data: (dtype === "i32" ? heap.i32 : heap.f32).subarray(at, at + elementCount(shape)) };
+  build({ emit, reserve, rooms }, [logits, position], { seed, temperature, topK, topP, minP }, y) {
+    const call = emit("sample", emitSample);
+    const n = logits!.spec.shape.at(-1) as number;
+    // Top-k sorts its candidates, top-p alone all of them.
+    const sorted = topK > 0 ? Math.min(topK, n) : topP < 1 ? n : 0;
+    const most = sorted > 0 ? capacity(n, sorted) : n;
+    const roomBytes = entryBytes * most;
+    reserve(2 * roomBytes * rooms);
+    const logMinP = minP > 0 ? Math.log(minP) : Number.NEGATIVE_INFINITY;
+    const options = [n, sorted, most, topP, temperature, logMinP, seed | 0, Math.floor(seed / 2 ** 32) | 0, Number(topK > 0)];
+    return (run) => {
+      const addresses = [run.address(logits!), run.address(position!), run.address(y)];
+      return ranges(call, [...addresses, ...options, run.scratch, roomBytes], elementCount(run.shape(y)), 16 * n);
     };
-    return (run) => sampleReference([view(run, logits!), view(run, position!)], params, view(run, y));
   },
 };

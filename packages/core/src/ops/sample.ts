@@ -23,7 +23,7 @@ export interface SampleParams {
  * the order of falling logits (equal ones by index) where top-k or top-p sorts them, else by index. The random number is
  * {@link uniformAt} of the seed and the row's position, so that any step can be repeated alone.
  * `logits [..., n] f32, position [...] i32 -> y [...] i32`. Logits at -Infinity are never chosen; NaN, +Infinity or a row without a
- * finite logit is an error on the scalar reference.
+ * finite logit is an error on the scalar reference, and gives -1 on the others.
  * @throws {ShapeError | DTypeError | ArgumentError}
  */
 export const sample: Op<["logits", "position"], SampleParams, Exclude<keyof SampleParams, "seed">> = {

@@ -1,10 +1,10 @@
 import type { Operand } from "@centella/core";
-import { type FunctionBuilder, f32, i32, type Local, type ModuleBuilder, threadIndex, v128 } from "../../emit/index.ts";
+import { type FunctionBuilder, type FunctionRef, f32, i32, type Local, type ModuleBuilder, threadIndex, v128 } from "../../emit/index.ts";
 import type { BuildContext, Task } from "../../kernel.ts";
 import { axisView, ranges } from "./axes.ts";
 
 /** Bytes of an entry: a key whose order as an i32 is that of the value, and the value's index. */
-const entryBytes = 8;
+export const entryBytes = 8;
 
 interface Order {
   readonly axis: number;
@@ -31,15 +31,71 @@ export function orderTask({ emit, reserve, max, rooms }: BuildContext, x: Operan
 }
 
 /** Entries that are gathered before they are sorted and all but the first `k` dropped. */
-function capacity(n: number, k: number): number {
+export function capacity(n: number, k: number): number {
   return Math.min(n, 2 * k + 256);
 }
 
-function emitOrder(module: ModuleBuilder, name: string): void {
+const firstSignature = {
+  x: "i32",
+  stride: "i32",
+  n: "i32",
+  k: "i32",
+  capacity: "i32",
+  flip: "i32",
+  a: "i32",
+  b: "i32",
+} as const;
+
+/**
+ * The first `k` of `n` values `stride` bytes apart, in order: the address of their entries, in `a` or in `b`, which have room for
+ * `capacity` entries each. `flip`: -1 for falling order, 0 for rising.
+ */
+export function emitFirst(module: ModuleBuilder, name: string): FunctionRef<typeof firstSignature, "i32"> {
   const sort = module.value(`${name}.sort`, { a: "i32", b: "i32", count: "i32" }, "i32", (f, { a, b, count }) => {
     emitMergeSort(f, a, b, count);
     return a;
   });
+  return module.value(name, firstSignature, "i32", (f, { x: from, stride, n, k, capacity: most, flip, a: at, b: other }) => {
+    const [i, key, held, sorted] = f.locals("i32", 4) as [Local<"i32">, Local<"i32">, Local<"i32">, Local<"i32">];
+    const value = f.local("f32");
+    const largest = 0x7fffffff;
+    const limit = f.let(i32.const(largest));
+    const sortHeld = (): void => {
+      f.set(sorted, f.invoke(sort, { a: at, b: other, count: held }));
+      f.if(i32.ne(sorted, at), () => {
+        f.set(other, at);
+        f.set(at, sorted);
+      });
+    };
+    f.for(i, 0, n, 1, () => {
+      f.set(value, f32.load(from));
+      f.set(key, i32.reinterpret(value));
+      // Both zeros are one value, all NaN too, the largest.
+      f.set(key, i32.select(f32.eq(value, f32.const(0)), 0, key));
+      f.set(key, i32.select(f32.ne(value, value), 0x7fc00000, key));
+      f.set(key, i32.xor(key, i32.and(i32.shrS(key, 31), 0x7fffffff)));
+      f.set(key, i32.xor(key, flip));
+      // Once k are known, an element that is no better than the last of them comes after it.
+      f.if(i32.or(i32.ltS(key, limit), i32.eq(limit, largest)), () => {
+        const entry = f.let(i32.add(at, i32.shl(held, 3)));
+        f.store(entry, key);
+        f.store(entry, i, 4);
+        f.advance(held, 1);
+        f.if(i32.and(i32.eq(held, most), i32.ltU(i32.add(i, 1), n)), () => {
+          sortHeld();
+          f.set(held, k);
+          f.set(limit, i32.load(i32.add(at, i32.shl(i32.sub(k, 1), 3))));
+        });
+      });
+      f.advance(from, stride);
+    });
+    sortHeld();
+    return at;
+  });
+}
+
+function emitOrder(module: ModuleBuilder, name: string): void {
+  const firstOf = emitFirst(module, `${name}.first`);
   const signature = {
     x: "i32",
     y: "i32",
@@ -55,61 +111,24 @@ function emitOrder(module: ModuleBuilder, name: string): void {
     end: "i32",
   } as const;
   module.function(name, signature, (f, p) => {
-    const [from, to, i, key, held, sorted, at, other, outer] = f.locals("i32", 9) as Local<"i32">[];
-    const value = f.local("f32");
-    const limit = f.local("i32");
-    const [largest, flip] = [0x7fffffff, f.let(i32.sub(0, p.descending))];
+    const [to, i, key, at, outer, line] = f.locals("i32", 6) as Local<"i32">[];
+    const flip = f.let(i32.sub(0, p.descending));
     const stride = f.let(i32.shl(p.inner, 2));
     // Each thread has a buffer of its own, and as much to merge into.
-    const buffer = f.let(i32.add(p.rooms, i32.mul(threadIndex, i32.shl(p.roomBytes, 1))));
-    const spare = f.let(i32.add(buffer, p.roomBytes));
-    const line = f.local("i32");
-    f.for(line, p.begin, p.end, 1, () => {
-      f.set(outer!, i32.divU(line, p.inner));
-      const column = f.let(i32.shl(i32.remU(line, p.inner), 2));
-      const first = f.let(i32.add(p.x, i32.add(i32.mul(i32.mul(outer!, p.n), stride), column)));
-      f.set(from!, first);
-      f.set(at!, buffer);
-      f.set(other!, spare);
-      f.setI32(held!, 0);
-      f.setI32(limit, largest);
-      const sortHeld = (): void => {
-        f.set(sorted!, f.invoke(sort, { a: at!, b: other!, count: held! }));
-        f.if(i32.ne(sorted!, at!), () => {
-          f.set(other!, at!);
-          f.set(at!, sorted!);
-        });
-      };
-      f.for(i!, 0, p.n, 1, () => {
-        f.set(value, f32.load(from!));
-        f.set(key!, i32.reinterpret(value));
-        // Both zeros are one value, all NaN too, the largest.
-        f.set(key!, i32.select(f32.eq(value, f32.const(0)), 0, key!));
-        f.set(key!, i32.select(f32.ne(value, value), 0x7fc00000, key!));
-        f.set(key!, i32.xor(key!, i32.and(i32.shrS(key!, 31), 0x7fffffff)));
-        f.set(key!, i32.xor(key!, flip));
-        // Once k are known, an element that is no better than the last of them comes after it.
-        f.if(i32.or(i32.ltS(key!, limit), i32.eq(limit, largest)), () => {
-          const entry = f.let(i32.add(at!, i32.shl(held!, 3)));
-          f.store(entry, key!);
-          f.store(entry, i!, 4);
-          f.advance(held!, 1);
-          f.if(i32.and(i32.eq(held!, p.capacity), i32.ltU(i32.add(i!, 1), p.n)), () => {
-            sortHeld();
-            f.set(held!, p.k);
-            f.set(limit, i32.load(i32.add(at!, i32.shl(i32.sub(p.k, 1), 3))));
-          });
-        });
-        f.advance(from!, stride);
-      });
-      sortHeld();
+    const a = f.let(i32.add(p.rooms, i32.mul(threadIndex, i32.shl(p.roomBytes, 1))));
+    const b = f.let(i32.add(a, p.roomBytes));
+    f.for(line!, p.begin, p.end, 1, () => {
+      f.set(outer!, i32.divU(line!, p.inner));
+      const column = f.let(i32.shl(i32.remU(line!, p.inner), 2));
+      const x = f.let(i32.add(p.x, i32.add(i32.mul(i32.mul(outer!, p.n), stride), column)));
+      f.set(at!, f.invoke(firstOf, { x, stride, n: p.n, k: p.k, capacity: p.capacity, flip, a, b }));
       f.set(to!, i32.add(p.y, i32.add(i32.mul(i32.mul(outer!, p.k), stride), column)));
       f.for(i!, 0, p.k, 1, () => {
         f.set(key!, i32.load(at!, 4));
         f.if(
           p.indices,
           () => f.store(to!, key!),
-          () => f.store(to!, i32.load(i32.add(first, i32.mul(key!, stride)))),
+          () => f.store(to!, i32.load(i32.add(x, i32.mul(key!, stride)))),
         );
         f.advance(at!, entryBytes);
         f.advance(to!, stride);
