@@ -6,10 +6,10 @@ const levels = Float64Array.from(iq4Levels);
 /** Index of the last level not above `i - 127`. The levels are whole numbers, so that of `x` is that of `floor(x)`. */
 const lastNotAbove = Uint8Array.from({ length: 240 }, (_, i) => iq4Levels.findLastIndex((level) => level <= i - 127));
 
-/** Index of the level of iq4_nl nearest to `x`, the higher one in the middle. */
+/** Index of the level of iq4_nl nearest to `x`, the higher one in the middle; the last for NaN (`best_index_int8` of ggml-quants.c). */
 export function nearestLevel(x: number): number {
   if (x <= -127) return 0;
-  if (x >= 113) return 15;
+  if (!(x < 113)) return 15;
   const low = lastNotAbove[Math.floor(x) + 127]!;
   return Math.fround(x - levels[low]!) < Math.fround(levels[low + 1]! - x) ? low : low + 1;
 }

@@ -68,6 +68,15 @@ test("numbers beyond the range of f16 scales give bytes, not errors", () => {
   }
 });
 
+test("where the squares of iq4_nl are infinite, codes are those that ggml's search ends at for NaN", () => {
+  const bytes = quantize(
+    "iq4_nl",
+    Float32Array.from({ length: 32 }, (_, i) => (i % 5) * 1e30),
+  );
+  // d is NaN, and best_index_int8(NaN) goes to the last level: every comparison is false.
+  expect([...bytes.subarray(2)]).toEqual(new Array<number>(16).fill(0xff));
+});
+
 /** The same bytes as in scripts/goldens.py. */
 function randomBytes(count: number): Uint8Array {
   let state = 1;

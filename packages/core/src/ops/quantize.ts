@@ -16,7 +16,8 @@ export interface QuantizeParams {
 
 /**
  * Rounds to blocks along the last axis, bit for bit as ggml does. `x [..., n] f32 -> y [..., n]` of a block type, n a multiple of its
- * block. Values must be finite. The other block types are read (`dequantize`), not made; `cast` makes f16 and bf16.
+ * block. Values must be finite: the scalar reference throws, elsewhere a block with one that is not has NaN as its scale. The other block
+ * types are read (`dequantize`), not made; `cast` makes f16 and bf16.
  * @throws {ShapeError | DTypeError | ArgumentError}
  */
 export const quantize: Op<["x"], QuantizeParams, "dtype"> = {

@@ -1,0 +1,143 @@
+import { type Expr, type FunctionBuilder, f32x4, type I32, i32, i32x4, type Local, type V128, v128 } from "../emit/index.ts";
+import { toHalves, widenHalves } from "../formats/half.ts";
+
+/** Vectors one after the other in memory. Places are byte offsets. */
+export class Vectors {
+  readonly #f: FunctionBuilder;
+  readonly #base: Local<"i32">;
+  readonly #offset: number;
+
+  constructor(f: FunctionBuilder, base: Local<"i32">, first: number) {
+    this.#f = f;
+    this.#base = base;
+    this.#offset = 16 * first;
+  }
+
+  /** Vector `more` after the one at `place`. */
+  load(place: I32, more = 0): V128 {
+    return v128.load(i32.add(this.#base, place), this.#offset + 16 * more);
+  }
+
+  store(place: I32, value: V128): void {
+    this.#f.store(i32.add(this.#base, place), value, this.#offset);
+  }
+
+  /** Those from `place` on. */
+  from(place: I32): Vectors {
+    return new Vectors(this.#f, this.#f.let(i32.add(this.#base, place)), this.#offset / 16);
+  }
+}
+
+/**
+ * Four blocks that are made at once, one in each lane: what ggml does for one block in order of the index, rounding after each
+ * operation, is done for four, so that the bytes are the same.
+ */
+export class FourBlocks {
+  readonly f: FunctionBuilder;
+  /** The values of the blocks. */
+  readonly values: Vectors;
+  /** Codes as f32. */
+  readonly codes: Vectors;
+  /** Of one group of up to 32: codes on trial, values less their minimum, weights of errors. */
+  readonly trial: Vectors;
+  readonly shifted: Vectors;
+  readonly weights: Vectors;
+  /** Of up to 16 groups: scales and minima, and their codes as integers. */
+  readonly scales: Vectors;
+  readonly mins: Vectors;
+  readonly scaleCodes: Vectors;
+  readonly minCodes: Vectors;
+  readonly #to: readonly Local<"i32">[];
+  readonly #isOdd: V128;
+
+  /** `isOdd`: lanes with values that are not finite. */
+  constructor(f: FunctionBuilder, room: Local<"i32">, to: readonly Local<"i32">[], isOdd: V128) {
+    this.f = f;
+    let first = 0;
+    const vectors = (count: number): Vectors => {
+      first += count;
+      return new Vectors(f, room, first - count);
+    };
+    this.values = vectors(256);
+    this.codes = vectors(256);
+    this.trial = vectors(32);
+    this.shifted = vectors(32);
+    this.weights = vectors(32);
+    this.scales = vectors(16);
+    this.mins = vectors(16);
+    this.scaleCodes = vectors(16);
+    this.minCodes = vectors(16);
+    this.#to = to;
+    this.#isOdd = isOdd;
+  }
+
+  /** Visits vectors `first` to `count`; `place` is for {@link Vectors}. */
+  each(count: number, body: (place: Local<"i32">) => void, first = 0): void {
+    const place = this.f.local("i32");
+    this.f.for(place, 16 * first, 16 * count, 16, () => body(place));
+  }
+
+  /** A code as an integer. */
+  code(place: I32, more = 0): V128 {
+    return i32x4.truncSatF32x4S(this.codes.load(place, more));
+  }
+
+  /** Writes a byte of each block at `at`, after those of as many vectors as lie before `place`. */
+  byte(at: number, value: V128, place?: Expr<"i32">): void {
+    const { f } = this;
+    const bytes = f.let(value);
+    const index = place && f.let(i32.shrU(place, 4));
+    for (const [lane, to] of this.#to.entries()) f.store8Lane(index === undefined ? to : i32.add(to, index), bytes, 4 * lane, at);
+  }
+
+  /** Writes 32 bits of each block. */
+  word(at: number, value: V128): void {
+    const words = this.f.let(value);
+    for (const [lane, to] of this.#to.entries()) this.f.store32Lane(to, words, lane, at);
+  }
+
+  /** Writes a scale as f16 and returns what it then is; NaN where a value of the block is not finite. */
+  half(at: number, value: V128): Local<"v128"> {
+    const { f } = this;
+    const halves = f.let(v128.bitselect(this.#isOdd, f.splatBits(0x7e00), toHalves(f, value)));
+    for (const [lane, to] of this.#to.entries()) f.store16Lane(to, halves, 2 * lane, at);
+    return widenHalves(f, halves);
+  }
+}
+
+/** Vectors that {@link FourBlocks} has. */
+export const fourBlocksBytes: number = 16 * (2 * 256 + 3 * 32 + 4 * 16);
+
+/**
+ * Nearest integers as ggml's searches compute them (`nearest_int` of ggml-quants.c): the mantissa of `x + 1.5 * 2^23`. Beyond 2^22 that
+ * rounds no more, but decides what is written.
+ */
+export function nearestInt(f: FunctionBuilder, x: V128): V128 {
+  return i32x4.sub(v128.and(f32x4.add(x, f.splat(12582912)), f.splatBits(0x7fffff)), f.splatBits(0x400000));
+}
+
+/** {@link nearestInt} from `low` to `high`, as f32. */
+export function codeOf(f: FunctionBuilder, x: V128, low: number, high: number): V128 {
+  return f32x4.fromI32x4(clamped(f, nearestInt(f, x), low, high));
+}
+
+/** Integers from `low` to `high`. */
+export function clamped(f: FunctionBuilder, x: V128, low: number, high: number): V128 {
+  return i32x4.minS(i32x4.maxS(x, f.splatBits(low)), f.splatBits(high));
+}
+
+/** `n / x`, or 0 where `x` is 0. */
+export function inverseOf(f: FunctionBuilder, n: number, x: Local<"v128">): Local<"v128"> {
+  return f.let(v128.andnot(f32x4.div(f.splat(n), x), f32x4.eq(x, v128.zero())));
+}
+
+/** The value of largest magnitude, the first of equals, with its sign; 0 where all are. */
+export function largestValue(q: FourBlocks, x: Vectors, n: number): Local<"v128"> {
+  const { f } = q;
+  const largest = f.let(f.splat(0));
+  q.each(n, (i) => {
+    const value = f.let(x.load(i));
+    f.set(largest, v128.bitselect(f32x4.gt(f32x4.abs(value), f32x4.abs(largest)), value, largest));
+  });
+  return largest;
+}

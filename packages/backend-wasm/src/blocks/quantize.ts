@@ -1,0 +1,44 @@
+import { layoutOf, type QuantizedType } from "@centella/core";
+import { f32x4, i32, type Local, type ModuleBuilder, threadIndex, type V128, v128 } from "../emit/index.ts";
+import { encoders } from "./encoders.ts";
+import { FourBlocks, fourBlocksBytes } from "./fourBlocks.ts";
+
+/** Bytes of scratch that each thread needs for {@link emitQuantize}. */
+export const quantizeRoom: number = fourBlocksBytes;
+
+/**
+ * `name(x, y, count, rooms, begin, end)` makes `count` blocks of the f32 at `x`, with ggml's bytes, four at a time: `begin` and `end` are
+ * in fours. A block with a value that is not finite has NaN as its scale, for a kernel cannot raise an error.
+ */
+export function emitQuantize(module: ModuleBuilder, name: string, dtype: QuantizedType): void {
+  const { elements, bytes } = layoutOf(dtype);
+  const signature = { x: "i32", y: "i32", count: "i32", rooms: "i32", begin: "i32", end: "i32" } as const;
+  module.function(name, signature, (f, { x, y, count, rooms, begin, end }) => {
+    const room = f.let(i32.add(rooms, i32.mul(threadIndex, quantizeRoom)));
+    const [block, place, from, value, odd] = [f.local("i32"), f.local("i32"), f.locals("i32", 4), f.local("v128"), f.local("v128")];
+    const to = f.locals("i32", 4);
+    const q = new FourBlocks(f, room, to, f32x4.ne(odd, odd));
+    f.while(i32.ltU(begin, end), () => {
+      // Where there are fewer than four, the last is made again.
+      for (let lane = 0; lane < 4; lane++) {
+        f.set(block, i32.add(i32.shl(begin, 2), lane));
+        f.set(block, i32.select(i32.ltU(block, count), block, i32.sub(count, 1)));
+        f.set(from[lane]!, i32.add(x, i32.mul(block, 4 * elements)));
+        f.set(to[lane]!, i32.add(y, i32.mul(block, bytes)));
+      }
+      f.set(odd, f.splat(0));
+      f.for(place, 0, 16 * elements, 16, () => {
+        const offset = f.let(i32.shrU(place, 2));
+        const at = (lane: number): Local<"i32"> => f.let(i32.add(from[lane]!, offset));
+        f.set(
+          value,
+          [1, 2, 3].reduce<V128>((into, lane) => v128.load32Lane(at(lane), into, lane), v128.load32Zero(at(0))),
+        );
+        q.values.store(place, value);
+        f.set(odd, f32x4.add(odd, f32x4.mul(value, v128.zero())));
+      });
+      encoders[dtype](q);
+      f.advance(begin, 1);
+    });
+  });
+}
