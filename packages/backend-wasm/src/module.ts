@@ -105,8 +105,9 @@ function compilable<T>(work: () => T): T {
   }
 }
 
-function compileOnce(target: Target, shared: boolean, memory64: boolean): Promise<CompiledKernels> {
-  const key = `${target.relaxed} ${shared} ${memory64}`;
+/** The kernels for a target, compiled by the first that asks. */
+export function compileOnce(target: Target, shared: boolean, memory64: boolean): Promise<CompiledKernels> {
+  const key = `${target.relaxed} ${target.dots} ${shared} ${memory64}`;
   let compiling = compiled.get(key);
   if (compiling === undefined) {
     const { bytes, functions } = emitModule(target, { shared, memory64 });

@@ -6,7 +6,7 @@ import { kernels } from "../src/kernels/index.ts";
 import { kernels as expert } from "../src/late/expertKernels.ts";
 import { kernels as other, expressions as trigonometric } from "../src/late/otherKernels.ts";
 import { kernels as recurrent } from "../src/late/recurrentKernels.ts";
-import { emitModule } from "../src/module.ts";
+import { compileOnce, emitModule } from "../src/module.ts";
 import { targets } from "./shared.ts";
 
 test("every op that computes has a kernel: an expression, or a file of its name", () => {
@@ -26,4 +26,15 @@ test.each(targets)("the module validates and is the same every time, relaxed: $r
   const { bytes } = emitModule(target);
   expect(WebAssembly.validate(bytes)).toBe(true);
   expect(emitModule(target).bytes).toEqual(bytes);
+});
+
+test("modules are compiled once for each kind of products of bytes, whose code differs", async () => {
+  const dots = ["quads", "pairs", "wide"] as const;
+  const relaxed = targets.at(-1)!.relaxed;
+  const bytes = dots.map((each) => emitModule({ relaxed: true, dots: each }).bytes);
+  expect(new Set(bytes.map((each) => each.join())).size).toBe(dots.length);
+  const modules = await Promise.all(
+    [...dots, ...dots].map((each) => compileOnce({ relaxed, dots: relaxed ? each : "wide" }, false, false)),
+  );
+  expect(new Set(modules.map(({ module }) => module)).size).toBe(relaxed ? dots.length : 1);
 });

@@ -70,6 +70,20 @@ async function fetchWhole(url: URL, signal: AbortSignal | undefined): Promise<Bl
   return response.blob();
 }
 
+type Closable = { close(): Promise<void> };
+
+let registry: FinalizationRegistry<Closable> | undefined;
+
+/**
+ * Closes files that nobody closed and nobody can read any more. Node would too when it collects them, with a warning, and from some
+ * version on with an error.
+ */
+function forgotten(): FinalizationRegistry<Closable> {
+  // Made here: a function that is made next to a source keeps it alive.
+  registry ??= new FinalizationRegistry((handle) => void handle.close().catch(() => undefined));
+  return registry;
+}
+
 async function openPath(path: string | URL): Promise<ByteSource> {
   const { open: openFile } = requireNodeModule("node:fs/promises", String(path));
   const handle = await openFile(path, "r").catch((cause: unknown) => {
@@ -80,7 +94,7 @@ async function openPath(path: string | URL): Promise<ByteSource> {
     await handle.close();
     throw cannotOpen(String(path), "it is no regular file", "give the path of a .gguf file");
   }
-  return {
+  const source: ByteSource = {
     size: stat.size,
     async read(offset, length, signal) {
       const bytes = new Uint8Array(length);
@@ -93,8 +107,13 @@ async function openPath(path: string | URL): Promise<ByteSource> {
       }
       return bytes.subarray(0, done);
     },
-    close: () => handle.close(),
+    async close() {
+      forgotten().unregister(source);
+      await handle.close();
+    },
   };
+  forgotten().register(source, handle, source);
+  return source;
 }
 
 function cannotOpen(path: string, reason: string, hint: string, cause?: unknown): GgufError {

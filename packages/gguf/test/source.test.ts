@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { mkdtemp, rm, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -113,3 +114,39 @@ test("a source handed in is not closed by a failure, nor by anyone but close()",
   await expect(readGguf(source)).rejects.toMatchObject({ code: "not-gguf" });
   expect(closed).toBe(0);
 });
+
+// Open files are counted in /proc.
+test.skipIf(process.platform !== "linux")(
+  "a file that nobody closed is closed when nobody can read it any more, without a warning of Node's",
+  () => {
+    const program = `
+    import { readdirSync, readlinkSync } from "node:fs";
+    import { openSource } from ${JSON.stringify(new URL("../src/index.ts", import.meta.url).href)};
+    const open = () => readdirSync("/proc/self/fd").filter((fd) => {
+      try { return readlinkSync("/proc/self/fd/" + fd) === path; } catch { return false; }
+    }).length;
+    const path = ${JSON.stringify(import.meta.filename)};
+    await (async () => {
+      const sources = [await openSource(path), await openSource(path)];
+      await sources[0].read(0, 4);
+      await sources[1].close();
+    })();
+    console.log(open());
+    // Collected at once, or with a later turn of the event loop.
+    for (let i = 0; i < 200 && open() > 0; i++) {
+      globalThis.gc();
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    console.log(open());
+  `;
+    const { stdout, stderr } = spawnSync(
+      process.execPath,
+      ["--expose-gc", "--conditions=@centella/source", "--input-type=module", "-e", program],
+      {
+        encoding: "utf8",
+        env: { ...process.env, NODE_OPTIONS: "" },
+      },
+    );
+    expect({ stdout, stderr }).toEqual({ stdout: "1\n0\n", stderr: "" });
+  },
+);
