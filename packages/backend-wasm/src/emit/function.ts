@@ -52,6 +52,9 @@ const lastControlCode = 0x11;
 
 const scratch = new DataView(new ArrayBuffer(4));
 
+/** A list of `N` elements, or of any number where `N` is not known. */
+export type Times<T, N extends number, L extends T[] = []> = number extends N ? T[] : L["length"] extends N ? L : Times<T, N, [...L, T]>;
+
 /** Writes one function's code, statement by statement, in exactly the order of the calls. */
 export class FunctionBuilder {
   readonly #params: readonly ValueType[];
@@ -79,8 +82,9 @@ export class FunctionBuilder {
   }
 
   /** `count` locals of one type. */
-  locals<T extends ValueType>(type: T, count: number): readonly Local<T>[] {
-    return Array.from({ length: count }, () => this.local(type));
+  locals<T extends ValueType, N extends number>(type: T, count: N): Times<Local<T>, N> {
+    // The type system does not count what is made in a loop.
+    return Array.from({ length: count }, () => this.local(type)) as Local<T>[] as Times<Local<T>, N>;
   }
 
   /** A new local that holds the value of `value` now. */

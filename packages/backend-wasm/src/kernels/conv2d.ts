@@ -61,14 +61,7 @@ function forEachTap(
   const remaining = f.let(count);
   // What is under the tap at the first position: row and column of the image, and the row's address and whether it is the row of all positions.
   const [y, at, rowAddress, isRow] = [f.local("i32"), f.local("i32"), f.local("i32"), f.local("i32")];
-  const [lane, line, column, y1, at1, from] = [
-    f.local("i32"),
-    f.local("i32"),
-    f.local("i32"),
-    f.local("i32"),
-    f.local("i32"),
-    f.local("i32"),
-  ];
+  const [lane, line, column, y1, at1, from] = f.locals("i32", 6);
   const rowUnder = (row: Local<"i32">): Expr<"i32"> => i32.sub(i32.add(i32.mul(row, strideY), i32.mul(p, dilationY)), top);
   const columnUnder = (of: Local<"i32">): Expr<"i32"> => i32.sub(i32.add(i32.mul(of, strideX), i32.mul(q, dilationX)), left);
   const addressOf = (row: Local<"i32">): Expr<"i32"> => i32.add(x, i32.shl(i32.mul(i32.add(i32.mul(channel, height), row), width), 2));

@@ -28,7 +28,7 @@ export const kvWrite: Kernel = {
         const width = f.let(i32.add(dK, dV));
         const headBytes = f.let(type === "f32" ? i32.shl(width, 2) : type === "f16" ? i32.shl(width, 1) : i32.mul(i32.shrU(width, 5), 34));
         const room = f.let(i32.add(rooms, i32.shl(i32.mul(threadIndex, width), 2)));
-        const [slot, to, left, fromK, fromV] = f.locals("i32", 5) as [Pointer, Pointer, Pointer, Pointer, Pointer];
+        const [slot, to, left, fromK, fromV] = f.locals("i32", 5);
         f.while(i32.ltU(begin, end), () => {
           f.set(slot, i32.load(i32.add(slots, i32.shl(begin, 2))));
           f.if(i32.ltU(slot, size), () => {

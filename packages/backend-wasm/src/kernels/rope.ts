@@ -18,7 +18,7 @@ export const rope: Kernel<Params> = {
         const headBytes = f.let(i32.shl(size, 2));
         const rowBytes = f.let(i32.mul(headBytes, heads));
         const half = f.let(i32.shl(i32.and(i32.add(pairs, 3), -4), 2));
-        const [cosines, sines, from, to, left] = f.locals("i32", 5) as [Pointer, Pointer, Pointer, Pointer, Pointer];
+        const [cosines, sines, from, to, left] = f.locals("i32", 5);
         f.while(i32.ltU(begin, end), () => {
           f.set(cosines, i32.add(table, i32.mul(begin, i32.shl(half, 1))));
           f.set(sines, i32.add(cosines, half));
@@ -101,7 +101,7 @@ function emitTable(module: ModuleBuilder): void {
   const signature = { positions: "i32", frequencies: "i32", factors: "i32", to: "i32", pairs: "i32", begin: "i32", end: "i32" } as const;
   module.function("rope.table", signature, (f, { positions, frequencies, factors, to, pairs, begin, end }) => {
     const half = f.let(i32.shl(i32.and(i32.add(pairs, 3), -4), 2));
-    const [cosines, frequency, factor, left] = f.locals("i32", 4) as [Pointer, Pointer, Pointer, Pointer];
+    const [cosines, frequency, factor, left] = f.locals("i32", 4);
     f.while(i32.ltU(begin, end), () => {
       const position = f.let(f64.fromI32(i32.load(i32.add(positions, i32.shl(begin, 2)))));
       f.set(cosines, i32.add(to, i32.mul(begin, i32.shl(half, 1))));

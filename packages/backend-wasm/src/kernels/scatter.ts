@@ -24,20 +24,20 @@ export const scatter: Kernel<ParamsOf<"scatter">> = {
     const isSum = mode === "add";
     const call = emit(`scatter ${isSum ? dtype : ""}`, (module, name) => {
       module.function(name, signature, (f, p) => {
-        const [unit, i, index, from, to, left] = f.locals("i32", 6) as Local<"i32">[];
+        const [unit, i, index, from, to, left] = f.locals("i32", 6);
         const plane = f.let(i32.mul(p.n, p.bytes));
         f.advance(p.updates, i32.mul(p.begin, i32.mul(p.count, p.bytes)));
-        f.for(unit!, p.begin, p.end, 1, () => {
-          f.set(to!, i32.add(p.y, i32.mul(unit!, plane)));
-          f.memoryCopy(to!, i32.add(p.x, i32.mul(unit!, plane)), plane);
-          f.for(i!, 0, p.count, 1, () => {
-            f.set(index!, i32.load(i32.add(p.indices, i32.shl(i!, 2))));
-            f.if(i32.ltU(index!, p.n), () => {
-              f.set(from!, p.updates);
-              f.set(to!, i32.add(p.y, i32.add(i32.mul(unit!, plane), i32.mul(index!, p.bytes))));
-              f.set(left!, p.bytes);
-              if (isSum) addElements(f, dtype === "f32", to!, from!, left!);
-              else copyBytes(f, to!, from!, left!);
+        f.for(unit, p.begin, p.end, 1, () => {
+          f.set(to, i32.add(p.y, i32.mul(unit, plane)));
+          f.memoryCopy(to, i32.add(p.x, i32.mul(unit, plane)), plane);
+          f.for(i, 0, p.count, 1, () => {
+            f.set(index, i32.load(i32.add(p.indices, i32.shl(i, 2))));
+            f.if(i32.ltU(index, p.n), () => {
+              f.set(from, p.updates);
+              f.set(to, i32.add(p.y, i32.add(i32.mul(unit, plane), i32.mul(index, p.bytes))));
+              f.set(left, p.bytes);
+              if (isSum) addElements(f, dtype === "f32", to, from, left);
+              else copyBytes(f, to, from, left);
             });
             f.advance(p.updates, p.bytes);
           });

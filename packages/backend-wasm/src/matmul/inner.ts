@@ -206,7 +206,7 @@ function i32x4Mask(first: Expr<"i32">): V128 {
 function emitVector(module: ModuleBuilder, target: Target, dtype: PlainDType): void {
   const signature = { w: "i32", x: "i32", y: "i32", rows: "i32", rowBytes: "i32", k: "i32" } as const;
   module.function(`inner.vector.${dtype}`, signature, (f, { w, x, y, rows, rowBytes, k }) => {
-    const [at, left, block] = f.locals("i32", 3) as [Local<"i32">, Local<"i32">, Local<"i32">];
+    const [at, left, block] = f.locals("i32", 3);
     const [total, values] = [f.local("v128"), f.local("v128")];
     const elementBytes = vectorBytes(dtype) / 4;
     /** The next row of each pointer, which are at its end afterwards. */

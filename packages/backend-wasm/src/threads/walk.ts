@@ -90,17 +90,7 @@ export function emitWalk(module: ModuleBuilder): void {
 
   module.value("walk", { budget: "i32", spins: "i32", patience: "i32" }, "i32", (f, { budget, spins, patience }) => {
     const ticket = f.local("i64");
-    const [tile, epoch, polls, begin, end, grain, call, link, result] = [
-      f.local("i32"),
-      f.local("i32"),
-      f.local("i32"),
-      f.local("i32"),
-      f.local("i32"),
-      f.local("i32"),
-      f.local("i32"),
-      f.local("i32"),
-      f.local("i32"),
-    ];
+    const [tile, epoch, polls, begin, end, grain, call, link, result] = f.locals("i32", 9);
     f.block((exit) => {
       f.loop((again) => {
         f.brIf(exit, i32.eqz(read("isRunning")));

@@ -27,45 +27,45 @@ export function argExtremum(name: "argmax" | "argmin"): Kernel<ParamsOf<"argmax"
 function emitRows(module: ModuleBuilder, name: string, extreme: "max" | "min"): void {
   const fold = folds[extreme];
   module.function(name, signature, (f, { x, y, n, begin, end }) => {
-    const [row, left, at, index, found] = f.locals("i32", 5) as Local<"i32">[];
+    const [row, left, at, index, found] = f.locals("i32", 5);
     const states = freshStates(f, fold, 4);
     const best = f.local("v128");
     const rowBytes = f.let(i32.shl(n, 2));
     f.advance(x, i32.mul(begin, rowBytes));
     f.advance(y, i32.shl(begin, 2));
-    f.for(row!, begin, end, 1, () => {
+    f.for(row, begin, end, 1, () => {
       restart(f, fold, states);
-      f.set(at!, x);
-      f.set(left!, n);
-      f.while(i32.geU(left!, 16), () => {
-        states.forEach((state, i) => void fold.step(f, state, f.let(v128.load(at!, 16 * i))));
-        f.advance(at!, 64);
-        f.advance(left!, -16);
+      f.set(at, x);
+      f.set(left, n);
+      f.while(i32.geU(left, 16), () => {
+        states.forEach((state, i) => void fold.step(f, state, f.let(v128.load(at, 16 * i))));
+        f.advance(at, 64);
+        f.advance(left, -16);
       });
-      f.while(left!, () => {
-        fold.step(f, states[0]!, f.let(v128.load32Splat(at!)));
-        f.advance(at!, 4);
-        f.advance(left!, -1);
+      f.while(left, () => {
+        fold.step(f, states[0]!, f.let(v128.load32Splat(at)));
+        f.advance(at, 4);
+        f.advance(left, -1);
       });
       f.set(best, f32x4.splat(f32x4.extract(f.let(orNaN(f, mergeStates(f, fold, states))), 0)));
-      f.set(at!, x);
-      f.setI32(index!, 0);
+      f.set(at, x);
+      f.setI32(index, 0);
       f.block((exit) => {
         f.loop((again) => {
-          f.brIf(exit, i32.geU(index!, n));
-          const quad = f.let(v128.load(at!));
+          f.brIf(exit, i32.geU(index, n));
+          const quad = f.let(v128.load(at));
           const bothNaN = v128.and(f32x4.ne(quad, quad), f32x4.ne(best, best));
-          f.set(found!, i32x4.bitmask(v128.or(f32x4.eq(quad, best), bothNaN)));
-          f.if(found!, () => {
-            f.advance(index!, i32.ctz(found!));
+          f.set(found, i32x4.bitmask(v128.or(f32x4.eq(quad, best), bothNaN)));
+          f.if(found, () => {
+            f.advance(index, i32.ctz(found));
             f.br(exit);
           });
-          f.advance(at!, 16);
-          f.advance(index!, 4);
+          f.advance(at, 16);
+          f.advance(index, 4);
           f.br(again);
         });
       });
-      f.store(y, i32.select(i32.ltU(index!, n), index!, 0));
+      f.store(y, i32.select(i32.ltU(index, n), index, 0));
       f.advance(x, rowBytes);
       f.advance(y, 4);
     });

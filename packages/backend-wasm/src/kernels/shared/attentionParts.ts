@@ -65,7 +65,7 @@ export const rowsSignature = {
 export function emitRows(module: ModuleBuilder, target: Target): FunctionRef<typeof rowsSignature, undefined> {
   return module.function("attention.rows", rowsSignature, (f, p) => {
     const { scores, dK, dV } = p;
-    const [slot, left, offset, count, to] = f.locals("i32", 5) as [Pointer, Pointer, Pointer, Pointer, Pointer];
+    const [slot, left, offset, count, to] = f.locals("i32", 5);
     const seen = f.local("i32");
     const largest = f.let(f.splat(Number.NEGATIVE_INFINITY));
     const scaleVector = f.let(f32x4.splat(p.scale));

@@ -84,27 +84,27 @@ function emitCopy(module: ModuleBuilder, name: string, size: number, outer: numb
   const words = ["x", "y", "n", "xStep", "yStep", ...axisWords, "begin", "end"];
   module.function(name, Object.fromEntries(words.map((word) => [word, "i32" as const])), (f, params) => {
     const p = params as Readonly<Record<string, Local<"i32">>>;
-    const [row, rest, left, from, to] = f.locals("i32", 5) as Local<"i32">[];
-    f.for(row!, p.begin!, p.end!, 1, () => {
-      f.set(rest!, row!);
-      f.set(from!, p.x!);
-      f.set(to!, p.y!);
+    const [row, rest, left, from, to] = f.locals("i32", 5);
+    f.for(row, p.begin!, p.end!, 1, () => {
+      f.set(rest, row);
+      f.set(from, p.x!);
+      f.set(to, p.y!);
       for (let axis = 0; axis < outer; axis++) {
-        const at = axis === outer - 1 ? rest! : f.let(i32.remU(rest!, p[`n${axis}`]!));
-        f.advance(from!, i32.mul(at, p[`x${axis}`]!));
-        f.advance(to!, i32.mul(at, p[`y${axis}`]!));
-        if (axis < outer - 1) f.set(rest!, i32.divU(rest!, p[`n${axis}`]!));
+        const at = axis === outer - 1 ? rest : f.let(i32.remU(rest, p[`n${axis}`]!));
+        f.advance(from, i32.mul(at, p[`x${axis}`]!));
+        f.advance(to, i32.mul(at, p[`y${axis}`]!));
+        if (axis < outer - 1) f.set(rest, i32.divU(rest, p[`n${axis}`]!));
       }
       f.if(
         i32.and(i32.eq(p.xStep!, size), i32.eq(p.yStep!, size)),
-        () => copyBytes(f, to!, from!, f.let(i32.mul(p.n!, size))),
+        () => copyBytes(f, to, from, f.let(i32.mul(p.n!, size))),
         () => {
-          f.set(left!, p.n!);
-          f.while(left!, () => {
-            copyElement(f, size, to!, from!);
-            f.advance(from!, p.xStep!);
-            f.advance(to!, p.yStep!);
-            f.advance(left!, -1);
+          f.set(left, p.n!);
+          f.while(left, () => {
+            copyElement(f, size, to, from);
+            f.advance(from, p.xStep!);
+            f.advance(to, p.yStep!);
+            f.advance(left, -1);
           });
         },
       );

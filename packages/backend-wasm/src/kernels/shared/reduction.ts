@@ -246,26 +246,26 @@ export function forEachStrip(
   const size = bytesOf(dtype);
   const stride = f.let(i32.mul(inner, size));
   const strips = f.let(i32.divU(i32.add(inner, strip - 1), strip));
-  const [unit, outer, column, at, to, left] = f.locals("i32", 6) as Local<"i32">[];
-  f.for(unit!, begin, end, 1, () => {
-    f.set(outer!, i32.divU(unit!, strips));
-    f.set(column!, i32.mul(i32.remU(unit!, strips), strip));
-    f.set(left!, i32.sub(inner, column!));
-    const offset = f.let(i32.add(i32.mul(i32.mul(outer!, n), stride), i32.mul(column!, size)));
-    f.set(to!, i32.add(y, i32.mul(i32.add(i32.mul(outer!, inner), column!), size)));
+  const [unit, outer, column, at, to, left] = f.locals("i32", 6);
+  f.for(unit, begin, end, 1, () => {
+    f.set(outer, i32.divU(unit, strips));
+    f.set(column, i32.mul(i32.remU(unit, strips), strip));
+    f.set(left, i32.sub(inner, column));
+    const offset = f.let(i32.add(i32.mul(i32.mul(outer, n), stride), i32.mul(column, size)));
+    f.set(to, i32.add(y, i32.mul(i32.add(i32.mul(outer, inner), column), size)));
     f.if(
-      i32.geU(left!, strip),
+      i32.geU(left, strip),
       () => {
-        f.set(at!, i32.add(x, offset));
-        body(at!, stride, 4, (vector, value) => storeLanes(f, dtype, to!, value, 4 * size * vector), offset, left!);
+        f.set(at, i32.add(x, offset));
+        body(at, stride, 4, (vector, value) => storeLanes(f, dtype, to, value, 4 * size * vector), offset, left);
       },
       () => {
-        f.while(left!, () => {
-          f.set(at!, i32.add(x, offset));
-          body(at!, stride, 1, (_vector, value) => storeSome(f, dtype, to!, value, left!), offset, left!);
-          f.advance(to!, 4 * size);
+        f.while(left, () => {
+          f.set(at, i32.add(x, offset));
+          body(at, stride, 1, (_vector, value) => storeSome(f, dtype, to, value, left), offset, left);
+          f.advance(to, 4 * size);
           f.advance(offset, 4 * size);
-          f.set(left!, i32.select(i32.gtU(left!, 4), i32.sub(left!, 4), 0));
+          f.set(left, i32.select(i32.gtU(left, 4), i32.sub(left, 4), 0));
         });
       },
     );

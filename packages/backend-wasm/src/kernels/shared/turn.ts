@@ -22,48 +22,48 @@ const signature = {
  */
 export function emitTurn(module: ModuleBuilder, name: string): void {
   module.function(name, signature, (f, p) => {
-    const [unit, column, width, from, to, left, at, out, across] = f.locals("i32", 9) as Local<"i32">[];
+    const [unit, column, width, from, to, left, at, out, across] = f.locals("i32", 9);
     const strips = f.let(i32.divU(i32.add(p.m, turnedColumns - 1), turnedColumns));
     const fourRows = f.let(i32.shl(p.xStep, 2));
-    f.for(unit!, p.begin, p.end, 1, () => {
-      const plane = f.let(i32.divU(unit!, strips));
-      f.set(column!, i32.mul(i32.remU(unit!, strips), turnedColumns));
-      f.set(width!, i32.sub(p.m, column!));
-      f.set(from!, i32.add(i32.add(p.x, i32.mul(plane, p.xPlane)), i32.shl(column!, 2)));
-      f.set(to!, i32.add(i32.add(p.y, i32.mul(plane, p.yPlane)), i32.mul(column!, p.yStep)));
-      f.set(left!, p.n);
-      f.if(i32.geU(width!, turnedColumns), () => {
-        f.setI32(width!, turnedColumns);
-        f.while(i32.geU(left!, 4), () => {
-          f.set(out!, to!);
+    f.for(unit, p.begin, p.end, 1, () => {
+      const plane = f.let(i32.divU(unit, strips));
+      f.set(column, i32.mul(i32.remU(unit, strips), turnedColumns));
+      f.set(width, i32.sub(p.m, column));
+      f.set(from, i32.add(i32.add(p.x, i32.mul(plane, p.xPlane)), i32.shl(column, 2)));
+      f.set(to, i32.add(i32.add(p.y, i32.mul(plane, p.yPlane)), i32.mul(column, p.yStep)));
+      f.set(left, p.n);
+      f.if(i32.geU(width, turnedColumns), () => {
+        f.setI32(width, turnedColumns);
+        f.while(i32.geU(left, 4), () => {
+          f.set(out, to);
           for (let group = 0; group < turnedColumns / 4; group++) {
-            f.set(at!, from!);
+            f.set(at, from);
             const rows = [0, 1, 2, 3].map(() => {
-              const row = f.let(v128.load(at!, 16 * group));
-              f.advance(at!, p.xStep);
+              const row = f.let(v128.load(at, 16 * group));
+              f.advance(at, p.xStep);
               return row;
             });
             for (const turned of transposed(f, rows)) {
-              f.store(out!, turned);
-              f.advance(out!, p.yStep);
+              f.store(out, turned);
+              f.advance(out, p.yStep);
             }
           }
-          f.advance(from!, fourRows);
-          f.advance(to!, 16);
-          f.advance(left!, -4);
+          f.advance(from, fourRows);
+          f.advance(to, 16);
+          f.advance(left, -4);
         });
       });
-      f.while(left!, () => {
-        f.set(at!, from!);
-        f.set(out!, to!);
-        f.for(across!, 0, i32.select(i32.ltU(width!, turnedColumns), width!, turnedColumns), 1, () => {
-          f.store(out!, i32.load(at!));
-          f.advance(at!, 4);
-          f.advance(out!, p.yStep);
+      f.while(left, () => {
+        f.set(at, from);
+        f.set(out, to);
+        f.for(across, 0, i32.select(i32.ltU(width, turnedColumns), width, turnedColumns), 1, () => {
+          f.store(out, i32.load(at));
+          f.advance(at, 4);
+          f.advance(out, p.yStep);
         });
-        f.advance(from!, p.xStep);
-        f.advance(to!, 4);
-        f.advance(left!, -1);
+        f.advance(from, p.xStep);
+        f.advance(to, 4);
+        f.advance(left, -1);
       });
     });
   });
