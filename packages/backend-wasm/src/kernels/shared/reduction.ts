@@ -73,13 +73,16 @@ function emitFold(
   const { fold, map = (_f, value) => value } = reduction;
   const size = bytesOf(dtype);
   if (reduction.inBlocks === true) {
+    // Without a local of its own for each vector the sums stay in registers.
+    const load = (at: Local<"i32">, offset: number): V128 =>
+      reduction.map === undefined ? v128.load(at, offset) : map(f, f.let(v128.load(at, offset)));
     return (at, left) => [
       f.let(
         f64x2.splat(
           blockSum(
             f,
             left,
-            (offset) => map(f, f.let(v128.load(at, offset))),
+            (offset) => load(at, offset),
             () => f32x4.extract(map(f, f.let(v128.load32Splat(at))), 0),
             (elements) => f.advance(at, 4 * elements),
             8,
