@@ -10,8 +10,8 @@ import { blockSum } from "./sum.ts";
 /** A reduction of f32 or bool over an axis or all. */
 export interface Reduction {
   readonly fold: Fold;
-  /** Applied to four elements before they are folded. */
-  readonly map?: (f: FunctionBuilder, x: Local<"v128">) => V128;
+  /** Applied to four elements before they are folded. It writes no local: blocks keep eight sums in registers. */
+  readonly map?: (f: FunctionBuilder, x: V128) => V128;
   /**
    * The result from the folded state, `count` being the number of elements: two f64, or four lanes. By default the state's first
    * vector.
@@ -19,6 +19,12 @@ export interface Reduction {
   readonly finish?: (f: FunctionBuilder, state: readonly Local<"v128">[], count: V128) => V128;
   /** Rows are added in blocks of f32: as exact as needed, and four times as fast. */
   readonly inBlocks?: boolean;
+}
+
+/** The magnitudes of four elements. */
+export function magnitudes(f: FunctionBuilder, x: V128): V128 {
+  // V8 makes the mask of `f32x4.abs` anew at every use.
+  return v128.and(x, f.splatBits(0x7fffffff));
 }
 
 /** Vectors that rows go on by. */
@@ -73,17 +79,14 @@ function emitFold(
   const { fold, map = (_f, value) => value } = reduction;
   const size = bytesOf(dtype);
   if (reduction.inBlocks === true) {
-    // Without a local of its own for each vector the sums stay in registers.
-    const load = (at: Local<"i32">, offset: number): V128 =>
-      reduction.map === undefined ? v128.load(at, offset) : map(f, f.let(v128.load(at, offset)));
     return (at, left) => [
       f.let(
         f64x2.splat(
           blockSum(
             f,
             left,
-            (offset) => load(at, offset),
-            () => f32x4.extract(map(f, f.let(v128.load32Splat(at))), 0),
+            (offset) => map(f, v128.load(at, offset)),
+            () => f32x4.extract(map(f, v128.load32Splat(at)), 0),
             (elements) => f.advance(at, 4 * elements),
             8,
           ),
@@ -96,7 +99,7 @@ function emitFold(
   const of = (vector: number) => states.slice(vector * perVector, (vector + 1) * perVector);
   return (at, left) => {
     restart(f, fold, states);
-    if (dtype === "f32") fold.bulk?.(f, states[0]!, (offset) => map(f, f.let(v128.load(at, offset))), at, left);
+    if (dtype === "f32") fold.bulk?.(f, states[0]!, (offset) => map(f, v128.load(at, offset)), at, left);
     f.while(i32.geU(left, 4 * unrolled), () => {
       for (let vector = 0; vector < unrolled; vector++)
         addVector(f, fold, of(vector), f.let(map(f, loadLanes(f, dtype, at, 4 * size * vector))));
