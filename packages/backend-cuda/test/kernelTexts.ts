@@ -152,7 +152,10 @@ export function surroundedCalls(): readonly Call[] {
     };
     Object.entries(ops).forEach(([name, of], i) => {
       program.output(`${name} ${n}, finished`, program.silu(program.scale(of(x), { by: 3 })));
-      program.output(`${name} ${n} of a group`, of(program.mul(program.add(x, column), program.scale(w, { by: i + 2 }))));
+      const made = program.mul(program.add(x, column), program.scale(w, { by: i + 2 }));
+      program.output(`${name} ${n} of a group`, of(made));
+      // Beside the op's result, it is one as well.
+      if (name === "rmsNorm" || name === "sum") program.output(`${name} ${n} kept`, made);
     });
   }
   const { steps } = lower(program, "cuda", unsupported, { fusion });

@@ -1,4 +1,4 @@
-import { type AnyOp, type FusedParams, type Operand, resultsOf, sameShape, specAt } from "@centella/core";
+import { type AnyOp, type FusedParams, type Operand, type SurroundedCall, sameShape, specAt, surroundedCall } from "@centella/core";
 import { buildFusedLoop, fusedLoop } from "./elementwise/kernel.ts";
 import type { Call, Kernel, Pause, Range } from "./kernel.ts";
 import { kernels } from "./kernels/index.ts";
@@ -22,48 +22,37 @@ function isRowOp({ name }: AnyOp): boolean {
 
 /**
  * A norm or a softmax with the elementwise calls that finish its result, or a norm with those that make its input: `rmsNorm(x) + y`,
- * `rmsNorm(x + y)`. The thread that computes some rows does both, while they are in its cache.
+ * `rmsNorm(x + y)`, where `x + y` may be a result of its own. The thread that computes some rows does both, while they are in its cache.
  */
 export const fusedRows: Kernel<FusedParams> = {
   unsupported(inputs, params, output) {
-    const { body, others } = params;
-    if (others !== undefined) return "rows are stored once";
-    const places = body.flatMap(({ op }, index) => (op.elementwise === true ? [] : [index]));
-    const at = places[0]!;
-    const row = body[at]!;
-    if (places.length > 1 || !isRowOp(row.op)) return "more than one call that is no function of single elements";
-    const isLast = at === body.length - 1;
+    const around = surroundedCall(inputs.length, params);
+    if (typeof around === "string") return around;
+    const { call, isLast, isKept, elementwise } = around;
+    const row = params.body[call]!;
     const { kernel, isInPlace } = rowOps[row.op.name]!;
-    if (isLast ? !isInPlace : at !== 0) return `${row.op.name} behind other calls`;
-    const [first, ...more] = row.inputs;
-    const source = isLast ? inputs.length + at - 1 : first;
-    if (first !== source || [...(isLast ? [] : [first]), ...more].some((place) => place === undefined || place >= inputs.length))
-      return `${row.op.name} of several calls`;
+    if (isLast && !isInPlace && !isKept) return `${row.op.name} behind other calls`;
     const specs = row.inputs.map((place) => specAt(inputs, params, place!));
     const { axis = -1 } = row.params as { readonly axis?: number };
     if (axis !== -1 && axis !== specs[0]!.shape.length - 1) return `${row.op.name} along another axis than the last`;
     if (![...specs, row.output, output].every((spec) => spec!.dtype === "f32") || !sameShape(specs[0]!.shape, output.shape))
       return "rows of another shape or type than what finishes them";
-    const { finishing } = resultsOf(inputs.length, params)[0]!;
-    const loop = finishing!.places.map((place) => specAt(inputs, params, place));
-    return kernel.unsupported?.(specs, row.params, row.output) ?? fusedLoop.unsupported?.(loop, finishing!.params, finishing!.output);
+    const loop = elementwise.places.map((place) => specAt(inputs, params, place));
+    return kernel.unsupported?.(specs, row.params, row.output) ?? fusedLoop.unsupported?.(loop, elementwise.params, elementwise.output);
   },
   emitted(inputs, params) {
-    const { finishing } = resultsOf(inputs.length, params)[0]!;
-    const specs = finishing!.places.map((place) => specAt(inputs, params, place));
-    return fusedLoop.emitted!(specs, finishing!.params, finishing!.output);
+    const { elementwise } = surroundedCall(inputs.length, params) as SurroundedCall;
+    const specs = elementwise.places.map((place) => specAt(inputs, params, place));
+    return fusedLoop.emitted!(specs, elementwise.params, elementwise.output);
   },
-  build(context, inputs, params, y) {
-    const [result] = resultsOf(inputs.length, params);
-    const [at] = result!.anchors;
-    const finishing = result!.finishing!;
-    const row = params.body[at!]!;
-    const isLast = at === params.body.length - 1;
-    // What lies between the two is where the result will be.
-    const between: Operand = { spec: isLast ? finishing.output : row.output, storage: y.storage };
+  build(context, inputs, params, y, others) {
+    const { call, isLast, elementwise } = surroundedCall(inputs.length, params) as SurroundedCall;
+    const row = params.body[call]!;
+    // What lies between the two is a result, too, or where the result will be.
+    const between: Operand = others?.[0] ?? { spec: isLast ? elementwise.output : row.output, storage: y.storage };
     const operandAt = (place: number | undefined): Operand => (place! < inputs.length ? inputs[place!]! : between);
     const rows = rowOps[row.op.name]!.kernel.build(context, row.inputs.map(operandAt), row.params, isLast ? y : between);
-    const loop = buildFusedLoop(context, finishing.places.map(operandAt), finishing.params, isLast ? between : y);
+    const loop = buildFusedLoop(context, elementwise.places.map(operandAt), elementwise.params, isLast ? between : y);
     return function* (run): Iterable<Pause> {
       const pauses = [...(rows(run) ?? [])];
       const [range] = pauses;

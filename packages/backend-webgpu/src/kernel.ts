@@ -7,15 +7,19 @@ export interface KernelCall<P extends object = object> {
   readonly output: TensorSpec;
   /** What becomes of each result before it is stored; only for definitions with `finishes`. */
   readonly finish?: Finish | undefined;
-  /** What the op's only input is computed by, element by element; only for definitions with `loads`. */
+  /** What the op's first input is computed by, element by element; only for definitions that say how they read it (`reads`). */
   readonly prologue?: Prologue | undefined;
 }
 
-/** Calls that are fused before an op: a function `load(i: u32) -> f32` in place of the elements of the op's input. */
+/**
+ * Calls that are fused before an op: a function `load(i: u32) -> f32` in place of the elements of the op's first input and, where they
+ * are kept, `again(i: u32) -> f32` of those that the same lane has loaded.
+ */
 export interface Prologue {
+  /** Of the tensors that it reads, beside the op's own, and of where elements are kept, unless that is the op's result `y`. */
   readonly bindings: readonly Binding[];
   readonly uniforms: Readonly<Record<string, Field["type"]>>;
-  /** Functions, block by block; the last one is `load`. */
+  /** Functions, block by block. */
   readonly declarations: readonly string[];
   values(dims: DimValues): Readonly<Record<string, number>>;
 }
@@ -89,8 +93,11 @@ export interface KernelDefinition<P extends object = object> {
   readonly element?: ElementForm;
   /** Its kernels store each result once, by `store(i, value)`, so that elementwise calls can be fused behind it. */
   readonly finishes?: true;
-  /** Its kernels read each element of their only input once, by `load(i)`, so that elementwise calls can be fused before it. */
-  readonly loads?: true;
+  /**
+   * Its kernels read each element of their first input once, by `load(i)`, or also several times, by `again(i)` in the same lane, so that
+   * elementwise calls can be fused before it.
+   */
+  readonly reads?: "once" | "again";
   /** The reason in words why there is no kernel for a call, beyond what the op itself refuses. */
   unsupported?(call: KernelCall<P>): string | undefined;
   build(call: KernelCall<P>): readonly Kernel[];

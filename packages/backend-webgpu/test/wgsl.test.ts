@@ -104,6 +104,34 @@ describe("generated WGSL", () => {
     expect(build(2)[0]!.code).toBe(kernel!.code);
   });
 
+  /** The kernels of a program that is one group. */
+  const groupOf = (record: (program: Program, x: Input) => void): readonly Kernel[] => {
+    const program = createProgram();
+    record(program, (dtype, ...shape) => program.input(String(program.inputs.size), dtype, shape));
+    const { steps } = lower(program, "webgpu", (op, inputs, params, output) => kernelOf(op)?.unsupported?.({ inputs, params, output }));
+    expect(steps.length).toBe(1);
+    const { op, inputs, params, output } = steps[0]!;
+    return kernelOf(op)!.build({ inputs: inputs.map((operand) => operand!.spec), params, output: output.spec });
+  };
+
+  test("a norm of a sum keeps it where it is computed: as a result, or in the place of its own result", () => {
+    const record = (p: Program, x: Input, isResult: boolean): void => {
+      const sum = p.add(x("f32", T, 64), x("f32", T, 64));
+      if (isResult) p.output("sum", sum);
+      p.output("y", p.rmsNorm(sum, x("f32", 64), { eps: 1e-5 }));
+    };
+    const [[kept], [alone]] = [true, false].map((isResult) => groupOf((p, x) => record(p, x, isResult)));
+    expect(kept!.code).toMatchSnapshot();
+    expect(kept!.bindings.map(({ resource }) => resource)).toEqual([
+      { kind: "input", index: 0 },
+      { kind: "input", index: 1 },
+      { kind: "other", index: 0 },
+      { kind: "input", index: 2 },
+      { kind: "output" },
+    ]);
+    expect(alone!.code).toContain("fn again(i: u32) -> f32 { return y[i]; }");
+  });
+
   test("no kernel binds more than 8 storage buffers, what every device has", () => {
     for (const record of Object.values(calls))
       for (const { bindings } of kernelsFor(record)) expect(bindings.length).toBeLessThanOrEqual(8);

@@ -268,6 +268,7 @@ describe("inPlace", () => {
       output kept: %2 to the host
       in all: 112 flops, 400 bytes, an arena of 192 bytes for 136 bytes of temporaries
       not fused: softmax + tanh: elementwise calls alone
+      not fused: tanh + sum: elementwise calls alone
       not fused: mul + softmax: elementwise calls alone
       "
     `);

@@ -2,14 +2,17 @@ import {
   broadcastStrides,
   type DimValues,
   evaluateBody,
+  type FinishingGroup,
   type FusedCall,
   type FusedParams,
   type GroupResult,
   resultsOf,
   type Shape,
+  type SurroundedCall,
   sameShape,
   siblingsUnsupported,
   specAt,
+  surroundedCall,
   type TensorSpec,
 } from "@centella/core";
 import type { Binding, ElementForm, ElementType, Finish, Kernel, KernelCall, KernelDefinition, Prologue } from "../kernel.ts";
@@ -29,47 +32,33 @@ const maxBindings = 8;
 
 /**
  * One dispatch for a group of elementwise calls: a lane computes the whole body for its element, nothing between the calls is
- * stored. Parameters are uniforms, so groups that differ in numbers alone share a pipeline. Where the body begins with another op,
- * the rest of it is applied to that op's results before they are stored.
+ * stored. Parameters are uniforms, so groups that differ in numbers alone share a pipeline. Where another op is in the body, what is
+ * behind it is applied to its results before they are stored, and what is before it to the elements that it reads.
  */
-export function fusedKernel({ formOf, definitionOf }: Parts): KernelDefinition<FusedParams> {
+export function fusedKernel(parts: Parts): KernelDefinition<FusedParams> {
+  const { formOf } = parts;
   return {
     unsupported({ inputs, params }) {
       const { body } = params;
-      const first = body[0]!;
-      const last = body.at(-1)!;
-      if (formOf(last.op.name) === undefined && definitionOf(last.op.name)?.loads === true) {
-        const apart = body.slice(0, -1).find(({ op, output }) => formOf(op.name) === undefined || !isWord(output));
-        if (apart !== undefined) return `${apart.op.name} is no function of single elements here`;
-        if (body.at(-2)?.output.dtype !== "f32" || inputs.some((spec) => !isWord(spec!)))
-          return "only f32 and i32 are computed with before a reduction";
-        return inputs.length + 1 > maxBindings ? `${inputs.length + 1} tensors in one kernel, which may have ${maxBindings}` : undefined;
-      }
+      const around = surroundedCall(inputs.length, params);
+      if (typeof around === "object") return surroundedUnsupported(inputs, params, around, parts);
       const results = resultsOf(inputs.length, params);
-      const isFinished = formOf(first.op.name) === undefined && definitionOf(first.op.name)?.finishes === true;
-      const anchors = new Set(isFinished ? results.flatMap((result) => result.anchors) : []);
-      const apart = body.find(({ op }, index) => !anchors.has(index) && formOf(op.name) === undefined);
-      if (apart !== undefined) return `${apart.op.name} is no function of single elements here`;
+      const anchors = new Set(results.flatMap((result) => result.anchors));
       const calls = body.filter((_, index) => !anchors.has(index));
-      const read = isFinished ? placesRead(calls, inputs.length).map((place) => inputs[place]) : inputs;
-      const odd = [...read, ...body.map((call) => call.output)].find((spec) => spec !== undefined && !isWord(spec));
-      if (odd !== undefined) return `${odd.dtype} is not computed with in fused groups`;
-      if (!isFinished) return results.length > 1 ? "a loop has one result" : undefined;
-      if (body.at(-1)!.output.dtype !== "f32") return `${body.at(-1)!.output.dtype} results behind ${first.op.name}`;
-      const isSingle = results.length === 1 && anchors.size === 1;
-      const reason = isSingle ? undefined : siblingsUnsupported(inputs, params, results);
+      const read = placesRead(calls, inputs.length).map((place) => inputs[place]!);
+      const reason = elementwiseUnsupported(read, calls, parts);
       if (reason !== undefined) return reason;
-      const bindings = isSingle ? first.inputs.length + read.length + 1 : siblingBindings(inputs as readonly TensorSpec[], params, results);
-      return bindings > maxBindings ? `${bindings} tensors in one kernel, which may have ${maxBindings}` : undefined;
+      if (anchors.size === 0) return results.length > 1 ? "a loop has one result" : undefined;
+      if (anchors.size === 1) return around;
+      const unlike = siblingsUnsupported(inputs, params, results);
+      return unlike ?? tooMany(siblingBindings(inputs as readonly TensorSpec[], params, results));
     },
     build(call) {
       const { inputs, params, output: y } = call;
-      const [first] = params.body;
-      if (formOf(params.body.at(-1)!.op.name) === undefined && definitionOf(params.body.at(-1)!.op.name)?.loads === true)
-        return loaded(call, { formOf, definitionOf });
+      const around = surroundedCall(inputs.length, params);
+      if (typeof around === "object") return surrounded(call, around, parts);
       const results = resultsOf(inputs.length, params);
-      if (results.length > 1 || results[0]!.anchors.length > 1) return siblings(call, results, { formOf, definitionOf });
-      if (formOf(first!.op.name) === undefined) return finished(call, first!, results[0]!, { formOf, definitionOf });
+      if (results.some(({ anchors }) => anchors.length > 0)) return siblings(call, results, parts);
       const specs = inputs as readonly TensorSpec[];
       const all = specs.map((_, place) => place);
       const group = expression(specs, all, params.body, y, { formOf, prefix: "" });
@@ -86,25 +75,93 @@ export function fusedKernel({ formOf, definitionOf }: Parts): KernelDefinition<F
   };
 }
 
-/** The kernels of a group's first call, whose results the others finish. */
-function finished({ inputs, params }: KernelCall<FusedParams>, first: FusedCall, result: GroupResult, parts: Parts): readonly Kernel[] {
-  const own = first.inputs.length;
-  const text = finishingText(inputs, params, result, { formOf: parts.formOf, prefix: "f_", names: ["result"] });
-  const finish: Finish = {
-    // The kernel counts its own inputs, then those of the rest.
-    bindings: text.bindings.map((binding) => withInput(binding, (place) => own + place)),
-    uniforms: text.uniforms,
-    declarations: [...text.declarations, `fn finish(i: u32, result: f32) -> f32 {\n${text.body}\n}`],
-    values: text.values,
+function elementwiseUnsupported(read: readonly TensorSpec[], calls: readonly FusedCall[], { formOf }: Parts): string | undefined {
+  const apart = calls.find(({ op }) => formOf(op.name) === undefined);
+  if (apart !== undefined) return `${apart.op.name} is no function of single elements here`;
+  const odd = [...read, ...calls.map((call) => call.output)].find((spec) => !isWord(spec));
+  return odd && `${odd.dtype} is not computed with in fused groups`;
+}
+
+function surroundedUnsupported(
+  inputs: readonly (TensorSpec | undefined)[],
+  params: FusedParams,
+  { call, isLast, isKept, elementwise: group }: SurroundedCall,
+  parts: Parts,
+): string | undefined {
+  const { op, inputs: places, output: result } = params.body[call]!;
+  const definition = parts.definitionOf(op.name);
+  if (isLast ? definition?.reads === undefined : definition?.finishes !== true) return `${op.name} is no function of single elements here`;
+  if (group.output.dtype !== "f32" || result.dtype !== "f32") return `only f32 is computed with around ${op.name}`;
+  const read = group.places.filter((place) => place < inputs.length);
+  const specs = read.map((place) => inputs[place]!);
+  const own = isLast ? places.length - 1 : places.length;
+  return elementwiseUnsupported(specs, group.params.body, parts) ?? tooMany(own + read.length + (isKept ? 2 : 1));
+}
+
+function tooMany(bindings: number): string | undefined {
+  return bindings > maxBindings ? `${bindings} tensors in one kernel, which may have ${maxBindings}` : undefined;
+}
+
+/** The kernels of a group's one call that is not elementwise, with the others before or behind it. */
+function surrounded(
+  { inputs, params }: KernelCall<FusedParams>,
+  { call: index, isLast, isKept, elementwise: group }: SurroundedCall,
+  parts: Parts,
+): readonly Kernel[] {
+  const { op, inputs: places, params: own, output: result } = params.body[index]!;
+  const definition = parts.definitionOf(op.name)!;
+  // The kernel counts its own inputs, then those of the group.
+  const behind = (binding: Binding): Binding => withInput(binding, (place) => places.length + place);
+  const around = isLast
+    ? { prologue: prologueOf(inputs, group, { reads: definition.reads!, isKept }, { formOf: parts.formOf, behind }) }
+    : { finish: finishOf(inputs, params, { formOf: parts.formOf, behind }) };
+  const specs = places.map((place) => specAt(inputs, params, place!));
+  const placeOf = (at: number): number => (at < places.length ? places[at]! : at - places.length);
+  return definition.build({ inputs: specs, params: own, output: result, ...around }).map((kernel) => ({
+    ...kernel,
+    bindings: kernel.bindings.map((binding) => withInput(binding, placeOf)),
+  }));
+}
+
+/** How elementwise calls around another one are written; `behind` names the inputs that they read as the other one's kernel counts them. */
+interface Around {
+  readonly formOf: Parts["formOf"];
+  readonly behind: (binding: Binding) => Binding;
+}
+
+function finishOf(inputs: readonly (TensorSpec | undefined)[], params: FusedParams, { formOf, behind }: Around): Finish {
+  const [result] = resultsOf(inputs.length, params);
+  const { bindings, uniforms, declarations, body, values } = finishingText(inputs, params, result!, {
+    formOf,
+    prefix: "f_",
+    names: ["result"],
+  });
+  const finish = `fn finish(i: u32, result: f32) -> f32 {\n${body}\n}`;
+  return { bindings: bindings.map(behind), uniforms, declarations: [...declarations, finish], values };
+}
+
+/** What is read again is kept: where it is a result as well, or in the place of the op's own result until that is stored. */
+function prologueOf(
+  inputs: readonly (TensorSpec | undefined)[],
+  { places, params: { body }, output: made }: FinishingGroup,
+  { reads, isKept }: { readonly reads: "once" | "again"; readonly isKept: boolean },
+  { formOf, behind }: Around,
+): Prologue {
+  const specs = places.map((place) => inputs[place]!);
+  const indices = specs.map((_, i) => i);
+  const group = expression(specs, indices, body, made, { formOf, prefix: "s_" });
+  const kept = isKept ? "kept" : reads === "again" ? "y" : undefined;
+  const other: Binding = { name: "kept", resource: { kind: "other", index: 0 }, access: "read_write", element: "f32" };
+  const keep = kept === undefined ? "" : `${kept}[i] = ${group.result};`;
+  const load = `fn load(i: u32) -> f32 {\n${[...group.lines, keep, `return ${group.result};`].filter((line) => line !== "").join("\n")}\n}`;
+  const again = reads === "again" ? [`fn again(i: u32) -> f32 { return ${kept}[i]; }`] : [];
+  const read = group.bindings(0).map((binding) => behind(withInput(binding, (i) => places[i]!)));
+  return {
+    bindings: [...read, ...(isKept ? [other] : [])],
+    uniforms: group.uniforms,
+    declarations: [...group.declarations, load, ...again],
+    values: group.values,
   };
-  const call = { inputs: first.inputs.map((place) => inputs[place!]), params: first.params, output: first.output, finish };
-  return parts
-    .definitionOf(first.op.name)!
-    .build(call)
-    .map((kernel) => ({
-      ...kernel,
-      bindings: kernel.bindings.map((binding) => withInput(binding, (index) => (index < own ? first.inputs[index]! : index - own))),
-    }));
 }
 
 /** Several products of the group's first input. */
@@ -145,28 +202,6 @@ function finishingText(
     body: [...group.lines, `return ${group.result};`].join("\n"),
     values: group.values,
   };
-}
-
-/** The kernels of a group's last call, which reads what the others compute. */
-function loaded({ inputs, params: { body }, output }: KernelCall<FusedParams>, { formOf, definitionOf }: Parts): readonly Kernel[] {
-  const specs = inputs as readonly TensorSpec[];
-  const [calls, last] = [body.slice(0, -1), body.at(-1)!];
-  const source = calls.at(-1)!.output;
-  const group = expression(
-    specs,
-    specs.map((_, place) => place),
-    calls,
-    source,
-    { formOf, prefix: "s_" },
-  );
-  const load = `fn load(i: u32) -> f32 {\n${[...group.lines, `return ${group.result};`].join("\n")}\n}`;
-  const prologue: Prologue = {
-    bindings: group.bindings(0),
-    uniforms: group.uniforms,
-    declarations: [...group.declarations, load],
-    values: group.values,
-  };
-  return definitionOf(last.op.name)!.build({ inputs: [source], params: last.params, output, prologue });
 }
 
 interface Named {

@@ -5,8 +5,9 @@ import { consumersOf, delaysOf, withChanges } from "./graph.ts";
 
 /**
  * Fuses an elementwise call or group into the call that its result is the first tensor of: `sum(x * w)` and `rmsNorm(x + y)` are one
- * node with the sum and the norm as their body's last call. That call must be the only one that reads the result, and the group then runs where it does; see
- * {@link delaysOf}. Linear in the number of nodes.
+ * node with the sum and the norm as their body's last call. The group runs where that call does; see {@link delaysOf}. A result that
+ * calls further on read as well, like the residual `x + y` of a model's layer, or that is an output, leaves the group beside the last
+ * one's (`FusedParams.others`). Linear in the number of nodes.
  */
 export function fusePrologues(program: ProgramGraph, refuses: RefusesGroup, { maxInputs = Infinity }: FusionLimits = {}): Fusion {
   const { nodes, values, outputs } = program;
@@ -20,10 +21,13 @@ export function fusePrologues(program: ProgramGraph, refuses: RefusesGroup, { ma
   nodes.forEach((reader, at) => {
     const [source] = reader.inputs;
     const from = source === undefined ? undefined : producers.get(source);
-    if (!isReader(reader) || from === undefined || isOutput.has(source!) || consumers.get(source!)!.length !== 1) return;
+    if (!isReader(reader) || from === undefined) return;
+    const readers = consumers.get(source!)!;
+    if (readers[0] !== at) return;
+    const isKept = isOutput.has(source!) || readers.length > 1;
     const prologue = nodes[from]!;
     if (!isElementwise(prologue) || !mayRunAt(prologue, at)) return;
-    const node = compose(values, [prologue, reader]);
+    const node = compose(values, [prologue, reader], new Set(isKept ? [source!] : []));
     if (node.inputs.length > maxInputs) return;
     const specs = node.inputs.map((id) => values[id]!.spec);
     const reason = refuses(specs, node.params, values[node.output]!.spec);

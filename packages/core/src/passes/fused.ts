@@ -17,8 +17,8 @@ export interface FusedParams {
   /** In order of execution. The last one's result is the group's, and it alone may write a persistent, an input of the group. */
   readonly body: readonly FusedCall[];
   /**
-   * Of a group with several results: indices in the body of the other calls whose results leave it, ascending. They are those that no
-   * call of the body reads. A backend that looks at a group's last result alone has to refuse these.
+   * Of a group with several results: indices in the body of the other calls whose results leave it, ascending. Calls of the body may read
+   * them. A backend that looks at a group's last result alone has to refuse these.
    */
   readonly others?: readonly number[];
 }
@@ -58,10 +58,14 @@ export interface FusedNode extends Node {
 }
 
 /**
- * Nodes in order as one, groups among them call by call. Its result is the last one's; those of others that none of the nodes reads leave
- * it as well.
+ * Nodes in order as one, groups among them call by call. Its result is the last one's; those of others that none of the nodes reads, or
+ * that are to be `kept`, leave it as well.
  */
-export function compose(values: readonly { readonly spec: TensorSpec }[], nodes: readonly Node[]): FusedNode {
+export function compose(
+  values: readonly { readonly spec: TensorSpec }[],
+  nodes: readonly Node[],
+  kept: ReadonlySet<number> = new Set(),
+): FusedNode {
   const inner = new Set(nodes.map(({ output }) => output));
   const read = new Set(nodes.flatMap((node) => node.inputs));
   const inputs = [...read].filter((id) => id !== undefined && !inner.has(id)) as number[];
@@ -78,7 +82,7 @@ export function compose(values: readonly { readonly spec: TensorSpec }[], nodes:
     places.set(output, inputs.length + body.length - 1);
   }
   const { output } = nodes.at(-1)!;
-  const others = nodes.map((node) => node.output).filter((id) => id !== output && !read.has(id));
+  const others = nodes.map((node) => node.output).filter((id) => id !== output && (!read.has(id) || kept.has(id)));
   if (others.length === 0) return { op: fused, inputs, params: { body }, output };
   return { op: fused, inputs, params: { body, others: others.map((id) => places.get(id)! - inputs.length) }, output, others };
 }

@@ -25,11 +25,12 @@ export function perRow(
   },
 ): Kernel {
   const { prologue } = parts;
+  const reads = parts.body.includes("again(") ? "again" : "once";
   return defineKernel({
     bindings: [...(prologue?.bindings ?? [input("x", 0)]), output("y", elementOf(y))],
     uniforms: { n: "u32", inner: "u32", ...prologue?.uniforms },
     lanes: rowLanes,
-    declarations: [parts.declarations, ...loading(parts.declarations, prologue)].join("\n"),
+    declarations: [parts.declarations, ...loading(parts.declarations, prologue, reads)].join("\n"),
     finish: parts.finish,
     body: `let at = group / p.inner * p.n * p.inner + group % p.inner;\n${parts.body}`,
     dispatch(dims) {
@@ -39,14 +40,15 @@ export function perRow(
   });
 }
 
-/** What `load` needs, beside what is declared. */
-function loading(declared: string, prologue: Prologue | undefined): readonly string[] {
-  return prologue?.declarations.filter((block) => !declared.includes(block)) ?? ["fn load(i: u32) -> f32 { return x[i]; }"];
+/** `load`, and `again` for kernels that read so, with what they need beside what is declared. */
+export function loading(declared: string, prologue: Prologue | undefined, reads: "once" | "again"): readonly string[] {
+  if (prologue !== undefined) return prologue.declarations.filter((block) => !declared.includes(block));
+  return (reads === "once" ? ["load"] : ["load", "again"]).map((name) => `fn ${name}(i: u32) -> f32 { return x[i]; }`);
 }
 
-/** The loop in which a lane visits its share of a row. */
-export function eachOfRow(body: string): string {
-  return `for (var i = lane; i < p.n; i += ${rowLanes}u) { let value = load(at + i * p.inner); ${body} }`;
+/** The loop in which a lane visits its share of a row, for the first time or again. */
+export function eachOfRow(body: string, read: "load" | "again" = "load"): string {
+  return `for (var i = lane; i < p.n; i += ${rowLanes}u) { let value = ${read}(at + i * p.inner); ${body} }`;
 }
 
 /** Elements of a row from which on several workgroups share it, and how many each of them takes at least. */
@@ -77,7 +79,7 @@ function reducing(op: string, { type, initial, take, combine, result, declaratio
   const functions = `${declarations}\n${workgroupReduce("joined", type, rowLanes, combine)}`;
   return {
     finishes: true,
-    loads: true,
+    reads: "once",
     build({ inputs: [x], params: { axis }, finish, prologue }) {
       const most = viewOf(op, { ...x!, shape: x!.shape.map(maximum) }, axis, {});
       const sharers = sharersOf(most.outer * most.inner, most.n);
@@ -95,7 +97,7 @@ function reducing(op: string, { type, initial, take, combine, result, declaratio
         bindings: [...(prologue?.bindings ?? [input("x", 0)]), parts],
         uniforms: { n: "u32", inner: "u32", ...prologue?.uniforms },
         lanes: rowLanes,
-        declarations: [functions, ...loading(functions, prologue)].join("\n"),
+        declarations: [functions, ...loading(functions, prologue, "once")].join("\n"),
         body: `
           let row = group / ${sharers}u;
           let at = row / p.inner * p.n * p.inner + row % p.inner;

@@ -9,10 +9,12 @@ export function softmaxLike(op: "softmax" | "logSoftmax"): KernelDefinition<Soft
   const result = op === "softmax" ? `${weight} / sum` : "select(value - m - log(sum), value, isNegativeInfinity(value))";
   return {
     finishes: true,
-    build({ inputs: [x], params: { axis }, finish }) {
+    reads: "again",
+    build({ inputs: [x], params: { axis }, finish, prologue }) {
       return [
         perRow(op, x!, axis, "f32", {
           finish,
+          prologue,
           declarations: [
             specials,
             orderKeys,
@@ -25,9 +27,9 @@ export function softmaxLike(op: "softmax" | "logSoftmax"): KernelDefinition<Soft
             "let m = ofKey(largest(lane, key));",
             "let isFinite = !isNan(m) && !isInfinite(m);",
             "var share = 0.0;",
-            `if (isFinite) { ${eachOfRow(`share += ${weight};`)} }`,
+            `if (isFinite) { ${eachOfRow(`share += ${weight};`, "again")} }`,
             "let sum = addUp(lane, share);",
-            eachOfRow(`if (isFinite) { store(at + i * p.inner, ${result}); } else { store(at + i * p.inner, nan()); }`),
+            eachOfRow(`if (isFinite) { store(at + i * p.inner, ${result}); } else { store(at + i * p.inner, nan()); }`, "again"),
           ].join("\n"),
         }),
       ];

@@ -152,6 +152,44 @@ async function rows(backend: Backend): Promise<void> {
   await expectLikeReference("rows with epilogues", backend, program, {}, runs);
 }
 
+/** Sums and the like that a norm, a softmax or a reduction reads, and others behind it: as temporaries and as outputs, in short rows and long. */
+async function residuals(backend: Backend): Promise<void> {
+  const program = createProgram();
+  const T = program.dim("T", 9);
+  const [x, y] = ["x", "y"].map((name) => program.input(name, "f32", [T, 6])) as [Ref, Ref];
+  const w = program.input("w", "f32", [6]);
+  const column = program.input("column", "f32", [T, 1]);
+  const square = program.input("square", "f32", [6, 6]);
+  const sum = program.add(x, y);
+  const normed = program.matmul(program.rmsNorm(sum, w, { eps: 1e-5 }), square);
+  const second = program.add(program.mul(sum, column), normed);
+  program.output("second", second);
+  program.output("normed", program.layerNorm(second, w, { eps: 1e-5, bias: w }));
+  const scores = program.sub(x, column);
+  program.output("weights", program.softmax(scores));
+  program.output("columns", program.logSoftmax(program.neg(scores), { axis: 0 }));
+  program.output("scores", scores);
+  const products = program.mul(x, w);
+  program.output("shares", program.div(products, program.max(products, { axis: 1, keepDims: true })));
+  const long = program.tanh(program.input("long", "f32", [2, 20_000]));
+  program.output("centred", program.sub(long, program.mean(long, { axis: 1, keepDims: true })));
+  program.output("longNorm", program.rmsNorm(program.scale(long, { by: 2 }), program.input("longWeight", "f32", [20_000]), { eps: 1e-5 }));
+  const runs = [9, 1, 4].map((count) => ({
+    inputs: {
+      x: uniform(count, 6 * count),
+      y: uniform(count + 20, 6 * count),
+      w: uniform(1, 6),
+      column: uniform(2, count),
+      square: uniform(3, 36),
+      long: uniform(4, 40_000),
+      longWeight: uniform(5, 20_000),
+    },
+    dims: { T: count },
+  }));
+  await expectLikeReference("sums that are read besides", backend, program, {}, runs);
+  await expectExplained("sums that are read besides", backend, program, {}, runs[0]!);
+}
+
 /** Elementwise calls after one whose parameters name a symbolic dim: its result's shape in a run is not in the inputs. */
 async function symbolicShapes(backend: Backend): Promise<void> {
   const program = createProgram();
@@ -212,6 +250,7 @@ export const fusion: readonly ConformanceTest[] = [
   programTest("a group that finishes a product", products),
   programTest("products of one tensor with several matrices", siblings),
   programTest("groups that finish norms, softmax and reductions", rows),
+  programTest("what norms, softmax and reductions read and others besides", residuals),
   programTest("groups around a call that names a symbolic dim", symbolicShapes),
   programTest("a group of integers wraps", integers),
   programTest("groups beyond a kernel's limits", large),

@@ -166,6 +166,31 @@ const norm: Family = (draft) => {
   };
 };
 
+/** A sum that is normed and used besides, by what cannot finish the norm. */
+const residual: Family = (draft) => {
+  const x = draft.float(hasRows);
+  const y = x && draft.float(({ ref }) => sameShape(ref.spec.shape, x.ref.spec.shape));
+  if (x === undefined || y === undefined) return impossible;
+  const { program } = draft;
+  const n = lastExtent(x);
+  const [w, bias] = [draft.weight("f32", [n]), draft.weight("f32", [n])];
+  const size = x.bound + y.bound;
+  const off = x.error + y.error + arithmetic * size;
+  const normed = Math.sqrt(n) + 1;
+  const normOff = 2 * Math.sqrt(n) * off + precisionOf("layerNorm", normed) + n * arithmetic * Math.max(1, size);
+  const isLayerNorm = draft.draw(2) === 0;
+  const record = (): Ref => {
+    const sum = program.add(x.ref, y.ref);
+    const norm = isLayerNorm ? program.layerNorm(sum, w.ref, { eps: 1, bias: bias.ref }) : program.rmsNorm(sum, w.ref, { eps: 1 });
+    return program.mul(sum, program.mean(norm, { axis: -1, keepDims: true }));
+  };
+  return {
+    bound: size * normed,
+    error: off * normed + (size + off) * (normOff + n * arithmetic * normed) + arithmetic * size * normed,
+    record,
+  };
+};
+
 /** A concrete axis of at least one element, or undefined. */
 export function concreteAxis(draft: Draft, shape: Shape): number | undefined {
   const axes = shape.flatMap((dim, axis) => (typeof dim === "number" && dim > 0 ? [axis] : []));
@@ -312,6 +337,7 @@ export const tensorFamilies: readonly Family[] = [
   convolve1d,
   pool,
   norm,
+  residual,
   reduce,
   move,
   move,
