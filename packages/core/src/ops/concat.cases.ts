@@ -14,6 +14,8 @@ export const concat: OpCases<"concat"> = {
     { name: "empty beside the axis", inputs: [f32(2, 0), f32(3, 0)], params: { axis: 0 } },
     { name: "one", inputs: [f32(3, 4)], params: { axis: 1 } },
     { name: "eleven", inputs: Array.from({ length: 11 }, (_, i) => f32(3, i, 2)), params: { axis: 1 } },
+    { name: "twelve f16", inputs: Array.from({ length: 12 }, (_, i) => tensor("f16", 3, i % 4, 2)), params: { axis: 1 } },
+    { name: "sixteen u8", inputs: Array.from({ length: 16 }, (_, i) => tensor("u8", 3, 1 + (i % 3))), params: { axis: 1 } },
     { name: "i32", inputs: [tensor("i32", 3), tensor("i32", 5)], params: { axis: 0 } },
     { name: "bool", inputs: [tensor("bool", 3), tensor("bool", 5)], params: { axis: 0 } },
   ],

@@ -12,6 +12,8 @@ export const stack: OpCases<"stack"> = {
     { name: "empty", inputs: [f32(3, 0), f32(3, 0)] },
     { name: "one", inputs: [f32(3, 4)], params: { axis: 1 } },
     { name: "ten", inputs: Array.from({ length: 10 }, () => f32(3, 5)), params: { axis: 1 } },
+    { name: "twelve f16", inputs: Array.from({ length: 12 }, () => tensor("f16", 3, 5)), params: { axis: -1 } },
+    { name: "nine u8", inputs: Array.from({ length: 9 }, () => tensor("u8", 3)) },
     { name: "u8", inputs: [tensor("u8", 3), tensor("u8", 3)] },
   ],
   wrong: [

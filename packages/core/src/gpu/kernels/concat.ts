@@ -1,10 +1,9 @@
 import type { ConcatParams } from "../../ops/concat.ts";
 import type { GpuKernel } from "../kernel.ts";
-import { join, unjoinable } from "../shared/join.ts";
+import { join } from "../shared/join.ts";
 import { normalAxis } from "../shared/strided.ts";
 
 export const concat: GpuKernel<ConcatParams> = {
-  unsupported: unjoinable,
   steps: (call, { axis: given }) => {
     const { shape } = call.output;
     const axis = normalAxis(given, shape.length);

@@ -1,10 +1,9 @@
 import type { StackParams } from "../../ops/stack.ts";
 import type { GpuKernel } from "../kernel.ts";
-import { join, unjoinable } from "../shared/join.ts";
+import { join } from "../shared/join.ts";
 import { normalAxis } from "../shared/strided.ts";
 
 export const stack: GpuKernel<StackParams> = {
-  unsupported: unjoinable,
   steps: (call, { axis: given }) => {
     const { shape } = call.output;
     return join(
