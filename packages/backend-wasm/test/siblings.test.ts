@@ -151,17 +151,25 @@ describe.each([1, 2])("rows with what finishes or makes them give the bits of ca
     ["softmax", (p, x) => p.softmax(x), (p, x, _y, w) => p.sub(x, w)],
     ["logSoftmax", (p, x) => p.logSoftmax(x), (p, x, y, w) => p.mul(p.add(x, w), y)],
     ["rmsNorm of a sum", (p, x, y) => p.add(x, y), (p, x, _y, w) => p.rmsNorm(x, w, { eps: 1e-5 })],
+    ["softmax of a sum", (p, x, y) => p.add(x, y), (p, x) => p.softmax(x)],
     ["layerNorm of a product", (p, x, _y, _w, c) => p.mul(p.tanh(x), c), (p, x, _y, w) => p.layerNorm(x, w, { eps: 1e-5, bias: w })],
   ])("%s", async (_name, first, second) => {
     const backend = await wasm({ threads }).open();
-    const compile = (record: Recording): Promise<Plan> => {
+    const compile = (record: Recording, kept?: Recording): Promise<Plan> => {
       const program = createProgram();
       const T = program.dim("T", 3000);
       const [x, y] = [program.input("x", "f32", [T, 2, n]), program.input("y", "f32", [T, 2, n])];
-      program.output("out", record(program, x, y, program.input("w", "f32", [n]), program.input("column", "f32", [T, 1, 1])));
+      const rest = [y, program.input("w", "f32", [n]), program.input("column", "f32", [T, 1, 1])] as const;
+      if (kept === undefined) program.output("out", record(program, x, ...rest));
+      else {
+        const between = kept(program, x, ...rest);
+        program.output("between", between);
+        program.output("out", record(program, between, ...rest));
+      }
       return backend.compile(program);
     };
     const together = await compile((p, x, ...rest) => second(p, first(p, x, ...rest), ...rest));
+    const both = await compile(second, first);
     const plans = [await compile(first), await compile(second)];
     for (const rows of [1, 5, 3000, 0]) {
       const inputs = { x: uniform(1, rows * 2 * n), y: uniform(2, rows * 2 * n), w: uniform(3, n), column: uniform(4, rows) };
@@ -169,6 +177,8 @@ describe.each([1, 2])("rows with what finishes or makes them give the bits of ca
       const want = plans[1]!.runSync!({ ...inputs, x: between }).out!;
       expect(isSame(together.runSync!(inputs).out!, want), `${rows} rows`).toBe(true);
       expect(isSame(await together.run(inputs).out!.data(), want), `${rows} rows, on threads`).toBe(true);
+      const kept = both.runSync!(inputs);
+      expect([isSame(kept.between!, between), isSame(kept.out!, want)], `${rows} rows, and what is between`).toEqual([true, true]);
     }
     expect(backend.counters.ops.fused).toBeGreaterThan(0);
     await backend.dispose();

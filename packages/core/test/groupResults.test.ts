@@ -2,12 +2,16 @@ import { describe, expect, test } from "vitest";
 import {
   createProgram,
   type FusedParams,
+  fuseEpilogues,
+  fusePrologues,
   fuseSiblings,
   type Program,
   type Ref,
   resultsOf,
+  type SurroundedCall,
   siblingsUnsupported,
   specAt,
+  surroundedCall,
 } from "../src/index.ts";
 import { accept, fuse } from "./support/passes.ts";
 
@@ -133,6 +137,55 @@ describe("siblingsUnsupported", () => {
     const { inputs, params } = groupOf(gated);
     const body = params.body.map((call, i) => (i === 0 ? { ...call, output: { ...call.output, shape: [1, 6] } } : call));
     expect(refusal({ inputs, params: { ...params, body } })).toBe("products of another shape than what finishes them");
+  });
+});
+
+describe("surroundedCall", () => {
+  /** The group of a program that passes make one of. */
+  const around = (record: (program: Program, x: Ref, w: Ref) => void) => {
+    const program = createProgram();
+    record(program, program.input("x", "f32", [program.dim("T", 8), 6]), program.input("w", "f32", [6]));
+    const { nodes } = fusePrologues(fuseEpilogues(fuse(program).program, accept).program, accept).program;
+    expect(nodes.length).toBe(1);
+    return { count: nodes[0]!.inputs.length, params: nodes[0]!.params as FusedParams };
+  };
+  const told = ({ count, params }: ReturnType<typeof around>) => surroundedCall(count, params);
+  const norm = (p: Program, x: Ref, w: Ref): Ref => p.rmsNorm(x, w, { eps: 1e-5 });
+  const finished = (): ReturnType<typeof around> => around((p, x, w) => p.output("y", p.silu(p.mul(norm(p, x, w), x))));
+  const fed = (isKept: boolean): ReturnType<typeof around> =>
+    around((p, x, w) => {
+      const made = p.tanh(p.mul(x, w));
+      if (isKept) p.output("made", made);
+      p.output("y", norm(p, made, w));
+    });
+
+  test("tells what is before a call or behind it as a group of its own", () => {
+    const behind = told(finished());
+    expect(behind).toMatchObject({ call: 0, isLast: false, isKept: false, elementwise: { places: [2, 0] } });
+    const before = told(fed(false));
+    expect(before).toMatchObject({ call: 2, isLast: true, isKept: false, elementwise: { places: [0, 1] } });
+    expect(told(fed(true))).toMatchObject({ call: 2, isLast: true, isKept: true });
+    const names = [behind, before].map((found) => (found as SurroundedCall).elementwise.params.body.map(({ op }) => op.name));
+    expect(names).toEqual([
+      ["mul", "silu"],
+      ["mul", "tanh"],
+    ]);
+  });
+
+  test("has reasons against other groups", () => {
+    const loops = around((p, x, w) => p.output("y", p.silu(p.mul(x, w))));
+    expect(told(loops)).toBe("functions of single elements alone");
+    const { count, params } = fed(false);
+    const { body } = params;
+    const again = { ...body[2]!, inputs: [count + 2, 1] };
+    expect(told({ count, params: { body: [...body, again] } })).toBe("more than one call that is no function of single elements");
+    const withLast = (inputs: readonly number[]) => ({ count, params: { body: [...body.slice(0, 2), { ...body[2]!, inputs }] } });
+    expect(told(withLast([count, 1]))).toBe("rmsNorm of several calls");
+    expect(told(withLast([count + 1, count]))).toBe("rmsNorm of several calls");
+    expect(told({ count, params: { body: [...body, { ...body[1]!, inputs: [count + 2] }] } })).toBe("rmsNorm between other calls");
+    expect(told({ count, params: { body, others: [0] } })).toBe("several results");
+    const { params: before, count: places } = finished();
+    expect(told({ count: places, params: { ...before, others: [1] } })).toBe("several results");
   });
 });
 

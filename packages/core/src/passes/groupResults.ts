@@ -56,7 +56,8 @@ export interface SurroundedCall {
 export function surroundedCall(count: number, { body, others = [] }: FusedParams): SurroundedCall | string {
   const apart = body.flatMap(({ op }, index) => (op.elementwise === true ? [] : [index]));
   const call = apart[0]!;
-  if (apart.length !== 1 || body.length === 1) return "more than one call that is no function of single elements";
+  if (apart.length === 0) return "functions of single elements alone";
+  if (apart.length > 1) return "more than one call that is no function of single elements";
   const { op, inputs } = body[call]!;
   const isLast = call === body.length - 1;
   if (!isLast && call > 0) return `${op.name} between other calls`;
