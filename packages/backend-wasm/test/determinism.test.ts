@@ -133,4 +133,51 @@ describe.each(targets)("a row's bits do not depend on how many rows there are, r
     const [blocks] = await attend(4, [9, 2, 3, 11]);
     expect(blocks).toEqual(onePiece);
   });
+
+  test.each([1, 3])("attention of several sequences on %i threads: each token's as if it were alone", async (threads) => {
+    const [heads, kvHeads, d, blockSize, cacheSlots] = [6, 3, 16, 8, 64];
+    // A part of a prompt between single tokens, and one token of a longer text.
+    const sequences = [
+      { table: [3, 0], length: 9, tokens: 1 },
+      { table: [1, 5], length: 12, tokens: 5 },
+      { table: [7, 2], length: 16, tokens: 1 },
+      { table: [4, 6], length: 3, tokens: 1 },
+    ];
+    const own = await wasm({ relaxed, threads }).open();
+    const program = createProgram();
+    const [T, S] = [program.dim("T", 8), program.dim("S", 4)];
+    const cache = program.persistent("cache", { dtype: "f32", shape: [cacheSlots, kvHeads, 2 * d] });
+    const ints = (name: string, shape: Parameters<typeof program.input>[2]) => program.input(name, "i32", shape);
+    const q = program.input("q", "f32", [T, heads, d]);
+    const [positions, seqOf, blockTable, seqLens] = [
+      ints("positions", [T]),
+      ints("seqOf", [T]),
+      ints("blockTable", [S, 2]),
+      ints("seqLens", [S]),
+    ];
+    program.output("y", program.attention(q, cache, positions, seqOf, blockTable, seqLens, { scale: 0.25, blockSize }));
+    const plan = await own.compile(program);
+    await plan.load("cache", sourceOf(uniform(4, cacheSlots * kvHeads * 2 * d)));
+    const all = sequences.flatMap(({ length, tokens }, index) =>
+      Array.from({ length: tokens }, (_, i) => ({ index, position: length - tokens + i })),
+    );
+    const data = uniform(5, all.length * heads * d);
+    const attend = async (from: number, to: number): Promise<Uint8Array> => {
+      const some = all.slice(from, to);
+      const used = [...new Set(some.map(({ index }) => index))];
+      const { y } = plan.run({
+        q: data.slice(from * heads * d, to * heads * d),
+        positions: Int32Array.from(some, ({ position }) => position),
+        seqOf: Int32Array.from(some, ({ index }) => used.indexOf(index)),
+        blockTable: Int32Array.from(used.flatMap((index) => sequences[index]!.table)),
+        seqLens: Int32Array.from(used, (index) => sequences[index]!.length),
+      });
+      return bytesOf((await y!.data()) as Float32Array);
+    };
+    const together = await attend(0, all.length);
+    const alone = await Promise.all(all.map((_, token) => attend(token, token + 1)));
+    expect(together.some((byte) => byte !== 0)).toBe(true);
+    expect(Uint8Array.from(alone.flatMap((bytes) => [...bytes]))).toEqual(together);
+    await own.dispose();
+  });
 });

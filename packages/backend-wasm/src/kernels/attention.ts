@@ -9,10 +9,13 @@ const workPerTile = 2e7;
 /** Tokens that share a copy of keys and values at most. */
 const mostQueries = 16;
 
+/** Tiles per thread, where there is work for so many: enough for the threads to end together. */
+const tilesPerThread = 4;
+
 export const attention: Kernel<ParamsOf<"attention">> = {
   emit: emitAttention,
   build(context, [q, cache, positions, seqOf, blockTable, seqLens, sinks], params, y) {
-    const { max, exports, reserve, rooms } = context;
+    const { max, exports, reserve, rooms, threads } = context;
     const { dtype } = cache!.spec;
     const [whole, split, join] = [exports(`attention.${dtype}`), exports(`attention.split.${dtype}`), exports("attention.join")];
     const [, heads, dK] = max(q!).shape as readonly [number, number, number];
@@ -37,6 +40,10 @@ export const attention: Kernel<ParamsOf<"attention">> = {
       const [slots] = run.shape(cache!) as readonly [number];
       const [sequences, maxBlocks] = run.shape(blockTable!) as readonly [number, number];
       const sinksAt = sinks === undefined ? 0 : run.address(sinks);
+      // Tokens of different sequences share nothing: each is a unit of work of its own, with as many in a tile as otherwise share a copy.
+      const together = Math.max(1, Math.min(queries, Math.ceil(tokens / Math.max(1, sequences))));
+      const units = Math.ceil(tokens / together) * kvHeads;
+      const grain = Math.max(1, Math.floor(Math.min(queries / together, units / (tilesPerThread * threads))));
       // One token over many positions: threads share these, and not only the heads.
       const isSplit = tokens === 1 && blocks > 1;
       const parts = run.scratch + rooms * layout.bytes;
@@ -68,12 +75,12 @@ export const attention: Kernel<ParamsOf<"attention">> = {
         segments: layout.segments,
         parts: isSplit ? parts : layout.parts,
         copy: layout.copy,
-        queries,
+        queries: together,
       });
       if (isSplit) {
         yield { fn: split, args, total: blocks * kvHeads, grain: 1 };
         yield { fn: join, args: [run.address(y), parts, heads, dV, blocks, sinksAt], total: heads, grain: 1 };
-      } else yield { fn: whole, args, total: Math.ceil(tokens / queries) * kvHeads, grain: 1 };
+      } else yield { fn: whole, args, total: units, grain };
     };
   },
 };

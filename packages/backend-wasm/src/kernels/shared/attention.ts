@@ -88,7 +88,8 @@ const blockSignature = {
 
 /**
  * Emits, for caches of each type, ranges `begin` to `end` of
- * - `attention.<type>`: queries × heads of the cache, `queries` neighbouring tokens each;
+ * - `attention.<type>`: heads of the cache × queries, `queries` neighbouring tokens each: tokens of a head follow each other, since rows of
+ *   all heads together would take turns in the first-level cache;
  * - `attention.split.<type>`: blocks of positions × heads of the cache, for one token: a {@link part} each at `parts`;
  * - `attention.join`: heads, of the parts of one token.
  */
@@ -108,9 +109,10 @@ export function emitAttention(module: ModuleBuilder, target: Target): void {
       const [kvHead, first, end, next, stop, count] = f.locals("i32", 6) as [Pointer, Pointer, Pointer, Pointer, Pointer, Pointer];
       const [from, to, key, at, other] = f.locals("i32", 5) as [Pointer, Pointer, Pointer, Pointer, Pointer];
       const [head, token, y] = f.locals("i32", 3) as [Pointer, Pointer, Pointer];
+      const parts = f.let(i32.divU(i32.sub(i32.add(p.tokens, p.queries), 1), p.queries));
       f.while(i32.ltU(begin, last), () => {
-        f.set(kvHead, i32.remU(begin, p.kvHeads));
-        f.set(first, i32.mul(i32.divU(begin, p.kvHeads), p.queries));
+        f.set(kvHead, i32.divU(begin, parts));
+        f.set(first, i32.mul(i32.remU(begin, parts), p.queries));
         f.set(stop, i32.add(first, p.queries));
         f.set(stop, i32.select(i32.ltU(stop, p.tokens), stop, p.tokens));
         f.while(i32.ltU(first, stop), () => {
