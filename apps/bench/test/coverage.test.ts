@@ -1,6 +1,7 @@
 import { CudaBackend, type CudaDriver } from "@centella/backend-cuda";
 import { wasm } from "@centella/backend-wasm";
 import { webgpu } from "@centella/backend-webgpu";
+import { cases, type OpCases } from "@centella/conformance/headless";
 import {
   type AnyOp,
   type Backend,
@@ -14,7 +15,6 @@ import {
   type TensorSpec,
   UnsupportedError,
 } from "@centella/core";
-import { cases, type OpCases } from "@centella/core/conformance";
 import { useSwiftShader } from "@centella/test-devices";
 import { expect, test } from "vitest";
 

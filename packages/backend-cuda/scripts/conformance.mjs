@@ -3,8 +3,8 @@
 // Exits 1 if a test fails, 2 if there is no CUDA device.
 import { parseArgs } from "node:util";
 import { cuda } from "@centella/backend-cuda";
+import { runConformance } from "@centella/conformance/headless";
 import { UnsupportedError } from "@centella/core";
-import { runConformance } from "@centella/core/conformance";
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -1,4 +1,4 @@
-import { describeBackend } from "@centella/core/testing";
+import { describeBackend } from "@centella/conformance";
 import { cuda } from "../src/index.ts";
 
 describeBackend("cuda", () => cuda().open());

@@ -1,5 +1,5 @@
+import { uniform } from "@centella/conformance";
 import { type CustomOp, createProgram, reference } from "@centella/core";
-import { uniform } from "@centella/core/testing";
 import { expect, test } from "vitest";
 import { CudaBackend } from "../src/backend.ts";
 import { InterpretedDriver } from "./interpreter/interpretedDriver.ts";

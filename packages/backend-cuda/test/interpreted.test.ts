@@ -1,4 +1,4 @@
-import { describeBackend } from "@centella/core/testing";
+import { describeBackend } from "@centella/conformance";
 import { CudaBackend } from "../src/backend.ts";
 import { InterpretedDriver } from "./interpreter/interpretedDriver.ts";
 

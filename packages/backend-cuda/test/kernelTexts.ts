@@ -1,3 +1,4 @@
+import { cases } from "@centella/conformance";
 import {
   type AnyOp,
   completeParams,
@@ -11,7 +12,6 @@ import {
   type Ref,
   type TensorSpec,
 } from "@centella/core";
-import { cases } from "@centella/core/testing";
 import { fusion, kernelOf, unsupported } from "../src/kernels/index.ts";
 import type { Launch } from "../src/kernels/shared/kernel.ts";
 

@@ -1,5 +1,5 @@
+import { sourceOf } from "@centella/conformance";
 import { createProgram, DeviceLostError, DisposedError, KernelError, OutOfMemoryError, type Plan, UnsupportedError } from "@centella/core";
-import { sourceOf } from "@centella/core/testing";
 import { beforeEach, describe, expect, test } from "vitest";
 import { CudaBackend } from "../src/backend.ts";
 import { DriverError } from "../src/driver.ts";

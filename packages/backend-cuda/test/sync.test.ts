@@ -1,3 +1,4 @@
+import { sourceOf, uniform } from "@centella/conformance";
 import {
   ArgumentError,
   type Backend,
@@ -12,7 +13,6 @@ import {
   type ProgramGraph,
   reference,
 } from "@centella/core";
-import { sourceOf, uniform } from "@centella/core/testing";
 import { beforeEach, describe, expect, test } from "vitest";
 import { CudaBackend } from "../src/backend.ts";
 import { DriverError } from "../src/driver.ts";

@@ -1,8 +1,8 @@
 // Writes dist/base.wasm: the kernels in binary form, for hosts that compile no WebAssembly at run time. Of those that are made for a plan
 // it has what the conformance cases ask for.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { cases } from "@centella/conformance/headless";
 import { completeParams, ops } from "@centella/core";
-import { cases } from "@centella/core/conformance";
 import { emitAhead } from "../dist/ahead.js";
 
 const calls = Object.values(ops).flatMap((op) =>

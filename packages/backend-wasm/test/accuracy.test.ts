@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
+import { contentsOf, sourceOf, uniform } from "@centella/conformance";
 import { type Backend, createProgram } from "@centella/core";
-import { contentsOf, sourceOf, uniform } from "@centella/core/testing";
 import { type BlockType, dequantize, isQuantizable, quantize } from "@centella/quant";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { wasm } from "../src/index.ts";

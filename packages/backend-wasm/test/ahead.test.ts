@@ -1,5 +1,5 @@
+import { cases, conformanceSample, type OpCase, runConformance, uniform } from "@centella/conformance/headless";
 import { type AnyOp, completeParams, createProgram, type OpName, ops, UnsupportedError } from "@centella/core";
-import { cases, conformanceSample, type OpCase, runConformance, uniform } from "@centella/core/conformance";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type AheadCall, emitAhead } from "../src/ahead.ts";
 import { wasm } from "../src/index.ts";

@@ -1,4 +1,4 @@
-import type { ConformanceResult } from "@centella/core/testing";
+import type { ConformanceResult } from "@centella/conformance";
 import { evaluateInChromium } from "@centella/test-devices";
 import { describe, expect, test } from "vitest";
 
@@ -16,7 +16,7 @@ interface Report {
 /** Runs in the page: a sample, since Node has run the whole grid on the same engine. What differs here are workers and memory. */
 const conformance = `(async () => {
   const { detect, wasm } = await import("@centella/backend-wasm");
-  const { conformanceSample, runConformance } = await import("@centella/core/conformance");
+  const { conformanceSample, runConformance } = await import("@centella/conformance/headless");
   const sample = conformanceSample();
   const backend = await wasm({ threads: 2 }).open();
   const results = [];

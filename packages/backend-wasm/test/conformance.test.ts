@@ -1,4 +1,4 @@
-import { describeBackend } from "@centella/core/testing";
+import { describeBackend } from "@centella/conformance";
 import { wasm } from "../src/index.ts";
 
 // Guard bytes around the outputs: a kernel that writes beside its own fails.

@@ -1,5 +1,5 @@
+import { uniform } from "@centella/conformance";
 import { type CustomOp, createProgram, KernelError, reference, UnsupportedError } from "@centella/core";
-import { uniform } from "@centella/core/testing";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { WasmBackend } from "../src/backend.ts";
 import { f32x4, i32, ModuleBuilder, v128 } from "../src/emit/index.ts";

@@ -1,5 +1,5 @@
+import { contentsOf, sourceOf, uniform } from "@centella/conformance";
 import { type Backend, createProgram, type DType } from "@centella/core";
-import { contentsOf, sourceOf, uniform } from "@centella/core/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { wasm } from "../src/index.ts";
 import { targets } from "./shared.ts";

@@ -1,5 +1,5 @@
 import { type DType, type OpName, ops } from "@centella/core";
-import { referenceOf } from "@centella/core/testing";
+import { referenceOf } from "@centella/core/references";
 import { describe, expect, test } from "vitest";
 import { expressionOf } from "../src/elementwise/expressions/index.ts";
 import { ModuleBuilder, v128 } from "../src/emit/index.ts";

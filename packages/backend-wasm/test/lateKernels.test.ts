@@ -1,5 +1,5 @@
+import { runConformance } from "@centella/conformance/headless";
 import { createProgram, createRuntime, type OpName, ops, type ProgramGraph, UnsupportedError } from "@centella/core";
-import { runConformance } from "@centella/core/conformance";
 import { expect, test } from "vitest";
 import { wasm } from "../src/index.ts";
 import { isLate, lateKernels } from "../src/lateKernels.ts";

@@ -1,5 +1,5 @@
+import { uniform } from "@centella/conformance";
 import { type Backend, createProgram } from "@centella/core";
-import { uniform } from "@centella/core/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { wasm } from "../src/index.ts";
 

@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
+import { contentsOf, sourceOf, uniform } from "@centella/conformance";
 import { type Backend, createProgram, OutOfMemoryError, type Plan } from "@centella/core";
-import { contentsOf, sourceOf, uniform } from "@centella/core/testing";
 import { expect, test } from "vitest";
 import { wasm } from "../src/index.ts";
 

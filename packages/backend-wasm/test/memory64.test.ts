@@ -1,5 +1,5 @@
+import { contentsOf, runConformance, sourceOf, uniform } from "@centella/conformance";
 import { type CustomOp, createProgram, OutOfMemoryError, type Program } from "@centella/core";
-import { contentsOf, runConformance, sourceOf, uniform } from "@centella/core/testing";
 import { afterEach, describe, expect, test } from "vitest";
 import { openBackend, type WasmBackend } from "../src/backend.ts";
 import { detect } from "../src/detect.ts";

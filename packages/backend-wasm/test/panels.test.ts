@@ -1,5 +1,5 @@
+import { sourceOf, uniform } from "@centella/conformance";
 import { createProgram, type Plan, type Program } from "@centella/core";
-import { sourceOf, uniform } from "@centella/core/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { WasmBackend } from "../src/backend.ts";
 import { wasm } from "../src/index.ts";

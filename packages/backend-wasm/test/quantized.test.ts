@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
+import { contentsOf, sourceOf, uniform } from "@centella/conformance";
 import { type Backend, createProgram, type DType, type Plan, reference } from "@centella/core";
-import { contentsOf, sourceOf, uniform } from "@centella/core/testing";
 import { type BlockType, blockLayout } from "@centella/quant";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { groupRows } from "../src/formats/block.ts";

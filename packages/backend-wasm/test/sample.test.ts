@@ -1,5 +1,5 @@
+import { uniform } from "@centella/conformance/headless";
 import { createProgram, sampleReference } from "@centella/core";
-import { uniform } from "@centella/core/conformance";
 import { expect, test, vi } from "vitest";
 import { ModuleBuilder } from "../src/emit/index.ts";
 import { wasm } from "../src/index.ts";

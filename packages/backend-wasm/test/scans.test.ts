@@ -1,5 +1,5 @@
+import { uniform } from "@centella/conformance";
 import { type Backend, createProgram, explain, type ProgramGraph, type TypedArray } from "@centella/core";
-import { uniform } from "@centella/core/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { wasm } from "../src/index.ts";
 import { targets } from "./shared.ts";

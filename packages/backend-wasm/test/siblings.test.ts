@@ -1,3 +1,4 @@
+import { contentsOf, sourceOf, uniform } from "@centella/conformance";
 import {
   type Backend,
   createProgram,
@@ -8,7 +9,6 @@ import {
   type Ref,
   type TypedArray,
 } from "@centella/core";
-import { contentsOf, sourceOf, uniform } from "@centella/core/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { wasm } from "../src/index.ts";
 import { targets } from "./shared.ts";

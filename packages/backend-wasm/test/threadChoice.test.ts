@@ -1,5 +1,5 @@
+import { contentsOf, sourceOf, uniform } from "@centella/conformance";
 import { createProgram } from "@centella/core";
-import { contentsOf, sourceOf, uniform } from "@centella/core/testing";
 import { describe, expect, test } from "vitest";
 import { wasm } from "../src/index.ts";
 import { ThreadChoice } from "../src/threads/choice.ts";

@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
+import { contentsOf, sourceOf, uniform } from "@centella/conformance";
 import { type Backend, createProgram, DeviceLostError, KernelError, type Plan, type TypedArray } from "@centella/core";
-import { contentsOf, sourceOf, uniform } from "@centella/core/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { WasmBackend } from "../src/backend.ts";
 import { f32, i32 } from "../src/emit/index.ts";

@@ -1,5 +1,5 @@
+import { uniform } from "@centella/conformance/headless";
 import { createProgram, type Program } from "@centella/core";
-import { uniform } from "@centella/core/conformance";
 import { quantize } from "@centella/quant";
 import { afterEach, expect, test, vi } from "vitest";
 import { openBackend } from "../src/backend.ts";

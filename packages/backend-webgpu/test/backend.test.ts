@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import { sourceOf } from "@centella/conformance";
 import {
   type Backend,
   createBatch,
@@ -14,7 +15,6 @@ import {
   type TypedArray,
   UnsupportedError,
 } from "@centella/core";
-import { sourceOf } from "@centella/core/testing";
 import { afterEach, describe, expect, test } from "vitest";
 import { webgpu } from "../src/index.ts";
 import { openBackend } from "./openBackend.ts";

@@ -1,4 +1,4 @@
-import type { ConformanceResult } from "@centella/core/testing";
+import type { ConformanceResult } from "@centella/conformance";
 import { evaluateInChromium } from "@centella/test-devices";
 import { describe, expect, test } from "vitest";
 
@@ -14,7 +14,7 @@ interface Report {
 /** Runs in the page: a sample, since the kernels are those that Node has run the whole grid of, on the same SwiftShader. */
 const conformance = `(async () => {
   const { webgpu } = await import("@centella/backend-webgpu");
-  const { conformanceSample, runConformance } = await import("@centella/core/conformance");
+  const { conformanceSample, runConformance } = await import("@centella/conformance/headless");
   const sample = conformanceSample();
   const backend = await webgpu().open();
   const results = [];

@@ -1,4 +1,4 @@
-import { describeBackend } from "@centella/core/testing";
+import { describeBackend } from "@centella/conformance";
 import { openGuarded } from "./openBackend.ts";
 
 // Chromium runs a sample, and all whole programs, without the guards.

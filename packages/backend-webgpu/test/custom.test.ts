@@ -1,5 +1,5 @@
+import { uniform } from "@centella/conformance";
 import { type CustomOp, createProgram, KernelError, reference } from "@centella/core";
-import { uniform } from "@centella/core/testing";
 import { expect, test } from "vitest";
 import { openBackend } from "./openBackend.ts";
 

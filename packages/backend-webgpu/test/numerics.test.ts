@@ -1,5 +1,5 @@
+import { random, sourceOf } from "@centella/conformance";
 import { type Backend, createProgram, type DType, type TypedArray } from "@centella/core";
-import { random, sourceOf } from "@centella/core/testing";
 import { roundActivations } from "@centella/quant";
 import { afterAll, describe, expect, test } from "vitest";
 import { openBackend } from "./openBackend.ts";

@@ -7,8 +7,8 @@ import { parseArgs } from "node:util";
 import { cuda } from "@centella/backend-cuda";
 import { wasm } from "@centella/backend-wasm";
 import { webgpu } from "@centella/backend-webgpu";
+import { runConformance } from "@centella/conformance/headless";
 import { createRuntime } from "@centella/core";
-import { runConformance } from "@centella/core/conformance";
 import { loadModel } from "@centella/llm";
 
 const factories = { cuda: cuda(), webgpu: webgpu(), wasm: wasm() };

@@ -39,6 +39,7 @@ export { decode, encode, roundTo } from "./decode.ts";
 export {
   type DType,
   type DTypeLayout,
+  decodedArrayOf,
   dtypeOf,
   isInteger,
   isQuantized,

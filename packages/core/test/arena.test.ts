@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { random } from "../../conformance/src/headless.ts";
 import { planArena, planSlots, type Storage } from "../src/index.ts";
-import { random } from "../src/testing/index.ts";
 
 function randomStorages(seed: number): Storage[] {
   const next = random(seed);

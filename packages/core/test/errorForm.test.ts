@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { cases } from "../../conformance/src/headless.ts";
 import {
   type AnyOp,
   CentellaError,
@@ -10,7 +11,6 @@ import {
   type Ref,
   type TensorSpec,
 } from "../src/index.ts";
-import { cases } from "../src/testing/index.ts";
 
 /** A call as someone might write it: specs of tensors, or what is no tensor at all. */
 interface Call {

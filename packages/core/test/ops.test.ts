@@ -1,5 +1,6 @@
 import { readdirSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { cases, type OpCases, type WrongCase } from "../../conformance/src/headless.ts";
 import {
   type AnyOp,
   CentellaError,
@@ -12,7 +13,7 @@ import {
   type Ref,
   type TensorSpec,
 } from "../src/index.ts";
-import { cases, type OpCases, referenceOf, type WrongCase } from "../src/testing/index.ts";
+import { referenceOf } from "../src/references.ts";
 
 const names = Object.keys(ops) as OpName[];
 const folder = new URL("../src/ops/", import.meta.url);
@@ -21,7 +22,9 @@ test("an op's name, key and file are spelled the same", () => {
   const files = readdirSync(folder).filter((file) => file.endsWith(".ts") && file !== "index.ts");
   const named = (suffix: string): readonly string[] => files.filter((file) => file.slice(file.indexOf("."), -3) === suffix).sort();
   expect(named("")).toEqual(names.map((name) => `${name}.ts`).sort());
-  expect(named(".cases")).toEqual(names.map((name) => `${name}.cases.ts`).sort());
+  expect(readdirSync(new URL("../../conformance/src/cases/", import.meta.url)).sort()).toEqual(
+    [...names, "index"].map((name) => `${name}.ts`).sort(),
+  );
   const apart = names.filter((name) => ops[name].reference === undefined);
   expect(named(".reference")).toEqual(apart.map((name) => `${name}.reference.ts`).sort());
   for (const name of names) expect(referenceOf(ops[name]), name).toBeTypeOf("function");

@@ -1,4 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { random, sourceOf, uniform } from "../../conformance/src/headless.ts";
+import { randomProgram } from "../../conformance/src/programs/random.ts";
+import { expectOutputs, runAll, runOnce } from "../../conformance/src/programs/scenario.ts";
 import {
   ArgumentError,
   type Backend,
@@ -12,9 +15,6 @@ import {
   reference,
   splitByPlacement,
 } from "../src/index.ts";
-import { random, sourceOf, uniform } from "../src/testing/headless.ts";
-import { randomProgram } from "../src/testing/programs/random.ts";
-import { expectOutputs, runAll, runOnce } from "../src/testing/programs/scenario.ts";
 import { fakeFactory } from "./support/fakeBackend.ts";
 
 let runtime: Runtime;

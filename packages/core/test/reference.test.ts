@@ -1,7 +1,7 @@
 import { dequantize, quantize } from "@centella/quant";
 import { expect, test } from "vitest";
+import { seedOf, sourceOf, uniform } from "../../conformance/src/headless.ts";
 import { createProgram, DisposedError, type Program, ProgramError, reference } from "../src/index.ts";
-import { seedOf, sourceOf, uniform } from "../src/testing/index.ts";
 
 test("sums are formed in f64", async () => {
   const program = createProgram();

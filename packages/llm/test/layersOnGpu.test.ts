@@ -1,7 +1,7 @@
 import { wasm } from "@centella/backend-wasm";
 import { webgpu } from "@centella/backend-webgpu";
+import { expectOutputs, random, randomProgram, runAll, runOnce, sourceOf } from "@centella/conformance";
 import { ArgumentError, type Backend, type BackendFactory, createRuntime, reference, UnsupportedError } from "@centella/core";
-import { expectOutputs, random, randomProgram, runAll, runOnce, sourceOf } from "@centella/core/testing";
 import { useSwiftShader } from "@centella/test-devices";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { loadModel } from "../src/index.ts";

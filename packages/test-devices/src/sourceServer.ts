@@ -10,7 +10,8 @@ const root = fileURLToPath(new URL("../../..", import.meta.url));
 const jinja = "/packages/llm/node_modules/@huggingface/jinja/dist/index.js";
 const imports = {
   "@centella/core": "/packages/core/src/index.ts",
-  "@centella/core/conformance": "/packages/core/src/testing/headless.ts",
+  "@centella/conformance/headless": "/packages/conformance/src/headless.ts",
+  "@centella/core/references": "/packages/core/src/references.ts",
   "@centella/core/gpu": "/packages/core/src/gpu/index.ts",
   "@centella/quant": "/packages/quant/src/index.ts",
   "@centella/gguf": "/packages/gguf/src/index.ts",

@@ -1,0 +1,29 @@
+import { argmaxGoldens } from "../goldens/argmax.ts";
+import { exact, f32, i32, type OpCases } from "../opCases.ts";
+
+export const argmax: OpCases<"argmax"> = {
+  tolerance: { i32: exact },
+  cases: [
+    ...argmaxGoldens,
+    { name: "vocabulary", inputs: [f32(3, 1037)] },
+    { name: "vector", inputs: [f32(67)] },
+    { name: "middle axis", inputs: [f32(3, 9, 4)], params: { axis: 1 } },
+    {
+      name: "equal values far apart",
+      inputs: [{ dtype: "f32", shape: [1, 600], values: Array.from({ length: 600 }, (_, i) => (i === 77 || i === 500 ? 5 : -1)) }],
+    },
+    {
+      name: "NaN after the largest",
+      inputs: [{ dtype: "f32", shape: [5], values: [1, 9, Number.NaN, Number.POSITIVE_INFINITY, Number.NaN] }],
+    },
+    { name: "axis of 1", inputs: [f32(4, 1)] },
+    { name: "no rows", inputs: [f32(0, 4)] },
+  ],
+  wrong: [
+    { name: "axis", inputs: [f32(2, 3)], params: { axis: -3 }, error: "ArgumentError", message: /from -2 to 1, got -3/ },
+    { name: "null", inputs: [f32(2, 3)], params: { axis: null }, error: "ArgumentError", message: /got null/ },
+    { name: "scalar", inputs: [f32()], error: "ShapeError", message: /a scalar has no axes/ },
+    { name: "empty", inputs: [f32(2, 0)], error: "ShapeError", message: /at least one element/ },
+    { name: "i32", inputs: [i32([2], [1, 2])], error: "DTypeError", message: /x in f32/ },
+  ],
+};

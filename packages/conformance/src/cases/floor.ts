@@ -1,0 +1,29 @@
+import { floorGoldens } from "../goldens/floor.ts";
+import { exact, f32, i32, type OpCases, tensor } from "../opCases.ts";
+
+export const floor: OpCases<"floor"> = {
+  tolerance: { f32: exact },
+  cases: [
+    ...floorGoldens,
+    { name: "no multiple of a vector", inputs: [{ dtype: "f32", shape: [3, 5, 7], fill: { low: -6, high: 6 } }] },
+    { name: "more than one workgroup", inputs: [{ dtype: "f32", shape: [1037], fill: { low: -6, high: 6 } }] },
+    { name: "scalar", inputs: [{ dtype: "f32", shape: [], fill: { low: -6, high: 6 } }] },
+    { name: "empty", inputs: [f32(3, 0, 2)] },
+    {
+      name: "edges",
+      inputs: [
+        {
+          dtype: "f32",
+          shape: [12],
+          values: [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, -0, 0, 1, -1, 3e38, -3e38, 0.5, -0.5, 8388609],
+        },
+      ],
+    },
+  ],
+  wrong: [
+    { name: "i32", inputs: [i32([2], [1, 2])], error: "DTypeError", message: /floor: expected x in f32, got i32 \[2\]; cast it/ },
+    { name: "bool", inputs: [tensor("bool", 2)], error: "DTypeError", message: /x in f32, got bool/ },
+    { name: "quantised", inputs: [tensor("q8_0", 2, 32)], error: "DTypeError", message: /dequantise/ },
+    { name: "an option", inputs: [f32(2)], params: { axis: 0 }, error: "ArgumentError", message: /options among \{\}, got axis/ },
+  ],
+};

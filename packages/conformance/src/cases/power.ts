@@ -1,0 +1,37 @@
+import { powerGoldens } from "../goldens/power.ts";
+import { f32, i32, type OpCases, tensor } from "../opCases.ts";
+
+export const power: OpCases<"power"> = {
+  // Kernels may form 2^(b log2 a), with an error of |b log2 a| ulp; here that is at most 7.
+  tolerance: { f32: { rtol: 1e-5, atol: 1e-7 } },
+  cases: [
+    ...powerGoldens,
+    { name: "no multiple of a vector", inputs: [{ ...f32(3, 5, 7), fill: { low: 0.1, high: 4 } }, f32(3, 5, 7)] },
+    { name: "more than one workgroup", inputs: [{ ...f32(1037), fill: { low: 0.1, high: 4 } }, f32(1037)] },
+    { name: "row", inputs: [{ ...f32(9, 13), fill: { low: 0.1, high: 4 } }, f32(13)] },
+    { name: "column", inputs: [{ ...f32(9, 13), fill: { low: 0.1, high: 4 } }, f32(9, 1)] },
+    { name: "outer", inputs: [{ ...f32(7, 1), fill: { low: 0.1, high: 4 } }, f32(1, 5)] },
+    { name: "both stretched", inputs: [{ ...f32(2, 1, 3, 1), fill: { low: 0.1, high: 4 } }, f32(5, 1, 4)] },
+    { name: "scalar on the right", inputs: [{ ...f32(3, 11), fill: { low: 0.1, high: 4 } }, f32()] },
+    { name: "scalar on the left", inputs: [{ ...f32(), fill: { low: 0.1, high: 4 } }, f32(33)] },
+    { name: "two scalars", inputs: [{ ...f32(), fill: { low: 0.1, high: 4 } }, f32()] },
+    { name: "empty", inputs: [f32(0, 4), f32(4)] },
+  ],
+  wrong: [
+    {
+      name: "shapes",
+      inputs: [f32(2, 3), f32(2)],
+      error: "ShapeError",
+      message: /shapes that broadcast .* got \[2, 3\] and \[2\]; reshape one/,
+    },
+    {
+      name: "symbolic against a number",
+      inputs: [{ dtype: "f32", shape: [{ name: "T", max: 4 }, 2] }, f32(3, 2)],
+      error: "ShapeError",
+      message: /T≤4/,
+    },
+    { name: "mixed", inputs: [f32(2), i32([2], [1, 2])], error: "DTypeError", message: /one dtype, got f32 and i32/ },
+    { name: "f16", inputs: [tensor("f16", 2), tensor("f16", 2)], error: "DTypeError", message: /a in f32, got f16/ },
+    { name: "i32", inputs: [i32([2], [1, 2]), i32([2], [1, 2])], error: "DTypeError", message: /a in f32, got i32/ },
+  ],
+};

@@ -1,0 +1,18 @@
+import { reluGoldens } from "../goldens/relu.ts";
+import { exact, f32, i32, type OpCases, tensor } from "../opCases.ts";
+
+export const relu: OpCases<"relu"> = {
+  tolerance: { f32: exact },
+  cases: [
+    ...reluGoldens,
+    { name: "no multiple of a vector", inputs: [f32(3, 5, 7)] },
+    { name: "more than one workgroup", inputs: [{ dtype: "f32", shape: [1037], fill: { low: -6, high: 6 } }] },
+    { name: "scalar", inputs: [f32()] },
+    { name: "empty", inputs: [f32(3, 0, 2)] },
+    { name: "NaN, infinities, denormals", inputs: [{ dtype: "f32", shape: [64], fill: "special" }] },
+  ],
+  wrong: [
+    { name: "i32", inputs: [i32([2], [1, 2])], error: "DTypeError", message: /relu: expected x in f32, got i32 \[2\]; cast it/ },
+    { name: "quantised", inputs: [tensor("q8_0", 2, 32)], error: "DTypeError", message: /dequantise/ },
+  ],
+};

@@ -1,0 +1,80 @@
+import { sliceGoldens } from "../goldens/slice.ts";
+import { exact, f32, type OpCases, tensor } from "../opCases.ts";
+
+export const slice: OpCases<"slice"> = {
+  tolerance: { f32: exact, f16: exact, bf16: exact, i32: exact, u32: exact, i8: exact, u8: exact, bool: exact },
+  cases: [
+    ...sliceGoldens,
+    { name: "rows", inputs: [f32(9, 13)], params: { axis: 0, start: 2, end: 7 } },
+    { name: "columns", inputs: [f32(9, 13)], params: { axis: 1, start: 4 } },
+    { name: "from the end", inputs: [f32(9, 13)], params: { axis: -1, start: -5, end: -1 } },
+    { name: "steps", inputs: [f32(3, 10, 2)], params: { axis: 1, start: 1, step: 4 } },
+    { name: "all", inputs: [f32(5)], params: { axis: 0 } },
+    { name: "nothing", inputs: [f32(5, 2)], params: { axis: 0, start: 3, end: 3 } },
+    { name: "of nothing", inputs: [f32(0, 2)], params: { axis: 0 } },
+    { name: "i8", inputs: [tensor("i8", 9)], params: { axis: 0, end: 4 } },
+    { name: "bf16", inputs: [tensor("bf16", 9)], params: { axis: 0, end: 4 } },
+  ],
+  wrong: [
+    {
+      name: "end",
+      inputs: [f32(3)],
+      params: { axis: 0, end: 4 },
+      error: "ArgumentError",
+      message: /slice: expected end to be a whole number from -3 to 3, got 4/,
+    },
+    {
+      name: "start",
+      inputs: [f32(3)],
+      params: { axis: 0, start: -4 },
+      error: "ArgumentError",
+      message: /start to be a whole number from -3 to 3, got -4/,
+    },
+    { name: "half", inputs: [f32(3)], params: { axis: 0, start: 0.5 }, error: "ArgumentError", message: /got 0.5/ },
+    {
+      name: "backwards",
+      inputs: [f32(3)],
+      params: { axis: 0, start: 2, end: 1 },
+      error: "ArgumentError",
+      message: /start up to end, got start 2 and end 1 of 3; swap them/,
+    },
+    {
+      name: "step",
+      inputs: [f32(3)],
+      params: { axis: 0, step: 0 },
+      error: "ArgumentError",
+      message: /step to be a whole number from 1, got 0/,
+    },
+    {
+      name: "axis",
+      inputs: [f32(3)],
+      params: { axis: 1 },
+      error: "ArgumentError",
+      message: /axis to be a whole number from -1 to 0, got 1/,
+    },
+    { name: "no axis", inputs: [f32(3)], error: "ArgumentError", message: /option axis, got none/ },
+    { name: "scalar", inputs: [f32()], params: { axis: 0 }, error: "ShapeError", message: /a scalar has no axes/ },
+    {
+      name: "part of a symbolic axis",
+      inputs: [{ dtype: "f32", shape: [{ name: "T", max: 4 }, 2] }],
+      params: { axis: 0, end: 2 },
+      error: "ArgumentError",
+      message: /the whole of the symbolic axis T/,
+    },
+    {
+      name: "symbolic end beyond the axis",
+      inputs: [f32(3)],
+      params: { axis: 0, end: { name: "T", max: 4 } },
+      error: "ArgumentError",
+      message: /symbolic end of at most .* got T≤4/,
+    },
+    {
+      name: "symbolic end with a start",
+      inputs: [f32(9)],
+      params: { axis: 0, start: 1, end: { name: "T", max: 4 } },
+      error: "ArgumentError",
+      message: /start 1, step 1/,
+    },
+    { name: "quantised", inputs: [tensor("q8_0", 2, 32)], params: { axis: 0 }, error: "DTypeError", message: /dequantise/ },
+  ],
+};

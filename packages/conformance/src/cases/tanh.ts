@@ -1,0 +1,19 @@
+import { tanhGoldens } from "../goldens/tanh.ts";
+import { f32, i32, type OpCases, tensor } from "../opCases.ts";
+
+export const tanh: OpCases<"tanh"> = {
+  // Formed from exp in most kernels, which cancels near 0.
+  tolerance: { f32: { rtol: 1e-5, atol: 1e-6 } },
+  cases: [
+    ...tanhGoldens,
+    { name: "no multiple of a vector", inputs: [f32(3, 5, 7)] },
+    { name: "more than one workgroup", inputs: [{ dtype: "f32", shape: [1037], fill: { low: -6, high: 6 } }] },
+    { name: "scalar", inputs: [f32()] },
+    { name: "empty", inputs: [f32(3, 0, 2)] },
+    { name: "NaN, infinities, denormals", inputs: [{ dtype: "f32", shape: [64], fill: "special" }] },
+  ],
+  wrong: [
+    { name: "i32", inputs: [i32([2], [1, 2])], error: "DTypeError", message: /tanh: expected x in f32, got i32 \[2\]; cast it/ },
+    { name: "quantised", inputs: [tensor("q8_0", 2, 32)], error: "DTypeError", message: /dequantise/ },
+  ],
+};

@@ -1,0 +1,44 @@
+import { type Backend, type CompileOptions, type Plan, type ProgramGraph, UnsupportedError } from "@centella/core";
+
+/** One test that a backend must pass; it throws where the backend does not. */
+export interface ConformanceTest {
+  readonly id: string;
+  /** Why the backend cannot run the test, in words, or undefined. */
+  unsupported(backend: Backend): string | undefined;
+  /** @throws {NotApplicable} where the backend says while compiling that it cannot */
+  run(backend: Backend): Promise<void>;
+}
+
+/** Thrown by a test that finds out that the backend does not support what it needs. */
+export class NotApplicable extends Error {
+  override name = "NotApplicable";
+}
+
+/** Compiles; an op without a kernel makes the test inapplicable. */
+export async function compileOrSkip(backend: Backend, program: ProgramGraph, options?: CompileOptions): Promise<Plan> {
+  try {
+    return await backend.compile(program, options);
+  } catch (error) {
+    if (error instanceof UnsupportedError) throw new NotApplicable(error.message);
+    throw error;
+  }
+}
+
+/** A test of whole programs: what it needs is found out when it compiles. */
+export function programTest(name: string, run: (backend: Backend) => Promise<void>): ConformanceTest {
+  return { id: `program: ${name}`, unsupported: () => undefined, run: (backend) => withoutLeaks(backend, () => run(backend)) };
+}
+
+/** Runs a test and checks that the backend then holds no more tensors and persistents than before. @throws {Error} */
+export async function withoutLeaks(backend: Backend, run: () => Promise<void>): Promise<void> {
+  const before = backend.memory();
+  await run();
+  await backend.idle();
+  const after = backend.memory();
+  for (const purpose of ["tensors", "persistents"] as const) {
+    if (after[purpose] !== before[purpose])
+      throw new Error(
+        `${backend.name}: expected ${before[purpose]} bytes of ${purpose} after the test, got ${after[purpose]}; something was not freed`,
+      );
+  }
+}

@@ -1,0 +1,70 @@
+import { type Backend, UnsupportedError } from "@centella/core";
+import { afterAll, describe, test } from "vitest";
+import { conformanceTests } from "./conformance.ts";
+import { NotApplicable } from "./conformanceTest.ts";
+
+export interface DescribeBackendOptions {
+  /** Failures that are known, by test id, with the reason or an issue. One that passes, or that names no test, fails. */
+  readonly known?: Readonly<Record<string, string>>;
+  /** Where `REQUIRE_BACKENDS` is looked up: a comma-separated list of backends whose absence is a failure. */
+  readonly environment?: Readonly<Record<string, string | undefined>>;
+}
+
+/**
+ * The one suite that every backend runs: each op's cases against its scalar reference and numpy's goldens, then whole programs.
+ * ```ts
+ * describeBackend("wasm", () => wasm().open());
+ * ```
+ */
+export function describeBackend(name: string, open: () => Promise<Backend>, options: DescribeBackendOptions = {}): void {
+  const { known = {}, environment = processEnvironment() } = options;
+  const isRequired = environment.REQUIRE_BACKENDS?.split(",").includes(name) ?? false;
+  describe(`backend ${name}`, async () => {
+    const backend = await openOrReason(open);
+    if (typeof backend === "string") {
+      const body = (): void => {
+        throw new Error(`${name} is required by REQUIRE_BACKENDS, but it is not available: ${backend}`);
+      };
+      if (isRequired) test(`${name} is available`, body);
+      else test.skip(`${name} is not available: ${backend}`, () => undefined);
+      return;
+    }
+    afterAll(() => backend.dispose());
+    const stale = new Set(Object.keys(known));
+    for (const { id, unsupported, run } of conformanceTests()) {
+      stale.delete(id);
+      const reason = unsupported(backend);
+      if (reason !== undefined) test.skip(`${id} (unsupported: ${reason})`, () => undefined);
+      else if (known[id] !== undefined) test.fails(`${id} (known: ${known[id]})`, () => run(backend));
+      else {
+        test(id, async ({ skip }) => {
+          try {
+            await run(backend);
+          } catch (error) {
+            if (!(error instanceof NotApplicable)) throw error;
+            skip(error.message);
+          }
+        });
+      }
+    }
+    for (const id of stale) {
+      test(`known failure ${id}`, () => {
+        throw new Error(`${name}: no test is named "${id}"; remove it from known`);
+      });
+    }
+  });
+}
+
+async function openOrReason(open: () => Promise<Backend>): Promise<Backend | string> {
+  try {
+    return await open();
+  } catch (error) {
+    if (error instanceof UnsupportedError) return error.reason;
+    throw error;
+  }
+}
+
+function processEnvironment(): Readonly<Record<string, string | undefined>> {
+  const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } };
+  return process?.env ?? {};
+}

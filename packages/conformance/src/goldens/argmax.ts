@@ -1,0 +1,37 @@
+// Written by scripts/goldens.py: the figures are numpy's, in f64.
+import type { OpCases } from "../opCases.ts";
+
+export const argmaxGoldens: OpCases<"argmax">["cases"] = [
+  {
+    name: "golden: first of equals",
+    inputs: [{ dtype: "f32", shape: [3, 4], values: [1, 3, 3, 2, 5, -1, 5, 5, -2, -2, -4, -2] }],
+    golden: [1, 0, 0],
+  },
+  {
+    name: "golden: axis 0",
+    inputs: [{ dtype: "f32", shape: [3, 4], values: [1, 3, 3, 2, 5, -1, 5, 5, -2, -2, -4, -2] }],
+    params: { axis: 0 },
+    golden: [1, 0, 1, 1],
+  },
+  {
+    name: "golden: NaN is the largest",
+    inputs: [
+      {
+        dtype: "f32",
+        shape: [3, 3],
+        values: [
+          1,
+          Number.NaN,
+          3,
+          Number.POSITIVE_INFINITY,
+          2,
+          Number.NaN,
+          Number.NEGATIVE_INFINITY,
+          Number.NEGATIVE_INFINITY,
+          Number.NEGATIVE_INFINITY,
+        ],
+      },
+    ],
+    golden: [1, 2, 0],
+  },
+];

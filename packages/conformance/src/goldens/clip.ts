@@ -1,0 +1,17 @@
+// Written by scripts/goldens.py: the figures are numpy's, in f64.
+import type { OpCases } from "../opCases.ts";
+
+export const clipGoldens: OpCases<"clip">["cases"] = [
+  {
+    name: "golden: clip",
+    inputs: [
+      {
+        dtype: "f32",
+        shape: [3, 4],
+        values: [-1.59375, -0.34375, -0.78125, -0.375, -2.65625, -0.8125, -6.28125, 0, 0.40625, 0, 12.5, -12.5],
+      },
+    ],
+    params: { min: -1.5, max: 2 },
+    golden: [-1.5, -0.34375, -0.78125, -0.375, -1.5, -0.8125, -1.5, 0, 0.40625, 0, 2, -1.5],
+  },
+];

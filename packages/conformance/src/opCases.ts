@@ -1,0 +1,81 @@
+import type { CallParams, DType, OpName, Ops, TensorSpec } from "@centella/core";
+import { type BlockType, type GgmlType, ggmlTypes, isBlockType, isDequantizable } from "@centella/quant";
+
+/** How far a result may be from the reference's: `|got - want| <= atol + rtol * |want|`. Integers and infinities are equal or wrong. */
+export interface Tolerance {
+  readonly rtol: number;
+  readonly atol: number;
+}
+
+/**
+ * Seeded contents. Numbers are uniform in `[low, high)`, integers in `[low, high]`; "special" mixes in NaN, infinities,
+ * denormals, -0 and huge values. Block types get random bytes that decode to numbers between -2 and 2.
+ */
+export type Fill = { readonly low: number; readonly high: number } | "special";
+
+/** An input of a case. Without `values` it is filled from the case's seed, from -1 to 1 (integers -100 to 100, unsigned ones 0 to 200, bools both). */
+export interface CaseTensor {
+  readonly dtype: DType;
+  readonly shape: readonly number[];
+  /** Decoded values, row-major; they are rounded to what `dtype` can store. */
+  readonly values?: readonly number[];
+  readonly fill?: Fill;
+  /** How the program gets it. Block types and inputs that the op writes are persistents unless said otherwise. */
+  readonly as?: "input" | "persistent" | "constant";
+}
+
+/** One call of an op that every backend must answer like the reference. */
+export interface OpCase<N extends OpName> {
+  readonly name: string;
+  readonly inputs: readonly CaseTensor[];
+  readonly optional?: Readonly<Record<string, CaseTensor>>;
+  readonly params?: CallParams<Ops[N], never>;
+  /** The result as another implementation computed it (numpy, in f64). For ops that write: the content afterwards. */
+  readonly golden?: readonly number[];
+  /** Where the op's tolerance does not fit this case; a comment says why. */
+  readonly tolerance?: Tolerance;
+}
+
+/** A call that must be refused when it is recorded. */
+export interface WrongCase {
+  readonly name: string;
+  readonly inputs: readonly TensorSpec[];
+  readonly optional?: Readonly<Record<string, TensorSpec>>;
+  readonly params?: Readonly<Record<string, unknown>>;
+  readonly error: "ShapeError" | "DTypeError" | "ArgumentError" | "ProgramError";
+  readonly message: RegExp;
+}
+
+/** Everything that is known to test about one op; `src/cases/<op>.ts` has it. */
+export interface OpCases<N extends OpName> {
+  /** Per dtype of the output. */
+  readonly tolerance: Readonly<Partial<Record<DType, Tolerance>>>;
+  readonly cases: readonly OpCase<N>[];
+  readonly wrong: readonly WrongCase[];
+}
+
+/** Shorthands with which the case files build inputs. */
+export function f32(...shape: readonly number[]): CaseTensor {
+  return { dtype: "f32", shape };
+}
+
+export function i32(shape: readonly number[], values: readonly number[]): CaseTensor {
+  return { dtype: "i32", shape, values };
+}
+
+export function bool(shape: readonly number[], values: readonly number[]): CaseTensor {
+  return { dtype: "bool", shape, values };
+}
+
+export function tensor(dtype: DType, ...shape: readonly number[]): CaseTensor {
+  return { dtype, shape };
+}
+
+/** f32 operations on f32 inputs, rounded once or twice: 1 ulp is 6e-8 relative. */
+export const rounding: Tolerance = { rtol: 1e-6, atol: 1e-7 };
+
+/** Copies and integer work. */
+export const exact: Tolerance = { rtol: 0, atol: 0 };
+
+/** The block types that weights come in. */
+export const blockTypes: readonly BlockType[] = (Object.keys(ggmlTypes) as GgmlType[]).filter(isBlockType).filter(isDequantizable);

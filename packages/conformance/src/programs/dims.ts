@@ -1,0 +1,125 @@
+import { ArgumentError, type Backend, createProgram, type Program } from "@centella/core";
+import { expectRejection } from "../compare.ts";
+import { type ConformanceTest, programTest } from "../conformanceTest.ts";
+import { uniform } from "../data.ts";
+import { expectLikeReference, type Run, runOnce, type Weights, withPlan } from "./scenario.ts";
+
+const max = 40;
+const [width, heads, kvHeads, dK, dV, vocabulary] = [24, 4, 2, 8, 6, 11];
+
+/** A transformer layer whose rows leave through outRows: what an LLM's plan is made of. */
+function layer(): Program {
+  const program = createProgram();
+  const T = program.dim("T", max);
+  const out = program.dim("nOut", max);
+  const weight = (name: string, ...shape: number[]) => program.persistent(name, { dtype: "f32", shape });
+  const x = program.input("x", "f32", [T, width]);
+  const positions = program.input("positions", "i32", [T]);
+  const seqOf = program.input("seqOf", "i32", [T]);
+  const h = program.rmsNorm(x, weight("norm", width), { eps: 1e-5 });
+  const project = (name: string, count: number, size: number) =>
+    program.reshape(program.matmul(h, weight(name, count * size, width), { transposeB: true }), { shape: [T, count, size] });
+  const q = program.rope(project("wq", heads, dK), positions, { pairing: "half" });
+  const k = program.rope(project("wk", kvHeads, dK), positions, { pairing: "half" });
+  const cache = program.persistent("cache", { dtype: "f32", shape: [max, kvHeads, dK + dV] }, { init: "zeros" });
+  const written = program.kvWrite(cache, k, project("wv", kvHeads, dV), positions);
+  const attended = program.attention(
+    q,
+    written,
+    positions,
+    seqOf,
+    program.constant(Int32Array.of(0), "i32", [1, 1]),
+    program.input("seqLens", "i32", [1]),
+    { scale: dK ** -0.5, blockSize: max },
+  );
+  const mixed = program.matmul(program.reshape(attended, { shape: [T, heads * dV] }), weight("wo", heads * dV, vocabulary));
+  const y = program.softmax(mixed);
+  program.output("all", y);
+  program.output("y", program.embedding(y, program.input("outRows", "i32", [out])));
+  program.output("best", program.argmax(y));
+  return program;
+}
+
+const weights: Weights = {
+  norm: uniform(1, width),
+  wq: uniform(2, heads * dK * width),
+  wk: uniform(3, kvHeads * dK * width),
+  wv: uniform(4, kvHeads * dV * width),
+  wo: uniform(5, heads * dV * vocabulary),
+};
+
+function runOf(tokens: number, rows: readonly number[]): Run {
+  return {
+    inputs: {
+      x: uniform(100 + tokens, tokens * width),
+      positions: Int32Array.from({ length: tokens }, (_, i) => i),
+      seqOf: new Int32Array(tokens),
+      seqLens: Int32Array.of(tokens),
+      outRows: Int32Array.from(rows),
+    },
+  };
+}
+
+/** Every size around the powers of two that backends bucket by, up and down again, with none, one and all rows out. */
+async function sizes(backend: Backend): Promise<void> {
+  const tokens = [0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 39, 40, 1, 17, 0, 8];
+  const runs = tokens.map((T, i) => {
+    const all = Array.from({ length: T }, (_, row) => T - 1 - row);
+    return runOf(T, i % 3 === 0 ? [] : i % 3 === 1 ? all.slice(0, 1) : all);
+  });
+  await expectLikeReference("layer at every size", backend, layer(), weights, runs);
+}
+
+async function tooLarge(backend: Backend): Promise<void> {
+  await withPlan(backend, layer(), weights, async (plan) => {
+    const { inputs } = runOf(max + 1, [0]);
+    await expectRejection("T above its maximum", () => plan.run(inputs), ArgumentError, /dim T from 0 to 40, got 41/);
+    await runOnce(plan, runOf(max, [0]).inputs);
+  });
+}
+
+/** Dims that shapes leave open are given; two symbolic axes of one tensor. */
+async function explicitDims(backend: Backend): Promise<void> {
+  const program = createProgram();
+  const [M, N] = [program.dim("M", 9), program.dim("N", 9)];
+  const x = program.input("x", "f32", [M, N]);
+  program.output("y", program.softmax(program.scale(x, { by: 3 }), { axis: 0 }));
+  program.output("sum", program.sum(x, { axis: 1 }));
+  program.output("flat", program.relu(program.reshape(x, { shape: [N, M] })));
+  const run = (m: number, n: number): Run => ({ inputs: { x: uniform(m * 10 + n, m * n) }, dims: { M: m, N: n } });
+  await expectLikeReference("two symbolic axes", backend, program, {}, [run(3, 5), run(9, 9), run(1, 8), run(0, 4), run(4, 0), run(5, 3)]);
+}
+
+/** One below, at and one above each border that powers of two make, in both dims at once. */
+async function borders(backend: Backend): Promise<void> {
+  const program = createProgram();
+  const [M, N] = [program.dim("M", 9), program.dim("N", 17)];
+  const x = program.input("x", "f32", [M, 3]);
+  const y = program.input("y", "f32", [N, 3]);
+  program.output("products", program.relu(program.matmul(x, y, { transposeB: true })));
+  program.output("sum", program.sum(program.add(x, program.mean(y, { axis: 0 })), { axis: 1 }));
+  const extents = [
+    [1, 1],
+    [1, 17],
+    [2, 3],
+    [3, 2],
+    [4, 5],
+    [5, 4],
+    [7, 9],
+    [8, 8],
+    [9, 7],
+    [9, 15],
+    [8, 16],
+    [9, 17],
+    [2, 16],
+  ] as const;
+  const runs = extents.map(([m, n]): Run => ({ inputs: { x: uniform(m, 3 * m), y: uniform(n + 50, 3 * n) } }));
+  await expectLikeReference("two dims at the borders of buckets", backend, program, {}, runs);
+}
+
+export const dims: readonly ConformanceTest[] = [
+  programTest("a transformer layer at T = 0, 1, 2, ... 40", sizes),
+  programTest("a dim above its maximum is refused", tooLarge),
+  programTest("two symbolic axes with explicit dims", explicitDims),
+  programTest("two dims at the borders of buckets", borders),
+];

@@ -1,0 +1,263 @@
+import {
+  type AnyOp,
+  type Backend,
+  completeParams,
+  createProgram,
+  type DType,
+  type OpName,
+  ops,
+  type Ref,
+  type TypedArray,
+} from "@centella/core";
+import { cases } from "../cases/index.ts";
+import { expectThat } from "../compare.ts";
+import { type ConformanceTest, programTest } from "../conformanceTest.ts";
+import { contentsOf, uniform } from "../data.ts";
+import { expectExplained, expectLikeReference, runOnce, withPlan } from "./scenario.ts";
+
+/** Each elementwise op with another one after it, so that it is computed inside a group. */
+async function everyOp(backend: Backend): Promise<void> {
+  const program = createProgram();
+  const shape = [5, 7];
+  const names = ["a", "b", "c"] as const;
+  const inputs: readonly Ref[] = names.map((name) => program.input(name, "f32", shape));
+  for (const [name, { cases: list }] of Object.entries(cases)) {
+    const op: AnyOp = ops[name as OpName];
+    if (op.elementwise !== true || list[0]?.inputs.some(({ dtype }) => dtype !== "f32") !== false) continue;
+    const params = completeParams(op, list[0].params ?? {});
+    const used = inputs.slice(0, op.inputs.length);
+    const specs = used.map(({ spec }) => spec);
+    const output = op.infer(specs, params);
+    if (output.dtype !== "f32" || backend.unsupported(op, specs, params, output) !== undefined) continue;
+    program.output(name, program.scale(program.record(op, used, params), { by: 0.75 }));
+  }
+  expectThat(program.outputs.length > 10, `expected more than 10 elementwise ops, got ${program.outputs.length}`);
+  const data = Object.fromEntries(names.map((name, i) => [name, uniform(50 + i, 35)]));
+  const special = Float32Array.of(Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0, -0, 1, -1);
+  const a = data.a!.slice();
+  a.set(special);
+  await expectLikeReference("elementwise ops in groups", backend, program, {}, [{ inputs: data }, { inputs: { ...data, a } }]);
+}
+
+/** Each elementwise op alone, on temporaries that die with it: where a backend writes in place, it does so here. */
+async function everyOpInPlace(backend: Backend): Promise<void> {
+  const program = createProgram();
+  const shape = [3, 7];
+  const names = ["a", "b", "c"] as const;
+  // A copy that no group takes in.
+  const rows = program.constant(Int32Array.of(2, 0, 1), "i32", [3]);
+  const copy = (x: Ref): Ref => program.embedding(x, rows);
+  for (const [name, { cases: list }] of Object.entries(cases)) {
+    const op: AnyOp = ops[name as OpName];
+    if (op.elementwise !== true || list[0]?.inputs.some(({ dtype }) => dtype !== "f32") !== false) continue;
+    const params = completeParams(op, list[0].params ?? {});
+    const specs = op.inputs.map(() => ({ dtype: "f32", shape }) as const);
+    const output = op.infer(specs, params);
+    if (output.dtype !== "f32" || backend.unsupported(op, specs, params, output) !== undefined) continue;
+    // No two calls are equal, so none is shared.
+    const own = names.slice(0, op.inputs.length).map((input) => program.input(`${name} ${input}`, "f32", shape));
+    program.output(name, copy(program.record(op, own.map(copy), params)));
+  }
+  expectThat(program.outputs.length > 10, `expected more than 10 elementwise ops, got ${program.outputs.length}`);
+  const inputs = Object.fromEntries([...program.inputs.keys()].map((name, i) => [name, uniform(i, 21)]));
+  await expectLikeReference("elementwise ops in place", backend, program, {}, [{ inputs }]);
+}
+
+/** One group that reads a tensor, a row, a column, a plane and a scalar. */
+async function broadcasts(backend: Backend): Promise<void> {
+  const program = createProgram();
+  const T = program.dim("T", 9);
+  const x = program.input("x", "f32", [2, T, 5]);
+  const sum = [program.input("row", "f32", [5]), program.input("column", "f32", [T, 1]), program.input("plane", "f32", [2, 1, 1])].reduce(
+    (left, right) => program.add(left, right),
+    x,
+  );
+  const scaled = program.mul(program.tanh(sum), program.input("s", "f32", []));
+  program.output("y", program.sub(scaled, program.input("row2", "f32", [1, 1, 5])));
+  const runs = [9, 1, 4, 0].map((rows) => ({
+    inputs: {
+      x: uniform(1, 10 * rows),
+      row: uniform(2, 5),
+      column: uniform(3, rows),
+      plane: uniform(4, 2),
+      s: Float32Array.of(0.5),
+      row2: uniform(5, 5),
+    },
+    dims: { T: rows },
+  }));
+  await expectLikeReference("a group with broadcasting", backend, program, {}, runs);
+}
+
+/** Products with what may follow them: a bias, an activation, a gate, and a residual that is the product's own input. */
+async function products(backend: Backend): Promise<void> {
+  const program = createProgram();
+  const T = program.dim("T", 70);
+  const x = program.input("x", "f32", [T, 32]);
+  const bias = program.input("bias", "f32", [32]);
+  const [w, v] = ["w", "v"].map((name) => program.persistent(name, { dtype: "f32", shape: [32, 32] })) as [Ref, Ref];
+  const q = program.persistent("q", { dtype: "q8_0", shape: [32, 32] });
+  const gate = program.silu(program.matmul(x, w, { transposeB: true }));
+  const up = program.add(program.matmul(x, v), bias);
+  const mixed = program.add(program.matmul(program.mul(gate, up), q, { transposeB: true, activations: "ggml" }), x);
+  program.output("mixed", mixed);
+  program.output("last", program.relu(program.scale(program.matmul(mixed, q, { transposeB: true }), { by: 0.1 })));
+  const weights = { w: uniform(1, 1024), v: uniform(2, 1024), q: contentsOf({ dtype: "q8_0", shape: [32, 32] }, 3).stored };
+  const runs = [1, 3, 9, 70].map((rows) => ({ inputs: { x: uniform(4, 32 * rows), bias: uniform(5, 32) } }));
+  await expectLikeReference("products with epilogues", backend, program, weights, runs, { rtol: 1e-4, atol: 2e-2 });
+}
+
+/** Products of one tensor with several matrices, some with what finishes them, alone or together. */
+async function siblings(backend: Backend): Promise<void> {
+  const program = createProgram();
+  const T = program.dim("T", 12);
+  const x = program.input("x", "f32", [T, 64]);
+  const weights: Record<string, TypedArray> = {};
+  const times = (name: string, dtype: DType, rows: number, activations: "ggml" | "f32"): Ref => {
+    const spec = { dtype, shape: [rows, 64] };
+    weights[name] = contentsOf(spec, program.persistents.size).stored;
+    return program.matmul(x, program.persistent(name, spec), { transposeB: true, activations });
+  };
+  const bias = program.input("bias", "f32", [36]);
+  program.output("q", times("q", "q8_0", 40, "ggml"));
+  program.output("k", program.add(times("k", "q8_0", 36, "ggml"), bias));
+  program.output("v", times("v", "f32", 36, "ggml"));
+  program.output("gated", program.mul(program.silu(times("gate", "q4_0", 44, "f32")), times("up", "q4_0", 44, "f32")));
+  program.output("positive", program.relu(times("third", "f16", 34, "f32")));
+  const runs = [1, 3, 12].map((rows) => ({ inputs: { x: uniform(rows, 64 * rows), bias: uniform(5, 36) } }));
+  await expectLikeReference("products of one tensor", backend, program, weights, runs, { rtol: 1e-4, atol: 1e-3 });
+}
+
+/** What may follow a norm, a softmax or a reduction: scalars, rows, a column, another tensor, and the op's own inputs again. */
+async function rows(backend: Backend): Promise<void> {
+  const program = createProgram();
+  const T = program.dim("T", 9);
+  const x = program.input("x", "f32", [T, 6]);
+  const w = program.input("w", "f32", [6]);
+  const column = program.input("column", "f32", [T, 1]);
+  const s = program.input("s", "f32", []);
+  program.output("rmsNorm", program.add(program.mul(program.rmsNorm(x, w, { eps: 1e-5 }), w), x));
+  program.output("layerNorm", program.silu(program.mul(program.layerNorm(x, w, { eps: 1e-5, bias: w }), column)));
+  program.output("softmax", program.sub(program.scale(program.softmax(x), { by: 3 }), s));
+  program.output("columns", program.tanh(program.add(program.softmax(x, { axis: 0 }), column)));
+  program.output("logSoftmax", program.clip(program.logSoftmax(x), { min: -1.5, max: 0 }));
+  program.output("sum", program.mul(program.sum(x, { axis: 1, keepDims: true }), column));
+  program.output("mean", program.relu(program.sub(program.mean(x), s)));
+  program.output("max", program.add(program.scale(program.max(x, { axis: 0 }), { by: 0.5 }), w));
+  program.output("sumOfProducts", program.sum(program.mul(program.tanh(x), w), { axis: 1 }));
+  program.output("largest", program.max(program.add(program.mul(x, column), s), { axis: 0 }));
+  program.output("meanSquare", program.mean(program.mul(x, x)));
+  program.output("min", program.neg(program.min(x, { axis: -1 })));
+  program.output("normOfSum", program.rmsNorm(program.add(program.mul(x, column), w), w, { eps: 1e-5 }));
+  program.output("normOfActivation", program.layerNorm(program.silu(program.scale(x, { by: 2 })), w, { eps: 1e-5, bias: w }));
+  program.output("softmaxOfScores", program.softmax(program.sub(x, column)));
+  const runs = [9, 1, 4].map((count) => ({
+    inputs: { x: uniform(count, 6 * count), w: uniform(1, 6), column: uniform(2, count), s: Float32Array.of(0.25) },
+    dims: { T: count },
+  }));
+  await expectLikeReference("rows with epilogues", backend, program, {}, runs);
+}
+
+/** Sums and the like that a norm, a softmax or a reduction reads, and others behind it: as temporaries and as outputs, in short rows and long. */
+async function residuals(backend: Backend): Promise<void> {
+  const program = createProgram();
+  const T = program.dim("T", 9);
+  const [x, y] = ["x", "y"].map((name) => program.input(name, "f32", [T, 6])) as [Ref, Ref];
+  const w = program.input("w", "f32", [6]);
+  const column = program.input("column", "f32", [T, 1]);
+  const square = program.input("square", "f32", [6, 6]);
+  const sum = program.add(x, y);
+  const normed = program.matmul(program.rmsNorm(sum, w, { eps: 1e-5 }), square);
+  const second = program.add(program.mul(sum, column), normed);
+  program.output("second", second);
+  program.output("normed", program.layerNorm(second, w, { eps: 1e-5, bias: w }));
+  const scores = program.sub(x, column);
+  program.output("weights", program.softmax(scores));
+  program.output("columns", program.logSoftmax(program.neg(scores), { axis: 0 }));
+  program.output("scores", scores);
+  const products = program.mul(x, w);
+  program.output("shares", program.div(products, program.max(products, { axis: 1, keepDims: true })));
+  const long = program.tanh(program.input("long", "f32", [2, 20_000]));
+  program.output("centred", program.sub(long, program.mean(long, { axis: 1, keepDims: true })));
+  program.output("longNorm", program.rmsNorm(program.scale(long, { by: 2 }), program.input("longWeight", "f32", [20_000]), { eps: 1e-5 }));
+  const runs = [9, 1, 4].map((count) => ({
+    inputs: {
+      x: uniform(count, 6 * count),
+      y: uniform(count + 20, 6 * count),
+      w: uniform(1, 6),
+      column: uniform(2, count),
+      square: uniform(3, 36),
+      long: uniform(4, 40_000),
+      longWeight: uniform(5, 20_000),
+    },
+    dims: { T: count },
+  }));
+  await expectLikeReference("sums that are read besides", backend, program, {}, runs);
+  await expectExplained("sums that are read besides", backend, program, {}, runs[0]!);
+}
+
+/** Elementwise calls after one whose parameters name a symbolic dim: its result's shape in a run is not in the inputs. */
+async function symbolicShapes(backend: Backend): Promise<void> {
+  const program = createProgram();
+  const T = program.dim("T", 7);
+  const x = program.input("x", "f32", [T, 5]);
+  program.output("expanded", program.tanh(program.expand(program.reshape(x, { shape: [1, T, 5] }), { shape: [2, T, 5] })));
+  program.output("filled", program.mul(program.full({ shape: [T, 1], value: 0.5 }), x));
+  program.output("counted", program.scale(program.arange({ count: T, start: 1 }), { by: 0.25 }));
+  const runs = [7, 1, 3, 0].map((rows) => ({ inputs: { x: uniform(rows, 5 * rows) }, dims: { T: rows } }));
+  await expectLikeReference("symbolic shapes in groups", backend, program, {}, runs);
+}
+
+async function integers(backend: Backend): Promise<void> {
+  const program = createProgram();
+  const x = program.input("x", "i32", [3, 4]);
+  const row = program.input("row", "i32", [4]);
+  program.output("y", program.sub(program.mul(program.add(x, row), x), row));
+  const inputs = { x: Int32Array.from({ length: 12 }, (_, i) => (i - 6) * 1e9), row: Int32Array.of(1, 2, 2 ** 31 - 1, -(2 ** 31)) };
+  await expectLikeReference("a group of integers", backend, program, {}, [{ inputs }]);
+}
+
+/** More inputs than a kernel may bind, more calls than it may hold. */
+async function large(backend: Backend): Promise<void> {
+  const program = createProgram();
+  let wide = program.input("x0", "f32", [6]);
+  for (let i = 1; i < 70; i++) wide = program.add(wide, program.input(`x${i}`, "f32", [6]));
+  program.output("wide", wide);
+  let deep = program.scale(wide, { by: 0.01 });
+  for (let i = 0; i < 300; i++)
+    deep = i % 2 === 0 ? program.relu(deep) : program.add(deep, program.constant(Float32Array.of(i), "f32", []));
+  program.output("deep", program.scale(deep, { by: 1e-5 }));
+  const inputs = Object.fromEntries([...program.inputs.keys()].map((name, i) => [name, uniform(i, 6)]));
+  await expectLikeReference("large groups", backend, program, {}, [{ inputs }]);
+  await expectExplained("large groups", backend, program, {}, { inputs });
+}
+
+/** `relu → scale → add`: one submission, and one step where the backend fuses. */
+async function transfers(backend: Backend): Promise<void> {
+  const program = createProgram();
+  const x = program.input("x", "f32", [8]);
+  program.output("y", program.add(program.scale(program.relu(x), { by: 2 }), program.input("b", "f32", [8])));
+  const { uploads, submits, readbacks } = backend.counters;
+  const steps = (): number => Object.values(backend.counters.ops).reduce((sum, n) => sum + n, 0);
+  const before = steps();
+  await withPlan(backend, program, {}, (plan) => runOnce(plan, { x: uniform(1, 8), b: uniform(2, 8) }));
+  const { counters } = backend;
+  expectThat(counters.submits - submits === 1, `${backend.name}: expected one submission, got ${counters.submits - submits}`);
+  expectThat(counters.uploads - uploads <= 2, `${backend.name}: expected an upload per input at most, got ${counters.uploads - uploads}`);
+  expectThat(counters.readbacks - readbacks <= 1, `${backend.name}: expected one readback, got ${counters.readbacks - readbacks}`);
+  const expected = program.explain(backend).startsWith("1 steps") ? 1 : 3;
+  expectThat(steps() - before === expected, `${backend.name}: expected ${expected} steps, got ${steps() - before}`);
+}
+
+export const fusion: readonly ConformanceTest[] = [
+  programTest("each elementwise op inside a group", everyOp),
+  programTest("each elementwise op on temporaries that die", everyOpInPlace),
+  programTest("a group that broadcasts in every way", broadcasts),
+  programTest("a group that finishes a product", products),
+  programTest("products of one tensor with several matrices", siblings),
+  programTest("groups that finish norms, softmax and reductions", rows),
+  programTest("what norms, softmax and reductions read and others besides", residuals),
+  programTest("groups around a call that names a symbolic dim", symbolicShapes),
+  programTest("a group of integers wraps", integers),
+  programTest("groups beyond a kernel's limits", large),
+  programTest("relu, scale, add: one submission", transfers),
+];

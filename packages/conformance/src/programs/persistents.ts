@@ -1,0 +1,163 @@
+import {
+  type Backend,
+  CentellaError,
+  createProgram,
+  type DType,
+  isQuantized,
+  type Program,
+  ProgramError,
+  type TensorSource,
+  type TypedArray,
+  typedArrayOf,
+} from "@centella/core";
+import { expectEqual, expectRejection, expectThat } from "../compare.ts";
+import { type ConformanceTest, compileOrSkip, programTest } from "../conformanceTest.ts";
+import { contentsOf, uniform } from "../data.ts";
+import { failingSource, sourceOf } from "../sources.ts";
+import { expectLikeReference, runOnce, withPlan } from "./scenario.ts";
+
+const k = 256;
+const n = 9;
+const dtypes = ["f32", "f16", "bf16", "q8_0", "q4_0", "q4_K", "q6_K"] as const;
+
+function product(dtype: DType): Program {
+  const program = createProgram();
+  const x = program.input("x", "f32", [program.dim("T", 8), k]);
+  program.output("y", program.matmul(x, program.persistent("w", { dtype, shape: [n, k] }), { transposeB: true }));
+  return program;
+}
+
+/** `y = x * w + state`, and the state becomes y. */
+function stateful(): Program {
+  const program = createProgram();
+  const w = program.persistent("w", { dtype: "f32", shape: [4] });
+  const state = program.persistent("state", { dtype: "f32", shape: [4] }, { init: "zeros" });
+  const y = program.add(program.mul(program.input("x", "f32", [4]), w), state);
+  program.output("y", program.assign(state, y));
+  return program;
+}
+
+const ones = Float32Array.of(1, 1, 1, 1);
+const w = Float32Array.of(1, 2, 3, 4);
+const bytesOf = (stored: TypedArray) => new Uint8Array(stored.buffer, stored.byteOffset, stored.byteLength);
+
+/** Whatever layout a backend chooses, `save` gives back what was loaded, byte for byte. */
+function savesWhatWasLoaded(dtype: DType): ConformanceTest {
+  return programTest(`save() returns what was loaded, ${dtype}`, async (backend) => {
+    const { stored } = contentsOf({ dtype, shape: [n, k] }, 11);
+    await withPlan(backend, product(dtype), { w: stored }, async (plan) => {
+      await runOnce(plan, { x: uniform(1, 2 * k) });
+      const saved = await plan.save("w");
+      expectThat(saved instanceof typedArrayOf(dtype), `save: expected a ${typedArrayOf(dtype).name}, got a ${saved.constructor.name}`);
+      expectEqual(`${backend.name}: bytes of ${dtype}`, bytesOf(saved), bytesOf(stored));
+    });
+  });
+}
+
+async function unloaded(backend: Backend): Promise<void> {
+  const plan = await compileOrSkip(backend, stateful());
+  await expectRejection("run before load", () => plan.run({ x: ones }), ProgramError, /\bw\b/);
+  await expectRejection("load of an unknown name", () => plan.load("v", sourceOf(w)), ProgramError, /\bv\b/);
+  await plan.load("w", sourceOf(w));
+  expectEqual(`${backend.name}: run after load`, (await runOnce(plan, { x: ones })).y!.data, w);
+  plan.dispose();
+}
+
+/** Reads come in any order and number, may fail, and may be asked for again. */
+async function sources(backend: Backend): Promise<void> {
+  const { stored } = contentsOf({ dtype: "f32", shape: [n, k] }, 12);
+  const good = sourceOf(stored);
+  const half: TensorSource = {
+    size: good.size,
+    read: (offset, length) => (offset + length > good.size / 2 ? Promise.reject(new Error("the disk is gone")) : good.read(offset, length)),
+  };
+  const plan = await compileOrSkip(backend, product("f32"));
+  const x = uniform(2, k);
+  await expectRejection("a source that fails", () => plan.load("w", failingSource(good.size)), Error, /the disk is gone/);
+  await expectRejection("a source that fails midway", () => plan.load("w", half), Error, /the disk is gone/);
+  await expectRejection("a source of another size", () => plan.load("w", sourceOf(new Float32Array(n * k + 1))), CentellaError);
+  await expectRejection("run after a failed load", () => plan.run({ x }), ProgramError, /\bw\b/);
+  const aborted = AbortSignal.abort(new Error("changed my mind"));
+  await expectRejection("an aborted load", () => plan.load("w", good, { signal: aborted }), Error, /changed my mind/);
+  const progress: number[] = [];
+  await plan.load("w", good, { onProgress: (done, total) => progress.push(done / total) });
+  expectThat(progress.at(-1) === 1, `${backend.name}: expected the last progress to be 1, got ${progress.at(-1)}`);
+  expectThat(
+    progress.every((part, i) => part >= (progress[i - 1] ?? 0)),
+    `${backend.name}: progress went back: ${progress.join(", ")}`,
+  );
+  expectEqual(`${backend.name}: loaded after failures`, bytesOf(await plan.save("w")), bytesOf(stored));
+  const other = contentsOf({ dtype: "f32", shape: [n, k] }, 13).stored;
+  await plan.load("w", sourceOf(other));
+  expectEqual(`${backend.name}: loaded again`, bytesOf(await plan.save("w")), bytesOf(other));
+  await runOnce(plan, { x });
+  plan.dispose();
+}
+
+async function shared(backend: Backend): Promise<void> {
+  const first = await compileOrSkip(backend, stateful());
+  await first.load("w", sourceOf(w));
+  const alone = backend.memory().persistents;
+  const second = await backend.compile(stateful(), { shareWith: first });
+  const both = backend.memory().persistents;
+  expectThat(both === alone, `${backend.name}: expected ${alone} bytes of persistents for two plans that share, got ${both}`);
+  await runOnce(first, { x: ones });
+  expectEqual(
+    `${backend.name}: state of both plans`,
+    (await runOnce(second, { x: ones })).y!.data,
+    w.map((v) => 2 * v),
+  );
+  first.dispose();
+  expectEqual(
+    `${backend.name}: the other plan is gone`,
+    (await runOnce(second, { x: ones })).y!.data,
+    w.map((v) => 3 * v),
+  );
+  second.dispose();
+}
+
+async function reset(backend: Backend): Promise<void> {
+  await withPlan(backend, stateful(), { w }, async (plan) => {
+    expectEqual(`${backend.name}: initial state`, await plan.save("state"), [0, 0, 0, 0]);
+    await runOnce(plan, { x: ones });
+    using before = plan.run({ x: ones }).y!;
+    plan.reset("state");
+    using after = plan.run({ x: ones }).y!;
+    expectEqual(
+      `${backend.name}: queued before the reset`,
+      await before.data(),
+      w.map((v) => 2 * v),
+    );
+    expectEqual(`${backend.name}: queued after the reset`, await after.data(), w);
+    await plan.load("state", sourceOf(Float32Array.of(10, 20, 30, 40)));
+    expectEqual(`${backend.name}: loaded state`, (await runOnce(plan, { x: ones })).y!.data, [11, 22, 33, 44]);
+  });
+}
+
+/** One table that is gathered and multiplied, at one row and at several. */
+function tied(dtype: DType): ConformanceTest {
+  return programTest(`a tied embedding, ${dtype}`, async (backend) => {
+    const program = createProgram();
+    const ids = program.input("ids", "i32", [program.dim("T", 40)]);
+    const table = program.persistent("table", { dtype, shape: [37, k] });
+    const x = program.embedding(table, ids);
+    program.output("x", x);
+    program.output("y", program.matmul(x, table, { transposeB: true }));
+    const weights = { table: contentsOf({ dtype, shape: [37, k] }, 14).stored };
+    const run = (count: number) => ({ inputs: { ids: Int32Array.from({ length: count }, (_, i) => (i * 11) % 37) } });
+    // Sums of 256 products of weights up to 2, so of size 100.
+    await expectLikeReference(`tied ${dtype}`, backend, program, weights, [run(1), run(5), run(40), run(1)], { rtol: 1e-4, atol: 1e-3 });
+    await withPlan(backend, program, weights, async (plan) => {
+      expectEqual(`${backend.name}: table`, bytesOf(await plan.save("table")), bytesOf(weights.table));
+    });
+  });
+}
+
+export const persistents: readonly ConformanceTest[] = [
+  programTest("run before load", unloaded),
+  programTest("sources that fail, abort, load again", sources),
+  programTest("two plans that share", shared),
+  programTest("reset and load of state", reset),
+  ...dtypes.map(savesWhatWasLoaded),
+  ...dtypes.filter((dtype) => dtype === "f32" || dtype === "f16" || isQuantized(dtype)).map(tied),
+];
