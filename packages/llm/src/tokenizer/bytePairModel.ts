@@ -10,6 +10,7 @@ import type { StringList, Vocabulary } from "./vocabulary.ts";
 import { WordCache } from "./wordCache.ts";
 
 const positions = 2 ** 32;
+const keptSymbols = 2 ** 16;
 const encoder = new TextEncoder();
 
 /**
@@ -33,6 +34,10 @@ export class BytePairModel implements TextModel {
   readonly #patterns: readonly Cutter[];
   readonly #cache = new WordCache();
   readonly #heap = new KeyHeap();
+  /** Room for the symbols of a word and their neighbours: most words are short and many, and fresh arrays would take longer than merging. */
+  #symbols = new Int32Array(64);
+  #next = new Int32Array(64);
+  #previous = new Int32Array(64);
 
   constructor(vocabulary: Vocabulary, merges: StringList, preTokenizer: PreTokenizer) {
     this.#vocabulary = vocabulary;
@@ -95,20 +100,43 @@ export class BytePairModel implements TextModel {
       const whole = this.#vocabulary.ids.get(toByteLevel(word));
       if (whole !== undefined) return [whole];
     }
+    const count = this.#takeSymbols(word);
+    this.#merge(count);
     const ids: number[] = [];
-    for (const symbol of this.#merge(this.#symbolsOf(word))) {
+    for (let i = 0; i < count; i++) {
+      const symbol = this.#symbols[i]!;
+      if (symbol < 0) continue;
       if (symbol < this.#vocabulary.size) ids.push(symbol);
       else this.#appendMissing(this.#textOf(symbol - this.#vocabulary.size), ids);
     }
     return ids;
   }
 
-  #symbolsOf(word: string): Int32Array {
-    if (this.#preTokenizer.units === "bytes") return Int32Array.from(encoder.encode(word), (byte) => this.#symbolOfByte[byte]!);
+  /** Writes the symbols of a word and returns how many there are. */
+  #takeSymbols(word: string): number {
+    // A UTF-16 unit is three bytes at most.
+    this.#makeRoom(3 * word.length);
+    const symbols = this.#symbols;
+    let count = 0;
+    if (this.#preTokenizer.units === "bytes") {
+      for (const byte of encoder.encode(word)) symbols[count++] = this.#symbolOfByte[byte]!;
+      return count;
+    }
     const { ids, size } = this.#vocabulary;
     // A character that nothing knows has a symbol behind all others.
     const unknown = size + this.#extraTexts.length;
-    return Int32Array.from([...word], (char) => ids.get(char) ?? this.#extras.get(char) ?? unknown + char.codePointAt(0)!);
+    for (const char of word) symbols[count++] = ids.get(char) ?? this.#extras.get(char) ?? unknown + char.codePointAt(0)!;
+    return count;
+  }
+
+  #makeRoom(count: number): void {
+    const { length } = this.#symbols;
+    // What a huge word took is not kept.
+    if (count <= length && length <= keptSymbols) return;
+    const room = 2 * Math.max(count, 32);
+    this.#symbols = new Int32Array(room);
+    this.#next = new Int32Array(room);
+    this.#previous = new Int32Array(room);
   }
 
   /** Of a symbol that is no token. */
@@ -116,11 +144,13 @@ export class BytePairModel implements TextModel {
     return this.#extraTexts[extra] ?? String.fromCodePoint(extra - this.#extraTexts.length);
   }
 
-  /** Merges in place; a symbol that was merged into its left neighbour is dropped from the result. */
-  #merge(symbols: Int32Array): Int32Array {
-    const count = symbols.length;
-    const next = Int32Array.from(symbols, (_, i) => i + 1);
-    const previous = Int32Array.from(symbols, (_, i) => i - 1);
+  /** Merges the first `count` symbols in place; one that was merged into its left neighbour becomes -1. */
+  #merge(count: number): void {
+    const [symbols, next, previous] = [this.#symbols, this.#next, this.#previous];
+    for (let i = 0; i < count; i++) {
+      next[i] = i + 1;
+      previous[i] = i - 1;
+    }
     const heap = this.#heap;
     heap.clear();
     const offer = (left: number): void => {
@@ -144,7 +174,6 @@ export class BytePairModel implements TextModel {
       offer(previous[left]!);
       offer(left);
     }
-    return symbols.filter((symbol) => symbol >= 0);
   }
 
   #appendMissing(text: string, ids: number[]): void {

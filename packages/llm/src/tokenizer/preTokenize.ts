@@ -8,26 +8,40 @@ export function preTokenize(text: string, cutters: readonly Cutter[]): string[] 
   let pieces = text === "" ? [] : [text];
   for (const cutter of cutters) {
     const finer: string[] = [];
-    for (const piece of pieces) splitPiece(piece, typeof cutter === "function" ? cutter(piece) : borders(piece, cutter), finer);
+    if (typeof cutter === "function") for (const piece of pieces) cutAt(piece, cutter(piece), finer);
+    else for (const piece of pieces) cutMatches(piece, cutter, finer);
     pieces = finer;
   }
   return pieces;
 }
 
-function splitPiece(piece: string, offsets: Iterable<number>, out: string[]): void {
+function cutAt(piece: string, offsets: Iterable<number>, out: string[]): void {
   let position = 0;
   for (const offset of offsets) {
     if (offset > position) out.push(piece.slice(position, offset));
     position = offset;
   }
-  if (position < piece.length) out.push(piece.slice(position));
+  if (position < piece.length) out.push(position === 0 ? piece : piece.slice(position));
 }
 
-function* borders(piece: string, pattern: RegExp): Iterable<number> {
-  for (const match of piece.matchAll(pattern)) {
-    yield match.index;
-    yield match.index + match[0].length;
+/** By `exec`: `matchAll` makes a regex for every piece, of which there are as many as words. */
+function cutMatches(piece: string, pattern: RegExp, out: string[]): void {
+  let position = 0;
+  pattern.lastIndex = 0;
+  for (let match = pattern.exec(piece); match !== null; match = pattern.exec(piece)) {
+    const { index } = match;
+    const [{ length }] = match;
+    if (index > position) out.push(piece.slice(position, index));
+    if (length > 0) out.push(length === piece.length ? piece : match[0]);
+    // A place between characters is tried once.
+    else pattern.lastIndex = index + characterLength(piece, index);
+    position = index + length;
   }
+  if (position < piece.length) out.push(position === 0 ? piece : piece.slice(position));
+}
+
+function characterLength(text: string, at: number): number {
+  return (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1;
 }
 
 /** How runs of digits are cut in threes from their ends: by regexes this would take quadratic time. */
