@@ -15,6 +15,13 @@ export interface ModelRunner {
   dispose(): Promise<void>;
 }
 
+/** A file's tokenizer of ours or of a peer. */
+export interface TokenizerRunner {
+  /** Ids of a text, no special tokens added. */
+  tokenize(text: string): ArrayLike<number>;
+  dispose(): Promise<void>;
+}
+
 /** Who can run models. */
 export interface ModelCompetitor {
   readonly name: string;
@@ -27,4 +34,6 @@ export interface ModelCompetitor {
    * @throws {Skip} if it cannot
    */
   open(file: string, contextLength: number): Promise<ModelRunner>;
+  /** Loads a GGUF file's vocabulary; left out where texts are not tokenized apart from computing. */
+  openTokenizer?(file: string): Promise<TokenizerRunner>;
 }

@@ -4,7 +4,12 @@ import { loadPeer, peerVersion } from "./load.ts";
 import type { PeerAdapter } from "./peer.ts";
 
 interface Llama {
-  loadModel(options: { readonly modelPath: string; readonly gpuLayers: number; readonly useMmap: boolean }): Promise<LlamaModel>;
+  loadModel(options: {
+    readonly modelPath: string;
+    readonly gpuLayers: number;
+    readonly useMmap: boolean;
+    readonly vocabOnly?: boolean;
+  }): Promise<LlamaModel>;
   dispose(): Promise<void>;
 }
 
@@ -15,6 +20,7 @@ interface LlamaModel {
     readonly threads: number;
     readonly sequences: number;
   }): Promise<LlamaContext>;
+  tokenize(text: string, specialTokens: boolean): readonly number[];
   dispose(): Promise<void>;
 }
 
@@ -59,13 +65,21 @@ function competitorOf(llama: Llama, threads: number): ModelCompetitor {
     side: "peer",
     threads,
     async open(file, contextLength) {
-      const model = await llama.loadModel({ modelPath: file, gpuLayers: 0, useMmap: true }).catch((error: Error) => {
-        throw new Skip(error.message);
-      });
+      const model = await load(llama, file, false);
       const context = await model.createContext({ contextSize: contextLength, batchSize: 512, threads, sequences: 1 });
       return runnerOf(model, context);
     },
+    async openTokenizer(file) {
+      const model = await load(llama, file, true);
+      return { tokenize: (text) => model.tokenize(text, false), dispose: () => model.dispose() };
+    },
   };
+}
+
+function load(llama: Llama, file: string, vocabOnly: boolean): Promise<LlamaModel> {
+  return llama.loadModel({ modelPath: file, gpuLayers: 0, useMmap: true, vocabOnly }).catch((error: Error) => {
+    throw new Skip(error.message);
+  });
 }
 
 function runnerOf(model: LlamaModel, context: LlamaContext): ModelRunner {

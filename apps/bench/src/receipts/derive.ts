@@ -33,6 +33,8 @@ function converter(metric: Metric, { flops = 0, bytes = 0, tokens = 0, ops = 1 }
       return (seconds) => flops / seconds / 1e9;
     case "GB/s":
       return (seconds) => bytes / seconds / 1e9;
+    case "MB/s":
+      return (seconds) => bytes / seconds / 1e6;
     case "tokens/s":
       return (seconds) => tokens / seconds;
     case "µs":

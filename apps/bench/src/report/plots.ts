@@ -128,7 +128,7 @@ export function historyPlot(points: readonly Point[], width: number): Drawn {
   const relative = points.map((point) => {
     if (!first.has(key(point))) first.set(key(point), point.value);
     const change = point.value / first.get(key(point))!;
-    const isRate = point.metric === "GFLOP/s" || point.metric === "GB/s" || point.metric === "tokens/s";
+    const isRate = point.metric.endsWith("/s");
     return { ...point, series: key(point), day: new Date(point.date), change: isRate ? change : 1 / change };
   });
   return Plot.plot({

@@ -38,7 +38,7 @@ export interface Work {
 }
 
 /** Figures in which a row is quoted. */
-export type Metric = "GFLOP/s" | "GB/s" | "tokens/s" | "µs" | "µs/op" | "ms" | "MiB";
+export type Metric = "GFLOP/s" | "GB/s" | "MB/s" | "tokens/s" | "µs" | "µs/op" | "ms" | "MiB";
 
 /** Which ceiling bounds a row: none for latencies and for data in a cache. */
 export type Bound = "flops" | "dots" | "read" | "copy" | "none";

@@ -7,5 +7,6 @@ import { plan } from "./plan.ts";
 import { predecessor } from "./predecessor.ts";
 import { quantized } from "./quantized.ts";
 import type { Suite } from "./suite.ts";
+import { tokenize } from "./tokenize.ts";
 
-export const suites: readonly Suite[] = [matmul, elementwise, quantized, plan, generate, latency, load, predecessor];
+export const suites: readonly Suite[] = [matmul, elementwise, quantized, plan, generate, latency, load, tokenize, predecessor];
