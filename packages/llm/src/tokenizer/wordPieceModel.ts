@@ -6,6 +6,8 @@ import { WordCache } from "./wordCache.ts";
 /** What GGUF puts before the tokens that begin a word (the others lose BERT's `##`), U+2581. */
 const wordStart = "\u2581";
 const encoder = new TextEncoder();
+/** Characters whose part is remembered: more than texts of any one language have. */
+const maxCharacters = 65_536;
 
 /** CJK ideographs, each of which is a word. The fifth range ends where Hugging Face's tokenizers end it, one block late. */
 const ideograph =
@@ -32,6 +34,7 @@ export class WordPieceModel implements TextModel {
   readonly #unknownId: number;
   readonly #longest: number;
   readonly #cache = new WordCache();
+  readonly #characters = new Map<string, Character>();
 
   /** @throws {TokenizerError} if the vocabulary has no unknown token */
   constructor(vocabulary: Vocabulary, normalizer: WordNormalizer) {
@@ -47,12 +50,40 @@ export class WordPieceModel implements TextModel {
   }
 
   encodeText(text: string, _atBoundary: boolean, out: number[]): void {
-    for (const word of words(text, this.#normalizer))
+    for (const word of this.#words(text))
       for (const id of this.#cache.get(word) ?? this.#cache.set(word, this.#encodeWord(word))) out.push(id);
   }
 
   pieceBytes(text: string): Uint8Array {
     return encoder.encode(text.replaceAll(wordStart, " "));
+  }
+
+  /** The words of a text, normalised. */
+  #words(text: string): string[] {
+    const found: string[] = [];
+    let word = "";
+    const finish = (): void => {
+      if (word !== "") found.push(word);
+      word = "";
+    };
+    for (const char of text) {
+      const { role, text: normalized } = this.#character(char);
+      if (role === "letter") word += normalized;
+      else if (role !== "dropped") finish();
+      if (role === "word") found.push(normalized);
+    }
+    finish();
+    return found;
+  }
+
+  #character(char: string): Character {
+    let known = this.#characters.get(char);
+    if (known === undefined) {
+      known = characterOf(char, this.#normalizer);
+      if (this.#characters.size >= maxCharacters) this.#characters.clear();
+      this.#characters.set(char, known);
+    }
+    return known;
   }
 
   #encodeWord(word: string): number[] {
@@ -69,28 +100,20 @@ export class WordPieceModel implements TextModel {
   }
 }
 
-/** The words of a text, normalised. */
-function words(text: string, { isLowercase, stripsAccents }: WordNormalizer): string[] {
-  const found: string[] = [];
-  let word = "";
-  const finish = (): void => {
-    if (word !== "") found.push(word);
-    word = "";
-  };
-  for (const original of text) {
-    // The first character of the canonical decomposition alone: the accents of the others are gone.
-    const char = stripsAccents ? firstOf(original.normalize("NFD")) : original;
-    if (space.test(char)) finish();
-    else if (!dropped.test(char) && !(stripsAccents && accent.test(char))) {
-      const lower = isLowercase ? firstOf(char.toLowerCase()) : char;
-      if (wordOfItsOwn.test(char) || ideograph.test(char)) {
-        finish();
-        found.push(lower);
-      } else word += lower;
-    }
-  }
-  finish();
-  return found;
+/** What a character does to the words around it, and what it becomes. */
+interface Character {
+  /** "space" ends a word, "dropped" is not there, "word" is one by itself. */
+  readonly role: "space" | "dropped" | "word" | "letter";
+  readonly text: string;
+}
+
+function characterOf(original: string, { isLowercase, stripsAccents }: WordNormalizer): Character {
+  // The first character of the canonical decomposition alone: the accents of the others are gone.
+  const char = stripsAccents ? firstOf(original.normalize("NFD")) : original;
+  if (space.test(char)) return { role: "space", text: "" };
+  if (dropped.test(char) || (stripsAccents && accent.test(char))) return { role: "dropped", text: "" };
+  const isWord = wordOfItsOwn.test(char) || ideograph.test(char);
+  return { role: isWord ? "word" : "letter", text: isLowercase ? firstOf(char.toLowerCase()) : char };
 }
 
 function firstOf(text: string): string {
