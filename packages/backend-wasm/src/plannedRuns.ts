@@ -62,6 +62,15 @@ export class PlannedRuns {
     return this.#areShort;
   }
 
+  /** Whether there is one thread at most beside the caller's: those of a pool have rooms, and the caller's has one. */
+  get #isAlone(): boolean {
+    return this.#space.rooms <= 2;
+  }
+
+  get #shortMs(): number {
+    return this.#isAlone ? shortMs.alone : shortMs.shared;
+  }
+
   /** The step list for a run's extents and addresses, recorded if it is new. */
   of(dims: Binding["dims"], run: PlacedRun): PlannedRun {
     const key = keyOf(dims, run);
@@ -97,7 +106,7 @@ export class PlannedRuns {
 
   #keep(key: string, planned: PlannedRun): PlannedRun {
     this.#kept.set(key, planned);
-    this.#areShort = planned.ms <= shortMs.shared && this.#tasks.length <= fewSteps && this.#lowered.program.dims.size === 0;
+    this.#areShort = planned.ms <= this.#shortMs && this.#tasks.length <= fewSteps && this.#lowered.program.dims.size === 0;
     this.#keptBytes += planned.list.bytes;
     while (this.#kept.size > fewLists && this.#keptBytes > keptBytes) {
       const [oldest, { list }] = this.#kept.entries().next().value!;
@@ -112,8 +121,7 @@ export class PlannedRuns {
    * Whether a run is better computed by the pool's threads, and whom to tell how long it took.
    */
   choose(dims: Binding["dims"], { ms }: PlannedRun, isSync: boolean): { readonly isShared: boolean; record?(ms: number): void } {
-    // A pool's threads and the caller's have rooms.
-    if (this.#space.rooms <= 2) return { isShared: ms > shortMs.alone };
+    if (this.#isAlone) return { isShared: ms > shortMs.alone };
     if (ms <= shortMs.shared || ms > longMs) return { isShared: ms > longMs };
     let key = isSync ? "sync " : "";
     for (const name in dims) key += `${name}=${dims[name]} `;
