@@ -109,30 +109,40 @@ export function emitVector(module: ModuleBuilder, target: Target, row: OuterRow)
  */
 export function emitFew(module: ModuleBuilder, target: Target): void {
   const passSignature = { x: "i32", b: "i32", sums: "i32", xBytes: "i32", rowBytes: "i32", bytes: "i32" } as const;
-  /** Adds the products of `xRows` rows and `count` elements of k to as many sums, which are `bytes` apart. */
-  const emitPass = (xRows: number, count: number) =>
+  /** Adds the products of `xRows` rows and `count` elements of k to as many sums, which are `bytes` apart; `most` vectors of each at a time. */
+  const emitPass = (xRows: number, count: number, most: number) =>
     module.function(`outer.few${xRows}x${count}`, passSignature, (f, { x, b, sums, xBytes, rowBytes, bytes }) => {
-      const at = f.local("i32");
+      const [at, end] = [f.let(i32.const(0)), f.local("i32")];
       const xs = Array.from({ length: xRows }, () => f.locals("v128", count));
       const [pointers, totals] = [f.locals("i32", count), f.locals("i32", xRows)];
-      const [values, quad] = [f.locals("v128", xRows), f.local("v128")];
+      const [values, quad] = [Array.from({ length: xRows }, () => f.locals("v128", most)), f.local("v128")];
       xs.forEach((row, r) => {
         row.forEach((splat, i) => void f.set(splat, v128.load32Splat(x, 4 * i)));
         f.advance(x, xBytes);
         f.set(totals[r]!, i32.add(sums, i32.mul(bytes, r)));
       });
       pointers.forEach((pointer, i) => void f.set(pointer, i32.add(b, i32.mul(i, rowBytes))));
-      f.for(at, 0, bytes, 16, () => {
-        values.forEach((value, r) => void f.set(value, v128.load(i32.add(totals[r]!, at))));
-        pointers.forEach((pointer, i) => {
-          f.set(quad, v128.load(i32.add(pointer, at)));
-          values.forEach((value, r) => void f.set(value, madd(target, xs[r]![i]!, quad, value)));
+      const inSteps = (vectors: number): void => {
+        const each = (work: (value: Local<"v128">, row: number, offset: number) => void): void =>
+          values.forEach((row, r) => void row.slice(0, vectors).forEach((value, i) => void work(value, r, 16 * i)));
+        f.set(end, i32.and(bytes, -16 * vectors));
+        f.while(i32.ltU(at, end), () => {
+          each((value, r, offset) => f.set(value, v128.load(i32.add(totals[r]!, at), offset)));
+          pointers.forEach((pointer, i) => {
+            for (let vector = 0; vector < vectors; vector++) {
+              f.set(quad, v128.load(i32.add(pointer, at), 16 * vector));
+              values.forEach((row, r) => void f.set(row[vector]!, madd(target, xs[r]![i]!, quad, row[vector]!)));
+            }
+          });
+          each((value, r, offset) => f.store(i32.add(totals[r]!, at), value, offset));
+          f.advance(at, 16 * vectors);
         });
-        values.forEach((value, r) => void f.store(i32.add(totals[r]!, at), value));
-      });
+      };
+      inSteps(most);
+      if (most > 1) inSteps(1);
     });
   // Eight rows of b at a time are as many streams as memory is read fastest with; four and three rows of x fill the registers.
-  const passes = { one: emitPass(1, 1), eight: emitPass(1, 8), wide: emitPass(3, 4) };
+  const passes = { one: emitPass(1, 1, 4), eight: emitPass(1, 8, 4), wide: emitPass(3, 4, 1) };
   const signature = {
     x: "i32",
     b: "i32",
