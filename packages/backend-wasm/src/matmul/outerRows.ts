@@ -10,8 +10,6 @@ const rowSignature = { x: "i32", panels: "i32", panelBytes: "i32", y: "i32", k: 
 /** Adds the products of one row with a few packed panels to `y`. */
 export type OuterRow = FunctionRef<typeof rowSignature, undefined>;
 
-type Pointer = Local<"i32">;
-
 /**
  * `outer.row(x, panels, panelBytes, y, k, columns, first)`: adds the products of one row with up to four packed panels, `panelBytes`
  * apart, to `y`, of which `columns` are to be written. `first`: `y` starts at 0. In place of panels that are not needed the last is read.
@@ -54,7 +52,7 @@ export function emitVector(module: ModuleBuilder, target: Target, row: OuterRow)
     const count = f.let(i32.shrU(columns, Math.log2(rowPanels * tileColumns)));
     const sums = f.locals("v128", (rowPanels * tileColumns) / 4);
     const [streams, results] = [f.locals("i32", rowPanels), f.locals("i32", rowPanels)];
-    const [at, left, block, first] = f.locals("i32", 4) as [Pointer, Pointer, Pointer, Pointer];
+    const [at, left, block, first] = f.locals("i32", 4);
     const [value, keep] = [f.local("v128"), f.local("v128")];
     const nextBlock = (): void => {
       f.set(block, i32.select(i32.ltU(left, depth), left, depth));
@@ -156,7 +154,7 @@ export function emitFew(module: ModuleBuilder, target: Target): void {
     sums: "i32",
   } as const;
   module.function("outer.few", signature, (f, { x, b, y, m, k, n, xBytes, rowBytes, yBytes, sums }) => {
-    const [block, row, left, at, from, to] = f.locals("i32", 6) as [Pointer, Pointer, Pointer, Pointer, Pointer, Pointer];
+    const [block, row, left, at, from, to] = f.locals("i32", 6);
     const bytes = f.let(i32.shl(n, 2));
     const padded = f.let(i32.and(i32.add(bytes, 15), -16));
     const [value, keep] = [f.local("v128"), f.let(v128.zero())];

@@ -111,7 +111,7 @@ function emitDirect(module: ModuleBuilder, target: Target): void {
   module.function("outer.direct", signature, (f, { a, b, y, aBytes, rowBytes, k, m, n, first, spill }) => {
     const sums = f.locals("v128", (tileRows * tileColumns) / 4);
     const pointers = f.locals("i32", tileRows);
-    const [row, at, to, rows, last, columns] = f.locals("i32", 6) as [Pointer, Pointer, Pointer, Pointer, Pointer, Pointer];
+    const [row, at, to, rows, last, columns] = f.locals("i32", 6);
     const keep = f.let(f32x4.splat(f32.reinterpret(i32.sub(0, i32.eqz(first)))));
     f.while(n, () => {
       f.set(columns, i32.select(i32.ltU(n, tileColumns), n, tileColumns));
