@@ -31,6 +31,12 @@ const tilesAtOnce = 8;
 /** What each thread has in its room: totals of a tile, a block's unpacked weights, sums of tiles. */
 const places = { totals: 0, weights: 4 * rowBytes, sums: 4 * rowBytes + keptBytes } as const;
 
+/**
+ * Groups that are multiplied with a single token at once, as far apart as can be, of formats that have a byte or more per weight: reading these
+ * takes longer than multiplying, and memory is read faster in several streams.
+ */
+const mostStreams = 2;
+
 /** Bytes of a thread's room. */
 export const groupRoomBytes: number = places.sums + tilesAtOnce * 4 * rowBytes;
 
@@ -71,21 +77,46 @@ interface Emission {
 function emitSingle({ module, target, name, format, layout }: Emission): void {
   module.function(`groups1.${name}`, signature, (f, { w, a, y, rows, blocks }) => {
     const [address, left] = [f.local("i32"), f.local("i32")];
-    const sums: Pair = [f.local("v128"), f.local("v128")];
-    const slots = sums.map((sum) => localSlot(f, sum));
-    f.while(rows, () => {
+    /** The products of a group at each pointer, which are at the next one's afterwards. */
+    const groups = (pointers: readonly Local<"i32">[], sums: readonly Pair[]): void => {
       f.set(address, a);
-      for (const sum of sums) f.set(sum, v128.zero());
+      for (const sum of sums.flat()) f.set(sum, v128.zero());
       f.set(left, blocks);
       f.while(left, () => {
-        const context = blockAt(f, target, format, w);
-        const weights = blockWeights(context, format, layout.lanes);
-        multiplyBlock(context, format, weights, { layout, address, count: 1 }, (_, half) => slots[half]!, undefined);
-        f.advance(w, groupRows * format.bytes);
+        pointers.forEach((pointer, i) => {
+          const context = blockAt(f, target, format, pointer);
+          const weights = blockWeights(context, format, layout.lanes);
+          const slots = sums[i]!.map((sum) => localSlot(f, sum));
+          multiplyBlock(context, format, weights, { layout, address, count: 1 }, (_, half) => slots[half]!, undefined);
+          f.advance(pointer, groupRows * format.bytes);
+        });
         f.advance(address, tileBytes(layout, format.elements, 1));
         f.advance(left, -1);
       });
-      storeRows(f, y, sums, rows);
+    };
+    const streams = format.bytes < format.elements ? 1 : mostStreams;
+    const sums = Array.from({ length: streams }, (): Pair => [f.local("v128"), f.local("v128")]);
+    if (streams > 1) {
+      const [pointers, results] = [f.locals("i32", streams), f.locals("i32", streams)];
+      const count = f.let(i32.divU(rows, streams * groupRows));
+      const groupBytes = i32.mul(blocks, groupRows * format.bytes);
+      pointers.forEach((pointer, i) => void f.set(pointer, i32.add(w, i32.mul(i32.mul(count, i), groupBytes))));
+      results.forEach((result, i) => void f.set(result, i32.add(y, i32.mul(count, rowBytes * i))));
+      f.advance(rows, i32.mul(count, -streams * groupRows));
+      f.while(count, () => {
+        groups(pointers, sums);
+        results.forEach((result, i) => {
+          sums[i]!.forEach((sum, half) => void f.store(result, sum, 16 * half));
+          f.advance(result, rowBytes);
+        });
+        f.advance(count, -1);
+      });
+      f.set(w, pointers.at(-1)!);
+      f.set(y, results.at(-1)!);
+    }
+    f.while(rows, () => {
+      groups([w], [sums[0]!]);
+      storeRows(f, y, sums[0]!, rows);
       nextGroup(f, y, rows);
     });
   });
