@@ -63,13 +63,16 @@ const otherUses = [
 ];
 
 /**
- * What only some models need: weights of types without kernels of their own, files in parts, experts, recurrent states, tokenizers other than
- * byte-pair encoding, which is the largest.
+ * What only some models need: weights of types without kernels of their own, files in parts, experts, latent attention, recurrent layers,
+ * tokenizers other than byte-pair encoding, which is the largest.
  */
 const otherModels = [
   "blockCodecs.js",
   "expertKernels.js",
+  "experts.js",
   "joinParts.js",
+  "latentAttention.js",
+  "recurrent.js",
   "recurrentKernels.js",
   "sentencePiece.js",
   "stateTransfer.js",

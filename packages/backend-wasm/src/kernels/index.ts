@@ -16,7 +16,6 @@ import { mean } from "./mean.ts";
 import { moeMatmul } from "./moeMatmul.ts";
 import { rmsNorm } from "./rmsNorm.ts";
 import { rope } from "./rope.ts";
-import { sample } from "./sample.ts";
 import { slice } from "./slice.ts";
 import { softmax } from "./softmax.ts";
 import { sum } from "./sum.ts";
@@ -40,7 +39,6 @@ export const kernels: Kernels = {
   moeMatmul,
   rmsNorm,
   rope,
-  sample,
   slice,
   softmax,
   sum,

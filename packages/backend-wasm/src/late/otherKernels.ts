@@ -27,6 +27,7 @@ import { pad } from "../kernels/pad.ts";
 import { prod } from "../kernels/prod.ts";
 import { quantize } from "../kernels/quantize.ts";
 import { random } from "../kernels/random.ts";
+import { sample } from "../kernels/sample.ts";
 import { scatter } from "../kernels/scatter.ts";
 import { sort } from "../kernels/sort.ts";
 import { stack } from "../kernels/stack.ts";
@@ -65,6 +66,7 @@ export const kernels: Kernels = {
   prod,
   quantize,
   random,
+  sample,
   scatter,
   sort,
   stack,

@@ -2,7 +2,6 @@ import type { Ref } from "@centella/core";
 import type { Recording } from "../recording.ts";
 import type { ModelConfig } from "./config.ts";
 import type { Family } from "./family.ts";
-import { latentAttention } from "./latentAttention.ts";
 import { centred, norm } from "./norms.ts";
 import { projectAttention, scaledProduct } from "./projections.ts";
 import { ignoreRopeFactors, rotate } from "./rotate.ts";
@@ -11,17 +10,8 @@ import { sharpened } from "./sharpened.ts";
 /** `x [T, d] -> [n, d]`, output projection included; `pick` leaves the n tokens that matter of `[T, …]`. */
 export function attention(r: Recording, family: Family, config: ModelConfig, layer: number, x: Ref, pick: (y: Ref) => Ref): Ref {
   const { program, T } = r;
-  const { attention: rule, heads: H, valueLength: dV, embeddingLength: d } = config;
+  const { attention: rule, heads: H, valueLength: dV } = config;
   ignoreRopeFactors(r);
-  const output = (y: Ref, width: number): Ref => {
-    const [name, z] = [`blk.${layer}.attn_output`, pick(program.reshape(y, { shape: [T, width] }))];
-    if (!family.attention?.ignoresOutputBias) return projectAttention(r, name, z, { rows: d });
-    r.weights.ignore(`${name}.bias`);
-    return scaledProduct(r, name, z, { rows: d });
-  };
-  const { latent } = config;
-  if (latent !== undefined) return output(latentAttention(r, family, config, latent, layer, x), H * latent.valueLength);
-
   const isWindowed = rule.isWindowed(layer);
   const { q, k, v } = queriesKeysValues(r, family, config, layer, x);
   const y = r.attend(layer, sharpened(r, rule.temperature, q), k, v, {
@@ -32,7 +22,15 @@ export function attention(r: Recording, family: Family, config: ModelConfig, lay
     causal: !config.isEncoder,
     ...(family.attention?.sinks && { sinks: r.weights.vector(`blk.${layer}.attn_sinks.weight`, H) }),
   }); // [T, H, dV]
-  return output(y, H * dV);
+  return attentionOutput(r, family, config, layer, pick(program.reshape(y, { shape: [T, H * dV] })));
+}
+
+/** `y [n, H · dV] -> [n, d]` */
+export function attentionOutput(r: Recording, family: Family, { embeddingLength: d }: ModelConfig, layer: number, y: Ref): Ref {
+  const name = `blk.${layer}.attn_output`;
+  if (!family.attention?.ignoresOutputBias) return projectAttention(r, name, y, { rows: d });
+  r.weights.ignore(`${name}.bias`);
+  return scaledProduct(r, name, y, { rows: d });
 }
 
 /** `x [T, d] -> q [T, H, dK], k [T, Hkv, dK], v [T, Hkv, dV]`, normed and rotated. */

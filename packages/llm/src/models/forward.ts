@@ -4,14 +4,13 @@ import type { RowRange } from "../weights.ts";
 import { activated } from "./activate.ts";
 import { attention } from "./attention.ts";
 import type { ModelConfig } from "./config.ts";
-import { mixture } from "./experts.ts";
 import type { Family } from "./family.ts";
 import { norm } from "./norms.ts";
 import { projectFeedForward, vectorBias } from "./projections.ts";
-import { recurrent } from "./recurrent.ts";
+import type { RareLayers } from "./rareLayers.ts";
 
 /** T tokens, d embedding, H heads, V vocabulary: `tokens [T] -> logits [nOut, V]`, or the states `[nOut, d]` before the output layer. */
-export function forward(r: Recording, family: Family, config: ModelConfig): Ref {
+export function forward(r: Recording, family: Family, config: ModelConfig, rare: RareLayers): Ref {
   const { program, weights } = r;
   const { embeddingLength: d, vocabSize: V, epsilon } = config;
   weights.ignore(...(family.ignored ?? []));
@@ -24,7 +23,7 @@ export function forward(r: Recording, family: Family, config: ModelConfig): Ref 
   }
   if (family.tokenTypes) x = program.add(x, tokenType(r, d));
   if (family.embeddingNorm) x = norm(r, family, "token_embd_norm", x, d, epsilon);
-  for (let layer = 0; layer < config.layers; layer++) x = block(r, family, config, layer, x);
+  for (let layer = 0; layer < config.layers; layer++) x = block(r, family, config, rare, layer, x);
   const y = family.norms === "sums" ? x : norm(r, family, family.outputNorm ?? "output_norm", x, d, epsilon); // [nOut, d]
   if (r.result === "states") {
     r.ignore("output.weight", "output.bias", "output.scale", "output.input_scale");
@@ -44,7 +43,7 @@ function tokenType({ program, weights }: Recording, d: number): Ref {
 }
 
 /** `x [T, d] -> [T, d]`, the last layer's `-> [nOut, d]`: nothing after the last attention looks at other tokens. */
-function block(r: Recording, family: Family, config: ModelConfig, layer: number, x: Ref): Ref {
+function block(r: Recording, family: Family, config: ModelConfig, rare: RareLayers, layer: number, x: Ref): Ref {
   const { program, weights, outRows } = r;
   const { embeddingLength: d, epsilon } = config;
   const name = `blk.${layer}`;
@@ -53,40 +52,41 @@ function block(r: Recording, family: Family, config: ModelConfig, layer: number,
   const after = (part: string, y: Ref): Ref =>
     scaled(r, (family.norms ?? "before") === "before" ? y : norm(r, family, `${name}.${part}`, y, d, epsilon), config.residualScale);
   weights.ignore(`${name}.attn_rot_embd.weight`);
+  const mix = config.hasCache(layer) ? (rare.latentAttention ?? attention) : rare.recurrent!;
   if (family.norms === "sums") {
-    const middle = norm(
+    const middle = norm(r, family, `${name}.attn_output_norm`, program.add(pick(x), mix(r, family, config, layer, x, pick)), d, epsilon);
+    return norm(
       r,
       family,
-      `${name}.attn_output_norm`,
-      program.add(pick(x), attention(r, family, config, layer, x, pick)),
+      `${name}.layer_output_norm`,
+      program.add(middle, feedForward(r, family, config, rare, name, middle)),
       d,
       epsilon,
     );
-    return norm(r, family, `${name}.layer_output_norm`, program.add(middle, feedForward(r, family, config, name, middle)), d, epsilon);
   }
 
   const input = before("attn_norm", x);
   // The larger Falcons have a norm for each part of their parallel blocks, named in another way.
   const attentionInput = weights.has(`${name}.attn_norm_2.weight`) ? before("attn_norm_2", x) : input;
-  const mixed = (config.hasCache(layer) ? attention : recurrent)(r, family, config, layer, attentionInput, pick);
+  const mixed = mix(r, family, config, layer, attentionInput, pick);
   const attended = after("post_attention_norm", mixed);
   const rest = pick(x);
   if (family.feedForward?.kind === "none") return program.add(rest, attended);
   const feedForwardNorm = family.feedForward?.norm ?? "ffn_norm";
   const hasNorm = weights.has(`${name}.${feedForwardNorm}.weight`);
   if (config.parallel === "always" || (config.parallel === "withoutFeedForwardNorm" && !hasNorm)) {
-    const fed = feedForward(r, family, config, name, hasNorm ? before(feedForwardNorm, rest) : pick(input));
+    const fed = feedForward(r, family, config, rare, name, hasNorm ? before(feedForwardNorm, rest) : pick(input));
     return program.add(program.add(rest, attended), after("post_ffw_norm", fed));
   }
   const middle = program.add(rest, attended);
-  return program.add(middle, after("post_ffw_norm", feedForward(r, family, config, name, before(feedForwardNorm, middle))));
+  return program.add(middle, after("post_ffw_norm", feedForward(r, family, config, rare, name, before(feedForwardNorm, middle))));
 }
 
 /** `[nOut, d] -> [nOut, d]`, through `[nOut, feedForwardLength]`. */
-function feedForward(r: Recording, family: Family, config: ModelConfig, block: string, x: Ref): Ref {
+function feedForward(r: Recording, family: Family, config: ModelConfig, rare: RareLayers, block: string, x: Ref): Ref {
   const { embeddingLength: d, feedForwardLength: f, experts } = config;
   if (r.weights.has(`${block}.ffn_gate_inp.weight`)) {
-    if (experts !== undefined) return mixture(r, family, config, experts, block, x);
+    if (experts !== undefined) return rare.mixture!(r, family, config, experts, block, x);
     throw new UnsupportedError(
       `${family.name} with experts`,
       `the description of this family has none, the file has ${block}.ffn_gate_inp`,

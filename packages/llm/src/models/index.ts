@@ -50,6 +50,7 @@ import { starcoder2 } from "./families/starcoder2.ts";
 import { xverse } from "./families/xverse.ts";
 import type { Family } from "./family.ts";
 import { forward } from "./forward.ts";
+import { loadRareLayers } from "./rareLayers.ts";
 
 /** Their descriptions. */
 export const families: readonly Family[] = [
@@ -118,10 +119,11 @@ export function architectureStatus(architecture: string): "verified" | "unverifi
  * @throws {UnsupportedArchitectureError | ModelError | UnsupportedError} for a family that is not known, and metadata that is
  *   incomplete or asks for what is not computed
  */
-export function describeArchitecture(metadata: Metadata): ModelDescription {
+export async function describeArchitecture(metadata: Metadata): Promise<ModelDescription> {
   const name = metadata.string("general.architecture");
   const family = families.find((candidate) => candidate.name === name);
   if (family === undefined) throw new UnsupportedArchitectureError(name, supportedArchitectures);
   const config = readModelConfig(family, metadata);
-  return { config, isVerified: family.isVerified, forward: (recording) => forward(recording, family, config) };
+  const rare = await loadRareLayers(config);
+  return { config, isVerified: family.isVerified, forward: (recording) => forward(recording, family, config, rare) };
 }

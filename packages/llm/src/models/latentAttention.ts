@@ -1,15 +1,24 @@
 import type { Ref } from "@centella/core";
 import type { Recording } from "../recording.ts";
+import { attentionOutput } from "./attention.ts";
 import type { LatentConfig } from "./attentionConfig.ts";
 import type { ModelConfig } from "./config.ts";
 import type { Family } from "./family.ts";
 import { norm } from "./norms.ts";
 import { unscaledProduct } from "./projections.ts";
-import { rotate } from "./rotate.ts";
+import { ignoreRopeFactors, rotate } from "./rotate.ts";
 import { sharpened } from "./sharpened.ts";
 
-/** `x [T, d] -> [T, H, dV]`, before the output projection. */
-export function latentAttention(r: Recording, family: Family, config: ModelConfig, latent: LatentConfig, layer: number, x: Ref): Ref {
+/** `attention` with latent keys and values: `x [T, d] -> [n, d]`. */
+export function latentAttention(r: Recording, family: Family, config: ModelConfig, layer: number, x: Ref, pick: (y: Ref) => Ref): Ref {
+  const latent = config.latent!;
+  ignoreRopeFactors(r);
+  const y = attend(r, family, config, latent, layer, x);
+  return attentionOutput(r, family, config, layer, pick(r.program.reshape(y, { shape: [r.T, config.heads * latent.valueLength] })));
+}
+
+/** `x [T, d] -> [T, H, dV]` */
+function attend(r: Recording, family: Family, config: ModelConfig, latent: LatentConfig, layer: number, x: Ref): Ref {
   const { program, T } = r;
   const { heads: H, epsilon, attention } = config;
   const { temperature } = attention;

@@ -1,0 +1,24 @@
+import type { Ref } from "@centella/core";
+import type { Recording } from "../recording.ts";
+import type { ModelConfig } from "./config.ts";
+import type { mixture } from "./experts.ts";
+import type { Family } from "./family.ts";
+
+/** Mixes what tokens know: `x [T, d] -> [n, d]`; `pick` leaves the n tokens that matter of `[T, …]`. */
+export type Mixer = (r: Recording, family: Family, config: ModelConfig, layer: number, x: Ref, pick: (y: Ref) => Ref) => Ref;
+
+/** What layers of few models are recorded by; a page loads what its model has. */
+export interface RareLayers {
+  readonly recurrent?: Mixer;
+  readonly latentAttention?: Mixer;
+  readonly mixture?: typeof mixture;
+}
+
+/** Loads what a model has of them. */
+export async function loadRareLayers({ recurrent, latent, experts }: ModelConfig): Promise<RareLayers> {
+  return {
+    ...(recurrent && { recurrent: (await import("./recurrent.ts")).recurrent }),
+    ...(latent && { latentAttention: (await import("./latentAttention.ts")).latentAttention }),
+    ...(experts && { mixture: (await import("./experts.ts")).mixture }),
+  };
+}
