@@ -1,5 +1,7 @@
+import { availableParallelism } from "node:os";
+import { openForkJoin } from "@centella/backend-wasm/measure";
 import type { Backend } from "@centella/core";
-import type { Contestant, Row } from "../runner/subject.ts";
+import { type Contestant, type Row, Skip } from "../runner/subject.ts";
 import { timed } from "../runner/timed.ts";
 import { record } from "../tasks/ours.ts";
 import type { ChainTask } from "../tasks/task.ts";
@@ -19,6 +21,7 @@ export const plan: Suite = {
       compileRow(backends),
       taskRow({ kind: "op", op: "add", shape: [16] }, competitors, { id: "replay 1 op", metric: "µs", bound: "none" }, undefined),
       taskRow({ kind: "chain", length: 100, n: 16 }, competitors, { id: "replay 100 ops", metric: "µs/op", bound: "none" }, undefined),
+      ...(backends.some(({ name }) => name === "wasm") ? [forkJoinRow] : []),
       ...programRows(backends),
       ...policyRows(backends),
     ];
@@ -49,3 +52,35 @@ function compileRow(backends: readonly Backend[]): Row {
     verify: () => undefined,
   };
 }
+
+/** What a stage of a plan costs beyond its work where two threads share it. */
+const forkJoinRow: Row = {
+  id: "fork and join of 2 threads, awake",
+  metric: "µs",
+  bound: "none",
+  work: {},
+  data: "-",
+  isLarge: false,
+  // A call is many stages: one makes a sample.
+  isCold: true,
+  contestants: [
+    {
+      name: "wasm",
+      side: "ours",
+      threads: 2,
+      async prepare() {
+        if (availableParallelism() < 2) throw new Skip("the machine has one processor");
+        const measured = await openForkJoin().catch((error: unknown) => {
+          throw new Skip(String(error));
+        });
+        return {
+          // Where another process takes a core, the difference may come out below zero.
+          sample: async (calls) => calls * Math.max(1e-9, await measured.seconds()),
+          result: async () => undefined,
+          dispose: () => measured.dispose(),
+        };
+      },
+    },
+  ],
+  verify: () => undefined,
+};

@@ -1,0 +1,92 @@
+import { openBackend } from "./backend.ts";
+import { i32 } from "./emit/index.ts";
+import { Turns } from "./eventLoop.ts";
+import type { Emitted, Run, Task } from "./kernel.ts";
+import { checkOptions } from "./options.ts";
+import { PlanModule } from "./planModule.ts";
+import { runListSync } from "./runner.ts";
+import { recordStep, type StepList, writeStepList } from "./stepList.ts";
+import type { StageRange } from "./threads/control.ts";
+
+/** Stages of a list: as many as make nothing of what it takes to wake the threads for it. */
+const stages = 5000;
+/** Turns of a tile's loop: some µs, so that both threads are there when a stage opens. */
+const turns = 4000;
+/** Lists of each kind for one figure. */
+const lists = 5;
+
+/** Measures what fork and join cost two threads that are awake. */
+export interface ForkJoin {
+  /**
+   * Seconds that a stage with a tile for each of two threads takes longer than a stage with one such tile on the caller's:
+   * medians of lists that are run in turn.
+   */
+  seconds(): Promise<number>;
+  dispose(): Promise<void>;
+}
+
+/** Opens a pool of two threads for {@link ForkJoin}. @throws {UnsupportedError} where no memory is shared */
+export async function openForkJoin(): Promise<ForkJoin> {
+  const backend = await openBackend(checkOptions({ threads: 2 }));
+  const { space } = backend.home;
+  const module = new PlanModule(space, backend.target, backend.pool);
+  const work = module.emit("work", (builder, name) => {
+    builder.function(name, { at: "i32", turns: "i32" }, (f, { at, turns: left }) => {
+      const x = f.let(i32.const(1));
+      f.while(left, () => {
+        f.set(x, i32.mul(x, 0x41c64e6d));
+        f.advance(left, -1);
+      });
+      // What nobody looks at would not be computed.
+      f.if(i32.eqz(x), () => f.store(at, x));
+    });
+  });
+  await module.link();
+  const [alone, shared] = [1, 2].map((tiles) => writeStepList(space.heap, [recordStep(space, taskOf(work, tiles), noRun)])) as [
+    StepList,
+    StepList,
+  ];
+  const { list } = shared.segments[0] as { readonly list: StageRange };
+  const context = {
+    space,
+    library: backend.home.library,
+    pool: undefined,
+    tasks: [],
+    turns: new Turns(),
+    lose: () => undefined,
+    onStep: () => undefined,
+  };
+  const timed = async (walk: () => Promise<void> | void): Promise<number> => {
+    const start = performance.now();
+    await walk();
+    return (performance.now() - start) / 1e3 / stages;
+  };
+  return {
+    async seconds() {
+      const times: { readonly one: number; readonly two: number }[] = [];
+      for (let i = 0; i < lists; i++) {
+        const one = await timed(() => runListSync(alone, noRun, context));
+        times.push({ one, two: await timed(() => backend.pool!.run(space, list, undefined)) });
+      }
+      return median(times.map(({ two }) => two)) - median(times.map(({ one }) => one));
+    },
+    async dispose() {
+      for (const { address } of [alone, shared]) space.heap.free(address);
+      module.dispose();
+      await backend.dispose();
+    },
+  };
+}
+
+const noRun: Run = { address: () => 0, shape: () => [], scratch: 0 };
+
+/** Stages of so many tiles. */
+function taskOf(work: Emitted, tiles: number): Task {
+  return function* () {
+    for (let i = 0; i < stages; i++) yield Array.from({ length: tiles }, () => ({ fn: work, args: [64, turns] }));
+  };
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[values.length >> 1]!;
+}
