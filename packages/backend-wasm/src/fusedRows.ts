@@ -2,6 +2,7 @@ import { type AnyOp, type FusedParams, type Operand, type SurroundedCall, sameSh
 import { buildFusedLoop, fusedLoop } from "./elementwise/kernel.ts";
 import type { Call, Kernel, Pause, Range } from "./kernel.ts";
 import { kernels } from "./kernels/index.ts";
+import { pausesOf } from "./stepList.ts";
 
 /** Ops of which each row of the result is made of the same row of the first tensor; in place too, where the value says so. */
 const rowOps: Readonly<Record<string, { readonly kernel: Kernel; readonly isInPlace: boolean }>> = {
@@ -54,7 +55,7 @@ export const fusedRows: Kernel<FusedParams> = {
     const rows = rowOps[row.op.name]!.kernel.build(context, row.inputs.map(operandAt), row.params, isLast ? y : between);
     const loop = buildFusedLoop(context, elementwise.places.map(operandAt), elementwise.params, isLast ? between : y);
     return function* (run): Iterable<Pause> {
-      const pauses = [...(rows(run) ?? [])];
+      const pauses = [...pausesOf(rows(run) ?? [])];
       const [range] = pauses;
       const elements = loop(run);
       if (pauses.length === 1 && isRange(range) && range.total > 0 && elements.total % range.total === 0)

@@ -47,10 +47,15 @@ export interface Range extends Call {
 export type Pause = undefined | Range | readonly Call[];
 
 /**
+ * Work of a step that looks at memory, which itself looks at none: it is known only now, and threads share it like that of a list.
+ */
+export type Part = () => Iterable<Pause>;
+
+/**
  * One step. It makes calls of emitted functions, and yields those that threads can share. Where its kernel looks at no memory these are
  * recorded once into the plan's step list, for every run with the same extents.
  */
-export type Task = ((run: Run) => Iterable<Pause>) | ((run: Run) => void);
+export type Task = ((run: Run) => Iterable<Pause | Part>) | ((run: Run) => void);
 
 /** What a kernel is given when a plan is compiled. */
 export interface BuildContext {

@@ -1,8 +1,8 @@
 import { DeviceLostError, KernelError } from "@centella/core";
 import type { Turns } from "./eventLoop.ts";
-import type { Run, Task } from "./kernel.ts";
+import type { Part, Pause, Run, Task } from "./kernel.ts";
 import { callsOf, type Library, type Space } from "./space.ts";
-import type { Segment, StepList } from "./stepList.ts";
+import { pausesOf, recordWork, type Segment, type StepList, writeStepList } from "./stepList.ts";
 import type { Control, StageRange } from "./threads/control.ts";
 import { type ThreadPool, walkSpins } from "./threads/pool.ts";
 import { walkResult } from "./threads/walk.ts";
@@ -31,9 +31,9 @@ export async function runList({ segments }: StepList, run: Run, context: RunCont
   signal?.throwIfAborted();
   for (const segment of segments) {
     if (segment.kind === "task") {
-      for (const pause of tasks[segment.step]!(run) ?? []) {
-        if (pause !== undefined) for (const _ of callsOf(pause)) if (pacer.isDue) await pacer.pause();
-        if (pacer.isDue) await pacer.pause();
+      for (const work of tasks[segment.step]!(run) ?? []) {
+        if (typeof work === "function") await runPart(work, context, pacer, signal);
+        else await runPause(work, pacer);
       }
       onStep(segment.step);
     } else if (isEmpty(segment.list)) countSteps(segment, segment.list.end, onStep);
@@ -49,12 +49,33 @@ export async function runList({ segments }: StepList, run: Run, context: RunCont
   }
 }
 
+async function runPause(pause: Pause, pacer: Pacer): Promise<void> {
+  if (pause !== undefined) for (const _ of callsOf(pause)) if (pacer.isDue) await pacer.pause();
+  if (pacer.isDue) await pacer.pause();
+}
+
+/** Runs a part of a step on the pool's threads from a list of its own, or here. */
+async function runPart(part: Part, { space, pool }: RunContext, pacer: Pacer, signal: AbortSignal | undefined): Promise<void> {
+  const recorded = pool && recordWork(space, part);
+  if (pool === undefined || recorded === undefined) {
+    for (const pause of part()) await runPause(pause, pacer);
+    return;
+  }
+  const { segments, address } = writeStepList(space.heap, [recorded]);
+  try {
+    for (const segment of segments) if (segment.kind === "list" && !isEmpty(segment.list)) await pool.run(space, segment.list, signal);
+    signal?.throwIfAborted();
+  } finally {
+    space.heap.free(address);
+  }
+}
+
 /** Runs a list in one go on the caller's thread, and on the pool's that the caller's leaves a core for. */
 export function runListSync({ segments }: StepList, run: Run, context: RunContext): void {
   const { tasks, onStep } = context;
   for (const segment of segments) {
     if (segment.kind === "task") {
-      for (const pause of tasks[segment.step]!(run) ?? []) if (pause !== undefined) for (const _ of callsOf(pause));
+      for (const pause of pausesOf(tasks[segment.step]!(run) ?? [])) if (pause !== undefined) for (const _ of callsOf(pause));
       onStep(segment.step);
     } else {
       if (!isEmpty(segment.list)) walkSync(context, segment.list);

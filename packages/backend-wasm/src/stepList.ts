@@ -1,6 +1,6 @@
 import { slotBytes } from "./emit/index.ts";
 import type { Heap } from "./heap.ts";
-import type { Call, Pause, Range, Run, Task } from "./kernel.ts";
+import type { Call, Part, Pause, Range, Run, Task } from "./kernel.ts";
 import { type CallRecorder, type Entry, NotRecordable, type Space } from "./space.ts";
 import { type StageRange, writeWords } from "./threads/control.ts";
 import { stageFields, stageNumbers } from "./threads/walk.ts";
@@ -37,18 +37,31 @@ interface Stage {
 /** What one step recorded, or undefined if it has to run on the caller's thread. */
 export type RecordedStep = readonly Stage[] | undefined;
 
-/** Records what a step calls. `isHost(step)` tells of those that cannot be, and is told of them. */
+/** Records what a step calls. */
 export function recordStep(space: Space, task: Task, run: Run): RecordedStep {
+  return recordWork(space, () => task(run) ?? []);
+}
+
+/** Records what `work` calls. */
+export function recordWork(space: Space, work: () => Iterable<Pause | Part>): RecordedStep {
   const stages: Stage[] = [];
   const recorder: CallRecorder = { call: (entry, args) => void stages.push({ tiles: [[{ entry, args }]] }) };
   try {
     space.record(recorder, () => {
-      for (const pause of task(run) ?? []) stages.push(...stagesOf(space, pause));
+      for (const pause of pausesOf(work())) stages.push(...stagesOf(space, pause));
     });
     return stages;
   } catch (error) {
     if (error instanceof NotRecordable) return undefined;
     throw error;
+  }
+}
+
+/** Pauses, those of parts among them. */
+export function* pausesOf(work: Iterable<Pause | Part>): Iterable<Pause> {
+  for (const pause of work) {
+    if (typeof pause === "function") yield* pause();
+    else yield pause;
   }
 }
 

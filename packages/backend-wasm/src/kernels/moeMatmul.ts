@@ -1,12 +1,15 @@
 import { isQuantized } from "@centella/core";
 import type { Heap } from "../heap.ts";
-import type { Call, Kernel, ParamsOf, Pause, Run, Task } from "../kernel.ts";
+import type { Call, Kernel, ParamsOf, Part, Pause, Run, Task } from "../kernel.ts";
 import { emitIndexed, indexing } from "../matmul/indexed.ts";
 import { choosePath } from "./matmul.ts";
 import { aligned } from "./shared/aligned.ts";
 
 /** Products up to which each is made on its own; more are gathered by expert, which reads each expert's weights once. */
 const mostAlone = 16;
+
+/** Rows that are copied between two looks at the clock. */
+const rowsPerTurn = 64;
 
 export const moeMatmul: Kernel<ParamsOf<"moeMatmul">> = {
   emit: emitIndexed,
@@ -42,19 +45,33 @@ export const moeMatmul: Kernel<ParamsOf<"moeMatmul">> = {
       yield* stages;
     }
 
-    function* gathered(run: Run, slots: number): Iterable<Pause> {
+    /** Products with each expert of all rows that chose it, which are told when the ids are known. */
+    function* gathered(run: Run, slots: number): Iterable<Pause | Part> {
       const { heap } = context;
       const [from, weights, idsAt, to] = [run.address(x!), run.address(experts!), run.address(ids!) / 4, run.address(y)];
       const scratch = run.scratch + gatheredBytes + productBytes;
-      for (const [expert, users] of byExpert(heap.i32.subarray(idsAt, idsAt + slots), count)) {
-        if (expert < 0 || k === 0) {
-          for (const slot of users) heap.f32.fill(0, to / 4 + slot * n, to / 4 + (slot + 1) * n);
-          continue;
+      const byId = byExpert(heap.i32.subarray(idsAt, idsAt + slots), count);
+      const isNone = (expert: number): boolean => expert < 0 || k === 0;
+      const users = [...byId].flatMap(([expert, of]) => (isNone(expert) ? [] : of));
+      for (const [i, slot] of users.entries()) {
+        copy(heap, from + 4 * k * Math.floor(slot / perVector), run.scratch + 4 * k * i, k);
+        if (i % rowsPerTurn === 0) yield;
+      }
+      yield function* () {
+        let first = 0;
+        for (const [expert, { length: m }] of byId) {
+          if (isNone(expert)) continue;
+          const [a, product] = [run.scratch + 4 * k * first, run.scratch + gatheredBytes + 4 * n * first];
+          yield* path.multiply({ a, b: weights + expert * expertBytes, y: product, m, n, k, scratch });
+          first += m;
         }
-        users.forEach((slot, i) => void copy(heap, from + 4 * k * Math.floor(slot / perVector), run.scratch + 4 * k * i, k));
-        const product = run.scratch + gatheredBytes;
-        yield* path.multiply({ a: run.scratch, b: weights + expert * expertBytes, y: product, m: users.length, n, k, scratch });
-        users.forEach((slot, i) => void copy(heap, product + 4 * n * i, to + 4 * n * slot, n));
+      };
+      for (const [i, slot] of users.entries()) {
+        copy(heap, run.scratch + gatheredBytes + 4 * n * i, to + 4 * n * slot, n);
+        if (i % rowsPerTurn === 0) yield;
+      }
+      for (const [expert, of] of byId) {
+        if (isNone(expert)) for (const slot of of) heap.f32.fill(0, to / 4 + slot * n, to / 4 + (slot + 1) * n);
       }
     }
 
