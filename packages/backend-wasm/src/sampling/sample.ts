@@ -1,4 +1,4 @@
-import { type Expr, f32, f64, i32, i32x4, type Local, type ModuleBuilder, threadIndex, v128 } from "../emit/index.ts";
+import { type Expr, f32, f64, i32, i32x4, type ModuleBuilder, threadIndex, v128 } from "../emit/index.ts";
 import { emitFirst, entryBytes } from "../kernels/shared/order.ts";
 import { philox } from "../kernels/shared/philox.ts";
 import { emitExp } from "./exp.ts";
@@ -34,10 +34,10 @@ export function emitSample(module: ModuleBuilder, name: string): void {
   const exp = emitExp(module, `${name}.exp`);
   const first = emitFirst(module, `${name}.first`);
   module.function(name, signature, (f, p) => {
-    const [i, x, id, best, count] = f.locals("i32", 5) as readonly [I32, I32, I32, I32, I32];
-    const [kept, at, weights, to] = f.locals("i32", 4) as readonly [I32, I32, I32, I32];
-    const [logit, greatest, limit] = f.locals("f32", 3) as readonly [F32, F32, F32];
-    const [total, sum, weight, uniform] = f.locals("f64", 4) as readonly [F64, F64, F64, F64];
+    const [i, x, id, best, count] = f.locals("i32", 5);
+    const [kept, at, weights, to] = f.locals("i32", 4);
+    const [logit, greatest, limit] = f.locals("f32", 3);
+    const [total, sum, weight, uniform] = f.locals("f64", 4);
     const a = f.let(i32.add(p.rooms, i32.mul(threadIndex, i32.shl(p.roomBytes, 1))));
     const b = f.let(i32.add(a, p.roomBytes));
     const infinity = f32.const(Number.POSITIVE_INFINITY);
@@ -159,7 +159,3 @@ export function emitSample(module: ModuleBuilder, name: string): void {
     });
   });
 }
-
-type I32 = Local<"i32">;
-type F32 = Local<"f32">;
-type F64 = Local<"f64">;

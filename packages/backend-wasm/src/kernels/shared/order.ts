@@ -56,7 +56,7 @@ export function emitFirst(module: ModuleBuilder, name: string): FunctionRef<type
     return a;
   });
   return module.value(name, firstSignature, "i32", (f, { x: from, stride, n, k, capacity: most, flip, a: at, b: other }) => {
-    const [i, key, held, sorted] = f.locals("i32", 4) as [Local<"i32">, Local<"i32">, Local<"i32">, Local<"i32">];
+    const [i, key, held, sorted] = f.locals("i32", 4);
     const value = f.local("f32");
     const largest = 0x7fffffff;
     const limit = f.let(i32.const(largest));
@@ -111,27 +111,27 @@ function emitOrder(module: ModuleBuilder, name: string): void {
     end: "i32",
   } as const;
   module.function(name, signature, (f, p) => {
-    const [to, i, key, at, outer, line] = f.locals("i32", 6) as Local<"i32">[];
+    const [to, i, key, at, outer, line] = f.locals("i32", 6);
     const flip = f.let(i32.sub(0, p.descending));
     const stride = f.let(i32.shl(p.inner, 2));
     // Each thread has a buffer of its own, and as much to merge into.
     const a = f.let(i32.add(p.rooms, i32.mul(threadIndex, i32.shl(p.roomBytes, 1))));
     const b = f.let(i32.add(a, p.roomBytes));
-    f.for(line!, p.begin, p.end, 1, () => {
-      f.set(outer!, i32.divU(line!, p.inner));
-      const column = f.let(i32.shl(i32.remU(line!, p.inner), 2));
-      const x = f.let(i32.add(p.x, i32.add(i32.mul(i32.mul(outer!, p.n), stride), column)));
-      f.set(at!, f.invoke(firstOf, { x, stride, n: p.n, k: p.k, capacity: p.capacity, flip, a, b }));
-      f.set(to!, i32.add(p.y, i32.add(i32.mul(i32.mul(outer!, p.k), stride), column)));
-      f.for(i!, 0, p.k, 1, () => {
-        f.set(key!, i32.load(at!, 4));
+    f.for(line, p.begin, p.end, 1, () => {
+      f.set(outer, i32.divU(line, p.inner));
+      const column = f.let(i32.shl(i32.remU(line, p.inner), 2));
+      const x = f.let(i32.add(p.x, i32.add(i32.mul(i32.mul(outer, p.n), stride), column)));
+      f.set(at, f.invoke(firstOf, { x, stride, n: p.n, k: p.k, capacity: p.capacity, flip, a, b }));
+      f.set(to, i32.add(p.y, i32.add(i32.mul(i32.mul(outer, p.k), stride), column)));
+      f.for(i, 0, p.k, 1, () => {
+        f.set(key, i32.load(at, 4));
         f.if(
           p.indices,
-          () => f.store(to!, key!),
-          () => f.store(to!, i32.load(i32.add(x, i32.mul(key!, stride)))),
+          () => f.store(to, key),
+          () => f.store(to, i32.load(i32.add(x, i32.mul(key, stride)))),
         );
-        f.advance(at!, entryBytes);
-        f.advance(to!, stride);
+        f.advance(at, entryBytes);
+        f.advance(to, stride);
       });
     });
   });
@@ -139,40 +139,40 @@ function emitOrder(module: ModuleBuilder, name: string): void {
 
 /** Sorts `count` entries from `a` on, `b` being as large; the result is where `a` then points. Runs of 1, 2, 4 … are merged; stable. */
 function emitMergeSort(f: FunctionBuilder, a: Local<"i32">, b: Local<"i32">, count: Local<"i32">): void {
-  const [width, p, q, pEnd, qEnd, to, end, taken] = f.locals("i32", 8) as Local<"i32">[];
+  const [width, p, q, pEnd, qEnd, to, end, taken] = f.locals("i32", 8);
   const total = f.let(i32.shl(count, 3));
   const copy = (from: Local<"i32">): void => {
-    f.store64Lane(to!, v128.load64Zero(from), 0);
+    f.store64Lane(to, v128.load64Zero(from), 0);
     f.advance(from, entryBytes);
-    f.advance(to!, entryBytes);
+    f.advance(to, entryBytes);
   };
-  f.setI32(width!, entryBytes);
-  f.while(i32.ltU(width!, total), () => {
-    f.set(p!, a);
-    f.set(to!, b);
-    f.set(end!, i32.add(a, total));
-    const clipped = (address: Local<"i32">): void => f.set(address, i32.select(i32.ltU(address, end!), address, end!));
-    f.while(i32.ltU(p!, end!), () => {
-      f.set(pEnd!, i32.add(p!, width!));
-      clipped(pEnd!);
-      f.set(q!, pEnd!);
-      f.set(qEnd!, i32.add(q!, width!));
-      clipped(qEnd!);
+  f.setI32(width, entryBytes);
+  f.while(i32.ltU(width, total), () => {
+    f.set(p, a);
+    f.set(to, b);
+    f.set(end, i32.add(a, total));
+    const clipped = (address: Local<"i32">): void => f.set(address, i32.select(i32.ltU(address, end), address, end));
+    f.while(i32.ltU(p, end), () => {
+      f.set(pEnd, i32.add(p, width));
+      clipped(pEnd);
+      f.set(q, pEnd);
+      f.set(qEnd, i32.add(q, width));
+      clipped(qEnd);
       // No branch on the comparison: it is as good as random.
-      f.while(i32.and(i32.ltU(p!, pEnd!), i32.ltU(q!, qEnd!)), () => {
-        f.set(taken!, i32.leS(i32.load(p!), i32.load(q!)));
-        f.store64Lane(to!, v128.load64Zero(i32.select(taken!, p!, q!)), 0);
-        f.advance(p!, i32.shl(taken!, 3));
-        f.advance(q!, i32.sub(entryBytes, i32.shl(taken!, 3)));
-        f.advance(to!, entryBytes);
+      f.while(i32.and(i32.ltU(p, pEnd), i32.ltU(q, qEnd)), () => {
+        f.set(taken, i32.leS(i32.load(p), i32.load(q)));
+        f.store64Lane(to, v128.load64Zero(i32.select(taken, p, q)), 0);
+        f.advance(p, i32.shl(taken, 3));
+        f.advance(q, i32.sub(entryBytes, i32.shl(taken, 3)));
+        f.advance(to, entryBytes);
       });
-      f.while(i32.ltU(p!, pEnd!), () => copy(p!));
-      f.while(i32.ltU(q!, qEnd!), () => copy(q!));
-      f.set(p!, qEnd!);
+      f.while(i32.ltU(p, pEnd), () => copy(p));
+      f.while(i32.ltU(q, qEnd), () => copy(q));
+      f.set(p, qEnd);
     });
-    f.set(taken!, a);
+    f.set(taken, a);
     f.set(a, b);
-    f.set(b, taken!);
-    f.set(width!, i32.shl(width!, 1));
+    f.set(b, taken);
+    f.set(width, i32.shl(width, 1));
   });
 }
