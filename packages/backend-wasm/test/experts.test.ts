@@ -1,5 +1,5 @@
+import { uniform } from "@centella/conformance";
 import { createProgram, type TensorSource } from "@centella/core";
-import { uniform } from "@centella/core/conformance";
 import { quantize } from "@centella/quant";
 import { afterEach, expect, test, vi } from "vitest";
 import { openBackend } from "../src/backend.ts";

@@ -250,7 +250,17 @@ test("a range is cut into tiles that cover it once, whoever runs them", async ()
 test("a process with threads that disposes of nothing exits", () => {
   const program = `
     import { wasm } from ${JSON.stringify(new URL("../src/index.ts", import.meta.url).href)};
+    import { createProgram } from ${JSON.stringify(new URL("../../core/src/index.ts", import.meta.url).href)};
     const backend = await wasm({ threads: 3 }).open();
+    const program = createProgram();
+    const x = program.input("x", "f32", [256, 512]);
+    program.output("y", program.matmul(x, program.input("w", "f32", [512, 512])));
+    const plan = await backend.compile(program);
+    // Long enough to be the pool's; one result is read, one left alone, and one run is not waited for.
+    const inputs = { x: new Float32Array(256 * 512), w: new Float32Array(512 * 512) };
+    await plan.run(inputs).y.data();
+    await plan.run(inputs).y;
+    plan.run(inputs);
     console.log(backend.device.name);
   `;
   const { stdout, status, stderr } = spawnSync(

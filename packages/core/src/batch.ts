@@ -72,8 +72,12 @@ export async function withBatch<Result>(
   backend: Backend,
   use: <Own extends string>(batch: Batch<Own>) => Promise<Result>,
 ): Promise<Result> {
-  using batch = createBatch(backend);
-  return await use(batch);
+  const batch = createBatch(backend);
+  try {
+    return await use(batch);
+  } finally {
+    batch.dispose();
+  }
 }
 
 /** A batch without its op methods. */

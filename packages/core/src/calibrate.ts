@@ -207,8 +207,9 @@ async function measurePoint(
       // Interleaved, so that what else the machine does meets both.
       for (const [i, plan] of plans.entries()) {
         const start = now();
-        using y = plan.run(inputs).y!;
+        const y = plan.run(inputs).y!;
         await y.data();
+        y.dispose();
         if (round > 0) times[i]!.push(now() - start);
       }
     }
@@ -233,8 +234,9 @@ async function measureTransfer(backend: Backend, now: () => number): Promise<Tra
     const times: number[] = [];
     for (let round = 0; round < 6; round++) {
       const start = now();
-      using tensor = backend.upload({ dtype: "f32", shape: [elements] }, data);
+      const tensor = backend.upload({ dtype: "f32", shape: [elements] }, data);
       await tensor.data();
+      tensor.dispose();
       if (round > 0) times.push(now() - start);
     }
     return median(times) * 1000;

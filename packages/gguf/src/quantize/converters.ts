@@ -2,11 +2,13 @@ import { convertRows, type RowsJob } from "./convertRows.ts";
 import type { ConvertAnswer } from "./convertWorker.ts";
 
 /** Converts rows, several jobs at a time. */
-export interface Converters extends AsyncDisposable {
+export interface Converters {
   /** How many jobs run at once. */
   readonly count: number;
   /** Rejects with an Error that says what is wrong with the values. The job's bytes are gone afterwards. */
   convert(job: RowsJob): Promise<Uint8Array<ArrayBuffer>>;
+  /** Ends the threads. */
+  dispose(): Promise<void>;
 }
 
 interface NodeWorker {
@@ -41,7 +43,7 @@ const callingThread: Converters = {
     await new Promise((resolve) => setTimeout(resolve, 0));
     return convertRows(job);
   },
-  async [Symbol.asyncDispose]() {},
+  async dispose() {},
 };
 
 interface Waiting {
@@ -81,7 +83,7 @@ class ThreadPool implements Converters {
     });
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  async dispose(): Promise<void> {
     await Promise.all(this.#workers.map((worker) => worker.terminate()));
   }
 

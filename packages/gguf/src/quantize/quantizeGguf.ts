@@ -83,20 +83,24 @@ export async function quantizeGguf(
     throw new GgufError("range", { expected: "threads from 1", got: String(threads) });
   signal?.throwIfAborted();
   const planned = conversions(file, recipe, options);
-  await using converters = startConverters(threads);
-  const content: GgufContent = {
-    version: 3,
-    byteOrder: "little",
-    metadata: [...metadataOf(file, imatrix), ...recipeKeys(recipe), ...imatrixKeys(imatrix)],
-    tensors: planned.map((conversion) => converted(file, conversion, converters)),
-  };
-  const bytes = await writeGguf(sink, content, {
-    // Enough for two jobs a thread, few enough to be small whatever the number of threads.
-    chunkBytes: 2 ** 18 * Math.max(2, Math.min(16, converters.count)),
-    ...(signal && { signal }),
-    ...(onProgress && { onProgress }),
-  });
-  return { recipe, bytes, tensors: quantizePlan(file, recipe, options), threads: converters.count };
+  const converters = startConverters(threads);
+  try {
+    const content: GgufContent = {
+      version: 3,
+      byteOrder: "little",
+      metadata: [...metadataOf(file, imatrix), ...recipeKeys(recipe), ...imatrixKeys(imatrix)],
+      tensors: planned.map((conversion) => converted(file, conversion, converters)),
+    };
+    const bytes = await writeGguf(sink, content, {
+      // Enough for two jobs a thread, few enough to be small whatever the number of threads.
+      chunkBytes: 2 ** 18 * Math.max(2, Math.min(16, converters.count)),
+      ...(signal && { signal }),
+      ...(onProgress && { onProgress }),
+    });
+    return { recipe, bytes, tensors: quantizePlan(file, recipe, options), threads: converters.count };
+  } finally {
+    await converters.dispose();
+  }
 }
 
 function conversions(

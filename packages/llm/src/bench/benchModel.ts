@@ -64,21 +64,25 @@ async function benchRow(
   { kind, tokens, depth }: Pick<BenchRow, "kind" | "tokens" | "depth">,
   { repetitions, ids: fresh, generation }: Setting,
 ): Promise<BenchRow> {
-  using session = model.createSession();
+  const session = model.createSession();
   const before = fresh.take(depth);
   const isPrompt = kind === "prompt";
   const tokensPerSecond: number[] = [];
   const timeToFirstTokenMs: number[] = [];
-  for (let run = -1; run < repetitions; run++) {
-    const ids = [...before, ...fresh.take(isPrompt ? tokens : 1)];
-    const { usage, timings } = await session.complete({ ids }, { ...generation, maxTokens: isPrompt ? 1 : tokens + 1 });
-    if (run < 0) continue;
-    if (isPrompt && usage.cachedTokens > depth) {
-      throw new Error(`bench: expected ${depth} cached tokens, got ${usage.cachedTokens}; this is a bug, please report it`);
+  try {
+    for (let run = -1; run < repetitions; run++) {
+      const ids = [...before, ...fresh.take(isPrompt ? tokens : 1)];
+      const { usage, timings } = await session.complete({ ids }, { ...generation, maxTokens: isPrompt ? 1 : tokens + 1 });
+      if (run < 0) continue;
+      if (isPrompt && usage.cachedTokens > depth) {
+        throw new Error(`bench: expected ${depth} cached tokens, got ${usage.cachedTokens}; this is a bug, please report it`);
+      }
+      // A prompt at a depth whose cache was given away was computed as a whole: its rate is that of what was computed.
+      tokensPerSecond.push(isPrompt ? timings.promptTokensPerSecond : timings.decodeTokensPerSecond);
+      timeToFirstTokenMs.push(timings.timeToFirstTokenMs);
     }
-    // A prompt at a depth whose cache was given away was computed as a whole: its rate is that of what was computed.
-    tokensPerSecond.push(isPrompt ? timings.promptTokensPerSecond : timings.decodeTokensPerSecond);
-    timeToFirstTokenMs.push(timings.timeToFirstTokenMs);
+  } finally {
+    session.dispose();
   }
   const test = `${isPrompt ? "pp" : "tg"}${tokens}${depth === 0 ? "" : ` @ d${depth}`}`;
   return { test, kind, tokens, depth, tokensPerSecond, timeToFirstTokenMs };
