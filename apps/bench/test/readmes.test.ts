@@ -19,6 +19,8 @@ const snippets: Readonly<Record<string, RegExp | string>> = {
   "backend-wasm 2": "needs a host that imports WebAssembly modules",
   "backend-webgpu 1": "needs a GPU",
   "backend-webgpu 2": "needs a GPU",
+  "conformance 1": "needs a backend of the reader's own, and vitest around it",
+  "conformance 2": /^$/,
   "core 1": "packages/core/test/readme.test.ts compares what it logs",
   "core 2": "packages/core/test/readme.test.ts compares what it logs",
   "core 3": "packages/core/test/readme.test.ts compares what it logs",
@@ -33,6 +35,7 @@ const snippets: Readonly<Record<string, RegExp | string>> = {
 
 /** What snippets take from those before, where they use it and do not make it themselves. */
 const before: Readonly<Record<string, string>> = {
+  backend: 'const backend = await (await import("@centella/core")).reference().open();',
   runtime: 'const runtime = await (await import("@centella/core")).createRuntime({ backends: [] });',
   model: 'const model = await (await import("@centella/llm")).loadModel("model.gguf", { runtime: undefined! });',
   wasm: 'const { wasm } = await import("@centella/backend-wasm");',
@@ -40,15 +43,22 @@ const before: Readonly<Record<string, string>> = {
 
 const found = new Map(["README.md", ...globSync("packages/*/README.md", { cwd: root })].flatMap(snippetsOf));
 
+/** Stands for a backend of the reader's own. */
+const ownBackend = 'export { reference as mine } from "@centella/core";';
+
 /** Beside the built code, from where the packages are found. */
+let project: string;
 let folder: string;
 beforeAll(() => {
   mkdirSync(join(root, "apps/bench/dist"), { recursive: true });
-  folder = mkdtempSync(join(root, "apps/bench/dist/readmes-"));
+  project = mkdtempSync(join(root, "apps/bench/dist/readmes-"));
+  folder = join(project, "test");
+  for (const name of ["src", "test"]) mkdirSync(join(project, name));
+  writeFileSync(join(project, "src/index.ts"), ownBackend);
   copyFileSync(join(root, "packages/model-fable/models/fable-tiny-q8_0.gguf"), join(folder, "model.gguf"));
   for (const [name, code] of found) writeFileSync(join(folder, fileOf(name)), code);
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+afterAll(() => rmSync(project, { recursive: true, force: true }));
 
 describe("snippets of the READMEs", () => {
   test("none is left out", () => {
@@ -56,7 +66,8 @@ describe("snippets of the READMEs", () => {
   });
 
   test("fit the types of the built packages", async () => {
-    const compilerOptions = { target: "esnext", module: "nodenext", strict: true, noEmit: true, skipLibCheck: true, types: ["node"] };
+    const checks = { strict: true, noEmit: true, skipLibCheck: true, allowImportingTsExtensions: true };
+    const compilerOptions = { ...checks, target: "esnext", module: "nodenext", types: ["node"] };
     writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["*.mts"] }));
     const checked = run(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "-p", folder]).catch((error) => error);
     expect((await checked).stdout).toBe("");
@@ -65,8 +76,9 @@ describe("snippets of the READMEs", () => {
   test.each(Object.entries(snippets).filter(([, expected]) => typeof expected !== "string"))(
     "%s prints what it should",
     async (name, expected) => {
-      const { stdout } = await run(process.execPath, [fileOf(name)], { cwd: folder });
+      const { stdout, stderr } = await run(process.execPath, [fileOf(name)], { cwd: folder });
       expect(stdout).toMatch(expected);
+      expect(stderr).toBe("");
     },
     60_000,
   );
