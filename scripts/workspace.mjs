@@ -1,7 +1,7 @@
 // What `npm start` and `npm test` share. Runs on Node 20 with nothing installed: built-in modules only.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -27,6 +27,21 @@ export function build() {
     stdio: ["ignore", 2, 2],
     env: { TURBO_TELEMETRY_DISABLED: "1", DO_NOT_TRACK: "1" },
   });
+  prune();
+}
+
+/** Removes what was built of sources that are gone: incremental builds and turbo's cache keep it, and tarballs would have it. */
+function prune() {
+  for (const group of ["packages", "apps"]) {
+    for (const name of readdirSync(join(root, group))) {
+      const [from, to] = ["src", "dist"].map((folder) => join(root, group, name, folder));
+      if (!existsSync(to)) continue;
+      for (const path of readdirSync(to, { recursive: true })) {
+        const source = /^(.*)\.(?:js|d\.ts)(?:\.map)?$/.exec(path)?.[1];
+        if (source !== undefined && !existsSync(join(from, `${source}.ts`))) rmSync(join(to, path));
+      }
+    }
+  }
 }
 
 /** Runs a command with the workspace's own tools, Node 24 among them, first on the PATH; gives its exit code. */
