@@ -1,6 +1,6 @@
 import { layoutOf } from "@centella/core";
 import { type BlockType, codebook } from "@centella/quant";
-import { type FunctionRef, i32, type ModuleBuilder } from "../emit/index.ts";
+import { type FunctionRef, i32, type ModuleBuilder, type Signature } from "../emit/index.ts";
 import type { BuildContext } from "../kernel.ts";
 import type { Target } from "../target.ts";
 import { Block } from "./block.ts";
@@ -8,15 +8,20 @@ import { decoders } from "./decoders.ts";
 
 const signature = { x: "i32", y: "i32", grid: "i32", begin: "i32", end: "i32" } as const;
 
-/** `name(x, y, grid, begin, end)` writes the values of the blocks `begin` to `end` of `x` to their places in `y`. */
-export function emitDequantize(
+/** A module's function that writes the values of the blocks `begin` to `end` of `x` to their places in `y`: one for all that ask. */
+export function blockDecoder(
   module: ModuleBuilder,
-  name: string,
   target: Target,
   dtype: BlockType,
-): FunctionRef<typeof signature, undefined> {
+): FunctionRef<Signature & typeof signature, undefined> {
+  const name = `blocks.${dtype}`;
+  if (!module.functions.some((emitted) => emitted.name === name)) defineDecoder(module, name, target, dtype);
+  return module.find(name, signature);
+}
+
+function defineDecoder(module: ModuleBuilder, name: string, target: Target, dtype: BlockType): void {
   const { elements, bytes } = layoutOf(dtype);
-  return module.function(name, signature, (f, { x, y, grid, begin, end }) => {
+  module.function(name, signature, (f, { x, y, grid, begin, end }) => {
     const from = f.let(i32.add(x, i32.mul(begin, bytes)));
     const to = f.let(i32.add(y, i32.mul(begin, 4 * elements)));
     f.while(i32.ltU(begin, end), () => {
@@ -26,6 +31,12 @@ export function emitDequantize(
       f.advance(begin, 1);
     });
   });
+}
+
+/** `name(x, y, grid, begin, end)`: {@link blockDecoder} by another name. */
+export function emitDequantize(module: ModuleBuilder, name: string, target: Target, dtype: BlockType): void {
+  const decode = blockDecoder(module, target, dtype);
+  module.function(name, signature, (f, operands) => f.call(decode, operands));
 }
 
 /** Address of the codebook of a block type, once it is known; 0 for types without one. */

@@ -2,13 +2,13 @@ import { layoutOf } from "@centella/core";
 import type { BlockType } from "@centella/quant";
 import { i32, type ModuleBuilder } from "../emit/index.ts";
 import type { Target } from "../target.ts";
-import { emitDequantize } from "./dequantize.ts";
+import { blockDecoder } from "./dequantize.ts";
 
 export { gridOf } from "./dequantize.ts";
 
 /** `name(table, ids, y, rows, blocks, grid, begin, end)` writes rows of a table, `blocks` blocks each; rows that it does not have are zeros. */
 export function emitLookUp(module: ModuleBuilder, name: string, target: Target, dtype: BlockType): void {
-  const decode = emitDequantize(module, `${name}.decode`, target, dtype);
+  const decode = blockDecoder(module, target, dtype);
   const { elements, bytes } = layoutOf(dtype);
   const lookUp = { table: "i32", ids: "i32", y: "i32", rows: "i32", blocks: "i32", grid: "i32", begin: "i32", end: "i32" } as const;
   module.function(name, lookUp, (f, { table, ids, y, rows, blocks, grid, begin, end }) => {

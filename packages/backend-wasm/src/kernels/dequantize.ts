@@ -12,7 +12,7 @@ export const dequantize: Kernel = {
     const { dtype } = x!.spec;
     if (!isQuantized(dtype)) return expressionKernel("cast").build(context, inputs, params, y);
     const type = dtype as BlockType;
-    const call = context.emit(`dequantize ${type}`, (module, name, target) => void emitDequantize(module, name, target, type));
+    const call = context.emit(`dequantize ${type}`, (module, name, target) => emitDequantize(module, name, target, type));
     const grid = gridOf(context, type);
     const { elements } = layoutOf(dtype);
     return (run) => ranges(call, [run.address(x!), run.address(y), grid()], elementCount(run.shape(y)) / elements, elements);
