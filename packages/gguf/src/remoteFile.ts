@@ -180,6 +180,11 @@ class OpenResponse {
 
   close(): void {
     clearTimeout(this.#timer);
+    if (this.at === this.end) {
+      // All of it came: its end lets the connection serve the next request.
+      void this.#pieces.next().catch(() => undefined);
+      return;
+    }
     // Ends the generator at its next step, and a request that is under way at once.
     void this.#pieces.return().catch(() => undefined);
     this.#controller.abort();

@@ -82,8 +82,15 @@ describe("httpSource", () => {
 
     test("in another order, each has what it asks for", async () => {
       await using server = await serve((request, response) => sendFile(request, response, huge));
-      const source = await httpSource(server.url, quick);
+      const signals: AbortSignal[] = [];
+      const watched: typeof fetch = (input, init) => {
+        signals.push(init!.signal!);
+        return fetch(input, init);
+      };
+      const source = await httpSource(server.url, { ...quick, fetch: watched });
       for (const at of [30_000_000, 20_000_000, 40_000_000, 20_000_000]) expectBytes(await source.read(at, 1000), at);
+      // A browser tells its user of aborted requests.
+      expect(signals.map(({ aborted }) => aborted)).toEqual(signals.map(() => false));
       // A connection takes more than is read: not much of a response to the end of the file.
       const [one, two, elsewhere] = await Promise.all([10_000_000, 10_001_000, 45_000_000].map((at) => source.read(at, 1000)));
       expectBytes(one!, 10_000_000);
