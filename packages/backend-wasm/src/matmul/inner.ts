@@ -40,8 +40,9 @@ const vectorRows = 4;
 /** Bytes of a packed panel of `w`. */
 export const innerPanelBytes: number = 4 * depth * tileColumns;
 
-/** Emits `inner.pack2.f32`, `inner.tile` and, per dtype of the weights, `inner.pack6.<dtype>`, `inner.tiles.<dtype>` and `inner.vector.<dtype>`. */
+/** Emits `inner.few`, `inner.pack2.f32`, `inner.tile` and, per dtype of the weights, `inner.pack6.<dtype>`, `inner.tiles.<dtype>` and `inner.vector.<dtype>`. */
 export function emitInner(module: ModuleBuilder, target: Target): void {
+  emitFew(module, target);
   emitPack(module, tileRows, "f32");
   const tile = emitTile(module, target);
   for (const dtype of ["f32", "f16", "bf16"] as const) {
@@ -190,6 +191,79 @@ function emitTile(module: ModuleBuilder, target: Target): FunctionRef<typeof til
         });
       }
       f.set(rows, i32.select(i32.gtU(rows, tileRows), i32.sub(rows, tileRows), 0));
+    });
+  });
+}
+
+/**
+ * `inner.few(w, x, y, count, rowBytes, k, rows, yBytes)`: `y[row, column] = w[column] · x[row]` for `rows` of `x` and six times `count` columns
+ * of f32 weights, `k` a multiple of four. For few rows packing costs more than it saves: two rows of `x` are multiplied with six of `w` at a
+ * time, a sixth of all columns apart, which go on in memory as {@link emitVector}'s do; further rows of `x` find them in the cache.
+ */
+function emitFew(module: ModuleBuilder, target: Target): void {
+  const signature = { w: "i32", x: "i32", y: "i32", count: "i32", rowBytes: "i32", k: "i32", rows: "i32", yBytes: "i32" } as const;
+  module.function("inner.few", signature, (f, { w, x, y, count, rowBytes, k, rows, yBytes }) => {
+    const streams = f.locals("i32", tileColumns);
+    const pointers = f.locals("i32", tileColumns);
+    const from = f.locals("i32", tileRows);
+    const [groups, row, at, to, left, block, store] = f.locals("i32", 7);
+    const sums = f.locals("v128", tileRows * tileColumns);
+    const values = f.locals("v128", tileRows);
+    const weights = f.local("v128");
+    /** Four columns of each row, then the other two of both. */
+    const totals = f.locals("v128", tileRows + 1);
+    const sum = (i: number, j: number): Local<"v128"> => sums[i * tileColumns + j]!;
+    streams.forEach((stream, j) => void f.set(stream, i32.add(w, i32.mul(i32.mul(count, j), rowBytes))));
+    f.set(groups, count);
+    f.while(groups, () => {
+      f.set(at, x);
+      f.set(to, y);
+      f.set(row, rows);
+      f.while(row, () => {
+        pointers.forEach((pointer, j) => void f.set(pointer, streams[j]!));
+        f.set(from[0], at);
+        // A last row alone is multiplied twice.
+        f.set(from[1], i32.add(at, i32.select(i32.gtU(row, 1), i32.shl(k, 2), 0)));
+        for (const total of totals) f.set(total, v128.zero());
+        f.set(left, k);
+        f.while(left, () => {
+          f.set(block, i32.select(i32.ltU(left, depth), left, depth));
+          f.set(left, i32.sub(left, block));
+          for (const each of sums) f.set(each, v128.zero());
+          f.loop((again) => {
+            from.forEach((pointer, i) => {
+              f.set(values[i]!, v128.load(pointer));
+              f.advance(pointer, 16);
+            });
+            pointers.forEach((pointer, j) => {
+              f.set(weights, v128.load(pointer));
+              f.advance(pointer, 16);
+              for (let i = 0; i < tileRows; i++) f.set(sum(i, j), madd(target, values[i]!, weights, sum(i, j)));
+            });
+            f.advance(block, -4);
+            f.brIf(again, block);
+          });
+          for (let i = 0; i < tileRows; i++) {
+            f.set(totals[i]!, f32x4.add(totals[i]!, laneSums(f, [sum(i, 0), sum(i, 1), sum(i, 2), sum(i, 3)])));
+          }
+          f.set(totals[tileRows]!, f32x4.add(totals[tileRows]!, laneSums(f, [sum(0, 4), sum(0, 5), sum(1, 4), sum(1, 5)])));
+        });
+        for (let i = 0; i < tileRows; i++) {
+          f.if(i32.gtU(row, i), () => {
+            f.set(store, to);
+            for (let j = 0; j < tileColumns; j++) {
+              f.store32Lane(store, j < 4 ? totals[i]! : totals[tileRows]!, j < 4 ? j : 2 * i + j - 4);
+              f.advance(store, i32.shl(count, 2));
+            }
+            f.advance(to, yBytes);
+          });
+        }
+        f.advance(at, i32.shl(k, 3));
+        f.set(row, i32.select(i32.gtU(row, tileRows), i32.sub(row, tileRows), 0));
+      });
+      for (const stream of streams) f.advance(stream, rowBytes);
+      f.advance(y, 4);
+      f.advance(groups, -1);
     });
   });
 }

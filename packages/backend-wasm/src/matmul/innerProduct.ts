@@ -8,6 +8,9 @@ const { depth, tileRows, tileColumns } = inner;
 /** Rows of `a` that are packed at once: 768 KiB with {@link inner.depth}. */
 const rowBlock = 384;
 
+/** Rows up to which f32 weights are multiplied where they lie. */
+const mostInPlace = 16;
+
 /** Bytes of scratch memory for {@link innerProduct}. */
 export function innerScratch(rooms: number): (m: number) => number {
   return (m) => rooms * innerPanelBytes + 4 * depth * Math.min(rowBlock, Math.ceil(m / tileRows) * tileRows);
@@ -16,19 +19,41 @@ export function innerScratch(rooms: number): (m: number) => number {
 /** `y = a · bᵀ` for `b [n, k]` of `dtype` with rows side by side. */
 export function innerProduct(exports: Exports, dtype: DType, threads: number, rooms: number): (product: Product) => Iterable<Pause> {
   const [vector, packA, tiles] = [exports(`inner.vector.${dtype}`), exports(`inner.pack${tileRows}.f32`), exports(`inner.tiles.${dtype}`)];
+  const few = dtype === "f32" ? exports("inner.few") : undefined;
   const { bytes } = layoutOf(dtype);
-  return function* ({ a, b, y, m, n, k, scratch }) {
+
+  /** Columns `begin` to `n`, row by row. */
+  function* rowByRow({ a, b, y, m, n, k }: Product, begin: number): Iterable<Call> {
     const rowBytes = k * bytes;
-    if (m < fewRows) {
-      const chunk = Math.ceil(sharedUnits(k, n * m * k, threads) / 4) * 4;
-      const calls: Call[] = [];
-      for (let row = 0; row < m; row++) {
-        for (let from = 0; from < n; from += chunk) {
-          const to = y + 4 * (row * n + from);
-          calls.push({ fn: vector, args: [b + from * rowBytes, a + 4 * row * k, to, Math.min(chunk, n - from), rowBytes, k] });
-        }
+    const chunk = Math.ceil(sharedUnits(k, n * m * k, threads) / 4) * 4;
+    for (let row = 0; row < m; row++) {
+      for (let from = begin; from < n; from += chunk) {
+        const to = y + 4 * (row * n + from);
+        yield { fn: vector, args: [b + from * rowBytes, a + 4 * row * k, to, Math.min(chunk, n - from), rowBytes, k] };
       }
-      yield calls;
+    }
+  }
+
+  /** Columns 0 to `end`, a multiple of the tile's. */
+  function* inPlace(fn: NonNullable<typeof few>, { a, b, y, m, n, k }: Product, end: number): Iterable<Call> {
+    const rowBytes = k * bytes;
+    const chunk = sharedUnits(m * k * tileColumns, n * m * k, threads) * tileColumns;
+    for (let from = 0; from < end; from += chunk) {
+      const count = Math.min(chunk, end - from) / tileColumns;
+      yield { fn, args: [b + from * rowBytes, a, y + 4 * from, count, rowBytes, k, m, 4 * n] };
+    }
+  }
+
+  return function* (product) {
+    const { a, b, y, m, n, k, scratch } = product;
+    const rowBytes = k * bytes;
+    if (few !== undefined && m > 1 && m <= mostInPlace && k % 4 === 0) {
+      const whole = n - (n % tileColumns);
+      yield [...inPlace(few, product, whole), ...rowByRow(product, whole)];
+      return;
+    }
+    if (m < fewRows) {
+      yield [...rowByRow(product, 0)];
       return;
     }
     const packed = scratch + rooms * innerPanelBytes;
