@@ -104,6 +104,11 @@ export class ThreadPool {
         if (signal?.aborted === true) cancel();
         this.wake(space, this.size);
       });
+    } catch (error) {
+      // A thread that is being ended may still be at a tile: nothing else runs on this memory before all are gone.
+      await this.#end();
+      control.clear();
+      throw error;
     } finally {
       this.#onEnd = undefined;
       signal?.removeEventListener("abort", cancel);
@@ -123,7 +128,11 @@ export class ThreadPool {
 
   dispose(): void {
     this.#lose();
-    for (const worker of this.#workers) worker.terminate();
+    void this.#end();
+  }
+
+  async #end(): Promise<void> {
+    await Promise.all(this.#workers.map((worker) => worker.terminate()));
   }
 
   #change(work: () => Promise<void>): Promise<void> {
@@ -136,7 +145,7 @@ export class ThreadPool {
     if (this.#isLost) return;
     const old = this.#workers;
     this.#workers = [];
-    for (const worker of old) worker.terminate();
+    for (const worker of old) void worker.terminate();
     try {
       await this.#start();
       for (const { modules } of this.#spaces.values()) for (const mail of modules.values()) await this.#send(mail);
@@ -158,7 +167,7 @@ export class ThreadPool {
     const workers = started.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
     const failure = started.find((result) => result.status === "rejected");
     if (failure !== undefined || this.#isLost) {
-      for (const worker of workers) worker.terminate();
+      for (const worker of workers) void worker.terminate();
       throw failure?.reason ?? new DeviceLostError("wasm", "the pool was disposed of");
     }
     this.#workers = workers;

@@ -4,7 +4,8 @@ import { workerSource } from "./workerSource.ts";
 /** A thread that waits for work. */
 export interface StartedWorker {
   post(mail: WorkerMail): void;
-  terminate(): void;
+  /** Ends the thread; resolves when it computes no more, as far as the engine tells. */
+  terminate(): Promise<void>;
   /** While kept, the thread keeps the process alive. */
   keep(isKept: boolean): void;
   /** Resolves when the thread is gone, for whatever reason. */
@@ -41,7 +42,7 @@ function startNodeWorker({ Worker }: NodeThreads, start: WorkerStart, onReport: 
       worker.unref();
       resolve({
         post: (mail) => worker.postMessage(mail),
-        terminate: () => void worker.terminate(),
+        terminate: async () => void (await worker.terminate()),
         keep: (isKept) => (isKept ? worker.ref() : worker.unref()),
         ended,
       });
@@ -65,7 +66,7 @@ function startWebWorker(start: WorkerStart, onReport: (report: WorkerReport) => 
       URL.revokeObjectURL(url);
       resolve({
         post: (mail) => worker.postMessage(mail),
-        terminate: () => worker.terminate(),
+        terminate: async () => worker.terminate(),
         keep: () => undefined,
         ended,
       });
