@@ -26,7 +26,6 @@ import {
   type TensorSource,
   type TensorStorage,
   type TypedArray,
-  UnsupportedError,
 } from "@centella/core";
 import type { WasmBackend } from "./backend.ts";
 import { directOutputs } from "./directOutputs.ts";
@@ -34,14 +33,13 @@ import type { Home } from "./home.ts";
 import type { BuildContext, Run, Task } from "./kernel.ts";
 import { isLate } from "./lateKernels.ts";
 import { kernelOf } from "./module.ts";
-import { choosePanels, isReadableInPanels } from "./panels.ts";
-import { Cell } from "./persistents.ts";
+import type { Cell } from "./persistents.ts";
+import { cellsOf } from "./planCells.ts";
 import { type PlanMemory, placePlan } from "./planMemory.ts";
 import type { PlanModule } from "./planModule.ts";
 import { type PlacedRun, PlannedRuns } from "./plannedRuns.ts";
 import { type RunContext, runList, runListSync } from "./runner.ts";
 import { type ResultsOf, RunResults } from "./runResults.ts";
-import { chooseInterleaving, isReadableInterleaved } from "./storedForm.ts";
 import { readStored, WasmStorage } from "./tensors.ts";
 
 /** Of runs that are over when their results are handed out. */
@@ -84,25 +82,7 @@ export class WasmPlan implements Plan {
     this.#inputStorages = new Map(
       lowered.storages.flatMap((storage) => (storage.definition.kind === "input" ? [[storage.definition.name, storage] as const] : [])),
     );
-    this.cells = new Map(
-      [...lowered.program.persistents.values()].map((persistent) => {
-        const shared = sharedCells?.get(persistent.name);
-        if (shared?.interleaving !== undefined && !isReadableInterleaved(persistent, lowered)) {
-          throw new UnsupportedError(
-            `wasm: persistent ${persistent.name}`,
-            "the plan that it is shared with holds its rows interleaved, which a use here cannot read; compile without shareWith",
-          );
-        }
-        if (shared?.isPanelled === true && !isReadableInPanels(persistent, lowered)) {
-          throw new UnsupportedError(
-            `wasm: persistent ${persistent.name}`,
-            "the plan that it is shared with holds it in panels, for products alone; name this program in that plan's sharedBy",
-          );
-        }
-        const form = { interleaving: chooseInterleaving(persistent, all), isPanelled: choosePanels(persistent, all) };
-        return [persistent.name, shared ?? new Cell(home.heap, persistent, form)];
-      }),
-    );
+    this.cells = cellsOf(home.heap, lowered, all, sharedCells);
     const converted = lowered.persistents.map(({ name }) => this.cells.get(name)!).filter(({ isConverted }) => isConverted);
     this.warnings = heldWeightsWarnings(
       "wasm",

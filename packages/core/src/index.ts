@@ -25,6 +25,7 @@ export {
 export { type CallSummary, formatReport, type RuntimeReport } from "./callLog.ts";
 export { checkKeys } from "./checkKeys.ts";
 export { createProgram, type Program } from "./createProgram.ts";
+export { createRuntime } from "./createRuntime.ts";
 export {
   type CustomCall,
   type CustomKernels,
@@ -154,11 +155,10 @@ export {
 } from "./program.ts";
 export { type ReferenceOptions, reference } from "./reference.ts";
 export type { Reference } from "./references.ts";
-export {
-  createRuntime,
-  type Runtime,
-  type RuntimeCompileOptions,
-  type RuntimeCore,
+export type {
+  Runtime,
+  RuntimeCompileOptions,
+  RuntimeCore,
 } from "./runtime.ts";
 export type { RuntimeOptions, RuntimePolicy } from "./runtimeOptions.ts";
 export {

@@ -12,13 +12,12 @@ import { type OpName, ops } from "./ops/index.ts";
 import { homesIn, type Placement } from "./placement.ts";
 import { PlanCache, type PlanCacheStats } from "./planCache.ts";
 import { completeParams, type OpMethods, opMethods, type ProgramGraph, requireInputs } from "./program.ts";
-import { ReferenceBackend } from "./reference.ts";
-import { backendFromEnvironment, checkedOptions, type RuntimeOptions, type RuntimePolicy } from "./runtimeOptions.ts";
-import { answersWithinCall, type Candidate, callRequest, choose, openCandidates, type Selection, selectForProgram } from "./select.ts";
+import type { RuntimePolicy } from "./runtimeOptions.ts";
+import { type Candidate, callRequest, choose, type Selection, selectForProgram } from "./select.ts";
 import type { ConcreteSpec } from "./spec.ts";
 import type { SplitPlan } from "./splitPlan.ts";
 import { hostTensor, ownedTensor, peek, Tensor } from "./tensor.ts";
-import { checkThresholds, thresholds as measured, mergeThresholds, type Thresholds } from "./thresholds.ts";
+import { thresholds as measured, mergeThresholds, type Thresholds } from "./thresholds.ts";
 
 /** How a program is compiled. */
 export interface RuntimeCompileOptions extends CompileOptions {
@@ -54,39 +53,6 @@ interface Attempt {
 
 /** Choices that are kept before they are forgotten and made anew. */
 const maxChoices = 10_000;
-
-/**
- * Opens the backends that this machine has. `CENTELLA_BACKEND` in the environment forces one, as `policy.force` does.
- * @throws {ArgumentError} for an unknown option, if the forced backend is not among `backends`, or the policy's thresholds are none
- */
-export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
-  const { backends, policy = {} } = checkedOptions(options);
-  const force = policy.force ?? backendFromEnvironment();
-  const isGiven = backends.some(({ name }) => name === "reference");
-  const names = [...backends.map(({ name }) => name), ...(isGiven ? [] : ["reference"])];
-  if (force !== undefined && !names.includes(force)) {
-    throw new ArgumentError("backend", `one of ${names.join(", ")}`, force, "check the name, and that its package is installed");
-  }
-  if (policy.thresholds !== undefined) checkThresholds(policy.thresholds);
-  const isWanted = (name: string): boolean => force === undefined || name === force;
-  const candidates = [...(await openCandidates(backends.filter(({ name }) => isWanted(name))))];
-  if (!isGiven && isWanted("reference")) candidates.push({ name: "reference", backend: await lastResort(candidates) });
-  const core = new RuntimeCore(candidates, force === undefined ? policy : { ...policy, force });
-  return Object.assign(
-    core,
-    opMethods<Tensor, Promise<Tensor>>((op, inputs, params) => core.call(op, inputs, params)),
-  );
-}
-
-/**
- * The scalar reference that nobody asked for. Where another backend computes within the call, what it is made of is loaded by the first
- * awaited call that comes to it: a page would download it for nothing.
- */
-async function lastResort(others: readonly Candidate[]): Promise<Backend> {
-  const backend = new ReferenceBackend(true);
-  if (!others.some((other) => other.backend !== undefined && answersWithinCall(other.backend))) await backend.ready();
-  return backend;
-}
 
 /** The runtime without its op methods. */
 export class RuntimeCore {

@@ -1,0 +1,37 @@
+import { type Lowered, UnsupportedError } from "@centella/core";
+import type { Heap } from "./heap.ts";
+import { choosePanels, isReadableInPanels } from "./panels.ts";
+import { Cell } from "./persistents.ts";
+import { chooseInterleaving, isReadableInterleaved } from "./storedForm.ts";
+
+/**
+ * Where a plan's persistents lie, by name: in the cells of the plan that it shares them with, or in new ones, in a form that all uses can read.
+ * `all` are the programs that will use them, its own among them.
+ * @throws {UnsupportedError} where a shared one lies in a form that a use here cannot read
+ */
+export function cellsOf(
+  heap: Heap,
+  lowered: Lowered,
+  all: readonly Lowered[],
+  sharedCells: ReadonlyMap<string, Cell> | undefined,
+): ReadonlyMap<string, Cell> {
+  return new Map(
+    [...lowered.program.persistents.values()].map((persistent) => {
+      const shared = sharedCells?.get(persistent.name);
+      if (shared?.interleaving !== undefined && !isReadableInterleaved(persistent, lowered)) {
+        throw new UnsupportedError(
+          `wasm: persistent ${persistent.name}`,
+          "the plan that it is shared with holds its rows interleaved, which a use here cannot read; compile without shareWith",
+        );
+      }
+      if (shared?.isPanelled === true && !isReadableInPanels(persistent, lowered)) {
+        throw new UnsupportedError(
+          `wasm: persistent ${persistent.name}`,
+          "the plan that it is shared with holds it in panels, for products alone; name this program in that plan's sharedBy",
+        );
+      }
+      const form = { interleaving: chooseInterleaving(persistent, all), isPanelled: choosePanels(persistent, all) };
+      return [persistent.name, shared ?? new Cell(heap, persistent, form)];
+    }),
+  );
+}
