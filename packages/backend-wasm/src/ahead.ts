@@ -9,6 +9,7 @@ import { memoryMap, pagesOf } from "./memoryMap.ts";
 import { emitKernels, kernelOf, type Opened } from "./module.ts";
 import { loadOnDemand } from "./onDemand.ts";
 import type { Target } from "./target.ts";
+import { emitWalk } from "./threads/walk.ts";
 
 /**
  * The module that the package brings along, `base.wasm`, for hosts that compile no WebAssembly at run time: all kernels, and of those that
@@ -39,6 +40,7 @@ const codes = { i32: "i", i64: "l", f32: "f", f64: "d", v128: "v" } as const;
 export async function emitAhead(calls: readonly AheadCall[]): Promise<Uint8Array<ArrayBuffer>> {
   await Promise.all([loadKernels(), loadOnDemand()]);
   const module = new ModuleBuilder({ constants: memoryMap.constants, hasTable: true });
+  emitWalk(module);
   emitKernels(module, target);
   for (const emit of new Set(lateKernels().map((kernel) => kernel.emit))) emit?.(module, target);
   const known = new Set<string>();
@@ -98,9 +100,10 @@ function functionsOf(module: WebAssembly.Module): readonly FunctionInfo[] {
 
 /** Opens such a module. @throws {ArgumentError} for another one */
 export function openAhead(module: WebAssembly.Module, maxMemoryMiB: number): Opened {
-  const kernels: CompiledKernels = { module, functions: functionsOf(module) };
+  const kernels: CompiledKernels = { module, functions: functionsOf(module), constantBytes: memoryMap.constants.bytes };
   return {
     kernels: () => Promise.resolve(kernels),
+    later: () => undefined,
     pool: undefined,
     maxPages: pagesOf(maxMemoryMiB),
     no64: "base.wasm has no other",

@@ -28,7 +28,7 @@ import type { Heap } from "./heap.ts";
 import { Home, type HomeParts } from "./home.ts";
 import type { Kernel } from "./kernel.ts";
 import { isLate, loadKernels } from "./lateKernels.ts";
-import { kernelOf, type Opened, openModule } from "./module.ts";
+import { type Extent, kernelOf, type Opened, openModule } from "./module.ts";
 import { loadOnDemand, requireLoaded } from "./onDemand.ts";
 import { type CheckedOptions, checkOptions, type WasmOptions } from "./options.ts";
 import { WasmPlan } from "./plan.ts";
@@ -54,8 +54,13 @@ export async function openBackend(options: CheckedOptions, features?: WasmFeatur
   if (sync || module !== undefined) await loadKernels();
   // Blocks are rare, and their code is large: a page waits until they are needed.
   if (sync && !isPage()) await loadOnDemand();
-  const opened = module === undefined ? await openModule(options, features) : openAhead(module, options.maxMemoryMiB);
+  const opened = module === undefined ? await openModule(options, extentOf(sync), features) : openAhead(module, options.maxMemoryMiB);
   return new WasmBackend(opened, await Home.open(opened, opened.all64), options);
+}
+
+/** A page may not compile kernels within a call: those that calls may need are there before. */
+function extentOf(sync: boolean): Extent {
+  return sync && isPage() ? "all" : "none";
 }
 
 /** Whether code comes over a network. */

@@ -4,6 +4,7 @@ import { type FunctionInfo, ModuleBuilder, type ModuleOptions } from "./emit/ind
 import { fused } from "./fused.ts";
 import type { CompiledKernels, HomeParts } from "./home.ts";
 import type { Kernel } from "./kernel.ts";
+import { KernelModules } from "./kernelModules.ts";
 import { kernels } from "./kernels/index.ts";
 import { emitShared } from "./kernels/shared/index.ts";
 import { isLate, lateKernel } from "./lateKernels.ts";
@@ -18,21 +19,26 @@ import { emitWalk } from "./threads/walk.ts";
 export interface EmittedModule {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly functions: readonly FunctionInfo[];
+  readonly constantBytes: number;
 }
 
-/** The module of all kernels. Pure. */
+/** What of the kernels is emitted before a plan asks for it. */
+export type Extent = "none" | "all";
+
+/** The module that threads walk lists with, and of kernels what `extent` says. Pure. */
 export function emitModule(
   target: Target,
   { shared = false, memory64 = false }: Pick<ModuleOptions, "shared" | "memory64"> = {},
+  extent: Extent = "all",
 ): EmittedModule {
   const module = new ModuleBuilder({ constants: memoryMap.constants, shared, memory64, hasTable: true });
-  emitKernels(module, target);
-  return { bytes: module.build(), functions: module.functions };
+  emitWalk(module);
+  if (extent === "all") emitKernels(module, target);
+  return { bytes: module.build(), functions: module.functions, constantBytes: module.constantBytes };
 }
 
 /** Emits what every plan can call. */
 export function emitKernels(module: ModuleBuilder, target: Target): void {
-  emitWalk(module);
   emitShared(module, target);
   for (const kernel of Object.values<Kernel>({ ...kernels })) kernel.emit?.(module, target);
 }
@@ -67,6 +73,7 @@ export interface Opened extends HomeParts {
  */
 export async function openModule(
   { relaxed, threads, memory64, maxMemoryMiB }: CheckedOptions,
+  extent: Extent,
   features: WasmFeatures = detect(),
 ): Promise<Opened> {
   if (!features.simd) throw new UnsupportedError("wasm", "this JavaScript engine has no WebAssembly SIMD");
@@ -77,7 +84,8 @@ export async function openModule(
   const { pool, reason } = await openPool(threads, features);
   const shared = pool !== undefined;
   return {
-    kernels: (memory64) => compileOnce(target, shared, memory64),
+    kernels: (memory64) => compileOnce(target, shared, memory64, extent),
+    later: (space, constantBytes) => new KernelModules(space, target, emitKernels, constantBytes),
     maxPages: pagesOf(maxMemoryMiB),
     no64: memory64 === false ? "memory64 is false" : features.memory64 ? undefined : noMemory64,
     all64: memory64 === true,
@@ -105,14 +113,14 @@ function compilable<T>(work: () => T): T {
   }
 }
 
-/** The kernels for a target, compiled by the first that asks. */
-export function compileOnce(target: Target, shared: boolean, memory64: boolean): Promise<CompiledKernels> {
-  const key = `${target.relaxed} ${target.dots} ${shared} ${memory64}`;
+/** The first module for a target, compiled by the first that asks. */
+export function compileOnce(target: Target, shared: boolean, memory64: boolean, extent: Extent): Promise<CompiledKernels> {
+  const key = `${target.relaxed} ${target.dots} ${shared} ${memory64} ${extent}`;
   let compiling = compiled.get(key);
   if (compiling === undefined) {
-    const { bytes, functions } = emitModule(target, { shared, memory64 });
+    const { bytes, ...emitted } = emitModule(target, { shared, memory64 }, extent);
     compiling = WebAssembly.compile(bytes).then(
-      (module) => ({ module, functions }),
+      (module) => ({ module, ...emitted }),
       (error: unknown) => {
         compiled.delete(key);
         throw notCompiled(error);

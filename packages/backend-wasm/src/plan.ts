@@ -96,7 +96,7 @@ export class WasmPlan implements Plan {
       [];
     this.#module = backend.planModule(home);
     const context: BuildContext = {
-      exports: (name) => (home.library.has(name) ? home.library : this.#module).get(name),
+      exports: (name) => home.exports(name),
       heap: home.heap,
       target: backend.target,
       threads: backend.pool?.size ?? 1,
@@ -122,7 +122,7 @@ export class WasmPlan implements Plan {
     this.#tasks = lowered.steps.map(({ op, inputs, params, output, others }) => {
       const kernel = (home.custom.get(op) ?? kernelOf(op))!;
       for (const used of isFused(op) ? (params as FusedParams).body.map((call) => call.op) : [op])
-        if (isLate(used)) this.#module.include(kernelOf(used)!);
+        if (isLate(used)) home.include(kernelOf(used)!);
       return kernel.build(context, inputs, params, output, others);
     });
     this.#runs = new PlannedRuns(home.space, lowered, this.#tasks);
@@ -160,11 +160,12 @@ export class WasmPlan implements Plan {
 
   /** Makes the functions that were emitted for this plan ready on every thread. */
   async link(): Promise<void> {
-    await this.#module.link();
+    await Promise.all([this.home.link(), this.#module.link()]);
   }
 
   /** {@link link} within the call. */
   linkSync(): void {
+    this.home.linkSync();
     this.#module.linkSync();
   }
 
@@ -378,6 +379,6 @@ export class WasmPlan implements Plan {
 
   #runContext(isShared: boolean): RunContext {
     const { pool } = this.#backend;
-    return isShared && pool !== undefined && this.#module.isShared ? { ...this.#alone, pool } : this.#alone;
+    return isShared && pool !== undefined && this.home.isShared && this.#module.isShared ? { ...this.#alone, pool } : this.#alone;
   }
 }

@@ -1,7 +1,8 @@
 import { UnsupportedError } from "@centella/core";
 import { aheadName } from "./ahead.ts";
 import { ModuleBuilder } from "./emit/index.ts";
-import type { Emitted, Kernel } from "./kernel.ts";
+import type { Emitted } from "./kernel.ts";
+import { Linking } from "./linking.ts";
 import { Library, type Space } from "./space.ts";
 import type { Target } from "./target.ts";
 import type { ThreadPool } from "./threads/pool.ts";
@@ -16,10 +17,8 @@ export class PlanModule {
   readonly #pool: ThreadPool | undefined;
   readonly #ahead: Library | undefined;
   readonly #functions = new Map<string, Emitted>();
-  readonly #included = new Set<Kernel["emit"]>();
   #made: { readonly builder: ModuleBuilder; readonly library: Library; readonly constants: number } | undefined;
-  #isLoaded = false;
-  #isShared = false;
+  #linked: Linking | undefined;
 
   /** With `ahead` every function must be there already, and nothing is compiled. */
   constructor(space: Space, target: Target, pool: ThreadPool | undefined, ahead?: Library) {
@@ -39,81 +38,50 @@ export class PlanModule {
     if (fn === undefined) {
       const { builder, library } = this.#parts;
       const name = `plan.${builder.functions.length}`;
-      this.#define(() => define(builder, name, this.#target));
+      const before = builder.functions.length;
+      define(builder, name, this.#target);
+      for (const info of builder.functions.slice(before)) library.declare(info);
       fn = library.get(name);
       this.#functions.set(key, fn);
     }
     return fn;
   }
 
-  /** Emits the functions of a kernel that are not among those of every plan. */
-  include({ emit }: Kernel): void {
-    if (emit === undefined || this.#ahead !== undefined || this.#included.has(emit)) return;
-    this.#included.add(emit);
-    this.#define((builder) => emit(builder, this.#target));
-  }
-
-  /** A function of a kernel that was included. @throws {RangeError} for another name */
-  get(name: string): Emitted {
-    return (this.#ahead ?? this.#parts.library).get(name);
-  }
-
   /** Compiles the module and instantiates it on every thread. */
   async link(): Promise<void> {
-    if (this.#made === undefined) return;
-    const { builder, library } = this.#made;
-    const module = await WebAssembly.compile(builder.build());
-    await library.load(module);
-    this.#isLoaded = true;
-    await this.#share(module);
+    await this.#linking?.link(this.#pool);
   }
 
-  /**
-   * {@link link} within the call; the other threads follow later. Browsers refuse it on a page's main thread where the module is
-   * larger than a few kB.
-   */
+  /** {@link link} within the call; the other threads follow later. */
   linkSync(): void {
-    if (this.#made === undefined) return;
-    const { builder, library } = this.#made;
-    const module = new WebAssembly.Module(builder.build());
-    library.loadSync(module);
-    this.#isLoaded = true;
-    // A pool that was lost is found out by whoever runs on it.
-    this.#share(module).catch(() => undefined);
+    this.#linking?.linkSync(this.#pool);
   }
 
   /** Whether the other threads have the functions too. */
   get isShared(): boolean {
-    return this.#made === undefined || this.#isShared;
-  }
-
-  async #share(module: WebAssembly.Module): Promise<void> {
-    const { base, size } = this.#made!.library;
-    await this.#pool?.load(this.#space, module, base, size);
-    this.#isShared = true;
+    return this.#made === undefined || this.#linked?.isShared === true;
   }
 
   dispose(): void {
     if (this.#made === undefined) return;
     const { library, constants } = this.#made;
-    if (this.#isLoaded) {
+    if (this.#linked?.isLoaded === true) {
       if (this.#pool?.isLost === false) this.#pool.unload(this.#space, library.base, library.size).catch(() => undefined);
       library.unload();
     }
     this.#space.heap.free(constants);
   }
 
+  get #linking(): Linking | undefined {
+    if (this.#made === undefined) return undefined;
+    const { builder, library } = this.#made;
+    this.#linked ??= new Linking(this.#space, library, builder.build());
+    return this.#linked;
+  }
+
   get #parts(): { readonly builder: ModuleBuilder; readonly library: Library } {
     this.#made ??= this.#make();
     return this.#made;
-  }
-
-  /** Declares what `emit` adds to the module. */
-  #define(emit: (builder: ModuleBuilder) => void): void {
-    const { builder, library } = this.#parts;
-    const before = builder.functions.length;
-    emit(builder);
-    for (const info of builder.functions.slice(before)) library.declare(info);
   }
 
   #make(): { readonly builder: ModuleBuilder; readonly library: Library; readonly constants: number } {

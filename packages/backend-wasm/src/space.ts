@@ -90,7 +90,7 @@ export class Library {
   readonly #space: Space;
   readonly #functions = new Map<string, Emitted>();
   #exports: WebAssembly.Exports = {};
-  #base = 0;
+  #base: number | undefined;
 
   constructor(space: Space) {
     this.#space = space;
@@ -103,7 +103,7 @@ export class Library {
 
   /** Place of the first function in the table. */
   get base(): number {
-    return this.#base;
+    return this.#base ?? 0;
   }
 
   /** The next function of the module, in its order. */
@@ -121,7 +121,7 @@ export class Library {
     this.#space.define(fn, {
       info,
       get place() {
-        return library.#base + index;
+        return library.base + index;
       },
     });
     this.#functions.set(info.name, fn);
@@ -138,10 +138,10 @@ export class Library {
     this.#exports = new WebAssembly.Instance(module, this.#imports()).exports;
   }
 
-  /** What a module imports; takes the places of its functions. */
+  /** What a module imports; takes the places of its functions, once. */
   #imports(): WebAssembly.Imports {
     const { heap, table, rooms } = this.#space;
-    this.#base = this.#space.reserve(this.size);
+    this.#base ??= this.#space.reserve(this.size);
     growTable(table, this.#base + this.size);
     const base = new WebAssembly.Global({ value: "i32", mutable: false }, this.#base);
     const thread = new WebAssembly.Global({ value: "i32", mutable: false }, rooms - 1);
@@ -165,7 +165,7 @@ export class Library {
   }
 
   unload(): void {
-    this.#space.release(this.#base, this.size);
+    this.#space.release(this.base, this.size);
     this.#exports = {};
   }
 }

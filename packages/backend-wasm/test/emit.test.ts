@@ -170,6 +170,40 @@ describe("modules", () => {
     expect(() => new WebAssembly.Instance(new WebAssembly.Module(module.build()), { env: { memory } })).not.toThrow();
   });
 
+  test("lazily, a module has what was required and what that calls, and the next one the rest", () => {
+    const module = new ModuleBuilder({ constants, isLazy: true });
+    const at = { at: "i32" } as const;
+    const seven = module.function("seven", at, (f, { at }) => f.store(at, f.splat(7)));
+    for (const name of ["first", "second"]) {
+      module.function(name, at, (f, { at }) => {
+        f.call(seven, { at });
+        f.store(i32.add(at, 16), f.splat(name === "first" ? 1 : 2));
+      });
+    }
+    module.function("unused", at, () => expect.unreachable("it is emitted"));
+    expect(module.functions).toEqual([]);
+    const memory = new WebAssembly.Memory({ initial: 1, maximum: 65_536 });
+    const built = ["first", "second"].map((name) => {
+      module.require(name);
+      module.require(name);
+      const names = module.functions.map((info) => info.name);
+      const { exports } = new WebAssembly.Instance(new WebAssembly.Module(module.build()), { env: { memory } });
+      module.next();
+      return { names, run: exports[name] as (at: number) => void };
+    });
+    expect(built.map(({ names }) => names)).toEqual([
+      ["seven", "first"],
+      ["seven", "second"],
+    ]);
+    // In an order that constants of the second module over those of the first would be seen in.
+    for (const [i, { run }] of [...built.entries()].reverse()) {
+      run(1024);
+      expect([...new Float32Array(memory.buffer, 1024, 8)]).toEqual([7, 7, 7, 7, i + 1, i + 1, i + 1, i + 1]);
+    }
+    expect(module.constantBytes).toBe(12);
+    expect(() => module.require("third")).toThrow(/expected a function that was defined, got third/);
+  });
+
   test("a name is taken once, and the pool has its size", () => {
     const module = new ModuleBuilder({ constants: { address: 64, bytes: 8 } });
     module.function("f", {}, (f) => {

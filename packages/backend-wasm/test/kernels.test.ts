@@ -34,7 +34,7 @@ test("modules are compiled once for each kind of products of bytes, whose code d
   const bytes = dots.map((each) => emitModule({ relaxed: true, dots: each }).bytes);
   expect(new Set(bytes.map((each) => each.join())).size).toBe(dots.length);
   const modules = await Promise.all(
-    [...dots, ...dots].map((each) => compileOnce({ relaxed, dots: relaxed ? each : "wide" }, false, false)),
+    [...dots, ...dots].map((each) => compileOnce({ relaxed, dots: relaxed ? each : "wide" }, false, false, "all")),
   );
   expect(new Set(modules.map(({ module }) => module)).size).toBe(relaxed ? dots.length : 1);
 });

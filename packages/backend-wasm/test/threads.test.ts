@@ -138,10 +138,12 @@ test.each([
   const backend = (await wasm({ threads: 2 }).open()) as WasmBackend;
   const { pool, heap } = backend;
   const { space, library } = backend.home;
+  const decode = backend.home.exports("decode.f32");
+  await backend.home.link();
   const x = heap.alloc(4096, "other");
   const y = heap.alloc(4096, "other");
   heap.f32.fill(-1, x / 4, x / 4 + 1024);
-  const call = (from: number): Call => ({ fn: library.get("decode.f32"), args: [from, y, 1024] });
+  const call = (from: number): Call => ({ fn: decode, args: [from, y, 1024] });
   const task: Task = function* () {
     yield [call(x), call(2 ** 31), call(x)];
     yield [call(x)];
@@ -178,6 +180,8 @@ test.each([false, true])(
     const backend = (await wasm({ threads: 2 }).open()) as WasmBackend;
     const { pool, heap } = backend;
     const { space, library } = backend.home;
+    const decode = backend.home.exports("decode.f32");
+    await backend.home.link();
     const [elements, tiles] = [1 << 20, 9];
     const [x, y] = [heap.alloc(4 * elements, "other"), heap.alloc(4 * elements * tiles, "other")];
     const results = heap.f32.subarray(y / 4, y / 4 + elements * tiles);
@@ -186,10 +190,7 @@ test.each([false, true])(
     // The pool is called to a list that the next step begins.
     const call: Task = () => void pool!.wake(space, 2);
     const copy: Task = function* () {
-      yield Array.from(
-        { length: tiles },
-        (_, tile): Call => ({ fn: library.get("decode.f32"), args: [x, y + 4 * elements * tile, elements] }),
-      );
+      yield Array.from({ length: tiles }, (_, tile): Call => ({ fn: decode, args: [x, y + 4 * elements * tile, elements] }));
     };
     const list = writeStepList(heap, [undefined, recordStep(space, copy, run)]);
     const context = {

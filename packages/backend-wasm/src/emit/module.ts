@@ -1,5 +1,5 @@
 import { ByteWriter } from "./bytes.ts";
-import { FunctionBuilder, type FunctionRef, localOf, type Params, type Signature } from "./function.ts";
+import { type CompiledSignature, FunctionBuilder, type FunctionRef, localOf, type Params, type Signature } from "./function.ts";
 import { type Expr, type Local, memoryImmediate, signedLeb, unsignedLeb, type ValueType, valueTypeCode } from "./values.ts";
 
 export interface ModuleOptions {
@@ -17,6 +17,8 @@ export interface ModuleOptions {
   readonly hasTable?: boolean;
   /** Where constants are placed in memory, and how many bytes there are for them (none: `splat` and the like are refused). */
   readonly constants?: { readonly address: number; readonly bytes: number };
+  /** Emit a function when it is asked for, by `require` or by one that calls it. By default all are, in the order of their definition. */
+  readonly isLazy?: boolean;
 }
 
 /** Bytes of an argument in memory. */
@@ -34,15 +36,32 @@ export interface FunctionInfo {
   readonly isRange: boolean;
 }
 
+/** How a function is emitted, and what refers to it meanwhile. */
+interface Definition {
+  readonly ref: FunctionRef;
+  readonly emit: () => Pick<EmittedFunction, "body" | "compiled">;
+}
+
+/** A function of the module. */
+interface EmittedFunction {
+  readonly ref: FunctionRef;
+  readonly index: number;
+  readonly body: Uint8Array;
+  readonly compiled: CompiledSignature;
+}
+
 const magic = [0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0];
 
 /** Collects functions and writes them as a WASM module that imports `env.memory` and exports every function by name. */
 export class ModuleBuilder {
   readonly #options: ModuleOptions;
-  readonly #functions: { readonly ref: FunctionRef; readonly body: Uint8Array }[] = [];
-  readonly #names = new Set<string>();
+  readonly #definitions = new Map<string, Definition>();
+  /** By name, in the module's order. */
+  readonly #emitted = new Map<string, EmittedFunction>();
   readonly #pool = new ByteWriter();
   readonly #poolIndex = new Map<string, number>();
+  /** Bytes of constants that an earlier module has. */
+  #placed = 0;
 
   constructor(options: ModuleOptions) {
     this.#options = options;
@@ -73,13 +92,13 @@ export class ModuleBuilder {
   /** The module in binary form, with a section for the reader if there is one. */
   build(custom?: { readonly name: string; readonly text: string }): Uint8Array<ArrayBuffer> {
     const { shared = false, constants, memory64 = false, maxPages = memory64 ? 262_144 : 65_536, hasTable = false } = this.#options;
-    const functions = this.#functions;
-    const bodies = [...functions.map(({ body }) => body), ...(hasTable ? functions.map(({ ref }) => thunk(ref)) : [])];
+    const functions = [...this.#emitted.values()];
+    const bodies = [...functions.map(({ body }) => body), ...(hasTable ? functions.map(thunk) : [])];
     const thunkType = [0x60, ...vector([[memory64 ? 0x7e : 0x7f], [0x7f], [0x7f]]), 0];
-    const types = functions.map(({ ref }) => [
+    const types = functions.map(({ compiled: { params, result } }) => [
       0x60,
-      ...vector(ref.compiled.params.map((type) => [valueTypeCode[type]])),
-      ...vector(ref.compiled.result === undefined ? [] : [[valueTypeCode[ref.compiled.result]]]),
+      ...vector(params.map((type) => [valueTypeCode[type]])),
+      ...vector(result === undefined ? [] : [[valueTypeCode[result]]]),
     ]);
     const limits = 1 + (shared ? 2 : 0) + (memory64 ? 4 : 0);
     const memory = [...text("env"), ...text("memory"), 0x02, limits, ...unsignedLeb(1), ...unsignedLeb(maxPages)];
@@ -104,20 +123,36 @@ export class ModuleBuilder {
     code.write(unsignedLeb(bodies.length));
     for (const body of bodies) code.writeSized(body);
     section(10, code.written);
-    if (this.#pool.length > 0) {
+    if (this.#pool.length > this.#placed) {
       const data = new ByteWriter();
-      const address = constants?.address ?? 0;
+      const address = (constants?.address ?? 0) + this.#placed;
       data.write([1, 0x00, ...(memory64 ? [0x42, ...signedLeb(address)] : [0x41, ...signedLeb(address | 0)]), 0x0b]);
-      data.writeSized(this.#pool.written);
+      data.writeSized(this.#pool.written.subarray(this.#placed));
       section(11, data.written);
     }
     if (custom !== undefined) section(0, [...text(custom.name), ...new TextEncoder().encode(custom.text)]);
     return out.written.slice();
   }
 
-  /** A function without a result that was emitted before, with at least these parameters. */
+  /**
+   * Begins another module of the same definitions: functions that were built are emitted again where they are called. It runs over the same
+   * memory, for constants stay where they are and it brings only those that are new.
+   */
+  next(): void {
+    this.#emitted.clear();
+    this.#placed = this.#pool.length;
+  }
+
+  /** Emits a function that was defined, and what it calls. @throws {RangeError} for another name */
+  require(name: string): void {
+    const definition = this.#definitions.get(name);
+    if (definition === undefined) throw new RangeError(`emit: expected a function that was defined, got ${name}`);
+    this.#emit(definition);
+  }
+
+  /** A function without a result that was defined before, with at least these parameters. */
   find<S extends Signature = Record<never, ValueType>>(name: string, least?: S): FunctionRef<Signature & S, undefined> {
-    const found = this.#functions.find(({ ref }) => ref.name === name)?.ref;
+    const found = this.#definitions.get(name)?.ref;
     if (found === undefined) throw new RangeError(`emit: expected a function that was emitted, got ${name}`);
     const isMissing = ([param, type]: [string, ValueType]): boolean => found.signature[param] !== type;
     const missing = Object.entries(least ?? {}).find(isMissing);
@@ -128,12 +163,17 @@ export class ModuleBuilder {
 
   /** What was emitted, in the order of the table. */
   get functions(): readonly FunctionInfo[] {
-    return this.#functions.map(({ ref }) => ({
+    return [...this.#emitted.values()].map(({ ref, compiled }) => ({
       name: ref.name,
-      params: ref.compiled.params,
+      params: compiled.params,
       hasResult: ref.result !== undefined,
       isRange: isRange(ref),
     }));
+  }
+
+  /** Bytes of constants. */
+  get constantBytes(): number {
+    return this.#pool.length;
   }
 
   #define<S extends Signature, R extends ValueType | undefined>(
@@ -142,16 +182,39 @@ export class ModuleBuilder {
     result: R,
     body: (f: FunctionBuilder, params: Params<S>) => Expr | undefined,
   ): FunctionRef<S, R> {
-    if (this.#names.has(name)) throw new RangeError(`emit: expected new function names, got ${name} twice`);
-    const entries = Object.entries(signature).map(([param, type], index): [string, Local] => [param, localOf(type, index)]);
-    const { memory64 = false } = this.#options;
-    const f = new FunctionBuilder(Object.values(signature), { address: (bytes) => this.#constant(bytes) }, memory64);
-    const value = body(f, Object.fromEntries(entries) as Params<S>);
-    const { body: code, compiled } = f.finish(value);
-    const ref = { name, signature, result, compiled, index: this.#functions.length };
-    this.#functions.push({ ref, body: code });
-    this.#names.add(name);
+    if (this.#definitions.has(name)) throw new RangeError(`emit: expected new function names, got ${name} twice`);
+    const { memory64 = false, isLazy = false } = this.#options;
+    const emit = (): Pick<EmittedFunction, "body" | "compiled"> => {
+      const entries = Object.entries(signature).map(([param, type], index): [string, Local] => [param, localOf(type, index)]);
+      const f = new FunctionBuilder(Object.values(signature), { address: (bytes) => this.#constant(bytes) }, memory64);
+      return f.finish(body(f, Object.fromEntries(entries) as Params<S>));
+    };
+    const emitted = (): EmittedFunction => this.#emit({ ref, emit });
+    const ref: FunctionRef<S, R> = {
+      name,
+      signature,
+      result,
+      get index() {
+        return emitted().index;
+      },
+      get compiled() {
+        return emitted().compiled;
+      },
+    };
+    this.#definitions.set(name, { ref, emit });
+    if (!isLazy) emitted();
     return ref;
+  }
+
+  /** The function, emitted by the first that asks. */
+  #emit({ ref, emit }: Definition): EmittedFunction {
+    const known = this.#emitted.get(ref.name);
+    if (known !== undefined) return known;
+    // What it calls comes before it.
+    const code = emit();
+    const emitted = { ref, index: this.#emitted.size, ...code };
+    this.#emitted.set(ref.name, emitted);
+    return emitted;
   }
 
   #constant(bytes: Uint8Array): number {
@@ -175,9 +238,7 @@ function isRange({ signature }: FunctionRef): boolean {
 const argumentLoad = { i32: 0x28, i64: 0x29, f32: 0x2a, f64: 0x2b } as const;
 
 /** Body of the thunk of a function. */
-function thunk(ref: FunctionRef): Uint8Array {
-  const { index } = ref;
-  const { params, result } = ref.compiled;
+function thunk({ ref, index, compiled: { params, result } }: EmittedFunction): Uint8Array {
   const first = isRange(ref) ? params.length - 2 : params.length;
   const code = new ByteWriter();
   code.push(0);
