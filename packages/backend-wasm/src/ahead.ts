@@ -4,7 +4,7 @@ import { type FunctionInfo, ModuleBuilder } from "./emit/index.ts";
 import { Heap } from "./heap.ts";
 import type { CompiledKernels } from "./home.ts";
 import type { BuildContext, Emitted } from "./kernel.ts";
-import { lateKernels, loadKernels } from "./lateKernels.ts";
+import { lateKernels, loadKernelFiles } from "./lateKernels.ts";
 import { memoryMap, pagesOf } from "./memoryMap.ts";
 import { emitKernels, kernelOf, type Opened } from "./module.ts";
 import { loadOnDemand } from "./onDemand.ts";
@@ -38,7 +38,7 @@ const codes = { i32: "i", i64: "l", f32: "f", f64: "d", v128: "v" } as const;
 
 /** The module in binary form, with what these calls ask for. */
 export async function emitAhead(calls: readonly AheadCall[]): Promise<Uint8Array<ArrayBuffer>> {
-  await Promise.all([loadKernels(), loadOnDemand()]);
+  await Promise.all([loadKernelFiles(), loadOnDemand()]);
   const module = new ModuleBuilder({ constants: memoryMap.constants, hasTable: true });
   emitWalk(module);
   emitKernels(module, target);

@@ -27,7 +27,7 @@ import { Turns } from "./eventLoop.ts";
 import type { Heap } from "./heap.ts";
 import { Home, type HomeParts } from "./home.ts";
 import type { Kernel } from "./kernel.ts";
-import { isLate, loadKernels } from "./lateKernels.ts";
+import { isLate, loadKernelFiles, loadKernels } from "./lateKernels.ts";
 import { type Extent, kernelOf, type Opened, openModule } from "./module.ts";
 import { loadOnDemand, requireLoaded } from "./onDemand.ts";
 import { type CheckedOptions, checkOptions, type WasmOptions } from "./options.ts";
@@ -50,9 +50,10 @@ export function wasm(options: WasmOptions = {}): BackendFactory {
 /** Opens the backend; `features` are the engine's. */
 export async function openBackend(options: CheckedOptions, features?: WasmFeatures): Promise<WasmBackend> {
   const { module, sync } = options;
-  // Calls that are not awaited may need any of them; and what a module has is known by its kernels.
-  if (sync || module !== undefined) await loadKernels();
-  // Blocks are rare, and their code is large: a page waits until they are needed.
+  // What a module has is known by its kernels, and calls that are not awaited may need any. A page waits with what is rare in such calls,
+  // blocks and layers of models, until it is needed.
+  if (module !== undefined || (sync && !isPage())) await loadKernelFiles();
+  else if (sync) await loadKernelFiles(["other"]);
   if (sync && !isPage()) await loadOnDemand();
   const opened = module === undefined ? await openModule(options, extentOf(sync), features) : openAhead(module, options.maxMemoryMiB);
   return new WasmBackend(opened, await Home.open(opened, opened.all64), options);

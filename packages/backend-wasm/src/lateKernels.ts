@@ -20,6 +20,7 @@ type FileName = keyof typeof files;
 
 /** Where ops are that some language models have. */
 const fileOf: { readonly [N in OpName]?: FileName } = {
+  moeMatmul: "expert",
   moeRoute: "expert",
   moeWeights: "expert",
   ssmConv: "recurrent",
@@ -45,11 +46,15 @@ export function lateKernel({ name }: AnyOp): Kernel {
   return kernel;
 }
 
-/** Loads what programs need of the files, or all of them. */
-export async function loadKernels(programs?: readonly ProgramGraph[]): Promise<void> {
-  const late = programs?.flatMap(({ nodes }) => nodes.flatMap(({ op }) => (isLate(op) ? [op] : [])));
-  const names = late?.map(({ name }) => fileOf[name as OpName] ?? "other") ?? (Object.keys(files) as FileName[]);
-  await Promise.all([...new Set(names)].map(loadFile));
+/** Loads what programs need of the files. */
+export async function loadKernels(programs: readonly ProgramGraph[]): Promise<void> {
+  const late = programs.flatMap(({ nodes }) => nodes.flatMap(({ op }) => (isLate(op) ? [op] : [])));
+  await loadKernelFiles(new Set(late.map(({ name }) => fileOf[name as OpName] ?? "other")));
+}
+
+/** Loads files, all of them if it is not said which. */
+export async function loadKernelFiles(names: Iterable<FileName> = Object.keys(files) as FileName[]): Promise<void> {
+  await Promise.all([...names].map(loadFile));
 }
 
 /** Once; again after a download that failed. */

@@ -7,22 +7,34 @@ import { formatNameOf } from "./formats/index.ts";
 interface Parts {
   /** Convert weights of types without kernels of their own. */
   readonly codecs: typeof import("./blockCodecs.ts");
-  /** Read tables of blocks that lie as they were loaded. */
+  /** Read tables of blocks that lie as they were loaded, and widen them. */
   readonly lookUp: typeof import("./blocks/lookUp.ts");
+  /** Make blocks. */
+  readonly encoders: typeof import("./blocks/quantize.ts");
 }
 
-const loaded: { -readonly [K in keyof Parts]?: Parts[K] } = {};
+type Part = keyof Parts;
+
+const loaders: { readonly [K in Part]: () => Promise<Parts[K]> } = {
+  codecs: () => import("./blockCodecs.ts"),
+  lookUp: () => import("./blocks/lookUp.ts"),
+  encoders: () => import("./blocks/quantize.ts"),
+};
+
+const loaded: { -readonly [K in Part]?: Parts[K] } = {};
 
 /** Loads what there is, or what some programs need, for {@link onDemand}. */
 export async function loadOnDemand(programs?: readonly ProgramGraph[]): Promise<void> {
-  const needed = programs?.map(partsOf);
-  const isNeeded = (part: keyof Parts): boolean => needed === undefined || needed.some((parts) => parts[part]);
-  if (isNeeded("codecs")) loaded.codecs ??= await import("./blockCodecs.ts");
-  if (isNeeded("lookUp")) loaded.lookUp ??= await import("./blocks/lookUp.ts");
+  const needed = programs?.flatMap(partsOf) ?? (Object.keys(loaders) as Part[]);
+  await Promise.all([...new Set(needed)].map(load));
+}
+
+async function load<K extends Part>(part: K): Promise<void> {
+  loaded[part] ??= await loaders[part]();
 }
 
 /** @throws {UnsupportedError} before it is loaded */
-export function onDemand<K extends keyof Parts>(part: K): Parts[K] {
+export function onDemand<K extends Part>(part: K): Parts[K] {
   const found: Partial<Parts>[K] = loaded[part];
   if (found === undefined)
     throw new UnsupportedError("wasm: blocks", "their code must be waited for; compile a program with them first, or await the call");
@@ -31,17 +43,16 @@ export function onDemand<K extends keyof Parts>(part: K): Parts[K] {
 
 /** @throws {UnsupportedError} if something that a program needs is not loaded */
 export function requireLoaded(program: ProgramGraph): void {
-  const parts = partsOf(program);
-  for (const part of ["codecs", "lookUp"] as const) if (parts[part]) onDemand(part);
+  for (const part of partsOf(program)) onDemand(part);
 }
 
 /** Where each op takes blocks that its kernel reads itself, if they are a weight's. */
 const readers: Readonly<Record<string, number>> = { attention: 1, embedding: 0, kvWrite: 0, matmul: 1, moeMatmul: 1 };
 
-function partsOf({ nodes, values, outputs }: ProgramGraph): Record<keyof Parts, boolean> {
+function partsOf({ nodes, values, outputs }: ProgramGraph): readonly Part[] {
   const hasBlocks = (id: number | undefined): id is number => id !== undefined && isQuantized(values[id]!.spec.dtype);
   const isForeign = (id: number | undefined): boolean => hasBlocks(id) && formatNameOf(values[id]!.spec.dtype) !== values[id]!.spec.dtype;
-  const lookUp =
+  const readsBlocks =
     outputs.some(({ value }) => hasBlocks(value)) ||
     nodes.some(({ op, inputs, params, output }) => {
       const isTurned = op.name === "matmul" && !(params as { transposeB: boolean }).transposeB;
@@ -49,5 +60,9 @@ function partsOf({ nodes, values, outputs }: ProgramGraph): Record<keyof Parts, 
         hasBlocks(id) && (readers[op.name] !== place || isTurned || values[id]!.persistent === undefined);
       return inputs.some(isOdd) || (hasBlocks(output) && op.name !== "kvWrite");
     });
-  return { lookUp, codecs: nodes.some(({ inputs }) => inputs.some(isForeign)) };
+  return [
+    ...(nodes.some(({ inputs }) => inputs.some(isForeign)) ? (["codecs"] as const) : []),
+    ...(readsBlocks ? (["lookUp"] as const) : []),
+    ...(nodes.some(({ op }) => op.name === "quantize") ? (["encoders"] as const) : []),
+  ];
 }

@@ -3,12 +3,12 @@ import { referenceOf } from "@centella/core/references";
 import { describe, expect, test } from "vitest";
 import { expressionOf } from "../src/elementwise/expressions/index.ts";
 import { ModuleBuilder, v128 } from "../src/emit/index.ts";
-import { loadKernels } from "../src/lateKernels.ts";
+import { loadKernelFiles } from "../src/lateKernels.ts";
 import { memoryMap } from "../src/memoryMap.ts";
 import type { Target } from "../src/target.ts";
 import { targets } from "./shared.ts";
 
-await loadKernels();
+await loadKernelFiles();
 
 const count = 1 << 16;
 const from = memoryMap.heap;

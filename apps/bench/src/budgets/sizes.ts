@@ -14,10 +14,10 @@ export function sizeFigures(): readonly Figure[] {
       (folder): Figure => ({ name: `tarball of ${folder}`, unit: "KiB", measure: async () => exactly(tarballBytes(folder) / 1024) }),
     ),
     ...Object.entries(pages).map(
-      ([what, absent]): Figure => ({
+      ([what, { absent, sync = false }]): Figure => ({
         name: `JavaScript of a page that ${what} on the CPU, minified and gzipped`,
         unit: "KiB",
-        measure: async () => exactly((await pageBytes(new Set(absent))) / 1024),
+        measure: async () => exactly((await pageBytes(new Set(absent), sync)) / 1024),
       }),
     ),
   ];
@@ -43,7 +43,7 @@ function tarballBytes(folder: string): number {
 
 /**
  * Modules that a page fetches when it first uses what they do, and generating text never does, whatever the model: calibrating, layers on
- * two backends, LoRA adapters, the context "auto", moving sessions, embeddings, perplexity, the scalar reference.
+ * two backends, LoRA adapters, the context "auto", moving sessions, embeddings, perplexity, blocks that are quantized, the scalar reference.
  */
 const otherUses = [
   "adapters.js",
@@ -56,6 +56,7 @@ const otherUses = [
   "lookUp.js",
   "otherKernels.js",
   "perplexity.js",
+  "quantize.js",
   "readF32.js",
   "referencePlan.js",
   "snapshot.js",
@@ -80,14 +81,24 @@ const otherModels = [
   "wordPiece.js",
 ];
 
+/** What a page does not fetch for what it does, and whether it may also call ops one by one that answer within the call. */
+interface Page {
+  readonly absent: readonly string[];
+  readonly sync?: boolean;
+}
+
 /**
- * What pages do, and the modules that they do not fetch for it. Only what is named here is left out: any other dynamic import counts, so
- * that nothing that generating text needs escapes by being loaded late.
+ * What pages do. Only what is named here is left out: any other dynamic import counts, so that nothing that generating text needs escapes
+ * by being loaded late.
  */
-const pages: Readonly<Record<string, readonly string[]>> = {
-  "completes text": [...otherUses, ...otherModels, "chatTemplate.js"],
-  chats: [...otherUses, ...otherModels],
-  "chats with any model": otherUses,
+const pages: Readonly<Record<string, Page>> = {
+  "completes text": { absent: [...otherUses, ...otherModels, "chatTemplate.js"] },
+  "completes text, and may compute within a call,": {
+    absent: [...otherUses, ...otherModels, "chatTemplate.js"].filter((name) => name !== "otherKernels.js"),
+    sync: true,
+  },
+  chats: { absent: [...otherUses, ...otherModels] },
+  "chats with any model": { absent: otherUses },
 };
 
 /** Leaves modules where they are, but for what is imported statically as well, and notes those that were met. */
@@ -106,12 +117,12 @@ function leaveOut(absent: ReadonlySet<string>, met: Set<string>): Plugin {
 }
 
 /** What such a page downloads, whatever the model's family: the files that esbuild makes of it, each compressed. */
-async function pageBytes(absent: ReadonlySet<string>): Promise<number> {
+async function pageBytes(absent: ReadonlySet<string>, sync: boolean): Promise<number> {
   const contents = `
     import { createRuntime } from "@centella/core";
     import { wasm } from "@centella/backend-wasm";
     import { loadModel } from "@centella/llm";
-    export const load = async (source) => loadModel(source, { runtime: await createRuntime({ backends: [wasm({ sync: false })] }) });
+    export const load = async (source) => loadModel(source, { runtime: await createRuntime({ backends: [wasm({ sync: ${sync} })] }) });
   `;
   const met = new Set<string>();
   const { outputFiles } = await build({

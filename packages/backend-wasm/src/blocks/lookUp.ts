@@ -4,7 +4,7 @@ import { i32, type ModuleBuilder } from "../emit/index.ts";
 import type { Target } from "../target.ts";
 import { blockDecoder } from "./dequantize.ts";
 
-export { gridOf } from "./dequantize.ts";
+export { emitDequantize, gridOf } from "./dequantize.ts";
 
 /** `name(table, ids, y, rows, blocks, grid, begin, end)` writes rows of a table, `blocks` blocks each; rows that it does not have are zeros. */
 export function emitLookUp(module: ModuleBuilder, name: string, target: Target, dtype: BlockType): void {

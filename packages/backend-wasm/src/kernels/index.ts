@@ -13,7 +13,6 @@ import { logSoftmax } from "./logSoftmax.ts";
 import { matmul } from "./matmul.ts";
 import { max } from "./max.ts";
 import { mean } from "./mean.ts";
-import { moeMatmul } from "./moeMatmul.ts";
 import { rmsNorm } from "./rmsNorm.ts";
 import { rope } from "./rope.ts";
 import { slice } from "./slice.ts";
@@ -36,7 +35,6 @@ export const kernels: Kernels = {
   matmul,
   max,
   mean,
-  moeMatmul,
   rmsNorm,
   rope,
   slice,

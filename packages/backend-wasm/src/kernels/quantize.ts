@@ -1,10 +1,11 @@
 import { elementCount, layoutOf } from "@centella/core";
-import { emitQuantize, quantizeRoom } from "../blocks/quantize.ts";
 import type { Kernel, ParamsOf } from "../kernel.ts";
+import { onDemand } from "../onDemand.ts";
 import { ranges } from "./shared/axes.ts";
 
 export const quantize: Kernel<ParamsOf<"quantize">> = {
   build({ emit, reserve, rooms }, [x], { dtype }, y) {
+    const { emitQuantize, quantizeRoom } = onDemand("encoders");
     const call = emit(`quantize ${dtype}`, (module, name) => emitQuantize(module, name, dtype));
     const { elements } = layoutOf(dtype);
     reserve(quantizeRoom * rooms);

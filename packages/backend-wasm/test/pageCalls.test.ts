@@ -1,0 +1,53 @@
+import { createProgram, type ProgramGraph, UnsupportedError } from "@centella/core";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import type { WasmBackend } from "../src/backend.ts";
+import { wasm } from "../src/index.ts";
+
+// As in a page, where code comes over a network; in files of its own, since what was loaded stays so.
+let backend: WasmBackend;
+
+beforeAll(async () => {
+  vi.stubGlobal("process", undefined);
+  try {
+    backend = (await wasm({ threads: 1 }).open()) as WasmBackend;
+  } finally {
+    vi.unstubAllGlobals();
+  }
+});
+
+afterAll(() => backend.dispose());
+
+const x = Float32Array.from({ length: 32 }, (_, i) => i - 16);
+
+test("in a page an op may be called within the call though language models seldom have it", () => {
+  const program = createProgram();
+  program.output("y", program.cumsum(program.input("x", "f32", [3])));
+  expect(backend.compileSync!(program).runSync!({ x: Float32Array.of(1, 2, 4) }).y).toEqual(Float32Array.of(1, 3, 7));
+});
+
+function quantizing(): ProgramGraph {
+  const program = createProgram();
+  program.output("y", program.quantize(program.input("x", "f32", [32]), { dtype: "q8_0" }));
+  return program;
+}
+
+function choosing(): ProgramGraph {
+  const program = createProgram();
+  const experts = program.constant(
+    Float32Array.from({ length: 64 }, (_, i) => i >> 5),
+    "f32",
+    [2, 1, 32],
+  );
+  program.output("y", program.moeMatmul(program.input("x", "f32", [1, 32]), experts, program.input("ids", "i32", [1, 1])));
+  return program;
+}
+
+test.each([
+  ["blocks that are quantized", quantizing, { x }],
+  ["products with experts", choosing, { x, ids: Int32Array.of(1) }],
+])("in a page %s are waited for once", async (_what, record, inputs) => {
+  expect(() => backend.compileSync!(record())).toThrow(UnsupportedError);
+  expect(() => backend.compileSync!(record())).toThrow(/must be waited for; compile a program with/);
+  const plan = await backend.compile(record());
+  expect(backend.compileSync!(record()).runSync!(inputs).y).toEqual(await plan.run(inputs).y!.data());
+});
