@@ -28,7 +28,9 @@ const snippets: Readonly<Record<string, RegExp | string>> = {
   "gguf 1": /llama 4096\n\[ 4096, 256 \] 1048576\n$/,
   "gguf 2": "needs the network",
   "llm 1": /\n(length|stop), [\d.]+ tokens\/s on wasm\n$/,
-  "llm 2": "takes minutes",
+  "llm 2": "is a worker's script, which packages/llm/test/worker.test.ts starts",
+  "llm 3": "needs a page with that worker; packages/llm/test/modelChromium.test.ts has one",
+  "llm 4": "takes minutes",
   "model-fable 1": /^[A-Z].{200}/s,
   "quant 1": /^0\.8414\d* 0\.8424\d*\n$/,
 };

@@ -16,6 +16,13 @@ interface Generated {
   readonly ops: readonly string[];
 }
 
+interface Report {
+  readonly wasm: Generated;
+  readonly webgpu: Generated;
+  /** From an engine in a worker. */
+  readonly worker: Pick<Generated, "device" | "ids"> & { readonly error: string };
+}
+
 /** Runs in the page: fetches the tiny storyteller and generates on WASM, then on WebGPU, with exact activations. */
 const generation = `(async () => {
   const { createRuntime } = await import("@centella/core");
@@ -36,12 +43,28 @@ const generation = `(async () => {
     await runtime.dispose();
     return { device, ids, text, rows, ops };
   };
+  const inWorker = async () => {
+    const { loadModel } = await import("@centella/llm/worker");
+    const script = \`
+      import { createRuntime } from "\${location.origin}/packages/core/src/index.ts";
+      import { wasm } from "\${location.origin}/packages/backend-wasm/src/index.ts";
+      import { serveModels } from "\${location.origin}/packages/llm/src/worker/index.ts";
+      serveModels(() => createRuntime({ backends: [wasm({ threads: 2 })] }));\`;
+    const worker = new Worker(URL.createObjectURL(new Blob([script], { type: "text/javascript" })), { type: "module" });
+    const model = await loadModel(url, { worker, cacheType: "f32", activations: "f32", contextLength: 64, batchSize: 1 });
+    const text = await model.createSession().complete({ ids: ${JSON.stringify(prompt)} }, { temperature: 0, maxTokens: ${count} });
+    const { device } = model.info;
+    const missing = await loadModel(new URL("/packages/model-fable/models/none.gguf", location.href), { worker }).catch((error) => error);
+    await model.dispose();
+    worker.terminate();
+    return { device, ids: text.ids, error: missing.constructor.name };
+  };
   const onWasm = await on(wasm());
-  return { wasm: onWasm, webgpu: await on(webgpu(), onWasm.ids) };
+  return { wasm: onWasm, webgpu: await on(webgpu(), onWasm.ids), worker: await inWorker() };
 })()`;
 
 describe("models in Chromium", async () => {
-  const report = await evaluateInChromium<{ readonly wasm: Generated; readonly webgpu: Generated }>(generation);
+  const report = await evaluateInChromium<Report>(generation);
   if (typeof report === "string") {
     if (isRequired) test("Chromium is available", () => expect.fail(report));
     else test.skip(`Chromium is not available: ${report}`, () => undefined);
@@ -52,6 +75,11 @@ describe("models in Chromium", async () => {
     expect(report.webgpu.ids).toEqual(report.wasm.ids);
     expect(report.webgpu.text).toBe(report.wasm.text);
     expect([report.wasm.ops, report.webgpu.ops]).toEqual([["wasm"], ["webgpu"]]);
+  });
+  test("an engine in a worker writes it too, with threads of its own, and its errors have their class", () => {
+    expect(report.worker.ids).toEqual(report.wasm.ids);
+    expect(report.worker.device).toMatch(/2 threads/);
+    expect(report.worker.error).toBe("GgufError");
   });
   test("WebGPU's logits are within 1e-3 of WASM's at every step", () => {
     expect(report.webgpu.rows).toHaveLength(prompt.length + count);

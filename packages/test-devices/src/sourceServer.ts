@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import { stripTypeScriptTypes } from "node:module";
 import type { AddressInfo } from "node:net";
@@ -16,10 +16,24 @@ const imports = {
   "@centella/quant": "/packages/quant/src/index.ts",
   "@centella/gguf": "/packages/gguf/src/index.ts",
   "@centella/llm": "/packages/llm/src/index.ts",
+  "@centella/llm/worker": "/packages/llm/src/worker/index.ts",
   "@centella/backend-wasm": "/packages/backend-wasm/src/index.ts",
   "@centella/backend-webgpu": "/packages/backend-webgpu/src/index.ts",
   "@huggingface/jinja": jinja,
 };
+
+/** Import maps are the page's alone: in workers the packages are found by these paths. */
+function withPaths(code: string): string {
+  return code.replaceAll(/(\bfrom |\bimport\()"(@[^"]+)"/g, (all, before: string, name: string) =>
+    Object.hasOwn(imports, name) ? `${before}"${imports[name as keyof typeof imports]}"` : all,
+  );
+}
+
+/** Of what is served: sources, and models. */
+function typeOf(path: string): string | undefined {
+  if (/^\/packages\/[\w-]+\/src\/.*\.ts$/.test(path) || path === jinja) return "text/javascript";
+  return /^\/packages\/model-fable\/models\/[\w-]+\.gguf$/.test(path) ? "application/octet-stream" : undefined;
+}
 
 const page = `<!doctype html><title>tests</title><script type="importmap">${JSON.stringify({ imports })}</script>`;
 
@@ -32,17 +46,15 @@ export async function serveSources(): Promise<{ readonly url: string; close(): v
       response.writeHead(200, { ...headers, "content-type": "text/html" }).end(page);
       return;
     }
+    const type = typeOf(path);
+    if (type === undefined || !existsSync(join(root, path))) {
+      response.writeHead(404, headers).end();
+      return;
+    }
     try {
-      if (/^\/packages\/[\w-]+\/src\/.*\.ts$/.test(path)) {
-        const code = stripTypeScriptTypes(readFileSync(join(root, path), "utf8"));
-        response.writeHead(200, { ...headers, "content-type": "text/javascript" }).end(code);
-      } else if (path === jinja) {
-        response.writeHead(200, { ...headers, "content-type": "text/javascript" }).end(readFileSync(join(root, path)));
-      } else if (/^\/packages\/model-fable\/models\/[\w-]+\.gguf$/.test(path)) {
-        response.writeHead(200, { ...headers, "content-type": "application/octet-stream" }).end(readFileSync(join(root, path)));
-      } else {
-        response.writeHead(404, headers).end();
-      }
+      const bytes = readFileSync(join(root, path));
+      const body = path.endsWith(".ts") ? withPaths(stripTypeScriptTypes(bytes.toString("utf8"))) : bytes;
+      response.writeHead(200, { ...headers, "content-type": type }).end(body);
     } catch (error) {
       response.writeHead(500, headers).end(String(error));
     }

@@ -1,0 +1,98 @@
+import { ArgumentError, type Runtime } from "@centella/core";
+import type { GgufInput } from "@centella/gguf";
+import type { Model } from "../model.ts";
+import type { Session } from "../session.ts";
+import type { ModelCalls, ToldPart } from "./calls.ts";
+import { answer, type Handlers } from "./channel.ts";
+import { endpointOfWorker, isConnect, isHello } from "./endpoint.ts";
+import { type PackedSource, unpackSource } from "./packedSource.ts";
+
+/**
+ * Serves models to the thread that started this worker, which loads them by `loadModel` of `@centella/llm/worker`. Call it once, in the worker's
+ * script. The runtime is opened when the first model is loaded, and all share it.
+ * @throws {ArgumentError} where this is no worker
+ */
+export function serveModels(openRuntime: () => Runtime | Promise<Runtime>): void {
+  if (typeof openRuntime !== "function")
+    throw new ArgumentError("serveModels", "a function that opens the runtime", typeof openRuntime, "pass () => createRuntime(…)");
+  const endpoint = endpointOfWorker();
+  let opened: Promise<Runtime> | undefined;
+  const runtime = (): Promise<Runtime> => {
+    opened ??= (async () => openRuntime())();
+    // Another model may find what this one missed.
+    opened.catch(() => {
+      opened = undefined;
+    });
+    return opened;
+  };
+  endpoint.listen((message) => {
+    if (isHello(message)) endpoint.post({ centella: "ready" });
+    else if (isConnect(message)) answer<ModelCalls>(message.port, serving(runtime));
+  });
+  endpoint.post({ centella: "ready" });
+}
+
+/** Serves one model. */
+function serving(openRuntime: () => Promise<Runtime>): Handlers<ModelCalls> {
+  let loaded: Model | undefined;
+  const closers: (() => void)[] = [];
+  const open = (source: PackedSource): GgufInput => {
+    const { input, close } = unpackSource(source);
+    if (close !== undefined) closers.push(close);
+    return input;
+  };
+  const closeSources = (): void => {
+    for (const close of closers.splice(0)) close();
+  };
+  const sessions = new Map<number, Session>();
+  // A page has the model's handle when it is loaded, and a session's from when it made it.
+  const model = (): Model => loaded!;
+  const session = (number: number): Session => sessions.get(number)!;
+  return {
+    async load({ signal, report }, source, { adapters, ...options }) {
+      // A page that calls this module's other half downloads no engine.
+      const { loadModel } = await import("../loadModel.ts");
+      try {
+        loaded = await loadModel("type" in source ? open(source) : source.map(open), {
+          ...options,
+          ...(adapters && { adapters: adapters.map((adapter) => ({ ...adapter, source: open(adapter.source) })) }),
+          runtime: await openRuntime(),
+          signal,
+          onProgress: report,
+        });
+      } catch (error) {
+        closeSources();
+        throw error;
+      }
+      return loaded.info;
+    },
+    encode: (_, text, options) => model().tokenizer.encode(text, options),
+    decode: (_, ids, options) => model().tokenizer.decode(ids, options),
+    logits: ({ signal }, ids) => model().logits(ids, { signal }),
+    embed: ({ signal }, texts, options) => model().embed(texts, { ...options, signal }),
+    perplexity: ({ signal, report }, text, options) => model().perplexity(text, { ...options, signal, onProgress: report }),
+    createSession: (_, number, options) => void sessions.set(number, model().createSession(options)),
+    async restoreSession(_, number, bytes) {
+      const restored = await model().restoreSession(bytes);
+      sessions.set(number, restored);
+      return restored.messages;
+    },
+    forkSession: (_, number, from) => void sessions.set(number, session(from).fork()),
+    resetSession: (_, number, messages) => session(number).reset(messages),
+    async *generate({ signal }, number, prompt, options): AsyncIterable<ToldPart> {
+      const of = session(number);
+      for await (const part of of.generate(prompt, { ...options, signal }))
+        yield { part, messages: part.type === "finish" ? of.messages : undefined };
+    },
+    saveSession: (_, number) => session(number).save(),
+    freeSession: (_, number) => session(number).dispose(),
+    dropSession(_, number) {
+      session(number).dispose();
+      sessions.delete(number);
+    },
+    async dispose() {
+      await model().dispose();
+      closeSources();
+    },
+  };
+}

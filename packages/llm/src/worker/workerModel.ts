@@ -1,0 +1,111 @@
+import { ArgumentError } from "@centella/core";
+import type { GgufInput } from "@centella/gguf";
+import type { EmbedInput, EmbedOptions } from "../embed.ts";
+import type { LoadModelOptions } from "../loadModel.ts";
+import type { Model } from "../model.ts";
+import type { ModelInfo } from "../modelInfo.ts";
+import { checkKeys } from "../options.ts";
+import type { Perplexity, PerplexityOptions } from "../perplexity.ts";
+import type { SessionOptions } from "../session.ts";
+import type { DecodeOptions, EncodeOptions } from "../tokenizer/tokenizer.ts";
+import type { ModelCalls } from "./calls.ts";
+import { Caller } from "./channel.ts";
+import { connect, type ModelWorker } from "./endpoint.ts";
+import { type PackedSource, packSource } from "./packedSource.ts";
+import { type SessionHome, WorkerSession } from "./workerSession.ts";
+
+/** How a model is loaded in a worker: as in `loadModel`, but for the runtime, which is the worker's. */
+export interface WorkerLoadOptions extends Omit<LoadModelOptions, "runtime"> {
+  /** Its script calls `serveModels`. Several models can be loaded in one. */
+  readonly worker: ModelWorker;
+}
+
+/** The tokenizer of a model that is in a worker. */
+export interface WorkerTokenizer {
+  /** @throws {TokenizerError} */
+  encode(text: string, options?: EncodeOptions): Promise<Int32Array>;
+  /** @throws {TokenizerError} */
+  decode(ids: ArrayLike<number>, options?: DecodeOptions): Promise<string>;
+}
+
+/** A `Model` that is in a worker: the same calls and errors. What it reads from the file, metadata and template, stays there. */
+export class WorkerModel implements Pick<Model, "info" | "logits" | "embed" | "perplexity" | "dispose">, AsyncDisposable {
+  readonly info: ModelInfo;
+  readonly tokenizer: WorkerTokenizer;
+  readonly #home: SessionHome;
+  #disposal: Promise<void> | undefined;
+
+  /** Use `loadModel`. */
+  constructor(info: ModelInfo, caller: Caller<ModelCalls>) {
+    this.info = info;
+    this.#home = { caller, last: 0 };
+    this.tokenizer = {
+      encode: (text, options = {}) => caller.call("encode", [text, options]),
+      decode: (ids, options = {}) => caller.call("decode", [ids, options]),
+    };
+  }
+
+  /** A conversation or a series of completions that reuses what it has computed. */
+  createSession(options: SessionOptions = {}): WorkerSession {
+    return WorkerSession.create(this.#home, options);
+  }
+
+  /** @throws {SnapshotError | BusyError} */
+  restoreSession(bytes: Uint8Array): Promise<WorkerSession> {
+    return WorkerSession.restore(this.#home, bytes);
+  }
+
+  async logits(ids: ArrayLike<number>, options: { readonly signal?: AbortSignal | undefined } = {}): Promise<Float32Array> {
+    checkKeys("logits", options, ["signal"]);
+    return this.#home.caller.call("logits", [ids], options);
+  }
+
+  embed(texts: readonly EmbedInput[], { signal, ...options }: EmbedOptions = {}): Promise<Float32Array[]> {
+    return this.#home.caller.call("embed", [texts, options], { signal });
+  }
+
+  perplexity(text: string | ArrayLike<number>, { signal, onProgress, ...options }: PerplexityOptions = {}): Promise<Perplexity> {
+    return this.#home.caller.call("perplexity", [text, options], { signal, onReport: onProgress });
+  }
+
+  /** Frees weights and cache in the worker, which stays: it is its owner's to end. Do this before you end it. */
+  async dispose(): Promise<void> {
+    const { caller } = this.#home;
+    this.#disposal ??= caller.call("dispose", []).finally(() => caller.close("model"));
+    await this.#disposal;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.dispose();
+  }
+}
+
+/**
+ * Loads a model in a worker whose script calls `serveModels`; source and options are those of the package's own `loadModel`. Files and bytes are
+ * handed over; a `ByteSource` of your own is read here, piece by piece.
+ * @throws what `loadModel` throws, of the same classes; {DeviceLostError} if the worker ends or its script fails
+ */
+export async function loadModel(source: GgufInput | readonly GgufInput[], options: WorkerLoadOptions): Promise<WorkerModel> {
+  const { worker, signal, onProgress, adapters, ...rest } = options;
+  if (typeof worker?.postMessage !== "function")
+    throw new ArgumentError("loadModel", "a worker", typeof worker, "pass new Worker(…) whose script calls serveModels");
+  signal?.throwIfAborted();
+  const transfer: Transferable[] = [];
+  const pack = (input: GgufInput): PackedSource => packSource(input, transfer);
+  const packed = isList(source) ? source.map(pack) : pack(source);
+  const plain = {
+    ...rest,
+    ...(adapters && { adapters: adapters.map((adapter) => ({ ...adapter, source: pack(adapter.source) })) }),
+  };
+  const caller = new Caller<ModelCalls>(await connect(worker, signal));
+  try {
+    return new WorkerModel(await caller.call("load", [packed, plain], { signal, onReport: onProgress, transfer }), caller);
+  } catch (error) {
+    caller.close("model");
+    throw error;
+  }
+}
+
+function isList(source: GgufInput | readonly GgufInput[]): source is readonly GgufInput[] {
+  return Array.isArray(source);
+}

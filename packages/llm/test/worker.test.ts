@@ -1,0 +1,221 @@
+import { readFileSync } from "node:fs";
+import { pathToFileURL } from "node:url";
+import { Worker } from "node:worker_threads";
+import { wasm } from "@centella/backend-wasm";
+import * as core from "@centella/core";
+import { createRuntime, type Runtime } from "@centella/core";
+import * as gguf from "@centella/gguf";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import type { GenerationPart, Model } from "../src/index.ts";
+import * as llm from "../src/index.ts";
+import { loadModel, serveModels, type WorkerModel } from "../src/worker/index.ts";
+import { packError, unpackError } from "../src/worker/packedError.ts";
+import { tiny } from "./modelFiles.ts";
+
+const greedy = { temperature: 0 } as const;
+/** "Once upon a time", with BOS. */
+const once = [0, 2817, 632, 263, 534];
+const question = [{ role: "user", content: "Tell me a story about a fox." }] as const;
+
+function start(script: string): Worker {
+  return new Worker(new URL(`workers/${script}.ts`, import.meta.url), { execArgv: ["--conditions=@centella/source", "--no-warnings"] });
+}
+
+describe("a model in a worker", () => {
+  const worker = start("serving");
+  let runtime: Runtime;
+  let local: Model;
+  let model: WorkerModel;
+  const sizes = { contextLength: 256, sequences: 2 } as const;
+  beforeAll(async () => {
+    runtime = await createRuntime({ backends: [wasm({ threads: 1 })], policy: { force: "wasm" } });
+    local = await llm.loadModel(tiny, { runtime, ...sizes });
+    model = await loadModel(tiny, { worker, ...sizes });
+  });
+  afterAll(async () => {
+    await model.dispose();
+    await local.dispose();
+    await runtime.dispose();
+    await worker.terminate();
+  });
+
+  test("tells what the model here does, its texts part by part", async () => {
+    expect(model.info).toEqual(local.info);
+    const parts = async (session: Pick<llm.Session, "generate">): Promise<readonly GenerationPart[]> => {
+      const told: GenerationPart[] = [];
+      for await (const part of session.generate({ ids: once }, { ...greedy, maxTokens: 60, progress: true, logprobs: 2 })) told.push(part);
+      return told.map((part) => (part.type === "finish" ? { ...part, timings: {} as llm.Timings } : part));
+    };
+    expect(await parts(model.createSession())).toEqual(
+      (await parts(local.createSession())).map((part) => (part.type === "finish" ? { ...part, seed: expect.any(Number) } : part)),
+    );
+  });
+
+  test("conversations go on, fork, go back, and are restored elsewhere", async () => {
+    const converse = async (of: Pick<Model, "createSession">): Promise<readonly unknown[]> => {
+      const session = of.createSession({ messages: [{ role: "user", content: "Hello." }] });
+      const first = await session.complete(question, { ...greedy, maxTokens: 12 });
+      const fork = session.fork();
+      const second = await session.complete("And then?", { ...greedy, maxTokens: 12 });
+      const forked = await fork.complete("And then?", { ...greedy, maxTokens: 12 });
+      session.truncate(2);
+      const again = await session.complete("Who?", { ...greedy, maxTokens: 8 });
+      const { messages } = session;
+      session.reset();
+      session.dispose();
+      return [first.ids, second.ids, forked.ids, again.ids, messages, session.messages, fork.messages.length];
+    };
+    expect(await converse(model as unknown as Model)).toEqual(await converse(local));
+    const session = model.createSession();
+    await session.complete(question, { ...greedy, maxTokens: 12 });
+    const here = await local.restoreSession(await session.save());
+    const there = await model.restoreSession(await session.save());
+    expect(here.messages).toEqual(session.messages);
+    expect(there.messages).toEqual(session.messages);
+    const next = (of: Pick<llm.Session, "complete">) => of.complete("And then?", { ...greedy, maxTokens: 12 });
+    const wanted = await next(session);
+    for (const restored of [await next(here), await next(there)]) {
+      expect(restored.ids).toEqual(wanted.ids);
+      expect(restored.usage.cachedTokens).toBeGreaterThan(20);
+    }
+  });
+
+  test("logits, vectors, perplexity and ids are those of the model here", async () => {
+    expect(await model.logits(once)).toEqual(await local.logits(once));
+    expect(await model.embed(["A fox.", { ids: once }])).toEqual(await local.embed(["A fox.", { ids: once }]));
+    const text = readFileSync(new URL("../../../README.md", import.meta.url), "utf8").slice(0, 2000);
+    const told: llm.Perplexity | unknown[] = [];
+    const options = { contextLength: 64, chunks: 3, onProgress: (progress: unknown) => void told.push(progress) };
+    expect(await model.perplexity(text, options)).toEqual(await local.perplexity(text, { contextLength: 64, chunks: 3 }));
+    expect(told).toHaveLength(3);
+    expect(await model.tokenizer.encode(text)).toEqual(local.tokenizer.encode(text));
+    expect(await model.tokenizer.decode(once, { skipSpecial: false })).toBe(local.tokenizer.decode(once, { skipSpecial: false }));
+  });
+
+  test("two sessions generate at once", async () => {
+    const [a, b] = [model.createSession(), model.createSession()];
+    const texts = await Promise.all([a, b].map((session) => session.complete({ ids: once }, { ...greedy, maxTokens: 20 })));
+    expect(texts[0]!.ids).toEqual(texts[1]!.ids);
+  });
+
+  test("a loop that is left ends the work and is not remembered; what follows is as in a fresh session", async () => {
+    const session = model.createSession();
+    for await (const part of session.generate(question, greedy)) if (part.type === "text") break;
+    expect(session.messages).toEqual([]);
+    const next = await session.complete(question, { ...greedy, maxTokens: 12 });
+    expect(next.ids).toEqual((await local.createSession().complete(question, { ...greedy, maxTokens: 12 })).ids);
+  });
+
+  test("an abort rejects with the caller's own reason, before and while generating", async () => {
+    const session = model.createSession();
+    const reason = { mine: true };
+    const controller = new AbortController();
+    const generating = (async () => {
+      for await (const part of session.generate({ ids: once }, { ...greedy, signal: controller.signal }))
+        if (part.type === "text") controller.abort(reason);
+    })();
+    await expect(generating).rejects.toBe(reason);
+    await expect(session.complete({ ids: once }, { signal: controller.signal })).rejects.toBe(reason);
+    await expect(model.logits(once, { signal: controller.signal })).rejects.toBe(reason);
+    await expect(loadModel(tiny, { worker, signal: controller.signal })).rejects.toBe(reason);
+    expect((await session.complete({ ids: once }, { ...greedy, maxTokens: 3 })).ids).toHaveLength(3);
+  });
+
+  test("errors are those of the model here, of the same classes", async () => {
+    const session = model.createSession();
+    const long = { ids: Array.from({ length: 300 }, () => 5) };
+    await expect(session.complete(long)).rejects.toBeInstanceOf(llm.ContextOverflowError);
+    await expect(session.complete(long)).rejects.toMatchObject({ promptTokens: 300, contextLength: 256, code: "contextOverflow" });
+    expect(() => session.generate("a", { temperature: -1 })).toThrow(core.ArgumentError);
+    expect(() => model.createSession({ message: [] } as never)).toThrow(core.ArgumentError);
+    await expect(model.restoreSession(new Uint8Array(8))).rejects.toBeInstanceOf(llm.SnapshotError);
+    await expect(session.complete({ ids: [-1] })).rejects.toBeInstanceOf(core.ArgumentError);
+    await expect(loadModel(tiny, { worker, contextLengths: 5 } as never)).rejects.toThrow(/contextLengths/);
+    await expect(loadModel(tiny, { worker, batchSize: (() => 1) as never })).rejects.toThrow(/load: expected values that can be cloned/);
+    await expect(loadModel(`${tiny}.missing`, { worker })).rejects.toBeInstanceOf(gguf.GgufError);
+    await expect(loadModel(tiny, { runtime } as never)).rejects.toThrow(/expected a worker/);
+    const generation = session.generate({ ids: once }, greedy);
+    await generation.next();
+    await expect(session.complete({ ids: once })).rejects.toBeInstanceOf(llm.BusyError);
+    expect(() => session.reset()).toThrow(llm.BusyError);
+    await generation.return();
+  });
+
+  test("sources of every kind get there, a source of the page's own as well, whose errors come back", async () => {
+    const bytes = new Uint8Array(readFileSync(tiny));
+    const own = { size: bytes.length, read: async (offset: number, length: number) => bytes.subarray(offset, offset + length) };
+    const progress: number[] = [];
+    for (const source of [bytes, new Blob([bytes]), pathToFileURL(tiny), own, [own]]) {
+      await using other = await loadModel(source, { worker, contextLength: 64, onProgress: (done) => void progress.push(done) });
+      expect((await other.createSession().complete({ ids: once }, { ...greedy, maxTokens: 4 })).ids).toHaveLength(4);
+    }
+    expect(progress.length).toBeGreaterThan(5);
+    expect(bytes.length).toBe(own.size);
+    const broken = { size: bytes.length, read: () => Promise.reject(new RangeError("no disk")) };
+    await expect(loadModel(broken, { worker })).rejects.toThrow("no disk");
+    await expect(loadModel(5 as never, { worker })).rejects.toThrow(/expected a path, URL, Blob, bytes or a ByteSource/);
+  });
+
+  test("a model that is disposed of refuses; others of the worker go on", async () => {
+    const other = await loadModel(tiny, { worker, contextLength: 64 });
+    const session = other.createSession();
+    await other.dispose();
+    await other.dispose();
+    await expect(session.complete({ ids: once })).rejects.toBeInstanceOf(core.DisposedError);
+    await expect(other.logits(once)).rejects.toBeInstanceOf(core.DisposedError);
+    expect(await model.logits(once)).toHaveLength(5 * model.info.vocabSize);
+  });
+});
+
+describe("a worker that is no more", () => {
+  const workers: Worker[] = [];
+  const started = (script: string): Worker => {
+    const worker = start(script);
+    workers.push(worker);
+    return worker;
+  };
+  afterEach(async () => {
+    for (const worker of workers.splice(0)) await worker.terminate();
+  });
+
+  test("fails what is under way and what comes later", async () => {
+    const worker = started("serving");
+    const model = await loadModel(tiny, { worker, contextLength: 256 });
+    const session = model.createSession();
+    const generation = session.generate({ ids: once }, greedy);
+    await generation.next();
+    await worker.terminate();
+    const rest = (async () => {
+      for await (const _ of generation);
+    })();
+    await expect(rest).rejects.toBeInstanceOf(core.DeviceLostError);
+    await expect(model.logits(once)).rejects.toBeInstanceOf(core.DeviceLostError);
+  });
+
+  test("is told from its script's failure", async () => {
+    await expect(loadModel(tiny, { worker: started("failing") })).rejects.toThrow(/its script failed: this script fails/);
+  });
+
+  test("is not the main thread", () => {
+    expect(() => serveModels(() => createRuntime({ backends: [wasm()] }))).toThrow(/expected a worker/);
+    expect(() => serveModels(undefined as never)).toThrow(/expected a function that opens the runtime/);
+  });
+});
+
+test("every class of error that these packages export crosses threads", () => {
+  const all: readonly (readonly [string, unknown])[] = Object.entries({ ...core, ...gguf, ...llm });
+  const exported = all.filter(
+    (entry): entry is [string, { readonly prototype: Error }] => typeof entry[1] === "function" && entry[1].prototype instanceof Error,
+  );
+  expect(exported.length).toBeGreaterThan(18);
+  for (const [name, errorClass] of exported) {
+    const error = Object.assign(Object.create(errorClass.prototype) as Error, { name, message: "told", extra: [1, 2] });
+    const back = unpackError(structuredClone(packError(error)));
+    expect(back, name).toBeInstanceOf(errorClass);
+    expect(back).toMatchObject({ name, message: "told", extra: [1, 2] });
+  }
+  const cause = new core.ArgumentError("a", "b", "c");
+  expect(unpackError(structuredClone(packError(new llm.ModelError("m", { cause }))))).toMatchObject({ cause: { code: "argument" } });
+  expect(unpackError(structuredClone(packError(new TypeError("plain"))))).toBeInstanceOf(TypeError);
+  expect(unpackError(packError({ run: () => undefined }))).toBeInstanceOf(Error);
+});
