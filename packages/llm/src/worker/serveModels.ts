@@ -1,5 +1,6 @@
 import { ArgumentError, type Runtime } from "@centella/core";
 import type { GgufInput } from "@centella/gguf";
+import { loadModel } from "../loadModel.ts";
 import type { Model } from "../model.ts";
 import type { Session } from "../session.ts";
 import type { ModelCalls, ToldPart } from "./calls.ts";
@@ -50,8 +51,6 @@ function serving(openRuntime: () => Promise<Runtime>): Handlers<ModelCalls> {
   const session = (number: number): Session => sessions.get(number)!;
   return {
     async load({ signal, report }, source, { adapters, ...options }) {
-      // A page that calls this module's other half downloads no engine.
-      const { loadModel } = await import("../loadModel.ts");
       try {
         loaded = await loadModel("type" in source ? open(source) : source.map(open), {
           ...options,
