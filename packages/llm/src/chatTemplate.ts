@@ -1,7 +1,11 @@
 import { ChatTemplateError, chatTemplateKey, noChatTemplate } from "./errors.ts";
+import { findReasoningFormat, type ReasoningFormat, separationOf } from "./reasoning.ts";
 import { parseTemplate, renderTemplate, type Template } from "./templateRuntime.ts";
 import type { Tokenizer } from "./tokenizer/tokenizer.ts";
 import type { VocabularyMetadata } from "./tokenizer/vocabulary.ts";
+
+// What chats need is one file.
+export { separationOf };
 
 /** A piece of a message whose content is a list. Only text can be rendered. */
 export interface TextPart {
@@ -45,6 +49,13 @@ const firstMarker = 0xe000;
 const lastMarker = 0xf8ff;
 const privateUse = /[\ue000-\uf8ff]/g;
 
+/** The class, and what takes the answers of a file's template apart: nothing has to be fetched while chatting. */
+export async function loadChatTemplate(metadata: VocabularyMetadata): Promise<typeof ChatTemplate> {
+  const format = findReasoningFormat(metadata.optionalString(chatTemplateKey) ?? "");
+  if (format !== undefined) await separationOf(format);
+  return ChatTemplate;
+}
+
 /** A model's Jinja template that turns messages into the text that the model was trained on. */
 export class ChatTemplate {
   /** The Jinja source. */
@@ -70,6 +81,11 @@ export class ChatTemplate {
     const bosToken = tokenText(metadata, "bos");
     const eosToken = tokenText(metadata, "eos");
     return new ChatTemplate({ source, ...(bosToken !== undefined && { bosToken }), ...(eosToken !== undefined && { eosToken }) });
+  }
+
+  /** How answers mark what the model thinks, as the template mentions it. */
+  get reasoning(): ReasoningFormat | undefined {
+    return findReasoningFormat(this.source);
   }
 
   /**

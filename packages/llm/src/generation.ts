@@ -3,7 +3,7 @@ import { ContextOverflowError } from "./errors.ts";
 import type { ResolvedGeneration } from "./generateOptions.ts";
 import type { Sequence } from "./kvCache.ts";
 import type { FittedPrompt, ResolvedOverflow } from "./overflow.ts";
-import { createSplitter, markupOf, type ReasoningFormat } from "./reasoning.ts";
+import type { Separation } from "./reasoning.ts";
 import { breakerSequences } from "./sampling/dryBreakers.ts";
 import { type ChosenLogprob, logprobsOf } from "./sampling/logprobs.ts";
 import { Sampler } from "./sampling/sampleToken.ts";
@@ -107,7 +107,7 @@ export interface GenerationContext {
   readonly prompt: FittedPrompt;
   readonly options: ResolvedGeneration;
   readonly overflow: ResolvedOverflow;
-  readonly reasoning: ReasoningFormat | undefined;
+  readonly reasoning: Separation | undefined;
   /** `performance.now()` at the start of the iteration. */
   readonly startedAt: number;
 }
@@ -238,12 +238,12 @@ class TextAssembly {
   constructor({ tokenizer, options, reasoning, prompt }: GenerationContext, history: readonly number[]) {
     const after = prompt.ids.at(-1)!;
     this.#stops = new StopStrings(options.stop);
-    const markup = reasoning === undefined ? [] : markupOf(reasoning);
+    const markup = reasoning?.markup ?? [];
     this.#stream = new TextStream(tokenizer, { after, ...(reasoning && { shown: spelling(tokenizer, markup) }) });
     if (reasoning !== undefined) {
       const longest = Math.max(...markup.map(({ length }) => length));
       const promptEnd = tokenizer.decode(prompt.ids.slice(-longest - 8), { skipSpecial: false });
-      this.#splitter = createSplitter(reasoning, promptEnd);
+      this.#splitter = reasoning.createSplitter(promptEnd);
     }
     this.#history = history;
     this.#promptTokens = prompt.ids.length;

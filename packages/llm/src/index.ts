@@ -32,7 +32,7 @@ export { Sampler, type SamplingPlace, sampleCandidates, sampleToken } from "./sa
 export type { Session, SessionOptions } from "./session.ts";
 export { type StopResult, StopStrings } from "./stopStrings.ts";
 export { createTokenizer } from "./tokenizer/createTokenizer.ts";
-export { preTokenizerNames } from "./tokenizer/preTokenizers.ts";
+export { preTokenizerNames } from "./tokenizer/otherPreTokenizers.ts";
 export { TextStream, type TextStreamOptions } from "./tokenizer/textStream.ts";
 export type { DecodeOptions, EncodeOptions, Tokenizer, TokenizerKind } from "./tokenizer/tokenizer.ts";
 export type { FillInMiddleIds } from "./tokenizer/tokenKinds.ts";

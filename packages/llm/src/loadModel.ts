@@ -130,7 +130,9 @@ export async function loadModel(source: GgufInput | readonly GgufInput[], option
       ...(isEncoder ? states : { vocabSize, isEncoder, output: "logits" as const, width: vocabSize }),
     });
     const recurrence = own.isRecurrent ? await (await import("./stateTransfer.ts")).StateTransfer.open(runtime, plan) : undefined;
-    const ChatTemplate = file.metadata.has(chatTemplateKey) ? (await import("./chatTemplate.ts")).ChatTemplate : undefined;
+    const ChatTemplate = file.metadata.has(chatTemplateKey)
+      ? await (await import("./chatTemplate.ts")).loadChatTemplate(file.metadata)
+      : undefined;
     return new Model({
       ChatTemplate,
       tokenizer: await tryTokenizer(file.metadata),

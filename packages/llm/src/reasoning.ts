@@ -1,4 +1,3 @@
-import { HarmonySplitter, harmonyMarkup } from "./harmony.ts";
 import { partialTag, type TextSpan, type TextSplitter } from "./textSplitter.ts";
 
 /** How a model marks what it thinks before it answers. */
@@ -44,15 +43,24 @@ export function findReasoningFormat(template: string): ReasoningFormat | undefin
   return around === undefined ? thinkTags : { ...thinkTags, answer: around[0], answerClose: around[1] };
 }
 
-/** All that has to be seen of a text to take it apart. */
-export function markupOf(format: ReasoningFormat): readonly string[] {
-  if (format === "harmony") return harmonyMarkup;
-  return [format.open, format.close, format.answer, format.answerClose].filter((tag) => tag !== undefined);
+/** How texts of a format are taken apart. */
+export interface Separation {
+  /** All that has to be seen of a text for it. */
+  readonly markup: readonly string[];
+  /** @param promptEnd end of the prompt: some templates open the reasoning themselves */
+  createSplitter(promptEnd: string): TextSplitter;
 }
 
-/** @param promptEnd end of the prompt: some templates open the reasoning themselves */
-export function createSplitter(format: ReasoningFormat, promptEnd: string): TextSplitter {
-  return format === "harmony" ? new HarmonySplitter(promptEnd) : new ReasoningSplitter(format, promptEnd);
+/** What few models write, the Harmony format, is code of its own. */
+export async function separationOf(format: ReasoningFormat): Promise<Separation> {
+  if (format === "harmony") {
+    const { HarmonySplitter, harmonyMarkup } = await import("./harmony.ts");
+    return { markup: harmonyMarkup, createSplitter: (promptEnd) => new HarmonySplitter(promptEnd) };
+  }
+  return {
+    markup: [format.open, format.close, format.answer, format.answerClose].filter((tag) => tag !== undefined),
+    createSplitter: (promptEnd) => new ReasoningSplitter(format, promptEnd),
+  };
 }
 
 /**

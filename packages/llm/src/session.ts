@@ -6,7 +6,7 @@ import { type GenerationFinish, type GenerationPart, generation } from "./genera
 import { checkKeys, wholeNumber } from "./options.ts";
 import { fitPrompt } from "./overflow.ts";
 import { encodeChat, encodePrompt, type Prompt } from "./prompt.ts";
-import { findReasoningFormat, type ReasoningFormat } from "./reasoning.ts";
+import type { ReasoningFormat } from "./reasoning.ts";
 import type { SnapshotTarget } from "./snapshot.ts";
 
 /** How a session starts. */
@@ -153,10 +153,11 @@ export class Session {
     const overflow = resolveOverflow(options, decoder.contextLength);
     const chat = messages && { messages, encode: (shorter: readonly ChatMessage[]) => encodeChat(this.#engine, shorter, options) };
     const fitted = fitPrompt(ids, { contextLength: decoder.contextLength, overflow, ...(chat && { chat }) });
-    const reasoning = this.#reasoningFormat(options, messages !== undefined);
+    const format = this.#reasoningFormat(options, messages !== undefined);
     const sequence = pool.acquire(this, fitted.ids.slice(0, -1));
     this.#isGenerating = true;
     try {
+      const reasoning = format && (await (await import("./chatTemplate.ts")).separationOf(format));
       for await (const part of generation({ decoder, tokenizer, sequence, prompt: fitted, options, overflow, reasoning, startedAt })) {
         if (part.type === "finish" && messages !== undefined) {
           // The name that chat templates look for.
@@ -175,7 +176,7 @@ export class Session {
   #reasoningFormat({ reasoning }: ResolvedGeneration, isChat: boolean): ReasoningFormat | undefined {
     if (reasoning === false) return undefined;
     if (reasoning !== "auto") return reasoning;
-    return isChat ? findReasoningFormat(this.#engine.chatTemplate.source) : undefined;
+    return isChat ? this.#engine.chatTemplate.reasoning : undefined;
   }
 
   #requireIdle(): void {

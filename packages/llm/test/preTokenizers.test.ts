@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { preTokenizerNames } from "../src/index.ts";
+import { preTokenizerFor } from "../src/tokenizer/otherPreTokenizers.ts";
 import { preTokenize } from "../src/tokenizer/preTokenize.ts";
-import { preTokenizerFor } from "../src/tokenizer/preTokenizers.ts";
 import { multilingual } from "./shared.ts";
 
 describe("pre-tokenizers", () => {

@@ -1,13 +1,20 @@
 import { describe, expect, test } from "vitest";
-import { createSplitter, findReasoningFormat, type ReasoningFormat, ReasoningSplitter, type ReasoningTags } from "../src/reasoning.ts";
+import {
+  findReasoningFormat,
+  type ReasoningFormat,
+  ReasoningSplitter,
+  type ReasoningTags,
+  type Separation,
+  separationOf,
+} from "../src/reasoning.ts";
 import type { TextSpan } from "../src/textSplitter.ts";
 
 const think: ReasoningTags = { open: "<think>", close: "</think>" };
 const framed: ReasoningTags = { ...think, answer: "<answer>", answerClose: "</answer>" };
 
 /** What the pieces of each kind add up to. */
-function split(format: ReasoningFormat, promptEnd: string, pieces: readonly string[]): Record<string, string> {
-  const splitter = createSplitter(format, promptEnd);
+function split({ createSplitter }: Separation, promptEnd: string, pieces: readonly string[]): Record<string, string> {
+  const splitter = createSplitter(promptEnd);
   const spans: TextSpan[] = [...pieces.flatMap((piece) => splitter.push(piece)), ...splitter.flush()];
   const of = (type: TextSpan["type"]): string =>
     spans.map((span) => (span.type === type ? `${span.isFirst ? `[${span.recipient ?? ""}]` : ""}${span.text}` : "")).join("");
@@ -15,10 +22,11 @@ function split(format: ReasoningFormat, promptEnd: string, pieces: readonly stri
   return { reasoning: of("reasoning"), commentary: of("commentary"), text: of("text") };
 }
 
-function expectHoweverCut(format: ReasoningFormat, promptEnd: string, text: string, expected: Record<string, string>): void {
+async function expectHoweverCut(format: ReasoningFormat, promptEnd: string, text: string, expected: Record<string, string>): Promise<void> {
+  const separation = await separationOf(format);
   for (const size of [1, 2, 3, 5, 8, 13, Math.max(1, text.length)]) {
     const pieces = Array.from({ length: Math.ceil(text.length / size) }, (_, i) => text.slice(i * size, (i + 1) * size));
-    expect(split(format, promptEnd, pieces), `pieces of ${size}`).toEqual({ reasoning: "", commentary: "", text: "", ...expected });
+    expect(split(separation, promptEnd, pieces), `pieces of ${size}`).toEqual({ reasoning: "", commentary: "", text: "", ...expected });
   }
 }
 
@@ -41,8 +49,8 @@ describe("ReasoningSplitter", () => {
     ["an answer in tags", framed, "", "<think>a</think>\n<answer>\nTwo. \n</answer>\n", "a", "Two.\n"],
     ["an answer in tags without reasoning", framed, "", "<answer>Two</answer>", "", "Two"],
     ["tags of the answer left out", framed, "", "<think>a</think> Two, </answ", "a", "Two, </answ"],
-  ])("%s, however the text is cut", (_title, tags, promptEnd, text, reasoning, answer) => {
-    expectHoweverCut(tags, promptEnd, text, { reasoning, text: answer });
+  ])("%s, however the text is cut", async (_title, tags, promptEnd, text, reasoning, answer) => {
+    await expectHoweverCut(tags, promptEnd, text, { reasoning, text: answer });
   });
 
   test("comes out as early as it is certain", () => {
@@ -91,12 +99,12 @@ describe("HarmonySplitter", () => {
     ["a text without markup", "", " Plain <b>. ", { text: "Plain <b>. " }],
     ["nothing but half a header", start, "<|channel|>analysis<|mess", {}],
     ["half of what could be markup at the end", start, `${final}a <|en`, { text: "a <|en" }],
-  ])("%s, however the text is cut", (_title, promptEnd, text, expected) => {
-    expectHoweverCut("harmony", promptEnd, text, expected);
+  ])("%s, however the text is cut", async (_title, promptEnd, text, expected) => {
+    await expectHoweverCut("harmony", promptEnd, text, expected);
   });
 
-  test("comes out as early as it is certain", () => {
-    const splitter = createSplitter("harmony", start);
+  test("comes out as early as it is certain", async () => {
+    const splitter = (await separationOf("harmony")).createSplitter(start);
     expect(splitter.push("<|channel|>commentary to=f<|message|>{a ")).toEqual([
       { type: "commentary", text: "{a", recipient: "f", isFirst: true },
     ]);

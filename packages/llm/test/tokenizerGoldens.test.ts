@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { createTokenizer } from "../src/tokenizer/createTokenizer.ts";
+import { loadTokenizer } from "../src/tokenizer/loadTokenizer.ts";
 import { describedBy } from "./vocabularies.ts";
 
 /** Vocabularies of our own and what llama.cpp makes of texts by them; `scripts/tokenizer_goldens.py` writes it. */
@@ -23,7 +24,8 @@ describe.each(Object.entries(goldens))("vocabulary %s", (name, { metadata, ids, 
     if (!name.startsWith("bert")) expect(tokenizer.decode(got)).toBe(name === "whitespace" ? text : text.replaceAll("\u2581", " "));
   });
 
-  test("what is added", () => {
+  test("what is added, also where only the code of the kind is loaded", async () => {
     expect(Array.from(tokenizer.encode(special[0]))).toEqual(special[1]);
+    expect(Array.from((await loadTokenizer(describedBy(metadata))).encode(special[0]))).toEqual(special[1]);
   });
 });

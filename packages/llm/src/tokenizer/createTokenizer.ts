@@ -1,5 +1,6 @@
 import { createBytePair } from "./bytePair.ts";
 import { kindOf } from "./kindOf.ts";
+import { preTokenizerFor } from "./otherPreTokenizers.ts";
 import { createSentencePiece } from "./sentencePiece.ts";
 import type { Tokenizer, TokenizerKind } from "./tokenizer.ts";
 import { createUnigram } from "./unigram.ts";
@@ -8,7 +9,12 @@ import { createWordPiece } from "./wordPiece.ts";
 
 type Creators = { readonly [K in TokenizerKind]: (metadata: VocabularyMetadata) => Tokenizer };
 
-const creators: Creators = { llama: createSentencePiece, gpt2: createBytePair, bert: createWordPiece, t5: createUnigram };
+const creators: Creators = {
+  llama: createSentencePiece,
+  gpt2: (metadata) => createBytePair(metadata, preTokenizerFor),
+  bert: createWordPiece,
+  t5: createUnigram,
+};
 
 /**
  * The tokenizer that a GGUF file describes in `tokenizer.ggml.*`; pass `file.metadata`.

@@ -8,7 +8,7 @@ export async function loadTokenizer(metadata: VocabularyMetadata): Promise<Token
     case "llama":
       return (await import("./sentencePiece.ts")).createSentencePiece(metadata);
     case "gpt2":
-      return (await import("./bytePair.ts")).createBytePair(metadata);
+      return (await import("./bytePair.ts")).loadBytePair(metadata);
     case "bert":
       return (await import("./wordPiece.ts")).createWordPiece(metadata);
     case "t5":
