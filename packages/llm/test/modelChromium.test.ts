@@ -48,7 +48,7 @@ const generation = `(async () => {
     const script = \`
       import { createRuntime } from "\${location.origin}/packages/core/src/index.ts";
       import { wasm } from "\${location.origin}/packages/backend-wasm/src/index.ts";
-      import { serveModels } from "\${location.origin}/packages/llm/src/worker/index.ts";
+      import { serveModels } from "\${location.origin}/packages/llm/src/worker/serve.ts";
       serveModels(() => createRuntime({ backends: [wasm({ threads: 2 })] }));\`;
     const worker = new Worker(URL.createObjectURL(new Blob([script], { type: "text/javascript" })), { type: "module" });
     const model = await loadModel(url, { worker, cacheType: "f32", activations: "f32", contextLength: 64, batchSize: 1 });

@@ -8,8 +8,9 @@ import * as gguf from "@centella/gguf";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { GenerationPart, Model } from "../src/index.ts";
 import * as llm from "../src/index.ts";
-import { loadModel, serveModels, type WorkerModel } from "../src/worker/index.ts";
+import { loadModel, type WorkerModel } from "../src/worker/index.ts";
 import { packError, unpackError } from "../src/worker/packedError.ts";
+import { serveModels } from "../src/worker/serve.ts";
 import { tiny } from "./modelFiles.ts";
 
 const greedy = { temperature: 0 } as const;

@@ -81,7 +81,7 @@ export class WorkerModel implements Pick<Model, "info" | "logits" | "embed" | "p
 }
 
 /**
- * Loads a model in a worker whose script calls `serveModels`; source and options are those of the package's own `loadModel`. Files and bytes are
+ * Loads a model in a worker whose script calls `serveModels` of `@centella/llm/worker/serve`; source and options are those of the package's own `loadModel`. Files and bytes are
  * handed over; a `ByteSource` of your own is read here, piece by piece.
  * @throws what `loadModel` throws, of the same classes; {DeviceLostError} if the worker ends or its script fails
  */

@@ -1,6 +1,6 @@
 import { wasm } from "@centella/backend-wasm";
 import { createRuntime } from "@centella/core";
-import { serveModels } from "@centella/llm/worker";
+import { serveModels } from "@centella/llm/worker/serve";
 
 // Messages of others do not disturb.
 globalThis.setTimeout(
