@@ -16,7 +16,7 @@ describe.each(targets)("a row's bits do not depend on how many rows there are, r
 
   async function rows(dtype: DType, transposeB: boolean, activations: "f32" | "ggml", k: number, n: number): Promise<void> {
     // More tiles of tokens than go through one pass over the weights, and one token besides.
-    const most = 37;
+    const most = 69;
     const program = createProgram();
     const x = program.input("x", "f32", [program.dim("T", most), k]);
     const shape = transposeB ? [n, k] : [k, n];

@@ -185,7 +185,7 @@ describe("kinds of dot products", () => {
   test.skipIf(!hasRelaxed).each(formatNames)(
     `%s: all kinds give the same sums${hasRelaxed ? "" : " (skipped: no relaxed SIMD here)"}`,
     (name) => {
-      const [n, k, m] = [2 * groupRows, 512, 15];
+      const [n, k, m] = [3 * groupRows, 512, 15];
       const dtype = name === "scaled8" ? "q8_0" : name;
       const rows =
         name === "scaled8"

@@ -8,6 +8,11 @@ export const groupRows = 8;
 /** Rows 0 to 3, or rows 4 to 7. */
 export type Half = 0 | 1;
 export const halves: readonly Half[] = [0, 1];
+
+/** Four rows of one or two groups that are worked on together: a half of the first, or of the second. */
+export type Quad = Half | 2 | 3;
+export const allQuads: readonly Quad[] = [0, 1, 2, 3];
+
 /** A vector for each half. */
 export type Pair = readonly [Local<"v128">, Local<"v128">];
 

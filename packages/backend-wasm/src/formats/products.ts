@@ -1,7 +1,7 @@
 import { type FunctionBuilder, i16x8, i32x4, type Local, relaxed, type V128, v128 } from "../emit/index.ts";
 import type { Target } from "../target.ts";
 import { type ActivationLayout, wordAt } from "./activations.ts";
-import type { Half } from "./block.ts";
+import { allQuads, type Quad } from "./block.ts";
 import type { GroupFormat } from "./format.ts";
 import { areInPairs, type BlockWeights } from "./weights.ts";
 
@@ -31,8 +31,8 @@ export function memorySlot(f: FunctionBuilder, address: Local<"i32">, offset: nu
   return { value: v128.load(address, offset), set: (value) => f.store(address, value, offset) };
 }
 
-/** Sums per token and half. */
-export type Slots = (token: number, half: Half) => Slot;
+/** Sums per token and four rows. */
+export type Slots = (token: number, quad: Quad) => Slot;
 
 /** A slot whose first write sets; the others add. */
 class Sum {
@@ -65,49 +65,66 @@ class Sum {
   }
 }
 
+/** Codes of a quad, and the values of a token that they are multiplied with. */
+interface Factors {
+  readonly token: number;
+  readonly quad: Quad;
+  readonly code: Local<"v128">;
+  readonly x: Local<"v128">;
+  readonly part: number;
+}
+
 /** What {@link Products} multiplies. */
 interface ProductOptions {
   readonly format: GroupFormat;
   readonly tokens: Tokens;
-  /** Halves that are worked on together. */
-  readonly halves: readonly Half[];
+  /** Rows that are worked on together. */
+  readonly quads: readonly Quad[];
   readonly hasScales: boolean;
   /** Where totals go that are added to more than once; undefined: locals. */
   readonly totals: Slots | undefined;
 }
 
 /**
- * Emits the integer products of codes with the activations of some tokens, in the way that the target likes: totals per token and half,
+ * Emits the integer products of codes with the activations of some tokens, in the way that the target likes: totals per token and four rows,
  * each run multiplied by its scales. All sums are exact.
  */
 export class Products {
   readonly #f: FunctionBuilder;
   readonly #target: Target;
   readonly #tokens: Tokens;
-  readonly #halves: readonly Half[];
+  readonly #quads: readonly Quad[];
   readonly #hasScales: boolean;
   readonly #largestCode: number | undefined;
   readonly #biasBits: number;
   readonly #unitsPerRun: number;
-  /** By token and half. */
+  /** By token and quad. */
   readonly #totals: readonly (readonly Sum[])[];
   readonly #runs: readonly (readonly Sum[])[];
   /** Products of the negative parts, where activations are split. */
   readonly #below: readonly (readonly Sum[])[];
-  /** Products of pairs that a 16-bit lane has taken so far. */
-  readonly #taken = [0, 0];
+  /** Products that are yet to be added. */
+  readonly #products: readonly Local<"v128">[];
+  /** Products of pairs that a 16-bit lane of a quad has taken so far. */
+  readonly #taken: number[];
 
-  constructor(f: FunctionBuilder, target: Target, { format, tokens, halves, hasScales, totals }: ProductOptions) {
+  constructor(f: FunctionBuilder, target: Target, { format, tokens, quads, hasScales, totals }: ProductOptions) {
     this.#f = f;
     this.#target = target;
     this.#tokens = tokens;
-    this.#halves = halves;
+    this.#quads = quads;
     this.#hasScales = hasScales;
     this.#largestCode = format.largestCode;
     this.#biasBits = format.biasBits ?? 0;
     this.#unitsPerRun = format.runElements / 4;
+    this.#products = f.locals("v128", Math.min(tokens.count, quads.length));
+    this.#taken = allQuads.map(() => 0);
     const sums = (slots?: Slots): readonly (readonly Sum[])[] =>
-      Array.from({ length: tokens.count }, (_, t) => ([0, 1] as const).map((half) => new Sum(slots?.(t, half) ?? localSlot(f))));
+      Array.from({ length: tokens.count }, (_, t) => {
+        const own: Sum[] = [];
+        for (const quad of quads) own[quad] = new Sum(slots?.(t, quad) ?? localSlot(f));
+        return own;
+      });
     const isAddedTo = hasScales || (this.#isInPairs && this.#pairLimit < this.#unitsPerRun);
     this.#totals = sums(isAddedTo ? totals : undefined);
     this.#runs = hasScales || this.#isInPairs ? sums() : this.#totals;
@@ -119,88 +136,108 @@ export class Products {
     return this.#isInPairs && this.#biasBits > 0;
   }
 
-  /** The total of a token's half. */
-  total(token: number, half: Half): V128 {
-    return this.#totals[token]![half]!.value;
+  /** The total of a token's quad. */
+  total(token: number, quad: Quad): V128 {
+    return this.#totals[token]![quad]!.value;
   }
 
-  /** Adds to the total of a token's half. */
-  addToTotal(token: number, half: Half, value: V128): void {
-    this.#totals[token]![half]!.add(value);
+  /** Adds to the total of a token's quad. */
+  addToTotal(token: number, quad: Quad, value: V128): void {
+    this.#totals[token]![quad]!.add(value);
+  }
+
+  /** Adds the products of unit `index`, four elements of a run. */
+  add(index: number, weights: BlockWeights): void {
+    const { lanes, biases } = this.#tokens.layout;
+    if (lanes === "wide") {
+      for (const factors of this.#factors(index, weights, [0, 1])) this.#addProducts(factors, i32x4.dotI16x8, i32x4.add);
+    } else if (this.#isInPairs) {
+      const run = Math.floor(index / this.#unitsPerRun);
+      for (const quad of this.#quads) {
+        if (this.#taken[quad] === this.#pairLimit) this.#empty(quad, weights.factor(quad, run));
+        this.#taken[quad]!++;
+      }
+      if (this.startsBiased && index % this.#unitsPerRun === 0) {
+        for (let t = 0; t < this.#tokens.count; t++) {
+          const bias = this.#f.let(i16x8.shl(loadWord(this.#tokens, t, biases + 4 * run), this.#biasBits));
+          for (const quad of this.#quads) this.#runs[t]![quad]!.add(bias);
+        }
+      }
+      for (const factors of this.#factors(index, weights, [0])) {
+        this.#addProducts(factors, (code, x) => relaxed.dotI8x16I7x16(x, code), i16x8.add);
+      }
+    } else {
+      const isSplit = lanes === "split";
+      const sums = [this.#runs, this.#below];
+      for (const factors of this.#factors(index, weights, isSplit ? [0, 1] : [0])) {
+        for (const { token, quad, code, x, part } of factors) {
+          const [signed, unsigned] = isSplit ? [code, x] : [x, code];
+          sums[part]![token]![quad]!.accumulate((sum) => relaxed.dotI8x16I7x16Add(signed, unsigned, sum));
+        }
+      }
+    }
+  }
+
+  /** All products before the sums: these wait for them less. */
+  #addProducts(factors: readonly Factors[], multiply: (code: V128, x: V128) => V128, add: (a: V128, b: V128) => V128): void {
+    factors.forEach(({ code, x }, i) => void this.#f.set(this.#products[i]!, multiply(code, x)));
+    factors.forEach(({ token, quad }, i) => void this.#runs[token]![quad]!.add(this.#products[i]!, add));
+  }
+
+  /**
+   * Loads the codes of each quad in unit `index` and the values of each token there, in parts: 16 bits of each, or what is above and below 0.
+   * What there is less of stays in registers while the other passes by.
+   */
+  *#factors(index: number, { codes }: BlockWeights, parts: readonly number[]): Iterable<readonly Factors[]> {
+    const f = this.#f;
+    const tokens = Array.from({ length: this.#tokens.count }, (_, token) => token);
+    // Split activations share their codes.
+    const codePart = (part: number): number => (this.#tokens.layout.lanes === "wide" ? part : 0);
+    if (this.#quads.length > tokens.length) {
+      for (const part of parts) {
+        const values = tokens.map((token) => f.let(this.#values(token, index, part)));
+        for (const quad of this.#quads) {
+          const code = f.let(codes(index, quad)[codePart(part)]!);
+          yield tokens.map((token) => ({ token, quad, code, x: values[token]!, part }));
+        }
+      }
+    } else {
+      const vectors = this.#quads.map((quad) => ({ quad, own: codes(index, quad).map((code) => f.let(code)) }));
+      for (const part of parts) {
+        for (const token of tokens) {
+          const x = f.let(this.#values(token, index, part));
+          yield vectors.map(({ quad, own }) => ({ token, quad, code: own[codePart(part)]!, x, part }));
+        }
+      }
+    }
   }
 
   /** Values of unit `index` of a token in all lanes: four bytes of `part` 0 or 1, or two times 16 bits. */
-  #values(token: number, index: number, part = 0): V128 {
+  #values(token: number, index: number, part: number): V128 {
     const { lanes, negative } = this.#tokens.layout;
     return loadWord(this.#tokens, token, lanes === "wide" ? 8 * index + 4 * part : 4 * index + part * negative);
   }
 
-  /** Adds the products of unit `index`, four elements of a run. */
-  add(index: number, { codes, factor }: BlockWeights): void {
-    const f = this.#f;
-    const { count, layout } = this.#tokens;
-    const { lanes, biases } = layout;
-    const forEachToken = (visit: (token: number) => void): void => {
-      for (let token = 0; token < count; token++) visit(token);
-    };
-    const vectors = this.#halves.map((half) => ({ half, parts: codes(index, half).map((part) => f.let(part)) }));
-    if (lanes === "wide") {
-      for (const part of [0, 1]) {
-        forEachToken((t) => {
-          const x = f.let(this.#values(t, index, part));
-          for (const { half, parts } of vectors) this.#runs[t]![half]!.add(i32x4.dotI16x8(parts[part]!, x));
-        });
-      }
-    } else if (this.#isInPairs) {
-      const run = Math.floor(index / this.#unitsPerRun);
-      for (const half of this.#halves) {
-        if (this.#taken[half] === this.#pairLimit) this.#empty(half, factor(half, run));
-        this.#taken[half]!++;
-      }
-      const isFirst = this.startsBiased && index % this.#unitsPerRun === 0;
-      forEachToken((t) => {
-        if (isFirst) {
-          const bias = f.let(i16x8.shl(loadWord(this.#tokens, t, biases + 4 * run), this.#biasBits));
-          for (const half of this.#halves) this.#runs[t]![half]!.add(bias);
-        }
-        const x = f.let(this.#values(t, index));
-        for (const { half, parts } of vectors) this.#runs[t]![half]!.add(relaxed.dotI8x16I7x16(x, parts[0]!), i16x8.add);
-      });
-    } else if (lanes === "split") {
-      for (const [part, sums] of [this.#runs, this.#below].entries()) {
-        forEachToken((t) => {
-          const x = f.let(this.#values(t, index, part));
-          for (const { half, parts } of vectors) sums[t]![half]!.accumulate((sum) => relaxed.dotI8x16I7x16Add(parts[0]!, x, sum));
-        });
-      }
-    } else {
-      forEachToken((t) => {
-        const x = f.let(this.#values(t, index));
-        for (const { half, parts } of vectors) this.#runs[t]![half]!.accumulate((sum) => relaxed.dotI8x16I7x16Add(x, parts[0]!, sum));
-      });
-    }
-  }
-
-  /** Ends a run of a half: its sums, times its scale if it has one, go to the totals. */
-  endRun(half: Half, factor: V128 | undefined): void {
+  /** Ends a run of a quad: its sums, times its scale if it has one, go to the totals. */
+  endRun(quad: Quad, factor: V128 | undefined): void {
     this.#below.forEach((below, t) => {
       // The sum of the run's own products is set before anything is taken from it.
-      this.#runs[t]![half]!.accumulate((sum) => i32x4.sub(sum, below[half]!.value));
-      below[half]!.clear();
+      this.#runs[t]![quad]!.accumulate((sum) => i32x4.sub(sum, below[quad]!.value));
+      below[quad]!.clear();
     });
-    if (this.#isInPairs) this.#empty(half, factor);
+    if (this.#isInPairs) this.#empty(quad, factor);
     else if (this.#hasScales) {
       const shared = this.#f.let(factor!);
       this.#runs.forEach((run, t) => {
-        this.#totals[t]![half]!.add(i32x4.mul(run[half]!.value, shared));
-        run[half]!.clear();
+        this.#totals[t]![quad]!.add(i32x4.mul(run[quad]!.value, shared));
+        run[quad]!.clear();
       });
     }
   }
 
-  /** Starts the totals of a half anew. */
-  clear(half: Half): void {
-    for (const totals of this.#totals) totals[half]!.clear();
+  /** Starts the totals of a quad anew. */
+  clear(quad: Quad): void {
+    for (const totals of this.#totals) totals[quad]!.clear();
   }
 
   get #isInPairs(): boolean {
@@ -213,12 +250,12 @@ export class Products {
     return Math.floor(32767 / (2 * 127 * Math.max(bias, this.#largestCode! - bias)));
   }
 
-  #empty(half: Half, factor: V128 | undefined): void {
+  #empty(quad: Quad, factor: V128 | undefined): void {
     const factors = factor === undefined ? this.#f.splatBits(0x00010001) : this.#f.let(factor);
     this.#runs.forEach((run, t) => {
-      this.#totals[t]![half]!.add(i32x4.dotI16x8(run[half]!.value, factors));
-      run[half]!.clear();
+      this.#totals[t]![quad]!.add(i32x4.dotI16x8(run[quad]!.value, factors));
+      run[quad]!.clear();
     });
-    this.#taken[half] = 0;
+    this.#taken[quad] = 0;
   }
 }

@@ -1,21 +1,21 @@
 import { type FunctionBuilder, f32x4, i16x8, i32x4, type Local, relaxed, type V128, v128 } from "../emit/index.ts";
 import type { Target } from "../target.ts";
 import type { Lanes } from "./activations.ts";
-import { type Half, halves } from "./block.ts";
+import { allQuads, type Half, halves, type Quad } from "./block.ts";
 import type { BlockContext, GroupFormat, RunBytes } from "./format.ts";
 
-/** What is multiplied of a block of eight interleaved rows; see {@link GroupFormat}. */
+/** What is multiplied of a block of one or two groups of eight interleaved rows; see {@link GroupFormat}. */
 export interface BlockWeights {
   /** Codes of unit `unit` as dot products take them: bytes, or bytes 0 and 2 and then 1 and 3 of each four as 16 bits. */
-  codes(unit: number, half: Half): readonly V128[];
-  d(half: Half, run: number): V128;
+  codes(unit: number, quad: Quad): readonly V128[];
+  d(quad: Quad, run: number): V128;
   /** The integer scale of a run, as it multiplies the run's sums; formats without have none. */
-  factor(half: Half, run: number): V128 | undefined;
+  factor(quad: Quad, run: number): V128 | undefined;
   /** All integer scales in pairs of 16 bits, in the order that layouts of activations have sums in. */
-  scalePairs(half: Half): readonly V128[];
-  m(half: Half): V128;
-  minusDmin(half: Half): V128;
-  minimumPairs(half: Half): readonly V128[];
+  scalePairs(quad: Quad): readonly V128[];
+  m(quad: Quad): V128;
+  minusDmin(quad: Quad): V128;
+  minimumPairs(quad: Quad): readonly V128[];
 }
 
 /** Whether sums of products are 16 bits wide for a while. */
@@ -33,54 +33,68 @@ export function unitsOf({ elements, runElements, unitOrder }: GroupFormat): read
 
 /** Weights that are computed where they are asked for. */
 export function blockWeights(context: BlockContext, format: GroupFormat, lanes: Lanes): BlockWeights {
-  const { f, target } = context;
+  return weightsOfGroups([context], format, lanes);
+}
+
+/** The same of several groups. */
+function weightsOfGroups(contexts: readonly BlockContext[], format: GroupFormat, lanes: Lanes): BlockWeights {
+  const { f, target } = contexts[0]!;
   const isWide = lanes === "wide";
-  const scales = halves.map(() => undefined as RunBytes | undefined);
-  const scalesOf = (half: Half): RunBytes => {
-    scales[half] ??= format.scales!(context, half);
-    return scales[half]!;
+  const scales = contexts.map(() => halves.map(() => undefined as RunBytes | undefined));
+  const place = (quad: Quad): readonly [BlockContext, Half] => [contexts[quad >> 1]!, (quad & 1) as Half];
+  const scalesOf = (quad: Quad): RunBytes => {
+    const [context, half] = place(quad);
+    const own = scales[quad >> 1]!;
+    own[half] ??= format.scales!(context, half);
+    return own[half];
   };
   return {
-    codes(unit, half) {
+    codes(unit, quad) {
+      const [context, half] = place(quad);
       const bytes = format.codes(context, unit, half);
       return isWide ? widened(f, format, bytes) : [bytes];
     },
-    d: (half, run) => format.d(context, half, run),
-    factor(half, run) {
+    d: (quad, run) => format.d(...place(quad), run),
+    factor(quad, run) {
       if (format.scales === undefined) return undefined;
-      const { words, areSigned } = scalesOf(half);
+      const { words, areSigned } = scalesOf(quad);
       const word = words[run >> 2]!;
       return areInPairs(target, lanes) ? pairedScale(f, word, run, areSigned) : scale(f, word, run, areSigned);
     },
-    scalePairs: (half) => wordPairs(f, scalesOf(half)),
-    m: (half) => format.m!(context, half),
-    minusDmin: (half) => f32x4.neg(format.minima!.dmin(context, half)),
-    minimumPairs: (half) => wordPairs(f, format.minima!.bytes(context, half)),
+    scalePairs: (quad) => wordPairs(f, scalesOf(quad)),
+    m: (quad) => format.m!(...place(quad)),
+    minusDmin: (quad) => f32x4.neg(format.minima!.dmin(...place(quad))),
+    minimumPairs: (quad) => wordPairs(f, format.minima!.bytes(...place(quad))),
   };
 }
 
 /** Bytes that {@link keepWeights} needs at most: the codes of 32 weights as 16 bits, and what they are multiplied with. */
-export const keptBytes: number = 2 * 16 * (2 * 8 + 4);
+export const keptBytes: number = allQuads.length * 16 * (2 * 8 + 2);
 
-/** Unpacks a block of 32 weights now and keeps it in memory, for several tiles of tokens. */
-export function keepWeights(context: BlockContext, format: GroupFormat, lanes: Lanes, room: Local<"i32">, from: number): BlockWeights {
-  const { f } = context;
-  const direct = blockWeights(context, format, lanes);
-  let at = from;
+/** Unpacks a block of 32 weights of two groups now and keeps it in memory at `room`, for several tiles of tokens. */
+export function keepWeights(
+  contexts: readonly [BlockContext, BlockContext],
+  format: GroupFormat,
+  lanes: Lanes,
+  room: Local<"i32">,
+): BlockWeights {
+  const { f } = contexts[0];
+  const direct = weightsOfGroups(contexts, format, lanes);
+  let at = 0;
   const keep = (value: V128): V128 => {
     f.store(room, value, at);
     at += 16;
     return v128.load(room, at - 16);
   };
   const runs = unitsOf(format);
-  const codes = new Map(runs.flat().map((unit) => [unit, halves.map((half) => direct.codes(unit, half).map(keep))]));
-  const d = (format.hasRunScales ? runs : [0]).map((_, run) => halves.map((half) => keep(direct.d(half, run))));
-  const m = format.m && halves.map((half) => keep(direct.m(half)));
+  const codes = new Map(runs.flat().map((unit) => [unit, allQuads.map((quad) => direct.codes(unit, quad).map(keep))]));
+  const d = (format.hasRunScales ? runs : [0]).map((_, run) => allQuads.map((quad) => keep(direct.d(quad, run))));
+  const m = format.m && allQuads.map((quad) => keep(direct.m(quad)));
   return {
     ...direct,
-    codes: (unit, half) => codes.get(unit)![half]!,
-    d: (half, run) => d[format.hasRunScales ? run : 0]![half]!,
-    m: (half) => m![half]!,
+    codes: (unit, quad) => codes.get(unit)![quad]!,
+    d: (quad, run) => d[format.hasRunScales ? run : 0]![quad]!,
+    m: (quad) => m![quad]!,
   };
 }
 

@@ -4,7 +4,7 @@ import { type FormatName, formatOf } from "../formats/index.ts";
 import { rowBytesOf } from "../formats/interleave.ts";
 import type { Call, Emitted, Exports, Pause } from "../kernel.ts";
 import type { Target } from "../target.ts";
-import { groupRoomBytes, tileSizes } from "./groups.ts";
+import { groupRoomBytes, isKept } from "./groups.ts";
 import { type Product, sharedUnits } from "./product.ts";
 
 /** Bytes of rounded activations, and of weights, that one call multiplies: both fit into a second-level cache of 512 KiB. */
@@ -47,14 +47,21 @@ export function roundedProduct(
   const lanes = lanesFor(formatOf(form), target);
   const layout = activationLayout(rounding, lanes);
   const [round, roundTiles] = ["round", "roundTiles"].map((name) => exports(`${name}.${activationName(layout)}`)) as [Emitted, Emitted];
-  const sizes = tileSizes.map((size) => ({ size, multiply: exports(`groups${size}.${form}`) }));
+  const format = formatOf(form);
+  const few = [1, 2, 3, 4].map((size) => ({ size, multiply: exports(`groups${size}.${form}`) }));
+  const many = isKept(format) ? { size: 2, multiply: exports(`pairs.${form}`) } : few[3]!;
   const roundedElements = rounding === "q8_0" ? 32 : 256;
-  const { elements } = formatOf(form);
+  const { elements } = format;
+  // Rows that calls have in whole multiples, but for the last ones.
+  const stepRows = isKept(format) ? 2 * groupRows : groupRows;
   return function* ({ a, b, y, m, n, k, scratch }) {
     const parts: Part[] = [];
     let [first, at] = [0, scratch + rooms * groupRoomBytes];
-    for (const { size, multiply } of sizes) {
-      const tiles = Math.floor((m - first) / size);
+    const left = m <= few.length ? m : many.size === 2 ? 3 * (m % 2) : m % many.size;
+    for (const { size, multiply, tiles } of [
+      { ...many, tiles: (m - left) / many.size },
+      ...few.slice(left - 1, left).map((tile) => ({ ...tile, tiles: 1 })),
+    ]) {
       const bytesPerTile = tileBytes(layout, k, size);
       if (tiles > 0) parts.push({ size, multiply, first, tiles, at, bytesPerTile });
       first += tiles * size;
@@ -77,15 +84,15 @@ export function roundedProduct(
     yield parts.flatMap(({ size, multiply, first, tiles, at, bytesPerTile }) => {
       // A chunk of weights stays in the cache while blocks of tokens pass by that stay there too.
       const tilesPerCall = Math.max(1, Math.floor(tokenBlockBytes / bytesPerTile));
-      const cached = Math.max(1, Math.floor(rowChunkBytes / rowBytes / groupRows)) * groupRows;
+      const cached = Math.max(1, Math.floor(rowChunkBytes / rowBytes / stepRows)) * stepRows;
       const work = size * k * Math.min(tiles, tilesPerCall);
-      const shared = Math.ceil(sharedUnits(work, n * size * tiles * k, threads) / groupRows) * groupRows;
+      const shared = Math.ceil(sharedUnits(work, n * size * tiles * k, threads) / stepRows) * stepRows;
       const chunk = tiles <= tilesPerCall ? shared : Math.min(cached, shared);
       return steps(n, chunk).flatMap(([row, rows]) =>
         steps(tiles, tilesPerCall).map(([tile, count]): Call => {
           const to = y + 4 * ((first + size * tile) * n + row);
           const args = [b + row * rowBytes, at + tile * bytesPerTile, to, rows, k / elements];
-          return { fn: multiply, args: size === 1 ? args : [...args, 4 * n, scratch, ...(size === 4 ? [count] : [])] };
+          return { fn: multiply, args: size === 1 ? args : [...args, 4 * n, scratch, count] };
         }),
       );
     });
