@@ -93,45 +93,133 @@ describe.each(targets)("a row's bits do not depend on how many rows there are, r
   test.each(blockTypes)("%s, exact activations", (dtype) => rows(dtype, true, "f32", 1280, 37));
   test.each(blockTypes)("%s, ggml's activations", (dtype) => rows(dtype, true, "ggml", 1280, 37));
 
-  test.each(["f32", "f16"] as const)("attention over %s: a prefill and single steps, in blocks and in one piece", async (cacheType) => {
-    const [tokens, heads, kvHeads, dK, dV] = [13, 4, 2, 20, 36];
-    const attend = async (blockSize: number, table: readonly number[]): Promise<Uint8Array[]> => {
-      const slots = Int32Array.from({ length: tokens }, (_, j) => table[Math.floor(j / blockSize)]! * blockSize + (j % blockSize));
+  test.each(["f32", "f16", "q8_0"] as const)(
+    "attention over %s: a prefill and single steps, in blocks and in one piece",
+    async (cacheType) => {
+      const [tokens, heads, kvHeads, dK, dV] = [13, 4, 2, 20, 44];
+      const attend = async (blockSize: number, table: readonly number[]): Promise<Uint8Array[]> => {
+        const slots = Int32Array.from({ length: tokens }, (_, j) => table[Math.floor(j / blockSize)]! * blockSize + (j % blockSize));
+        const program = createProgram();
+        const T = program.dim("T", tokens);
+        const cache = program.persistent("cache", { dtype: cacheType, shape: [64, kvHeads, dK + dV] }, { init: "zeros" });
+        const input = (name: string, h: number, d: number) => program.input(name, "f32", [T, h, d]);
+        const written = program.kvWrite(cache, input("k", kvHeads, dK), input("v", kvHeads, dV), program.input("slots", "i32", [T]));
+        const [positions, seqOf] = [program.input("positions", "i32", [T]), program.input("seqOf", "i32", [T])];
+        const blockTable = program.input("blockTable", "i32", [1, table.length]);
+        const seqLens = program.input("seqLens", "i32", [1]);
+        const y = program.attention(input("q", heads, dK), written, positions, seqOf, blockTable, seqLens, { scale: 0.2, blockSize });
+        program.output("y", y);
+        const plan = await backend.compile(program);
+        const [q, k, v] = [uniform(1, tokens * heads * dK), uniform(2, tokens * kvHeads * dK), uniform(3, tokens * kvHeads * dV)];
+        const run = (from: number, to: number): Uint8Array => {
+          const part = (data: Float32Array, width: number): Float32Array => data.slice(from * width, to * width);
+          const { y: output } = plan.runSync!({
+            q: part(q, heads * dK),
+            k: part(k, kvHeads * dK),
+            v: part(v, kvHeads * dV),
+            slots: slots.slice(from, to),
+            positions: Int32Array.from({ length: to - from }, (_, i) => from + i),
+            seqOf: new Int32Array(to - from),
+            blockTable: Int32Array.from(table),
+            seqLens: Int32Array.of(to),
+          });
+          return bytesOf(output!);
+        };
+        const whole = run(0, tokens);
+        const steps = Array.from({ length: tokens }, (_, t) => run(t, t + 1));
+        plan.dispose();
+        expect(Uint8Array.from(steps.flatMap((step) => [...step]))).toEqual(whole);
+        return [whole];
+      };
+      const [onePiece] = await attend(64, [0]);
+      const [blocks] = await attend(4, [9, 2, 3, 11]);
+      expect(blocks).toEqual(onePiece);
+    },
+  );
+
+  test.each([
+    { cacheType: "f32", heads: 7, kvHeads: 1, window: 0 },
+    { cacheType: "f16", heads: 6, kvHeads: 2, window: 270 },
+    { cacheType: "q8_0", heads: 5, kvHeads: 5, window: 40 },
+  ] as const)(
+    "attention of $heads heads over $kvHeads of $cacheType, window $window: parts of a long prompt, whatever comes later",
+    async (of) => {
+      const { cacheType, heads, kvHeads, window } = of;
+      const [tokens, d, blockSize] = [530, 32, 32];
       const program = createProgram();
       const T = program.dim("T", tokens);
-      const cache = program.persistent("cache", { dtype: cacheType, shape: [64, kvHeads, dK + dV] }, { init: "zeros" });
-      const input = (name: string, h: number, d: number) => program.input(name, "f32", [T, h, d]);
-      const written = program.kvWrite(cache, input("k", kvHeads, dK), input("v", kvHeads, dV), program.input("slots", "i32", [T]));
-      const [positions, seqOf] = [program.input("positions", "i32", [T]), program.input("seqOf", "i32", [T])];
-      const blockTable = program.input("blockTable", "i32", [1, table.length]);
-      const seqLens = program.input("seqLens", "i32", [1]);
-      const y = program.attention(input("q", heads, dK), written, positions, seqOf, blockTable, seqLens, { scale: 0.2, blockSize });
-      program.output("y", y);
+      const cache = program.persistent("cache", { dtype: cacheType, shape: [544, kvHeads, 2 * d] });
+      const ints = (name: string, shape: Parameters<typeof program.input>[2]) => program.input(name, "i32", shape);
+      const q = program.input("q", "f32", [T, heads, d]);
+      const places = [ints("positions", [T]), ints("seqOf", [T]), ints("blockTable", [1, 17]), ints("seqLens", [1])] as const;
+      program.output("y", program.attention(q, cache, ...places, { scale: 0.2, blockSize, window }));
       const plan = await backend.compile(program);
-      const [q, k, v] = [uniform(1, tokens * heads * dK), uniform(2, tokens * kvHeads * dK), uniform(3, tokens * kvHeads * dV)];
+      const { stored } = contentsOf({ dtype: cacheType, shape: [544, kvHeads, 2 * d] }, 3);
+      await plan.load("cache", sourceOf(stored));
+      const data = uniform(5, tokens * heads * d);
       const run = (from: number, to: number): Uint8Array => {
-        const part = (data: Float32Array, width: number): Float32Array => data.slice(from * width, to * width);
-        const { y: output } = plan.runSync!({
-          q: part(q, heads * dK),
-          k: part(k, kvHeads * dK),
-          v: part(v, kvHeads * dV),
-          slots: slots.slice(from, to),
+        const { y } = plan.runSync!({
+          q: data.slice(from * heads * d, to * heads * d),
           positions: Int32Array.from({ length: to - from }, (_, i) => from + i),
           seqOf: new Int32Array(to - from),
-          blockTable: Int32Array.from(table),
-          seqLens: Int32Array.of(to),
+          blockTable: Int32Array.from({ length: 17 }, (_, i) => 16 - i),
+          seqLens: Int32Array.of(tokens),
         });
-        return bytesOf(output!);
+        return bytesOf(y!);
       };
       const whole = run(0, tokens);
-      const steps = Array.from({ length: tokens }, (_, t) => run(t, t + 1));
+      expect(whole.some((byte) => byte !== 0)).toBe(true);
+      const bytes = 4 * heads * d;
+      for (const [from, to] of [
+        [0, 1],
+        [250, 263],
+        [255, 256],
+        [256, 257],
+        [300, 303],
+        [511, 530],
+        [529, 530],
+      ] as const)
+        expect(run(from, to), `tokens ${from} to ${to}`).toEqual(whole.slice(from * bytes, to * bytes));
+      // Of what comes after the first 300 positions nothing may reach them, not even by a product with zero.
+      const rowBytes = stored.length / 544;
+      const spoilt = stored.slice();
+      for (let position = 300; position < tokens; position++) {
+        const slot = (16 - Math.floor(position / blockSize)) * blockSize + (position % blockSize);
+        spoilt.fill(0xff, slot * rowBytes, (slot + 1) * rowBytes);
+      }
+      await plan.load("cache", sourceOf(spoilt));
+      expect(run(0, tokens).slice(0, 300 * bytes)).toEqual(whole.slice(0, 300 * bytes));
       plan.dispose();
-      expect(Uint8Array.from(steps.flatMap((step) => [...step]))).toEqual(whole);
-      return [whole];
+    },
+  );
+
+  test("attention takes positions without a slot as not seen", async () => {
+    const [heads, d, blockSize] = [3, 16, 4];
+    const program = createProgram();
+    const cache = program.persistent("cache", { dtype: "f32", shape: [16, 1, 2 * d] });
+    const N = program.dim("N", 4);
+    const q = program.input("q", "f32", [1, heads, d]);
+    const one = (name: string) => program.input(name, "i32", [1]);
+    const blockTable = program.input("blockTable", "i32", [1, N]);
+    const params = { scale: 0.25, blockSize, causal: false };
+    program.output("y", program.attention(q, cache, one("positions"), one("seqOf"), blockTable, one("seqLens"), params));
+    const plan = await backend.compile(program);
+    await plan.load("cache", sourceOf(uniform(3, 16 * 2 * d)));
+    const data = uniform(4, heads * d);
+    const run = (...blocks: number[]): Float32Array => {
+      const [positions, seqOf, seqLens] = [Int32Array.of(0), Int32Array.of(0), Int32Array.of(blocks.length * blockSize)];
+      return plan.runSync!({ q: data, positions, seqOf, blockTable: Int32Array.from(blocks), seqLens }).y as Float32Array;
     };
-    const [onePiece] = await attend(64, [0]);
-    const [blocks] = await attend(4, [9, 2, 3, 11]);
-    expect(blocks).toEqual(onePiece);
+    const present = run(2, 0);
+    expect(present.some((value) => value !== 0)).toBe(true);
+    // Sums of weights have their terms elsewhere: equal but for their rounding.
+    for (const blocks of [
+      [2, 7, -1, 0],
+      [-1, 2, 0, 4],
+    ])
+      run(...blocks).forEach((value, i) => void expect(Math.abs(value - present[i]!), `${blocks}`).toBeLessThan(1e-6));
+    expect(run(4, -1).every((value) => value === 0)).toBe(true);
+    plan.dispose();
   });
 
   test.each([1, 3])("attention of several sequences on %i threads: each token's as if it were alone", async (threads) => {

@@ -1,13 +1,18 @@
-import { alibiSlope } from "@centella/core";
+import { alibiSlope, byteLength } from "@centella/core";
 import type { Kernel, ParamsOf, Run } from "../kernel.ts";
-import { attentionArguments, emitAttention, keyBlock, roomLayout } from "./shared/attention.ts";
+import { attentionArguments, emitAttention } from "./shared/attention.ts";
+import { roomLayout } from "./shared/attentionBlock.ts";
 import { partBytes } from "./shared/attentionParts.ts";
+import { keyBlock } from "./shared/attentionTiles.ts";
 
 /** Multiply-adds of one tile, about: a few milliseconds. */
 const workPerTile = 2e7;
 
 /** Tokens that share a copy of keys and values at most. */
 const mostQueries = 16;
+
+/** Bytes of neighbouring heads, of each position, that a thread reads as one stretch at most: those of a block stay in the second-level cache. */
+const largestStretch = 1024;
 
 /** Tiles per thread, where there is work for so many: enough for the threads to end together. */
 const tilesPerThread = 4;
@@ -22,10 +27,13 @@ export const attention: Kernel<ParamsOf<"attention">> = {
     const [, kvHeads, width] = max(cache!).shape as readonly [number, number, number];
     const dV = width - dK;
     const group = heads / kvHeads;
+    const headBytes = byteLength({ dtype, shape: [width] });
     const mostPositions = max(blockTable!).shape[1]! * params.blockSize;
     const blocks = Math.ceil(mostPositions / keyBlock);
+    const most = Math.min(largestStretch / headBytes, (blocks * kvHeads) / (tilesPerThread * threads));
+    const headsTogether = Math.max(1, ...Array.from({ length: kvHeads }, (_, i) => i + 1).filter((n) => n <= most && kvHeads % n === 0));
     const queries = Math.max(1, Math.min(mostQueries, Math.floor(workPerTile / Math.max(1, mostPositions * width * group))));
-    const layout = roomLayout(width, dV, queries * group);
+    const layout = roomLayout(dK, dV, queries * group);
     const partsBytes = blocks > 1 ? blocks * heads * partBytes(dV) : 0;
     reserve(rooms * layout.bytes + partsBytes);
     const slopes =
@@ -72,13 +80,14 @@ export const attention: Kernel<ParamsOf<"attention">> = {
         softcap: params.softcap,
         rooms: run.scratch,
         roomBytes: layout.bytes,
-        segments: layout.segments,
+        packed: layout.packed,
+        scores: layout.scores,
+        tile: layout.tile,
         parts: isSplit ? parts : layout.parts,
-        copy: layout.copy,
         queries: together,
       });
       if (isSplit) {
-        yield { fn: split, args, total: blocks * kvHeads, grain: 1 };
+        yield { fn: split, args, total: blocks * kvHeads, grain: headsTogether };
         yield { fn: join, args: [run.address(y), parts, heads, dV, blocks, sinksAt], total: heads, grain: 1 };
       } else yield { fn: whole, args, total: units, grain };
     };

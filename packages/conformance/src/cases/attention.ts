@@ -1,6 +1,9 @@
 import { attentionGoldens } from "../goldens/attention.ts";
 import { f32, i32, type OpCases, tensor } from "../opCases.ts";
 
+/** A table of blocks that do not follow each other. */
+const tenBlocks = [3, 4, 9, 0, 1, 2, 8, 7, 5, 6];
+
 export const attention: OpCases<"attention"> = {
   // Scores of size 4 in f32 are off by 1e-6, so weights by 1e-6 relative; f16 caches are decoded before they are multiplied.
   tolerance: { f32: { rtol: 1e-4, atol: 1e-5 } },
@@ -105,6 +108,28 @@ export const attention: OpCases<"attention"> = {
       name: "one query, long",
       inputs: [f32(1, 4, 16), f32(300, 1, 32), i32([1], [283]), i32([1], [0]), i32([1, 1], [0]), i32([1], [284])],
       params: { scale: 0.25, blockSize: 300 },
+    },
+    {
+      name: "a group of seven over two blocks",
+      inputs: [f32(3, 7, 8), f32(320, 1, 16), i32([3], [297, 298, 299]), i32([3], [0, 0, 0]), i32([1, 10], tenBlocks), i32([1], [300])],
+      params: { scale: 0.35, blockSize: 32 },
+    },
+    {
+      name: "window across two blocks",
+      inputs: [f32(3, 5, 6), f32(320, 1, 15), i32([3], [297, 298, 299]), i32([3], [0, 0, 0]), i32([1, 10], tenBlocks), i32([1], [300])],
+      params: { scale: 0.35, blockSize: 32, window: 270 },
+    },
+    {
+      name: "q8_0 whose blocks lie across keys and values, over two blocks",
+      inputs: [
+        f32(3, 3, 20),
+        tensor("q8_0", 320, 1, 64),
+        i32([3], [297, 298, 299]),
+        i32([3], [0, 0, 0]),
+        i32([1, 10], tenBlocks),
+        i32([1], [300]),
+      ],
+      params: { scale: 0.2, blockSize: 32, window: 290, alibi: 4, softcap: 3 },
     },
     {
       name: "sees nothing",

@@ -9,20 +9,16 @@ import {
   i32x4,
   type Local,
   type ModuleBuilder,
-  type V128,
   v128,
 } from "../../emit/index.ts";
-import { exp } from "../../math/exp.ts";
+import { exp, expFlushed } from "../../math/exp.ts";
 import { tanh } from "../../math/tanh.ts";
-import { laneMask, laneSums, largestLane } from "../../matmul/lanes.ts";
+import { laneMask, largestLane } from "../../matmul/lanes.ts";
 import { madd, type Target } from "../../target.ts";
 import { storeLanes } from "./loops.ts";
-import { addPairs } from "./sum.ts";
+import { upperHalf } from "./sum.ts";
 
 export type Pointer = Local<"i32">;
-
-/** Vectors of the output that are summed at once. */
-const valueVectors = 8;
 
 /**
  * What a query sees of some positions: the largest score f32, the number of positions i32, the sum of the weights `exp(score - largest)`
@@ -30,185 +26,110 @@ const valueVectors = 8;
  */
 export const part = { largest: 0, seen: 4, sum: 8, values: 16 } as const;
 
-/** Bytes of a {@link part} of so many values; whole vectors. */
+/** Vectors of values are computed by fours: there is room for the last ones. */
 export function partBytes(dV: number): number {
-  return part.values + 16 * Math.ceil(dV / 4);
+  return part.values + 64 * Math.ceil(dV / 16);
 }
 
-/** Fields of a segment, rows of neighbouring positions in memory: address of the first row, its position, number of rows. */
-export const segment = { row: 0, position: 8, count: 12 } as const;
-
-/** Bytes of a {@link segment}. */
-export const segmentBytes = 16;
-
-export const rowsSignature = {
-  q: "i32",
-  to: "i32",
+const weightsSignature = {
   scores: "i32",
-  segments: "i32",
-  segmentsEnd: "i32",
-  from: "i32",
-  end: "i32",
-  position: "i32",
-  dK: "i32",
-  dV: "i32",
-  rowBytes: "i32",
+  count: "i32",
+  seen: "i32",
+  to: "i32",
+  vectors: "i32",
+  distance: "i32",
   slope: "i32",
-  scale: "f32",
   softcap: "f32",
 } as const;
 
 /**
- * Emits `attention.rows`: one query of one head over the positions of `segments` from `from` to before `end`, as a {@link part} at `to`.
- * Scores go to `scores`, in order of position. What is summed, and in which order, depends on nothing but these positions.
+ * Emits `attention.weights`: turns `count` scores of neighbouring positions, `seen` of which are not -infinity, into weights in place, and
+ * starts the {@link part} at `to` with `vectors` vectors of zeros. `distance` is that of the first position from the query's, `slope` the
+ * address of ALiBi's factor of it, or 0.
  */
-export function emitRows(module: ModuleBuilder, target: Target): FunctionRef<typeof rowsSignature, undefined> {
-  return module.function("attention.rows", rowsSignature, (f, p) => {
-    const { scores, dK, dV } = p;
-    const [slot, left, offset, count, to] = f.locals("i32", 5);
-    const seen = f.local("i32");
-    const largest = f.let(f.splat(Number.NEGATIVE_INFINITY));
-    const scaleVector = f.let(f32x4.splat(p.scale));
-    const softcap = f.let(f32x4.splat(p.softcap));
-
-    /** Scale, soft cap and position bias of four scores of neighbouring positions. */
-    const finishScores = (dots: V128): Local<"v128"> => {
-      const score = f.let(f32x4.mul(dots, scaleVector));
-      f.if(f32.gt(p.softcap, f32.const(0)), () => f.set(score, f32x4.mul(softcap, tanh(f, target, f32x4.div(score, softcap)))));
-      f.if(p.slope, () => {
-        const steps = f.pooled(new Uint8Array(new Int32Array([0, 1, 2, 3]).buffer));
-        const distance = f32x4.fromI32x4(i32x4.add(i32x4.splat(offset), steps));
-        f.set(score, f32x4.add(score, f32x4.mul(v128.load32Splat(p.slope), distance)));
-      });
-      return score;
-    };
-
-    /** Dot products of the query with `rows` neighbouring keys. */
-    const dots = (rows: 1 | 4): Local<"v128"> => {
-      const keys = f.locals("i32", rows);
-      const sums = f.locals("v128", rows);
-      const at = f.let(p.q);
-      const quad = f.local("v128");
-      keys.forEach((key, row) => void f.set(key, row === 0 ? slot : i32.add(slot, i32.mul(row, p.rowBytes))));
-      for (const sum of sums) f.set(sum, v128.zero());
-      const step = (vectors: number, mask?: Local<"v128">): void => {
-        for (let vector = 0; vector < vectors; vector++) {
-          const x = v128.load(at, 16 * vector);
-          f.set(quad, mask === undefined ? x : v128.and(x, mask));
-          keys.forEach((key, row) => {
-            const k = v128.load(key, 16 * vector);
-            f.set(sums[row]!, madd(target, mask === undefined ? k : v128.and(k, mask), quad, sums[row]!));
-          });
-        }
-        f.advance(at, 16 * vectors);
-        for (const key of keys) f.advance(key, 16 * vectors);
-        f.advance(left, -4 * vectors);
-      };
-      f.set(left, dK);
-      f.while(i32.geU(left, 16), () => step(4));
-      f.while(i32.geU(left, 4), () => step(1));
-      f.if(left, () => step(1, laneMask(f, left)));
-      const [s0, s1 = s0!, s2 = s0!, s3 = s0!] = sums;
-      return laneSums(f, [s0!, s1, s2, s3]);
-    };
-
-    /** `slot`, `offset` and `count` are those of the rows that the query sees of a segment. */
-    const forEachSegment = (body: () => void): void => {
-      const at = f.let(p.segments);
-      f.set(to, scores);
-      f.while(i32.ltU(at, p.segmentsEnd), () => {
-        const position = f.let(i32.load(at, segment.position));
-        const first = f.let(i32.select(i32.gtS(p.from, position), p.from, position));
-        const last = f.let(i32.add(position, i32.load(at, segment.count)));
-        f.set(last, i32.select(i32.ltS(p.end, last), p.end, last));
-        f.if(i32.ltS(first, last), () => {
-          f.set(slot, i32.add(i32.loadAddress(at, segment.row), i32.mul(i32.sub(first, position), p.rowBytes)));
-          f.set(offset, i32.sub(first, p.position));
-          f.set(count, i32.sub(last, first));
-          body();
-        });
-        f.advance(at, segmentBytes);
+export function emitWeights(module: ModuleBuilder, target: Target): FunctionRef<typeof weightsSignature, undefined> {
+  return module.function("attention.weights", weightsSignature, (f, p) => {
+    const [at, left] = f.locals("i32", 2);
+    /** Four scores at a time; the last ones with what lies behind them, where there is room. */
+    const forEachVector = (body: () => void): void => {
+      f.set(at, p.scores);
+      f.set(left, p.count);
+      f.while(i32.gtS(left, 0), () => {
+        body();
+        f.advance(at, 16);
+        f.advance(left, -4);
       });
     };
-
-    forEachSegment(() => {
-      const take = (rows: 1 | 4): void => {
-        const score = finishScores(dots(rows));
-        if (rows === 1) f.set(score, f32x4.shuffle(score, score, [0, 0, 0, 0]));
-        if (rows === 1) f.store32Lane(to, score, 0);
-        else f.store(to, score);
-        f.set(largest, f32x4.pmax(largest, score));
-        f.advance(to, 4 * rows);
-        f.advance(slot, i32.mul(p.rowBytes, rows));
-        f.advance(offset, rows);
-        f.advance(count, -rows);
-      };
-      f.while(i32.geU(count, 4), () => take(4));
-      f.while(count, () => take(1));
+    f.if(f32.gt(p.softcap, f32.const(0)), () => {
+      const softcap = f.let(f32x4.splat(p.softcap));
+      forEachVector(() => f.store(at, f32x4.mul(softcap, tanh(f, target, f.let(f32x4.div(v128.load(at), softcap))))));
     });
-    f.set(seen, i32.shrU(i32.sub(to, scores), 2));
+    f.if(p.slope, () => {
+      const slope = f.let(v128.load32Splat(p.slope));
+      const distance = f.let(i32x4.add(i32x4.splat(p.distance), f.pooled(new Uint8Array(new Int32Array([0, 1, 2, 3]).buffer))));
+      forEachVector(() => {
+        f.store(at, f32x4.add(v128.load(at), f32x4.mul(slope, f32x4.fromI32x4(distance))));
+        f.set(distance, i32x4.add(distance, f.splatBits(4)));
+      });
+    });
+    const largest = f.let(f.splat(Number.NEGATIVE_INFINITY));
+    f.set(at, p.scores);
+    f.set(left, p.count);
+    f.while(i32.geU(left, 4), () => {
+      f.set(largest, f32x4.pmax(largest, v128.load(at)));
+      f.advance(at, 16);
+      f.advance(left, -4);
+    });
+    f.if(left, () => f.set(largest, f32x4.pmax(largest, v128.bitselect(laneMask(f, left), v128.load(at), largest))));
     const m = largestLane(f, largest);
     f.store32Lane(p.to, m, 0, part.largest);
-    f.store(p.to, seen, part.seen);
-    f.store(p.to, weights(f, target, scores, seen, m), part.sum);
-
-    const output = f.let(i32.add(p.to, part.values));
-    const column = f.let(i32.shl(dK, 2));
-    const columns = f.let(dV);
-    const sumValues = (vectors: number): void => {
-      const sums = f.locals("v128", vectors);
-      const p4 = f.local("v128");
-      const at = f.local("i32");
-      for (const sum of sums) f.set(sum, v128.zero());
-      forEachSegment(() => {
-        f.set(at, i32.add(slot, column));
-        f.while(count, () => {
-          f.set(p4, v128.load32Splat(to));
-          sums.forEach((sum, i) => void f.set(sum, madd(target, v128.load(at, 16 * i), p4, sum)));
-          f.advance(at, p.rowBytes);
-          f.advance(to, 4);
-          f.advance(count, -1);
-        });
-      });
-      sums.forEach((sum, i) => void f.store(output, sum, 16 * i));
-      f.advance(output, 16 * vectors);
-      f.advance(column, 16 * vectors);
-    };
-    f.while(i32.geU(columns, 4 * valueVectors), () => {
-      sumValues(valueVectors);
-      f.advance(columns, -4 * valueVectors);
-    });
-    f.while(columns, () => {
-      sumValues(1);
-      f.set(columns, i32.select(i32.gtU(columns, 4), i32.sub(columns, 4), 0));
+    f.store(p.to, p.seen, part.seen);
+    const sum = f.let(f64.const(0));
+    f.if(
+      p.seen,
+      () => f.set(sum, weights(f, target, p.scores, p.count, m)),
+      () => f.memoryFill(p.scores, 0, i32.shl(p.count, 2)),
+    );
+    f.store(p.to, sum, part.sum);
+    f.while(p.vectors, () => {
+      f.store(p.to, v128.zero(), part.values);
+      f.advance(p.to, 16);
+      f.advance(p.vectors, -1);
     });
   });
 }
 
-/** Turns scores into `exp(score - m)` in place and returns their sum. */
-function weights(f: FunctionBuilder, target: Target, scores: Pointer, seen: Pointer, m: Local<"v128">): Local<"f64"> {
+/** Turns scores into `exp(score - m)` in place and returns their sum: that of a block's in f32, 64 to a lane. */
+function weights(f: FunctionBuilder, target: Target, scores: Pointer, count: Pointer, m: Local<"v128">): Local<"f64"> {
   const at = f.let(scores);
-  const left = f.let(seen);
+  const left = f.let(count);
   const sums = [f.let(v128.zero()), f.let(v128.zero())];
   // Weights that could only make subnormal products are zeros: processors take a hundred cycles for those.
-  const weight = (): Local<"v128"> => {
-    const exponent = f.let(f32x4.sub(v128.load(at), m));
-    return f.let(v128.andnot(exp(f, target, exponent), f32x4.lt(exponent, f.splat(-60))));
+  const weight = (offset: number): Local<"v128"> => {
+    const exponent = f.let(f32x4.sub(v128.load(at, offset), m));
+    return f.let(v128.andnot(expFlushed(f, target, exponent, 0), f32x4.lt(exponent, f.splat(-60))));
   };
-  f.while(i32.geU(left, 4), () => {
-    const e = weight();
+  f.while(i32.geU(left, 8), () => {
+    f.interleave(
+      sums.map((sum, i) => () => {
+        const e = weight(16 * i);
+        f.store(at, e, 16 * i);
+        f.set(sum, f32x4.add(sum, e));
+      }),
+    );
+    f.advance(at, 32);
+    f.advance(left, -8);
+  });
+  f.while(i32.gtS(left, 0), () => {
+    const e = weight(0);
     f.store(at, e);
-    addPairs(f, sums, e);
+    f.set(sums[0]!, f32x4.add(sums[0]!, v128.and(e, laneMask(f, left))));
     f.advance(at, 16);
     f.advance(left, -4);
   });
-  f.if(left, () => {
-    const e = weight();
-    storeLanes(f, at, e, left);
-    addPairs(f, sums, v128.and(e, laneMask(f, left)));
-  });
-  const total = f.let(f64x2.add(sums[0]!, sums[1]!));
-  return f.let(f64.add(f64x2.extract(total, 0), f64x2.extract(total, 1)));
+  const total = f.let(f32x4.add(sums[0]!, sums[1]!));
+  const pairs = f.let(f64x2.add(f64x2.promoteLowF32x4(total), f64x2.promoteLowF32x4(upperHalf(total))));
+  return f.let(f64.add(f64x2.extract(pairs, 0), f64x2.extract(pairs, 1)));
 }
 
 const mergeSignature = { into: "i32", from: "i32", dV: "i32" } as const;

@@ -1,11 +1,28 @@
-import { type FunctionBuilder, f32, f32x4, i16x8, i32, i32x4, v128 } from "../../emit/index.ts";
-import { loadFiniteHalves, loadHalves } from "../../formats/half.ts";
+import {
+  type FunctionBuilder,
+  type FunctionRef,
+  f32,
+  f32x4,
+  i8x16,
+  i16x8,
+  i32,
+  i32x4,
+  type Local,
+  type ModuleBuilder,
+  v128,
+} from "../../emit/index.ts";
+import { loadHalves } from "../../formats/half.ts";
+import { laneMask } from "../../matmul/lanes.ts";
 import { memoryMap } from "../../memoryMap.ts";
 import type { Pointer } from "./attentionParts.ts";
-import { storeLanes } from "./loops.ts";
 
-/** `width` elements of a cache's row as f32. */
-export function copyRow(f: FunctionBuilder, type: "f16" | "q8_0", row: Pointer, copy: Pointer, width: Pointer): void {
+/** Element types of a cache. */
+export const cacheTypes = ["f32", "f16", "q8_0"] as const;
+
+export type CacheType = (typeof cacheTypes)[number];
+
+/** `width` elements of a cache's row as f32, and zeros behind them up to `end`, a multiple of 16 bytes. */
+export function copyRow(f: FunctionBuilder, type: CacheType, row: Pointer, copy: Pointer, width: Pointer, end: Pointer): void {
   const [from, to, left] = [f.let(row), f.let(copy), f.let(width)];
   if (type === "q8_0") {
     f.while(left, () => {
@@ -19,28 +36,164 @@ export function copyRow(f: FunctionBuilder, type: "f16" | "q8_0", row: Pointer, 
       f.advance(to, 128);
       f.advance(left, -32);
     });
-    return;
+  } else if (type === "f32") {
+    f.while(i32.geU(left, 16), () => {
+      for (let at = 0; at < 64; at += 16) f.store(to, v128.load(from, at), at);
+      f.advance(from, 64);
+      f.advance(to, 64);
+      f.advance(left, -16);
+    });
+    copyRest(f, from, to, left, 16, () => f.let(v128.load(from)));
+  } else {
+    // The largest magnitude tells whether there is an infinity or a NaN: only then is each value looked at.
+    const largest = f.let(v128.zero());
+    const eight = (at: number): void => {
+      const halves = f.let(v128.load(from, at));
+      const [low, high] = widenFinite(f, halves);
+      f.store(to, low, 2 * at);
+      f.store(to, high, 2 * at + 16);
+      f.set(largest, i16x8.maxS(largest, v128.and(halves, f.splatBits(0x7fff7fff))));
+    };
+    const walk = (elements: 8 | 32): void =>
+      f.while(i32.geU(left, elements), () => {
+        for (let at = 0; at < 2 * elements; at += 16) eight(at);
+        f.advance(from, 2 * elements);
+        f.advance(to, 4 * elements);
+        f.advance(left, -elements);
+      });
+    walk(32);
+    walk(8);
+    f.if(v128.anyTrue(i16x8.gtS(largest, f.splatBits(0x7bff7bff))), () => {
+      f.set(from, row);
+      f.set(to, copy);
+      f.set(left, width);
+    });
+    copyRest(f, from, to, left, 8, () => loadHalves(f, from));
   }
-  // The largest magnitude tells whether there is an infinity or a NaN: only then is each value looked at.
-  const largest = f.let(v128.zero());
-  f.while(i32.geU(left, 8), () => {
-    f.store(to, loadFiniteHalves(f, from));
-    f.store(to, loadFiniteHalves(f, from, 8), 16);
-    f.set(largest, i16x8.maxS(largest, v128.and(v128.load(from), f.splatBits(0x7fff7fff))));
-    f.advance(from, 16);
-    f.advance(to, 32);
-    f.advance(left, -8);
+  f.while(i32.ltU(to, end), () => {
+    f.store(to, v128.zero());
+    f.advance(to, 16);
   });
-  f.if(v128.anyTrue(i16x8.gtS(largest, f.splatBits(0x7bff7bff))), () => {
-    f.set(from, row);
-    f.set(to, copy);
-    f.set(left, width);
+}
+
+/** The last elements of a row, four at a time, zeros behind them. */
+function copyRest(f: FunctionBuilder, from: Pointer, to: Pointer, left: Pointer, bytes: number, four: () => Local<"v128">): void {
+  f.while(i32.gtS(left, 0), () => {
+    const value = four();
+    f.if(i32.ltS(left, 4), () => f.set(value, v128.and(value, laneMask(f, left))));
+    f.store(to, value);
+    f.advance(from, bytes);
+    f.advance(to, 16);
+    f.advance(left, -4);
   });
-  f.while(left, () => {
-    const value = loadHalves(f, from);
-    storeLanes(f, to, value, left);
-    f.advance(from, 8);
-    f.advance(to, i32.shl(i32.select(i32.ltU(left, 4), left, 4), 2));
-    f.set(left, i32.select(i32.gtU(left, 4), i32.sub(left, 4), 0));
+}
+
+/** Eight finite halves as f32: upper and lower 16 bits are made eight at a time, with the exponent off by 112, and brought together. */
+function widenFinite(f: FunctionBuilder, halves: Local<"v128">): readonly [Local<"v128">, Local<"v128">] {
+  const upper = f.let(v128.and(i16x8.shrS(halves, 3), f.splatBits(0x8fff8fff)));
+  const lower = f.let(i16x8.shl(halves, 13));
+  const joined = (first: number): Local<"v128"> => {
+    const lanes = Array.from({ length: 4 }, (_, i) => 2 * (first + i)).flatMap((byte) => [byte, byte + 1, 16 + byte, 17 + byte]);
+    return f.let(f32x4.mul(i8x16.shuffle(lower, upper, lanes), f.splat(2 ** 112)));
+  };
+  return [joined(0), joined(4)];
+}
+
+const touchSignature = {
+  at: "i32",
+  end: "i32",
+  memory: "i32",
+  slotBytes: "i32",
+  bytes: "i32",
+  table: "i32",
+  blockSize: "i32",
+  slots: "i32",
+} as const;
+
+/**
+ * Emits `attention.touch`: reads `bytes` bytes of each position `at` to before `end`, a word of each cache line, and returns something of
+ * these. Loads that wait for nothing else keep the memory busy; conversions between them would not.
+ */
+export function emitTouch(module: ModuleBuilder): FunctionRef<typeof touchSignature, "i32"> {
+  return module.value("attention.touch", touchSignature, "i32", (f, p) => {
+    const { at } = p;
+    const [slot, line, end, next, result] = f.locals("i32", 5);
+    f.while(i32.ltS(at, p.end), () => {
+      const block = f.let(i32.divU(at, p.blockSize));
+      f.set(next, i32.mul(i32.add(block, 1), p.blockSize));
+      f.set(next, i32.select(i32.ltS(next, p.end), next, p.end));
+      f.set(slot, i32.add(i32.mul(i32.load(i32.add(p.table, i32.shl(block, 2))), p.blockSize), i32.remU(at, p.blockSize)));
+      const row = f.let(i32.add(p.memory, i32.mul(slot, p.slotBytes)));
+      f.while(i32.ltS(at, next), () => {
+        f.if(i32.ltU(slot, p.slots), () => {
+          f.set(line, row);
+          f.set(end, i32.add(row, p.bytes));
+          f.while(i32.ltU(line, end), () => {
+            f.set(result, i32.or(result, i32.load(line)));
+            f.advance(line, 64);
+          });
+        });
+        f.set(row, i32.add(row, p.slotBytes));
+        f.advance(slot, 1);
+        f.advance(at, 1);
+      });
+    });
+    return result;
+  });
+}
+
+const gatherSignature = {
+  from: "i32",
+  at: "i32",
+  end: "i32",
+  to: "i32",
+  rowBytes: "i32",
+  memory: "i32",
+  slotBytes: "i32",
+  width: "i32",
+  table: "i32",
+  blockSize: "i32",
+  slots: "i32",
+  holes: "i32",
+} as const;
+
+/**
+ * Emits `attention.gather.<type>`: `width` elements of each position `at` to before `end` as rows of f32 at `to`. Positions without a slot
+ * become zeros, and are added to the list at `holes`, counted from `from`; it may be 0.
+ */
+export function emitGather(module: ModuleBuilder, type: CacheType): FunctionRef<typeof gatherSignature, undefined> {
+  return module.function(`attention.gather.${type}`, gatherSignature, (f, p) => {
+    const { at, to, holes } = p;
+    const [run, inside, address, next] = f.locals("i32", 4);
+    f.while(i32.ltS(at, p.end), () => {
+      const block = f.let(i32.divU(at, p.blockSize));
+      const slot = f.let(i32.add(i32.mul(i32.load(i32.add(p.table, i32.shl(block, 2))), p.blockSize), i32.remU(at, p.blockSize)));
+      f.set(run, i32.mul(i32.add(block, 1), p.blockSize));
+      f.set(run, i32.sub(i32.select(i32.ltS(run, p.end), run, p.end), at));
+      f.set(inside, i32.sub(p.slots, slot));
+      f.set(inside, i32.select(i32.ltS(inside, run), inside, run));
+      f.set(inside, i32.select(i32.and(i32.geS(slot, 0), i32.gtS(inside, 0)), inside, 0));
+      f.set(address, i32.add(p.memory, i32.mul(slot, p.slotBytes)));
+      f.set(run, i32.sub(run, inside));
+      f.set(at, i32.add(at, inside));
+      f.while(inside, () => {
+        f.set(next, i32.add(to, p.rowBytes));
+        copyRow(f, type, address, to, p.width, next);
+        f.set(to, next);
+        f.set(address, i32.add(address, p.slotBytes));
+        f.advance(inside, -1);
+      });
+      f.while(run, () => {
+        f.memoryFill(to, 0, p.rowBytes);
+        f.set(to, i32.add(to, p.rowBytes));
+        f.if(holes, () => {
+          const count = f.let(i32.add(i32.load(holes), 1));
+          f.store(i32.add(holes, i32.shl(count, 2)), i32.sub(at, p.from));
+          f.store(holes, count);
+        });
+        f.advance(at, 1);
+        f.advance(run, -1);
+      });
+    });
   });
 }

@@ -46,10 +46,3 @@ export function blockSum(
   });
   return total;
 }
-
-/** Adds four f32 lanes to two f64 sums. */
-export function addPairs(f: FunctionBuilder, sums: readonly Local<"v128">[], value: V128): void {
-  const quad = f.let(value);
-  f.set(sums[0]!, f64x2.add(sums[0]!, f64x2.promoteLowF32x4(quad)));
-  f.set(sums[1]!, f64x2.add(sums[1]!, f64x2.promoteLowF32x4(upperHalf(quad))));
-}

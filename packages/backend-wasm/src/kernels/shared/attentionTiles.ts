@@ -1,0 +1,275 @@
+import { type Expr, type FunctionBuilder, type FunctionRef, f32x4, i32, type Local, type ModuleBuilder, v128 } from "../../emit/index.ts";
+import { laneSums } from "../../matmul/lanes.ts";
+import { madd, type Target } from "../../target.ts";
+import { type Pointer, part } from "./attentionParts.ts";
+
+/** Positions of a block. Blocks start at multiples of it, whoever computes them: results depend on nothing but the positions seen. */
+export const keyBlock = 256;
+
+/** Positions whose keys or values are brought together at once: those of 64 or 128 elements stay in the first-level cache. */
+export const tileKeys = 32;
+
+/** Rows of a tile that are read behind the last one, where keys are no multiple of those that are multiplied at once. */
+export const spareKeys = 3;
+
+/** Bytes between the scores of two rows: no power of two, whose multiples would take turns in the first-level cache. */
+export const scoreBytes: number = 4 * keyBlock + 64;
+
+/** Queries of a tile at most: twelve sums, two vectors of the one side and one of the other are all the registers that there are. */
+const mostRows = 6;
+
+/** Keys, or vectors of values, that meet the queries of a tile at once. */
+function columnsOf(rows: number): 2 | 4 {
+  return rows > 2 ? 2 : 4;
+}
+
+/** Bytes of the weights of a tile, each in all lanes of a vector. */
+export const spreadBytes: number = 16 * mostRows * (tileKeys + 4);
+
+/** What a query sees of a block, counted from the first position that is computed: first, end, and ALiBi's distance at the first. */
+export const range = { from: 0, end: 4, distance: 8 } as const;
+
+/** Bytes of a {@link range}. */
+export const rangeBytes = 16;
+
+/** Calls `body` with the first query and the number of queries of each tile: as equal as they can be. */
+export function forEachTile(f: FunctionBuilder, count: Pointer, body: (row: Pointer, rows: Pointer) => void): void {
+  const [row, rows, left] = f.locals("i32", 3);
+  f.setI32(row, 0);
+  f.set(left, count);
+  f.while(left, () => {
+    const tiles = f.let(i32.divU(i32.add(left, mostRows - 1), mostRows));
+    f.set(rows, i32.divU(i32.sub(i32.add(left, tiles), 1), tiles));
+    body(row, rows);
+    f.set(row, i32.add(row, rows));
+    f.set(left, i32.sub(left, rows));
+  });
+}
+
+const scoresSignature = {
+  rows: "i32",
+  ranges: "i32",
+  q: "i32",
+  keys: "i32",
+  keyBytes: "i32",
+  scores: "i32",
+  begin: "i32",
+  end: "i32",
+} as const;
+
+/**
+ * Emits `attention.scores`: dot products of `rows` queries, which lie vector by vector at `q`, with the keys at `keys` of positions `begin`
+ * to `end`. Positions that none of them sees are left out; what is not seen by all, or lies up to three positions behind, gets a score
+ * that nobody reads. A product's terms are added in four sums of every fourth element, whatever the number of queries.
+ */
+export function emitScores(module: ModuleBuilder, target: Target): FunctionRef<typeof scoresSignature, undefined> {
+  const signature = { q: "i32", keys: "i32", keyBytes: "i32", scores: "i32", count: "i32" } as const;
+  const kernels = Array.from({ length: mostRows }, (_, index) => {
+    const rows = index + 1;
+    const columns: number = columnsOf(rows);
+    return module.function(`attention.scores.${rows}`, signature, (f, p) => {
+      const keys = f.locals("i32", columns);
+      const sums = Array.from({ length: rows }, () => f.locals("v128", columns));
+      const vectors = f.locals("v128", columns);
+      const x = f.local("v128");
+      const [at, left] = f.locals("i32", 2);
+      f.set(keys[0]!, p.keys);
+      f.while(i32.gtS(p.count, 0), () => {
+        keys.slice(1).forEach((key, i) => void f.set(key, i32.add(keys[i]!, p.keyBytes)));
+        for (const sum of sums.flat()) f.set(sum, v128.zero());
+        f.set(at, p.q);
+        f.set(left, p.keyBytes);
+        f.loop((again) => {
+          for (let step = 0; step < 4; step++) {
+            vectors.forEach((vector, column) => void f.set(vector, v128.load(keys[column]!, 16 * step)));
+            sums.forEach((row, r) => {
+              f.set(x, v128.load(at, 16 * (rows * step + r)));
+              row.forEach((sum, column) => void f.set(sum, madd(target, vectors[column]!, x, sum)));
+            });
+          }
+          f.advance(at, 64 * rows);
+          for (const key of keys) f.advance(key, 64);
+          f.advance(left, -64);
+          f.brIf(again, left);
+        });
+        if (columns === 4)
+          sums.forEach((row, r) => void f.store(p.scores, laneSums(f, [row[0]!, row[1]!, row[2]!, row[3]!]), scoreBytes * r));
+        else storePairs(f, p.scores, sums);
+        // The next key follows the last one.
+        f.set(keys[0]!, keys.at(-1)!);
+        f.advance(p.scores, 4 * columns);
+        f.advance(p.count, -columns);
+      });
+    });
+  });
+  return module.function("attention.scores", scoresSignature, (f, { rows, ranges, q, keys, keyBytes, scores, begin, end }) => {
+    const { leastFrom: from, mostEnd: to } = extremes(f, rows, ranges, begin, end);
+    f.set(keys, i32.add(keys, i32.mul(i32.sub(from, begin), keyBytes)));
+    f.set(scores, i32.add(scores, i32.shl(from, 2)));
+    const count = f.let(i32.sub(to, from));
+    kernels.forEach((kernel, i) => void f.if(i32.eq(rows, i + 1), () => f.call(kernel, { q, keys, keyBytes, scores, count })));
+  });
+}
+
+/** Two scores of each row. */
+function storePairs(f: FunctionBuilder, scores: Pointer, sums: readonly (readonly Local<"v128">[])[]): void {
+  for (let row = 0; row < sums.length; row += 2) {
+    const [a, b = a] = sums.slice(row, row + 2);
+    const four = laneSums(f, [a![0]!, a![1]!, b![0]!, b![1]!]);
+    f.store64Lane(scores, four, 0, scoreBytes * row);
+    if (b !== a) f.store64Lane(scores, four, 1, scoreBytes * (row + 1));
+  }
+}
+
+interface Extremes {
+  readonly leastFrom: Pointer;
+  readonly mostFrom: Pointer;
+  readonly leastEnd: Pointer;
+  readonly mostEnd: Pointer;
+}
+
+/** The extremes of the ranges of `rows` queries, within `begin` to `end`. */
+function extremes(f: FunctionBuilder, rows: Pointer, ranges: Pointer, begin: Pointer, end: Pointer): Extremes {
+  const [from, to] = f.locals("i32", 2);
+  const [leastFrom, mostFrom, leastEnd, mostEnd] = [f.let(end), f.let(begin), f.let(end), f.let(begin)];
+  const [at, left] = [f.let(ranges), f.let(rows)];
+  f.while(left, () => {
+    f.set(from, within(f, i32.load(at, range.from), begin, end));
+    f.set(to, within(f, i32.load(at, range.end), begin, end));
+    f.set(leastFrom, least(from, leastFrom));
+    f.set(mostFrom, most(from, mostFrom));
+    f.set(leastEnd, least(to, leastEnd));
+    f.set(mostEnd, most(to, mostEnd));
+    f.advance(at, rangeBytes);
+    f.advance(left, -1);
+  });
+  return { leastFrom, mostFrom, leastEnd, mostEnd };
+}
+
+const least = (a: Pointer, b: Pointer): Expr<"i32"> => i32.select(i32.ltS(a, b), a, b);
+const most = (a: Pointer, b: Pointer): Expr<"i32"> => i32.select(i32.gtS(a, b), a, b);
+
+function within(f: FunctionBuilder, value: Expr<"i32">, begin: Pointer, end: Pointer): Pointer {
+  const bounded = f.let(most(f.let(value), begin));
+  return f.let(least(bounded, end));
+}
+
+const valuesSignature = {
+  rows: "i32",
+  ranges: "i32",
+  weights: "i32",
+  spread: "i32",
+  values: "i32",
+  valueBytes: "i32",
+  to: "i32",
+  size: "i32",
+  vectors: "i32",
+  begin: "i32",
+  end: "i32",
+} as const;
+
+/**
+ * Emits `attention.values`: adds values of positions `begin` to `end`, those of `begin` at `values`, to `rows` {@link part}s of `size`
+ * bytes at `to`, each times its weight. Every sum goes on by position, whatever the tiles and the number of queries, and has no term of
+ * a position that its query does not see.
+ */
+export function emitValues(module: ModuleBuilder, target: Target): FunctionRef<typeof valuesSignature, undefined> {
+  const signature = {
+    weights: "i32",
+    spread: "i32",
+    values: "i32",
+    valueBytes: "i32",
+    to: "i32",
+    size: "i32",
+    vectors: "i32",
+    count: "i32",
+  } as const;
+  const kernels = Array.from({ length: mostRows }, (_, index) => {
+    const rows = index + 1;
+    const columns = columnsOf(rows);
+    return module.function(`attention.values.${rows}`, signature, (f, p) => {
+      const [at, to, left] = f.locals("i32", 3);
+      const sums = Array.from({ length: rows }, () => f.locals("v128", columns));
+      const vectors = f.locals("v128", columns);
+      const x = f.local("v128");
+      // A vector has its weight four times beforehand: of a tile each is used by all vectors of values.
+      f.set(at, p.weights);
+      f.set(to, p.spread);
+      f.set(left, p.count);
+      f.while(i32.gtS(left, 0), () => {
+        for (let row = 0; row < rows; row++) {
+          f.set(x, v128.load(at, scoreBytes * row));
+          for (let i = 0; i < 4; i++) f.store(to, f32x4.shuffle(x, x, [i, i, i, i]), 16 * (rows * i + row));
+        }
+        f.advance(at, 16);
+        f.advance(to, 64 * rows);
+        f.advance(left, -4);
+      });
+      const forEachRow = (body: (row: readonly Local<"v128">[]) => void): void => {
+        f.set(to, p.to);
+        for (const row of sums) {
+          body(row);
+          f.set(to, i32.add(to, p.size));
+        }
+      };
+      const step = (position: number): void => {
+        vectors.forEach((vector, column) => void f.set(vector, v128.load(p.values, 16 * column)));
+        sums.forEach((row, r) => {
+          f.set(x, v128.load(at, 16 * (rows * position + r)));
+          row.forEach((sum, column) => void f.set(sum, madd(target, vectors[column]!, x, sum)));
+        });
+        f.set(p.values, i32.add(p.values, p.valueBytes));
+      };
+      const next = f.local("i32");
+      f.while(i32.gtS(p.vectors, 0), () => {
+        forEachRow((row) => row.forEach((sum, column) => void f.set(sum, v128.load(to, part.values + 16 * column))));
+        f.set(next, i32.add(p.values, 16 * columns));
+        f.set(at, p.spread);
+        f.set(left, p.count);
+        f.while(i32.geS(left, 2), () => {
+          step(0);
+          step(1);
+          f.advance(at, 32 * rows);
+          f.advance(left, -2);
+        });
+        f.if(left, () => step(0));
+        forEachRow((row) => row.forEach((sum, column) => void f.store(to, sum, part.values + 16 * column)));
+        f.set(p.values, next);
+        f.advance(p.to, 16 * columns);
+        f.advance(p.vectors, -columns);
+      });
+    });
+  });
+  return module.function("attention.values", valuesSignature, (f, { rows, ranges, begin, end, weights, values, to, ...same }) => {
+    const { leastFrom, mostFrom, leastEnd, mostEnd } = extremes(f, rows, ranges, begin, end);
+    // Where there is nothing that all see, each query has its own.
+    f.if(i32.geS(mostFrom, leastEnd), () => {
+      f.set(mostFrom, end);
+      f.set(leastEnd, end);
+    });
+    const add = (kernel: FunctionRef<typeof signature, undefined>, row: Pointer, from: Pointer, until: Pointer): void =>
+      f.call(kernel, {
+        ...same,
+        weights: i32.add(i32.add(weights, i32.mul(row, scoreBytes)), i32.shl(from, 2)),
+        values: i32.add(values, i32.mul(i32.sub(from, begin), same.valueBytes)),
+        to: i32.add(to, i32.mul(row, same.size)),
+        count: i32.sub(until, from),
+      });
+    const row = f.local("i32");
+    /** Positions of single queries before or after those that all see. */
+    const edges = (after: boolean): void =>
+      f.for(row, 0, rows, 1, () => {
+        const at = f.let(i32.add(ranges, i32.mul(row, rangeBytes)));
+        const from = within(f, i32.load(at, range.from), after ? leastEnd : begin, end);
+        const until = within(f, i32.load(at, range.end), begin, after ? end : mostFrom);
+        f.if(i32.ltS(from, until), () => add(kernels[0]!, row, from, until));
+      });
+    const uneven = f.let(i32.or(i32.ne(leastFrom, mostFrom), i32.ne(leastEnd, mostEnd)));
+    f.if(uneven, () => edges(false));
+    f.setI32(row, 0);
+    f.if(i32.ltS(mostFrom, leastEnd), () => {
+      kernels.forEach((kernel, i) => void f.if(i32.eq(rows, i + 1), () => add(kernel, row, mostFrom, leastEnd)));
+    });
+    f.if(uneven, () => edges(true));
+  });
+}
