@@ -7,7 +7,7 @@ import type { BuildContext, Emitted } from "./kernel.ts";
 import { lateKernels, loadKernelFiles } from "./lateKernels.ts";
 import { memoryMap, pagesOf } from "./memoryMap.ts";
 import { emitKernels, kernelOf, type Opened } from "./module.ts";
-import { loadOnDemand } from "./onDemand.ts";
+import { loadOnDemand, onDemand } from "./onDemand.ts";
 import type { Target } from "./target.ts";
 import { emitWalk } from "./threads/walk.ts";
 
@@ -42,6 +42,7 @@ export async function emitAhead(calls: readonly AheadCall[]): Promise<Uint8Array
   const module = new ModuleBuilder({ constants: memoryMap.constants, hasTable: true });
   emitWalk(module);
   emitKernels(module, target);
+  onDemand("unrounded").emitUnrounded(module, target);
   for (const emit of new Set(lateKernels().map((kernel) => kernel.emit))) emit?.(module, target);
   const known = new Set<string>();
   const none: Emitted = () => 0;
@@ -53,6 +54,7 @@ export async function emitAhead(calls: readonly AheadCall[]): Promise<Uint8Array
   emitCommonLoops(emit);
   const context: BuildContext = {
     exports: () => none,
+    include: () => undefined,
     heap: new Heap(new WebAssembly.Memory({ initial: 1, maximum: 1 }), 1),
     target,
     threads: 1,

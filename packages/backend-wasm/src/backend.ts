@@ -29,7 +29,7 @@ import { Home, type HomeParts } from "./home.ts";
 import type { Kernel } from "./kernel.ts";
 import { isLate, loadKernelFiles, loadKernels } from "./lateKernels.ts";
 import { type Extent, kernelOf, type Opened, openModule } from "./module.ts";
-import { loadOnDemand, requireLoaded } from "./onDemand.ts";
+import { loadNeeded, loadOnDemand, requireLoaded } from "./onDemand.ts";
 import { type CheckedOptions, checkOptions, type WasmOptions } from "./options.ts";
 import { WasmPlan } from "./plan.ts";
 import { PlanModule } from "./planModule.ts";
@@ -54,7 +54,7 @@ export async function openBackend(options: CheckedOptions, features?: WasmFeatur
   // blocks and layers of models, until it is needed.
   if (module !== undefined || (sync && !isPage())) await loadKernelFiles();
   else if (sync) await loadKernelFiles(["other"]);
-  if (sync && !isPage()) await loadOnDemand();
+  if (sync) await loadOnDemand(isPage() ? ["unrounded"] : undefined);
   const opened = module === undefined ? await openModule(options, extentOf(sync), features) : openAhead(module, options.maxMemoryMiB);
   return new WasmBackend(opened, await Home.open(opened, opened.all64), options);
 }
@@ -149,7 +149,7 @@ export class WasmBackend implements Backend {
     try {
       await home.custom.prepare(program);
       const programs = [program, ...(sharing.sharedBy ?? [])];
-      await Promise.all([loadOnDemand(programs), loadKernels(programs)]);
+      await Promise.all([loadNeeded(programs), loadKernels(programs)]);
       signal?.throwIfAborted();
       const plan = new WasmPlan(this, home, program, sharing);
       this.plans.add(plan);

@@ -77,8 +77,8 @@ export class Home {
     return this.library.has(name) || this.#later === undefined ? this.library.get(name) : this.#later.get(name);
   }
 
-  /** Defines the functions of a kernel that was loaded after the others. */
-  include(kernel: Kernel): void {
+  /** Defines functions that were loaded after the others, once. */
+  include(kernel: Pick<Kernel, "emit">): void {
     this.#later?.include(kernel);
   }
 

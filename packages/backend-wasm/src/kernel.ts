@@ -70,6 +70,8 @@ export interface BuildContext {
   readonly target: Target;
   /** Threads that may run a tile: functions that need memory of their own take it by `threadIndex`. */
   readonly rooms: number;
+  /** Defines functions, once, that are in a file which is loaded on demand. */
+  include(emit: NonNullable<Kernel["emit"]>): void;
   /** The operand's spec with symbolic dims at their maxima. */
   max(operand: Operand): ConcreteSpec;
   /** The format of a block matrix whose rows are interleaved in the operand's memory, or undefined where bytes lie as they were loaded. */

@@ -41,7 +41,7 @@ export class KernelModules {
   }
 
   /** Defines the functions of a kernel that is not among those of the beginning. */
-  include({ emit }: Kernel): void {
+  include({ emit }: Pick<Kernel, "emit">): void {
     if (emit === undefined || this.#included.has(emit)) return;
     this.#included.add(emit);
     emit(this.#builder, this.#target);

@@ -9,6 +9,7 @@ import { kernels } from "./kernels/index.ts";
 import { emitShared } from "./kernels/shared/index.ts";
 import { isLate, lateKernel } from "./lateKernels.ts";
 import { memoryMap, pagesOf } from "./memoryMap.ts";
+import { onDemand } from "./onDemand.ts";
 import type { CheckedOptions } from "./options.ts";
 import type { Target } from "./target.ts";
 import { autoThreads } from "./threads/cores.ts";
@@ -33,7 +34,10 @@ export function emitModule(
 ): EmittedModule {
   const module = new ModuleBuilder({ constants: memoryMap.constants, shared, memory64, hasTable: true });
   emitWalk(module);
-  if (extent === "all") emitKernels(module, target);
+  if (extent === "all") {
+    emitKernels(module, target);
+    onDemand("unrounded").emitUnrounded(module, target);
+  }
   return { bytes: module.build(), functions: module.functions, constantBytes: module.constantBytes };
 }
 

@@ -11,6 +11,8 @@ interface Parts {
   readonly lookUp: typeof import("./blocks/lookUp.ts");
   /** Make blocks. */
   readonly encoders: typeof import("./blocks/quantize.ts");
+  /** Multiply weights that are no blocks, or blocks without rounding activations. */
+  readonly unrounded: typeof import("./matmul/unrounded.ts");
 }
 
 type Part = keyof Parts;
@@ -19,14 +21,19 @@ const loaders: { readonly [K in Part]: () => Promise<Parts[K]> } = {
   codecs: () => import("./blockCodecs.ts"),
   lookUp: () => import("./blocks/lookUp.ts"),
   encoders: () => import("./blocks/quantize.ts"),
+  unrounded: () => import("./matmul/unrounded.ts"),
 };
 
 const loaded: { -readonly [K in Part]?: Parts[K] } = {};
 
-/** Loads what there is, or what some programs need, for {@link onDemand}. */
-export async function loadOnDemand(programs?: readonly ProgramGraph[]): Promise<void> {
-  const needed = programs?.flatMap(partsOf) ?? (Object.keys(loaders) as Part[]);
-  await Promise.all([...new Set(needed)].map(load));
+/** Loads what programs need, for {@link onDemand}. */
+export async function loadNeeded(programs: readonly ProgramGraph[]): Promise<void> {
+  await loadOnDemand(new Set(programs.flatMap(partsOf)));
+}
+
+/** Loads parts, all of them if it is not said which. */
+export async function loadOnDemand(parts: Iterable<Part> = Object.keys(loaders) as Part[]): Promise<void> {
+  await Promise.all([...parts].map(load));
 }
 
 async function load<K extends Part>(part: K): Promise<void> {
@@ -37,7 +44,7 @@ async function load<K extends Part>(part: K): Promise<void> {
 export function onDemand<K extends Part>(part: K): Parts[K] {
   const found: Partial<Parts>[K] = loaded[part];
   if (found === undefined)
-    throw new UnsupportedError("wasm: blocks", "their code must be waited for; compile a program with them first, or await the call");
+    throw new UnsupportedError(`wasm: ${part}`, "their code must be waited for; compile a program with them first, or await the call");
   return found;
 }
 
@@ -60,7 +67,11 @@ function partsOf({ nodes, values, outputs }: ProgramGraph): readonly Part[] {
         hasBlocks(id) && (readers[op.name] !== place || isTurned || values[id]!.persistent === undefined);
       return inputs.some(isOdd) || (hasBlocks(output) && op.name !== "kvWrite");
     });
+  const isUnrounded = ({ op, inputs, params }: ProgramGraph["nodes"][number]): boolean =>
+    (op.name === "matmul" || op.name === "moeMatmul") &&
+    !(hasBlocks(inputs[1]) && (params as { activations: string }).activations === "ggml");
   return [
+    ...(nodes.some(isUnrounded) ? (["unrounded"] as const) : []),
     ...(nodes.some(({ inputs }) => inputs.some(isForeign)) ? (["codecs"] as const) : []),
     ...(readsBlocks ? (["lookUp"] as const) : []),
     ...(nodes.some(({ op }) => op.name === "quantize") ? (["encoders"] as const) : []),

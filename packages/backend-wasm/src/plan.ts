@@ -97,6 +97,7 @@ export class WasmPlan implements Plan {
     this.#module = backend.planModule(home);
     const context: BuildContext = {
       exports: (name) => home.exports(name),
+      include: (emit) => home.include({ emit }),
       heap: home.heap,
       target: backend.target,
       threads: backend.pool?.size ?? 1,

@@ -7,7 +7,10 @@ import { kernels as expert } from "../src/late/expertKernels.ts";
 import { kernels as other, expressions as trigonometric } from "../src/late/otherKernels.ts";
 import { kernels as recurrent } from "../src/late/recurrentKernels.ts";
 import { compileOnce, emitModule } from "../src/module.ts";
+import { loadOnDemand } from "../src/onDemand.ts";
 import { targets } from "./shared.ts";
+
+await loadOnDemand();
 
 test("every op that computes has a kernel: an expression, or a file of its name", () => {
   const files = readdirSync(new URL("../src/kernels", import.meta.url))

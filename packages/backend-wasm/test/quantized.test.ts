@@ -11,9 +11,12 @@ import { wasm } from "../src/index.ts";
 import { exactProduct, exactScratch } from "../src/matmul/exactProduct.ts";
 import { roundedProduct, roundedScratch } from "../src/matmul/roundedProduct.ts";
 import { emitModule } from "../src/module.ts";
+import { loadOnDemand } from "../src/onDemand.ts";
 import { callsOf } from "../src/space.ts";
 import type { ByteDots } from "../src/target.ts";
 import { sharedPath, targets } from "./shared.ts";
+
+await loadOnDemand();
 
 /** Blocks of real weights, and what ggml's C code makes of them. */
 const realBlocks = sharedPath("data/dequant");

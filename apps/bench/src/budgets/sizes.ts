@@ -64,8 +64,8 @@ const otherUses = [
 ];
 
 /**
- * What only some models need: weights of types without kernels of their own, files in parts, experts, latent attention, recurrent layers,
- * tokenizers other than byte-pair encoding, which is the largest.
+ * What only some models need: weights that are no blocks, or of types without kernels of their own, files in parts, experts, latent
+ * attention, recurrent layers, tokenizers other than byte-pair encoding, which is the largest, answers in the Harmony format.
  */
 const otherModels = [
   "blockCodecs.js",
@@ -80,8 +80,12 @@ const otherModels = [
   "sentencePiece.js",
   "stateTransfer.js",
   "unigram.js",
+  "unrounded.js",
   "wordPiece.js",
 ];
+
+/** What calls that answer within the call may need at any time. */
+const callable = ["otherKernels.js", "unrounded.js"];
 
 /** What a page does not fetch for what it does, and whether it may also call ops one by one that answer within the call. */
 interface Page {
@@ -96,7 +100,7 @@ interface Page {
 const pages: Readonly<Record<string, Page>> = {
   "completes text": { absent: [...otherUses, ...otherModels, "chatTemplate.js"] },
   "completes text, and may compute within a call,": {
-    absent: [...otherUses, ...otherModels, "chatTemplate.js"].filter((name) => name !== "otherKernels.js"),
+    absent: [...otherUses, ...otherModels, "chatTemplate.js"].filter((name) => !callable.includes(name)),
     sync: true,
   },
   chats: { absent: [...otherUses, ...otherModels] },

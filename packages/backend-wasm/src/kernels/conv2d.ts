@@ -3,6 +3,7 @@ import type { Kernel, ParamsOf } from "../kernel.ts";
 import { outer } from "../matmul/outer.ts";
 import { outerProduct, outerScratch, packedProduct } from "../matmul/outerProduct.ts";
 import { sharedUnits } from "../matmul/product.ts";
+import { emitUnrounded } from "../matmul/unrounded.ts";
 import { madd } from "../target.ts";
 import { storeLanes } from "./shared/loops.ts";
 
@@ -201,8 +202,9 @@ export const conv2d: Kernel<ParamsOf<"conv2d">> = {
       });
     });
   },
-  build({ exports, max, reserve, rooms, threads }, [x, w], { stride, padding, dilation, groups }, y) {
+  build({ exports, include, max, reserve, rooms, threads }, [x, w], { stride, padding, dilation, groups }, y) {
     const [pack, sum] = [exports("conv2d.pack"), exports("conv2d.sum")];
+    include(emitUnrounded);
     const [multiply, multiplyPacked] = [outerProduct(exports, "f32", threads), packedProduct(exports, threads)];
     const [out, channels, kh, kw] = max(w!).shape as readonly [number, number, number, number];
     const [, , rows, columns] = max(y).shape as readonly [number, number, number, number];

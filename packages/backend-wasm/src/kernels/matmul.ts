@@ -5,12 +5,9 @@ import { groupRows } from "../formats/block.ts";
 import { type FormatName, formatNameOf, formatOf } from "../formats/index.ts";
 import { groupedBytes } from "../formats/interleave.ts";
 import type { BuildContext, Kernel, ParamsOf, Pause, Task } from "../kernel.ts";
-import { exactProduct, exactScratch } from "../matmul/exactProduct.ts";
-import { innerProduct, innerScratch } from "../matmul/innerProduct.ts";
-import { panelledBytes } from "../matmul/outer.ts";
-import { outerProduct, outerScratch, panelProduct } from "../matmul/outerProduct.ts";
-import type { Product } from "../matmul/product.ts";
+import type { Path } from "../matmul/product.ts";
 import { roundedProduct, roundedScratch } from "../matmul/roundedProduct.ts";
+import { onDemand } from "../onDemand.ts";
 import { writeInterleaved } from "../storedForm.ts";
 import { aligned } from "./shared/aligned.ts";
 
@@ -48,39 +45,27 @@ export const matmul: Kernel<Params> = {
   },
 };
 
-/** One of the ways to multiply, chosen from the layout of `b` and the parameters. */
-interface Path {
-  /** Bytes of one matrix `b`. */
-  readonly matrixBytes: (n: number, k: number) => number;
-  readonly multiply: (product: Product) => Iterable<Pause>;
-  readonly scratch: (m: number, n: number, k: number) => number;
-}
-
 /** How to multiply with `b`, or with any of its matrices if it has batch axes. */
 export function choosePath(context: BuildContext, b: Operand, { transposeB, activations }: Params): Path {
-  const { exports, target, threads, rooms } = context;
   const { dtype } = b.spec;
-  if (context.isPanelled(b))
-    return { matrixBytes: panelledBytes, multiply: panelProduct(exports, threads), scratch: (m, n) => outerScratch(m, n, threads) };
   const form = context.interleaving(b) ?? formatNameOf(dtype);
-  if (form === undefined) {
-    const matrixBytes = (n: number, k: number): number => n * k * layoutOf(dtype).bytes;
-    return transposeB
-      ? { matrixBytes, multiply: innerProduct(exports, dtype, threads, rooms), scratch: innerScratch(rooms) }
-      : { matrixBytes, multiply: outerProduct(exports, dtype, threads), scratch: (m, n) => outerScratch(m, n, threads) };
-  }
-  const matrixBytes = (n: number, k: number): number => groupedBytes(form, n, k);
-  const isRounded = activations === "ggml";
+  const path =
+    form !== undefined && activations === "ggml"
+      ? roundedPath(context, dtype, form)
+      : onDemand("unrounded").unroundedPath(context, b, form, transposeB);
+  return form === undefined || context.interleaving(b) !== undefined ? path : interleavingFirst(context, dtype, form, path);
+}
+
+/** Blocks times activations that are rounded to 8 bits first. */
+function roundedPath({ exports, target, threads, rooms }: BuildContext, dtype: DType, form: FormatName): Path {
   // Forms of other types know the activations of their own only.
   const rounding = dtype === form || activationType[dtype as BlockType] !== "q8_K" ? formatOf(form).rounding : "q8_Kx32";
-  const path: Path = isRounded
-    ? {
-        matrixBytes,
-        multiply: roundedProduct(exports, form, rounding, target, threads, rooms),
-        scratch: roundedScratch(form, rounding, target, rooms),
-      }
-    : { matrixBytes, multiply: exactProduct(exports, form, threads, rooms), scratch: exactScratch(target, rooms) };
-  return context.interleaving(b) === undefined ? interleavingFirst(context, dtype, form, path) : path;
+  return {
+    single: `groups1.${form}`,
+    matrixBytes: (n, k) => groupedBytes(form, n, k),
+    multiply: roundedProduct(exports, form, rounding, target, threads, rooms),
+    scratch: roundedScratch(form, rounding, target, rooms),
+  };
 }
 
 /** A path for block rows that lie as they were loaded: it is given a copy with interleaved rows. */
@@ -89,6 +74,7 @@ function interleavingFirst({ heap }: BuildContext, dtype: DType, form: FormatNam
   const rowBytes = (k: number): number => (k / elements) * bytes;
   const copyBytes = (n: number, k: number): number => aligned(groupedBytes(form, n, k));
   return {
+    single: path.single,
     matrixBytes: (n, k) => n * rowBytes(k),
     *multiply(product) {
       const { b, n, k, scratch } = product;

@@ -1,4 +1,5 @@
 import { isQuantized } from "@centella/core";
+import { formatNames } from "../formats/index.ts";
 import type { Heap } from "../heap.ts";
 import type { Call, Kernel, ParamsOf, Part, Pause, Run, Task } from "../kernel.ts";
 import { emitIndexed, indexing } from "../matmul/indexed.ts";
@@ -12,7 +13,11 @@ const mostAlone = 16;
 const rowsPerTurn = 64;
 
 export const moeMatmul: Kernel<ParamsOf<"moeMatmul">> = {
-  emit: emitIndexed,
+  emit: (module) =>
+    emitIndexed(
+      module,
+      formatNames.map((name) => `groups1.${name}`),
+    ),
   build(context, [x, experts, ids], { activations }, y) {
     const { max } = context;
     const path = choosePath(context, experts!, { transposeA: false, transposeB: true, activations });
@@ -25,7 +30,7 @@ export const moeMatmul: Kernel<ParamsOf<"moeMatmul">> = {
     const canIndex = !isQuantized(experts!.spec.dtype) || context.interleaving(experts!) !== undefined;
     context.reserve(Math.max(mostAlone * aloneBytes, gatheredBytes + productBytes + path.scratch(most * chosen, n, k)));
     const perVector = x!.spec.shape.length === 2 ? chosen : 1;
-    const index = indexing(context, count, expertBytes);
+    const index = indexing(context, path.single, count, expertBytes);
 
     /** Each product with an expert that is looked up when it runs: the same calls whatever the choice. */
     function* alone(run: Run, slots: number): Iterable<Pause> {

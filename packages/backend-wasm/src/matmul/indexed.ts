@@ -1,18 +1,12 @@
 import { i32, type ModuleBuilder } from "../emit/index.ts";
-import { formatNames } from "../formats/index.ts";
-import type { BuildContext, Emitted, Exports, Pause } from "../kernel.ts";
-
-/** Functions that multiply rows of one matrix `w` with one token, for `rows` elements of `y`. */
-const products: readonly string[] = [
-  ...formatNames.flatMap((name) => [`groups1.${name}`, `exactRows.${name}`]),
-  ...["f32", "f16", "bf16"].map((dtype) => `inner.vector.${dtype}`),
-];
+import type { BuildContext, Pause } from "../kernel.ts";
 
 /**
- * Emits `indexed.<product>(ids, count, stride, …)` for each of them: the same with the matrix that `ids` points to the number of, of
- * `count` that lie `stride` bytes apart from `w` on. A number that is none of theirs gives zeros.
+ * Emits `indexed.<product>(ids, count, stride, …)` for functions that multiply rows of one matrix `w` with one token, for `rows` elements of
+ * `y`: the same with the matrix that `ids` points to the number of, of `count` that lie `stride` bytes apart from `w` on. A number that is
+ * none of theirs gives zeros.
  */
-export function emitIndexed(module: ModuleBuilder): void {
+export function emitIndexed(module: ModuleBuilder, products: readonly string[]): void {
   for (const name of products) {
     const product = module.find(name, { w: "i32", y: "i32", rows: "i32" });
     const signature = { ids: "i32", count: "i32", stride: "i32", ...product.signature } as const;
@@ -28,18 +22,16 @@ export function emitIndexed(module: ModuleBuilder): void {
   }
 }
 
-/** Makes products with the matrix at `w` products with the one that `ids` (an address) points to the number of. */
-export function indexing({ exports }: Pick<BuildContext, "exports">, count: number, stride: number): (pause: Pause, ids: number) => Pause {
-  const indexed = indexedFunctions(exports);
+/** Makes calls of a product with the matrix at `w` calls with the one that `ids` (an address) points to the number of. */
+export function indexing(
+  { exports }: Pick<BuildContext, "exports">,
+  product: string,
+  count: number,
+  stride: number,
+): (pause: Pause, ids: number) => Pause {
+  const [plain, indexed] = [exports(product), exports(`indexed.${product}`)];
   return (pause, ids) => {
     if (pause === undefined || "fn" in pause) return pause;
-    return pause.map((call) => {
-      const fn = indexed.get(call.fn);
-      return fn === undefined ? call : { fn, args: [ids, count, stride, ...call.args] };
-    });
+    return pause.map((call) => (call.fn === plain ? { fn: indexed, args: [ids, count, stride, ...call.args] } : call));
   };
-}
-
-function indexedFunctions(exports: Exports): ReadonlyMap<Emitted, Emitted> {
-  return new Map(products.map((name) => [exports(name), exports(`indexed.${name}`)]));
 }

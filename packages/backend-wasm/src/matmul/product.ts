@@ -1,3 +1,5 @@
+import type { Pause } from "../kernel.ts";
+
 /** One matrix product in memory: `a [m, k]` f32 with rows side by side, `y [m, n]` f32. How `b` lies depends on the path. */
 export interface Product {
   readonly a: number;
@@ -8,6 +10,16 @@ export interface Product {
   readonly k: number;
   /** Room for packed panels, as much as the path's `…Scratch` tells. */
   readonly scratch: number;
+}
+
+/** One of the ways to multiply, chosen from the layout of `b` and the parameters. */
+export interface Path {
+  /** The function that multiplies rows of `b` with one token: see `indexed.ts`. */
+  readonly single: string;
+  /** Bytes of one matrix `b`. */
+  readonly matrixBytes: (n: number, k: number) => number;
+  readonly multiply: (product: Product) => Iterable<Pause>;
+  readonly scratch: (m: number, n: number, k: number) => number;
 }
 
 /** Multiply-adds between two pauses: a few milliseconds on a slow machine before the engine has optimised the code. */
