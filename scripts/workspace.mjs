@@ -36,12 +36,35 @@ function prune() {
     for (const name of readdirSync(join(root, group))) {
       const [from, to] = ["src", "dist"].map((folder) => join(root, group, name, folder));
       if (!existsSync(to)) continue;
+      const bundled = bundledFiles(join(root, group, name));
       for (const path of readdirSync(to, { recursive: true })) {
+        const [, bundle] = /^node\/(.*)$/.exec(path) ?? [];
+        if (bundle !== undefined && !bundled.has(bundle)) rmSync(join(to, path));
+        if (bundle !== undefined) continue;
         const source = /^(.*)\.(?:js|d\.ts)(?:\.map)?$/.exec(path)?.[1];
         if (source !== undefined && !existsSync(join(from, `${source}.ts`))) rmSync(join(to, path));
       }
     }
   }
+}
+
+/** What scripts/bundleNode.mjs made last: the files that the manifest names, and those that these name. */
+function bundledFiles(folder) {
+  const bundles = join(folder, "dist", "node");
+  const manifest = join(folder, "package.json");
+  const isBundled = readFileSync(manifest, "utf8").includes("./dist/node/");
+  const names = isBundled && existsSync(bundles) ? readdirSync(bundles) : [];
+  const found = new Set();
+  const visit = (file) => {
+    const text = readFileSync(file, "utf8");
+    for (const name of names) {
+      if (found.has(name) || !text.includes(name)) continue;
+      found.add(name);
+      visit(join(bundles, name));
+    }
+  };
+  visit(manifest);
+  return found;
 }
 
 /** Runs a command with the workspace's own tools, Node 24 among them, first on the PATH; gives its exit code. */

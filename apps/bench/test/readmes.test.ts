@@ -27,7 +27,7 @@ const snippets: Readonly<Record<string, RegExp | string>> = {
   "core 4": "packages/core/test/readme.test.ts compares what it logs",
   "gguf 1": /llama 4096\n\[ 4096, 256 \] 1048576\n$/,
   "gguf 2": "needs the network",
-  "llm 1": /\n(length|stop), [\d.]+ tokens\/s on wasm\n$/,
+  "llm 1": /\n(length|stop|eos), [\d.]+ tokens\/s on wasm\n$/,
   "llm 2": "is a worker's script, which packages/llm/test/worker.test.ts starts",
   "llm 3": "needs a page with that worker; packages/llm/test/modelChromium.test.ts has one",
   "llm 4": "takes minutes",

@@ -2,6 +2,7 @@
 // Committed so that the link exists before the first build; the command itself is dist/main.js.
 // Nothing here may need a newer Node than the one that is told so.
 import { existsSync } from "node:fs";
+import module from "node:module";
 
 const entry = new URL("../dist/main.js", import.meta.url);
 const [major, minor] = process.versions.node.split(".").map(Number);
@@ -9,6 +10,8 @@ if (major < 22 || (major === 22 && minor < 12)) {
   console.error(`centella: expected Node 22.12 or newer, got ${process.versions.node}; install a newer one`);
   process.exitCode = 1;
 } else if (existsSync(entry)) {
+  // Of modules that were compiled before, Node reads what it made of them then, from its folder among the temporary files.
+  module.enableCompileCache();
   void import(entry.href);
 } else {
   console.error("centella: not built yet; run `pnpm build` (or `npm start`, which builds) first");

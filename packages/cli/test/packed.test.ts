@@ -72,10 +72,13 @@ test("tarballs hold what they should and nothing of the tests", () => {
     const stems = (folder: string, type: string): readonly string[] =>
       files.split("\n").flatMap((path) => new RegExp(`^package/${folder}/(.*)\\.${type}$`).exec(path)?.[1] ?? []);
     const sources = new Set(stems("src", "ts"));
+    const isBundle = (stem: string): boolean => stem.startsWith("node/");
     expect(
-      stems("dist", "js").filter((stem) => !sources.has(stem)),
+      stems("dist", "js").filter((stem) => !sources.has(stem) && !isBundle(stem)),
       name,
     ).toEqual([]);
+    const manifest = readFileSync(new URL(`../../${name}/package.json`, import.meta.url), "utf8");
+    expect(stems("dist", "js").some(isBundle), name).toBe(manifest.includes("bundleNode.mjs"));
   }
 });
 

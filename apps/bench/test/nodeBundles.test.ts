@@ -1,0 +1,79 @@
+import { execFile } from "node:child_process";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { promisify } from "node:util";
+import { describe, expect, test } from "vitest";
+import { appFolder, repositoryFolder } from "../src/receipts/store.ts";
+
+type Conditions = string | { readonly node?: string; readonly default: string };
+
+/** What packages export in bundles for Node. */
+const bundled = readdirSync(join(repositoryFolder, "packages")).flatMap((folder) => {
+  const path = join(repositoryFolder, "packages", folder);
+  const { name, exports = {} } = JSON.parse(readFileSync(join(path, "package.json"), "utf8")) as {
+    readonly name: string;
+    readonly exports?: Readonly<Record<string, Conditions>>;
+  };
+  return Object.entries(exports).flatMap(([key, conditions]) =>
+    typeof conditions === "string" || conditions.node === undefined
+      ? []
+      : [{ specifier: `${name}${key.slice(1)}`, bundle: join(path, conditions.node), modules: join(path, conditions.default) }],
+  );
+});
+
+/** What a script prints as JSON that runs in Node without vitest, where packages are found as apps find them. */
+async function inNode(script: string): Promise<unknown> {
+  const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", script], { cwd: appFolder });
+  return JSON.parse(stdout);
+}
+
+describe("bundles for Node", () => {
+  test.each(bundled)("$specifier is found there and exports what its modules do", async ({ specifier, bundle, modules }) => {
+    expect([bundle, modules].filter((path) => !existsSync(path))).toEqual([]);
+    const names = (from: string): string => `Object.keys(await import(${JSON.stringify(from)})).sort()`;
+    const found = await inNode(
+      `console.log(JSON.stringify([import.meta.resolve("${specifier}"), ${names(specifier)}, ${names(pathToFileURL(modules).href)}]))`,
+    );
+    expect(found).toEqual([pathToFileURL(bundle).href, expect.arrayContaining([expect.any(String)]), expect.anything()]);
+    const [, own, theirs] = found as readonly unknown[];
+    expect(own).toEqual(theirs);
+  });
+
+  test("a class is one, whichever package or export it comes through", async () => {
+    const script = `
+      import { createRuntime, ShapeError } from "@centella/core";
+      import { wasm } from "@centella/backend-wasm";
+      import * as emit from "@centella/backend-wasm/emit";
+      import { quantize, QuantError } from "@centella/quant";
+      const runtime = await createRuntime({ backends: [wasm({ threads: 1 })] });
+      const caught = [];
+      const [x, y] = [2, 3].map((length) => runtime.tensor(new Float32Array(length)));
+      try { await runtime.add(x, y); } catch (error) { caught.push(error instanceof ShapeError, error.name); }
+      try { quantize("q4_0", new Float32Array(3)); } catch (error) { caught.push(error instanceof QuantError, error.name); }
+      await runtime.dispose();
+      console.log(JSON.stringify([caught, new emit.ModuleBuilder({}).constructor.name]));
+    `;
+    expect(await inNode(script)).toEqual([[true, "ShapeError", true, "QuantError"], "ModuleBuilder"]);
+  });
+
+  test("generating text starts from few files", async () => {
+    const script = `
+      import { registerHooks } from "node:module";
+      const urls = [];
+      registerHooks({ load(url, context, next) { urls.push(url); return next(url, context); } });
+      const { createRuntime } = await import("@centella/core");
+      const { wasm } = await import("@centella/backend-wasm");
+      const { loadModel } = await import("@centella/llm");
+      const runtime = await createRuntime({ backends: [wasm({ threads: 1 })] });
+      const model = await loadModel("../../packages/model-fable/models/fable-tiny-q8_0.gguf", { runtime });
+      const { text } = await model.createSession().complete("Tell me", { temperature: 0, maxTokens: 1 });
+      await model.dispose();
+      await runtime.dispose();
+      console.log(JSON.stringify({ text, files: urls.filter((url) => url.startsWith("file:")).length }));
+    `;
+    const { text, files } = (await inNode(script)) as { readonly text: string; readonly files: number };
+    expect(text).not.toBe("");
+    expect(files).toBeLessThan(50);
+  });
+});
