@@ -28,7 +28,13 @@ const tasks: readonly Task[] = [
   { kind: "op", op: "softmax", shape: [5, 40] },
   { kind: "op", op: "sum", shape: [1000] },
   { kind: "op", op: "dot", shape: [1000] },
+  { kind: "op", op: "layerNorm", shape: [5, 40] },
   { kind: "chain", length: 10, n: 50 },
+  { kind: "series", op: "add", count: 3, n: 50 },
+  { kind: "series", op: "relu", count: 3, n: 50 },
+  { kind: "series", op: "sum", count: 3, n: 50 },
+  { kind: "series", op: "max", count: 3, n: 50 },
+  { kind: "series", op: "dot", count: 3, n: 50 },
 ];
 
 const settings: Settings = { passes: 2, rounds: 1, sampleSeconds: 0, warmupSeconds: 0, warmupCalls: 1 };

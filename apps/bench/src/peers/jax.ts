@@ -1,7 +1,7 @@
 import { Skip, type Subject } from "../runner/subject.ts";
 import { timed } from "../runner/timed.ts";
 import type { Competitor } from "../tasks/competitor.ts";
-import { inputsOf, operandShapes, type Task } from "../tasks/task.ts";
+import { callsOf, inputsOf, type OpTask, operandShapes, type Task } from "../tasks/task.ts";
 import { loadPeer, peerVersion } from "./load.ts";
 import type { PeerAdapter } from "./peer.ts";
 
@@ -76,7 +76,8 @@ function competitorOf(library: Jax): Competitor {
   };
 }
 
-function functionOf({ numpy, nn }: Jax, task: Task): JaxFunction {
+function functionOf(library: Jax, task: Task): JaxFunction {
+  const { numpy } = library;
   switch (task.kind) {
     case "matmul":
       return (a, b) => numpy.matmul(a!, b!);
@@ -90,27 +91,38 @@ function functionOf({ numpy, nn }: Jax, task: Task): JaxFunction {
         b!.dispose();
         return y;
       };
-    case "op": {
-      const { op } = task;
-      switch (op) {
-        case "add":
-          return (a, b) => numpy.add(a!, b!);
-        case "dot":
-          return (a, b) => numpy.dot(a!, b!);
-        case "mul":
-          return (a, b) => numpy.multiply(a!, b!);
-        case "relu":
-        case "sigmoid":
-          return (x) => nn[op](x!);
-        case "sum":
-        case "max":
-        case "min":
-          return (x) => numpy[op](x!);
-        case "softmax":
-          return (x) => nn.softmax(x!);
-        case "gelu":
-          return (x) => nn.gelu(x!, { approximate: true });
-      }
+    case "op":
+      return opOf(library, task.op);
+    case "series": {
+      const call = opOf(library, task.op);
+      return (...operands) =>
+        callsOf(task, operands)
+          .map((own) => call(...own))
+          .reduce((sum, y) => numpy.add(sum, y));
     }
+  }
+}
+
+function opOf({ numpy, nn }: Jax, op: OpTask["op"]): JaxFunction {
+  switch (op) {
+    case "add":
+      return (a, b) => numpy.add(a!, b!);
+    case "dot":
+      return (a, b) => numpy.dot(a!, b!);
+    case "mul":
+      return (a, b) => numpy.multiply(a!, b!);
+    case "relu":
+    case "sigmoid":
+      return (x) => nn[op](x!);
+    case "sum":
+    case "max":
+    case "min":
+      return (x) => numpy[op](x!);
+    case "softmax":
+      return (x) => nn.softmax(x!);
+    case "gelu":
+      return (x) => nn.gelu(x!, { approximate: true });
+    case "layerNorm":
+      throw new Skip("has no layerNorm");
   }
 }

@@ -23,7 +23,13 @@ def call(i):
         y = s[0]
         for _ in range(task["length"] // 2): y = (y + s[1]) * s[2]
         return y
-    op = task["op"]
+    if kind == "series":
+        arity = len(s) // task["count"]
+        y = one(task["op"], s)
+        for i in range(arity, len(s), arity): y = y + one(task["op"], s[i:])
+        return y
+    return one(task["op"], s)
+def one(op, s):
     if op == "add": return s[0] + s[1]
     if op == "mul": return s[0] * s[1]
     if op == "relu": return np.maximum(s[0], 0)
@@ -35,6 +41,9 @@ def call(i):
     if op == "softmax":
         e = np.exp(s[0] - s[0].max(axis=-1, keepdims=True))
         return e / e.sum(axis=-1, keepdims=True)
+    if op == "layerNorm":
+        d = s[0] - s[0].mean(axis=-1, keepdims=True)
+        return d / np.sqrt((d * d).mean(axis=-1, keepdims=True) + np.float32(1e-5)) * s[1] + s[2]
     x = s[0]
     return np.float32(0.5) * x * (1 + np.tanh(c1 * (x + np.float32(0.044715) * x * x * x)))
 def answer(value): print(json.dumps(value), flush=True)

@@ -2,7 +2,17 @@ import { halfToFloat } from "@centella/quant";
 import { Skip, type Subject } from "../runner/subject.ts";
 import { timed } from "../runner/timed.ts";
 import type { Competitor } from "../tasks/competitor.ts";
-import { inputsOf, operandShapes, outputShape, type QuantMatmulTask, sizeOf, type Task, type TaskInputs } from "../tasks/task.ts";
+import {
+  callsOf,
+  inputsOf,
+  type OpTask,
+  operandShapes,
+  outputShape,
+  type QuantMatmulTask,
+  sizeOf,
+  type Task,
+  type TaskInputs,
+} from "../tasks/task.ts";
 import { type Initializer, type OnnxGraph, type OnnxNode, onnxModel } from "./onnxModel.ts";
 
 /** What both packages of ONNX Runtime have of its JavaScript API. */
@@ -58,7 +68,7 @@ async function prepare(runtime: OnnxRuntime, options: object, task: Task, sets: 
 /** The task as a graph; inputs are named in the order of its operands. */
 function graphOf(task: Task, { tensors, blocks }: TaskInputs): OnnxGraph {
   const shapes = operandShapes(task);
-  const names = ["x", "b", "c"].slice(0, shapes.length);
+  const names = shapes.map((_, i) => ["x", "b", "c"][i] ?? `x${i}`);
   const weights = task.kind === "matmul" && task.hasWeights ? [f32("b", shapes[1]!, tensors[1]!)] : [];
   const inputs = Object.fromEntries(
     names.filter((name) => !weights.some((weight) => weight.name === name)).map((name, i) => [name, shapes[i]!]),
@@ -82,38 +92,47 @@ function graphOf(task: Task, { tensors, blocks }: TaskInputs): OnnxGraph {
           return i % 2 === 0 ? { op: "Add", inputs: [from, "b"], output } : { op: "Mul", inputs: [from, "c"], output };
         }),
       );
-    case "op": {
-      const n = sizeOf(task.shape);
-      switch (task.op) {
-        case "add":
-          return graph([{ op: "Add", inputs: ["x", "b"], output: "y" }]);
-        case "mul":
-          return graph([{ op: "Mul", inputs: ["x", "b"], output: "y" }]);
-        case "relu":
-          return graph([{ op: "Relu", inputs: ["x"], output: "y" }]);
-        case "sigmoid":
-          return graph([{ op: "Sigmoid", inputs: ["x"], output: "y" }]);
-        case "max":
-          return graph([{ op: "ReduceMax", inputs: ["x"], output: "y", attributes: { keepdims: 0 } }]);
-        case "min":
-          return graph([{ op: "ReduceMin", inputs: ["x"], output: "y", attributes: { keepdims: 0 } }]);
-        case "gelu":
-          return graph([{ op: "Gelu", inputs: ["x"], output: "y", attributes: { approximate: "tanh" } }]);
-        case "softmax":
-          return graph([{ op: "Softmax", inputs: ["x"], output: "y", attributes: { axis: task.shape.length - 1 } }]);
-        case "sum":
-          return graph([{ op: "ReduceSum", inputs: ["x"], output: "y", attributes: { keepdims: 0 } }]);
-        case "dot":
-          // ONNX has no inner product: it is given the vectors as a row and a column, which costs it nothing.
-          return {
-            inputs: { x: [1, n], b: [n, 1] },
-            outputs: { y: [1, 1] },
-            initializers: [],
-            nodes: [{ op: "MatMul", inputs: ["x", "b"], output: "y" }],
-          };
-      }
+    case "op":
+      // ONNX has no inner product: it is given the vectors as a row and a column, which costs it nothing.
+      if (task.op === "dot") return { ...graph(opNodes("dot", ["x", "b"], "y", 1)), ...rowAndColumn(["x", "b"], sizeOf(task.shape)) };
+      return graph(opNodes(task.op, names, "y", task.shape.length));
+    case "series": {
+      const calls = callsOf(task, names);
+      const nodes = calls.flatMap((own, i) => [
+        ...opNodes(task.op, own, i === 0 ? "s0" : `t${i}`, 1),
+        ...(i === 0 ? [] : [{ op: "Add", inputs: [`s${i - 1}`, `t${i}`], output: i === calls.length - 1 ? "y" : `s${i}` }]),
+      ]);
+      return task.op === "dot" ? { ...graph(nodes), ...rowAndColumn(names, task.n) } : graph(nodes);
     }
   }
+}
+
+function rowAndColumn(names: readonly string[], n: number): Pick<OnnxGraph, "inputs" | "outputs"> {
+  return { inputs: Object.fromEntries(names.map((name, i) => [name, i % 2 === 0 ? [1, n] : [n, 1]])), outputs: { y: [1, 1] } };
+}
+
+/** The node of an op on tensors of so many axes. */
+function opNodes(op: OpTask["op"], inputs: readonly string[], output: string, rank: number): readonly OnnxNode[] {
+  const names = {
+    add: "Add",
+    mul: "Mul",
+    relu: "Relu",
+    sigmoid: "Sigmoid",
+    max: "ReduceMax",
+    min: "ReduceMin",
+    sum: "ReduceSum",
+    gelu: "Gelu",
+    softmax: "Softmax",
+    layerNorm: "LayerNormalization",
+    dot: "MatMul",
+  } as const;
+  const attributes = {
+    ...((op === "max" || op === "min" || op === "sum") && { keepdims: 0 }),
+    ...(op === "gelu" && { approximate: "tanh" }),
+    // The default epsilon of LayerNormalization, 1e-5, is the task's.
+    ...((op === "softmax" || op === "layerNorm") && { axis: rank - 1 }),
+  };
+  return [{ op: names[op], inputs, output, attributes }];
 }
 
 /** Only q4_0 has a counterpart: blocks of 32 with one scale and the zero at 8. */

@@ -1,6 +1,6 @@
 import { Skip, type Subject } from "../runner/subject.ts";
 import { timed } from "../runner/timed.ts";
-import { inputsOf, type OpTask, outputShape, sizeOf, type Task } from "../tasks/task.ts";
+import { callsOf, inputsOf, layerNormEps, type OpTask, outputShape, type SeriesTask, sizeOf, type Task } from "../tasks/task.ts";
 import type { PeerAdapter } from "./peer.ts";
 
 type F32 = Float32Array<ArrayBuffer>;
@@ -46,6 +46,8 @@ function loopOf(task: Task): (operands: readonly F32[], y: F32) => void {
       return ([x, a, b], y) => chain(x!, a!, b!, y, task.length);
     case "op":
       return opLoop(task);
+    case "series":
+      return series(task);
   }
 }
 
@@ -66,6 +68,20 @@ function chain(x: F32, a: F32, b: F32, y: F32, length: number): void {
     if (step % 2 === 0) for (let i = 0; i < y.length; i++) y[i] = y[i]! + a[i]!;
     else for (let i = 0; i < y.length; i++) y[i] = y[i]! * b[i]!;
   }
+}
+
+/** Op after op, and their sum. */
+function series(task: SeriesTask): (operands: readonly F32[], y: F32) => void {
+  const shape = [task.n];
+  const call = opLoop({ kind: "op", op: task.op, shape });
+  const one = new Float32Array(sizeOf(outputShape(task)));
+  return (operands, y) => {
+    y.fill(0);
+    for (const own of callsOf(task, operands)) {
+      call(own, one);
+      for (let i = 0; i < y.length; i++) y[i] = y[i]! + one[i]!;
+    }
+  };
 }
 
 function opLoop({ op, shape }: OpTask): (operands: readonly F32[], y: F32) => void {
@@ -99,6 +115,10 @@ function opLoop({ op, shape }: OpTask): (operands: readonly F32[], y: F32) => vo
     case "softmax":
       return ([x], y) => {
         for (let row = 0; row < y.length; row += width) softmaxRow(x!, y, row, width);
+      };
+    case "layerNorm":
+      return ([x, scale, bias], y) => {
+        for (let row = 0; row < y.length; row += width) layerNormRow(x!, scale!, bias!, y, row, width);
       };
     case "sum":
       return ([x], y) => {
@@ -137,4 +157,14 @@ function softmaxRow(x: F32, y: F32, row: number, width: number): void {
     sum += e;
   }
   for (let i = row; i < row + width; i++) y[i] = y[i]! / sum;
+}
+
+function layerNormRow(x: F32, scale: F32, bias: F32, y: F32, row: number, width: number): void {
+  let sum = 0;
+  for (let i = row; i < row + width; i++) sum += x[i]!;
+  const mean = sum / width;
+  let squares = 0;
+  for (let i = row; i < row + width; i++) squares += (x[i]! - mean) ** 2;
+  const factor = 1 / Math.sqrt(squares / width + layerNormEps);
+  for (let i = 0; i < width; i++) y[row + i] = (x[row + i]! - mean) * factor * scale[i]! + bias[i]!;
 }

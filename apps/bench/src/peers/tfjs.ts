@@ -1,7 +1,7 @@
 import { Skip, type Subject } from "../runner/subject.ts";
 import { timed } from "../runner/timed.ts";
 import type { Competitor } from "../tasks/competitor.ts";
-import { inputsOf, operandShapes, type Task } from "../tasks/task.ts";
+import { callsOf, inputsOf, type OpTask, operandShapes, type Task } from "../tasks/task.ts";
 import { loadPeer, peerPackage, peerVersion } from "./load.ts";
 import type { PeerAdapter } from "./peer.ts";
 
@@ -130,23 +130,28 @@ function computeOf(tf: Tf, task: Task): (operands: readonly TfTensor[]) => TfTen
         for (let step = 0; step < task.length / 2; step++) y = tf.mul(tf.add(y, a!), b!);
         return y;
       };
-    case "op": {
-      const { op } = task;
-      switch (op) {
-        case "add":
-        case "mul":
-        case "dot":
-          return ([a, b]) => tf[op](a!, b!);
-        case "relu":
-        case "sigmoid":
-        case "softmax":
-        case "sum":
-        case "max":
-        case "min":
-          return ([x]) => tf[op](x!);
-        case "gelu":
-          throw new Skip("has no gelu");
-      }
+    case "op":
+      return opOf(tf, task.op);
+    case "series": {
+      const call = opOf(tf, task.op);
+      return (operands) =>
+        callsOf(task, operands)
+          .map(call)
+          .reduce((sum, y) => tf.add(sum, y));
     }
+  }
+}
+
+function opOf(tf: Tf, op: OpTask["op"]): (operands: readonly TfTensor[]) => TfTensor {
+  switch (op) {
+    case "add":
+    case "mul":
+    case "dot":
+      return ([a, b]) => tf[op](a!, b!);
+    case "gelu":
+    case "layerNorm":
+      throw new Skip(`has no ${op}`);
+    default:
+      return ([x]) => tf[op](x!);
   }
 }

@@ -29,6 +29,16 @@ export const quantized: Suite = {
           { id: `${type} 128×2048×2048`, metric: "GFLOP/s", bound: "dots" },
           undefined,
         ),
+        ...(type === "q4_0"
+          ? [
+              taskRow(
+                { kind: "quantMatmul", type, m: 48, k: 4096, n: 4096 },
+                competitors,
+                { id: `${type} 48×4096×4096`, metric: "GFLOP/s", bound: "dots" },
+                undefined,
+              ),
+            ]
+          : []),
       ]);
   },
 };

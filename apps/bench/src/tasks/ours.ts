@@ -11,7 +11,7 @@ import {
 import { Skip, type Subject } from "../runner/subject.ts";
 import { timed } from "../runner/timed.ts";
 import type { Competitor } from "./competitor.ts";
-import { inputsOf, operandShapes, type Task, type TaskInputs } from "./task.ts";
+import { callsOf, inputsOf, layerNormEps, type OpTask, operandShapes, type Task, type TaskInputs } from "./task.ts";
 import { workOf } from "./work.ts";
 
 /** Work above which the scalar reference and software GPUs are left out: they would take minutes and tell nothing. */
@@ -101,38 +101,48 @@ async function prepareSet(backend: Backend, task: Task, { tensors, blocks }: Tas
 /** The task as a program: inputs in the order of its operands, `b` the weights, `y` the result. */
 export function record(task: Task, to: "host" | "device" = "device"): Program {
   const program = createProgram();
-  const [first, second, third] = operandShapes(task);
-  const x = program.input("x", "f32", first!);
-  program.output("y", call(program, task, x, second, third), { to });
+  const inputs = operandShapes(task).slice(0, task.kind === "matmul" && task.hasWeights ? 1 : undefined);
+  const operands = inputs.map((shape, i) => program.input(`x${i}`, "f32", shape));
+  program.output("y", call(program, task, operands), { to });
   return program;
 }
 
-function call(program: Program, task: Task, x: Ref, second: readonly number[] | undefined, third: readonly number[] | undefined): Ref {
+function call(program: Program, task: Task, operands: readonly Ref[]): Ref {
   switch (task.kind) {
-    case "matmul": {
-      const { k, n, hasWeights } = task;
-      return program.matmul(x, hasWeights ? program.persistent("b", { dtype: "f32", shape: [k, n] }) : program.input("b", "f32", second!));
-    }
+    case "matmul":
+      return program.matmul(operands[0]!, operands[1] ?? program.persistent("b", { dtype: "f32", shape: [task.k, task.n] }));
     case "quantMatmul": {
       const { type, k, n } = task;
-      return program.matmul(x, program.persistent("b", { dtype: type, shape: [n, k] }), { transposeB: true, activations: "ggml" });
+      return program.matmul(operands[0]!, program.persistent("b", { dtype: type, shape: [n, k] }), {
+        transposeB: true,
+        activations: "ggml",
+      });
     }
     case "op":
-      switch (task.op) {
-        case "add":
-        case "mul":
-        case "dot":
-          return program[task.op](x, program.input("b", "f32", second!));
-        default:
-          return program[task.op](x);
-      }
+      return callOp(program, task.op, operands);
     case "chain": {
-      const a = program.input("a", "f32", second!);
-      const b = program.input("b", "f32", third!);
-      let y = x;
-      for (let step = 0; step < task.length / 2; step++) y = program.mul(program.add(y, a), b);
+      const [x, a, b] = operands;
+      let y = x!;
+      for (let step = 0; step < task.length / 2; step++) y = program.mul(program.add(y, a!), b!);
       return y;
     }
+    case "series":
+      return callsOf(task, operands)
+        .map((own) => callOp(program, task.op, own))
+        .reduce((sum, y) => program.add(sum, y));
+  }
+}
+
+function callOp(program: Program, op: OpTask["op"], [x, b, c]: readonly Ref[]): Ref {
+  switch (op) {
+    case "add":
+    case "mul":
+    case "dot":
+      return program[op](x!, b!);
+    case "layerNorm":
+      return program.layerNorm(x!, b!, { bias: c!, eps: layerNormEps });
+    default:
+      return program[op](x!);
   }
 }
 

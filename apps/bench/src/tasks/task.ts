@@ -26,12 +26,18 @@ export interface QuantMatmulTask {
 const binaryOps: readonly string[] = ["add", "mul", "dot"];
 const reductions: readonly string[] = ["sum", "max", "min", "dot"];
 
-/** One op over f32 tensors of one shape. add, mul and dot take two, the others one; softmax is over the last axis, reductions over all. */
+/**
+ * One op over f32 tensors of one shape. add, mul and dot take two, layerNorm a scale and a bias besides, the others one; softmax and layerNorm
+ * are over the last axis, reductions over all.
+ */
 export interface OpTask {
   readonly kind: "op";
-  readonly op: "add" | "mul" | "relu" | "sigmoid" | "gelu" | "softmax" | "sum" | "max" | "min" | "dot";
+  readonly op: "add" | "mul" | "relu" | "sigmoid" | "gelu" | "softmax" | "layerNorm" | "sum" | "max" | "min" | "dot";
   readonly shape: readonly number[];
 }
+
+/** Added to the variance in layerNorm. */
+export const layerNormEps = 1e-5;
 
 /** `x = (x + a) * b`, `length / 2` times, over vectors of `n`: many small ops in one plan. */
 export interface ChainTask {
@@ -40,8 +46,22 @@ export interface ChainTask {
   readonly n: number;
 }
 
+/** `op(x₁) + op(x₂) + …`, `count` calls on vectors of `n` of their own (add, dot: on pairs of them): the op as a part of a plan. */
+export interface SeriesTask {
+  readonly kind: "series";
+  readonly op: "add" | "relu" | "max" | "sum" | "dot";
+  readonly count: number;
+  readonly n: number;
+}
+
 /** A piece of work that ours and peers are given alike. */
-export type Task = MatmulTask | QuantMatmulTask | OpTask | ChainTask;
+export type Task = MatmulTask | QuantMatmulTask | OpTask | ChainTask | SeriesTask;
+
+/** The operands of each call of a series, of all operands in order. */
+export function callsOf<T>({ op, count }: SeriesTask, operands: readonly T[]): readonly (readonly T[])[] {
+  const arity = binaryOps.includes(op) ? 2 : 1;
+  return Array.from({ length: count }, (_, i) => operands.slice(arity * i, arity * (i + 1)));
+}
 
 /** What a buffer set holds: f32 tensors in the order of the task's operands, then the blocks of quantised weights. */
 export interface TaskInputs {
@@ -68,7 +88,10 @@ export function operandShapes(task: Task): readonly (readonly number[])[] {
     case "quantMatmul":
       return [[task.m, task.k]];
     case "op":
+      if (task.op === "layerNorm") return [task.shape, task.shape.slice(-1), task.shape.slice(-1)];
       return binaryOps.includes(task.op) ? [task.shape, task.shape] : [task.shape];
+    case "series":
+      return Array.from({ length: task.count * (binaryOps.includes(task.op) ? 2 : 1) }, () => [task.n]);
     case "chain":
       return [[task.n], [task.n], [task.n]];
   }
@@ -81,6 +104,8 @@ export function outputShape(task: Task): readonly number[] {
       return [task.m, task.n];
     case "op":
       return reductions.includes(task.op) ? [] : task.shape;
+    case "series":
+      return reductions.includes(task.op) ? [] : [task.n];
     case "chain":
       return [task.n];
   }
@@ -109,6 +134,8 @@ export function verifyTask(task: Task, got: ArrayLike<number>, side: Side): stri
       return verifyOp(task, tensors, got);
     case "chain":
       return verifyChain(task, tensors, got);
+    case "series":
+      return verifySeries(task, tensors, got);
   }
 }
 
@@ -147,7 +174,7 @@ function verifyProduct(
   return undefined;
 }
 
-function verifyOp({ op, shape }: OpTask, [x, y]: readonly Float32Array[], got: ArrayLike<number>): string | undefined {
+function verifyOp({ op, shape }: OpTask, [x, y, z]: readonly Float32Array[], got: ArrayLike<number>): string | undefined {
   const n = sizeOf(shape);
   const [a, b] = [x!, y ?? x!];
   const each = (want: (i: number) => number, rtol: number, atol: number): string | undefined => {
@@ -177,6 +204,23 @@ function verifyOp({ op, shape }: OpTask, [x, y]: readonly Float32Array[], got: A
       );
       return each((i) => Math.exp(a[i]!) / sums[Math.floor(i / width)]!, 1e-5, 1e-9);
     }
+    case "layerNorm": {
+      const width = shape.at(-1)!;
+      const rows = Array.from({ length: n / width }, (_, row) => {
+        const values = a.subarray(row * width, (row + 1) * width);
+        const mean = values.reduce((sum, value) => sum + value, 0) / width;
+        const variance = values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / width;
+        return { mean, scale: 1 / Math.sqrt(variance + layerNormEps) };
+      });
+      return each(
+        (i) => {
+          const { mean, scale } = rows[Math.floor(i / width)]!;
+          return (a[i]! - mean) * scale * b[i % width]! + z![i % width]!;
+        },
+        1e-5,
+        1e-5,
+      );
+    }
     case "max":
     case "min":
       return differs(
@@ -200,6 +244,23 @@ function verifyChain({ length }: ChainTask, [x, a, b]: readonly Float32Array[], 
     let want = x![i]!;
     for (let step = 0; step < length / 2; step++) want = (want + a![i]!) * b![i]!;
     const problem = differs(got[i]!, want, 1e-4, 1e-4);
+    if (problem !== undefined) return `[${i}]: ${problem}`;
+  }
+  return undefined;
+}
+
+function verifySeries(task: SeriesTask, tensors: readonly Float32Array[], got: ArrayLike<number>): string | undefined {
+  const { op, n, count } = task;
+  const wants = new Float64Array(got.length);
+  for (const [a, b] of callsOf(task, tensors)) {
+    if (op === "max") wants[0]! += a!.reduce((x, y) => Math.max(x, y));
+    else if (op === "sum") wants[0]! += a!.reduce((x, y) => x + y, 0);
+    else if (op === "dot") wants[0]! += a!.reduce((x, y, i) => x + y * b![i]!, 0);
+    else for (let i = 0; i < n; i++) wants[i]! += op === "add" ? a![i]! + b![i]! : Math.max(0, a![i]!);
+  }
+  const atol = op === "sum" || op === "dot" ? 1e-3 * Math.sqrt(n * count) : 1e-6 * count;
+  for (let i = 0; i < got.length; i++) {
+    const problem = differs(got[i]!, wants[i]!, 1e-4, atol);
     if (problem !== undefined) return `[${i}]: ${problem}`;
   }
   return undefined;

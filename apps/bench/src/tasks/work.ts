@@ -15,6 +15,8 @@ export function workOf(task: Task): Work {
       return { bytes: f32Bytes };
     case "chain":
       return { ops: task.length, bytes: f32Bytes };
+    case "series":
+      return { ops: task.count, bytes: f32Bytes };
   }
 }
 
