@@ -10,6 +10,8 @@ export interface Tokens {
   readonly layout: ActivationLayout;
   readonly address: Local<"i32">;
   readonly count: number;
+  /** Where biases are counted from, if not from `address`. */
+  readonly biases?: Local<"i32">;
 }
 
 /** The word at `offset` of a token's block in all lanes. */
@@ -141,6 +143,11 @@ export class Products {
     return this.#totals[token]![quad]!.value;
   }
 
+  /** Sets totals to 0, for runs that are added in a loop. */
+  startTotals(): void {
+    for (const totals of this.#totals) for (const quad of this.#quads) totals[quad]!.add(v128.zero());
+  }
+
   /** Adds to the total of a token's quad. */
   addToTotal(token: number, quad: Quad, value: V128): void {
     this.#totals[token]![quad]!.add(value);
@@ -158,8 +165,9 @@ export class Products {
         this.#taken[quad]!++;
       }
       if (this.startsBiased && index % this.#unitsPerRun === 0) {
+        const fromBiases = { ...this.#tokens, address: this.#tokens.biases ?? this.#tokens.address };
         for (let t = 0; t < this.#tokens.count; t++) {
-          const bias = this.#f.let(i16x8.shl(loadWord(this.#tokens, t, biases + 4 * run), this.#biasBits));
+          const bias = this.#f.let(i16x8.shl(loadWord(fromBiases, t, biases + 4 * run), this.#biasBits));
           for (const quad of this.#quads) this.#runs[t]![quad]!.add(bias);
         }
       }

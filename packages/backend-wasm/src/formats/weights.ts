@@ -1,7 +1,7 @@
-import { type FunctionBuilder, f32x4, i16x8, i32x4, type Local, relaxed, type V128, v128 } from "../emit/index.ts";
+import { type FunctionBuilder, f32x4, i16x8, i32x4, relaxed, type V128, v128 } from "../emit/index.ts";
 import type { Target } from "../target.ts";
 import type { Lanes } from "./activations.ts";
-import { allQuads, type Half, halves, type Quad } from "./block.ts";
+import { type Half, halves, type Quad } from "./block.ts";
 import type { BlockContext, GroupFormat, RunBytes } from "./format.ts";
 
 /** What is multiplied of a block of one or two groups of eight interleaved rows; see {@link GroupFormat}. */
@@ -65,36 +65,6 @@ function weightsOfGroups(contexts: readonly BlockContext[], format: GroupFormat,
     m: (quad) => format.m!(...place(quad)),
     minusDmin: (quad) => f32x4.neg(format.minima!.dmin(...place(quad))),
     minimumPairs: (quad) => wordPairs(f, format.minima!.bytes(...place(quad))),
-  };
-}
-
-/** Bytes that {@link keepWeights} needs at most: the codes of 32 weights as 16 bits, and what they are multiplied with. */
-export const keptBytes: number = allQuads.length * 16 * (2 * 8 + 2);
-
-/** Unpacks a block of 32 weights of two groups now and keeps it in memory at `room`, for several tiles of tokens. */
-export function keepWeights(
-  contexts: readonly [BlockContext, BlockContext],
-  format: GroupFormat,
-  lanes: Lanes,
-  room: Local<"i32">,
-): BlockWeights {
-  const { f } = contexts[0];
-  const direct = weightsOfGroups(contexts, format, lanes);
-  let at = 0;
-  const keep = (value: V128): V128 => {
-    f.store(room, value, at);
-    at += 16;
-    return v128.load(room, at - 16);
-  };
-  const runs = unitsOf(format);
-  const codes = new Map(runs.flat().map((unit) => [unit, allQuads.map((quad) => direct.codes(unit, quad).map(keep))]));
-  const d = (format.hasRunScales ? runs : [0]).map((_, run) => allQuads.map((quad) => keep(direct.d(quad, run))));
-  const m = format.m && allQuads.map((quad) => keep(direct.m(quad)));
-  return {
-    ...direct,
-    codes: (unit, quad) => codes.get(unit)![quad]!,
-    d: (quad, run) => d[format.hasRunScales ? run : 0]![quad]!,
-    m: (quad) => m![quad]!,
   };
 }
 

@@ -4,12 +4,15 @@ import { type FormatName, formatOf } from "../formats/index.ts";
 import { rowBytesOf } from "../formats/interleave.ts";
 import type { Call, Emitted, Exports, Pause } from "../kernel.ts";
 import type { Target } from "../target.ts";
-import { groupRoomBytes, isKept } from "./groups.ts";
+import { groupRoomBytes } from "./groupEmission.ts";
 import { type Product, sharedUnits } from "./product.ts";
 
 /** Bytes of rounded activations, and of weights, that one call multiplies: both fit into a second-level cache of 512 KiB. */
 const tokenBlockBytes = 2 ** 18;
 const rowChunkBytes = 2 ** 17;
+
+/** How many tokens it takes for weights to be unpacked first, and then multiplied with pairs of tokens. */
+const pairedTokens = 8;
 
 /** Activations that one call rounds. */
 const roundedPerCall = 2 ** 12;
@@ -48,19 +51,19 @@ export function roundedProduct(
   const layout = activationLayout(rounding, lanes);
   const [round, roundTiles] = ["round", "roundTiles"].map((name) => exports(`${name}.${activationName(layout)}`)) as [Emitted, Emitted];
   const format = formatOf(form);
-  const few = [1, 2, 3, 4].map((size) => ({ size, multiply: exports(`groups${size}.${form}`) }));
-  const many = isKept(format) ? { size: 2, multiply: exports(`pairs.${form}`) } : few[3]!;
+  const [one, two, three, four] = ([1, 2, 3, 4] as const).map((size) => ({ size, multiply: exports(`groups${size}.${form}`) }));
+  const pairs = { size: 2, multiply: exports(`pairs.${form}`) };
   const roundedElements = rounding === "q8_0" ? 32 : 256;
   const { elements } = format;
   // Rows that calls have in whole multiples, but for the last ones.
-  const stepRows = isKept(format) ? 2 * groupRows : groupRows;
+  const stepRows = 2 * groupRows;
   return function* ({ a, b, y, m, n, k, scratch }) {
     const parts: Part[] = [];
     let [first, at] = [0, scratch + rooms * groupRoomBytes];
-    const left = m <= few.length ? m : many.size === 2 ? 3 * (m % 2) : m % many.size;
+    const [many, left] = m < pairedTokens ? [four!, m % 4] : [pairs, 3 * (m % 2)];
     for (const { size, multiply, tiles } of [
       { ...many, tiles: (m - left) / many.size },
-      ...few.slice(left - 1, left).map((tile) => ({ ...tile, tiles: 1 })),
+      ...[one!, two!, three!].slice(left - 1, left).map((tile) => ({ ...tile, tiles: 1 })),
     ]) {
       const bytesPerTile = tileBytes(layout, k, size);
       if (tiles > 0) parts.push({ size, multiply, first, tiles, at, bytesPerTile });

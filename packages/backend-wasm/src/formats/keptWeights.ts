@@ -1,0 +1,75 @@
+import { type Local, type V128, v128 } from "../emit/index.ts";
+import type { Lanes } from "./activations.ts";
+import { allQuads, halves } from "./block.ts";
+import type { BlockContext, GroupFormat } from "./format.ts";
+import { areInPairs, type BlockWeights, blockWeights, unitsOf } from "./weights.ts";
+
+/** Elements whose codes lie together with what multiplies their runs. */
+export const stepElements = 32;
+
+/** Bytes from a quad of the first group to the same of the second one. */
+export const otherGroup = 32;
+
+const vectorBytes = 16 * allQuads.length;
+
+/** Bytes of a block's unpacked weights at most: of 256, as 16 bits, in runs of 16. */
+export const keptBytes: number = vectorBytes * (2 * 64 + 16 + 2 + 8 + 8);
+
+/** Where unpacked weights of two groups lie; of each vector those of four quads lie side by side. */
+export interface KeptWeights {
+  /** Bytes from a step of {@link stepElements} to the next one. */
+  readonly stepBytes: number;
+  /** What lies at `room`, the codes and scales of runs at `step`: there is the first step, or the current one under the first one's numbers. */
+  at(room: Local<"i32">, step: Local<"i32">): BlockWeights;
+}
+
+/** Unpacks a block of a group to memory at `room`, for several tiles of tokens. Another group's lie {@link otherGroup} bytes behind. */
+export function keepWeights(context: BlockContext, format: GroupFormat, lanes: Lanes, room: Local<"i32">): KeptWeights {
+  const { f, target } = context;
+  const weights = blockWeights(context, format, lanes);
+  const runs = unitsOf(format);
+  const runsPerStep = stepElements / format.runElements;
+  // Unsigned codes under integer scales: what they add is taken away by the scales, but for sums that start biased.
+  const needsScalePairs = format.scales !== undefined && format.biasBits !== undefined && !areInPairs(target, lanes);
+  const [codes, factors, d]: [number[][], number[], number[]] = [[], [], []];
+  let [m, minusDmin] = [0, 0];
+  let [minima, scales]: (readonly number[])[] = [[], []];
+  let stepBytes = 0;
+  for (const half of halves) {
+    let at = 0;
+    const keep = (value: V128): number => {
+      f.store(room, value, at + 16 * half);
+      at += vectorBytes;
+      return at - vectorBytes;
+    };
+    runs.forEach((units, run) => {
+      for (const unit of units) codes[unit] = weights.codes(unit, half).map(keep);
+      if (format.scales !== undefined) factors[run] = keep(weights.factor(half, run)!);
+      if (run === runsPerStep - 1) stepBytes = at;
+    });
+    (format.hasRunScales ? runs : [0]).forEach((_, run) => {
+      d[run] = keep(weights.d(half, run));
+    });
+    if (format.m !== undefined) m = keep(weights.m(half));
+    if (format.minima !== undefined) {
+      minusDmin = keep(weights.minusDmin(half));
+      minima = weights.minimumPairs(half).map(keep);
+    }
+    if (needsScalePairs) scales = weights.scalePairs(half).map(keep);
+  }
+  return {
+    stepBytes,
+    at(room, step) {
+      const load = (address: Local<"i32">, place: number, quad: number): V128 => v128.load(address, place + 16 * quad);
+      return {
+        codes: (unit, quad) => codes[unit]!.map((place) => load(step, place, quad)),
+        factor: (quad, run) => (format.scales === undefined ? undefined : load(step, factors[run]!, quad)),
+        d: (quad, run) => load(room, d[format.hasRunScales ? run : 0]!, quad),
+        m: (quad) => load(room, m, quad),
+        minusDmin: (quad) => load(room, minusDmin, quad),
+        minimumPairs: (quad) => minima!.map((place) => load(room, place, quad)),
+        scalePairs: (quad) => scales!.map((place) => load(room, place, quad)),
+      };
+    },
+  };
+}

@@ -1,0 +1,83 @@
+import { type FunctionBuilder, type FunctionRef, i32, type Local, type ModuleBuilder, v128 } from "../emit/index.ts";
+import type { ActivationLayout } from "../formats/activations.ts";
+import { allQuads, groupRows, type Pair } from "../formats/block.ts";
+import type { GroupFormat } from "../formats/format.ts";
+import type { FormatName } from "../formats/index.ts";
+import { keptBytes } from "../formats/keptWeights.ts";
+import { storeLanes } from "../kernels/shared/loops.ts";
+import type { Target } from "../target.ts";
+
+/** What functions of a block format are emitted from. */
+export interface Emission {
+  readonly module: ModuleBuilder;
+  readonly target: Target;
+  readonly name: FormatName;
+  readonly format: GroupFormat;
+  readonly layout: ActivationLayout;
+  readonly store: Store;
+}
+
+/** Products with a single token. */
+export const singleSignature = { w: "i32", a: "i32", y: "i32", rows: "i32", blocks: "i32" } as const;
+
+/** Products with tiles of tokens. */
+export const tilesSignature = {
+  w: "i32",
+  a: "i32",
+  y: "i32",
+  rows: "i32",
+  blocks: "i32",
+  yBytes: "i32",
+  rooms: "i32",
+  tiles: "i32",
+} as const;
+
+/** Bytes of a group's results of one token. */
+export const rowBytes: number = 4 * groupRows;
+
+/** Pairs of tokens for which the weights of a block are unpacked once. */
+export const pairsAtOnce = 32;
+
+const totalBytes = 2 * 16 * allQuads.length;
+
+/** What each thread has in its room: totals of a tile, a block's unpacked weights, sums of tiles. */
+export const places: { readonly totals: number; readonly weights: number; readonly sums: number } = {
+  totals: 0,
+  weights: totalBytes,
+  sums: totalBytes + keptBytes,
+};
+
+/** Bytes of a thread's room. */
+export const groupRoomBytes: number = places.sums + 2 * 2 * rowBytes * pairsAtOnce;
+
+const storeSignature = { y: "i32", room: "i32", yBytes: "i32", tokens: "i32", rows: "i32" } as const;
+
+export type Store = FunctionRef<typeof storeSignature, undefined>;
+
+/** Emits how sums of a group go from a room to `y`: eight rows, or those that are left. */
+export function emitStore(module: ModuleBuilder): Store {
+  return module.function("groups.store", storeSignature, (f, { y, room, yBytes, tokens, rows }) => {
+    f.while(tokens, () => {
+      const [low, high] = [f.let(v128.load(room)), f.let(v128.load(room, 16))];
+      storeRows(f, y, [low, high], rows);
+      f.advance(y, yBytes);
+      f.advance(room, rowBytes);
+      f.advance(tokens, -1);
+    });
+  });
+}
+
+/** Stores eight rows' sums, or those that are left. */
+export function storeRows(f: FunctionBuilder, y: Local<"i32">, [low, high]: Pair, rows: Local<"i32">): void {
+  f.if(
+    i32.geU(rows, groupRows),
+    () => {
+      f.store(y, low);
+      f.store(y, high, 16);
+    },
+    () => {
+      storeLanes(f, y, low, rows);
+      f.if(i32.gtU(rows, 4), () => storeLanes(f, f.let(i32.add(y, 16)), high, i32.sub(rows, 4)));
+    },
+  );
+}
