@@ -4,10 +4,10 @@ import { type FunctionInfo, ModuleBuilder } from "./emit/index.ts";
 import { Heap } from "./heap.ts";
 import type { CompiledKernels } from "./home.ts";
 import type { BuildContext, Emitted } from "./kernel.ts";
-import { lateKernels, loadKernelFiles } from "./lateKernels.ts";
+import { loadKernelFiles } from "./lateKernels.ts";
 import { memoryMap, pagesOf } from "./memoryMap.ts";
-import { emitKernels, kernelOf, type Opened } from "./module.ts";
-import { loadOnDemand, onDemand } from "./onDemand.ts";
+import { emitLoaded, kernelOf, type Opened } from "./module.ts";
+import { loadOnDemand } from "./onDemand.ts";
 import type { Target } from "./target.ts";
 import { emitWalk } from "./threads/walk.ts";
 
@@ -41,9 +41,7 @@ export async function emitAhead(calls: readonly AheadCall[]): Promise<Uint8Array
   await Promise.all([loadKernelFiles(), loadOnDemand()]);
   const module = new ModuleBuilder({ constants: memoryMap.constants, hasTable: true });
   emitWalk(module);
-  emitKernels(module, target);
-  onDemand("unrounded").emitUnrounded(module, target);
-  for (const emit of new Set(lateKernels().map((kernel) => kernel.emit))) emit?.(module, target);
+  emitLoaded(module, target);
   const known = new Set<string>();
   const none: Emitted = () => 0;
   const emit: BuildContext["emit"] = (key, define) => {

@@ -53,7 +53,7 @@ export async function openBackend(options: CheckedOptions, features?: WasmFeatur
   // What a module has is known by its kernels, and calls that are not awaited may need any. A page waits with what is rare in such calls,
   // blocks and layers of models, until it is needed.
   if (module !== undefined || (sync && !isPage())) await loadKernelFiles();
-  else if (sync) await loadKernelFiles(["other"]);
+  else if (sync) await loadKernelFiles(["copy", "other"]);
   if (sync) await loadOnDemand(isPage() ? ["unrounded"] : undefined);
   const opened = module === undefined ? await openModule(options, extentOf(sync), features) : openAhead(module, options.maxMemoryMiB);
   return new WasmBackend(opened, await Home.open(opened, opened.all64), options);

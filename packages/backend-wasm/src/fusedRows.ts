@@ -1,15 +1,25 @@
-import { type AnyOp, type FusedParams, type Operand, type SurroundedCall, sameShape, specAt, surroundedCall } from "@centella/core";
+import {
+  type AnyOp,
+  type FusedParams,
+  type Operand,
+  type OpName,
+  type SurroundedCall,
+  sameShape,
+  specAt,
+  surroundedCall,
+} from "@centella/core";
 import { buildFusedLoop, fusedLoop } from "./elementwise/kernel.ts";
 import type { Call, Kernel, Pause, Range } from "./kernel.ts";
 import { kernels } from "./kernels/index.ts";
+import { isLate, lateKernel } from "./lateKernels.ts";
 import { pausesOf } from "./stepList.ts";
 
-/** Ops of which each row of the result is made of the same row of the first tensor; in place too, where the value says so. */
-const rowOps: Readonly<Record<string, { readonly kernel: Kernel; readonly isInPlace: boolean }>> = {
-  rmsNorm: { kernel: kernels.rmsNorm as Kernel, isInPlace: true },
-  layerNorm: { kernel: kernels.layerNorm as Kernel, isInPlace: true },
-  softmax: { kernel: kernels.softmax as Kernel, isInPlace: false },
-  logSoftmax: { kernel: kernels.logSoftmax as Kernel, isInPlace: false },
+/** Ops of which each row of the result is made of the same row of the first tensor, and whether in place, too. */
+const rowOps: { readonly [N in OpName]?: { readonly isInPlace: boolean } } = {
+  rmsNorm: { isInPlace: true },
+  layerNorm: { isInPlace: true },
+  softmax: { isInPlace: false },
+  logSoftmax: { isInPlace: false },
 };
 
 /** Whether a group has a call that works row by row. */
@@ -19,6 +29,11 @@ export function hasRows({ body }: FusedParams): boolean {
 
 function isRowOp({ name }: AnyOp): boolean {
   return Object.hasOwn(rowOps, name);
+}
+
+/** It refuses no call. */
+function rowKernel(op: AnyOp): Kernel {
+  return isLate(op) ? lateKernel(op) : (kernels[op.name as OpName] as Kernel);
 }
 
 /**
@@ -31,7 +46,7 @@ export const fusedRows: Kernel<FusedParams> = {
     if (typeof around === "string") return around;
     const { call, isLast, isKept, elementwise } = around;
     const row = params.body[call]!;
-    const { kernel, isInPlace } = rowOps[row.op.name]!;
+    const { isInPlace } = rowOps[row.op.name as OpName]!;
     if (isLast && !isInPlace && !isKept) return `${row.op.name} behind other calls`;
     const specs = row.inputs.map((place) => specAt(inputs, params, place!));
     const { axis = -1 } = row.params as { readonly axis?: number };
@@ -39,7 +54,7 @@ export const fusedRows: Kernel<FusedParams> = {
     if (![...specs, row.output, output].every((spec) => spec!.dtype === "f32") || !sameShape(specs[0]!.shape, output.shape))
       return "rows of another shape or type than what finishes them";
     const loop = elementwise.places.map((place) => specAt(inputs, params, place));
-    return kernel.unsupported?.(specs, row.params, row.output) ?? fusedLoop.unsupported?.(loop, elementwise.params, elementwise.output);
+    return fusedLoop.unsupported?.(loop, elementwise.params, elementwise.output);
   },
   emitted(inputs, params) {
     const { elementwise } = surroundedCall(inputs.length, params) as SurroundedCall;
@@ -52,7 +67,7 @@ export const fusedRows: Kernel<FusedParams> = {
     // What lies between the two is a result, too, or where the result will be.
     const between: Operand = others?.[0] ?? { spec: isLast ? elementwise.output : row.output, storage: y.storage };
     const operandAt = (place: number | undefined): Operand => (place! < inputs.length ? inputs[place!]! : between);
-    const rows = rowOps[row.op.name]!.kernel.build(context, row.inputs.map(operandAt), row.params, isLast ? y : between);
+    const rows = rowKernel(row.op).build(context, row.inputs.map(operandAt), row.params, isLast ? y : between);
     const loop = buildFusedLoop(context, elementwise.places.map(operandAt), elementwise.params, isLast ? between : y);
     return function* (run): Iterable<Pause> {
       const pauses = [...pausesOf(rows(run) ?? [])];

@@ -11,15 +11,21 @@ interface LateFile {
 }
 
 const files = {
+  copy: (): Promise<LateFile> => import("./late/copyKernels.ts"),
   expert: (): Promise<LateFile> => import("./late/expertKernels.ts"),
   recurrent: (): Promise<LateFile> => import("./late/recurrentKernels.ts"),
+  sampling: (): Promise<LateFile> => import("./late/samplingKernels.ts"),
   other: (): Promise<LateFile> => import("./late/otherKernels.ts"),
 } as const;
 
 type FileName = keyof typeof files;
 
-/** Where ops are that some language models have. */
+/** Where ops are that are not with the others. */
 const fileOf: { readonly [N in OpName]?: FileName } = {
+  concat: "copy",
+  slice: "copy",
+  transpose: "copy",
+  sample: "sampling",
   moeMatmul: "expert",
   moeRoute: "expert",
   moeWeights: "expert",

@@ -7,7 +7,7 @@ import type { Kernel } from "./kernel.ts";
 import { KernelModules } from "./kernelModules.ts";
 import { kernels } from "./kernels/index.ts";
 import { emitShared } from "./kernels/shared/index.ts";
-import { isLate, lateKernel } from "./lateKernels.ts";
+import { isLate, lateKernel, lateKernels } from "./lateKernels.ts";
 import { memoryMap, pagesOf } from "./memoryMap.ts";
 import { onDemand } from "./onDemand.ts";
 import type { CheckedOptions } from "./options.ts";
@@ -34,17 +34,21 @@ export function emitModule(
 ): EmittedModule {
   const module = new ModuleBuilder({ constants: memoryMap.constants, shared, memory64, hasTable: true });
   emitWalk(module);
-  if (extent === "all") {
-    emitKernels(module, target);
-    onDemand("unrounded").emitUnrounded(module, target);
-  }
+  if (extent === "all") emitLoaded(module, target);
   return { bytes: module.build(), functions: module.functions, constantBytes: module.constantBytes };
 }
 
 /** Emits what every plan can call. */
-export function emitKernels(module: ModuleBuilder, target: Target): void {
+function emitKernels(module: ModuleBuilder, target: Target): void {
   emitShared(module, target);
   for (const kernel of Object.values<Kernel>({ ...kernels })) kernel.emit?.(module, target);
+}
+
+/** Emits all that was loaded. */
+export function emitLoaded(module: ModuleBuilder, target: Target): void {
+  emitKernels(module, target);
+  onDemand("unrounded").emitUnrounded(module, target);
+  for (const emit of new Set(lateKernels().map((kernel) => kernel.emit))) emit?.(module, target);
 }
 
 /**

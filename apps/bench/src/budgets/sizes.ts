@@ -59,6 +59,7 @@ const otherUses = [
   "quantize.js",
   "readF32.js",
   "referencePlan.js",
+  "samplingKernels.js",
   "snapshot.js",
   "splitPlan.js",
 ];
@@ -69,6 +70,7 @@ const otherUses = [
  */
 const otherModels = [
   "blockCodecs.js",
+  "copyKernels.js",
   "expertKernels.js",
   "experts.js",
   "harmony.js",
@@ -85,7 +87,7 @@ const otherModels = [
 ];
 
 /** What calls that answer within the call may need at any time. */
-const callable = ["otherKernels.js", "unrounded.js"];
+const callable = ["copyKernels.js", "otherKernels.js", "unrounded.js"];
 
 /** What a page does not fetch for what it does, and whether it may also call ops one by one that answer within the call. */
 interface Page {

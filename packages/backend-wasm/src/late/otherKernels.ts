@@ -18,6 +18,8 @@ import { eye } from "../kernels/eye.ts";
 import { full } from "../kernels/full.ts";
 import { gather } from "../kernels/gather.ts";
 import { groupNorm } from "../kernels/groupNorm.ts";
+import { layerNorm } from "../kernels/layerNorm.ts";
+import { logSoftmax } from "../kernels/logSoftmax.ts";
 import { maxPool2d } from "../kernels/maxPool2d.ts";
 import { min } from "../kernels/min.ts";
 import { normL1 } from "../kernels/normL1.ts";
@@ -27,8 +29,8 @@ import { pad } from "../kernels/pad.ts";
 import { prod } from "../kernels/prod.ts";
 import { quantize } from "../kernels/quantize.ts";
 import { random } from "../kernels/random.ts";
-import { sample } from "../kernels/sample.ts";
 import { scatter } from "../kernels/scatter.ts";
+import { softmax } from "../kernels/softmax.ts";
 import { sort } from "../kernels/sort.ts";
 import { stack } from "../kernels/stack.ts";
 import { sumKahan } from "../kernels/sumKahan.ts";
@@ -57,6 +59,8 @@ export const kernels: Kernels = {
   full,
   gather,
   groupNorm,
+  layerNorm,
+  logSoftmax,
   maxPool2d,
   min,
   normL1,
@@ -66,8 +70,8 @@ export const kernels: Kernels = {
   prod,
   quantize,
   random,
-  sample,
   scatter,
+  softmax,
   sort,
   stack,
   sumKahan,
