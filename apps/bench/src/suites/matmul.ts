@@ -1,3 +1,8 @@
+import { availableParallelism } from "node:os";
+import { wasm } from "@centella/backend-wasm";
+import { type Side, Skip } from "../runner/subject.ts";
+import type { Competitor } from "../tasks/competitor.ts";
+import { ours } from "../tasks/ours.ts";
 import { taskRow } from "../tasks/work.ts";
 import type { Suite } from "./suite.ts";
 
@@ -7,7 +12,7 @@ const squares = [64, 128, 256, 512, 1024, 2048] as const;
 export const matmul: Suite = {
   name: "matmul",
   summary: "f32 matrix products",
-  rows({ competitors, quick, memoryBytes }) {
+  rows({ backends, competitors, quick, memoryBytes }) {
     const sizes = squares.filter((size) => !quick || size <= 1024);
     return [
       ...sizes.map((n) =>
@@ -30,6 +35,38 @@ export const matmul: Suite = {
         { id: "1×4096×4096 weights", metric: "GB/s", bound: "read" },
         memoryBytes,
       ),
+      // What a second thread is worth, whatever the others compute with.
+      ...(backends.some(({ name }) => name === "wasm")
+        ? [
+            taskRow(
+              { kind: "matmul", m: 1024, k: 1024, n: 1024, hasWeights: false },
+              [onThreads("wasm", "ours", 2), onThreads("one thread", "peer", 1)],
+              { id: "1024×1024×1024 on two threads", metric: "GFLOP/s", bound: "flops" },
+              undefined,
+            ),
+          ]
+        : []),
     ];
   },
 };
+
+/** A WASM backend of its own, with so many threads. */
+function onThreads(name: string, side: Side, threads: number): Competitor {
+  return {
+    name,
+    side,
+    threads,
+    async prepare(task, sets) {
+      if (availableParallelism() < threads) throw new Skip("the machine has one processor");
+      const backend = await wasm({ threads }).open();
+      const subject = await ours(backend, threads).prepare(task, sets);
+      return {
+        ...subject,
+        async dispose() {
+          await subject.dispose();
+          await backend.dispose();
+        },
+      };
+    },
+  };
+}
