@@ -6,10 +6,10 @@ import { partBytes } from "./shared/attentionParts.ts";
 import { keyBlock } from "./shared/attentionTiles.ts";
 
 /** Multiply-adds of one tile, about: a few milliseconds. */
-const workPerTile = 2e7;
+const workPerTile = 2e8;
 
-/** Tokens that share a copy of keys and values at most. */
-const mostQueries = 16;
+/** Queries of a group of heads that share a copy of keys and values at most: converting these is a few percent of the work then. */
+const mostRows = 128;
 
 /** Bytes of neighbouring heads, of each position, that a thread reads as one stretch at most: those of a block stay in the second-level cache. */
 const largestStretch = 1024;
@@ -32,7 +32,10 @@ export const attention: Kernel<ParamsOf<"attention">> = {
     const blocks = Math.ceil(mostPositions / keyBlock);
     const most = Math.min(largestStretch / headBytes, (blocks * kvHeads) / (tilesPerThread * threads));
     const headsTogether = Math.max(1, ...Array.from({ length: kvHeads }, (_, i) => i + 1).filter((n) => n <= most && kvHeads % n === 0));
-    const queries = Math.max(1, Math.min(mostQueries, Math.floor(workPerTile / Math.max(1, mostPositions * width * group))));
+    const queries = Math.max(
+      1,
+      Math.min(Math.floor(mostRows / group), Math.floor(workPerTile / Math.max(1, mostPositions * width * group))),
+    );
     const layout = roomLayout(dK, dV, queries * group);
     const partsBytes = blocks > 1 ? blocks * heads * partBytes(dV) : 0;
     reserve(rooms * layout.bytes + partsBytes);
@@ -49,7 +52,9 @@ export const attention: Kernel<ParamsOf<"attention">> = {
       const [sequences, maxBlocks] = run.shape(blockTable!) as readonly [number, number];
       const sinksAt = sinks === undefined ? 0 : run.address(sinks);
       // Tokens of different sequences share nothing: each is a unit of work of its own, with as many in a tile as otherwise share a copy.
-      const together = Math.max(1, Math.min(queries, Math.ceil(tokens / Math.max(1, sequences))));
+      // Of few tokens, fewer share one, so that each thread has its tiles.
+      const shares = Math.ceil((tokens * kvHeads) / (tilesPerThread * threads));
+      const together = Math.max(1, Math.min(queries, shares, Math.ceil(tokens / Math.max(1, sequences))));
       const units = Math.ceil(tokens / together) * kvHeads;
       const grain = Math.max(1, Math.floor(Math.min(queries / together, units / (tilesPerThread * threads))));
       // One token over many positions: threads share these, and not only the heads.

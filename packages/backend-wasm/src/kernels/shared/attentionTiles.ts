@@ -7,7 +7,7 @@ import { type Pointer, part } from "./attentionParts.ts";
 export const keyBlock = 256;
 
 /** Positions whose keys or values are brought together at once: those of 64 or 128 elements stay in the first-level cache. */
-export const tileKeys = 32;
+export const tileKeys = 64;
 
 /** Rows of a tile that are read behind the last one, where keys are no multiple of those that are multiplied at once. */
 export const spareKeys = 3;
@@ -32,14 +32,14 @@ export const range = { from: 0, end: 4, distance: 8 } as const;
 /** Bytes of a {@link range}. */
 export const rangeBytes = 16;
 
-/** Calls `body` with the first query and the number of queries of each tile: as equal as they can be. */
+/** Calls `body` with the first query and the number of queries of each tile: seven are five and two, eight are four and four. */
 export function forEachTile(f: FunctionBuilder, count: Pointer, body: (row: Pointer, rows: Pointer) => void): void {
   const [row, rows, left] = f.locals("i32", 3);
   f.setI32(row, 0);
   f.set(left, count);
   f.while(left, () => {
-    const tiles = f.let(i32.divU(i32.add(left, mostRows - 1), mostRows));
-    f.set(rows, i32.divU(i32.sub(i32.add(left, tiles), 1), tiles));
+    f.set(rows, i32.select(i32.ltU(left, mostRows), left, mostRows));
+    f.set(rows, i32.select(i32.eq(left, 7), 5, i32.select(i32.eq(left, 8), 4, rows)));
     body(row, rows);
     f.set(row, i32.add(row, rows));
     f.set(left, i32.sub(left, rows));
@@ -226,13 +226,13 @@ export function emitValues(module: ModuleBuilder, target: Target): FunctionRef<t
         f.set(next, i32.add(p.values, 16 * columns));
         f.set(at, p.spread);
         f.set(left, p.count);
-        f.while(i32.geS(left, 2), () => {
-          step(0);
-          step(1);
-          f.advance(at, 32 * rows);
-          f.advance(left, -2);
-        });
-        f.if(left, () => step(0));
+        for (const positions of [2, 1]) {
+          f.while(i32.geS(left, positions), () => {
+            for (let position = 0; position < positions; position++) step(position);
+            f.advance(at, 16 * positions * rows);
+            f.advance(left, -positions);
+          });
+        }
         forEachRow((row) => row.forEach((sum, column) => void f.store(to, sum, part.values + 16 * column)));
         f.set(p.values, next);
         f.advance(p.to, 16 * columns);

@@ -9,6 +9,7 @@ import {
   i32x4,
   type Local,
   type ModuleBuilder,
+  type Params,
   v128,
 } from "../../emit/index.ts";
 import { loadHalves } from "../../formats/half.ts";
@@ -24,56 +25,41 @@ export type CacheType = (typeof cacheTypes)[number];
 /** `width` elements of a cache's row as f32, and zeros behind them up to `end`, a multiple of 16 bytes. */
 export function copyRow(f: FunctionBuilder, type: CacheType, row: Pointer, copy: Pointer, width: Pointer, end: Pointer): void {
   const [from, to, left] = [f.let(row), f.let(copy), f.let(width)];
-  if (type === "q8_0") {
-    f.while(left, () => {
-      const d = f.let(f32x4.splat(f32.load(i32.add(i32.shl(i32.load16U(from), 2), memoryMap.halfTable))));
-      for (let eight = 0; eight < 4; eight++) {
-        const words = f.let(v128.load8x8S(from, 2 + 8 * eight));
-        f.store(to, f32x4.mul(f32x4.fromI32x4(i32x4.extendLowS(words)), d), 32 * eight);
-        f.store(to, f32x4.mul(f32x4.fromI32x4(i32x4.extendHighS(words)), d), 32 * eight + 16);
-      }
-      f.advance(from, 34);
-      f.advance(to, 128);
-      f.advance(left, -32);
-    });
-  } else if (type === "f32") {
-    f.while(i32.geU(left, 16), () => {
-      for (let at = 0; at < 64; at += 16) f.store(to, v128.load(from, at), at);
-      f.advance(from, 64);
-      f.advance(to, 64);
-      f.advance(left, -16);
-    });
-    copyRest(f, from, to, left, 16, () => f.let(v128.load(from)));
-  } else {
-    // The largest magnitude tells whether there is an infinity or a NaN: only then is each value looked at.
-    const largest = f.let(v128.zero());
-    const eight = (at: number): void => {
-      const halves = f.let(v128.load(from, at));
-      const [low, high] = widenFinite(f, halves);
-      f.store(to, low, 2 * at);
-      f.store(to, high, 2 * at + 16);
-      f.set(largest, i16x8.maxS(largest, v128.and(halves, f.splatBits(0x7fff7fff))));
-    };
-    const walk = (elements: 8 | 32): void =>
-      f.while(i32.geU(left, elements), () => {
-        for (let at = 0; at < 2 * elements; at += 16) eight(at);
-        f.advance(from, 2 * elements);
-        f.advance(to, 4 * elements);
-        f.advance(left, -elements);
-      });
-    walk(32);
-    walk(8);
-    f.if(v128.anyTrue(i16x8.gtS(largest, f.splatBits(0x7bff7bff))), () => {
-      f.set(from, row);
-      f.set(to, copy);
-      f.set(left, width);
-    });
-    copyRest(f, from, to, left, 8, () => loadHalves(f, from));
-  }
+  if (type === "q8_0") f.while(left, () => copyStep(f, type, from, to, left));
+  else copyRest(f, from, to, left, type === "f32" ? 16 : 8, () => (type === "f32" ? f.let(v128.load(from)) : loadHalves(f, from)));
   f.while(i32.ltU(to, end), () => {
     f.store(to, v128.zero());
     f.advance(to, 16);
   });
+}
+
+/** Elements of a {@link copyStep}. */
+const stepElements = { f32: 16, f16: 16, q8_0: 32 } as const;
+
+/** The next elements of a row, and both pointers moved on; of halves the largest magnitude goes to `largest`, since only finite ones are right. */
+function copyStep(f: FunctionBuilder, type: CacheType, from: Pointer, to: Pointer, left: Pointer, largest?: Local<"v128">): void {
+  if (type === "q8_0") {
+    const d = f.let(f32x4.splat(f32.load(i32.add(i32.shl(i32.load16U(from), 2), memoryMap.halfTable))));
+    for (let eight = 0; eight < 4; eight++) {
+      const words = f.let(v128.load8x8S(from, 2 + 8 * eight));
+      f.store(to, f32x4.mul(f32x4.fromI32x4(i32x4.extendLowS(words)), d), 32 * eight);
+      f.store(to, f32x4.mul(f32x4.fromI32x4(i32x4.extendHighS(words)), d), 32 * eight + 16);
+    }
+  } else if (type === "f32") {
+    for (let at = 0; at < 64; at += 16) f.store(to, v128.load(from, at), at);
+  } else {
+    for (let at = 0; at < 32; at += 16) {
+      const halves = f.let(v128.load(from, at));
+      const [low, high] = widenFinite(f, halves);
+      f.store(to, low, 2 * at);
+      f.store(to, high, 2 * at + 16);
+      if (largest !== undefined) f.set(largest, i16x8.maxS(largest, v128.and(halves, f.splatBits(0x7fff7fff))));
+    }
+  }
+  const elements = stepElements[type];
+  f.advance(from, type === "q8_0" ? 34 : type === "f16" ? 2 * elements : 4 * elements);
+  f.advance(to, 4 * elements);
+  f.advance(left, -elements);
 }
 
 /** The last elements of a row, four at a time, zeros behind them. */
@@ -176,6 +162,7 @@ export function emitGather(module: ModuleBuilder, type: CacheType): FunctionRef<
       f.set(address, i32.add(p.memory, i32.mul(slot, p.slotBytes)));
       f.set(run, i32.sub(run, inside));
       f.set(at, i32.add(at, inside));
+      copyWhole(f, type, p, address, inside);
       f.while(inside, () => {
         f.set(next, i32.add(to, p.rowBytes));
         copyRow(f, type, address, to, p.width, next);
@@ -195,5 +182,37 @@ export function emitGather(module: ModuleBuilder, type: CacheType): FunctionRef<
         f.advance(run, -1);
       });
     });
+  });
+}
+
+/**
+ * Copies `rows` rows from `address` on, which ends at 0 with all pointers moved on: unless a row is no number of steps, or there is an
+ * infinity or a NaN among halves, which the largest magnitude tells.
+ */
+function copyWhole(f: FunctionBuilder, type: CacheType, p: Params<typeof gatherSignature>, address: Pointer, rows: Pointer): void {
+  const { to, width } = p;
+  f.if(i32.eqz(i32.or(i32.and(width, stepElements[type] - 1), i32.sub(p.rowBytes, i32.shl(width, 2)))), () => {
+    const [left, count] = f.locals("i32", 2);
+    const largest = f.let(v128.zero());
+    f.set(count, rows);
+    f.while(count, () => {
+      const from = f.let(address);
+      f.set(left, width);
+      f.loop((again) => {
+        copyStep(f, type, from, to, left, largest);
+        f.brIf(again, left);
+      });
+      f.set(address, i32.add(address, p.slotBytes));
+      f.advance(count, -1);
+    });
+    const isWrong = type === "f16" ? v128.anyTrue(i16x8.gtS(largest, f.splatBits(0x7bff7bff))) : i32.const(0);
+    f.if(
+      isWrong,
+      () => {
+        f.set(to, i32.sub(to, i32.mul(rows, p.rowBytes)));
+        f.set(address, i32.sub(address, i32.mul(rows, p.slotBytes)));
+      },
+      () => f.setI32(rows, 0),
+    );
   });
 }
