@@ -1,4 +1,5 @@
 import { type AnyOp, ArgumentError, type ConcreteSpec, type Operand } from "@centella/core";
+import { aheadName } from "./aheadName.ts";
 import { emitCommonLoops } from "./elementwise/commonLoops.ts";
 import { type FunctionInfo, ModuleBuilder } from "./emit/index.ts";
 import { Heap } from "./heap.ts";
@@ -24,11 +25,6 @@ export interface AheadCall {
   readonly op: AnyOp;
   readonly inputs: readonly (ConcreteSpec | undefined)[];
   readonly params: object;
-}
-
-/** Name of the function of a plan's key. */
-export function aheadName(key: string): string {
-  return `ahead ${key}`;
 }
 
 /** The section that tells the parameters of each exported function. */

@@ -20,7 +20,7 @@ import {
   UnsupportedError,
   WorkQueue,
 } from "@centella/core";
-import { aheadName, openAhead } from "./ahead.ts";
+import { aheadName } from "./aheadName.ts";
 import { customUnsupported, no64Custom } from "./custom.ts";
 import type { WasmFeatures } from "./detect.ts";
 import { Turns } from "./eventLoop.ts";
@@ -49,13 +49,17 @@ export function wasm(options: WasmOptions = {}): BackendFactory {
 
 /** Opens the backend; `features` are the engine's. */
 export async function openBackend(options: CheckedOptions, features?: WasmFeatures): Promise<WasmBackend> {
-  const { module, sync } = options;
+  const { module, sync, checkWrites } = options;
   // What a module has is known by its kernels, and calls that are not awaited may need any. A page waits with what is rare in such calls,
   // blocks and layers of models, until it is needed.
   if (module !== undefined || (sync && !isPage())) await loadKernelFiles();
   else if (sync) await loadKernelFiles(["copy", "other"]);
-  if (sync) await loadOnDemand(isPage() ? ["unrounded"] : undefined);
-  const opened = module === undefined ? await openModule(options, extentOf(sync), features) : openAhead(module, options.maxMemoryMiB);
+  if (sync) await loadOnDemand(isPage() ? ["floats"] : undefined);
+  if (checkWrites) await loadOnDemand(["writeGuards"]);
+  const opened =
+    module === undefined
+      ? await openModule(options, extentOf(sync), features)
+      : (await import("./ahead.ts")).openAhead(module, options.maxMemoryMiB);
   return new WasmBackend(opened, await Home.open(opened, opened.all64), options);
 }
 

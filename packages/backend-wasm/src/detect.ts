@@ -22,7 +22,7 @@ export function detect(): WasmFeatures {
     simd,
     relaxed: simd && WebAssembly.validate(probe(true)),
     sharedMemory: typeof SharedArrayBuffer !== "undefined" && crossOriginIsolated,
-    memory64: simd && WebAssembly.validate(probe(false, true)),
+    memory64: simd && WebAssembly.validate(wideMemory),
   };
 }
 
@@ -46,8 +46,11 @@ function relaxedDots(): ByteDots {
   return (exports.dot as () => number)() === 2 * 32_767 ? "pairs" : "quads";
 }
 
-function probe(relaxed: boolean, memory64 = false): Uint8Array<ArrayBuffer> {
-  const module = new ModuleBuilder({ constants: memoryMap.constants, memory64 });
+/** A module of nothing but a memory with 64-bit addresses. */
+const wideMemory = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 5, 3, 1, 4, 1);
+
+function probe(relaxed: boolean): Uint8Array<ArrayBuffer> {
+  const module = new ModuleBuilder({ constants: memoryMap.constants });
   module.function("probe", { at: "i32" }, (f, { at }) => {
     const x = f.let(v128.load(at));
     f.store(at, relaxed ? relaxedOps.dotI8x16I7x16Add(x, x, relaxedOps.madd(x, x, x)) : f32x4.add(x, x));

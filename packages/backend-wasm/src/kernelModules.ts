@@ -2,6 +2,7 @@ import { ModuleBuilder } from "./emit/index.ts";
 import type { Emitted, Kernel } from "./kernel.ts";
 import { Linking } from "./linking.ts";
 import { memoryMap } from "./memoryMap.ts";
+import { addressing } from "./onDemand.ts";
 import { Library, type Space } from "./space.ts";
 import type { Target } from "./target.ts";
 import type { ThreadPool } from "./threads/pool.ts";
@@ -33,7 +34,7 @@ export class KernelModules {
     this.#builder = new ModuleBuilder({
       constants: { address: address + constantBytes, bytes: bytes - constantBytes },
       shared: typeof SharedArrayBuffer !== "undefined" && heap.memory.buffer instanceof SharedArrayBuffer,
-      memory64: heap.memory64,
+      ...addressing(heap.memory64),
       hasTable: true,
       isLazy: true,
     });

@@ -1,6 +1,6 @@
 import { type AnyOp, isFused, type OpName, UnsupportedError } from "@centella/core";
 import { detect, targetOf, type WasmFeatures } from "./detect.ts";
-import { type FunctionInfo, ModuleBuilder, type ModuleOptions } from "./emit/index.ts";
+import { type FunctionInfo, ModuleBuilder } from "./emit/index.ts";
 import { fused } from "./fused.ts";
 import type { CompiledKernels, HomeParts } from "./home.ts";
 import type { Kernel } from "./kernel.ts";
@@ -9,7 +9,7 @@ import { kernels } from "./kernels/index.ts";
 import { emitShared } from "./kernels/shared/index.ts";
 import { isLate, lateKernel, lateKernels } from "./lateKernels.ts";
 import { memoryMap, pagesOf } from "./memoryMap.ts";
-import { onDemand } from "./onDemand.ts";
+import { addressing, ifLoaded, loadOnDemand } from "./onDemand.ts";
 import type { CheckedOptions } from "./options.ts";
 import type { Target } from "./target.ts";
 import { autoThreads } from "./threads/cores.ts";
@@ -29,10 +29,10 @@ export type Extent = "none" | "all";
 /** The module that threads walk lists with, and of kernels what `extent` says. Pure. */
 export function emitModule(
   target: Target,
-  { shared = false, memory64 = false }: Pick<ModuleOptions, "shared" | "memory64"> = {},
+  { shared = false, memory64 = false }: { readonly shared?: boolean; readonly memory64?: boolean } = {},
   extent: Extent = "all",
 ): EmittedModule {
-  const module = new ModuleBuilder({ constants: memoryMap.constants, shared, memory64, hasTable: true });
+  const module = new ModuleBuilder({ constants: memoryMap.constants, shared, ...addressing(memory64), hasTable: true });
   emitWalk(module);
   if (extent === "all") emitLoaded(module, target);
   return { bytes: module.build(), functions: module.functions, constantBytes: module.constantBytes };
@@ -47,7 +47,8 @@ function emitKernels(module: ModuleBuilder, target: Target): void {
 /** Emits all that was loaded. */
 export function emitLoaded(module: ModuleBuilder, target: Target): void {
   emitKernels(module, target);
-  onDemand("unrounded").emitUnrounded(module, target);
+  ifLoaded("floats")?.emitFloats(module, target);
+  ifLoaded("exact")?.emitExact(module);
   for (const emit of new Set(lateKernels().map((kernel) => kernel.emit))) emit?.(module, target);
 }
 
@@ -92,7 +93,10 @@ export async function openModule(
   const { pool, reason } = await openPool(threads, features);
   const shared = pool !== undefined;
   return {
-    kernels: (memory64) => compileOnce(target, shared, memory64, extent),
+    async kernels(memory64) {
+      if (memory64) await loadOnDemand(["widening"]);
+      return compileOnce(target, shared, memory64, extent);
+    },
     later: (space, constantBytes) => new KernelModules(space, target, emitKernels, constantBytes),
     maxPages: pagesOf(maxMemoryMiB),
     no64: memory64 === false ? "memory64 is false" : features.memory64 ? undefined : noMemory64,

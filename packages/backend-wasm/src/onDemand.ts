@@ -1,4 +1,5 @@
 import { isQuantized, type ProgramGraph, UnsupportedError } from "@centella/core";
+import type { ModuleOptions } from "./emit/index.ts";
 import { formatNameOf } from "./formats/index.ts";
 
 /**
@@ -11,8 +12,14 @@ interface Parts {
   readonly lookUp: typeof import("./blocks/lookUp.ts");
   /** Make blocks. */
   readonly encoders: typeof import("./blocks/quantize.ts");
-  /** Multiply weights that are no blocks, or blocks without rounding activations. */
-  readonly unrounded: typeof import("./matmul/unrounded.ts");
+  /** Multiply weights that are no blocks. */
+  readonly floats: typeof import("./matmul/floatPath.ts");
+  /** Multiply blocks without rounding activations. */
+  readonly exact: typeof import("./matmul/exactPath.ts");
+  /** Emits code for memories with 64-bit addresses. */
+  readonly widening: typeof import("./emit/widen.ts");
+  /** Finds writes outside of tensors. */
+  readonly writeGuards: typeof import("./writeGuards.ts");
 }
 
 type Part = keyof Parts;
@@ -21,10 +28,18 @@ const loaders: { readonly [K in Part]: () => Promise<Parts[K]> } = {
   codecs: () => import("./blockCodecs.ts"),
   lookUp: () => import("./blocks/lookUp.ts"),
   encoders: () => import("./blocks/quantize.ts"),
-  unrounded: () => import("./matmul/unrounded.ts"),
+  floats: () => import("./matmul/floatPath.ts"),
+  exact: () => import("./matmul/exactPath.ts"),
+  widening: () => import("./emit/widen.ts"),
+  writeGuards: () => import("./writeGuards.ts"),
 };
 
 const loaded: { -readonly [K in Part]?: Parts[K] } = {};
+
+/** How code is made for a memory: an option of `ModuleBuilder`. {@link onDemand} must have it for one with 64-bit addresses. */
+export function addressing(memory64: boolean): Pick<ModuleOptions, "memory64"> {
+  return memory64 ? { memory64: onDemand("widening").Widening } : {};
+}
 
 /** Loads what programs need, for {@link onDemand}. */
 export async function loadNeeded(programs: readonly ProgramGraph[]): Promise<void> {
@@ -40,9 +55,14 @@ async function load<K extends Part>(part: K): Promise<void> {
   loaded[part] ??= await loaders[part]();
 }
 
+/** A part, if it is loaded. */
+export function ifLoaded<K extends Part>(part: K): Parts[K] | undefined {
+  return loaded[part];
+}
+
 /** @throws {UnsupportedError} before it is loaded */
 export function onDemand<K extends Part>(part: K): Parts[K] {
-  const found: Partial<Parts>[K] = loaded[part];
+  const found = ifLoaded(part);
   if (found === undefined)
     throw new UnsupportedError(`wasm: ${part}`, "their code must be waited for; compile a program with them first, or await the call");
   return found;
@@ -67,11 +87,12 @@ function partsOf({ nodes, values, outputs }: ProgramGraph): readonly Part[] {
         hasBlocks(id) && (readers[op.name] !== place || isTurned || values[id]!.persistent === undefined);
       return inputs.some(isOdd) || (hasBlocks(output) && op.name !== "kvWrite");
     });
-  const isUnrounded = ({ op, inputs, params }: ProgramGraph["nodes"][number]): boolean =>
-    (op.name === "matmul" || op.name === "moeMatmul") &&
-    !(hasBlocks(inputs[1]) && (params as { activations: string }).activations === "ggml");
+  const products = nodes.filter(({ op }) => op.name === "matmul" || op.name === "moeMatmul");
+  const isExact = ({ inputs, params }: (typeof products)[number]): boolean =>
+    hasBlocks(inputs[1]) && (params as { activations: string }).activations !== "ggml";
   return [
-    ...(nodes.some(isUnrounded) ? (["unrounded"] as const) : []),
+    ...(products.every(({ inputs }) => hasBlocks(inputs[1])) ? [] : (["floats"] as const)),
+    ...(products.some(isExact) ? (["exact"] as const) : []),
     ...(nodes.some(({ inputs }) => inputs.some(isForeign)) ? (["codecs"] as const) : []),
     ...(readsBlocks ? (["lookUp"] as const) : []),
     ...(nodes.some(({ op }) => op.name === "quantize") ? (["encoders"] as const) : []),

@@ -1,7 +1,8 @@
 import { byteLength, type Lowered, maxSpec, planArena, type Storage } from "@centella/core";
 import { checkTensorBytes, type Heap } from "./heap.ts";
+import { onDemand } from "./onDemand.ts";
 import type { Cell } from "./persistents.ts";
-import { guardGap, type Owned, WriteGuards } from "./writeGuards.ts";
+import type { Owned, WriteGuards } from "./writeGuards.ts";
 
 /** Temporaries start at cache lines. */
 const alignment = 64;
@@ -34,7 +35,8 @@ export function placePlan(heap: Heap, { lowered, cells, scratchBytes, checkWrite
     .filter(({ definition }) => definition.kind === "node" || definition.kind === "input")
     .map((storage) => ({ ...storage, bytes: bytesOf(storage) }));
   for (const { bytes } of temporaries) checkTensorBytes(bytes);
-  const arena = planArena(temporaries, alignment, checkWrites ? guardGap : 0);
+  const guarding = checkWrites ? onDemand("writeGuards") : undefined;
+  const arena = planArena(temporaries, alignment, guarding?.guardGap ?? 0);
   const arenaAddress = alloc(arena.bytes);
   const scratch = scratchBytes === 0 ? arenaAddress : alloc(scratchBytes);
   const addresses = new Map<Storage, number>();
@@ -48,10 +50,10 @@ export function placePlan(heap: Heap, { lowered, cells, scratchBytes, checkWrite
       addresses.set(storage, address);
     } else addresses.set(storage, arenaAddress + arena.offsets.get(storage.id)!);
   }
-  if (!checkWrites) return { addresses, scratch, guards: undefined };
+  if (guarding === undefined) return { addresses, scratch, guards: undefined };
   const pieces = temporaries.map(({ id, bytes, definition }): Owned => {
     const begin = arenaAddress + arena.offsets.get(id)!;
     return { name: `${definition.kind} %${id}`, begin, end: begin + bytes };
   });
-  return { addresses, scratch, guards: new WriteGuards(heap, arenaAddress, arenaAddress + arena.bytes, pieces) };
+  return { addresses, scratch, guards: new guarding.WriteGuards(heap, arenaAddress, arenaAddress + arena.bytes, pieces) };
 }

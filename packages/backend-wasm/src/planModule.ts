@@ -1,8 +1,9 @@
 import { UnsupportedError } from "@centella/core";
-import { aheadName } from "./ahead.ts";
+import { aheadName } from "./aheadName.ts";
 import { ModuleBuilder } from "./emit/index.ts";
 import type { Emitted } from "./kernel.ts";
 import { Linking } from "./linking.ts";
+import { addressing } from "./onDemand.ts";
 import { Library, type Space } from "./space.ts";
 import type { Target } from "./target.ts";
 import type { ThreadPool } from "./threads/pool.ts";
@@ -91,7 +92,7 @@ export class PlanModule {
     const builder = new ModuleBuilder({
       constants: { address: constants, bytes: constantBytes },
       shared,
-      memory64: heap.memory64,
+      ...addressing(heap.memory64),
       hasTable: true,
     });
     return { builder, library: new Library(this.#space), constants };

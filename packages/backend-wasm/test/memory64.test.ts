@@ -3,7 +3,7 @@ import { type CustomOp, createProgram, OutOfMemoryError, type Program } from "@c
 import { afterEach, describe, expect, test } from "vitest";
 import { openBackend, type WasmBackend } from "../src/backend.ts";
 import { detect } from "../src/detect.ts";
-import { f32, i32, ModuleBuilder } from "../src/emit/index.ts";
+import { f32, i32, ModuleBuilder, Widening } from "../src/emit/index.ts";
 import { createMemory } from "../src/heap.ts";
 import { type WasmOptions, wasm } from "../src/index.ts";
 import { checkOptions } from "../src/options.ts";
@@ -161,7 +161,7 @@ describe.skipIf(!features.memory64)("code for 64-bit addresses", () => {
     readonly params: readonly string[];
     readonly memory: WebAssembly.Memory;
   } {
-    const module = new ModuleBuilder({ memory64: true });
+    const module = new ModuleBuilder({ memory64: Widening });
     build(module);
     const memory = createMemory({ initial: 65_537, maximum: 65_538, shared: false, memory64: true });
     const { exports } = new WebAssembly.Instance(new WebAssembly.Module(module.build()), { env: { memory } });

@@ -43,14 +43,17 @@ function tarballBytes(folder: string): number {
 
 /**
  * Modules that a page fetches when it first uses what they do, and generating text never does, whatever the model: calibrating, layers on
- * two backends, LoRA adapters, the context "auto", moving sessions, embeddings, perplexity, blocks that are quantized, the scalar reference.
+ * two backends, LoRA adapters, the context "auto", moving sessions, embeddings, perplexity, blocks that are quantized or multiplied
+ * without rounding activations, hosts that compile nothing, the scalar reference.
  */
 const otherUses = [
   "adapters.js",
+  "ahead.js",
   "autoContext.js",
   "cacheTransfer.js",
   "calibrate.js",
   "embed.js",
+  "exactPath.js",
   "fingerprint.js",
   "layersOnGpu.js",
   "lookUp.js",
@@ -62,17 +65,19 @@ const otherUses = [
   "samplingKernels.js",
   "snapshot.js",
   "splitPlan.js",
+  "writeGuards.js",
 ];
 
 /**
  * What only some models need: weights that are no blocks, or of types without kernels of their own, files in parts, experts, latent
- * attention, recurrent layers, tokenizers other than byte-pair encoding, which is the largest, answers in the Harmony format.
+ * attention, recurrent layers, memory with 64-bit addresses, tokenizers other than byte-pair encoding, which is the largest, answers in the Harmony format.
  */
 const otherModels = [
   "blockCodecs.js",
   "copyKernels.js",
   "expertKernels.js",
   "experts.js",
+  "floatPath.js",
   "harmony.js",
   "joinParts.js",
   "latentAttention.js",
@@ -82,12 +87,12 @@ const otherModels = [
   "sentencePiece.js",
   "stateTransfer.js",
   "unigram.js",
-  "unrounded.js",
+  "widen.js",
   "wordPiece.js",
 ];
 
 /** What calls that answer within the call may need at any time. */
-const callable = ["copyKernels.js", "otherKernels.js", "unrounded.js"];
+const callable = ["copyKernels.js", "floatPath.js", "otherKernels.js"];
 
 /** What a page does not fetch for what it does, and whether it may also call ops one by one that answer within the call. */
 interface Page {

@@ -14,7 +14,7 @@ import {
   type ValueType,
   valueTypeCode,
 } from "./values.ts";
-import { Widening } from "./widen.ts";
+import type { Widening } from "./widen.ts";
 
 /** Named parameters of a function, in order. */
 export type Signature = Readonly<Record<string, ValueType>>;
@@ -61,7 +61,7 @@ export class FunctionBuilder {
   readonly #constants: ConstantPool;
   readonly #locals: ValueType[] = [];
   readonly #prologue: Instruction[] = [];
-  readonly #memory64: boolean;
+  readonly #Widening: typeof Widening | undefined;
   /** What was written, or with 64-bit addresses what is to be, once all uses of the locals are known. */
   readonly #body = new ByteWriter();
   readonly #statements: Instruction[] = [];
@@ -71,9 +71,10 @@ export class FunctionBuilder {
   #captured: Instruction[] | undefined;
   #depth = 0;
 
-  constructor(params: readonly ValueType[], constants: ConstantPool, memory64: boolean) {
+  /** `widening`: how the code is made for 64-bit addresses. */
+  constructor(params: readonly ValueType[], constants: ConstantPool, widening: typeof Widening | undefined) {
     this.#params = params;
-    this.#memory64 = memory64;
+    this.#Widening = widening;
     this.#constants = constants;
   }
 
@@ -288,7 +289,7 @@ export class FunctionBuilder {
   /** The function in binary form, `result` left on the stack at its end. */
   finish(result?: Expr): { readonly body: Uint8Array; readonly compiled: CompiledSignature } {
     const statements = [...this.#prologue, ...this.#statements];
-    const widening = this.#memory64 ? new Widening(statements, result) : undefined;
+    const widening = this.#Widening && new this.#Widening(statements, result);
     const [params, locals] = [this.#params, this.#locals].map((types, part) =>
       types.map((type, i) => widening?.typeOf(type, i + part * this.#params.length) ?? type),
     );
@@ -336,7 +337,7 @@ export class FunctionBuilder {
 
   #add(statement: Instruction): void {
     if (this.#captured !== undefined) this.#captured.push(statement);
-    else if (this.#memory64) this.#statements.push(statement);
+    else if (this.#Widening !== undefined) this.#statements.push(statement);
     else writeInstruction(this.#body, statement);
   }
 }

@@ -1,12 +1,16 @@
 import { ByteWriter } from "./bytes.ts";
 import { type CompiledSignature, FunctionBuilder, type FunctionRef, localOf, type Params, type Signature } from "./function.ts";
 import { type Expr, type Local, memoryImmediate, signedLeb, unsignedLeb, type ValueType, valueTypeCode } from "./values.ts";
+import type { Widening } from "./widen.ts";
 
 export interface ModuleOptions {
   /** Import a shared memory, for threads. */
   readonly shared?: boolean;
-  /** Import a memory with 64-bit addresses: the functions are the same, but for parameters that addresses are made of, which are i64. */
-  readonly memory64?: boolean;
+  /**
+   * Import a memory with 64-bit addresses, and how code for it is made: the functions are the same, but for parameters that addresses are
+   * made of, which are i64.
+   */
+  readonly memory64?: typeof Widening;
   /** Largest size of the imported memory in pages of 64 KiB. */
   readonly maxPages?: number;
   /**
@@ -91,7 +95,7 @@ export class ModuleBuilder {
 
   /** The module in binary form, with a section for the reader if there is one. */
   build(custom?: { readonly name: string; readonly text: string }): Uint8Array<ArrayBuffer> {
-    const { shared = false, constants, memory64 = false, maxPages = memory64 ? 262_144 : 65_536, hasTable = false } = this.#options;
+    const { shared = false, constants, memory64, maxPages = memory64 ? 262_144 : 65_536, hasTable = false } = this.#options;
     const functions = [...this.#emitted.values()];
     const bodies = [...functions.map(({ body }) => body), ...(hasTable ? functions.map(thunk) : [])];
     const thunkType = [0x60, ...vector([[memory64 ? 0x7e : 0x7f], [0x7f], [0x7f]]), 0];
@@ -183,7 +187,7 @@ export class ModuleBuilder {
     body: (f: FunctionBuilder, params: Params<S>) => Expr | undefined,
   ): FunctionRef<S, R> {
     if (this.#definitions.has(name)) throw new RangeError(`emit: expected new function names, got ${name} twice`);
-    const { memory64 = false, isLazy = false } = this.#options;
+    const { memory64, isLazy = false } = this.#options;
     const emit = (): Pick<EmittedFunction, "body" | "compiled"> => {
       const entries = Object.entries(signature).map(([param, type], index): [string, Local] => [param, localOf(type, index)]);
       const f = new FunctionBuilder(Object.values(signature), { address: (bytes) => this.#constant(bytes) }, memory64);

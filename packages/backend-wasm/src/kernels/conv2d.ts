@@ -1,9 +1,9 @@
 import { type Expr, type FunctionBuilder, f32, i32, type Local, threadIndex, type V128, v128 } from "../emit/index.ts";
 import type { Kernel, ParamsOf } from "../kernel.ts";
+import { emitFloats } from "../matmul/floatPath.ts";
 import { outer } from "../matmul/outer.ts";
 import { outerProduct, outerScratch, packedProduct } from "../matmul/outerProduct.ts";
 import { sharedUnits } from "../matmul/product.ts";
-import { emitUnrounded } from "../matmul/unrounded.ts";
 import { madd } from "../target.ts";
 import { storeLanes } from "./shared/loops.ts";
 
@@ -204,7 +204,7 @@ export const conv2d: Kernel<ParamsOf<"conv2d">> = {
   },
   build({ exports, include, max, reserve, rooms, threads }, [x, w], { stride, padding, dilation, groups }, y) {
     const [pack, sum] = [exports("conv2d.pack"), exports("conv2d.sum")];
-    include(emitUnrounded);
+    include(emitFloats);
     const [multiply, multiplyPacked] = [outerProduct(exports, "f32", threads), packedProduct(exports, threads)];
     const [out, channels, kh, kw] = max(w!).shape as readonly [number, number, number, number];
     const [, , rows, columns] = max(y).shape as readonly [number, number, number, number];

@@ -49,11 +49,9 @@ export const matmul: Kernel<Params> = {
 export function choosePath(context: BuildContext, b: Operand, { transposeB, activations }: Params): Path {
   const { dtype } = b.spec;
   const form = context.interleaving(b) ?? formatNameOf(dtype);
-  const path =
-    form !== undefined && activations === "ggml"
-      ? roundedPath(context, dtype, form)
-      : onDemand("unrounded").unroundedPath(context, b, form, transposeB);
-  return form === undefined || context.interleaving(b) !== undefined ? path : interleavingFirst(context, dtype, form, path);
+  if (form === undefined) return onDemand("floats").floatPath(context, b, transposeB);
+  const path = activations === "ggml" ? roundedPath(context, dtype, form) : onDemand("exact").exactPath(context, form);
+  return context.interleaving(b) === undefined ? interleavingFirst(context, dtype, form, path) : path;
 }
 
 /** Blocks times activations that are rounded to 8 bits first. */

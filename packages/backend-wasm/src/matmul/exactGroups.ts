@@ -3,8 +3,8 @@ import { groupRows } from "../formats/block.ts";
 import { panelSignature } from "../formats/decodePanel.ts";
 import { formatNames, formatOf } from "../formats/index.ts";
 import { outer, rowPanels } from "./outer.ts";
-import type { OuterRow } from "./outerRows.ts";
-import type { OuterTile } from "./outerTiles.ts";
+import { rowSignature } from "./outerRows.ts";
+import { tileSignature } from "./outerTiles.ts";
 
 const { depth, tileColumns } = outer;
 
@@ -25,7 +25,8 @@ export const exactRoomBytes: number = rowPanels * panelBytes;
  *
  * Each thread has a room of {@link exactRoomBytes}.
  */
-export function emitExactGroups(module: ModuleBuilder, { tile, row }: { readonly tile: OuterTile; readonly row: OuterRow }): void {
+export function emitExactGroups(module: ModuleBuilder): void {
+  const [tile, row] = [module.find("outer.tile", tileSignature), module.find("outer.row", rowSignature)];
   for (const name of formatNames) {
     const { elements, bytes } = formatOf(name);
     const panel = module.find(`panel.${name}`, panelSignature);

@@ -5,7 +5,8 @@ import { outer, rowPanels } from "./outer.ts";
 
 const { depth, tileColumns } = outer;
 
-const rowSignature = { x: "i32", panels: "i32", panelBytes: "i32", y: "i32", k: "i32", columns: "i32", first: "i32" } as const;
+/** Parameters of `outer.row`. */
+export const rowSignature = { x: "i32", panels: "i32", panelBytes: "i32", y: "i32", k: "i32", columns: "i32", first: "i32" } as const;
 
 /** Adds the products of one row with a few packed panels to `y`. */
 export type OuterRow = FunctionRef<typeof rowSignature, undefined>;

@@ -16,7 +16,8 @@ import { outer, outerTileRows, tileBytes } from "./outer.ts";
 
 const { tileColumns } = outer;
 
-const tileSignature = {
+/** Parameters of `outer.tile`. */
+export const tileSignature = {
   a: "i32",
   b: "i32",
   y: "i32",

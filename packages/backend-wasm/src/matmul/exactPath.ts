@@ -1,0 +1,32 @@
+import type { ModuleBuilder } from "../emit/index.ts";
+import { type FormatName, formatNames } from "../formats/index.ts";
+import { groupedBytes } from "../formats/interleave.ts";
+import type { BuildContext } from "../kernel.ts";
+import { emitExactGroups } from "./exactGroups.ts";
+import { exactProduct, exactScratch } from "./exactProduct.ts";
+import { emitFloats } from "./floatPath.ts";
+import { emitIndexed } from "./indexed.ts";
+import type { Path } from "./product.ts";
+
+/** Products of blocks with activations as they are, which programs have to ask for. */
+
+/** Emits what such products call, where {@link emitFloats} has. */
+export function emitExact(module: ModuleBuilder): void {
+  emitExactGroups(module);
+  emitIndexed(
+    module,
+    formatNames.map((name) => `exactRows.${name}`),
+  );
+}
+
+/** How to multiply with blocks of the format `form`. */
+export function exactPath({ exports, include, target, threads, rooms }: BuildContext, form: FormatName): Path {
+  include(emitFloats);
+  include(emitExact);
+  return {
+    single: `exactRows.${form}`,
+    matrixBytes: (n, k) => groupedBytes(form, n, k),
+    multiply: exactProduct(exports, form, threads, rooms),
+    scratch: exactScratch(target, rooms),
+  };
+}

@@ -1,0 +1,39 @@
+import { layoutOf, type Operand } from "@centella/core";
+import type { ModuleBuilder } from "../emit/index.ts";
+import type { BuildContext } from "../kernel.ts";
+import type { Target } from "../target.ts";
+import { emitIndexed } from "./indexed.ts";
+import { emitInner } from "./inner.ts";
+import { innerProduct, innerScratch } from "./innerProduct.ts";
+import { panelledBytes } from "./outer.ts";
+import { emitPanels } from "./outerPanels.ts";
+import { outerProduct, outerScratch, panelProduct } from "./outerProduct.ts";
+import { emitFew, emitRow, emitVector } from "./outerRows.ts";
+import { emitTiles } from "./outerTiles.ts";
+import type { Path } from "./product.ts";
+
+/** Products with weights that are no blocks: a page with a model whose weights all are never has them. */
+
+/** Emits what such products call. */
+export function emitFloats(module: ModuleBuilder, target: Target): void {
+  emitInner(module, target);
+  emitPanels(module, target);
+  emitFew(module, target);
+  emitTiles(module, target);
+  emitVector(module, target, emitRow(module, target));
+  emitIndexed(module, ["inner.vector.f32", "inner.vector.f16", "inner.vector.bf16"]);
+}
+
+/** How to multiply with `b`. */
+export function floatPath(context: BuildContext, b: Operand, transposeB: boolean): Path {
+  const { exports, include, threads, rooms } = context;
+  include(emitFloats);
+  const { dtype } = b.spec;
+  const single = `inner.vector.${dtype}`;
+  const outerRoom = (m: number, n: number): number => outerScratch(m, n, threads);
+  if (context.isPanelled(b)) return { single, matrixBytes: panelledBytes, multiply: panelProduct(exports, threads), scratch: outerRoom };
+  const matrixBytes = (n: number, k: number): number => n * k * layoutOf(dtype).bytes;
+  return transposeB
+    ? { single, matrixBytes, multiply: innerProduct(exports, dtype, threads, rooms), scratch: innerScratch(rooms) }
+    : { single, matrixBytes, multiply: outerProduct(exports, dtype, threads), scratch: outerRoom };
+}
