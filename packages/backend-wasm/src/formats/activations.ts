@@ -77,11 +77,14 @@ export function activationLayout(rounding: ActivationRounding, lanes: Lanes): Ac
     : { ...common, minusSum: 0, sum: 0, sums16: values + 4, sums32: values + 36, biases: values + 52, bytes: values + 116 };
 }
 
-/** The kind of values that a format's dot products read. */
-export function lanesFor({ largestCode }: GroupFormat, { dots }: Target): Lanes {
+/**
+ * The kind of values that a format's dot products read. Signed weights become 16 bits each where several tokens share them; with a token alone
+ * two products of bytes take fewer instructions.
+ */
+export function lanesFor({ largestCode }: Pick<GroupFormat, "largestCode">, { dots }: Target, tokens: number): Lanes {
   if (dots === "wide") return "wide";
   if (largestCode !== undefined) return "bytes";
-  return dots === "quads" ? "split" : "wide";
+  return dots === "quads" || tokens === 1 ? "split" : "wide";
 }
 
 /**
@@ -89,11 +92,16 @@ export function lanesFor({ largestCode }: GroupFormat, { dots }: Target): Lanes 
  * `roundTiles.<layout>(from, to, blocks, tokens, tiles)`: `tiles` times `tokens` rows of `blocks` blocks, those of a tile side by side.
  */
 export function emitActivations(module: ModuleBuilder, target: Target): void {
-  const used: readonly Lanes[] = target.dots === "quads" ? ["bytes", "split"] : target.dots === "pairs" ? ["bytes", "wide"] : ["wide"];
-  for (const lanes of used) {
-    emitRound(module, activationLayout("q8_0", lanes), round32);
-    emitRound(module, activationLayout("q8_K", lanes), round256);
-    if (lanes !== "bytes") emitRound(module, activationLayout("q8_Kx32", lanes), round256);
+  for (const [tokens, emit] of [
+    [1, emitRound],
+    [2, emitRoundTiles],
+  ] as const) {
+    const used = new Set([127, undefined].map((largestCode) => lanesFor({ largestCode }, target, tokens)));
+    for (const lanes of used) {
+      emit(module, activationLayout("q8_0", lanes), round32);
+      emit(module, activationLayout("q8_K", lanes), round256);
+      if (lanes !== "bytes") emit(module, activationLayout("q8_Kx32", lanes), round256);
+    }
   }
 }
 
@@ -108,11 +116,15 @@ interface BlockWriter {
 
 type Round = (f: FunctionBuilder, layout: ActivationLayout, from: Local<"i32">, writer: BlockWriter) => void;
 
+/** The elements that are rounded at once, and their bytes. */
+function roundedBlock({ rounding, elements, bytes }: ActivationLayout): { readonly elements: number; readonly bytes: number } {
+  const rounded = rounding === "q8_0" ? 32 : 256;
+  return { elements: rounded, bytes: (rounded / elements) * bytes };
+}
+
 function emitRound(module: ModuleBuilder, layout: ActivationLayout, round: Round): void {
-  const name = activationName(layout);
-  const elements = layout.rounding === "q8_0" ? 32 : 256;
-  const bytes = (elements / layout.elements) * layout.bytes;
-  module.function(`round.${name}`, { from: "i32", to: "i32", blocks: "i32" }, (f, { from, to, blocks }) => {
+  const { elements, bytes } = roundedBlock(layout);
+  module.function(`round.${activationName(layout)}`, { from: "i32", to: "i32", blocks: "i32" }, (f, { from, to, blocks }) => {
     f.while(blocks, () => {
       round(f, layout, from, {
         words: (offset, vector) => f.store(to, vector, offset),
@@ -124,8 +136,12 @@ function emitRound(module: ModuleBuilder, layout: ActivationLayout, round: Round
       f.advance(blocks, -1);
     });
   });
+}
+
+function emitRoundTiles(module: ModuleBuilder, layout: ActivationLayout, round: Round): void {
+  const { elements, bytes } = roundedBlock(layout);
   const signature = { from: "i32", to: "i32", blocks: "i32", tokens: "i32", tiles: "i32" } as const;
-  module.function(`roundTiles.${name}`, signature, (f, { from, to, blocks, tokens, tiles }) => {
+  module.function(`roundTiles.${activationName(layout)}`, signature, (f, { from, to, blocks, tokens, tiles }) => {
     const [at, left, token] = [f.local("i32"), f.local("i32"), f.local("i32")];
     const step = f.let(i32.shl(tokens, 2));
     const blockBytes = f.let(i32.mul(tokens, bytes));

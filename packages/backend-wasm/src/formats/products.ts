@@ -103,7 +103,7 @@ export class Products {
   /** By token and quad. */
   readonly #totals: readonly (readonly Sum[])[];
   readonly #runs: readonly (readonly Sum[])[];
-  /** Products of the negative parts, where activations are split. */
+  /** Products of the negative parts, where activations are split and products go by fours. */
   readonly #below: readonly (readonly Sum[])[];
   /** Products that are yet to be added. */
   readonly #products: readonly Local<"v128">[];
@@ -130,7 +130,7 @@ export class Products {
     const isAddedTo = hasScales || (this.#isInPairs && this.#pairLimit < this.#unitsPerRun);
     this.#totals = sums(isAddedTo ? totals : undefined);
     this.#runs = hasScales || this.#isInPairs ? sums() : this.#totals;
-    this.#below = tokens.layout.lanes === "split" ? sums() : [];
+    this.#below = tokens.layout.lanes === "split" && target.dots === "quads" ? sums() : [];
   }
 
   /** Whether sums of 16 bits start at what a bias takes from the codes: then nothing is left to take away. */
@@ -174,6 +174,8 @@ export class Products {
       for (const factors of this.#factors(index, weights, [0])) {
         this.#addProducts(factors, (code, x) => relaxed.dotI8x16I7x16(x, code), i16x8.add);
       }
+    } else if (lanes === "split" && this.#target.dots === "pairs") {
+      this.#addDifferences(index, weights);
     } else {
       const isSplit = lanes === "split";
       const sums = [this.#runs, this.#below];
@@ -182,6 +184,22 @@ export class Products {
           const [signed, unsigned] = isSplit ? [code, x] : [x, code];
           sums[part]![token]![quad]!.accumulate((sum) => relaxed.dotI8x16I7x16Add(signed, unsigned, sum));
         }
+      }
+    }
+  }
+
+  /**
+   * Adds the products of unit `index` with split activations, positive parts less negative ones. One of the two is 0 for each value, so that two
+   * products of bytes fit into 16 bits, but no more.
+   */
+  #addDifferences(index: number, { codes }: BlockWeights): void {
+    const f = this.#f;
+    for (let token = 0; token < this.#tokens.count; token++) {
+      const [above, below] = [f.let(this.#values(token, index, 0)), f.let(this.#values(token, index, 1))];
+      for (const quad of this.#quads) {
+        const code = f.let(codes(index, quad)[0]!);
+        const pairs = i16x8.sub(relaxed.dotI8x16I7x16(code, above), relaxed.dotI8x16I7x16(code, below));
+        this.#runs[token]![quad]!.add(i32x4.dotI16x8(pairs, f.splatBits(0x00010001)));
       }
     }
   }

@@ -1,5 +1,5 @@
 import { type FunctionBuilder, i32, type Local, type ModuleBuilder, threadIndex, v128 } from "../emit/index.ts";
-import { activationLayout, lanesFor, tileBytes } from "../formats/activations.ts";
+import { type ActivationLayout, activationLayout, lanesFor, tileBytes } from "../formats/activations.ts";
 import { groupRows, halves, type Pair } from "../formats/block.ts";
 import { formatNames, formatOf } from "../formats/index.ts";
 import { localSlot, memorySlot, type Slots } from "../formats/products.ts";
@@ -28,9 +28,9 @@ export function emitGroups(module: ModuleBuilder, target: Target): void {
   const store = emitStore(module);
   for (const name of formatNames) {
     const format = formatOf(name);
-    const layout = activationLayout(format.rounding, lanesFor(format, target));
-    const emission: Emission = { module, target, name, format, layout, store };
-    emitSingle(emission);
+    const layoutOf = (tokens: number): ActivationLayout => activationLayout(format.rounding, lanesFor(format, target, tokens));
+    const emission: Emission = { module, target, name, format, layout: layoutOf(2), store };
+    emitSingle({ ...emission, layout: layoutOf(1) });
     for (const count of [2, 3, 4]) emitTiles(emission, count);
     emitPairs(emission);
   }

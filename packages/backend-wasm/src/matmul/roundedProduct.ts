@@ -1,4 +1,11 @@
-import { type ActivationRounding, activationLayout, activationName, lanesFor, tileBytes } from "../formats/activations.ts";
+import {
+  type ActivationLayout,
+  type ActivationRounding,
+  activationLayout,
+  activationName,
+  lanesFor,
+  tileBytes,
+} from "../formats/activations.ts";
 import { groupRows } from "../formats/block.ts";
 import { type FormatName, formatOf } from "../formats/index.ts";
 import { rowBytesOf } from "../formats/interleave.ts";
@@ -24,7 +31,8 @@ export function roundedScratch(
   target: Target,
   rooms: number,
 ): (m: number, n: number, k: number) => number {
-  const layout = activationLayout(rounding, lanesFor(formatOf(form), target));
+  // Of a token alone there are as many bytes.
+  const layout = activationLayout(rounding, lanesFor(formatOf(form), target, 2));
   return (m, _n, k) => rooms * groupRoomBytes + tileBytes(layout, k, m);
 }
 
@@ -47,9 +55,12 @@ export function roundedProduct(
   threads: number,
   rooms: number,
 ): (product: Product) => Iterable<Pause> {
-  const lanes = lanesFor(formatOf(form), target);
-  const layout = activationLayout(rounding, lanes);
-  const [round, roundTiles] = ["round", "roundTiles"].map((name) => exports(`${name}.${activationName(layout)}`)) as [Emitted, Emitted];
+  const [alone, layout] = [1, 2].map((tokens) => activationLayout(rounding, lanesFor(formatOf(form), target, tokens))) as [
+    ActivationLayout,
+    ActivationLayout,
+  ];
+  const round = exports(`round.${activationName(alone)}`);
+  const roundTiles = exports(`roundTiles.${activationName(layout)}`);
   const format = formatOf(form);
   const [one, two, three, four] = ([1, 2, 3, 4] as const).map((size) => ({ size, multiply: exports(`groups${size}.${form}`) }));
   const pairs = { size: 2, multiply: exports(`pairs.${form}`) };
@@ -75,7 +86,7 @@ export function roundedProduct(
       if (size === 1) {
         return steps(blocks, roundedPerCall / roundedElements).map(([block, count]) => {
           const element = roundedElements * block;
-          return { fn: round, args: [a + 4 * (first * k + element), at + tileBytes(layout, element, 1), count] };
+          return { fn: round, args: [a + 4 * (first * k + element), at + tileBytes(alone, element, 1), count] };
         });
       }
       return steps(tiles, Math.max(1, Math.floor(roundedPerCall / (size * k)))).map(([tile, count]) => {
