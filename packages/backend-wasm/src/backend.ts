@@ -49,18 +49,34 @@ export function wasm(options: WasmOptions = {}): BackendFactory {
 
 /** Opens the backend; `features` are the engine's. */
 export async function openBackend(options: CheckedOptions, features?: WasmFeatures): Promise<WasmBackend> {
-  const { module, sync, checkWrites } = options;
-  // What a module has is known by its kernels, and calls that are not awaited may need any. A page waits with what is rare in such calls,
-  // blocks and layers of models, until it is needed.
+  const opened = options.module === undefined ? await openWithCode(options, features) : await openCompiled(options.module, options);
+  return new WasmBackend(opened, await Home.open(opened, opened.all64), options);
+}
+
+async function openCompiled(module: WebAssembly.Module, options: CheckedOptions): Promise<Opened> {
+  await loadCode(options);
+  return (await import("./ahead.ts")).openAhead(module, options.maxMemoryMiB);
+}
+
+/** Starts the threads while code is loaded. */
+async function openWithCode(options: CheckedOptions, features: WasmFeatures | undefined): Promise<Opened> {
+  const opening = openModule(options, extentOf(options.sync), features);
+  const [opened, loaded] = await Promise.allSettled([opening, loadCode(options)]);
+  if (opened.status === "rejected") throw opened.reason;
+  if (loaded.status === "fulfilled") return opened.value;
+  opened.value.pool?.dispose();
+  throw loaded.reason;
+}
+
+/**
+ * What a module has is known by its kernels, and calls that are not awaited may need any. A page waits with what is rare in such calls,
+ * blocks and layers of models, until it is needed.
+ */
+async function loadCode({ module, sync, checkWrites }: CheckedOptions): Promise<void> {
   if (module !== undefined || (sync && !isPage())) await loadKernelFiles();
   else if (sync) await loadKernelFiles(["copy", "other"]);
   if (sync) await loadOnDemand(isPage() ? ["floats"] : undefined);
   if (checkWrites) await loadOnDemand(["writeGuards"]);
-  const opened =
-    module === undefined
-      ? await openModule(options, extentOf(sync), features)
-      : (await import("./ahead.ts")).openAhead(module, options.maxMemoryMiB);
-  return new WasmBackend(opened, await Home.open(opened, opened.all64), options);
 }
 
 /** A page may not compile kernels within a call: those that calls may need are there before. */

@@ -13,13 +13,15 @@ let table: Float32Array | undefined;
 function halfTable(): Float32Array {
   if (table !== undefined) return table;
   const values = new Float32Array(65536);
-  for (let h = 0; h < 65536; h++) {
-    const sign = h & 0x8000 ? -1 : 1;
-    const exponent = (h >> 10) & 31;
-    const mantissa = h & 0x3ff;
-    if (exponent === 31) values[h] = mantissa === 0 ? sign * Infinity : Number.NaN;
-    else if (exponent === 0) values[h] = sign * mantissa * 2 ** -24;
-    else values[h] = sign * (1024 + mantissa) * 2 ** (exponent - 25);
+  for (let exponent = 0; exponent < 32; exponent++) {
+    // The leading 1 is not stored, but for the smallest exponent, which has none.
+    const [leading, unit] = exponent === 0 ? [0, 2 ** -24] : [1024, 2 ** (exponent - 25)];
+    for (let mantissa = 0; mantissa < 1024; mantissa++) {
+      const value = exponent < 31 ? (leading + mantissa) * unit : mantissa === 0 ? Infinity : Number.NaN;
+      values[(exponent << 10) | mantissa] = value;
+      // A NaN has no sign here, whatever its bits.
+      values[0x8000 | (exponent << 10) | mantissa] = Number.isNaN(value) ? value : -value;
+    }
   }
   table = values;
   return values;

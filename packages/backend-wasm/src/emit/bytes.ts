@@ -40,3 +40,8 @@ export class ByteWriter {
     this.#bytes = larger;
   }
 }
+
+/** Few bytes as the key of a map. */
+export function bytesKey(bytes: Uint8Array): string {
+  return String.fromCharCode(...bytes);
+}

@@ -1,12 +1,14 @@
 import { atomicStore } from "./atomic.ts";
-import { ByteWriter } from "./bytes.ts";
+import { ByteWriter, bytesKey } from "./bytes.ts";
 import { i32, i32Operand } from "./scalar.ts";
 import { v128 } from "./simd.ts";
 import {
+  coded,
   type Expr,
   type I32,
   type Instruction,
   type Local,
+  memoryAccess,
   memoryImmediate,
   simdOpcode,
   unsignedLeb,
@@ -49,6 +51,17 @@ export interface ConstantPool {
 
 /** Instructions up to this code are blocks, branches and calls. */
 const lastControlCode = 0x11;
+
+const storeCode = {
+  i32: memoryAccess(0x36),
+  i64: memoryAccess(0x37),
+  f32: memoryAccess(0x38),
+  f64: memoryAccess(0x39),
+  v128: memoryAccess(...simdOpcode(11)),
+} as const;
+
+const getCode = coded((index) => [0x20, ...unsignedLeb(index)]);
+const setCode = coded((index) => [0x21, ...unsignedLeb(index)]);
 
 const scratch = new DataView(new ArrayBuffer(4));
 
@@ -129,14 +142,13 @@ export class FunctionBuilder {
 
   /** A vector from the constant pool: all its 16 bytes. */
   pooled(bytes: Uint8Array): V128 {
-    const key = bytes.join();
+    const key = bytesKey(bytes);
     return this.#splats.get(key) ?? this.#load(key, bytes);
   }
 
   /** Stores a value of its own width. */
   store(address: I32, value: Expr, offset = 0): void {
-    const opcode = { i32: [0x36], i64: [0x37], f32: [0x38], f64: [0x39], v128: simdOpcode(11) }[value.type];
-    this.#write([i32Operand(address), value], [...opcode, ...memoryImmediate(0, offset)]);
+    this.#write([i32Operand(address), value], storeCode[value.type](offset));
   }
 
   store8(address: I32, value: I32, offset = 0): void {
@@ -344,11 +356,11 @@ export class FunctionBuilder {
 
 /** The parameter or local variable of an index. */
 export function localOf<T extends ValueType>(type: T, index: number): Local<T> {
-  return { type, index, code: [0x20, ...unsignedLeb(index)] };
+  return { type, index, code: getCode(index) };
 }
 
 function setLocal({ index }: Local, value: Expr): Instruction {
-  return { operands: [value], code: [0x21, ...unsignedLeb(index)], index };
+  return { operands: [value], code: setCode(index), index };
 }
 
 function callOf<S extends Signature>(target: FunctionRef<S>, args: { readonly [K in keyof S]: Expr<S[K]> }): Instruction {
@@ -358,7 +370,7 @@ function callOf<S extends Signature>(target: FunctionRef<S>, args: { readonly [K
   return { operands, code, params, ...(result === "i64" && target.result === "i32" && { wideCode: code }) };
 }
 
-function writeInstruction(to: ByteWriter, { operands = [], code }: Instruction): void {
-  for (const operand of operands) writeInstruction(to, operand);
+function writeInstruction(to: ByteWriter, { operands, code }: Instruction): void {
+  if (operands !== undefined) for (let i = 0; i < operands.length; i++) writeInstruction(to, operands[i]!);
   to.write(code);
 }

@@ -1,4 +1,4 @@
-import { ByteWriter } from "./bytes.ts";
+import { ByteWriter, bytesKey } from "./bytes.ts";
 import { type CompiledSignature, FunctionBuilder, type FunctionRef, localOf, type Params, type Signature } from "./function.ts";
 import { type Expr, type Local, memoryImmediate, signedLeb, unsignedLeb, type ValueType, valueTypeCode } from "./values.ts";
 import type { Widening } from "./widen.ts";
@@ -223,7 +223,7 @@ export class ModuleBuilder {
 
   #constant(bytes: Uint8Array): number {
     const { address, bytes: limit } = this.#options.constants ?? { address: 0, bytes: 0 };
-    const key = bytes.join();
+    const key = bytesKey(bytes);
     let offset = this.#poolIndex.get(key);
     if (offset === undefined) {
       offset = this.#pool.length;
@@ -258,7 +258,7 @@ function thunk({ ref, index, compiled: { params, result } }: EmittedFunction): U
 }
 
 function vector(items: readonly (readonly number[])[]): number[] {
-  const bytes = unsignedLeb(items.length);
+  const bytes = [...unsignedLeb(items.length)];
   for (const item of items) for (const byte of item) bytes.push(byte);
   return bytes;
 }

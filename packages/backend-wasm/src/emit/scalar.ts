@@ -1,4 +1,4 @@
-import { type Expr, expr, type I32, memoryImmediate, signedLeb, type ValueType } from "./values.ts";
+import { coded, type Expr, expr, type I32, memoryAccess, memoryImmediate, signedLeb, type ValueType } from "./values.ts";
 
 type Binary<T extends ValueType, R extends ValueType = T> = (a: Expr<T>, b: Expr<T>) => Expr<R>;
 type Unary<T extends ValueType, R extends ValueType = T> = (a: Expr<T>) => Expr<R>;
@@ -7,15 +7,19 @@ type Load<T extends ValueType> = (address: I32, offset?: number) => Expr<T>;
 
 /** A constant, or the expression itself. */
 export function i32Operand(value: I32): Expr<"i32"> {
-  return typeof value === "number" ? { type: "i32", code: [0x41, ...signedLeb(value | 0)], constant: value } : value;
+  return typeof value === "number" ? { type: "i32", code: i32Const(value), constant: value } : value;
 }
 
+const i32Const = coded((n) => [0x41, ...signedLeb(n | 0)]);
+
 function binaryI32(opcode: number): BinaryI32 {
-  return (a, b) => expr("i32", [i32Operand(a), i32Operand(b)], [opcode]);
+  const code = [opcode];
+  return (a, b) => expr("i32", [i32Operand(a), i32Operand(b)], code);
 }
 
 function binary<T extends ValueType, R extends ValueType>(result: R, opcode: number): Binary<T, R> {
-  return (a, b) => expr(result, [a, b], [opcode]);
+  const code = [opcode];
+  return (a, b) => expr(result, [a, b], code);
 }
 
 function unary<T extends ValueType, R extends ValueType>(result: R, ...opcode: number[]): Unary<T, R> {
@@ -29,7 +33,8 @@ function loadAddress(address: I32, offset = 0): Expr<"i32"> {
 }
 
 function load<T extends ValueType>(type: T, opcode: number): Load<T> {
-  return (address, offset = 0) => expr(type, [i32Operand(address)], [opcode, ...memoryImmediate(0, offset)]);
+  const code = memoryAccess(opcode);
+  return (address, offset = 0) => expr(type, [i32Operand(address)], code(offset));
 }
 
 /** Instructions on i32. Addresses are i32 and unsigned: compare them with the `U` forms, and keep them in memory with `loadAddress`. */

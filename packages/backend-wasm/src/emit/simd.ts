@@ -1,5 +1,5 @@
 import { i32Operand } from "./scalar.ts";
-import { type Expr, expr, type I32, memoryImmediate, simdOpcode, type V128, type ValueType } from "./values.ts";
+import { coded, type Expr, expr, type I32, memoryAccess, memoryImmediate, simdOpcode, type V128, type ValueType } from "./values.ts";
 
 type V1 = (a: V128) => V128;
 type V2 = (a: V128, b: V128) => V128;
@@ -22,26 +22,28 @@ const op3 = (op: number): V3 => {
   const code = simdOpcode(op);
   return (a, b, c) => expr("v128", [a, b, c], code);
 };
-const shift =
-  (op: number): Shift =>
-  (a, bits) =>
-    expr("v128", [a, i32Operand(bits)], simdOpcode(op));
-const load =
-  (op: number): Load =>
-  (address, offset = 0) =>
-    expr("v128", [i32Operand(address)], [...simdOpcode(op), ...memoryImmediate(0, offset)]);
-const extract =
-  <T extends ValueType>(type: T, op: number): Extract<T> =>
-  (a, lane) =>
-    expr(type, [a], [...simdOpcode(op), lane]);
-const splat =
-  <T extends ValueType>(op: number): Splat<T> =>
-  (a) =>
-    expr("v128", [a], simdOpcode(op));
-const test =
-  (op: number): Test =>
-  (a) =>
-    expr("i32", [a], simdOpcode(op));
+const shift = (op: number): Shift => {
+  const code = simdOpcode(op);
+  return (a, bits) => expr("v128", [a, i32Operand(bits)], code);
+};
+const load = (op: number): Load => {
+  const code = memoryAccess(...simdOpcode(op));
+  return (address, offset = 0) => expr("v128", [i32Operand(address)], code(offset));
+};
+const extract = <T extends ValueType>(type: T, op: number): Extract<T> => {
+  const code = coded((lane) => [...simdOpcode(op), lane]);
+  return (a, lane) => expr(type, [a], code(lane));
+};
+const splat = <T extends ValueType>(op: number): Splat<T> => {
+  const code = simdOpcode(op);
+  return (a) => expr("v128", [a], code);
+};
+const test = (op: number): Test => {
+  const code = simdOpcode(op);
+  return (a) => expr("i32", [a], code);
+};
+
+const zero: V128 = { type: "v128", code: [...simdOpcode(12), ...new Uint8Array(16)] };
 
 /** Whole-vector instructions: loads, bits, shuffles. */
 export const v128: Readonly<
@@ -76,7 +78,7 @@ export const v128: Readonly<
   not: op1(77),
   anyTrue: test(83),
   bitselect: (mask, yes, no) => op3(82)(yes, no, mask),
-  zero: () => ({ type: "v128", code: [...simdOpcode(12), ...new Uint8Array(16)] }),
+  zero: () => zero,
   load: load(0),
   load8x8S: load(1),
   load8x8U: load(2),

@@ -35,8 +35,24 @@ export type I32 = Expr<"i32"> | number;
 /** A vector operand. */
 export type V128 = Expr<"v128">;
 
+/** Codes that are a function of a number. Small ones recur in every function, and are made once. */
+export function coded(code: (n: number) => readonly number[]): (n: number) => readonly number[] {
+  const known = new Map<number, readonly number[]>();
+  return (n) => {
+    let found = known.get(n);
+    if (found === undefined) {
+      found = code(n);
+      if (n < mostKnown) known.set(n, found);
+    }
+    return found;
+  };
+}
+
+/** Larger numbers are addresses and seldom the same. */
+const mostKnown = 4096;
+
 /** Unsigned LEB128 of `n`, 0 ≤ n < 2^32. */
-export function unsignedLeb(n: number): number[] {
+export const unsignedLeb: (n: number) => readonly number[] = coded((n) => {
   const bytes: number[] = [];
   n >>>= 0;
   do {
@@ -45,7 +61,7 @@ export function unsignedLeb(n: number): number[] {
     bytes.push(n === 0 ? low : low | 128);
   } while (n !== 0);
   return bytes;
-}
+});
 
 /** Signed LEB128 of an integer. */
 export function signedLeb(n: number): number[] {
@@ -74,4 +90,9 @@ export function simdOpcode(op: number): number[] {
 /** Immediates of a memory access: alignment 2^`align`, constant offset. */
 export function memoryImmediate(align: number, offset: number): number[] {
   return [align, ...unsignedLeb(offset)];
+}
+
+/** An instruction that accesses memory, unaligned, by its constant offset. */
+export function memoryAccess(...opcode: readonly number[]): (offset: number) => readonly number[] {
+  return coded((offset) => [...opcode, ...memoryImmediate(0, offset)]);
 }
