@@ -80,13 +80,17 @@ function multiplyQuads(f: FunctionBuilder, target: Target, product: BlockProduct
     }
   };
   const total = (token: number, quad: Quad): V128 => products.total(token, quad);
-  /** The sums of a token's activations per run, times 16 bits per run. */
-  const sumsTimes = (pairs: readonly V128[], token: number): V128 => {
-    const at = runElements === 16 ? layout.sums16 : layout.sums32;
-    return pairs
-      .map((pair, index) => i32x4.dotI16x8(pair, loadWord(tokens, token, at + 4 * index)))
-      .reduce((sum, product) => i32x4.add(sum, product));
+  const sumWords = Array.from({ length: tokens.count }, (): Local<"v128">[] => []);
+  /** Word `index` of the sums of a token's activations per run. */
+  const sumWord = (token: number, index: number): V128 => {
+    const word = loadWord(tokens, token, (runElements === 16 ? layout.sums16 : layout.sums32) + 4 * index);
+    if (!isQuadsFirst) return word;
+    sumWords[token]![index] ??= f.let(word);
+    return sumWords[token]![index]!;
   };
+  /** These sums times 16 bits per run. */
+  const sumsTimes = (pairs: readonly V128[], token: number): V128 =>
+    pairs.map((pair, index) => i32x4.dotI16x8(pair, sumWord(token, index))).reduce((sum, product) => i32x4.add(sum, product));
   const pairsOf = (pairs: (quad: Quad) => readonly V128[]): ReadonlyMap<Quad, readonly V128[]> =>
     new Map(some.map((quad) => [quad, isQuadsFirst ? pairs(quad) : pairs(quad).map((pair) => f.let(pair))]));
 

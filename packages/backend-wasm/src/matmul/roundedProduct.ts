@@ -14,8 +14,11 @@ import type { Target } from "../target.ts";
 import { groupRoomBytes } from "./groupEmission.ts";
 import { type Product, sharedUnits } from "./product.ts";
 
-/** Bytes of rounded activations, and of weights, that one call multiplies: both fit into a second-level cache of 512 KiB. */
-const tokenBlockBytes = 2 ** 18;
+/**
+ * Bytes of rounded activations, and of weights, that one call multiplies: both fit into the second-level cache of servers. From a smaller one's
+ * next level tokens still come faster than they are multiplied.
+ */
+const tokenBlockBytes = 2 ** 19;
 const rowChunkBytes = 2 ** 17;
 
 /** How many tokens it takes for weights to be unpacked first, and then multiplied with pairs of tokens. */
