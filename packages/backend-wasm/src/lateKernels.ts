@@ -12,6 +12,7 @@ interface LateFile {
 
 const files = {
   copy: (): Promise<LateFile> => import("./late/copyKernels.ts"),
+  image: (): Promise<LateFile> => import("./late/imageKernels.ts"),
   expert: (): Promise<LateFile> => import("./late/expertKernels.ts"),
   recurrent: (): Promise<LateFile> => import("./late/recurrentKernels.ts"),
   sampling: (): Promise<LateFile> => import("./late/samplingKernels.ts"),
@@ -26,6 +27,12 @@ const fileOf: { readonly [N in OpName]?: FileName } = {
   slice: "copy",
   transpose: "copy",
   sample: "sampling",
+  avgPool2d: "image",
+  batchNorm: "image",
+  conv1d: "image",
+  conv2d: "image",
+  groupNorm: "image",
+  maxPool2d: "image",
   moeMatmul: "expert",
   moeRoute: "expert",
   moeWeights: "expert",

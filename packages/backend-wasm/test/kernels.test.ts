@@ -5,6 +5,7 @@ import { expressions } from "../src/elementwise/expressions/index.ts";
 import { kernels } from "../src/kernels/index.ts";
 import { kernels as copy } from "../src/late/copyKernels.ts";
 import { kernels as expert } from "../src/late/expertKernels.ts";
+import { kernels as image } from "../src/late/imageKernels.ts";
 import { kernels as other, expressions as trigonometric } from "../src/late/otherKernels.ts";
 import { kernels as recurrent } from "../src/late/recurrentKernels.ts";
 import { kernels as sampling } from "../src/late/samplingKernels.ts";
@@ -20,7 +21,7 @@ test("every op that computes has a kernel: an expression, or a file of its name"
     .map((name) => name.slice(0, -3));
   const computing = Object.values(ops).flatMap((op) => (op.alias === true ? [] : [op.name]));
   expect(files.filter((name) => !computing.includes(name))).toEqual([]);
-  const late = { ...copy, ...expert, ...recurrent, ...sampling, ...other };
+  const late = { ...copy, ...expert, ...image, ...recurrent, ...sampling, ...other };
   expect([...Object.keys(kernels), ...Object.keys(late)].sort()).toEqual(
     [...Object.keys(expressions), ...Object.keys(trigonometric), ...files].sort(),
   );

@@ -42,8 +42,15 @@ function choosing(): ProgramGraph {
   return program;
 }
 
+function convolving(): ProgramGraph {
+  const program = createProgram();
+  program.output("y", program.conv2d(program.input("image", "f32", [1, 1, 4, 8]), program.input("taps", "f32", [1, 1, 1, 2])));
+  return program;
+}
+
 test.each([
   ["blocks that are quantized", quantizing, { x }],
+  ["convolutions", convolving, { image: x, taps: Float32Array.of(1, -1) }],
   ["products with experts", choosing, { x, ids: Int32Array.of(1) }],
 ])("in a page %s are waited for once", async (_what, record, inputs) => {
   expect(() => backend.compileSync!(record())).toThrow(UnsupportedError);

@@ -1,5 +1,5 @@
 import { blockLayout } from "@centella/quant";
-import { type ByteOrder, swapTensorBytes } from "./byteOrder.ts";
+import type { ByteOrder } from "./byteOrder.ts";
 import { GgufError } from "./errors.ts";
 import { shown } from "./shown.ts";
 import type { ByteSource } from "./source.ts";
@@ -43,6 +43,8 @@ export async function readRange(data: TensorBytes, tensor: TensorInfo, options: 
   const start = Math.floor(offset / blockBytes) * blockBytes;
   const end = Math.ceil((offset + length) / blockBytes) * blockBytes;
   const blocks = new Uint8Array(await data.source.read(tensor.offset + start, end - start, signal));
+  // Hardly any file is written the other way round.
+  const { swapTensorBytes } = await import("./swapTensorBytes.ts");
   swapTensorBytes(tensor.type, tensor.name, blocks);
   return blocks.subarray(offset - start, offset - start + length);
 }

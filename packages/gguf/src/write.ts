@@ -1,10 +1,11 @@
 import { blockLayout, type GgmlType, rowBytes, tensorBytes } from "@centella/quant";
 import { aligned, alignmentOf } from "./alignment.ts";
-import { type ByteOrder, swapTensorBytes } from "./byteOrder.ts";
+import type { ByteOrder } from "./byteOrder.ts";
 import { encodeHeader, type WritableEntry } from "./encode.ts";
 import { GgufError } from "./errors.ts";
 import type { GgufFile } from "./file.ts";
 import { shown } from "./shown.ts";
+import { swapTensorBytes } from "./swapTensorBytes.ts";
 
 /** Takes bytes one after the other; resolves when it can take more. A `WritableStreamDefaultWriter` is one. */
 export interface ByteSink {

@@ -3,7 +3,6 @@ import type { RenderOptions } from "./chatTemplate.ts";
 import { checkKeys, oneOf, wholeNumber } from "./options.ts";
 import type { OverflowPolicy, ResolvedOverflow } from "./overflow.ts";
 import type { ReasoningFormat, ReasoningTags } from "./reasoning.ts";
-import { defaultDryBreakers } from "./sampling/dryBreakers.ts";
 import { type ResolvedSampling, resolveSampling, type SamplingOptions, samplingOptionNames } from "./sampling/options.ts";
 
 /** How a text is generated: the sampling options, and these. */
@@ -53,6 +52,9 @@ export interface ResolvedGeneration {
   readonly progress: boolean;
   readonly chat: Omit<RenderOptions, "addGenerationPrompt">;
 }
+
+/** What ends a repetition for DRY where nothing else is asked for: llama.cpp's. */
+const defaultDryBreakers: readonly string[] = ["\n", ":", '"', "*"];
 
 const ownNames = ["maxTokens", "logprobs", "stop", "signal", "raw", "overflow", "promptLookup", "reasoning", "progress", "chat"];
 const overflowNames = ["prompt", "generation", "keep", "room"];

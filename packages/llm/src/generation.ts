@@ -4,9 +4,8 @@ import type { ResolvedGeneration } from "./generateOptions.ts";
 import type { Sequence } from "./kvCache.ts";
 import type { FittedPrompt, ResolvedOverflow } from "./overflow.ts";
 import type { Separation } from "./reasoning.ts";
-import { breakerSequences } from "./sampling/dryBreakers.ts";
-import { type ChosenLogprob, logprobsOf } from "./sampling/logprobs.ts";
-import { Sampler } from "./sampling/sampleToken.ts";
+import { Chain, needsRare } from "./sampling/chain.ts";
+import type { ChosenLogprob } from "./sampling/logprobs.ts";
 import { type StopResult, StopStrings } from "./stopStrings.ts";
 import type { TextSpan, TextSplitter } from "./textSplitter.ts";
 import { TextStream } from "./tokenizer/textStream.ts";
@@ -121,12 +120,12 @@ export async function* generation(context: GenerationContext): AsyncGenerator<Ge
   const promptIds = prompt.ids;
   const history = [...promptIds];
   const text = new TextAssembly(context, history);
-  const sampler = new Sampler(
-    sampling.dryMultiplier === 0 ? sampling : { ...sampling, dryBreakers: breakerSequences(tokenizer, options.dryBreakers) },
-  );
+  const rare = needsRare(sampling) || options.logprobs !== undefined ? await import("./sampling/rare.ts") : undefined;
+  const breakers = sampling.dryMultiplier === 0 ? {} : { dryBreakers: rare!.breakerSequences(tokenizer, options.dryBreakers) };
+  const sampler = new Chain({ ...sampling, ...breakers }, rare);
   const choose = (logits: Float32Array): number => {
     const id = sampler.sample(logits, { history });
-    if (options.logprobs !== undefined) text.logprobs.push(logprobsOf(logits, id, options.logprobs));
+    if (options.logprobs !== undefined) text.logprobs.push(rare!.logprobsOf(logits, id, options.logprobs));
     return id;
   };
   const source = new TokenSource({

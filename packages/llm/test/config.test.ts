@@ -2,11 +2,13 @@ import { UnsupportedError } from "@centella/core";
 import { Metadata, type MetadataEntry, type MetadataValue } from "@centella/gguf";
 import { describe, expect, test } from "vitest";
 import { ModelError } from "../src/errors.ts";
-import { type ModelConfig, readModelConfig } from "../src/models/config.ts";
+import { hasRareConfig, type ModelConfig, readModelConfig as readConfig } from "../src/models/config.ts";
 import { gemma3 } from "../src/models/families/gemma3.ts";
 import { granite } from "../src/models/families/granite.ts";
 import { llama } from "../src/models/families/llama.ts";
 import { smollm3 } from "../src/models/families/smollm3.ts";
+import type { Family } from "../src/models/family.ts";
+import * as rareConfig from "../src/models/rareConfig.ts";
 import { yarnFactors } from "../src/models/ropeConfig.ts";
 
 /** Llama 2 7B's own values. */
@@ -32,6 +34,9 @@ function metadata(values: Readonly<Record<string, MetadataValue>>): Metadata {
 function plain({ attention, rope, hasCache: _hasCache, ...rest }: ModelConfig): object {
   return { ...rest, attention: { ...attention, isWindowed: undefined }, rope: { ...rope, rotates: undefined } };
 }
+
+const readModelConfig = (family: Family, values: Metadata): ModelConfig =>
+  readConfig(family, values, hasRareConfig(family, values) ? rareConfig : undefined);
 
 const readLlamaConfig = (values: Metadata): ModelConfig => readModelConfig(llama, values);
 

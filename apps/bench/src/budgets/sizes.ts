@@ -43,7 +43,7 @@ function tarballBytes(folder: string): number {
 
 /**
  * Modules that a page fetches when it first uses what they do, and generating text never does, whatever the model: calibrating, layers on
- * two backends, LoRA adapters, the context "auto", moving sessions, embeddings, perplexity, blocks that are quantized or multiplied
+ * two backends, images, LoRA adapters, the context "auto", moving sessions, embeddings, perplexity, log probabilities, DRY and Mirostat, blocks that are quantized or multiplied
  * without rounding activations, hosts that compile nothing, the scalar reference.
  */
 const otherUses = [
@@ -55,11 +55,13 @@ const otherUses = [
   "embed.js",
   "exactPath.js",
   "fingerprint.js",
+  "imageKernels.js",
   "layersOnGpu.js",
   "lookUp.js",
   "otherKernels.js",
   "perplexity.js",
   "quantize.js",
+  "rare.js",
   "readF32.js",
   "referencePlan.js",
   "samplingKernels.js",
@@ -82,10 +84,12 @@ const otherModels = [
   "joinParts.js",
   "latentAttention.js",
   "otherPreTokenizers.js",
+  "rareConfig.js",
   "recurrent.js",
   "recurrentKernels.js",
   "sentencePiece.js",
   "stateTransfer.js",
+  "swapTensorBytes.js",
   "unigram.js",
   "widen.js",
   "wordPiece.js",

@@ -6,10 +6,6 @@ import { any } from "../kernels/any.ts";
 import { arange } from "../kernels/arange.ts";
 import { argmin } from "../kernels/argmin.ts";
 import { argsort } from "../kernels/argsort.ts";
-import { avgPool2d } from "../kernels/avgPool2d.ts";
-import { batchNorm } from "../kernels/batchNorm.ts";
-import { conv1d } from "../kernels/conv1d.ts";
-import { conv2d } from "../kernels/conv2d.ts";
 import { cumprod } from "../kernels/cumprod.ts";
 import { cumsum } from "../kernels/cumsum.ts";
 import { dequantize } from "../kernels/dequantize.ts";
@@ -17,10 +13,8 @@ import { dot } from "../kernels/dot.ts";
 import { eye } from "../kernels/eye.ts";
 import { full } from "../kernels/full.ts";
 import { gather } from "../kernels/gather.ts";
-import { groupNorm } from "../kernels/groupNorm.ts";
 import { layerNorm } from "../kernels/layerNorm.ts";
 import { logSoftmax } from "../kernels/logSoftmax.ts";
-import { maxPool2d } from "../kernels/maxPool2d.ts";
 import { min } from "../kernels/min.ts";
 import { normL1 } from "../kernels/normL1.ts";
 import { normL2 } from "../kernels/normL2.ts";
@@ -47,10 +41,6 @@ export const kernels: Kernels = {
   arange,
   argmin,
   argsort,
-  avgPool2d,
-  batchNorm,
-  conv1d,
-  conv2d,
   cumprod,
   cumsum,
   dequantize,
@@ -58,10 +48,8 @@ export const kernels: Kernels = {
   eye,
   full,
   gather,
-  groupNorm,
   layerNorm,
   logSoftmax,
-  maxPool2d,
   min,
   normL1,
   normL2,

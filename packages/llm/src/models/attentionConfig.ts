@@ -101,24 +101,3 @@ function readPattern(reader: MetadataReader, fallback: number): (layer: number) 
   const period = listed ?? fallback;
   return period === 0 ? () => true : (layer) => layer % period < period - 1;
 }
-
-/** @throws {ModelError} naming every missing key at once */
-export function readLatent(reader: MetadataReader): LatentConfig {
-  const [keyLength, valueLength] = [reader.count("attention.key_length_mla"), reader.count("attention.value_length_mla")];
-  const isAbsorbed = keyLength !== undefined && valueLength !== undefined;
-  const rank = reader.requiredCount("attention.kv_lora_rank");
-  const ropeLength = reader.requiredCount("rope.dimension_count");
-  const latent = {
-    isAbsorbed,
-    queryRank: reader.count("attention.q_lora_rank") ?? 0,
-    rank,
-    keyLength: isAbsorbed ? keyLength : reader.requiredCount("attention.key_length"),
-    ropeLength,
-    valueLength: isAbsorbed ? valueLength : reader.requiredCount("attention.value_length"),
-  };
-  reader.finish();
-  if (ropeLength < latent.keyLength) return latent;
-  throw new ModelError(
-    `metadata: expected rope.dimension_count below the key length ${latent.keyLength}, got ${ropeLength}; convert the model again`,
-  );
-}

@@ -1,10 +1,10 @@
 import { type Gating, UnsupportedError } from "@centella/core";
 import type { Metadata } from "@centella/gguf";
-import type { DecoderConfig, StateShape } from "../config.ts";
+import type { DecoderConfig } from "../config.ts";
 import { ModelError } from "../errors.ts";
 import { MetadataReader } from "../metadataReader.ts";
-import { type AttentionConfig, type LatentConfig, readAttention, readLatent } from "./attentionConfig.ts";
-import type { Family, RecurrentRule } from "./family.ts";
+import { type AttentionConfig, type LatentConfig, readAttention } from "./attentionConfig.ts";
+import type { Family } from "./family.ts";
 import { type RopeConfig, readRope } from "./ropeConfig.ts";
 
 /** Hyperparameters of one model: what its family's description and the file's metadata come to. Factors are 1 where there are none. */
@@ -62,11 +62,20 @@ export interface RecurrentConfig {
   readonly isNormed: boolean;
 }
 
+/** Reads what few models have. */
+export type RareConfig = typeof import("./rareConfig.ts");
+
+/** Whether a file may have some of it. */
+export function hasRareConfig({ name, recurrent, attention, experts }: Family, metadata: Metadata): boolean {
+  return recurrent !== undefined || attention?.latent === true || (experts !== undefined && metadata.has(`${name}.expert_count`));
+}
+
 /**
  * Reads a family's keys with llama.cpp's defaults. 0 counts as "not set", as its own files use it.
+ * @param rare given where {@link hasRareConfig} says so
  * @throws {ModelError} naming every missing key at once; {UnsupportedError} for what this version does not compute
  */
-export function readModelConfig(family: Family, metadata: Metadata): ModelConfig {
+export function readModelConfig(family: Family, metadata: Metadata, rare: RareConfig | undefined): ModelConfig {
   const reader = new MetadataReader(metadata, family.name);
   const { recurrent, feedForward } = family;
   const isAttentive = recurrent?.layers !== "all";
@@ -83,7 +92,7 @@ export function readModelConfig(family: Family, metadata: Metadata): ModelConfig
       : scaleFallback === undefined
         ? reader.requiredNumber("logit_scale")
         : (reader.number("logit_scale") ?? scaleFallback);
-  const recurrentConfig = recurrent && readRecurrent(recurrent.kind, reader, embeddingLength);
+  const recurrentConfig = recurrent && rare!.readRecurrent(recurrent.kind, reader, embeddingLength);
   reader.finish();
 
   const kvHeadsOf =
@@ -91,7 +100,7 @@ export function readModelConfig(family: Family, metadata: Metadata): ModelConfig
       ? { value: reader.count("attention.head_count_kv"), has: () => true }
       : reader.layerCount("attention.head_count_kv");
   const hasCache = isAttentive ? kvHeadsOf.has : () => false;
-  const latent = family.attention?.latent ? readLatent(reader) : undefined;
+  const latent = family.attention?.latent ? rare!.readLatent(reader) : undefined;
   const kvHeads = latent?.isAbsorbed || !isAttentive ? 1 : (kvHeadsOf.value ?? heads);
   const keyLength = reader.count("attention.key_length") ?? embeddingLength / heads;
   const valueLength = reader.count("attention.value_length") ?? embeddingLength / heads;
@@ -120,7 +129,7 @@ export function readModelConfig(family: Family, metadata: Metadata): ModelConfig
     valueLength,
     isEncoder: family.isEncoder ?? false,
     hasCache,
-    states: stateShapes(recurrentConfig, layers, hasCache),
+    states: recurrentConfig === undefined ? [] : rare!.stateShapes(recurrentConfig, layers, hasCache),
     epsilon,
     parallel: readParallel(family, reader),
     embeddingScale: embeddingScale(family, reader, embeddingLength),
@@ -128,7 +137,7 @@ export function readModelConfig(family: Family, metadata: Metadata): ModelConfig
     attention: readAttention(family, reader, shape, latent, rope),
     latent,
     rope,
-    experts: readExperts(family, reader),
+    experts: rare?.readExperts(family, reader),
     recurrent: recurrentConfig,
     logitScale: family.logits?.scale === "divide" ? 1 / logitScale : logitScale,
     logitSoftcap: softcap(family.logits?.softcap, reader.number("final_logit_softcapping")),
@@ -146,90 +155,6 @@ function readParallel({ name, parallel }: Family, reader: MetadataReader): Model
 function embeddingScale({ embeddingScale }: Family, reader: MetadataReader, width: number): number {
   if (embeddingScale === undefined) return 1;
   return embeddingScale === "sqrtWidth" ? Math.sqrt(width) : (reader.number("embedding_scale") ?? embeddingScale.fallback);
-}
-
-/** What `expert_gating_func` may say, by its number. */
-const gatingFunctions: readonly (Gating | undefined)[] = [undefined, "softmax", "sigmoid", "softmaxOfChosen"];
-
-/** @throws {ModelError | UnsupportedError} */
-function readExperts({ name, experts }: Family, reader: MetadataReader): ExpertsConfig | undefined {
-  const count = reader.count("expert_count");
-  // Without a rule the count says nothing yet: there are dense files that name one.
-  if (count === undefined || experts === undefined) return undefined;
-  const used = reader.count("expert_used_count");
-  const gating = gatingFunctions[reader.count("expert_gating_func") ?? 0] ?? experts.gating ?? "softmax";
-  if (used === undefined || used > count) {
-    throw new ModelError(`metadata: expected ${name}.expert_used_count from 1 to ${count}, got ${used ?? "none"}; convert the model again`);
-  }
-  const unknown = reader.count("expert_gating_func");
-  if (unknown !== undefined && gatingFunctions[unknown] === undefined)
-    throw new UnsupportedError(
-      `${name}.expert_gating_func = ${unknown}`,
-      "the ones computed are 1 (softmax), 2 (sigmoid) and 3 (softmax of the chosen)",
-    );
-  return {
-    count,
-    used,
-    gating,
-    groups: reader.count("expert_group_count") ?? 1,
-    openGroups: reader.count("expert_group_used_count") ?? 1,
-    normalize: experts.normalize === "always" || (experts.normalize === "fromFile" && reader.bool("expert_weights_norm") === true),
-    scale: (experts.scaleFromFile && reader.number("expert_weights_scale")) || 1,
-    isShared: experts.shared === "ifSized" ? reader.count("expert_shared_feed_forward_length") !== undefined : experts.shared !== undefined,
-  };
-}
-
-/** @throws {ModelError} if the channels cannot be divided among heads, or these among groups */
-function readRecurrent(kind: RecurrentRule["kind"], reader: MetadataReader, embeddingLength: number): RecurrentConfig {
-  if (kind === "shortConv")
-    return {
-      innerLength: embeddingLength,
-      filteredLength: embeddingLength,
-      taps: reader.requiredCount("shortconv.l_cache"),
-      stateLength: 0,
-      heads: 0,
-      groups: 0,
-      timeStepRank: 0,
-      isNormed: false,
-    };
-  const innerLength = reader.requiredCount("ssm.inner_size");
-  const stateLength = reader.requiredCount("ssm.state_size");
-  const timeStepRank = reader.requiredCount("ssm.time_step_rank");
-  const hasHeads = kind === "mamba2";
-  const [heads, groups] = hasHeads ? [timeStepRank, reader.requiredCount("ssm.group_count")] : [innerLength, 1];
-  if (innerLength % heads !== 0 || heads % groups !== 0)
-    throw new ModelError(
-      `metadata: expected ssm.inner_size to be a multiple of ssm.time_step_rank, and that of ssm.group_count, got ${innerLength}, ${heads} and ${groups}; convert the model again`,
-    );
-  return {
-    innerLength,
-    filteredLength: hasHeads ? innerLength + 2 * groups * stateLength : innerLength,
-    taps: reader.requiredCount("ssm.conv_kernel"),
-    stateLength,
-    heads,
-    groups,
-    timeStepRank,
-    isNormed: reader.bool("ssm.dt_b_c_rms") === true,
-  };
-}
-
-/** Names of a layer's states. */
-export function stateNames(layer: number): { readonly convolution: string; readonly scan: string } {
-  return { convolution: `state.${layer}.convolution`, scan: `state.${layer}.scan` };
-}
-
-function stateShapes(config: RecurrentConfig | undefined, layers: number, hasCache: (layer: number) => boolean): StateShape[] {
-  if (config === undefined) return [];
-  const { innerLength, filteredLength, taps, stateLength, heads } = config;
-  return Array.from({ length: layers }, (_, layer) => layer)
-    .filter((layer) => !hasCache(layer))
-    .flatMap((layer) => {
-      const { convolution, scan } = stateNames(layer);
-      return [
-        { name: convolution, shape: [taps - 1, filteredLength] },
-        ...(stateLength > 0 ? [{ name: scan, shape: [heads, innerLength / heads, stateLength] }] : []),
-      ];
-    });
 }
 
 /** A soft cap as the file has it, where the family has one. */

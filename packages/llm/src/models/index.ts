@@ -1,7 +1,7 @@
 import type { Metadata } from "@centella/gguf";
 import { UnsupportedArchitectureError } from "../errors.ts";
 import type { ModelDescription } from "../recording.ts";
-import { readModelConfig } from "./config.ts";
+import { hasRareConfig, readModelConfig } from "./config.ts";
 import { baichuan } from "./families/baichuan.ts";
 import { bert } from "./families/bert.ts";
 import { bloom } from "./families/bloom.ts";
@@ -123,7 +123,8 @@ export async function describeArchitecture(metadata: Metadata): Promise<ModelDes
   const name = metadata.string("general.architecture");
   const family = families.find((candidate) => candidate.name === name);
   if (family === undefined) throw new UnsupportedArchitectureError(name, supportedArchitectures);
-  const config = readModelConfig(family, metadata);
+  const reader = hasRareConfig(family, metadata) ? await import("./rareConfig.ts") : undefined;
+  const config = readModelConfig(family, metadata, reader);
   const rare = await loadRareLayers(config);
   return { config, isVerified: family.isVerified, forward: (recording) => forward(recording, family, config, rare) };
 }

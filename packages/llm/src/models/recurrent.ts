@@ -1,9 +1,10 @@
 import type { Ref } from "@centella/core";
 import type { Recording } from "../recording.ts";
-import { type ModelConfig, type RecurrentConfig, stateNames } from "./config.ts";
+import type { ModelConfig, RecurrentConfig } from "./config.ts";
 import type { Family } from "./family.ts";
 import { norm } from "./norms.ts";
 import { projectAttention } from "./projections.ts";
+import { stateNames } from "./rareConfig.ts";
 
 /** `x [T, d] -> [n, d]` by a layer with states; `pick` leaves the n tokens that matter of `[T, …]`. */
 export function recurrent(r: Recording, family: Family, config: ModelConfig, layer: number, x: Ref, pick: (y: Ref) => Ref): Ref {

@@ -1,8 +1,5 @@
 import type { Tokenizer } from "../tokenizer/tokenizer.ts";
 
-/** What ends a repetition for DRY where nothing else is asked for: llama.cpp's. */
-export const defaultDryBreakers: readonly string[] = ["\n", ":", '"', "*"];
-
 const known = new WeakMap<Tokenizer, Map<string, readonly (readonly number[])[]>>();
 
 /**

@@ -1,72 +1,12 @@
-import { uniformAt } from "@centella/core";
-import { argmax, type Candidates, candidatesOf, pick } from "./candidates.ts";
-import { dryPenalties } from "./dry.ts";
-import { mirostat } from "./mirostat.ts";
-import { defaultSteps, type ResolvedSampling, type SamplingStep } from "./options.ts";
-import {
-  applyBias,
-  applyPenalties,
-  applyTemperature,
-  arePenaltiesOn,
-  dynamicTemperature,
-  minP,
-  mostLikely,
-  topK,
-  topNSigma,
-  topP,
-  typicalP,
-  xtc,
-} from "./steps.ts";
-
-/** Where in a sequence a token is chosen. */
-export interface SamplingPlace {
-  /** Ids so far, prompt included: what penalties look at. */
-  readonly history: ArrayLike<number>;
-  /** Selects the random number together with the seed; the new token's place in the sequence by default (`history.length`). */
-  readonly position?: number;
-}
-
-/** Streams of random numbers at one position. */
-const choiceStream = 0;
-const xtcStream = 1;
-
-/** Steps that change single logits; the others leave tokens out or scale them all. */
-const logitSteps: readonly SamplingStep[] = ["penalties", "dry"];
+import type { Candidates } from "./candidates.ts";
+import { Chain, chainCandidates, type SamplingPlace } from "./chain.ts";
+import type { ResolvedSampling } from "./options.ts";
+import * as rare from "./rare.ts";
 
 /** Chooses the tokens of one text, one after another: what Mirostat has learned lasts from token to token. */
-export class Sampler {
-  readonly #options: ResolvedSampling;
-  /** Surprise in bits that Mirostat allows. */
-  #mu: number;
-
+export class Sampler extends Chain {
   constructor(options: ResolvedSampling) {
-    this.#options = options;
-    this.#mu = 2 * options.mirostatTau;
-  }
-
-  /** Whether every token is the one with the greatest logit, so that nobody has to look at the others. */
-  get isGreedy(): boolean {
-    const { mirostat, steps, temperature, dynamicTemperatureRange, logitBias, dryMultiplier } = this.#options;
-    if (mirostat !== 0 || temperature !== 0 || dynamicTemperatureRange !== 0 || !steps.includes("temperature")) return false;
-    if (Object.keys(logitBias).length > 0 || (dryMultiplier !== 0 && steps.includes("dry"))) return false;
-    return steps.every(
-      (step) => step === "dry" || (step === "penalties" ? !arePenaltiesOn(this.#options) : !canDethrone(step, this.#options)),
-    );
-  }
-
-  /**
-   * The next token. Samplers of the same options that are given the same arguments in the same order choose the same tokens.
-   * @throws {SamplingError} as {@link sampleCandidates}
-   */
-  sample(logits: Float32Array, place: SamplingPlace): number {
-    const { seed, mirostat: version, mirostatTau: tau, mirostatEta: eta } = this.#options;
-    const candidates = sampleCandidates(logits, place.history, this.#options, place.position);
-    if (candidates.ids.length === 1) return candidates.ids[0]!;
-    const uniform = uniformAt(seed, place.position ?? place.history.length, choiceStream);
-    if (version === 0) return pick(candidates, uniform);
-    const { id, mu } = mirostat(candidates, { version, tau, eta }, this.#mu, uniform, logits.length);
-    this.#mu = mu;
-    return id;
+    super(options, rare);
   }
 }
 
@@ -81,28 +21,7 @@ export function sampleCandidates(
   options: ResolvedSampling,
   position: number = history.length,
 ): Candidates {
-  const steps = options.mirostat === 0 ? options.steps : defaultSteps.filter((step) => logitSteps.includes(step) || step === "temperature");
-  const biased = applyBias(logits, options.logitBias);
-  // The first steps usually are those that change single logits: there is no list of candidates yet to be copied.
-  const firstOther = steps.findIndex((step) => !logitSteps.includes(step));
-  const end = firstOther < 0 ? steps.length : firstOther;
-  const [before, after] = [steps.slice(0, end), steps.slice(end)];
-  const changed = before.reduce<Float32Array>((values, step) => changeLogits(values, step, history, options), biased);
-  const isGreedy = options.temperature === 0 && options.dynamicTemperatureRange === 0 && steps.includes("temperature");
-  if (isGreedy && !after.some((step) => canDethrone(step, options))) {
-    const best = argmax(changed);
-    return { ids: Int32Array.of(best), logits: Float32Array.of(changed[best]!), sorted: true };
-  }
-  const uniform = uniformAt(options.seed, position, xtcStream);
-  return after.reduce<Candidates>(
-    (candidates, step) => applyStep(candidates, step, history, options, logits.length, uniform),
-    candidatesOf(changed),
-  );
-}
-
-/** Whether a step after the first ones can make another token the most likely one. */
-function canDethrone(step: SamplingStep, { typicalP, xtcProbability }: ResolvedSampling): boolean {
-  return logitSteps.includes(step) || (step === "typicalP" && typicalP < 1) || (step === "xtc" && xtcProbability > 0);
+  return chainCandidates(logits, history, options, rare, position);
 }
 
 /**
@@ -111,48 +30,4 @@ function canDethrone(step: SamplingStep, { typicalP, xtcProbability }: ResolvedS
  */
 export function sampleToken(logits: Float32Array, options: ResolvedSampling, place: SamplingPlace): number {
   return new Sampler(options).sample(logits, place);
-}
-
-function changeLogits(logits: Float32Array, step: SamplingStep, history: ArrayLike<number>, options: ResolvedSampling): Float32Array {
-  if (step === "penalties") return applyPenalties(logits, history, options);
-  const penalties = dryPenalties(history, options);
-  if (penalties.size === 0) return logits;
-  const out = logits.slice();
-  for (const [id, penalty] of penalties) out[id] = out[id]! - penalty;
-  return out;
-}
-
-function applyStep(
-  candidates: Candidates,
-  step: SamplingStep,
-  history: ArrayLike<number>,
-  options: ResolvedSampling,
-  vocabulary: number,
-  uniform: number,
-): Candidates {
-  switch (step) {
-    case "penalties":
-    case "dry": {
-      const all = new Float32Array(vocabulary).fill(Number.NEGATIVE_INFINITY);
-      for (const [i, id] of candidates.ids.entries()) all[id] = candidates.logits[i]!;
-      return candidatesOf(changeLogits(all, step, history, options));
-    }
-    case "topNSigma":
-      return topNSigma(candidates, options.topNSigma);
-    case "topK":
-      return topK(candidates, options.topK);
-    case "typicalP":
-      return typicalP(candidates, options.typicalP);
-    case "topP":
-      return topP(candidates, options.topP);
-    case "minP":
-      return minP(candidates, options.minP);
-    case "xtc":
-      return xtc(candidates, options.xtcProbability, options.xtcThreshold, uniform);
-    case "temperature": {
-      const { temperature, dynamicTemperatureRange, dynamicTemperatureExponent } = options;
-      const chosen = dynamicTemperature(candidates, temperature, dynamicTemperatureRange, dynamicTemperatureExponent);
-      return chosen === 0 ? mostLikely(candidates) : applyTemperature(candidates, chosen);
-    }
-  }
 }

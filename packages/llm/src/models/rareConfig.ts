@@ -1,0 +1,117 @@
+import { type Gating, UnsupportedError } from "@centella/core";
+import type { StateShape } from "../config.ts";
+import { ModelError } from "../errors.ts";
+import type { MetadataReader } from "../metadataReader.ts";
+import type { LatentConfig } from "./attentionConfig.ts";
+import type { ExpertsConfig, RecurrentConfig } from "./config.ts";
+import type { Family, RecurrentRule } from "./family.ts";
+
+/** Hyperparameters that few models have: of experts, recurrent layers and latent attention. */
+
+/** What `expert_gating_func` may say, by its number. */
+const gatingFunctions: readonly (Gating | undefined)[] = [undefined, "softmax", "sigmoid", "softmaxOfChosen"];
+
+/** @throws {ModelError | UnsupportedError} */
+export function readExperts({ name, experts }: Family, reader: MetadataReader): ExpertsConfig | undefined {
+  const count = reader.count("expert_count");
+  // Without a rule the count says nothing yet: there are dense files that name one.
+  if (count === undefined || experts === undefined) return undefined;
+  const used = reader.count("expert_used_count");
+  const gating = gatingFunctions[reader.count("expert_gating_func") ?? 0] ?? experts.gating ?? "softmax";
+  if (used === undefined || used > count) {
+    throw new ModelError(`metadata: expected ${name}.expert_used_count from 1 to ${count}, got ${used ?? "none"}; convert the model again`);
+  }
+  const unknown = reader.count("expert_gating_func");
+  if (unknown !== undefined && gatingFunctions[unknown] === undefined)
+    throw new UnsupportedError(
+      `${name}.expert_gating_func = ${unknown}`,
+      "the ones computed are 1 (softmax), 2 (sigmoid) and 3 (softmax of the chosen)",
+    );
+  return {
+    count,
+    used,
+    gating,
+    groups: reader.count("expert_group_count") ?? 1,
+    openGroups: reader.count("expert_group_used_count") ?? 1,
+    normalize: experts.normalize === "always" || (experts.normalize === "fromFile" && reader.bool("expert_weights_norm") === true),
+    scale: (experts.scaleFromFile && reader.number("expert_weights_scale")) || 1,
+    isShared: experts.shared === "ifSized" ? reader.count("expert_shared_feed_forward_length") !== undefined : experts.shared !== undefined,
+  };
+}
+
+/** @throws {ModelError} if the channels cannot be divided among heads, or these among groups */
+export function readRecurrent(kind: RecurrentRule["kind"], reader: MetadataReader, embeddingLength: number): RecurrentConfig {
+  if (kind === "shortConv")
+    return {
+      innerLength: embeddingLength,
+      filteredLength: embeddingLength,
+      taps: reader.requiredCount("shortconv.l_cache"),
+      stateLength: 0,
+      heads: 0,
+      groups: 0,
+      timeStepRank: 0,
+      isNormed: false,
+    };
+  const innerLength = reader.requiredCount("ssm.inner_size");
+  const stateLength = reader.requiredCount("ssm.state_size");
+  const timeStepRank = reader.requiredCount("ssm.time_step_rank");
+  const hasHeads = kind === "mamba2";
+  const [heads, groups] = hasHeads ? [timeStepRank, reader.requiredCount("ssm.group_count")] : [innerLength, 1];
+  if (innerLength % heads !== 0 || heads % groups !== 0)
+    throw new ModelError(
+      `metadata: expected ssm.inner_size to be a multiple of ssm.time_step_rank, and that of ssm.group_count, got ${innerLength}, ${heads} and ${groups}; convert the model again`,
+    );
+  return {
+    innerLength,
+    filteredLength: hasHeads ? innerLength + 2 * groups * stateLength : innerLength,
+    taps: reader.requiredCount("ssm.conv_kernel"),
+    stateLength,
+    heads,
+    groups,
+    timeStepRank,
+    isNormed: reader.bool("ssm.dt_b_c_rms") === true,
+  };
+}
+
+/** Names of a layer's states. */
+export function stateNames(layer: number): { readonly convolution: string; readonly scan: string } {
+  return { convolution: `state.${layer}.convolution`, scan: `state.${layer}.scan` };
+}
+
+/** The states of the layers that have no cache. */
+export function stateShapes(
+  { innerLength, filteredLength, taps, stateLength, heads }: RecurrentConfig,
+  layers: number,
+  hasCache: (layer: number) => boolean,
+): StateShape[] {
+  return Array.from({ length: layers }, (_, layer) => layer)
+    .filter((layer) => !hasCache(layer))
+    .flatMap((layer) => {
+      const { convolution, scan } = stateNames(layer);
+      return [
+        { name: convolution, shape: [taps - 1, filteredLength] },
+        ...(stateLength > 0 ? [{ name: scan, shape: [heads, innerLength / heads, stateLength] }] : []),
+      ];
+    });
+}
+
+/** @throws {ModelError} naming every missing key at once */
+export function readLatent(reader: MetadataReader): LatentConfig {
+  const [keyLength, valueLength] = [reader.count("attention.key_length_mla"), reader.count("attention.value_length_mla")];
+  const isAbsorbed = keyLength !== undefined && valueLength !== undefined;
+  const rank = reader.requiredCount("attention.kv_lora_rank");
+  const ropeLength = reader.requiredCount("rope.dimension_count");
+  const latent = {
+    isAbsorbed,
+    queryRank: reader.count("attention.q_lora_rank") ?? 0,
+    rank,
+    keyLength: isAbsorbed ? keyLength : reader.requiredCount("attention.key_length"),
+    ropeLength,
+    valueLength: isAbsorbed ? valueLength : reader.requiredCount("attention.value_length"),
+  };
+  reader.finish();
+  if (ropeLength < latent.keyLength) return latent;
+  throw new ModelError(
+    `metadata: expected rope.dimension_count below the key length ${latent.keyLength}, got ${ropeLength}; convert the model again`,
+  );
+}
