@@ -17,6 +17,9 @@ test.each(formatNames)("%s: interleaving eight rows moves every bit to a place o
   const group = new Uint8Array(rows.length);
   interleaveRows(dtype, rowBytes, rows, group);
   expect(group).not.toEqual(rows);
+  const elsewhere = new Uint8Array(rows.length + 2).subarray(2);
+  interleaveRows(dtype, rowBytes, rows, elsewhere);
+  expect(elsewhere).toEqual(group);
   const back = Array.from({ length: groupRows }, (_, lane) => {
     const row = new Uint8Array(rowBytes);
     extractRow(dtype, group, lane, row);

@@ -24,7 +24,7 @@ export class InterleavedBlock {
   /** Where the unit of a field lies, by its offset in the block of one row. */
   readonly #places = new Map<number, number>();
   readonly #kept = new Map<string, Local<"v128">>();
-  readonly #last = new Map<Half, { readonly at: number; readonly value: Local<"v128"> }>();
+  readonly #last: Record<Half, readonly { readonly at: number; readonly value: Local<"v128"> }[]> = { 0: [], 1: [] };
 
   /** `load`: how scales are read; kernels that take all of them for finite are faster. */
   constructor(f: FunctionBuilder, address: Local<"i32">, fields: readonly Field[], load: typeof loadHalves) {
@@ -37,12 +37,13 @@ export class InterleavedBlock {
     this.#loadHalves = load;
   }
 
-  /** The four bytes at `at` of four rows. The last vector of each half stays in a register. */
+  /** The four bytes at `at` of four rows. The last vectors of each half, as many as codes are taken from, stay in registers. */
   word(at: number, half: Half): Local<"v128"> {
-    const last = this.#last.get(half);
-    if (last?.at === at) return last.value;
+    const last = this.#last[half];
+    const known = last.find((each) => each.at === at);
+    if (known !== undefined) return known.value;
     const value = this.#f.let(v128.load(this.#address, this.#places.get(at)! + 16 * half));
-    this.#last.set(half, { at, value });
+    this.#last[half] = [...last.slice(-2), { at, value }];
     return value;
   }
 

@@ -11,6 +11,21 @@ export interface Field {
   readonly areBitsTransposed?: boolean;
 }
 
+/** Words of any width. */
+export type Words = Uint8Array | Uint16Array | Uint32Array;
+
+/** What changes places when rows are interleaved, besides units: bits of stretches of bytes, which fields hold in one piece each. */
+export interface BitExchange {
+  /** Offsets of stretches in the block of one row whose bits are exchanged with one another. */
+  readonly stretches: readonly (readonly number[])[];
+  /** Bytes of a stretch. */
+  readonly bytes: number;
+  /** Makes interleaved bits of those of rows, in place: `count` words of each stretch, of stretch `i` from `words[at[i]]` on. */
+  exchange(words: Words, at: readonly number[], count: number): void;
+  /** The inverse of {@link exchange}. */
+  restore(words: Words, at: readonly number[], count: number): void;
+}
+
 /** What emits code for one block of eight interleaved rows. */
 export interface BlockContext {
   readonly f: FunctionBuilder;
@@ -34,6 +49,7 @@ export interface GroupFormat {
   readonly bytes: number;
   /** The bytes of a block in the order that they have interleaved. */
   readonly fields: readonly Field[];
+  readonly bitExchange?: BitExchange;
   /** What ggml rounds activations to for this format. */
   readonly rounding: Rounding;
   /** Codes are from 0 to this, at most 127; undefined: signed bytes. */

@@ -1,9 +1,10 @@
 import { groupRows } from "./block.ts";
+import type { BitExchange } from "./format.ts";
 import { type FormatName, formatOf } from "./index.ts";
 
 /*
- * In a group of eight interleaved rows, for each unit of each field of a block there is the unit of row 0, of row 1, … of row 7. A group
- * has the bytes of its eight rows, so that offsets of rows stay what they were.
+ * In a group of eight interleaved rows, for each unit of each field of a block there is the unit of row 0, of row 1, … of row 7. Of some
+ * formats bits are exchanged, too. A group has the bytes of its eight rows, so that offsets of rows stay what they were.
  */
 
 /** Bytes of a row of a matrix in a format. */
@@ -22,18 +23,24 @@ export function groupedBytes(name: FormatName, rows: number, k: number): number 
  * arrays start at even offsets.
  */
 export function interleaveRows(name: FormatName, rowBytes: number, from: Uint8Array, to: Uint8Array): void {
-  const { Words, source, transposed } = permutation(name, rowBytes);
-  const { bytes } = formatOf(name);
+  const { Words, source, transposed, exchanged } = permutation(name, rowBytes);
+  const { bytes, bitExchange } = formatOf(name);
   const wordBytes = Words.BYTES_PER_ELEMENT;
   const groupBytes = groupRows * rowBytes;
   const count = source.length;
   const whole = from.length - (from.length % groupBytes);
   const output = wordsOf(Words, to);
+  // Bits are exchanged in whole words where these are aligned.
+  const wide = to.byteOffset % 4 === 0 ? new Uint32Array(to.buffer, to.byteOffset, to.length >> 2) : output;
   const interleave = (input: Uint8Array | Uint16Array, start: number, group: number): void => {
     let at = group / wordBytes;
     for (let block = start; block < start + rowBytes; block += bytes) {
       const first = block / wordBytes;
       for (let word = 0; word < count; word++) output[at + word] = input[first + source[word]!]!;
+      if (bitExchange !== undefined) {
+        const places = exchanged.map((stretch) => stretch.map((word) => ((at + word) * wordBytes) / wide.BYTES_PER_ELEMENT));
+        for (const stretch of places) bitExchange.exchange(wide, stretch, (groupRows * bitExchange.bytes) / wide.BYTES_PER_ELEMENT);
+      }
       at += count;
       for (const word of transposed) transposeWord(output, at - source.length + word, transposeBits);
     }
@@ -48,13 +55,17 @@ export function interleaveRows(name: FormatName, rowBytes: number, from: Uint8Ar
 
 /** Takes one row out of interleaved ones: `group` has the eight rows that it is number `lane` of. */
 export function extractRow(name: FormatName, group: Uint8Array, lane: number, to: Uint8Array): void {
-  const { bytes } = formatOf(name);
+  const { bytes, bitExchange } = formatOf(name);
   const { Words, lanes } = permutation(name, to.length);
   const [input, output] = [wordsOf(Words, group), wordsOf(Words, to)];
   const { from, transposed } = lanes[lane]!;
   for (let first = 0; first < output.length; first += bytes / Words.BYTES_PER_ELEMENT) {
     for (let word = 0; word < from.length; word++) output[first + word] = input[groupRows * first + from[word]!]!;
     for (const word of transposed) transposeWord(output, first + word, restoreBits);
+    for (const stretch of bitExchange?.stretches ?? []) {
+      const places = stretch.map((at) => first + at / Words.BYTES_PER_ELEMENT);
+      bitExchange!.restore(output, places, bitExchange!.bytes / Words.BYTES_PER_ELEMENT);
+    }
   }
 }
 
@@ -67,6 +78,8 @@ interface Permutation {
   readonly source: Uint32Array;
   /** The interleaved words at which 32 bits with transposed groups start. */
   readonly transposed: readonly number[];
+  /** The interleaved words at which stretches start whose bits are exchanged. */
+  readonly exchanged: readonly (readonly number[])[];
   /** Per row: where each word of its block is in an interleaved block, and the words of the block at which transposed bits start. */
   readonly lanes: readonly { readonly from: Uint32Array; readonly transposed: readonly number[] }[];
 }
@@ -77,7 +90,7 @@ function permutation(name: FormatName, rowBytes: number): Permutation {
   const key = `${name} ${rowBytes}`;
   let found = permutations.get(key);
   if (found === undefined) {
-    const { bytes, fields } = formatOf(name);
+    const { bytes, fields, bitExchange } = formatOf(name);
     const wordBytes = bytes % 2 === 0 ? 2 : 1;
     const source: number[] = [];
     const transposed: number[] = [];
@@ -97,7 +110,8 @@ function permutation(name: FormatName, rowBytes: number): Permutation {
       });
       return { from, transposed: transposed.map((index) => source[index]! - first).filter((word) => word >= 0 && word < from.length) };
     });
-    found = { Words: wordBytes === 2 ? Uint16Array : Uint8Array, source: Uint32Array.from(source), transposed, lanes };
+    const exchanged = bitExchange?.stretches.map((stretch) => stretch.map((at) => source.indexOf(at / wordBytes))) ?? [];
+    found = { Words: wordBytes === 2 ? Uint16Array : Uint8Array, source: Uint32Array.from(source), transposed, exchanged, lanes };
     permutations.set(key, found);
   }
   return found;
