@@ -1,3 +1,5 @@
+import { exponential } from "../elementwise/expressions/exponential.ts";
+import type { ExpressionTable } from "../elementwise/expressions/table.ts";
 import { trigonometric } from "../elementwise/expressions/trigonometric.ts";
 import { expressionKernels } from "../elementwise/kernel.ts";
 import type { Kernels } from "../kernel.ts";
@@ -33,9 +35,11 @@ import { topK } from "../kernels/topK.ts";
 import { topKIndices } from "../kernels/topKIndices.ts";
 import { variance } from "../kernels/variance.ts";
 
+export const expressions: ExpressionTable = { ...exponential, ...trigonometric };
+
 /** What no language model has. */
 export const kernels: Kernels = {
-  ...expressionKernels(trigonometric),
+  ...expressionKernels(expressions),
   all,
   any,
   arange,
@@ -68,5 +72,3 @@ export const kernels: Kernels = {
   topKIndices,
   variance,
 };
-
-export { trigonometric as expressions };

@@ -1,12 +1,11 @@
 import type { Expression } from "../expression.ts";
 import { activations } from "./activations.ts";
 import { arithmetic } from "./arithmetic.ts";
-import { exponential } from "./exponential.ts";
 import { logic } from "./logic.ts";
 import type { ExpressionTable } from "./table.ts";
 
 /** The ops that compute element by element, but for those that are loaded late. */
-export const expressions: ExpressionTable = { ...arithmetic, ...activations, ...exponential, ...logic };
+export const expressions: ExpressionTable = { ...arithmetic, ...activations, ...logic };
 
 const known = new Map(Object.entries(expressions) as [string, Expression][]);
 
