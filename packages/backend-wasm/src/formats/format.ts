@@ -20,10 +20,10 @@ export interface BitExchange {
   readonly stretches: readonly (readonly number[])[];
   /** Bytes of a stretch. */
   readonly bytes: number;
-  /** Makes interleaved bits of those of rows, in place: `count` words of each stretch, of stretch `i` from `words[at[i]]` on. */
-  exchange(words: Words, at: readonly number[], count: number): void;
+  /** Makes interleaved bits of those of rows, in place: `count` words of each stretch, of stretch `i` from `words[first + at[i]]` on. */
+  exchange(words: Words, first: number, at: readonly number[], count: number): void;
   /** The inverse of {@link exchange}. */
-  restore(words: Words, at: readonly number[], count: number): void;
+  restore(words: Words, first: number, at: readonly number[], count: number): void;
 }
 
 /** What emits code for one block of eight interleaved rows. */

@@ -32,17 +32,18 @@ export function interleaveRows(name: FormatName, rowBytes: number, from: Uint8Ar
   const output = wordsOf(Words, to);
   // Bits are exchanged in whole words where these are aligned.
   const wide = to.byteOffset % 4 === 0 ? new Uint32Array(to.buffer, to.byteOffset, to.length >> 2) : output;
+  // Words of a block are a multiple of this, for there are eight rows.
+  const narrow = wide.BYTES_PER_ELEMENT / wordBytes;
+  const stretches = exchanged.map((stretch) => stretch.map((word) => word / narrow));
   const interleave = (input: Uint8Array | Uint16Array, start: number, group: number): void => {
     let at = group / wordBytes;
     for (let block = start; block < start + rowBytes; block += bytes) {
       const first = block / wordBytes;
       for (let word = 0; word < count; word++) output[at + word] = input[first + source[word]!]!;
-      if (bitExchange !== undefined) {
-        const places = exchanged.map((stretch) => stretch.map((word) => ((at + word) * wordBytes) / wide.BYTES_PER_ELEMENT));
-        for (const stretch of places) bitExchange.exchange(wide, stretch, (groupRows * bitExchange.bytes) / wide.BYTES_PER_ELEMENT);
-      }
+      for (const word of transposed) transposeWord(output, at + word, transposeBits);
+      for (const stretch of stretches)
+        bitExchange!.exchange(wide, at / narrow, stretch, (groupRows * bitExchange!.bytes) / wide.BYTES_PER_ELEMENT);
       at += count;
-      for (const word of transposed) transposeWord(output, at - source.length + word, transposeBits);
     }
   };
   const input = wordsOf(Words, from);
@@ -61,11 +62,11 @@ export function extractRow(name: FormatName, group: Uint8Array, lane: number, to
   const { from, transposed } = lanes[lane]!;
   for (let first = 0; first < output.length; first += bytes / Words.BYTES_PER_ELEMENT) {
     for (let word = 0; word < from.length; word++) output[first + word] = input[groupRows * first + from[word]!]!;
-    for (const word of transposed) transposeWord(output, first + word, restoreBits);
     for (const stretch of bitExchange?.stretches ?? []) {
-      const places = stretch.map((at) => first + at / Words.BYTES_PER_ELEMENT);
-      bitExchange!.restore(output, places, bitExchange!.bytes / Words.BYTES_PER_ELEMENT);
+      const places = stretch.map((at) => at / Words.BYTES_PER_ELEMENT);
+      bitExchange!.restore(output, first, places, bitExchange!.bytes / Words.BYTES_PER_ELEMENT);
     }
+    for (const word of transposed) transposeWord(output, first + word, restoreBits);
   }
 }
 

@@ -1,8 +1,24 @@
-import { type V128, v128 } from "../emit/index.ts";
-import { moveBits, nibbles } from "./bits.ts";
+import type { V128 } from "../emit/index.ts";
 import type { Half } from "./block.ts";
-import type { BlockContext, GroupFormat } from "./format.ts";
+import { fiveBitExchange, fiveBits } from "./fiveBits.ts";
+import type { BitExchange, BlockContext, GroupFormat } from "./format.ts";
 import { nibbleOrder } from "./q4_0.ts";
+
+/** The words with the codes of a block of q5_0 or q5_1 once interleaved: those of nibbles, and the transposed fifth bits at `at`. */
+const stretchesFrom = (at: number): readonly number[] => [at + 4, at + 8, at + 12, at + 16, at];
+
+/** How bits are exchanged where fifth bits are at `at`. */
+export function fifthsExchange(at: number): BitExchange {
+  return fiveBitExchange(stretchesFrom(at), 4, nibbleOrder);
+}
+
+/** The order in which words are read the fewest times. */
+export const fiveBitOrder: readonly number[] = [0, 1, 5, 2, 3, 6, 4, 7].map((code) => nibbleOrder[code]!);
+
+/** Codes of unit `index` of q5_0 and q5_1, whose fifth bits were at `at`. */
+export function fiveBitUnit({ f, block }: BlockContext, at: number, index: number, half: Half): V128 {
+  return fiveBits(f, (byte) => block.word(stretchesFrom(at)[byte]!, half), nibbleOrder.indexOf(index));
+}
 
 export const q5_0: GroupFormat = {
   elements: 32,
@@ -12,17 +28,12 @@ export const q5_0: GroupFormat = {
     { at: 2, unit: 4, count: 1, areBitsTransposed: true },
     { at: 6, unit: 4, count: 4 },
   ],
+  bitExchange: fifthsExchange(2),
   rounding: "q8_0",
   largestCode: 31,
   biasBits: 4,
   runElements: 32,
-  unitOrder: nibbleOrder,
-  codes: (context, index, half) => fiveBits(context, 2, index, half),
+  unitOrder: fiveBitOrder,
+  codes: (context, index, half) => fiveBitUnit(context, 2, index, half),
   d: ({ block }, half) => block.halves(0, half),
 };
-
-/** Codes of q5_0 and q5_1: the transposed fifth bits at `at`, the nibbles after them. */
-export function fiveBits({ f, block }: BlockContext, at: number, index: number, half: Half): V128 {
-  const fifths = block.once("fifths", half, () => block.word(at, half));
-  return v128.or(nibbles(f, block.word(at + 4 + 4 * (index & 3), half), index >= 4), moveBits(f, fifths, index, 1, 4));
-}

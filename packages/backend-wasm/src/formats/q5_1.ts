@@ -1,6 +1,5 @@
 import type { GroupFormat } from "./format.ts";
-import { nibbleOrder } from "./q4_0.ts";
-import { fiveBits } from "./q5_0.ts";
+import { fifthsExchange, fiveBitOrder, fiveBitUnit } from "./q5_0.ts";
 
 export const q5_1: GroupFormat = {
   elements: 32,
@@ -11,11 +10,12 @@ export const q5_1: GroupFormat = {
     { at: 4, unit: 4, count: 1, areBitsTransposed: true },
     { at: 8, unit: 4, count: 4 },
   ],
+  bitExchange: fifthsExchange(4),
   rounding: "q8_0",
   largestCode: 31,
   runElements: 32,
-  unitOrder: nibbleOrder,
-  codes: (context, index, half) => fiveBits(context, 4, index, half),
+  unitOrder: fiveBitOrder,
+  codes: (context, index, half) => fiveBitUnit(context, 4, index, half),
   d: ({ block }, half) => block.halves(0, half),
   m: ({ block }, half) => block.halves(2, half),
 };

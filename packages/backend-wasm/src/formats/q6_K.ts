@@ -15,24 +15,24 @@ const stretchesOf = (part: number): readonly number[] => [64 * part, 64 * part +
 const bitExchange: BitExchange = {
   stretches: parts.map(stretchesOf),
   bytes: 32,
-  exchange(words, [first, second, third], count) {
-    for (let i = 0; i < count; i++) {
-      const a = words[first! + i]!;
-      const b = words[second! + i]!;
-      const high = words[third! + i]!;
-      words[first! + i] = (a & 0x0f0f0f0f) | ((high << 4) & 0x30303030) | (high & 0xc0c0c0c0);
-      words[second! + i] = (b & 0xcfcfcfcf) | ((high & 0x0c0c0c0c) << 2);
-      words[third! + i] = ((a >> 4) & 0x0f0f0f0f) | (high & 0x30303030) | ((b & 0x30303030) << 2);
+  exchange(words, first, [low, middle, high], count) {
+    for (let i = first; i < first + count; i++) {
+      const a = words[low! + i]!;
+      const b = words[middle! + i]!;
+      const h = words[high! + i]!;
+      words[low! + i] = (a & 0x0f0f0f0f) | ((h << 4) & 0x30303030) | (h & 0xc0c0c0c0);
+      words[middle! + i] = (b & 0xcfcfcfcf) | ((h & 0x0c0c0c0c) << 2);
+      words[high! + i] = ((a >> 4) & 0x0f0f0f0f) | (h & 0x30303030) | ((b & 0x30303030) << 2);
     }
   },
-  restore(words, [first, second, third], count) {
-    for (let i = 0; i < count; i++) {
-      const a = words[first! + i]!;
-      const b = words[second! + i]!;
-      const c = words[third! + i]!;
-      words[first! + i] = (a & 0x0f0f0f0f) | ((c & 0x0f0f0f0f) << 4);
-      words[second! + i] = (b & 0xcfcfcfcf) | ((c >> 2) & 0x30303030);
-      words[third! + i] = (a & 0xc0c0c0c0) | ((a >> 4) & 0x03030303) | ((b >> 2) & 0x0c0c0c0c) | (c & 0x30303030);
+  restore(words, first, [low, middle, high], count) {
+    for (let i = first; i < first + count; i++) {
+      const a = words[low! + i]!;
+      const b = words[middle! + i]!;
+      const c = words[high! + i]!;
+      words[low! + i] = (a & 0x0f0f0f0f) | ((c & 0x0f0f0f0f) << 4);
+      words[middle! + i] = (b & 0xcfcfcfcf) | ((c >> 2) & 0x30303030);
+      words[high! + i] = (a & 0xc0c0c0c0) | ((a >> 4) & 0x03030303) | ((b >> 2) & 0x0c0c0c0c) | (c & 0x30303030);
     }
   },
 };

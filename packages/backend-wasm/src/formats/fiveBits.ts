@@ -1,0 +1,76 @@
+import { type FunctionBuilder, type V128, v128 } from "../emit/index.ts";
+import { moveBits } from "./bits.ts";
+import type { BitExchange } from "./format.ts";
+
+/*
+ * Codes of five bits: eight of them are in four bytes of nibbles and one of fifth bits. Interleaved, the five bytes have five of the codes in
+ * their low bits and the other three in their high ones, so that fewer instructions take them out. Codes 2 i and 2 i + 1 are those whose nibbles
+ * were in byte i.
+ */
+
+/** Where three of the codes are: `count` bits from bit `from` of a byte on, which are the bits from bit `to` on of the code. */
+const highBits: readonly (readonly { readonly byte: number; readonly from: number; readonly count: number; readonly to: number }[])[] = [
+  [
+    { byte: 0, from: 5, count: 3, to: 2 },
+    { byte: 1, from: 6, count: 2, to: 0 },
+  ],
+  [
+    { byte: 2, from: 5, count: 3, to: 2 },
+    { byte: 3, from: 6, count: 2, to: 0 },
+  ],
+  [
+    { byte: 4, from: 5, count: 3, to: 2 },
+    { byte: 1, from: 5, count: 1, to: 1 },
+    { byte: 3, from: 5, count: 1, to: 0 },
+  ],
+];
+
+/** Code `code` of the eight in the bytes that `word` loads. */
+export function fiveBits(f: FunctionBuilder, word: (byte: number) => V128, code: number): V128 {
+  if (code < 5) return moveBits(f, word(code), 0, 5, 0);
+  return highBits[code - 5]!.map(({ byte, from, count, to }) => moveBits(f, word(byte), from, count, to)).reduce((bits, more) =>
+    v128.or(bits, more),
+  );
+}
+
+/** The exchange of bits of stretches of `bytes` bytes, those of fifth bits last; these have code `i` at bit `fifthBits[i]`. */
+export function fiveBitExchange(stretches: readonly number[], bytes: number, fifthBits: readonly number[]): BitExchange {
+  return {
+    stretches: [stretches],
+    bytes,
+    exchange(words, first, [w0, w1, w2, w3, w4], count) {
+      for (let i = first; i < first + count; i++) {
+        const fifths = words[w4! + i]!;
+        const fifth = (code: number): number => ((fifths >>> fifthBits[code]!) & 0x01010101) << 4;
+        const a = words[w0! + i]!;
+        const b = words[w1! + i]!;
+        const c = words[w2! + i]!;
+        const d = words[w3! + i]!;
+        const c5 = ((c >>> 4) & 0x0f0f0f0f) | fifth(5);
+        const c6 = (d & 0x0f0f0f0f) | fifth(6);
+        const c7 = ((d >>> 4) & 0x0f0f0f0f) | fifth(7);
+        words[w0! + i] = (a & 0x0f0f0f0f) | fifth(0) | ((c5 & 0x1c1c1c1c) << 3);
+        words[w1! + i] = ((a >>> 4) & 0x0f0f0f0f) | fifth(1) | ((c5 & 0x03030303) << 6) | ((c7 & 0x02020202) << 4);
+        words[w2! + i] = (b & 0x0f0f0f0f) | fifth(2) | ((c6 & 0x1c1c1c1c) << 3);
+        words[w3! + i] = ((b >>> 4) & 0x0f0f0f0f) | fifth(3) | ((c6 & 0x03030303) << 6) | ((c7 & 0x01010101) << 5);
+        words[w4! + i] = (c & 0x0f0f0f0f) | fifth(4) | ((c7 & 0x1c1c1c1c) << 3);
+      }
+    },
+    restore(words, first, at, count) {
+      for (let i = first; i < first + count; i++) {
+        const bytes = at.map((place) => words[place + i]!);
+        const high = highBits.map((parts) =>
+          parts.reduce(
+            (code, { byte, from, count, to }) => code | (((bytes[byte]! >>> from) & (((1 << count) - 1) * 0x01010101)) << to),
+            0,
+          ),
+        );
+        const codes = [...bytes.map((byte) => byte & 0x1f1f1f1f), ...high];
+        for (let byte = 0; byte < 4; byte++) {
+          words[at[byte]! + i] = (codes[2 * byte]! & 0x0f0f0f0f) | ((codes[2 * byte + 1]! & 0x0f0f0f0f) << 4);
+        }
+        words[at[4]! + i] = codes.reduce((bits, code, index) => bits | (((code >>> 4) & 0x01010101) << fifthBits[index]!), 0);
+      }
+    },
+  };
+}
