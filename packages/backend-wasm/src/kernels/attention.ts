@@ -5,7 +5,7 @@ import { roomLayout } from "./shared/attentionBlock.ts";
 import { partBytes } from "./shared/attentionParts.ts";
 import { keyBlock } from "./shared/attentionTiles.ts";
 
-/** Multiply-adds of one tile, about: a few milliseconds. */
+/** Multiply-adds of one tile at most, about: ten milliseconds, where all positions that there is room for are seen. */
 const workPerTile = 2e8;
 
 /** Queries of a group of heads that share a copy of keys and values at most: converting these is a few percent of the work then. */
@@ -52,8 +52,8 @@ export const attention: Kernel<ParamsOf<"attention">> = {
       const [sequences, maxBlocks] = run.shape(blockTable!) as readonly [number, number];
       const sinksAt = sinks === undefined ? 0 : run.address(sinks);
       // Tokens of different sequences share nothing: each is a unit of work of its own, with as many in a tile as otherwise share a copy.
-      // Of few tokens, fewer share one, so that each thread has its tiles.
-      const shares = Math.ceil((tokens * kvHeads) / (tilesPerThread * threads));
+      // Of few tokens, fewer share one where threads would have nothing to do.
+      const shares = Math.ceil((tokens * kvHeads) / threads);
       const together = Math.max(1, Math.min(queries, shares, Math.ceil(tokens / Math.max(1, sequences))));
       const units = Math.ceil(tokens / together) * kvHeads;
       const grain = Math.max(1, Math.floor(Math.min(queries / together, units / (tilesPerThread * threads))));
