@@ -1,5 +1,4 @@
 import { groupRows } from "./block.ts";
-import type { BitExchange } from "./format.ts";
 import { type FormatName, formatOf } from "./index.ts";
 
 /*

@@ -1,7 +1,8 @@
 import { v128 } from "../emit/index.ts";
 import { highNibbles, lowNibbles, moveBits, nibbles } from "./bits.ts";
 import type { Half } from "./block.ts";
-import type { BlockContext, GroupFormat, RunBytes } from "./format.ts";
+import type { BitExchange, BlockContext, GroupFormat, RunBytes } from "./format.ts";
+import { nibbleOrder } from "./q4_0.ts";
 
 /** Scales or minima of q4_K and q5_K, eight of 6 bits each, from the twelve bytes at 4 (see kScales.ts of `@centella/quant`). */
 export function kRunBytes({ f, block }: BlockContext, half: Half, areMinima: boolean): RunBytes {
@@ -10,6 +11,25 @@ export function kRunBytes({ f, block }: BlockContext, half: Half, areMinima: boo
   const low = areMinima ? highNibbles(f, rest!) : lowNibbles(f, rest!);
   return { words: [f.let(moveBits(f, own, 0, 6, 0)), f.let(v128.or(low, moveBits(f, own, 6, 2, 4)))], areSigned: false };
 }
+
+/** Bytes with the nibbles of a run, once interleaved: before, each 32 bytes had those of two runs. */
+const runBytes = 16;
+
+/** Low nibbles of 32 bytes go to the first 16 of them and high ones to the others, so that a run is in as few words as can be. */
+const bitExchange: BitExchange = {
+  stretches: [0, 1, 2, 3].map((pair) => [16 + 2 * pair * runBytes, 16 + (2 * pair + 1) * runBytes]),
+  bytes: runBytes,
+  exchange(words, start, [first, second], count) {
+    for (let i = start; i < start + count; i++) {
+      const a = words[first! + i]!;
+      const b = words[second! + i]!;
+      words[first! + i] = (a & 0x0f0f0f0f) | ((b & 0x0f0f0f0f) << 4);
+      words[second! + i] = ((a >>> 4) & 0x0f0f0f0f) | (b & 0xf0f0f0f0);
+    }
+  },
+  // Nibbles change places in pairs: doing it again takes them back.
+  restore: (words, start, at, count) => bitExchange.exchange(words, start, at, count),
+};
 
 export const q4_K: GroupFormat = {
   elements: 256,
@@ -22,8 +42,10 @@ export const q4_K: GroupFormat = {
   ],
   rounding: "q8_K",
   largestCode: 15,
+  bitExchange,
   runElements: 32,
-  codes: ({ f, block }, index, half) => nibbles(f, block.word(16 + 32 * (index >> 4) + 4 * (index & 7), half), (index & 8) !== 0),
+  unitOrder: nibbleOrder,
+  codes: ({ f, block }, index, half) => nibbles(f, block.word(16 + runBytes * (index >> 3) + 4 * (index & 3), half), (index & 4) !== 0),
   d: ({ block }, half) => block.halves(0, half),
   scales: (context, half) => kRunBytes(context, half, false),
   minima: { dmin: ({ block }, half) => block.halves(2, half), bytes: (context, half) => kRunBytes(context, half, true) },
