@@ -2,6 +2,7 @@ import { reference } from "@centella/core";
 import { describe, expect, test } from "vitest";
 import { measureGpuCopy } from "../src/ceilings/gpu.ts";
 import { type CeilingKernels, ceilingModule, dotKernels, dotOps, fmaFlops, hasRelaxedSimd, streamBytes } from "../src/ceilings/kernels.ts";
+import { type Ceiling, fasterCeilings } from "../src/ceilings/measure.ts";
 import { Threads } from "../src/ceilings/threads.ts";
 import type { Job } from "../src/ceilings/worker.ts";
 import { onnxModel } from "../src/peers/onnxModel.ts";
@@ -123,6 +124,14 @@ describe("tasks", () => {
     expect(outputShape(tasks[0]!)).toEqual([7, 20]);
     expect(outputShape({ kind: "op", op: "sum", shape: [9] })).toEqual([]);
   });
+});
+
+test("of ceilings that were measured twice the faster one counts, each for itself", () => {
+  const ceiling = (kind: Ceiling["kind"], threads: number, seconds: number): Ceiling => ({ kind, threads, work: 1, samples: [[seconds]] });
+  const [slow, fast] = [ceiling("flops", 1, 2), ceiling("flops", 1, 1)];
+  const [read, reread] = [ceiling("read", 2, 1), ceiling("read", 2, 3)];
+  expect(fasterCeilings([slow, read], [fast, reread])).toEqual([fast, read]);
+  expect(fasterCeilings([fast], [slow, read])).toEqual([fast]);
 });
 
 describe("ceiling kernels", () => {

@@ -52,6 +52,14 @@ export async function measureCeilings({ threads: most, bytes, quick }: CeilingOp
   }
 }
 
+/** Of each ceiling that was measured twice the faster one: a ceiling is the most that the machine was seen to do. */
+export function fasterCeilings(first: readonly Ceiling[], second: readonly Ceiling[]): readonly Ceiling[] {
+  return first.map((ceiling) => {
+    const again = second.find(({ kind, threads }) => kind === ceiling.kind && threads === ceiling.threads);
+    return again !== undefined && ceilingRate(again).median > ceilingRate(ceiling).median ? again : ceiling;
+  });
+}
+
 /** Rate of a ceiling: flops, ops or bytes per second. */
 export function ceilingRate({ kind, threads, work, samples }: Ceiling): Estimate {
   const { median, low, high } = estimateMedian(samples, threads * 31 + kind.length);
