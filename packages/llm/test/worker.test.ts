@@ -5,7 +5,7 @@ import { wasm } from "@centella/backend-wasm";
 import * as core from "@centella/core";
 import { createRuntime, type Runtime } from "@centella/core";
 import * as gguf from "@centella/gguf";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import type { GenerationPart, Model } from "../src/index.ts";
 import * as llm from "../src/index.ts";
 import { loadModel, type WorkerModel } from "../src/worker/index.ts";
@@ -195,6 +195,16 @@ describe("a worker that is no more", () => {
 
   test("is told from its script's failure", async () => {
     await expect(loadModel(tiny, { worker: started("failing") })).rejects.toThrow(/its script failed: this script fails/);
+  });
+
+  test("is told where its script never serves models", async () => {
+    vi.useFakeTimers();
+    const silent = { postMessage: () => undefined, addEventListener: () => undefined, removeEventListener: () => undefined };
+    const loading = loadModel(tiny, { worker: silent });
+    const told = expect(loading).rejects.toThrow(/has not answered in 60 seconds: its script must call serveModels/);
+    await vi.advanceTimersByTimeAsync(60_000);
+    await told;
+    vi.useRealTimers();
   });
 
   test("is not the main thread", () => {

@@ -77,9 +77,12 @@ function subscribe(target: Emitter, name: string, take: (value: unknown) => void
   return () => void target.removeEventListener?.(name, listener);
 }
 
+/** A script that takes longer to answer does not call `serveModels`: nothing else would ever tell. */
+const answerSeconds = 60;
+
 /**
  * Opens a channel to a worker that serves models, once it does.
- * @throws {DeviceLostError} if it ends or fails before; the signal's reason
+ * @throws {DeviceLostError} if it ends or fails before, or does not answer in a minute; the signal's reason
  */
 export async function connect(worker: ModelWorker, signal: AbortSignal | undefined): Promise<MessagePort> {
   const emitter = worker as Emitter;
@@ -89,7 +92,10 @@ export async function connect(worker: ModelWorker, signal: AbortSignal | undefin
       const fail = (reason: string) => reject(new DeviceLostError("worker", reason));
       const abort = (): void => reject(signal!.reason as Error);
       signal?.addEventListener("abort", abort);
+      const silent = `it has not answered in ${answerSeconds} seconds: its script must call serveModels`;
+      const timer = setTimeout(() => fail(silent), 1000 * answerSeconds);
       ends.push(
+        () => clearTimeout(timer),
         () => signal?.removeEventListener("abort", abort),
         subscribe(emitter, "message", (message) => {
           if (kindOf(message) === "ready") resolve();
