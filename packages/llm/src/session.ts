@@ -1,12 +1,12 @@
 import type { ChatMessage } from "./chatTemplate.ts";
 import type { Engine } from "./engine.ts";
-import { BusyError } from "./errors.ts";
 import { type GenerateOptions, type ResolvedGeneration, resolveGeneration, resolveOverflow } from "./generateOptions.ts";
 import { type GenerationFinish, type GenerationPart, generation } from "./generation.ts";
 import { checkKeys, wholeNumber } from "./options.ts";
 import { fitPrompt } from "./overflow.ts";
 import { encodeChat, encodePrompt, type Prompt } from "./prompt.ts";
 import type { ReasoningFormat } from "./reasoning.ts";
+import { finishOf, requireIdle } from "./sessionRules.ts";
 import type { SnapshotTarget } from "./snapshot.ts";
 
 /** How a session starts. */
@@ -81,15 +81,13 @@ export class Session {
   }
 
   /** {@link generate} in one go. */
-  async complete(prompt: Prompt, options: GenerateOptions = {}): Promise<GenerationFinish> {
-    let last: GenerationPart | undefined;
-    for await (const part of this.generate(prompt, options)) last = part;
-    return last as GenerationFinish;
+  complete(prompt: Prompt, options: GenerateOptions = {}): Promise<GenerationFinish> {
+    return finishOf(this.generate(prompt, options));
   }
 
   /** Starts over with these messages. What is cached stays, so a conversation that begins alike is still quick. */
   reset(messages: readonly ChatMessage[] = []): void {
-    this.#requireIdle();
+    requireIdle(this.#isGenerating);
     this.#messages = [...messages];
   }
 
@@ -105,7 +103,7 @@ export class Session {
    * @throws {ArgumentError | BusyError}
    */
   truncate(messageCount: number): void {
-    this.#requireIdle();
+    requireIdle(this.#isGenerating);
     this.#messages = this.#messages.slice(0, wholeNumber("truncate", messageCount, 0, this.#messages.length));
   }
 
@@ -115,7 +113,7 @@ export class Session {
    * @throws {BusyError | DisposedError}
    */
   async save(): Promise<Uint8Array> {
-    this.#requireIdle();
+    requireIdle(this.#isGenerating);
     const { pool, recurrence } = this.#engine;
     const { encodeSnapshot } = await import("./snapshot.ts");
     const target = await snapshotTarget(this.#engine);
@@ -135,7 +133,7 @@ export class Session {
 
   /** Gives the session's part of the cache back. */
   dispose(): void {
-    this.#requireIdle();
+    requireIdle(this.#isGenerating);
     this.#engine.pool.free(this);
   }
 
@@ -145,7 +143,7 @@ export class Session {
 
   async *#generate(prompt: Prompt, options: ResolvedGeneration): AsyncGenerator<GenerationPart, void, undefined> {
     const startedAt = performance.now();
-    this.#requireIdle();
+    requireIdle(this.#isGenerating);
     options.signal?.throwIfAborted();
     this.#engine.requireLogits("generate");
     const { decoder, tokenizer, pool } = this.#engine;
@@ -177,11 +175,6 @@ export class Session {
     if (reasoning === false) return undefined;
     if (reasoning !== "auto") return reasoning;
     return isChat ? this.#engine.chatTemplate.reasoning : undefined;
-  }
-
-  #requireIdle(): void {
-    if (!this.#isGenerating) return;
-    throw new BusyError("session: expected no generation under way, got one; finish or leave its loop first, or use another session");
   }
 }
 

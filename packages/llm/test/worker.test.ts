@@ -53,7 +53,10 @@ describe("a model in a worker", () => {
   });
 
   test("conversations go on, fork, go back, and are restored elsewhere", async () => {
-    const converse = async (of: Pick<Model, "createSession">): Promise<readonly unknown[]> => {
+    type Conversation = Pick<llm.Session, "complete" | "dispose" | "messages" | "reset" | "truncate"> & {
+      fork(): Pick<llm.Session, "complete" | "messages">;
+    };
+    const converse = async (of: { createSession(options: llm.SessionOptions): Conversation }): Promise<readonly unknown[]> => {
       const session = of.createSession({ messages: [{ role: "user", content: "Hello." }] });
       const first = await session.complete(question, { ...greedy, maxTokens: 12 });
       const fork = session.fork();
@@ -66,7 +69,7 @@ describe("a model in a worker", () => {
       session.dispose();
       return [first.ids, second.ids, forked.ids, again.ids, messages, session.messages, fork.messages.length];
     };
-    expect(await converse(model as unknown as Model)).toEqual(await converse(local));
+    expect(await converse(model)).toEqual(await converse(local));
     const session = model.createSession();
     await session.complete(question, { ...greedy, maxTokens: 12 });
     const here = await local.restoreSession(await session.save());

@@ -48,22 +48,28 @@ interface Emitter {
   off?(name: string, listener: (value: unknown) => void): void;
 }
 
+/** What a worker's own messages go through. */
+interface Parent extends Emitter {
+  postMessage(message: Ready): void;
+}
+
 /** @throws {ArgumentError} where this is no worker */
 export function endpointOfWorker(): Endpoint {
-  const parent = nodeParentPort() ?? (typeof document === "undefined" && "postMessage" in globalThis ? globalThis : undefined);
+  const parent = parentOfWorker();
   if (parent === undefined)
     throw new ArgumentError("serveModels", "a worker", "a page's or process's main thread", "call it in the script of a Worker");
-  const port = parent as unknown as MessagePort;
   return {
-    post: (message) => port.postMessage(message),
-    listen: (take) => void subscribe(port, "message", take),
+    post: (message) => parent.postMessage(message),
+    listen: (take) => void subscribe(parent, "message", take),
   };
 }
 
-/** Node's, where a worker's own scope has no `postMessage`. */
-function nodeParentPort(): unknown {
-  const { process } = globalThis as { process?: { getBuiltinModule?(name: string): { readonly parentPort?: unknown } } };
-  return process?.getBuiltinModule?.("node:worker_threads").parentPort ?? undefined;
+/** Node's port, where a worker's own scope has no `postMessage`, or a browser's scope, in which pages have a document. */
+function parentOfWorker(): Parent | undefined {
+  const scope: object = globalThis;
+  const { process } = scope as { process?: { getBuiltinModule?(name: string): { readonly parentPort?: Parent | null } } };
+  const port = process?.getBuiltinModule?.("node:worker_threads").parentPort;
+  return port ?? ("postMessage" in scope && !("document" in scope) ? (scope as Parent) : undefined);
 }
 
 /** Calls `take` with what an event brings: a message's data, an error. The result ends that. */

@@ -1,10 +1,10 @@
 import type { ChatMessage } from "../chatTemplate.ts";
-import { BusyError } from "../errors.ts";
 import { type GenerateOptions, resolveGeneration } from "../generateOptions.ts";
 import type { GenerationFinish, GenerationPart } from "../generation.ts";
 import { checkKeys, wholeNumber } from "../options.ts";
 import type { Prompt } from "../prompt.ts";
 import type { Session, SessionOptions } from "../session.ts";
+import { finishOf, requireIdle } from "../sessionRules.ts";
 import type { ModelCalls } from "./calls.ts";
 import type { Caller } from "./channel.ts";
 
@@ -57,14 +57,12 @@ export class WorkerSession implements Omit<Session, "fork"> {
     return this.#generate(prompt, options);
   }
 
-  async complete(prompt: Prompt, options: GenerateOptions = {}): Promise<GenerationFinish> {
-    let last: GenerationPart | undefined;
-    for await (const part of this.generate(prompt, options)) last = part;
-    return last as GenerationFinish;
+  complete(prompt: Prompt, options: GenerateOptions = {}): Promise<GenerationFinish> {
+    return finishOf(this.generate(prompt, options));
   }
 
   reset(messages: readonly ChatMessage[] = []): void {
-    this.#requireIdle();
+    requireIdle(this.#isBusy);
     this.#messages = [...messages];
     this.#tell(this.#home.caller.call("resetSession", [this.#number, this.#messages]));
   }
@@ -80,12 +78,12 @@ export class WorkerSession implements Omit<Session, "fork"> {
   }
 
   truncate(messageCount: number): void {
-    this.#requireIdle();
+    requireIdle(this.#isBusy);
     this.reset(this.#messages.slice(0, wholeNumber("truncate", messageCount, 0, this.#messages.length)));
   }
 
   async save(): Promise<Uint8Array> {
-    this.#requireIdle();
+    requireIdle(this.#isBusy);
     this.#isBusy = true;
     try {
       await this.#told;
@@ -96,7 +94,7 @@ export class WorkerSession implements Omit<Session, "fork"> {
   }
 
   dispose(): void {
-    this.#requireIdle();
+    requireIdle(this.#isBusy);
     this.#tell(this.#home.caller.call("freeSession", [this.#number]));
   }
 
@@ -105,7 +103,7 @@ export class WorkerSession implements Omit<Session, "fork"> {
   }
 
   async *#generate(prompt: Prompt, { signal, ...options }: GenerateOptions): AsyncGenerator<GenerationPart, void, undefined> {
-    this.#requireIdle();
+    requireIdle(this.#isBusy);
     this.#isBusy = true;
     try {
       await this.#told;
@@ -120,11 +118,6 @@ export class WorkerSession implements Omit<Session, "fork"> {
 
   #tell(call: Promise<unknown>): void {
     this.#told = told(Promise.all([this.#told, call]));
-  }
-
-  #requireIdle(): void {
-    if (!this.#isBusy) return;
-    throw new BusyError("session: expected no generation under way, got one; finish or leave its loop first, or use another session");
   }
 }
 
