@@ -81,7 +81,7 @@ export class Session {
   }
 
   /** {@link generate} in one go. */
-  complete(prompt: Prompt, options: GenerateOptions = {}): Promise<GenerationFinish> {
+  async complete(prompt: Prompt, options: GenerateOptions = {}): Promise<GenerationFinish> {
     return finishOf(this.generate(prompt, options));
   }
 

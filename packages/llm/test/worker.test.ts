@@ -131,6 +131,8 @@ describe("a model in a worker", () => {
     await expect(session.complete(long)).rejects.toBeInstanceOf(llm.ContextOverflowError);
     await expect(session.complete(long)).rejects.toMatchObject({ promptTokens: 300, contextLength: 256, code: "contextOverflow" });
     expect(() => session.generate("a", { temperature: -1 })).toThrow(core.ArgumentError);
+    const completed = [session, local.createSession()].map((of) => of.complete("a", { temperature: -1 }));
+    for (const one of completed) await expect(one).rejects.toBeInstanceOf(core.ArgumentError);
     expect(() => model.createSession({ message: [] } as never)).toThrow(core.ArgumentError);
     await expect(model.restoreSession(new Uint8Array(8))).rejects.toBeInstanceOf(llm.SnapshotError);
     await expect(session.complete({ ids: [-1] })).rejects.toBeInstanceOf(core.ArgumentError);

@@ -57,7 +57,7 @@ export class WorkerSession implements Omit<Session, "fork"> {
     return this.#generate(prompt, options);
   }
 
-  complete(prompt: Prompt, options: GenerateOptions = {}): Promise<GenerationFinish> {
+  async complete(prompt: Prompt, options: GenerateOptions = {}): Promise<GenerationFinish> {
     return finishOf(this.generate(prompt, options));
   }
 
