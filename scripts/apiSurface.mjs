@@ -41,7 +41,9 @@ function exportsOf(path) {
     const from = /^export (?:type )?(\*|\{[^}]*\}) from "(.+)";$/s.exec(text);
     const own = declaration.exec(text);
     if (from !== null) {
-      const target = exportsOf(declarationFile(path, from[2]));
+      // What another package declares stands in that package's surface.
+      const isOwn = from[2].startsWith(".");
+      const target = isOwn ? exportsOf(declarationFile(path, from[2])) : new Map();
       if (from[1] === "*") for (const entry of target) found.set(...entry);
       else {
         for (const item of from[1].slice(1, -1).split(",")) {
@@ -50,6 +52,7 @@ function exportsOf(path) {
             .replace(/^type /, "")
             .split(" as ");
           if (name === "") continue;
+          if (!isOwn) target.set(name, { text: `export { ${item.trim()} } from "${from[2]}";`, isDocumented: true });
           if (!target.has(name)) throw new Error(`${relative(root, path)}: expected ${from[2]} to export ${name}, got nothing`);
           found.set(as, target.get(name));
         }

@@ -42,7 +42,8 @@ describe("bundles for Node", () => {
 
   test("a class is one, whichever package or export it comes through", async () => {
     const script = `
-      import { createRuntime, ShapeError } from "@centella/core";
+      import { CentellaError, createRuntime, ShapeError } from "@centella/core";
+      import { readGguf } from "@centella/gguf";
       import { wasm } from "@centella/backend-wasm";
       import * as emit from "@centella/backend-wasm/emit";
       import { ModelError } from "@centella/llm";
@@ -54,6 +55,7 @@ describe("bundles for Node", () => {
       const [x, y] = [2, 3].map((length) => runtime.tensor(new Float32Array(length)));
       try { await runtime.add(x, y); } catch (error) { caught.push(error instanceof ShapeError, error.name); }
       try { quantize("q4_0", new Float32Array(3)); } catch (error) { caught.push(error instanceof QuantError, error.name); }
+      try { await readGguf(new Uint8Array(8)); } catch (error) { caught.push(error instanceof CentellaError, error.name); }
       await runtime.dispose();
       const serving = 'import { serveModels } from "@centella/llm/worker/serve"; import { ModelError } from "@centella/llm";'
         + 'serveModels(() => { throw new ModelError("none"); });';
@@ -62,7 +64,10 @@ describe("bundles for Node", () => {
       await worker.terminate();
       console.log(JSON.stringify([caught, new emit.ModuleBuilder({}).constructor.name]));
     `;
-    expect(await inNode(script)).toEqual([[true, "ShapeError", true, "QuantError", true, "ModelError"], "ModuleBuilder"]);
+    expect(await inNode(script)).toEqual([
+      [true, "ShapeError", true, "QuantError", true, "GgufError", true, "ModelError"],
+      "ModuleBuilder",
+    ]);
   });
 
   test("generating text starts from few files", async () => {

@@ -1,4 +1,5 @@
-import { ArgumentError, type BackendFactory, checkKeys, elementCount } from "@centella/core";
+import { ArgumentError, type BackendFactory, elementCount } from "@centella/core";
+import { checkKeys } from "@centella/quant/checks";
 import { CudaBackend } from "./backend.ts";
 import { backendName } from "./deviceTensor.ts";
 import { openNativeDriver } from "./nativeDriver.ts";

@@ -1,8 +1,10 @@
+import { CentellaError } from "@centella/core";
+
 /** An address in device memory, or a handle that the driver gave out. Opaque. */
 export type Handle = bigint;
 
 /** What a driver call failed with: CUDA's own names, and the compiler's log where there is one. */
-export class DriverError extends Error {
+export class DriverError extends CentellaError {
   override name = "DriverError";
   /** `CUresult`, e.g. 2. */
   readonly status: number;
@@ -12,7 +14,7 @@ export class DriverError extends Error {
   readonly call: string;
   readonly log: string;
   constructor(status: number, statusName: string, call: string, log = "") {
-    super(`${call}: ${statusName} (${status})${log === "" ? "" : `\n${log}`}`);
+    super("driver", `${call}: ${statusName} (${status})${log === "" ? "" : `\n${log}`}`);
     this.status = status;
     this.statusName = statusName;
     this.call = call;

@@ -1,4 +1,5 @@
-import { ArgumentError, checkKeys } from "@centella/core";
+import { ArgumentError } from "@centella/core";
+import { checkKeys } from "@centella/quant/checks";
 
 export interface WasmOptions {
   /**

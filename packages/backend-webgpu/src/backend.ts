@@ -6,7 +6,6 @@ import {
   type ConcreteSpec,
   type Counters,
   checkData,
-  checkKeys,
   type DeviceInfo,
   type FusionLimits,
   lower,
@@ -17,6 +16,7 @@ import {
   type TensorSpec,
   type TypedArray,
 } from "@centella/core";
+import { checkKeys } from "@centella/quant/checks";
 import { compileProgram } from "./compile.ts";
 import { openDevice, type WebgpuOptions } from "./device.ts";
 import { uploadTensor } from "./deviceTensor.ts";

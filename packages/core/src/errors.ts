@@ -1,12 +1,7 @@
-/** Base class of every error that Centella throws on purpose; `code` is stable, the message is for people. */
-export class CentellaError extends Error {
-  override name = "CentellaError";
-  readonly code: string;
-  constructor(code: string, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.code = code;
-  }
-}
+import { CentellaError } from "@centella/quant";
+import { sentence } from "@centella/quant/checks";
+
+export { ArgumentError, CentellaError, DisposedError } from "@centella/quant";
 
 /** A shape that an op, a plan input or a persistent cannot accept. */
 export class ShapeError extends CentellaError {
@@ -21,14 +16,6 @@ export class DTypeError extends CentellaError {
   override name = "DTypeError";
   constructor(where: string, expected: string, got: string, fix?: string) {
     super("dtype", sentence(where, expected, got, fix));
-  }
-}
-
-/** A parameter or option outside its range, or one that is not known. */
-export class ArgumentError extends CentellaError {
-  override name = "ArgumentError";
-  constructor(where: string, expected: string, got: string, fix?: string) {
-    super("argument", sentence(where, expected, got, fix));
   }
 }
 
@@ -84,16 +71,4 @@ export class KernelError extends CentellaError {
     this.source = source;
     this.log = log;
   }
-}
-
-/** A handle that was used after `dispose()`. */
-export class DisposedError extends CentellaError {
-  override name = "DisposedError";
-  constructor(what: string) {
-    super("disposed", `${what}: used after dispose(); keep the handle alive until its last use`);
-  }
-}
-
-function sentence(where: string, expected: string, got: string, fix: string | undefined): string {
-  return `${where}: expected ${expected}, got ${got}${fix === undefined ? "" : `; ${fix}`}`;
 }

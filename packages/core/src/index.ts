@@ -23,7 +23,6 @@ export {
   crossoverOf,
 } from "./calibrate.ts";
 export { type CallSummary, formatReport, type RuntimeReport } from "./callLog.ts";
-export { checkKeys } from "./checkKeys.ts";
 export { createProgram, type Program } from "./createProgram.ts";
 export { createRuntime } from "./createRuntime.ts";
 export {

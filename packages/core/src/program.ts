@@ -1,4 +1,4 @@
-import { checkKeys } from "./checkKeys.ts";
+import { checkKeys } from "@centella/quant/checks";
 import { type CustomOp, customOp } from "./custom.ts";
 import type { DType, TypedArray } from "./dtype.ts";
 import { ArgumentError, ProgramError, ShapeError } from "./errors.ts";

@@ -1,5 +1,5 @@
+import { checkKeys } from "@centella/quant/checks";
 import type { BackendFactory } from "./backend.ts";
-import { checkKeys } from "./checkKeys.ts";
 import { ArgumentError } from "./errors.ts";
 import type { Policy } from "./select.ts";
 

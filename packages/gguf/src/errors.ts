@@ -1,3 +1,7 @@
+import { CentellaError } from "@centella/quant";
+
+export { ArgumentError, CentellaError, DisposedError } from "@centella/quant";
+
 /**
  * What is wrong: the outside (`io`, `changed`, `quota`, `busy`), the file (`not-gguf`, `version`, `truncated`, `limit`, `invalid`, `duplicate`,
  * `unknown-type`, `parts`, `corrupt`), or the question asked of it (`missing`, `wrong-type`, `range`, `no-room`,
@@ -36,9 +40,9 @@ export interface GgufErrorDetails {
 }
 
 /** Every error about a GGUF file: `gguf: expected X, got Y at byte N; what to do`. */
-export class GgufError extends Error {
-  override readonly name: string = "GgufError";
-  readonly code: GgufErrorCode;
+export class GgufError extends CentellaError {
+  override name = "GgufError";
+  declare readonly code: GgufErrorCode;
   readonly expected: string;
   readonly got: string;
   readonly offset: number | undefined;
@@ -47,8 +51,7 @@ export class GgufError extends Error {
     const place = details.offset === undefined ? "" : ` at byte ${details.offset}`;
     const hint = details.hint === undefined ? "" : `; ${details.hint}`;
     const summary = details.summary ?? `expected ${details.expected}, got ${details.got}`;
-    super(`gguf: ${summary}${place}${hint}`, details.cause === undefined ? {} : { cause: details.cause });
-    this.code = code;
+    super(code, `gguf: ${summary}${place}${hint}`, details.cause === undefined ? {} : { cause: details.cause });
     this.expected = details.expected;
     this.got = details.got;
     this.offset = details.offset;

@@ -1,7 +1,7 @@
 export type { ByteOrder } from "./byteOrder.ts";
 export { type EditableSource, editMetadata, type MetadataEdit } from "./edit.ts";
 export type { WritableEntry } from "./encode.ts";
-export { GgufError, type GgufErrorCode, type GgufErrorDetails } from "./errors.ts";
+export { ArgumentError, CentellaError, DisposedError, GgufError, type GgufErrorCode, type GgufErrorDetails } from "./errors.ts";
 export { type EstimateOptions, estimateMemory, type MemoryEstimate } from "./estimate.ts";
 export { GgufFile, readGguf } from "./file.ts";
 export { type FileType, fileTypeById } from "./fileTypes.ts";

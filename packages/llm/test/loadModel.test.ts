@@ -275,7 +275,7 @@ describe("loadModel refuses", () => {
     [{ runtime: {} }, /a runtime, got object/],
     [{ contextLength: 0 }, /contextLength: expected a whole number from 1 to 1024, got 0/],
     [{ contextLength: 2048 }, /from 1 to 1024, got 2048/],
-    [{ contextLength: "all" }, /contextLength: expected a whole number from 1 to 1024, got all/],
+    [{ contextLength: "all" }, /contextLength: expected a whole number from 1 to 1024, got "all"/],
     [{ contextLength: "auto", memoryLimit: 0 }, /memoryLimit: expected a whole number from 1, got 0/],
     [
       { contextLength: "auto", memoryLimit: 2_600_000 },
@@ -283,8 +283,8 @@ describe("loadModel refuses", () => {
     ],
     [{ batchSize: 0.5 }, /batchSize: expected a whole number from 1, got 0.5/],
     [{ sequences: 0 }, /sequences: expected a whole number from 1, got 0/],
-    [{ cacheType: "q4_0" }, /cacheType: expected "f32" or "f16" or "q8_0", got q4_0/],
-    [{ activations: "int8" }, /activations: expected "ggml" or "f32", got int8/],
+    [{ cacheType: "q4_0" }, /cacheType: expected "f32" or "f16" or "q8_0", got "q4_0"/],
+    [{ activations: "int8" }, /activations: expected "ggml" or "f32", got "int8"/],
   ])("options %j", async (options, message) => {
     await expect(load(tiny, options as object)).rejects.toThrow(message);
   });

@@ -5,6 +5,7 @@ import { wasm } from "@centella/backend-wasm";
 import * as core from "@centella/core";
 import { createRuntime, type Runtime } from "@centella/core";
 import * as gguf from "@centella/gguf";
+import * as quant from "@centella/quant";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import type { GenerationPart, Model } from "../src/index.ts";
 import * as llm from "../src/index.ts";
@@ -218,8 +219,8 @@ describe("a worker that is no more", () => {
   });
 });
 
-test("every class of error that these packages export crosses threads", () => {
-  const all: readonly (readonly [string, unknown])[] = Object.entries({ ...core, ...gguf, ...llm });
+test("every class of error that these packages export has one base and crosses threads", () => {
+  const all: readonly (readonly [string, unknown])[] = Object.entries({ ...quant, ...core, ...gguf, ...llm });
   const exported = all.filter(
     (entry): entry is [string, { readonly prototype: Error }] => typeof entry[1] === "function" && entry[1].prototype instanceof Error,
   );
@@ -228,6 +229,7 @@ test("every class of error that these packages export crosses threads", () => {
     const error = Object.assign(Object.create(errorClass.prototype) as Error, { name, message: "told", extra: [1, 2] });
     const back = unpackError(structuredClone(packError(error)));
     expect(back, name).toBeInstanceOf(errorClass);
+    expect(back, name).toBeInstanceOf(core.CentellaError);
     expect(back).toMatchObject({ name, message: "told", extra: [1, 2] });
   }
   const cause = new core.ArgumentError("a", "b", "c");

@@ -1,7 +1,7 @@
 export { activationType, roundActivations } from "./activations.ts";
 export { bfloatToFloat, floatToBfloat } from "./bfloat.ts";
 export { dequantize } from "./dequantize.ts";
-export { QuantError, type QuantErrorCode } from "./errors.ts";
+export { ArgumentError, CentellaError, DisposedError, QuantError, type QuantErrorCode } from "./errors.ts";
 export { codebook } from "./grids.ts";
 export { floatToHalf, halfToFloat } from "./half.ts";
 export { activationSumErrors, blockMinima } from "./minima.ts";

@@ -11,6 +11,7 @@ import {
   UnsupportedError,
 } from "@centella/core";
 import { GgufError } from "@centella/gguf";
+import { QuantError } from "@centella/quant";
 import {
   BusyError,
   ChatTemplateError,
@@ -39,6 +40,7 @@ const classes: Readonly<Record<string, { readonly prototype: Error }>> = {
   ModelError,
   OutOfMemoryError,
   ProgramError,
+  QuantError,
   SamplingError,
   ShapeError,
   SnapshotError,

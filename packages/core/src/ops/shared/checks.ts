@@ -1,3 +1,4 @@
+import { describe } from "@centella/quant/checks";
 import { ArgumentError, ShapeError } from "../../errors.ts";
 import { checkShape, type Dim, formatShape, formatSpec, type Shape, sameDim, type TensorSpec } from "../../spec.ts";
 
@@ -92,11 +93,4 @@ export function requirePair(op: string, option: string, pair: readonly [number, 
 /** Whether a value is an extent, a number or a symbolic dim. */
 export function isDim(dim: unknown): dim is Dim {
   return typeof dim === "number" || (typeof dim === "object" && dim !== null && "name" in dim && "max" in dim);
-}
-
-/** A value as messages have it. */
-export function describe(value: unknown): string {
-  if (typeof value === "string") return `"${value}"`;
-  if (Array.isArray(value)) return `[${value.join(", ")}]`;
-  return typeof value === "object" && value !== null ? "an object" : String(value);
 }

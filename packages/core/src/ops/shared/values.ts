@@ -1,7 +1,7 @@
+import { describe } from "@centella/quant/checks";
 import { roundTo } from "../../decode.ts";
 import { type DType, decodedArrayOf, isInteger } from "../../dtype.ts";
 import { ArgumentError } from "../../errors.ts";
-import { describe } from "./checks.ts";
 
 /** @throws {ArgumentError} unless `value` is a number that `dtype` can hold; floats are rounded, so only their range counts. */
 export function requireValue(op: string, dtype: DType, value: number): void {

@@ -1,0 +1,112 @@
+import { describe } from "./describe.ts";
+import { ArgumentError } from "./errors.ts";
+
+export { describe } from "./describe.ts";
+export { sentence } from "./errors.ts";
+
+/** What an argument must be: in words that complete "expected x to be …", and as a test. */
+export interface Kind<T = unknown> {
+  readonly expected: string;
+  readonly accepts: (value: unknown) => value is T;
+}
+
+/** The kind of each option of `Options`. */
+export type Kinds<Options> = { readonly [Name in keyof Options]-?: Kind };
+
+/** Returns `value`. @throws {ArgumentError} unless it is of this kind: `where: expected name to be …, got …` */
+export function check<T>(where: string, name: string, value: unknown, kind: Kind<T>, fix?: string): T {
+  if (kind.accepts(value)) return value;
+  throw new ArgumentError(where, `${name} to be ${kind.expected}`, describe(value), fix);
+}
+
+/**
+ * Returns `options`. An option that is undefined counts as left out.
+ * @throws {ArgumentError} if `options` is no object, has a key that `kinds` lacks, or a value of another kind
+ */
+export function checkOptions<Options extends object>(where: string, options: Options, kinds: Kinds<Options>): Options {
+  checkKeys(where, options, Object.keys(kinds));
+  for (const name in kinds) if (options[name] !== undefined) check(where, name, options[name], kinds[name]);
+  return options;
+}
+
+/** @throws {ArgumentError} if `options` is no object or has a key that is not among `known` */
+export function checkKeys(where: string, options: object, known: readonly string[]): void {
+  if (!isRecord(options)) throw new ArgumentError(where, "an options object", describe(options), "pass { option: value }");
+  const unknown = Object.keys(options).find((key) => !known.includes(key));
+  if (unknown !== undefined) throw new ArgumentError(where, `options among {${known.join(", ")}}`, unknown, "check the spelling");
+}
+
+/** A kind of one's own. */
+export function kind<T>(expected: string, accepts: (value: unknown) => boolean): Kind<T> {
+  return { expected, accepts: accepts as Kind<T>["accepts"] };
+}
+
+/** `true` or `false`. */
+export const boolean: Kind<boolean> = kind("true or false", (value) => typeof value === "boolean");
+/** A string, the empty one included. */
+export const string: Kind<string> = kind("a string", (value) => typeof value === "string");
+/** A string of at least one character. */
+export const nonEmptyString: Kind<string> = kind("a string that is not empty", (value) => typeof value === "string" && value !== "");
+/** A function. */
+export const callback: Kind<(...args: never[]) => unknown> = kind("a function", (value) => typeof value === "function");
+/** Recognised by its methods: another realm's class is another one. */
+export const abortSignal: Kind<AbortSignal> = kind(
+  "an AbortSignal",
+  (value) => isRecord(value) && typeof value.throwIfAborted === "function" && typeof value.addEventListener === "function",
+);
+/** An object that is no list. */
+export const object: Kind<object> = kind("an object", isRecord);
+/** An array of anything. */
+export const list: Kind<readonly unknown[]> = kind("a list", Array.isArray);
+/** A `Uint8Array` that can be read. */
+export const bytes: Kind<Uint8Array> = kind(
+  "a Uint8Array whose buffer is not detached",
+  (value) => value instanceof Uint8Array && isAttached(value),
+);
+/** A number that is neither infinite nor NaN. */
+export const finite: Kind<number> = kind("a finite number", Number.isFinite);
+/** A finite number above 0. */
+export const positive: Kind<number> = kind("a finite number above 0", (value) => isFiniteNumber(value) && value > 0);
+
+/** Numbers from `min` to `max`, both included. */
+export function within(min: number, max: number = Number.POSITIVE_INFINITY): Kind<number> {
+  const range = max === Number.POSITIVE_INFINITY ? `from ${min}` : `from ${min} to ${max}`;
+  return kind(`a finite number ${range}`, (value) => isFiniteNumber(value) && value >= min && value <= max);
+}
+
+/** Whole numbers from `min` to `max`, both included. */
+export function whole(min: number, max: number = Number.MAX_SAFE_INTEGER): Kind<number> {
+  const range = max === Number.MAX_SAFE_INTEGER ? `from ${min}` : `from ${min} to ${max}`;
+  return kind(`a whole number ${range}`, (value) => Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max);
+}
+
+/** One of a few values. */
+export function oneOf<T extends readonly (string | number | boolean)[]>(...choices: T): Kind<T[number]> {
+  return kind(choices.map((choice) => JSON.stringify(choice)).join(" or "), (value) => choices.includes(value as T[number]));
+}
+
+/** A value of the first or of the second kind. */
+export function either<A, B>(first: Kind<A>, second: Kind<B>): Kind<A | B> {
+  return kind(`${first.expected} or ${second.expected}`, (value) => first.accepts(value) || second.accepts(value));
+}
+
+/** A list of values of one kind; `elements` names them in the plural. */
+export function listOf<T>(elements: string, each: Kind<T>): Kind<readonly T[]> {
+  // every() would pass over holes.
+  return kind(`a list of ${elements}`, (value) => Array.isArray(value) && value.findIndex((one) => !each.accepts(one)) < 0);
+}
+
+/** Whether `value` is an object with named properties. */
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Whether the memory of a typed array is still its own: transferring its buffer to a worker takes it away. */
+export function isAttached(view: ArrayBufferView): boolean {
+  // `detached` is newer than the compiler's library, and absent in engines that are older still.
+  return (view.buffer as { readonly detached?: boolean }).detached !== true;
+}
+
+function isFiniteNumber(value: unknown): value is number {
+  return Number.isFinite(value);
+}

@@ -1,0 +1,59 @@
+/** Longest text, list and object that {@link describe} shows whole. */
+const limits = { characters: 64, entries: 6, depth: 2 };
+
+/** A value as an error message shows it: short, on one line, and safe for every value that JavaScript has. */
+export function describe(value: unknown): string {
+  try {
+    return preview(value, 0);
+  } catch {
+    // Proxies and getters run their owner's code.
+    return "an object that cannot be read";
+  }
+}
+
+function preview(value: unknown, depth: number): string {
+  switch (typeof value) {
+    case "string":
+      return quoted(value);
+    case "bigint":
+      return BigInt.asIntN(64, value) === value ? `${value}n` : "a large BigInt";
+    case "symbol":
+      return "a symbol";
+    case "function":
+      return "a function";
+    case "object":
+      return value === null ? "null" : previewObject(value, depth);
+    default:
+      return String(value);
+  }
+}
+
+function previewObject(value: object, depth: number): string {
+  if (Array.isArray(value)) {
+    if (depth === limits.depth) return "a list";
+    const entries = value.slice(0, limits.entries).map((each) => preview(each, depth + 1));
+    return `[${cut(entries, value.length)}]`;
+  }
+  const kind = Object.prototype.toString.call(value).slice("[object ".length, -1);
+  if (ArrayBuffer.isView(value)) return `a ${kind} of ${value.byteLength} bytes`;
+  if (kind !== "Object") return `${/^[AEIO]/.test(kind) ? "an" : "a"} ${kind}`;
+  const keys = Object.keys(value);
+  if (depth === limits.depth || keys.length === 0) return "an object";
+  const entries = keys
+    .slice(0, limits.entries)
+    .map((key) => `${cutText(key)}: ${preview((value as Record<string, unknown>)[key], depth + 1)}`);
+  return `{ ${cut(entries, keys.length)} }`;
+}
+
+function cut(entries: readonly string[], count: number): string {
+  return (entries.length < count ? [...entries, "…"] : entries).join(", ");
+}
+
+function quoted(text: string): string {
+  const escaped = JSON.stringify(cutText(text)).replace(/[\x7f-\x9f]/g, (c) => `\\u00${c.charCodeAt(0).toString(16)}`);
+  return text.length > limits.characters ? `${escaped} (${text.length} characters)` : escaped;
+}
+
+function cutText(text: string): string {
+  return text.length > limits.characters ? `${text.slice(0, limits.characters)}…` : text;
+}
