@@ -85,7 +85,9 @@ async function checkGreedy(name, runtime, { path, model: file, prompt_ids: promp
     const model = await loadModel(path, { runtime, cacheType: "f32" });
     try {
       if (isPlain && gap > 0.005) {
-        const { ids: got } = await model.createSession().complete({ ids: promptIds }, { temperature: 0, maxTokens: out.length });
+        const { ids: got } = await model
+          .createSession()
+          .complete({ ids: promptIds }, { temperature: 0, repeatPenalty: 1, maxTokens: out.length });
         const same = got.findIndex((id, i) => id !== out[i]);
         return {
           ok: same === -1 && got.length === out.length,
@@ -159,7 +161,7 @@ async function timeDecode(name, runtime) {
     for (let round = 0; round < 4; round++) {
       const { timings } = await model
         .createSession()
-        .complete("Tell me a story about the sea.", { temperature: 0, maxTokens: 64, seed: 1 });
+        .complete("Tell me a story about the sea.", { temperature: 0, repeatPenalty: 1, maxTokens: 64, seed: 1 });
       rates.push([timings.promptTokensPerSecond, timings.decodeTokensPerSecond]);
     }
     await model.dispose();

@@ -1,5 +1,4 @@
 import { defaultSteps, type GenerateOptions, resolveSampling, type SamplingOptions, type SamplingStep } from "@centella/llm";
-import { fableSampling } from "@centella/model-fable";
 import { choice, flag, number, type OptionSpec, type OptionValues, repeated } from "./options.ts";
 import { UsageError } from "./usageError.ts";
 
@@ -12,7 +11,7 @@ const lastN = { min: -1, integer: true };
 type NumberName = Exclude<keyof SamplingOptions, "dryBreakers" | "logitBias" | "mirostat" | "steps">;
 
 const numbers: Readonly<Record<NumberName, OptionSpec<number>>> = {
-  temperature: number("T", "0 is greedy (default: 0.7)", { min: 0 }),
+  temperature: number("T", "0 is greedy (default: 0.8)", { min: 0 }),
   topK: number("K", "keep the K likeliest tokens, 0 keeps all (default: 40)", count),
   topP: number("P", "keep the likeliest tokens that sum up to P (default: 0.95)", fraction),
   minP: number("P", "drop tokens below P times the likeliest one (default: 0.05)", fraction),
@@ -22,7 +21,7 @@ const numbers: Readonly<Record<NumberName, OptionSpec<number>>> = {
   xtcThreshold: number("P", "from which probability XTC counts a token among them (default: 0.1)", { min: 0 }),
   dynamicTemperatureRange: number("T", "let the temperature move by T with the entropy (default: 0)", { min: 0 }),
   dynamicTemperatureExponent: number("X", "power of the entropy that moves it (default: 1)", anyNumber),
-  repeatPenalty: number("X", "1 is none (default: 1.1)", { min: 0 }),
+  repeatPenalty: number("X", "1 is none (default: 1)", { min: 0 }),
   repeatLastN: number("N", "tokens that penalties look back at, -1 for all (default: 64)", lastN),
   frequencyPenalty: number("X", "for each time that a token occurred (default: 0)", anyNumber),
   presencePenalty: number("X", "for a token that occurred (default: 0)", anyNumber),
@@ -83,17 +82,13 @@ export function readGenerateOptions(values: OptionValues<typeof generateOptions>
     ...(values.steps !== undefined && { steps: values.steps.flatMap((list) => list.split(",")) as SamplingStep[] }),
     ...(values["logit-bias"] !== undefined && { logitBias: Object.fromEntries(values["logit-bias"]) }),
   };
-  // Defaults of steps that are left out would contradict what is asked for.
-  const { temperature } = fableSampling;
-  const isOwnChain = given.steps !== undefined || (given.mirostat ?? 0) > 0;
-  const sampling = { ...(!isOwnChain ? fableSampling : given.steps?.includes("temperature") !== false && { temperature }), ...given };
   try {
-    resolveSampling(sampling);
+    resolveSampling(given);
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error));
   }
   return {
-    ...sampling,
+    ...given,
     maxTokens: values.tokens ?? 256,
     stop: values.stop,
     promptLookup: values["prompt-lookup"],

@@ -9,6 +9,7 @@ import { SequencePool } from "./kvCache.ts";
 import type { ModelInfo } from "./modelInfo.ts";
 import { type Pooling, poolingTypes } from "./pooling.ts";
 import type { CacheType } from "./recording.ts";
+import type { SamplingOptions } from "./sampling/options.ts";
 import type { StateTransfer } from "./stateTransfer.ts";
 import type { Tokenizer } from "./tokenizer/tokenizer.ts";
 
@@ -37,6 +38,8 @@ export class Engine {
   readonly decoder: Decoder;
   readonly pool: SequencePool;
   readonly hasChatTemplate: boolean;
+  /** The model's own defaults. */
+  readonly sampling: SamplingOptions;
   readonly cacheType: CacheType;
   /** See {@link ModelParts}. */
   readonly recurrence: StateTransfer | undefined;
@@ -56,7 +59,7 @@ export class Engine {
 
   constructor(
     { decoder, openTransfer, recurrence, openStates, metadata, identify, tokenizer, ChatTemplate }: ModelParts,
-    { sequences, hasChatTemplate, cacheType }: ModelInfo,
+    { sequences, hasChatTemplate, sampling, cacheType }: ModelInfo,
   ) {
     this.decoder = decoder;
     this.#openTransfer = openTransfer;
@@ -65,6 +68,7 @@ export class Engine {
     this.#identify = identify;
     this.#openStates = openStates;
     this.hasChatTemplate = hasChatTemplate;
+    this.sampling = sampling;
     this.#metadata = metadata;
     this.#ChatTemplate = ChatTemplate;
     this.pool = new SequencePool(sequences, blocksOf(decoder.contextLength), recurrence);

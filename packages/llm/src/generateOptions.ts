@@ -60,8 +60,11 @@ const ownNames = ["maxTokens", "logprobs", "stop", "signal", "raw", "overflow", 
 const overflowNames = ["prompt", "generation", "keep", "room"];
 const chatNames = ["tools", "documents", "variables", "now"];
 
-/** @throws {ArgumentError} for an unknown option or a value outside its range */
-export function resolveGeneration(options: GenerateOptions): ResolvedGeneration {
+/**
+ * Checks options and fills in the defaults; `sampling` are those of the model.
+ * @throws {ArgumentError} for an unknown option or a value outside its range
+ */
+export function resolveGeneration(options: GenerateOptions, sampling: SamplingOptions = {}): ResolvedGeneration {
   checkKeys("generate", options, [...ownNames, ...samplingOptionNames]);
   const { maxTokens = Number.MAX_SAFE_INTEGER, stop = [], signal, raw, chat = {}, logprobs, dryBreakers } = options;
   if (dryBreakers !== undefined && !(Array.isArray(dryBreakers) && dryBreakers.every((text) => typeof text === "string" && text !== ""))) {
@@ -77,7 +80,7 @@ export function resolveGeneration(options: GenerateOptions): ResolvedGeneration 
   checkOverflow(overflow);
   checkReasoning(reasoning);
   return {
-    sampling: resolveSampling(pickSampling(options)),
+    sampling: resolveSampling(pickSampling(options), sampling),
     dryBreakers: dryBreakers ?? defaultDryBreakers,
     logprobs: logprobs === undefined ? undefined : wholeNumber("logprobs", logprobs, 0),
     maxTokens: wholeNumber("maxTokens", maxTokens, 1),

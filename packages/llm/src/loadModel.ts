@@ -17,6 +17,7 @@ import {
   type ModelDescription,
   recordDecoder,
 } from "./recording.ts";
+import type { ModelSampling } from "./sampling/modelSampling.ts";
 import { loadTokenizer } from "./tokenizer/loadTokenizer.ts";
 import type { Tokenizer } from "./tokenizer/tokenizer.ts";
 
@@ -133,6 +134,7 @@ export async function loadModel(source: GgufInput | readonly GgufInput[], option
     const ChatTemplate = file.metadata.has(chatTemplateKey)
       ? await (await import("./chatTemplate.ts")).loadChatTemplate(file.metadata)
       : undefined;
+    const { sampling, warnings } = await samplingOf(file.metadata);
     return new Model({
       ChatTemplate,
       tokenizer: await tryTokenizer(file.metadata),
@@ -143,7 +145,16 @@ export async function loadModel(source: GgufInput | readonly GgufInput[], option
         const { program } = recordDecoder(description, file, wider, adapters);
         return new Decoder(await runtime.compile(program, { shareWith: plan }), backend, { ...wider, ...states });
       },
-      info: describeModel(file, description, { ...sizes, activations }, decoder, split ?? plan.selection, plan.warnings, contextReason),
+      info: describeModel(
+        file,
+        description,
+        { ...sizes, activations },
+        decoder,
+        split ?? plan.selection,
+        [...plan.warnings, ...warnings],
+        contextReason,
+        sampling,
+      ),
       recurrence,
       async openTransfer() {
         const { CacheTransfer, cacheLayers } = await import("./cacheTransfer.ts");
@@ -192,6 +203,12 @@ async function openFile(
     await closeFile();
     throw error;
   }
+}
+
+/** Defaults that the file recommends. Most files recommend none, so what reads them is code of its own. */
+async function samplingOf(metadata: Metadata): Promise<ModelSampling> {
+  if (![...metadata.keys()].some((key) => key.startsWith("general.sampling."))) return { sampling: {}, warnings: [] };
+  return (await import("./sampling/modelSampling.ts")).modelSampling(metadata);
 }
 
 function isList(source: GgufInput | readonly GgufInput[]): source is readonly GgufInput[] {

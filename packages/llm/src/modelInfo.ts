@@ -4,6 +4,7 @@ import { cacheBytes } from "./contextSize.ts";
 import { chatTemplateKey } from "./errors.ts";
 import type { LayerSplit } from "./layersOnGpu.ts";
 import type { ActivationMode, CacheType, DecoderProgram, DecoderSizes, ModelDescription } from "./recording.ts";
+import type { SamplingOptions } from "./sampling/options.ts";
 
 /** Bytes that a model takes, in stored form; a backend may add padding and scratch space (`runtime.backends[…].memory()`). */
 export interface ModelMemory {
@@ -25,6 +26,8 @@ export interface ModelInfo {
   readonly vocabSize: number;
   /** Whether a string prompt is a turn of a chat by default. */
   readonly hasChatTemplate: boolean;
+  /** Sampling options that the file recommends (`general.sampling.*`): defaults of every generation. */
+  readonly sampling: SamplingOptions;
   /** Tokens that a sequence can hold. */
   readonly contextLength: number;
   /** Why it is as long as it is. */
@@ -58,6 +61,7 @@ export function describeModel(
   chosen: Selection | LayerSplit,
   warnings: readonly string[],
   contextReason: string,
+  sampling: SamplingOptions,
 ): ModelInfo {
   const backends = "gpu" in chosen ? [chosen.gpu, chosen.cpu] : [chosen.backend];
   const architecture = file.metadata.string("general.architecture");
@@ -70,6 +74,7 @@ export function describeModel(
     parameters: file.tensors.reduce((sum, { elements }) => sum + elements, 0),
     vocabSize: config.vocabSize,
     hasChatTemplate: file.metadata.has(chatTemplateKey),
+    sampling,
     contextLength: sizes.contextLength,
     contextReason,
     trainedContextLength: config.contextLength,

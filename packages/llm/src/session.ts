@@ -77,7 +77,7 @@ export class Session {
    *   and the signal's reason while iterating
    */
   generate(prompt: Prompt, options: GenerateOptions = {}): AsyncGenerator<GenerationPart, void, undefined> {
-    return this.#generate(prompt, resolveGeneration(options));
+    return this.#generate(prompt, resolveGeneration(options, this.#engine.sampling));
   }
 
   /** {@link generate} in one go. */

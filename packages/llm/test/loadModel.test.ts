@@ -57,6 +57,7 @@ describe("loadModel", () => {
       architecture: "llama",
       isVerified: true,
       quantization: "Q8_0",
+      sampling: {},
       parameters: 2_229_504,
       vocabSize: 4096,
       hasChatTemplate: true,

@@ -7,6 +7,9 @@ import type { ModelCompetitor, ModelRunner } from "./competitor.ts";
 /** Larger files are not computed on the reference: it holds all weights in f32 and takes seconds per token. */
 const referenceLimitBytes = 400 * 2 ** 20;
 
+/** The likeliest token, as the peers choose it: without penalties that a file recommends. */
+const greedy = { temperature: 0, repeatPenalty: 1 } as const;
+
 /** A backend of this project, opened anew for each model. */
 export function oursModel(factory: BackendFactory, threads: number | undefined): ModelCompetitor {
   return { name: factory.name, side: "ours", threads, open: (file, contextLength) => open(factory, file, contextLength) };
@@ -17,7 +20,7 @@ async function open(factory: BackendFactory, file: string, contextLength: number
   const session = model.createSession();
   const seconds = async (ids: readonly number[], maxTokens: number): Promise<{ readonly seconds: number; readonly cached: number }> => {
     const start = performance.now();
-    const { usage } = await session.complete({ ids }, { temperature: 0, maxTokens });
+    const { usage } = await session.complete({ ids }, { ...greedy, maxTokens });
     // A text that ends early took less: the time is for as many tokens as were asked for.
     return { seconds: ((performance.now() - start) / 1e3 / usage.completionTokens) * maxTokens, cached: usage.cachedTokens };
   };
@@ -42,7 +45,7 @@ async function open(factory: BackendFactory, file: string, contextLength: number
       const { model: shared } = await together;
       const sessions = texts.map(() => shared.createSession());
       const complete = async (maxTokens: number): Promise<number> => {
-        const finished = await Promise.all(texts.map((ids, i) => sessions[i]!.complete({ ids }, { temperature: 0, maxTokens })));
+        const finished = await Promise.all(texts.map((ids, i) => sessions[i]!.complete({ ids }, { ...greedy, maxTokens })));
         return finished.reduce((sum, { usage }) => sum + usage.completionTokens, 0);
       };
       await complete(1);
@@ -55,7 +58,7 @@ async function open(factory: BackendFactory, file: string, contextLength: number
       const whole = (await seconds(fresh(ids), 1)).seconds;
       const controller = new AbortController();
       const reason = new Error("aborted by the benchmark");
-      const reading = session.complete({ ids: fresh(ids) }, { temperature: 0, maxTokens: 1, signal: controller.signal }).then(
+      const reading = session.complete({ ids: fresh(ids) }, { ...greedy, maxTokens: 1, signal: controller.signal }).then(
         () => "complete",
         (error: unknown) => (error === reason ? "refused" : Promise.reject(error)),
       );

@@ -44,7 +44,7 @@ export async function* benchModel(model: Model, options: BenchOptions = {}): Asy
   const setting: Setting = {
     repetitions,
     ids: new FreshIds(model.info.vocabSize),
-    generation: { temperature: 0, logitBias: withoutEndings(model), reasoning: false, signal: options.signal },
+    generation: { temperature: 0, repeatPenalty: 1, logitBias: withoutEndings(model), reasoning: false, signal: options.signal },
   };
   for (const depth of depths) {
     for (const tokens of promptTokens) yield await benchRow(model, { kind: "prompt", tokens, depth }, setting);

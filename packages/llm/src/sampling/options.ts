@@ -16,9 +16,15 @@ export const defaultSteps: readonly SamplingStep[] = [
   "temperature",
 ];
 
-/** How the next token is chosen. Everything is optional; the defaults are llama.cpp's. */
+/**
+ * How the next token is chosen. Everything is optional. An option that is not given has the model's own default, which
+ * `model.info.sampling` shows, and otherwise the one below, which is llama.cpp's.
+ */
 export interface SamplingOptions {
-  /** Divides the logits: below 1 sharpens, above 1 flattens; 0 takes the most likely token always. >= 0, default 0.8. */
+  /**
+   * Divides the logits: below 1 sharpens, above 1 flattens. 0 takes the most likely token, after penalties as in llama.cpp.
+   * >= 0, default 0.8.
+   */
   readonly temperature?: number;
   /** Lets the temperature move within `temperature ± range`, from low where the choice is clear to high where it is open; 0 is off. Default 0. */
   readonly dynamicTemperatureRange?: number;
@@ -147,15 +153,18 @@ export const samplingOptionNames: readonly (keyof ResolvedSampling)[] = [
 ];
 
 /**
- * Checks options and fills in the defaults.
+ * Checks options and fills in the defaults: those of the model where it has some, else llama.cpp's. A model's Mirostat gives way to
+ * options that contradict it.
  * @throws {ArgumentError} if a value is outside its range, an option is not known, or options contradict each other
  */
-export function resolveSampling(options: SamplingOptions = {}): ResolvedSampling {
+export function resolveSampling(options: SamplingOptions = {}, defaults: SamplingOptions = {}): ResolvedSampling {
   const unknown = Object.keys(options).find((name) => !samplingOptionNames.some((known) => known === name));
   if (unknown !== undefined) throw new ArgumentError("sampling", `one of ${samplingOptionNames.join(", ")}`, unknown);
+  const isOwnMirostatOff = options.mirostat === undefined && contradictsMirostat(options) !== undefined;
+  const own: SamplingOptions = isOwnMirostatOff ? { ...defaults, mirostat: 0 } : defaults;
   const numbers = Object.fromEntries(
     Object.entries(rules).map(([name, { fallback, expected, accepts }]) => {
-      const value = options[name as NumericOption] ?? fallback();
+      const value = options[name as NumericOption] ?? own[name as NumericOption] ?? fallback();
       if (typeof value !== "number" || !Number.isFinite(value) || !accepts(value)) throw wrong(name, expected, value);
       return [name, value];
     }),
@@ -164,10 +173,17 @@ export function resolveSampling(options: SamplingOptions = {}): ResolvedSampling
     ...numbers,
     dryBreakers: resolveBreakers(options.dryBreakers ?? []),
     logitBias: resolveBias(options.logitBias ?? {}),
-    steps: resolveSteps(options.steps ?? defaultSteps),
+    steps: resolveSteps(options.steps ?? stepsFor(options, own.steps)),
   };
   refuseContradictions(options, resolved.steps);
   return resolved;
+}
+
+/** The model's own order of steps, unless it lacks a step that an option is for. */
+function stepsFor(options: SamplingOptions, own: readonly SamplingStep[] | undefined): readonly SamplingStep[] {
+  return own !== undefined && defaultSteps.every((step) => own.includes(step) || givenOption(options, step) === undefined)
+    ? own
+    : defaultSteps;
 }
 
 function resolveBreakers(breakers: readonly (readonly number[])[]): readonly (readonly number[])[] {
@@ -190,10 +206,14 @@ function resolveSteps(steps: readonly SamplingStep[]): readonly SamplingStep[] {
   throw wrong("steps", `some of ${defaultSteps.join(", ")}, each once`, steps);
 }
 
+/** An option of this step that is given. */
+function givenOption(options: SamplingOptions, step: SamplingStep): NumericOption | undefined {
+  return stepOptions[step].find((name) => options[name] !== undefined);
+}
+
 function refuseContradictions(options: SamplingOptions, steps: readonly SamplingStep[]): void {
-  const given = (step: SamplingStep): NumericOption | undefined => stepOptions[step].find((name) => options[name] !== undefined);
   for (const step of defaultSteps) {
-    const name = given(step);
+    const name = givenOption(options, step);
     if (name === undefined || steps.includes(step)) continue;
     throw new ArgumentError(
       "sampling.steps",
@@ -202,11 +222,17 @@ function refuseContradictions(options: SamplingOptions, steps: readonly Sampling
       "leave one of the two out",
     );
   }
-  if (!options.mirostat) return;
-  const replaced = mirostatReplaces.map(given).find((name) => name !== undefined);
-  const clash = replaced ?? (options.dynamicTemperatureRange ? "dynamicTemperatureRange" : options.steps && "steps");
-  if (clash === undefined) return;
+  const clash = contradictsMirostat(options);
+  if (!options.mirostat || clash === undefined) return;
   throw new ArgumentError("sampling.mirostat", "no option that leaves tokens out besides it", clash, "leave one of the two out");
+}
+
+/** An option that does nothing while Mirostat is on. */
+function contradictsMirostat(options: SamplingOptions): keyof SamplingOptions | undefined {
+  const replaced = mirostatReplaces.map((step) => givenOption(options, step)).find((name) => name !== undefined);
+  if (replaced !== undefined) return replaced;
+  if (options.dynamicTemperatureRange) return "dynamicTemperatureRange";
+  return options.steps === undefined ? undefined : "steps";
 }
 
 function wrong(name: string, expected: string, value: unknown): ArgumentError {
