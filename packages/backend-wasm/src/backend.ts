@@ -12,12 +12,12 @@ import {
   DisposedError,
   type FusionLimits,
   type MemoryReport,
+  NotLoadedError,
   type Plan,
   type ProgramGraph,
   Tensor,
   type TensorSpec,
   type TypedArray,
-  UnsupportedError,
   WorkQueue,
 } from "@centella/core";
 import { aheadName } from "./aheadName.ts";
@@ -191,7 +191,7 @@ export class WasmBackend implements Backend {
     const { custom } = this.home;
     const unready = program.nodes.find(({ op }) => op.kernels !== undefined && custom.get(op) === undefined);
     if (unready !== undefined)
-      throw new UnsupportedError(
+      throw new NotLoadedError(
         `wasm: ${unready.op.name}`,
         "its module must be waited for; compile a program with it first, or await the call",
       );

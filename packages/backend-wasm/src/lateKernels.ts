@@ -1,4 +1,4 @@
-import { type AnyOp, type OpName, ops, type ProgramGraph, UnsupportedError } from "@centella/core";
+import { type AnyOp, type OpName, ops, type ProgramGraph, NotLoadedError } from "@centella/core";
 import { addExpressions } from "./elementwise/expressions/index.ts";
 import type { ExpressionTable } from "./elementwise/expressions/table.ts";
 import type { Kernel, Kernels } from "./kernel.ts";
@@ -51,11 +51,11 @@ export function isLate({ name, alias, kernels: own }: AnyOp): boolean {
   return alias !== true && own === undefined && Object.hasOwn(ops, name) && !Object.hasOwn(kernels, name);
 }
 
-/** The kernel of such an op. @throws {UnsupportedError} before {@link loadKernels} is done */
+/** The kernel of such an op. @throws {NotLoadedError} before {@link loadKernels} is done */
 export function lateKernel({ name }: AnyOp): Kernel {
   const kernel = loaded.get(name);
   if (kernel === undefined)
-    throw new UnsupportedError(`wasm: ${name}`, "its kernel must be waited for; compile a program with it first, or await the call");
+    throw new NotLoadedError(`wasm: ${name}`, "its kernel must be waited for; compile a program with it first, or await the call");
   return kernel;
 }
 

@@ -1,4 +1,4 @@
-import { isQuantized, type ProgramGraph, UnsupportedError } from "@centella/core";
+import { isQuantized, type ProgramGraph, NotLoadedError } from "@centella/core";
 import type { ModuleOptions } from "./emit/index.ts";
 import { formatNameOf } from "./formats/index.ts";
 
@@ -60,15 +60,15 @@ export function ifLoaded<K extends Part>(part: K): Parts[K] | undefined {
   return loaded[part];
 }
 
-/** @throws {UnsupportedError} before it is loaded */
+/** @throws {NotLoadedError} before it is loaded */
 export function onDemand<K extends Part>(part: K): Parts[K] {
   const found = ifLoaded(part);
   if (found === undefined)
-    throw new UnsupportedError(`wasm: ${part}`, "their code must be waited for; compile a program with them first, or await the call");
+    throw new NotLoadedError(`wasm: ${part}`, "their code must be waited for; compile a program with them first, or await the call");
   return found;
 }
 
-/** @throws {UnsupportedError} if something that a program needs is not loaded */
+/** @throws {NotLoadedError} if something that a program needs is not loaded */
 export function requireLoaded(program: ProgramGraph): void {
   for (const part of partsOf(program)) onDemand(part);
 }

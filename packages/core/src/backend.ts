@@ -112,7 +112,8 @@ export interface Backend {
   compile(program: ProgramGraph, options?: CompileOptions): Promise<Plan>;
   /**
    * Like `compile`, within the call; only where `syncAvailable`, and the plan has `runSync`.
-   * @throws {UnsupportedError} also where something must be waited for, such as a custom op's module
+   * @throws {UnsupportedError} if a node has no kernel here
+   * @throws {NotLoadedError} if code must be awaited first, such as a custom op's module
    * @throws {ProgramError} where a device has work under way that must be waited for
    */
   compileSync?(program: ProgramGraph): Plan;

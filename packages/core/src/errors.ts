@@ -37,6 +37,17 @@ export class UnsupportedError extends CentellaError {
   }
 }
 
+/**
+ * Code that a backend fetches when it is first needed is not there: it must be awaited, or could not be fetched. Nothing was computed, so a
+ * runtime goes on to the next backend.
+ */
+export class NotLoadedError extends UnsupportedError {
+  constructor(what: string, reason: string, options?: ErrorOptions) {
+    super(what, reason);
+    this.cause = options?.cause;
+  }
+}
+
 /** An allocation that a device or the host refused. Sizes are in bytes; `free` is undefined where the device does not tell. */
 export class OutOfMemoryError extends CentellaError {
   override name = "OutOfMemoryError";

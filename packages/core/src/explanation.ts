@@ -1,5 +1,5 @@
 import type { Cost } from "./op.ts";
-import { type Candidate, judge, type Policy, type SelectionRequest, type Verdict } from "./select.ts";
+import { type Candidate, judge, orLastResort, type Policy, type SelectionRequest, type Verdict } from "./select.ts";
 import { textTable } from "./textTable.ts";
 import type { Thresholds } from "./thresholds.ts";
 
@@ -21,7 +21,7 @@ export function explainRequest(
   thresholds: Thresholds,
   policy: Policy,
 ): Explanation {
-  const verdicts = candidates.map((candidate) => judge(request, candidate, thresholds, policy));
+  const verdicts = orLastResort(candidates.map((candidate) => judge(request, candidate, thresholds, policy)));
   return { what: request.what, cost: request.cost, backend: verdicts.find(({ takes }) => takes)?.backend, verdicts };
 }
 

@@ -56,6 +56,7 @@ export {
   DisposedError,
   DTypeError,
   KernelError,
+  NotLoadedError,
   OutOfMemoryError,
   ProgramError,
   ShapeError,

@@ -1,6 +1,6 @@
 import type { Backend, BackendFactory, CompileOptions, Counters, MemoryReport, Plan } from "./backend.ts";
 import type { TypedArray } from "./dtype.ts";
-import { DisposedError, UnsupportedError } from "./errors.ts";
+import { DisposedError, NotLoadedError } from "./errors.ts";
 import { lower } from "./lower.ts";
 import { createCounters, WorkQueue } from "./planSupport.ts";
 import type { ProgramGraph } from "./program.ts";
@@ -48,9 +48,13 @@ export class ReferenceBackend implements Backend {
     return this.#Plan !== undefined;
   }
 
-  /** Loads the definitions. */
+  /** Loads the definitions. @throws {NotLoadedError} */
   async ready(): Promise<void> {
-    this.#Plan ??= (await import("./referencePlan.ts")).ReferencePlan;
+    if (this.#Plan !== undefined) return;
+    const loaded = await import("./referencePlan.ts").catch((cause: unknown) => {
+      throw new NotLoadedError(this.name, `its code could not be fetched (${String(cause)}); check the network`, { cause });
+    });
+    this.#Plan = loaded.ReferencePlan;
   }
 
   unsupported(): undefined {
@@ -69,7 +73,7 @@ export class ReferenceBackend implements Backend {
 
   #compile(program: ProgramGraph, shareWith: Plan | undefined): Plan {
     if (this.#disposed) throw new DisposedError("backend reference");
-    if (this.#Plan === undefined) throw new UnsupportedError("compileSync", "the reference is not loaded yet; await a call on it first");
+    if (this.#Plan === undefined) throw new NotLoadedError("compileSync", "the reference is not loaded yet; await a call on it first");
     const plan = new this.#Plan(
       this,
       lower(program, this.name, this.unsupported, { memoryModel: this.memoryModel, optimize: this.#optimize }),

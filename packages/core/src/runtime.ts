@@ -3,7 +3,7 @@ import type { Calibration, CalibrationOptions } from "./calibrate.ts";
 import { CallLog, counted, type RuntimeReport, type Tally } from "./callLog.ts";
 import { type CustomOp, customOp } from "./custom.ts";
 import { type DType, dtypeOf, type TypedArray } from "./dtype.ts";
-import { ArgumentError, CentellaError, DeviceLostError } from "./errors.ts";
+import { ArgumentError, CentellaError, DeviceLostError, NotLoadedError } from "./errors.ts";
 import { type Explanation, explainRequest } from "./explanation.ts";
 import { type Chain, LazyCore, type LazyTensor } from "./lazy.ts";
 import { checkCall, movedTo, numbered, oneCall } from "./oneCall.ts";
@@ -147,8 +147,9 @@ export class RuntimeCore {
       const plan = await compilePlaced(program, Object.fromEntries(names), shareWith.backends, { ...rest, shareWith });
       return this.#counted(plan, { backend: shareWith.backends[0]!, reason: "placed as what it shares", rejected: [] });
     }
-    const selection = (shareWith as { readonly selection?: Selection } | undefined)?.selection ?? this.select(program);
-    return this.#counted(await selection.backend.compile(program, rest), selection);
+    const shared = (shareWith as { readonly selection?: Selection } | undefined)?.selection;
+    if (shared !== undefined) return this.#counted(await shared.backend.compile(program, rest), shared);
+    return this.#compileAmong(this.#eligible, program, rest);
   }
 
   /**
@@ -242,6 +243,22 @@ export class RuntimeCore {
     await this.dispose();
   }
 
+  /** Compiles on the first backend that takes the program and whose code can be loaded. */
+  async #compileAmong(
+    candidates: readonly Candidate[],
+    program: ProgramGraph,
+    options: CompileOptions,
+  ): Promise<Plan & { readonly selection: Selection }> {
+    const selection = selectForProgram(program, candidates, this.#thresholds, this.#policy);
+    const { backend } = selection;
+    try {
+      return this.#counted(await backend.compile(program, options), selection);
+    } catch (error) {
+      if (!(error instanceof NotLoadedError)) throw error;
+      return this.#compileAmong(withReason(candidates, backend, error.reason), program, options);
+    }
+  }
+
   async #compilePlaced(
     program: ProgramGraph,
     placement: Placement,
@@ -282,7 +299,10 @@ export class RuntimeCore {
     return { selection, tally: this.#log.tallyOf(op, selection), planKey: `${selection.backend.name} ${planKey}` };
   }
 
-  /** THE fallback rule: an error is raised, unless the policy says "retry" and there is another backend that can. */
+  /**
+   * THE fallback rule: an error is raised, unless the policy says "retry" and there is another backend that can. A backend whose code
+   * cannot be loaded computed nothing: like one that cannot be opened, it is passed over under any policy.
+   */
   async #attempt(request: Request, run: (choice: Choice) => Promise<Tensor>): Promise<Tensor> {
     for (let attempt = this.#first(request); ; ) {
       try {
@@ -312,10 +332,11 @@ export class RuntimeCore {
   /** What to try after a failure. @throws the failure where nothing is */
   #next(request: Request, { candidates: before, choice }: Attempt, error: unknown): Attempt {
     choice.tally.failed++;
-    if (this.#policy.fallback !== "retry" || !(error instanceof CentellaError)) throw error;
+    const isRetried = this.#policy.fallback === "retry" && error instanceof CentellaError;
+    if (!isRetried && !(error instanceof NotLoadedError)) throw error;
     const { backend } = choice.selection;
     if (error instanceof DeviceLostError) this.#leaveOut(backend, error);
-    const candidates = withReason(before, backend, `it failed: ${error.message}`);
+    const candidates = withReason(before, backend, error instanceof NotLoadedError ? error.reason : `it failed: ${error.message}`);
     let selection: Selection;
     try {
       selection = request.selectAmong(candidates);

@@ -5,8 +5,8 @@ import type { Policy } from "./select.ts";
 
 export interface RuntimeOptions {
   /**
-   * In order of preference. The scalar reference is always there, last; within a call (`runtime.sync`) it computes if it is given here, no
-   * other backend can do so, or an awaited call came to it before.
+   * In order of preference. The scalar reference is always there, last. Where another backend computes within a call (`runtime.sync`), its
+   * code is loaded by the first awaited call that comes to it, and it takes no part in `runtime.sync` before; list it here to load it at once.
    */
   readonly backends: readonly BackendFactory[];
   readonly policy?: RuntimePolicy;

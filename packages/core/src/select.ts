@@ -34,6 +34,8 @@ export interface Verdict {
   readonly backend: string;
   readonly takes: boolean;
   readonly reason: string;
+  /** The backend can run the request, but the work is below its threshold: every other backend that can comes first. */
+  readonly defers?: true;
 }
 
 /** One call or program, as far as the choice of a backend is concerned. */
@@ -139,18 +141,31 @@ export async function openCandidates(factories: readonly BackendFactory[]): Prom
 
 /** The first candidate that takes the request. Pure. @throws {UnsupportedError} if none does */
 export function choose(request: SelectionRequest, candidates: readonly Candidate[], thresholds: Thresholds, policy: Policy): Selection {
-  const { force } = policy;
-  const rejected: string[] = [];
+  const asked: Verdict[] = [];
   for (const candidate of candidates) {
-    const { takes, reason } = judge(request, candidate, thresholds, policy);
-    if (takes) return { backend: candidate.backend!, reason, rejected };
-    rejected.push(`${candidate.name}: ${reason}`);
+    const verdict = judge(request, candidate, thresholds, policy);
+    asked.push(verdict);
+    if (verdict.takes) break;
   }
+  const verdicts = orLastResort(asked);
+  const chosen = verdicts.findIndex(({ takes }) => takes);
+  const rejected = verdicts.flatMap(({ backend, reason }, i) => (i === chosen ? [] : [`${backend}: ${reason}`]));
+  if (chosen >= 0) return { backend: candidates[chosen]!.backend!, reason: verdicts[chosen]!.reason, rejected };
+  const { force } = policy;
   const names = candidates.map(({ name }) => name);
   if (force !== undefined && !names.includes(force))
     throw new UnsupportedError(request.what, `unknown backend ${force}; use one of ${names.join(", ")}`);
   const hint = request.sync === true ? `; those that answer within a call, where they are open: ${syncBackends}` : "";
   throw new UnsupportedError(request.what, `no backend can run it (${rejected.join("; ") || "none was given"})${hint}`);
+}
+
+/** Where no backend takes the request, the last one that deferred does: thresholds order backends, they never refuse a request. */
+export function orLastResort(verdicts: readonly Verdict[]): readonly Verdict[] {
+  if (verdicts.some(({ takes }) => takes)) return verdicts;
+  const last = verdicts.findLastIndex(({ defers }) => defers === true);
+  return verdicts.map((verdict, i) =>
+    i === last ? { ...verdict, takes: true, reason: `${verdict.reason}, but no other backend can run it` } : verdict,
+  );
 }
 
 /** For messages: the backends of this project with `syncAvailable`. */
@@ -166,7 +181,7 @@ export function judge(request: SelectionRequest, candidate: Candidate, threshold
   if (obstacle !== undefined) return { backend, takes: false, reason: obstacle };
   if (force !== undefined) return { backend, takes: true, reason: "forced" };
   const { takes, reason } = isWorthIt(request, backend, thresholds[backend] ?? {});
-  return { backend, takes, reason };
+  return { backend, takes, reason, ...(!takes && { defers: true }) };
 }
 
 /** Whether a backend computes before a call returns. */

@@ -40,7 +40,7 @@ beforeAll(async () => {
   gpu = await fakeBackend({
     name: "gpu",
     device: { kind: "gpu", name: "Fast 9000" },
-    unsupported: ({ name }) => (name === "conv2d" ? "no conv2d kernel" : undefined),
+    unsupported: ({ name }) => (name === "conv2d" || name === "dot" ? `no ${name} kernel` : undefined),
   });
   cpu = await fakeBackend({ name: "cpu", unsupported: ({ name }) => (name === "dot" ? "no dot kernel" : undefined) });
   software = await fakeBackend({ name: "soft", device: { kind: "software-gpu", name: "SwiftShader" } });
@@ -130,6 +130,32 @@ describe("select", () => {
     expect(() => select(ops.dot, [f32(4), f32(4)], {}, [], [], thresholds)).toThrow(/none was given/);
   });
 
+  test("where every backend that can is below its threshold, the last one takes it", () => {
+    const limits: Thresholds = { ...thresholds, cpu: { compute: { min: 1e6, unit: "flops" } } };
+    const specs = [f32(2, 2), f32(2, 2)];
+    expect(select(ops.matmul, specs, ops.matmul.defaults, [], candidates, limits)).toEqual({
+      backend: cpu,
+      reason: "16 flops < 1.0e+6, the crossover for matmul, but no other backend can run it",
+      rejected: [
+        "absent: no such library",
+        "soft: SwiftShader is a software adapter, slower than wasm; force it to use it",
+        "gpu: 16 flops < 1.0e+6, the crossover for matmul",
+      ],
+    });
+    const { backend, verdicts } = explainRequest(callRequest(ops.matmul, specs, ops.matmul.defaults, []), candidates, limits, {});
+    expect([backend, verdicts.at(-1)]).toEqual([
+      "cpu",
+      {
+        backend: "cpu",
+        takes: true,
+        reason: "16 flops < 1.0e+6, the crossover for matmul, but no other backend can run it",
+        defers: true,
+      },
+    ]);
+    const alone = candidates.filter(({ name }) => name !== "cpu");
+    expect(select(ops.relu, [f32(4)], {}, ["host"], alone, thresholds).backend).toBe(gpu);
+  });
+
   test("force takes that backend alone, whatever the thresholds and the adapter", () => {
     expect(matmul(2, ["host"], { force: "gpu" })).toMatchObject({ reason: "forced", backend: { name: "gpu" } });
     expect(matmul(2, ["host"], { force: "soft" }).backend).toBe(software);
@@ -161,6 +187,11 @@ describe("selectForProgram", () => {
     expect([small.backend.name, small.rejected.at(-1)]).toEqual(["cpu", "gpu: 2,100 flops < 1.0e+6, the crossover for program"]);
   });
 
+  test("a small one goes to the last backend that can, where no other is left", () => {
+    const alone = candidates.filter(({ name }) => name !== "cpu");
+    expect(selectForProgram(program(4, "relu"), alone, thresholds).backend).toBe(gpu);
+  });
+
   test("inputs that live there bring the program there", () => {
     const homes = (x: string, w: string) => selectForProgram(program(10, "relu"), candidates, thresholds, {}, { x, w }).backend.name;
     expect([homes("gpu", "gpu"), homes("host", "gpu"), homes("host", "host")]).toEqual(["gpu", "gpu", "cpu"]);
@@ -182,7 +213,7 @@ describe("explainRequest", () => {
       verdicts: [
         { backend: "absent", takes: false, reason: "no such library" },
         { backend: "soft", takes: false, reason: "SwiftShader is a software adapter, slower than wasm; force it to use it" },
-        { backend: "gpu", takes: false, reason: "250,000 flops < 1.0e+6, the crossover for matmul" },
+        { backend: "gpu", takes: false, reason: "250,000 flops < 1.0e+6, the crossover for matmul", defers: true },
         { backend: "cpu", takes: true, reason: "first choice that can" },
       ],
     });

@@ -1,5 +1,15 @@
 import { describe, expect, test } from "vitest";
-import { createProgram, createRuntime, DeviceLostError, ProgramError, reference, ShapeError, UnsupportedError } from "../src/index.ts";
+import {
+  type Backend,
+  createProgram,
+  createRuntime,
+  DeviceLostError,
+  NotLoadedError,
+  ProgramError,
+  reference,
+  ShapeError,
+  UnsupportedError,
+} from "../src/index.ts";
 import { fakeFactory } from "./support/fakeBackend.ts";
 
 const x = Float32Array.of(1, -2, 3, -4);
@@ -54,6 +64,35 @@ describe("runtime.sync", () => {
     await using runtime = await createRuntime({ backends: [{ name: "half", open }] });
     runtime.sync.relu(runtime.tensor(x));
     expect(runtime.counters.reference!.submits).toBe(1);
+  });
+
+  test("a small call goes to the last backend that computes within the call", async () => {
+    const thresholds = { now: { memory: { min: 1e6, unit: "bytes" } }, slower: { memory: { min: "never", unit: "bytes" } } } as const;
+    const backends = ["now", "slower"].map((name) => fakeFactory({ name, sync: true }));
+    await using runtime = await createRuntime({ backends: [...backends, fakeFactory({ name: "later" })], policy: { thresholds } });
+    expect([...runtime.sync.relu(runtime.tensor(x)).dataSync()]).toEqual([1, 0, 3, 0]);
+    expect(runtime.report().calls).toMatchObject([
+      {
+        backend: "slower",
+        reason: expect.stringMatching(/^relu on host data never repays the transfer, but no other backend can run it; now: /),
+      },
+    ]);
+    expect(runtime.explain("relu", [{ dtype: "f32", shape: [4] }], {}, { sync: true }).backend).toBe("slower");
+  });
+
+  test("code that must be awaited first leaves the call to the next backend", async () => {
+    const unready = async (): Promise<Backend> => {
+      const backend = await fakeFactory({ name: "page", sync: true }).open();
+      const compileSync = (): never => {
+        throw new NotLoadedError("page: relu", "its kernel must be waited for");
+      };
+      return Object.assign(backend, { compileSync });
+    };
+    const page = { name: "page", open: unready };
+    await using runtime = await createRuntime({ backends: [page, reference()] });
+    expect([...runtime.sync.relu(runtime.tensor(x)).dataSync()]).toEqual([1, 0, 3, 0]);
+    await using alone = await createRuntime({ backends: [page] });
+    expect(() => alone.sync.relu(alone.tensor(x))).toThrow("page: relu: unsupported: its kernel must be waited for");
   });
 
   test("the reference that nobody gave computes within the call once an awaited call has loaded it", async () => {
