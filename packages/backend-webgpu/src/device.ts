@@ -54,8 +54,8 @@ async function entryPoint({ gpu, unsafeFast = false }: WebgpuOptions): Promise<G
   if (process?.versions?.node === undefined) {
     throw new UnsupportedError("webgpu", "this browser has no WebGPU (navigator.gpu), or the page is not in a secure context");
   }
-  requireVulkan(process);
   const { create } = await dawn();
+  requireVulkan(process);
   return create(unsafeFast ? [...unsafeFlags] : []);
 }
 
@@ -66,7 +66,7 @@ interface NodeProcess {
   dlopen?(module: { exports: object }, path: string): void;
 }
 
-/** Without a Vulkan loader Dawn complains on stderr by itself, and then finds no adapter: look for the loader first. */
+/** Looks for the Vulkan loader before Dawn does: Dawn would complain on stderr by itself, and then find no adapter. */
 function requireVulkan({ platform, dlopen }: NodeProcess): void {
   if (platform !== "linux" || dlopen === undefined) return;
   try {
