@@ -1,4 +1,4 @@
-import { type AnyOp, type OpName, ops, type ProgramGraph, NotLoadedError } from "@centella/core";
+import { type AnyOp, NotLoadedError, type OpName, ops, type ProgramGraph } from "@centella/core";
 import { addExpressions } from "./elementwise/expressions/index.ts";
 import type { ExpressionTable } from "./elementwise/expressions/table.ts";
 import type { Kernel, Kernels } from "./kernel.ts";

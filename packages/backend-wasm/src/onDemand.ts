@@ -1,4 +1,4 @@
-import { isQuantized, type ProgramGraph, NotLoadedError } from "@centella/core";
+import { isQuantized, NotLoadedError, type ProgramGraph } from "@centella/core";
 import type { ModuleOptions } from "./emit/index.ts";
 import { formatNameOf } from "./formats/index.ts";
 
