@@ -25,6 +25,7 @@ const snippets: Readonly<Record<string, RegExp | string>> = {
   "core 2": "packages/core/test/readme.test.ts compares what it logs",
   "core 3": "packages/core/test/readme.test.ts compares what it logs",
   "core 4": "packages/core/test/readme.test.ts compares what it logs",
+  "gpu-kernels 1": /^$/,
   "gguf 1": /llama 4096\n\[ 4096, 256 \] 1048576\n$/,
   "gguf 2": "needs the network",
   "llm 1": /\n(length|stop|eos), [\d.]+ tokens\/s on wasm\n$/,

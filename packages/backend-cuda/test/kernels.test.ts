@@ -1,7 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { fused, ops } from "@centella/core";
-import { gpuKernels } from "@centella/core/gpu";
+import { gpuKernels } from "@centella/gpu-kernels";
 import { expect, test } from "vitest";
 import { kernels, unsupported } from "../src/kernels/index.ts";
 import { bucketsOf } from "../src/variant.ts";

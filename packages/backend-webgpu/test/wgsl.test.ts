@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { createProgram, type Dim, type DType, type FusedParams, fused, lower, ops, type Program, type Ref } from "@centella/core";
-import { gpuKernels } from "@centella/core/gpu";
+import { gpuKernels } from "@centella/gpu-kernels";
 import { describe, expect, test } from "vitest";
 import { type Kernel, kernels } from "../src/index.ts";
 import { grid } from "../src/instance.ts";

@@ -12,7 +12,7 @@ const imports = {
   "@centella/core": "/packages/core/src/index.ts",
   "@centella/conformance/headless": "/packages/conformance/src/headless.ts",
   "@centella/core/references": "/packages/core/src/references.ts",
-  "@centella/core/gpu": "/packages/core/src/gpu/index.ts",
+  "@centella/gpu-kernels": "/packages/gpu-kernels/src/index.ts",
   "@centella/quant": "/packages/quant/src/index.ts",
   "@centella/gguf": "/packages/gguf/src/index.ts",
   "@centella/llm": "/packages/llm/src/index.ts",

@@ -1,5 +1,5 @@
 import { type DType, layoutOf } from "@centella/core";
-import type { Bool, Comparison, Emitter, F32, I32, NumberType, SharedArray, U32, Value, ValueType, Variable } from "@centella/core/gpu";
+import type { Bool, Comparison, Emitter, F32, I32, NumberType, SharedArray, U32, Value, ValueType, Variable } from "@centella/gpu-kernels";
 import { floatElem, loadFloat } from "../kernels/shared/kernel.ts";
 import type { PtxBuilder } from "../ptx/builder.ts";
 import { exp, log } from "../ptx/math.ts";

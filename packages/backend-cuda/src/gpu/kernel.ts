@@ -10,7 +10,7 @@ import {
   mostElements,
   product,
   type U32,
-} from "@centella/core/gpu";
+} from "@centella/gpu-kernels";
 import {
   type Argument,
   bucketElements,

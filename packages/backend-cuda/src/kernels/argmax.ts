@@ -1,5 +1,5 @@
 import type { ParamsOf } from "@centella/core";
-import { asValue } from "@centella/core/gpu";
+import { asValue } from "@centella/gpu-kernels";
 import { blockLocatedReducer, type Located } from "../ptx/reduce.ts";
 import { input, type Kernel, output } from "./shared/kernel.ts";
 import { forEachOf, normalAxis, perRow } from "./shared/rows.ts";

@@ -1,5 +1,5 @@
 import type { ParamsOf } from "@centella/core";
-import { asValue, divide, isBelow, times, timesPlus } from "@centella/core/gpu";
+import { asValue, divide, isBelow, times, timesPlus } from "@centella/gpu-kernels";
 import { exp, tanh } from "../ptx/math.ts";
 import { warpReduce } from "../ptx/reduce.ts";
 import type { Extent, F32, S32, U32 } from "../ptx/types.ts";

@@ -1,5 +1,5 @@
 import type { ParamsOf } from "@centella/core";
-import { asValue, divide, offset, stridesOf, times, unflatten } from "@centella/core/gpu";
+import { asValue, divide, offset, stridesOf, times, unflatten } from "@centella/gpu-kernels";
 import type { PtxBuilder } from "../ptx/builder.ts";
 import type { Extent, U32 } from "../ptx/types.ts";
 import { elementwise, input, type Kernel, output } from "./shared/kernel.ts";

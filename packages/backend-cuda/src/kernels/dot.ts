@@ -1,4 +1,4 @@
-import { product } from "@centella/core/gpu";
+import { product } from "@centella/gpu-kernels";
 import { blockReducer } from "../ptx/reduce.ts";
 import type { F32, U32 } from "../ptx/types.ts";
 import { type Argument, bucketElements, defaultThreads, input, type Kernel, launch, output } from "./shared/kernel.ts";

@@ -1,5 +1,5 @@
 import type { ParamsOf } from "@centella/core";
-import { isBelow, product } from "@centella/core/gpu";
+import { isBelow, product } from "@centella/gpu-kernels";
 import { input, type Kernel, launch, output } from "./shared/kernel.ts";
 
 export const element: Kernel<ParamsOf<"element">> = {

@@ -1,4 +1,4 @@
-import { timesPlus, unflatten } from "@centella/core/gpu";
+import { timesPlus, unflatten } from "@centella/gpu-kernels";
 import { elementwise, floatElem, input, type Kernel, loadFloat, output } from "./shared/kernel.ts";
 
 export const embedding: Kernel = {

@@ -1,5 +1,5 @@
 import { type AnyOp, elementCount, type FusionLimits, isFused, maxSpec, type OpName, type ParamsOf, type TensorSpec } from "@centella/core";
-import { type GpuKernel, gpuKernels } from "@centella/core/gpu";
+import { type GpuKernel, gpuKernels } from "@centella/gpu-kernels";
 import { kernelFrom } from "../gpu/kernel.ts";
 import { abs } from "./abs.ts";
 import { add } from "./add.ts";

@@ -1,4 +1,4 @@
-import { asValue, timesPlus, unflatten } from "@centella/core/gpu";
+import { asValue, timesPlus, unflatten } from "@centella/gpu-kernels";
 import { blockLayout } from "@centella/quant";
 import type { F32, U32 } from "../ptx/types.ts";
 import {

@@ -1,5 +1,5 @@
 import type { ParamsOf } from "@centella/core";
-import { asValue } from "@centella/core/gpu";
+import { asValue } from "@centella/gpu-kernels";
 import type { Kernel } from "./shared/kernel.ts";
 import { reduction } from "./shared/reduction.ts";
 

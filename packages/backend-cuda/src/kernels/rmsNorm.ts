@@ -1,5 +1,5 @@
 import type { ParamsOf } from "@centella/core";
-import { asValue } from "@centella/core/gpu";
+import { asValue } from "@centella/gpu-kernels";
 import { blockReducer } from "../ptx/reduce.ts";
 import type { F32 } from "../ptx/types.ts";
 import { input, type Kernel } from "./shared/kernel.ts";

@@ -1,5 +1,5 @@
 import type { ParamsOf } from "@centella/core";
-import { asValue, plus, times, timesPlus, unflatten } from "@centella/core/gpu";
+import { asValue, plus, times, timesPlus, unflatten } from "@centella/gpu-kernels";
 import { sinCos } from "../ptx/math.ts";
 import type { F64 } from "../ptx/types.ts";
 import { elementwise, fixed, input, isFixed, type Kernel, output } from "./shared/kernel.ts";

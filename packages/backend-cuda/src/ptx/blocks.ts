@@ -1,4 +1,4 @@
-import { asValue, divide } from "@centella/core/gpu";
+import { asValue, divide } from "@centella/gpu-kernels";
 import { type BlockType, blockLayout } from "@centella/quant";
 import type { PtxBuilder } from "./builder.ts";
 import type { Extent, F32, Global, S32, U32 } from "./types.ts";

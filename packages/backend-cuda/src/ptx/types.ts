@@ -1,4 +1,4 @@
-import type * as gpu from "@centella/core/gpu";
+import type * as gpu from "@centella/gpu-kernels";
 
 declare const brand: unique symbol;
 

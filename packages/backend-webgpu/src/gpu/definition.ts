@@ -9,7 +9,7 @@ import {
   type GpuStep,
   mostElements,
   type U32,
-} from "@centella/core/gpu";
+} from "@centella/gpu-kernels";
 import type { Binding, ElementForm, Field, Kernel, KernelDefinition, Resource } from "../kernel.ts";
 import { count } from "../kernels/shared/shape.ts";
 import { defineKernel, elementOf } from "../wgsl.ts";

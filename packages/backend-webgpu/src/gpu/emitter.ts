@@ -1,5 +1,5 @@
 import { type DType, layoutOf } from "@centella/core";
-import type { Bool, Comparison, Emitter, F32, I32, NumberType, SharedArray, U32, Value, ValueType, Variable } from "@centella/core/gpu";
+import type { Bool, Comparison, Emitter, F32, I32, NumberType, SharedArray, U32, Value, ValueType, Variable } from "@centella/gpu-kernels";
 import { edges } from "../kernels/shared/functions.ts";
 import { deviceType } from "../layout.ts";
 import { loader, orderKeys, specials, toHalf } from "../wgsl.ts";

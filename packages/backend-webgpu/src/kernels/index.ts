@@ -1,5 +1,5 @@
 import { type AnyOp, isFused, type OpName, type ParamsOf } from "@centella/core";
-import { type GpuKernel, gpuKernels } from "@centella/core/gpu";
+import { type GpuKernel, gpuKernels } from "@centella/gpu-kernels";
 import { definitionOf } from "../gpu/definition.ts";
 import type { KernelDefinition } from "../kernel.ts";
 import { abs } from "./abs.ts";

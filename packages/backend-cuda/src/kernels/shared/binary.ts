@@ -1,5 +1,5 @@
 import { type Shape, sameShape } from "@centella/core";
-import { offset, stridesOf, unflatten } from "@centella/core/gpu";
+import { offset, stridesOf, unflatten } from "@centella/gpu-kernels";
 import type { PtxBuilder } from "../../ptx/builder.ts";
 import type { Extent, F32, S32 } from "../../ptx/types.ts";
 import { elementwise, input, type Kernel, output, type Scope } from "./kernel.ts";

@@ -1,5 +1,5 @@
 import { type Dim, type DimValues, type DType, isQuantized, type Shape, type TensorSpec, UnsupportedError } from "@centella/core";
-import { isBelow, product } from "@centella/core/gpu";
+import { isBelow, product } from "@centella/gpu-kernels";
 import type { BlockType } from "@centella/quant";
 import { loadBlockWeights } from "../../ptx/blocks.ts";
 import { PtxBuilder } from "../../ptx/builder.ts";

@@ -1,5 +1,5 @@
 import type { Shape } from "@centella/core";
-import { asValue, isBelow, offset, plus, product, times, timesPlus, unflatten } from "@centella/core/gpu";
+import { asValue, isBelow, offset, plus, product, times, timesPlus, unflatten } from "@centella/gpu-kernels";
 import { warpReduce } from "../../ptx/reduce.ts";
 import type { Extent, F32, U32 } from "../../ptx/types.ts";
 import type { Var } from "../../ptx/writer.ts";

@@ -1,4 +1,4 @@
-import { asValue, isBelow, plus, product, times, timesPlus, unflatten } from "@centella/core/gpu";
+import { asValue, isBelow, plus, product, times, timesPlus, unflatten } from "@centella/gpu-kernels";
 import type { PtxBuilder } from "../../ptx/builder.ts";
 import { blockReducer } from "../../ptx/reduce.ts";
 import type { Extent, F32, U32 } from "../../ptx/types.ts";

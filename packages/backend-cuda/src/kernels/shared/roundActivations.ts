@@ -1,4 +1,4 @@
-import { isBelow, offset, product, times, unflatten } from "@centella/core/gpu";
+import { isBelow, offset, product, times, unflatten } from "@centella/gpu-kernels";
 import { activationType, type BlockType } from "@centella/quant";
 import type { PtxBuilder } from "../../ptx/builder.ts";
 import { warpReduce } from "../../ptx/reduce.ts";

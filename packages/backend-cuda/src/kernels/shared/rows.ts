@@ -1,5 +1,5 @@
 import type { Shape, TensorSpec } from "@centella/core";
-import { isBelow, plus, product, times, timesPlus, unflatten } from "@centella/core/gpu";
+import { isBelow, plus, product, times, timesPlus, unflatten } from "@centella/gpu-kernels";
 import type { Extent, F32, U32 } from "../../ptx/types.ts";
 import { bucketElements, defaultThreads, type KernelCall, type Launch, launch, type NamedArguments, type Scope } from "./kernel.ts";
 

@@ -1,5 +1,5 @@
 import type { Shape, TensorSpec } from "@centella/core";
-import { asValue, isBelow, offset, product, timesPlus } from "@centella/core/gpu";
+import { asValue, isBelow, offset, product, timesPlus } from "@centella/gpu-kernels";
 import { warpReduce } from "../../ptx/reduce.ts";
 import type { Extent, F32, S32, U32 } from "../../ptx/types.ts";
 import {

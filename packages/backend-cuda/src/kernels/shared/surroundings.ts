@@ -1,4 +1,4 @@
-import { asValue } from "@centella/core/gpu";
+import { asValue } from "@centella/gpu-kernels";
 import type { Extent, F32 } from "../../ptx/types.ts";
 import { type Finish, input, type KernelCall, type NamedArguments, output, type Scope, type Source } from "./kernel.ts";
 

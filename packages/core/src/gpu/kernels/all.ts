@@ -1,5 +1,0 @@
-import type { ReduceParams } from "../../ops/shared/axes.ts";
-import type { GpuKernel } from "../kernel.ts";
-import { truth } from "../shared/truth.ts";
-
-export const all: GpuKernel<ReduceParams> = truth("all");

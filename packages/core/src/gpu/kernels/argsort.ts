@@ -1,7 +1,0 @@
-import type { SortParams } from "../../ops/shared/order.ts";
-import type { GpuKernel } from "../kernel.ts";
-import { orderSteps } from "../shared/sorting.ts";
-
-export const argsort: GpuKernel<SortParams> = {
-  steps: (call, { axis, descending }) => orderSteps(call, { axis, descending, give: "indices" }),
-};

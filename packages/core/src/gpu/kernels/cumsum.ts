@@ -1,5 +1,0 @@
-import type { ScanParams } from "../../ops/shared/scan.ts";
-import type { GpuKernel } from "../kernel.ts";
-import { scan } from "../shared/scan.ts";
-
-export const cumsum: GpuKernel<ScanParams> = scan(0, (k, a, b) => k.add(a, b));

@@ -1,7 +1,0 @@
-import type { ExpandParams } from "../../ops/expand.ts";
-import type { GpuKernel } from "../kernel.ts";
-import { broadcastMap } from "../shared/elementwise.ts";
-
-export const expand: GpuKernel<ExpandParams> = {
-  steps: (call) => [broadcastMap(call, ({ k }, [x], [at]) => k.loadBits(x!, at!))],
-};

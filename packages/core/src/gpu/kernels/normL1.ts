@@ -1,5 +1,0 @@
-import type { ReduceParams } from "../../ops/shared/axes.ts";
-import type { GpuKernel } from "../kernel.ts";
-import { reduction } from "../shared/reduction.ts";
-
-export const normL1: GpuKernel<ReduceParams> = reduction({ initial: 0, map: (k, x) => k.abs(x), combine: (k, a, b) => k.add(a, b) });

@@ -1,6 +1,0 @@
-import type { PowParams } from "../../ops/pow.ts";
-import type { GpuKernel } from "../kernel.ts";
-import { elementwise } from "../shared/elementwise.ts";
-import { ieeePower } from "../shared/power.ts";
-
-export const pow: GpuKernel<PowParams> = elementwise(1, (k, [x], number) => ieeePower(k, x!, number("exponent")));

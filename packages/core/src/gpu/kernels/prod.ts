@@ -1,5 +1,0 @@
-import type { ReduceParams } from "../../ops/shared/axes.ts";
-import type { GpuKernel } from "../kernel.ts";
-import { reduction } from "../shared/reduction.ts";
-
-export const prod: GpuKernel<ReduceParams> = reduction({ initial: 1, combine: (k, a, b) => k.mul(a, b) });

@@ -1,7 +1,0 @@
-import type { TopKParams } from "../../ops/shared/order.ts";
-import type { GpuKernel } from "../kernel.ts";
-import { orderSteps } from "../shared/sorting.ts";
-
-export const topK: GpuKernel<TopKParams> = {
-  steps: (call, { axis, largest }) => orderSteps(call, { axis, descending: largest, give: "values" }),
-};

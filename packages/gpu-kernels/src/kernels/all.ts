@@ -1,0 +1,5 @@
+import type { ReduceParams } from "@centella/core";
+import type { GpuKernel } from "../kernel.ts";
+import { truth } from "../shared/truth.ts";
+
+export const all: GpuKernel<ReduceParams> = truth("all");

@@ -1,0 +1,5 @@
+import type { ScanParams } from "@centella/core";
+import type { GpuKernel } from "../kernel.ts";
+import { scan } from "../shared/scan.ts";
+
+export const cumprod: GpuKernel<ScanParams> = scan(1, (k, a, b) => k.mul(a, b));

@@ -1,0 +1,20 @@
+import type { EyeParams } from "@centella/core";
+import { asValue, unflatten } from "../extent.ts";
+import { type GpuKernel, output } from "../kernel.ts";
+
+export const eye: GpuKernel<EyeParams> = {
+  steps: (call) => [
+    {
+      kind: "map",
+      name: "",
+      args: { y: output(call) },
+      shape: call.output.shape,
+      to: "y",
+      body: (scope, index) => {
+        const { k } = scope;
+        const [row, column] = unflatten(k, index, scope.extents(call.output.shape));
+        return k.bitcast("u32", k.select(k.compare("eq", asValue(k, row!), asValue(k, column!)), k.constant("f32", 1), 0));
+      },
+    },
+  ],
+};

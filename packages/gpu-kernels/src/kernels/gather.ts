@@ -1,0 +1,35 @@
+import type { GatherParams } from "@centella/core";
+import { asValue, product, timesPlus, unflatten } from "../extent.ts";
+import { type GpuKernel, input, output } from "../kernel.ts";
+import { normalAxis } from "../shared/strided.ts";
+
+/** An index outside of the axis gives 0. */
+export const gather: GpuKernel<GatherParams> = {
+  steps: (call, { axis: given }) => {
+    const [x, indices] = call.inputs;
+    const axis = normalAxis(given, x!.shape.length);
+    return [
+      {
+        kind: "map",
+        name: x!.dtype,
+        args: { x: input(call, 0), indices: input(call, 1), y: output(call) },
+        shape: call.output.shape,
+        to: "y",
+        body: (scope, at) => {
+          const { k } = scope;
+          const n = scope.extent(x!.shape[axis]!);
+          const inner = product(k, scope.extents(x!.shape.slice(axis + 1)));
+          const count = product(k, scope.extents(indices!.shape));
+          const [outer, i, within] = unflatten(k, at, [1, count, inner]);
+          const index = k.bitcast("u32", k.loadInteger("indices", asValue(k, i!)));
+          const bits = k.variable("u32", 0);
+          // Unsigned: a negative index is beyond the axis too.
+          k.if(k.compare("lt", index, n), () =>
+            bits.set(k.loadBits("x", asValue(k, timesPlus(k, timesPlus(k, outer!, n, index), inner, within!)))),
+          );
+          return bits.get();
+        },
+      },
+    ];
+  },
+};

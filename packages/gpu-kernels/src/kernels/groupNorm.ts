@@ -1,0 +1,50 @@
+import type { GroupNormParams } from "@centella/core";
+import { asValue, divide, plus, product, times, unflatten } from "../extent.ts";
+import { type GpuKernel, input, output } from "../kernel.ts";
+import { groupSum } from "../shared/groups.ts";
+import { floatOf } from "../shared/reduction.ts";
+import { forEachOf, rowLanes } from "../shared/rows.ts";
+
+/** A group of lanes per group of channels of an item: two passes for its mean and variance, a third writes. */
+export const groupNorm: GpuKernel<GroupNormParams> = {
+  steps: (call, { groups, eps }) => {
+    const { shape } = call.output;
+    const perGroup = (shape[1] as number) / groups;
+    const hasBias = call.inputs[2] !== undefined;
+    const args = { x: input(call, 0), w: input(call, 1), ...(hasBias && { bias: input(call, 2) }), y: output(call) };
+    return [
+      {
+        kind: "groups",
+        name: hasBias ? "bias" : "",
+        args,
+        shape: [shape[0]!, groups],
+        lanes: rowLanes,
+        body: (scope, group) => {
+          const { k } = scope;
+          const points = product(k, scope.extents(shape.slice(2)));
+          const length = times(k, scope.whole(perGroup), points);
+          const start = times(k, group, length);
+          const first = times(k, divide(k, group, scope.whole(groups))[1], scope.whole(perGroup));
+          const add = groupSum(k, rowLanes);
+          const load = (i: Parameters<Parameters<typeof forEachOf>[2]>[0]) => k.load("x", asValue(k, plus(k, i, start)));
+          const sum = k.variable("f32", 0);
+          forEachOf(scope, length, (i) => sum.set(k.add(sum.get(), load(i))));
+          const mean = k.div(add(sum.get()), floatOf(k, length));
+          const squares = k.variable("f32", 0);
+          forEachOf(scope, length, (i) => {
+            const difference = k.sub(load(i), mean);
+            squares.set(k.fma(difference, difference, squares.get()));
+          });
+          const variance = k.div(add(squares.get()), floatOf(k, length));
+          const factor = k.div(k.constant("f32", 1), k.sqrt(k.add(variance, scope.number(eps))));
+          forEachOf(scope, length, (i) => {
+            const [within] = unflatten(k, i, [1, points]);
+            const channel = asValue(k, plus(k, first, within!));
+            const scaled = k.mul(k.mul(k.sub(load(i), mean), factor), k.load("w", channel));
+            k.store("y", plus(k, i, start), hasBias ? k.add(scaled, k.load("bias", channel)) : scaled);
+          });
+        },
+      },
+    ];
+  },
+};

@@ -1,0 +1,62 @@
+import { isQuantized, type MoeMatmulParams } from "@centella/core";
+import { asValue, plus, timesPlus, unflatten } from "../extent.ts";
+import { type GpuKernel, input, output } from "../kernel.ts";
+import { groupReducer } from "../shared/groups.ts";
+
+const lanes = 64;
+
+/** Rows of an expert that a group multiplies with one vector, which it reads once. */
+const rowsPerGroup = 4;
+
+export const moeMatmul: GpuKernel<MoeMatmulParams> = {
+  unsupported: ({ inputs: [, experts] }, { activations }) =>
+    activations === "ggml" && isQuantized(experts!.dtype) ? "no kernel that rounds activations to 8 bits; use f32" : undefined,
+  steps: (call) => {
+    const [x, experts, ids] = call.inputs;
+    const [, rows] = experts!.shape as [number, number, number];
+    const isPerExpert = x!.shape.length === 3;
+    return [
+      {
+        kind: "groups",
+        name: `${experts!.dtype}${isPerExpert ? "_each" : ""}`,
+        args: { x: input(call, 0), experts: input(call, 1), ids: input(call, 2), y: output(call) },
+        shape: [...ids!.shape, Math.ceil(rows / rowsPerGroup)],
+        lanes,
+        body: (scope, group) => {
+          const { k } = scope;
+          const [count, n, depth] = scope.extents(experts!.shape);
+          const [pair, part] = unflatten(k, group, [1, scope.whole(Math.ceil(rows / rowsPerGroup))]);
+          const [token] = unflatten(k, pair!, [1, scope.extent(ids!.shape[1]!)]);
+          const id = k.bitcast("u32", k.loadInteger("ids", asValue(k, pair!)));
+          const first = k.mul(asValue(k, part!), rowsPerGroup);
+          const sums = Array.from({ length: rowsPerGroup }, () => k.variable("f32", 0));
+          // Unsigned: a negative id is beyond the experts too. Such products are 0.
+          k.if(k.compare("lt", id, count!), () => {
+            const from = timesPlus(k, isPerExpert ? pair! : token!, depth!, 0);
+            // Past the last row the last one is read again, and not stored.
+            const starts = sums.map((_, i) => {
+              const row = k.min(k.add(first, i), k.sub(asValue(k, n!), 1));
+              return asValue(k, timesPlus(k, timesPlus(k, id, n!, row), depth!, 0));
+            });
+            k.for(k.lane(), depth!, lanes, (p) => {
+              const value = k.load("x", asValue(k, plus(k, from, p)));
+              for (const [i, sum] of sums.entries()) sum.set(k.fma(value, k.load("experts", k.add(starts[i]!, p)), sum.get()));
+            });
+          });
+          const reduce = groupReducer(
+            k,
+            lanes,
+            sums.map(() => "f32" as const),
+          );
+          const partial = sums.map((sum) => sum.get());
+          reduce(partial, (a, b) => a.map((each, i) => k.add(each, b[i]!))).forEach((total, i) => {
+            const row = k.add(first, i);
+            k.if(k.both(k.compare("eq", k.lane(), i), k.compare("lt", row, n!)), () =>
+              k.store("y", asValue(k, timesPlus(k, pair!, n!, row)), total),
+            );
+          });
+        },
+      },
+    ];
+  },
+};

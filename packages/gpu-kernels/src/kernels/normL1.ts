@@ -1,0 +1,5 @@
+import type { ReduceParams } from "@centella/core";
+import type { GpuKernel } from "../kernel.ts";
+import { reduction } from "../shared/reduction.ts";
+
+export const normL1: GpuKernel<ReduceParams> = reduction({ initial: 0, map: (k, x) => k.abs(x), combine: (k, a, b) => k.add(a, b) });

@@ -1,0 +1,10 @@
+import type { ReduceParams } from "@centella/core";
+import type { GpuKernel } from "../kernel.ts";
+import { reduction } from "../shared/reduction.ts";
+
+/** By bits: magnitudes are ordered as their bits are, and a NaN is beyond them all. */
+export const normLinf: GpuKernel<ReduceParams> = reduction({
+  initial: 0,
+  map: (k, x) => k.abs(x),
+  combine: (k, a, b) => k.bitcast("f32", k.max(k.bitcast("u32", a), k.bitcast("u32", b))),
+});

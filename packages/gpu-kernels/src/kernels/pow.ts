@@ -1,0 +1,6 @@
+import type { PowParams } from "@centella/core";
+import type { GpuKernel } from "../kernel.ts";
+import { elementwise } from "../shared/elementwise.ts";
+import { ieeePower } from "../shared/power.ts";
+
+export const pow: GpuKernel<PowParams> = elementwise(1, (k, [x], number) => ieeePower(k, x!, number("exponent")));

@@ -1,0 +1,7 @@
+import type { TopKParams } from "@centella/core";
+import type { GpuKernel } from "../kernel.ts";
+import { orderSteps } from "../shared/sorting.ts";
+
+export const topK: GpuKernel<TopKParams> = {
+  steps: (call, { axis, largest }) => orderSteps(call, { axis, descending: largest, give: "values" }),
+};

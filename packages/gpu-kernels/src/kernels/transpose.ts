@@ -1,0 +1,21 @@
+import type { TransposeParams } from "@centella/core";
+import { offset, stridesOf } from "../extent.ts";
+import type { GpuKernel } from "../kernel.ts";
+import { copyFrom, normalAxis } from "../shared/strided.ts";
+
+export const transpose: GpuKernel<TransposeParams> = {
+  steps: (call, { axes }) => {
+    const { shape } = call.inputs[0]!;
+    const order = axes?.map((axis) => normalAxis(axis, shape.length)) ?? shape.map((_, axis) => axis).reverse();
+    return [
+      copyFrom(call, (scope, indices) => {
+        const strides = stridesOf(scope.k, scope.extents(shape));
+        return offset(
+          scope.k,
+          indices,
+          order.map((axis) => strides[axis]!),
+        );
+      }),
+    ];
+  },
+};

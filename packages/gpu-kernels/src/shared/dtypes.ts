@@ -1,0 +1,39 @@
+import { type DType, isInteger } from "@centella/core";
+import type { Emitter, F32, I32, NumberType, U32, Value } from "../emitter.ts";
+
+/** The type in which a plain dtype is computed with. */
+export function computeType(dtype: DType): NumberType {
+  if (!isInteger(dtype)) return "f32";
+  return dtype === "i32" || dtype === "i8" ? "i32" : "u32";
+}
+
+/** An element of a plain dtype as a number; of bool 0 or 1. */
+export function loadNumber(k: Emitter, dtype: DType, name: string, index: U32 | number): Value<NumberType> {
+  switch (computeType(dtype)) {
+    case "f32":
+      return k.load(name, index);
+    case "i32":
+      return dtype === "i32" ? k.loadInteger(name, index) : signed(k, k.loadBits(name, index));
+    case "u32":
+      return k.loadBits(name, index);
+  }
+}
+
+/** A byte with its sign. */
+function signed(k: Emitter, byte: U32): I32 {
+  return k.bitcast("i32", k.sub(k.xor(byte, 0x80), 0x80));
+}
+
+/** Bits of an f32 in a float dtype: rounded to the nearest, ties to even. */
+export function bitsOfFloat(k: Emitter, dtype: DType, x: F32): U32 {
+  if (dtype === "f16") return k.toHalf(x);
+  const bits = k.bitcast("u32", x);
+  return dtype === "bf16" ? toBfloat(k, bits) : bits;
+}
+
+/** The bf16 nearest to an f32, from bits to bits, ties to even; a NaN stays one. */
+export function toBfloat(k: Emitter, bits: U32): U32 {
+  const high = k.shiftRight(bits, 16);
+  const rounded = k.shiftRight(k.add(bits, k.add(k.and(high, 1), 0x7fff)), 16);
+  return k.select(k.compare("gt", k.and(bits, 0x7fffffff), 0x7f800000), k.or(high, 0x40), rounded);
+}

@@ -1,0 +1,31 @@
+import type { ScanParams } from "@centella/core";
+import type { Emitter, F32 } from "../emitter.ts";
+import { asValue } from "../extent.ts";
+import { type GpuKernel, input, output } from "../kernel.ts";
+import { perRow, rowLanes } from "./rows.ts";
+
+/** A running combination along an axis: each lane combines a part of the row, then goes over it again from what is before it. */
+export function scan(initial: number, combine: (k: Emitter, a: F32, b: F32) => F32): GpuKernel<ScanParams> {
+  return {
+    steps: (call, { axis }) => [
+      perRow("", { x: call.inputs[0]!, axis, args: { x: input(call, 0), y: output(call) } }, ({ k }, { length, at }) => {
+        const lane = k.lane();
+        const part = k.quotient(k.add(asValue(k, length), rowLanes - 1), rowLanes);
+        const start = k.mul(lane, part);
+        const end = k.min(k.add(start, part), length);
+        const own = k.variable("f32", initial);
+        k.for(start, end, 1, (i) => own.set(combine(k, own.get(), k.load("x", at(i)))));
+        const parts = k.shared("f32", rowLanes);
+        parts.set(lane, own.get());
+        k.sync();
+        const running = k.variable("f32", initial);
+        k.for(0, lane, 1, (before) => running.set(combine(k, running.get(), parts.get(before))));
+        k.for(start, end, 1, (i) => {
+          const place = at(i);
+          running.set(combine(k, running.get(), k.load("x", place)));
+          k.store("y", place, running.get());
+        });
+      }),
+    ],
+  };
+}

@@ -1,0 +1,35 @@
+import type { ReduceParams } from "@centella/core";
+import { type GpuArgument, type GpuKernel, input, output } from "../kernel.ts";
+import { groupReducer } from "./groups.ts";
+import { forEachOf, perRow, rowLanes, rowsOf } from "./rows.ts";
+
+/** Whether all elements of a row are true, or any: counted by groups, then packed, since a truth value is a byte. */
+export function truth(which: "all" | "any"): GpuKernel<ReduceParams> {
+  // What is looked for: one that is false, or one that is true.
+  const wanted = which === "all" ? "eq" : "ne";
+  return {
+    steps: (call, { axis }) => {
+      const x = call.inputs[0]!;
+      const { outer, inner } = rowsOf(x, axis);
+      const rows = [...outer, ...inner];
+      const found: GpuArgument = { kind: "scratch", dtype: "u32", elements: rows };
+      return [
+        perRow("rows", { x, axis, args: { x: input(call, 0), found } }, (scope, { row, length, at }) => {
+          const { k } = scope;
+          const own = k.variable("u32", 0);
+          forEachOf(scope, length, (i) => k.if(k.compare(wanted, k.loadBits("x", at(i)), 0), () => own.set(1)));
+          const [any] = groupReducer(k, rowLanes, ["u32"])([own.get()], ([a], [b]) => [k.or(a, b)]);
+          k.if(k.compare("eq", k.lane(), 0), () => k.store("found", row, any));
+        }),
+        {
+          kind: "map",
+          name: "pack",
+          args: { found, y: output(call) },
+          shape: rows,
+          to: "y",
+          body: ({ k }, index) => (which === "all" ? k.xor(k.loadBits("found", index), 1) : k.loadBits("found", index)),
+        },
+      ];
+    },
+  };
+}

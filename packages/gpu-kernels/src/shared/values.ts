@@ -1,0 +1,8 @@
+import { type DType, decodedArrayOf, encode, layoutOf } from "@centella/core";
+
+/** The bits of a value in a plain dtype, zeros above them. */
+export function bitsOf(dtype: DType, value: number): number {
+  const stored = encode({ dtype, shape: [1] }, decodedArrayOf(dtype).of(value));
+  const bytes = new Uint8Array(stored.buffer, stored.byteOffset, layoutOf(dtype).bytes);
+  return bytes.reduceRight((bits, byte) => bits * 256 + byte, 0);
+}
