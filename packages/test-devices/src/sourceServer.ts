@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import { stripTypeScriptTypes } from "node:module";
 import type { AddressInfo } from "node:net";
@@ -8,24 +8,31 @@ import { fileURLToPath } from "node:url";
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 
 const jinja = "/packages/llm/node_modules/@huggingface/jinja/dist/index.js";
-const imports = {
-  "@centella/core": "/packages/core/src/index.ts",
-  "@centella/conformance/headless": "/packages/conformance/src/headless.ts",
-  "@centella/core/references": "/packages/core/src/references.ts",
-  "@centella/gpu-kernels": "/packages/gpu-kernels/src/index.ts",
-  "@centella/quant": "/packages/quant/src/index.ts",
-  "@centella/gguf": "/packages/gguf/src/index.ts",
-  "@centella/llm": "/packages/llm/src/index.ts",
-  "@centella/llm/worker": "/packages/llm/src/worker/index.ts",
-  "@centella/backend-wasm": "/packages/backend-wasm/src/index.ts",
-  "@centella/backend-webgpu": "/packages/backend-webgpu/src/index.ts",
-  "@huggingface/jinja": jinja,
-};
+/** Specifiers of the packages' entries, and where their sources are served. */
+const imports: Readonly<Record<string, string>> = { ...sourceEntries(), "@huggingface/jinja": jinja };
+
+function sourceEntries(): Record<string, string> {
+  const folders = readdirSync(join(root, "packages")).filter((folder) => existsSync(join(root, "packages", folder, "package.json")));
+  return Object.fromEntries(
+    folders.flatMap((folder) => {
+      const manifest: Manifest = JSON.parse(readFileSync(join(root, "packages", folder, "package.json"), "utf8"));
+      return Object.entries(manifest.exports ?? {}).flatMap(([path, entry]) => {
+        const source = typeof entry === "string" ? undefined : entry["@centella/source"];
+        return source === undefined ? [] : [[manifest.name + path.slice(1), `/packages/${folder}/${source.slice(2)}`] as const];
+      });
+    }),
+  );
+}
+
+interface Manifest {
+  readonly name: string;
+  readonly exports?: Readonly<Record<string, string | { readonly "@centella/source"?: string }>>;
+}
 
 /** Import maps are the page's alone: in workers the packages are found by these paths. */
 function withPaths(code: string): string {
   return code.replaceAll(/(\bfrom |\bimport\()"(@[^"]+)"/g, (all, before: string, name: string) =>
-    Object.hasOwn(imports, name) ? `${before}"${imports[name as keyof typeof imports]}"` : all,
+    Object.hasOwn(imports, name) ? `${before}"${imports[name]}"` : all,
   );
 }
 
