@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 
 const jinja = "/packages/llm/node_modules/@huggingface/jinja/dist/index.js";
+
 /** Specifiers of the packages' entries, and where their sources are served. */
 const imports: Readonly<Record<string, string>> = { ...sourceEntries(), "@huggingface/jinja": jinja };
 
