@@ -3,6 +3,7 @@
 // Prints a short table; the exit code is the number of failed checks. --log FILE keeps every message in full.
 import { appendFileSync, existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { cuda } from "@centella/backend-cuda";
 import { wasm } from "@centella/backend-wasm";
@@ -13,7 +14,7 @@ import { loadModel } from "@centella/llm";
 
 const factories = { cuda: cuda(), webgpu: webgpu(), wasm: wasm() };
 const shared = process.env.CENTELLA_SHARED ?? "../shared";
-const models = new URL("../../model-fable/models/", import.meta.url).pathname;
+const models = fileURLToPath(new URL("../../model-fable/models/", import.meta.url));
 const { values: options, positionals: names } = parseArgs({ options: { log: { type: "string" } }, allowPositionals: true });
 let failures = 0;
 
@@ -131,7 +132,7 @@ async function checkLogits(name, runtime, file, oracle, given, limit) {
 async function checkFamilies(name, runtime) {
   const fixture = new URL("../../llm/test/familyFixture.ts", import.meta.url);
   if (!existsSync(fixture)) {
-    console.log(`skip ${name} tiny families: ${fixture.pathname} is not here`);
+    console.log(`skip ${name} tiny families: ${fileURLToPath(fixture)} is not here`);
     return;
   }
   const { familyGoldens, readFamilyGolden, familyModel, floats } = await import(fixture.href);

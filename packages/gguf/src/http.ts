@@ -1,5 +1,6 @@
 import { GgufError } from "./errors.ts";
 import { limits } from "./limits.ts";
+import { shown } from "./shown.ts";
 
 /** How requests are made. */
 export interface HttpOptions {
@@ -30,9 +31,10 @@ export class TransientError extends Error {
   override readonly name: string = "TransientError";
 }
 
-/** The URL as it may stand in a message: a query can carry a signature, the user part a password. */
+/** Returns the URL as it may appear in a message: a query can carry a signature, the user part a password, and a `data:` URL its data. */
 export function shownUrl(url: URL): string {
-  return url.protocol.startsWith("http") ? `${url.origin}${url.pathname}` : `${url.href.slice(0, limits.shownUrlCharacters)}`;
+  if (url.protocol === "data:") return shown(url.href, limits.dataUrlCharacters);
+  return url.protocol.startsWith("http") ? `${url.origin}${url.pathname}` : url.href;
 }
 
 /**

@@ -1,40 +1,46 @@
 import { GgufError } from "./errors.ts";
 import type { Header } from "./header.ts";
+import { shownUrl } from "./http.ts";
 import { closeAll, type OpenedParts, type Part, partCount } from "./parts.ts";
-import { shown } from "./shown.ts";
+import { shown, shownPath } from "./shown.ts";
 import type { ByteSource, GgufInput } from "./source.ts";
 import { parseSplitName, splitKeys, splitName } from "./splitName.ts";
 import type { TensorInfo } from "./tensorInfo.ts";
 
-/** Names of the parts behind the first. */
+/** Returns the paths or URLs of the parts after the first, which `input` is. */
 export function siblings(input: GgufInput, { metadata }: Header): (string | URL)[] {
   const count = partCount(metadata);
   if (count <= 1) return [];
   const number = metadata.count(splitKeys.no) + 1;
-  const name = typeof input === "string" ? input : input instanceof URL ? input.pathname : undefined;
-  const parsed = name === undefined ? undefined : parseSplitName(name);
-  if (name === undefined) {
+  if (typeof input !== "string" && !(input instanceof URL)) {
     const hint = "pass all parts in an array";
     throw new GgufError("parts", { expected: `all ${count} parts of a split file`, got: `part ${number} alone`, hint });
   }
+  const parsed = parseSplitName(input instanceof URL ? input.pathname : input);
   if (parsed?.count !== count || parsed.number !== number) {
     throw new GgufError("parts", {
       expected: `the name of part ${number} of ${count} to end in '${splitName({ prefix: "", number, count })}'`,
-      got: `'${shown(name)}'`,
+      got: `'${shownPlace(input)}'`,
       hint: "rename the parts as llama.cpp names them, or pass all of them in an array",
     });
   }
+  const part = (wanted: number): string | URL => renamed(input, splitName({ ...parsed, number: wanted }));
   if (number !== 1) {
-    const hint = `open '${shown(splitName({ ...parsed, number: 1 }))}'`;
+    const hint = `open '${shownPlace(part(1))}'`;
     throw new GgufError("parts", { expected: "the first part of a split file", got: `part ${number} of ${count}`, hint });
   }
-  return Array.from({ length: count - 1 }, (_, i) => {
-    const path = splitName({ ...parsed, number: i + 2 });
-    if (!(input instanceof URL)) return path;
-    const url = new URL(input);
-    url.pathname = path;
-    return url;
-  });
+  return Array.from({ length: count - 1 }, (_, i) => part(i + 2));
+}
+
+function renamed(input: string | URL, path: string): string | URL {
+  if (typeof input === "string") return path;
+  const url = new URL(input);
+  url.pathname = path;
+  return url;
+}
+
+function shownPlace(place: string | URL): string {
+  return typeof place === "string" ? shownPath(place) : shownUrl(place);
 }
 
 /** The parts of one file as one. */

@@ -33,5 +33,7 @@ export const limits = {
   /** First request for a remote file: most headers without a vocabulary are smaller, and a little too much costs less than a round trip. */
   firstRemoteBytes: 131_072,
   /** Of a URL that carries its data, in messages. */
-  shownUrlCharacters: 80,
+  dataUrlCharacters: 80,
+  /** Of a path in messages: `PATH_MAX` of Linux, the longest of the systems' limits. */
+  pathCharacters: 4_096,
 } as const;

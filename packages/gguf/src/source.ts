@@ -3,6 +3,7 @@ import { GgufError } from "./errors.ts";
 import { shownUrl } from "./http.ts";
 import { httpSource } from "./httpSource.ts";
 import { requireNodeModule } from "./nodeModule.ts";
+import { shownPath } from "./shown.ts";
 
 /** Bytes of known size that can be read again and again, in any order. */
 export interface ByteSource {
@@ -117,7 +118,13 @@ async function openPath(path: string | URL): Promise<ByteSource> {
 }
 
 function cannotOpen(path: string, reason: string, hint: string, cause?: unknown): GgufError {
-  return new GgufError("io", { expected: "a readable file", got: reason, summary: `cannot open '${path}': ${reason}`, hint, cause });
+  return new GgufError("io", {
+    expected: "a readable file",
+    got: reason,
+    summary: `cannot open '${shownPath(path)}': ${reason}`,
+    hint,
+    cause,
+  });
 }
 
 const systemReasons: Readonly<Record<string, string>> = {

@@ -1,9 +1,11 @@
-import { copyFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, describe, expect, test } from "vitest";
 import { type GgufFile, parseSplitName, readGguf, splitName } from "../src/index.ts";
+import { parseHubSpec } from "../src/pull/hub.ts";
+import { shownPath } from "../src/shown.ts";
 
 // Written by llama.cpp's own gguf-py, see scripts/fixtures.py.
 const fixture = (name: string): string => join(import.meta.dirname, "fixtures", name);
@@ -43,7 +45,9 @@ describe("split files", () => {
   });
 
   test("what is missing is said", async () => {
-    await expect(readGguf(part(2))).rejects.toThrow(/the first part of a split file, got part 2 of 3; open '.*-00001-of-00003\.gguf'/);
+    await expect(readGguf(part(2))).rejects.toThrow(`the first part of a split file, got part 2 of 3; open '${part(1)}'`);
+    const [first, second] = [part(1), part(2)].map((path) => pathToFileURL(path));
+    await expect(readGguf(second!)).rejects.toThrow(`the first part of a split file, got part 2 of 3; open '${first!.href}'`);
     await expect(readGguf(blob(part(1)))).rejects.toThrow(/all 3 parts of a split file, got part 1 alone; pass all parts in an array/);
     await expect(readGguf([part(1), part(3)])).rejects.toThrow(/all 3 parts, got 2 without part 2/);
     await expect(readGguf([part(1), part(1), part(3)])).rejects.toThrow(/every part once, got part 1 twice/);
@@ -56,6 +60,24 @@ describe("split files", () => {
     copyFileSync(part(1), lonely);
     await expect(readGguf(lonely)).rejects.toThrow(/cannot open '.*-00002-of-00003\.gguf': no such file/);
   });
+});
+
+test("messages have whole paths and URLs, however long", async () => {
+  // Names close to 255 bytes, the limit of most file systems.
+  const deep = join(folder, "a folder ".repeat(20).trim(), "long ".repeat(40).trim());
+  mkdirSync(deep, { recursive: true });
+  const at = (name: string): string => join(deep, name);
+  const [first, second, odd] = ["m-00001-of-00003.gguf", "m-00002-of-00003.gguf", "odd.gguf"].map(at);
+  copyFileSync(part(2), second!);
+  copyFileSync(part(1), odd!);
+  await expect(readGguf(second!)).rejects.toThrow(`; open '${first}'`);
+  await expect(readGguf(pathToFileURL(second!))).rejects.toThrow(`; open '${pathToFileURL(first!).href}'`);
+  await expect(readGguf(odd!)).rejects.toThrow(`, got '${odd}'; rename`);
+  await expect(readGguf(at("none.gguf"))).rejects.toThrow(`cannot open '${at("none.gguf")}': no such file`);
+  const spec = `hf:owner/repo:${"no quantisation ".repeat(10)}`;
+  expect(() => parseHubSpec(spec)).toThrow(`, got '${spec}'`);
+  expect(shownPath(`${"a/".repeat(5000)}model.gguf`)).toMatch(/^….*\/model\.gguf$/);
+  expect(shownPath("a\u001b[2Jb")).toBe("a\\u001b[2Jb");
 });
 
 test("names are llama.cpp's", () => {

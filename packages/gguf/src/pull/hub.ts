@@ -1,6 +1,6 @@
 import { GgufError } from "../errors.ts";
 import { Attempts, checkStatus, type HttpOptions, send, shownUrl } from "../http.ts";
-import { shown } from "../shown.ts";
+import { shownPath } from "../shown.ts";
 import { parseSplitName } from "../splitName.ts";
 
 /** A file to download. */
@@ -28,7 +28,7 @@ export function parseHubSpec(text: string): HubSpec {
   const match = specPattern.exec(text);
   const path = match?.[4];
   if (match === null || path?.split("/").some((part) => part === "" || part === "." || part === "..")) {
-    throw new GgufError("range", { expected: "hf:owner/repo:QUANT or hf:owner/repo/file.gguf", got: `'${shown(text)}'` });
+    throw new GgufError("range", { expected: "hf:owner/repo:QUANT or hf:owner/repo/file.gguf", got: `'${shownPath(text)}'` });
   }
   const [, repo, revision = "main", quant] = match;
   return { repo: repo!, revision, ...(quant === undefined ? {} : { quant }), ...(path === undefined ? {} : { path }) };
@@ -126,7 +126,7 @@ function chooseByPath({ repo }: HubSpec, path: string, listed: readonly ListedFi
   if (split !== undefined && split.number !== 1)
     throw new GgufError("parts", { expected: "the first part of a split file", got: `part ${split.number}` });
   const found = listed.filter((file) => file.path === path);
-  if (found.length === 0) throw new GgufError("missing", { expected: `'${shown(path)}' in ${repo}`, got: offer(listed) });
+  if (found.length === 0) throw new GgufError("missing", { expected: `'${shownPath(path)}' in ${repo}`, got: offer(listed) });
   return split === undefined ? found : partsOf(path, listed);
 }
 
@@ -157,11 +157,11 @@ function partsOf(path: string, listed: readonly ListedFile[]): readonly ListedFi
     })
     .sort((a, b) => (a.path < b.path ? -1 : 1));
   if (parts.length === split.count) return parts;
-  throw new GgufError("parts", { expected: `all ${split.count} parts of '${shown(path)}'`, got: String(parts.length) });
+  throw new GgufError("parts", { expected: `all ${split.count} parts of '${shownPath(path)}'`, got: String(parts.length) });
 }
 
 function offer(files: readonly ListedFile[]): string {
-  const paths = files.filter(({ path }) => path.endsWith(".gguf")).map(({ path }) => shown(path));
+  const paths = files.filter(({ path }) => path.endsWith(".gguf")).map(({ path }) => shownPath(path));
   return paths.length === 0
     ? "no .gguf files"
     : `${paths.slice(0, 20).join(", ")}${paths.length > 20 ? ` and ${paths.length - 20} more` : ""}`;
