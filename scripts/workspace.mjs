@@ -15,7 +15,7 @@ export function install() {
   if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return;
   console.error("centella: installing the workspace (pnpm; about 20 seconds the first time) …");
   const { packageManager } = readJson(join(root, "package.json"));
-  const pnpm = existsSync(join(bin, "pnpm")) ? [join(bin, "pnpm")] : ["npx", "--yes", packageManager];
+  const pnpm = existsSync(join(bin, "pnpm")) ? [join(bin, "pnpm")] : ["npx", "--yes", "--prefer-offline", packageManager];
   must([...pnpm, "install", "--frozen-lockfile", "--prefer-offline", "--reporter=append-only", "--loglevel=warn"]);
   writeFileSync(stamp, wanted);
 }

@@ -66,11 +66,16 @@ export function describeCommit(folder: string): Commit {
 
 /** Whether a commit is an ancestor of main; undefined where this clone has no history to tell it. */
 export function isAncestor(folder: string, sha: string): boolean | undefined {
-  const main = ["main", "origin/main", "HEAD"].find((ref) => gitSucceeds(folder, "rev-parse", "--verify", "--quiet", ref));
+  const main = mainRef(folder);
   if (main === undefined) return undefined;
   if (gitSucceeds(folder, "merge-base", "--is-ancestor", sha, main)) return true;
   const isShallow = execFileSync("git", ["rev-parse", "--is-shallow-repository"], { cwd: folder, encoding: "utf8" }).trim() === "true";
   return isShallow ? undefined : false;
+}
+
+/** What this clone calls main: another branch may be checked out, and the clone of a clone has main as a remote branch alone. */
+export function mainRef(folder: string): string | undefined {
+  return ["main", "origin/main", "HEAD"].find((ref) => gitSucceeds(folder, "rev-parse", "--verify", "--quiet", ref));
 }
 
 function gitSucceeds(folder: string, ...args: string[]): boolean {

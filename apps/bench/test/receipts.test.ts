@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { updateDocs, withTables } from "../src/docs/update.ts";
-import { describeCommit, machineSlug } from "../src/machine.ts";
+import { machineSlug, mainRef } from "../src/machine.ts";
 import { checkReceipt } from "../src/receipts/check.ts";
 import { deriveRow, quoted } from "../src/receipts/derive.ts";
 import { type Receipt, type ReceiptRow, receiptVersion } from "../src/receipts/receipt.ts";
@@ -32,11 +32,8 @@ const rows: readonly ReceiptRow[] = [
 
 /** Tests also run on branches, whose head is not on main. */
 function commitOnMain(): string {
-  try {
-    return execFileSync("git", ["merge-base", "HEAD", "main"], { cwd: repositoryFolder, encoding: "utf8", stdio: "pipe" }).trim();
-  } catch {
-    return describeCommit(repositoryFolder).sha;
-  }
+  const main = mainRef(repositoryFolder)!;
+  return execFileSync("git", ["merge-base", "HEAD", main], { cwd: repositoryFolder, encoding: "utf8", stdio: "pipe" }).trim();
 }
 
 function receiptOf(changes: Partial<Receipt> = {}): Receipt {

@@ -42,6 +42,7 @@ export class UnsupportedError extends CentellaError {
  * runtime goes on to the next backend.
  */
 export class NotLoadedError extends UnsupportedError {
+  override name = "NotLoadedError";
   constructor(what: string, reason: string, options?: ErrorOptions) {
     super(what, reason);
     this.cause = options?.cause;
