@@ -72,7 +72,8 @@ const otherUses = [
 
 /**
  * What only some models need: weights that are no blocks, or of types without kernels of their own, files in parts, experts, latent
- * attention, recurrent layers, memory with 64-bit addresses, tokenizers other than byte-pair encoding, which is the largest, answers in the Harmony format.
+ * attention, recurrent layers, memory with 64-bit addresses, tokenizers other than byte-pair encoding, which is the largest, answers in the Harmony format,
+ * sampling that the file recommends.
  */
 const otherModels = [
   "blockCodecs.js",
@@ -83,6 +84,7 @@ const otherModels = [
   "harmony.js",
   "joinParts.js",
   "latentAttention.js",
+  "modelSampling.js",
   "otherPreTokenizers.js",
   "rareConfig.js",
   "recurrent.js",
