@@ -11,7 +11,7 @@ function factoriesWith(threads: number | undefined): readonly BackendFactory[] {
   return [cuda(), webgpu(), wasm(threads === undefined ? {} : { threads }), reference()];
 }
 
-export const backendNames: readonly string[] = factories.map(({ name }) => name);
+const backendNames: readonly string[] = factories.map(({ name }) => name);
 
 export const backendOption: OptionSpec<string> = {
   ...choice(backendNames, `compute on this backend alone: ${backendNames.join(", ")}`),
@@ -22,10 +22,11 @@ export const threadsOption: OptionSpec<number> = number("N", "threads on the CPU
   min: 1,
   max: 64,
   integer: true,
+  short: "t",
 });
 
 /** A runtime over every backend, or over one alone. @throws {ArgumentError} for an unknown name in the environment */
-export async function openRuntime({ backend, threads }: { readonly backend?: string; readonly threads?: number }): Promise<Runtime> {
+export async function openRuntime({ backend, threads }: { readonly backend?: string; readonly threads?: number } = {}): Promise<Runtime> {
   return createRuntime({ backends: factoriesWith(threads), policy: backend === undefined ? {} : { force: backend } });
 }
 

@@ -1,10 +1,13 @@
 import type { AdapterOptions, CacheType, LoadModelOptions } from "@centella/llm";
 import { backendOption, threadsOption } from "./backends.ts";
-import { choice, number, numberOr, type OptionSpec, repeated } from "./options.ts";
+import { fileOptions } from "./modelFile.ts";
+import { choice, grouped, number, numberOr, type OptionSpec, type OptionValues, repeated } from "./options.ts";
 import { UsageError } from "./usageError.ts";
 
 /** Options of every command that loads a model. */
 export const modelOptions: {
+  readonly model: OptionSpec<string>;
+  readonly "hf-repo": OptionSpec<string>;
   readonly backend: OptionSpec<string>;
   readonly threads: OptionSpec<number>;
   readonly context: OptionSpec<number | "auto">;
@@ -14,23 +17,28 @@ export const modelOptions: {
   readonly activations: OptionSpec<"ggml" | "f32">;
   readonly "layers-on-gpu": OptionSpec<number>;
   readonly lora: OptionSpec<readonly AdapterOptions[]>;
-} = {
+} = grouped("Loading", {
+  ...fileOptions,
   backend: backendOption,
   threads: threadsOption,
   context: numberOr(
     "auto",
-    number("TOKENS", "context length, auto fits it to the memory (default: as trained, at most 4096)", { min: 1, integer: true }),
+    number("TOKENS", "context length; auto fits it to the memory (default: as trained, at most 4096)", {
+      short: "c",
+      aliases: ["--ctx-size"],
+    }),
   ),
-  "memory-limit": number("MIB", "what weights and cache may take with --context auto (default: most of what is free)", { min: 1 }),
-  batch: number("TOKENS", "tokens of a prompt that are computed at once (default: 512)", { min: 1, integer: true }),
+  "memory-limit": number("MIB", "memory for weights and cache with --context auto (default: most of what is free)"),
+  batch: number("TOKENS", "tokens of a prompt that are computed at once (default: 512)", { short: "b", aliases: ["--batch-size"] }),
   "cache-type": choice(["f32", "f16", "q8_0"], "type of the KV cache (default: f16)"),
   activations: choice(["ggml", "f32"], "with quantised weights: round activations as ggml does, or keep them exact"),
   "layers-on-gpu": number("N", "keep the last N layers on the GPU and the rest on the CPU (default: all in one place)", {
-    min: 0,
-    integer: true,
+    aliases: ["-ngl", "--gpu-layers", "--n-gpu-layers"],
   }),
   lora: repeated("FILE[:SCALE]", "add a LoRA adapter", adapter),
-};
+});
+
+export type ModelValues = OptionValues<typeof modelOptions>;
 
 /** A path or URL may have colons itself: the last one counts if a number follows. */
 function adapter(given: string, name: string): AdapterOptions {
@@ -39,23 +47,15 @@ function adapter(given: string, name: string): AdapterOptions {
     if (given === "") throw new UsageError(`--${name}: expected FILE or FILE:SCALE, got nothing`);
     return { source: given };
   }
-  if (!Number.isFinite(Number(scale))) throw new UsageError(`--${name}: expected a number behind the last colon, got ${scale}`);
+  if (!Number.isFinite(Number(scale))) throw new UsageError(`--${name}: expected a number after the last colon, got ${scale}`);
   return { source, scale: Number(scale) };
 }
 
-/** The given ones under the names that `loadModel` has for them. @throws {UsageError} for options that make no sense together */
-export function loadOptions(values: {
-  readonly context?: number | "auto";
-  readonly "memory-limit"?: number;
-  readonly batch?: number;
-  readonly "cache-type"?: CacheType;
-  readonly activations?: "ggml" | "f32";
-  readonly "layers-on-gpu"?: number;
-  readonly lora?: readonly AdapterOptions[];
-}): Omit<LoadModelOptions, "runtime"> {
+/** The given options under the names that `loadModel` has for them. @throws {UsageError} for options that contradict each other */
+export function loadOptions(values: ModelValues): Omit<LoadModelOptions, "runtime"> {
   const limit = values["memory-limit"];
   if (limit !== undefined && values.context !== "auto")
-    throw new UsageError("--memory-limit: expected --context auto beside it; a given context takes what it takes");
+    throw new UsageError("--memory-limit: expected --context auto with it; a given context takes what it takes");
   return {
     ...(values.context !== undefined && { contextLength: values.context }),
     ...(limit !== undefined && { memoryLimit: limit * 2 ** 20 }),

@@ -1,56 +1,70 @@
-import { parseArgs } from "node:util";
 import { UsageError } from "./usageError.ts";
 
-/** One option of a command. `parse` turns its text into a value or throws a {@link UsageError}. */
-export interface OptionSpec<T> {
+/** Further ways to write an option. */
+export interface Spelling {
+  /** One letter: `n` for `-n`. */
   readonly short?: string;
-  /** What help calls the value; absent for a flag. */
+  /** Spellings of other tools, as they are typed: `--ctx-size`, `-ngl`. */
+  readonly aliases?: readonly string[];
+}
+
+/** One option of a command. Parsing, help, suggestions and shell completion are all derived from it. */
+export interface OptionSpec<T> extends Spelling {
+  /** Name of the value in help; absent for a flag. */
   readonly value?: string;
   readonly help: string;
-  /** It may be given several times: `parse` turns each text into a list, and the lists are joined. */
+  /** Heading in help. */
+  readonly group?: string;
+  /** The only values, where they can be listed. */
+  readonly choices?: readonly string[];
+  /** Whether the option may be given several times: `parse` returns a list for each text, and the lists are joined. */
   readonly isRepeated?: true;
+  /** @throws {UsageError} */
   readonly parse: (text: string, name: string) => T;
 }
 
 /** The options of a command by name. */
 export type OptionSpecs = Readonly<Record<string, OptionSpec<unknown>>>;
 
-/** The parsed options of a command: those that were given. */
+/** The options that were given, parsed. */
 export type OptionValues<S extends OptionSpecs> = { readonly [K in keyof S]?: S[K] extends OptionSpec<infer T> ? T : never };
 
-export const flag = (help: string): OptionSpec<true> => ({ help, parse: () => true });
+export const flag = (help: string, spelling: Spelling = {}): OptionSpec<true> => ({ help, ...spelling, parse: () => true });
 
-export const text = (value: string, help: string, short?: string): OptionSpec<string> => ({
+export const text = (value: string, help: string, spelling: Spelling = {}): OptionSpec<string> => ({
   value,
   help,
-  ...(short === undefined ? {} : { short }),
+  ...spelling,
   parse: (given) => given,
 });
+
+/** Bounds of an option that the library does not check itself. */
+export interface NumberBounds {
+  readonly min?: number;
+  readonly max?: number;
+  readonly integer?: boolean;
+}
 
 export const number = (
   value: string,
   help: string,
-  {
-    min,
-    max = Number.POSITIVE_INFINITY,
-    integer = false,
-    short,
-  }: { readonly min: number; readonly max?: number; readonly integer?: boolean; readonly short?: string },
+  { min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY, integer = false, ...spelling }: NumberBounds & Spelling = {},
 ): OptionSpec<number> => ({
   value,
   help,
-  ...(short === undefined ? {} : { short }),
+  ...spelling,
   parse(given, name) {
     const parsed = given.trim() === "" ? Number.NaN : Number(given);
-    if (!(parsed >= min && parsed <= max) || (integer && !Number.isSafeInteger(parsed))) {
-      const kind = integer ? "a whole number" : "a number";
-      throw new UsageError(
-        `--${name}: expected ${kind} ${max === Number.POSITIVE_INFINITY ? `from ${min}` : `from ${min} to ${max}`}, got ${given}`,
-      );
-    }
+    if (!(parsed >= min && parsed <= max) || (integer && !Number.isSafeInteger(parsed)))
+      throw new UsageError(`--${name}: expected ${integer ? "a whole number" : "a number"}${rangeOf(min, max)}, got ${given}`);
     return parsed;
   },
 });
+
+function rangeOf(min: number, max: number): string {
+  if (min === Number.NEGATIVE_INFINITY) return "";
+  return max === Number.POSITIVE_INFINITY ? ` from ${min}` : ` from ${min} to ${max}`;
+}
 
 /** A number, or a word that stands for one. */
 export const numberOr = <W extends string>(word: W, of: OptionSpec<number>): OptionSpec<number | W> => ({
@@ -60,16 +74,24 @@ export const numberOr = <W extends string>(word: W, of: OptionSpec<number>): Opt
 });
 
 /** An option that may be given several times. */
-export const repeated = <T>(value: string, help: string, parseOne: (given: string, name: string) => T): OptionSpec<readonly T[]> => ({
+export const repeated = <T>(
+  value: string,
+  help: string,
+  parseOne: (given: string, name: string) => T,
+  spelling: Spelling = {},
+): OptionSpec<readonly T[]> => ({
   value,
   help: `${help}; may be given several times`,
+  ...spelling,
   isRepeated: true,
   parse: (given, name) => [parseOne(given, name)],
 });
 
-export const choice = <T extends string>(choices: readonly T[], help: string): OptionSpec<T> => ({
+export const choice = <T extends string>(choices: readonly T[], help: string, spelling: Spelling = {}): OptionSpec<T> => ({
   value: choices.join("|"),
   help,
+  choices,
+  ...spelling,
   parse(given, name) {
     const found = choices.find((one) => one === given);
     if (found === undefined) throw new UsageError(`--${name}: expected one of ${choices.join(", ")}, got ${given}`);
@@ -77,46 +99,27 @@ export const choice = <T extends string>(choices: readonly T[], help: string): O
   },
 });
 
-/** Splits a command's arguments. @throws {UsageError} for an unknown option, a missing or a bad value */
-export function parseOptions<S extends OptionSpecs>(
-  specs: S,
-  args: readonly string[],
-): { readonly values: OptionValues<S>; readonly positionals: readonly string[] } {
-  const options = Object.fromEntries(
-    Object.entries(specs).map(([name, { value, short, isRepeated = false }]) => [
-      name,
-      {
-        type: value === undefined ? ("boolean" as const) : ("string" as const),
-        multiple: isRepeated,
-        ...(short === undefined ? {} : { short }),
-      },
-    ]),
+/** The same options under a heading of the help. */
+export function grouped<S extends OptionSpecs>(group: string, specs: S): S {
+  return Object.fromEntries(Object.entries(specs).map(([name, spec]) => [name, { ...spec, group }])) as unknown as S;
+}
+
+/** Replaces the spellings of other tools by an option's own name, up to `--`; values of options are left alone. */
+export function canonicalArguments(specs: OptionSpecs, args: readonly string[]): readonly string[] {
+  const names = new Map<string, string>();
+  for (const [name, { aliases = [] }] of Object.entries(specs)) for (const alias of aliases) names.set(alias, `--${name}`);
+  const valued = new Set(
+    Object.entries(specs).flatMap(([name, { value, short }]) => (value === undefined ? [] : [`--${name}`, `-${short}`])),
   );
-  let parsed: ReturnType<typeof parseArgs>;
-  try {
-    parsed = parseArgs({ args: [...args], options, allowPositionals: true, strict: true });
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? oneSentence(error.message) : String(error));
+  const out: string[] = [];
+  for (let i = 0; i < args.length; i++) {
+    const arg = args[i]!;
+    if (arg === "--") return [...out, ...args.slice(i)];
+    const equals = arg.startsWith("-") ? arg.indexOf("=") : -1;
+    const spelling = equals < 0 ? arg : arg.slice(0, equals);
+    const name = names.get(spelling) ?? spelling;
+    out.push(equals < 0 ? name : name + arg.slice(equals));
+    if (equals < 0 && valued.has(name) && i + 1 < args.length) out.push(args[++i]!);
   }
-  const parse = (name: string, given: unknown): unknown =>
-    Array.isArray(given) ? given.flatMap((one) => specs[name]!.parse(String(one), name)) : specs[name]!.parse(String(given), name);
-  const values = Object.fromEntries(Object.entries(parsed.values).map(([name, given]) => [name, parse(name, given)]));
-  return { values: values as OptionValues<S>, positionals: parsed.positionals };
-}
-
-/** What Node says of a wrong command line, without its essays. */
-function oneSentence(message: string): string {
-  const [, ambiguous] = /^Option '([^']+)' argument is ambiguous/.exec(message) ?? [];
-  if (ambiguous === undefined) return message.split(". To specify")[0]!;
-  return `${ambiguous}: expected a value, got what looks like another option; write ${ambiguous}${ambiguous.startsWith("--") ? "=" : ""}VALUE if it is meant`;
-}
-
-/** The option part of a command's help. */
-export function formatOptions(specs: OptionSpecs): string {
-  const rows = Object.entries(specs).map(([name, { short, value, help }]) => {
-    const left = `${short === undefined ? "    " : `-${short}, `}--${name}${value === undefined ? "" : ` ${value}`}`;
-    return [left, help] as const;
-  });
-  const width = Math.max(...rows.map(([left]) => left.length));
-  return rows.map(([left, help]) => `  ${left.padEnd(width)}  ${help}`).join("\n");
+  return out;
 }

@@ -1,30 +1,31 @@
-/** A line on stderr that is redrawn; nothing where stderr is no terminal or nobody reads it. */
+import type { Output } from "./output.ts";
+
+/** Progress of bytes as a status line. */
 export class ProgressBar {
   readonly #label: string;
-  readonly #isShown: boolean;
+  readonly #output: Output;
   readonly #startedAt = performance.now();
   #drawnAt = Number.NEGATIVE_INFINITY;
   #first: number | undefined;
 
-  constructor(label: string, { isQuiet }: { readonly isQuiet: boolean }) {
+  constructor(label: string, output: Output) {
     this.#label = label;
-    this.#isShown = process.stderr.isTTY === true && !isQuiet;
+    this.#output = output;
   }
 
   /** Bytes so far and in all, where that is known. */
   update(done: number, total: number | undefined): void {
-    if (!this.#isShown) return;
+    if (!this.#output.showsStatus) return;
     this.#first ??= done;
     const now = performance.now();
     if (done !== total && now - this.#drawnAt < 100) return;
     this.#drawnAt = now;
     const rate = (done - this.#first) / Math.max(1e-3, (now - this.#startedAt) / 1000);
-    process.stderr.write(`\r\x1b[K${this.#label} ${formatProgress(done, total, rate)}`);
+    this.#output.status(`${this.#label} ${formatProgress(done, total, rate)}`);
   }
 
-  /** Leaves the last state and begins a new line. */
   end(): void {
-    if (this.#isShown && this.#drawnAt > 0) process.stderr.write("\n");
+    this.#output.clearStatus();
   }
 }
 

@@ -31,8 +31,8 @@ export interface RunReport {
   readonly warnings: readonly string[];
 }
 
-/** The lines after a story: what ran, where and why there, how fast, in how much memory. */
-export function summarise(report: RunReport): string {
+/** What ran, where and why there, how fast, and in how much memory: one line each. */
+export function summarise(report: RunReport): readonly string[] {
   const { model, quantization, backend, backendReason, promptIds, ids, seed } = report;
   const rate = (value: number): string => `${value.toFixed(value < 10 ? 1 : 0)} tokens/s`;
   return [
@@ -44,6 +44,5 @@ export function summarise(report: RunReport): string {
       ? [`ended because the context of ${report.contextLength} tokens is full; --context or --overflow shift`]
       : []),
     ...report.rejected.map((reason) => `not ${reason}`),
-    ...report.warnings.map((warning) => `warning: ${warning}`),
-  ].join("\n");
+  ];
 }

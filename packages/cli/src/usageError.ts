@@ -1,4 +1,4 @@
-/** The command line itself is wrong: exit code 2, and the way to the help. */
+/** A wrong command line: exit code 2, and a pointer to the help. */
 export class UsageError extends Error {
   override name = "UsageError";
 }

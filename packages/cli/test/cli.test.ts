@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, test } from "vitest";
+import { commands } from "../src/commands/index.ts";
 import { centella, expectOneLine, tiny } from "./centella.ts";
 
 const shared = resolve(fileURLToPath(new URL("../../..", import.meta.url)), process.env.CENTELLA_SHARED ?? "../shared");
@@ -26,29 +27,46 @@ describe("perplexity", () => {
 
   test("without a text, or one that is too short", async () => {
     expectOneLine(await centella(["perplexity", tiny]), /expected -f TEXT.txt, got none/, 2);
-    expectOneLine(await centella(["perplexity", tiny, "-f", text]), /a text of at least 512 tokens, got \d+/);
+    expectOneLine(await centella(["perplexity", tiny, "-f", text]), /a text of at least 512 tokens, got \d+/, 2);
   });
 });
 
 describe("run", () => {
-  test("streams text, then says what ran where and how fast", async () => {
-    const { code, stdout } = await centella([
-      "run",
-      tiny,
-      "-p",
-      "Tell me a story about a cat.",
-      "-n",
-      "24",
-      "--seed",
-      "3",
-      "--backend",
-      "wasm",
-    ]);
-    expect(code).toBe(0);
-    expect(stdout).toMatch(/Q8_0 · wasm \(forced\)/);
-    expect(stdout).toMatch(
+  const story = ["run", tiny, "-p", "Tell me a story about a cat.", "-n", "24", "--seed", "3", "--backend", "wasm"];
+
+  test("writes the text alone, and with --verbose to stderr what ran where and how fast", async () => {
+    const [plain, verbose, quiet] = [await centella(story), await centella([...story, "-v"]), await centella([...story, "-v", "-q"])];
+    expect(plain).toMatchObject({ code: 0, stderr: "" });
+    const { text } = JSON.parse((await centella([...story, "--json"])).stdout);
+    expect(plain.stdout).toBe(`${text}\n`);
+    expect(verbose.stdout).toBe(plain.stdout);
+    expect(verbose.stderr).toMatch(/Q8_0 · wasm \(forced\)/);
+    expect(verbose.stderr).toMatch(
       /prompt \d+ tokens, [\d.]+ tokens\/s · decode 24 tokens, [\d.]+ tokens\/s · first token after \d+ ms · peak memory \d+ MiB · seed 3/,
     );
+    expect(quiet).toEqual(plain);
+  });
+
+  test("the prompt may be an argument, a file, or have escapes, and FILE an option", async () => {
+    const ids = async (...args: string[]) => JSON.parse((await centella(["run", "--raw", "-n", "1", "--json", ...args])).stdout).promptIds;
+    const path = join(folder, "prompt.txt");
+    writeFileSync(path, "Once\nupon");
+    const wanted = await ids(tiny, "Once\nupon");
+    expect(await ids("-m", tiny, "-p", "Once\nupon")).toEqual(wanted);
+    expect(await ids("--model", tiny, "-f", path)).toEqual(wanted);
+    expect(await ids("-m", tiny, "-e", "-p", "Once\\nupon")).toEqual(wanted);
+    expect(await ids(tiny, "Once\\nupon")).not.toEqual(wanted);
+  });
+
+  test("temperature 0 is greedy: the same ids without a seed", async () => {
+    const run = async () => JSON.parse((await centella(["run", tiny, "Once", "--temp", "0", "-n", "12", "--json"])).stdout).ids;
+    expect(await run()).toEqual(await run());
+  });
+
+  test("-ngl 99 runs on a machine without a GPU, with a warning", async () => {
+    const { code, stdout, stderr } = await centella([...story, "-ngl", "99"]);
+    expect({ code, stdout: stdout.length > 10 }).toEqual({ code: 0, stdout: true });
+    expect(stderr).toBe("warning: no GPU can be used, so --layers-on-gpu is ignored; centella gpu says why\n");
   });
 
   test("--json is one object, repeatable by its seed, on one backend alone", async () => {
@@ -85,6 +103,7 @@ describe("run", () => {
     expectOneLine(
       await centella(["run", tiny, "-p", "x"], { env: { CENTELLA_BACKEND: "cuba" } }),
       /expected one of cuda, webgpu, wasm, reference, got cuba/,
+      2,
     );
   });
 
@@ -94,12 +113,17 @@ describe("run", () => {
   });
 
   test.each([
-    [["run", "a.gguf", "b.gguf"], /at most one FILE/],
+    [["run", "a.gguf", "b", "c"], /at most FILE and PROMPT, got 3 arguments/],
+    [["run", "a.gguf", "b", "-p", "c"], /one prompt, got an argument and an option/],
     [["run", "--chat", "--raw"], /--chat or --raw/],
-    [["run", "--bogus"], /bogus/],
-    [["run", "--seed", "-1"], /--seed: expected a value, got what looks like another option; write --seed=VALUE/],
-    [["run", "-n", "-p"], /-n: expected a value, got what looks like another option; write -nVALUE/],
-    [["sing"], /expected a command among run, .*inspect, .*, got sing/],
+    [["run", "--bogus"], /unknown option '--bogus'/],
+    [["run", "--temprature", "1"], /unknown option '--temprature' \(Did you mean --temperature\?\)/],
+    [["run", "--seed", "-1"], /--seed: expected a whole number in 0 … 2\^53 - 1, got -1/],
+    [["run", "-ngx", "9"], /--tokens: expected a number, got gx/],
+    [["run", "Tell me a story"], /got "Tell me a story", which is no file; write centella run FILE "Tell me a story", or centella run -p/],
+    [["run", tiny], /expected a prompt, got an empty stdin/],
+    [["runn"], /unknown command 'runn' \(Did you mean run\?\)/],
+    [["sing"], /unknown command 'sing'/],
   ])("%j is a usage error", async (args, message) => {
     expectOneLine(await centella(args), message, 2);
   });
@@ -155,6 +179,13 @@ describe("inspect, tokenize, logits", () => {
     expect(pieces.join("")).toBe(prompt);
   });
 
+  test("tokenize reads stdin without a TEXT", async () => {
+    const prompt = "Tell me a story\nabout the sea.";
+    const given = await centella(["tokenize", tiny, prompt]);
+    expect(await centella(["tokenize", tiny], { input: prompt })).toEqual(given);
+    expect(await centella(["tokenize", "-m", tiny, "-p", prompt])).toEqual(given);
+  });
+
   test.skipIf(!existsSync(join(shared, "models")))(
     "logits agree with llama.cpp's (needs the outside data in CENTELLA_SHARED)",
     async () => {
@@ -186,9 +217,10 @@ describe("inspect, tokenize, logits", () => {
   test.each([
     [["logits", tiny, "--ids", "1,x", "--out", "o"], /token ids separated by commas, got 1,x/],
     [["logits", tiny, "--out", "o"], /expected --ids/],
-    [["tokenize", tiny], /FILE and TEXT/],
-    [["inspect"], /one FILE/],
-    [["quantize", tiny, "o"], /IN, OUT and TYPE, got 2/],
+    [["tokenize", tiny, "a", "b"], /FILE and TEXT, got 3/],
+    [["tokenize"], /expected FILE, got no arguments/],
+    [["inspect"], /expected FILE, got no arguments/],
+    [["quantize", tiny, "o"], /IN, OUT and TYPE, got 2 arguments/],
     [["quantize", tiny, "o", "Q9"], /expected one of F32, .*, got 'Q9'/],
   ])("%j is a usage error", async (args, message) => {
     expectOneLine(await centella(args), message, 2);
@@ -196,10 +228,42 @@ describe("inspect, tokenize, logits", () => {
 });
 
 test("help and version", async () => {
-  expect((await centella(["--help"])).stdout).toContain("centella run [FILE]");
-  expect((await centella(["run", "--help"])).stdout).toContain("--temperature T");
-  expect((await centella(["--version"])).stdout).toMatch(/^\d+\.\d+\.\d+/);
-  expect((await centella([])).code).toBe(2);
+  expect((await centella(["--help"])).stdout).toContain("models, list, ls");
+  const help = (await centella(["run", "--help"])).stdout;
+  expect(help).toContain("--temperature <T>");
+  expect((await centella(["help", "run"])).stdout).toBe(help);
+  expect((await centella(["--help", "run"])).stdout).toBe(help);
+  for (const spelling of ["--version", "-V", "-v", "version"]) expect((await centella([spelling])).stdout).toMatch(/^\d+\.\d+\.\d+/);
+  const nothing = await centella([]);
+  expectOneLine(nothing, /expected a command, got none/, 2);
+  expect(nothing.stdout).toContain("Usage: centella");
+});
+
+describe("what people know from other tools", () => {
+  test("ps says that there is no server", async () => {
+    expect((await centella(["ps"])).stdout).toMatch(/^no running models: centella has no server/);
+    expect(JSON.parse((await centella(["ps", "--json"])).stdout)).toEqual({ models: [] });
+  });
+
+  test("gpu lists every backend with its device, or why it cannot be used", async () => {
+    const { backends } = JSON.parse((await centella(["gpu", "--json"])).stdout);
+    expect(backends.map(({ name }: { name: string }) => name)).toEqual(["cuda", "webgpu", "wasm", "reference"]);
+    for (const { device, unavailable } of backends) expect([device, unavailable].filter((one) => one !== undefined)).toHaveLength(1);
+    expect((await centella(["gpu"])).stdout).toMatch(/^wasm +cpu: WebAssembly/m);
+  });
+
+  test("list, ls and show are models and inspect", async () => {
+    const env = { XDG_CACHE_HOME: folder };
+    const models = await centella(["models"], { env });
+    expect(await centella(["list"], { env })).toEqual(models);
+    expect(await centella(["ls"], { env })).toEqual(models);
+    expect(await centella(["show", tiny])).toEqual(await centella(["inspect", tiny]));
+  });
+
+  test("every command has --json, but chat and completion", () => {
+    const without = commands.filter(({ options }) => !("json" in options)).map(({ name }) => name);
+    expect(without).toEqual(["chat", "completion"]);
+  });
 });
 
 describe("bench", () => {

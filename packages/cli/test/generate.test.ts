@@ -1,18 +1,19 @@
-import { resolveSampling } from "@centella/llm";
 import { describe, expect, test } from "vitest";
+import { commands } from "../src/commands/index.ts";
+import { messageOf } from "../src/failure.ts";
 import { generateOptions, readGenerateOptions } from "../src/generateOptions.ts";
 import { loadOptions, modelOptions } from "../src/modelOptions.ts";
-import { parseOptions } from "../src/options.ts";
 import { centella, expectOneLine, tiny } from "./centella.ts";
+import { parse } from "./parse.ts";
 
-const read = (...args: string[]) => readGenerateOptions(parseOptions(generateOptions, args).values);
-const load = (...args: string[]) => loadOptions(parseOptions(modelOptions, args).values);
+const read = async (...args: string[]) => readGenerateOptions((await parse(generateOptions, ...args)).values);
+const load = async (...args: string[]) => loadOptions((await parse(modelOptions, ...args)).values);
+/** The message that the command line prints. */
+const failure = (work: Promise<unknown>): Promise<string> => work.then(() => "", messageOf);
 
 describe("options of generation", () => {
-  test("none are given: the model's own defaults apply, and a limit of tokens", () => {
-    const { maxTokens, ...others } = read();
-    expect(maxTokens).toBe(256);
-    expect(Object.values(others).filter((value) => value !== undefined)).toEqual([]);
+  test("none are given: all defaults are the API's", async () => {
+    expect(await read()).toEqual({});
   });
 
   // Values that are no defaults: an option that is dropped on the way shows.
@@ -37,28 +38,28 @@ describe("options of generation", () => {
     dryLastN: 100,
     seed: 2 ** 40,
   };
-  test.each(Object.entries(values))("%s %d", (name, value) => {
+  test.each(Object.entries(values))("%s %d", async (name, value) => {
     const option = `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-    expect(read(`${option}=${value}`)).toMatchObject({ [name]: value });
+    expect(await read(`${option}=${value}`)).toEqual({ [name]: value });
   });
 
-  test("Mirostat brings no defaults of steps that it replaces", () => {
-    const {
-      maxTokens: _,
-      stop: _s,
-      promptLookup: _p,
-      overflow: _o,
-      reasoning: _r,
-      dryBreakers: _d,
-      ...sampling
-    } = read("--mirostat", "2", "--mirostat-tau", "4", "--mirostat-eta", "0.2");
-    expect(resolveSampling(sampling)).toMatchObject({ mirostat: 2, mirostatTau: 4, mirostatEta: 0.2 });
+  test.each([
+    ["--temp 0.5", { temperature: 0.5 }],
+    ["-s 7 -n 5", { seed: 7, maxTokens: 5 }],
+    ["--n-predict 5", { maxTokens: 5 }],
+    ["-n -1", {}],
+    ["--typical 0.5 --top-nsigma 1", { typicalP: 0.5, topNSigma: 1 }],
+    ["--dynatemp-range 0.5 --dynatemp-exp 2", { dynamicTemperatureRange: 0.5, dynamicTemperatureExponent: 2 }],
+    ["--dry-penalty-last-n 5", { dryLastN: 5 }],
+    ["--mirostat 2 --mirostat-ent 4 --mirostat-lr 0.2", { mirostat: 2, mirostatTau: 4, mirostatEta: 0.2 }],
+  ])("llama.cpp's spelling: %s", async (line, options) => {
+    expect(await read(...line.split(" "))).toEqual(options);
   });
 
-  test("steps, biases, stops, guesses, overflow, reasoning", () => {
-    expect(read("--steps", "topK,temperature", "--top-k", "9")).toMatchObject({ steps: ["topK", "temperature"], topK: 9 });
-    expect(read("--logit-bias", "5:-inf", "--logit-bias=7:1.5")).toMatchObject({ logitBias: { 5: -Infinity, 7: 1.5 } });
-    expect(read("--stop", "a", "--stop", "b", "--prompt-lookup", "4", "--overflow", "shift", "--no-reasoning", "-n", "3")).toMatchObject({
+  test("steps, biases, stops, drafts, overflow, reasoning", async () => {
+    expect(await read("--steps", "topK,temperature", "--top-k", "9")).toMatchObject({ steps: ["topK", "temperature"], topK: 9 });
+    expect(await read("--logit-bias", "5:-inf", "--logit-bias=7:1.5")).toMatchObject({ logitBias: { 5: -Infinity, 7: 1.5 } });
+    expect(await read("--stop", "a", "--stop", "b", "--prompt-lookup", "4", "--overflow", "shift", "--no-reasoning", "-n", "3")).toEqual({
       stop: ["a", "b"],
       promptLookup: 4,
       overflow: { generation: "shift" },
@@ -74,23 +75,31 @@ describe("options of generation", () => {
     [["--mirostat", "3"], "--mirostat: expected one of 0, 1, 2, got 3"],
     [["--mirostat", "1", "--top-k", "3"], /no option that leaves tokens out besides it, got topK/],
     [["--overflow", "wrap"], "--overflow: expected one of stop, shift, error, got wrap"],
-    [["--xtc-probability", "1.5"], "--xtc-probability: expected a number from 0 to 1, got 1.5"],
-    [["--repeat-last-n=-2"], "--repeat-last-n: expected a whole number from -1, got -2"],
-  ])("%j is refused", (args, message) => {
-    expect(() => read(...args)).toThrow(message);
+    [["--xtc-probability", "1.5"], "--xtc-probability: expected a number in 0 … 1, got 1.5"],
+    [["--repeat-last-n=-2"], "--repeat-last-n: expected a whole number >= -1, got -2"],
+    [["--top-k", "2.5"], "--top-k: expected a whole number >= 0, got 2.5"],
+    [["--temp", "-1"], "--temperature: expected a number >= 0, got -1"],
+  ])("%j is refused", async (args, message) => {
+    expect(await failure(read(...args))).toMatch(message);
   });
 });
 
 describe("options of loading", () => {
-  test("reach loadModel", () => {
-    expect(load()).toEqual({});
-    expect(load("--context", "auto", "--memory-limit", "64", "--batch", "16", "--layers-on-gpu", "2")).toEqual({
+  test("reach loadModel", async () => {
+    expect(await load()).toEqual({});
+    expect(await load("-c", "64", "-b", "8", "-ngl", "99")).toEqual({ contextLength: 64, batchSize: 8, layersOnGpu: 99 });
+    expect(await load("--ctx-size", "64", "--batch-size", "8", "--gpu-layers", "3")).toEqual({
+      contextLength: 64,
+      batchSize: 8,
+      layersOnGpu: 3,
+    });
+    expect(await load("--context", "auto", "--memory-limit", "64", "--batch", "16", "--layers-on-gpu", "2")).toEqual({
       contextLength: "auto",
       memoryLimit: 2 ** 26,
       batchSize: 16,
       layersOnGpu: 2,
     });
-    expect(load("--lora", "a.gguf", "--lora", "C:\\b.gguf:0.5", "--lora", "http://x:80/c.gguf").adapters).toEqual([
+    expect((await load("--lora", "a.gguf", "--lora", "C:\\b.gguf:0.5", "--lora", "http://x:80/c.gguf")).adapters).toEqual([
       { source: "a.gguf" },
       { source: "C:\\b.gguf", scale: 0.5 },
       { source: "http://x:80/c.gguf" },
@@ -98,14 +107,13 @@ describe("options of loading", () => {
   });
 
   test.each([
-    [["--context", "Auto"], "--context: expected a whole number from 1, got Auto"],
-    [["--context", "0"], "--context: expected a whole number from 1, got 0"],
-    [["--memory-limit", "64"], /expected --context auto beside it/],
+    [["--context", "Auto"], "--context: expected a number, got Auto"],
+    [["--memory-limit", "64"], /expected --context auto with it/],
     [["--lora", ""], "--lora: expected FILE or FILE:SCALE, got nothing"],
-    [["--lora", "a.gguf:1e"], "--lora: expected a number behind the last colon, got 1e"],
+    [["--lora", "a.gguf:1e"], "--lora: expected a number after the last colon, got 1e"],
     [["--cache-type", "q4_0"], "--cache-type: expected one of f32, f16, q8_0, got q4_0"],
-  ])("%j is refused", (args, message) => {
-    expect(() => load(...args)).toThrow(message);
+  ])("%j is refused", async (args, message) => {
+    expect(await failure(load(...args))).toMatch(message);
   });
 });
 
@@ -142,9 +150,10 @@ describe("run", () => {
 
   test.each([
     [["--system", "x", "--raw"], /--system or --raw, got both/],
-    [["--logprobs", "1"], /--json beside --logprobs/],
-    [["--top-p", "2"], /--top-p: expected a number from 0 to 1/],
-    [["--memory-limit", "1"], /--context auto beside it/],
+    [["--logprobs", "1"], /--json with --logprobs/],
+    [["--context", "0"], "--context: expected a whole number from 1 to 1024, got 0"],
+    [["--top-p", "2"], /--top-p: expected a number in 0 … 1/],
+    [["--memory-limit", "1"], /--context auto with it/],
   ])("%j is a usage error", async (args, message) => {
     expectOneLine(await centella(["run", tiny, "-p", "x", ...args]), message, 2);
   });
@@ -196,12 +205,10 @@ describe("embed", () => {
 });
 
 test("the help of every command lists its options", async () => {
-  const help = (await centella(["--help"])).stdout;
-  const names = [...help.matchAll(/^ {2}centella (\w+)/gm)].map(([, name]) => name!);
-  expect(names).toEqual(expect.arrayContaining(["run", "chat", "embed", "bench", "inspect", "quantize"]));
-  for (const name of names) {
-    const { code, stdout } = await centella([name, "--help"]);
-    expect(code, name).toBe(0);
-    expect(stdout, name).toMatch(new RegExp(`^Usage: centella ${name} `));
+  for (const { name, options } of commands) {
+    const { code, stdout, stderr } = await centella(["help", name]);
+    expect({ code, stderr }, name).toEqual({ code: 0, stderr: "" });
+    expect(stdout, name).toMatch(new RegExp(`^Usage: centella ${name}`));
+    for (const option of Object.keys(options)) expect(stdout, name).toContain(`--${option}`);
   }
 });

@@ -77,7 +77,7 @@ describe("pull, models, run, rm", () => {
     expectOneLine(result, /HTTP status 404/);
     expect(result.stderr).not.toContain("hf_secret");
     expectOneLine(await centella(["pull", "nothing"], { env }), /hf:owner\/repo:QUANT/);
-    expectOneLine(await centella(["pull"], { env }), /one MODEL/, 2);
+    expectOneLine(await centella(["pull"], { env }), /expected MODEL, got no arguments/, 2);
   });
 });
 

@@ -18,9 +18,12 @@ beforeAll(() => {
     execFileSync("pnpm", ["--dir", join(root, "packages", name), "pack", "--pack-destination", project], { stdio: "ignore" });
   }
   const tarballs = Object.fromEntries(packages.map((name) => [`@centella/${name}`, `file:./${tarballOf(name)}`]));
-  // The one outside dependency comes from this checkout, so that the test needs no network.
-  const jinja = join(root, "packages/llm/node_modules/@huggingface/jinja");
-  const overrides = Object.entries({ ...tarballs, "@huggingface/jinja": `file:${realpathSync(jinja)}` });
+  // Outside dependencies come from this checkout, so that the test needs no network.
+  const installed = (name: string, dependency: string): readonly [string, string] => [
+    dependency,
+    `file:${realpathSync(join(root, "packages", name, "node_modules", dependency))}`,
+  ];
+  const overrides = [...Object.entries(tarballs), installed("llm", "@huggingface/jinja"), installed("cli", "commander")];
   writeFileSync(join(project, "package.json"), JSON.stringify({ name: "user", type: "module", dependencies: tarballs }));
   writeFileSync(join(project, "pnpm-workspace.yaml"), ["overrides:", ...overrides.map(([name, at]) => `  "${name}": "${at}"`)].join("\n"));
   execFileSync("pnpm", ["install", "--offline", "--no-frozen-lockfile"], {

@@ -1,79 +1,82 @@
-import { loadModel } from "@centella/llm";
 import { type BenchRow, benchModel, llamaBenchTable } from "@centella/llm/bench";
-import { fable } from "@centella/model-fable";
-import { openRuntime } from "../backends.ts";
-import type { Command } from "../command.ts";
-import { modelPath } from "../modelFile.ts";
-import { loadOptions, modelOptions } from "../modelOptions.ts";
-import { flag, number, parseOptions, text } from "../options.ts";
+import { type Command, command } from "../command.ts";
+import { withModel } from "../loading.ts";
+import { withFile } from "../modelFile.ts";
+import { modelOptions } from "../modelOptions.ts";
+import { flag, number, type OptionSpec, type Spelling } from "../options.ts";
 import { peakResidentBytes } from "../peakMemory.ts";
 import { UsageError } from "../usageError.ts";
 
-const options = {
-  prompt: text("N,N,…", "lengths of prompts (default: 128,512)", "p"),
-  generate: text("N,N,…", "lengths of generated texts (default: 32)", "n"),
-  depth: text("N,N,…", "tokens that are in the cache before (default: 0)", "d"),
-  repetitions: number("N", "runs of each test (default: 5)", { min: 1, integer: true, short: "r" }),
-  json: flag("print one JSON object instead of tables"),
-  ...modelOptions,
-};
-
 /** `centella bench [FILE]`: how fast a model is here, in the shape of llama.cpp's llama-bench. */
-export const bench: Command = {
-  usage: "bench [FILE]",
+export const bench: Command = command({
+  name: "bench",
+  arguments: "[FILE]",
   summary: "measure prompts, generation, load time and memory of a model",
-  options,
-  async run(args, signal) {
-    const { values, positionals } = parseOptions(options, args);
-    if (positionals.length > 1) throw new UsageError(`bench: expected at most one FILE, got ${positionals.length}`);
+  options: {
+    prompt: lengths("lengths of prompts (default: 128,512)", 1, { short: "p", aliases: ["--n-prompt"] }),
+    generate: lengths("lengths of generated texts (default: 32)", 1, { short: "n", aliases: ["--n-gen"] }),
+    depth: lengths("tokens that are in the cache before (default: 0)", 0, { short: "d", aliases: ["--n-depth"] }),
+    repetitions: number("N", "runs of each test (default: 5)", { min: 1, integer: true, short: "r" }),
+    json: flag("print one JSON object instead of tables"),
+    ...modelOptions,
+  },
+  async run(values, positionals, context) {
+    const [file, ...rest] = withFile(values, positionals);
+    if (rest.length > 0) throw new UsageError(`bench: expected at most one FILE, got ${rest.length + 1}`);
+    const { signal, output } = context;
     const tests = {
-      promptTokens: lengths("prompt", values.prompt, [128, 512], 1),
-      generatedTokens: lengths("generate", values.generate, [32], 1),
-      depths: lengths("depth", values.depth, [0], 0),
+      promptTokens: values.prompt ?? [128, 512],
+      generatedTokens: values.generate ?? [32],
+      depths: values.depth ?? [0],
     };
     if (tests.promptTokens.length + tests.generatedTokens.length === 0 || tests.depths.length === 0)
       throw new UsageError("bench: expected at least one test, got none; give -p or -n");
     const longest = Math.max(...tests.depths) + Math.max(...tests.promptTokens, ...tests.generatedTokens.map((tokens) => tokens + 1)) + 1;
-    const given = positionals[0];
-    const file = given === undefined ? fable : await modelPath(given, signal, { isQuiet: values.json === true });
-    const runtime = await openRuntime(values);
-    try {
-      const start = performance.now();
-      const model = await loadModel(file, { runtime, signal, contextLength: longest, ...loadOptions(values) });
-      const loadMs = performance.now() - start;
-      const rows: BenchRow[] = [];
-      for await (const row of benchModel(model, { ...tests, repetitions: values.repetitions, signal })) {
-        rows.push(row);
-        if (values.json !== true && process.stderr.isTTY) process.stderr.write(`\r\x1b[K${row.test}`);
-      }
-      if (process.stderr.isTTY && values.json !== true) process.stderr.write("\r\x1b[K");
-      const peakMemoryBytes = peakResidentBytes();
-      if (values.json) console.log(JSON.stringify({ model: model.info, loadMs, peakMemoryBytes, rows }));
-      else {
+    await withModel(
+      file,
+      values,
+      context,
+      async ({ model, loadMs }) => {
+        const rows: BenchRow[] = [];
+        for await (const row of benchModel(model, { ...tests, repetitions: values.repetitions, signal })) {
+          rows.push(row);
+          output.status(row.test);
+        }
+        const peakMemoryBytes = peakResidentBytes();
+        if (values.json) {
+          output.print(JSON.stringify({ model: model.info, loadMs, peakMemoryBytes, rows }));
+          return;
+        }
         const first = rows
           .filter(({ kind }) => kind === "prompt")
           .map((row) => `${row.test} ${middle(row.timeToFirstTokenMs).toFixed(0)} ms`);
-        console.log(llamaBenchTable(model.info, rows));
-        console.log(
+        output.print(llamaBenchTable(model.info, rows));
+        output.print(
           `\n${model.info.device} · loaded in ${loadMs.toFixed(0)} ms · peak memory ${(peakMemoryBytes / 2 ** 20).toFixed(0)} MiB` +
             `${first.length === 0 ? "" : ` · first token after ${first.join(", ")}`}`,
         );
-      }
-    } finally {
-      await runtime.dispose();
-    }
+      },
+      { contextLength: longest },
+    );
   },
-};
+});
 
-/** @throws {UsageError} for what is no list of whole numbers from `min` */
-function lengths(name: string, given: string | undefined, fallback: readonly number[], min: number): readonly number[] {
-  if (given === undefined) return fallback;
-  if (given === "") return [];
-  return given.split(",").map((part) => {
-    const value = part.trim() === "" ? Number.NaN : Number(part);
-    if (!Number.isSafeInteger(value) || value < min) throw new UsageError(`--${name}: expected whole numbers from ${min}, got ${given}`);
-    return value;
-  });
+/** Whole numbers from `min`, separated by commas; none at all for an empty text. */
+function lengths(help: string, min: number, spelling: Spelling): OptionSpec<readonly number[]> {
+  return {
+    value: "N,N,…",
+    help,
+    ...spelling,
+    parse(given, name) {
+      if (given === "") return [];
+      return given.split(",").map((part) => {
+        const value = part.trim() === "" ? Number.NaN : Number(part);
+        if (!Number.isSafeInteger(value) || value < min)
+          throw new UsageError(`--${name}: expected whole numbers from ${min}, got ${given}`);
+        return value;
+      });
+    },
+  };
 }
 
 function middle(values: readonly number[]): number {

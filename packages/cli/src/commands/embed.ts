@@ -1,40 +1,38 @@
 import { text as readAll } from "node:stream/consumers";
-import { loadModel } from "@centella/llm";
-import { openRuntime } from "../backends.ts";
-import type { Command } from "../command.ts";
-import { modelPath } from "../modelFile.ts";
-import { loadOptions, modelOptions } from "../modelOptions.ts";
-import { choice, flag, parseOptions } from "../options.ts";
+import type { Pooling } from "@centella/llm";
+import { type Command, command } from "../command.ts";
+import { withModel } from "../loading.ts";
+import { withFile } from "../modelFile.ts";
+import { modelOptions } from "../modelOptions.ts";
+import { choice, flag, repeated } from "../options.ts";
 import { UsageError } from "../usageError.ts";
 
-const options = {
-  pooling: choice(["mean", "cls", "last"], "which states make the vector (default: as the file says, else mean)"),
-  "no-normalize": flag("leave the vectors as long as they are"),
-  ...modelOptions,
-};
-
 /** `centella embed FILE [TEXT…]`: vectors of texts. */
-export const embed: Command = {
-  usage: "embed FILE [TEXT…]",
+export const embed: Command = command({
+  name: "embed",
+  aliases: ["embedding"],
+  arguments: "FILE [TEXT…]",
   summary: "print a vector for each text",
   details: "Without a TEXT, each line of stdin is one. Prints one JSON array of numbers a line.",
-  options,
-  async run(args, signal) {
-    const { values, positionals } = parseOptions(options, args);
-    const [given, ...texts] = positionals;
-    if (given === undefined) throw new UsageError("embed: expected a FILE, got none");
-    if (texts.length === 0 && process.stdin.isTTY)
-      throw new UsageError("embed: expected texts, got none; give them behind FILE or on stdin");
-    const loading = loadOptions(values);
-    const inputs = texts.length > 0 ? texts : (await readAll(process.stdin)).split(/\r?\n/).filter((line) => line !== "");
-    const path = await modelPath(given, signal, { isQuiet: false });
-    const runtime = await openRuntime(values);
-    try {
-      const model = await loadModel(path, { runtime, signal, ...loading });
-      const vectors = await model.embed(inputs, { signal, pooling: values.pooling, normalize: values["no-normalize"] !== true });
-      for (const vector of vectors) console.log(JSON.stringify([...vector]));
-    } finally {
-      await runtime.dispose();
-    }
+  options: {
+    prompt: repeated("TEXT", "a text, like the argument TEXT", (given) => given, { short: "p" }),
+    pooling: choice<Pooling>(["mean", "cls", "last"], "which states make the vector (default: as the file says, else mean)"),
+    "no-normalize": flag("do not scale the vectors to length 1"),
+    json: flag("print one JSON object"),
+    ...modelOptions,
   },
-};
+  async run(values, positionals, context) {
+    const [file, ...rest] = withFile(values, positionals);
+    if (file === undefined) throw new UsageError("embed: expected a FILE, got none");
+    const texts = [...(values.prompt ?? []), ...rest];
+    if (texts.length === 0 && process.stdin.isTTY)
+      throw new UsageError("embed: expected texts, got none; give them after FILE or on stdin");
+    const inputs = texts.length > 0 ? texts : (await readAll(process.stdin)).split(/\r?\n/).filter((line) => line !== "");
+    await withModel(file, values, context, async ({ model, name }) => {
+      const { signal, output } = context;
+      const vectors = await model.embed(inputs, { signal, pooling: values.pooling, normalize: values["no-normalize"] !== true });
+      if (values.json) output.print(JSON.stringify({ model: name, vectors: vectors.map((vector) => [...vector]) }));
+      else for (const vector of vectors) output.print(JSON.stringify([...vector]));
+    });
+  },
+});

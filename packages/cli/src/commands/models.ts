@@ -1,23 +1,21 @@
 import { defaultStorage, listModels } from "@centella/gguf";
-import type { Command } from "../command.ts";
-import { flag, parseOptions } from "../options.ts";
+import { type Command, command, requireArguments } from "../command.ts";
+import { flag } from "../options.ts";
 import { formatSize } from "../progress.ts";
-import { UsageError } from "../usageError.ts";
-
-const options = { json: flag("print one JSON object") };
 
 /** `centella models`: the models that have been pulled. */
-export const models: Command = {
-  usage: "models",
+export const models: Command = command({
+  name: "models",
+  aliases: ["list", "ls"],
+  arguments: "",
   summary: "list the models that have been pulled",
-  options,
-  async run(args) {
-    const { values, positionals } = parseOptions(options, args);
-    if (positionals.length > 0) throw new UsageError(`models: expected no arguments, got ${positionals.length}`);
+  options: { json: flag("print one JSON object") },
+  async run(values, positionals, { output }) {
+    requireArguments("models", [], positionals);
     const storage = await defaultStorage();
     const stored = await listModels(storage);
-    if (values.json) console.log(JSON.stringify({ location: storage.location, models: stored }));
-    else if (stored.length === 0) console.log(`no models in ${storage.location}; see centella pull --help`);
-    else console.log(stored.map(({ name, source, bytes }) => `${formatSize(bytes).padStart(8)}  ${source}  (${name})`).join("\n"));
+    if (values.json) output.print(JSON.stringify({ location: storage.location, models: stored }));
+    else if (stored.length === 0) output.print(`no models in ${storage.location}; see centella pull --help`);
+    else output.print(stored.map(({ name, source, bytes }) => `${formatSize(bytes).padStart(8)}  ${source}  (${name})`).join("\n"));
   },
-};
+});

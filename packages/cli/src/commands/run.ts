@@ -1,96 +1,121 @@
-import { basename } from "node:path";
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { text as readAll } from "node:stream/consumers";
-import { type GenerateOptions, type GenerationFinish, loadModel, type Model, type Prompt } from "@centella/llm";
-import { fable, fablePrompt } from "@centella/model-fable";
-import { openRuntime, opsByBackend } from "../backends.ts";
-import type { Command } from "../command.ts";
+import type { GenerateOptions, GenerationFinish, Model, Prompt } from "@centella/llm";
+import { fablePrompt } from "@centella/model-fable";
+import { opsByBackend } from "../backends.ts";
+import { chatWith } from "../chat/chatWith.ts";
+import { type Command, command } from "../command.ts";
 import { generateOptions, readGenerateOptions } from "../generateOptions.ts";
-import { modelPath } from "../modelFile.ts";
+import { type Loaded, withModel } from "../loading.ts";
+import { withFile } from "../modelFile.ts";
 import { loadOptions, modelOptions } from "../modelOptions.ts";
-import { flag, number, type OptionValues, parseOptions, text } from "../options.ts";
+import { flag, grouped, number, type OptionValues, text } from "../options.ts";
+import type { Output } from "../output.ts";
 import { peakResidentBytes } from "../peakMemory.ts";
 import { type RunReport, summarise } from "../report.ts";
 import { UsageError } from "../usageError.ts";
 
 const options = {
-  prompt: text("TEXT", "the prompt; with a FILE and without this, stdin is read", "p"),
-  system: text("TEXT", "what the chat begins with"),
-  chat: flag("put the prompt into the file's chat template (the default where there is one)"),
-  raw: flag("feed the prompt as plain text after BOS"),
-  logprobs: number("N", "with --json: tell each token's log probability, and the N likeliest ones", { min: 0, integer: true }),
-  json: flag("print one JSON object at the end instead of streaming"),
+  ...grouped("Prompt", {
+    prompt: text("TEXT", "the prompt, like the argument PROMPT", { short: "p" }),
+    file: text("PATH", "read the prompt from a text file", { short: "f" }),
+    escape: flag("take \\n, \\t, \\\\, \\' and \\\" in -p or PROMPT as line feed, tab and so on", { short: "e" }),
+    system: text("TEXT", "system message", { aliases: ["-sys", "--system-prompt"] }),
+    chat: flag("put the prompt into the file's chat template (the default where there is one)"),
+    raw: flag("feed the prompt as plain text after BOS", { aliases: ["-no-cnv", "--no-conversation"] }),
+  }),
+  ...grouped("Output", {
+    logprobs: number("N", "with --json: log probabilities of each token and of the N likeliest ones"),
+    json: flag("print one JSON object at the end instead of streaming"),
+  }),
   ...generateOptions,
   ...modelOptions,
 };
 type Values = OptionValues<typeof options>;
 
-/** `centella run [FILE]`: generates text from a path, a pulled model or one to pull; without a FILE, from the model that Centella carries. */
-export const run: Command = {
-  usage: "run [FILE]",
+/** `centella run [FILE] [PROMPT]`: generates text from FILE, or from the embedded model. */
+export const run: Command = command({
+  name: "run",
+  arguments: "[FILE] [PROMPT]",
   summary: "generate text from a GGUF file, or from the embedded model",
+  details:
+    "FILE is a path, a URL, hf:OWNER/REPO:QUANT or a stored model. Without PROMPT the prompt is read from stdin; on a terminal, a chat starts.",
   options,
-  async run(args, signal) {
-    const { values, positionals } = parseOptions(options, args);
-    if (positionals.length > 1)
-      throw new UsageError(`run: expected at most one FILE, got ${positionals.length}; quote a prompt with spaces`);
-    if (values.chat && values.raw) throw new UsageError("run: expected --chat or --raw, got both");
-    if (values.system !== undefined && values.raw) throw new UsageError("run: expected --system or --raw, got both");
-    if (values.logprobs !== undefined && !values.json) throw new UsageError("run: expected --json beside --logprobs, got none");
-    const given = positionals[0];
+  async run(values, positionals, context) {
+    refuseContradictions(values);
+    const [file, argument] = await fileAndPrompt(values, positionals);
     const generation = {
       ...readGenerateOptions(values),
-      ...(values.raw === undefined ? {} : { raw: true }),
-      ...(values.logprobs === undefined ? {} : { logprobs: values.logprobs }),
+      ...(values.raw && { raw: true }),
+      ...(values.logprobs !== undefined && { logprobs: values.logprobs }),
     };
-    const loading = loadOptions(values);
-    const text = await promptText(values, given);
-    const file = given === undefined ? undefined : await modelPath(given, signal, { isQuiet: values.json === true });
-    const runtime = await openRuntime(values);
-    try {
-      const model = await loadModel(file ?? fable, { runtime, signal, ...loading });
+    loadOptions(values);
+    const prompt = await promptText(values, file, argument);
+    await withModel(file, values, context, async (loaded) => {
+      const { model, runtime } = loaded;
+      if (prompt === undefined) return chatWith(loaded, values.system, generation, context);
       const wants = values.chat ? "--chat" : values.system === undefined ? undefined : "--system";
       if (wants !== undefined && !model.info.hasChatTemplate)
         throw new UsageError(`run: expected a chat template in the file for ${wants}, got none; use --raw without it`);
-      const finish = await generate(model, promptOf(values, text), { ...generation, signal }, values.json === true);
-      const report: RunReport = {
-        text: finish.text,
-        promptIds: finish.promptIds,
-        ids: finish.ids,
-        finishReason: finish.reason,
-        limit: finish.limit,
-        reasoning: finish.reasoning,
-        logprobs: finish.logprobs,
-        seed: finish.seed,
-        model: model.info.name ?? basename(file ?? fable.pathname),
-        quantization: model.info.quantization,
-        activations: model.info.activations,
-        contextLength: model.info.contextLength,
-        contextReason: model.info.contextReason,
-        backend: model.info.backend,
-        backendReason: model.info.backendReason,
-        rejected: model.info.rejected,
-        promptTokensPerSecond: finish.timings.promptTokensPerSecond,
-        decodeTokensPerSecond: finish.timings.decodeTokensPerSecond,
-        timeToFirstTokenMs: finish.timings.timeToFirstTokenMs,
-        peakMemoryBytes: peakResidentBytes(),
-        opsByBackend: opsByBackend(runtime),
-        warnings: model.info.warnings,
-      };
-      console.log(values.json ? JSON.stringify(report) : `\n\n${summarise(report)}`);
-    } finally {
-      await runtime.dispose();
-    }
+      const streamed = values.json ? undefined : context.output;
+      const finish = await generate(model, promptOf(values, prompt), { ...generation, signal: context.signal }, streamed);
+      const report = reportOf(loaded, finish, opsByBackend(runtime));
+      if (values.json) context.output.print(JSON.stringify(report));
+      else {
+        context.output.write("\n");
+        for (const line of summarise(report)) context.output.note(line);
+      }
+    });
   },
-};
+});
 
-async function promptText({ prompt }: Values, file: string | undefined): Promise<string> {
-  if (prompt !== undefined) return prompt;
-  if (file === undefined) return fablePrompt;
-  if (process.stdin.isTTY) throw new UsageError("run: expected a prompt, got none; give one with -p or on stdin");
-  return readAll(process.stdin);
+function refuseContradictions(values: Values): void {
+  if (values.chat && values.raw) throw new UsageError("run: expected --chat or --raw, got both");
+  if (values.system !== undefined && values.raw) throw new UsageError("run: expected --system or --raw, got both");
+  if (values.logprobs !== undefined && !values.json) throw new UsageError("run: expected --json with --logprobs, got none");
+  if (values.prompt !== undefined && values.file !== undefined) throw new UsageError("run: expected --prompt or --file, got both");
 }
 
-/** The user's turn, behind what the chat begins with. */
+/** FILE and PROMPT. @throws {UsageError} for a FILE that is meant as a prompt, and for too many arguments */
+async function fileAndPrompt(values: Values, positionals: readonly string[]): Promise<readonly [string | undefined, string | undefined]> {
+  const given = withFile(values, positionals);
+  const [file, prompt] = given;
+  if (given.length > 2)
+    throw new UsageError(`run: expected at most FILE and PROMPT, got ${given.length} arguments; quote a prompt with spaces`);
+  if (prompt !== undefined && (values.prompt ?? values.file) !== undefined)
+    throw new UsageError("run: expected one prompt, got an argument and an option");
+  if (file !== undefined && /\s/.test(file) && !/^(hf:|[a-z]+:\/\/)/.test(file) && !existsSync(file)) {
+    const quoted = JSON.stringify(file);
+    throw new UsageError(
+      `run: expected FILE first, got ${quoted}, which is no file; write centella run FILE ${quoted}, or centella run -p ${quoted} for the embedded model`,
+    );
+  }
+  return [file, prompt];
+}
+
+/** The prompt, or undefined if a person is to be asked for it, turn by turn. @throws {UsageError} for a prompt from stdin that is empty */
+async function promptText(values: Values, file: string | undefined, argument: string | undefined): Promise<string | undefined> {
+  const given = values.prompt ?? argument;
+  if (given !== undefined) return values.escape ? unescaped(given) : given;
+  if (values.file !== undefined) return readFile(values.file, "utf8");
+  if (file === undefined) return fablePrompt;
+  if (process.stdin.isTTY === true) {
+    if (!values.json && !values.raw) return undefined;
+    throw new UsageError("run: expected a prompt, got none; give it after FILE, with -p, or on stdin");
+  }
+  const read = await readAll(process.stdin);
+  if (read.trim() === "") throw new UsageError("run: expected a prompt, got an empty stdin; give it after FILE or with -p");
+  return read;
+}
+
+const escapes: Readonly<Record<string, string>> = { n: "\n", r: "\r", t: "\t", "'": "'", '"': '"', "\\": "\\" };
+
+function unescaped(text: string): string {
+  return text.replace(/\\([nrt'"\\])/g, (_, letter: string) => escapes[letter]!);
+}
+
+/** The user's turn, after the system message. */
 function promptOf({ system }: Values, content: string): Prompt {
   if (system === undefined) return content;
   return [
@@ -99,11 +124,38 @@ function promptOf({ system }: Values, content: string): Prompt {
   ];
 }
 
-/** Generates, streaming to the terminal unless `quiet`. */
-async function generate(model: Model, prompt: Prompt, options: GenerateOptions, quiet: boolean): Promise<GenerationFinish> {
+/** Generates, streaming to `output` if it is given. */
+async function generate(model: Model, prompt: Prompt, options: GenerateOptions, output: Output | undefined): Promise<GenerationFinish> {
   for await (const part of model.createSession().generate(prompt, options)) {
     if (part.type === "finish") return part;
-    if (!quiet && part.type !== "prefill") process.stdout.write(part.text);
+    if (part.type !== "prefill") output?.write(part.text);
   }
   throw new Error("run: expected a finish part, got the end of the stream; this is a bug, please report it");
+}
+
+function reportOf({ model: { info }, name }: Loaded, finish: GenerationFinish, ops: Readonly<Record<string, number>>): RunReport {
+  return {
+    text: finish.text,
+    promptIds: finish.promptIds,
+    ids: finish.ids,
+    finishReason: finish.reason,
+    limit: finish.limit,
+    reasoning: finish.reasoning,
+    logprobs: finish.logprobs,
+    seed: finish.seed,
+    model: name,
+    quantization: info.quantization,
+    activations: info.activations,
+    contextLength: info.contextLength,
+    contextReason: info.contextReason,
+    backend: info.backend,
+    backendReason: info.backendReason,
+    rejected: info.rejected,
+    promptTokensPerSecond: finish.timings.promptTokensPerSecond,
+    decodeTokensPerSecond: finish.timings.decodeTokensPerSecond,
+    timeToFirstTokenMs: finish.timings.timeToFirstTokenMs,
+    peakMemoryBytes: peakResidentBytes(),
+    opsByBackend: ops,
+    warnings: info.warnings,
+  };
 }

@@ -1,16 +1,16 @@
 import { rm } from "node:fs/promises";
 import { contentOf, parseSplitName, splitContent, splitName, writeGguf } from "@centella/gguf";
-import type { Command } from "../command.ts";
+import { type Command, command, requireArguments } from "../command.ts";
 import { writeFile } from "../fileSink.ts";
 import { openModel } from "../modelFile.ts";
-import { flag, number, type OptionSpec, parseOptions } from "../options.ts";
+import { flag, number, type OptionSpec } from "../options.ts";
 import { ProgressBar } from "../progress.ts";
 import { UsageError } from "../usageError.ts";
 
 const units: Readonly<Record<string, number>> = { M: 1e6, G: 1e9 };
 const size: OptionSpec<number> = {
   value: "N(M|G)",
-  help: "bytes of tensors of a part at most, in units of 1000 as gguf-split counts",
+  help: "most bytes of tensors of a part, in units of 1000 as gguf-split counts",
   parse(given, name) {
     const match = /^(\d+)([MG])$/.exec(given);
     const bytes = match === null ? 0 : Number(match[1]) * units[match[2]!]!;
@@ -19,26 +19,22 @@ const size: OptionSpec<number> = {
   },
 };
 
-const options = {
-  "max-size": size,
-  "max-tensors": number("N", "tensors of a part at most (default: 128)", { min: 1, integer: true }),
-  "empty-first": flag("the first part has the metadata alone"),
-  json: flag("print one JSON object"),
-};
-
 /** `centella split FILE PREFIX`: the parts of a file, `PREFIX-00001-of-000NN.gguf`. */
-export const split: Command = {
-  usage: "split FILE PREFIX",
+export const split: Command = command({
+  name: "split",
+  arguments: "FILE PREFIX",
   summary: "split a GGUF file into parts",
-  options,
-  async run(args, signal) {
-    const { values, positionals } = parseOptions(options, args);
-    const [path, prefix, ...rest] = positionals;
-    if (path === undefined || prefix === undefined || rest.length > 0)
-      throw new UsageError(`split: expected FILE and PREFIX, got ${positionals.length} arguments`);
+  options: {
+    "max-size": { ...size, aliases: ["--split-max-size"] },
+    "max-tensors": number("N", "most tensors of a part (default: 128)", { min: 1, integer: true, aliases: ["--split-max-tensors"] }),
+    "empty-first": flag("put the metadata alone into the first part", { aliases: ["--no-tensor-first-split"] }),
+    json: flag("print one JSON object"),
+  },
+  async run(values, positionals, { signal, output }) {
+    const [path, prefix] = requireArguments("split", ["FILE", "PREFIX"], positionals);
     const { "max-size": maxBytes, "max-tensors": maxTensors, "empty-first": emptyFirst } = values;
     if (maxBytes !== undefined && maxTensors !== undefined) throw new UsageError("split: expected --max-size or --max-tensors, got both");
-    await using file = await openModel(path, signal);
+    await using file = await openModel(path, signal, output);
     const parts = splitContent(contentOf(file), {
       ...(maxBytes === undefined ? {} : { maxBytes }),
       ...(maxTensors === undefined ? {} : { maxTensors }),
@@ -49,16 +45,16 @@ export const split: Command = {
     try {
       for (const [i, content] of parts.entries()) {
         const name = splitName({ prefix: stem, number: i + 1, count: parts.length });
-        const bar = new ProgressBar(`${i + 1}/${parts.length}`, { isQuiet: values.json === true });
+        const bar = new ProgressBar(`writing ${i + 1} of ${parts.length}`, output);
         await writeFile(name, (sink) => writeGguf(sink, content, { signal, onProgress: (done, total) => bar.update(done, total) }));
         bar.end();
         written.push(name);
       }
     } catch (error) {
-      // Some parts without the others are of no use.
+      // A part is of no use without all of them.
       for (const name of written) await rm(name, { force: true });
       throw error;
     }
-    console.log(values.json ? JSON.stringify({ files: written }) : written.join("\n"));
+    output.print(values.json ? JSON.stringify({ files: written }) : written.join("\n"));
   },
-};
+});

@@ -1,30 +1,33 @@
+import { text as readAll } from "node:stream/consumers";
 import { createTokenizer } from "@centella/llm";
-import type { Command } from "../command.ts";
-import { openModel } from "../modelFile.ts";
-import { flag, parseOptions } from "../options.ts";
+import { type Command, command, requireArguments } from "../command.ts";
+import { fileOptions, openModel, withFile } from "../modelFile.ts";
+import { flag, text } from "../options.ts";
 import { UsageError } from "../usageError.ts";
 
-const options = {
-  "no-special": flag("add no BOS or EOS, and take special tokens in the text as plain text"),
-  json: flag("print one JSON object: ids and their pieces"),
-};
-
-/** `centella tokenize FILE TEXT`: the token ids that the file's tokenizer gives. */
-export const tokenize: Command = {
-  usage: "tokenize FILE TEXT",
+/** `centella tokenize FILE [TEXT]`: the token ids that the file's tokenizer gives. */
+export const tokenize: Command = command({
+  name: "tokenize",
+  arguments: "FILE [TEXT]",
   summary: "print the token ids of a text",
-  options,
-  async run(args, signal) {
-    const { values, positionals } = parseOptions(options, args);
-    const [path, text, ...rest] = positionals;
-    if (path === undefined || text === undefined || rest.length > 0) {
-      throw new UsageError(`tokenize: expected FILE and TEXT, got ${positionals.length} arguments; quote a text with spaces`);
-    }
-    await using file = await openModel(path, signal);
+  details: "Without TEXT, all of stdin is the text.",
+  options: {
+    ...fileOptions,
+    prompt: text("TEXT", "the text, like the argument TEXT", { short: "p" }),
+    "no-special": flag("add no BOS or EOS, and take special tokens in the text as plain text", { aliases: ["--no-bos"] }),
+    json: flag("print one JSON object: ids and their pieces"),
+  },
+  async run(values, positionals, { signal, output }) {
+    const given = [...withFile(values, positionals), ...(values.prompt === undefined ? [] : [values.prompt])];
+    if (given.length < 2 && process.stdin.isTTY === true)
+      throw new UsageError("tokenize: expected FILE and TEXT, got fewer arguments; give TEXT after FILE or on stdin");
+    const [path] = requireArguments("tokenize", ["FILE"], given.slice(0, 1));
+    if (given.length > 2) throw new UsageError(`tokenize: expected FILE and TEXT, got ${given.length} arguments; quote a text with spaces`);
+    await using file = await openModel(path, signal, output);
     const tokenizer = createTokenizer(file.metadata);
     const special = values["no-special"] !== true;
-    const ids = [...tokenizer.encode(text, { addSpecial: special, parseSpecial: special })];
-    if (values.json) console.log(JSON.stringify({ ids, pieces: ids.map((id) => tokenizer.decode([id])) }));
-    else console.log(ids.join(" "));
+    const ids = [...tokenizer.encode(given[1] ?? (await readAll(process.stdin)), { addSpecial: special, parseSpecial: special })];
+    if (values.json) output.print(JSON.stringify({ ids, pieces: ids.map((id) => tokenizer.decode([id])) }));
+    else output.print(ids.join(" "));
   },
-};
+});

@@ -1,0 +1,21 @@
+import { readFileSync } from "node:fs";
+import { type Command, command, requireArguments } from "../command.ts";
+import { flag } from "../options.ts";
+
+/** The version of this package. */
+export function packageVersion(): string {
+  const manifest: { version: string } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
+  return manifest.version;
+}
+
+/** `centella version` */
+export const version: Command = command({
+  name: "version",
+  arguments: "",
+  summary: "print the version",
+  options: { json: flag("print one JSON object") },
+  async run(values, positionals, { output }) {
+    requireArguments("version", [], positionals);
+    output.print(values.json ? JSON.stringify({ version: packageVersion(), node: process.versions.node }) : packageVersion());
+  },
+});

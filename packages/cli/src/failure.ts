@@ -1,0 +1,41 @@
+import { getSystemErrorMessage } from "node:util";
+import { ArgumentError } from "@centella/core";
+import { ContextOverflowError } from "@centella/llm";
+import { kebab } from "./kebab.ts";
+import { UsageError } from "./usageError.ts";
+
+/** Whether the command line is what went wrong, rather than the work. */
+export function isUsage(error: unknown): boolean {
+  return error instanceof UsageError || error instanceof ArgumentError;
+}
+
+/** What went wrong, in one line that names options as they are typed. */
+export function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (error instanceof ContextOverflowError) {
+    const { promptTokens, contextLength } = error;
+    return `prompt: expected fewer tokens than the context of ${contextLength}, got ${promptTokens}; shorten it, or raise --context`;
+  }
+  const { errno, path, syscall } = error as NodeJS.ErrnoException;
+  if (errno !== undefined && path !== undefined && syscall !== undefined)
+    return `cannot ${syscall} '${path}': ${getSystemErrorMessage(errno)}; check the path`;
+  return withOptionNames(error.message).replaceAll("\n", " ");
+}
+
+/** Names of the API that are options of another name on the command line. */
+const optionNames: Readonly<Record<string, string>> = {
+  contextLength: "--context",
+  memoryLimit: "--memory-limit",
+  batchSize: "--batch",
+  cacheType: "--cache-type",
+  layersOnGpu: "--layers-on-gpu",
+  maxTokens: "--tokens",
+  promptLookup: "--prompt-lookup",
+};
+
+/** `sampling.topK: expected …` becomes `--top-k: expected …`. */
+function withOptionNames(message: string): string {
+  return message
+    .replace(/^sampling\.(\w+)/, (_, name: string) => `--${kebab(name)}`)
+    .replace(/\b[a-z]+[A-Z]\w*/g, (word) => optionNames[word] ?? word);
+}

@@ -1,0 +1,58 @@
+import { basename } from "node:path";
+import type { Runtime } from "@centella/core";
+import { type LoadModelOptions, loadModel, type Model } from "@centella/llm";
+import { fable } from "@centella/model-fable";
+import { openRuntime } from "./backends.ts";
+import type { Context } from "./command.ts";
+import { modelPath } from "./modelFile.ts";
+import { loadOptions, type ModelValues } from "./modelOptions.ts";
+import { ProgressBar } from "./progress.ts";
+
+/** A model that is ready. */
+export interface Loaded {
+  readonly model: Model;
+  readonly runtime: Runtime;
+  /** `general.name`, or else the name of the file. */
+  readonly name: string;
+  readonly loadMs: number;
+}
+
+/**
+ * Loads FILE, or the embedded model without one, shows how far that is, calls `use`, and frees everything. `defaults` are options of
+ * loading that the command line may override.
+ */
+export async function withModel(
+  file: string | undefined,
+  values: ModelValues,
+  { signal, output }: Context,
+  use: (loaded: Loaded) => Promise<void>,
+  defaults: Partial<LoadModelOptions> = {},
+): Promise<void> {
+  const given = loadOptions(values);
+  const source = file === undefined ? fable : await modelPath(file, signal, output);
+  const label = `loading ${basename(String(source))}`;
+  const runtime = await openRuntime(values);
+  try {
+    const { layersOnGpu, ...others } = given;
+    const hasGpu = runtime.backends.some(({ device }) => device.kind === "gpu");
+    if (layersOnGpu !== undefined && !hasGpu)
+      output.warn("warning: no GPU can be used, so --layers-on-gpu is ignored; centella gpu says why");
+    const start = performance.now();
+    output.status(`${label} preparing kernels`);
+    const bar = new ProgressBar(label, output);
+    const model = await loadModel(source, {
+      runtime,
+      signal,
+      ...defaults,
+      ...others,
+      ...(hasGpu && layersOnGpu !== undefined && { layersOnGpu }),
+      onProgress: (done, total) => bar.update(done, total),
+    }).finally(() => bar.end());
+    const loadMs = performance.now() - start;
+    const { name, warnings } = model.info;
+    for (const warning of warnings) output.note(`warning: ${warning}`);
+    await use({ model, runtime, name: name === "unnamed" ? basename(String(source)) : name, loadMs });
+  } finally {
+    await runtime.dispose();
+  }
+}
