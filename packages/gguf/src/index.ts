@@ -31,7 +31,7 @@ export {
   removeModel,
   type StoredModel,
 } from "./pull/pull.ts";
-export type { ModelStorage, StorageWriter } from "./pull/storage.ts";
+export type { ModelStorage, StorageLock, StorageWriter } from "./pull/storage.ts";
 export { type Imatrix, readImatrix } from "./quantize/imatrix.ts";
 export { type MixModel, type MixOptions, type MixTensor, tensorTypes } from "./quantize/mix.ts";
 export {

@@ -6,20 +6,33 @@ declare module "node:fs/promises" {
     truncate(length: number): Promise<void>;
     sync(): Promise<void>;
     stat(): Promise<{ readonly size: number; isFile(): boolean }>;
+    chmod(mode: number): Promise<void>;
+    chown(uid: number, gid: number): Promise<void>;
     close(): Promise<void>;
   }
   export function open(path: string | URL, flags: "r" | "r+" | "w" | "wx"): Promise<FileHandle>;
-  export function stat(path: string): Promise<{ readonly size: number }>;
+  interface Stats {
+    readonly size: number;
+    readonly mtimeMs: number;
+    readonly mode: number;
+    readonly uid: number;
+    readonly gid: number;
+  }
+  export function stat(path: string): Promise<Stats>;
   export function statfs(path: string): Promise<{ readonly bavail: number; readonly bsize: number }>;
   export function readdir(path: string): Promise<string[]>;
   export function readFile(path: string, encoding: "utf8"): Promise<string>;
   export function mkdir(path: string, options: { readonly recursive: true }): Promise<string | undefined>;
+  export function link(from: string, to: string): Promise<void>;
+  export function readlink(path: string): Promise<string>;
+  export function realpath(path: string): Promise<string>;
   export function rename(from: string, to: string): Promise<void>;
   export function rm(path: string, options: { readonly force: true }): Promise<void>;
 }
 
 declare module "node:os" {
   export function homedir(): string;
+  export function hostname(): string;
 }
 
 declare module "node:crypto" {

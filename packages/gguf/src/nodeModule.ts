@@ -7,6 +7,12 @@ interface NodeModules {
   readonly "node:crypto": typeof import("node:crypto");
 }
 
+interface NodeProcess {
+  readonly pid: number;
+  readonly platform: string;
+  kill(pid: number, signal: 0): boolean;
+}
+
 /** A module of Node, or undefined elsewhere. Not imported: bundlers for pages follow imports, and webpack refuses Node's names. */
 export function nodeModule<N extends keyof NodeModules>(name: N): NodeModules[N] | undefined {
   const { process } = globalThis as { process?: { getBuiltinModule?<M extends keyof NodeModules>(name: M): NodeModules[M] } };
@@ -18,4 +24,9 @@ export function requireNodeModule<N extends keyof NodeModules>(name: N, path: st
   const found = nodeModule(name);
   if (found !== undefined) return found;
   throw new GgufError("io", { expected: `a URL, a Blob or bytes instead of '${path}'`, got: "no file system; paths are for Node" });
+}
+
+/** Node's `process`, where {@link requireNodeModule} has found Node. */
+export function nodeProcess(): NodeProcess {
+  return (globalThis as { readonly process?: NodeProcess }).process!;
 }

@@ -4,6 +4,7 @@ import { shownUrl } from "./http.ts";
 import { httpSource } from "./httpSource.ts";
 import { requireNodeModule } from "./nodeModule.ts";
 import { shownPath } from "./shown.ts";
+import { reasonOf } from "./systemError.ts";
 
 /** Bytes of known size that can be read again and again, in any order. */
 export interface ByteSource {
@@ -125,20 +126,6 @@ function cannotOpen(path: string, reason: string, hint: string, cause?: unknown)
     hint,
     cause,
   });
-}
-
-const systemReasons: Readonly<Record<string, string>> = {
-  ENOENT: "no such file",
-  EACCES: "permission denied",
-  EPERM: "permission denied",
-  EISDIR: "it is a directory",
-  EMFILE: "too many open files",
-};
-
-function reasonOf(cause: unknown): string {
-  if (!(cause instanceof Error)) return String(cause);
-  const code = "code" in cause ? String(cause.code) : "";
-  return systemReasons[code] ?? cause.message;
 }
 
 function checked(source: ByteSource): ByteSource {

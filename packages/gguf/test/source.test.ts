@@ -58,7 +58,9 @@ describe("openSource", () => {
   });
 
   test("says what is wrong with a path", async () => {
-    await expect(openSource(join(folder, "none.gguf"))).rejects.toThrow(/^gguf: cannot open '.*none.gguf': no such file; check the path$/);
+    await expect(openSource(join(folder, "none.gguf"))).rejects.toThrow(
+      /^gguf: cannot open '.*none.gguf': no such file or directory; check the path$/,
+    );
     await expect(openSource(folder)).rejects.toThrow(/no regular file; give the path of a .gguf file/);
   });
 

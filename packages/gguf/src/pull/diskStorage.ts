@@ -1,4 +1,6 @@
 import { requireNodeModule } from "../nodeModule.ts";
+import { unlessMissing } from "../systemError.ts";
+import { lockOnDisk } from "./diskLock.ts";
 import { environment } from "./environment.ts";
 import type { ModelStorage, StorageWriter } from "./storage.ts";
 
@@ -10,19 +12,14 @@ export async function diskStorage(folder?: string): Promise<ModelStorage> {
   const fs = requireNodeModule("node:fs/promises", folder ?? "the cache");
   const root = folder ?? defaultFolder();
   const path = (name: string): string => `${root}/${name}`;
-  const ifThere = async <T>(promise: Promise<T>): Promise<T | undefined> =>
-    promise.catch((error: unknown) => {
-      if (isCode(error, "ENOENT")) return undefined;
-      throw error;
-    });
   return {
     location: root,
-    names: async () => (await ifThere(fs.readdir(root))) ?? [],
-    size: async (name) => (await ifThere(fs.stat(path(name))))?.size,
+    names: async () => (await unlessMissing(fs.readdir(root))) ?? [],
+    size: async (name) => (await unlessMissing(fs.stat(path(name))))?.size,
     input: async (name) => path(name),
     async write(name, offset): Promise<StorageWriter> {
       await fs.mkdir(root, { recursive: true });
-      const handle = await fs.open(path(name), (await ifThere(fs.stat(path(name)))) === undefined ? "w" : "r+");
+      const handle = await fs.open(path(name), (await unlessMissing(fs.stat(path(name)))) === undefined ? "w" : "r+");
       await handle.truncate(offset);
       let at = offset;
       return {
@@ -53,24 +50,7 @@ export async function diskStorage(folder?: string): Promise<ModelStorage> {
     },
     async lock(name) {
       await fs.mkdir(root, { recursive: true });
-      const file = path(`${name}.lock`);
-      for (let attempt = 0; attempt < 2; attempt++) {
-        const handle = await fs.open(file, "wx").catch((error: unknown) => {
-          if (isCode(error, "EEXIST")) return undefined;
-          throw error;
-        });
-        if (handle !== undefined) {
-          const id = new TextEncoder().encode(String(processId()));
-          await handle.write(id, 0, id.length, 0);
-          await handle.close();
-          return () => fs.rm(file, { force: true });
-        }
-        // A process that died leaves its lock behind.
-        const owner = Number(await ifThere(fs.readFile(file, "utf8")));
-        if (owner > 0 && isAlive(owner)) return undefined;
-        await fs.rm(file, { force: true });
-      }
-      return undefined;
+      return lockOnDisk(root, name);
     },
   };
 }
@@ -79,27 +59,4 @@ function defaultFolder(): string {
   const { homedir } = requireNodeModule("node:os", "the cache");
   const cache = environment("XDG_CACHE_HOME") ?? environment("LOCALAPPDATA") ?? `${homedir()}/.cache`;
   return `${cache}/centella/models`;
-}
-
-interface NodeProcess {
-  readonly pid: number;
-  kill(pid: number, signal: 0): boolean;
-}
-
-function nodeProcess(): NodeProcess {
-  return (globalThis as { readonly process?: NodeProcess }).process!;
-}
-
-const processId = (): number => nodeProcess().pid;
-
-function isAlive(pid: number): boolean {
-  try {
-    return nodeProcess().kill(pid, 0);
-  } catch (error) {
-    return isCode(error, "EPERM");
-  }
-}
-
-function isCode(error: unknown, code: string): boolean {
-  return error instanceof Error && "code" in error && error.code === code;
 }

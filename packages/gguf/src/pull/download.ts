@@ -33,32 +33,51 @@ const partialName = (name: string): string => `${name}.partial`;
 const stateName = (name: string): string => `${name}.partial.json`;
 
 /** Whether a file of the storage belongs to a download that has not ended, not to a model. */
-export function isAuxiliary(name: string): boolean {
+function isAuxiliary(name: string): boolean {
   return /\.(partial|json|lock|tmp)$/.test(name);
 }
 
 /**
- * Downloads one file under its name. Until everything has been checked it is `NAME.partial`, from which the next attempt goes on.
+ * Downloads one file under its name, or finds it there with the digest that is wanted. Until everything has been checked it is
+ * `NAME.partial`, from which the next attempt goes on. `source` is put on record with it.
  * `onBytes` is called with the bytes that are there so far and in all.
  * @throws {GgufError} `corrupt` if the bytes are not those that were promised (they are removed), `busy`, `quota`, `io`
  */
 export async function download(
   storage: ModelStorage,
   file: RemoteFile,
+  source: string,
   options: HttpOptions,
   signal: AbortSignal | undefined,
   onBytes: (done: number, total: number | undefined) => void,
 ): Promise<Downloaded> {
-  const release = await storage.lock(file.name);
-  if (release === undefined) {
-    const hint = "wait for it, then try again";
-    throw new GgufError("busy", { expected: `'${file.name}' to be free`, got: "another download of it under way", hint });
-  }
+  const lock = await storage.lock(file.name);
   try {
-    return await new Download(storage, file, options, signal, onBytes).run();
+    const stored = await storedFile(storage, file);
+    if (stored !== undefined) return stored;
+    const signals = [signal, lock.lost].filter((one) => one !== undefined);
+    const downloaded = await new Download(storage, file, options, AbortSignal.any(signals), onBytes).run();
+    await writeRecord(storage, `${file.name}.json`, { ...downloaded, source });
+    return downloaded;
   } finally {
-    await release();
+    await lock.release();
   }
+}
+
+/** A file that is there with the digest and from the place that are wanted now. */
+async function storedFile(storage: ModelStorage, { name, url, sha256 }: RemoteFile): Promise<Downloaded | undefined> {
+  const record = parseDownloaded(await readRecord(storage, `${name}.json`));
+  const isSame = record !== undefined && sha256 !== undefined && record.sha256 === sha256 && record.url === recordUrl(url);
+  return isSame && (await storage.size(name)) === record.bytes ? record : undefined;
+}
+
+/** What a record says of a file, undefined if it is none. */
+export function parseDownloaded(value: unknown): Downloaded | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  const { name, url, bytes, sha256, isVerified } = value as Partial<Record<keyof Downloaded, unknown>>;
+  if (typeof name !== "string" || isAuxiliary(name) || typeof url !== "string" || typeof bytes !== "number") return undefined;
+  if (typeof sha256 !== "string" || typeof isVerified !== "boolean") return undefined;
+  return { name, url, bytes, sha256, isVerified };
 }
 
 /**

@@ -76,16 +76,18 @@ export async function opfsStorage(folder?: OpfsFolder): Promise<ModelStorage> {
       return quota === undefined || usage === undefined ? undefined : quota - usage;
     },
     async lock(name) {
-      if (held.has(name)) return undefined;
+      if (held.has(name)) throw busy(name, "this page");
       held.add(name);
       const release = await webLock(`${root.name}/${name}`);
       if (release === undefined) {
         held.delete(name);
-        return undefined;
+        throw busy(name, "another tab or worker");
       }
-      return async () => {
-        held.delete(name);
-        release();
+      return {
+        async release() {
+          held.delete(name);
+          release();
+        },
       };
     },
   };
@@ -137,6 +139,11 @@ function accessWriter(access: OpfsAccess, offset: number): StorageWriter {
       access.close();
     },
   };
+}
+
+function busy(name: string, holder: string): GgufError {
+  const hint = "wait for it, then try again";
+  return new GgufError("busy", { expected: `'${name}' to be free`, got: `another download of it under way, in ${holder}`, hint });
 }
 
 function isNotFound(error: unknown): boolean {

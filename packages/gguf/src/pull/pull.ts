@@ -3,7 +3,7 @@ import type { HttpOptions } from "../http.ts";
 import type { GgufInput } from "../source.ts";
 import { parseSplitName, splitName } from "../splitName.ts";
 import { diskStorage } from "./diskStorage.ts";
-import { type Downloaded, download, isAuxiliary, linkedFile, recordUrl } from "./download.ts";
+import { type Downloaded, download, linkedFile, parseDownloaded, recordUrl } from "./download.ts";
 import { environment, isNode } from "./environment.ts";
 import { digestOf, parseHubSpec, type RemoteFile, resolveHubSpec } from "./hub.ts";
 import { opfsStorage } from "./opfsStorage.ts";
@@ -85,15 +85,11 @@ export async function pull(source: string | URL, options: PullOptions = {}): Pro
   await checkRoom(storage, wanted);
   const files: Downloaded[] = [];
   for (const [i, file] of wanted.entries()) {
-    const before = await storedFile(storage, file);
-    const downloaded =
-      before ??
-      (await download(storage, file, httpFor(file.url), signal, (bytes, total) => {
-        done[i] = bytes;
-        totals[i] = total;
-        onProgress?.({ name: file.name, done: sum(done), total: totals.includes(undefined) ? undefined : sum(totals) });
-      }));
-    if (before === undefined) await writeRecord(storage, `${file.name}.json`, { ...downloaded, source: key });
+    const downloaded = await download(storage, file, key, httpFor(file.url), signal, (bytes, total) => {
+      done[i] = bytes;
+      totals[i] = total;
+      onProgress?.({ name: file.name, done: sum(done), total: totals.includes(undefined) ? undefined : sum(totals) });
+    });
     done[i] = downloaded.bytes;
     files.push(downloaded);
   }
@@ -127,12 +123,11 @@ export async function removeModel(storage: ModelStorage, source: string): Promis
   const model = await findModel(storage, source);
   if (model === undefined) throw new GgufError("missing", { expected: `a stored model '${source}'`, got: "none" });
   for (const { name } of model.files) {
-    const release = await storage.lock(name);
-    if (release === undefined) throw new GgufError("busy", { expected: `'${name}' to be free`, got: "a download of it under way" });
+    const lock = await storage.lock(name);
     try {
       for (const suffix of [".json", "", ".partial", ".partial.json"]) await storage.remove(`${name}${suffix}`);
     } finally {
-      await release();
+      await lock.release();
     }
   }
   return model;
@@ -204,13 +199,6 @@ function withDigest(files: readonly RemoteFile[], given: string | undefined): re
   return files.map((file) => ({ ...file, sha256 }));
 }
 
-/** A file that is there with the digest and from the place that are wanted now. */
-async function storedFile(storage: ModelStorage, { name, url, sha256 }: RemoteFile): Promise<Downloaded | undefined> {
-  const record = downloaded(await readRecord(storage, `${name}.json`));
-  const isSame = record !== undefined && sha256 !== undefined && record.sha256 === sha256 && record.url === recordUrl(url);
-  return isSame && (await storage.size(name)) === record.bytes ? record : undefined;
-}
-
 async function checkRoom(storage: ModelStorage, files: readonly RemoteFile[]): Promise<void> {
   const free = await storage.freeBytes();
   let missing = 0;
@@ -223,19 +211,11 @@ async function checkRoom(storage: ModelStorage, files: readonly RemoteFile[]): P
   throw new GgufError("quota", { expected: `${missing} free bytes in ${storage.location}`, got: String(free), hint });
 }
 
-function downloaded(value: unknown): Downloaded | undefined {
-  if (typeof value !== "object" || value === null) return undefined;
-  const { name, url, bytes, sha256, isVerified } = value as Partial<Record<keyof Downloaded, unknown>>;
-  if (typeof name !== "string" || isAuxiliary(name) || typeof url !== "string" || typeof bytes !== "number") return undefined;
-  if (typeof sha256 !== "string" || typeof isVerified !== "boolean") return undefined;
-  return { name, url, bytes, sha256, isVerified };
-}
-
 function storedModel(value: unknown): StoredModel | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   const { name, source, bytes, files } = value as Partial<Record<keyof StoredModel, unknown>>;
   if (typeof name !== "string" || typeof source !== "string" || typeof bytes !== "number" || !Array.isArray(files)) return undefined;
-  const parsed = files.map(downloaded).filter((file) => file !== undefined);
+  const parsed = files.map(parseDownloaded).filter((file) => file !== undefined);
   return parsed.length === files.length && parsed.length > 0 ? { name, source, bytes, files: parsed } : undefined;
 }
 

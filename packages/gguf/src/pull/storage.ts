@@ -26,6 +26,13 @@ export interface ModelStorage {
   remove(name: string): Promise<void>;
   /** Bytes that can still be stored, where that is known. */
   freeBytes(): Promise<number | undefined>;
-  /** Keeps others from writing the same file; undefined if another does. Call the result to let go. */
-  lock(name: string): Promise<(() => Promise<void>) | undefined>;
+  /** Keeps all other callers from writing the same file. @throws {GgufError} `busy`, naming the holder where that is known */
+  lock(name: string): Promise<StorageLock>;
+}
+
+/** A file of the storage that only its holder may write. */
+export interface StorageLock {
+  /** Aborted if the lock is lost: another process may take it over when this one has been suspended for long. */
+  readonly lost?: AbortSignal;
+  release(): Promise<void>;
 }
