@@ -33,7 +33,9 @@ export async function modelPath(argument: string, signal: AbortSignal, output: O
 
 /** Downloads with a bar on stderr. */
 export async function pullWithBar(source: string, signal: AbortSignal, output: Output, refresh: boolean = false): Promise<PulledModel> {
-  const bar = new ProgressBar(`downloading ${basename(source)}`, output);
+  // A URL's query and user part may be secret.
+  const label = URL.canParse(source) ? new URL(source).pathname : source;
+  const bar = new ProgressBar(`downloading ${basename(label)}`, output);
   try {
     return await pull(source, { signal, refresh, onProgress: ({ done, total }) => bar.update(done, total) });
   } finally {

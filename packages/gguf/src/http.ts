@@ -1,6 +1,5 @@
 import { GgufError } from "./errors.ts";
-import { limits } from "./limits.ts";
-import { shown } from "./shown.ts";
+import { fetchable, shownUrl, withoutSecrets } from "./secrets.ts";
 
 /** How requests are made. */
 export interface HttpOptions {
@@ -10,7 +9,7 @@ export interface HttpOptions {
   readonly fetch?: typeof fetch;
   /** Further attempts after cut connections, stalls and statuses 408, 429 and 5xx; each byte that arrives gives all of them back. Default 4. */
   readonly retries?: number;
-  /** Pause before the first further attempt, doubled for each one after it. Default 500. */
+  /** Pause before the first further attempt, doubled for each one after it. Default 500. Servers may ask for up to 60 s (`Retry-After`). */
   readonly backoffMs?: number;
   /** Without a byte for this long, a connection counts as cut. Default 30,000. */
   readonly stallMs?: number;
@@ -29,12 +28,13 @@ export interface RangeResponse {
 /** A failure that may be gone at the next attempt. */
 export class TransientError extends Error {
   override readonly name: string = "TransientError";
-}
+  /** How long the server asks to be left alone. */
+  readonly retryAfterMs: number;
 
-/** Returns the URL as it may appear in a message: a query can carry a signature, the user part a password, and a `data:` URL its data. */
-export function shownUrl(url: URL): string {
-  if (url.protocol === "data:") return shown(url.href, limits.dataUrlCharacters);
-  return url.protocol.startsWith("http") ? `${url.origin}${url.pathname}` : url.href;
+  constructor(message: string, retryAfterMs = 0) {
+    super(message);
+    this.retryAfterMs = retryAfterMs;
+  }
 }
 
 /**
@@ -64,18 +64,25 @@ export async function requestRange(
   }
 }
 
-/** One request. @throws {TransientError} where no response comes */
-export async function send(url: URL, init: RequestInit, options: HttpOptions, signal: AbortSignal | undefined): Promise<Response> {
+/** One request. @throws {TransientError} where no response comes; {GgufError} `range` for a header that HTTP cannot carry */
+export async function send(
+  url: URL,
+  init: RequestInit & { readonly headers: Readonly<Record<string, string>> },
+  options: HttpOptions,
+  signal: AbortSignal | undefined,
+): Promise<Response> {
   signal?.throwIfAborted();
+  const request = fetchable(url, init.headers);
   const stalled = new AbortController();
   const { stallMs = 30_000 } = options;
   const timer = setTimeout(() => stalled.abort(new TransientError(`no answer for ${stallMs} ms`)), stallMs);
   const signals = signal === undefined ? stalled.signal : AbortSignal.any([signal, stalled.signal]);
   try {
-    return await (options.fetch ?? fetch)(url, { ...init, signal: signals });
+    return await (options.fetch ?? fetch)(request.url, { ...init, headers: request.headers, signal: signals });
   } catch (cause) {
     signal?.throwIfAborted();
-    throw new TransientError(reasonOf(cause), { cause });
+    // Not kept as the cause: its message and stack may quote the URL and the headers.
+    throw cause instanceof TransientError ? cause : new TransientError(withoutSecrets(reasonOf(cause), url, init.headers));
   } finally {
     clearTimeout(timer);
   }
@@ -93,9 +100,10 @@ function checkedRange(url: URL, start: number, response: Response): RangeRespons
 }
 
 /** @throws {TransientError | GgufError} for every status but success */
-export function checkStatus(url: URL, { status, ok }: Response, start = 0): void {
+export function checkStatus(url: URL, response: Response, start = 0): void {
+  const { status, ok } = response;
   if (ok) return;
-  if (status === 408 || status === 429 || status >= 500) throw new TransientError(`HTTP status ${status}`);
+  checkBusy(response);
   if (status === 416) throw changed(url, `a file of at least ${start + 1} bytes`, "a shorter one");
   const isSecret = status === 401 || status === 403;
   throw new GgufError("io", {
@@ -104,6 +112,19 @@ export function checkStatus(url: URL, { status, ok }: Response, start = 0): void
     summary: `cannot open '${shownUrl(url)}': HTTP status ${status}`,
     hint: isSecret ? "it needs permission: give a token (HF_TOKEN for Hugging Face), and accept the model's terms there" : "check the URL",
   });
+}
+
+/** @throws {TransientError} for statuses after which asking again may help */
+export function checkBusy(response: Response): void {
+  const { status } = response;
+  if (status === 408 || status === 429 || status >= 500) throw new TransientError(`HTTP status ${status}`, retryAfterMs(response));
+}
+
+/** What `Retry-After` asks for: seconds, or a date by the server's own clock. 0 without one. */
+function retryAfterMs({ headers }: Response): number {
+  const value = headers.get("Retry-After") ?? "";
+  const ms = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.parse(headers.get("Date") ?? new Date().toUTCString());
+  return ms > 0 ? Math.min(ms, mostRetryAfterMs) : 0;
 }
 
 function lengthOf({ headers }: Response): number | undefined {
@@ -120,6 +141,9 @@ export function changed(url: URL, expected: string, got: string): GgufError {
     hint: "open it again",
   });
 }
+
+/** The longest pause that a server can ask for. */
+const mostRetryAfterMs = 60_000;
 
 /** How long the end of a body is waited for when all its bytes have come, in ms. */
 const endMs = 1_000;
@@ -186,7 +210,7 @@ async function deadline<T>(start: () => Promise<T>, ms: number, signal: AbortSig
     return await Promise.race([start(), interrupted]);
   } catch (cause) {
     signal?.throwIfAborted();
-    throw cause instanceof TransientError ? cause : new TransientError(reasonOf(cause), { cause });
+    throw cause instanceof TransientError ? cause : new TransientError(reasonOf(cause));
   } finally {
     stop();
   }
@@ -223,7 +247,7 @@ export class Attempts {
         cause: error,
       });
     }
-    await pause(backoffMs * 2 ** this.#failures, signal);
+    await pause(Math.max(backoffMs * 2 ** this.#failures, error.retryAfterMs), signal);
     this.#failures++;
   }
 }

@@ -1,8 +1,9 @@
 import { bytesSource } from "./bytesSource.ts";
 import { GgufError } from "./errors.ts";
-import { Attempts, bodyOf, type HttpOptions, type RangeResponse, requestRange, shownUrl, TransientError } from "./http.ts";
+import { Attempts, bodyOf, type HttpOptions, type RangeResponse, requestRange, TransientError } from "./http.ts";
 import { limits } from "./limits.ts";
 import { RemoteFile } from "./remoteFile.ts";
+import { shownUrl } from "./secrets.ts";
 import type { ByteSource } from "./source.ts";
 
 export interface HttpSourceOptions extends HttpOptions {

@@ -32,6 +32,12 @@ export const limits = {
   readBytes: 16_777_216,
   /** First request for a remote file: most headers without a vocabulary are smaller, and a little too much costs less than a round trip. */
   firstRemoteBytes: 131_072,
+  /** Bytes of a page of a hub's list of files. Hugging Face's have 1,000 files of some 500 bytes. */
+  hubPageBytes: 16_777_216,
+  /** Files and folders of a repository on a hub; a model with every quantisation in parts has some hundreds. */
+  hubEntries: 100_000,
+  /** Pages of a hub's list. */
+  hubPages: 1_000,
   /** Of a URL that carries its data, in messages. */
   dataUrlCharacters: 80,
   /** Of a path in messages: `PATH_MAX` of Linux, the longest of the systems' limits. */

@@ -1,8 +1,8 @@
 import { bytesSource } from "./bytesSource.ts";
 import { GgufError } from "./errors.ts";
-import { shownUrl } from "./http.ts";
 import { httpSource } from "./httpSource.ts";
 import { requireNodeModule } from "./nodeModule.ts";
+import { shownUrl, withoutSecrets } from "./secrets.ts";
 import { shownPath } from "./shown.ts";
 import { reasonOf } from "./systemError.ts";
 
@@ -67,7 +67,7 @@ function blobSource(blob: Blob): ByteSource {
 async function fetchWhole(url: URL, signal: AbortSignal | undefined): Promise<Blob> {
   const response = await fetch(url, { signal: signal ?? null }).catch((cause: unknown) => {
     signal?.throwIfAborted();
-    throw cannotOpen(shownUrl(url), reasonOf(cause), "check the URL", cause);
+    throw cannotOpen(shownUrl(url), withoutSecrets(reasonOf(cause), url), "check the URL");
   });
   return response.blob();
 }

@@ -4,15 +4,17 @@ import {
   Attempts,
   abortable,
   bodyOf,
+  checkBusy,
   type HttpOptions,
   type RangeResponse,
   requestRange,
   send,
-  shownUrl,
   TransientError,
 } from "../http.ts";
+import { shownUrl } from "../secrets.ts";
 import { openSource } from "../source.ts";
-import { digestOf, type RemoteFile } from "./hub.ts";
+import { digestOf, fileSize, type RemoteFile } from "./hub.ts";
+import { recordUrl } from "./names.ts";
 import { readRecord, writeRecord } from "./record.ts";
 import { createSha256, type Sha256 } from "./sha256.ts";
 import type { ModelStorage, StorageWriter } from "./storage.ts";
@@ -93,19 +95,15 @@ export async function linkedFile(url: URL, options: HttpOptions, signal: AbortSi
     try {
       const response = await send(url, { method: "HEAD", redirect: "manual", headers }, options, signal);
       await response.body?.cancel();
-      if (isBusy(response.status)) throw new TransientError(`HTTP status ${response.status}`);
-      const size = response.headers.get("X-Linked-Size");
+      // A server that answers 501 does not know HEAD; other statuses say nothing of the file.
+      if (response.status !== 501) checkBusy(response);
+      const size = fileSize(Number(response.headers.get("X-Linked-Size")));
       const sha256 = digestOf(response.headers.get("X-Linked-ETag"));
-      return { ...(size === null ? {} : { size: Number(size) }), ...(sha256 === undefined ? {} : { sha256 }) };
+      return { ...(size === undefined ? {} : { size }), ...(sha256 === undefined ? {} : { sha256 }) };
     } catch (error) {
       await attempts.failed(error, signal);
     }
   }
-}
-
-/** Statuses after which asking again may help; a server that answers 501 does not know HEAD. */
-function isBusy(status: number): boolean {
-  return status === 408 || status === 429 || (status >= 500 && status !== 501);
 }
 
 class Download {
@@ -117,6 +115,8 @@ class Download {
   readonly #partial: string;
   #hash: Sha256 | undefined;
   #done = 0;
+  /** The most bytes that were there at any time. */
+  #furthest = 0;
   #total: number | undefined;
   #etag: string | undefined;
 
@@ -140,12 +140,12 @@ class Download {
     const attempts = new Attempts(this.#file.url, this.#options);
     await this.#resume();
     while (this.#total === undefined || this.#done < this.#total) {
-      const before = this.#done;
       try {
         await this.#attempt();
         break;
       } catch (error) {
-        if (this.#done > before) attempts.progress();
+        if (this.#done > this.#furthest) attempts.progress();
+        this.#furthest = Math.max(this.#furthest, this.#done);
         await attempts.failed(error, this.#signal);
       }
     }
@@ -161,8 +161,7 @@ class Download {
       state?.url === recordUrl(this.#file.url) &&
       state.sha256 === this.#file.sha256 &&
       (this.#total === undefined || size <= this.#total) &&
-      // Without a digest to tell in the end, only an unchanged ETag says that the rest belongs to the beginning.
-      (this.#file.sha256 !== undefined || typeof state.etag === "string");
+      this.#canResume(state.etag);
     if (!isSame || size === 0) return;
     this.#etag = typeof state.etag === "string" ? state.etag : undefined;
     const source = await openSource(await this.#storage.input(this.#partial));
@@ -177,14 +176,22 @@ class Download {
     this.#onBytes(this.#done, this.#total);
   }
 
+  /**
+   * Whether more bytes may be joined to those that came with this ETag: a digest tells in the end whether they belong together, a strong ETag
+   * at once. Weak ones stay the same for files that differ.
+   */
+  #canResume(etag: unknown): boolean {
+    return this.#file.sha256 !== undefined || (typeof etag === "string" && !etag.startsWith("W/"));
+  }
+
   async #attempt(): Promise<void> {
     const { url, sha256 } = this.#file;
+    if (!this.#canResume(this.#etag)) this.#restart();
     let answer = await requestRange(url, { start: this.#done, etag: this.#etag }, this.#options, this.#signal);
-    const isOther = this.#etag !== undefined && answer.etag !== this.#etag;
-    if (this.#done > 0 && (isOther || (!answer.isPartial && sha256 === undefined && answer.etag === undefined))) {
-      // The file has changed, or nobody can say that it has not: what is there does not count.
+    if (this.#done > 0 && this.#etag !== undefined && answer.etag !== this.#etag) {
+      // The file has changed.
       await this.#discardAnswer(answer);
-      await this.#restart();
+      this.#restart();
       answer = await requestRange(url, { start: 0 }, this.#options, this.#signal);
     }
     this.#etag = answer.etag;
@@ -266,7 +273,7 @@ class Download {
     }
   }
 
-  async #restart(): Promise<void> {
+  #restart(): void {
     this.#hash = createSha256();
     this.#done = 0;
     this.#etag = undefined;
@@ -280,9 +287,4 @@ class Download {
     await this.#storage.remove(this.#partial);
     await this.#storage.remove(stateName(this.#file.name));
   }
-}
-
-/** The URL without what may be secret in it. */
-export function recordUrl(url: URL): string {
-  return `${url.origin}${url.pathname}`;
 }

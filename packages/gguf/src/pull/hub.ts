@@ -1,7 +1,10 @@
 import { GgufError } from "../errors.ts";
-import { Attempts, checkStatus, type HttpOptions, send, shownUrl } from "../http.ts";
+import { Attempts, bodyOf, checkStatus, type HttpOptions, send } from "../http.ts";
+import { limits } from "../limits.ts";
+import { shownUrl } from "../secrets.ts";
 import { shownPath } from "../shown.ts";
 import { parseSplitName } from "../splitName.ts";
+import { nameOfHubFile } from "./names.ts";
 
 /** A file to download. */
 export interface RemoteFile {
@@ -23,14 +26,17 @@ export interface HubSpec {
 
 const specPattern = /^hf:([\w.-]+\/[\w.-]+?)(?:@([\w./-]+?))?(?::([\w.-]+)|\/(.+\.gguf))?$/;
 
+/** Owner and name each begin and end with a letter, a digit or `_`; as on Hugging Face, neither has `--` or `..` in it. */
+const repoPattern = /^(?!.*(--|\.\.))\w([\w.-]*\w)?\/\w([\w.-]*\w)?$/;
+
 /** @throws {GgufError} `range` for anything else */
 export function parseHubSpec(text: string): HubSpec {
   const match = specPattern.exec(text);
-  const path = match?.[4];
-  if (match === null || path?.split("/").some((part) => part === "" || part === "." || part === "..")) {
+  const isPath = (part: string | undefined): boolean => part === undefined || !/(^|\/)\.{0,2}(\/|$)/.test(part);
+  if (match === null || !repoPattern.test(match[1]!) || !isPath(match[2]) || !isPath(match[4])) {
     throw new GgufError("range", { expected: "hf:owner/repo:QUANT or hf:owner/repo/file.gguf", got: `'${shownPath(text)}'` });
   }
-  const [, repo, revision = "main", quant] = match;
+  const [, repo, revision = "main", quant, path] = match;
   return { repo: repo!, revision, ...(quant === undefined ? {} : { quant }), ...(path === undefined ? {} : { path }) };
 }
 
@@ -50,10 +56,10 @@ export async function resolveHubSpec(
   const listed = await listFiles(spec, endpoint, options, signal);
   const chosen = spec.path === undefined ? chooseByQuant(spec, listed) : chooseByPath(spec, spec.path, listed);
   const { repo, revision } = spec;
-  const folder = `${repo.replace("/", "--")}${revision === "main" ? "" : `@${revision.replaceAll("/", "--")}`}`;
   return chosen.map(({ path, size, sha256 }) => ({
+    // First: it checks the path, which encodeURIComponent may not take.
+    name: nameOfHubFile(repo, revision, path),
     url: new URL(`${repo}/resolve/${encodeURIComponent(revision)}/${path.split("/").map(encodeURIComponent).join("/")}`, endpoint),
-    name: `${folder}--${path.replaceAll("/", "--")}`,
     size,
     sha256,
   }));
@@ -66,14 +72,18 @@ async function listFiles(
   signal: AbortSignal | undefined,
 ): Promise<readonly ListedFile[]> {
   const files: ListedFile[] = [];
+  const visited = new Set<string>();
+  let entries = 0;
   let next: URL | undefined = new URL(`api/models/${repo}/tree/${encodeURIComponent(revision)}?recursive=true`, endpoint);
   while (next !== undefined) {
+    if (visited.has(next.href)) throw endless(next, "a page that was there before");
+    if (visited.size === limits.hubPages) throw endless(next, `more than ${limits.hubPages} pages`);
+    visited.add(next.href);
     const page: { readonly body: unknown; readonly next: URL | undefined } = await fetchJson(next, options, signal);
     if (!Array.isArray(page.body)) throw unexpected(next);
-    for (const entry of page.body) {
-      const file = listedFile(entry);
-      if (file !== undefined) files.push(file);
-    }
+    entries += page.body.length;
+    if (entries > limits.hubEntries) throw endless(next, `more than ${limits.hubEntries} entries`);
+    files.push(...page.body.map(listedFile).filter((file) => file !== undefined));
     next = page.next?.origin === endpoint.origin ? page.next : undefined;
   }
   return files;
@@ -89,7 +99,7 @@ async function fetchJson(
     try {
       const response = await send(url, { headers: { ...options.headers } }, options, signal);
       checkStatus(url, response);
-      const text = await response.text();
+      const text = await textOf(url, response, options, signal);
       const link = /<([^>]+)>;\s*rel="next"/.exec(response.headers.get("Link") ?? "")?.[1];
       try {
         return { body: JSON.parse(text), next: link === undefined ? undefined : new URL(link, url) };
@@ -102,6 +112,22 @@ async function fetchJson(
   }
 }
 
+async function textOf(url: URL, response: Response, options: HttpOptions, signal: AbortSignal | undefined): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  let bytes = 0;
+  for await (const piece of bodyOf(response, options, signal)) {
+    bytes += piece.length;
+    if (bytes > limits.hubPageBytes) throw endless(url, `a page of more than ${limits.hubPageBytes} bytes`);
+    text += decoder.decode(piece, { stream: true });
+  }
+  return text + decoder.decode();
+}
+
+function endless(url: URL, got: string): GgufError {
+  return new GgufError("io", { expected: `a list of files from ${shownUrl(url)} that ends`, got, hint: "check HF_ENDPOINT" });
+}
+
 function unexpected(url: URL): GgufError {
   return new GgufError("io", { expected: `a list of files from ${shownUrl(url)}`, got: "something else", hint: "check HF_ENDPOINT" });
 }
@@ -109,10 +135,15 @@ function unexpected(url: URL): GgufError {
 function listedFile(entry: unknown): ListedFile | undefined {
   if (typeof entry !== "object" || entry === null || !("path" in entry) || typeof entry.path !== "string") return undefined;
   if ("type" in entry && entry.type !== "file") return undefined;
-  const size = "size" in entry && typeof entry.size === "number" ? entry.size : undefined;
+  const size = "size" in entry ? fileSize(entry.size) : undefined;
   const lfs = "lfs" in entry && typeof entry.lfs === "object" && entry.lfs !== null ? entry.lfs : {};
   const sha256 = "oid" in lfs ? digestOf(lfs.oid) : undefined;
   return { path: entry.path, size, sha256 };
+}
+
+/** Bytes of a file as a server says them; undefined for what no model can have, such as 0 or 1.5. */
+export function fileSize(said: unknown): number | undefined {
+  return typeof said === "number" && Number.isSafeInteger(said) && said > 0 ? said : undefined;
 }
 
 /** A SHA-256 as hubs write it: plain, quoted or with `sha256:` before it. */

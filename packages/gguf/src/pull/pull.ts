@@ -1,11 +1,13 @@
 import { GgufError } from "../errors.ts";
 import type { HttpOptions } from "../http.ts";
+import { shownUrl } from "../secrets.ts";
 import type { GgufInput } from "../source.ts";
 import { parseSplitName, splitName } from "../splitName.ts";
 import { diskStorage } from "./diskStorage.ts";
-import { type Downloaded, download, linkedFile, parseDownloaded, recordUrl } from "./download.ts";
+import { type Downloaded, download, linkedFile, parseDownloaded } from "./download.ts";
 import { environment, isNode } from "./environment.ts";
 import { digestOf, parseHubSpec, type RemoteFile, resolveHubSpec } from "./hub.ts";
+import { nameOfUrl, recordUrl } from "./names.ts";
 import { opfsStorage } from "./opfsStorage.ts";
 import { readRecord, writeRecord } from "./record.ts";
 import type { ModelStorage } from "./storage.ts";
@@ -68,7 +70,7 @@ export async function pull(source: string | URL, options: PullOptions = {}): Pro
   signal?.throwIfAborted();
   const storage = options.storage ?? (await defaultStorage());
   const key = sourceKey(source);
-  const stored = options.refresh === true ? undefined : await findModel(storage, key);
+  const stored = options.refresh === true ? undefined : await findModel(storage, String(source));
   if (stored !== undefined) return { ...stored, input: await inputsOf(storage, stored), wasStored: true };
   const endpoint = hubEndpoint(options.endpoint);
   const token = options.token ?? environment("HF_TOKEN");
@@ -121,7 +123,7 @@ export async function findStored(storage: ModelStorage, source: string): Promise
 /** Removes a model, and what a broken-off download of it left. @throws {GgufError} `missing`, `busy` */
 export async function removeModel(storage: ModelStorage, source: string): Promise<StoredModel> {
   const model = await findModel(storage, source);
-  if (model === undefined) throw new GgufError("missing", { expected: `a stored model '${source}'`, got: "none" });
+  if (model === undefined) throw new GgufError("missing", { expected: `a stored model '${shownUrl(source)}'`, got: "none" });
   for (const { name } of model.files) {
     const lock = await storage.lock(name);
     try {
@@ -134,29 +136,33 @@ export async function removeModel(storage: ModelStorage, source: string): Promis
 }
 
 async function findModel(storage: ModelStorage, source: string): Promise<StoredModel | undefined> {
-  return (await listModels(storage)).find((model) => model.source === source || model.name === source);
+  const key = httpUrl(source) === undefined ? source : sourceKey(source);
+  return (await listModels(storage)).find((model) => model.source === key || model.source === source || model.name === source);
 }
 
 async function inputsOf(storage: ModelStorage, { files }: StoredModel): Promise<readonly GgufInput[]> {
   return Promise.all(files.map(({ name }) => storage.input(name)));
 }
 
-/** By which a stored model is known again: the spec, or the URL without its query, which may be secret and change. */
+/** By which a stored model is known again: the spec, or the URL as it may be put on record. */
 function sourceKey(source: string | URL): string {
   if (typeof source === "string" && source.startsWith("hf:")) return source;
+  const url = httpUrl(source);
+  if (url !== undefined) return recordUrl(url);
+  throw new GgufError("range", {
+    expected: "hf:owner/repo:QUANT, hf:owner/repo/file.gguf or an http(s) URL",
+    got: `'${shownUrl(source)}'`,
+  });
+}
+
+function httpUrl(source: string | URL): URL | undefined {
   const url = URL.canParse(String(source)) ? new URL(source) : undefined;
-  if (url?.protocol !== "http:" && url?.protocol !== "https:") {
-    throw new GgufError("range", {
-      expected: "hf:owner/repo:QUANT, hf:owner/repo/file.gguf or an http(s) URL",
-      got: `'${String(source)}'`,
-    });
-  }
-  return recordUrl(url);
+  return url?.protocol === "http:" || url?.protocol === "https:" ? url : undefined;
 }
 
 function hubEndpoint(given: string | URL | undefined): URL {
   const text = String(given ?? environment("HF_ENDPOINT") ?? "https://huggingface.co");
-  if (!URL.canParse(text)) throw new GgufError("range", { expected: "a URL as HF_ENDPOINT", got: `'${text}'` });
+  if (!URL.canParse(text)) throw new GgufError("range", { expected: "a URL as HF_ENDPOINT", got: `'${shownUrl(text)}'` });
   const url = new URL(text);
   if (!url.pathname.endsWith("/")) url.pathname += "/";
   return url;
@@ -174,17 +180,9 @@ async function filesOfUrl(url: URL, options: HttpOptions, signal: AbortSignal | 
   const files: RemoteFile[] = [];
   for (const part of urls) {
     const linked = await linkedFile(part, options, signal);
-    files.push({ url: part, name: nameOf(part), size: linked.size, sha256: linked.sha256 });
+    files.push({ url: part, name: nameOfUrl(part), size: linked.size, sha256: linked.sha256 });
   }
   return files;
-}
-
-/** A flat name that no other path of the host has, but for ones with `--` in them. */
-function nameOf(url: URL): string {
-  const path = decodeURIComponent(url.pathname)
-    .slice(1)
-    .replace(/[^\w.@-]+/g, "--");
-  return `${url.host.replace(":", "_")}--${path}${path.endsWith(".gguf") ? "" : ".gguf"}`;
 }
 
 function withDigest(files: readonly RemoteFile[], given: string | undefined): readonly RemoteFile[] {

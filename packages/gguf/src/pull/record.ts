@@ -17,11 +17,13 @@ export async function readRecord(storage: ModelStorage, name: string): Promise<R
 
 /** Writes it whole or not at all. */
 export async function writeRecord(storage: ModelStorage, name: string, value: object): Promise<void> {
-  const writer = await storage.write(`${name}.tmp`, 0);
+  // Not the same name twice: another process may write the same record.
+  const temporary = `${name}.${crypto.randomUUID().slice(0, 8)}.tmp`;
+  const writer = await storage.write(temporary, 0);
   try {
     await writer.write(new TextEncoder().encode(JSON.stringify(value)));
   } finally {
     await writer.close();
   }
-  await storage.rename(`${name}.tmp`, name);
+  await storage.rename(temporary, name);
 }
