@@ -1,5 +1,5 @@
 import { GgufError } from "./errors.ts";
-import { fetchable, shownUrl, withoutSecrets } from "./secrets.ts";
+import { shownUrl, withoutSecrets } from "./secrets.ts";
 
 /** How requests are made. */
 export interface HttpOptions {
@@ -72,7 +72,8 @@ export async function send(
   signal: AbortSignal | undefined,
 ): Promise<Response> {
   signal?.throwIfAborted();
-  const request = fetchable(url, init.headers);
+  const isPlain = url.username === "" && url.password === "" && options.headers === undefined;
+  const request = isPlain ? { url, headers: init.headers } : (await import("./credentials.ts")).fetchable(url, init.headers);
   const stalled = new AbortController();
   const { stallMs = 30_000 } = options;
   const timer = setTimeout(() => stalled.abort(new TransientError(`no answer for ${stallMs} ms`)), stallMs);

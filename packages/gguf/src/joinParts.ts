@@ -1,7 +1,7 @@
 import { GgufError } from "./errors.ts";
 import type { Header } from "./header.ts";
-import { shownUrl } from "./http.ts";
 import { closeAll, type OpenedParts, type Part, partCount } from "./parts.ts";
+import { shownUrl } from "./secrets.ts";
 import { shown, shownPath } from "./shown.ts";
 import type { ByteSource, GgufInput } from "./source.ts";
 import { parseSplitName, splitKeys, splitName } from "./splitName.ts";

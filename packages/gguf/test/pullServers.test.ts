@@ -157,8 +157,8 @@ test.each([
 test.each(["abc", "-1", "1.5", "99999999999999999999", "", "Infinity", "0"])("X-Linked-Size '%s' is no size", async (size) => {
   const bytes = model(4);
   await using server = await serve((request, response) => {
-    if (request.method === "HEAD") response.writeHead(200, { "X-Linked-Size": size }).end();
-    else return send(request, response, bytes);
+    if (request.method !== "HEAD") return send(request, response, bytes);
+    return void response.writeHead(200, { "X-Linked-Size": size }).end();
   });
   const { files } = await pull(new URL("m.gguf", server.url), { storage: await newStorage() });
   expect(files[0]).toMatchObject({ bytes: bytes.length, sha256: sha256(bytes) });

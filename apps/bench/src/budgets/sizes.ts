@@ -44,7 +44,7 @@ function tarballBytes(folder: string): number {
 /**
  * Modules that a page fetches when it first uses what they do, and generating text never does, whatever the model: calibrating, layers on
  * two backends, images, LoRA adapters, the context "auto", moving sessions, embeddings, perplexity, log probabilities, DRY and Mirostat, blocks that are quantized or multiplied
- * without rounding activations, hosts that compile nothing, the scalar reference.
+ * without rounding activations, hosts that compile nothing, the scalar reference, requests that log in.
  */
 const otherUses = [
   "adapters.js",
@@ -52,6 +52,7 @@ const otherUses = [
   "autoContext.js",
   "cacheTransfer.js",
   "calibrate.js",
+  "credentials.js",
   "embed.js",
   "exactPath.js",
   "fingerprint.js",
