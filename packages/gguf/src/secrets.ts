@@ -7,9 +7,8 @@ import { shown, shownPath } from "./shown.ts";
  */
 export function shownUrl(url: URL | string): string {
   if (typeof url === "string") return URL.canParse(url) ? shownUrl(new URL(url)) : shownUrlLike(url);
-  const { protocol, host, pathname } = url;
-  const text = `${protocol}${host === "" ? "" : `//${host}`}${pathname}`;
-  return protocol === "data:" ? shown(text, limits.dataUrlCharacters) : shownPath(text);
+  const bare = Object.assign(new URL(url), { username: "", password: "", search: "", hash: "" });
+  return url.protocol === "data:" ? shown(bare.href, limits.dataUrlCharacters) : shownPath(bare.href);
 }
 
 /** The same for text that was to be a URL. */
