@@ -127,7 +127,7 @@ export function formatInspect(report: InspectReport): string {
   const { fileType } = report;
   const lines = [
     `format        GGUF version ${report.version}${report.byteOrder === "big" ? ", big-endian" : ""}, ${formatBytes(report.fileBytes)}${report.parts > 1 ? ` in ${report.parts} parts` : ""}`,
-    `architecture  ${report.architecture ?? "(not given)"}`,
+    `architecture  ${shown(report.architecture ?? "(not given)")}`,
     `name          ${shown(report.name ?? "(not given)")}`,
     `quantisation  ${fileType === null ? "(not given)" : formatFileType(fileType)}`,
     `parameters    ${grouped(report.parameters)}, ${report.bitsPerWeight.toFixed(2)} bits per weight`,

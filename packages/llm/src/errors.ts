@@ -1,4 +1,5 @@
 import { CentellaError } from "@centella/core";
+import { shown } from "@centella/quant/checks";
 
 /** Base class of the errors of this package that no other package throws. */
 export class LlmError extends CentellaError {
@@ -21,13 +22,19 @@ export function noChatTemplate(key: string): string {
   return `chat template: expected ${key} in the file, got no such key; use plain completion or pass a template`;
 }
 
-/** A chat template that is missing, cannot be parsed or rendered, or that rejected the messages by `raise_exception`. */
+/** Characters of a message that a template may fill. */
+const longestTemplateMessage = 1000;
+
+/**
+ * A chat template that is missing, cannot be parsed or rendered, or that rejected the messages by `raise_exception`. Its message
+ * quotes the template with control characters escaped.
+ */
 export class ChatTemplateError extends LlmError {
   override name = "ChatTemplateError";
   /** Line of the template, from 1, where it is known. */
   readonly line: number | undefined;
   constructor(message: string, line?: number, options?: ErrorOptions) {
-    super("chatTemplate", message, options);
+    super("chatTemplate", shown(message, longestTemplateMessage), options);
     this.line = line;
   }
 }
@@ -57,7 +64,7 @@ export class UnsupportedArchitectureError extends LlmError {
   constructor(architecture: string, supported: readonly string[]) {
     super(
       "unsupportedArchitecture",
-      `model: expected an architecture among {${supported.join(", ")}}, got ${architecture}; use another model`,
+      `model: expected an architecture among {${supported.join(", ")}}, got ${shown(architecture)}; use another model`,
     );
     this.architecture = architecture;
     this.supported = supported;

@@ -3,6 +3,7 @@ import { ArgumentError } from "./errors.ts";
 
 export { describe } from "./describe.ts";
 export { sentence } from "./errors.ts";
+export { printable, shown } from "./shown.ts";
 
 /** What an argument must be: in words that complete "expected x to be …", and as a test. */
 export interface Kind<T = unknown> {

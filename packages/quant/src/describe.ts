@@ -1,3 +1,5 @@
+import { printable } from "./shown.ts";
+
 /** Longest text, list and object that {@link describe} shows whole. */
 const limits = { characters: 64, entries: 6, depth: 2 };
 
@@ -50,7 +52,7 @@ function cut(entries: readonly string[], count: number): string {
 }
 
 function quoted(text: string): string {
-  const escaped = JSON.stringify(cutText(text)).replace(/[\x7f-\x9f]/g, (c) => `\\u00${c.charCodeAt(0).toString(16)}`);
+  const escaped = printable(JSON.stringify(cutText(text)));
   return text.length > limits.characters ? `${escaped} (${text.length} characters)` : escaped;
 }
 

@@ -1,3 +1,4 @@
+import { describe } from "@centella/quant/checks";
 import { TokenizerError } from "../errors.ts";
 import type { TokenizerKind } from "./tokenizer.ts";
 import type { VocabularyMetadata } from "./vocabulary.ts";
@@ -10,6 +11,6 @@ export function kindOf(metadata: VocabularyMetadata): TokenizerKind {
   const model = metadata.optionalString("tokenizer.ggml.model");
   if (model !== undefined && Object.hasOwn(kinds, model)) return kinds[model]!;
   throw new TokenizerError(
-    `tokenizer: expected "llama" (SentencePiece), "gpt2" or "gemma4" (BPE), "bert" (WordPiece) or "t5" (unigram) in tokenizer.ggml.model, got ${model === undefined ? "no such key" : JSON.stringify(model)}`,
+    `tokenizer: expected "llama" (SentencePiece), "gpt2" or "gemma4" (BPE), "bert" (WordPiece) or "t5" (unigram) in tokenizer.ggml.model, got ${model === undefined ? "no such key" : describe(model)}`,
   );
 }

@@ -1,3 +1,4 @@
+import { describe } from "@centella/quant/checks";
 import { TokenizerError } from "../errors.ts";
 import {
   anyCaseContractions,
@@ -143,6 +144,6 @@ export function preTokenizerFor(name: string): PreTokenizer {
   const found = findPreTokenizer(families, name);
   if (found !== undefined) return found;
   throw new TokenizerError(
-    `tokenizer: expected a known pre-tokenizer in tokenizer.ggml.pre, got "${name}"; known are ${preTokenizerNames.join(", ")}`,
+    `tokenizer: expected a known pre-tokenizer in tokenizer.ggml.pre, got ${describe(name)}; known are ${preTokenizerNames.join(", ")}`,
   );
 }

@@ -1,3 +1,4 @@
+import { describe } from "@centella/quant/checks";
 import { TokenizerError } from "../errors.ts";
 import type { SpecialToken } from "./specialMatcher.ts";
 import { completeKinds, control, type FillInMiddleIds, kindOfType, normal, structural, unknown, userDefined } from "./tokenKinds.ts";
@@ -166,7 +167,7 @@ function indexTexts(texts: readonly string[]): Map<string, number> {
     // Entries that are no UTF-8 can look alike once decoded; they are reachable by id only.
     else if (!text.includes("\ufffd")) {
       throw new TokenizerError(
-        `tokenizer: expected each text once in tokenizer.ggml.tokens, got ${JSON.stringify(text)} at ${earlier} and ${id}; convert the model again`,
+        `tokenizer: expected each text once in tokenizer.ggml.tokens, got ${describe(text)} at ${earlier} and ${id}; convert the model again`,
       );
     }
   }
