@@ -70,14 +70,6 @@ describe("errors are typed and name what is wrong", () => {
       expect(() => tokenizer.isEndOfGeneration(id)).toThrow(/expected a token id in 0 … 255/);
     }
   });
-
-  test("a byte without a token", () => {
-    const tokenizer = createTokenizer(
-      fakeMetadata({ "tokenizer.ggml.model": "gpt2", "tokenizer.ggml.tokens": ["a", "b"], "tokenizer.ggml.merges": [] }),
-    );
-    expect(tokenizer.decode(tokenizer.encode("ab"))).toBe("ab");
-    expect(() => tokenizer.encode("abc")).toThrow(TokenizerError);
-  });
 });
 
 describe("byte-level BPE", () => {
@@ -95,6 +87,17 @@ describe("byte-level BPE", () => {
     );
     expect(texts(tokenizer, tokenizer.encode("abc"))).toEqual(["abc"]);
     expect(texts(tokenizer, tokenizer.encode("abd"))).toEqual(["a", "b", "d"]);
+  });
+
+  test("a byte without a token is left out and the rest stays, also of one character, as in llama.cpp", () => {
+    const tokens = [...byteToChar.filter((_, byte) => byte !== 4 && byte !== 0xa9), "ab"];
+    for (const unknown of [{}, { "tokenizer.ggml.unknown_token_id": 0 }]) {
+      const tokenizer = createTokenizer(
+        fakeMetadata({ "tokenizer.ggml.model": "gpt2", "tokenizer.ggml.tokens": tokens, "tokenizer.ggml.merges": ["a b"], ...unknown }),
+      );
+      expect(texts(tokenizer, tokenizer.encode("ab\u0004ab"))).toEqual(["ab", "ab"]);
+      expect(Array.from(tokenizer.encode("é"))).toEqual([tokens.indexOf("Ã")]);
+    }
   });
 
   test("ignore_merges takes a whole word without merging", () => {

@@ -22,6 +22,12 @@ describeShared("tokenizers against llama.cpp", () => {
     });
   }
 
+  test("falcon has no token for U+0004, which is left out", async () => {
+    const tokenizer = await tokenizerOf(shared("data", "vocab", "ggml-vocab-falcon.gguf"));
+    expect(tokenizer.encode("one\u0004 two")).toEqual(tokenizer.encode("one two"));
+    expect(tokenizer.encode("\u0004")).toHaveLength(0);
+  });
+
   test("bert-bge: ids of every text", async () => {
     const path = shared("data", "vocab", "ggml-vocab-bert-bge.gguf");
     const tokenizer = await tokenizerOf(path);

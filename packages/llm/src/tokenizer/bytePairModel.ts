@@ -1,3 +1,4 @@
+import { describe } from "@centella/quant/checks";
 import { TokenizerError } from "../errors.ts";
 import { byteToChar, fromByteLevel, toByteLevel } from "./byteLevel.ts";
 import { ByteTokens } from "./byteTokens.ts";
@@ -66,7 +67,7 @@ export class BytePairModel implements TextModel {
       // From 1: the left part may itself be a space in vocabularies that do not map it.
       const space = merge.indexOf(" ", 1);
       if (space < 0)
-        throw new TokenizerError(`tokenizer: expected "left right" in tokenizer.ggml.merges, got ${JSON.stringify(merge)} at ${rank}`);
+        throw new TokenizerError(`tokenizer: expected "left right" in tokenizer.ggml.merges, got ${describe(merge)} at ${rank}`);
       const left = merge.slice(0, space);
       const right = merge.slice(space + 1);
       this.#lefts[rank] = symbol(left);
@@ -176,19 +177,15 @@ export class BytePairModel implements TextModel {
     }
   }
 
+  /** Spells a symbol that is no token by its bytes. Bytes without a token are left out, as llama.cpp does: Falcon has none for U+0004. */
   #appendMissing(text: string, ids: number[]): void {
     if (this.#preTokenizer.units === "characters") {
-      this.#byteTokens.append(text, ids);
+      this.#byteTokens.appendKnown(text, ids);
       return;
     }
     for (const char of text) {
-      const id = this.#vocabulary.ids.get(char) ?? this.#vocabulary.unknownId;
-      if (id === undefined) {
-        throw new TokenizerError(
-          `encode: expected a token for every byte, got none for byte-level character ${JSON.stringify(char)} nor an unknown token; the vocabulary is incomplete`,
-        );
-      }
-      ids.push(id);
+      const id = this.#vocabulary.ids.get(char);
+      if (id !== undefined) ids.push(id);
     }
   }
 }

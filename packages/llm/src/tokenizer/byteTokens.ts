@@ -1,3 +1,4 @@
+import { describe } from "@centella/quant/checks";
 import { TokenizerError } from "../errors.ts";
 import type { Vocabulary } from "./vocabulary.ts";
 
@@ -14,6 +15,11 @@ export class ByteTokens {
     this.#unknownId = unknownId;
   }
 
+  /** Appends a text by the tokens of its bytes and leaves out bytes without one. */
+  appendKnown(text: string, out: number[]): void {
+    for (const byte of encoder.encode(text)) if (this.#ids[byte]! >= 0) out.push(this.#ids[byte]!);
+  }
+
   /**
    * Appends a text by the tokens of its bytes or, where one of them is missing, by the unknown token.
    * @throws {TokenizerError} if the vocabulary has neither
@@ -24,7 +30,7 @@ export class ByteTokens {
     else if (this.#unknownId !== undefined) out.push(this.#unknownId);
     else
       throw new TokenizerError(
-        `encode: expected a token for every character, got none for ${JSON.stringify(text)}; the vocabulary has no byte tokens`,
+        `encode: expected a token for every character, got none for ${describe(text)}; the vocabulary has no byte tokens`,
       );
   }
 }
