@@ -2,6 +2,7 @@ import { blockLayout } from "@centella/quant";
 import { GgufError } from "./errors.ts";
 import type { GgufFile } from "./file.ts";
 import { isNumericArray, type Metadata } from "./metadata.ts";
+import { shown } from "./shown.ts";
 import type { TensorInfo } from "./tensorInfo.ts";
 
 export interface EstimateOptions {
@@ -29,7 +30,8 @@ export interface MemoryEstimate {
 /**
  * Memory of a model from its header alone. Layers with a sliding window are counted in full; layers that the metadata gives no heads for
  * keys and values (recurrent ones) as nothing.
- * @throws {GgufError} `missing` without `block_count`, heads or `embedding_length`; `range` for sizes below 1
+ * @throws {GgufError} `missing` without `block_count`, heads or `embedding_length`; `invalid` for more layers than tensors or counts that
+ *   are none; `range` for sizes below 1, or so large that a number does not hold the bytes
  */
 export function estimateMemory(file: GgufFile, options: EstimateOptions = {}): MemoryEstimate {
   const { metadata } = file;
@@ -41,31 +43,61 @@ export function estimateMemory(file: GgufFile, options: EstimateOptions = {}): M
   }
   if (cacheType !== "f16" && cacheType !== "f32" && cacheType !== "q8_0")
     throw new GgufError("range", { expected: "cacheType f16, f32 or q8_0", got: String(cacheType) });
-  const layers = metadata.count(key("block_count"));
+  const layers = layerCount(file, key("block_count"));
   const heads = perLayer(metadata, key("attention.head_count"), layers);
   const kvHeads = perLayer(metadata, key("attention.head_count_kv"), layers) ?? heads;
   if (heads === undefined || kvHeads === undefined) {
-    throw new GgufError("missing", { expected: `a number for key '${key("attention.head_count")}'`, got: "no such key" });
+    throw new GgufError("missing", { expected: `a number for key '${shown(key("attention.head_count"))}'`, got: "no such key" });
   }
-  const ofHead = (): number => metadata.count(key("embedding_length")) / Math.max(1, ...heads);
+  const ofHead = (): number => metadata.count(key("embedding_length")) / Math.max(1, heads.most);
   const keyLength = metadata.optionalCount(key("attention.key_length")) || ofHead();
   const valueLength = metadata.optionalCount(key("attention.value_length")) || ofHead();
-  const elements = kvHeads.reduce((sum, count) => sum + count, 0) * (keyLength + valueLength);
+  const elements = kvHeads.total * (keyLength + valueLength);
   const { blockElements, blockBytes } = blockLayout(cacheType);
   const cacheBytes = sequences * contextLength * Math.ceil(elements / blockElements) * blockBytes;
   const { weightBytes: bytesOf = ({ bytes }: TensorInfo) => bytes } = options;
   const weightBytes = file.tensors.reduce((sum, tensor) => sum + bytesOf(tensor), 0);
-  return { contextLength, sequences, weightBytes, cacheBytes, totalBytes: weightBytes + cacheBytes };
+  const totalBytes = weightBytes + cacheBytes;
+  if (!Number.isSafeInteger(totalBytes))
+    throw new GgufError("range", { expected: "fewer than 2^53 bytes of weights and cache", got: String(totalBytes) });
+  return { contextLength, sequences, weightBytes, cacheBytes, totalBytes };
+}
+
+/** Each layer has at least one tensor. A file without any holds metadata alone and may state what it likes: nothing is sized by it. */
+function layerCount({ metadata, tensors }: GgufFile, key: string): number {
+  const layers = metadata.count(key);
+  if (tensors.length === 0 || layers <= tensors.length) return layers;
+  throw new GgufError("invalid", {
+    expected: `at most as many layers as tensors (${tensors.length}) for key '${shown(key)}'`,
+    got: String(layers),
+  });
+}
+
+/** Counts of all layers. */
+interface LayerCounts {
+  readonly most: number;
+  readonly total: number;
 }
 
 /** A count for each layer: the file gives one for all of them or an array; 0 for all counts as "not set". */
-function perLayer(metadata: Metadata, key: string, layers: number): readonly number[] | undefined {
+function perLayer(metadata: Metadata, key: string, layers: number): LayerCounts | undefined {
   const value = metadata.get(key);
-  if (isNumericArray(value)) {
-    const counts = Array.from(metadata.numbers(key));
-    if (counts.length >= layers) return counts.slice(0, layers);
-    throw new GgufError("invalid", { expected: `${layers} elements of '${key}'`, got: String(counts.length) });
+  if (!isNumericArray(value)) {
+    const count = metadata.optionalCount(key);
+    return count ? { most: count, total: count * layers } : undefined;
   }
-  const count = metadata.optionalCount(key);
-  return count ? new Array<number>(layers).fill(count) : undefined;
+  const counts = metadata.numbers(key);
+  if (counts.length < layers) {
+    throw new GgufError("invalid", { expected: `${layers} elements of '${shown(key)}'`, got: String(counts.length) });
+  }
+  let [most, total] = [0, 0];
+  for (let layer = 0; layer < layers; layer++) {
+    const count = counts[layer]!;
+    if (!Number.isSafeInteger(count) || count < 0) {
+      throw new GgufError("invalid", { expected: `whole numbers >= 0 in '${shown(key)}'`, got: `${count} for layer ${layer}` });
+    }
+    most = Math.max(most, count);
+    total += count;
+  }
+  return { most, total };
 }

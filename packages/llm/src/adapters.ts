@@ -1,5 +1,6 @@
 import { ArgumentError, type OpRecorder, type Ref } from "@centella/core";
 import { type GgufFile, type GgufInput, readGguf } from "@centella/gguf";
+import { shown } from "@centella/quant/checks";
 import { ModelError } from "./errors.ts";
 import { checkKeys } from "./options.ts";
 import { type ExpertsOrigin, type Weight, type WeightOrigin, WeightTable } from "./weights.ts";
@@ -76,7 +77,9 @@ function requireLora({ metadata }: GgufFile, architecture: string): void {
   ] as const) {
     const got = metadata.optionalString(key);
     if (got === expected) continue;
-    throw new ModelError(`adapter: expected ${key} = ${expected}, got ${got ?? "no such key"}; pass a LoRA adapter of this model`);
+    throw new ModelError(
+      `adapter: expected ${key} = ${expected}, got ${got === undefined ? "no such key" : shown(got)}; pass a LoRA adapter of this model`,
+    );
   }
   const activated = "adapter.alora.invocation_tokens";
   if (metadata.has(activated)) {
@@ -137,6 +140,11 @@ export class AdapterTables {
   /** Leaves out the adapters' parts for weights that take no part. */
   ignore(...names: readonly string[]): void {
     for (const { weights } of this.#tables) weights.ignore(...names.flatMap((name) => ends.map((end) => name + end)));
+  }
+
+  /** See {@link WeightTable.problems}. */
+  get problems(): ModelError | undefined {
+    return this.#tables.map(({ weights }) => weights.problems).find((problem) => problem !== undefined);
   }
 
   /** @throws {ModelError} naming tensors that adapt nothing, or are missing or misshapen */

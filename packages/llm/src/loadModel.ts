@@ -94,7 +94,7 @@ export async function loadModel(source: GgufInput | readonly GgufInput[], option
     await closeFile();
   };
   try {
-    const description = await describeArchitecture(file.metadata);
+    const description = await describeArchitecture(file);
     // What few models are loaded with is code of its own, which a page need not have.
     if (options.adapters !== undefined) {
       const { openAdapters } = await import("./adapters.ts");

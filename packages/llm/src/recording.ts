@@ -1,4 +1,4 @@
-import { createRecorder, type OpRecorder, type Ref, type SymbolicDim } from "@centella/core";
+import { CentellaError, createRecorder, type OpRecorder, type Ref, type SymbolicDim, UnsupportedError } from "@centella/core";
 import type { GgufFile } from "@centella/gguf";
 import type { Adapters } from "./adapters.ts";
 import { blocksOf, blockTokens } from "./blockTree.ts";
@@ -110,12 +110,6 @@ export function recordDecoder(
   sizes: DecoderSizes,
   adapters?: Adapters,
 ): DecoderProgram {
-  // A hostile count must not make the recording below endless.
-  if (config.layers > file.tensors.length) {
-    throw new ModelError(
-      `metadata: expected at most as many blocks as tensors (${file.tensors.length}), got ${config.layers}; convert the model again`,
-    );
-  }
   const program = createRecorder();
   const T = program.dim("T", sizes.batchSize);
   const nOut = program.dim("nOut", sizes.maxRows);
@@ -189,7 +183,7 @@ export function recordDecoder(
       return program.attention(q, cache, positions, seqOf, blockTable, seqLens, { ...options, blockSize: blockTokens });
     },
   };
-  const result = forward(recording);
+  const result = explained([weights, adapted], () => forward(recording));
   if (recording.result === "states") program.output("states", result);
   else {
     // Rows of logits leave the run only where they are asked for: a greedy choice is two numbers.
@@ -198,4 +192,26 @@ export function recordDecoder(
     program.output("peaks", program.max(result, { axis: -1 }));
   }
   return { program, weights: [...weights.finish(), ...(adapted?.finish() ?? [])] };
+}
+
+/**
+ * Runs a recording. Stand-ins for missing and misshapen tensors, and sizes that contradict one another, upset an op before the tensors are
+ * compared with what the model asks for: the tensors are the better explanation.
+ * @throws {ModelError | UnsupportedError}
+ */
+function explained(tables: readonly ({ readonly problems: ModelError | undefined } | undefined)[], record: () => Ref): Ref {
+  try {
+    return record();
+  } catch (error) {
+    if (!(error instanceof CentellaError) || error instanceof ModelError) throw error;
+    const problem = tables.map((table) => table?.problems).find((found) => found !== undefined);
+    if (problem !== undefined) throw problem;
+    if (error instanceof UnsupportedError) throw error;
+    throw new ModelError(
+      `model: expected metadata that goes with the tensors, got a contradiction (${error.message}); the file is broken`,
+      {
+        cause: error,
+      },
+    );
+  }
 }

@@ -1,7 +1,9 @@
 import { type DType, formatShape, type OpRecorder, type Ref, type TensorSource, UnsupportedError } from "@centella/core";
 import type { GgufFile, TensorInfo } from "@centella/gguf";
 import { blockLayout, isDequantizable } from "@centella/quant";
+import { shown } from "@centella/quant/checks";
 import { ModelError } from "./errors.ts";
+import { isFactor } from "./factor.ts";
 
 /** A weight of the program and where its bytes come from. */
 export interface Weight {
@@ -72,6 +74,11 @@ export class WeightTable {
     return this.#tensor(name, typeof shape === "number" ? [shape] : shape, "f32");
   }
 
+  /** A vector of positive numbers, as f32. Loading it fails with a {@link ModelError} if an element is none. */
+  factors(name: string, length: number): Ref {
+    return this.#tensor(name, [length], "factors");
+  }
+
   /** Rows `[rows, columns]` of a matrix that the file stores together with others. */
   matrixRows(name: string, columns: number, { rows, from = 0, of = rows }: RowRange): Ref {
     return this.#tensor(name, [of, columns], "stored", { from, rows });
@@ -106,26 +113,46 @@ export class WeightTable {
     for (const name of names) this.#ignored.add(name);
   }
 
+  /** What is known to be wrong before the recording is complete: tensors that are missing or misshapen. */
+  get problems(): ModelError | undefined {
+    return this.#missing.size + this.#misshapen.size === 0 ? undefined : this.#error([]);
+  }
+
+  /**
+   * Gives up on a model most of whose tensors are missing or misshapen: only tensors of the shapes that the metadata asks for bound what
+   * recording costs.
+   * @throws {ModelError} naming them
+   */
+  stopIfHopeless(): void {
+    if (this.#missing.size + this.#misshapen.size >= maxNamed) throw this.#error([]);
+  }
+
   /**
    * The weights to load, in the file's order.
    * @throws {ModelError} naming missing and misshapen tensors, and those that the model does not understand
    */
   finish(): readonly Weight[] {
     const unknown = this.#file.tensors.map(({ name }) => name).filter((name) => !this.#used.has(name) && !this.#ignored.has(name));
-    const problems = [
-      ...list("these tensors, got none of them", [...this.#missing]),
-      ...list("tensors of the model's shapes, got", [...this.#misshapen]),
-      ...list("only tensors that the architecture knows, got", unknown),
-    ];
-    if (problems.length > 0)
-      throw new ModelError(
-        `${this.#prefix === "" ? "model" : "adapter"}: ${problems.join("; ")}; the file is of a variant that is not computed yet, or broken`,
-      );
+    if (this.#missing.size + this.#misshapen.size + unknown.length > 0) throw this.#error(unknown);
     return this.#weights.toSorted((a, b) => a.offset - b.offset);
   }
 
+  #error(unknown: readonly string[]): ModelError {
+    const problems = [
+      ...list("these tensors, got none of them", [...this.#missing]),
+      ...list("tensors of the model's shapes, got", [...this.#misshapen]),
+      ...list(
+        "only tensors that the architecture knows, got",
+        unknown.map((name) => shown(name)),
+      ),
+    ];
+    return new ModelError(
+      `${this.#prefix === "" ? "model" : "adapter"}: ${problems.join("; ")}; the file is of a variant that is not computed yet, or broken`,
+    );
+  }
+
   /** A tensor of this shape, or `rows` of its first axis from `from` on. */
-  #tensor(name: string, shape: readonly number[], as: "stored" | "f32", part: Part = { from: 0, rows: shape[0]! }): Ref {
+  #tensor(name: string, shape: readonly number[], as: "stored" | "f32" | "factors", part: Part = { from: 0, rows: shape[0]! }): Ref {
     const { from, rows } = part;
     const key = this.#prefix + (rows === shape[0] ? name : `${name}[${from}:${from + rows}]`);
     const known = this.#refs.get(key);
@@ -141,8 +168,7 @@ export class WeightTable {
     if (shape.length === 3) this.#expertOrigins.set(ref, { name, shape: [shape[0]!, shape[1]!, shape[2]!] });
     this.#used.add(name);
     const range = { ...part, of: shape[0]! };
-    if (isUsable)
-      this.#weights.push(as === "stored" ? storedWeight(key, this.#file, info, range) : vectorWeight(key, this.#file, info, range));
+    if (isUsable) this.#weights.push(weightMakers[as](key, this.#file, info, range));
     return ref;
   }
 
@@ -174,6 +200,9 @@ interface Part {
   readonly rows: number;
 }
 
+/** What reads a weight, by what the model asks for. */
+const weightMakers = { stored: storedWeight, f32: vectorWeight, factors: factorsWeight } as const;
+
 function storedWeight(name: string, file: GgufFile, info: TensorInfo, { from, rows, of }: Required<RowRange>): Weight {
   const rowBytes = info.bytes / of;
   const start = from * rowBytes;
@@ -185,9 +214,28 @@ function storedWeight(name: string, file: GgufFile, info: TensorInfo, { from, ro
   return { name, source, bytes, offset: info.offset + start };
 }
 
-/** A small tensor, decoded to f32 at each read. */
 function vectorWeight(name: string, file: GgufFile, info: TensorInfo, part: Required<RowRange>): Weight {
-  if (info.type === "f32") return storedWeight(name, file, info, part);
+  return info.type === "f32" ? storedWeight(name, file, info, part) : decodedWeight(name, file, info, part, () => undefined);
+}
+
+function factorsWeight(name: string, file: GgufFile, info: TensorInfo, part: Required<RowRange>): Weight {
+  return decodedWeight(name, file, info, part, (values) => {
+    const at = values.findIndex((value) => !isFactor(value));
+    if (at >= 0)
+      throw new ModelError(
+        `model: expected positive numbers in ${name}, got ${values[at]} at ${at}; the file is damaged, or convert it again`,
+      );
+  });
+}
+
+/** A small tensor, decoded to f32 and checked at each read. */
+function decodedWeight(
+  name: string,
+  file: GgufFile,
+  info: TensorInfo,
+  part: Required<RowRange>,
+  check: (values: Float32Array) => void,
+): Weight {
   const { blockBytes } = blockLayout("f32");
   const rowBytes = (info.elements / part.of) * blockBytes;
   const start = part.from * rowBytes;
@@ -196,6 +244,7 @@ function vectorWeight(name: string, file: GgufFile, info: TensorInfo, part: Requ
     size,
     async read(offset, length, signal) {
       const values = await file.readTensorF32(info, signal && { signal });
+      check(values);
       return new Uint8Array(values.buffer, values.byteOffset + start + offset, length);
     },
   };

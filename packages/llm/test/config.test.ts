@@ -1,5 +1,5 @@
 import { UnsupportedError } from "@centella/core";
-import { Metadata, type MetadataEntry, type MetadataValue } from "@centella/gguf";
+import { Metadata, type MetadataEntry, type MetadataValue, type TensorInfo } from "@centella/gguf";
 import { describe, expect, test } from "vitest";
 import { ModelError } from "../src/errors.ts";
 import { hasRareConfig, type ModelConfig, readModelConfig as readConfig } from "../src/models/config.ts";
@@ -35,8 +35,18 @@ function plain({ attention, rope, hasCache: _hasCache, ...rest }: ModelConfig): 
   return { ...rest, attention: { ...attention, isWindowed: undefined }, rope: { ...rope, rotates: undefined } };
 }
 
+/** As many tensors as a model of 32 blocks has, the largest extent that of a vocabulary of 32,000. */
+const tensors: readonly TensorInfo[] = Array.from({ length: 291 }, (_, i) => ({
+  name: `tensor ${i}`,
+  type: "f32",
+  shape: [32_000],
+  elements: 32_000,
+  offset: 0,
+  bytes: 128_000,
+}));
+
 const readModelConfig = (family: Family, values: Metadata): ModelConfig =>
-  readConfig(family, values, hasRareConfig(family, values) ? rareConfig : undefined);
+  readConfig(family, { metadata: values, tensors }, hasRareConfig(family, values) ? rareConfig : undefined);
 
 const readLlamaConfig = (values: Metadata): ModelConfig => readModelConfig(llama, values);
 
@@ -142,6 +152,76 @@ describe("readModelConfig", () => {
     const read = () => readLlamaConfig(metadata({ ...complete, ...values }));
     expect(read).toThrow(ModelError);
     expect(read).toThrow(message);
+  });
+
+  const notFactors = [Number.NaN, Number.POSITIVE_INFINITY, -1, 1e-42, 1e39];
+
+  test.each([
+    ...["rope.scaling.factor", "rope.scale_linear", "rope.freq_base", "rope.scaling.attn_factor", "rope.scaling.yarn_attn_factor"],
+  ])("%s must be a positive number", (name) => {
+    for (const value of notFactors) {
+      const read = () => readLlamaConfig(metadata({ ...complete, [`llama.${name}`]: value }));
+      expect(read, String(value)).toThrow(ModelError);
+      expect(read).toThrow(`for llama.${name}, got ${value}`);
+    }
+  });
+
+  test.each(["rope.scaling.factor", "yarn_beta_fast", "yarn_beta_slow", "yarn_log_multiplier"])(
+    "YaRN's %s must be a positive number",
+    (name) => {
+      const key = `llama.${name.includes(".") ? name : `rope.scaling.${name}`}`;
+      for (const value of notFactors) {
+        const read = () => readLlamaConfig(metadata({ ...complete, "llama.rope.scaling.type": "yarn", [key]: value }));
+        expect(read, String(value)).toThrow(`for ${key}, got ${value}`);
+      }
+    },
+  );
+
+  test("YaRN's share of extrapolation must leave the frequencies positive; below 0 it is not set", () => {
+    const read = (value: number): ModelConfig =>
+      readLlamaConfig(
+        metadata({
+          ...complete,
+          "llama.rope.scaling.type": "yarn",
+          "llama.rope.scaling.factor": 0.25,
+          "llama.rope.scaling.yarn_ext_factor": value,
+        }),
+      );
+    expect(read(-1).rope!.plain.factors).toBeDefined();
+    expect(() => read(2)).toThrow(/rope.scaling.yarn_ext_factor and the other keys of YaRN to give positive divisors/);
+    expect(() => read(Number.NaN)).toThrow("a finite f32 for llama.rope.scaling.yarn_ext_factor, got NaN");
+  });
+
+  test("an epsilon is a number from 0", () => {
+    const key = "llama.attention.layer_norm_rms_epsilon";
+    expect(readLlamaConfig(metadata({ ...complete, [key]: 0 })).epsilon).toBe(0);
+    for (const value of [Number.NaN, Number.NEGATIVE_INFINITY, -1e-5])
+      expect(() => readLlamaConfig(metadata({ ...complete, [key]: value }))).toThrow(`for ${key}, got ${value}`);
+  });
+
+  test.each([
+    ["block_count", 292, /0 to 291, the number of tensors, for llama.block_count, got 292/],
+    ["block_count", Float32Array.of(Number.POSITIVE_INFINITY), /for llama.block_count, got Infinity/],
+    ["block_count", Int32Array.of(-1), /for llama.block_count, got -1/],
+    ["block_count", Float32Array.of(Number.NaN), /for llama.block_count, got NaN/],
+    ["attention.head_count", 32_001, /0 to 32000, the largest extent of a tensor, for llama.attention.head_count, got 32001/],
+    ["attention.head_count", new Float32Array(32).fill(1.5), /for llama.attention.head_count, got 1.5/],
+    ["attention.head_count", new BigUint64Array(32).fill(2n ** 63n), /for llama.attention.head_count, got 9223372036854776000/],
+    ["attention.head_count_kv", 1e9, /for llama.attention.head_count_kv, got 1000000000/],
+    ["attention.key_length", 1e9, /for llama.attention.key_length, got 1000000000/],
+    ["embedding_length", 1e9, /for llama.embedding_length, got 1000000000/],
+    ["expert_count", 1e9, /for llama.expert_count, got 1000000000/],
+    ["context_length", 2 ** 31, /0 to 2147483647, the largest position, for llama.context_length, got 2147483648/],
+  ])("%s beyond its bounds is refused before it sizes anything, case %#", (name, value, message) => {
+    const read = () => readLlamaConfig(metadata({ ...complete, [`llama.${name}`]: value }));
+    expect(read).toThrow(ModelError);
+    expect(read).toThrow(message);
+  });
+
+  test("a list of a million layers is read as far as there are tensors, and shown in short", () => {
+    const read = () =>
+      readLlamaConfig(metadata({ ...complete, "llama.attention.head_count": Uint32Array.from({ length: 1e6 }, (_, i) => i) }));
+    expect(read).toThrow(/the layers differ \(1, 2, 3, 4, 5, 6, 7, 8, …\)/);
   });
 
   test("YaRN becomes frequency factors and a magnitude", () => {

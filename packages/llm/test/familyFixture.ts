@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { type WritableValue, writeGguf } from "../../gguf/test/writer.ts";
+import { type FileToWrite, type WritableValue, writeGguf } from "../../gguf/test/writer.ts";
 
 /** What llama.cpp computed with a tiny model of a family; `scripts/family_goldens.py` writes it. */
 export interface FamilyGolden {
@@ -42,10 +42,15 @@ export function withWritersDefaults(golden: FamilyGolden): FamilyGolden {
   return { ...golden, metadata: [...golden.metadata, ...rest.filter(([key]) => !own.has(key))] };
 }
 
+/** The bytes of the model's file. */
+export function familyModel(golden: FamilyGolden): Uint8Array<ArrayBuffer> {
+  return writeGguf(familyFile(golden));
+}
+
 /** The model as a file, with the weights that llama.cpp was given. */
-export function familyModel({ metadata, tensors }: FamilyGolden): Uint8Array {
+export function familyFile({ metadata, tensors }: FamilyGolden): Required<Pick<FileToWrite, "metadata" | "tensors">> {
   const layers = Number(metadata.find(([key]) => key.endsWith(".block_count"))![2]);
-  return writeGguf({
+  return {
     metadata: metadata.map(([key, type, value]) => {
       if (!type.endsWith("[]") && type !== "strings") return [key, type as "u32", value as WritableValue];
       const of = type === "strings" ? "string" : (type.slice(0, -2) as "u32");
@@ -57,7 +62,7 @@ export function familyModel({ metadata, tensors }: FamilyGolden): Uint8Array {
       shape,
       data: new Uint8Array(weights(name, shape).buffer),
     })),
-  });
+  };
 }
 
 /** The model with a vocabulary, so that it generates. */

@@ -246,7 +246,7 @@ describe("loadModel refuses", () => {
   test("more blocks than a file can have, at once", async () => {
     const key = "llama.block_count";
     await expect(load(patched(tiny, [u32Entry(key, 2), u32Entry(key, 2 ** 31)]))).rejects.toThrow(
-      /as many blocks as tensors \(\d+\), got 2147483648/,
+      /from 0 to \d+, the number of tensors, for llama.block_count, got 2147483648/,
     );
   });
 

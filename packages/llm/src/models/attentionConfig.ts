@@ -62,26 +62,26 @@ export function readAttention(
   const window = readWindow(attention.window, reader, layers);
   const stretch = latent === undefined ? 1 : (rope?.plain.scoreFactor ?? 1);
   return {
-    scale: (scaleFromFile && reader.number("attention.scale")) || stretch ** 2 / Math.sqrt(headSize),
-    softcap: attention.softcap === undefined ? 0 : (reader.number("attn_logit_softcapping") ?? attention.softcap.fallback),
+    scale: (scaleFromFile && reader.positive("attention.scale")) || stretch ** 2 / Math.sqrt(headSize),
+    softcap: attention.softcap === undefined ? 0 : (reader.positive("attn_logit_softcapping") ?? attention.softcap.fallback),
     window,
     isWindowed: window === 0 ? () => false : readPattern(reader, attention.window?.period ?? 1),
     temperature: readTemperature(attention.temperature, reader),
     alibi: readAlibi(attention.alibi, reader, layers),
-    clamp: (clamp && reader.number("attention.clamp_kqv")) || 0,
+    clamp: (clamp && reader.positive("attention.clamp_kqv")) || 0,
   };
 }
 
 function readWindow(rule: WindowRule | undefined, reader: MetadataReader, layers: number): number {
   if (rule === undefined || (rule.onlyAt !== undefined && rule.onlyAt !== layers)) return 0;
-  return reader.count("attention.sliding_window") ?? rule.fallback ?? 0;
+  return reader.tokens("attention.sliding_window") ?? rule.fallback ?? 0;
 }
 
 /** @throws {ModelError} if the file does not say how long its steps are */
 function readTemperature(rule: AttentionRule["temperature"], reader: MetadataReader): AttentionTemperature | undefined {
-  const scale = rule === undefined ? undefined : reader.number("attention.temperature_scale");
+  const scale = rule === undefined ? undefined : reader.positive("attention.temperature_scale");
   if (scale === undefined) return undefined;
-  const length = rule === "byLength" ? reader.count("attention.temperature_length") : readOriginalContext(reader);
+  const length = rule === "byLength" ? reader.tokens("attention.temperature_length") : readOriginalContext(reader);
   if (length !== undefined) return { scale, length };
   throw new ModelError(
     "metadata: expected attention.temperature_length beside attention.temperature_scale, got none; convert the model again",
@@ -90,7 +90,7 @@ function readTemperature(rule: AttentionRule["temperature"], reader: MetadataRea
 
 function readAlibi(rule: AttentionRule["alibi"], reader: MetadataReader, layers: number): number {
   if (rule === undefined) return 0;
-  if (rule === "fromFile") return reader.number("attention.max_alibi_bias") ?? 0;
+  if (rule === "fromFile") return reader.positive("attention.max_alibi_bias") ?? 0;
   return rule.onlyAt === undefined || rule.onlyAt === layers ? rule.maxBias : 0;
 }
 

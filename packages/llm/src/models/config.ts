@@ -2,7 +2,7 @@ import { type Gating, UnsupportedError } from "@centella/core";
 import type { Metadata } from "@centella/gguf";
 import type { DecoderConfig } from "../config.ts";
 import { ModelError } from "../errors.ts";
-import { MetadataReader } from "../metadataReader.ts";
+import { MetadataReader, type ModelHeader } from "../metadataReader.ts";
 import { type AttentionConfig, type LatentConfig, readAttention } from "./attentionConfig.ts";
 import type { Family } from "./family.ts";
 import { type RopeConfig, readRope } from "./ropeConfig.ts";
@@ -75,35 +75,35 @@ export function hasRareConfig({ name, recurrent, attention, experts }: Family, m
  * @param rare given where {@link hasRareConfig} says so
  * @throws {ModelError} naming every missing key at once; {UnsupportedError} for what this version does not compute
  */
-export function readModelConfig(family: Family, metadata: Metadata, rare: RareConfig | undefined): ModelConfig {
-  const reader = new MetadataReader(metadata, family.name);
+export function readModelConfig(family: Family, header: ModelHeader, rare: RareConfig | undefined): ModelConfig {
+  const reader = new MetadataReader(header, family.name);
   const { recurrent, feedForward } = family;
   const isAttentive = recurrent?.layers !== "all";
-  const contextLength = reader.requiredCount("context_length");
-  const embeddingLength = reader.requiredCount("embedding_length");
-  const layers = reader.requiredCount("block_count");
-  const feedForwardLength = feedForward?.kind === "none" ? 0 : reader.requiredCount("feed_forward_length");
-  const heads = isAttentive ? (reader.layerCount("attention.head_count").value ?? reader.requiredCount("attention.head_count")) : 1;
-  const epsilon = reader.requiredNumber(`attention.layer_norm_${family.norm === "layer" ? "" : "rms_"}epsilon`);
+  const contextLength = reader.requiredTokens("context_length");
+  const embeddingLength = reader.requiredSize("embedding_length");
+  const layers = reader.requiredBlocks();
+  const feedForwardLength = feedForward?.kind === "none" ? 0 : reader.requiredWidth("feed_forward_length");
+  const heads = isAttentive ? (reader.layerSize("attention.head_count").value ?? reader.requiredSize("attention.head_count")) : 1;
+  const epsilon = reader.requiredEpsilon(`attention.layer_norm_${family.norm === "layer" ? "" : "rms_"}epsilon`);
   const scaleFallback = family.logits?.scaleFallback?.(embeddingLength);
   const logitScale =
     family.logits?.scale === undefined
       ? 1
       : scaleFallback === undefined
-        ? reader.requiredNumber("logit_scale")
-        : (reader.number("logit_scale") ?? scaleFallback);
+        ? reader.requiredPositive("logit_scale")
+        : (reader.positive("logit_scale") ?? scaleFallback);
   const recurrentConfig = recurrent && rare!.readRecurrent(recurrent.kind, reader, embeddingLength);
   reader.finish();
 
   const kvHeadsOf =
     recurrent === undefined
-      ? { value: reader.count("attention.head_count_kv"), has: () => true }
-      : reader.layerCount("attention.head_count_kv");
+      ? { value: reader.size("attention.head_count_kv"), has: () => true }
+      : reader.layerSize("attention.head_count_kv");
   const hasCache = isAttentive ? kvHeadsOf.has : () => false;
   const latent = family.attention?.latent ? rare!.readLatent(reader) : undefined;
   const kvHeads = latent?.isAbsorbed || !isAttentive ? 1 : (kvHeadsOf.value ?? heads);
-  const keyLength = reader.count("attention.key_length") ?? embeddingLength / heads;
-  const valueLength = reader.count("attention.value_length") ?? embeddingLength / heads;
+  const keyLength = reader.size("attention.key_length") ?? embeddingLength / heads;
+  const valueLength = reader.size("attention.value_length") ?? embeddingLength / heads;
   if (!Number.isInteger(keyLength) || !Number.isInteger(valueLength) || heads % kvHeads !== 0) {
     throw new ModelError(
       `metadata: expected ${family.name}.embedding_length to be a multiple of attention.head_count, and that of attention.head_count_kv, got ${embeddingLength}, ${heads} and ${kvHeads}; convert the model again`,
@@ -133,14 +133,14 @@ export function readModelConfig(family: Family, metadata: Metadata, rare: RareCo
     epsilon,
     parallel: readParallel(family, reader),
     embeddingScale: embeddingScale(family, reader, embeddingLength),
-    residualScale: (family.residualScale && (reader.number("residual_scale") ?? family.residualScale.fallback(layers))) || 1,
+    residualScale: (family.residualScale && (reader.positive("residual_scale") ?? family.residualScale.fallback(layers))) || 1,
     attention: readAttention(family, reader, shape, latent, rope),
     latent,
     rope,
     experts: rare?.readExperts(family, reader),
     recurrent: recurrentConfig,
     logitScale: family.logits?.scale === "divide" ? 1 / logitScale : logitScale,
-    logitSoftcap: softcap(family.logits?.softcap, reader.number("final_logit_softcapping")),
+    logitSoftcap: softcap(family.logits?.softcap, reader.positive("final_logit_softcapping")),
   };
 }
 
@@ -154,7 +154,7 @@ function readParallel({ name, parallel }: Family, reader: MetadataReader): Model
 
 function embeddingScale({ embeddingScale }: Family, reader: MetadataReader, width: number): number {
   if (embeddingScale === undefined) return 1;
-  return embeddingScale === "sqrtWidth" ? Math.sqrt(width) : (reader.number("embedding_scale") ?? embeddingScale.fallback);
+  return embeddingScale === "sqrtWidth" ? Math.sqrt(width) : (reader.positive("embedding_scale") ?? embeddingScale.fallback);
 }
 
 /** A soft cap as the file has it, where the family has one. */
@@ -163,7 +163,7 @@ function softcap(rule: { readonly fallback: number } | undefined, stored: number
 }
 
 function readVocabSize(reader: MetadataReader, name: string): number {
-  const size = reader.metadata.optionalStrings("tokenizer.ggml.tokens")?.length ?? reader.count("vocab_size");
+  const size = reader.metadata.optionalStrings("tokenizer.ggml.tokens")?.length ?? reader.size("vocab_size");
   if (size !== undefined && size > 0) return size;
   throw new ModelError(`metadata: expected tokenizer.ggml.tokens or ${name}.vocab_size, got neither; convert the model again`);
 }

@@ -23,7 +23,10 @@ export function forward(r: Recording, family: Family, config: ModelConfig, rare:
   }
   if (family.tokenTypes) x = program.add(x, tokenType(r, d));
   if (family.embeddingNorm) x = norm(r, family, "token_embd_norm", x, d, epsilon);
-  for (let layer = 0; layer < config.layers; layer++) x = block(r, family, config, rare, layer, x);
+  for (let layer = 0; layer < config.layers; layer++) {
+    x = block(r, family, config, rare, layer, x);
+    weights.stopIfHopeless();
+  }
   const y = family.norms === "sums" ? x : norm(r, family, family.outputNorm ?? "output_norm", x, d, epsilon); // [nOut, d]
   if (r.result === "states") {
     r.ignore("output.weight", "output.bias", "output.scale", "output.input_scale");

@@ -1,5 +1,5 @@
-import type { Metadata } from "@centella/gguf";
 import { UnsupportedArchitectureError } from "../errors.ts";
+import type { ModelHeader } from "../metadataReader.ts";
 import type { ModelDescription } from "../recording.ts";
 import { hasRareConfig, readModelConfig } from "./config.ts";
 import { baichuan } from "./families/baichuan.ts";
@@ -119,12 +119,13 @@ export function architectureStatus(architecture: string): "verified" | "unverifi
  * @throws {UnsupportedArchitectureError | ModelError | UnsupportedError} for a family that is not known, and metadata that is
  *   incomplete or asks for what is not computed
  */
-export async function describeArchitecture(metadata: Metadata): Promise<ModelDescription> {
+export async function describeArchitecture(header: ModelHeader): Promise<ModelDescription> {
+  const { metadata } = header;
   const name = metadata.string("general.architecture");
   const family = families.find((candidate) => candidate.name === name);
   if (family === undefined) throw new UnsupportedArchitectureError(name, supportedArchitectures);
   const reader = hasRareConfig(family, metadata) ? await import("./rareConfig.ts") : undefined;
-  const config = readModelConfig(family, metadata, reader);
+  const config = readModelConfig(family, header, reader);
   const rare = await loadRareLayers(config);
   return { config, isVerified: family.isVerified, forward: (recording) => forward(recording, family, config, rare) };
 }

@@ -13,15 +13,15 @@ const gatingFunctions: readonly (Gating | undefined)[] = [undefined, "softmax", 
 
 /** @throws {ModelError | UnsupportedError} */
 export function readExperts({ name, experts }: Family, reader: MetadataReader): ExpertsConfig | undefined {
-  const count = reader.count("expert_count");
+  const count = reader.size("expert_count");
   // Without a rule the count says nothing yet: there are dense files that name one.
   if (count === undefined || experts === undefined) return undefined;
-  const used = reader.count("expert_used_count");
-  const gating = gatingFunctions[reader.count("expert_gating_func") ?? 0] ?? experts.gating ?? "softmax";
+  const used = reader.size("expert_used_count");
+  const gating = gatingFunctions[reader.number("expert_gating_func") ?? 0] ?? experts.gating ?? "softmax";
   if (used === undefined || used > count) {
     throw new ModelError(`metadata: expected ${name}.expert_used_count from 1 to ${count}, got ${used ?? "none"}; convert the model again`);
   }
-  const unknown = reader.count("expert_gating_func");
+  const unknown = reader.number("expert_gating_func");
   if (unknown !== undefined && gatingFunctions[unknown] === undefined)
     throw new UnsupportedError(
       `${name}.expert_gating_func = ${unknown}`,
@@ -31,11 +31,11 @@ export function readExperts({ name, experts }: Family, reader: MetadataReader): 
     count,
     used,
     gating,
-    groups: reader.count("expert_group_count") ?? 1,
-    openGroups: reader.count("expert_group_used_count") ?? 1,
+    groups: reader.size("expert_group_count") ?? 1,
+    openGroups: reader.size("expert_group_used_count") ?? 1,
     normalize: experts.normalize === "always" || (experts.normalize === "fromFile" && reader.bool("expert_weights_norm") === true),
-    scale: (experts.scaleFromFile && reader.number("expert_weights_scale")) || 1,
-    isShared: experts.shared === "ifSized" ? reader.count("expert_shared_feed_forward_length") !== undefined : experts.shared !== undefined,
+    scale: (experts.scaleFromFile && reader.positive("expert_weights_scale")) || 1,
+    isShared: experts.shared === "ifSized" ? reader.size("expert_shared_feed_forward_length") !== undefined : experts.shared !== undefined,
   };
 }
 
@@ -45,18 +45,18 @@ export function readRecurrent(kind: RecurrentRule["kind"], reader: MetadataReade
     return {
       innerLength: embeddingLength,
       filteredLength: embeddingLength,
-      taps: reader.requiredCount("shortconv.l_cache"),
+      taps: reader.requiredSize("shortconv.l_cache"),
       stateLength: 0,
       heads: 0,
       groups: 0,
       timeStepRank: 0,
       isNormed: false,
     };
-  const innerLength = reader.requiredCount("ssm.inner_size");
-  const stateLength = reader.requiredCount("ssm.state_size");
-  const timeStepRank = reader.requiredCount("ssm.time_step_rank");
+  const innerLength = reader.requiredSize("ssm.inner_size");
+  const stateLength = reader.requiredSize("ssm.state_size");
+  const timeStepRank = reader.requiredSize("ssm.time_step_rank");
   const hasHeads = kind === "mamba2";
-  const [heads, groups] = hasHeads ? [timeStepRank, reader.requiredCount("ssm.group_count")] : [innerLength, 1];
+  const [heads, groups] = hasHeads ? [timeStepRank, reader.requiredSize("ssm.group_count")] : [innerLength, 1];
   if (innerLength % heads !== 0 || heads % groups !== 0)
     throw new ModelError(
       `metadata: expected ssm.inner_size to be a multiple of ssm.time_step_rank, and that of ssm.group_count, got ${innerLength}, ${heads} and ${groups}; convert the model again`,
@@ -64,7 +64,7 @@ export function readRecurrent(kind: RecurrentRule["kind"], reader: MetadataReade
   return {
     innerLength,
     filteredLength: hasHeads ? innerLength + 2 * groups * stateLength : innerLength,
-    taps: reader.requiredCount("ssm.conv_kernel"),
+    taps: reader.requiredSize("ssm.conv_kernel"),
     stateLength,
     heads,
     groups,
@@ -97,17 +97,17 @@ export function stateShapes(
 
 /** @throws {ModelError} naming every missing key at once */
 export function readLatent(reader: MetadataReader): LatentConfig {
-  const [keyLength, valueLength] = [reader.count("attention.key_length_mla"), reader.count("attention.value_length_mla")];
+  const [keyLength, valueLength] = [reader.size("attention.key_length_mla"), reader.size("attention.value_length_mla")];
   const isAbsorbed = keyLength !== undefined && valueLength !== undefined;
-  const rank = reader.requiredCount("attention.kv_lora_rank");
-  const ropeLength = reader.requiredCount("rope.dimension_count");
+  const rank = reader.requiredSize("attention.kv_lora_rank");
+  const ropeLength = reader.requiredSize("rope.dimension_count");
   const latent = {
     isAbsorbed,
-    queryRank: reader.count("attention.q_lora_rank") ?? 0,
+    queryRank: reader.size("attention.q_lora_rank") ?? 0,
     rank,
-    keyLength: isAbsorbed ? keyLength : reader.requiredCount("attention.key_length"),
+    keyLength: isAbsorbed ? keyLength : reader.requiredSize("attention.key_length"),
     ropeLength,
-    valueLength: isAbsorbed ? valueLength : reader.requiredCount("attention.value_length"),
+    valueLength: isAbsorbed ? valueLength : reader.requiredSize("attention.value_length"),
   };
   reader.finish();
   if (ropeLength < latent.keyLength) return latent;

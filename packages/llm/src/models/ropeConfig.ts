@@ -1,5 +1,7 @@
 import { UnsupportedError } from "@centella/core";
+import { shown } from "@centella/quant/checks";
 import { ModelError } from "../errors.ts";
+import { isFactor } from "../factor.ts";
 import type { MetadataReader } from "../metadataReader.ts";
 import type { Family } from "./family.ts";
 
@@ -40,15 +42,16 @@ export function readRope(
 ): RopeConfig | undefined {
   if (typeof positions === "string" || (positions.onlyAt !== undefined && positions.onlyAt !== modelLayers)) return undefined;
   if (positions.switchedByFinetuned && reader.bool("rope.scaling.finetuned") === false) return undefined;
-  const dims = reader.count("rope.dimension_count") ?? keyLength;
+  const dims = reader.size("rope.dimension_count") ?? keyLength;
   if (dims > keyLength || dims % 2 !== 0) {
     throw new ModelError(
       `metadata: expected ${name}.rope.dimension_count to be even and at most ${keyLength}, got ${dims}; convert the model again`,
     );
   }
   const type = reader.string("rope.scaling.type") ?? "linear";
-  if (!scalingTypes.includes(type)) throw new UnsupportedError(`rope scaling ${type}`, `the ones computed are ${scalingTypes.join(", ")}`);
-  const base = reader.number("rope.freq_base") ?? 10_000;
+  if (!scalingTypes.includes(type))
+    throw new UnsupportedError(`rope scaling ${shown(type)}`, `the ones computed are ${scalingTypes.join(", ")}`);
+  const base = reader.positive("rope.freq_base") ?? 10_000;
   const originalContext = readOriginalContext(reader);
   const plain = readScaling(reader, { type, base, dims, originalContext }, attention?.latent === true);
   const { layers } = positions;
@@ -59,7 +62,7 @@ export function readRope(
     plain,
     windowed: {
       ...(attention?.window?.unscaledRope ? { scale: 1, factors: undefined, magnitude: 1, scoreFactor: 1 } : plain),
-      base: (own && (reader.number("rope.freq_base_swa") ?? own.fallback)) ?? base,
+      base: (own && (reader.positive("rope.freq_base_swa") ?? own.fallback)) ?? base,
     },
     originalContext,
     rotates: (layer, isWindowed) => layers === undefined || (layers === "windowed" ? isWindowed : (layer + 1) % layers.allBut !== 0),
@@ -68,7 +71,7 @@ export function readRope(
 
 /** Longest context of the first training. */
 export function readOriginalContext(reader: MetadataReader): number {
-  return reader.count("rope.scaling.original_context_length") ?? reader.requiredCount("context_length");
+  return reader.tokens("rope.scaling.original_context_length") ?? reader.requiredTokens("context_length");
 }
 
 /** Whether the file divides the rotated pairs among axes of pictures. @throws {UnsupportedError} if it leaves pairs to the fourth, which has no position in a text */
@@ -95,28 +98,36 @@ interface ScalingShape {
 function readScaling(reader: MetadataReader, shape: ScalingShape, isLatent: boolean): RopeScaling {
   const { type, base } = shape;
   // `rope.scale_linear` is the key's name in files from before August 2023.
-  const factor = reader.number("rope.scaling.factor") ?? reader.number("rope.scale_linear") ?? 1;
-  const attentionFactor = reader.number("rope.scaling.attn_factor") ?? 1;
+  const factor = reader.positive("rope.scaling.factor") ?? reader.positive("rope.scale_linear") ?? 1;
+  const attentionFactor = reader.positive("rope.scaling.attn_factor") ?? 1;
   // Negative means "not set".
   const mix = reader.number("rope.scaling.yarn_ext_factor") ?? -1;
   const extrapolation = mix >= 0 ? mix : type === "yarn" ? 1 : 0;
   if (extrapolation === 0) {
-    const yarnFactor = reader.number("rope.scaling.yarn_attn_factor") ?? 1;
+    const yarnFactor = reader.positive("rope.scaling.yarn_attn_factor") ?? 1;
     const magnitude = yarnFactor * attentionFactor;
     return { base, scale: type === "none" ? 1 : 1 / factor, factors: undefined, magnitude, scoreFactor: 1 };
   }
   const magnitude = (multiplier: number): number => (factor <= 1 ? 1 : 1 + 0.1 * multiplier * Math.log(factor));
-  const stored = reader.number("rope.scaling.yarn_log_multiplier") ?? 0;
+  const stored = reader.positive("rope.scaling.yarn_log_multiplier") ?? 0;
   // Latent attention: the file has a tenth of the multiplier, which is of the scores as a whole.
   const logMultiplier = isLatent ? 10 * stored : stored;
   const rotated = isLatent && logMultiplier !== 0 ? 1 : magnitude(1) / magnitude(logMultiplier);
+  const beta = {
+    fast: reader.positive("rope.scaling.yarn_beta_fast") ?? 32,
+    slow: reader.positive("rope.scaling.yarn_beta_slow") ?? 1,
+  };
+  const factors = yarnFactors(shape, factor, extrapolation, beta);
+  const wrong = factors.find((divisor) => !isFactor(divisor));
+  if (wrong !== undefined) {
+    throw new ModelError(
+      `metadata: expected ${reader.key("rope.scaling.yarn_ext_factor")} and the other keys of YaRN to give positive divisors of frequencies, got ${wrong}; convert the model again`,
+    );
+  }
   return {
     base,
     scale: 1,
-    factors: yarnFactors(shape, factor, extrapolation, {
-      fast: reader.number("rope.scaling.yarn_beta_fast") ?? 32,
-      slow: reader.number("rope.scaling.yarn_beta_slow") ?? 1,
-    }),
+    factors,
     magnitude: rotated * attentionFactor,
     scoreFactor: rotated * attentionFactor * magnitude(logMultiplier),
   };

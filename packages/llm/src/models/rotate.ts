@@ -28,7 +28,8 @@ function storedFactors(
   { dims, originalContext }: RopeConfig,
 ): Ref | undefined {
   const forLength = contextLength > originalContext ? longFactors : shortFactors;
-  return weights.optionalVector(weights.has(oneSetOfFactors) ? oneSetOfFactors : forLength, dims / 2);
+  const name = weights.has(oneSetOfFactors) ? oneSetOfFactors : forLength;
+  return weights.has(name) ? weights.factors(name, dims / 2) : undefined;
 }
 
 /** Factors of the other context length, or of layers that do not rotate, are left out knowingly. */
