@@ -3,7 +3,7 @@ import { CentellaError } from "@centella/quant";
 export { ArgumentError, CentellaError, DisposedError } from "@centella/quant";
 
 /**
- * What is wrong: the outside (`io`, `changed`, `quota`, `busy`), the file (`not-gguf`, `version`, `truncated`, `limit`, `invalid`, `duplicate`,
+ * What is wrong: the outside (`io`, `changed`, `quota`, `busy`, `storage`), the file (`not-gguf`, `version`, `truncated`, `limit`, `invalid`, `duplicate`,
  * `unknown-type`, `parts`, `corrupt`), or the question asked of it (`missing`, `wrong-type`, `range`, `no-room`,
  * `unsupported-type`).
  */
@@ -12,6 +12,7 @@ export type GgufErrorCode =
   | "changed"
   | "quota"
   | "busy"
+  | "storage"
   | "not-gguf"
   | "version"
   | "truncated"

@@ -1,5 +1,6 @@
 import type { ByteOrder } from "./byteOrder.ts";
 import { GgufError } from "./errors.ts";
+import type { LocateOptions } from "./locate.ts";
 import type { Metadata } from "./metadata.ts";
 import { type OpenedParts, openParts } from "./parts.ts";
 import { shown } from "./shown.ts";
@@ -25,14 +26,17 @@ export class GgufFile implements AsyncDisposable {
   readonly byteOrder: ByteOrder;
   /** Files that it consists of: 1, or the parts of a split one. */
   readonly parts: number;
+  /** What should be known about how it is read, such as why a model is not stored that was to be. */
+  readonly warnings: readonly string[];
   /** The bytes behind it, of all parts one behind the other; re-readable until it is closed. */
   readonly source: ByteSource;
   readonly #byName: ReadonlyMap<string, TensorInfo>;
 
   /** Use {@link readGguf}. */
-  constructor({ source, header, parts }: OpenedParts) {
+  constructor({ source, header, parts, warnings }: OpenedParts) {
     this.source = source;
     this.parts = parts;
+    this.warnings = warnings;
     this.byteOrder = header.byteOrder;
     this.version = header.version;
     this.metadata = header.metadata;
@@ -95,14 +99,11 @@ export class GgufFile implements AsyncDisposable {
  * Opens a GGUF file (version 2 or 3, of either byte order) and reads its header: metadata and the places of the tensors, not their data.
  * Every length in the header is checked against the file before memory is taken for it, and every tensor must lie within the file.
  *
- * A split file (`…-00001-of-00003.gguf`) is opened by the path or URL of its first part, the others lie next to it; or by a list of all
- * parts.
+ * A split file (`…-00001-of-00003.gguf`) is opened by the path or URL of its first part, which the others are next to; or by a list of
+ * all parts. A model on a hub (`hf:owner/repo:Q4_K_M`) is downloaded first, unless it is stored.
  * @throws {GgufError} with the byte, what was expected and what was found; the signal's reason if it is aborted
  */
-export async function readGguf(
-  input: GgufInput | readonly GgufInput[],
-  options: { readonly signal?: AbortSignal } = {},
-): Promise<GgufFile> {
+export async function readGguf(input: GgufInput | readonly GgufInput[], options: LocateOptions = {}): Promise<GgufFile> {
   options.signal?.throwIfAborted();
-  return new GgufFile(await openParts(input, options.signal));
+  return new GgufFile(await openParts(input, options));
 }

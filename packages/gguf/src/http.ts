@@ -15,14 +15,20 @@ export interface HttpOptions {
   readonly stallMs?: number;
 }
 
-/** A response and what its headers say of the whole file. */
-export interface RangeResponse {
-  readonly response: Response;
-  /** False where the server ignored the range and sends everything. */
-  readonly isPartial: boolean;
+/** What the headers of an answer say of the whole file: two answers with the same version are parts of the same bytes. */
+export interface FileVersion {
   /** Bytes of the file, if the server says. */
   readonly total: number | undefined;
   readonly etag: string | undefined;
+  /** The header `Last-Modified`. */
+  readonly lastModified: string | undefined;
+}
+
+/** A response, and the version of the file that it is of. */
+export interface RangeResponse extends FileVersion {
+  readonly response: Response;
+  /** False where the server ignored the range and sends everything. */
+  readonly isPartial: boolean;
 }
 
 /** A failure that may be gone at the next attempt. */
@@ -37,32 +43,46 @@ export class TransientError extends Error {
   }
 }
 
+/** A request without any answer: the server cannot be reached, or a browser keeps its answer from the page. */
+class NoAnswerError extends TransientError {}
+
+/**
+ * How the version of a later answer differs from that of an earlier one, or undefined where nothing says that the file has changed.
+ * Without ETags the date of the last change counts.
+ */
+export function versionChange(before: FileVersion, now: FileVersion): { readonly expected: string; readonly got: string } | undefined {
+  if (before.etag !== now.etag) return { expected: `ETag ${before.etag}`, got: String(now.etag) };
+  if (before.etag === undefined && before.lastModified !== now.lastModified)
+    return { expected: `Last-Modified ${before.lastModified}`, got: String(now.lastModified) };
+  const areKnown = before.total !== undefined && now.total !== undefined;
+  return areKnown && before.total !== now.total ? { expected: `${before.total} bytes`, got: String(now.total) } : undefined;
+}
+
 /**
  * Asks for the bytes from `start` on, up to but without `end`. Nothing of the body has been read yet.
+ *
+ * The request has no header that makes a browser ask the server for permission first (a CORS preflight, which many hosts of files do
+ * not answer) or that bypasses its cache: callers compare the versions of the answers instead of sending `If-Range`.
  * @throws {TransientError} for what another attempt may mend; {GgufError} `io` for other statuses, `changed` for a range that is not there
  */
 export async function requestRange(
   url: URL,
-  { start, end, etag }: { readonly start: number; readonly end?: number | undefined; readonly etag?: string | undefined },
+  { start, end }: { readonly start: number; readonly end?: number | undefined },
   options: HttpOptions,
   signal: AbortSignal | undefined,
 ): Promise<RangeResponse> {
-  const isStrong = etag !== undefined && !etag.startsWith("W/");
-  const headers = {
-    ...options.headers,
-    // A compressed body has other lengths than the file.
-    "Accept-Encoding": "identity",
-    Range: `bytes=${start}-${end === undefined ? "" : end - 1}`,
-    ...(isStrong ? { "If-Range": etag } : {}),
-  };
-  const response = await send(url, { headers }, options, signal);
+  const range = `bytes=${start}-${end === undefined ? "" : end - 1}`;
+  const response = await send(url, { headers: { ...options.headers, ...identity, Range: range } }, options, signal);
   try {
-    return checkedRange(url, start, response);
+    return await checkedRange(url, { start, end }, response);
   } catch (error) {
     await response.body?.cancel().catch(() => undefined);
     throw error;
   }
 }
+
+/** A compressed body has other lengths than the file. Browsers send this of their own accord with a range, and leave ours out. */
+export const identity = { "Accept-Encoding": "identity" } as const;
 
 /** One request. @throws {TransientError} where no response comes; {GgufError} `range` for a header that HTTP cannot carry */
 export async function send(
@@ -83,21 +103,37 @@ export async function send(
   } catch (cause) {
     signal?.throwIfAborted();
     // Not kept as the cause: its message and stack may quote the URL and the headers.
-    throw cause instanceof TransientError ? cause : new TransientError(withoutSecrets(reasonOf(cause), url, init.headers));
+    throw cause instanceof TransientError ? cause : new NoAnswerError(withoutSecrets(reasonOf(cause), url, init.headers));
   } finally {
     clearTimeout(timer);
   }
 }
 
-function checkedRange(url: URL, start: number, response: Response): RangeResponse {
+async function checkedRange(
+  url: URL,
+  { start, end }: { readonly start: number; readonly end: number | undefined },
+  response: Response,
+): Promise<RangeResponse> {
   checkStatus(url, response, start);
   const etag = response.headers.get("ETag") ?? undefined;
-  if (response.status !== 206) return { response, isPartial: false, total: lengthOf(response), etag };
-  const range = /^bytes (\d+)-(\d+)\/(\d+|\*)$/.exec(response.headers.get("Content-Range") ?? "");
+  const lastModified = response.headers.get("Last-Modified") ?? undefined;
+  const contentRange = response.headers.get("Content-Range");
+  const isHidden = contentRange === null && isOtherOrigin(url);
+  // A page that cannot see which range it got still knows when that is all of the file.
+  const isAll = response.status !== 206 || (isHidden && start === 0 && end === undefined);
+  if (isAll) return { response, isPartial: false, total: lengthOf(response), etag, lastModified };
+  if (isHidden) throw (await import("./cors.ts")).hiddenRange(url);
+  const range = /^bytes (\d+)-(\d+)\/(\d+|\*)$/.exec(contentRange ?? "");
   if (range === null || Number(range[1]) !== start) {
     throw new GgufError("io", { expected: `bytes from ${start} of ${shownUrl(url)}`, got: `Content-Range '${range?.[0] ?? ""}'` });
   }
-  return { response, isPartial: true, total: range[3] === "*" ? undefined : Number(range[3]), etag };
+  return { response, isPartial: true, total: range[3] === "*" ? undefined : Number(range[3]), etag, lastModified };
+}
+
+/** Whether this is a page or worker of another origin than the URL's, to which its server must give access by CORS. */
+export function isOtherOrigin(url: URL): boolean {
+  const { origin } = globalThis as { readonly origin?: string };
+  return origin !== undefined && origin !== url.origin;
 }
 
 /** @throws {TransientError | GgufError} for every status but success */
@@ -222,6 +258,8 @@ export class Attempts {
   readonly #url: URL;
   readonly #options: HttpOptions;
   #failures = 0;
+  /** Whether the server is known to let this page read its answers. */
+  #isReadable = false;
 
   constructor(url: URL, options: HttpOptions) {
     this.#url = url;
@@ -231,12 +269,14 @@ export class Attempts {
   /** Something arrived: the next failure is the first again. */
   progress(): void {
     this.#failures = 0;
+    this.#isReadable = true;
   }
 
   /** Waits until another attempt is due. @throws the error itself if it is lasting; {GgufError} `io` after the last attempt */
   async failed(error: unknown, signal: AbortSignal | undefined): Promise<void> {
     signal?.throwIfAborted();
     if (!(error instanceof TransientError)) throw error;
+    if (error instanceof NoAnswerError) await this.#checkAccess(signal);
     const { retries = 4, backoffMs = 500 } = this.#options;
     if (this.#failures >= retries) {
       const got = `${error.message} (${this.#failures + 1} attempts)`;
@@ -250,6 +290,16 @@ export class Attempts {
     }
     await pause(Math.max(backoffMs * 2 ** this.#failures, error.retryAfterMs), signal);
     this.#failures++;
+  }
+
+  /** @throws {GgufError} `io` if the server does not let this page read its answers: no further attempt would help */
+  async #checkAccess(signal: AbortSignal | undefined): Promise<void> {
+    if (this.#isReadable || !isOtherOrigin(this.#url)) return;
+    // Offline, the code for this may not come either.
+    const cors = await import("./cors.ts").catch(() => undefined);
+    const refusal = await cors?.corsRefusal(this.#url, this.#options, signal);
+    if (refusal !== undefined) throw refusal;
+    this.#isReadable = true;
   }
 }
 

@@ -25,13 +25,13 @@ export async function httpSource(url: string | URL, options: HttpSourceOptions =
     try {
       const answer = await requestRange(remote, { start: 0, end: limits.firstRemoteBytes }, options, signal);
       if (!answer.isPartial) return bytesSource(await whole(remote, answer, wholeBytes, options));
-      const { total, etag } = answer;
+      const { total, etag, lastModified } = answer;
       if (total === undefined) {
         await answer.response.body?.cancel();
         throw new GgufError("io", { expected: `the size of ${shownUrl(remote)} in Content-Range`, got: "none", hint: "download the file" });
       }
       const prefix = await collect(answer, Math.min(total, limits.firstRemoteBytes), options, signal);
-      return new RemoteFile(remote, { size: total, etag, prefix }, options);
+      return new RemoteFile(remote, { size: total, version: { total, etag, lastModified }, prefix }, options);
     } catch (error) {
       await attempts.failed(error, signal);
     }

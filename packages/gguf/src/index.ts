@@ -8,6 +8,7 @@ export { type FileType, fileTypeById } from "./fileTypes.ts";
 export type { HttpOptions } from "./http.ts";
 export { type HttpSourceOptions, httpSource } from "./httpSource.ts";
 export { formatInspect, type InspectedArray, type InspectedTensor, type InspectedValue, type InspectReport, inspect } from "./inspect.ts";
+export type { LocateOptions } from "./locate.ts";
 export {
   isNumericArray,
   Metadata,
@@ -17,6 +18,7 @@ export {
   type NumericArray,
   type ValueType,
 } from "./metadata.ts";
+export { absolutePlace, hasFileSystem, type Place, placeOf } from "./place.ts";
 export { diskStorage } from "./pull/diskStorage.ts";
 export type { Downloaded } from "./pull/download.ts";
 export { type OpfsFolder, opfsStorage } from "./pull/opfsStorage.ts";

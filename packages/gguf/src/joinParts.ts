@@ -44,7 +44,7 @@ function shownPlace(place: string | URL): string {
 }
 
 /** The parts of one file as one. */
-export function join(opened: readonly Part[]): OpenedParts {
+export function join(opened: readonly Part[]): Omit<OpenedParts, "warnings"> {
   const parts = inOrder(opened);
   const { header } = parts[0]!;
   const names = new Set<string>();

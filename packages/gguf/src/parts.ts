@@ -1,7 +1,8 @@
 import { GgufError } from "./errors.ts";
 import { type Header, readHeader } from "./header.ts";
+import { type LocateOptions, locate } from "./locate.ts";
 import type { Metadata } from "./metadata.ts";
-import { type ByteSource, type GgufInput, openSource } from "./source.ts";
+import { type ByteSource, type GgufInput, isPlace, openSource } from "./source.ts";
 import { splitKeys } from "./splitName.ts";
 
 /** A file of one or more parts as if it were one. */
@@ -11,6 +12,7 @@ export interface OpenedParts {
   /** That of the first part, with the tensors of all; their offsets are within `source`. */
   readonly header: Header;
   readonly parts: number;
+  readonly warnings: readonly string[];
 }
 
 /** One part, open. */
@@ -25,17 +27,19 @@ export interface Part {
  * (in any order).
  * @throws {GgufError} `parts` if parts are missing, twice, or of different files
  */
-export async function openParts(input: GgufInput | readonly GgufInput[], signal: AbortSignal | undefined): Promise<OpenedParts> {
-  const inputs: readonly GgufInput[] = isList(input) ? input : [input];
+export async function openParts(input: GgufInput | readonly GgufInput[], options: LocateOptions): Promise<OpenedParts> {
+  const { signal } = options;
+  const { inputs, warnings } = isList(input) ? { inputs: input, warnings: [] } : await locate(input, options);
+  const isOpenedHere = (one: GgufInput): boolean => isPlace(one) || (!isList(input) && isPlace(input));
   const opened: Part[] = [];
   try {
-    for (const one of inputs) opened.push(await openPart(one, signal));
+    for (const one of inputs) opened.push(await openPart(one, isOpenedHere(one), signal));
     const first = opened[0];
     if (first === undefined) throw new GgufError("parts", { expected: "the parts of a file", got: "an empty list" });
-    if (inputs.length === 1 && partCount(first.header.metadata) <= 1) return { ...first, parts: 1 };
+    if (inputs.length === 1 && partCount(first.header.metadata) <= 1) return { ...first, parts: 1, warnings };
     const { join, siblings } = await import("./joinParts.ts");
-    if (inputs.length === 1) for (const path of siblings(inputs[0]!, first.header)) opened.push(await openPart(path, signal));
-    return join(opened);
+    if (inputs.length === 1) for (const path of siblings(inputs[0]!, first.header)) opened.push(await openPart(path, true, signal));
+    return { ...join(opened), warnings };
   } catch (error) {
     // Only what was opened here is closed; a source handed in stays its owner's.
     await closeAll(opened.filter(({ isOwned }) => isOwned));
@@ -47,9 +51,8 @@ function isList(input: GgufInput | readonly GgufInput[]): input is readonly Gguf
   return Array.isArray(input);
 }
 
-async function openPart(input: GgufInput, signal: AbortSignal | undefined): Promise<Part> {
+async function openPart(input: GgufInput, isOwned: boolean, signal: AbortSignal | undefined): Promise<Part> {
   const source = await openSource(input, signal === undefined ? {} : { signal });
-  const isOwned = typeof input === "string" || input instanceof URL;
   try {
     return { source, header: await readHeader(source, signal), isOwned };
   } catch (error) {

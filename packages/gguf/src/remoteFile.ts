@@ -1,16 +1,21 @@
-import { Attempts, bodyOf, changed, type HttpOptions, type RangeResponse, requestRange, TransientError } from "./http.ts";
+import {
+  Attempts,
+  bodyOf,
+  changed,
+  type FileVersion,
+  type HttpOptions,
+  type RangeResponse,
+  requestRange,
+  TransientError,
+  versionChange,
+} from "./http.ts";
+import { OpenResponse, skippedBytes } from "./openResponse.ts";
 import type { ByteSource } from "./source.ts";
-
-/** Bytes between two reads, such as the padding between tensors, that are skipped rather than asked around. */
-const mostSkipped = 65_536;
-
-/** How long a response stays open for the next read, in ms. An open one keeps a connection, and Node's process. */
-const idleMs = 2_000;
 
 /** What is known of a file when its first bytes have come. */
 export interface RemoteFileInfo {
   readonly size: number;
-  readonly etag: string | undefined;
+  readonly version: FileVersion;
   /** Its first bytes. */
   readonly prefix: Uint8Array;
 }
@@ -22,7 +27,7 @@ export interface RemoteFileInfo {
 export class RemoteFile implements ByteSource {
   readonly size: number;
   readonly #url: URL;
-  readonly #etag: string | undefined;
+  readonly #version: FileVersion;
   readonly #prefix: Uint8Array;
   readonly #options: HttpOptions;
   /** Where the last read ended. */
@@ -30,10 +35,10 @@ export class RemoteFile implements ByteSource {
   /** The response that the next read may go on with. */
   #idle: OpenResponse | undefined;
 
-  constructor(url: URL, { size, etag, prefix }: RemoteFileInfo, options: HttpOptions) {
+  constructor(url: URL, { size, version, prefix }: RemoteFileInfo, options: HttpOptions) {
     this.#url = url;
     this.size = size;
-    this.#etag = etag;
+    this.#version = version;
     this.#prefix = prefix;
     this.#options = options;
   }
@@ -53,9 +58,33 @@ export class RemoteFile implements ByteSource {
     }
   }
 
-  /** One request serves as much as the reader takes. */
-  stream(offset: number, signal?: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
-    return this.#pieces(offset, this.size, signal);
+  /** One request serves as much as the reader takes, and then the reads that go on where the reader stopped. */
+  async *stream(offset: number, signal?: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
+    let at = offset;
+    if (at < this.#prefix.length) {
+      const piece = this.#prefix.subarray(at);
+      at += piece.length;
+      yield piece;
+    }
+    if (at === this.size) return;
+    const response = this.#responseFor(at, this.size);
+    let last: Uint8Array | undefined;
+    try {
+      while (response.at < this.size) {
+        last = await response.piece(signal);
+        yield last;
+      }
+    } catch (error) {
+      last = undefined;
+      response.close();
+      throw error;
+    } finally {
+      if (last !== undefined) {
+        // The reader may have used only the beginning of it.
+        response.putBack(last);
+        this.#keep(response);
+      }
+    }
   }
 
   async close(): Promise<void> {
@@ -63,17 +92,17 @@ export class RemoteFile implements ByteSource {
     this.#idle = undefined;
   }
 
-  /** The open response if this read goes on with it, which is then nobody else's, or a new one. */
+  /** The idle response if this read goes on with it, which no other read can use meanwhile, or a new one. */
   #responseFor(offset: number, end: number): OpenResponse {
     const idle = this.#idle;
     this.#idle = undefined;
-    const follows = (at: number): boolean => offset >= at && offset - at <= mostSkipped;
-    if (idle !== undefined && follows(idle.at) && end <= idle.end) {
+    if (idle?.isFollowedBy(offset, end)) {
       idle.isUsed();
       return idle;
     }
     idle?.close();
-    const last = follows(this.#lastEnd) ? this.size : end;
+    const follows = offset >= this.#lastEnd && offset - this.#lastEnd <= skippedBytes && this.#lastEnd >= 0;
+    const last = follows ? this.size : end;
     return new OpenResponse(offset, last, (signal) => this.#pieces(offset, last, signal));
   }
 
@@ -97,9 +126,11 @@ export class RemoteFile implements ByteSource {
       yield piece;
     }
     const attempts = new Attempts(this.#url, this.#options);
+    // The server has let this page read the prefix.
+    attempts.progress();
     while (at < end) {
       try {
-        const answer = await requestRange(this.#url, { start: at, end, etag: this.#etag }, this.#options, signal);
+        const answer = await requestRange(this.#url, { start: at, end }, this.#options, signal);
         await this.#check(answer);
         for await (const piece of bodyOf(answer.response, this.#options, signal, end - at)) {
           at += piece.length;
@@ -113,80 +144,11 @@ export class RemoteFile implements ByteSource {
     }
   }
 
-  async #check({ response, isPartial, total, etag }: RangeResponse): Promise<void> {
-    if (isPartial && (total === undefined || total === this.size) && etag === this.#etag) return;
-    await response.body?.cancel().catch(() => undefined);
-    if (!isPartial) throw changed(this.#url, "the range that was asked for", "the whole file");
-    if (etag !== this.#etag) throw changed(this.#url, `ETag ${this.#etag}`, String(etag));
-    throw changed(this.#url, `${this.size} bytes`, String(total));
-  }
-}
-
-/** Bytes `at … end - 1` of a file on their way, taken in order by one read after the other. */
-class OpenResponse {
-  /** The next byte. */
-  at: number;
-  readonly end: number;
-  readonly #pieces: AsyncGenerator<Uint8Array, void, undefined>;
-  readonly #controller = new AbortController();
-  /** What has come and was not taken yet. */
-  #rest: Uint8Array = new Uint8Array();
-  #timer: ReturnType<typeof setTimeout> | undefined;
-
-  constructor(at: number, end: number, open: (signal: AbortSignal) => AsyncGenerator<Uint8Array, void, undefined>) {
-    this.at = at;
-    this.end = end;
-    this.#pieces = open(this.#controller.signal);
-  }
-
-  /** Bytes from `offset` on, which is not before `at`; what lies between is dropped. @throws the signal's reason */
-  async take(offset: number, length: number, signal: AbortSignal | undefined): Promise<Uint8Array> {
-    const abort = (): void => this.#controller.abort(signal?.reason);
-    signal?.throwIfAborted();
-    signal?.addEventListener("abort", abort, { once: true });
-    try {
-      const bytes = new Uint8Array(length);
-      while (this.at < offset + length) {
-        if (this.#rest.length === 0) {
-          const { done, value } = await this.#pieces.next();
-          if (done === true) throw new TransientError("the response was closed");
-          this.#rest = value;
-        }
-        const from = Math.max(0, offset - this.at);
-        const until = Math.min(this.#rest.length, offset + length - this.at);
-        if (from < until) bytes.set(this.#rest.subarray(from, until), this.at + from - offset);
-        this.at += until;
-        this.#rest = this.#rest.subarray(until);
-      }
-      return bytes;
-    } finally {
-      signal?.removeEventListener("abort", abort);
-    }
-  }
-
-  /** Closes itself if nobody takes anything for a while. */
-  isIdle(onClose: () => void): void {
-    this.#timer = setTimeout(() => {
-      this.close();
-      onClose();
-    }, idleMs);
-    // In Node an object: a process ends without waiting for it.
-    (this.#timer as { unref?(): void }).unref?.();
-  }
-
-  isUsed(): void {
-    clearTimeout(this.#timer);
-  }
-
-  close(): void {
-    clearTimeout(this.#timer);
-    if (this.at === this.end) {
-      // All of it came: its end lets the connection serve the next request.
-      void this.#pieces.next().catch(() => undefined);
-      return;
-    }
-    // Ends the generator at its next step, and a request that is under way at once.
-    void this.#pieces.return().catch(() => undefined);
-    this.#controller.abort();
+  /** @throws {GgufError} `changed` if the answer is not of the file that was opened */
+  async #check(answer: RangeResponse): Promise<void> {
+    const change = answer.isPartial ? versionChange(this.#version, answer) : { expected: "the requested range", got: "the whole file" };
+    if (change === undefined) return;
+    await answer.response.body?.cancel().catch(() => undefined);
+    throw changed(this.#url, change.expected, change.got);
   }
 }

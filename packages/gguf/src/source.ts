@@ -1,7 +1,7 @@
 import { bytesSource } from "./bytesSource.ts";
 import { GgufError } from "./errors.ts";
-import { httpSource } from "./httpSource.ts";
 import { requireNodeModule } from "./nodeModule.ts";
+import { placeOf } from "./place.ts";
 import { shownUrl, withoutSecrets } from "./secrets.ts";
 import { shownPath } from "./shown.ts";
 import { reasonOf } from "./systemError.ts";
@@ -17,8 +17,10 @@ export interface ByteSource {
 }
 
 /**
- * What a GGUF file can be read from: a path or `file:` URL (Node), an `http:` or `https:` URL (read by ranges), a
- * `blob:` or `data:` URL, a Blob or File, bytes in memory, or a source of your own.
+ * What a GGUF file can be read from: a string or URL (see `placeOf`), a Blob or File, bytes in memory, or a source of your own.
+ *
+ * A string is a URL if it begins with `https:`, `http:`, `file:`, `blob:` or `data:`, and a model on a hub if it begins with `hf:`.
+ * Any other string is a path in Node, and a URL relative to the page in browsers.
  */
 export type GgufInput = string | URL | Blob | ArrayBuffer | Uint8Array | ByteSource;
 
@@ -32,8 +34,7 @@ export async function openSource(input: GgufInput, options: { readonly signal?: 
 }
 
 async function open(input: GgufInput, signal: AbortSignal | undefined): Promise<ByteSource> {
-  if (typeof input === "string") return openPath(input);
-  if (input instanceof URL) return openUrl(input, signal);
+  if (isPlace(input)) return openPlace(input, signal);
   if (input instanceof Blob) return blobSource(input);
   if (input instanceof ArrayBuffer) return bytesSource(new Uint8Array(input));
   if (input instanceof Uint8Array) return bytesSource(input);
@@ -44,9 +45,26 @@ async function open(input: GgufInput, signal: AbortSignal | undefined): Promise<
   });
 }
 
+/** Whether the input names a file, which is then opened and closed here, rather than being one. */
+export function isPlace(input: GgufInput): input is string | URL {
+  return typeof input === "string" || input instanceof URL;
+}
+
+async function openPlace(input: string | URL, signal: AbortSignal | undefined): Promise<ByteSource> {
+  const place = placeOf(input);
+  if (place.kind === "path") return openPath(place.path);
+  if (place.kind === "url") return openUrl(place.url, signal);
+  const hint = "a model on a hub may have several files: open it with readGguf, or pull it first";
+  throw new GgufError("range", { expected: "a file", got: `'${shownPath(place.reference)}'`, hint });
+}
+
 async function openUrl(url: URL, signal: AbortSignal | undefined): Promise<ByteSource> {
   if (url.protocol === "file:") return openPath(url);
-  if (url.protocol === "http:" || url.protocol === "https:") return httpSource(url, signal === undefined ? {} : { signal });
+  if (url.protocol === "http:" || url.protocol === "https:") {
+    // Pages store what they load, and read few models by ranges.
+    const { httpSource } = await import("./httpSource.ts");
+    return httpSource(url, signal && { signal });
+  }
   return blobSource(await fetchWhole(url, signal));
 }
 

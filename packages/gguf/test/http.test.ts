@@ -39,6 +39,21 @@ describe("httpSource", () => {
     expect(server.requests.every(({ headers }) => headers.range !== undefined)).toBe(true);
   });
 
+  test("a string is a URL, and a header and the tensors after it come once, by few requests", async () => {
+    const tokens = Array.from({ length: 40_000 }, (_, i) => `token ${i}`);
+    const vocabulary = ["vocabulary", "array", { of: "string", values: tokens }] as const;
+    const names = ["a", "b", "c"];
+    const model = writeGguf({ metadata: [vocabulary], tensors: names.map((name) => ({ name, type: "f32", shape: [100_000] })) });
+    await using server = await serve((request, response) =>
+      sendFile(request, response, { size: model.length, etag: '"a"', read: (start, end) => model.subarray(start, end) }),
+    );
+    await using file = await readGguf(new URL("model.gguf", server.url).href);
+    for (const { name } of file.tensors) await file.readTensor(name);
+    expect(file.dataOffset).toBeGreaterThan(300_000);
+    expect(server.requests.map(({ headers }) => headers.range)).toEqual(["bytes=0-131071", `bytes=131072-${model.length - 1}`]);
+    expect(server.bytesSent()).toBeLessThan(model.length + 2_000);
+  });
+
   test("a header of a 5 GB file takes two requests and little more than its bytes", async () => {
     const huge = hugeFile();
     await using server = await serve((request, response) => sendFile(request, response, { size: huge.size, etag: '"a"', read: huge.read }));
@@ -185,6 +200,32 @@ describe("httpSource", () => {
     const weak = await httpSource(server.url, quick);
     etag = 'W/"other"';
     await expect(weak.read(200_000, 10)).rejects.toThrow(/has changed: expected ETag W\/"weak", got W\/"other"; open it again/);
+  });
+
+  test("without ETags, a changed date is noticed", async () => {
+    let date = "Sat, 01 Nov 2025 00:00:00 GMT";
+    await using server = await serve((request, response) =>
+      sendFile(request, response, { size: bytes.length, headers: { "Last-Modified": date }, read }),
+    );
+    const source = await httpSource(server.url, quick);
+    expect(await source.read(200_000, 10)).toEqual(read(200_000, 200_010));
+    date = "Sun, 02 Nov 2025 00:00:00 GMT";
+    await expect(source.read(300_000, 10)).rejects.toThrow(/has changed: expected Last-Modified Sat, .*, got Sun, .*; open it again/);
+  });
+
+  test("no request has a header for which a browser would ask the server first", async () => {
+    await using server = await serve((request, response) => sendFile(request, response, { size: bytes.length, etag: '"a"', read }));
+    const sent: string[] = [];
+    const watched: typeof fetch = (input, init) => {
+      sent.push(...Object.keys(init?.headers ?? {}));
+      return fetch(input, init);
+    };
+    const source = await httpSource(server.url, { ...quick, fetch: watched });
+    for (const at of [200_000, 200_100, 300_000]) await source.read(at, 100);
+    await source.close?.();
+    // Browsers leave out Accept-Encoding; a single range needs no permission.
+    expect(new Set(sent)).toEqual(new Set(["Accept-Encoding", "Range"]));
+    expect(server.requests.every(({ headers }) => /^bytes=\d+-\d+$/.test(headers.range ?? ""))).toBe(true);
   });
 
   test("a server that ignores ranges: small files are taken whole, others refused", async () => {

@@ -75,6 +75,22 @@ describe("openSource", () => {
     await expect(openSource(new URL("blob:gone"))).rejects.toThrow(/cannot open 'blob:gone'/);
   });
 
+  test("strings with a scheme are URLs", async () => {
+    const path = join(folder, "string.bin");
+    await writeFile(path, Uint8Array.of(1, 2, 3));
+    for (const text of [
+      pathToFileURL(path).href,
+      "data:application/octet-stream;base64,AQID",
+      URL.createObjectURL(new Blob([Uint8Array.of(1, 2, 3)])),
+    ]) {
+      const source = await openSource(text);
+      expect([...(await source.read(1, 2))]).toEqual([2, 3]);
+      await source.close?.();
+    }
+    await expect(openSource("ftp://example.com/m.gguf")).rejects.toMatchObject({ code: "range", got: "'ftp://example.com/m.gguf'" });
+    await expect(openSource("hf:owner/repo")).rejects.toThrow(/open it with readGguf, or pull it first/);
+  });
+
   test("refuses what is no input", async () => {
     for (const input of [null, undefined, 7, {}, { size: -1, read: () => undefined }]) {
       // biome-ignore lint/suspicious/noExplicitAny: untyped callers can pass anything.

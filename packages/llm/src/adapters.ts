@@ -1,5 +1,5 @@
 import { ArgumentError, type OpRecorder, type Ref } from "@centella/core";
-import { type GgufFile, type GgufInput, readGguf } from "@centella/gguf";
+import { type GgufFile, type GgufInput, type LocateOptions, readGguf } from "@centella/gguf";
 import { shown } from "@centella/quant/checks";
 import { ModelError } from "./errors.ts";
 import { checkKeys } from "./options.ts";
@@ -7,7 +7,7 @@ import { type ExpertsOrigin, type Weight, type WeightOrigin, WeightTable } from 
 
 /** A LoRA adapter to load with a model. */
 export interface AdapterOptions {
-  /** GGUF file as llama.cpp's `convert_lora_to_gguf` writes it. */
+  /** GGUF file as llama.cpp's `convert_lora_to_gguf` writes it, named or given as a model is. */
   readonly source: GgufInput;
   /** How much of it is added. Default 1. */
   readonly scale?: number | undefined;
@@ -35,11 +35,7 @@ const ends = [".lora_a", ".lora_b"] as const;
  * Opens adapters of a model of this architecture.
  * @throws {GgufError | ModelError | ArgumentError}
  */
-export async function openAdapters(
-  adapters: readonly AdapterOptions[],
-  architecture: string,
-  signal: AbortSignal | undefined,
-): Promise<Adapters> {
+export async function openAdapters(adapters: readonly AdapterOptions[], architecture: string, located: LocateOptions): Promise<Adapters> {
   const open: Adapter[] = [];
   const closeAll = async (): Promise<void> => {
     for (const { close } of open) await close();
@@ -49,7 +45,7 @@ export async function openAdapters(
       checkKeys("adapters", options, ["source", "scale"]);
       const { source, scale = 1 } = options;
       if (!Number.isFinite(scale)) throw new ArgumentError("adapters.scale", "a finite number", String(scale));
-      const file = await readGguf(source, signal && { signal });
+      const file = await readGguf(source, located);
       // A path or URL was opened here; a source handed in stays its owner's to close.
       const close = typeof source === "string" || source instanceof URL ? () => file.close() : async () => undefined;
       // As in llama.cpp, where alpha is 0 or missing nothing is divided by the rank.

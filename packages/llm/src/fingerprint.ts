@@ -1,25 +1,17 @@
 import type { GgufFile } from "@centella/gguf";
+import type { ModelSamples } from "./modelSamples.ts";
 import { crc32 } from "./snapshot.ts";
-
-const sampledTensors = 16;
-const sampleBytes = 256;
 
 /**
  * Tells models apart, fine-tunes of one another included: a digest of the tensors' names, types and shapes, and of the beginnings of
  * some of them; adapters count. Not meant to withstand intent.
  */
-export async function fingerprint(files: readonly GgufFile[]): Promise<string> {
-  return (await Promise.all(files.map(fingerprintFile))).join("+");
+export function fingerprint(files: readonly GgufFile[], samples: ModelSamples): string {
+  return files.map((file) => fingerprintFile(file, samples.of(file))).join("+");
 }
 
-async function fingerprintFile(file: GgufFile): Promise<string> {
-  const { tensors, metadata } = file;
+function fingerprintFile({ tensors, metadata }: GgufFile, samples: readonly Uint8Array[]): string {
   const table = tensors.map(({ name, type, shape }) => `${name} ${type} ${shape.join("x")}`).join("\n");
-  const step = Math.max(1, Math.floor(tensors.length / sampledTensors));
-  const samples: Uint8Array[] = [];
-  for (let i = 0; i < tensors.length; i += step) {
-    samples.push(await file.readTensor(tensors[i]!, { offset: 0, length: Math.min(sampleBytes, tensors[i]!.bytes) }));
-  }
   const all = new Uint8Array(samples.reduce((sum, { length }) => sum + length, 0));
   let at = 0;
   for (const sample of samples) {

@@ -15,7 +15,7 @@ export {
 export type { GenerateOptions } from "./generateOptions.ts";
 export type { Commentary, GeneratedText, GenerationFinish, GenerationPart, PrefillProgress, Timings, Usage } from "./generation.ts";
 export type { LayersOnGpu } from "./layersOnGpu.ts";
-export { type LoadModelOptions, loadModel } from "./loadModel.ts";
+export { type LoadModelOptions, type LoadStage, loadModel } from "./loadModel.ts";
 export type { Model } from "./model.ts";
 export type { ModelInfo, ModelMemory } from "./modelInfo.ts";
 export { architectureStatus, supportedArchitectures } from "./models/index.ts";

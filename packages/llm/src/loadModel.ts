@@ -1,5 +1,14 @@
 import { ArgumentError, CentellaError, isQuantized, OutOfMemoryError, type Runtime, UnsupportedError } from "@centella/core";
-import { type ByteSource, type GgufFile, type GgufInput, type Metadata, openSource, readGguf } from "@centella/gguf";
+import {
+  type ByteSource,
+  type GgufFile,
+  type GgufInput,
+  hasFileSystem,
+  type LocateOptions,
+  type Metadata,
+  openSource,
+  readGguf,
+} from "@centella/gguf";
 import type { AdapterOptions, Adapters } from "./adapters.ts";
 import { contextsToTry } from "./contextSize.ts";
 import { type CompiledPlan, Decoder } from "./decoder.ts";
@@ -7,6 +16,7 @@ import { chatTemplateKey, ModelError } from "./errors.ts";
 import type { LayerSplit, LayersOnGpu } from "./layersOnGpu.ts";
 import { Model } from "./model.ts";
 import { describeModel } from "./modelInfo.ts";
+import { ModelSamples } from "./modelSamples.ts";
 import { describeArchitecture } from "./models/index.ts";
 import { checkKeys, oneOf, wholeNumber } from "./options.ts";
 import {
@@ -52,10 +62,20 @@ export interface LoadModelOptions {
   readonly layersOnGpu?: LayersOnGpu | undefined;
   /** LoRA adapters, all of which are added to the model's weights at run time. */
   readonly adapters?: readonly AdapterOptions[] | undefined;
+  /**
+   * Whether a model named by a URL or an `hf:` reference is downloaded into a storage, and found there the next time, also offline: true
+   * for the default storage (a folder of the disk in Node, the origin private file system in pages), or a storage of your own. A stored
+   * model is compared with the server's by one small request. Without it, the weights are read by ranges. Default: true, but false for
+   * URLs in Node.
+   */
+  readonly cache?: LocateOptions["cache"];
   readonly signal?: AbortSignal | undefined;
-  /** Called with the bytes of weights loaded so far and in all. */
-  readonly onProgress?: ((done: number, total: number) => void) | undefined;
+  /** Called with the bytes done so far and in all: first of the files that are downloaded to be stored, if any, then of the weights. */
+  readonly onProgress?: ((done: number, total: number, stage: LoadStage) => void) | undefined;
 }
+
+/** What `onProgress` reports on: files on their way into a storage, or weights on their way to the backend. */
+export type LoadStage = "download" | "load";
 
 const optionNames = [
   "runtime",
@@ -67,6 +87,7 @@ const optionNames = [
   "activations",
   "layersOnGpu",
   "adapters",
+  "cache",
   "signal",
   "onProgress",
 ] as const satisfies readonly (keyof LoadModelOptions)[];
@@ -77,17 +98,19 @@ const cacheTypes: readonly CacheType[] = ["f32", "f16", "q8_0"];
 const maxLogitBytes = 2 ** 26;
 
 /**
- * Loads a model from a GGUF file: a path (Node), a URL, a Blob or File, bytes, or any `ByteSource`; of a split one, the path or URL of
- * its first part, or a list of all parts, such as the `input` that `pull` gives. The weights are streamed into the backend that the
- * runtime selects for the model's program. A source that is handed in stays open until the model is disposed of, and its owner's to close.
+ * Loads a model from a GGUF file: a path (Node) or URL, a model on a hub (`hf:owner/repo:Q4_K_M`), a Blob or File, bytes, or any
+ * `ByteSource`; of a split one, the path or URL of its first part, or a list of all parts, such as the `input` that `pull` gives.
+ * `placeOf` of `@centella/gguf` is the rule for strings. The weights are streamed into the backend that the runtime selects for the
+ * model's program. A source that is handed in stays open until the model is disposed of, and its owner must close it.
  * @throws {GgufError | ModelError | UnsupportedArchitectureError | UnsupportedError | ArgumentError | OutOfMemoryError}
  */
 export async function loadModel(source: GgufInput | readonly GgufInput[], options: LoadModelOptions): Promise<Model> {
   checkKeys("loadModel", options, optionNames);
-  const { runtime, signal, onProgress } = options;
+  const { runtime, signal } = options;
   if (typeof runtime?.compile !== "function")
     throw new ArgumentError("loadModel", "a runtime", typeof runtime, "pass await createRuntime(…)");
-  const { file, closeFile } = await openFile(source, signal);
+  const located = locating(options);
+  const { file, closeFile } = await openFile(source, located);
   let adapters: Adapters | undefined;
   const closeAll = async (): Promise<void> => {
     await adapters?.close();
@@ -98,13 +121,15 @@ export async function loadModel(source: GgufInput | readonly GgufInput[], option
     // What few models are loaded with is code of its own, which a page need not have.
     if (options.adapters !== undefined) {
       const { openAdapters } = await import("./adapters.ts");
-      adapters = await openAdapters(options.adapters, file.metadata.string("general.architecture"), signal);
+      adapters = await openAdapters(options.adapters, file.metadata.string("general.architecture"), located);
     }
     let split: LayerSplit | undefined;
     if (options.layersOnGpu !== undefined) {
       const { splitLayers } = await import("./layersOnGpu.ts");
       split = splitLayers(runtime, options.layersOnGpu, description.config.layers);
     }
+    const files = [file, ...(adapters?.files ?? [])];
+    const samples = new ModelSamples(files);
     const open = async (sizes: Sizes): Promise<OpenedPlan> => {
       const { decoder, activations } = chooseActivations(runtime, split, options.activations, (mode) =>
         recordDecoder(description, file, { ...sizes, activations: mode }, adapters),
@@ -114,7 +139,7 @@ export async function loadModel(source: GgufInput | readonly GgufInput[], option
         ...(split && { placement: split.place(decoder.program) }),
       });
       try {
-        await loadWeights(plan, decoder, signal, onProgress);
+        await loadWeights(plan, decoder, samples, options);
       } catch (error) {
         plan.dispose();
         throw error;
@@ -122,6 +147,7 @@ export async function loadModel(source: GgufInput | readonly GgufInput[], option
       return { plan, decoder, sizes, activations };
     };
     const { opened, contextReason } = await openFitting(options, description, file, open);
+    await samples.complete(signal);
     const { plan, decoder, sizes, activations } = opened;
     const { vocabSize, embeddingLength, isEncoder } = description.config;
     const { backend } = plan.selection;
@@ -151,7 +177,7 @@ export async function loadModel(source: GgufInput | readonly GgufInput[], option
         { ...sizes, activations },
         decoder,
         split ?? plan.selection,
-        [...plan.warnings, ...warnings],
+        [...files.flatMap((one) => one.warnings), ...plan.warnings, ...warnings],
         contextReason,
         sampling,
       ),
@@ -163,7 +189,7 @@ export async function loadModel(source: GgufInput | readonly GgufInput[], option
       metadata: file.metadata,
       async identify() {
         const { fingerprint } = await import("./fingerprint.ts");
-        return fingerprint([file, ...(adapters?.files ?? [])]);
+        return fingerprint(files, samples);
       },
       close: closeAll,
     });
@@ -173,16 +199,25 @@ export async function loadModel(source: GgufInput | readonly GgufInput[], option
   }
 }
 
+/** How files are opened that are not on this machine: pages keep what they download. */
+function locating({ signal, cache = hasFileSystem() ? undefined : true, onProgress }: LoadModelOptions): LocateOptions {
+  const onDownload: LocateOptions["onDownload"] = (done, total) => {
+    if (total !== undefined) onProgress?.(done, total, "download");
+  };
+  return { signal, cache, onDownload };
+}
+
 /** Opens what a path or URL names, which `closeFile` closes; a source handed in stays its owner's to close. */
 async function openFile(
   source: GgufInput | readonly GgufInput[],
-  signal: AbortSignal | undefined,
+  options: LocateOptions,
 ): Promise<{ readonly file: GgufFile; readonly closeFile: () => Promise<void> }> {
   const inputs = isList(source) ? source : [source];
   if (inputs.every(isPlace)) {
-    const file = await readGguf(source, signal && { signal });
+    const file = await readGguf(source, options);
     return { file, closeFile: () => file.close() };
   }
+  const signal = options.signal && { signal: options.signal };
   const opened: ByteSource[] = [];
   const closeFile = async (): Promise<void> => {
     for (const one of opened) await one.close?.();
@@ -194,11 +229,11 @@ async function openFile(
         parts.push(input);
         continue;
       }
-      const part = await openSource(input, signal && { signal });
+      const part = await openSource(input, signal);
       opened.push(part);
       parts.push(part);
     }
-    return { file: await readGguf(parts, signal && { signal }), closeFile };
+    return { file: await readGguf(parts, signal), closeFile };
   } catch (error) {
     await closeFile();
     throw error;
@@ -302,16 +337,17 @@ function chooseActivations(
 async function loadWeights(
   plan: CompiledPlan,
   { weights }: DecoderProgram,
-  signal: AbortSignal | undefined,
-  onProgress: LoadModelOptions["onProgress"],
+  samples: ModelSamples,
+  { signal, onProgress }: LoadModelOptions,
 ): Promise<void> {
   const total = weights.reduce((sum, { bytes }) => sum + bytes, 0);
   let done = 0;
-  for (const { name, source, bytes } of weights) {
+  for (const weight of weights) {
     signal?.throwIfAborted();
     const before = done;
-    await plan.load(name, source, { ...(signal && { signal }), onProgress: (part) => onProgress?.(before + part, total) });
-    done += bytes;
+    const report = (part: number): void => onProgress?.(before + part, total, "load");
+    await plan.load(weight.name, samples.watch(weight), { ...(signal && { signal }), onProgress: report });
+    done += weight.bytes;
   }
-  onProgress?.(total, total);
+  onProgress?.(total, total, "load");
 }

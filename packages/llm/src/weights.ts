@@ -12,6 +12,8 @@ export interface Weight {
   readonly bytes: number;
   /** Where the file has it. */
   readonly offset: number;
+  /** The tensor whose bytes the source gives, from byte `from` on; of a decoded one they are other bytes. */
+  readonly stored?: { readonly tensor: TensorInfo; readonly from: number };
 }
 
 /** Consecutive rows of a tensor: `rows` of them from row `from`, of `of` in all. Default: all rows. */
@@ -211,7 +213,7 @@ function storedWeight(name: string, file: GgufFile, info: TensorInfo, { from, ro
     size: bytes,
     read: (offset, length, signal) => file.readTensor(info, { offset: start + offset, length, ...(signal && { signal }) }),
   };
-  return { name, source, bytes, offset: info.offset + start };
+  return { name, source, bytes, offset: info.offset + start, stored: { tensor: info, from: start } };
 }
 
 function vectorWeight(name: string, file: GgufFile, info: TensorInfo, part: Required<RowRange>): Weight {

@@ -44,7 +44,8 @@ function tarballBytes(folder: string): number {
 /**
  * Modules that a page fetches when it first uses what they do, and generating text never does, whatever the model: calibrating, layers on
  * two backends, images, LoRA adapters, the context "auto", moving sessions, embeddings, perplexity, log probabilities, DRY and Mirostat, blocks that are quantized or multiplied
- * without rounding activations, hosts that compile nothing, the scalar reference, requests that log in.
+ * without rounding activations, hosts that compile nothing, the scalar reference, requests that log in, reading by ranges, and why a server refuses. What stores a
+ * model is a figure of its own: a model that the user has chosen needs none of it.
  */
 const otherUses = [
   "adapters.js",
@@ -52,13 +53,18 @@ const otherUses = [
   "autoContext.js",
   "cacheTransfer.js",
   "calibrate.js",
+  "cors.js",
   "credentials.js",
+  "diskStorage.js",
   "embed.js",
   "exactPath.js",
   "fingerprint.js",
+  "httpSource.js",
   "imageKernels.js",
   "layersOnGpu.js",
+  "locateRemote.js",
   "lookUp.js",
+  "opfsStorage.js",
   "otherKernels.js",
   "perplexity.js",
   "quantize.js",
@@ -98,6 +104,9 @@ const otherModels = [
   "wordPiece.js",
 ];
 
+/** What downloads a model from a URL or a hub and stores it. */
+const storing = ["locateRemote.js", "opfsStorage.js"];
+
 /** What calls that answer within the call may need at any time. */
 const callable = ["copyKernels.js", "floatPath.js", "otherKernels.js"];
 
@@ -117,6 +126,9 @@ const pages: Readonly<Record<string, Page>> = {
     absent: [...otherUses, ...otherModels, "chatTemplate.js"].filter((name) => !callable.includes(name)),
     sync: true,
   },
+  "completes text by a model that it stores": {
+    absent: [...otherUses, ...otherModels, "chatTemplate.js"].filter((name) => !storing.includes(name)),
+  },
   chats: { absent: [...otherUses, ...otherModels] },
   "chats with any model": { absent: otherUses },
 };
@@ -126,7 +138,7 @@ function leaveOut(absent: ReadonlySet<string>, met: Set<string>): Plugin {
   return {
     name: "on demand",
     setup({ onResolve }) {
-      onResolve({ filter: /^\.\// }, ({ kind, path }) => {
+      onResolve({ filter: /^\.\.?\// }, ({ kind, path }) => {
         const name = basename(path);
         if (kind !== "dynamic-import" || !absent.has(name)) return undefined;
         met.add(name);

@@ -6,6 +6,7 @@ import {
   bodyOf,
   checkBusy,
   type HttpOptions,
+  identity,
   type RangeResponse,
   requestRange,
   send,
@@ -28,6 +29,10 @@ export interface Downloaded {
   readonly sha256: string;
   /** Whether somebody said what the SHA-256 should be. Without that, length and header alone have been checked. */
   readonly isVerified: boolean;
+  /** The server's ETag for it, if it had one. */
+  readonly etag?: string | undefined;
+  /** When it was last changed, as its server said. */
+  readonly lastModified?: string | undefined;
 }
 
 const hashChunkBytes = 2 ** 20;
@@ -76,10 +81,11 @@ async function storedFile(storage: ModelStorage, { name, url, sha256 }: RemoteFi
 /** What a record says of a file, undefined if it is none. */
 export function parseDownloaded(value: unknown): Downloaded | undefined {
   if (typeof value !== "object" || value === null) return undefined;
-  const { name, url, bytes, sha256, isVerified } = value as Partial<Record<keyof Downloaded, unknown>>;
+  const { name, url, bytes, sha256, isVerified, etag, lastModified } = value as Partial<Record<keyof Downloaded, unknown>>;
   if (typeof name !== "string" || isAuxiliary(name) || typeof url !== "string" || typeof bytes !== "number") return undefined;
   if (typeof sha256 !== "string" || typeof isVerified !== "boolean") return undefined;
-  return { name, url, bytes, sha256, isVerified };
+  const header = (text: unknown): string | undefined => (typeof text === "string" ? text : undefined);
+  return { name, url, bytes, sha256, isVerified, etag: header(etag), lastModified: header(lastModified) };
 }
 
 /**
@@ -90,7 +96,7 @@ export function parseDownloaded(value: unknown): Downloaded | undefined {
  */
 export async function linkedFile(url: URL, options: HttpOptions, signal: AbortSignal | undefined): Promise<Partial<RemoteFile>> {
   const attempts = new Attempts(url, options);
-  const headers = { ...options.headers, "Accept-Encoding": "identity" };
+  const headers = { ...options.headers, ...identity };
   for (;;) {
     try {
       const response = await send(url, { method: "HEAD", redirect: "manual", headers }, options, signal);
@@ -119,6 +125,7 @@ class Download {
   #furthest = 0;
   #total: number | undefined;
   #etag: string | undefined;
+  #lastModified: string | undefined;
 
   constructor(
     storage: ModelStorage,
@@ -187,7 +194,7 @@ class Download {
   async #attempt(): Promise<void> {
     const { url, sha256 } = this.#file;
     if (!this.#canResume(this.#etag)) this.#restart();
-    let answer = await requestRange(url, { start: this.#done, etag: this.#etag }, this.#options, this.#signal);
+    let answer = await requestRange(url, { start: this.#done }, this.#options, this.#signal);
     if (this.#done > 0 && this.#etag !== undefined && answer.etag !== this.#etag) {
       // The file has changed.
       await this.#discardAnswer(answer);
@@ -195,6 +202,7 @@ class Download {
       answer = await requestRange(url, { start: 0 }, this.#options, this.#signal);
     }
     this.#etag = answer.etag;
+    this.#lastModified = answer.lastModified;
     try {
       await this.#checkSize(answer);
       await writeRecord(this.#storage, stateName(this.#file.name), { url: recordUrl(url), sha256, etag: this.#etag });
@@ -257,7 +265,15 @@ class Download {
     await this.#storage.remove(`${name}.json`);
     await this.#storage.rename(this.#partial, name);
     await this.#storage.remove(stateName(name));
-    return { name, url: recordUrl(url), bytes: this.#done, sha256, isVerified: expected !== undefined };
+    return {
+      name,
+      url: recordUrl(url),
+      bytes: this.#done,
+      sha256,
+      isVerified: expected !== undefined,
+      etag: this.#etag,
+      lastModified: this.#lastModified,
+    };
   }
 
   /** A web page, or half of a file whose server does not know its length, is no model. */

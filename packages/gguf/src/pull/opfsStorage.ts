@@ -4,7 +4,7 @@ import type { ModelStorage, StorageWriter } from "./storage.ts";
 /** What is used of a `FileSystemFileHandle`; `createSyncAccessHandle` exists in workers only. */
 interface OpfsFile {
   getFile(): Promise<File>;
-  createWritable(options: { readonly keepExistingData: boolean }): Promise<OpfsStream>;
+  createWritable?(options: { readonly keepExistingData: boolean }): Promise<OpfsStream>;
   createSyncAccessHandle?(): Promise<OpfsAccess>;
   move?(name: string): Promise<void>;
 }
@@ -54,17 +54,14 @@ export async function opfsStorage(folder?: OpfsFolder): Promise<ModelStorage> {
     input: async (name) => (await root.getFileHandle(name)).getFile(),
     async write(name, offset) {
       const handle = await root.getFileHandle(name, { create: true });
-      return handle.createSyncAccessHandle === undefined
-        ? streamWriter(await handle.createWritable({ keepExistingData: offset > 0 }), offset)
-        : accessWriter(await handle.createSyncAccessHandle(), offset);
+      if (handle.move === undefined) throw unusable("a browser that can rename files", "one without move()");
+      if (handle.createSyncAccessHandle !== undefined) return accessWriter(await handle.createSyncAccessHandle(), offset);
+      if (handle.createWritable !== undefined) return streamWriter(await handle.createWritable({ keepExistingData: offset > 0 }), offset);
+      throw unusable("a browser that can write files outside of workers", "one without createWritable()");
     },
     async rename(from, to) {
-      const handle = await root.getFileHandle(from);
-      if (handle.move === undefined) {
-        const hint = "use a newer browser, or a storage of your own";
-        throw new GgufError("io", { expected: "a browser that can rename files", got: "one without move()", hint });
-      }
-      await handle.move(to);
+      // Writing has checked that the browser has it.
+      await (await root.getFileHandle(from)).move!(to);
     },
     async remove(name) {
       await root.removeEntry(name).catch((error: unknown) => {
@@ -93,10 +90,21 @@ export async function opfsStorage(folder?: OpfsFolder): Promise<ModelStorage> {
   };
 }
 
+/** @throws {GgufError} `storage` where the browser has none, as in some private windows and in pages that were not loaded by https */
 async function defaultFolder(): Promise<OpfsFolder> {
-  const root = await navigator.storage.getDirectory();
-  // The DOM's own types have no async iteration in every version; the interface above names what is used.
-  return (await root.getDirectoryHandle("centella-models", { create: true })) as FileSystemDirectoryHandle & OpfsFolder;
+  const { storage } = globalThis.navigator ?? {};
+  if (storage?.getDirectory === undefined) throw unusable("a browser with an origin private file system", "none here");
+  try {
+    const root = await storage.getDirectory();
+    // The DOM's own types have no async iteration in every version; the interface above names what is used.
+    return (await root.getDirectoryHandle("centella-models", { create: true })) as FileSystemDirectoryHandle & OpfsFolder;
+  } catch (cause) {
+    throw unusable("access to the origin private file system", String(cause), cause);
+  }
+}
+
+function unusable(expected: string, got: string, cause?: unknown): GgufError {
+  return new GgufError("storage", { expected, got, hint: "use another browser or window, or a storage of your own", cause });
 }
 
 /** A lock between tabs, where the browser has them. */

@@ -1,14 +1,13 @@
 import { GgufError } from "../errors.ts";
 import type { HttpOptions } from "../http.ts";
+import { type Place, placeOf } from "../place.ts";
 import { shownUrl } from "../secrets.ts";
 import type { GgufInput } from "../source.ts";
 import { parseSplitName, splitName } from "../splitName.ts";
-import { diskStorage } from "./diskStorage.ts";
 import { type Downloaded, download, linkedFile, parseDownloaded } from "./download.ts";
 import { environment, isNode } from "./environment.ts";
 import { digestOf, parseHubSpec, type RemoteFile, resolveHubSpec } from "./hub.ts";
 import { nameOfUrl, recordUrl } from "./names.ts";
-import { opfsStorage } from "./opfsStorage.ts";
 import { readRecord, writeRecord } from "./record.ts";
 import type { ModelStorage } from "./storage.ts";
 
@@ -54,7 +53,8 @@ export interface PulledModel extends StoredModel {
 
 /** The storage that {@link pull} takes by default. */
 export async function defaultStorage(): Promise<ModelStorage> {
-  return isNode() ? diskStorage() : opfsStorage();
+  if (isNode()) return (await import("./diskStorage.ts")).diskStorage();
+  return (await import("./opfsStorage.ts")).opfsStorage();
 }
 
 /**
@@ -70,17 +70,9 @@ export async function pull(source: string | URL, options: PullOptions = {}): Pro
   signal?.throwIfAborted();
   const storage = options.storage ?? (await defaultStorage());
   const key = sourceKey(source);
-  const stored = options.refresh === true ? undefined : await findModel(storage, String(source));
+  const stored = options.refresh === true ? undefined : await findByKeys(storage, [key]);
   if (stored !== undefined) return { ...stored, input: await inputsOf(storage, stored), wasStored: true };
-  const endpoint = hubEndpoint(options.endpoint);
-  const token = options.token ?? environment("HF_TOKEN");
-  const httpFor = (url: URL): HttpOptions => ({
-    ...options,
-    ...(token !== undefined && url.origin === endpoint.origin ? { headers: { Authorization: `Bearer ${token}` } } : { headers: {} }),
-  });
-  const remote = key.startsWith("hf:")
-    ? await resolveHubSpec(parseHubSpec(key), endpoint, httpFor(endpoint), signal)
-    : await filesOfUrl(new URL(source), httpFor(new URL(source)), signal);
+  const { files: remote, httpFor } = await remoteFiles(source, options);
   const wanted = withDigest(remote, options.sha256);
   const totals: (number | undefined)[] = wanted.map(({ size }) => size);
   const done = wanted.map(() => 0);
@@ -99,6 +91,25 @@ export async function pull(source: string | URL, options: PullOptions = {}): Pro
   const model: StoredModel = { name: files[0]!.name, source: key, bytes: sum(files.map(({ bytes }) => bytes)), files };
   await writeRecord(storage, `${model.name}.json`, { ...files[0], source: key, model });
   return { ...model, input: await inputsOf(storage, model), wasStored: false };
+}
+
+/** The files of a model on its server, and how requests for them are made. */
+export async function remoteFiles(
+  source: string | URL,
+  options: PullOptions = {},
+): Promise<{ readonly files: readonly RemoteFile[]; readonly httpFor: (url: URL) => HttpOptions }> {
+  const place = remotePlace(source);
+  const endpoint = hubEndpoint(options.endpoint);
+  const token = options.token ?? environment("HF_TOKEN");
+  const httpFor = (url: URL): HttpOptions => ({
+    ...options,
+    ...(token !== undefined && url.origin === endpoint.origin ? { headers: { Authorization: `Bearer ${token}` } } : { headers: {} }),
+  });
+  const files =
+    place.kind === "hub"
+      ? await resolveHubSpec(parseHubSpec(place.reference), endpoint, httpFor(endpoint), options.signal)
+      : await filesOfUrl(place.url, httpFor(place.url), options.signal);
+  return { files, httpFor };
 }
 
 /** The models in the storage that are complete. */
@@ -136,8 +147,11 @@ export async function removeModel(storage: ModelStorage, source: string): Promis
 }
 
 async function findModel(storage: ModelStorage, source: string): Promise<StoredModel | undefined> {
-  const key = httpUrl(source) === undefined ? source : sourceKey(source);
-  return (await listModels(storage)).find((model) => model.source === key || model.source === source || model.name === source);
+  return findByKeys(storage, /^https?:/i.test(source) && URL.canParse(source) ? [source, sourceKey(source)] : [source]);
+}
+
+async function findByKeys(storage: ModelStorage, keys: readonly string[]): Promise<StoredModel | undefined> {
+  return (await listModels(storage)).find(({ source, name }) => keys.includes(source) || keys.includes(name));
 }
 
 async function inputsOf(storage: ModelStorage, { files }: StoredModel): Promise<readonly GgufInput[]> {
@@ -146,18 +160,18 @@ async function inputsOf(storage: ModelStorage, { files }: StoredModel): Promise<
 
 /** By which a stored model is known again: the spec, or the URL as it may be put on record. */
 function sourceKey(source: string | URL): string {
-  if (typeof source === "string" && source.startsWith("hf:")) return source;
-  const url = httpUrl(source);
-  if (url !== undefined) return recordUrl(url);
+  const place = remotePlace(source);
+  return place.kind === "hub" ? place.reference : recordUrl(place.url);
+}
+
+/** What can be downloaded. @throws {GgufError} `range` for anything else */
+function remotePlace(source: string | URL): Exclude<Place, { readonly kind: "path" }> {
+  const place = placeOf(source);
+  if (place.kind === "hub" || (place.kind === "url" && /^https?:$/.test(place.url.protocol))) return place;
   throw new GgufError("range", {
     expected: "hf:owner/repo:QUANT, hf:owner/repo/file.gguf or an http(s) URL",
     got: `'${shownUrl(source)}'`,
   });
-}
-
-function httpUrl(source: string | URL): URL | undefined {
-  const url = URL.canParse(String(source)) ? new URL(source) : undefined;
-  return url?.protocol === "http:" || url?.protocol === "https:" ? url : undefined;
 }
 
 function hubEndpoint(given: string | URL | undefined): URL {

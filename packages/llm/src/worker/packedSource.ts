@@ -1,22 +1,20 @@
 import { ArgumentError } from "@centella/core";
-import type { ByteSource, GgufInput } from "@centella/gguf";
+import { absolutePlace, type ByteSource, type GgufInput } from "@centella/gguf";
 import { answer, Caller } from "./channel.ts";
 
 /** A source on its way to another thread: a source of the page's own stays there and is read across a channel. */
 export type PackedSource =
   | { readonly type: "input"; readonly input: string | Blob | ArrayBuffer | Uint8Array }
-  | { readonly type: "url"; readonly href: string }
   | { readonly type: "remote"; readonly size: number; readonly port: MessagePort };
 
 interface SourceCalls {
   read(offset: number, length: number): Uint8Array;
 }
 
-/** What a source becomes, with the ports that go with it. Paths and URLs are those of this thread's place. */
+/** What a source becomes, with the ports that go with it. URLs are relative to this page, not to the worker. */
 export function packSource(source: GgufInput, transfer: Transferable[]): PackedSource {
-  if (source instanceof URL) return { type: "url", href: source.href };
-  if (typeof source === "string" || source instanceof Blob || source instanceof ArrayBuffer || source instanceof Uint8Array)
-    return { type: "input", input: source };
+  if (typeof source === "string" || source instanceof URL) return { type: "input", input: absolutePlace(source) };
+  if (source instanceof Blob || source instanceof ArrayBuffer || source instanceof Uint8Array) return { type: "input", input: source };
   if (typeof source?.read !== "function" || !Number.isSafeInteger(source.size))
     throw new ArgumentError("loadModel", "a path, URL, Blob, bytes or a ByteSource", source === null ? "null" : typeof source);
   const { port1, port2 } = new MessageChannel();
@@ -31,7 +29,6 @@ export function packSource(source: GgufInput, transfer: Transferable[]): PackedS
 /** The source in the thread that it came to; `close` is for when it is not read any more. */
 export function unpackSource(source: PackedSource): { readonly input: GgufInput; close?(): void } {
   if (source.type === "input") return { input: source.input };
-  if (source.type === "url") return { input: new URL(source.href) };
   const caller = new Caller<SourceCalls>(source.port);
   const input: ByteSource = { size: source.size, read: (offset, length, signal) => caller.call("read", [offset, length], { signal }) };
   return { input, close: () => caller.close("source") };

@@ -1,5 +1,5 @@
 import { ArgumentError } from "@centella/core";
-import type { GgufInput } from "@centella/gguf";
+import { type GgufInput, placeOf } from "@centella/gguf";
 import type { EmbedInput, EmbedOptions } from "../embed.ts";
 import type { LoadModelOptions } from "../loadModel.ts";
 import type { Model } from "../model.ts";
@@ -15,9 +15,11 @@ import { type PackedSource, packSource } from "./packedSource.ts";
 import { type SessionHome, WorkerSession } from "./workerSession.ts";
 
 /** How a model is loaded in a worker: as in `loadModel`, but for the runtime, which is the worker's. */
-export interface WorkerLoadOptions extends Omit<LoadModelOptions, "runtime"> {
+export interface WorkerLoadOptions extends Omit<LoadModelOptions, "runtime" | "cache"> {
   /** Its script calls `serveModels`. Several models can be loaded in one. */
   readonly worker: ModelWorker;
+  /** As in `loadModel`, but only the worker's default storage can be used. */
+  readonly cache?: boolean | undefined;
 }
 
 /** The tokenizer of a model that is in a worker. */
@@ -97,6 +99,8 @@ export async function loadModel(source: GgufInput | readonly GgufInput[], option
     ...rest,
     ...(adapters && { adapters: adapters.map((adapter) => ({ ...adapter, source: pack(adapter.source) })) }),
   };
+  // Only a page can ask the browser to keep what its worker stores. Not awaited: the answer changes nothing here.
+  if (rest.cache !== false && isRemote(source)) void globalThis.navigator?.storage?.persist?.().catch(() => false);
   const caller = new Caller<ModelCalls>(await connect(worker, signal));
   try {
     return new WorkerModel(await caller.call("load", [packed, plain], { signal, onReport: onProgress, transfer }), caller);
@@ -104,6 +108,11 @@ export async function loadModel(source: GgufInput | readonly GgufInput[], option
     caller.close("model");
     throw error;
   }
+}
+
+/** Whether the worker will download it. */
+function isRemote(source: GgufInput | readonly GgufInput[]): boolean {
+  return (typeof source === "string" || source instanceof URL) && placeOf(source).kind !== "path";
 }
 
 function isList(source: GgufInput | readonly GgufInput[]): source is readonly GgufInput[] {

@@ -1,0 +1,93 @@
+import { CentellaError } from "@centella/quant";
+import { GgufError } from "../errors.ts";
+import { requestRange, versionChange } from "../http.ts";
+import type { Located, LocateOptions } from "../locate.ts";
+import type { Place } from "../place.ts";
+import type { ByteSource, GgufInput } from "../source.ts";
+import type { Downloaded } from "./download.ts";
+import { isNode } from "./environment.ts";
+import { defaultStorage, type PullOptions, pull, remoteFiles } from "./pull.ts";
+import type { ModelStorage } from "./storage.ts";
+
+/** How long a server may take to say whether a stored file is still current, in ms. */
+const checkMs = 5_000;
+
+/** A place that is not on this machine. */
+type RemotePlace = Exclude<Place, { readonly kind: "path" }>;
+
+/**
+ * The files of a model that is downloaded into a storage, or found there. Where the storage cannot be used they are read by ranges
+ * instead, with a warning.
+ * @throws {GgufError} as `pull`; the signal's reason
+ */
+export async function locateRemote(place: RemotePlace, options: LocateOptions): Promise<Located> {
+  const { cache = true, signal } = options;
+  if (cache === false) return readByRanges(place, signal);
+  try {
+    return { inputs: await storedFiles(place, cache, options), warnings: [] };
+  } catch (error) {
+    signal?.throwIfAborted();
+    const warning = `the model is read from its server and not stored: ${whyNotStored(error)}`;
+    return { ...(await readByRanges(place, signal)), warnings: [warning] };
+  }
+}
+
+/** The model's files in the storage, downloaded unless they are there already and not known to have changed on the server. */
+async function storedFiles(place: RemotePlace, cache: true | ModelStorage, options: LocateOptions): Promise<readonly GgufInput[]> {
+  const { signal, onDownload } = options;
+  const storage = cache === true ? await lastingStorage() : cache;
+  const source = place.kind === "hub" ? place.reference : place.url;
+  const pullOptions: PullOptions = {
+    storage,
+    ...(signal && { signal }),
+    onProgress: ({ done, total }) => onDownload?.(done, total),
+  };
+  const found = await pull(source, pullOptions);
+  // In Node a reference to a hub is what `pull` has stored under it.
+  if (!found.wasStored || (place.kind === "hub" && isNode())) return found.input;
+  const [first] = found.files;
+  const url = place.kind === "hub" ? new URL(first!.url) : place.url;
+  if (!(await hasChanged(url, first!, signal))) return found.input;
+  return (await pull(source, { ...pullOptions, refresh: true })).input;
+}
+
+/** The default storage, which a browser is asked not to clear when it runs out of space. */
+async function lastingStorage(): Promise<ModelStorage> {
+  const storage = await defaultStorage();
+  // Not awaited: a browser may ask its user. The answer changes nothing here.
+  if (!isNode()) void globalThis.navigator?.storage?.persist?.().catch(() => false);
+  return storage;
+}
+
+/** Whether the server says that a stored file is not the one it has now. A server that cannot be asked does not say so. */
+async function hasChanged(url: URL, { bytes, etag, lastModified }: Downloaded, signal: AbortSignal | undefined): Promise<boolean> {
+  try {
+    const answer = await requestRange(url, { start: 0, end: 1 }, { stallMs: checkMs }, signal);
+    await answer.response.body?.cancel();
+    // Records of older releases have the length alone.
+    const version = etag === undefined && lastModified === undefined ? answer : { etag, lastModified };
+    return versionChange({ etag: version.etag, lastModified: version.lastModified, total: bytes }, answer) !== undefined;
+  } catch {
+    signal?.throwIfAborted();
+    return false;
+  }
+}
+
+async function readByRanges(place: RemotePlace, signal: AbortSignal | undefined): Promise<Located> {
+  if (place.kind === "url") return { inputs: [place.url], warnings: [] };
+  const { files, httpFor } = await remoteFiles(place.reference, signal && { signal });
+  const { httpSource } = await import("../httpSource.ts");
+  const inputs: ByteSource[] = [];
+  for (const { url } of files) inputs.push(await httpSource(url, { ...httpFor(url), ...(signal && { signal }) }));
+  return { inputs, warnings: [] };
+}
+
+/** Why a model that can be read cannot be stored. @throws the error itself where it is about the model, or about space for it */
+function whyNotStored(error: unknown): string {
+  if (!(error instanceof CentellaError)) return String(error);
+  if (error.code === "storage" || error.code === "busy") return error.message;
+  if (!(error instanceof GgufError) || error.code !== "quota") throw error;
+  const { expected, got, cause } = error;
+  const hint = "remove stored models (listModels, removeModel), or read it without storing it (cache: false)";
+  throw new GgufError("quota", { expected, got, hint, cause });
+}

@@ -1,0 +1,167 @@
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { diskStorage, type ModelStorage, pull, readGguf } from "../src/index.ts";
+import { randomFrom, randomModel, serveHub } from "./faultyHub.ts";
+import { sendFile, serve, type TestServer } from "./httpServer.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "gguf-locate-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+afterEach(() => vi.unstubAllEnvs());
+let folders = 0;
+let cacheFolder: string;
+beforeEach(() => {
+  cacheFolder = join(folder, String(folders++));
+  vi.stubEnv("XDG_CACHE_HOME", cacheFolder);
+});
+const models = (): string => join(cacheFolder, "centella/models");
+const bytes = randomModel(300_000, randomFrom(1));
+
+async function data(source: string | URL, options: Parameters<typeof readGguf>[1] = {}): Promise<readonly [Uint8Array, readonly string[]]> {
+  await using file = await readGguf(source, options);
+  return [await file.readTensor("t"), file.warnings];
+}
+
+const expected = await (async () => {
+  const file = await readGguf(bytes);
+  return file.readTensor("t");
+})();
+
+describe("hf: references", () => {
+  const files = { "m-Q4_0.gguf": bytes };
+
+  test("are downloaded into the storage of pull, with progress, and work offline afterwards", async () => {
+    const hub = await serveHub(files, () => "none");
+    vi.stubEnv("HF_ENDPOINT", hub.url.href);
+    const progress: (readonly [number, number | undefined])[] = [];
+    const onDownload = (done: number, total: number | undefined): void => void progress.push([done, total]);
+    expect(await data("hf:o/r:Q4_0", { onDownload })).toEqual([expected, []]);
+    expect(progress.at(-1)).toEqual([bytes.length, bytes.length]);
+    expect((await pull("hf:o/r:Q4_0")).wasStored).toBe(true);
+    const { length } = hub.requests;
+    expect(await data("hf:o/r:Q4_0", { onDownload: () => expect.fail("a download") })).toEqual([expected, []]);
+    expect(hub.requests).toHaveLength(length);
+    await hub[Symbol.asyncDispose]();
+    expect(await data(new URL("hf:o/r:Q4_0"))).toEqual([expected, []]);
+  });
+
+  test("are read by ranges where nothing is to be stored, with the token for the hub alone", async () => {
+    await using hub = await serveHub(files, () => "none");
+    vi.stubEnv("HF_ENDPOINT", hub.url.href);
+    vi.stubEnv("HF_TOKEN", "secret");
+    expect(await data("hf:o/r:Q4_0", { cache: false })).toEqual([expected, []]);
+    expect(() => readdirSync(models())).toThrow("ENOENT");
+    expect(hub.requests[0]!.headers.authorization).toBe("Bearer secret");
+  });
+
+  test("that are malformed are typed errors", async () => {
+    await expect(readGguf("hf:owner")).rejects.toMatchObject({ code: "range", expected: expect.stringContaining("hf:owner/repo:QUANT") });
+  });
+});
+
+describe("URLs that are kept", () => {
+  let etag: string;
+  let served: Uint8Array;
+  const start = (): Promise<TestServer> => {
+    etag = '"a"';
+    served = bytes;
+    return serve((request, response) =>
+      sendFile(request, response, { size: served.length, etag, read: (from, to) => served.subarray(from, to) }),
+    );
+  };
+  const ranges = ({ requests }: TestServer): readonly (string | undefined)[] => requests.map(({ headers }) => headers.range);
+
+  test("are downloaded once; later one byte says whether they are current", async () => {
+    const server = await start();
+    const url = new URL("m.gguf", server.url);
+    expect(await data(url.href, { cache: true })).toEqual([expected, []]);
+    expect(readdirSync(models()).filter((name) => name.endsWith(".gguf"))).toHaveLength(1);
+    const before = server.requests.length;
+    expect(await data(url, { cache: true })).toEqual([expected, []]);
+    expect(ranges(server).slice(before)).toEqual(["bytes=0-0"]);
+    await server[Symbol.asyncDispose]();
+    expect(await data(url, { cache: true })).toEqual([expected, []]);
+  });
+
+  test("are downloaded again when the server's file has changed, in its ETag or in its length", async () => {
+    await using server = await start();
+    const url = new URL("m.gguf", server.url);
+    await data(url, { cache: true });
+    for (const [seed, size, tag] of [
+      [2, 300_000, '"b"'],
+      [3, 400_000, '"b"'],
+    ] as const) {
+      served = randomModel(size, randomFrom(seed));
+      etag = tag;
+      const want = await (await readGguf(served)).readTensor("t");
+      expect(await data(url, { cache: true })).toEqual([want, []]);
+      const before = server.requests.length;
+      expect(await data(url, { cache: true })).toEqual([want, []]);
+      expect(ranges(server).slice(before)).toEqual(["bytes=0-0"]);
+    }
+  });
+
+  test("are not kept in Node unless that is asked for", async () => {
+    await using server = await start();
+    expect(await data(new URL("m.gguf", server.url))).toEqual([expected, []]);
+    expect(() => readdirSync(models())).toThrow("ENOENT");
+  });
+
+  test("come from a storage of the caller's own", async () => {
+    await using server = await start();
+    const storage = await diskStorage(join(cacheFolder, "mine"));
+    await data(new URL("m.gguf", server.url), { cache: storage });
+    expect((await storage.names()).some((name) => name.endsWith("m.gguf"))).toBe(true);
+    expect(() => readdirSync(models())).toThrow("ENOENT");
+  });
+
+  test.each([
+    ["cannot be written", { write: () => Promise.reject(new DOMException("no", "UnknownError")) }, /: UnknownError: no$/],
+    ["has no names", { names: () => Promise.reject(new TypeError("no folder")) }, /: TypeError: no folder$/],
+  ] as const)("are read by ranges, with a warning, where the storage %s", async (_, broken, reason) => {
+    await using server = await start();
+    const storage: ModelStorage = { ...(await diskStorage(join(cacheFolder, "mine"))), ...broken };
+    const [got, warnings] = await data(new URL("m.gguf", server.url), { cache: storage });
+    expect(got).toEqual(expected);
+    expect(warnings).toEqual([expect.stringMatching(/^the model is read from its server and not stored: /)]);
+    expect(warnings[0]).toMatch(reason);
+  });
+
+  test("are read by ranges, with a warning, while another page stores them", async () => {
+    await using server = await start();
+    const url = new URL("m.gguf", server.url);
+    const storage = await diskStorage(join(cacheFolder, "mine"));
+    const { name } = await pull(url, { storage });
+    etag = '"b"';
+    const lock = await storage.lock(name);
+    const [got, warnings] = await data(url, { cache: storage });
+    expect(got).toEqual(expected);
+    expect(warnings).toEqual([expect.stringMatching(/not stored: gguf: expected .* to be free/)]);
+    await lock.release();
+  });
+
+  test("that do not fit are an error with numbers, which says how to read them all the same", async () => {
+    await using server = await start();
+    const storage: ModelStorage = { ...(await diskStorage(join(cacheFolder, "mine"))), freeBytes: async () => 1000 };
+    await expect(data(new URL("m.gguf", server.url), { cache: storage })).rejects.toMatchObject({
+      name: "GgufError",
+      code: "quota",
+      message: expect.stringMatching(/expected \d{6} free bytes in .*mine, got 1000; remove stored models .*cache: false/),
+    });
+  });
+
+  test("that are no models are errors, not warnings", async () => {
+    await using server = await start();
+    served = new TextEncoder().encode("<!DOCTYPE html>");
+    await expect(data(new URL("m.gguf", server.url), { cache: true })).rejects.toMatchObject({ code: "not-gguf" });
+  });
+
+  test("may be aborted, which ends the download with its reason", async () => {
+    await using server = await start();
+    const controller = new AbortController();
+    const reason = new Error("enough");
+    const onDownload = (): void => controller.abort(reason);
+    await expect(data(new URL("m.gguf", server.url), { cache: true, signal: controller.signal, onDownload })).rejects.toBe(reason);
+  });
+});

@@ -1,0 +1,63 @@
+import type { TensorSource } from "@centella/core";
+import type { GgufFile, TensorInfo } from "@centella/gguf";
+import type { Weight } from "./weights.ts";
+
+const sampledTensors = 16;
+const sampleBytes = 256;
+
+/** The beginning of a tensor. */
+interface Sample {
+  readonly file: GgufFile;
+  readonly bytes: Uint8Array;
+  /** Bytes that have come. */
+  filled: number;
+}
+
+/**
+ * The beginnings of some tensors of each file, for the model's `fingerprint`. They are taken from the bytes that pass by while weights are
+ * loaded, because the source may be slow, or gone, when the fingerprint is asked for.
+ */
+export class ModelSamples {
+  readonly #samples = new Map<TensorInfo, Sample>();
+
+  constructor(files: readonly GgufFile[]) {
+    for (const file of files) {
+      const step = Math.max(1, Math.floor(file.tensors.length / sampledTensors));
+      for (let i = 0; i < file.tensors.length; i += step) {
+        const tensor = file.tensors[i]!;
+        this.#samples.set(tensor, { file, bytes: new Uint8Array(Math.min(sampleBytes, tensor.bytes)), filled: 0 });
+      }
+    }
+  }
+
+  /** Of one file, in its order. */
+  of(file: GgufFile): readonly Uint8Array[] {
+    return [...this.#samples.values()].filter((sample) => sample.file === file).map(({ bytes }) => bytes);
+  }
+
+  /** A weight's source, which notes what it gives. */
+  watch({ source, stored }: Weight): TensorSource {
+    const sample = stored && this.#samples.get(stored.tensor);
+    if (sample === undefined) return source;
+    return {
+      size: source.size,
+      async read(offset, length, signal) {
+        const bytes = await source.read(offset, length, signal);
+        const at = stored!.from + offset;
+        if (at <= sample.filled && at < sample.bytes.length) {
+          const part = bytes.subarray(0, sample.bytes.length - at);
+          sample.bytes.set(part, at);
+          sample.filled = Math.max(sample.filled, at + part.length);
+        }
+        return bytes;
+      },
+    };
+  }
+
+  /** Reads what has not passed by: beginnings of tensors that the model does not use, or decodes while it reads them. */
+  async complete(signal: AbortSignal | undefined): Promise<void> {
+    for (const [tensor, { file, bytes, filled }] of this.#samples) {
+      if (filled < bytes.length) bytes.set(await file.readTensor(tensor, { offset: 0, length: bytes.length, ...(signal && { signal }) }));
+    }
+  }
+}
