@@ -1,4 +1,5 @@
 import { bfloatToFloat, floatToBfloat } from "./bfloat.ts";
+import { check, floatArray } from "./checks.ts";
 import { dequantize } from "./dequantize.ts";
 import { QuantError } from "./errors.ts";
 import { floatToHalf, halfToFloat } from "./half.ts";
@@ -51,6 +52,8 @@ export const activationType: Readonly<Record<BlockType, ActivationType>> = {
  */
 export function roundActivations(weightType: GgmlType, row: Float32Array, out: Float32Array): void {
   blockLayout(weightType);
+  check("roundActivations", "row", row, floatArray);
+  check("roundActivations", "out", out, floatArray);
   if (out.length !== row.length) {
     throw new QuantError("length", `roundActivations: expected out of ${row.length} elements, got ${out.length}`);
   }

@@ -60,14 +60,20 @@ export const object: Kind<object> = kind("an object", isRecord);
 /** An array of anything. */
 export const list: Kind<readonly unknown[]> = kind("a list", Array.isArray);
 /** A `Uint8Array` that can be read. */
-export const bytes: Kind<Uint8Array> = kind(
-  "a Uint8Array whose buffer is not detached",
-  (value) => value instanceof Uint8Array && isAttached(value),
-);
+export const byteArray: Kind<Uint8Array> = typedArray(Uint8Array);
+/** A `Float32Array` that can be read. */
+export const floatArray: Kind<Float32Array> = typedArray(Float32Array);
+/** A number, infinities and NaN included. */
+export const number: Kind<number> = kind("a number", (value) => typeof value === "number");
 /** A number that is neither infinite nor NaN. */
 export const finite: Kind<number> = kind("a finite number", Number.isFinite);
 /** A finite number above 0. */
 export const positive: Kind<number> = kind("a finite number above 0", (value) => isFiniteNumber(value) && value > 0);
+
+/** An array of one type that can be read. */
+export function typedArray<T extends ArrayBufferView>(type: new (length: number) => T): Kind<T> {
+  return kind(`a ${type.name} whose buffer is not detached`, (value) => value instanceof type && isAttached(value));
+}
 
 /** Numbers from `min` to `max`, both included. */
 export function within(min: number, max: number = Number.POSITIVE_INFINITY): Kind<number> {

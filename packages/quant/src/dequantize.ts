@@ -1,4 +1,5 @@
 import { bfloatToFloat } from "./bfloat.ts";
+import { byteArray, check, floatArray } from "./checks.ts";
 import { QuantError } from "./errors.ts";
 import { halfAt } from "./half.ts";
 import { dequantizeIq1M } from "./iq1_m.ts";
@@ -81,6 +82,8 @@ const dequantizers: Readonly<Record<DequantizableType, Dequantizer>> = {
  * `unknown-type` for a name that is no ggml type
  */
 export function dequantize(type: GgmlType, bytes: Uint8Array, out: Float32Array): void {
+  check("dequantize", "bytes", bytes, byteArray);
+  check("dequantize", "out", out, floatArray);
   const expected = rowBytes(type, out.length);
   if (!isDequantizable(type)) {
     throw new QuantError("unsupported-type", `dequantize: expected a float or block type, got ${type}; read its bytes as they are`);

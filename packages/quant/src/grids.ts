@@ -1,5 +1,6 @@
 import { gridBitmaps } from "./gridBitmaps.ts";
 import type { BlockType } from "./types.ts";
+import { blockLayout } from "./types.ts";
 
 /** Levels of iq1_s and iq1_m. */
 const ternaryLevels = [-1, 0, 1] as const;
@@ -73,7 +74,8 @@ export function writeSigned(
 
 /** The codebook of a type, its points one after the other; undefined for types without one. */
 export function codebook(type: BlockType): Int8Array | undefined {
-  return codebooks[type]?.();
+  blockLayout(type);
+  return Object.hasOwn(codebooks, type) ? codebooks[type]!() : undefined;
 }
 
 const codebooks: Readonly<Partial<Record<BlockType, () => Int8Array>>> = {

@@ -3,6 +3,7 @@
  *
  * 1 sign, 5 exponent (bias 15), 10 mantissa bits; exponent 0 is subnormal (`m * 2^-24`), 31 is inf or NaN.
  */
+import { check, number } from "./checks.ts";
 
 const scratch = new Float32Array(1);
 const scratchBits = new Uint32Array(scratch.buffer);
@@ -29,6 +30,7 @@ function halfTable(): Float32Array {
 
 /** Value of the 16 bits `h`; exact. */
 export function halfToFloat(h: number): number {
+  if (typeof h !== "number") check("halfToFloat", "h", h, number);
   return (table ?? halfTable())[h & 0xffff]!;
 }
 
@@ -37,6 +39,7 @@ export function halfToFloat(h: number): number {
  * subnormal or zero of the same sign, NaN the quiet NaN 0x7e00 with the sign of `f`.
  */
 export function floatToHalf(f: number): number {
+  if (typeof f !== "number") check("floatToHalf", "f", f, number);
   scratch[0] = f;
   const bits = scratchBits[0]!;
   const sign = (bits >>> 16) & 0x8000;

@@ -1,4 +1,5 @@
 import { activationType } from "./activations.ts";
+import { byteArray, check, floatArray } from "./checks.ts";
 import { QuantError } from "./errors.ts";
 import { halfAt } from "./half.ts";
 import { quantizeRow } from "./quantizeRow.ts";
@@ -13,6 +14,8 @@ import { type BlockType, blockLayout, rowBytes } from "./types.ts";
  * @throws {QuantError} `length` if `n` is no whole number of blocks
  */
 export function activationSumErrors(weightType: BlockType, row: Float32Array): Float32Array | undefined {
+  blockLayout(weightType);
+  check("activationSumErrors", "row", row, floatArray);
   if (activationType[weightType] !== "q8_1" || weightType === "q8_1") return undefined;
   const bytes = new Uint8Array(rowBytes("q8_1", row.length));
   quantizeRow("q8_1", row, bytes, "x86");
@@ -30,6 +33,8 @@ export function activationSumErrors(weightType: BlockType, row: Float32Array): F
  * @throws {QuantError} `unsupported-type` for other types, `length` if `bytes` are no whole number of blocks
  */
 export function blockMinima(weightType: BlockType, bytes: Uint8Array): Float32Array {
+  blockLayout(weightType);
+  check("blockMinima", "bytes", bytes, byteArray);
   if (weightType !== "q4_1" && weightType !== "q5_1") {
     throw new QuantError("unsupported-type", `blockMinima: expected q4_1 or q5_1, got ${weightType}`);
   }

@@ -1,4 +1,5 @@
 import { floatToBfloat } from "./bfloat.ts";
+import { byteArray, check, checkOptions, describe, floatArray } from "./checks.ts";
 import { QuantError } from "./errors.ts";
 import { setHalfAt } from "./half.ts";
 import { quantizeIq4Nl } from "./iq4_nl.ts";
@@ -62,11 +63,14 @@ const quantizers: Readonly<Record<QuantizableType, Quantizer>> = {
  * @throws {QuantError} `length` if a length does not fit, `not-finite` for a NaN or an infinity that would spoil a block or for an
  * importance that is no number >= 0, `unsupported-type` for types without an encoder
  */
-export function quantize(type: QuantizableType, values: Float32Array, out?: Uint8Array, { imatrix }: QuantizeOptions = {}): Uint8Array {
+export function quantize(type: QuantizableType, values: Float32Array, out?: Uint8Array, options: QuantizeOptions = {}): Uint8Array {
+  check("quantize", "values", values, floatArray);
+  if (out !== undefined) check("quantize", "out", out, byteArray);
+  const { imatrix } = checkOptions("quantize", options, { imatrix: floatArray });
   const bytes = rowBytes(type, values.length);
   const quantizer = isQuantizable(type) ? quantizers[type] : undefined;
   if (quantizer === undefined) {
-    throw new QuantError("unsupported-type", `quantize: expected one of ${Object.keys(quantizers).join(", ")}, got ${String(type)}`);
+    throw new QuantError("unsupported-type", `quantize: expected one of ${Object.keys(quantizers).join(", ")}, got ${describe(type)}`);
   }
   const target = out ?? new Uint8Array(bytes);
   if (target.length !== bytes) {

@@ -1,9 +1,10 @@
+import { byteArray, check, describe, floatArray, oneOf } from "./checks.ts";
 import { QuantError } from "./errors.ts";
 import { quantizeQ8_0 } from "./q8_0.ts";
 import { quantizeQ8_1 } from "./q8_1.ts";
 import { quantizeQ8_K } from "./q8_K.ts";
 import type { Rounding } from "./rounding.ts";
-import { rowBytes } from "./types.ts";
+import { isGgmlType, rowBytes } from "./types.ts";
 
 /** The 8-bit formats that ggml rounds activations to. */
 export type ActivationType = "q8_0" | "q8_1" | "q8_K";
@@ -20,9 +21,12 @@ const quantizers: Readonly<Record<ActivationType, (row: Float32Array, out: Uint8
  * @throws {QuantError} `length` if the lengths do not fit, `unsupported-type` for other types (possible from untyped callers)
  */
 export function quantizeRow(type: ActivationType, row: Float32Array, out: Uint8Array, rounding: Rounding = "reference"): void {
-  if (!Object.hasOwn(quantizers, type)) {
-    throw new QuantError("unsupported-type", `quantizeRow: expected q8_0, q8_1 or q8_K, got '${String(type)}'`);
+  if (!isGgmlType(type) || !Object.hasOwn(quantizers, type)) {
+    throw new QuantError("unsupported-type", `quantizeRow: expected q8_0, q8_1 or q8_K, got ${describe(type)}`);
   }
+  check("quantizeRow", "row", row, floatArray);
+  check("quantizeRow", "out", out, byteArray);
+  check("quantizeRow", "rounding", rounding, oneOf("reference", "x86"));
   const bytes = rowBytes(type, row.length);
   if (out.length !== bytes) {
     throw new QuantError("length", `quantizeRow: expected out of ${bytes} bytes for ${row.length} elements of ${type}, got ${out.length}`);

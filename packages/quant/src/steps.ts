@@ -1,3 +1,4 @@
+import { byteArray, check, floatArray, typedArray } from "./checks.ts";
 import { dequantize } from "./dequantize.ts";
 import { QuantError } from "./errors.ts";
 import { halfAt } from "./half.ts";
@@ -37,6 +38,10 @@ const stepsOf: Readonly<Partial<Record<BlockType, StepOf>>> = {
  * @throws {QuantError} `unsupported-type` for the other types, `length` if lengths do not agree
  */
 export function toSteps(type: BlockType, bytes: Uint8Array, codes: Int8Array, steps: Float32Array): void {
+  blockLayout(type);
+  check("toSteps", "bytes", bytes, byteArray);
+  check("toSteps", "codes", codes, typedArray(Int8Array));
+  check("toSteps", "steps", steps, floatArray);
   const stepOf = stepsOf[type];
   if (stepOf === undefined)
     throw new QuantError("unsupported-type", `toSteps: expected a codebook or ternary type, nvfp4, q1_0, q2_0, q8_1 or q8_K, got ${type}`);

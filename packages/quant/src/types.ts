@@ -1,3 +1,4 @@
+import { check, describe, list } from "./checks.ts";
 import { QuantError } from "./errors.ts";
 
 /** Block formats: several weights share scales. Names are ggml's, as `ggml_type_name` prints them. */
@@ -130,12 +131,12 @@ const namesById: ReadonlyMap<number, GgmlType> = new Map(typeNames.map((name) =>
 
 /** True for the name of a ggml type. */
 export function isGgmlType(name: string): name is GgmlType {
-  return Object.hasOwn(ggmlTypes, name);
+  return typeof name === "string" && Object.hasOwn(ggmlTypes, name);
 }
 
 /** True for types whose elements share scales in blocks. */
 export function isBlockType(type: GgmlType): type is BlockType {
-  return ggmlTypes[type].blockElements > 1;
+  return isGgmlType(type) && ggmlTypes[type].blockElements > 1;
 }
 
 /** True for the types that `dequantize` reads: all but f64 and integers. */
@@ -164,7 +165,7 @@ const quantizable: Readonly<Record<QuantizableType, true>> = {
 
 /** True for the types that `quantize` writes. */
 export function isQuantizable(type: GgmlType): type is QuantizableType {
-  return Object.hasOwn(quantizable, type);
+  return isGgmlType(type) && Object.hasOwn(quantizable, type);
 }
 
 /** The type with this number in a GGUF file, or undefined where ggml has none. */
@@ -182,7 +183,7 @@ export function withdrawnTypeById(id: number): string | undefined {
  * @throws {QuantError} `unknown-type` for a name that is no ggml type (possible from untyped callers)
  */
 export function blockLayout(type: GgmlType): TypeLayout {
-  if (!isGgmlType(type)) throw new QuantError("unknown-type", `blockLayout: expected the name of a ggml type, got '${String(type)}'`);
+  if (!isGgmlType(type)) throw new QuantError("unknown-type", `blockLayout: expected the name of a ggml type, got ${describe(type)}`);
   return ggmlTypes[type];
 }
 
@@ -193,7 +194,7 @@ export function blockLayout(type: GgmlType): TypeLayout {
 export function rowBytes(type: GgmlType, n: number): number {
   const { blockElements, blockBytes } = blockLayout(type);
   if (!Number.isSafeInteger(n) || n < 0 || n % blockElements !== 0) {
-    throw new QuantError("length", `rowBytes: expected a multiple of ${blockElements} elements for ${type}, got ${n}`);
+    throw new QuantError("length", `rowBytes: expected a multiple of ${blockElements} elements for ${type}, got ${describe(n)}`);
   }
   return (n / blockElements) * blockBytes;
 }
@@ -203,14 +204,14 @@ export function rowBytes(type: GgmlType, n: number): number {
  * @throws {QuantError} `length` if the last axis is not a whole number of blocks, or a size is no safe integer
  */
 export function tensorBytes(type: GgmlType, shape: readonly number[]): number {
+  check("tensorBytes", "shape", shape, list, "pass e.g. [2, 32]");
   let rows = 1;
   for (const size of shape.slice(0, -1)) {
-    if (!Number.isSafeInteger(size) || size < 0)
-      throw new QuantError("length", `tensorBytes: expected sizes >= 0, got [${shape.join(", ")}]`);
+    if (!Number.isSafeInteger(size) || size < 0) throw new QuantError("length", `tensorBytes: expected sizes >= 0, got ${describe(shape)}`);
     rows *= size;
   }
   const bytes = rows * rowBytes(type, shape.at(-1) ?? 1);
   if (!Number.isSafeInteger(bytes))
-    throw new QuantError("length", `tensorBytes: expected fewer than 2^53 bytes, got shape [${shape.join(", ")}]`);
+    throw new QuantError("length", `tensorBytes: expected fewer than 2^53 bytes, got shape ${describe(shape)}`);
   return bytes;
 }

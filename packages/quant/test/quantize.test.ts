@@ -49,7 +49,7 @@ test("the two roundings do differ", () => {
 });
 
 test("other types are refused by name", () => {
-  expect(() => quantizeRow("q4_0" as "q8_0", row, new Uint8Array(0))).toThrow(/q8_0, q8_1 or q8_K, got 'q4_0'/);
+  expect(() => quantizeRow("q4_0" as "q8_0", row, new Uint8Array(0))).toThrow(/q8_0, q8_1 or q8_K, got "q4_0"/);
 });
 
 test.each(["q8_K", "nvfp4"] as const)("dequantize %s: ggml's values", (type) => {
