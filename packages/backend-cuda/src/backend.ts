@@ -6,6 +6,7 @@ import {
   type ConcreteSpec,
   type Counters,
   checkData,
+  compileOptions,
   type DeviceInfo,
   elementCount,
   type FusionLimits,
@@ -48,7 +49,8 @@ export class CudaBackend implements Backend {
     return unsupported(op, inputs, params, output);
   }
 
-  async compile(program: ProgramGraph, { shareWith, signal }: CompileOptions = {}): Promise<Plan> {
+  async compile(program: ProgramGraph, options: CompileOptions = {}): Promise<Plan> {
+    const { shareWith, signal } = compileOptions(program, options);
     signal?.throwIfAborted();
     this.#device.requireAlive();
     if (shareWith !== undefined && !(shareWith instanceof CudaPlan && this.#plans.has(shareWith))) {

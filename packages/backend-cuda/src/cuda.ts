@@ -1,5 +1,5 @@
-import { ArgumentError, type BackendFactory, elementCount } from "@centella/core";
-import { checkKeys } from "@centella/quant/checks";
+import { type BackendFactory, elementCount } from "@centella/core";
+import { checkOptions, whole } from "@centella/quant/checks";
 import { CudaBackend } from "./backend.ts";
 import { backendName } from "./deviceTensor.ts";
 import { openNativeDriver } from "./nativeDriver.ts";
@@ -16,9 +16,7 @@ export interface CudaOptions {
  * @throws {ArgumentError} for an unknown option, or a device that is no whole number from 0
  */
 export function cuda(options: CudaOptions = {}): BackendFactory {
-  checkKeys("cuda", options, ["device"]);
-  const { device = 0 } = options;
-  if (!Number.isSafeInteger(device) || device < 0) throw new ArgumentError("cuda", "a device number from 0", String(device));
+  const { device = 0 } = checkOptions("cuda", options, { device: whole(0) });
   return {
     name: backendName,
     open: async () => new CudaBackend(await openNativeDriver(device)),

@@ -6,6 +6,7 @@ import {
   layoutOf,
   type Persistent,
   ProgramError,
+  readSource,
   type TensorSource,
   type TypedArray,
   typedArrayOf,
@@ -65,7 +66,7 @@ export class PersistentCell {
     try {
       for (let offset = 0; offset < total; offset += step) {
         signal?.throwIfAborted();
-        const raw = await source.read(offset, Math.min(step, total - offset), signal);
+        const raw = await readSource(this.#name, source, offset, Math.min(step, total - offset), signal);
         const elements = (raw.length / layout.bytes) * layout.elements;
         const stored = new (typedArrayOf(dtype))(raw.slice().buffer);
         const resident = toResident({ dtype, shape: [elements] }, stored);

@@ -1,5 +1,4 @@
 import {
-  ArgumentError,
   bind,
   byteLength,
   type ConcreteSpec,
@@ -15,10 +14,13 @@ import {
   ProgramError,
   type ProgramGraph,
   type RunOptions,
+  requireArrays,
+  requireLoadable,
   requireLoaded,
   requirePersistent,
   resolveDim,
   resolveSpec,
+  runOptions,
   Tensor,
   type TensorSource,
   type TypedArray,
@@ -118,7 +120,7 @@ export class CudaPlan implements Plan {
 
   async load(name: string, source: TensorSource, options: LoadOptions = {}): Promise<void> {
     this.#requireUsable();
-    requirePersistent(this.program, name);
+    requireLoadable(this.program, name, source, options);
     await this.#device.queue.enqueue(() => {
       this.#requireUsable();
       return this.cells.get(name)!.load(source, options);
@@ -140,7 +142,8 @@ export class CudaPlan implements Plan {
     this.#device.queue.enqueue(() => cell.zero()).catch(() => undefined);
   }
 
-  run(inputs: Readonly<Record<string, InputData>>, { dims: explicit, signal }: RunOptions = {}): Record<string, Tensor> {
+  run(inputs: Readonly<Record<string, InputData>>, options: RunOptions = {}): Record<string, Tensor> {
+    const { dims: explicit, signal } = runOptions(options);
     this.#requireUsable();
     signal?.throwIfAborted();
     requireLoaded(this.#lowered, (name) => this.cells.get(name)!.isLoaded);
@@ -184,7 +187,9 @@ export class CudaPlan implements Plan {
   }
 
   /** Waits for no queued run and overtakes none: it runs while nothing is under way on the device. @throws {ProgramError} otherwise */
-  runSync(inputs: Readonly<Record<string, TypedArray>>, { dims: explicit }: Pick<RunOptions, "dims"> = {}): Record<string, TypedArray> {
+  runSync(inputs: Readonly<Record<string, TypedArray>>, options: Pick<RunOptions, "dims"> = {}): Record<string, TypedArray> {
+    const { dims: explicit } = runOptions(options);
+    requireArrays(inputs);
     this.#requireUsable();
     this.#device.requireIdle("runSync");
     requireLoaded(this.#lowered, (name) => this.cells.get(name)!.isLoaded);
@@ -192,8 +197,7 @@ export class CudaPlan implements Plan {
     for (const name of this.#usedDims) resolveDim(this.program.dims.get(name) as Dim, dims);
     const host = new Map<string, TypedArray>();
     for (const [name, { spec, data }] of bound) {
-      if (data instanceof Tensor) throw new ArgumentError("runSync", `an array for ${name}`, "a tensor", "give its dataSync()");
-      host.set(name, toResident(spec, data));
+      host.set(name, toResident(spec, data as TypedArray));
     }
     const variant = this.#variantSync(bucketFor(this.#lowered, dims));
     const results = variant.runSync({ dims: this.#dimsInOrder(dims), host, afterLaunch: () => undefined });

@@ -7,6 +7,7 @@ import {
   type ConcreteSpec,
   type Counters,
   checkData,
+  compileOptions,
   createCounters,
   type DeviceInfo,
   DisposedError,
@@ -30,7 +31,7 @@ import type { Kernel } from "./kernel.ts";
 import { isLate, loadKernelFiles, loadKernels } from "./lateKernels.ts";
 import { type Extent, kernelOf, type Opened, openModule } from "./module.ts";
 import { loadNeeded, loadOnDemand, requireLoaded } from "./onDemand.ts";
-import { type CheckedOptions, checkOptions, type WasmOptions } from "./options.ts";
+import { type CheckedOptions, checkedOptions, type WasmOptions } from "./options.ts";
 import { WasmPlan } from "./plan.ts";
 import { PlanModule } from "./planModule.ts";
 import { matrixBytes } from "./storedForm.ts";
@@ -43,7 +44,7 @@ import type { ThreadPool } from "./threads/pool.ts";
  * @throws {ArgumentError} for an unknown option
  */
 export function wasm(options: WasmOptions = {}): BackendFactory {
-  const checked = checkOptions(options);
+  const checked = checkedOptions(options);
   return { name: "wasm", open: () => openBackend(checked), weightBytes: matrixBytes };
 }
 
@@ -161,7 +162,8 @@ export class WasmBackend implements Backend {
     return missing && `${missing} was not compiled ahead`;
   }
 
-  async compile(program: ProgramGraph, { signal, ...sharing }: CompileOptions = {}): Promise<Plan> {
+  async compile(program: ProgramGraph, options: CompileOptions = {}): Promise<Plan> {
+    const { signal, ...sharing } = compileOptions(program, options);
     this.requireAlive();
     const shared = sharing.shareWith instanceof WasmPlan ? sharing.shareWith.home : undefined;
     const home = shared ?? (await this.#homeFor(program));

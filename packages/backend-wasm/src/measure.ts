@@ -2,7 +2,7 @@ import { openBackend } from "./backend.ts";
 import { i32 } from "./emit/index.ts";
 import { Turns } from "./eventLoop.ts";
 import type { Emitted, Run, Task } from "./kernel.ts";
-import { checkOptions } from "./options.ts";
+import { checkedOptions } from "./options.ts";
 import { PlanModule } from "./planModule.ts";
 import { runListSync } from "./runner.ts";
 import { recordStep, type StepList, writeStepList } from "./stepList.ts";
@@ -27,7 +27,7 @@ export interface ForkJoin {
 
 /** Opens a pool of two threads for {@link ForkJoin}. @throws {UnsupportedError} where no memory is shared */
 export async function openForkJoin(): Promise<ForkJoin> {
-  const backend = await openBackend(checkOptions({ threads: 2 }));
+  const backend = await openBackend(checkedOptions({ threads: 2 }));
   const { space } = backend.home;
   const module = new PlanModule(space, backend.target, backend.pool);
   const work = module.emit("work", (builder, name) => {

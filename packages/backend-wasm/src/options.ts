@@ -1,5 +1,5 @@
 import { ArgumentError } from "@centella/core";
-import { checkKeys } from "@centella/quant/checks";
+import { boolean, checkOptions, either, type Kinds, kind, oneOf, whole, within } from "@centella/quant/checks";
 
 export interface WasmOptions {
   /**
@@ -42,9 +42,18 @@ export interface WasmOptions {
 /** What was chosen. */
 export type CheckedOptions = Required<Omit<WasmOptions, "module">> & Pick<WasmOptions, "module">;
 
+const kinds: Kinds<WasmOptions> = {
+  relaxed: either(boolean, oneOf("auto")),
+  threads: either(whole(1, 64), oneOf("auto")),
+  sync: boolean,
+  maxMemoryMiB: within(1, 16_384),
+  memory64: either(boolean, oneOf("auto")),
+  checkWrites: boolean,
+  module: kind("a WebAssembly.Module", (value) => value instanceof WebAssembly.Module),
+};
+
 /** @throws {ArgumentError} for an unknown option or a value outside its range */
-export function checkOptions(options: WasmOptions): CheckedOptions {
-  checkKeys("wasm", options, ["relaxed", "threads", "sync", "maxMemoryMiB", "memory64", "checkWrites", "module"]);
+export function checkedOptions(options: WasmOptions): CheckedOptions {
   const {
     relaxed = "auto",
     threads = "auto",
@@ -53,20 +62,8 @@ export function checkOptions(options: WasmOptions): CheckedOptions {
     memory64 = "auto",
     checkWrites = false,
     module,
-  } = options;
-  if (typeof checkWrites !== "boolean") throw new ArgumentError("wasm", "checkWrites true or false", String(checkWrites));
-  if (typeof sync !== "boolean") throw new ArgumentError("wasm", "sync true or false", String(sync));
-  if (relaxed !== "auto" && typeof relaxed !== "boolean") throw new ArgumentError("wasm", 'relaxed true, false or "auto"', String(relaxed));
-  if (typeof maxMemoryMiB !== "number" || !(maxMemoryMiB >= 1 && maxMemoryMiB <= 16_384)) {
-    throw new ArgumentError("wasm", "maxMemoryMiB from 1 to 16384", String(maxMemoryMiB));
-  }
-  if (memory64 !== "auto" && typeof memory64 !== "boolean")
-    throw new ArgumentError("wasm", 'memory64 true, false or "auto"', String(memory64));
-  if (threads !== "auto" && !(Number.isInteger(threads) && threads >= 1 && threads <= 64)) {
-    throw new ArgumentError("wasm", 'threads from 1 to 64 or "auto"', String(threads));
-  }
+  } = checkOptions("wasm", options, kinds);
   if (module !== undefined) {
-    if (!(module instanceof WebAssembly.Module)) throw new ArgumentError("wasm", "module to be a WebAssembly.Module", typeof module);
     if (relaxed === true || memory64 === true || (threads !== "auto" && threads > 1))
       throw new ArgumentError("wasm", "a module compiled ahead alone", "one with relaxed, memory64 or threads", "leave these out");
   }

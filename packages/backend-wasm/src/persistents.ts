@@ -4,6 +4,7 @@ import {
   layoutOf,
   type Persistent,
   ProgramError,
+  readSource,
   ShapeError,
   type TensorSource,
   type TypedArray,
@@ -87,8 +88,7 @@ export class Cell {
     this.#loaded = false;
     for (const { from, length, to } of this.#chunks(total)) {
       signal?.throwIfAborted();
-      const bytes = await source.read(from, length, signal);
-      if (bytes.length !== length) throw new ShapeError(`load ${name}`, `${length} bytes from the source at ${from}`, String(bytes.length));
+      const bytes = await readSource(name, source, from, length, signal);
       const { u8 } = this.#heap;
       if (this.isPanelled) writePanels(floatsOf(bytes), from / (4 * spec.shape[1]!), spec, this.#panels);
       else if (this.interleaving === undefined) u8.set(bytes, address + to);

@@ -18,9 +18,12 @@ import {
   ProgramError,
   type ProgramGraph,
   type RunOptions,
+  requireArrays,
+  requireLoadable,
   requireLoaded,
   requirePersistent,
   resolveSpec,
+  runOptions,
   type Storage,
   Tensor,
   type TensorSource,
@@ -176,7 +179,7 @@ export class WasmPlan implements Plan {
 
   async load(name: string, source: TensorSource, options: LoadOptions = {}): Promise<void> {
     this.#requireAlive();
-    requirePersistent(this.program, name);
+    requireLoadable(this.program, name, source, options);
     await this.#backend.enqueue(() => this.cells.get(name)!.load(source, options));
   }
 
@@ -194,7 +197,8 @@ export class WasmPlan implements Plan {
     void this.#backend.enqueue(() => cell.reset());
   }
 
-  run(inputs: Readonly<Record<string, InputData>>, { dims: explicit, signal }: RunOptions = {}): Record<string, Tensor> {
+  run(inputs: Readonly<Record<string, InputData>>, options: RunOptions = {}): Record<string, Tensor> {
+    const { dims: explicit, signal } = runOptions(options);
     this.#requireAlive();
     signal?.throwIfAborted();
     this.#requireLoaded();
@@ -250,7 +254,9 @@ export class WasmPlan implements Plan {
     return results.handles(done);
   }
 
-  runSync(inputs: Readonly<Record<string, TypedArray>>, { dims: explicit }: Pick<RunOptions, "dims"> = {}): Record<string, TypedArray> {
+  runSync(inputs: Readonly<Record<string, TypedArray>>, options: Pick<RunOptions, "dims"> = {}): Record<string, TypedArray> {
+    const { dims: explicit } = runOptions(options);
+    requireArrays(inputs);
     this.#requireAlive();
     if (this.#backend.isBusy)
       throw new ProgramError("runSync: expected no work under way on this backend, got a queued run; await backend.idle() first");

@@ -3,7 +3,7 @@ import { createProgram, type TensorSource } from "@centella/core";
 import { quantize } from "@centella/quant";
 import { afterEach, expect, test, vi } from "vitest";
 import { openBackend } from "../src/backend.ts";
-import { checkOptions } from "../src/options.ts";
+import { checkedOptions } from "../src/options.ts";
 import { ThreadPool } from "../src/threads/pool.ts";
 
 const [count, n, k, most, chosen] = [8, 512, 512, 64, 4];
@@ -18,7 +18,7 @@ afterEach(() => void vi.restoreAllMocks());
 test.each(["q4_0", "f32"] as const)(
   "a prompt's products with %s experts are the pool's, to the bit those of single tokens",
   async (dtype) => {
-    const backend = await openBackend(checkOptions({ threads: 2 }));
+    const backend = await openBackend(checkedOptions({ threads: 2 }));
     const program = createProgram();
     const T = program.dim("T", most);
     const experts = program.persistent("experts", { dtype, shape: [count, n, k] });

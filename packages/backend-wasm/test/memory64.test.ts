@@ -6,7 +6,7 @@ import { detect } from "../src/detect.ts";
 import { f32, i32, ModuleBuilder, Widening } from "../src/emit/index.ts";
 import { createMemory } from "../src/heap.ts";
 import { type WasmOptions, wasm } from "../src/index.ts";
-import { checkOptions } from "../src/options.ts";
+import { checkedOptions } from "../src/options.ts";
 import type { WasmPlan } from "../src/plan.ts";
 
 const GiB = 2 ** 30;
@@ -137,7 +137,7 @@ describe("an engine without 64-bit addresses", () => {
     ["the option says so", { memory64: false }, features],
     ["the memory is bounded", { maxMemoryMiB: 2048 }, features],
   ] as const)("a large model is refused with numbers and advice: %s", async (_name, options, engine) => {
-    backend = await openBackend(checkOptions(options), engine);
+    backend = await openBackend(checkedOptions(options), engine);
     const before = backend.memory();
     const error = await backend.compile(program()).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(OutOfMemoryError);
@@ -148,7 +148,7 @@ describe("an engine without 64-bit addresses", () => {
   });
 
   test("asking for them is an error", async () => {
-    await expect(openBackend(checkOptions({ memory64: true }), without)).rejects.toThrowErrorMatchingInlineSnapshot(
+    await expect(openBackend(checkedOptions({ memory64: true }), without)).rejects.toThrowErrorMatchingInlineSnapshot(
       `[UnsupportedError: wasm: unsupported: this JavaScript engine has no WebAssembly memory with 64-bit addresses (Node 24, Chrome 133 and Firefox 134 have); use memory64: "auto" or false]`,
     );
   });

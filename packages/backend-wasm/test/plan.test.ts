@@ -271,9 +271,9 @@ describe("weights in formats without kernels", () => {
 });
 
 test("options are checked", () => {
-  expect(() => wasm({ relaxed: "yes" as "auto" })).toThrow(/relaxed true, false or "auto"/);
+  expect(() => wasm({ relaxed: "yes" as "auto" })).toThrow(/relaxed to be true or false or "auto", got "yes"/);
   expect(() => wasm({ maxMemoryMiB: 20_000 })).toThrow(/1 to 16384/);
-  expect(() => wasm({ memory64: 1 } as object)).toThrow(/memory64 true, false or "auto"/);
+  expect(() => wasm({ memory64: 1 } as object)).toThrow(/memory64 to be true or false or "auto", got 1/);
   expect(() => wasm({ workers: 2 } as object)).toThrow(
     /options among \{relaxed, threads, sync, maxMemoryMiB, memory64, checkWrites, module\}, got workers/,
   );

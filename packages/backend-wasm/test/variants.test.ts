@@ -3,7 +3,7 @@ import { createProgram, type Program } from "@centella/core";
 import { quantize } from "@centella/quant";
 import { afterEach, expect, test, vi } from "vitest";
 import { openBackend } from "../src/backend.ts";
-import { checkOptions } from "../src/options.ts";
+import { checkedOptions } from "../src/options.ts";
 import { Space } from "../src/space.ts";
 
 const [longest, generated, width, heads, kvHeads, headSize] = [600, 1000, 64, 4, 2, 16];
@@ -41,7 +41,7 @@ function layer(): Program {
 afterEach(() => void vi.restoreAllMocks());
 
 test("prompts of 1 to 600 tokens and 1,000 single tokens compile nothing, and each number of tokens is recorded once", async () => {
-  const backend = await openBackend(checkOptions({ threads: 2 }));
+  const backend = await openBackend(checkedOptions({ threads: 2 }));
   const plan = await backend.compile(layer());
   const bytes = quantize("q4_0", uniform(1, width * width));
   const source = { size: bytes.length, read: async (from: number, length: number) => bytes.subarray(from, from + length) };

@@ -6,6 +6,7 @@ import {
   type ConcreteSpec,
   type Counters,
   checkData,
+  compileOptions,
   type DeviceInfo,
   type FusionLimits,
   lower,
@@ -16,7 +17,7 @@ import {
   type TensorSpec,
   type TypedArray,
 } from "@centella/core";
-import { checkKeys } from "@centella/quant/checks";
+import { boolean, checkOptions, isRecord, type Kinds, kind, oneOf } from "@centella/quant/checks";
 import { compileProgram } from "./compile.ts";
 import { openDevice, type WebgpuOptions } from "./device.ts";
 import { uploadTensor } from "./deviceTensor.ts";
@@ -25,13 +26,20 @@ import { deviceBytes } from "./layout.ts";
 import { WebgpuPlan } from "./plan.ts";
 import { DeviceQueue } from "./queue.ts";
 
+const kinds: Kinds<WebgpuOptions> = {
+  gpu: kind("a GPU", (value) => isRecord(value) && typeof value.requestAdapter === "function"),
+  powerPreference: oneOf("low-power", "high-performance"),
+  allowSoftware: boolean,
+  unsafeFast: boolean,
+};
+
 /**
  * The WebGPU backend: `navigator.gpu` in browsers, Deno and workers, the optional package `webgpu` (Dawn) in Node. In Node an open
  * device keeps a core busy and the process alive until `dispose()`.
  * @throws {ArgumentError} for an unknown option
  */
 export function webgpu(options: WebgpuOptions = {}): BackendFactory {
-  checkKeys("webgpu", options, ["gpu", "powerPreference", "allowSoftware", "unsafeFast"]);
+  checkOptions("webgpu", options, kinds);
   return {
     name: "webgpu",
     open: async () => {
@@ -70,7 +78,8 @@ class WebgpuBackend implements Backend {
     return kernel.unsupported?.({ inputs, params, output });
   }
 
-  async compile(program: ProgramGraph, { shareWith, signal }: CompileOptions = {}): Promise<Plan> {
+  async compile(program: ProgramGraph, options: CompileOptions = {}): Promise<Plan> {
+    const { shareWith, signal } = compileOptions(program, options);
     signal?.throwIfAborted();
     this.#queue.check();
     const lowered = lower(program, this.name, (...call) => this.unsupported(...call), this);

@@ -10,6 +10,7 @@ import {
   OutOfMemoryError,
   type Persistent,
   ProgramError,
+  readSource,
   ShapeError,
   type TensorSource,
   type TypedArray,
@@ -78,10 +79,7 @@ export class Cell {
     for (let offset = 0; offset < total; offset += chunk) {
       signal?.throwIfAborted();
       const length = Math.min(chunk, total - offset);
-      const stored = await source.read(offset, length, signal);
-      if (stored.byteLength !== length) {
-        throw new ShapeError(`load ${this.name}`, `${length} bytes of the source from ${offset}`, `${stored.byteLength} bytes`);
-      }
+      const stored = await readSource(this.name, source, offset, length, signal);
       const words = toWords(dtype, stored);
       const { elements, bytes } = layoutOf(dtype);
       const at = isDecoded(dtype) ? (offset / bytes) * elements * 4 : offset;

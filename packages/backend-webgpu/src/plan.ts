@@ -11,8 +11,10 @@ import {
   ProgramError,
   type ProgramGraph,
   type RunOptions,
+  requireLoadable,
   requireLoaded,
   requirePersistent,
+  runOptions,
   type Storage,
   Tensor,
   type TensorSource,
@@ -73,6 +75,7 @@ export class WebgpuPlan implements Plan {
 
   async load(name: string, source: TensorSource, options: LoadOptions = {}): Promise<void> {
     this.#check();
+    requireLoadable(this.program, name, source, options);
     await this.#cell(name).load(source, options);
   }
 
@@ -90,7 +93,8 @@ export class WebgpuPlan implements Plan {
     cell.reset();
   }
 
-  run(given: Readonly<Record<string, InputData>>, { dims: explicit, signal }: RunOptions = {}): Record<string, Tensor> {
+  run(given: Readonly<Record<string, InputData>>, options: RunOptions = {}): Record<string, Tensor> {
+    const { dims: explicit, signal } = runOptions(options);
     this.#check();
     signal?.throwIfAborted();
     requireLoaded(this.parts.lowered, (name) => this.parts.cells.get(name)!.isLoaded);

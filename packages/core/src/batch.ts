@@ -1,9 +1,11 @@
+import { abortSignal, callback, check, checkOptions, describe, string } from "@centella/quant/checks";
 import type { Backend } from "./backend.ts";
 import { type CustomOp, customOp } from "./custom.ts";
 import { type DType, dtypeOf, type TypedArray } from "./dtype.ts";
 import { ArgumentError, DisposedError, ProgramError } from "./errors.ts";
+import { opDefinition, openBackend } from "./kinds.ts";
 import type { AnyOp } from "./op.ts";
-import { createRecorder, type OpMethods, type OpRecorder, opMethods, Ref } from "./program.ts";
+import { createRecorder, type OpMethods, type OpRecorder, opMethods, Ref, requireInputs } from "./program.ts";
 import type { TensorSpec } from "./spec.ts";
 import { checkData, type Tensor } from "./tensor.ts";
 
@@ -25,7 +27,8 @@ export class BatchHandle<Name extends string = string> {
 
   /** The batch program's own handle. @throws {ProgramError} if `handle` is of another program */
   static refOf(what: string, handle: BatchHandle | undefined, program: OpRecorder, batch: string): Ref {
-    if (!(handle instanceof BatchHandle)) throw new ArgumentError(what, "a handle of this batch", typeof handle, "make one with upload()");
+    if (!(handle instanceof BatchHandle))
+      throw new ArgumentError(what, "a handle of this batch", describe(handle), "make one with upload()");
     if (handle.#ref.program === program) return handle.#ref;
     const [own, other] = [batch, handle.batch].map((name) => (name === "" ? "" : ` ${name}`));
     throw new ProgramError(
@@ -49,7 +52,9 @@ export type Batch<Name extends string = ""> = BatchCore<Name> & OpMethods<BatchH
  * A computation that runs more than once is cheaper as a program that is compiled once. Give batches that are alive together
  * different names, or use {@link withBatch}, and the compiler tells their handles apart.
  */
-export function createBatch<const Name extends string = "">(backend: Backend, { name }: { readonly name?: Name } = {}): Batch<Name> {
+export function createBatch<const Name extends string = "">(backend: Backend, options: { readonly name?: Name } = {}): Batch<Name> {
+  check("createBatch", "backend", backend, openBackend, "pass one of runtime.backends");
+  const { name } = checkOptions("createBatch", options, { name: string });
   const batch = new BatchCore<Name>(backend, (name ?? "") as Name);
   return Object.assign(
     batch,
@@ -72,6 +77,7 @@ export async function withBatch<Result>(
   backend: Backend,
   use: <Own extends string>(batch: Batch<Own>) => Promise<Result>,
 ): Promise<Result> {
+  check("withBatch", "use", use, callback);
   const batch = createBatch(backend);
   try {
     return await use(batch);
@@ -114,8 +120,12 @@ export class BatchCore<Name extends string = ""> {
   }
 
   record(op: AnyOp, inputs: readonly (BatchHandle<Name> | undefined)[], params: object): BatchHandle<Name> {
+    check("record", "op", op, opDefinition);
     this.#checkRecording(op.name);
-    const refs = inputs.map((handle, i) => (handle === undefined && i >= op.inputs.length ? undefined : this.#refOf(op.name, handle)));
+    requireInputs(op, inputs);
+    const refs = Array.from(inputs, (handle, i) =>
+      handle === undefined && i >= op.inputs.length ? undefined : this.#refOf(op.name, handle),
+    );
     return new BatchHandle(this.name, this.#program.record(op, refs, params));
   }
 
@@ -128,8 +138,9 @@ export class BatchCore<Name extends string = ""> {
    * Computes everything that was recorded, once. Results are the values that no other op consumes, and those of {@link keep}.
    * @throws {ProgramError} at the second call, or where nothing was recorded
    */
-  async execute({ signal }: { readonly signal?: AbortSignal } = {}): Promise<void> {
+  async execute(options: { readonly signal?: AbortSignal } = {}): Promise<void> {
     this.#checkRecording("execute");
+    const { signal } = checkOptions("execute", options, { signal: abortSignal });
     const results = this.#resultIds();
     if (results.length === 0) throw new ProgramError("execute: expected at least one op, got none; record ops on uploaded tensors first");
     this.#state = "executing";

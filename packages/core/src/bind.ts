@@ -1,3 +1,4 @@
+import { check, describe, object } from "@centella/quant/checks";
 import type { InputData } from "./backend.ts";
 import { layoutOf, typedArrayOf } from "./dtype.ts";
 import { ArgumentError, DisposedError, DTypeError, ShapeError } from "./errors.ts";
@@ -30,14 +31,22 @@ export interface Binding {
  * @throws {ArgumentError | ShapeError | DTypeError | DisposedError}
  */
 export function bind(program: ProgramGraph, given: Readonly<Record<string, InputData>>, explicit: DimValues = noDims): Binding {
+  check("run", "inputs", given, object, "pass { name: data }");
   for (const name in given) {
     if (!program.inputs.has(name)) throw new ArgumentError("run", `inputs among {${[...program.inputs.keys()].join(", ")}}`, name);
   }
   for (const name in explicit) {
     if (!program.dims.has(name)) throw new ArgumentError("run", `dims among {${[...program.dims.keys()].join(", ")}}`, name);
+    if (explicit[name] !== undefined) checkDim(program, name, explicit[name]);
   }
   for (const [name, id] of program.inputs) {
-    if (given[name] === undefined) throw new ArgumentError("run", `input ${name} (${formatSpec(program.values[id]!.spec)})`, "nothing");
+    const data = given[name];
+    if (data === undefined) throw new ArgumentError("run", `input ${name} (${formatSpec(program.values[id]!.spec)})`, "nothing");
+    if (!(data instanceof Tensor || ArrayBuffer.isView(data))) {
+      const { spec } = program.values[id]!;
+      const expected = `a tensor or a ${typedArrayOf(spec.dtype).name} for ${formatSpec(spec)}`;
+      throw new DTypeError(`input ${name}`, expected, describe(data), "pass the stored form of the dtype");
+    }
   }
   const dims = program.dims.size === 0 ? noDims : bindDims(program, given, explicit);
   const inputs = new Map<string, { spec: ConcreteSpec; data: InputData }>();
@@ -57,14 +66,23 @@ function bindDims(program: ProgramGraph, given: Readonly<Record<string, InputDat
   const inputs = [...program.inputs].map(([name, id]) => ({ name, spec: program.values[id]!.spec, data: given[name]! }));
   for (const { name, spec, data } of inputs) if (data instanceof Tensor) dimsOfTensor(name, spec, data, dims);
   for (const { name, spec, data } of inputs) if (!(data instanceof Tensor)) dimOfLength(name, spec, data, dims);
-  for (const [name, { max }] of program.dims) {
+  for (const name of program.dims.keys()) {
     const value = dims[name];
-    if (value === undefined) continue;
-    if (!Number.isSafeInteger(value) || value < 0 || value > max) {
-      throw new ArgumentError("run", `dim ${name} from 0 to ${max}`, String(value), "split the work into several runs");
-    }
+    if (value !== undefined) checkDim(program, name, value);
   }
   return dims;
+}
+
+function checkDim(program: ProgramGraph, name: string, value: number): void {
+  const { max } = program.dims.get(name)!;
+  if (!Number.isSafeInteger(value) || value < 0 || value > max)
+    throw new ArgumentError("run", `dim ${name} from 0 to ${max}`, describe(value), "split the work into several runs");
+}
+
+/** @throws {ArgumentError} if a run within the call is given a tensor, whose content may have to be waited for */
+export function requireArrays(given: Readonly<Record<string, InputData>>): void {
+  for (const name in given)
+    if (given[name] instanceof Tensor) throw new ArgumentError("runSync", `an array for ${name}`, "a tensor", "give its dataSync()");
 }
 
 /** The smallest bucket that holds `value`. Buckets are ascending, the last is the dim's maximum. */

@@ -1,7 +1,9 @@
+import { abortSignal, boolean, callback, check, checkOptions, type Kinds, listOf, positive, string } from "@centella/quant/checks";
 import type { Backend, Plan } from "./backend.ts";
 import { createProgram, type Program } from "./createProgram.ts";
 import type { TypedArray } from "./dtype.ts";
-import { ArgumentError, UnsupportedError } from "./errors.ts";
+import { UnsupportedError } from "./errors.ts";
+import { openBackend } from "./kinds.ts";
 import { programCost } from "./select.ts";
 import type { BackendThresholds, Threshold, Thresholds, Transfer } from "./thresholds.ts";
 
@@ -90,6 +92,15 @@ const probes: readonly Probe[] = [
   },
 ];
 
+const optionKinds: Kinds<CalibrationOptions> = {
+  budgetMs: positive,
+  signal: abortSignal,
+  onProgress: callback,
+  allowSoftware: boolean,
+  machine: string,
+  now: callback,
+};
+
 /** Wins in a row that end a comparison. */
 const clearWins = 3;
 const clearly = 0.8;
@@ -103,8 +114,9 @@ const clearly = 0.8;
  * @throws {ArgumentError} if the budget is no time
  */
 export async function calibrate(backends: readonly Backend[], options: CalibrationOptions): Promise<Calibration> {
-  const { budgetMs, signal, onProgress, allowSoftware = false, machine = engineName() } = options;
-  if (!(budgetMs > 0 && Number.isFinite(budgetMs))) throw new ArgumentError("calibrate", "budgetMs above 0", String(budgetMs));
+  check("calibrate", "backends", backends, listOf("open backends", openBackend), "pass runtime.backends");
+  const { budgetMs, signal, onProgress, allowSoftware = false, machine = engineName() } = checkOptions("calibrate", options, optionKinds);
+  check("calibrate", "budgetMs", budgetMs, positive, "pass milliseconds");
   const contestants = backends.filter(({ device }) => allowSoftware || device.kind !== "software-gpu");
   const pairs = contestants.flatMap((backend, i) => {
     const against = contestants.slice(i + 1).find(({ device }) => device.kind === "cpu");

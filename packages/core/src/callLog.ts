@@ -1,3 +1,4 @@
+import { check, isRecord, type Kind, kind } from "@centella/quant/checks";
 import type { Counters } from "./backend.ts";
 import type { Candidate, Selection } from "./select.ts";
 import { textTable } from "./textTable.ts";
@@ -91,8 +92,14 @@ export function counted<Args extends readonly unknown[], Result>(tally: Tally, r
   };
 }
 
+const reportKind: Kind = kind(
+  "what runtime.report() returns",
+  (value) => isRecord(value) && Array.isArray(value.backends) && Array.isArray(value.calls),
+);
+
 /** A report as text, for a terminal. */
-export function formatReport({ backends, calls }: RuntimeReport): string {
+export function formatReport(report: RuntimeReport): string {
+  const { backends, calls } = check("formatReport", "report", report, reportKind);
   const devices = [
     ["backend", "open", "uploads", "submits", "readbacks", "device"],
     ...backends.map(({ name, device, isOpen, counters }) => [

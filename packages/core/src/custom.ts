@@ -1,7 +1,8 @@
+import { callback, check, checkOptions, describe, type Kinds, list, object, string } from "@centella/quant/checks";
 import { ArgumentError } from "./errors.ts";
 import type { AnyOp, Cost, HostTensor } from "./op.ts";
 import { ops } from "./ops/index.ts";
-import { byteLength, type ConcreteSpec, checkShape, elementCount, type TensorSpec } from "./spec.ts";
+import { byteLength, type ConcreteSpec, checkSpec, elementCount, type TensorSpec } from "./spec.ts";
 
 /** One call of a custom op in one run, every extent a number. */
 export interface CustomCall<P extends object = object> {
@@ -99,6 +100,7 @@ const defined = new WeakMap<CustomOp, AnyOp>();
 /** The op of a definition: what `record`, `runtime.call` and backends take. @throws {ArgumentError} for names that will not do */
 export function customOp<P extends object>(definition: CustomOp<P>): AnyOp {
   const erased = definition as CustomOp;
+  check("custom", "op", erased, object, "pass { name, inputs, infer, reference }");
   let op = defined.get(erased);
   if (op === undefined) {
     op = define(erased);
@@ -108,12 +110,14 @@ export function customOp<P extends object>(definition: CustomOp<P>): AnyOp {
 }
 
 function define(definition: CustomOp): AnyOp {
-  const { name, inputs, defaults = {}, wasm, wgsl, ptx } = definition;
+  const { name, inputs, defaults = {}, wasm, wgsl, ptx } = checkOptions("custom", definition, kinds);
+  for (const required of ["infer", "reference"] as const) check("custom", required, definition[required], callback);
+  check("custom", "inputs", inputs, list);
   if (!isIdentifier(name) || Object.hasOwn(ops, name) || name === "fused")
-    throw new ArgumentError("custom", "name to be an identifier that is no op of Centella", name, "choose another name");
+    throw new ArgumentError("custom", "name to be an identifier that is no op of Centella", describe(name), "choose another name");
   if (!inputs.every(isIdentifier) || new Set([...inputs, ...ownNames]).size < inputs.length + ownNames.length) {
     const expected = `inputs to be different identifiers, none of ${ownNames.join(", ")}`;
-    throw new ArgumentError(name, expected, inputs.join(", "), "choose other names");
+    throw new ArgumentError(name, expected, describe(inputs), "choose other names");
   }
   return {
     name,
@@ -124,7 +128,7 @@ function define(definition: CustomOp): AnyOp {
       if (specs.length !== inputs.length || specs.includes(undefined))
         throw new ArgumentError(name, `${inputs.length} tensors (${inputs.join(", ")})`, String(specs.length), "pass them in this order");
       const spec = definition.infer(specs as readonly TensorSpec[], params);
-      checkShape(name, spec.shape);
+      checkSpec(name, spec);
       return spec;
     },
     cost(specs, params, output) {
@@ -139,6 +143,18 @@ function define(definition: CustomOp): AnyOp {
 /** What generated text calls things itself. */
 const ownNames = ["y", "p", "group", "lane", "grid", "place", "main", "dims"] as const;
 
-function isIdentifier(name: string): boolean {
-  return /^[A-Za-z][A-Za-z0-9_]*$/.test(name);
+const kinds: Kinds<CustomOp> = {
+  name: string,
+  inputs: list,
+  defaults: object,
+  infer: callback,
+  cost: callback,
+  reference: callback,
+  wasm: object,
+  wgsl: object,
+  ptx: object,
+};
+
+function isIdentifier(name: unknown): boolean {
+  return typeof name === "string" && /^[A-Za-z][A-Za-z0-9_]*$/.test(name);
 }

@@ -1,10 +1,14 @@
 import { bfloatRowToFloat, dequantize, floatRowToBfloat, floatRowToHalf, halfRowToFloat, quantizeRow } from "@centella/quant";
+import { check, floatArray, object } from "@centella/quant/checks";
 import { type DType, isQuantized, type TypedArray, typedArrayOf } from "./dtype.ts";
 import { UnsupportedError } from "./errors.ts";
 import { byteLength, type ConcreteSpec, elementCount } from "./spec.ts";
+import { checkData } from "./tensor.ts";
 
 /** A tensor's stored form as numbers: f16, bf16 and block types become `Float32Array`, the others are returned as they are. */
-export function decode({ dtype, shape }: ConcreteSpec, stored: TypedArray): TypedArray {
+export function decode(spec: ConcreteSpec, stored: TypedArray): TypedArray {
+  checkData("decode", spec, stored);
+  const { dtype, shape } = spec;
   if (!isDecoded(dtype)) return stored;
   const values = new Float32Array(elementCount(shape));
   if (dtype === "f16") halfRowToFloat(stored as Uint16Array, values);
@@ -14,7 +18,9 @@ export function decode({ dtype, shape }: ConcreteSpec, stored: TypedArray): Type
 }
 
 /** The inverse of {@link decode}: rounds to f16, bf16 or q8_0. @throws {UnsupportedError} for other block types */
-export function encode({ dtype, shape }: ConcreteSpec, values: TypedArray): TypedArray {
+export function encode(spec: ConcreteSpec, values: TypedArray): TypedArray {
+  check("encode", "spec", spec, object);
+  const { dtype, shape } = spec;
   if (!isDecoded(dtype)) return values;
   const stored = new (typedArrayOf(dtype))(byteLength({ dtype, shape }) / typedArrayOf(dtype).BYTES_PER_ELEMENT);
   if (dtype === "f16") floatRowToHalf(values as Float32Array, stored as Uint16Array);
@@ -26,6 +32,7 @@ export function encode({ dtype, shape }: ConcreteSpec, values: TypedArray): Type
 
 /** Rounds f32 values to what `dtype` can store. */
 export function roundTo(dtype: DType, values: Float32Array): Float32Array {
+  check("roundTo", "values", values, floatArray);
   if (dtype === "f16" || dtype === "bf16") return roundToHalf(dtype, values);
   if (!isDecoded(dtype)) return values;
   const spec = { dtype, shape: [values.length] };

@@ -1,4 +1,5 @@
 import { type BlockType, blockLayout, isBlockType, isGgmlType } from "@centella/quant";
+import { describe } from "@centella/quant/checks";
 import { DTypeError } from "./errors.ts";
 
 /**
@@ -24,17 +25,18 @@ export function layoutOf(dtype: DType): DTypeLayout {
     const { blockElements, blockBytes } = blockLayout(dtype);
     return { elements: blockElements, bytes: blockBytes };
   }
+  if (!isDType(dtype)) throw new DTypeError("tensor", "a dtype", describe(dtype), 'pass e.g. "f32"');
   return { elements: 1, bytes: scalarBytes[dtype] };
 }
 
 /** True for the name of a dtype. */
-export function isDType(name: string): name is DType {
-  return name in scalarBytes || (isGgmlType(name) && isBlockType(name));
+export function isDType(name: unknown): name is DType {
+  return typeof name === "string" && (Object.hasOwn(scalarBytes, name) || (isGgmlType(name) && isBlockType(name)));
 }
 
 /** True for the ggml block types, false for plain element types. */
 export function isQuantized(dtype: DType): dtype is BlockType {
-  return !(dtype in scalarBytes);
+  return isDType(dtype) && !Object.hasOwn(scalarBytes, dtype);
 }
 
 /** True for the types whose values are integers, bool's 0 and 1 among them. */
@@ -88,12 +90,7 @@ export function dtypeOf(data: TypedArray): ScalarType {
   if (data instanceof Uint16Array) return "f16";
   if (data instanceof Uint8Array) return "u8";
   const expected = "a Float32Array, or an Int32Array, Uint32Array, Uint16Array (f16), Int8Array or Uint8Array";
-  throw new DTypeError("tensor", expected, className(data), "make one with Float32Array.from()");
-}
-
-/** What a value is, for messages. */
-export function className(value: unknown): string {
-  return (value as object | null | undefined)?.constructor?.name ?? String(value);
+  throw new DTypeError("tensor", expected, describe(data), "make one with Float32Array.from()");
 }
 
 /** The array type of a dtype's values as numbers, which scalar references compute on: f16, bf16 and block types are f32. */

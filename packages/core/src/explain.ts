@@ -1,6 +1,8 @@
+import { check, isRecord, type Kind, kind } from "@centella/quant/checks";
 import { planArena, planSlots } from "./arena.ts";
 import type { Backend } from "./backend.ts";
 import { ArgumentError } from "./errors.ts";
+import { programGraph } from "./kinds.ts";
 import { type Lowered, lower, type Step, type Storage } from "./lower.ts";
 import { type FusedParams, isFused, writtenInput } from "./passes/fused.ts";
 import { type Placement, splitByPlacement } from "./placement.ts";
@@ -20,6 +22,11 @@ export interface Placed {
 /** Lists everything: what a program becomes before any backend has a say. */
 const anyBackend: ExplainedBackend = { name: "any backend", unsupported: () => undefined };
 
+const explainedKind: Kind = kind(
+  "a backend, or a placement with its backends",
+  (value) => isRecord(value) && (typeof value.unsupported === "function" || (isRecord(value.placement) && Array.isArray(value.backends))),
+);
+
 /** Offsets in the listing; backends align as their device asks. */
 const alignment = 64;
 
@@ -31,6 +38,8 @@ const alignment = 64;
  * @throws {UnsupportedError} for a call that the backend has no kernel for
  */
 export function explain(recorded: ProgramGraph, on: ExplainedBackend | Placed = anyBackend): string {
+  check("explain", "program", recorded, programGraph, "record one with createProgram()");
+  check("explain", "backend", on, explainedKind, "pass a backend, or { placement, backends }");
   if ("placement" in on) return explainPlaced(recorded, on);
   const { name, fusion, memoryModel = "addressSpace" } = on;
   const options = { memoryModel, ...(fusion && { fusion }) };
@@ -81,6 +90,7 @@ function explainPlaced(recorded: ProgramGraph, { placement, backends }: Placed):
 
 /** The listing of a program as it is, e.g. between two passes. */
 export function formatProgram(program: ProgramGraph): string {
+  check("formatProgram", "program", program, programGraph, "record one with createProgram()");
   return [...linesOf(program, () => undefined), ""].join("\n");
 }
 
@@ -107,7 +117,7 @@ function formatCall({ op, inputs, params }: Pick<Node, "op" | "inputs" | "params
 }
 
 function formatOption(key: string, value: unknown): string {
-  return key === "shape" && Array.isArray(value) ? formatShape(value) : structuralKey(value);
+  return key === "shape" && Array.isArray(value) ? formatShape(value) : structuralKey("explain", value);
 }
 
 /** A fused group's calls, their results named `.0`, `.1`, … */
@@ -129,7 +139,7 @@ function namesOf({ values }: ProgramGraph): (id: number) => string {
     }
     if (definition.kind === "input") return definition.name;
     if (definition.kind !== "constant") return `%${id}`;
-    return definition.data.length === 1 ? structuralKey(definition.data[0]) : `constant ${formatSpec(spec)}`;
+    return definition.data.length === 1 ? structuralKey("constant", definition.data[0]) : `constant ${formatSpec(spec)}`;
   });
   return (id) => names[id]!;
 }

@@ -1,3 +1,4 @@
+import { check, isRecord, type Kind, kind } from "@centella/quant/checks";
 import type { Cost } from "./op.ts";
 import { type Candidate, judge, orLastResort, type Policy, type SelectionRequest, type Verdict } from "./select.ts";
 import { textTable } from "./textTable.ts";
@@ -25,8 +26,14 @@ export function explainRequest(
   return { what: request.what, cost: request.cost, backend: verdicts.find(({ takes }) => takes)?.backend, verdicts };
 }
 
+const explanationKind: Kind = kind(
+  "what runtime.explain() returns",
+  (value) => isRecord(value) && isRecord(value.cost) && Array.isArray(value.verdicts),
+);
+
 /** An explanation as text, for a terminal. */
-export function formatExplanation({ what, cost, backend, verdicts }: Explanation): string {
+export function formatExplanation(explanation: Explanation): string {
+  const { what, cost, backend, verdicts } = check("formatExplanation", "explanation", explanation, explanationKind);
   const answer = ({ backend: name, takes }: Verdict): string => (name === backend ? "chosen" : takes ? "could" : "no");
   const rows = [["backend", "", "reason"], ...verdicts.map((verdict) => [verdict.backend, answer(verdict), verdict.reason])];
   const count = (value: number): string => value.toLocaleString("en", { maximumFractionDigits: 0 });

@@ -13,7 +13,7 @@ export type {
   TensorSource,
 } from "./backend.ts";
 export { type Batch, type BatchCore, type BatchHandle, createBatch, withBatch } from "./batch.ts";
-export { type Binding, bind, bucketOf } from "./bind.ts";
+export { type Binding, bind, bucketOf, requireArrays } from "./bind.ts";
 export {
   type Calibration,
   type CalibrationOptions,
@@ -65,6 +65,7 @@ export {
 export { type ExplainedBackend, explain, formatProgram, type Placed } from "./explain.ts";
 export { type Explanation, explainRequest, formatExplanation } from "./explanation.ts";
 export { type HeldWeight, heldWeightsWarnings } from "./heldWeights.ts";
+export { compileOptions, runOptions } from "./kinds.ts";
 export type { Chain, LazyCore, LazyEngine, LazyMethods, LazyTensor } from "./lazy.ts";
 export { type Lowered, type LowerOptions, lower, type Operand, type Step, type Storage, type Unsupported, usesOf } from "./lower.ts";
 export { type MeasuredThresholds, measuredThresholds } from "./measuredThresholds.ts";
@@ -138,7 +139,7 @@ export {
 } from "./passes/groupResults.ts";
 export { type Cut, type Part, type Placement, splitByPlacement } from "./placement.ts";
 export type { PlanCacheStats } from "./planCache.ts";
-export { countOp, createCounters, requireLoaded, requirePersistent, WorkQueue } from "./planSupport.ts";
+export { countOp, createCounters, readSource, requireLoadable, requireLoaded, requirePersistent, WorkQueue } from "./planSupport.ts";
 export {
   completeParams,
   createRecorder,

@@ -1,3 +1,4 @@
+import { check, describe, list } from "@centella/quant/checks";
 import { type CustomOp, customOp } from "./custom.ts";
 import type { TypedArray } from "./dtype.ts";
 import { ArgumentError } from "./errors.ts";
@@ -76,7 +77,11 @@ export class LazyCore {
 
   /** Records a call of an op of the user's own on this tensor and, after it, others: see {@link CustomOp}. */
   custom<P extends object>(op: CustomOp<P>, others: readonly LazyCore[] = [], params: Partial<NoInfer<P>> = {}): LazyTensor {
-    return LazyCore.recordCall(customOp(op), [this, ...others], params) as LazyTensor;
+    return LazyCore.recordCall(
+      customOp(op),
+      [this, ...check("custom", "others", others, list)] as readonly LazyCore[],
+      params,
+    ) as LazyTensor;
   }
 
   #run(to: "host" | "device"): Promise<Tensor> {
@@ -91,7 +96,7 @@ export class LazyCore {
       if (input === undefined && !isRequiredInput(op, i)) return;
       const name = inputName(op, i);
       if (!(input instanceof LazyCore))
-        throw new ArgumentError(op.name, `${name} to be a lazy tensor`, typeof input, "make one with lazy()");
+        throw new ArgumentError(op.name, `${name} to be a lazy tensor`, describe(input), "make one with lazy()");
       if (input.#engine !== engine) throw new ArgumentError(op.name, `${name} to be of the same runtime`, "a tensor of another");
     });
     const params = completeParams(op, given);
@@ -121,7 +126,7 @@ export class LazyCore {
       typeof call === "number" ? call : [opKey(call.op), call.inputs.map((place) => place ?? -1), call.params],
     );
     return {
-      key: structuralKey([to, tensors.map(({ spec }) => formatSpec(spec)), parts]),
+      key: structuralKey("lazy", [to, tensors.map(({ spec }) => formatSpec(spec)), parts]),
       tensors,
       record() {
         const program = createRecorder();

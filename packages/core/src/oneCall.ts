@@ -1,3 +1,4 @@
+import { describe } from "@centella/quant/checks";
 import { ArgumentError } from "./errors.ts";
 import { type AnyOp, inputName, isRequiredInput } from "./op.ts";
 import { completeParams, createRecorder, type ProgramGraph, requireInputs } from "./program.ts";
@@ -21,9 +22,9 @@ export function checkCall(
       key += ` ${tensor.spec.dtype} ${tensor.spec.shape.join()}`;
       homes += ` ${tensor.home}`;
     } else if (tensor === undefined && !isRequiredInput(op, i)) key += " -";
-    else throw new ArgumentError(op.name, `${inputName(op, i)} to be a tensor`, typeof tensor, "make one with runtime.tensor()");
+    else throw new ArgumentError(op.name, `${inputName(op, i)} to be a tensor`, describe(tensor), "make one with runtime.tensor()");
   }
-  return { params, key: params === op.defaults ? key : `${key} ${structuralKey(params)}`, homes };
+  return { params, key: params === op.defaults ? key : `${key} ${structuralKey(op.name, params)}`, homes };
 }
 
 /** The program of one call: inputs "0", "1", …, output "y". */

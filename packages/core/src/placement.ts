@@ -1,4 +1,6 @@
+import { check, either, listOf, object, string } from "@centella/quant/checks";
 import { ArgumentError } from "./errors.ts";
+import { programGraph } from "./kinds.ts";
 import { consumersOf, versions } from "./passes/graph.ts";
 import { simplify } from "./passes/simplify.ts";
 import type { Node, Output, Persistent, ProgramGraph, Value } from "./program.ts";
@@ -37,6 +39,8 @@ export interface Part {
  * @throws {ArgumentError} for a placement of something that is no persistent of the program, or without a home
  */
 export function splitByPlacement(recorded: ProgramGraph, placement: Placement, defaultHome: string): readonly Part[] {
+  check("placement", "program", recorded, programGraph);
+  checkPlacement(placement);
   const unknown = Object.keys(placement).find((name) => !recorded.persistents.has(name));
   if (unknown !== undefined) throw new ArgumentError("placement", "names of persistents of the program", unknown, "check the spelling");
   const program = simplify(recorded);
@@ -56,8 +60,17 @@ export function splitByPlacement(recorded: ProgramGraph, placement: Placement, d
   return new Splitter(program, homes, defaultHome).parts();
 }
 
-/** All homes that a placement names. */
+const homesKind = either(string, listOf("names of backends", string));
+
+/** @throws {ArgumentError} unless every home is the name of a backend or a list of names */
+function checkPlacement(placement: Placement): void {
+  check("placement", "placement", placement, object, "pass { persistent: backend }");
+  for (const name in placement) check("placement", name, placement[name], homesKind);
+}
+
+/** All homes that a placement names. @throws {ArgumentError} if it is no placement */
 export function homesIn(placement: Placement): readonly string[] {
+  checkPlacement(placement);
   return [...new Set(Object.values(placement).flat())];
 }
 

@@ -1,7 +1,32 @@
-import type { Counters } from "./backend.ts";
-import { ProgramError } from "./errors.ts";
+import { byteArray, check, describe } from "@centella/quant/checks";
+import type { Counters, LoadOptions, TensorSource } from "./backend.ts";
+import { ProgramError, ShapeError } from "./errors.ts";
+import { loadOptions, tensorSource } from "./kinds.ts";
 import type { Lowered } from "./lower.ts";
 import type { Persistent, ProgramGraph } from "./program.ts";
+
+/** The persistent that `load` fills. @throws {ArgumentError | ProgramError} for a wrong argument of it */
+export function requireLoadable(program: ProgramGraph, name: string, source: TensorSource, options: LoadOptions): Persistent {
+  const persistent = requirePersistent(program, name);
+  check(`load ${name}`, "source", source, tensorSource);
+  loadOptions(options);
+  return persistent;
+}
+
+/** Exactly `length` bytes of the source of a persistent. @throws {ArgumentError | ShapeError} if the source gives something else */
+export async function readSource(
+  name: string,
+  source: TensorSource,
+  offset: number,
+  length: number,
+  signal: AbortSignal | undefined,
+): Promise<Uint8Array> {
+  const bytes = await source.read(offset, length, signal);
+  check(`load ${name}`, "what the source reads", bytes, byteArray);
+  if (bytes.length !== length)
+    throw new ShapeError(`load ${name}`, `${length} bytes of the source from ${offset}`, `${bytes.length} bytes`, "read exactly as many");
+  return bytes;
+}
 
 /** Runs work of a backend in the order of the calls. A failure reaches whoever awaits the result, not later work. */
 export class WorkQueue {
@@ -41,7 +66,9 @@ export function countOp(counters: Counters, op: string): void {
 export function requirePersistent(program: ProgramGraph, name: string): Persistent {
   const persistent = program.persistents.get(name);
   if (persistent === undefined)
-    throw new ProgramError(`plan: expected a persistent of the program, got ${name}; declare it with persistent()`);
+    throw new ProgramError(
+      `plan: expected a persistent of the program, got ${typeof name === "string" ? name : describe(name)}; declare it with persistent()`,
+    );
   return persistent;
 }
 

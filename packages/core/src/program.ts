@@ -1,7 +1,8 @@
-import { checkKeys } from "@centella/quant/checks";
+import { check, checkKeys, checkOptions, describe, isRecord, list, object, oneOf, string } from "@centella/quant/checks";
 import { type CustomOp, customOp } from "./custom.ts";
 import type { DType, TypedArray } from "./dtype.ts";
 import { ArgumentError, ProgramError, ShapeError } from "./errors.ts";
+import { opDefinition } from "./kinds.ts";
 import { type AnyOp, inputName, isRequiredInput, type OpCall } from "./op.ts";
 import { type Ops, ops } from "./ops/index.ts";
 import { type ConcreteSpec, checkCount, checkSpec, formatSpec, isConcrete, type Shape, type SymbolicDim, type TensorSpec } from "./spec.ts";
@@ -95,7 +96,10 @@ export function opMethods<Handle extends object, Result>(
   for (const op of Object.values<AnyOp>({ ...ops })) {
     methods[op.name] = (...args) => {
       const inputs = (op.variadic === true ? listOf(op, args[0]) : args.slice(0, op.inputs.length)) as Handle[];
-      const given = { ...args[op.inputs.length] } as Record<string, unknown>;
+      const options = args[op.inputs.length];
+      if (options !== undefined && !isRecord(options))
+        throw new ArgumentError(op.name, "an options object", describe(options), "pass { option: value }");
+      const given: Record<string, unknown> = { ...options };
       if (args.length > op.inputs.length + 1) {
         throw new ArgumentError(
           op.name,
@@ -117,7 +121,8 @@ export function opMethods<Handle extends object, Result>(
 }
 
 function listOf(op: AnyOp, given: unknown): readonly unknown[] {
-  if (!Array.isArray(given)) throw new ArgumentError(op.name, `${op.inputs[0]} to be a list of tensors`, typeof given, "put them in [ ]");
+  if (!Array.isArray(given))
+    throw new ArgumentError(op.name, `${op.inputs[0]} to be a list of tensors`, describe(given), "put them in [ ]");
   return given;
 }
 
@@ -136,12 +141,13 @@ export class Recorder implements ProgramGraph {
 
   /** Declares a symbolic dim: an extent from 0 to `max` that each run binds. */
   dim(name: string, max: number): SymbolicDim {
+    check("dim", "name", name, string);
     if (this.dims.has(name)) throw new ProgramError(`dim: ${name} is declared already; use the first declaration`);
     if (!Number.isSafeInteger(max) || max < 1)
       throw new ArgumentError(
         `dim ${name}`,
         "a maximum that is a whole number from 1",
-        String(max),
+        describe(max),
         "pass the largest extent that a run may have",
       );
     const dim = { name, max };
@@ -151,6 +157,7 @@ export class Recorder implements ProgramGraph {
 
   /** Declares a tensor that every run is given. A scalar with a host value is an input of shape `[]`. */
   input(name: string, dtype: DType, shape: Shape): Ref {
+    check("input", "name", name, string);
     if (this.inputs.has(name)) throw new ProgramError(`input: ${name} is declared already; give each input its own name`);
     checkSpec(`input ${name}`, { dtype, shape });
     const ref = this.#value({ dtype, shape }, { kind: "input", name });
@@ -159,7 +166,9 @@ export class Recorder implements ProgramGraph {
   }
 
   /** Declares a tensor that outlives runs. Weights are loaded after compiling, state starts as zeros. */
-  persistent(name: string, spec: ConcreteSpec, { init = "load" }: { readonly init?: "load" | "zeros" } = {}): Ref {
+  persistent(name: string, spec: ConcreteSpec, options: { readonly init?: "load" | "zeros" } = {}): Ref {
+    check("persistent", "name", name, string);
+    const { init = "load" } = checkOptions("persistent", options, { init: oneOf("load", "zeros") });
     if (this.persistents.has(name)) throw new ProgramError(`persistent: ${name} is declared already; give each persistent its own name`);
     checkSpec(`persistent ${name}`, spec);
     if (!isConcrete(spec)) throw new ShapeError(`persistent ${name}`, "extents that are numbers", formatSpec(spec), "use the maximum");
@@ -176,7 +185,9 @@ export class Recorder implements ProgramGraph {
   }
 
   /** Names a result of the program. */
-  output(name: string, ref: Ref, { to = "host" }: { readonly to?: "host" | "device" } = {}): void {
+  output(name: string, ref: Ref, options: { readonly to?: "host" | "device" } = {}): void {
+    check("output", "name", name, string);
+    const { to = "host" } = checkOptions("output", options, { to: oneOf("host", "device") });
     if (this.outputs.some((output) => output.name === name))
       throw new ProgramError(`output: ${name} is declared already; give each output its own name`);
     this.outputs.push({ name, value: this.#own("output", name, ref), to });
@@ -184,8 +195,9 @@ export class Recorder implements ProgramGraph {
 
   /** Records one op call: completes the parameters, runs the shape rule, keeps the versions of persistents in order. */
   record(op: AnyOp, inputs: readonly (Ref | undefined)[], params: object): Ref {
+    check("record", "op", op, opDefinition);
     requireInputs(op, inputs);
-    const ids = inputs.map((ref, i) => {
+    const ids = Array.from(inputs, (ref, i) => {
       if (ref === undefined && !isRequiredInput(op, i)) return undefined;
       return this.#own(op.name, inputName(op, i), ref);
     });
@@ -243,7 +255,7 @@ export class Recorder implements ProgramGraph {
       throw new ArgumentError(
         where,
         `${name} to be a handle of this program`,
-        ref === undefined ? "nothing" : typeof ref,
+        ref === undefined ? "nothing" : describe(ref),
         "pass what input(), persistent(), constant() or an op of it gave",
       );
     if (ref.program !== this)
@@ -261,6 +273,7 @@ export class Recorder implements ProgramGraph {
 
 /** @throws {ArgumentError} if a call has too few tensors */
 export function requireInputs(op: AnyOp, inputs: readonly unknown[]): void {
+  check(op.name, "inputs", inputs, list);
   if (inputs.length >= op.inputs.length) return;
   const expected = op.variadic === true ? `at least one of ${op.inputs[0]}` : `${op.inputs.length} tensors (${op.inputs.join(", ")})`;
   throw new ArgumentError(op.name, expected, inputs.length === 0 ? "none" : String(inputs.length), "pass them before the options");
@@ -268,6 +281,7 @@ export function requireInputs(op: AnyOp, inputs: readonly unknown[]): void {
 
 /** `params` with the op's defaults filled in. @throws {ArgumentError} for an unknown or a missing parameter. */
 export function completeParams(op: AnyOp, params: object): object {
+  check(op.name, "params", params, object);
   if (op.required === undefined && Object.keys(params).length === 0) return op.defaults;
   const given = Object.fromEntries(Object.entries(params).filter(([, value]) => value !== undefined));
   const known = [...(op.required ?? []).map(String), ...Object.keys(op.defaults)];

@@ -1,6 +1,8 @@
+import { boolean, checkOptions } from "@centella/quant/checks";
 import type { Backend, BackendFactory, CompileOptions, Counters, MemoryReport, Plan } from "./backend.ts";
 import type { TypedArray } from "./dtype.ts";
 import { DisposedError, NotLoadedError } from "./errors.ts";
+import { compileOptions } from "./kinds.ts";
 import { lower } from "./lower.ts";
 import { createCounters, WorkQueue } from "./planSupport.ts";
 import type { ProgramGraph } from "./program.ts";
@@ -14,7 +16,8 @@ export interface ReferenceOptions {
 }
 
 /** The scalar backend: runs every op's own `reference`, slowly and exactly. Not edited when an op is added. */
-export function reference({ optimize = true }: ReferenceOptions = {}): BackendFactory {
+export function reference(options: ReferenceOptions = {}): BackendFactory {
+  const { optimize = true } = checkOptions("reference", options, { optimize: boolean });
   return {
     name: "reference",
     open: async () => {
@@ -61,7 +64,8 @@ export class ReferenceBackend implements Backend {
     return undefined;
   }
 
-  async compile(program: ProgramGraph, { shareWith, signal }: CompileOptions = {}): Promise<Plan> {
+  async compile(program: ProgramGraph, options: CompileOptions = {}): Promise<Plan> {
+    const { shareWith, signal } = compileOptions(program, options);
     await this.ready();
     signal?.throwIfAborted();
     return this.#compile(program, shareWith);

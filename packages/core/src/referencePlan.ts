@@ -1,12 +1,13 @@
 import type { InputData, LoadOptions, Plan, RunOptions, TensorSource } from "./backend.ts";
-import { bind } from "./bind.ts";
+import { bind, requireArrays } from "./bind.ts";
 import { decode, encode } from "./decode.ts";
 import { decodedArrayOf, isQuantized, type TypedArray, typedArrayOf } from "./dtype.ts";
 import { DisposedError, OutOfMemoryError, ProgramError, ShapeError } from "./errors.ts";
+import { runOptions } from "./kinds.ts";
 import type { Lowered, Operand, Storage } from "./lower.ts";
 import type { HostTensor } from "./op.ts";
 import { type FusedParams, writtenInput } from "./passes/fused.ts";
-import { countOp, requireLoaded, requirePersistent } from "./planSupport.ts";
+import { countOp, readSource, requireLoadable, requireLoaded, requirePersistent } from "./planSupport.ts";
 import type { Persistent, ProgramGraph } from "./program.ts";
 import type { ReferenceBackend } from "./reference.ts";
 import { evaluateGroup, referenceOf } from "./references.ts";
@@ -47,14 +48,15 @@ export class ReferencePlan implements Plan {
     return this.#lowered.program;
   }
 
-  async load(name: string, source: TensorSource, { signal, onProgress }: LoadOptions = {}): Promise<void> {
-    const { spec } = this.#persistent(name);
+  async load(name: string, source: TensorSource, options: LoadOptions = {}): Promise<void> {
+    this.#requireAlive();
+    const { spec } = requireLoadable(this.program, name, source, options);
+    const { signal, onProgress } = options;
     const bytes = byteLength(spec);
     if (source.size !== bytes)
       throw new ShapeError(`load ${name}`, `a source of ${bytes} bytes for ${formatSpec(spec)}`, `${source.size} bytes`);
     signal?.throwIfAborted();
-    const raw = await source.read(0, bytes, signal);
-    if (raw.length !== bytes) throw new ShapeError(`load ${name}`, `${bytes} bytes of the source`, `${raw.length} bytes`);
+    const raw = await readSource(name, source, 0, bytes, signal);
     // Not `raw.slice()`: of a Node Buffer that is a view of its whole pool.
     const copy = new Uint8Array(raw);
     await this.#backend.queue.enqueue(() => {
@@ -80,8 +82,9 @@ export class ReferencePlan implements Plan {
     });
   }
 
-  run(inputs: Readonly<Record<string, InputData>>, { dims: explicit, signal }: RunOptions = {}): Record<string, Tensor> {
+  run(inputs: Readonly<Record<string, InputData>>, options: RunOptions = {}): Record<string, Tensor> {
     this.#checkRun();
+    const { dims: explicit, signal } = runOptions(options);
     signal?.throwIfAborted();
     const { dims, inputs: bound } = bind(this.program, inputs, explicit);
     const copies = [...bound].map(([name, { data }]) => ({
@@ -107,10 +110,12 @@ export class ReferencePlan implements Plan {
     );
   }
 
-  runSync(inputs: Readonly<Record<string, TypedArray>>, { dims: explicit }: Pick<RunOptions, "dims"> = {}): Record<string, TypedArray> {
+  runSync(inputs: Readonly<Record<string, TypedArray>>, options: Pick<RunOptions, "dims"> = {}): Record<string, TypedArray> {
     this.#checkRun();
+    const { dims: explicit } = runOptions(options);
     if (this.#backend.queue.busy) throw new ProgramError("runSync: expected no run under way, got some; await backend.idle() first");
     const { dims } = bind(this.program, inputs, explicit);
+    requireArrays(inputs);
     const stored = new Map(Object.entries(inputs).map(([name, data]) => [name, data.slice()]));
     return Object.fromEntries(this.#execute(stored, dims, undefined));
   }
@@ -120,13 +125,17 @@ export class ReferencePlan implements Plan {
     this.#backend.plans.delete(this);
   }
 
-  #checkRun(): void {
+  #requireAlive(): void {
     if (this.#disposed) throw new DisposedError("plan");
+  }
+
+  #checkRun(): void {
+    this.#requireAlive();
     requireLoaded(this.#lowered, (name) => this.persistents.get(name)!.data !== undefined);
   }
 
   #persistent(name: string): Persistent {
-    if (this.#disposed) throw new DisposedError("plan");
+    this.#requireAlive();
     return requirePersistent(this.program, name);
   }
 

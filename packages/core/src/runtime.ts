@@ -1,3 +1,4 @@
+import { boolean, check, checkOptions, kind, list, object } from "@centella/quant/checks";
 import type { Backend, CompileOptions, Counters, Plan } from "./backend.ts";
 import type { Calibration, CalibrationOptions } from "./calibrate.ts";
 import { CallLog, counted, type RuntimeReport, type Tally } from "./callLog.ts";
@@ -5,6 +6,7 @@ import { type CustomOp, customOp } from "./custom.ts";
 import { type DType, dtypeOf, type TypedArray } from "./dtype.ts";
 import { ArgumentError, CentellaError, DeviceLostError, NotLoadedError } from "./errors.ts";
 import { type Explanation, explainRequest } from "./explanation.ts";
+import { compileOptions, opDefinition, programGraph } from "./kinds.ts";
 import { type Chain, LazyCore, type LazyTensor } from "./lazy.ts";
 import { checkCall, movedTo, numbered, oneCall } from "./oneCall.ts";
 import type { AnyOp } from "./op.ts";
@@ -50,6 +52,8 @@ interface Attempt {
   readonly candidates: readonly Candidate[];
   readonly choice: Choice;
 }
+
+const nameOrDefinition = kind("the name of an op or its definition", opDefinition.accepts);
 
 /** Choices that are kept before they are forgotten and made anew. */
 const maxChoices = 10_000;
@@ -128,6 +132,7 @@ export class RuntimeCore {
 
   /** Which backend a program would be compiled on, and why. @throws {UnsupportedError} */
   select(program: ProgramGraph): Selection {
+    check("select", "program", program, programGraph, "record one with createProgram()");
     return selectForProgram(program, this.#eligible, this.#thresholds, this.#policy);
   }
 
@@ -138,8 +143,8 @@ export class RuntimeCore {
    * @throws {UnsupportedError | ArgumentError}
    */
   async compile(program: ProgramGraph, options: RuntimeCompileOptions = {}): Promise<Plan & { readonly selection: Selection }> {
-    const { placement, ...rest } = options;
-    const { shareWith } = rest;
+    const { placement, ...rest } = check("compile", "options", options, object);
+    const { shareWith } = compileOptions(program, rest);
     if (placement !== undefined) return this.#compilePlaced(program, placement, rest);
     if (isSplit(shareWith)) {
       const { compilePlaced } = await import("./splitPlan.ts");
@@ -161,10 +166,11 @@ export class RuntimeCore {
     op: OpName | AnyOp,
     inputs: readonly (ConcreteSpec | undefined)[],
     params: object = {},
-    { homes = [], sync = false }: { readonly homes?: readonly (string | undefined)[]; readonly sync?: boolean } = {},
+    options: { readonly homes?: readonly (string | undefined)[]; readonly sync?: boolean } = {},
   ): Explanation {
-    const known: AnyOp = typeof op === "string" ? ops[op] : op;
-    if (known === undefined) throw new ArgumentError("explain", "the name of an op", String(op));
+    const known = (typeof op === "string" && Object.hasOwn(ops, op) ? ops[op] : op) as AnyOp;
+    check("explain", "op", known, nameOrDefinition, 'pass e.g. "matmul"');
+    const { homes = [], sync = false } = checkOptions("explain", options, { homes: list, sync: boolean });
     requireInputs(known, inputs);
     const request = { ...callRequest(known, inputs, completeParams(known, params), homes), sync };
     return explainRequest(request, this.#eligible, this.#thresholds, this.#policy);
@@ -183,6 +189,7 @@ export class RuntimeCore {
 
   /** One op at once: selects a backend, compiles the one-op program (cached) and runs it. */
   async call(op: AnyOp, inputs: readonly (Tensor | undefined)[], given: object): Promise<Tensor> {
+    check("call", "op", op, opDefinition);
     const { params, key, homes } = checkCall(op, inputs, given);
     const selectAmong = (candidates: readonly Candidate[]): Selection => this.#select(op, inputs, params, candidates, false);
     return this.#attempt(
@@ -200,6 +207,7 @@ export class RuntimeCore {
 
   /** {@link call} within the call: what the methods of {@link sync} do. The inputs' content must be at hand. */
   callSync(op: AnyOp, inputs: readonly (Tensor | undefined)[], given: object): Tensor {
+    check("callSync", "op", op, opDefinition);
     const { params, key, homes } = checkCall(op, inputs, given);
     const content = numbered(inputs, peek);
     const selectAmong = (candidates: readonly Candidate[]): Selection => this.#select(op, inputs, params, candidates, true);

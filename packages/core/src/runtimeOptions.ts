@@ -1,6 +1,6 @@
-import { checkKeys } from "@centella/quant/checks";
+import { boolean, check, checkOptions, type Kinds, listOf, object, oneOf, string, whole } from "@centella/quant/checks";
 import type { BackendFactory } from "./backend.ts";
-import { ArgumentError } from "./errors.ts";
+import { backendFactory } from "./kinds.ts";
 import type { Policy } from "./select.ts";
 
 export interface RuntimeOptions {
@@ -26,32 +26,23 @@ export interface RuntimePolicy extends Policy {
   readonly trace?: boolean;
 }
 
-const optionNames: readonly (keyof RuntimeOptions)[] = ["backends", "policy"];
-const policyNames: readonly (keyof RuntimePolicy)[] = [
-  "force",
-  "allowSoftware",
-  "thresholds",
-  "fallback",
-  "maxPlans",
-  "maxPlanBytes",
-  "trace",
-];
+const optionKinds: Kinds<RuntimeOptions> = { backends: listOf("backend factories such as wasm()", backendFactory), policy: object };
+const runtimePolicyKinds: Kinds<RuntimePolicy> = {
+  force: string,
+  allowSoftware: boolean,
+  thresholds: object,
+  fallback: oneOf("error", "retry"),
+  maxPlans: whole(0),
+  maxPlanBytes: whole(0),
+  trace: boolean,
+};
 
-/** @throws {ArgumentError} for an unknown option, or a value that is none */
+/** @throws {ArgumentError} for an unknown option, or a value of the wrong kind */
 export function checkedOptions(options: RuntimeOptions): RuntimeOptions {
-  checkKeys("createRuntime", options, optionNames);
-  const { backends, policy = {} } = options;
-  if (!Array.isArray(backends) || !backends.every(isFactory)) {
-    const got = Array.isArray(backends) ? `a list with ${typeof backends.find((one) => !isFactory(one))}` : typeof backends;
-    throw new ArgumentError("createRuntime", "backends as a list of factories", got, "pass e.g. [wasm()]");
-  }
-  checkKeys("createRuntime.policy", policy, policyNames);
+  const { backends, policy = {} } = checkOptions("createRuntime", options, optionKinds);
+  check("createRuntime", "backends", backends, optionKinds.backends);
+  checkOptions("createRuntime.policy", policy, runtimePolicyKinds);
   return options;
-}
-
-/** `wasm` instead of `wasm()` is none. */
-function isFactory(factory: unknown): factory is BackendFactory {
-  return typeof factory === "object" && factory !== null && "open" in factory;
 }
 
 /** What `CENTELLA_BACKEND` forces. */

@@ -1,10 +1,12 @@
+import { check, isRecord, kind, list, listOf, object, string } from "@centella/quant/checks";
 import type { Backend, BackendFactory } from "./backend.ts";
 import { UnsupportedError } from "./errors.ts";
+import { opDefinition, openBackend, programGraph } from "./kinds.ts";
 import { lower } from "./lower.ts";
-import type { AnyOp, Cost } from "./op.ts";
+import { type AnyOp, type Cost, isRequiredInput } from "./op.ts";
 import { type OpName, ops } from "./ops/index.ts";
-import type { ProgramGraph } from "./program.ts";
-import { byteLength, type ConcreteSpec, maxSpec } from "./spec.ts";
+import { type ProgramGraph, requireInputs } from "./program.ts";
+import { byteLength, type ConcreteSpec, checkSpec, maxSpec } from "./spec.ts";
 import type { BackendThresholds, Threshold, Thresholds, Transfer } from "./thresholds.ts";
 
 /** A backend that was asked for: open, or not available with the reason. In order of preference. */
@@ -64,6 +66,11 @@ export function select(
   thresholds: Thresholds,
   policy: Policy = {},
 ): Selection {
+  check("select", "op", op, opDefinition);
+  requireInputs(op, inputs);
+  check("select", "params", params, object);
+  check("select", "homes", homes, list);
+  checkChoice(candidates, thresholds, policy);
   return choose(callRequest(op, inputs, params, homes), candidates, thresholds, policy);
 }
 
@@ -78,7 +85,22 @@ export function selectForProgram(
   policy: Policy = {},
   homes: Readonly<Record<string, string>> = {},
 ): Selection {
+  check("select", "program", program, programGraph);
+  check("select", "homes", homes, object);
+  checkChoice(candidates, thresholds, policy);
   return choose(programRequest(program, homes), candidates, thresholds, policy);
+}
+
+const candidateList = listOf(
+  "candidates",
+  kind("a candidate", (value) => isRecord(value) && (value.backend === undefined || openBackend.accepts(value.backend))),
+);
+
+function checkChoice(candidates: readonly Candidate[], thresholds: Thresholds, policy: Policy): void {
+  check("select", "candidates", candidates, candidateList, "pass runtime.candidates");
+  check("select", "thresholds", thresholds, object);
+  check("select", "policy", policy, object);
+  if (policy.force !== undefined) check("select", "policy.force", policy.force, string);
 }
 
 /** The request that one op call is. */
@@ -88,6 +110,7 @@ export function callRequest(
   params: object,
   homes: readonly (string | undefined)[],
 ): SelectionRequest {
+  for (const [i, spec] of inputs.entries()) if (spec !== undefined || isRequiredInput(op, i)) checkSpec(op.name, spec as ConcreteSpec);
   const output = maxSpec(op.infer(inputs, params));
   return {
     what: op.name,

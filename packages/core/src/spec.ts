@@ -1,3 +1,4 @@
+import { check, describe, isRecord, object } from "@centella/quant/checks";
 import { type DType, isDType, layoutOf } from "./dtype.ts";
 import { ArgumentError, DTypeError, ShapeError } from "./errors.ts";
 
@@ -56,6 +57,11 @@ export function maxSpec(spec: TensorSpec): ConcreteSpec {
   return { dtype: spec.dtype, shape: spec.shape.map((dim) => (typeof dim === "number" ? dim : dim.max)) };
 }
 
+/** Whether a value is an extent that a run binds. */
+export function isSymbolic(dim: unknown): dim is SymbolicDim {
+  return typeof dim === "object" && dim !== null && "name" in dim && typeof dim.name === "string" && "max" in dim;
+}
+
 /** Whether every extent is a number. */
 export function isConcrete(spec: TensorSpec): spec is ConcreteSpec {
   return spec.shape.every((dim) => typeof dim === "number");
@@ -63,13 +69,17 @@ export function isConcrete(spec: TensorSpec): spec is ConcreteSpec {
 
 /** Number of elements. @throws {ShapeError} if it is not exactly representable (above 2^53 − 1). */
 export function elementCount(shape: readonly number[]): number {
-  const count = shape.reduce((a, b) => a * b, 1);
+  if (!Array.isArray(shape)) throw new ShapeError("tensor", "a list of extents", describe(shape), "pass e.g. [2, 3]");
+  let count = 1;
+  for (const extent of shape) count = typeof extent === "number" ? count * extent : Number.NaN;
   if (!Number.isSafeInteger(count)) throw new ShapeError("tensor", "at most 2^53 - 1 elements", formatShape(shape), "use smaller extents");
   return count;
 }
 
 /** Bytes of a tensor in its stored form. @throws {ShapeError} if the last axis is no multiple of the dtype's block. */
-export function byteLength({ dtype, shape }: ConcreteSpec): number {
+export function byteLength(spec: ConcreteSpec): number {
+  check("byteLength", "spec", spec, object);
+  const { dtype, shape } = spec;
   const { elements, bytes } = layoutOf(dtype);
   const count = elementCount(shape);
   checkBlocks(dtype, { dtype, shape });
@@ -92,12 +102,14 @@ export function checkBlocks(where: string, { dtype, shape }: TensorSpec): void {
 
 /** A shape as messages have it: `[T≤512, 64]`. */
 export function formatShape(shape: Shape): string {
-  return `[${shape.map((dim) => (typeof dim === "number" ? dim : `${dim.name}≤${dim.max}`)).join(", ")}]`;
+  if (!Array.isArray(shape)) return describe(shape);
+  return `[${Array.from(shape, (dim) => (isSymbolic(dim) ? `${dim.name}≤${dim.max}` : describe(dim))).join(", ")}]`;
 }
 
 /** A spec as messages have it: `f32 [T≤512, 64]`. */
-export function formatSpec({ dtype, shape }: TensorSpec): string {
-  return `${dtype} ${formatShape(shape)}`;
+export function formatSpec(spec: TensorSpec): string {
+  if (!isRecord(spec)) return describe(spec);
+  return `${isDType(spec.dtype) ? spec.dtype : describe(spec.dtype)} ${formatShape(spec.shape)}`;
 }
 
 /** @throws {ShapeError} if a tensor can have more elements than are exactly representable (above 2^53 − 1). */
@@ -108,16 +120,17 @@ export function checkCount(where: string, shape: Shape): void {
 
 /** @throws {ShapeError | DTypeError} unless tensors can be like that: a known dtype, whole extents, whole blocks of the dtype. */
 export function checkSpec(where: string, spec: TensorSpec): void {
-  if (!isDType(spec.dtype)) throw new DTypeError(where, "a dtype", String(spec.dtype), 'pass e.g. "f32"');
+  if (!isRecord(spec)) throw new ArgumentError(where, "a spec", describe(spec), 'pass e.g. { dtype: "f32", shape: [2, 3] }');
+  if (!isDType(spec.dtype)) throw new DTypeError(where, "a dtype", describe(spec.dtype), 'pass e.g. "f32"');
   checkShape(where, spec.shape);
   checkBlocks(where, spec);
 }
 
 /** @throws {ShapeError} unless every extent is a whole number ≥ 0 or a symbolic dim. */
 export function checkShape(where: string, shape: Shape): void {
-  if (!Array.isArray(shape)) throw new ShapeError(where, "a list of extents", String(shape), "pass e.g. [2, 3]");
+  if (!Array.isArray(shape)) throw new ShapeError(where, "a list of extents", describe(shape), "pass e.g. [2, 3]");
   for (const dim of shape) {
-    const extent = typeof dim === "number" ? dim : dim.max;
+    const extent = isSymbolic(dim) ? dim.max : dim;
     if (!Number.isSafeInteger(extent) || extent < 0) {
       throw new ShapeError(where, "extents that are whole numbers from 0", formatShape(shape), "pass e.g. [2, 3]");
     }

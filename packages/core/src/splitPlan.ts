@@ -2,6 +2,7 @@ import type { Backend, CompileOptions, InputData, LoadOptions, Plan, RunOptions,
 import { bind } from "./bind.ts";
 import type { TypedArray } from "./dtype.ts";
 import { ArgumentError, DisposedError } from "./errors.ts";
+import { loadOptions, runOptions } from "./kinds.ts";
 import { homesIn, type Part, type Placement, splitByPlacement } from "./placement.ts";
 import { requirePersistent } from "./planSupport.ts";
 import type { ProgramGraph } from "./program.ts";
@@ -80,7 +81,8 @@ export class SplitPlan implements Plan {
     return this.#parts.find((part) => part.home === home)?.plan;
   }
 
-  async load(name: string, source: TensorSource, { signal, onProgress }: LoadOptions = {}): Promise<void> {
+  async load(name: string, source: TensorSource, options: LoadOptions = {}): Promise<void> {
+    const { signal, onProgress } = loadOptions(options);
     const holders = this.#holders(name);
     for (const [i, plan] of holders.entries()) {
       const progress = (done: number, total: number): void => onProgress?.((i * total + done) / holders.length, total);
@@ -96,7 +98,8 @@ export class SplitPlan implements Plan {
     for (const plan of this.#holders(name)) plan.reset(name);
   }
 
-  run(inputs: Readonly<Record<string, InputData>>, { dims: explicit, signal }: RunOptions = {}): Record<string, Tensor> {
+  run(inputs: Readonly<Record<string, InputData>>, options: RunOptions = {}): Record<string, Tensor> {
+    const { dims: explicit, signal } = runOptions(options);
     if (this.#disposed) throw new DisposedError("plan");
     signal?.throwIfAborted();
     const { dims } = bind(this.program, inputs, explicit);

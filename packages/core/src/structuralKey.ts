@@ -1,3 +1,5 @@
+import { describe } from "@centella/quant/checks";
+import { ArgumentError } from "./errors.ts";
 import type { AnyOp } from "./op.ts";
 
 /** Ops by identity: those of users may share a name. */
@@ -11,9 +13,13 @@ export function opKey(op: AnyOp): string {
   return number;
 }
 
-/** Parameters and specs as text that is equal where they are: a part of cache keys. */
-export function structuralKey(value: unknown): string {
-  return JSON.stringify(value, keepNumbers);
+/** Parameters and specs as text that is equal where they are: a part of cache keys. @throws {ArgumentError} for what is no plain data */
+export function structuralKey(op: string, value: unknown): string {
+  try {
+    return JSON.stringify(value, keepNumbers);
+  } catch {
+    throw new ArgumentError(op, "options of plain data", describe(value), "pass numbers, strings, booleans and lists of them");
+  }
 }
 
 /** JSON has no infinities, NaN or -0; as text they stay apart. */

@@ -1,5 +1,6 @@
-import { className, type TypedArray, typedArrayOf } from "./dtype.ts";
-import { DisposedError, DTypeError, ProgramError, ShapeError } from "./errors.ts";
+import { describe, isAttached } from "@centella/quant/checks";
+import { type TypedArray, typedArrayOf } from "./dtype.ts";
+import { ArgumentError, DisposedError, DTypeError, ProgramError, ShapeError } from "./errors.ts";
 import { byteLength, type ConcreteSpec, checkSpec, formatSpec } from "./spec.ts";
 
 /** What a backend keeps behind a tensor handle. */
@@ -108,7 +109,9 @@ export function checkData(where: string, spec: ConcreteSpec, data: TypedArray): 
   checkSpec(where, spec);
   const type = typedArrayOf(spec.dtype);
   if (!(data instanceof type))
-    throw new DTypeError(where, `${type.name} for ${formatSpec(spec)}`, className(data), "pass the stored form of the dtype");
+    throw new DTypeError(where, `${type.name} for ${formatSpec(spec)}`, describe(data), "pass the stored form of the dtype");
+  if (!isAttached(data))
+    throw new ArgumentError(where, "an array whose buffer is not detached", "one that was transferred", "pass a copy to one of the two");
   const bytes = byteLength(spec);
   if (data.byteLength !== bytes) {
     const expected = `${bytes / type.BYTES_PER_ELEMENT} elements for ${formatSpec(spec)}`;

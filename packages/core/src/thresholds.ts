@@ -1,3 +1,4 @@
+import { describe, isRecord } from "@centella/quant/checks";
 import { ArgumentError } from "./errors.ts";
 import { measuredThresholds } from "./measuredThresholds.ts";
 import { type OpName, ops } from "./ops/index.ts";
@@ -42,22 +43,15 @@ export function mergeThresholds(base: Thresholds, own: Thresholds): Thresholds {
 /** Checks thresholds that came from outside, such as a file. @throws {ArgumentError} naming the first wrong entry */
 export function checkThresholds(given: Thresholds): Thresholds {
   const fail = (where: string, expected: string, value: unknown): never => {
-    throw new ArgumentError(
-      "thresholds",
-      `${where} to be ${expected}`,
-      JSON.stringify(value) ?? typeof value,
-      "take what calibrate() gave",
-    );
+    throw new ArgumentError("thresholds", `${where} to be ${expected}`, describe(value), "take what calibrate() gave");
   };
-  const isObject = (value: unknown): value is Record<string, unknown> =>
-    typeof value === "object" && value !== null && !Array.isArray(value);
   const isAmount = (value: unknown): boolean => typeof value === "number" && value >= 0 && Number.isFinite(value);
-  if (!isObject(given)) fail("them", "an object of backends", given);
+  if (!isRecord(given)) fail("them", "an object of backends", given);
   for (const [backend, table] of Object.entries(given)) {
-    if (!isObject(table)) fail(backend, "an object", table);
+    if (!isRecord(table)) fail(backend, "an object", table);
     for (const [key, entry] of Object.entries(table!)) {
       const where = `${backend}.${key}`;
-      if (!isObject(entry)) fail(where, "an object", entry);
+      if (!isRecord(entry)) fail(where, "an object", entry);
       const { min, unit, latencyUs, bytesPerUs }: Record<string, unknown> = { ...entry };
       if (key === "transfer") {
         if (!isAmount(latencyUs)) fail(`${where}.latencyUs`, "a number from 0", latencyUs);

@@ -21,7 +21,7 @@ test("handles of batches do not mix: for the compiler where the batches have nam
   // @ts-expect-error: a handle of a batch in a program
   expect(() => program.relu(x)).toThrow(/x to be a handle of this program/);
   // @ts-expect-error: a handle of a program in a batch
-  expect(() => first.relu(program.input("x", "f32", [2]))).toThrow(/relu: expected a handle of this batch, got object/);
+  expect(() => first.relu(program.input("x", "f32", [2]))).toThrow(/relu: expected a handle of this batch, got an object/);
   const y = second.relu(own);
   await second.execute();
   // @ts-expect-error: a handle of the first batch

@@ -43,8 +43,18 @@ test.each([
     ShapeError,
     /input ids: expected 2 elements for i32 \[2\], got 3/,
   ],
-  ["array type", () => bind(program(), { x: new Int32Array(6), ids }), DTypeError, /Float32Array for f32 \[2, 3\], got Int32Array/],
-  ["plain array", () => bind(program(), { x: [1, 2, 3] as never, ids }, { T: 1 }), DTypeError, /got Array/],
+  [
+    "array type",
+    () => bind(program(), { x: new Int32Array(6), ids }),
+    DTypeError,
+    /Float32Array for f32 \[2, 3\], got an Int32Array of 24 bytes/,
+  ],
+  [
+    "plain array",
+    () => bind(program(), { x: [1, 2, 3] as never, ids }, { T: 1 }),
+    DTypeError,
+    /input x: expected a tensor or a Float32Array for f32 .*, got \[1, 2, 3\]/,
+  ],
 ] as const)("%s", (_name, work, error, message) => {
   expect(work).toThrow(error);
   expect(work).toThrow(message);

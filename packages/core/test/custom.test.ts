@@ -72,7 +72,7 @@ describe("a custom op", () => {
     const x = program.input("x", "f32", [2]);
     const call = (op: CustomOp, inputs = [x], params = {}) => program.custom(op, inputs, params);
     expect(() => call({ ...softsign, name: "relu" } as CustomOp)).toThrow(
-      /expected name to be an identifier that is no op of Centella, got relu/,
+      /expected name to be an identifier that is no op of Centella, got "relu"/,
     );
     expect(() => call({ ...softsign, name: "a b" } as CustomOp)).toThrow(ArgumentError);
     expect(() => call({ ...softsign, inputs: ["y"] } as CustomOp)).toThrow(

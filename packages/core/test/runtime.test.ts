@@ -10,9 +10,12 @@ afterEach(() => {
 
 test.each([
   [undefined, "createRuntime: expected an options object, got undefined"],
-  [{}, "createRuntime: expected backends as a list of factories, got undefined; pass e.g. [wasm()]"],
-  [{ backends: fakeFactory({ name: "a" }) }, "createRuntime: expected backends as a list of factories, got object; pass e.g. [wasm()]"],
-  [{ backends: [fakeFactory] }, "createRuntime: expected backends as a list of factories, got a list with function; pass e.g. [wasm()]"],
+  [{}, "createRuntime: expected backends to be a list of backend factories such as wasm(), got undefined"],
+  [
+    { backends: fakeFactory({ name: "a" }) },
+    /^createRuntime: expected backends to be a list of backend factories such as wasm\(\), got \{ name: "a"/,
+  ],
+  [{ backends: [fakeFactory] }, "createRuntime: expected backends to be a list of backend factories such as wasm(), got [a function]"],
   [{ backends: [], polcy: {} }, "createRuntime: expected options among {backends, policy}, got polcy; check the spelling"],
   [{ backends: [], policy: { forse: "a" } }, /^createRuntime.policy: expected options among \{force, .*\}, got forse/],
 ])("options that are none are refused: %o", async (options, message) => {

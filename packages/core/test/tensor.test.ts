@@ -7,11 +7,18 @@ const four = new Float32Array(4);
 
 /** Wrong in JavaScript, where no compiler helps. */
 const wrong: readonly (readonly [string, unknown, unknown, unknown, new (...args: never[]) => Error, RegExp])[] = [
-  ["a plain array", [1, 2], undefined, undefined, DTypeError, /expected a Float32Array, or .+, got Array; make one with Float32Array/],
-  ["f64", new Float64Array(2), undefined, undefined, DTypeError, /expected a Float32Array, or .+, got Float64Array/],
+  ["a plain array", [1, 2], undefined, undefined, DTypeError, /expected a Float32Array, or .+, got \[1, 2\]; make one with Float32Array/],
+  ["f64", new Float64Array(2), undefined, undefined, DTypeError, /expected a Float32Array, or .+, got a Float64Array of 16 bytes/],
   ["nothing", undefined, undefined, undefined, DTypeError, /got undefined/],
-  ["data of another dtype", four, [4], "f16", DTypeError, /expected Uint16Array for f16 \[4\], got Float32Array; pass the stored form/],
-  ["an unknown dtype", four, [4], "f33", DTypeError, /expected a dtype, got f33; pass e.g. "f32"/],
+  [
+    "data of another dtype",
+    four,
+    [4],
+    "f16",
+    DTypeError,
+    /expected Uint16Array for f16 \[4\], got a Float32Array of 16 bytes; pass the stored form/,
+  ],
+  ["an unknown dtype", four, [4], "f33", DTypeError, /expected a dtype, got "f33"; pass e.g. "f32"/],
   ["a number as shape", four, 4, undefined, ShapeError, /expected a list of extents, got 4; pass e.g. \[2, 3\]/],
   ["negative extents whose product fits", four, [-2, -2], undefined, ShapeError, /whole numbers from 0, got \[-2, -2\]/],
   ["half an extent", new Float32Array(5), [2, 2.5], undefined, ShapeError, /whole numbers from 0, got \[2, 2.5\]/],

@@ -6,16 +6,16 @@ export { sentence } from "./errors.ts";
 export { printable, shown } from "./shown.ts";
 
 /** What an argument must be: in words that complete "expected x to be …", and as a test. */
-export interface Kind<T = unknown> {
+export interface Kind {
   readonly expected: string;
-  readonly accepts: (value: unknown) => value is T;
+  readonly accepts: (value: unknown) => boolean;
 }
 
 /** The kind of each option of `Options`. */
 export type Kinds<Options> = { readonly [Name in keyof Options]-?: Kind };
 
 /** Returns `value`. @throws {ArgumentError} unless it is of this kind: `where: expected name to be …, got …` */
-export function check<T>(where: string, name: string, value: unknown, kind: Kind<T>, fix?: string): T {
+export function check<T>(where: string, name: string, value: T, kind: Kind, fix?: string): T {
   if (kind.accepts(value)) return value;
   throw new ArgumentError(where, `${name} to be ${kind.expected}`, describe(value), fix);
 }
@@ -25,8 +25,12 @@ export function check<T>(where: string, name: string, value: unknown, kind: Kind
  * @throws {ArgumentError} if `options` is no object, has a key that `kinds` lacks, or a value of another kind
  */
 export function checkOptions<Options extends object>(where: string, options: Options, kinds: Kinds<Options>): Options {
-  checkKeys(where, options, Object.keys(kinds));
-  for (const name in kinds) if (options[name] !== undefined) check(where, name, options[name], kinds[name]);
+  if (!isRecord(options)) throw new ArgumentError(where, "an options object", describe(options), "pass { option: value }");
+  for (const name in options) {
+    const value = options[name];
+    if (!Object.hasOwn(kinds, name)) checkKeys(where, options, Object.keys(kinds));
+    else if (value !== undefined) check(where, name, value, kinds[name as keyof Options]);
+  }
   return options;
 }
 
@@ -38,67 +42,67 @@ export function checkKeys(where: string, options: object, known: readonly string
 }
 
 /** A kind of one's own. */
-export function kind<T>(expected: string, accepts: (value: unknown) => boolean): Kind<T> {
-  return { expected, accepts: accepts as Kind<T>["accepts"] };
+export function kind(expected: string, accepts: Kind["accepts"]): Kind {
+  return { expected, accepts };
 }
 
 /** `true` or `false`. */
-export const boolean: Kind<boolean> = kind("true or false", (value) => typeof value === "boolean");
+export const boolean: Kind = kind("true or false", (value) => typeof value === "boolean");
 /** A string, the empty one included. */
-export const string: Kind<string> = kind("a string", (value) => typeof value === "string");
+export const string: Kind = kind("a string", (value) => typeof value === "string");
 /** A string of at least one character. */
-export const nonEmptyString: Kind<string> = kind("a string that is not empty", (value) => typeof value === "string" && value !== "");
+export const nonEmptyString: Kind = kind("a string that is not empty", (value) => typeof value === "string" && value !== "");
 /** A function. */
-export const callback: Kind<(...args: never[]) => unknown> = kind("a function", (value) => typeof value === "function");
+export const callback: Kind = kind("a function", (value) => typeof value === "function");
 /** Recognised by its methods: another realm's class is another one. */
-export const abortSignal: Kind<AbortSignal> = kind(
+export const abortSignal: Kind = kind(
   "an AbortSignal",
   (value) => isRecord(value) && typeof value.throwIfAborted === "function" && typeof value.addEventListener === "function",
 );
 /** An object that is no list. */
-export const object: Kind<object> = kind("an object", isRecord);
+export const object: Kind = kind("an object", isRecord);
 /** An array of anything. */
-export const list: Kind<readonly unknown[]> = kind("a list", Array.isArray);
+export const list: Kind = kind("a list", Array.isArray);
 /** A `Uint8Array` that can be read. */
-export const byteArray: Kind<Uint8Array> = typedArray(Uint8Array);
+export const byteArray: Kind = typedArray(Uint8Array);
 /** A `Float32Array` that can be read. */
-export const floatArray: Kind<Float32Array> = typedArray(Float32Array);
+export const floatArray: Kind = typedArray(Float32Array);
 /** A number, infinities and NaN included. */
-export const number: Kind<number> = kind("a number", (value) => typeof value === "number");
+export const number: Kind = kind("a number", (value) => typeof value === "number");
 /** A number that is neither infinite nor NaN. */
-export const finite: Kind<number> = kind("a finite number", Number.isFinite);
+export const finite: Kind = kind("a finite number", Number.isFinite);
 /** A finite number above 0. */
-export const positive: Kind<number> = kind("a finite number above 0", (value) => isFiniteNumber(value) && value > 0);
+export const positive: Kind = kind("a finite number above 0", (value) => isFiniteNumber(value) && value > 0);
 
 /** An array of one type that can be read. */
-export function typedArray<T extends ArrayBufferView>(type: new (length: number) => T): Kind<T> {
+export function typedArray(type: new (length: number) => ArrayBufferView): Kind {
   return kind(`a ${type.name} whose buffer is not detached`, (value) => value instanceof type && isAttached(value));
 }
 
 /** Numbers from `min` to `max`, both included. */
-export function within(min: number, max: number = Number.POSITIVE_INFINITY): Kind<number> {
+export function within(min: number, max: number = Number.POSITIVE_INFINITY): Kind {
   const range = max === Number.POSITIVE_INFINITY ? `from ${min}` : `from ${min} to ${max}`;
   return kind(`a finite number ${range}`, (value) => isFiniteNumber(value) && value >= min && value <= max);
 }
 
 /** Whole numbers from `min` to `max`, both included. */
-export function whole(min: number, max: number = Number.MAX_SAFE_INTEGER): Kind<number> {
+export function whole(min: number, max: number = Number.MAX_SAFE_INTEGER): Kind {
   const range = max === Number.MAX_SAFE_INTEGER ? `from ${min}` : `from ${min} to ${max}`;
   return kind(`a whole number ${range}`, (value) => Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max);
 }
 
 /** One of a few values. */
-export function oneOf<T extends readonly (string | number | boolean)[]>(...choices: T): Kind<T[number]> {
-  return kind(choices.map((choice) => JSON.stringify(choice)).join(" or "), (value) => choices.includes(value as T[number]));
+export function oneOf(...choices: readonly (string | number | boolean)[]): Kind {
+  return kind(choices.map((choice) => JSON.stringify(choice)).join(" or "), (value) => choices.includes(value as string));
 }
 
 /** A value of the first or of the second kind. */
-export function either<A, B>(first: Kind<A>, second: Kind<B>): Kind<A | B> {
+export function either(first: Kind, second: Kind): Kind {
   return kind(`${first.expected} or ${second.expected}`, (value) => first.accepts(value) || second.accepts(value));
 }
 
 /** A list of values of one kind; `elements` names them in the plural. */
-export function listOf<T>(elements: string, each: Kind<T>): Kind<readonly T[]> {
+export function listOf(elements: string, each: Kind): Kind {
   // every() would pass over holes.
   return kind(`a list of ${elements}`, (value) => Array.isArray(value) && value.findIndex((one) => !each.accepts(one)) < 0);
 }

@@ -37,14 +37,20 @@ function previewObject(value: object, depth: number): string {
     return `[${cut(entries, value.length)}]`;
   }
   const kind = Object.prototype.toString.call(value).slice("[object ".length, -1);
-  if (ArrayBuffer.isView(value)) return `a ${kind} of ${value.byteLength} bytes`;
-  if (kind !== "Object") return `${/^[AEIO]/.test(kind) ? "an" : "a"} ${kind}`;
-  const keys = Object.keys(value);
+  const named = `${/^[AEIO]/.test(kind) ? "an" : "a"} ${kind}`;
+  if (ArrayBuffer.isView(value)) return `${named} of ${value.byteLength} bytes`;
+  if (kind !== "Object") return named;
+  const keys = isPlain(value) ? Object.keys(value) : [];
   if (depth === limits.depth || keys.length === 0) return "an object";
   const entries = keys
     .slice(0, limits.entries)
     .map((key) => `${cutText(key)}: ${preview((value as Record<string, unknown>)[key], depth + 1)}`);
   return `{ ${cut(entries, keys.length)} }`;
+}
+
+function isPlain(value: object): boolean {
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
 }
 
 function cut(entries: readonly string[], count: number): string {

@@ -55,6 +55,13 @@ test.each([
   [new Array(2 ** 32 - 1), "[, , , , , , …]"],
   [{ open: 5 }, "{ open: 5 }"],
   [{}, "an object"],
+  [new AbortController(), "an AbortController"],
+  [
+    new (class Handle {
+      id = 1;
+    })(),
+    "an object",
+  ],
   [cyclic, "{ self: { self: an object } }"],
   [hostile, "an object that cannot be read"],
   [new Float32Array(3), "a Float32Array of 12 bytes"],

@@ -121,6 +121,6 @@ async function settled(given: unknown, args: readonly unknown[]): Promise<undefi
     let count = 0;
     for await (const _ of result as AsyncIterable<unknown>) if (++count === 2) break;
   } else if (typeof result.ready === "function") await result.ready();
-  if (result[Symbol.asyncDispose] !== undefined) await result[Symbol.asyncDispose]();
-  else if (result[Symbol.dispose] !== undefined) result[Symbol.dispose]();
+  await result[Symbol.asyncDispose]?.();
+  result[Symbol.dispose]?.();
 }

@@ -34,7 +34,6 @@ export const wrongValues: readonly (readonly [name: string, value: unknown])[] =
   "a long string": "x".repeat(10_000),
   "a symbol": Symbol("s"),
   "a function": () => undefined,
-  "a class": class Named {},
   "a function that throws": throwing,
   "an empty list": [],
   "a list of a numeral": ["4"],

@@ -50,7 +50,7 @@ export const pad: OpCases<"pad"> = {
       inputs: [f32(2, 3)],
       params: { pads: [[1, 1]] },
       error: "ArgumentError",
-      message: /pads to be 2 pairs \[before, after\], one per axis, got \[\[1,1\]\]/,
+      message: /pads to be 2 pairs \[before, after\], one per axis, got \[\[1, 1\]\]/,
     },
     { name: "no pairs", inputs: [f32(2)], params: { pads: [1] }, error: "ArgumentError", message: /1 pairs/ },
     {

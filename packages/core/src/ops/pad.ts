@@ -1,3 +1,4 @@
+import { describe } from "@centella/quant/checks";
 import { ArgumentError } from "../errors.ts";
 import type { Op } from "../op.ts";
 import { requireExtent, requireWhole } from "./shared/checks.ts";
@@ -24,7 +25,7 @@ export const pad: Op<["x"], PadParams, "value"> = {
       throw new ArgumentError(
         "pad",
         `pads to be ${x!.shape.length} pairs [before, after], one per axis`,
-        JSON.stringify(pads),
+        describe(pads),
         "[0, 0] leaves an axis as it is",
       );
     const shape = x!.shape.map((dim, axis) => {

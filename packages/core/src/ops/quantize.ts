@@ -1,4 +1,5 @@
 import { isQuantizable, type QuantizableType } from "@centella/quant";
+import { describe } from "@centella/quant/checks";
 import { isQuantized, layoutOf } from "../dtype.ts";
 import { ArgumentError, ShapeError } from "../errors.ts";
 import type { Op } from "../op.ts";
@@ -27,7 +28,7 @@ export const quantize: Op<["x"], QuantizeParams, "dtype"> = {
   infer([x], { dtype }) {
     requireDType("quantize", "x", x!, ["f32"]);
     if (typeof dtype !== "string" || !isQuantizable(dtype) || !isQuantized(dtype))
-      throw new ArgumentError("quantize", "dtype to be a block type that has a quantiser", `"${dtype}"`, 'q8_0, q4_K or "cast" for f16');
+      throw new ArgumentError("quantize", "dtype to be a block type that has a quantiser", describe(dtype), 'q8_0, q4_K or "cast" for f16');
     const { elements } = layoutOf(dtype);
     const last = x!.shape.at(-1);
     if (last === undefined || requireExtent("quantize", "the last axis of x", last) % elements !== 0)

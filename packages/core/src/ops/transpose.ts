@@ -1,3 +1,4 @@
+import { describe } from "@centella/quant/checks";
 import { ArgumentError } from "../errors.ts";
 import type { Op } from "../op.ts";
 import { formatShape } from "../spec.ts";
@@ -24,10 +25,9 @@ export const transpose: Op<["x"], TransposeParams, "axes"> = {
 export function orderOf(axes: readonly number[] | null, rank: number): readonly number[] {
   const all = Array.from({ length: rank }, (_, axis) => axis);
   if (axes === null) return all.reverse();
-  const order = Array.isArray(axes) ? axes.map((axis) => (axis < 0 ? axis + rank : axis)) : [];
+  const order = Array.isArray(axes) && axes.every(Number.isInteger) ? axes.map((axis) => (axis < 0 ? axis + rank : axis)) : [];
   if (order.length !== rank || !all.every((axis) => order.includes(axis))) {
-    const got = Array.isArray(axes) ? formatShape(axes) : String(axes);
-    throw new ArgumentError("transpose", `axes to be an order of ${formatShape(all)}`, got, "name each axis once");
+    throw new ArgumentError("transpose", `axes to be an order of ${formatShape(all)}`, describe(axes), "name each axis once");
   }
   return order;
 }

@@ -31,7 +31,7 @@ export function commonSubexpressions(program: ProgramGraph): ProgramGraph {
   for (const node of program.nodes) {
     const inputs = node.inputs.map((id) => (id === undefined ? undefined : (replaced.get(id) ?? id)));
     if (!numbers.has(node.op)) numbers.set(node.op, numbers.size);
-    const key = `${numbers.get(node.op)} ${inputs.join()} ${structuralKey(node.params)}`;
+    const key = `${numbers.get(node.op)} ${inputs.join()} ${structuralKey(node.op.name, node.params)}`;
     if (node.op.writes === undefined && merge(key, node.output)) continue;
     nodes.push({ ...node, inputs });
   }

@@ -54,7 +54,7 @@ export function fuseSiblings(program: ProgramGraph, refuses: RefusesGroup, limit
 /** Products with the same first tensor and the same parameters, in order. */
 function families({ nodes }: ProgramGraph): readonly (readonly number[])[] {
   const products = nodes.flatMap(({ op }, i) => (op === matmul ? [i] : []));
-  return grouped(products, (i) => `${nodes[i]!.inputs[0]} ${structuralKey(nodes[i]!.params)}`);
+  return grouped(products, (i) => `${nodes[i]!.inputs[0]} ${structuralKey(nodes[i]!.op.name, nodes[i]!.params)}`);
 }
 
 /** What has the same key together, all in order. */

@@ -1,6 +1,6 @@
 import { describe } from "@centella/quant/checks";
 import { ArgumentError, ShapeError } from "../../errors.ts";
-import { checkShape, type Dim, formatShape, formatSpec, type Shape, sameDim, type TensorSpec } from "../../spec.ts";
+import { checkShape, type Dim, formatShape, formatSpec, isSymbolic, type Shape, sameDim, type TensorSpec } from "../../spec.ts";
 
 /** @throws {ArgumentError} unless `value` is a number for which `holds`; `expected` completes "expected <option> ...". */
 export function requireNumber(op: string, option: string, value: number, expected: string, holds: (value: number) => boolean): void {
@@ -78,7 +78,7 @@ export function requireExtent(op: string, name: string, dim: Dim): number {
 
 /** @throws {ArgumentError | ShapeError} unless `shape` is a list of extents, numbers from 0 or symbolic dims. */
 export function requireDims(op: string, shape: Shape): void {
-  if (!Array.isArray(shape) || !shape.every(isDim))
+  if (!Array.isArray(shape) || shape.findIndex((dim) => !isDim(dim)) >= 0)
     throw new ArgumentError(op, "shape to be a list of extents", describe(shape), "pass e.g. [2, 3]");
   checkShape(op, shape);
 }
@@ -92,5 +92,5 @@ export function requirePair(op: string, option: string, pair: readonly [number, 
 
 /** Whether a value is an extent, a number or a symbolic dim. */
 export function isDim(dim: unknown): dim is Dim {
-  return typeof dim === "number" || (typeof dim === "object" && dim !== null && "name" in dim && "max" in dim);
+  return typeof dim === "number" || isSymbolic(dim);
 }

@@ -5,10 +5,13 @@ import { ArgumentError } from "../../errors.ts";
 
 /** @throws {ArgumentError} unless `value` is a number that `dtype` can hold; floats are rounded, so only their range counts. */
 export function requireValue(op: string, dtype: DType, value: number): void {
-  const [held] = decodedArrayOf(dtype).of(value);
-  const isHeld = typeof value === "number" && (dtype === "bool" ? value === 0 || value === 1 : !isInteger(dtype) || held === value);
-  if (!isHeld || Number.isNaN(value))
-    throw new ArgumentError(op, `a value that ${dtype} can hold`, describe(value), "use another value or dtype");
+  if (!isHeld(dtype, value)) throw new ArgumentError(op, `a value that ${dtype} can hold`, describe(value), "use another value or dtype");
+}
+
+function isHeld(dtype: DType, value: number): boolean {
+  if (typeof value !== "number" || Number.isNaN(value)) return false;
+  if (dtype === "bool") return value === 0 || value === 1;
+  return !isInteger(dtype) || decodedArrayOf(dtype).of(value)[0] === value;
 }
 
 /** `value` as `dtype` stores it. */
