@@ -1,4 +1,5 @@
-import { readFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { globSync, readFileSync } from "node:fs";
 import { join, parse, resolve } from "node:path";
 import { oldestNode } from "@centella/test-devices";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -84,6 +85,14 @@ test("no snippet is left out", () => {
 
 test("snippets fit the types of the built packages", async () => {
   expect(await project.typeErrors()).toBe("");
+});
+
+test("the oldest Node of this test is the oldest that the packages take", async ({ skip }) => {
+  const manifests = globSync("packages/*/package.json", { cwd: root }).map((path) => JSON.parse(readFileSync(join(root, path), "utf8")));
+  const engines = new Set(manifests.flatMap(({ private: isPrivate, engines: { node } = {} }) => (isPrivate ? [] : [node])));
+  expect([...engines]).toEqual([">=22.12"]);
+  if ("reason" in oldest) return skip(oldest.reason);
+  expect(execFileSync(oldest.path, ["--version"], { encoding: "utf8" })).toBe("v22.12.0\n");
 });
 
 describe.each(nodes)("in Node $version", ({ path }) => {
