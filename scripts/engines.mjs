@@ -62,7 +62,6 @@ const imports = {
   "@centella/gguf": "/packages/gguf/dist/index.js",
   "@centella/llm": "/packages/llm/dist/index.js",
   "@centella/backend-wasm": "/packages/backend-wasm/dist/index.js",
-  "@huggingface/jinja": "/packages/llm/node_modules/@huggingface/jinja/dist/index.js",
 };
 
 /** Serves them to a cross-origin isolated page. */

@@ -18,12 +18,9 @@ beforeAll(() => {
     execFileSync("pnpm", ["--dir", join(root, "packages", name), "pack", "--pack-destination", project], { stdio: "ignore" });
   }
   const tarballs = Object.fromEntries(packages.map((name) => [`@centella/${name}`, `file:./${tarballOf(name)}`]));
-  // Outside dependencies come from this checkout, so that the test needs no network.
-  const installed = (name: string, dependency: string): readonly [string, string] => [
-    dependency,
-    `file:${realpathSync(join(root, "packages", name, "node_modules", dependency))}`,
-  ];
-  const overrides = [...Object.entries(tarballs), installed("llm", "@huggingface/jinja"), installed("cli", "commander")];
+  // The one outside dependency comes from this checkout, so that the test needs no network.
+  const commander = realpathSync(join(root, "packages/cli/node_modules/commander"));
+  const overrides = [...Object.entries(tarballs), ["commander", `file:${commander}`]];
   writeFileSync(join(project, "package.json"), JSON.stringify({ name: "user", type: "module", dependencies: tarballs }));
   writeFileSync(join(project, "pnpm-workspace.yaml"), ["overrides:", ...overrides.map(([name, at]) => `  "${name}": "${at}"`)].join("\n"));
   execFileSync("pnpm", ["install", "--offline", "--no-frozen-lockfile"], {

@@ -1,36 +1,27 @@
+import { type ChatMessage, checkMessages, isOpenAnswer, mergeInstructions, type PlainMessage } from "./chatMessages.ts";
 import { ChatTemplateError, chatTemplateKey, noChatTemplate } from "./errors.ts";
+import { type Origin, Text } from "./jinja/text.ts";
 import { findReasoningFormat, type ReasoningFormat, separationOf } from "./reasoning.ts";
-import { parseTemplate, renderTemplate, type Template } from "./templateRuntime.ts";
+import { JinjaTemplate } from "./templateRuntime.ts";
 import type { Tokenizer } from "./tokenizer/tokenizer.ts";
 import type { VocabularyMetadata } from "./tokenizer/vocabulary.ts";
 
+export type { ChatMessage, TextPart } from "./chatMessages.ts";
 // What chats need is one file.
 export { separationOf };
-
-/** A piece of a message whose content is a list. Only text can be rendered. */
-export interface TextPart {
-  readonly type: "text";
-  readonly text: string;
-}
-
-/** One turn of a conversation; further fields (`tool_calls`, `name`, `reasoning_content`, …) reach the template as they are. */
-export interface ChatMessage {
-  /** Letters, digits, `_`, `.`, `-` and spaces. Usual: system, user, assistant, tool. */
-  readonly role: string;
-  readonly content?: string | readonly TextPart[] | null;
-  readonly [field: string]: unknown;
-}
 
 /** How a conversation is rendered. */
 export interface RenderOptions {
   /** End with the beginning of the assistant's turn. Default true. */
   readonly addGenerationPrompt?: boolean;
+  /** End with the text of the last message, which must be the assistant's, so that a model continues it. Default false. */
+  readonly continueFinalMessage?: boolean;
   /** Tools in the template's format (usually OpenAI's function objects). */
   readonly tools?: readonly unknown[];
   readonly documents?: readonly unknown[];
   /** Further variables that the template knows, such as `enable_thinking`. */
   readonly variables?: Readonly<Record<string, unknown>>;
-  /** What `strftime_now` tells. Default: the present. */
+  /** Time that `strftime_now` returns. Default: the present. */
   readonly now?: Date;
 }
 
@@ -41,13 +32,25 @@ export interface ChatTemplateSource {
   readonly bosToken?: string;
   /** Text of the EOS token, `eos_token` in the template. */
   readonly eosToken?: string;
+  /** Whether the vocabulary has a token of this text. Default: it has all that the template writes. */
+  readonly isToken?: (text: string) => boolean;
 }
 
-const rolePattern = /^[\w. -]+$/;
-/** Ends of the private use area, from which a marker is chosen. */
-const firstMarker = 0xe000;
-const lastMarker = 0xf8ff;
-const privateUse = /[\ue000-\uf8ff]/g;
+/** What is looked for to find out whether a template has a role. */
+const probeText = "Answer in rhyme.";
+/** Text that looks like a special token. */
+const tokenLike = /<[|｜][^<>|｜]*[|｜]>/g;
+/** Stands at the end of a message that is continued. Its origin tells it from the same character in a message. */
+const endMark: Text = Text.of("\ufffc", "m");
+
+/** A rendered chat. */
+export interface PreparedChat {
+  readonly text: string;
+  /** Spans `[start, end)` of `text` that the template wrote: {@link EncodeOptions.parseSpecial} for this text. Ascending. */
+  readonly specialSpans: readonly (readonly [start: number, end: number])[];
+  /** What was done differently from what the messages say, in words. */
+  readonly warnings: readonly string[];
+}
 
 /** The class, and what takes the answers of a file's template apart: nothing has to be fetched while chatting. */
 export async function loadChatTemplate(metadata: VocabularyMetadata): Promise<typeof ChatTemplate> {
@@ -60,14 +63,18 @@ export async function loadChatTemplate(metadata: VocabularyMetadata): Promise<ty
 export class ChatTemplate {
   /** The Jinja source. */
   readonly source: string;
-  readonly #template: Template;
-  readonly #tokens: { readonly bos_token: string; readonly eos_token: string };
+  readonly #template: JinjaTemplate;
+  readonly #tokens: { readonly bos_token: Text; readonly eos_token: Text };
+  readonly #isToken: (text: string) => boolean;
+  /** Whether the template renders messages of a role, for roles that were asked for. */
+  readonly #renders = new Map<string, boolean>();
 
   /** @throws {ChatTemplateError} if the source cannot be parsed */
-  constructor({ source, bosToken = "", eosToken = "" }: ChatTemplateSource) {
+  constructor({ source, bosToken = "", eosToken = "", isToken = () => true }: ChatTemplateSource) {
     this.source = source;
-    this.#template = parseTemplate(source);
-    this.#tokens = { bos_token: bosToken, eos_token: eosToken };
+    this.#template = new JinjaTemplate(source);
+    this.#tokens = { bos_token: Text.of(bosToken, "t"), eos_token: Text.of(eosToken, "t") };
+    this.#isToken = isToken;
   }
 
   /**
@@ -80,7 +87,8 @@ export class ChatTemplate {
     if (source === undefined) throw new ChatTemplateError(noChatTemplate(key));
     const bosToken = tokenText(metadata, "bos");
     const eosToken = tokenText(metadata, "eos");
-    return new ChatTemplate({ source, ...(bosToken !== undefined && { bosToken }), ...(eosToken !== undefined && { eosToken }) });
+    const isToken = (text: string): boolean => Array.from(metadata.optionalStrings("tokenizer.ggml.tokens") ?? [text]).includes(text);
+    return new ChatTemplate({ source, isToken, ...(bosToken !== undefined && { bosToken }), ...(eosToken !== undefined && { eosToken }) });
   }
 
   /** How answers mark what the model thinks, as the template mentions it. */
@@ -91,83 +99,104 @@ export class ChatTemplate {
   /**
    * The prompt as text. To get ids use {@link encode}: in this text, markup that the template wrote and markup that a message's
    * content imitates look alike.
-   * @throws {ChatTemplateError} if a message is malformed, or the template rejects the messages or fails
+   * @throws {ChatTemplateError} if a message is malformed, or the template rejects the messages, fails or runs into a limit
    */
   render(messages: readonly ChatMessage[], options: RenderOptions = {}): string {
-    return this.#render(messages, options, (value) => value);
+    return this.prepare(messages, options).text;
   }
 
   /**
-   * The prompt as ids. Special tokens that the template writes are honoured; the same text inside a message's content, a tool or
-   * another variable stays text. BOS comes first exactly once if the model wants it, whether or not the template writes it;
-   * EOS is not added, for the turn is open.
+   * The prompt as ids. A special token is honoured where the template wrote every character of it. The same text in a message's content, a
+   * tool or another variable stays text, whatever the template does to it. BOS comes first exactly once if the model wants it, whether or
+   * not the template writes it. EOS is not added, for the turn is open.
    * @throws {ChatTemplateError} as {@link render}
    */
   encode(tokenizer: Tokenizer, messages: readonly ChatMessage[], options: RenderOptions = {}): Int32Array {
-    const marker = unusedCharacter([this.source, this.#tokens, messages, options]);
-    const marked = this.#render(messages, options, (value) =>
-      mapStrings(value, (text) => insertAt(text, marker, tokenizer.guardOffsets(text))),
-    );
-    const specialBarriers: number[] = [];
-    const text = marked
-      .split(marker)
-      .map((part, i, parts) => {
-        if (i < parts.length - 1) specialBarriers.push((specialBarriers.at(-1) ?? 0) + part.length);
-        return part;
-      })
-      .join("");
-    const ids = tokenizer.encode(text, { addSpecial: false, parseSpecial: true, specialBarriers });
-    if (!tokenizer.addBos || ids[0] === tokenizer.bosId) return ids;
-    const withBos = new Int32Array(ids.length + 1);
-    withBos[0] = tokenizer.bosId!;
-    withBos.set(ids, 1);
-    return withBos;
+    const { text, specialSpans } = this.prepare(messages, options);
+    return withBos(tokenizer, tokenizer.encode(text, { addSpecial: false, parseSpecial: specialSpans }));
   }
 
-  /** `guard` is applied to every value that comes from outside. */
-  #render(messages: readonly ChatMessage[], options: RenderOptions, guard: (value: unknown) => unknown): string {
-    if (!Array.isArray(messages) || messages.length === 0) {
-      throw new ChatTemplateError("chat: expected at least one message, got none");
+  /**
+   * The prompt as text with the spans in which special tokens count. A system message becomes part of the next user message if the
+   * template has no system role.
+   * @throws {ChatTemplateError} as {@link render}
+   */
+  prepare(messages: readonly ChatMessage[], options: RenderOptions = {}): PreparedChat {
+    const checked = checkMessages(messages);
+    const { messages: mergedMessages, mergedRoles } = mergeInstructions(checked, (role) => this.#hasRole(role));
+    const text = this.#render(mergedMessages, options);
+    const warnings = mergedRoles.map(
+      (role) => `the chat template has no ${role} role: the ${role} message became part of the next user message`,
+    );
+    return { text: text.value, specialSpans: spansOf(text, "t"), warnings };
+  }
+
+  /**
+   * Whether a message of this role can be seen in what the template renders. Templates may reject a role, leave its messages out, or write
+   * markup for it that the vocabulary does not have.
+   */
+  #hasRole(role: string): boolean {
+    let known = this.#renders.get(role);
+    if (known === undefined) {
+      known = this.#probe(role);
+      this.#renders.set(role, known);
     }
-    const { addGenerationPrompt = true, tools = null, documents = null, variables = {}, now = new Date() } = options;
-    return renderTemplate(
-      this.#template,
-      this.source,
+    return known;
+  }
+
+  #probe(role: string): boolean {
+    const user = { role: "user", content: "Hello" };
+    const text = this.#tryToRender([{ role, content: probeText }, user]);
+    if (text === undefined) return this.#tryToRender([user]) === undefined;
+    const written = spansOf(text, "t").map(([start, end]) => text.value.slice(start, end));
+    const markup = written.flatMap((part) => part.match(tokenLike) ?? []).filter((token) => token.toLowerCase().includes(role));
+    return text.value.includes(probeText) && markup.every(this.#isToken);
+  }
+
+  #tryToRender(messages: readonly PlainMessage[]): Text | undefined {
+    try {
+      return this.#render(messages, {});
+    } catch {
+      return undefined;
+    }
+  }
+
+  #render(messages: readonly PlainMessage[], options: RenderOptions): Text {
+    const {
+      addGenerationPrompt = true,
+      continueFinalMessage = false,
+      tools = null,
+      documents = null,
+      variables,
+      now = new Date(),
+    } = options;
+    const text = this.#template.render(
       {
-        ...(guard(variables) as Record<string, unknown>),
+        ...variables,
         ...this.#tokens,
-        messages: messages.map((message, i) => ({ ...(guard(normalise(message, i)) as object), role: message.role })),
-        tools: guard(tools),
-        documents: guard(documents),
-        add_generation_prompt: addGenerationPrompt,
+        messages: (continueFinalMessage ? withEndMark(messages) : messages).map(trustRole),
+        tools,
+        documents,
+        add_generation_prompt: addGenerationPrompt && !continueFinalMessage,
       },
       now,
     );
+    return continueFinalMessage ? upToEndMark(text) : text;
   }
 }
 
-/** Checks a message and joins a list of text parts to one text, which every template understands. */
-function normalise(message: ChatMessage, index: number): ChatMessage {
-  const where = `chat: message ${index}`;
-  if (typeof message?.role !== "string" || !rolePattern.test(message.role)) {
-    throw new ChatTemplateError(
-      `${where}: expected a role of letters, digits, "_", ".", "-" and spaces, got ${JSON.stringify(message?.role)}`,
-    );
-  }
-  const { content } = message;
-  if (content === undefined || content === null || typeof content === "string") return message;
-  if (!Array.isArray(content))
-    throw new ChatTemplateError(`${where}: expected content to be text, a list of parts or null, got ${typeof content}`);
-  const texts = content.map((part: unknown) => {
-    const { type, text } = (part ?? {}) as Partial<TextPart>;
-    if (type !== "text" || typeof text !== "string") {
-      throw new ChatTemplateError(
-        `${where}: expected parts of type "text", got ${JSON.stringify(type)}; other kinds of content are not supported`,
-      );
-    }
-    return text;
-  });
-  return { ...message, content: texts.join("") };
+/** Templates write special tokens such as `<|user|>` from roles, which are checked and come from the app. */
+function trustRole(message: object & { readonly role: string }): object {
+  return { ...message, role: Text.of(message.role, "t") };
+}
+
+/** BOS comes first exactly once if the model wants it. */
+export function withBos(tokenizer: Tokenizer, ids: Int32Array): Int32Array {
+  if (!tokenizer.addBos || ids[0] === tokenizer.bosId) return ids;
+  const longer = new Int32Array(ids.length + 1);
+  longer[0] = tokenizer.bosId!;
+  longer.set(ids, 1);
+  return longer;
 }
 
 function tokenText(metadata: VocabularyMetadata, name: "bos" | "eos"): string | undefined {
@@ -175,33 +204,33 @@ function tokenText(metadata: VocabularyMetadata, name: "bos" | "eos"): string | 
   return id === undefined ? undefined : metadata.optionalStrings("tokenizer.ggml.tokens")?.at(id);
 }
 
-/** A character that occurs nowhere in the strings of `values`, so that it can be found again in what is rendered from them. */
-function unusedCharacter(values: unknown): string {
-  const used = new Set<string>();
-  mapStrings(values, (text) => {
-    for (const [character] of text.matchAll(privateUse)) used.add(character);
-    return text;
-  });
-  for (let code = firstMarker; code <= lastMarker; code++) {
-    const character = String.fromCharCode(code);
-    if (!used.has(character)) return character;
+function withEndMark(
+  messages: readonly PlainMessage[],
+): readonly (Omit<PlainMessage, "content"> & { readonly role: string; readonly content?: unknown })[] {
+  const last = messages.at(-1);
+  if (last === undefined || !isOpenAnswer(last)) {
+    throw new ChatTemplateError(
+      `chat: expected an assistant's message with content and without tool_calls to continue, got one of ${last?.role}`,
+    );
   }
-  throw new ChatTemplateError("chat: expected messages that leave one private-use character free, got all of them");
+  return [...messages.slice(0, -1), { ...last, content: Text.of(last.content!, "c").concat(endMark) }];
 }
 
-function insertAt(text: string, insertion: string, offsets: readonly number[]): string {
-  let out = "";
-  let position = 0;
-  for (const offset of offsets) {
-    out += text.slice(position, offset) + insertion;
-    position = offset;
-  }
-  return out + text.slice(position);
+function upToEndMark(text: Text): Text {
+  let end = text.origins.lastIndexOf("m");
+  if (end < 0)
+    throw new ChatTemplateError("chat: expected a template that writes the assistant's last message, got one that leaves it out");
+  while (text.origins[end - 1] === "m") end--;
+  return text.slice(0, end);
 }
 
-function mapStrings(value: unknown, map: (text: string) => string): unknown {
-  if (typeof value === "string") return map(value);
-  if (Array.isArray(value)) return value.map((element) => mapStrings(element, map));
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, element]) => [map(key), mapStrings(element, map)]));
+/** Spans `[start, end)` of one origin. */
+function spansOf({ origins }: Text, origin: Origin): [start: number, end: number][] {
+  const spans: [number, number][] = [];
+  for (let start = origins.indexOf(origin); start >= 0; start = origins.indexOf(origin, start)) {
+    const from = start;
+    while (origins[start] === origin) start++;
+    spans.push([from, start]);
+  }
+  return spans;
 }

@@ -1,5 +1,12 @@
 export type { AdapterOptions } from "./adapters.ts";
-export { type ChatMessage, ChatTemplate, type ChatTemplateSource, type RenderOptions, type TextPart } from "./chatTemplate.ts";
+export {
+  type ChatMessage,
+  ChatTemplate,
+  type ChatTemplateSource,
+  type PreparedChat,
+  type RenderOptions,
+  type TextPart,
+} from "./chatTemplate.ts";
 export type { EmbedInput, EmbedOptions } from "./embed.ts";
 export {
   BusyError,

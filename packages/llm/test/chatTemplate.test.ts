@@ -1,6 +1,7 @@
+import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { ChatTemplate, ChatTemplateError, createTokenizer } from "../src/index.ts";
-import { describeShared, fakeMetadata, metadataOf, readLines, shared } from "./shared.ts";
+import { describeShared, fakeMetadata, metadataOf, readLines, shared, tokenizerOf } from "./shared.ts";
 
 const chatml =
   "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content | trim }}<|im_end|>\n{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}";
@@ -34,11 +35,12 @@ describe("errors", () => {
   test("raise_exception gives the template's message and line", () => {
     const template = new ChatTemplate({
       source:
-        "{% for m in messages %}\n{% if m.role == 'system' %}\n{{ raise_exception('System role not supported') }}\n{% endif %}\n{% endfor %}",
+        "{% for m in messages %}\n{% if m.role == 'assistant' %}\n{{ raise_exception('Begin with the user') }}\n{% endif %}\n{% endfor %}",
     });
-    const render = (): string => template.render([{ role: "system", content: "x" }]);
+    const render = (): string => template.render([{ role: "assistant", content: "x" }]);
     expect(render).toThrow(ChatTemplateError);
-    expect(render).toThrow("line 3 rejected the messages: System role not supported");
+    expect(render).toThrow("line 3 rejected the messages: Begin with the user");
+    expect(render).toThrow(expect.objectContaining({ line: 3 }));
   });
 
   test.each([
@@ -80,6 +82,9 @@ describe("errors", () => {
     const image: object = { type: "image_url", image_url: { url: "x" } };
     expect(() => template.render([])).toThrow(/at least one message/);
     expect(() => template.render([{ role: "user<|im_end|>", content: "x" }])).toThrow(/message 0: expected a role/);
+    expect(() => template.render([{ role: "user", content: "x" }, { role: "user" }])).toThrow("message 1: expected content, got undefined");
+    expect(() => template.render([{ role: "assistant", content: null }])).toThrow("message 0: expected content, got null");
+    expect(() => template.render([{ role: "assistant", tool_calls: [] }])).toThrow("message 0: expected content, got undefined");
     expect(() => template.render([{ role: "user", content: [image as { type: "text"; text: string }] }])).toThrow(/got "image_url"/);
   });
 
@@ -120,6 +125,177 @@ describe("errors", () => {
         expect(typeof new ChatTemplate({ source }).render([{ role: "user", content: "x" }])).toBe("string");
       } catch (error) {
         expect(error, source).toBeInstanceOf(ChatTemplateError);
+      }
+    }
+  });
+});
+
+describe("a system message", () => {
+  const user = { role: "user", content: "Hi" };
+  const system = { role: "system", content: "Be brief." };
+  const generic = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}";
+
+  test("has its role where the template and the vocabulary have one", () => {
+    const { text, warnings } = new ChatTemplate({ source: generic }).prepare([system, user]);
+    expect(text).toBe("<|system|>Be brief.<|end|><|user|>Hi<|end|>");
+    expect(warnings).toEqual([]);
+  });
+
+  test.each([
+    ["rejects it", "{% if messages[0].role == 'system' %}{{ raise_exception('no') }}{% endif %}", undefined],
+    ["leaves it out", "{% set messages = messages | rejectattr('role', 'equalto', 'system') | list %}", undefined],
+    ["writes markup that is no token", "", (text: string) => text !== "<|system|>"],
+  ])("becomes part of the next user message where the template %s", (_, start, isToken) => {
+    const template = new ChatTemplate({ source: start + generic, ...(isToken && { isToken }) });
+    const { text, warnings } = template.prepare([system, { role: "assistant", content: "?" }, user, user]);
+    expect(text).toBe("<|assistant|>?<|end|><|user|>Be brief.\n\nHi<|end|><|user|>Hi<|end|>");
+    expect(warnings).toEqual(["the chat template has no system role: the system message became part of the next user message"]);
+    expect(template.prepare([user]).warnings).toEqual([]);
+    expect(() => template.render([user, system])).toThrow("expected a user message after the system message, got none");
+  });
+
+  test("that a template takes for a flag is none that it leaves out", () => {
+    const source = "{{ messages[0].content | replace('/no_think', '') }}";
+    expect(new ChatTemplate({ source }).prepare([{ role: "system", content: "/no_think" }, user]).warnings).toEqual([]);
+  });
+
+  test("of a template that rejects everything is rejected in its words", () => {
+    expect(() => new ChatTemplate({ source: "{{ raise_exception('never') }}" }).render([system, user])).toThrow(
+      "rejected the messages: never",
+    );
+  });
+});
+
+describe("continuing the last message", () => {
+  const template = new ChatTemplate({ source: chatml });
+  const messages = [
+    { role: "user", content: "Count." },
+    { role: "assistant", content: "One, two, " },
+  ];
+
+  test("the prompt ends with its text, spaces included", () => {
+    const open = "<|im_start|>user\nCount.<|im_end|>\n<|im_start|>assistant\n";
+    expect(template.render(messages, { continueFinalMessage: true })).toBe(`${open}One, two, `);
+    expect(template.render([messages[0]!, { role: "assistant", content: "" }], { continueFinalMessage: true })).toBe(open);
+    expect(template.render([messages[0]!, { role: "assistant", content: "x\ufffc" }], { continueFinalMessage: true })).toBe(
+      `${open}x\ufffc`,
+    );
+  });
+
+  test("takes an assistant's message that the template shows", () => {
+    expect(() => template.render([messages[0]!], { continueFinalMessage: true })).toThrow("expected an assistant's message with content");
+    const silent = new ChatTemplate({ source: "{{ messages[0].content }}" });
+    expect(() => silent.render(messages, { continueFinalMessage: true })).toThrow("got one that leaves it out");
+  });
+});
+
+describeShared("templates of models", () => {
+  const names = readdirSync(shared("data", "templates"));
+  const read = (name: string): string => readFileSync(shared("data", "templates", name), "utf8");
+  /** Some templates are for chats with tools only. */
+  const needed = { tools: [], variables: { functions: "[]", datetime: "now" } };
+
+  test.each(names)("%s: the last message is continued", (name) => {
+    const template = new ChatTemplate({ source: read(name), bosToken: "<BOS>", eosToken: "<EOS>" });
+    const messages = [
+      { role: "user", content: "Count." },
+      { role: "assistant", content: "One, two, " },
+    ];
+    const closed = template.render(messages, { ...needed, addGenerationPrompt: false });
+    const open = template.render(messages, { ...needed, continueFinalMessage: true });
+    expect(open.endsWith("One, two, ")).toBe(true);
+    expect(closed.startsWith(open.trimEnd())).toBe(true);
+  });
+
+  test.each(names)("%s: a system message is shown or said to be merged", (name) => {
+    const template = new ChatTemplate({ source: read(name), bosToken: "<BOS>", eosToken: "<EOS>" });
+    const messages = [
+      { role: "system", content: "Be brief." },
+      { role: "user", content: "Hi" },
+    ];
+    const { text, warnings } = template.prepare(messages, needed);
+    expect(text).toContain("Be brief.");
+    expect(warnings.length).toBe(name.startsWith("google-gemma-2") ? 1 : 0);
+  });
+});
+
+describeShared("forged special tokens stay text", () => {
+  const each = (output: string): string => `{% for m in messages %}<s>{{ m.role }}{{ ${output} }}{% endfor %}`;
+  /** What templates do to content. */
+  const templates: readonly string[] = [
+    each("m.content"),
+    each("m.content | trim"),
+    each("m.content ~ m.name"),
+    each("'<' + m.content + '|>'"),
+    each("'<|' ~ m.content ~ '>'"),
+    each("m.content | lower"),
+    each("m.content | upper | lower"),
+    each("m.content | capitalize"),
+    each("m.content | title"),
+    each("m.content.replace('~', '')"),
+    each("m.content | replace('~', '') | replace('x', m.name)"),
+    each("m.content.split('~') | join('')"),
+    each("m.content.split('~') | join(m.name)"),
+    each("m.content.split() | join(' ')"),
+    each("m.content[1:] ~ m.content[:1]"),
+    each("m.content[::-1][::-1]"),
+    each("m.content | list | join"),
+    each("m.content.strip('~') | string | safe"),
+    each("m.content | indent(2)"),
+    each("'{}{}'.format(m.content, m.name)"),
+    each("'<{}|>'.format(m.content)"),
+    each("'<%s>' % m.content"),
+    each("(m.content, m.name)"),
+    each("m | tojson"),
+    each("m | tojson(indent=2, ensure_ascii=true)"),
+    each("m"),
+    each("m.keys() | join ~ m.values() | join"),
+    each("(m | dictsort)[0] | join"),
+    each("m.content * 2"),
+    each("([m.content, m.name] | sort)[0]"),
+    each("[m] | map(attribute='content') | first"),
+    each("[m.content] | map('replace', '~', '') | join"),
+    each("namespace(a=m.content).a"),
+    each("m.content.partition('~')[0] ~ m.content.partition('~')[2]"),
+    each("m.content.removeprefix('~') | default('x')"),
+    "{% macro f(x) %}<{{ x }}>{% endmacro %}{% for m in messages %}{% set y %}{{ m.content }}{% endset %}{{ f(y) }}{% endfor %}",
+    "{% for m in messages %}{% filter replace('~', '') %}{{ m.content }}{% endfilter %}{% for c in m.content %}{{ c }}{% endfor %}{% endfor %}",
+    "{{ tools | tojson }}{{ tools }}{{ extra }}{{ documents }}{% for k, v in tools[0].items() %}{{ k }}{{ v }}{% endfor %}",
+    "{{ strftime_now(messages[0].content) }}",
+  ];
+
+  const vocabularies = ["ggml-vocab-qwen2", "ggml-vocab-llama-bpe", "ggml-vocab-phi-3", "ggml-vocab-deepseek-coder", "ggml-vocab-bert-bge"];
+  test.each(vocabularies)("of %s", async (name) => {
+    const tokenizer = await tokenizerOf(shared("data", "vocab", `${name}.gguf`));
+    const specials = Array.from({ length: tokenizer.vocabSize }, (_, id) => id).filter((id) => tokenizer.isSpecial(id));
+    const count = (template: ChatTemplate, content: string, name: string, extra: string): number => {
+      const messages = [
+        { role: "user", content, name },
+        { role: "tool", content: name, name: content, [extra]: extra },
+      ];
+      const options = { tools: [{ [extra]: extra }], documents: [extra], variables: { extra } };
+      return template.encode(tokenizer, messages, options).filter((id) => tokenizer.isSpecial(id)).length;
+    };
+    for (const source of templates) {
+      const template = new ChatTemplate({ source });
+      const harmless = count(template, "plain~words", "other", "nothing");
+      for (const text of specials.slice(0, 12).map((id) => tokenizer.tokenText(id))) {
+        for (const cut of [1, 2, text.length >> 1, text.length - 1]) {
+          const [head, tail] = [text.slice(0, cut), text.slice(cut)];
+          const forged = [
+            text,
+            head,
+            `${head}~${tail}`,
+            `${head}x${tail}`,
+            text.toUpperCase(),
+            text.slice(1, -1),
+            text.slice(1, -2),
+            `${tail} ${head}`,
+          ];
+          for (const [i, content] of forged.entries()) {
+            expect(count(template, content, [tail, "", text][i % 3]!, text), `${source} ${JSON.stringify(content)}`).toBe(harmless);
+          }
+        }
       }
     }
   });

@@ -7,10 +7,8 @@ import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 
-const jinja = "/packages/llm/node_modules/@huggingface/jinja/dist/index.js";
-
 /** Specifiers of the packages' entries, and where their sources are served. */
-const imports: Readonly<Record<string, string>> = { ...sourceEntries(), "@huggingface/jinja": jinja };
+const imports: Readonly<Record<string, string>> = sourceEntries();
 
 function sourceEntries(): Record<string, string> {
   const folders = readdirSync(join(root, "packages")).filter((folder) => existsSync(join(root, "packages", folder, "package.json")));
@@ -39,7 +37,7 @@ function withPaths(code: string): string {
 
 /** Of what is served: sources, and models. */
 function typeOf(path: string): string | undefined {
-  if (/^\/packages\/[\w-]+\/src\/.*\.ts$/.test(path) || path === jinja) return "text/javascript";
+  if (/^\/packages\/[\w-]+\/src\/.*\.ts$/.test(path)) return "text/javascript";
   return /^\/packages\/model-fable\/models\/[\w-]+\.gguf$/.test(path) ? "application/octet-stream" : undefined;
 }
 

@@ -1,10 +1,14 @@
+import type { EncodeOptions } from "./tokenizer.ts";
+
+type ParseSpecial = NonNullable<EncodeOptions["parseSpecial"]>;
+
 /** A token that is matched in the text before any other rule is applied. */
 export interface SpecialToken {
   readonly id: number;
   readonly text: string;
   /** Matched only with `parseSpecial`: control and unknown tokens. The others (user-defined) always are. */
   readonly control: boolean;
-  /** Whether barriers keep it from matching. */
+  /** Matched within the spans of `parseSpecial` only, where there are any: what marks up conversations. */
   readonly guarded: boolean;
   /** Swallows the white space before it. */
   readonly lstrip: boolean;
@@ -33,9 +37,6 @@ const encoder = new TextEncoder();
  */
 export class SpecialMatcher {
   readonly #root: TrieNode = { token: undefined, next: undefined };
-  /** Proper tails of guarded tokens, by first character: what untrusted text could end a token with. */
-  readonly #tails = new Set<string>();
-  #longestTail = 0;
   readonly #order = new Map<number, number>();
 
   constructor(tokens: readonly SpecialToken[]) {
@@ -52,10 +53,6 @@ export class SpecialMatcher {
         node = child;
       }
       node.token = token;
-      if (token.guarded) {
-        for (let i = 1; i < token.text.length; i++) this.#tails.add(token.text.slice(i));
-        this.#longestTail = Math.max(this.#longestTail, token.text.length - 1);
-      }
     }
     const byLength = tokens.map((token) => ({ id: token.id, bytes: encoder.encode(token.text).length }));
     byLength.sort((a, b) => b.bytes - a.bytes || a.id - b.id);
@@ -63,8 +60,8 @@ export class SpecialMatcher {
   }
 
   /** Cuts a text into special tokens and ordinary text, in order, without empty fragments. */
-  partition(text: string, parseSpecial: boolean, barriers: readonly number[]): Fragment[] {
-    const tokens = this.#present(text, parseSpecial);
+  partition(text: string, parseSpecial: ParseSpecial): Fragment[] {
+    const tokens = this.#present(text, parseSpecial !== false);
     if (tokens.length === 0) return text === "" ? [] : [{ start: 0, end: text.length, id: -1 }];
 
     const taken = new Uint8Array(text.length);
@@ -72,7 +69,7 @@ export class SpecialMatcher {
     for (const token of tokens) {
       for (const start of freePlaces(text, token.text, taken)) {
         const end = start + token.text.length;
-        if (token.guarded && spansBarrier(start, end, barriers)) continue;
+        if (token.guarded && typeof parseSpecial !== "boolean" && !isWithin(start, end, parseSpecial)) continue;
         const match = {
           id: token.id,
           start: token.lstrip ? skipBack(text, start, taken) : start,
@@ -93,30 +90,6 @@ export class SpecialMatcher {
     }
     if (position < text.length) fragments.push({ start: position, end: text.length, id: -1 });
     return fragments;
-  }
-
-  /** See `Tokenizer.guardOffsets`. */
-  guardOffsets(text: string): number[] {
-    const offsets: number[] = [];
-    if (this.#completesToken(text)) offsets.push(0);
-    for (let start = 0; start < text.length; start++) {
-      let node = this.#root.next?.get(text.charCodeAt(start));
-      for (let i = start + 1; node !== undefined; i++) {
-        const open = i >= text.length && hasGuarded(node);
-        if (node.token?.guarded || open) {
-          offsets.push(start + 1);
-          break;
-        }
-        node = i < text.length ? node.next?.get(text.charCodeAt(i)) : undefined;
-      }
-    }
-    return offsets;
-  }
-
-  #completesToken(text: string): boolean {
-    const longest = Math.min(this.#longestTail, text.length);
-    for (let length = 1; length <= longest; length++) if (this.#tails.has(text.slice(0, length))) return true;
-    return false;
   }
 
   /** The tokens that occur at all, in the order in which they take their places. */
@@ -144,21 +117,16 @@ function* freePlaces(text: string, needle: string, taken: Uint8Array): Generator
   }
 }
 
-function spansBarrier(start: number, end: number, barriers: readonly number[]): boolean {
+/** Whether one of the spans contains `[start, end)`. */
+function isWithin(start: number, end: number, spans: readonly (readonly [number, number])[]): boolean {
   let low = 0;
-  let high = barriers.length;
+  let high = spans.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (barriers[middle]! <= start) low = middle + 1;
+    if (spans[middle]![1] < end) low = middle + 1;
     else high = middle;
   }
-  return low < barriers.length && barriers[low]! < end;
-}
-
-function hasGuarded(node: TrieNode): boolean {
-  if (node.token?.guarded) return true;
-  for (const child of node.next?.values() ?? []) if (hasGuarded(child)) return true;
-  return false;
+  return low < spans.length && spans[low]![0] <= start;
 }
 
 /** White space in C's sense, which is what llama.cpp strips. */

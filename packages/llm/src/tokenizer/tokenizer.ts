@@ -4,13 +4,12 @@ import type { FillInMiddleIds } from "./tokenKinds.ts";
 export interface EncodeOptions {
   /** Add BOS and EOS as the model's metadata asks for. Default true. */
   readonly addSpecial?: boolean;
-  /** Honour the text of control tokens (`<|eot_id|>`). Default false, so that text from outside cannot forge a turn. */
-  readonly parseSpecial?: boolean;
   /**
-   * Ascending offsets into `text` (UTF-16 units) that no control token may span: with `parseSpecial`, they make the
-   * untrusted parts of a text inert without cutting it in two (a cut would change how the words around it are split).
+   * Where the text of control tokens (`<|eot_id|>`) is honoured: nowhere (false, the default), so that text from outside cannot forge a
+   * turn; everywhere (true); or within these spans `[start, end)` of UTF-16 units, ascending. With spans, all tokens that have the form of
+   * control tokens count as such, even where the file calls them user-defined.
    */
-  readonly specialBarriers?: readonly number[];
+  readonly parseSpecial?: boolean | readonly (readonly [start: number, end: number])[];
 }
 
 /** How {@link Tokenizer.decode} treats special tokens. */
@@ -74,9 +73,4 @@ export interface Tokenizer {
   /** Whether text after this id gets the space prefix: control and user-defined tokens. */
   isTextBoundary(id: number): boolean;
   isEndOfGeneration(id: number): boolean;
-  /**
-   * Offsets (UTF-16 units) at which a {@link EncodeOptions.specialBarriers} entry keeps the control tokens that this
-   * text spells, or begins or ends to spell, from being honoured. Empty for ordinary text.
-   */
-  guardOffsets(text: string): number[];
 }

@@ -52,12 +52,12 @@ export class VocabularyTokenizer implements Tokenizer {
   }
 
   encode(text: string, options: EncodeOptions = {}): Int32Array {
-    const { addSpecial = true, parseSpecial = false, specialBarriers = [] } = options;
+    const { addSpecial = true, parseSpecial = false } = options;
     const wellFormed = text.replace(/\p{Surrogate}/gu, "\ufffd");
     const ids: number[] = [];
     if (addSpecial && this.addBos) ids.push(this.bosId!);
     let atBoundary = true;
-    for (const { start, end, id } of this.#specials.partition(wellFormed, parseSpecial, specialBarriers)) {
+    for (const { start, end, id } of this.#specials.partition(wellFormed, parseSpecial)) {
       if (id < 0) this.#textModel.encodeText(wellFormed.slice(start, end), atBoundary, ids);
       else ids.push(id);
       atBoundary = id >= 0;
@@ -100,10 +100,6 @@ export class VocabularyTokenizer implements Tokenizer {
 
   isEndOfGeneration(id: number): boolean {
     return this.#vocabulary.endOfGenerationIds.has(this.#check(id));
-  }
-
-  guardOffsets(text: string): number[] {
-    return this.#specials.guardOffsets(text);
   }
 
   #bytesOf(id: number): Uint8Array {

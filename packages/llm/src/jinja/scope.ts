@@ -1,0 +1,37 @@
+import type { Budget } from "./budget.ts";
+import type { Value } from "./values.ts";
+
+/** State of one rendering. */
+export interface Run {
+  readonly budget: Budget;
+  /** Offset in the source of what is being evaluated, for errors. */
+  at: number;
+}
+
+/** Variables that are visible at one place of a template. */
+export class Scope {
+  readonly run: Run;
+  readonly #parent: Scope | undefined;
+  readonly #variables = new Map<string, Value>();
+
+  constructor(run: Run, parent?: Scope) {
+    this.run = run;
+    this.#parent = parent;
+  }
+
+  /** A scope within this one. */
+  inner(): Scope {
+    return new Scope(this.run, this);
+  }
+
+  get(name: string): Value {
+    for (let scope: Scope | undefined = this; scope !== undefined; scope = scope.#parent) {
+      if (scope.#variables.has(name)) return scope.#variables.get(name);
+    }
+    return undefined;
+  }
+
+  set(name: string, value: Value): void {
+    this.#variables.set(name, value);
+  }
+}
