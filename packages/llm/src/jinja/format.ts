@@ -30,13 +30,13 @@ export function formatPercent(text: Text, values: readonly Value[], budget: Budg
   });
 }
 
-/** Replaces fields. `valueOf` returns a field's value, or undefined for one that stands for its own first character. */
-function fillIn(text: Text, fields: RegExp, budget: Budget, valueOf: (match: RegExpMatchArray) => Text | string | undefined): Text {
+/** Replaces fields. `fieldText` returns a field's value, or undefined for one that stands for its own first character. */
+function fillIn(text: Text, fields: RegExp, budget: Budget, fieldText: (match: RegExpMatchArray) => Text | string | undefined): Text {
   const out = new TextBuilder(budget);
   let from = 0;
   for (const match of text.value.matchAll(fields)) {
     budget.spend(1);
-    const value = valueOf(match);
+    const value = fieldText(match);
     out.add(text.slice(from, match.index));
     if (typeof value === "string") out.addAs(value, "c");
     else out.add(value ?? text.slice(match.index, match.index + 1));
