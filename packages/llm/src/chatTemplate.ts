@@ -40,7 +40,7 @@ export interface ChatTemplateSource {
 const probeText = "Answer in rhyme.";
 /** Text that looks like a special token. */
 const tokenLike = /<[|｜][^<>|｜]*[|｜]>/g;
-/** Stands at the end of a message that is continued. Its origin tells it from the same character in a message. */
+/** Ends a message that is continued. Its origin tells it from the same character in a message. */
 const endMark: Text = Text.of("\ufffc", "m");
 
 /** A rendered chat. */
@@ -48,7 +48,7 @@ export interface PreparedChat {
   readonly text: string;
   /** Spans `[start, end)` of `text` that the template wrote: {@link EncodeOptions.parseSpecial} for this text. Ascending. */
   readonly specialSpans: readonly (readonly [start: number, end: number])[];
-  /** What was done differently from what the messages say, in words. */
+  /** Messages about what was rendered differently from what the messages say. */
   readonly warnings: readonly string[];
 }
 

@@ -108,6 +108,10 @@ describe("Jinja as Python has it", () => {
     expect(() => render("{% include 'x' %}")).toThrow('line 1 cannot be parsed: expected a block that chat templates have, got "include"');
   });
 
+  test("what a template raises cannot steer a terminal, and is cut", () => {
+    expect(() => render("{{ raise_exception('\\x1b[2J' ~ 'a' * 10000) }}")).toThrow(/rejected the messages: \\u001b\[2Ja{996}$/);
+  });
+
   test("data that contains itself is refused", () => {
     const cyclic: unknown[] = [];
     cyclic.push(cyclic);
