@@ -1,4 +1,4 @@
-import { printable } from "@centella/quant/checks";
+import { shown } from "@centella/quant/checks";
 import { ChatTemplateError } from "./errors.ts";
 import { LimitError, RaisedException, SyntaxFault } from "./jinja/errors.ts";
 import type { Statement } from "./jinja/statements.ts";
@@ -27,7 +27,9 @@ export class JinjaTemplate {
     } catch (error) {
       if (!(error instanceof SyntaxFault)) throw error;
       const line = this.#lineOf(error.at);
-      throw new ChatTemplateError(`chat template: line ${line} cannot be parsed: ${printable(error.message)}`, line, { cause: error });
+      throw new ChatTemplateError(`chat template: line ${line} cannot be parsed: ${shown(error.message, maxMessageLength)}`, line, {
+        cause: error,
+      });
     }
   }
 
@@ -50,7 +52,7 @@ export class JinjaTemplate {
 function reasonOf(error: unknown): string {
   // The stack may be nearly used up by the caller, so that it ends before the limits do.
   if (error instanceof RangeError) return "ran into a limit: expected blocks and calls nested less deep";
-  const message = printable((error instanceof Error ? error.message : String(error)).slice(0, maxMessageLength));
+  const message = shown(error instanceof Error ? error.message : String(error), maxMessageLength);
   if (error instanceof RaisedException) return `rejected the messages: ${message}`;
   return `${error instanceof LimitError ? "ran into a limit: expected" : "cannot be rendered:"} ${message}`;
 }
