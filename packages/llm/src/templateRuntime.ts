@@ -1,4 +1,3 @@
-import { shown } from "@centella/quant/checks";
 import { ChatTemplateError } from "./errors.ts";
 import { LimitError, RaisedException, SyntaxFault } from "./jinja/errors.ts";
 import type { Statement } from "./jinja/statements.ts";
@@ -7,9 +6,6 @@ import type { Text } from "./jinja/text.ts";
 
 /** Most characters of a template: a hundred times what real ones have. */
 const maxSourceLength = 2 ** 20;
-
-/** Characters of a message that a template raises, at most. */
-const maxMessageLength = 1000;
 
 /** A Jinja template, set up as transformers does. */
 export class JinjaTemplate {
@@ -27,7 +23,7 @@ export class JinjaTemplate {
     } catch (error) {
       if (!(error instanceof SyntaxFault)) throw error;
       const line = this.#lineOf(error.at);
-      throw new ChatTemplateError(`chat template: line ${line} cannot be parsed: ${shown(error.message, maxMessageLength)}`, line, {
+      throw new ChatTemplateError(`chat template: line ${line} cannot be parsed: ${error.message}`, line, {
         cause: error,
       });
     }
@@ -52,7 +48,7 @@ export class JinjaTemplate {
 function reasonOf(error: unknown): string {
   // The stack may be nearly used up by the caller, so that it ends before the limits do.
   if (error instanceof RangeError) return "ran into a limit: expected blocks and calls nested less deep";
-  const message = shown(error instanceof Error ? error.message : String(error), maxMessageLength);
+  const message = error instanceof Error ? error.message : String(error);
   if (error instanceof RaisedException) return `rejected the messages: ${message}`;
   return `${error instanceof LimitError ? "ran into a limit: expected" : "cannot be rendered:"} ${message}`;
 }
