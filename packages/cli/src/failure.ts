@@ -1,12 +1,13 @@
 import { getSystemErrorMessage } from "node:util";
 import { ArgumentError } from "@centella/core";
+import { GgufError } from "@centella/gguf";
 import { ContextOverflowError } from "@centella/llm";
 import { kebab } from "./kebab.ts";
 import { UsageError } from "./usageError.ts";
 
 /** Whether the command line is what went wrong, rather than the work. */
 export function isUsage(error: unknown): boolean {
-  return error instanceof UsageError || error instanceof ArgumentError;
+  return error instanceof UsageError || error instanceof ArgumentError || (error instanceof GgufError && error.code === "exists");
 }
 
 /** What went wrong, in one line that names options as they are typed. */

@@ -100,7 +100,7 @@ describe("split and merge", () => {
     const merged = join(folder, "merged.gguf");
     expect((await centella(["merge", files[0], merged])).stdout.trim()).toBe(merged);
     expect(readFileSync(merged).equals(bytes)).toBe(true);
-    expectOneLine(await centella(["merge", files[0], merged]), /expected a new file, got .*merged\.gguf, which exists/, 2);
+    expectOneLine(await centella(["merge", files[0], merged]), /expected a new file, got .*merged\.gguf', which exists/, 2);
     rmSync(files[1]);
     const missing = join(folder, "missing.gguf");
     expectOneLine(await centella(["merge", files[0], missing]), /00002-of-.*no such file/);

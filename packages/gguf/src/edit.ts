@@ -1,9 +1,13 @@
 import { aligned, alignmentOf } from "./alignment.ts";
+import type { ByteSink } from "./byteSink.ts";
+import { checkMetadata } from "./checkContent.ts";
 import { encodeHeader, type WritableEntry } from "./encode.ts";
 import { GgufError } from "./errors.ts";
-import { readHeader } from "./header.ts";
+import { type Header, readHeader } from "./header.ts";
 import { requireNodeModule } from "./nodeModule.ts";
+import { shown } from "./shown.ts";
 import { type ByteSource, openSource } from "./source.ts";
+import { cannotWrite, writeWholeFile } from "./wholeFile.ts";
 
 /** A source that can also be written at any place. */
 export interface EditableSource extends ByteSource {
@@ -19,29 +23,69 @@ export interface MetadataEdit {
 }
 
 /**
- * Changes metadata without moving the tensors, if the header still ends before the same multiple of the alignment: numbers always do,
- * strings and new keys where the padding leaves room. The header is written in one piece; nothing else is touched.
+ * Changes metadata of a file; the tensors stay as they are.
  *
- * `target` is a path (Node) or a source with `write`.
- * @throws {GgufError} `no-room` if it does not fit (write a new file then), `missing` for a key to drop, `invalid`
+ * At a path (Node) the file is whole at any moment, also if the process is killed: if all bytes that differ are within one page of
+ * 4,096 bytes, as for a number, they are written in place by one call. Otherwise a new file is written, which takes the room and the
+ * time of a copy, and replaces the old one in one step.
+ *
+ * An `EditableSource` is written in place by one call of `write`, of the bytes from the first to the last that differs. What an interruption
+ * leaves is up to the source. The header must still end before the same multiple of the alignment.
+ * @throws {GgufError} `no-room` if the alignment would change, or if the header does not fit into a source (write a new file then), `missing`
+ * for a key to remove, `invalid`, `io`
  */
 export async function editMetadata(target: string | EditableSource, edit: MetadataEdit): Promise<void> {
-  if (typeof target !== "string") return editSource(target, edit);
-  const editable = await openEditable(target);
+  if (typeof target === "string") return editFile(target, edit);
+  const source = await openSource({ size: target.size, read: (offset, length) => target.read(offset, length, edit.signal) });
+  const edited = await editHeader(source, edit);
+  const { dataOffset, alignment } = edited.header;
+  if (aligned(edited.bytes.length, alignment) !== dataOffset) {
+    throw new GgufError("no-room", {
+      expected: `a header of ${dataOffset - alignment + 1} to ${dataOffset} bytes, so that the tensors stay where they are`,
+      got: String(edited.encodedBytes),
+      hint: "write a new file",
+    });
+  }
+  const change = changeOf(edited);
+  edit.signal?.throwIfAborted();
+  if (change.bytes.length > 0) await target.write(change.offset, change.bytes);
+}
+
+/** A kill cannot divide a write within a page: systems copy a page into their cache in one go. */
+const pageBytes = 4_096;
+
+async function editFile(path: string, edit: MetadataEdit): Promise<void> {
+  const source = await openSource(path);
   try {
-    await editSource(editable, edit);
+    const edited = await editHeader(source, edit);
+    const { offset, bytes } = changeOf(edited);
+    const isWithinPage = Math.floor(offset / pageBytes) === Math.floor((offset + bytes.length - 1) / pageBytes);
+    edit.signal?.throwIfAborted();
+    if (edited.bytes.length !== edited.before.length || !isWithinPage) await replace(path, source, edited, edit.signal);
+    else if (bytes.length > 0) await writeInPlace(path, { offset, bytes });
   } finally {
-    await editable.close?.();
+    await source.close?.();
   }
 }
 
-async function editSource(target: EditableSource, { set = [], remove = [], signal }: MetadataEdit): Promise<void> {
-  const source = await openSource({ size: target.size, read: (offset, length) => target.read(offset, length, signal) });
+/** A header and what becomes of it. */
+interface EditedHeader {
+  readonly header: Header;
+  /** Its bytes with the padding that follows; less at the end of a file without tensors. */
+  readonly before: Uint8Array;
+  /** What takes their place. */
+  readonly bytes: Uint8Array;
+  /** The same without padding. */
+  readonly encodedBytes: number;
+}
+
+async function editHeader(source: ByteSource, { set = [], remove = [], signal }: MetadataEdit): Promise<EditedHeader> {
   const header = await readHeader(source, signal);
   const entries = new Map<string, WritableEntry>([...header.metadata].map((entry) => [entry.key, entry]));
   for (const key of remove) {
-    if (!entries.delete(key)) throw new GgufError("missing", { expected: `a key '${key}' to remove`, got: "no such key" });
+    if (!entries.delete(key)) throw new GgufError("missing", { expected: `a key '${shown(key)}' to remove`, got: "no such key" });
   }
+  checkMetadata("editMetadata", "set", set);
   for (const entry of set) entries.set(entry.key, entry);
   const alignment = alignmentOf(entries.get("general.alignment"));
   if (alignment !== header.alignment) {
@@ -49,39 +93,55 @@ async function editSource(target: EditableSource, { set = [], remove = [], signa
     throw new GgufError("no-room", { expected: `the alignment to stay ${header.alignment}`, got: String(alignment), hint });
   }
   const tensors = header.tensors.map((tensor) => ({ ...tensor, offset: tensor.offset - header.dataOffset }));
-  const bytes = encodeHeader({ version: header.version, byteOrder: header.byteOrder, metadata: [...entries.values()], tensors });
-  if (aligned(bytes.length, alignment) !== header.dataOffset) {
-    const least = header.dataOffset - alignment + 1;
-    throw new GgufError("no-room", {
-      expected: `a header of ${least} to ${header.dataOffset} bytes, so that the tensors stay where they are`,
-      got: String(bytes.length),
-      hint: "write a new file",
-    });
-  }
-  signal?.throwIfAborted();
-  const padded = new Uint8Array(Math.min(header.dataOffset, Math.max(target.size, bytes.length)));
-  padded.set(bytes);
-  await target.write(0, padded);
+  const encoded = encodeHeader({ version: header.version, byteOrder: header.byteOrder, metadata: [...entries.values()], tensors });
+  const before = await source.read(0, Math.min(header.dataOffset, source.size), signal);
+  const bytes = new Uint8Array(before.length < header.dataOffset ? encoded.length : aligned(encoded.length, alignment));
+  bytes.set(encoded);
+  return { header, before, bytes, encodedBytes: encoded.length };
 }
 
-async function openEditable(path: string): Promise<EditableSource> {
-  const { open } = requireNodeModule("node:fs/promises", path);
-  const source = await openSource(path);
-  const handle = await open(path, "r+").catch(async (cause: unknown) => {
+/** Bytes to write at an offset. */
+interface Change {
+  readonly offset: number;
+  readonly bytes: Uint8Array;
+}
+
+/** From the first byte that differs to the last; zeros after a header that became shorter. */
+function changeOf({ before, bytes }: EditedHeader): Change {
+  const after = new Uint8Array(Math.max(before.length, bytes.length));
+  after.set(bytes);
+  let [first, end] = [0, after.length];
+  while (first < end && after[first] === before[first]) first++;
+  while (end > first && after[end - 1] === before[end - 1]) end--;
+  return { offset: first, bytes: after.subarray(first, end) };
+}
+
+/** Writes a new file with the edited header, which replaces the one at `path`. */
+async function replace(path: string, source: ByteSource, { before, bytes }: EditedHeader, signal: AbortSignal | undefined): Promise<void> {
+  const write = async (sink: ByteSink): Promise<void> => {
+    await sink.write(bytes);
+    for (let at = before.length; at < source.size; at += copyBytes) {
+      await sink.write(await source.read(at, Math.min(copyBytes, source.size - at), signal));
+    }
+    // Windows does not replace a file that is open.
     await source.close?.();
-    throw new GgufError("io", { expected: `'${path}' to be writable`, got: cause instanceof Error ? cause.message : String(cause), cause });
-  });
-  return {
-    size: source.size,
-    read: source.read,
-    async write(offset, bytes) {
-      let done = 0;
-      while (done < bytes.length) done += (await handle.write(bytes, done, bytes.length - done, offset + done)).bytesWritten;
-      await handle.sync();
-    },
-    async close() {
-      await source.close?.();
-      await handle.close();
-    },
   };
+  await writeWholeFile(path, write, { overwrite: true });
+}
+
+const copyBytes = 2 ** 22;
+
+async function writeInPlace(path: string, { offset, bytes }: Change): Promise<void> {
+  const { open } = requireNodeModule("node:fs/promises", path);
+  try {
+    const handle = await open(path, "r+");
+    try {
+      await handle.write(bytes, 0, bytes.length, offset);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+  } catch (cause) {
+    throw cannotWrite(path, cause);
+  }
 }

@@ -1,7 +1,17 @@
 import { blockLayout, type GgmlType } from "@centella/quant";
+import { describe, isAttached } from "@centella/quant/checks";
 import { type ByteOrder, swapBytes } from "./byteOrder.ts";
 import { GgufError } from "./errors.ts";
-import { isNumericArray, type MetadataEntry, type MetadataValue, type NumericArray, type ValueType, valueTypes } from "./metadata.ts";
+import { limits } from "./limits.ts";
+import {
+  isNumericArray,
+  type MetadataArray,
+  type MetadataEntry,
+  type MetadataValue,
+  type NumericArray,
+  type ValueType,
+  valueTypes,
+} from "./metadata.ts";
 import { shown } from "./shown.ts";
 import { StringTable } from "./stringTable.ts";
 import { integerRanges, numericArrays } from "./values.ts";
@@ -54,6 +64,7 @@ function encodeScalar(out: Encoder, type: ValueType, value: WritableEntry["value
   switch (type) {
     case "string":
       if (typeof value !== "string") throw misfit(key, type, value);
+      if (!isText(value)) throw misfit(key, "string without lone surrogates", value);
       out.string(value);
       return;
     case "bool":
@@ -64,7 +75,8 @@ function encodeScalar(out: Encoder, type: ValueType, value: WritableEntry["value
       throw misfit(key, type, value);
     case "f32":
     case "f64":
-      if (typeof value !== "number") throw misfit(key, type, value);
+      if (typeof value !== "number" || (type === "f32" && Number.isFinite(value) && !Number.isFinite(Math.fround(value))))
+        throw misfit(key, type, value);
       out.numbers(numericArrays[type].of(value));
       return;
     case "u64":
@@ -82,32 +94,41 @@ function encodeScalar(out: Encoder, type: ValueType, value: WritableEntry["value
   }
 }
 
-function encodeArray(out: Encoder, { key, elementType, value }: WritableEntry): void {
+function encodeArray(out: Encoder, { key, elementType, value }: WritableEntry, depth = 1): void {
+  if (!isList(value)) throw misfit(key, "array", value);
   const type = elementType ?? elementTypeOf(value);
-  if (typeof value !== "object" || type === undefined) throw misfit(key, "array", value);
+  if (type === undefined) throw misfit(key, "array", value);
+  if (depth > limits.arrayDepth) {
+    throw new GgufError("limit", {
+      expected: `at most ${limits.arrayDepth} arrays within one another`,
+      got: `more in key '${shown(key)}'`,
+    });
+  }
   out.u32(valueTypes.indexOf(type));
+  out.u64(value.length);
   if (isNumericArray(value)) {
-    if (numericTypeOf(value) !== type) throw misfit(key, `array of ${type}`, value);
-    out.u64(value.length);
+    if (numericTypeOf(value) !== type || !isAttached(value)) throw misfit(key, `array of ${type}`, value);
     out.numbers(value);
     return;
   }
-  out.u64(value.length);
   if (value instanceof StringTable) {
     if (type !== "string") throw misfit(key, `array of ${type}`, value);
     for (let i = 0; i < value.length; i++) out.lengthAndBytes(value.bytes(i)!);
     return;
   }
   for (const element of value) {
-    if (type === "array" && typeof element === "object") encodeArray(out, { key, type, value: element });
+    if (type === "array" && isList(element)) encodeArray(out, { key, type, value: element }, depth + 1);
     else if (type === "string" || type === "bool") encodeScalar(out, type, element, key);
     else throw misfit(key, `array of ${type}`, element);
   }
 }
 
+function isList(value: unknown): value is MetadataArray | readonly string[] {
+  return Array.isArray(value) || isNumericArray(value) || value instanceof StringTable;
+}
+
 /** Type of the elements of an array within an array; that of an empty plain one is not kept by the reader and does not matter. */
-function elementTypeOf(value: WritableEntry["value"]): ValueType | undefined {
-  if (typeof value !== "object") return undefined;
+function elementTypeOf(value: MetadataArray | readonly string[]): ValueType | undefined {
   if (value instanceof StringTable) return "string";
   if (isNumericArray(value)) return numericTypeOf(value);
   const [first] = value;
@@ -120,9 +141,13 @@ function numericTypeOf(array: NumericArray): ValueType | undefined {
   );
 }
 
-function misfit(key: string, expected: string, value: WritableEntry["value"]): GgufError {
-  const got = typeof value === "object" ? "an array" : `${typeof value} ${shown(String(value))}`;
-  return new GgufError("invalid", { expected: `${expected} for key '${shown(key)}'`, got });
+/** Whether a value is a string that UTF-8 can encode: lone surrogates would be written as U+FFFD. */
+export function isText(value: unknown): value is string {
+  return typeof value === "string" && !/\p{Cs}/u.test(value);
+}
+
+function misfit(key: string, expected: string, value: unknown): GgufError {
+  return new GgufError("invalid", { expected: `${expected} for key '${shown(key)}'`, got: describe(value) });
 }
 
 /** Bytes put one behind the other in a buffer that grows. */

@@ -3,8 +3,8 @@ import { CentellaError } from "@centella/quant";
 export { ArgumentError, CentellaError, DisposedError } from "@centella/quant";
 
 /**
- * What is wrong: the outside (`io`, `changed`, `quota`, `busy`, `storage`), the file (`not-gguf`, `version`, `truncated`, `limit`, `invalid`, `duplicate`,
- * `unknown-type`, `parts`, `corrupt`), or the question asked of it (`missing`, `wrong-type`, `range`, `no-room`,
+ * What is wrong: the outside (`io`, `changed`, `quota`, `busy`, `storage`, `exists`), the file (`not-gguf`, `version`, `truncated`, `limit`,
+ * `invalid`, `duplicate`, `unknown-type`, `parts`, `corrupt`), or the question asked of it (`missing`, `wrong-type`, `range`, `no-room`,
  * `unsupported-type`).
  */
 export type GgufErrorCode =
@@ -13,6 +13,7 @@ export type GgufErrorCode =
   | "quota"
   | "busy"
   | "storage"
+  | "exists"
   | "not-gguf"
   | "version"
   | "truncated"

@@ -1,4 +1,6 @@
 export type { ByteOrder } from "./byteOrder.ts";
+export type { ByteSink } from "./byteSink.ts";
+export { contentOf, type GgufContent, type TensorContent } from "./content.ts";
 export { type EditableSource, editMetadata, type MetadataEdit } from "./edit.ts";
 export type { WritableEntry } from "./encode.ts";
 export { ArgumentError, CentellaError, DisposedError, GgufError, type GgufErrorCode, type GgufErrorDetails } from "./errors.ts";
@@ -51,4 +53,5 @@ export { parseSplitName, type SplitName, splitName } from "./splitName.ts";
 export { StringTable } from "./stringTable.ts";
 export type { ChunkOptions, ReadOptions, TensorChunk } from "./tensorData.ts";
 export type { TensorInfo } from "./tensorInfo.ts";
-export { type ByteSink, contentOf, type GgufContent, type TensorContent, type WriteOptions, writeGguf } from "./write.ts";
+export type { WholeFileOptions } from "./wholeFile.ts";
+export { type WriteOptions, type WriteTarget, writeGguf } from "./write.ts";

@@ -2,10 +2,10 @@
 declare module "node:fs/promises" {
   interface FileHandle {
     read(buffer: Uint8Array, offset: number, length: number, position: number): Promise<{ bytesRead: number }>;
-    write(buffer: Uint8Array, offset: number, length: number, position: number): Promise<{ bytesWritten: number }>;
+    write(buffer: Uint8Array, offset: number, length: number, position: number | null): Promise<{ bytesWritten: number }>;
     truncate(length: number): Promise<void>;
     sync(): Promise<void>;
-    stat(): Promise<{ readonly size: number; isFile(): boolean }>;
+    stat(): Promise<Stats>;
     chmod(mode: number): Promise<void>;
     chown(uid: number, gid: number): Promise<void>;
     close(): Promise<void>;
@@ -17,8 +17,10 @@ declare module "node:fs/promises" {
     readonly mode: number;
     readonly uid: number;
     readonly gid: number;
+    isFile(): boolean;
   }
   export function stat(path: string): Promise<Stats>;
+  export function lstat(path: string): Promise<Stats>;
   export function statfs(path: string): Promise<{ readonly bavail: number; readonly bsize: number }>;
   export function readdir(path: string): Promise<string[]>;
   export function readFile(path: string, encoding: "utf8"): Promise<string>;
@@ -28,6 +30,12 @@ declare module "node:fs/promises" {
   export function realpath(path: string): Promise<string>;
   export function rename(from: string, to: string): Promise<void>;
   export function rm(path: string, options: { readonly force: true }): Promise<void>;
+}
+
+declare module "node:path" {
+  export function basename(path: string): string;
+  export function dirname(path: string): string;
+  export function join(...parts: string[]): string;
 }
 
 declare module "node:os" {

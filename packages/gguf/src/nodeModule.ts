@@ -3,6 +3,7 @@ import { GgufError } from "./errors.ts";
 /** What this package uses of Node. */
 interface NodeModules {
   readonly "node:fs/promises": typeof import("node:fs/promises");
+  readonly "node:path": typeof import("node:path");
   readonly "node:os": typeof import("node:os");
   readonly "node:crypto": typeof import("node:crypto");
 }

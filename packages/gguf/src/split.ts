@@ -1,10 +1,10 @@
-import { tensorBytes } from "@centella/quant";
-import { aligned, alignmentOf } from "./alignment.ts";
+import { aligned } from "./alignment.ts";
+import { checkContent } from "./checkContent.ts";
+import type { GgufContent, TensorContent } from "./content.ts";
 import type { WritableEntry } from "./encode.ts";
 import { GgufError } from "./errors.ts";
 import { shown } from "./shown.ts";
 import { splitKeys } from "./splitName.ts";
-import type { GgufContent, TensorContent } from "./write.ts";
 
 /** How a file is split: by one of the two limits. */
 export interface SplitOptions {
@@ -22,7 +22,7 @@ const isSplitKey = ({ key }: WritableEntry): boolean => Object.values<string>(sp
 /**
  * The parts that llama.cpp's gguf-split makes of a file: all metadata in the first, `split.*` keys in each. Write part `i` (from 0) to
  * `splitName({ prefix, number: i + 1, count })`.
- * @throws {GgufError} `range` for limits that no split can keep
+ * @throws {GgufError} `range` for limits that no split can keep; as `writeGguf` for a content that cannot be written
  */
 export function splitContent(content: GgufContent, options: SplitOptions = {}): readonly GgufContent[] {
   const { maxBytes, maxTensors = maxBytes === undefined ? 128 : undefined, emptyFirst = false } = options;
@@ -30,11 +30,11 @@ export function splitContent(content: GgufContent, options: SplitOptions = {}): 
   const limit = maxBytes ?? maxTensors;
   if (limit === undefined || !Number.isSafeInteger(limit) || limit < 1)
     throw new GgufError("range", { expected: "a limit from 1 for each part", got: String(limit) });
-  const alignment = alignmentOf(content.metadata.find(({ key }) => key === "general.alignment"));
+  const { alignment, tensors } = checkContent("splitContent", content);
   const groups: TensorContent[][] = emptyFirst ? [[], []] : [[]];
   let filled = 0;
-  for (const tensor of content.tensors) {
-    const cost = maxBytes === undefined ? 1 : aligned(tensorBytes(tensor.type, tensor.shape), alignment);
+  for (const [i, tensor] of content.tensors.entries()) {
+    const cost = maxBytes === undefined ? 1 : aligned(tensors[i]!.bytes, alignment);
     if (cost > limit) {
       const expected = `a limit of at least ${cost} bytes, the size of tensor '${shown(tensor.name)}'`;
       throw new GgufError("range", { expected, got: String(limit) });

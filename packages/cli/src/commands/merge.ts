@@ -1,6 +1,5 @@
 import { contentOf, mergedContent, writeGguf } from "@centella/gguf";
 import { type Command, command, requireArguments } from "../command.ts";
-import { writeFile } from "../fileSink.ts";
 import { openModel } from "../modelFile.ts";
 import { flag } from "../options.ts";
 import { ProgressBar } from "../progress.ts";
@@ -15,10 +14,9 @@ export const merge: Command = command({
     const [path, out] = requireArguments("merge", ["FIRST", "OUT"], positionals);
     await using file = await openModel(path, signal, output);
     const bar = new ProgressBar(`writing ${out}`, output);
-    let bytes = 0;
-    await writeFile(out, async (sink) => {
-      bytes = await writeGguf(sink, mergedContent(contentOf(file)), { signal, onProgress: (done, total) => bar.update(done, total) });
-    }).finally(() => bar.end());
+    const content = mergedContent(contentOf(file));
+    const onProgress = (done: number, total: number): void => bar.update(done, total);
+    const bytes = await writeGguf(out, content, { signal, onProgress }).finally(() => bar.end());
     output.print(values.json ? JSON.stringify({ file: out, bytes, parts: file.parts, tensors: file.tensors.length }) : out);
   },
 });

@@ -1,6 +1,5 @@
 import { quantizeGguf, quantizePlan, type Recipe, readImatrix, recipeOf, recipes } from "@centella/gguf";
 import { type Command, command, requireArguments } from "../command.ts";
-import { writeFile } from "../fileSink.ts";
 import { openModel } from "../modelFile.ts";
 import { flag, number, text } from "../options.ts";
 import { formatSize, ProgressBar } from "../progress.ts";
@@ -43,20 +42,12 @@ export const quantize: Command = command({
     }
     const bar = new ProgressBar(`writing ${out}`, output);
     const started = performance.now();
-    let report: Awaited<ReturnType<typeof quantizeGguf>> | undefined;
-    try {
-      await writeFile(out, async (sink) => {
-        report = await quantizeGguf(sink, file, recipe, {
-          ...planOptions,
-          signal,
-          onProgress: (done, total) => bar.update(done, total),
-          ...(values.threads === undefined ? {} : { threads: values.threads }),
-        });
-      });
-    } finally {
-      bar.end();
-    }
-    const { bytes, threads } = report!;
+    const { bytes, threads } = await quantizeGguf(out, file, recipe, {
+      ...planOptions,
+      signal,
+      onProgress: (done, total) => bar.update(done, total),
+      ...(values.threads === undefined ? {} : { threads: values.threads }),
+    }).finally(() => bar.end());
     const seconds = (performance.now() - started) / 1000;
     const peakMemoryBytes = process.resourceUsage().maxRSS * 1024;
     output.print(

@@ -1,7 +1,6 @@
 import { rm } from "node:fs/promises";
 import { contentOf, parseSplitName, splitContent, splitName, writeGguf } from "@centella/gguf";
 import { type Command, command, requireArguments } from "../command.ts";
-import { writeFile } from "../fileSink.ts";
 import { openModel } from "../modelFile.ts";
 import { flag, number, type OptionSpec } from "../options.ts";
 import { ProgressBar } from "../progress.ts";
@@ -46,8 +45,8 @@ export const split: Command = command({
       for (const [i, content] of parts.entries()) {
         const name = splitName({ prefix: stem, number: i + 1, count: parts.length });
         const bar = new ProgressBar(`writing ${i + 1} of ${parts.length}`, output);
-        await writeFile(name, (sink) => writeGguf(sink, content, { signal, onProgress: (done, total) => bar.update(done, total) }));
-        bar.end();
+        const onProgress = (done: number, total: number): void => bar.update(done, total);
+        await writeGguf(name, content, { signal, onProgress }).finally(() => bar.end());
         written.push(name);
       }
     } catch (error) {

@@ -1,4 +1,5 @@
 import { type GgmlType, isBlockType, isDequantizable, isQuantizable, type QuantizableType, rowBytes } from "@centella/quant";
+import { contentOf, type GgufContent, type TensorContent } from "../content.ts";
 import type { WritableEntry } from "../encode.ts";
 import { GgufError } from "../errors.ts";
 import type { GgufFile } from "../file.ts";
@@ -6,7 +7,8 @@ import { abortable } from "../http.ts";
 import { shown } from "../shown.ts";
 import { mergedContent } from "../split.ts";
 import type { TensorInfo } from "../tensorInfo.ts";
-import { type ByteSink, contentOf, type GgufContent, type TensorContent, writeGguf } from "../write.ts";
+import type { WholeFileOptions } from "../wholeFile.ts";
+import { type WriteTarget, writeGguf } from "../write.ts";
 import { type Converters, startConverters } from "./converters.ts";
 import { release } from "./convertRows.ts";
 import type { Imatrix } from "./imatrix.ts";
@@ -23,7 +25,8 @@ export interface QuantizePlanOptions {
   readonly allowRequantize?: boolean;
 }
 
-export interface QuantizeGgufOptions extends QuantizePlanOptions {
+/** How {@link quantizeGguf} writes; `overwrite` is for paths. */
+export interface QuantizeGgufOptions extends QuantizePlanOptions, WholeFileOptions {
   /** Threads to compute on, each of some 20 MB. Default: all cores in Node, at most eight; elsewhere there is only the calling thread. */
   readonly threads?: number;
   readonly signal?: AbortSignal;
@@ -70,15 +73,15 @@ export function quantizePlan(file: GgufFile, recipe: Recipe, options: QuantizePl
 /**
  * Writes `file` quantised by a recipe such as `Q4_K_M`: the same types, the same blocks and the same order as llama.cpp's
  * `llama-quantize`, so the same file (little-endian, in one part). Memory does not grow with the model, only with the threads.
- * @throws {GgufError} as {@link quantizePlan}; `corrupt` for values that are no finite numbers or beyond the range of their new type
+ * @throws {GgufError} as {@link quantizePlan} and, for a path, {@link writeGguf}; `corrupt` for values that are no finite numbers or beyond the range of their new type
  */
 export async function quantizeGguf(
-  sink: ByteSink,
+  target: WriteTarget,
   file: GgufFile,
   recipe: Recipe,
   options: QuantizeGgufOptions = {},
 ): Promise<QuantizeReport> {
-  const { threads, signal, onProgress, imatrix } = options;
+  const { threads, signal, onProgress, imatrix, overwrite } = options;
   if (threads !== undefined && !(Number.isSafeInteger(threads) && threads >= 1))
     throw new GgufError("range", { expected: "threads from 1", got: String(threads) });
   signal?.throwIfAborted();
@@ -91,11 +94,12 @@ export async function quantizeGguf(
       metadata: [...metadataOf(file, imatrix), ...recipeKeys(recipe), ...imatrixKeys(imatrix)],
       tensors: planned.map((conversion) => converted(file, conversion, converters)),
     };
-    const bytes = await writeGguf(sink, content, {
+    const bytes = await writeGguf(target, content, {
       // Enough for two jobs a thread, few enough to be small whatever the number of threads.
       chunkBytes: 2 ** 18 * Math.max(2, Math.min(16, converters.count)),
       ...(signal && { signal }),
       ...(onProgress && { onProgress }),
+      ...(overwrite && { overwrite }),
     });
     return { recipe, bytes, tensors: quantizePlan(file, recipe, options), threads: converters.count };
   } finally {
