@@ -1,5 +1,5 @@
 import { isGgmlType, tensorBytes } from "@centella/quant";
-import { bytes, check, either, isRecord, type Kind, kind, list, listOf, object, oneOf, whole } from "@centella/quant/checks";
+import { byteArray, check, either, isRecord, kind, list, listOf, object, oneOf, whole } from "@centella/quant/checks";
 import { aligned, alignmentOf } from "./alignment.ts";
 import type { GgufContent, TensorContent } from "./content.ts";
 import { isText, type WritableEntry } from "./encode.ts";
@@ -24,7 +24,7 @@ export interface CheckedContent {
 }
 
 const valueType = oneOf(...valueTypes);
-const reader = kind<object>("an object with read()", (value) => isRecord(value) && typeof value.read === "function");
+const reader = kind("an object with read()", (value) => isRecord(value) && typeof value.read === "function");
 
 /**
  * Lays the tensors out. Whatever this does not refuse but for the values of metadata, which `encodeHeader` checks, can be written, and then
@@ -32,7 +32,7 @@ const reader = kind<object>("an object with read()", (value) => isRecord(value) 
  * @throws {ArgumentError} for what is no content at all; {GgufError} `invalid`, `duplicate`, `limit`
  */
 export function checkContent(where: string, content: GgufContent): CheckedContent {
-  const { metadata, tensors, version = 3, byteOrder = "little" } = check(where, "content", content, object as Kind<GgufContent>);
+  const { metadata, tensors, version = 3, byteOrder = "little" } = check(where, "content", content, object);
   check(where, "content.version", version, oneOf(2, 3));
   check(where, "content.byteOrder", byteOrder, oneOf("little", "big"));
   check(where, "content.tensors", tensors, list);
@@ -57,8 +57,8 @@ export function checkContent(where: string, content: GgufContent): CheckedConten
 /** Checks names and types of entries; `name` is that of the argument. @throws {ArgumentError} @throws {GgufError} as {@link checkContent} */
 export function checkMetadata(where: string, name: string, metadata: readonly WritableEntry[]): void {
   const keys = new Set<string>();
-  for (const [i, entry] of check(where, name, metadata, list as Kind<readonly WritableEntry[]>).entries()) {
-    const { key, type, elementType } = check(where, `${name}[${i}]`, entry, object as Kind<WritableEntry>);
+  for (const [i, entry] of check(where, name, metadata, list).entries()) {
+    const { key, type, elementType } = check(where, `${name}[${i}]`, entry, object);
     checkName(where, "key", key, limits.keyBytes, keys);
     check(where, `the type of key '${shown(key)}'`, type, valueType);
     if (elementType !== undefined) check(where, `the elementType of key '${shown(key)}'`, elementType, valueType);
@@ -75,7 +75,7 @@ function sizeOf(where: string, { name, type, shape, data }: TensorContent): numb
     kind('the name of a ggml type, such as "f32"', (value) => isGgmlType(value as string)),
   );
   check(where, `the shape of ${what}`, shape, listOf("whole numbers from 0", whole(0)));
-  check(where, `the data of ${what}`, data, either(bytes, reader));
+  check(where, `the data of ${what}`, data, either(byteArray, reader));
   if (shape.length > limits.dimensions) {
     throw new GgufError("invalid", { expected: `at most ${limits.dimensions} dimensions of ${what}`, got: String(shape.length) });
   }

@@ -92,7 +92,7 @@ export async function send(
   signal: AbortSignal | undefined,
 ): Promise<Response> {
   signal?.throwIfAborted();
-  const isPlain = url.username === "" && url.password === "" && options.headers === undefined;
+  const isPlain = url.username === "" && url.password === "" && Object.keys(options.headers ?? {}).length === 0;
   const request = isPlain ? { url, headers: init.headers } : (await import("./credentials.ts")).fetchable(url, init.headers);
   const stalled = new AbortController();
   const { stallMs = 30_000 } = options;

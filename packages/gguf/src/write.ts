@@ -21,7 +21,7 @@ export interface WriteOptions extends WholeFileOptions {
 /** Where a file is written to: a path (Node), or what takes its bytes. */
 export type WriteTarget = string | ByteSink;
 
-const writeTarget = kind<WriteTarget>(
+const writeTarget = kind(
   "a path or an object with write()",
   (value) => (typeof value === "string" && value !== "") || typeof (value as Partial<ByteSink> | null)?.write === "function",
 );
