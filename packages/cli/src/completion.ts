@@ -71,21 +71,21 @@ function zsh(entries: readonly Entry[]): string {
   const described = (word: string, help: string): string => quoted(`${word.replaceAll(":", "\\:")}:${help}`);
   const options = entries.map(({ names, options: specs }) => {
     const words = specs.flatMap(([name, spec]) => spellings(name, spec).map((option) => described(option, spec.help)));
-    return `      ${names.join("|")}) words=(${words.join(" ")}) ;;`;
+    return `      ${names.join("|")}) found=(${words.join(" ")}) ;;`;
   });
   return `#compdef centella
 # centella completion zsh > "\${fpath[1]}/_centella"
 _centella() {
-  local -a words_of
+  local -a found
   local first=$words[2] before=$words[CURRENT-1]
   if (( CURRENT == 2 )); then
-    words_of=(${entries.flatMap(({ names, summary }) => names.map((name) => described(name, summary))).join(" ")})
-    _describe command words_of
+    found=(${entries.flatMap(({ names, summary }) => names.map((name) => described(name, summary))).join(" ")})
+    _describe command found
   elif [[ $words[CURRENT] == -* ]]; then
     case $first in
-${options.join("\n").replaceAll("words=(", "words_of=(")}
+${options.join("\n")}
     esac
-    _describe -o option words_of
+    _describe -o option found
   else
     case "$first $before" in
 ${valueCases(entries, (pattern, words) => `      ${pattern}) compadd ${words} ;;`)}
@@ -93,7 +93,7 @@ ${valueCases(entries, (pattern, words) => `      ${pattern}) compadd ${words} ;;
     esac
   fi
 }
-compdef _centella centella
+if [[ $funcstack[1] == _centella ]]; then _centella "$@"; else compdef _centella centella; fi
 `;
 }
 

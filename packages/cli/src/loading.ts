@@ -1,10 +1,9 @@
-import { basename } from "node:path";
 import type { Runtime } from "@centella/core";
 import { type LoadModelOptions, loadModel, type Model } from "@centella/llm";
 import { fable } from "@centella/model-fable";
 import { openRuntime } from "./backends.ts";
 import type { Context } from "./command.ts";
-import { modelPath } from "./modelFile.ts";
+import { fileName, modelSource } from "./modelFile.ts";
 import { loadOptions, type ModelValues } from "./modelOptions.ts";
 import { ProgressBar } from "./progress.ts";
 
@@ -29,8 +28,8 @@ export async function withModel(
   defaults: Partial<LoadModelOptions> = {},
 ): Promise<void> {
   const given = loadOptions(values);
-  const source = file === undefined ? fable : await modelPath(file, signal, output);
-  const label = `loading ${basename(String(source))}`;
+  const source = file === undefined ? fable : await modelSource(file);
+  const name = fileName(source);
   const runtime = await openRuntime(values);
   try {
     const { layersOnGpu, ...others } = given;
@@ -38,20 +37,21 @@ export async function withModel(
     if (layersOnGpu !== undefined && !hasGpu)
       output.warn("warning: no GPU can be used, so --layers-on-gpu is ignored; centella gpu says why");
     const start = performance.now();
-    output.status(`${label} preparing kernels`);
-    const bar = new ProgressBar(label, output);
+    output.status(`loading ${name}: preparing kernels`);
+    const bars = { download: new ProgressBar(`downloading ${name}`, output), load: new ProgressBar(`loading ${name}`, output) };
     const model = await loadModel(source, {
       runtime,
       signal,
       ...defaults,
       ...others,
       ...(hasGpu && layersOnGpu !== undefined && { layersOnGpu }),
-      onProgress: (done, total) => bar.update(done, total),
-    }).finally(() => bar.end());
+      cache: true,
+      onProgress: (done, total, stage) => bars[stage].update(done, total),
+    }).finally(() => output.clearStatus());
     const loadMs = performance.now() - start;
-    const { name, warnings } = model.info;
-    for (const warning of warnings) output.note(`warning: ${warning}`);
-    await use({ model, runtime, name: name === "unnamed" ? basename(String(source)) : name, loadMs });
+    const { info } = model;
+    for (const warning of info.warnings) output.note(`warning: ${warning}`);
+    await use({ model, runtime, name: info.name === "unnamed" ? name : info.name, loadMs });
   } finally {
     await runtime.dispose();
   }

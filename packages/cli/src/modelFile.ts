@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { basename } from "node:path";
-import { defaultStorage, findStored, type GgufFile, type PulledModel, pull, readGguf } from "@centella/gguf";
+import { defaultStorage, findStored, type GgufFile, type PulledModel, placeOf, readGguf } from "@centella/gguf";
+import type { Context } from "./command.ts";
 import { type OptionSpec, text } from "./options.ts";
-import type { Output } from "./output.ts";
 import { ProgressBar } from "./progress.ts";
 
 /** FILE as llama.cpp's tools take it. */
@@ -20,33 +20,34 @@ export function withFile(
   return file === undefined ? positionals : [file, ...positionals];
 }
 
-/**
- * What a FILE argument stands for: a path, a stored model's name, or `hf:…` and URLs that end in `.gguf`, which are downloaded unless they
- * are stored. Returns the path of its first file.
- */
-export async function modelPath(argument: string, signal: AbortSignal, output: Output): Promise<string> {
-  if (argument.startsWith("hf:") || /^https?:\/\//.test(argument)) return pathOf(await pullWithBar(argument, signal, output));
-  if (existsSync(argument)) return argument;
-  const stored = await findStored(await defaultStorage(), argument);
-  return stored === undefined ? argument : pathOf(stored);
+/** What a FILE argument stands for: a path, URL or `hf:…` stays, and the name of a stored model becomes the path of its first file. */
+export async function modelSource(argument: string): Promise<string> {
+  if (placeOf(argument).kind !== "path" || existsSync(argument)) return argument;
+  return (await storedPath(argument)) ?? argument;
 }
 
-/** Downloads with a bar on stderr. */
-export async function pullWithBar(source: string, signal: AbortSignal, output: Output, refresh: boolean = false): Promise<PulledModel> {
-  // A URL's query and user part may be secret.
-  const label = URL.canParse(source) ? new URL(source).pathname : source;
-  const bar = new ProgressBar(`downloading ${basename(label)}`, output);
-  try {
-    return await pull(source, { signal, refresh, onProgress: ({ done, total }) => bar.update(done, total) });
-  } finally {
-    bar.end();
-  }
+async function storedPath(name: string): Promise<string | undefined> {
+  const stored = await findStored(await defaultStorage(), name);
+  return stored === undefined ? undefined : pathOf(stored);
 }
 
-/** Opens a FILE argument for its header; a remote file is not downloaded. */
-export async function openModel(argument: string, signal: AbortSignal, output: Output): Promise<GgufFile> {
-  if (/^https?:\/\//.test(argument)) return readGguf(new URL(argument), { signal });
-  return readGguf(await modelPath(argument, signal, output), { signal });
+/** Opens a FILE argument whose data is wanted: a file that is not on this machine is downloaded, unless it is stored. */
+export async function openModel(argument: string, { signal, output }: Context): Promise<GgufFile> {
+  const bar = new ProgressBar(`downloading ${fileName(argument)}`, output);
+  const onDownload = (done: number, total: number | undefined): void => bar.update(done, total);
+  return readGguf(await modelSource(argument), { signal, cache: true, onDownload }).finally(() => bar.end());
+}
+
+/** Opens a FILE argument for its header: of a file that is not on this machine, nothing else is downloaded. */
+export async function openHeader(argument: string, { signal }: Context): Promise<GgufFile> {
+  const stored = placeOf(argument).kind === "hub" ? await storedPath(argument) : undefined;
+  return readGguf(stored ?? (await modelSource(argument)), { signal, cache: false });
+}
+
+/** The last part of a path or URL, without what may be a secret in a URL's query. */
+export function fileName(source: string | URL): string {
+  const place = placeOf(source);
+  return basename(place.kind === "url" ? place.url.pathname : String(source));
 }
 
 /** The first part's path stands for all of them: the others are next to it. */

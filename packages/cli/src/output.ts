@@ -31,7 +31,7 @@ export class Output {
   /** Writes a piece of the result. A pipe or file gets it byte for byte. */
   write(text: string): void {
     this.clearStatus();
-    this.#stdout.write(this.#stdout.isTTY === true ? printable(text) : text);
+    this.#stdout.write(this.#stdout.isTTY === true ? terminalText(text) : text);
   }
 
   /** Writes a line of the result. */
@@ -41,8 +41,18 @@ export class Output {
 
   /** Writes a line for people about how the work went: on a terminal, or with --verbose. */
   note(line: string): void {
-    if (this.#verbosity.quiet || !(this.#stderr.isTTY === true || this.#verbosity.verbose)) return;
-    this.#line(line);
+    if (this.#showsNotes) this.#line(line);
+  }
+
+  /** Writes a piece of text that is not the result, where notes are shown. */
+  aside(text: string): void {
+    if (!this.#showsNotes) return;
+    this.clearStatus();
+    this.#stderr.write(terminalText(text));
+  }
+
+  get #showsNotes(): boolean {
+    return !this.#verbosity.quiet && (this.#stderr.isTTY === true || this.#verbosity.verbose);
   }
 
   /** Writes a line that people should see, unless --quiet is given. */
@@ -64,7 +74,7 @@ export class Output {
   status(line: string): void {
     if (!this.showsStatus) return;
     this.#hasStatus = true;
-    this.#stderr.write(`\r\x1b[K${printable(line)}`);
+    this.#stderr.write(`\r\x1b[K${terminalText(line)}`);
   }
 
   clearStatus(): void {
@@ -74,12 +84,15 @@ export class Output {
 
   #line(line: string): void {
     this.clearStatus();
-    this.#stderr.write(`${printable(line)}\n`);
+    this.#stderr.write(`${terminalText(line)}\n`);
   }
 }
 
-/** Shows control characters other than tab and line feed as `\x1b`, so that a terminal does not obey them. */
-export function printable(text: string): string {
+/**
+ * Shows control characters other than tab and line feed as `\x1b`, so that a terminal does not obey them. Invisible characters that format
+ * text stay: scripts and emoji need them.
+ */
+export function terminalText(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
   return text.replace(/\r\n/g, "\n").replace(/[\0-\x08\x0b-\x1f\x7f-\x9f]/g, (control) => {
     return `\\x${control.charCodeAt(0).toString(16).padStart(2, "0")}`;

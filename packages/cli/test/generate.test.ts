@@ -159,31 +159,6 @@ describe("run", () => {
   });
 });
 
-describe("chat", () => {
-  const args = ["chat", tiny, "-n", "8", "--temperature", "0", "--repeat-penalty", "1.3", "--backend", "wasm"];
-
-  test("answers line by line and remembers", async () => {
-    const both = await centella(args, { input: "Tell me of a cat.\nTell me of a cat.\n" });
-    expect(both).toMatchObject({ code: 0, stderr: "" });
-    const [first, second, end] = both.stdout.split("\n");
-    expect(end).toBe("");
-    const alone = await centella(args, { input: "Tell me of a cat.\n/exit\nTell me of a dog.\n" });
-    expect(alone.stdout).toBe(`${first}\n`);
-    expect(second).not.toBe(first);
-  });
-
-  test("what is too long for the context is told, and the chat goes on", async () => {
-    const { code, stdout, stderr } = await centella([...args, "--context", "64"], { input: `${"cat ".repeat(200)}\nHello.\n` });
-    expect(code).toBe(0);
-    expect(stderr).toMatch(/context/);
-    expect(stdout.trim()).not.toBe("");
-  });
-
-  test("usage", async () => {
-    expectOneLine(await centella(["chat", "a", "b"]), /at most one FILE, got 2/, 2);
-  });
-});
-
 describe("embed", () => {
   test("a vector a line, of arguments or of stdin", async () => {
     const given = await centella(["embed", tiny, "a cat", "a dog", "--backend", "wasm"]);

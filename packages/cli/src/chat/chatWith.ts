@@ -1,72 +1,60 @@
-import { createInterface } from "node:readline/promises";
-import { ContextOverflowError, type GenerateOptions, type Session } from "@centella/llm";
 import type { Context } from "../command.ts";
-import { messageOf } from "../failure.ts";
+import { isUsage, messageOf } from "../failure.ts";
+import type { GenerateValues } from "../generateOptions.ts";
 import type { Loaded } from "../loading.ts";
 import type { Output } from "../output.ts";
 import { UsageError } from "../usageError.ts";
+import { commandOf } from "./chatCommands.ts";
+import { Conversation } from "./conversation.ts";
+import { openTurns } from "./turnSource.ts";
 
-/** Answers the lines of stdin until they end. */
+/**
+ * Answers the turns of stdin until they end.
+ * @throws {UsageError} if the model has no chat template; an error if the last turn failed
+ */
 export async function chatWith(
-  { model }: Loaded,
+  loaded: Loaded,
   system: string | undefined,
-  generation: GenerateOptions,
+  values: GenerateValues,
   { signal, output }: Context,
 ): Promise<void> {
-  if (!model.info.hasChatTemplate) throw new UsageError("chat: expected a chat template in the file, got none; use centella run --raw");
-  const session = model.createSession();
-  const isTerminal = process.stdin.isTTY === true;
-  const lines = createInterface({ input: process.stdin, ...(isTerminal && { output: process.stdout }), prompt: "> " });
-  let answering: AbortController | undefined;
-  const interrupt = (): void => {
-    if (answering === undefined) lines.close();
-    else answering.abort();
-  };
-  // On a terminal readline takes Ctrl-C; elsewhere it ends the command as it ends others.
-  lines.on("SIGINT", interrupt);
-  signal.addEventListener("abort", () => lines.close(), { once: true });
-  let opening = system === undefined ? [] : [{ role: "system", content: system }];
-  if (isTerminal) lines.prompt();
-  for await (const line of lines) {
-    if (line.trim() === "/exit") break;
-    if (line.trim() !== "") {
-      answering = new AbortController();
-      const ending = AbortSignal.any([signal, answering.signal]);
-      try {
-        await answer(session, [...opening, { role: "user", content: line }], { ...generation, signal: ending }, output);
-        opening = [];
-      } catch (error) {
-        if (signal.aborted) throw error;
-        if (answering.signal.aborted) output.error("\n(ended)");
-        else if (error instanceof ContextOverflowError) output.error(`centella: ${messageOf(error)}`);
-        else throw error;
-      } finally {
-        answering = undefined;
-      }
+  const { info } = loaded.model;
+  if (!info.hasChatTemplate) throw new UsageError("chat: expected a chat template in the file, got none; use centella run --raw");
+  output.note(`${loaded.name} · ${info.quantization} · ${info.backend} · context of ${info.contextLength} tokens`);
+  output.note("/help lists commands, Ctrl-D ends the chat");
+  const conversation = new Conversation(loaded, system, values, output, signal);
+  const turns = openTurns(signal);
+  try {
+    for (let turn = await turns.next(); turn !== undefined; turn = await turns.next()) {
+      let isOver = false;
+      await turns.during(async (interrupt) => {
+        isOver = await take(turn!, conversation, output, interrupt);
+      });
+      if (isOver) break;
     }
-    if (isTerminal) lines.prompt();
+  } finally {
+    turns.close();
   }
   signal.throwIfAborted();
+  if (conversation.hasFailed) throw new Error("chat: the last turn was not answered");
 }
 
-async function answer(
-  session: Session,
-  turn: readonly { readonly role: string; readonly content: string }[],
-  options: GenerateOptions,
-  output: Output,
-): Promise<void> {
-  let isThinking = false;
-  for await (const part of session.generate(turn, options)) {
-    if (part.type === "prefill") continue;
-    if (part.type === "finish") {
-      if (part.limit === "context") output.warn("\n(the context is full: --context, or --overflow shift)");
-      continue;
-    }
-    if (isThinking !== (part.type === "reasoning")) {
-      isThinking = !isThinking;
-      output.write(isThinking ? "[thinking] " : "\n");
-    }
-    output.write(part.text);
+/** Answers a turn or obeys a command. Returns whether the chat is over. */
+async function take(turn: string, conversation: Conversation, output: Output, interrupt: AbortSignal): Promise<boolean> {
+  if (turn.trim() === "") return false;
+  try {
+    const called = commandOf(turn);
+    if (called !== undefined) return (await called.command.run(called.argument, { conversation, output, interrupt })) === "exit";
+  } catch (error) {
+    if (!isMistake(error)) throw error;
+    output.error(`centella: ${messageOf(error)}`);
+    return false;
   }
-  output.write("\n");
+  await conversation.answer(turn, interrupt);
+  return false;
+}
+
+/** A wrong command, or a file that cannot be read or written. */
+function isMistake(error: unknown): boolean {
+  return isUsage(error) || (error instanceof Error && "syscall" in error);
 }

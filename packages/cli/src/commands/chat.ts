@@ -12,7 +12,7 @@ export const chat: Command = command({
   name: "chat",
   arguments: "[FILE]",
   summary: "talk with a model, turn by turn",
-  details: "Each line of stdin is a turn. Ctrl-C ends an answer, or the chat where none is being written; /exit or Ctrl-D ends the chat.",
+  details: "Each line of stdin is a turn, and /help lists commands. Where the context is full, the oldest turns are left out.",
   options: {
     system: text("TEXT", "system message", { aliases: ["-sys", "--system-prompt"] }),
     ...generateOptions,
@@ -21,7 +21,8 @@ export const chat: Command = command({
   async run(values, positionals, context) {
     const [file, ...rest] = withFile(values, positionals);
     if (rest.length > 0) throw new UsageError(`chat: expected at most one FILE, got ${rest.length + 1}`);
-    const generation = readGenerateOptions(values);
-    await withModel(file, values, context, (loaded) => chatWith(loaded, values.system, generation, context));
+    // Wrong values are told before the model is loaded.
+    readGenerateOptions(values);
+    await withModel(file, values, context, (loaded) => chatWith(loaded, values.system, values, context));
   },
 });

@@ -2,7 +2,7 @@ import { formatInspect, inspect as inspectFile } from "@centella/gguf";
 import { architectureStatus } from "@centella/llm";
 import { type Command, command, requireArguments } from "../command.ts";
 import { formatMemory, memoryTable } from "../memoryTable.ts";
-import { fileOptions, openModel, withFile } from "../modelFile.ts";
+import { fileOptions, openHeader, withFile } from "../modelFile.ts";
 import { flag, number } from "../options.ts";
 
 /** How well a model family is known. */
@@ -29,15 +29,15 @@ export const inspect: Command = command({
     }),
     json: flag("print one JSON object"),
   },
-  async run(values, positionals, { signal, output }) {
+  async run(values, positionals, context) {
     const [path] = requireArguments("inspect", ["FILE"], withFile(values, positionals));
-    await using file = await openModel(path, signal, output);
+    await using file = await openHeader(path, context);
     const report = inspectFile(file);
     const memory = memoryTable(file, values.context);
     const status = architectureStatus(report.architecture ?? "") ?? "unknown";
     // The reason for an unknown memory is for people; programs get null.
     if (values.json)
-      output.print(JSON.stringify({ ...report, family: status, memory: typeof memory === "string" ? null : memory }, null, 2));
-    else output.print(`${formatInspect(report)}\nfamily        ${families[status]}\n${formatMemory(memory)}`);
+      context.output.print(JSON.stringify({ ...report, family: status, memory: typeof memory === "string" ? null : memory }, null, 2));
+    else context.output.print(`${formatInspect(report)}\nfamily        ${families[status]}\n${formatMemory(memory)}`);
   },
 });

@@ -10,9 +10,10 @@ export const merge: Command = command({
   arguments: "FIRST OUT",
   summary: "merge the parts of a split GGUF file, given the first",
   options: { json: flag("print one JSON object") },
-  async run(values, positionals, { signal, output }) {
+  async run(values, positionals, context) {
+    const { signal, output } = context;
     const [path, out] = requireArguments("merge", ["FIRST", "OUT"], positionals);
-    await using file = await openModel(path, signal, output);
+    await using file = await openModel(path, context);
     const bar = new ProgressBar(`writing ${out}`, output);
     const content = mergedContent(contentOf(file));
     const onProgress = (done: number, total: number): void => bar.update(done, total);

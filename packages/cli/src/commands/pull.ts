@@ -1,6 +1,8 @@
+import { pull as download } from "@centella/gguf";
 import { type Command, command, requireArguments } from "../command.ts";
-import { fileOptions, pathOf, pullWithBar, withFile } from "../modelFile.ts";
+import { fileName, fileOptions, pathOf, withFile } from "../modelFile.ts";
 import { flag } from "../options.ts";
+import { ProgressBar } from "../progress.ts";
 
 /** `centella pull MODEL`: downloads a model, or continues an interrupted download. */
 export const pull: Command = command({
@@ -14,7 +16,12 @@ export const pull: Command = command({
   },
   async run(values, positionals, { signal, output }) {
     const [source] = requireArguments("pull", ["MODEL"], withFile(values, positionals));
-    const pulled = await pullWithBar(source, signal, output, values.refresh);
+    const bar = new ProgressBar(`downloading ${fileName(source)}`, output);
+    const pulled = await download(source, {
+      signal,
+      refresh: values.refresh === true,
+      onProgress: ({ done, total }) => bar.update(done, total),
+    }).finally(() => bar.end());
     if (values.json) output.print(JSON.stringify({ ...pulled, path: pathOf(pulled) }));
     else {
       output.print(pathOf(pulled));

@@ -24,10 +24,11 @@ export const quantize: Command = command({
     "dry-run": flag("only print what each tensor would become"),
     json: flag("print one JSON object"),
   },
-  async run(values, positionals, { signal, output }) {
+  async run(values, positionals, context) {
+    const { signal, output } = context;
     const [path, out, type] = requireArguments("quantize", ["IN", "OUT", "TYPE"], positionals);
     const recipe = toRecipe(type);
-    await using file = await openModel(path, signal, output);
+    await using file = await openModel(path, context);
     const planOptions = {
       pure: values.pure === true,
       allowRequantize: values["allow-requantize"] === true,

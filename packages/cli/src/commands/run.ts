@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { text as readAll } from "node:stream/consumers";
-import type { GenerateOptions, GenerationFinish, Model, Prompt } from "@centella/llm";
+import type { GenerationFinish, Prompt } from "@centella/llm";
 import { fablePrompt } from "@centella/model-fable";
 import { opsByBackend } from "../backends.ts";
 import { chatWith } from "../chat/chatWith.ts";
@@ -11,9 +11,9 @@ import { type Loaded, withModel } from "../loading.ts";
 import { withFile } from "../modelFile.ts";
 import { loadOptions, modelOptions } from "../modelOptions.ts";
 import { flag, grouped, number, type OptionValues, text } from "../options.ts";
-import type { Output } from "../output.ts";
 import { peakResidentBytes } from "../peakMemory.ts";
 import { type RunReport, summarise } from "../report.ts";
+import { lastOf, writeGeneration } from "../streaming.ts";
 import { UsageError } from "../usageError.ts";
 
 const options = {
@@ -54,12 +54,12 @@ export const run: Command = command({
     const prompt = await promptText(values, file, argument);
     await withModel(file, values, context, async (loaded) => {
       const { model, runtime } = loaded;
-      if (prompt === undefined) return chatWith(loaded, values.system, generation, context);
+      if (prompt === undefined) return chatWith(loaded, values.system, values, context);
       const wants = values.chat ? "--chat" : values.system === undefined ? undefined : "--system";
       if (wants !== undefined && !model.info.hasChatTemplate)
         throw new UsageError(`run: expected a chat template in the file for ${wants}, got none; use --raw without it`);
-      const streamed = values.json ? undefined : context.output;
-      const finish = await generate(model, promptOf(values, prompt), { ...generation, signal: context.signal }, streamed);
+      const parts = model.createSession().generate(promptOf(values, prompt), { ...generation, signal: context.signal, progress: true });
+      const finish = await (values.json ? lastOf(parts) : writeGeneration(parts, context.output));
       const report = reportOf(loaded, finish, opsByBackend(runtime));
       if (values.json) context.output.print(JSON.stringify(report));
       else {
@@ -122,15 +122,6 @@ function promptOf({ system }: Values, content: string): Prompt {
     { role: "system", content: system },
     { role: "user", content },
   ];
-}
-
-/** Generates, streaming to `output` if it is given. */
-async function generate(model: Model, prompt: Prompt, options: GenerateOptions, output: Output | undefined): Promise<GenerationFinish> {
-  for await (const part of model.createSession().generate(prompt, options)) {
-    if (part.type === "finish") return part;
-    if (part.type !== "prefill") output?.write(part.text);
-  }
-  throw new Error("run: expected a finish part, got the end of the stream; this is a bug, please report it");
 }
 
 function reportOf({ model: { info }, name }: Loaded, finish: GenerationFinish, ops: Readonly<Record<string, number>>): RunReport {

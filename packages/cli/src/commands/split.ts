@@ -29,11 +29,12 @@ export const split: Command = command({
     "empty-first": flag("put the metadata alone into the first part", { aliases: ["--no-tensor-first-split"] }),
     json: flag("print one JSON object"),
   },
-  async run(values, positionals, { signal, output }) {
+  async run(values, positionals, context) {
+    const { signal, output } = context;
     const [path, prefix] = requireArguments("split", ["FILE", "PREFIX"], positionals);
     const { "max-size": maxBytes, "max-tensors": maxTensors, "empty-first": emptyFirst } = values;
     if (maxBytes !== undefined && maxTensors !== undefined) throw new UsageError("split: expected --max-size or --max-tensors, got both");
-    await using file = await openModel(path, signal, output);
+    await using file = await openModel(path, context);
     const parts = splitContent(contentOf(file), {
       ...(maxBytes === undefined ? {} : { maxBytes }),
       ...(maxTensors === undefined ? {} : { maxTensors }),

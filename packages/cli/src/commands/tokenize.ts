@@ -1,7 +1,7 @@
 import { text as readAll } from "node:stream/consumers";
 import { createTokenizer } from "@centella/llm";
 import { type Command, command, requireArguments } from "../command.ts";
-import { fileOptions, openModel, withFile } from "../modelFile.ts";
+import { fileOptions, openHeader, withFile } from "../modelFile.ts";
 import { flag, text } from "../options.ts";
 import { UsageError } from "../usageError.ts";
 
@@ -17,17 +17,17 @@ export const tokenize: Command = command({
     "no-special": flag("add no BOS or EOS, and take special tokens in the text as plain text", { aliases: ["--no-bos"] }),
     json: flag("print one JSON object: ids and their pieces"),
   },
-  async run(values, positionals, { signal, output }) {
+  async run(values, positionals, context) {
     const given = [...withFile(values, positionals), ...(values.prompt === undefined ? [] : [values.prompt])];
     if (given.length < 2 && process.stdin.isTTY === true)
       throw new UsageError("tokenize: expected FILE and TEXT, got fewer arguments; give TEXT after FILE or on stdin");
     const [path] = requireArguments("tokenize", ["FILE"], given.slice(0, 1));
     if (given.length > 2) throw new UsageError(`tokenize: expected FILE and TEXT, got ${given.length} arguments; quote a text with spaces`);
-    await using file = await openModel(path, signal, output);
+    await using file = await openHeader(path, context);
     const tokenizer = createTokenizer(file.metadata);
     const special = values["no-special"] !== true;
     const ids = [...tokenizer.encode(given[1] ?? (await readAll(process.stdin)), { addSpecial: special, parseSpecial: special })];
-    if (values.json) output.print(JSON.stringify({ ids, pieces: ids.map((id) => tokenizer.decode([id])) }));
-    else output.print(ids.join(" "));
+    if (values.json) context.output.print(JSON.stringify({ ids, pieces: ids.map((id) => tokenizer.decode([id])) }));
+    else context.output.print(ids.join(" "));
   },
 });

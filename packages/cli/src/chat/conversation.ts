@@ -1,0 +1,154 @@
+import { existsSync } from "node:fs";
+import { readFile, writeFile } from "node:fs/promises";
+import { CentellaError, DeviceLostError, DisposedError } from "@centella/core";
+import type { ChatMessage, GenerateOptions, GenerationFinish, Session } from "@centella/llm";
+import { messageOf } from "../failure.ts";
+import { type GenerateValues, readGenerateOptions } from "../generateOptions.ts";
+import type { Loaded } from "../loading.ts";
+import type { Output } from "../output.ts";
+import { writeGeneration } from "../streaming.ts";
+import { UsageError } from "../usageError.ts";
+
+/** A chat with a model: what was said, how answers are generated, and whether the last one failed. */
+export class Conversation {
+  readonly #session: Session;
+  readonly #output: Output;
+  readonly #signal: AbortSignal;
+  /** Files that this conversation may write again. */
+  readonly #files = new Set<string>();
+  #values: GenerateValues;
+  #dropped = 0;
+  #hasFailed = false;
+
+  constructor({ model }: Loaded, system: string | undefined, values: GenerateValues, output: Output, signal: AbortSignal) {
+    this.#session = model.createSession({ messages: system === undefined ? [] : [{ role: "system", content: system }] });
+    this.#output = output;
+    this.#signal = signal;
+    this.#values = values;
+  }
+
+  /** Whether there is no answer to the last turn. */
+  get hasFailed(): boolean {
+    return this.#hasFailed;
+  }
+
+  /** The options of generation that are not defaults. */
+  get values(): GenerateValues {
+    return this.#values;
+  }
+
+  /** @throws {UsageError | ArgumentError} for values out of range or that contradict each other */
+  set values(values: GenerateValues) {
+    readGenerateOptions(values);
+    this.#values = values;
+  }
+
+  get system(): string | undefined {
+    const first = this.#session.messages[0];
+    return first?.role === "system" ? String(first.content) : undefined;
+  }
+
+  /** Sets the system message; the conversation goes on. */
+  set system(content: string) {
+    const rest = this.#session.messages.filter(({ role }) => role !== "system");
+    this.#session.reset([{ role: "system", content }, ...rest]);
+  }
+
+  /** Forgets everything but the system message. */
+  clear(): void {
+    this.#session.reset(this.#session.messages.filter(({ role }) => role === "system"));
+    this.#dropped = 0;
+  }
+
+  /**
+   * Writes the answer to a turn. A failure that later turns may survive is written too, and remembered.
+   * @throws {Error} for a failure that no later turn survives, and when the chat is interrupted
+   */
+  async answer(content: string, interrupt: AbortSignal, values: GenerateValues = this.#values): Promise<void> {
+    const signal = AbortSignal.any([this.#signal, interrupt]);
+    try {
+      const parts = this.#session.generate([{ role: "user", content }], {
+        ...chatOptions(values),
+        progress: true,
+        signal,
+      });
+      const finish = await writeGeneration(parts, this.#output);
+      this.#output.write("\n");
+      this.#signal.throwIfAborted();
+      this.#explain(finish);
+      this.#hasFailed = false;
+    } catch (error) {
+      if (!this.#signal.aborted && interrupt.aborted) {
+        this.#output.warn("\n(stopped)");
+        return;
+      }
+      if (this.#signal.aborted || !canGoOn(error)) throw error;
+      this.#output.error(`centella: ${messageOf(error)}`);
+      this.#hasFailed = true;
+    }
+  }
+
+  /** Writes another answer to the last turn. @throws {UsageError} if there is none, and as {@link answer} */
+  async regenerate(interrupt: AbortSignal): Promise<void> {
+    const { messages } = this.#session;
+    const last = messages.findLastIndex(({ role }) => role === "user");
+    if (last < 0) throw new UsageError("/regen: expected an answer, got none yet");
+    const { content } = messages[last]!;
+    this.#session.truncate(last);
+    // With the seed of the first answer it would be the same one.
+    const { seed: _, ...values } = this.#values;
+    await this.answer(String(content), interrupt, values);
+  }
+
+  /** Writes the messages as JSON. @throws {UsageError} for a file that is not a chat of this conversation */
+  async save(path: string): Promise<void> {
+    if (existsSync(path) && !this.#files.has(path)) throw new UsageError(`/save: expected a new file, got ${path}, which exists`);
+    await writeFile(path, `${JSON.stringify(this.#session.messages, null, 2)}\n`);
+    this.#files.add(path);
+    this.#output.warn(`saved ${this.#session.messages.length} messages in ${path}`);
+  }
+
+  /** Goes on with the messages of a file that {@link save} wrote. @throws {UsageError} for another file */
+  async load(path: string): Promise<void> {
+    const messages = parseMessages(await readFile(path, "utf8"));
+    if (messages === undefined) throw new UsageError(`/load: expected a JSON list of { "role", "content" }, got ${path}`);
+    this.#session.reset(messages);
+    this.#files.add(path);
+    this.#dropped = 0;
+    this.#output.warn(`loaded ${messages.length} messages from ${path}`);
+  }
+
+  /** Says what became of an answer, where that is not plain. */
+  #explain({ limit, usage }: GenerationFinish): void {
+    if (usage.droppedMessages > this.#dropped)
+      this.#output.warn(`(the context is full: the ${usage.droppedMessages} oldest messages were left out; --context makes room for more)`);
+    this.#dropped = usage.droppedMessages;
+    if (limit === "context") this.#output.warn("(the answer filled the context: raise --context, or use --overflow shift)");
+    else if (limit === "maxTokens") this.#output.note("(the answer reached --tokens)");
+  }
+}
+
+/** The options of the command line, and the oldest turns left out where the context is full, unless that is to fail. */
+function chatOptions(values: GenerateValues): GenerateOptions {
+  const options = readGenerateOptions(values);
+  const prompt = values.overflow === "error" ? "error" : "dropTurns";
+  return { ...options, overflow: { ...options.overflow, prompt } };
+}
+
+function canGoOn(error: unknown): boolean {
+  return error instanceof CentellaError && !(error instanceof DeviceLostError || error instanceof DisposedError);
+}
+
+function parseMessages(text: string): readonly ChatMessage[] | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return Array.isArray(value) && value.every(isMessage) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isMessage(value: unknown): value is ChatMessage {
+  const { role, content } = (value ?? {}) as { readonly role?: unknown; readonly content?: unknown };
+  return typeof role === "string" && typeof content === "string";
+}

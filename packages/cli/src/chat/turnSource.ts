@@ -1,0 +1,125 @@
+import { createInterface, type Interface } from "node:readline";
+import { complete } from "./chatCommands.ts";
+import { History } from "./history.ts";
+import { bracketedPaste, PasteFilter, withPastedLines } from "./pasteFilter.ts";
+import { TurnAssembler } from "./turns.ts";
+
+/** Where a chat's turns come from. */
+export interface TurnSource {
+  /** The next turn, or undefined at the end. */
+  next(): Promise<string | undefined>;
+  /** Does some work, whose signal a Ctrl-C aborts. A second Ctrl-C also ends the source. */
+  during(work: (interrupt: AbortSignal) => Promise<void>): Promise<void>;
+  close(): void;
+}
+
+/** Turns typed by a person, or read from a pipe or file. */
+export function openTurns(signal: AbortSignal): TurnSource {
+  return process.stdin.isTTY === true && process.stdout.isTTY === true ? new TypedTurns(signal) : new PipedTurns(signal);
+}
+
+/** Turns from lines of stdin. */
+class PipedTurns implements TurnSource {
+  readonly #assembler = new TurnAssembler();
+  readonly #interface: Interface;
+  readonly #lines: AsyncIterator<string>;
+
+  constructor(signal: AbortSignal) {
+    this.#interface = createInterface({ input: process.stdin, signal });
+    this.#lines = this.#interface[Symbol.asyncIterator]();
+  }
+
+  async next(): Promise<string | undefined> {
+    for (;;) {
+      const { value, done } = await this.#lines.next();
+      const turn = done === true ? this.#assembler.flush() : this.#assembler.push(value);
+      if (turn !== undefined || done === true) return turn;
+    }
+  }
+
+  during(work: (interrupt: AbortSignal) => Promise<void>): Promise<void> {
+    return work(new AbortController().signal);
+  }
+
+  close(): void {
+    this.#interface.close();
+  }
+}
+
+const prompt = "> ";
+const morePrompt = "… ";
+
+/** Turns edited on a terminal, with a history, completion of commands, and pastes of several lines. */
+class TypedTurns implements TurnSource {
+  readonly #assembler = new TurnAssembler();
+  readonly #history = new History();
+  readonly #keys: PasteFilter;
+  readonly #interface: Interface;
+  readonly #lines: AsyncIterator<string>;
+  readonly #marksPastes = process.env.TERM !== "dumb";
+
+  constructor(signal: AbortSignal) {
+    this.#keys = new PasteFilter(process.stdin);
+    this.#interface = createInterface({
+      input: this.#keys,
+      output: process.stdout,
+      terminal: true,
+      history: this.#history.read(),
+      historySize: 1000,
+      removeHistoryDuplicates: true,
+      completer: complete,
+      signal,
+    });
+    this.#lines = this.#interface[Symbol.asyncIterator]();
+    this.#interface.on("SIGINT", () => this.#interruptPrompt());
+    if (this.#marksPastes) process.stdout.write(bracketedPaste.on);
+  }
+
+  async next(): Promise<string | undefined> {
+    for (;;) {
+      this.#interface.setPrompt(this.#assembler.isPending ? morePrompt : prompt);
+      this.#interface.prompt();
+      const { value, done } = await this.#lines.next();
+      if (done === true) {
+        process.stdout.write("\n");
+        return undefined;
+      }
+      this.#history.add(value);
+      const turn = this.#assembler.push(withPastedLines(value));
+      if (turn !== undefined) return turn;
+    }
+  }
+
+  async during(work: (interrupt: AbortSignal) => Promise<void>): Promise<void> {
+    const interrupt = new AbortController();
+    this.#keys.hold(() => {
+      if (interrupt.signal.aborted) this.#interface.close();
+      else interrupt.abort();
+    });
+    try {
+      await work(interrupt.signal);
+    } finally {
+      this.#keys.release();
+    }
+  }
+
+  close(): void {
+    this.#interface.close();
+    this.#keys.detach();
+    if (this.#marksPastes) process.stdout.write(bracketedPaste.off);
+  }
+
+  /** Ctrl-C drops what is typed; with nothing typed it ends the chat. */
+  #interruptPrompt(): void {
+    if (this.#interface.line === "" && !this.#assembler.isPending) {
+      this.#interface.close();
+      return;
+    }
+    this.#assembler.flush();
+    process.stdout.write("\n");
+    this.#interface.write(null, { ctrl: true, name: "e" });
+    this.#interface.write(null, { ctrl: true, name: "u" });
+    this.#interface.setPrompt(prompt);
+    this.#interface.prompt();
+  }
+}
