@@ -65,6 +65,7 @@ export {
 export { type ExplainedBackend, explain, formatProgram, type Placed } from "./explain.ts";
 export { type Explanation, explainRequest, formatExplanation } from "./explanation.ts";
 export { type HeldWeight, heldWeightsWarnings } from "./heldWeights.ts";
+export { type HostMemory, hostMemory } from "./hostMemory.ts";
 export { compileOptions, runOptions } from "./kinds.ts";
 export type { Chain, LazyCore, LazyEngine, LazyMethods, LazyTensor } from "./lazy.ts";
 export { type Lowered, type LowerOptions, lower, type Operand, type Step, type Storage, type Unsupported, usesOf } from "./lower.ts";

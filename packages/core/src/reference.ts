@@ -6,6 +6,7 @@ import { compileOptions } from "./kinds.ts";
 import { lower } from "./lower.ts";
 import { createCounters, WorkQueue } from "./planSupport.ts";
 import type { ProgramGraph } from "./program.ts";
+import { referenceBytes } from "./referenceMemory.ts";
 import type { ReferencePlan } from "./referencePlan.ts";
 import type { ConcreteSpec } from "./spec.ts";
 import { hostTensor, type Tensor } from "./tensor.ts";
@@ -25,6 +26,7 @@ export function reference(options: ReferenceOptions = {}): BackendFactory {
       await backend.ready();
       return backend;
     },
+    weightBytes: referenceBytes,
   };
 }
 

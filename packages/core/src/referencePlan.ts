@@ -3,6 +3,7 @@ import { bind, requireArrays } from "./bind.ts";
 import { decode, encode } from "./decode.ts";
 import { decodedArrayOf, isQuantized, type TypedArray, typedArrayOf } from "./dtype.ts";
 import { DisposedError, OutOfMemoryError, ProgramError, ShapeError } from "./errors.ts";
+import { hostMemory } from "./hostMemory.ts";
 import { runOptions } from "./kinds.ts";
 import type { Lowered, Operand, Storage } from "./lower.ts";
 import type { HostTensor } from "./op.ts";
@@ -10,6 +11,7 @@ import { type FusedParams, writtenInput } from "./passes/fused.ts";
 import { countOp, readSource, requireLoadable, requireLoaded, requirePersistent } from "./planSupport.ts";
 import type { Persistent, ProgramGraph } from "./program.ts";
 import type { ReferenceBackend } from "./reference.ts";
+import { referenceBytes } from "./referenceMemory.ts";
 import { evaluateGroup, referenceOf } from "./references.ts";
 import { byteLength, type ConcreteSpec, type DimValues, elementCount, formatSpec, resolveSpec } from "./spec.ts";
 import { Tensor } from "./tensor.ts";
@@ -38,10 +40,11 @@ export class ReferencePlan implements Plan {
   constructor(backend: ReferenceBackend, lowered: Lowered, shareWith: Plan | undefined) {
     this.#backend = backend;
     this.#lowered = lowered;
-    for (const { name, spec, init } of lowered.program.persistents.values()) {
-      const shared = shareWith instanceof ReferencePlan ? shareWith.persistents.get(name) : undefined;
-      this.persistents.set(name, shared ?? { data: init === "zeros" ? zeros(spec) : undefined, stored: undefined });
-    }
+    const shared = shareWith instanceof ReferencePlan ? shareWith.persistents : new Map<string, Cell>();
+    const persistents = [...lowered.program.persistents.values()];
+    requireMemory(persistents.filter(({ name }) => !shared.has(name)));
+    for (const { name, spec, init } of persistents)
+      this.persistents.set(name, shared.get(name) ?? { data: init === "zeros" ? zeros(spec) : undefined, stored: undefined });
   }
 
   get program(): ProgramGraph {
@@ -52,6 +55,7 @@ export class ReferencePlan implements Plan {
     this.#requireAlive();
     const { spec } = requireLoadable(this.program, name, source, options);
     const { signal, onProgress } = options;
+    const cell = this.persistents.get(name)!;
     const bytes = byteLength(spec);
     if (source.size !== bytes)
       throw new ShapeError(`load ${name}`, `a source of ${bytes} bytes for ${formatSpec(spec)}`, `${source.size} bytes`);
@@ -62,7 +66,7 @@ export class ReferencePlan implements Plan {
     await this.#backend.queue.enqueue(() => {
       signal?.throwIfAborted();
       const stored = new (typedArrayOf(spec.dtype))(copy.buffer);
-      Object.assign(this.persistents.get(name)!, { data: decode(spec, stored), stored: isQuantized(spec.dtype) ? stored : undefined });
+      Object.assign(cell, { data: decode(spec, stored), stored: isQuantized(spec.dtype) ? stored : undefined });
     });
     onProgress?.(bytes, bytes);
   }
@@ -123,6 +127,10 @@ export class ReferencePlan implements Plan {
   dispose(): void {
     this.#disposed = true;
     this.#backend.plans.delete(this);
+    // A handle that is kept must not keep the weights; runs that are queued still need them.
+    const release = (): void => this.persistents.clear();
+    if (this.#backend.queue.busy) void this.#backend.queue.enqueue(release);
+    else release();
   }
 
   #requireAlive(): void {
@@ -213,6 +221,18 @@ export class ReferencePlan implements Plan {
         return zeros(spec);
     }
   }
+}
+
+/**
+ * Checks that weights and caches fit before any of them is allocated or read: the platform grants memory that it does not have.
+ * @throws {OutOfMemoryError}
+ */
+function requireMemory(persistents: readonly Persistent[]): void {
+  const bytes = persistents.reduce((sum, { spec }) => sum + referenceBytes(spec), 0);
+  if (bytes === 0) return;
+  const { bytes: free, source } = hostMemory();
+  if (bytes > free)
+    throw new OutOfMemoryError("reference", bytes, free, `that is ${source}; use a smaller model, a shorter context or another backend`);
 }
 
 /** Zeros in decoded form: f16, bf16 and block types are `Float32Array`. */

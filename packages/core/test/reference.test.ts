@@ -1,7 +1,8 @@
 import { dequantize, quantize } from "@centella/quant";
 import { expect, test } from "vitest";
 import { seedOf, sourceOf, uniform } from "../../conformance/src/headless.ts";
-import { createProgram, DisposedError, type Program, ProgramError, reference } from "../src/index.ts";
+import { createProgram, DisposedError, hostMemory, OutOfMemoryError, type Program, ProgramError, reference } from "../src/index.ts";
+import type { ReferencePlan } from "../src/referencePlan.ts";
 
 test("sums are formed in f64", async () => {
   const program = createProgram();
@@ -24,6 +25,45 @@ test("runSync waits for nobody: it refuses while runs are queued", async () => {
   await y!.ready();
   await backend.idle();
   expect([...plan.runSync!({ x: Float32Array.of(2) }).y!]).toEqual([2]);
+});
+
+test("weights and caches that no memory holds are refused with the bytes, before any is read or allocated", async () => {
+  const backend = await reference().open();
+  for (const init of [undefined, { init: "zeros" }] as const) {
+    const program = createProgram();
+    const weight = program.persistent("w", { dtype: "q8_0", shape: [2 ** 22, 2 ** 24] }, init);
+    program.output("y", program.embedding(weight, program.input("ids", "i32", [1])));
+    const error = await backend.compile(program).catch((caught: unknown) => caught);
+    expect(error).toBeInstanceOf(OutOfMemoryError);
+    expect(error).toMatchObject({ device: "reference", asked: 2 ** 46 * (4 + 34 / 32), free: expect.any(Number) });
+  }
+});
+
+test("persistents that are shared are not counted twice", async () => {
+  const backend = await reference().open();
+  const program = createProgram();
+  // Most of the memory: twice as much would not fit.
+  const elements = Math.floor((0.6 * hostMemory().bytes) / 4);
+  const weight = program.persistent("w", { dtype: "f32", shape: [elements] });
+  program.output("y", program.slice(weight, { axis: 0, start: 0, end: 1 }));
+  const plan = await backend.compile(program);
+  await expect(backend.compile(program, { shareWith: plan })).resolves.toBeDefined();
+});
+
+test("a plan that is disposed of finishes its runs, and holds no weights afterwards", async () => {
+  const backend = await reference().open();
+  const program = createProgram();
+  const weight = program.persistent("w", { dtype: "f32", shape: [2] });
+  program.output("y", program.mul(program.input("x", "f32", [2]), weight));
+  const plan = await backend.compile(program);
+  await plan.load("w", sourceOf(Float32Array.of(3, 4)));
+  const { y } = plan.run({ x: Float32Array.of(1, 2) });
+  const loading = plan.load("w", sourceOf(Float32Array.of(5, 6)));
+  plan.dispose();
+  expect([...(await y!.data())]).toEqual([3, 8]);
+  await loading;
+  await backend.idle();
+  expect((plan as ReferencePlan).persistents.size).toBe(0);
 });
 
 test("a disposed backend refuses work", async () => {

@@ -24,6 +24,12 @@ export interface ContextWishes {
 
 const defaultLimit = 4096;
 
+/**
+ * Tokens that all sequences hold together, at most. Blocks are counted before they are filled, so a recurrent model, which has no cache that
+ * could run out of memory, must not ask for more because its file says so. Models are trained on up to 2^24.
+ */
+const mostTokens = 2 ** 26;
+
 /** Bytes of the cache of all sequences, and of the states of a recurrent model. */
 export function cacheBytes(config: DecoderConfig, cacheType: CacheType, contextLength: number, sequences: number): number {
   const elementBytes = { f32: 4, f16: 2, q8_0: 34 / 32 }[cacheType];
@@ -39,13 +45,14 @@ export function cacheBytes(config: DecoderConfig, cacheType: CacheType, contextL
  * @throws {ArgumentError} for a length outside the model's; {OutOfMemoryError} if not even a short one fits
  */
 export async function contextsToTry(wishes: ContextWishes): Promise<readonly ChosenContext[]> {
-  const { wanted, config } = wishes;
+  const { wanted, config, sequences } = wishes;
   const trained = config.contextLength;
+  const longest = Math.min(trained, Math.max(1, Math.floor(mostTokens / sequences)));
   if (wanted === undefined) {
     if (trained <= defaultLimit) return [{ contextLength: trained, reason: "as trained" }];
     return [{ contextLength: defaultLimit, reason: `the default; the model was trained on ${trained}` }];
   }
-  if (wanted !== "auto") return [{ contextLength: wholeNumber("contextLength", wanted, 1, trained), reason: "as asked for" }];
+  if (wanted !== "auto") return [{ contextLength: wholeNumber("contextLength", wanted, 1, longest), reason: "as asked for" }];
   const { autoContexts } = await import("./autoContext.ts");
-  return autoContexts(wishes);
+  return autoContexts({ ...wishes, longest });
 }

@@ -60,6 +60,13 @@ describe("numbers are bounded before they size anything", () => {
     expect(error.message).toContain("for mamba.block_count, got Infinity");
   });
 
+  test("a recurrent model, which needs no memory for each token, has no endless context", async () => {
+    const bytes = writeGguf(changed("mamba", ["mamba.context_length", "u32", 2 ** 31 - 1]));
+    await using model = await loadModel(bytes, { runtime, contextLength: "auto", sequences: 4 });
+    expect(model.info.contextLength).toBe(2 ** 24);
+    await expect(loadModel(bytes, { runtime, contextLength: 2 ** 30 })).rejects.toThrow(/from 1 to 67108864, got 1073741824/);
+  });
+
   test("recording stops at the first blocks without tensors", async () => {
     const { metadata, tensors } = changed("llama-moe", ["llama.block_count", "u32", 9000]);
     const fillers = Array.from({ length: 9000 }, (_, i) => ({ name: `filler.${i}`, type: "f32" as const, shape: [1] }));
