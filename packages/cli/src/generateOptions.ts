@@ -27,7 +27,7 @@ const numbers: Readonly<Record<NumberName, OptionSpec<number>>> = {
   dryLastN: number("N", "recent tokens that DRY looks at, -1 for all (default: -1)", { aliases: ["--dry-penalty-last-n"] }),
   mirostatTau: number("BITS", "surprise that Mirostat aims at (default: 5)", { aliases: ["--mirostat-ent"] }),
   mirostatEta: number("X", "learning rate of Mirostat (default: 0.1)", { aliases: ["--mirostat-lr"] }),
-  seed: number("SEED", "makes a run repeatable (default: random)", { short: "s" }),
+  seed: number("SEED", "repeats a text on the same backend and kind of machine (default: random)", { short: "s" }),
 };
 
 type NumberOptions = { readonly [K in NumberName as Kebab<K>]: OptionSpec<number> };

@@ -78,7 +78,11 @@ export interface SamplingOptions {
   readonly logitBias?: Readonly<Record<number, number>>;
   /** Order of the steps. Steps that are left out do nothing. Default {@link defaultSteps}. */
   readonly steps?: readonly SamplingStep[];
-  /** Whole number in 0 … 2^53 - 1. The same seed, options and logits give the same tokens. Default: random. */
+  /**
+   * Whole number in 0 … 2^53 - 1. The same seed, options and logits give the same tokens. Logits are the same bits on one backend and host;
+   * on WASM they depend on whether the engine has relaxed SIMD, unless the backend was made by `wasm({ relaxed: false })`, and on a GPU on
+   * the device and its driver. Default: random.
+   */
   readonly seed?: number;
 }
 
