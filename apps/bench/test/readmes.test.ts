@@ -1,111 +1,123 @@
-import { execFile } from "node:child_process";
-import { copyFileSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
-import { promisify } from "node:util";
+import { execFileSync } from "node:child_process";
+import { globSync, readFileSync } from "node:fs";
+import { join, parse, resolve } from "node:path";
+import { oldestNode } from "@centella/test-devices";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { serveHub } from "../../../packages/gguf/test/faultyHub.ts";
+import type { TestServer } from "../../../packages/gguf/test/httpServer.ts";
+import { visitPage } from "./readmes/page.ts";
+import { Project } from "./readmes/project.ts";
+import { fileName, readSnippets, type Snippet } from "./readmes/snippets.ts";
 
 const root = resolve(import.meta.dirname, "../../..");
-const run = promisify(execFile);
 
-/**
- * What each snippet prints when it is run on the built packages, in a folder with a small model as `model.gguf`; or why its types alone
- * are checked.
- */
-const snippets: Readonly<Record<string, RegExp | string>> = {
-  "README 1": "packages/cli/test/packed.test.ts runs it on the installed tarballs",
-  "README 2": /^$/,
-  "backend-cuda 1": "needs an NVIDIA GPU",
+/** Where a snippet runs. */
+type Place = "node" | "page" | "worker" | "vitest";
+
+/** What each snippet prints, and where it runs: in Node unless said otherwise. */
+const expected: Readonly<Record<string, RegExp | { readonly in: Place; readonly prints: RegExp }>> = {
+  "README 1": /^[A-Z].{80}/s,
+  "README 2": /^Float32Array\(3\) \[ 4, 10, 11 \]\n$/,
+  // Without an NVIDIA GPU the reference computes.
+  "backend-cuda 1": /^(cuda|reference) Float32Array\(4\) \[ 0, 6, 0, 10 \]\n$/,
   "backend-wasm 1": /^Float32Array\(4\) \[ 1\.5, 1\.5, 1\.5, 1\.5 \]\n$/,
-  "backend-wasm 2": "needs a host that imports WebAssembly modules",
-  "backend-webgpu 1": "needs a GPU",
-  "backend-webgpu 2": "needs a GPU",
-  "conformance 1": "needs a backend of the reader's own, and vitest around it",
+  "backend-wasm 2": /^WebAssembly SIMD, 1 thread/,
+  "backend-webgpu 1": { in: "page", prints: /^Float32Array\(30\)\n$/ },
+  "backend-webgpu 2": /^Float32Array\(4\) \[ 0, 6, 0, 10 \]\n$/,
+  "conformance 1": { in: "vitest", prints: /Test Files .*1 passed/ },
   "conformance 2": /^$/,
-  "core 1": "packages/core/test/readme.test.ts compares what it logs",
-  "core 2": "packages/core/test/readme.test.ts compares what it logs",
-  "core 3": "packages/core/test/readme.test.ts compares what it logs",
-  "core 4": "packages/core/test/readme.test.ts compares what it logs",
-  "gpu-kernels 1": /^$/,
+  "core 1":
+    /^Float32Array\(4\) \[ 1, 0, 3, 4 \]\nFloat32Array\(3\) \[\s+0\.9867\d+,\s+0\.0066\d+,\s+0\.0066\d+\s+\]\nfirst choice that can\n$/,
+  "core 2": /^Float32Array\(3\) \[ 2, 0, 6 \]\n$/,
+  "core 3":
+    /^matmul: 268,435,456 flops, 3,145,728 bytes\nbackend .*\nreference +chosen .*\n\s*Float32Array\(1\) \[ 6 \]\n.*sum +reference +1 +0 /s,
+  "core 4": /^Float32Array\(2\) \[ 0\.25, -0\.25 \]\n$/,
   "gguf 1": /llama 4096\n\[ 4096, 256 \] 1048576\n$/,
-  "gguf 2": "needs the network",
+  "gguf 2": /^10761216\n(\d+ 2503392\n)+$/,
+  "gpu-kernels 1": /^$/,
   "llm 1": /\n(length|stop|eos), [\d.]+ tokens\/s on wasm\n$/,
-  "llm 2": "is a worker's script, which packages/llm/test/worker.test.ts starts",
-  "llm 3": "needs a page with that worker; packages/llm/test/modelChromium.test.ts has one",
-  "llm 4": "takes minutes",
+  "llm 2": { in: "worker", prints: /^$/ },
+  "llm 3": { in: "page", prints: /^[A-Z].{100}/s },
+  "llm 4": /(\| .*(pp128|tg32|pp128 @ d512|tg32 @ d512) .*\n){4}/,
   "model-fable 1": /^[A-Z].{200}/s,
   "quant 1": /^0\.8414\d* 0\.8424\d*\n$/,
 };
 
-/** What snippets take from those before, where they use it and do not make it themselves. */
-const before: Readonly<Record<string, string>> = {
-  backend: 'const backend = await (await import("@centella/core")).reference().open();',
-  runtime: 'const runtime = await (await import("@centella/core")).createRuntime({ backends: [] });',
-  model: 'const model = await (await import("@centella/llm")).loadModel("model.gguf", { runtime: undefined! });',
-  wasm: 'const { wasm } = await import("@centella/backend-wasm");',
-};
+const snippets = readSnippets(root);
 
-const found = new Map(["README.md", ...globSync("packages/*/README.md", { cwd: root })].flatMap(snippetsOf));
+function expectationOf({ name }: Snippet): { readonly in: Place; readonly prints: RegExp } {
+  const given = expected[name];
+  if (given === undefined) throw new Error(`${name}: expected a line in this test that says what it prints, got none`);
+  return given instanceof RegExp ? { in: "node", prints: given } : given;
+}
 
-/** Stands for a backend of the reader's own. */
-const ownBackend = 'export { reference as mine } from "@centella/core";';
+/** Snippets of a README that run in a place. */
+function inPlace(place: Place, readme: string): readonly Snippet[] {
+  return snippets.filter((snippet) => snippet.readme === readme && expectationOf(snippet).in === place);
+}
 
-/** Beside the built code, from where the packages are found. */
-let project: string;
-let folder: string;
-beforeAll(() => {
-  mkdirSync(join(root, "apps/bench/dist"), { recursive: true });
-  project = mkdtempSync(join(root, "apps/bench/dist/readmes-"));
-  folder = join(project, "test");
-  for (const name of ["src", "test"]) mkdirSync(join(project, name));
-  writeFileSync(join(project, "src/index.ts"), ownBackend);
-  copyFileSync(join(root, "packages/model-fable/models/fable-tiny-q8_0.gguf"), join(folder, "model.gguf"));
-  for (const [name, code] of found) writeFileSync(join(folder, fileOf(name)), code);
+const readmes = [...new Set(snippets.map(({ readme }) => readme))];
+const oldest = oldestNode();
+const nodes = [
+  { version: process.version, path: process.execPath },
+  { version: "v22.12.0", path: "path" in oldest ? oldest.path : `skipped: ${oldest.reason}` },
+];
+
+let project: Project;
+let server: TestServer;
+const model = join(root, "packages/model-fable/models/fable-tiny-q8_0.gguf");
+
+beforeAll(async () => {
+  project = new Project(root);
+  for (const readme of readmes) for (const place of ["node", "page", "worker", "vitest"] as const) project.add(inPlace(place, readme));
+  const bytes = readFileSync(model);
+  server = await serveHub({ "/model.gguf": bytes, "model-Q4_K_M.gguf": bytes }, () => "none");
 });
-afterAll(() => rmSync(project, { recursive: true, force: true }));
 
-describe("snippets of the READMEs", () => {
-  test("none is left out", () => {
-    expect([...found.keys()].sort()).toEqual(Object.keys(snippets).sort());
-  });
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+  project[Symbol.dispose]();
+});
 
-  test("fit the types of the built packages", async () => {
-    const checks = { strict: true, noEmit: true, skipLibCheck: true, allowImportingTsExtensions: true };
-    const compilerOptions = { ...checks, target: "esnext", module: "nodenext", types: ["node"] };
-    writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["*.mts"] }));
-    const checked = run(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "-p", folder]).catch((error) => error);
-    expect((await checked).stdout).toBe("");
-  }, 60_000);
+test("no snippet is left out", () => {
+  expect(snippets.map(({ name }) => name).sort()).toEqual(Object.keys(expected).sort());
+});
 
-  test.each(Object.entries(snippets).filter(([, expected]) => typeof expected !== "string"))(
-    "%s prints what it should",
-    async (name, expected) => {
-      const { stdout, stderr } = await run(process.execPath, [fileOf(name)], { cwd: folder });
-      expect(stdout).toMatch(expected);
-      expect(stderr).toBe("");
+test("snippets fit the types of the built packages", async () => {
+  expect(await project.typeErrors()).toBe("");
+});
+
+test("the oldest Node of this test is the oldest that the packages take", async ({ skip }) => {
+  const manifests = globSync("packages/*/package.json", { cwd: root }).map((path) => JSON.parse(readFileSync(join(root, path), "utf8")));
+  const engines = new Set(manifests.flatMap(({ private: isPrivate, engines: { node } = {} }) => (isPrivate ? [] : [node])));
+  expect([...engines]).toEqual([">=22.12"]);
+  if ("reason" in oldest) return skip(oldest.reason);
+  expect(execFileSync(oldest.path, ["--version"], { encoding: "utf8" })).toBe("v22.12.0\n");
+});
+
+describe.each(nodes)("in Node $version", ({ path }) => {
+  test.for(readmes.filter((readme) => inPlace("node", readme).length > 0))(
+    "the snippets of %s run from top to bottom and print what they should",
+    async (readme, { skip }) => {
+      skip(path.startsWith("skipped"), path);
+      const steps = inPlace("node", readme);
+      const preloads = ["preload.mjs", ...(readme === "backend-webgpu" ? ["swiftshader.mjs"] : [])];
+      const outputs = await project.run(steps, { node: path, preloads, model, server: server.url });
+      expect([...outputs.keys()]).toEqual(steps.map(({ name }) => name));
+      for (const step of steps) expect(outputs.get(step.name), step.name).toMatch(expectationOf(step).prints);
     },
-    60_000,
   );
 });
 
-function snippetsOf(path: string): readonly (readonly [name: string, code: string])[] {
-  const text = readFileSync(join(root, path), "utf8");
-  return [...text.matchAll(/^```(?:ts|js)\n([\s\S]*?)^```/gm)].map(([, code], index) => {
-    const missing = Object.keys(before).filter((name) => uses(code!, name) && !makes(code!, name));
-    return [
-      `${path.split("/").at(-2) ?? "README"} ${index + 1}`,
-      [...missing.map((name) => before[name]!), code!, "export {};"].join("\n"),
-    ];
-  });
-}
+test.for(snippets.filter((snippet) => expectationOf(snippet).in === "page"))("$name runs in a page", async (snippet, { skip }) => {
+  const { prints } = expectationOf(snippet);
+  const workers = inPlace("worker", snippet.readme).map((worker) => [parse(fileName(worker)!).name, project.pathOf(worker)]);
+  const scripts = { ...Object.fromEntries(workers), main: project.pathOf(snippet) };
+  const visited = await visitPage({ scripts, server: server.url, isDone: (written) => prints.test(written) });
+  if ("reason" in visited) return skip(visited.reason);
+  expect(visited.written).toMatch(prints);
+});
 
-function uses(code: string, name: string): boolean {
-  return new RegExp(`(?<![.\\w"/-])${name}\\b(?!")`).test(code);
-}
-
-function makes(code: string, name: string): boolean {
-  return new RegExp(`\\b(?:const|using) ${name}\\b|import \\{[^}]*\\b${name}\\b`).test(code);
-}
-
-function fileOf(name: string): string {
-  return `${name.replace(" ", "-")}.mts`;
-}
+test.for(snippets.filter((snippet) => expectationOf(snippet).in === "vitest"))("$name is a file of tests that pass", async (snippet) => {
+  expect(await project.runTests(snippet)).toMatch(expectationOf(snippet).prints);
+});

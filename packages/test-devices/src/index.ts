@@ -1,2 +1,3 @@
 export { evaluateInChromium, launchChromium } from "./chromium.ts";
+export { oldestNode } from "./oldestNode.ts";
 export { useSwiftShader } from "./swiftshader.ts";

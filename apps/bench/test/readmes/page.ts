@@ -1,0 +1,70 @@
+import { launchChromium } from "@centella/test-devices";
+import { build } from "esbuild";
+
+const isolated = { "cross-origin-opener-policy": "same-origin", "cross-origin-embedder-policy": "require-corp" };
+const app = "https://app.test";
+
+/** A page as a reader of a README makes it: scripts by the names that its snippets give them, bundled; `main.js` is the page's. */
+export interface PageOptions {
+  /** Entry points by name. */
+  readonly scripts: Readonly<Record<string, string>>;
+  /** Serves what the page asks other hosts for. */
+  readonly server: URL;
+  /** Whether what the page wrote, to the console and to its body, is all. */
+  readonly isDone: (written: string) => boolean;
+}
+
+/** Opens the page in Chromium and returns what it wrote, or the reason why there is no browser. @throws what the page throws */
+export async function visitPage({
+  scripts,
+  server,
+  isDone,
+}: PageOptions): Promise<{ readonly written: string } | { readonly reason: string }> {
+  const browser = await launchChromium();
+  if (typeof browser === "string") return { reason: browser };
+  try {
+    const { outputFiles } = await build({
+      entryPoints: { ...scripts },
+      bundle: true,
+      format: "esm",
+      platform: "browser",
+      outdir: "/",
+      write: false,
+    });
+    const files = new Map(outputFiles.map(({ path, text }) => [path, text]));
+    const page = await browser.newPage();
+    await page.route("**/*", async (route) => {
+      const { origin, pathname } = new URL(route.request().url());
+      if (origin !== app) {
+        const response = await fetch(new URL(pathname, server), { headers: route.request().headers() });
+        const headers = {
+          ...Object.fromEntries(response.headers),
+          "access-control-allow-origin": "*",
+          "access-control-expose-headers": "*",
+        };
+        return route.fulfill({ status: response.status, headers, body: Buffer.from(await response.arrayBuffer()) });
+      }
+      if (pathname === "/")
+        return route.fulfill({ headers: isolated, contentType: "text/html", body: '<script type="module" src="/main.js"></script>' });
+      const body = files.get(pathname);
+      if (body === undefined) return route.fulfill({ status: 404 });
+      return route.fulfill({ headers: isolated, contentType: "text/javascript", body });
+    });
+    let log = "";
+    const failed = new Promise<never>((_, reject) => page.on("pageerror", reject));
+    failed.catch(() => undefined);
+    page.on("console", (message) => {
+      log += `${message.text()}\n`;
+    });
+    // Software GPUs are taken on request alone.
+    await page.addInitScript('globalThis.process = { env: { CENTELLA_BACKEND: "webgpu" } }');
+    await page.goto(`${app}/`);
+    for (;;) {
+      const written = log + (await Promise.race([failed, page.evaluate("document.body?.textContent ?? ''")]));
+      if (isDone(written)) return { written };
+      await page.waitForTimeout(50);
+    }
+  } finally {
+    await browser.close();
+  }
+}
