@@ -47,7 +47,7 @@ export interface GenerationFinish {
   /** Of the tokens of `ids`, with the option `logprobs`. */
   readonly logprobs?: readonly ChosenLogprob[];
   readonly promptIds: readonly number[];
-  /** Repeats the generation with the same prompt and options. */
+  /** Repeats the generation with the same prompt and options, on the same backend and host. */
   readonly seed: number;
   readonly usage: Usage;
   readonly timings: Timings;
