@@ -1,5 +1,5 @@
-import { type Browser, chromium } from "playwright-core";
-import { serveSources } from "./sourceServer.ts";
+import { type Browser, chromium, type Page } from "playwright-core";
+import { type ServeOptions, serveSources } from "./sourceServer.ts";
 import { unpackChromium } from "./swiftshader.ts";
 
 /** A headless Chromium with WebGPU on SwiftShader, or the reason in words why it does not run here. */
@@ -27,13 +27,32 @@ export async function launchChromium(): Promise<Browser | string> {
 export async function evaluateInChromium<T>(expression: string): Promise<T | string> {
   const browser = await launchChromium();
   if (typeof browser === "string") return browser;
-  const server = await serveSources();
   try {
-    const page = await browser.newPage();
-    await page.goto(server.url);
-    return (await page.evaluate(expression)) as T;
+    await using served = await openPage(browser);
+    return (await served.page.evaluate(expression)) as T;
   } finally {
     await browser.close();
-    server.close();
   }
+}
+
+/** A page that can import the packages by their names, with a storage and a cache of its own. */
+export interface ServedPage extends AsyncDisposable {
+  readonly page: Page;
+  /** Ends in a slash. */
+  readonly url: string;
+}
+
+export async function openPage(browser: Browser, options: ServeOptions = {}): Promise<ServedPage> {
+  const server = await serveSources(options);
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  await page.goto(server.url);
+  return {
+    page,
+    url: server.url,
+    async [Symbol.asyncDispose]() {
+      await context.close();
+      server.close();
+    },
+  };
 }

@@ -1,3 +1,4 @@
-export { evaluateInChromium, launchChromium } from "./chromium.ts";
+export { evaluateInChromium, launchChromium, openPage, type ServedPage } from "./chromium.ts";
 export { oldestNode } from "./oldestNode.ts";
+export type { ServeOptions } from "./sourceServer.ts";
 export { useSwiftShader } from "./swiftshader.ts";

@@ -43,13 +43,31 @@ function typeOf(path: string): string | undefined {
 
 const page = `<!doctype html><title>tests</title><script type="importmap">${JSON.stringify({ imports })}</script>`;
 
-/** Serves the packages' TypeScript to browsers, types stripped, in a cross-origin isolated page. */
-export async function serveSources(): Promise<{ readonly url: string; close(): void }> {
+/** What is served besides the packages, and how. */
+export interface ServeOptions {
+  /** Whether the page is cross-origin isolated, as threads need it. Default true. */
+  readonly isIsolated?: boolean;
+  /** Scripts by their paths, such as `/engine.js`; they can import the packages by their names. */
+  readonly scripts?: Readonly<Record<string, string>>;
+}
+
+const isolation = { "cross-origin-opener-policy": "same-origin", "cross-origin-embedder-policy": "require-corp" };
+
+/** Serves the packages' TypeScript to browsers, types stripped, and a page that can import it. */
+export async function serveSources({
+  isIsolated = true,
+  scripts = {},
+}: ServeOptions = {}): Promise<{ readonly url: string; close(): void }> {
+  const headers = isIsolated ? isolation : {};
   const server: Server = createServer((request, response) => {
     const path = normalize(new URL(request.url ?? "/", "http://localhost").pathname);
-    const headers = { "cross-origin-opener-policy": "same-origin", "cross-origin-embedder-policy": "require-corp" };
     if (path === "/") {
       response.writeHead(200, { ...headers, "content-type": "text/html" }).end(page);
+      return;
+    }
+    const script = Object.hasOwn(scripts, path) ? scripts[path] : undefined;
+    if (script !== undefined) {
+      response.writeHead(200, { ...headers, "content-type": "text/javascript" }).end(withPaths(script));
       return;
     }
     const type = typeOf(path);
