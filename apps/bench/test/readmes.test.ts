@@ -36,9 +36,10 @@ const expected: Readonly<Record<string, RegExp | { readonly in: Place; readonly 
   "gguf 2": /^10761216\n(\d+ 2503392\n)+$/,
   "gpu-kernels 1": /^$/,
   "llm 1": /\n(length|stop|eos), [\d.]+ tokens\/s on wasm\n$/,
-  "llm 2": { in: "worker", prints: /^$/ },
-  "llm 3": { in: "page", prints: /^[A-Z].{100}/s },
-  "llm 4": /(\| .*(pp128|tg32|pp128 @ d512|tg32 @ d512) .*\n){4}/,
+  "llm 2": { in: "page", prints: /^Fable Tiny 2M on wasm https:\/\/example\.com\/model\.gguf: \d+ bytes$/ },
+  "llm 3": { in: "worker", prints: /^$/ },
+  "llm 4": { in: "page", prints: /^[A-Z].{100}/s },
+  "llm 5": /(\| .*(pp128|tg32|pp128 @ d512|tg32 @ d512) .*\n){4}/,
   "model-fable 1": /^[A-Z].{200}/s,
   "quant 1": /^0\.8414\d* 0\.8424\d*\n$/,
 };
@@ -113,7 +114,12 @@ test.for(snippets.filter((snippet) => expectationOf(snippet).in === "page"))("$n
   const { prints } = expectationOf(snippet);
   const workers = inPlace("worker", snippet.readme).map((worker) => [parse(fileName(worker)!).name, project.pathOf(worker)]);
   const scripts = { ...Object.fromEntries(workers), main: project.pathOf(snippet) };
-  const visited = await visitPage({ scripts, server: server.url, isDone: (written) => prints.test(written) });
+  const visited = await visitPage({
+    scripts,
+    server: server.url,
+    isOnGpu: snippet.readme === "backend-webgpu",
+    isDone: (written) => prints.test(written),
+  });
   if ("reason" in visited) return skip(visited.reason);
   expect(visited.written).toMatch(prints);
 });

@@ -10,6 +10,8 @@ export interface PageOptions {
   readonly scripts: Readonly<Record<string, string>>;
   /** Serves what the page asks other hosts for. */
   readonly server: URL;
+  /** Whether a software GPU computes, which is used only on request. */
+  readonly isOnGpu: boolean;
   /** Whether what the page wrote, to the console and to its body, is all. */
   readonly isDone: (written: string) => boolean;
 }
@@ -18,6 +20,7 @@ export interface PageOptions {
 export async function visitPage({
   scripts,
   server,
+  isOnGpu,
   isDone,
 }: PageOptions): Promise<{ readonly written: string } | { readonly reason: string }> {
   const browser = await launchChromium();
@@ -56,8 +59,7 @@ export async function visitPage({
     page.on("console", (message) => {
       log += `${message.text()}\n`;
     });
-    // Software GPUs are taken on request alone.
-    await page.addInitScript('globalThis.process = { env: { CENTELLA_BACKEND: "webgpu" } }');
+    if (isOnGpu) await page.addInitScript('globalThis.process = { env: { CENTELLA_BACKEND: "webgpu" } }');
     await page.goto(`${app}/`);
     for (;;) {
       const written = log + (await Promise.race([failed, page.evaluate("document.body?.textContent ?? ''")]));
