@@ -14,16 +14,20 @@ export interface Block {
   readonly children: Set<Block>;
   /** At most {@link blockTokens}. */
   readonly ids: number[];
-  /** Who may change it: a block that is full is shared by all, one that is not is its owner's. */
+  /** Who may change it: a block that is full is shared, one that is not is its owner's. */
   readonly owner: object;
+  /** Who may read it, besides its owner: sequences of this scope, or all of them if it is undefined. */
+  readonly scope: object | undefined;
   /** Sequences that are being computed on it. */
   users: number;
   lastUsed: number;
 }
 
 /**
- * The blocks of a key-value cache as a tree of prefixes: equal beginnings of texts are kept once, whoever computed them. Blocks that
- * nobody uses stay until their room is needed; leaves that were used longest ago go first.
+ * The blocks of a key-value cache as a tree of prefixes: equal beginnings of texts are kept once, regardless of which session computed them.
+ * Unused blocks stay until their room is needed; leaves that were used longest ago go first.
+ *
+ * Keys and values depend on all tokens before them, so what follows a block of a scope is of that scope, too.
  */
 export class BlockTree {
   readonly #root: Block;
@@ -32,15 +36,15 @@ export class BlockTree {
   #clock = 0;
 
   constructor(count: number) {
-    this.#root = { index: -1, parent: undefined, children: new Set(), ids: [], owner: this, users: 0, lastUsed: 0 };
+    this.#root = { index: -1, parent: undefined, children: new Set(), ids: [], owner: this, scope: undefined, users: 0, lastUsed: 0 };
     this.#free = new Set(Array.from({ length: count }, (_, index) => index));
   }
 
   /**
-   * Claims the blocks that hold the longest cached beginning of `ids`. Of a block that ends otherwise only its idle owner gets
-   * the part that fits, and what followed it is forgotten.
+   * Claims the blocks that hold the longest cached beginning of `ids`, among those that sequences of `scope` may read. Of a block that ends
+   * otherwise only its idle owner gets the part that fits, and what followed it is forgotten.
    */
-  claim(ids: readonly number[], owner: object): Block[] {
+  claim(ids: readonly number[], owner: object, scope?: object): Block[] {
     const path: Block[] = [];
     let block = this.#root;
     let length = 0;
@@ -50,6 +54,7 @@ export class BlockTree {
       let next: Block | undefined;
       let shared = 0;
       for (const child of block.children) {
+        if (!isOpenTo(child, scope)) continue;
         const common = commonPrefixAt(child.ids, ids, length);
         const isWhole = common === blockTokens;
         if (common > shared && (isWhole || (child.owner === owner && child.users === 0))) [next, shared] = [child, common];
@@ -67,20 +72,30 @@ export class BlockTree {
     return path;
   }
 
-  /** A block behind `parent` that begins with these ids, whoever has it. */
-  blockWith(parent: Block | undefined, ids: readonly number[]): Block | undefined {
-    for (const block of (parent ?? this.#root).children) if (commonPrefixAt(block.ids, ids, 0) === ids.length) return block;
+  /** A block after `parent` that begins with these ids, whoever its owner is, among those that sequences of `scope` may read. */
+  blockWith(parent: Block | undefined, ids: readonly number[], scope?: object): Block | undefined {
+    for (const block of (parent ?? this.#root).children)
+      if (isOpenTo(block, scope) && commonPrefixAt(block.ids, ids, 0) === ids.length) return block;
     return undefined;
   }
 
-  /** An empty block behind `parent`. There must be one that is free or idle besides `kept`. */
-  grow(parent: Block | undefined, owner: object, kept?: Block): Block {
+  /** An empty block after `parent`. There must be one that is free or idle besides `kept`. */
+  grow(parent: Block | undefined, { owner, scope }: Pick<Block, "owner" | "scope">, kept?: Block): Block {
     if (this.#free.size === 0) this.#evict(kept);
     const beside = (parent?.index ?? -1) + 1;
     const [first] = this.#free;
     const index = this.#free.has(beside) ? beside : first!;
     this.#free.delete(index);
-    const block: Block = { index, parent: parent ?? this.#root, children: new Set(), ids: [], owner, users: 1, lastUsed: 0 };
+    const block: Block = {
+      index,
+      parent: parent ?? this.#root,
+      children: new Set(),
+      ids: [],
+      owner,
+      scope: parent?.scope ?? scope,
+      users: 1,
+      lastUsed: 0,
+    };
     block.parent!.children.add(block);
     this.#blocks.add(block);
     return block;
@@ -119,6 +134,10 @@ export class BlockTree {
     this.#blocks.delete(block);
     this.#free.add(block.index);
   }
+}
+
+function isOpenTo(block: Block, scope: object | undefined): boolean {
+  return block.scope === undefined || block.scope === scope;
 }
 
 /** Number of leading ids of `a` that equal those of `b` from an index on. */

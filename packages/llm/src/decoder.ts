@@ -1,7 +1,7 @@
 import { type Backend, DisposedError, type Plan, ProgramError, type Selection } from "@centella/core";
 import { blocksOf } from "./blockTree.ts";
 import { yieldToEventLoop } from "./eventLoop.ts";
-import type { Sequence } from "./kvCache.ts";
+import type { Sequence } from "./sequence.ts";
 
 /** A backend that computes on the caller's thread holds up timers and aborts for this long, or for one batch. */
 const maxHoldMs = 8;
@@ -106,11 +106,12 @@ export class Decoder {
   }
 
   /**
-   * Appends `ids` to a sequence, in as many runs as it takes, and returns logits `[rows, V]` (or what else the plan puts out) of the last token, of all or of none. A run that
-   * fails or is aborted leaves the sequence at the runs before it.
+   * Appends `ids` to a sequence, in as many runs as it takes. Returns logits `[rows, V]` (or what else the plan puts out) of the last token,
+   * of all or of none. A run that fails or is aborted leaves the sequence at the runs before it. A parked sequence first waits its turn.
    * @throws {DisposedError}
    */
   async feed(sequence: Sequence, ids: readonly number[], options: FeedOptions): Promise<Float32Array> {
+    await this.unpark(sequence, options.signal);
     const values = new Float32Array(rowsOf(ids, options) * this.#width);
     await this.#add({ sequence, ids, options, values, choices: undefined });
     return values;
@@ -118,10 +119,21 @@ export class Decoder {
 
   /** {@link feed}, for those who want to know the most likely tokens alone: the logits stay where they are. */
   async choose(sequence: Sequence, ids: readonly number[], options: FeedOptions): Promise<Choices> {
+    await this.unpark(sequence, options.signal);
     const rows = rowsOf(ids, options);
     const choices = { ids: new Int32Array(rows), logits: new Float32Array(rows) };
     await this.#add({ sequence, ids, options, values: undefined, choices });
     return choices;
+  }
+
+  /**
+   * Makes a sequence ready again that was parked while its stream was not read: waits its turn and computes what is no longer cached.
+   * @throws {DisposedError}; the signal's reason
+   */
+  async unpark(sequence: Sequence, signal: AbortSignal | undefined): Promise<void> {
+    if (!sequence.isParked) return;
+    const ids = await sequence.unpark(signal);
+    await this.#add({ sequence, ids, options: { rows: "none", signal }, values: new Float32Array(0), choices: undefined });
   }
 
   #add(job: Pick<Job, "sequence" | "ids" | "options" | "values" | "choices">): Promise<void> {
@@ -136,9 +148,14 @@ export class Decoder {
     });
   }
 
+  /** Refuses further work: what is not being computed yet rejects with a `DisposedError`. */
+  refuse(): void {
+    this.#disposed = true;
+  }
+
   /** Refuses further work, waits for the backend's and frees the plan; weights and cache with it. */
   async dispose(): Promise<void> {
-    this.#disposed = true;
+    this.refuse();
     await this.#backend.idle();
     this.#plan.dispose();
   }

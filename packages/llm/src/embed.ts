@@ -23,20 +23,17 @@ export async function embed(engine: Engine, inputs: readonly EmbedInput[], optio
   const pooling = oneOf("pooling", options.pooling ?? engine.pooling ?? "mean", ["mean", "cls", "last"]);
   const texts = inputs.map((input) => idsOf(engine, input));
   const decoder = await engine.states;
-  const vectors: Float32Array[] = [];
-  for (const ids of texts) {
-    const owner = {};
-    const sequence = engine.pool.acquire(owner);
-    try {
+  const { pool } = engine;
+  return pool.useOnce(options.signal, async (sequence) => {
+    const vectors: Float32Array[] = [];
+    for (const ids of texts) {
+      pool.next(sequence);
       const states = await decoder.feed(sequence, ids, { rows: pooling === "last" ? "last" : "all", signal: options.signal });
-      const vector = pool(states, pooling, states.length / (pooling === "last" ? 1 : ids.length));
+      const vector = pooled(states, pooling, states.length / (pooling === "last" ? 1 : ids.length));
       vectors.push(options.normalize === false ? vector : normalized(vector));
-    } finally {
-      engine.pool.release(sequence);
-      engine.pool.free(owner);
     }
-  }
-  return vectors;
+    return vectors;
+  });
 }
 
 function idsOf(engine: Engine, input: EmbedInput): readonly number[] {
@@ -50,7 +47,7 @@ function idsOf(engine: Engine, input: EmbedInput): readonly number[] {
 }
 
 /** `states [rows, width] -> [width]`. */
-function pool(states: Float32Array, pooling: Pooling, width: number): Float32Array {
+function pooled(states: Float32Array, pooling: Pooling, width: number): Float32Array {
   if (pooling !== "mean") return states.slice(0, width);
   const rows = states.length / width;
   const sums = new Float64Array(width);

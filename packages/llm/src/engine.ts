@@ -1,15 +1,15 @@
-import { CentellaError, UnsupportedError } from "@centella/core";
+import { CentellaError, DisposedError, UnsupportedError } from "@centella/core";
 import type { Metadata } from "@centella/gguf";
 import { blocksOf } from "./blockTree.ts";
 import type { CacheTransfer } from "./cacheTransfer.ts";
 import type { ChatTemplate } from "./chatTemplate.ts";
 import type { Decoder } from "./decoder.ts";
 import { ChatTemplateError, chatTemplateKey, noChatTemplate } from "./errors.ts";
-import { SequencePool } from "./kvCache.ts";
 import type { ModelInfo } from "./modelInfo.ts";
 import { type Pooling, poolingTypes } from "./pooling.ts";
 import type { CacheType } from "./recording.ts";
 import type { SamplingOptions } from "./sampling/options.ts";
+import { SequencePool } from "./sequencePool.ts";
 import type { StateTransfer } from "./stateTransfer.ts";
 import type { Tokenizer } from "./tokenizer/tokenizer.ts";
 
@@ -31,6 +31,8 @@ export interface ModelParts {
   /** A digest that tells the model from others. */
   readonly identify: () => Promise<string>;
   readonly close: () => Promise<void>;
+  /** Requests that may wait for a sequence, and turns of a session for the one before. */
+  readonly maxWaiting: number;
 }
 
 /** What a model and its sessions share. */
@@ -38,6 +40,8 @@ export class Engine {
   readonly decoder: Decoder;
   readonly pool: SequencePool;
   readonly hasChatTemplate: boolean;
+  /** See {@link ModelParts}. */
+  readonly maxWaiting: number;
   /** The model's own defaults. */
   readonly sampling: SamplingOptions;
   readonly cacheType: CacheType;
@@ -57,8 +61,10 @@ export class Engine {
   readonly #openStates: () => Promise<Decoder>;
   #states: Promise<Decoder> | undefined;
 
+  #isDisposed = false;
+
   constructor(
-    { decoder, openTransfer, recurrence, openStates, metadata, identify, tokenizer, ChatTemplate }: ModelParts,
+    { decoder, openTransfer, recurrence, openStates, metadata, identify, tokenizer, ChatTemplate, maxWaiting }: ModelParts,
     { sequences, hasChatTemplate, sampling, cacheType }: ModelInfo,
   ) {
     this.decoder = decoder;
@@ -71,8 +77,34 @@ export class Engine {
     this.sampling = sampling;
     this.#metadata = metadata;
     this.#ChatTemplate = ChatTemplate;
-    this.pool = new SequencePool(sequences, blocksOf(decoder.contextLength), recurrence);
+    this.maxWaiting = maxWaiting;
+    this.pool = new SequencePool({ sequences, blocks: blocksOf(decoder.contextLength), maxWaiting }, recurrence);
     this.#tokenizer = tokenizer;
+  }
+
+  /** @throws {DisposedError} */
+  requireAlive(): void {
+    if (this.#isDisposed) throw new DisposedError("model");
+  }
+
+  /**
+   * Does the work of a call that `signal` may end.
+   * @throws what it throws; {DisposedError} if the model is disposed of, before or meanwhile
+   */
+  async use<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    this.requireAlive();
+    try {
+      return await work();
+    } catch (error) {
+      throw this.failure(error, signal);
+    }
+  }
+
+  /** What a call that failed with `error` throws: in a model that is being disposed of that is the reason, unless the call was aborted. */
+  failure(error: unknown, signal?: AbortSignal): unknown {
+    const isAborted = signal?.aborted === true && error === signal.reason;
+    if (!this.#isDisposed || isAborted || error instanceof DisposedError) return error;
+    return Object.assign(new DisposedError("model"), { cause: error });
   }
 
   /** @throws {UnsupportedError} if the model embeds texts and has no logits */
@@ -94,12 +126,14 @@ export class Engine {
 
   /** Moves keys and values between the cache and the host, for sessions that are saved and restored. */
   get transfer(): Promise<CacheTransfer> {
+    this.requireAlive();
     this.#transfer ??= this.#openTransfer();
     return this.#transfer;
   }
 
   /** Gives states in the place of logits, rows of the embedding's length. */
   get states(): Promise<Decoder> {
+    this.requireAlive();
     this.#states ??= this.#openStates();
     return this.#states;
   }
@@ -110,8 +144,11 @@ export class Engine {
     return type === undefined ? undefined : poolingTypes[type];
   }
 
-  /** Frees what was compiled besides the decoder. */
+  /** Refuses further calls, ends those that wait, and frees what was compiled besides the decoder. */
   async dispose(): Promise<void> {
+    this.#isDisposed = true;
+    this.pool.dispose();
+    this.decoder.refuse();
     await this.recurrence?.dispose();
     await (await this.#transfer?.catch(() => undefined))?.dispose();
     await (await this.#states?.catch(() => undefined))?.dispose();

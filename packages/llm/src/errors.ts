@@ -87,19 +87,39 @@ export class ContextOverflowError extends LlmError {
   }
 }
 
-/** A session that is generating already, or a model all of whose sequences are. */
+/** How many requests are served and queued at the moment. */
+export interface Load {
+  readonly running: number;
+  readonly waiting: number;
+  /** Requests that may wait. */
+  readonly maxWaiting: number;
+}
+
+/** A request that finds the queue full, or a session in the middle of a turn that it cannot wait for. */
 export class BusyError extends LlmError {
   override name = "BusyError";
-  constructor(message: string) {
+  /** Requests that are being computed. */
+  readonly running: number;
+  /** Requests in the queue. */
+  readonly waiting: number;
+  /** Requests that the queue can hold. */
+  readonly maxWaiting: number;
+  constructor(message: string, { running, waiting, maxWaiting }: Load) {
     super("busy", message);
+    this.running = running;
+    this.waiting = waiting;
+    this.maxWaiting = maxWaiting;
   }
 }
 
 /** Bytes that a session cannot be restored from. */
 export class SnapshotError extends LlmError {
   override name = "SnapshotError";
-  /** Why: bytes of another kind, of another version, damaged ones, or those of another model or another cache. */
-  readonly reason: "foreign" | "version" | "damaged" | "otherModel" | "otherCache";
+  /**
+   * "foreign": bytes of another kind; "version": another version; "damaged": bytes that changed or make no sense; "unauthenticated": no MAC, or
+   * one of another key, where a key is given; "otherModel", "otherCache": a snapshot of another model, or of another kind of cache.
+   */
+  readonly reason: "foreign" | "version" | "damaged" | "unauthenticated" | "otherModel" | "otherCache";
   constructor(reason: SnapshotError["reason"], message: string, options?: ErrorOptions) {
     super("snapshot", message, options);
     this.reason = reason;

@@ -15,8 +15,19 @@ export interface GenerateOptions extends Omit<SamplingOptions, "dryBreakers"> {
   readonly logprobs?: number | undefined;
   /** Strings that end the text; they are not part of it. */
   readonly stop?: readonly string[] | undefined;
-  /** Aborting rejects the iteration with the signal's reason; the session can go on. */
+  /** Ends the generation at once, also while it waits in the queue; see `onAbort`. */
   readonly signal?: AbortSignal | undefined;
+  /**
+   * What an abort, or a loop that is left early, does to the turn.
+   *
+   * "discard" (the default): an abort rejects with the signal's reason, and the session is as it was before the turn.
+   *
+   * "keep": the user's message and the answer so far stay in the session. An abort ends the text with a finish of reason "aborted" and rejects
+   * nothing; a loop that is left early ends without one. Where there is no answer yet (the reasoning does not count), the user's message stays
+   * alone, and the next message of the user is added to it: many templates refuse two in a row, and an empty answer. A turn that still waits
+   * for an earlier turn of its session has not begun: it rejects, and nothing is kept.
+   */
+  readonly onAbort?: "discard" | "keep" | undefined;
   /** Take a string prompt as text to be continued, not as a turn of the chat. Default: true if the model has no chat template. */
   readonly raw?: boolean | undefined;
   /** What happens where the context is too small. Default: prompts are refused, texts end. */
@@ -45,6 +56,7 @@ export interface ResolvedGeneration {
   readonly maxTokens: number;
   readonly stop: readonly string[];
   readonly signal: AbortSignal | undefined;
+  readonly onAbort: "discard" | "keep";
   readonly raw: boolean | undefined;
   readonly overflow: OverflowPolicy;
   readonly promptLookup: number;
@@ -56,7 +68,7 @@ export interface ResolvedGeneration {
 /** What ends a repetition for DRY where nothing else is asked for: llama.cpp's. */
 const defaultDryBreakers: readonly string[] = ["\n", ":", '"', "*"];
 
-const ownNames = ["maxTokens", "logprobs", "stop", "signal", "raw", "overflow", "promptLookup", "reasoning", "progress", "chat"];
+const ownNames = ["maxTokens", "logprobs", "stop", "signal", "onAbort", "raw", "overflow", "promptLookup", "reasoning", "progress", "chat"];
 const overflowNames = ["prompt", "generation", "keep", "room"];
 const chatNames = ["tools", "documents", "variables", "now"];
 
@@ -71,7 +83,7 @@ export function resolveGeneration(options: GenerateOptions, sampling: SamplingOp
     throw new ArgumentError("dryBreakers", "a list of strings, none of them empty", JSON.stringify(dryBreakers) ?? typeof dryBreakers);
   }
   if (!Array.isArray(stop)) throw new ArgumentError("stop", "a list of strings", typeof stop);
-  const { overflow = {}, promptLookup = 0, reasoning = "auto", progress = false } = options;
+  const { onAbort = "discard", overflow = {}, promptLookup = 0, reasoning = "auto", progress = false } = options;
   for (const [name, value] of Object.entries({ raw, progress })) {
     if (value !== undefined && typeof value !== "boolean") throw new ArgumentError(name, "true or false", String(value));
   }
@@ -86,6 +98,7 @@ export function resolveGeneration(options: GenerateOptions, sampling: SamplingOp
     maxTokens: wholeNumber("maxTokens", maxTokens, 1),
     stop,
     signal,
+    onAbort: oneOf("onAbort", onAbort, ["discard", "keep"]),
     raw,
     overflow,
     promptLookup: wholeNumber("promptLookup", promptLookup, 0),

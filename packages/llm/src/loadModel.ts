@@ -19,6 +19,7 @@ import { describeModel } from "./modelInfo.ts";
 import { ModelSamples } from "./modelSamples.ts";
 import { describeArchitecture } from "./models/index.ts";
 import { checkKeys, oneOf, wholeNumber } from "./options.ts";
+import { maxWaitingOf, type QueueOptions } from "./queueOptions.ts";
 import {
   type ActivationMode,
   type CacheType,
@@ -62,6 +63,8 @@ export interface LoadModelOptions {
   readonly layersOnGpu?: LayersOnGpu | undefined;
   /** LoRA adapters, all of which are added to the model's weights at run time. */
   readonly adapters?: readonly AdapterOptions[] | undefined;
+  /** What happens to requests beyond `sequences`. */
+  readonly queue?: QueueOptions | undefined;
   /**
    * Whether a model named by a URL or an `hf:` reference is downloaded into a storage, and found there the next time, also offline: true
    * for the default storage (a folder of the disk in Node, the origin private file system in pages), or a storage of your own. A stored
@@ -70,7 +73,7 @@ export interface LoadModelOptions {
    */
   readonly cache?: LocateOptions["cache"];
   readonly signal?: AbortSignal | undefined;
-  /** Called with the bytes done so far and in all: first of the files that are downloaded to be stored, if any, then of the weights. */
+  /** Called with the bytes done so far and in all: first of the files that are downloaded to be stored, if any, then of the weights. Each count once. */
   readonly onProgress?: ((done: number, total: number, stage: LoadStage) => void) | undefined;
 }
 
@@ -88,6 +91,7 @@ const optionNames = [
   "layersOnGpu",
   "adapters",
   "cache",
+  "queue",
   "signal",
   "onProgress",
 ] as const satisfies readonly (keyof LoadModelOptions)[];
@@ -109,6 +113,7 @@ export async function loadModel(source: GgufInput | readonly GgufInput[], option
   const { runtime, signal } = options;
   if (typeof runtime?.compile !== "function")
     throw new ArgumentError("loadModel", "a runtime", typeof runtime, "pass await createRuntime(…)");
+  const maxWaiting = maxWaitingOf(options.queue);
   const located = locating(options);
   const { file, closeFile } = await openFile(source, located);
   let adapters: Adapters | undefined;
@@ -192,6 +197,7 @@ export async function loadModel(source: GgufInput | readonly GgufInput[], option
         return fingerprint(files, samples);
       },
       close: closeAll,
+      maxWaiting,
     });
   } catch (error) {
     await closeAll();
@@ -342,12 +348,16 @@ async function loadWeights(
 ): Promise<void> {
   const total = weights.reduce((sum, { bytes }) => sum + bytes, 0);
   let done = 0;
+  let last = 0;
+  const report = (now: number): void => {
+    if (now > last) onProgress?.(now, total, "load");
+    last = now;
+  };
   for (const weight of weights) {
     signal?.throwIfAborted();
     const before = done;
-    const report = (part: number): void => onProgress?.(before + part, total, "load");
-    await plan.load(weight.name, samples.watch(weight), { ...(signal && { signal }), onProgress: report });
+    await plan.load(weight.name, samples.watch(weight), { ...(signal && { signal }), onProgress: (part) => report(before + part) });
     done += weight.bytes;
+    report(done);
   }
-  onProgress?.(total, total, "load");
 }

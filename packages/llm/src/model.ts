@@ -7,6 +7,7 @@ import { checkIds } from "./ids.ts";
 import type { ModelInfo } from "./modelInfo.ts";
 import { checkKeys } from "./options.ts";
 import type { Perplexity, PerplexityOptions } from "./perplexity.ts";
+import type { RestoreOptions } from "./savedSession.ts";
 import { Session, type SessionOptions } from "./session.ts";
 import type { Tokenizer } from "./tokenizer/tokenizer.ts";
 
@@ -43,15 +44,18 @@ export class Model implements AsyncDisposable {
 
   /** A conversation or a series of completions that reuses what it has computed. Cheap: the cache is the model's. */
   createSession(options: SessionOptions = {}): Session {
+    this.#engine.requireAlive();
     return new Session(this.#engine, options);
   }
 
   /**
-   * A session that goes on from where another one was saved, on this or another backend.
-   * @throws {SnapshotError} if the bytes are damaged or not of this model and its cache type; {BusyError}
+   * A session that goes on from where another one was saved, on this or another backend. Without a key the bytes need not be trusted: what they
+   * bring is used by the session and its forks alone.
+   * @throws {SnapshotError} if the bytes are damaged, not of this model and its cache type, or with a key not saved with it
+   * @throws {ArgumentError | BusyError | DisposedError | UnsupportedError}; the signal's reason
    */
-  restoreSession(bytes: Uint8Array): Promise<Session> {
-    return Session.restore(this.#engine, bytes);
+  restoreSession(bytes: Uint8Array, options: RestoreOptions = {}): Promise<Session> {
+    return this.#engine.use(() => Session.restore(this.#engine, bytes, options));
   }
 
   /**
@@ -60,18 +64,15 @@ export class Model implements AsyncDisposable {
    */
   async logits(ids: ArrayLike<number>, options: { readonly signal?: AbortSignal | undefined } = {}): Promise<Float32Array> {
     checkKeys("logits", options, ["signal"]);
-    this.#engine.requireLogits("logits");
-    const { decoder, pool } = this.#engine;
-    const tokens = checkIds(ids, decoder.vocabSize);
-    if (tokens.length > decoder.contextLength) throw new ContextOverflowError(tokens.length, decoder.contextLength, decoder.contextLength);
-    const owner = {};
-    const sequence = pool.acquire(owner);
-    try {
-      return await decoder.feed(sequence, tokens, { rows: "all", signal: options.signal });
-    } finally {
-      pool.release(sequence);
-      pool.free(owner);
-    }
+    const { signal } = options;
+    return this.#engine.use(async () => {
+      this.#engine.requireLogits("logits");
+      const { decoder, pool } = this.#engine;
+      const tokens = checkIds(ids, decoder.vocabSize);
+      if (tokens.length > decoder.contextLength)
+        throw new ContextOverflowError(tokens.length, decoder.contextLength, decoder.contextLength);
+      return pool.useOnce(signal, (sequence) => decoder.feed(sequence, tokens, { rows: "all", signal }));
+    }, signal);
   }
 
   /**
@@ -79,8 +80,7 @@ export class Model implements AsyncDisposable {
    * @throws {ContextOverflowError | ArgumentError | BusyError | DisposedError | TokenizerError}
    */
   async embed(texts: readonly EmbedInput[], options: EmbedOptions = {}): Promise<Float32Array[]> {
-    const { embed } = await import("./embed.ts");
-    return embed(this.#engine, texts, options);
+    return this.#engine.use(async () => (await import("./embed.ts")).embed(this.#engine, texts, options), options.signal);
   }
 
   /**
@@ -88,11 +88,13 @@ export class Model implements AsyncDisposable {
    * @throws {ArgumentError | BusyError | DisposedError | TokenizerError}
    */
   async perplexity(text: string | ArrayLike<number>, options: PerplexityOptions = {}): Promise<Perplexity> {
-    const { perplexity } = await import("./perplexity.ts");
-    return perplexity(this.#engine, text, options);
+    return this.#engine.use(async () => (await import("./perplexity.ts")).perplexity(this.#engine, text, options), options.signal);
   }
 
-  /** Frees weights, cache and file after the work that is queued. Sessions of the model are dead afterwards. */
+  /**
+   * Frees weights, cache and file. What is under way or waits rejects with a `DisposedError`, and so does every later call of the model and its
+   * sessions; `info`, `metadata`, `tokenizer` and `chatTemplate` stay usable.
+   */
   async dispose(): Promise<void> {
     this.#disposal ??= this.#dispose();
     await this.#disposal;

@@ -54,12 +54,11 @@ export async function perplexity(engine: Engine, text: string | ArrayLike<number
   const total = Math.min(whole, wholeNumber("chunks", options.chunks ?? whole, 1));
   const first = Math.floor(n / 2);
   let [sum, squares, tokens] = [0, 0, 0];
-  for (let chunk = 0; chunk < total; chunk++) {
-    const part = ids.slice(chunk * n, (chunk + 1) * n);
-    if (bosId !== undefined) part[0] = bosId;
-    const owner = {};
-    const sequence = pool.acquire(owner);
-    try {
+  await pool.useOnce(signal, async (sequence) => {
+    for (let chunk = 0; chunk < total; chunk++) {
+      const part = ids.slice(chunk * n, (chunk + 1) * n);
+      if (bosId !== undefined) part[0] = bosId;
+      pool.next(sequence);
       await decoder.feed(sequence, part.slice(0, first), { rows: "none", signal });
       // The last token's logits predict what is no longer in the chunk.
       for (let start = first; start < n - 1; start += rowsAtOnce) {
@@ -73,12 +72,9 @@ export async function perplexity(engine: Engine, text: string | ArrayLike<number
           tokens++;
         }
       }
-    } finally {
-      pool.release(sequence);
-      pool.free(owner);
+      onProgress?.({ done: chunk + 1, total, perplexity: Math.exp(sum / tokens) });
     }
-    onProgress?.({ done: chunk + 1, total, perplexity: Math.exp(sum / tokens) });
-  }
+  });
   const mean = sum / tokens;
   const value = Math.exp(mean);
   const error = tokens > 1 ? value * Math.sqrt(Math.max(0, squares / tokens - mean * mean) / (tokens - 1)) : 0;

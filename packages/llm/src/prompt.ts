@@ -4,6 +4,7 @@ import type { Engine } from "./engine.ts";
 import { TokenizerError } from "./errors.ts";
 import type { ResolvedGeneration } from "./generateOptions.ts";
 import { checkIds } from "./ids.ts";
+import { frozenMessages, withTurn } from "./messages.ts";
 
 /** A text with a gap that is to be filled. */
 export interface Gap {
@@ -36,7 +37,7 @@ export function encodePrompt(engine: Engine, prompt: Prompt, options: ResolvedGe
   }
   if (typeof prompt === "string" || Array.isArray(prompt)) {
     const turn = typeof prompt === "string" ? [{ role: "user", content: prompt }] : (prompt as readonly ChatMessage[]);
-    const messages = [...earlier, ...turn];
+    const messages = frozenMessages(withTurn(earlier, turn));
     return { ids: encodeChat(engine, messages, options), messages };
   }
   if (typeof prompt === "object" && prompt !== null) {

@@ -1,13 +1,15 @@
 import type { ChatMessage } from "./chatTemplate.ts";
 import type { Engine } from "./engine.ts";
 import { type GenerateOptions, type ResolvedGeneration, resolveGeneration, resolveOverflow } from "./generateOptions.ts";
-import { type GenerationFinish, type GenerationPart, generation } from "./generation.ts";
+import { Generation } from "./generation.ts";
+import type { GenerationFinish, GenerationPart } from "./generationParts.ts";
+import { frozenMessages, withAnswer, withPartialAnswer } from "./messages.ts";
 import { checkKeys, wholeNumber } from "./options.ts";
 import { fitPrompt } from "./overflow.ts";
 import { encodeChat, encodePrompt, type Prompt } from "./prompt.ts";
 import type { ReasoningFormat } from "./reasoning.ts";
-import { finishOf, requireIdle } from "./sessionRules.ts";
-import type { SnapshotTarget } from "./snapshot.ts";
+import type { RestoreOptions, SaveOptions } from "./savedSession.ts";
+import { finishOf, Turns } from "./sessionRules.ts";
 
 /** How a session starts. */
 export interface SessionOptions {
@@ -16,54 +18,40 @@ export interface SessionOptions {
 }
 
 /**
- * A conversation. It remembers the messages of finished turns; a turn that was aborted, failed or left early is not
- * remembered, so the session goes on from where it was. One generation at a time.
+ * A conversation. It remembers the messages of finished turns. A turn that failed is not remembered, so the session goes on from where it was;
+ * `onAbort` says what becomes of one that was aborted or left early. Turns run one after the other.
  */
 export class Session {
   readonly #engine: Engine;
+  readonly #turns: Turns;
   #messages: readonly ChatMessage[];
   /** Tokens of which keys and values were computed last. */
   #computed: readonly number[] = [];
-  #isGenerating = false;
+  /** Which private blocks of the cache the session may read; see `Block.scope`. */
+  #scope: object | undefined;
 
   /** Use `model.createSession()`. */
   constructor(engine: Engine, options: SessionOptions) {
     checkKeys("createSession", options, ["messages"]);
     this.#engine = engine;
-    this.#messages = [...(options.messages ?? [])];
+    this.#turns = new Turns(engine.maxWaiting);
+    this.#messages = frozenMessages(options.messages ?? []);
   }
 
   /**
    * Use `model.restoreSession()`.
-   * @throws {SnapshotError | BusyError}
+   * @throws {SnapshotError | ArgumentError | BusyError | DisposedError}; the signal's reason
    */
-  static async restore(engine: Engine, bytes: Uint8Array): Promise<Session> {
-    const { decodeSnapshot } = await import("./snapshot.ts");
-    const target = await snapshotTarget(engine);
-    const { ids, rows, stateRows, messages } = decodeSnapshot(bytes, target);
-    const { pool, decoder, recurrence } = engine;
-    const transfer = await engine.transfer;
+  static async restore(engine: Engine, bytes: Uint8Array, options: RestoreOptions): Promise<Session> {
+    const { readSession } = await import("./savedSession.ts");
+    const { messages, load } = await readSession(engine, bytes, options);
     const session = new Session(engine, { messages });
-    // A state stands behind all of its tokens, so of a longer text than fits nothing is of use.
-    const fitting = recurrence === undefined || ids.length <= decoder.contextLength ? ids.slice(0, decoder.contextLength) : [];
-    const sequence = pool.acquire(session, fitting);
-    try {
-      const start = sequence.ids.length;
-      const missing = fitting.slice(start);
-      const parts = target.layers.map(({ elements }, i) => rows[i]!.subarray(start * elements, fitting.length * elements));
-      if (missing.length > 0) {
-        await transfer.write(sequence.reserve(missing.length), parts);
-        await recurrence?.write(sequence.stateRow!, stateRows);
-        sequence.append(missing);
-      }
-      session.#computed = fitting;
-    } finally {
-      pool.release(sequence);
-    }
+    session.#scope = options.key === undefined ? {} : undefined;
+    session.#computed = await load(session, session.#scope);
     return session;
   }
 
-  /** The conversation: what it was started with and every finished turn. */
+  /** The conversation: what it was started with and every finished turn. Frozen; the next turn makes another list. */
   get messages(): readonly ChatMessage[] {
     return this.#messages;
   }
@@ -72,68 +60,70 @@ export class Session {
    * Generates text, piece by piece; the last part is the finish. Leaving the loop early or aborting ends the work. Tokens that
    * the prompt shares with what the session computed before are not computed again.
    *
+   * Nothing is computed while no part is asked for. A stream that is not read for a while lets requests of other sessions go first.
+   *
    * Options are checked at the call; everything else happens while iterating.
    * @throws {ArgumentError} at the call; {ContextOverflowError | BusyError | ChatTemplateError | TokenizerError | SamplingError | DisposedError}
    *   and the signal's reason while iterating
    */
   generate(prompt: Prompt, options: GenerateOptions = {}): AsyncGenerator<GenerationPart, void, undefined> {
-    return this.#generate(prompt, resolveGeneration(options, this.#engine.sampling));
+    return this.#generate(prompt, this.#resolve(options), true);
   }
 
   /** {@link generate} in one go. */
   async complete(prompt: Prompt, options: GenerateOptions = {}): Promise<GenerationFinish> {
-    return finishOf(this.generate(prompt, options));
+    return finishOf(this.#generate(prompt, this.#resolve(options), false));
   }
 
-  /** Starts over with these messages. What is cached stays, so a conversation that begins alike is still quick. */
+  /**
+   * Starts over with these messages. What is cached stays, so a conversation that begins alike is still quick.
+   * @throws {BusyError | DisposedError | ArgumentError}
+   */
   reset(messages: readonly ChatMessage[] = []): void {
-    requireIdle(this.#isGenerating);
-    this.#messages = [...messages];
+    this.#requireIdle();
+    this.#messages = frozenMessages(messages);
   }
 
-  /** Another session that goes on from here on its own. What is cached for both is kept once. */
+  /** Another session that goes on from here on its own. What is cached for both is kept once. @throws {DisposedError} */
   fork(): Session {
+    this.#requireOpen();
     const fork = new Session(this.#engine, { messages: this.#messages });
     fork.#computed = this.#computed;
+    fork.#scope = this.#scope;
     return fork;
   }
 
   /**
    * Goes back to the first `messageCount` messages. What is cached of them stays.
-   * @throws {ArgumentError | BusyError}
+   * @throws {ArgumentError | BusyError | DisposedError}
    */
   truncate(messageCount: number): void {
-    requireIdle(this.#isGenerating);
-    this.#messages = this.#messages.slice(0, wholeNumber("truncate", messageCount, 0, this.#messages.length));
+    this.#requireIdle();
+    this.#messages = frozenMessages(this.#messages.slice(0, wholeNumber("truncate", messageCount, 0, this.#messages.length)));
   }
 
   /**
-   * The conversation and what is cached of it, as bytes for `model.restoreSession`, in this process or another, on this backend or another. What was
-   * pushed out of the cache meanwhile is left out: it is computed again when it is needed.
-   * @throws {BusyError | DisposedError}
+   * The conversation and what is cached of it, as bytes for `model.restoreSession`, in this process or another, on this backend or another. What
+   * was pushed out of the cache meanwhile is left out: it is computed again when it is needed. With a key, so is what this model did not compute
+   * but took from a snapshot without one.
+   * @throws {ArgumentError | BusyError | DisposedError | UnsupportedError}; the signal's reason
    */
-  async save(): Promise<Uint8Array> {
-    requireIdle(this.#isGenerating);
-    const { pool, recurrence } = this.#engine;
-    const { encodeSnapshot } = await import("./snapshot.ts");
-    const target = await snapshotTarget(this.#engine);
-    const transfer = await this.#engine.transfer;
-    const sequence = pool.acquire(this, this.#computed);
-    this.#isGenerating = true;
-    try {
-      const ids = [...sequence.ids];
-      const rows = await transfer.read(sequence.slots(0, ids.length));
-      const stateRows = ids.length === 0 ? [] : ((await recurrence?.read(sequence.stateRow!)) ?? []);
-      return encodeSnapshot({ ...target, messages: this.#messages, ids, rows, stateRows });
-    } finally {
-      this.#isGenerating = false;
-      pool.release(sequence);
-    }
+  async save(options: SaveOptions = {}): Promise<Uint8Array> {
+    return this.#engine.use(async () => {
+      const end = await this.#turns.begin({ isStream: false, signal: options.signal });
+      try {
+        const { saveSession } = await import("./savedSession.ts");
+        const scope = options.key === undefined ? this.#scope : undefined;
+        return await saveSession(this.#engine, { owner: this, scope, ids: this.#computed, messages: this.#messages }, options);
+      } finally {
+        end();
+      }
+    }, options.signal);
   }
 
-  /** Gives the session's part of the cache back. */
+  /** Gives the session's part of the cache back. The session is dead afterwards. @throws {BusyError} in the middle of a turn */
   dispose(): void {
-    requireIdle(this.#isGenerating);
+    this.#turns.close();
     this.#engine.pool.free(this);
   }
 
@@ -141,10 +131,34 @@ export class Session {
     this.dispose();
   }
 
-  async *#generate(prompt: Prompt, options: ResolvedGeneration): AsyncGenerator<GenerationPart, void, undefined> {
+  #resolve(options: GenerateOptions): ResolvedGeneration {
+    return resolveGeneration(options, this.#engine.sampling);
+  }
+
+  #requireOpen(): void {
+    this.#engine.requireAlive();
+    this.#turns.requireOpen();
+  }
+
+  #requireIdle(): void {
+    this.#engine.requireAlive();
+    this.#turns.requireIdle();
+  }
+
+  async *#generate(prompt: Prompt, options: ResolvedGeneration, isStream: boolean): AsyncGenerator<GenerationPart, void, undefined> {
     const startedAt = performance.now();
-    requireIdle(this.#isGenerating);
-    options.signal?.throwIfAborted();
+    this.#engine.requireAlive();
+    const end = await this.#turns.begin({ isStream, signal: options.signal });
+    try {
+      yield* this.#answer(prompt, options, startedAt);
+    } catch (error) {
+      throw this.#engine.failure(error, options.signal);
+    } finally {
+      end();
+    }
+  }
+
+  async *#answer(prompt: Prompt, options: ResolvedGeneration, startedAt: number): AsyncGenerator<GenerationPart, void, undefined> {
     this.#engine.requireLogits("generate");
     const { decoder, tokenizer, pool } = this.#engine;
     const { ids, messages } = encodePrompt(this.#engine, prompt, options, this.#messages);
@@ -152,23 +166,37 @@ export class Session {
     const chat = messages && { messages, encode: (shorter: readonly ChatMessage[]) => encodeChat(this.#engine, shorter, options) };
     const fitted = fitPrompt(ids, { contextLength: decoder.contextLength, overflow, ...(chat && { chat }) });
     const format = this.#reasoningFormat(options, messages !== undefined);
-    const sequence = pool.acquire(this, fitted.ids.slice(0, -1));
-    this.#isGenerating = true;
+    const reasoning = format && (await (await import("./chatTemplate.ts")).separationOf(format));
+    const openSequence = () => pool.acquire(this, fitted.ids.slice(0, -1), { scope: this.#scope, signal: options.signal });
+    const generation = new Generation({ decoder, tokenizer, openSequence, prompt: fitted, options, overflow, reasoning, startedAt });
+    let isOver = false;
     try {
-      const reasoning = format && (await (await import("./chatTemplate.ts")).separationOf(format));
-      for await (const part of generation({ decoder, tokenizer, sequence, prompt: fitted, options, overflow, reasoning, startedAt })) {
-        if (part.type === "finish" && messages !== undefined) {
-          // The name that chat templates look for.
-          const thought = part.reasoning ? { reasoning_content: part.reasoning } : {};
-          this.#messages = [...messages, { role: "assistant", content: part.text, ...thought }];
+      for await (const part of generation.parts()) {
+        if (part.type === "finish") {
+          isOver = true;
+          this.#remember(messages, part.reason === "aborted" ? withPartialAnswer : withAnswer, generation);
         }
+        const { sequence } = generation;
+        if (sequence !== undefined) pool.pause(sequence);
         yield part;
+        if (sequence !== undefined) pool.resume(sequence);
       }
+    } catch (error) {
+      isOver = true;
+      throw error;
     } finally {
-      this.#isGenerating = false;
-      this.#computed = [...sequence.ids];
-      pool.release(sequence);
+      if (!isOver && options.onAbort === "keep") this.#remember(messages, withPartialAnswer, generation);
+      const { sequence } = generation;
+      if (sequence !== undefined) {
+        this.#computed = [...sequence.ids];
+        pool.release(sequence);
+      }
     }
+  }
+
+  /** Adds a turn to the conversation, unless the prompt was none of a chat. */
+  #remember(messages: readonly ChatMessage[] | undefined, add: typeof withAnswer, { answer }: Generation): void {
+    if (messages !== undefined) this.#messages = frozenMessages(add(messages, answer));
   }
 
   #reasoningFormat({ reasoning }: ResolvedGeneration, isChat: boolean): ReasoningFormat | undefined {
@@ -176,9 +204,4 @@ export class Session {
     if (reasoning !== "auto") return reasoning;
     return isChat ? this.#engine.chatTemplate.reasoning : undefined;
   }
-}
-
-async function snapshotTarget({ identity, cacheType, transfer, recurrence, decoder }: Engine): Promise<SnapshotTarget> {
-  const states = recurrence?.rowSizes ?? [];
-  return { model: await identity, cacheType, layers: (await transfer).rowSizes, states, vocabSize: decoder.vocabSize };
 }

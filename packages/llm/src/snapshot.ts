@@ -1,6 +1,8 @@
 import { dequantize, quantize, rowBytes } from "@centella/quant";
+import { describe, either, isRecord, type Kinds, kind, listOf, oneOf, string, whole } from "@centella/quant/checks";
 import type { ChatMessage } from "./chatTemplate.ts";
 import { SnapshotError } from "./errors.ts";
+import { frozenMessages } from "./messages.ts";
 import type { CacheType } from "./recording.ts";
 
 /** A layer of the cache in a snapshot. */
@@ -29,27 +31,51 @@ export interface Snapshot {
 
 type Header = Omit<Snapshot, "ids" | "rows" | "states" | "stateRows"> & Partial<Pick<Snapshot, "states">> & { readonly tokens: number };
 
+const layer = kind("a layer", (value) => isRecord(value) && string.accepts(value.name) && whole(1).accepts(value.elements));
+const textPart = kind("a text part", (value) => isRecord(value) && value.type === "text" && string.accepts(value.text));
+const message = kind("a message", (value) => isRecord(value) && string.accepts(value.role) && isContent(value.content));
+/** What a header must be before anything of it is used: it may come from anybody. */
+const headerKinds: Kinds<Header> = {
+  model: string,
+  cacheType: oneOf("f32", "f16", "q8_0"),
+  layers: listOf("layers", layer),
+  states: either(
+    kind("left out", (value) => value === undefined),
+    listOf("states", layer),
+  ),
+  messages: listOf("messages", message),
+  tokens: whole(0),
+};
+
+function isContent(value: unknown): boolean {
+  return value === undefined || value === null || string.accepts(value) || listOf("text parts", textPart).accepts(value);
+}
+
 const magic = new TextEncoder().encode("CENTELLA");
-const version = 1;
+/** Of a snapshot without a MAC, and of one with a MAC after its checksum. */
+const versions = { plain: 1, withMac: 2 };
 /** Magic, version, bytes of the header. */
 const prefixBytes = magic.length + 8;
 const checksumBytes = 4;
+/** Bytes of an HMAC-SHA-256. */
+export const macBytes = 32;
 
 /**
- * A snapshot as bytes, all numbers little-endian: "CENTELLA", u32 version 1, u32 length of the header, the header as JSON, the ids as i32,
- * the rows of each layer in the cache's type (token by token, head by head, keys before values: no backend's layout), the states of a recurrent
- * model as f32, and the CRC-32 of all that.
+ * A snapshot as bytes, all numbers little-endian: "CENTELLA", u32 version, u32 length of the header, the header as JSON, the ids as i32,
+ * the rows of each layer in the cache's type (token by token, head by head, keys before values, regardless of the backend's layout), the
+ * states of a recurrent model as f32, and the CRC-32 of all that. Version 1 ends there; version 2 has the HMAC-SHA-256 of all bytes before
+ * it at the end, for which `leavesRoom` makes room.
  */
-export function encodeSnapshot({ ids, rows, states, stateRows, ...rest }: Snapshot): Uint8Array {
+export function encodeSnapshot({ ids, rows, states, stateRows, ...rest }: Snapshot, leavesRoom = false): Uint8Array<ArrayBuffer> {
   const header = new TextEncoder().encode(
     JSON.stringify({ ...rest, ...(states.length > 0 && { states }), tokens: ids.length } satisfies Header),
   );
   const layerBytes = rest.layers.map(({ elements }) => rowBytes(rest.cacheType, elements) * ids.length);
   const size = prefixBytes + header.length + 4 * ids.length + sum([...layerBytes, ...stateBytes(states, ids.length)]) + checksumBytes;
-  const bytes = new Uint8Array(size);
+  const bytes = new Uint8Array(size + (leavesRoom ? macBytes : 0));
   const view = new DataView(bytes.buffer);
   bytes.set(magic);
-  view.setUint32(magic.length, version, true);
+  view.setUint32(magic.length, leavesRoom ? versions.withMac : versions.plain, true);
   view.setUint32(magic.length + 4, header.length, true);
   bytes.set(header, prefixBytes);
   let at = prefixBytes + header.length;
@@ -83,16 +109,30 @@ function sum(counts: readonly number[]): number {
 /** What a snapshot must agree with. */
 export type SnapshotTarget = Pick<Snapshot, "model" | "cacheType" | "layers" | "states"> & { readonly vocabSize: number };
 
-/** @throws {SnapshotError} if the bytes are no snapshot, are damaged, or come from another model or another kind of cache */
-export function decodeSnapshot(bytes: Uint8Array, target: SnapshotTarget): Snapshot {
-  if (bytes.length < prefixBytes + checksumBytes || magic.some((byte, i) => bytes[i] !== byte)) {
+/** Whether a snapshot ends with a MAC. @throws {SnapshotError} if the bytes are no snapshot, or one of another version */
+export function hasMac(snapshot: Uint8Array): boolean {
+  if (snapshot.length < prefixBytes + checksumBytes || magic.some((byte, i) => snapshot[i] !== byte)) {
     throw new SnapshotError("foreign", "restore: expected a snapshot of a session, got other bytes; pass what session.save() gave");
   }
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const found = view.getUint32(magic.length, true);
-  if (found !== version) {
-    throw new SnapshotError("version", `restore: expected a snapshot of version ${version}, got ${found}; save it again with this release`);
+  const found = viewOf(snapshot).getUint32(magic.length, true);
+  const { plain, withMac } = versions;
+  if (found !== plain && found !== withMac) {
+    throw new SnapshotError(
+      "version",
+      `restore: expected a snapshot of version ${plain} or ${withMac}, got ${found}; save it again with this release`,
+    );
   }
+  if (found === withMac && snapshot.length < prefixBytes + checksumBytes + macBytes) throw damaged("no room for a MAC");
+  return found === withMac;
+}
+
+/**
+ * Reads a snapshot. Its MAC is not checked.
+ * @throws {SnapshotError} if the bytes are no snapshot, are damaged, or come from another model or another kind of cache
+ */
+export function decodeSnapshot(snapshot: Uint8Array, target: SnapshotTarget): Snapshot {
+  const bytes = hasMac(snapshot) ? snapshot.subarray(0, -macBytes) : snapshot;
+  const view = viewOf(bytes);
   const end = bytes.length - checksumBytes;
   if (crc32(bytes.subarray(0, end)) !== view.getUint32(end, true)) throw damaged("their checksum");
   const start = prefixBytes + view.getUint32(magic.length + 4, true);
@@ -101,7 +141,7 @@ export function decodeSnapshot(bytes: Uint8Array, target: SnapshotTarget): Snaps
   requireSame(header, target);
   const layerBytes = target.layers.map(({ elements }) => rowBytes(target.cacheType, elements) * header.tokens);
   const size = start + 4 * header.tokens + sum([...layerBytes, ...stateBytes(target.states, header.tokens)]);
-  if (size !== end) throw damaged(`${end - start} bytes behind the header instead of ${size - start}`);
+  if (size !== end) throw damaged(`${end - start} bytes after the header instead of ${size - start}`);
   const ids = Array.from({ length: header.tokens }, (_, i) => view.getInt32(start + 4 * i, true));
   if (ids.some((id) => id < 0 || id >= target.vocabSize)) throw damaged("ids outside the vocabulary");
   let at = start + 4 * header.tokens;
@@ -119,35 +159,56 @@ export function decodeSnapshot(bytes: Uint8Array, target: SnapshotTarget): Snaps
   return { ...target, messages: header.messages, ids, rows, stateRows };
 }
 
+function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
+  return new DataView(buffer, byteOffset, byteLength);
+}
+
 function readHeader(bytes: Uint8Array): Header {
-  let header: Partial<Header>;
+  let header: unknown;
   try {
-    header = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)) as Partial<Header>;
+    header = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch (error) {
     throw damaged("a header that is no JSON", { cause: error });
   }
-  const { tokens, messages, layers } = header ?? {};
-  const isCount = typeof tokens === "number" && Number.isSafeInteger(tokens) && tokens >= 0;
-  if (!isCount || !Array.isArray(messages) || !Array.isArray(layers)) throw damaged("a header that lacks fields");
-  return header as Header;
+  if (!isRecord(header)) throw damaged("a header that is no object");
+  for (const [name, { accepts, expected }] of Object.entries(headerKinds)) {
+    if (!accepts(header[name])) throw damaged(`a header whose ${name} is not ${expected}`);
+  }
+  try {
+    return { ...(header as Header), messages: frozenMessages((header as Header).messages) };
+  } catch (error) {
+    throw damaged("messages of too many levels", { cause: error });
+  }
 }
 
 function requireSame(header: Header, target: SnapshotTarget): void {
   if (header.model !== target.model) {
     throw new SnapshotError(
       "otherModel",
-      `restore: expected a snapshot of this model (${target.model}), got one of another (${header.model}); load that model`,
+      `restore: expected a snapshot of this model (${target.model}), got one of another (${describe(header.model)}); load that model`,
     );
   }
-  const sizes = (layers: readonly SnapshotLayer[]): string => layers.map(({ elements }) => elements).join(", ");
-  const show = ({ cacheType, layers, states = [] }: Pick<Header, "cacheType" | "layers" | "states">): string =>
-    `${cacheType} cache of ${layers.length} layers with ${sizes(layers)} elements${states.length > 0 ? ` and states of ${sizes(states)}` : ""}`;
-  if (show(header) !== show(target)) {
-    throw new SnapshotError(
-      "otherCache",
-      `restore: expected a snapshot of the ${show(target)}, got ${show(header)}; load the model with the same options`,
-    );
-  }
+  const isSame =
+    header.cacheType === target.cacheType && isSameSizes(header.layers, target.layers) && isSameSizes(header.states ?? [], target.states);
+  if (isSame) return;
+  throw new SnapshotError(
+    "otherCache",
+    `restore: expected a snapshot of the ${describeCache(target)}, got ${describeCache(header)}; load the model with the same options`,
+  );
+}
+
+function isSameSizes(a: readonly SnapshotLayer[], b: readonly SnapshotLayer[]): boolean {
+  return a.length === b.length && a.every(({ elements }, i) => elements === b[i]!.elements);
+}
+
+function describeCache({ cacheType, layers, states = [] }: Pick<Header, "cacheType" | "layers" | "states">): string {
+  // A header's lists may be of any length.
+  const sizes = (of: readonly SnapshotLayer[]): string =>
+    of
+      .slice(0, 8)
+      .map(({ elements }) => elements)
+      .join(", ") + (of.length > 8 ? ", …" : "");
+  return `${cacheType} cache of ${layers.length} layers with ${sizes(layers)} elements${states.length > 0 ? ` and states of ${sizes(states)}` : ""}`;
 }
 
 function damaged(got: string, options?: ErrorOptions): SnapshotError {

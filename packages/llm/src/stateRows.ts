@@ -6,6 +6,8 @@ export interface StateRow {
   readonly index: number;
   /** The tokens behind which it stands, or nobody knows. */
   ids: readonly number[] | undefined;
+  /** Which sequences may go on from it; see `Block.scope`. */
+  scope: object | undefined;
   isBusy: boolean;
   lastUsed: number;
 }
@@ -30,13 +32,15 @@ export class StateRows {
 
   constructor(count: number, copier: StateCopier) {
     this.copier = copier;
-    this.#rows = Array.from({ length: count }, (_, index) => ({ index, ids: undefined, isBusy: false, lastUsed: 0 }));
+    this.#rows = Array.from({ length: count }, (_, index) => ({ index, ids: undefined, scope: undefined, isBusy: false, lastUsed: 0 }));
   }
 
-  /** Rows that stand behind a beginning of a text, the furthest first. */
-  behind(text: readonly number[]): readonly StateRow[] {
+  /** Rows that hold the state after a beginning of a text, the longest beginning first, among those that sequences of `scope` may read. */
+  after(text: readonly number[], scope?: object): readonly StateRow[] {
+    const isAfter = (ids: readonly number[]): boolean =>
+      ids.length > 0 && ids.length <= text.length && ids.every((id, i) => id === text[i]);
     return this.#rows
-      .filter(({ ids }) => ids !== undefined && ids.length > 0 && ids.length <= text.length && ids.every((id, i) => id === text[i]))
+      .filter((row) => row.ids !== undefined && (row.scope === undefined || row.scope === scope) && isAfter(row.ids))
       .sort((p, q) => q.ids!.length - p.ids!.length || q.lastUsed - p.lastUsed);
   }
 
@@ -49,6 +53,7 @@ export class StateRows {
     if (from !== undefined) this.copier.copyState(from.index, row!.index);
     row!.isBusy = true;
     row!.ids = from?.ids;
+    row!.scope = from?.scope;
     return row!;
   }
 

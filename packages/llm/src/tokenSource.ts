@@ -1,8 +1,8 @@
 import type { Decoder, FeedOptions } from "./decoder.ts";
-import type { Sequence } from "./kvCache.ts";
 import { type ResolvedOverflow, shiftedIds } from "./overflow.ts";
 import { PromptLookup } from "./promptLookup.ts";
 import { requireChoice } from "./sampling/candidates.ts";
+import type { Sequence } from "./sequence.ts";
 
 /** Chooses the token after a row that was computed, when `history` has all tokens before it. */
 export type Chooser = (row: number) => number;
@@ -88,6 +88,7 @@ export class TokenSource {
   async *#check(id: number, draft: readonly number[], start: number): AsyncGenerator<number, void, undefined> {
     const { decoder, sequence, signal } = this.#context;
     const guesses = [id, ...draft];
+    await decoder.unpark(sequence, signal);
     sequence.beginGuess();
     let computed = 0;
     let again: readonly number[] = [];

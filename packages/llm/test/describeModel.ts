@@ -5,6 +5,7 @@ import { describeMeasures } from "./modelMeasures.ts";
 import { describeGreedy, describeLogits } from "./modelOracle.ts";
 import { describeSaving } from "./modelSaving.ts";
 import { describeSessions } from "./modelSessions.ts";
+import { describeTurns } from "./modelTurns.ts";
 
 /** What a backend is held to. */
 export interface ModelSuiteOptions {
@@ -39,7 +40,10 @@ export function describeModel(name: string, factory: BackendFactory, { isExact, 
     describeLogits(context);
     describeGreedy(context);
     if (context.scope === "smoke") test.skip("sessions (skipped: too slow on a software GPU)", () => undefined);
-    else describeSessions(context);
+    else {
+      describeSessions(context);
+      describeTurns(context);
+    }
     if (context.scope !== "smoke") describeSaving(context);
     if (context.scope === "all") {
       describeGenerating(context);

@@ -126,11 +126,12 @@ describe("loadModel", () => {
     }
   });
 
-  test("reports progress up to the end", async () => {
+  test("reports progress up to the end, each count once", async () => {
     const calls: [number, number][] = [];
     await using model = await loadModel(tiny, { runtime, onProgress: (done, total) => calls.push([done, total]) });
     expect(calls.length).toBeGreaterThan(10);
-    expect(calls.map(([done]) => done)).toEqual(calls.map(([done]) => done).toSorted((a, b) => a - b));
+    const counts = calls.map(([done]) => done);
+    expect(counts).toEqual([...new Set(counts)].toSorted((a, b) => a - b));
     expect(calls.at(-1)).toEqual([model.info.memory.weights, model.info.memory.weights]);
   });
 

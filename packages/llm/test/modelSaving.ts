@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import { createRuntime, type Runtime, reference } from "@centella/core";
 import { describe, expect, test } from "vitest";
-import { type LoadModelOptions, loadModel, type Model, SnapshotError } from "../src/index.ts";
+import { type LoadModelOptions, loadModel, type Model, type Session, SnapshotError } from "../src/index.ts";
+import { crc32 } from "../src/snapshot.ts";
 import type { SuiteContext } from "./describeModel.ts";
 import { relativeError, tiny } from "./modelFiles.ts";
 
@@ -52,6 +53,51 @@ export function describeSaving({ runtime, isExact }: SuiteContext): void {
       expect(got.logprobs).toEqual(expected.logprobs);
     });
 
+    test("what a snapshot brings is used by the session and its forks alone, unless a key vouches for it", async () => {
+      const key = new Uint8Array(32).fill(7);
+      const long = `${turn} ${turn}`;
+      await using model = await load();
+      using session = model.createSession();
+      const { text } = await session.complete(long, { ...greedy, maxTokens: 12 });
+      const [plain, signed] = [await session.save(), await session.save({ key })];
+      const evil = withFalseCache(plain);
+      const continued = async (of: Pick<Session, "complete" | "dispose">) => {
+        const { usage } = await of.complete(long, { ...greedy, maxTokens: 12 });
+        return usage.cachedTokens;
+      };
+
+      await using victim = await load(runtime, { sequences: 2 });
+      const hostile = await victim.restoreSession(evil);
+      const clean = await victim.createSession().complete(long, { ...greedy, maxTokens: 12 });
+      expect(clean).toMatchObject({ text, usage: { cachedTokens: 0 } });
+      // The hostile session and its fork have only themselves to blame.
+      hostile.reset();
+      const fork = hostile.fork();
+      expect(await continued(hostile)).toBeGreaterThan(32);
+      expect(await continued(fork)).toBeGreaterThanOrEqual(32);
+      // A key vouches for nothing that was restored without one, not even on a way around.
+      await using next = await load(runtime, { sequences: 2 });
+      const laundered = await next.restoreSession(await hostile.save({ key }), { key });
+      laundered.reset();
+      expect((await laundered.complete(long, { ...greedy, maxTokens: 12 })).text).toBe(text);
+      expect((await next.createSession().complete(long, { ...greedy, maxTokens: 12 })).text).toBe(text);
+
+      await using trusting = await load(runtime, { sequences: 2 });
+      await trusting.restoreSession(signed, { key });
+      const shared = await trusting.createSession().complete(long, { ...greedy, maxTokens: 12 });
+      expect(shared.text).toBe(text);
+      expect(shared.usage.cachedTokens).toBeGreaterThanOrEqual(32);
+      await using other = await load();
+      for (const bytes of [plain, evil, signed.map((byte, i) => (i === signed.length - 1 ? byte ^ 1 : byte))])
+        await expect(other.restoreSession(bytes, { key })).rejects.toMatchObject({ name: "SnapshotError", reason: "unauthenticated" });
+      await expect(other.restoreSession(signed, { key: key.map((byte) => byte + 1) })).rejects.toMatchObject({ reason: "unauthenticated" });
+      expect((await other.restoreSession(signed)).messages).toEqual(session.messages);
+      await expect(other.restoreSession(null as never)).rejects.toThrow(/restoreSession: expected bytes to be a Uint8Array/);
+      await expect(session.save({ keys: key } as object)).rejects.toThrow(/options among \{key, signal\}/);
+      for (const wrong of ["secret", 7, null, [1]])
+        await expect(session.save({ key: wrong as never })).rejects.toThrow(/save: expected key to be a CryptoKey or a Uint8Array/);
+    });
+
     test("bytes of other models, other caches and damaged ones are refused", async () => {
       await using model = await load();
       using session = model.createSession();
@@ -99,4 +145,15 @@ export function describeSaving({ runtime, isExact }: SuiteContext): void {
     if (isExact) expect(await restored.save()).toEqual(bytes);
     await rounded.dispose();
   });
+}
+
+/** A snapshot whose keys and values have the wrong sign, with a checksum that fits. */
+function withFalseCache(snapshot: Uint8Array): Uint8Array {
+  const bytes = Uint8Array.from(snapshot);
+  const view = new DataView(bytes.buffer);
+  const headerEnd = 16 + view.getUint32(12, true);
+  const { tokens } = JSON.parse(new TextDecoder().decode(bytes.subarray(16, headerEnd))) as { readonly tokens: number };
+  for (let i = headerEnd + 4 * tokens; i < bytes.length - 4; i += 2) bytes[i + 1]! ^= 0x80;
+  view.setUint32(bytes.length - 4, crc32(bytes.subarray(0, -4)), true);
+  return bytes;
 }

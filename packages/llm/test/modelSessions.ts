@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
-  BusyError,
   type ChatMessage,
   type ChosenLogprob,
   ContextOverflowError,
@@ -224,63 +223,6 @@ export function describeSessions({ runtime, isExact }: SuiteContext): void {
       expect(left).toMatchObject({ status: "fulfilled" });
       expect(aborted).toMatchObject({ status: "rejected", reason: new Error("enough") });
       expect((await shared.createSession().complete({ ids: once }, { ...greedy, maxTokens: 8 })).ids).toEqual(await fresh(once, 8));
-    });
-
-    test("an abort rejects with its reason and leaves the session as before the turn", async () => {
-      using session = model.createSession();
-      await session.complete(question, { ...greedy, maxTokens: 8 });
-      const { messages } = session;
-      const reason = new Error("the user left");
-      for (const after of [0, 1, 5]) {
-        const controller = new AbortController();
-        const run = async (): Promise<void> => {
-          let seen = 0;
-          if (after === 0) setTimeout(() => controller.abort(reason), 1);
-          for await (const part of session.generate("And then what happened next, tell me?", { ...greedy, signal: controller.signal })) {
-            if (part.type === "text" && ++seen === after) controller.abort(reason);
-          }
-        };
-        await expect(run()).rejects.toBe(reason);
-        expect(session.messages).toEqual(messages);
-      }
-      using other = model.createSession({ messages });
-      const options = { ...greedy, maxTokens: 8 };
-      expect((await session.complete("And?", options)).ids).toEqual((await other.complete("And?", options)).ids);
-    });
-
-    test("leaving the loop early leaves the session as before the turn", async () => {
-      using session = model.createSession();
-      for await (const part of session.generate(question, greedy)) if (part.type === "text" && part.text.includes("a")) break;
-      expect(session.messages).toEqual([]);
-      const { ids } = await session.complete({ ids: once }, { ...greedy, maxTokens: 8 });
-      expect(ids).toEqual(await fresh(once, 8));
-    });
-
-    test("one generation a session, as many at once as there are sequences", async () => {
-      using a = model.createSession();
-      using b = model.createSession();
-      using c = model.createSession();
-      const options = { ...greedy, maxTokens: 12 };
-      const runA = a.generate({ ids: once }, options);
-      const runB = b.generate({ ids: [0, 343, 544] }, options);
-      const [idsA, idsB]: [number[], number[]] = [[], []];
-      for (let i = 0; i < 4; i++) {
-        for (const [run, ids] of [
-          [runA, idsA],
-          [runB, idsB],
-        ] as const) {
-          const { value } = await run.next();
-          if (value?.type === "text") ids.push(...value.ids);
-        }
-      }
-      await expect(a.complete({ ids: once }, options)).rejects.toThrow(BusyError);
-      expect(() => a.reset()).toThrow(BusyError);
-      await expect(c.complete({ ids: once }, options)).rejects.toThrow(BusyError);
-      await expect(model.logits(once)).rejects.toThrow(BusyError);
-      for await (const part of runA) if (part.type === "text") idsA.push(...part.ids);
-      for await (const part of runB) if (part.type === "text") idsB.push(...part.ids);
-      expect(idsA).toEqual(await fresh(once, 12));
-      expect(idsB).toEqual(await fresh([0, 343, 544], 12));
     });
 
     test("the context's end is told, and a prompt without room is refused before anything is computed", async () => {

@@ -3,7 +3,7 @@ import { createRuntime, type Runtime } from "@centella/core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { blockTokens } from "../src/blockTree.ts";
 import { loadModel, type Model } from "../src/index.ts";
-import { SequencePool } from "../src/kvCache.ts";
+import { SequencePool } from "../src/sequencePool.ts";
 import type { StateCopier } from "../src/stateRows.ts";
 import { familyModel, readFamilyGolden, withVocabulary } from "./familyFixture.ts";
 
@@ -25,8 +25,10 @@ describe("sequences with states", () => {
       },
     };
   };
-  const use = (from: SequencePool, ids: readonly number[], by: object = owner): number => {
-    const sequence = from.acquire(by, ids);
+  const newPool = (sequences: number, blocks: number, states: StateCopier): SequencePool =>
+    new SequencePool({ sequences, blocks, maxWaiting: 1 }, states);
+  const use = async (from: SequencePool, ids: readonly number[], by: object = owner): Promise<number> => {
+    const sequence = await from.acquire(by, ids);
     const cached = sequence.ids.length;
     sequence.reserve(ids.length - cached);
     sequence.append(ids.slice(cached));
@@ -34,36 +36,38 @@ describe("sequences with states", () => {
     return cached;
   };
 
-  test("go on from the furthest place where one stood, which stays", () => {
+  test("go on from the furthest place where one stood, which stays", async () => {
     const copies = copier(false);
-    const pool = new SequencePool(1, 4, copies);
+    const pool = newPool(1, 4, copies);
     const ids = numbers(blockTokens + 5);
-    expect(use(pool, ids)).toBe(0);
-    expect(use(pool, [...ids, 7, 8])).toBe(ids.length);
+    expect(await use(pool, ids)).toBe(0);
+    expect(await use(pool, [...ids, 7, 8])).toBe(ids.length);
     // A copy went on, so the place before is still there, for everybody.
-    expect(use(pool, [...ids, 9], other)).toBe(ids.length);
-    expect(use(pool, [...ids, 7, 8, 9])).toBe(ids.length + 2);
+    expect(await use(pool, [...ids, 9], other)).toBe(ids.length);
+    expect(await use(pool, [...ids, 7, 8, 9])).toBe(ids.length + 2);
     for (const [from, to] of copies.states) expect(from).not.toBe(to);
     // Nothing stood behind a part of it.
-    expect(use(pool, [...ids.slice(0, 9), 99])).toBe(0);
+    expect(await use(pool, [...ids.slice(0, 9), 99])).toBe(0);
   });
 
-  test("what was not used for longest is given up, but never what is worked on", () => {
-    const pool = new SequencePool(1, 64, copier(false));
+  test("what was not used for longest is given up, but never what is worked on", async () => {
+    const pool = newPool(1, 64, copier(false));
     const texts = numbers(6).map((i) => numbers(10, 100 * i));
-    for (const text of texts) use(pool, text);
-    expect(texts.map((text) => use(pool, [...text, 1]) > 0)).toContain(false);
-    const held = pool.acquire(owner, [...texts.at(-1)!, 1]);
+    for (const text of texts) await use(pool, text);
+    const found: number[] = [];
+    for (const text of texts) found.push(await use(pool, [...text, 1]));
+    expect(found).toContain(0);
+    const held = await pool.acquire(owner, [...texts.at(-1)!, 1]);
     expect(held.ids.length).toBeGreaterThan(0);
   });
 
-  test("where layers have a cache, a block that another one has begun is copied", () => {
+  test("where layers have a cache, a block that another one has begun is copied", async () => {
     const copies = copier(true);
-    const pool = new SequencePool(2, 4, copies);
+    const pool = newPool(2, 4, copies);
     const ids = numbers(blockTokens + 5);
-    use(pool, ids);
-    const one = pool.acquire(owner, ids);
-    const fork = pool.acquire(other, ids);
+    await use(pool, ids);
+    const one = await pool.acquire(owner, ids);
+    const fork = await pool.acquire(other, ids);
     expect(fork.ids).toEqual(ids);
     const [from, to] = copies.slots as [number[], number[]];
     expect([...one.slots(blockTokens, 5)]).toEqual(from);
@@ -72,18 +76,59 @@ describe("sequences with states", () => {
     expect(one.stateRow).not.toBe(fork.stateRow);
   });
 
-  test("a state whose part of the cache is gone is of no use", () => {
-    const pool = new SequencePool(1, 2, copier(true));
-    const ids = numbers(blockTokens + 5);
-    use(pool, ids);
-    use(pool, numbers(2 * blockTokens, 500));
-    expect(use(pool, [...ids, 1])).toBe(0);
+  test("a state of a scope is gone on from in the scope alone", async () => {
+    for (const hasCache of [false, true]) {
+      const pool = newPool(2, 8, copier(hasCache));
+      const scope = {};
+      const ids = numbers(blockTokens + 5);
+      const restored = await pool.acquire(owner, ids, { scope });
+      restored.distrust();
+      restored.reserve(ids.length);
+      restored.append(ids);
+      pool.release(restored);
+      const longer = [...ids, 7];
+      const lengthFor = async (by: object, of?: object): Promise<number> => {
+        const sequence = await pool.acquire(by, longer, { scope: of });
+        const { length } = sequence.ids;
+        sequence.reserve(1);
+        sequence.append(longer.slice(length, length + 1));
+        pool.release(sequence);
+        return length;
+      };
+      expect(await lengthFor(other)).toBe(0);
+      expect(await lengthFor(other, scope)).toBe(ids.length);
+      // What went on from it is of the scope, too.
+      expect(await lengthFor({})).toBeLessThan(2);
+    }
   });
 
-  test("a guess is taken back unless all of it came true", () => {
+  test("a parked sequence goes on from a copy of its state", async () => {
+    const pool = newPool(1, 4, copier(false));
+    const sequence = await pool.acquire(owner);
+    sequence.reserve(3);
+    sequence.append([1, 2, 3]);
+    const waiting = pool.acquire(other);
+    pool.next(sequence);
+    sequence.restart([1, 2, 3, 4]);
+    pool.release(await waiting);
+    expect(await sequence.unpark(undefined)).toEqual([4]);
+    expect(sequence.ids).toEqual([1, 2, 3]);
+    sequence.reserve(1);
+    sequence.append([4]);
+  });
+
+  test("a state whose part of the cache is gone is of no use", async () => {
+    const pool = newPool(1, 2, copier(true));
+    const ids = numbers(blockTokens + 5);
+    await use(pool, ids);
+    await use(pool, numbers(2 * blockTokens, 500));
+    expect(await use(pool, [...ids, 1])).toBe(0);
+  });
+
+  test("a guess is taken back unless all of it came true", async () => {
     const copies = copier(false);
-    const pool = new SequencePool(1, 4, copies);
-    const sequence = pool.acquire(owner);
+    const pool = newPool(1, 4, copies);
+    const sequence = await pool.acquire(owner);
     sequence.reserve(3);
     sequence.append([1, 2, 3]);
     const row = sequence.stateRow;
@@ -101,19 +146,19 @@ describe("sequences with states", () => {
     expect(sequence.ids).toEqual([1, 2, 3, 4, 5, 6, 7]);
     pool.release(sequence);
     // Both places stay: before the guess, and behind it.
-    expect(use(pool, [1, 2, 3, 4, 5, 9])).toBe(5);
-    expect(use(pool, [1, 2, 3, 4, 5, 6, 7, 8])).toBe(7);
+    expect(await use(pool, [1, 2, 3, 4, 5, 9])).toBe(5);
+    expect(await use(pool, [1, 2, 3, 4, 5, 6, 7, 8])).toBe(7);
   });
 
-  test("what a failed run left is never gone on from", () => {
-    const pool = new SequencePool(1, 4, copier(false));
-    const sequence = pool.acquire(owner);
+  test("what a failed run left is never gone on from", async () => {
+    const pool = newPool(1, 4, copier(false));
+    const sequence = await pool.acquire(owner);
     sequence.reserve(3);
     sequence.append([1, 2, 3]);
     sequence.reserve(2);
     expect(() => sequence.reserve(2)).toThrow(/got one with a failed run; restart it/);
     pool.release(sequence);
-    expect(use(pool, [1, 2, 3, 4, 5])).toBe(0);
+    expect(await use(pool, [1, 2, 3, 4, 5])).toBe(0);
   });
 });
 

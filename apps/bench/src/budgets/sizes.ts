@@ -72,7 +72,7 @@ const otherUses = [
   "readF32.js",
   "referencePlan.js",
   "samplingKernels.js",
-  "snapshot.js",
+  "savedSession.js",
   "splitPlan.js",
   "writeGuards.js",
 ];

@@ -2,11 +2,12 @@ import type { AdapterOptions } from "../adapters.ts";
 import type { ChatMessage } from "../chatTemplate.ts";
 import type { EmbedInput, EmbedOptions } from "../embed.ts";
 import type { GenerateOptions } from "../generateOptions.ts";
-import type { GenerationPart } from "../generation.ts";
+import type { GenerationPart } from "../generationParts.ts";
 import type { LoadModelOptions } from "../loadModel.ts";
 import type { ModelInfo } from "../modelInfo.ts";
 import type { Perplexity, PerplexityOptions } from "../perplexity.ts";
 import type { Prompt } from "../prompt.ts";
+import type { RestoreOptions, SaveOptions } from "../savedSession.ts";
 import type { SessionOptions } from "../session.ts";
 import type { DecodeOptions, EncodeOptions } from "../tokenizer/tokenizer.ts";
 import type { PackedSource } from "./packedSource.ts";
@@ -37,11 +38,11 @@ export interface ModelCalls {
   perplexity(text: string | ArrayLike<number>, options: Plain<PerplexityOptions>): Perplexity;
   createSession(session: number, options: SessionOptions): void;
   /** Gives its messages. */
-  restoreSession(session: number, bytes: Uint8Array): readonly ChatMessage[];
+  restoreSession(session: number, bytes: Uint8Array, options: Plain<RestoreOptions>): readonly ChatMessage[];
   forkSession(session: number, from: number): void;
   resetSession(session: number, messages: readonly ChatMessage[]): void;
   generate(session: number, prompt: Prompt, options: Plain<GenerateOptions>): AsyncIterable<ToldPart>;
-  saveSession(session: number): Uint8Array;
+  saveSession(session: number, options: Plain<SaveOptions>): Uint8Array;
   /** Gives its part of the cache back. */
   freeSession(session: number): void;
   /** Forgets it: nobody has a handle of it any more. */

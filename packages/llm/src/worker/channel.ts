@@ -18,6 +18,8 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
   /** Called with what the other end reports before the call ends. */
   readonly onReport?: ((...values: never[]) => void) | undefined;
+  /** Called with the parts of a stream that come after its reader has left. */
+  readonly onUnread?: ((part: never) => void) | undefined;
   readonly transfer?: readonly Transferable[] | undefined;
 }
 
@@ -73,6 +75,7 @@ export class Caller<C extends Calls<C>> {
 
   /** @throws what the other end threw; the signal's reason; {DeviceLostError | DisposedError}; {ArgumentError} for what cannot be cloned */
   async call<K extends keyof C & string>(name: K, args: Arguments<C[K]>, options: CallOptions = {}): Promise<Value<C[K]>> {
+    options.signal?.throwIfAborted();
     return (await new Promise<unknown>((resolve, reject) => {
       const id = this.#open(name, args, options, (reply) => {
         end();
@@ -83,7 +86,7 @@ export class Caller<C extends Calls<C>> {
     })) as Value<C[K]>;
   }
 
-  /** The parts that a call gives, from when the first is asked for. Leaving the loop ends the call. */
+  /** The parts that a call gives, from when the first is asked for. Leaving the loop aborts the call. */
   async *stream<K extends keyof C & string>(
     name: K,
     args: Arguments<C[K]>,
@@ -116,7 +119,11 @@ export class Caller<C extends Calls<C>> {
       }
     } finally {
       if (!hasEnded) this.#post({ type: "abort", id });
-      while (!hasEnded) hasEnded = (await next()).type !== "part";
+      while (!hasEnded) {
+        const reply = await next();
+        hasEnded = reply.type !== "part";
+        if (reply.type === "part") options.onUnread?.(reply.value as never);
+      }
       unwatch();
       this.#close(id);
     }
@@ -139,10 +146,9 @@ export class Caller<C extends Calls<C>> {
   #open(
     name: string,
     args: readonly unknown[],
-    { signal, onReport, transfer = [] }: CallOptions,
+    { onReport, transfer = [] }: CallOptions,
     settle: (reply: Exclude<Reply, { readonly type: "report" }>) => void,
   ): number {
-    signal?.throwIfAborted();
     if (this.#lost !== undefined) throw this.#lost;
     const id = ++this.#lastId;
     try {
@@ -156,9 +162,10 @@ export class Caller<C extends Calls<C>> {
     return id;
   }
 
-  /** Tells the other end of an abort; the result stops that, and ends a call. */
+  /** Tells the other end of an abort. The result stops that, and ends a call. */
   #watch(id: number, signal: AbortSignal | undefined): () => void {
     const abort = (): void => this.#post({ type: "abort", id });
+    if (signal?.aborted === true) abort();
     signal?.addEventListener("abort", abort);
     return () => {
       signal?.removeEventListener("abort", abort);
@@ -210,7 +217,7 @@ export function answer<C extends Calls<C>>(port: MessagePort, handlers: Handlers
             wake = resolve;
           });
         }
-        controller.signal.throwIfAborted();
+        // What an abort leaves to say comes at once.
         free--;
         post({ type: "part", id, value });
       }

@@ -71,8 +71,8 @@ function serving(openRuntime: () => Promise<Runtime>): Handlers<ModelCalls> {
     embed: ({ signal }, texts, options) => model().embed(texts, { ...options, signal }),
     perplexity: ({ signal, report }, text, options) => model().perplexity(text, { ...options, signal, onProgress: report }),
     createSession: (_, number, options) => void sessions.set(number, model().createSession(options)),
-    async restoreSession(_, number, bytes) {
-      const restored = await model().restoreSession(bytes);
+    async restoreSession({ signal }, number, bytes, options) {
+      const restored = await model().restoreSession(bytes, { ...options, signal });
       sessions.set(number, restored);
       return restored.messages;
     },
@@ -83,7 +83,7 @@ function serving(openRuntime: () => Promise<Runtime>): Handlers<ModelCalls> {
       for await (const part of of.generate(prompt, { ...options, signal }))
         yield { part, messages: part.type === "finish" ? of.messages : undefined };
     },
-    saveSession: (_, number) => session(number).save(),
+    saveSession: ({ signal }, number, options) => session(number).save({ ...options, signal }),
     freeSession: (_, number) => session(number).dispose(),
     dropSession(_, number) {
       session(number).dispose();

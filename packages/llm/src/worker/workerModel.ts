@@ -6,6 +6,8 @@ import type { Model } from "../model.ts";
 import type { ModelInfo } from "../modelInfo.ts";
 import { checkKeys } from "../options.ts";
 import type { Perplexity, PerplexityOptions } from "../perplexity.ts";
+import { maxWaitingOf } from "../queueOptions.ts";
+import type { RestoreOptions } from "../savedSession.ts";
 import type { SessionOptions } from "../session.ts";
 import type { DecodeOptions, EncodeOptions } from "../tokenizer/tokenizer.ts";
 import type { ModelCalls } from "./calls.ts";
@@ -38,9 +40,9 @@ export class WorkerModel implements Pick<Model, "info" | "logits" | "embed" | "p
   #disposal: Promise<void> | undefined;
 
   /** Use `loadModel`. */
-  constructor(info: ModelInfo, caller: Caller<ModelCalls>) {
+  constructor(info: ModelInfo, caller: Caller<ModelCalls>, maxWaiting: number) {
     this.info = info;
-    this.#home = { caller, last: 0 };
+    this.#home = { caller, maxWaiting, last: 0, isDisposed: false };
     this.tokenizer = {
       encode: (text, options = {}) => caller.call("encode", [text, options]),
       decode: (ids, options = {}) => caller.call("decode", [ids, options]),
@@ -52,9 +54,9 @@ export class WorkerModel implements Pick<Model, "info" | "logits" | "embed" | "p
     return WorkerSession.create(this.#home, options);
   }
 
-  /** @throws {SnapshotError | BusyError} */
-  restoreSession(bytes: Uint8Array): Promise<WorkerSession> {
-    return WorkerSession.restore(this.#home, bytes);
+  /** @throws {SnapshotError | ArgumentError | BusyError | DisposedError | UnsupportedError}; the signal's reason */
+  restoreSession(bytes: Uint8Array, options: RestoreOptions = {}): Promise<WorkerSession> {
+    return WorkerSession.restore(this.#home, bytes, options);
   }
 
   async logits(ids: ArrayLike<number>, options: { readonly signal?: AbortSignal | undefined } = {}): Promise<Float32Array> {
@@ -73,6 +75,7 @@ export class WorkerModel implements Pick<Model, "info" | "logits" | "embed" | "p
   /** Frees weights and cache in the worker, which stays: it is its owner's to end. Do this before you end it. */
   async dispose(): Promise<void> {
     const { caller } = this.#home;
+    this.#home.isDisposed = true;
     this.#disposal ??= caller.call("dispose", []).finally(() => caller.close("model"));
     await this.#disposal;
   }
@@ -91,6 +94,7 @@ export async function loadModel(source: GgufInput | readonly GgufInput[], option
   const { worker, signal, onProgress, adapters, ...rest } = options;
   if (typeof worker?.postMessage !== "function")
     throw new ArgumentError("loadModel", "a worker", typeof worker, "pass new Worker(…) whose script calls serveModels");
+  const maxWaiting = maxWaitingOf(options.queue);
   signal?.throwIfAborted();
   const transfer: Transferable[] = [];
   const pack = (input: GgufInput): PackedSource => packSource(input, transfer);
@@ -103,7 +107,8 @@ export async function loadModel(source: GgufInput | readonly GgufInput[], option
   if (rest.cache !== false && isRemote(source)) void globalThis.navigator?.storage?.persist?.().catch(() => false);
   const caller = new Caller<ModelCalls>(await connect(worker, signal));
   try {
-    return new WorkerModel(await caller.call("load", [packed, plain], { signal, onReport: onProgress, transfer }), caller);
+    const info = await caller.call("load", [packed, plain], { signal, onReport: onProgress, transfer });
+    return new WorkerModel(info, caller, maxWaiting);
   } catch (error) {
     caller.close("model");
     throw error;

@@ -1,20 +1,27 @@
+import { DisposedError } from "@centella/core";
 import type { ChatMessage } from "../chatTemplate.ts";
 import { type GenerateOptions, resolveGeneration } from "../generateOptions.ts";
-import type { GenerationFinish, GenerationPart } from "../generation.ts";
+import type { GenerationFinish, GenerationPart } from "../generationParts.ts";
+import { frozenMessages } from "../messages.ts";
 import { checkKeys, wholeNumber } from "../options.ts";
 import type { Prompt } from "../prompt.ts";
+import type { RestoreOptions, SaveOptions } from "../savedSession.ts";
 import type { Session, SessionOptions } from "../session.ts";
-import { finishOf, requireIdle } from "../sessionRules.ts";
-import type { ModelCalls } from "./calls.ts";
+import { finishOf, Turns } from "../sessionRules.ts";
+import type { ModelCalls, ToldPart } from "./calls.ts";
 import type { Caller } from "./channel.ts";
 
 /** Makes the worker forget sessions that nobody has a handle of any more. */
 let registry: FinalizationRegistry<{ readonly caller: Caller<ModelCalls>; readonly number: number }> | undefined;
 
-/** Where a model's sessions are, and the number of the last one. */
+/** What a model's sessions share. */
 export interface SessionHome {
   readonly caller: Caller<ModelCalls>;
+  /** Turns of a session that may wait. */
+  readonly maxWaiting: number;
+  /** Number of the last session. */
   last: number;
+  isDisposed: boolean;
 }
 
 /** A `Session` whose model is in a worker: the same calls. */
@@ -23,13 +30,14 @@ export class WorkerSession implements Omit<Session, "fork"> {
   readonly #number: number;
   /** What the worker has been told without an answer that anyone waited for. */
   #told: Promise<unknown>;
+  readonly #turns: Turns;
   #messages: readonly ChatMessage[];
-  #isBusy = false;
 
   private constructor(home: SessionHome, number: number, messages: readonly ChatMessage[], waitedFor: Promise<unknown>) {
     this.#home = home;
     this.#number = number;
-    this.#messages = messages;
+    this.#turns = new Turns(home.maxWaiting);
+    this.#messages = frozenMessages(messages);
     this.#told = waitedFor;
     registry ??= new FinalizationRegistry(({ caller, number }) => void told(caller.call("dropSession", [number])));
     registry.register(this, { caller: home.caller, number });
@@ -37,15 +45,17 @@ export class WorkerSession implements Omit<Session, "fork"> {
 
   /** Use `model.createSession()`. */
   static create(home: SessionHome, options: SessionOptions): WorkerSession {
+    requireAlive(home);
     checkKeys("createSession", options, ["messages"]);
     const number = ++home.last;
-    return new WorkerSession(home, number, [...(options.messages ?? [])], told(home.caller.call("createSession", [number, options])));
+    return new WorkerSession(home, number, options.messages ?? [], told(home.caller.call("createSession", [number, options])));
   }
 
   /** Use `model.restoreSession()`. */
-  static async restore(home: SessionHome, bytes: Uint8Array): Promise<WorkerSession> {
+  static async restore(home: SessionHome, bytes: Uint8Array, { signal, ...options }: RestoreOptions): Promise<WorkerSession> {
     const number = ++home.last;
-    return new WorkerSession(home, number, await home.caller.call("restoreSession", [number, bytes]), Promise.resolve());
+    const messages = await home.caller.call("restoreSession", [number, bytes, options], { signal });
+    return new WorkerSession(home, number, messages, Promise.resolve());
   }
 
   get messages(): readonly ChatMessage[] {
@@ -54,20 +64,23 @@ export class WorkerSession implements Omit<Session, "fork"> {
 
   generate(prompt: Prompt, options: GenerateOptions = {}): AsyncGenerator<GenerationPart, void, undefined> {
     resolveGeneration(options);
-    return this.#generate(prompt, options);
+    return this.#generate(prompt, options, true);
   }
 
   async complete(prompt: Prompt, options: GenerateOptions = {}): Promise<GenerationFinish> {
-    return finishOf(this.generate(prompt, options));
+    resolveGeneration(options);
+    return finishOf(this.#generate(prompt, options, false));
   }
 
   reset(messages: readonly ChatMessage[] = []): void {
-    requireIdle(this.#isBusy);
-    this.#messages = [...messages];
+    this.#requireIdle();
+    this.#messages = frozenMessages(messages);
     this.#tell(this.#home.caller.call("resetSession", [this.#number, this.#messages]));
   }
 
   fork(): WorkerSession {
+    requireAlive(this.#home);
+    this.#turns.requireOpen();
     const number = ++this.#home.last;
     const { caller } = this.#home;
     const forked = told(Promise.all([this.#told, caller.call("forkSession", [number, this.#number])]));
@@ -78,47 +91,65 @@ export class WorkerSession implements Omit<Session, "fork"> {
   }
 
   truncate(messageCount: number): void {
-    requireIdle(this.#isBusy);
+    this.#requireIdle();
     this.reset(this.#messages.slice(0, wholeNumber("truncate", messageCount, 0, this.#messages.length)));
   }
 
-  async save(): Promise<Uint8Array> {
-    requireIdle(this.#isBusy);
-    this.#isBusy = true;
+  async save({ signal, ...options }: SaveOptions = {}): Promise<Uint8Array> {
+    requireAlive(this.#home);
+    const end = await this.#turns.begin({ isStream: false, signal });
     try {
       await this.#told;
-      return await this.#home.caller.call("saveSession", [this.#number]);
+      return await this.#home.caller.call("saveSession", [this.#number, options], { signal });
     } finally {
-      this.#isBusy = false;
+      end();
     }
   }
 
   dispose(): void {
-    requireIdle(this.#isBusy);
-    this.#tell(this.#home.caller.call("freeSession", [this.#number]));
+    this.#turns.close();
+    if (!this.#home.isDisposed) this.#tell(this.#home.caller.call("freeSession", [this.#number]));
   }
 
   [Symbol.dispose](): void {
     this.dispose();
   }
 
-  async *#generate(prompt: Prompt, { signal, ...options }: GenerateOptions): AsyncGenerator<GenerationPart, void, undefined> {
-    requireIdle(this.#isBusy);
-    this.#isBusy = true;
+  async *#generate(
+    prompt: Prompt,
+    { signal, ...options }: GenerateOptions,
+    isStream: boolean,
+  ): AsyncGenerator<GenerationPart, void, undefined> {
+    requireAlive(this.#home);
+    const end = await this.#turns.begin({ isStream, signal });
+    const remember = ({ messages }: ToldPart): void => {
+      if (messages !== undefined) this.#messages = frozenMessages(messages);
+    };
     try {
       await this.#told;
-      for await (const { part, messages } of this.#home.caller.stream("generate", [this.#number, prompt, options], { signal })) {
-        if (messages !== undefined) this.#messages = messages;
-        yield part;
+      const { caller } = this.#home;
+      for await (const told of caller.stream("generate", [this.#number, prompt, options], { signal, onUnread: remember })) {
+        remember(told);
+        yield told.part;
       }
     } finally {
-      this.#isBusy = false;
+      end();
     }
+  }
+
+  #requireIdle(): void {
+    requireAlive(this.#home);
+    this.#turns.requireIdle();
   }
 
   #tell(call: Promise<unknown>): void {
     this.#told = told(Promise.all([this.#told, call]));
   }
+}
+
+/** @throws {DisposedError} */
+function requireAlive({ isDisposed }: SessionHome): void {
+  if (isDisposed) throw new DisposedError("model");
 }
 
 /** A call whose failure is told by the next one that waits for it. */

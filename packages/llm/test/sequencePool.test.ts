@@ -1,0 +1,325 @@
+import { DisposedError } from "@centella/core";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { blockTokens } from "../src/blockTree.ts";
+import { BusyError } from "../src/errors.ts";
+import type { Sequence } from "../src/sequence.ts";
+import { pauseMs, SequencePool } from "../src/sequencePool.ts";
+
+const numbers = (count: number, from = 0): number[] => Array.from({ length: count }, (_, i) => from + i);
+const [a, b, c] = [{ name: "a" }, { name: "b" }, { name: "c" }];
+
+function extend(sequence: Sequence, ids: readonly number[]): Int32Array {
+  const slots = sequence.reserve(ids.length);
+  sequence.append(ids);
+  return slots;
+}
+
+/** Computes `ids` as a generation would and returns how many were cached, and where all of them lie. */
+async function use(pool: SequencePool, owner: object, ids: readonly number[]): Promise<{ cached: number; slots: readonly number[] }> {
+  const sequence = await pool.acquire(owner, ids);
+  const cached = sequence.ids.length;
+  extend(sequence, ids.slice(cached));
+  const slots = [...sequence.slots(0, ids.length)];
+  pool.release(sequence);
+  return { cached, slots };
+}
+
+async function cachedOf(pool: SequencePool, owner: object, ids: readonly number[]): Promise<number> {
+  return (await use(pool, owner, ids)).cached;
+}
+
+function newPool(sequences: number, blocks: number, maxWaiting = 100): SequencePool {
+  return new SequencePool({ sequences, blocks, maxWaiting });
+}
+
+describe("SequencePool", () => {
+  test("tokens get slots in blocks, each its own", async () => {
+    const pool = newPool(2, 3);
+    const [first, second] = [await pool.acquire(a), await pool.acquire(b)];
+    const slots = [first, second, first, second].flatMap((sequence) => [...extend(sequence, numbers(blockTokens - 5))]);
+    expect(new Set(slots).size).toBe(4 * (blockTokens - 5));
+    expect(Math.max(...slots)).toBeLessThan(2 * 3 * blockTokens);
+    for (const slot of first.slots(0, first.ids.length)) expect(first.blocks).toContain(Math.floor(slot / blockTokens));
+  });
+
+  test("an owner finds its tokens again, up to where a text differs", async () => {
+    const pool = newPool(1, 4);
+    const ids = numbers(blockTokens + 10);
+    const { slots } = await use(pool, a, ids);
+    expect(await use(pool, a, [...ids, 7])).toMatchObject({ cached: ids.length });
+    expect(await cachedOf(pool, a, [...ids.slice(0, -3), 8, 9])).toBe(ids.length - 3);
+    expect(await cachedOf(pool, a, [...ids.slice(0, 5), 8])).toBe(5);
+    // What followed the place is gone.
+    expect(await use(pool, a, ids)).toMatchObject({ cached: 5, slots: expect.arrayContaining(slots.slice(0, 5)) });
+  });
+
+  test("whole blocks are shared by everyone, a block that is begun is its owner's", async () => {
+    const pool = newPool(2, 4);
+    const ids = numbers(2 * blockTokens + 9);
+    const { slots } = await use(pool, a, ids);
+    const other = await use(pool, b, [...ids, 1]);
+    expect(other.cached).toBe(2 * blockTokens);
+    expect(other.slots.slice(0, other.cached)).toEqual(slots.slice(0, other.cached));
+    expect(new Set([...slots, ...other.slots]).size).toBe(2 * blockTokens + 9 + 10);
+    expect(await use(pool, a, ids)).toEqual({ cached: ids.length, slots });
+    // Someone else's text that ends within a block does not take that block away.
+    expect(await cachedOf(pool, b, ids.slice(0, blockTokens + 4))).toBe(blockTokens);
+    expect(await use(pool, a, ids)).toEqual({ cached: ids.length, slots });
+  });
+
+  test("a beginning that is shared while it is computed on stays as it is", async () => {
+    const pool = newPool(2, 2);
+    const ids = numbers(blockTokens);
+    await use(pool, a, ids);
+    const [one, two] = [await pool.acquire(a, ids), await pool.acquire(b, ids)];
+    expect([...one.slots(0, 32)]).toEqual([...two.slots(0, 32)]);
+    const [ofOne, ofTwo] = [extend(one, [1, 2]), extend(two, [3])];
+    expect([...ofOne]).not.toContain(ofTwo[0]);
+    // The owner goes back within the block that another one uses: it gets a block of its own.
+    pool.release(one);
+    expect((await pool.acquire(a, ids.slice(0, 20))).ids).toEqual([]);
+    expect(two.ids).toEqual([...ids, 3]);
+  });
+
+  test("room is made by what was used longest ago, ends of texts first, never by what is in use", async () => {
+    const pool = newPool(2, 2);
+    const textOf = (start: number): number[] => numbers(2 * blockTokens, start);
+    await use(pool, a, textOf(0));
+    await use(pool, b, textOf(1000));
+    await use(pool, c, textOf(2000).slice(0, 1));
+    expect(await cachedOf(pool, b, textOf(1000))).toBe(2 * blockTokens);
+    expect(await cachedOf(pool, a, textOf(0))).toBe(blockTokens);
+    const held = await pool.acquire(b, textOf(1000));
+    for (let i = 3; i < 8; i++) await use(pool, c, textOf(1000 * i));
+    expect(held.ids).toEqual(textOf(1000));
+    expect(await cachedOf(pool, a, textOf(0))).toBe(0);
+  });
+
+  test("every sequence can be filled whatever is cached", async () => {
+    const pool = newPool(3, 5);
+    for (let round = 0; round < 20; round++) {
+      const sequences = await Promise.all([a, b, c].map((owner) => pool.acquire(owner, numbers((round * 13) % 140, round % 3))));
+      for (const [i, sequence] of sequences.entries()) {
+        while (sequence.ids.length < 5 * blockTokens) extend(sequence, [round * 3 + i]);
+      }
+      const slots = sequences.flatMap((sequence) => [...sequence.slots(0, 5 * blockTokens)]);
+      expect(new Set(slots).size).toBeGreaterThan(0);
+      for (const sequence of sequences) pool.release(sequence);
+    }
+  });
+
+  test("free forgets the owner's tokens, unless others go on from them", async () => {
+    const pool = newPool(2, 3);
+    const ids = numbers(blockTokens + 3);
+    await use(pool, a, ids);
+    pool.free(a);
+    expect(await cachedOf(pool, a, ids)).toBe(0);
+    await use(pool, b, [...ids, 5]);
+    pool.free(a);
+    expect(await cachedOf(pool, b, [...ids, 5])).toBe(ids.length + 1);
+    const held = await pool.acquire(b, ids);
+    pool.free(b);
+    expect(held.ids).toEqual(ids);
+  });
+
+  test("tokens that were reserved but never appended leave nothing behind", async () => {
+    const pool = newPool(1, 2);
+    const sequence = await pool.acquire(a);
+    extend(sequence, [1, 2, 3]);
+    sequence.reserve(2 * blockTokens - 3);
+    pool.release(sequence);
+    expect((await pool.acquire(a, [1, 2, 3, 4])).ids).toEqual([1, 2, 3]);
+  });
+});
+
+describe("requests beyond the sequences", () => {
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  test("wait, and are served in the order of the calls", async () => {
+    const pool = newPool(1, 1);
+    const served: number[] = [];
+    const request = async (number: number): Promise<void> => {
+      const sequence = await pool.acquire({});
+      served.push(number);
+      await Promise.resolve();
+      pool.release(sequence);
+    };
+    await Promise.all(numbers(5).map(request));
+    expect(served).toEqual(numbers(5));
+  });
+
+  test("leave the queue when they are aborted", async () => {
+    const pool = newPool(1, 1, 2);
+    const first = await pool.acquire(a);
+    const controller = new AbortController();
+    const aborted = pool.acquire(b, [], { signal: controller.signal });
+    const last = pool.acquire(c);
+    controller.abort("changed my mind");
+    await expect(aborted).rejects.toBe("changed my mind");
+    await expect(pool.acquire(b, [], { signal: controller.signal })).rejects.toBe("changed my mind");
+    // There is room for another one in its place.
+    const another = pool.acquire(b);
+    pool.release(first);
+    pool.release(await last);
+    pool.release(await another);
+  });
+
+  test("are refused where the queue is full, with numbers", async () => {
+    const pool = newPool(2, 1, 1);
+    const held = [await pool.acquire(a), await pool.acquire(b)];
+    const waiting = pool.acquire(c);
+    const refused = await pool.acquire(c).catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(BusyError);
+    expect(refused).toMatchObject({ code: "busy", running: 2, waiting: 1, maxWaiting: 1 });
+    expect((refused as BusyError).message).toMatch(/at most 1 requests in the queue, got 1 and one more, with 2 running; .*queue\.max/);
+    for (const sequence of held) pool.release(sequence);
+    pool.release(await waiting);
+    const none = newPool(1, 1, 0);
+    await none.acquire(a);
+    await expect(none.acquire(a)).rejects.toThrow(/at most 0 requests/);
+  });
+
+  test("end with the model", async () => {
+    const pool = newPool(1, 1);
+    await pool.acquire(a);
+    const waiting = [pool.acquire(b), pool.acquire(c)];
+    pool.dispose();
+    for (const one of [...waiting, pool.acquire(a)]) await expect(one).rejects.toBeInstanceOf(DisposedError);
+  });
+
+  test("get the sequence of a stream that nobody reads, which comes back in turn", async () => {
+    vi.useFakeTimers();
+    const pool = newPool(1, 3);
+    const stream = await pool.acquire(a);
+    extend(stream, numbers(40));
+    pool.pause(stream);
+    const waiting = pool.acquire(b);
+    await vi.advanceTimersByTimeAsync(2 * pauseMs);
+    const other = await waiting;
+    expect(stream.isParked).toBe(true);
+    expect(stream.ids).toEqual(numbers(40));
+    // What it held is cached while there is room.
+    extend(other, numbers(10, 500));
+    pool.resume(stream);
+    const back = stream.unpark(undefined);
+    pool.release(other);
+    expect(await back).toEqual([]);
+    expect(stream.ids).toEqual(numbers(40));
+    extend(stream, [7]);
+    pool.release(stream);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("take its room, too, so that its tokens are computed again", async () => {
+    vi.useFakeTimers();
+    const pool = newPool(1, 2);
+    const stream = await pool.acquire(a);
+    extend(stream, numbers(40));
+    pool.pause(stream);
+    vi.advanceTimersByTime(pauseMs);
+    // It was paused for long enough before: nobody has to wait.
+    const other = await pool.acquire(b);
+    extend(other, numbers(2 * blockTokens, 500));
+    pool.release(other);
+    expect(await stream.unpark(undefined)).toEqual(numbers(40));
+    expect(stream.ids).toEqual([]);
+    extend(stream, numbers(41));
+    pool.release(stream);
+  });
+
+  test("leave alone streams that are read, slowly even", async () => {
+    vi.useFakeTimers();
+    const pool = newPool(1, 2);
+    const stream = await pool.acquire(a);
+    const waiting = pool.acquire(b);
+    for (let i = 0; i < 20; i++) {
+      pool.pause(stream);
+      await vi.advanceTimersByTimeAsync(pauseMs - 1);
+      pool.resume(stream);
+    }
+    expect(stream.isParked).toBe(false);
+    pool.release(stream);
+    await waiting;
+  });
+
+  test("a parked text can begin again, end, and be given back", async () => {
+    const pool = newPool(1, 2);
+    const text = await pool.acquire(a);
+    extend(text, numbers(40));
+    const waiting = pool.acquire(b);
+    pool.next(text);
+    expect(text.isParked).toBe(true);
+    text.restart([1, 2]);
+    expect(text.ids).toEqual([1, 2]);
+    const other = await waiting;
+    pool.release(text);
+    pool.release(other);
+    // One permit, and it is there.
+    await pool.acquire(a);
+  });
+
+  test("a guess is lost with its slots", async () => {
+    const pool = newPool(1, 2);
+    const text = await pool.acquire(a);
+    extend(text, [1, 2, 3]);
+    text.beginGuess();
+    text.reserve(3);
+    text.park();
+    expect(text.settle([4, 5, 6], 2)).toEqual([4, 5]);
+    expect(text.ids).toEqual([1, 2, 3]);
+  });
+});
+
+describe("blocks of a scope", () => {
+  const scope = {};
+  const ids = numbers(2 * blockTokens + 5);
+
+  /** Writes what comes from outside, as a session that is restored does. */
+  async function restore(pool: SequencePool, owner: object): Promise<void> {
+    const sequence = await pool.acquire(owner, ids, { scope });
+    sequence.distrust();
+    extend(sequence, ids.slice(sequence.ids.length));
+    pool.release(sequence);
+  }
+
+  const found = async (pool: SequencePool, owner: object, of?: object): Promise<number> => {
+    const sequence = await pool.acquire(owner, ids, { scope: of });
+    const { length } = sequence.ids;
+    pool.release(sequence);
+    return length;
+  };
+
+  test("are found by sequences of the scope alone", async () => {
+    const pool = newPool(2, 6);
+    await restore(pool, a);
+    expect(await found(pool, b)).toBe(0);
+    expect(await found(pool, b, {})).toBe(0);
+    expect(await found(pool, b, scope)).toBe(2 * blockTokens);
+    expect(await found(pool, a, scope)).toBe(ids.length);
+    // Not even by their owner without the scope: what is saved with a key must not vouch for them.
+    expect(await found(pool, a)).toBe(0);
+  });
+
+  test("so is what is computed after them", async () => {
+    const pool = newPool(2, 6);
+    await restore(pool, a);
+    const longer = [...ids, ...numbers(2 * blockTokens, 900)];
+    const sequence = await pool.acquire(a, longer, { scope });
+    extend(sequence, longer.slice(sequence.ids.length));
+    pool.release(sequence);
+    expect((await pool.acquire(b, longer)).ids).toEqual([]);
+    expect((await pool.acquire(b, longer, { scope })).ids).toHaveLength(4 * blockTokens);
+  });
+
+  test("are left out where all of it is cached for everybody, and what follows is shared", async () => {
+    const pool = newPool(2, 6);
+    await use(pool, b, ids.slice(0, 2 * blockTokens));
+    const sequence = await pool.acquire(a, ids, { scope });
+    expect(sequence.ids).toHaveLength(2 * blockTokens);
+    extend(sequence, numbers(blockTokens, 700));
+    pool.release(sequence);
+    expect((await pool.acquire(c, [...ids.slice(0, 2 * blockTokens), ...numbers(blockTokens, 700)])).ids).toHaveLength(3 * blockTokens);
+  });
+});
