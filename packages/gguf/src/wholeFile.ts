@@ -3,6 +3,7 @@ import { GgufError } from "./errors.ts";
 import { requireNodeModule } from "./nodeModule.ts";
 import { shownPath } from "./shown.ts";
 import { isCode, reasonOf, unlessMissing } from "./systemError.ts";
+import { uniqueId } from "./uniqueId.ts";
 
 /** How a file is written. */
 export interface WholeFileOptions {
@@ -75,7 +76,7 @@ async function renameToNew(from: string, to: string): Promise<void> {
 function temporaryName(path: string): string {
   const { basename, dirname, join } = requireNodeModule("node:path", path);
   // Names have at most 255 bytes; a character takes up to three.
-  return join(dirname(path), `${basename(path).slice(0, 64)}.${crypto.randomUUID().slice(0, 8)}.partial`);
+  return join(dirname(path), `${basename(path).slice(0, 64)}.${uniqueId()}.partial`);
 }
 
 function exists(path: string): GgufError {

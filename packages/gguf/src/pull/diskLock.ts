@@ -1,6 +1,7 @@
 import { GgufError } from "../errors.ts";
 import { nodeProcess, requireNodeModule } from "../nodeModule.ts";
 import { isCode, unlessMissing } from "../systemError.ts";
+import { uniqueId } from "../uniqueId.ts";
 import type { StorageLock } from "./storage.ts";
 
 /** How often a holder shows that it is alive, by writing its lock file again. */
@@ -26,6 +27,8 @@ interface Rival {
   readonly path: string;
   /** Undefined for a claim that is not decided. */
   readonly holder: Holder | undefined;
+  /** Whether its process is not one of those that this one can ask for. */
+  readonly isElsewhere: boolean;
   readonly ageMs: number;
 }
 
@@ -65,7 +68,7 @@ interface Claim {
 
 async function createClaim(folder: string, name: string): Promise<Claim> {
   const { open, rm, stat } = requireNodeModule("node:fs/promises", folder);
-  const file = `${name}.${crypto.randomUUID().slice(0, 8)}.lock`;
+  const file = `${name}.${uniqueId()}.lock`;
   const path = `${folder}/${file}`;
   const handle = await open(path, "wx");
   return {
@@ -105,6 +108,7 @@ async function hold(claim: Claim, name: string): Promise<StorageLock> {
 /** A live lock of another holder. Removes those that are left behind. */
 async function findRival(folder: string, name: string, own: Claim): Promise<Rival | undefined> {
   const fs = requireNodeModule("node:fs/promises", folder);
+  const place = await thisPlace();
   for (const file of await fs.readdir(folder)) {
     if (file === own.file || !isLockOf(name, file)) continue;
     const path = `${folder}/${file}`;
@@ -113,7 +117,9 @@ async function findRival(folder: string, name: string, own: Claim): Promise<Riva
     if (stat === undefined || text === undefined) continue;
     const holder = holderOf(text);
     const ageMs = own.createdMs - stat.mtimeMs;
-    if (ageMs <= staleMs && (holder === undefined || !(await isGone(holder)))) return { path, holder, ageMs };
+    const isElsewhere = place === undefined || holder?.place !== place;
+    const isGone = holder !== undefined && !isElsewhere && (await hasEnded(holder));
+    if (ageMs <= staleMs && !isGone) return { path, holder, isElsewhere, ageMs };
     await fs.rm(path, { force: true });
   }
   return undefined;
@@ -133,12 +139,10 @@ function holderOf(text: string): Holder | undefined {
   }
 }
 
-/** Whether a holder certainly is no longer there. One of another container or machine may be. */
-async function isGone({ pid, start, place }: Holder): Promise<boolean> {
-  const own = await thisProcess();
-  if (place === undefined || place !== own.place) return false;
+/** Whether the process of a holder here is gone, or is another one that was given its id. */
+async function hasEnded({ pid, start }: Holder): Promise<boolean> {
   if (!exists(pid)) return true;
-  const startNow = pid === own.pid ? own.start : await startOf(String(pid));
+  const startNow = await startOf(pid === nodeProcess().pid ? "self" : String(pid));
   return start !== undefined && startNow !== undefined && start !== startNow;
 }
 
@@ -179,11 +183,12 @@ async function startOf(pid: string): Promise<string | undefined> {
   }
 }
 
-function busy(name: string, { path, holder, ageMs }: Rival): GgufError {
+function busy(name: string, { path, holder, isElsewhere, ageMs }: Rival): GgufError {
   const seconds = Math.max(1, Math.ceil((staleMs - ageMs) / 1000));
+  const where = isElsewhere ? " of another container or machine" : "";
   return new GgufError("busy", {
     expected: `'${name}' to be free`,
-    got: `another download of it under way${holder === undefined ? "" : `, by process ${holder.pid}`}`,
+    got: `another download of it under way${holder === undefined ? "" : `, by process ${holder.pid}${where}`}`,
     hint: `wait for it, then try again; if that process is gone, its lock ${path} expires in ${seconds} s`,
   });
 }

@@ -75,17 +75,19 @@ export async function opfsStorage(folder?: OpfsFolder): Promise<ModelStorage> {
     async lock(name) {
       if (held.has(name)) throw busy(name, "this page");
       held.add(name);
-      const release = await webLock(`${root.name}/${name}`);
-      if (release === undefined) {
+      try {
+        const release = await webLock(`${root.name}/${name}`);
+        if (release === undefined) throw busy(name, "another tab or worker");
+        return {
+          async release() {
+            held.delete(name);
+            release();
+          },
+        };
+      } catch (error) {
         held.delete(name);
-        throw busy(name, "another tab or worker");
+        throw error;
       }
-      return {
-        async release() {
-          held.delete(name);
-          release();
-        },
-      };
     },
   };
 }

@@ -1,4 +1,5 @@
 import { openSource } from "../source.ts";
+import { uniqueId } from "../uniqueId.ts";
 import type { ModelStorage } from "./storage.ts";
 
 /** A small JSON object in the storage; undefined where there is none, or one that cannot be read. */
@@ -18,7 +19,7 @@ export async function readRecord(storage: ModelStorage, name: string): Promise<R
 /** Writes it whole or not at all. */
 export async function writeRecord(storage: ModelStorage, name: string, value: object): Promise<void> {
   // Not the same name twice: another process may write the same record.
-  const temporary = `${name}.${crypto.randomUUID().slice(0, 8)}.tmp`;
+  const temporary = `${name}.${uniqueId()}.tmp`;
   const writer = await storage.write(temporary, 0);
   try {
     await writer.write(new TextEncoder().encode(JSON.stringify(value)));
