@@ -1,10 +1,8 @@
 import { bytesSource } from "./bytesSource.ts";
 import { GgufError } from "./errors.ts";
-import { requireNodeModule } from "./nodeModule.ts";
 import { placeOf } from "./place.ts";
 import { shownUrl, withoutSecrets } from "./secrets.ts";
 import { shownPath } from "./shown.ts";
-import { reasonOf } from "./systemError.ts";
 
 /** Bytes of known size that can be read again and again, in any order. */
 export interface ByteSource {
@@ -52,14 +50,14 @@ export function isPlace(input: GgufInput): input is string | URL {
 
 async function openPlace(input: string | URL, signal: AbortSignal | undefined): Promise<ByteSource> {
   const place = placeOf(input);
-  if (place.kind === "path") return openPath(place.path);
+  if (place.kind === "path") return (await import("./pathSource.ts")).pathSource(place.path);
   if (place.kind === "url") return openUrl(place.url, signal);
   const hint = "a model on a hub may have several files: open it with readGguf, or pull it first";
   throw new GgufError("range", { expected: "a file", got: `'${shownPath(place.reference)}'`, hint });
 }
 
 async function openUrl(url: URL, signal: AbortSignal | undefined): Promise<ByteSource> {
-  if (url.protocol === "file:") return openPath(url);
+  if (url.protocol === "file:") return (await import("./pathSource.ts")).pathSource(url);
   if (url.protocol === "http:" || url.protocol === "https:") {
     // Pages store what they load, and read few models by ranges.
     const { httpSource } = await import("./httpSource.ts");
@@ -85,65 +83,14 @@ function blobSource(blob: Blob): ByteSource {
 async function fetchWhole(url: URL, signal: AbortSignal | undefined): Promise<Blob> {
   const response = await fetch(url, { signal: signal ?? null }).catch((cause: unknown) => {
     signal?.throwIfAborted();
-    throw cannotOpen(shownUrl(url), withoutSecrets(reasonOf(cause), url), "check the URL");
+    const got = withoutSecrets(reasonOf(cause), url);
+    throw new GgufError("io", { expected: "a URL that can be read", got, summary: `cannot open '${shownUrl(url)}': ${got}` });
   });
   return response.blob();
 }
 
-type Closable = { close(): Promise<void> };
-
-let registry: FinalizationRegistry<Closable> | undefined;
-
-/**
- * Closes files that nobody closed and nobody can read any more. Node would too when it collects them, with a warning, and from some
- * version on with an error.
- */
-function forgotten(): FinalizationRegistry<Closable> {
-  // Made here: a function that is made next to a source keeps it alive.
-  registry ??= new FinalizationRegistry((handle) => void handle.close().catch(() => undefined));
-  return registry;
-}
-
-async function openPath(path: string | URL): Promise<ByteSource> {
-  const { open: openFile } = requireNodeModule("node:fs/promises", String(path));
-  const handle = await openFile(path, "r").catch((cause: unknown) => {
-    throw cannotOpen(String(path), reasonOf(cause), "check the path", cause);
-  });
-  const stat = await handle.stat();
-  if (!stat.isFile()) {
-    await handle.close();
-    throw cannotOpen(String(path), "it is no regular file", "give the path of a .gguf file");
-  }
-  const source: ByteSource = {
-    size: stat.size,
-    async read(offset, length, signal) {
-      const bytes = new Uint8Array(length);
-      let done = 0;
-      while (done < length) {
-        signal?.throwIfAborted();
-        const { bytesRead } = await handle.read(bytes, done, length - done, offset + done);
-        if (bytesRead === 0) break;
-        done += bytesRead;
-      }
-      return bytes.subarray(0, done);
-    },
-    async close() {
-      forgotten().unregister(source);
-      await handle.close();
-    },
-  };
-  forgotten().register(source, handle, source);
-  return source;
-}
-
-function cannotOpen(path: string, reason: string, hint: string, cause?: unknown): GgufError {
-  return new GgufError("io", {
-    expected: "a readable file",
-    got: reason,
-    summary: `cannot open '${shownPath(path)}': ${reason}`,
-    hint,
-    cause,
-  });
+function reasonOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause);
 }
 
 function checked(source: ByteSource): ByteSource {

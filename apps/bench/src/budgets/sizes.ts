@@ -44,7 +44,7 @@ function tarballBytes(folder: string): number {
 /**
  * Modules that a page fetches when it first uses what they do, and generating text never does, whatever the model: calibrating, layers on
  * two backends, images, LoRA adapters, the context "auto", moving sessions, embeddings, perplexity, log probabilities, DRY and Mirostat, blocks that are quantized or multiplied
- * without rounding activations, hosts that compile nothing, the scalar reference, requests that log in, reading by ranges, and why a server refuses. What stores a
+ * without rounding activations, hosts that compile nothing, the scalar reference, requests that log in, reading by ranges or from a disk, and why a server refuses. What stores a
  * model is a figure of its own: a model that the user has chosen needs none of it.
  */
 const otherUses = [
@@ -66,6 +66,7 @@ const otherUses = [
   "lookUp.js",
   "opfsStorage.js",
   "otherKernels.js",
+  "pathSource.js",
   "perplexity.js",
   "quantize.js",
   "rare.js",
