@@ -286,6 +286,23 @@ describe.skipIf(!hasPty)("a chat on a terminal (skipped where python3 has no pty
     expect(shown).toContain("(stopped)");
   });
 
+  test("escapes in a file's name and tensors are shown, not obeyed, by every command that prints them", async () => {
+    const clear = "\x1b[2J";
+    const bytes = readFileSync(tiny);
+    for (const name of ["Fable Tiny 2M", "blk.0.attn_q.weight"]) bytes.write(clear, bytes.indexOf(name));
+    const path = file(`${clear}.gguf`);
+    writeFileSync(path, bytes);
+    for (const args of [
+      ["inspect", path],
+      ["run", path, "-p", "x", "-n", "1"],
+      ["bench", path, "-p", "4", "-n", "1", "-r", "1"],
+    ]) {
+      const { shown } = await onTerminal(args, []);
+      expect(shown, args[0]).not.toContain(clear);
+      expect(shown, args[0]).toContain("[2J");
+    }
+  });
+
   test("Tab completes commands and the names of options", async () => {
     const { shown } = await chat(
       ["> ", "/sy\t"],

@@ -72,6 +72,16 @@ describe("pull, models, run, rm", () => {
     expect(requests.length).toBeLessThanOrEqual(3);
   });
 
+  test("inspect and tokenize read the header of a model on a hub without storing it", async () => {
+    requests = [];
+    expect(JSON.parse((await centella(["show", "-hf", "o/tiny:Q8_0", "--json"], { env })).stdout).architecture).toBe("llama");
+    expect((await centella(["tokenize", "hf:o/tiny:Q8_0", "Once"], { env })).stdout).toBe(
+      (await centella(["tokenize", tiny, "Once"])).stdout,
+    );
+    expect(requests.length).toBeGreaterThan(0);
+    expect(JSON.parse((await centella(["models", "--json"], { env })).stdout).models).toHaveLength(1);
+  });
+
   test("failures are one line without the token", async () => {
     const result = await centella(["pull", "hf:o/none:Q8_0"], { env });
     expectOneLine(result, /HTTP status 404/);
