@@ -37,7 +37,7 @@ export function requireArguments<const N extends readonly string[]>(
   expected: N,
   given: readonly string[],
 ): { readonly [K in keyof N]: string } {
-  if (given.length !== expected.length || given.includes("")) {
+  if (given.length !== expected.length) {
     const wanted = expected.length === 0 ? "no arguments" : expected.join(", ").replace(/, ([^,]*)$/, " and $1");
     throw new UsageError(`${name}: expected ${wanted}, got ${countOf(given.length)}; quote an argument that has spaces`);
   }

@@ -2,7 +2,7 @@ import { commands } from "./commands/index.ts";
 import { packageVersion } from "./commands/version.ts";
 import { isUsage, messageOf } from "./failure.ts";
 import { Output } from "./output.ts";
-import { runProgram } from "./program.ts";
+import { commandOf, runProgram } from "./program.ts";
 
 const exitCode = { failure: 1, usage: 2 } as const;
 /** Exit codes after signals that end a command, as shells count them. */
@@ -32,7 +32,7 @@ async function main(args: readonly string[]): Promise<number> {
     }
     output.error(`centella: ${messageOf(error)}`);
     if (!isUsage(error)) return exitCode.failure;
-    const name = commands.find((one) => one.name === args[0] || one.aliases?.includes(args[0] ?? ""))?.name;
+    const name = commandOf(commands, args[0])?.name;
     output.error(`centella: see centella ${name === undefined ? "" : `${name} `}--help`);
     return exitCode.usage;
   }

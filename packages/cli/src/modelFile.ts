@@ -11,7 +11,7 @@ export const fileOptions: { readonly model: OptionSpec<string>; readonly "hf-rep
   "hf-repo": text("OWNER/REPO[:QUANT]", "a model on Hugging Face: stands for FILE as hf:OWNER/REPO:QUANT", { aliases: ["-hf", "-hfr"] }),
 };
 
-/** Puts `-m FILE` or `-hf REPO` in front of the other arguments, where FILE stands. */
+/** Puts `-m FILE` or `-hf REPO` before the other arguments, as FILE. */
 export function withFile(
   { model, "hf-repo": repo }: { readonly model?: string; readonly "hf-repo"?: string },
   positionals: readonly string[],

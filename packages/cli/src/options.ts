@@ -107,10 +107,14 @@ export function grouped<S extends OptionSpecs>(group: string, specs: S): S {
 /** Replaces the spellings of other tools by an option's own name, up to `--`; values of options are left alone. */
 export function canonicalArguments(specs: OptionSpecs, args: readonly string[]): readonly string[] {
   const names = new Map<string, string>();
-  for (const [name, { aliases = [] }] of Object.entries(specs)) for (const alias of aliases) names.set(alias, `--${name}`);
-  const valued = new Set(
-    Object.entries(specs).flatMap(([name, { value, short }]) => (value === undefined ? [] : [`--${name}`, `-${short}`])),
-  );
+  /** Options that the next argument belongs to. */
+  const valued = new Set<string>();
+  for (const [name, { aliases = [], short, value }] of Object.entries(specs)) {
+    for (const alias of aliases) names.set(alias, `--${name}`);
+    if (value === undefined) continue;
+    valued.add(`--${name}`);
+    if (short !== undefined) valued.add(`-${short}`);
+  }
   const out: string[] = [];
   for (let i = 0; i < args.length; i++) {
     const arg = args[i]!;

@@ -48,13 +48,19 @@ export async function runProgram(
   }
 }
 
-/** `--help run` is `run --help`; options of other tools get the names that they have here. */
-function ownSpelling(commands: readonly Command[], args: readonly string[]): readonly string[] {
-  const [first, ...rest] = args;
+/** `help run` and `--help run` are `run --help`; options of other tools get the names that they have here. */
+function ownSpelling(commands: readonly Command[], [first, ...rest]: readonly string[]): readonly string[] {
+  const [topic] = rest;
+  if (topic !== undefined && (first === "help" || first === "--help" || first === "-h"))
+    return commandOf(commands, topic) === undefined ? [topic] : [topic, "--help"];
   if (first === "-v") return ["--version"];
-  if ((first === "--help" || first === "-h") && rest[0] !== undefined) return ["help", ...rest];
-  const command = commands.find(({ name, aliases = [] }) => name === first || aliases.includes(first ?? ""));
-  return command === undefined ? args : [command.name, ...canonicalArguments(optionsOf(command), rest)];
+  const command = commandOf(commands, first);
+  return command === undefined ? [first!, ...rest] : [command.name, ...canonicalArguments(optionsOf(command), rest)];
+}
+
+/** The command of this name or alias. */
+export function commandOf(commands: readonly Command[], given: string | undefined): Command | undefined {
+  return commands.find(({ name, aliases = [] }) => given !== undefined && [name, ...aliases].includes(given));
 }
 
 function addCommand(program: Commander, command: Command, signal: AbortSignal): void {

@@ -233,6 +233,8 @@ test("help and version", async () => {
   expect(help).toContain("--temperature <T>");
   expect((await centella(["help", "run"])).stdout).toBe(help);
   expect((await centella(["--help", "run"])).stdout).toBe(help);
+  expect((await centella(["help", "ls"])).stdout).toMatch(/^Usage: centella models\|list /);
+  expectOneLine(await centella(["help", "rnu"]), /unknown command 'rnu' \(Did you mean run\?\)/, 2);
   for (const spelling of ["--version", "-V", "-v", "version"]) expect((await centella([spelling])).stdout).toMatch(/^\d+\.\d+\.\d+/);
   const nothing = await centella([]);
   expectOneLine(nothing, /expected a command, got none/, 2);
