@@ -284,6 +284,9 @@ describe.skipIf(!hasPty)("a chat on a terminal (skipped where python3 has no pty
     );
     expect(code).toBe(0);
     expect(shown).toContain("(stopped)");
+    const [user, answer] = messagesOf(path);
+    expect(user!.content).toBe("Tell me a long tale.");
+    expect(answer!.content.length).toBeGreaterThan(0);
   });
 
   test("escapes in a file's name and tensors are shown, not obeyed, by every command that prints them", async () => {

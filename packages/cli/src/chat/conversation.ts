@@ -70,6 +70,7 @@ export class Conversation {
       const parts = this.#session.generate([{ role: "user", content }], {
         ...chatOptions(values),
         progress: true,
+        onAbort: "keep",
         signal,
       });
       const finish = await writeGeneration(parts, this.#output);
@@ -78,10 +79,6 @@ export class Conversation {
       this.#explain(finish);
       this.#hasFailed = false;
     } catch (error) {
-      if (!this.#signal.aborted && interrupt.aborted) {
-        this.#output.warn("\n(stopped)");
-        return;
-      }
       if (this.#signal.aborted || !canGoOn(error)) throw error;
       this.#output.error(`centella: ${messageOf(error)}`);
       this.#hasFailed = true;
@@ -119,11 +116,12 @@ export class Conversation {
   }
 
   /** Says what became of an answer, where that is not plain. */
-  #explain({ limit, usage }: GenerationFinish): void {
+  #explain({ reason, limit, usage }: GenerationFinish): void {
     if (usage.droppedMessages > this.#dropped)
       this.#output.warn(`(the context is full: the ${usage.droppedMessages} oldest messages were left out; --context makes room for more)`);
     this.#dropped = usage.droppedMessages;
-    if (limit === "context") this.#output.warn("(the answer filled the context: raise --context, or use --overflow shift)");
+    if (reason === "aborted") this.#output.warn("(stopped)");
+    else if (limit === "context") this.#output.warn("(the answer filled the context: raise --context, or use --overflow shift)");
     else if (limit === "maxTokens") this.#output.note("(the answer reached --tokens)");
   }
 }
