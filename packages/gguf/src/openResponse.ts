@@ -1,10 +1,14 @@
 import { TransientError } from "./http.ts";
+import { hasFileSystem } from "./place.ts";
 
 /** Bytes between two reads, such as the padding between tensors, that are skipped rather than requested around. */
 export const skippedBytes = 65_536;
 
-/** How long a response stays open for the next read, in ms. An open one keeps a connection, and Node's process. */
-const idleMs = 2_000;
+/**
+ * How long a response stays open for the next read, in ms: programs are compiled between a model's header and its weights. An open response
+ * keeps Node's process, so it ends sooner there.
+ */
+const idleMs = (): number => (hasFileSystem() ? 2_000 : 30_000);
 
 /** Bytes `at … end - 1` of a file on their way, taken in order by one read after the other. */
 export class OpenResponse {
@@ -73,7 +77,7 @@ export class OpenResponse {
     this.#timer = setTimeout(() => {
       this.close();
       onClose();
-    }, idleMs);
+    }, idleMs());
     // In Node an object: a process ends without waiting for it.
     (this.#timer as { unref?(): void }).unref?.();
   }

@@ -52,7 +52,7 @@ async function openPlace(input: string | URL, signal: AbortSignal | undefined): 
   const place = placeOf(input);
   if (place.kind === "path") return (await import("./pathSource.ts")).pathSource(place.path);
   if (place.kind === "url") return openUrl(place.url, signal);
-  const hint = "a model on a hub may have several files: open it with readGguf, or pull it first";
+  const hint = "a model on a hub may have several files: name it alone in readGguf or loadModel, or pull it first";
   throw new GgufError("range", { expected: "a file", got: `'${shownPath(place.reference)}'`, hint });
 }
 

@@ -55,6 +55,7 @@ test("in Chromium a pull that was broken off goes on in the origin private file 
   }
   expect(report.aborted).toBe("enough");
   expect(report.kept).toBeGreaterThan(0);
-  expect(ranges.at(-1)).toBe(`bytes=${report.kept}-`);
+  // The browser's cache may have the next bytes too.
+  expect(Number(/^bytes=(\d+)-/.exec(ranges.at(-1)!)![1])).toBeGreaterThanOrEqual(report.kept);
   expect(report).toMatchObject({ stored: [url], isVerified: true, sum: sha256, left: [] });
 }, 120_000);

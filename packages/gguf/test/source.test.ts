@@ -88,7 +88,7 @@ describe("openSource", () => {
       await source.close?.();
     }
     await expect(openSource("ftp://example.com/m.gguf")).rejects.toMatchObject({ code: "range", got: "'ftp://example.com/m.gguf'" });
-    await expect(openSource("hf:owner/repo")).rejects.toThrow(/open it with readGguf, or pull it first/);
+    await expect(openSource("hf:owner/repo")).rejects.toThrow(/name it alone in readGguf or loadModel, or pull it first/);
   });
 
   test("refuses what is no input", async () => {

@@ -7,6 +7,7 @@ import {
   checkBusy,
   type HttpOptions,
   identity,
+  isOtherOrigin,
   type RangeResponse,
   requestRange,
   send,
@@ -91,10 +92,11 @@ export function parseDownloaded(value: unknown): Downloaded | undefined {
 /**
  * Size and digest that a hub puts on its redirect to the bytes; nothing from servers that say nothing, or do not know HEAD: what is wrong
  * with the URL shows when its bytes are asked for. A server that does not answer is asked again, since without its answer wrong bytes
- * would pass.
+ * would pass. A page is not asked to: browsers hide what redirects to other origins say, and some servers allow pages no HEAD.
  * @throws {GgufError} `io` after the last attempt
  */
 export async function linkedFile(url: URL, options: HttpOptions, signal: AbortSignal | undefined): Promise<Partial<RemoteFile>> {
+  if (isOtherOrigin(url)) return {};
   const attempts = new Attempts(url, options);
   const headers = { ...options.headers, ...identity };
   for (;;) {

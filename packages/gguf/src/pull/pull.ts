@@ -147,7 +147,9 @@ export async function removeModel(storage: ModelStorage, source: string): Promis
 }
 
 async function findModel(storage: ModelStorage, source: string): Promise<StoredModel | undefined> {
-  return findByKeys(storage, /^https?:/i.test(source) && URL.canParse(source) ? [source, sourceKey(source)] : [source]);
+  // A name is no place in Node, and in pages a URL that nothing was pulled by.
+  const place = placeOf(source);
+  return findByKeys(storage, place.kind === "url" ? [source, recordUrl(place.url)] : [source]);
 }
 
 async function findByKeys(storage: ModelStorage, keys: readonly string[]): Promise<StoredModel | undefined> {
