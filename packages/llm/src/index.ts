@@ -45,6 +45,6 @@ export { type StopResult, StopStrings } from "./stopStrings.ts";
 export { createTokenizer } from "./tokenizer/createTokenizer.ts";
 export { preTokenizerNames } from "./tokenizer/otherPreTokenizers.ts";
 export { TextStream, type TextStreamOptions } from "./tokenizer/textStream.ts";
-export type { DecodeOptions, EncodeOptions, Tokenizer, TokenizerKind } from "./tokenizer/tokenizer.ts";
+export type { DecodeOptions, EncodeAsyncOptions, EncodeOptions, Tokenizer, TokenizerKind } from "./tokenizer/tokenizer.ts";
 export type { FillInMiddleIds } from "./tokenizer/tokenKinds.ts";
 export type { StringList, VocabularyMetadata } from "./tokenizer/vocabulary.ts";

@@ -1,8 +1,25 @@
 import { describe, expect, test } from "vitest";
 import { preTokenizerNames } from "../src/index.ts";
 import { preTokenizerFor } from "../src/tokenizer/otherPreTokenizers.ts";
-import { preTokenize } from "../src/tokenizer/preTokenize.ts";
+import { type Cutter, maxPieceLength, preTokenize } from "../src/tokenizer/preTokenize.ts";
 import { multilingual } from "./shared.ts";
+
+function split(text: string, patterns: readonly Cutter[]): string[] {
+  return [...preTokenize(text, patterns)].flat();
+}
+
+/** What windows must not change: every cutter over whole pieces. */
+function splitWhole(text: string, patterns: readonly Cutter[]): string[] {
+  const cut = (piece: string, cutter: Cutter): string[] => {
+    const ends =
+      typeof cutter === "function"
+        ? [...cutter(piece)]
+        : [...piece.matchAll(cutter)].flatMap(({ index, 0: { length } }) => [index, index + length]);
+    const places = [...new Set([0, ...ends, piece.length])].sort((a, b) => a - b);
+    return places.slice(1).map((end, i) => piece.slice(places[i], end));
+  };
+  return patterns.reduce((pieces, cutter) => pieces.flatMap((piece) => cut(piece, cutter)), [text]);
+}
 
 describe("pre-tokenizers", () => {
   const patternsOf = (name: string): string => preTokenizerFor(name).patterns.join();
@@ -14,15 +31,57 @@ describe("pre-tokenizers", () => {
   test.each(families)("%s loses nothing and survives long runs", (name) => {
     const { patterns } = preTokenizerFor(name);
     for (const text of [multilingual, "don't 'TIS 12345 a1b2\n\n  x", "<sentinel:12>IMGIMGABZ"]) {
-      const pieces = preTokenize(text, patterns);
+      const pieces = split(text, patterns);
       expect(pieces.join("")).toBe(text);
       expect(pieces).not.toContain("");
     }
     for (const unit of [" ", "a", "A", "é", "\n", "7", "!", "中", " a", "'", "\u0301"]) {
       const text = `${unit.repeat(100_000)}x`;
       const started = performance.now();
-      expect(preTokenize(text, patterns).join("").length).toBe(text.length);
+      expect(split(text, patterns).join("").length).toBe(text.length);
       expect(performance.now() - started).toBeLessThan(3000);
+    }
+  });
+
+  test.each(families)("%s splits a long text window by window as in one go", (name) => {
+    const { patterns } = preTokenizerFor(name);
+    let state = 1;
+    const random = (below: number): number => {
+      state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+      return Math.floor((state / 2 ** 32) * below);
+    };
+    const kinds = [
+      " word",
+      "Word's",
+      " 12345",
+      "!?",
+      "\n",
+      "\r\n\n",
+      "   ",
+      "\t",
+      "中文字",
+      "é\u0301",
+      "👩‍👩‍👧",
+      " it'll",
+      "한국",
+      " नमस्ते",
+      "ไทย",
+    ];
+    let text = "";
+    while (text.length < 200_000) text += kinds[random(kinds.length)]!.repeat(random(40) === 0 ? random(300) : 1 + random(3));
+    expect(split(text, patterns)).toEqual(splitWhole(text, patterns));
+    // Without a space in it, as Chinese and Thai are written.
+    const dense = text.replaceAll(/\s/gu, "");
+    expect(split(dense, patterns)).toEqual(splitWhole(dense, patterns));
+  });
+
+  test.each(families)("%s cuts a piece that is too long for its regexes", (name) => {
+    for (const unit of ["\u0301", "👨‍👩‍👧", "😀", "!", "7", " ", "a"]) {
+      const text = unit.repeat(Math.ceil(600_000 / unit.length));
+      const pieces = split(text, preTokenizerFor(name).patterns);
+      expect(Math.max(...new Set(pieces.map((piece) => piece.length)))).toBeLessThanOrEqual(maxPieceLength);
+      expect(pieces.join("")).toBe(text);
+      expect(pieces.some((piece) => /\p{Surrogate}/u.test(piece))).toBe(false);
     }
   });
 
@@ -58,11 +117,11 @@ describe("pre-tokenizers", () => {
     ["kimi-k2", "漢字abc'S 12345", ["漢字", "abc'S", " ", "123", "45"]],
     ["talkie", "fooBar's", ["foo", "Bar's"]],
   ] as const)("%s splits %j", (name, text, pieces) => {
-    expect(preTokenize(text, preTokenizerFor(name).patterns)).toEqual(pieces);
+    expect(split(text, preTokenizerFor(name).patterns)).toEqual(pieces);
   });
 
   test("white space is Unicode's: U+0085 is, U+FEFF is not", () => {
     const { patterns } = preTokenizerFor("gpt-2");
-    expect(preTokenize("a\u0085\u0085b\ufeffc", patterns)).toEqual(["a", "\u0085", "\u0085", "b", "\ufeff", "c"]);
+    expect(split("a\u0085\u0085b\ufeffc", patterns)).toEqual(["a", "\u0085", "\u0085", "b", "\ufeff", "c"]);
   });
 });

@@ -82,10 +82,11 @@ export class BytePairModel implements TextModel {
       mark === undefined || joinsWords ? preTokenizer.patterns : [...preTokenizer.patterns, new RegExp(`(?<!${mark})(?=${mark})`, "gu")];
   }
 
-  encodeText(text: string, _atBoundary: boolean, out: number[]): void {
+  *encodeText(text: string, _atBoundary: boolean, out: number[]): Generator<void> {
     const { space } = this.#preTokenizer;
-    for (const word of preTokenize(space === undefined ? text : text.replaceAll(" ", space), this.#patterns)) {
-      for (const id of this.#cache.get(word) ?? this.#cache.set(word, this.#encodeWord(word))) out.push(id);
+    for (const words of preTokenize(space === undefined ? text : text.replaceAll(" ", space), this.#patterns)) {
+      for (const word of words) for (const id of this.#cache.get(word) ?? this.#cache.set(word, this.#encodeWord(word))) out.push(id);
+      yield;
     }
   }
 

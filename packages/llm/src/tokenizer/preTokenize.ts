@@ -1,18 +1,64 @@
 /** Cuts pieces: into the matches of a regex and what lies between them, or at the offsets that a function gives, ascending. */
 export type Cutter = RegExp | ((piece: string) => Iterable<number>);
 
+/** UTF-16 units of a text that are cut at a time, if pieces end within them. */
+const usualWindow = 2 ** 16;
+/** Pieces are at most this long, so that no regex matches more: some millions of units overflow the stack of the engine's regexes. */
+export const maxPieceLength: number = 2 ** 18;
+/** Units after a piece that decide where it ends, at most. */
+const margin = 64;
+/** Units before the end of a window in which a good end is looked for. */
+const searched = 4096;
+
 /**
- * Splits a text by cutters in turn: each one cuts every piece further, so that no character is lost. Pieces are never empty.
+ * Splits a text by cutters in turn: each one cuts every piece further, so that no character is lost. Pieces are never empty. They come in
+ * lists, one for each window of the text, so that long texts need not be split at once. Windows do not show in the pieces, but that those
+ * longer than {@link maxPieceLength} are cut.
  */
-export function preTokenize(text: string, cutters: readonly Cutter[]): string[] {
-  let pieces = text === "" ? [] : [text];
-  for (const cutter of cutters) {
-    const finer: string[] = [];
-    if (typeof cutter === "function") for (const piece of pieces) cutAt(piece, cutter(piece), finer);
-    else for (const piece of pieces) cutMatches(piece, cutter, finer);
-    pieces = finer;
+export function* preTokenize(text: string, cutters: readonly Cutter[]): Generator<string[]> {
+  const [first, ...rest] = cutters;
+  for (let start = 0; start < text.length; ) {
+    const pieces = first === undefined ? [text.slice(start, windowEnd(text, start + maxPieceLength))] : piecesAt(text, start, first);
+    for (const piece of pieces) start += piece.length;
+    yield rest.reduce(cutAll, pieces);
   }
-  return pieces;
+}
+
+/** The pieces from `start` on whose ends the text after them cannot change any more. */
+function piecesAt(text: string, start: number, cutter: Cutter): string[] {
+  for (let size = usualWindow; ; size *= 2) {
+    const end = windowEnd(text, start + size);
+    const pieces = cutAll([text.slice(start, end)], cutter);
+    if (end === text.length) return pieces;
+    let certain = pieces.length;
+    for (let pieceEnd = end; certain > 0 && pieceEnd > end - margin; ) pieceEnd -= pieces[--certain]!.length;
+    if (certain > 0) return pieces.slice(0, certain);
+    if (size >= maxPieceLength) return pieces;
+  }
+}
+
+/** Where windows end best: before a space between letters, else where no run of white space or digits is cut. */
+const goodEnds: readonly RegExp[] = [/\p{L}(?=[ \u2581]\p{L})/gu, /[^\p{White_Space}\p{N}](?=\P{White_Space})/gu];
+
+/** The end of a window of a text: the best place up to `limit`. */
+export function windowEnd(text: string, limit: number): number {
+  if (limit >= text.length) return text.length;
+  const start = limit - searched;
+  for (const goodEnd of goodEnds) {
+    const ends = Array.from(text.slice(start, limit + 2).matchAll(goodEnd), ({ index, 0: { length } }) => index + length);
+    const last = ends.findLast((end) => end <= searched);
+    if (last !== undefined) return start + last;
+  }
+  return (text.codePointAt(limit - 1) ?? 0) > 0xffff ? limit - 1 : limit;
+}
+
+function cutAll(pieces: readonly string[], cutter: Cutter): string[] {
+  const finer: string[] = [];
+  for (const piece of pieces) {
+    if (typeof cutter === "function") cutAt(piece, cutter(piece), finer);
+    else cutMatches(piece, cutter, finer);
+  }
+  return finer;
 }
 
 function cutAt(piece: string, offsets: Iterable<number>, out: string[]): void {

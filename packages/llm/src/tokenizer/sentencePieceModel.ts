@@ -1,11 +1,14 @@
 import { ByteTokens } from "./byteTokens.ts";
 import { KeyHeap } from "./keyHeap.ts";
+import { preTokenize } from "./preTokenize.ts";
 import type { TextModel } from "./textModel.ts";
 import type { Vocabulary } from "./vocabulary.ts";
 import { WordCache } from "./wordCache.ts";
 
 /** SentencePiece's visible space, U+2581. */
 const visibleSpace = "\u2581";
+/** Before a run of spaces. */
+const betweenWords = /(?<!\u2581)(?=\u2581)/g;
 const positions = 2 ** 32;
 const encoder = new TextEncoder();
 
@@ -32,10 +35,12 @@ export class SentencePieceModel implements TextModel {
     this.#wordsAreSeparate = !vocabulary.texts.some((text) => /[^\u2581]\u2581/.test(text));
   }
 
-  encodeText(text: string, atBoundary: boolean, out: number[]): void {
+  *encodeText(text: string, atBoundary: boolean, out: number[]): Generator<void> {
     const visible = (this.#addSpacePrefix && atBoundary ? ` ${text}` : text).replaceAll(" ", visibleSpace);
-    const words = this.#wordsAreSeparate ? visible.split(/(?<!\u2581)(?=\u2581)/) : [visible];
-    for (const word of words) for (const id of this.#cache.get(word) ?? this.#cache.set(word, this.#encodeWord(word))) out.push(id);
+    for (const words of preTokenize(visible, this.#wordsAreSeparate ? [betweenWords] : [])) {
+      for (const word of words) for (const id of this.#cache.get(word) ?? this.#cache.set(word, this.#encodeWord(word))) out.push(id);
+      yield;
+    }
   }
 
   pieceBytes(text: string): Uint8Array {

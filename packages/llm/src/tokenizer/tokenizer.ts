@@ -12,6 +12,13 @@ export interface EncodeOptions {
   readonly parseSpecial?: boolean | readonly (readonly [start: number, end: number])[];
 }
 
+/** How {@link Tokenizer.encodeAsync} treats a text. */
+export interface EncodeAsyncOptions extends EncodeOptions {
+  /** Stop where there are more ids than this: the result then has more, but not those of the whole text. Default: no limit. */
+  readonly maxTokens?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
 /** How {@link Tokenizer.decode} treats special tokens. */
 export interface DecodeOptions {
   /** Leave out control tokens such as BOS or end-of-turn. Default true; false shows their text. */
@@ -54,6 +61,11 @@ export interface Tokenizer {
    * @throws {TokenizerError} if the vocabulary has no token for a byte of the text
    */
   encode(text: string, options?: EncodeOptions): Int32Array;
+  /**
+   * {@link encode} that lets other work of the thread run while it encodes a long text.
+   * @throws {TokenizerError} as {@link encode}, or the signal's reason
+   */
+  encodeAsync(text: string, options?: EncodeAsyncOptions): Promise<Int32Array>;
   /**
    * Text of token ids; bytes that are no UTF-8 become U+FFFD. For ids that arrive one by one use `TextStream`.
    * @throws {TokenizerError} if an id is outside the vocabulary

@@ -8,6 +8,8 @@ import type { Vocabulary } from "./vocabulary.ts";
 const visibleSpace = "\u2581";
 /** By how much an unknown character is less likely than the least likely token. */
 const unknownPenalty = 10;
+/** Bytes after which a long text can be left. */
+const pauseBytes = 2 ** 16;
 const encoder = new TextEncoder();
 const spaceBytes = encoder.encode(visibleSpace);
 const space = 0x20;
@@ -54,7 +56,7 @@ export class UnigramModel implements TextModel {
     this.#unknownScore = Math.fround(least - unknownPenalty);
   }
 
-  encodeText(text: string, _atBoundary: boolean, out: number[]): void {
+  *encodeText(text: string, _atBoundary: boolean, out: number[]): Generator<void> {
     const bytes = this.#normalise(encoder.encode(text));
     const { length } = bytes;
     /** Best sum up to each byte, and the last token and where it begins on the way there. */
@@ -69,7 +71,11 @@ export class UnigramModel implements TextModel {
       ids[end] = id;
       starts[end] = start;
     };
-    for (let start = 0; start < length; ) {
+    for (let [start, nextPause] = [0, pauseBytes]; start < length; ) {
+      if (start >= nextPause) {
+        yield;
+        nextPause += pauseBytes;
+      }
       const next = Math.min(length, start + bytesOfCharacter(bytes[start]!));
       let isCovered = false;
       let node: number | undefined = 0;

@@ -1,12 +1,15 @@
 import { TokenizerError } from "../errors.ts";
+import { yieldToEventLoop } from "../eventLoop.ts";
 import { SpecialMatcher } from "./specialMatcher.ts";
 import type { TextModel } from "./textModel.ts";
 import { TextStream } from "./textStream.ts";
-import type { DecodeOptions, EncodeOptions, Tokenizer, TokenizerKind } from "./tokenizer.ts";
+import type { DecodeOptions, EncodeAsyncOptions, EncodeOptions, Tokenizer, TokenizerKind } from "./tokenizer.ts";
 import { byte, control, type FillInMiddleIds, normal, unknown, userDefined } from "./tokenKinds.ts";
 import type { Vocabulary, VocabularyMetadata } from "./vocabulary.ts";
 
 const encoder = new TextEncoder();
+/** For how long `encodeAsync` keeps the thread at a time. */
+const longestBusyMs = 10;
 
 /** A vocabulary with its special tokens around a model of ordinary text. */
 export class VocabularyTokenizer implements Tokenizer {
@@ -52,19 +55,40 @@ export class VocabularyTokenizer implements Tokenizer {
   }
 
   encode(text: string, options: EncodeOptions = {}): Int32Array {
-    const { addSpecial = true, parseSpecial = false } = options;
-    const wellFormed = text.replace(/\p{Surrogate}/gu, "\ufffd");
     const ids: number[] = [];
+    for (const _ of this.#encodeInto(ids, text, options));
+    return Int32Array.from(ids);
+  }
+
+  async encodeAsync(
+    text: string,
+    { signal, maxTokens = Number.POSITIVE_INFINITY, ...options }: EncodeAsyncOptions = {},
+  ): Promise<Int32Array> {
+    signal?.throwIfAborted();
+    const ids: number[] = [];
+    let pausedAt = performance.now();
+    for (const _ of this.#encodeInto(ids, text, options)) {
+      if (ids.length > maxTokens) break;
+      if (performance.now() - pausedAt < longestBusyMs) continue;
+      await yieldToEventLoop();
+      signal?.throwIfAborted();
+      pausedAt = performance.now();
+    }
+    return Int32Array.from(ids);
+  }
+
+  /** Appends ids step by step. */
+  *#encodeInto(ids: number[], text: string, { addSpecial = true, parseSpecial = false }: EncodeOptions): Generator<void> {
+    const wellFormed = text.replace(/\p{Surrogate}/gu, "\ufffd");
     if (addSpecial && this.addBos) ids.push(this.bosId!);
     let atBoundary = true;
     for (const { start, end, id } of this.#specials.partition(wellFormed, parseSpecial)) {
-      if (id < 0) this.#textModel.encodeText(wellFormed.slice(start, end), atBoundary, ids);
+      if (id < 0) yield* this.#textModel.encodeText(wellFormed.slice(start, end), atBoundary, ids);
       else ids.push(id);
       atBoundary = id >= 0;
     }
     if (addSpecial && this.addSeparator) ids.push(this.separatorId!);
     if (addSpecial && this.addEos) ids.push(this.eosId!);
-    return Int32Array.from(ids);
   }
 
   decode(ids: ArrayLike<number>, options: DecodeOptions = {}): string {

@@ -1,10 +1,13 @@
 import { TokenizerError } from "../errors.ts";
+import { windowEnd } from "./preTokenize.ts";
 import type { TextModel } from "./textModel.ts";
 import type { Vocabulary } from "./vocabulary.ts";
 import { WordCache } from "./wordCache.ts";
 
 /** What GGUF puts before the tokens that begin a word (the others lose BERT's `##`), U+2581. */
 const wordStart = "\u2581";
+/** UTF-16 units after which a long text can be left. */
+const windowLength = 2 ** 16;
 const encoder = new TextEncoder();
 /** Characters whose part is remembered: more than texts of any one language have. */
 const maxCharacters = 65_536;
@@ -49,31 +52,42 @@ export class WordPieceModel implements TextModel {
     this.#longest = vocabulary.texts.reduce((longest, text) => Math.max(longest, text.length), 0);
   }
 
-  encodeText(text: string, _atBoundary: boolean, out: number[]): void {
-    for (const word of this.#words(text))
-      for (const id of this.#cache.get(word) ?? this.#cache.set(word, this.#encodeWord(word))) out.push(id);
+  *encodeText(text: string, _atBoundary: boolean, out: number[]): Generator<void> {
+    let [start, word] = [0, ""];
+    while (start < text.length) {
+      const end = windowEnd(text, start + windowLength);
+      word = this.#encodeWords(text.slice(start, end), word, out);
+      start = end;
+      yield;
+    }
+    this.#encodeWords(" ", word, out);
   }
 
   pieceBytes(text: string): Uint8Array {
     return encoder.encode(text.replaceAll(wordStart, " "));
   }
 
-  /** The words of a text, normalised. */
-  #words(text: string): string[] {
-    const found: string[] = [];
-    let word = "";
-    const finish = (): void => {
-      if (word !== "") found.push(word);
-      word = "";
+  /**
+   * Appends the ids of a text's words, normalised.
+   * @param begun a word that began before the text
+   * @returns the word that the text ends in, to be continued
+   */
+  #encodeWords(text: string, begun: string, out: number[]): string {
+    let word = begun;
+    const take = (whole: string): void => {
+      if (whole === "") return;
+      for (const id of this.#cache.get(whole) ?? this.#cache.set(whole, this.#encodeWord(whole))) out.push(id);
     };
     for (const char of text) {
       const { role, text: normalized } = this.#character(char);
       if (role === "letter") word += normalized;
-      else if (role !== "dropped") finish();
-      if (role === "word") found.push(normalized);
+      else if (role !== "dropped") {
+        take(word);
+        word = "";
+      }
+      if (role === "word") take(normalized);
     }
-    finish();
-    return found;
+    return word;
   }
 
   #character(char: string): Character {
