@@ -68,11 +68,6 @@ function checkMessage(message: ChatMessage, index: number): PlainMessage {
   return { ...message, content: texts.join("") };
 }
 
-/** Whether a message is an assistant's answer that can be continued: one with text, and without calls that wait for their results. */
-export function isOpenAnswer(message: ChatMessage | undefined): boolean {
-  return message?.role === "assistant" && message.content !== undefined && message.content !== null && !message.tool_calls;
-}
-
 /** Messages without the roles that a template does not have. */
 export interface MergedMessages {
   readonly messages: readonly PlainMessage[];

@@ -1,10 +1,12 @@
-import { type ChatMessage, checkMessages, isOpenAnswer, mergeInstructions, type PlainMessage } from "./chatMessages.ts";
+import { type ChatMessage, checkMessages, mergeInstructions, type PlainMessage } from "./chatMessages.ts";
 import { ChatTemplateError, chatTemplateKey, noChatTemplate } from "./errors.ts";
 import { type Origin, Text } from "./jinja/text.ts";
+import { isOpenAnswer } from "./openAnswer.ts";
 import { findReasoningFormat, type ReasoningFormat, separationOf } from "./reasoning.ts";
 import { JinjaTemplate } from "./templateRuntime.ts";
 import type { Tokenizer } from "./tokenizer/tokenizer.ts";
 import type { VocabularyMetadata } from "./tokenizer/vocabulary.ts";
+import { withBos } from "./withBos.ts";
 
 export type { ChatMessage, TextPart } from "./chatMessages.ts";
 // What chats need is one file.
@@ -188,15 +190,6 @@ export class ChatTemplate {
 /** Templates write special tokens such as `<|user|>` from roles, which are checked and come from the app. */
 function trustRole(message: object & { readonly role: string }): object {
   return { ...message, role: Text.of(message.role, "t") };
-}
-
-/** BOS comes first exactly once if the model wants it. */
-export function withBos(tokenizer: Tokenizer, ids: Int32Array): Int32Array {
-  if (!tokenizer.addBos || ids[0] === tokenizer.bosId) return ids;
-  const longer = new Int32Array(ids.length + 1);
-  longer[0] = tokenizer.bosId!;
-  longer.set(ids, 1);
-  return longer;
 }
 
 function tokenText(metadata: VocabularyMetadata, name: "bos" | "eos"): string | undefined {

@@ -71,13 +71,21 @@ export class UnsupportedArchitectureError extends LlmError {
   }
 }
 
+/** Tokens up to which a prompt for this context is counted: the exact length of one that is far longer helps nobody. */
+export function mostCountedTokens(contextLength: number): number {
+  return 4 * contextLength;
+}
+
 /** A prompt that leaves no room in the context, or with the policy "error" a text that fills it. Nothing was cut off. */
 export class ContextOverflowError extends LlmError {
   override name = "ContextOverflowError";
+  /** Tokens of the prompt. One of more than four contexts is counted so far only. */
   readonly promptTokens: number;
   readonly contextLength: number;
   constructor(promptTokens: number, contextLength: number, limit: number, generatedTokens: number = 0) {
-    const got = generatedTokens === 0 ? `${promptTokens}` : `${promptTokens} and ${generatedTokens} generated ones`;
+    const counted = mostCountedTokens(contextLength);
+    const prompt = promptTokens > counted ? `more than ${counted}` : `${promptTokens}`;
+    const got = generatedTokens === 0 ? prompt : `${prompt} and ${generatedTokens} generated ones`;
     super(
       "contextOverflow",
       `prompt: expected at most ${limit} tokens in a context of ${contextLength}, got ${got}; shorten it, choose an overflow policy, or load the model with a larger contextLength`,

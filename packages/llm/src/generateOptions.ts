@@ -5,11 +5,14 @@ import type { OverflowPolicy, ResolvedOverflow } from "./overflow.ts";
 import type { ReasoningFormat, ReasoningTags } from "./reasoning.ts";
 import { type ResolvedSampling, resolveSampling, type SamplingOptions, samplingOptionNames } from "./sampling/options.ts";
 
+/** What a chat template is given besides the messages. */
+export type ChatOptions = Omit<RenderOptions, "addGenerationPrompt" | "continueFinalMessage">;
+
 /** How a text is generated: the sampling options, and these. */
 export interface GenerateOptions extends Omit<SamplingOptions, "dryBreakers"> {
   /** Tokens to generate at most, from 1. Default: until the text ends or the context is full. */
   readonly maxTokens?: number | undefined;
-  /** Texts that no repetition reaches across, for DRY. Default: line feed, colon, double quote and asterisk. */
+  /** Texts that no repetition reaches across, for DRY: at most 64 of 40 characters each. Default: line feed, colon, double quote and asterisk. */
   readonly dryBreakers?: readonly string[] | undefined;
   /** Tell the log probability of each token that is generated, and of this many of the most likely ones at its place. Default: no. */
   readonly logprobs?: number | undefined;
@@ -45,7 +48,7 @@ export interface GenerateOptions extends Omit<SamplingOptions, "dryBreakers"> {
   /** Tell how far the prompt is, as parts of type "prefill". Default false. */
   readonly progress?: boolean | undefined;
   /** What the chat template is given besides the messages. */
-  readonly chat?: Omit<RenderOptions, "addGenerationPrompt"> | undefined;
+  readonly chat?: ChatOptions | undefined;
 }
 
 /** Checked options. */
@@ -62,11 +65,15 @@ export interface ResolvedGeneration {
   readonly promptLookup: number;
   readonly reasoning: "auto" | false | ReasoningFormat;
   readonly progress: boolean;
-  readonly chat: Omit<RenderOptions, "addGenerationPrompt">;
+  readonly chat: ChatOptions;
 }
 
 /** What ends a repetition for DRY where nothing else is asked for: llama.cpp's. */
 const defaultDryBreakers: readonly string[] = ["\n", ":", '"', "*"];
+
+/** llama.cpp cuts breakers here. */
+const maxBreakerLength = 40;
+const maxBreakers = 64;
 
 const ownNames = ["maxTokens", "logprobs", "stop", "signal", "onAbort", "raw", "overflow", "promptLookup", "reasoning", "progress", "chat"];
 const overflowNames = ["prompt", "generation", "keep", "room"];
@@ -77,11 +84,11 @@ const chatNames = ["tools", "documents", "variables", "now"];
  * @throws {ArgumentError} for an unknown option or a value outside its range
  */
 export function resolveGeneration(options: GenerateOptions, sampling: SamplingOptions = {}): ResolvedGeneration {
+  const misplaced = chatNames.find((name) => Object.hasOwn(options, name));
+  if (misplaced !== undefined) throw new ArgumentError("generate", "options of generate", misplaced, `pass chat: { ${misplaced} }`);
   checkKeys("generate", options, [...ownNames, ...samplingOptionNames]);
   const { maxTokens = Number.MAX_SAFE_INTEGER, stop = [], signal, raw, chat = {}, logprobs, dryBreakers } = options;
-  if (dryBreakers !== undefined && !(Array.isArray(dryBreakers) && dryBreakers.every((text) => typeof text === "string" && text !== ""))) {
-    throw new ArgumentError("dryBreakers", "a list of strings, none of them empty", JSON.stringify(dryBreakers) ?? typeof dryBreakers);
-  }
+  checkDryBreakers(dryBreakers);
   if (!Array.isArray(stop)) throw new ArgumentError("stop", "a list of strings", typeof stop);
   const { onAbort = "discard", overflow = {}, promptLookup = 0, reasoning = "auto", progress = false } = options;
   for (const [name, value] of Object.entries({ raw, progress })) {
@@ -106,6 +113,17 @@ export function resolveGeneration(options: GenerateOptions, sampling: SamplingOp
     progress,
     chat,
   };
+}
+
+function checkDryBreakers(breakers: GenerateOptions["dryBreakers"]): void {
+  if (breakers === undefined) return;
+  const isBreaker = (text: unknown): boolean => typeof text === "string" && text !== "" && text.length <= maxBreakerLength;
+  if (Array.isArray(breakers) && breakers.length <= maxBreakers && breakers.every(isBreaker)) return;
+  throw new ArgumentError(
+    "dryBreakers",
+    `a list of at most ${maxBreakers} strings, each of 1 to ${maxBreakerLength} characters`,
+    Array.isArray(breakers) ? `${breakers.length}, others among them` : typeof breakers,
+  );
 }
 
 function pickSampling(options: GenerateOptions): SamplingOptions {

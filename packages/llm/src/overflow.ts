@@ -43,16 +43,16 @@ export interface Shortening {
   readonly contextLength: number;
   readonly overflow: ResolvedOverflow;
   /** The chat that the prompt was made of, and how a shorter one is made into ids. */
-  readonly chat?: { readonly messages: readonly ChatMessage[]; readonly encode: (messages: readonly ChatMessage[]) => readonly number[] };
+  readonly chat?: { readonly messages: readonly ChatMessage[]; readonly encode: (messages: readonly ChatMessage[]) => Promise<readonly number[]> };
 }
 
 /** @throws {ContextOverflowError} if the prompt leaves no room for a token and the policy does not help */
-export function fitPrompt(ids: readonly number[], { contextLength, overflow, chat }: Shortening): FittedPrompt {
+export async function fitPrompt(ids: readonly number[], { contextLength, overflow, chat }: Shortening): Promise<FittedPrompt> {
   if (ids.length < contextLength) return { ids, droppedMessages: 0, truncatedTokens: 0 };
   const most = contextLength - overflow.room;
   if (overflow.prompt === "dropTurns" && chat !== undefined) {
     for (const messages of shorterChats(chat.messages)) {
-      const shorter = chat.encode(messages);
+      const shorter = await chat.encode(messages);
       if (shorter.length > most) continue;
       return { ids: shorter, droppedMessages: chat.messages.length - messages.length, truncatedTokens: ids.length - shorter.length };
     }

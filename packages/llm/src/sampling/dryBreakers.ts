@@ -1,28 +1,36 @@
 import type { Tokenizer } from "../tokenizer/tokenizer.ts";
 
-const known = new WeakMap<Tokenizer, Map<string, readonly (readonly number[])[]>>();
+type Sequences = readonly (readonly number[])[];
+
+/** The sequences of the last texts that were asked for. */
+const known = new WeakMap<Tokenizer, { readonly key: string; readonly sequences: Sequences }>();
 
 /**
- * The id sequences that contain one of the texts: each token that has it within, and each token that ends with its beginning, followed
- * by the tokens of its rest.
+ * Id sequences that contain one of the texts: each token that contains the text, and each token that ends with its beginning, followed by
+ * the tokens of its rest. Takes time proportional to the vocabulary for each text.
  */
-export function breakerSequences(tokenizer: Tokenizer, texts: readonly string[]): readonly (readonly number[])[] {
-  const cache = known.get(tokenizer) ?? new Map<string, readonly (readonly number[])[]>();
-  known.set(tokenizer, cache);
+export function breakerSequences(tokenizer: Tokenizer, texts: readonly string[]): Sequences {
   const key = JSON.stringify(texts);
-  const sequences = cache.get(key) ?? texts.flatMap((text) => sequencesOf(tokenizer, text));
-  cache.set(key, sequences);
+  const last = known.get(tokenizer);
+  if (last?.key === key) return last.sequences;
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  const words = Array.from({ length: tokenizer.vocabSize }, (_, id) => decoder.decode(tokenizer.tokenBytes(id)));
+  const sequences = texts.flatMap((text) => sequencesOf(tokenizer, words, text));
+  known.set(tokenizer, { key, sequences });
   return sequences;
 }
 
-function sequencesOf(tokenizer: Tokenizer, text: string): number[][] {
-  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
-  const rests = Array.from(text, (_, i) => Array.from(tokenizer.encode(text.slice(i), { addSpecial: false })));
+function sequencesOf(tokenizer: Tokenizer, words: readonly string[], text: string): number[][] {
+  /** Ids of what follows the first `size` units of the text. */
+  const rests = Array.from({ length: text.length }, (_, size) => [...tokenizer.encode(text.slice(size), { addSpecial: false })]);
+  /** Lengths of the beginnings that end with a character. */
+  const sizes = new Map<string, number[]>();
+  for (let size = 1; size < text.length; size++) sizes.set(text[size - 1]!, [...(sizes.get(text[size - 1]!) ?? []), size]);
   const sequences: number[][] = [];
-  for (let id = 0; id < tokenizer.vocabSize; id++) {
-    const word = decoder.decode(tokenizer.tokenBytes(id));
+  for (const [id, word] of words.entries()) {
     if (word.includes(text)) sequences.push([id]);
-    else for (let size = 1; size < text.length; size++) if (word.endsWith(text.slice(0, size))) sequences.push([id, ...rests[size]!]);
+    else
+      for (const size of sizes.get(word.at(-1) ?? "") ?? []) if (word.endsWith(text.slice(0, size))) sequences.push([id, ...rests[size]!]);
   }
   return sequences;
 }

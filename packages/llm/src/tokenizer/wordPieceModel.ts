@@ -1,5 +1,5 @@
 import { TokenizerError } from "../errors.ts";
-import { windowEnd } from "./preTokenize.ts";
+import { maxPieceLength, windowEnd } from "./preTokenize.ts";
 import type { TextModel } from "./textModel.ts";
 import type { Vocabulary } from "./vocabulary.ts";
 import { WordCache } from "./wordCache.ts";
@@ -81,7 +81,7 @@ export class WordPieceModel implements TextModel {
     for (const char of text) {
       const { role, text: normalized } = this.#character(char);
       if (role === "letter") word += normalized;
-      else if (role !== "dropped") {
+      if ((role !== "letter" && role !== "dropped") || word.length >= maxPieceLength) {
         take(word);
         word = "";
       }
