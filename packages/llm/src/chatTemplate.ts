@@ -1,7 +1,7 @@
 import { type ChatMessage, checkMessages, mergeInstructions, type PlainMessage } from "./chatMessages.ts";
 import { ChatTemplateError, chatTemplateKey, noChatTemplate } from "./errors.ts";
 import { type Origin, Text } from "./jinja/text.ts";
-import { isOpenAnswer } from "./openAnswer.ts";
+import { isOpenAnswer } from "./messages.ts";
 import { findReasoningFormat, type ReasoningFormat, separationOf } from "./reasoning.ts";
 import { JinjaTemplate } from "./templateRuntime.ts";
 import type { Tokenizer } from "./tokenizer/tokenizer.ts";

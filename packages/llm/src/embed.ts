@@ -1,6 +1,6 @@
 import { ArgumentError } from "@centella/core";
 import type { Engine } from "./engine.ts";
-import { ContextOverflowError } from "./errors.ts";
+import { ContextOverflowError, mostCountedTokens } from "./errors.ts";
 import { checkIds } from "./ids.ts";
 import { checkKeys, oneOf } from "./options.ts";
 import type { Pooling } from "./pooling.ts";
@@ -21,7 +21,8 @@ export async function embed(engine: Engine, inputs: readonly EmbedInput[], optio
   checkKeys("embed", options, ["pooling", "normalize", "signal"]);
   if (!Array.isArray(inputs)) throw new ArgumentError("embed", "a list of texts or { ids }", typeof inputs);
   const pooling = oneOf("pooling", options.pooling ?? engine.pooling ?? "mean", ["mean", "cls", "last"]);
-  const texts = inputs.map((input) => idsOf(engine, input));
+  const texts: (readonly number[])[] = [];
+  for (const input of inputs) texts.push(await idsOf(engine, input, options.signal));
   const decoder = await engine.states;
   const { pool } = engine;
   return pool.useOnce(options.signal, async (sequence) => {
@@ -36,12 +37,14 @@ export async function embed(engine: Engine, inputs: readonly EmbedInput[], optio
   });
 }
 
-function idsOf(engine: Engine, input: EmbedInput): readonly number[] {
+async function idsOf(engine: Engine, input: EmbedInput, signal: AbortSignal | undefined): Promise<readonly number[]> {
   if (typeof input !== "string" && !(typeof input === "object" && input !== null && "ids" in input)) {
     throw new ArgumentError("embed", "texts or { ids }", input === null ? "null" : typeof input);
   }
   const { decoder } = engine;
-  const ids = checkIds(typeof input === "string" ? engine.tokenizer.encode(input) : input.ids, decoder.vocabSize);
+  const maxTokens = mostCountedTokens(decoder.contextLength);
+  const encoded = typeof input === "string" ? await engine.tokenizer.encodeAsync(input, { maxTokens, signal }) : input.ids;
+  const ids = checkIds(encoded, decoder.vocabSize);
   if (ids.length > decoder.contextLength) throw new ContextOverflowError(ids.length, decoder.contextLength, decoder.contextLength);
   return ids;
 }

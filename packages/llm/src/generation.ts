@@ -20,6 +20,8 @@ export interface GenerationContext {
   readonly options: ResolvedGeneration;
   readonly overflow: ResolvedOverflow;
   readonly reasoning: Separation | undefined;
+  /** What was done differently from what the messages say. */
+  readonly warnings: readonly string[];
   /** `performance.now()` at the start of the iteration. */
   readonly startedAt: number;
 }
@@ -153,7 +155,7 @@ export class Generation {
   }
 
   #finish(ending: Ending): GenerationFinish {
-    const { prompt, options } = this.#context;
+    const { prompt, options, warnings } = this.#context;
     const { commentary, logprobs } = this.#text;
     const ids = this.#history.slice(prompt.ids.length);
     const { decodeMs = 0, draftedTokens = 0, acceptedTokens = 0, shiftedTokens = 0 } = this.#source ?? {};
@@ -166,6 +168,7 @@ export class Generation {
       ...(options.logprobs !== undefined && { logprobs: logprobs.slice(0, ids.length) }),
       promptIds: prompt.ids,
       seed: options.sampling.seed,
+      ...(warnings.length > 0 && { warnings }),
       usage: {
         promptTokens: prompt.ids.length,
         cachedTokens: this.#cachedTokens,

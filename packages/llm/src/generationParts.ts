@@ -40,6 +40,8 @@ export interface GenerationFinish {
   readonly promptIds: readonly number[];
   /** Repeats the generation with the same prompt and options, on the same backend and host. */
   readonly seed: number;
+  /** What was done differently from what the messages say: a system message may have become part of a user message. Left out where nothing was. */
+  readonly warnings?: readonly string[];
   readonly usage: Usage;
   readonly timings: Timings;
 }

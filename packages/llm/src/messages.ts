@@ -62,10 +62,19 @@ export interface Answer {
   readonly reasoning?: string | undefined;
 }
 
-/** A conversation with an answer. */
+/** Whether a conversation's last message is an answer to be continued: one with text, and without calls that wait for their results. */
+export function isOpenAnswer(message: ChatMessage | undefined): boolean {
+  return message?.role === "assistant" && message.content !== undefined && message.content !== null && !message.tool_calls;
+}
+
+/** A conversation with an answer, which continues the last message if that is an open one. */
 export function withAnswer(messages: readonly ChatMessage[], { text, reasoning }: Answer): readonly ChatMessage[] {
   // The name that chat templates look for.
-  return [...messages, { role: "assistant", content: text, ...(reasoning && { reasoning_content: reasoning }) }];
+  const thought = reasoning && { reasoning_content: reasoning };
+  const last = messages.at(-1)!;
+  if (!isOpenAnswer(last)) return [...messages, { role: "assistant", content: text, ...thought }];
+  const begun = partsOf(last.content!).map((part) => part.text);
+  return [...messages.slice(0, -1), { ...last, content: [...begun, text].join(""), ...thought }];
 }
 
 /** A conversation with an answer that was cut off. Without an answer the messages stay as they are, since many templates refuse an empty one. */

@@ -43,7 +43,10 @@ export interface Shortening {
   readonly contextLength: number;
   readonly overflow: ResolvedOverflow;
   /** The chat that the prompt was made of, and how a shorter one is made into ids. */
-  readonly chat?: { readonly messages: readonly ChatMessage[]; readonly encode: (messages: readonly ChatMessage[]) => Promise<readonly number[]> };
+  readonly chat?: {
+    readonly messages: readonly ChatMessage[];
+    readonly encode: (messages: readonly ChatMessage[]) => Promise<readonly number[]>;
+  };
 }
 
 /** @throws {ContextOverflowError} if the prompt leaves no room for a token and the policy does not help */

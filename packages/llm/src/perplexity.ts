@@ -47,7 +47,7 @@ export async function perplexity(engine: Engine, text: string | ArrayLike<number
   const { signal, onProgress } = options;
   const n = wholeNumber("contextLength", options.contextLength ?? Math.min(512, decoder.contextLength), 4, decoder.contextLength);
   const bosId = typeof text === "string" && engine.tokenizer.addBos ? engine.tokenizer.bosId : undefined;
-  const ids = checkIds(typeof text === "string" ? engine.tokenizer.encode(text) : text, decoder.vocabSize);
+  const ids = checkIds(typeof text === "string" ? await engine.tokenizer.encodeAsync(text, { signal }) : text, decoder.vocabSize);
   const whole = Math.floor(ids.length / n);
   if (whole === 0)
     throw new ArgumentError("perplexity", `a text of at least ${n} tokens`, String(ids.length), "use a longer text or a smaller context");

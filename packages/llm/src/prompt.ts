@@ -1,16 +1,19 @@
 import { ArgumentError } from "@centella/core";
-import type { ChatMessage } from "./chatTemplate.ts";
+import type { ChatMessage } from "./chatMessages.ts";
 import type { Engine } from "./engine.ts";
-import { TokenizerError } from "./errors.ts";
+import { mostCountedTokens, TokenizerError } from "./errors.ts";
 import type { ResolvedGeneration } from "./generateOptions.ts";
 import { checkIds } from "./ids.ts";
-import { frozenMessages, withTurn } from "./messages.ts";
+import { frozenMessages, isOpenAnswer, withTurn } from "./messages.ts";
+import { type FittedPrompt, fitPrompt, type ResolvedOverflow } from "./overflow.ts";
+import type { EncodeAsyncOptions } from "./tokenizer/tokenizer.ts";
+import { withBos } from "./withBos.ts";
 
 /** A text with a gap that is to be filled. */
 export interface Gap {
-  /** What stands before the gap. */
+  /** Text before the gap. */
   readonly prefix: string;
-  /** What stands behind it. */
+  /** Text after the gap. */
   readonly suffix: string;
 }
 
@@ -20,50 +23,90 @@ export interface Gap {
  */
 export type Prompt = string | readonly ChatMessage[] | Gap | { readonly ids: ArrayLike<number> };
 
-/** A prompt's ids, and the conversation that they end, if it is one. */
-export interface EncodedPrompt {
-  readonly ids: readonly number[];
+/** A prompt that fits into the context. */
+export interface PreparedPrompt {
+  readonly fitted: FittedPrompt;
+  /** The conversation that it ends, if it is one. */
   readonly messages: readonly ChatMessage[] | undefined;
+  /** Whether the answer continues the last message. */
+  readonly isContinued: boolean;
+  /** What was done differently from what the messages say. */
+  readonly warnings: readonly string[];
 }
 
-/** @throws {ArgumentError | ChatTemplateError | TokenizerError} */
-export function encodePrompt(engine: Engine, prompt: Prompt, options: ResolvedGeneration, earlier: readonly ChatMessage[]): EncodedPrompt {
-  const { tokenizer, decoder } = engine;
-  if (typeof prompt === "string" && (options.raw ?? !engine.hasChatTemplate)) {
-    const ids = tokenizer.encode(prompt);
-    // Text that is to be continued does not end, even where the vocabulary asks for EOS.
-    const open = tokenizer.addEos && ids.at(-1) === tokenizer.eosId ? ids.subarray(0, -1) : ids;
-    return { ids: checkIds(open, decoder.vocabSize), messages: undefined };
+/**
+ * Ids of a prompt, shortened as the overflow policy says. Other work of the thread runs while a long text is encoded, and one that is far too
+ * long is not encoded to its end.
+ * @throws {ArgumentError | ChatTemplateError | TokenizerError | ContextOverflowError}; the signal's reason
+ */
+export async function preparePrompt(
+  engine: Engine,
+  prompt: Prompt,
+  options: ResolvedGeneration,
+  overflow: ResolvedOverflow,
+  earlier: readonly ChatMessage[],
+): Promise<PreparedPrompt> {
+  const { contextLength, vocabSize } = engine.decoder;
+  const maxTokens = overflow.prompt === "error" ? mostCountedTokens(contextLength) : undefined;
+  // A turn that is kept when it is aborted needs its ids.
+  const encoding = { maxTokens, signal: options.onAbort === "keep" ? undefined : options.signal };
+  const plain = { messages: undefined, isContinued: false, warnings: [] };
+  if (typeof prompt === "string" ? (options.raw ?? !engine.hasChatTemplate) : !Array.isArray(prompt)) {
+    const ids = checkIds(await encodePlain(engine, prompt as Exclude<Prompt, readonly ChatMessage[]>, encoding), vocabSize);
+    return { ...plain, fitted: await fitPrompt(ids, { contextLength, overflow }) };
   }
-  if (typeof prompt === "string" || Array.isArray(prompt)) {
-    const turn = typeof prompt === "string" ? [{ role: "user", content: prompt }] : (prompt as readonly ChatMessage[]);
-    const messages = frozenMessages(withTurn(earlier, turn));
-    return { ids: encodeChat(engine, messages, options), messages };
+  const turn = typeof prompt === "string" ? [{ role: "user", content: prompt }] : (prompt as readonly ChatMessage[]);
+  const messages = frozenMessages(withTurn(earlier, turn));
+  const isContinued = isOpenAnswer(messages.at(-1));
+  const warnings: string[] = [];
+  const encode = async (shown: readonly ChatMessage[]): Promise<readonly number[]> => {
+    const chat = engine.chatTemplate.prepare(shown, { ...options.chat, continueFinalMessage: isContinued });
+    warnings.splice(0, warnings.length, ...chat.warnings);
+    const { tokenizer } = engine;
+    const ids = await tokenizer.encodeAsync(chat.text, { addSpecial: false, parseSpecial: chat.specialSpans, ...encoding });
+    return checkIds(withBos(tokenizer, ids), vocabSize);
+  };
+  const fitted = await fitPrompt(await encode(messages), { contextLength, overflow, chat: { messages, encode } });
+  return { fitted, messages, isContinued, warnings };
+}
+
+type Encoding = Pick<EncodeAsyncOptions, "maxTokens" | "signal">;
+
+/** Ids of a prompt that is no chat. */
+async function encodePlain(
+  engine: Engine,
+  prompt: Exclude<Prompt, readonly ChatMessage[]>,
+  encoding: Encoding,
+): Promise<ArrayLike<number>> {
+  if (typeof prompt === "string") {
+    const { tokenizer } = engine;
+    const ids = await tokenizer.encodeAsync(prompt, { parseSpecial: nowhere, ...encoding });
+    // Text that is to be continued does not end, even where the vocabulary asks for EOS.
+    return tokenizer.addEos && ids.at(-1) === tokenizer.eosId ? ids.subarray(0, -1) : ids;
   }
   if (typeof prompt === "object" && prompt !== null) {
-    if ("ids" in prompt) return { ids: checkIds(prompt.ids, decoder.vocabSize), messages: undefined };
+    if ("ids" in prompt) return prompt.ids;
     if ("prefix" in prompt && typeof prompt.prefix === "string" && typeof prompt.suffix === "string")
-      return { ids: encodeGap(engine, prompt), messages: undefined };
+      return encodeGap(engine, prompt, encoding);
   }
   throw new ArgumentError("prompt", "a string, messages, { prefix, suffix } or { ids }", prompt === null ? "null" : typeof prompt);
 }
 
-/** @throws {ChatTemplateError | TokenizerError} */
-export function encodeChat(engine: Engine, messages: readonly ChatMessage[], { chat }: ResolvedGeneration): readonly number[] {
-  return checkIds(engine.chatTemplate.encode(engine.tokenizer, messages, chat), engine.decoder.vocabSize);
-}
+/** Spans of a text that is no markup. */
+const nowhere: readonly [] = [];
 
 /**
  * Prefix, suffix, middle: the order that llama.cpp's server uses, too.
  * @throws {TokenizerError} if the vocabulary has no tokens for it
  */
-function encodeGap({ tokenizer }: Engine, { prefix, suffix }: Gap): readonly number[] {
+async function encodeGap({ tokenizer }: Engine, { prefix, suffix }: Gap, encoding: Encoding): Promise<readonly number[]> {
   const { prefixId, suffixId, middleId } = tokenizer.fillInMiddle;
   if (prefixId === undefined || suffixId === undefined || middleId === undefined) {
     throw new TokenizerError(
       "prompt: expected a vocabulary with tokens for prefix, suffix and middle, got none; this model was not trained to fill gaps",
     );
   }
-  const text = (part: string): Iterable<number> => tokenizer.encode(part, { addSpecial: false });
-  return [...(tokenizer.addBos ? [tokenizer.bosId!] : []), prefixId, ...text(prefix), suffixId, ...text(suffix), middleId];
+  const text = (part: string): Promise<Iterable<number>> =>
+    tokenizer.encodeAsync(part, { addSpecial: false, parseSpecial: nowhere, ...encoding });
+  return [...(tokenizer.addBos ? [tokenizer.bosId!] : []), prefixId, ...(await text(prefix)), suffixId, ...(await text(suffix)), middleId];
 }

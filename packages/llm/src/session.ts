@@ -5,8 +5,7 @@ import { Generation } from "./generation.ts";
 import type { GenerationFinish, GenerationPart } from "./generationParts.ts";
 import { frozenMessages, withAnswer, withPartialAnswer } from "./messages.ts";
 import { checkKeys, wholeNumber } from "./options.ts";
-import { fitPrompt } from "./overflow.ts";
-import { encodeChat, encodePrompt, type Prompt } from "./prompt.ts";
+import { type Prompt, preparePrompt } from "./prompt.ts";
 import type { ReasoningFormat } from "./reasoning.ts";
 import type { RestoreOptions, SaveOptions } from "./savedSession.ts";
 import { finishOf, Turns } from "./sessionRules.ts";
@@ -59,6 +58,9 @@ export class Session {
   /**
    * Generates text, piece by piece; the last part is the finish. Leaving the loop early or aborting ends the work. Tokens that
    * the prompt shares with what the session computed before are not computed again.
+   *
+   * Messages that end with an assistant's message are continued: the answer goes on where that message ends, and the session remembers both as
+   * one message.
    *
    * Nothing is computed while no part is asked for. A stream that is not read for a while lets requests of other sessions go first.
    *
@@ -161,14 +163,14 @@ export class Session {
   async *#answer(prompt: Prompt, options: ResolvedGeneration, startedAt: number): AsyncGenerator<GenerationPart, void, undefined> {
     this.#engine.requireLogits("generate");
     const { decoder, tokenizer, pool } = this.#engine;
-    const { ids, messages } = encodePrompt(this.#engine, prompt, options, this.#messages);
     const overflow = resolveOverflow(options, decoder.contextLength);
-    const chat = messages && { messages, encode: (shorter: readonly ChatMessage[]) => encodeChat(this.#engine, shorter, options) };
-    const fitted = fitPrompt(ids, { contextLength: decoder.contextLength, overflow, ...(chat && { chat }) });
-    const format = this.#reasoningFormat(options, messages !== undefined);
+    const { fitted, messages, isContinued, warnings } = await preparePrompt(this.#engine, prompt, options, overflow, this.#messages);
+    // A continued answer is past its reasoning, or within it: then the text shows the rest of that.
+    const format = this.#reasoningFormat(options, messages !== undefined && !isContinued);
     const reasoning = format && (await (await import("./chatTemplate.ts")).separationOf(format));
     const openSequence = () => pool.acquire(this, fitted.ids.slice(0, -1), { scope: this.#scope, signal: options.signal });
-    const generation = new Generation({ decoder, tokenizer, openSequence, prompt: fitted, options, overflow, reasoning, startedAt });
+    const context = { decoder, tokenizer, openSequence, prompt: fitted, options, overflow, reasoning, warnings, startedAt };
+    const generation = new Generation(context);
     let isOver = false;
     try {
       for await (const part of generation.parts()) {
