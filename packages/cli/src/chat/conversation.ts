@@ -18,6 +18,8 @@ export class Conversation {
   readonly #files = new Set<string>();
   #values: GenerateValues;
   #dropped = 0;
+  /** Warnings of the last answer. */
+  #warnings: ReadonlySet<string> = new Set();
   #hasFailed = false;
 
   constructor({ model }: Loaded, system: string | undefined, values: GenerateValues, output: Output, signal: AbortSignal) {
@@ -116,7 +118,9 @@ export class Conversation {
   }
 
   /** Says what became of an answer, where that is not plain. */
-  #explain({ reason, limit, usage }: GenerationFinish): void {
+  #explain({ reason, limit, usage, warnings = [] }: GenerationFinish): void {
+    for (const warning of warnings) if (!this.#warnings.has(warning)) this.#output.warn(`(${warning})`);
+    this.#warnings = new Set(warnings);
     if (usage.droppedMessages > this.#dropped)
       this.#output.warn(`(the context is full: the ${usage.droppedMessages} oldest messages were left out; --context makes room for more)`);
     this.#dropped = usage.droppedMessages;

@@ -64,6 +64,7 @@ export const run: Command = command({
       if (values.json) context.output.print(JSON.stringify(report));
       else {
         context.output.write("\n");
+        for (const warning of finish.warnings ?? []) context.output.warn(`warning: ${warning}`);
         for (const line of summarise(report)) context.output.note(line);
       }
     });
@@ -147,6 +148,6 @@ function reportOf({ model: { info }, name }: Loaded, finish: GenerationFinish, o
     timeToFirstTokenMs: finish.timings.timeToFirstTokenMs,
     peakMemoryBytes: peakResidentBytes(),
     opsByBackend: ops,
-    warnings: info.warnings,
+    warnings: [...info.warnings, ...(finish.warnings ?? [])],
   };
 }
