@@ -1,3 +1,4 @@
+import { check, kind, listOf, object, string } from "@centella/quant/checks";
 import { aligned, alignmentOf } from "./alignment.ts";
 import type { ByteSink } from "./byteSink.ts";
 import { checkMetadata } from "./checkContent.ts";
@@ -6,36 +7,44 @@ import { GgufError } from "./errors.ts";
 import { type Header, readHeader } from "./header.ts";
 import { requireNodeModule } from "./nodeModule.ts";
 import { shown } from "./shown.ts";
-import { type ByteSource, openSource } from "./source.ts";
-import { cannotWrite, writeWholeFile } from "./wholeFile.ts";
+import { type ByteSource, isPlace, openSource } from "./source.ts";
+import { cannotWrite, diskPath, writeWholeFile } from "./wholeFile.ts";
 
 /** A source that can also be written at any place. */
 export interface EditableSource extends ByteSource {
   write(offset: number, bytes: Uint8Array): Promise<void>;
 }
 
+/** What {@link editMetadata} changes. */
 export interface MetadataEdit {
-  /** Keys to set: those that are there keep their place, others go to the end. */
+  /** Keys to set. Those that the file has keep their place; new ones go to the end. */
   readonly set?: readonly WritableEntry[];
-  /** Keys to drop. */
+  /** Keys to remove. */
   readonly remove?: readonly string[];
   readonly signal?: AbortSignal;
 }
 
+const editTarget = kind(
+  "a path, a file: URL or an EditableSource",
+  (value) => isPlace(value) || typeof (value as Partial<EditableSource> | null)?.write === "function",
+);
+
 /**
  * Changes metadata of a file; the tensors stay as they are.
  *
- * At a path (Node) the file is whole at any moment, also if the process is killed: if all bytes that differ are within one page of
+ * At a path or `file:` URL (Node) the file is whole at any moment, also if the process is killed: if all bytes that differ are within one page of
  * 4,096 bytes, as for a number, they are written in place by one call. Otherwise a new file is written, which takes the room and the
  * time of a copy, and replaces the old one in one step.
  *
  * An `EditableSource` is written in place by one call of `write`, of the bytes from the first to the last that differs. What an interruption
  * leaves is up to the source. The header must still end before the same multiple of the alignment.
  * @throws {GgufError} `no-room` if the alignment would change, or if the header does not fit into a source (write a new file then), `missing`
- * for a key to remove, `invalid`, `io`
+ * for a key to remove, `invalid`, `io`; {ArgumentError} for arguments of the wrong types
  */
-export async function editMetadata(target: string | EditableSource, edit: MetadataEdit): Promise<void> {
-  if (typeof target === "string") return editFile(target, edit);
+export async function editMetadata(target: string | URL | EditableSource, edit: MetadataEdit): Promise<void> {
+  check("editMetadata", "target", target, editTarget);
+  check("editMetadata", "edit", edit, object);
+  if (isPlace(target)) return editFile(diskPath(target), edit);
   const source = await openSource({ size: target.size, read: (offset, length) => target.read(offset, length, edit.signal) });
   const edited = await editHeader(source, edit);
   const { dataOffset, alignment } = edited.header;
@@ -53,6 +62,9 @@ export async function editMetadata(target: string | EditableSource, edit: Metada
 
 /** A kill cannot divide a write within a page: systems copy a page into their cache in one go. */
 const pageBytes = 4_096;
+
+/** Bytes of a file in memory while it is copied. */
+const copyBytes = 2 ** 22;
 
 async function editFile(path: string, edit: MetadataEdit): Promise<void> {
   const source = await openSource(path);
@@ -82,7 +94,7 @@ interface EditedHeader {
 async function editHeader(source: ByteSource, { set = [], remove = [], signal }: MetadataEdit): Promise<EditedHeader> {
   const header = await readHeader(source, signal);
   const entries = new Map<string, WritableEntry>([...header.metadata].map((entry) => [entry.key, entry]));
-  for (const key of remove) {
+  for (const key of check("editMetadata", "remove", remove, listOf("strings", string))) {
     if (!entries.delete(key)) throw new GgufError("missing", { expected: `a key '${shown(key)}' to remove`, got: "no such key" });
   }
   checkMetadata("editMetadata", "set", set);
@@ -128,8 +140,6 @@ async function replace(path: string, source: ByteSource, { before, bytes }: Edit
   };
   await writeWholeFile(path, write, { overwrite: true });
 }
-
-const copyBytes = 2 ** 22;
 
 async function writeInPlace(path: string, { offset, bytes }: Change): Promise<void> {
   const { open } = requireNodeModule("node:fs/promises", path);

@@ -38,6 +38,10 @@ declare module "node:path" {
   export function join(...parts: string[]): string;
 }
 
+declare module "node:url" {
+  export function fileURLToPath(url: URL): string;
+}
+
 declare module "node:os" {
   export function homedir(): string;
   export function hostname(): string;

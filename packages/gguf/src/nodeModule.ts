@@ -4,6 +4,7 @@ import { GgufError } from "./errors.ts";
 interface NodeModules {
   readonly "node:fs/promises": typeof import("node:fs/promises");
   readonly "node:path": typeof import("node:path");
+  readonly "node:url": typeof import("node:url");
   readonly "node:os": typeof import("node:os");
   readonly "node:crypto": typeof import("node:crypto");
 }

@@ -44,7 +44,7 @@ async function open(input: GgufInput, signal: AbortSignal | undefined): Promise<
 }
 
 /** Whether the input names a file, which is then opened and closed here, rather than being one. */
-export function isPlace(input: GgufInput): input is string | URL {
+export function isPlace(input: unknown): input is string | URL {
   return typeof input === "string" || input instanceof URL;
 }
 

@@ -1,6 +1,8 @@
 import type { ByteSink } from "./byteSink.ts";
 import { GgufError } from "./errors.ts";
 import { requireNodeModule } from "./nodeModule.ts";
+import { placeOf } from "./place.ts";
+import { shownUrl } from "./secrets.ts";
 import { shownPath } from "./shown.ts";
 import { isCode, reasonOf, unlessMissing } from "./systemError.ts";
 import { uniqueId } from "./uniqueId.ts";
@@ -48,7 +50,7 @@ export async function writeWholeFile<T>(
       },
     });
     await handle.sync().catch(failed);
-    await handle.close();
+    await handle.close().catch(failed);
     await (overwrite ? fs.rename(temporary, target) : renameToNew(temporary, target)).catch(failed);
     return result;
   } catch (error) {
@@ -71,6 +73,14 @@ async function renameToNew(from: string, to: string): Promise<void> {
     return;
   }
   await fs.rm(from, { force: true });
+}
+
+/** The path that a string or URL names (see `placeOf`). @throws {GgufError} `range` if it names no file of this machine */
+export function diskPath(place: string | URL): string {
+  const found = placeOf(place);
+  if (found.kind === "path") return found.path;
+  if (found.kind === "url" && found.url.protocol === "file:") return requireNodeModule("node:url", found.url.href).fileURLToPath(found.url);
+  throw new GgufError("range", { expected: "a path or a file: URL to write to", got: `'${shownUrl(place)}'` });
 }
 
 function temporaryName(path: string): string {

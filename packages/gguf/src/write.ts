@@ -1,13 +1,14 @@
 import { blockLayout, type GgmlType, rowBytes } from "@centella/quant";
-import { check, kind } from "@centella/quant/checks";
+import { check, either, kind, nonEmptyString } from "@centella/quant/checks";
 import { aligned } from "./alignment.ts";
 import type { ByteSink } from "./byteSink.ts";
 import { checkContent, type PlacedTensor, wrongLength } from "./checkContent.ts";
 import type { GgufContent } from "./content.ts";
 import { encodeHeader } from "./encode.ts";
 import { GgufError } from "./errors.ts";
+import { isPlace } from "./source.ts";
 import { swapTensorBytes } from "./swapTensorBytes.ts";
-import { type WholeFileOptions, writeWholeFile } from "./wholeFile.ts";
+import { diskPath, type WholeFileOptions, writeWholeFile } from "./wholeFile.ts";
 
 /** How {@link writeGguf} writes; `overwrite` is for paths. */
 export interface WriteOptions extends WholeFileOptions {
@@ -18,13 +19,12 @@ export interface WriteOptions extends WholeFileOptions {
   readonly onProgress?: (done: number, total: number) => void;
 }
 
-/** Where a file is written to: a path (Node), or what takes its bytes. */
-export type WriteTarget = string | ByteSink;
+/** Where a file is written to: a path or `file:` URL (Node), or what takes its bytes. */
+export type WriteTarget = string | URL | ByteSink;
 
-const writeTarget = kind(
-  "a path or an object with write()",
-  (value) => (typeof value === "string" && value !== "") || typeof (value as Partial<ByteSink> | null)?.write === "function",
-);
+const sink = kind("an object with write()", (value) => typeof (value as Partial<ByteSink> | null)?.write === "function");
+const url = kind("a URL", (value) => value instanceof URL);
+const writeTarget = either(kind("a path", nonEmptyString.accepts), either(url, sink));
 
 /**
  * Writes a GGUF file from front to back, with no more of a tensor in memory than `chunkBytes`. As ggml does, tensors begin at multiples of
@@ -39,7 +39,7 @@ export async function writeGguf(target: WriteTarget, content: GgufContent, optio
   check("writeGguf", "target", target, writeTarget);
   if (!((options.chunkBytes ?? 1) > 0)) throw new GgufError("range", { expected: "chunkBytes > 0", got: String(options.chunkBytes) });
   const write = writerOf(content, options);
-  return typeof target === "string" ? writeWholeFile(target, write, options) : write(target);
+  return isPlace(target) ? writeWholeFile(diskPath(target), write, options) : write(target);
 }
 
 /** Checks the content; the result writes it. */

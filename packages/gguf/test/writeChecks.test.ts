@@ -1,6 +1,7 @@
 import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { afterAll, describe, expect, test, vi } from "vitest";
 import { ArgumentError, editMetadata, type GgufContent, GgufError, readGguf, splitContent, writeGguf } from "../src/index.ts";
 
@@ -95,6 +96,33 @@ describe("writeGguf refuses what it cannot write before it creates a file", () =
   test.each([undefined, null, "", 5, {}])("a target that is %j", async (target) => {
     await expect(writeGguf(target as string, { metadata: [], tensors: [] })).rejects.toBeInstanceOf(ArgumentError);
   });
+
+  test.each(["https://user:hush@host/m.gguf?hush", "hf:o/r", "ftp://host/m.gguf"])("a target that is no file here: %s", async (target) => {
+    const refused = { code: "range", message: expect.not.stringContaining("hush") };
+    await expect(writeGguf(target, { metadata: [], tensors: [] })).rejects.toMatchObject(refused);
+    await expect(editMetadata(target, {})).rejects.toMatchObject(refused);
+  });
+});
+
+test("a file: URL is a path", async () => {
+  const url = pathToFileURL(join(folder, "a b.gguf"));
+  await writeGguf(url, { metadata: [], tensors: [] });
+  await editMetadata(url.href, { set: [{ key: "k", type: "u8", value: 1 }] });
+  await using file = await readGguf(url);
+  expect(file.metadata.get("k")).toBe(1);
+  rmSync(url);
+});
+
+test.each<[string, unknown[]]>([
+  ["no target", [undefined, {}]],
+  ["no edit", [path, undefined]],
+  ["keys to set that are no list", [path, { set: { key: "k" } }]],
+  ["keys to remove that are no list", [path, { remove: "k" }]],
+  ["a key to remove that is null", [path, { remove: [null] }]],
+])("editMetadata refuses %s", async (_, args) => {
+  await writeGguf(path, { metadata: [], tensors: [] });
+  await expect(editMetadata(...(args as Parameters<typeof editMetadata>))).rejects.toBeInstanceOf(ArgumentError);
+  rmSync(path);
 });
 
 test("splitContent and editMetadata refuse the same", async () => {
