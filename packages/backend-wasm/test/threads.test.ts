@@ -253,6 +253,43 @@ test("a range is cut into tiles that cover it once, whoever runs them", async ()
   }
 });
 
+test("threads that are preempted between two tiles complete no stage but their own", async () => {
+  // More threads than cores and stages of few, tiny tiles: a thread often counts its tile long after it computed it.
+  const backend = (await wasm({ threads: 16 }).open()) as WasmBackend;
+  const { pool, heap, target } = backend;
+  const { space, library } = backend.home;
+  const module = new PlanModule(space, target, pool);
+  const add = module.emit("add", (builder, name) => {
+    builder.function(name, { at: "i32", begin: "i32", end: "i32" }, (f, { at, begin, end }) => {
+      const cell = f.let(i32.add(at, i32.shl(begin, 2)));
+      f.while(i32.ltU(begin, end), () => {
+        f.store(cell, f32.add(f32.load(cell), f32.const(1)));
+        f.advance(cell, 4);
+        f.advance(begin, 1);
+      });
+    });
+  });
+  await module.link();
+  const tiles = Array.from({ length: 4000 }, (_, stage) => 2 + (stage % 5));
+  const at = heap.allocZeroed(4 * 8 * tiles.length, "other");
+  const task: Task = function* () {
+    for (const [stage, total] of tiles.entries()) yield { fn: add, args: [at + 32 * stage], total, grain: 1 };
+  };
+  const run = { address: () => 0, shape: () => [], scratch: 0 };
+  const list = writeStepList(heap, [recordStep(space, task, run)]);
+  const context = { space, library, pool, tasks: [task], turns: new Turns(), lose: () => undefined, onStep: () => undefined };
+  const runs = 400;
+  for (let i = 0; i < runs; i++) await runList(list, run, context, undefined);
+  const cells = heap.f32.subarray(at / 4, at / 4 + 8 * tiles.length);
+  const wrong = tiles.flatMap((total, stage) => {
+    const counts = [...cells.subarray(8 * stage, 8 * stage + total)];
+    return counts.every((count) => count === runs) ? [] : [{ stage, counts }];
+  });
+  expect(wrong).toEqual([]);
+  module.dispose();
+  await backend.dispose();
+});
+
 test("a process with threads that disposes of nothing exits", () => {
   const program = `
     import { wasm } from ${JSON.stringify(new URL("../src/index.ts", import.meta.url).href)};

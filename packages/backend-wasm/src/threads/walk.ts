@@ -59,7 +59,10 @@ export function emitWalk(module: ModuleBuilder): void {
   const complete = module.value("complete", {}, "i32", (f) => {
     const result = f.local("i32");
     const stage = f.local("i32");
-    f.if(i32.eq(i32.add(atomic.add(at("done"), 1), 1), read("tiles")), () => {
+    // Read while this tile keeps the stage open. Once it is counted another thread may open the next one, with a number of tiles that this
+    // thread's count happens to equal.
+    const tiles = f.let(read("tiles"));
+    f.if(i32.eq(i32.add(atomic.add(at("done"), 1), 1), tiles), () => {
       f.atomicStore(at("tile"), i32.const(closed));
       const next = f.let(i64.shl(i64.fromI32U(i32.add(read("epoch"), 1)), i64.const(32)));
       f.set(stage, readAddress("stage"));
