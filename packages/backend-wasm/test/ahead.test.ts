@@ -77,6 +77,6 @@ describe("on a host that compiles no WebAssembly", () => {
 
 test("another module is refused", async () => {
   await expect(wasm({ module: empty }).open()).rejects.toThrow(/expected base\.wasm of @centella\/backend-wasm, got another one/);
-  expect(() => wasm({ module: {} as WebAssembly.Module })).toThrow(/module to be a WebAssembly\.Module, got object/);
+  expect(() => wasm({ module: {} as WebAssembly.Module })).toThrow(/module to be a WebAssembly\.Module, got an object/);
   expect(() => wasm({ module, threads: 2 })).toThrow(/a module compiled ahead alone/);
 });
