@@ -49,15 +49,7 @@ async function readFrom(cursor: Cursor): Promise<Header> {
 async function readVersion(cursor: Cursor): Promise<number> {
   if (cursor.remaining < 4) throw new GgufError("not-gguf", { expected: "a GGUF file", got: `${cursor.remaining} bytes`, offset: 0 });
   await cursor.need(4, "the magic");
-  const magic = String.fromCharCode(...cursor.bytes(4));
-  if (magic !== "GGUF") {
-    throw new GgufError("not-gguf", {
-      expected: "the bytes 'GGUF'",
-      got: JSON.stringify(magic),
-      offset: 0,
-      hint: magicHints[magic] ?? "it is no GGUF file",
-    });
-  }
+  requireMagic(cursor.bytes(4));
   await cursor.need(4, "the version");
   const version = cursor.u32();
   if (version === 2 || version === 3) return version;
@@ -73,6 +65,14 @@ async function readVersion(cursor: Cursor): Promise<number> {
         ? "the file is damaged"
         : "a newer version of this library may read it";
   throw new GgufError("version", { expected: "GGUF version 2 or 3", got: `GGUF version ${version}`, offset: 4, hint });
+}
+
+/** @throws {GgufError} `not-gguf` unless a file that begins with these four bytes can be a GGUF file */
+export function requireMagic(bytes: Uint8Array): void {
+  const magic = String.fromCharCode(...bytes);
+  if (magic === "GGUF") return;
+  const hint = magicHints[magic] ?? "it is no GGUF file";
+  throw new GgufError("not-gguf", { expected: "the bytes 'GGUF'", got: JSON.stringify(magic), offset: 0, hint });
 }
 
 const oldFormat = "it is in a format from before GGUF; convert it with llama.cpp's scripts";

@@ -1,4 +1,4 @@
-import { placeOf } from "./place.ts";
+import { isHttp, placeOf } from "./place.ts";
 import type { ModelStorage } from "./pull/storage.ts";
 import { type GgufInput, isPlace } from "./source.ts";
 
@@ -28,9 +28,8 @@ export async function locate(input: GgufInput, options: LocateOptions): Promise<
   if (!isPlace(input)) return { inputs: [input], warnings: [] };
   const place = placeOf(input);
   if (place.kind === "path") return { inputs: [place.path], warnings: [] };
-  const { cache = place.kind === "hub" } = options;
-  const isStorable = place.kind === "hub" || place.url.protocol === "https:" || place.url.protocol === "http:";
-  if (place.kind === "url" && (cache === false || !isStorable)) return { inputs: [place.url], warnings: [] };
+  const { cache = false } = options;
+  if (place.kind === "url" && (cache === false || !isHttp(place.url))) return { inputs: [place.url], warnings: [] };
   const { locateRemote } = await import("./pull/locateRemote.ts");
   return locateRemote(place, options);
 }

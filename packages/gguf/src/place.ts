@@ -10,7 +10,7 @@ export type Place =
 
 /** A scheme has two letters or more, so `C:\model.gguf` is a path. */
 const schemePattern = /^([a-z][a-z0-9+.-]+):/i;
-const fetched = ["https:", "http:", "file:", "blob:", "data:"];
+const urlSchemes = ["https", "http", "file", "blob", "data"];
 const forms = "an https:, http:, file:, blob: or data: URL, hf:owner/repo:QUANT or hf:owner/repo/file.gguf";
 
 /**
@@ -23,7 +23,7 @@ export function placeOf(source: string | URL): Place {
   const scheme = schemePattern.exec(text)?.[1]?.toLowerCase();
   if (scheme === undefined && hasFileSystem()) return { kind: "path", path: text };
   if (scheme === "hf") return { kind: "hub", reference: `hf:${text.slice(3)}` };
-  if (scheme !== undefined && !fetched.includes(`${scheme}:`)) {
+  if (scheme !== undefined && !urlSchemes.includes(scheme)) {
     const expected = `${hasFileSystem() ? "a path, " : ""}${forms}`;
     const hint = "write ./ before a path that begins like a scheme";
     throw new GgufError("range", { expected, got: `'${shownUrl(text)}'`, hint });
@@ -37,6 +37,11 @@ export function placeOf(source: string | URL): Place {
 export function absolutePlace(source: string | URL): string {
   const place = placeOf(source);
   return place.kind === "path" ? place.path : place.kind === "url" ? place.url.href : place.reference;
+}
+
+/** Whether a URL is read by HTTP: by ranges, or downloaded and stored. */
+export function isHttp({ protocol }: URL): boolean {
+  return protocol === "https:" || protocol === "http:";
 }
 
 /** Whether paths name files here, as in Node. In pages they do not. */

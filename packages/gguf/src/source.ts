@@ -1,6 +1,6 @@
 import { bytesSource } from "./bytesSource.ts";
 import { GgufError } from "./errors.ts";
-import { placeOf } from "./place.ts";
+import { isHttp, placeOf } from "./place.ts";
 import { shownUrl, withoutSecrets } from "./secrets.ts";
 import { shownPath } from "./shown.ts";
 
@@ -58,7 +58,7 @@ async function openPlace(input: string | URL, signal: AbortSignal | undefined): 
 
 async function openUrl(url: URL, signal: AbortSignal | undefined): Promise<ByteSource> {
   if (url.protocol === "file:") return (await import("./pathSource.ts")).pathSource(url);
-  if (url.protocol === "http:" || url.protocol === "https:") {
+  if (isHttp(url)) {
     // Pages store what they load, and read few models by ranges.
     const { httpSource } = await import("./httpSource.ts");
     return httpSource(url, signal && { signal });

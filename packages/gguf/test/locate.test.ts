@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -151,10 +151,29 @@ describe("URLs that are kept", () => {
     });
   });
 
-  test("that are no models are errors, not warnings", async () => {
+  test("that are no models are errors, not warnings, and end with their first bytes", async () => {
     await using server = await start();
-    served = new TextEncoder().encode("<!DOCTYPE html>");
-    await expect(data(new URL("m.gguf", server.url), { cache: true })).rejects.toMatchObject({ code: "not-gguf" });
+    const size = 1_000_000_000;
+    served = { length: size, subarray: (from: number, to: number) => new Uint8Array(to - from).fill(60) } as Uint8Array;
+    const storage = await diskStorage(join(cacheFolder, "mine"));
+    await expect(data(new URL("m.gguf", server.url), { cache: storage })).rejects.toMatchObject({ code: "not-gguf", offset: 0 });
+    expect(server.bytesSent()).toBeLessThan(size / 10);
+    expect(await storage.names()).toEqual([]);
+  });
+
+  test("are stored with all parts of a split file", async () => {
+    const fixtures = join(import.meta.dirname, "fixtures");
+    const server = await serve((request, response) => {
+      const part = readFileSync(join(fixtures, request.url!.slice(1)));
+      return sendFile(request, response, { size: part.length, etag: '"a"', read: (from, to) => part.subarray(from, to) });
+    });
+    const url = new URL("split-00001-of-00003.gguf", server.url);
+    for (const isOnline of [true, false]) {
+      await using file = await readGguf(url, { cache: true });
+      expect(file.parts).toBe(3);
+      expect(await file.readTensorF32("t.f16")).toHaveLength(24);
+      if (isOnline) await server[Symbol.asyncDispose]();
+    }
   });
 
   test("may be aborted, which ends the download with its reason", async () => {

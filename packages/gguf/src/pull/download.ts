@@ -1,5 +1,5 @@
 import { GgufError } from "../errors.ts";
-import { readHeader } from "../header.ts";
+import { readHeader, requireMagic } from "../header.ts";
 import {
   Attempts,
   abortable,
@@ -153,6 +153,7 @@ class Download {
         await this.#attempt();
         break;
       } catch (error) {
+        if (error instanceof GgufError && error.code === "not-gguf") await this.#discard();
         if (this.#done > this.#furthest) attempts.progress();
         this.#furthest = Math.max(this.#furthest, this.#done);
         await attempts.failed(error, this.#signal);
@@ -235,6 +236,7 @@ class Download {
     const writer = await this.#storage.write(this.#partial, this.#done);
     try {
       for await (const piece of bodyOf(answer.response, this.#options, this.#signal)) {
+        if (this.#done === 0 && piece.length >= 4) requireMagic(piece.subarray(0, 4));
         const fresh = piece.subarray(Math.min(skip, piece.length));
         skip -= piece.length - fresh.length;
         if (total !== undefined && this.#done + fresh.length > total) throw new TransientError(`more than ${total} bytes came`);

@@ -1,6 +1,6 @@
 import { GgufError } from "../errors.ts";
 import type { HttpOptions } from "../http.ts";
-import { type Place, placeOf } from "../place.ts";
+import { isHttp, type Place, placeOf } from "../place.ts";
 import { shownUrl } from "../secrets.ts";
 import type { GgufInput } from "../source.ts";
 import { parseSplitName, splitName } from "../splitName.ts";
@@ -169,7 +169,7 @@ function sourceKey(source: string | URL): string {
 /** What can be downloaded. @throws {GgufError} `range` for anything else */
 function remotePlace(source: string | URL): Exclude<Place, { readonly kind: "path" }> {
   const place = placeOf(source);
-  if (place.kind === "hub" || (place.kind === "url" && /^https?:$/.test(place.url.protocol))) return place;
+  if (place.kind === "hub" || (place.kind === "url" && isHttp(place.url))) return place;
   throw new GgufError("range", {
     expected: "hf:owner/repo:QUANT, hf:owner/repo/file.gguf or an http(s) URL",
     got: `'${shownUrl(source)}'`,
