@@ -44,7 +44,7 @@ describe("a lock on disk", () => {
     const path = join(storage.location, lockFiles(storage)[0]!);
     const message = await storage.lock("m").catch((error: Error) => error.message);
     expect(message).toContain(`'m' to be free, got another download of it under way, by process ${process.pid}; wait for it`);
-    expect(message).toMatch(new RegExp(`its lock ${path.replaceAll("\\", "\\\\")} expires in (\\d|[12]\\d|30) s$`));
+    expect(message).toContain(`its lock ${path} expires in `);
   });
 
   test.each(["m.lock", "m.0123abcd.lock"])("without a readable holder counts as held while it is young: %s", async (file) => {
