@@ -5,7 +5,7 @@ import { Output } from "./output.ts";
 import { UsageError } from "./usageError.ts";
 
 /** Options that every command has. */
-export const outputOptions: OptionSpecs = {
+const outputOptions: OptionSpecs = {
   quiet: flag("print nothing but the result and errors", { short: "q" }),
   verbose: flag("print statistics even where stderr is no terminal", { short: "v" }),
 };

@@ -263,13 +263,13 @@ describe.skipIf(!hasPty)("a chat on a terminal (skipped where python3 has no pty
     expect(messagesOf(path)[0]!.content).toBe("Tell me of a cat.");
   });
 
-  test("Ctrl-C drops what is typed, and ends the chat where nothing is", async () => {
-    const { shown, code } = await chat(["> ", "never sent\x03"], ["> ", "\x03"]);
+  test("Ctrl-C drops what is typed, and twice ends the chat where nothing is", async () => {
+    const { shown, code } = await chat(["> ", "never sent\x03"], ["> ", "\x03"], ["(Ctrl-C again", ""], ["> ", "\x03"]);
     expect(code).toBe(0);
     expect(shown).not.toContain("(the answer");
   });
 
-  test("Ctrl-C stops an answer and keeps it; keys typed meanwhile are not lost; the next one leaves", async () => {
+  test("Ctrl-C stops an answer and keeps it, and keys typed meanwhile are not lost", async () => {
     const path = file("stopped.json");
     const { shown, code } = await onTerminal(
       ["chat", tiny, "-s", "1", "--temp", "2", "--logit-bias", "4:-inf"],
@@ -279,7 +279,7 @@ describe.skipIf(!hasPty)("a chat on a terminal (skipped where python3 has no pty
         [" ", "\x03"],
         ["(stopped)", ""],
         ["saved", ""],
-        ["> ", "\x03"],
+        ["> ", "\x04"],
       ],
     );
     expect(code).toBe(0);
@@ -287,6 +287,19 @@ describe.skipIf(!hasPty)("a chat on a terminal (skipped where python3 has no pty
     const [user, answer] = messagesOf(path);
     expect(user!.content).toBe("Tell me a long tale.");
     expect(answer!.content.length).toBeGreaterThan(0);
+  });
+
+  test("a second Ctrl-C after the one that stopped an answer ends the chat", async () => {
+    const { shown, code } = await onTerminal(
+      ["chat", tiny, "-s", "1", "--temp", "2", "--logit-bias", "4:-inf"],
+      [
+        ["> ", "Tell me a long tale.\r"],
+        [" ", "\x03"],
+        ["(stopped)", ""],
+        ["> ", "\x03"],
+      ],
+    );
+    expect({ code, isAsked: shown.includes("Ctrl-C again") }).toEqual({ code: 0, isAsked: false });
   });
 
   test("escapes in a file's name and tensors are shown, not obeyed, by every command that prints them", async () => {

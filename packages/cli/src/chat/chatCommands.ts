@@ -28,7 +28,7 @@ const chatCommands: Readonly<Record<string, ChatCommand>> = {
       const width = Math.max(...Object.values(chatCommands).map(({ usage }) => usage.length));
       for (const { usage, summary } of Object.values(chatCommands)) output.print(`${usage.padEnd(width)}  ${summary}`);
       output.print('\n""" begins and ends a message of several lines; a backslash at the end of a line continues it.');
-      output.print("Ctrl-C stops an answer and keeps it; at an empty prompt it ends the chat, as Ctrl-D does.");
+      output.print("Ctrl-C stops an answer and keeps it; pressed again it ends the chat, as Ctrl-D does.");
       return undefined;
     },
   },

@@ -57,6 +57,8 @@ class TypedTurns implements TurnSource {
   readonly #interface: Interface;
   readonly #lines: AsyncIterator<string>;
   readonly #marksPastes = process.env.TERM !== "dumb";
+  /** Whether the last key was a Ctrl-C that stopped an answer or asked for another one. */
+  #endsAtInterrupt = false;
 
   constructor(signal: AbortSignal) {
     this.#keys = new PasteFilter(process.stdin);
@@ -84,6 +86,7 @@ class TypedTurns implements TurnSource {
         process.stdout.write("\n");
         return undefined;
       }
+      this.#endsAtInterrupt = false;
       this.#history.add(value);
       const turn = this.#assembler.push(withPastedLines(value));
       if (turn !== undefined) return turn;
@@ -94,7 +97,8 @@ class TypedTurns implements TurnSource {
     const interrupt = new AbortController();
     this.#keys.hold(() => {
       if (interrupt.signal.aborted) this.#interface.close();
-      else interrupt.abort();
+      this.#endsAtInterrupt = true;
+      interrupt.abort();
     });
     try {
       await work(interrupt.signal);
@@ -109,14 +113,16 @@ class TypedTurns implements TurnSource {
     if (this.#marksPastes) process.stdout.write(bracketedPaste.off);
   }
 
-  /** Ctrl-C drops what is typed; with nothing typed it ends the chat. */
+  /** Ctrl-C drops what is typed. With nothing typed, the second one ends the chat. */
   #interruptPrompt(): void {
-    if (this.#interface.line === "" && !this.#assembler.isPending) {
+    const isEmpty = this.#interface.line === "" && !this.#assembler.isPending;
+    if (isEmpty && this.#endsAtInterrupt) {
       this.#interface.close();
       return;
     }
+    this.#endsAtInterrupt = isEmpty;
     this.#assembler.flush();
-    process.stdout.write("\n");
+    process.stdout.write(isEmpty ? "\n(Ctrl-C again, Ctrl-D or /exit ends the chat)\n" : "\n");
     this.#interface.write(null, { ctrl: true, name: "e" });
     this.#interface.write(null, { ctrl: true, name: "u" });
     this.#interface.setPrompt(prompt);
