@@ -173,10 +173,12 @@ export class WasmBackend implements Backend {
       const programs = [program, ...(sharing.sharedBy ?? [])];
       await Promise.all([loadNeeded(programs), loadKernels(programs)]);
       signal?.throwIfAborted();
+      this.requireAlive();
       const plan = new WasmPlan(this, home, program, sharing);
       this.plans.add(plan);
       try {
         await plan.link();
+        this.requireAlive();
       } catch (error) {
         plan.dispose();
         throw error;

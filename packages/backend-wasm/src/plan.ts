@@ -135,7 +135,7 @@ export class WasmPlan implements Plan {
       space: home.space,
       library: home.library,
       pool: undefined,
-      lose: () => backend.pool?.dispose(),
+      lose: () => backend.pool?.lose(),
       tasks: this.#tasks,
       turns: backend.turns,
       onStep: (step) => countOp(backend.counters, lowered.steps[step]!.op.name),

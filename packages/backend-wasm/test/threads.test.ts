@@ -123,7 +123,7 @@ async function loseThreads(): Promise<void> {
   const { y } = plan.run({ x });
   const control = new Control(backend.heap);
   while (!control.isRunning) await new Promise((resolve) => setImmediate(resolve));
-  backend.pool!.dispose();
+  backend.pool!.lose();
   await expect(y!.data()).rejects.toThrow(DeviceLostError);
   expect(backend.pool).toBeUndefined();
   const zeros = await plan.run({ x: new Float32Array(128 * 512) }).y!.data();

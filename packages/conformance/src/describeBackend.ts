@@ -2,6 +2,7 @@ import { type Backend, UnsupportedError } from "@centella/core";
 import { afterAll, describe, test } from "vitest";
 import { conformanceTests } from "./conformance.ts";
 import { NotApplicable } from "./conformanceTest.ts";
+import { disposeWhileBusy } from "./programs/disposal.ts";
 
 export interface DescribeBackendOptions {
   /** Failures that are known, by test id, with the reason or an issue. One that passes, or that names no test, fails. */
@@ -47,6 +48,7 @@ export function describeBackend(name: string, open: () => Promise<Backend>, opti
         });
       }
     }
+    test("program: dispose() in the middle of work", async () => disposeWhileBusy(await open()));
     for (const id of stale) {
       test(`known failure ${id}`, () => {
         throw new Error(`${name}: no test is named "${id}"; remove it from known`);

@@ -4,7 +4,7 @@ import type { Calibration, CalibrationOptions } from "./calibrate.ts";
 import { CallLog, counted, type RuntimeReport, type Tally } from "./callLog.ts";
 import { type CustomOp, customOp } from "./custom.ts";
 import { type DType, dtypeOf, type TypedArray } from "./dtype.ts";
-import { ArgumentError, CentellaError, DeviceLostError, NotLoadedError } from "./errors.ts";
+import { ArgumentError, CentellaError, DeviceLostError, DisposedError, NotLoadedError } from "./errors.ts";
 import { type Explanation, explainRequest } from "./explanation.ts";
 import { compileOptions, opDefinition, programGraph } from "./kinds.ts";
 import { type Chain, LazyCore, type LazyTensor } from "./lazy.ts";
@@ -71,6 +71,7 @@ export class RuntimeCore {
   readonly #plans: PlanCache;
   readonly #log = new CallLog();
   readonly #choices = new Map<string, Choice>();
+  #disposal: Promise<void> | undefined;
   /** Candidates but for lost ones. */
   #eligible: readonly Candidate[];
 
@@ -90,6 +91,7 @@ export class RuntimeCore {
 
   /** A tensor in host memory; `data` (its stored form) is copied. */
   tensor(data: TypedArray, shape?: readonly number[], dtype: DType = dtypeOf(data)): Tensor {
+    this.#requireAlive();
     return hostTensor({ dtype, shape: shape ?? [data.length] }, data);
   }
 
@@ -98,6 +100,7 @@ export class RuntimeCore {
    * stored form of its elements, which is copied, or a tensor of any backend, which must live until the chain is computed.
    */
   lazy(source: TypedArray | Tensor, shape?: readonly number[], dtype?: DType): LazyTensor {
+    this.#requireAlive();
     if (source instanceof Tensor && shape !== undefined)
       throw new ArgumentError("lazy", "a tensor alone, which has a shape", "a tensor and a shape", "reshape it");
     const tensor = source instanceof Tensor ? source : this.tensor(source, shape, dtype);
@@ -106,6 +109,7 @@ export class RuntimeCore {
 
   /** Computes a chain of a lazy tensor on the backend that {@link select} names for it; its plan is kept. */
   async runLazy({ key, tensors, record }: Chain): Promise<Tensor> {
+    this.#requireAlive();
     let recorded: ProgramGraph | undefined;
     const program = (): ProgramGraph => {
       recorded ??= record();
@@ -132,6 +136,7 @@ export class RuntimeCore {
 
   /** Which backend a program would be compiled on, and why. @throws {UnsupportedError} */
   select(program: ProgramGraph): Selection {
+    this.#requireAlive();
     check("select", "program", program, programGraph, "record one with createProgram()");
     return selectForProgram(program, this.#eligible, this.#thresholds, this.#policy);
   }
@@ -140,9 +145,10 @@ export class RuntimeCore {
    * Compiles a program on the backend that {@link select} names, or with `shareWith` where that plan was compiled. With a
    * `placement`, persistents live on the backends that it names (others where `select` says), and the program is cut where they
    * change: `program.explain({ placement, backends })` lists the parts.
-   * @throws {UnsupportedError | ArgumentError}
+   * @throws {UnsupportedError | ArgumentError | DisposedError}
    */
   async compile(program: ProgramGraph, options: RuntimeCompileOptions = {}): Promise<Plan & { readonly selection: Selection }> {
+    this.#requireAlive();
     const { placement, ...rest } = check("compile", "options", options, object);
     const { shareWith } = compileOptions(program, rest);
     if (placement !== undefined) return this.#compilePlaced(program, placement, rest);
@@ -168,6 +174,7 @@ export class RuntimeCore {
     params: object = {},
     options: { readonly homes?: readonly (string | undefined)[]; readonly sync?: boolean } = {},
   ): Explanation {
+    this.#requireAlive();
     const known = (typeof op === "string" && Object.hasOwn(ops, op) ? ops[op] : op) as AnyOp;
     check("explain", "op", known, nameOrDefinition, 'pass e.g. "matmul"');
     const { homes = [], sync = false } = checkOptions("explain", options, { homes: list, sync: boolean });
@@ -183,12 +190,14 @@ export class RuntimeCore {
 
   /** Measures on this machine from how much work on each open backend is worth its fixed costs: see {@link calibrate}. */
   async calibrate(options: CalibrationOptions): Promise<Calibration> {
+    this.#requireAlive();
     const { calibrate } = await import("./calibrate.ts");
     return calibrate(this.backends, options);
   }
 
   /** One op at once: selects a backend, compiles the one-op program (cached) and runs it. */
   async call(op: AnyOp, inputs: readonly (Tensor | undefined)[], given: object): Promise<Tensor> {
+    this.#requireAlive();
     check("call", "op", op, opDefinition);
     const { params, key, homes } = checkCall(op, inputs, given);
     const selectAmong = (candidates: readonly Candidate[]): Selection => this.#select(op, inputs, params, candidates, false);
@@ -207,6 +216,7 @@ export class RuntimeCore {
 
   /** {@link call} within the call: what the methods of {@link sync} do. The inputs' content must be at hand. */
   callSync(op: AnyOp, inputs: readonly (Tensor | undefined)[], given: object): Tensor {
+    this.#requireAlive();
     check("callSync", "op", op, opDefinition);
     const { params, key, homes } = checkCall(op, inputs, given);
     const content = numbered(inputs, peek);
@@ -240,15 +250,28 @@ export class RuntimeCore {
     return Object.fromEntries(this.backends.map((backend) => [backend.name, backend.counters]));
   }
 
-  /** Frees everything that the runtime's backends hold. */
+  /**
+   * Frees everything that the runtime's backends hold. Runs that were started still complete. What comes later, in work that is under way too, is
+   * a `DisposedError`; only the tables of what was (`report`, `counters`, `candidates`, `planCache`) stay readable.
+   */
   async dispose(): Promise<void> {
+    this.#disposal ??= this.#dispose();
+    await this.#disposal;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.dispose();
+  }
+
+  async #dispose(): Promise<void> {
     this.#plans.clear();
     this.#choices.clear();
     for (const backend of this.backends) await backend.dispose();
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.dispose();
+  /** @throws {DisposedError} */
+  #requireAlive(): void {
+    if (this.#disposal !== undefined) throw new DisposedError("runtime");
   }
 
   /** Compiles on the first backend that takes the program and whose code can be loaded. */

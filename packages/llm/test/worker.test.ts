@@ -148,6 +148,87 @@ describe("a model in a worker", () => {
     await generation.return();
   });
 
+  test("onAbort keep: the answer so far stays, in the page and in the worker", async () => {
+    const session = model.createSession();
+    const controller = new AbortController();
+    const parts: GenerationPart[] = [];
+    for await (const part of session.generate(question, { ...greedy, signal: controller.signal, onAbort: "keep" })) {
+      parts.push(part);
+      if (parts.length === 5) controller.abort();
+    }
+    const finish = parts.at(-1);
+    expect(finish).toMatchObject({ type: "finish", reason: "aborted" });
+    if (finish?.type !== "finish") throw new Error("the last part is no finish");
+    expect(parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("")).toBe(finish.text);
+    expect(session.messages).toEqual([...question, { role: "assistant", content: finish.text }]);
+    const next = await session.complete("And then?", { ...greedy, maxTokens: 8 });
+    const here = local.createSession({ messages: session.messages.slice(0, 2) });
+    expect(next.ids).toEqual((await here.complete("And then?", { ...greedy, maxTokens: 8 })).ids);
+
+    const left = model.createSession();
+    let text = "";
+    for await (const part of left.generate(question, { ...greedy, onAbort: "keep" })) {
+      if (part.type === "text") text += part.text;
+      if (text.length > 10) break;
+    }
+    expect(left.messages).toHaveLength(2);
+    // The worker may be ahead of the loop.
+    expect(String(left.messages[1]!.content).startsWith(text)).toBe(true);
+    expect((await local.restoreSession(await left.save())).messages).toEqual(left.messages);
+
+    const before = model.createSession();
+    const finished = await before.complete(question, { signal: AbortSignal.abort(), onAbort: "keep" });
+    expect(finished).toMatchObject({ reason: "aborted", text: "" });
+    expect(before.messages).toEqual(question);
+  });
+
+  test("requests wait their turn in the worker, and turns of a session for one another", async () => {
+    const { ids } = await local.createSession().complete({ ids: once }, { ...greedy, maxTokens: 8 });
+    const options = { ...greedy, maxTokens: 8 };
+    const many = Array.from({ length: 6 }, () => model.createSession().complete({ ids: once }, options));
+    for (const one of await Promise.all([...many, model.logits(once)])) if ("ids" in one) expect(one.ids).toEqual(ids);
+    const session = model.createSession();
+    await Promise.all([session.complete(question, options), session.complete("And then?", options)]);
+    expect(session.messages.map(({ role }) => role)).toEqual(["user", "assistant", "user", "assistant"]);
+
+    await using strict = await loadModel(tiny, { worker, contextLength: 64, queue: { max: 0 } });
+    const stream = strict.createSession().generate({ ids: Array.from({ length: 40 }, (_, i) => 300 + i) }, greedy);
+    await stream.next();
+    const refusals = await Promise.allSettled([strict.logits(once), strict.logits(once)]);
+    for (const one of refusals)
+      if (one.status === "rejected") {
+        expect(one.reason).toBeInstanceOf(llm.BusyError);
+        expect(one.reason).toMatchObject({ running: 1, waiting: 0, maxWaiting: 0 });
+      }
+    await stream.return();
+    await expect(loadModel(tiny, { worker, queue: { max: -1 } })).rejects.toThrow(/queue.max/);
+  });
+
+  test("snapshots are trusted by a key, which can be a CryptoKey", async () => {
+    const key = await crypto.subtle.generateKey({ name: "HMAC", hash: "SHA-256" }, false, ["sign", "verify"]);
+    const session = model.createSession();
+    await session.complete(question, { ...greedy, maxTokens: 8 });
+    const [signed, plain] = [await session.save({ key }), await session.save()];
+    expect((await model.restoreSession(signed, { key })).messages).toEqual(session.messages);
+    expect((await local.restoreSession(signed, { key })).messages).toEqual(session.messages);
+    await expect(model.restoreSession(plain, { key })).rejects.toMatchObject({ name: "SnapshotError", reason: "unauthenticated" });
+    await expect(model.restoreSession(plain, { key: new Uint8Array(8) })).rejects.toThrow(/a key of at least 16 bytes, got 8/);
+    const reason = new Error("changed my mind");
+    await expect(session.save({ signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+  });
+
+  test("messages are frozen", async () => {
+    const given = [{ role: "user", content: "Hello.", extra: { list: [1] } }];
+    for (const session of [model.createSession({ messages: given }), local.createSession({ messages: given })]) {
+      given[0]!.extra.list.push(2);
+      expect(session.messages[0]).toEqual({ role: "user", content: "Hello.", extra: { list: [1] } });
+      given[0]!.extra.list.pop();
+      await session.complete("And?", { ...greedy, maxTokens: 2 });
+      expect(() => (session.messages as llm.ChatMessage[]).push({ role: "user" })).toThrow(TypeError);
+      expect(() => ((session.messages[0]!.extra as { list: number[] }).list[0] = 5)).toThrow(TypeError);
+    }
+  });
+
   test("sources of every kind get there, a source of the page's own as well, whose errors come back", async () => {
     const bytes = new Uint8Array(readFileSync(tiny));
     const own = { size: bytes.length, read: async (offset: number, length: number) => bytes.subarray(offset, offset + length) };
@@ -168,8 +249,24 @@ describe("a model in a worker", () => {
     const session = other.createSession();
     await other.dispose();
     await other.dispose();
-    await expect(session.complete({ ids: once })).rejects.toBeInstanceOf(core.DisposedError);
-    await expect(other.logits(once)).rejects.toBeInstanceOf(core.DisposedError);
+    for (const call of [
+      () => session.complete({ ids: once }),
+      () => session.generate({ ids: once }).next(),
+      () => session.save(),
+      () => other.logits(once),
+      () => other.embed(["x"]),
+      () => other.perplexity("x"),
+      () => other.restoreSession(new Uint8Array(64)),
+    ])
+      await expect(call()).rejects.toBeInstanceOf(core.DisposedError);
+    for (const call of [() => other.createSession(), () => session.fork(), () => session.reset(), () => session.truncate(0)])
+      expect(call).toThrow(core.DisposedError);
+    session.dispose();
+    const gone = model.createSession();
+    gone.dispose();
+    gone.dispose();
+    await expect(gone.complete("x")).rejects.toThrow(/session: used after dispose/);
+    expect(() => gone.fork()).toThrow(core.DisposedError);
     expect(await model.logits(once)).toHaveLength(5 * model.info.vocabSize);
   });
 });

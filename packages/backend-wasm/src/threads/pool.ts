@@ -1,4 +1,4 @@
-import { DeviceLostError, KernelError } from "@centella/core";
+import { DeviceLostError, DisposedError, KernelError } from "@centella/core";
 import type { Space } from "../space.ts";
 import type { StageRange } from "./control.ts";
 import { type StartedWorker, startWorker } from "./startWorker.ts";
@@ -31,7 +31,8 @@ export class ThreadPool {
   readonly #answers = new Map<number, { resolve: () => void; reject: (error: Error) => void; left: number }>();
   #nextSpace = 1;
   #nextMail = 1;
-  #isLost = false;
+  /** Why no list may be begun any more. */
+  #end: DeviceLostError | DisposedError | undefined;
   #onEnd: ((error?: Error) => void) | undefined;
   #users = 0;
 
@@ -46,9 +47,9 @@ export class ThreadPool {
     return pool;
   }
 
-  /** Whether a thread has ended: no list may be begun any more. */
+  /** Whether a thread has ended, or all were: no list may be begun any more. */
   get isLost(): boolean {
-    return this.#isLost;
+    return this.#end !== undefined;
   }
 
   /** Instantiates a module over a space on every thread, its thunks from `base` on. */
@@ -87,7 +88,7 @@ export class ThreadPool {
   /**
    * Walks a list on the threads. An abort ends it with the tiles under way.
    * @throws {KernelError} if a tile trapped
-   * @throws {DeviceLostError} if a thread has died
+   * @throws {DeviceLostError} if a thread has died; {DisposedError}
    */
   async run(space: Space, list: StageRange, signal: AbortSignal | undefined): Promise<void> {
     const { control } = space;
@@ -106,7 +107,7 @@ export class ThreadPool {
       });
     } catch (error) {
       // A thread that is being ended may still be at a tile: nothing else runs on this memory before all are gone.
-      await this.#end();
+      await this.#terminate();
       control.clear();
       throw error;
     } finally {
@@ -126,12 +127,19 @@ export class ThreadPool {
     Atomics.notify(control, poolFields.epoch);
   }
 
+  /** Ends the threads. What is under way, and what comes later, fails with a `DisposedError`. */
   dispose(): void {
-    this.#lose();
-    void this.#end();
+    this.#finish(new DisposedError("backend wasm"));
+    void this.#terminate();
   }
 
-  async #end(): Promise<void> {
+  /** Ends the threads, one of which does not answer. */
+  lose(): void {
+    this.#finish(threadLost());
+    void this.#terminate();
+  }
+
+  async #terminate(): Promise<void> {
     await Promise.all(this.#workers.map((worker) => worker.terminate()));
   }
 
@@ -142,7 +150,7 @@ export class ThreadPool {
   }
 
   async #startAnew(): Promise<void> {
-    if (this.#isLost) return;
+    if (this.isLost) return;
     const old = this.#workers;
     this.#workers = [];
     for (const worker of old) void worker.terminate();
@@ -150,7 +158,7 @@ export class ThreadPool {
       await this.#start();
       for (const { modules } of this.#spaces.values()) for (const mail of modules.values()) await this.#send(mail);
     } catch {
-      this.dispose();
+      this.lose();
     }
   }
 
@@ -166,21 +174,21 @@ export class ThreadPool {
     );
     const workers = started.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
     const failure = started.find((result) => result.status === "rejected");
-    if (failure !== undefined || this.#isLost) {
+    if (failure !== undefined || this.#end !== undefined) {
       for (const worker of workers) void worker.terminate();
-      throw failure?.reason ?? new DeviceLostError("wasm", "the pool was disposed of");
+      throw failure?.reason ?? this.#end;
     }
     this.#workers = workers;
     for (const worker of workers) {
       void worker.ended.then(() => {
-        if (this.#workers.includes(worker)) this.#lose();
+        if (this.#workers.includes(worker)) this.#finish(threadLost());
       });
     }
     if (this.#users > 0) workers[0]!.keep(true);
   }
 
   #send(mail: Mail): Promise<void> {
-    if (this.#isLost) return Promise.reject(new DeviceLostError("wasm", "a thread has ended"));
+    if (this.#end !== undefined) return Promise.reject(this.#end);
     const id = this.#nextMail++;
     this.#use(1);
     return new Promise<void>((resolve, reject) => {
@@ -212,11 +220,14 @@ export class ThreadPool {
     }
   }
 
-  #lose(): void {
-    this.#isLost = true;
-    const error = new DeviceLostError("wasm", "a thread has ended");
-    this.#onEnd?.(error);
-    for (const { reject } of this.#answers.values()) reject(error);
+  #finish(end: DeviceLostError | DisposedError): void {
+    this.#end ??= end;
+    this.#onEnd?.(this.#end);
+    for (const { reject } of this.#answers.values()) reject(this.#end);
     this.#answers.clear();
   }
+}
+
+function threadLost(): DeviceLostError {
+  return new DeviceLostError("wasm", "a thread has ended");
 }
