@@ -1,5 +1,6 @@
 import type { ChatMessage } from "./chatTemplate.ts";
 import { ContextOverflowError } from "./errors.ts";
+import { yieldToEventLoop } from "./eventLoop.ts";
 
 /**
  * What happens where the context is too small; nothing is ever left out unasked, and what is left out is told in the finish's
@@ -55,6 +56,8 @@ export async function fitPrompt(ids: readonly number[], { contextLength, overflo
   const most = contextLength - overflow.room;
   if (overflow.prompt === "dropTurns" && chat !== undefined) {
     for (const messages of shorterChats(chat.messages)) {
+      // Rendering takes a while, and there may be many turns.
+      await yieldToEventLoop();
       const shorter = await chat.encode(messages);
       if (shorter.length > most) continue;
       return { ids: shorter, droppedMessages: chat.messages.length - messages.length, truncatedTokens: ids.length - shorter.length };

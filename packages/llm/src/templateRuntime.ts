@@ -46,8 +46,8 @@ export class JinjaTemplate {
 }
 
 function reasonOf(error: unknown): string {
-  // The stack may be nearly used up by the caller, so that it ends before the limits do.
-  if (error instanceof RangeError) return "ran into a limit: expected blocks and calls nested less deep";
+  // Long sums nest as deep as they are long, and the caller may have used up most of the stack.
+  if (error instanceof RangeError) return "ran into a limit: expected expressions and calls that take less of the stack";
   const message = error instanceof Error ? error.message : String(error);
   if (error instanceof RaisedException) return `rejected the messages: ${message}`;
   return `${error instanceof LimitError ? "ran into a limit: expected" : "cannot be rendered:"} ${message}`;

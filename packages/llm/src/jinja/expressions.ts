@@ -2,44 +2,16 @@ import { bind } from "./calls.ts";
 import { EvaluationError } from "./errors.ts";
 import { applyFilter } from "./filters.ts";
 import { methodOf } from "./methods.ts";
-import { binaryLevels } from "./operators.ts";
+import { binaryLevels, type Comparison, comparisons } from "./operators.ts";
 import type { Scope } from "./scope.ts";
+import { slice } from "./slice.ts";
 import { tests } from "./tests.ts";
-import { characterOffsets, Text } from "./text.ts";
-import { join } from "./textMethods.ts";
+import { Text } from "./text.ts";
 import type { TokenStream } from "./tokenStream.ts";
-import {
-  type Arguments,
-  areEqual,
-  Callable,
-  compare,
-  contains,
-  Dict,
-  elementsOf,
-  Float,
-  isTrue,
-  List,
-  memberOf,
-  numberOf,
-  typeName,
-  type Value,
-} from "./values.ts";
+import { type Arguments, Callable, Dict, elementsOf, Float, isTrue, List, memberOf, numberOf, typeName, type Value } from "./values.ts";
 
 /** An expression, ready to be evaluated. */
 export type Expression = (scope: Scope) => Value;
-
-type Comparison = (a: Value, b: Value, budget: Scope["run"]["budget"]) => boolean;
-
-const comparisons: ReadonlyMap<string, Comparison> = new Map<string, Comparison>([
-  ["==", areEqual],
-  ["!=", (a, b, budget) => !areEqual(a, b, budget)],
-  ["<", (a, b, budget) => compare(a, b, budget) < 0],
-  ["<=", (a, b, budget) => compare(a, b, budget) <= 0],
-  [">", (a, b, budget) => compare(a, b, budget) > 0],
-  [">=", (a, b, budget) => compare(a, b, budget) >= 0],
-  ["in", (a, b, budget) => contains(b, a, budget)],
-  ["not in", (a, b, budget) => !contains(b, a, budget)],
-]);
 
 const constants: ReadonlyMap<string, Value> = new Map<string, Value>([
   ["true", true],
@@ -261,7 +233,7 @@ export class ExpressionParser {
     const key = Text.of(text, "t");
     return (scope) => {
       const value = ownerOf(owner, scope, text, at);
-      return methodOf(value, text) ?? memberOf(value, key);
+      return methodOf(value, text) ?? memberOf(value, key, scope.run.budget);
     };
   }
 
@@ -273,7 +245,7 @@ export class ExpressionParser {
     const to = bound();
     const step = this.tokens.accept(":") ? bound() : undefined;
     this.tokens.expect("]");
-    return (scope) => slice(scope, owner(scope), [from?.(scope), to?.(scope), step?.(scope)]);
+    return (scope) => slice(owner(scope), [from?.(scope), to?.(scope), step?.(scope)], scope.run.budget);
   }
 
   #call(callee: Expression): Expression {
@@ -400,7 +372,7 @@ function member(owner: Expression, key: Expression): Expression {
   return (scope) => {
     const name = key(scope);
     const value = ownerOf(owner, scope, name instanceof Text ? name.value : "an element", scope.run.at);
-    const found = memberOf(value, name);
+    const found = memberOf(value, name, scope.run.budget);
     return found === undefined && name instanceof Text ? methodOf(value, name.value) : found;
   };
 }
@@ -412,39 +384,6 @@ function ownerOf(owner: Expression, scope: Scope, name: string, at: number): Val
   if (value !== undefined) return value;
   scope.run.at = at;
   throw new EvaluationError(`expected a value that has ${JSON.stringify(name)}, got undefined`);
-}
-
-/** `value[from:to:step]`, in characters of a text. */
-function slice({ run: { budget } }: Scope, value: Value, bounds: readonly Value[]): Value {
-  const [from, to, step = 1] = bounds.map((bound) => {
-    if (bound === undefined || bound === null) return undefined;
-    if (typeof bound === "number") return bound;
-    throw new EvaluationError(`expected whole numbers in a slice, got ${typeName(bound)}`);
-  });
-  if (value instanceof Text && step === 1) {
-    const offsets = characterOffsets(value.value);
-    budget.spendOnText(value.length);
-    if (offsets === undefined) return value.slice(...sliceBounds(value.length, from, to));
-    const [start, end] = sliceBounds(offsets.length - 1, from, to);
-    return value.slice(offsets[start]!, offsets[end]!);
-  }
-  const items = elementsOf(value, budget);
-  const picked: Value[] = [];
-  const { length } = items;
-  if (step === 0) throw new EvaluationError("expected a step other than 0 in a slice");
-  const clamp = (at: number): number => Math.min(Math.max(at < 0 ? at + length : at, step < 0 ? -1 : 0), step < 0 ? length - 1 : length);
-  const start = from === undefined ? (step < 0 ? length - 1 : 0) : clamp(from);
-  const end = to === undefined ? (step < 0 ? -1 : length) : clamp(to);
-  for (let i = start; step < 0 ? i > end : i < end; i += step) picked.push(items[i]);
-  budget.spendOnElements(picked.length);
-  return value instanceof Text ? join(budget, new List(picked), Text.empty) : new List(picked, value instanceof List && value.isTuple);
-}
-
-/** Python's bounds of a slice with step 1: within the length, and never crossed. */
-function sliceBounds(length: number, from = 0, to = length): [number, number] {
-  const clamp = (at: number): number => Math.min(Math.max(at < 0 ? at + length : at, 0), length);
-  const start = clamp(from);
-  return [start, Math.max(start, clamp(to))];
 }
 
 function spreadEntries(value: Value): (readonly [string, Value])[] {

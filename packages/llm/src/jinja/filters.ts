@@ -44,14 +44,15 @@ const filters: Operations = new Map<string, Operation>([
   [
     "join",
     operation("d attribute", (budget, value, separator = Text.empty, attribute) => {
-      const items = attribute === undefined ? value : new List(elementsOf(value, budget).map((item) => attributeOf(item, attribute)));
+      const items =
+        attribute === undefined ? value : new List(elementsOf(value, budget).map((item) => attributeOf(item, attribute, budget)));
       return join(budget, items, toText(separator, budget));
     }),
   ],
   ["abs", operation("", (_, value) => (value instanceof Float ? new Float(Math.abs(value.value)) : Math.abs(number("abs", value))))],
   ["round", operation("precision method", round)],
-  ["int", operation("default", (_, value, fallback = 0) => toInteger(value) ?? fallback)],
-  ["float", operation("default", (_, value, fallback = new Float(0)) => toFloat(value) ?? fallback)],
+  ["int", operation("default", (budget, value, fallback = 0) => toInteger(budget, value) ?? fallback)],
+  ["float", operation("default", (budget, value, fallback = new Float(0)) => toFloat(budget, value) ?? fallback)],
   ["items", operation("", (_, value) => new List(value === undefined ? [] : dict("items", value).items()))],
 ]);
 
@@ -67,7 +68,7 @@ export function applyFilter(name: string, value: Value, args: Arguments, budget:
     case "selectattr":
     case "rejectattr": {
       const [attribute, ...positional] = args.positional;
-      const holds = (item: Value): boolean => applyTest({ ...args, positional }, attributeOf(item, attribute), budget);
+      const holds = (item: Value): boolean => applyTest({ ...args, positional }, attributeOf(item, attribute, budget), budget);
       return new List(elementsOfAny(value, budget).filter((item) => holds(item) === (name === "selectattr")));
     }
     case "format":
@@ -86,7 +87,7 @@ function elementsOfAny(value: Value, budget: Budget): readonly Value[] {
 /** What `map` does to each element: takes an attribute, or applies a filter. */
 function mapping({ positional, named }: Arguments, budget: Budget): (item: Value) => Value {
   const attribute = named.get("attribute");
-  if (attribute !== undefined) return (item) => orElse(attributeOf(item, attribute), named.get("default"));
+  if (attribute !== undefined) return (item) => orElse(attributeOf(item, attribute, budget), named.get("default"));
   const [filter, ...rest] = positional;
   const { value: name } = textArgument("map", filter);
   return (item) => applyFilter(name, item, { positional: rest, named }, budget);
@@ -145,8 +146,9 @@ function round(_: Budget, value: Value, precision: Value, method: Value): Value 
   return new Float((isHalf ? floor + Math.abs(floor % 2) : Math.round(scaled)) / scale);
 }
 
-function toInteger(value: Value): number | undefined {
+function toInteger(budget: Budget, value: Value): number | undefined {
   if (value instanceof Text) {
+    budget.spendOnText(value.length);
     const text = value.value.trim();
     return /^[-+]?\d+(?:\.\d*)?$/.test(text) ? Math.trunc(Number(text)) : undefined;
   }
@@ -154,7 +156,8 @@ function toInteger(value: Value): number | undefined {
   return found === undefined || !Number.isFinite(found) ? undefined : Math.trunc(found);
 }
 
-function toFloat(value: Value): Float | undefined {
+function toFloat(budget: Budget, value: Value): Float | undefined {
+  if (value instanceof Text) budget.spendOnText(value.length);
   const found = value instanceof Text && value.value.trim() !== "" ? Number(value.value) : numberOf(value);
   return found === undefined || Number.isNaN(found) ? undefined : new Float(found);
 }

@@ -4,7 +4,7 @@ import { EvaluationError } from "./errors.ts";
 import { Text } from "./text.ts";
 import { areEqual, compare, Dict, elementsOf, Float, isTrue, List, lengthOf, memberOf, numberOf, typeName, type Value } from "./values.ts";
 
-const count = operation("", (_, value) => lengthOf(value));
+const count = operation("", (budget, value) => lengthOf(value, budget));
 
 /** Filters of lists and mappings that take a fixed number of arguments. */
 export const listFilters: readonly (readonly [string, Operation])[] = [
@@ -30,10 +30,10 @@ export const listFilters: readonly (readonly [string, Operation])[] = [
 ];
 
 /** `item.path`, where a path may name members of members: `a.b.0`. */
-export function attributeOf(item: Value, path: Value): Value {
-  if (!(path instanceof Text)) return memberOf(item, path);
+export function attributeOf(item: Value, path: Value, budget: Budget): Value {
+  if (!(path instanceof Text)) return memberOf(item, path, budget);
   let value = item;
-  for (const part of path.value.split(".")) value = memberOf(value, /^\d+$/.test(part) ? Number(part) : Text.of(part, "t"));
+  for (const part of path.value.split(".")) value = memberOf(value, /^\d+$/.test(part) ? Number(part) : Text.of(part, "t"), budget);
   return value;
 }
 
@@ -52,7 +52,7 @@ function reverse(budget: Budget, value: Value): Value {
 
 function sum(budget: Budget, value: Value, attribute: Value, start: Value = 0): Value {
   const items = elementsOf(value, budget).map((item) =>
-    attribute === undefined || attribute === null ? item : attributeOf(item, attribute),
+    attribute === undefined || attribute === null ? item : attributeOf(item, attribute, budget),
   );
   const numbers = [start, ...items].map((item) => {
     const number = numberOf(item);
@@ -66,7 +66,7 @@ function sum(budget: Budget, value: Value, attribute: Value, start: Value = 0): 
 /** What elements are compared by: an attribute or themselves, in lower case unless the case matters. */
 function sortKey(budget: Budget, attribute: Value, caseSensitive: Value): (item: Value) => Value {
   return (item) => {
-    const key = attribute === undefined || attribute === null ? item : attributeOf(item, attribute);
+    const key = attribute === undefined || attribute === null ? item : attributeOf(item, attribute, budget);
     if (!(key instanceof Text) || isTrue(caseSensitive)) return key;
     budget.spendOnText(key.length);
     return key.map((text) => text.toLowerCase());
@@ -104,7 +104,7 @@ function groupBy(budget: Budget, value: Value, attribute: Value, fallback: Value
     if (last !== undefined && areEqual(last.key, key, budget)) last.items.push(item);
     else groups.push({ key, items: [item] });
   }
-  return new List(groups.map(({ items }) => new List([orElse(attributeOf(items[0], attribute), fallback), new List(items)], true)));
+  return new List(groups.map(({ items }) => new List([orElse(attributeOf(items[0], attribute, budget), fallback), new List(items)], true)));
 }
 
 /** A mapping's entries as tuples, by key or by value. */

@@ -3,7 +3,7 @@ import { EvaluationError } from "./errors.ts";
 import { formatPercent } from "./format.ts";
 import { Text } from "./text.ts";
 import { toText } from "./toText.ts";
-import { Float, List, numberOf, typeName, type Value } from "./values.ts";
+import { areEqual, compare, contains, Float, List, numberOf, typeName, type Value } from "./values.ts";
 
 /** What a binary operator computes. */
 export type Operator = (a: Value, b: Value, budget: Budget) => Value;
@@ -23,6 +23,21 @@ export const binaryLevels: readonly ReadonlyMap<string, Operator>[] = [
   ]),
   new Map<string, Operator>([["**", power]]),
 ];
+
+/** Whether a comparison holds. */
+export type Comparison = (a: Value, b: Value, budget: Budget) => boolean;
+
+/** Comparisons by their operators. */
+export const comparisons: ReadonlyMap<string, Comparison> = new Map<string, Comparison>([
+  ["==", areEqual],
+  ["!=", (a, b, budget) => !areEqual(a, b, budget)],
+  ["<", (a, b, budget) => compare(a, b, budget) < 0],
+  ["<=", (a, b, budget) => compare(a, b, budget) <= 0],
+  [">", (a, b, budget) => compare(a, b, budget) > 0],
+  [">=", (a, b, budget) => compare(a, b, budget) >= 0],
+  ["in", (a, b, budget) => contains(b, a, budget)],
+  ["not in", (a, b, budget) => !contains(b, a, budget)],
+]);
 
 function concatenate(a: Value, b: Value, budget: Budget): Value {
   return new TextBuilder(budget).add(toText(a, budget)).add(toText(b, budget)).done();

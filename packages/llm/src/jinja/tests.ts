@@ -7,6 +7,14 @@ function test(holds: (value: Value) => boolean): Operation {
   return operation("", (_, value) => holds(value));
 }
 
+function isUnchanged(change: (value: string) => string): Operation {
+  return operation("", (budget, value) => {
+    if (!(value instanceof Text)) return false;
+    budget.spendOnText(value.length);
+    return value.value === change(value.value);
+  });
+}
+
 function whole(value: Value): number {
   const number = numberOf(value);
   if (number === undefined) throw new EvaluationError("expected a number to test");
@@ -40,8 +48,8 @@ export const tests: Operations = new Map<string, Operation>([
   ["odd", test((value) => Math.abs(whole(value) % 2) === 1)],
   ["even", test((value) => whole(value) % 2 === 0)],
   ["divisibleby", operation("num", (_, value, divisor) => whole(value) % whole(divisor) === 0)],
-  ["lower", test((value) => value instanceof Text && value.value === value.value.toLowerCase())],
-  ["upper", test((value) => value instanceof Text && value.value === value.value.toUpperCase())],
+  ["lower", isUnchanged((value) => value.toLowerCase())],
+  ["upper", isUnchanged((value) => value.toUpperCase())],
   ["in", operation("seq", (budget, value, sequence) => contains(sequence, value, budget))],
   ["sameas", equal],
   ["==", equal],

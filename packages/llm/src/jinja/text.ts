@@ -26,6 +26,18 @@ export class Text {
     return start === 0 && end >= this.length ? this : new Text(this.value.slice(start, end), this.origins.slice(start, end));
   }
 
+  /** Characters, which Python counts where JavaScript counts UTF-16 units. */
+  get characterCount(): number {
+    return countCharacters(this.value, this.length);
+  }
+
+  /** {@link slice} by characters. */
+  sliceCharacters(start: number, end: number): Text {
+    if (!surrogate.test(this.value)) return this.slice(start, end);
+    const from = offsetOf(this.value, 0, start);
+    return this.slice(from, offsetOf(this.value, from, end - start));
+  }
+
   concat(other: Text): Text {
     return new Text(this.value + other.value, this.origins + other.origins);
   }
@@ -55,11 +67,19 @@ export class Text {
   }
 }
 
-/** Offsets of UTF-16 units at which characters begin, and the end; undefined where every character is one unit. */
-export function characterOffsets(value: string): readonly number[] | undefined {
-  if (!/[\ud800-\udbff]/.test(value)) return undefined;
-  const offsets: number[] = [];
-  for (let i = 0; i < value.length; i += value.codePointAt(i)! > 0xffff ? 2 : 1) offsets.push(i);
-  offsets.push(value.length);
-  return offsets;
+const surrogate = /[\ud800-\udfff]/;
+
+/** Characters that begin before the offset `end`. */
+export function countCharacters(value: string, end: number): number {
+  if (!surrogate.test(value)) return end;
+  let count = 0;
+  for (let i = 0; i < end; i = offsetOf(value, i, 1)) count++;
+  return count;
+}
+
+/** The offset `count` characters after `from`. */
+function offsetOf(value: string, from: number, count: number): number {
+  let offset = from;
+  for (let i = 0; i < count && offset < value.length; i++) offset += value.codePointAt(offset)! > 0xffff ? 2 : 1;
+  return offset;
 }

@@ -1,7 +1,7 @@
 import { type Budget, TextBuilder } from "./budget.ts";
 import { type Operation, operation, textArgument, wholeArgument } from "./calls.ts";
 import { EvaluationError } from "./errors.ts";
-import { characterOffsets, Text } from "./text.ts";
+import { countCharacters, Text } from "./text.ts";
 import { toText } from "./toText.ts";
 import { elementsOf, List, type Value } from "./values.ts";
 
@@ -36,14 +36,8 @@ export const textMethods: ReadonlyMap<string, Operation> = new Map<string, Opera
   ["join", operation("iterable", (budget, value, items) => join(budget, items, textArgument("join", value)))],
   ["startswith", operation("prefix", (budget, value, affix) => hasAffix(budget, value, affix, (text, part) => text.startsWith(part)))],
   ["endswith", operation("suffix", (budget, value, affix) => hasAffix(budget, value, affix, (text, part) => text.endsWith(part)))],
-  [
-    "removeprefix",
-    operation("prefix", (_, value, affix) => without(textArgument("removeprefix", value), textArgument("removeprefix", affix), true)),
-  ],
-  [
-    "removesuffix",
-    operation("suffix", (_, value, affix) => without(textArgument("removesuffix", value), textArgument("removesuffix", affix), false)),
-  ],
+  ["removeprefix", operation("prefix", (budget, value, affix) => without(budget, value, affix, true))],
+  ["removesuffix", operation("suffix", (budget, value, affix) => without(budget, value, affix, false))],
   ["find", operation("sub", (budget, value, sub) => find(budget, value, sub, (text, part) => text.indexOf(part)))],
   ["rfind", operation("sub", (budget, value, sub) => find(budget, value, sub, (text, part) => text.lastIndexOf(part)))],
   ["count", operation("sub", (budget, value, sub) => places(budget, textArgument("count", value), textArgument("count", sub)).length)],
@@ -70,6 +64,7 @@ function strip(budget: Budget, value: Value, chars: Value, atStart: boolean, atE
   const text = textArgument("strip", value);
   budget.spendOnText(text.length);
   const set = chars === undefined || chars === null ? undefined : new Set(textArgument("strip", chars).value);
+  budget.spendOnElements(set?.size ?? 0);
   const isStripped = (char: string): boolean => set?.has(char) ?? char.trim() === "";
   let [start, end] = [0, text.length];
   if (atStart) while (start < end && isStripped(text.value[start]!)) start++;
@@ -80,8 +75,8 @@ function strip(budget: Budget, value: Value, chars: Value, atStart: boolean, atE
 /** Offsets at which `part` occurs, without overlaps. */
 function places(budget: Budget, text: Text, part: Text, count: number = Number.POSITIVE_INFINITY): number[] {
   if (part.length === 0) {
-    const offsets = characterOffsets(text.value) ?? Array.from({ length: text.length + 1 }, (_, i) => i);
-    budget.spendOnElements(offsets.length);
+    const offsets = [0];
+    for (const character of elementsOf(text, budget) as readonly Text[]) offsets.push(offsets.at(-1)! + character.length);
     return offsets.slice(0, count);
   }
   budget.spendOnSearch(text, part);
@@ -177,6 +172,7 @@ export function join(budget: Budget, items: Value, separator: Text): Text {
 
 function hasAffix(budget: Budget, value: Value, affix: Value, test: (text: string, part: string) => boolean): boolean {
   const text = textArgument("startswith", value);
+  budget.spendOnText(text.length);
   const parts = affix instanceof List ? affix.items : [affix];
   return parts.some((part) => {
     const { value: wanted } = textArgument("startswith", part);
@@ -185,9 +181,11 @@ function hasAffix(budget: Budget, value: Value, affix: Value, test: (text: strin
   });
 }
 
-function without(text: Text, affix: Text, isPrefix: boolean): Text {
-  if (isPrefix) return text.value.startsWith(affix.value) ? text.slice(affix.length) : text;
-  return affix.length > 0 && text.value.endsWith(affix.value) ? text.slice(0, text.length - affix.length) : text;
+function without(budget: Budget, value: Value, affix: Value, isPrefix: boolean): Text {
+  const [text, part] = [textArgument("removeprefix", value), textArgument("removeprefix", affix)];
+  budget.spendOnText(text.length);
+  if (isPrefix) return text.value.startsWith(part.value) ? text.slice(part.length) : text;
+  return text.value.endsWith(part.value) ? text.slice(0, text.length - part.length) : text;
 }
 
 /** Counted in characters, as Python does. */
@@ -195,5 +193,5 @@ function find(budget: Budget, value: Value, sub: Value, search: (text: string, p
   const [text, part] = [textArgument("find", value), textArgument("find", sub)];
   budget.spendOnSearch(text, part);
   const at = search(text.value, part.value);
-  return at < 0 ? at : (characterOffsets(text.value)?.indexOf(at) ?? at);
+  return at < 0 ? at : countCharacters(text.value, at);
 }

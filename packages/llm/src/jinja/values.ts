@@ -1,6 +1,6 @@
 import type { Budget } from "./budget.ts";
 import { EvaluationError } from "./errors.ts";
-import { characterOffsets, Text } from "./text.ts";
+import { Text } from "./text.ts";
 
 /** A value of a template, as Python has it. Whole numbers are plain; `undefined` is Jinja's Undefined and `null` is None. */
 export type Value = undefined | null | boolean | number | Float | Text | List | Dict | Attributes | Callable;
@@ -98,8 +98,14 @@ export class Callable {
   }
 }
 
+/** Longer strings have no hash of their own in V8, so that looking them up would take time proportional to the mapping. */
+const maxKeyLength = 16_000;
+
 function keyOf(key: Value): Key {
-  if (key instanceof Text) return key.value;
+  if (key instanceof Text) {
+    if (key.length <= maxKeyLength) return key.value;
+    throw new EvaluationError(`expected a key of at most ${maxKeyLength} characters, got ${key.length}`);
+  }
   if (key === null || key === undefined) return key;
   const number = numberOf(key);
   if (number !== undefined) return number;
@@ -146,6 +152,7 @@ export function areEqual(a: Value, b: Value, budget: Budget): boolean {
     return a.isTuple === b.isTuple && a.items.length === b.items.length && a.items.every((item, i) => areEqual(item, b.items[i], budget));
   }
   if (a instanceof Dict && b instanceof Dict) {
+    budget.spend(a.entries.size);
     return (
       a.entries.size === b.entries.size &&
       [...a.entries].every(([key, [, value]]) => b.entries.has(key) && areEqual(value, b.entries.get(key)![1], budget))
@@ -188,39 +195,48 @@ export function contains(value: Value, needle: Value, budget: Budget): boolean {
 /** What a loop over a value yields: characters, elements or keys; nothing for Undefined. */
 export function elementsOf(value: Value, budget: Budget): readonly Value[] {
   if (value === undefined) return [];
-  if (value instanceof List) return value.items;
+  if (value instanceof List) {
+    budget.spend(value.items.length);
+    return value.items;
+  }
   if (value instanceof Dict) {
     budget.spendOnElements(value.entries.size);
     return value.keys();
   }
   if (value instanceof Text) {
     budget.spendOnElements(value.length);
-    const offsets = characterOffsets(value.value);
-    if (offsets === undefined) return Array.from({ length: value.length }, (_, i) => value.slice(i, i + 1));
-    return offsets.slice(0, -1).map((offset, i) => value.slice(offset, offsets[i + 1]));
+    const characters: Text[] = [];
+    for (let start = 0; start < value.length; ) {
+      const end = start + (value.value.codePointAt(start)! > 0xffff ? 2 : 1);
+      characters.push(value.slice(start, end));
+      start = end;
+    }
+    return characters;
   }
   throw new EvaluationError(`expected something to iterate over, got ${typeName(value)}`);
 }
 
 /** Elements of a list, entries of a mapping, characters of a text. */
-export function lengthOf(value: Value): number {
+export function lengthOf(value: Value, budget: Budget): number {
   if (value === undefined) return 0;
   if (value instanceof List) return value.items.length;
   if (value instanceof Dict) return value.entries.size;
-  if (value instanceof Text) return (characterOffsets(value.value)?.length ?? value.length + 1) - 1;
+  if (value instanceof Text) {
+    budget.spendOnText(value.length);
+    return value.characterCount;
+  }
   throw new EvaluationError(`expected a string, a list or a mapping, got ${typeName(value)}`);
 }
 
 /** `value.name` of plain data, without methods. */
-export function memberOf(value: Value, name: Value): Value {
+export function memberOf(value: Value, name: Value, budget: Budget): Value {
   if (value instanceof Dict) return value.get(name);
   if (value instanceof Attributes) return name instanceof Text ? value.get(name.value) : undefined;
   if (typeof name !== "number") return undefined;
   if (value instanceof List) return value.items.at(name);
   if (!(value instanceof Text)) return undefined;
-  const offsets = characterOffsets(value.value);
-  const count = offsets === undefined ? value.length : offsets.length - 1;
-  const at = name < 0 ? name + count : name;
-  if (at < 0 || at >= count) return undefined;
-  return offsets === undefined ? value.slice(at, at + 1) : value.slice(offsets[at]!, offsets[at + 1]);
+  budget.spendOnText(value.length);
+  const at = name < 0 ? name + value.characterCount : name;
+  const character = at < 0 ? Text.empty : value.sliceCharacters(at, at + 1);
+  return character.length === 0 ? undefined : character;
 }
