@@ -1,4 +1,4 @@
-import { Command as Commander, CommanderError, Option } from "commander";
+import { Command as Commander, CommanderError, Help, Option } from "commander";
 import type { Command, Context } from "./command.ts";
 import { canonicalArguments, flag, type OptionSpec, type OptionSpecs } from "./options.ts";
 import { Output } from "./output.ts";
@@ -66,6 +66,10 @@ export function commandOf(commands: readonly Command[], given: string | undefine
 function addCommand(program: Commander, command: Command, signal: AbortSignal): void {
   const specs = optionsOf(command);
   const options = Object.entries(specs).map(([name, spec]) => [name, commanderOption(name, spec)] as const);
+  // Spellings of other tools are replaced before they come here. Commander knows them to suggest them for misspelt ones.
+  const foreign = Object.values(specs).flatMap(({ aliases = [] }) =>
+    aliases.filter((one) => one.startsWith("--")).map((one) => new Option(one)),
+  );
   const sub = program
     .command(command.name)
     .aliases([...(command.aliases ?? [])])
@@ -73,7 +77,7 @@ function addCommand(program: Commander, command: Command, signal: AbortSignal): 
     .description(command.details === undefined ? command.summary : `${command.summary}\n\n${command.details}`)
     .usage(`${command.arguments} [OPTIONS]`.trimStart())
     .argument("[arguments...]")
-    .configureHelp({ visibleArguments: () => [] })
+    .configureHelp({ visibleArguments: () => [], formatHelp: (shown, helper) => helpWithout(foreign, shown, helper) })
     .helpOption("-h, --help", "show this help")
     .action(async (positionals: readonly string[]) => {
       const values = Object.fromEntries(
@@ -89,7 +93,14 @@ function addCommand(program: Commander, command: Command, signal: AbortSignal): 
       };
       await command.run(values, positionals, context);
     });
-  for (const [, option] of options) sub.addOption(option);
+  for (const option of [...options.map(([, own]) => own), ...foreign]) sub.addOption(option);
+}
+
+/** Help names other spellings with the option that they stand for, not as options of their own. */
+function helpWithout(hidden: readonly Option[], command: Commander, helper: Help): string {
+  const all = helper.visibleOptions.bind(helper);
+  helper.visibleOptions = (shown) => all(shown).filter((option) => !hidden.includes(option));
+  return Help.prototype.formatHelp.call(helper, command, helper);
 }
 
 function commanderOption(name: string, { short, aliases, value, help, group, isRepeated, parse }: OptionSpec<unknown>): Option {

@@ -67,6 +67,7 @@ test("spellings are replaced where an option stands, not within values", () => {
 test.each([
   [["--bogus"], /unknown option '--bogus'/],
   [["--tokns", "3"], /unknown option '--tokns' \(Did you mean --tokens\?\)/],
+  [["--n-predct", "3"], /unknown option '--n-predct' \(Did you mean --n-predict\?\)/],
   [["-n"], /option '-n, --tokens <N>' argument missing/],
   [["-n", "0"], "--tokens: expected a whole number from 1, got 0"],
   [["-n", "1.5"], "--tokens: expected a whole number from 1, got 1.5"],

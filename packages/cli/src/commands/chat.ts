@@ -21,7 +21,7 @@ export const chat: Command = command({
   async run(values, positionals, context) {
     const [file, ...rest] = withFile(values, positionals);
     if (rest.length > 0) throw new UsageError(`chat: expected at most one FILE, got ${rest.length + 1}`);
-    // Wrong values are told before the model is loaded.
+    // Wrong values are reported before the model is loaded.
     readGenerateOptions(values);
     await withModel(file, values, context, (loaded) => chatWith(loaded, values.system, values, context));
   },

@@ -50,6 +50,7 @@ export const run: Command = command({
       ...(values.raw && { raw: true }),
       ...(values.logprobs !== undefined && { logprobs: values.logprobs }),
     };
+    // Options that contradict each other are reported before stdin is read.
     loadOptions(values);
     const prompt = await promptText(values, file, argument);
     await withModel(file, values, context, async (loaded) => {
