@@ -1,7 +1,9 @@
 import type { GgmlType } from "@centella/quant";
+import { check } from "@centella/quant/checks";
 import type { ByteOrder } from "./byteOrder.ts";
 import type { WritableEntry } from "./encode.ts";
 import type { GgufFile } from "./file.ts";
+import { ggufFile } from "./kinds.ts";
 
 /** A tensor to write. */
 export interface TensorContent {
@@ -26,6 +28,7 @@ export interface GgufContent {
 
 /** The content of an open file, for {@link writeGguf}; its tensors are read when they are written. */
 export function contentOf(file: GgufFile): Required<GgufContent> {
+  check("contentOf", "file", file, ggufFile);
   return {
     version: file.version === 2 ? 2 : 3,
     byteOrder: file.byteOrder,

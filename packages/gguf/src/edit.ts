@@ -1,10 +1,11 @@
-import { check, kind, listOf, object, string } from "@centella/quant/checks";
+import { abortSignal, check, checkOptions, type Kinds, kind, list, listOf, string } from "@centella/quant/checks";
 import { aligned, alignmentOf } from "./alignment.ts";
 import type { ByteSink } from "./byteSink.ts";
 import { checkMetadata } from "./checkContent.ts";
 import { encodeHeader, type WritableEntry } from "./encode.ts";
 import { GgufError } from "./errors.ts";
 import { type Header, readHeader } from "./header.ts";
+import { editableSource } from "./kinds.ts";
 import { requireNodeModule } from "./nodeModule.ts";
 import { shown } from "./shown.ts";
 import { type ByteSource, isPlace, openSource } from "./source.ts";
@@ -24,10 +25,8 @@ export interface MetadataEdit {
   readonly signal?: AbortSignal;
 }
 
-const editTarget = kind(
-  "a path, a file: URL or an EditableSource",
-  (value) => isPlace(value) || typeof (value as Partial<EditableSource> | null)?.write === "function",
-);
+const editTarget = kind("a path, a file: URL or an EditableSource", (value) => isPlace(value as string) || editableSource.accepts(value));
+const editKinds: Kinds<MetadataEdit> = { set: list, remove: listOf("keys", string), signal: abortSignal };
 
 /**
  * Changes metadata of a file; the tensors stay as they are.
@@ -43,7 +42,7 @@ const editTarget = kind(
  */
 export async function editMetadata(target: string | URL | EditableSource, edit: MetadataEdit): Promise<void> {
   check("editMetadata", "target", target, editTarget);
-  check("editMetadata", "edit", edit, object);
+  checkOptions("editMetadata", edit, editKinds);
   if (isPlace(target)) return editFile(diskPath(target), edit);
   const source = await openSource({ size: target.size, read: (offset, length) => target.read(offset, length, edit.signal) });
   const edited = await editHeader(source, edit);

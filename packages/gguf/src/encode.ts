@@ -162,7 +162,9 @@ class Encoder {
   }
 
   u32(value: number): void {
-    this.#view.setUint32(this.#advance(4), value, this.#isLittle);
+    // First: the view is another one once the buffer has grown.
+    const at = this.#advance(4);
+    this.#view.setUint32(at, value, this.#isLittle);
   }
 
   u64(value: number): void {

@@ -1,6 +1,8 @@
 import { blockLayout } from "@centella/quant";
+import { callback, check, checkOptions, type Kinds, oneOf, whole } from "@centella/quant/checks";
 import { GgufError } from "./errors.ts";
 import type { GgufFile } from "./file.ts";
+import { ggufFile } from "./kinds.ts";
 import { isNumericArray, type Metadata } from "./metadata.ts";
 import { shown } from "./shown.ts";
 import type { TensorInfo } from "./tensorInfo.ts";
@@ -27,13 +29,23 @@ export interface MemoryEstimate {
   readonly totalBytes: number;
 }
 
+const kinds: Kinds<EstimateOptions> = {
+  contextLength: whole(1),
+  sequences: whole(1),
+  cacheType: oneOf("f32", "f16", "q8_0"),
+  weightBytes: callback,
+};
+
 /**
  * Memory of a model from its header alone. Layers with a sliding window are counted in full; layers that the metadata gives no heads for
  * keys and values (recurrent ones) as nothing.
  * @throws {GgufError} `missing` without `block_count`, heads or `embedding_length`; `invalid` for more layers than tensors or counts that
- *   are none; `range` for sizes below 1, or so large that a number does not hold the bytes
+ *   are none; `range` for sizes so large that a number does not hold the bytes
+ * @throws {ArgumentError} for options that are none, such as sizes below 1
  */
 export function estimateMemory(file: GgufFile, options: EstimateOptions = {}): MemoryEstimate {
+  check("estimateMemory", "file", file, ggufFile);
+  checkOptions("estimateMemory", options, kinds);
   const { metadata } = file;
   const key = (name: string): string => `${metadata.string("general.architecture")}.${name}`;
   const contextLength = options.contextLength ?? metadata.count(key("context_length"));
@@ -41,8 +53,6 @@ export function estimateMemory(file: GgufFile, options: EstimateOptions = {}): M
   for (const [name, value] of Object.entries({ contextLength, sequences })) {
     if (!Number.isSafeInteger(value) || value < 1) throw new GgufError("range", { expected: `${name} from 1`, got: String(value) });
   }
-  if (cacheType !== "f16" && cacheType !== "f32" && cacheType !== "q8_0")
-    throw new GgufError("range", { expected: "cacheType f16, f32 or q8_0", got: String(cacheType) });
   const layers = layerCount(file, key("block_count"));
   const heads = perLayer(metadata, key("attention.head_count"), layers);
   const kvHeads = perLayer(metadata, key("attention.head_count_kv"), layers) ?? heads;

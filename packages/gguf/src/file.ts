@@ -1,5 +1,7 @@
+import { abortSignal, boolean, callback, check, checkOptions, either, type Kinds, string } from "@centella/quant/checks";
 import type { ByteOrder } from "./byteOrder.ts";
 import { GgufError } from "./errors.ts";
+import { modelStorage, tensorInfo } from "./kinds.ts";
 import type { LocateOptions } from "./locate.ts";
 import type { Metadata } from "./metadata.ts";
 import { type OpenedParts, openParts } from "./parts.ts";
@@ -7,6 +9,8 @@ import { shown } from "./shown.ts";
 import type { ByteSource, GgufInput } from "./source.ts";
 import { type ChunkOptions, type ReadOptions, readChunks, readRange, type TensorChunk } from "./tensorData.ts";
 import type { TensorInfo } from "./tensorInfo.ts";
+
+const locateKinds: Kinds<LocateOptions> = { signal: abortSignal, cache: either(boolean, modelStorage), onDownload: callback };
 
 /**
  * An open GGUF file: its header in memory, its tensors read on demand. Close it, or declare it with `await using`, to give a path's file
@@ -52,6 +56,7 @@ export class GgufFile implements AsyncDisposable {
 
   /** @throws {GgufError} `missing` */
   tensor(name: string): TensorInfo {
+    check("tensor", "name", name, string);
     const tensor = this.#byName.get(name);
     if (tensor !== undefined) return tensor;
     throw new GgufError("missing", { expected: `a tensor '${shown(name)}'`, got: `none among ${this.tensors.length}` });
@@ -91,7 +96,7 @@ export class GgufFile implements AsyncDisposable {
   }
 
   #resolve(tensor: string | TensorInfo): TensorInfo {
-    return typeof tensor === "string" ? this.tensor(tensor) : tensor;
+    return typeof tensor === "string" ? this.tensor(tensor) : check("readTensor", "tensor", tensor, tensorInfo);
   }
 }
 
@@ -104,6 +109,7 @@ export class GgufFile implements AsyncDisposable {
  * @throws {GgufError} with the byte, what was expected and what was found; the signal's reason if it is aborted
  */
 export async function readGguf(input: GgufInput | readonly GgufInput[], options: LocateOptions = {}): Promise<GgufFile> {
+  checkOptions("readGguf", options, locateKinds);
   options.signal?.throwIfAborted();
   return new GgufFile(await openParts(input, options));
 }

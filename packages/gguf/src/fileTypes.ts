@@ -1,3 +1,4 @@
+import { check, number } from "@centella/quant/checks";
 /** A recipe of quantisation, as `general.file_type` numbers it. */
 export interface FileType {
   readonly id: number;
@@ -51,6 +52,7 @@ const fileTypes: Readonly<Record<number, readonly [name: string, label: string]>
 
 /** The recipe of this number, or undefined where llama.cpp has none. */
 export function fileTypeById(id: number): FileType | undefined {
+  check("fileTypeById", "id", id, number);
   const entry = fileTypes[id];
   return entry === undefined ? undefined : { id, name: entry[0], label: entry[1] };
 }

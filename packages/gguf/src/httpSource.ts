@@ -1,6 +1,8 @@
+import { abortSignal, check, checkOptions, whole } from "@centella/quant/checks";
 import { bytesSource } from "./bytesSource.ts";
 import { GgufError } from "./errors.ts";
 import { Attempts, bodyOf, type HttpOptions, type RangeResponse, requestRange, TransientError } from "./http.ts";
+import { httpKinds, url as urlKind } from "./kinds.ts";
 import { limits } from "./limits.ts";
 import { RemoteFile } from "./remoteFile.ts";
 import { shownUrl } from "./secrets.ts";
@@ -18,13 +20,13 @@ export interface HttpSourceOptions extends HttpOptions {
  * @throws {GgufError} `io` if it cannot be had, or if the server ignores ranges and the file is larger than `wholeBytes`
  */
 export async function httpSource(url: string | URL, options: HttpSourceOptions = {}): Promise<ByteSource> {
-  const remote = new URL(url);
-  const { wholeBytes = 2 ** 28, signal } = options;
+  const remote = httpUrl(url);
+  const { wholeBytes = 2 ** 28, signal } = checkOptions("httpSource", options, { ...httpKinds, wholeBytes: whole(0), signal: abortSignal });
   const attempts = new Attempts(remote, options);
   for (;;) {
     try {
       const answer = await requestRange(remote, { start: 0, end: limits.firstRemoteBytes }, options, signal);
-      if (!answer.isPartial) return bytesSource(await whole(remote, answer, wholeBytes, options));
+      if (!answer.isPartial) return bytesSource(await readWhole(remote, answer, wholeBytes, options));
       const { total, etag, lastModified } = answer;
       if (total === undefined) {
         await answer.response.body?.cancel();
@@ -38,7 +40,13 @@ export async function httpSource(url: string | URL, options: HttpSourceOptions =
   }
 }
 
-async function whole(url: URL, answer: RangeResponse, wholeBytes: number, options: HttpSourceOptions): Promise<Uint8Array> {
+function httpUrl(url: string | URL): URL {
+  check("httpSource", "url", url, urlKind);
+  if (!URL.canParse(url)) throw new GgufError("range", { expected: "an http(s) URL", got: `'${shownUrl(String(url))}'` });
+  return new URL(url);
+}
+
+async function readWhole(url: URL, answer: RangeResponse, wholeBytes: number, options: HttpSourceOptions): Promise<Uint8Array> {
   const tooLarge = new GgufError("io", {
     expected: "a server that gives ranges of a file",
     got: `all of it (${answer.total ?? "unknown"} bytes)`,

@@ -1,7 +1,9 @@
 import type { GgmlType } from "@centella/quant";
+import { check, isRecord, kind } from "@centella/quant/checks";
 import type { ByteOrder } from "./byteOrder.ts";
 import type { GgufFile } from "./file.ts";
 import { type FileType, fileTypeById } from "./fileTypes.ts";
+import { ggufFile } from "./kinds.ts";
 import { isNumericArray, type MetadataArray, type MetadataEntry, type MetadataValue, type ValueType } from "./metadata.ts";
 import { shown } from "./shown.ts";
 import { StringTable } from "./stringTable.ts";
@@ -60,6 +62,7 @@ export interface InspectReport {
 
 /** Summarises a file from its header; reads nothing more. */
 export function inspect(file: GgufFile): InspectReport {
+  check("inspect", "file", file, ggufFile);
   const parameters = file.tensors.reduce((sum, tensor) => sum + tensor.elements, 0);
   const tensorBytes = file.tensors.reduce((sum, tensor) => sum + tensor.bytes, 0);
   const fileTypeId = file.metadata.get("general.file_type");
@@ -122,8 +125,14 @@ function firstElements(array: MetadataArray): MetadataValue[] {
   return array.slice(0, shownElements);
 }
 
+const reportKind = kind(
+  "what inspect() returns",
+  (value) => isRecord(value) && [value.tensors, value.metadata, value.types].every(Array.isArray),
+);
+
 /** The report as text for a terminal: a summary, the metadata, the tensors. */
 export function formatInspect(report: InspectReport): string {
+  check("formatInspect", "report", report, reportKind);
   const { fileType } = report;
   const lines = [
     `format        GGUF version ${report.version}${report.byteOrder === "big" ? ", big-endian" : ""}, ${formatBytes(report.fileBytes)}${report.parts > 1 ? ` in ${report.parts} parts` : ""}`,

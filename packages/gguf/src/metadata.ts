@@ -1,3 +1,4 @@
+import { check, string } from "@centella/quant/checks";
 import { GgufError } from "./errors.ts";
 import { shown } from "./shown.ts";
 import { StringTable } from "./stringTable.ts";
@@ -109,7 +110,7 @@ export class Metadata implements Iterable<MetadataEntry> {
   }
 
   has(key: string): boolean {
-    return this.#entries.has(key);
+    return this.#entries.has(check("metadata", "key", key, string));
   }
 
   keys(): IterableIterator<string> {
@@ -118,12 +119,12 @@ export class Metadata implements Iterable<MetadataEntry> {
 
   /** Key, type and value, or undefined. */
   entry(key: string): MetadataEntry | undefined {
-    return this.#entries.get(key);
+    return this.#entries.get(check("metadata", "key", key, string));
   }
 
   /** The value as it is, or undefined. */
   get(key: string): MetadataValue | undefined {
-    return this.#entries.get(key)?.value;
+    return this.entry(key)?.value;
   }
 
   [Symbol.iterator](): Iterator<MetadataEntry> {
@@ -212,7 +213,7 @@ export class Metadata implements Iterable<MetadataEntry> {
   }
 
   #optional<T>(key: string, expected: string, convert: (value: MetadataValue) => T | undefined): T | undefined {
-    const entry = this.#entries.get(key);
+    const entry = this.entry(key);
     if (entry === undefined) return undefined;
     const converted = convert(entry.value);
     if (converted !== undefined) return converted;

@@ -1,4 +1,6 @@
+import { check } from "@centella/quant/checks";
 import { GgufError } from "./errors.ts";
+import { url } from "./kinds.ts";
 import { nodeModule } from "./nodeModule.ts";
 import { shownUrl } from "./secrets.ts";
 
@@ -19,7 +21,7 @@ const forms = "an https:, http:, file:, blob: or data: URL, hf:owner/repo:QUANT 
  * @throws {GgufError} `range` for other schemes and for malformed URLs
  */
 export function placeOf(source: string | URL): Place {
-  const text = String(source);
+  const text = String(check("source", "source", source, url));
   const scheme = schemePattern.exec(text)?.[1]?.toLowerCase();
   if (scheme === undefined && hasFileSystem()) return { kind: "path", path: text };
   if (scheme === "hf") return { kind: "hub", reference: `hf:${text.slice(3)}` };

@@ -1,5 +1,7 @@
+import { abortSignal, byteArray, check, checkOptions, isAttached, kind, number, whole } from "@centella/quant/checks";
 import { bytesSource } from "./bytesSource.ts";
 import { GgufError } from "./errors.ts";
+import { hasMethods } from "./kinds.ts";
 import { isHttp, placeOf } from "./place.ts";
 import { shownUrl, withoutSecrets } from "./secrets.ts";
 import { shownPath } from "./shown.ts";
@@ -26,22 +28,26 @@ export type GgufInput = string | URL | Blob | ArrayBuffer | Uint8Array | ByteSou
  * Opens any kind of input as a source whose reads are checked: a range outside it rejects with `range`, fewer bytes than asked for with
  * `truncated`, an aborted signal with its reason.
  * @throws {GgufError} `io` if a path cannot be opened or is no file
+ * @throws {ArgumentError} for what is no input
  */
 export async function openSource(input: GgufInput, options: { readonly signal?: AbortSignal } = {}): Promise<ByteSource> {
+  checkOptions("openSource", options, { signal: abortSignal });
   return checked(await open(input, options.signal));
 }
 
 async function open(input: GgufInput, signal: AbortSignal | undefined): Promise<ByteSource> {
   if (isPlace(input)) return openPlace(input, signal);
   if (input instanceof Blob) return blobSource(input);
-  if (input instanceof ArrayBuffer) return bytesSource(new Uint8Array(input));
-  if (input instanceof Uint8Array) return bytesSource(input);
-  if (typeof input?.read === "function" && Number.isSafeInteger(input.size) && input.size >= 0) return input;
-  throw new GgufError("io", {
-    expected: "a path, URL, Blob, ArrayBuffer, Uint8Array or ByteSource",
-    got: input === null ? "null" : typeof input,
-  });
+  if (input instanceof ArrayBuffer) return bytesSource(new Uint8Array(check("open", "input", input, attached)));
+  if (input instanceof Uint8Array) return bytesSource(check("open", "input", input, attached));
+  return check("open", "input", input, byteSource);
 }
+
+const attached = kind("bytes whose buffer is not detached", (value) => isAttached(value as Uint8Array));
+const byteSource = kind(
+  "a path, URL, Blob, ArrayBuffer, Uint8Array or ByteSource { size, read }",
+  (value) => hasMethods(value, ["read"], ["stream", "close"]) && whole(0).accepts((value as ByteSource).size),
+);
 
 /** Whether the input names a file, which is then opened and closed here, rather than being one. */
 export function isPlace(input: unknown): input is string | URL {
@@ -98,11 +104,14 @@ function checked(source: ByteSource): ByteSource {
   return {
     size,
     async read(offset, length, signal) {
+      check("read", "offset", offset, number);
+      check("read", "length", length, number);
+      if (signal !== undefined) check("read", "signal", signal, abortSignal);
       signal?.throwIfAborted();
       if (!Number.isSafeInteger(offset) || !Number.isSafeInteger(length) || offset < 0 || length < 0 || offset + length > size) {
         throw new GgufError("range", { expected: `a range within ${size} bytes`, got: `${length} bytes`, offset });
       }
-      const bytes = await source.read(offset, length, signal);
+      const bytes = check("open", "what the source reads", await source.read(offset, length, signal), byteArray);
       signal?.throwIfAborted();
       if (bytes.length !== length) {
         const hint = "the source is shorter than it said; open it again";

@@ -1,5 +1,6 @@
+import { boolean, check, checkOptions, type Kinds, object, whole } from "@centella/quant/checks";
 import { aligned } from "./alignment.ts";
-import { checkContent } from "./checkContent.ts";
+import { checkContent, checkMetadata } from "./checkContent.ts";
 import type { GgufContent, TensorContent } from "./content.ts";
 import type { WritableEntry } from "./encode.ts";
 import { GgufError } from "./errors.ts";
@@ -25,11 +26,14 @@ const isSplitKey = ({ key }: WritableEntry): boolean => Object.values<string>(sp
  * @throws {GgufError} `range` for limits that no split can keep; as `writeGguf` for a content that cannot be written
  */
 export function splitContent(content: GgufContent, options: SplitOptions = {}): readonly GgufContent[] {
-  const { maxBytes, maxTensors = maxBytes === undefined ? 128 : undefined, emptyFirst = false } = options;
+  const kinds: Kinds<SplitOptions> = { maxTensors: whole(1), maxBytes: whole(1), emptyFirst: boolean };
+  const {
+    maxBytes,
+    maxTensors = maxBytes === undefined ? 128 : undefined,
+    emptyFirst = false,
+  } = checkOptions("splitContent", options, kinds);
   if (maxBytes !== undefined && maxTensors !== undefined) throw new GgufError("range", { expected: "maxTensors or maxBytes", got: "both" });
-  const limit = maxBytes ?? maxTensors;
-  if (limit === undefined || !Number.isSafeInteger(limit) || limit < 1)
-    throw new GgufError("range", { expected: "a limit from 1 for each part", got: String(limit) });
+  const limit = (maxBytes ?? maxTensors)!;
   const { alignment, tensors } = checkContent("splitContent", content);
   const groups: TensorContent[][] = emptyFirst ? [[], []] : [[]];
   let filled = 0;
@@ -65,5 +69,6 @@ export function splitContent(content: GgufContent, options: SplitOptions = {}): 
 
 /** The content of a split file as one: without the `split.*` keys, so that a file split and merged is the file that it was. */
 export function mergedContent(content: GgufContent): GgufContent {
+  checkMetadata("mergedContent", "content.metadata", check("mergedContent", "content", content, object).metadata);
   return { ...content, metadata: content.metadata.filter((entry) => !isSplitKey(entry)) };
 }

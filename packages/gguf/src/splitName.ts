@@ -1,3 +1,4 @@
+import { check, checkOptions, string, whole } from "@centella/quant/checks";
 /** What the file name of a part says: `PREFIX-00002-of-00005.gguf` has `number` 2 and `count` 5. */
 export interface SplitName {
   readonly prefix: string;
@@ -7,12 +8,15 @@ export interface SplitName {
 }
 
 /** File name of part `number` (from 1) of `count`. Source: `llama_split_path` of llama.cpp. */
-export function splitName({ prefix, number, count }: SplitName): string {
+export function splitName(name: SplitName): string {
+  const { prefix, number, count } = checkOptions("splitName", name, { prefix: string, number: whole(1), count: whole(1) });
+  check("splitName", "prefix", prefix, string);
   return `${prefix}-${String(number).padStart(5, "0")}-of-${String(count).padStart(5, "0")}.gguf`;
 }
 
 /** The parts of such a name (a path or URL may stand before it), or undefined. */
 export function parseSplitName(name: string): SplitName | undefined {
+  check("parseSplitName", "name", name, string);
   const match = /^(.*)-(\d{5})-of-(\d{5})\.gguf$/s.exec(name);
   if (match === null) return undefined;
   const [number, count] = [Number(match[2]), Number(match[3])];

@@ -1,3 +1,5 @@
+import { check, number, string } from "@centella/quant/checks";
+
 // ignoreBOM keeps a leading U+FEFF, which some vocabularies have as a token.
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
@@ -30,6 +32,7 @@ export class StringTable implements Iterable<string> {
 
   /** UTF-8 bytes of string `i` as a view of the table (do not write to it), or undefined outside `0 … length - 1`. */
   bytes(i: number): Uint8Array | undefined {
+    if (typeof i !== "number") check("string table", "i", i, number);
     const start = this.#starts[i];
     const next = this.#starts[i + 1];
     return start === undefined || next === undefined ? undefined : this.#bytes.subarray(start, next - 8);
@@ -37,7 +40,7 @@ export class StringTable implements Iterable<string> {
 
   /** Index of the first string that equals `text`, or -1. Compares all of them; build a Map for many look-ups. */
   indexOf(text: string): number {
-    const wanted = new TextEncoder().encode(text);
+    const wanted = new TextEncoder().encode(check("indexOf", "text", text, string));
     for (let i = 0; i < this.length; i++) {
       const bytes = this.bytes(i)!;
       if (bytes.length === wanted.length && bytes.every((byte, k) => byte === wanted[k])) return i;

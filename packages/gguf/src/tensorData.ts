@@ -1,4 +1,5 @@
 import { blockLayout } from "@centella/quant";
+import { abortSignal, checkOptions, type Kinds, number, whole } from "@centella/quant/checks";
 import type { ByteOrder } from "./byteOrder.ts";
 import { GgufError } from "./errors.ts";
 import { shown } from "./shown.ts";
@@ -31,9 +32,12 @@ export interface ChunkOptions {
   readonly signal?: AbortSignal;
 }
 
+const readKinds: Kinds<ReadOptions> = { offset: number, length: number, signal: abortSignal };
+const chunkKinds: Kinds<ChunkOptions> = { chunkBytes: whole(1), signal: abortSignal };
+
 /** Bytes `offset … offset + length - 1` of a tensor. @throws {GgufError} `range` if they are not all in it */
 export async function readRange(data: TensorBytes, tensor: TensorInfo, options: ReadOptions): Promise<Uint8Array> {
-  const { offset = 0, length = tensor.bytes - offset, signal } = options;
+  const { offset = 0, length = tensor.bytes - offset, signal } = checkOptions("readTensor", options, readKinds);
   if (!Number.isSafeInteger(offset) || !Number.isSafeInteger(length) || offset < 0 || length < 0 || offset + length > tensor.bytes) {
     const expected = `a range within the ${tensor.bytes} bytes of tensor '${shown(tensor.name)}'`;
     throw new GgufError("range", { expected, got: `${length} bytes from its byte ${offset}` });
@@ -55,8 +59,7 @@ export async function* readChunks(
   tensor: TensorInfo,
   options: ChunkOptions,
 ): AsyncGenerator<TensorChunk, void, undefined> {
-  const { chunkBytes = 2 ** 22, signal } = options;
-  if (!(chunkBytes > 0)) throw new GgufError("range", { expected: "chunkBytes > 0", got: String(chunkBytes) });
+  const { chunkBytes = 2 ** 22, signal } = checkOptions("readTensorChunks", options, chunkKinds);
   const { blockBytes } = blockLayout(tensor.type);
   const step = Math.max(1, Math.floor(chunkBytes / blockBytes)) * blockBytes;
   for (let offset = 0; offset < tensor.bytes; offset += step) {

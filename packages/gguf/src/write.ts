@@ -1,11 +1,23 @@
 import { blockLayout, type GgmlType, rowBytes } from "@centella/quant";
-import { check, either, kind, nonEmptyString } from "@centella/quant/checks";
+import {
+  abortSignal,
+  boolean,
+  byteArray,
+  callback,
+  check,
+  checkOptions,
+  either,
+  type Kinds,
+  kind,
+  nonEmptyString,
+  whole,
+} from "@centella/quant/checks";
 import { aligned } from "./alignment.ts";
 import type { ByteSink } from "./byteSink.ts";
 import { checkContent, type PlacedTensor, wrongLength } from "./checkContent.ts";
 import type { GgufContent } from "./content.ts";
 import { encodeHeader } from "./encode.ts";
-import { GgufError } from "./errors.ts";
+import { shown } from "./shown.ts";
 import { isPlace } from "./source.ts";
 import { swapTensorBytes } from "./swapTensorBytes.ts";
 import { diskPath, type WholeFileOptions, writeWholeFile } from "./wholeFile.ts";
@@ -22,6 +34,7 @@ export interface WriteOptions extends WholeFileOptions {
 /** Where a file is written to: a path or `file:` URL (Node), or what takes its bytes. */
 export type WriteTarget = string | URL | ByteSink;
 
+const writeKinds: Kinds<WriteOptions> = { chunkBytes: whole(1), signal: abortSignal, onProgress: callback, overwrite: boolean };
 const sink = kind("an object with write()", (value) => typeof (value as Partial<ByteSink> | null)?.write === "function");
 const url = kind("a URL", (value) => value instanceof URL);
 const writeTarget = either(kind("a path", nonEmptyString.accepts), either(url, sink));
@@ -37,7 +50,7 @@ const writeTarget = either(kind("a path", nonEmptyString.accepts), either(url, s
  */
 export async function writeGguf(target: WriteTarget, content: GgufContent, options: WriteOptions = {}): Promise<number> {
   check("writeGguf", "target", target, writeTarget);
-  if (!((options.chunkBytes ?? 1) > 0)) throw new GgufError("range", { expected: "chunkBytes > 0", got: String(options.chunkBytes) });
+  checkOptions("writeGguf", options, writeKinds);
   const write = writerOf(content, options);
   return isPlace(target) ? writeWholeFile(diskPath(target), write, options) : write(target);
 }
@@ -83,7 +96,8 @@ async function* piecesOf(
   for (let offset = 0; offset < bytes; offset += step) {
     const length = Math.min(step, bytes - offset);
     const piece = data instanceof Uint8Array ? data.subarray(offset, offset + length) : await data.read(offset, length, signal);
-    if (piece?.length !== length) throw wrongLength(name, bytes, offset + (piece?.length ?? 0));
+    check("writeGguf", `what the data of tensor '${shown(name)}' reads`, piece, byteArray);
+    if (piece.length !== length) throw wrongLength(name, bytes, offset + piece.length);
     yield piece;
   }
 }

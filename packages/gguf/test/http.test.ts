@@ -295,7 +295,7 @@ describe("estimateMemory", () => {
     expect(estimateMemory(file)).toMatchObject({ contextLength: 8192, cacheBytes: 2 ** 30, weightBytes: 0, totalBytes: 2 ** 30 });
     expect(estimateMemory(file, { contextLength: 4096, cacheType: "f32", sequences: 3 }).cacheBytes).toBe(3 * 2 ** 30);
     expect(estimateMemory(file, { contextLength: 4096, cacheType: "q8_0" }).cacheBytes).toBe((2 ** 28 * 34) / 32);
-    expect(() => estimateMemory(file, { contextLength: 0 })).toThrow(/contextLength from 1, got 0/);
+    expect(() => estimateMemory(file, { contextLength: 0 })).toThrow(/contextLength to be a whole number from 1, got 0/);
   });
 
   test("heads may differ by layer, and are missing in recurrent ones", async () => {

@@ -94,7 +94,7 @@ describe("openSource", () => {
   test("refuses what is no input", async () => {
     for (const input of [null, undefined, 7, {}, { size: -1, read: () => undefined }]) {
       // biome-ignore lint/suspicious/noExplicitAny: untyped callers can pass anything.
-      await expect(openSource(input as any)).rejects.toMatchObject({ name: "GgufError", code: "io" });
+      await expect(openSource(input as any)).rejects.toMatchObject({ name: "ArgumentError", code: "argument" });
     }
   });
 

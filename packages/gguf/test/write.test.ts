@@ -152,3 +152,16 @@ describe("split and merge", () => {
     expect(() => splitContent(content, { maxTensors: 0 })).toThrow(/from 1/);
   });
 });
+
+test("a header may have to grow at any of its bytes", async () => {
+  for (let length = 4000; length < 4100; length++) {
+    const pieces: Uint8Array[] = [];
+    const metadata = [
+      { key: "text", type: "string", value: "x".repeat(length) },
+      { key: "number", type: "u32", value: 7 },
+    ] as const;
+    await writeGguf({ write: async (piece) => void pieces.push(piece.slice()) }, { metadata, tensors: [] });
+    const file = await readGguf(new Uint8Array(Buffer.concat(pieces)));
+    expect([file.metadata.string("text").length, file.metadata.number("number")]).toEqual([length, 7]);
+  }
+});

@@ -26,11 +26,9 @@ export function check<T>(where: string, name: string, value: T, kind: Kind, fix?
  */
 export function checkOptions<Options extends object>(where: string, options: Options, kinds: Kinds<Options>): Options {
   if (!isRecord(options)) throw new ArgumentError(where, "an options object", describe(options), "pass { option: value }");
-  for (const name in options) {
-    const value = options[name];
-    if (!Object.hasOwn(kinds, name)) checkKeys(where, options, Object.keys(kinds));
-    else if (value !== undefined) check(where, name, value, kinds[name as keyof Options]);
-  }
+  for (const name in options) if (!Object.hasOwn(kinds, name)) checkKeys(where, options, Object.keys(kinds));
+  // Not only own properties are read: a Map's set() would be the option `set`.
+  for (const name in kinds) if (options[name] !== undefined) check(where, name, options[name], kinds[name]);
   return options;
 }
 
@@ -112,10 +110,11 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Whether the memory of a typed array is still its own: transferring its buffer to a worker takes it away. */
-export function isAttached(view: ArrayBufferView): boolean {
+/** Whether memory can be read: transferring a buffer to a worker detaches it. */
+export function isAttached(memory: ArrayBufferView | ArrayBufferLike): boolean {
+  const buffer = ArrayBuffer.isView(memory) ? memory.buffer : memory;
   // `detached` is newer than the compiler's library, and absent in engines that are older still.
-  return (view.buffer as { readonly detached?: boolean }).detached !== true;
+  return (buffer as { readonly detached?: boolean }).detached !== true;
 }
 
 function isFiniteNumber(value: unknown): value is number {

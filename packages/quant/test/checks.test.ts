@@ -109,6 +109,7 @@ test("options are checked by name and kind; undefined is left out", () => {
   expect(() => checkOptions<object>("op", { sise: 3 }, kinds)).toThrow(
     "op: expected options among {size, name}, got sise; check the spelling",
   );
+  expect(() => checkOptions<object>("op", new Map(), { set: string })).toThrow("op: expected set to be a string, got a function");
   expect(() => checkOptions("op", { size: 3n as never, name: "a" }, kinds)).toThrow(
     "op: expected size to be a whole number from 1, got 3n",
   );

@@ -1,3 +1,4 @@
+import { check, string } from "@centella/quant/checks";
 import { requireNodeModule } from "../nodeModule.ts";
 import { unlessMissing } from "../systemError.ts";
 import { lockOnDisk } from "./diskLock.ts";
@@ -9,6 +10,7 @@ import type { ModelStorage, StorageWriter } from "./storage.ts";
  * `~/.cache`.
  */
 export async function diskStorage(folder?: string): Promise<ModelStorage> {
+  if (folder !== undefined) check("diskStorage", "folder", folder, string);
   const fs = requireNodeModule("node:fs/promises", folder ?? "the cache");
   const root = folder ?? defaultFolder();
   const path = (name: string): string => `${root}/${name}`;

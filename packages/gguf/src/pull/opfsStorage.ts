@@ -1,4 +1,6 @@
+import { check, kind } from "@centella/quant/checks";
 import { GgufError } from "../errors.ts";
+import { hasMethods } from "../kinds.ts";
 import type { ModelStorage, StorageWriter } from "./storage.ts";
 
 /** What is used of a `FileSystemFileHandle`; `createSyncAccessHandle` exists in workers only. */
@@ -31,11 +33,17 @@ export interface OpfsFolder {
   removeEntry(name: string): Promise<void>;
 }
 
+const opfsFolder = kind(
+  "a folder handle",
+  (value) => hasMethods(value, ["keys", "getFileHandle", "removeEntry"]) && typeof (value as OpfsFolder).name === "string",
+);
+
 /**
  * Models in the browser's origin private file system. Default: its folder `centella-models`. In a worker bytes are stored as they come;
  * elsewhere the browser stores them when a download ends or stops, and copies what a resumed one already had.
  */
 export async function opfsStorage(folder?: OpfsFolder): Promise<ModelStorage> {
+  if (folder !== undefined) check("opfsStorage", "folder", folder, opfsFolder);
   const root = folder ?? (await defaultFolder());
   const held = new Set<string>();
   const handleOf = (name: string): Promise<OpfsFile | undefined> =>

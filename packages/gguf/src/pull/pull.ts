@@ -1,5 +1,7 @@
+import { abortSignal, boolean, callback, check, checkOptions, type Kinds, string } from "@centella/quant/checks";
 import { GgufError } from "../errors.ts";
 import type { HttpOptions } from "../http.ts";
+import { httpKinds, modelStorage, url } from "../kinds.ts";
 import { isHttp, type Place, placeOf } from "../place.ts";
 import { shownUrl } from "../secrets.ts";
 import type { GgufInput } from "../source.ts";
@@ -51,6 +53,20 @@ export interface PulledModel extends StoredModel {
   readonly wasStored: boolean;
 }
 
+const kinds: Kinds<PullOptions> = {
+  fetch: httpKinds.fetch,
+  retries: httpKinds.retries,
+  backoffMs: httpKinds.backoffMs,
+  stallMs: httpKinds.stallMs,
+  storage: modelStorage,
+  token: string,
+  endpoint: url,
+  sha256: string,
+  refresh: boolean,
+  signal: abortSignal,
+  onProgress: callback,
+};
+
 /** The storage that {@link pull} takes by default. */
 export async function defaultStorage(): Promise<ModelStorage> {
   if (isNode()) return (await import("./diskStorage.ts")).diskStorage();
@@ -66,7 +82,8 @@ export async function defaultStorage(): Promise<ModelStorage> {
  * @throws {GgufError} `io`, `missing`, `parts`, `corrupt`, `quota`, `busy`, `range`; the signal's reason if it is aborted
  */
 export async function pull(source: string | URL, options: PullOptions = {}): Promise<PulledModel> {
-  const { signal, onProgress } = options;
+  check("pull", "source", source, url);
+  const { signal, onProgress } = checkOptions("pull", options, kinds);
   signal?.throwIfAborted();
   const storage = options.storage ?? (await defaultStorage());
   const key = sourceKey(source);
@@ -114,6 +131,7 @@ export async function remoteFiles(
 
 /** The models in the storage that are complete. */
 export async function listModels(storage: ModelStorage): Promise<readonly StoredModel[]> {
+  check("listModels", "storage", storage, modelStorage);
   const models: StoredModel[] = [];
   for (const name of (await storage.names()).toSorted()) {
     if (!name.endsWith(".gguf.json")) continue;
@@ -147,6 +165,7 @@ export async function removeModel(storage: ModelStorage, source: string): Promis
 }
 
 async function findModel(storage: ModelStorage, source: string): Promise<StoredModel | undefined> {
+  check("models", "source", source, string);
   // A name is no place in Node, and in pages a URL that nothing was pulled by.
   const place = placeOf(source);
   return findByKeys(storage, place.kind === "url" ? [source, recordUrl(place.url)] : [source]);

@@ -1,4 +1,5 @@
-import { blockLayout, type GgmlType, isBlockType, type QuantizableType } from "@centella/quant";
+import { blockLayout, type GgmlType, isBlockType, isGgmlType, type QuantizableType } from "@centella/quant";
+import { boolean, check, checkOptions, isRecord, kind, listOf, whole } from "@centella/quant/checks";
 import { baseTypeOf, type Recipe } from "./recipes.ts";
 import { isConverted, roleOf, type TensorRole } from "./tensorRoles.ts";
 
@@ -136,16 +137,30 @@ function fitting(type: QuantizableType, columns: number): QuantizableType {
   return fallback !== undefined && fits(fallback) ? fallback : "f16";
 }
 
+const sizes = listOf("sizes", whole(0));
+const mixModel = kind(
+  "a model { architecture, layers, headsPerKv, experts }",
+  (value) =>
+    isRecord(value) &&
+    typeof value.architecture === "string" &&
+    [value.layers, value.headsPerKv, value.experts].every((count) => whole(0).accepts(count)),
+);
+const mixTensors = listOf(
+  "tensors { name, type, shape }",
+  kind(
+    "a tensor",
+    (value) => isRecord(value) && typeof value.name === "string" && isGgmlType(value.type as string) && sizes.accepts(value.shape),
+  ),
+);
+
 /**
  * The type that each of a model's tensors gets, in the order of `tensors`: what llama-quantize chooses. Those that are not converted keep
  * theirs. Source: `llama_tensor_get_type` of llama-quant.cpp.
  */
-export function tensorTypes(
-  recipe: Recipe,
-  model: MixModel,
-  tensors: readonly MixTensor[],
-  { pure = false, hasImatrix = false }: MixOptions = {},
-): readonly GgmlType[] {
+export function tensorTypes(recipe: Recipe, model: MixModel, tensors: readonly MixTensor[], options: MixOptions = {}): readonly GgmlType[] {
+  const { pure = false, hasImatrix = false } = checkOptions("tensorTypes", options, { pure: boolean, hasImatrix: boolean });
+  check("tensorTypes", "model", model, mixModel);
+  check("tensorTypes", "tensors", tensors, mixTensors);
   const base = baseTypeOf(recipe);
   const isTied = !tensors.some(({ name }) => roleOf(name) === "output");
   const values = tensors.filter(({ name }) => roleOf(name) === "attention-value").length;

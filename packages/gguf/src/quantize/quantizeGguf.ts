@@ -1,9 +1,11 @@
 import { type GgmlType, isBlockType, isDequantizable, isQuantizable, type QuantizableType, rowBytes } from "@centella/quant";
+import { abortSignal, boolean, callback, check, checkOptions, isRecord, type Kinds, kind, whole } from "@centella/quant/checks";
 import { contentOf, type GgufContent, type TensorContent } from "../content.ts";
 import type { WritableEntry } from "../encode.ts";
 import { GgufError } from "../errors.ts";
 import type { GgufFile } from "../file.ts";
 import { abortable } from "../http.ts";
+import { ggufFile } from "../kinds.ts";
 import { shown } from "../shown.ts";
 import { mergedContent } from "../split.ts";
 import type { TensorInfo } from "../tensorInfo.ts";
@@ -61,13 +63,31 @@ interface Conversion extends QuantizedTensor {
   readonly importance: Float32Array | undefined;
 }
 
+const imatrixKind = kind(
+  "what readImatrix() returns",
+  (value) => isRecord(value) && value.entries instanceof Map && Array.isArray(value.datasets),
+);
+const planKinds: Kinds<QuantizePlanOptions> = { imatrix: imatrixKind, pure: boolean, allowRequantize: boolean };
+const kinds: Kinds<QuantizeGgufOptions> = {
+  ...planKinds,
+  threads: whole(1, 256),
+  signal: abortSignal,
+  onProgress: callback,
+  overwrite: boolean,
+};
+
 /**
  * The tensors of a file in the order and with the types that llama.cpp's `llama-quantize` gives them; reads nothing but the header.
  * @throws {GgufError} `unsupported-type` for tensors that cannot be converted (quantised ones need `allowRequantize`), `missing` and
  * `invalid` if the imatrix lacks what the recipe needs or does not fit
  */
 export function quantizePlan(file: GgufFile, recipe: Recipe, options: QuantizePlanOptions = {}): readonly QuantizedTensor[] {
-  return conversions(file, recipe, options).map(({ name, from, to, shape, hasImportance }) => ({ name, from, to, shape, hasImportance }));
+  checkOptions("quantizePlan", options, planKinds);
+  return conversions(file, recipe, options).map(summary);
+}
+
+function summary({ name, from, to, shape, hasImportance }: QuantizedTensor): QuantizedTensor {
+  return { name, from, to, shape, hasImportance };
 }
 
 /**
@@ -81,9 +101,7 @@ export async function quantizeGguf(
   recipe: Recipe,
   options: QuantizeGgufOptions = {},
 ): Promise<QuantizeReport> {
-  const { threads, signal, onProgress, imatrix, overwrite } = options;
-  if (threads !== undefined && !(Number.isSafeInteger(threads) && threads >= 1))
-    throw new GgufError("range", { expected: "threads from 1", got: String(threads) });
+  const { threads, signal, onProgress, imatrix, overwrite } = checkOptions("quantizeGguf", options, kinds);
   signal?.throwIfAborted();
   const planned = conversions(file, recipe, options);
   const converters = startConverters(threads);
@@ -101,7 +119,7 @@ export async function quantizeGguf(
       ...(onProgress && { onProgress }),
       ...(overwrite && { overwrite }),
     });
-    return { recipe, bytes, tensors: quantizePlan(file, recipe, options), threads: converters.count };
+    return { recipe, bytes, tensors: planned.map(summary), threads: converters.count };
   } finally {
     await converters.dispose();
   }
@@ -112,6 +130,7 @@ function conversions(
   recipe: Recipe,
   { imatrix, pure = false, allowRequantize = false }: QuantizePlanOptions,
 ): Conversion[] {
+  check("quantize", "file", file, ggufFile);
   const ordered = inWritingOrder(file.tensors);
   const types = tensorTypes(recipe, mixModelOf(file), ordered, { pure, hasImatrix: imatrix !== undefined });
   return ordered.map((tensor, i) => {

@@ -1,4 +1,5 @@
 import type { QuantizableType } from "@centella/quant";
+import { check, oneOf, string } from "@centella/quant/checks";
 import { GgufError } from "../errors.ts";
 import { type FileType, fileTypeByName } from "../fileTypes.ts";
 
@@ -61,14 +62,16 @@ function isRecipe(name: string): name is Recipe {
 
 /** The recipe of a name in capitals or not, `Q4_K` standing for `Q4_K_M`. @throws {GgufError} `unsupported-type` */
 export function recipeOf(name: string): Recipe {
+  check("recipeOf", "name", name, string);
   const upper = name.toUpperCase();
-  const recipe = aliases[upper] ?? upper;
+  const recipe = Object.hasOwn(aliases, upper) ? aliases[upper]! : upper;
   if (isRecipe(recipe)) return recipe;
   const got = fileTypeByName(upper) === undefined ? `'${name}'` : `${upper}, which is read but not written`;
   throw new GgufError("unsupported-type", { expected: `one of ${recipes.join(", ")}`, got });
 }
 
 export function baseTypeOf(recipe: Recipe): QuantizableType {
+  check("quantize", "recipe", recipe, oneOf(...recipes));
   return baseTypes[recipe];
 }
 
