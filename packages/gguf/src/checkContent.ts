@@ -43,7 +43,7 @@ export function checkContent(where: string, content: GgufContent): CheckedConten
   const alignment = alignmentOf(metadata.find(({ key }) => key === "general.alignment"));
   const names = new Set<string>();
   let offset = 0;
-  const placed = tensors.map((tensor, i) => {
+  const placed = Array.from(tensors, (tensor, i) => {
     check(where, `content.tensors[${i}]`, tensor, object);
     checkName(where, "tensor", tensor.name, limits.tensorNameBytes, names);
     const size = sizeOf(where, tensor);

@@ -124,6 +124,7 @@ test("core: wrong arguments are typed errors", async () => {
     fuseScans: forBackends,
     fuseSiblings: forBackends,
     heldWeightsWarnings: forBackends,
+    hostMemory: forBackends,
     hostTensor: [spec, f32(1, 2)],
     isConcrete: forBackends,
     isFused: forBackends,
