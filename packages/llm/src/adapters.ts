@@ -35,7 +35,7 @@ const ends = [".lora_a", ".lora_b"] as const;
  * Opens adapters of a model of this architecture.
  * @throws {GgufError | ModelError | ArgumentError}
  */
-export async function openAdapters(adapters: readonly AdapterOptions[], architecture: string, located: LocateOptions): Promise<Adapters> {
+export async function openAdapters(adapters: readonly AdapterOptions[], architecture: string, locate: LocateOptions): Promise<Adapters> {
   const open: Adapter[] = [];
   const closeAll = async (): Promise<void> => {
     for (const { close } of open) await close();
@@ -45,7 +45,7 @@ export async function openAdapters(adapters: readonly AdapterOptions[], architec
       checkKeys("adapters", options, ["source", "scale"]);
       const { source, scale = 1 } = options;
       if (!Number.isFinite(scale)) throw new ArgumentError("adapters.scale", "a finite number", String(scale));
-      const file = await readGguf(source, located);
+      const file = await readGguf(source, locate);
       // A path or URL was opened here; a source handed in stays its owner's to close.
       const close = typeof source === "string" || source instanceof URL ? () => file.close() : async () => undefined;
       // As in llama.cpp, where alpha is 0 or missing nothing is divided by the rank.

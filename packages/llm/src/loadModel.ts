@@ -114,8 +114,8 @@ export async function loadModel(source: GgufInput | readonly GgufInput[], option
   if (typeof runtime?.compile !== "function")
     throw new ArgumentError("loadModel", "a runtime", typeof runtime, "pass await createRuntime(…)");
   const maxWaiting = maxWaitingOf(options.queue);
-  const located = locating(options);
-  const { file, closeFile } = await openFile(source, located);
+  const locate = locateOptions(options);
+  const { file, closeFile } = await openFile(source, locate);
   let adapters: Adapters | undefined;
   const closeAll = async (): Promise<void> => {
     await adapters?.close();
@@ -126,7 +126,7 @@ export async function loadModel(source: GgufInput | readonly GgufInput[], option
     // What few models are loaded with is code of its own, which a page need not have.
     if (options.adapters !== undefined) {
       const { openAdapters } = await import("./adapters.ts");
-      adapters = await openAdapters(options.adapters, file.metadata.string("general.architecture"), located);
+      adapters = await openAdapters(options.adapters, file.metadata.string("general.architecture"), locate);
     }
     let split: LayerSplit | undefined;
     if (options.layersOnGpu !== undefined) {
@@ -206,7 +206,7 @@ export async function loadModel(source: GgufInput | readonly GgufInput[], option
 }
 
 /** How files are opened that are not on this machine: pages keep what they download. */
-function locating({ signal, cache = hasFileSystem() ? undefined : true, onProgress }: LoadModelOptions): LocateOptions {
+function locateOptions({ signal, cache = hasFileSystem() ? undefined : true, onProgress }: LoadModelOptions): LocateOptions {
   const onDownload: LocateOptions["onDownload"] = (done, total) => {
     if (total !== undefined) onProgress?.(done, total, "download");
   };
