@@ -1,3 +1,4 @@
+import { describe } from "@centella/quant/checks";
 import { alignmentOf } from "./alignment.ts";
 import type { ByteOrder } from "./byteOrder.ts";
 import { Cursor } from "./cursor.ts";
@@ -72,7 +73,7 @@ export function requireMagic(bytes: Uint8Array): void {
   const magic = String.fromCharCode(...bytes);
   if (magic === "GGUF") return;
   const hint = magicHints[magic] ?? "it is no GGUF file";
-  throw new GgufError("not-gguf", { expected: "the bytes 'GGUF'", got: JSON.stringify(magic), offset: 0, hint });
+  throw new GgufError("not-gguf", { expected: "the bytes 'GGUF'", got: describe(magic), offset: 0, hint });
 }
 
 const oldFormat = "it is in a format from before GGUF; convert it with llama.cpp's scripts";

@@ -2,6 +2,7 @@ import { ArgumentError, type OpRecorder, type Ref } from "@centella/core";
 import { type GgufFile, type GgufInput, type LocateOptions, readGguf } from "@centella/gguf";
 import { shown } from "@centella/quant/checks";
 import { ModelError } from "./errors.ts";
+import { MetadataReader } from "./metadataReader.ts";
 import { checkKeys } from "./options.ts";
 import { type ExpertsOrigin, type Weight, type WeightOrigin, WeightTable } from "./weights.ts";
 
@@ -26,7 +27,6 @@ interface Adapter {
   readonly file: GgufFile;
   /** Factor of `B·(A·x)` where A has `rank` rows. */
   readonly scale: (rank: number) => number;
-  readonly close: () => Promise<void>;
 }
 
 const ends = [".lora_a", ".lora_b"] as const;
@@ -37,8 +37,9 @@ const ends = [".lora_a", ".lora_b"] as const;
  */
 export async function openAdapters(adapters: readonly AdapterOptions[], architecture: string, locate: LocateOptions): Promise<Adapters> {
   const open: Adapter[] = [];
+  const owned: GgufFile[] = [];
   const closeAll = async (): Promise<void> => {
-    for (const { close } of open) await close();
+    for (const file of owned) await file.close();
   };
   try {
     for (const options of adapters) {
@@ -47,11 +48,11 @@ export async function openAdapters(adapters: readonly AdapterOptions[], architec
       if (!Number.isFinite(scale)) throw new ArgumentError("adapters.scale", "a finite number", String(scale));
       const file = await readGguf(source, locate);
       // A path or URL was opened here; a source handed in stays its owner's to close.
-      const close = typeof source === "string" || source instanceof URL ? () => file.close() : async () => undefined;
-      // As in llama.cpp, where alpha is 0 or missing nothing is divided by the rank.
-      const alpha = file.metadata.optionalNumber("adapter.lora.alpha") ?? 0;
-      open.push({ file, scale: (rank) => (alpha === 0 ? scale : (scale * alpha) / rank), close });
+      if (typeof source === "string" || source instanceof URL) owned.push(file);
       requireLora(file, architecture);
+      const alpha = new MetadataReader(file, "adapter").number("lora.alpha");
+      // As in llama.cpp, where alpha is 0 or missing nothing is divided by the rank.
+      open.push({ file, scale: (rank) => (alpha === undefined ? scale : (scale * alpha) / rank) });
     }
     return {
       files: open.map(({ file }) => file),

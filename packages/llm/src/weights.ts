@@ -121,11 +121,10 @@ export class WeightTable {
   }
 
   /**
-   * Gives up on a model most of whose tensors are missing or misshapen: only tensors of the shapes that the metadata asks for bound what
-   * recording costs.
-   * @throws {ModelError} naming them
+   * Ends a recording with many problems, for what the rest of it costs is bounded only by tensors of the shapes that it asks for.
+   * @throws {ModelError} naming the tensors
    */
-  stopIfHopeless(): void {
+  failEarly(): void {
     if (this.#missing.size + this.#misshapen.size >= maxNamed) throw this.#error([]);
   }
 

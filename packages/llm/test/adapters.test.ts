@@ -163,6 +163,8 @@ describe("LoRA adapters", () => {
     [{ "general.type": undefined }, /got no such key; pass a LoRA adapter/],
     [{ "adapter.type": "dora" }, /expected adapter.type = lora, got dora/],
     [{ "general.architecture": "qwen2" }, /expected general.architecture = llama, got qwen2/],
+    [{ "adapter.lora.alpha": Number.NaN }, /a finite f32 for adapter.lora.alpha, got NaN/],
+    [{ "general.type": "\u001b[2J" }, /got \\u001b\[2J;/],
   ])("metadata %j is refused", async (changes, message) => {
     const loading = load(await modelOf((_, values) => values), [{ source: await adapterOf(["blk.0.attn_q.weight"], 1, changes) }]);
     await expect(loading).rejects.toThrow(ModelError);

@@ -5,6 +5,8 @@ import { randomFrom } from "../../gguf/test/faultyHub.ts";
 import { writeGguf } from "../../gguf/test/writer.ts";
 import { type LoadModelOptions, loadModel, type Model } from "../src/index.ts";
 import { describeArchitecture } from "../src/models/index.ts";
+import { modelSampling } from "../src/sampling/modelSampling.ts";
+import { loadTokenizer } from "../src/tokenizer/loadTokenizer.ts";
 import { type FamilyGolden, familyFile, familyGoldens, readFamilyGolden, withVocabulary, withWritersDefaults } from "./familyFixture.ts";
 import { type Below, type ModelFile, mutatedModel } from "./mutatedModel.ts";
 
@@ -78,7 +80,7 @@ async function readOriginal(golden: FamilyGolden, form: number): Promise<Origina
   return { file, keys: [...new Set([...header.metadata.keys(), ...(await lookedUp(header))])] };
 }
 
-/** The keys that describing a model looks up, those among them that its file lacks. So a new family's keys are mutated, too. */
+/** The keys that loading a model looks up, also those that its file lacks. So a new family's keys are mutated, too. */
 async function lookedUp({ metadata, tensors }: GgufFile): Promise<readonly string[]> {
   const keys = new Set<string>();
   const entry = (key: string): MetadataEntry | undefined => {
@@ -92,8 +94,12 @@ async function lookedUp({ metadata, tensors }: GgufFile): Promise<readonly strin
     keys: () => metadata.keys(),
     values: () => [...metadata].values(),
   };
-  await describeArchitecture({ metadata: new Metadata(lookup), tensors });
-  return [...keys];
+  const observed = new Metadata(lookup);
+  await describeArchitecture({ metadata: observed, tensors });
+  modelSampling(observed);
+  // Not every small model has a vocabulary.
+  await loadTokenizer(observed).catch(() => undefined);
+  return [...keys, "tokenizer.chat_template"];
 }
 
 /** Reads the header as `centella inspect` does. */

@@ -25,6 +25,11 @@ const texts = [
   "\u202egnp.exe",
   "\u009b31m",
   "__proto__",
+  "{{ raise_exception('\u001b[2J') }}",
+  "{% for m in messages %}{{ m.content }}{% endfor %}",
+  "gpt2",
+  "bert",
+  "t5",
   "é\n".repeat(4000),
 ];
 const scalarTypes: readonly ScalarType[] = ["u8", "i8", "u16", "i16", "u32", "i32", "f32", "u64", "i64", "f64"];

@@ -25,7 +25,7 @@ export function forward(r: Recording, family: Family, config: ModelConfig, rare:
   if (family.embeddingNorm) x = norm(r, family, "token_embd_norm", x, d, epsilon);
   for (let layer = 0; layer < config.layers; layer++) {
     x = block(r, family, config, rare, layer, x);
-    weights.stopIfHopeless();
+    weights.failEarly();
   }
   const y = family.norms === "sums" ? x : norm(r, family, family.outputNorm ?? "output_norm", x, d, epsilon); // [nOut, d]
   if (r.result === "states") {
