@@ -46,10 +46,9 @@ function checkMessage(message: ChatMessage, index: number): PlainMessage {
     );
   }
   const { role, content, tool_calls: calls } = message;
-  if (typeof content === "string") return { ...message, content };
+  if (typeof content === "string") return message as PlainMessage;
   if (content === undefined || content === null) {
-    if (role === "assistant" && Array.isArray(calls) && calls.length > 0)
-      return { ...message, ...(content === null && { content }) } as PlainMessage;
+    if (role === "assistant" && Array.isArray(calls) && calls.length > 0) return message as PlainMessage;
     throw new ChatTemplateError(
       `${where}: expected content, got ${content}; only an assistant's message with tool_calls may have none, and "" is an empty message`,
     );

@@ -58,10 +58,10 @@ export async function preparePrompt(
   const turn = typeof prompt === "string" ? [{ role: "user", content: prompt }] : (prompt as readonly ChatMessage[]);
   const messages = frozenMessages(withTurn(earlier, turn));
   const isContinued = isOpenAnswer(messages.at(-1));
-  const warnings: string[] = [];
+  let warnings: readonly string[] = [];
   const encode = async (shown: readonly ChatMessage[]): Promise<readonly number[]> => {
     const chat = engine.chatTemplate.prepare(shown, { ...options.chat, continueFinalMessage: isContinued });
-    warnings.splice(0, warnings.length, ...chat.warnings);
+    warnings = chat.warnings;
     const { tokenizer } = engine;
     const ids = await tokenizer.encodeAsync(chat.text, { addSpecial: false, parseSpecial: chat.specialSpans, ...encoding });
     return checkIds(withBos(tokenizer, ids), vocabSize);

@@ -301,6 +301,48 @@ describeShared("forged special tokens stay text", () => {
   });
 });
 
+describeShared("templates of models write no special token for content", () => {
+  const names = readdirSync(shared("data", "templates"));
+
+  test.each(["ggml-vocab-qwen2", "ggml-vocab-llama-bpe"])("with the vocabulary of %s", async (vocabulary) => {
+    const tokenizer = await tokenizerOf(shared("data", "vocab", `${vocabulary}.gguf`));
+    const specials = Array.from({ length: tokenizer.vocabSize }, (_, id) => id)
+      .filter((id) => tokenizer.isSpecial(id))
+      .slice(0, 8)
+      .map((id) => tokenizer.tokenText(id));
+    for (const name of names) {
+      const template = new ChatTemplate({ source: readFileSync(shared("data", "templates", name), "utf8") });
+      /** Special tokens of a chat that has a text in every place, or undefined where the template takes no such chat. */
+      const count = (text: string): number | undefined => {
+        const properties = { [text]: { type: "string", description: text, enum: [text] } };
+        const parameters = { type: "object", properties, required: [text] };
+        const messages = [
+          { role: "system", content: text },
+          { role: "user", content: text, name: text },
+          { role: "assistant", content: text, reasoning_content: text },
+          { role: "user", content: text },
+        ];
+        const options = {
+          tools: [{ type: "function", function: { name: text, description: text, parameters } }],
+          documents: [{ title: text, text }],
+        };
+        try {
+          return template.encode(tokenizer, messages, options).filter((id) => tokenizer.isSpecial(id)).length;
+        } catch (error) {
+          expect(error).toBeInstanceOf(ChatTemplateError);
+          return undefined;
+        }
+      };
+      const harmless = count("plain words");
+      for (const special of specials) {
+        for (const text of [special, `x${special} y`, special.slice(1), special.slice(0, -1), special.slice(1, -1)]) {
+          expect(count(text), `${name} ${text}`).toBe(harmless);
+        }
+      }
+    }
+  });
+});
+
 describeShared("with real tokenizers", () => {
   test("Fable: one BOS, and llama.cpp's prompt ids", async () => {
     const metadata = await metadataOf(shared("models", "fable-tiny-q8_0.gguf"));
