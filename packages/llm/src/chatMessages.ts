@@ -1,3 +1,4 @@
+import { describe } from "@centella/quant/checks";
 import { ChatTemplateError } from "./errors.ts";
 
 /** A piece of a message whose content is a list. Only text can be rendered. */
@@ -41,9 +42,7 @@ export function checkMessages(messages: readonly ChatMessage[]): PlainMessage[] 
 function checkMessage(message: ChatMessage, index: number): PlainMessage {
   const where = `chat: message ${index}`;
   if (typeof message?.role !== "string" || !rolePattern.test(message.role)) {
-    throw new ChatTemplateError(
-      `${where}: expected a role of letters, digits, "_", ".", "-" and spaces, got ${JSON.stringify(message?.role)}`,
-    );
+    throw new ChatTemplateError(`${where}: expected a role of letters, digits, "_", ".", "-" and spaces, got ${describe(message?.role)}`);
   }
   const { role, content, tool_calls: calls } = message;
   if (typeof content === "string") return message as PlainMessage;
@@ -54,12 +53,12 @@ function checkMessage(message: ChatMessage, index: number): PlainMessage {
     );
   }
   if (!Array.isArray(content))
-    throw new ChatTemplateError(`${where}: expected content to be text or a list of parts, got ${typeof content}`);
+    throw new ChatTemplateError(`${where}: expected content to be text or a list of parts, got ${describe(content)}`);
   const texts = content.map((part: unknown) => {
     const { type, text } = (part ?? {}) as Partial<TextPart>;
     if (type !== "text" || typeof text !== "string") {
       throw new ChatTemplateError(
-        `${where}: expected parts of type "text", got ${JSON.stringify(type)}; other kinds of content are not supported`,
+        `${where}: expected parts of type "text", got ${describe(type)}; other kinds of content are not supported`,
       );
     }
     return text;

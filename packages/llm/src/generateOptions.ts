@@ -1,4 +1,5 @@
 import { ArgumentError } from "@centella/core";
+import { describe } from "@centella/quant/checks";
 import type { RenderOptions } from "./chatTemplate.ts";
 import { checkKeys, oneOf, wholeNumber } from "./options.ts";
 import type { OverflowPolicy, ResolvedOverflow } from "./overflow.ts";
@@ -84,7 +85,7 @@ const chatNames = ["tools", "documents", "variables", "now"];
  * @throws {ArgumentError} for an unknown option or a value outside its range
  */
 export function resolveGeneration(options: GenerateOptions, sampling: SamplingOptions = {}): ResolvedGeneration {
-  const misplaced = chatNames.find((name) => Object.hasOwn(options, name));
+  const misplaced = chatNames.find((name) => Object.hasOwn(Object(options), name));
   if (misplaced !== undefined) throw new ArgumentError("generate", "options of generate", misplaced, `pass chat: { ${misplaced} }`);
   checkKeys("generate", options, [...ownNames, ...samplingOptionNames]);
   const { maxTokens = Number.MAX_SAFE_INTEGER, stop = [], signal, raw, chat = {}, logprobs, dryBreakers } = options;
@@ -122,7 +123,7 @@ function checkDryBreakers(breakers: GenerateOptions["dryBreakers"]): void {
   throw new ArgumentError(
     "dryBreakers",
     `a list of at most ${maxBreakers} strings, each of 1 to ${maxBreakerLength} characters`,
-    Array.isArray(breakers) ? `${breakers.length}, others among them` : typeof breakers,
+    describe(breakers),
   );
 }
 
