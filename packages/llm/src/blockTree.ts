@@ -72,7 +72,7 @@ export class BlockTree {
     return path;
   }
 
-  /** A block after `parent` that begins with these ids, whoever its owner is, among those that sequences of `scope` may read. */
+  /** A block after `parent` that begins with these ids, of any owner, among those that sequences of `scope` may read. */
   blockWith(parent: Block | undefined, ids: readonly number[], scope?: object): Block | undefined {
     for (const block of (parent ?? this.#root).children)
       if (isOpenTo(block, scope) && commonPrefixAt(block.ids, ids, 0) === ids.length) return block;

@@ -129,7 +129,7 @@ export class Sequence {
     return ids.slice(this.#ids.length);
   }
 
-  /** Makes the next run a guess, of which {@link settle} tells how much came true. */
+  /** Makes the next run a guess, which {@link settle} ends. */
   beginGuess(): void {
     if (this.#state === undefined) return;
     const before = this.#state;

@@ -111,6 +111,7 @@ export class Session {
    * @throws {ArgumentError | BusyError | DisposedError | UnsupportedError}; the signal's reason
    */
   async save(options: SaveOptions = {}): Promise<Uint8Array> {
+    checkKeys("save", options, ["key", "signal"]);
     return this.#engine.use(async () => {
       const end = await this.#turns.begin({ isStream: false, signal: options.signal });
       try {

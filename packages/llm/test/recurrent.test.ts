@@ -241,6 +241,39 @@ describe.each(["reference", "wasm"] as const)("sessions of recurrent models on %
       expect(next.ids).toEqual(await afresh(longer));
     });
 
+    test.each([0, 4])("streams that nobody reads give way, and go on with the same text (promptLookup %i)", async (promptLookup) => {
+      await using other = await load(runtime);
+      const options = { ...greedy, maxTokens: 16, promptLookup };
+      const wanted = await other.createSession().complete({ ids: prompt }, options);
+      const streams = [0, 1].map(() => other.createSession().generate({ ids: prompt }, options));
+      const texts: number[][] = [[], []];
+      const read = async (i: number): Promise<boolean> => {
+        const { value, done } = await streams[i]!.next();
+        if (value?.type === "text") texts[i]!.push(...value.ids);
+        return done === true;
+      };
+      for (let part = 0; part < 5; part++) await Promise.all([read(0), read(1)]);
+      // As many texts as push every state of theirs out.
+      for (let i = 0; i < 8; i++) await other.createSession().complete({ ids: [i + 3, 9, 12, 4, i + 3] }, greedy);
+      while (!(await read(0)));
+      while (!(await read(1)));
+      expect(texts).toEqual([wanted.ids, wanted.ids]);
+    });
+
+    test("what a snapshot brings stays in its session, unless a key vouches for it", async () => {
+      const key = new Uint8Array(32);
+      const session = model.createSession();
+      const first = await session.complete({ ids: prompt }, greedy);
+      const longer = [...prompt, ...first.ids, 21, 4];
+      for (const options of [{}, { key }]) {
+        await using other = await load(runtime);
+        const restored = await other.restoreSession(await session.save(options), options);
+        const { usage, ids } = await other.createSession().complete({ ids: longer }, greedy);
+        expect(usage.cachedTokens > 0).toBe("key" in options);
+        expect(ids).toEqual((await restored.complete({ ids: longer }, greedy)).ids);
+      }
+    });
+
     test("what is saved goes on elsewhere, without computing the prompt again", async () => {
       const session = model.createSession();
       const first = await session.complete({ ids: prompt }, greedy);

@@ -52,9 +52,11 @@ export class WorkerSession implements Omit<Session, "fork"> {
   }
 
   /** Use `model.restoreSession()`. */
-  static async restore(home: SessionHome, bytes: Uint8Array, { signal, ...options }: RestoreOptions): Promise<WorkerSession> {
+  static async restore(home: SessionHome, bytes: Uint8Array, options: RestoreOptions): Promise<WorkerSession> {
+    checkKeys("restoreSession", options, ["key", "signal"]);
+    const { signal, ...rest } = options;
     const number = ++home.last;
-    const messages = await home.caller.call("restoreSession", [number, bytes, options], { signal });
+    const messages = await home.caller.call("restoreSession", [number, bytes, rest], { signal });
     return new WorkerSession(home, number, messages, Promise.resolve());
   }
 
@@ -95,12 +97,14 @@ export class WorkerSession implements Omit<Session, "fork"> {
     this.reset(this.#messages.slice(0, wholeNumber("truncate", messageCount, 0, this.#messages.length)));
   }
 
-  async save({ signal, ...options }: SaveOptions = {}): Promise<Uint8Array> {
+  async save(options: SaveOptions = {}): Promise<Uint8Array> {
+    checkKeys("save", options, ["key", "signal"]);
+    const { signal, ...rest } = options;
     requireAlive(this.#home);
     const end = await this.#turns.begin({ isStream: false, signal });
     try {
       await this.#told;
-      return await this.#home.caller.call("saveSession", [this.#number, options], { signal });
+      return await this.#home.caller.call("saveSession", [this.#number, rest], { signal });
     } finally {
       end();
     }
