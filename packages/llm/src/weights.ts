@@ -3,7 +3,7 @@ import type { GgufFile, TensorInfo } from "@centella/gguf";
 import { blockLayout, isDequantizable } from "@centella/quant";
 import { shown } from "@centella/quant/checks";
 import { ModelError } from "./errors.ts";
-import { isFactor } from "./factor.ts";
+import { isDivisor } from "./factor.ts";
 
 /** A weight of the program and where its bytes come from. */
 export interface Weight {
@@ -76,9 +76,9 @@ export class WeightTable {
     return this.#tensor(name, typeof shape === "number" ? [shape] : shape, "f32");
   }
 
-  /** A vector of positive numbers, as f32. Loading it fails with a {@link ModelError} if an element is none. */
-  factors(name: string, length: number): Ref {
-    return this.#tensor(name, [length], "factors");
+  /** A vector of divisors, as f32. Loading it fails with a {@link ModelError} if an element is 0 or not finite. */
+  divisors(name: string, length: number): Ref {
+    return this.#tensor(name, [length], "divisors");
   }
 
   /** Rows `[rows, columns]` of a matrix that the file stores together with others. */
@@ -153,7 +153,7 @@ export class WeightTable {
   }
 
   /** A tensor of this shape, or `rows` of its first axis from `from` on. */
-  #tensor(name: string, shape: readonly number[], as: "stored" | "f32" | "factors", part: Part = { from: 0, rows: shape[0]! }): Ref {
+  #tensor(name: string, shape: readonly number[], as: "stored" | "f32" | "divisors", part: Part = { from: 0, rows: shape[0]! }): Ref {
     const { from, rows } = part;
     const key = this.#prefix + (rows === shape[0] ? name : `${name}[${from}:${from + rows}]`);
     const known = this.#refs.get(key);
@@ -202,7 +202,7 @@ interface Part {
 }
 
 /** What reads a weight, by what the model asks for. */
-const weightMakers = { stored: storedWeight, f32: vectorWeight, factors: factorsWeight } as const;
+const weightMakers = { stored: storedWeight, f32: vectorWeight, divisors: divisorsWeight } as const;
 
 function storedWeight(name: string, file: GgufFile, info: TensorInfo, { from, rows, of }: Required<RowRange>): Weight {
   const rowBytes = info.bytes / of;
@@ -219,12 +219,12 @@ function vectorWeight(name: string, file: GgufFile, info: TensorInfo, part: Requ
   return info.type === "f32" ? storedWeight(name, file, info, part) : decodedWeight(name, file, info, part, () => undefined);
 }
 
-function factorsWeight(name: string, file: GgufFile, info: TensorInfo, part: Required<RowRange>): Weight {
+function divisorsWeight(name: string, file: GgufFile, info: TensorInfo, part: Required<RowRange>): Weight {
   return decodedWeight(name, file, info, part, (values) => {
-    const at = values.findIndex((value) => !isFactor(value));
+    const at = values.findIndex((value) => !isDivisor(value));
     if (at >= 0)
       throw new ModelError(
-        `model: expected positive numbers in ${name}, got ${values[at]} at ${at}; the file is damaged, or convert it again`,
+        `model: expected finite numbers other than 0 in ${name}, got ${values[at]} at ${at}; the file is damaged, or convert it again`,
       );
   });
 }

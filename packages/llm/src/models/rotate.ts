@@ -29,7 +29,7 @@ function storedFactors(
 ): Ref | undefined {
   const forLength = contextLength > originalContext ? longFactors : shortFactors;
   const name = weights.has(oneSetOfFactors) ? oneSetOfFactors : forLength;
-  return weights.has(name) ? weights.factors(name, dims / 2) : undefined;
+  return weights.has(name) ? weights.divisors(name, dims / 2) : undefined;
 }
 
 /** Factors of the other context length, or of layers that do not rotate, are left out knowingly. */
