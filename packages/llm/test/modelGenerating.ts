@@ -173,7 +173,7 @@ export function describeGenerating({ runtime, isExact }: SuiteContext): void {
   });
 
   test.each([
-    [{ overflow: { prompt: "cut" } }, /overflow.prompt: expected "error" or "dropTurns" or "truncateMiddle", got cut/],
+    [{ overflow: { prompt: "cut" } }, /overflow.prompt: expected "error" or "dropTurns" or "truncateMiddle", got "cut"/],
     [{ overflow: { keeps: 1 } }, /options among .*keep.*got keeps;/],
     [{ promptLookup: -1 }, /promptLookup: expected a whole number from 0, got -1/],
     [{ progress: 1 }, /progress: expected true or false, got 1/],
