@@ -7,7 +7,7 @@ const script = fileURLToPath(new URL("workers/loadCycles.ts", import.meta.url));
 
 /**
  * Resident memory grows where nothing is retained, too: glibc keeps what was freed for the thread that freed it, and WASM starts its threads
- * again with each model that goes. It levels off after some hundreds of cycles, 50 to 100 MiB later.
+ * again with each model that goes. It levels off after some hundreds of cycles and up to 150 MiB.
  */
 const mostResidentGrowth = 400 * 2 ** 20;
 /** Of the handle of a disposed model: its vocabulary, above all. Its weights and cache would be 10 times as much. */
