@@ -1,6 +1,6 @@
-import { ArgumentError, type OpRecorder, type Ref } from "@centella/core";
+import type { OpRecorder, Ref } from "@centella/core";
 import { type GgufFile, type GgufInput, type LocateOptions, readGguf } from "@centella/gguf";
-import { shown } from "@centella/quant/checks";
+import { checkValue, finite, shown } from "@centella/quant/checks";
 import { ModelError } from "./errors.ts";
 import { MetadataReader } from "./metadataReader.ts";
 import { checkKeys } from "./options.ts";
@@ -45,7 +45,7 @@ export async function openAdapters(adapters: readonly AdapterOptions[], architec
     for (const options of adapters) {
       checkKeys("adapters", options, ["source", "scale"]);
       const { source, scale = 1 } = options;
-      if (!Number.isFinite(scale)) throw new ArgumentError("adapters.scale", "a finite number", String(scale));
+      checkValue("adapters.scale", scale, finite);
       const file = await readGguf(source, locate);
       // A path or URL was opened here; a source handed in stays its owner's to close.
       if (typeof source === "string" || source instanceof URL) owned.push(file);

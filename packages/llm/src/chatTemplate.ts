@@ -1,3 +1,4 @@
+import { boolean, callback, check, checkOptions, isRecord, type Kinds, kind, listOf, plainData, string } from "@centella/quant/checks";
 import { type ChatMessage, checkMessages, mergeInstructions, type PlainMessage } from "./chatMessages.ts";
 import { ChatTemplateError, chatTemplateKey, noChatTemplate } from "./errors.ts";
 import { type Origin, Text } from "./jinja/text.ts";
@@ -27,6 +28,9 @@ export interface RenderOptions {
   readonly now?: Date;
 }
 
+/** What `generate` passes on to the template. */
+export type ChatOptions = Omit<RenderOptions, "addGenerationPrompt" | "continueFinalMessage">;
+
 /** A template's text and the special tokens that it may name. */
 export interface ChatTemplateSource {
   readonly source: string;
@@ -37,6 +41,16 @@ export interface ChatTemplateSource {
   /** Whether the vocabulary has a token of this text. Default: it has all that the template writes. */
   readonly isToken?: (text: string) => boolean;
 }
+
+const sourceKinds: Kinds<ChatTemplateSource> = { source: string, bosToken: string, eosToken: string, isToken: callback };
+/** What a template is given besides the messages. */
+export const chatKinds: Kinds<ChatOptions> = {
+  tools: listOf("plain data", plainData),
+  documents: listOf("plain data", plainData),
+  variables: kind("an object of plain data", (value) => isRecord(value) && plainData.accepts(value)),
+  now: kind("a valid Date", (value) => value instanceof Date && Number.isFinite(value.getTime())),
+};
+const renderKinds: Kinds<RenderOptions> = { ...chatKinds, addGenerationPrompt: boolean, continueFinalMessage: boolean };
 
 /** What is looked for to find out whether a template has a role. */
 const probeText = "Answer in rhyme.";
@@ -72,7 +86,9 @@ export class ChatTemplate {
   readonly #renders = new Map<string, boolean>();
 
   /** @throws {ChatTemplateError} if the source cannot be parsed */
-  constructor({ source, bosToken = "", eosToken = "", isToken = () => true }: ChatTemplateSource) {
+  constructor(template: ChatTemplateSource) {
+    const { source, bosToken = "", eosToken = "", isToken = () => true } = checkOptions("ChatTemplate", template, sourceKinds);
+    check("ChatTemplate", "source", source, string);
     this.source = source;
     this.#template = new JinjaTemplate(source);
     this.#tokens = { bos_token: Text.of(bosToken, "t"), eos_token: Text.of(eosToken, "t") };
@@ -114,6 +130,12 @@ export class ChatTemplate {
    * @throws {ChatTemplateError} as {@link render}
    */
   encode(tokenizer: Tokenizer, messages: readonly ChatMessage[], options: RenderOptions = {}): Int32Array {
+    check(
+      "encode",
+      "tokenizer",
+      tokenizer,
+      kind("a tokenizer", (value) => isRecord(value) && typeof value.encode === "function"),
+    );
     const { text, specialSpans } = this.prepare(messages, options);
     return withBos(tokenizer, tokenizer.encode(text, { addSpecial: false, parseSpecial: specialSpans }));
   }
@@ -124,6 +146,7 @@ export class ChatTemplate {
    * @throws {ChatTemplateError} as {@link render}
    */
   prepare(messages: readonly ChatMessage[], options: RenderOptions = {}): PreparedChat {
+    checkOptions("render", options, renderKinds);
     const checked = checkMessages(messages);
     const { messages: mergedMessages, mergedRoles } = mergeInstructions(checked, (role) => this.#hasRole(role));
     const text = this.#render(mergedMessages, options);

@@ -1,8 +1,7 @@
-import { ArgumentError } from "@centella/core";
+import { checkValue, isRecord, kind, listOf } from "@centella/quant/checks";
 import type { Engine } from "./engine.ts";
 import { ContextOverflowError, mostCountedTokens } from "./errors.ts";
-import { checkIds } from "./ids.ts";
-import { checkKeys, oneOf } from "./options.ts";
+import { checkIds, numbers } from "./ids.ts";
 import type { Pooling } from "./pooling.ts";
 
 /** A text, tokenized with the special tokens that the model wants around it, or ids as they are. */
@@ -16,11 +15,13 @@ export interface EmbedOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+const textOrIds = kind("a text or { ids }", (value) => typeof value === "string" || (isRecord(value) && numbers.accepts(value.ids)));
+const textList = listOf("texts or { ids }", textOrIds);
+
 /** @throws {ContextOverflowError | ArgumentError | BusyError} */
 export async function embed(engine: Engine, inputs: readonly EmbedInput[], options: EmbedOptions): Promise<Float32Array[]> {
-  checkKeys("embed", options, ["pooling", "normalize", "signal"]);
-  if (!Array.isArray(inputs)) throw new ArgumentError("embed", "a list of texts or { ids }", typeof inputs);
-  const pooling = oneOf("pooling", options.pooling ?? engine.pooling ?? "mean", ["mean", "cls", "last"]);
+  checkValue("embed", inputs, textList);
+  const pooling = options.pooling ?? engine.pooling ?? "mean";
   const texts: (readonly number[])[] = [];
   for (const input of inputs) texts.push(await idsOf(engine, input, options.signal));
   const decoder = await engine.states;
@@ -38,9 +39,6 @@ export async function embed(engine: Engine, inputs: readonly EmbedInput[], optio
 }
 
 async function idsOf(engine: Engine, input: EmbedInput, signal: AbortSignal | undefined): Promise<readonly number[]> {
-  if (typeof input !== "string" && !(typeof input === "object" && input !== null && "ids" in input)) {
-    throw new ArgumentError("embed", "texts or { ids }", input === null ? "null" : typeof input);
-  }
   const { decoder } = engine;
   const maxTokens = mostCountedTokens(decoder.contextLength);
   const encoded = typeof input === "string" ? await engine.tokenizer.encodeAsync(input, { maxTokens, signal }) : input.ids;

@@ -1,13 +1,24 @@
 import { ArgumentError } from "@centella/core";
-import { describe } from "@centella/quant/checks";
-import type { RenderOptions } from "./chatTemplate.ts";
-import { checkKeys, oneOf, wholeNumber } from "./options.ts";
+import {
+  abortSignal,
+  anything,
+  boolean,
+  checkKeys,
+  checkOptions,
+  describe,
+  isRecord,
+  type Kinds,
+  listOf,
+  nonEmptyString,
+  object,
+  oneOf,
+  whole,
+} from "@centella/quant/checks";
+import { type ChatOptions, chatKinds } from "./chatTemplate.ts";
+import { wholeNumber } from "./options.ts";
 import type { OverflowPolicy, ResolvedOverflow } from "./overflow.ts";
 import type { ReasoningFormat, ReasoningTags } from "./reasoning.ts";
 import { type ResolvedSampling, resolveSampling, type SamplingOptions, samplingOptionNames } from "./sampling/options.ts";
-
-/** What a chat template is given besides the messages. */
-export type ChatOptions = Omit<RenderOptions, "addGenerationPrompt" | "continueFinalMessage">;
 
 /** How a text is generated: the sampling options, and these. */
 export interface GenerateOptions extends Omit<SamplingOptions, "dryBreakers"> {
@@ -76,40 +87,53 @@ const defaultDryBreakers: readonly string[] = ["\n", ":", '"', "*"];
 const maxBreakerLength = 40;
 const maxBreakers = 64;
 
-const ownNames = ["maxTokens", "logprobs", "stop", "signal", "onAbort", "raw", "overflow", "promptLookup", "reasoning", "progress", "chat"];
-const overflowNames = ["prompt", "generation", "keep", "room"];
-const chatNames = ["tools", "documents", "variables", "now"];
+const ownKinds: Kinds<Omit<GenerateOptions, keyof SamplingOptions>> = {
+  maxTokens: whole(1),
+  logprobs: whole(0),
+  stop: listOf("strings of at least one character", nonEmptyString),
+  signal: abortSignal,
+  onAbort: oneOf("discard", "keep"),
+  raw: boolean,
+  overflow: object,
+  promptLookup: whole(0),
+  reasoning: anything,
+  progress: boolean,
+  chat: object,
+};
+const kinds = { ...Object.fromEntries(samplingOptionNames.map((name) => [name, anything])), ...ownKinds } as Kinds<GenerateOptions>;
+const overflowKinds: Kinds<OverflowPolicy> = {
+  prompt: oneOf("error", "dropTurns", "truncateMiddle"),
+  generation: oneOf("stop", "error", "shift"),
+  keep: whole(0),
+  room: whole(1),
+};
+const chatNames = Object.keys(chatKinds);
 
 /**
  * Checks options and fills in the defaults; `sampling` are those of the model.
  * @throws {ArgumentError} for an unknown option or a value outside its range
  */
 export function resolveGeneration(options: GenerateOptions, sampling: SamplingOptions = {}): ResolvedGeneration {
-  const misplaced = chatNames.find((name) => Object.hasOwn(Object(options), name));
+  const misplaced = isRecord(options) ? chatNames.find((name) => Object.hasOwn(options, name)) : undefined;
   if (misplaced !== undefined) throw new ArgumentError("generate", "options of generate", misplaced, `pass chat: { ${misplaced} }`);
-  checkKeys("generate", options, [...ownNames, ...samplingOptionNames]);
+  checkOptions("generate", options, kinds);
   const { maxTokens = Number.MAX_SAFE_INTEGER, stop = [], signal, raw, chat = {}, logprobs, dryBreakers } = options;
   checkDryBreakers(dryBreakers);
-  if (!Array.isArray(stop)) throw new ArgumentError("stop", "a list of strings", typeof stop);
   const { onAbort = "discard", overflow = {}, promptLookup = 0, reasoning = "auto", progress = false } = options;
-  for (const [name, value] of Object.entries({ raw, progress })) {
-    if (value !== undefined && typeof value !== "boolean") throw new ArgumentError(name, "true or false", String(value));
-  }
-  if (signal !== undefined && !(signal instanceof AbortSignal)) throw new ArgumentError("signal", "an AbortSignal", typeof signal);
-  checkKeys("generate.chat", chat, chatNames);
-  checkOverflow(overflow);
+  checkOptions("generate.chat", chat, chatKinds);
+  checkOptions("generate.overflow", overflow, overflowKinds);
   checkReasoning(reasoning);
   return {
     sampling: resolveSampling(pickSampling(options), sampling),
     dryBreakers: dryBreakers ?? defaultDryBreakers,
-    logprobs: logprobs === undefined ? undefined : wholeNumber("logprobs", logprobs, 0),
-    maxTokens: wholeNumber("maxTokens", maxTokens, 1),
+    logprobs,
+    maxTokens,
     stop,
     signal,
-    onAbort: oneOf("onAbort", onAbort, ["discard", "keep"]),
+    onAbort,
     raw,
     overflow,
-    promptLookup: wholeNumber("promptLookup", promptLookup, 0),
+    promptLookup,
     reasoning,
     progress,
     chat,
@@ -128,16 +152,7 @@ function checkDryBreakers(breakers: GenerateOptions["dryBreakers"]): void {
 }
 
 function pickSampling(options: GenerateOptions): SamplingOptions {
-  return Object.fromEntries(Object.entries(options).filter(([name]) => name !== "dryBreakers" && !ownNames.includes(name)));
-}
-
-function checkOverflow(overflow: OverflowPolicy): void {
-  checkKeys("generate.overflow", overflow, overflowNames);
-  const { prompt, generation, keep, room } = overflow;
-  if (prompt !== undefined) oneOf("overflow.prompt", prompt, ["error", "dropTurns", "truncateMiddle"]);
-  if (generation !== undefined) oneOf("overflow.generation", generation, ["stop", "error", "shift"]);
-  if (keep !== undefined) wholeNumber("overflow.keep", keep, 0);
-  if (room !== undefined) wholeNumber("overflow.room", room, 1);
+  return Object.fromEntries(Object.entries(options).filter(([name]) => name !== "dryBreakers" && !Object.hasOwn(ownKinds, name)));
 }
 
 function checkReasoning(reasoning: ResolvedGeneration["reasoning"]): void {
@@ -147,11 +162,7 @@ function checkReasoning(reasoning: ResolvedGeneration["reasoning"]): void {
   const isTag = (tag: unknown): boolean => typeof tag === "string" && tag !== "";
   const isOptionalTag = (tag: unknown): boolean => tag === undefined || isTag(tag);
   if (isTag(tags.open) && isTag(tags.close) && isOptionalTag(tags.answer) && isOptionalTag(tags.answerClose)) return;
-  throw new ArgumentError(
-    "reasoning",
-    '"auto", "harmony", false or { open, close } with tags that are not empty',
-    JSON.stringify(reasoning),
-  );
+  throw new ArgumentError("reasoning", '"auto", "harmony", false or { open, close } with tags that are not empty', describe(reasoning));
 }
 
 /** The policy for a generation of `maxTokens` in a context of `contextLength`. @throws {ArgumentError} if the context is smaller than it wants */

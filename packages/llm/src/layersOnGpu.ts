@@ -1,4 +1,5 @@
 import { ArgumentError, type Backend, explain, type OpRecorder, type Placement, type Runtime, UnsupportedError } from "@centella/core";
+import { checkOptions, string, whole } from "@centella/quant/checks";
 import { wholeNumber } from "./options.ts";
 
 /** Layers to keep on a GPU: so many of the last ones, on the first GPU that is open or on a backend by name. */
@@ -21,7 +22,9 @@ export interface LayerSplit {
  * @throws {ArgumentError | UnsupportedError}
  */
 export function splitLayers(runtime: Runtime, wanted: LayersOnGpu, layers: number): LayerSplit {
-  const { count, backend } = typeof wanted === "number" ? { count: wanted, backend: undefined } : wanted;
+  const kinds = { count: whole(0), backend: string };
+  const { count, backend } =
+    typeof wanted === "number" ? { count: wanted, backend: undefined } : checkOptions("layersOnGpu", wanted, kinds);
   const onGpu = Math.min(wholeNumber("layersOnGpu", count, 0), layers + 1);
   const gpu = gpuOf(runtime, backend);
   const cpu = runtime.backends.find(({ device, name }) => device.kind === "cpu" && name !== gpu.name);

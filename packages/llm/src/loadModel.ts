@@ -1,4 +1,4 @@
-import { ArgumentError, CentellaError, isQuantized, OutOfMemoryError, type Runtime, UnsupportedError } from "@centella/core";
+import { CentellaError, isQuantized, OutOfMemoryError, type Runtime, UnsupportedError } from "@centella/core";
 import {
   type ByteSource,
   type GgufFile,
@@ -9,6 +9,7 @@ import {
   openSource,
   readGguf,
 } from "@centella/gguf";
+import { checkOptions, checkValue } from "@centella/quant/checks";
 import type { AdapterOptions, Adapters } from "./adapters.ts";
 import { contextsToTry } from "./contextSize.ts";
 import { type CompiledPlan, Decoder } from "./decoder.ts";
@@ -18,7 +19,7 @@ import { Model } from "./model.ts";
 import { describeModel } from "./modelInfo.ts";
 import { ModelSamples } from "./modelSamples.ts";
 import { describeArchitecture } from "./models/index.ts";
-import { checkKeys, oneOf, wholeNumber } from "./options.ts";
+import { loadKinds } from "./optionKinds.ts";
 import { maxWaitingOf, type QueueOptions } from "./queueOptions.ts";
 import {
   type ActivationMode,
@@ -80,24 +81,7 @@ export interface LoadModelOptions {
 /** What `onProgress` reports on: files on their way into a storage, or weights on their way to the backend. */
 export type LoadStage = "download" | "load";
 
-const optionNames = [
-  "runtime",
-  "contextLength",
-  "memoryLimit",
-  "sequences",
-  "batchSize",
-  "cacheType",
-  "activations",
-  "layersOnGpu",
-  "adapters",
-  "cache",
-  "queue",
-  "signal",
-  "onProgress",
-] as const satisfies readonly (keyof LoadModelOptions)[];
-
 const defaultBatchSize = 512;
-const cacheTypes: readonly CacheType[] = ["f32", "f16", "q8_0"];
 /** Logits of a run are at most this large; more rows take several runs. */
 const maxLogitBytes = 2 ** 26;
 
@@ -109,10 +93,8 @@ const maxLogitBytes = 2 ** 26;
  * @throws {GgufError | ModelError | UnsupportedArchitectureError | UnsupportedError | ArgumentError | OutOfMemoryError}
  */
 export async function loadModel(source: GgufInput | readonly GgufInput[], options: LoadModelOptions): Promise<Model> {
-  checkKeys("loadModel", options, optionNames);
-  const { runtime, signal } = options;
-  if (typeof runtime?.compile !== "function")
-    throw new ArgumentError("loadModel", "a runtime", typeof runtime, "pass await createRuntime(…)");
+  const { runtime, signal } = checkOptions("loadModel", options, loadKinds);
+  checkValue("loadModel", runtime, loadKinds.runtime, "pass await createRuntime(…)");
   const maxWaiting = maxWaitingOf(options.queue);
   const locate = locateOptions(options);
   const { file, closeFile } = await openFile(source, locate);
@@ -287,15 +269,14 @@ async function openFitting(
   file: GgufFile,
   open: (sizes: Sizes) => Promise<OpenedPlan>,
 ): Promise<{ readonly opened: OpenedPlan; readonly contextReason: string }> {
-  const sequences = wholeNumber("sequences", options.sequences ?? 1, 1);
+  const { sequences = 1 } = options;
   // An encoder computes a text in one run, and nothing is kept for later that would have to be small.
-  const cacheType = oneOf("cacheType", options.cacheType ?? (config.isEncoder ? "f32" : "f16"), cacheTypes);
+  const cacheType = options.cacheType ?? (config.isEncoder ? "f32" : "f16");
   const { memoryLimit, contextLength: wanted } = options;
-  if (memoryLimit !== undefined) wholeNumber("memoryLimit", memoryLimit, 1);
   const weightBytes = file.tensors.reduce((sum, { bytes }) => sum + bytes, 0);
   const contexts = await contextsToTry({ wanted, config, sequences, cacheType, weightBytes, memoryLimit });
   for (const [i, { contextLength, reason }] of contexts.entries()) {
-    const wantedBatch = wholeNumber("batchSize", options.batchSize ?? defaultBatchSize, 1);
+    const wantedBatch = options.batchSize ?? defaultBatchSize;
     const batchSize = config.isEncoder ? contextLength : Math.min(wantedBatch, contextLength);
     const fewerRows = Math.max(1, Math.min(batchSize, Math.floor(maxLogitBytes / (2 * 4 * config.vocabSize))));
     const rest = config.isEncoder ? ({ maxRows: contextLength, result: "states" } as const) : { maxRows: fewerRows };
@@ -321,7 +302,6 @@ function chooseActivations(
   wanted: ActivationMode | undefined,
   record: (mode: ActivationMode) => DecoderProgram,
 ): { readonly decoder: DecoderProgram; readonly activations: ActivationMode } {
-  if (wanted !== undefined) oneOf("activations", wanted, ["ggml", "f32"]);
   const exact = record("f32");
   const isPlain = [...exact.program.persistents.values()].every(({ spec }) => !isQuantized(spec.dtype));
   if (wanted === "f32" || (isPlain && wanted === undefined)) return { decoder: exact, activations: "f32" };

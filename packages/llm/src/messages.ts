@@ -53,7 +53,9 @@ function joined(a: ChatMessage["content"], b: ChatMessage["content"]): string | 
 const separator = "\n\n";
 
 function partsOf(content: string | readonly TextPart[]): readonly TextPart[] {
-  return typeof content === "string" ? [{ type: "text", text: content }] : content;
+  if (typeof content === "string") return [{ type: "text", text: content }];
+  // What is neither is refused when the messages are rendered.
+  return Array.isArray(content) ? (content as readonly TextPart[]) : [content as unknown as TextPart];
 }
 
 /** An answer as far as it goes. */

@@ -1,11 +1,12 @@
 import type { Metadata } from "@centella/gguf";
+import { checkOptions } from "@centella/quant/checks";
 import type { ChatTemplate } from "./chatTemplate.ts";
 import type { EmbedInput, EmbedOptions } from "./embed.ts";
 import { Engine, type ModelParts } from "./engine.ts";
 import { ContextOverflowError } from "./errors.ts";
 import { checkIds } from "./ids.ts";
 import type { ModelInfo } from "./modelInfo.ts";
-import { checkKeys } from "./options.ts";
+import { embedKinds, perplexityKinds, signalKinds } from "./optionKinds.ts";
 import type { Perplexity, PerplexityOptions } from "./perplexity.ts";
 import type { RestoreOptions } from "./savedSession.ts";
 import { Session, type SessionOptions } from "./session.ts";
@@ -63,8 +64,7 @@ export class Model implements AsyncDisposable {
    * @throws {ContextOverflowError | ArgumentError | BusyError | DisposedError}
    */
   async logits(ids: ArrayLike<number>, options: { readonly signal?: AbortSignal | undefined } = {}): Promise<Float32Array> {
-    checkKeys("logits", options, ["signal"]);
-    const { signal } = options;
+    const { signal } = checkOptions("logits", options, signalKinds);
     return this.#engine.use(async () => {
       this.#engine.requireLogits("logits");
       const { decoder, pool } = this.#engine;
@@ -80,7 +80,8 @@ export class Model implements AsyncDisposable {
    * @throws {ContextOverflowError | ArgumentError | BusyError | DisposedError | TokenizerError}
    */
   async embed(texts: readonly EmbedInput[], options: EmbedOptions = {}): Promise<Float32Array[]> {
-    return this.#engine.use(async () => (await import("./embed.ts")).embed(this.#engine, texts, options), options.signal);
+    const { signal } = checkOptions("embed", options, embedKinds);
+    return this.#engine.use(async () => (await import("./embed.ts")).embed(this.#engine, texts, options), signal);
   }
 
   /**
@@ -88,7 +89,8 @@ export class Model implements AsyncDisposable {
    * @throws {ArgumentError | BusyError | DisposedError | TokenizerError}
    */
   async perplexity(text: string | ArrayLike<number>, options: PerplexityOptions = {}): Promise<Perplexity> {
-    return this.#engine.use(async () => (await import("./perplexity.ts")).perplexity(this.#engine, text, options), options.signal);
+    const { signal } = checkOptions("perplexity", options, perplexityKinds);
+    return this.#engine.use(async () => (await import("./perplexity.ts")).perplexity(this.#engine, text, options), signal);
   }
 
   /**

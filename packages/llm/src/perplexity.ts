@@ -1,7 +1,7 @@
 import { ArgumentError } from "@centella/core";
 import type { Engine } from "./engine.ts";
 import { checkIds } from "./ids.ts";
-import { checkKeys, wholeNumber } from "./options.ts";
+import { wholeNumber } from "./options.ts";
 
 /** How a text's perplexity is measured. */
 export interface PerplexityOptions {
@@ -41,7 +41,6 @@ const rowsAtOnce = 64;
  * @throws {ArgumentError} if the text is shorter than a chunk; {BusyError | DisposedError}
  */
 export async function perplexity(engine: Engine, text: string | ArrayLike<number>, options: PerplexityOptions): Promise<Perplexity> {
-  checkKeys("perplexity", options, ["contextLength", "chunks", "signal", "onProgress"]);
   engine.requireLogits("perplexity");
   const { decoder, pool } = engine;
   const { signal, onProgress } = options;

@@ -1,4 +1,5 @@
 import { ArgumentError } from "@centella/core";
+import { describe } from "@centella/quant/checks";
 import type { ChatMessage } from "./chatMessages.ts";
 import type { Engine } from "./engine.ts";
 import { mostCountedTokens, TokenizerError } from "./errors.ts";
@@ -89,7 +90,7 @@ async function encodePlain(
     if ("prefix" in prompt && typeof prompt.prefix === "string" && typeof prompt.suffix === "string")
       return encodeGap(engine, prompt, encoding);
   }
-  throw new ArgumentError("prompt", "a string, messages, { prefix, suffix } or { ids }", prompt === null ? "null" : typeof prompt);
+  throw new ArgumentError("prompt", "a string, messages, { prefix, suffix } or { ids }", describe(prompt));
 }
 
 /** Spans of a text that is no markup. */

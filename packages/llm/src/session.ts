@@ -1,10 +1,12 @@
+import { checkOptions } from "@centella/quant/checks";
 import type { ChatMessage } from "./chatTemplate.ts";
 import type { Engine } from "./engine.ts";
 import { type GenerateOptions, type ResolvedGeneration, resolveGeneration, resolveOverflow } from "./generateOptions.ts";
 import { Generation } from "./generation.ts";
 import type { GenerationFinish, GenerationPart } from "./generationParts.ts";
 import { frozenMessages, withAnswer, withPartialAnswer } from "./messages.ts";
-import { checkKeys, wholeNumber } from "./options.ts";
+import { savingKinds, sessionKinds } from "./optionKinds.ts";
+import { wholeNumber } from "./options.ts";
 import { type Prompt, preparePrompt } from "./prompt.ts";
 import type { ReasoningFormat } from "./reasoning.ts";
 import type { RestoreOptions, SaveOptions } from "./savedSession.ts";
@@ -31,7 +33,7 @@ export class Session {
 
   /** Use `model.createSession()`. */
   constructor(engine: Engine, options: SessionOptions) {
-    checkKeys("createSession", options, ["messages"]);
+    checkOptions("createSession", options, sessionKinds);
     this.#engine = engine;
     this.#turns = new Turns(engine.maxWaiting);
     this.#messages = frozenMessages(options.messages ?? []);
@@ -42,6 +44,7 @@ export class Session {
    * @throws {SnapshotError | ArgumentError | BusyError | DisposedError}; the signal's reason
    */
   static async restore(engine: Engine, bytes: Uint8Array, options: RestoreOptions): Promise<Session> {
+    checkOptions("restoreSession", options, savingKinds);
     const { readSession } = await import("./savedSession.ts");
     const { messages, load } = await readSession(engine, bytes, options);
     const session = new Session(engine, { messages });
@@ -83,6 +86,7 @@ export class Session {
    */
   reset(messages: readonly ChatMessage[] = []): void {
     this.#requireIdle();
+    checkOptions("reset", { messages }, sessionKinds);
     this.#messages = frozenMessages(messages);
   }
 
@@ -111,7 +115,7 @@ export class Session {
    * @throws {ArgumentError | BusyError | DisposedError | UnsupportedError}; the signal's reason
    */
   async save(options: SaveOptions = {}): Promise<Uint8Array> {
-    checkKeys("save", options, ["key", "signal"]);
+    checkOptions("save", options, savingKinds);
     return this.#engine.use(async () => {
       const end = await this.#turns.begin({ isStream: false, signal: options.signal });
       try {

@@ -1,4 +1,5 @@
 import { ArgumentError } from "@centella/core";
+import { check, describe, list, string } from "@centella/quant/checks";
 
 /** What {@link StopStrings.push} lets out. */
 export interface StopResult {
@@ -31,12 +32,14 @@ export class StopStrings {
 
   /** @throws {ArgumentError} if a stop string is empty */
   constructor(stops: readonly string[]) {
+    check("StopStrings", "stops", stops, list);
     for (const stop of stops) this.#add(stop);
     this.#link();
   }
 
   /** After a stop string, further text gives nothing but the same `stopped`. */
   push(text: string): StopResult {
+    check("StopStrings", "text", text, string);
     if (this.#stopped !== undefined) return { text: "", stopped: this.#stopped };
     const held = this.#held + text;
     for (let i = this.#held.length; i < held.length; i++) {
@@ -63,7 +66,7 @@ export class StopStrings {
 
   #add(stop: string): void {
     if (typeof stop !== "string" || stop === "") {
-      throw new ArgumentError("stop", "strings of at least one character", JSON.stringify(stop) ?? String(stop));
+      throw new ArgumentError("stop", "strings of at least one character", describe(stop));
     }
     let state = this.#root;
     for (let i = 0; i < stop.length; i++) {

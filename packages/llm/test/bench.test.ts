@@ -55,8 +55,8 @@ describe("benchModel", () => {
 
   test.each([
     [{ depths: [100], generatedTokens: [32] }, /tests that fit the context of 128 tokens, got one of \d+; load the model with a longer/],
-    [{ promptTokens: [0] }, /promptTokens: expected a whole number from 1, got 0/],
-    [{ repetitions: 0 }, /repetitions: expected a whole number from 1, got 0/],
+    [{ promptTokens: [0] }, /promptTokens to be a list of numbers of tokens from 1, got \[0\]/],
+    [{ repetitions: 0 }, /repetitions to be a whole number from 1, got 0/],
     [{ prompts: [1] }, /options among \{promptTokens, .*\}, got prompts/],
   ])("%j is refused", async (options, message) => {
     await expect(rowsOf(options as BenchOptions)).rejects.toThrow(message);

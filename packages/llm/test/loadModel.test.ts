@@ -274,19 +274,19 @@ describe("loadModel refuses", () => {
 
   test.each([
     [{ contextlength: 5 }, /options among \{runtime, contextLength.*got contextlength; check the spelling/],
-    [{ runtime: {} }, /a runtime, got object/],
-    [{ contextLength: 0 }, /contextLength: expected a whole number from 1 to 1024, got 0/],
+    [{ runtime: {} }, /loadModel: expected runtime to be a runtime, got an object/],
+    [{ contextLength: 0 }, /loadModel: expected contextLength to be a whole number from 1 or "auto", got 0/],
     [{ contextLength: 2048 }, /from 1 to 1024, got 2048/],
-    [{ contextLength: "all" }, /contextLength: expected a whole number from 1 to 1024, got "all"/],
-    [{ contextLength: "auto", memoryLimit: 0 }, /memoryLimit: expected a whole number from 1, got 0/],
+    [{ contextLength: "all" }, /contextLength to be a whole number from 1 or "auto", got "all"/],
+    [{ contextLength: "auto", memoryLimit: 0 }, /memoryLimit to be a whole number from 1, got 0/],
     [
       { contextLength: "auto", memoryLimit: 2_600_000 },
       /contextLength "auto" \(memoryLimit\): expected \d+ bytes of free memory, got 2600000/,
     ],
-    [{ batchSize: 0.5 }, /batchSize: expected a whole number from 1, got 0.5/],
-    [{ sequences: 0 }, /sequences: expected a whole number from 1, got 0/],
-    [{ cacheType: "q4_0" }, /cacheType: expected "f32" or "f16" or "q8_0", got "q4_0"/],
-    [{ activations: "int8" }, /activations: expected "ggml" or "f32", got "int8"/],
+    [{ batchSize: 0.5 }, /batchSize to be a whole number from 1, got 0.5/],
+    [{ sequences: 0 }, /sequences to be a whole number from 1, got 0/],
+    [{ cacheType: "q4_0" }, /cacheType to be "f32" or "f16" or "q8_0", got "q4_0"/],
+    [{ activations: "int8" }, /activations to be "ggml" or "f32", got "int8"/],
   ])("options %j", async (options, message) => {
     await expect(load(tiny, options as object)).rejects.toThrow(message);
   });

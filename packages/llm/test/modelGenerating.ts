@@ -173,10 +173,10 @@ export function describeGenerating({ runtime, isExact }: SuiteContext): void {
   });
 
   test.each([
-    [{ overflow: { prompt: "cut" } }, /overflow.prompt: expected "error" or "dropTurns" or "truncateMiddle", got "cut"/],
+    [{ overflow: { prompt: "cut" } }, /generate.overflow: expected prompt to be "error" or "dropTurns" or "truncateMiddle", got "cut"/],
     [{ overflow: { keeps: 1 } }, /options among .*keep.*got keeps;/],
-    [{ promptLookup: -1 }, /promptLookup: expected a whole number from 0, got -1/],
-    [{ progress: 1 }, /progress: expected true or false, got 1/],
+    [{ promptLookup: -1 }, /promptLookup to be a whole number from 0, got -1/],
+    [{ progress: 1 }, /progress to be true or false, got 1/],
     [{ reasoning: { open: "" } }, /reasoning: expected "auto", "harmony", false or/],
     [{ reasoning: true }, /reasoning: expected "auto", "harmony", false or/],
   ])("%j is refused at the call", (options, message) => {

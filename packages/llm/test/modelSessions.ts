@@ -242,10 +242,10 @@ export function describeSessions({ runtime, isExact }: SuiteContext): void {
 
     test.each([
       [{ maxToken: 3 }, /options among .*maxTokens.*got maxToken;/],
-      [{ maxTokens: 0 }, /maxTokens: expected a whole number from 1, got 0/],
+      [{ maxTokens: 0 }, /maxTokens to be a whole number from 1, got 0/],
       [{ topP: 2 }, /topP: expected a number in 0 … 1, got 2/],
-      [{ stop: "x" }, /stop: expected a list of strings/],
-      [{ raw: 1 }, /raw: expected true or false/],
+      [{ stop: "x" }, /stop to be a list of strings/],
+      [{ raw: 1 }, /raw to be true or false/],
       [{ chat: { tool: [] } }, /options among .*tools.*got tool;/],
     ])("%j is refused at the call", (options, message) => {
       using session = model.createSession();

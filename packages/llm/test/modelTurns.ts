@@ -289,7 +289,7 @@ export function describeTurns({ runtime }: SuiteContext): void {
       await expect(session.complete({ ids: Array.from({ length: 300 }, () => 5) }, options)).rejects.toMatchObject({
         code: "contextOverflow",
       });
-      expect(() => session.generate("x", { onAbort: "save" as never })).toThrow(/onAbort: expected "discard" or "keep"/);
+      expect(() => session.generate("x", { onAbort: "save" as never })).toThrow(/onAbort to be "discard" or "keep"/);
     });
   });
 }

@@ -64,7 +64,7 @@ describe("options", () => {
     [{ dryBreakers: [[]] }, "sampling.dryBreakers: expected lists of token ids, none of them empty, got [[]]"],
     [{ logitBias: { 3: Number.NaN } }, "sampling.logitBias: expected token ids with numbers or -Infinity, got"],
     [{ steps: ["topK", "topK"] }, "sampling.steps: expected some of penalties, dry"],
-    [{ steps: ["topK"], topP: 0.5 }, "sampling.steps: expected the step topP, because topP is set, got topK"],
+    [{ steps: ["topK"], topP: 0.5 }, 'sampling.steps: expected the step topP, because topP is set, got ["topK"]'],
     [{ mirostat: 2, topK: 5 }, "sampling.mirostat: expected no option that leaves tokens out besides it, got topK"],
     [{ seed: -1 }, "sampling.seed: expected a whole number in 0 … 2^53 - 1, got -1"],
   ])("%o is rejected", (options, message) => {
@@ -74,7 +74,7 @@ describe("options", () => {
 
   test("unknown options and values of other types are rejected", () => {
     const misspelt: object = { top_p: 0.5 };
-    expect(() => resolveSampling(misspelt)).toThrow(/expected one of .*topP.*, got top_p/);
+    expect(() => resolveSampling(misspelt)).toThrow(/expected options among .*topP.*, got top_p/);
     const text: object = { topP: "0.5" };
     expect(() => resolveSampling(text)).toThrow('got "0.5"');
   });

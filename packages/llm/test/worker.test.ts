@@ -138,7 +138,9 @@ describe("a model in a worker", () => {
     await expect(model.restoreSession(new Uint8Array(8))).rejects.toBeInstanceOf(llm.SnapshotError);
     await expect(session.complete({ ids: [-1] })).rejects.toBeInstanceOf(core.ArgumentError);
     await expect(loadModel(tiny, { worker, contextLengths: 5 } as never)).rejects.toThrow(/contextLengths/);
-    await expect(loadModel(tiny, { worker, batchSize: (() => 1) as never })).rejects.toThrow(/load: expected values that can be cloned/);
+    await expect(loadModel(tiny, { worker, batchSize: (() => 1) as never })).rejects.toThrow(
+      /batchSize to be a whole number from 1, got a function/,
+    );
     await expect(loadModel(`${tiny}.missing`, { worker })).rejects.toBeInstanceOf(gguf.GgufError);
     await expect(loadModel(tiny, { runtime } as never)).rejects.toThrow(/expected a worker/);
     const generation = session.generate({ ids: once }, greedy);
@@ -314,6 +316,20 @@ describe("a worker that is no more", () => {
     expect(() => serveModels(() => createRuntime({ backends: [wasm()] }))).toThrow(/expected a worker/);
     expect(() => serveModels(undefined as never)).toThrow(/expected a function that opens the runtime/);
   });
+});
+
+test("what a callback throws ends the call, as it does without a worker", async () => {
+  const worker = start("serving");
+  const onProgress = (): never => {
+    throw new Error("thrown by a callback");
+  };
+  try {
+    await expect(loadModel(tiny, { worker, onProgress })).rejects.toThrow("thrown by a callback");
+    await using model = await loadModel(tiny, { worker });
+    expect((await model.logits(once)).length).toBe(once.length * model.info.vocabSize);
+  } finally {
+    await worker.terminate();
+  }
 });
 
 test("every class of error that these packages export has one base and crosses threads", () => {

@@ -1,4 +1,4 @@
-import { describe } from "./describe.ts";
+import { describe, isPlain } from "./describe.ts";
 import { ArgumentError } from "./errors.ts";
 
 export { describe } from "./describe.ts";
@@ -18,6 +18,12 @@ export type Kinds<Options> = { readonly [Name in keyof Options]-?: Kind };
 export function check<T>(where: string, name: string, value: T, kind: Kind, fix?: string): T {
   if (kind.accepts(value)) return value;
   throw new ArgumentError(where, `${name} to be ${kind.expected}`, describe(value), fix);
+}
+
+/** {@link check} of the one thing that `where` names. @throws {ArgumentError} `where: expected …, got …` */
+export function checkValue<T>(where: string, value: T, kind: Kind, fix?: string): T {
+  if (kind.accepts(value)) return value;
+  throw new ArgumentError(where, kind.expected, describe(value), fix);
 }
 
 /**
@@ -44,6 +50,8 @@ export function kind(expected: string, accepts: Kind["accepts"]): Kind {
   return { expected, accepts };
 }
 
+/** Whatever is checked elsewhere. */
+export const anything: Kind = kind("anything", () => true);
 /** `true` or `false`. */
 export const boolean: Kind = kind("true or false", (value) => typeof value === "boolean");
 /** A string, the empty one included. */
@@ -71,6 +79,9 @@ export const number: Kind = kind("a number", (value) => typeof value === "number
 export const finite: Kind = kind("a finite number", Number.isFinite);
 /** A finite number above 0. */
 export const positive: Kind = kind("a finite number above 0", (value) => isFiniteNumber(value) && value > 0);
+
+/** What JSON can hold, and undefined: no cycles, no functions, nothing deeper than 64 levels. */
+export const plainData: Kind = kind("plain data without cycles", (value) => isPlainData(value, new Map()));
 
 /** An array of one type that can be read. */
 export function typedArray(type: new (length: number) => ArrayBufferView): Kind {
@@ -115,6 +126,18 @@ export function isAttached(memory: ArrayBufferView | ArrayBufferLike): boolean {
   const buffer = ArrayBuffer.isView(memory) ? memory.buffer : memory;
   // `detached` is newer than the compiler's library, and absent in engines that are older still.
   return (buffer as { readonly detached?: boolean }).detached !== true;
+}
+
+/** `known` has what was found out about each object: false while its fields are looked at, which a cycle comes back to. */
+function isPlainData(value: unknown, known: Map<object, boolean>, depth = 0): boolean {
+  if (typeof value !== "object" || value === null) return !["bigint", "symbol", "function"].includes(typeof value);
+  const found = known.get(value);
+  if (found !== undefined) return found;
+  known.set(value, false);
+  const isPlainHere = depth <= 64 && (Array.isArray(value) || isPlain(value));
+  const isPlainBelow = isPlainHere && Object.values(value).every((each) => isPlainData(each, known, depth + 1));
+  known.set(value, isPlainBelow);
+  return isPlainBelow;
 }
 
 function isFiniteNumber(value: unknown): value is number {

@@ -48,7 +48,8 @@ function previewObject(value: object, depth: number): string {
   return `{ ${cut(entries, keys.length)} }`;
 }
 
-function isPlain(value: object): boolean {
+/** Whether an object is no instance of a class. */
+export function isPlain(value: object): boolean {
   const prototype = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;
 }

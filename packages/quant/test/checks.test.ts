@@ -16,6 +16,7 @@ import {
   nonEmptyString,
   object,
   oneOf,
+  plainData,
   positive,
   string,
   whole,
@@ -71,7 +72,11 @@ test.each([
   expect(describe(value)).toBe(shown);
 });
 
+const shared = { a: 1 };
+const deep = Array.from({ length: 100 }).reduce<unknown>((inner) => [inner], 1);
+
 const kinds: readonly (readonly [Kind, readonly unknown[], readonly unknown[]])[] = [
+  [plainData, [1, "a", null, undefined, [1, { a: [] }], [shared, shared]], [1n, Symbol("s"), () => 1, new Map(), cyclic, [cyclic], deep]],
   [boolean, [true, false], [0, "true", null, 1n]],
   [string, ["", "a"], [0, null, new String("a")]],
   [nonEmptyString, ["a"], ["", 1]],

@@ -1,7 +1,7 @@
 import { ArgumentError } from "@centella/core";
+import { abortSignal, check, checkOptions, isRecord, type Kinds, kind, listOf, whole } from "@centella/quant/checks";
 import type { GenerateOptions } from "../generateOptions.ts";
 import type { Model } from "../model.ts";
-import { checkKeys, wholeNumber } from "../options.ts";
 
 /** What to measure. Prompt and generation tests are run at every depth. */
 export interface BenchOptions {
@@ -40,6 +40,7 @@ type ResolvedBench = Readonly<Record<"promptTokens" | "generatedTokens" | "depth
  * @throws {ArgumentError} at the first step for options out of range, e.g. a test that is longer than the model's context
  */
 export async function* benchModel(model: Model, options: BenchOptions = {}): AsyncGenerator<BenchRow, void, undefined> {
+  check("benchModel", "model", model, modelKind);
   const { promptTokens, generatedTokens, depths, repetitions } = resolve(model, options);
   const setting: Setting = {
     repetitions,
@@ -113,19 +114,19 @@ class FreshIds {
   }
 }
 
+const kinds: Kinds<BenchOptions> = {
+  promptTokens: listOf("numbers of tokens from 1", whole(1)),
+  generatedTokens: listOf("numbers of tokens from 1", whole(1)),
+  depths: listOf("numbers of tokens from 0", whole(0)),
+  repetitions: whole(1),
+  signal: abortSignal,
+};
+const modelKind = kind("a loaded model", (value) => isRecord(value) && isRecord(value.info) && typeof value.logits === "function");
+
 function resolve({ info: { contextLength } }: Model, options: BenchOptions): ResolvedBench {
-  checkKeys("benchModel", options, ["promptTokens", "generatedTokens", "depths", "repetitions", "signal"]);
-  const list = (name: "promptTokens" | "generatedTokens" | "depths", fallback: readonly number[], min: number): readonly number[] => {
-    const given = options[name] ?? fallback;
-    if (!Array.isArray(given)) throw new ArgumentError(name, "a list of numbers of tokens", typeof given);
-    return given.map((value: number) => wholeNumber(name, value, min));
-  };
-  const resolved = {
-    promptTokens: list("promptTokens", [128, 512], 1),
-    generatedTokens: list("generatedTokens", [32], 1),
-    depths: list("depths", [0], 0),
-    repetitions: wholeNumber("repetitions", options.repetitions ?? 5, 1),
-  };
+  checkOptions("benchModel", options, kinds);
+  const { promptTokens = [128, 512], generatedTokens = [32], depths = [0], repetitions = 5 } = options;
+  const resolved = { promptTokens, generatedTokens, depths, repetitions };
   const longest = Math.max(0, ...resolved.depths) + Math.max(...resolved.promptTokens, ...resolved.generatedTokens.map((n) => n + 1), 0);
   if (longest + 1 > contextLength) {
     throw new ArgumentError(

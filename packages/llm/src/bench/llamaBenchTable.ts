@@ -1,11 +1,23 @@
+import { check, isRecord, kind, listOf } from "@centella/quant/checks";
 import type { ModelInfo } from "../modelInfo.ts";
 import type { BenchRow } from "./benchModel.ts";
+
+const infoKind = kind(
+  "information on a model",
+  (value) => isRecord(value) && isRecord(value.memory) && typeof value.parameters === "number",
+);
+const rowList = listOf(
+  "results",
+  kind("a result", (value) => isRecord(value) && typeof value.test === "string" && Array.isArray(value.tokensPerSecond)),
+);
 
 /**
  * Rows as a Markdown table with the columns of llama.cpp's llama-bench, so that both can be compared line by line: rates are means ± standard
  * deviations of the repetitions, sizes are those of the weights.
  */
 export function llamaBenchTable(info: ModelInfo, rows: readonly BenchRow[]): string {
+  check("llamaBenchTable", "info", info, infoKind, "pass model.info");
+  check("llamaBenchTable", "rows", rows, rowList, "pass what benchModel() yields");
   const head = ["model", "size", "params", "backend", "threads", "test", "t/s"];
   const lines = rows.map(({ test, tokensPerSecond }) => [
     `${info.name} ${info.quantization}`,

@@ -1,3 +1,4 @@
+import { check, floatArray, isRecord, kind } from "@centella/quant/checks";
 import { SamplingError } from "../errors.ts";
 
 /** Tokens that may come next. Steps of the chain take one list and return another; none changes what it was given. */
@@ -14,6 +15,7 @@ export interface Candidates {
  * @throws {SamplingError} if a logit is NaN or plus infinity, or no token is left
  */
 export function candidatesOf(logits: Float32Array): Candidates {
+  check("candidatesOf", "logits", logits, floatArray);
   const ids = new Int32Array(logits.length);
   const kept = new Float32Array(logits.length);
   let count = 0;
@@ -52,8 +54,11 @@ export function requireChoice(id: number, logit: number, vocabulary: number): nu
   return id;
 }
 
+const candidatesKind = kind("candidates { ids, logits, sorted }", (value) => isRecord(value) && floatArray.accepts(value.logits));
+
 /** Probabilities `exp(logit - max) / sum`, in the list's order. */
-export function probabilities({ logits }: Candidates): Float64Array {
+export function probabilities(candidates: Candidates): Float64Array {
+  const { logits } = check("probabilities", "candidates", candidates, candidatesKind);
   const max = greatestLogit(logits);
   const out = new Float64Array(logits.length);
   let sum = 0;

@@ -1,6 +1,8 @@
 import { uniformAt } from "@centella/core";
+import { check, checkOptions, checkValue, floatArray, type Kinds, whole } from "@centella/quant/checks";
+import { numbers } from "../ids.ts";
 import { argmax, type Candidates, candidatesOf, pick } from "./candidates.ts";
-import { defaultSteps, type ResolvedSampling, type SamplingStep } from "./options.ts";
+import { defaultSteps, type ResolvedSampling, resolvedSampling, type SamplingStep } from "./options.ts";
 import {
   applyBias,
   applyPenalties,
@@ -23,6 +25,8 @@ export interface SamplingPlace {
   /** Selects the random number together with the seed; the new token's place in the sequence by default (`history.length`). */
   readonly position?: number;
 }
+
+const placeKinds: Kinds<SamplingPlace> = { history: numbers, position: whole(0) };
 
 /** Streams of random numbers at one position. */
 const choiceStream = 0;
@@ -48,6 +52,7 @@ export class Chain {
 
   /** `rare`: given where {@link needsRare} says so. */
   constructor(options: ResolvedSampling, rare: RareSampling | undefined) {
+    checkValue("sampling", options, resolvedSampling);
     this.#options = options;
     this.#rare = rare;
     this.#mu = 2 * options.mirostatTau;
@@ -68,6 +73,8 @@ export class Chain {
    * @throws {SamplingError} as {@link chainCandidates}
    */
   sample(logits: Float32Array, place: SamplingPlace): number {
+    checkOptions("sample", place, placeKinds);
+    check("sample", "place.history", place.history, numbers);
     const { seed, mirostat: version, mirostatTau: tau, mirostatEta: eta } = this.#options;
     const candidates = chainCandidates(logits, place.history, this.#options, this.#rare, place.position);
     if (candidates.ids.length === 1) return candidates.ids[0]!;
@@ -89,8 +96,11 @@ export function chainCandidates(
   history: ArrayLike<number>,
   options: ResolvedSampling,
   rare: RareSampling | undefined,
-  position: number = history.length,
+  position: number = history?.length,
 ): Candidates {
+  check("sample", "logits", logits, floatArray);
+  check("sample", "history", history, numbers);
+  check("sample", "position", position, whole(0));
   const steps = options.mirostat === 0 ? options.steps : defaultSteps.filter((step) => logitSteps.includes(step) || step === "temperature");
   const biased = applyBias(logits, options.logitBias);
   // The first steps usually are those that change single logits: there is no list of candidates yet to be copied.

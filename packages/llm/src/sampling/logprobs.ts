@@ -1,3 +1,4 @@
+import { check, floatArray, whole } from "@centella/quant/checks";
 import { largest } from "./candidateHeap.ts";
 import { greatestLogit } from "./candidates.ts";
 
@@ -14,6 +15,9 @@ export interface ChosenLogprob extends TokenLogprob {
 
 /** `ln softmax(logits)` of a token and of the `top` most likely ones; equal ones by rising id. */
 export function logprobsOf(logits: Float32Array, id: number, top: number): ChosenLogprob {
+  check("logprobsOf", "logits", logits, floatArray);
+  check("logprobsOf", "id", id, whole(0, logits.length - 1));
+  check("logprobsOf", "top", top, whole(0));
   const max = greatestLogit(logits);
   let sum = 0;
   for (let i = 0; i < logits.length; i++) sum += Math.exp(logits[i]! - max);

@@ -1,4 +1,5 @@
 import { ArgumentError } from "@centella/core";
+import { checkKeys, describe, finite, isRecord, type Kind, kind } from "@centella/quant/checks";
 
 /** Steps of the sampling chain that are run in an order of choice. */
 export type SamplingStep = "penalties" | "dry" | "topNSigma" | "topK" | "typicalP" | "topP" | "minP" | "xtc" | "temperature";
@@ -162,8 +163,8 @@ export const samplingOptionNames: readonly (keyof ResolvedSampling)[] = [
  * @throws {ArgumentError} if a value is outside its range, an option is not known, or options contradict each other
  */
 export function resolveSampling(options: SamplingOptions = {}, defaults: SamplingOptions = {}): ResolvedSampling {
-  const unknown = Object.keys(options).find((name) => !samplingOptionNames.some((known) => known === name));
-  if (unknown !== undefined) throw new ArgumentError("sampling", `one of ${samplingOptionNames.join(", ")}`, unknown);
+  checkKeys("sampling", options, samplingOptionNames);
+  checkKeys("sampling", defaults, samplingOptionNames);
   const isOwnMirostatOff = options.mirostat === undefined && contradictsMirostat(options) !== undefined;
   const own: SamplingOptions = isOwnMirostatOff ? { ...defaults, mirostat: 0 } : defaults;
   const numbers = Object.fromEntries(
@@ -183,6 +184,14 @@ export function resolveSampling(options: SamplingOptions = {}, defaults: Samplin
   return resolved;
 }
 
+/** What {@link resolveSampling} returns, and nothing that its rules refuse. */
+export const resolvedSampling: Kind = kind("what resolveSampling() returns", (value) => {
+  if (!isRecord(value) || !isOrder(value.steps) || !Array.isArray(value.dryBreakers) || !isRecord(value.logitBias)) return false;
+  const isSound = ([name, { accepts }]: readonly [string, Rule]): boolean => finite.accepts(value[name]) && accepts(value[name] as number);
+  const areLists = value.dryBreakers.every(Array.isArray) && Object.values(value.logitBias).every((bias) => typeof bias === "number");
+  return areLists && Object.entries(rules).every(isSound);
+});
+
 /** The model's own order of steps, unless it lacks a step that an option is for. */
 function stepsFor(options: SamplingOptions, own: readonly SamplingStep[] | undefined): readonly SamplingStep[] {
   return own !== undefined && defaultSteps.every((step) => own.includes(step) || givenOption(options, step) === undefined)
@@ -200,13 +209,17 @@ function resolveBias(bias: Readonly<Record<number, number>>): Readonly<Record<nu
   if (typeof bias !== "object" || bias === null) throw wrong("logitBias", "an object of token ids and numbers", bias);
   for (const [id, value] of Object.entries(bias)) {
     if (/^\d+$/.test(id) && typeof value === "number" && (Number.isFinite(value) || value === Number.NEGATIVE_INFINITY)) continue;
-    throw wrong("logitBias", "token ids with numbers or -Infinity", `${id}: ${value}`);
+    throw wrong("logitBias", "token ids with numbers or -Infinity", bias);
   }
   return bias;
 }
 
+function isOrder(steps: unknown): boolean {
+  return Array.isArray(steps) && new Set(steps).size === steps.length && steps.findIndex((step) => !defaultSteps.includes(step)) < 0;
+}
+
 function resolveSteps(steps: readonly SamplingStep[]): readonly SamplingStep[] {
-  if (Array.isArray(steps) && new Set(steps).size === steps.length && steps.every((step) => defaultSteps.includes(step))) return steps;
+  if (isOrder(steps)) return steps;
   throw wrong("steps", `some of ${defaultSteps.join(", ")}, each once`, steps);
 }
 
@@ -219,12 +232,7 @@ function refuseContradictions(options: SamplingOptions, steps: readonly Sampling
   for (const step of defaultSteps) {
     const name = givenOption(options, step);
     if (name === undefined || steps.includes(step)) continue;
-    throw new ArgumentError(
-      "sampling.steps",
-      `the step ${step}, because ${name} is set`,
-      `${steps.join(", ")}`,
-      "leave one of the two out",
-    );
+    throw new ArgumentError("sampling.steps", `the step ${step}, because ${name} is set`, describe(steps), "leave one of the two out");
   }
   const clash = contradictsMirostat(options);
   if (!options.mirostat || clash === undefined) return;
@@ -240,9 +248,5 @@ function contradictsMirostat(options: SamplingOptions): keyof SamplingOptions | 
 }
 
 function wrong(name: string, expected: string, value: unknown): ArgumentError {
-  return new ArgumentError(
-    `sampling.${name}`,
-    expected,
-    typeof value === "number" ? String(value) : (JSON.stringify(value) ?? typeof value),
-  );
+  return new ArgumentError(`sampling.${name}`, expected, describe(value));
 }

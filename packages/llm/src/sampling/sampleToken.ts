@@ -1,6 +1,7 @@
+import { checkValue } from "@centella/quant/checks";
 import type { Candidates } from "./candidates.ts";
 import { Chain, chainCandidates, type SamplingPlace } from "./chain.ts";
-import type { ResolvedSampling } from "./options.ts";
+import { type ResolvedSampling, resolvedSampling } from "./options.ts";
 import * as rare from "./rare.ts";
 
 /** Chooses the tokens of one text, one after another: what Mirostat has learned lasts from token to token. */
@@ -19,8 +20,9 @@ export function sampleCandidates(
   logits: Float32Array,
   history: ArrayLike<number>,
   options: ResolvedSampling,
-  position: number = history.length,
+  position: number = history?.length,
 ): Candidates {
+  checkValue("sampling", options, resolvedSampling);
   return chainCandidates(logits, history, options, rare, position);
 }
 

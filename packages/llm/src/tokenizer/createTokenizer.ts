@@ -1,3 +1,4 @@
+import { check, isRecord, kind } from "@centella/quant/checks";
 import { createBytePair } from "./bytePair.ts";
 import { kindOf } from "./kindOf.ts";
 import { preTokenizerFor } from "./otherPreTokenizers.ts";
@@ -16,10 +17,13 @@ const creators: Creators = {
   t5: createUnigram,
 };
 
+const metadataKind = kind("metadata", (value) => isRecord(value) && typeof value.optionalString === "function");
+
 /**
  * The tokenizer that a GGUF file describes in `tokenizer.ggml.*`; pass `file.metadata`.
  * @throws {TokenizerError} if the kind (`tokenizer.ggml.model`) or the pre-tokenizer is not known or a table is broken
  */
 export function createTokenizer(metadata: VocabularyMetadata): Tokenizer {
+  check("createTokenizer", "metadata", metadata, metadataKind, "pass file.metadata");
   return creators[kindOf(metadata)](metadata);
 }

@@ -1,3 +1,4 @@
+import { boolean, check, checkOptions, isRecord, type Kinds, kind, whole } from "@centella/quant/checks";
 import type { Tokenizer } from "./tokenizer.ts";
 
 /** How a {@link TextStream} begins and what it shows. */
@@ -11,6 +12,12 @@ export interface TextStreamOptions {
 }
 
 const space = 0x20;
+const tokenizerKind = kind("a tokenizer", (value) => isRecord(value) && typeof value.tokenBytes === "function");
+const kinds: Kinds<TextStreamOptions> = {
+  after: whole(0),
+  skipSpecial: boolean,
+  shown: kind("a Set of ids", (value) => value instanceof Set),
+};
 
 /**
  * Turns ids that arrive one by one into text. A UTF-8 character that is spread over several tokens comes out when its last byte
@@ -26,6 +33,8 @@ export class TextStream {
   #atBoundary: boolean;
 
   constructor(tokenizer: Tokenizer, options: TextStreamOptions = {}) {
+    check("TextStream", "tokenizer", tokenizer, tokenizerKind);
+    checkOptions("TextStream", options, kinds);
     this.#tokenizer = tokenizer;
     this.#skipSpecial = options.skipSpecial ?? true;
     this.#shown = options.shown;

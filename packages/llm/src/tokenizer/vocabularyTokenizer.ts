@@ -1,5 +1,7 @@
+import { abortSignal, boolean, check, checkOptions, describe, either, type Kinds, list, string, within } from "@centella/quant/checks";
 import { TokenizerError } from "../errors.ts";
 import { yieldToEventLoop } from "../eventLoop.ts";
+import { numbers } from "../ids.ts";
 import { SpecialMatcher } from "./specialMatcher.ts";
 import type { TextModel } from "./textModel.ts";
 import { TextStream } from "./textStream.ts";
@@ -10,6 +12,9 @@ import type { Vocabulary, VocabularyMetadata } from "./vocabulary.ts";
 const encoder = new TextEncoder();
 /** For how long `encodeAsync` keeps the thread at a time. */
 const longestBusyMs = 10;
+
+const encodeKinds: Kinds<EncodeOptions> = { addSpecial: boolean, parseSpecial: either(boolean, list) };
+const encodeAsyncKinds: Kinds<EncodeAsyncOptions> = { ...encodeKinds, maxTokens: within(1), signal: abortSignal };
 
 /** A vocabulary with its special tokens around a model of ordinary text. */
 export class VocabularyTokenizer implements Tokenizer {
@@ -55,15 +60,16 @@ export class VocabularyTokenizer implements Tokenizer {
   }
 
   encode(text: string, options: EncodeOptions = {}): Int32Array {
+    check("encode", "text", text, string);
+    checkOptions("encode", options, encodeKinds);
     const ids: number[] = [];
     for (const _ of this.#encodeInto(ids, text, options));
     return Int32Array.from(ids);
   }
 
-  async encodeAsync(
-    text: string,
-    { signal, maxTokens = Number.POSITIVE_INFINITY, ...options }: EncodeAsyncOptions = {},
-  ): Promise<Int32Array> {
+  async encodeAsync(text: string, asyncOptions: EncodeAsyncOptions = {}): Promise<Int32Array> {
+    check("encode", "text", text, string);
+    const { signal, maxTokens = Number.POSITIVE_INFINITY, ...options } = checkOptions("encode", asyncOptions, encodeAsyncKinds);
     signal?.throwIfAborted();
     const ids: number[] = [];
     let pausedAt = performance.now();
@@ -92,6 +98,8 @@ export class VocabularyTokenizer implements Tokenizer {
   }
 
   decode(ids: ArrayLike<number>, options: DecodeOptions = {}): string {
+    check("decode", "ids", ids, numbers);
+    checkOptions("decode", options, { skipSpecial: boolean });
     const stream = new TextStream(this, options);
     let text = "";
     for (let i = 0; i < ids.length; i++) text += stream.push(ids[i]!);
@@ -99,7 +107,7 @@ export class VocabularyTokenizer implements Tokenizer {
   }
 
   tokenBytes(id: number): Uint8Array {
-    const known = this.#pieces[id];
+    const known = typeof id === "number" ? this.#pieces[id] : undefined;
     if (known !== undefined) return known;
     const bytes = this.#bytesOf(this.#check(id));
     this.#pieces[id] = bytes;
@@ -136,7 +144,7 @@ export class VocabularyTokenizer implements Tokenizer {
   }
 
   #check(id: number): number {
-    if (this.#vocabulary.has(id)) return id;
-    throw new TokenizerError(`tokenizer: expected a token id in 0 … ${this.vocabSize - 1}, got ${id}`);
+    if (Number.isInteger(id) && this.#vocabulary.has(id)) return id;
+    throw new TokenizerError(`tokenizer: expected a token id in 0 … ${this.vocabSize - 1}, got ${describe(id)}`);
   }
 }

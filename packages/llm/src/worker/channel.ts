@@ -64,7 +64,7 @@ export class Caller<C extends Calls<C>> {
   constructor(port: MessagePort) {
     this.#port = port;
     port.addEventListener("message", ({ data }: MessageEvent<Reply>) => {
-      if (data.type === "report") this.#reports.get(data.id)?.(...(data.values as never[]));
+      if (data.type === "report") this.#report(data);
       else this.#pending.get(data.id)?.(data);
     });
     // Also where the other thread has ended.
@@ -141,6 +141,16 @@ export class Caller<C extends Calls<C>> {
     this.#lost = reason;
     const error = packError(reason);
     for (const [id, settle] of this.#pending) settle({ type: "failed", id, error });
+  }
+
+  /** What the callback throws ends the call, as it does where there is no worker. */
+  #report({ id, values }: Extract<Reply, { readonly type: "report" }>): void {
+    try {
+      this.#reports.get(id)?.(...(values as never[]));
+    } catch (value) {
+      this.#post({ type: "abort", id });
+      this.#pending.get(id)?.({ type: "failed", id, error: { type: "other", value } });
+    }
   }
 
   #open(

@@ -1,10 +1,10 @@
-import { ArgumentError } from "@centella/core";
 import { type GgufInput, placeOf } from "@centella/gguf";
+import { boolean, checkOptions, checkValue, isRecord, type Kinds, kind } from "@centella/quant/checks";
 import type { EmbedInput, EmbedOptions } from "../embed.ts";
 import type { LoadModelOptions } from "../loadModel.ts";
 import type { Model } from "../model.ts";
 import type { ModelInfo } from "../modelInfo.ts";
-import { checkKeys } from "../options.ts";
+import { embedKinds, loadKinds, perplexityKinds, signalKinds } from "../optionKinds.ts";
 import type { Perplexity, PerplexityOptions } from "../perplexity.ts";
 import { maxWaitingOf } from "../queueOptions.ts";
 import type { RestoreOptions } from "../savedSession.ts";
@@ -60,15 +60,17 @@ export class WorkerModel implements Pick<Model, "info" | "logits" | "embed" | "p
   }
 
   async logits(ids: ArrayLike<number>, options: { readonly signal?: AbortSignal | undefined } = {}): Promise<Float32Array> {
-    checkKeys("logits", options, ["signal"]);
+    checkOptions("logits", options, signalKinds);
     return this.#home.caller.call("logits", [ids], options);
   }
 
-  embed(texts: readonly EmbedInput[], { signal, ...options }: EmbedOptions = {}): Promise<Float32Array[]> {
+  async embed(texts: readonly EmbedInput[], allOptions: EmbedOptions = {}): Promise<Float32Array[]> {
+    const { signal, ...options } = checkOptions("embed", allOptions, embedKinds);
     return this.#home.caller.call("embed", [texts, options], { signal });
   }
 
-  perplexity(text: string | ArrayLike<number>, { signal, onProgress, ...options }: PerplexityOptions = {}): Promise<Perplexity> {
+  async perplexity(text: string | ArrayLike<number>, allOptions: PerplexityOptions = {}): Promise<Perplexity> {
+    const { signal, onProgress, ...options } = checkOptions("perplexity", allOptions, perplexityKinds);
     return this.#home.caller.call("perplexity", [text, options], { signal, onReport: onProgress });
   }
 
@@ -91,9 +93,10 @@ export class WorkerModel implements Pick<Model, "info" | "logits" | "embed" | "p
  * @throws what `loadModel` throws, of the same classes; {DeviceLostError} if the worker ends or its script fails
  */
 export async function loadModel(source: GgufInput | readonly GgufInput[], options: WorkerLoadOptions): Promise<WorkerModel> {
-  const { worker, signal, onProgress, adapters, ...rest } = options;
-  if (typeof worker?.postMessage !== "function")
-    throw new ArgumentError("loadModel", "a worker", typeof worker, "pass new Worker(…) whose script calls serveModels");
+  const { runtime: _, ...shared } = loadKinds;
+  const kinds: Kinds<WorkerLoadOptions> = { ...shared, cache: boolean, worker: workerKind };
+  const { worker, signal, onProgress, adapters, ...rest } = checkOptions("loadModel", options, kinds);
+  checkValue("loadModel", worker, workerKind, "pass new Worker(…) whose script calls serveModels");
   const maxWaiting = maxWaitingOf(options.queue);
   signal?.throwIfAborted();
   const transfer: Transferable[] = [];
@@ -114,6 +117,8 @@ export async function loadModel(source: GgufInput | readonly GgufInput[], option
     throw error;
   }
 }
+
+const workerKind = kind("a worker", (value) => isRecord(value) && typeof value.postMessage === "function");
 
 /** Whether the worker will download it. */
 function isRemote(source: GgufInput | readonly GgufInput[]): boolean {

@@ -1,9 +1,11 @@
 import { DisposedError } from "@centella/core";
+import { checkOptions } from "@centella/quant/checks";
 import type { ChatMessage } from "../chatTemplate.ts";
 import { type GenerateOptions, resolveGeneration } from "../generateOptions.ts";
 import type { GenerationFinish, GenerationPart } from "../generationParts.ts";
 import { frozenMessages } from "../messages.ts";
-import { checkKeys, wholeNumber } from "../options.ts";
+import { savingKinds, sessionKinds } from "../optionKinds.ts";
+import { wholeNumber } from "../options.ts";
 import type { Prompt } from "../prompt.ts";
 import type { RestoreOptions, SaveOptions } from "../savedSession.ts";
 import type { Session, SessionOptions } from "../session.ts";
@@ -46,14 +48,14 @@ export class WorkerSession implements Omit<Session, "fork"> {
   /** Use `model.createSession()`. */
   static create(home: SessionHome, options: SessionOptions): WorkerSession {
     requireAlive(home);
-    checkKeys("createSession", options, ["messages"]);
+    checkOptions("createSession", options, sessionKinds);
     const number = ++home.last;
     return new WorkerSession(home, number, options.messages ?? [], told(home.caller.call("createSession", [number, options])));
   }
 
   /** Use `model.restoreSession()`. */
   static async restore(home: SessionHome, bytes: Uint8Array, options: RestoreOptions): Promise<WorkerSession> {
-    checkKeys("restoreSession", options, ["key", "signal"]);
+    checkOptions("restoreSession", options, savingKinds);
     const { signal, ...rest } = options;
     const number = ++home.last;
     const messages = await home.caller.call("restoreSession", [number, bytes, rest], { signal });
@@ -76,6 +78,7 @@ export class WorkerSession implements Omit<Session, "fork"> {
 
   reset(messages: readonly ChatMessage[] = []): void {
     this.#requireIdle();
+    checkOptions("reset", { messages }, sessionKinds);
     this.#messages = frozenMessages(messages);
     this.#tell(this.#home.caller.call("resetSession", [this.#number, this.#messages]));
   }
@@ -98,7 +101,7 @@ export class WorkerSession implements Omit<Session, "fork"> {
   }
 
   async save(options: SaveOptions = {}): Promise<Uint8Array> {
-    checkKeys("save", options, ["key", "signal"]);
+    checkOptions("save", options, savingKinds);
     const { signal, ...rest } = options;
     requireAlive(this.#home);
     const end = await this.#turns.begin({ isStream: false, signal });

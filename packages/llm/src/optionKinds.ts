@@ -1,0 +1,57 @@
+import {
+  abortSignal,
+  anything,
+  boolean,
+  callback,
+  either,
+  isRecord,
+  type Kinds,
+  kind,
+  list,
+  listOf,
+  object,
+  oneOf,
+  whole,
+} from "@centella/quant/checks";
+import type { EmbedOptions } from "./embed.ts";
+import type { LoadModelOptions } from "./loadModel.ts";
+import type { PerplexityOptions } from "./perplexity.ts";
+import type { SaveOptions } from "./savedSession.ts";
+import type { SessionOptions } from "./session.ts";
+
+/** How a model is loaded. */
+export const loadKinds: Kinds<LoadModelOptions> = {
+  runtime: kind("a runtime", (value) => isRecord(value) && typeof value.compile === "function"),
+  contextLength: either(whole(1), oneOf("auto")),
+  memoryLimit: whole(1),
+  sequences: whole(1),
+  batchSize: whole(1),
+  cacheType: oneOf("f32", "f16", "q8_0"),
+  activations: oneOf("ggml", "f32"),
+  layersOnGpu: either(whole(0), object),
+  adapters: list,
+  cache: either(boolean, object),
+  queue: object,
+  signal: abortSignal,
+  onProgress: callback,
+};
+
+/** Kinds of the options of a model's calls, here and in a worker. */
+export const signalKinds: Kinds<{ readonly signal?: AbortSignal | undefined }> = { signal: abortSignal };
+export const embedKinds: Kinds<EmbedOptions> = { pooling: oneOf("mean", "cls", "last"), normalize: boolean, signal: abortSignal };
+export const perplexityKinds: Kinds<PerplexityOptions> = {
+  contextLength: whole(4),
+  chunks: whole(1),
+  signal: abortSignal,
+  onProgress: callback,
+};
+
+/** Messages by their form alone; what a template wants of them is checked when they are rendered. */
+export const sessionKinds: Kinds<SessionOptions> = {
+  messages: listOf(
+    "messages { role, content }",
+    kind("a message", (value) => isRecord(value) && typeof value.role === "string"),
+  ),
+};
+/** Of saving and restoring; the key's form is checked where it is used. */
+export const savingKinds: Kinds<SaveOptions> = { key: anything, signal: abortSignal };
