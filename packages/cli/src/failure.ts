@@ -34,9 +34,10 @@ const optionNames: Readonly<Record<string, string>> = {
   promptLookup: "--prompt-lookup",
 };
 
-/** `sampling.topK: expected …` becomes `--top-k: expected …`. */
+/** `sampling.topK: expected …` becomes `--top-k: expected …`, and `loadModel: expected batchSize to be …` becomes `--batch: expected …`. */
 function withOptionNames(message: string): string {
   return message
+    .replace(/^\w+: expected (\w+) to be /, (whole, name: string) => (name in optionNames ? `${name}: expected ` : whole))
     .replace(/^sampling\.(\w+)/, (_, name: string) => `--${kebab(name)}`)
     .replace(/\b[a-z]+[A-Z]\w*/g, (word) => optionNames[word] ?? word);
 }

@@ -151,7 +151,7 @@ describe("run", () => {
   test.each([
     [["--system", "x", "--raw"], /--system or --raw, got both/],
     [["--logprobs", "1"], /--json with --logprobs/],
-    [["--context", "0"], "--context: expected a whole number from 1 to 1024, got 0"],
+    [["--context", "0"], '--context: expected a whole number from 1 or "auto", got 0'],
     [["--top-p", "2"], /--top-p: expected a number in 0 … 1/],
     [["--memory-limit", "1"], /--context auto with it/],
   ])("%j is a usage error", async (args, message) => {

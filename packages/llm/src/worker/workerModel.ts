@@ -93,10 +93,10 @@ export class WorkerModel implements Pick<Model, "info" | "logits" | "embed" | "p
  * @throws what `loadModel` throws, of the same classes; {DeviceLostError} if the worker ends or its script fails
  */
 export async function loadModel(source: GgufInput | readonly GgufInput[], options: WorkerLoadOptions): Promise<WorkerModel> {
+  checkValue("loadModel", options?.worker, workerKind, "pass new Worker(…) whose script calls serveModels");
   const { runtime: _, ...shared } = loadKinds;
   const kinds: Kinds<WorkerLoadOptions> = { ...shared, cache: boolean, worker: workerKind };
   const { worker, signal, onProgress, adapters, ...rest } = checkOptions("loadModel", options, kinds);
-  checkValue("loadModel", worker, workerKind, "pass new Worker(…) whose script calls serveModels");
   const maxWaiting = maxWaitingOf(options.queue);
   signal?.throwIfAborted();
   const transfer: Transferable[] = [];
