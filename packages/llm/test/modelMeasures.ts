@@ -53,8 +53,8 @@ export function describeMeasures({ runtime }: SuiteContext): void {
     });
 
     test("wrong arguments are refused", async () => {
-      await expect(model.embed("text" as never)).rejects.toThrow(/a list of texts or \{ ids \}, got string/);
-      await expect(model.embed([7] as never)).rejects.toThrow(/texts or \{ ids \}, got number/);
+      await expect(model.embed("text" as never)).rejects.toThrow(/a list of texts or \{ ids \}, got "text"/);
+      await expect(model.embed([7] as never)).rejects.toThrow(/texts or \{ ids \}, got \[7\]/);
       await expect(model.embed(["x"], { pooling: "max" as never })).rejects.toThrow(/pooling to be "mean" or "cls" or "last", got "max"/);
       await expect(model.embed([{ ids: new Int32Array(513) }])).rejects.toThrow(ContextOverflowError);
       expect(await model.embed([])).toEqual([]);

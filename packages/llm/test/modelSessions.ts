@@ -256,8 +256,8 @@ export function describeSessions({ runtime, isExact }: SuiteContext): void {
       [{ ids: [] }, /at least one token/],
       [{ ids: [1, 4096] }, /ids from 0 to 4095, got 4096 at 1/],
       [{ ids: [0.5] }, /got 0.5 at 0/],
-      [7, /a string, messages, \{ prefix, suffix \} or \{ ids \}, got number/],
-      [{ prefix: "x" }, /\{ prefix, suffix \} or \{ ids \}, got object/],
+      [7, /a string, messages, \{ prefix, suffix \} or \{ ids \}, got 7/],
+      [{ prefix: "x" }, /\{ prefix, suffix \} or \{ ids \}, got \{ prefix: "x" \}/],
       [{ prefix: "x", suffix: "y" }, /this model was not trained to fill gaps/],
       [[], /at least one message/],
     ])("prompt %j is refused", async (prompt, message) => {
