@@ -83,9 +83,10 @@ function surfaceOf(name) {
   if (manifest.private === true || manifest.exports === undefined) return undefined;
   const undocumented = [];
   const sections = Object.entries(manifest.exports).flatMap(([entry, target]) => {
-    const types = typeof target === "string" ? undefined : target.types;
+    const { types, "@centella/source": source } = target;
     if (types === undefined) return [];
-    const path = join(directory, types);
+    // Of sources, what tsc writes, one declaration file for each module: those in dist are bundled.
+    const path = join(directory, source?.replace("./src/", "build/esm/").replace(/\.ts$/, ".d.ts") ?? types);
     if (!existsSync(path)) throw new Error(`${relative(root, path)} is missing: build first`);
     const all = [...exportsOf(path)].sort(([a], [b]) => (a < b ? -1 : 1));
     for (const [symbol, { isDocumented, file }] of all) if (!isDocumented) undocumented.push(`${manifest.name}: ${symbol} (${file})`);

@@ -30,41 +30,32 @@ export function build() {
   prune();
 }
 
-/** Removes what was built of sources that are gone: incremental builds and turbo's cache keep it, and tarballs would have it. */
+/** Removes what was built from sources that are gone: incremental builds and turbo's cache keep it, and tarballs would have it. */
 function prune() {
   for (const group of ["packages", "apps"]) {
     for (const name of readdirSync(join(root, group))) {
-      const [from, to] = ["src", "dist"].map((folder) => join(root, group, name, folder));
-      if (!existsSync(to)) continue;
-      const bundled = bundledFiles(join(root, group, name));
-      for (const path of readdirSync(to, { recursive: true })) {
-        const [, bundle] = /^node\/(.*)$/.exec(path) ?? [];
-        if (bundle !== undefined && !bundled.has(bundle)) rmSync(join(to, path));
-        if (bundle !== undefined) continue;
-        const source = /^(.*)\.(?:js|d\.ts)(?:\.map)?$/.exec(path)?.[1];
-        if (source !== undefined && !existsSync(join(from, `${source}.ts`))) rmSync(join(to, path));
+      const folder = join(root, group, name);
+      for (const modules of [join(folder, "build/esm"), join(folder, "dist")].filter(existsSync)) {
+        const isCurrent = modules.endsWith("esm") || !existsSync(join(folder, "build/dist.json")) ? isOfSource(folder) : isBundled(folder);
+        for (const path of readdirSync(modules, { recursive: true }))
+          if (!isCurrent(path)) rmSync(join(modules, path), { recursive: true, force: true });
       }
     }
   }
 }
 
-/** What scripts/bundleNode.mjs made last: the files that the manifest names, and those that these name. */
-function bundledFiles(folder) {
-  const bundles = join(folder, "dist", "node");
-  const manifest = join(folder, "package.json");
-  const isBundled = readFileSync(manifest, "utf8").includes("./dist/node/");
-  const names = isBundled && existsSync(bundles) ? readdirSync(bundles) : [];
-  const found = new Set();
-  const visit = (file) => {
-    const text = readFileSync(file, "utf8");
-    for (const name of names) {
-      if (found.has(name) || !text.includes(name)) continue;
-      found.add(name);
-      visit(join(bundles, name));
-    }
+/** Whether a file that tsc wrote has its source; other files are left alone. */
+function isOfSource(folder) {
+  return (path) => {
+    const source = /^(.*)\.(?:js|d\.ts)(?:\.map)?$/.exec(path)?.[1];
+    return source === undefined || existsSync(join(folder, "src", `${source}.ts`));
   };
-  visit(manifest);
-  return found;
+}
+
+/** Whether the last run of scripts/bundle.mjs put a file in dist. */
+function isBundled(folder) {
+  const names = new Set(readJson(join(folder, "build/dist.json")));
+  return (path) => names.has(path);
 }
 
 /** Runs a command with the workspace's own tools, Node 24 among them, first on the PATH; gives its exit code. */

@@ -1,9 +1,9 @@
-// Writes dist/base.wasm: the kernels in binary form, for hosts that compile no WebAssembly at run time. Of those that are made for a plan
+// Writes build/base.wasm: the kernels in binary form, for hosts that compile no WebAssembly at run time. Of those that are made for a plan
 // it has what the conformance cases ask for.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { cases } from "@centella/conformance/headless";
 import { completeParams, ops } from "@centella/core";
-import { emitAhead } from "../dist/ahead.js";
+import { emitAhead } from "../build/esm/ahead.js";
 
 const calls = Object.values(ops).flatMap((op) =>
   cases[op.name].cases.map(({ inputs, optional = {}, params = {} }) => ({
@@ -17,7 +17,7 @@ const long = calls.flatMap(({ op, inputs, params }) =>
   inputs.length === 1 && "axis" in params ? [{ op, inputs: [{ ...inputs[0], shape: [2 ** 18] }], params: { ...params, axis: 0 } }] : [],
 );
 const write = (name, bytes) => {
-  const to = new URL(`../dist/${name}`, import.meta.url);
+  const to = new URL(`../build/${name}`, import.meta.url);
   // An untouched file keeps its time, for builds that look at it.
   if (!existsSync(to) || !readFileSync(to).equals(bytes)) writeFileSync(to, bytes);
 };

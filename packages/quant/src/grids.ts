@@ -13,10 +13,10 @@ const iq3SLevels = [1, 3, 5, 7, 9, 11, 13, 15] as const;
  * A codebook, decoded at its first use: point `i` is the values `[i * dimensions, (i + 1) * dimensions)`. Source: `iq1s_grid`,
  * `iq2xxs_grid`, … of ggml-common.h.
  */
-function lazyGrid(bitmap: string, levels: readonly number[], dimensions: number): () => Int8Array {
+function lazyGrid(name: keyof typeof gridBitmaps, levels: readonly number[], dimensions: number): () => Int8Array {
   let grid: Int8Array | undefined;
   return () => {
-    grid ??= decodeGrid(bitmap, levels, dimensions);
+    grid ??= decodeGrid(gridBitmaps[name], levels, dimensions);
     return grid;
   };
 }
@@ -36,17 +36,17 @@ function decodeGrid(bitmap: string, levels: readonly number[], dimensions: numbe
 }
 
 /** 2048 points of 8. */
-export const iq1Grid: () => Int8Array = lazyGrid(gridBitmaps.iq1, ternaryLevels, 8);
+export const iq1Grid: () => Int8Array = lazyGrid("iq1", ternaryLevels, 8);
 /** 256 points of 8. */
-export const iq2XxsGrid: () => Int8Array = lazyGrid(gridBitmaps.iq2Xxs, iq2Levels, 8);
+export const iq2XxsGrid: () => Int8Array = lazyGrid("iq2Xxs", iq2Levels, 8);
 /** 512 points of 8. */
-export const iq2XsGrid: () => Int8Array = lazyGrid(gridBitmaps.iq2Xs, iq2Levels, 8);
+export const iq2XsGrid: () => Int8Array = lazyGrid("iq2Xs", iq2Levels, 8);
 /** 1024 points of 8. */
-export const iq2SGrid: () => Int8Array = lazyGrid(gridBitmaps.iq2S, iq2Levels, 8);
+export const iq2SGrid: () => Int8Array = lazyGrid("iq2S", iq2Levels, 8);
 /** 256 points of 4. */
-export const iq3XxsGrid: () => Int8Array = lazyGrid(gridBitmaps.iq3Xxs, iq3XxsLevels, 4);
+export const iq3XxsGrid: () => Int8Array = lazyGrid("iq3Xxs", iq3XxsLevels, 4);
 /** 512 points of 4. */
-export const iq3SGrid: () => Int8Array = lazyGrid(gridBitmaps.iq3S, iq3SLevels, 4);
+export const iq3SGrid: () => Int8Array = lazyGrid("iq3S", iq3SLevels, 4);
 
 /**
  * The eight signs that 7 bits stand for in iq2_xxs, iq2_xs and iq3_xxs: the number of minus signs is even, so the eighth bit is the

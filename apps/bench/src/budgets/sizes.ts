@@ -7,12 +7,17 @@ import { build, type Plugin } from "esbuild";
 import { appFolder, repositoryFolder } from "../receipts/store.ts";
 import { exactly, type Figure } from "./budget.ts";
 
-/** KiB of every package as npm would download it, and of a page that generates text on the CPU. */
+/** What an app installs that generates text on the CPU, besides the model. */
+const installed = ["quant", "core", "gguf", "llm", "backend-wasm"];
+
+/** KiB of every package as npm would download it, what an app installs, and KiB of pages that generate text on the CPU. */
 export function sizeFigures(): readonly Figure[] {
   return [
     ...publishedPackages().map(
-      (folder): Figure => ({ name: `tarball of ${folder}`, unit: "KiB", measure: async () => exactly(tarballBytes(folder) / 1024) }),
+      (folder): Figure => ({ name: `tarball of ${folder}`, unit: "KiB", measure: async () => exactly(packed(folder).bytes / 1024) }),
     ),
+    { name: "files that llm and backend-wasm install", unit: "files", measure: async () => exactly(sumInstalled("files")) },
+    { name: "size of what llm and backend-wasm install", unit: "KiB", measure: async () => exactly(sumInstalled("unpackedBytes") / 1024) },
     ...Object.entries(pages).map(
       ([what, { absent, sync = false }]): Figure => ({
         name: `JavaScript of a page that ${what} on the CPU, minified and gzipped`,
@@ -31,14 +36,37 @@ function publishedPackages(): readonly string[] {
   });
 }
 
-function tarballBytes(folder: string): number {
+/** A package's tarball, and what it holds. */
+interface Packed {
+  readonly bytes: number;
+  readonly files: number;
+  readonly unpackedBytes: number;
+}
+
+const packedBefore = new Map<string, Packed>();
+
+function packed(folder: string): Packed {
+  const known = packedBefore.get(folder) ?? pack(folder);
+  packedBefore.set(folder, known);
+  return known;
+}
+
+function pack(folder: string): Packed {
   const to = mkdtempSync(join(tmpdir(), "centella-size-"));
   try {
     execFileSync("pnpm", ["pack", "--pack-destination", to], { cwd: join(repositoryFolder, "packages", folder), stdio: "ignore" });
-    return readdirSync(to).reduce((sum, file) => sum + statSync(join(to, file)).size, 0);
+    const tarball = join(to, readdirSync(to)[0]!);
+    execFileSync("tar", ["-xzf", tarball, "-C", to]);
+    const files = readdirSync(join(to, "package"), { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+    const sizes = files.map(({ parentPath, name }) => statSync(join(parentPath, name)).size);
+    return { bytes: statSync(tarball).size, files: sizes.length, unpackedBytes: sizes.reduce((sum, size) => sum + size, 0) };
   } finally {
     rmSync(to, { recursive: true });
   }
+}
+
+function sumInstalled(count: "files" | "unpackedBytes"): number {
+  return installed.reduce((sum, folder) => sum + packed(folder)[count], 0);
 }
 
 /**

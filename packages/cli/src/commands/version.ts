@@ -1,10 +1,10 @@
-import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { type Command, command, requireArguments } from "../command.ts";
 import { flag } from "../options.ts";
 
 /** The version of this package. */
 export function packageVersion(): string {
-  const manifest: { version: string } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
+  const manifest: { version: string } = createRequire(import.meta.url)("@centella/cli/package.json");
   return manifest.version;
 }
 

@@ -1,0 +1,120 @@
+// Writes dist of the package whose folder it runs in, from what tsc wrote to build/esm: what the package publishes, for Node and for
+// bundlers. Arguments name modules in build/esm that the package starts by their URL, such as workers, and other files to copy.
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { basename, join, resolve } from "node:path";
+import { rolldown } from "rolldown";
+import { parseSync } from "rolldown/utils";
+import { rollup } from "rollup";
+import { dts } from "rollup-plugin-dts";
+
+const [from, to] = ["build/esm", "dist"];
+const isOutside = (id) => !/^[./]/.test(id);
+
+/** Paths of the entries that the manifest exports, by their names in dist, with the ending `type`. */
+function entriesOf(manifest, type) {
+  const sources = Object.values(manifest.exports).flatMap(({ "@centella/source": source, types }) =>
+    source === undefined ? [] : [[nameOf(types), resolve(from, source.replace("./src/", "").replace(/\.ts$/, type))]],
+  );
+  return Object.fromEntries(sources);
+}
+
+function nameOf(path) {
+  return basename(path).replace(/(\.d)?\.[jt]s$/, "");
+}
+
+/** Paths of the modules that these entries import dynamically, by name. */
+async function dynamicImportsOf(input) {
+  const found = {};
+  const collect = {
+    name: "dynamic imports",
+    moduleParsed({ dynamicallyImportedIds }) {
+      for (const id of dynamicallyImportedIds) {
+        const [name, known] = [nameOf(id), found[nameOf(id)]];
+        if (isOutside(id) || known === id) continue;
+        if (known !== undefined) throw new Error(`bundle: expected dynamic imports of different names, got ${known} and ${id}; rename one`);
+        found[name] = id;
+      }
+    },
+  };
+  const bundle = await rolldown({ input, external: isOutside, plugins: [collect] });
+  await bundle.generate();
+  return found;
+}
+
+/**
+ * Marks calls in initialisers of modules as pure. `sideEffects: false` says this of modules one by one; in files of several, bundlers need it
+ * said of each call, or they keep what a page never uses.
+ */
+function pureInitialisers() {
+  return {
+    name: "pure initialisers",
+    transform: {
+      filter: { id: /\.js$/ },
+      handler(code, id) {
+        const starts = new Set();
+        for (const statement of parseSync(id, code).program.body) {
+          const { type, declarations } = statement.declaration ?? statement;
+          if (type === "VariableDeclaration") for (const { init } of declarations) findCalls(init, starts);
+        }
+        const parts = [0, ...[...starts].sort((a, b) => a - b)].map((start, i, all) => code.slice(start, all[i + 1]));
+        return { code: parts.join("/* @__PURE__ */ "), map: null };
+      },
+    },
+  };
+}
+
+/** Adds where the calls start that evaluating the node makes. */
+function findCalls(node, starts) {
+  if (typeof node !== "object" || node === null || /Function|ClassBody/.test(node.type)) return;
+  if (node.type === "CallExpression" || node.type === "NewExpression") starts.add(node.start);
+  for (const child of Object.values(node)) findCalls(child, starts);
+}
+
+/**
+ * Modules that are imported dynamically are entries, too, even if another entry imports them statically: a page that uses neither loads
+ * neither. Modules that several entries share go to files of their own.
+ */
+async function bundleModules(manifest, started) {
+  const entries = { ...entriesOf(manifest, ".js"), ...Object.fromEntries(started.map((path) => [nameOf(path), resolve(from, path)])) };
+  const bundle = await rolldown({
+    input: { ...(await dynamicImportsOf(entries)), ...entries },
+    external: isOutside,
+    platform: "neutral",
+    plugins: manifest.sideEffects === false ? [pureInitialisers()] : [],
+  });
+  const comments = { legal: true, annotation: true, jsdoc: false };
+  await bundle.write({ dir: to, entryFileNames: "[name].js", chunkFileNames: "[name].js", comments });
+}
+
+/** What declarations need that a project's own settings may lack. */
+const references = [
+  [/\b(?:Symbol\.(?:asyncD|d)ispose|(?:Async)?Disposable)\b/, `/// <reference lib="esnext.disposable" />\n`],
+  [/\bGPU[A-Z]?\w*\b/, `/// <reference types="@webgpu/types" />\n`],
+];
+
+/** Declarations that compile whatever `lib` and `types` say. */
+function selfContained() {
+  return {
+    name: "self-contained declarations",
+    renderChunk(code) {
+      const needed = references.flatMap(([pattern, reference]) => (pattern.test(code) ? [reference] : []));
+      return { code: needed.join("") + code, map: null };
+    },
+  };
+}
+
+async function bundleTypes(manifest) {
+  const bundle = await rollup({ input: entriesOf(manifest, ".d.ts"), external: isOutside, plugins: [dts(), selfContained()] });
+  await bundle.write({ dir: to, entryFileNames: "[name].d.ts", chunkFileNames: ({ name }) => `${nameOf(`${name}.ts`)}.d.ts` });
+}
+
+const manifest = JSON.parse(readFileSync("package.json", "utf8"));
+rmSync(to, { recursive: true, force: true });
+mkdirSync(to);
+const files = process.argv.slice(2);
+const isModule = (path) => path.endsWith(".js");
+await bundleModules(manifest, files.filter(isModule));
+await bundleTypes(manifest);
+for (const path of files) if (!isModule(path)) copyFileSync(path, join(to, basename(path)));
+// Builds that come from a cache leave older files in dist; this list says which belong there.
+writeFileSync("build/dist.json", JSON.stringify(readdirSync(to)));
