@@ -1,6 +1,6 @@
 import { abortSignal, byteArray, check, checkOptions, isAttached, kind, number, whole } from "@centella/quant/checks";
 import { bytesSource } from "./bytesSource.ts";
-import { GgufError } from "./errors.ts";
+import { DisposedError, GgufError } from "./errors.ts";
 import { hasMethods } from "./kinds.ts";
 import { isHttp, placeOf } from "./place.ts";
 import { shownUrl, withoutSecrets } from "./secrets.ts";
@@ -101,9 +101,11 @@ function reasonOf(cause: unknown): string {
 
 function checked(source: ByteSource): ByteSource {
   const { size } = source;
+  let isClosed = false;
   return {
     size,
     async read(offset, length, signal) {
+      if (isClosed) throw new DisposedError("file", "close()");
       check("read", "offset", offset, number);
       check("read", "length", length, number);
       if (signal !== undefined) check("read", "signal", signal, abortSignal);
@@ -120,6 +122,9 @@ function checked(source: ByteSource): ByteSource {
       return bytes;
     },
     ...(source.stream === undefined ? {} : { stream: (offset, signal) => source.stream!(offset, signal) }),
-    close: async () => source.close?.(),
+    async close() {
+      isClosed = true;
+      await source.close?.();
+    },
   };
 }

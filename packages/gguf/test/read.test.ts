@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { GgufError, isNumericArray, type Metadata, readGguf, StringTable } from "../src/index.ts";
+import { DisposedError, GgufError, isNumericArray, type Metadata, readGguf, StringTable } from "../src/index.ts";
 import { everything, writeGguf } from "./writer.ts";
 
 function thrown(run: () => unknown): GgufError {
@@ -181,4 +181,11 @@ test("a vocabulary of 256K tokens is read without decoding it", async () => {
   decode.mockRestore();
   expect(decoded).toBeLessThan(10);
   expect(metadata.strings("tokens").at(count - 1)).toBe(`token${count - 1}`);
+});
+
+test("a closed file is not read any more, whatever it was opened from", async () => {
+  const file = await readGguf(writeGguf(everything));
+  await file.close();
+  await expect(file.readTensor("matrix")).rejects.toBeInstanceOf(DisposedError);
+  await expect(file.readTensorF32("matrix")).rejects.toThrow("file: used after close(); keep the handle alive until its last use");
 });
