@@ -11,7 +11,7 @@ export interface Excused {
   readonly excuse: string;
 }
 
-/** A call that takes long: only so many variants of it are tried. */
+/** A slow call, of which a limited number of variants is tried. */
 export interface Sampled {
   readonly args: readonly unknown[];
   readonly tries: number;
@@ -69,7 +69,7 @@ async function callAll(
   functions: Readonly<Record<string, (args: readonly unknown[]) => unknown>>,
   calls: Calls,
 ): Promise<void> {
-  // Whoever adds an export or a method adds a valid call of it here, or says why there is none.
+  // A new export or method needs a valid call in the table, or the reason why there is none.
   expect(Object.keys(calls).sort(), where).toEqual(Object.keys(functions).sort());
   const complaints: string[] = [];
   for (const [name, call] of Object.entries(calls)) {
