@@ -86,19 +86,25 @@ async function bundleModules(manifest, started) {
   await bundle.write({ dir: to, entryFileNames: "[name].js", chunkFileNames: "[name].js", comments });
 }
 
-/** What declarations need that a project's own settings may lack. */
-const references = [
-  [/\b(?:Symbol\.(?:asyncD|d)ispose|(?:Async)?Disposable)\b/, `/// <reference lib="esnext.disposable" />\n`],
-  [/\bGPU[A-Z]?\w*\b/, `/// <reference types="@webgpu/types" />\n`],
+/** Global types that a project may lack, by what names them. They merge with those of TypeScript's libraries and of `@webgpu/types`. */
+const globals = [
+  [/\bCryptoKey\b/, "interface CryptoKey {}"],
+  [/\bGPU\b/, "interface GPU {}"],
+  [/\bMessagePort\b/, "interface MessagePort {}"],
+  [/\bWebAssembly\.Module\b/, "namespace WebAssembly {\n    interface Module {}\n  }"],
 ];
 
-/** Declarations that compile whatever `lib` and `types` say. */
+/** Declarations that compile without `skipLibCheck`, whether or not `lib` and `types` name what they mention. */
 function selfContained() {
   return {
     name: "self-contained declarations",
-    renderChunk(code) {
-      const needed = references.flatMap(([pattern, reference]) => (pattern.test(code) ? [reference] : []));
-      return { code: needed.join("") + code, map: null };
+    renderChunk(text) {
+      const code = text.replace(/\/\*.*?\*\//gs, "");
+      const isDisposable = /\b(?:Async)?Disposable\b|\bSymbol\.(?:asyncD|d)ispose\b/.test(code);
+      const declared = globals.flatMap(([name, declaration]) => (name.test(code) ? [declaration] : []));
+      const before = isDisposable ? '/// <reference lib="esnext.disposable" />\n' : "";
+      const after = declared.length > 0 ? `declare global {\n  ${declared.join("\n  ")}\n}\n` : "";
+      return { code: before + text + after, map: null };
     },
   };
 }

@@ -22,4 +22,13 @@ const write = (name, bytes) => {
   if (!existsSync(to) || !readFileSync(to).equals(bytes)) writeFileSync(to, bytes);
 };
 write("base.wasm", Buffer.from(await emitAhead([...calls, ...long])));
-write("base.d.wasm.ts", Buffer.from("declare const base: WebAssembly.Module;\nexport default base;\n"));
+// The namespace is declared for projects whose `lib` has no "dom".
+const types = `declare global {
+  namespace WebAssembly {
+    interface Module {}
+  }
+}
+declare const base: WebAssembly.Module;
+export default base;
+`;
+write("base.d.wasm.ts", Buffer.from(types));

@@ -3,7 +3,7 @@ import { ArgumentError, type DeviceInfo, UnsupportedError } from "@centella/core
 export interface WebgpuOptions {
   /** The entry point to use in place of `navigator.gpu` or the `webgpu` package. */
   readonly gpu?: GPU;
-  readonly powerPreference?: GPUPowerPreference;
+  readonly powerPreference?: "low-power" | "high-performance";
   /**
    * False refuses software adapters (SwiftShader, lavapipe). By default they open, with `device.kind` "software-gpu", which
    * the selection policy never chooses unasked.

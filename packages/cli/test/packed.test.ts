@@ -1,14 +1,20 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 const packages = readdirSync(join(root, "packages")).filter((name) => {
   const manifest = JSON.parse(readFileSync(join(root, "packages", name, "package.json"), "utf8")) as { readonly private?: boolean };
   return manifest.private !== true;
+});
+/** What users import. Of the suite that is the part that needs no vitest, which the project has not. */
+const entries = packages.flatMap((name) => {
+  const { exports } = JSON.parse(readFileSync(join(root, "packages", name, "package.json"), "utf8")) as { readonly exports: object };
+  const paths = Object.keys(exports).filter((path) => path !== "./package.json" && !(name === "conformance" && path === "."));
+  return paths.map((path) => `@centella/${name}${path.slice(1)}`);
 });
 const project = mkdtempSync(join(tmpdir(), "centella-packed-"));
 
@@ -51,9 +57,7 @@ test("the installed command generates the same ids twice for one seed", () => {
 });
 
 test("every library can be required", () => {
-  // Of the suite the part that needs no vitest, which this project has not.
-  const entries = packages.filter((name) => name !== "cli").map((name) => (name === "conformance" ? "conformance/headless" : name));
-  const libraries = entries.map((entry) => `@centella/${entry}`);
+  const libraries = entries.filter((entry) => !entry.endsWith(".wasm"));
   writeFileSync(
     join(project, "require.cjs"),
     `for (const name of ${JSON.stringify(libraries)}) console.log(name, Object.keys(require(name)).length > 0);`,
@@ -62,6 +66,25 @@ test("every library can be required", () => {
 });
 
 // apps/bench/budgets.json says how large they may be.
+const settings = {
+  "a page's project": { module: "esnext", moduleResolution: "bundler", lib: ["es2022", "dom"], types: [] },
+  "Node's project without dom": { module: "nodenext", lib: ["es2022"], types: ["node"], typeRoots: [join(root, "node_modules/@types")] },
+};
+
+describe.each(["typescript-5.7", "typescript-5.9", "typescript"])("declarations compile without skipLibCheck by %s", (compiler) => {
+  test.each(Object.entries(settings))("in %s", (_name, options) => {
+    const strict = { strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, skipLibCheck: false };
+    const compilerOptions = { ...strict, ...options, target: "es2022", noEmit: true };
+    writeFileSync(join(project, "entries.ts"), entries.map((entry, i) => `export * as entry${i} from "${entry}";\n`).join(""));
+    writeFileSync(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["entries.ts"] }));
+    const { stdout, status } = spawnSync(process.execPath, [join(root, "node_modules", compiler, "bin/tsc"), "-p", "."], {
+      cwd: project,
+      encoding: "utf8",
+    });
+    expect({ stdout, status }).toEqual({ stdout: "", status: 0 });
+  });
+});
+
 test("tarballs hold what they should and nothing else", () => {
   for (const name of packages) {
     const files = execFileSync("tar", ["-tzf", tarballOf(name)], { cwd: project, encoding: "utf8" })

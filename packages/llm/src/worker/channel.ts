@@ -20,7 +20,7 @@ export interface CallOptions {
   readonly onReport?: ((...values: never[]) => void) | undefined;
   /** Called with the parts of a stream that come after its reader has left. */
   readonly onUnread?: ((part: never) => void) | undefined;
-  readonly transfer?: readonly Transferable[] | undefined;
+  readonly transfer?: readonly (ArrayBuffer | MessagePort)[] | undefined;
 }
 
 /** What serves a call gets besides its arguments. */

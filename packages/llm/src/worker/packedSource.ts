@@ -12,7 +12,7 @@ interface SourceCalls {
 }
 
 /** What a source becomes, with the ports that go with it. URLs are relative to this page, not to the worker. */
-export function packSource(source: GgufInput, transfer: Transferable[]): PackedSource {
+export function packSource(source: GgufInput, transfer: (ArrayBuffer | MessagePort)[]): PackedSource {
   if (typeof source === "string" || source instanceof URL) return { type: "input", input: absolutePlace(source) };
   if (source instanceof Blob || source instanceof ArrayBuffer || source instanceof Uint8Array) return { type: "input", input: source };
   if (typeof source?.read !== "function" || !Number.isSafeInteger(source.size))

@@ -99,7 +99,7 @@ export async function loadModel(source: GgufInput | readonly GgufInput[], option
   const { worker, signal, onProgress, adapters, ...rest } = checkOptions("loadModel", options, kinds);
   const maxWaiting = maxWaitingOf(options.queue);
   signal?.throwIfAborted();
-  const transfer: Transferable[] = [];
+  const transfer: (ArrayBuffer | MessagePort)[] = [];
   const pack = (input: GgufInput): PackedSource => packSource(input, transfer);
   const packed = isList(source) ? source.map(pack) : pack(source);
   const plain = {
