@@ -1,53 +1,49 @@
-import { describe } from "@centella/quant/checks";
+import { boolean, check, describe, finite, type Kind, kind, number, oneOf, positive, whole, within } from "@centella/quant/checks";
 import { ArgumentError, ShapeError } from "../../errors.ts";
 import { checkShape, type Dim, formatShape, formatSpec, isSymbolic, type Shape, sameDim, type TensorSpec } from "../../spec.ts";
 
-/** @throws {ArgumentError} unless `value` is a number for which `holds`; `expected` completes "expected <option> ...". */
+/** @throws {ArgumentError} unless `value` is a number for which `holds`; `expected` completes "expected <option> to be ...". */
 export function requireNumber(op: string, option: string, value: number, expected: string, holds: (value: number) => boolean): void {
-  if (typeof value !== "number" || Number.isNaN(value) || !holds(value))
-    throw new ArgumentError(
-      op,
-      `${option} to be ${expected}`,
-      describe(value),
-      typeof value === "number" ? `choose another ${option}` : "pass a number",
-    );
+  requireKind(
+    op,
+    option,
+    value,
+    kind(expected, (n) => number.accepts(n) && !Number.isNaN(n) && holds(n as number)),
+  );
 }
 
 /** @throws {ArgumentError} unless `value` is a finite number. */
 export function requireFinite(op: string, option: string, value: number): void {
-  requireNumber(op, option, value, "a finite number", Number.isFinite);
+  requireKind(op, option, value, finite);
 }
 
 /** @throws {ArgumentError} unless `value` is a finite number from 0. */
 export function requireFromZero(op: string, option: string, value: number): void {
-  requireNumber(op, option, value, "a finite number from 0", (n) => Number.isFinite(n) && n >= 0);
+  requireKind(op, option, value, within(0));
 }
 
 /** @throws {ArgumentError} unless `value` is a finite number above 0. */
 export function requirePositive(op: string, option: string, value: number): void {
-  requireNumber(op, option, value, "a finite number above 0", (n) => Number.isFinite(n) && n > 0);
+  requireKind(op, option, value, positive);
 }
 
 /** @throws {ArgumentError} unless `value` is a whole number from `min`. */
 export function requireWhole(op: string, option: string, value: number, min: number): void {
-  requireNumber(op, option, value, `a whole number from ${min}`, (n) => Number.isSafeInteger(n) && n >= min);
+  requireKind(op, option, value, whole(min));
 }
 
 /** @throws {ArgumentError} unless `value` is true or false. */
 export function requireBoolean(op: string, option: string, value: boolean): void {
-  if (typeof value !== "boolean") throw new ArgumentError(op, `${option} to be true or false`, describe(value), "pass one of them");
+  check(op, option, value, boolean, "pass one of them");
 }
 
 /** @throws {ArgumentError} unless `value` is one of `choices`. */
 export function requireOneOf(op: string, option: string, value: string, choices: readonly string[]): void {
-  if (!choices.includes(value)) {
-    throw new ArgumentError(
-      op,
-      `${option} to be ${choices.map((choice) => `"${choice}"`).join(" or ")}`,
-      describe(value),
-      "pass one of them",
-    );
-  }
+  check(op, option, value, oneOf(...choices), "pass one of them");
+}
+
+function requireKind(op: string, option: string, value: number, expected: Kind): void {
+  check(op, option, value, expected, typeof value === "number" ? `choose another ${option}` : "pass a number");
 }
 
 /** The axis counted from the front. Negative ones count from the end. @throws {ArgumentError} if a tensor of `rank` has no such axis. */
