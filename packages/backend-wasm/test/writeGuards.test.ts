@@ -69,5 +69,5 @@ test("the error is a KernelError, and the next run is clean", async () => {
 test("kernels that keep to their outputs pass, and without the option nothing is looked at", async () => {
   await run(careless(1), 4, { checkWrites: true });
   await run(careless(2), 7, {});
-  expect(() => wasm({ checkWrites: 1 as never })).toThrow("wasm: expected checkWrites true or false, got 1");
+  expect(() => wasm({ checkWrites: 1 as never })).toThrow("wasm: expected checkWrites to be true or false, got 1");
 });
