@@ -10,9 +10,9 @@ import { join, resolve } from "node:path";
 
 const root = resolve(import.meta.dirname, "..");
 const source = "packages/core/src";
-const passes = readdirSync(join(root, source, "passes")).map((file) => `${source}/passes/${file}`);
+const passes = readdirSync(join(root, source, "compiler/passes")).map((file) => `${source}/compiler/passes/${file}`);
 const only = process.argv.includes("--only") ? process.argv[process.argv.indexOf("--only") + 1] : "";
-const files = [`${source}/select.ts`, ...passes].filter((file) => file.includes(only));
+const files = [`${source}/runtime/select.ts`, ...passes].filter((file) => file.includes(only));
 /** The tests that have to notice, in stages: most mutants fall in the first, which is fast. */
 const stagesOf = (file) =>
   file?.endsWith("select.ts")

@@ -3,7 +3,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { cases } from "@centella/conformance/headless";
 import { completeParams, ops } from "@centella/core";
-import { emitAhead } from "../build/esm/ahead.js";
+import { emitAhead } from "../build/esm/linking/ahead.js";
 
 const calls = Object.values(ops).flatMap((op) =>
   cases[op.name].cases.map(({ inputs, optional = {}, params = {} }) => ({

@@ -21,22 +21,22 @@ import {
   type TypedArray,
   WorkQueue,
 } from "@centella/core";
-import { aheadName } from "./aheadName.ts";
 import { customUnsupported, no64Custom } from "./custom.ts";
 import type { WasmFeatures } from "./detect.ts";
-import { Turns } from "./eventLoop.ts";
-import type { Heap } from "./heap.ts";
-import { Home, type HomeParts } from "./home.ts";
 import type { Kernel } from "./kernel.ts";
-import { isLate, loadKernelFiles, loadKernels } from "./lateKernels.ts";
-import { type Extent, kernelOf, type Opened, openModule } from "./module.ts";
-import { loadNeeded, loadOnDemand, requireLoaded } from "./onDemand.ts";
+import { aheadName } from "./linking/aheadName.ts";
+import { isLate, loadKernelFiles, loadKernels } from "./linking/lateKernels.ts";
+import { type Extent, kernelOf, type Opened, openModule } from "./linking/module.ts";
+import { loadNeeded, loadOnDemand, requireLoaded } from "./linking/onDemand.ts";
+import type { Target } from "./linking/target.ts";
+import type { Heap } from "./memory/heap.ts";
+import { Home, type HomeParts } from "./memory/home.ts";
+import { matrixBytes } from "./memory/storedForm.ts";
+import { WasmStorage } from "./memory/tensors.ts";
 import { type CheckedOptions, checkedOptions, type WasmOptions } from "./options.ts";
-import { WasmPlan } from "./plan.ts";
-import { PlanModule } from "./planModule.ts";
-import { matrixBytes } from "./storedForm.ts";
-import type { Target } from "./target.ts";
-import { WasmStorage } from "./tensors.ts";
+import { Turns } from "./plan/eventLoop.ts";
+import { WasmPlan } from "./plan/plan.ts";
+import { PlanModule } from "./plan/planModule.ts";
 import type { ThreadPool } from "./threads/pool.ts";
 
 /**
@@ -56,7 +56,7 @@ export async function openBackend(options: CheckedOptions, features?: WasmFeatur
 
 async function openCompiled(module: WebAssembly.Module, options: CheckedOptions): Promise<Opened> {
   await loadCode(options);
-  return (await import("./ahead.ts")).openAhead(module, options.maxMemoryMiB);
+  return (await import("./linking/ahead.ts")).openAhead(module, options.maxMemoryMiB);
 }
 
 /** Starts the threads while code is loaded. */

@@ -7,8 +7,8 @@ import {
   UnsupportedError,
   type WasmKernel,
 } from "@centella/core";
-import type { Heap } from "./heap.ts";
 import type { Kernel } from "./kernel.ts";
+import type { Heap } from "./memory/heap.ts";
 
 type Run = (...args: number[]) => void;
 

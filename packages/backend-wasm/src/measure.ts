@@ -1,11 +1,11 @@
 import { openBackend } from "./backend.ts";
 import { i32 } from "./emit/index.ts";
-import { Turns } from "./eventLoop.ts";
 import type { Emitted, Run, Task } from "./kernel.ts";
 import { checkedOptions } from "./options.ts";
-import { PlanModule } from "./planModule.ts";
-import { runListSync } from "./runner.ts";
-import { recordStep, type StepList, writeStepList } from "./stepList.ts";
+import { Turns } from "./plan/eventLoop.ts";
+import { PlanModule } from "./plan/planModule.ts";
+import { runListSync } from "./plan/runner.ts";
+import { recordStep, type StepList, writeStepList } from "./plan/stepList.ts";
 import type { StageRange } from "./threads/control.ts";
 
 /** Stages of a list: as many as make nothing of what it takes to wake the threads for it. */

@@ -1,8 +1,8 @@
 import { cases, conformanceSample, type OpCase, runConformance, uniform } from "@centella/conformance/headless";
 import { type AnyOp, completeParams, createProgram, type OpName, ops, UnsupportedError } from "@centella/core";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { type AheadCall, emitAhead } from "../src/ahead.ts";
 import { wasm } from "../src/index.ts";
+import { type AheadCall, emitAhead } from "../src/linking/ahead.ts";
 
 /** What scripts/writeBase.mjs asks for. */
 const calls = (Object.values(ops) as AnyOp[]).flatMap((op) =>

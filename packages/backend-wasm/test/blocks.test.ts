@@ -3,7 +3,7 @@ import { createProgram, type DType } from "@centella/core";
 import { type BlockType, dequantize, ggmlTypes, isBlockType, isGgmlType, rowBytes } from "@centella/quant";
 import { describe, expect, test, vi } from "vitest";
 import { wasm } from "../src/index.ts";
-import { Space } from "../src/space.ts";
+import { Space } from "../src/memory/space.ts";
 import { hostSteps, sharedPath } from "./shared.ts";
 
 const blockTypes = Object.keys(ggmlTypes)

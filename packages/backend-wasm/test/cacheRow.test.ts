@@ -2,7 +2,7 @@ import { halfToFloat } from "@centella/quant";
 import { expect, test } from "vitest";
 import { ModuleBuilder } from "../src/emit/index.ts";
 import { copyRow, emitGather } from "../src/kernels/shared/cacheRow.ts";
-import { memoryMap } from "../src/memoryMap.ts";
+import { memoryMap } from "../src/memory/memoryMap.ts";
 import { instantiate } from "./shared.ts";
 
 const [from, to] = [1 << 14, 1 << 15];

@@ -3,9 +3,9 @@ import { referenceOf } from "@centella/core/references";
 import { describe, expect, test } from "vitest";
 import { expressionOf } from "../src/elementwise/expressions/index.ts";
 import { ModuleBuilder, v128 } from "../src/emit/index.ts";
-import { loadKernelFiles } from "../src/lateKernels.ts";
-import { memoryMap } from "../src/memoryMap.ts";
-import type { Target } from "../src/target.ts";
+import { loadKernelFiles } from "../src/linking/lateKernels.ts";
+import type { Target } from "../src/linking/target.ts";
+import { memoryMap } from "../src/memory/memoryMap.ts";
 import { targets } from "./shared.ts";
 
 await loadKernelFiles();

@@ -6,7 +6,7 @@ import { groupRows } from "../src/formats/block.ts";
 import { formatNames, formatOf } from "../src/formats/index.ts";
 import { extractRow, interleaveRows, rowBytesOf } from "../src/formats/interleave.ts";
 import { wasm } from "../src/index.ts";
-import type { WasmPlan } from "../src/plan.ts";
+import type { WasmPlan } from "../src/plan/plan.ts";
 import { sharedPath, targets } from "./shared.ts";
 
 const realBlocks = sharedPath("data/dequant");

@@ -2,8 +2,8 @@ import { runConformance } from "@centella/conformance/headless";
 import { createProgram, createRuntime, type OpName, ops, type ProgramGraph, UnsupportedError } from "@centella/core";
 import { expect, test } from "vitest";
 import { wasm } from "../src/index.ts";
-import { isLate, lateKernels } from "../src/lateKernels.ts";
-import { onDemand } from "../src/onDemand.ts";
+import { isLate, lateKernels } from "../src/linking/lateKernels.ts";
+import { onDemand } from "../src/linking/onDemand.ts";
 
 function record(op: "relu" | "cumsum" | "sin"): ProgramGraph {
   const program = createProgram();

@@ -4,10 +4,10 @@ import { afterEach, describe, expect, test } from "vitest";
 import { openBackend, type WasmBackend } from "../src/backend.ts";
 import { detect } from "../src/detect.ts";
 import { f32, i32, ModuleBuilder, Widening } from "../src/emit/index.ts";
-import { createMemory } from "../src/heap.ts";
 import { type WasmOptions, wasm } from "../src/index.ts";
+import { createMemory } from "../src/memory/heap.ts";
 import { checkedOptions } from "../src/options.ts";
-import type { WasmPlan } from "../src/plan.ts";
+import type { WasmPlan } from "../src/plan/plan.ts";
 
 const GiB = 2 ** 30;
 const features = detect();

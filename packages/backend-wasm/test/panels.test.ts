@@ -3,7 +3,7 @@ import { createProgram, type Plan, type Program } from "@centella/core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { WasmBackend } from "../src/backend.ts";
 import { wasm } from "../src/index.ts";
-import type { WasmPlan } from "../src/plan.ts";
+import type { WasmPlan } from "../src/plan/plan.ts";
 
 /** Of a quarter of the panels none, one and several, whole ones or not; of blocks of k as well. */
 const columns = [1, 7, 8, 31, 32, 33, 64, 100, 300];

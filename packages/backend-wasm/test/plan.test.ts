@@ -3,8 +3,8 @@ import { type Backend, type CustomOp, createProgram, hostTensor, OutOfMemoryErro
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { WasmBackend } from "../src/backend.ts";
 import { i32, ModuleBuilder, v128 } from "../src/emit/index.ts";
-import { Heap } from "../src/heap.ts";
 import { wasm } from "../src/index.ts";
+import { Heap } from "../src/memory/heap.ts";
 
 let backend: Backend;
 beforeEach(async () => {

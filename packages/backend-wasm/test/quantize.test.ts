@@ -4,7 +4,7 @@ import { describe, expect, test, vi } from "vitest";
 // ggml's own bytes, which the tests of @centella/quant hold it to.
 import golden from "../../quant/test/fixtures/encoded.json" with { type: "json" };
 import { wasm } from "../src/index.ts";
-import { Space } from "../src/space.ts";
+import { Space } from "../src/memory/space.ts";
 import { hostSteps } from "./shared.ts";
 
 const types = Object.keys(golden.encoded) as QuantizedType[];

@@ -3,8 +3,8 @@ import { createProgram, sampleReference } from "@centella/core";
 import { expect, test, vi } from "vitest";
 import { ModuleBuilder } from "../src/emit/index.ts";
 import { wasm } from "../src/index.ts";
+import { Space } from "../src/memory/space.ts";
 import { emitExp } from "../src/sampling/exp.ts";
-import { Space } from "../src/space.ts";
 import { hostSteps } from "./shared.ts";
 
 test("exp of f64 is fdlibm's, which Math.exp of V8 is, bit for bit", () => {

@@ -2,8 +2,8 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { targetOf } from "../src/detect.ts";
 import { type FunctionBuilder, ModuleBuilder, type Params, relaxed, type Signature, v128 } from "../src/emit/index.ts";
-import { memoryMap } from "../src/memoryMap.ts";
-import type { Target } from "../src/target.ts";
+import type { Target } from "../src/linking/target.ts";
+import { memoryMap } from "../src/memory/memoryMap.ts";
 
 const root = resolve(process.env.CENTELLA_SHARED ?? resolve(import.meta.dirname, "../../../../shared"));
 

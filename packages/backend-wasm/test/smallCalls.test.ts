@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { wasm } from "../src/index.ts";
 
 // As in a page that went offline before a call came to the reference.
-vi.mock("../../core/src/referencePlan.ts", () => {
+vi.mock("../../core/src/reference/referencePlan.ts", () => {
   throw new TypeError("Failed to fetch dynamically imported module");
 });
 

@@ -4,12 +4,12 @@ import { type Backend, createProgram, DeviceLostError, KernelError, type Plan, t
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { WasmBackend } from "../src/backend.ts";
 import { f32, i32 } from "../src/emit/index.ts";
-import { Turns } from "../src/eventLoop.ts";
 import { wasm } from "../src/index.ts";
 import type { Call, Task } from "../src/kernel.ts";
-import { PlanModule } from "../src/planModule.ts";
-import { runList, runListSync } from "../src/runner.ts";
-import { recordStep, writeStepList } from "../src/stepList.ts";
+import { Turns } from "../src/plan/eventLoop.ts";
+import { PlanModule } from "../src/plan/planModule.ts";
+import { runList, runListSync } from "../src/plan/runner.ts";
+import { recordStep, writeStepList } from "../src/plan/stepList.ts";
 import { Control } from "../src/threads/control.ts";
 import { targets } from "./shared.ts";
 

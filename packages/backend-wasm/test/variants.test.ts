@@ -3,8 +3,8 @@ import { createProgram, type Program } from "@centella/core";
 import { quantize } from "@centella/quant";
 import { afterEach, expect, test, vi } from "vitest";
 import { openBackend } from "../src/backend.ts";
+import { Space } from "../src/memory/space.ts";
 import { checkedOptions } from "../src/options.ts";
-import { Space } from "../src/space.ts";
 
 const [longest, generated, width, heads, kvHeads, headSize] = [600, 1000, 64, 4, 2, 16];
 const slots = longest + generated;

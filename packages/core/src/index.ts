@@ -1,4 +1,3 @@
-export { type ArenaPlan, planArena, planSlots, type SlotPlan } from "./arena.ts";
 export type {
   Backend,
   BackendFactory,
@@ -11,31 +10,50 @@ export type {
   Plan,
   RunOptions,
   TensorSource,
-} from "./backend.ts";
-export { type Batch, type BatchCore, type BatchHandle, createBatch, withBatch } from "./batch.ts";
-export { type Binding, bind, bucketOf, requireArrays } from "./bind.ts";
+} from "./backend/backend.ts";
+export { type Binding, bind, bucketOf, requireArrays } from "./backend/bind.ts";
+export { decode, encode, roundTo } from "./backend/decode.ts";
+export { type HeldWeight, heldWeightsWarnings } from "./backend/heldWeights.ts";
+export { type HostMemory, hostMemory } from "./backend/hostMemory.ts";
 export {
-  type Calibration,
-  type CalibrationOptions,
-  type CalibrationPoint,
-  type Comparison,
-  calibrate,
-  crossoverOf,
-} from "./calibrate.ts";
-export { type CallSummary, formatReport, type RuntimeReport } from "./callLog.ts";
-export { createProgram, type Program } from "./createProgram.ts";
-export { createRuntime } from "./createRuntime.ts";
+  countOp,
+  createCounters,
+  readSource,
+  requireLoadable,
+  requireLoaded,
+  requirePersistent,
+  WorkQueue,
+} from "./backend/planSupport.ts";
+export { type ArenaPlan, planArena, planSlots, type SlotPlan } from "./compiler/arena.ts";
+export { type ExplainedBackend, explain, formatProgram, type Placed } from "./compiler/explain.ts";
 export {
-  type CustomCall,
-  type CustomKernels,
-  type CustomOp,
-  customOp,
-  type PtxCall,
-  type PtxKernel,
-  type WasmKernel,
-  type WgslKernel,
-} from "./custom.ts";
-export { decode, encode, roundTo } from "./decode.ts";
+  type Lowered,
+  type LowerOptions,
+  lower,
+  type Operand,
+  type Step,
+  type Storage,
+  type Unsupported,
+  usesOf,
+} from "./compiler/lower.ts";
+export { commonSubexpressions } from "./compiler/passes/commonSubexpressions.ts";
+export { deadCode } from "./compiler/passes/deadCode.ts";
+export { foldConstants } from "./compiler/passes/foldConstants.ts";
+export { evaluateBody, type FusedCall, type FusedParams, fused, isFused } from "./compiler/passes/fused.ts";
+export { type Fusion, type FusionLimits, fuseElementwise, type RefusesGroup } from "./compiler/passes/fuseElementwise.ts";
+export { fuseEpilogues } from "./compiler/passes/fuseEpilogues.ts";
+export { fusePrologues } from "./compiler/passes/fusePrologues.ts";
+export { fuseScans } from "./compiler/passes/fuseScans.ts";
+export { fuseSiblings } from "./compiler/passes/fuseSiblings.ts";
+export {
+  type FinishingGroup,
+  type GroupResult,
+  resultsOf,
+  type SurroundedCall,
+  siblingsUnsupported,
+  specAt,
+  surroundedCall,
+} from "./compiler/passes/groupResults.ts";
 export {
   type DType,
   type DTypeLayout,
@@ -62,15 +80,7 @@ export {
   ShapeError,
   UnsupportedError,
 } from "./errors.ts";
-export { type ExplainedBackend, explain, formatProgram, type Placed } from "./explain.ts";
-export { type Explanation, explainRequest, formatExplanation } from "./explanation.ts";
-export { type HeldWeight, heldWeightsWarnings } from "./heldWeights.ts";
-export { type HostMemory, hostMemory } from "./hostMemory.ts";
 export { compileOptions, runOptions } from "./kinds.ts";
-export type { Chain, LazyCore, LazyEngine, LazyMethods, LazyTensor } from "./lazy.ts";
-export { type Lowered, type LowerOptions, lower, type Operand, type Step, type Storage, type Unsupported, usesOf } from "./lower.ts";
-export { type MeasuredThresholds, measuredThresholds } from "./measuredThresholds.ts";
-export type { AnyOp, CallParams, Cost, HostTensor, NoParams, Op, OpCall, VariadicOp } from "./op.ts";
 export type { ArangeParams } from "./ops/arange.ts";
 export { type AttentionParams, alibiSlope } from "./ops/attention.ts";
 export type { AvgPool2dParams } from "./ops/avgPool2d.ts";
@@ -120,27 +130,18 @@ export type { StackParams } from "./ops/stack.ts";
 export type { TakeAlongAxisParams } from "./ops/takeAlongAxis.ts";
 export type { TransposeParams } from "./ops/transpose.ts";
 export type { VarianceParams } from "./ops/variance.ts";
-export { commonSubexpressions } from "./passes/commonSubexpressions.ts";
-export { deadCode } from "./passes/deadCode.ts";
-export { foldConstants } from "./passes/foldConstants.ts";
-export { evaluateBody, type FusedCall, type FusedParams, fused, isFused } from "./passes/fused.ts";
-export { type Fusion, type FusionLimits, fuseElementwise, type RefusesGroup } from "./passes/fuseElementwise.ts";
-export { fuseEpilogues } from "./passes/fuseEpilogues.ts";
-export { fusePrologues } from "./passes/fusePrologues.ts";
-export { fuseScans } from "./passes/fuseScans.ts";
-export { fuseSiblings } from "./passes/fuseSiblings.ts";
+export { createProgram, type Program } from "./program/createProgram.ts";
 export {
-  type FinishingGroup,
-  type GroupResult,
-  resultsOf,
-  type SurroundedCall,
-  siblingsUnsupported,
-  specAt,
-  surroundedCall,
-} from "./passes/groupResults.ts";
-export { type Cut, type Part, type Placement, splitByPlacement } from "./placement.ts";
-export type { PlanCacheStats } from "./planCache.ts";
-export { countOp, createCounters, readSource, requireLoadable, requireLoaded, requirePersistent, WorkQueue } from "./planSupport.ts";
+  type CustomCall,
+  type CustomKernels,
+  type CustomOp,
+  customOp,
+  type PtxCall,
+  type PtxKernel,
+  type WasmKernel,
+  type WgslKernel,
+} from "./program/custom.ts";
+export type { AnyOp, CallParams, Cost, HostTensor, NoParams, Op, OpCall, VariadicOp } from "./program/op.ts";
 export {
   completeParams,
   createRecorder,
@@ -154,15 +155,32 @@ export {
   type Recorder,
   Ref,
   type Value,
-} from "./program.ts";
-export { type ReferenceOptions, reference } from "./reference.ts";
+} from "./program/program.ts";
+export { type SplitParams, split } from "./program/sequences.ts";
+export { type ReferenceOptions, reference } from "./reference/reference.ts";
 export type { Reference } from "./references.ts";
+export { type Batch, type BatchCore, type BatchHandle, createBatch, withBatch } from "./runtime/batch.ts";
+export {
+  type Calibration,
+  type CalibrationOptions,
+  type CalibrationPoint,
+  type Comparison,
+  calibrate,
+  crossoverOf,
+} from "./runtime/calibrate.ts";
+export { type CallSummary, formatReport, type RuntimeReport } from "./runtime/callLog.ts";
+export { createRuntime } from "./runtime/createRuntime.ts";
+export { type Explanation, explainRequest, formatExplanation } from "./runtime/explanation.ts";
+export type { Chain, LazyCore, LazyEngine, LazyMethods, LazyTensor } from "./runtime/lazy.ts";
+export { type MeasuredThresholds, measuredThresholds } from "./runtime/measuredThresholds.ts";
+export { type Cut, type Part, type Placement, splitByPlacement } from "./runtime/placement.ts";
+export type { PlanCacheStats } from "./runtime/planCache.ts";
 export type {
   Runtime,
   RuntimeCompileOptions,
   RuntimeCore,
-} from "./runtime.ts";
-export type { RuntimeOptions, RuntimePolicy } from "./runtimeOptions.ts";
+} from "./runtime/runtime.ts";
+export type { RuntimeOptions, RuntimePolicy } from "./runtime/runtimeOptions.ts";
 export {
   type Candidate,
   callRequest,
@@ -174,8 +192,15 @@ export {
   select,
   selectForProgram,
   type Verdict,
-} from "./select.ts";
-export { type SplitParams, split } from "./sequences.ts";
+} from "./runtime/select.ts";
+export {
+  type BackendThresholds,
+  checkThresholds,
+  type Threshold,
+  type Thresholds,
+  type Transfer,
+  thresholds,
+} from "./runtime/thresholds.ts";
 export {
   byteLength,
   type ConcreteSpec,
@@ -195,11 +220,3 @@ export {
   type TensorSpec,
 } from "./spec.ts";
 export { checkData, hostTensor, Tensor, type TensorStorage } from "./tensor.ts";
-export {
-  type BackendThresholds,
-  checkThresholds,
-  type Threshold,
-  type Thresholds,
-  type Transfer,
-  thresholds,
-} from "./thresholds.ts";

@@ -1,5 +1,5 @@
+import { concreteSpecs, evaluateBody, type FusedParams, isFused } from "./compiler/passes/fused.ts";
 import { isInteger, typedArrayOf } from "./dtype.ts";
-import type { AnyOp, HostTensor } from "./op.ts";
 import { arange } from "./ops/arange.reference.ts";
 import { assign } from "./ops/assign.reference.ts";
 import { attention } from "./ops/attention.reference.ts";
@@ -42,7 +42,7 @@ import { stack } from "./ops/stack.reference.ts";
 import { takeAlongAxis } from "./ops/takeAlongAxis.reference.ts";
 import { transpose } from "./ops/transpose.reference.ts";
 import { variance } from "./ops/variance.reference.ts";
-import { concreteSpecs, evaluateBody, type FusedParams, isFused } from "./passes/fused.ts";
+import type { AnyOp, HostTensor } from "./program/op.ts";
 import { type ConcreteSpec, elementCount } from "./spec.ts";
 
 /** The scalar definition of an op, see `AnyOp.reference`. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { createProgram, createRuntime, DisposedError, type Runtime } from "../src/index.ts";
-import { RuntimeCore } from "../src/runtime.ts";
+import { RuntimeCore } from "../src/runtime/runtime.ts";
 
 function program() {
   const recorder = createProgram();

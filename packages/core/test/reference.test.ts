@@ -2,7 +2,7 @@ import { dequantize, quantize } from "@centella/quant";
 import { expect, test } from "vitest";
 import { seedOf, sourceOf, uniform } from "../../conformance/src/headless.ts";
 import { createProgram, DisposedError, hostMemory, OutOfMemoryError, type Program, ProgramError, reference } from "../src/index.ts";
-import type { ReferencePlan } from "../src/referencePlan.ts";
+import type { ReferencePlan } from "../src/reference/referencePlan.ts";
 
 test("sums are formed in f64", async () => {
   const program = createProgram();

@@ -1,26 +1,9 @@
 export type { ByteOrder } from "./byteOrder.ts";
-export type { ByteSink } from "./byteSink.ts";
-export { contentOf, type GgufContent, type TensorContent } from "./content.ts";
-export { type EditableSource, editMetadata, type MetadataEdit } from "./edit.ts";
-export type { WritableEntry } from "./encode.ts";
+export { type EditableSource, editMetadata, type MetadataEdit } from "./edit/edit.ts";
 export { ArgumentError, CentellaError, DisposedError, GgufError, type GgufErrorCode, type GgufErrorDetails } from "./errors.ts";
-export { type EstimateOptions, estimateMemory, type MemoryEstimate } from "./estimate.ts";
-export { GgufFile, readGguf } from "./file.ts";
 export { type FileType, fileTypeById } from "./fileTypes.ts";
-export type { HttpOptions } from "./http.ts";
-export { type HttpSourceOptions, httpSource } from "./httpSource.ts";
-export { formatInspect, type InspectedArray, type InspectedTensor, type InspectedValue, type InspectReport, inspect } from "./inspect.ts";
-export type { LocateOptions } from "./locate.ts";
-export {
-  isNumericArray,
-  Metadata,
-  type MetadataArray,
-  type MetadataEntry,
-  type MetadataValue,
-  type NumericArray,
-  type ValueType,
-} from "./metadata.ts";
-export { absolutePlace, hasFileSystem, type Place, placeOf } from "./place.ts";
+export type { HttpOptions } from "./http/http.ts";
+export { type HttpSourceOptions, httpSource } from "./http/httpSource.ts";
 export { diskStorage } from "./pull/diskStorage.ts";
 export type { Downloaded } from "./pull/download.ts";
 export { type OpfsFolder, opfsStorage } from "./pull/opfsStorage.ts";
@@ -47,11 +30,35 @@ export {
   quantizePlan,
 } from "./quantize/quantizeGguf.ts";
 export { type Recipe, recipeOf, recipes } from "./quantize/recipes.ts";
-export { type ByteSource, type GgufInput, openSource } from "./source.ts";
-export { mergedContent, type SplitOptions, splitContent } from "./split.ts";
+export { type EstimateOptions, estimateMemory, type MemoryEstimate } from "./read/estimate.ts";
+export { GgufFile, readGguf } from "./read/file.ts";
+export {
+  formatInspect,
+  type InspectedArray,
+  type InspectedTensor,
+  type InspectedValue,
+  type InspectReport,
+  inspect,
+} from "./read/inspect.ts";
+export {
+  isNumericArray,
+  Metadata,
+  type MetadataArray,
+  type MetadataEntry,
+  type MetadataValue,
+  type NumericArray,
+  type ValueType,
+} from "./read/metadata.ts";
+export { StringTable } from "./read/stringTable.ts";
+export type { ChunkOptions, ReadOptions, TensorChunk } from "./read/tensorData.ts";
+export type { TensorInfo } from "./read/tensorInfo.ts";
+export type { LocateOptions } from "./source/locate.ts";
+export { absolutePlace, hasFileSystem, type Place, placeOf } from "./source/place.ts";
+export { type ByteSource, type GgufInput, openSource } from "./source/source.ts";
 export { parseSplitName, type SplitName, splitName } from "./splitName.ts";
-export { StringTable } from "./stringTable.ts";
-export type { ChunkOptions, ReadOptions, TensorChunk } from "./tensorData.ts";
-export type { TensorInfo } from "./tensorInfo.ts";
-export type { WholeFileOptions } from "./wholeFile.ts";
-export { type WriteOptions, type WriteTarget, writeGguf } from "./write.ts";
+export type { ByteSink } from "./write/byteSink.ts";
+export { contentOf, type GgufContent, type TensorContent } from "./write/content.ts";
+export type { WritableEntry } from "./write/encode.ts";
+export { mergedContent, type SplitOptions, splitContent } from "./write/split.ts";
+export type { WholeFileOptions } from "./write/wholeFile.ts";
+export { type WriteOptions, type WriteTarget, writeGguf } from "./write/write.ts";

@@ -1,7 +1,7 @@
-import type { Cursor } from "./cursor.ts";
 import { GgufError } from "./errors.ts";
 import { limits } from "./limits.ts";
-import { type ValueType, valueBytes, valueTypes } from "./metadata.ts";
+import type { Cursor } from "./read/cursor.ts";
+import { type ValueType, valueBytes, valueTypes } from "./read/metadata.ts";
 
 interface NumericArrays {
   readonly u8: typeof Uint8Array;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { encodeHeader } from "../src/encode.ts";
 import { estimateMemory, httpSource, openSource, readGguf, type WritableEntry } from "../src/index.ts";
+import { encodeHeader } from "../src/write/encode.ts";
 import { sendFile, serve } from "./httpServer.ts";
 import { everything, writeGguf } from "./writer.ts";
 

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, test, vi } from "vitest";
-import { Attempts, checkStatus, TransientError } from "../src/http.ts";
+import { Attempts, checkStatus, TransientError } from "../src/http/http.ts";
 import { diskStorage, findStored, listModels, type ModelStorage, type PullOptions, pull, removeModel } from "../src/index.ts";
 import { limits } from "../src/limits.ts";
 import { randomFrom, randomModel, sha256 } from "./faultyHub.ts";

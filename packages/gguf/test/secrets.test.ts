@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inspect } from "node:util";
 import { afterAll, describe, expect, test } from "vitest";
+import { shownUrl } from "../src/http/secrets.ts";
 import { diskStorage, httpSource, openSource, pull, readGguf, removeModel } from "../src/index.ts";
-import { shownUrl } from "../src/secrets.ts";
 import { randomFrom, randomModel } from "./faultyHub.ts";
 import { sendFile, serve } from "./httpServer.ts";
 

@@ -16,7 +16,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { ByteSink } from "../src/index.ts";
-import { writeWholeFile } from "../src/wholeFile.ts";
+import { writeWholeFile } from "../src/write/wholeFile.ts";
 
 const root = mkdtempSync(join(tmpdir(), "gguf-whole-"));
 afterAll(() => rmSync(root, { recursive: true }));

@@ -1,5 +1,5 @@
 import { blockLayout, type GgmlType, tensorBytes } from "@centella/quant";
-import { type ValueType, valueTypes } from "../src/metadata.ts";
+import { type ValueType, valueTypes } from "../src/read/metadata.ts";
 
 /** An array to write: elements of one type, or arrays. */
 export interface ArrayValue {

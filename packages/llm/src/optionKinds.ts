@@ -13,11 +13,11 @@ import {
   oneOf,
   whole,
 } from "@centella/quant/checks";
-import type { EmbedOptions } from "./embed.ts";
-import type { LoadModelOptions } from "./loadModel.ts";
-import type { PerplexityOptions } from "./perplexity.ts";
-import type { SaveOptions } from "./savedSession.ts";
-import type { SessionOptions } from "./session.ts";
+import type { SaveOptions } from "./cache/savedSession.ts";
+import type { SessionOptions } from "./generate/session.ts";
+import type { LoadModelOptions } from "./load/loadModel.ts";
+import type { EmbedOptions } from "./model/embed.ts";
+import type { PerplexityOptions } from "./model/perplexity.ts";
 
 /** How a model is loaded. */
 export const loadKinds: Kinds<LoadModelOptions> = {

@@ -1,9 +1,9 @@
 import { wasm } from "@centella/backend-wasm";
 import { type BackendFactory, createRuntime, DisposedError, type Runtime, reference } from "@centella/core";
 import { afterEach, describe, expect, test } from "vitest";
+import { Session } from "../src/generate/session.ts";
 import { loadModel, type Model } from "../src/index.ts";
-import { Model as ModelClass } from "../src/model.ts";
-import { Session } from "../src/session.ts";
+import { Model as ModelClass } from "../src/model/model.ts";
 import { tiny } from "./modelFiles.ts";
 
 const greedy = { temperature: 0 } as const;

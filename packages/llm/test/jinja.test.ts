@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { Text } from "../src/jinja/text.ts";
-import { JinjaTemplate } from "../src/templateRuntime.ts";
+import { Text } from "../src/chat/jinja/text.ts";
+import { JinjaTemplate } from "../src/chat/templateRuntime.ts";
 import { describeShared, shared } from "./shared.ts";
 
 const now = new Date(2024, 6, 5, 13, 4, 9);

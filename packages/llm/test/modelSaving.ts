@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { createRuntime, type Runtime, reference } from "@centella/core";
 import { describe, expect, test } from "vitest";
+import { crc32 } from "../src/cache/snapshot.ts";
 import { type LoadModelOptions, loadModel, type Model, type Session, SnapshotError } from "../src/index.ts";
-import { crc32 } from "../src/snapshot.ts";
 import type { SuiteContext } from "./describeModel.ts";
 import { relativeError, tiny } from "./modelFiles.ts";
 

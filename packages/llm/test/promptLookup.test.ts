@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { PromptLookup } from "../src/promptLookup.ts";
+import { PromptLookup } from "../src/generate/promptLookup.ts";
 
 test("what followed the last tokens before is guessed, after the longest match, the latest of equals", () => {
   expect(new PromptLookup(8).draft([1, 2, 3, 4, 5, 1, 2], 8)).toEqual([3, 4, 5, 1]);

@@ -6,8 +6,8 @@ import {
   type ReasoningTags,
   type Separation,
   separationOf,
-} from "../src/reasoning.ts";
-import type { TextSpan } from "../src/textSplitter.ts";
+} from "../src/chat/reasoning.ts";
+import type { TextSpan } from "../src/generate/textSplitter.ts";
 
 const think: ReasoningTags = { open: "<think>", close: "</think>" };
 const framed: ReasoningTags = { ...think, answer: "<answer>", answerClose: "</answer>" };

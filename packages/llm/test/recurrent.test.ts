@@ -1,10 +1,10 @@
 import { wasm } from "@centella/backend-wasm";
 import { createRuntime, type Runtime } from "@centella/core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { blockTokens } from "../src/blockTree.ts";
+import { blockTokens } from "../src/cache/blockTree.ts";
+import { SequencePool } from "../src/cache/sequencePool.ts";
+import type { StateCopier } from "../src/cache/stateRows.ts";
 import { loadModel, type Model } from "../src/index.ts";
-import { SequencePool } from "../src/sequencePool.ts";
-import type { StateCopier } from "../src/stateRows.ts";
 import { familyModel, readFamilyGolden, withVocabulary } from "./familyFixture.ts";
 
 const numbers = (count: number, from = 0): number[] => Array.from({ length: count }, (_, i) => from + i);

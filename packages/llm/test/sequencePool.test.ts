@@ -1,9 +1,9 @@
 import { DisposedError } from "@centella/core";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { blockTokens } from "../src/blockTree.ts";
+import { blockTokens } from "../src/cache/blockTree.ts";
+import type { Sequence } from "../src/cache/sequence.ts";
+import { pauseMs, SequencePool } from "../src/cache/sequencePool.ts";
 import { BusyError } from "../src/errors.ts";
-import type { Sequence } from "../src/sequence.ts";
-import { pauseMs, SequencePool } from "../src/sequencePool.ts";
 
 const numbers = (count: number, from = 0): number[] => Array.from({ length: count }, (_, i) => from + i);
 const [a, b, c] = [{ name: "a" }, { name: "b" }, { name: "c" }];

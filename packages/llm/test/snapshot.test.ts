@@ -1,8 +1,8 @@
 import { createHmac } from "node:crypto";
 import { describe, expect, test } from "vitest";
+import { crc32, decodeSnapshot, encodeSnapshot, type Snapshot } from "../src/cache/snapshot.ts";
+import { importKey, type SnapshotKey, sign, verify } from "../src/cache/snapshotMac.ts";
 import { SnapshotError } from "../src/errors.ts";
-import { crc32, decodeSnapshot, encodeSnapshot, type Snapshot } from "../src/snapshot.ts";
-import { importKey, type SnapshotKey, sign, verify } from "../src/snapshotMac.ts";
 
 const snapshot: Snapshot = {
   model: "llama-0123",

@@ -1,15 +1,15 @@
-export { activationType, roundActivations } from "./activations.ts";
-export { bfloatToFloat, floatToBfloat } from "./bfloat.ts";
-export { dequantize } from "./dequantize.ts";
+export { dequantize } from "./dequantize/dequantize.ts";
 export { ArgumentError, CentellaError, DisposedError, QuantError, type QuantErrorCode } from "./errors.ts";
-export { codebook } from "./grids.ts";
-export { floatToHalf, halfToFloat } from "./half.ts";
-export { activationSumErrors, blockMinima } from "./minima.ts";
-export { type QuantizeOptions, quantize } from "./quantize.ts";
-export { type ActivationType, quantizeRow } from "./quantizeRow.ts";
-export type { Rounding } from "./rounding.ts";
-export { bfloatRowToFloat, floatRowToBfloat, floatRowToHalf, halfRowToFloat } from "./rows.ts";
-export { toSteps } from "./steps.ts";
+export { bfloatToFloat, floatToBfloat } from "./floats/bfloat.ts";
+export { floatToHalf, halfToFloat } from "./floats/half.ts";
+export { activationType, roundActivations } from "./quantize/activations.ts";
+export { activationSumErrors, blockMinima } from "./quantize/minima.ts";
+export { type QuantizeOptions, quantize } from "./quantize/quantize.ts";
+export { type ActivationType, quantizeRow } from "./quantize/quantizeRow.ts";
+export type { Rounding } from "./quantize/rounding.ts";
+export { bfloatRowToFloat, floatRowToBfloat, floatRowToHalf, halfRowToFloat } from "./quantize/rows.ts";
+export { toSteps } from "./quantize/steps.ts";
+export { codebook } from "./types/grids.ts";
 export {
   type BlockType,
   blockLayout,
@@ -27,4 +27,4 @@ export {
   tensorBytes,
   typeById,
   withdrawnTypeById,
-} from "./types.ts";
+} from "./types/types.ts";

@@ -1,7 +1,7 @@
 import { layoutOf } from "@centella/core";
 import type { BlockType } from "@centella/quant";
 import { i32, type ModuleBuilder } from "../emit/index.ts";
-import type { Target } from "../target.ts";
+import type { Target } from "../linking/target.ts";
 import { blockDecoder } from "./dequantize.ts";
 
 export { emitDequantize, gridOf } from "./dequantize.ts";

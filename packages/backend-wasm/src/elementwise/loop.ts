@@ -1,6 +1,6 @@
 import type { DType } from "@centella/core";
 import { type FunctionBuilder, f32x4, i32, type Local, type ModuleBuilder, type V128 } from "../emit/index.ts";
-import type { Target } from "../target.ts";
+import type { Target } from "../linking/target.ts";
 import type { Expression } from "./expression.ts";
 import { bytesOf, loadLanes, splatLanes, storeLanes, storeSome } from "./lanes.ts";
 

@@ -12,8 +12,8 @@ import {
   type V128,
   v128,
 } from "../emit/index.ts";
+import type { Target } from "../linking/target.ts";
 import { largestLane } from "../matmul/lanes.ts";
-import type { Target } from "../target.ts";
 import type { GroupFormat } from "./format.ts";
 import { toHalves, widenHalves } from "./half.ts";
 

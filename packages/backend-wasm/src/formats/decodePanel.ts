@@ -1,5 +1,5 @@
 import { f32, f32x4, i32x4, type ModuleBuilder, type V128, v128 } from "../emit/index.ts";
-import { madd, type Target } from "../target.ts";
+import { madd, type Target } from "../linking/target.ts";
 import { groupRows, halves, InterleavedBlock } from "./block.ts";
 import type { BlockContext, GroupFormat } from "./format.ts";
 import { loadHalves } from "./half.ts";

@@ -1,10 +1,10 @@
 import { type Expr, type FunctionBuilder, f32, i32, type Local, threadIndex, type V128, v128 } from "../emit/index.ts";
 import type { Kernel, ParamsOf } from "../kernel.ts";
+import { madd } from "../linking/target.ts";
 import { emitFloats } from "../matmul/floatPath.ts";
 import { outer } from "../matmul/outer.ts";
 import { outerProduct, outerScratch, packedProduct } from "../matmul/outerProduct.ts";
 import { sharedUnits } from "../matmul/product.ts";
-import { madd } from "../target.ts";
 import { storeLanes } from "./shared/loops.ts";
 
 const { tileColumns } = outer;

@@ -2,7 +2,7 @@ import { elementCount, isQuantized, layoutOf } from "@centella/core";
 import type { BlockType } from "@centella/quant";
 import { expressionKernel } from "../elementwise/kernel.ts";
 import type { Kernel } from "../kernel.ts";
-import { onDemand } from "../onDemand.ts";
+import { onDemand } from "../linking/onDemand.ts";
 import { ranges } from "./shared/axes.ts";
 
 /** Halves are widened in a loop; a block type has a loop of its own over its blocks. */

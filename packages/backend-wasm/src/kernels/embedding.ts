@@ -5,7 +5,7 @@ import { groupRows } from "../formats/block.ts";
 import { formatNames, formatOf } from "../formats/index.ts";
 import { rowBytesOf } from "../formats/interleave.ts";
 import type { Kernel } from "../kernel.ts";
-import { onDemand } from "../onDemand.ts";
+import { onDemand } from "../linking/onDemand.ts";
 
 /** Rows per tile. */
 const grain = 16;

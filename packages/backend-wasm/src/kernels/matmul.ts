@@ -5,10 +5,10 @@ import { groupRows } from "../formats/block.ts";
 import { type FormatName, formatNameOf, formatOf } from "../formats/index.ts";
 import { groupedBytes } from "../formats/interleave.ts";
 import type { BuildContext, Kernel, ParamsOf, Pause, Task } from "../kernel.ts";
+import { onDemand } from "../linking/onDemand.ts";
 import type { Path } from "../matmul/product.ts";
 import { roundedProduct, roundedScratch } from "../matmul/roundedProduct.ts";
-import { onDemand } from "../onDemand.ts";
-import { writeInterleaved } from "../storedForm.ts";
+import { writeInterleaved } from "../memory/storedForm.ts";
 import { aligned } from "./shared/aligned.ts";
 
 type Params = ParamsOf<"matmul">;

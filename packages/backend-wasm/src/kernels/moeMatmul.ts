@@ -1,8 +1,8 @@
 import { isQuantized } from "@centella/core";
 import { formatNames } from "../formats/index.ts";
-import type { Heap } from "../heap.ts";
 import type { Call, Kernel, ParamsOf, Part, Pause, Run, Task } from "../kernel.ts";
 import { emitIndexed, indexing } from "../matmul/indexed.ts";
+import type { Heap } from "../memory/heap.ts";
 import { choosePath } from "./matmul.ts";
 import { aligned } from "./shared/aligned.ts";
 

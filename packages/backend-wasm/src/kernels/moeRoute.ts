@@ -1,7 +1,7 @@
 import { type Expr, type FunctionBuilder, f32, f32x4, i32, type Local, v128 } from "../emit/index.ts";
 import type { Kernel, ParamsOf, Task } from "../kernel.ts";
+import type { Target } from "../linking/target.ts";
 import { exp } from "../math/exp.ts";
-import type { Target } from "../target.ts";
 import { aligned } from "./shared/aligned.ts";
 
 /** Codes of the gatings. */

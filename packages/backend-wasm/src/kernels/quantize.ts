@@ -1,6 +1,6 @@
 import { elementCount, layoutOf } from "@centella/core";
 import type { Kernel, ParamsOf } from "../kernel.ts";
-import { onDemand } from "../onDemand.ts";
+import { onDemand } from "../linking/onDemand.ts";
 import { ranges } from "./shared/axes.ts";
 
 export const quantize: Kernel<ParamsOf<"quantize">> = {

@@ -2,7 +2,7 @@ import { groupRows } from "../formats/block.ts";
 import { type FormatName, formatOf } from "../formats/index.ts";
 import { rowBytesOf } from "../formats/interleave.ts";
 import type { Call, Exports, Pause } from "../kernel.ts";
-import type { Target } from "../target.ts";
+import type { Target } from "../linking/target.ts";
 import { exactRoomBytes } from "./exactGroups.ts";
 import { outer, outerTileRows, rowPanels } from "./outer.ts";
 import { fewRows, type Product, sharedUnits } from "./product.ts";

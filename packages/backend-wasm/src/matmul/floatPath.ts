@@ -1,7 +1,7 @@
 import { layoutOf, type Operand } from "@centella/core";
 import type { ModuleBuilder } from "../emit/index.ts";
 import type { BuildContext } from "../kernel.ts";
-import type { Target } from "../target.ts";
+import type { Target } from "../linking/target.ts";
 import { emitIndexed } from "./indexed.ts";
 import { emitInner } from "./inner.ts";
 import { innerProduct, innerScratch } from "./innerProduct.ts";

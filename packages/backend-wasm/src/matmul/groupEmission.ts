@@ -5,7 +5,7 @@ import type { GroupFormat } from "../formats/format.ts";
 import type { FormatName } from "../formats/index.ts";
 import { keptBytes } from "../formats/keptWeights.ts";
 import { storeLanes } from "../kernels/shared/loops.ts";
-import type { Target } from "../target.ts";
+import type { Target } from "../linking/target.ts";
 
 /** What functions of a block format are emitted from. */
 export interface Emission {

@@ -4,7 +4,7 @@ import { groupRows, halves, type Pair } from "../formats/block.ts";
 import { formatNames, formatOf } from "../formats/index.ts";
 import { localSlot, memorySlot, type Slots } from "../formats/products.ts";
 import { blockWeights } from "../formats/weights.ts";
-import type { Target } from "../target.ts";
+import type { Target } from "../linking/target.ts";
 import { blockAt, multiplyBlock } from "./blockProduct.ts";
 import { type Emission, emitStore, groupRoomBytes, places, rowBytes, singleSignature, storeRows, tilesSignature } from "./groupEmission.ts";
 import { emitPairs } from "./pairs.ts";

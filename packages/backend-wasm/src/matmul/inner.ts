@@ -14,7 +14,7 @@ import {
   v128,
 } from "../emit/index.ts";
 import { loadBfloats, loadHalves } from "../formats/half.ts";
-import { madd, type Target } from "../target.ts";
+import { madd, type Target } from "../linking/target.ts";
 import { laneMask, laneSums } from "./lanes.ts";
 
 /**

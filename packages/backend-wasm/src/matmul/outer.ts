@@ -1,4 +1,4 @@
-import type { Target } from "../target.ts";
+import type { Target } from "../linking/target.ts";
 
 /**
  * Products whose second operand runs along n in memory (`a [m, k] · b [k, n]`), as sums of outer products.

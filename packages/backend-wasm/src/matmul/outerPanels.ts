@@ -1,6 +1,6 @@
 import { f32, i32, type ModuleBuilder, v128 } from "../emit/index.ts";
 import { loadBfloats, loadHalves } from "../formats/half.ts";
-import type { Target } from "../target.ts";
+import type { Target } from "../linking/target.ts";
 import { outer, outerTileRows } from "./outer.ts";
 
 const { tileColumns } = outer;

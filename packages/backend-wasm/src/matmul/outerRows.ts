@@ -1,6 +1,6 @@
 import { type FunctionRef, f32, f32x4, i32, type Local, type ModuleBuilder, v128 } from "../emit/index.ts";
 import { storeLanes } from "../kernels/shared/loops.ts";
-import { madd, type Target } from "../target.ts";
+import { madd, type Target } from "../linking/target.ts";
 import { outer, rowPanels } from "./outer.ts";
 
 const { depth, tileColumns } = outer;

@@ -11,7 +11,7 @@ import {
   type V128,
   v128,
 } from "../emit/index.ts";
-import { madd, type Target } from "../target.ts";
+import { madd, type Target } from "../linking/target.ts";
 import { outer, outerTileRows, tileBytes } from "./outer.ts";
 
 const { tileColumns } = outer;

@@ -10,7 +10,7 @@ import { groupRows } from "../formats/block.ts";
 import { type FormatName, formatOf } from "../formats/index.ts";
 import { rowBytesOf } from "../formats/interleave.ts";
 import type { Call, Emitted, Exports, Pause } from "../kernel.ts";
-import type { Target } from "../target.ts";
+import type { Target } from "../linking/target.ts";
 import { groupRoomBytes } from "./groupEmission.ts";
 import { type Product, sharedUnits } from "./product.ts";
 

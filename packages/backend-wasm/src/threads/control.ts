@@ -1,5 +1,5 @@
-import type { Heap } from "../heap.ts";
-import { memoryMap } from "../memoryMap.ts";
+import type { Heap } from "../memory/heap.ts";
+import { memoryMap } from "../memory/memoryMap.ts";
 import { closed, controlFields, stageFields, stageNumbers } from "./walk.ts";
 
 /** A list of stages in memory: addresses of the first and of the end. */

@@ -1,5 +1,5 @@
 import { DeviceLostError, DisposedError, KernelError } from "@centella/core";
-import type { Space } from "../space.ts";
+import type { Space } from "../memory/space.ts";
 import type { StageRange } from "./control.ts";
 import { type StartedWorker, startWorker } from "./startWorker.ts";
 import { walkResult } from "./walk.ts";

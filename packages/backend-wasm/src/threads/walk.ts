@@ -1,5 +1,5 @@
 import { atomic, type Expr, i32, i64, type ModuleBuilder, slotBytes } from "../emit/index.ts";
-import { memoryMap } from "../memoryMap.ts";
+import { memoryMap } from "../memory/memoryMap.ts";
 
 /**
  * Byte offsets in the control block of the step list that threads walk together. What is written often lies in cache lines of its own.

@@ -1,4 +1,4 @@
-import type { Op } from "../op.ts";
+import type { Op } from "../program/op.ts";
 import { unary } from "./shared/elementwise.ts";
 
 /** `y = |x|`. `x [...] -> y [...]`. @throws {DTypeError} unless f32 */

@@ -1,5 +1,5 @@
 import { ArgumentError } from "../errors.ts";
-import type { Op } from "../op.ts";
+import type { Op } from "../program/op.ts";
 import { byteLength, type Dim, elementCount } from "../spec.ts";
 import { requireDims, requireFinite, requireNumber, requireOneOf } from "./shared/checks.ts";
 

@@ -1,5 +1,5 @@
 import { DTypeError } from "../errors.ts";
-import type { Op } from "../op.ts";
+import type { Op } from "../program/op.ts";
 import { byteLength } from "../spec.ts";
 import { requireShape } from "./shared/checks.ts";
 import { requireDType } from "./shared/elementwise.ts";

@@ -1,4 +1,4 @@
-import type { Op } from "../op.ts";
+import type { Op } from "../program/op.ts";
 import { unary } from "./shared/elementwise.ts";
 
 /** `y = log((1 + x) / (1 - x)) / 2`; infinite at 1 and -1, NaN outside. `x [...] -> y [...]`. @throws {DTypeError} unless f32 */

@@ -1,5 +1,5 @@
 import { ArgumentError } from "../errors.ts";
-import type { HostTensor } from "../op.ts";
+import type { HostTensor } from "../program/op.ts";
 import type { Reference } from "../references.ts";
 import type { ConcreteSpec } from "../spec.ts";
 import { type AttentionParams, alibiSlope } from "./attention.ts";

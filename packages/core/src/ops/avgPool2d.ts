@@ -1,4 +1,4 @@
-import type { Op } from "../op.ts";
+import type { Op } from "../program/op.ts";
 import { byteLength, elementCount } from "../spec.ts";
 import { requireBoolean } from "./shared/checks.ts";
 import { inferPool, type PoolParams } from "./shared/pool.ts";

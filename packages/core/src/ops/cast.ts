@@ -1,6 +1,6 @@
-import { roundToHalf } from "../decode.ts";
+import { roundToHalf } from "../backend/decode.ts";
 import { type DType, isInteger, type ScalarType } from "../dtype.ts";
-import type { Op } from "../op.ts";
+import type { Op } from "../program/op.ts";
 import { requireOneOf } from "./shared/checks.ts";
 import { plainTypes } from "./shared/dtypes.ts";
 import { elementwiseCost, requireDType } from "./shared/elementwise.ts";

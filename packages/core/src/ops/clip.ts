@@ -1,5 +1,5 @@
 import { ArgumentError } from "../errors.ts";
-import type { Op } from "../op.ts";
+import type { Op } from "../program/op.ts";
 import { requireNumber } from "./shared/checks.ts";
 import { unary } from "./shared/elementwise.ts";
 

@@ -1,5 +1,5 @@
 import { ShapeError } from "../errors.ts";
-import type { VariadicOp } from "../op.ts";
+import type { VariadicOp } from "../program/op.ts";
 import { formatSpec, sameDim } from "../spec.ts";
 import { requireExtent, resolveAxis } from "./shared/checks.ts";
 import { plainTypes } from "./shared/dtypes.ts";

@@ -1,4 +1,4 @@
-import type { HostTensor } from "../op.ts";
+import type { HostTensor } from "../program/op.ts";
 import type { Reference } from "../references.ts";
 import { flat } from "./conv1d.ts";
 import { conv2d } from "./conv2d.reference.ts";

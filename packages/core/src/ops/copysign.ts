@@ -1,4 +1,4 @@
-import type { Op } from "../op.ts";
+import type { Op } from "../program/op.ts";
 import { binary } from "./shared/elementwise.ts";
 
 /** The magnitude of `a` with the sign of `b`, its sign bit: -0 counts as negative. With broadcasting, f32. `a [...], b [...] -> y [...]`. @throws {ShapeError | DTypeError} */

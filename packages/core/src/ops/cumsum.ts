@@ -1,4 +1,4 @@
-import type { Op } from "../op.ts";
+import type { Op } from "../program/op.ts";
 import { type ScanParams, scan } from "./shared/scan.ts";
 
 /** Running sum along an axis, the element itself included. `x [...] -> y [...]`, f32. @throws {ShapeError | DTypeError | ArgumentError} */

@@ -1,5 +1,5 @@
 import { isInteger } from "../dtype.ts";
-import type { Op } from "../op.ts";
+import type { Op } from "../program/op.ts";
 import { elementwiseCost, requireDType } from "./shared/elementwise.ts";
 
 /** The values of a storage type: `x [...]` of a block type, f16 or bf16 `-> y [...]` f32, exact. @throws {DTypeError} */

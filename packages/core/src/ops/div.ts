@@ -1,4 +1,4 @@
-import type { Op } from "../op.ts";
+import type { Op } from "../program/op.ts";
 import { binary } from "./shared/elementwise.ts";
 
 /** Quotient with broadcasting: `y = a / b`, f32; a zero divisor gives an infinity or NaN. `a [...], b [...] -> y [...]`. @throws {ShapeError | DTypeError} */

@@ -1,4 +1,4 @@
-import type { Op } from "../op.ts";
+import type { Op } from "../program/op.ts";
 import { byteLength } from "../spec.ts";
 import { requireAxes, requireShape } from "./shared/checks.ts";
 import { requireDType } from "./shared/elementwise.ts";

@@ -1,5 +1,5 @@
 import { isInteger } from "../dtype.ts";
-import type { Op } from "../op.ts";
+import type { Op } from "../program/op.ts";
 import { byteLength, elementCount } from "../spec.ts";
 import { requireAxes } from "./shared/checks.ts";
 import { requireDType } from "./shared/elementwise.ts";

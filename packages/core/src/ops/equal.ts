@@ -1,4 +1,4 @@
-import type { Op } from "../op.ts";
+import type { Op } from "../program/op.ts";
 import { comparison } from "./shared/logic.ts";
 
 /** `y = a == b`; false where either is NaN. With broadcasting, of two of one number dtype: `a [...], b [...] -> y [...]` bool. @throws {ShapeError | DTypeError} */

@@ -1,5 +1,5 @@
 import { ShapeError } from "../errors.ts";
-import type { Op } from "../op.ts";
+import type { Op } from "../program/op.ts";
 import { formatShape, formatSpec, type Shape, sameShape } from "../spec.ts";
 import { requireDims } from "./shared/checks.ts";
 import { plainTypes } from "./shared/dtypes.ts";

@@ -1,4 +1,4 @@
-import type { Op } from "../op.ts";
+import type { Op } from "../program/op.ts";
 import { unary } from "./shared/elementwise.ts";
 
 /** `y = x - floor(x)`, from 0 up to 1, as in WGSL; NaN for the infinities. `x [...] -> y [...]`. @throws {DTypeError} unless f32 */

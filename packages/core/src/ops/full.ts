@@ -1,5 +1,5 @@
 import type { ScalarType } from "../dtype.ts";
-import type { Op } from "../op.ts";
+import type { Op } from "../program/op.ts";
 import { byteLength, type Shape } from "../spec.ts";
 import { requireDims, requireOneOf } from "./shared/checks.ts";
 import { plainTypes } from "./shared/dtypes.ts";

@@ -1,5 +1,5 @@
 import { ArgumentError } from "../errors.ts";
-import type { Op } from "../op.ts";
+import type { Op } from "../program/op.ts";
 import { requireChannels } from "./shared/channels.ts";
 import { requireExtent, requireFromZero, requireShape, requireWhole } from "./shared/checks.ts";
 import { elementwiseCost, requireDType } from "./shared/elementwise.ts";

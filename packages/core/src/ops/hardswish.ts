@@ -1,4 +1,4 @@
-import type { Op } from "../op.ts";
+import type { Op } from "../program/op.ts";
 import { unary } from "./shared/elementwise.ts";
 
 /** `y = x * min(max(x + 3, 0), 6) / 6`; 0 up to -3, x from 3. `x [...] -> y [...]`. @throws {DTypeError} unless f32 */

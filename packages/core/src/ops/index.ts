@@ -1,4 +1,4 @@
-import type { Op } from "../op.ts";
+import type { Op } from "../program/op.ts";
 import { abs } from "./abs.ts";
 import { acos } from "./acos.ts";
 import { acosh } from "./acosh.ts";

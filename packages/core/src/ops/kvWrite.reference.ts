@@ -1,4 +1,4 @@
-import { roundTo } from "../decode.ts";
+import { roundTo } from "../backend/decode.ts";
 import { ArgumentError } from "../errors.ts";
 import type { Reference } from "../references.ts";
 

@@ -1,4 +1,4 @@
-import type { Op } from "../op.ts";
+import type { Op } from "../program/op.ts";
 import { unary } from "./shared/elementwise.ts";
 
 /** `y = log10(x)`: the base-10 logarithm; -Infinity at 0, NaN below. `x [...] -> y [...]`. @throws {DTypeError} unless f32 */

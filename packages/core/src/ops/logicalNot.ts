@@ -1,4 +1,4 @@
-import type { Op } from "../op.ts";
+import type { Op } from "../program/op.ts";
 import { elementwiseCost, requireDType } from "./shared/elementwise.ts";
 
 /** `y = !x`. `x [...] bool -> y [...] bool`. @throws {DTypeError} unless bool */

@@ -1,4 +1,4 @@
-import type { Op } from "../op.ts";
+import type { Op } from "../program/op.ts";
 import { logical } from "./shared/logic.ts";
 
 /** `y = a != b` with broadcasting. `a [...], b [...] -> y [...]`, all bool. @throws {ShapeError | DTypeError} */

@@ -1,6 +1,6 @@
 import { isInteger, isQuantized } from "../dtype.ts";
 import { ArgumentError, ShapeError } from "../errors.ts";
-import type { Op } from "../op.ts";
+import type { Op } from "../program/op.ts";
 import { byteLength, type Dim, elementCount, formatSpec, type Shape, sameDim, type TensorSpec } from "../spec.ts";
 import { requireBoolean, requireOneOf } from "./shared/checks.ts";
 import { broadcast, requireDType } from "./shared/elementwise.ts";

@@ -1,4 +1,4 @@
-import type { Op } from "../op.ts";
+import type { Op } from "../program/op.ts";
 import { type ReduceParams, reduction } from "./shared/axes.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { isInteger } from "../dtype.ts";
 import { ShapeError } from "../errors.ts";
-import type { Op } from "../op.ts";
+import type { Op } from "../program/op.ts";
 import { byteLength, elementCount, formatSpec } from "../spec.ts";
 import { requireAxes, requireExtent, requireOneOf, requireShape } from "./shared/checks.ts";
 import { requireDType } from "./shared/elementwise.ts";

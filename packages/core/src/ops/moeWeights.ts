@@ -1,4 +1,4 @@
-import type { Op } from "../op.ts";
+import type { Op } from "../program/op.ts";
 import { byteLength, elementCount } from "../spec.ts";
 import { requireAxes, requireBoolean, requireExtent, requireFinite, requireOneOf, requireShape } from "./shared/checks.ts";
 import { requireDType } from "./shared/elementwise.ts";

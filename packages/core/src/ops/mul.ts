@@ -1,4 +1,4 @@
-import type { Op } from "../op.ts";
+import type { Op } from "../program/op.ts";
 import { binary } from "./shared/elementwise.ts";
 
 /** Product with broadcasting: `y = a * b`, f32 or wrapping i32. `a [...], b [...] -> y [...]`. @throws {ShapeError | DTypeError} */

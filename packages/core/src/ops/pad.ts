@@ -1,6 +1,6 @@
 import { describe } from "@centella/quant/checks";
 import { ArgumentError } from "../errors.ts";
-import type { Op } from "../op.ts";
+import type { Op } from "../program/op.ts";
 import { requireExtent, requireWhole } from "./shared/checks.ts";
 import { plainTypes } from "./shared/dtypes.ts";
 import { elementwiseCost, requireDType } from "./shared/elementwise.ts";

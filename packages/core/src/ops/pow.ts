@@ -1,4 +1,4 @@
-import type { Op } from "../op.ts";
+import type { Op } from "../program/op.ts";
 import { requireNumber } from "./shared/checks.ts";
 import { unary } from "./shared/elementwise.ts";
 import { ieeePower } from "./shared/power.ts";

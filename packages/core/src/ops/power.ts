@@ -1,4 +1,4 @@
-import type { Op } from "../op.ts";
+import type { Op } from "../program/op.ts";
 import { binary } from "./shared/elementwise.ts";
 import { ieeePower } from "./shared/power.ts";
 

@@ -1,5 +1,5 @@
 import { quantize as quantizeBlocks } from "@centella/quant";
-import { decode } from "../decode.ts";
+import { decode } from "../backend/decode.ts";
 import { ArgumentError } from "../errors.ts";
 import type { Reference } from "../references.ts";
 import { byteLength } from "../spec.ts";

@@ -2,7 +2,7 @@ import { isQuantizable, type QuantizableType } from "@centella/quant";
 import { describe } from "@centella/quant/checks";
 import { isQuantized, layoutOf } from "../dtype.ts";
 import { ArgumentError, ShapeError } from "../errors.ts";
-import type { Op } from "../op.ts";
+import type { Op } from "../program/op.ts";
 import { byteLength, formatSpec } from "../spec.ts";
 import { requireExtent } from "./shared/checks.ts";
 import { elementwiseCost, requireDType } from "./shared/elementwise.ts";

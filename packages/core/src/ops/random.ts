@@ -1,4 +1,4 @@
-import type { Op } from "../op.ts";
+import type { Op } from "../program/op.ts";
 import { byteLength, elementCount, type Shape } from "../spec.ts";
 import { requireDims, requireOneOf, requireShape, requireWhole } from "./shared/checks.ts";
 import { requireDType } from "./shared/elementwise.ts";

@@ -1,6 +1,6 @@
 import { isQuantized } from "../dtype.ts";
 import { DTypeError, ShapeError } from "../errors.ts";
-import type { Op } from "../op.ts";
+import type { Op } from "../program/op.ts";
 import { elementCount, formatShape, formatSpec, type Shape } from "../spec.ts";
 import { requireDims } from "./shared/checks.ts";
 

@@ -1,5 +1,5 @@
 import { ShapeError } from "../errors.ts";
-import type { Op } from "../op.ts";
+import type { Op } from "../program/op.ts";
 import { formatSpec } from "../spec.ts";
 import { requireFromZero, requireShape } from "./shared/checks.ts";
 import { elementwiseCost, requireDType } from "./shared/elementwise.ts";

@@ -1,5 +1,5 @@
 import { ArgumentError } from "../errors.ts";
-import type { Op } from "../op.ts";
+import type { Op } from "../program/op.ts";
 import { requireAxes, requireExtent, requireNumber, requireOneOf, requirePositive, requireShape } from "./shared/checks.ts";
 import { elementwiseCost, requireDType } from "./shared/elementwise.ts";
 

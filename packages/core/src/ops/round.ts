@@ -1,4 +1,4 @@
-import type { Op } from "../op.ts";
+import type { Op } from "../program/op.ts";
 import { unary } from "./shared/elementwise.ts";
 
 /** Nearest whole number, halves to the even one, as numpy and IEEE 754 do. `x [...] -> y [...]`. @throws {DTypeError} unless f32 */

@@ -1,5 +1,5 @@
 import { ArgumentError } from "../errors.ts";
-import type { Op } from "../op.ts";
+import type { Op } from "../program/op.ts";
 import { byteLength, elementCount, type Shape } from "../spec.ts";
 import { requireExtent, requireFromZero, requireNumber, requireShape, requireWhole, resolveAxis } from "./shared/checks.ts";
 import { requireDType } from "./shared/elementwise.ts";

@@ -1,4 +1,4 @@
-import type { Op } from "../op.ts";
+import type { Op } from "../program/op.ts";
 import { requireFinite } from "./shared/checks.ts";
 import { unary } from "./shared/elementwise.ts";
 

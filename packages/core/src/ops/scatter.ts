@@ -1,5 +1,5 @@
 import { DTypeError } from "../errors.ts";
-import type { Op } from "../op.ts";
+import type { Op } from "../program/op.ts";
 import { elementCount } from "../spec.ts";
 import { requireAxes, requireOneOf, requireShape, resolveAxis } from "./shared/checks.ts";
 import { plainTypes } from "./shared/dtypes.ts";

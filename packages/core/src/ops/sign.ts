@@ -1,4 +1,4 @@
-import type { Op } from "../op.ts";
+import type { Op } from "../program/op.ts";
 import { unary } from "./shared/elementwise.ts";
 
 /** `y = 1` above 0, `-1` below, `0` at 0; NaN stays NaN. `x [...] -> y [...]`. @throws {DTypeError} unless f32 */

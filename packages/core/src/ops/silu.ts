@@ -1,4 +1,4 @@
-import type { Op } from "../op.ts";
+import type { Op } from "../program/op.ts";
 import { unary } from "./shared/elementwise.ts";
 
 /** `y = x / (1 + exp(-x))`, also called swish. `x [...] -> y [...]`. @throws {DTypeError} unless f32 */

@@ -1,6 +1,6 @@
 import { describe } from "@centella/quant/checks";
 import { ArgumentError } from "../errors.ts";
-import type { Op } from "../op.ts";
+import type { Op } from "../program/op.ts";
 import { type Dim, formatSpec, sameDim, type TensorSpec } from "../spec.ts";
 import { isDim, requireNumber, requireWhole, resolveAxis } from "./shared/checks.ts";
 import { plainTypes } from "./shared/dtypes.ts";

@@ -1,4 +1,4 @@
-import type { Op } from "../op.ts";
+import type { Op } from "../program/op.ts";
 import { unary } from "./shared/elementwise.ts";
 
 /** `y = log(1 + exp(x))`, without overflow. `x [...] -> y [...]`. @throws {DTypeError} unless f32 */

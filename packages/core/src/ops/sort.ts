@@ -1,4 +1,4 @@
-import type { Op } from "../op.ts";
+import type { Op } from "../program/op.ts";
 import { type SortParams, sorting } from "./shared/order.ts";
 
 /** Values in ascending or descending order along an axis; a NaN counts as the largest. `x [...] -> y [...]`, f32. @throws {ShapeError | DTypeError | ArgumentError} */

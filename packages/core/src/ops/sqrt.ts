@@ -1,4 +1,4 @@
-import type { Op } from "../op.ts";
+import type { Op } from "../program/op.ts";
 import { unary } from "./shared/elementwise.ts";
 
 /** `y = sqrt(x)`; NaN below 0. `x [...] -> y [...]`. @throws {DTypeError} unless f32 */

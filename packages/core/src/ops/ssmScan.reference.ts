@@ -1,4 +1,4 @@
-import type { HostTensor } from "../op.ts";
+import type { HostTensor } from "../program/op.ts";
 import type { Reference } from "../references.ts";
 import { type Run, runsOf } from "./shared/recurrent.ts";
 import type { Scanned } from "./ssmScan.ts";

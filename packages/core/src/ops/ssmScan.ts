@@ -1,5 +1,5 @@
 import { ShapeError } from "../errors.ts";
-import type { Cost, Op } from "../op.ts";
+import type { Cost, Op } from "../program/op.ts";
 import { byteLength, type ConcreteSpec, elementCount, formatSpec, type TensorSpec } from "../spec.ts";
 import { requireAxes, requireExtent, requireShape } from "./shared/checks.ts";
 import { requireDType } from "./shared/elementwise.ts";

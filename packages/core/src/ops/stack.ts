@@ -1,4 +1,4 @@
-import type { VariadicOp } from "../op.ts";
+import type { VariadicOp } from "../program/op.ts";
 import { requireShape, resolveAxis } from "./shared/checks.ts";
 import { plainTypes } from "./shared/dtypes.ts";
 import { elementwiseCost, requireDType, requireOneDType } from "./shared/elementwise.ts";

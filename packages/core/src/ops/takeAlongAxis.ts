@@ -1,5 +1,5 @@
 import { ShapeError } from "../errors.ts";
-import type { Op } from "../op.ts";
+import type { Op } from "../program/op.ts";
 import { byteLength, formatSpec, sameDim } from "../spec.ts";
 import { resolveAxis } from "./shared/checks.ts";
 import { plainTypes } from "./shared/dtypes.ts";

@@ -1,5 +1,5 @@
 import { ShapeError } from "../errors.ts";
-import type { Op } from "../op.ts";
+import type { Op } from "../program/op.ts";
 import { byteLength, elementCount, formatSpec } from "../spec.ts";
 import { type ReduceParams, reducedShape } from "./shared/axes.ts";
 import { requireBoolean, requireWhole, resolveAxis } from "./shared/checks.ts";

@@ -1,5 +1,5 @@
 import { DTypeError } from "../errors.ts";
-import type { Op } from "../op.ts";
+import type { Op } from "../program/op.ts";
 import { plainTypes } from "./shared/dtypes.ts";
 import { broadcastAll, combineThree, elementwiseCost, requireDType } from "./shared/elementwise.ts";
 

@@ -1,7 +1,7 @@
 import { GgufError } from "../errors.ts";
-import { nodeProcess, requireNodeModule } from "../nodeModule.ts";
-import { isCode, unlessMissing } from "../systemError.ts";
-import { uniqueId } from "../uniqueId.ts";
+import { nodeProcess, requireNodeModule } from "../source/nodeModule.ts";
+import { isCode, unlessMissing } from "../source/systemError.ts";
+import { uniqueId } from "../source/uniqueId.ts";
 import type { StorageLock } from "./storage.ts";
 
 /** How often a holder shows that it is alive, by writing its lock file again. */

@@ -1,6 +1,6 @@
 import { check, string } from "@centella/quant/checks";
-import { requireNodeModule } from "../nodeModule.ts";
-import { unlessMissing } from "../systemError.ts";
+import { requireNodeModule } from "../source/nodeModule.ts";
+import { unlessMissing } from "../source/systemError.ts";
 import { lockOnDisk } from "./diskLock.ts";
 import { environment } from "./environment.ts";
 import type { ModelStorage, StorageWriter } from "./storage.ts";

@@ -1,5 +1,4 @@
 import { GgufError } from "../errors.ts";
-import { readHeader, requireMagic } from "../header.ts";
 import {
   Attempts,
   abortable,
@@ -12,9 +11,10 @@ import {
   requestRange,
   send,
   TransientError,
-} from "../http.ts";
-import { shownUrl } from "../secrets.ts";
-import { openSource } from "../source.ts";
+} from "../http/http.ts";
+import { shownUrl } from "../http/secrets.ts";
+import { readHeader, requireMagic } from "../read/header.ts";
+import { openSource } from "../source/source.ts";
 import { digestOf, fileSize, type RemoteFile } from "./hub.ts";
 import { recordUrl } from "./names.ts";
 import { readRecord, writeRecord } from "./record.ts";

@@ -1,7 +1,7 @@
 import { GgufError } from "../errors.ts";
-import { Attempts, bodyOf, checkStatus, type HttpOptions, send } from "../http.ts";
+import { Attempts, bodyOf, checkStatus, type HttpOptions, send } from "../http/http.ts";
+import { shownUrl } from "../http/secrets.ts";
 import { limits } from "../limits.ts";
-import { shownUrl } from "../secrets.ts";
 import { shownPath } from "../shown.ts";
 import { parseSplitName } from "../splitName.ts";
 import { nameOfHubFile } from "./names.ts";

@@ -1,9 +1,9 @@
 import { CentellaError } from "@centella/quant";
 import { GgufError } from "../errors.ts";
-import { requestRange, versionChange } from "../http.ts";
-import type { Located, LocateOptions } from "../locate.ts";
-import type { Place } from "../place.ts";
-import type { ByteSource, GgufInput } from "../source.ts";
+import { requestRange, versionChange } from "../http/http.ts";
+import type { Located, LocateOptions } from "../source/locate.ts";
+import type { Place } from "../source/place.ts";
+import type { ByteSource, GgufInput } from "../source/source.ts";
 import type { Downloaded } from "./download.ts";
 import { isNode } from "./environment.ts";
 import { defaultStorage, type PullOptions, pull, remoteFiles } from "./pull.ts";
@@ -76,7 +76,7 @@ async function hasChanged(url: URL, { bytes, etag, lastModified }: Downloaded, s
 async function readByRanges(place: RemotePlace, signal: AbortSignal | undefined): Promise<Located> {
   if (place.kind === "url") return { inputs: [place.url], warnings: [] };
   const { files, httpFor } = await remoteFiles(place.reference, signal && { signal });
-  const { httpSource } = await import("../httpSource.ts");
+  const { httpSource } = await import("../http/httpSource.ts");
   const inputs: ByteSource[] = [];
   for (const { url } of files) inputs.push(await httpSource(url, { ...httpFor(url), ...(signal && { signal }) }));
   return { inputs, warnings: [] };

@@ -1,5 +1,5 @@
-import { openSource } from "../source.ts";
-import { uniqueId } from "../uniqueId.ts";
+import { openSource } from "../source/source.ts";
+import { uniqueId } from "../source/uniqueId.ts";
 import type { ModelStorage } from "./storage.ts";
 
 /** A small JSON object in the storage; undefined where there is none, or one that cannot be read. */

@@ -1,4 +1,4 @@
-import { nodeModule } from "../nodeModule.ts";
+import { nodeModule } from "../source/nodeModule.ts";
 /** SHA-256 of bytes that come piece by piece. Web Crypto has none: it wants all of them at once. */
 export interface Sha256 {
   update(bytes: Uint8Array): void;

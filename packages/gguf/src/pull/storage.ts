@@ -1,5 +1,5 @@
-import type { ByteSink } from "../byteSink.ts";
-import type { GgufInput } from "../source.ts";
+import type { GgufInput } from "../source/source.ts";
+import type { ByteSink } from "../write/byteSink.ts";
 
 /** A file being written. */
 export interface StorageWriter extends ByteSink {

@@ -1,7 +1,7 @@
 import { ArgumentError } from "@centella/core";
 import { abortSignal, check, checkOptions, isRecord, type Kinds, kind, listOf, whole } from "@centella/quant/checks";
-import type { GenerateOptions } from "../generateOptions.ts";
-import type { Model } from "../model.ts";
+import type { GenerateOptions } from "../generate/generateOptions.ts";
+import type { Model } from "../model/model.ts";
 
 /** What to measure. Prompt and generation tests are run at every depth. */
 export interface BenchOptions {

@@ -1,5 +1,5 @@
 import { check, isRecord, kind, listOf } from "@centella/quant/checks";
-import type { ModelInfo } from "../modelInfo.ts";
+import type { ModelInfo } from "../model/modelInfo.ts";
 import type { BenchRow } from "./benchModel.ts";
 
 const infoKind = kind(

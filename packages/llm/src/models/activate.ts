@@ -1,5 +1,5 @@
 import type { Ref } from "@centella/core";
-import type { Recording } from "../recording.ts";
+import type { Recording } from "../model/recording.ts";
 import type { Family } from "./family.ts";
 
 /** `act(gate) · up`, or `act(up)` without a gate, with the family's activation. */

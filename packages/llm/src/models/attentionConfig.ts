@@ -1,5 +1,5 @@
 import { ModelError } from "../errors.ts";
-import type { MetadataReader } from "../metadataReader.ts";
+import type { MetadataReader } from "../load/metadataReader.ts";
 import type { AttentionRule, Family, WindowRule } from "./family.ts";
 import { type RopeConfig, readOriginalContext } from "./ropeConfig.ts";
 

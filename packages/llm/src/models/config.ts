@@ -1,8 +1,8 @@
 import { type Gating, UnsupportedError } from "@centella/core";
 import type { Metadata } from "@centella/gguf";
-import type { DecoderConfig } from "../config.ts";
 import { ModelError } from "../errors.ts";
-import { MetadataReader, type ModelHeader } from "../metadataReader.ts";
+import type { DecoderConfig } from "../load/config.ts";
+import { MetadataReader, type ModelHeader } from "../load/metadataReader.ts";
 import { type AttentionConfig, type LatentConfig, readAttention } from "./attentionConfig.ts";
 import type { Family } from "./family.ts";
 import { type RopeConfig, readRope } from "./ropeConfig.ts";

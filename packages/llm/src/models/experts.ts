@@ -1,5 +1,5 @@
 import type { Ref } from "@centella/core";
-import type { Recording } from "../recording.ts";
+import type { Recording } from "../model/recording.ts";
 import { activated } from "./activate.ts";
 import type { ExpertsConfig, ModelConfig } from "./config.ts";
 import type { Family } from "./family.ts";

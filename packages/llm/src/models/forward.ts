@@ -1,6 +1,6 @@
 import { type Ref, UnsupportedError } from "@centella/core";
-import type { Recording } from "../recording.ts";
-import type { RowRange } from "../weights.ts";
+import type { RowRange } from "../load/weights.ts";
+import type { Recording } from "../model/recording.ts";
 import { activated } from "./activate.ts";
 import { attention } from "./attention.ts";
 import type { ModelConfig } from "./config.ts";

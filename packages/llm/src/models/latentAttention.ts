@@ -1,5 +1,5 @@
 import type { Ref } from "@centella/core";
-import type { Recording } from "../recording.ts";
+import type { Recording } from "../model/recording.ts";
 import { attentionOutput } from "./attention.ts";
 import type { LatentConfig } from "./attentionConfig.ts";
 import type { ModelConfig } from "./config.ts";

@@ -1,5 +1,5 @@
 import type { Ref } from "@centella/core";
-import type { Recording } from "../recording.ts";
+import type { Recording } from "../model/recording.ts";
 import type { Family } from "./family.ts";
 
 /** The family's norm over the last axis, `n` elements, with weight `name.weight` and, for layer norms, `name.bias` where there is one. */

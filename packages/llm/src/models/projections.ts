@@ -1,6 +1,6 @@
 import type { Ref } from "@centella/core";
-import type { Recording } from "../recording.ts";
-import type { RowRange } from "../weights.ts";
+import type { RowRange } from "../load/weights.ts";
+import type { Recording } from "../model/recording.ts";
 import type { Family } from "./family.ts";
 
 /** `(W·x)·scale + bias`, scale and bias optional; `x [..., k] -> [..., rows]` by some or all rows of `name.weight`. */

@@ -1,7 +1,7 @@
 import { type Gating, UnsupportedError } from "@centella/core";
-import type { StateShape } from "../config.ts";
 import { ModelError } from "../errors.ts";
-import type { MetadataReader } from "../metadataReader.ts";
+import type { StateShape } from "../load/config.ts";
+import type { MetadataReader } from "../load/metadataReader.ts";
 import type { LatentConfig } from "./attentionConfig.ts";
 import type { ExpertsConfig, RecurrentConfig } from "./config.ts";
 import type { Family, RecurrentRule } from "./family.ts";

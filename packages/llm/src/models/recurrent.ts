@@ -1,5 +1,5 @@
 import type { Ref } from "@centella/core";
-import type { Recording } from "../recording.ts";
+import type { Recording } from "../model/recording.ts";
 import type { ModelConfig, RecurrentConfig } from "./config.ts";
 import type { Family } from "./family.ts";
 import { norm } from "./norms.ts";

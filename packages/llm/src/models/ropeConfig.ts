@@ -1,8 +1,8 @@
 import { UnsupportedError } from "@centella/core";
 import { shown } from "@centella/quant/checks";
 import { ModelError } from "../errors.ts";
-import { isFactor } from "../factor.ts";
-import type { MetadataReader } from "../metadataReader.ts";
+import { isFactor } from "../load/factor.ts";
+import type { MetadataReader } from "../load/metadataReader.ts";
 import type { Family } from "./family.ts";
 
 /** Rotary positions of one model. */

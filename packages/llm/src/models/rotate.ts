@@ -1,5 +1,5 @@
 import { type Ref, UnsupportedError } from "@centella/core";
-import type { Recording } from "../recording.ts";
+import type { Recording } from "../model/recording.ts";
 import type { RopeConfig } from "./ropeConfig.ts";
 
 /** `x [T, heads, size] -> [T, heads, size]`: its leading elements turned by the tokens' positions. */

@@ -1,5 +1,5 @@
 import type { Ref } from "@centella/core";
-import type { Recording } from "../recording.ts";
+import type { Recording } from "../model/recording.ts";
 import type { AttentionTemperature } from "./attentionConfig.ts";
 
 /** `q [T, H, dK]`, multiplied by what its position asks for. */

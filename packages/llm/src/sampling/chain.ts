@@ -1,6 +1,6 @@
 import { uniformAt } from "@centella/core";
 import { check, checkOptions, checkValue, floatArray, type Kinds, whole } from "@centella/quant/checks";
-import { numbers } from "../ids.ts";
+import { numbers } from "../generate/ids.ts";
 import { argmax, type Candidates, candidatesOf, pick } from "./candidates.ts";
 import { defaultSteps, type ResolvedSampling, resolvedSampling, type SamplingStep } from "./options.ts";
 import {

@@ -1,7 +1,7 @@
 import { abortSignal, boolean, check, checkOptions, describe, either, type Kinds, list, string, within } from "@centella/quant/checks";
 import { TokenizerError } from "../errors.ts";
-import { yieldToEventLoop } from "../eventLoop.ts";
-import { numbers } from "../ids.ts";
+import { numbers } from "../generate/ids.ts";
+import { yieldToEventLoop } from "../scheduler/eventLoop.ts";
 import { SpecialMatcher } from "./specialMatcher.ts";
 import type { TextModel } from "./textModel.ts";
 import { TextStream } from "./textStream.ts";

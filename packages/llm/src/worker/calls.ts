@@ -1,14 +1,14 @@
-import type { AdapterOptions } from "../adapters.ts";
-import type { ChatMessage } from "../chatTemplate.ts";
-import type { EmbedInput, EmbedOptions } from "../embed.ts";
-import type { GenerateOptions } from "../generateOptions.ts";
-import type { GenerationPart } from "../generationParts.ts";
-import type { LoadModelOptions } from "../loadModel.ts";
-import type { ModelInfo } from "../modelInfo.ts";
-import type { Perplexity, PerplexityOptions } from "../perplexity.ts";
-import type { Prompt } from "../prompt.ts";
-import type { RestoreOptions, SaveOptions } from "../savedSession.ts";
-import type { SessionOptions } from "../session.ts";
+import type { RestoreOptions, SaveOptions } from "../cache/savedSession.ts";
+import type { ChatMessage } from "../chat/chatTemplate.ts";
+import type { GenerateOptions } from "../generate/generateOptions.ts";
+import type { GenerationPart } from "../generate/generationParts.ts";
+import type { Prompt } from "../generate/prompt.ts";
+import type { SessionOptions } from "../generate/session.ts";
+import type { AdapterOptions } from "../load/adapters.ts";
+import type { LoadModelOptions } from "../load/loadModel.ts";
+import type { EmbedInput, EmbedOptions } from "../model/embed.ts";
+import type { ModelInfo } from "../model/modelInfo.ts";
+import type { Perplexity, PerplexityOptions } from "../model/perplexity.ts";
 import type { DecodeOptions, EncodeOptions } from "../tokenizer/tokenizer.ts";
 import type { PackedSource } from "./packedSource.ts";
 

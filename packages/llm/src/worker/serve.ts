@@ -1,8 +1,8 @@
 import { ArgumentError, type Runtime } from "@centella/core";
 import type { GgufInput } from "@centella/gguf";
-import { loadModel } from "../loadModel.ts";
-import type { Model } from "../model.ts";
-import type { Session } from "../session.ts";
+import type { Session } from "../generate/session.ts";
+import { loadModel } from "../load/loadModel.ts";
+import type { Model } from "../model/model.ts";
 import type { ModelCalls, ToldPart } from "./calls.ts";
 import { answer, type Handlers } from "./channel.ts";
 import { endpointOfWorker, isConnect, isHello } from "./endpoint.ts";

@@ -1,15 +1,15 @@
 import { DisposedError } from "@centella/core";
 import { checkOptions } from "@centella/quant/checks";
-import type { ChatMessage } from "../chatTemplate.ts";
-import { type GenerateOptions, resolveGeneration } from "../generateOptions.ts";
-import type { GenerationFinish, GenerationPart } from "../generationParts.ts";
-import { frozenMessages } from "../messages.ts";
+import type { RestoreOptions, SaveOptions } from "../cache/savedSession.ts";
+import type { ChatMessage } from "../chat/chatTemplate.ts";
+import { frozenMessages } from "../chat/messages.ts";
+import { type GenerateOptions, resolveGeneration } from "../generate/generateOptions.ts";
+import type { GenerationFinish, GenerationPart } from "../generate/generationParts.ts";
+import type { Prompt } from "../generate/prompt.ts";
+import type { Session, SessionOptions } from "../generate/session.ts";
+import { finishOf, Turns } from "../generate/sessionRules.ts";
 import { savingKinds, sessionKinds } from "../optionKinds.ts";
 import { wholeNumber } from "../options.ts";
-import type { Prompt } from "../prompt.ts";
-import type { RestoreOptions, SaveOptions } from "../savedSession.ts";
-import type { Session, SessionOptions } from "../session.ts";
-import { finishOf, Turns } from "../sessionRules.ts";
 import type { ModelCalls, ToldPart } from "./calls.ts";
 import type { Caller } from "./channel.ts";
 

@@ -1,5 +1,5 @@
 import { i32, type ModuleBuilder, threadIndex } from "../../emit/index.ts";
-import type { Target } from "../../target.ts";
+import type { Target } from "../../linking/target.ts";
 import { common, emitBlocks, emitVisible, vectorsOf } from "./attentionBlock.ts";
 import { emitFinish, emitMerge, type Pointer, part } from "./attentionParts.ts";
 import { keyBlock } from "./attentionTiles.ts";

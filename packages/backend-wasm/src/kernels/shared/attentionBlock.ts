@@ -9,8 +9,8 @@ import {
   type ModuleBuilder,
   v128,
 } from "../../emit/index.ts";
+import type { Target } from "../../linking/target.ts";
 import { laneMask } from "../../matmul/lanes.ts";
-import type { Target } from "../../target.ts";
 import { aligned } from "./aligned.ts";
 import { emitWeights, type Pointer, part, partBytes } from "./attentionParts.ts";
 import {

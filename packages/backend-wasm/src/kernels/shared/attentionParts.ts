@@ -11,10 +11,10 @@ import {
   type ModuleBuilder,
   v128,
 } from "../../emit/index.ts";
+import { madd, type Target } from "../../linking/target.ts";
 import { exp, expFlushed } from "../../math/exp.ts";
 import { tanh } from "../../math/tanh.ts";
 import { laneMask, largestLane } from "../../matmul/lanes.ts";
-import { madd, type Target } from "../../target.ts";
 import { storeLanes } from "./loops.ts";
 import { upperHalf } from "./sum.ts";
 

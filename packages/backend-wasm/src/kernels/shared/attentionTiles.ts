@@ -1,6 +1,6 @@
 import { type Expr, type FunctionBuilder, type FunctionRef, f32x4, i32, type Local, type ModuleBuilder, v128 } from "../../emit/index.ts";
+import { madd, type Target } from "../../linking/target.ts";
 import { laneSums } from "../../matmul/lanes.ts";
-import { madd, type Target } from "../../target.ts";
 import { type Pointer, part } from "./attentionParts.ts";
 
 /** Positions of a block. Blocks start at multiples of it, whoever computes them: results depend on nothing but the positions seen. */

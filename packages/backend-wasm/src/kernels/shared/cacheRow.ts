@@ -14,7 +14,7 @@ import {
 } from "../../emit/index.ts";
 import { loadHalves } from "../../formats/half.ts";
 import { laneMask } from "../../matmul/lanes.ts";
-import { memoryMap } from "../../memoryMap.ts";
+import { memoryMap } from "../../memory/memoryMap.ts";
 import type { Pointer } from "./attentionParts.ts";
 
 /** Element types of a cache. */

@@ -1,9 +1,9 @@
 import type { Operand } from "@centella/core";
 import { type FunctionBuilder, f32, f32x4, i32, type Local, type ModuleBuilder, v128 } from "../../emit/index.ts";
 import type { BuildContext, Run, Task } from "../../kernel.ts";
+import { madd, type Target } from "../../linking/target.ts";
 import { exp } from "../../math/exp.ts";
 import { laneMask } from "../../matmul/lanes.ts";
-import { madd, type Target } from "../../target.ts";
 import { storeLanes } from "./loops.ts";
 
 const signature = {

@@ -1,10 +1,10 @@
 import { storeSome } from "../../elementwise/lanes.ts";
 import { type FunctionBuilder, f32, f32x4, f64, i32, type Local, type V128, v128 } from "../../emit/index.ts";
 import type { Kernel, ParamsOf } from "../../kernel.ts";
+import type { Target } from "../../linking/target.ts";
 import { expFlushed } from "../../math/exp.ts";
 import { log } from "../../math/log.ts";
 import { largestLane } from "../../matmul/lanes.ts";
-import type { Target } from "../../target.ts";
 import { axisView, ranges } from "./axes.ts";
 import { addVector, folds, freshStates, restart } from "./fold.ts";
 import { forEachVector } from "./loops.ts";

@@ -1,6 +1,6 @@
 import type { TypedArray } from "../../dtype.ts";
 import { ShapeError } from "../../errors.ts";
-import type { Cost, Op } from "../../op.ts";
+import type { Cost, Op } from "../../program/op.ts";
 import { byteLength, elementCount, formatSpec, type Shape, type TensorSpec } from "../../spec.ts";
 import { requireBoolean, resolveAxis } from "./checks.ts";
 import { requireDType } from "./elementwise.ts";

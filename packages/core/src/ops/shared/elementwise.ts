@@ -1,6 +1,6 @@
 import { isQuantized } from "../../dtype.ts";
 import { DTypeError, ShapeError } from "../../errors.ts";
-import type { Cost, HostTensor, NoParams, Op } from "../../op.ts";
+import type { Cost, HostTensor, NoParams, Op } from "../../program/op.ts";
 import {
   byteLength,
   type ConcreteSpec,

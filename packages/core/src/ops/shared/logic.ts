@@ -1,5 +1,5 @@
 import { DTypeError } from "../../errors.ts";
-import type { Op } from "../../op.ts";
+import type { Op } from "../../program/op.ts";
 import { numberTypes } from "./dtypes.ts";
 import { broadcast, combine, elementwiseCost, requireDType } from "./elementwise.ts";
 

@@ -1,5 +1,5 @@
 import { ArgumentError } from "../../errors.ts";
-import type { HostTensor, Op } from "../../op.ts";
+import type { HostTensor, Op } from "../../program/op.ts";
 import { byteLength, type ConcreteSpec, elementCount } from "../../spec.ts";
 import { axisView } from "./axes.ts";
 import { requireBoolean, requireExtent, requireWhole, resolveAxis } from "./checks.ts";

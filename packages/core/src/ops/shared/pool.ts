@@ -1,5 +1,5 @@
 import { ArgumentError, ShapeError } from "../../errors.ts";
-import type { HostTensor } from "../../op.ts";
+import type { HostTensor } from "../../program/op.ts";
 import { formatShape, formatSpec, type TensorSpec } from "../../spec.ts";
 import { requireAxes, requireExtent, requirePair } from "./checks.ts";
 import { requireDType } from "./elementwise.ts";

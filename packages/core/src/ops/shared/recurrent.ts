@@ -1,5 +1,5 @@
 import { ArgumentError } from "../../errors.ts";
-import type { HostTensor } from "../../op.ts";
+import type { HostTensor } from "../../program/op.ts";
 import type { TensorSpec } from "../../spec.ts";
 import { requireShape } from "./checks.ts";
 import { requireDType } from "./elementwise.ts";

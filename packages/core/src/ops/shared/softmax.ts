@@ -1,4 +1,4 @@
-import type { Op } from "../../op.ts";
+import type { Op } from "../../program/op.ts";
 import { axisView } from "./axes.ts";
 import { resolveAxis } from "./checks.ts";
 import { elementwiseCost, requireDType } from "./elementwise.ts";

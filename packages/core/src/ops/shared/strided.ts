@@ -1,4 +1,4 @@
-import type { HostTensor } from "../../op.ts";
+import type { HostTensor } from "../../program/op.ts";
 
 /** Where the elements of a block lie in an array: element `(i, j, ...)` at `start + i * strides[0] + j * strides[1] + ...`. */
 export interface Place {

@@ -1,6 +1,6 @@
 import { activationSumErrors, blockMinima, roundActivations } from "@centella/quant";
 import { isQuantized } from "../../dtype.ts";
-import type { HostTensor } from "../../op.ts";
+import type { HostTensor } from "../../program/op.ts";
 
 /** How quantised weights are multiplied; see the `matmul` op. */
 export type Activations = "f32" | "ggml";

@@ -1,5 +1,5 @@
 import { describe } from "@centella/quant/checks";
-import { roundTo } from "../../decode.ts";
+import { roundTo } from "../../backend/decode.ts";
 import { type DType, decodedArrayOf, isInteger } from "../../dtype.ts";
 import { ArgumentError } from "../../errors.ts";
 

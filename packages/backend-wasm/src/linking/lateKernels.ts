@@ -1,0 +1,95 @@
+import { type AnyOp, NotLoadedError, type OpName, ops, type ProgramGraph } from "@centella/core";
+import { addExpressions } from "../elementwise/expressions/index.ts";
+import type { ExpressionTable } from "../elementwise/expressions/table.ts";
+import type { Kernel, Kernels } from "../kernel.ts";
+import { kernels } from "../kernels/index.ts";
+
+/** Kernels in a file of their own: a page whose backend is opened with `sync: false` downloads it with the first program that has one of their ops. */
+interface LateFile {
+  readonly kernels: Kernels;
+  readonly expressions?: ExpressionTable;
+}
+
+const files = {
+  copy: (): Promise<LateFile> => import("./late/copyKernels.ts"),
+  image: (): Promise<LateFile> => import("./late/imageKernels.ts"),
+  expert: (): Promise<LateFile> => import("./late/expertKernels.ts"),
+  recurrent: (): Promise<LateFile> => import("./late/recurrentKernels.ts"),
+  sampling: (): Promise<LateFile> => import("./late/samplingKernels.ts"),
+  other: (): Promise<LateFile> => import("./late/otherKernels.ts"),
+} as const;
+
+type FileName = keyof typeof files;
+
+/** Where ops are that are not with the others. */
+const fileOf: { readonly [N in OpName]?: FileName } = {
+  concat: "copy",
+  slice: "copy",
+  transpose: "copy",
+  sample: "sampling",
+  avgPool2d: "image",
+  batchNorm: "image",
+  conv1d: "image",
+  conv2d: "image",
+  groupNorm: "image",
+  maxPool2d: "image",
+  moeMatmul: "expert",
+  moeRoute: "expert",
+  moeWeights: "expert",
+  ssmConv: "recurrent",
+  ssmConvWrite: "recurrent",
+  ssmScan: "recurrent",
+  ssmScanWrite: "recurrent",
+};
+
+const loading = new Map<FileName, Promise<void>>();
+const loaded = new Map<string, Kernel>();
+
+/** Whether an op's kernel is in one of the files. */
+export function isLate({ name, alias, kernels: own }: AnyOp): boolean {
+  // An op of the user's own may have any name.
+  return alias !== true && own === undefined && Object.hasOwn(ops, name) && !Object.hasOwn(kernels, name);
+}
+
+/** The kernel of such an op. @throws {NotLoadedError} before {@link loadKernels} is done */
+export function lateKernel({ name }: AnyOp): Kernel {
+  const kernel = loaded.get(name);
+  if (kernel === undefined)
+    throw new NotLoadedError(`wasm: ${name}`, "its kernel must be waited for; compile a program with it first, or await the call");
+  return kernel;
+}
+
+/** Loads what programs need of the files. */
+export async function loadKernels(programs: readonly ProgramGraph[]): Promise<void> {
+  const late = programs.flatMap(({ nodes }) => nodes.flatMap(({ op }) => (isLate(op) ? [op] : [])));
+  await loadKernelFiles(new Set(late.map(({ name }) => fileOf[name as OpName] ?? "other")));
+}
+
+/** Loads files, all of them if it is not said which. */
+export async function loadKernelFiles(names: Iterable<FileName> = Object.keys(files) as FileName[]): Promise<void> {
+  await Promise.all([...names].map(loadFile));
+}
+
+/** Once; again after a download that failed. */
+function loadFile(name: FileName): Promise<void> {
+  let file = loading.get(name);
+  if (file === undefined) {
+    file = files[name]().then(
+      ({ kernels: own, expressions = {} }) => {
+        addExpressions(expressions);
+        for (const [op, kernel] of Object.entries(own)) loaded.set(op, kernel as Kernel);
+      },
+      (error: unknown) => {
+        loading.delete(name);
+        throw error;
+      },
+    );
+    loading.set(name, file);
+  }
+  return file;
+}
+
+/** The kernels of all files that are loaded. */
+export function lateKernels(): readonly Kernel[] {
+  return [...loaded.values()];
+}

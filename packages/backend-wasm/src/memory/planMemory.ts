@@ -1,0 +1,59 @@
+import { byteLength, type Lowered, maxSpec, planArena, type Storage } from "@centella/core";
+import { onDemand } from "../linking/onDemand.ts";
+import { checkTensorBytes, type Heap } from "./heap.ts";
+import type { Cell } from "./persistents.ts";
+import type { Owned, WriteGuards } from "./writeGuards.ts";
+
+/** Temporaries start at cache lines. */
+const alignment = 64;
+
+/** What a plan asks of a memory. */
+interface PlanNeeds {
+  readonly lowered: Lowered;
+  readonly cells: ReadonlyMap<string, Cell>;
+  readonly scratchBytes: number;
+  readonly checkWrites: boolean;
+}
+
+/** Where the pieces of a plan lie. */
+export interface PlanMemory {
+  /** Address of every storage that has a fixed one: all but inputs that are tensors of this backend. */
+  readonly addresses: ReadonlyMap<Storage, number>;
+  readonly scratch: number;
+  readonly guards: WriteGuards | undefined;
+}
+
+/** Places temporaries, constants and scratch memory. What it allocates is added to `owned`, also if it throws. */
+export function placePlan(heap: Heap, { lowered, cells, scratchBytes, checkWrites }: PlanNeeds, owned: number[]): PlanMemory {
+  const bytesOf = ({ id }: Storage): number => byteLength(maxSpec(lowered.program.values[id]!.spec));
+  const alloc = (bytes: number): number => {
+    const address = heap.alloc(bytes, "arenas");
+    owned.push(address);
+    return address;
+  };
+  const temporaries = lowered.storages
+    .filter(({ definition }) => definition.kind === "node" || definition.kind === "input")
+    .map((storage) => ({ ...storage, bytes: bytesOf(storage) }));
+  for (const { bytes } of temporaries) checkTensorBytes(bytes);
+  const guarding = checkWrites ? onDemand("writeGuards") : undefined;
+  const arena = planArena(temporaries, alignment, guarding?.guardGap ?? 0);
+  const arenaAddress = alloc(arena.bytes);
+  const scratch = scratchBytes === 0 ? arenaAddress : alloc(scratchBytes);
+  const addresses = new Map<Storage, number>();
+  for (const storage of lowered.storages) {
+    const { definition } = storage;
+    if (definition.kind === "persistent") addresses.set(storage, cells.get(definition.name)!.address);
+    else if (definition.kind === "constant") {
+      const address = alloc(bytesOf(storage));
+      const { data } = definition;
+      heap.u8.set(new Uint8Array(data.buffer, data.byteOffset, data.byteLength), address);
+      addresses.set(storage, address);
+    } else addresses.set(storage, arenaAddress + arena.offsets.get(storage.id)!);
+  }
+  if (guarding === undefined) return { addresses, scratch, guards: undefined };
+  const pieces = temporaries.map(({ id, bytes, definition }): Owned => {
+    const begin = arenaAddress + arena.offsets.get(id)!;
+    return { name: `${definition.kind} %${id}`, begin, end: begin + bytes };
+  });
+  return { addresses, scratch, guards: new guarding.WriteGuards(heap, arenaAddress, arenaAddress + arena.bytes, pieces) };
+}

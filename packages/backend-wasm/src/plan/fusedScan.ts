@@ -1,0 +1,22 @@
+import { type FusedParams, ops } from "@centella/core";
+import type { Kernel } from "../kernel.ts";
+import { lateKernel } from "../linking/lateKernels.ts";
+
+/** Whether a group begins with a selective scan. */
+export function hasScan({ body }: FusedParams): boolean {
+  return body[0]!.op.name === ops.ssmScan.name;
+}
+
+/** A selective scan that gives the tokens' results and keeps the states: one walk over the tokens, by the kernel of `ssmScan`. */
+export const fusedScan: Kernel<FusedParams> = {
+  unsupported: (_inputs, { body, others }) =>
+    others?.join() === "0" && body.length === 2 && body[1]!.op.name === ops.ssmScanWrite.name
+      ? undefined
+      : "a scan is finished by nothing but the write of its states",
+  emitted: () => [],
+  build(context, inputs, { body }, state, others) {
+    const { op, inputs: places, params } = body[0]!;
+    const own = places.map((place) => inputs[place!]);
+    return lateKernel(op).build(context, own, params, others![0]!, [state]);
+  },
+};

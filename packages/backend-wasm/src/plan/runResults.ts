@@ -1,0 +1,103 @@
+import { byteLength, type DimValues, type Operand, type Output, resolveSpec, type Storage, Tensor, type TypedArray } from "@centella/core";
+import type { Run } from "../kernel.ts";
+import type { Heap } from "../memory/heap.ts";
+import { readStored, WasmStorage } from "../memory/tensors.ts";
+import type { DirectOutput } from "./directOutputs.ts";
+
+/** What a plan gives back, and where its memory is. */
+export interface ResultsOf {
+  readonly heap: Heap;
+  readonly outputs: readonly (Output & { readonly operand: Operand })[];
+  readonly direct: readonly DirectOutput[];
+}
+
+/** The results of one run: handles that the caller has at once, and their content when it is computed. */
+export class RunResults {
+  readonly #plan: ResultsOf;
+  readonly #dims: DimValues;
+  readonly #host = new Map<string, TypedArray>();
+  readonly #device = new Map<string, WasmStorage>();
+  /** Memory of direct outputs that no tensor has yet. */
+  readonly #taken = new Map<Storage, number>();
+
+  constructor(plan: ResultsOf, dims: DimValues) {
+    this.#plan = plan;
+    this.#dims = dims;
+  }
+
+  /** The handles; `done` tells when their content is there. */
+  handles(done: Promise<unknown>): Record<string, Tensor> {
+    const { heap, outputs } = this.#plan;
+    const handles: Record<string, Tensor> = {};
+    for (const { name, operand, to } of outputs) {
+      const spec = resolveSpec(operand.spec, this.#dims);
+      if (to === "host") handles[name] = this.#hostHandle(name, spec, done);
+      else {
+        const storage = new WasmStorage(heap, spec, done);
+        this.#device.set(name, storage);
+        handles[name] = new Tensor(spec, storage);
+      }
+    }
+    return handles;
+  }
+
+  /** Takes memory for what the steps write straight to a tensor, unless nobody wants it any more; adds it to where they look. */
+  place(overrides: Map<Storage, number>): void {
+    for (const { name, operand } of this.#plan.direct) {
+      if (this.#device.get(name)?.isWanted === false) continue;
+      const address = this.#alloc(operand);
+      this.#taken.set(operand.storage, address);
+      overrides.set(operand.storage, address);
+    }
+  }
+
+  /** Takes over what a run has computed; how many tensors were read back. */
+  collect(run: Run): number {
+    const { heap, outputs } = this.#plan;
+    let readbacks = 0;
+    for (const { name, operand, to } of outputs) {
+      const from = run.address(operand);
+      if (to === "host") {
+        this.#host.set(name, readStored(heap, resolveSpec(operand.spec, this.#dims), from));
+        readbacks++;
+        continue;
+      }
+      const result = this.#device.get(name)!;
+      if (this.#taken.delete(operand.storage)) result.place(from);
+      else if (result.isWanted) {
+        const address = this.#alloc(operand);
+        heap.u8.copyWithin(address, from, from + this.#bytes(operand));
+        result.place(address);
+      }
+    }
+    return readbacks;
+  }
+
+  /** Frees what no tensor took. */
+  release(): void {
+    for (const address of this.#taken.values()) this.#plan.heap.free(address);
+    this.#taken.clear();
+  }
+
+  #hostHandle(name: string, spec: Tensor["spec"], done: Promise<unknown>): Tensor {
+    return new Tensor(spec, {
+      home: "host",
+      ready: async () => {
+        await done;
+      },
+      read: async () => {
+        await done;
+        return this.#host.get(name)!.slice();
+      },
+      free: () => this.#host.delete(name),
+    });
+  }
+
+  #bytes({ spec }: Operand): number {
+    return byteLength(resolveSpec(spec, this.#dims));
+  }
+
+  #alloc(operand: Operand): number {
+    return this.#plan.heap.alloc(this.#bytes(operand), "tensors");
+  }
+}

@@ -1,0 +1,179 @@
+import { slotBytes } from "../emit/index.ts";
+import type { Call, Part, Pause, Range, Run, Task } from "../kernel.ts";
+import type { Heap } from "../memory/heap.ts";
+import { type CallRecorder, type Entry, NotRecordable, type Space } from "../memory/space.ts";
+import { type StageRange, writeWords } from "../threads/control.ts";
+import { stageFields, stageNumbers } from "../threads/walk.ts";
+
+/** Steps that run one after the other: in one go from a list in memory, or one that returns to JavaScript. */
+export type Segment =
+  | { readonly kind: "list"; readonly list: StageRange; readonly stages: readonly StepEnd[] }
+  | { readonly kind: "task"; readonly step: number };
+
+/** Address at which a step's stages end. */
+interface StepEnd {
+  readonly step: number;
+  readonly end: number;
+}
+
+/** The steps of a plan for runs with the same extents and addresses. */
+export interface StepList {
+  readonly segments: readonly Segment[];
+  readonly address: number;
+  readonly bytes: number;
+}
+
+interface Recorded {
+  readonly entry: Entry;
+  readonly args: readonly number[];
+}
+
+interface Stage {
+  /** The calls of each tile in order; of a range the one that all of its tiles share. */
+  readonly tiles: readonly (readonly Recorded[])[];
+  readonly range?: { readonly total: number; readonly grain: number };
+}
+
+/** What one step recorded, or undefined if it has to run on the caller's thread. */
+export type RecordedStep = readonly Stage[] | undefined;
+
+/** Records what a step calls. */
+export function recordStep(space: Space, task: Task, run: Run): RecordedStep {
+  return recordWork(space, () => task(run) ?? []);
+}
+
+/** Records what `work` calls. */
+export function recordWork(space: Space, work: () => Iterable<Pause | Part>): RecordedStep {
+  const stages: Stage[] = [];
+  const recorder: CallRecorder = { call: (entry, args) => void stages.push({ tiles: [[{ entry, args }]] }) };
+  try {
+    space.record(recorder, () => {
+      for (const pause of pausesOf(work())) stages.push(...stagesOf(space, pause));
+    });
+    return stages;
+  } catch (error) {
+    if (error instanceof NotRecordable) return undefined;
+    throw error;
+  }
+}
+
+/** Pauses, those of parts among them. */
+export function* pausesOf(work: Iterable<Pause | Part>): Iterable<Pause> {
+  for (const pause of work) {
+    if (typeof pause === "function") yield* pause();
+    else yield pause;
+  }
+}
+
+function stagesOf(space: Space, pause: Pause): readonly Stage[] {
+  if (pause === undefined) return [];
+  const recorded = ({ fn, args, following = [] }: Call): readonly Recorded[] => [
+    { entry: space.entryOf(fn), args },
+    ...following.flatMap(recorded),
+  ];
+  if (isRange(pause)) return pause.total > 0 ? [{ tiles: [recorded(pause)], range: pause }] : [];
+  return pause.length > 0 ? [{ tiles: pause.map(recorded) }] : [];
+}
+
+function isRange(work: Range | readonly Call[]): work is Range {
+  return "fn" in work;
+}
+
+type Views = Pick<Heap, "i32" | "f32" | "f64">;
+
+/** Writes the recorded steps to memory, as few lists as there can be. */
+export function writeStepList(heap: Heap, steps: readonly RecordedStep[]): StepList {
+  return lastOf(writeSteps(heap, steps));
+}
+
+/** What a generator returns. */
+export function lastOf<T>(generator: Generator<undefined, T>): T {
+  for (;;) {
+    const { done, value } = generator.next();
+    if (done === true) return value;
+  }
+}
+
+/** {@link writeStepList} with a yield after each step; memory may grow meanwhile. What is left before its end frees what it took. */
+export function* writeSteps(heap: Heap, steps: readonly RecordedStep[]): Generator<undefined, StepList> {
+  const stages = steps.flatMap((step) => step ?? []);
+  const linkBytes = stages.map(
+    ({ tiles }) => slotBytes * (1 + most(tiles, (calls) => most(calls, ({ entry }) => entry.info.params.length))),
+  );
+  const strides = stages.map(({ tiles }, i) => linkBytes[i]! * most(tiles, (calls) => calls.length));
+  const stageBytes = 4 * stageFields.count;
+  // Each list ends with room for one stage that nobody reads: a list's end is never another's first stage.
+  const callBytes = stages.reduce((sum, { tiles }, i) => sum + tiles.length * strides[i]!, 0);
+  const bytes = stageBytes * stages.length + callBytes;
+  const address = heap.alloc(bytes, "arenas");
+  let at = address;
+  let callAt = address + stageBytes * stages.length;
+  let index = 0;
+  const writeStage = ({ tiles, range }: Stage): void => {
+    const views: Views = { i32: heap.i32, f32: heap.f32, f64: heap.f64 };
+    const { i32 } = views;
+    const [stride, link] = [strides[index]!, linkBytes[index]!];
+    index++;
+    const fields: Record<(typeof stageNumbers)[number], number> = {
+      tiles: range === undefined ? tiles.length : Math.ceil(range.total / range.grain),
+      callBytes: range === undefined ? stride : 0,
+      grain: range?.grain ?? 0,
+      total: range?.total ?? 0,
+    };
+    writeWords(i32, at / 4 + stageFields.calls, callAt);
+    for (const field of stageNumbers) i32[at / 4 + stageFields[field]] = fields[field];
+    for (const calls of tiles) {
+      calls.forEach(({ entry, args }, i) => {
+        const from = callAt + i * link;
+        i32[from / 4] = entry.place;
+        i32[from / 4 + 1] = i + 1 < calls.length ? link : 0;
+        writeArguments(views, from + slotBytes, entry, args);
+      });
+      callAt += stride;
+    }
+    at += stageBytes;
+  };
+
+  const writeArguments = ({ i32, f32, f64 }: Views, from: number, { info }: Entry, args: readonly number[]): void => {
+    // A range's `begin` and `end` are the tile's, and added to these zeros.
+    info.params.forEach((type, i) => {
+      const slot = from + slotBytes * i;
+      const arg = args[i] ?? 0;
+      if (type === "f32") f32[slot / 4] = arg;
+      else if (type === "f64") f64[slot / 8] = arg;
+      else writeWords(i32, slot / 4, arg);
+    });
+  };
+
+  const segments: Segment[] = [];
+  let first = at;
+  let ends: StepEnd[] = [];
+  const close = (): void => {
+    if (ends.length > 0) segments.push({ kind: "list", list: { first, end: at }, stages: ends });
+    [first, ends] = [at, []];
+  };
+  let isWritten = false;
+  try {
+    for (const [step, recorded] of steps.entries()) {
+      if (recorded === undefined) {
+        close();
+        segments.push({ kind: "task", step });
+        continue;
+      }
+      recorded.forEach(writeStage);
+      ends.push({ step, end: at });
+      yield;
+    }
+    isWritten = true;
+  } finally {
+    if (!isWritten) heap.free(address);
+  }
+  close();
+  return { segments, address, bytes };
+}
+
+function most<T>(items: readonly T[], size: (item: T) => number): number {
+  let largest = 0;
+  for (const item of items) largest = Math.max(largest, size(item));
+  return largest;
+}

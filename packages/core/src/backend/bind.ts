@@ -1,0 +1,125 @@
+import { check, describe, object } from "@centella/quant/checks";
+import { layoutOf, typedArrayOf } from "../dtype.ts";
+import { ArgumentError, DisposedError, DTypeError, ShapeError } from "../errors.ts";
+import type { ProgramGraph } from "../program/program.ts";
+import {
+  type ConcreteSpec,
+  type Dim,
+  type DimValues,
+  elementCount,
+  formatShape,
+  formatSpec,
+  resolveSpec,
+  sameShape,
+  type TensorSpec,
+} from "../spec.ts";
+import { checkData, Tensor } from "../tensor.ts";
+import type { InputData } from "./backend.ts";
+
+const noDims: DimValues = {};
+
+/** The checked arguments of one run. */
+export interface Binding {
+  /** A value for every dim that the program's inputs name. */
+  readonly dims: DimValues;
+  readonly inputs: ReadonlyMap<string, { readonly spec: ConcreteSpec; readonly data: InputData }>;
+}
+
+/**
+ * Checks a run's inputs against the program and finds the values of the symbolic dims: those given, then what the
+ * shapes of tensors and the lengths of arrays tell.
+ * @throws {ArgumentError | ShapeError | DTypeError | DisposedError}
+ */
+export function bind(program: ProgramGraph, given: Readonly<Record<string, InputData>>, explicit: DimValues = noDims): Binding {
+  check("run", "inputs", given, object, "pass { name: data }");
+  for (const name in given) {
+    if (!program.inputs.has(name)) throw new ArgumentError("run", `inputs among {${[...program.inputs.keys()].join(", ")}}`, name);
+  }
+  for (const name in explicit) {
+    if (!program.dims.has(name)) throw new ArgumentError("run", `dims among {${[...program.dims.keys()].join(", ")}}`, name);
+    if (explicit[name] !== undefined) checkDim(program, name, explicit[name]);
+  }
+  for (const [name, id] of program.inputs) {
+    const data = given[name];
+    if (data === undefined) throw new ArgumentError("run", `input ${name} (${formatSpec(program.values[id]!.spec)})`, "nothing");
+    if (!(data instanceof Tensor || ArrayBuffer.isView(data))) {
+      const { spec } = program.values[id]!;
+      const expected = `a tensor or a ${typedArrayOf(spec.dtype).name} for ${formatSpec(spec)}`;
+      throw new DTypeError(`input ${name}`, expected, describe(data), "pass the stored form of the dtype");
+    }
+  }
+  const dims = program.dims.size === 0 ? noDims : bindDims(program, given, explicit);
+  const inputs = new Map<string, { spec: ConcreteSpec; data: InputData }>();
+  for (const [name, id] of program.inputs) {
+    const data = given[name]!;
+    const spec = resolveSpec(program.values[id]!.spec, dims);
+    if (data instanceof Tensor) checkTensor(name, spec, data);
+    else checkData(`input ${name}`, spec, data);
+    inputs.set(name, { spec, data });
+  }
+  return { dims, inputs };
+}
+
+/** The dims that are given, and what the inputs tell of others: tensors first. */
+function bindDims(program: ProgramGraph, given: Readonly<Record<string, InputData>>, explicit: DimValues): DimValues {
+  const dims: Record<string, number> = { ...explicit };
+  const inputs = [...program.inputs].map(([name, id]) => ({ name, spec: program.values[id]!.spec, data: given[name]! }));
+  for (const { name, spec, data } of inputs) if (data instanceof Tensor) dimsOfTensor(name, spec, data, dims);
+  for (const { name, spec, data } of inputs) if (!(data instanceof Tensor)) dimOfLength(name, spec, data, dims);
+  for (const name of program.dims.keys()) {
+    const value = dims[name];
+    if (value !== undefined) checkDim(program, name, value);
+  }
+  return dims;
+}
+
+function checkDim(program: ProgramGraph, name: string, value: number): void {
+  const { max } = program.dims.get(name)!;
+  if (!Number.isSafeInteger(value) || value < 0 || value > max)
+    throw new ArgumentError("run", `dim ${name} from 0 to ${max}`, describe(value), "split the work into several runs");
+}
+
+/** @throws {ArgumentError} if a run within the call is given a tensor, whose content may have to be waited for */
+export function requireArrays(given: Readonly<Record<string, InputData>>): void {
+  for (const name in given)
+    if (given[name] instanceof Tensor) throw new ArgumentError("runSync", `an array for ${name}`, "a tensor", "give its dataSync()");
+}
+
+/** The smallest bucket that holds `value`. Buckets are ascending, the last is the dim's maximum. */
+export function bucketOf(buckets: readonly number[], value: number): number {
+  return buckets.find((bucket) => value <= bucket) ?? buckets.at(-1)!;
+}
+
+function dimsOfTensor(name: string, spec: TensorSpec, tensor: Tensor, dims: Record<string, number>): void {
+  if (tensor.spec.shape.length !== spec.shape.length)
+    throw new ShapeError(`input ${name}`, formatShape(spec.shape), formatShape(tensor.spec.shape));
+  spec.shape.forEach((dim, axis) => {
+    if (typeof dim !== "number") dims[dim.name] ??= tensor.spec.shape[axis]!;
+  });
+}
+
+function dimOfLength(name: string, spec: TensorSpec, data: Exclude<InputData, Tensor>, dims: Record<string, number>): void {
+  const isKnown = (dim: Dim): boolean => typeof dim === "number" || dims[dim.name] !== undefined;
+  const unknown = spec.shape.filter((dim): dim is Exclude<Dim, number> => !isKnown(dim));
+  if (unknown.length === 0) return;
+  const names = [...new Set(unknown.map((dim) => dim.name))];
+  if (names.length > 1 || unknown.length > 1) {
+    throw new ArgumentError("run", `values for dims ${names.join(", ")} of input ${name}`, "none", "pass them in dims");
+  }
+  const rest = elementCount(resolveSpec({ ...spec, shape: spec.shape.filter(isKnown) }, dims).shape);
+  const { elements, bytes } = layoutOf(spec.dtype);
+  const extent = ((data.byteLength / bytes) * elements) / rest;
+  if (!Number.isInteger(extent)) {
+    const expected = `a multiple of ${rest} elements for ${formatSpec(spec)} in a ${typedArrayOf(spec.dtype).name}`;
+    throw new ShapeError(`input ${name}`, expected, `${data.length} in a ${data.constructor.name}`);
+  }
+  dims[names[0]!] = extent;
+}
+
+function checkTensor(name: string, spec: ConcreteSpec, tensor: Tensor): void {
+  if (tensor.isDisposed) throw new DisposedError(`input ${name}`);
+  if (tensor.spec.dtype !== spec.dtype) throw new DTypeError(`input ${name}`, formatSpec(spec), formatSpec(tensor.spec));
+  if (!sameShape(tensor.spec.shape, spec.shape)) {
+    throw new ShapeError(`input ${name}`, formatShape(spec.shape), formatShape(tensor.spec.shape));
+  }
+}

@@ -1,0 +1,57 @@
+import { bfloatRowToFloat, dequantize, floatRowToBfloat, floatRowToHalf, halfRowToFloat, quantizeRow } from "@centella/quant";
+import { check, floatArray, object } from "@centella/quant/checks";
+import { type DType, isQuantized, type TypedArray, typedArrayOf } from "../dtype.ts";
+import { UnsupportedError } from "../errors.ts";
+import { byteLength, type ConcreteSpec, elementCount } from "../spec.ts";
+import { checkData } from "../tensor.ts";
+
+/** A tensor's stored form as numbers: f16, bf16 and block types become `Float32Array`, the others are returned as they are. */
+export function decode(spec: ConcreteSpec, stored: TypedArray): TypedArray {
+  checkData("decode", spec, stored);
+  const { dtype, shape } = spec;
+  if (!isDecoded(dtype)) return stored;
+  const values = new Float32Array(elementCount(shape));
+  if (dtype === "f16") halfRowToFloat(stored as Uint16Array, values);
+  else if (dtype === "bf16") bfloatRowToFloat(stored as Uint16Array, values);
+  else if (isQuantized(dtype)) dequantize(dtype, stored as Uint8Array, values);
+  return values;
+}
+
+/** The inverse of {@link decode}: rounds to f16, bf16 or q8_0. @throws {UnsupportedError} for other block types */
+export function encode(spec: ConcreteSpec, values: TypedArray): TypedArray {
+  check("encode", "spec", spec, object);
+  const { dtype, shape } = spec;
+  if (!isDecoded(dtype)) return values;
+  const stored = new (typedArrayOf(dtype))(byteLength({ dtype, shape }) / typedArrayOf(dtype).BYTES_PER_ELEMENT);
+  if (dtype === "f16") floatRowToHalf(values as Float32Array, stored as Uint16Array);
+  else if (dtype === "bf16") floatRowToBfloat(values as Float32Array, stored as Uint16Array);
+  else if (dtype === "q8_0") quantizeRow("q8_0", values as Float32Array, stored as Uint8Array);
+  else throw new UnsupportedError(dtype, "tensors of this type are read, not computed");
+  return stored;
+}
+
+/** Rounds f32 values to what `dtype` can store. */
+export function roundTo(dtype: DType, values: Float32Array): Float32Array {
+  check("roundTo", "values", values, floatArray);
+  if (dtype === "f16" || dtype === "bf16") return roundToHalf(dtype, values);
+  if (!isDecoded(dtype)) return values;
+  const spec = { dtype, shape: [values.length] };
+  return decode(spec, encode(spec, values)) as Float32Array;
+}
+
+/** {@link roundTo} of the floats of two bytes. */
+export function roundToHalf(dtype: "f16" | "bf16", values: Float32Array): Float32Array {
+  const [stored, rounded] = [new Uint16Array(values.length), new Float32Array(values.length)];
+  if (dtype === "f16") {
+    floatRowToHalf(values, stored);
+    halfRowToFloat(stored, rounded);
+  } else {
+    floatRowToBfloat(values, stored);
+    bfloatRowToFloat(stored, rounded);
+  }
+  return rounded;
+}
+
+function isDecoded(dtype: DType): boolean {
+  return dtype === "f16" || dtype === "bf16" || isQuantized(dtype);
+}

@@ -1,0 +1,180 @@
+import { check, isRecord, type Kind, kind } from "@centella/quant/checks";
+import type { Backend } from "../backend/backend.ts";
+import { ArgumentError } from "../errors.ts";
+import { programGraph } from "../kinds.ts";
+import type { Node, ProgramGraph } from "../program/program.ts";
+import { structuralKey } from "../program/structuralKey.ts";
+import { type Placement, splitByPlacement } from "../runtime/placement.ts";
+import { type ConcreteSpec, formatShape, formatSpec, maxSpec } from "../spec.ts";
+import { planArena, planSlots } from "./arena.ts";
+import { type Lowered, lower, type Step, type Storage } from "./lower.ts";
+import { type FusedParams, isFused, writtenInput } from "./passes/fused.ts";
+
+/** What of a backend decides how a program is computed there. */
+export type ExplainedBackend = Pick<Backend, "name" | "unsupported" | "fusion" | "memoryModel">;
+
+/** A program on several backends: `backends[0]` is the home of persistents that `placement` does not name. */
+export interface Placed {
+  readonly placement: Placement;
+  readonly backends: readonly ExplainedBackend[];
+}
+
+/** Lists everything: what a program becomes before any backend has a say. */
+const anyBackend: ExplainedBackend = { name: "any backend", unsupported: () => undefined };
+
+const explainedKind: Kind = kind(
+  "a backend, or a placement with its backends",
+  (value) => isRecord(value) && (typeof value.unsupported === "function" || (isRecord(value.placement) && Array.isArray(value.backends))),
+);
+
+/** Offsets in the listing; backends align as their device asks. */
+const alignment = 64;
+
+/**
+ * What becomes of a program on a backend, for people: each step with its shapes, flops and bytes (symbolic dims at their
+ * maxima), fused groups with their bodies, where temporaries lie, and which groups the backend refused. Without a
+ * backend: what one with every kernel would be given. Nothing is compiled.
+ * Of a placed program: the same for each part, and what moves between them.
+ * @throws {UnsupportedError} for a call that the backend has no kernel for
+ */
+export function explain(recorded: ProgramGraph, on: ExplainedBackend | Placed = anyBackend): string {
+  check("explain", "program", recorded, programGraph, "record one with createProgram()");
+  check("explain", "backend", on, explainedKind, "pass a backend, or { placement, backends }");
+  if ("placement" in on) return explainPlaced(recorded, on);
+  const { name, fusion, memoryModel = "addressSpace" } = on;
+  const options = { memoryModel, ...(fusion && { fusion }) };
+  const lowered = lower(recorded, name, (...call) => on.unsupported(...call), options);
+  const { program, steps, notes } = lowered;
+  const memory = placesOf(lowered, memoryModel);
+  const placeOf = ({ op, inputs, params, output: { storage }, others = [] }: Step): string => {
+    const isInPlace = writtenInput({ op, params }) === undefined && inputs.some((operand) => operand?.storage === storage);
+    const places = [...others.map((operand) => operand.storage), storage].map((result) => memory.placeOf(result));
+    return `${places.join(", ")}${isInPlace ? ", in place" : ""}`;
+  };
+  const stepOf = new Map(program.nodes.filter(({ op }) => op.alias !== true).map(({ output }, i) => [output, steps[i]!]));
+  let [flops, bytes] = [0, 0];
+  const lines = linesOf(program, (node) => {
+    if (node.op.alias === true) return "view";
+    const cost = costOf(program, node);
+    flops += cost.flops;
+    bytes += cost.bytes;
+    return `${count(cost.flops)} flops, ${count(cost.bytes)} bytes, ${placeOf(stepOf.get(node.output)!)}`;
+  });
+  return [
+    `${steps.length} steps on ${name}, from ${recorded.nodes.length} recorded ops`,
+    ...lines,
+    `in all: ${count(flops)} flops, ${count(bytes)} bytes, ${memory.summary}`,
+    ...notes.map((note) => `not fused: ${note}`),
+    "",
+  ].join("\n");
+}
+
+/** The parts of a placed program, with what moves between them. */
+function explainPlaced(recorded: ProgramGraph, { placement, backends }: Placed): string {
+  const parts = splitByPlacement(recorded, placement, backends[0]!.name);
+  let moved = 0;
+  const listings = parts.map(({ home, program, takes }, i) => {
+    const backend = backends.find(({ name }) => name === home);
+    if (backend === undefined) throw new ArgumentError("placement", `homes among ${backends.map(({ name }) => name).join(", ")}`, home);
+    const cuts = takes.map(({ value, from, bytes }) => {
+      const isMoved = parts[from]!.home !== home;
+      if (isMoved) moved += bytes;
+      const how = isMoved ? `from ${parts[from]!.home} to ${home}, ${count(bytes)} bytes` : `stays on ${home}`;
+      return `%${value}: ${formatSpec(program.values[value]!.spec)} of part ${from + 1} ${how}\n`;
+    });
+    return `part ${i + 1} on ${home}\n${cuts.join("")}${explain(program, backend)}`;
+  });
+  const head = `${parts.length} parts, ${parts.length - 1} cuts, ${count(moved)} bytes moved between backends at most`;
+  return [head, ...listings].join("\n");
+}
+
+/** The listing of a program as it is, e.g. between two passes. */
+export function formatProgram(program: ProgramGraph): string {
+  check("formatProgram", "program", program, programGraph, "record one with createProgram()");
+  return [...linesOf(program, () => undefined), ""].join("\n");
+}
+
+function linesOf(program: ProgramGraph, annotate: (node: Node) => string | undefined): readonly string[] {
+  const { values, inputs, persistents, nodes, outputs } = program;
+  const nameOf = namesOf(program);
+  return [
+    ...[...inputs].map(([name, id]) => `input ${name}: ${formatSpec(values[id]!.spec)}`),
+    ...[...persistents.values()].map(({ name, spec, init }) => `persistent ${name}: ${formatSpec(spec)}, ${init}`),
+    ...nodes.flatMap((node) => {
+      const results = [...(node.others ?? []), node.output].map((id) => `${nameOf(id)}: ${formatSpec(values[id]!.spec)}`);
+      const note = annotate(node);
+      const head = `${results.join(", ")} = ${formatCall(node, nameOf)}`;
+      return [note === undefined ? head : `${head}  (${note})`, ...bodyLines(node, nameOf)];
+    }),
+    ...outputs.map(({ name, value, to }) => `output ${name}: ${nameOf(value)} to the ${to}`),
+  ];
+}
+
+function formatCall({ op, inputs, params }: Pick<Node, "op" | "inputs" | "params">, nameOf: (id: number) => string): string {
+  const tensors = inputs.map((id) => (id === undefined ? "none" : nameOf(id)));
+  const options = isFused(op) ? [] : Object.entries(params).map(([key, value]) => `${key}: ${formatOption(key, value)}`);
+  return `${op.name}(${[...tensors, ...options].join(", ")})`;
+}
+
+function formatOption(key: string, value: unknown): string {
+  return key === "shape" && Array.isArray(value) ? formatShape(value) : structuralKey("explain", value);
+}
+
+/** A fused group's calls, their results named `.0`, `.1`, … */
+function bodyLines({ op, inputs, params }: Node, nameOf: (id: number) => string): readonly string[] {
+  if (!isFused(op)) return [];
+  const { body } = params as FusedParams;
+  const nameAt = (place: number): string => (place < inputs.length ? nameOf(inputs[place]!) : `.${place - inputs.length}`);
+  return body.map((call, i) => `  .${i} = ${formatCall(call, nameAt)}`);
+}
+
+/** Names of values: their own, those of small constants as numbers, `name'2` for the second version of a persistent, `%id`. */
+function namesOf({ values }: ProgramGraph): (id: number) => string {
+  const versions = new Map<string, number>();
+  const names = values.map(({ id, definition, persistent, spec }) => {
+    if (persistent !== undefined) {
+      const version = versions.get(persistent) ?? 0;
+      versions.set(persistent, version + 1);
+      return version === 0 ? persistent : `${persistent}'${version}`;
+    }
+    if (definition.kind === "input") return definition.name;
+    if (definition.kind !== "constant") return `%${id}`;
+    return definition.data.length === 1 ? structuralKey("constant", definition.data[0]) : `constant ${formatSpec(spec)}`;
+  });
+  return (id) => names[id]!;
+}
+
+function costOf({ values }: ProgramGraph, { op, inputs, params, output }: Node): { readonly flops: number; readonly bytes: number } {
+  const specs = inputs.map((id): ConcreteSpec | undefined => (id === undefined ? undefined : maxSpec(values[id]!.spec)));
+  return op.cost(specs, params, maxSpec(values[output]!.spec));
+}
+
+/** Where results lie. */
+interface Places {
+  readonly summary: string;
+  placeOf(storage: Storage): string;
+}
+
+function placesOf({ storages }: Lowered, model: NonNullable<Backend["memoryModel"]>): Places {
+  const temporaries = storages.filter(({ definition }) => definition.kind === "node");
+  const apart = temporaries.reduce((sum, { bytes }) => sum + bytes, 0);
+  const persistent = ({ definition }: Storage): string | undefined =>
+    definition.kind === "persistent" ? `in ${definition.name}` : undefined;
+  if (model === "buffers") {
+    const { slots, slotOf } = planSlots(temporaries);
+    const bytes = slots.reduce((sum, slot) => sum + slot, 0);
+    return {
+      summary: `${slots.length} buffers of ${count(bytes)} bytes for ${count(apart)} bytes of temporaries`,
+      placeOf: (storage) => persistent(storage) ?? `in buffer ${slotOf.get(storage.id)}`,
+    };
+  }
+  const { bytes, offsets } = planArena(temporaries, alignment);
+  return {
+    summary: `an arena of ${count(bytes)} bytes for ${count(apart)} bytes of temporaries`,
+    placeOf: (storage) => persistent(storage) ?? `at ${count(offsets.get(storage.id)!)}`,
+  };
+}
+
+function count(n: number): string {
+  return n.toLocaleString("en");
+}

@@ -1,0 +1,150 @@
+import { UnsupportedError } from "../errors.ts";
+import type { AnyOp } from "../program/op.ts";
+import type { Definition, Output, Persistent, ProgramGraph } from "../program/program.ts";
+import { byteLength, maxSpec, type TensorSpec } from "../spec.ts";
+import { deadCode } from "./passes/deadCode.ts";
+import { fuse } from "./passes/fuse.ts";
+import { type FusedParams, fused, isFused, writtenInput } from "./passes/fused.ts";
+import type { FusionLimits } from "./passes/fuseElementwise.ts";
+import { inPlace } from "./passes/inPlace.ts";
+import { simplify } from "./passes/simplify.ts";
+
+/** A piece of memory of a lowered program. Several values share it through `alias` and `writes` ops. */
+export interface Storage {
+  readonly id: number;
+  readonly definition: Definition;
+  /** Bytes in stored form, symbolic dims at their maximum. */
+  readonly bytes: number;
+  /** First and last index into `steps` at which the content matters; outputs live to the end (`steps.length`). */
+  first: number;
+  last: number;
+}
+
+/** A value as a step sees it: its spec and the memory that it lies in. */
+export interface Operand {
+  readonly spec: TensorSpec;
+  readonly storage: Storage;
+}
+
+/** One kernel call. Steps run in order. */
+export interface Step {
+  readonly op: AnyOp;
+  readonly inputs: readonly (Operand | undefined)[];
+  readonly params: object;
+  readonly output: Operand;
+  /** Further results of a fused group, in the order of `FusedParams.others`. */
+  readonly others?: readonly Operand[];
+}
+
+/** What a backend compiles: steps over storages, dead code gone, aliases resolved, lifetimes known. */
+export interface Lowered {
+  readonly program: ProgramGraph;
+  readonly steps: readonly Step[];
+  /** Storages that are used, in order of first use. */
+  readonly storages: readonly Storage[];
+  readonly outputs: readonly (Output & { readonly operand: Operand })[];
+  /** Used persistents with their storages. */
+  readonly persistents: readonly (Persistent & { readonly storage: Storage })[];
+  /** Groups that could be one kernel and are not, with the backend's reasons. */
+  readonly notes: readonly string[];
+}
+
+export interface LowerOptions {
+  /** What the backend can fuse at most. */
+  readonly fusion?: FusionLimits;
+  /** In one address space (the default), elementwise calls write in place where they can; in buffers, no memory is read and written by one step. */
+  readonly memoryModel?: "addressSpace" | "buffers";
+  /** False keeps the program as recorded, dead code aside: what optimised programs are compared with. */
+  readonly optimize?: boolean;
+}
+
+/** How a backend answers for one call; see `Backend.unsupported`. */
+export type Unsupported = (
+  op: AnyOp,
+  inputs: readonly (TensorSpec | undefined)[],
+  params: object,
+  output: TensorSpec,
+) => string | undefined;
+
+/**
+ * Turns a recorded program into steps over storages: simplifies it, fuses what the backend has kernels for, resolves memory.
+ * Pure. Every call has a kernel of its own on the backend, so that any group may be refused.
+ * @throws {UnsupportedError} for the first node that `unsupported` gives a reason for.
+ */
+export function lower(
+  recorded: ProgramGraph,
+  backendName: string,
+  unsupported: Unsupported,
+  { fusion, memoryModel = "addressSpace", optimize = true }: LowerOptions = {},
+): Lowered {
+  const simple = optimize ? simplify(recorded) : deadCode(recorded);
+  requireKernels(simple, backendName, unsupported);
+  const refuses = (inputs: readonly TensorSpec[], params: FusedParams, output: TensorSpec) => unsupported(fused, inputs, params, output);
+  const { program, notes } = optimize ? fuse(simple, refuses, fusion) : { program: simple, notes: [] };
+  const storages = new Map<number, Storage>();
+  const steps: Step[] = [];
+
+  /** Of values that are another one's memory: whose. Versions of a persistent may be many. */
+  const owners = new Map<number, number>();
+  for (const node of program.nodes) {
+    const { op, inputs, output } = node;
+    const shared = writtenInput(node) ?? (op.alias === true ? 0 : undefined);
+    if (shared !== undefined) owners.set(output, owners.get(inputs[shared]!) ?? inputs[shared]!);
+  }
+  const storageOf = (value: number): Storage => {
+    const id = owners.get(value) ?? value;
+    const known = storages.get(id);
+    if (known !== undefined) return known;
+    const { definition, spec } = program.values[id]!;
+    const first = definition.kind === "node" ? steps.length : -1;
+    const storage = { id, definition, bytes: byteLength(maxSpec(spec)), first, last: first };
+    storages.set(id, storage);
+    return storage;
+  };
+  const operand = (id: number): Operand => ({ spec: program.values[id]!.spec, storage: storageOf(id) });
+
+  for (const node of program.nodes) {
+    if (node.op.alias === true) continue;
+    const inputs = node.inputs.map((id) => (id === undefined ? undefined : operand(id)));
+    const output = operand(node.output);
+    const others = node.others?.map(operand);
+    for (const used of [...inputs, output, ...(others ?? [])]) if (used !== undefined) used.storage.last = steps.length;
+    steps.push({ op: node.op, inputs, params: node.params, output, ...(others && { others }) });
+  }
+
+  const outputs = program.outputs.map((output) => ({ ...output, operand: operand(output.value) }));
+  for (const output of outputs) output.operand.storage.last = steps.length;
+  const persistents = [...program.persistents.values()]
+    .filter(({ value }) => storages.has(value))
+    .map((persistent) => ({ ...persistent, storage: storages.get(persistent.value)! }));
+  const lowered = { program, steps, storages: [...storages.values()], outputs, persistents, notes };
+  return optimize && memoryModel === "addressSpace" ? inPlace(lowered) : lowered;
+}
+
+/** Alias nodes need none. */
+function requireKernels({ nodes, values }: ProgramGraph, backendName: string, unsupported: Unsupported): void {
+  for (const { op, inputs, params, output } of nodes) {
+    if (op.alias === true) continue;
+    const specs = inputs.map((id) => (id === undefined ? undefined : values[id]!.spec));
+    const reason = unsupported(op, specs, params, values[output]!.spec);
+    if (reason !== undefined) throw new UnsupportedError(`${backendName}: ${op.name}`, reason);
+  }
+}
+
+/** The ops that read or write a persistent, and as which input: what a backend chooses its layout from. Groups are looked into. */
+export function usesOf(
+  lowered: Lowered,
+  storage: Storage,
+): readonly { readonly op: AnyOp; readonly input: number; readonly params: object; readonly spec: TensorSpec }[] {
+  const usesIn = (operands: readonly (Operand | undefined)[], { op, params }: Pick<Step, "op" | "params">) =>
+    operands.flatMap((operand, input) => (operand?.storage === storage ? [{ op, input, params, spec: operand.spec }] : []));
+  return lowered.steps.flatMap((step) => {
+    if (!isFused(step.op)) return usesIn(step.inputs, step);
+    return (step.params as FusedParams).body.flatMap((call) =>
+      usesIn(
+        call.inputs.map((place) => (place === undefined ? undefined : step.inputs[place])),
+        call,
+      ),
+    );
+  });
+}

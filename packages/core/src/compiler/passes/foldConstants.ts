@@ -1,0 +1,122 @@
+import { type TypedArray, typedArrayOf } from "../../dtype.ts";
+import { add } from "../../ops/add.ts";
+import { div } from "../../ops/div.ts";
+import { mul } from "../../ops/mul.ts";
+import { type ScaleParams, scale } from "../../ops/scale.ts";
+import { sub } from "../../ops/sub.ts";
+import type { Node, ProgramGraph, Value } from "../../program/program.ts";
+import { type ConcreteSpec, elementCount, isConcrete, sameShape } from "../../spec.ts";
+import { renamedOutputs, versions, withChanges } from "./graph.ts";
+
+/**
+ * Folds scalars that are known when the program is recorded. What is folded gives the same bits, but for the last rule, which
+ * rounds once where the program rounds twice:
+ * - an elementwise call whose inputs are all constants of one element becomes a constant, computed by the op's reference;
+ * - `x * 1`, `x / 1`, `x - 0`, `x + (-0)` and, on i32, `x + 0` become `x` (`x + 0` on f32 is no identity: it turns -0 into 0);
+ * - `x * c` becomes `scale(x, c)` for a finite c;
+ * - `scale(scale(x, a), b)` becomes `scale(x, a b)` where both factors shrink or both grow, so that no overflow on the way is
+ *   missed, and where `a b` is a normal f32.
+ *
+ * Nothing is folded that would read a persistent later than recorded: it may have been written meanwhile.
+ */
+export function foldConstants(program: ProgramGraph): ProgramGraph {
+  const fold = new Fold(program);
+  const nodes = program.nodes.flatMap((node) => fold.node(node));
+  return withChanges(program, { values: fold.values, nodes, outputs: renamedOutputs(program, fold.replaced) });
+}
+
+class Fold {
+  readonly values: Value[];
+  readonly replaced = new Map<number, number>();
+  readonly #inPersistent: ReadonlyMap<number, number>;
+  /** Calls of `scale` so far, by their output. */
+  readonly #scales = new Map<number, Node>();
+
+  constructor(program: ProgramGraph) {
+    this.values = [...program.values];
+    this.#inPersistent = versions(program);
+  }
+
+  /** What takes the node's place: nothing or one node. */
+  node(recorded: Node): readonly Node[] {
+    const inputs = recorded.inputs.map((id) => (id === undefined ? undefined : (this.replaced.get(id) ?? id)));
+    const node = { ...recorded, inputs };
+    const constant = this.#constantOf(node);
+    const same = constant ?? this.#identityOf(node);
+    if (same !== undefined) {
+      this.replaced.set(node.output, same);
+      return [];
+    }
+    const folded = this.#mergedScale(this.#asScale(node));
+    if (folded.op === scale) this.#scales.set(folded.output, folded);
+    return [folded];
+  }
+
+  #constantOf({ op, inputs, params, output }: Node): number | undefined {
+    const { spec } = this.values[output]!;
+    if (op.elementwise !== true || op.reference === undefined || inputs.length === 0 || !isScalar(spec)) return undefined;
+    const tensors = [];
+    for (const id of inputs) {
+      const data = this.#scalarOf(id);
+      if (data === undefined) return undefined;
+      tensors.push({ spec: this.values[id!]!.spec as ConcreteSpec, data });
+    }
+    const data = new (typedArrayOf(spec.dtype))(1);
+    op.reference(tensors, params, { spec, data });
+    const id = this.values.length;
+    this.values.push({ id, spec, definition: { kind: "constant", data }, persistent: undefined });
+    return id;
+  }
+
+  #identityOf(node: Node): number | undefined {
+    const { op, inputs, params, output } = node;
+    const [x, c] = op === mul || op === add ? this.#constantLast(node) : inputs;
+    if (x === undefined || this.#inPersistent.has(x)) return undefined;
+    const { spec } = this.values[x]!;
+    if (!sameShape(spec.shape, this.values[output]!.spec.shape)) return undefined;
+    if (op === scale) return (params as ScaleParams).by === 1 ? x : undefined;
+    const value = this.#scalarOf(c)?.[0];
+    if (value === undefined) return undefined;
+    if (op === mul || op === div) return value === 1 ? x : undefined;
+    if (op === sub) return Object.is(value, 0) ? x : undefined;
+    if (op === add) return spec.dtype === "i32" ? (value === 0 ? x : undefined) : Object.is(value, -0) ? x : undefined;
+    return undefined;
+  }
+
+  #asScale(node: Node): Node {
+    if (node.op !== mul) return node;
+    const [x, c] = this.#constantLast(node);
+    const by = this.#scalarOf(c)?.[0];
+    const { spec } = this.values[x!]!;
+    if (by === undefined || !Number.isFinite(by) || spec.dtype !== "f32") return node;
+    if (!sameShape(spec.shape, this.values[node.output]!.spec.shape)) return node;
+    return { op: scale, inputs: [x], params: { by } satisfies ScaleParams, output: node.output };
+  }
+
+  #mergedScale(node: Node): Node {
+    const inner = node.op === scale ? this.#scales.get(node.inputs[0]!) : undefined;
+    if (inner === undefined || this.#inPersistent.has(inner.inputs[0]!)) return node;
+    const [a, b] = [(inner.params as ScaleParams).by, (node.params as ScaleParams).by];
+    const by = a * b;
+    const sameWay = Math.abs(a) >= 1 === Math.abs(b) >= 1;
+    if (!sameWay || Math.abs(by) < 2 ** -126 || Math.abs(by) > 2 ** 127) return node;
+    return { ...node, inputs: inner.inputs, params: { by } satisfies ScaleParams };
+  }
+
+  /** The inputs of a commutative call, a scalar constant as the second. */
+  #constantLast({ inputs: [a, b] }: Node): readonly (number | undefined)[] {
+    return this.#scalarOf(b) === undefined && this.#scalarOf(a) !== undefined ? [b, a] : [a, b];
+  }
+
+  /** The data of an f32 or i32 constant of one element. */
+  #scalarOf(id: number | undefined): TypedArray | undefined {
+    if (id === undefined) return undefined;
+    const { spec, definition } = this.values[id]!;
+    if (definition.kind !== "constant" || !isScalar(spec) || (spec.dtype !== "f32" && spec.dtype !== "i32")) return undefined;
+    return definition.data;
+  }
+}
+
+function isScalar(spec: Value["spec"]): spec is ConcreteSpec {
+  return isConcrete(spec) && elementCount(spec.shape) === 1;
+}

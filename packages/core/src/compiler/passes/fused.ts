@@ -1,0 +1,138 @@
+import type { AnyOp, Cost, Op } from "../../program/op.ts";
+import type { Node } from "../../program/program.ts";
+import { byteLength, type ConcreteSpec, maxSpec, resolveSpec, type TensorSpec } from "../../spec.ts";
+
+/** One call of a fused group's body. */
+export interface FusedCall {
+  readonly op: AnyOp;
+  /** Places of its tensors: those below the number of the group's inputs are these, then come the results of the calls in order. */
+  readonly inputs: readonly (number | undefined)[];
+  readonly params: object;
+  /** As recorded, symbolic dims and all. */
+  readonly output: TensorSpec;
+}
+
+/** What a fused group computes. */
+export interface FusedParams {
+  /** In order of execution. The last one's result is the group's, and it alone may write a persistent, an input of the group. */
+  readonly body: readonly FusedCall[];
+  /**
+   * Of a group with several results: indices in the body of the other calls whose results leave it, ascending. Calls of the body may read
+   * them. A backend that looks at a group's last result alone has to refuse these.
+   */
+  readonly others?: readonly number[];
+}
+
+/**
+ * A group of calls as one node, so that a backend can make one kernel of it. Passes make such nodes; they are not recorded.
+ * A backend that has no kernel for a group says why (`unsupported`) and gets its calls one by one.
+ *
+ * The reference (`evaluateGroup`) evaluates the body call by call, each result rounded to its dtype: the same bits as without fusion.
+ * Kernels may keep more precision between calls, within the tolerance of the calls one by one.
+ */
+export const fused: Op<[], FusedParams> = {
+  name: "fused",
+  inputs: [],
+  defaults: {},
+  required: ["body"],
+  infer: (inputs, { body }) => evaluateBody(inputs, body, ({ op, params }, specs) => op.infer(specs, params)),
+  cost(inputs, { body, others = [] }, output): Cost {
+    let flops = 0;
+    const made: ConcreteSpec[] = [];
+    const specOf = concreteSpecs(body, output);
+    evaluateBody(inputs, body, (call, specs): ConcreteSpec => {
+      const spec = specOf(call, specs);
+      flops += call.op.cost(specs, call.params, spec).flops;
+      made.push(spec);
+      return spec;
+    });
+    const moved = [...inputs, ...others.map((index) => made[index]), output];
+    return { flops, bytes: moved.reduce((sum, spec) => sum + (spec === undefined ? 0 : byteLength(spec)), 0) };
+  },
+};
+
+/** A node that is a group. */
+export interface FusedNode extends Node {
+  readonly inputs: readonly number[];
+  readonly params: FusedParams;
+}
+
+/**
+ * Nodes in order as one, groups among them call by call. Its result is the last one's; those of others that none of the nodes reads, or
+ * that are to be `kept`, leave it as well.
+ */
+export function compose(
+  values: readonly { readonly spec: TensorSpec }[],
+  nodes: readonly Node[],
+  kept: ReadonlySet<number> = new Set(),
+): FusedNode {
+  const inner = new Set(nodes.map(({ output }) => output));
+  const read = new Set(nodes.flatMap((node) => node.inputs));
+  const inputs = [...read].filter((id) => id !== undefined && !inner.has(id)) as number[];
+  const places = new Map(inputs.map((id, place) => [id, place]));
+  const body: FusedCall[] = [];
+  for (const { op, inputs: used, params, output } of nodes) {
+    const from = used.map((id) => (id === undefined ? undefined : places.get(id)!));
+    if (isFused(op)) {
+      const behind = inputs.length + body.length - used.length;
+      const moved = (place: number | undefined): number | undefined =>
+        place === undefined ? undefined : place < used.length ? from[place] : place + behind;
+      body.push(...(params as FusedParams).body.map((call) => ({ ...call, inputs: call.inputs.map(moved) })));
+    } else body.push({ op, inputs: from, params, output: values[output]!.spec });
+    places.set(output, inputs.length + body.length - 1);
+  }
+  const { output } = nodes.at(-1)!;
+  const others = nodes.map((node) => node.output).filter((id) => id !== output && (!read.has(id) || kept.has(id)));
+  if (others.length === 0) return { op: fused, inputs, params: { body }, output };
+  return { op: fused, inputs, params: { body, others: others.map((id) => places.get(id)! - inputs.length) }, output, others };
+}
+
+/** Follows a body from its inputs to its result: `visit` makes of a call and its inputs the call's result. */
+export function evaluateBody<T>(
+  inputs: readonly (T | undefined)[],
+  body: readonly FusedCall[],
+  visit: (call: FusedCall, inputs: readonly (T | undefined)[], index: number) => T,
+): T {
+  const known = [...inputs];
+  body.forEach((call, index) => {
+    const used = call.inputs.map((place) => (place === undefined ? undefined : known[place]));
+    known.push(visit(call, used, index));
+  });
+  return known.at(-1)!;
+}
+
+/** True for a node's op that stands for a group of calls. */
+export function isFused(op: AnyOp): boolean {
+  return op === (fused as AnyOp);
+}
+
+/** The input that a node's result is the next version of; a group's last call may write one. */
+export function writtenInput({ op, params }: { readonly op: AnyOp; readonly params: object }): number | undefined {
+  if (!isFused(op)) return op.writes;
+  const last = (params as FusedParams).body.at(-1)!;
+  return last.op.writes === undefined ? undefined : last.inputs[last.op.writes];
+}
+
+/** True for an elementwise call, and for a group of nothing else. */
+export function isElementwise({ op, params }: { readonly op: AnyOp; readonly params: object }): boolean {
+  if (!isFused(op)) return op.elementwise === true;
+  return (params as FusedParams).body.every((call) => call.op.elementwise === true);
+}
+
+/**
+ * The specs of a body's results in a run. Parameters may name symbolic dims (the shape that `expand` goes to), whose values only the
+ * results show: what the group's result does not tell follows from the inputs.
+ */
+export function concreteSpecs(
+  body: readonly FusedCall[],
+  result: ConcreteSpec,
+): (call: FusedCall, inputs: readonly (ConcreteSpec | undefined)[]) => ConcreteSpec {
+  const dims: Record<string, number> = {};
+  body.at(-1)!.output.shape.forEach((dim, axis) => {
+    if (typeof dim !== "number") dims[dim.name] = result.shape[axis]!;
+  });
+  return ({ op, params, output }, inputs) => {
+    const isKnown = output.shape.every((dim) => typeof dim === "number" || dims[dim.name] !== undefined);
+    return isKnown ? resolveSpec(output, dims) : maxSpec(op.infer(inputs, params));
+  };
+}

@@ -1,0 +1,117 @@
+import type { MatmulParams } from "../../ops/matmul.ts";
+import { matmul } from "../../ops/matmul.ts";
+import { isConcrete, sameShape, type TensorSpec } from "../../spec.ts";
+import type { FusedCall, FusedParams } from "./fused.ts";
+
+/** A result of a fused group, and how it comes about. */
+export interface GroupResult {
+  /** Index in the body of the call whose result it is. */
+  readonly call: number;
+  /** Indices of all calls that it takes, ascending. */
+  readonly calls: readonly number[];
+  /** Those that are not elementwise, such as products. */
+  readonly anchors: readonly number[];
+  /** The elementwise ones as a group of their own. */
+  readonly finishing: FinishingGroup | undefined;
+}
+
+/** The elementwise calls behind a result's other calls. */
+export interface FinishingGroup {
+  readonly params: FusedParams;
+  /** Places in the whole group that it reads: inputs, and results of anchors. */
+  readonly places: readonly number[];
+  readonly output: TensorSpec;
+}
+
+/** The results of a group of `count` inputs, in the order in which they are stored: `others`, then the last call's. */
+export function resultsOf(count: number, { body, others = [] }: FusedParams): readonly GroupResult[] {
+  return [...others, body.length - 1].map((call): GroupResult => {
+    const needed = new Set<number>();
+    const left = [call];
+    for (let index = left.pop(); index !== undefined; index = left.pop()) {
+      if (needed.has(index)) continue;
+      needed.add(index);
+      for (const place of body[index]!.inputs) if (place !== undefined && place >= count) left.push(place - count);
+    }
+    const calls = [...needed].sort((a, b) => a - b);
+    const isElementwise = (index: number): boolean => body[index]!.op.elementwise === true;
+    const rest = calls.filter(isElementwise);
+    const anchors = calls.filter((index) => !isElementwise(index));
+    return { call, calls, anchors, finishing: rest.length === 0 ? undefined : finishingOf(count, body, rest) };
+  });
+}
+
+/** One call that is no function of single elements, with elementwise calls that make its first tensor or finish its result. */
+export interface SurroundedCall {
+  /** Its index in the body. */
+  readonly call: number;
+  /** Whether the elementwise calls are those before it. */
+  readonly isLast: boolean;
+  readonly elementwise: FinishingGroup;
+  /** Whether what is made before it is a result of the group, too. */
+  readonly isKept: boolean;
+}
+
+/** A group of one call with elementwise ones before or behind it, or the reason why a group is none. */
+export function surroundedCall(count: number, { body, others = [] }: FusedParams): SurroundedCall | string {
+  const apart = body.flatMap(({ op }, index) => (op.elementwise === true ? [] : [index]));
+  const call = apart[0]!;
+  if (apart.length === 0) return "functions of single elements alone";
+  if (apart.length > 1) return "more than one call that is no function of single elements";
+  const { op, inputs } = body[call]!;
+  const isLast = call === body.length - 1;
+  if (!isLast && call > 0) return `${op.name} between other calls`;
+  const [first, ...more] = inputs;
+  const source = isLast ? count + call - 1 : first;
+  if (first !== source || [...(isLast ? [] : [first]), ...more].some((place) => place === undefined || place >= count))
+    return `${op.name} of several calls`;
+  const isKept = isLast && others.length === 1 && others[0] === call - 1;
+  if (others.length > 0 && !isKept) return "several results";
+  const elementwise = body.flatMap((_, index) => (index === call ? [] : [index]));
+  return { call, isLast, elementwise: finishingOf(count, body, elementwise), isKept };
+}
+
+/** The spec that a place of a group has: an input's, or the result's of a call. */
+export function specAt(inputs: readonly (TensorSpec | undefined)[], { body }: FusedParams, place: number): TensorSpec | undefined {
+  return place < inputs.length ? inputs[place] : body[place - inputs.length]!.output;
+}
+
+/**
+ * Why a group is not what kernels of sibling products compute: products of its first input with matrices `[n, k]`, each of which goes
+ * into one f32 result of its own shape.
+ */
+export function siblingsUnsupported(
+  inputs: readonly (TensorSpec | undefined)[],
+  { body }: FusedParams,
+  results: readonly GroupResult[],
+): string | undefined {
+  if (results.reduce((sum, { calls }) => sum + calls.length, 0) > body.length) return "results share calls";
+  for (const { anchors, call } of results) {
+    const { dtype, shape } = body[call]!.output;
+    if (dtype !== "f32") return `${dtype} results behind a product`;
+    for (const index of anchors) {
+      const { op, inputs: places, params, output } = body[index]!;
+      if (op !== matmul) return `${op.name} is no product`;
+      const [a, b] = places as readonly number[];
+      if (a !== 0 || b === 0 || b! >= inputs.length) return "products of several tensors";
+      const { transposeA, transposeB } = params as MatmulParams;
+      if (transposeA || !transposeB) return "rows of weights that do not lie side by side";
+      const matrix = inputs[b!]!;
+      if (matrix.shape.length !== 2 || !isConcrete(matrix)) return "batches of matrices, or matrices of unknown size";
+      if (!sameShape(output.shape, shape)) return "products of another shape than what finishes them";
+    }
+  }
+  return undefined;
+}
+
+function finishingOf(count: number, body: readonly FusedCall[], calls: readonly number[]): FinishingGroup {
+  const own = new Set(calls.map((index) => count + index));
+  const read = calls.flatMap((index) => body[index]!.inputs).filter((place) => place !== undefined && !own.has(place));
+  const places = [...new Set(read)] as number[];
+  const renamed = new Map([...places, ...own].map((place, i) => [place, i]));
+  const moved = calls.map((index): FusedCall => {
+    const call = body[index]!;
+    return { ...call, inputs: call.inputs.map((place) => (place === undefined ? undefined : renamed.get(place))) };
+  });
+  return { params: { body: moved }, places, output: body[calls.at(-1)!]!.output };
+}

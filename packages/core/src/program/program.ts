@@ -1,0 +1,301 @@
+import { check, checkKeys, checkOptions, describe, isRecord, list, object, oneOf, string } from "@centella/quant/checks";
+import type { DType, TypedArray } from "../dtype.ts";
+import { ArgumentError, ProgramError, ShapeError } from "../errors.ts";
+import { opDefinition } from "../kinds.ts";
+import { type Ops, ops } from "../ops/index.ts";
+import {
+  type ConcreteSpec,
+  checkCount,
+  checkSpec,
+  formatSpec,
+  isConcrete,
+  type Shape,
+  type SymbolicDim,
+  type TensorSpec,
+} from "../spec.ts";
+import { checkData } from "../tensor.ts";
+import { type CustomOp, customOp } from "./custom.ts";
+import { type AnyOp, inputName, isRequiredInput, type OpCall } from "./op.ts";
+
+/** Where a value of a program comes from. */
+export type Definition =
+  | { readonly kind: "input"; readonly name: string }
+  | { readonly kind: "persistent"; readonly name: string }
+  | { readonly kind: "constant"; readonly data: TypedArray }
+  | { readonly kind: "node"; readonly node: number };
+
+/** One value of a program: a spec and its definition. `id` is its index in {@link ProgramGraph.values}. */
+export interface Value {
+  readonly id: number;
+  readonly spec: TensorSpec;
+  readonly definition: Definition;
+  /** The persistent that this value is a version of: the declared one, or what an op with `writes` returned. */
+  readonly persistent: string | undefined;
+}
+
+/** One recorded op call. Values are named by id; an absent optional input is undefined. */
+export interface Node {
+  readonly op: AnyOp;
+  readonly inputs: readonly (number | undefined)[];
+  readonly params: object;
+  readonly output: number;
+  /** Of a fused group with several results: the values of `FusedParams.others`. */
+  readonly others?: readonly number[];
+}
+
+/** A tensor that outlives runs: weights ("load") must be loaded before the first run, state ("zeros") starts as zeros. */
+export interface Persistent {
+  readonly name: string;
+  readonly spec: ConcreteSpec;
+  readonly init: "load" | "zeros";
+  /** The declared value. */
+  readonly value: number;
+}
+
+/** A result of a run: "host" outputs are read back as part of the run's one submission, "device" ones stay where they are. */
+export interface Output {
+  readonly name: string;
+  readonly value: number;
+  readonly to: "host" | "device";
+}
+
+/** What was recorded: plain data, the contract between the recorder, the passes and the backends. */
+export interface ProgramGraph {
+  readonly dims: ReadonlyMap<string, SymbolicDim>;
+  readonly values: readonly Value[];
+  /** In recorded order, which is a valid order of execution. */
+  readonly nodes: readonly Node[];
+  readonly inputs: ReadonlyMap<string, number>;
+  readonly persistents: ReadonlyMap<string, Persistent>;
+  readonly outputs: readonly Output[];
+}
+
+/** Handle of a value while a program is recorded. It belongs to that program alone. */
+export class Ref {
+  readonly program: ProgramGraph;
+  readonly id: number;
+  readonly spec: TensorSpec;
+  constructor(program: ProgramGraph, id: number, spec: TensorSpec) {
+    this.program = program;
+    this.id = id;
+    this.spec = spec;
+  }
+}
+
+/** One method per op, as the recorder (handles are {@link Ref}s) and the eager runtime (handles are tensors) have them. */
+export type OpMethods<Handle, Result> = { readonly [N in keyof Ops]: OpCall<Ops[N], Handle, Result> };
+
+/** A recorder with the ops as methods: declare inputs and persistents, call ops, name the outputs. Nothing is computed. */
+export type OpRecorder = Recorder & OpMethods<Ref, Ref>;
+
+/** `createProgram` without `explain`: pages that print no programs need not download what prints them. */
+export function createRecorder(): OpRecorder {
+  const recorder = new Recorder();
+  return Object.assign(
+    recorder,
+    opMethods<Ref, Ref>((op, inputs, params) => recorder.record(op, inputs, params)),
+  );
+}
+
+/** Builds the op methods over one function that takes an op, its inputs in order (optional ones last) and its parameters. */
+export function opMethods<Handle extends object, Result>(
+  call: (op: AnyOp, inputs: readonly (Handle | undefined)[], params: object) => Result,
+): OpMethods<Handle, Result> {
+  const methods: Record<string, (...args: object[]) => Result> = {};
+  for (const op of Object.values<AnyOp>({ ...ops })) {
+    methods[op.name] = (...args) => {
+      const inputs = (op.variadic === true ? listOf(op, args[0]) : args.slice(0, op.inputs.length)) as Handle[];
+      const options = args[op.inputs.length];
+      if (options !== undefined && !isRecord(options))
+        throw new ArgumentError(op.name, "an options object", describe(options), "pass { option: value }");
+      const given: Record<string, unknown> = { ...options };
+      if (args.length > op.inputs.length + 1) {
+        throw new ArgumentError(
+          op.name,
+          `${op.inputs.length} tensors (${op.inputs.join(", ")}) and an options object`,
+          `${args.length} arguments`,
+          "put options in the one object",
+        );
+      }
+      if (op.optionalInputs === undefined) return call(op, inputs, given);
+      const optional = op.optionalInputs.map((name) => {
+        const handle = given[name];
+        delete given[name];
+        return handle as Handle | undefined;
+      });
+      return call(op, [...inputs, ...optional], given);
+    };
+  }
+  return methods as Partial<OpMethods<Handle, Result>> as OpMethods<Handle, Result>;
+}
+
+function listOf(op: AnyOp, given: unknown): readonly unknown[] {
+  if (!Array.isArray(given))
+    throw new ArgumentError(op.name, `${op.inputs[0]} to be a list of tensors`, describe(given), "put them in [ ]");
+  return given;
+}
+
+/** The state of a recording; {@link createProgram} adds the op methods. */
+export class Recorder implements ProgramGraph {
+  readonly dims: Map<string, SymbolicDim> = new Map();
+  readonly values: Value[] = [];
+  readonly nodes: Node[] = [];
+  readonly inputs: Map<string, number> = new Map();
+  readonly persistents: Map<string, Persistent> = new Map();
+  readonly outputs: Output[] = [];
+  /** Id of the newest version of each persistent. */
+  readonly #newest = new Map<string, number>();
+  /** For values of alias ops: the value whose memory they are. */
+  readonly #memory = new Map<number, number>();
+
+  /** Declares a symbolic dim: an extent from 0 to `max` that each run binds. */
+  dim(name: string, max: number): SymbolicDim {
+    check("dim", "name", name, string);
+    if (this.dims.has(name)) throw new ProgramError(`dim: ${name} is declared already; use the first declaration`);
+    if (!Number.isSafeInteger(max) || max < 1)
+      throw new ArgumentError(
+        `dim ${name}`,
+        "a maximum that is a whole number from 1",
+        describe(max),
+        "pass the largest extent that a run may have",
+      );
+    const dim = { name, max };
+    this.dims.set(name, dim);
+    return dim;
+  }
+
+  /** Declares a tensor that every run is given. A scalar with a host value is an input of shape `[]`. */
+  input(name: string, dtype: DType, shape: Shape): Ref {
+    check("input", "name", name, string);
+    if (this.inputs.has(name)) throw new ProgramError(`input: ${name} is declared already; give each input its own name`);
+    checkSpec(`input ${name}`, { dtype, shape });
+    const ref = this.#value({ dtype, shape }, { kind: "input", name });
+    this.inputs.set(name, ref.id);
+    return ref;
+  }
+
+  /** Declares a tensor that outlives runs. Weights are loaded after compiling, state starts as zeros. */
+  persistent(name: string, spec: ConcreteSpec, options: { readonly init?: "load" | "zeros" } = {}): Ref {
+    check("persistent", "name", name, string);
+    const { init = "load" } = checkOptions("persistent", options, { init: oneOf("load", "zeros") });
+    if (this.persistents.has(name)) throw new ProgramError(`persistent: ${name} is declared already; give each persistent its own name`);
+    checkSpec(`persistent ${name}`, spec);
+    if (!isConcrete(spec)) throw new ShapeError(`persistent ${name}`, "extents that are numbers", formatSpec(spec), "use the maximum");
+    const ref = this.#value(spec, { kind: "persistent", name }, name);
+    this.persistents.set(name, { name, spec, init, value: ref.id });
+    this.#newest.set(name, ref.id);
+    return ref;
+  }
+
+  /** A tensor whose data is part of the program. `data` is in the dtype's stored form and is not copied: do not change it. */
+  constant(data: TypedArray, dtype: DType, shape: readonly number[]): Ref {
+    checkData("constant", { dtype, shape }, data);
+    return this.#value({ dtype, shape }, { kind: "constant", data });
+  }
+
+  /** Names a result of the program. */
+  output(name: string, ref: Ref, options: { readonly to?: "host" | "device" } = {}): void {
+    check("output", "name", name, string);
+    const { to = "host" } = checkOptions("output", options, { to: oneOf("host", "device") });
+    if (this.outputs.some((output) => output.name === name))
+      throw new ProgramError(`output: ${name} is declared already; give each output its own name`);
+    this.outputs.push({ name, value: this.#own("output", name, ref), to });
+  }
+
+  /** Records one op call: completes the parameters, runs the shape rule, keeps the versions of persistents in order. */
+  record(op: AnyOp, inputs: readonly (Ref | undefined)[], params: object): Ref {
+    check("record", "op", op, opDefinition);
+    requireInputs(op, inputs);
+    const ids = Array.from(inputs, (ref, i) => {
+      if (ref === undefined && !isRequiredInput(op, i)) return undefined;
+      return this.#own(op.name, inputName(op, i), ref);
+    });
+    const complete = completeParams(op, params);
+    const spec = op.infer(
+      ids.map((id) => (id === undefined ? undefined : this.values[id]!.spec)),
+      complete,
+    );
+    checkCount(op.name, spec.shape);
+    const persistent = op.writes === undefined ? undefined : this.#written(op, ids[op.writes]!);
+    const ref = this.#value(spec, { kind: "node", node: this.nodes.length }, persistent);
+    this.nodes.push({ op, inputs: ids, params: complete, output: ref.id });
+    if (op.alias === true) this.#memory.set(ref.id, this.#memoryOf(ids[0]!));
+    if (persistent !== undefined) this.#newest.set(persistent, ref.id);
+    return ref;
+  }
+
+  /**
+   * Records a call of an op that is not Centella's: see {@link CustomOp}. A backend that the op brings no kernel for says so
+   * when the program is compiled there.
+   */
+  custom<P extends object>(op: CustomOp<P>, inputs: readonly Ref[], params: Partial<NoInfer<P>> = {}): Ref {
+    return this.record(customOp(op), inputs, params);
+  }
+
+  #value(spec: TensorSpec, definition: Definition, persistent?: string): Ref {
+    const id = this.values.length;
+    this.values.push({ id, spec, definition, persistent });
+    return new Ref(this, id, spec);
+  }
+
+  #written(op: AnyOp, id: number): string {
+    const { persistent } = this.values[id]!;
+    if (persistent === undefined) {
+      throw new ProgramError(
+        `${op.name}: expected ${op.inputs[op.writes!]} to be a persistent, got a temporary; declare it with persistent()`,
+      );
+    }
+    const output = this.outputs.find(({ value }) => this.values[this.#memoryOf(value)]!.persistent === persistent);
+    if (output !== undefined) {
+      throw new ProgramError(
+        `${op.name}: output ${output.name} is the version of ${persistent} before this write; declare the output of what ${op.name} returns`,
+      );
+    }
+    return persistent;
+  }
+
+  #memoryOf(id: number): number {
+    return this.#memory.get(id) ?? id;
+  }
+
+  /** The id of a handle that this program made and that is no stale version of a persistent. */
+  #own(where: string, name: string, ref: Ref | undefined): number {
+    if (!(ref instanceof Ref))
+      throw new ArgumentError(
+        where,
+        `${name} to be a handle of this program`,
+        ref === undefined ? "nothing" : describe(ref),
+        "pass what input(), persistent(), constant() or an op of it gave",
+      );
+    if (ref.program !== this)
+      throw new ProgramError(`${where}: ${name} belongs to another program; record all ops of a chain in one program`);
+    const memory = this.#memoryOf(ref.id);
+    const { persistent } = this.values[memory]!;
+    if (persistent !== undefined && this.#newest.get(persistent) !== memory) {
+      throw new ProgramError(
+        `${where}: ${name} is an old version of ${persistent}, which was written since; use what the writing op returned`,
+      );
+    }
+    return ref.id;
+  }
+}
+
+/** @throws {ArgumentError} if a call has too few tensors */
+export function requireInputs(op: AnyOp, inputs: readonly unknown[]): void {
+  check(op.name, "inputs", inputs, list);
+  if (inputs.length >= op.inputs.length) return;
+  const expected = op.variadic === true ? `at least one of ${op.inputs[0]}` : `${op.inputs.length} tensors (${op.inputs.join(", ")})`;
+  throw new ArgumentError(op.name, expected, inputs.length === 0 ? "none" : String(inputs.length), "pass them before the options");
+}
+
+/** `params` with the op's defaults filled in. @throws {ArgumentError} for an unknown or a missing parameter. */
+export function completeParams(op: AnyOp, params: object): object {
+  check(op.name, "params", params, object);
+  if (op.required === undefined && Object.keys(params).length === 0) return op.defaults;
+  const given = Object.fromEntries(Object.entries(params).filter(([, value]) => value !== undefined));
+  const known = [...(op.required ?? []).map(String), ...Object.keys(op.defaults)];
+  checkKeys(op.name, given, known);
+  const missing = op.required?.map(String).find((key) => !(key in given));
+  if (missing !== undefined) throw new ArgumentError(op.name, `option ${missing}`, "none", `pass { ${missing}: … }`);
+  return { ...op.defaults, ...given };
+}

@@ -1,0 +1,112 @@
+import { boolean, checkOptions } from "@centella/quant/checks";
+import type { Backend, BackendFactory, CompileOptions, Counters, MemoryReport, Plan } from "../backend/backend.ts";
+import { createCounters, WorkQueue } from "../backend/planSupport.ts";
+import { lower } from "../compiler/lower.ts";
+import type { TypedArray } from "../dtype.ts";
+import { DisposedError, NotLoadedError } from "../errors.ts";
+import { compileOptions } from "../kinds.ts";
+import type { ProgramGraph } from "../program/program.ts";
+import type { ConcreteSpec } from "../spec.ts";
+import { hostTensor, type Tensor } from "../tensor.ts";
+import { referenceBytes } from "./referenceMemory.ts";
+import type { ReferencePlan } from "./referencePlan.ts";
+
+export interface ReferenceOptions {
+  /** False computes programs as they were recorded: what optimised programs are compared with. */
+  readonly optimize?: boolean;
+}
+
+/** The scalar backend: runs every op's own `reference`, slowly and exactly. Not edited when an op is added. */
+export function reference(options: ReferenceOptions = {}): BackendFactory {
+  const { optimize = true } = checkOptions("reference", options, { optimize: boolean });
+  return {
+    name: "reference",
+    open: async () => {
+      const backend = new ReferenceBackend(optimize);
+      await backend.ready();
+      return backend;
+    },
+    weightBytes: referenceBytes,
+  };
+}
+
+/** The scalar backend. The definitions of the ops are loaded by {@link ready} or the first `compile`, for most apps never need them. */
+export class ReferenceBackend implements Backend {
+  readonly name = "reference";
+  readonly memoryModel = "buffers";
+  readonly device = { kind: "cpu", name: "scalar TypeScript", threads: 1 } as const;
+  readonly counters: Counters = createCounters();
+  readonly plans: Set<ReferencePlan> = new Set();
+  readonly queue: WorkQueue = new WorkQueue();
+  /** Bytes of outputs that nobody has disposed. */
+  outputBytes = 0;
+  readonly #optimize: boolean;
+  #Plan: typeof ReferencePlan | undefined;
+  #disposed = false;
+
+  constructor(optimize: boolean) {
+    this.#optimize = optimize;
+  }
+
+  /** Whether the definitions are there. */
+  get syncAvailable(): boolean {
+    return this.#Plan !== undefined;
+  }
+
+  /** Loads the definitions. @throws {NotLoadedError} */
+  async ready(): Promise<void> {
+    if (this.#Plan !== undefined) return;
+    const loaded = await import("./referencePlan.ts").catch((cause: unknown) => {
+      throw new NotLoadedError(this.name, `its code could not be fetched (${String(cause)}); check the network`, { cause });
+    });
+    this.#Plan = loaded.ReferencePlan;
+  }
+
+  unsupported(): undefined {
+    return undefined;
+  }
+
+  async compile(program: ProgramGraph, options: CompileOptions = {}): Promise<Plan> {
+    const { shareWith, signal } = compileOptions(program, options);
+    await this.ready();
+    signal?.throwIfAborted();
+    return this.#compile(program, shareWith);
+  }
+
+  compileSync(program: ProgramGraph): Plan {
+    return this.#compile(program, undefined);
+  }
+
+  #compile(program: ProgramGraph, shareWith: Plan | undefined): Plan {
+    if (this.#disposed) throw new DisposedError("backend reference");
+    if (this.#Plan === undefined) throw new NotLoadedError("compileSync", "the reference is not loaded yet; await a call on it first");
+    const plan = new this.#Plan(
+      this,
+      lower(program, this.name, this.unsupported, { memoryModel: this.memoryModel, optimize: this.#optimize }),
+      shareWith,
+    );
+    this.plans.add(plan);
+    return plan;
+  }
+
+  upload(spec: ConcreteSpec, data: TypedArray): Tensor {
+    if (this.#disposed) throw new DisposedError("backend reference");
+    return hostTensor(spec, data);
+  }
+
+  memory(): MemoryReport {
+    const persistents = new Set([...this.plans].flatMap((plan) => [...plan.persistents.values()]));
+    const bytes = [...persistents].reduce((sum, { data, stored }) => sum + (data?.byteLength ?? 0) + (stored?.byteLength ?? 0), 0);
+    return { persistents: bytes, arenas: 0, tensors: this.outputBytes, other: 0 };
+  }
+
+  async idle(): Promise<void> {
+    await this.queue.idle();
+  }
+
+  async dispose(): Promise<void> {
+    this.#disposed = true;
+    await this.idle();
+    for (const plan of this.plans) plan.dispose();
+  }
+}

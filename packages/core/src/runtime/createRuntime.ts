@@ -1,0 +1,42 @@
+import type { Backend } from "../backend/backend.ts";
+import { ArgumentError } from "../errors.ts";
+import { opMethods } from "../program/program.ts";
+import { ReferenceBackend } from "../reference/reference.ts";
+import type { Tensor } from "../tensor.ts";
+import { type Runtime, RuntimeCore } from "./runtime.ts";
+import { backendFromEnvironment, checkedOptions, type RuntimeOptions } from "./runtimeOptions.ts";
+import { answersWithinCall, type Candidate, openCandidates } from "./select.ts";
+import { checkThresholds } from "./thresholds.ts";
+
+/**
+ * Opens the backends that this machine has. `CENTELLA_BACKEND` in the environment forces one, as `policy.force` does.
+ * @throws {ArgumentError} for an unknown option, if the forced backend is not among `backends`, or the policy's thresholds are none
+ */
+export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
+  const { backends, policy = {} } = checkedOptions(options);
+  const force = policy.force ?? backendFromEnvironment();
+  const isGiven = backends.some(({ name }) => name === "reference");
+  const names = [...backends.map(({ name }) => name), ...(isGiven ? [] : ["reference"])];
+  if (force !== undefined && !names.includes(force)) {
+    throw new ArgumentError("backend", `one of ${names.join(", ")}`, force, "check the name, and that its package is installed");
+  }
+  if (policy.thresholds !== undefined) checkThresholds(policy.thresholds);
+  const isWanted = (name: string): boolean => force === undefined || name === force;
+  const candidates = [...(await openCandidates(backends.filter(({ name }) => isWanted(name))))];
+  if (!isGiven && isWanted("reference")) candidates.push({ name: "reference", backend: await lastResort(candidates) });
+  const core = new RuntimeCore(candidates, force === undefined ? policy : { ...policy, force });
+  return Object.assign(
+    core,
+    opMethods<Tensor, Promise<Tensor>>((op, inputs, params) => core.call(op, inputs, params)),
+  );
+}
+
+/**
+ * The scalar reference that nobody asked for. Where another backend computes within the call, what it is made of is loaded by the first
+ * awaited call that comes to it: a page would download it for nothing.
+ */
+async function lastResort(others: readonly Candidate[]): Promise<Backend> {
+  const backend = new ReferenceBackend(true);
+  if (!others.some((other) => other.backend !== undefined && answersWithinCall(other.backend))) await backend.ready();
+  return backend;
+}

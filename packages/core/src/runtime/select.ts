@@ -1,0 +1,269 @@
+import { check, isRecord, kind, list, listOf, object, string } from "@centella/quant/checks";
+import type { Backend, BackendFactory } from "../backend/backend.ts";
+import { lower } from "../compiler/lower.ts";
+import { UnsupportedError } from "../errors.ts";
+import { opDefinition, openBackend, programGraph } from "../kinds.ts";
+import { type OpName, ops } from "../ops/index.ts";
+import { type AnyOp, type Cost, isRequiredInput } from "../program/op.ts";
+import { type ProgramGraph, requireInputs } from "../program/program.ts";
+import { byteLength, type ConcreteSpec, checkSpec, maxSpec } from "../spec.ts";
+import type { BackendThresholds, Threshold, Thresholds, Transfer } from "./thresholds.ts";
+
+/** A backend that was asked for: open, or not available with the reason. In order of preference. */
+export type Candidate =
+  | { readonly name: string; readonly backend: Backend; readonly unavailable?: undefined }
+  | { readonly name: string; readonly backend?: undefined; readonly unavailable: string };
+
+/** What was chosen, why, and for each backend that was not, the reason in words. */
+export interface Selection {
+  readonly backend: Backend;
+  readonly reason: string;
+  readonly rejected: readonly string[];
+}
+
+/** What the caller wants of a selection. */
+export interface Policy {
+  /** This backend alone: no other is considered, thresholds do not count. */
+  readonly force?: string;
+  /** Let software GPUs (SwiftShader, lavapipe) compete too. */
+  readonly allowSoftware?: boolean;
+  /** Takes the place of the measured ones for the backends that it names, e.g. what `runtime.calibrate()` gave. */
+  readonly thresholds?: Thresholds;
+}
+
+/** What a backend has to say to a request: that it takes it and why, or why not. */
+export interface Verdict {
+  readonly backend: string;
+  readonly takes: boolean;
+  readonly reason: string;
+  /** The backend can run the request, but the work is below its threshold: every other backend that can comes first. */
+  readonly defers?: true;
+}
+
+/** One call or program, as far as the choice of a backend is concerned. */
+export interface SelectionRequest {
+  /** For messages: the op's name, or "program". */
+  readonly what: string;
+  readonly cost: Cost;
+  readonly threshold: (of: BackendThresholds) => Threshold | undefined;
+  readonly unsupported: (backend: Backend) => string | undefined;
+  /** Of each tensor that it takes: where it lives and how large it is. */
+  readonly inputs: readonly { readonly home: string; readonly bytes: number }[];
+  /** The caller waits: only backends that compute within a call will do. */
+  readonly sync?: boolean;
+}
+
+/**
+ * Chooses where one op call runs. Pure. `homes` are those of the inputs, in their order; what is left out lies on the host.
+ * @throws {UnsupportedError} if no candidate can, with every reason
+ */
+export function select(
+  op: AnyOp,
+  inputs: readonly (ConcreteSpec | undefined)[],
+  params: object,
+  homes: readonly (string | undefined)[],
+  candidates: readonly Candidate[],
+  thresholds: Thresholds,
+  policy: Policy = {},
+): Selection {
+  check("select", "op", op, opDefinition);
+  requireInputs(op, inputs);
+  check("select", "params", params, object);
+  check("select", "homes", homes, list);
+  checkChoice(candidates, thresholds, policy);
+  return choose(callRequest(op, inputs, params, homes), candidates, thresholds, policy);
+}
+
+/**
+ * Chooses where a whole program is compiled: every op must have a kernel there. Pure. `homes` are those of its inputs by name; what is
+ * left out lies on the host. @throws {UnsupportedError}
+ */
+export function selectForProgram(
+  program: ProgramGraph,
+  candidates: readonly Candidate[],
+  thresholds: Thresholds,
+  policy: Policy = {},
+  homes: Readonly<Record<string, string>> = {},
+): Selection {
+  check("select", "program", program, programGraph);
+  check("select", "homes", homes, object);
+  checkChoice(candidates, thresholds, policy);
+  return choose(programRequest(program, homes), candidates, thresholds, policy);
+}
+
+const candidateList = listOf(
+  "candidates",
+  kind("a candidate", (value) => isRecord(value) && (value.backend === undefined || openBackend.accepts(value.backend))),
+);
+
+function checkChoice(candidates: readonly Candidate[], thresholds: Thresholds, policy: Policy): void {
+  check("select", "candidates", candidates, candidateList, "pass runtime.candidates");
+  check("select", "thresholds", thresholds, object);
+  check("select", "policy", policy, object);
+  if (policy.force !== undefined) check("select", "policy.force", policy.force, string);
+}
+
+/** The request that one op call is. */
+export function callRequest(
+  op: AnyOp,
+  inputs: readonly (ConcreteSpec | undefined)[],
+  params: object,
+  homes: readonly (string | undefined)[],
+): SelectionRequest {
+  for (const [i, spec] of inputs.entries()) if (spec !== undefined || isRequiredInput(op, i)) checkSpec(op.name, spec as ConcreteSpec);
+  const output = maxSpec(op.infer(inputs, params));
+  return {
+    what: op.name,
+    cost: op.cost(inputs, params, output),
+    // An op of the user's own may have any name.
+    threshold: (of) => (Object.hasOwn(ops, op.name) ? of[op.name as OpName] : undefined) ?? of[classOf(op)],
+    unsupported: (backend) => backend.unsupported(op, inputs, params, output),
+    inputs: inputs.flatMap((spec, i) => (spec === undefined ? [] : [{ home: homes[i] ?? "host", bytes: byteLength(spec) }])),
+  };
+}
+
+/** The request that a run of a program is. */
+export function programRequest(program: ProgramGraph, homes: Readonly<Record<string, string>> = {}): SelectionRequest {
+  return {
+    what: "program",
+    cost: programCost(program),
+    threshold: (of) => of.program,
+    unsupported: (backend) => unsupportedNode(program, backend),
+    inputs: [...program.inputs].map(([name, id]) => ({
+      home: homes[name] ?? "host",
+      bytes: byteLength(maxSpec(program.values[id]!.spec)),
+    })),
+  };
+}
+
+/** Whether an op's time goes with its flops or with its bytes. */
+export function classOf(op: AnyOp): "compute" | "memory" {
+  return op.computeBound === true ? "compute" : "memory";
+}
+
+/** Work of one run with every symbolic dim at its maximum. */
+export function programCost(program: ProgramGraph): Cost {
+  const spec = (id: number | undefined): ConcreteSpec | undefined => (id === undefined ? undefined : maxSpec(program.values[id]!.spec));
+  const costs = program.nodes.map(({ op, inputs, params, output }) => op.cost(inputs.map(spec), params, spec(output)!));
+  return { flops: costs.reduce((sum, cost) => sum + cost.flops, 0), bytes: costs.reduce((sum, cost) => sum + cost.bytes, 0) };
+}
+
+/** Opens every factory. One that cannot be opened stays in the list with its reason. */
+export async function openCandidates(factories: readonly BackendFactory[]): Promise<readonly Candidate[]> {
+  return Promise.all(
+    factories.map(async ({ name, open }): Promise<Candidate> => {
+      try {
+        return { name, backend: await open() };
+      } catch (error) {
+        if (error instanceof UnsupportedError) return { name, unavailable: error.reason };
+        throw error;
+      }
+    }),
+  );
+}
+
+/** The first candidate that takes the request. Pure. @throws {UnsupportedError} if none does */
+export function choose(request: SelectionRequest, candidates: readonly Candidate[], thresholds: Thresholds, policy: Policy): Selection {
+  const asked: Verdict[] = [];
+  for (const candidate of candidates) {
+    const verdict = judge(request, candidate, thresholds, policy);
+    asked.push(verdict);
+    if (verdict.takes) break;
+  }
+  const verdicts = orLastResort(asked);
+  const chosen = verdicts.findIndex(({ takes }) => takes);
+  const rejected = verdicts.flatMap(({ backend, reason }, i) => (i === chosen ? [] : [`${backend}: ${reason}`]));
+  if (chosen >= 0) return { backend: candidates[chosen]!.backend!, reason: verdicts[chosen]!.reason, rejected };
+  const { force } = policy;
+  const names = candidates.map(({ name }) => name);
+  if (force !== undefined && !names.includes(force))
+    throw new UnsupportedError(request.what, `unknown backend ${force}; use one of ${names.join(", ")}`);
+  const hint = request.sync === true ? `; those that answer within a call, where they are open: ${syncBackends}` : "";
+  throw new UnsupportedError(request.what, `no backend can run it (${rejected.join("; ") || "none was given"})${hint}`);
+}
+
+/** Where no backend takes the request, the last one that deferred does: thresholds order backends, they never refuse a request. */
+export function orLastResort(verdicts: readonly Verdict[]): readonly Verdict[] {
+  if (verdicts.some(({ takes }) => takes)) return verdicts;
+  const last = verdicts.findLastIndex(({ defers }) => defers === true);
+  return verdicts.map((verdict, i) =>
+    i === last ? { ...verdict, takes: true, reason: `${verdict.reason}, but no other backend can run it` } : verdict,
+  );
+}
+
+/** For messages: the backends of this project with `syncAvailable`. */
+const syncBackends = "reference (where it was given), wasm (in Node and in workers), cuda";
+
+/** What one candidate has to say, whatever the others do. Pure. */
+export function judge(request: SelectionRequest, candidate: Candidate, thresholds: Thresholds, policy: Policy): Verdict {
+  const { name: backend } = candidate;
+  const { force } = policy;
+  if (force !== undefined && backend !== force) return { backend, takes: false, reason: `${force} is forced` };
+  if (candidate.backend === undefined) return { backend, takes: false, reason: candidate.unavailable };
+  const obstacle = obstacleFor(request, candidate.backend, policy);
+  if (obstacle !== undefined) return { backend, takes: false, reason: obstacle };
+  if (force !== undefined) return { backend, takes: true, reason: "forced" };
+  const { takes, reason } = isWorthIt(request, backend, thresholds[backend] ?? {});
+  return { backend, takes, reason, ...(!takes && { defers: true }) };
+}
+
+/** Whether a backend computes before a call returns. */
+export function answersWithinCall(backend: Backend): boolean {
+  return backend.syncAvailable && backend.compileSync !== undefined;
+}
+
+/** Why an open backend cannot or must not run the request, however large it is. */
+function obstacleFor(
+  { unsupported, sync }: SelectionRequest,
+  backend: Backend,
+  { force, allowSoftware = false }: Policy,
+): string | undefined {
+  if (sync === true && !answersWithinCall(backend)) return "it answers later, not within the call";
+  const reason = unsupported(backend);
+  if (reason !== undefined || force !== undefined || allowSoftware || backend.device.kind !== "software-gpu") return reason;
+  return `${backend.device.name} is a software adapter, slower than wasm; force it to use it`;
+}
+
+/** Whether the work repays the backend's fixed costs and the transfer of the data that lies elsewhere. */
+function isWorthIt(
+  { what, cost, threshold, inputs }: SelectionRequest,
+  backend: string,
+  table: BackendThresholds,
+): Omit<Verdict, "backend"> {
+  const limit = threshold(table);
+  if (limit === undefined) return { takes: true, reason: "first choice that can" };
+  const here = inputs.filter(({ home }) => home === backend);
+  const elsewhere = inputs.filter(({ home }) => home !== backend);
+  if (here.length > 0 && transferUs(elsewhere, table.transfer) <= transferUs(here, table.transfer)) {
+    const moved = sumBytes(elsewhere).toLocaleString("en");
+    const kept = sumBytes(here).toLocaleString("en");
+    return {
+      takes: true,
+      reason: elsewhere.length === 0 ? "its data lives there" : `moving ${moved} bytes there beats moving ${kept} away`,
+    };
+  }
+  if (limit.min === "never") return { takes: false, reason: `${what} on host data never repays the transfer` };
+  const work = cost[limit.unit];
+  const figures = `${work.toLocaleString("en")} ${limit.unit} ${work < limit.min ? "<" : ">="} ${limit.min.toExponential(1)}`;
+  return { takes: work >= limit.min, reason: `${figures}, the crossover for ${what}` };
+}
+
+/** Time to move tensors between the host and a backend, in one go. Where nothing was measured, a byte is worth a microsecond. */
+function transferUs(tensors: SelectionRequest["inputs"], { latencyUs, bytesPerUs }: Transfer = { latencyUs: 1, bytesPerUs: 1 }): number {
+  return tensors.length === 0 ? 0 : latencyUs + sumBytes(tensors) / bytesPerUs;
+}
+
+function sumBytes(tensors: SelectionRequest["inputs"]): number {
+  return tensors.reduce((sum, { bytes }) => sum + bytes, 0);
+}
+
+function unsupportedNode(program: ProgramGraph, backend: Backend): string | undefined {
+  try {
+    // Fused or not makes no difference: every call must have a kernel of its own.
+    lower(program, backend.name, (...call) => backend.unsupported(...call), { optimize: false });
+    return undefined;
+  } catch (error) {
+    if (error instanceof UnsupportedError) return error.message;
+    throw error;
+  }
+}

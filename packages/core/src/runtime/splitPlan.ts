@@ -1,0 +1,158 @@
+import type { Backend, CompileOptions, InputData, LoadOptions, Plan, RunOptions, TensorSource } from "../backend/backend.ts";
+import { bind } from "../backend/bind.ts";
+import { requirePersistent } from "../backend/planSupport.ts";
+import type { TypedArray } from "../dtype.ts";
+import { ArgumentError, DisposedError } from "../errors.ts";
+import { loadOptions, runOptions } from "../kinds.ts";
+import type { ProgramGraph } from "../program/program.ts";
+import type { Tensor } from "../tensor.ts";
+import { homesIn, type Part, type Placement, splitByPlacement } from "./placement.ts";
+
+interface CompiledPart extends Part {
+  readonly backend: Backend;
+  readonly plan: Plan;
+}
+
+/**
+ * Compiles a program whose persistents live on several backends: each part on its own, with what leaves one part as an input
+ * of the next. With a single home it is that backend's own plan. `backends[0]` is the home of what `placement` does not name.
+ * @throws {ArgumentError} for a home that is no open backend
+ * @throws {UnsupportedError} for a call without a kernel at its home
+ */
+export async function compilePlaced(
+  program: ProgramGraph,
+  placement: Placement,
+  backends: readonly Backend[],
+  { signal, shareWith }: Pick<CompileOptions, "signal"> & { readonly shareWith?: SplitPlan } = {},
+): Promise<Plan> {
+  const byName = new Map(backends.map((backend) => [backend.name, backend]));
+  const unknown = homesIn(placement).find((home) => !byName.has(home));
+  if (unknown !== undefined) {
+    const fix = "give its factory to createRuntime, and see runtime.candidates for why it is not open";
+    throw new ArgumentError("placement", `homes among the open backends ${[...byName.keys()].join(", ")}`, unknown, fix);
+  }
+  const split = splitByPlacement(program, placement, backends[0]!.name);
+  // A single part is the program as it was recorded, with inputs that nothing reads.
+  const parts = split.length === 1 ? [{ ...split[0]!, program }] : split;
+  const compiled: CompiledPart[] = [];
+  try {
+    for (const part of parts) {
+      const backend = byName.get(part.home)!;
+      const known = compiled.find(({ home }) => home === part.home)?.plan ?? shareWith?.planOf(part.home);
+      const plan = await backend.compile(part.program, {
+        ...(signal && { signal }),
+        ...(known && { shareWith: known }),
+        sharedBy: parts.filter((other) => other !== part && other.home === part.home).map((other) => other.program),
+      });
+      compiled.push({ ...part, backend, plan });
+    }
+  } catch (error) {
+    for (const { plan } of compiled) plan.dispose();
+    throw error;
+  }
+  return compiled.length === 1 ? compiled[0]!.plan : new SplitPlan(program, compiled, placement, backends);
+}
+
+/** Parts of one program on several backends, run one after the other. */
+export class SplitPlan implements Plan {
+  readonly program: ProgramGraph;
+  readonly placement: Placement;
+  /** The first one is the home of what the placement does not name. */
+  readonly backends: readonly Backend[];
+  readonly warnings: readonly string[];
+  readonly runSync?: NonNullable<Plan["runSync"]>;
+  readonly #parts: readonly CompiledPart[];
+  /** What leaves one part for another. */
+  readonly #cuts: ReadonlySet<string>;
+  #disposed = false;
+
+  constructor(program: ProgramGraph, parts: readonly CompiledPart[], placement: Placement, backends: readonly Backend[]) {
+    this.program = program;
+    this.placement = placement;
+    this.backends = backends;
+    this.#parts = parts;
+    this.#cuts = new Set(parts.flatMap(({ takes }) => takes.map(({ name }) => name)));
+    this.warnings = [...new Set(parts.flatMap(({ plan }) => plan.warnings))];
+    if (parts.every(({ plan }) => plan.runSync !== undefined)) this.runSync = (inputs, options) => this.#runSync(inputs, options);
+  }
+
+  /** The plan that holds a backend's persistents. */
+  planOf(home: string): Plan | undefined {
+    return this.#parts.find((part) => part.home === home)?.plan;
+  }
+
+  async load(name: string, source: TensorSource, options: LoadOptions = {}): Promise<void> {
+    const { signal, onProgress } = loadOptions(options);
+    const holders = this.#holders(name);
+    for (const [i, plan] of holders.entries()) {
+      const progress = (done: number, total: number): void => onProgress?.((i * total + done) / holders.length, total);
+      await plan.load(name, source, { ...(signal && { signal }), onProgress: progress });
+    }
+  }
+
+  async save(name: string): Promise<TypedArray> {
+    return this.#holders(name)[0]!.save(name);
+  }
+
+  reset(name: string): void {
+    for (const plan of this.#holders(name)) plan.reset(name);
+  }
+
+  run(inputs: Readonly<Record<string, InputData>>, options: RunOptions = {}): Record<string, Tensor> {
+    const { dims: explicit, signal } = runOptions(options);
+    if (this.#disposed) throw new DisposedError("plan");
+    signal?.throwIfAborted();
+    const { dims } = bind(this.program, inputs, explicit);
+    const between = new Map<string, Tensor>();
+    const results: Record<string, Tensor> = {};
+    const done: Promise<void>[] = [];
+    try {
+      for (const { program, plan, backend } of this.#parts) {
+        if (program.nodes.length + program.outputs.length === 0) continue;
+        const given = [...program.inputs.keys()].map((name) => [name, between.get(name) ?? inputs[name]!] as const);
+        const outputs = plan.run(Object.fromEntries(given), { dims, ...(signal && { signal }) });
+        for (const [name, tensor] of Object.entries(outputs)) {
+          if (this.#cuts.has(name)) between.set(name, tensor);
+          else results[name] = tensor;
+          done.push(tensor.ready());
+        }
+        // A part that only writes says in no other way when it has read its inputs.
+        if (program.outputs.length === 0) done.push(backend.idle());
+      }
+    } catch (error) {
+      for (const tensor of Object.values(results)) tensor.dispose();
+      throw error;
+    } finally {
+      // A failure reaches the readers of the outputs through the parts that wait for it.
+      void Promise.allSettled(done).then(() => {
+        for (const tensor of between.values()) tensor.dispose();
+      });
+    }
+    return results;
+  }
+
+  dispose(): void {
+    if (this.#disposed) return;
+    this.#disposed = true;
+    for (const { plan } of this.#parts.toReversed()) plan.dispose();
+  }
+
+  #runSync(inputs: Readonly<Record<string, TypedArray>>, { dims: explicit }: Pick<RunOptions, "dims"> = {}): Record<string, TypedArray> {
+    if (this.#disposed) throw new DisposedError("plan");
+    const { dims } = bind(this.program, inputs, explicit);
+    const known: Record<string, TypedArray> = { ...inputs };
+    for (const { program, plan } of this.#parts) {
+      const given = [...program.inputs.keys()].map((name) => [name, known[name]!] as const);
+      Object.assign(known, plan.runSync!(Object.fromEntries(given), { dims }));
+    }
+    return Object.fromEntries(this.program.outputs.map(({ name }) => [name, known[name]!]));
+  }
+
+  /** A plan of each backend that holds a persistent. */
+  #holders(name: string): readonly Plan[] {
+    if (this.#disposed) throw new DisposedError("plan");
+    requirePersistent(this.program, name);
+    const holding = this.#parts.filter(({ program }) => program.persistents.has(name));
+    return [...new Map(holding.toReversed().map(({ home, plan }) => [home, plan])).values()].reverse();
+  }
+}

@@ -1,0 +1,154 @@
+import type { ByteSource } from "../source/source.ts";
+import {
+  Attempts,
+  bodyOf,
+  changed,
+  type FileVersion,
+  type HttpOptions,
+  type RangeResponse,
+  requestRange,
+  TransientError,
+  versionChange,
+} from "./http.ts";
+import { OpenResponse, skippedBytes } from "./openResponse.ts";
+
+/** What is known of a file when its first bytes have come. */
+export interface RemoteFileInfo {
+  readonly size: number;
+  readonly version: FileVersion;
+  /** Its first bytes. */
+  readonly prefix: Uint8Array;
+}
+
+/**
+ * A file of known size behind a URL. A read that goes on where the last one ended asks for all the rest of the file, and further ones take
+ * their bytes from that response: a model is loaded by one request, not by one for each tensor, and comes while tensors are repacked.
+ */
+export class RemoteFile implements ByteSource {
+  readonly size: number;
+  readonly #url: URL;
+  readonly #version: FileVersion;
+  readonly #prefix: Uint8Array;
+  readonly #options: HttpOptions;
+  /** Where the last read ended. */
+  #lastEnd = -1;
+  /** The response that the next read may go on with. */
+  #idle: OpenResponse | undefined;
+
+  constructor(url: URL, { size, version, prefix }: RemoteFileInfo, options: HttpOptions) {
+    this.#url = url;
+    this.size = size;
+    this.#version = version;
+    this.#prefix = prefix;
+    this.#options = options;
+  }
+
+  async read(offset: number, length: number, signal?: AbortSignal): Promise<Uint8Array> {
+    const end = offset + length;
+    if (end <= this.#prefix.length) return this.#prefix.subarray(offset, end);
+    const response = this.#responseFor(offset, end);
+    this.#lastEnd = end;
+    try {
+      const bytes = await response.take(offset, length, signal);
+      this.#keep(response);
+      return bytes;
+    } catch (error) {
+      response.close();
+      throw error;
+    }
+  }
+
+  /** One request serves as much as the reader takes, and then the reads that go on where the reader stopped. */
+  async *stream(offset: number, signal?: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
+    let at = offset;
+    if (at < this.#prefix.length) {
+      const piece = this.#prefix.subarray(at);
+      at += piece.length;
+      yield piece;
+    }
+    if (at === this.size) return;
+    const response = this.#responseFor(at, this.size);
+    let last: Uint8Array | undefined;
+    try {
+      while (response.at < this.size) {
+        last = await response.piece(signal);
+        yield last;
+      }
+    } catch (error) {
+      last = undefined;
+      response.close();
+      throw error;
+    } finally {
+      if (last !== undefined) {
+        // The reader may have used only the beginning of it.
+        response.putBack(last);
+        this.#keep(response);
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#idle?.close();
+    this.#idle = undefined;
+  }
+
+  /** The idle response if this read goes on with it, which no other read can use meanwhile, or a new one. */
+  #responseFor(offset: number, end: number): OpenResponse {
+    const idle = this.#idle;
+    this.#idle = undefined;
+    if (idle?.isFollowedBy(offset, end)) {
+      idle.isUsed();
+      return idle;
+    }
+    idle?.close();
+    const follows = offset >= this.#lastEnd && offset - this.#lastEnd <= skippedBytes && this.#lastEnd >= 0;
+    const last = follows ? this.size : end;
+    return new OpenResponse(offset, last, (signal) => this.#pieces(offset, last, signal));
+  }
+
+  #keep(response: OpenResponse): void {
+    if (response.at === response.end || this.#idle !== undefined) {
+      response.close();
+      return;
+    }
+    this.#idle = response;
+    response.isIdle(() => {
+      if (this.#idle === response) this.#idle = undefined;
+    });
+  }
+
+  /** Bytes `offset … end - 1` in order, over as many connections as it takes. */
+  async *#pieces(offset: number, end: number, signal: AbortSignal | undefined): AsyncGenerator<Uint8Array, void, undefined> {
+    let at = offset;
+    if (at < this.#prefix.length && at < end) {
+      const piece = this.#prefix.subarray(at, end);
+      at += piece.length;
+      yield piece;
+    }
+    const attempts = new Attempts(this.#url, this.#options);
+    // The server has let this page read the prefix.
+    attempts.progress();
+    while (at < end) {
+      try {
+        const answer = await requestRange(this.#url, { start: at, end }, this.#options, signal);
+        await this.#check(answer);
+        for await (const piece of bodyOf(answer.response, this.#options, signal, end - at)) {
+          at += piece.length;
+          attempts.progress();
+          yield piece;
+        }
+        if (at < end) throw new TransientError(`the connection ended ${end - at} bytes early`);
+      } catch (error) {
+        await attempts.failed(error, signal);
+      }
+    }
+  }
+
+  /** @throws {GgufError} `changed` if the answer is not of the file that was opened */
+  async #check(answer: RangeResponse): Promise<void> {
+    const change = answer.isPartial ? versionChange(this.#version, answer) : { expected: "the requested range", got: "the whole file" };
+    if (change === undefined) return;
+    await answer.response.body?.cancel().catch(() => undefined);
+    throw changed(this.#url, change.expected, change.got);
+  }
+}

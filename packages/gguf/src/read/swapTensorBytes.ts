@@ -1,0 +1,53 @@
+import { blockLayout, type GgmlType, isBlockType } from "@centella/quant";
+import { swapBytes } from "../byteOrder.ts";
+import { GgufError } from "../errors.ts";
+import { shown } from "../shown.ts";
+
+/**
+ * Byte offsets of the 16-bit fields in a block; all else in it are single bytes. Source: the structs of ggml-common.h. The first four are
+ * what llama.cpp's gguf_convert_endian.py swaps; the others have their scales as fields of the same kind.
+ *
+ * Absent are types with integers that ggml copies out of byte arrays (`qh` of q5_0 and q5_1, the indices of iq1 to iq3), whose order in a
+ * big-endian file depends on who wrote it, and q8_1 and q8_K, which are no types of files.
+ */
+const halfFields: Readonly<Partial<Record<GgmlType, readonly number[]>>> = {
+  q4_0: [0],
+  q8_0: [0],
+  q4_K: [0, 2],
+  q6_K: [208],
+  q4_1: [0, 2],
+  q2_K: [80, 82],
+  q3_K: [108],
+  q5_K: [0, 2],
+  iq4_nl: [0],
+  iq4_xs: [0, 2],
+  tq1_0: [52],
+  tq2_0: [64],
+  mxfp4: [],
+  nvfp4: [],
+  q1_0: [0],
+  q2_0: [0],
+};
+
+/**
+ * Turns whole blocks of a tensor from one byte order into the other, in place.
+ * @throws {GgufError} `unsupported-type` where the order of a block type's parts is not settled
+ */
+export function swapTensorBytes(type: GgmlType, name: string, bytes: Uint8Array): void {
+  const { blockBytes } = blockLayout(type);
+  if (!isBlockType(type)) {
+    swapBytes(bytes, blockBytes);
+    return;
+  }
+  const fields = halfFields[type];
+  if (fields === undefined) {
+    throw new GgufError("unsupported-type", {
+      expected: `tensor '${shown(name)}' of a big-endian file in a type whose byte order is settled`,
+      got: type,
+      hint: `quantise the model again on a little-endian machine, or to one of ${Object.keys(halfFields).join(", ")}`,
+    });
+  }
+  for (let block = 0; block < bytes.length; block += blockBytes) {
+    for (const field of fields) swapBytes(bytes.subarray(block + field, block + field + 2), 2);
+  }
+}

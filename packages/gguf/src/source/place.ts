@@ -1,0 +1,58 @@
+import { check } from "@centella/quant/checks";
+import { GgufError } from "../errors.ts";
+import { shownUrl } from "../http/secrets.ts";
+import { url } from "../kinds.ts";
+import { nodeModule } from "./nodeModule.ts";
+
+/** What a string or URL names: a file of this machine (Node), something to fetch, or a model on a hub (`hf:owner/repo…`). */
+export type Place =
+  | { readonly kind: "path"; readonly path: string }
+  | { readonly kind: "url"; readonly url: URL }
+  | { readonly kind: "hub"; readonly reference: string };
+
+/** A scheme has two letters or more, so `C:\model.gguf` is a path. */
+const schemePattern = /^([a-z][a-z0-9+.-]+):/i;
+const urlSchemes = ["https", "http", "file", "blob", "data"];
+const forms = "an https:, http:, file:, blob: or data: URL, hf:owner/repo:QUANT or hf:owner/repo/file.gguf";
+
+/**
+ * The one rule for what a string means, wherever a model or an adapter is named. With a scheme it is a URL or a hub reference. Without
+ * one it is a path in Node, and in pages and workers a URL relative to the page.
+ * @throws {GgufError} `range` for other schemes and for malformed URLs
+ */
+export function placeOf(source: string | URL): Place {
+  const text = String(check("source", "source", source, url));
+  const scheme = schemePattern.exec(text)?.[1]?.toLowerCase();
+  if (scheme === undefined && hasFileSystem()) return { kind: "path", path: text };
+  if (scheme === "hf") return { kind: "hub", reference: `hf:${text.slice(3)}` };
+  if (scheme !== undefined && !urlSchemes.includes(scheme)) {
+    const expected = `${hasFileSystem() ? "a path, " : ""}${forms}`;
+    const hint = "write ./ before a path that begins like a scheme";
+    throw new GgufError("range", { expected, got: `'${shownUrl(text)}'`, hint });
+  }
+  const base = pageUrl();
+  if (!URL.canParse(text, base)) throw new GgufError("range", { expected: forms, got: `'${shownUrl(text)}'` });
+  return { kind: "url", url: new URL(text, base) };
+}
+
+/** The same place as a string that means it in every thread of this process or page. @throws {GgufError} as {@link placeOf} */
+export function absolutePlace(source: string | URL): string {
+  const place = placeOf(source);
+  return place.kind === "path" ? place.path : place.kind === "url" ? place.url.href : place.reference;
+}
+
+/** Whether a URL is read by HTTP: by ranges, or downloaded and stored. */
+export function isHttp({ protocol }: URL): boolean {
+  return protocol === "https:" || protocol === "http:";
+}
+
+/** Whether paths name files here, as in Node. In pages they do not. */
+export function hasFileSystem(): boolean {
+  return nodeModule("node:fs/promises") !== undefined;
+}
+
+/** What relative URLs are relative to: the page's base, or a worker's script. */
+function pageUrl(): string | undefined {
+  const { document, location } = globalThis as { document?: { readonly baseURI: string }; location?: { readonly href: string } };
+  return document?.baseURI ?? location?.href;
+}

@@ -1,0 +1,130 @@
+import { abortSignal, byteArray, check, checkOptions, isAttached, kind, number, whole } from "@centella/quant/checks";
+import { DisposedError, GgufError } from "../errors.ts";
+import { shownUrl, withoutSecrets } from "../http/secrets.ts";
+import { hasMethods } from "../kinds.ts";
+import { shownPath } from "../shown.ts";
+import { bytesSource } from "./bytesSource.ts";
+import { isHttp, placeOf } from "./place.ts";
+
+/** Bytes of known size that can be read again and again, in any order. */
+export interface ByteSource {
+  readonly size: number;
+  /** Resolves to exactly `length` bytes, which may be shared with the source: do not write to them. */
+  read(offset: number, length: number, signal?: AbortSignal): Promise<Uint8Array>;
+  /** For sources where each read costs a round trip: bytes from `offset` on, until the end or until the reader stops. */
+  stream?(offset: number, signal?: AbortSignal): AsyncIterable<Uint8Array>;
+  close?(): Promise<void>;
+}
+
+/**
+ * What a GGUF file can be read from: a string or URL (see `placeOf`), a Blob or File, bytes in memory, or a source of your own.
+ *
+ * A string is a URL if it begins with `https:`, `http:`, `file:`, `blob:` or `data:`, and a model on a hub if it begins with `hf:`.
+ * Any other string is a path in Node, and a URL relative to the page in browsers.
+ */
+export type GgufInput = string | URL | Blob | ArrayBuffer | Uint8Array | ByteSource;
+
+/**
+ * Opens any kind of input as a source whose reads are checked: a range outside it rejects with `range`, fewer bytes than asked for with
+ * `truncated`, an aborted signal with its reason.
+ * @throws {GgufError} `io` if a path cannot be opened or is no file
+ * @throws {ArgumentError} for what is no input
+ */
+export async function openSource(input: GgufInput, options: { readonly signal?: AbortSignal } = {}): Promise<ByteSource> {
+  checkOptions("openSource", options, { signal: abortSignal });
+  return checked(await open(input, options.signal));
+}
+
+async function open(input: GgufInput, signal: AbortSignal | undefined): Promise<ByteSource> {
+  if (isPlace(input)) return openPlace(input, signal);
+  if (input instanceof Blob) return blobSource(input);
+  if (input instanceof ArrayBuffer) return bytesSource(new Uint8Array(check("open", "input", input, attached)));
+  if (input instanceof Uint8Array) return bytesSource(check("open", "input", input, attached));
+  return check("open", "input", input, byteSource);
+}
+
+const attached = kind("bytes whose buffer is not detached", (value) => isAttached(value as Uint8Array));
+const byteSource = kind(
+  "a path, URL, Blob, ArrayBuffer, Uint8Array or ByteSource { size, read }",
+  (value) => hasMethods(value, ["read"], ["stream", "close"]) && whole(0).accepts((value as ByteSource).size),
+);
+
+/** Whether the input names a file, which is then opened and closed here, rather than being one. */
+export function isPlace(input: unknown): input is string | URL {
+  return typeof input === "string" || input instanceof URL;
+}
+
+async function openPlace(input: string | URL, signal: AbortSignal | undefined): Promise<ByteSource> {
+  const place = placeOf(input);
+  if (place.kind === "path") return (await import("./pathSource.ts")).pathSource(place.path);
+  if (place.kind === "url") return openUrl(place.url, signal);
+  const hint = "a model on a hub may have several files: name it alone in readGguf or loadModel, or pull it first";
+  throw new GgufError("range", { expected: "a file", got: `'${shownPath(place.reference)}'`, hint });
+}
+
+async function openUrl(url: URL, signal: AbortSignal | undefined): Promise<ByteSource> {
+  if (url.protocol === "file:") return (await import("./pathSource.ts")).pathSource(url);
+  if (isHttp(url)) {
+    // Pages store what they load, and read few models by ranges.
+    const { httpSource } = await import("../http/httpSource.ts");
+    return httpSource(url, signal && { signal });
+  }
+  return blobSource(await fetchWhole(url, signal));
+}
+
+function blobSource(blob: Blob): ByteSource {
+  return {
+    size: blob.size,
+    async read(offset, length) {
+      try {
+        return new Uint8Array(await blob.slice(offset, offset + length).arrayBuffer());
+      } catch (cause) {
+        const hint = "choose the file again if it has changed on disk";
+        throw new GgufError("io", { expected: `${length} bytes of the blob`, got: reasonOf(cause), offset, hint, cause });
+      }
+    },
+  };
+}
+
+async function fetchWhole(url: URL, signal: AbortSignal | undefined): Promise<Blob> {
+  const response = await fetch(url, { signal: signal ?? null }).catch((cause: unknown) => {
+    signal?.throwIfAborted();
+    const got = withoutSecrets(reasonOf(cause), url);
+    throw new GgufError("io", { expected: "a URL that can be read", got, summary: `cannot open '${shownUrl(url)}': ${got}` });
+  });
+  return response.blob();
+}
+
+function reasonOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause);
+}
+
+function checked(source: ByteSource): ByteSource {
+  const { size } = source;
+  let isClosed = false;
+  return {
+    size,
+    async read(offset, length, signal) {
+      if (isClosed) throw new DisposedError("file", "close()");
+      check("read", "offset", offset, number);
+      check("read", "length", length, number);
+      if (signal !== undefined) check("read", "signal", signal, abortSignal);
+      signal?.throwIfAborted();
+      if (!Number.isSafeInteger(offset) || !Number.isSafeInteger(length) || offset < 0 || length < 0 || offset + length > size) {
+        throw new GgufError("range", { expected: `a range within ${size} bytes`, got: `${length} bytes`, offset });
+      }
+      const bytes = check("open", "what the source reads", await source.read(offset, length, signal), byteArray);
+      signal?.throwIfAborted();
+      if (bytes.length !== length) {
+        const hint = "the source is shorter than it said; open it again";
+        throw new GgufError("truncated", { expected: `${length} bytes`, got: `${bytes.length}`, offset, hint });
+      }
+      return bytes;
+    },
+    ...(source.stream === undefined ? {} : { stream: (offset, signal) => source.stream!(offset, signal) }),
+    async close() {
+      isClosed = true;
+      await source.close?.();
+    },
+  };
+}

@@ -1,0 +1,101 @@
+import { GgufError } from "../errors.ts";
+import { shownUrl } from "../http/secrets.ts";
+import { shownPath } from "../shown.ts";
+import { requireNodeModule } from "../source/nodeModule.ts";
+import { placeOf } from "../source/place.ts";
+import { isCode, reasonOf, unlessMissing } from "../source/systemError.ts";
+import { uniqueId } from "../source/uniqueId.ts";
+import type { ByteSink } from "./byteSink.ts";
+
+/** How a file is written. */
+export interface WholeFileOptions {
+  /** Replace a file that exists, keeping its permissions; a symbolic link is followed. Default false: it is an error, `exists`. */
+  readonly overwrite?: boolean;
+}
+
+/**
+ * Writes a file that has its name only when it is complete and on the medium (Node). Until then it is `NAME.ID.partial` in the same folder,
+ * a name that no file had before; a failure of `write` removes it. A killed process leaves it behind, and nothing takes it up.
+ *
+ * Without `overwrite` a file that appears under the name while this one is written stays as it is.
+ * @throws {GgufError} `exists`, `io`, and whatever `write` throws
+ */
+export async function writeWholeFile<T>(
+  path: string,
+  write: (sink: ByteSink) => Promise<T>,
+  { overwrite = false }: WholeFileOptions = {},
+): Promise<T> {
+  const fs = requireNodeModule("node:fs/promises", path);
+  const failed = (cause: unknown): never => {
+    throw isCode(cause, "EEXIST") ? exists(path) : cannotWrite(path, cause);
+  };
+  const target = overwrite ? ((await unlessMissing(fs.realpath(path)).catch(failed)) ?? path) : path;
+  const replaced = await unlessMissing(overwrite ? fs.stat(target) : fs.lstat(target)).catch(failed);
+  if (replaced !== undefined && !overwrite) throw exists(path);
+  if (replaced?.isFile() === false) throw cannotWrite(path, new Error("it is no regular file"));
+  const temporary = temporaryName(target);
+  const handle = await fs.open(temporary, "wx").catch(failed);
+  try {
+    if (replaced !== undefined) {
+      await handle.chmod(replaced.mode & 0o7777).catch(failed);
+      // Only root may give files away; without that the new file is the caller's.
+      await handle.chown(replaced.uid, replaced.gid).catch(() => undefined);
+    }
+    const result = await write({
+      async write(bytes) {
+        for (let done = 0; done < bytes.length; ) {
+          const { bytesWritten } = await handle.write(bytes, done, bytes.length - done, null).catch(failed);
+          done += bytesWritten;
+        }
+      },
+    });
+    await handle.sync().catch(failed);
+    await handle.close().catch(failed);
+    await (overwrite ? fs.rename(temporary, target) : renameToNew(temporary, target)).catch(failed);
+    return result;
+  } catch (error) {
+    await handle.close().catch(() => undefined);
+    await fs.rm(temporary, { force: true });
+    throw error;
+  }
+}
+
+/** Gives a file a name that no other has. @throws the system's EEXIST if there is one */
+async function renameToNew(from: string, to: string): Promise<void> {
+  const fs = requireNodeModule("node:fs/promises", to);
+  try {
+    await fs.link(from, to);
+  } catch (error) {
+    if (isCode(error, "EEXIST")) throw error;
+    // A file system without hard links, such as FAT. An empty file reserves the name; only a kill just here would leave it.
+    await (await fs.open(to, "wx")).close();
+    await fs.rename(from, to);
+    return;
+  }
+  await fs.rm(from, { force: true });
+}
+
+/** The path that a string or URL names (see `placeOf`). @throws {GgufError} `range` if it names no file of this machine */
+export function diskPath(place: string | URL): string {
+  const found = placeOf(place);
+  if (found.kind === "path") return found.path;
+  if (found.kind === "url" && found.url.protocol === "file:") return requireNodeModule("node:url", found.url.href).fileURLToPath(found.url);
+  throw new GgufError("range", { expected: "a path or a file: URL to write to", got: `'${shownUrl(place)}'` });
+}
+
+function temporaryName(path: string): string {
+  const { basename, dirname, join } = requireNodeModule("node:path", path);
+  // Names have at most 255 bytes; a character takes up to three.
+  return join(dirname(path), `${basename(path).slice(0, 64)}.${uniqueId()}.partial`);
+}
+
+function exists(path: string): GgufError {
+  const hint = "remove it, or choose another name";
+  return new GgufError("exists", { expected: "a new file", got: `'${shownPath(path)}', which exists`, hint });
+}
+
+/** The error of a file that the system does not let be written. */
+export function cannotWrite(path: string, cause: unknown): GgufError {
+  const got = reasonOf(cause);
+  return new GgufError("io", { expected: "a writable file", got, summary: `cannot write '${shownPath(path)}': ${got}`, cause });
+}

@@ -1,0 +1,119 @@
+import { abortSignal, byteArray, check, checkOptions, type Kinds } from "@centella/quant/checks";
+import type { ChatMessage } from "../chat/chatTemplate.ts";
+import type { Engine } from "../model/engine.ts";
+import { decodeSnapshot, encodeSnapshot, type SnapshotTarget } from "./snapshot.ts";
+import { importKey, type SnapshotKey, sign, snapshotKey, verify } from "./snapshotMac.ts";
+
+/** How a session is saved. */
+export interface SaveOptions {
+  /**
+   * Adds an HMAC-SHA-256 of this key, by which `restoreSession` knows that nobody changed the snapshot: at least 16 secret bytes, or a
+   * `CryptoKey` for HMAC with SHA-256.
+   */
+  readonly key?: SnapshotKey | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** How a session is restored. */
+export interface RestoreOptions {
+  /**
+   * Refuses snapshots without a MAC of this key. What a snapshot with one brings is shared with other sessions like everything that the model
+   * computed. Without a key only the restored session and its forks use it, since it may be false.
+   */
+  readonly key?: SnapshotKey | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** What is saved of a session. */
+export interface SessionState {
+  /** Whose blocks of the cache are saved. */
+  readonly owner: object;
+  /** See `Block.scope`. */
+  readonly scope: object | undefined;
+  /** Tokens that may be in the cache. */
+  readonly ids: readonly number[];
+  readonly messages: readonly ChatMessage[];
+}
+
+/** A snapshot that was read and found sound. */
+export interface ReadSession {
+  readonly messages: readonly ChatMessage[];
+  /** Writes its part of the cache, for a session and the sessions of its scope. @returns its ids */
+  load(owner: object, scope: object | undefined): Promise<readonly number[]>;
+}
+
+/** @throws {ArgumentError | BusyError | DisposedError | UnsupportedError}; the signal's reason */
+export async function saveSession(
+  engine: Engine,
+  { owner, scope, ids: computed, messages }: SessionState,
+  options: SaveOptions,
+): Promise<Uint8Array> {
+  checkOptions("save", options, optionKinds);
+  const { key, signal } = options;
+  const { pool, recurrence } = engine;
+  const hmac = key && (await importKey("save", key, "sign"));
+  const target = await snapshotTarget(engine);
+  const transfer = await engine.transfer;
+  const sequence = await pool.acquire(owner, computed, { scope, signal });
+  let snapshot: Uint8Array<ArrayBuffer>;
+  try {
+    const ids = [...sequence.ids];
+    const rows = await transfer.read(sequence.slots(0, ids.length));
+    const stateRows = ids.length === 0 ? [] : ((await recurrence?.read(sequence.stateRow!)) ?? []);
+    snapshot = encodeSnapshot({ ...target, messages, ids, rows, stateRows }, hmac !== undefined);
+  } finally {
+    pool.release(sequence);
+  }
+  if (hmac !== undefined) await sign(snapshot, hmac);
+  signal?.throwIfAborted();
+  return snapshot;
+}
+
+/** @throws {SnapshotError | ArgumentError | UnsupportedError} */
+export async function readSession(engine: Engine, bytes: Uint8Array, options: RestoreOptions): Promise<ReadSession> {
+  check("restoreSession", "bytes", bytes, byteArray, "pass what session.save() gave");
+  checkOptions("restoreSession", options, optionKinds);
+  const { key, signal } = options;
+  const snapshot = key === undefined ? bytes : await authentic(bytes, key);
+  const target = await snapshotTarget(engine);
+  const { ids, rows, stateRows, messages } = decodeSnapshot(snapshot, target);
+  return {
+    messages,
+    async load(owner, scope) {
+      const { pool, decoder, recurrence } = engine;
+      const transfer = await engine.transfer;
+      // A state comes after all of its tokens, so it is of no use for a text that does not fit.
+      const fitting = recurrence === undefined || ids.length <= decoder.contextLength ? ids.slice(0, decoder.contextLength) : [];
+      const sequence = await pool.acquire(owner, fitting, { scope, signal });
+      try {
+        const start = sequence.ids.length;
+        const missing = fitting.slice(start);
+        if (missing.length === 0) return fitting;
+        if (scope !== undefined) sequence.distrust();
+        const parts = target.layers.map(({ elements }, i) => rows[i]!.subarray(start * elements, fitting.length * elements));
+        await transfer.write(sequence.reserve(missing.length), parts);
+        await recurrence?.write(sequence.stateRow!, stateRows);
+        sequence.append(missing);
+        return fitting;
+      } finally {
+        pool.release(sequence);
+      }
+    },
+  };
+}
+
+const optionKinds: Kinds<SaveOptions & RestoreOptions> = { key: snapshotKey, signal: abortSignal };
+
+/** A copy of a snapshot with a MAC of the key: what is read later must be what was found authentic. */
+async function authentic(bytes: Uint8Array, key: SnapshotKey): Promise<Uint8Array> {
+  const hmac = await importKey("restoreSession", key, "verify");
+  const copy = new Uint8Array(bytes);
+  await verify(copy, hmac);
+  return copy;
+}
+
+async function snapshotTarget(engine: Engine): Promise<SnapshotTarget> {
+  const { identity, cacheType, transfer, recurrence, decoder } = engine;
+  const states = recurrence?.rowSizes ?? [];
+  return { model: await identity, cacheType, layers: (await transfer).rowSizes, states, vocabSize: decoder.vocabSize };
+}

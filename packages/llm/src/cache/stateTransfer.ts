@@ -1,0 +1,184 @@
+import {
+  type ConcreteSpec,
+  createRecorder,
+  isQuantized,
+  type OpRecorder,
+  type Persistent,
+  type Plan,
+  type Ref,
+  type Runtime,
+} from "@centella/core";
+import type { CompiledPlan } from "../scheduler/decoder.ts";
+import { blockTokens } from "./blockTree.ts";
+import { cacheLayers, recordSlots } from "./cacheTransfer.ts";
+import type { SnapshotLayer } from "./snapshot.ts";
+import type { StateCopier } from "./stateRows.ts";
+
+/**
+ * Moves rows of a recurrent model's states: to other rows, and between the device and the host. Programs of their own over the memory of the
+ * model's plan.
+ */
+export class StateTransfer implements StateCopier {
+  readonly hasCache: boolean;
+  readonly #states: ReadonlyMap<string, ConcreteSpec>;
+  readonly #runtime: Runtime;
+  readonly #plan: CompiledPlan;
+  readonly #copier: Plan;
+  /** Copies slots of the cache, where there is one that can be copied. */
+  readonly #slots: Plan | undefined;
+  #reader: Promise<Plan> | undefined;
+  #writer: Promise<Plan> | undefined;
+
+  private constructor(runtime: Runtime, plan: CompiledPlan, copier: Plan, slots: Plan | undefined) {
+    this.#runtime = runtime;
+    this.#plan = plan;
+    this.#states = stateTensors(plan.program.persistents.values());
+    this.hasCache = cacheLayers(plan.program.persistents.values()).size > 0;
+    this.#copier = copier;
+    this.#slots = slots;
+  }
+
+  static async open(runtime: Runtime, plan: CompiledPlan): Promise<StateTransfer> {
+    const persistents = [...plan.program.persistents.values()];
+    const caches = cacheLayers(persistents);
+    const copier = await runtime.compile(recordCopier(stateTensors(persistents)), { shareWith: plan });
+    // Rows of blocks cannot be gathered under another shape.
+    const isCopied = caches.size > 0 && [...caches.values()].every(({ dtype }) => !isQuantized(dtype));
+    const slots = isCopied ? await runtime.compile(recordSlots(caches, blockTokens), { shareWith: plan }) : undefined;
+    return new StateTransfer(runtime, plan, copier, slots);
+  }
+
+  /** Elements of a row of each state. */
+  get rowSizes(): readonly SnapshotLayer[] {
+    return [...this.#states].map(([name, spec]) => ({ name, elements: elementsOf(spec) }));
+  }
+
+  copyState(from: number, to: number): void {
+    const outputs = this.#copier.run({ from: Int32Array.of(from), ...targets(this.#states, to), done: new Float32Array(1) });
+    for (const output of Object.values(outputs)) output.dispose();
+  }
+
+  copySlots(from: Int32Array, to: Int32Array): boolean {
+    if (this.#slots === undefined) return false;
+    const outputs = this.#slots.run({ from, to, done: new Float32Array(1) });
+    for (const output of Object.values(outputs)) output.dispose();
+    return true;
+  }
+
+  /** A row of each state, in the order of {@link rowSizes}. */
+  async read(row: number): Promise<Float32Array[]> {
+    this.#reader ??= this.#runtime.compile(recordReader(this.#states), { shareWith: this.#plan });
+    const outputs = (await this.#reader).run({ from: Int32Array.of(row) });
+    return Promise.all(
+      [...this.#states.keys()].map((name) => outputs[name]!.data().finally(() => outputs[name]!.dispose()) as Promise<Float32Array>),
+    );
+  }
+
+  /** Writes such rows. */
+  async write(row: number, values: readonly Float32Array[]): Promise<void> {
+    this.#writer ??= this.#runtime.compile(recordWriter(this.#states), { shareWith: this.#plan });
+    const plan = await this.#writer;
+    const inputs = Object.fromEntries([...this.#states.keys()].map((name, i) => [`${name}.row`, values[i]!]));
+    const outputs = plan.run({ ...inputs, ...targets(this.#states, row), done: new Float32Array(1) });
+    // The output only tells that the run is done, or why it failed.
+    for (const output of Object.values(outputs)) await output.data().finally(() => output.dispose());
+  }
+
+  async dispose(): Promise<void> {
+    this.#copier.dispose();
+    this.#slots?.dispose();
+    for (const plan of [this.#reader, this.#writer]) (await plan?.catch(() => undefined))?.dispose();
+  }
+}
+
+function stateTensors(persistents: Iterable<Persistent>): Map<string, ConcreteSpec> {
+  return new Map([...persistents].filter(({ name }) => name.startsWith("state.")).map(({ name, spec }) => [name, spec]));
+}
+
+/** Elements of a row. */
+function elementsOf({ shape }: ConcreteSpec): number {
+  return shape.slice(1).reduce((product, extent) => product * extent, 1);
+}
+
+/** Tokens that write a state: see {@link write}. */
+function tokensOf({ shape }: ConcreteSpec): number {
+  return shape.length === 3 ? shape[1]! : shape[3]!;
+}
+
+/** Positions and rows of the tokens that write a row of each state. */
+function targets(states: ReadonlyMap<string, ConcreteSpec>, row: number): Record<string, Int32Array> {
+  return Object.fromEntries(
+    [...new Set([...states.values()].map(tokensOf))].flatMap((count) => [
+      [`positions.${count}`, Int32Array.from({ length: count }, (_, i) => i)],
+      [`rows.${count}`, new Int32Array(count).fill(row)],
+    ]),
+  );
+}
+
+function recordCopier(states: ReadonlyMap<string, ConcreteSpec>): OpRecorder {
+  const program = createRecorder();
+  const from = program.input("from", "i32", [1]);
+  recordWrites(program, states, (_name, spec, state) => gathered(program, spec, state, from));
+  return program;
+}
+
+function recordWriter(states: ReadonlyMap<string, ConcreteSpec>): OpRecorder {
+  const program = createRecorder();
+  recordWrites(program, states, (name, spec) => program.input(`${name}.row`, "f32", spec.shape.slice(1)));
+  return program;
+}
+
+function recordReader(states: ReadonlyMap<string, ConcreteSpec>): OpRecorder {
+  const program = createRecorder();
+  const from = program.input("from", "i32", [1]);
+  for (const [name, spec] of states) program.output(name, gathered(program, spec, program.persistent(name, spec, { init: "zeros" }), from));
+  return program;
+}
+
+/** A row `[…]` of a state. */
+function gathered(program: OpRecorder, { shape }: ConcreteSpec, state: Ref, row: Ref): Ref {
+  const rows = program.reshape(state, { shape: [shape[0]!, elementsOf({ shape } as ConcreteSpec)] });
+  return program.reshape(program.embedding(rows, row), { shape: shape.slice(1) });
+}
+
+function recordWrites(
+  program: OpRecorder,
+  states: ReadonlyMap<string, ConcreteSpec>,
+  rowFor: (name: string, spec: ConcreteSpec, state: Ref) => Ref,
+): void {
+  const inputs = new Map<string, Ref>();
+  const input = (name: string, count: number): Ref => {
+    const key = `${name}.${count}`;
+    if (!inputs.has(key)) inputs.set(key, program.input(key, "i32", [count]));
+    return inputs.get(key)!;
+  };
+  for (const [name, spec] of states) {
+    const state = program.persistent(name, spec, { init: "zeros" });
+    const count = tokensOf(spec);
+    write(program, state, spec, rowFor(name, spec, state), input("positions", count), input("rows", count));
+  }
+  program.output("done", program.scale(program.input("done", "f32", [1]), { by: 1 }));
+}
+
+/**
+ * Writes a row as tokens of a text of its own, which begins with a state of 0. A convolution keeps the tokens themselves; a scan without
+ * decay, where token n is seen by element n alone, adds up to the state exactly.
+ */
+function write(program: OpRecorder, state: Ref, { shape }: ConcreteSpec, value: Ref, positions: Ref, rows: Ref): void {
+  if (shape.length === 3) {
+    program.ssmConvWrite(state, value, positions, rows);
+    return;
+  }
+  const [, H, , N] = shape as readonly [number, number, number, number];
+  const x = program.transpose(value, { axes: [2, 0, 1] }); // [N, H, P]
+  const constant = (extents: readonly number[], at: (i: number) => number): Ref =>
+    program.constant(
+      Float32Array.from({ length: extents.reduce((product, extent) => product * extent, 1) }, (_, i) => at(i)),
+      "f32",
+      extents,
+    );
+  const dt = constant([N, H], () => 1);
+  const a = constant([H, 1], () => 0);
+  const b = constant([N, 1, N], (i) => (Math.floor(i / N) === i % N ? 1 : 0));
+  program.ssmScanWrite(state, x, dt, a, b, positions, rows);
+}

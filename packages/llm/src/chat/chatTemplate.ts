@@ -1,0 +1,252 @@
+import { boolean, callback, check, checkOptions, isRecord, type Kinds, kind, listOf, plainData, string } from "@centella/quant/checks";
+import { ChatTemplateError, chatTemplateKey, noChatTemplate } from "../errors.ts";
+import { withBos } from "../generate/withBos.ts";
+import type { Tokenizer } from "../tokenizer/tokenizer.ts";
+import type { VocabularyMetadata } from "../tokenizer/vocabulary.ts";
+import { type ChatMessage, checkMessages, mergeInstructions, type PlainMessage } from "./chatMessages.ts";
+import { type Origin, Text } from "./jinja/text.ts";
+import { isOpenAnswer } from "./messages.ts";
+import { findReasoningFormat, type ReasoningFormat, separationOf } from "./reasoning.ts";
+import { JinjaTemplate } from "./templateRuntime.ts";
+
+export type { ChatMessage, TextPart } from "./chatMessages.ts";
+// What chats need is one file.
+export { separationOf };
+
+/** How a conversation is rendered. */
+export interface RenderOptions {
+  /** End with the beginning of the assistant's turn. Default true. */
+  readonly addGenerationPrompt?: boolean;
+  /** End with the text of the last message, which must be the assistant's, so that a model continues it. Default false. */
+  readonly continueFinalMessage?: boolean;
+  /** Tools in the template's format (usually OpenAI's function objects). */
+  readonly tools?: readonly unknown[];
+  readonly documents?: readonly unknown[];
+  /** Further variables that the template knows, such as `enable_thinking`. */
+  readonly variables?: Readonly<Record<string, unknown>>;
+  /** Time that `strftime_now` returns. Default: the present. */
+  readonly now?: Date;
+}
+
+/** What `generate` passes on to the template. */
+export type ChatOptions = Omit<RenderOptions, "addGenerationPrompt" | "continueFinalMessage">;
+
+/** A template's text and the special tokens that it may name. */
+export interface ChatTemplateSource {
+  readonly source: string;
+  /** Text of the BOS token, `bos_token` in the template. */
+  readonly bosToken?: string;
+  /** Text of the EOS token, `eos_token` in the template. */
+  readonly eosToken?: string;
+  /** Whether the vocabulary has a token of this text. Default: it has all that the template writes. */
+  readonly isToken?: (text: string) => boolean;
+}
+
+const sourceKinds: Kinds<ChatTemplateSource> = { source: string, bosToken: string, eosToken: string, isToken: callback };
+/** What a template is given besides the messages. */
+export const chatKinds: Kinds<ChatOptions> = {
+  tools: listOf("plain data", plainData),
+  documents: listOf("plain data", plainData),
+  variables: kind("an object of plain data", (value) => isRecord(value) && plainData.accepts(value)),
+  now: kind("a valid Date", (value) => value instanceof Date && Number.isFinite(value.getTime())),
+};
+const renderKinds: Kinds<RenderOptions> = { ...chatKinds, addGenerationPrompt: boolean, continueFinalMessage: boolean };
+
+/** What is looked for to find out whether a template has a role. */
+const probeText = "Answer in rhyme.";
+/** Text that looks like a special token. */
+const tokenLike = /<[|｜][^<>|｜]*[|｜]>/g;
+/** Ends a message that is continued. Its origin tells it from the same character in a message. */
+const endMark: Text = Text.of("\ufffc", "m");
+
+/** A rendered chat. */
+export interface PreparedChat {
+  readonly text: string;
+  /** Spans `[start, end)` of `text` that the template wrote: {@link EncodeOptions.parseSpecial} for this text. Ascending. */
+  readonly specialSpans: readonly (readonly [start: number, end: number])[];
+  /** Messages about what was rendered differently from what the messages say. */
+  readonly warnings: readonly string[];
+}
+
+/** The class, and what takes the answers of a file's template apart: nothing has to be fetched while chatting. */
+export async function loadChatTemplate(metadata: VocabularyMetadata): Promise<typeof ChatTemplate> {
+  const format = findReasoningFormat(metadata.optionalString(chatTemplateKey) ?? "");
+  if (format !== undefined) await separationOf(format);
+  return ChatTemplate;
+}
+
+/** A model's Jinja template that turns messages into the text that the model was trained on. */
+export class ChatTemplate {
+  /** The Jinja source. */
+  readonly source: string;
+  readonly #template: JinjaTemplate;
+  readonly #tokens: { readonly bos_token: Text; readonly eos_token: Text };
+  readonly #isToken: (text: string) => boolean;
+  /** Whether the template renders messages of a role, for roles that were asked for. */
+  readonly #renders = new Map<string, boolean>();
+
+  /** @throws {ChatTemplateError} if the source cannot be parsed */
+  constructor(template: ChatTemplateSource) {
+    const { source, bosToken = "", eosToken = "", isToken = () => true } = checkOptions("ChatTemplate", template, sourceKinds);
+    check("ChatTemplate", "source", source, string);
+    this.source = source;
+    this.#template = new JinjaTemplate(source);
+    this.#tokens = { bos_token: Text.of(bosToken, "t"), eos_token: Text.of(eosToken, "t") };
+    this.#isToken = isToken;
+  }
+
+  /**
+   * The template in a GGUF file's metadata: `tokenizer.chat_template`, or `tokenizer.chat_template.NAME` for one of several.
+   * @throws {ChatTemplateError} if the file has none or it cannot be parsed
+   */
+  static fromMetadata(metadata: VocabularyMetadata, options: { readonly name?: string } = {}): ChatTemplate {
+    const key = options.name === undefined ? chatTemplateKey : `${chatTemplateKey}.${options.name}`;
+    const source = metadata.optionalString(key);
+    if (source === undefined) throw new ChatTemplateError(noChatTemplate(key));
+    const bosToken = tokenText(metadata, "bos");
+    const eosToken = tokenText(metadata, "eos");
+    const isToken = (text: string): boolean => Array.from(metadata.optionalStrings("tokenizer.ggml.tokens") ?? [text]).includes(text);
+    return new ChatTemplate({ source, isToken, ...(bosToken !== undefined && { bosToken }), ...(eosToken !== undefined && { eosToken }) });
+  }
+
+  /** How answers mark what the model thinks, as the template mentions it. */
+  get reasoning(): ReasoningFormat | undefined {
+    return findReasoningFormat(this.source);
+  }
+
+  /**
+   * The prompt as text. To get ids use {@link encode}: in this text, markup that the template wrote and markup that a message's
+   * content imitates look alike.
+   * @throws {ChatTemplateError} if a message is malformed, or the template rejects the messages, fails or runs into a limit
+   */
+  render(messages: readonly ChatMessage[], options: RenderOptions = {}): string {
+    return this.prepare(messages, options).text;
+  }
+
+  /**
+   * The prompt as ids. A special token is honoured where the template wrote every character of it. The same text in a message's content, a
+   * tool or another variable stays text, whatever the template does to it. BOS comes first exactly once if the model wants it, whether or
+   * not the template writes it. EOS is not added, for the turn is open.
+   * @throws {ChatTemplateError} as {@link render}
+   */
+  encode(tokenizer: Tokenizer, messages: readonly ChatMessage[], options: RenderOptions = {}): Int32Array {
+    check(
+      "encode",
+      "tokenizer",
+      tokenizer,
+      kind("a tokenizer", (value) => isRecord(value) && typeof value.encode === "function"),
+    );
+    const { text, specialSpans } = this.prepare(messages, options);
+    return withBos(tokenizer, tokenizer.encode(text, { addSpecial: false, parseSpecial: specialSpans }));
+  }
+
+  /**
+   * The prompt as text with the spans in which special tokens count. A system message becomes part of the next user message if the
+   * template has no system role.
+   * @throws {ChatTemplateError} as {@link render}
+   */
+  prepare(messages: readonly ChatMessage[], options: RenderOptions = {}): PreparedChat {
+    checkOptions("render", options, renderKinds);
+    const checked = checkMessages(messages);
+    const { messages: mergedMessages, mergedRoles } = mergeInstructions(checked, (role) => this.#hasRole(role));
+    const text = this.#render(mergedMessages, options);
+    const warnings = mergedRoles.map(
+      (role) => `the chat template has no ${role} role: the ${role} message became part of the next user message`,
+    );
+    return { text: text.value, specialSpans: spansOf(text, "t"), warnings };
+  }
+
+  /**
+   * Whether a message of this role can be seen in what the template renders. Templates may reject a role, leave its messages out, or write
+   * markup for it that the vocabulary does not have.
+   */
+  #hasRole(role: string): boolean {
+    let known = this.#renders.get(role);
+    if (known === undefined) {
+      known = this.#probe(role);
+      this.#renders.set(role, known);
+    }
+    return known;
+  }
+
+  #probe(role: string): boolean {
+    const user = { role: "user", content: "Hello" };
+    const text = this.#tryToRender([{ role, content: probeText }, user]);
+    if (text === undefined) return this.#tryToRender([user]) === undefined;
+    const written = spansOf(text, "t").map(([start, end]) => text.value.slice(start, end));
+    const markup = written.flatMap((part) => part.match(tokenLike) ?? []).filter((token) => token.toLowerCase().includes(role));
+    return text.value.includes(probeText) && markup.every(this.#isToken);
+  }
+
+  #tryToRender(messages: readonly PlainMessage[]): Text | undefined {
+    try {
+      return this.#render(messages, {});
+    } catch {
+      return undefined;
+    }
+  }
+
+  #render(messages: readonly PlainMessage[], options: RenderOptions): Text {
+    const {
+      addGenerationPrompt = true,
+      continueFinalMessage = false,
+      tools = null,
+      documents = null,
+      variables,
+      now = new Date(),
+    } = options;
+    const text = this.#template.render(
+      {
+        ...variables,
+        ...this.#tokens,
+        messages: (continueFinalMessage ? withEndMark(messages) : messages).map(trustRole),
+        tools,
+        documents,
+        add_generation_prompt: addGenerationPrompt && !continueFinalMessage,
+      },
+      now,
+    );
+    return continueFinalMessage ? upToEndMark(text) : text;
+  }
+}
+
+/** Templates write special tokens such as `<|user|>` from roles, which are checked and come from the app. */
+function trustRole(message: object & { readonly role: string }): object {
+  return { ...message, role: Text.of(message.role, "t") };
+}
+
+function tokenText(metadata: VocabularyMetadata, name: "bos" | "eos"): string | undefined {
+  const id = metadata.optionalNumber(`tokenizer.ggml.${name}_token_id`);
+  return id === undefined ? undefined : metadata.optionalStrings("tokenizer.ggml.tokens")?.at(id);
+}
+
+function withEndMark(
+  messages: readonly PlainMessage[],
+): readonly (Omit<PlainMessage, "content"> & { readonly role: string; readonly content?: unknown })[] {
+  const last = messages.at(-1);
+  if (last === undefined || !isOpenAnswer(last)) {
+    throw new ChatTemplateError(
+      `chat: expected an assistant's message with content and without tool_calls to continue, got one of ${last?.role}`,
+    );
+  }
+  return [...messages.slice(0, -1), { ...last, content: Text.of(last.content!, "c").concat(endMark) }];
+}
+
+function upToEndMark(text: Text): Text {
+  let end = text.origins.lastIndexOf("m");
+  if (end < 0)
+    throw new ChatTemplateError("chat: expected a template that writes the assistant's last message, got one that leaves it out");
+  while (text.origins[end - 1] === "m") end--;
+  return text.slice(0, end);
+}
+
+/** Spans `[start, end)` of one origin. */
+function spansOf({ origins }: Text, origin: Origin): [start: number, end: number][] {
+  const spans: [number, number][] = [];
+  for (let start = origins.indexOf(origin); start >= 0; start = origins.indexOf(origin, start)) {
+    const from = start;
+    while (origins[start] === origin) start++;
+    spans.push([from, start]);
+  }
+  return spans;
+}

@@ -1,0 +1,156 @@
+import { partialTag, type TextSpan, type TextSplitter } from "../generate/textSplitter.ts";
+
+/** How a model marks what it thinks before it answers. */
+export interface ReasoningTags {
+  readonly open: string;
+  readonly close: string;
+  /** What may stand around the answer, with reasoning before it or without; it belongs to neither. */
+  readonly answer?: string;
+  readonly answerClose?: string;
+}
+
+/** Tags around the reasoning, or messages of the Harmony format in channels. */
+export type ReasoningFormat = ReasoningTags | "harmony";
+
+const thinkTags: ReasoningTags = { open: "<think>", close: "</think>" };
+
+/** As the chat templates of the model families spell them; the first that a template mentions holds. */
+const knownFormats: readonly (readonly [mention: string, format: ReasoningFormat])[] = [
+  ["<|channel|>", "harmony"],
+  ["<|channel>", { open: "<|channel>thought", close: "<channel|>" }],
+  ["</seed:think>", { open: "<seed:think>", close: "</seed:think>" }],
+  ["[/THINK]", { open: "[THINK]", close: "[/THINK]" }],
+  [
+    "<|END_THINKING|>",
+    { open: "<|START_THINKING|>", close: "<|END_THINKING|>", answer: "<|START_RESPONSE|>", answerClose: "<|END_RESPONSE|>" },
+  ],
+  ["<|inner_suffix|>", { open: "<|inner_prefix|>", close: "<|inner_suffix|>" }],
+  ["\u25c1/think\u25b7", { open: "\u25c1think\u25b7", close: "\u25c1/think\u25b7" }],
+  ["</thought>", { open: "<thought>", close: "</thought>" }],
+];
+/** Around the answer of models that think in `<think>`. */
+const answerTags = [
+  ["<answer>", "</answer>"],
+  ["<response>", "</response>"],
+] as const;
+
+/** The format that a chat template mentions. */
+export function findReasoningFormat(template: string): ReasoningFormat | undefined {
+  const known = knownFormats.find(([mention]) => template.includes(mention));
+  if (known !== undefined) return known[1];
+  if (!template.includes(thinkTags.close)) return undefined;
+  const around = answerTags.find(([, close]) => template.includes(close));
+  return around === undefined ? thinkTags : { ...thinkTags, answer: around[0], answerClose: around[1] };
+}
+
+/** How texts of a format are taken apart. */
+export interface Separation {
+  /** All that has to be seen of a text for it. */
+  readonly markup: readonly string[];
+  /** @param promptEnd end of the prompt: some templates open the reasoning themselves */
+  createSplitter(promptEnd: string): TextSplitter;
+}
+
+/** What few models write, the Harmony format, is code of its own. */
+export async function separationOf(format: ReasoningFormat): Promise<Separation> {
+  if (format === "harmony") {
+    const { HarmonySplitter, harmonyMarkup } = await import("./harmony.ts");
+    return { markup: harmonyMarkup, createSplitter: (promptEnd) => new HarmonySplitter(promptEnd) };
+  }
+  return {
+    markup: [format.open, format.close, format.answer, format.answerClose].filter((tag) => tag !== undefined),
+    createSplitter: (promptEnd) => new ReasoningSplitter(format, promptEnd),
+  };
+}
+
+/**
+ * Tells the reasoning at the beginning of a text that arrives in pieces from the answer after it. Tags count only there, so an answer
+ * may mention them; white space around them belongs to neither part. How the text is cut into pieces makes no difference.
+ */
+export class ReasoningSplitter implements TextSplitter {
+  readonly #tags: ReasoningTags;
+  #state: "start" | "reasoning" | "closed" | "answer";
+  /** A part has not begun yet: white space before it is left out. */
+  #skipsSpace: boolean;
+  #held = "";
+
+  /** @param promptEnd end of the prompt: some templates open the reasoning themselves */
+  constructor(tags: ReasoningTags, promptEnd: string) {
+    this.#tags = tags;
+    const isOpen = promptEnd.trimEnd().endsWith(tags.open);
+    this.#state = isOpen ? "reasoning" : "start";
+    this.#skipsSpace = isOpen;
+  }
+
+  push(text: string): TextSpan[] {
+    this.#held += text;
+    const spans: TextSpan[] = [];
+    while (this.#step(spans));
+    return spans;
+  }
+
+  flush(): TextSpan[] {
+    const rest = this.#skipsSpace ? this.#held.trimStart() : this.#held;
+    this.#held = "";
+    const type = this.#state === "reasoning" ? "reasoning" : "text";
+    const span = type === "reasoning" ? rest.trimEnd() : rest;
+    return span === "" ? [] : [{ type, text: span }];
+  }
+
+  /** Whether there may be more to do. */
+  #step(spans: TextSpan[]): boolean {
+    const { open, close, answer, answerClose } = this.#tags;
+    switch (this.#state) {
+      case "start": {
+        const rest = this.#held.trimStart();
+        const tags = answer === undefined ? [open] : [open, answer];
+        const tag = tags.find((candidate) => rest.startsWith(candidate));
+        if (tag === undefined && tags.some((candidate) => candidate.startsWith(rest))) return false;
+        this.#state = tag === open ? "reasoning" : "answer";
+        this.#skipsSpace = tag !== undefined;
+        if (tag !== undefined) this.#held = rest.slice(tag.length);
+        return true;
+      }
+      case "reasoning": {
+        const end = this.#held.indexOf(close);
+        if (end >= 0) {
+          this.#emit(spans, "reasoning", this.#held.slice(0, end).trimEnd());
+          this.#held = this.#held.slice(end + close.length);
+          this.#state = "closed";
+          this.#skipsSpace = true;
+          return true;
+        }
+        // White space before the tag is not part of the reasoning, so it waits as well.
+        const safe = this.#held.slice(0, this.#held.length - partialTag(this.#held, close)).trimEnd();
+        this.#emit(spans, "reasoning", safe);
+        this.#held = this.#held.slice(safe.length);
+        return false;
+      }
+      case "closed": {
+        const rest = this.#held.trimStart();
+        if (answer?.startsWith(rest) && rest !== answer) return false;
+        if (answer !== undefined && rest.startsWith(answer)) this.#held = rest.slice(answer.length);
+        this.#state = "answer";
+        return true;
+      }
+      case "answer": {
+        const end = answerClose === undefined ? -1 : this.#held.indexOf(answerClose);
+        if (end >= 0) this.#held = this.#held.slice(0, end).trimEnd() + this.#held.slice(end + answerClose!.length);
+        const kept = answerClose === undefined ? 0 : partialTag(this.#held, answerClose);
+        const certain = this.#held.slice(0, this.#held.length - kept);
+        // White space before the tag is not part of the answer, so it waits as well.
+        const shown = answerClose === undefined || end >= 0 ? certain : certain.trimEnd();
+        this.#emit(spans, "text", shown);
+        this.#held = this.#held.slice(shown.length);
+        return false;
+      }
+    }
+  }
+
+  #emit(spans: TextSpan[], type: TextSpan["type"], text: string): void {
+    const shown = this.#skipsSpace ? text.trimStart() : text;
+    if (shown === "") return;
+    this.#skipsSpace = false;
+    spans.push({ type, text: shown });
+  }
+}

@@ -1,0 +1,173 @@
+import { ArgumentError } from "@centella/core";
+import {
+  abortSignal,
+  anything,
+  boolean,
+  checkKeys,
+  checkOptions,
+  describe,
+  isRecord,
+  type Kinds,
+  listOf,
+  nonEmptyString,
+  object,
+  oneOf,
+  whole,
+} from "@centella/quant/checks";
+import { type ChatOptions, chatKinds } from "../chat/chatTemplate.ts";
+import type { ReasoningFormat, ReasoningTags } from "../chat/reasoning.ts";
+import { wholeNumber } from "../options.ts";
+import { type ResolvedSampling, resolveSampling, type SamplingOptions, samplingOptionNames } from "../sampling/options.ts";
+import type { OverflowPolicy, ResolvedOverflow } from "./overflow.ts";
+
+/** How a text is generated: the sampling options, and these. */
+export interface GenerateOptions extends Omit<SamplingOptions, "dryBreakers"> {
+  /** Tokens to generate at most, from 1. Default: until the text ends or the context is full. */
+  readonly maxTokens?: number | undefined;
+  /** Texts that no repetition reaches across, for DRY: at most 64 of 40 characters each. Default: line feed, colon, double quote and asterisk. */
+  readonly dryBreakers?: readonly string[] | undefined;
+  /** Tell the log probability of each token that is generated, and of this many of the most likely ones at its place. Default: no. */
+  readonly logprobs?: number | undefined;
+  /** Strings that end the text; they are not part of it. */
+  readonly stop?: readonly string[] | undefined;
+  /** Ends the generation at once, also while it waits in the queue; see `onAbort`. */
+  readonly signal?: AbortSignal | undefined;
+  /**
+   * What an abort, or a loop that is left early, does to the turn.
+   *
+   * "discard" (the default): an abort rejects with the signal's reason, and the session is as it was before the turn.
+   *
+   * "keep": the user's message and the answer so far stay in the session. An abort ends the text with a finish of reason "aborted" and rejects
+   * nothing; a loop that is left early ends without one. Where there is no answer yet (the reasoning does not count), the user's message stays
+   * alone, and the next message of the user is added to it: many templates refuse two in a row, and an empty answer. A turn that still waits
+   * for an earlier turn of its session has not begun: it rejects, and nothing is kept.
+   */
+  readonly onAbort?: "discard" | "keep" | undefined;
+  /** Take a string prompt as text to be continued, not as a turn of the chat. Default: true if the model has no chat template. */
+  readonly raw?: boolean | undefined;
+  /** What happens where the context is too small. Default: prompts are refused, texts end. */
+  readonly overflow?: OverflowPolicy | undefined;
+  /**
+   * Guess up to this many tokens at a time from the text so far and check them in one run: the same tokens in fewer runs where the text
+   * repeats its prompt, as summaries and edits do. 0 (the default) guesses nothing.
+   */
+  readonly promptLookup?: number | undefined;
+  /**
+   * Tell what the model thinks before it answers as parts of their own: by the tags that its chat template names ("auto", the default, for turns of
+   * a chat), by these tags, by the channels of the Harmony format ("harmony"), or not at all (false).
+   */
+  readonly reasoning?: "auto" | false | ReasoningFormat | undefined;
+  /** Tell how far the prompt is, as parts of type "prefill". Default false. */
+  readonly progress?: boolean | undefined;
+  /** What the chat template is given besides the messages. */
+  readonly chat?: ChatOptions | undefined;
+}
+
+/** Checked options. */
+export interface ResolvedGeneration {
+  readonly sampling: ResolvedSampling;
+  readonly dryBreakers: readonly string[];
+  readonly logprobs: number | undefined;
+  readonly maxTokens: number;
+  readonly stop: readonly string[];
+  readonly signal: AbortSignal | undefined;
+  readonly onAbort: "discard" | "keep";
+  readonly raw: boolean | undefined;
+  readonly overflow: OverflowPolicy;
+  readonly promptLookup: number;
+  readonly reasoning: "auto" | false | ReasoningFormat;
+  readonly progress: boolean;
+  readonly chat: ChatOptions;
+}
+
+/** What ends a repetition for DRY where nothing else is asked for: llama.cpp's. */
+const defaultDryBreakers: readonly string[] = ["\n", ":", '"', "*"];
+
+/** llama.cpp cuts breakers here. */
+const maxBreakerLength = 40;
+const maxBreakers = 64;
+
+const ownKinds: Kinds<Omit<GenerateOptions, keyof SamplingOptions>> = {
+  maxTokens: whole(1),
+  logprobs: whole(0),
+  stop: listOf("strings of at least one character", nonEmptyString),
+  signal: abortSignal,
+  onAbort: oneOf("discard", "keep"),
+  raw: boolean,
+  overflow: object,
+  promptLookup: whole(0),
+  reasoning: anything,
+  progress: boolean,
+  chat: object,
+};
+const kinds = { ...Object.fromEntries(samplingOptionNames.map((name) => [name, anything])), ...ownKinds } as Kinds<GenerateOptions>;
+const overflowKinds: Kinds<OverflowPolicy> = {
+  prompt: oneOf("error", "dropTurns", "truncateMiddle"),
+  generation: oneOf("stop", "error", "shift"),
+  keep: whole(0),
+  room: whole(1),
+};
+const chatNames = Object.keys(chatKinds);
+
+/**
+ * Checks options and fills in the defaults; `sampling` are those of the model.
+ * @throws {ArgumentError} for an unknown option or a value outside its range
+ */
+export function resolveGeneration(options: GenerateOptions, sampling: SamplingOptions = {}): ResolvedGeneration {
+  const misplaced = isRecord(options) ? chatNames.find((name) => Object.hasOwn(options, name)) : undefined;
+  if (misplaced !== undefined) throw new ArgumentError("generate", "options of generate", misplaced, `pass chat: { ${misplaced} }`);
+  checkOptions("generate", options, kinds);
+  const { maxTokens = Number.MAX_SAFE_INTEGER, stop = [], signal, raw, chat = {}, logprobs, dryBreakers } = options;
+  checkDryBreakers(dryBreakers);
+  const { onAbort = "discard", overflow = {}, promptLookup = 0, reasoning = "auto", progress = false } = options;
+  checkOptions("generate.chat", chat, chatKinds);
+  checkOptions("generate.overflow", overflow, overflowKinds);
+  checkReasoning(reasoning);
+  return {
+    sampling: resolveSampling(pickSampling(options), sampling),
+    dryBreakers: dryBreakers ?? defaultDryBreakers,
+    logprobs,
+    maxTokens,
+    stop,
+    signal,
+    onAbort,
+    raw,
+    overflow,
+    promptLookup,
+    reasoning,
+    progress,
+    chat,
+  };
+}
+
+function checkDryBreakers(breakers: GenerateOptions["dryBreakers"]): void {
+  if (breakers === undefined) return;
+  const isBreaker = (text: unknown): boolean => typeof text === "string" && text !== "" && text.length <= maxBreakerLength;
+  if (Array.isArray(breakers) && breakers.length <= maxBreakers && breakers.every(isBreaker)) return;
+  throw new ArgumentError(
+    "dryBreakers",
+    `a list of at most ${maxBreakers} strings, each of 1 to ${maxBreakerLength} characters`,
+    describe(breakers),
+  );
+}
+
+function pickSampling(options: GenerateOptions): SamplingOptions {
+  return Object.fromEntries(Object.entries(options).filter(([name]) => name !== "dryBreakers" && !Object.hasOwn(ownKinds, name)));
+}
+
+function checkReasoning(reasoning: ResolvedGeneration["reasoning"]): void {
+  if (reasoning === "auto" || reasoning === false || reasoning === "harmony") return;
+  const tags: Partial<ReasoningTags> = typeof reasoning === "object" && reasoning !== null ? reasoning : {};
+  checkKeys("generate.reasoning", tags, ["open", "close", "answer", "answerClose"]);
+  const isTag = (tag: unknown): boolean => typeof tag === "string" && tag !== "";
+  const isOptionalTag = (tag: unknown): boolean => tag === undefined || isTag(tag);
+  if (isTag(tags.open) && isTag(tags.close) && isOptionalTag(tags.answer) && isOptionalTag(tags.answerClose)) return;
+  throw new ArgumentError("reasoning", '"auto", "harmony", false or { open, close } with tags that are not empty', describe(reasoning));
+}
+
+/** The policy for a generation of `maxTokens` in a context of `contextLength`. @throws {ArgumentError} if the context is smaller than it wants */
+export function resolveOverflow({ overflow, maxTokens }: ResolvedGeneration, contextLength: number): ResolvedOverflow {
+  const quarter = Math.max(1, Math.floor(contextLength / 4));
+  const { prompt = "error", generation = "stop", keep = quarter, room = Math.min(maxTokens, quarter) } = overflow;
+  return { prompt, generation, keep, room: wholeNumber("overflow.room", room, 1, Math.max(1, contextLength - 1)) };
+}

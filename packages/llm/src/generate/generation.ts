@@ -1,0 +1,194 @@
+import type { Sequence } from "../cache/sequence.ts";
+import type { Separation } from "../chat/reasoning.ts";
+import { ContextOverflowError } from "../errors.ts";
+import { Chain, needsRare } from "../sampling/chain.ts";
+import type { Decoder } from "../scheduler/decoder.ts";
+import type { Tokenizer } from "../tokenizer/tokenizer.ts";
+import type { ResolvedGeneration } from "./generateOptions.ts";
+import type { GenerationFinish, GenerationPart, PrefillProgress } from "./generationParts.ts";
+import type { FittedPrompt, ResolvedOverflow } from "./overflow.ts";
+import { TextAssembly } from "./textAssembly.ts";
+import { type Chooser, TokenSource } from "./tokenSource.ts";
+
+/** What one generation works with. */
+export interface GenerationContext {
+  readonly decoder: Decoder;
+  readonly tokenizer: Tokenizer;
+  /** Waits for a sequence that holds a beginning of the prompt, but not its last token: that one's logits are wanted. */
+  readonly openSequence: () => Promise<Sequence>;
+  readonly prompt: FittedPrompt;
+  readonly options: ResolvedGeneration;
+  readonly overflow: ResolvedOverflow;
+  readonly reasoning: Separation | undefined;
+  /** What was done differently from what the messages say. */
+  readonly warnings: readonly string[];
+  /** `performance.now()` at the start of the iteration. */
+  readonly startedAt: number;
+}
+
+type Ending = Pick<GenerationFinish, "reason" | "limit" | "stop">;
+
+/** Computes the prompt as far as it is not cached, then one token after another. The sequence is valid at every moment. */
+export class Generation {
+  readonly #context: GenerationContext;
+  /** Ids of the prompt and of the text so far. */
+  readonly #history: number[];
+  readonly #text: TextAssembly;
+  #sequence: Sequence | undefined;
+  #source: TokenSource | undefined;
+  #cachedTokens = 0;
+  #prefilledTokens = 0;
+  #promptMs = 0;
+  #timeToFirstTokenMs = 0;
+
+  constructor(context: GenerationContext) {
+    this.#context = context;
+    this.#history = [...context.prompt.ids];
+    this.#text = new TextAssembly(context, this.#history);
+  }
+
+  /** What it computes on, once that is open. */
+  get sequence(): Sequence | undefined {
+    return this.#sequence;
+  }
+
+  /** The answer, up to the last part that was read. */
+  get answer(): Pick<GenerationFinish, "text" | "reasoning"> {
+    return { text: this.#text.text, ...(this.#context.reasoning !== undefined && { reasoning: this.#text.reasoning }) };
+  }
+
+  async *parts(): AsyncGenerator<GenerationPart, void, undefined> {
+    let ending: Ending;
+    try {
+      ending = yield* this.#run();
+    } catch (error) {
+      const { onAbort, signal } = this.#context.options;
+      if (onAbort === "discard" || signal?.aborted !== true || error !== signal.reason) throw error;
+      ending = { reason: "aborted" };
+    }
+    yield* this.#text.flush();
+    const { stopped } = this.#text;
+    yield this.#finish(stopped === undefined ? ending : { reason: "stop", stop: stopped });
+  }
+
+  async *#run(): AsyncGenerator<GenerationPart, Ending, undefined> {
+    const { decoder, tokenizer, options, overflow, startedAt } = this.#context;
+    options.signal?.throwIfAborted();
+    const sequence = await this.#context.openSequence();
+    this.#sequence = sequence;
+    const choose = await this.#chooser();
+    const { promptLookup, signal } = options;
+    const source = new TokenSource({ decoder, sequence, history: this.#history, choose, overflow, promptLookup, signal });
+    this.#source = source;
+    const first = yield* this.#timedPrefill(sequence, source);
+    let ending: Ending | undefined;
+    for await (const id of source.tokens(first)) {
+      this.#timeToFirstTokenMs ||= performance.now() - startedAt;
+      this.#history.push(id);
+      const isEnd = tokenizer.isEndOfGeneration(id);
+      if (!isEnd) yield* this.#text.push(id);
+      ending = isEnd ? { reason: "eos" } : this.#ending(source);
+      if (ending !== undefined) break;
+      signal?.throwIfAborted();
+    }
+    return ending!;
+  }
+
+  /** Whether the text ends with the token that was added last. @throws {ContextOverflowError} where a full context is an error */
+  #ending(source: TokenSource): Ending | undefined {
+    const { decoder, prompt, options, overflow } = this.#context;
+    const { stopped } = this.#text;
+    const count = this.#history.length - prompt.ids.length;
+    if (stopped !== undefined) return { reason: "stop", stop: stopped };
+    if (count >= options.maxTokens) return { reason: "length", limit: "maxTokens" };
+    if (!source.isFull || overflow.generation === "shift") return undefined;
+    if (overflow.generation === "stop") return { reason: "length", limit: "context" };
+    throw new ContextOverflowError(prompt.ids.length, decoder.contextLength, decoder.contextLength - 1, count);
+  }
+
+  /** Chooses by the chain of samplers; undefined: always the most likely token. */
+  async #chooser(): Promise<((logits: Float32Array) => number) | undefined> {
+    const { tokenizer, options } = this.#context;
+    const { sampling, logprobs } = options;
+    const rare = needsRare(sampling) || logprobs !== undefined ? await import("../sampling/rare.ts") : undefined;
+    const breakers = sampling.dryMultiplier === 0 ? {} : { dryBreakers: rare!.breakerSequences(tokenizer, options.dryBreakers) };
+    const sampler = new Chain({ ...sampling, ...breakers }, rare);
+    if (sampler.isGreedy && logprobs === undefined) return undefined;
+    return (logits) => {
+      const id = sampler.sample(logits, { history: this.#history });
+      if (logprobs !== undefined) this.#text.logprobs.push(rare!.logprobsOf(logits, id, logprobs));
+      return id;
+    };
+  }
+
+  async *#timedPrefill(sequence: Sequence, source: TokenSource): AsyncGenerator<PrefillProgress, Chooser, undefined> {
+    this.#cachedTokens = sequence.ids.length;
+    const start = performance.now();
+    try {
+      return yield* this.#prefill(sequence, source);
+    } finally {
+      this.#promptMs = performance.now() - start;
+      this.#prefilledTokens = sequence.ids.length - this.#cachedTokens;
+    }
+  }
+
+  /** Computes what is not cached of the prompt. @returns how to choose the token after it */
+  async *#prefill(sequence: Sequence, source: TokenSource): AsyncGenerator<PrefillProgress, Chooser, undefined> {
+    const { decoder, prompt, options } = this.#context;
+    const { signal, progress } = options;
+    const total = prompt.ids.length;
+    // In steps of the largest run, so that there is progress to report between them.
+    const step = progress ? decoder.batchSize : total;
+    for (;;) {
+      const done = sequence.ids.length;
+      if (progress) yield { type: "prefill", done, total };
+      const ids = prompt.ids.slice(done, done + step);
+      const isLast = done + ids.length === total;
+      if (!isLast) {
+        await decoder.feed(sequence, ids, { rows: "none", signal });
+        continue;
+      }
+      const first = await source.compute(ids, { rows: "last", signal });
+      if (progress) yield { type: "prefill", done: total, total };
+      return first;
+    }
+  }
+
+  #finish(ending: Ending): GenerationFinish {
+    const { prompt, options, warnings } = this.#context;
+    const { commentary, logprobs } = this.#text;
+    const ids = this.#history.slice(prompt.ids.length);
+    const { decodeMs = 0, draftedTokens = 0, acceptedTokens = 0, shiftedTokens = 0 } = this.#source ?? {};
+    return {
+      type: "finish",
+      ...ending,
+      ...this.answer,
+      ...(commentary.length > 0 && { commentary }),
+      ids,
+      ...(options.logprobs !== undefined && { logprobs: logprobs.slice(0, ids.length) }),
+      promptIds: prompt.ids,
+      seed: options.sampling.seed,
+      ...(warnings.length > 0 && { warnings }),
+      usage: {
+        promptTokens: prompt.ids.length,
+        cachedTokens: this.#cachedTokens,
+        completionTokens: ids.length,
+        truncatedTokens: prompt.truncatedTokens + shiftedTokens,
+        droppedMessages: prompt.droppedMessages,
+        draftedTokens,
+        acceptedTokens,
+      },
+      timings: {
+        promptMs: this.#promptMs,
+        decodeMs,
+        timeToFirstTokenMs: this.#timeToFirstTokenMs,
+        promptTokensPerSecond: rate(this.#prefilledTokens, this.#promptMs),
+        decodeTokensPerSecond: rate(ids.length - 1, decodeMs),
+      },
+    };
+  }
+}
+
+function rate(count: number, ms: number): number {
+  return ms > 0 && count > 0 ? (count / ms) * 1000 : 0;
+}

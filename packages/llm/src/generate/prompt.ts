@@ -1,0 +1,113 @@
+import { ArgumentError } from "@centella/core";
+import { describe } from "@centella/quant/checks";
+import type { ChatMessage } from "../chat/chatMessages.ts";
+import { frozenMessages, isOpenAnswer, withTurn } from "../chat/messages.ts";
+import { mostCountedTokens, TokenizerError } from "../errors.ts";
+import type { Engine } from "../model/engine.ts";
+import type { EncodeAsyncOptions } from "../tokenizer/tokenizer.ts";
+import type { ResolvedGeneration } from "./generateOptions.ts";
+import { checkIds } from "./ids.ts";
+import { type FittedPrompt, fitPrompt, type ResolvedOverflow } from "./overflow.ts";
+import { withBos } from "./withBos.ts";
+
+/** A text with a gap that is to be filled. */
+export interface Gap {
+  /** Text before the gap. */
+  readonly prefix: string;
+  /** Text after the gap. */
+  readonly suffix: string;
+}
+
+/**
+ * What to generate from: a string (the user's turn of the chat; text to be continued if the model has no chat template
+ * or with `raw`), new messages of the chat, a gap to fill, or token ids as they are.
+ */
+export type Prompt = string | readonly ChatMessage[] | Gap | { readonly ids: ArrayLike<number> };
+
+/** A prompt that fits into the context. */
+export interface PreparedPrompt {
+  readonly fitted: FittedPrompt;
+  /** The conversation that it ends, if it is one. */
+  readonly messages: readonly ChatMessage[] | undefined;
+  /** Whether the answer continues the last message. */
+  readonly isContinued: boolean;
+  /** What was done differently from what the messages say. */
+  readonly warnings: readonly string[];
+}
+
+/**
+ * Ids of a prompt, shortened as the overflow policy says. Other work of the thread runs while a long text is encoded, and one that is far too
+ * long is not encoded to its end.
+ * @throws {ArgumentError | ChatTemplateError | TokenizerError | ContextOverflowError}; the signal's reason
+ */
+export async function preparePrompt(
+  engine: Engine,
+  prompt: Prompt,
+  options: ResolvedGeneration,
+  overflow: ResolvedOverflow,
+  earlier: readonly ChatMessage[],
+): Promise<PreparedPrompt> {
+  const { contextLength, vocabSize } = engine.decoder;
+  const maxTokens = overflow.prompt === "error" ? mostCountedTokens(contextLength) : undefined;
+  // A turn that is kept when it is aborted needs its ids.
+  const encoding = { maxTokens, signal: options.onAbort === "keep" ? undefined : options.signal };
+  const plain = { messages: undefined, isContinued: false, warnings: [] };
+  if (typeof prompt === "string" ? (options.raw ?? !engine.hasChatTemplate) : !Array.isArray(prompt)) {
+    const ids = checkIds(await encodePlain(engine, prompt as Exclude<Prompt, readonly ChatMessage[]>, encoding), vocabSize);
+    return { ...plain, fitted: await fitPrompt(ids, { contextLength, overflow }) };
+  }
+  const turn = typeof prompt === "string" ? [{ role: "user", content: prompt }] : (prompt as readonly ChatMessage[]);
+  const messages = frozenMessages(withTurn(earlier, turn));
+  const isContinued = isOpenAnswer(messages.at(-1));
+  let warnings: readonly string[] = [];
+  const encode = async (shown: readonly ChatMessage[]): Promise<readonly number[]> => {
+    const chat = engine.chatTemplate.prepare(shown, { ...options.chat, continueFinalMessage: isContinued });
+    warnings = chat.warnings;
+    const { tokenizer } = engine;
+    const ids = await tokenizer.encodeAsync(chat.text, { addSpecial: false, parseSpecial: chat.specialSpans, ...encoding });
+    return checkIds(withBos(tokenizer, ids), vocabSize);
+  };
+  const fitted = await fitPrompt(await encode(messages), { contextLength, overflow, chat: { messages, encode } });
+  return { fitted, messages, isContinued, warnings };
+}
+
+type Encoding = Pick<EncodeAsyncOptions, "maxTokens" | "signal">;
+
+/** Ids of a prompt that is no chat. */
+async function encodePlain(
+  engine: Engine,
+  prompt: Exclude<Prompt, readonly ChatMessage[]>,
+  encoding: Encoding,
+): Promise<ArrayLike<number>> {
+  if (typeof prompt === "string") {
+    const { tokenizer } = engine;
+    const ids = await tokenizer.encodeAsync(prompt, { parseSpecial: nowhere, ...encoding });
+    // Text that is to be continued does not end, even where the vocabulary asks for EOS.
+    return tokenizer.addEos && ids.at(-1) === tokenizer.eosId ? ids.subarray(0, -1) : ids;
+  }
+  if (typeof prompt === "object" && prompt !== null) {
+    if ("ids" in prompt) return prompt.ids;
+    if ("prefix" in prompt && typeof prompt.prefix === "string" && typeof prompt.suffix === "string")
+      return encodeGap(engine, prompt, encoding);
+  }
+  throw new ArgumentError("prompt", "a string, messages, { prefix, suffix } or { ids }", describe(prompt));
+}
+
+/** Spans of a text that is no markup. */
+const nowhere: readonly [] = [];
+
+/**
+ * Prefix, suffix, middle: the order that llama.cpp's server uses, too.
+ * @throws {TokenizerError} if the vocabulary has no tokens for it
+ */
+async function encodeGap({ tokenizer }: Engine, { prefix, suffix }: Gap, encoding: Encoding): Promise<readonly number[]> {
+  const { prefixId, suffixId, middleId } = tokenizer.fillInMiddle;
+  if (prefixId === undefined || suffixId === undefined || middleId === undefined) {
+    throw new TokenizerError(
+      "prompt: expected a vocabulary with tokens for prefix, suffix and middle, got none; this model was not trained to fill gaps",
+    );
+  }
+  const text = (part: string): Promise<Iterable<number>> =>
+    tokenizer.encodeAsync(part, { addSpecial: false, parseSpecial: nowhere, ...encoding });
+  return [...(tokenizer.addBos ? [tokenizer.bosId!] : []), prefixId, ...(await text(prefix)), suffixId, ...(await text(suffix)), middleId];
+}

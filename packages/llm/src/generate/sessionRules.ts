@@ -1,0 +1,90 @@
+import { DisposedError } from "@centella/core";
+import { BusyError } from "../errors.ts";
+import { Semaphore } from "../scheduler/semaphore.ts";
+import type { GenerationFinish, GenerationPart } from "./generationParts.ts";
+
+/** Rules of sessions that hold wherever their model is. */
+
+/** The last part of a generation, in one go. */
+export async function finishOf(parts: AsyncIterable<GenerationPart>): Promise<GenerationFinish> {
+  let last: GenerationPart | undefined;
+  for await (const part of parts) last = part;
+  return last as GenerationFinish;
+}
+
+/** How a turn is begun. */
+export interface TurnOptions {
+  /** Whether its reader decides when it ends. */
+  readonly isStream: boolean;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * The turns of a session, one after the other. A stream of `generate` ends only when its reader is done with it, so nothing waits for one: a
+ * loop that asks its own session for another turn would wait forever.
+ */
+export class Turns {
+  readonly #permits: Semaphore;
+  /** Streams that are open or wait. */
+  #streams = 0;
+  #isClosed = false;
+
+  /** @param maxWaiting turns that may wait */
+  constructor(maxWaiting: number) {
+    this.#permits = new Semaphore(
+      1,
+      maxWaiting,
+      (load) =>
+        new BusyError(
+          `session: expected at most ${maxWaiting} turns in the queue, got ${load.waiting} and one more; wait for one to end`,
+          load,
+        ),
+    );
+  }
+
+  /**
+   * Waits for the turns before. @returns what ends the turn
+   * @throws {BusyError | DisposedError}; the signal's reason
+   */
+  async begin({ isStream, signal }: TurnOptions): Promise<() => void> {
+    this.requireOpen();
+    if (this.#streams > 0) throw this.#busy("no stream of generate() to be open", "one");
+    if (isStream) this.#streams++;
+    const end = (): void => {
+      if (isStream) this.#streams--;
+    };
+    try {
+      await this.#permits.acquire(signal);
+    } catch (error) {
+      end();
+      throw error;
+    }
+    return () => {
+      end();
+      this.#permits.release();
+    };
+  }
+
+  /** @throws {BusyError} in the middle of a turn; {DisposedError} */
+  requireIdle(): void {
+    this.requireOpen();
+    if (this.#permits.isFull) throw this.#busy("no turn under way", "one");
+  }
+
+  /** @throws {DisposedError} */
+  requireOpen(): void {
+    if (this.#isClosed) throw new DisposedError("session");
+  }
+
+  /** Refuses all further turns. @throws {BusyError} in the middle of one */
+  close(): void {
+    if (this.#isClosed) return;
+    this.requireIdle();
+    this.#isClosed = true;
+  }
+
+  #busy(expected: string, got: string): BusyError {
+    const fix = "read it to its end or leave its loop first, or use another session";
+    return new BusyError(`session: expected ${expected}, got ${got}; ${fix}`, this.#permits.load);
+  }
+}

@@ -1,0 +1,90 @@
+import type { Separation } from "../chat/reasoning.ts";
+import type { ChosenLogprob } from "../sampling/logprobs.ts";
+import { TextStream } from "../tokenizer/textStream.ts";
+import type { Tokenizer } from "../tokenizer/tokenizer.ts";
+import type { ResolvedGeneration } from "./generateOptions.ts";
+import type { Commentary, GeneratedText } from "./generationParts.ts";
+import type { FittedPrompt } from "./overflow.ts";
+import { type StopResult, StopStrings } from "./stopStrings.ts";
+import type { TextSpan, TextSplitter } from "./textSplitter.ts";
+
+/** What a {@link TextAssembly} works with. */
+export interface AssemblyContext {
+  readonly tokenizer: Tokenizer;
+  readonly prompt: FittedPrompt;
+  readonly options: ResolvedGeneration;
+  readonly reasoning: Separation | undefined;
+}
+
+/** The text of a generation: stop strings end it, and reasoning is separated from the answer. */
+export class TextAssembly {
+  /** The answer, up to the last part that was read. */
+  text = "";
+  reasoning = "";
+  readonly commentary: Commentary[] = [];
+  stopped: string | undefined;
+  readonly logprobs: ChosenLogprob[] = [];
+  readonly #stops: StopStrings;
+  readonly #stream: TextStream;
+  readonly #splitter: TextSplitter | undefined;
+  readonly #history: readonly number[];
+  readonly #promptTokens: number;
+  readonly #wantsLogprobs: boolean;
+  #told: number;
+
+  constructor({ tokenizer, options, reasoning, prompt }: AssemblyContext, history: readonly number[]) {
+    const after = prompt.ids.at(-1)!;
+    this.#stops = new StopStrings(options.stop);
+    const markup = reasoning?.markup ?? [];
+    this.#stream = new TextStream(tokenizer, { after, ...(reasoning && { shown: spelling(tokenizer, markup) }) });
+    if (reasoning !== undefined) {
+      const longest = Math.max(...markup.map(({ length }) => length));
+      const promptEnd = tokenizer.decode(prompt.ids.slice(-longest - 8), { skipSpecial: false });
+      this.#splitter = reasoning.createSplitter(promptEnd);
+    }
+    this.#history = history;
+    this.#promptTokens = prompt.ids.length;
+    this.#told = prompt.ids.length;
+    this.#wantsLogprobs = options.logprobs !== undefined;
+  }
+
+  *push(id: number): Iterable<GeneratedText> {
+    yield* this.#take(this.#stops.push(this.#stream.push(id)));
+  }
+
+  /** Lets out what was held back, unless a stop string ended the text. */
+  *flush(): Iterable<GeneratedText> {
+    if (this.stopped === undefined) yield* this.#take(this.#stops.push(this.#stream.flush()));
+    const rest = this.stopped === undefined ? this.#stops.flush() : "";
+    yield* this.#parts(this.#splitter === undefined ? spansOf(rest) : [...this.#splitter.push(rest), ...this.#splitter.flush()]);
+  }
+
+  *#take({ text, stopped }: StopResult): Iterable<GeneratedText> {
+    this.stopped = stopped;
+    yield* this.#parts(this.#splitter?.push(text) ?? spansOf(text));
+  }
+
+  *#parts(spans: readonly TextSpan[]): Iterable<GeneratedText> {
+    for (const { type, text, recipient, isFirst } of spans) {
+      const to = recipient === undefined ? {} : { recipient };
+      if (type !== "commentary") this[type] += text;
+      else if (isFirst) this.commentary.push({ text, ...to });
+      else this.commentary.push({ ...to, text: this.commentary.pop()!.text + text });
+      const from = this.#told;
+      this.#told = this.#history.length;
+      const logprobs = this.#wantsLogprobs && {
+        logprobs: this.logprobs.slice(from - this.#promptTokens, this.#told - this.#promptTokens),
+      };
+      yield { type, text, ...to, ids: this.#history.slice(from), ...logprobs };
+    }
+  }
+}
+
+function spansOf(text: string): readonly TextSpan[] {
+  return text === "" ? [] : [{ type: "text", text }];
+}
+
+/** Tokens that spell markup: they have to be seen. */
+function spelling(tokenizer: Tokenizer, markup: readonly string[]): ReadonlySet<number> {
+  return new Set(markup.flatMap((tag) => [...tokenizer.encode(tag, { addSpecial: false, parseSpecial: true })]));
+}

@@ -1,0 +1,253 @@
+import { type DType, formatShape, type OpRecorder, type Ref, type TensorSource, UnsupportedError } from "@centella/core";
+import type { GgufFile, TensorInfo } from "@centella/gguf";
+import { blockLayout, isDequantizable } from "@centella/quant";
+import { shown } from "@centella/quant/checks";
+import { ModelError } from "../errors.ts";
+import { isDivisor } from "./factor.ts";
+
+/** A weight of the program and where its bytes come from. */
+export interface Weight {
+  readonly name: string;
+  readonly source: TensorSource;
+  readonly bytes: number;
+  /** Where the file has it. */
+  readonly offset: number;
+  /** The tensor whose bytes the source gives, from byte `from` on; of a decoded one they are other bytes. */
+  readonly stored?: { readonly tensor: TensorInfo; readonly from: number };
+}
+
+/** Consecutive rows of a tensor: `rows` of them from row `from`, of `of` in all. Default: all rows. */
+export interface RowRange {
+  readonly rows: number;
+  readonly from?: number;
+  readonly of?: number;
+}
+
+/** Where a matrix of the program comes from: rows `from` to `from + rows` of the `of` rows of a tensor. */
+export interface WeightOrigin extends Required<RowRange> {
+  readonly name: string;
+  readonly columns: number;
+}
+
+/** Where experts of the program come from: all of a tensor. */
+export interface ExpertsOrigin {
+  readonly name: string;
+  readonly shape: readonly [count: number, rows: number, columns: number];
+}
+
+const maxNamed = 8;
+
+/**
+ * The tensors of a file as persistents of a program: the only place where GGUF meets core. A model's forward pass asks
+ * for its tensors by name and shape while it is recorded; {@link finish} then compares what it asked for with what the
+ * file has.
+ */
+export class WeightTable {
+  readonly #program: OpRecorder;
+  readonly #file: GgufFile;
+  /** Of the persistents' names. */
+  readonly #prefix: string;
+  readonly #refs = new Map<string, Ref>();
+  readonly #origins = new Map<Ref, WeightOrigin>();
+  readonly #expertOrigins = new Map<Ref, ExpertsOrigin>();
+  readonly #used = new Set<string>();
+  readonly #weights: Weight[] = [];
+  readonly #ignored = new Set<string>();
+  readonly #missing = new Set<string>();
+  readonly #misshapen = new Set<string>();
+
+  constructor(program: OpRecorder, file: GgufFile, prefix: string = "") {
+    this.#program = program;
+    this.#file = file;
+    this.#prefix = prefix;
+  }
+
+  has(name: string): boolean {
+    return this.#file.hasTensor(name);
+  }
+
+  /** A weight `[n, k]` in the file's own type. */
+  matrix(name: string, shape: readonly number[]): Ref {
+    return this.#tensor(name, shape, "stored");
+  }
+
+  /** A norm's weight, a bias or the like, as f32 whatever the file stores. */
+  vector(name: string, shape: number | readonly number[]): Ref {
+    return this.#tensor(name, typeof shape === "number" ? [shape] : shape, "f32");
+  }
+
+  /** A vector of divisors, as f32. Loading it fails with a {@link ModelError} if an element is 0 or not finite. */
+  divisors(name: string, length: number): Ref {
+    return this.#tensor(name, [length], "divisors");
+  }
+
+  /** Rows `[rows, columns]` of a matrix that the file stores together with others. */
+  matrixRows(name: string, columns: number, { rows, from = 0, of = rows }: RowRange): Ref {
+    return this.#tensor(name, [of, columns], "stored", { from, rows });
+  }
+
+  /** Elements of a vector that belong to such rows. */
+  vectorRows(name: string, { rows, from = 0, of = rows }: RowRange): Ref {
+    return this.#tensor(name, [of], "f32", { from, rows });
+  }
+
+  optionalVector(name: string, length: number): Ref | undefined {
+    return this.has(name) ? this.vector(name, length) : undefined;
+  }
+
+  /** Extents of a tensor of the file. */
+  shape(name: string): readonly number[] | undefined {
+    return this.#file.optionalTensor(name)?.shape;
+  }
+
+  /** Where a matrix that this table gave comes from. */
+  originOf(ref: Ref): WeightOrigin | undefined {
+    return this.#origins.get(ref);
+  }
+
+  /** Where experts that this table gave come from. */
+  expertsOriginOf(ref: Ref): ExpertsOrigin | undefined {
+    return this.#expertOrigins.get(ref);
+  }
+
+  /** Marks tensors that the model knowingly leaves out. */
+  ignore(...names: readonly string[]): void {
+    for (const name of names) this.#ignored.add(name);
+  }
+
+  /** What is known to be wrong before the recording is complete: tensors that are missing or misshapen. */
+  get problems(): ModelError | undefined {
+    return this.#missing.size + this.#misshapen.size === 0 ? undefined : this.#error([]);
+  }
+
+  /**
+   * Ends a recording with many problems, for what the rest of it costs is bounded only by tensors of the shapes that it asks for.
+   * @throws {ModelError} naming the tensors
+   */
+  failEarly(): void {
+    if (this.#missing.size + this.#misshapen.size >= maxNamed) throw this.#error([]);
+  }
+
+  /**
+   * The weights to load, in the file's order.
+   * @throws {ModelError} naming missing and misshapen tensors, and those that the model does not understand
+   */
+  finish(): readonly Weight[] {
+    const unknown = this.#file.tensors.map(({ name }) => name).filter((name) => !this.#used.has(name) && !this.#ignored.has(name));
+    if (this.#missing.size + this.#misshapen.size + unknown.length > 0) throw this.#error(unknown);
+    return this.#weights.toSorted((a, b) => a.offset - b.offset);
+  }
+
+  #error(unknown: readonly string[]): ModelError {
+    const problems = [
+      ...list("these tensors, got none of them", [...this.#missing]),
+      ...list("tensors of the model's shapes, got", [...this.#misshapen]),
+      ...list(
+        "only tensors that the architecture knows, got",
+        unknown.map((name) => shown(name)),
+      ),
+    ];
+    return new ModelError(
+      `${this.#prefix === "" ? "model" : "adapter"}: ${problems.join("; ")}; the file is of a variant that is not computed yet, or broken`,
+    );
+  }
+
+  /** A tensor of this shape, or `rows` of its first axis from `from` on. */
+  #tensor(name: string, shape: readonly number[], as: "stored" | "f32" | "divisors", part: Part = { from: 0, rows: shape[0]! }): Ref {
+    const { from, rows } = part;
+    const key = this.#prefix + (rows === shape[0] ? name : `${name}[${from}:${from + rows}]`);
+    const known = this.#refs.get(key);
+    if (known !== undefined) return known;
+    const info = this.#file.optionalTensor(name);
+    const isUsable = info !== undefined && this.#fits(info, shape);
+    if (info === undefined) this.#missing.add(`${name} ${formatShape(shape)}`);
+    // Recording goes on with a stand-in, so that one error names every problem.
+    const dtype = isUsable && as === "stored" ? weightType(info) : "f32";
+    const ref = this.#program.persistent(key, { dtype, shape: [rows, ...shape.slice(1)] });
+    this.#refs.set(key, ref);
+    if (shape.length === 2) this.#origins.set(ref, { name, columns: shape[1]!, from, rows, of: shape[0]! });
+    if (shape.length === 3) this.#expertOrigins.set(ref, { name, shape: [shape[0]!, shape[1]!, shape[2]!] });
+    this.#used.add(name);
+    const range = { ...part, of: shape[0]! };
+    if (isUsable) this.#weights.push(weightMakers[as](key, this.#file, info, range));
+    return ref;
+  }
+
+  #fits(info: TensorInfo, shape: readonly number[]): boolean {
+    // GGUF leaves out outer extents of 1, and writes a row as a vector.
+    const [has, wants] = [info.shape, shape].map((extents) => extents.filter((extent) => extent !== 1).join());
+    if (has === wants) return true;
+    this.#misshapen.add(`${info.name} ${formatShape(info.shape)} instead of ${formatShape(shape)}`);
+    return false;
+  }
+}
+
+function list(expected: string, names: readonly string[]): string[] {
+  if (names.length === 0) return [];
+  const rest = names.length > maxNamed ? ` and ${names.length - maxNamed} more` : "";
+  return [`expected ${expected} (${names.slice(0, maxNamed).join(", ")}${rest})`];
+}
+
+/** @throws {UnsupportedError} for types that no op multiplies with */
+function weightType({ name, type }: TensorInfo): DType {
+  if (type === "f32" || type === "f16" || type === "bf16") return type;
+  if (type !== "f64" && type !== "i8" && type !== "i16" && type !== "i32" && type !== "i64" && isDequantizable(type)) return type;
+  throw new UnsupportedError(`tensor ${name}`, `weights of type ${type} are not computed`);
+}
+
+/** Rows of a tensor's first axis. */
+interface Part {
+  readonly from: number;
+  readonly rows: number;
+}
+
+/** What reads a weight, by what the model asks for. */
+const weightMakers = { stored: storedWeight, f32: vectorWeight, divisors: divisorsWeight } as const;
+
+function storedWeight(name: string, file: GgufFile, info: TensorInfo, { from, rows, of }: Required<RowRange>): Weight {
+  const rowBytes = info.bytes / of;
+  const start = from * rowBytes;
+  const bytes = rows * rowBytes;
+  const source: TensorSource = {
+    size: bytes,
+    read: (offset, length, signal) => file.readTensor(info, { offset: start + offset, length, ...(signal && { signal }) }),
+  };
+  return { name, source, bytes, offset: info.offset + start, stored: { tensor: info, from: start } };
+}
+
+function vectorWeight(name: string, file: GgufFile, info: TensorInfo, part: Required<RowRange>): Weight {
+  return info.type === "f32" ? storedWeight(name, file, info, part) : decodedWeight(name, file, info, part, () => undefined);
+}
+
+function divisorsWeight(name: string, file: GgufFile, info: TensorInfo, part: Required<RowRange>): Weight {
+  return decodedWeight(name, file, info, part, (values) => {
+    const at = values.findIndex((value) => !isDivisor(value));
+    if (at >= 0)
+      throw new ModelError(
+        `model: expected finite numbers other than 0 in ${name}, got ${values[at]} at ${at}; the file is damaged, or convert it again`,
+      );
+  });
+}
+
+/** A small tensor, decoded to f32 and checked at each read. */
+function decodedWeight(
+  name: string,
+  file: GgufFile,
+  info: TensorInfo,
+  part: Required<RowRange>,
+  check: (values: Float32Array) => void,
+): Weight {
+  const { blockBytes } = blockLayout("f32");
+  const rowBytes = (info.elements / part.of) * blockBytes;
+  const start = part.from * rowBytes;
+  const size = part.rows * rowBytes;
+  const source: TensorSource = {
+    size,
+    async read(offset, length, signal) {
+      const values = await file.readTensorF32(info, signal && { signal });
+      check(values);
+      return new Uint8Array(values.buffer, values.byteOffset + start + offset, length);
+    },
+  };
+  return { name, source, bytes: size, offset: info.offset };
+}

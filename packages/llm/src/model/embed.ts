@@ -1,0 +1,62 @@
+import { checkValue, isRecord, kind, listOf } from "@centella/quant/checks";
+import { ContextOverflowError, mostCountedTokens } from "../errors.ts";
+import { checkIds, numbers } from "../generate/ids.ts";
+import type { Engine } from "./engine.ts";
+import type { Pooling } from "./pooling.ts";
+
+/** A text, tokenized with the special tokens that the model wants around it, or ids as they are. */
+export type EmbedInput = string | { readonly ids: ArrayLike<number> };
+
+export interface EmbedOptions {
+  /** Default: as the file says, else "mean". */
+  readonly pooling?: Pooling | undefined;
+  /** Scale the vectors to length 1. Default true. */
+  readonly normalize?: boolean | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+const textOrIds = kind("a text or { ids }", (value) => typeof value === "string" || (isRecord(value) && numbers.accepts(value.ids)));
+const textList = listOf("texts or { ids }", textOrIds);
+
+/** @throws {ContextOverflowError | ArgumentError | BusyError} */
+export async function embed(engine: Engine, inputs: readonly EmbedInput[], options: EmbedOptions): Promise<Float32Array[]> {
+  checkValue("embed", inputs, textList);
+  const pooling = options.pooling ?? engine.pooling ?? "mean";
+  const texts: (readonly number[])[] = [];
+  for (const input of inputs) texts.push(await idsOf(engine, input, options.signal));
+  const decoder = await engine.states;
+  const { pool } = engine;
+  return pool.useOnce(options.signal, async (sequence) => {
+    const vectors: Float32Array[] = [];
+    for (const ids of texts) {
+      pool.next(sequence);
+      const states = await decoder.feed(sequence, ids, { rows: pooling === "last" ? "last" : "all", signal: options.signal });
+      const vector = pooled(states, pooling, states.length / (pooling === "last" ? 1 : ids.length));
+      vectors.push(options.normalize === false ? vector : normalized(vector));
+    }
+    return vectors;
+  });
+}
+
+async function idsOf(engine: Engine, input: EmbedInput, signal: AbortSignal | undefined): Promise<readonly number[]> {
+  const { decoder } = engine;
+  const maxTokens = mostCountedTokens(decoder.contextLength);
+  const encoded = typeof input === "string" ? await engine.tokenizer.encodeAsync(input, { maxTokens, signal }) : input.ids;
+  const ids = checkIds(encoded, decoder.vocabSize);
+  if (ids.length > decoder.contextLength) throw new ContextOverflowError(ids.length, decoder.contextLength, decoder.contextLength);
+  return ids;
+}
+
+/** `states [rows, width] -> [width]`. */
+function pooled(states: Float32Array, pooling: Pooling, width: number): Float32Array {
+  if (pooling !== "mean") return states.slice(0, width);
+  const rows = states.length / width;
+  const sums = new Float64Array(width);
+  for (let row = 0; row < rows; row++) for (let i = 0; i < width; i++) sums[i]! += states[row * width + i]!;
+  return Float32Array.from(sums, (sum) => sum / rows);
+}
+
+function normalized(vector: Float32Array): Float32Array {
+  const length = Math.hypot(...vector);
+  return length === 0 ? vector : vector.map((value) => value / length);
+}

@@ -1,0 +1,169 @@
+import { CentellaError, DisposedError, UnsupportedError } from "@centella/core";
+import type { Metadata } from "@centella/gguf";
+import { blocksOf } from "../cache/blockTree.ts";
+import type { CacheTransfer } from "../cache/cacheTransfer.ts";
+import { SequencePool } from "../cache/sequencePool.ts";
+import type { StateTransfer } from "../cache/stateTransfer.ts";
+import type { ChatTemplate } from "../chat/chatTemplate.ts";
+import { ChatTemplateError, chatTemplateKey, noChatTemplate } from "../errors.ts";
+import type { SamplingOptions } from "../sampling/options.ts";
+import type { Decoder } from "../scheduler/decoder.ts";
+import type { Tokenizer } from "../tokenizer/tokenizer.ts";
+import type { ModelInfo } from "./modelInfo.ts";
+import { type Pooling, poolingTypes } from "./pooling.ts";
+import type { CacheType } from "./recording.ts";
+
+/** What a model is made of; `loadModel` puts it together. */
+export interface ModelParts {
+  readonly decoder: Decoder;
+  /** Moves the cache's content. */
+  readonly openTransfer: () => Promise<CacheTransfer>;
+  /** Moves the states of a recurrent model. */
+  readonly recurrence: StateTransfer | undefined;
+  /** Compiles the program that ends before the output layer, over the same weights and cache. */
+  readonly openStates: () => Promise<Decoder>;
+  readonly info: ModelInfo;
+  /** The file's, or why it has none that can be used. */
+  readonly tokenizer: Tokenizer | CentellaError;
+  /** What renders the file's template, if it has one. */
+  readonly ChatTemplate: typeof ChatTemplate | undefined;
+  readonly metadata: Metadata;
+  /** A digest that tells the model from others. */
+  readonly identify: () => Promise<string>;
+  readonly close: () => Promise<void>;
+  /** Requests that may wait for a sequence, and turns of a session for the one before. */
+  readonly maxWaiting: number;
+}
+
+/** What a model and its sessions share. */
+export class Engine {
+  readonly decoder: Decoder;
+  readonly pool: SequencePool;
+  readonly hasChatTemplate: boolean;
+  /** See {@link ModelParts}. */
+  readonly maxWaiting: number;
+  /** The model's own defaults. */
+  readonly sampling: SamplingOptions;
+  readonly cacheType: CacheType;
+  /** See {@link ModelParts}. */
+  readonly recurrence: StateTransfer | undefined;
+  readonly #metadata: Metadata;
+  readonly #tokenizer: Tokenizer | CentellaError;
+  readonly #ChatTemplate: typeof ChatTemplate | undefined;
+  #chatTemplate: ChatTemplate | undefined;
+
+  readonly #identify: () => Promise<string>;
+  #identity: Promise<string> | undefined;
+
+  readonly #openTransfer: () => Promise<CacheTransfer>;
+  #transfer: Promise<CacheTransfer> | undefined;
+
+  readonly #openStates: () => Promise<Decoder>;
+  #states: Promise<Decoder> | undefined;
+
+  #isDisposed = false;
+
+  constructor(
+    { decoder, openTransfer, recurrence, openStates, metadata, identify, tokenizer, ChatTemplate, maxWaiting }: ModelParts,
+    { sequences, hasChatTemplate, sampling, cacheType }: ModelInfo,
+  ) {
+    this.decoder = decoder;
+    this.#openTransfer = openTransfer;
+    this.recurrence = recurrence;
+    this.cacheType = cacheType;
+    this.#identify = identify;
+    this.#openStates = openStates;
+    this.hasChatTemplate = hasChatTemplate;
+    this.sampling = sampling;
+    this.#metadata = metadata;
+    this.#ChatTemplate = ChatTemplate;
+    this.maxWaiting = maxWaiting;
+    this.pool = new SequencePool({ sequences, blocks: blocksOf(decoder.contextLength), maxWaiting }, recurrence);
+    this.#tokenizer = tokenizer;
+  }
+
+  /** @throws {DisposedError} */
+  requireAlive(): void {
+    if (this.#isDisposed) throw new DisposedError("model");
+  }
+
+  /**
+   * Does the work of a call that `signal` may end.
+   * @throws what it throws; {DisposedError} if the model is disposed of, before or meanwhile
+   */
+  async use<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    this.requireAlive();
+    try {
+      return await work();
+    } catch (error) {
+      throw this.failure(error, signal);
+    }
+  }
+
+  /** What a call that failed with `error` throws: in a model that is being disposed of that is the reason, unless the call was aborted. */
+  failure(error: unknown, signal?: AbortSignal): unknown {
+    const isAborted = signal?.aborted === true && error === signal.reason;
+    if (!this.#isDisposed || isAborted || error instanceof DisposedError) return error;
+    return Object.assign(new DisposedError("model"), { cause: error });
+  }
+
+  /** @throws {UnsupportedError} if the model embeds texts and has no logits */
+  requireLogits(what: string): void {
+    if (!this.decoder.isEncoder) return;
+    throw new UnsupportedError(what, "the model is an encoder, which has no logits; use model.embed()");
+  }
+
+  /** @throws {TokenizerError} if the file has no tokenizer that can be used */
+  get tokenizer(): Tokenizer {
+    if (this.#tokenizer instanceof CentellaError) throw this.#tokenizer;
+    return this.#tokenizer;
+  }
+
+  /** Why there is no tokenizer. A model without one still computes logits of ids. */
+  get tokenizerProblem(): string | undefined {
+    return this.#tokenizer instanceof CentellaError ? this.#tokenizer.message : undefined;
+  }
+
+  /** Moves keys and values between the cache and the host, for sessions that are saved and restored. */
+  get transfer(): Promise<CacheTransfer> {
+    this.requireAlive();
+    this.#transfer ??= this.#openTransfer();
+    return this.#transfer;
+  }
+
+  /** Gives states in the place of logits, rows of the embedding's length. */
+  get states(): Promise<Decoder> {
+    this.requireAlive();
+    this.#states ??= this.#openStates();
+    return this.#states;
+  }
+
+  /** How the file says that a text's states become one vector, if it does. */
+  get pooling(): Pooling | undefined {
+    const type = this.#metadata.optionalNumber(`${this.#metadata.string("general.architecture")}.pooling_type`);
+    return type === undefined ? undefined : poolingTypes[type];
+  }
+
+  /** Refuses further calls, ends those that wait, and frees what was compiled besides the decoder. */
+  async dispose(): Promise<void> {
+    this.#isDisposed = true;
+    this.pool.dispose();
+    this.decoder.refuse();
+    await this.recurrence?.dispose();
+    await (await this.#transfer?.catch(() => undefined))?.dispose();
+    await (await this.#states?.catch(() => undefined))?.dispose();
+  }
+
+  /** Tells the model from others; see `fingerprint`. */
+  get identity(): Promise<string> {
+    this.#identity ??= this.#identify();
+    return this.#identity;
+  }
+
+  /** @throws {ChatTemplateError} if the file has none or it cannot be parsed */
+  get chatTemplate(): ChatTemplate {
+    if (this.#ChatTemplate === undefined) throw new ChatTemplateError(noChatTemplate(chatTemplateKey));
+    this.#chatTemplate ??= this.#ChatTemplate.fromMetadata(this.#metadata);
+    return this.#chatTemplate;
+  }
+}

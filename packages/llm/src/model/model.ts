@@ -1,0 +1,114 @@
+import type { Metadata } from "@centella/gguf";
+import { checkOptions } from "@centella/quant/checks";
+import type { RestoreOptions } from "../cache/savedSession.ts";
+import type { ChatTemplate } from "../chat/chatTemplate.ts";
+import { ContextOverflowError } from "../errors.ts";
+import { checkIds } from "../generate/ids.ts";
+import { Session, type SessionOptions } from "../generate/session.ts";
+import { embedKinds, perplexityKinds, signalKinds } from "../optionKinds.ts";
+import type { Tokenizer } from "../tokenizer/tokenizer.ts";
+import type { EmbedInput, EmbedOptions } from "./embed.ts";
+import { Engine, type ModelParts } from "./engine.ts";
+import type { ModelInfo } from "./modelInfo.ts";
+import type { Perplexity, PerplexityOptions } from "./perplexity.ts";
+
+/** A loaded model: weights and cache on one backend. Dispose of it, or declare it with `await using`. */
+export class Model implements AsyncDisposable {
+  readonly info: ModelInfo;
+  readonly #parts: ModelParts;
+  readonly #engine: Engine;
+  #disposal: Promise<void> | undefined;
+
+  /** Use `loadModel`. */
+  constructor(parts: ModelParts) {
+    const { info } = parts;
+    this.#parts = parts;
+    this.#engine = new Engine(parts, info);
+    const problem = this.#engine.tokenizerProblem;
+    this.info = problem === undefined ? info : { ...info, warnings: [...info.warnings, problem] };
+  }
+
+  /** The file's metadata. */
+  get metadata(): Metadata {
+    return this.#parts.metadata;
+  }
+
+  /** @throws {TokenizerError} if the file has no tokenizer that can be used */
+  get tokenizer(): Tokenizer {
+    return this.#engine.tokenizer;
+  }
+
+  /** @throws {ChatTemplateError} if the file has none or it cannot be parsed */
+  get chatTemplate(): ChatTemplate {
+    return this.#engine.chatTemplate;
+  }
+
+  /** A conversation or a series of completions that reuses what it has computed. Cheap: the cache is the model's. */
+  createSession(options: SessionOptions = {}): Session {
+    this.#engine.requireAlive();
+    return new Session(this.#engine, options);
+  }
+
+  /**
+   * A session that goes on from where another one was saved, on this or another backend. Without a key the bytes need not be trusted: what they
+   * bring is used by the session and its forks alone.
+   * @throws {SnapshotError} if the bytes are damaged, not of this model and its cache type, or with a key not saved with it
+   * @throws {ArgumentError | BusyError | DisposedError | UnsupportedError}; the signal's reason
+   */
+  restoreSession(bytes: Uint8Array, options: RestoreOptions = {}): Promise<Session> {
+    return this.#engine.use(() => Session.restore(this.#engine, bytes, options));
+  }
+
+  /**
+   * Logits of every position of `ids` as one sequence: `[ids.length, vocabSize]`, row-major.
+   * @throws {ContextOverflowError | ArgumentError | BusyError | DisposedError}
+   */
+  async logits(ids: ArrayLike<number>, options: { readonly signal?: AbortSignal | undefined } = {}): Promise<Float32Array> {
+    const { signal } = checkOptions("logits", options, signalKinds);
+    return this.#engine.use(async () => {
+      this.#engine.requireLogits("logits");
+      const { decoder, pool } = this.#engine;
+      const tokens = checkIds(ids, decoder.vocabSize);
+      if (tokens.length > decoder.contextLength)
+        throw new ContextOverflowError(tokens.length, decoder.contextLength, decoder.contextLength);
+      return pool.useOnce(signal, (sequence) => decoder.feed(sequence, tokens, { rows: "all", signal }));
+    }, signal);
+  }
+
+  /**
+   * One vector for each text, `[embeddingLength]`: its tokens' states before the output layer, pooled.
+   * @throws {ContextOverflowError | ArgumentError | BusyError | DisposedError | TokenizerError}
+   */
+  async embed(texts: readonly EmbedInput[], options: EmbedOptions = {}): Promise<Float32Array[]> {
+    const { signal } = checkOptions("embed", options, embedKinds);
+    return this.#engine.use(async () => (await import("./embed.ts")).embed(this.#engine, texts, options), signal);
+  }
+
+  /**
+   * How well the model predicts a text, measured as llama.cpp's `perplexity` does: lower is better. Ids are taken as they are.
+   * @throws {ArgumentError | BusyError | DisposedError | TokenizerError}
+   */
+  async perplexity(text: string | ArrayLike<number>, options: PerplexityOptions = {}): Promise<Perplexity> {
+    const { signal } = checkOptions("perplexity", options, perplexityKinds);
+    return this.#engine.use(async () => (await import("./perplexity.ts")).perplexity(this.#engine, text, options), signal);
+  }
+
+  /**
+   * Frees weights, cache and file. What is under way or waits rejects with a `DisposedError`, and so does every later call of the model and its
+   * sessions; `info`, `metadata`, `tokenizer` and `chatTemplate` stay usable.
+   */
+  async dispose(): Promise<void> {
+    this.#disposal ??= this.#dispose();
+    await this.#disposal;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.dispose();
+  }
+
+  async #dispose(): Promise<void> {
+    await this.#engine.dispose();
+    await this.#parts.decoder.dispose();
+    await this.#parts.close();
+  }
+}

@@ -1,0 +1,90 @@
+import { ArgumentError } from "@centella/core";
+import { checkIds } from "../generate/ids.ts";
+import { wholeNumber } from "../options.ts";
+import type { Engine } from "./engine.ts";
+
+/** How a text's perplexity is measured. */
+export interface PerplexityOptions {
+  /** Tokens of a chunk, from 4; the text's rest that is shorter is left out. Default 512, but at most the model's context. */
+  readonly contextLength?: number | undefined;
+  /** Chunks to measure at most. Default: all. */
+  readonly chunks?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** Called after each chunk. */
+  readonly onProgress?: ((progress: PerplexityProgress) => void) | undefined;
+}
+
+/** What the chunks so far come to. */
+export interface PerplexityProgress {
+  readonly done: number;
+  readonly total: number;
+  readonly perplexity: number;
+}
+
+/** A text's perplexity: `exp` of the mean negative log likelihood of its tokens. */
+export interface Perplexity {
+  readonly perplexity: number;
+  /** Standard error of {@link perplexity}. */
+  readonly error: number;
+  /** Tokens whose likelihood counts. */
+  readonly tokens: number;
+  readonly chunks: number;
+  readonly contextLength: number;
+}
+
+/** Rows of logits that are held at once. */
+const rowsAtOnce = 64;
+
+/**
+ * Measures as llama.cpp's `perplexity` does, so that figures compare: chunks of `contextLength` tokens, each on its own and beginning with
+ * BOS where the model wants one (in the place of the chunk's first token); the second half of each counts.
+ * @throws {ArgumentError} if the text is shorter than a chunk; {BusyError | DisposedError}
+ */
+export async function perplexity(engine: Engine, text: string | ArrayLike<number>, options: PerplexityOptions): Promise<Perplexity> {
+  engine.requireLogits("perplexity");
+  const { decoder, pool } = engine;
+  const { signal, onProgress } = options;
+  const n = wholeNumber("contextLength", options.contextLength ?? Math.min(512, decoder.contextLength), 4, decoder.contextLength);
+  const bosId = typeof text === "string" && engine.tokenizer.addBos ? engine.tokenizer.bosId : undefined;
+  const ids = checkIds(typeof text === "string" ? await engine.tokenizer.encodeAsync(text, { signal }) : text, decoder.vocabSize);
+  const whole = Math.floor(ids.length / n);
+  if (whole === 0)
+    throw new ArgumentError("perplexity", `a text of at least ${n} tokens`, String(ids.length), "use a longer text or a smaller context");
+  const total = Math.min(whole, wholeNumber("chunks", options.chunks ?? whole, 1));
+  const first = Math.floor(n / 2);
+  let [sum, squares, tokens] = [0, 0, 0];
+  await pool.useOnce(signal, async (sequence) => {
+    for (let chunk = 0; chunk < total; chunk++) {
+      const part = ids.slice(chunk * n, (chunk + 1) * n);
+      if (bosId !== undefined) part[0] = bosId;
+      pool.next(sequence);
+      await decoder.feed(sequence, part.slice(0, first), { rows: "none", signal });
+      // The last token's logits predict what is no longer in the chunk.
+      for (let start = first; start < n - 1; start += rowsAtOnce) {
+        const end = Math.min(n - 1, start + rowsAtOnce);
+        const logits = await decoder.feed(sequence, part.slice(start, end), { rows: "all", signal });
+        for (let i = start; i < end; i++) {
+          const row = logits.subarray((i - start) * decoder.vocabSize, (i - start + 1) * decoder.vocabSize);
+          const surprise = -logLikelihood(row, part[i + 1]!);
+          sum += surprise;
+          squares += surprise * surprise;
+          tokens++;
+        }
+      }
+      onProgress?.({ done: chunk + 1, total, perplexity: Math.exp(sum / tokens) });
+    }
+  });
+  const mean = sum / tokens;
+  const value = Math.exp(mean);
+  const error = tokens > 1 ? value * Math.sqrt(Math.max(0, squares / tokens - mean * mean) / (tokens - 1)) : 0;
+  return { perplexity: value, error, tokens, chunks: total, contextLength: n };
+}
+
+/** `ln softmax(logits)[id]`. */
+function logLikelihood(logits: Float32Array, id: number): number {
+  let max = Number.NEGATIVE_INFINITY;
+  for (const logit of logits) max = Math.max(max, logit);
+  let sum = 0;
+  for (const logit of logits) sum += Math.exp(logit - max);
+  return logits[id]! - max - Math.log(sum);
+}
