@@ -11,9 +11,11 @@ import {
   listOf,
   object,
   oneOf,
+  plainData,
   whole,
 } from "@centella/quant/checks";
 import type { SaveOptions } from "./cache/savedSession.ts";
+import type { ChatOptions } from "./chat/chatTemplate.ts";
 import type { SessionOptions } from "./generate/session.ts";
 import type { LoadModelOptions } from "./load/loadModel.ts";
 import type { EmbedOptions } from "./model/embed.ts";
@@ -55,3 +57,11 @@ export const sessionKinds: Kinds<SessionOptions> = {
 };
 /** Of saving and restoring; the key's form is checked where it is used. */
 export const savingKinds: Kinds<SaveOptions> = { key: anything, signal: abortSignal };
+
+/** What a template is given besides the messages. */
+export const chatKinds: Kinds<ChatOptions> = {
+  tools: listOf("plain data", plainData),
+  documents: listOf("plain data", plainData),
+  variables: kind("an object of plain data", (value) => isRecord(value) && plainData.accepts(value)),
+  now: kind("a valid Date", (value) => value instanceof Date && Number.isFinite(value.getTime())),
+};

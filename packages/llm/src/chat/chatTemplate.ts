@@ -1,6 +1,7 @@
-import { boolean, callback, check, checkOptions, isRecord, type Kinds, kind, listOf, plainData, string } from "@centella/quant/checks";
+import { boolean, callback, check, checkOptions, isRecord, type Kinds, kind, string } from "@centella/quant/checks";
 import { ChatTemplateError, chatTemplateKey, noChatTemplate } from "../errors.ts";
 import { withBos } from "../generate/withBos.ts";
+import { chatKinds } from "../optionKinds.ts";
 import type { Tokenizer } from "../tokenizer/tokenizer.ts";
 import type { VocabularyMetadata } from "../tokenizer/vocabulary.ts";
 import { type ChatMessage, checkMessages, mergeInstructions, type PlainMessage } from "./chatMessages.ts";
@@ -43,13 +44,6 @@ export interface ChatTemplateSource {
 }
 
 const sourceKinds: Kinds<ChatTemplateSource> = { source: string, bosToken: string, eosToken: string, isToken: callback };
-/** What a template is given besides the messages. */
-export const chatKinds: Kinds<ChatOptions> = {
-  tools: listOf("plain data", plainData),
-  documents: listOf("plain data", plainData),
-  variables: kind("an object of plain data", (value) => isRecord(value) && plainData.accepts(value)),
-  now: kind("a valid Date", (value) => value instanceof Date && Number.isFinite(value.getTime())),
-};
 const renderKinds: Kinds<RenderOptions> = { ...chatKinds, addGenerationPrompt: boolean, continueFinalMessage: boolean };
 
 /** What is looked for to find out whether a template has a role. */
