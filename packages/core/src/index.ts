@@ -26,16 +26,8 @@ export {
 } from "./backend/planSupport.ts";
 export { type ArenaPlan, planArena, planSlots, type SlotPlan } from "./compiler/arena.ts";
 export { type ExplainedBackend, explain, formatProgram, type Placed } from "./compiler/explain.ts";
-export {
-  type Lowered,
-  type LowerOptions,
-  lower,
-  type Operand,
-  type Step,
-  type Storage,
-  type Unsupported,
-  usesOf,
-} from "./compiler/lower.ts";
+export { type LowerOptions, lower, type Unsupported, usesOf } from "./compiler/lower.ts";
+export type { Lowered, Operand, Step, Storage } from "./compiler/lowered.ts";
 export { commonSubexpressions } from "./compiler/passes/commonSubexpressions.ts";
 export { deadCode } from "./compiler/passes/deadCode.ts";
 export { foldConstants } from "./compiler/passes/foldConstants.ts";
@@ -131,34 +123,14 @@ export type { TakeAlongAxisParams } from "./ops/takeAlongAxis.ts";
 export type { TransposeParams } from "./ops/transpose.ts";
 export type { VarianceParams } from "./ops/variance.ts";
 export { createProgram, type Program } from "./program/createProgram.ts";
-export {
-  type CustomCall,
-  type CustomKernels,
-  type CustomOp,
-  customOp,
-  type PtxCall,
-  type PtxKernel,
-  type WasmKernel,
-  type WgslKernel,
-} from "./program/custom.ts";
+export { type CustomOp, customOp } from "./program/custom.ts";
+export type { CustomCall, CustomKernels, PtxCall, PtxKernel, WasmKernel, WgslKernel } from "./program/customKernels.ts";
 export type { AnyOp, CallParams, Cost, HostTensor, NoParams, Op, OpCall, VariadicOp } from "./program/op.ts";
-export {
-  completeParams,
-  createRecorder,
-  type Definition,
-  type Node,
-  type OpMethods,
-  type OpRecorder,
-  type Output,
-  type Persistent,
-  type ProgramGraph,
-  type Recorder,
-  Ref,
-  type Value,
-} from "./program/program.ts";
+export { completeParams, createRecorder, type OpMethods, type OpRecorder, type Recorder, Ref } from "./program/program.ts";
+export type { Definition, Node, Output, Persistent, ProgramGraph, Value } from "./program/programGraph.ts";
 export { type SplitParams, split } from "./program/sequences.ts";
 export { type ReferenceOptions, reference } from "./reference/reference.ts";
-export type { Reference } from "./references.ts";
+export type { Reference } from "./reference/referenceType.ts";
 export { type Batch, type BatchCore, type BatchHandle, createBatch, withBatch } from "./runtime/batch.ts";
 export {
   type Calibration,
@@ -193,14 +165,8 @@ export {
   selectForProgram,
   type Verdict,
 } from "./runtime/select.ts";
-export {
-  type BackendThresholds,
-  checkThresholds,
-  type Threshold,
-  type Thresholds,
-  type Transfer,
-  thresholds,
-} from "./runtime/thresholds.ts";
+export { checkThresholds, thresholds } from "./runtime/thresholds.ts";
+export type { BackendThresholds, Threshold, Thresholds, Transfer } from "./runtime/thresholdTypes.ts";
 export {
   byteLength,
   type ConcreteSpec,

@@ -1,6 +1,6 @@
 import { abortSignal, callback, check, checkOptions, isRecord, type Kind, type Kinds, kind, list, object } from "@centella/quant/checks";
 import type { CompileOptions, LoadOptions, RunOptions } from "./backend/backend.ts";
-import type { ProgramGraph } from "./program/program.ts";
+import type { ProgramGraph } from "./program/programGraph.ts";
 
 /** What was recorded with `createProgram`. */
 export const programGraph: Kind = kind(

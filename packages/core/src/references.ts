@@ -17,7 +17,7 @@ import { eye } from "./ops/eye.reference.ts";
 import { full } from "./ops/full.reference.ts";
 import { gather } from "./ops/gather.reference.ts";
 import { groupNorm } from "./ops/groupNorm.reference.ts";
-import type { OpName, Ops } from "./ops/index.ts";
+import type { OpName } from "./ops/index.ts";
 import { kvWrite } from "./ops/kvWrite.reference.ts";
 import { layerNorm } from "./ops/layerNorm.reference.ts";
 import { matmul } from "./ops/matmul.reference.ts";
@@ -43,10 +43,8 @@ import { takeAlongAxis } from "./ops/takeAlongAxis.reference.ts";
 import { transpose } from "./ops/transpose.reference.ts";
 import { variance } from "./ops/variance.reference.ts";
 import type { AnyOp, HostTensor } from "./program/op.ts";
+import type { Reference } from "./reference/referenceType.ts";
 import { type ConcreteSpec, elementCount } from "./spec.ts";
-
-/** The scalar definition of an op, see `AnyOp.reference`. */
-export type Reference<N extends OpName> = NonNullable<Ops[N]["reference"]>;
 
 type AnyReference = NonNullable<AnyOp["reference"]>;
 

@@ -1,7 +1,7 @@
 import type { FusionLimits } from "../compiler/passes/fuseElementwise.ts";
 import type { TypedArray } from "../dtype.ts";
 import type { AnyOp } from "../program/op.ts";
-import type { ProgramGraph } from "../program/program.ts";
+import type { ProgramGraph } from "../program/programGraph.ts";
 import type { ConcreteSpec, DimValues, TensorSpec } from "../spec.ts";
 import type { Tensor } from "../tensor.ts";
 

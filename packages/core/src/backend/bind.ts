@@ -1,7 +1,7 @@
 import { check, describe, object } from "@centella/quant/checks";
 import { layoutOf, typedArrayOf } from "../dtype.ts";
 import { ArgumentError, DisposedError, DTypeError, ShapeError } from "../errors.ts";
-import type { ProgramGraph } from "../program/program.ts";
+import type { ProgramGraph } from "../program/programGraph.ts";
 import {
   type ConcreteSpec,
   type Dim,

@@ -1,8 +1,8 @@
 import { byteArray, check, describe } from "@centella/quant/checks";
-import type { Lowered } from "../compiler/lower.ts";
+import type { Lowered } from "../compiler/lowered.ts";
 import { ProgramError, ShapeError } from "../errors.ts";
 import { loadOptions, tensorSource } from "../kinds.ts";
-import type { Persistent, ProgramGraph } from "../program/program.ts";
+import type { Persistent, ProgramGraph } from "../program/programGraph.ts";
 import type { Counters, LoadOptions, TensorSource } from "./backend.ts";
 
 /** The persistent that `load` fills. @throws {ArgumentError | ProgramError} for a wrong argument of it */

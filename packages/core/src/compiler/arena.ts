@@ -1,4 +1,4 @@
-import type { Storage } from "./lower.ts";
+import type { Storage } from "./lowered.ts";
 
 /** Byte offsets of temporaries in one arena, by storage id. */
 export interface ArenaPlan {

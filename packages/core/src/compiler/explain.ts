@@ -2,12 +2,13 @@ import { check, isRecord, type Kind, kind } from "@centella/quant/checks";
 import type { Backend } from "../backend/backend.ts";
 import { ArgumentError } from "../errors.ts";
 import { programGraph } from "../kinds.ts";
-import type { Node, ProgramGraph } from "../program/program.ts";
+import type { Node, ProgramGraph } from "../program/programGraph.ts";
 import { structuralKey } from "../program/structuralKey.ts";
 import { type Placement, splitByPlacement } from "../runtime/placement.ts";
 import { type ConcreteSpec, formatShape, formatSpec, maxSpec } from "../spec.ts";
 import { planArena, planSlots } from "./arena.ts";
-import { type Lowered, lower, type Step, type Storage } from "./lower.ts";
+import { lower } from "./lower.ts";
+import type { Lowered, Step, Storage } from "./lowered.ts";
 import { type FusedParams, isFused, writtenInput } from "./passes/fused.ts";
 
 /** What of a backend decides how a program is computed there. */

@@ -1,6 +1,6 @@
 import { ArgumentError } from "../errors.ts";
 import type { HostTensor } from "../program/op.ts";
-import type { Reference } from "../references.ts";
+import type { Reference } from "../reference/referenceType.ts";
 import type { ConcreteSpec } from "../spec.ts";
 import { type AttentionParams, alibiSlope } from "./attention.ts";
 

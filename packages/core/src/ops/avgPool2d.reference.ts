@@ -1,4 +1,4 @@
-import type { Reference } from "../references.ts";
+import type { Reference } from "../reference/referenceType.ts";
 import { forEachWindow } from "./shared/pool.ts";
 
 export const avgPool2d: Reference<"avgPool2d"> = ([x], params, y) => {

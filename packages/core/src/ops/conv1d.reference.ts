@@ -1,5 +1,5 @@
 import type { HostTensor } from "../program/op.ts";
-import type { Reference } from "../references.ts";
+import type { Reference } from "../reference/referenceType.ts";
 import { flat } from "./conv1d.ts";
 import { conv2d } from "./conv2d.reference.ts";
 

@@ -1,4 +1,4 @@
-import type { Reference } from "../references.ts";
+import type { Reference } from "../reference/referenceType.ts";
 import type { ConcreteSpec } from "../spec.ts";
 
 export const conv2d: Reference<"conv2d"> = ([x, w], params, y) => {

@@ -1,4 +1,4 @@
-import type { Reference } from "../references.ts";
+import type { Reference } from "../reference/referenceType.ts";
 
 export const dot: Reference<"dot"> = ([a, b], _params, y) => {
   const [p, q] = [a!.data, b!.data];

@@ -1,5 +1,5 @@
 import { ArgumentError } from "../errors.ts";
-import type { Reference } from "../references.ts";
+import type { Reference } from "../reference/referenceType.ts";
 
 export const element: Reference<"element"> = ([x], { index }, y) => {
   const value = x!.data[index];

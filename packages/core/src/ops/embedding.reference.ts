@@ -1,5 +1,5 @@
 import { ArgumentError } from "../errors.ts";
-import type { Reference } from "../references.ts";
+import type { Reference } from "../reference/referenceType.ts";
 
 export const embedding: Reference<"embedding"> = ([table, ids], _params, y) => {
   const [rows, d] = table!.spec.shape;

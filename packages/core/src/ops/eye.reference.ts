@@ -1,4 +1,4 @@
-import type { Reference } from "../references.ts";
+import type { Reference } from "../reference/referenceType.ts";
 
 export const eye: Reference<"eye"> = (_inputs, _params, y) => {
   const [rows, columns] = y.spec.shape as [number, number];

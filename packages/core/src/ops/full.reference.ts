@@ -1,4 +1,4 @@
-import type { Reference } from "../references.ts";
+import type { Reference } from "../reference/referenceType.ts";
 import { roundValue } from "./shared/values.ts";
 
 export const full: Reference<"full"> = (_inputs, { value, dtype }, y) => {

@@ -1,4 +1,4 @@
-import type { Reference } from "../references.ts";
+import type { Reference } from "../reference/referenceType.ts";
 import { elementCount } from "../spec.ts";
 import { moments } from "./shared/moments.ts";
 

@@ -1,6 +1,6 @@
 import { roundTo } from "../backend/decode.ts";
 import { ArgumentError } from "../errors.ts";
-import type { Reference } from "../references.ts";
+import type { Reference } from "../reference/referenceType.ts";
 
 export const kvWrite: Reference<"kvWrite"> = ([, k, v, slots], _params, cache) => {
   const [size, heads, width] = cache.spec.shape as readonly [number, number, number];

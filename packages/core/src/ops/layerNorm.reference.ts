@@ -1,4 +1,4 @@
-import type { Reference } from "../references.ts";
+import type { Reference } from "../reference/referenceType.ts";
 import { moments } from "./shared/moments.ts";
 
 export const layerNorm: Reference<"layerNorm"> = ([x, w, bias], { eps }, y) => {

@@ -1,4 +1,4 @@
-import type { Reference } from "../references.ts";
+import type { Reference } from "../reference/referenceType.ts";
 import { elementCount } from "../spec.ts";
 import { broadcastIndex } from "./shared/elementwise.ts";
 import { transposedProduct } from "./shared/transposedProduct.ts";

@@ -1,4 +1,4 @@
-import type { Reference } from "../references.ts";
+import type { Reference } from "../reference/referenceType.ts";
 import { forEachWindow } from "./shared/pool.ts";
 
 export const maxPool2d: Reference<"maxPool2d"> = ([x], params, y) => {

@@ -1,5 +1,5 @@
 import { ArgumentError } from "../errors.ts";
-import type { Reference } from "../references.ts";
+import type { Reference } from "../reference/referenceType.ts";
 import { transposedProduct } from "./shared/transposedProduct.ts";
 
 export const moeMatmul: Reference<"moeMatmul"> = ([x, experts, ids], { activations }, y) => {

@@ -1,4 +1,4 @@
-import type { Reference } from "../references.ts";
+import type { Reference } from "../reference/referenceType.ts";
 import { gate } from "./shared/gating.ts";
 
 export const moeRoute: Reference<"moeRoute"> = ([logits, bias], { k, gating, groups, openGroups }, ids) => {

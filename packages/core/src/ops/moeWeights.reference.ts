@@ -1,5 +1,5 @@
 import { ArgumentError } from "../errors.ts";
-import type { Reference } from "../references.ts";
+import type { Reference } from "../reference/referenceType.ts";
 import { gate, softmaxOf } from "./shared/gating.ts";
 
 export const moeWeights: Reference<"moeWeights"> = ([logits, ids], { gating, normalize, scale }, y) => {

@@ -1,4 +1,4 @@
-import type { Reference } from "../references.ts";
+import type { Reference } from "../reference/referenceType.ts";
 import { copyBlock, rowMajor } from "./shared/strided.ts";
 
 export const pad: Reference<"pad"> = ([x], { pads, value }, y) => {

@@ -1,7 +1,7 @@
 import { quantize as quantizeBlocks } from "@centella/quant";
 import { decode } from "../backend/decode.ts";
 import { ArgumentError } from "../errors.ts";
-import type { Reference } from "../references.ts";
+import type { Reference } from "../reference/referenceType.ts";
 import { byteLength } from "../spec.ts";
 
 export const quantize: Reference<"quantize"> = ([x], { dtype }, y) => {

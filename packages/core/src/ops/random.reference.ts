@@ -1,4 +1,4 @@
-import type { Reference } from "../references.ts";
+import type { Reference } from "../reference/referenceType.ts";
 import { philox4x32, type Words } from "./shared/philox.ts";
 
 export const random: Reference<"random"> = ([draw], { seed, distribution }, y) => {

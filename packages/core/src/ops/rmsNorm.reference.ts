@@ -1,4 +1,4 @@
-import type { Reference } from "../references.ts";
+import type { Reference } from "../reference/referenceType.ts";
 
 export const rmsNorm: Reference<"rmsNorm"> = ([x, w], { eps }, y) => {
   const n = x!.spec.shape.at(-1)!;

@@ -1,4 +1,4 @@
-import type { Reference } from "../references.ts";
+import type { Reference } from "../reference/referenceType.ts";
 
 export const rope: Reference<"rope"> = ([x, positions, freqFactors], { dims, base, pairing, scale }, y) => {
   const [tokens, heads, d] = x!.spec.shape as readonly [number, number, number];

@@ -1,5 +1,5 @@
 import { ArgumentError } from "../errors.ts";
-import type { Reference } from "../references.ts";
+import type { Reference } from "../reference/referenceType.ts";
 import type { SampleParams } from "./sample.ts";
 import { uniformAt } from "./shared/philox.ts";
 

@@ -1,5 +1,5 @@
 import { ArgumentError } from "../errors.ts";
-import type { Reference } from "../references.ts";
+import type { Reference } from "../reference/referenceType.ts";
 import { axisView } from "./shared/axes.ts";
 
 export const scatter: Reference<"scatter"> = ([x, indices, updates], { axis, mode }, y) => {

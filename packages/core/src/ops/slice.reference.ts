@@ -1,5 +1,5 @@
 import { ArgumentError } from "../errors.ts";
-import type { Reference } from "../references.ts";
+import type { Reference } from "../reference/referenceType.ts";
 import { elementCount } from "../spec.ts";
 import { resolveAxis } from "./shared/checks.ts";
 import { copyBlock, rowMajor } from "./shared/strided.ts";

@@ -1,5 +1,5 @@
 import type { HostTensor } from "../program/op.ts";
-import type { Reference } from "../references.ts";
+import type { Reference } from "../reference/referenceType.ts";
 import { type Run, runsOf } from "./shared/recurrent.ts";
 
 export const ssmConv: Reference<"ssmConv"> = ([x, filter, state, positions, rows], _params, y) => {

@@ -1,4 +1,4 @@
-import type { Reference } from "../references.ts";
+import type { Reference } from "../reference/referenceType.ts";
 import { runsOf } from "./shared/recurrent.ts";
 import { scan } from "./ssmScan.reference.ts";
 

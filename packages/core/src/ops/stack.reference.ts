@@ -1,4 +1,4 @@
-import type { Reference } from "../references.ts";
+import type { Reference } from "../reference/referenceType.ts";
 import { resolveAxis } from "./shared/checks.ts";
 import { copyBlock, rowMajor } from "./shared/strided.ts";
 

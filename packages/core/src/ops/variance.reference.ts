@@ -1,4 +1,4 @@
-import type { Reference } from "../references.ts";
+import type { Reference } from "../reference/referenceType.ts";
 import { axisView } from "./shared/axes.ts";
 import { moments } from "./shared/moments.ts";
 

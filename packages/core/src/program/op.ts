@@ -1,6 +1,6 @@
 import type { TypedArray } from "../dtype.ts";
 import type { ConcreteSpec, TensorSpec } from "../spec.ts";
-import type { CustomKernels } from "./custom.ts";
+import type { CustomKernels } from "./customKernels.ts";
 
 /** Work of one op call: `flops` counts a multiply-add as two, `bytes` each input and output once. */
 export interface Cost {

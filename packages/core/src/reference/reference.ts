@@ -5,7 +5,7 @@ import { lower } from "../compiler/lower.ts";
 import type { TypedArray } from "../dtype.ts";
 import { DisposedError, NotLoadedError } from "../errors.ts";
 import { compileOptions } from "../kinds.ts";
-import type { ProgramGraph } from "../program/program.ts";
+import type { ProgramGraph } from "../program/programGraph.ts";
 import type { ConcreteSpec } from "../spec.ts";
 import { hostTensor, type Tensor } from "../tensor.ts";
 import { referenceBytes } from "./referenceMemory.ts";

@@ -1,19 +1,18 @@
-import type { InputData, LoadOptions, Plan, RunOptions, TensorSource } from "../backend/backend.ts";
+import type { Counters, InputData, LoadOptions, Plan, RunOptions, TensorSource } from "../backend/backend.ts";
 import { bind, requireArrays } from "../backend/bind.ts";
 import { decode, encode } from "../backend/decode.ts";
 import { hostMemory } from "../backend/hostMemory.ts";
-import { countOp, readSource, requireLoadable, requireLoaded, requirePersistent } from "../backend/planSupport.ts";
-import type { Lowered, Operand, Storage } from "../compiler/lower.ts";
+import { countOp, readSource, requireLoadable, requireLoaded, requirePersistent, type WorkQueue } from "../backend/planSupport.ts";
+import type { Lowered, Operand, Storage } from "../compiler/lowered.ts";
 import { type FusedParams, writtenInput } from "../compiler/passes/fused.ts";
 import { decodedArrayOf, isQuantized, type TypedArray, typedArrayOf } from "../dtype.ts";
 import { DisposedError, OutOfMemoryError, ProgramError, ShapeError } from "../errors.ts";
 import { runOptions } from "../kinds.ts";
 import type { HostTensor } from "../program/op.ts";
-import type { Persistent, ProgramGraph } from "../program/program.ts";
+import type { Persistent, ProgramGraph } from "../program/programGraph.ts";
 import { evaluateGroup, referenceOf } from "../references.ts";
 import { byteLength, type ConcreteSpec, type DimValues, elementCount, formatSpec, resolveSpec } from "../spec.ts";
 import { Tensor } from "../tensor.ts";
-import type { ReferenceBackend } from "./reference.ts";
 import { referenceBytes } from "./referenceMemory.ts";
 
 /** A run's results, once they are there. */
@@ -29,15 +28,24 @@ export interface Cell {
   stored: Uint8Array | undefined;
 }
 
+/** The part of a backend that its plans use and account to. */
+interface PlanOwner {
+  readonly queue: WorkQueue;
+  readonly counters: Counters;
+  readonly plans: Set<ReferencePlan>;
+  /** Bytes of outputs that are not disposed. */
+  outputBytes: number;
+}
+
 /** A program on the scalar backend, step by step with the ops' own references. */
 export class ReferencePlan implements Plan {
   readonly warnings: readonly string[] = [];
   readonly persistents: Map<string, Cell> = new Map();
-  readonly #backend: ReferenceBackend;
+  readonly #backend: PlanOwner;
   readonly #lowered: Lowered;
   #disposed = false;
 
-  constructor(backend: ReferenceBackend, lowered: Lowered, shareWith: Plan | undefined) {
+  constructor(backend: PlanOwner, lowered: Lowered, shareWith: Plan | undefined) {
     this.#backend = backend;
     this.#lowered = lowered;
     const shared = shareWith instanceof ReferencePlan ? shareWith.persistents : new Map<string, Cell>();

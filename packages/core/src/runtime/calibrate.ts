@@ -5,7 +5,7 @@ import { UnsupportedError } from "../errors.ts";
 import { openBackend } from "../kinds.ts";
 import { createProgram, type Program } from "../program/createProgram.ts";
 import { programCost } from "./select.ts";
-import type { BackendThresholds, Threshold, Thresholds, Transfer } from "./thresholds.ts";
+import type { BackendThresholds, Threshold, Thresholds, Transfer } from "./thresholdTypes.ts";
 
 export interface CalibrationOptions {
   /** About how long to measure, in milliseconds. Small work needs little; a GPU's crossover may need seconds on the CPU that it is compared with. */

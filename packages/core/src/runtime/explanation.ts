@@ -2,7 +2,7 @@ import { check, isRecord, type Kind, kind } from "@centella/quant/checks";
 import type { Cost } from "../program/op.ts";
 import { type Candidate, judge, orLastResort, type Policy, type SelectionRequest, type Verdict } from "./select.ts";
 import { textTable } from "./textTable.ts";
-import type { Thresholds } from "./thresholds.ts";
+import type { Thresholds } from "./thresholdTypes.ts";
 
 /** Where a call would run and why: plain data. */
 export interface Explanation {

@@ -1,4 +1,4 @@
-import type { BackendThresholds } from "./thresholds.ts";
+import type { BackendThresholds } from "./thresholdTypes.ts";
 
 /** Thresholds of a backend, where they are from, and how each was chosen. */
 export interface MeasuredThresholds {

@@ -1,7 +1,8 @@
 import { describe } from "@centella/quant/checks";
 import { ArgumentError } from "../errors.ts";
 import { type AnyOp, inputName, isRequiredInput } from "../program/op.ts";
-import { completeParams, createRecorder, type ProgramGraph, requireInputs } from "../program/program.ts";
+import { completeParams, createRecorder, requireInputs } from "../program/program.ts";
+import type { ProgramGraph } from "../program/programGraph.ts";
 import { opKey, structuralKey } from "../program/structuralKey.ts";
 import { byteLength } from "../spec.ts";
 import { Tensor } from "../tensor.ts";

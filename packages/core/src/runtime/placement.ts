@@ -3,7 +3,7 @@ import { consumersOf, versions } from "../compiler/passes/graph.ts";
 import { simplify } from "../compiler/passes/simplify.ts";
 import { ArgumentError } from "../errors.ts";
 import { programGraph } from "../kinds.ts";
-import type { Node, Output, Persistent, ProgramGraph, Value } from "../program/program.ts";
+import type { Node, Output, Persistent, ProgramGraph, Value } from "../program/programGraph.ts";
 import { byteLength, maxSpec } from "../spec.ts";
 
 /**

@@ -1,5 +1,5 @@
 import type { Plan } from "../backend/backend.ts";
-import type { ProgramGraph } from "../program/program.ts";
+import type { ProgramGraph } from "../program/programGraph.ts";
 import { byteLength, maxSpec } from "../spec.ts";
 
 /** Kernels, bindings and records of one op call in a plan, about. */

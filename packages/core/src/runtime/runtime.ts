@@ -6,7 +6,8 @@ import { compileOptions, opDefinition, programGraph } from "../kinds.ts";
 import { type OpName, ops } from "../ops/index.ts";
 import { type CustomOp, customOp } from "../program/custom.ts";
 import type { AnyOp } from "../program/op.ts";
-import { completeParams, type OpMethods, opMethods, type ProgramGraph, requireInputs } from "../program/program.ts";
+import { completeParams, type OpMethods, opMethods, requireInputs } from "../program/program.ts";
+import type { ProgramGraph } from "../program/programGraph.ts";
 import type { ConcreteSpec } from "../spec.ts";
 import { hostTensor, ownedTensor, peek, Tensor } from "../tensor.ts";
 import type { Calibration, CalibrationOptions } from "./calibrate.ts";
@@ -19,7 +20,8 @@ import { PlanCache, type PlanCacheStats } from "./planCache.ts";
 import type { RuntimePolicy } from "./runtimeOptions.ts";
 import { type Candidate, callRequest, choose, type Selection, selectForProgram } from "./select.ts";
 import type { SplitPlan } from "./splitPlan.ts";
-import { thresholds as measured, mergeThresholds, type Thresholds } from "./thresholds.ts";
+import { thresholds as measured, mergeThresholds } from "./thresholds.ts";
+import type { Thresholds } from "./thresholdTypes.ts";
 
 /** How a program is compiled. */
 export interface RuntimeCompileOptions extends CompileOptions {

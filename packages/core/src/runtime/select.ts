@@ -5,9 +5,10 @@ import { UnsupportedError } from "../errors.ts";
 import { opDefinition, openBackend, programGraph } from "../kinds.ts";
 import { type OpName, ops } from "../ops/index.ts";
 import { type AnyOp, type Cost, isRequiredInput } from "../program/op.ts";
-import { type ProgramGraph, requireInputs } from "../program/program.ts";
+import { requireInputs } from "../program/program.ts";
+import type { ProgramGraph } from "../program/programGraph.ts";
 import { byteLength, type ConcreteSpec, checkSpec, maxSpec } from "../spec.ts";
-import type { BackendThresholds, Threshold, Thresholds, Transfer } from "./thresholds.ts";
+import type { BackendThresholds, Threshold, Thresholds, Transfer } from "./thresholdTypes.ts";
 
 /** A backend that was asked for: open, or not available with the reason. In order of preference. */
 export type Candidate =

@@ -4,7 +4,7 @@ import { requirePersistent } from "../backend/planSupport.ts";
 import type { TypedArray } from "../dtype.ts";
 import { ArgumentError, DisposedError } from "../errors.ts";
 import { loadOptions, runOptions } from "../kinds.ts";
-import type { ProgramGraph } from "../program/program.ts";
+import type { ProgramGraph } from "../program/programGraph.ts";
 import type { Tensor } from "../tensor.ts";
 import { homesIn, type Part, type Placement, splitByPlacement } from "./placement.ts";
 

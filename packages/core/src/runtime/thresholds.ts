@@ -1,33 +1,8 @@
 import { describe, isRecord } from "@centella/quant/checks";
 import { ArgumentError } from "../errors.ts";
-import { type OpName, ops } from "../ops/index.ts";
+import { ops } from "../ops/index.ts";
 import { measuredThresholds } from "./measuredThresholds.ts";
-
-/** Least work of a call for which a backend is worth its fixed costs, on data that lies on the host. */
-export interface Threshold {
-  /** "never": no amount of work repays the transfer. */
-  readonly min: number | "never";
-  readonly unit: "flops" | "bytes";
-}
-
-/** What moving data between the host and a backend costs, in either direction: `latencyUs + bytes / bytesPerUs` microseconds. */
-export interface Transfer {
-  readonly latencyUs: number;
-  /** 1 is 1 MB/s. */
-  readonly bytesPerUs: number;
-}
-
-/**
- * What is known about one backend. Thresholds go by op, else by the op's class: "compute" for ops that do many flops per byte
- * (`AnyOp.computeBound`), "memory" for the others; "program" is for a whole compiled program per run. Where there is none,
- * any work is enough.
- */
-export type BackendThresholds = Readonly<Partial<Record<OpName | "compute" | "memory" | "program", Threshold>>> & {
-  readonly transfer?: Transfer;
-};
-
-/** By backend. Plain data: it can be stored as JSON and read again. */
-export type Thresholds = Readonly<Record<string, BackendThresholds | undefined>>;
+import type { Thresholds } from "./thresholdTypes.ts";
 
 /**
  * Measured crossovers; data that lives on a device already has no transfer to repay and is not held to them. When, where and how each was

@@ -1,5 +1,5 @@
 import type { AnyOp } from "../../program/op.ts";
-import type { Node, ProgramGraph, Value } from "../../program/program.ts";
+import type { Node, ProgramGraph, Value } from "../../program/programGraph.ts";
 import { structuralKey } from "../../program/structuralKey.ts";
 import { formatSpec } from "../../spec.ts";
 import { renamedOutputs, withChanges } from "./graph.ts";

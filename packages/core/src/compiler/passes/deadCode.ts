@@ -1,4 +1,4 @@
-import type { ProgramGraph } from "../../program/program.ts";
+import type { ProgramGraph } from "../../program/programGraph.ts";
 import { withChanges } from "./graph.ts";
 
 /** Drops nodes that no output and no effect depends on. Writes to persistents are effects and stay. */

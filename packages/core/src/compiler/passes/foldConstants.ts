@@ -4,7 +4,7 @@ import { div } from "../../ops/div.ts";
 import { mul } from "../../ops/mul.ts";
 import { type ScaleParams, scale } from "../../ops/scale.ts";
 import { sub } from "../../ops/sub.ts";
-import type { Node, ProgramGraph, Value } from "../../program/program.ts";
+import type { Node, ProgramGraph, Value } from "../../program/programGraph.ts";
 import { type ConcreteSpec, elementCount, isConcrete, sameShape } from "../../spec.ts";
 import { renamedOutputs, versions, withChanges } from "./graph.ts";
 

@@ -1,4 +1,4 @@
-import type { ProgramGraph } from "../../program/program.ts";
+import type { ProgramGraph } from "../../program/programGraph.ts";
 import { type Fusion, type FusionLimits, fuseElementwise, type RefusesGroup } from "./fuseElementwise.ts";
 import { fuseEpilogues } from "./fuseEpilogues.ts";
 import { fusePrologues } from "./fusePrologues.ts";

@@ -1,4 +1,4 @@
-import type { Node, ProgramGraph } from "../../program/program.ts";
+import type { Node, ProgramGraph } from "../../program/programGraph.ts";
 import { sameShape, type TensorSpec } from "../../spec.ts";
 import { compose, type FusedParams } from "./fused.ts";
 import { consumersOf, delaysOf, withChanges } from "./graph.ts";

@@ -1,4 +1,4 @@
-import type { Node, ProgramGraph } from "../../program/program.ts";
+import type { Node, ProgramGraph } from "../../program/programGraph.ts";
 import { compose, isElementwise, isFused } from "./fused.ts";
 import { type Fusion, type FusionLimits, formatBody, type RefusesGroup } from "./fuseElementwise.ts";
 import { consumersOf, delaysOf, withChanges } from "./graph.ts";

@@ -1,6 +1,6 @@
 import { ssmScan } from "../../ops/ssmScan.ts";
 import { ssmScanWrite } from "../../ops/ssmScanWrite.ts";
-import type { Node, ProgramGraph } from "../../program/program.ts";
+import type { Node, ProgramGraph } from "../../program/programGraph.ts";
 import { compose } from "./fused.ts";
 import { type Fusion, type FusionLimits, formatBody, type RefusesGroup } from "./fuseElementwise.ts";
 import { consumersOf, delaysOf, withChanges } from "./graph.ts";

@@ -1,5 +1,5 @@
 import { matmul } from "../../ops/matmul.ts";
-import type { Node, ProgramGraph } from "../../program/program.ts";
+import type { Node, ProgramGraph } from "../../program/programGraph.ts";
 import { structuralKey } from "../../program/structuralKey.ts";
 import { sameShape } from "../../spec.ts";
 import { compose, type FusedNode, isElementwise } from "./fused.ts";

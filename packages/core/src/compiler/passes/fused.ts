@@ -1,5 +1,5 @@
 import type { AnyOp, Cost, Op } from "../../program/op.ts";
-import type { Node } from "../../program/program.ts";
+import type { Node } from "../../program/programGraph.ts";
 import { byteLength, type ConcreteSpec, maxSpec, resolveSpec, type TensorSpec } from "../../spec.ts";
 
 /** One call of a fused group's body. */

@@ -1,4 +1,4 @@
-import type { Node, ProgramGraph } from "../../program/program.ts";
+import type { Node, ProgramGraph } from "../../program/programGraph.ts";
 import { writtenInput } from "./fused.ts";
 
 /** A program with some fields replaced, without a recorder's methods. */

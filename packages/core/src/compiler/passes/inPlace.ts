@@ -1,5 +1,5 @@
 import { sameShape } from "../../spec.ts";
-import type { Lowered, Operand, Step, Storage } from "../lower.ts";
+import type { Lowered, Operand, Step, Storage } from "../lowered.ts";
 import { isElementwise } from "./fused.ts";
 
 /**

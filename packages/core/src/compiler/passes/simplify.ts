@@ -1,4 +1,4 @@
-import type { ProgramGraph } from "../../program/program.ts";
+import type { ProgramGraph } from "../../program/programGraph.ts";
 import { commonSubexpressions } from "./commonSubexpressions.ts";
 import { deadCode } from "./deadCode.ts";
 import { foldConstants } from "./foldConstants.ts";

@@ -1,0 +1,43 @@
+import type { AnyOp } from "../program/op.ts";
+import type { Definition, Output, Persistent, ProgramGraph } from "../program/programGraph.ts";
+import type { TensorSpec } from "../spec.ts";
+
+/** A piece of memory of a lowered program. Several values share it through `alias` and `writes` ops. */
+export interface Storage {
+  readonly id: number;
+  readonly definition: Definition;
+  /** Bytes in stored form, symbolic dims at their maximum. */
+  readonly bytes: number;
+  /** First and last index into `steps` at which the content matters; outputs live to the end (`steps.length`). */
+  first: number;
+  last: number;
+}
+
+/** A value as a step sees it: its spec and the memory that it lies in. */
+export interface Operand {
+  readonly spec: TensorSpec;
+  readonly storage: Storage;
+}
+
+/** One kernel call. Steps run in order. */
+export interface Step {
+  readonly op: AnyOp;
+  readonly inputs: readonly (Operand | undefined)[];
+  readonly params: object;
+  readonly output: Operand;
+  /** Further results of a fused group, in the order of `FusedParams.others`. */
+  readonly others?: readonly Operand[];
+}
+
+/** What a backend compiles: steps over storages, dead code gone, aliases resolved, lifetimes known. */
+export interface Lowered {
+  readonly program: ProgramGraph;
+  readonly steps: readonly Step[];
+  /** Storages that are used, in order of first use. */
+  readonly storages: readonly Storage[];
+  readonly outputs: readonly (Output & { readonly operand: Operand })[];
+  /** Used persistents with their storages. */
+  readonly persistents: readonly (Persistent & { readonly storage: Storage })[];
+  /** Groups that could be one kernel and are not, with the backend's reasons. */
+  readonly notes: readonly string[];
+}

@@ -1,0 +1,4 @@
+import type { OpName, Ops } from "../ops/index.ts";
+
+/** The scalar definition of an op, see `AnyOp.reference`. */
+export type Reference<N extends OpName> = NonNullable<Ops[N]["reference"]>;
