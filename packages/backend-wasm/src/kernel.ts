@@ -1,8 +1,8 @@
 import type { ConcreteSpec, Op, Operand, OpName, Ops, TensorSpec } from "@centella/core";
 import type { ModuleBuilder } from "./emit/index.ts";
+import type { Interleaving } from "./formats/interleaving.ts";
 import type { Target } from "./linking/target.ts";
 import type { Heap } from "./memory/heap.ts";
-import type { Interleaving } from "./memory/storedForm.ts";
 
 /**
  * An emitted function. Addresses and counts are plain numbers; those from 2^31 wrap to the same 32 bits. While a step list is written

@@ -1,7 +1,7 @@
 import { isGgmlType } from "@centella/quant";
 import { callback, either, isRecord, type Kind, type Kinds, kind, string, whole } from "@centella/quant/checks";
-import type { HttpOptions } from "./http/http.ts";
-import type { ByteSource } from "./source/source.ts";
+import type { HttpOptions } from "./http/request.ts";
+import type { ByteSource } from "./source/byteSource.ts";
 
 /** What `readGguf` returns, by what is used of it. */
 export const ggufFile: Kind = kind(

@@ -1,5 +1,5 @@
 import { type FunctionBuilder, type Local, type V128, v128 } from "../emit/index.ts";
-import type { Field } from "./format.ts";
+import type { Field } from "./field.ts";
 import type { loadHalves } from "./half.ts";
 
 /** Rows that are interleaved: two vectors with four rows each. */

@@ -1,15 +1,7 @@
 import type { FunctionBuilder, Local, V128 } from "../emit/index.ts";
 import type { Target } from "../linking/target.ts";
 import type { Half, InterleavedBlock } from "./block.ts";
-
-/** `count` units of `unit` bytes from byte `at` of a block on. */
-export interface Field {
-  readonly at: number;
-  readonly unit: 1 | 2 | 4;
-  readonly count: number;
-  /** The 32 bits of a unit are eight groups of four; interleaved, bit `b` of group `j` is bit `j` of byte `b`. */
-  readonly areBitsTransposed?: boolean;
-}
+import type { Field } from "./field.ts";
 
 /** Words of any width. */
 export type Words = Uint8Array | Uint16Array | Uint32Array;

@@ -1,5 +1,6 @@
 import { nibbles } from "./bits.ts";
-import type { BlockContext, Field, GroupFormat } from "./format.ts";
+import type { Field } from "./field.ts";
+import type { BlockContext, GroupFormat } from "./format.ts";
 
 /** d f16 | 16 bytes of nibbles */
 const fields: readonly Field[] = [

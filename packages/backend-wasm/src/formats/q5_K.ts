@@ -1,5 +1,6 @@
+import type { Field } from "./field.ts";
 import { fiveBitExchange, fiveBits } from "./fiveBits.ts";
-import type { Field, GroupFormat } from "./format.ts";
+import type { GroupFormat } from "./format.ts";
 import { kRunBytes } from "./q4_K.ts";
 
 /** Nibbles, 32 bytes for two runs of 32, and the fifth bits, of run `r` at bit `r`; each of these has the codes of a run once interleaved. */

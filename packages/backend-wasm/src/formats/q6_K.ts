@@ -1,6 +1,7 @@
 import { type V128, v128 } from "../emit/index.ts";
 import { moveBits } from "./bits.ts";
-import type { BitExchange, Field, GroupFormat } from "./format.ts";
+import type { Field } from "./field.ts";
+import type { BitExchange, GroupFormat } from "./format.ts";
 
 const [highBitsAt, scalesAt, scaleAt] = [128, 192, 208];
 const parts = [0, 1];

@@ -11,10 +11,11 @@ import {
 } from "@centella/core";
 import { groupRows } from "../formats/block.ts";
 import { groupedBytes, rowBytesOf } from "../formats/interleave.ts";
+import type { Interleaving } from "../formats/interleaving.ts";
 import { panelledBytes } from "../matmul/outer.ts";
 import type { Heap } from "./heap.ts";
 import { readPanels, writePanels } from "./panels.ts";
-import { type Interleaving, interleavedBytes, matricesOf, readInterleavedRow, writeInterleaved } from "./storedForm.ts";
+import { interleavedBytes, matricesOf, readInterleavedRow, writeInterleaved } from "./storedForm.ts";
 import { readStored } from "./tensors.ts";
 
 /** The f32 in bytes from anywhere. */

@@ -3,10 +3,8 @@ import type { BlockType } from "@centella/quant";
 import { groupRows } from "../formats/block.ts";
 import { type FormatName, formatNameOf } from "../formats/index.ts";
 import { extractRow, groupedBytes, interleaveRows, rowBytesOf } from "../formats/interleave.ts";
+import type { Interleaving } from "../formats/interleaving.ts";
 import { onDemand } from "../linking/onDemand.ts";
-
-/** The format in which a block matrix lies with its rows interleaved by eight, or undefined where bytes lie as they were loaded. */
-export type Interleaving = FormatName | undefined;
 
 /** Which persistents are interleaved: block matrices whose uses in all programs read them so. */
 export function chooseInterleaving(persistent: Persistent, programs: readonly Lowered[]): Interleaving {

@@ -30,7 +30,6 @@ import {
   type TensorStorage,
   type TypedArray,
 } from "@centella/core";
-import type { WasmBackend } from "../backend.ts";
 import type { BuildContext, Run, Task } from "../kernel.ts";
 import { isLate } from "../linking/lateKernels.ts";
 import { kernelOf } from "../linking/module.ts";
@@ -42,6 +41,7 @@ import { readStored, WasmStorage } from "../memory/tensors.ts";
 import { directOutputs } from "./directOutputs.ts";
 import type { PlanModule } from "./planModule.ts";
 import { type PlacedRun, PlannedRuns } from "./plannedRuns.ts";
+import type { PlanOwner } from "./planOwner.ts";
 import { type RunContext, runList, runListSync } from "./runner.ts";
 import { type ResultsOf, RunResults } from "./runResults.ts";
 
@@ -55,7 +55,7 @@ export class WasmPlan implements Plan {
   readonly warnings: readonly string[];
   readonly cells: ReadonlyMap<string, Cell>;
   readonly home: Home;
-  readonly #backend: WasmBackend;
+  readonly #backend: PlanOwner;
   readonly #lowered: Lowered;
   /** Where inputs that are used lie, by name. */
   readonly #inputStorages: ReadonlyMap<string, Storage>;
@@ -70,7 +70,7 @@ export class WasmPlan implements Plan {
   #disposed = false;
 
   constructor(
-    backend: WasmBackend,
+    backend: PlanOwner,
     home: Home,
     program: ProgramGraph,
     { shareWith, sharedBy = [] }: Pick<CompileOptions, "shareWith" | "sharedBy">,

@@ -1,5 +1,5 @@
 import { GgufError } from "../errors.ts";
-import { type HttpOptions, identity, send } from "./http.ts";
+import { type HttpOptions, identity, send } from "./request.ts";
 import { shownUrl } from "./secrets.ts";
 
 /** How long each request that looks for the cause may take. */

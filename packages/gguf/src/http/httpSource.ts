@@ -2,10 +2,11 @@ import { abortSignal, check, checkOptions, whole } from "@centella/quant/checks"
 import { GgufError } from "../errors.ts";
 import { httpKinds, url as urlKind } from "../kinds.ts";
 import { limits } from "../limits.ts";
+import type { ByteSource } from "../source/byteSource.ts";
 import { bytesSource } from "../source/bytesSource.ts";
-import type { ByteSource } from "../source/source.ts";
-import { Attempts, bodyOf, type HttpOptions, type RangeResponse, requestRange, TransientError } from "./http.ts";
+import { Attempts, bodyOf, type RangeResponse, requestRange } from "./http.ts";
 import { RemoteFile } from "./remoteFile.ts";
+import { type HttpOptions, TransientError } from "./request.ts";
 import { shownUrl } from "./secrets.ts";
 
 export interface HttpSourceOptions extends HttpOptions {

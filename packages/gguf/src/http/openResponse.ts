@@ -1,5 +1,5 @@
 import { hasFileSystem } from "../source/place.ts";
-import { TransientError } from "./http.ts";
+import { TransientError } from "./request.ts";
 
 /** Bytes between two reads, such as the padding between tensors, that are skipped rather than requested around. */
 export const skippedBytes = 65_536;

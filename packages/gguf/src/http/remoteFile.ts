@@ -1,16 +1,7 @@
-import type { ByteSource } from "../source/source.ts";
-import {
-  Attempts,
-  bodyOf,
-  changed,
-  type FileVersion,
-  type HttpOptions,
-  type RangeResponse,
-  requestRange,
-  TransientError,
-  versionChange,
-} from "./http.ts";
+import type { ByteSource } from "../source/byteSource.ts";
+import { Attempts, bodyOf, changed, type FileVersion, type RangeResponse, requestRange, versionChange } from "./http.ts";
 import { OpenResponse, skippedBytes } from "./openResponse.ts";
+import { type HttpOptions, TransientError } from "./request.ts";
 
 /** What is known of a file when its first bytes have come. */
 export interface RemoteFileInfo {

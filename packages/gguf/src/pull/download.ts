@@ -1,17 +1,6 @@
 import { GgufError } from "../errors.ts";
-import {
-  Attempts,
-  abortable,
-  bodyOf,
-  checkBusy,
-  type HttpOptions,
-  identity,
-  isOtherOrigin,
-  type RangeResponse,
-  requestRange,
-  send,
-  TransientError,
-} from "../http/http.ts";
+import { Attempts, abortable, bodyOf, checkBusy, isOtherOrigin, type RangeResponse, requestRange } from "../http/http.ts";
+import { type HttpOptions, identity, send, TransientError } from "../http/request.ts";
 import { shownUrl } from "../http/secrets.ts";
 import { readHeader, requireMagic } from "../read/header.ts";
 import { openSource } from "../source/source.ts";

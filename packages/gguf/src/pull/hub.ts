@@ -1,5 +1,6 @@
 import { GgufError } from "../errors.ts";
-import { Attempts, bodyOf, checkStatus, type HttpOptions, send } from "../http/http.ts";
+import { Attempts, bodyOf, checkStatus } from "../http/http.ts";
+import { type HttpOptions, send } from "../http/request.ts";
 import { shownUrl } from "../http/secrets.ts";
 import { limits } from "../limits.ts";
 import { shownPath } from "../shown.ts";

@@ -1,9 +1,9 @@
 import { CentellaError } from "@centella/quant";
 import { GgufError } from "../errors.ts";
 import { requestRange, versionChange } from "../http/http.ts";
-import type { Located, LocateOptions } from "../source/locate.ts";
+import type { ByteSource, GgufInput } from "../source/byteSource.ts";
+import type { Located, LocateOptions } from "../source/locateOptions.ts";
 import type { Place } from "../source/place.ts";
-import type { ByteSource, GgufInput } from "../source/source.ts";
 import type { Downloaded } from "./download.ts";
 import { isNode } from "./environment.ts";
 import { defaultStorage, type PullOptions, pull, remoteFiles } from "./pull.ts";

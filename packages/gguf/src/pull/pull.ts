@@ -1,10 +1,10 @@
 import { abortSignal, boolean, callback, check, checkOptions, type Kinds, string } from "@centella/quant/checks";
 import { GgufError } from "../errors.ts";
-import type { HttpOptions } from "../http/http.ts";
+import type { HttpOptions } from "../http/request.ts";
 import { shownUrl } from "../http/secrets.ts";
 import { httpKinds, modelStorage, url } from "../kinds.ts";
+import type { GgufInput } from "../source/byteSource.ts";
 import { isHttp, type Place, placeOf } from "../source/place.ts";
-import type { GgufInput } from "../source/source.ts";
 import { parseSplitName, splitName } from "../splitName.ts";
 import { type Downloaded, download, linkedFile, parseDownloaded } from "./download.ts";
 import { environment, isNode } from "./environment.ts";

@@ -1,4 +1,4 @@
-import type { GgufInput } from "../source/source.ts";
+import type { GgufInput } from "../source/byteSource.ts";
 import type { ByteSink } from "../write/byteSink.ts";
 
 /** A file being written. */

@@ -1,7 +1,8 @@
 import { GgufError } from "../errors.ts";
 import { type GgufFile, readGguf } from "../read/file.ts";
 import { shown } from "../shown.ts";
-import { type ByteSource, type GgufInput, openSource } from "../source/source.ts";
+import type { ByteSource, GgufInput } from "../source/byteSource.ts";
+import { openSource } from "../source/source.ts";
 
 /**
  * How much each column of each weight matters: mean squares of the activations that it was multiplied with, by the name of the tensor.

@@ -1,7 +1,7 @@
 import type { ByteOrder } from "../byteOrder.ts";
 import { GgufError } from "../errors.ts";
 import { limits } from "../limits.ts";
-import type { ByteSource } from "../source/source.ts";
+import type { ByteSource } from "../source/byteSource.ts";
 
 /** Thrown to {@link Cursor.parse}, never beyond it. */
 const tooLittle = new Error("more of the header has to be read");

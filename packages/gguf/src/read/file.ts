@@ -3,10 +3,11 @@ import type { ByteOrder } from "../byteOrder.ts";
 import { GgufError } from "../errors.ts";
 import { modelStorage, tensorInfo } from "../kinds.ts";
 import { shown } from "../shown.ts";
-import type { LocateOptions } from "../source/locate.ts";
-import type { ByteSource, GgufInput } from "../source/source.ts";
+import type { ByteSource, GgufInput } from "../source/byteSource.ts";
+import type { LocateOptions } from "../source/locateOptions.ts";
 import type { Metadata } from "./metadata.ts";
-import { type OpenedParts, openParts } from "./parts.ts";
+import type { OpenedParts } from "./part.ts";
+import { openParts } from "./parts.ts";
 import { type ChunkOptions, type ReadOptions, readChunks, readRange, type TensorChunk } from "./tensorData.ts";
 import type { TensorInfo } from "./tensorInfo.ts";
 

@@ -4,7 +4,7 @@ import type { ByteOrder } from "../byteOrder.ts";
 import { GgufError } from "../errors.ts";
 import { limits } from "../limits.ts";
 import { shown } from "../shown.ts";
-import type { ByteSource } from "../source/source.ts";
+import type { ByteSource } from "../source/byteSource.ts";
 import { readCount, scanArray, scanName, scanScalar, valueTypeHere } from "../values.ts";
 import { Cursor } from "./cursor.ts";
 import { Metadata } from "./metadata.ts";

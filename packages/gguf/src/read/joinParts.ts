@@ -1,10 +1,10 @@
 import { GgufError } from "../errors.ts";
 import { shownUrl } from "../http/secrets.ts";
 import { shown, shownPath } from "../shown.ts";
-import type { ByteSource, GgufInput } from "../source/source.ts";
+import type { ByteSource, GgufInput } from "../source/byteSource.ts";
 import { parseSplitName, splitKeys, splitName } from "../splitName.ts";
 import type { Header } from "./header.ts";
-import { closeAll, type OpenedParts, type Part, partCount } from "./parts.ts";
+import { closeAll, type OpenedParts, type Part, partCount } from "./part.ts";
 import type { TensorInfo } from "./tensorInfo.ts";
 
 /** Returns the paths or URLs of the parts after the first, which `input` is. */

@@ -1,26 +1,10 @@
 import { GgufError } from "../errors.ts";
-import { type LocateOptions, locate } from "../source/locate.ts";
-import { type ByteSource, type GgufInput, isPlace, openSource } from "../source/source.ts";
-import { splitKeys } from "../splitName.ts";
-import { type Header, readHeader } from "./header.ts";
-import type { Metadata } from "./metadata.ts";
-
-/** A file of one or more parts as if it were one. */
-export interface OpenedParts {
-  /** All parts, one behind the other. */
-  readonly source: ByteSource;
-  /** That of the first part, with the tensors of all; their offsets are within `source`. */
-  readonly header: Header;
-  readonly parts: number;
-  readonly warnings: readonly string[];
-}
-
-/** One part, open. */
-export interface Part {
-  readonly source: ByteSource;
-  readonly header: Header;
-  readonly isOwned: boolean;
-}
+import type { GgufInput } from "../source/byteSource.ts";
+import { locate } from "../source/locate.ts";
+import type { LocateOptions } from "../source/locateOptions.ts";
+import { isPlace, openSource } from "../source/source.ts";
+import { readHeader } from "./header.ts";
+import { closeAll, type OpenedParts, type Part, partCount } from "./part.ts";
 
 /**
  * Opens a file and, where it is the first part of a split one, its other parts: found by name next to a path or URL, or given in a list
@@ -59,14 +43,4 @@ async function openPart(input: GgufInput, isOwned: boolean, signal: AbortSignal 
     if (isOwned) await source.close?.();
     throw error;
   }
-}
-
-/** Parts that a file says it has, 0 where it says nothing. */
-export function partCount(metadata: Metadata): number {
-  return metadata.optionalCount(splitKeys.count) ?? 0;
-}
-
-/** Closes sources. */
-export async function closeAll(parts: readonly { readonly source: ByteSource }[]): Promise<void> {
-  await Promise.all(parts.map(({ source }) => source.close?.()));
 }

@@ -3,7 +3,7 @@ import { abortSignal, checkOptions, type Kinds, number, whole } from "@centella/
 import type { ByteOrder } from "../byteOrder.ts";
 import { GgufError } from "../errors.ts";
 import { shown } from "../shown.ts";
-import type { ByteSource } from "../source/source.ts";
+import type { ByteSource } from "../source/byteSource.ts";
 import type { TensorInfo } from "./tensorInfo.ts";
 
 /** A run of whole blocks of a tensor. */

@@ -1,4 +1,4 @@
-import type { ByteSource } from "./source.ts";
+import type { ByteSource } from "./byteSource.ts";
 
 /** Bytes in memory as a source. */
 export function bytesSource(bytes: Uint8Array): ByteSource {

@@ -1,7 +1,7 @@
 import { GgufError } from "../errors.ts";
 import { shownPath } from "../shown.ts";
+import type { ByteSource } from "./byteSource.ts";
 import { requireNodeModule } from "./nodeModule.ts";
-import type { ByteSource } from "./source.ts";
 import { reasonOf } from "./systemError.ts";
 
 type Closable = { close(): Promise<void> };

@@ -1,5 +1,5 @@
 import { ArgumentError } from "@centella/core";
-import type { ChatMessage, TextPart } from "./chatTemplate.ts";
+import type { ChatMessage, TextPart } from "./chatMessages.ts";
 
 /** Deeper fields are refused: they are cyclic, or made to exhaust the stack. */
 const maxDepth = 64;

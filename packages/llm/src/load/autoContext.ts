@@ -1,6 +1,6 @@
 import { hostMemory, OutOfMemoryError } from "@centella/core";
 import { blockTokens } from "../cache/blockTree.ts";
-import { type ChosenContext, type ContextWishes, cacheBytes } from "./contextSize.ts";
+import { type ChosenContext, type ContextWishes, cacheBytes } from "./contextWishes.ts";
 
 /** Shorter ones are of little use: "auto" rather fails. */
 const shortest = 512;

@@ -1,26 +1,5 @@
-import { blocksOf, blockTokens } from "../cache/blockTree.ts";
-import { stateRowsPerSequence } from "../cache/stateRows.ts";
-import type { CacheType } from "../model/recording.ts";
 import { wholeNumber } from "../options.ts";
-import type { DecoderConfig } from "./config.ts";
-
-/** A context that was chosen, and why. */
-export interface ChosenContext {
-  readonly contextLength: number;
-  readonly reason: string;
-}
-
-/** What a context is chosen by. */
-export interface ContextWishes {
-  readonly wanted: number | "auto" | undefined;
-  readonly config: DecoderConfig;
-  readonly sequences: number;
-  readonly cacheType: CacheType;
-  /** Of the weights. */
-  readonly weightBytes: number;
-  /** Bytes that weights and cache may take together; undefined if only the platform knows. */
-  readonly memoryLimit: number | undefined;
-}
+import type { ChosenContext, ContextWishes } from "./contextWishes.ts";
 
 const defaultLimit = 4096;
 
@@ -29,15 +8,6 @@ const defaultLimit = 4096;
  * could run out of memory, must not ask for more because its file says so. Models are trained on up to 2^24.
  */
 const mostTokens = 2 ** 26;
-
-/** Bytes of the cache of all sequences, and of the states of a recurrent model. */
-export function cacheBytes(config: DecoderConfig, cacheType: CacheType, contextLength: number, sequences: number): number {
-  const elementBytes = { f32: 4, f16: 2, q8_0: 34 / 32 }[cacheType];
-  const layers = Array.from({ length: config.layers }, (_, layer) => layer).filter(config.hasCache).length;
-  const perToken = layers * config.kvHeads * (config.keyLength + config.valueLength) * elementBytes;
-  const stateElements = config.states.reduce((total, { shape }) => total + shape.reduce((product, extent) => product * extent, 1), 0);
-  return sequences * (perToken * blocksOf(contextLength) * blockTokens + 4 * stateElements * stateRowsPerSequence);
-}
 
 /**
  * The contexts to try, the best first: the one that is asked for, or for "auto" the longest for which weights and cache fit the memory, and

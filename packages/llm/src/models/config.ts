@@ -1,10 +1,11 @@
-import { type Gating, UnsupportedError } from "@centella/core";
+import { UnsupportedError } from "@centella/core";
 import type { Metadata } from "@centella/gguf";
 import { ModelError } from "../errors.ts";
 import type { DecoderConfig } from "../load/config.ts";
 import { MetadataReader, type ModelHeader } from "../load/metadataReader.ts";
 import { type AttentionConfig, type LatentConfig, readAttention } from "./attentionConfig.ts";
 import type { Family } from "./family.ts";
+import type { ExpertsConfig, RecurrentConfig } from "./layerConfig.ts";
 import { type RopeConfig, readRope } from "./ropeConfig.ts";
 
 /** Hyperparameters of one model: what its family's description and the file's metadata come to. Factors are 1 where there are none. */
@@ -27,39 +28,6 @@ export interface ModelConfig extends DecoderConfig {
   readonly logitScale: number;
   /** 0: none. */
   readonly logitSoftcap: number;
-}
-
-/** Mixture of experts; see the ops `moeRoute` and `moeWeights`. */
-export interface ExpertsConfig {
-  readonly count: number;
-  readonly used: number;
-  readonly gating: Gating;
-  readonly groups: number;
-  readonly openGroups: number;
-  readonly normalize: boolean;
-  readonly scale: number;
-  /** Whether an expert is always taken. */
-  readonly isShared: boolean;
-}
-
-/** Sizes of recurrent layers. */
-export interface RecurrentConfig {
-  /** Channels. */
-  readonly innerLength: number;
-  /** Taps of the convolution. */
-  readonly taps: number;
-  /** Channels that the convolution filters. */
-  readonly filteredLength: number;
-  /** Elements of the state of each channel; 0: a convolution is all that there is. */
-  readonly stateLength: number;
-  /** Heads that the channels are divided among. */
-  readonly heads: number;
-  /** Groups of heads that are steered alike. */
-  readonly groups: number;
-  /** Width of the vector that time steps are made of. */
-  readonly timeStepRank: number;
-  /** Whether what the scan is steered by is normalised, also where there are no weights for that. */
-  readonly isNormed: boolean;
 }
 
 /** Reads what few models have. */

@@ -1,8 +1,9 @@
 import type { Ref } from "@centella/core";
 import type { Recording } from "../model/recording.ts";
 import { activated } from "./activate.ts";
-import type { ExpertsConfig, ModelConfig } from "./config.ts";
+import type { ModelConfig } from "./config.ts";
 import type { Family } from "./family.ts";
+import type { ExpertsConfig } from "./layerConfig.ts";
 import { projectFeedForward, vectorBias } from "./projections.ts";
 
 /** `x [n, d] -> [n, d]`: the weighted sum of the outputs of the experts that were chosen for each token, and of the shared one. */

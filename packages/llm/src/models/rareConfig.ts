@@ -3,8 +3,8 @@ import { ModelError } from "../errors.ts";
 import type { StateShape } from "../load/config.ts";
 import type { MetadataReader } from "../load/metadataReader.ts";
 import type { LatentConfig } from "./attentionConfig.ts";
-import type { ExpertsConfig, RecurrentConfig } from "./config.ts";
 import type { Family, RecurrentRule } from "./family.ts";
+import type { ExpertsConfig, RecurrentConfig } from "./layerConfig.ts";
 
 /** Hyperparameters that few models have: of experts, recurrent layers and latent attention. */
 

@@ -1,7 +1,8 @@
 import type { Ref } from "@centella/core";
 import type { Recording } from "../model/recording.ts";
-import type { ModelConfig, RecurrentConfig } from "./config.ts";
+import type { ModelConfig } from "./config.ts";
 import type { Family } from "./family.ts";
+import type { RecurrentConfig } from "./layerConfig.ts";
 import { norm } from "./norms.ts";
 import { projectAttention } from "./projections.ts";
 import { stateNames } from "./rareConfig.ts";

@@ -1,5 +1,5 @@
 import { f32x4, i32, i32x4, type Local, type V128, v128 } from "../../emit/index.ts";
-import type { Fold } from "./fold.ts";
+import type { Fold } from "./foldTypes.ts";
 
 /** Vectors that the loop goes on by, elements of a block, and from how many elements on blocks are worth their end. */
 const unrolled = 8;

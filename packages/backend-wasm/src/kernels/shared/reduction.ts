@@ -4,7 +4,8 @@ import { type FunctionBuilder, f32x4, f64x2, i32, type Local, type ModuleBuilder
 import type { Kernel, ParamsOf } from "../../kernel.ts";
 import { laneMask } from "../../matmul/lanes.ts";
 import { axisView, ranges } from "./axes.ts";
-import { addVector, type Fold, freshStates, mergeStates, restart, statesPerVector } from "./fold.ts";
+import { addVector, freshStates, mergeStates, restart, statesPerVector } from "./fold.ts";
+import type { Fold } from "./foldTypes.ts";
 import { blockSum } from "./sum.ts";
 
 /** A reduction of f32 or bool over an axis or all. */

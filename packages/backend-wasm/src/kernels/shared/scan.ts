@@ -2,7 +2,8 @@ import { storeSome } from "../../elementwise/lanes.ts";
 import { f32, f64, i32, type ModuleBuilder, v128 } from "../../emit/index.ts";
 import type { Kernel, ParamsOf } from "../../kernel.ts";
 import { axisView, ranges } from "./axes.ts";
-import { addVector, type Fold, folds, freshStates, restart } from "./fold.ts";
+import { addVector, folds, freshStates, restart } from "./fold.ts";
+import type { Fold } from "./foldTypes.ts";
 import { forEachStrip, joinDoubles, strip, stripsOf } from "./reduction.ts";
 
 const signature = { x: "i32", y: "i32", n: "i32", inner: "i32", begin: "i32", end: "i32" } as const;
