@@ -2,9 +2,9 @@ import type { OptionSpecs, OptionValues } from "./options.ts";
 import type { Output } from "./output.ts";
 import { UsageError } from "./usageError.ts";
 
-/** What every command is given besides its arguments. */
+/** What a command works with besides its arguments. */
 export interface Context {
-  /** Aborted by Ctrl-C and by SIGTERM. */
+  /** Aborted by Ctrl-C, by SIGTERM, and when nothing reads stdout any more. */
   readonly signal: AbortSignal;
   readonly output: Output;
 }
@@ -16,10 +16,10 @@ export interface Command<S extends OptionSpecs = OptionSpecs> {
   /** The arguments as help shows them, e.g. `[FILE] [PROMPT]`. */
   readonly arguments: string;
   readonly summary: string;
-  /** Further text of the command's own help. */
+  /** Text after the summary in the command's own help. */
   readonly details?: string;
   readonly options: S;
-  /** Writes the result to the output and throws for everything that goes wrong. */
+  /** Writes the result to the output. Throws on every failure. */
   run(values: OptionValues<S>, positionals: readonly string[], context: Context): Promise<void>;
 }
 
@@ -29,8 +29,8 @@ export function command<S extends OptionSpecs>(definition: Command<S>): Command 
 }
 
 /**
- * Names the positional arguments, which must be given, all of them and no more.
- * @throws {UsageError}
+ * Returns the positional arguments, of which all must be given.
+ * @throws {UsageError} if there are fewer or more
  */
 export function requireArguments<const N extends readonly string[]>(
   name: string,

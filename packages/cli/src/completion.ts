@@ -6,7 +6,7 @@ import { optionsOf } from "./program.ts";
 export const shells = ["bash", "zsh", "fish"] as const;
 export type Shell = (typeof shells)[number];
 
-/** One command as completion needs it. */
+/** A command to complete. */
 interface Entry {
   /** Name and aliases. */
   readonly names: readonly string[];
@@ -14,7 +14,7 @@ interface Entry {
   readonly options: readonly (readonly [name: string, spec: OptionSpec<unknown>])[];
 }
 
-/** A script that completes commands, options and their values, and file names everywhere else. */
+/** Returns a script that completes commands, options, values of options, and otherwise file names. */
 export function completionScript(shell: Shell, commands: readonly Command[]): string {
   const entries = commands.map((command) => ({
     names: [command.name, ...(command.aliases ?? [])],
@@ -24,12 +24,12 @@ export function completionScript(shell: Shell, commands: readonly Command[]): st
   return { bash, zsh, fish }[shell](entries);
 }
 
-/** Every way to write an option. */
+/** All spellings of an option. */
 function spellings(name: string, { short, aliases = [] }: OptionSpec<unknown>): readonly string[] {
   return [`--${name}`, ...(short === undefined ? [] : [`-${short}`]), ...aliases];
 }
 
-/** Patterns and words of a shell's `case`: the values after options that list theirs. */
+/** Lines of a shell's `case` that complete the values of options with a list of choices. */
 function valueCases(entries: readonly Entry[], line: (pattern: string, words: string) => string): string {
   return entries
     .flatMap(({ names, options }) =>
@@ -117,7 +117,7 @@ function fishQuoted(text: string): string {
   return `'${text.replace(/[\\']/g, "\\$&")}'`;
 }
 
-/** One word of bash or zsh. */
+/** Quotes a text as one word of bash or zsh. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -5,12 +5,12 @@ import { ContextOverflowError } from "@centella/llm";
 import { kebab } from "./kebab.ts";
 import { UsageError } from "./usageError.ts";
 
-/** Whether the command line is what went wrong, rather than the work. */
+/** Whether the command line was wrong, as opposed to a failure of the work itself. */
 export function isUsage(error: unknown): boolean {
   return error instanceof UsageError || error instanceof ArgumentError || (error instanceof GgufError && error.code === "exists");
 }
 
-/** What went wrong, in one line that names options as they are typed. */
+/** Message of an error in one line, with options named as they are typed. */
 export function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error instanceof ContextOverflowError) {
@@ -18,12 +18,12 @@ export function messageOf(error: unknown): string {
     return `prompt: expected fewer tokens than the context of ${contextLength}, got ${promptTokens}; shorten it, or raise --context`;
   }
   const { errno, path, syscall } = error as NodeJS.ErrnoException;
-  if (errno !== undefined && path !== undefined && syscall !== undefined)
-    return `cannot ${syscall} '${path}': ${getSystemErrorMessage(errno)}; check the path`;
+  if (errno !== undefined && syscall !== undefined)
+    return `cannot ${syscall} ${path === undefined ? "a file" : `'${path}'`}: ${getSystemErrorMessage(errno)}; check the path`;
   return withOptionNames(error.message).replaceAll("\n", " ");
 }
 
-/** Names of the API that are options of another name on the command line. */
+/** Options of the API and their names on the command line, where the two differ. */
 const optionNames: Readonly<Record<string, string>> = {
   contextLength: "--context",
   memoryLimit: "--memory-limit",

@@ -3,11 +3,11 @@ import { type Kebab, kebab } from "./kebab.ts";
 import { choice, flag, grouped, number, type OptionSpec, type OptionValues, repeated } from "./options.ts";
 import { UsageError } from "./usageError.ts";
 
-/** The sampling options that are numbers, as the API has them. The API also checks their ranges. */
+/** Names of the numeric sampling options in the API, which checks their ranges. */
 type NumberName = Exclude<keyof SamplingOptions, "dryBreakers" | "logitBias" | "mirostat" | "steps">;
 
 const numbers: Readonly<Record<NumberName, OptionSpec<number>>> = {
-  temperature: number("T", "0 takes the likeliest token (default: 0.8)", { aliases: ["--temp"] }),
+  temperature: number("T", "temperature; 0 picks the likeliest token (default: 0.8)", { aliases: ["--temp"] }),
   topK: number("K", "keep the K likeliest tokens, 0 keeps all (default: 40)"),
   topP: number("P", "keep the likeliest tokens whose probabilities add up to P (default: 0.95)"),
   minP: number("P", "drop tokens below P times the likeliest one (default: 0.05)"),
@@ -19,22 +19,22 @@ const numbers: Readonly<Record<NumberName, OptionSpec<number>>> = {
   dynamicTemperatureExponent: number("X", "exponent of that entropy (default: 1)", { aliases: ["--dynatemp-exp"] }),
   repeatPenalty: number("X", "penalty for recent tokens, 1 is off (default: 1)"),
   repeatLastN: number("N", "recent tokens that penalties count, -1 for all (default: 64)"),
-  frequencyPenalty: number("X", "penalty for each time that a token occurred (default: 0)"),
+  frequencyPenalty: number("X", "penalty for each occurrence of a token (default: 0)"),
   presencePenalty: number("X", "penalty for a token that occurred (default: 0)"),
   dryMultiplier: number("X", "strength of DRY against repetitions, 0 is off (default: 0)"),
   dryBase: number("X", "growth of DRY's penalty with their length (default: 1.75)"),
   dryAllowedLength: number("N", "length of repetitions that DRY allows (default: 2)"),
   dryLastN: number("N", "recent tokens that DRY looks at, -1 for all (default: -1)", { aliases: ["--dry-penalty-last-n"] }),
-  mirostatTau: number("BITS", "surprise that Mirostat aims at (default: 5)", { aliases: ["--mirostat-ent"] }),
+  mirostatTau: number("BITS", "target surprise of Mirostat (default: 5)", { aliases: ["--mirostat-ent"] }),
   mirostatEta: number("X", "learning rate of Mirostat (default: 0.1)", { aliases: ["--mirostat-lr"] }),
-  seed: number("SEED", "repeats a text on the same backend and kind of machine (default: random)", { short: "s" }),
+  seed: number("SEED", "random seed; repeats a text on the same backend and kind of machine (default: random)", { short: "s" }),
 };
 
 type NumberOptions = { readonly [K in NumberName as Kebab<K>]: OptionSpec<number> };
 
 const numberOptions = Object.fromEntries(Object.entries(numbers).map(([name, spec]) => [kebab(name), spec])) as NumberOptions;
 
-/** How a text is generated: options of every command that generates. */
+/** Options of every command that generates text. */
 export const generateOptions: NumberOptions & {
   readonly tokens: OptionSpec<number>;
   readonly stop: OptionSpec<readonly string[]>;
@@ -46,13 +46,13 @@ export const generateOptions: NumberOptions & {
   readonly "no-reasoning": OptionSpec<true>;
 } = {
   ...grouped("Generating", {
-    tokens: number("N", "most tokens to generate, -1 for no limit", { short: "n", aliases: ["--n-predict", "--predict"] }),
-    stop: repeated("TEXT", "end the text before TEXT", (given) => given, { aliases: ["--reverse-prompt"] }),
+    tokens: number("N", "maximum number of tokens, -1 for no limit", { short: "n", aliases: ["--n-predict", "--predict"] }),
+    stop: repeated("TEXT", "stop before TEXT", (given) => given, { aliases: ["--reverse-prompt"] }),
     overflow: choice(["stop", "shift", "error"], "when the context is full: end the text, forget the older half, or fail (default: stop)"),
     "prompt-lookup": number("N", "draft up to N tokens at a time from the text so far (default: 0)"),
     "no-reasoning": flag("print reasoning as part of the answer"),
   }),
-  ...grouped("Sampling, where the file does not say otherwise", {
+  ...grouped("Sampling (defaults apply unless the file has its own)", {
     ...numberOptions,
     mirostat: choice(["0", "1", "2"], "version of Mirostat, 0 is off (default: 0)"),
     steps: repeated("STEP,…", `order of the sampling steps (default: ${defaultSteps.join(",")})`, (given) => given),
@@ -63,7 +63,7 @@ export const generateOptions: NumberOptions & {
 export type GenerateValues = OptionValues<typeof generateOptions>;
 
 /**
- * The given options as the API takes them.
+ * Returns the given options as options of the API.
  * @throws {UsageError | ArgumentError} for values out of range or that contradict each other
  */
 export function readGenerateOptions(values: GenerateValues): GenerateOptions {

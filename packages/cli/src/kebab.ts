@@ -1,4 +1,4 @@
-/** `topK`, the API's name, as `top-k`, its name on the command line. */
+/** Converts a name of the API, such as `topK`, to its name on the command line, `top-k`. */
 export function kebab(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }

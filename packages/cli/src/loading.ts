@@ -7,18 +7,18 @@ import { fileName, modelSource } from "./modelFile.ts";
 import { loadOptions, type ModelValues } from "./modelOptions.ts";
 import { ProgressBar } from "./progress.ts";
 
-/** A model that is ready. */
+/** A loaded model. */
 export interface Loaded {
   readonly model: Model;
   readonly runtime: Runtime;
-  /** `general.name`, or else the name of the file. */
+  /** `general.name`, or the name of the file if the model has no name. */
   readonly name: string;
   readonly loadMs: number;
 }
 
 /**
- * Loads FILE, or the embedded model without one, shows how far that is, calls `use`, and frees everything. `defaults` are options of
- * loading that the command line may override.
+ * Loads FILE, or the embedded model by default, shows progress, calls `use`, and frees everything. The command line overrides the
+ * options in `defaults`.
  */
 export async function withModel(
   file: string | undefined,
@@ -35,7 +35,7 @@ export async function withModel(
     const { layersOnGpu, ...others } = given;
     const hasGpu = runtime.backends.some(({ device }) => device.kind === "gpu");
     if (layersOnGpu !== undefined && !hasGpu)
-      output.warn("warning: no GPU can be used, so --layers-on-gpu is ignored; centella gpu says why");
+      output.warn("warning: --layers-on-gpu is ignored because no GPU can be used; centella gpu says why");
     const start = performance.now();
     output.status(`loading ${name}: preparing kernels`);
     const bars = { download: new ProgressBar(`downloading ${name}`, output), load: new ProgressBar(`loading ${name}`, output) };

@@ -5,30 +5,39 @@ import { Output } from "./output.ts";
 import { commandOf, runProgram } from "./program.ts";
 
 const exitCode = { failure: 1, usage: 2 } as const;
-/** Exit codes after signals that end a command, as shells count them. */
-const signalCodes = { SIGINT: 130, SIGTERM: 143 } as const;
+/** Exit codes of a command that was ended from outside: 128 plus a signal's number, as in shells, and 0 where nothing reads the result. */
+const endCodes = { SIGINT: 130, SIGTERM: 143, stdout: 0 } as const;
+type End = keyof typeof endCodes;
 
 /** Runs one command line and returns the exit code. A failure is one line on stderr. */
 async function main(args: readonly string[]): Promise<number> {
-  const interrupt = new AbortController();
-  let endedBy: keyof typeof signalCodes | undefined;
-  for (const name of Object.keys(signalCodes) as (keyof typeof signalCodes)[]) {
-    // Once: a second signal ends the process at once.
-    process.once(name, () => {
-      endedBy = name;
-      interrupt.abort();
-    });
-  }
-  // A reader that closes the pipe early (`| head`) has all it wants.
-  process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : exitCode.failure));
   const output = new Output(process.stdout, process.stderr, { quiet: false, verbose: false });
+  const interrupt = new AbortController();
+  let endedBy: End | undefined;
+  // The command then ends by itself, so that it can remove its temporary files.
+  const end = (by: End): void => {
+    endedBy ??= by;
+    interrupt.abort();
+  };
+  // Once: a second signal ends the process at once.
+  for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => end(name));
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    // A reader that closes the pipe early (`| head`) has read all it wants.
+    if (error.code !== "EPIPE") {
+      output.error(`centella: cannot write to stdout: ${error.message}`);
+      process.exitCode = exitCode.failure;
+    }
+    end("stdout");
+  });
+  // No reader is left that could be told.
+  process.stderr.on("error", () => undefined);
   try {
     await runProgram(commands, args, packageVersion(), interrupt.signal);
     return 0;
   } catch (error) {
     if (endedBy !== undefined) {
-      output.error("\ncentella: interrupted");
-      return signalCodes[endedBy];
+      if (endedBy !== "stdout") output.error("\ncentella: interrupted");
+      return endCodes[endedBy];
     }
     output.error(`centella: ${messageOf(error)}`);
     if (!isUsage(error)) return exitCode.failure;
@@ -39,5 +48,6 @@ async function main(args: readonly string[]): Promise<number> {
 }
 
 void main(process.argv.slice(2)).then((code) => {
-  process.exitCode = code;
+  // A failure of stdout is already set.
+  process.exitCode ??= code;
 });

@@ -28,10 +28,10 @@ export const modelOptions: {
       aliases: ["--ctx-size"],
     }),
   ),
-  "memory-limit": number("MIB", "memory for weights and cache with --context auto (default: most of what is free)"),
-  batch: number("TOKENS", "tokens of a prompt that are computed at once (default: 512)", { short: "b", aliases: ["--batch-size"] }),
+  "memory-limit": number("MIB", "memory for weights and cache with --context auto (default: most of the free memory)"),
+  batch: number("TOKENS", "prompt tokens computed at once (default: 512)", { short: "b", aliases: ["--batch-size"] }),
   "cache-type": choice(["f32", "f16", "q8_0"], "type of the KV cache (default: f16)"),
-  activations: choice(["ggml", "f32"], "with quantised weights: round activations as ggml does, or keep them exact"),
+  activations: choice(["ggml", "f32"], "activations with quantised weights: rounded as in ggml, or exact"),
   "layers-on-gpu": number("N", "keep the last N layers on the GPU and the rest on the CPU (default: all in one place)", {
     aliases: ["-ngl", "--gpu-layers", "--n-gpu-layers"],
   }),
@@ -40,7 +40,7 @@ export const modelOptions: {
 
 export type ModelValues = OptionValues<typeof modelOptions>;
 
-/** A path or URL may have colons itself: the last one counts if a number follows. */
+/** Parses FILE:SCALE. A path or URL may contain colons, so only a number after the last one is a scale. */
 function adapter(given: string, name: string): AdapterOptions {
   const [, source, scale] = /^(.+):([-+.\deE]+)$/.exec(given) ?? [];
   if (source === undefined) {
@@ -51,11 +51,11 @@ function adapter(given: string, name: string): AdapterOptions {
   return { source, scale: Number(scale) };
 }
 
-/** The given options under the names that `loadModel` has for them. @throws {UsageError} for options that contradict each other */
+/** Returns the given options as options of `loadModel`. @throws {UsageError} for options that contradict each other */
 export function loadOptions(values: ModelValues): Omit<LoadModelOptions, "runtime"> {
   const limit = values["memory-limit"];
   if (limit !== undefined && values.context !== "auto")
-    throw new UsageError("--memory-limit: expected --context auto with it; a given context takes what it takes");
+    throw new UsageError(`--memory-limit: expected --context auto with it, got ${values.context ?? "no --context"}`);
   return {
     ...(values.context !== undefined && { contextLength: values.context }),
     ...(limit !== undefined && { memoryLimit: limit * 2 ** 20 }),

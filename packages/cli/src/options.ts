@@ -1,23 +1,23 @@
 import { UsageError } from "./usageError.ts";
 
-/** Further ways to write an option. */
+/** Other ways to write an option. */
 export interface Spelling {
   /** One letter: `n` for `-n`. */
   readonly short?: string;
-  /** Spellings of other tools, as they are typed: `--ctx-size`, `-ngl`. */
+  /** Spellings of other tools, as typed: `--ctx-size`, `-ngl`. */
   readonly aliases?: readonly string[];
 }
 
-/** One option of a command. Parsing, help, suggestions and shell completion are all derived from it. */
+/** One option of a command: the source of parsing, help, suggestions and shell completion. */
 export interface OptionSpec<T> extends Spelling {
   /** Name of the value in help; absent for a flag. */
   readonly value?: string;
   readonly help: string;
   /** Heading in help. */
   readonly group?: string;
-  /** The only values, where they can be listed. */
+  /** All accepted values, if they can be listed. */
   readonly choices?: readonly string[];
-  /** Whether the option may be given several times: `parse` returns a list for each text, and the lists are joined. */
+  /** Whether the option may be given several times. `parse` then returns a list for each text, and the lists are joined. */
   readonly isRepeated?: true;
   /** @throws {UsageError} */
   readonly parse: (text: string, name: string) => T;
@@ -26,7 +26,7 @@ export interface OptionSpec<T> extends Spelling {
 /** The options of a command by name. */
 export type OptionSpecs = Readonly<Record<string, OptionSpec<unknown>>>;
 
-/** The options that were given, parsed. */
+/** The given options, parsed. */
 export type OptionValues<S extends OptionSpecs> = { readonly [K in keyof S]?: S[K] extends OptionSpec<infer T> ? T : never };
 
 export const flag = (help: string, spelling: Spelling = {}): OptionSpec<true> => ({ help, ...spelling, parse: () => true });
@@ -38,7 +38,7 @@ export const text = (value: string, help: string, spelling: Spelling = {}): Opti
   parse: (given) => given,
 });
 
-/** Bounds of an option that the library does not check itself. */
+/** Bounds of a number that the library does not check. */
 export interface NumberBounds {
   readonly min?: number;
   readonly max?: number;
@@ -66,7 +66,7 @@ function rangeOf(min: number, max: number): string {
   return max === Number.POSITIVE_INFINITY ? ` from ${min}` : ` from ${min} to ${max}`;
 }
 
-/** A number, or a word that stands for one. */
+/** An option that takes a number or the word `word`. */
 export const numberOr = <W extends string>(word: W, of: OptionSpec<number>): OptionSpec<number | W> => ({
   ...of,
   value: `${of.value}|${word}`,
@@ -99,15 +99,15 @@ export const choice = <T extends string>(choices: readonly T[], help: string, sp
   },
 });
 
-/** The same options under a heading of the help. */
+/** Returns the options under a heading of the help. */
 export function grouped<S extends OptionSpecs>(group: string, specs: S): S {
   return Object.fromEntries(Object.entries(specs).map(([name, spec]) => [name, { ...spec, group }])) as unknown as S;
 }
 
-/** Replaces the spellings of other tools by an option's own name, up to `--`; values of options are left alone. */
+/** Replaces the spellings of other tools by the option's name, up to `--`. Values of options are not changed. */
 export function canonicalArguments(specs: OptionSpecs, args: readonly string[]): readonly string[] {
   const names = new Map<string, string>();
-  /** Options that the next argument belongs to. */
+  /** Options whose value is the next argument. */
   const valued = new Set<string>();
   for (const [name, { aliases = [], short, value }] of Object.entries(specs)) {
     for (const alias of aliases) names.set(alias, `--${name}`);

@@ -1,20 +1,20 @@
-/** A stream to a person or a program: what `process.stdout` and `process.stderr` are. */
+/** A stream such as `process.stdout`, read by a person or a program. */
 export interface OutputStream {
   readonly isTTY?: boolean;
   write(text: string): unknown;
 }
 
-/** How much a command says besides its result. */
+/** How much a command prints besides its result. */
 export interface Verbosity {
-  /** Nothing but the result and errors. */
+  /** Print only the result and errors. */
   readonly quiet: boolean;
-  /** Notes even where stderr is no terminal. */
+  /** Print notes even if stderr is not a terminal. */
   readonly verbose: boolean;
 }
 
 /**
- * Where commands write: results to stdout, everything else to stderr. Texts come from files, models and servers, so this is the only
- * place that writes them: control characters are made visible before a terminal could obey them.
+ * Output of a command: results go to stdout, everything else to stderr. All text passes through here, because much of it comes from
+ * files, models and servers: control characters are escaped before they reach a terminal.
  */
 export class Output {
   readonly #stdout: OutputStream;
@@ -28,7 +28,7 @@ export class Output {
     this.#verbosity = verbosity;
   }
 
-  /** Writes a piece of the result. A pipe or file gets it byte for byte. */
+  /** Writes a piece of the result, unchanged if stdout is not a terminal. */
   write(text: string): void {
     this.clearStatus();
     this.#stdout.write(this.#stdout.isTTY === true ? terminalText(text) : text);
@@ -39,12 +39,12 @@ export class Output {
     this.write(`${line}\n`);
   }
 
-  /** Writes a line for people about how the work went: on a terminal, or with --verbose. */
+  /** Writes a line about how the work went, on a terminal or with --verbose. */
   note(line: string): void {
     if (this.#showsNotes) this.#line(line);
   }
 
-  /** Writes a piece of text that is not the result, where notes are shown. */
+  /** Writes a piece of text that is not part of the result, if notes are shown. */
   aside(text: string): void {
     if (!this.#showsNotes) return;
     this.clearStatus();
@@ -55,7 +55,7 @@ export class Output {
     return !this.#verbosity.quiet && (this.#stderr.isTTY === true || this.#verbosity.verbose);
   }
 
-  /** Writes a line that people should see, unless --quiet is given. */
+  /** Writes a line unless --quiet is given. */
   warn(line: string): void {
     if (!this.#verbosity.quiet) this.#line(line);
   }
@@ -70,7 +70,7 @@ export class Output {
     return this.#stderr.isTTY === true && !this.#verbosity.quiet;
   }
 
-  /** Replaces the last line of a terminal's stderr until something else is written. */
+  /** Shows a line on the terminal until anything else is written. */
   status(line: string): void {
     if (!this.showsStatus) return;
     this.#hasStatus = true;
@@ -89,11 +89,11 @@ export class Output {
 }
 
 /**
- * Shows control characters other than tab and line feed as `\x1b`, so that a terminal does not obey them. Invisible characters that format
- * text stay: scripts and emoji need them.
+ * Escapes control characters other than tab and line feed as `\x1b`, so that a terminal does not obey them. Invisible formatting
+ * characters stay, because scripts and emoji need them.
  */
 export function terminalText(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: it matches control characters
   return text.replace(/\r\n/g, "\n").replace(/[\0-\x08\x0b-\x1f\x7f-\x9f]/g, (control) => {
     return `\\x${control.charCodeAt(0).toString(16).padStart(2, "0")}`;
   });

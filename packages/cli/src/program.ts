@@ -4,10 +4,10 @@ import { canonicalArguments, flag, type OptionSpec, type OptionSpecs } from "./o
 import { Output } from "./output.ts";
 import { UsageError } from "./usageError.ts";
 
-/** Options that every command has. */
+/** Options of every command. */
 const outputOptions: OptionSpecs = {
   quiet: flag("print nothing but the result and errors", { short: "q" }),
-  verbose: flag("print statistics even where stderr is no terminal", { short: "v" }),
+  verbose: flag("print statistics even if stderr is not a terminal", { short: "v" }),
 };
 
 /** All options of a command. */
@@ -48,7 +48,7 @@ export async function runProgram(
   }
 }
 
-/** `help run` and `--help run` are `run --help`; options of other tools get the names that they have here. */
+/** Rewrites `help run` and `--help run` to `run --help`, and options of other tools to their names here. */
 function ownSpelling(commands: readonly Command[], [first, ...rest]: readonly string[]): readonly string[] {
   const [topic] = rest;
   if (topic !== undefined && (first === "help" || first === "--help" || first === "-h"))
@@ -66,7 +66,7 @@ export function commandOf(commands: readonly Command[], given: string | undefine
 function addCommand(program: Commander, command: Command, signal: AbortSignal): void {
   const specs = optionsOf(command);
   const options = Object.entries(specs).map(([name, spec]) => [name, commanderOption(name, spec)] as const);
-  // Spellings of other tools are replaced before they come here. Commander knows them to suggest them for misspelt ones.
+  // Spellings of other tools are replaced before parsing. Commander knows them only to suggest them for misspelt options.
   const foreign = Object.values(specs).flatMap(({ aliases = [] }) =>
     aliases.filter((one) => one.startsWith("--")).map((one) => new Option(one)),
   );
@@ -96,7 +96,7 @@ function addCommand(program: Commander, command: Command, signal: AbortSignal): 
   for (const option of [...options.map(([, own]) => own), ...foreign]) sub.addOption(option);
 }
 
-/** Help names other spellings with the option that they stand for, not as options of their own. */
+/** Formats the help without the hidden options: other spellings are listed with the option that they stand for. */
 function helpWithout(hidden: readonly Option[], command: Commander, helper: Help): string {
   const all = helper.visibleOptions.bind(helper);
   helper.visibleOptions = (shown) => all(shown).filter((option) => !hidden.includes(option));

@@ -1,6 +1,6 @@
 import type { Output } from "./output.ts";
 
-/** Progress of bytes as a status line. */
+/** Status line with the progress of bytes. */
 export class ProgressBar {
   readonly #label: string;
   readonly #output: Output;
@@ -13,7 +13,7 @@ export class ProgressBar {
     this.#output = output;
   }
 
-  /** Bytes so far and in all, where that is known. */
+  /** Draws the bytes so far and, if known, in total. */
   update(done: number, total: number | undefined): void {
     if (!this.#output.showsStatus) return;
     this.#first ??= done;

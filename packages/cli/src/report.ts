@@ -6,7 +6,7 @@ export interface RunReport {
   readonly promptIds: readonly number[];
   readonly ids: readonly number[];
   readonly finishReason: string;
-  /** With finishReason "length": what was reached. */
+  /** With finishReason "length": the limit that was reached. */
   readonly limit: "maxTokens" | "context" | undefined;
   readonly reasoning: string | undefined;
   readonly logprobs: readonly ChosenLogprob[] | undefined;
@@ -15,7 +15,7 @@ export interface RunReport {
   readonly quantization: string;
   readonly activations: string;
   readonly contextLength: number;
-  /** With --context auto, why it is so long. */
+  /** With --context auto: how the length was chosen. */
   readonly contextReason: string | undefined;
   readonly backend: string;
   readonly backendReason: string;

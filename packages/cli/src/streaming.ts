@@ -1,10 +1,10 @@
 import type { GenerationFinish, GenerationPart } from "@centella/llm";
 import type { Output } from "./output.ts";
 
-/** Fewer tokens are computed before anybody has read how many they are. */
+/** Tokens from which progress of a prompt is shown: fewer are computed too fast to read it. */
 const longPrompt = 256;
 
-/** Writes a text as it is generated: the answer to stdout, what the model thinks first to stderr, with the progress of a long prompt. */
+/** Writes a text while it is generated: the answer to stdout, reasoning and the progress of a long prompt to stderr. */
 export async function writeGeneration(parts: AsyncIterable<GenerationPart>, output: Output): Promise<GenerationFinish> {
   let isThinking = false;
   for await (const part of parts) {
@@ -27,7 +27,7 @@ export async function writeGeneration(parts: AsyncIterable<GenerationPart>, outp
   throw noFinish();
 }
 
-/** The end of a generation. */
+/** Returns the finish of a generation, without writing its text. */
 export async function lastOf(parts: AsyncIterable<GenerationPart>): Promise<GenerationFinish> {
   for await (const part of parts) if (part.type === "finish") return part;
   throw noFinish();

@@ -55,7 +55,7 @@ test("a slash begins a command, but neither a path nor a slash after a space doe
   expect(commandOf("/set top-k 20")).toMatchObject({ argument: "top-k 20" });
   expect(commandOf("/bye")?.command).toBe(commandOf("/exit")?.command);
   for (const text of ["/etc/hosts", " /help", "a /help", "/"]) expect(commandOf(text)).toBeUndefined();
-  expect(() => commandOf("/foo bar")).toThrow("/foo: no such command; /help lists them");
+  expect(() => commandOf("/foo bar")).toThrow("/foo: no such command; /help lists the commands");
 });
 
 describe("history", () => {
@@ -121,7 +121,7 @@ describe("a chat from a pipe", () => {
     expect(stdout).toBe("tokens 2\ntemperature 0\nrepeat-penalty 1.3\ntokens 2\nrepeat-penalty 1.3\n");
     expect(stderr.split("\n")).toEqual([
       "centella: --top-p: expected a number in 0 … 1, got 2",
-      expect.stringMatching(/^centella: \/set: expected one of .*top-k.*, got topk$/),
+      "centella: /set: expected the name of a generation option, got topk; Tab completes names, and centella chat --help lists them",
       "centella: --temperature: expected a number, got x",
       "",
     ]);
@@ -137,14 +137,16 @@ describe("a chat from a pipe", () => {
       `/load ${other}`,
       `/save ${other}`,
       "/load nowhere",
+      `/save ${file("no folder/x.json")}`,
       `/load ${path}`,
       `/save ${path}`,
       `/save ${again}`,
     );
     expect(code).toBe(0);
     expect(stderr).toMatch(/\/load: expected a JSON list of .* got .*other\.txt/);
-    expect(stderr).toMatch(/\/save: expected a new file, got .*other\.txt, which exists/);
+    expect(stderr).toMatch(/expected a new file, got .*other\.txt', which exists/);
     expect(stderr).toMatch(/cannot open '.*nowhere': no such file or directory/);
+    expect(stderr).toMatch(/cannot write '.*x\.json': no such file or directory/);
     expect(readFileSync(other, "utf8")).toBe("mine");
     expect(messagesOf(again)).toEqual(messagesOf(path));
   });

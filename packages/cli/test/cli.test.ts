@@ -66,7 +66,7 @@ describe("run", () => {
   test("-ngl 99 runs on a machine without a GPU, with a warning", async () => {
     const { code, stdout, stderr } = await centella([...story, "-ngl", "99"]);
     expect({ code, stdout: stdout.length > 10 }).toEqual({ code: 0, stdout: true });
-    expect(stderr).toBe("warning: no GPU can be used, so --layers-on-gpu is ignored; centella gpu says why\n");
+    expect(stderr).toBe("warning: --layers-on-gpu is ignored because no GPU can be used; centella gpu says why\n");
   });
 
   test("--json is one object, repeatable by its seed, on one backend alone", async () => {
@@ -120,7 +120,10 @@ describe("run", () => {
     [["run", "--temprature", "1"], /unknown option '--temprature' \(Did you mean --temperature\?\)/],
     [["run", "--seed", "-1"], /--seed: expected a whole number in 0 … 2\^53 - 1, got -1/],
     [["run", "-ngx", "9"], /--tokens: expected a number, got gx/],
-    [["run", "Tell me a story"], /got "Tell me a story", which is no file; write centella run FILE "Tell me a story", or centella run -p/],
+    [
+      ["run", "Tell me a story"],
+      /got "Tell me a story", which is not a file; write centella run FILE "Tell me a story", or centella run -p/,
+    ],
     [["run", tiny], /expected a prompt, got an empty stdin/],
     [["runn"], /unknown command 'runn' \(Did you mean run\?\)/],
     [["sing"], /unknown command 'sing'/],
@@ -141,7 +144,7 @@ describe("broken files", () => {
   test("missing, of other kinds", async () => {
     const none = join(folder, "no folder", "file");
     expectOneLine(await centella(["perplexity", tiny, "-f", none]), `cannot open '${none}': no such file or directory; check the path`);
-    expectOneLine(await centella(["logits", tiny, "--ids", "1", "--out", none]), `cannot open '${none}': no such file or directory`);
+    expectOneLine(await centella(["logits", tiny, "--ids", "1", "--out", none]), `cannot write '${none}': no such file or directory`);
   });
   test("not a GGUF file", async () =>
     expectOneLine(await centella(["run", file("text.gguf", Buffer.from("hello, this is no model")), "-p", "x"]), /GGUF/));
@@ -164,7 +167,7 @@ describe("inspect, tokenize, logits", () => {
   test("inspect prints text and JSON", async () => {
     const text = (await centella(["inspect", tiny])).stdout;
     expect(text).toContain("llama");
-    expect(text).toMatch(/^family +verified: held to llama\.cpp's logits$/m);
+    expect(text).toMatch(/^family +verified: logits compared with llama\.cpp's$/m);
     const report = JSON.parse((await centella(["inspect", tiny, "--json"])).stdout);
     expect(report).toMatchObject({ architecture: "llama", family: "verified" });
     expect(report.tensors.length).toBeGreaterThan(10);

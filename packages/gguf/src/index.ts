@@ -61,5 +61,5 @@ export type { ByteSink } from "./write/byteSink.ts";
 export { contentOf, type GgufContent, type TensorContent } from "./write/content.ts";
 export type { WritableEntry } from "./write/encode.ts";
 export { mergedContent, type SplitOptions, splitContent } from "./write/split.ts";
-export type { WholeFileOptions } from "./write/wholeFile.ts";
+export { type WholeFileOptions, writeWholeFile } from "./write/wholeFile.ts";
 export { type WriteOptions, type WriteTarget, writeGguf } from "./write/write.ts";

@@ -1,6 +1,7 @@
 import { isGgmlType } from "@centella/quant";
 import { callback, either, isRecord, type Kind, type Kinds, kind, string, whole } from "@centella/quant/checks";
 import type { HttpOptions } from "./http/request.ts";
+import { limits } from "./limits.ts";
 import type { ByteSource } from "./source/byteSource.ts";
 
 /** What `readGguf` returns, by what is used of it. */
@@ -44,7 +45,13 @@ export const url: Kind = either(
 /** A table of names and texts, such as headers. */
 const texts = kind("an object of strings", (value) => isRecord(value) && Object.values(value).every((one) => typeof one === "string"));
 
-export const httpKinds: Kinds<HttpOptions> = { headers: texts, fetch: callback, retries: whole(0), backoffMs: whole(0), stallMs: whole(1) };
+export const httpKinds: Kinds<HttpOptions> = {
+  headers: texts,
+  fetch: callback,
+  retries: whole(0),
+  backoffMs: whole(0, limits.timerMs),
+  stallMs: whole(1, limits.timerMs),
+};
 
 function isSize(value: unknown): boolean {
   return Number.isSafeInteger(value) && (value as number) >= 0;

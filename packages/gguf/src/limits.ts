@@ -38,6 +38,8 @@ export const limits = {
   hubEntries: 100_000,
   /** Pages of a hub's list. */
   hubPages: 1_000,
+  /** Delay of a timer, in ms. Node and browsers treat longer ones as 1 ms. */
+  timerMs: 2_147_483_647,
   /** Of a URL that carries its data, in messages. */
   dataUrlCharacters: 80,
   /** Of a path in messages: `PATH_MAX` of Linux, the longest of the systems' limits. */

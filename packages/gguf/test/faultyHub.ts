@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { join } from "node:path";
-import { diskStorage, GgufError, pull } from "../src/index.ts";
+import { diskStorage, GgufError, type PullOptions, pull } from "../src/index.ts";
 import { rangeOf, sendFile, serve, type TestServer } from "./httpServer.ts";
 import { writeGguf } from "./writer.ts";
 
@@ -193,7 +193,9 @@ export async function runFaults(seed: number, folder: string): Promise<FaultRun>
   const isUrl = source instanceof URL;
   const stored = isUrl ? join(storage.location, `${server.url.host.replace(":", "_")}--o--r--resolve--main--m-Q4_0.gguf`) : final;
   const partialFile = `${stored}.partial`;
-  const options = { storage, endpoint: server.url, backoffMs: 1, stallMs: 80, retries: Math.floor(random() * 2) };
+  const retries = Math.floor(random() * 2);
+  // A healthy server may be slow on a busy machine.
+  const optionsNow = (): PullOptions => ({ storage, endpoint: server.url, backoffMs: 1, stallMs: isHealthy ? 10_000 : 80, retries });
   let aborts = 0;
   let slowestAbortMs = 0;
   let pulls = 0;
@@ -217,7 +219,7 @@ export async function runFaults(seed: number, folder: string): Promise<FaultRun>
             controller.abort(new Error("aborted by the run"));
           }, abortAfterMs);
     try {
-      await pull(source, { ...options, signal: controller.signal });
+      await pull(source, { ...optionsNow(), signal: controller.signal });
       isDone = true;
     } catch (error) {
       if (abortedAt > 0) {

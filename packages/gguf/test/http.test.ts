@@ -176,9 +176,24 @@ describe("httpSource", () => {
     await using server = await serve((_, response) => void response.writeHead(502).end());
     const url = new URL("m.gguf?signature=secret", server.url);
     const error = await httpSource(url, { ...quick, retries: 2 }).catch((reason: unknown) => reason);
-    expect(String(error)).toMatch(/cannot read 'http:\/\/127\.0\.0\.1:\d+\/m\.gguf': HTTP status 502 \(3 attempts\); check the network/);
+    expect(String(error)).toMatch(
+      /cannot read 'http:\/\/127\.0\.0\.1:\d+\/m\.gguf': HTTP status 502 \(3 attempts\); the server has a problem: try again later$/,
+    );
     expect(String(error)).not.toContain("secret");
     expect(server.requests).toHaveLength(3);
+  });
+
+  test("what fetch refuses is not tried again", async () => {
+    // Port 1 is blocked by the Fetch standard.
+    const blocked = httpSource("http://127.0.0.1:1/m.gguf?token=secret", { ...quick, retries: 10, backoffMs: 60_000 });
+    await expect(blocked).rejects.toThrow(
+      /^gguf: cannot read 'http:\/\/127\.0\.0\.1:1\/m\.gguf': fetch failed: bad port; check the URL and its redirects$/,
+    );
+    await using server = await serve((_, response) => void response.writeHead(302, { Location: "ftp://server/m.gguf" }).end());
+    await expect(httpSource(server.url, { ...quick, retries: 10, backoffMs: 60_000 })).rejects.toThrow(
+      /; check the URL and its redirects$/,
+    );
+    expect(server.requests).toHaveLength(1);
   });
 
   test.each([
@@ -260,7 +275,7 @@ describe("httpSource", () => {
       response.writeHead(206, { "Content-Range": `bytes 0-99/${bytes.length}` });
       response.write(bytes.subarray(0, 10));
     });
-    const source = await httpSource(server.url, { backoffMs: 1, stallMs: 50 });
+    const source = await httpSource(server.url, { backoffMs: 1, stallMs: 500 });
     expect(await source.read(0, 100)).toEqual(bytes.subarray(0, 100));
   });
 

@@ -320,13 +320,13 @@ describe("OPFS", () => {
       { "m.gguf": bytes },
       (request) => {
         starts.push(request.headers.range ?? "");
-        return starts.length === 1 ? "stall" : "none";
+        return starts.length === 1 ? "cut" : "none";
       },
       () => 0.5,
     );
     const fake = new FakeFolder(isWorker);
     const storage = await opfsStorage(fake);
-    const options = { storage, endpoint: hub.url, retries: 0, stallMs: 100 };
+    const options = { storage, endpoint: hub.url, ...quick, retries: 0 };
     await expect(pull("hf:o/r", options)).rejects.toMatchObject({ code: "io" });
     const kept = fake.files.get("o--r--m.gguf.partial")!.length;
     expect(kept).toBeGreaterThan(0);

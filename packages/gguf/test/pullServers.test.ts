@@ -67,7 +67,7 @@ describe("a hub's list", () => {
 
   test("that stalls in its body ends after stallMs", async () => {
     await using server = await hub((_, response) => void response.write("["));
-    await expectError(server, /no bytes for 50 ms \(1 attempts\)/, { stallMs: 50, retries: 0 });
+    await expectError(server, /no bytes for 500 ms \(1 attempts\); check the network/, { stallMs: 500, retries: 0 });
   });
 
   test("whose next page is one that was there before is refused", async () => {
@@ -78,6 +78,31 @@ describe("a hub's list", () => {
     });
     await expectError(server, /list of files from .*\/api\/models\/o\/r\/tree\/main that ends, got a page that was there before/);
     expect(server.requests).toHaveLength(3);
+  });
+
+  test("may go on at another origin, which does not get the token", async () => {
+    await using other = await serve((_, response) => void response.end(JSON.stringify([entry("m-Q4_0.gguf")])));
+    await using server = await hub((_, response) => {
+      response.setHeader("Link", `<${new URL("api/models/o/r/tree/main?cursor=1", other.url).href}>; rel="next"`);
+      response.end(JSON.stringify([entry("m-Q8_0.gguf")]));
+    });
+    const options = { endpoint: server.url, token: "secret", storage: await newStorage() };
+    expect((await pull("hf:o/r:Q4_0", options)).files[0]!.url).toBe(new URL("o/r/resolve/main/m-Q4_0.gguf", server.url).href);
+    expect(server.requests[0]!.headers.authorization).toBe("Bearer secret");
+    expect(other.requests.map(({ headers }) => headers.authorization)).toEqual([undefined]);
+  });
+
+  test("whose next page is no URL of HTTP is refused", async () => {
+    await using server = await hub((_, response) => {
+      response.setHeader("Link", '<file:///etc/passwd>; rel="next"');
+      response.end("[]");
+    });
+    await expectError(server, /expected a list of files from .*, got something else/);
+  });
+
+  test("that a busy hub does not give is asked for again, and the error says who is busy", async () => {
+    await using server = await hub((_, response) => void response.writeHead(429).end());
+    await expectError(server, /HTTP status 429 \(2 attempts\); the server limits requests: try again later$/, { retries: 1 });
   });
 
   test("without an end is refused: bytes, entries, pages", async () => {

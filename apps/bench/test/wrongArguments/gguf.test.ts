@@ -35,6 +35,8 @@ beforeAll(async () => {
   // No call reaches a network, whatever it is given.
   vi.stubGlobal("fetch", fetched);
   folder = await mkdtemp(join(tmpdir(), "centella-"));
+  // The default storage is not the user's.
+  vi.stubEnv("XDG_CACHE_HOME", join(folder, "cache"));
   const pieces: Uint8Array[] = [];
   await writeGguf({ write: async (piece) => void pieces.push(piece.slice()) }, content);
   bytes = new Uint8Array(Buffer.concat(pieces));
@@ -42,6 +44,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   vi.unstubAllGlobals();
+  vi.unstubAllEnvs();
   await rm(folder, { recursive: true });
 });
 
@@ -115,6 +118,7 @@ test("gguf: wrong arguments are typed errors", async () => {
       { pure: true, hasImatrix: false },
     ],
     writeGguf: excused("below: it writes files"),
+    writeWholeFile: excused("below: it writes files"),
   });
   // What would be a path is one in the test's folder.
   const inFolder = (target: unknown): gguf.ByteSink =>
@@ -128,6 +132,9 @@ test("gguf: wrong arguments are typed errors", async () => {
       sampled(1500, sink, content, { chunkBytes: 64, signal, onProgress: noop, overwrite: true }),
     ),
   ).toEqual([]);
+  const writeWhole = async ([target, ...rest]: readonly unknown[]): Promise<unknown> =>
+    gguf.writeWholeFile(inFolder(target) as unknown as string, ...(rest as [() => Promise<void>, object]));
+  expect(await complaintsOf("gguf.writeWholeFile", writeWhole, ["out", async () => undefined, { overwrite: true }])).toEqual([]);
   const quantize = async ([target, ...rest]: readonly unknown[]): Promise<unknown> =>
     gguf.quantizeGguf(inFolder(target), ...(rest as [GgufFile, "Q8_0", object]));
   expect(

@@ -5,14 +5,14 @@ import type { Output } from "../output.ts";
 import { UsageError } from "../usageError.ts";
 import type { Conversation } from "./conversation.ts";
 
-/** What a command of a chat works with. */
+/** What a chat command works with. */
 interface ChatContext {
   readonly conversation: Conversation;
   readonly output: Output;
   readonly interrupt: AbortSignal;
 }
 
-/** A line that begins with a slash. */
+/** A command of a chat, called by a line such as `/help`. */
 interface ChatCommand {
   readonly usage: string;
   readonly summary: string;
@@ -27,8 +27,8 @@ const chatCommands: Readonly<Record<string, ChatCommand>> = {
     run(_argument, { output }) {
       const width = Math.max(...Object.values(chatCommands).map(({ usage }) => usage.length));
       for (const { usage, summary } of Object.values(chatCommands)) output.print(`${usage.padEnd(width)}  ${summary}`);
-      output.print('\n""" begins and ends a message of several lines; a backslash at the end of a line continues it.');
-      output.print("Ctrl-C stops an answer and keeps it; pressed again it ends the chat, as Ctrl-D does.");
+      output.print('\n""" starts and ends a message of several lines. A backslash at the end of a line continues it.');
+      output.print("Ctrl-C stops an answer and keeps it. Pressed again, it ends the chat, as Ctrl-D does.");
       return undefined;
     },
   },
@@ -60,7 +60,7 @@ const chatCommands: Readonly<Record<string, ChatCommand>> = {
   },
   set: {
     usage: "/set [NAME VALUE]",
-    summary: "set an option of generation, such as temperature or top-k, or show those that are set",
+    summary: "set a generation option such as temperature or top-k, or show the options that are set",
     run(argument, { conversation, output }) {
       if (argument === "") for (const line of settings(conversation.values)) output.print(line);
       else conversation.values = { ...conversation.values, ...setting(argument, generateOptions) };
@@ -77,7 +77,7 @@ const chatCommands: Readonly<Record<string, ChatCommand>> = {
   },
   load: {
     usage: "/load FILE",
-    summary: "go on with the messages of a file",
+    summary: "continue with the messages of a file",
     async run(argument, { conversation }) {
       await conversation.load(fileOf("load", argument));
       return undefined;
@@ -88,17 +88,17 @@ const chatCommands: Readonly<Record<string, ChatCommand>> = {
 
 const aliases: Readonly<Record<string, string>> = { bye: "exit", quit: "exit", "?": "help", reset: "clear", retry: "regen" };
 
-/** The command that a turn calls, with its argument. Text such as `/etc/hosts` is no command. @throws {UsageError} if there is no such command */
+/** Returns the command that a turn calls, and its argument. Text such as `/etc/hosts` is not a command. @throws {UsageError} for an unknown command */
 export function commandOf(turn: string): { readonly command: ChatCommand; readonly argument: string } | undefined {
   const [, name, argument = ""] = /^\/([a-z?]+)(?:\s+([\s\S]*))?$/.exec(turn.trimEnd()) ?? [];
   if (name === undefined) return undefined;
   const command = chatCommands[aliases[name] ?? name];
   if (command === undefined)
-    throw new UsageError(`/${name}: no such command; /help lists them, and a space before the slash makes it a message`);
+    throw new UsageError(`/${name}: no such command; /help lists the commands, and a space before the slash makes it a message`);
   return { command, argument };
 }
 
-/** readline's completion of commands and of the names of options. */
+/** Completes commands and names of options, for readline. */
 export function complete(line: string): [string[], string] {
   const [, name] = /^\/set +([\w-]*)$/.exec(line) ?? [];
   if (name !== undefined) return [Object.keys(generateOptions).filter((option) => option.startsWith(name)), name];
@@ -111,14 +111,17 @@ function fileOf(command: string, argument: string): string {
   return argument;
 }
 
-/** `top-k 20`, `topK 20` and `top_k=20` as an option that is given. `default` takes it back. */
+/** Parses `top-k 20`, `topK 20` or `top_k=20` into an option. The value `default` unsets it. */
 function setting(argument: string, specs: OptionSpecs): Readonly<Record<string, unknown>> {
   const [, given, value] = /^-*([^\s=]+)(?:\s*=\s*|\s+|$)([\s\S]*)$/.exec(argument) ?? [];
   const name = Object.keys(specs).find((one) => {
     const { short, aliases: others = [] } = specs[one]!;
     return [one, short, ...others.map((other) => other.replace(/^-+/, ""))].includes(kebab(given ?? "").replaceAll("_", "-"));
   });
-  if (name === undefined) throw new UsageError(`/set: expected one of ${Object.keys(specs).join(", ")}, got ${given}`);
+  if (name === undefined)
+    throw new UsageError(
+      `/set: expected the name of a generation option, got ${given}; Tab completes names, and centella chat --help lists them`,
+    );
   if (value === "default") return { [name]: undefined };
   const spec = specs[name]!;
   if (value === "" && spec.value !== undefined) throw new UsageError(`/set ${name}: expected a value, got none`);
@@ -127,6 +130,6 @@ function setting(argument: string, specs: OptionSpecs): Readonly<Record<string, 
 
 function settings(values: Readonly<Record<string, unknown>>): readonly string[] {
   const given = Object.entries(values).filter(([name, value]) => name in generateOptions && value !== undefined);
-  if (given.length === 0) return ["nothing is set: the model's defaults apply"];
+  if (given.length === 0) return ["no option is set: the model's defaults apply"];
   return given.map(([name, value]) => `${name} ${value === true ? "" : String(value)}`.trimEnd());
 }

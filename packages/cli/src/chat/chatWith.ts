@@ -1,3 +1,4 @@
+import { GgufError } from "@centella/gguf";
 import type { Context } from "../command.ts";
 import { isUsage, messageOf } from "../failure.ts";
 import type { GenerateValues } from "../generateOptions.ts";
@@ -9,7 +10,7 @@ import { Conversation } from "./conversation.ts";
 import { openTurns } from "./turnSource.ts";
 
 /**
- * Answers the turns of stdin until they end.
+ * Answers the turns of stdin until its end.
  * @throws {UsageError} if the model has no chat template; an error if the last turn failed
  */
 export async function chatWith(
@@ -39,7 +40,7 @@ export async function chatWith(
   if (conversation.hasFailed) throw new Error("chat: the last turn was not answered");
 }
 
-/** Answers a turn or obeys a command. Returns whether the chat is over. */
+/** Answers a turn or runs a command. Returns whether the chat is over. */
 async function take(turn: string, conversation: Conversation, output: Output, interrupt: AbortSignal): Promise<boolean> {
   if (turn.trim() === "") return false;
   try {
@@ -54,7 +55,7 @@ async function take(turn: string, conversation: Conversation, output: Output, in
   return false;
 }
 
-/** A wrong command, or a file that cannot be read or written. */
+/** Whether a command was wrong, or named a file that cannot be read or written. */
 function isMistake(error: unknown): boolean {
-  return isUsage(error) || (error instanceof Error && "syscall" in error);
+  return isUsage(error) || error instanceof GgufError || (error instanceof Error && "syscall" in error);
 }

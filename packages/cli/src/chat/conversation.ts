@@ -1,6 +1,6 @@
-import { existsSync } from "node:fs";
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { CentellaError, DeviceLostError, DisposedError } from "@centella/core";
+import { writeWholeFile } from "@centella/gguf";
 import type { ChatMessage, GenerateOptions, GenerationFinish, Session } from "@centella/llm";
 import { messageOf } from "../failure.ts";
 import { type GenerateValues, readGenerateOptions } from "../generateOptions.ts";
@@ -9,12 +9,12 @@ import type { Output } from "../output.ts";
 import { writeGeneration } from "../streaming.ts";
 import { UsageError } from "../usageError.ts";
 
-/** A chat with a model: what was said, how answers are generated, and whether the last one failed. */
+/** A chat with a model: its messages, the options for answers, and whether the last answer failed. */
 export class Conversation {
   readonly #session: Session;
   readonly #output: Output;
   readonly #signal: AbortSignal;
-  /** Files that this conversation may write again. */
+  /** Files that this conversation wrote or read, and may overwrite. */
   readonly #files = new Set<string>();
   #values: GenerateValues;
   #dropped = 0;
@@ -29,12 +29,12 @@ export class Conversation {
     this.#values = values;
   }
 
-  /** Whether there is no answer to the last turn. */
+  /** Whether the last turn was not answered. */
   get hasFailed(): boolean {
     return this.#hasFailed;
   }
 
-  /** The options of generation that are not defaults. */
+  /** Generation options that were set. */
   get values(): GenerateValues {
     return this.#values;
   }
@@ -50,7 +50,7 @@ export class Conversation {
     return first?.role === "system" ? String(first.content) : undefined;
   }
 
-  /** Sets the system message; the conversation goes on. */
+  /** Sets the system message and keeps the other messages. */
   set system(content: string) {
     const rest = this.#session.messages.filter(({ role }) => role !== "system");
     this.#session.reset([{ role: "system", content }, ...rest]);
@@ -63,8 +63,8 @@ export class Conversation {
   }
 
   /**
-   * Writes the answer to a turn. A failure that later turns may survive is written too, and remembered.
-   * @throws {Error} for a failure that no later turn survives, and when the chat is interrupted
+   * Writes the answer to a turn. A failure after which the chat can go on is reported and remembered.
+   * @throws {Error} for any other failure, and when the chat is interrupted
    */
   async answer(content: string, interrupt: AbortSignal, values: GenerateValues = this.#values): Promise<void> {
     const signal = AbortSignal.any([this.#signal, interrupt]);
@@ -94,20 +94,20 @@ export class Conversation {
     if (last < 0) throw new UsageError("/regen: expected an answer, got none yet");
     const { content } = messages[last]!;
     this.#session.truncate(last);
-    // With the seed of the first answer it would be the same one.
+    // The seed of the first answer would give the same answer again.
     const { seed: _, ...values } = this.#values;
     await this.answer(String(content), interrupt, values);
   }
 
-  /** Writes the messages as JSON. @throws {UsageError} for a file that is not a chat of this conversation */
+  /** Writes the messages as JSON. @throws {GgufError} `exists` for a file that this conversation neither wrote nor read, `io` */
   async save(path: string): Promise<void> {
-    if (existsSync(path) && !this.#files.has(path)) throw new UsageError(`/save: expected a new file, got ${path}, which exists`);
-    await writeFile(path, `${JSON.stringify(this.#session.messages, null, 2)}\n`);
+    const content = new TextEncoder().encode(`${JSON.stringify(this.#session.messages, null, 2)}\n`);
+    await writeWholeFile(path, (sink) => sink.write(content), { overwrite: this.#files.has(path) });
     this.#files.add(path);
     this.#output.warn(`saved ${this.#session.messages.length} messages in ${path}`);
   }
 
-  /** Goes on with the messages of a file that {@link save} wrote. @throws {UsageError} for another file */
+  /** Continues with the messages of a file that {@link save} wrote. @throws {UsageError} for any other content */
   async load(path: string): Promise<void> {
     const messages = parseMessages(await readFile(path, "utf8"));
     if (messages === undefined) throw new UsageError(`/load: expected a JSON list of { "role", "content" }, got ${path}`);
@@ -117,7 +117,7 @@ export class Conversation {
     this.#output.warn(`loaded ${messages.length} messages from ${path}`);
   }
 
-  /** Says what became of an answer, where that is not plain. */
+  /** Reports an answer that was cut or that lost context. */
   #explain({ reason, limit, usage, warnings = [] }: GenerationFinish): void {
     for (const warning of warnings) if (!this.#warnings.has(warning)) this.#output.warn(`(${warning})`);
     this.#warnings = new Set(warnings);
@@ -130,7 +130,7 @@ export class Conversation {
   }
 }
 
-/** The options of the command line, and the oldest turns left out where the context is full, unless that is to fail. */
+/** Options of an answer. The oldest turns are left out when the context is full, unless `--overflow error` is given. */
 function chatOptions(values: GenerateValues): GenerateOptions {
   const options = readGenerateOptions(values);
   const prompt = values.overflow === "error" ? "error" : "dropTurns";

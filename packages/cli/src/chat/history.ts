@@ -3,14 +3,14 @@ import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { terminalText } from "../output.ts";
 
-/** Lines that are remembered over runs. */
+/** Lines kept from earlier chats. */
 const maxLines = 1000;
-/** Longer lines are not remembered. */
+/** Longer lines are not kept. */
 const maxLength = 10_000;
-/** Readable by its owner alone: chats are private. */
+/** Readable by the owner only, because chats are private. */
 const fileMode = 0o600;
 
-/** The lines that were typed into chats, in a file. Where it cannot be read or written, they last as long as the process. */
+/** File of the lines typed into chats. If the file cannot be read or written, lines are kept for this process only. */
 export class History {
   readonly #path: string;
 
@@ -18,7 +18,7 @@ export class History {
     this.#path = path;
   }
 
-  /** The remembered lines, the latest first, as readline takes them. */
+  /** Returns the lines, latest first, as readline expects them. */
   read(): string[] {
     try {
       const lines = readFileSync(this.#path, "utf8")
@@ -32,7 +32,7 @@ export class History {
     }
   }
 
-  /** Adds a line. Other chats may be adding theirs. */
+  /** Appends a line. Other chats may append to the same file. */
   add(line: string): void {
     if (line.trim() === "" || line.length > maxLength) return;
     try {

@@ -1,38 +1,38 @@
 import { Transform, type TransformCallback } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
 
-/** Terminals that are asked to mark pasted text send these around it. */
+/** Marks around pasted text, sent by terminals in bracketed paste mode. */
 const pasteStart = "\x1b[200~";
 const pasteEnd = "\x1b[201~";
-/** Asks a terminal to mark pasted text, and not to. */
+/** Switches the bracketed paste mode of a terminal on and off. */
 export const bracketedPaste: { readonly on: string; readonly off: string } = { on: "\x1b[?2004h", off: "\x1b[?2004l" };
 
-/** Visible stand-ins for characters that would end or complete a line while it is edited. */
+/** Visible stand-ins for characters that would submit or complete a line while it is edited. */
 const lineSymbol = "␤";
 const tabSymbol = "␉";
 
-/** A line as it was meant, with line feeds and tabs for their stand-ins. */
+/** Replaces the stand-ins in a line by the line feeds and tabs that were pasted. */
 export function withPastedLines(line: string): string {
   return line.replaceAll(lineSymbol, "\n").replaceAll(tabSymbol, "\t");
 }
 
 const interrupt = "\x03";
 
-/** What {@link PasteFilter} needs of a terminal. */
+/** The part of a terminal that {@link PasteFilter} uses. */
 export interface RawTerminal extends NodeJS.ReadableStream {
   setRawMode(mode: boolean): unknown;
 }
 
 /**
- * A terminal's keys on their way to readline. Pasted lines become one line, so that they are one turn. While keys are held, they wait, but for
- * Ctrl-C, which is reported at once.
+ * Passes keys from a terminal to readline. Pasted lines become one line, so that they are one turn. Keys can be held back; Ctrl-C is
+ * then still reported at once.
  */
 export class PasteFilter extends Transform {
   readonly isTTY = true;
   readonly #terminal: RawTerminal;
   readonly #decoder = new StringDecoder("utf8");
   #isPasting = false;
-  /** The beginning of a mark that may go on in the next chunk. */
+  /** The start of a mark that the next chunk may complete. */
   #tail = "";
   #onInterrupt: (() => void) | undefined;
   #held = "";
@@ -43,13 +43,13 @@ export class PasteFilter extends Transform {
     terminal.pipe(this);
   }
 
-  /** readline switches the terminal's mode through its input. */
+  /** Called by readline, which switches the terminal's mode through its input. */
   setRawMode(mode: boolean): this {
     this.#terminal.setRawMode(mode);
     return this;
   }
 
-  /** Keeps keys back until {@link release}. */
+  /** Holds keys back until {@link release}. */
   hold(onInterrupt: () => void): void {
     this.#onInterrupt = onInterrupt;
   }
@@ -75,7 +75,7 @@ export class PasteFilter extends Transform {
     done();
   }
 
-  /** The keys of `text` with pasted lines joined. */
+  /** Returns `text` with pasted lines joined. */
   #joined(text: string): string {
     let out = "";
     let rest = text;
@@ -94,7 +94,7 @@ export class PasteFilter extends Transform {
   }
 }
 
-/** How many of the last characters may begin a mark. The Escape key alone, and Alt with another, go through. */
+/** Number of characters at the end of `text` that may begin a mark. Escape alone, and Alt with another key, are passed on. */
 function tailLength(text: string, mark: string): number {
   for (let length = mark.length - 1; length > 2; length--) if (text.endsWith(mark.slice(0, length))) return length;
   return 0;
@@ -102,7 +102,7 @@ function tailLength(text: string, mark: string): number {
 
 function oneLine(pasted: string, isEnd: boolean): string {
   const lines = pasted.replace(/\r\n?|\n/g, lineSymbol).replaceAll("\t", tabSymbol);
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: it matches control characters
   const plain = lines.replace(/[\0-\x1f\x7f-\x9f]/g, "");
   return isEnd ? plain.replace(new RegExp(`${lineSymbol}+$`), "") : plain;
 }

@@ -4,16 +4,16 @@ import { History } from "./history.ts";
 import { bracketedPaste, PasteFilter, withPastedLines } from "./pasteFilter.ts";
 import { TurnAssembler } from "./turns.ts";
 
-/** Where a chat's turns come from. */
+/** Source of a chat's turns. */
 export interface TurnSource {
-  /** The next turn, or undefined at the end. */
+  /** Returns the next turn, or undefined at the end. */
   next(): Promise<string | undefined>;
-  /** Does some work, whose signal a Ctrl-C aborts. A second Ctrl-C also ends the source. */
+  /** Runs `work`. Ctrl-C aborts its signal, and a second Ctrl-C ends the source. */
   during(work: (interrupt: AbortSignal) => Promise<void>): Promise<void>;
   close(): void;
 }
 
-/** Turns typed by a person, or read from a pipe or file. */
+/** Opens stdin as a source of turns: typed on a terminal, or read from a pipe or file. */
 export function openTurns(signal: AbortSignal): TurnSource {
   return process.stdin.isTTY === true && process.stdout.isTTY === true ? new TypedTurns(signal) : new PipedTurns(signal);
 }
@@ -49,7 +49,7 @@ class PipedTurns implements TurnSource {
 const prompt = "> ";
 const morePrompt = "… ";
 
-/** Turns edited on a terminal, with a history, completion of commands, and pastes of several lines. */
+/** Turns typed on a terminal, with history, completion, and pastes of several lines. */
 class TypedTurns implements TurnSource {
   readonly #assembler = new TurnAssembler();
   readonly #history = new History();
@@ -57,7 +57,7 @@ class TypedTurns implements TurnSource {
   readonly #interface: Interface;
   readonly #lines: AsyncIterator<string>;
   readonly #marksPastes = process.env.TERM !== "dumb";
-  /** Whether the last key was a Ctrl-C that stopped an answer or asked for another one. */
+  /** Whether the next Ctrl-C at an empty prompt ends the chat. */
   #endsAtInterrupt = false;
 
   constructor(signal: AbortSignal) {
@@ -113,7 +113,7 @@ class TypedTurns implements TurnSource {
     if (this.#marksPastes) process.stdout.write(bracketedPaste.off);
   }
 
-  /** Ctrl-C drops what is typed. With nothing typed, the second one ends the chat. */
+  /** Handles Ctrl-C at the prompt: drops the typed text. If none is typed, a second Ctrl-C ends the chat. */
   #interruptPrompt(): void {
     const isEmpty = this.#interface.line === "" && !this.#assembler.isPending;
     if (isEmpty && this.#endsAtInterrupt) {

@@ -1,14 +1,14 @@
-/** Joins lines to turns: a turn may span lines between `"""` and `"""`, and after lines that end with a backslash. */
+/** Joins lines into turns. A turn spans several lines between `"""` and `"""`, or if a line ends with a backslash. */
 export class TurnAssembler {
   #lines: string[] = [];
   #isQuoted = false;
 
-  /** Whether lines wait for the rest of their turn. */
+  /** Whether a turn has begun and is not complete. */
   get isPending(): boolean {
     return this.#isQuoted || this.#lines.length > 0;
   }
 
-  /** Takes a line; returns the turn that it completes, if it does. */
+  /** Adds a line. Returns the turn if the line completes it. */
   push(line: string): string | undefined {
     if (this.#isQuoted) return this.#pushQuoted(line);
     if (this.#lines.length === 0 && line.trimStart().startsWith(quote)) {
@@ -23,7 +23,7 @@ export class TurnAssembler {
     return this.flush();
   }
 
-  /** Returns what waits, and starts over. */
+  /** Returns the incomplete turn, if any, and starts over. */
   flush(): string | undefined {
     const lines = this.#lines;
     this.#lines = [];
@@ -34,7 +34,7 @@ export class TurnAssembler {
   #pushQuoted(line: string, isFirst: boolean = false): string | undefined {
     const end = line.trimEnd().endsWith(quote) ? line.trimEnd().slice(0, -quote.length) : undefined;
     const content = end ?? line;
-    // Nothing after the opening quotes, or before the closing ones, is no line of the turn.
+    // An empty rest of the line with the opening or closing quotes is not a line of the turn.
     if (content !== "" || !(isFirst || end !== undefined)) this.#lines.push(content);
     if (end === undefined) return undefined;
     return this.flush() ?? "";

@@ -7,7 +7,7 @@ import { flag, number, type OptionSpec, type Spelling } from "../options.ts";
 import { peakResidentBytes } from "../peakMemory.ts";
 import { UsageError } from "../usageError.ts";
 
-/** `centella bench [FILE]`: how fast a model is here, in the shape of llama.cpp's llama-bench. */
+/** `centella bench [FILE]`: measures a model, and prints the results as llama.cpp's llama-bench does. */
 export const bench: Command = command({
   name: "bench",
   arguments: "[FILE]",
@@ -15,7 +15,7 @@ export const bench: Command = command({
   options: {
     prompt: lengths("lengths of prompts (default: 128,512)", 1, { short: "p", aliases: ["--n-prompt"] }),
     generate: lengths("lengths of generated texts (default: 32)", 1, { short: "n", aliases: ["--n-gen"] }),
-    depth: lengths("tokens that are in the cache before (default: 0)", 0, { short: "d", aliases: ["--n-depth"] }),
+    depth: lengths("tokens in the cache before each test (default: 0)", 0, { short: "d", aliases: ["--n-depth"] }),
     repetitions: number("N", "runs of each test (default: 5)", { min: 1, integer: true, short: "r" }),
     json: flag("print one JSON object instead of tables"),
     ...modelOptions,
@@ -61,7 +61,7 @@ export const bench: Command = command({
   },
 });
 
-/** Whole numbers from `min`, separated by commas; none at all for an empty text. */
+/** Whole numbers from `min`, separated by commas. An empty text is an empty list. */
 function lengths(help: string, min: number, spelling: Spelling): OptionSpec<readonly number[]> {
   return {
     value: "N,N,…",

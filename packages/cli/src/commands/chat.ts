@@ -12,7 +12,7 @@ export const chat: Command = command({
   name: "chat",
   arguments: "[FILE]",
   summary: "talk with a model, turn by turn",
-  details: "Each line of stdin is a turn, and /help lists commands. Where the context is full, the oldest turns are left out.",
+  details: "Each line of stdin is a turn, and /help lists the commands. When the context is full, the oldest turns are left out.",
   options: {
     system: text("TEXT", "system message", { aliases: ["-sys", "--system-prompt"] }),
     ...generateOptions,

@@ -2,13 +2,13 @@ import { type Command, command, requireArguments } from "../command.ts";
 import { completionScript, shells } from "../completion.ts";
 import { UsageError } from "../usageError.ts";
 
-/** `centella completion SHELL`; `commands` are those that the script completes. */
+/** `centella completion SHELL`: a script that completes `commands`. */
 export const completion = (commands: () => readonly Command[]): Command =>
   command({
     name: "completion",
     arguments: shells.join("|"),
     summary: "print a completion script for a shell",
-    details: "The first lines of the script say where it belongs.",
+    details: "A comment at the start of the script says how to install it.",
     options: {},
     async run(_values, positionals, { output }) {
       const [given] = requireArguments("completion", ["SHELL"], positionals);

@@ -13,10 +13,10 @@ export const embed: Command = command({
   aliases: ["embedding"],
   arguments: "FILE [TEXT…]",
   summary: "print a vector for each text",
-  details: "Without a TEXT, each line of stdin is one. Prints one JSON array of numbers a line.",
+  details: "Without TEXT, each line of stdin is a text. Prints one JSON array of numbers per line.",
   options: {
     prompt: repeated("TEXT", "a text, like the argument TEXT", (given) => given, { short: "p" }),
-    pooling: choice<Pooling>(["mean", "cls", "last"], "which states make the vector (default: as the file says, else mean)"),
+    pooling: choice<Pooling>(["mean", "cls", "last"], "how token states become one vector (default: as the file says, else mean)"),
     "no-normalize": flag("do not scale the vectors to length 1"),
     json: flag("print one JSON object"),
     ...modelOptions,

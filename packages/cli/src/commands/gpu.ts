@@ -2,12 +2,12 @@ import { openRuntime } from "../backends.ts";
 import { type Command, command, requireArguments } from "../command.ts";
 import { flag } from "../options.ts";
 
-/** `centella gpu`: which backends and devices this machine has. */
+/** `centella gpu`: the backends and devices of this machine. */
 export const gpu: Command = command({
   name: "gpu",
   aliases: ["devices"],
   arguments: "",
-  summary: "show which backends can be used here, on which device, and why the others cannot",
+  summary: "show the backends and devices of this machine, and why the other backends cannot be used",
   options: { json: flag("print one JSON object") },
   async run(values, positionals, { output }) {
     requireArguments("gpu", [], positionals);

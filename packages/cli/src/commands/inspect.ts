@@ -5,23 +5,23 @@ import { formatMemory, memoryTable } from "../memoryTable.ts";
 import { fileOptions, openHeader, withFile } from "../modelFile.ts";
 import { flag, number } from "../options.ts";
 
-/** How well a model family is known. */
+/** How well a model family is tested. */
 const families = {
-  verified: "verified: held to llama.cpp's logits",
-  unverified: "unverified: its logits were never compared with those of another implementation",
+  verified: "verified: logits compared with llama.cpp's",
+  unverified: "unverified: logits not compared with another implementation",
   unknown: "unknown: models of this architecture cannot be loaded",
 };
 
-/** `centella inspect FILE`: a GGUF file's header and the memory that the model would take, without reading its weights. */
+/** `centella inspect FILE`: the header of a GGUF file and the memory that the model needs, without reading its weights. */
 export const inspect: Command = command({
   name: "inspect",
   aliases: ["show"],
   arguments: "FILE",
-  summary: "print a GGUF file's metadata, tensors and need of memory",
-  details: "Reads the header alone: of a URL, nothing else is downloaded.",
+  summary: "print metadata, tensors and memory use of a GGUF file",
+  details: "Reads only the header, also from a URL.",
   options: {
     ...fileOptions,
-    context: number("TOKENS", "context length of the memory estimate (default: 4096, and the trained one)", {
+    context: number("TOKENS", "context length of the memory estimate (default: 4096 and the trained length)", {
       min: 1,
       integer: true,
       short: "c",
@@ -35,7 +35,7 @@ export const inspect: Command = command({
     const report = inspectFile(file);
     const memory = memoryTable(file, values.context);
     const status = architectureStatus(report.architecture ?? "") ?? "unknown";
-    // The reason for an unknown memory is for people; programs get null.
+    // A reason why the memory is unknown is text for people; JSON has null.
     if (values.json)
       context.output.print(JSON.stringify({ ...report, family: status, memory: typeof memory === "string" ? null : memory }, null, 2));
     else context.output.print(`${formatInspect(report)}\nfamily        ${families[status]}\n${formatMemory(memory)}`);

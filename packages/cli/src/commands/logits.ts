@@ -1,4 +1,4 @@
-import { writeFile } from "node:fs/promises";
+import { writeWholeFile } from "@centella/gguf";
 import { type Command, command, requireArguments } from "../command.ts";
 import { withModel } from "../loading.ts";
 import { withFile } from "../modelFile.ts";
@@ -35,7 +35,7 @@ export const logits: Command = command({
     if (out === undefined) throw new UsageError("logits: expected --out, got none");
     await withModel(file, values, context, async ({ model }) => {
       const rows = await model.logits(given, { signal: context.signal });
-      await writeFile(out, rows);
+      await writeWholeFile(out, (sink) => sink.write(new Uint8Array(rows.buffer, rows.byteOffset, rows.byteLength)), { overwrite: true });
       const [count, width] = [given.length, rows.length / given.length];
       const { backend } = model.info;
       if (values.json) context.output.print(JSON.stringify({ file: out, shape: [count, width], backend }));

@@ -4,7 +4,7 @@ import { openModel } from "../modelFile.ts";
 import { flag } from "../options.ts";
 import { ProgressBar } from "../progress.ts";
 
-/** `centella merge FIRST OUT`: one file of the parts of a split one. */
+/** `centella merge FIRST OUT`: joins the parts of a split file. */
 export const merge: Command = command({
   name: "merge",
   arguments: "FIRST OUT",

@@ -3,12 +3,12 @@ import { type Command, command, requireArguments } from "../command.ts";
 import { flag } from "../options.ts";
 import { formatSize } from "../progress.ts";
 
-/** `centella models`: the models that have been pulled. */
+/** `centella models`: lists the pulled models. */
 export const models: Command = command({
   name: "models",
   aliases: ["list", "ls"],
   arguments: "",
-  summary: "list the models that have been pulled",
+  summary: "list the pulled models",
   options: { json: flag("print one JSON object") },
   async run(values, positionals, { output }) {
     requireArguments("models", [], positionals);

@@ -14,11 +14,11 @@ export const perplexity: Command = command({
   arguments: "FILE -f TEXT.txt",
   summary: "measure how well a model predicts a text",
   options: {
-    file: text("TEXT.txt", "the text to be predicted, as UTF-8", { short: "f" }),
+    file: text("TEXT.txt", "the text to predict, in UTF-8", { short: "f" }),
     chunks: number("N", "measure at most N chunks (default: all)", { min: 1, integer: true }),
     json: flag("print one JSON object at the end"),
     ...modelOptions,
-    context: number("TOKENS", `tokens of a chunk (default: ${defaultChunk})`, {
+    context: number("TOKENS", `tokens per chunk (default: ${defaultChunk})`, {
       min: 4,
       integer: true,
       short: "c",

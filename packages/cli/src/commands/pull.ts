@@ -26,7 +26,7 @@ export const pull: Command = command({
     else {
       output.print(pathOf(pulled));
       if (pulled.files.some(({ isVerified }) => !isVerified))
-        output.warn("centella: the server gave no SHA-256: length and header alone were checked");
+        output.warn("centella: the server gave no SHA-256, so only length and header were checked");
     }
   },
 });

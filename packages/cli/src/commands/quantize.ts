@@ -5,23 +5,23 @@ import { flag, number, text } from "../options.ts";
 import { formatSize, ProgressBar } from "../progress.ts";
 import { UsageError } from "../usageError.ts";
 
-/** `centella quantize IN OUT TYPE`: a smaller file of a model, with the bytes that llama-quantize gives it. */
+/** `centella quantize IN OUT TYPE`: quantizes a model to the same bytes as llama-quantize. */
 export const quantize: Command = command({
   name: "quantize",
   arguments: "IN OUT TYPE",
   summary: "quantise a GGUF file by one of llama.cpp's recipes",
   details: `TYPE is one of ${recipes.join(", ")}`,
   options: {
-    imatrix: text("FILE", "importance of the weights, as llama-imatrix writes it"),
-    threads: number("N", "threads to compute on, about 20 MB each (default: all cores, at most 8)", {
+    imatrix: text("FILE", "importance matrix, as written by llama-imatrix"),
+    threads: number("N", "number of threads, about 20 MB each (default: all cores, at most 8)", {
       short: "t",
       min: 1,
       max: 256,
       integer: true,
     }),
-    pure: flag("one type for all tensors instead of the recipe's mix"),
-    "allow-requantize": flag("accept a file that is quantised already, at a loss of quality"),
-    "dry-run": flag("only print what each tensor would become"),
+    pure: flag("use one type for all tensors instead of the recipe's mix"),
+    "allow-requantize": flag("accept a quantised file, at a loss of quality"),
+    "dry-run": flag("only print the new type of each tensor"),
     json: flag("print one JSON object"),
   },
   async run(values, positionals, context) {

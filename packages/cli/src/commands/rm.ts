@@ -3,12 +3,12 @@ import { type Command, command, requireArguments } from "../command.ts";
 import { flag } from "../options.ts";
 import { formatSize } from "../progress.ts";
 
-/** `centella rm MODEL`: removes a model that has been pulled. */
+/** `centella rm MODEL`: removes a pulled model. */
 export const rm: Command = command({
   name: "rm",
   aliases: ["remove"],
   arguments: "MODEL",
-  summary: "remove a model that has been pulled, by its name or what it was pulled by",
+  summary: "remove a pulled model, given its name or the reference it was pulled by",
   options: { json: flag("print one JSON object") },
   async run(values, positionals, { output }) {
     const [source] = requireArguments("rm", ["MODEL"], positionals);

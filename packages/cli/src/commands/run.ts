@@ -20,13 +20,13 @@ const options = {
   ...grouped("Prompt", {
     prompt: text("TEXT", "the prompt, like the argument PROMPT", { short: "p" }),
     file: text("PATH", "read the prompt from a text file", { short: "f" }),
-    escape: flag("take \\n, \\t, \\\\, \\' and \\\" in -p or PROMPT as line feed, tab and so on", { short: "e" }),
+    escape: flag("process the escapes \\n, \\r, \\t, \\\\, \\' and \\\" in -p or PROMPT", { short: "e" }),
     system: text("TEXT", "system message", { aliases: ["-sys", "--system-prompt"] }),
-    chat: flag("put the prompt into the file's chat template (the default where there is one)"),
-    raw: flag("feed the prompt as plain text after BOS", { aliases: ["-no-cnv", "--no-conversation"] }),
+    chat: flag("apply the file's chat template to the prompt (the default if there is a template)"),
+    raw: flag("continue the prompt as plain text after BOS, without a chat template", { aliases: ["-no-cnv", "--no-conversation"] }),
   }),
   ...grouped("Output", {
-    logprobs: number("N", "with --json: log probabilities of each token and of the N likeliest ones"),
+    logprobs: number("N", "with --json: log probabilities of each token and of the N likeliest tokens"),
     json: flag("print one JSON object at the end instead of streaming"),
   }),
   ...generateOptions,
@@ -40,7 +40,7 @@ export const run: Command = command({
   arguments: "[FILE] [PROMPT]",
   summary: "generate text from a GGUF file, or from the embedded model",
   details:
-    "FILE is a path, a URL, hf:OWNER/REPO:QUANT or a stored model. Without PROMPT the prompt is read from stdin; on a terminal, a chat starts.",
+    "FILE is a path, a URL, hf:OWNER/REPO:QUANT or a stored model. Without PROMPT, the prompt is read from stdin. On a terminal, a chat starts instead.",
   options,
   async run(values, positionals, context) {
     refuseContradictions(values);
@@ -79,7 +79,7 @@ function refuseContradictions(values: Values): void {
   if (values.prompt !== undefined && values.file !== undefined) throw new UsageError("run: expected --prompt or --file, got both");
 }
 
-/** FILE and PROMPT. @throws {UsageError} for a FILE that is meant as a prompt, and for too many arguments */
+/** Returns FILE and PROMPT. @throws {UsageError} for a prompt in place of FILE, and for too many arguments */
 async function fileAndPrompt(values: Values, positionals: readonly string[]): Promise<readonly [string | undefined, string | undefined]> {
   const given = withFile(values, positionals);
   const [file, prompt] = given;
@@ -90,13 +90,13 @@ async function fileAndPrompt(values: Values, positionals: readonly string[]): Pr
   if (file !== undefined && /\s/.test(file) && !/^(hf:|[a-z]+:\/\/)/.test(file) && !existsSync(file)) {
     const quoted = JSON.stringify(file);
     throw new UsageError(
-      `run: expected FILE first, got ${quoted}, which is no file; write centella run FILE ${quoted}, or centella run -p ${quoted} for the embedded model`,
+      `run: expected FILE first, got ${quoted}, which is not a file; write centella run FILE ${quoted}, or centella run -p ${quoted} for the embedded model`,
     );
   }
   return [file, prompt];
 }
 
-/** The prompt, or undefined if a person is to be asked for it, turn by turn. @throws {UsageError} for a prompt from stdin that is empty */
+/** Returns the prompt, or undefined if a chat asks for it. @throws {UsageError} if stdin is empty */
 async function promptText(values: Values, file: string | undefined, argument: string | undefined): Promise<string | undefined> {
   const given = values.prompt ?? argument;
   if (given !== undefined) return values.escape ? unescaped(given) : given;
@@ -117,7 +117,7 @@ function unescaped(text: string): string {
   return text.replace(/\\([nrt'"\\])/g, (_, letter: string) => escapes[letter]!);
 }
 
-/** The user's turn, after the system message. */
+/** Returns the user's turn, after the system message if there is one. */
 function promptOf({ system }: Values, content: string): Prompt {
   if (system === undefined) return content;
   return [

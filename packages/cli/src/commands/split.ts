@@ -9,7 +9,7 @@ import { UsageError } from "../usageError.ts";
 const units: Readonly<Record<string, number>> = { M: 1e6, G: 1e9 };
 const size: OptionSpec<number> = {
   value: "N(M|G)",
-  help: "most bytes of tensors of a part, in units of 1000 as gguf-split counts",
+  help: "maximum size of the tensors of a part, in units of 1000 as in gguf-split",
   parse(given, name) {
     const match = /^(\d+)([MG])$/.exec(given);
     const bytes = match === null ? 0 : Number(match[1]) * units[match[2]!]!;
@@ -18,15 +18,19 @@ const size: OptionSpec<number> = {
   },
 };
 
-/** `centella split FILE PREFIX`: the parts of a file, `PREFIX-00001-of-000NN.gguf`. */
+/** `centella split FILE PREFIX`: splits a file into `PREFIX-00001-of-000NN.gguf`. */
 export const split: Command = command({
   name: "split",
   arguments: "FILE PREFIX",
   summary: "split a GGUF file into parts",
   options: {
     "max-size": { ...size, aliases: ["--split-max-size"] },
-    "max-tensors": number("N", "most tensors of a part (default: 128)", { min: 1, integer: true, aliases: ["--split-max-tensors"] }),
-    "empty-first": flag("put the metadata alone into the first part", { aliases: ["--no-tensor-first-split"] }),
+    "max-tensors": number("N", "maximum number of tensors of a part (default: 128)", {
+      min: 1,
+      integer: true,
+      aliases: ["--split-max-tensors"],
+    }),
+    "empty-first": flag("put only metadata into the first part", { aliases: ["--no-tensor-first-split"] }),
     json: flag("print one JSON object"),
   },
   async run(values, positionals, context) {
@@ -51,7 +55,7 @@ export const split: Command = command({
         written.push(name);
       }
     } catch (error) {
-      // A part is of no use without all of them.
+      // A part is useless without the others.
       for (const name of written) await rm(name, { force: true });
       throw error;
     }

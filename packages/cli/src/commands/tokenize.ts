@@ -10,7 +10,7 @@ export const tokenize: Command = command({
   name: "tokenize",
   arguments: "FILE [TEXT]",
   summary: "print the token ids of a text",
-  details: "Without TEXT, all of stdin is the text.",
+  details: "Without TEXT, the text is read from stdin.",
   options: {
     ...fileOptions,
     prompt: text("TEXT", "the text, like the argument TEXT", { short: "p" }),

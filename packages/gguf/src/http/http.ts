@@ -1,4 +1,5 @@
 import { GgufError } from "../errors.ts";
+import { limits } from "../limits.ts";
 import { type HttpOptions, identity, NoAnswerError, reasonOf, send, TransientError } from "./request.ts";
 import { shownUrl } from "./secrets.ts";
 
@@ -98,7 +99,9 @@ export function checkStatus(url: URL, response: Response, start = 0): void {
 /** @throws {TransientError} for statuses after which asking again may help */
 export function checkBusy(response: Response): void {
   const { status } = response;
-  if (status === 408 || status === 429 || status >= 500) throw new TransientError(`HTTP status ${status}`, retryAfterMs(response));
+  if (status !== 408 && status !== 429 && status < 500) return;
+  const hint = status === 429 ? "the server limits requests: try again later" : "the server has a problem: try again later";
+  throw new TransientError(`HTTP status ${status}`, { retryAfterMs: retryAfterMs(response), hint });
 }
 
 /** What `Retry-After` asks for: seconds, or a date by the server's own clock. 0 without one. */
@@ -228,11 +231,11 @@ export class Attempts {
         expected: "bytes",
         got,
         summary: `cannot read '${shownUrl(this.#url)}': ${got}`,
-        hint: "check the network, then try again",
+        hint: error.hint,
         cause: error,
       });
     }
-    await pause(Math.max(backoffMs * 2 ** this.#failures, error.retryAfterMs), signal);
+    await pause(Math.min(Math.max(backoffMs * 2 ** this.#failures, error.retryAfterMs), limits.timerMs), signal);
     this.#failures++;
   }
 

@@ -207,7 +207,8 @@ class Download {
 
   async #checkSize({ total }: RangeResponse): Promise<void> {
     if (total !== undefined && this.#total !== undefined && total !== this.#total) {
-      throw new TransientError(`the server says ${total} bytes instead of ${this.#total}`);
+      const hint = "the file does not match its listing: try again later";
+      throw new TransientError(`the server says ${total} bytes instead of ${this.#total}`, { hint });
     }
     if (total === undefined) return;
     const free = await this.#storage.freeBytes();

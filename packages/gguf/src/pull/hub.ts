@@ -4,6 +4,7 @@ import { type HttpOptions, send } from "../http/request.ts";
 import { shownUrl } from "../http/secrets.ts";
 import { limits } from "../limits.ts";
 import { shownPath } from "../shown.ts";
+import { isHttp } from "../source/place.ts";
 import { parseSplitName } from "../splitName.ts";
 import { nameOfHubFile } from "./names.ts";
 
@@ -47,14 +48,18 @@ interface ListedFile {
   readonly sha256: string | undefined;
 }
 
-/** The files that a spec stands for: one, or all parts of a split one. Asks the hub for the repository's list. */
-export async function resolveHubSpec(
-  spec: HubSpec,
-  endpoint: URL,
-  options: HttpOptions,
-  signal: AbortSignal | undefined,
-): Promise<readonly RemoteFile[]> {
-  const listed = await listFiles(spec, endpoint, options, signal);
+/** How the files of a repository are listed. */
+export interface HubRequest {
+  readonly endpoint: URL;
+  /** Options of a request to this URL: the token is for the hub's origin only. */
+  readonly httpFor: (url: URL) => HttpOptions;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Returns the file that a spec names, or all parts of a split file, from the hub's list of the repository. */
+export async function resolveHubSpec(spec: HubSpec, request: HubRequest): Promise<readonly RemoteFile[]> {
+  const { endpoint } = request;
+  const listed = await listFiles(spec, request);
   const chosen = spec.path === undefined ? chooseByQuant(spec, listed) : chooseByPath(spec, spec.path, listed);
   const { repo, revision } = spec;
   return chosen.map(({ path, size, sha256 }) => ({
@@ -66,12 +71,7 @@ export async function resolveHubSpec(
   }));
 }
 
-async function listFiles(
-  { repo, revision }: HubSpec,
-  endpoint: URL,
-  options: HttpOptions,
-  signal: AbortSignal | undefined,
-): Promise<readonly ListedFile[]> {
+async function listFiles({ repo, revision }: HubSpec, { endpoint, httpFor, signal }: HubRequest): Promise<readonly ListedFile[]> {
   const files: ListedFile[] = [];
   const visited = new Set<string>();
   let entries = 0;
@@ -80,12 +80,13 @@ async function listFiles(
     if (visited.has(next.href)) throw endless(next, "a page that was there before");
     if (visited.size === limits.hubPages) throw endless(next, `more than ${limits.hubPages} pages`);
     visited.add(next.href);
-    const page: { readonly body: unknown; readonly next: URL | undefined } = await fetchJson(next, options, signal);
+    const page: { readonly body: unknown; readonly next: URL | undefined } = await fetchJson(next, httpFor(next), signal);
     if (!Array.isArray(page.body)) throw unexpected(next);
     entries += page.body.length;
     if (entries > limits.hubEntries) throw endless(next, `more than ${limits.hubEntries} entries`);
     files.push(...page.body.map(listedFile).filter((file) => file !== undefined));
-    next = page.next?.origin === endpoint.origin ? page.next : undefined;
+    // A mirror may list its later pages under the address of the hub itself.
+    next = page.next;
   }
   return files;
 }
@@ -101,16 +102,27 @@ async function fetchJson(
       const response = await send(url, { headers: { ...options.headers } }, options, signal);
       checkStatus(url, response);
       const text = await textOf(url, response, options, signal);
-      const link = /<([^>]+)>;\s*rel="next"/.exec(response.headers.get("Link") ?? "")?.[1];
-      try {
-        return { body: JSON.parse(text), next: link === undefined ? undefined : new URL(link, url) };
-      } catch {
-        throw unexpected(url);
-      }
+      return { body: parsed(url, text), next: nextPage(url, response) };
     } catch (error) {
       await attempts.failed(error, signal);
     }
   }
+}
+
+function parsed(url: URL, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw unexpected(url);
+  }
+}
+
+/** URL of the next page, from the header `Link`. */
+function nextPage(url: URL, { headers }: Response): URL | undefined {
+  const link = /<([^>]+)>;\s*rel="next"/.exec(headers.get("Link") ?? "")?.[1];
+  if (link === undefined) return undefined;
+  if (!URL.canParse(link, url) || !isHttp(new URL(link, url))) throw unexpected(url);
+  return new URL(link, url);
 }
 
 async function textOf(url: URL, response: Response, options: HttpOptions, signal: AbortSignal | undefined): Promise<string> {

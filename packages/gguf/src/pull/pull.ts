@@ -124,7 +124,7 @@ export async function remoteFiles(
   });
   const files =
     place.kind === "hub"
-      ? await resolveHubSpec(parseHubSpec(place.reference), endpoint, httpFor(endpoint), options.signal)
+      ? await resolveHubSpec(parseHubSpec(place.reference), { endpoint, httpFor, signal: options.signal })
       : await filesOfUrl(place.url, httpFor(place.url), options.signal);
   return { files, httpFor };
 }

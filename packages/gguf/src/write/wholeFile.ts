@@ -1,5 +1,7 @@
+import { boolean, callback, check, checkOptions, type Kinds } from "@centella/quant/checks";
 import { GgufError } from "../errors.ts";
 import { shownUrl } from "../http/secrets.ts";
+import { url } from "../kinds.ts";
 import { shownPath } from "../shown.ts";
 import { requireNodeModule } from "../source/nodeModule.ts";
 import { placeOf } from "../source/place.ts";
@@ -13,18 +15,28 @@ export interface WholeFileOptions {
   readonly overwrite?: boolean;
 }
 
+const wholeFileKinds: Kinds<WholeFileOptions> = { overwrite: boolean };
+
 /**
- * Writes a file that has its name only when it is complete and on the medium (Node). Until then it is `NAME.ID.partial` in the same folder,
- * a name that no file had before; a failure of `write` removes it. A killed process leaves it behind, and nothing takes it up.
+ * Writes a file that gets its name only when it is complete and on the medium (Node). Until then it is `NAME.ID.partial` in the same
+ * folder, a name that no other file has. An error removes it; a killed process leaves it behind, and no later call uses it.
  *
- * Without `overwrite` a file that appears under the name while this one is written stays as it is.
- * @throws {GgufError} `exists`, `io`, and whatever `write` throws
+ * Without `overwrite`, a file that appears under the name in the meantime is not replaced. Resolves to the result of `write`.
+ * @throws {GgufError} `exists`, `io`, `range` for a URL that is not a `file:` URL, and whatever `write` throws; {ArgumentError} for
+ * arguments of the wrong types
  */
 export async function writeWholeFile<T>(
-  path: string,
+  target: string | URL,
   write: (sink: ByteSink) => Promise<T>,
-  { overwrite = false }: WholeFileOptions = {},
+  options: WholeFileOptions = {},
 ): Promise<T> {
+  check("writeWholeFile", "target", target, url);
+  check("writeWholeFile", "write", write, callback);
+  const { overwrite = false } = checkOptions("writeWholeFile", options, wholeFileKinds);
+  return writeAt(diskPath(target), write, overwrite);
+}
+
+async function writeAt<T>(path: string, write: (sink: ByteSink) => Promise<T>, overwrite: boolean): Promise<T> {
   const fs = requireNodeModule("node:fs/promises", path);
   const failed = (cause: unknown): never => {
     throw isCode(cause, "EEXIST") ? exists(path) : cannotWrite(path, cause);

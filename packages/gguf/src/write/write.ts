@@ -20,7 +20,7 @@ import type { ByteSink } from "./byteSink.ts";
 import { checkContent, type PlacedTensor, wrongLength } from "./checkContent.ts";
 import type { GgufContent } from "./content.ts";
 import { encodeHeader } from "./encode.ts";
-import { diskPath, type WholeFileOptions, writeWholeFile } from "./wholeFile.ts";
+import { type WholeFileOptions, writeWholeFile } from "./wholeFile.ts";
 
 /** How {@link writeGguf} writes; `overwrite` is for paths. */
 export interface WriteOptions extends WholeFileOptions {
@@ -52,7 +52,7 @@ export async function writeGguf(target: WriteTarget, content: GgufContent, optio
   check("writeGguf", "target", target, writeTarget);
   checkOptions("writeGguf", options, writeKinds);
   const write = writerOf(content, options);
-  return isPlace(target) ? writeWholeFile(diskPath(target), write, options) : write(target);
+  return isPlace(target) ? writeWholeFile(target, write, { overwrite: options.overwrite ?? false }) : write(target);
 }
 
 /** Checks the content; the result writes it. */
