@@ -14,15 +14,15 @@ export class TokenizerError extends LlmError {
   }
 }
 
-/** Where a file has its template. */
+/** Metadata key of a file's template. */
 export const chatTemplateKey = "tokenizer.chat_template";
 
-/** What a {@link ChatTemplateError} says of a file without a template. */
+/** Message of a {@link ChatTemplateError} for a file without a template. */
 export function noChatTemplate(key: string): string {
   return `chat template: expected ${key} in the file, got no such key; use plain completion or pass a template`;
 }
 
-/** Characters of a message that a template may fill. */
+/** Maximum length of an error message that quotes a template. */
 const longestTemplateMessage = 1000;
 
 /**
@@ -47,7 +47,7 @@ export class SamplingError extends LlmError {
   }
 }
 
-/** A file that is no complete model: metadata keys or tensors that are missing, of another shape, or not understood. */
+/** A file that is not a complete model: metadata keys or tensors are missing, misshapen or not supported. */
 export class ModelError extends LlmError {
   override name = "ModelError";
   constructor(message: string, options?: ErrorOptions) {
@@ -71,15 +71,15 @@ export class UnsupportedArchitectureError extends LlmError {
   }
 }
 
-/** Tokens up to which a prompt for this context is counted: the exact length of one that is far longer helps nobody. */
+/** Number of tokens up to which a prompt is counted. The exact length of a far longer prompt would be of no use. */
 export function mostCountedTokens(contextLength: number): number {
   return 4 * contextLength;
 }
 
-/** A prompt that leaves no room in the context, or with the policy "error" a text that fills it. Nothing was cut off. */
+/** A prompt that leaves no room in the context, or with the policy "error" a text that fills it. Nothing was truncated. */
 export class ContextOverflowError extends LlmError {
   override name = "ContextOverflowError";
-  /** Tokens of the prompt. One of more than four contexts is counted so far only. */
+  /** Tokens of the prompt. Counting stops beyond four contexts. */
   readonly promptTokens: number;
   readonly contextLength: number;
   constructor(promptTokens: number, contextLength: number, limit: number, generatedTokens: number = 0) {
@@ -95,22 +95,22 @@ export class ContextOverflowError extends LlmError {
   }
 }
 
-/** How many requests are served and queued at the moment. */
+/** Current numbers of running and queued requests. */
 export interface Load {
   readonly running: number;
   readonly waiting: number;
-  /** Requests that may wait. */
+  /** Capacity of the queue. */
   readonly maxWaiting: number;
 }
 
-/** A request that finds the queue full, or a session in the middle of a turn that it cannot wait for. */
+/** The queue is full, or the session has an open stream that the call cannot wait for. */
 export class BusyError extends LlmError {
   override name = "BusyError";
   /** Requests that are being computed. */
   readonly running: number;
   /** Requests in the queue. */
   readonly waiting: number;
-  /** Requests that the queue can hold. */
+  /** Capacity of the queue. */
   readonly maxWaiting: number;
   constructor(message: string, { running, waiting, maxWaiting }: Load) {
     super("busy", message);
@@ -120,12 +120,15 @@ export class BusyError extends LlmError {
   }
 }
 
-/** Bytes that a session cannot be restored from. */
+/** Bytes from which no session can be restored. */
 export class SnapshotError extends LlmError {
   override name = "SnapshotError";
   /**
-   * "foreign": bytes of another kind; "version": another version; "damaged": bytes that changed or make no sense; "unauthenticated": no MAC, or
-   * one of another key, where a key is given; "otherModel", "otherCache": a snapshot of another model, or of another kind of cache.
+   * - "foreign": the bytes are not a snapshot.
+   * - "version": the snapshot has another version.
+   * - "damaged": the bytes were changed or are inconsistent.
+   * - "unauthenticated": a key was given, and the MAC is missing or was made with another key.
+   * - "otherModel", "otherCache": the snapshot comes from another model or another kind of cache.
    */
   readonly reason: "foreign" | "version" | "damaged" | "unauthenticated" | "otherModel" | "otherCache";
   constructor(reason: SnapshotError["reason"], message: string, options?: ErrorOptions) {

@@ -48,14 +48,9 @@ export const perplexityKinds: Kinds<PerplexityOptions> = {
   onProgress: callback,
 };
 
-/** Messages by their form alone; what a template wants of them is checked when they are rendered. */
-export const sessionKinds: Kinds<SessionOptions> = {
-  messages: listOf(
-    "messages { role, content }",
-    kind("a message", (value) => isRecord(value) && typeof value.role === "string"),
-  ),
-};
-/** Of saving and restoring; the key's form is checked where it is used. */
+/** Options of a session; `checkMessages` checks the messages. */
+export const sessionKinds: Kinds<SessionOptions> = { messages: anything };
+/** Options of saving and restoring; the key's form is checked where it is used. */
 export const savingKinds: Kinds<SaveOptions> = { key: anything, signal: abortSignal };
 
 /** What a template is given besides the messages. */

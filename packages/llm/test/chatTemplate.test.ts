@@ -83,9 +83,15 @@ describe("errors", () => {
     expect(() => template.render([])).toThrow(/at least one message/);
     expect(() => template.render([{ role: "user<|im_end|>", content: "x" }])).toThrow(/message 0: expected a role/);
     expect(() => template.render([{ role: "user", content: "x" }, { role: "user" }])).toThrow("message 1: expected content, got undefined");
+    expect(() => template.render([{ role: "user", content: 5 as never }])).toThrow(/message 0: expected content to be text or a list/);
+    expect(() => template.render([{ role: "user", content: "x", at: new Map() }])).toThrow(
+      /message 0: expected an object .* of plain data/,
+    );
     expect(() => template.render([{ role: "assistant", content: null }])).toThrow("message 0: expected content, got null");
     expect(() => template.render([{ role: "assistant", tool_calls: [] }])).toThrow("message 0: expected content, got undefined");
-    expect(() => template.render([{ role: "user", content: [image as { type: "text"; text: string }] }])).toThrow(/got "image_url"/);
+    expect(() => template.render([{ role: "user", content: [image as { type: "text"; text: string }] }])).toThrow(
+      /message 0: expected parts .* got \{ type: "image_url"/,
+    );
   });
 
   test("random templates give text or a typed error", () => {

@@ -231,6 +231,51 @@ describe("a model in a worker", () => {
     }
   });
 
+  test("malformed messages are refused where they enter", async () => {
+    const cyclic: Record<string, unknown> = { role: "user", content: "x" };
+    cyclic.self = cyclic;
+    const malformed: readonly (readonly [unknown, RegExp])[] = [
+      [5, /expected messages to be a list of messages \{ role, content \}, got 5/],
+      [[null], /message 0: expected an object \{ role, content \}.*, got null/],
+      [[question[0], { role: "user" }], /message 1: expected content, got undefined/],
+      [[{ role: "user", content: 5 }], /message 0: expected content to be text or a list of parts, got 5/],
+      [[{ role: "user", content: [{ type: "image" }] }], /message 0: expected parts/],
+      [[{ role: "<|system|>", content: "x" }], /message 0: expected a role/],
+      [[{ role: "user", content: "x", onClick: () => 1 }], /message 0: expected an object .* of plain data/],
+      [[cyclic], /message 0: expected an object .* without cycles/],
+    ];
+    for (const of of [model, local]) {
+      const session = of.createSession({ messages: question });
+      for (const [messages, error] of malformed) {
+        expect(() => of.createSession({ messages: messages as never })).toThrow(error);
+        expect(() => session.reset(messages as never)).toThrow(error);
+        expect(() => session.reset(messages as never)).toThrow(core.ArgumentError);
+      }
+      // A user message is appended to an unanswered one, but not before it is checked.
+      await expect(session.complete([{ role: "user" }], greedy)).rejects.toThrow(/message 0: expected content, got undefined/);
+      expect(session.messages).toEqual(question);
+    }
+  });
+
+  test("a turn whose loop is left before its end is discarded, also if the worker had finished it", async () => {
+    for (const of of [model, local]) {
+      const session = of.createSession();
+      const parts = session.generate("Hello.", { ...greedy, maxTokens: 2, progress: true });
+      await parts.next();
+      // A worker goes on with the turn meanwhile, and finishes it.
+      for (let i = 0; i < 10; i++) await of.logits(once);
+      await parts.return();
+      expect(session.messages).toEqual([]);
+      const next = await session.complete("Hello.", { ...greedy, maxTokens: 2 });
+      expect(session.messages).toEqual([
+        { role: "user", content: "Hello." },
+        { role: "assistant", content: next.text },
+      ]);
+      const { messages } = await of.restoreSession(await session.save());
+      expect(messages).toEqual(session.messages);
+    }
+  });
+
   test("sources of every kind get there, a source of the page's own as well, whose errors come back", async () => {
     const bytes = new Uint8Array(readFileSync(tiny));
     const own = { size: bytes.length, read: async (offset: number, length: number) => bytes.subarray(offset, offset + length) };

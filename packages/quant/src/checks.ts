@@ -1,7 +1,7 @@
 import { describe, isPlain } from "./describe.ts";
 import { ArgumentError } from "./errors.ts";
 
-export { describe } from "./describe.ts";
+export { describe, isPlain } from "./describe.ts";
 export { sentence } from "./errors.ts";
 export { printable, shown } from "./shown.ts";
 

@@ -50,8 +50,9 @@ function previewObject(value: object, depth: number): string {
 
 /** Whether an object is no instance of a class. */
 export function isPlain(value: object): boolean {
-  const prototype = Object.getPrototypeOf(value);
-  return prototype === Object.prototype || prototype === null;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  // Another realm has an Object.prototype of its own.
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
 function cut(entries: readonly string[], count: number): string {

@@ -14,9 +14,9 @@ export interface Block {
   readonly children: Set<Block>;
   /** At most {@link blockTokens}. */
   readonly ids: number[];
-  /** Who may change it: a block that is full is shared, one that is not is its owner's. */
+  /** The only writer while the block is not full. Full blocks are shared and never change. */
   readonly owner: object;
-  /** Who may read it, besides its owner: sequences of this scope, or all of them if it is undefined. */
+  /** Sequences that may read the block, besides its owner's: those of this scope, or all if undefined. */
   readonly scope: object | undefined;
   /** Sequences that are being computed on it. */
   users: number;
@@ -24,10 +24,10 @@ export interface Block {
 }
 
 /**
- * The blocks of a key-value cache as a tree of prefixes: equal beginnings of texts are kept once, regardless of which session computed them.
- * Unused blocks stay until their room is needed; leaves that were used longest ago go first.
+ * Prefix tree over the blocks of a key-value cache. Texts that begin with the same tokens share blocks, regardless of which session
+ * computed them. Unused blocks stay until their memory is needed; the least recently used leaves are evicted first.
  *
- * Keys and values depend on all tokens before them, so what follows a block of a scope is of that scope, too.
+ * Keys and values depend on all tokens before them, so the children of a scoped block have the same scope.
  */
 export class BlockTree {
   readonly #root: Block;
@@ -41,8 +41,8 @@ export class BlockTree {
   }
 
   /**
-   * Claims the blocks that hold the longest cached beginning of `ids`, among those that sequences of `scope` may read. Of a block that ends
-   * otherwise only its idle owner gets the part that fits, and what followed it is forgotten.
+   * Claims the blocks that hold the longest cached prefix of `ids`, among the blocks that sequences of `scope` may read. A block that
+   * matches only in part is claimed by its owner alone, and only while it is idle: it is cut to the matching part and its children are dropped.
    */
   claim(ids: readonly number[], owner: object, scope?: object): Block[] {
     const path: Block[] = [];
@@ -72,14 +72,14 @@ export class BlockTree {
     return path;
   }
 
-  /** A block after `parent` that begins with these ids, of any owner, among those that sequences of `scope` may read. */
+  /** A child of `parent` that begins with these ids and that sequences of `scope` may read, whoever owns it. */
   blockWith(parent: Block | undefined, ids: readonly number[], scope?: object): Block | undefined {
     for (const block of (parent ?? this.#root).children)
       if (isOpenTo(block, scope) && commonPrefixAt(block.ids, ids, 0) === ids.length) return block;
     return undefined;
   }
 
-  /** An empty block after `parent`. There must be one that is free or idle besides `kept`. */
+  /** Adds an empty block after `parent`. Some block other than `kept` must be free or idle. */
   grow(parent: Block | undefined, { owner, scope }: Pick<Block, "owner" | "scope">, kept?: Block): Block {
     if (this.#free.size === 0) this.#evict(kept);
     const beside = (parent?.index ?? -1) + 1;
@@ -127,7 +127,7 @@ export class BlockTree {
     this.#drop(oldest!);
   }
 
-  /** Frees a block and all that follow it. Nobody uses them: whoever uses a block uses those before it. */
+  /** Frees a block and its descendants. They are unused: a user of a block also uses its ancestors. */
   #drop(block: Block): void {
     for (const child of block.children) this.#drop(child);
     block.parent!.children.delete(block);

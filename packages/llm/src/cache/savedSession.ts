@@ -4,41 +4,41 @@ import type { Engine } from "../model/engine.ts";
 import { decodeSnapshot, encodeSnapshot, type SnapshotTarget } from "./snapshot.ts";
 import { importKey, type SnapshotKey, sign, snapshotKey, verify } from "./snapshotMac.ts";
 
-/** How a session is saved. */
+/** Options of `session.save`. */
 export interface SaveOptions {
   /**
-   * Adds an HMAC-SHA-256 of this key, by which `restoreSession` knows that nobody changed the snapshot: at least 16 secret bytes, or a
-   * `CryptoKey` for HMAC with SHA-256.
+   * Adds an HMAC-SHA-256 with this key, so that `restoreSession` detects changes to the snapshot. At least 16 secret bytes, or a `CryptoKey`
+   * for HMAC with SHA-256.
    */
   readonly key?: SnapshotKey | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** How a session is restored. */
+/** Options of `model.restoreSession`. */
 export interface RestoreOptions {
   /**
-   * Refuses snapshots without a MAC of this key. What a snapshot with one brings is shared with other sessions like everything that the model
-   * computed. Without a key only the restored session and its forks use it, since it may be false.
+   * Refuses snapshots without a MAC of this key. The cache entries of an authentic snapshot are shared with other sessions. Without a key,
+   * only the restored session and its forks use the entries, because they may be forged.
    */
   readonly key?: SnapshotKey | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What is saved of a session. */
+/** State of a session that is saved. */
 export interface SessionState {
-  /** Whose blocks of the cache are saved. */
+  /** Owner of the blocks that are saved. */
   readonly owner: object;
   /** See `Block.scope`. */
   readonly scope: object | undefined;
-  /** Tokens that may be in the cache. */
+  /** Tokens that were computed last. The cache may have evicted some of them. */
   readonly ids: readonly number[];
   readonly messages: readonly ChatMessage[];
 }
 
-/** A snapshot that was read and found sound. */
+/** A decoded and validated snapshot. */
 export interface ReadSession {
   readonly messages: readonly ChatMessage[];
-  /** Writes its part of the cache, for a session and the sessions of its scope. @returns its ids */
+  /** Writes the snapshot's keys, values and states to the cache, readable by sessions of `scope`. @returns the ids that they belong to */
   load(owner: object, scope: object | undefined): Promise<readonly number[]>;
 }
 
@@ -82,7 +82,7 @@ export async function readSession(engine: Engine, bytes: Uint8Array, options: Re
     async load(owner, scope) {
       const { pool, decoder, recurrence } = engine;
       const transfer = await engine.transfer;
-      // A state comes after all of its tokens, so it is of no use for a text that does not fit.
+      // A recurrent state follows the last token, so it is useless if the text does not fit.
       const fitting = recurrence === undefined || ids.length <= decoder.contextLength ? ids.slice(0, decoder.contextLength) : [];
       const sequence = await pool.acquire(owner, fitting, { scope, signal });
       try {
@@ -104,7 +104,7 @@ export async function readSession(engine: Engine, bytes: Uint8Array, options: Re
 
 const optionKinds: Kinds<SaveOptions & RestoreOptions> = { key: snapshotKey, signal: abortSignal };
 
-/** A copy of a snapshot with a MAC of the key: what is read later must be what was found authentic. */
+/** Verifies a copy of a snapshot and returns that copy, so that the caller cannot change the bytes after they were verified. */
 async function authentic(bytes: Uint8Array, key: SnapshotKey): Promise<Uint8Array> {
   const hmac = await importKey("restoreSession", key, "verify");
   const copy = new Uint8Array(bytes);

@@ -2,24 +2,24 @@ import { ProgramError } from "@centella/core";
 import { type Block, type BlockTree, blockTokens } from "./blockTree.ts";
 import type { StateRow, StateRows } from "./stateRows.ts";
 
-/** What the sequences of a model share. */
+/** State that the sequences of a model share. */
 export interface SequenceCache {
   readonly tree: BlockTree;
-  /** Of a recurrent model. */
+  /** Undefined unless the model is recurrent. */
   readonly states: StateRows | undefined;
-  /** Waits until a parked sequence may be computed on again. @throws {DisposedError}; the signal's reason */
+  /** Waits until a parked sequence may be used again. @throws {DisposedError}; the signal's reason */
   readmit(signal: AbortSignal | undefined): Promise<void>;
 }
 
-/** A text that is being computed: the tokens whose keys and values are cached, in order, and their places in the cache. */
+/** A text that is being computed: its cached tokens, in order, and the cache blocks that hold their keys and values. */
 export class Sequence {
   readonly #cache: SequenceCache;
   readonly #owner: object;
-  /** Which private blocks and states it may read; see `Block.scope`. */
+  /** Scope of the private blocks and states that the sequence may read; see `Block.scope`. */
   readonly #scope: object | undefined;
-  /** The scope of what it holds: undefined if this model computed all of it. */
+  /** Scope of the blocks that it holds: undefined if this model computed all of them. */
   #heldScope: object | undefined;
-  /** The row that it works on, and during a guess the one that it goes back to. */
+  /** Current row of recurrent state and, while a draft is verified, the row to return to. */
   #state: StateRow | undefined;
   #stateBefore: StateRow | undefined;
   #ids: number[] = [];
@@ -32,7 +32,7 @@ export class Sequence {
     this.#scope = scope;
   }
 
-  /** The row of its states, of a recurrent model. */
+  /** Index of its row of recurrent state; undefined unless the model is recurrent. */
   get stateRow(): number | undefined {
     return this.#state?.index;
   }
@@ -47,14 +47,14 @@ export class Sequence {
     return this.#blocks.map(({ index }) => index);
   }
 
-  /** Whether its blocks were given up for now: {@link unpark} it before anything is computed on it. */
+  /** Whether the sequence has released its blocks. It must be {@link unpark unparked} before it is used again. */
   get isParked(): boolean {
     return this.#isParked;
   }
 
   /**
    * Takes blocks for `count` more tokens and returns their slots in the cache.
-   * @throws {ProgramError} if a run before failed that a state was part of: it cannot be taken back
+   * @throws {ProgramError} if an earlier run failed on a recurrent state, which cannot be rolled back
    */
   reserve(count: number): Int32Array {
     const start = this.#ids.length;
@@ -75,7 +75,7 @@ export class Sequence {
     });
   }
 
-  /** Records that the next reserved slots hold these tokens now. */
+  /** Records that the next reserved slots now hold these tokens. */
   append(ids: readonly number[]): void {
     for (const id of ids) {
       this.#blocks[Math.floor(this.#ids.length / blockTokens)]!.ids.push(id);
@@ -85,8 +85,8 @@ export class Sequence {
   }
 
   /**
-   * Begins another text with as much of `prefix` as is cached; what it held stays cached. A recurrent state continues only from its own
-   * position: the text is computed from the last position in it that has one, or from its start, where states begin again.
+   * Switches to another text and claims as much of `prefix` as is cached. The previous text stays cached. A recurrent model continues from
+   * the last position in `prefix` that has a saved state, or starts over if there is none.
    */
   restart(prefix: readonly number[]): void {
     if (this.#isParked) {
@@ -103,12 +103,12 @@ export class Sequence {
     this.#setScope(this.#state?.scope ?? this.#blocks.at(-1)?.scope);
   }
 
-  /** Makes what is written from here on private to the sequence's scope: it comes from outside and may be false. */
+  /** Makes everything that is written from now on private to the sequence's scope, because it comes from outside and may be forged. */
   distrust(): void {
     this.#setScope(this.#scope);
   }
 
-  /** Gives its blocks up for now. They stay cached while there is room. */
+  /** Releases the blocks. They stay cached until their memory is needed. */
   park(): void {
     const ids = [...this.#ids];
     this.release();
@@ -117,8 +117,8 @@ export class Sequence {
   }
 
   /**
-   * Claims its blocks again, in turn.
-   * @returns the ids at its end that are no longer cached: they have to be computed again
+   * Waits in the queue and claims the blocks again.
+   * @returns the last ids, which are no longer cached and must be computed again
    * @throws {DisposedError}; the signal's reason
    */
   async unpark(signal: AbortSignal | undefined): Promise<readonly number[]> {
@@ -129,7 +129,7 @@ export class Sequence {
     return ids.slice(this.#ids.length);
   }
 
-  /** Makes the next run a guess, which {@link settle} ends. */
+  /** Begins the verification of a draft, which {@link settle} ends. */
   beginGuess(): void {
     if (this.#state === undefined) return;
     const before = this.#state;
@@ -139,8 +139,8 @@ export class Sequence {
   }
 
   /**
-   * Keeps the first `count` of the ids that a guess reserved slots for.
-   * @returns those that have to be computed again: the slots were given up meanwhile, or a state went on over wrong ids and is taken back
+   * Accepts the first `count` of the ids that a draft reserved slots for.
+   * @returns the accepted ids that must be computed again: the sequence was parked in the meantime, or its state had advanced over rejected ids
    */
   settle(ids: readonly number[], count: number): readonly number[] {
     const kept = ids.slice(0, count);
@@ -159,7 +159,7 @@ export class Sequence {
     return kept;
   }
 
-  /** Ends its use; what it held stays cached. */
+  /** Releases all blocks and states. They stay cached. */
   release(): void {
     this.#cache.tree.release(this.#blocks);
     for (const row of [this.#state, this.#stateBefore]) if (row !== undefined) this.#cache.states!.release(row);
@@ -171,7 +171,7 @@ export class Sequence {
     this.#ids = this.#blocks.flatMap(({ ids }) => ids);
   }
 
-  /** Claims all of a state's text, with a copy of a block that another sequence has begun; false if the text is not cached. */
+  /** Claims the whole text of a state, copying a block that another sequence has begun. Returns false if the text is not cached. */
   #claimWhole({ ids, scope }: StateRow): boolean {
     const text = ids!;
     this.#heldScope = scope;
@@ -183,7 +183,7 @@ export class Sequence {
     return false;
   }
 
-  /** Goes on to the end of a block; false if what it would hold is not cached. */
+  /** Extends the claimed text to the end of a block. Returns false if the rest of the block is not cached. */
   #extend(text: readonly number[]): boolean {
     const { copier } = this.#cache.states!;
     const start = this.#ids.length;
@@ -202,12 +202,12 @@ export class Sequence {
     return true;
   }
 
-  /** @param kept a block that must not make room for the new one */
+  /** @param kept a block that must not be evicted */
   #grow(kept?: Block): void {
     this.#blocks.push(this.#cache.tree.grow(this.#blocks.at(-1), { owner: this.#owner, scope: this.#heldScope }, kept));
   }
 
-  /** A state depends on all that was computed before it, so it is of the same scope. */
+  /** A state depends on everything computed before it, so it has the same scope. */
   #setScope(scope: object | undefined): void {
     this.#heldScope = scope;
     if (this.#state !== undefined) this.#state.scope = scope;

@@ -5,40 +5,40 @@ import { BlockTree } from "./blockTree.ts";
 import { Sequence, type SequenceCache } from "./sequence.ts";
 import { type StateCopier, StateRows, stateRowsPerSequence } from "./stateRows.ts";
 
-/** Milliseconds after which a stream that nobody reads gives its sequence to a request that waits. */
+/** Milliseconds after which an unread stream gives its sequence to a waiting request. */
 export const pauseMs = 250;
 
 /** Sizes of a {@link SequencePool}. */
 export interface PoolSizes {
-  /** Sequences that can be computed on at once. */
+  /** Sequences that can be used at the same time. */
   readonly sequences: number;
-  /** Blocks of each. */
+  /** Blocks of each sequence. */
   readonly blocks: number;
   /** Requests that may wait for a sequence. */
   readonly maxWaiting: number;
 }
 
-/** How a sequence is acquired. */
+/** Options of {@link SequencePool.acquire}. */
 export interface AcquireOptions {
-  /** Which private blocks and states it may read; see `Block.scope`. */
+  /** Scope of the private blocks and states that the sequence may read; see `Block.scope`. */
   readonly scope?: object | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * The sequences of a model's key-value cache. As many as the model has are computed on at once; further requests wait their turn. A text that
- * begins as another one did finds that beginning cached, unless its room was needed meanwhile.
+ * The sequences of a model's key-value cache. A fixed number of requests hold a sequence at the same time; further requests wait in a queue.
+ * A request finds the prefix that its text shares with earlier texts in the cache, unless it was evicted.
  *
- * A stream that nobody reads blocks nobody: while requests wait, its sequence is parked, and comes back in turn when it is read again.
+ * An unread stream blocks no other request: while requests wait, its sequence is parked, and it waits in the queue when it is read again.
  */
 export class SequencePool {
   readonly #cache: SequenceCache;
   readonly #permits: Semaphore;
-  /** Sequences whose streams are not being read, the first to stop first, and since when. */
+  /** Sequences whose streams are not being read, oldest first, with the time of the last read (`performance.now()`). */
   readonly #paused = new Map<Sequence, number>();
   #watch: ReturnType<typeof setInterval> | undefined;
 
-  /** @param copier of a recurrent model */
+  /** @param copier needed for recurrent models */
   constructor({ sequences, blocks, maxWaiting }: PoolSizes, copier?: StateCopier) {
     const states = copier && new StateRows(sequences * stateRowsPerSequence, copier);
     this.#cache = { tree: new BlockTree(sequences * blocks), states, readmit: (signal) => this.#enter(signal, true) };
@@ -46,7 +46,7 @@ export class SequencePool {
   }
 
   /**
-   * A sequence that holds as much of the beginning of `prefix` as is cached, in turn. Give it back with {@link release}.
+   * Waits for a sequence and claims as much of `prefix` as is cached. Call {@link release} when done.
    * @throws {BusyError} if the queue is full; {DisposedError}; the signal's reason
    */
   async acquire(owner: object, prefix: readonly number[] = [], { scope, signal }: AcquireOptions = {}): Promise<Sequence> {
@@ -56,7 +56,7 @@ export class SequencePool {
     return sequence;
   }
 
-  /** Uses a sequence for texts that nobody continues. @throws what {@link acquire} and `work` throw */
+  /** Runs `work` with a sequence whose texts are not kept in the cache. @throws the errors of {@link acquire} and `work` */
   async useOnce<T>(signal: AbortSignal | undefined, work: (sequence: Sequence) => Promise<T>): Promise<T> {
     const owner = {};
     const sequence = await this.acquire(owner, [], { signal });
@@ -68,7 +68,7 @@ export class SequencePool {
     }
   }
 
-  /** Ends a use; the tokens stay cached. */
+  /** Gives a sequence back. Its tokens stay cached. */
   release(sequence: Sequence): void {
     this.#paused.delete(sequence);
     if (sequence.isParked) return;
@@ -76,28 +76,28 @@ export class SequencePool {
     this.#permits.release();
   }
 
-  /** Tells that the stream of a sequence is not being read, until {@link resume}. */
+  /** Marks the stream of a sequence as not being read, until {@link resume}. */
   pause(sequence: Sequence): void {
     this.#paused.set(sequence, performance.now());
   }
 
-  /** Tells that the stream of a sequence is read again. */
+  /** Marks the stream of a sequence as being read again. */
   resume(sequence: Sequence): void {
     this.#paused.delete(sequence);
   }
 
-  /** Begins the next of a request's texts. Requests that wait go first. */
+  /** Begins the next text of a request, after the waiting requests. */
   next(sequence: Sequence): void {
     sequence.restart([]);
     if (this.#permits.load.waiting > 0 && !sequence.isParked) this.#park(sequence);
   }
 
-  /** Forgets an owner's tokens, as far as no other text continues them. */
+  /** Drops an owner's cached tokens, except where another text continues them. */
   free(owner: object): void {
     this.#cache.tree.forget(owner);
   }
 
-  /** Rejects all requests that wait, and all later ones. */
+  /** Rejects all waiting and all later requests. */
   dispose(): void {
     this.#permits.close(new DisposedError("model"));
   }

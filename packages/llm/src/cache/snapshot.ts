@@ -1,6 +1,6 @@
 import { dequantize, quantize, rowBytes } from "@centella/quant";
-import { describe, either, isRecord, type Kinds, kind, listOf, oneOf, string, whole } from "@centella/quant/checks";
-import type { ChatMessage } from "../chat/chatTemplate.ts";
+import { anything, describe, either, isRecord, type Kinds, kind, listOf, oneOf, string, whole } from "@centella/quant/checks";
+import { type ChatMessage, checkMessages } from "../chat/chatMessages.ts";
 import { frozenMessages } from "../chat/messages.ts";
 import { SnapshotError } from "../errors.ts";
 import type { CacheType } from "../model/recording.ts";
@@ -32,9 +32,7 @@ export interface Snapshot {
 type Header = Omit<Snapshot, "ids" | "rows" | "states" | "stateRows"> & Partial<Pick<Snapshot, "states">> & { readonly tokens: number };
 
 const layer = kind("a layer", (value) => isRecord(value) && string.accepts(value.name) && whole(1).accepts(value.elements));
-const textPart = kind("a text part", (value) => isRecord(value) && value.type === "text" && string.accepts(value.text));
-const message = kind("a message", (value) => isRecord(value) && string.accepts(value.role) && isContent(value.content));
-/** What a header must be before anything of it is used: it may come from anybody. */
+/** Kinds of a header's fields, which are untrusted. `checkMessages` checks the messages. */
 const headerKinds: Kinds<Header> = {
   model: string,
   cacheType: oneOf("f32", "f16", "q8_0"),
@@ -43,16 +41,12 @@ const headerKinds: Kinds<Header> = {
     kind("left out", (value) => value === undefined),
     listOf("states", layer),
   ),
-  messages: listOf("messages", message),
+  messages: anything,
   tokens: whole(0),
 };
 
-function isContent(value: unknown): boolean {
-  return value === undefined || value === null || string.accepts(value) || listOf("text parts", textPart).accepts(value);
-}
-
 const magic = new TextEncoder().encode("CENTELLA");
-/** Of a snapshot without a MAC, and of one with a MAC after its checksum. */
+/** Versions of the format: without a MAC, and with a MAC after the checksum. */
 const versions = { plain: 1, withMac: 2 };
 /** Magic, version, bytes of the header. */
 const prefixBytes = magic.length + 8;
@@ -61,10 +55,13 @@ const checksumBytes = 4;
 export const macBytes = 32;
 
 /**
- * A snapshot as bytes, all numbers little-endian: "CENTELLA", u32 version, u32 length of the header, the header as JSON, the ids as i32,
- * the rows of each layer in the cache's type (token by token, head by head, keys before values, regardless of the backend's layout), the
- * states of a recurrent model as f32, and the CRC-32 of all that. Version 1 ends there; version 2 has the HMAC-SHA-256 of all bytes before
- * it at the end, for which `leavesRoom` makes room.
+ * Encodes a snapshot. All numbers are little-endian. In order:
+ * - "CENTELLA", u32 version, u32 length of the header, the header as JSON;
+ * - the ids as i32;
+ * - the rows of each layer in the cache's type, token by token, head by head, keys before values, regardless of the backend's layout;
+ * - the states of a recurrent model as f32;
+ * - the CRC-32 of all bytes before it;
+ * - in version 2, the HMAC-SHA-256 of all bytes before it. `leavesRoom` reserves its bytes.
  */
 export function encodeSnapshot({ ids, rows, states, stateRows, ...rest }: Snapshot, leavesRoom = false): Uint8Array<ArrayBuffer> {
   const header = new TextEncoder().encode(
@@ -97,7 +94,7 @@ export function encodeSnapshot({ ids, rows, states, stateRows, ...rest }: Snapsh
   return bytes;
 }
 
-/** A text of no tokens has no states. */
+/** An empty text has no states. */
 function stateBytes(states: readonly SnapshotLayer[], tokens: number): number[] {
   return tokens === 0 ? [] : states.map(({ elements }) => 4 * elements);
 }
@@ -109,7 +106,7 @@ function sum(counts: readonly number[]): number {
 /** What a snapshot must agree with. */
 export type SnapshotTarget = Pick<Snapshot, "model" | "cacheType" | "layers" | "states"> & { readonly vocabSize: number };
 
-/** Whether a snapshot ends with a MAC. @throws {SnapshotError} if the bytes are no snapshot, or one of another version */
+/** Whether a snapshot ends with a MAC. @throws {SnapshotError} if the bytes are not a snapshot, or have another version */
 export function hasMac(snapshot: Uint8Array): boolean {
   if (snapshot.length < prefixBytes + checksumBytes || magic.some((byte, i) => snapshot[i] !== byte)) {
     throw new SnapshotError("foreign", "restore: expected a snapshot of a session, got other bytes; pass what session.save() gave");
@@ -127,8 +124,8 @@ export function hasMac(snapshot: Uint8Array): boolean {
 }
 
 /**
- * Reads a snapshot. Its MAC is not checked.
- * @throws {SnapshotError} if the bytes are no snapshot, are damaged, or come from another model or another kind of cache
+ * Decodes a snapshot without checking its MAC.
+ * @throws {SnapshotError} if the bytes are not a snapshot, are damaged, or come from another model or another kind of cache
  */
 export function decodeSnapshot(snapshot: Uint8Array, target: SnapshotTarget): Snapshot {
   const bytes = hasMac(snapshot) ? snapshot.subarray(0, -macBytes) : snapshot;
@@ -175,9 +172,9 @@ function readHeader(bytes: Uint8Array): Header {
     if (!accepts(header[name])) throw damaged(`a header whose ${name} is not ${expected}`);
   }
   try {
-    return { ...(header as Header), messages: frozenMessages((header as Header).messages) };
+    return { ...(header as Header), messages: frozenMessages(checkMessages("restore", (header as Header).messages)) };
   } catch (error) {
-    throw damaged("messages of too many levels", { cause: error });
+    throw damaged("malformed messages", { cause: error });
   }
 }
 
@@ -202,7 +199,7 @@ function isSameSizes(a: readonly SnapshotLayer[], b: readonly SnapshotLayer[]): 
 }
 
 function describeCache({ cacheType, layers, states = [] }: Pick<Header, "cacheType" | "layers" | "states">): string {
-  // A header's lists may be of any length.
+  // The header is untrusted, so its lists may have any length.
   const sizes = (of: readonly SnapshotLayer[]): string =>
     of
       .slice(0, 8)

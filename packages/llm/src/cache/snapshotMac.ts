@@ -10,10 +10,10 @@ const minKeyBytes = 16;
 const algorithm = { name: "HMAC", hash: "SHA-256" } as const;
 
 const cryptoKey = kind("a CryptoKey", (value) => isRecord(value) && isRecord(value.algorithm) && Array.isArray(value.usages));
-/** What can be a {@link SnapshotKey}. */
+/** Kind of a {@link SnapshotKey}. */
 export const snapshotKey: Kind = either(cryptoKey, byteArray);
 
-/** @throws {ArgumentError} for a key that is too short or of another kind; {UnsupportedError} without Web Crypto */
+/** Imports a key. @throws {ArgumentError} if it is too short or for another algorithm; {UnsupportedError} without Web Crypto */
 export async function importKey(where: string, key: SnapshotKey, usage: "sign" | "verify"): Promise<CryptoKey> {
   if (key instanceof Uint8Array) {
     if (key.length < minKeyBytes)
@@ -28,13 +28,13 @@ export async function importKey(where: string, key: SnapshotKey, usage: "sign" |
   return key;
 }
 
-/** Writes the MAC of all bytes before the last {@link macBytes} into those. */
+/** Writes the MAC to the last {@link macBytes} bytes of a snapshot. */
 export async function sign(snapshot: Uint8Array<ArrayBuffer>, key: CryptoKey): Promise<void> {
   const end = snapshot.length - macBytes;
   snapshot.set(new Uint8Array(await webCrypto().sign(algorithm, key, snapshot.subarray(0, end))), end);
 }
 
-/** @throws {SnapshotError} unless the bytes are a snapshot that ends with the MAC of all its other bytes */
+/** Checks the MAC of a snapshot. @throws {SnapshotError} if it is missing or wrong */
 export async function verify(snapshot: Uint8Array<ArrayBuffer>, key: CryptoKey): Promise<void> {
   if (!hasMac(snapshot)) throw unauthenticated("one without a MAC");
   const end = snapshot.length - macBytes;

@@ -1,29 +1,29 @@
-/** Rows of states that a model keeps for each sequence: the one that it works on, the one before a guess, and others that it was at before. */
+/** Rows of recurrent state per sequence: the current one, the one before a draft, and earlier positions to continue from. */
 export const stateRowsPerSequence = 4;
 
 /** A row of the states of a recurrent model. */
 export interface StateRow {
   readonly index: number;
-  /** The tokens behind which it stands, or nobody knows. */
+  /** The tokens that the state follows; undefined while a run changes it. */
   ids: readonly number[] | undefined;
-  /** Which sequences may go on from it; see `Block.scope`. */
+  /** Scope of the sequences that may continue from it; see `Block.scope`. */
   scope: object | undefined;
   isBusy: boolean;
   lastUsed: number;
 }
 
-/** Copies what a model keeps of its sequences on the device: runs that are begun afterwards find it done. */
+/** Copies states and cache slots on the device. Runs that are submitted later see the copies. */
 export interface StateCopier {
-  /** Whether layers keep keys and values besides. */
+  /** Whether some layers also keep keys and values. */
   readonly hasCache: boolean;
   copyState(from: number, to: number): void;
-  /** Copies slots of the cache, few of them. False: the cache cannot be copied. */
+  /** Copies a few slots of the cache. Returns false if the backend cannot copy within the cache. */
   copySlots(from: Int32Array, to: Int32Array): boolean;
 }
 
 /**
- * The states of a recurrent model. A state goes on token by token and cannot be taken back, so whoever goes on from one does so on a copy,
- * and the places where it stood before stay until their room is needed: those that were used longest ago go first.
+ * The states of a recurrent model. A state advances token by token and cannot be rolled back, so each sequence continues on a copy. States
+ * of earlier positions stay until their rows are needed; the least recently used row is reused first.
  */
 export class StateRows {
   readonly copier: StateCopier;
@@ -35,7 +35,7 @@ export class StateRows {
     this.#rows = Array.from({ length: count }, (_, index) => ({ index, ids: undefined, scope: undefined, isBusy: false, lastUsed: 0 }));
   }
 
-  /** Rows that hold the state after a beginning of a text, the longest beginning first, among those that sequences of `scope` may read. */
+  /** Rows that hold the state after a prefix of a text and that sequences of `scope` may read, the longest prefix first. */
   after(text: readonly number[], scope?: object): readonly StateRow[] {
     const isAfter = (ids: readonly number[]): boolean =>
       ids.length > 0 && ids.length <= text.length && ids.every((id, i) => id === text[i]);
@@ -44,7 +44,7 @@ export class StateRows {
       .sort((p, q) => q.ids!.length - p.ids!.length || q.lastUsed - p.lastUsed);
   }
 
-  /** A row to work on, which stands where `from` does, or nowhere. */
+  /** Takes a row to work on: a copy of `from`, or an empty state. */
   take(from?: StateRow): StateRow {
     if (from !== undefined) from.lastUsed = ++this.#clock;
     const [row] = this.#rows
@@ -57,7 +57,7 @@ export class StateRows {
     return row!;
   }
 
-  /** Ends the work on a row; where it stands is kept. */
+  /** Gives a row back. Its state stays cached. */
   release(row: StateRow): void {
     row.isBusy = false;
     row.lastUsed = ++this.#clock;

@@ -1,80 +1,90 @@
-import { describe } from "@centella/quant/checks";
+import { ArgumentError } from "@centella/core";
+import { describe, isRecord, plainData } from "@centella/quant/checks";
 import { ChatTemplateError } from "../errors.ts";
 
-/** A piece of a message whose content is a list. Only text can be rendered. */
+/** A part of a message whose content is a list. Only text is supported. */
 export interface TextPart {
   readonly type: "text";
   readonly text: string;
 }
 
-/** One turn of a conversation; further fields (`tool_calls`, `name`, `reasoning_content`, …) reach the template as they are. */
+/** One turn of a conversation: plain data. The template also gets all further fields (`tool_calls`, `name`, `reasoning_content`, …). */
 export interface ChatMessage {
   /**
-   * Letters, digits, `_`, `.`, `-` and spaces. Usual: system, user, assistant, tool. Templates make special tokens of roles, so a role must
-   * come from your own code.
+   * Letters, digits, `_`, `.`, `-` and spaces. Common roles: system, user, assistant, tool. Some templates write special tokens from roles,
+   * so never take a role from user input.
    */
   readonly role: string;
-  /** Required, but for an assistant's message with `tool_calls`. */
+  /** Required, except in an assistant's message with `tool_calls`. */
   readonly content?: string | readonly TextPart[] | null;
   readonly [field: string]: unknown;
 }
 
-/** A message whose content is one text. */
+/** A message whose content is a single string. */
 export interface PlainMessage {
   readonly role: string;
   readonly content?: string | null;
   readonly [field: string]: unknown;
 }
 
-/** Roles of messages that say how to answer. */
+/** Roles of messages with instructions for the model. */
 const instructionRoles: readonly string[] = ["system", "developer"];
 const rolePattern = /^[\w. -]+$/;
 
 /**
- * Checks messages, and joins lists of text parts, which not every template understands.
- * @throws {ChatTemplateError} if there are none or one is malformed
+ * Returns `messages`.
+ * @throws {ArgumentError} unless they are a list of well-formed messages; the list may be empty
  */
-export function checkMessages(messages: readonly ChatMessage[]): PlainMessage[] {
-  if (!Array.isArray(messages) || messages.length === 0) throw new ChatTemplateError("chat: expected at least one message, got none");
-  return messages.map(checkMessage);
+export function checkMessages(where: string, messages: readonly ChatMessage[]): readonly ChatMessage[] {
+  if (!Array.isArray(messages)) throw new ArgumentError(where, "messages to be a list of messages { role, content }", describe(messages));
+  for (const [index, message] of messages.entries()) checkMessage(`${where}: message ${index}`, message);
+  return messages;
 }
 
-function checkMessage(message: ChatMessage, index: number): PlainMessage {
-  const where = `chat: message ${index}`;
-  if (typeof message?.role !== "string" || !rolePattern.test(message.role)) {
-    throw new ChatTemplateError(`${where}: expected a role of letters, digits, "_", ".", "-" and spaces, got ${describe(message?.role)}`);
-  }
+function checkMessage(where: string, message: ChatMessage): void {
+  if (!isRecord(message) || !plainData.accepts(message))
+    throw new ArgumentError(where, "an object { role, content } of plain data without cycles", describe(message));
   const { role, content, tool_calls: calls } = message;
-  if (typeof content === "string") return message as PlainMessage;
+  if (typeof role !== "string" || !rolePattern.test(role))
+    throw new ArgumentError(where, 'a role of letters, digits, "_", ".", "-" and spaces', describe(role));
+  if (typeof content === "string") return;
   if (content === undefined || content === null) {
-    if (role === "assistant" && Array.isArray(calls) && calls.length > 0) return message as PlainMessage;
-    throw new ChatTemplateError(
-      `${where}: expected content, got ${content}; only an assistant's message with tool_calls may have none, and "" is an empty message`,
+    if (role === "assistant" && Array.isArray(calls) && calls.length > 0) return;
+    throw new ArgumentError(
+      where,
+      "content",
+      String(content),
+      'pass "" for an empty message; only an assistant message with tool_calls has none',
     );
   }
-  if (!Array.isArray(content))
-    throw new ChatTemplateError(`${where}: expected content to be text or a list of parts, got ${describe(content)}`);
-  const texts = content.map((part: unknown) => {
-    const { type, text } = (part ?? {}) as Partial<TextPart>;
-    if (type !== "text" || typeof text !== "string") {
-      throw new ChatTemplateError(
-        `${where}: expected parts of type "text", got ${describe(type)}; other kinds of content are not supported`,
-      );
-    }
-    return text;
-  });
-  return { ...message, content: texts.join("") };
+  if (!Array.isArray(content)) throw new ArgumentError(where, "content to be text or a list of parts", describe(content));
+  const wrong = content.find((part) => !isTextPart(part));
+  if (wrong !== undefined)
+    throw new ArgumentError(where, 'parts { type: "text", text }', describe(wrong), "leave other kinds of content out");
 }
 
-/** Messages without the roles that a template does not have. */
+function isTextPart(part: unknown): boolean {
+  return isRecord(part) && part.type === "text" && typeof part.text === "string";
+}
+
+/** Checked messages whose parts are joined: not every template understands lists of parts. */
+export function plainMessages(messages: readonly ChatMessage[]): readonly PlainMessage[] {
+  return messages.map(({ content, ...rest }) => ({ ...rest, ...(content !== undefined && { content: textOf(content) }) }));
+}
+
+function textOf(content: string | readonly TextPart[] | null): string | null {
+  return typeof content === "string" || content === null ? content : content.map(({ text }) => text).join("");
+}
+
+/** Messages in the roles that a template has. */
 export interface MergedMessages {
   readonly messages: readonly PlainMessage[];
-  /** Roles whose messages became part of the next user message. */
+  /** Roles whose messages were merged into the next user message. */
   readonly mergedRoles: readonly string[];
 }
 
 /**
- * Puts system and developer messages before the text of the next user message where a template does not have their role.
+ * Merges system and developer messages into the next user message if the template lacks their role.
  * @throws {ChatTemplateError} if no user message follows
  */
 export function mergeInstructions(messages: readonly PlainMessage[], hasRole: (role: string) => boolean): MergedMessages {

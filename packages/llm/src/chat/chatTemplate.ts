@@ -1,35 +1,36 @@
+import { ArgumentError } from "@centella/core";
 import { boolean, callback, check, checkOptions, isRecord, type Kinds, kind, string } from "@centella/quant/checks";
 import { ChatTemplateError, chatTemplateKey, noChatTemplate } from "../errors.ts";
 import { withBos } from "../generate/withBos.ts";
 import { chatKinds } from "../optionKinds.ts";
 import type { Tokenizer } from "../tokenizer/tokenizer.ts";
 import type { VocabularyMetadata } from "../tokenizer/vocabulary.ts";
-import { type ChatMessage, checkMessages, mergeInstructions, type PlainMessage } from "./chatMessages.ts";
+import { type ChatMessage, checkMessages, mergeInstructions, type PlainMessage, plainMessages } from "./chatMessages.ts";
 import { type Origin, Text } from "./jinja/text.ts";
 import { isOpenAnswer } from "./messages.ts";
 import { findReasoningFormat, type ReasoningFormat, separationOf } from "./reasoning.ts";
 import { JinjaTemplate } from "./templateRuntime.ts";
 
 export type { ChatMessage, TextPart } from "./chatMessages.ts";
-// What chats need is one file.
+// Chats load this one file.
 export { separationOf };
 
-/** How a conversation is rendered. */
+/** Options of {@link ChatTemplate.render}. */
 export interface RenderOptions {
   /** End with the beginning of the assistant's turn. Default true. */
   readonly addGenerationPrompt?: boolean;
-  /** End with the text of the last message, which must be the assistant's, so that a model continues it. Default false. */
+  /** End with the text of the last message, which must be an assistant message, so that a model continues it. Default false. */
   readonly continueFinalMessage?: boolean;
   /** Tools in the template's format (usually OpenAI's function objects). */
   readonly tools?: readonly unknown[];
   readonly documents?: readonly unknown[];
   /** Further variables that the template knows, such as `enable_thinking`. */
   readonly variables?: Readonly<Record<string, unknown>>;
-  /** Time that `strftime_now` returns. Default: the present. */
+  /** Time that `strftime_now` formats. Default: now. */
   readonly now?: Date;
 }
 
-/** What `generate` passes on to the template. */
+/** Options that `generate` passes to the template. */
 export type ChatOptions = Omit<RenderOptions, "addGenerationPrompt" | "continueFinalMessage">;
 
 /** A template's text and the special tokens that it may name. */
@@ -39,18 +40,18 @@ export interface ChatTemplateSource {
   readonly bosToken?: string;
   /** Text of the EOS token, `eos_token` in the template. */
   readonly eosToken?: string;
-  /** Whether the vocabulary has a token of this text. Default: it has all that the template writes. */
+  /** Whether the vocabulary has a token of this text. Default: always true. */
   readonly isToken?: (text: string) => boolean;
 }
 
 const sourceKinds: Kinds<ChatTemplateSource> = { source: string, bosToken: string, eosToken: string, isToken: callback };
 const renderKinds: Kinds<RenderOptions> = { ...chatKinds, addGenerationPrompt: boolean, continueFinalMessage: boolean };
 
-/** What is looked for to find out whether a template has a role. */
+/** Content of the probe message that shows whether a template renders a role. */
 const probeText = "Answer in rhyme.";
 /** Text that looks like a special token. */
 const tokenLike = /<[|｜][^<>|｜]*[|｜]>/g;
-/** Ends a message that is continued. Its origin tells it from the same character in a message. */
+/** Marks the end of a message that is continued. Its origin distinguishes it from the same character in a message. */
 const endMark: Text = Text.of("\ufffc", "m");
 
 /** A rendered chat. */
@@ -58,25 +59,25 @@ export interface PreparedChat {
   readonly text: string;
   /** Spans `[start, end)` of `text` that the template wrote: {@link EncodeOptions.parseSpecial} for this text. Ascending. */
   readonly specialSpans: readonly (readonly [start: number, end: number])[];
-  /** Messages about what was rendered differently from what the messages say. */
+  /** One sentence for each change that was made to the messages before rendering. */
   readonly warnings: readonly string[];
 }
 
-/** The class, and what takes the answers of a file's template apart: nothing has to be fetched while chatting. */
+/** Loads everything that chats with a file's template need, so that nothing is fetched while chatting. */
 export async function loadChatTemplate(metadata: VocabularyMetadata): Promise<typeof ChatTemplate> {
   const format = findReasoningFormat(metadata.optionalString(chatTemplateKey) ?? "");
   if (format !== undefined) await separationOf(format);
   return ChatTemplate;
 }
 
-/** A model's Jinja template that turns messages into the text that the model was trained on. */
+/** A model's Jinja template: renders messages as the prompt format that the model was trained on. */
 export class ChatTemplate {
   /** The Jinja source. */
   readonly source: string;
   readonly #template: JinjaTemplate;
   readonly #tokens: { readonly bos_token: Text; readonly eos_token: Text };
   readonly #isToken: (text: string) => boolean;
-  /** Whether the template renders messages of a role, for roles that were asked for. */
+  /** Whether the template renders a role, by role. */
   readonly #renders = new Map<string, boolean>();
 
   /** @throws {ChatTemplateError} if the source cannot be parsed */
@@ -103,25 +104,25 @@ export class ChatTemplate {
     return new ChatTemplate({ source, isToken, ...(bosToken !== undefined && { bosToken }), ...(eosToken !== undefined && { eosToken }) });
   }
 
-  /** How answers mark what the model thinks, as the template mentions it. */
+  /** Format of the model's reasoning, detected from the template's source. */
   get reasoning(): ReasoningFormat | undefined {
     return findReasoningFormat(this.source);
   }
 
   /**
-   * The prompt as text. To get ids use {@link encode}: in this text, markup that the template wrote and markup that a message's
-   * content imitates look alike.
-   * @throws {ChatTemplateError} if a message is malformed, or the template rejects the messages, fails or runs into a limit
+   * Renders the prompt as text. Use {@link encode} for ids: in plain text, markup that a message imitates cannot be told from the
+   * template's own.
+   * @throws {ArgumentError} if a message is malformed; {ChatTemplateError} if the template rejects the messages, fails or exceeds a limit
    */
   render(messages: readonly ChatMessage[], options: RenderOptions = {}): string {
     return this.prepare(messages, options).text;
   }
 
   /**
-   * The prompt as ids. A special token is honoured where the template wrote every character of it. The same text in a message's content, a
-   * tool or another variable stays text, whatever the template does to it. BOS comes first exactly once if the model wants it, whether or
-   * not the template writes it. EOS is not added, for the turn is open.
-   * @throws {ChatTemplateError} as {@link render}
+   * Renders the prompt as ids. Text becomes a special token only where the template wrote every character of it. The same text in a
+   * message's content, a tool or another variable stays text, whatever the template does to it. The ids begin with exactly one BOS if the
+   * model wants one, whether or not the template writes it. EOS is not added.
+   * @throws as {@link render}
    */
   encode(tokenizer: Tokenizer, messages: readonly ChatMessage[], options: RenderOptions = {}): Int32Array {
     check(
@@ -135,14 +136,14 @@ export class ChatTemplate {
   }
 
   /**
-   * The prompt as text with the spans in which special tokens count. A system message becomes part of the next user message if the
-   * template has no system role.
-   * @throws {ChatTemplateError} as {@link render}
+   * Renders the prompt as text, with the spans in which special tokens are recognised. A system message is merged into the next user
+   * message if the template has no system role.
+   * @throws as {@link render}
    */
   prepare(messages: readonly ChatMessage[], options: RenderOptions = {}): PreparedChat {
     checkOptions("render", options, renderKinds);
-    const checked = checkMessages(messages);
-    const { messages: mergedMessages, mergedRoles } = mergeInstructions(checked, (role) => this.#hasRole(role));
+    if (checkMessages("chat", messages).length === 0) throw new ArgumentError("chat", "at least one message", "none");
+    const { messages: mergedMessages, mergedRoles } = mergeInstructions(plainMessages(messages), (role) => this.#hasRole(role));
     const text = this.#render(mergedMessages, options);
     const warnings = mergedRoles.map(
       (role) => `the chat template has no ${role} role: the ${role} message became part of the next user message`,
@@ -151,8 +152,8 @@ export class ChatTemplate {
   }
 
   /**
-   * Whether a message of this role can be seen in what the template renders. Templates may reject a role, leave its messages out, or write
-   * markup for it that the vocabulary does not have.
+   * Whether the template renders messages of this role. Some templates reject a role, drop its messages, or write markup for it that the
+   * vocabulary does not have.
    */
   #hasRole(role: string): boolean {
     let known = this.#renders.get(role);
@@ -204,7 +205,7 @@ export class ChatTemplate {
   }
 }
 
-/** Templates write special tokens such as `<|user|>` from roles, which are checked and come from the app. */
+/** Marks the role as written by the template: templates build special tokens such as `<|user|>` from roles, which come from the app. */
 function trustRole(message: object & { readonly role: string }): object {
   return { ...message, role: Text.of(message.role, "t") };
 }
@@ -234,7 +235,7 @@ function upToEndMark(text: Text): Text {
   return text.slice(0, end);
 }
 
-/** Spans `[start, end)` of one origin. */
+/** Spans `[start, end)` of characters of one origin. */
 function spansOf({ origins }: Text, origin: Origin): [start: number, end: number][] {
   const spans: [number, number][] = [];
   for (let start = origins.indexOf(origin); start >= 0; start = origins.indexOf(origin, start)) {

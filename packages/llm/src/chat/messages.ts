@@ -1,42 +1,28 @@
-import { ArgumentError } from "@centella/core";
+import { isPlain } from "@centella/quant/checks";
 import type { ChatMessage, TextPart } from "./chatMessages.ts";
-
-/** Deeper fields are refused: they are cyclic, or made to exhaust the stack. */
-const maxDepth = 64;
 
 /** Objects that {@link frozenMessages} made, which need no further copy. */
 const frozen = new WeakSet<object>();
 
-/**
- * A copy of messages that cannot be changed, by their owner or by its reader.
- * @throws {ArgumentError} if their fields are cyclic or deeper than 64 levels
- */
+/** A deep copy of checked messages that neither the caller nor a reader can change. */
 export function frozenMessages(messages: readonly ChatMessage[]): readonly ChatMessage[] {
-  return frozenCopy(messages, 0);
+  return frozenCopy(messages);
 }
 
-function frozenCopy<T>(value: T, depth: number): T {
+function frozenCopy<T>(value: T): T {
   if (typeof value !== "object" || value === null || frozen.has(value)) return value;
-  if (depth > maxDepth)
-    throw new ArgumentError("messages", `fields of at most ${maxDepth} levels`, "deeper ones", "leave out cyclic objects");
   let copy: object;
-  if (Array.isArray(value)) copy = value.map((element) => frozenCopy<unknown>(element, depth + 1));
-  else if (isPlain(value))
-    copy = Object.fromEntries(Object.entries(value).map(([key, field]) => [key, frozenCopy<unknown>(field, depth + 1)]));
+  if (Array.isArray(value)) copy = value.map((element) => frozenCopy<unknown>(element));
+  else if (isPlain(value)) copy = Object.fromEntries(Object.entries(value).map(([key, field]) => [key, frozenCopy<unknown>(field)]));
   else return value;
   Object.freeze(copy);
   frozen.add(copy);
   return copy as T;
 }
 
-function isPlain(value: object): boolean {
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === null || Object.getPrototypeOf(prototype) === null;
-}
-
 /**
- * A conversation with further messages. Where it ends with a user's message that was never answered, a user's message is added to that one:
- * many templates refuse two in a row.
+ * Adds messages to a conversation. A user message that follows an unanswered user message is appended to it, because many templates refuse
+ * two user messages in a row.
  */
 export function withTurn(earlier: readonly ChatMessage[], turn: readonly ChatMessage[]): readonly ChatMessage[] {
   const [last, first] = [earlier.at(-1), turn[0]];
@@ -53,25 +39,23 @@ function joined(a: ChatMessage["content"], b: ChatMessage["content"]): string | 
 const separator = "\n\n";
 
 function partsOf(content: string | readonly TextPart[]): readonly TextPart[] {
-  if (typeof content === "string") return [{ type: "text", text: content }];
-  // What is neither is refused when the messages are rendered.
-  return Array.isArray(content) ? (content as readonly TextPart[]) : [content as unknown as TextPart];
+  return typeof content === "string" ? [{ type: "text", text: content }] : content;
 }
 
-/** An answer as far as it goes. */
+/** An answer, complete or not. */
 export interface Answer {
   readonly text: string;
   readonly reasoning?: string | undefined;
 }
 
-/** Whether a conversation's last message is an answer to be continued: one with text, and without calls that wait for their results. */
+/** Whether a model can continue a conversation's last message: an assistant message with text and without tool calls. */
 export function isOpenAnswer(message: ChatMessage | undefined): boolean {
   return message?.role === "assistant" && message.content !== undefined && message.content !== null && !message.tool_calls;
 }
 
-/** A conversation with an answer, which continues the last message if that is an open one. */
+/** Adds an answer to a conversation: to its last message if that is an open answer, and otherwise as a new message. */
 export function withAnswer(messages: readonly ChatMessage[], { text, reasoning }: Answer): readonly ChatMessage[] {
-  // The name that chat templates look for.
+  // Chat templates read the reasoning from this field.
   const thought = reasoning && { reasoning_content: reasoning };
   const last = messages.at(-1)!;
   if (!isOpenAnswer(last)) return [...messages, { role: "assistant", content: text, ...thought }];
@@ -79,7 +63,7 @@ export function withAnswer(messages: readonly ChatMessage[], { text, reasoning }
   return [...messages.slice(0, -1), { ...last, content: [...begun, text].join(""), ...thought }];
 }
 
-/** A conversation with an answer that was cut off. Without an answer the messages stay as they are, since many templates refuse an empty one. */
+/** Adds an interrupted answer to a conversation, unless it is empty: many templates refuse empty answers. */
 export function withPartialAnswer(messages: readonly ChatMessage[], answer: Answer): readonly ChatMessage[] {
   return answer.text.trim() === "" ? messages : withAnswer(messages, answer);
 }

@@ -4,19 +4,19 @@ import type { Statement } from "./jinja/statements.ts";
 import { compile, render } from "./jinja/template.ts";
 import type { Text } from "./jinja/text.ts";
 
-/** Most characters of a template: a hundred times what real ones have. */
+/** Maximum length of a template's source, a hundred times that of real templates. */
 const maxSourceLength = 2 ** 20;
 
-/** A Jinja template, set up as transformers does. */
+/** A Jinja template with the settings of transformers. */
 export class JinjaTemplate {
   readonly #source: string;
   readonly #body: Statement;
 
-  /** @throws {ChatTemplateError} with the line if the source cannot be parsed, or if it is too long */
+  /** @throws {ChatTemplateError} with the line if the source is too long or cannot be parsed */
   constructor(source: string) {
     if (source.length > maxSourceLength)
       throw new ChatTemplateError(`chat template: expected at most ${maxSourceLength} characters of source, got ${source.length}`);
-    // Offsets hold for the source that the lexer sees.
+    // Offsets refer to the source that the lexer sees.
     this.#source = source.replace(/\r\n?/g, "\n");
     try {
       this.#body = compile(this.#source);
@@ -29,7 +29,7 @@ export class JinjaTemplate {
     }
   }
 
-  /** @throws {ChatTemplateError} with the line if the template raises an exception, fails or runs into a limit */
+  /** @throws {ChatTemplateError} with the line if the template raises an exception, fails or exceeds a limit */
   render(variables: Readonly<Record<string, unknown>>, now: Date): Text {
     const run = { at: 0 };
     try {
@@ -46,7 +46,7 @@ export class JinjaTemplate {
 }
 
 function reasonOf(error: unknown): string {
-  // Long sums nest as deep as they are long, and the caller may have used up most of the stack.
+  // A long sum nests one level per operand, and the caller may already use most of the stack.
   if (error instanceof RangeError) return "ran into a limit: expected expressions and calls that take less of the stack";
   const message = error instanceof Error ? error.message : String(error);
   if (error instanceof RaisedException) return `rejected the messages: ${message}`;

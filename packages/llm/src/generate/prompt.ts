@@ -1,6 +1,6 @@
 import { ArgumentError } from "@centella/core";
 import { describe } from "@centella/quant/checks";
-import type { ChatMessage } from "../chat/chatMessages.ts";
+import { type ChatMessage, checkMessages } from "../chat/chatMessages.ts";
 import { frozenMessages, isOpenAnswer, withTurn } from "../chat/messages.ts";
 import { mostCountedTokens, TokenizerError } from "../errors.ts";
 import type { Engine } from "../model/engine.ts";
@@ -52,11 +52,12 @@ export async function preparePrompt(
   // A turn that is kept when it is aborted needs its ids.
   const encoding = { maxTokens, signal: options.onAbort === "keep" ? undefined : options.signal };
   const plain = { messages: undefined, isContinued: false, warnings: [] };
-  if (typeof prompt === "string" ? (options.raw ?? !engine.hasChatTemplate) : !Array.isArray(prompt)) {
-    const ids = checkIds(await encodePlain(engine, prompt as Exclude<Prompt, readonly ChatMessage[]>, encoding), vocabSize);
+  const isRaw = options.raw ?? !engine.hasChatTemplate;
+  if (!isMessages(prompt) && (typeof prompt !== "string" || isRaw)) {
+    const ids = checkIds(await encodePlain(engine, prompt, encoding), vocabSize);
     return { ...plain, fitted: await fitPrompt(ids, { contextLength, overflow }) };
   }
-  const turn = typeof prompt === "string" ? [{ role: "user", content: prompt }] : (prompt as readonly ChatMessage[]);
+  const turn = typeof prompt === "string" ? [{ role: "user", content: prompt }] : checkMessages("generate", prompt);
   const messages = frozenMessages(withTurn(earlier, turn));
   const isContinued = isOpenAnswer(messages.at(-1));
   let warnings: readonly string[] = [];
@@ -69,6 +70,10 @@ export async function preparePrompt(
   };
   const fitted = await fitPrompt(await encode(messages), { contextLength, overflow, chat: { messages, encode } });
   return { fitted, messages, isContinued, warnings };
+}
+
+function isMessages(prompt: Prompt): prompt is readonly ChatMessage[] {
+  return Array.isArray(prompt);
 }
 
 type Encoding = Pick<EncodeAsyncOptions, "maxTokens" | "signal">;

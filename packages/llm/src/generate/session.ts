@@ -1,6 +1,6 @@
 import { checkOptions } from "@centella/quant/checks";
 import type { RestoreOptions, SaveOptions } from "../cache/savedSession.ts";
-import type { ChatMessage } from "../chat/chatTemplate.ts";
+import { type ChatMessage, checkMessages } from "../chat/chatMessages.ts";
 import { frozenMessages, withAnswer, withPartialAnswer } from "../chat/messages.ts";
 import type { ReasoningFormat } from "../chat/reasoning.ts";
 import type { Engine } from "../model/engine.ts";
@@ -36,7 +36,7 @@ export class Session {
     checkOptions("createSession", options, sessionKinds);
     this.#engine = engine;
     this.#turns = new Turns(engine.maxWaiting);
-    this.#messages = frozenMessages(options.messages ?? []);
+    this.#messages = frozenMessages(checkMessages("createSession", options.messages ?? []));
   }
 
   /**
@@ -86,8 +86,7 @@ export class Session {
    */
   reset(messages: readonly ChatMessage[] = []): void {
     this.#requireIdle();
-    checkOptions("reset", { messages }, sessionKinds);
-    this.#messages = frozenMessages(messages);
+    this.#messages = frozenMessages(checkMessages("reset", messages));
   }
 
   /** Another session that goes on from here on its own. What is cached for both is kept once. @throws {DisposedError} */

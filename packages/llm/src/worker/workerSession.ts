@@ -1,7 +1,7 @@
 import { DisposedError } from "@centella/core";
 import { checkOptions } from "@centella/quant/checks";
 import type { RestoreOptions, SaveOptions } from "../cache/savedSession.ts";
-import type { ChatMessage } from "../chat/chatTemplate.ts";
+import { type ChatMessage, checkMessages } from "../chat/chatMessages.ts";
 import { frozenMessages } from "../chat/messages.ts";
 import { type GenerateOptions, resolveGeneration } from "../generate/generateOptions.ts";
 import type { GenerationFinish, GenerationPart } from "../generate/generationParts.ts";
@@ -48,9 +48,10 @@ export class WorkerSession implements Omit<Session, "fork"> {
   /** Use `model.createSession()`. */
   static create(home: SessionHome, options: SessionOptions): WorkerSession {
     requireAlive(home);
-    checkOptions("createSession", options, sessionKinds);
+    const { messages = [] } = checkOptions("createSession", options, sessionKinds);
+    checkMessages("createSession", messages);
     const number = ++home.last;
-    return new WorkerSession(home, number, options.messages ?? [], told(home.caller.call("createSession", [number, options])));
+    return new WorkerSession(home, number, messages, told(home.caller.call("createSession", [number, options])));
   }
 
   /** Use `model.restoreSession()`. */
@@ -78,8 +79,7 @@ export class WorkerSession implements Omit<Session, "fork"> {
 
   reset(messages: readonly ChatMessage[] = []): void {
     this.#requireIdle();
-    checkOptions("reset", { messages }, sessionKinds);
-    this.#messages = frozenMessages(messages);
+    this.#messages = frozenMessages(checkMessages("reset", messages));
     this.#tell(this.#home.caller.call("resetSession", [this.#number, this.#messages]));
   }
 
@@ -132,14 +132,21 @@ export class WorkerSession implements Omit<Session, "fork"> {
     const remember = ({ messages }: ToldPart): void => {
       if (messages !== undefined) this.#messages = frozenMessages(messages);
     };
+    let isTakenBack = false;
+    // The worker is ahead of its reader: it may have finished a turn whose reader leaves before the end.
+    const onUnread = (told: ToldPart): void => {
+      if (options.onAbort === "keep") remember(told);
+      else isTakenBack ||= told.messages !== undefined;
+    };
     try {
       await this.#told;
       const { caller } = this.#home;
-      for await (const told of caller.stream("generate", [this.#number, prompt, options], { signal, onUnread: remember })) {
+      for await (const told of caller.stream("generate", [this.#number, prompt, options], { signal, onUnread })) {
         remember(told);
         yield told.part;
       }
     } finally {
+      if (isTakenBack) this.#tell(this.#home.caller.call("resetSession", [this.#number, this.#messages]));
       end();
     }
   }

@@ -1,38 +1,38 @@
 import { LimitError } from "./errors.ts";
 import { type Origin, Text } from "./text.ts";
 
-/** What one rendering may spend, and what it has spent. */
+/** Limits of one rendering and how much of them is used. */
 export class Budget {
-  /** Most steps: evaluated nodes, created list elements and processed characters, weighted by their cost. */
+  /** Maximum number of steps: evaluated nodes, created list elements and processed characters, weighted by cost. */
   readonly #maxSteps: number;
-  /** Most characters that one text of the rendering may have, the result included. */
+  /** Maximum length of any text during the rendering, including the result, in UTF-16 units. */
   readonly #maxLength: number;
   #steps = 0;
   #calls = 0;
 
-  /** @param inputLength characters of what is rendered: a long conversation may take longer */
+  /** @param inputLength characters of the input; longer conversations get larger limits */
   constructor(inputLength: number) {
     this.#maxSteps = baseSteps + inputLength;
     this.#maxLength = baseLength + 4 * inputLength;
   }
 
-  /** @throws {LimitError} if the rendering has taken too long */
+  /** Counts steps. @throws {LimitError} if the rendering exceeds its limit */
   spend(steps: number): void {
     this.#steps += steps;
     if (this.#steps > this.#maxSteps) throw new LimitError(`at most ${this.#maxSteps} evaluated steps`);
   }
 
-  /** Pays for one pass over `length` characters. */
+  /** Counts the steps of one pass over `length` characters. */
   spendOnText(length: number): void {
     this.spend(1 + length / charactersPerStep);
   }
 
-  /** Pays for looking for `needle` in `text`, which takes time proportional to both in the worst case. */
+  /** Counts the steps of a search for `needle` in `text`, whose worst case is proportional to the product of their lengths. */
   spendOnSearch(text: Text, needle: Text): void {
     this.spendOnText(text.length * Math.max(1, needle.length / searchedPerCharacter));
   }
 
-  /** Pays for list elements that are about to be created. */
+  /** Counts the steps of list elements before they are created. */
   spendOnElements(count: number): void {
     this.spend(count * stepsPerElement);
   }
@@ -42,7 +42,7 @@ export class Budget {
     if (length > this.#maxLength) throw new LimitError(`at most ${this.#maxLength} characters of text`);
   }
 
-  /** Runs a macro. @throws {LimitError} if too many are nested */
+  /** Runs a macro. @throws {LimitError} if calls are nested too deeply */
   nested<T>(call: () => T): T {
     if (this.#calls >= maxCalls) throw new LimitError(`macro calls nested at most ${maxCalls} deep`);
     this.#calls++;

@@ -3,21 +3,21 @@ import { EvaluationError } from "./errors.ts";
 import { Text } from "./text.ts";
 import { type Arguments, numberOf, type Value } from "./values.ts";
 
-/** A filter, a test or a method: what it is applied to, then the arguments by the order of its parameters. */
+/** A filter, test or method: takes the value that it is applied to, then its arguments in the order of its parameters. */
 export interface Operation {
   readonly parameters: readonly string[];
   readonly apply: (budget: Budget, value: Value, ...args: Value[]) => Value;
 }
 
-/** Filters, tests or methods by name. A Map, so that `constructor` is no name. */
+/** Filters, tests or methods by name. A Map, so that `constructor` is not found. */
 export type Operations = ReadonlyMap<string, Operation>;
 
-/** An operation whose parameters are named by `parameters`, separated by spaces. */
+/** Defines an operation. `parameters` holds the names of its parameters, separated by spaces. */
 export function operation(parameters: string, apply: Operation["apply"]): Operation {
   return { parameters: parameters === "" ? [] : parameters.split(" "), apply };
 }
 
-/** Arguments in the order of `parameters`. @throws {EvaluationError} if there are too many or one is not known */
+/** Returns the arguments in the order of `parameters`. @throws {EvaluationError} for too many or unknown arguments */
 export function bind(name: string, parameters: readonly string[], { positional, named }: Arguments): Value[] {
   if (positional.length > parameters.length)
     throw new EvaluationError(`${name}: expected at most ${parameters.length} arguments, got ${positional.length}`);
@@ -36,7 +36,7 @@ export function textArgument(name: string, value: Value): Text {
   throw new EvaluationError(`${name}: expected a string`);
 }
 
-/** A whole number, `fallback` if there is none. @throws {EvaluationError} */
+/** Returns a whole number, or `fallback` if the argument is missing. @throws {EvaluationError} */
 export function wholeArgument(name: string, value: Value, fallback: number): number {
   if (value === undefined || value === null) return fallback;
   const number = numberOf(value);

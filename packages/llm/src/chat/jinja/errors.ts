@@ -7,11 +7,11 @@ export class SyntaxFault extends Error {
   }
 }
 
-/** A value that an operation does not accept. */
+/** An operation on a value that it does not accept. */
 export class EvaluationError extends Error {}
 
-/** A limit that a template ran into: what was allowed. */
+/** A template that exceeds a limit. The message names the limit. */
 export class LimitError extends Error {}
 
-/** What `raise_exception` was called with. */
+/** A call of `raise_exception`, with its message. */
 export class RaisedException extends Error {}

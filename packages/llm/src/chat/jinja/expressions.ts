@@ -10,7 +10,7 @@ import { Text } from "./text.ts";
 import type { TokenStream } from "./tokenStream.ts";
 import { type Arguments, Callable, Dict, elementsOf, Float, isTrue, List, memberOf, numberOf, typeName, type Value } from "./values.ts";
 
-/** An expression, ready to be evaluated. */
+/** A compiled expression. */
 export type Expression = (scope: Scope) => Value;
 
 const constants: ReadonlyMap<string, Value> = new Map<string, Value>([
@@ -22,10 +22,10 @@ const constants: ReadonlyMap<string, Value> = new Map<string, Value>([
   ["None", null],
 ]);
 
-/** Names that cannot begin the argument of a test without parentheses. */
+/** Names that cannot start an unparenthesised test argument. */
 const afterTest: readonly string[] = ["else", "or", "and", "if", "is", "in", "not"];
 
-/** Turns tokens into expressions. Precedence is Jinja's. */
+/** Compiles tokens to expressions, with Jinja's precedence. */
 export class ExpressionParser {
   readonly tokens: TokenStream;
 
@@ -49,7 +49,7 @@ export class ExpressionParser {
     return list(items, true);
   }
 
-  /** An expression without `if`, as a loop's iterable is. */
+  /** An expression without `if`, such as a loop's iterable. */
   withoutCondition(): Expression {
     return this.tokens.nested(() => this.#or());
   }
@@ -97,7 +97,7 @@ export class ExpressionParser {
     return (scope) => !isTrue(operand(scope));
   }
 
-  /** `a < b < c` holds where both comparisons do. */
+  /** Comparisons. `a < b < c` means `a < b and b < c`. */
   #comparison(): Expression {
     const first = this.#binary(0);
     const rest: { readonly holds: Comparison; readonly operand: Expression }[] = [];
@@ -187,7 +187,7 @@ export class ExpressionParser {
     throw this.tokens.unexpected("an expression");
   }
 
-  /** Expressions separated by commas up to a closing bracket, which is taken. */
+  /** Expressions separated by commas, up to and including the closing bracket. */
   #items(closing: string): Expression[] {
     const items: Expression[] = [];
     while (!this.tokens.accept(closing)) {
@@ -290,7 +290,7 @@ export class ExpressionParser {
     });
   }
 
-  /** Filters and tests, which bind more than any operator. */
+  /** Filters and tests, which bind tighter than any operator. */
   #filters(operand: Expression): Expression {
     let value = operand;
     for (;;) {
@@ -301,7 +301,7 @@ export class ExpressionParser {
     }
   }
 
-  /** A filter after its bar, applied to `operand`. */
+  /** A filter, after the `|`, applied to `operand`. */
   filter(operand: Expression): Expression {
     const { at } = this.tokens.current;
     const name = this.tokens.name();
@@ -331,7 +331,7 @@ export class ExpressionParser {
     };
   }
 
-  /** In parentheses, or one argument without. */
+  /** Arguments of a test: in parentheses, or a single one without. */
   #testArguments(): (scope: Scope) => Arguments {
     if (this.tokens.sees("(")) return this.arguments();
     const { type, text } = this.tokens.current;
@@ -377,7 +377,7 @@ function member(owner: Expression, key: Expression): Expression {
   };
 }
 
-/** @throws {EvaluationError} if it is not defined: a member of nothing is a mistake of the template or a message that lacks a field */
+/** @throws {EvaluationError} if `owner` is undefined: the template is wrong, or a message lacks a field */
 function ownerOf(owner: Expression, scope: Scope, name: string, at: number): Value {
   scope.run.budget.spend(1);
   const value = owner(scope);

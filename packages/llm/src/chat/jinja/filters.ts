@@ -9,7 +9,7 @@ import { join, textMethods } from "./textMethods.ts";
 import { type JsonStyle, toJson, toText } from "./toText.ts";
 import { type Arguments, Dict, elementsOf, Float, isTrue, List, numberOf, typeName, type Value } from "./values.ts";
 
-/** A method of strings as a filter, which takes any value as its text. */
+/** A string method as a filter, which converts its operand to text. */
 function asText(name: string): Operation {
   const { parameters, apply } = textMethods.get(name)!;
   return { parameters, apply: (budget, value, ...args) => apply(budget, toText(value, budget), ...args) };
@@ -56,7 +56,7 @@ const filters: Operations = new Map<string, Operation>([
   ["items", operation("", (_, value) => new List(value === undefined ? [] : dict("items", value).items()))],
 ]);
 
-/** Applies a filter by name. @throws {EvaluationError} if there is no such filter or it does not accept the value */
+/** Applies a filter by name. @throws {EvaluationError} if the filter is unknown or does not accept the value */
 export function applyFilter(name: string, value: Value, args: Arguments, budget: Budget): Value {
   budget.spend(1);
   switch (name) {
@@ -79,12 +79,12 @@ export function applyFilter(name: string, value: Value, args: Arguments, budget:
   return filter.apply(budget, value, ...bind(name, filter.parameters, args));
 }
 
-/** Jinja takes what is false, None above all, for an empty list. */
+/** Jinja treats falsy values such as None as an empty list. */
 function elementsOfAny(value: Value, budget: Budget): readonly Value[] {
   return isTrue(value) ? elementsOf(value, budget) : [];
 }
 
-/** What `map` does to each element: takes an attribute, or applies a filter. */
+/** The function that `map` applies to each element: reads an attribute or applies a filter. */
 function mapping({ positional, named }: Arguments, budget: Budget): (item: Value) => Value {
   const attribute = named.get("attribute");
   if (attribute !== undefined) return (item) => orElse(attributeOf(item, attribute, budget), named.get("default"));
@@ -93,7 +93,7 @@ function mapping({ positional, named }: Arguments, budget: Budget): (item: Value
   return (item) => applyFilter(name, item, { positional: rest, named }, budget);
 }
 
-/** The test that the first argument names, or whether the value is true. */
+/** The test that the first argument names. Default: truthiness. */
 function applyTest({ positional: [name, ...positional], named }: Arguments, value: Value, budget: Budget): boolean {
   budget.spend(1);
   if (name === undefined) return isTrue(value);

@@ -15,7 +15,7 @@ export function formatBraces(text: Text, { positional, named }: Arguments, budge
   });
 }
 
-/** Python's `%` for strings, with the fields `%s`, `%r`, `%d`, `%i`, `%f` (with a precision) and `%%`. */
+/** Python's `%` operator for strings, with `%s`, `%r`, `%d`, `%i`, `%f` (with a precision) and `%%`. */
 export function formatPercent(text: Text, values: readonly Value[], budget: Budget): Text {
   let next = 0;
   return fillIn(text, /%(?:\.(\d{1,2}))?(.?)/gs, budget, ([whole, precision, kind]) => {
@@ -30,7 +30,7 @@ export function formatPercent(text: Text, values: readonly Value[], budget: Budg
   });
 }
 
-/** Replaces fields. `fieldText` returns a field's value, or undefined for one that stands for its own first character. */
+/** Replaces fields. `fieldText` returns the text of a field, or undefined for an escaped character such as `%%`. */
 function fillIn(text: Text, fields: RegExp, budget: Budget, fieldText: (match: RegExpMatchArray) => Text | string | undefined): Text {
   const out = new TextBuilder(budget);
   let from = 0;

@@ -5,8 +5,8 @@ import { Dict, Float, List, type Value } from "./values.ts";
 const maxDepth = 200;
 
 /**
- * Plain data as a template's values. Strings and keys are content, unless they are a {@link Text} already.
- * @throws {EvaluationError} if it is nested too deep (or in itself) or is no plain data
+ * Converts plain data to template values. Strings and keys count as content, unless they already are a {@link Text}.
+ * @throws {EvaluationError} if the data is cyclic, nested too deeply or not plain
  */
 export function fromData(data: unknown, depth = 0): Value {
   if (depth > maxDepth) throw new EvaluationError(`expected data nested at most ${maxDepth} deep, got more; does it contain itself?`);
@@ -22,7 +22,7 @@ export function fromData(data: unknown, depth = 0): Value {
   throw new EvaluationError(`expected plain data, got a ${typeof data}`);
 }
 
-/** Characters of all strings in plain data. */
+/** Total length of all strings in plain data. */
 export function dataLength(data: unknown, depth = 0): number {
   if (typeof data === "string" || data instanceof Text) return data.length;
   if (typeof data !== "object" || data === null || depth > maxDepth) return 1;

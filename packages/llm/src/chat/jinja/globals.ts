@@ -39,7 +39,7 @@ function dict(args: Arguments, budget: Budget): Dict {
   return made;
 }
 
-/** Entries of a mapping or of pairs, if there is one, then the named arguments. */
+/** Implements `dict()`: entries of a mapping or of pairs, if given, then the named arguments. */
 function namedValues({ positional: [source], named }: Arguments, budget: Budget): [string, Value][] {
   budget.spendOnElements(named.size);
   const pairs = source instanceof Dict ? source.items() : elementsOf(source, budget);
@@ -52,7 +52,7 @@ function namedValues({ positional: [source], named }: Arguments, budget: Budget)
   ];
 }
 
-/** The directives of C's strftime that templates use to state the date; others are left as they are. */
+/** Implements the directives of C's strftime that templates use. Other directives stay unchanged. */
 function formatTime(format: string, now: Date): string {
   const two = (value: number): string => String(value).padStart(2, "0");
   const day = days[now.getDay()]!;

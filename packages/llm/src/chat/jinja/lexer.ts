@@ -14,7 +14,7 @@ export interface Token {
     | "string"
     | "operator"
     | "end";
-  /** Its text; of a string, without quotes and escapes. */
+  /** The token's text. For strings, the value without quotes and escapes. */
   readonly text: string;
   readonly at: number;
 }
@@ -31,8 +31,8 @@ const closers: Readonly<Record<string, string>> = { "(": ")", "[": "]", "{": "}"
 const escapes: Readonly<Record<string, string>> = { n: "\n", t: "\t", r: "\r", b: "\b", f: "\f", v: "\v", a: "\x07", "\n": "" };
 
 /**
- * Tokens of a template, with Jinja's options `trim_blocks` and `lstrip_blocks`, as transformers sets them: the line feed after a block is
- * left out, and so is white space between the beginning of a line and a block.
+ * Splits a template into tokens, with Jinja's `trim_blocks` and `lstrip_blocks` on, as in transformers: the line feed after a block and white
+ * space between the start of a line and a block are dropped.
  * @throws {SyntaxFault}
  */
 export function tokenize(source: string): Token[] {
@@ -69,7 +69,7 @@ class Lexer {
     this.#tokens.push({ type, text, at });
   }
 
-  /** Takes the text up to the tag at `end`, without the white space that the tag strips. */
+  /** Adds the text up to the tag at `end`, without the white space that the tag strips. */
   #text(end: number): void {
     let text = this.#source.slice(this.#at, end);
     const sign = this.#source[end + 2];
@@ -82,7 +82,7 @@ class Lexer {
     if (text !== "") this.#push("text", text, this.#at);
   }
 
-  /** Goes on after a tag that ended at `end`, past the white space that it strips. */
+  /** Continues after a tag that ended at `end`, past the white space that it strips. */
   #leave(end: number, sign: string, trimsLine: boolean): void {
     this.#at = end;
     if (sign === "-") this.#match(space);
@@ -127,7 +127,7 @@ class Lexer {
     }
   }
 
-  /** @param open brackets that are still to be closed */
+  /** @param open brackets that are not closed yet */
   #token(open: string[]): void {
     const at = this.#at;
     const char = this.#source[at]!;
@@ -168,7 +168,7 @@ class Lexer {
     this.#push("string", withoutEscapes(this.#source.slice(start + 1, end)), start);
   }
 
-  /** Takes what a sticky pattern matches here, or nothing. */
+  /** Consumes the match of a sticky pattern at the current position, if any. */
   #match(pattern: RegExp): string {
     pattern.lastIndex = this.#at;
     const text = pattern.exec(this.#source)?.[0] ?? "";
@@ -177,7 +177,7 @@ class Lexer {
   }
 }
 
-/** As in Python, where a backslash before any other character is kept. */
+/** Replaces escapes as Python does. A backslash before any other character stays. */
 function withoutEscapes(text: string): string {
   if (!text.includes("\\")) return text;
   return text.replace(/\\(?:x([\da-fA-F]{2})|u([\da-fA-F]{4})|U([\da-fA-F]{8})|(.))/gs, (whole, x, u, U, char: string) => {

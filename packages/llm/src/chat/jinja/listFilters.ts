@@ -37,7 +37,7 @@ export function attributeOf(item: Value, path: Value, budget: Budget): Value {
   return value;
 }
 
-/** A value, or what to take for Undefined. None is a value. */
+/** `value`, or `fallback` for Undefined. None counts as a value. */
 export function orElse(value: Value, fallback: Value): Value {
   return value === undefined ? fallback : value;
 }
@@ -63,7 +63,7 @@ function sum(budget: Budget, value: Value, attribute: Value, start: Value = 0): 
   return [start, ...items].some((item) => item instanceof Float) ? new Float(total) : total;
 }
 
-/** What elements are compared by: an attribute or themselves, in lower case unless the case matters. */
+/** Sort key of elements: an attribute or the element, in lower case unless the comparison is case-sensitive. */
 function sortKey(budget: Budget, attribute: Value, caseSensitive: Value): (item: Value) => Value {
   return (item) => {
     const key = attribute === undefined || attribute === null ? item : attributeOf(item, attribute, budget);
@@ -94,7 +94,7 @@ function unique(budget: Budget, value: Value, caseSensitive: Value, attribute: V
   return new List(items);
 }
 
-/** Tuples of a value and the elements that have it, ascending. */
+/** Implements `groupby`: tuples of a value and its elements, sorted by value. */
 function groupBy(budget: Budget, value: Value, attribute: Value, fallback: Value, caseSensitive: Value): Value {
   const keyOf = sortKey(budget, attribute, caseSensitive);
   const groups: { key: Value; items: Value[] }[] = [];
@@ -107,7 +107,7 @@ function groupBy(budget: Budget, value: Value, attribute: Value, fallback: Value
   return new List(groups.map(({ items }) => new List([orElse(attributeOf(items[0], attribute, budget), fallback), new List(items)], true)));
 }
 
-/** A mapping's entries as tuples, by key or by value. */
+/** Implements `dictsort`: a mapping's entries as tuples, sorted by key or by value. */
 function dictSort(budget: Budget, value: Value, caseSensitive: Value, by: Value, backwards: Value): Value {
   if (!(value instanceof Dict)) throw new EvaluationError(`dictsort: expected a mapping, got ${typeName(value)}`);
   budget.spendOnElements(value.entries.size);

@@ -88,7 +88,7 @@ function listOf(elements: (dict: Dict) => Value[]): Operation {
   });
 }
 
-/** `value.name` as a method, if the value's type has one of this name. */
+/** Returns the bound method `value.name`, or undefined if the value's type has none. */
 export function methodOf(value: Value, name: string): Callable | undefined {
   if (value instanceof Text && name === "format") return new Callable((args, budget) => formatBraces(value, args, budget));
   const methods =

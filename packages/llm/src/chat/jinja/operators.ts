@@ -5,10 +5,10 @@ import { Text } from "./text.ts";
 import { toText } from "./toText.ts";
 import { areEqual, compare, contains, Float, List, numberOf, typeName, type Value } from "./values.ts";
 
-/** What a binary operator computes. */
+/** A binary operator. */
 export type Operator = (a: Value, b: Value, budget: Budget) => Value;
 
-/** Binary operators from those that bind least to those that bind most; all group from the left, as in Jinja. */
+/** Binary operators by increasing precedence. All are left-associative, as in Jinja. */
 export const binaryLevels: readonly ReadonlyMap<string, Operator>[] = [
   new Map<string, Operator>([
     ["+", add],
@@ -24,10 +24,10 @@ export const binaryLevels: readonly ReadonlyMap<string, Operator>[] = [
   new Map<string, Operator>([["**", power]]),
 ];
 
-/** Whether a comparison holds. */
+/** A comparison operator. */
 export type Comparison = (a: Value, b: Value, budget: Budget) => boolean;
 
-/** Comparisons by their operators. */
+/** Comparison operators by name. */
 export const comparisons: ReadonlyMap<string, Comparison> = new Map<string, Comparison>([
   ["==", areEqual],
   ["!=", (a, b, budget) => !areEqual(a, b, budget)],
@@ -90,7 +90,7 @@ function arithmetic(name: string, compute: (a: number, b: number) => number): Op
   return (a, b) => numbers(name, a, b, compute);
 }
 
-/** A float if either operand is one. */
+/** Applies an operation. The result is a float if either operand is a float. */
 function numbers(name: string, a: Value, b: Value, compute: (a: number, b: number) => number): Value {
   const [x, y] = [numberOf(a), numberOf(b)];
   if (x === undefined || y === undefined)

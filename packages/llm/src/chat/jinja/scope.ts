@@ -4,11 +4,11 @@ import type { Value } from "./values.ts";
 /** State of one rendering. */
 export interface Run {
   readonly budget: Budget;
-  /** Offset in the source of what is being evaluated, for errors. */
+  /** Source offset of the node that is being evaluated, for errors. */
   at: number;
 }
 
-/** Variables that are visible at one place of a template. */
+/** Variables that are visible at one point of a template. */
 export class Scope {
   readonly run: Run;
   readonly #parent: Scope | undefined;
@@ -19,7 +19,7 @@ export class Scope {
     this.#parent = parent;
   }
 
-  /** A scope within this one. */
+  /** Creates a nested scope. */
   inner(): Scope {
     return new Scope(this.run, this);
   }

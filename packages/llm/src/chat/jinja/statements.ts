@@ -8,13 +8,13 @@ import type { TokenStream } from "./tokenStream.ts";
 import { toText } from "./toText.ts";
 import { type Arguments, Attributes, Callable, elementsOf, isTrue, Namespace, typeName, type Value } from "./values.ts";
 
-/** What a statement asks of the loop around it. */
+/** Control flow that a statement requests from the enclosing loop. */
 type Flow = "break" | "continue" | undefined;
 
-/** A statement, ready to be run: writes its text to `out`. */
+/** A compiled statement: writes its text to `out`. */
 export type Statement = (scope: Scope, out: TextBuilder) => Flow;
 
-/** Assigns a value to names. */
+/** A compiled assignment target. */
 type Target = (scope: Scope, value: Value) => void;
 
 interface Parameter {
@@ -22,7 +22,7 @@ interface Parameter {
   readonly fallback: Expression | undefined;
 }
 
-/** Turns tokens into statements. */
+/** Compiles tokens to statements. */
 export class StatementParser {
   readonly #tokens: TokenStream;
   readonly #expressions: ExpressionParser;
@@ -39,7 +39,7 @@ export class StatementParser {
     return body;
   }
 
-  /** Statements up to a block that begins with one of `ends`, whose name is left to be taken. */
+  /** Statements up to a block that begins with one of `ends`. That name is not consumed. */
   #body(ends: readonly string[]): Statement {
     const statements: Statement[] = [];
     for (;;) {
@@ -79,7 +79,7 @@ export class StatementParser {
     this.#tokens.expectType("blockEnd", '"%}"');
   }
 
-  /** A body, and its end. */
+  /** A body and its end block. */
   #closedBody(end: string): Statement {
     this.#endBlock();
     const body = this.#body([end]);
@@ -106,7 +106,7 @@ export class StatementParser {
       case "with":
         return this.#with();
       case "generation":
-        // Marks what the model wrote, for training.
+        // Marks the model's own text, for training.
         return this.#closedBody("endgeneration");
       case "break":
       case "continue":
@@ -167,7 +167,7 @@ export class StatementParser {
     };
   }
 
-  /** A name, several in parentheses or without, or an attribute of a namespace. */
+  /** A name, several names with or without parentheses, or an attribute of a namespace. */
   #target(): Target {
     const first = this.#oneTarget();
     if (!this.#tokens.sees(",")) return first;
@@ -228,7 +228,7 @@ export class StatementParser {
     };
   }
 
-  /** Filters, each after a bar. */
+  /** A chain of filters, each after a `|`. */
   #filtered(operand: Expression): Expression {
     let value = operand;
     while (this.#tokens.accept("|")) value = this.#expressions.filter(value);
@@ -272,7 +272,7 @@ export class StatementParser {
     return parameters;
   }
 
-  /** `{% call(item) list(items) %}…{% endcall %}`: the macro finds the body as `caller`. */
+  /** `{% call(item) list(items) %}…{% endcall %}`: the macro gets the body as `caller`. */
   #callBlock(at: number): Statement {
     const parameters = this.#tokens.sees("(") ? this.#parameters() : [];
     const name = this.#tokens.name();
@@ -290,7 +290,7 @@ export class StatementParser {
   }
 }
 
-/** The text of a block, under a name that no template can spell. */
+/** Variable that holds a block's text. No template can spell the name. */
 const captured: Expression = (scope) => scope.get("");
 
 function capturing(body: Statement, scope: Scope): Scope {
@@ -299,7 +299,7 @@ function capturing(body: Statement, scope: Scope): Scope {
   return inner;
 }
 
-/** The text that a body writes. */
+/** Runs a body and returns its text. */
 function capture(body: Statement, scope: Scope): Text {
   const out = new TextBuilder(scope.run.budget);
   body(scope, out);

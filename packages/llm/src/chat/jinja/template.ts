@@ -13,8 +13,8 @@ export function compile(source: string): Statement {
 }
 
 /**
- * Renders a compiled template. Strings in `variables` are content, unless they are a `Text` already.
- * @param run its place is left where the template failed, for errors
+ * Renders a compiled template. Strings in `variables` are content, unless they already are a `Text`.
+ * @param run receives the source offset at which the template failed
  * @throws {EvaluationError | LimitError | RaisedException}
  */
 export function render(template: Statement, variables: Readonly<Record<string, unknown>>, now: Date, run: { at: number }): Text {

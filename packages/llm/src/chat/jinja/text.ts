@@ -1,7 +1,7 @@
-/** Who wrote a character: "t", the template (or a value that it may trust); "c", content from outside; "m", a mark that the renderer set. */
+/** Origin of a character: "t" for the template and trusted values, "c" for content from outside, "m" for marks of the renderer. */
 export type Origin = "t" | "c" | "m";
 
-/** A text in which the origin of every character is known, whatever was done to it. */
+/** A text that knows the origin of every character. Operations preserve the origins. */
 export class Text {
   static readonly empty: Text = new Text("", "");
 
@@ -26,7 +26,7 @@ export class Text {
     return start === 0 && end >= this.length ? this : new Text(this.value.slice(start, end), this.origins.slice(start, end));
   }
 
-  /** Characters, which Python counts where JavaScript counts UTF-16 units. */
+  /** Length in characters, as Python counts. */
   get characterCount(): number {
     return countCharacters(this.value, this.length);
   }
@@ -42,7 +42,7 @@ export class Text {
     return new Text(this.value + other.value, this.origins + other.origins);
   }
 
-  /** Stretches of one origin, in order. */
+  /** Maximal runs of one origin, in order. */
   *runs(): Generator<Text> {
     for (let start = 0; start < this.length; ) {
       const origin = this.origins[start]!;
@@ -53,7 +53,7 @@ export class Text {
     }
   }
 
-  /** Changes characters. What a stretch of one origin becomes keeps that origin. */
+  /** Applies a change to the text, or to each run of one origin if the length changes. Each run keeps its origin. */
   map(change: (value: string) => string): Text {
     const whole = change(this.value);
     if (whole.length === this.length) return new Text(whole, this.origins);
@@ -69,7 +69,7 @@ export class Text {
 
 const surrogate = /[\ud800-\udfff]/;
 
-/** Characters that begin before the offset `end`. */
+/** Number of characters that begin before the offset `end`. */
 export function countCharacters(value: string, end: number): number {
   if (!surrogate.test(value)) return end;
   let count = 0;
@@ -77,7 +77,7 @@ export function countCharacters(value: string, end: number): number {
   return count;
 }
 
-/** The offset `count` characters after `from`. */
+/** Offset of the character that is `count` characters after `from`. */
 function offsetOf(value: string, from: number, count: number): number {
   let offset = from;
   for (let i = 0; i < count && offset < value.length; i++) offset += value.codePointAt(offset)! > 0xffff ? 2 : 1;

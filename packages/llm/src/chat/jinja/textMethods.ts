@@ -5,7 +5,7 @@ import { countCharacters, Text } from "./text.ts";
 import { toText } from "./toText.ts";
 import { elementsOf, List, type Value } from "./values.ts";
 
-/** A method of strings without arguments. */
+/** A string method without arguments. */
 function simple(apply: (text: Text) => Value): Operation {
   return operation("", (budget, value) => {
     const text = textArgument("string method", value);
@@ -18,7 +18,7 @@ function test(pattern: RegExp): Operation {
   return simple(({ value }) => value !== "" && pattern.test(value));
 }
 
-/** Methods of strings, as Python has them. */
+/** Python's string methods. */
 export const textMethods: ReadonlyMap<string, Operation> = new Map<string, Operation>([
   ["lower", simple((text) => text.map((value) => value.toLowerCase()))],
   ["upper", simple((text) => text.map((value) => value.toUpperCase()))],
@@ -100,7 +100,7 @@ function replace(budget: Budget, value: Value, old: Value, fresh: Value, count: 
   return out.add(text.slice(position)).done();
 }
 
-/** Without a separator, at runs of white space; leading and trailing white space is left out. */
+/** Splits at a separator, or at runs of white space without one, dropping leading and trailing white space. */
 function split(budget: Budget, value: Value, separator: Value, limit: Value): List {
   const text = textArgument("split", value);
   const most = wholeArgument("split", limit, -1);
@@ -160,7 +160,7 @@ function partition(budget: Budget, value: Value, separator: Value, isLast: boole
   return new List([text.slice(0, at), text.slice(at, at + part.length), text.slice(at + part.length)], true);
 }
 
-/** The elements of a list, or the characters of a string, with `separator` between them. */
+/** Joins the elements of a list, or the characters of a string, with `separator`. */
 export function join(budget: Budget, items: Value, separator: Text): Text {
   const out = new TextBuilder(budget);
   for (const [i, item] of elementsOf(items, budget).entries()) {

@@ -6,9 +6,9 @@ import { Attributes, Dict, Float, List, type Value } from "./values.ts";
 /** Containers nested deeper than this are not written. A namespace may contain itself. */
 const maxDepth = 250;
 
-/** How `tojson` writes. */
+/** Options of `tojson`. */
 export interface JsonStyle {
-  /** Put before each level of nesting; undefined writes one line. */
+  /** Indentation of each level; undefined writes one line. */
   readonly indent?: string;
   readonly itemSeparator: string;
   readonly keySeparator: string;
@@ -16,7 +16,7 @@ export interface JsonStyle {
   readonly isAscii: boolean;
 }
 
-/** Python's `str`: strings unchanged, everything else as Python writes it. */
+/** Python's `str`. */
 export function toText(value: Value, budget: Budget): Text {
   if (value instanceof Text) return value;
   if (value === undefined) return Text.empty;
@@ -52,7 +52,7 @@ function represent(value: Value, budget: Budget): Text {
   return out.done();
 }
 
-/** What `repr` escapes, quotes aside. */
+/** Characters that `repr` escapes, besides quotes. */
 const unprintable = /[\\\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/gu;
 const shortEscapes: Readonly<Record<string, string>> = { "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 
@@ -73,7 +73,7 @@ function numericEscape(code: number): string {
   return `\\${letter}${code.toString(16).padStart(digits as number, "0")}`;
 }
 
-/** Python's text of what is no container. */
+/** Python's `repr` of a scalar. */
 function scalar(value: Value): string {
   if (value === undefined) return "Undefined";
   if (value === null) return "None";
@@ -87,7 +87,7 @@ function wholeNumber(value: number): string {
   return Number.isInteger(value) ? BigInt(value).toString() : String(value);
 }
 
-/** Python's `repr` of a float: an exponent from 1e16 and below 1e-4, with two digits at least. */
+/** Python's `repr` of a float: with an exponent of at least two digits from 1e16 on and below 1e-4. */
 function floatText(value: number): string {
   if (Number.isNaN(value)) return "nan";
   if (!Number.isFinite(value)) return value < 0 ? "-inf" : "inf";

@@ -1,10 +1,10 @@
 import { SyntaxFault } from "./errors.ts";
 import type { Token } from "./lexer.ts";
 
-/** Blocks and brackets nested deeper than this are refused: parsing and evaluating them would take too much of the stack. */
+/** Maximum nesting of blocks and brackets. Deeper nesting could overflow the stack. */
 const maxDepth = 100;
 
-/** Tokens that are taken one after another. */
+/** A cursor over tokens. */
 export class TokenStream {
   readonly #tokens: readonly Token[];
   #next = 0;
@@ -33,7 +33,7 @@ export class TokenStream {
     return got === text && (type === "operator" || type === "name");
   }
 
-  /** Takes the next token if it is this operator or name. */
+  /** Consumes the next token if it is this operator or name. */
   accept(text: string): boolean {
     if (!this.sees(text)) return false;
     this.#next++;
@@ -62,7 +62,7 @@ export class TokenStream {
     return new SyntaxFault(`expected ${expected}, got ${got}`, at);
   }
 
-  /** Parses something that may contain itself. @throws {SyntaxFault} if it is nested too deep */
+  /** Runs a recursive parser. @throws {SyntaxFault} if it is nested too deeply */
   nested<T>(parse: () => T): T {
     if (this.#depth >= maxDepth)
       throw new SyntaxFault(`expected blocks and brackets nested at most ${maxDepth} deep, got more`, this.current.at);

@@ -2,10 +2,10 @@ import type { Budget } from "./budget.ts";
 import { EvaluationError } from "./errors.ts";
 import { Text } from "./text.ts";
 
-/** A value of a template, as Python has it. Whole numbers are plain; `undefined` is Jinja's Undefined and `null` is None. */
+/** A template value. A number is a Python int, `undefined` is Jinja's Undefined and `null` is None. */
 export type Value = undefined | null | boolean | number | Float | Text | List | Dict | Attributes | Callable;
 
-/** A number that Python calls a float, even where it is whole. */
+/** A Python float, even if its value is whole. */
 export class Float {
   readonly value: number;
   constructor(value: number) {
@@ -23,7 +23,7 @@ export class List {
   }
 }
 
-/** A key of a {@link Dict} as JavaScript compares it. */
+/** A key of a {@link Dict} in a form that JavaScript compares by value. */
 export type Key = string | number | null | undefined;
 
 /** A mapping, in the order of insertion. */
@@ -61,7 +61,7 @@ export class Dict {
   }
 }
 
-/** A value that has named attributes only. */
+/** An object with attributes. */
 export abstract class Attributes {
   abstract get(name: string): Value;
 }
@@ -98,7 +98,7 @@ export class Callable {
   }
 }
 
-/** Longer strings have no hash of their own in V8, so that looking them up would take time proportional to the mapping. */
+/** V8 hashes longer strings by their length alone, so lookups would take time proportional to the size of the mapping. */
 const maxKeyLength = 16_000;
 
 function keyOf(key: Value): Key {
@@ -125,7 +125,7 @@ export function typeName(value: Value): string {
   return value instanceof Callable ? "a function" : "an object";
 }
 
-/** The number that a value is, booleans included. */
+/** The numeric value of a number or boolean, otherwise undefined. */
 export function numberOf(value: Value): number | undefined {
   if (typeof value === "number") return value;
   if (typeof value === "boolean") return Number(value);
@@ -162,7 +162,7 @@ export function areEqual(a: Value, b: Value, budget: Budget): boolean {
   return x !== undefined && y !== undefined ? x === y : a === b;
 }
 
-/** Negative, zero or positive, as `a` comes before, with or after `b`. @throws {EvaluationError} if they have no order */
+/** Compares two values: negative, zero or positive. @throws {EvaluationError} if they have no order */
 export function compare(a: Value, b: Value, budget: Budget): number {
   budget.spend(1);
   if (a instanceof Text && b instanceof Text) {
@@ -192,7 +192,7 @@ export function contains(value: Value, needle: Value, budget: Budget): boolean {
   return elementsOf(value, budget).some((item) => areEqual(item, needle, budget));
 }
 
-/** What a loop over a value yields: characters, elements or keys; nothing for Undefined. */
+/** Elements that a loop over a value yields: characters, elements or keys, and none for Undefined. */
 export function elementsOf(value: Value, budget: Budget): readonly Value[] {
   if (value === undefined) return [];
   if (value instanceof List) {
@@ -216,7 +216,7 @@ export function elementsOf(value: Value, budget: Budget): readonly Value[] {
   throw new EvaluationError(`expected something to iterate over, got ${typeName(value)}`);
 }
 
-/** Elements of a list, entries of a mapping, characters of a text. */
+/** Number of elements, entries or characters. */
 export function lengthOf(value: Value, budget: Budget): number {
   if (value === undefined) return 0;
   if (value instanceof List) return value.items.length;
