@@ -58,9 +58,9 @@ function checkMessage(where: string, message: ChatMessage): void {
     );
   }
   if (!Array.isArray(content)) throw new ArgumentError(where, "content to be text or a list of parts", describe(content));
-  const wrong = content.find((part) => !isTextPart(part));
-  if (wrong !== undefined)
-    throw new ArgumentError(where, 'parts { type: "text", text }', describe(wrong), "leave other kinds of content out");
+  const wrong = content.findIndex((part) => !isTextPart(part));
+  if (wrong >= 0)
+    throw new ArgumentError(where, 'parts { type: "text", text }', describe(content[wrong]), "leave other kinds of content out");
 }
 
 function isTextPart(part: unknown): boolean {
