@@ -103,24 +103,6 @@ export type CallParams<O, Handle> =
     ? Omit<P, D> & Partial<Pick<P, D>> & { readonly [K in Opt]?: Handle }
     : never;
 
-/** The tensors of a call, as arguments: one for each input, or one list of them all. */
-type Handles<O, I extends readonly string[], Handle> = O extends { readonly variadic: true }
-  ? [tensors: readonly Handle[]]
-  : { readonly [K in keyof I]: Handle };
-
-/**
- * Signature of an op for a kind of handle: `(x, y, { param })`, or `([x, y, ...], { param })` where the op takes a list. The last
- * argument may be left out if it can be empty, and is none where the op has no parameters.
- */
-export type OpCall<O, Handle, Result> =
-  O extends Op<infer I, infer P, infer _D, infer Opt>
-    ? [keyof P | Opt] extends [never]
-      ? (...args: [...Handles<O, I, Handle>]) => Result
-      : Record<never, never> extends CallParams<O, Handle>
-        ? (...args: [...Handles<O, I, Handle>, params?: CallParams<O, Handle>]) => Result
-        : (...args: [...Handles<O, I, Handle>, params: CallParams<O, Handle>]) => Result
-    : never;
-
 /** What an op calls its input at a place, for messages. */
 export function inputName({ inputs, optionalInputs, variadic }: AnyOp, place: number): string {
   if (variadic === true) return `${inputs[0]}[${place}]`;

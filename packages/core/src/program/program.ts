@@ -2,7 +2,7 @@ import { check, checkKeys, checkOptions, describe, isRecord, list, object, oneOf
 import type { DType, TypedArray } from "../dtype.ts";
 import { ArgumentError, ProgramError, ShapeError } from "../errors.ts";
 import { opDefinition } from "../kinds.ts";
-import { type Ops, ops } from "../ops/index.ts";
+import { ops } from "../ops/index.ts";
 import {
   type ConcreteSpec,
   checkCount,
@@ -15,7 +15,8 @@ import {
 } from "../spec.ts";
 import { checkData } from "../tensor.ts";
 import { type CustomOp, customOp } from "./custom.ts";
-import { type AnyOp, inputName, isRequiredInput, type OpCall } from "./op.ts";
+import { type AnyOp, inputName, isRequiredInput } from "./op.ts";
+import type { OpMethods } from "./opMethods.ts";
 import type { Definition, Node, Output, Persistent, ProgramGraph, Value } from "./programGraph.ts";
 
 /** Handle of a value while a program is recorded. It belongs to that program alone. */
@@ -29,9 +30,6 @@ export class Ref {
     this.spec = spec;
   }
 }
-
-/** One method per op, as the recorder (handles are {@link Ref}s) and the eager runtime (handles are tensors) have them. */
-export type OpMethods<Handle, Result> = { readonly [N in keyof Ops]: OpCall<Ops[N], Handle, Result> };
 
 /** A recorder with the ops as methods: declare inputs and persistents, call ops, name the outputs. Nothing is computed. */
 export type OpRecorder = Recorder & OpMethods<Ref, Ref>;

@@ -5,7 +5,8 @@ import { ArgumentError, DisposedError, ProgramError } from "../errors.ts";
 import { opDefinition, openBackend } from "../kinds.ts";
 import { type CustomOp, customOp } from "../program/custom.ts";
 import type { AnyOp } from "../program/op.ts";
-import { createRecorder, type OpMethods, type OpRecorder, opMethods, Ref, requireInputs } from "../program/program.ts";
+import type { OpMethods } from "../program/opMethods.ts";
+import { createRecorder, type OpRecorder, opMethods, Ref, requireInputs } from "../program/program.ts";
 import type { TensorSpec } from "../spec.ts";
 import { checkData, type Tensor } from "../tensor.ts";
 

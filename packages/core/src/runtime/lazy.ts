@@ -1,29 +1,18 @@
 import { check, describe, list } from "@centella/quant/checks";
 import type { TypedArray } from "../dtype.ts";
 import { ArgumentError } from "../errors.ts";
-import { type OpName, type Ops, ops } from "../ops/index.ts";
+import { ops } from "../ops/index.ts";
 import { type CustomOp, customOp } from "../program/custom.ts";
-import { type AnyOp, inputName, isRequiredInput, type OpCall } from "../program/op.ts";
+import { type AnyOp, inputName, isRequiredInput } from "../program/op.ts";
+import type { ChainMethods } from "../program/opMethods.ts";
 import { completeParams, createRecorder, opMethods, requireInputs } from "../program/program.ts";
 import type { ProgramGraph } from "../program/programGraph.ts";
 import { opKey, structuralKey } from "../program/structuralKey.ts";
 import { type ConcreteSpec, checkCount, formatSpec, maxSpec } from "../spec.ts";
 import type { Tensor } from "../tensor.ts";
 
-type WithoutFirst<F> = F extends (first: infer _First, ...rest: infer Rest) => infer Result ? (...rest: Rest) => Result : never;
-
-/** Ops that write need a persistent, and a lazy tensor is none. */
-type LazyOpName = Exclude<OpName, "assign" | "kvWrite" | "ssmConvWrite" | "ssmScanWrite">;
-
-/** The ops as methods of their first tensor: `a.matmul(b, { transposeB: true })`, `a.concat([b, c], { axis: 0 })`. */
-export type LazyMethods = {
-  readonly [N in LazyOpName]: Ops[N] extends { readonly variadic: true }
-    ? OpCall<Ops[N], LazyTensor, LazyTensor>
-    : WithoutFirst<OpCall<Ops[N], LazyTensor, LazyTensor>>;
-};
-
 /** A tensor that is computed when it is asked for. Make one with `runtime.lazy()`. */
-export interface LazyTensor extends LazyCore, LazyMethods {}
+export interface LazyTensor extends LazyCore, ChainMethods<LazyTensor> {}
 
 /** Where a lazy tensor's content comes from. */
 type Source =
