@@ -9,6 +9,7 @@ import type { Receipt } from "../src/receipts/receipt.ts";
 import { storedReceipts } from "../src/receipts/store.ts";
 import { reportData } from "../src/report/data.ts";
 import { reportPage } from "../src/report/page.ts";
+import { coloursOf } from "../src/report/plots.ts";
 
 const receipts = storedReceipts().map(({ receipt }) => receipt);
 
@@ -31,6 +32,13 @@ test("text from receipts cannot leave its place in the page", async () => {
   const hostile: Receipt = { ...first!, machine: { ...first!.machine, cpu: "</script><script>alert(1)</script>" } };
   const page = await reportPage(reportData([hostile]));
   expect(page.match(/<\/script/g)).toHaveLength(2);
+});
+
+test("a subject has the same colour wherever it is drawn, and another than all others", () => {
+  const { points } = reportData(receipts);
+  const names = [...new Set(points.map(({ subject }) => subject))];
+  const colours = coloursOf(points.map(({ subject }) => subject));
+  expect(new Set(names.map(colours)).size).toBe(names.length);
 });
 
 describe("in a browser", () => {
@@ -66,11 +74,25 @@ describe("in a browser", () => {
       const drawn = (await page.evaluate(`[...document.querySelectorAll("figure[data-plot]")].map((figure) => {
         const svg = [...figure.querySelectorAll("svg")].at(-1);
         const box = svg.getBoundingClientRect();
-        return { name: figure.dataset.plot, marks: svg.querySelectorAll("circle, rect, [aria-label=dot] path").length, width: box.width, height: box.height };
-      })`)) as readonly { readonly name: string; readonly marks: number; readonly width: number; readonly height: number }[];
-      expect(drawn.map(({ name }) => name)).toEqual(expect.arrayContaining(["roofline", "sweep", "memory", "history"]));
+        const cut = [...figure.querySelectorAll("svg text")].filter((text) => {
+          const { left, right, top, bottom } = text.ownerSVGElement.getBoundingClientRect();
+          const inner = text.getBoundingClientRect();
+          return inner.width > 0 && (inner.left < left || inner.right > right || inner.top < top || inner.bottom > bottom);
+        }).map((text) => text.textContent);
+        return { name: figure.dataset.plot, cut, marks: svg.querySelectorAll("circle, rect, [aria-label=dot] path").length, width: box.width, height: box.height };
+      })`)) as readonly {
+        readonly name: string;
+        readonly cut: readonly string[];
+        readonly marks: number;
+        readonly width: number;
+        readonly height: number;
+      }[];
+      expect(drawn.map(({ name }) => name)).toEqual(expect.arrayContaining(["roofline", "sweep", "memory"]));
       for (const plot of drawn) {
         expect(plot.marks, `${machine} ${plot.name}`).toBeGreaterThan(0);
+        expect(plot.cut, `${machine} ${plot.name}`).toEqual([]);
+        // The axis is in view wherever one reads.
+        expect(plot.height, `${machine} ${plot.name}`).toBeLessThan(900);
         expect(plot.width).toBeLessThanOrEqual(width);
         expect(plot.height).toBeGreaterThan(50);
       }

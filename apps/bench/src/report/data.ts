@@ -62,8 +62,15 @@ export function reportData(receipts: readonly Receipt[]): ReportData {
   };
 }
 
+/** Processors whose virtual machines say their family and model alone. */
+const processors: Readonly<Record<string, string>> = {
+  "AMD EPYC family 25 model 17": "AMD EPYC 9004 (Genoa, Zen 4)",
+  "Intel(R) Xeon(R) Processor family 6 model 167": "Intel Xeon E-2300 (Rocket Lake)",
+  "Intel(R) Xeon(R) Processor family 6 model 207": "Intel Xeon, 5th generation (Emerald Rapids)",
+};
+
 function describe({ cpu, cores, gpus }: Receipt["machine"]): string {
-  return [`${cpu}, ${cores} cores`, ...gpus.map(({ name }) => name)].join("; ");
+  return [`${processors[cpu] ?? cpu}, ${cores} cores`, ...gpus.map(({ name }) => name)].join("; ");
 }
 
 function pointsOf({ machine, suite, date, commit, rows }: Receipt): readonly Point[] {

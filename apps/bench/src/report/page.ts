@@ -13,7 +13,7 @@ const style = `
   figure { margin: 0; padding: .75rem; background: var(--card); border: 1px solid var(--line); border-radius: .6rem; overflow: hidden }
   figure + figure { margin-top: .75rem }
   figure svg { max-width: 100%; height: auto; display: block; overflow: visible }
-  figure figure { border: 0; padding: 0 } .empty { color: var(--muted) }
+  figure figure { border: 0; padding: 0 } figure h2 { font-size: 1rem; margin: 0 0 .5rem } .empty { color: var(--muted) }
   svg text { font-family: system-ui, sans-serif }
 `;
 

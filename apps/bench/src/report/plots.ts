@@ -3,13 +3,54 @@ import type { Point, Ratio, Roof } from "./data.ts";
 
 type Drawn = HTMLElement | SVGSVGElement;
 
-/** What all plots share: transparent, in the page's colours. */
+/** Ten colours that stand apart on light and dark ground, then ten more for those who come later. */
+const palette = [
+  ...["#4269d0", "#efb118", "#ff725c", "#3ca951", "#6cc5b0", "#ff8ab7", "#a463f2", "#97bbf5", "#9c6b4e", "#9498a0"],
+  ...["#d6336c", "#12a5b8", "#b5bd00", "#e8590c", "#5f3dc4", "#2b8a3e", "#c2a383", "#1098ad", "#868e96", "#e599f7"],
+];
+
+/** The colour of each subject, the same in all plots. */
+export type Colours = (subject: string) => string;
+
+/** Colours by the order in which the names are given. */
+export function coloursOf(names: readonly string[]): Colours {
+  const all = [...new Set(names)];
+  return (subject) => palette[all.indexOf(subject) % palette.length]!;
+}
+
+/** What all plots share: transparent, in the page's colours, with room for the titles of axes below the ticks. */
 function frame(width: number, height: number): Plot.PlotOptions {
-  return { width, height, style: { background: "transparent", fontSize: "12px" }, color: { legend: true, scheme: "observable10" } };
+  return { width, height, marginTop: 30, marginBottom: 46, style: { background: "transparent", fontSize: "12px" } };
+}
+
+/** Names and their colours, with a legend. */
+function coloured(names: readonly string[], colours: Colours, legend = true): Plot.ScaleOptions {
+  const domain = [...new Set(names)];
+  return { legend, domain, range: domain.map(colours) };
+}
+
+/** The range of these values, from one number that axes label to another: 1, 2 or 5 times a power of ten. */
+function labelledDomain(values: readonly number[]): [number, number] {
+  const near = (value: number): readonly number[] => [1, 2, 5, 10].map((step) => step * 10 ** Math.floor(Math.log10(value)));
+  const [from, to] = [Math.min(...values), Math.max(...values)];
+  return [near(from).findLast((bound) => bound <= from)!, near(to).find((bound) => bound >= to)!];
+}
+
+/** Keeps text legible on lines. */
+const halo = { fill: "currentColor", stroke: "var(--card)", strokeWidth: 4 } as const;
+
+/** Pixels that the longest of these texts takes beside an axis. */
+function widthOf(texts: readonly string[]): number {
+  return 20 + 7.5 * Math.max(...texts.map((text) => text.length));
+}
+
+/** Numbers of ticks that leave room between their labels. */
+function ticksOn(width: number): number {
+  return Math.max(3, Math.floor(width / 90));
 }
 
 /** Rate over intensity under the roofs of the machine: one line per number of threads or per GPU backend. */
-export function rooflinePlot(points: readonly Point[], roofs: readonly Roof[], width: number): Drawn {
+export function rooflinePlot(points: readonly Point[], roofs: readonly Roof[], width: number, colours: Colours): Drawn {
   const intensities = points.map(({ intensity }) => intensity!);
   const [from, to] = [Math.min(...intensities) / 1.5, Math.max(...intensities) * 1.5];
   const peaks = roofs.filter(({ kind }) => kind === "flops");
@@ -32,11 +73,33 @@ export function rooflinePlot(points: readonly Point[], roofs: readonly Roof[], w
     ...frame(width, 380),
     grid: true,
     marginLeft: 56,
-    x: { type: "log", label: "flops per byte" },
-    y: { type: "log", label: "GFLOP/s" },
+    color: coloured(
+      points.map(({ subject }) => subject),
+      colours,
+    ),
+    x: { type: "log", label: "flops per byte", labelOffset: 40, ticks: ticksOn(width), tickFormat: "~g" },
+    y: {
+      type: "log",
+      label: "GFLOP/s",
+      domain: labelledDomain([...points.map(({ gflops }) => gflops!), ...lines.map(({ y }) => y)]),
+      ticks: 6,
+      tickFormat: "~g",
+    },
     marks: [
       Plot.line([...lines, ...copies], { x: "x", y: "y", z: "on", stroke: "currentColor", strokeOpacity: 0.6, strokeDasharray: "5 4" }),
-      Plot.text(lines.concat(copies), Plot.selectLast({ x: "x", y: "y", z: "on", text: "on", dy: -8, textAnchor: "end" })),
+      Plot.text(
+        [...lines, ...copies],
+        Plot.selectFirst({
+          x: "x",
+          y: "y",
+          z: "on",
+          text: ({ on }: { readonly on: string }) => limitOf(on),
+          dx: 8,
+          dy: 10,
+          textAnchor: "start",
+          ...halo,
+        }),
+      ),
       Plot.dot(
         points.filter(({ isOurs }) => isOurs),
         { ...dot, fill: "subject", r: 5 },
@@ -49,15 +112,31 @@ export function rooflinePlot(points: readonly Point[], roofs: readonly Roof[], w
   });
 }
 
+/** What a roof is the limit of: "2T" is two threads. */
+function limitOf(on: string): string {
+  const [, count] = /^(\d+)T$/.exec(on) ?? [];
+  return count === undefined ? `limit of ${on}` : `limit of ${count} ${count === "1" ? "thread" : "threads"}`;
+}
+
 /** Squares by size. */
-export function sweepPlot(points: readonly Point[], width: number): Drawn {
+export function sweepPlot(points: readonly Point[], width: number, colours: Colours): Drawn {
   const sized = points.map((point) => ({ ...point, size: Number.parseInt(point.row, 10) }));
   return Plot.plot({
     ...frame(width, 340),
     grid: true,
     marginLeft: 56,
-    x: { type: "log", base: 2, label: "n of n×n×n", ticks: [...new Set(sized.map(({ size }) => size))], tickFormat: "d" },
-    y: { type: "log", label: points[0]!.metric },
+    color: coloured(
+      points.map(({ subject }) => subject),
+      colours,
+    ),
+    x: { type: "log", base: 2, label: "n of n×n×n", labelOffset: 40, ticks: [...new Set(sized.map(({ size }) => size))], tickFormat: "d" },
+    y: {
+      type: "log",
+      label: points[0]!.metric,
+      domain: labelledDomain(points.flatMap(({ low, high }) => [low, high])),
+      ticks: 6,
+      tickFormat: "~g",
+    },
     marks: [
       Plot.ruleX(sized, { x: "size", y1: "low", y2: "high", stroke: "subject", strokeOpacity: 0.5 }),
       Plot.line(sized, { x: "size", y: "value", stroke: "subject", strokeWidth: 2, sort: "size" }),
@@ -66,37 +145,70 @@ export function sweepPlot(points: readonly Point[], width: number): Drawn {
   });
 }
 
-/** Ratios with their intervals; one facet row per row of the suite. */
-export function peersPlot(suite: string, ratios: readonly Ratio[], width: number): Drawn {
+/** Rows of a plot that is read with its axis in view. */
+const rowsWithAxis = 7;
+
+/** Ratios with their intervals, one facet row per row of the suite. Long suites are several plots on one scale, each with its axis. */
+export function peersPlots(suite: string, ratios: readonly Ratio[], width: number, colours: Colours): readonly Drawn[] {
   const rows = [...new Set(ratios.map(({ row }) => row))];
-  const isNarrow = width < 520;
   const named = ratios.map((ratio) => ({ ...ratio, against: `${ratio.backend} / ${ratio.peer}` }));
-  return Plot.plot({
-    ...frame(width, 60 + 26 * rows.length + 14 * ratios.length),
-    title: suite,
-    marginLeft: isNarrow ? 8 : 190,
-    marginTop: 28,
-    x: { type: "log", label: "times as fast", grid: true, tickFormat: "~g", clamp: true, domain: ratioDomain(ratios) },
-    y: { axis: null, domain: [...new Set(named.map(({ against }) => against))] },
-    fy: { label: null, padding: 0.25, domain: rows, axis: isNarrow ? null : "left" },
-    marks: [
-      Plot.ruleX([1], { stroke: "currentColor", strokeWidth: 1.5 }),
-      Plot.ruleY(named, { fy: "row", y: "against", x1: "low", x2: "high", stroke: "peer", strokeWidth: 3, strokeOpacity: 0.5 }),
-      Plot.dot(named, {
-        fy: "row",
-        y: "against",
-        x: "value",
-        fill: "peer",
-        r: 4,
-        title: ({ against, row, value }: (typeof named)[number]) => `${row}: ${against} ${value.toPrecision(3)}×`,
-        tip: true,
-      }),
-      // Beside the plot there is no room for names on a phone: they stand above their facets.
-      ...(isNarrow
-        ? [Plot.text(rows, { fy: (row: string) => row, text: (row: string) => row, frameAnchor: "top-left", dy: -10, fontWeight: 600 })]
-        : []),
-    ],
-  }) as Drawn;
+  const count = Math.ceil(rows.length / rowsWithAxis);
+  const isNarrow = width < 520;
+  const marginLeft = isNarrow ? 20 : widthOf(rows);
+  const peers = coloured(
+    ratios.map(({ peer }) => peer),
+    colours,
+  );
+  return Array.from({ length: count }, (_, i) => {
+    const own = rows.slice(Math.floor((i * rows.length) / count), Math.floor(((i + 1) * rows.length) / count));
+    const shown = named.filter(({ row }) => own.includes(row));
+    const subjects = [...new Set(shown.map(({ against }) => against))];
+    return Plot.plot({
+      ...frame(width, 76 + own.length * (isNarrow ? 40 + 10 * subjects.length : 26 + 9 * subjects.length)),
+      ...(i === 0 && { title: suite }),
+      marginLeft,
+      marginRight: 24,
+      color: { ...peers, legend: i === 0 },
+      x: {
+        type: "log",
+        label: "times as fast",
+        labelOffset: 40,
+        grid: true,
+        ticks: ticksOn(width - marginLeft),
+        tickFormat: "~g",
+        clamp: true,
+        domain: ratioDomain(ratios),
+      },
+      y: { axis: null, domain: subjects },
+      fy: { label: null, padding: isNarrow ? 0.4 : 0.25, domain: own, axis: isNarrow ? null : "left" },
+      marks: [
+        Plot.ruleX([1], { stroke: "currentColor", strokeWidth: 1.5 }),
+        Plot.ruleY(shown, { fy: "row", y: "against", x1: "low", x2: "high", stroke: "peer", strokeWidth: 3, strokeOpacity: 0.5 }),
+        Plot.dot(shown, {
+          fy: "row",
+          y: "against",
+          x: "value",
+          fill: "peer",
+          r: 4,
+          title: ({ against, row, value }: (typeof named)[number]) => `${row}: ${against} ${value.toPrecision(3)}×`,
+          tip: true,
+        }),
+        ...(isNarrow ? [facetNames(own)] : []),
+      ],
+    }) as Drawn;
+  });
+}
+
+/** Names of facets above them, where there is no room at their side. */
+function facetNames(rows: readonly string[]): Plot.Markish {
+  return Plot.text(rows, {
+    fy: (row: string) => row,
+    text: (row: string) => row,
+    frameAnchor: "top-left",
+    dy: -12,
+    fontWeight: 600,
+    ...halo,
+  });
 }
 
 function ratioDomain(ratios: readonly Ratio[]): [number, number] {
@@ -105,18 +217,22 @@ function ratioDomain(ratios: readonly Ratio[]): [number, number] {
 }
 
 /** Peak memory by subject and model. */
-export function memoryPlot(points: readonly Point[], width: number): Drawn {
+export function memoryPlot(points: readonly Point[], width: number, colours: Colours): Drawn {
+  const subjects = points.map(({ subject }) => subject);
+  const rows = [...new Set(points.map(({ row }) => row))];
   return Plot.plot({
-    ...frame(width, 60 + 34 * points.length),
-    marginLeft: Math.min(140, width / 3),
-    x: { label: "MiB", grid: true },
+    ...frame(width, 76 + 26 * rows.length + 34 * points.length),
+    marginLeft: widthOf(subjects),
+    marginRight: 44,
+    color: coloured(subjects, colours, false),
+    x: { label: "MiB", labelOffset: 40, grid: true, ticks: ticksOn(width - widthOf(subjects)) },
     y: { label: null },
-    fy: { label: null, axis: width < 520 ? null : "right" },
-    marginRight: width < 520 ? 16 : 160,
+    fy: { label: null, axis: null, padding: 0.25 },
     marks: [
       Plot.barX(points, { fy: "row", y: "subject", x: "value", fill: "subject", tip: true }),
       Plot.ruleX([0]),
       Plot.text(points, { fy: "row", y: "subject", x: "value", text: ({ value }: Point) => value.toFixed(0), dx: 4, textAnchor: "start" }),
+      facetNames(rows),
     ],
   });
 }
@@ -133,6 +249,7 @@ export function historyPlot(points: readonly Point[], width: number): Drawn {
   });
   return Plot.plot({
     ...frame(width, 300),
+    color: { legend: true, scheme: "observable10" },
     grid: true,
     marginLeft: 48,
     x: { type: "utc", label: null, ticks: Math.max(2, Math.min(8, width / 110)) },
