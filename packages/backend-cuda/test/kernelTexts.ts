@@ -171,8 +171,8 @@ export function surroundedCalls(): readonly Call[] {
 export const calls: readonly Call[] = [...conformanceCalls(), ...modelCalls(), ...groupCalls(), ...surroundedCalls()];
 
 /** Every different kernel text, with the first call that needs it. */
-export function kernelTexts(): ReadonlyMap<string, string> {
-  const texts = new Map<string, string>();
-  for (const each of calls) for (const { ptx } of launchesOf(each)) if (!texts.has(ptx)) texts.set(ptx, each.name);
+export function kernelTexts(): ReadonlyMap<string, Call> {
+  const texts = new Map<string, Call>();
+  for (const each of calls) for (const { ptx } of launchesOf(each)) if (!texts.has(ptx)) texts.set(ptx, each);
   return texts;
 }

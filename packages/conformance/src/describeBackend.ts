@@ -1,12 +1,14 @@
 import { type Backend, UnsupportedError } from "@centella/core";
 import { afterAll, describe, test } from "vitest";
-import { conformanceTests } from "./conformance.ts";
+import { conformanceSample, conformanceTests } from "./conformance.ts";
 import { NotApplicable } from "./conformanceTest.ts";
 import { disposeWhileBusy } from "./programs/disposal.ts";
 
 export interface DescribeBackendOptions {
   /** Failures that are known, by test id, with the reason or an issue. One that passes, or that names no test, fails. */
   readonly known?: Readonly<Record<string, string>>;
+  /** Whether to run {@link conformanceSample} alone and to skip all other tests, for backends that take minutes. Default: false. */
+  readonly isSample?: boolean;
   /** Where `REQUIRE_BACKENDS` is looked up: a comma-separated list of backends whose absence is a failure. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
 }
@@ -18,7 +20,7 @@ export interface DescribeBackendOptions {
  * ```
  */
 export function describeBackend(name: string, open: () => Promise<Backend>, options: DescribeBackendOptions = {}): void {
-  const { known = {}, environment = processEnvironment() } = options;
+  const { known = {}, isSample = false, environment = processEnvironment() } = options;
   const isRequired = environment.REQUIRE_BACKENDS?.split(",").includes(name) ?? false;
   describe(`backend ${name}`, async () => {
     const backend = await openOrReason(open);
@@ -32,10 +34,12 @@ export function describeBackend(name: string, open: () => Promise<Backend>, opti
     }
     afterAll(() => backend.dispose());
     const stale = new Set(Object.keys(known));
+    const sample = isSample ? conformanceSample() : undefined;
     for (const { id, unsupported, run } of conformanceTests()) {
       stale.delete(id);
       const reason = unsupported(backend);
       if (reason !== undefined) test.skip(`${id} (unsupported: ${reason})`, () => undefined);
+      else if (sample?.has(id) === false) test.skip(`${id} (not in the sample)`, () => undefined);
       else if (known[id] !== undefined) test.fails(`${id} (known: ${known[id]})`, () => run(backend));
       else {
         test(id, async ({ skip }) => {

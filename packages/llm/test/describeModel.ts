@@ -13,6 +13,8 @@ export interface ModelSuiteOptions {
   readonly isExact: boolean;
   /** "small" leaves the larger files out, "smoke" nearly everything. Default: "smoke" for software GPUs, else "all". */
   readonly scope?: "all" | "small" | "smoke";
+  /** Whether each family runs with one batch size, each type in one arithmetic, and no session; the other cases are skipped. Default: false. */
+  readonly isSample?: boolean;
 }
 
 /** One backend's runtime and what it is held to. */
@@ -21,7 +23,7 @@ export interface SuiteContext extends Required<ModelSuiteOptions> {
 }
 
 /** The one suite of models that every backend runs, against llama.cpp's own outputs. */
-export function describeModel(name: string, factory: BackendFactory, { isExact, scope }: ModelSuiteOptions): void {
+export function describeModel(name: string, factory: BackendFactory, { isExact, scope, isSample = false }: ModelSuiteOptions): void {
   describe(`models on ${name}`, async () => {
     const runtime = await openOrReason(factory);
     if (typeof runtime === "string") {
@@ -36,15 +38,16 @@ export function describeModel(name: string, factory: BackendFactory, { isExact, 
     }
     afterAll(() => runtime.dispose());
     const isSoftware = runtime.backends[0]?.device.kind === "software-gpu";
-    const context = { runtime, isExact, scope: scope ?? (isSoftware ? "smoke" : "all") };
+    const context = { runtime, isExact, scope: scope ?? (isSoftware ? "smoke" : "all"), isSample };
     describeLogits(context);
     describeGreedy(context);
     if (context.scope === "smoke") test.skip("sessions (skipped: too slow on a software GPU)", () => undefined);
+    else if (isSample) test.skip("sessions, turns and saving (not in the sample)", () => undefined);
     else {
       describeSessions(context);
       describeTurns(context);
     }
-    if (context.scope !== "smoke") describeSaving(context);
+    if (context.scope !== "smoke" && !isSample) describeSaving(context);
     if (context.scope === "all") {
       describeGenerating(context);
       describeMeasures(context);

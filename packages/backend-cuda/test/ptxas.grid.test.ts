@@ -5,8 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { firstOfEach } from "@centella/test-devices";
 import { describe, expect, test } from "vitest";
-import { kernelTexts } from "./kernelTexts.ts";
+import { type Call, kernelTexts } from "./kernelTexts.ts";
 
 const run = promisify(execFile);
 const targets = ["sm_80", "sm_90"] as const;
@@ -20,7 +21,10 @@ const version = await run("ptxas", ["--version"]).then(
 if (version === undefined) test.skip("every kernel assembles (no ptxas on this machine)", () => undefined);
 else {
   describe(`ptxas (${version})`, () => {
-    const texts = kernelTexts();
+    const every = kernelTexts();
+    const isFirst = firstOfEach();
+    const texts = new Map([...every].filter(([, { op, inputs }]) => isFirst(`${op.name} ${inputs.map((spec) => spec?.dtype)}`)));
+    if (texts.size < every.size) test.skip(`${every.size - texts.size} more kernels assemble (not in the sample)`, () => undefined);
     for (const target of targets) {
       test(`all ${texts.size} kernels assemble for ${target}, without spills or warnings`, { timeout: 600_000 }, async () => {
         expect(await assembleAll(texts, target, version)).toEqual([]);
@@ -34,14 +38,14 @@ else {
 }
 
 /** What ptxas says against the kernels. What it had nothing against before is remembered by the text's hash. */
-async function assembleAll(texts: ReadonlyMap<string, string>, target: string, assembler: string): Promise<readonly string[]> {
+async function assembleAll(texts: ReadonlyMap<string, Call>, target: string, assembler: string): Promise<readonly string[]> {
   const good = new Set<string>(JSON.parse(await readFile(cacheFile, "utf8").catch(() => "[]")));
   const keyOf = (ptx: string): string => createHash("sha256").update(`${assembler} ${target} ${ptx}`).digest("base64");
   const pending = [...texts].filter(([ptx]) => !good.has(keyOf(ptx)));
   const complaints: string[] = [];
   const worker = async (): Promise<void> => {
     for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-      const [ptx, name] = next;
+      const [ptx, { name }] = next;
       const said = await assemble(ptx, target);
       if (said === undefined) good.add(keyOf(ptx));
       else complaints.push(`${name}: ${said}`);

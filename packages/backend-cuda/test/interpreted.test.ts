@@ -1,5 +1,0 @@
-import { describeBackend } from "@centella/conformance";
-import { CudaBackend } from "../src/backend.ts";
-import { InterpretedDriver } from "./interpreter/interpretedDriver.ts";
-
-describeBackend("cuda on the PTX interpreter", async () => new CudaBackend(new InterpretedDriver()));
