@@ -4,7 +4,7 @@ import type { HttpOptions } from "./http/request.ts";
 import { limits } from "./limits.ts";
 import type { ByteSource } from "./source/byteSource.ts";
 
-/** What `readGguf` returns, by what is used of it. */
+/** An open file, recognised by the members that are used. */
 export const ggufFile: Kind = kind(
   "an open file, as readGguf() returns it",
   (value) => isRecord(value) && Array.isArray(value.tensors) && isRecord(value.metadata) && typeof value.readTensor === "function",
@@ -18,13 +18,13 @@ export const tensorInfo: Kind = kind(
     (isRecord(value) && isGgmlType(value.type as string) && isSize(value.offset) && isSize(value.bytes) && isSize(value.elements)),
 );
 
-/** A source of bytes that can be written too. */
+/** A source of bytes that can also be written. */
 export const editableSource: Kind = kind(
   "a source { size, read, write }",
   (value) => hasMethods(value, ["read", "write"], ["stream", "close"]) && isSize((value as ByteSource).size),
 );
 
-/** Whether an object has these methods, and these others unless they are left out. */
+/** Whether an object has the required methods, and no other values in place of the optional ones. */
 export function hasMethods(value: unknown, required: readonly string[], optional: readonly string[] = []): boolean {
   if (!isRecord(value)) return false;
   const isMethod = (name: string): boolean => typeof value[name] === "function";
@@ -33,7 +33,7 @@ export function hasMethods(value: unknown, required: readonly string[], optional
 
 const storageMethods = ["names", "size", "input", "write", "rename", "remove", "freeBytes", "lock"];
 
-/** Where pulled models are. */
+/** A storage of pulled models. */
 export const modelStorage: Kind = kind("a storage such as await diskStorage()", (value) => hasMethods(value, storageMethods, ["sync"]));
 
 /** A URL, as text or as an object. */
@@ -42,7 +42,7 @@ export const url: Kind = either(
   kind("a URL", (value) => value instanceof URL),
 );
 
-/** A table of names and texts, such as headers. */
+/** An object of strings, such as headers. */
 const texts = kind("an object of strings", (value) => isRecord(value) && Object.values(value).every((one) => typeof one === "string"));
 
 export const httpKinds: Kinds<HttpOptions> = {

@@ -43,7 +43,7 @@ describe("a lock on disk", () => {
     await using _ = disposable(await storage.lock("m"));
     const path = join(storage.location, lockFiles(storage)[0]!);
     const message = await storage.lock("m").catch((error: Error) => error.message);
-    expect(message).toContain(`'m' to be free, got another download of it under way, by process ${process.pid}; wait for it`);
+    expect(message).toContain(`'m' to be free, got a download of it in progress by process ${process.pid}; wait for it`);
     expect(message).toContain(`its lock ${path} expires in `);
   });
 

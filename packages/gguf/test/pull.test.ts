@@ -105,7 +105,7 @@ describe("pull from a hub", () => {
       expect(readFileSync(join(storage.location, name), "latin1")).not.toMatch(/hf_secret|hush/);
     vi.stubEnv("HF_TOKEN", "hf_wrong");
     const error = String(await pull("hf:o/other", { storage }).catch((reason: unknown) => reason));
-    expect(error).toMatch(/HTTP status 401; it needs permission: give a token/);
+    expect(error).toMatch(/HTTP status 401; it needs permission: set a token/);
     expect(error).not.toContain("hf_wrong");
   });
 });

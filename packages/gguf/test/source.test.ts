@@ -61,7 +61,7 @@ describe("openSource", () => {
     await expect(openSource(join(folder, "none.gguf"))).rejects.toThrow(
       /^gguf: cannot open '.*none.gguf': no such file or directory; check the path$/,
     );
-    await expect(openSource(folder)).rejects.toThrow(/no regular file; give the path of a .gguf file/);
+    await expect(openSource(folder)).rejects.toThrow(/not a regular file; give the path of a .gguf file/);
   });
 
   test("file: URLs are paths, others are fetched whole", async () => {
@@ -88,7 +88,7 @@ describe("openSource", () => {
       await source.close?.();
     }
     await expect(openSource("ftp://example.com/m.gguf")).rejects.toMatchObject({ code: "range", got: "'ftp://example.com/m.gguf'" });
-    await expect(openSource("hf:owner/repo")).rejects.toThrow(/name it alone in readGguf or loadModel, or pull it first/);
+    await expect(openSource("hf:owner/repo")).rejects.toThrow(/pass the reference itself to readGguf or loadModel, or pull it first/);
   });
 
   test("refuses what is no input", async () => {

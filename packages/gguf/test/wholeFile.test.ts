@@ -113,7 +113,7 @@ describe("with overwrite", () => {
 
 test.each([
   ["a folder that is not there", "none/m.gguf", /cannot write '.*none.m\.gguf': no such file or directory$/],
-  ["a path through a file", "file/m.gguf", /cannot write .*: a part of the path is no directory$/],
+  ["a path through a file", "file/m.gguf", /cannot write .*: a part of the path is not a directory$/],
   ["a name of 300 bytes", "a".repeat(300), /cannot write .*: the name is too long$/],
   ["a folder", ".", /which exists/],
 ])("%s is a typed error", async (_, name, message) => {
@@ -133,7 +133,7 @@ test("a full disk is a typed error", async () => {
   });
   await expect(writeWholeFile(path, text("a"))).rejects.toMatchObject({
     code: "io",
-    message: expect.stringMatching(/: no space is left$/),
+    message: expect.stringMatching(/: no space is left on the device$/),
   });
   expect(readdirSync(folder)).toEqual([]);
 });

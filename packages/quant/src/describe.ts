@@ -1,14 +1,14 @@
 import { printable } from "./shown.ts";
 
-/** Longest text, list and object that {@link describe} shows whole. */
+/** Largest text, list and object that {@link describe} shows in full. */
 const limits = { characters: 64, entries: 6, depth: 2 };
 
-/** A value as an error message shows it: short, on one line, and safe for every value that JavaScript has. */
+/** Describes any JavaScript value for an error message, in one short line. */
 export function describe(value: unknown): string {
   try {
     return preview(value, 0);
   } catch {
-    // Proxies and getters run their owner's code.
+    // Proxies and getters may throw.
     return "an object that cannot be read";
   }
 }
@@ -48,7 +48,7 @@ function previewObject(value: object, depth: number): string {
   return `{ ${cut(entries, keys.length)} }`;
 }
 
-/** Whether an object is no instance of a class. */
+/** Whether an object is not an instance of a class. */
 export function isPlain(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
   // Another realm has an Object.prototype of its own.

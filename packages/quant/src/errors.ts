@@ -1,4 +1,4 @@
-/** Base class of every error that Centella throws; `code` is stable, the message is for people: `op: expected X, got Y; what to do`. */
+/** Base class of every error that Centella throws. Messages have the form `op: expected X, got Y; what to do`; only `code` is stable. */
 export class CentellaError extends Error {
   override name = "CentellaError";
   readonly code: string;
@@ -39,7 +39,7 @@ export class QuantError extends CentellaError {
   }
 }
 
-/** The form of every message: `where: expected X, got Y; what to do`. */
+/** Formats a message: `where: expected X, got Y; what to do`. */
 export function sentence(where: string, expected: string, got: string, fix?: string): string {
   return `${where}: expected ${expected}, got ${got}${fix === undefined ? "" : `; ${fix}`}`;
 }

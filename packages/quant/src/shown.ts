@@ -1,19 +1,19 @@
 /**
- * Characters that act instead of showing: control characters (C0 and C1), the invisible ones that format text (directions of writing,
- * zero widths), separators of lines and paragraphs, and halves of surrogate pairs.
+ * Characters that are not printable: control characters (C0 and C1), invisible formatting characters (writing direction, zero width),
+ * line and paragraph separators, and lone surrogates.
  */
 const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
 /**
- * Text from a file as a message or a terminal may show it: characters that act are written as escapes (`\u001b`). Longer texts are cut
- * after `limit` UTF-16 units and followed by their length.
+ * Returns text from a file for a message or a terminal. Characters that are not printable are escaped (`\u001b`). A text of more than
+ * `limit` UTF-16 units is cut and followed by its length.
  */
 export function shown(text: string, limit = 72): string {
   const safe = printable(text.slice(0, limit));
   return text.length <= limit ? safe : `${safe}… (${text.length} characters)`;
 }
 
-/** The text with characters that act written as escapes. */
+/** Escapes the characters of a text that are not printable. */
 export function printable(text: string): string {
   return text.replace(unprintable, escaped);
 }

@@ -12,14 +12,14 @@ import { checkMetadata } from "../write/checkContent.ts";
 import { encodeHeader, type WritableEntry } from "../write/encode.ts";
 import { cannotWrite, diskPath, writeWholeFile } from "../write/wholeFile.ts";
 
-/** A source that can also be written at any place. */
+/** A source that can also be written at any offset. */
 export interface EditableSource extends ByteSource {
   write(offset: number, bytes: Uint8Array): Promise<void>;
 }
 
-/** What {@link editMetadata} changes. */
+/** Changes for {@link editMetadata}. */
 export interface MetadataEdit {
-  /** Keys to set. Those that the file has keep their place; new ones go to the end. */
+  /** Entries to set. Existing keys keep their position; new keys are appended. */
   readonly set?: readonly WritableEntry[];
   /** Keys to remove. */
   readonly remove?: readonly string[];
@@ -30,16 +30,16 @@ const editTarget = kind("a path, a file: URL or an EditableSource", (value) => i
 const editKinds: Kinds<MetadataEdit> = { set: list, remove: listOf("keys", string), signal: abortSignal };
 
 /**
- * Changes metadata of a file; the tensors stay as they are.
+ * Changes metadata of a file. Its tensors are not changed.
  *
- * At a path or `file:` URL (Node) the file is whole at any moment, also if the process is killed: if all bytes that differ are within one page of
- * 4,096 bytes, as for a number, they are written in place by one call. Otherwise a new file is written, which takes the room and the
- * time of a copy, and replaces the old one in one step.
+ * A file at a path or `file:` URL (Node) is complete at any moment, even if the process is killed. If all changed bytes are within one
+ * page of 4,096 bytes, as for a number, one call writes them in place. Otherwise a new file replaces the old one in one step, which takes
+ * the time and disk space of a copy.
  *
- * An `EditableSource` is written in place by one call of `write`, of the bytes from the first to the last that differs. What an interruption
- * leaves is up to the source. The header must still end before the same multiple of the alignment.
- * @throws {GgufError} `no-room` if the alignment would change, or if the header does not fit into a source (write a new file then), `missing`
- * for a key to remove, `invalid`, `io`; {ArgumentError} for arguments of the wrong types
+ * An `EditableSource` is written in place by one call of `write` with the bytes from the first to the last change. The header must still
+ * end before the same multiple of the alignment. The source decides what an interruption leaves.
+ * @throws {GgufError} `no-room` if the alignment would change, or if the header does not fit into a source, `missing` for a key to remove
+ * that the file lacks, `invalid`, `io`; {ArgumentError} for arguments of the wrong types
  */
 export async function editMetadata(target: string | URL | EditableSource, edit: MetadataEdit): Promise<void> {
   check("editMetadata", "target", target, editTarget);
@@ -60,10 +60,10 @@ export async function editMetadata(target: string | URL | EditableSource, edit: 
   if (change.bytes.length > 0) await target.write(change.offset, change.bytes);
 }
 
-/** A kill cannot divide a write within a page: systems copy a page into their cache in one go. */
+/** A kill cannot interrupt a write within a page: systems copy a page into their cache in one step. */
 const pageBytes = 4_096;
 
-/** Bytes of a file in memory while it is copied. */
+/** Bytes read at a time while a file is copied. */
 const copyBytes = 2 ** 22;
 
 async function editFile(path: string, edit: MetadataEdit): Promise<void> {
@@ -80,14 +80,14 @@ async function editFile(path: string, edit: MetadataEdit): Promise<void> {
   }
 }
 
-/** A header and what becomes of it. */
+/** A header before and after an edit. */
 interface EditedHeader {
   readonly header: Header;
-  /** Its bytes with the padding that follows; less at the end of a file without tensors. */
+  /** Its bytes with the padding after them, which may be missing in a file without tensors. */
   readonly before: Uint8Array;
-  /** What takes their place. */
+  /** The new bytes with padding. */
   readonly bytes: Uint8Array;
-  /** The same without padding. */
+  /** Number of new bytes without padding. */
   readonly encodedBytes: number;
 }
 
@@ -118,7 +118,7 @@ interface Change {
   readonly bytes: Uint8Array;
 }
 
-/** From the first byte that differs to the last; zeros after a header that became shorter. */
+/** Returns the bytes from the first to the last change. A shorter header is padded with zeros. */
 function changeOf({ before, bytes }: EditedHeader): Change {
   const after = new Uint8Array(Math.max(before.length, bytes.length));
   after.set(bytes);
@@ -128,14 +128,14 @@ function changeOf({ before, bytes }: EditedHeader): Change {
   return { offset: first, bytes: after.subarray(first, end) };
 }
 
-/** Writes a new file with the edited header, which replaces the one at `path`. */
+/** Replaces the file at `path` by a new file with the edited header. */
 async function replace(path: string, source: ByteSource, { before, bytes }: EditedHeader, signal: AbortSignal | undefined): Promise<void> {
   const write = async (sink: ByteSink): Promise<void> => {
     await sink.write(bytes);
     for (let at = before.length; at < source.size; at += copyBytes) {
       await sink.write(await source.read(at, Math.min(copyBytes, source.size - at), signal));
     }
-    // Windows does not replace a file that is open.
+    // Windows cannot replace an open file.
     await source.close?.();
   };
   await writeWholeFile(path, write, { overwrite: true });

@@ -2,12 +2,13 @@ import { GgufError } from "../errors.ts";
 import { type HttpOptions, identity, send } from "./request.ts";
 import { shownUrl } from "./secrets.ts";
 
-/** How long each request that looks for the cause may take. */
+/** Time limit of each request that looks for the cause, in ms. */
 const probeMs = 5_000;
 
 /**
- * Why a page cannot read a URL of another origin, or undefined where the failure was the network's. Browsers report both alike, so the
- * server is asked for an answer that no page may read: where that comes and a readable one still does not, the server refuses.
+ * Returns the error of a server that does not let this page read a URL (CORS), or undefined if the network failed. Browsers do not tell
+ * a page which of the two happened. So the server is asked for an opaque answer: if it arrives and a readable answer still does not,
+ * the server refuses access.
  */
 export async function corsRefusal(url: URL, options: HttpOptions, signal: AbortSignal | undefined): Promise<GgufError | undefined> {
   const answers = async (init: RequestInit, headers: Readonly<Record<string, string>>): Promise<boolean> => {
@@ -21,7 +22,7 @@ export async function corsRefusal(url: URL, options: HttpOptions, signal: AbortS
     }
   };
   const isReachable = await answers({ method: "HEAD", mode: "no-cors" }, {});
-  // Cross-origin isolation may block the answer to that request too, so there the cause stays open.
+  // Cross-origin isolation may block the opaque answer too, so the cause stays unknown there.
   if (!isReachable && globalThis.crossOriginIsolated !== true) return undefined;
   if (await answers({}, { ...options.headers, ...identity, Range: "bytes=0-0" })) return undefined;
   const { origin } = globalThis;
@@ -36,7 +37,7 @@ export async function corsRefusal(url: URL, options: HttpOptions, signal: AbortS
   });
 }
 
-/** The error of a part of a file without a readable `Content-Range`, so that nothing says which part it is. */
+/** Returns the error of a partial answer whose `Content-Range` is hidden, so that its position in the file is unknown. */
 export function hiddenRange(url: URL): GgufError {
   return new GgufError("io", {
     expected: `the header Content-Range from ${shownUrl(url)}`,

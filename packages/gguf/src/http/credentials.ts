@@ -4,7 +4,8 @@ import { shown } from "../shown.ts";
 type Headers = Readonly<Record<string, string>>;
 
 /**
- * A request that `fetch` accepts: user and password of the URL, which it refuses, become a header, unless there is one already.
+ * Returns a request that `fetch` accepts. User and password of the URL, which `fetch` refuses, become the header `Authorization`, unless
+ * that is given.
  * @throws {GgufError} `range` for headers that HTTP cannot carry
  */
 export function fetchable(url: URL, headers: Headers): { readonly url: URL; readonly headers: Headers } {
@@ -16,14 +17,14 @@ export function fetchable(url: URL, headers: Headers): { readonly url: URL; read
   return { url: bare, headers: { Authorization: basicAuthorization(url), ...headers } };
 }
 
-/** The error of `Headers` and `fetch` would quote the value. */
+/** Checked here because an error of `Headers` or `fetch` would quote the value. */
 function checkHeaders(headers: Headers): void {
   for (const [name, value] of Object.entries(headers)) {
     try {
       new globalThis.Headers([[name, value]]);
     } catch {
       const hint = name === "Authorization" ? "check the token" : undefined;
-      throw new GgufError("range", { expected: `a header ${shown(name)} of printable Latin-1 characters`, got: "others among them", hint });
+      throw new GgufError("range", { expected: `a header ${shown(name)} of printable Latin-1 characters`, got: "other characters", hint });
     }
   }
 }
@@ -35,7 +36,7 @@ function basicAuthorization({ username, password }: URL): string {
   } catch {
     throw new GgufError("range", {
       expected: "user and password of a URL to be percent-encoded UTF-8",
-      got: "others",
+      got: "another encoding",
       hint: "write a percent sign itself as %25",
     });
   }

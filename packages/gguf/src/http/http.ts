@@ -3,25 +3,25 @@ import { limits } from "../limits.ts";
 import { type HttpOptions, identity, NoAnswerError, reasonOf, send, TransientError } from "./request.ts";
 import { shownUrl } from "./secrets.ts";
 
-/** What the headers of an answer say of the whole file: two answers with the same version are parts of the same bytes. */
+/** Version of a file according to the headers of an answer. Two answers with the same version have parts of the same bytes. */
 export interface FileVersion {
-  /** Bytes of the file, if the server says. */
+  /** Size of the file in bytes, if the server sends it. */
   readonly total: number | undefined;
   readonly etag: string | undefined;
   /** The header `Last-Modified`. */
   readonly lastModified: string | undefined;
 }
 
-/** A response, and the version of the file that it is of. */
+/** A response, and the version of the file in it. */
 export interface RangeResponse extends FileVersion {
   readonly response: Response;
-  /** False where the server ignored the range and sends everything. */
+  /** False if the server ignored the range and sends the whole file. */
   readonly isPartial: boolean;
 }
 
 /**
- * How the version of a later answer differs from that of an earlier one, or undefined where nothing says that the file has changed.
- * Without ETags the date of the last change counts.
+ * Returns how the version of a later answer differs from that of an earlier one, or undefined if no difference is known. Without ETags,
+ * `Last-Modified` is compared.
  */
 export function versionChange(before: FileVersion, now: FileVersion): { readonly expected: string; readonly got: string } | undefined {
   if (before.etag !== now.etag) return { expected: `ETag ${before.etag}`, got: String(now.etag) };
@@ -32,11 +32,11 @@ export function versionChange(before: FileVersion, now: FileVersion): { readonly
 }
 
 /**
- * Asks for the bytes from `start` on, up to but without `end`. Nothing of the body has been read yet.
+ * Requests the bytes from `start` to before `end`, or to the end of the file. The body of the response is unread.
  *
- * The request has no header that makes a browser ask the server for permission first (a CORS preflight, which many hosts of files do
- * not answer) or that bypasses its cache: callers compare the versions of the answers instead of sending `If-Range`.
- * @throws {TransientError} for what another attempt may mend; {GgufError} `io` for other statuses, `changed` for a range that is not there
+ * No header of the request triggers a CORS preflight, which many file hosts do not answer, or bypasses the browser's cache. So callers
+ * compare the versions of the answers instead of sending `If-Range`.
+ * @throws {TransientError} if another attempt may succeed; {GgufError} `io` for other statuses, `changed` if the file is too short
  */
 export async function requestRange(
   url: URL,
@@ -64,7 +64,7 @@ async function checkedRange(
   const lastModified = response.headers.get("Last-Modified") ?? undefined;
   const contentRange = response.headers.get("Content-Range");
   const isHidden = contentRange === null && isOtherOrigin(url);
-  // A page that cannot see which range it got still knows when that is all of the file.
+  // Without a readable range, the whole file is still known if it was requested.
   const isAll = response.status !== 206 || (isHidden && start === 0 && end === undefined);
   if (isAll) return { response, isPartial: false, total: lengthOf(response), etag, lastModified };
   if (isHidden) throw (await import("./cors.ts")).hiddenRange(url);
@@ -75,13 +75,13 @@ async function checkedRange(
   return { response, isPartial: true, total: range[3] === "*" ? undefined : Number(range[3]), etag, lastModified };
 }
 
-/** Whether this is a page or worker of another origin than the URL's, to which its server must give access by CORS. */
+/** Whether this is a page or worker of another origin than the URL, so that it needs access by CORS. */
 export function isOtherOrigin(url: URL): boolean {
   const { origin } = globalThis as { readonly origin?: string };
   return origin !== undefined && origin !== url.origin;
 }
 
-/** @throws {TransientError | GgufError} for every status but success */
+/** @throws {TransientError | GgufError} unless the status is a success */
 export function checkStatus(url: URL, response: Response, start = 0): void {
   const { status, ok } = response;
   if (ok) return;
@@ -92,11 +92,11 @@ export function checkStatus(url: URL, response: Response, start = 0): void {
     expected: "success",
     got: `HTTP status ${status}`,
     summary: `cannot open '${shownUrl(url)}': HTTP status ${status}`,
-    hint: isSecret ? "it needs permission: give a token (HF_TOKEN for Hugging Face), and accept the model's terms there" : "check the URL",
+    hint: isSecret ? "it needs permission: set a token (HF_TOKEN for Hugging Face), and accept the model's terms there" : "check the URL",
   });
 }
 
-/** @throws {TransientError} for statuses after which asking again may help */
+/** @throws {TransientError} for statuses after which another attempt may succeed */
 export function checkBusy(response: Response): void {
   const { status } = response;
   if (status !== 408 && status !== 429 && status < 500) return;
@@ -104,7 +104,7 @@ export function checkBusy(response: Response): void {
   throw new TransientError(`HTTP status ${status}`, { retryAfterMs: retryAfterMs(response), hint });
 }
 
-/** What `Retry-After` asks for: seconds, or a date by the server's own clock. 0 without one. */
+/** Pause that `Retry-After` asks for, in ms: given in seconds, or as a date by the server's clock. 0 without the header. */
 function retryAfterMs({ headers }: Response): number {
   const value = headers.get("Retry-After") ?? "";
   const ms = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.parse(headers.get("Date") ?? new Date().toUTCString());
@@ -116,7 +116,7 @@ function lengthOf({ headers }: Response): number | undefined {
   return length === null || headers.get("Content-Encoding") !== null ? undefined : Number(length);
 }
 
-/** The error of a file that is not what it was when it was opened. */
+/** Returns the error of a file that has changed since it was opened. */
 export function changed(url: URL, expected: string, got: string): GgufError {
   return new GgufError("changed", {
     expected,
@@ -126,14 +126,14 @@ export function changed(url: URL, expected: string, got: string): GgufError {
   });
 }
 
-/** The longest pause that a server can ask for. */
+/** Longest pause that a server can ask for, in ms. */
 const mostRetryAfterMs = 60_000;
 
-/** How long the end of a body is waited for when all its bytes have come, in ms. */
+/** Time to wait for the end of a body after its last byte, in ms. */
 const endMs = 1_000;
 
 /**
- * The body piece by piece, at most `length` bytes of it. @throws {TransientError} if it breaks off or nothing comes for `stallMs`
+ * Yields the body in pieces, at most `length` bytes. @throws {TransientError} if the connection is cut or stalls for `stallMs`
  */
 export async function* bodyOf(
   { body }: Response,
@@ -154,13 +154,13 @@ export async function* bodyOf(
       yield piece;
     }
   } finally {
-    // Not awaited: a broken connection may never answer. One whose end was read serves the next request; to cancel it would close it.
+    // Not awaited, because a broken connection may never answer. After its end, a connection serves the next request; cancelling closes it.
     const isOver = left === 0 ? deadline(() => reader.read(), endMs, undefined).catch(() => undefined) : Promise.resolve();
     void isOver.then(() => reader.cancel()).catch(() => undefined);
   }
 }
 
-/** The promise, unless the signal is aborted before; what it stands for then goes on unobserved. */
+/** Returns the result of the promise, or rejects once the signal is aborted. The aborted work goes on unobserved. */
 export async function abortable<T>(promise: Promise<T> | undefined, signal: AbortSignal | undefined): Promise<T | undefined> {
   if (promise === undefined || signal === undefined) return promise;
   let stop: () => void = () => undefined;
@@ -177,7 +177,7 @@ export async function abortable<T>(promise: Promise<T> | undefined, signal: Abor
   }
 }
 
-/** What is started, unless `ms` pass or the signal is aborted before. */
+/** Starts work and returns its result, or rejects after `ms` or once the signal is aborted. */
 async function deadline<T>(start: () => Promise<T>, ms: number, signal: AbortSignal | undefined): Promise<T> {
   signal?.throwIfAborted();
   let stop: () => void = () => undefined;
@@ -200,12 +200,12 @@ async function deadline<T>(start: () => Promise<T>, ms: number, signal: AbortSig
   }
 }
 
-/** Counts attempts at one thing and pauses between them. */
+/** Counts the attempts at a request and pauses between them. */
 export class Attempts {
   readonly #url: URL;
   readonly #options: HttpOptions;
   #failures = 0;
-  /** Whether the server is known to let this page read its answers. */
+  /** Whether this page is known to be allowed to read the server's answers. */
   #isReadable = false;
 
   constructor(url: URL, options: HttpOptions) {
@@ -213,13 +213,13 @@ export class Attempts {
     this.#options = options;
   }
 
-  /** Something arrived: the next failure is the first again. */
+  /** Starts counting again after bytes arrived. */
   progress(): void {
     this.#failures = 0;
     this.#isReadable = true;
   }
 
-  /** Waits until another attempt is due. @throws the error itself if it is lasting; {GgufError} `io` after the last attempt */
+  /** Waits until the next attempt. @throws the error itself if it is not transient; {GgufError} `io` after the last attempt */
   async failed(error: unknown, signal: AbortSignal | undefined): Promise<void> {
     signal?.throwIfAborted();
     if (!(error instanceof TransientError)) throw error;
@@ -239,10 +239,10 @@ export class Attempts {
     this.#failures++;
   }
 
-  /** @throws {GgufError} `io` if the server does not let this page read its answers: no further attempt would help */
+  /** @throws {GgufError} `io` if the server does not let this page read its answers, so that further attempts are useless */
   async #checkAccess(signal: AbortSignal | undefined): Promise<void> {
     if (this.#isReadable || !isOtherOrigin(this.#url)) return;
-    // Offline, the code for this may not come either.
+    // Offline, this code may not load either.
     const cors = await import("./cors.ts").catch(() => undefined);
     const refusal = await cors?.corsRefusal(this.#url, this.#options, signal);
     if (refusal !== undefined) throw refusal;

@@ -10,15 +10,15 @@ import { type HttpOptions, TransientError } from "./request.ts";
 import { shownUrl } from "./secrets.ts";
 
 export interface HttpSourceOptions extends HttpOptions {
-  /** From a server that ignores ranges, files up to this size are taken whole into memory. Default 256 MiB; 0 refuses them all. */
+  /** Largest file to read into memory if the server ignores ranges, in bytes. Default 256 MiB; 0 refuses every file. */
   readonly wholeBytes?: number;
   readonly signal?: AbortSignal;
 }
 
 /**
- * A file behind a URL, read by HTTP ranges: its first 128 KiB when it is opened, everything else when it is asked for. Reads that follow one
- * another share a request. Cut connections are taken up again where they broke. A file that changes in the meantime (its ETag or size) rejects with `changed`.
- * @throws {GgufError} `io` if it cannot be had, or if the server ignores ranges and the file is larger than `wholeBytes`
+ * Opens a URL as a file that is read by HTTP ranges. The first 128 KiB are read now, everything else on demand. Consecutive reads share a
+ * request, and cut connections are resumed. If the ETag or size of the file changes, reads reject with `changed`.
+ * @throws {GgufError} `io` if the file cannot be read, or if the server ignores ranges and the file is larger than `wholeBytes`
  */
 export async function httpSource(url: string | URL, options: HttpSourceOptions = {}): Promise<ByteSource> {
   const remote = httpUrl(url);
@@ -49,9 +49,9 @@ function httpUrl(url: string | URL): URL {
 
 async function readWhole(url: URL, answer: RangeResponse, wholeBytes: number, options: HttpSourceOptions): Promise<Uint8Array> {
   const tooLarge = new GgufError("io", {
-    expected: "a server that gives ranges of a file",
-    got: `all of it (${answer.total ?? "unknown"} bytes)`,
-    summary: `${shownUrl(url)} comes only whole (${answer.total ?? "an unknown number of"} bytes): its server ignores ranges`,
+    expected: "a server that supports ranges",
+    got: `the whole file (${answer.total ?? "unknown"} bytes)`,
+    summary: `cannot read ranges of ${shownUrl(url)} (${answer.total ?? "an unknown number of"} bytes): its server ignores ranges`,
     hint: `download it first, or raise wholeBytes (${wholeBytes})`,
   });
   if (wholeBytes === 0 || (answer.total !== undefined && answer.total > wholeBytes)) {

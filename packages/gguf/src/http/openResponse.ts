@@ -1,23 +1,23 @@
 import { hasFileSystem } from "../source/place.ts";
 import { TransientError } from "./request.ts";
 
-/** Bytes between two reads, such as the padding between tensors, that are skipped rather than requested around. */
+/** Longest gap between two reads that is read and skipped instead of starting a request. Tensors have padding between them. */
 export const skippedBytes = 65_536;
 
 /**
- * How long a response stays open for the next read, in ms: programs are compiled between a model's header and its weights. An open response
- * keeps Node's process, so it ends sooner there.
+ * Time for which a response stays open for the next read, in ms: programs are compiled between reading the header and the weights. An
+ * open response keeps a Node process alive, so the time is shorter there.
  */
 const idleMs = (): number => (hasFileSystem() ? 2_000 : 30_000);
 
-/** Bytes `at … end - 1` of a file on their way, taken in order by one read after the other. */
+/** A response with bytes `at … end - 1` of a file, which consecutive reads take in order. */
 export class OpenResponse {
   /** The next byte. */
   at: number;
   readonly end: number;
   readonly #pieces: AsyncGenerator<Uint8Array, void, undefined>;
   readonly #controller = new AbortController();
-  /** What has come and was not taken yet. */
+  /** Bytes that arrived and were not taken. */
   #rest: Uint8Array = new Uint8Array();
   #timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -27,12 +27,12 @@ export class OpenResponse {
     this.#pieces = open(this.#controller.signal);
   }
 
-  /** Whether bytes `offset … end - 1` are still to come, with little to skip before them. */
+  /** Whether the response still has bytes `offset … end - 1`, after few bytes to skip. */
   isFollowedBy(offset: number, end: number): boolean {
     return offset >= this.at && offset - this.at <= Math.max(skippedBytes, this.#rest.length) && end <= this.end;
   }
 
-  /** Bytes from `offset` on, which is not before `at`; those in between are dropped. @throws the signal's reason */
+  /** Returns `length` bytes from `offset`, which is at least `at`. Bytes before `offset` are dropped. @throws the signal's reason */
   async take(offset: number, length: number, signal: AbortSignal | undefined): Promise<Uint8Array> {
     const bytes = new Uint8Array(length);
     while (this.at < offset + length) {
@@ -46,7 +46,7 @@ export class OpenResponse {
     return bytes;
   }
 
-  /** The next bytes, as many as come at once. @throws the signal's reason */
+  /** Returns the next piece of the response. @throws the signal's reason */
   async piece(signal: AbortSignal | undefined): Promise<Uint8Array> {
     const abort = (): void => this.#controller.abort(signal?.reason);
     signal?.throwIfAborted();
@@ -66,19 +66,19 @@ export class OpenResponse {
     return piece;
   }
 
-  /** Makes the end of the last piece, or all of it, the next bytes again. */
+  /** Returns the unused end of the last piece, so that it is read next. */
   putBack(bytes: Uint8Array): void {
     this.#rest = bytes;
     this.at -= bytes.length;
   }
 
-  /** Closes itself if nobody takes anything for a while. */
+  /** Closes the response unless it is used again within `idleMs`. */
   isIdle(onClose: () => void): void {
     this.#timer = setTimeout(() => {
       this.close();
       onClose();
     }, idleMs());
-    // In Node an object: a process ends without waiting for it.
+    // Node's timers are objects; unref() lets the process end without waiting for this one.
     (this.#timer as { unref?(): void }).unref?.();
   }
 
@@ -89,11 +89,11 @@ export class OpenResponse {
   close(): void {
     clearTimeout(this.#timer);
     if (this.at === this.end) {
-      // All of it came: its end lets the connection serve the next request.
+      // Reading the end lets the connection serve the next request.
       void this.#pieces.next().catch(() => undefined);
       return;
     }
-    // Ends the generator at its next step, and a request that is under way at once.
+    // Ends the generator at its next step, and a pending request at once.
     void this.#pieces.return().catch(() => undefined);
     this.#controller.abort();
   }

@@ -3,17 +3,17 @@ import { Attempts, bodyOf, changed, type FileVersion, type RangeResponse, reques
 import { OpenResponse, skippedBytes } from "./openResponse.ts";
 import { type HttpOptions, TransientError } from "./request.ts";
 
-/** What is known of a file when its first bytes have come. */
+/** Facts about a remote file from the answer to its first request. */
 export interface RemoteFileInfo {
   readonly size: number;
   readonly version: FileVersion;
-  /** Its first bytes. */
+  /** The first bytes of the file. */
   readonly prefix: Uint8Array;
 }
 
 /**
- * A file of known size behind a URL. A read that goes on where the last one ended asks for all the rest of the file, and further ones take
- * their bytes from that response: a model is loaded by one request, not by one for each tensor, and comes while tensors are repacked.
+ * A file of known size at a URL. A read that continues where the last one ended requests the rest of the file, and further reads use that
+ * response. So a model is loaded by one request, not one per tensor, and arrives while tensors are repacked.
  */
 export class RemoteFile implements ByteSource {
   readonly size: number;
@@ -21,9 +21,9 @@ export class RemoteFile implements ByteSource {
   readonly #version: FileVersion;
   readonly #prefix: Uint8Array;
   readonly #options: HttpOptions;
-  /** Where the last read ended. */
+  /** End of the last read. */
   #lastEnd = -1;
-  /** The response that the next read may go on with. */
+  /** The response that the next read may continue. */
   #idle: OpenResponse | undefined;
 
   constructor(url: URL, { size, version, prefix }: RemoteFileInfo, options: HttpOptions) {
@@ -49,7 +49,7 @@ export class RemoteFile implements ByteSource {
     }
   }
 
-  /** One request serves as much as the reader takes, and then the reads that go on where the reader stopped. */
+  /** Streams the file by one request, which also serves the reads that continue where the reader stopped. */
   async *stream(offset: number, signal?: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
     let at = offset;
     if (at < this.#prefix.length) {
@@ -71,7 +71,7 @@ export class RemoteFile implements ByteSource {
       throw error;
     } finally {
       if (last !== undefined) {
-        // The reader may have used only the beginning of it.
+        // The reader may have used only the start of the last piece.
         response.putBack(last);
         this.#keep(response);
       }
@@ -83,7 +83,7 @@ export class RemoteFile implements ByteSource {
     this.#idle = undefined;
   }
 
-  /** The idle response if this read goes on with it, which no other read can use meanwhile, or a new one. */
+  /** Returns the idle response if this read can continue it, or a new one. No other read can use the response in the meantime. */
   #responseFor(offset: number, end: number): OpenResponse {
     const idle = this.#idle;
     this.#idle = undefined;
@@ -108,7 +108,7 @@ export class RemoteFile implements ByteSource {
     });
   }
 
-  /** Bytes `offset … end - 1` in order, over as many connections as it takes. */
+  /** Yields bytes `offset … end - 1` in order, over as many connections as needed. */
   async *#pieces(offset: number, end: number, signal: AbortSignal | undefined): AsyncGenerator<Uint8Array, void, undefined> {
     let at = offset;
     if (at < this.#prefix.length && at < end) {
@@ -117,7 +117,7 @@ export class RemoteFile implements ByteSource {
       yield piece;
     }
     const attempts = new Attempts(this.#url, this.#options);
-    // The server has let this page read the prefix.
+    // This page was allowed to read the prefix.
     attempts.progress();
     while (at < end) {
       try {
@@ -135,7 +135,7 @@ export class RemoteFile implements ByteSource {
     }
   }
 
-  /** @throws {GgufError} `changed` if the answer is not of the file that was opened */
+  /** @throws {GgufError} `changed` if the answer is from another version of the file */
   async #check(answer: RangeResponse): Promise<void> {
     const change = answer.isPartial ? versionChange(this.#version, answer) : { expected: "the requested range", got: "the whole file" };
     if (change === undefined) return;

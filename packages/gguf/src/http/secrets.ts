@@ -2,8 +2,7 @@ import { limits } from "../limits.ts";
 import { shown, shownPath } from "../shown.ts";
 
 /**
- * Returns a URL as it may appear in a message or a record: without its user part, its query and its fragment, any of which can be secret, and
- * without most of its data.
+ * Returns a URL for a message or a record: without user, password, query and fragment, each of which can be secret. A `data:` URL is cut.
  */
 export function shownUrl(url: URL | string): string {
   if (typeof url === "string") return URL.canParse(url) ? shownUrl(new URL(url)) : shownUrlLike(url);
@@ -11,12 +10,12 @@ export function shownUrl(url: URL | string): string {
   return url.protocol === "data:" ? shown(bare.href, limits.dataUrlCharacters) : shownPath(bare.href);
 }
 
-/** The same for text that was to be a URL. */
+/** Like {@link shownUrl}, for text that does not parse as a URL. */
 function shownUrlLike(text: string): string {
   return shownPath(text.includes("://") ? text.replace(/:\/\/[^/?#]*@/, "://").replace(/[?#].*$/s, "") : text);
 }
 
-/** `text` without what is secret in a request, which errors of `fetch` quote. */
+/** Returns `text` without the secrets of a request, which errors of `fetch` quote. */
 export function withoutSecrets(
   text: string,
   { username, password, search, hash }: URL,

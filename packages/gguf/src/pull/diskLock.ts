@@ -4,41 +4,41 @@ import { isCode, unlessMissing } from "../source/systemError.ts";
 import { uniqueId } from "../source/uniqueId.ts";
 import type { StorageLock } from "./storage.ts";
 
-/** How often a holder shows that it is alive, by writing its lock file again. */
+/** Interval at which a holder writes its lock file again to show that it is alive. */
 const beatMs = 3_000;
 
-/** Age from which a lock file counts as left behind. Ten beats: a busy disk can hold up a few. */
+/** Age from which a lock file counts as stale: ten beats, because a busy disk can delay a few. */
 const staleMs = 30_000;
 
-/** Claims before giving up, if others claim at the same time. */
+/** Number of claims before giving up, if other processes claim at the same time. */
 const mostClaims = 5;
 
 /** The process that wrote a lock file. */
 interface Holder {
   readonly pid: number;
-  /** When it started, in ticks since boot (Linux): another process may be given the same id later. */
+  /** Start time in ticks since boot (Linux), because a later process may get the same id. */
   readonly start?: string | undefined;
-  /** Where the id means this process: the boot of a machine and the namespace of a container. Undefined where that is unknown. */
+  /** Scope of the process id: the boot of the machine and the namespace of the container. Undefined if unknown. */
   readonly place?: string | undefined;
 }
 
 /** A lock file of another process. */
 interface Rival {
   readonly path: string;
-  /** Undefined for a claim that is not decided. */
+  /** Undefined while the claim is undecided. */
   readonly holder: Holder | undefined;
-  /** Whether its process is not one of those that this one can ask for. */
+  /** Whether its process is in another container or on another machine, so that this process cannot check it. */
   readonly isElsewhere: boolean;
   readonly ageMs: number;
 }
 
 /**
- * Locks `name` by a file `NAME.ID.lock` in `folder`. Each claim is a file of its own, empty at first. A process that finds no other live one
- * after creating its own holds the lock, and writes who it is; otherwise it withdraws. So two can never hold it, and removing a file that
- * was left behind can never remove the lock of someone else.
+ * Locks `name` by a file `NAME.ID.lock` in `folder`. Each claim has its own file, which is empty at first. A process creates its file and
+ * looks for live files of other processes. If there are none, it holds the lock and writes its identity; otherwise it withdraws. So two
+ * processes can never hold the lock, and removing a stale file can never remove the lock of another process.
  *
- * A lock file is left behind if its process is gone, or if it was not written for {@link staleMs} by the clock of the file system. The
- * latter ends locks of killed containers and of other machines, whose processes cannot be asked for.
+ * A lock file is stale if its process is gone, or if it was not written for {@link staleMs} by the clock of the file system. The second
+ * rule ends locks of killed containers and of other machines, whose processes cannot be checked.
  * @throws {GgufError} `busy`
  */
 export async function lockOnDisk(folder: string, name: string): Promise<StorageLock> {
@@ -53,7 +53,7 @@ export async function lockOnDisk(folder: string, name: string): Promise<StorageL
       await claim.withdraw();
       throw error;
     }
-    // Two that claim at the same moment both withdraw: their next claims should not coincide.
+    // Two simultaneous claims both withdraw. A random delay keeps the next claims apart.
     await new Promise((resolve) => setTimeout(resolve, Math.random() * 20 * claims));
   }
 }
@@ -83,7 +83,7 @@ async function createClaim(folder: string, name: string): Promise<Claim> {
   };
 }
 
-/** Writes the holder into a claim, again and again until it is released. */
+/** Writes the holder into a claim, and renews it until it is released. */
 async function hold(claim: Claim, name: string): Promise<StorageLock> {
   const { stat } = requireNodeModule("node:fs/promises", claim.path);
   const lost = new AbortController();
@@ -94,7 +94,7 @@ async function hold(claim: Claim, name: string): Promise<StorageLock> {
     if ((await unlessMissing(stat(claim.path))) === undefined) lost.abort(takenOver(name));
   };
   const timer = setInterval(() => void beat().catch(() => undefined), beatMs);
-  // In Node an object: a process ends without waiting for it.
+  // Node's timers are objects; unref() lets the process end without waiting for this one.
   (timer as { unref?(): void }).unref?.();
   return {
     lost: lost.signal,
@@ -105,7 +105,7 @@ async function hold(claim: Claim, name: string): Promise<StorageLock> {
   };
 }
 
-/** A live lock of another holder. Removes those that are left behind. */
+/** Returns a live lock of another holder, and removes stale ones. */
 async function findRival(folder: string, name: string, own: Claim): Promise<Rival | undefined> {
   const fs = requireNodeModule("node:fs/promises", folder);
   const place = await thisPlace();
@@ -139,7 +139,7 @@ function holderOf(text: string): Holder | undefined {
   }
 }
 
-/** Whether the process of a holder here is gone, or is another one that was given its id. */
+/** Whether the process of a holder in this scope is gone, or its id belongs to a later process. */
 async function hasEnded({ pid, start }: Holder): Promise<boolean> {
   if (!exists(pid)) return true;
   const startNow = await startOf(pid === nodeProcess().pid ? "self" : String(pid));
@@ -158,7 +158,7 @@ async function thisProcess(): Promise<Holder> {
   return { pid: nodeProcess().pid, start: await startOf("self"), place: await thisPlace() };
 }
 
-/** Where the ids of processes are the same as here. */
+/** Returns the scope of this process's id. */
 async function thisPlace(): Promise<string | undefined> {
   const { readFile, readlink } = requireNodeModule("node:fs/promises", "/proc");
   if (nodeProcess().platform !== "linux") return requireNodeModule("node:os", "/proc").hostname();
@@ -170,13 +170,13 @@ async function thisPlace(): Promise<string | undefined> {
   }
 }
 
-/** When a process started, where `/proc` tells and counts processes as this one does (in a new namespace it may be that of the old). */
+/** Returns the start time of a process if `/proc` has it. In a new namespace, `/proc` may still be that of the old one. */
 async function startOf(pid: string): Promise<string | undefined> {
   const { readFile, readlink } = requireNodeModule("node:fs/promises", "/proc");
   try {
     if (pid !== "self" && (await readlink("/proc/self")) !== String(nodeProcess().pid)) return undefined;
     const stat = await readFile(`/proc/${pid}/stat`, "utf8");
-    // Fields follow the name in parentheses, which may have any characters; the 22nd of all is `starttime`.
+    // The name in parentheses may contain any characters. Field 22, counted from the start of the line, is `starttime`.
     return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
   } catch {
     return undefined;
@@ -188,7 +188,7 @@ function busy(name: string, { path, holder, isElsewhere, ageMs }: Rival): GgufEr
   const where = isElsewhere ? " of another container or machine" : "";
   return new GgufError("busy", {
     expected: `'${name}' to be free`,
-    got: `another download of it under way${holder === undefined ? "" : `, by process ${holder.pid}${where}`}`,
+    got: `a download of it in progress${holder === undefined ? "" : ` by process ${holder.pid}${where}`}`,
     hint: `wait for it, then try again; if that process is gone, its lock ${path} expires in ${seconds} s`,
   });
 }
@@ -196,7 +196,7 @@ function busy(name: string, { path, holder, isElsewhere, ageMs }: Rival): GgufEr
 function takenOver(name: string): GgufError {
   return new GgufError("busy", {
     expected: `the lock of '${name}' to be kept`,
-    got: "another process that took it over, or its removal, while this process was suspended",
+    got: "a lock that was removed or taken over while this process was suspended",
     hint: "try again",
   });
 }

@@ -6,8 +6,8 @@ import { environment } from "./environment.ts";
 import type { ModelStorage, StorageWriter } from "./storage.ts";
 
 /**
- * Models in a folder of the disk (Node). Default: `centella/models` in the user's cache: `XDG_CACHE_HOME`, on Windows `LOCALAPPDATA`, else
- * `~/.cache`.
+ * Stores models in a folder on disk (Node). Default: `centella/models` in the user's cache folder, which is `XDG_CACHE_HOME`, on Windows
+ * `LOCALAPPDATA`, or `~/.cache`.
  */
 export async function diskStorage(folder?: string): Promise<ModelStorage> {
   if (folder !== undefined) check("diskStorage", "folder", folder, string);

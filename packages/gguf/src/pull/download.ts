@@ -10,18 +10,18 @@ import { readRecord, writeRecord } from "./record.ts";
 import { createSha256, type Sha256 } from "./sha256.ts";
 import type { ModelStorage, StorageWriter } from "./storage.ts";
 
-/** What is known of a stored file. */
+/** A stored file. */
 export interface Downloaded {
   readonly name: string;
   readonly url: string;
   readonly bytes: number;
-  /** Of the bytes that are stored. */
+  /** SHA-256 of the stored bytes. */
   readonly sha256: string;
-  /** Whether somebody said what the SHA-256 should be. Without that, length and header alone have been checked. */
+  /** Whether the SHA-256 was compared with a given one. Otherwise only length and header were checked. */
   readonly isVerified: boolean;
-  /** The server's ETag for it, if it had one. */
+  /** The server's ETag, if it sent one. */
   readonly etag?: string | undefined;
-  /** When it was last changed, as its server said. */
+  /** The header `Last-Modified` of the server. */
   readonly lastModified?: string | undefined;
 }
 
@@ -29,16 +29,15 @@ const hashChunkBytes = 2 ** 20;
 const partialName = (name: string): string => `${name}.partial`;
 const stateName = (name: string): string => `${name}.partial.json`;
 
-/** Whether a file of the storage belongs to a download that has not ended, not to a model. */
+/** Whether a file of the storage is a helper file of a download, not a model. */
 function isAuxiliary(name: string): boolean {
   return /\.(partial|json|lock|tmp)$/.test(name);
 }
 
 /**
- * Downloads one file under its name, or finds it there with the digest that is wanted. Until everything has been checked it is
- * `NAME.partial`, from which the next attempt goes on. `source` is put on record with it.
- * `onBytes` is called with the bytes that are there so far and in all.
- * @throws {GgufError} `corrupt` if the bytes are not those that were promised (they are removed), `busy`, `quota`, `io`
+ * Downloads one file, unless it is stored with the expected digest. Until all checks have passed, the file is `NAME.partial`, which the
+ * next attempt resumes. `source` is recorded with the file. `onBytes` is called with the bytes so far and in total.
+ * @throws {GgufError} `corrupt` if the bytes do not have the expected SHA-256 (they are removed), `busy`, `quota`, `io`
  */
 export async function download(
   storage: ModelStorage,
@@ -61,14 +60,14 @@ export async function download(
   }
 }
 
-/** A file that is there with the digest and from the place that are wanted now. */
+/** Returns the record of the stored file if it has the expected digest and URL. */
 async function storedFile(storage: ModelStorage, { name, url, sha256 }: RemoteFile): Promise<Downloaded | undefined> {
   const record = parseDownloaded(await readRecord(storage, `${name}.json`));
   const isSame = record !== undefined && sha256 !== undefined && record.sha256 === sha256 && record.url === recordUrl(url);
   return isSame && (await storage.size(name)) === record.bytes ? record : undefined;
 }
 
-/** What a record says of a file, undefined if it is none. */
+/** Parses the record of a file. Returns undefined if it is not one. */
 export function parseDownloaded(value: unknown): Downloaded | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   const { name, url, bytes, sha256, isVerified, etag, lastModified } = value as Partial<Record<keyof Downloaded, unknown>>;
@@ -79,9 +78,9 @@ export function parseDownloaded(value: unknown): Downloaded | undefined {
 }
 
 /**
- * Size and digest that a hub puts on its redirect to the bytes; nothing from servers that say nothing, or do not know HEAD: what is wrong
- * with the URL shows when its bytes are asked for. A server that does not answer is asked again, since without its answer wrong bytes
- * would pass. A page is not asked to: browsers hide what redirects to other origins say, and some servers allow pages no HEAD.
+ * Asks for the size and digest that a hub sends with its redirect to the bytes. Returns nothing if the server sends neither or does not
+ * support HEAD; a wrong URL fails when its bytes are requested. A server that does not answer is asked again, because without a digest
+ * wrong bytes would be accepted. Pages do not ask: browsers hide redirects to other origins, and some servers forbid HEAD to pages.
  * @throws {GgufError} `io` after the last attempt
  */
 export async function linkedFile(url: URL, options: HttpOptions, signal: AbortSignal | undefined): Promise<Partial<RemoteFile>> {
@@ -92,7 +91,7 @@ export async function linkedFile(url: URL, options: HttpOptions, signal: AbortSi
     try {
       const response = await send(url, { method: "HEAD", redirect: "manual", headers }, options, signal);
       await response.body?.cancel();
-      // A server that answers 501 does not know HEAD; other statuses say nothing of the file.
+      // Status 501 means that the server does not support HEAD. Other statuses say nothing about the file.
       if (response.status !== 501) checkBusy(response);
       const size = fileSize(Number(response.headers.get("X-Linked-Size")));
       const sha256 = digestOf(response.headers.get("X-Linked-ETag"));
@@ -112,7 +111,7 @@ class Download {
   readonly #partial: string;
   #hash: Sha256 | undefined;
   #done = 0;
-  /** The most bytes that were there at any time. */
+  /** Largest number of bytes so far, over all attempts. */
   #furthest = 0;
   #total: number | undefined;
   #etag: string | undefined;
@@ -151,7 +150,7 @@ class Download {
     return this.#commit();
   }
 
-  /** Takes up what an earlier download left, if it was of the same file. */
+  /** Resumes an earlier download of the same file, if there is one. */
   async #resume(): Promise<void> {
     this.#hash = createSha256();
     const state = await readRecord(this.#storage, stateName(this.#file.name));
@@ -176,8 +175,8 @@ class Download {
   }
 
   /**
-   * Whether more bytes may be joined to those that came with this ETag: a digest tells in the end whether they belong together, a strong ETag
-   * at once. Weak ones stay the same for files that differ.
+   * Whether more bytes may be appended to those that came with this ETag. A digest shows at the end whether they belong together, a strong
+   * ETag at once. Weak ETags can be the same for different files.
    */
   #canResume(etag: unknown): boolean {
     return this.#file.sha256 !== undefined || (typeof etag === "string" && !etag.startsWith("W/"));
@@ -214,14 +213,14 @@ class Download {
     const free = await this.#storage.freeBytes();
     const missing = total - this.#done;
     if (free !== undefined && missing > free) {
-      const hint = "remove models that are not needed";
+      const hint = "remove models that you do not need";
       throw new GgufError("quota", { expected: `${missing} free bytes in ${this.#storage.location}`, got: String(free), hint });
     }
   }
 
   async #take(answer: RangeResponse): Promise<void> {
     const total = this.#total ?? answer.total;
-    // A server that ignores ranges sends again what is there already.
+    // A server that ignores ranges sends the stored bytes again.
     let skip = answer.isPartial ? 0 : this.#done;
     const writer = await this.#storage.write(this.#partial, this.#done);
     try {
@@ -255,7 +254,7 @@ class Download {
     }
     await this.#checkHeader();
     await abortable(this.#storage.sync?.(this.#partial), this.#signal);
-    // The record of a file that is replaced must not speak for the new one.
+    // The old record must not describe the new file.
     await this.#storage.remove(`${name}.json`);
     await this.#storage.rename(this.#partial, name);
     await this.#storage.remove(stateName(name));
@@ -270,7 +269,7 @@ class Download {
     };
   }
 
-  /** A web page, or half of a file whose server does not know its length, is no model. */
+  /** Discards bytes that are not a model, such as a web page, or half a file of unknown length. */
   async #checkHeader(): Promise<void> {
     const source = await openSource(await this.#storage.input(this.#partial));
     try {

@@ -11,7 +11,7 @@ import { nameOfHubFile } from "./names.ts";
 /** A file to download. */
 export interface RemoteFile {
   readonly url: URL;
-  /** Under which it is stored. */
+  /** Name in the storage. */
   readonly name: string;
   readonly size: number | undefined;
   /** Lower-case hexadecimal. */
@@ -28,7 +28,7 @@ export interface HubSpec {
 
 const specPattern = /^hf:([\w.-]+\/[\w.-]+?)(?:@([\w./-]+?))?(?::([\w.-]+)|\/(.+\.gguf))?$/;
 
-/** Owner and name each begin and end with a letter, a digit or `_`; as on Hugging Face, neither has `--` or `..` in it. */
+/** Owner and name each begin and end with a letter, a digit or `_`. As on Hugging Face, neither contains `--` or `..`. */
 const repoPattern = /^(?!.*(--|\.\.))\w([\w.-]*\w)?\/\w([\w.-]*\w)?$/;
 
 /** @throws {GgufError} `range` for anything else */
@@ -63,7 +63,7 @@ export async function resolveHubSpec(spec: HubSpec, request: HubRequest): Promis
   const chosen = spec.path === undefined ? chooseByQuant(spec, listed) : chooseByPath(spec, spec.path, listed);
   const { repo, revision } = spec;
   return chosen.map(({ path, size, sha256 }) => ({
-    // First: it checks the path, which encodeURIComponent may not take.
+    // Comes first because it checks the path, for which encodeURIComponent may throw.
     name: nameOfHubFile(repo, revision, path),
     url: new URL(`${repo}/resolve/${encodeURIComponent(revision)}/${path.split("/").map(encodeURIComponent).join("/")}`, endpoint),
     size,
@@ -77,7 +77,7 @@ async function listFiles({ repo, revision }: HubSpec, { endpoint, httpFor, signa
   let entries = 0;
   let next: URL | undefined = new URL(`api/models/${repo}/tree/${encodeURIComponent(revision)}?recursive=true`, endpoint);
   while (next !== undefined) {
-    if (visited.has(next.href)) throw endless(next, "a page that was there before");
+    if (visited.has(next.href)) throw endless(next, "the same page twice");
     if (visited.size === limits.hubPages) throw endless(next, `more than ${limits.hubPages} pages`);
     visited.add(next.href);
     const page: { readonly body: unknown; readonly next: URL | undefined } = await fetchJson(next, httpFor(next), signal);
@@ -142,7 +142,7 @@ function endless(url: URL, got: string): GgufError {
 }
 
 function unexpected(url: URL): GgufError {
-  return new GgufError("io", { expected: `a list of files from ${shownUrl(url)}`, got: "something else", hint: "check HF_ENDPOINT" });
+  return new GgufError("io", { expected: `a list of files from ${shownUrl(url)}`, got: "another answer", hint: "check HF_ENDPOINT" });
 }
 
 function listedFile(entry: unknown): ListedFile | undefined {
@@ -154,12 +154,12 @@ function listedFile(entry: unknown): ListedFile | undefined {
   return { path: entry.path, size, sha256 };
 }
 
-/** Bytes of a file as a server says them; undefined for what no model can have, such as 0 or 1.5. */
+/** Parses the size of a file from a server. Returns undefined for impossible sizes, such as 0 or 1.5. */
 export function fileSize(said: unknown): number | undefined {
   return typeof said === "number" && Number.isSafeInteger(said) && said > 0 ? said : undefined;
 }
 
-/** A SHA-256 as hubs write it: plain, quoted or with `sha256:` before it. */
+/** Parses a SHA-256 as hubs write it: plain, quoted or after `sha256:`. */
 export function digestOf(text: unknown): string | undefined {
   const match = typeof text === "string" ? /^"?(?:sha256:)?([0-9a-f]{64})"?$/i.exec(text) : null;
   return match?.[1]?.toLowerCase();

@@ -9,15 +9,15 @@ import { isNode } from "./environment.ts";
 import { defaultStorage, type PullOptions, pull, remoteFiles } from "./pull.ts";
 import type { ModelStorage } from "./storage.ts";
 
-/** How long a server may take to say whether a stored file is still current, in ms. */
+/** Time limit of the request that checks a stored file, in ms. */
 const checkMs = 5_000;
 
-/** A place that is not on this machine. */
+/** A URL or a model on a hub. */
 type RemotePlace = Exclude<Place, { readonly kind: "path" }>;
 
 /**
- * The files of a model that is downloaded into a storage, or found there. Where the storage cannot be used they are read by ranges
- * instead, with a warning.
+ * Returns the files of a model that is downloaded into a storage or found there. If the storage cannot be used, the files are read by
+ * ranges instead, with a warning.
  * @throws {GgufError} as `pull`; the signal's reason
  */
 export async function locateRemote(place: RemotePlace, options: LocateOptions): Promise<Located> {
@@ -32,7 +32,7 @@ export async function locateRemote(place: RemotePlace, options: LocateOptions): 
   }
 }
 
-/** The model's files in the storage, downloaded unless they are there already and not known to have changed on the server. */
+/** Returns the model's files in the storage. They are downloaded if they are missing or have changed on the server. */
 async function storedFiles(place: RemotePlace, cache: true | ModelStorage, options: LocateOptions): Promise<readonly GgufInput[]> {
   const { signal, onDownload } = options;
   const storage = cache === true ? await lastingStorage() : cache;
@@ -43,7 +43,7 @@ async function storedFiles(place: RemotePlace, cache: true | ModelStorage, optio
     onProgress: ({ done, total }) => onDownload?.(done, total),
   };
   const found = await pull(source, pullOptions);
-  // In Node a reference to a hub is what `pull` has stored under it.
+  // In Node, a hub reference means the file that `pull` stored for it.
   if (!found.wasStored || (place.kind === "hub" && isNode())) return found.input;
   const [first] = found.files;
   const url = place.kind === "hub" ? new URL(first!.url) : place.url;
@@ -51,20 +51,20 @@ async function storedFiles(place: RemotePlace, cache: true | ModelStorage, optio
   return (await pull(source, { ...pullOptions, refresh: true })).input;
 }
 
-/** The default storage, which a browser is asked not to clear when it runs out of space. */
+/** Returns the default storage, and asks the browser not to clear it when space runs out. */
 async function lastingStorage(): Promise<ModelStorage> {
   const storage = await defaultStorage();
-  // Not awaited: a browser may ask its user. The answer changes nothing here.
+  // Not awaited: the browser may ask its user, and the answer changes nothing here.
   if (!isNode()) void globalThis.navigator?.storage?.persist?.().catch(() => false);
   return storage;
 }
 
-/** Whether the server says that a stored file is not the one it has now. A server that cannot be asked does not say so. */
+/** Whether a stored file has changed on the server. False if the server cannot be reached. */
 async function hasChanged(url: URL, { bytes, etag, lastModified }: Downloaded, signal: AbortSignal | undefined): Promise<boolean> {
   try {
     const answer = await requestRange(url, { start: 0, end: 1 }, { stallMs: checkMs }, signal);
     await answer.response.body?.cancel();
-    // Records of older releases have the length alone.
+    // Records of older releases have only the length.
     const version = etag === undefined && lastModified === undefined ? answer : { etag, lastModified };
     return versionChange({ etag: version.etag, lastModified: version.lastModified, total: bytes }, answer) !== undefined;
   } catch {
@@ -82,12 +82,12 @@ async function readByRanges(place: RemotePlace, signal: AbortSignal | undefined)
   return { inputs, warnings: [] };
 }
 
-/** Why a model that can be read cannot be stored. @throws the error itself where it is about the model, or about space for it */
+/** Returns why a readable model cannot be stored. @throws the error itself if it is about the model or the space for it */
 function whyNotStored(error: unknown): string {
   if (!(error instanceof CentellaError)) return String(error);
   if (error.code === "storage" || error.code === "busy") return error.message;
   if (!(error instanceof GgufError) || error.code !== "quota") throw error;
   const { expected, got, cause } = error;
-  const hint = "remove stored models (listModels, removeModel), or read it without storing it (cache: false)";
+  const hint = "remove stored models (listModels, removeModel), or read the model without storing it (cache: false)";
   throw new GgufError("quota", { expected, got, hint, cause });
 }

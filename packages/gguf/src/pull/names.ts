@@ -3,14 +3,14 @@ import { shownPath } from "../shown.ts";
 import { createSha256 } from "./sha256.ts";
 
 /**
- * The URL by which a stored file is known again: without its user part, and with a digest in place of its query, since both may be secret.
- * Signatures change from link to link, so a signed link is a file of its own.
+ * Returns the URL that identifies a stored file. It has no user or password, and a digest in place of the query, because they may be
+ * secret. Each signed link has another signature, so each is a separate file.
  */
 export function recordUrl(url: URL): string {
   return `${url.origin}${url.pathname}${url.search === "" ? "" : `?${digestOfQuery(url)}`}`;
 }
 
-/** A flat file name for what a URL stands for, whose only namesakes are URLs of the same host with `--` in their path. */
+/** Returns a flat file name for a URL. Only URLs of the same host with `--` in their path can share it. */
 export function nameOfUrl(url: URL): string {
   const query = url.search === "" ? "" : `@${digestOfQuery(url)}`;
   const path = decodedPath(url)
@@ -19,23 +19,27 @@ export function nameOfUrl(url: URL): string {
   return checkedName(`${url.host.replace(":", "_")}${query}--${path}${path.endsWith(".gguf") ? "" : ".gguf"}`);
 }
 
-/** A flat file name for a file of a hub's repository. */
+/** Returns a flat file name for a file of a repository on a hub. */
 export function nameOfHubFile(repo: string, revision: string, path: string): string {
   const folder = revision === "main" ? repo : `${repo}@${revision}`;
   // Windows separates folders by backslashes too, and reserves the other characters.
   return checkedName(`${folder}--${path}`.replace(/[/\\:*?"<>|]/g, "--"));
 }
 
-/** File systems allow names of 255 bytes; the longest that is added is `.partial.json.01234567.tmp`. */
+/** File systems allow names of 255 bytes. The longest suffix is `.partial.json.01234567.tmp`. */
 const mostNameBytes = 255 - 32;
 
 function checkedName(name: string): string {
   const bytes = new TextEncoder().encode(name).length;
   if (bytes > mostNameBytes) {
     const expected = `a file name of at most ${mostNameBytes} bytes`;
-    throw new GgufError("range", { expected, got: `${bytes} for '${shownPath(name)}'`, hint: "download the file under a shorter name" });
+    throw new GgufError("range", {
+      expected,
+      got: `${bytes} for '${shownPath(name)}'`,
+      hint: "download the file by other means, under a shorter name",
+    });
   }
-  // Lone surrogates have no UTF-8, so neither a URL nor a file system can carry them.
+  // Lone surrogates have no UTF-8 encoding, so URLs and file systems cannot hold them.
   if (/[\p{Cc}\p{Cs}]/u.test(name)) {
     throw new GgufError("range", { expected: "a file name without control characters and lone surrogates", got: `'${shownPath(name)}'` });
   }

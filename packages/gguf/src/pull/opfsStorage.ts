@@ -39,8 +39,8 @@ const opfsFolder = kind(
 );
 
 /**
- * Models in the browser's origin private file system. Default: its folder `centella-models`. In a worker bytes are stored as they come;
- * elsewhere the browser stores them when a download ends or stops, and copies what a resumed one already had.
+ * Stores models in the browser's origin private file system. Default: its folder `centella-models`. In a worker, bytes are stored as they
+ * arrive. In a page, the browser stores them when a download ends or stops, and copies the old bytes of a resumed one.
  */
 export async function opfsStorage(folder?: OpfsFolder): Promise<ModelStorage> {
   if (folder !== undefined) check("opfsStorage", "folder", folder, opfsFolder);
@@ -68,7 +68,7 @@ export async function opfsStorage(folder?: OpfsFolder): Promise<ModelStorage> {
       throw unusable("a browser that can write files outside of workers", "one without createWritable()");
     },
     async rename(from, to) {
-      // Writing has checked that the browser has it.
+      // write() has checked that the browser supports move().
       await (await root.getFileHandle(from)).move!(to);
     },
     async remove(name) {
@@ -100,13 +100,13 @@ export async function opfsStorage(folder?: OpfsFolder): Promise<ModelStorage> {
   };
 }
 
-/** @throws {GgufError} `storage` where the browser has none, as in some private windows and in pages that were not loaded by https */
+/** @throws {GgufError} `storage` if the browser has no such file system, as in some private windows and in pages without HTTPS */
 async function defaultFolder(): Promise<OpfsFolder> {
   const { storage } = globalThis.navigator ?? {};
   if (storage?.getDirectory === undefined) throw unusable("a browser with an origin private file system", "none here");
   try {
     const root = await storage.getDirectory();
-    // The DOM's own types have no async iteration in every version; the interface above names what is used.
+    // Not every version of the DOM types has async iteration, so the interface above declares the members that are used.
     return (await root.getDirectoryHandle("centella-models", { create: true })) as FileSystemDirectoryHandle & OpfsFolder;
   } catch (cause) {
     throw unusable("access to the origin private file system", String(cause), cause);
@@ -114,10 +114,10 @@ async function defaultFolder(): Promise<OpfsFolder> {
 }
 
 function unusable(expected: string, got: string, cause?: unknown): GgufError {
-  return new GgufError("storage", { expected, got, hint: "use another browser or window, or a storage of your own", cause });
+  return new GgufError("storage", { expected, got, hint: "use another browser or window, or pass a custom storage", cause });
 }
 
-/** A lock between tabs, where the browser has them. */
+/** Takes a lock between tabs. Without browser support, it always succeeds. */
 async function webLock(name: string): Promise<(() => void) | undefined> {
   const locks = globalThis.navigator?.locks;
   if (locks === undefined) return () => undefined;
@@ -161,7 +161,7 @@ function accessWriter(access: OpfsAccess, offset: number): StorageWriter {
 
 function busy(name: string, holder: string): GgufError {
   const hint = "wait for it, then try again";
-  return new GgufError("busy", { expected: `'${name}' to be free`, got: `another download of it under way, in ${holder}`, hint });
+  return new GgufError("busy", { expected: `'${name}' to be free`, got: `a download of it in progress in ${holder}`, hint });
 }
 
 function isNotFound(error: unknown): boolean {

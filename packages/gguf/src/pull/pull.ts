@@ -13,22 +13,22 @@ import { nameOfUrl, recordUrl } from "./names.ts";
 import { readRecord, writeRecord } from "./record.ts";
 import type { ModelStorage } from "./storage.ts";
 
-/** How far a pull is; bytes over all files of the model. */
+/** Progress of a pull, in bytes over all files of the model. */
 export interface PullProgress {
   readonly name: string;
   readonly done: number;
-  /** Undefined while nobody has said. */
+  /** Undefined while the total is unknown. */
   readonly total: number | undefined;
 }
 
 export interface PullOptions extends Omit<HttpOptions, "headers"> {
   /** Default: `diskStorage()` in Node, `opfsStorage()` in browsers. */
   readonly storage?: ModelStorage;
-  /** Sent to the hub alone. Default: `HF_TOKEN` of the environment. */
+  /** Token that is sent only to the hub. Default: the environment variable `HF_TOKEN`. */
   readonly token?: string;
-  /** Default: `HF_ENDPOINT` of the environment, else https://huggingface.co. */
+  /** URL of the hub. Default: the environment variable `HF_ENDPOINT`, or https://huggingface.co. */
   readonly endpoint?: string | URL;
-  /** What a single file's SHA-256 must be, where the server does not say. */
+  /** Expected SHA-256 of a single file, if the server does not send it. */
   readonly sha256?: string;
   /** Ask the server even if the model is stored. Default false. */
   readonly refresh?: boolean;
@@ -38,18 +38,18 @@ export interface PullOptions extends Omit<HttpOptions, "headers"> {
 
 /** A model in the storage. */
 export interface StoredModel {
-  /** That of its first file. */
+  /** Name of the first file. */
   readonly name: string;
-  /** What it was pulled by. */
+  /** Reference or URL that the model was pulled by. */
   readonly source: string;
   readonly bytes: number;
   readonly files: readonly Downloaded[];
 }
 
 export interface PulledModel extends StoredModel {
-  /** For {@link readGguf}: one file, or the parts of a split one. On a disk the first path alone will do. */
+  /** Input for {@link readGguf}: one file, or the parts of a split file. On disk, the first path is enough. */
   readonly input: readonly GgufInput[];
-  /** True if it was there already and no server was asked. */
+  /** True if the model was stored and no server was asked. */
   readonly wasStored: boolean;
 }
 
@@ -67,7 +67,7 @@ const kinds: Kinds<PullOptions> = {
   onProgress: callback,
 };
 
-/** The storage that {@link pull} takes by default. */
+/** Returns the default storage of {@link pull}. */
 export async function defaultStorage(): Promise<ModelStorage> {
   if (isNode()) return (await import("./diskStorage.ts")).diskStorage();
   return (await import("./opfsStorage.ts")).opfsStorage();
@@ -104,13 +104,13 @@ export async function pull(source: string | URL, options: PullOptions = {}): Pro
     done[i] = downloaded.bytes;
     files.push(downloaded);
   }
-  // The first file's record is the model's: it is complete only when it names them all.
+  // The record of the first file lists all files, so it is written last: the model is then complete.
   const model: StoredModel = { name: files[0]!.name, source: key, bytes: sum(files.map(({ bytes }) => bytes)), files };
   await writeRecord(storage, `${model.name}.json`, { ...files[0], source: key, model });
   return { ...model, input: await inputsOf(storage, model), wasStored: false };
 }
 
-/** The files of a model on its server, and how requests for them are made. */
+/** Returns the files of a model on its server, and the options of requests for them. */
 export async function remoteFiles(
   source: string | URL,
   options: PullOptions = {},
@@ -129,7 +129,7 @@ export async function remoteFiles(
   return { files, httpFor };
 }
 
-/** The models in the storage that are complete. */
+/** Returns the complete models in the storage. */
 export async function listModels(storage: ModelStorage): Promise<readonly StoredModel[]> {
   check("listModels", "storage", storage, modelStorage);
   const models: StoredModel[] = [];
@@ -143,13 +143,13 @@ export async function listModels(storage: ModelStorage): Promise<readonly Stored
   return models;
 }
 
-/** A stored model by its name or by what it was pulled by, with the input to open it; undefined where there is none. */
+/** Finds a stored model by its name, reference or URL, with the input to open it. Returns undefined if it is not stored. */
 export async function findStored(storage: ModelStorage, source: string): Promise<PulledModel | undefined> {
   const model = await findModel(storage, source);
   return model === undefined ? undefined : { ...model, input: await inputsOf(storage, model), wasStored: true };
 }
 
-/** Removes a model, and what a broken-off download of it left. @throws {GgufError} `missing`, `busy` */
+/** Removes a model and the rest of an interrupted download of it. @throws {GgufError} `missing`, `busy` */
 export async function removeModel(storage: ModelStorage, source: string): Promise<StoredModel> {
   const model = await findModel(storage, source);
   if (model === undefined) throw new GgufError("missing", { expected: `a stored model '${shownUrl(source)}'`, got: "none" });
@@ -166,7 +166,7 @@ export async function removeModel(storage: ModelStorage, source: string): Promis
 
 async function findModel(storage: ModelStorage, source: string): Promise<StoredModel | undefined> {
   check("models", "source", source, string);
-  // A name is no place in Node, and in pages a URL that nothing was pulled by.
+  // In pages a name parses as a relative URL, by which no model was pulled.
   const place = placeOf(source);
   return findByKeys(storage, place.kind === "url" ? [source, recordUrl(place.url)] : [source]);
 }
@@ -179,13 +179,13 @@ async function inputsOf(storage: ModelStorage, { files }: StoredModel): Promise<
   return Promise.all(files.map(({ name }) => storage.input(name)));
 }
 
-/** By which a stored model is known again: the spec, or the URL as it may be put on record. */
+/** Returns the key of a stored model: the hub reference, or the URL without its secrets. */
 function sourceKey(source: string | URL): string {
   const place = remotePlace(source);
   return place.kind === "hub" ? place.reference : recordUrl(place.url);
 }
 
-/** What can be downloaded. @throws {GgufError} `range` for anything else */
+/** Returns the hub reference or URL to download. @throws {GgufError} `range` for any other source */
 function remotePlace(source: string | URL): Exclude<Place, { readonly kind: "path" }> {
   const place = placeOf(source);
   if (place.kind === "hub" || (place.kind === "url" && isHttp(place.url))) return place;
@@ -240,7 +240,7 @@ async function checkRoom(storage: ModelStorage, files: readonly RemoteFile[]): P
     missing += Math.max(0, size - there);
   }
   if (free === undefined || missing <= free) return;
-  const hint = "remove models that are not needed";
+  const hint = "remove models that you do not need";
   throw new GgufError("quota", { expected: `${missing} free bytes in ${storage.location}`, got: String(free), hint });
 }
 

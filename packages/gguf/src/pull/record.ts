@@ -2,7 +2,7 @@ import { openSource } from "../source/source.ts";
 import { uniqueId } from "../source/uniqueId.ts";
 import type { ModelStorage } from "./storage.ts";
 
-/** A small JSON object in the storage; undefined where there is none, or one that cannot be read. */
+/** Reads a small JSON object from the storage. Returns undefined if it is missing or cannot be parsed. */
 export async function readRecord(storage: ModelStorage, name: string): Promise<Readonly<Record<string, unknown>> | undefined> {
   if ((await storage.size(name)) === undefined) return undefined;
   const source = await openSource(await storage.input(name));
@@ -16,9 +16,9 @@ export async function readRecord(storage: ModelStorage, name: string): Promise<R
   }
 }
 
-/** Writes it whole or not at all. */
+/** Writes a record in one step, by renaming a temporary file. */
 export async function writeRecord(storage: ModelStorage, name: string, value: object): Promise<void> {
-  // Not the same name twice: another process may write the same record.
+  // A unique name, because another process may write the same record.
   const temporary = `${name}.${uniqueId()}.tmp`;
   const writer = await storage.write(temporary, 0);
   try {

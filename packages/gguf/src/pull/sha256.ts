@@ -1,12 +1,12 @@
 import { nodeModule } from "../source/nodeModule.ts";
-/** SHA-256 of bytes that come piece by piece. Web Crypto has none: it wants all of them at once. */
+/** SHA-256 of bytes that arrive in pieces. Web Crypto needs all bytes at once. */
 export interface Sha256 {
   update(bytes: Uint8Array): void;
-  /** 64 lower-case hexadecimal digits. Nothing may follow. */
+  /** Returns 64 lower-case hexadecimal digits. No update may follow. */
   hex(): string;
 }
 
-/** Node's own where there is one, else {@link PortableSha256}. */
+/** Returns Node's SHA-256, or {@link PortableSha256} elsewhere. */
 export function createSha256(): Sha256 {
   const crypto = nodeModule("node:crypto");
   if (crypto === undefined) return new PortableSha256();

@@ -3,36 +3,36 @@ import type { ByteSink } from "../write/byteSink.ts";
 
 /** A file being written. */
 export interface StorageWriter extends ByteSink {
-  /** What has been written is kept, also after a failure of what wrote. */
+  /** Keeps the written bytes, also after a failed write. */
   close(): Promise<void>;
 }
 
-/** A flat folder of files where pulled models are kept: `diskStorage` in Node, `opfsStorage` in browsers, or one of your own. */
+/** A flat folder of files for pulled models: `diskStorage` in Node, `opfsStorage` in browsers, or a custom storage. */
 export interface ModelStorage {
-  /** For messages. */
+  /** Location of the storage, for messages. */
   readonly location: string;
   names(): Promise<readonly string[]>;
-  /** Bytes of a file, or undefined where there is none. */
+  /** Size of a file in bytes, or undefined if it does not exist. */
   size(name: string): Promise<number | undefined>;
   /** The file for {@link readGguf}. */
   input(name: string): Promise<GgufInput>;
-  /** Opens for writing from byte `offset` on; what lies behind it is cut off. */
+  /** Opens a file for writing from byte `offset`, and truncates it there. */
   write(name: string, offset: number): Promise<StorageWriter>;
-  /** Waits until a file's bytes are on the medium, where that is not so when it is closed: a power cut must not leave a name without them. */
+  /** Waits until the bytes of a file are on the medium, if close() does not ensure that. A power cut must not leave an incomplete file. */
   sync?(name: string): Promise<void>;
   /** Replaces `to` in one step. */
   rename(from: string, to: string): Promise<void>;
-  /** Removes a file; none is fine. */
+  /** Removes a file if it exists. */
   remove(name: string): Promise<void>;
-  /** Bytes that can still be stored, where that is known. */
+  /** Free space in bytes, or undefined if unknown. */
   freeBytes(): Promise<number | undefined>;
-  /** Keeps all other callers from writing the same file. @throws {GgufError} `busy`, naming the holder where that is known */
+  /** Locks a file, so that no other caller writes it. @throws {GgufError} `busy`, with the holder if it is known */
   lock(name: string): Promise<StorageLock>;
 }
 
-/** A file of the storage that only its holder may write. */
+/** The lock of a file in the storage. Only its holder may write the file. */
 export interface StorageLock {
-  /** Aborted if the lock is lost: another process may take it over when this one has been suspended for long. */
+  /** Aborted if the lock is lost: another process may take it over after this one was suspended for long. */
   readonly lost?: AbortSignal;
   release(): Promise<void>;
 }

@@ -32,7 +32,7 @@ export interface QuantizeGgufOptions extends QuantizePlanOptions, WholeFileOptio
   /** Threads to compute on, each of some 20 MB. Default: all cores in Node, at most eight; elsewhere there is only the calling thread. */
   readonly threads?: number;
   readonly signal?: AbortSignal;
-  /** Called with the bytes written so far and in all. */
+  /** Called with the bytes written so far and in total. */
   readonly onProgress?: (done: number, total: number) => void;
 }
 

@@ -1,23 +1,23 @@
 import type { ModelStorage } from "../pull/storage.ts";
 import type { GgufInput } from "./byteSource.ts";
 
-/** How a file that is not on this machine is opened. */
+/** How a remote file is opened. */
 export interface LocateOptions {
   readonly signal?: AbortSignal | undefined;
   /**
-   * Whether the file is downloaded into a storage and found there the next time, also offline. Without it, the file is read by ranges.
-   * A storage, or true for the default one: a folder of the disk in Node, the origin private file system in pages. A stored file is
-   * compared with the server's by one small request, and downloaded again if that has changed. Lists of parts are not stored.
+   * Whether to download the file into a storage, where it is found the next time, also offline. If false, the file is read by ranges.
+   * True selects the default storage: a folder on disk in Node, the origin private file system in pages. One small request checks
+   * whether a stored file has changed on the server; a changed file is downloaded again. Lists of parts are not stored.
    * Default: true for models on a hub, false for URLs.
    */
   readonly cache?: boolean | ModelStorage | undefined;
-  /** Called while a file is downloaded, with the bytes so far and in all; the latter is undefined while it is unknown. */
+  /** Called during a download with the bytes so far and in total. The total is undefined while it is unknown. */
   readonly onDownload?: ((done: number, total: number | undefined) => void) | undefined;
 }
 
-/** What an input stands for: its files as paths, URLs or sources. */
+/** The files that an input stands for, as paths, URLs or sources. */
 export interface Located {
   readonly inputs: readonly GgufInput[];
-  /** What should be known about how they are read. */
+  /** Reasons why the files are not read as requested. */
   readonly warnings: readonly string[];
 }

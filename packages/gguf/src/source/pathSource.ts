@@ -9,16 +9,15 @@ type Closable = { close(): Promise<void> };
 let registry: FinalizationRegistry<Closable> | undefined;
 
 /**
- * Closes files that nobody closed and nobody can read any more. Node would too when it collects them, with a warning, and from some
- * version on with an error.
+ * Closes files that were dropped without close(). Node does this too, but with a warning, and with an error in later versions.
  */
 function forgotten(): FinalizationRegistry<Closable> {
-  // Made here: a function that is made next to a source keeps it alive.
+  // Created here, because a closure created next to a source would keep the source alive.
   registry ??= new FinalizationRegistry((handle) => void handle.close().catch(() => undefined));
   return registry;
 }
 
-/** A file of the disk (Node). @throws {GgufError} `io` if it cannot be opened or is no regular file */
+/** Opens a file on disk (Node). @throws {GgufError} `io` if it cannot be opened or is not a regular file */
 export async function pathSource(path: string | URL): Promise<ByteSource> {
   const { open: openFile } = requireNodeModule("node:fs/promises", String(path));
   const handle = await openFile(path, "r").catch((cause: unknown) => {
@@ -27,7 +26,7 @@ export async function pathSource(path: string | URL): Promise<ByteSource> {
   const stat = await handle.stat();
   if (!stat.isFile()) {
     await handle.close();
-    throw cannotOpen(String(path), "it is no regular file", "give the path of a .gguf file");
+    throw cannotOpen(String(path), "it is not a regular file", "give the path of a .gguf file");
   }
   const source: ByteSource = {
     size: stat.size,

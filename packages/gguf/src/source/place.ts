@@ -4,7 +4,7 @@ import { shownUrl } from "../http/secrets.ts";
 import { url } from "../kinds.ts";
 import { nodeModule } from "./nodeModule.ts";
 
-/** What a string or URL names: a file of this machine (Node), something to fetch, or a model on a hub (`hf:owner/repo…`). */
+/** Meaning of a string or URL: a file on this machine (Node), a URL to fetch, or a model on a hub (`hf:owner/repo…`). */
 export type Place =
   | { readonly kind: "path"; readonly path: string }
   | { readonly kind: "url"; readonly url: URL }
@@ -16,8 +16,8 @@ const urlSchemes = ["https", "http", "file", "blob", "data"];
 const forms = "an https:, http:, file:, blob: or data: URL, hf:owner/repo:QUANT or hf:owner/repo/file.gguf";
 
 /**
- * The one rule for what a string means, wherever a model or an adapter is named. With a scheme it is a URL or a hub reference. Without
- * one it is a path in Node, and in pages and workers a URL relative to the page.
+ * Returns what a string means wherever a model or an adapter is named. With a scheme, it is a URL or a hub reference. Without a scheme,
+ * it is a path in Node, and a URL relative to the page in pages and workers.
  * @throws {GgufError} `range` for other schemes and for malformed URLs
  */
 export function placeOf(source: string | URL): Place {
@@ -35,23 +35,23 @@ export function placeOf(source: string | URL): Place {
   return { kind: "url", url: new URL(text, base) };
 }
 
-/** The same place as a string that means it in every thread of this process or page. @throws {GgufError} as {@link placeOf} */
+/** Returns the place as a string with the same meaning in every thread of this process or page. @throws {GgufError} as {@link placeOf} */
 export function absolutePlace(source: string | URL): string {
   const place = placeOf(source);
   return place.kind === "path" ? place.path : place.kind === "url" ? place.url.href : place.reference;
 }
 
-/** Whether a URL is read by HTTP: by ranges, or downloaded and stored. */
+/** Whether a URL is read over HTTP, by ranges or as a download. */
 export function isHttp({ protocol }: URL): boolean {
   return protocol === "https:" || protocol === "http:";
 }
 
-/** Whether paths name files here, as in Node. In pages they do not. */
+/** Whether paths name files, as in Node but not in pages. */
 export function hasFileSystem(): boolean {
   return nodeModule("node:fs/promises") !== undefined;
 }
 
-/** What relative URLs are relative to: the page's base, or a worker's script. */
+/** Base of relative URLs: the base of the page, or the script of a worker. */
 function pageUrl(): string | undefined {
   const { document, location } = globalThis as { document?: { readonly baseURI: string }; location?: { readonly href: string } };
   return document?.baseURI ?? location?.href;

@@ -8,10 +8,10 @@ import { bytesSource } from "./bytesSource.ts";
 import { isHttp, placeOf } from "./place.ts";
 
 /**
- * Opens any kind of input as a source whose reads are checked: a range outside it rejects with `range`, fewer bytes than asked for with
- * `truncated`, an aborted signal with its reason.
- * @throws {GgufError} `io` if a path cannot be opened or is no file
- * @throws {ArgumentError} for what is no input
+ * Opens any input as a source whose reads are checked. A read outside the source rejects with `range`, a read of too few bytes with
+ * `truncated`, and an aborted read with the signal's reason.
+ * @throws {GgufError} `io` if a path cannot be opened or is not a file
+ * @throws {ArgumentError} for a value that is not an input
  */
 export async function openSource(input: GgufInput, options: { readonly signal?: AbortSignal } = {}): Promise<ByteSource> {
   checkOptions("openSource", options, { signal: abortSignal });
@@ -32,7 +32,7 @@ const byteSource = kind(
   (value) => hasMethods(value, ["read"], ["stream", "close"]) && whole(0).accepts((value as ByteSource).size),
 );
 
-/** Whether the input names a file, which is then opened and closed here, rather than being one. */
+/** Whether the input names a file, which is then opened and closed by this package. */
 export function isPlace(input: unknown): input is string | URL {
   return typeof input === "string" || input instanceof URL;
 }
@@ -41,14 +41,14 @@ async function openPlace(input: string | URL, signal: AbortSignal | undefined): 
   const place = placeOf(input);
   if (place.kind === "path") return (await import("./pathSource.ts")).pathSource(place.path);
   if (place.kind === "url") return openUrl(place.url, signal);
-  const hint = "a model on a hub may have several files: name it alone in readGguf or loadModel, or pull it first";
+  const hint = "a model on a hub may have several files: pass the reference itself to readGguf or loadModel, or pull it first";
   throw new GgufError("range", { expected: "a file", got: `'${shownPath(place.reference)}'`, hint });
 }
 
 async function openUrl(url: URL, signal: AbortSignal | undefined): Promise<ByteSource> {
   if (url.protocol === "file:") return (await import("./pathSource.ts")).pathSource(url);
   if (isHttp(url)) {
-    // Pages store what they load, and read few models by ranges.
+    // Imported on demand, because pages store most models instead of reading them by ranges.
     const { httpSource } = await import("../http/httpSource.ts");
     return httpSource(url, signal && { signal });
   }
@@ -96,10 +96,10 @@ function checked(source: ByteSource): ByteSource {
       if (!Number.isSafeInteger(offset) || !Number.isSafeInteger(length) || offset < 0 || length < 0 || offset + length > size) {
         throw new GgufError("range", { expected: `a range within ${size} bytes`, got: `${length} bytes`, offset });
       }
-      const bytes = check("open", "what the source reads", await source.read(offset, length, signal), byteArray);
+      const bytes = check("open", "the result of the source's read()", await source.read(offset, length, signal), byteArray);
       signal?.throwIfAborted();
       if (bytes.length !== length) {
-        const hint = "the source is shorter than it said; open it again";
+        const hint = "the source is shorter than its size; open it again";
         throw new GgufError("truncated", { expected: `${length} bytes`, got: `${bytes.length}`, offset, hint });
       }
       return bytes;

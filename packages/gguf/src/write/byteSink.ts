@@ -1,5 +1,5 @@
-/** Takes bytes one after the other; resolves when it can take more. A `WritableStreamDefaultWriter` is one. */
+/** Receives bytes in order. A `WritableStreamDefaultWriter` is a byte sink. */
 export interface ByteSink {
-  /** The bytes are the sink's until the promise resolves. */
+  /** Resolves when the sink accepts more bytes. Until then, `bytes` belongs to the sink. */
   write(bytes: Uint8Array): Promise<void>;
 }

@@ -8,14 +8,14 @@ import { shown } from "../shown.ts";
 import type { GgufContent, TensorContent } from "./content.ts";
 import { isText, type WritableEntry } from "./encode.ts";
 
-/** A tensor with its place. */
+/** A tensor and its position in the file. */
 export interface PlacedTensor extends TensorContent {
-  /** From the start of the tensor data. */
+  /** Offset from the start of the tensor data, in bytes. */
   readonly offset: number;
   readonly bytes: number;
 }
 
-/** What is to be written, in the order of the file. */
+/** Checked content, in the order of the file. */
 export interface CheckedContent {
   readonly alignment: number;
   readonly tensors: readonly PlacedTensor[];
@@ -27,9 +27,9 @@ const valueType = oneOf(...valueTypes);
 const reader = kind("an object with read()", (value) => isRecord(value) && typeof value.read === "function");
 
 /**
- * Lays the tensors out. Whatever this does not refuse but for the values of metadata, which `encodeHeader` checks, can be written, and then
- * be read again.
- * @throws {ArgumentError} for what is no content at all; {GgufError} `invalid`, `duplicate`, `limit`
+ * Checks the content and lays out the tensors. Values of metadata are checked by `encodeHeader`. Content that passes both checks can be
+ * written and read again.
+ * @throws {ArgumentError} for arguments of the wrong types; {GgufError} `invalid`, `duplicate`, `limit`
  */
 export function checkContent(where: string, content: GgufContent): CheckedContent {
   const { metadata, tensors, version = 3, byteOrder = "little" } = check(where, "content", content, object);
@@ -54,7 +54,7 @@ export function checkContent(where: string, content: GgufContent): CheckedConten
   return { alignment, tensors: placed, dataBytes: offset };
 }
 
-/** Checks names and types of entries; `name` is that of the argument. @throws {ArgumentError} @throws {GgufError} as {@link checkContent} */
+/** Checks keys and types of entries. `name` is the name of the argument. @throws {ArgumentError | GgufError} as {@link checkContent} */
 export function checkMetadata(where: string, name: string, metadata: readonly WritableEntry[]): void {
   const keys = new Set<string>();
   for (const [i, entry] of check(where, name, metadata, list).entries()) {
@@ -65,7 +65,7 @@ export function checkMetadata(where: string, name: string, metadata: readonly Wr
   }
 }
 
-/** Bytes of a tensor whose type, shape and data fit together. */
+/** Returns the bytes of a tensor. @throws {ArgumentError | GgufError} unless its type, shape and data fit together */
 function sizeOf(where: string, { name, type, shape, data }: TensorContent): number {
   const what = `tensor '${shown(name)}'`;
   check(
@@ -105,7 +105,7 @@ function checkName(where: string, what: "key" | "tensor", name: string, mostByte
   seen.add(name);
 }
 
-/** The error of tensor data that is shorter or longer than its type and shape say. */
+/** Returns the error of tensor data whose length does not fit its type and shape. */
 export function wrongLength(name: string, expected: number, got: number): GgufError {
   return new GgufError("invalid", { expected: `${expected} bytes of tensor '${shown(name)}' by its type and shape`, got: String(got) });
 }

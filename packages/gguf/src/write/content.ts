@@ -11,13 +11,13 @@ export interface TensorContent {
   readonly type: GgmlType;
   /** Row-major, as in `TensorInfo`. */
   readonly shape: readonly number[];
-  /** Its bytes, numbers little-endian: in memory, or read piece by piece and in order when they are needed. */
+  /** Bytes of the tensor with little-endian numbers: in memory, or read in order, piece by piece, while they are written. */
   readonly data: Uint8Array | { read(offset: number, length: number, signal?: AbortSignal): Promise<Uint8Array> };
 }
 
-/** What a file is to hold. */
+/** Content of a file to write. */
 export interface GgufContent {
-  /** In this order. `general.alignment` is followed. */
+  /** Entries in file order. `general.alignment` sets the alignment. */
   readonly metadata: readonly WritableEntry[];
   readonly tensors: readonly TensorContent[];
   /** Default 3. */
@@ -26,7 +26,7 @@ export interface GgufContent {
   readonly byteOrder?: ByteOrder;
 }
 
-/** The content of an open file, for {@link writeGguf}; its tensors are read when they are written. */
+/** Returns the content of an open file, for {@link writeGguf}. Its tensors are read while they are written. */
 export function contentOf(file: GgufFile): Required<GgufContent> {
   check("contentOf", "file", file, ggufFile);
   return {

@@ -9,11 +9,11 @@ import type { WritableEntry } from "./encode.ts";
 
 /** How a file is split: by one of the two limits. */
 export interface SplitOptions {
-  /** Tensors of a part at most. Default 128 where `maxBytes` is not given. */
+  /** Maximum number of tensors of a part. Default 128 if `maxBytes` is not given. */
   readonly maxTensors?: number;
-  /** Bytes of tensors of a part at most; its header comes on top. */
+  /** Maximum size of the tensors of a part in bytes, without the header. */
   readonly maxBytes?: number;
-  /** The first part then has the metadata alone, so that a model can be looked into by a small download. Default false. */
+  /** Put only metadata into the first part, so that a small download is enough to inspect a model. Default false. */
   readonly emptyFirst?: boolean;
 }
 
@@ -21,9 +21,9 @@ const mostParts = 65_535;
 const isSplitKey = ({ key }: WritableEntry): boolean => Object.values<string>(splitKeys).includes(key);
 
 /**
- * The parts that llama.cpp's gguf-split makes of a file: all metadata in the first, `split.*` keys in each. Write part `i` (from 0) to
- * `splitName({ prefix, number: i + 1, count })`.
- * @throws {GgufError} `range` for limits that no split can keep; as `writeGguf` for a content that cannot be written
+ * Returns the parts into which llama.cpp's gguf-split splits a file: all metadata in the first part, `split.*` keys in every part. Write
+ * part `i` (from 0) to `splitName({ prefix, number: i + 1, count })`.
+ * @throws {GgufError} `range` for limits that no split can meet; as `writeGguf` for content that cannot be written
  */
 export function splitContent(content: GgufContent, options: SplitOptions = {}): readonly GgufContent[] {
   const kinds: Kinds<SplitOptions> = { maxTensors: whole(1), maxBytes: whole(1), emptyFirst: boolean };
@@ -67,7 +67,7 @@ export function splitContent(content: GgufContent, options: SplitOptions = {}): 
   }));
 }
 
-/** The content of a split file as one: without the `split.*` keys, so that a file split and merged is the file that it was. */
+/** Returns the content of a split file without the `split.*` keys. Splitting and merging a file gives the same file. */
 export function mergedContent(content: GgufContent): GgufContent {
   checkMetadata("mergedContent", "content.metadata", check("mergedContent", "content", content, object).metadata);
   return { ...content, metadata: content.metadata.filter((entry) => !isSplitKey(entry)) };

@@ -9,7 +9,7 @@ import { isCode, reasonOf, unlessMissing } from "../source/systemError.ts";
 import { uniqueId } from "../source/uniqueId.ts";
 import type { ByteSink } from "./byteSink.ts";
 
-/** How a file is written. */
+/** Options for writing a file. */
 export interface WholeFileOptions {
   /** Replace a file that exists, keeping its permissions; a symbolic link is followed. Default false: it is an error, `exists`. */
   readonly overwrite?: boolean;
@@ -44,13 +44,13 @@ async function writeAt<T>(path: string, write: (sink: ByteSink) => Promise<T>, o
   const target = overwrite ? ((await unlessMissing(fs.realpath(path)).catch(failed)) ?? path) : path;
   const replaced = await unlessMissing(overwrite ? fs.stat(target) : fs.lstat(target)).catch(failed);
   if (replaced !== undefined && !overwrite) throw exists(path);
-  if (replaced?.isFile() === false) throw cannotWrite(path, new Error("it is no regular file"));
+  if (replaced?.isFile() === false) throw cannotWrite(path, new Error("it is not a regular file"));
   const temporary = temporaryName(target);
   const handle = await fs.open(temporary, "wx").catch(failed);
   try {
     if (replaced !== undefined) {
       await handle.chmod(replaced.mode & 0o7777).catch(failed);
-      // Only root may give files away; without that the new file is the caller's.
+      // Only root may change the owner; otherwise the caller owns the new file.
       await handle.chown(replaced.uid, replaced.gid).catch(() => undefined);
     }
     const result = await write({
@@ -72,14 +72,14 @@ async function writeAt<T>(path: string, write: (sink: ByteSink) => Promise<T>, o
   }
 }
 
-/** Gives a file a name that no other has. @throws the system's EEXIST if there is one */
+/** Renames a file to a new name. @throws the system's EEXIST if a file has that name */
 async function renameToNew(from: string, to: string): Promise<void> {
   const fs = requireNodeModule("node:fs/promises", to);
   try {
     await fs.link(from, to);
   } catch (error) {
     if (isCode(error, "EEXIST")) throw error;
-    // A file system without hard links, such as FAT. An empty file reserves the name; only a kill just here would leave it.
+    // The file system has no hard links, as FAT. An empty file reserves the name; it remains only if the process is killed right here.
     await (await fs.open(to, "wx")).close();
     await fs.rename(from, to);
     return;
@@ -87,7 +87,7 @@ async function renameToNew(from: string, to: string): Promise<void> {
   await fs.rm(from, { force: true });
 }
 
-/** The path that a string or URL names (see `placeOf`). @throws {GgufError} `range` if it names no file of this machine */
+/** Returns the path that a string or URL names (see `placeOf`). @throws {GgufError} `range` if it does not name a file on this machine */
 export function diskPath(place: string | URL): string {
   const found = placeOf(place);
   if (found.kind === "path") return found.path;
@@ -97,7 +97,7 @@ export function diskPath(place: string | URL): string {
 
 function temporaryName(path: string): string {
   const { basename, dirname, join } = requireNodeModule("node:path", path);
-  // Names have at most 255 bytes; a character takes up to three.
+  // Names have at most 255 bytes, and a character has up to three.
   return join(dirname(path), `${basename(path).slice(0, 64)}.${uniqueId()}.partial`);
 }
 
@@ -106,7 +106,7 @@ function exists(path: string): GgufError {
   return new GgufError("exists", { expected: "a new file", got: `'${shownPath(path)}', which exists`, hint });
 }
 
-/** The error of a file that the system does not let be written. */
+/** Returns the error of a file that cannot be written. */
 export function cannotWrite(path: string, cause: unknown): GgufError {
   const got = reasonOf(cause);
   return new GgufError("io", { expected: "a writable file", got, summary: `cannot write '${shownPath(path)}': ${got}`, cause });

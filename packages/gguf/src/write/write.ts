@@ -22,16 +22,16 @@ import type { GgufContent } from "./content.ts";
 import { encodeHeader } from "./encode.ts";
 import { type WholeFileOptions, writeWholeFile } from "./wholeFile.ts";
 
-/** How {@link writeGguf} writes; `overwrite` is for paths. */
+/** Options of {@link writeGguf}. `overwrite` applies to paths. */
 export interface WriteOptions extends WholeFileOptions {
-  /** Largest piece of a tensor in memory; rounded down to whole rows, or to whole blocks of longer ones, at least one. Default 4 MiB. */
+  /** Largest piece of a tensor in memory, in bytes: rounded down to whole rows, or to whole blocks if a row is longer. Default 4 MiB. */
   readonly chunkBytes?: number;
   readonly signal?: AbortSignal;
-  /** Called with the bytes written so far and in all. */
+  /** Called with the bytes written so far and in total. */
   readonly onProgress?: (done: number, total: number) => void;
 }
 
-/** Where a file is written to: a path or `file:` URL (Node), or what takes its bytes. */
+/** Target of a file to write: a path or `file:` URL (Node), or a sink of bytes. */
 export type WriteTarget = string | URL | ByteSink;
 
 const writeKinds: Kinds<WriteOptions> = { chunkBytes: whole(1), signal: abortSignal, onProgress: callback, overwrite: boolean };
@@ -40,13 +40,12 @@ const url = kind("a URL", (value) => value instanceof URL);
 const writeTarget = either(kind("a path", nonEmptyString.accepts), either(url, sink));
 
 /**
- * Writes a GGUF file from front to back, with no more of a tensor in memory than `chunkBytes`. As ggml does, tensors begin at multiples of
- * the alignment and the last is padded to one. Resolves to the bytes of the file.
+ * Writes a GGUF file from front to back, with at most `chunkBytes` of a tensor in memory. As in ggml, tensors begin at multiples of the
+ * alignment, and the last tensor is padded. Resolves to the size of the file in bytes.
  *
- * The content is checked before anything is written. A path names a file only when that is complete: until then it is `NAME.ID.partial`
- * beside it, which an error removes.
- * @throws {ArgumentError} for arguments of the wrong types; {GgufError} `invalid` if a value does not fit its type or a tensor's bytes its
- * shape, `duplicate`, `limit`, `exists` if there is a file at the path and `overwrite` is not set, `io` if it cannot be written
+ * The content is checked before anything is written. A file at a path gets its name only when it is complete (see `writeWholeFile`).
+ * @throws {ArgumentError} for arguments of the wrong types; {GgufError} `invalid` if a value does not fit its type or the bytes of a tensor
+ * do not fit its shape, `duplicate`, `limit`, `exists` if the file exists and `overwrite` is not set, `io` if it cannot be written
  */
 export async function writeGguf(target: WriteTarget, content: GgufContent, options: WriteOptions = {}): Promise<number> {
   check("writeGguf", "target", target, writeTarget);
@@ -55,7 +54,7 @@ export async function writeGguf(target: WriteTarget, content: GgufContent, optio
   return isPlace(target) ? writeWholeFile(target, write, { overwrite: options.overwrite ?? false }) : write(target);
 }
 
-/** Checks the content; the result writes it. */
+/** Checks the content and returns a function that writes it. */
 function writerOf(content: GgufContent, { chunkBytes = 2 ** 22, signal, onProgress }: WriteOptions): (sink: ByteSink) => Promise<number> {
   const { alignment, tensors, dataBytes } = checkContent("writeGguf", content);
   const { version = 3, byteOrder = "little", metadata } = content;
@@ -84,7 +83,7 @@ function writerOf(content: GgufContent, { chunkBytes = 2 ** 22, signal, onProgre
   };
 }
 
-/** The bytes of a tensor, in pieces of at most `chunkBytes`. */
+/** Yields the bytes of a tensor in pieces of at most `chunkBytes`. */
 async function* piecesOf(
   { name, type, shape, data, bytes }: PlacedTensor,
   chunkBytes: number,
