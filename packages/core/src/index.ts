@@ -125,7 +125,7 @@ export type { VarianceParams } from "./ops/variance.ts";
 export { createProgram, type Program } from "./program/createProgram.ts";
 export { type CustomOp, customOp } from "./program/custom.ts";
 export type { CustomCall, CustomKernels, PtxCall, PtxKernel, WasmKernel, WgslKernel } from "./program/customKernels.ts";
-export type { AnyOp, CallParams, Cost, HostTensor, NoParams, Op, VariadicOp } from "./program/op.ts";
+export type { AnyOp, CallParams, Cost, HostTensor, NoParams, Op, PerInput, VariadicOp } from "./program/op.ts";
 export type { ChainMethods, OpMethods } from "./program/opMethods.ts";
 export { completeParams, createRecorder, type OpRecorder, type Recorder, Ref } from "./program/program.ts";
 export type { Definition, Node, Output, Persistent, ProgramGraph, Value } from "./program/programGraph.ts";

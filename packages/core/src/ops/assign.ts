@@ -15,11 +15,11 @@ export const assign: Op<["target", "value"]> = {
   defaults: {},
   writes: 0,
   infer([target, value]) {
-    requireDType("assign", "target", target!, ["f32", "i32"]);
-    if (value!.dtype !== target!.dtype)
-      throw new DTypeError("assign", `value in ${target!.dtype} as the target`, value!.dtype, "cast the value");
-    requireShape("assign", "value", value!, target!.shape);
-    return target!;
+    requireDType("assign", "target", target, ["f32", "i32"]);
+    if (value.dtype !== target.dtype)
+      throw new DTypeError("assign", `value in ${target.dtype} as the target`, value.dtype, "cast the value");
+    requireShape("assign", "value", value, target.shape);
+    return target;
   },
-  cost: ([, value], _params, y) => ({ flops: 0, bytes: byteLength(value!) + byteLength(y) }),
+  cost: ([, value], _params, y) => ({ flops: 0, bytes: byteLength(value) + byteLength(y) }),
 };

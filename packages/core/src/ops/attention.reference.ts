@@ -1,20 +1,21 @@
 import { ArgumentError } from "../errors.ts";
 import type { HostTensor } from "../program/op.ts";
 import type { Reference } from "../reference/referenceType.ts";
-import type { ConcreteSpec } from "../spec.ts";
 import { type AttentionParams, alibiSlope } from "./attention.ts";
+
+type Triple = readonly [number, number, number];
 
 export const attention: Reference<"attention"> = ([q, cache, positions, seqOf, blockTable, seqLens, sinks], params, y) => {
   const { scale, softcap, alibi } = params;
-  const [tokens, heads, dK] = triple(q!.spec);
-  const [, kvHeads, width] = triple(cache!.spec);
+  const [tokens, heads, dK] = q.spec.shape as Triple;
+  const [, kvHeads, width] = cache.spec.shape as Triple;
   const dV = width - dK;
   const slopes = Array.from({ length: heads }, (_, h) => alibiSlope(h, heads, alibi));
-  const [queries, kv, to] = [q!.data, cache!.data, y.data];
+  const [queries, kv, to] = [q.data, cache.data, y.data];
   const sum = new Float64Array(dV);
   for (let t = 0; t < tokens; t++) {
-    const position = positions!.data[t]!;
-    const { first, slots } = visibleSlots(position, seqOf!.data[t]!, cache!, blockTable!, seqLens!, params);
+    const position = positions.data[t]!;
+    const { first, slots } = visibleSlots(position, seqOf.data[t]!, cache, blockTable, seqLens, params);
     const scores = new Float64Array(slots.length);
     for (let h = 0; h < heads; h++) {
       const row = Math.floor(h / (heads / kvHeads)) * width;
@@ -84,8 +85,4 @@ function visibleSlots(
     slots[j - first] = slot;
   }
   return { first, slots };
-}
-
-function triple({ shape }: ConcreteSpec): readonly [number, number, number] {
-  return [shape[0]!, shape[1]!, shape[2]!];
 }

@@ -36,7 +36,7 @@ export const attention: Op<
   ["q", "cache", "positions", "seqOf", "blockTable", "seqLens"],
   AttentionParams,
   "causal" | "window" | "softcap" | "alibi",
-  "sinks"
+  ["sinks"]
 > = {
   name: "attention",
   computeBound: true,
@@ -45,13 +45,13 @@ export const attention: Op<
   defaults: { causal: true, window: 0, softcap: 0, alibi: 0 },
   required: ["scale", "blockSize"],
   infer([q, cache, positions, seqOf, blockTable, seqLens, sinks], params) {
-    requireDType("attention", "q", q!, ["f32"]);
-    requireDType("attention", "cache", cache!, ["f32", "f16", "q8_0"]);
-    const [tokens, heads, keySize] = requireAxes("attention", "q", q!, ["T", "H", "dK"]);
-    const [, kvHeads, width] = requireAxes("attention", "cache", cache!, ["S", "Hkv", "dK + dV"]);
-    const [h, hkv] = [requireExtent("attention", "H of q", heads!), requireExtent("attention", "Hkv of cache", kvHeads!)];
-    const dK = requireExtent("attention", "dK of q", keySize!);
-    const dV = requireExtent("attention", "dK + dV of cache", width!) - dK;
+    requireDType("attention", "q", q, ["f32"]);
+    requireDType("attention", "cache", cache, ["f32", "f16", "q8_0"]);
+    const [tokens, heads, keySize] = requireAxes("attention", "q", q, ["T", "H", "dK"]);
+    const [, kvHeads, width] = requireAxes("attention", "cache", cache, ["S", "Hkv", "dK + dV"]);
+    const [h, hkv] = [requireExtent("attention", "H of q", heads), requireExtent("attention", "Hkv of cache", kvHeads)];
+    const dK = requireExtent("attention", "dK of q", keySize);
+    const dV = requireExtent("attention", "dK + dV of cache", width) - dK;
     if (hkv === 0 || h % hkv !== 0)
       throw new ShapeError(
         "attention",
@@ -63,14 +63,14 @@ export const attention: Op<
       throw new ShapeError(
         "attention",
         `cache [S, Hkv, dK + dV] with dK = ${dK}`,
-        formatSpec(cache!),
+        formatSpec(cache),
         "its last axis holds a key and at least one element of a value",
       );
-    for (const [name, spec] of Object.entries({ positions, seqOf, blockTable, seqLens })) requireDType("attention", name, spec!, ["i32"]);
-    requireShape("attention", "positions", positions!, [tokens!]);
-    requireShape("attention", "seqOf", seqOf!, [tokens!]);
-    const [sequences] = requireAxes("attention", "blockTable", blockTable!, ["nSeq", "maxBlocks"]);
-    requireShape("attention", "seqLens", seqLens!, [sequences!]);
+    for (const [name, spec] of Object.entries({ positions, seqOf, blockTable, seqLens })) requireDType("attention", name, spec, ["i32"]);
+    requireShape("attention", "positions", positions, [tokens]);
+    requireShape("attention", "seqOf", seqOf, [tokens]);
+    const [sequences] = requireAxes("attention", "blockTable", blockTable, ["nSeq", "maxBlocks"]);
+    requireShape("attention", "seqLens", seqLens, [sequences]);
     if (sinks !== undefined) {
       requireDType("attention", "sinks", sinks, ["f32"]);
       requireShape("attention", "sinks", sinks, [h]);
@@ -81,13 +81,13 @@ export const attention: Op<
     requireWhole("attention", "window", params.window, 0);
     requireFromZero("attention", "softcap", params.softcap);
     requireFromZero("attention", "alibi", params.alibi);
-    return { dtype: "f32", shape: [tokens!, h, dV] };
+    return { dtype: "f32", shape: [tokens, h, dV] };
   },
   cost([q, cache, , , blockTable], { blockSize }, y) {
-    const seen = Math.min(cache!.shape[0]!, blockTable!.shape[1]! * blockSize);
+    const seen = Math.min(cache.shape[0]!, blockTable.shape[1]! * blockSize);
     return {
-      flops: 2 * seen * (elementCount(q!.shape) + elementCount(y.shape)),
-      bytes: byteLength(q!) + byteLength(cache!) + byteLength(y),
+      flops: 2 * seen * (elementCount(q.shape) + elementCount(y.shape)),
+      bytes: byteLength(q) + byteLength(cache) + byteLength(y),
     };
   },
 };

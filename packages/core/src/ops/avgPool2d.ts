@@ -20,7 +20,7 @@ export const avgPool2d: Op<["x"], AvgPool2dParams, "stride" | "padding" | "count
   required: ["kernel"],
   infer([x], params) {
     requireBoolean("avgPool2d", "countPadding", params.countPadding);
-    return inferPool("avgPool2d", x!, params);
+    return inferPool("avgPool2d", x, params);
   },
-  cost: ([x], { kernel }, y) => ({ flops: kernel[0] * kernel[1] * elementCount(y.shape), bytes: byteLength(x!) + byteLength(y) }),
+  cost: ([x], { kernel }, y) => ({ flops: kernel[0] * kernel[1] * elementCount(y.shape), bytes: byteLength(x) + byteLength(y) }),
 };

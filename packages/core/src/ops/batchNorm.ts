@@ -18,15 +18,14 @@ export const batchNorm: Op<["x", "mean", "variance", "w", "bias"], BatchNormPara
   inputs: ["x", "mean", "variance", "w", "bias"],
   defaults: {},
   required: ["eps"],
-  infer([x, ...perChannel], { eps }) {
-    const channels = requireChannels("batchNorm", x!);
-    perChannel.forEach((spec, i) => {
-      const name = batchNorm.inputs[i + 1]!;
-      requireDType("batchNorm", name, spec!, ["f32"]);
-      requireShape("batchNorm", name, spec!, [channels]);
-    });
+  infer([x, mean, variance, w, bias], { eps }) {
+    const channels = requireChannels("batchNorm", x);
+    for (const [name, spec] of Object.entries({ mean, variance, w, bias })) {
+      requireDType("batchNorm", name, spec, ["f32"]);
+      requireShape("batchNorm", name, spec, [channels]);
+    }
     requireFromZero("batchNorm", "eps", eps);
-    return x!;
+    return x;
   },
   cost: (inputs, _params, y) => elementwiseCost(4, inputs, y),
 };

@@ -23,14 +23,14 @@ export const cast: Op<["x"], CastParams> = {
   defaults: {},
   required: ["dtype"],
   infer([x], { dtype }) {
-    requireDType("cast", "x", x!, plainTypes);
+    requireDType("cast", "x", x, plainTypes);
     requireOneOf("cast", "dtype", dtype, plainTypes);
-    return { dtype, shape: x!.shape };
+    return { dtype, shape: x.shape };
   },
   cost: (inputs, _params, y) => elementwiseCost(0, inputs, y),
   reference([x], { dtype }, y) {
-    const convert = converter(x!.spec.dtype, dtype);
-    for (let i = 0; i < y.data.length; i++) y.data[i] = convert(x!.data[i]!);
+    const convert = converter(x.spec.dtype, dtype);
+    for (let i = 0; i < y.data.length; i++) y.data[i] = convert(x.data[i]!);
     if (dtype === "f16" || dtype === "bf16") y.data.set(roundToHalf(dtype, y.data as Float32Array));
   },
 };

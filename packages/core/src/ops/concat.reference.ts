@@ -7,8 +7,8 @@ export const concat: Reference<"concat"> = (tensors, { axis: given }, y) => {
   const strides = rowMajor(y.spec.shape);
   let start = 0;
   for (const tensor of tensors) {
-    const { shape } = tensor!.spec;
-    copyBlock(shape, tensor!, { start: 0, strides: rowMajor(shape) }, y, { start, strides });
+    const { shape } = tensor.spec;
+    copyBlock(shape, tensor, { start: 0, strides: rowMajor(shape) }, y, { start, strides });
     start += shape[axis]! * strides[axis]!;
   }
 };

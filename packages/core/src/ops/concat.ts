@@ -22,18 +22,18 @@ export const concat: VariadicOp<"tensors", ConcatParams> = {
   defaults: {},
   required: ["axis"],
   infer(tensors, { axis: given }) {
-    const first = tensors[0]!;
+    const first = tensors[0];
     requireDType("concat", "tensors[0]", first, plainTypes);
     requireOneDType("concat", tensors);
     const axis = resolveAxis("concat", given, first.shape.length);
     let extent = 0;
     for (const [i, tensor] of tensors.entries()) {
-      const { shape } = tensor!;
+      const { shape } = tensor;
       if (shape.length !== first.shape.length || !shape.every((dim, at) => at === axis || sameDim(dim, first.shape[at]!)))
         throw new ShapeError(
           "concat",
           `shapes that differ along axis ${axis} alone`,
-          `${formatSpec(first)} and ${formatSpec(tensor!)}`,
+          `${formatSpec(first)} and ${formatSpec(tensor)}`,
           "reshape, slice or pad one of them",
         );
       extent += requireExtent("concat", `axis ${axis} of tensors[${i}]`, shape[axis]!);

@@ -4,7 +4,7 @@ import { flat } from "./conv1d.ts";
 import { conv2d } from "./conv2d.reference.ts";
 
 export const conv1d: Reference<"conv1d"> = ([x, w], params, y) =>
-  conv2d([image(x!), image(w!)], { ...flat(params), groups: params.groups }, image(y));
+  conv2d([image(x), image(w)], { ...flat(params), groups: params.groups }, image(y));
 
 function image({ spec: { dtype, shape }, data }: HostTensor): HostTensor {
   return { spec: { dtype, shape: [shape[0]!, shape[1]!, 1, shape[2]!] }, data };

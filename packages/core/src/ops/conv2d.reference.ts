@@ -1,13 +1,14 @@
 import type { Reference } from "../reference/referenceType.ts";
-import type { ConcreteSpec } from "../spec.ts";
+
+type Quad = readonly [number, number, number, number];
 
 export const conv2d: Reference<"conv2d"> = ([x, w], params, y) => {
   const { groups } = params;
-  const [batch, out, rows, columns] = quad(y.spec);
-  const [, channels, height, width] = quad(x!.spec);
-  const [, perGroup, kh, kw] = quad(w!.spec);
+  const [batch, out, rows, columns] = y.spec.shape as Quad;
+  const [, channels, height, width] = x.spec.shape as Quad;
+  const [, perGroup, kh, kw] = w.spec.shape as Quad;
   const [[sy, sx], [py, px], [dy, dx]] = [params.stride, params.padding, params.dilation];
-  const [image, kernel] = [x!.data, w!.data];
+  const [image, kernel] = [x.data, w.data];
   let at = 0;
   for (let n = 0; n < batch; n++) {
     for (let o = 0; o < out; o++) {
@@ -33,7 +34,3 @@ export const conv2d: Reference<"conv2d"> = ([x, w], params, y) => {
     }
   }
 };
-
-function quad({ shape }: ConcreteSpec): readonly [number, number, number, number] {
-  return [shape[0]!, shape[1]!, shape[2]!, shape[3]!];
-}

@@ -8,8 +8,8 @@ export const dequantize: Op<["x"]> = {
   inputs: ["x"],
   defaults: {},
   infer([x]) {
-    if (isInteger(x!.dtype) || x!.dtype === "f32") requireDType("dequantize", "x", x!, ["a block type", "f16", "bf16"]);
-    return { dtype: "f32", shape: x!.shape };
+    if (isInteger(x.dtype) || x.dtype === "f32") requireDType("dequantize", "x", x, ["a block type", "f16", "bf16"]);
+    return { dtype: "f32", shape: x.shape };
   },
   cost: (inputs, _params, y) => elementwiseCost(1, inputs, y),
 };

@@ -9,10 +9,10 @@ export const dot: Op<["a", "b"]> = {
   inputs: ["a", "b"],
   defaults: {},
   infer([a, b]) {
-    requireDType("dot", "a", a!, ["f32"]);
-    requireDType("dot", "b", b!, ["f32"]);
-    requireShape("dot", "b", b!, requireAxes("dot", "a", a!, ["n"]));
+    requireDType("dot", "a", a, ["f32"]);
+    requireDType("dot", "b", b, ["f32"]);
+    requireShape("dot", "b", b, requireAxes("dot", "a", a, ["n"]));
     return { dtype: "f32", shape: [] };
   },
-  cost: ([a, b], _params, y) => ({ flops: 2 * a!.shape[0]!, bytes: byteLength(a!) + byteLength(b!) + byteLength(y) }),
+  cost: ([a, b], _params, y) => ({ flops: 2 * a.shape[0]!, bytes: byteLength(a) + byteLength(b) + byteLength(y) }),
 };

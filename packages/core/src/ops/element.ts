@@ -20,16 +20,16 @@ export const element: Op<["x"], ElementParams> = {
   defaults: {},
   required: ["index"],
   infer([x], { index }) {
-    requireDType("element", "x", x!, ["f32", "i32"]);
+    requireDType("element", "x", x, ["f32", "i32"]);
     requireWhole("element", "index", index, 0);
-    if (isConcrete(x!) && index >= elementCount(x!.shape))
+    if (isConcrete(x) && index >= elementCount(x.shape))
       throw new ArgumentError(
         "element",
-        `an index below ${elementCount(x!.shape)} for ${formatSpec(x!)}`,
+        `an index below ${elementCount(x.shape)} for ${formatSpec(x)}`,
         String(index),
         "count from 0 in row-major order",
       );
-    return { dtype: x!.dtype, shape: [] };
+    return { dtype: x.dtype, shape: [] };
   },
   cost: (_inputs, _params, y) => ({ flops: 0, bytes: 2 * byteLength(y) }),
 };

@@ -1,6 +1,7 @@
 import { isInteger } from "../dtype.ts";
 import type { Op } from "../program/op.ts";
 import { byteLength, elementCount } from "../spec.ts";
+import { bytesPerRow } from "./shared/axes.ts";
 import { requireAxes } from "./shared/checks.ts";
 import { requireDType } from "./shared/elementwise.ts";
 
@@ -16,14 +17,12 @@ export const embedding: Op<["table", "ids"]> = {
   inputs: ["table", "ids"],
   defaults: {},
   infer([table, ids]) {
-    if (isInteger(table!.dtype)) requireDType("embedding", "table", table!, ["f32", "f16", "bf16", "a block type"]);
-    const [, d] = requireAxes("embedding", "table", table!, ["V", "d"]);
-    requireDType("embedding", "ids", ids!, ["i32"]);
-    return { dtype: "f32", shape: [...ids!.shape, d!] };
+    if (isInteger(table.dtype)) requireDType("embedding", "table", table, ["f32", "f16", "bf16", "a block type"]);
+    const [, d] = requireAxes("embedding", "table", table, ["V", "d"]);
+    requireDType("embedding", "ids", ids, ["i32"]);
+    return { dtype: "f32", shape: [...ids.shape, d] };
   },
   cost([table, ids], _params, y) {
-    const [rows] = table!.shape;
-    const rowBytes = rows === 0 ? 0 : byteLength(table!) / rows!;
-    return { flops: 0, bytes: rowBytes * elementCount(ids!.shape) + byteLength(ids!) + byteLength(y) };
+    return { flops: 0, bytes: bytesPerRow(table) * elementCount(ids.shape) + byteLength(ids) + byteLength(y) };
   },
 };

@@ -4,5 +4,5 @@ import { copyBlock, rowMajor } from "./shared/strided.ts";
 
 export const expand: Reference<"expand"> = ([x], _params, y) => {
   const { shape } = y.spec;
-  copyBlock(shape, x!, { start: 0, strides: broadcastStrides(x!.spec.shape, shape) }, y, { start: 0, strides: rowMajor(shape) });
+  copyBlock(shape, x, { start: 0, strides: broadcastStrides(x.spec.shape, shape) }, y, { start: 0, strides: rowMajor(shape) });
 };

@@ -17,11 +17,11 @@ export const expand: Op<["x"], ExpandParams> = {
   defaults: {},
   required: ["shape"],
   infer([x], { shape }) {
-    requireDType("expand", "x", x!, plainTypes);
+    requireDType("expand", "x", x, plainTypes);
     requireDims("expand", shape);
-    if (x!.shape.length > shape.length || !sameShape(broadcast("expand", x!.shape, shape), shape))
-      throw new ShapeError("expand", `a shape that ${formatShape(x!.shape)} broadcasts to`, formatShape(shape), `x is ${formatSpec(x!)}`);
-    return { dtype: x!.dtype, shape };
+    if (x.shape.length > shape.length || !sameShape(broadcast("expand", x.shape, shape), shape))
+      throw new ShapeError("expand", `a shape that ${formatShape(x.shape)} broadcasts to`, formatShape(shape), `x is ${formatSpec(x)}`);
+    return { dtype: x.dtype, shape };
   },
   cost: (inputs, _params, y) => elementwiseCost(0, inputs, y),
 };

@@ -21,9 +21,9 @@ export const gather: Op<["x", "indices"], GatherParams, "axis"> = {
   inputs: ["x", "indices"],
   defaults: { axis: 0 },
   infer([x, indices], { axis }) {
-    requireDType("gather", "x", x!, plainTypes);
-    requireDType("gather", "indices", indices!, ["i32"]);
-    return { dtype: x!.dtype, shape: x!.shape.toSpliced(resolveAxis("gather", axis, x!.shape.length), 1, ...indices!.shape) };
+    requireDType("gather", "x", x, plainTypes);
+    requireDType("gather", "indices", indices, ["i32"]);
+    return { dtype: x.dtype, shape: x.shape.toSpliced(resolveAxis("gather", axis, x.shape.length), 1, ...indices.shape) };
   },
-  cost: ([, indices], _params, y) => ({ flops: 0, bytes: byteLength(indices!) + 2 * byteLength(y) }),
+  cost: ([, indices], _params, y) => ({ flops: 0, bytes: byteLength(indices) + 2 * byteLength(y) }),
 };

@@ -16,14 +16,14 @@ export interface GroupNormParams {
  * two passes. `x [N, C, ...], w [C], bias [C]? -> y [N, C, ...]`, f32.
  * @throws {ShapeError | DTypeError | ArgumentError}
  */
-export const groupNorm: Op<["x", "w"], GroupNormParams, never, "bias"> = {
+export const groupNorm: Op<["x", "w"], GroupNormParams, never, ["bias"]> = {
   name: "groupNorm",
   inputs: ["x", "w"],
   optionalInputs: ["bias"],
   defaults: {},
   required: ["groups", "eps"],
   infer([x, w, bias], { groups, eps }) {
-    const channel = requireChannels("groupNorm", x!);
+    const channel = requireChannels("groupNorm", x);
     const channels = requireExtent("groupNorm", "C of x", channel);
     for (const [name, spec] of [["w", w] as const, ["bias", bias] as const]) {
       if (spec === undefined) continue;
@@ -34,7 +34,7 @@ export const groupNorm: Op<["x", "w"], GroupNormParams, never, "bias"> = {
     requireWhole("groupNorm", "groups", groups, 1);
     if (channels % groups !== 0)
       throw new ArgumentError("groupNorm", `groups that divide C = ${channels}`, String(groups), "choose other groups");
-    return x!;
+    return x;
   },
   cost: (inputs, _params, y) => elementwiseCost(7, inputs, y),
 };

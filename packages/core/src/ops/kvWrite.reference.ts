@@ -4,14 +4,14 @@ import type { Reference } from "../reference/referenceType.ts";
 
 export const kvWrite: Reference<"kvWrite"> = ([, k, v, slots], _params, cache) => {
   const [size, heads, width] = cache.spec.shape as readonly [number, number, number];
-  const [dK, dV] = [k!.spec.shape[2]!, v!.spec.shape[2]!];
+  const [dK, dV] = [k.spec.shape[2]!, v.spec.shape[2]!];
   const row = new Float32Array(heads * width);
-  slots!.data.forEach((slot, t) => {
+  slots.data.forEach((slot, t) => {
     if (slot < 0 || slot >= size)
       throw new ArgumentError("kvWrite", `slots from 0 to ${size - 1}`, `${slot} at ${t}`, "correct the slots, or make a larger cache");
     for (let h = 0; h < heads; h++) {
-      row.set(k!.data.subarray((t * heads + h) * dK, (t * heads + h + 1) * dK), h * width);
-      row.set(v!.data.subarray((t * heads + h) * dV, (t * heads + h + 1) * dV), h * width + dK);
+      row.set(k.data.subarray((t * heads + h) * dK, (t * heads + h + 1) * dK), h * width);
+      row.set(v.data.subarray((t * heads + h) * dV, (t * heads + h + 1) * dV), h * width + dK);
     }
     cache.data.set(roundTo(cache.spec.dtype, row), slot * heads * width);
   });

@@ -1,6 +1,7 @@
 import { ShapeError } from "../errors.ts";
 import type { Op } from "../program/op.ts";
 import { byteLength, elementCount, formatSpec } from "../spec.ts";
+import { bytesPerRow } from "./shared/axes.ts";
 import { requireAxes, requireExtent, requireShape } from "./shared/checks.ts";
 import { requireDType } from "./shared/elementwise.ts";
 
@@ -18,24 +19,22 @@ export const kvWrite: Op<["cache", "k", "v", "slots"]> = {
   defaults: {},
   writes: 0,
   infer([cache, k, v, slots]) {
-    requireDType("kvWrite", "cache", cache!, ["f32", "f16", "q8_0"]);
-    const [, heads, width] = requireAxes("kvWrite", "cache", cache!, ["S", "Hkv", "dK + dV"]);
-    requireDType("kvWrite", "k", k!, ["f32"]);
-    requireDType("kvWrite", "v", v!, ["f32"]);
-    const [tokens, , dK] = requireAxes("kvWrite", "k", k!, ["T", "Hkv", "dK"]);
-    const [, , dV] = requireAxes("kvWrite", "v", v!, ["T", "Hkv", "dV"]);
-    requireShape("kvWrite", "k", k!, [tokens!, heads!, dK!]);
-    requireShape("kvWrite", "v", v!, [tokens!, heads!, dV!]);
-    const sum = requireExtent("kvWrite", "dK", dK!) + requireExtent("kvWrite", "dV", dV!);
-    if (sum !== width)
-      throw new ShapeError("kvWrite", `cache [S, Hkv, dK + dV = ${sum}]`, formatSpec(cache!), "make a cache of that width");
-    requireDType("kvWrite", "slots", slots!, ["i32"]);
-    requireShape("kvWrite", "slots", slots!, [tokens!]);
-    return cache!;
+    requireDType("kvWrite", "cache", cache, ["f32", "f16", "q8_0"]);
+    const [, heads, width] = requireAxes("kvWrite", "cache", cache, ["S", "Hkv", "dK + dV"]);
+    requireDType("kvWrite", "k", k, ["f32"]);
+    requireDType("kvWrite", "v", v, ["f32"]);
+    const [tokens, , dK] = requireAxes("kvWrite", "k", k, ["T", "Hkv", "dK"]);
+    const [, , dV] = requireAxes("kvWrite", "v", v, ["T", "Hkv", "dV"]);
+    requireShape("kvWrite", "k", k, [tokens, heads, dK]);
+    requireShape("kvWrite", "v", v, [tokens, heads, dV]);
+    const sum = requireExtent("kvWrite", "dK", dK) + requireExtent("kvWrite", "dV", dV);
+    if (sum !== width) throw new ShapeError("kvWrite", `cache [S, Hkv, dK + dV = ${sum}]`, formatSpec(cache), "make a cache of that width");
+    requireDType("kvWrite", "slots", slots, ["i32"]);
+    requireShape("kvWrite", "slots", slots, [tokens]);
+    return cache;
   },
   cost([cache, k, v, slots]) {
-    const [rows] = cache!.shape;
-    const rowBytes = rows === 0 ? 0 : byteLength(cache!) / rows!;
-    return { flops: 0, bytes: byteLength(k!) + byteLength(v!) + byteLength(slots!) + rowBytes * elementCount(slots!.shape) };
+    const written = bytesPerRow(cache) * elementCount(slots.shape);
+    return { flops: 0, bytes: byteLength(k) + byteLength(v) + byteLength(slots) + written };
   },
 };

@@ -14,21 +14,21 @@ export interface LayerNormParams {
  * `x [..., n], w [n], bias [n]? -> y [..., n]`, f32.
  * @throws {ShapeError | DTypeError | ArgumentError}
  */
-export const layerNorm: Op<["x", "w"], LayerNormParams, never, "bias"> = {
+export const layerNorm: Op<["x", "w"], LayerNormParams, never, ["bias"]> = {
   name: "layerNorm",
   inputs: ["x", "w"],
   optionalInputs: ["bias"],
   defaults: {},
   required: ["eps"],
   infer([x, w, bias], { eps }) {
-    requireDType("layerNorm", "x", x!, ["f32"]);
-    requireDType("layerNorm", "w", w!, ["f32"]);
+    requireDType("layerNorm", "x", x, ["f32"]);
+    requireDType("layerNorm", "w", w, ["f32"]);
     if (bias !== undefined) requireDType("layerNorm", "bias", bias, ["f32"]);
     requireFromZero("layerNorm", "eps", eps);
-    if (x!.shape.length === 0) throw new ShapeError("layerNorm", "x [..., n]", formatSpec(x!), "a scalar has no axis to normalise");
-    requireShape("layerNorm", "w", w!, x!.shape.slice(-1));
-    if (bias !== undefined) requireShape("layerNorm", "bias", bias, x!.shape.slice(-1));
-    return x!;
+    if (x.shape.length === 0) throw new ShapeError("layerNorm", "x [..., n]", formatSpec(x), "a scalar has no axis to normalise");
+    requireShape("layerNorm", "w", w, x.shape.slice(-1));
+    if (bias !== undefined) requireShape("layerNorm", "bias", bias, x.shape.slice(-1));
+    return x;
   },
   cost: (inputs, _params, y) => elementwiseCost(7, inputs, y),
 };

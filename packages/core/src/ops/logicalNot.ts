@@ -7,9 +7,9 @@ export const logicalNot: Op<["x"]> = {
   inputs: ["x"],
   elementwise: true,
   defaults: {},
-  infer: ([x]) => requireDType("logicalNot", "x", x!, ["bool"]),
+  infer: ([x]) => requireDType("logicalNot", "x", x, ["bool"]),
   cost: (inputs, _params, y) => elementwiseCost(1, inputs, y),
   reference([x], _params, y) {
-    for (let i = 0; i < y.data.length; i++) y.data[i] = Number(x!.data[i] === 0);
+    for (let i = 0; i < y.data.length; i++) y.data[i] = Number(x.data[i] === 0);
   },
 };

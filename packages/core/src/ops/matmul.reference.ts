@@ -5,21 +5,21 @@ import { transposedProduct } from "./shared/transposedProduct.ts";
 
 export const matmul: Reference<"matmul"> = ([a, b], { transposeA, transposeB, activations }, y) => {
   const [m, n] = [y.spec.shape.at(-2)!, y.spec.shape.at(-1)!];
-  const k = a!.spec.shape.at(transposeA ? -2 : -1)!;
+  const k = a.spec.shape.at(transposeA ? -2 : -1)!;
   const [ai, ak] = transposeA ? [1, m] : [k, 1];
   const batch = y.spec.shape.slice(0, -2);
-  const aBatch = broadcastIndex(a!.spec.shape.slice(0, -2), batch);
-  const bBatch = broadcastIndex(b!.spec.shape.slice(0, -2), batch);
-  const [from, to] = [a!.data, y.data as Float32Array];
+  const aBatch = broadcastIndex(a.spec.shape.slice(0, -2), batch);
+  const bBatch = broadcastIndex(b.spec.shape.slice(0, -2), batch);
+  const [from, to] = [a.data, y.data as Float32Array];
   const row = new Float32Array(k);
   const sums = new Float64Array(n);
-  const matrix = b!.data as Float32Array;
-  const multiply = transposeB ? transposedProduct(b!, activations) : (_: Float32Array, at: number) => rowTimesMatrix(row, matrix, at, sums);
+  const matrix = b.data as Float32Array;
+  const multiply = transposeB ? transposedProduct(b, activations) : (_: Float32Array, at: number) => rowTimesMatrix(row, matrix, at, sums);
   for (let s = 0; s < elementCount(batch); s++) {
     const aAt = aBatch(s) * m * k;
     const bAt = bBatch(s) * k * n;
     for (let i = 0; i < m; i++) {
-      for (let p = 0; p < k; p++) row[p] = from[aAt + i * ai! + p * ak!]!;
+      for (let p = 0; p < k; p++) row[p] = from[aAt + i * ai + p * ak]!;
       multiply(row, bAt, sums);
       to.set(sums, (s * m + i) * n);
     }

@@ -1,7 +1,7 @@
 import { isInteger, isQuantized } from "../dtype.ts";
 import { ArgumentError, ShapeError } from "../errors.ts";
 import type { Op } from "../program/op.ts";
-import { byteLength, type Dim, elementCount, formatSpec, type Shape, sameDim, type TensorSpec } from "../spec.ts";
+import { byteLength, type Dim, elementCount, formatSpec, sameDim, type TensorSpec } from "../spec.ts";
 import { requireBoolean, requireOneOf } from "./shared/checks.ts";
 import { broadcast, requireDType } from "./shared/elementwise.ts";
 import type { Activations } from "./shared/transposedProduct.ts";
@@ -29,37 +29,37 @@ export const matmul: Op<["a", "b"], MatmulParams, keyof MatmulParams> = {
   inputs: ["a", "b"],
   defaults: { transposeA: false, transposeB: false, activations: "f32" },
   infer([a, b], { transposeA, transposeB, activations }) {
-    requireDType("matmul", "a", a!, ["f32"]);
-    if (isInteger(b!.dtype)) requireDType("matmul", "b", b!, ["f32", "f16", "bf16", "a block type"]);
+    requireDType("matmul", "a", a, ["f32"]);
+    if (isInteger(b.dtype)) requireDType("matmul", "b", b, ["f32", "f16", "bf16", "a block type"]);
     requireBoolean("matmul", "transposeA", transposeA);
     requireBoolean("matmul", "transposeB", transposeB);
     requireOneOf("matmul", "activations", activations, ["f32", "ggml"]);
-    if (isQuantized(b!.dtype) && !transposeB) {
+    if (isQuantized(b.dtype) && !transposeB) {
       throw new ArgumentError(
         "matmul",
-        `transposeB with a b of ${b!.dtype}, whose blocks run along k`,
+        `transposeB with a b of ${b.dtype}, whose blocks run along k`,
         "transposeB: false",
         "store b as [n, k]",
       );
     }
-    const [m, k] = matrixDims(a!, transposeA);
-    const [k2, n] = matrixDims(b!, transposeB);
+    const [m, k] = matrixDims(a, transposeA);
+    const [k2, n] = matrixDims(b, transposeB);
     if (!sameDim(k, k2)) {
-      throw new ShapeError("matmul", expected(transposeA, transposeB), `${formatSpec(a!)} and ${formatSpec(b!)}`, "transpose one of them");
+      throw new ShapeError("matmul", expected(transposeA, transposeB), `${formatSpec(a)} and ${formatSpec(b)}`, "transpose one of them");
     }
-    return { dtype: "f32", shape: [...broadcast("matmul", a!.shape.slice(0, -2), b!.shape.slice(0, -2)), m, n] };
+    return { dtype: "f32", shape: [...broadcast("matmul", a.shape.slice(0, -2), b.shape.slice(0, -2)), m, n] };
   },
   cost([a, b], { transposeA }, y) {
-    const k = a!.shape.at(transposeA ? -2 : -1)!;
-    return { flops: 2 * k * elementCount(y.shape), bytes: byteLength(a!) + byteLength(b!) + byteLength(y) };
+    const k = a.shape.at(transposeA ? -2 : -1)!;
+    return { flops: 2 * k * elementCount(y.shape), bytes: byteLength(a) + byteLength(b) + byteLength(y) };
   },
 };
 
 function matrixDims({ shape, dtype }: TensorSpec, transposed: boolean): readonly [Dim, Dim] {
   if (shape.length < 2)
     throw new ShapeError("matmul", "matrices of rank 2 or more", formatSpec({ shape, dtype }), "reshape a vector to [1, k] or [k, 1]");
-  const [rows, columns]: Shape = shape.slice(-2);
-  return transposed ? [columns!, rows!] : [rows!, columns!];
+  const [rows, columns] = shape.slice(-2) as [Dim, Dim];
+  return transposed ? [columns, rows] : [rows, columns];
 }
 
 function expected(transposeA: boolean, transposeB: boolean): string {

@@ -12,6 +12,6 @@ export const maxPool2d: Op<["x"], PoolParams, "stride" | "padding"> = {
   inputs: ["x"],
   defaults: { stride: null, padding: [0, 0] },
   required: ["kernel"],
-  infer: ([x], params) => inferPool("maxPool2d", x!, params),
-  cost: ([x], { kernel }, y) => ({ flops: kernel[0] * kernel[1] * elementCount(y.shape), bytes: byteLength(x!) + byteLength(y) }),
+  infer: ([x], params) => inferPool("maxPool2d", x, params),
+  cost: ([x], { kernel }, y) => ({ flops: kernel[0] * kernel[1] * elementCount(y.shape), bytes: byteLength(x) + byteLength(y) }),
 };

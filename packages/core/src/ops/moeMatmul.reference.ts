@@ -3,15 +3,15 @@ import type { Reference } from "../reference/referenceType.ts";
 import { transposedProduct } from "./shared/transposedProduct.ts";
 
 export const moeMatmul: Reference<"moeMatmul"> = ([x, experts, ids], { activations }, y) => {
-  const [count, n, k] = experts!.spec.shape as readonly [number, number, number];
-  const perToken = x!.spec.shape.length === 2 ? ids!.spec.shape[1]! : 1;
-  const multiply = transposedProduct(experts!, activations);
+  const [count, n, k] = experts.spec.shape as readonly [number, number, number];
+  const perToken = x.spec.shape.length === 2 ? ids.spec.shape[1]! : 1;
+  const multiply = transposedProduct(experts, activations);
   const sums = new Float64Array(n);
-  ids!.data.forEach((id, i) => {
+  ids.data.forEach((id, i) => {
     if (id < 0 || id >= count)
       throw new ArgumentError("moeMatmul", `ids from 0 to ${count - 1}`, `${id} at ${i}`, "use what moeRoute gives");
     const at = Math.floor(i / perToken) * k;
-    multiply((x!.data as Float32Array).slice(at, at + k), id * n * k, sums);
+    multiply((x.data as Float32Array).slice(at, at + k), id * n * k, sums);
     (y.data as Float32Array).set(sums, i * n);
   });
 };

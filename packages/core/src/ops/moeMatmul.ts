@@ -2,6 +2,7 @@ import { isInteger } from "../dtype.ts";
 import { ShapeError } from "../errors.ts";
 import type { Op } from "../program/op.ts";
 import { byteLength, elementCount, formatSpec } from "../spec.ts";
+import { bytesPerRow } from "./shared/axes.ts";
 import { requireAxes, requireExtent, requireOneOf, requireShape } from "./shared/checks.ts";
 import { requireDType } from "./shared/elementwise.ts";
 import type { Activations } from "./shared/transposedProduct.ts";
@@ -25,22 +26,21 @@ export const moeMatmul: Op<["x", "experts", "ids"], MoeMatmulParams, keyof MoeMa
   inputs: ["x", "experts", "ids"],
   defaults: { activations: "f32" },
   infer([x, experts, ids], { activations }) {
-    requireDType("moeMatmul", "x", x!, ["f32"]);
-    if (isInteger(experts!.dtype)) requireDType("moeMatmul", "experts", experts!, ["f32", "f16", "bf16", "a block type"]);
-    requireDType("moeMatmul", "ids", ids!, ["i32"]);
+    requireDType("moeMatmul", "x", x, ["f32"]);
+    if (isInteger(experts.dtype)) requireDType("moeMatmul", "experts", experts, ["f32", "f16", "bf16", "a block type"]);
+    requireDType("moeMatmul", "ids", ids, ["i32"]);
     requireOneOf("moeMatmul", "activations", activations, ["f32", "ggml"]);
-    const [, n, k] = requireAxes("moeMatmul", "experts", experts!, ["E", "N", "K"]);
-    const [tokens, chosen] = requireAxes("moeMatmul", "ids", ids!, ["T", "k"]);
-    for (const [name, dim] of Object.entries({ N: n, K: k, k: chosen })) requireExtent("moeMatmul", name, dim!);
-    if (x!.shape.length !== 2 && x!.shape.length !== 3)
-      throw new ShapeError("moeMatmul", "x [T, K] or [T, k, K]", formatSpec(x!), "reshape it");
-    requireShape("moeMatmul", "x", x!, x!.shape.length === 2 ? [tokens!, k!] : [tokens!, chosen!, k!]);
-    return { dtype: "f32", shape: [tokens!, chosen!, n!] };
+    const [, n, k] = requireAxes("moeMatmul", "experts", experts, ["E", "N", "K"]);
+    const [tokens, chosen] = requireAxes("moeMatmul", "ids", ids, ["T", "k"]);
+    for (const [name, dim] of Object.entries({ N: n, K: k, k: chosen })) requireExtent("moeMatmul", name, dim);
+    if (x.shape.length !== 2 && x.shape.length !== 3)
+      throw new ShapeError("moeMatmul", "x [T, K] or [T, k, K]", formatSpec(x), "reshape it");
+    requireShape("moeMatmul", "x", x, x.shape.length === 2 ? [tokens, k] : [tokens, chosen, k]);
+    return { dtype: "f32", shape: [tokens, chosen, n] };
   },
   cost([x, experts, ids], _params, y) {
-    const [count, , k] = experts!.shape as readonly [number, number, number];
-    const used = Math.min(count, elementCount(ids!.shape));
-    const expertBytes = count === 0 ? 0 : byteLength(experts!) / count;
-    return { flops: 2 * k * elementCount(y.shape), bytes: byteLength(x!) + byteLength(ids!) + used * expertBytes + byteLength(y) };
+    const [count, , k] = experts.shape as readonly [number, number, number];
+    const used = Math.min(count, elementCount(ids.shape));
+    return { flops: 2 * k * elementCount(y.shape), bytes: byteLength(x) + byteLength(ids) + used * bytesPerRow(experts) + byteLength(y) };
   },
 };

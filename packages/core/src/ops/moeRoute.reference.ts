@@ -2,10 +2,10 @@ import type { Reference } from "../reference/referenceType.ts";
 import { gate } from "./shared/gating.ts";
 
 export const moeRoute: Reference<"moeRoute"> = ([logits, bias], { k, gating, groups, openGroups }, ids) => {
-  const [tokens, experts] = logits!.spec.shape as readonly [number, number];
+  const [tokens, experts] = logits.spec.shape as readonly [number, number];
   const size = experts / groups;
   for (let t = 0; t < tokens; t++) {
-    const row = logits!.data.subarray(t * experts, (t + 1) * experts);
+    const row = logits.data.subarray(t * experts, (t + 1) * experts);
     const scores = gate(row as Float32Array, gating).map((score, e) => score + (bias?.data[e] ?? 0));
     const groupScores = Float64Array.from({ length: groups }, (_, g) => {
       const [first = 0, second = 0] = scores.slice(g * size, (g + 1) * size).sort((p, q) => q - p);

@@ -22,16 +22,16 @@ export interface MoeRouteParams {
  * (DeepSeek-AI, 2024, "DeepSeek-V3", section 2.1.2). A NaN counts as the smallest score.
  * @throws {ShapeError | DTypeError | ArgumentError}
  */
-export const moeRoute: Op<["logits"], MoeRouteParams, "gating" | "groups" | "openGroups", "bias"> = {
+export const moeRoute: Op<["logits"], MoeRouteParams, "gating" | "groups" | "openGroups", ["bias"]> = {
   name: "moeRoute",
   inputs: ["logits"],
   optionalInputs: ["bias"],
   defaults: { gating: "softmax", groups: 1, openGroups: 1 },
   required: ["k"],
   infer([logits, bias], { k, gating, groups, openGroups }) {
-    requireDType("moeRoute", "logits", logits!, ["f32"]);
-    const [tokens, experts] = requireAxes("moeRoute", "logits", logits!, ["T", "E"]);
-    const count = requireExtent("moeRoute", "E", experts!);
+    requireDType("moeRoute", "logits", logits, ["f32"]);
+    const [tokens, experts] = requireAxes("moeRoute", "logits", logits, ["T", "E"]);
+    const count = requireExtent("moeRoute", "E", experts);
     if (bias !== undefined) {
       requireDType("moeRoute", "bias", bias, ["f32"]);
       requireShape("moeRoute", "bias", bias, [count]);
@@ -41,14 +41,14 @@ export const moeRoute: Op<["logits"], MoeRouteParams, "gating" | "groups" | "ope
     requireWhole("moeRoute", "groups", groups, 1);
     requireWhole("moeRoute", "openGroups", openGroups, 1);
     if (count % groups !== 0)
-      throw new ShapeError("moeRoute", `E to be a multiple of ${groups} groups`, formatSpec(logits!), "choose other groups");
+      throw new ShapeError("moeRoute", `E to be a multiple of ${groups} groups`, formatSpec(logits), "choose other groups");
     if (openGroups > groups) throw new ArgumentError("moeRoute", `openGroups up to groups = ${groups}`, String(openGroups), "open fewer");
     const open = (count / groups) * openGroups;
     if (k > open)
       throw new ArgumentError("moeRoute", `k up to the ${open} experts of the open groups`, String(k), "open more groups, or choose fewer");
-    return { dtype: "i32", shape: [tokens!, k] };
+    return { dtype: "i32", shape: [tokens, k] };
   },
   cost([logits], { k }, ids) {
-    return { flops: (4 + k) * elementCount(logits!.shape), bytes: byteLength(logits!) + byteLength(ids) };
+    return { flops: (4 + k) * elementCount(logits.shape), bytes: byteLength(logits) + byteLength(ids) };
   },
 };

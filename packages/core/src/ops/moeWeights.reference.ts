@@ -3,11 +3,11 @@ import type { Reference } from "../reference/referenceType.ts";
 import { gate, softmaxOf } from "./shared/gating.ts";
 
 export const moeWeights: Reference<"moeWeights"> = ([logits, ids], { gating, normalize, scale }, y) => {
-  const experts = logits!.spec.shape[1]!;
-  const [tokens, k] = ids!.spec.shape as readonly [number, number];
+  const experts = logits.spec.shape[1]!;
+  const [tokens, k] = ids.spec.shape as readonly [number, number];
   for (let t = 0; t < tokens; t++) {
-    const gates = gate(logits!.data.subarray(t * experts, (t + 1) * experts) as Float32Array, gating);
-    const chosen = Float64Array.from(ids!.data.subarray(t * k, (t + 1) * k), (id, i) => {
+    const gates = gate(logits.data.subarray(t * experts, (t + 1) * experts) as Float32Array, gating);
+    const chosen = Float64Array.from(ids.data.subarray(t * k, (t + 1) * k), (id, i) => {
       if (id < 0 || id >= experts)
         throw new ArgumentError("moeWeights", `ids from 0 to ${experts - 1}`, `${id} at ${t * k + i}`, "use what moeRoute gives");
       return gates[id]!;

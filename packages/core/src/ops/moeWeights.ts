@@ -24,18 +24,18 @@ export const moeWeights: Op<["logits", "ids"], MoeWeightsParams, keyof MoeWeight
   inputs: ["logits", "ids"],
   defaults: { gating: "softmax", normalize: false, scale: 1 },
   infer([logits, ids], { gating, normalize, scale }) {
-    requireDType("moeWeights", "logits", logits!, ["f32"]);
-    requireDType("moeWeights", "ids", ids!, ["i32"]);
-    const [tokens, experts] = requireAxes("moeWeights", "logits", logits!, ["T", "E"]);
-    const [, chosen] = requireAxes("moeWeights", "ids", ids!, ["T", "k"]);
-    requireExtent("moeWeights", "E", experts!);
-    requireShape("moeWeights", "ids", ids!, [tokens!, requireExtent("moeWeights", "k", chosen!)]);
+    requireDType("moeWeights", "logits", logits, ["f32"]);
+    requireDType("moeWeights", "ids", ids, ["i32"]);
+    const [tokens, experts] = requireAxes("moeWeights", "logits", logits, ["T", "E"]);
+    const [, chosen] = requireAxes("moeWeights", "ids", ids, ["T", "k"]);
+    requireExtent("moeWeights", "E", experts);
+    requireShape("moeWeights", "ids", ids, [tokens, requireExtent("moeWeights", "k", chosen)]);
     requireOneOf("moeWeights", "gating", gating, gatings);
     requireBoolean("moeWeights", "normalize", normalize);
     requireFinite("moeWeights", "scale", scale);
-    return { dtype: "f32", shape: ids!.shape };
+    return { dtype: "f32", shape: ids.shape };
   },
   cost([logits, ids], _params, y) {
-    return { flops: 4 * elementCount(logits!.shape), bytes: byteLength(logits!) + byteLength(ids!) + byteLength(y) };
+    return { flops: 4 * elementCount(logits.shape), bytes: byteLength(logits) + byteLength(ids) + byteLength(y) };
   },
 };

@@ -5,5 +5,5 @@ export const pad: Reference<"pad"> = ([x], { pads, value }, y) => {
   y.data.fill(value);
   const strides = rowMajor(y.spec.shape);
   const start = pads.reduce((sum, [before], axis) => sum + before * strides[axis]!, 0);
-  copyBlock(x!.spec.shape, x!, { start: 0, strides: rowMajor(x!.spec.shape) }, y, { start, strides });
+  copyBlock(x.spec.shape, x, { start: 0, strides: rowMajor(x.spec.shape) }, y, { start, strides });
 };

@@ -19,22 +19,22 @@ export const pad: Op<["x"], PadParams, "value"> = {
   defaults: { value: 0 },
   required: ["pads"],
   infer([x], { pads, value }) {
-    requireDType("pad", "x", x!, plainTypes);
-    requireValue("pad", x!.dtype, value);
-    if (!Array.isArray(pads) || pads.length !== x!.shape.length || !pads.every((pair) => Array.isArray(pair) && pair.length === 2))
+    requireDType("pad", "x", x, plainTypes);
+    requireValue("pad", x.dtype, value);
+    if (!Array.isArray(pads) || pads.length !== x.shape.length || !pads.every((pair) => Array.isArray(pair) && pair.length === 2))
       throw new ArgumentError(
         "pad",
-        `pads to be ${x!.shape.length} pairs [before, after], one per axis`,
+        `pads to be ${x.shape.length} pairs [before, after], one per axis`,
         describe(pads),
         "[0, 0] leaves an axis as it is",
       );
-    const shape = x!.shape.map((dim, axis) => {
+    const shape = x.shape.map((dim, axis) => {
       const [before, after] = pads[axis]!;
       requireWhole("pad", `pads[${axis}][0]`, before, 0);
       requireWhole("pad", `pads[${axis}][1]`, after, 0);
       return before + after === 0 ? dim : requireExtent("pad", `the padded axis ${axis}`, dim) + before + after;
     });
-    return { dtype: x!.dtype, shape };
+    return { dtype: x.dtype, shape };
   },
   cost: (inputs, _params, y) => elementwiseCost(0, inputs, y),
 };

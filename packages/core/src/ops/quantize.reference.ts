@@ -5,7 +5,7 @@ import type { Reference } from "../reference/referenceType.ts";
 import { byteLength } from "../spec.ts";
 
 export const quantize: Reference<"quantize"> = ([x], { dtype }, y) => {
-  const values = x!.data as Float32Array;
+  const values = x.data as Float32Array;
   const at = values.findIndex((value) => !Number.isFinite(value));
   if (at >= 0) throw new ArgumentError("quantize", "finite values", `${values[at]} at ${at}`, "clip them first");
   const blocks = (y.stored as Uint8Array | undefined) ?? new Uint8Array(byteLength(y.spec));

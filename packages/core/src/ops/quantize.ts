@@ -26,15 +26,15 @@ export const quantize: Op<["x"], QuantizeParams, "dtype"> = {
   inputs: ["x"],
   defaults: { dtype: "q8_0" },
   infer([x], { dtype }) {
-    requireDType("quantize", "x", x!, ["f32"]);
+    requireDType("quantize", "x", x, ["f32"]);
     if (typeof dtype !== "string" || !isQuantizable(dtype) || !isQuantized(dtype))
       throw new ArgumentError("quantize", "dtype to be a block type that has a quantiser", describe(dtype), 'q8_0, q4_K or "cast" for f16');
     const { elements } = layoutOf(dtype);
-    const last = x!.shape.at(-1);
+    const last = x.shape.at(-1);
     if (last === undefined || requireExtent("quantize", "the last axis of x", last) % elements !== 0)
-      throw new ShapeError("quantize", `x [..., n] with n a multiple of ${elements}`, formatSpec(x!), "pad it");
-    return { dtype, shape: x!.shape };
+      throw new ShapeError("quantize", `x [..., n] with n a multiple of ${elements}`, formatSpec(x), "pad it");
+    return { dtype, shape: x.shape };
   },
   // The searches of the k-quants are not counted.
-  cost: (inputs, _params, y) => ({ ...elementwiseCost(3, inputs, y), bytes: byteLength(inputs[0]!) + byteLength(y) }),
+  cost: (inputs, _params, y) => ({ ...elementwiseCost(3, inputs, y), bytes: byteLength(inputs[0]) + byteLength(y) }),
 };

@@ -18,7 +18,7 @@ export interface RandomParams {
  * out) changes. `draw []? -> y [...shape]`, f32.
  * @throws {ShapeError | DTypeError | ArgumentError}
  */
-export const random: Op<[], RandomParams, "distribution", "draw"> = {
+export const random: Op<[], RandomParams, "distribution", ["draw"]> = {
   name: "random",
   inputs: [],
   optionalInputs: ["draw"],

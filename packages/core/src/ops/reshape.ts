@@ -17,12 +17,12 @@ export const reshape: Op<["x"], ReshapeParams> = {
   required: ["shape"],
   alias: true,
   infer([x], { shape }) {
-    if (isQuantized(x!.dtype)) throw new DTypeError("reshape", "a plain dtype", formatSpec(x!), "declare the tensor in the shape wanted");
+    if (isQuantized(x.dtype)) throw new DTypeError("reshape", "a plain dtype", formatSpec(x), "declare the tensor in the shape wanted");
     requireDims("reshape", shape);
-    if (literalCount(shape) !== literalCount(x!.shape) || symbols(shape) !== symbols(x!.shape)) {
-      throw new ShapeError("reshape", `a shape of as many elements as ${formatShape(x!.shape)}`, formatShape(shape), "change an extent");
+    if (literalCount(shape) !== literalCount(x.shape) || symbols(shape) !== symbols(x.shape)) {
+      throw new ShapeError("reshape", `a shape of as many elements as ${formatShape(x.shape)}`, formatShape(shape), "change an extent");
     }
-    return { dtype: x!.dtype, shape };
+    return { dtype: x.dtype, shape };
   },
   cost: () => ({ flops: 0, bytes: 0 }),
 };

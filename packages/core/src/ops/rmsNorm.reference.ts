@@ -1,8 +1,8 @@
 import type { Reference } from "../reference/referenceType.ts";
 
 export const rmsNorm: Reference<"rmsNorm"> = ([x, w], { eps }, y) => {
-  const n = x!.spec.shape.at(-1)!;
-  const [from, weight, to] = [x!.data, w!.data, y.data];
+  const n = x.spec.shape.at(-1)!;
+  const [from, weight, to] = [x.data, w.data, y.data];
   for (let row = 0; row < to.length; row += n) {
     let squares = 0;
     for (let i = 0; i < n; i++) squares += from[row + i]! * from[row + i]!;

@@ -19,12 +19,12 @@ export const rmsNorm: Op<["x", "w"], RmsNormParams> = {
   defaults: {},
   required: ["eps"],
   infer([x, w], { eps }) {
-    requireDType("rmsNorm", "x", x!, ["f32"]);
-    requireDType("rmsNorm", "w", w!, ["f32"]);
+    requireDType("rmsNorm", "x", x, ["f32"]);
+    requireDType("rmsNorm", "w", w, ["f32"]);
     requireFromZero("rmsNorm", "eps", eps);
-    if (x!.shape.length === 0) throw new ShapeError("rmsNorm", "x [..., n]", formatSpec(x!), "a scalar has no axis to normalise");
-    requireShape("rmsNorm", "w", w!, x!.shape.slice(-1));
-    return x!;
+    if (x.shape.length === 0) throw new ShapeError("rmsNorm", "x [..., n]", formatSpec(x), "a scalar has no axis to normalise");
+    requireShape("rmsNorm", "w", w, x.shape.slice(-1));
+    return x;
   },
   cost: (inputs, _params, y) => elementwiseCost(4, inputs, y),
 };

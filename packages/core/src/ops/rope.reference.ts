@@ -1,15 +1,15 @@
 import type { Reference } from "../reference/referenceType.ts";
 
 export const rope: Reference<"rope"> = ([x, positions, freqFactors], { dims, base, pairing, scale }, y) => {
-  const [tokens, heads, d] = x!.spec.shape as readonly [number, number, number];
+  const [tokens, heads, d] = x.spec.shape as readonly [number, number, number];
   const n = dims || d;
   const [step, apart] = pairing === "half" ? [1, n / 2] : [2, 1];
-  const [from, to] = [x!.data, y.data];
+  const [from, to] = [x.data, y.data];
   to.set(from);
   for (let i = 0; i < n / 2; i++) {
     const frequency = (scale * base ** ((-2 * i) / n)) / (freqFactors?.data[i] ?? 1);
     for (let t = 0; t < tokens; t++) {
-      const angle = positions!.data[t]! * frequency;
+      const angle = positions.data[t]! * frequency;
       const [cos, sin] = [Math.cos(angle), Math.sin(angle)];
       for (let h = 0; h < heads; h++) {
         const at = (t * heads + h) * d + i * step;

@@ -21,18 +21,18 @@ export interface RopeParams {
  * `freqFactors` they are 1.
  * @throws {ShapeError | DTypeError | ArgumentError}
  */
-export const rope: Op<["x", "positions"], RopeParams, "dims" | "base" | "scale", "freqFactors"> = {
+export const rope: Op<["x", "positions"], RopeParams, "dims" | "base" | "scale", ["freqFactors"]> = {
   name: "rope",
   inputs: ["x", "positions"],
   optionalInputs: ["freqFactors"],
   defaults: { dims: 0, base: 10000, scale: 1 },
   required: ["pairing"],
   infer([x, positions, freqFactors], { dims, base, pairing, scale }) {
-    requireDType("rope", "x", x!, ["f32"]);
-    const [tokens, , headSize] = requireAxes("rope", "x", x!, ["T", "H", "D"]);
-    const d = requireExtent("rope", "D of x", headSize!);
-    requireDType("rope", "positions", positions!, ["i32"]);
-    requireShape("rope", "positions", positions!, [tokens!]);
+    requireDType("rope", "x", x, ["f32"]);
+    const [tokens, , headSize] = requireAxes("rope", "x", x, ["T", "H", "D"]);
+    const d = requireExtent("rope", "D of x", headSize);
+    requireDType("rope", "positions", positions, ["i32"]);
+    requireShape("rope", "positions", positions, [tokens]);
     requireNumber("rope", "dims", dims, `an even number from 0 to D = ${d}`, (n) => Number.isInteger(n) && n >= 0 && n <= d && n % 2 === 0);
     if (dims === 0 && d % 2 !== 0) throw new ArgumentError("rope", "dims where D is odd", `dims 0 (all) of D = ${d}`, "pass an even dims");
     requirePositive("rope", "base", base);
@@ -42,7 +42,7 @@ export const rope: Op<["x", "positions"], RopeParams, "dims" | "base" | "scale",
       requireDType("rope", "freqFactors", freqFactors, ["f32"]);
       requireShape("rope", "freqFactors", freqFactors, [(dims || d) / 2]);
     }
-    return x!;
+    return x;
   },
   cost: (inputs, _params, y) => elementwiseCost(5, inputs, y),
 };

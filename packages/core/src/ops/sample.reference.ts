@@ -5,10 +5,10 @@ import { uniformAt } from "./shared/philox.ts";
 
 /** The scalar definition of `sample`, which a backend may compute with: its sums are in f64 and in a stated order. */
 export const sample: Reference<"sample"> = ([logits, position], params, y) => {
-  const n = logits!.spec.shape.at(-1)!;
+  const n = logits.spec.shape.at(-1)!;
   for (let row = 0; row < y.data.length; row++) {
-    const candidates = candidatesOf(logits!.data.subarray(row * n, (row + 1) * n) as Float32Array, row);
-    y.data[row] = choose(candidates, params, uniformAt(params.seed, position!.data[row]! >>> 0));
+    const candidates = candidatesOf(logits.data.subarray(row * n, (row + 1) * n) as Float32Array, row);
+    y.data[row] = choose(candidates, params, uniformAt(params.seed, position.data[row]! >>> 0));
   }
 };
 

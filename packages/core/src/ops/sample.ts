@@ -37,17 +37,17 @@ export const sample: Op<["logits", "position"], SampleParams, Exclude<keyof Samp
     requireWhole("sample", "topK", topK, 0);
     for (const [option, value] of Object.entries({ topP, minP }))
       requireNumber("sample", option, value, "a number from 0 to 1", (p) => p >= 0 && p <= 1);
-    requireDType("sample", "logits", logits!, ["f32"]);
-    requireDType("sample", "position", position!, ["i32"]);
-    const axis = resolveAxis("sample", -1, logits!.shape.length);
-    if (requireExtent("sample", "the last axis of logits", logits!.shape[axis]!) === 0)
+    requireDType("sample", "logits", logits, ["f32"]);
+    requireDType("sample", "position", position, ["i32"]);
+    const axis = resolveAxis("sample", -1, logits.shape.length);
+    if (requireExtent("sample", "the last axis of logits", logits.shape[axis]!) === 0)
       throw new ArgumentError("sample", "logits to choose from", "none", "the last axis has them");
-    const rows: Shape = logits!.shape.slice(0, -1);
-    requireShape("sample", "position", position!, rows);
+    const rows: Shape = logits.shape.slice(0, -1);
+    requireShape("sample", "position", position, rows);
     return { dtype: "i32", shape: rows };
   },
   cost: ([logits, position], _params, y) => ({
-    flops: 4 * elementCount(logits!.shape),
-    bytes: byteLength(logits!) + byteLength(position!) + byteLength(y),
+    flops: 4 * elementCount(logits.shape),
+    bytes: byteLength(logits) + byteLength(position) + byteLength(y),
   }),
 };

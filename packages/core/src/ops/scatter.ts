@@ -25,12 +25,12 @@ export const scatter: Op<["x", "indices", "updates"], ScatterParams, keyof Scatt
   defaults: { axis: 0, mode: "replace" },
   infer([x, indices, updates], { axis, mode }) {
     requireOneOf("scatter", "mode", mode, ["replace", "add"]);
-    requireDType("scatter", "x", x!, mode === "add" ? ["f32", "i32"] : plainTypes);
-    requireDType("scatter", "indices", indices!, ["i32"]);
-    if (updates!.dtype !== x!.dtype) throw new DTypeError("scatter", `updates in ${x!.dtype} as x`, updates!.dtype, "cast the updates");
-    const [count] = requireAxes("scatter", "indices", indices!, ["m"]);
-    requireShape("scatter", "updates", updates!, x!.shape.with(resolveAxis("scatter", axis, x!.shape.length), count!));
-    return x!;
+    requireDType("scatter", "x", x, mode === "add" ? ["f32", "i32"] : plainTypes);
+    requireDType("scatter", "indices", indices, ["i32"]);
+    if (updates.dtype !== x.dtype) throw new DTypeError("scatter", `updates in ${x.dtype} as x`, updates.dtype, "cast the updates");
+    const [count] = requireAxes("scatter", "indices", indices, ["m"]);
+    requireShape("scatter", "updates", updates, x.shape.with(resolveAxis("scatter", axis, x.shape.length), count));
+    return x;
   },
-  cost: (inputs, { mode }, y) => ({ ...elementwiseCost(0, inputs, y), flops: mode === "add" ? elementCount(inputs[2]!.shape) : 0 }),
+  cost: (inputs, { mode }, y) => ({ ...elementwiseCost(0, inputs, y), flops: mode === "add" ? elementCount(inputs[2].shape) : 0 }),
 };

@@ -5,16 +5,16 @@ import { resolveAxis } from "./shared/checks.ts";
 import { copyBlock, rowMajor } from "./shared/strided.ts";
 
 export const slice: Reference<"slice"> = ([x], { axis: given, start, step }, y) => {
-  const axis = resolveAxis("slice", given, x!.spec.shape.length);
-  const strides = rowMajor(x!.spec.shape);
-  const first = start < 0 ? start + x!.spec.shape[axis]! : start;
-  if (first + y.spec.shape[axis]! > x!.spec.shape[axis]!)
+  const axis = resolveAxis("slice", given, x.spec.shape.length);
+  const strides = rowMajor(x.spec.shape);
+  const first = start < 0 ? start + x.spec.shape[axis]! : start;
+  if (first + y.spec.shape[axis]! > x.spec.shape[axis]!)
     throw new ArgumentError(
       "slice",
-      `an end up to ${x!.spec.shape[axis]} in this run`,
+      `an end up to ${x.spec.shape[axis]} in this run`,
       String(first + y.spec.shape[axis]!),
       "bind a smaller dim",
     );
   const source = { start: first * strides[axis]!, strides: strides.map((stride, i) => (i === axis ? stride * step : stride)) };
-  if (elementCount(y.spec.shape) > 0) copyBlock(y.spec.shape, x!, source, y, { start: 0, strides: rowMajor(y.spec.shape) });
+  if (elementCount(y.spec.shape) > 0) copyBlock(y.spec.shape, x, source, y, { start: 0, strides: rowMajor(y.spec.shape) });
 };

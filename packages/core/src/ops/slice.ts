@@ -28,10 +28,10 @@ export const slice: Op<["x"], SliceParams, "start" | "end" | "step"> = {
   defaults: { start: 0, end: null, step: 1 },
   required: ["axis"],
   infer([x], params) {
-    requireDType("slice", "x", x!, plainTypes);
-    const axis = resolveAxis("slice", params.axis, x!.shape.length);
+    requireDType("slice", "x", x, plainTypes);
+    const axis = resolveAxis("slice", params.axis, x.shape.length);
     requireWhole("slice", "step", params.step, 1);
-    return { dtype: x!.dtype, shape: x!.shape.map((dim, i) => (i === axis ? extentOf(x!, dim, params) : dim)) };
+    return { dtype: x.dtype, shape: x.shape.map((dim, i) => (i === axis ? extentOf(x, dim, params) : dim)) };
   },
   cost: (_inputs, _params, y) => elementwiseCost(0, [y], y),
 };

@@ -21,18 +21,18 @@ export const ssmConv: Op<["x", "filter", "state", "positions", "rows"]> = {
   inputs: ["x", "filter", "state", "positions", "rows"],
   defaults: {},
   infer([x, filter, state, positions, rows]) {
-    for (const [name, spec] of Object.entries({ x, filter, state })) requireDType("ssmConv", name, spec!, ["f32"]);
-    const [tokens, channels] = requireAxes("ssmConv", "x", x!, ["T", "C"]);
-    const [, taps] = requireAxes("ssmConv", "filter", filter!, ["C", "K"]);
-    const size = requireExtent("ssmConv", "K", taps!);
-    if (size < 2) throw new ShapeError("ssmConv", "filter [C, K] with K from 2", formatSpec(filter!), "one tap alone is mul()");
-    requireShape("ssmConv", "filter", filter!, [requireExtent("ssmConv", "C", channels!), size]);
-    const [states] = requireAxes("ssmConv", "state", state!, ["S", "K - 1", "C"]);
-    requireShape("ssmConv", "state", state!, [states!, size - 1, channels!]);
-    requireTokens("ssmConv", tokens!, positions!, rows!);
-    return x!;
+    for (const [name, spec] of Object.entries({ x, filter, state })) requireDType("ssmConv", name, spec, ["f32"]);
+    const [tokens, channels] = requireAxes("ssmConv", "x", x, ["T", "C"]);
+    const [, taps] = requireAxes("ssmConv", "filter", filter, ["C", "K"]);
+    const size = requireExtent("ssmConv", "K", taps);
+    if (size < 2) throw new ShapeError("ssmConv", "filter [C, K] with K from 2", formatSpec(filter), "one tap alone is mul()");
+    requireShape("ssmConv", "filter", filter, [requireExtent("ssmConv", "C", channels), size]);
+    const [states] = requireAxes("ssmConv", "state", state, ["S", "K - 1", "C"]);
+    requireShape("ssmConv", "state", state, [states, size - 1, channels]);
+    requireTokens("ssmConv", tokens, positions, rows);
+    return x;
   },
   cost([x, filter], _params, y) {
-    return { flops: 2 * filter!.shape[1]! * elementCount(y.shape), bytes: byteLength(x!) + byteLength(filter!) + byteLength(y) };
+    return { flops: 2 * filter.shape[1]! * elementCount(y.shape), bytes: byteLength(x) + byteLength(filter) + byteLength(y) };
   },
 };

@@ -17,12 +17,12 @@ export const ssmConvWrite: Op<["state", "x", "positions", "rows"]> = {
   defaults: {},
   writes: 0,
   infer([state, x, positions, rows]) {
-    for (const [name, spec] of Object.entries({ state, x })) requireDType("ssmConvWrite", name, spec!, ["f32"]);
-    const [, , channels] = requireAxes("ssmConvWrite", "state", state!, ["S", "K - 1", "C"]);
-    const [tokens] = requireAxes("ssmConvWrite", "x", x!, ["T", "C"]);
-    requireShape("ssmConvWrite", "x", x!, [tokens!, requireExtent("ssmConvWrite", "C", channels!)]);
-    requireTokens("ssmConvWrite", tokens!, positions!, rows!);
-    return state!;
+    for (const [name, spec] of Object.entries({ state, x })) requireDType("ssmConvWrite", name, spec, ["f32"]);
+    const [, , channels] = requireAxes("ssmConvWrite", "state", state, ["S", "K - 1", "C"]);
+    const [tokens] = requireAxes("ssmConvWrite", "x", x, ["T", "C"]);
+    requireShape("ssmConvWrite", "x", x, [tokens, requireExtent("ssmConvWrite", "C", channels)]);
+    requireTokens("ssmConvWrite", tokens, positions, rows);
+    return state;
   },
-  cost: ([, x]) => ({ flops: 0, bytes: 2 * byteLength(x!) }),
+  cost: ([, x]) => ({ flops: 0, bytes: 2 * byteLength(x) }),
 };

@@ -4,13 +4,13 @@ import { type Run, runsOf } from "./shared/recurrent.ts";
 import type { Scanned } from "./ssmScan.ts";
 
 export const ssmScan: Reference<"ssmScan"> = ([x, dt, a, b, c, state, positions, rows], _params, y) => {
-  const [, H, P] = x!.spec.shape as readonly [number, number, number];
-  const [, G, N] = b!.spec.shape as readonly [number, number, number];
-  for (const run of runsOf("ssmScan", rows!, state!.spec.shape[0]!)) {
-    scan({ x: x!, dt: dt!, a: a!, b: b!, state: state!, positions: positions! }, run, (t, h, p, s) => {
+  const [, H, P] = x.spec.shape as readonly [number, number, number];
+  const [, G, N] = b.spec.shape as readonly [number, number, number];
+  for (const run of runsOf("ssmScan", rows, state.spec.shape[0]!)) {
+    scan({ x, dt, a, b, state, positions }, run, (t, h, p, s) => {
       const at = (t * G + Math.floor((h * G) / H)) * N;
       let sum = 0;
-      for (let n = 0; n < N; n++) sum += c!.data[at + n]! * s[n]!;
+      for (let n = 0; n < N; n++) sum += c.data[at + n]! * s[n]!;
       y.data[(t * H + h) * P + p] = sum;
     });
   }

@@ -1,6 +1,7 @@
 import { ShapeError } from "../errors.ts";
 import type { Cost, Op } from "../program/op.ts";
 import { byteLength, type ConcreteSpec, elementCount, formatSpec, type TensorSpec } from "../spec.ts";
+import { bytesPerRow } from "./shared/axes.ts";
 import { requireAxes, requireExtent, requireShape } from "./shared/checks.ts";
 import { requireDType } from "./shared/elementwise.ts";
 import { requireTokens } from "./shared/recurrent.ts";
@@ -23,12 +24,12 @@ export const ssmScan: Op<["x", "dt", "a", "b", "c", "state", "positions", "rows"
   inputs: ["x", "dt", "a", "b", "c", "state", "positions", "rows"],
   defaults: {},
   infer([x, dt, a, b, c, state, positions, rows]) {
-    requireScan("ssmScan", { x: x!, dt: dt!, a: a!, b: b!, state: state!, positions: positions!, rows: rows! });
-    requireDType("ssmScan", "c", c!, ["f32"]);
-    requireShape("ssmScan", "c", c!, b!.shape);
-    return x!;
+    requireScan("ssmScan", { x, dt, a, b, state, positions, rows });
+    requireDType("ssmScan", "c", c, ["f32"]);
+    requireShape("ssmScan", "c", c, b.shape);
+    return x;
   },
-  cost: ([x, , , b, , state], _params, y) => scanCost(x!, b!, state!, y),
+  cost: ([x, , , b, , state], _params, y) => scanCost(x, b, state, y),
 };
 
 export type Scanned<T> = Readonly<Record<"x" | "dt" | "a" | "b" | "state" | "positions", T>>;
@@ -41,22 +42,21 @@ export function requireScan(
   for (const [name, spec] of Object.entries({ x, dt, a, b, state })) requireDType(op, name, spec, ["f32"]);
   const [tokens, heads, channels] = requireAxes(op, "x", x, ["T", "H", "P"]);
   const [, groups, size] = requireAxes(op, "b", b, ["T", "G", "N"]);
-  const [H, P] = [requireExtent(op, "H", heads!), requireExtent(op, "P", channels!)];
-  const [G, N] = [requireExtent(op, "G", groups!), requireExtent(op, "N", size!)];
+  const [H, P] = [requireExtent(op, "H", heads), requireExtent(op, "P", channels)];
+  const [G, N] = [requireExtent(op, "G", groups), requireExtent(op, "N", size)];
   if (G === 0 || H % G !== 0)
     throw new ShapeError(op, `b [T, G, N] with H = ${H} a multiple of G`, formatSpec(b), "every group serves as many heads");
   if (N === 0) throw new ShapeError(op, "b [T, G, N] with N from 1", formatSpec(b), "a state has at least one element");
-  requireShape(op, "b", b, [tokens!, G, N]);
-  requireShape(op, "dt", dt, [tokens!, H]);
+  requireShape(op, "b", b, [tokens, G, N]);
+  requireShape(op, "dt", dt, [tokens, H]);
   const [, decays] = requireAxes(op, "a", a, ["H", "N or 1"]);
   requireShape(op, "a", a, [H, decays === 1 ? 1 : N]);
   const [states] = requireAxes(op, "state", state, ["S", "H", "P", "N"]);
-  requireShape(op, "state", state, [states!, H, P, N]);
-  requireTokens(op, tokens!, positions, rows);
+  requireShape(op, "state", state, [states, H, P, N]);
+  requireTokens(op, tokens, positions, rows);
 }
 
 export function scanCost(x: ConcreteSpec, b: ConcreteSpec, state: ConcreteSpec, y: ConcreteSpec): Cost {
   const size = b.shape[2]!;
-  const stateBytes = state.shape[0] === 0 ? 0 : byteLength(state) / state.shape[0]!;
-  return { flops: 8 * size * elementCount(x.shape), bytes: byteLength(x) + 2 * byteLength(b) + stateBytes + byteLength(y) };
+  return { flops: 8 * size * elementCount(x.shape), bytes: byteLength(x) + 2 * byteLength(b) + bytesPerRow(state) + byteLength(y) };
 }

@@ -14,8 +14,8 @@ export const ssmScanWrite: Op<["state", "x", "dt", "a", "b", "positions", "rows"
   defaults: {},
   writes: 0,
   infer([state, x, dt, a, b, positions, rows]) {
-    requireScan("ssmScanWrite", { x: x!, dt: dt!, a: a!, b: b!, state: state!, positions: positions!, rows: rows! });
-    return state!;
+    requireScan("ssmScanWrite", { x, dt, a, b, state, positions, rows });
+    return state;
   },
-  cost: ([state, x, , , b]) => scanCost(x!, b!, state!, x!),
+  cost: ([state, x, , , b]) => scanCost(x, b, state, x),
 };

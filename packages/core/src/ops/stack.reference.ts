@@ -6,7 +6,7 @@ export const stack: Reference<"stack"> = (tensors, { axis }, y) => {
   const at = resolveAxis("stack", axis, y.spec.shape.length);
   const strides = rowMajor(y.spec.shape);
   for (const [i, tensor] of tensors.entries()) {
-    const { shape } = tensor!.spec;
-    copyBlock(shape, tensor!, { start: 0, strides: rowMajor(shape) }, y, { start: i * strides[at]!, strides: strides.toSpliced(at, 1) });
+    const { shape } = tensor.spec;
+    copyBlock(shape, tensor, { start: 0, strides: rowMajor(shape) }, y, { start: i * strides[at]!, strides: strides.toSpliced(at, 1) });
   }
 };

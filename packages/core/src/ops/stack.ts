@@ -18,10 +18,10 @@ export const stack: VariadicOp<"tensors", StackParams, "axis"> = {
   variadic: true,
   defaults: { axis: 0 },
   infer(tensors, { axis }) {
-    const { dtype, shape } = tensors[0]!;
-    requireDType("stack", "tensors[0]", tensors[0]!, plainTypes);
+    const { dtype, shape } = tensors[0];
+    requireDType("stack", "tensors[0]", tensors[0], plainTypes);
     requireOneDType("stack", tensors);
-    for (const [i, tensor] of tensors.entries()) requireShape("stack", `tensors[${i}]`, tensor!, shape);
+    for (const [i, tensor] of tensors.entries()) requireShape("stack", `tensors[${i}]`, tensor, shape);
     return { dtype, shape: shape.toSpliced(resolveAxis("stack", axis, shape.length + 1), 0, tensors.length) };
   },
   cost: (inputs, _params, y) => elementwiseCost(0, inputs, y),

@@ -23,15 +23,15 @@ export const takeAlongAxis: Op<["x", "indices"], TakeAlongAxisParams, "axis"> = 
   inputs: ["x", "indices"],
   defaults: { axis: -1 },
   infer([x, indices], { axis: given }) {
-    requireDType("takeAlongAxis", "x", x!, plainTypes);
-    requireDType("takeAlongAxis", "indices", indices!, ["i32"]);
-    const axis = resolveAxis("takeAlongAxis", given, x!.shape.length);
-    const { shape } = indices!;
-    if (shape.length !== x!.shape.length || !shape.every((dim, i) => i === axis || sameDim(dim, x!.shape[i]!))) {
+    requireDType("takeAlongAxis", "x", x, plainTypes);
+    requireDType("takeAlongAxis", "indices", indices, ["i32"]);
+    const axis = resolveAxis("takeAlongAxis", given, x.shape.length);
+    const { shape } = indices;
+    if (shape.length !== x.shape.length || !shape.every((dim, i) => i === axis || sameDim(dim, x.shape[i]!))) {
       const expected = `indices in the shape of x but for axis ${axis}`;
-      throw new ShapeError("takeAlongAxis", expected, `${formatSpec(indices!)} for ${formatSpec(x!)}`, "expand them");
+      throw new ShapeError("takeAlongAxis", expected, `${formatSpec(indices)} for ${formatSpec(x)}`, "expand them");
     }
-    return { dtype: x!.dtype, shape };
+    return { dtype: x.dtype, shape };
   },
-  cost: ([, indices], _params, y) => ({ flops: 0, bytes: byteLength(indices!) + 2 * byteLength(y) }),
+  cost: ([, indices], _params, y) => ({ flops: 0, bytes: byteLength(indices) + 2 * byteLength(y) }),
 };

@@ -16,8 +16,8 @@ export const transpose: Op<["x"], TransposeParams, "axes"> = {
   inputs: ["x"],
   defaults: { axes: null },
   infer([x], { axes }) {
-    requireDType("transpose", "x", x!, plainTypes);
-    return { dtype: x!.dtype, shape: orderOf(axes, x!.shape.length).map((axis) => x!.shape[axis]!) };
+    requireDType("transpose", "x", x, plainTypes);
+    return { dtype: x.dtype, shape: orderOf(axes, x.shape.length).map((axis) => x.shape[axis]!) };
   },
   cost: (inputs, _params, y) => elementwiseCost(0, inputs, y),
 };

@@ -21,15 +21,15 @@ export const variance: Op<["x"], VarianceParams, keyof VarianceParams> = {
   inputs: ["x"],
   defaults: { axis: null, keepDims: false, correction: 0 },
   infer([x], { axis, keepDims, correction }) {
-    requireDType("variance", "x", x!, ["f32"]);
+    requireDType("variance", "x", x, ["f32"]);
     requireBoolean("variance", "keepDims", keepDims);
     requireWhole("variance", "correction", correction, 0);
-    const at = axis === null ? null : resolveAxis("variance", axis, x!.shape.length);
-    const reduced = at === null ? x!.shape : [x!.shape[at]!];
+    const at = axis === null ? null : resolveAxis("variance", axis, x.shape.length);
+    const reduced = at === null ? x.shape : [x.shape[at]!];
     const count = reduced.reduce<number>((product, dim) => product * (typeof dim === "number" ? dim : dim.max), 1);
     if (count <= correction)
-      throw new ShapeError("variance", `more than ${correction} elements to reduce`, formatSpec(x!), "fewer have no variance");
-    return { dtype: "f32", shape: reducedShape(x!.shape, at, keepDims) };
+      throw new ShapeError("variance", `more than ${correction} elements to reduce`, formatSpec(x), "fewer have no variance");
+    return { dtype: "f32", shape: reducedShape(x.shape, at, keepDims) };
   },
-  cost: ([x], _params, y) => ({ flops: 4 * elementCount(x!.shape), bytes: byteLength(x!) + byteLength(y) }),
+  cost: ([x], _params, y) => ({ flops: 4 * elementCount(x.shape), bytes: byteLength(x) + byteLength(y) }),
 };

@@ -15,11 +15,11 @@ export const where: Op<["condition", "a", "b"]> = {
   defaults: {},
   infer(inputs) {
     const [condition, a, b] = inputs;
-    requireDType("where", "condition", condition!, ["bool"]);
-    requireDType("where", "a", a!, plainTypes);
-    if (a!.dtype !== b!.dtype) throw new DTypeError("where", "a and b of one dtype", `${a!.dtype} and ${b!.dtype}`, "cast one of them");
-    return { dtype: a!.dtype, shape: broadcastAll("where", inputs) };
+    requireDType("where", "condition", condition, ["bool"]);
+    requireDType("where", "a", a, plainTypes);
+    if (a.dtype !== b.dtype) throw new DTypeError("where", "a and b of one dtype", `${a.dtype} and ${b.dtype}`, "cast one of them");
+    return { dtype: a.dtype, shape: broadcastAll("where", inputs) };
   },
   cost: (inputs, _params, y) => elementwiseCost(1, inputs, y),
-  reference: ([condition, a, b], _params, y) => combineThree(condition!, a!, b!, y, (test, p, q) => (test !== 0 ? p : q)),
+  reference: ([condition, a, b], _params, y) => combineThree(condition, a, b, y, (test, p, q) => (test !== 0 ? p : q)),
 };

@@ -26,6 +26,15 @@ export interface HostTensor {
 export type NoParams = Readonly<Record<never, never>>;
 
 /**
+ * One `T` for each tensor of a call: the required inputs in order, then the optional ones, undefined where a call leaves them
+ * out. A list of one or more for a variadic op.
+ */
+export type PerInput<Inputs extends readonly string[], Optional extends readonly string[], T> = readonly [
+  ...{ readonly [K in keyof Inputs]: T },
+  ...{ readonly [K in keyof Optional]: T | undefined },
+];
+
+/**
  * An op, defined once: what it accepts, what it costs and what it computes. Backends mirror it with kernels.
  *
  * `Inputs` are the names of the tensors that it takes in order; `Params` its complete parameters, plain cloneable data;
@@ -36,11 +45,11 @@ export interface Op<
   Inputs extends readonly string[] = readonly string[],
   Params extends object = NoParams,
   Defaulted extends keyof Params = never,
-  Optional extends string = never,
+  Optional extends readonly string[] = readonly [],
 > {
   readonly name: string;
   readonly inputs: Inputs;
-  readonly optionalInputs?: readonly Optional[];
+  readonly optionalInputs?: Optional;
   readonly defaults: Pick<Params, Defaulted>;
   /** Names of the parameters that a caller must give. */
   readonly required?: readonly Exclude<keyof Params, Defaulted>[];
@@ -59,24 +68,24 @@ export interface Op<
   readonly computeBound?: boolean;
   /**
    * The output's spec. Runs once, when the op is recorded; backends never check again.
-   * Inputs come in the order required, then optional (absent ones undefined).
+   * Inputs come as {@link PerInput} orders them.
    * @throws {ShapeError | DTypeError | ArgumentError}
    */
-  infer(inputs: readonly (TensorSpec | undefined)[], params: Params): TensorSpec;
-  cost(inputs: readonly (ConcreteSpec | undefined)[], params: Params, output: ConcreteSpec): Cost;
+  infer(inputs: PerInput<Inputs, Optional, TensorSpec>, params: Params): TensorSpec;
+  cost(inputs: PerInput<Inputs, Optional, ConcreteSpec>, params: Params, output: ConcreteSpec): Cost;
   /**
    * Scalar definition: accumulates in f64, writes every element of `output.data` (for `writes` ops: the written ones). Ops whose
    * definition is longer than a formula have it in `<op>.reference.ts`; `referenceOf` finds either.
    */
-  reference?(inputs: readonly (HostTensor | undefined)[], params: Params, output: HostTensor): void;
+  reference?(inputs: PerInput<Inputs, Optional, HostTensor>, params: Params, output: HostTensor): void;
 }
 
 /** An op over a list of any number of tensors, at least one: `inputs` has the list's name, calls and kernels its tensors. */
 export type VariadicOp<Name extends string, Params extends object = NoParams, Defaulted extends keyof Params = never> = Op<
-  readonly [Name],
+  readonly [string, ...string[]],
   Params,
   Defaulted
-> & { readonly variadic: true };
+> & { readonly inputs: readonly [Name]; readonly variadic: true };
 
 /** Any op, its types erased: what recorded programs and backends hold. */
 export interface AnyOp {
@@ -99,9 +108,7 @@ export interface AnyOp {
 
 /** The parameters as a caller gives them: defaulted ones may be left out, optional tensors are named among them. */
 export type CallParams<O, Handle> =
-  O extends Op<readonly string[], infer P, infer D, infer Opt>
-    ? Omit<P, D> & Partial<Pick<P, D>> & { readonly [K in Opt]?: Handle }
-    : never;
+  O extends Op<infer _I, infer P, infer D, infer Opt> ? Omit<P, D> & Partial<Pick<P, D>> & { readonly [K in Opt[number]]?: Handle } : never;
 
 /** What an op calls its input at a place, for messages. */
 export function inputName({ inputs, optionalInputs, variadic }: AnyOp, place: number): string {

@@ -30,7 +30,7 @@ export interface FusedParams {
  * The reference (`evaluateGroup`) evaluates the body call by call, each result rounded to its dtype: the same bits as without fusion.
  * Kernels may keep more precision between calls, within the tolerance of the calls one by one.
  */
-export const fused: Op<[], FusedParams> = {
+export const fused: Op<readonly string[], FusedParams> = {
   name: "fused",
   inputs: [],
   defaults: {},

@@ -16,15 +16,15 @@ export function argExtremum(name: string, better: (value: number, best: number) 
     inputs: ["x"],
     defaults: { axis: -1 },
     infer([x], { axis }) {
-      requireDType(name, "x", x!, ["f32"]);
-      const at = resolveAxis(name, axis, x!.shape.length);
-      if (x!.shape[at] === 0) throw emptyAxis(name, x!);
-      return { dtype: "i32", shape: reducedShape(x!.shape, at, false) };
+      requireDType(name, "x", x, ["f32"]);
+      const at = resolveAxis(name, axis, x.shape.length);
+      if (x.shape[at] === 0) throw emptyAxis(name, x);
+      return { dtype: "i32", shape: reducedShape(x.shape, at, false) };
     },
-    cost: ([x], _params, y) => ({ flops: elementCount(x!.shape), bytes: byteLength(x!) + byteLength(y) }),
+    cost: ([x], _params, y) => ({ flops: elementCount(x.shape), bytes: byteLength(x) + byteLength(y) }),
     reference([x], { axis }, y) {
-      const { outer, n, inner } = axisView(name, x!.spec.shape, axis);
-      const { data } = x!;
+      const { outer, n, inner } = axisView(name, x.spec.shape, axis);
+      const { data } = x;
       for (let o = 0; o < outer; o++) {
         for (let k = 0; k < inner; k++) {
           let best = 0;

@@ -1,7 +1,7 @@
 import type { TypedArray } from "../../dtype.ts";
 import { ShapeError } from "../../errors.ts";
 import type { Cost, Op } from "../../program/op.ts";
-import { byteLength, elementCount, formatSpec, type Shape, type TensorSpec } from "../../spec.ts";
+import { byteLength, type ConcreteSpec, elementCount, formatSpec, type Shape, type TensorSpec } from "../../spec.ts";
 import { requireBoolean, resolveAxis } from "./checks.ts";
 import { requireDType } from "./elementwise.ts";
 
@@ -43,22 +43,28 @@ export function reduction(definition: {
     inputs: ["x"],
     defaults: { axis: null, keepDims: false },
     infer([x], { axis, keepDims }) {
-      requireDType(name, "x", x!, [dtype]);
+      requireDType(name, "x", x, [dtype]);
       requireBoolean(name, "keepDims", keepDims);
-      const at = axis === null ? null : resolveAxis(name, axis, x!.shape.length);
-      const reduced = at === null ? x!.shape : [x!.shape[at]!];
-      if (!empty && reduced.includes(0)) throw emptyAxis(name, x!);
-      return { dtype, shape: reducedShape(x!.shape, at, keepDims) };
+      const at = axis === null ? null : resolveAxis(name, axis, x.shape.length);
+      const reduced = at === null ? x.shape : [x.shape[at]!];
+      if (!empty && reduced.includes(0)) throw emptyAxis(name, x);
+      return { dtype, shape: reducedShape(x.shape, at, keepDims) };
     },
-    cost: ([x], _params, y): Cost => ({ flops: elementCount(x!.shape), bytes: byteLength(x!) + byteLength(y) }),
+    cost: ([x], _params, y): Cost => ({ flops: elementCount(x.shape), bytes: byteLength(x) + byteLength(y) }),
     reference([x], { axis }, y) {
-      const { outer, n, inner } = axisView(name, x!.spec.shape, axis);
-      const { data } = x!;
+      const { outer, n, inner } = axisView(name, x.spec.shape, axis);
+      const { data } = x;
       for (let o = 0; o < outer; o++) {
         for (let k = 0; k < inner; k++) y.data[o * inner + k] = fold(data, o * n * inner + k, inner, n);
       }
     },
   };
+}
+
+/** Bytes of one index of the first axis; 0 for an empty tensor. */
+export function bytesPerRow(spec: ConcreteSpec): number {
+  const [rows = 0] = spec.shape;
+  return rows === 0 ? 0 : byteLength(spec) / rows;
 }
 
 /** `shape` without `axis` (null: without any), or with extents of 1 in its place. */

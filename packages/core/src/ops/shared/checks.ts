@@ -54,9 +54,14 @@ export function resolveAxis(op: string, axis: number, rank: number): number {
 }
 
 /** @throws {ShapeError} unless the tensor has as many axes as `axes` names, e.g. `["T", "H", "D"]`. */
-export function requireAxes(op: string, name: string, spec: TensorSpec, axes: readonly string[]): Shape {
+export function requireAxes<const A extends readonly string[]>(
+  op: string,
+  name: string,
+  spec: TensorSpec,
+  axes: A,
+): { readonly [K in keyof A]: Dim } {
   if (spec.shape.length !== axes.length) throw new ShapeError(op, `${name} [${axes.join(", ")}]`, formatSpec(spec), "reshape it");
-  return spec.shape;
+  return spec.shape as { readonly [K in keyof A]: Dim };
 }
 
 /** @throws {ShapeError} unless the tensor has exactly this shape. */
@@ -70,6 +75,18 @@ export function requireExtent(op: string, name: string, dim: Dim): number {
   if (typeof dim !== "number")
     throw new ShapeError(op, `${name} to be a number`, `the symbolic dim ${dim.name}`, "only outer axes may be symbolic here");
   return dim;
+}
+
+/** {@link requireAxes} where every extent must be a number. */
+export function requireExtents<const A extends readonly string[]>(
+  op: string,
+  name: string,
+  spec: TensorSpec,
+  axes: A,
+): { readonly [K in keyof A]: number } {
+  const dims = requireAxes(op, name, spec, axes);
+  for (const dim of dims) requireExtent(op, `every extent of ${name}`, dim);
+  return dims as { readonly [K in keyof A]: number };
 }
 
 /** @throws {ArgumentError | ShapeError} unless `shape` is a list of extents, numbers from 0 or symbolic dims. */

@@ -32,11 +32,11 @@ export function unary<P extends object = NoParams, D extends keyof P = never>(de
     ...(required === undefined ? {} : { required }),
     infer([x], params) {
       check?.(params);
-      return requireDType(name, "x", x!, ["f32"]);
+      return requireDType(name, "x", x, ["f32"]);
     },
-    cost: ([x]) => elementwiseCost(flops, [x!], x!),
+    cost: ([x]) => elementwiseCost(flops, [x], x),
     reference([x], params, y) {
-      const [from, to] = [x!.data, y.data];
+      const [from, to] = [x.data, y.data];
       for (let i = 0; i < to.length; i++) to[i] = f(from[i]!, params);
     },
   };
@@ -57,12 +57,12 @@ export function binary(definition: {
     defaults: {},
     infer([a, b]) {
       const dtypes = i32 === undefined ? (["f32"] as const) : (["f32", "i32"] as const);
-      requireDType(name, "a", a!, dtypes);
-      if (a!.dtype !== b!.dtype) throw new DTypeError(name, "a and b of one dtype", `${a!.dtype} and ${b!.dtype}`, "cast one of them");
-      return { dtype: a!.dtype, shape: broadcast(name, a!.shape, b!.shape) };
+      requireDType(name, "a", a, dtypes);
+      if (a.dtype !== b.dtype) throw new DTypeError(name, "a and b of one dtype", `${a.dtype} and ${b.dtype}`, "cast one of them");
+      return { dtype: a.dtype, shape: broadcast(name, a.shape, b.shape) };
     },
     cost: (inputs, _params, output) => elementwiseCost(1, inputs, output),
-    reference: ([a, b], _params, y) => combine(a!, b!, y, y.spec.dtype === "i32" ? i32! : f),
+    reference: ([a, b], _params, y) => combine(a, b, y, y.spec.dtype === "i32" ? (i32 ?? f) : f),
   };
 }
 
@@ -94,11 +94,11 @@ export function ternary<I extends readonly [string, string, string]>(definition:
     elementwise: true,
     defaults: {},
     infer(inputs) {
-      inputs.forEach((spec, i) => void requireDType(name, names[i]!, spec!, ["f32"]));
+      inputs.forEach((spec, i) => void requireDType(name, names[i]!, spec, ["f32"]));
       return { dtype: "f32", shape: broadcastAll(name, inputs) };
     },
     cost: (inputs, _params, y) => elementwiseCost(flops, inputs, y),
-    reference: ([a, b, c], _params, y) => combineThree(a!, b!, c!, y, f),
+    reference: ([a, b, c], _params, y) => combineThree(a, b, c, y, f),
   };
 }
 
@@ -110,13 +110,14 @@ export function combineThree(
   y: HostTensor,
   f: (a: number, b: number, c: number) => number,
 ): void {
-  const [ofA, ofB, ofC] = [a, b, c].map((tensor) => broadcastIndex(tensor.spec.shape, y.spec.shape));
-  for (let i = 0; i < y.data.length; i++) y.data[i] = f(a.data[ofA!(i)]!, b.data[ofB!(i)]!, c.data[ofC!(i)]!);
+  const indexOf = (tensor: HostTensor): ((index: number) => number) => broadcastIndex(tensor.spec.shape, y.spec.shape);
+  const [ofA, ofB, ofC] = [indexOf(a), indexOf(b), indexOf(c)];
+  for (let i = 0; i < y.data.length; i++) y.data[i] = f(a.data[ofA(i)]!, b.data[ofB(i)]!, c.data[ofC(i)]!);
 }
 
 /** {@link broadcast} of all inputs. */
-export function broadcastAll(op: string, inputs: readonly (TensorSpec | undefined)[]): Shape {
-  return inputs.reduce<Shape>((shape, spec) => broadcast(op, shape, spec!.shape), []);
+export function broadcastAll(op: string, inputs: readonly TensorSpec[]): Shape {
+  return inputs.reduce<Shape>((shape, spec) => broadcast(op, shape, spec.shape), []);
 }
 
 /** The broadcast of two shapes, numpy's rule: aligned at the last axis, an extent of 1 stretches. @throws {ShapeError} */
@@ -174,10 +175,10 @@ export function requireDType(op: string, name: string, spec: TensorSpec, dtypes:
 }
 
 /** @throws {DTypeError} unless all tensors of a list have the first one's dtype. */
-export function requireOneDType(op: string, tensors: readonly (TensorSpec | undefined)[]): void {
+export function requireOneDType(op: string, tensors: readonly [TensorSpec, ...TensorSpec[]]): void {
   const [first] = tensors;
-  const other = tensors.find((tensor) => tensor!.dtype !== first!.dtype);
-  if (other !== undefined) throw new DTypeError(op, "tensors of one dtype", `${first!.dtype} and ${other.dtype}`, "cast one of them");
+  const other = tensors.find((tensor) => tensor.dtype !== first.dtype);
+  if (other !== undefined) throw new DTypeError(op, "tensors of one dtype", `${first.dtype} and ${other.dtype}`, "cast one of them");
 }
 
 /** Cost of an op that does `flopsPerElement` on each output element and touches inputs and output once. */

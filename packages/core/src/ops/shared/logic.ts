@@ -20,11 +20,11 @@ function relation(name: string, dtypes: readonly string[], holds: (a: number, b:
     elementwise: true,
     defaults: {},
     infer([a, b]) {
-      requireDType(name, "a", a!, dtypes);
-      if (a!.dtype !== b!.dtype) throw new DTypeError(name, "a and b of one dtype", `${a!.dtype} and ${b!.dtype}`, "cast one of them");
-      return { dtype: "bool", shape: broadcast(name, a!.shape, b!.shape) };
+      requireDType(name, "a", a, dtypes);
+      if (a.dtype !== b.dtype) throw new DTypeError(name, "a and b of one dtype", `${a.dtype} and ${b.dtype}`, "cast one of them");
+      return { dtype: "bool", shape: broadcast(name, a.shape, b.shape) };
     },
     cost: (inputs, _params, y) => elementwiseCost(1, inputs, y),
-    reference: ([a, b], _params, y) => combine(a!, b!, y, (p, q) => Number(holds(p, q))),
+    reference: ([a, b], _params, y) => combine(a, b, y, (p, q) => Number(holds(p, q))),
   };
 }

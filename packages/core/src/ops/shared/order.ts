@@ -30,13 +30,13 @@ export function sorting(name: string, give: Give): Op<["x"], SortParams, keyof S
     inputs: ["x"],
     defaults: { axis: -1, descending: false },
     infer([x], { axis, descending }) {
-      requireDType(name, "x", x!, ["f32"]);
+      requireDType(name, "x", x, ["f32"]);
       requireBoolean(name, "descending", descending);
-      resolveAxis(name, axis, x!.shape.length);
-      return { dtype: give === "values" ? "f32" : "i32", shape: x!.shape };
+      resolveAxis(name, axis, x.shape.length);
+      return { dtype: give === "values" ? "f32" : "i32", shape: x.shape };
     },
-    cost: ([x], _params, y) => cost(x!, y),
-    reference: ([x], { axis, descending }, y) => order(name, x!, axis, descending, give, y),
+    cost: ([x], _params, y) => cost(x, y),
+    reference: ([x], { axis, descending }, y) => order(name, x, axis, descending, give, y),
   };
 }
 
@@ -48,16 +48,16 @@ export function selection(name: string, give: Give): Op<["x"], TopKParams, "axis
     defaults: { axis: -1, largest: true },
     required: ["k"],
     infer([x], { k, axis: given, largest }) {
-      requireDType(name, "x", x!, ["f32"]);
+      requireDType(name, "x", x, ["f32"]);
       requireBoolean(name, "largest", largest);
-      const axis = resolveAxis(name, given, x!.shape.length);
-      const n = requireExtent(name, `axis ${axis} of x`, x!.shape[axis]!);
+      const axis = resolveAxis(name, given, x.shape.length);
+      const n = requireExtent(name, `axis ${axis} of x`, x.shape[axis]!);
       requireWhole(name, "k", k, 0);
       if (k > n) throw new ArgumentError(name, `k up to the axis's extent ${n}`, String(k), "choose fewer");
-      return { dtype: give === "values" ? "f32" : "i32", shape: x!.shape.with(axis, k) };
+      return { dtype: give === "values" ? "f32" : "i32", shape: x.shape.with(axis, k) };
     },
-    cost: ([x], _params, y) => cost(x!, y),
-    reference: ([x], { axis, largest }, y) => order(name, x!, axis, largest, give, y),
+    cost: ([x], _params, y) => cost(x, y),
+    reference: ([x], { axis, largest }, y) => order(name, x, axis, largest, give, y),
   };
 }
 

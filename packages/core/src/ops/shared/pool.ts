@@ -18,8 +18,8 @@ export interface PoolParams {
 /** The output of pooling `x [N, C, H, W]`. @throws {ShapeError | DTypeError | ArgumentError} */
 export function inferPool(name: string, x: TensorSpec, params: PoolParams): TensorSpec {
   requireDType(name, "x", x, ["f32"]);
-  const [batch, channels, ...image] = requireAxes(name, "x", x, ["N", "C", "H", "W"]);
-  const [height, width] = image.map((dim, i) => requireExtent(name, `${"HW"[i]} of x`, dim));
+  const [batch, channels, H, W] = requireAxes(name, "x", x, ["N", "C", "H", "W"]);
+  const [height, width] = [requireExtent(name, "H of x", H), requireExtent(name, "W of x", W)];
   const { kernel, padding } = params;
   requirePair(name, "kernel", kernel, 1);
   if (params.stride !== null) requirePair(name, "stride", params.stride, 1);
@@ -29,10 +29,10 @@ export function inferPool(name: string, x: TensorSpec, params: PoolParams): Tens
     throw new ArgumentError(name, "padding of at most half the kernel", got, "a window of nothing but padding has no value");
   }
   const windows = windowsOf(params);
-  const extents = [windowCount(windows, 0, height!, kernel[0]), windowCount(windows, 1, width!, kernel[1])];
+  const extents = [windowCount(windows, 0, height, kernel[0]), windowCount(windows, 1, width, kernel[1])];
   if (Math.min(...extents) < 1)
     throw new ShapeError(name, "a kernel that fits into the padded x", `kernel ${formatShape(kernel)} on x ${formatSpec(x)}`, "pad more");
-  return { dtype: "f32", shape: [batch!, channels!, ...extents] };
+  return { dtype: "f32", shape: [batch, channels, ...extents] };
 }
 
 /** Calls `fold` with the flat indices into `x` of each window's elements (those that are no padding) and stores what it returns. */

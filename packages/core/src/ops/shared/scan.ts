@@ -15,17 +15,17 @@ export function scan(name: string, start: number, f: (sum: number, x: number) =>
     inputs: ["x"],
     defaults: { axis: -1 },
     infer([x], { axis }) {
-      resolveAxis(name, axis, x!.shape.length);
-      return requireDType(name, "x", x!, ["f32"]);
+      resolveAxis(name, axis, x.shape.length);
+      return requireDType(name, "x", x, ["f32"]);
     },
     cost: (inputs, _params, y) => elementwiseCost(1, inputs, y),
     reference([x], { axis }, y) {
-      const { outer, n, inner } = axisView(name, x!.spec.shape, axis);
+      const { outer, n, inner } = axisView(name, x.spec.shape, axis);
       for (let o = 0; o < outer; o++) {
         for (let k = 0; k < inner; k++) {
           let sum = start;
           for (let i = 0, at = o * n * inner + k; i < n; i++, at += inner) {
-            sum = f(sum, x!.data[at]!);
+            sum = f(sum, x.data[at]!);
             y.data[at] = sum;
           }
         }

@@ -15,13 +15,13 @@ export function softmaxLike(name: string, log: boolean): Op<["x"], SoftmaxParams
     inputs: ["x"],
     defaults: { axis: -1 },
     infer([x], { axis }) {
-      resolveAxis(name, axis, x!.shape.length);
-      return requireDType(name, "x", x!, ["f32"]);
+      resolveAxis(name, axis, x.shape.length);
+      return requireDType(name, "x", x, ["f32"]);
     },
-    cost: ([x]) => elementwiseCost(5, [x!], x!),
+    cost: ([x]) => elementwiseCost(5, [x], x),
     reference([x], { axis }, y) {
-      const { outer, n, inner } = axisView(name, x!.spec.shape, axis);
-      const [from, to] = [x!.data, y.data];
+      const { outer, n, inner } = axisView(name, x.spec.shape, axis);
+      const [from, to] = [x.data, y.data];
       for (let o = 0; o < outer; o++) {
         for (let k = 0; k < inner; k++) {
           const at = o * n * inner + k;
