@@ -160,6 +160,24 @@ describe("a system message", () => {
     expect(() => template.render([user, system])).toThrow("expected a user message after the system message, got none");
   });
 
+  test("becomes part of the next user message where the template renders the first message alone", () => {
+    const first = "{% if messages[0].role == 'system' %}{{ messages[0].content }}|{% endif %}";
+    const rest = "{% for m in messages if m.role != 'system' %}{{ m.content }}|{% endfor %}";
+    const strict = "{% for m in messages[1:] if m.role == 'system' %}{{ raise_exception('no') }}{% endfor %}";
+    const late = { role: "system", content: "Rhyme." };
+    for (const source of [first + rest, first + strict + rest]) {
+      const template = new ChatTemplate({ source });
+      expect(template.prepare([system, user])).toMatchObject({ text: "Be brief.|Hi|", warnings: [] });
+      const warnings = [
+        "the chat template renders a system message only as the first message: the system message became part of the next user message",
+      ];
+      expect(template.prepare([system, late, user])).toMatchObject({ text: "Be brief.|Rhyme.\n\nHi|", warnings });
+      const answer = { role: "assistant", content: "Yes" };
+      expect(template.prepare([user, answer, late, user])).toMatchObject({ text: "Hi|Yes|Rhyme.\n\nHi|", warnings });
+      expect(() => template.render([user, late])).toThrow("expected a user message after the system message, got none");
+    }
+  });
+
   test("that a template takes for a flag is none that it leaves out", () => {
     const source = "{{ messages[0].content | replace('/no_think', '') }}";
     expect(new ChatTemplate({ source }).prepare([{ role: "system", content: "/no_think" }, user]).warnings).toEqual([]);

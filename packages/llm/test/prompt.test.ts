@@ -47,6 +47,28 @@ describeShared("prompts", () => {
     expect(more.promptIds).toEqual([...finish.promptIds, ...finish.ids]);
   });
 
+  test("reasoning is separated in a continued answer, too", async () => {
+    const begun = [
+      { role: "user", content: "Tell me a story about a fox." },
+      { role: "assistant", content: "<think>Once upon a time" },
+    ];
+    const options = { ...greedy, maxTokens: 60 };
+    using plain = model.createSession();
+    const whole = await plain.complete(begun, { ...options, reasoning: false });
+    const comma = whole.text.indexOf(",");
+    expect(comma).toBeGreaterThan(0);
+    using session = model.createSession();
+    const finish = await session.complete(begun, { ...options, reasoning: { open: "<think>", close: "," } });
+    expect(finish.ids).toEqual(whole.ids);
+    expect(finish.reasoning).toBe(whole.text.slice(0, comma));
+    expect(finish.text).toBe(whole.text.slice(comma + 1).trimStart());
+    expect(session.messages.at(-1)).toEqual({
+      role: "assistant",
+      content: finish.text,
+      reasoning_content: `Once upon a time${finish.reasoning}`,
+    });
+  });
+
   test("an assistant's message with calls is not continued", async () => {
     using session = model.createSession({ messages: [{ role: "user", content: "x" }] });
     const { promptIds } = await session.complete([{ role: "assistant", content: "y", tool_calls: [{}] }], { ...greedy, maxTokens: 1 });

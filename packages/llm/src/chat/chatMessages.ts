@@ -69,43 +69,61 @@ function isTextPart(part: unknown): boolean {
 
 /** Checked messages whose parts are joined: not every template understands lists of parts. */
 export function plainMessages(messages: readonly ChatMessage[]): readonly PlainMessage[] {
-  return messages.map(({ content, ...rest }) => ({ ...rest, ...(content !== undefined && { content: textOf(content) }) }));
+  return messages.map(({ content, ...rest }) => ({
+    ...rest,
+    ...(content !== undefined && { content: content === null ? null : textOf(content) }),
+  }));
 }
 
-function textOf(content: string | readonly TextPart[] | null): string | null {
-  return typeof content === "string" || content === null ? content : content.map(({ text }) => text).join("");
+/** Content as a single string. */
+export function textOf(content: string | readonly TextPart[]): string {
+  return typeof content === "string" ? content : content.map(({ text }) => text).join("");
 }
 
-/** Messages in the roles that a template has. */
+/** Messages that a template renders. */
 export interface MergedMessages {
   readonly messages: readonly PlainMessage[];
-  /** Roles whose messages were merged into the next user message. */
-  readonly mergedRoles: readonly string[];
+  /** One sentence for each kind of message that was merged. */
+  readonly warnings: readonly string[];
 }
 
+/** Where a message with instructions is: first, after another one at the beginning, or after other messages. */
+export type Place = "first" | "second" | "later";
+
 /**
- * Merges system and developer messages into the next user message if the template lacks their role.
+ * Merges system and developer messages into the next user message where the template does not render them.
  * @throws {ChatTemplateError} if no user message follows
  */
-export function mergeInstructions(messages: readonly PlainMessage[], hasRole: (role: string) => boolean): MergedMessages {
-  const isMissing = ({ role }: PlainMessage): boolean => instructionRoles.includes(role) && !hasRole(role);
-  const missing = messages.filter(isMissing);
-  if (missing.length === 0) return { messages, mergedRoles: [] };
+export function mergeInstructions(messages: readonly PlainMessage[], isRendered: (role: string, place: Place) => boolean): MergedMessages {
+  const leading = messages.findIndex(({ role }) => !instructionRoles.includes(role));
+  const missing = new Map<PlainMessage, string>();
+  for (const [index, message] of messages.entries()) {
+    const { role } = message;
+    const place = index === 0 ? "first" : leading < 0 || index < leading ? "second" : "later";
+    if (!instructionRoles.includes(role)) continue;
+    if (!isRendered(role, "first")) missing.set(message, `has no ${role} role`);
+    else if (!isRendered(role, place)) missing.set(message, `renders a ${role} message only as the first message`);
+  }
+  if (missing.size === 0) return { messages, warnings: [] };
   const merged: PlainMessage[] = [];
   let waiting: PlainMessage[] = [];
   for (const message of messages) {
-    if (isMissing(message)) waiting.push(message);
+    if (missing.has(message)) waiting.push(message);
     else if (message.role === "user" && waiting.length > 0) {
       const content = [...waiting, message].map((part) => part.content).join("\n\n");
       merged.push({ ...message, content });
       waiting = [];
     } else merged.push(message);
   }
-  if (waiting.length > 0) {
-    const { role } = waiting[0]!;
+  const [unmerged] = waiting;
+  if (unmerged !== undefined) {
+    const { role } = unmerged;
     throw new ChatTemplateError(
-      `chat: expected a user message after the ${role} message, got none; the chat template has no ${role} role, so its text must become part of a user message`,
+      `chat: expected a user message after the ${role} message, got none; the chat template ${missing.get(unmerged)!}, so its text must become part of a user message`,
     );
   }
-  return { messages: merged, mergedRoles: [...new Set(missing.map(({ role }) => role))] };
+  const sentences = [...missing].map(
+    ([{ role }, reason]) => `the chat template ${reason}: the ${role} message became part of the next user message`,
+  );
+  return { messages: merged, warnings: [...new Set(sentences)] };
 }

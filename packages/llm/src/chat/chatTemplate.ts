@@ -5,7 +5,7 @@ import { withBos } from "../generate/withBos.ts";
 import { chatKinds } from "../optionKinds.ts";
 import type { Tokenizer } from "../tokenizer/tokenizer.ts";
 import type { VocabularyMetadata } from "../tokenizer/vocabulary.ts";
-import { type ChatMessage, checkMessages, mergeInstructions, type PlainMessage, plainMessages } from "./chatMessages.ts";
+import { type ChatMessage, checkMessages, mergeInstructions, type Place, type PlainMessage, plainMessages } from "./chatMessages.ts";
 import { type Origin, Text } from "./jinja/text.ts";
 import { isOpenAnswer } from "./messages.ts";
 import { findReasoningFormat, type ReasoningFormat, separationOf } from "./reasoning.ts";
@@ -77,8 +77,8 @@ export class ChatTemplate {
   readonly #template: JinjaTemplate;
   readonly #tokens: { readonly bos_token: Text; readonly eos_token: Text };
   readonly #isToken: (text: string) => boolean;
-  /** Whether the template renders a role, by role. */
-  readonly #renders = new Map<string, boolean>();
+  /** Results of {@link #renders}, by place and role. */
+  readonly #rendered = new Map<string, boolean>();
 
   /** @throws {ChatTemplateError} if the source cannot be parsed */
   constructor(template: ChatTemplateSource) {
@@ -137,37 +137,42 @@ export class ChatTemplate {
 
   /**
    * Renders the prompt as text, with the spans in which special tokens are recognised. A system message is merged into the next user
-   * message if the template has no system role.
+   * message where the template does not render it.
    * @throws as {@link render}
    */
   prepare(messages: readonly ChatMessage[], options: RenderOptions = {}): PreparedChat {
     checkOptions("render", options, renderKinds);
     if (checkMessages("chat", messages).length === 0) throw new ArgumentError("chat", "at least one message", "none");
-    const { messages: mergedMessages, mergedRoles } = mergeInstructions(plainMessages(messages), (role) => this.#hasRole(role));
-    const text = this.#render(mergedMessages, options);
-    const warnings = mergedRoles.map(
-      (role) => `the chat template has no ${role} role: the ${role} message became part of the next user message`,
-    );
+    const merged = mergeInstructions(plainMessages(messages), (role, place) => this.#renders(role, place));
+    const text = this.#render(merged.messages, options);
+    const { warnings } = merged;
     return { text: text.value, specialSpans: spansOf(text, "t"), warnings };
   }
 
   /**
-   * Whether the template renders messages of this role. Some templates reject a role, drop its messages, or write markup for it that the
-   * vocabulary does not have.
+   * Whether the template renders messages of this role in this place. Some templates reject a role, drop its messages, render the first one
+   * alone, or write markup for it that the vocabulary does not have.
    */
-  #hasRole(role: string): boolean {
-    let known = this.#renders.get(role);
+  #renders(role: string, place: Place): boolean {
+    const key = `${place} ${role}`;
+    let known = this.#rendered.get(key);
     if (known === undefined) {
-      known = this.#probe(role);
-      this.#renders.set(role, known);
+      known = this.#probe(role, place);
+      this.#rendered.set(key, known);
     }
     return known;
   }
 
-  #probe(role: string): boolean {
+  #probe(role: string, place: Place): boolean {
     const user = { role: "user", content: "Hello" };
-    const text = this.#tryToRender([{ role, content: probeText }, user]);
-    if (text === undefined) return this.#tryToRender([user]) === undefined;
+    const before = {
+      first: [],
+      second: [{ role, content: "Be brief." }],
+      later: [user, { role: "assistant", content: "Hi" }],
+    }[place];
+    const text = this.#tryToRender([...before, { role, content: probeText }, user]);
+    // Where the conversation cannot be rendered without the message either, the template's own error says why.
+    if (text === undefined) return this.#tryToRender([...before, user]) === undefined;
     const written = spansOf(text, "t").map(([start, end]) => text.value.slice(start, end));
     const markup = written.flatMap((part) => part.match(tokenLike) ?? []).filter((token) => token.toLowerCase().includes(role));
     return text.value.includes(probeText) && markup.every(this.#isToken);

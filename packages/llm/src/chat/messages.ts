@@ -48,19 +48,21 @@ export interface Answer {
   readonly reasoning?: string | undefined;
 }
 
+/** An assistant message that a model can continue. */
+type OpenAnswer = ChatMessage & { readonly content: string | readonly TextPart[] };
+
 /** Whether a model can continue a conversation's last message: an assistant message with text and without tool calls. */
-export function isOpenAnswer(message: ChatMessage | undefined): boolean {
+export function isOpenAnswer(message: ChatMessage | undefined): message is OpenAnswer {
   return message?.role === "assistant" && message.content !== undefined && message.content !== null && !message.tool_calls;
 }
 
-/** Adds an answer to a conversation: to its last message if that is an open answer, and otherwise as a new message. */
+/** Adds an answer to a conversation: in place of the open answer that it continues, or as a new message. */
 export function withAnswer(messages: readonly ChatMessage[], { text, reasoning }: Answer): readonly ChatMessage[] {
   // Chat templates read the reasoning from this field.
   const thought = reasoning && { reasoning_content: reasoning };
   const last = messages.at(-1)!;
   if (!isOpenAnswer(last)) return [...messages, { role: "assistant", content: text, ...thought }];
-  const begun = partsOf(last.content!).map((part) => part.text);
-  return [...messages.slice(0, -1), { ...last, content: [...begun, text].join(""), ...thought }];
+  return [...messages.slice(0, -1), { ...last, content: text, ...thought }];
 }
 
 /** Adds an interrupted answer to a conversation, unless it is empty: many templates refuse empty answers. */

@@ -1,4 +1,5 @@
 import type { Sequence } from "../cache/sequence.ts";
+import type { Answer } from "../chat/messages.ts";
 import type { Separation } from "../chat/reasoning.ts";
 import { ContextOverflowError } from "../errors.ts";
 import { Chain, needsRare } from "../sampling/chain.ts";
@@ -20,6 +21,8 @@ export interface GenerationContext {
   readonly options: ResolvedGeneration;
   readonly overflow: ResolvedOverflow;
   readonly reasoning: Separation | undefined;
+  /** Text of the message that the answer continues. */
+  readonly begun: string | undefined;
   /** What was done differently from what the messages say. */
   readonly warnings: readonly string[];
   /** `performance.now()` at the start of the iteration. */
@@ -52,9 +55,9 @@ export class Generation {
     return this.#sequence;
   }
 
-  /** The answer, up to the last part that was read. */
-  get answer(): Pick<GenerationFinish, "text" | "reasoning"> {
-    return { text: this.#text.text, ...(this.#context.reasoning !== undefined && { reasoning: this.#text.reasoning }) };
+  /** The answer, up to the last part that was read, including the text of the message that it continues. */
+  get answer(): Answer {
+    return this.#text.whole;
   }
 
   async *parts(): AsyncGenerator<GenerationPart, void, undefined> {
@@ -156,13 +159,14 @@ export class Generation {
 
   #finish(ending: Ending): GenerationFinish {
     const { prompt, options, warnings } = this.#context;
-    const { commentary, logprobs } = this.#text;
+    const { text, reasoning, commentary, logprobs } = this.#text;
     const ids = this.#history.slice(prompt.ids.length);
     const { decodeMs = 0, draftedTokens = 0, acceptedTokens = 0, shiftedTokens = 0 } = this.#source ?? {};
     return {
       type: "finish",
       ...ending,
-      ...this.answer,
+      text,
+      ...(this.#context.reasoning !== undefined && { reasoning }),
       ...(commentary.length > 0 && { commentary }),
       ids,
       ...(options.logprobs !== undefined && { logprobs: logprobs.slice(0, ids.length) }),

@@ -1,6 +1,6 @@
 import { ArgumentError } from "@centella/core";
 import { describe } from "@centella/quant/checks";
-import { type ChatMessage, checkMessages } from "../chat/chatMessages.ts";
+import { type ChatMessage, checkMessages, textOf } from "../chat/chatMessages.ts";
 import { frozenMessages, isOpenAnswer, withTurn } from "../chat/messages.ts";
 import { mostCountedTokens, TokenizerError } from "../errors.ts";
 import type { Engine } from "../model/engine.ts";
@@ -29,8 +29,8 @@ export interface PreparedPrompt {
   readonly fitted: FittedPrompt;
   /** The conversation that it ends, if it is one. */
   readonly messages: readonly ChatMessage[] | undefined;
-  /** Whether the answer continues the last message. */
-  readonly isContinued: boolean;
+  /** Text of the last message if the answer continues it. */
+  readonly begun: string | undefined;
   /** What was done differently from what the messages say. */
   readonly warnings: readonly string[];
 }
@@ -51,7 +51,7 @@ export async function preparePrompt(
   const maxTokens = overflow.prompt === "error" ? mostCountedTokens(contextLength) : undefined;
   // A turn that is kept when it is aborted needs its ids.
   const encoding = { maxTokens, signal: options.onAbort === "keep" ? undefined : options.signal };
-  const plain = { messages: undefined, isContinued: false, warnings: [] };
+  const plain = { messages: undefined, begun: undefined, warnings: [] };
   const isRaw = options.raw ?? !engine.hasChatTemplate;
   if (!isMessages(prompt) && (typeof prompt !== "string" || isRaw)) {
     const ids = checkIds(await encodePlain(engine, prompt, encoding), vocabSize);
@@ -59,17 +59,18 @@ export async function preparePrompt(
   }
   const turn = typeof prompt === "string" ? [{ role: "user", content: prompt }] : checkMessages("generate", prompt);
   const messages = frozenMessages(withTurn(earlier, turn));
-  const isContinued = isOpenAnswer(messages.at(-1));
+  const last = messages.at(-1);
+  const begun = isOpenAnswer(last) ? textOf(last.content) : undefined;
   let warnings: readonly string[] = [];
   const encode = async (shown: readonly ChatMessage[]): Promise<readonly number[]> => {
-    const chat = engine.chatTemplate.prepare(shown, { ...options.chat, continueFinalMessage: isContinued });
+    const chat = engine.chatTemplate.prepare(shown, { ...options.chat, continueFinalMessage: begun !== undefined });
     warnings = chat.warnings;
     const { tokenizer } = engine;
     const ids = await tokenizer.encodeAsync(chat.text, { addSpecial: false, parseSpecial: chat.specialSpans, ...encoding });
     return checkIds(withBos(tokenizer, ids), vocabSize);
   };
   const fitted = await fitPrompt(await encode(messages), { contextLength, overflow, chat: { messages, encode } });
-  return { fitted, messages, isContinued, warnings };
+  return { fitted, messages, begun, warnings };
 }
 
 function isMessages(prompt: Prompt): prompt is readonly ChatMessage[] {

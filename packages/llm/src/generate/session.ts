@@ -168,12 +168,11 @@ export class Session {
     this.#engine.requireLogits("generate");
     const { decoder, tokenizer, pool } = this.#engine;
     const overflow = resolveOverflow(options, decoder.contextLength);
-    const { fitted, messages, isContinued, warnings } = await preparePrompt(this.#engine, prompt, options, overflow, this.#messages);
-    // A continued answer is past its reasoning, or within it: then the text shows the rest of that.
-    const format = this.#reasoningFormat(options, messages !== undefined && !isContinued);
+    const { fitted, messages, begun, warnings } = await preparePrompt(this.#engine, prompt, options, overflow, this.#messages);
+    const format = this.#reasoningFormat(options, messages !== undefined);
     const reasoning = format && (await (await import("../chat/chatTemplate.ts")).separationOf(format));
     const openSequence = () => pool.acquire(this, fitted.ids.slice(0, -1), { scope: this.#scope, signal: options.signal });
-    const context = { decoder, tokenizer, openSequence, prompt: fitted, options, overflow, reasoning, warnings, startedAt };
+    const context = { decoder, tokenizer, openSequence, prompt: fitted, options, overflow, reasoning, begun, warnings, startedAt };
     const generation = new Generation(context);
     let isOver = false;
     try {

@@ -14,13 +14,17 @@ export interface AssemblyContext {
   readonly prompt: FittedPrompt;
   readonly options: ResolvedGeneration;
   readonly reasoning: Separation | undefined;
+  /** Text of the message that the answer continues. */
+  readonly begun: string | undefined;
 }
 
 /** The text of a generation: stop strings end it, and reasoning is separated from the answer. */
 export class TextAssembly {
-  /** The answer, up to the last part that was read. */
+  /** The generated answer, up to the last part that was read. */
   text = "";
   reasoning = "";
+  /** The part of the answer that the prompt already contains. */
+  readonly #begun: { text: string; reasoning: string };
   readonly commentary: Commentary[] = [];
   stopped: string | undefined;
   readonly logprobs: ChosenLogprob[] = [];
@@ -32,20 +36,27 @@ export class TextAssembly {
   readonly #wantsLogprobs: boolean;
   #told: number;
 
-  constructor({ tokenizer, options, reasoning, prompt }: AssemblyContext, history: readonly number[]) {
+  constructor({ tokenizer, options, reasoning, prompt, begun }: AssemblyContext, history: readonly number[]) {
     const after = prompt.ids.at(-1)!;
     this.#stops = new StopStrings(options.stop);
     const markup = reasoning?.markup ?? [];
     this.#stream = new TextStream(tokenizer, { after, ...(reasoning && { shown: spelling(tokenizer, markup) }) });
     if (reasoning !== undefined) {
       const longest = Math.max(...markup.map(({ length }) => length));
-      const promptEnd = tokenizer.decode(prompt.ids.slice(-longest - 8), { skipSpecial: false });
+      const promptEnd = begun === undefined ? tokenizer.decode(prompt.ids.slice(-longest - 8), { skipSpecial: false }) : "";
       this.#splitter = reasoning.createSplitter(promptEnd);
     }
+    this.#begun = { text: "", reasoning: "" };
+    for (const { type, text } of this.#split(begun ?? "")) this.#begun[type === "reasoning" ? type : "text"] += text;
     this.#history = history;
     this.#promptTokens = prompt.ids.length;
     this.#told = prompt.ids.length;
     this.#wantsLogprobs = options.logprobs !== undefined;
+  }
+
+  /** The whole answer, up to the last part that was read. */
+  get whole(): { readonly text: string; readonly reasoning: string } {
+    return { text: this.#begun.text + this.text, reasoning: this.#begun.reasoning + this.reasoning };
   }
 
   *push(id: number): Iterable<GeneratedText> {
@@ -61,7 +72,11 @@ export class TextAssembly {
 
   *#take({ text, stopped }: StopResult): Iterable<GeneratedText> {
     this.stopped = stopped;
-    yield* this.#parts(this.#splitter?.push(text) ?? spansOf(text));
+    yield* this.#parts(this.#split(text));
+  }
+
+  #split(text: string): readonly TextSpan[] {
+    return this.#splitter?.push(text) ?? spansOf(text);
   }
 
   *#parts(spans: readonly TextSpan[]): Iterable<GeneratedText> {
