@@ -65,22 +65,44 @@ export function familyFile({ metadata, tensors }: FamilyGolden): Required<Pick<F
   };
 }
 
+/** Kinds of vocabularies, as `tokenizer.ggml.model` names them. */
+export const vocabularyKinds = ["llama", "gpt2", "bert", "t5"] as const;
+const vocabularyLength = 40;
+
 /** The model with a vocabulary, so that it generates. */
-export function withVocabulary(golden: FamilyGolden): FamilyGolden {
-  const tokens = ["<unk>", "<s>", "</s>", ...Array.from({ length: 37 }, (_, i) => `\u2581${String.fromCodePoint(97 + (i % 26))}${i}`)];
+export function withVocabulary(golden: FamilyGolden, kind: (typeof vocabularyKinds)[number] = "llama"): FamilyGolden {
+  const special = kind === "bert" ? ["[UNK]", "[CLS]", "[SEP]"] : ["<unk>", "<s>", "</s>"];
+  const tokens = [...special, ...words[kind]()];
   return {
     ...golden,
     metadata: [
       ...golden.metadata.filter(([key]) => !key.startsWith("tokenizer.")),
-      ["tokenizer.ggml.model", "string", "llama"],
+      ["tokenizer.ggml.model", "string", kind],
       ["tokenizer.ggml.tokens", "strings", tokens],
       ["tokenizer.ggml.scores", "f32[]", tokens.map((_, i) => -i)],
-      ["tokenizer.ggml.token_type", "i32[]", tokens.map((_, i) => (i < 3 ? 3 : 1))],
+      ["tokenizer.ggml.token_type", "i32[]", tokens.map((_, i) => (i < special.length ? 3 : 1))],
       ["tokenizer.ggml.bos_token_id", "u32", 1],
       ["tokenizer.ggml.eos_token_id", "u32", 2],
+      ["tokenizer.ggml.unknown_token_id", "u32", 0],
+      ["tokenizer.ggml.seperator_token_id", "u32", 2],
+      ...(kind === "gpt2" ? merges : []),
     ],
   };
 }
+
+const merges: readonly Entry[] = [
+  ["tokenizer.ggml.pre", "string", "gpt-2"],
+  ["tokenizer.ggml.merges", "strings", ["a b", "\u0120 a", "\u0120a b"]],
+];
+
+const letters = Array.from({ length: 26 }, (_, i) => String.fromCodePoint(97 + i));
+/** Tokens that are not special, {@link vocabularyLength} with the three that are. */
+const words: Readonly<Record<(typeof vocabularyKinds)[number], () => readonly string[]>> = {
+  llama: () => Array.from({ length: vocabularyLength - 3 }, (_, i) => `\u2581${letters[i % 26]}${i}`),
+  gpt2: () => [...letters, "\u0120", "ab", "\u0120a", "\u0120ab", "!", "?", ".", ",", "0", "1", "\u010a"],
+  bert: () => [...letters.map((letter) => `\u2581${letter}`), "a", "b", "c", "\u2581ab", "!", "?", ".", ",", "0", "1", "2"],
+  t5: () => [...letters, "\u2581", "\u2581a", "\u2581ab", "ab", "!", "?", ".", ",", "0", "1", "2"],
+};
 
 /** Tensors by name, with those of every block one by one. */
 export function everyLayer(

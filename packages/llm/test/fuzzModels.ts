@@ -7,7 +7,15 @@ import { type LoadModelOptions, loadModel, type Model } from "../src/index.ts";
 import { describeArchitecture } from "../src/models/index.ts";
 import { modelSampling } from "../src/sampling/modelSampling.ts";
 import { loadTokenizer } from "../src/tokenizer/loadTokenizer.ts";
-import { type FamilyGolden, familyFile, familyGoldens, readFamilyGolden, withVocabulary, withWritersDefaults } from "./familyFixture.ts";
+import {
+  type FamilyGolden,
+  familyFile,
+  familyGoldens,
+  readFamilyGolden,
+  vocabularyKinds,
+  withVocabulary,
+  withWritersDefaults,
+} from "./familyFixture.ts";
 import { type Below, type ModelFile, mutatedModel } from "./mutatedModel.ts";
 
 /** A golden's file, and the metadata keys that loading it looks up. */
@@ -15,6 +23,13 @@ interface Original {
   readonly file: ModelFile;
   readonly keys: readonly string[];
 }
+
+/** The forms in which a golden's file is mutated. */
+const forms: readonly ((golden: FamilyGolden) => FamilyGolden)[] = [
+  (golden) => golden,
+  withWritersDefaults,
+  ...vocabularyKinds.map((kind) => (golden: FamilyGolden) => withVocabulary(golden, kind)),
+];
 
 /** Longest message of an error: names and texts of the file are cut in it. */
 const longestMessage = 4_000;
@@ -44,7 +59,7 @@ export class ModelFuzzer {
     const random = randomFrom(seed);
     const below: Below = (n) => Math.floor(random() * n);
     const name = familyGoldens[below(familyGoldens.length)]!;
-    const { file, keys } = await this.#original(name, below(3));
+    const { file, keys } = await this.#original(name, below(forms.length));
     const bytes = writeGguf(mutatedModel(file, keys, below));
     const runtime = this.#runtimes[below(this.#runtimes.length)]!;
     const contextLength = ([undefined, "auto", 1, 48] as const)[below(4)];
@@ -75,7 +90,7 @@ export class ModelFuzzer {
 }
 
 async function readOriginal(golden: FamilyGolden, form: number): Promise<Original> {
-  const file = familyFile([golden, withWritersDefaults(golden), withVocabulary(golden)][form]!);
+  const file = familyFile(forms[form]!(golden));
   await using header = await readGguf(writeGguf(file));
   return { file, keys: [...new Set([...header.metadata.keys(), ...(await lookedUp(header))])] };
 }
