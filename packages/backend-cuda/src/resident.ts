@@ -1,5 +1,5 @@
 import { type ConcreteSpec, type DType, decode, isQuantized, layoutOf, type TypedArray } from "@centella/core";
-import { isNativeBlock } from "./ptx/blocks.ts";
+import { isNativeBlock } from "@centella/gpu-kernels";
 
 /** True for the block types that no kernel reads: they lie in device memory as f32, which holds their values exactly. */
 export function isDecoded(dtype: DType): boolean {

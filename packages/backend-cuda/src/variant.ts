@@ -12,7 +12,7 @@ import {
 } from "@centella/core";
 import type { Span } from "./driver.ts";
 import { kernelOf } from "./kernels/index.ts";
-import type { Argument, KernelCall, Launch } from "./kernels/shared/kernel.ts";
+import type { KernelCall, Launch, Parameter } from "./kernels/shared/kernel.ts";
 import { isDecoded, residentBytes } from "./resident.ts";
 
 /** A place in one of a plan's pieces of memory. */
@@ -151,13 +151,13 @@ export function planVariant(lowered: Lowered, arena: ArenaLayout, bucket: DimVal
       // Elements of less than 32 bits are written word by word; what is left of the last one belongs to nobody.
       return { ...placeOf(storage), bytes: isWritten ? 4 * Math.ceil(bytes / 4) : bytes, isWritten };
     };
-    const place = (argument: Argument): Place & Span => {
+    const place = (argument: Parameter): Place & Span => {
       switch (argument.kind) {
         case "input":
           return tensor(operands[argument.index]!, false);
         case "output":
           return tensor(output, true);
-        case "other":
+        case "extraOutput":
           return tensor(others![argument.index]!, true);
         case "scratch":
           return { ...scratch, offset: scratch.offset + (argument.offset ?? 0), bytes: argument.bytes, isWritten: true };

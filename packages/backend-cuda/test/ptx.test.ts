@@ -27,8 +27,8 @@ describe("text", () => {
   test("a small kernel", () => {
     const k = new PtxBuilder("double", ["x"], 32);
     const at = k.at("f32", k.pointer("x", "f32"), k.thread());
-    const value = k.load("f32", at);
-    k.if(k.compare("gt", value, 0), () => k.store("f32", at, k.add(value, value), 1));
+    const value = k.ld("f32", at);
+    k.if(k.compare("gt", value, 0), () => k.st("f32", at, k.add(value, value), 1));
     expect(k.text()).toMatchInlineSnapshot(`
       ".version 8.0
       .target sm_80
@@ -91,7 +91,7 @@ describe("structure", () => {
     const v = k.variable("f32", 1);
     const before = v.get();
     v.set(2);
-    k.store("f32", k.pointer("y", "f32"), before);
+    k.st("f32", k.pointer("y", "f32"), before);
     expect(k.text()).toContain("mov.f32 %f1, %f0;\n  mov.f32 %f0, 0f40000000;");
     expect(k.text()).toContain("st.global.f32 [%l1+0], %f1;");
   });
@@ -105,7 +105,7 @@ describe("structure", () => {
   test("wrong operands do not compile", () => {
     const k = new PtxBuilder("k", ["x"], 32);
     const [f, u, v] = [k.constant("f32", 1), k.constant("u32", 1), k.variable("f32", 0)];
-    const [global, shared] = [k.pointer("x", "f32"), k.shared("f32", 1)];
+    const [global, shared] = [k.pointer("x", "f32"), k.sharedMemory("f32", 1)];
     const wrong = (): void => {
       // @ts-expect-error: f32 and u32 do not add.
       k.add(f, u);
@@ -116,7 +116,7 @@ describe("structure", () => {
       // @ts-expect-error: an address of shared memory is not one of global memory.
       k.at("f32", shared, u);
       // @ts-expect-error: an address of floats holds no words.
-      k.load("u32", global);
+      k.ld("u32", global);
       // @ts-expect-error: no remainder of floats.
       k.remainder(f, f);
     };

@@ -135,7 +135,7 @@ function pieceOf(
       return { kind: "operand", operand: inputs[resource.index]! };
     case "output":
       return { kind: "operand", operand: output };
-    case "other":
+    case "extraOutput":
       return { kind: "operand", operand: others![resource.index]! };
     case "scratch":
       return { kind: "buffer", buffer: scratch.get(resource.slot ?? 0)! };

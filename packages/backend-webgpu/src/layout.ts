@@ -1,5 +1,5 @@
 import { byteLength, type ConcreteSpec, type DType, decode, isQuantized, type TypedArray } from "@centella/core";
-import { isNativeBlock } from "./blocks.ts";
+import { isNativeBlock } from "@centella/gpu-kernels";
 
 /** True for the block types that no kernel reads: they are kept as f32. */
 export function isDecoded(dtype: DType): boolean {

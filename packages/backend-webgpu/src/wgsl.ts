@@ -1,37 +1,32 @@
-import { type DimValues, type DType, isQuantized } from "@centella/core";
-import { blockLoader, isNativeBlock } from "./blocks.ts";
-import type { Binding, ElementType, Field, Finish, Kernel } from "./kernel.ts";
+import type { DimValues, DType } from "@centella/core";
+import type { Binding, ElementType, Field, Kernel } from "./kernel.ts";
 import { deviceType } from "./layout.ts";
 
 type FieldTypes = Readonly<Record<string, Field["type"]>>;
 
 /**
  * Makes a kernel from its parts. The body sees `group`, the flat index of the workgroup (uniform), `lane`, the index in
- * it, and `p`, the uniform block. Storage bindings are arrays of their element type. `store(i, value)` writes element i of `y`,
- * after what `finish` makes of it.
+ * it, and `p`, the uniform block. Storage bindings are arrays of their element type.
  */
 export function defineKernel<F extends FieldTypes>(parts: {
   readonly bindings: readonly Binding[];
   readonly uniforms: F;
   readonly lanes: number;
-  /** Functions and `var<workgroup>` declarations. */
-  readonly declarations?: string;
+  /** Functions and variables of the module, block by block; equal blocks are declared once. */
+  readonly declarations?: readonly string[];
   readonly body: string;
-  readonly finish?: Finish | undefined;
   dispatch(dims: DimValues): { readonly groups: number; readonly values: { readonly [K in keyof F]: number } };
 }): Kernel {
-  const { lanes, body, finish } = parts;
-  const bindings = [...parts.bindings, ...(finish?.bindings ?? [])];
-  const declarations = [parts.declarations ?? "", ...finishing(parts)].filter((block) => block !== "").join("\n");
+  const { bindings, lanes, body } = parts;
   const uniforms: Field[] = [
     { name: "groups", type: "u32" },
-    ...Object.entries({ ...parts.uniforms, ...finish?.uniforms }).map(([name, type]): Field => ({ name, type })),
+    ...Object.entries(parts.uniforms).map(([name, type]): Field => ({ name, type })),
   ];
   const code = [
     `struct Params { ${uniforms.map(({ name, type }) => `${name}: ${type}`).join(", ")} }`,
     ...bindings.map(({ name, access, element }, i) => `@group(0) @binding(${i}) var<storage, ${access}> ${name}: array<${element}>;`),
     `@group(0) @binding(${bindings.length}) var<uniform> p: Params;`,
-    ...(declarations === "" ? [] : [dedent(declarations)]),
+    ...new Set(parts.declarations?.map(dedent)),
     `@compute @workgroup_size(${lanes})`,
     "fn main(@builtin(workgroup_id) place: vec3u, @builtin(num_workgroups) grid: vec3u, @builtin(local_invocation_index) lane: u32) {",
     "  let group = place.y * grid.x + place.x;",
@@ -46,21 +41,9 @@ export function defineKernel<F extends FieldTypes>(parts: {
     uniforms,
     dispatch(dims) {
       const { groups, values } = parts.dispatch(dims);
-      return { groups, values: { ...values, ...finish?.values(dims), groups } };
+      return { groups, values: { ...values, groups } };
     },
   };
-}
-
-/** What `store` needs, where a kernel uses it. */
-function finishing({
-  body,
-  declarations = "",
-  finish,
-}: Pick<Parameters<typeof defineKernel>[0], "body" | "declarations" | "finish">): readonly string[] {
-  if (!body.includes("store(")) return [];
-  const value = finish === undefined ? "value" : "finish(i, value)";
-  const blocks = finish?.declarations.filter((block) => !declarations.includes(block)) ?? [];
-  return [...blocks, `fn store(i: u32, value: f32) { y[i] = ${value}; }`];
 }
 
 /** A binding of input `index`, read as `element` (what {@link elementOf} says of its dtype). */
@@ -79,20 +62,6 @@ export function elementOf(dtype: DType): ElementType {
   return type === "f32" || type === "i32" ? type : "u32";
 }
 
-/** `fn load_<name>(i: u32) -> f32`: element i of a binding whose tensor is f32, f16, bf16 or a block type. */
-export function loader(name: string, dtype: DType): string {
-  if (isQuantized(dtype) && isNativeBlock(dtype)) return blockLoader(name, dtype);
-  const head = `fn load_${name}(i: u32) -> f32`;
-  switch (deviceType(dtype)) {
-    case "f16":
-      return `${head} { return unpack2x16float(${name}[i >> 1u])[i & 1u]; }`;
-    case "bf16":
-      return `${head} { let word = ${name}[i >> 1u]; return bitcast<f32>(select(word << 16u, word & 0xffff0000u, (i & 1u) == 1u)); }`;
-    default:
-      return `${head} { return ${name}[i]; }`;
-  }
-}
-
 /**
  * NaN and infinity by their bits: WGSL compilers may assume that neither occurs, so comparisons and `max` cannot be relied on.
  * NaN's bits come from a variable because WGSL rejects constants that are not finite.
@@ -105,17 +74,13 @@ export const specials: string = dedent(`
   fn isNegativeInfinity(x: f32) -> bool { return bitcast<u32>(x) == 0xff800000u; }
 `);
 
-/** f32 as u32 keys of the same order, NaN (any) the largest, both zeros equal; and back. */
+/** `keyOf`: f32 as u32 keys of the same order, NaN (any) the largest, both zeros equal. */
 export const orderKeys: string = dedent(`
   fn keyOf(x: f32) -> u32 {
     let bits = bitcast<u32>(x);
     if ((bits & 0x7fffffffu) > 0x7f800000u) { return 0xffffffffu; }
     if ((bits & 0x80000000u) == 0u || bits == 0x80000000u) { return bits | 0x80000000u; }
     return ~bits;
-  }
-  fn ofKey(key: u32) -> f32 {
-    if (key == 0xffffffffu) { return nan(); }
-    return bitcast<f32>(select(~key, key & 0x7fffffffu, key >= 0x80000000u));
   }
 `);
 
@@ -156,10 +121,7 @@ export function workgroupReduce(name: string, type: string, lanes: number, combi
   `);
 }
 
-/** Lanes of kernels that share a row among them. */
-export const rowLanes = 128;
-
-function dedent(text: string): string {
+export function dedent(text: string): string {
   const lines = text.split("\n").filter((line, i, all) => line.trim() !== "" || (i > 0 && i < all.length - 1));
   const margin = Math.min(...lines.filter((line) => line.trim() !== "").map((line) => line.length - line.trimStart().length));
   return lines.map((line) => line.slice(margin).trimEnd()).join("\n");

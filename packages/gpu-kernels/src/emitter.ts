@@ -3,8 +3,11 @@ declare const brand: unique symbol;
 /** Types of a kernel's values. */
 export type ValueType = "f32" | "i32" | "u32" | "bool";
 
-/** A value of a kernel that is being written: its name in the text, branded with its type. It never changes. */
-export type Value<T extends ValueType = ValueType> = string & { readonly [brand]: T };
+/**
+ * A value of a kernel that is being written: its name in the text, branded with its type. It never changes. Backends have further types,
+ * such as addresses.
+ */
+export type Value<T extends string = ValueType> = string & { readonly [brand]: T };
 
 /** A value of type f32. */
 export type F32 = Value<"f32">;
@@ -30,12 +33,25 @@ export interface SharedArray<T extends NumberType> {
   set(index: U32 | number, value: Value<T>): void;
 }
 
+/** One value of each type. */
+export type Values<T extends readonly NumberType[]> = { readonly [I in keyof T]: Value<T[I]> };
+
+/** Combines a value of each lane, or several that belong together, over the lanes of a group; every lane gets the result. */
+export type Reducer<T extends readonly NumberType[]> = (values: Values<T>, combine: (a: Values<T>, b: Values<T>) => Values<T>) => Values<T>;
+
+/** Reads a block of a quantised tensor. */
+export interface BlockBytes {
+  byte(at: U32 | number): U32;
+  /** The f16 at an even number of bytes. */
+  half(at: number): F32;
+}
+
 /** How two values are compared. */
 export type Comparison = "eq" | "ne" | "lt" | "le" | "gt" | "ge";
 
 /**
- * What GPU kernels that are written once are written with: one instruction per method, and structured flow. Backends turn the calls into
- * text, WGSL or PTX. Numbers stand for constants of the other operand's type.
+ * Writes a kernel's body: one instruction per method, and structured flow. Backends turn the calls into text, WGSL or PTX. Numbers stand
+ * for constants of the other operand's type.
  */
 export interface Emitter {
   constant<T extends NumberType>(type: T, value: number): Value<T>;
@@ -47,19 +63,33 @@ export interface Emitter {
   mul<T extends NumberType>(a: Value<T>, b: Value<NoInfer<T>> | number): Value<T>;
   /** `a / b`, within 2.5 ulp. */
   div(a: F32, b: F32 | number): F32;
+  /** `a / b`, correctly rounded where operands and result are normal numbers. */
+  divRounded(a: F32, b: F32 | number): F32;
   /** `a * b + c`; the product may be rounded. */
   fma(a: F32, b: F32 | number, c: F32 | number): F32;
   /** `floor(a / b)`; anything for a zero divisor, without a trap. */
   quotient(a: U32, b: U32 | number): U32;
   remainder(a: U32, b: U32 | number): U32;
-  /** Of f32 without NaN. */
+  /** The high word of the product. */
+  multiplyHigh(a: U32, b: U32 | number): U32;
+  /**
+   * The fraction of `(whole + high 2^-32 + low 2^-64) / by`, as words of 32 bits, high one first, within 2^-50. Finite `by` with a
+   * magnitude from 2^-20.
+   */
+  divideFixed(dividend: readonly [whole: U32, high: U32, low: U32], by: F32): readonly [high: U32, low: U32];
+  /** f32 operands may not be NaN. */
   min<T extends NumberType>(a: Value<T>, b: Value<NoInfer<T>> | number): Value<T>;
   max<T extends NumberType>(a: Value<T>, b: Value<NoInfer<T>> | number): Value<T>;
+  /** The larger operand, NaN if either is NaN. Denormals count. */
+  maximum(a: F32, b: F32 | number): F32;
+  /** The smaller operand, NaN if either is NaN. Denormals count. */
+  minimum(a: F32, b: F32 | number): F32;
   neg<T extends "f32" | "i32">(a: Value<T>): Value<T>;
   abs(a: F32): F32;
   /** NaN below 0; of infinity infinity. */
   sqrt(a: F32): F32;
   floor(a: F32): F32;
+  ceil(a: F32): F32;
   /** To the nearest whole number, halves to even. */
   round(a: F32): F32;
   trunc(a: F32): F32;
@@ -93,6 +123,10 @@ export interface Emitter {
 
   /** Element `index` of an argument of a float dtype or a block type, as f32. */
   load(name: string, index: U32 | number): F32;
+  /** Block `index` of an argument of a block type with blocks of `bytes` each. */
+  blockAt(name: string, index: U32, bytes: number): BlockBytes;
+  /** `values[index]`, of sixteen whole numbers from -128 to 127. */
+  lookUp(values: readonly number[], index: U32): F32;
   /** Element `index` of an i32 argument. */
   loadInteger(name: string, index: U32 | number): I32;
   /** The bits of element `index` of an argument of any plain dtype, zeros above them. */
@@ -100,11 +134,21 @@ export interface Emitter {
   /** Writes an element of an argument of 32 bits. Two lanes never write one element. */
   store(name: string, index: U32 | number, value: Value<NumberType>): void;
 
+  /** Writes 16 bits of an argument, which may share a word with those of another lane. All stores to the argument are of this kind. */
+  storeHalf(name: string, index: U32 | number, bits: U32): void;
+
   shared<T extends NumberType>(type: T, count: number): SharedArray<T>;
   /** Waits for every lane of the group. Not inside of flow in which lanes may differ. */
   sync(): void;
   /** Number of the lane in its group. */
   lane(): U32;
+  /** Lanes of a group. */
+  readonly lanes: number;
+  /**
+   * A reduction that can be used several times in one kernel, by all lanes of a group at once. `combine` must be associative and
+   * commutative, up to rounding; the order is fixed, so results repeat.
+   */
+  reducer<const T extends readonly NumberType[]>(types: T): Reducer<T>;
 
   if(condition: Bool, then: () => void, otherwise?: () => void): void;
   /** `for (i = from; i < to; i += step)`; lanes may differ. */

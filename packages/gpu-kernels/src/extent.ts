@@ -1,47 +1,36 @@
-import type { U32 } from "./emitter.ts";
+import type { Bool, Emitter, U32 } from "./emitter.ts";
 
-/** A whole number that is known when the kernel is written, or a value `N` of it. Arithmetic folds constants. */
-export type Extent<N extends string = U32> = number | N;
+/** A whole number that is known when the kernel is written, or a value. Arithmetic folds constants. */
+export type Extent = number | U32;
 
-/** What extents ask of whoever writes a kernel, in values `N`: an `Emitter`, or the builder of one backend's text. */
-export interface ExtentMath<N extends string, Truth = unknown> {
-  constant(type: "u32", value: number): N;
-  add(a: N, b: Extent<N>): N;
-  mul(a: N, b: Extent<N>): N;
-  /** `floor(a / b)`; anything for a zero divisor, without a trap. */
-  quotient(a: N, b: Extent<N>): N;
-  remainder(a: N, b: Extent<N>): N;
-  compare(comparison: "lt", a: N, b: Extent<N>): Truth;
-}
-
-// What writes the kernel has methods for other types, too: `N` is inferred from the extents.
-type Writer<N extends string> = ExtentMath<NoInfer<N>>;
+/** The instructions that extents take. */
+type ExtentMath = Pick<Emitter, "constant" | "add" | "mul" | "quotient" | "remainder" | "compare">;
 
 /** `a * b` */
-export function times<N extends string>(k: Writer<N>, a: Extent<N>, b: Extent<N>): Extent<N> {
+export function times(k: ExtentMath, a: Extent, b: Extent): Extent {
   if (typeof a === "number") return typeof b === "number" ? a * b : times(k, b, a);
   if (b === 0) return 0;
   return b === 1 ? a : k.mul(a, b);
 }
 
 /** `a + b` */
-export function plus<N extends string>(k: Writer<N>, a: Extent<N>, b: Extent<N>): Extent<N> {
+export function plus(k: ExtentMath, a: Extent, b: Extent): Extent {
   if (typeof a === "number") return typeof b === "number" ? a + b : plus(k, b, a);
   return b === 0 ? a : k.add(a, b);
 }
 
 /** `a * b + c` */
-export function timesPlus<N extends string>(k: Writer<N>, a: Extent<N>, b: Extent<N>, c: Extent<N>): Extent<N> {
+export function timesPlus(k: ExtentMath, a: Extent, b: Extent, c: Extent): Extent {
   return plus(k, times(k, a, b), c);
 }
 
 /** All extents multiplied; 1 for none. */
-export function product<N extends string>(k: Writer<N>, extents: readonly Extent<N>[]): Extent<N> {
-  return extents.reduce<Extent<N>>((a, b) => times(k, a, b), 1);
+export function product(k: ExtentMath, extents: readonly Extent[]): Extent {
+  return extents.reduce<Extent>((a, b) => times(k, a, b), 1);
 }
 
 /** `[floor(a / b), a mod b]`; a zero divisor gives anything, without a trap. */
-export function divide<N extends string>(k: Writer<N>, a: Extent<N>, b: Extent<N>): readonly [Extent<N>, Extent<N>] {
+export function divide(k: ExtentMath, a: Extent, b: Extent): readonly [Extent, Extent] {
   if (b === 1 || b === 0) return [a, 0];
   if (typeof a === "number" && typeof b === "number") return [Math.floor(a / b), a % b];
   const dividend = asValue(k, a);
@@ -49,19 +38,19 @@ export function divide<N extends string>(k: Writer<N>, a: Extent<N>, b: Extent<N
 }
 
 /** A value of an extent, a constant for a number. */
-export function asValue<N extends string>(k: Writer<N>, a: Extent<N>): N {
+export function asValue(k: ExtentMath, a: Extent): U32 {
   return typeof a === "number" ? k.constant("u32", a) : a;
 }
 
 /** `a < b` */
-export function isBelow<N extends string, Truth>(k: ExtentMath<NoInfer<N>, Truth>, a: Extent<N>, b: Extent<N>): Truth {
+export function isBelow(k: ExtentMath, a: Extent, b: Extent): Bool {
   return k.compare("lt", asValue(k, a), b);
 }
 
 /** Row-major strides of a shape. */
-export function stridesOf<N extends string>(k: Writer<N>, shape: readonly Extent<N>[]): readonly Extent<N>[] {
-  const strides: Extent<N>[] = [];
-  let stride: Extent<N> = 1;
+export function stridesOf(k: ExtentMath, shape: readonly Extent[]): readonly Extent[] {
+  const strides: Extent[] = [];
+  let stride: Extent = 1;
   for (const extent of shape.toReversed()) {
     strides.unshift(stride);
     stride = times(k, stride, extent);
@@ -70,8 +59,8 @@ export function stridesOf<N extends string>(k: Writer<N>, shape: readonly Extent
 }
 
 /** The indices of a flat index along each axis of a shape. */
-export function unflatten<N extends string>(k: Writer<N>, index: Extent<N>, shape: readonly Extent<N>[]): readonly Extent<N>[] {
-  const indices: Extent<N>[] = [];
+export function unflatten(k: ExtentMath, index: Extent, shape: readonly Extent[]): readonly Extent[] {
+  const indices: Extent[] = [];
   let rest = index;
   shape.toReversed().forEach((extent, place) => {
     if (place === shape.length - 1) {
@@ -86,6 +75,6 @@ export function unflatten<N extends string>(k: Writer<N>, index: Extent<N>, shap
 }
 
 /** `sum(indices[i] * strides[i])` */
-export function offset<N extends string>(k: Writer<N>, indices: readonly Extent<N>[], strides: readonly Extent<N>[]): Extent<N> {
-  return indices.reduce<Extent<N>>((sum, index, axis) => timesPlus(k, index, strides[axis]!, sum), 0);
+export function offset(k: ExtentMath, indices: readonly Extent[], strides: readonly Extent[]): Extent {
+  return indices.reduce<Extent>((sum, index, axis) => timesPlus(k, index, strides[axis]!, sum), 0);
 }

@@ -1,14 +1,19 @@
-import type { Dim, DType, Shape, TensorSpec } from "@centella/core";
-import type { Emitter, F32, U32 } from "./emitter.ts";
-import type { Extent } from "./extent.ts";
+import type { Dim, DimValues, DType, Shape, TensorSpec } from "@centella/core";
+import type { Emitter, F32, I32, NumberType, U32, Value } from "./emitter.ts";
+import { asValue, type Extent } from "./extent.ts";
 
 /** Memory that a step reads or writes, by the name that its text uses. */
 export type GpuArgument =
   | { readonly kind: "input"; readonly index: number; readonly dtype: DType }
   | { readonly kind: "output"; readonly dtype: DType }
-  /** Memory of the call alone, one for all of its steps, of so many elements. */
-  | { readonly kind: "scratch"; readonly dtype: "f32" | "i32" | "u32"; readonly elements: Shape };
+  /** A further result of a fused group. */
+  | { readonly kind: "extraOutput"; readonly index: number; readonly dtype: DType }
+  /** Memory of the call alone, one for all of its steps, of the shape's number of elements. */
+  | { readonly kind: "scratch"; readonly dtype: "f32" | "i32" | "u32"; readonly elements: Shape }
+  /** Words that are part of the kernel. */
+  | { readonly kind: "table"; readonly dtype: "u32"; readonly words: Uint32Array };
 
+/** Arguments by the names that a text uses. */
 export type GpuArguments = Readonly<Record<string, GpuArgument>>;
 
 /** What a step's body is written with. */
@@ -17,21 +22,22 @@ export interface GpuScope {
   /** The extent of a dim in a run. */
   extent(dim: Dim): Extent;
   extents(shape: Shape): readonly Extent[];
-  /** A parameter of the call: texts of calls that differ in it alone may be one. */
-  number(value: number): F32;
+  /** A parameter of the call, by a name that no other has: texts of calls that differ in its value alone may be one. */
+  number(name: string, value: number): F32;
+  /** A whole number of the call: texts of calls that differ in it alone may be one. */
   whole(value: number): Extent;
 }
 
-/** One launch of an op call. */
+/** One dispatch of an op call. */
 export type GpuStep =
   | {
-      /** A lane for each element of `shape`, which returns the element's bits in its dtype; `to` names the argument that they go to. */
+      /** A lane for each element of `shape`, which returns the element, or its bits; `to` names the argument that it goes to. */
       readonly kind: "map";
       readonly name: string;
       readonly args: GpuArguments;
       readonly shape: Shape;
       readonly to: string;
-      readonly body: (scope: GpuScope, index: U32) => U32;
+      readonly body: (scope: GpuScope, index: U32) => Value<NumberType>;
     }
   | {
       /** A lane for each index of `shape`, which stores what it likes. */
@@ -47,29 +53,62 @@ export type GpuStep =
       readonly name: string;
       readonly args: GpuArguments;
       readonly shape: Shape;
-      readonly lanes: number;
+      /** Default: the backend's number for groups that share a row. */
+      readonly lanes?: number;
       readonly body: (scope: GpuScope, group: U32) => void;
     };
+
+/** Elementwise calls after an op, which its kernels apply to each result before they store it. */
+export interface Epilogue {
+  /** Memory that `apply` reads, by the names that it uses. */
+  readonly args: GpuArguments;
+  /** The element at `index`, of the op's result there; products of one tensor may have several results. */
+  readonly apply: (scope: GpuScope, index: U32, results: readonly F32[]) => F32;
+}
+
+/** Elementwise calls before an op, which compute each element of its first input where its kernels read it. */
+export interface Prologue {
+  /** Memory that `apply` reads, by the names that it uses, and `kept` where the elements are a result as well. */
+  readonly args: GpuArguments;
+  readonly apply: (scope: GpuScope, index: U32) => F32;
+}
 
 /** An op call that steps are wanted for. Shapes may be symbolic. */
 export interface GpuCall {
   readonly inputs: readonly (TensorSpec | undefined)[];
   readonly output: TensorSpec;
+  /** Largest values of dims that the steps serve, where these are below the dims' maxima. */
+  readonly bucket?: DimValues;
+  /** Only for kernels with `epilogue`. */
+  readonly epilogue?: Epilogue | undefined;
+  /** Only for kernels with `prologue`. */
+  readonly prologue?: Prologue | undefined;
+}
+
+/** How fused groups may use a kernel. */
+export interface Fusable {
+  /** Its steps store each result once, through the call's epilogue. */
+  readonly epilogue?: true;
+  /** Its steps read each element of the first input once, or again in the same lane, through the call's prologue. */
+  readonly prologue?: "once" | "again";
 }
 
 /** How an op is computed on GPUs, spelled once for all of them. Pure. */
-export interface GpuKernel<P extends object = object> {
-  /** Why there is no kernel for a call, in words. */
+export interface GpuKernel<P extends object = object> extends Fusable {
+  /** The reason why there is no kernel for a call. */
   readonly unsupported?: (call: GpuCall, params: P) => string | undefined;
+  /** Refuses a run by its extents. @throws {CentellaError} */
+  readonly checkRun?: (call: GpuCall, params: P, dims: DimValues) => void;
   readonly steps: (call: GpuCall, params: P) => readonly GpuStep[];
-  /** Of elementwise ops on f32: what fused groups are made of. */
+  /** For elementwise ops: what fused groups are made of. */
   readonly element?: GpuElement;
 }
 
-/** An elementwise op on one element of each of its `arity` inputs; `number` gives a numeric parameter by its name. */
+/** An elementwise op on one element of each of its inputs; `number` gives a numeric parameter by its name. */
 export interface GpuElement {
-  readonly arity: 1 | 2 | 3;
   readonly of: (k: Emitter, inputs: readonly F32[], number: (name: string) => F32) => F32;
+  /** For ops that also take i32. */
+  readonly ofIntegers?: (k: Emitter, inputs: readonly I32[]) => I32;
 }
 
 /** The argument that is input `index` of a call. */
@@ -81,7 +120,54 @@ export function output({ output: { dtype } }: GpuCall): GpuArgument {
   return { kind: "output", dtype };
 }
 
-/** Number of elements of a shape whose extents are at their maxima. */
-export function mostElements(shape: Shape): number {
-  return shape.reduce<number>((count, dim) => count * (typeof dim === "number" ? dim : dim.max), 1);
+/** Largest number of elements of a shape that the steps of a call serve. */
+export function mostElements(shape: Shape, bucket: DimValues = {}): number {
+  return shape.reduce<number>((count, dim) => count * (typeof dim === "number" ? dim : (bucket[dim.name] ?? dim.max)), 1);
+}
+
+/** The arguments that {@link firstInput} takes. */
+export function firstArgs(call: GpuCall): GpuArguments {
+  return call.prologue === undefined ? { x: input(call, 0) } : call.prologue.args;
+}
+
+/** The arguments that {@link storeResult} takes. */
+export function resultArgs(call: GpuCall): GpuArguments {
+  return { y: output(call), ...call.epilogue?.args };
+}
+
+/** The name of a step with the call's prologue or epilogue. */
+export function fusedName(name: string, ...fused: readonly (Epilogue | Prologue | undefined)[]): string {
+  const parts = [name, fused.every((each) => each === undefined) ? "" : "fused"];
+  return parts.filter((part) => part !== "").join("_");
+}
+
+/**
+ * An op's first input: `first` gives an element, `again` one that the same lane has had before. What a prologue computed is kept for that:
+ * where it is a result as well, or in the place of the op's own result until that is stored.
+ */
+export function firstInput(
+  scope: GpuScope,
+  { prologue }: GpuCall,
+  reads: "once" | "again",
+): { first(index: Extent): F32; again(index: Extent): F32 } {
+  const { k } = scope;
+  if (prologue === undefined) {
+    const load = (index: Extent): F32 => k.load("x", index);
+    return { first: load, again: load };
+  }
+  const kept = "kept" in prologue.args ? "kept" : reads === "again" ? "y" : undefined;
+  return {
+    first(index) {
+      const value = prologue.apply(scope, asValue(k, index));
+      if (kept !== undefined) k.store(kept, index, value);
+      return value;
+    },
+    again: (index) => k.load(kept!, index),
+  };
+}
+
+/** Writes an element of an f32 result, after the call's epilogue. */
+export function storeResult(scope: GpuScope, { epilogue }: GpuCall, index: Extent, value: F32): void {
+  const { k } = scope;
+  k.store("y", index, epilogue === undefined ? value : epilogue.apply(scope, asValue(k, index), [value]));
 }

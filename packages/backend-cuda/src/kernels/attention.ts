@@ -1,20 +1,16 @@
 import type { ParamsOf } from "@centella/core";
-import { asValue, divide, isBelow, times, timesPlus } from "@centella/gpu-kernels";
-import { exp, tanh } from "../ptx/math.ts";
-import { warpReduce } from "../ptx/reduce.ts";
-import type { Extent, F32, S32, U32 } from "../ptx/types.ts";
+import { asValue, divide, type Extent, type F32, type I32, isBelow, tanh, times, timesPlus, type U32 } from "@centella/gpu-kernels";
+import { warpSum } from "../ptx/reduce.ts";
 import type { Var } from "../ptx/writer.ts";
 import {
   bucketElements,
   fixed,
-  floatElem,
   input,
   isFixed,
   type Kernel,
   type KernelCall,
   type Launch,
   launch,
-  loadFloat,
   output,
   type Scope,
 } from "./shared/kernel.ts";
@@ -52,56 +48,52 @@ function attentionLaunch(call: KernelCall, params: Params): Launch {
   };
   const entry = `attention_${cache!.dtype}`;
   return launch(call, entry, { threads: warps * lanes, blocks: bucketElements(call, q!.shape.slice(0, 2)), args }, (scope) => {
-    const { k, pointer } = scope;
+    const { k } = scope;
     const thread = k.thread();
     const lane = k.and(thread, lanes - 1);
     const warp = k.shiftRight(thread, 5);
     const [token, head] = divide(k, k.block(), heads);
     k.ifUniform(isBelow(k, token, scope.extent(q!.shape[0]!)), () => {
-      const position = k.load("s32", k.at("s32", pointer("positions", "s32"), token));
-      const sequence = k.bitcast("u32", k.load("s32", k.at("s32", pointer("seqOf", "s32"), token)));
+      const position = k.loadInteger("positions", token);
+      const sequence = k.bitcast("u32", k.loadInteger("seqOf", token));
       const [kvHead] = divide(k, head, heads / kvHeads);
       const queryRow = times(k, asValue(k, k.block()), keyWidth);
-      const query = lanesOf(scope, lane, keyWidth, (d) => k.load("f32", k.at("f32", pointer("q", "f32"), timesPlus(k, queryRow, 1, d))));
+      const query = lanesOf(scope, lane, keyWidth, (d) => k.load("q", timesPlus(k, queryRow, 1, d)));
 
       const maxBlocks = scope.extent(blockTable!.shape[1]!);
       const { low, high } = visible(scope, params, { position, sequence, sequences: scope.extent(seqLens!.shape[0]!), maxBlocks });
-      const slope = params.alibi === 0 ? undefined : k.load("f32", k.at("f32", k.table("f32", alibiSlopes(heads, params.alibi)), head));
+      const slope = params.alibi === 0 ? undefined : k.ld("f32", k.at("f32", k.table("f32", alibiSlopes(heads, params.alibi)), head));
       const tableRow = times(k, sequence, maxBlocks);
-      const [table, cachePointer] = [pointer("blockTable", "s32"), pointer("cache", floatElem(cache!.dtype))];
 
       const max = k.variable("f32", Number.NEGATIVE_INFINITY);
       const sum = k.variable("f32", 0);
       const sums: Var<"f32">[] = Array.from({ length: Math.ceil(valueWidth / lanes) }, () => k.variable("f32", 0));
       k.for(k.add(low, warp), high, warps, (j) => {
         const [block, place] = divide(k, j, params.blockSize);
-        const first = k.bitcast("u32", k.load("s32", k.at("s32", table, timesPlus(k, tableRow, 1, block))));
+        const first = k.bitcast("u32", k.loadInteger("blockTable", timesPlus(k, tableRow, 1, block)));
         const slot = asValue(k, timesPlus(k, first, params.blockSize, place));
         // A table entry beyond the cache is not followed.
         k.if(isBelow(k, slot, scope.extent(cache!.shape[0]!)), () => {
           const row = asValue(k, times(k, timesPlus(k, slot, kvHeads, kvHead), cacheWidth));
-          const keys = lanesOf(scope, lane, keyWidth, (d) => loadFloat(k, cache!.dtype, cachePointer, k.add(row, d)));
+          const keys = lanesOf(scope, lane, keyWidth, (d) => k.load("cache", k.add(row, d)));
           const product = k.variable("f32", 0);
           for (const [i, key] of keys.entries()) product.accumulate(key, query[i]!);
-          let score = k.mul(
-            warpReduce(k, product.get(), (a, b) => k.add(a, b)),
-            params.scale,
-          );
+          let score = k.mul(warpSum(k, product.get()), params.scale);
           if (params.softcap !== 0) score = k.mul(tanh(k, k.div(score, k.constant("f32", params.softcap))), params.softcap);
           if (slope !== undefined) {
-            const distance = k.convert("f32", k.sub(k.bitcast("s32", j), position));
+            const distance = k.convert("f32", k.sub(k.bitcast("i32", j), position));
             score = k.fma(slope, distance, score);
           }
           const newMax = k.max(max.get(), score);
-          const kept = exp(k, k.sub(max.get(), newMax));
-          const weight = exp(k, k.sub(score, newMax));
+          const kept = k.exp(k.sub(max.get(), newMax));
+          const weight = k.exp(k.sub(score, newMax));
           max.set(newMax);
           sum.set(k.fma(sum.get(), kept, weight));
-          const values = lanesOf(scope, lane, valueWidth, (d) => loadFloat(k, cache!.dtype, cachePointer, k.add(k.add(row, keyWidth), d)));
+          const values = lanesOf(scope, lane, valueWidth, (d) => k.load("cache", k.add(k.add(row, keyWidth), d)));
           for (const [i, value] of values.entries()) sums[i]!.set(k.fma(value, weight, k.mul(sums[i]!.get(), kept)));
         });
       });
-      const sink = sinks === undefined ? undefined : k.load("f32", k.at("f32", pointer("sinks", "f32"), head));
+      const sink = sinks === undefined ? undefined : k.load("sinks", head);
       const outputRow = asValue(k, times(k, k.block(), valueWidth));
       merge(scope, {
         thread,
@@ -130,7 +122,7 @@ function lanesOf({ k }: Scope, lane: U32, width: number, load: (d: U32) => F32):
 }
 
 interface Query {
-  readonly position: S32;
+  readonly position: I32;
   readonly sequence: U32;
   /** Extents of the block table. */
   readonly sequences: Extent;
@@ -138,16 +130,16 @@ interface Query {
 }
 
 /** The positions that a query may see, from `low` to before `high`. None for a sequence that does not exist. */
-function visible({ k, pointer }: Scope, { causal, window, blockSize }: Params, query: Query): { readonly low: U32; readonly high: U32 } {
+function visible({ k }: Scope, { causal, window, blockSize }: Params, query: Query): { readonly low: U32; readonly high: U32 } {
   const { position, sequence, sequences, maxBlocks } = query;
-  const high = k.variable("s32", 0);
+  const high = k.variable("i32", 0);
   k.if(isBelow(k, sequence, sequences), () => {
-    let end = k.load("s32", k.at("s32", pointer("seqLens", "s32"), sequence));
+    let end = k.loadInteger("seqLens", sequence);
     if (causal) end = k.min(end, k.add(position, 1));
-    const capacity = k.bitcast("s32", asValue(k, times(k, maxBlocks, blockSize)));
+    const capacity = k.bitcast("i32", asValue(k, times(k, maxBlocks, blockSize)));
     high.set(k.max(k.min(end, capacity), 0));
   });
-  const low = window === 0 ? k.constant("s32", 0) : k.max(k.add(position, 1 - window), 0);
+  const low = window === 0 ? k.constant("i32", 0) : k.max(k.add(position, 1 - window), 0);
   return { low: k.bitcast("u32", low), high: k.bitcast("u32", high.get()) };
 }
 
@@ -165,36 +157,36 @@ interface Partial {
 }
 
 /** Brings the warps' partial softmaxes to one maximum, adds them up and writes the row; zeros if nothing was seen. */
-function merge({ k, pointer }: Scope, { thread, lane, warp, max, sum, sums, sink, valueWidth, outputRow }: Partial): void {
-  const maxima = k.shared("f32", warps);
-  const totals = k.shared("f32", warps);
-  const rows = k.shared("f32", warps * valueWidth);
+function merge({ k }: Scope, { thread, lane, warp, max, sum, sums, sink, valueWidth, outputRow }: Partial): void {
+  const maxima = k.sharedMemory("f32", warps);
+  const totals = k.sharedMemory("f32", warps);
+  const rows = k.sharedMemory("f32", warps * valueWidth);
   k.if(k.compare("eq", lane, 0), () => {
-    k.store("f32", k.sharedAt("f32", maxima, warp), max);
-    k.store("f32", k.sharedAt("f32", totals, warp), sum);
+    k.st("f32", k.sharedAt("f32", maxima, warp), max);
+    k.st("f32", k.sharedAt("f32", totals, warp), sum);
   });
   sums.forEach((value, i) => {
     const d = k.add(lane, i * lanes);
-    const write = (): void => k.store("f32", k.sharedAt("f32", rows, k.mad(warp, valueWidth, d)), value);
+    const write = (): void => k.st("f32", k.sharedAt("f32", rows, k.mad(warp, valueWidth, d)), value);
     if ((i + 1) * lanes <= valueWidth) write();
     else k.if(k.compare("lt", d, valueWidth), write);
   });
   k.sync();
-  const all = Array.from({ length: warps }, (_, i) => k.load("f32", maxima, i));
+  const all = Array.from({ length: warps }, (_, i) => k.ld("f32", maxima, i));
   const largest = [...all, ...(sink === undefined ? [] : [sink])].reduce((a, b) => k.max(a, b));
-  const weights = all.map((value) => exp(k, k.sub(value, largest)));
-  let total = sink === undefined ? k.constant("f32", 0) : exp(k, k.sub(sink, largest));
+  const weights = all.map((value) => k.exp(k.sub(value, largest)));
+  let total = sink === undefined ? k.constant("f32", 0) : k.exp(k.sub(sink, largest));
   weights.forEach((weight, i) => {
-    total = k.fma(weight, k.load("f32", totals, i), total);
+    total = k.fma(weight, k.ld("f32", totals, i), total);
   });
   const sawNothing = k.compare("eq", largest, Number.NEGATIVE_INFINITY);
   k.for(thread, valueWidth, warps * lanes, (d) => {
     let value = k.constant("f32", 0);
     weights.forEach((weight, i) => {
-      value = k.fma(weight, k.load("f32", k.sharedAt("f32", rows, d), i * valueWidth), value);
+      value = k.fma(weight, k.ld("f32", k.sharedAt("f32", rows, d), i * valueWidth), value);
     });
     const mean = k.select(sawNothing, k.constant("f32", 0), k.div(value, total));
-    k.store("f32", k.at("f32", pointer("y", "f32"), k.add(outputRow, d)), mean);
+    k.store("y", k.add(outputRow, d), mean);
   });
 }
 

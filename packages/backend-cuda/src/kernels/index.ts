@@ -1,139 +1,27 @@
 import { type AnyOp, elementCount, type FusionLimits, isFused, maxSpec, type OpName, type ParamsOf, type TensorSpec } from "@centella/core";
 import { type GpuKernel, gpuKernels } from "@centella/gpu-kernels";
-import { kernelFrom } from "../gpu/kernel.ts";
-import { abs } from "./abs.ts";
-import { add } from "./add.ts";
-import { argmax } from "./argmax.ts";
-import { assign } from "./assign.ts";
+import { kernelFrom } from "../gpuKernel.ts";
 import { attention } from "./attention.ts";
-import { ceil } from "./ceil.ts";
-import { clip } from "./clip.ts";
-import { conv2d } from "./conv2d.ts";
-import { copysign } from "./copysign.ts";
-import { cos } from "./cos.ts";
-import { cosh } from "./cosh.ts";
-import { div } from "./div.ts";
-import { dot } from "./dot.ts";
-import { element } from "./element.ts";
-import { elu } from "./elu.ts";
-import { embedding } from "./embedding.ts";
-import { exp } from "./exp.ts";
-import { floor } from "./floor.ts";
-import { fract } from "./fract.ts";
 import { fusedKernel } from "./fused.ts";
-import { gelu } from "./gelu.ts";
-import { geluErf } from "./geluErf.ts";
-import { hardswish } from "./hardswish.ts";
-import { kvWrite } from "./kvWrite.ts";
-import { layerNorm } from "./layerNorm.ts";
-import { leakyRelu } from "./leakyRelu.ts";
-import { log } from "./log.ts";
-import { log2 } from "./log2.ts";
-import { log10 } from "./log10.ts";
-import { logSoftmax } from "./logSoftmax.ts";
 import { matmul } from "./matmul.ts";
-import { max } from "./max.ts";
-import { maximum } from "./maximum.ts";
-import { mean } from "./mean.ts";
-import { min } from "./min.ts";
-import { minimum } from "./minimum.ts";
-import { mish } from "./mish.ts";
-import { mul } from "./mul.ts";
-import { neg } from "./neg.ts";
-import { reciprocal } from "./reciprocal.ts";
-import { relu } from "./relu.ts";
-import { rmsNorm } from "./rmsNorm.ts";
-import { rope } from "./rope.ts";
-import { round } from "./round.ts";
-import { rsqrt } from "./rsqrt.ts";
-import { scale } from "./scale.ts";
-import { selu } from "./selu.ts";
 import { customKernel } from "./shared/custom.ts";
 import type { Kernel } from "./shared/kernel.ts";
-import { sigmoid } from "./sigmoid.ts";
-import { sign } from "./sign.ts";
-import { silu } from "./silu.ts";
-import { sin } from "./sin.ts";
-import { sinh } from "./sinh.ts";
-import { softmax } from "./softmax.ts";
-import { softplus } from "./softplus.ts";
-import { sqrt } from "./sqrt.ts";
-import { sub } from "./sub.ts";
-import { sum } from "./sum.ts";
-import { tan } from "./tan.ts";
-import { tanh } from "./tanh.ts";
-import { trunc } from "./trunc.ts";
 
-/** The kernels that there are, by op. An alias op needs none. */
+/** Kernels by op name: the annotation is the registration. An alias op needs none. */
 export type Kernels = { readonly [N in OpName]?: Kernel<ParamsOf<N>> };
 
 // `fromEntries` forgets whose parameters each kernel takes; the table that it is made of is typed by op.
-/** Of ops that have no text of their own here: the kernels that all GPUs share. */
 const shared = Object.fromEntries(
   Object.entries(gpuKernels).map(([name, kernel]) => [name, kernelFrom(name, kernel as GpuKernel)]),
 ) as unknown as Kernels;
 
+/** The kernels, by op: those that all GPUs share, and those that are faster when written for this one. */
 export const kernels: Kernels = {
   ...shared,
-  abs,
-  add,
-  argmax,
-  assign,
+  // Warps take keys in turn and keep their part of the output in registers; WebGPU has no portable warp.
   attention,
-  ceil,
-  clip,
-  conv2d,
-  copysign,
-  cos,
-  cosh,
-  div,
-  dot,
-  element,
-  elu,
-  embedding,
-  exp,
-  floor,
-  fract,
-  gelu,
-  geluErf,
-  hardswish,
-  kvWrite,
-  layerNorm,
-  leakyRelu,
-  log,
-  log10,
-  log2,
-  logSoftmax,
+  // Loads of 16 bytes, several under way at once, and one warp per column of the weights.
   matmul,
-  max,
-  maximum,
-  mean,
-  min,
-  minimum,
-  mish,
-  mul,
-  neg,
-  reciprocal,
-  relu,
-  rmsNorm,
-  rope,
-  round,
-  rsqrt,
-  scale,
-  selu,
-  sigmoid,
-  sign,
-  silu,
-  sin,
-  sinh,
-  softmax,
-  softplus,
-  sqrt,
-  sub,
-  sum,
-  tan,
-  tanh,
-  trunc,
 };
 
 const byName: Readonly<Record<string, Kernel>> = { ...(kernels as Readonly<Record<string, Kernel>>) };

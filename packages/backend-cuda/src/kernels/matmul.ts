@@ -1,33 +1,21 @@
 import { type FusedParams, type GroupResult, isQuantized, type ParamsOf, type TensorSpec } from "@centella/core";
+import type { Epilogue } from "@centella/gpu-kernels";
 import { activationType } from "@centella/quant";
-import type { F32, U32 } from "../ptx/types.ts";
-import {
-  type Argument,
-  bucketElements,
-  type Finish,
-  fixed,
-  input,
-  type Kernel,
-  type KernelCall,
-  type Launch,
-  output,
-  type Scope,
-} from "./shared/kernel.ts";
+import { type Argument, bucketElements, fixed, input, type Kernel, type KernelCall, type Launch, output } from "./shared/kernel.ts";
 import { columnProduct, type Product, tiledProduct, vectorProduct } from "./shared/product.ts";
 import { roundActivationsLaunch } from "./shared/roundActivations.ts";
-import { type Finishing, siblingProducts } from "./shared/siblingProducts.ts";
+import { siblingProducts } from "./shared/siblingProducts.ts";
 
 type Params = ParamsOf<"matmul">;
 
 /** Most rows of `a` for which columns are computed for all rows at once; beyond, both operands are read in tiles. */
 const maxVectorRows = 8;
 
-export const matmul: Kernel<Params> = { finishes: true, launches: productLaunches };
+export const matmul: Kernel<Params> = { epilogue: true, launches: productLaunches };
 
 function productLaunches(call: KernelCall, { transposeA, transposeB, activations }: Params): readonly Launch[] {
-  const { finish } = call;
   const [a, b] = [call.inputs[0]!, call.inputs[1]!];
-  const given: Product = { a: input(0), aShape: a.shape, transposeA, transposeB, ...(finish === undefined ? {} : { finish }) };
+  const given: Product = { a: input(0), aShape: a.shape, transposeA, transposeB, epilogue: call.epilogue };
   const rows = bucketElements(call, call.output.shape.slice(-2, -1));
   const multiply = rows > maxVectorRows ? tiledProduct : transposeB ? vectorProduct : columnProduct;
   if (activations === "f32" || !isQuantized(b.dtype)) return [multiply(call, given)];
@@ -43,8 +31,7 @@ function productLaunches(call: KernelCall, { transposeA, transposeB, activations
 export function siblingLaunches(
   call: KernelCall,
   { body }: FusedParams,
-  results: readonly GroupResult[],
-  finishingOf: (result: GroupResult) => Finishing,
+  results: readonly (GroupResult & { readonly epilogue: Epilogue })[],
 ): readonly Launch[] {
   const a = call.inputs[0]!;
   const scratch = new Scratch();
@@ -65,29 +52,25 @@ export function siblingLaunches(
       const { inputs, params, output: made } = body[index]!;
       const place = inputs[1]!;
       const weight = call.inputs[place]!;
-      return { a: left(weight, params as Params), b: input(place), weight, made };
+      return { a: left(weight, params as Params), b: { ...input(place), dtype: weight.dtype } as const, weight, made };
     });
-    const y: Argument = i < results.length - 1 ? { kind: "other", index: i } : output;
-    return { products, y, shape: body[result.call]!.output.shape, ...finishingOf(result) };
+    const y: Argument = i < results.length - 1 ? { kind: "extraOutput", index: i } : output;
+    return { products, y, shape: body[result.call]!.output.shape, epilogue: result.epilogue };
   });
   const rows = bucketElements(call, a.shape.slice(0, -1));
   if (rows <= maxVectorRows) return [...launches, siblingProducts(call, fixed(a.shape.at(-1)), siblings)];
 
-  for (const { products, y, args, apply } of siblings) {
-    // All but the last product wait in scratch memory for what the last one is finished with.
+  for (const { products, y, epilogue } of siblings) {
+    // All but the last product wait in scratch memory for the epilogue of the last one.
     const waiting = products.slice(0, -1).map(({ made }) => scratch.take(4 * bucketElements(call, made.shape)));
-    const waitingArgs = Object.fromEntries(waiting.map((argument, i) => [`p${i}`, argument]));
-    const finish: Finish = {
-      args: { ...args, ...waitingArgs },
-      apply(scope: Scope, index: U32, value: F32) {
-        const { k, pointer } = scope;
-        const earlier = waiting.map((_, i) => k.load("f32", k.at("f32", pointer(`p${i}`, "f32"), index)));
-        return apply(scope, index, [...earlier, value]) as F32;
-      },
+    const last: Epilogue = {
+      args: epilogue.args,
+      apply: (scope, index, [value]) => epilogue.apply(scope, index, [...waiting.map((_, i) => scope.k.load(`p${i}`, index)), value!]),
     };
+    const earlier = Object.fromEntries(waiting.map((argument, i) => [`p${i}`, argument]));
     for (const [i, { a: from, b, weight, made }] of products.entries()) {
       const given = { a: from, b, aShape: a.shape, transposeA: false, transposeB: true };
-      const product = i < waiting.length ? { ...given, y: waiting[i]! } : { ...given, y, finish };
+      const product = i < waiting.length ? { ...given, y: waiting[i]! } : { ...given, y, epilogue: last, earlier };
       launches.push(tiledProduct({ ...call, inputs: [a, weight, ...call.inputs], output: made }, product));
     }
   }

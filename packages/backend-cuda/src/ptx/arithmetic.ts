@@ -1,10 +1,10 @@
-import type { F32, Pred, Reg, RegType, U32 } from "./types.ts";
-import { PtxWriter, typeOf } from "./writer.ts";
+import type { Bool, Comparison, F32, U32 } from "@centella/gpu-kernels";
+import { ptxNames, type Reg, type RegType } from "./types.ts";
+import { PtxWriter, suffixOf, typeOf } from "./writer.ts";
 
-type Integer = "u32" | "s32" | "u64";
+type Integer = "u32" | "i32" | "u64";
 type Float = "f32" | "f64";
-type Bits = "u32" | "s32" | "u64" | "pred";
-export type Comparison = "eq" | "ne" | "lt" | "le" | "gt" | "ge";
+type Bits = "u32" | "i32" | "u64" | "bool";
 
 /** Instructions from registers to registers. */
 export class ArithmeticWriter extends PtxWriter {
@@ -18,7 +18,7 @@ export class ArithmeticWriter extends PtxWriter {
 
   /** The low half of the product for integers. */
   mul<T extends Integer | Float>(a: Reg<T>, b: Reg<NoInfer<T>> | number): Reg<T> {
-    return isFloat(a) ? this.#rounded("mul", a, b) : this.binary(`mul.lo.${typeOf(a)}`, a, b);
+    return isFloat(a) ? this.#rounded("mul", a, b) : this.binary(`mul.lo.${suffixOf(a)}`, a, b);
   }
 
   /** `a / b`, correctly rounded; toward zero for integers. */
@@ -33,6 +33,10 @@ export class ArithmeticWriter extends PtxWriter {
 
   remainder(a: U32, b: U32 | number): U32 {
     return this.binary("rem.u32", a, b);
+  }
+
+  multiplyHigh(a: U32, b: U32 | number): U32 {
+    return this.binary("mul.hi.u32", a, b);
   }
 
   /** `a * b + c`, rounded once. */
@@ -51,21 +55,21 @@ export class ArithmeticWriter extends PtxWriter {
   }
 
   /** For f32, a NaN operand gives NaN. */
-  min<T extends "u32" | "s32" | "f32">(a: Reg<T>, b: Reg<NoInfer<T>> | number): Reg<T> {
-    return this.binary(isFloat(a) ? "min.NaN.f32" : `min.${typeOf(a)}`, a, b);
+  min<T extends "u32" | "i32" | "f32">(a: Reg<T>, b: Reg<NoInfer<T>> | number): Reg<T> {
+    return this.binary(isFloat(a) ? "min.NaN.f32" : `min.${suffixOf(a)}`, a, b);
   }
 
   /** For f32, a NaN operand gives NaN. */
-  max<T extends "u32" | "s32" | "f32">(a: Reg<T>, b: Reg<NoInfer<T>> | number): Reg<T> {
-    return this.binary(isFloat(a) ? "max.NaN.f32" : `max.${typeOf(a)}`, a, b);
+  max<T extends "u32" | "i32" | "f32">(a: Reg<T>, b: Reg<NoInfer<T>> | number): Reg<T> {
+    return this.binary(isFloat(a) ? "max.NaN.f32" : `max.${suffixOf(a)}`, a, b);
   }
 
-  neg<T extends Float | "s32">(a: Reg<T>): Reg<T> {
-    return this.unary(`neg.${typeOf(a)}`, a);
+  neg<T extends Float | "i32">(a: Reg<T>): Reg<T> {
+    return this.unary(`neg.${suffixOf(a)}`, a);
   }
 
   abs<T extends Float>(a: Reg<T>): Reg<T> {
-    return this.unary(`abs.${typeOf(a)}`, a);
+    return this.unary(`abs.${suffixOf(a)}`, a);
   }
 
   sqrt(a: F32): F32 {
@@ -79,22 +83,22 @@ export class ArithmeticWriter extends PtxWriter {
 
   /** Nearest whole number, halves to even. */
   round<T extends Float>(a: Reg<T>): Reg<T> {
-    return this.unary(`cvt.rni.${typeOf(a)}.${typeOf(a)}`, a);
+    return this.unary(`cvt.rni.${suffixOf(a)}.${suffixOf(a)}`, a);
   }
 
   /** Largest whole number up to `a`. */
   floor<T extends Float>(a: Reg<T>): Reg<T> {
-    return this.unary(`cvt.rmi.${typeOf(a)}.${typeOf(a)}`, a);
+    return this.unary(`cvt.rmi.${suffixOf(a)}.${suffixOf(a)}`, a);
   }
 
   /** Smallest whole number from `a`. */
   ceil<T extends Float>(a: Reg<T>): Reg<T> {
-    return this.unary(`cvt.rpi.${typeOf(a)}.${typeOf(a)}`, a);
+    return this.unary(`cvt.rpi.${suffixOf(a)}.${suffixOf(a)}`, a);
   }
 
   /** The whole part of `a`. */
   trunc<T extends Float>(a: Reg<T>): Reg<T> {
-    return this.unary(`cvt.rzi.${typeOf(a)}.${typeOf(a)}`, a);
+    return this.unary(`cvt.rzi.${suffixOf(a)}.${suffixOf(a)}`, a);
   }
 
   and<T extends Bits>(a: Reg<T>, b: Reg<NoInfer<T>> | number): Reg<T> {
@@ -109,64 +113,67 @@ export class ArithmeticWriter extends PtxWriter {
     return this.binary("xor.b32", a, b);
   }
 
-  not(a: Pred): Pred {
+  both(a: Bool, b: Bool): Bool {
+    return this.and(a, b);
+  }
+
+  either(a: Bool, b: Bool): Bool {
+    return this.or(a, b);
+  }
+
+  not(a: Bool): Bool {
     return this.unary("not.pred", a);
   }
 
-  shiftLeft<T extends "u32" | "s32">(a: Reg<T>, bits: U32 | number): Reg<T> {
+  shiftLeft<T extends "u32" | "i32">(a: Reg<T>, bits: U32 | number): Reg<T> {
     return this.#shift("shl.b32", a, bits);
   }
 
-  shiftRight<T extends "u32" | "s32">(a: Reg<T>, bits: U32 | number): Reg<T> {
-    return this.#shift(`shr.${typeOf(a)}`, a, bits);
+  shiftRight<T extends "u32" | "i32">(a: Reg<T>, bits: U32 | number): Reg<T> {
+    return this.#shift(`shr.${suffixOf(a)}`, a, bits);
   }
 
   /** `condition ? a : b` */
-  select<T extends Integer | Float>(condition: Pred, a: Reg<T>, b: Reg<NoInfer<T>> | number): Reg<T> {
+  select<T extends Integer | Float>(condition: Bool, a: Reg<T>, b: Reg<NoInfer<T>> | number): Reg<T> {
     const type = typeOf(a);
     const to = this.reg(type) as Reg<T>;
-    this.emit(`selp.${type} ${to}, ${a}, ${this.operand(type, b)}, ${condition}`);
+    this.emit(`selp.${suffixOf(a)} ${to}, ${a}, ${this.operand(type, b)}, ${condition}`);
     return to;
   }
 
   /** Comparison; with a NaN every one but "ne" is false. */
-  compare<T extends Integer | Float>(comparison: Comparison, a: Reg<T>, b: Reg<NoInfer<T>> | number): Pred {
+  compare<T extends Integer | Float>(comparison: Comparison, a: Reg<T>, b: Reg<NoInfer<T>> | number): Bool {
     const type = typeOf(a);
-    const to = this.reg("pred");
+    const to = this.reg("bool");
     const name = comparison === "ne" && isFloat(a) ? "neu" : comparison;
-    this.emit(`setp.${name}.${type} ${to}, ${a}, ${this.operand(type, b)}`);
+    this.emit(`setp.${name}.${suffixOf(a)} ${to}, ${a}, ${this.operand(type, b)}`);
     return to;
   }
 
-  isNaN(a: F32): Pred {
-    const to = this.reg("pred");
+  isNaN(a: F32): Bool {
+    const to = this.reg("bool");
     this.emit(`setp.nan.f32 ${to}, ${a}, ${a}`);
     return to;
   }
 
-  /** Value conversion; rounds to nearest even to a float, to nearest even to an integer. */
-  convert<T extends "u32" | "s32" | "u64" | "f32" | "f64">(to: T, a: Reg<Integer | Float>): Reg<T> {
+  /** Value conversion: to the nearest float, ties to even; to an integer toward zero, saturating, 0 of NaN. */
+  convert<T extends "u32" | "i32" | "u64" | "f32" | "f64">(to: T, a: Reg<Integer | Float>): Reg<T> {
     const from = typeOf(a);
     const register = this.reg(to);
     if (from === to) {
-      this.emit(`mov.${to} ${register}, ${a}`);
+      this.emit(`mov.${ptxNames[to]} ${register}, ${a}`);
       return register;
     }
     const isFloatType = (type: RegType): boolean => type === "f32" || type === "f64";
     let rounding = "";
     if (isFloatType(to) && !(from === "f32" && to === "f64")) rounding = ".rn";
-    else if (!isFloatType(to) && isFloatType(from)) rounding = ".rni";
-    this.emit(`cvt${rounding}.${to}.${from} ${register}, ${a}`);
+    else if (!isFloatType(to) && isFloatType(from)) rounding = ".rzi";
+    this.emit(`cvt${rounding}.${ptxNames[to]}.${ptxNames[from]} ${register}, ${a}`);
     return register;
   }
 
-  /** Value conversion toward zero; saturates, and makes 0 of NaN. */
-  truncate<T extends "u32" | "s32">(to: T, a: F32): Reg<T> {
-    return this.result(to, `cvt.rzi.${to}.f32`, a);
-  }
-
   /** The same 32 bits as another type. */
-  bitcast<T extends "u32" | "s32" | "f32">(to: T, a: Reg<"u32" | "s32" | "f32">): Reg<T> {
+  bitcast<T extends "u32" | "i32" | "f32">(to: T, a: Reg<"u32" | "i32" | "f32">): Reg<T> {
     const register = this.reg(to);
     this.emit(`mov.b32 ${register}, ${a}`);
     return register;
@@ -197,10 +204,10 @@ export class ArithmeticWriter extends PtxWriter {
 
   /** The rounding is spelled out: the driver's compiler may fuse a plain `mul` and `add`, and results would depend on it. */
   #rounded<T extends RegType>(name: string, a: Reg<T>, b: Reg<NoInfer<T>> | number): Reg<T> {
-    return this.binary(`${name}${isFloat(a) ? ".rn" : ""}.${typeOf(a)}`, a, b);
+    return this.binary(`${name}${isFloat(a) ? ".rn" : ""}.${suffixOf(a)}`, a, b);
   }
 
-  #shift<T extends "u32" | "s32">(instruction: string, a: Reg<T>, bits: U32 | number): Reg<T> {
+  #shift<T extends "u32" | "i32">(instruction: string, a: Reg<T>, bits: U32 | number): Reg<T> {
     const to = this.reg(typeOf(a)) as Reg<T>;
     this.emit(`${instruction} ${to}, ${a}, ${this.operand("u32", bits)}`);
     return to;
@@ -214,5 +221,5 @@ function isFloat(register: string): boolean {
 
 function bitsOf(register: string): string {
   const type = typeOf(register);
-  return type === "pred" ? "pred" : type === "u64" ? "b64" : "b32";
+  return type === "bool" ? "pred" : type === "u64" ? "b64" : "b32";
 }

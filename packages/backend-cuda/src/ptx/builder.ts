@@ -1,5 +1,6 @@
+import type { Bool, U32 } from "@centella/gpu-kernels";
 import { MemoryWriter } from "./memory.ts";
-import type { Pred, Reg, U32 } from "./types.ts";
+import type { Reg } from "./types.ts";
 import { typeOf } from "./writer.ts";
 
 /** What kernels are written with: one instruction per method, and structured flow. */
@@ -16,14 +17,14 @@ export class PtxBuilder extends MemoryWriter {
   }
 
   /** Runs `then` (else `otherwise`) in the threads for which `condition` holds; threads of a block may differ. */
-  if(condition: Pred, then: () => void, otherwise?: () => void): void {
+  if(condition: Bool, then: () => void, otherwise?: () => void): void {
     this.#divergent++;
     this.ifUniform(condition, then, otherwise);
     this.#divergent--;
   }
 
   /** As {@link if}, for a condition that is the same in every thread of the block: `sync()` is allowed inside. */
-  ifUniform(condition: Pred, then: () => void, otherwise?: () => void): void {
+  ifUniform(condition: Bool, then: () => void, otherwise?: () => void): void {
     const end = this.#label();
     if (otherwise === undefined) {
       this.emit(`@!${condition} bra ${end}`);
@@ -60,7 +61,7 @@ export class PtxBuilder extends MemoryWriter {
   }
 
   /** Tests, then runs `body`, as long as the test holds; the test must come out the same in every thread of the block. */
-  whileUniform(test: () => Pred, body: () => void): void {
+  whileUniform(test: () => Bool, body: () => void): void {
     const start = this.#label();
     const end = this.#label();
     // Tested at the end of the body as well: a loop whose back branch is unconditional has tripped driver compilers.
@@ -72,7 +73,7 @@ export class PtxBuilder extends MemoryWriter {
   }
 
   /** As {@link whileUniform}; threads of a block may differ. */
-  while(test: () => Pred, body: () => void): void {
+  while(test: () => Bool, body: () => void): void {
     this.#divergent++;
     this.whileUniform(test, body);
     this.#divergent--;
@@ -85,7 +86,7 @@ export class PtxBuilder extends MemoryWriter {
   }
 
   /** The value that the lane whose number differs in `mask` holds. All lanes of the warp must take part. */
-  shuffleXor<T extends "u32" | "s32" | "f32">(value: Reg<T>, mask: number): Reg<T> {
+  shuffleXor<T extends "u32" | "i32" | "f32">(value: Reg<T>, mask: number): Reg<T> {
     const to = this.reg(typeOf(value)) as Reg<T>;
     this.emit(`shfl.sync.bfly.b32 ${to}, ${value}, ${mask}, 31, 0xFFFFFFFF`);
     return to;

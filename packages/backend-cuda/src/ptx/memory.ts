@@ -1,35 +1,44 @@
+import type { U32 } from "@centella/gpu-kernels";
 import { ArithmeticWriter } from "./arithmetic.ts";
-import { type Elem, elemBytes, type Global, type Reg, type Shared, type U32 } from "./types.ts";
+import { type Elem, elemBytes, type Global, ptxNames, type Reg, type Shared } from "./types.ts";
 import { typeOf } from "./writer.ts";
 
 /** Parameters, tables, addresses, loads and stores. */
 export class MemoryWriter extends ArithmeticWriter {
+  readonly #pointers: ReadonlyMap<string, Reg<"u64">>;
+
+  constructor(...args: ConstructorParameters<typeof ArithmeticWriter>) {
+    super(...args);
+    this.#pointers = new Map(
+      this.params.map((name) => [name, this.unary("cvta.to.global.u64", this.result("u64", "ld.param.u64", `[${name}]`))]),
+    );
+  }
+
   /** The address that the kernel was given for parameter `name`. */
   pointer<E extends Elem>(name: string, _elem: E): Global<E> {
-    if (!this.params.includes(name)) throw new Error(`ptx ${this.entry}: no parameter ${name}`);
-    const generic = this.reg("u64");
-    this.emit(`ld.param.u64 ${generic}, [${name}]`);
-    return this.unary<"u64">("cvta.to.global.u64", generic) as string as Global<E>;
+    const pointer = this.#pointers.get(name);
+    if (pointer === undefined) throw new Error(`ptx ${this.entry}: no parameter ${name}`);
+    return global(pointer);
   }
 
   /** A table of numbers that is part of the module, in global memory. */
-  table<E extends "f32" | "f64">(elem: E, values: readonly number[]): Global<E> {
+  table<E extends "f32" | "u32">(elem: E, values: readonly number[]): Global<E> {
     const content = `[${values.length}] = {${values.map((value) => this.operand(elem, value)).join(", ")}};`;
     const known = this.tables.findIndex((table) => table.startsWith(`.global .align 8 .${elem} `) && table.endsWith(content));
     const name = `table${known < 0 ? this.tables.length : known}`;
     if (known < 0) this.tables.push(`.global .align 8 .${elem} ${name}${content}`);
     const to = this.reg("u64");
     this.emit(`mov.u64 ${to}, ${name}`);
-    return to as string as Global<E>;
+    return global(to);
   }
 
   /** Shared memory for `count` elements. */
-  shared<E extends Elem>(elem: E, count: number): Shared<E> {
+  sharedMemory<E extends Elem>(elem: E, count: number): Shared<E> {
     const offset = Math.ceil(this.sharedBytes / 16) * 16;
     this.sharedBytes = offset + count * elemBytes[elem];
     const to = this.reg("u32");
     this.emit(`mov.u32 ${to}, shared`);
-    return (offset === 0 ? to : this.add(to, offset)) as string as Shared<E>;
+    return shared(offset === 0 ? to : this.add(to, offset));
   }
 
   /** Address of the element `index` places after `base`. */
@@ -37,46 +46,56 @@ export class MemoryWriter extends ArithmeticWriter {
     const to = this.reg("u64");
     if (typeof index === "number") this.emit(`add.u64 ${to}, ${base}, ${index * elemBytes[elem]}`);
     else this.emit(`mad.wide.u32 ${to}, ${index}, ${elemBytes[elem]}, ${base}`);
-    return to as string as Global<E>;
+    return global(to);
   }
 
   /** Address of the piece `index` places of `bytes` each after `base`. */
   atBytes<E extends Elem>(base: Global<E>, index: U32, bytes: number): Global<E> {
     const to = this.reg("u64");
     this.emit(`mad.wide.u32 ${to}, ${index}, ${bytes}, ${base}`);
-    return to as string as Global<E>;
+    return global(to);
   }
 
   /** Address of the element `index` places after `base`, in shared memory. */
   sharedAt<E extends Elem>(elem: E, base: Shared<E>, index: U32 | number): Shared<E> {
-    const from = base as string as U32;
-    const to = typeof index === "number" ? this.add(from, index * elemBytes[elem]) : this.mad(index, elemBytes[elem], from);
-    return to as string as Shared<E>;
+    const from: string = base;
+    const to = typeof index === "number" ? this.add(from as U32, index * elemBytes[elem]) : this.mad(index, elemBytes[elem], from as U32);
+    return shared(to);
   }
 
   /** The element `offset` places after the address. */
-  load<E extends Elem>(elem: E, from: Global<NoInfer<E>> | Shared<NoInfer<E>>, offset = 0): Reg<E> {
+  ld<E extends Elem>(elem: E, from: Global<NoInfer<E>> | Shared<NoInfer<E>>, offset = 0): Reg<E> {
     const to = this.reg(elem);
-    this.emit(`ld.${spaceOf(from)}.${elem} ${to}, [${from}+${offset * elemBytes[elem]}]`);
+    this.emit(`ld.${spaceOf(from)}.${ptxNames[elem]} ${to}, [${from}+${offset * elemBytes[elem]}]`);
     return to;
   }
 
   /** The byte `index` places after the address. */
-  loadByte(base: Global<Elem>, index: U32 | number): U32 {
+  ldByte(base: Global<Elem>, index: U32 | number): U32 {
     if (typeof index === "number") return this.result("u32", "ld.global.u8", `[${base}+${index}]`);
     return this.result("u32", "ld.global.u8", `[${this.atBytes(base, index, 1)}+0]`);
   }
 
   /** Four consecutive elements in one access; the address must be a multiple of their size in all. */
-  loadVector<E extends "f32" | "b16">(elem: E, from: Global<NoInfer<E>>, offset = 0): readonly Reg<E>[] {
+  ldVector<E extends "f32" | "b16">(elem: E, from: Global<NoInfer<E>>, offset = 0): readonly Reg<E>[] {
     const to = [this.reg(elem), this.reg(elem), this.reg(elem), this.reg(elem)];
     this.emit(`ld.global.v4.${elem} {${to.join(",")}}, [${from}+${offset * elemBytes[elem]}]`);
     return to;
   }
 
-  store<E extends Elem>(elem: E, to: Global<NoInfer<E>> | Shared<NoInfer<E>>, value: Reg<NoInfer<E>>, offset = 0): void {
-    this.emit(`st.${spaceOf(to)}.${elem} [${to}+${offset * elemBytes[elem]}], ${value}`);
+  st<E extends Elem>(elem: E, to: Global<NoInfer<E>> | Shared<NoInfer<E>>, value: Reg<NoInfer<E>>, offset = 0): void {
+    this.emit(`st.${spaceOf(to)}.${ptxNames[elem]} [${to}+${offset * elemBytes[elem]}], ${value}`);
   }
+}
+
+/** A register that holds an address of global memory. */
+function global<E extends Elem>(register: string): Global<E> {
+  return register as Global<E>;
+}
+
+/** A register that holds an address of shared memory. */
+function shared<E extends Elem>(register: string): Shared<E> {
+  return register as Shared<E>;
 }
 
 function spaceOf(address: string): string {

@@ -1,13 +1,19 @@
+import type { F32 } from "@centella/gpu-kernels";
 import { type Feature, f32Literal, f64Literal, missingFor, ptxVersion, type Target } from "./text.ts";
-import { declarations, type F32, type Operand, prefixes, type Reg, type RegType, regTypes } from "./types.ts";
+import { type Operand, prefixes, ptxNames, type Reg, type RegType, regTypes } from "./types.ts";
 
 const typeOfPrefix = new Map<string, RegType>(regTypes.map((type) => [prefixes[type], type]));
 
-/** The type of a register, which its name tells. */
+/** The type of a register, by its name. */
 export function typeOf(register: string): RegType {
   const type = typeOfPrefix.get(register[1]!);
   if (register[0] !== "%" || type === undefined) throw new TypeError(`ptx: expected a register, got ${register}`);
   return type;
+}
+
+/** What PTX calls the type of a register. */
+export function suffixOf(register: string): string {
+  return ptxNames[typeOf(register)];
 }
 
 /**
@@ -100,14 +106,14 @@ export class PtxWriter {
   /** For {@link Var} and loops alone: everything else treats registers as written once. */
   assign<T extends RegType>(to: Reg<T>, value: Reg<T> | number): void {
     const type = typeOf(to);
-    this.emit(`mov.${type} ${to}, ${this.operand(type, value)}`);
+    this.emit(`mov.${ptxNames[type]} ${to}, ${this.operand(type, value)}`);
   }
 
   /** The whole module. */
   text(): string {
     const registers = regTypes.flatMap((type) => {
       const count = this.#counts.get(type);
-      return count === undefined ? [] : [`  .reg ${declarations[type]} %${prefixes[type]}<${count}>;`];
+      return count === undefined ? [] : [`  .reg .${ptxNames[type]} %${prefixes[type]}<${count}>;`];
     });
     return [
       `.version ${ptxVersion}`,

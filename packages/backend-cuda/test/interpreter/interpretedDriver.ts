@@ -176,7 +176,7 @@ export class InterpretedDriver implements CudaDriver {
     const kernel = prepare(ptx);
     if (kernel.parsed.entry !== entry) throw new DriverError(500, "CUDA_ERROR_NOT_FOUND", "cuModuleGetFunction", entry);
     const tables = kernel.parsed.tables.map(({ type, values }) => {
-      const bytes = type === "f32" ? new Uint8Array(new Float32Array(values).buffer) : new Uint8Array(new Float64Array(values).buffer);
+      const bytes = type === "f32" ? new Uint8Array(new Float32Array(values).buffer) : new Uint8Array(new Uint32Array(values).buffer);
       const base = this.memory.alloc(bytes.length);
       const region = this.memory.region(base, bytes.length, "table");
       region.bytes.set(bytes);

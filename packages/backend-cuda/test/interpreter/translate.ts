@@ -18,7 +18,7 @@ export interface ParsedKernel {
   readonly params: readonly string[];
   readonly maxThreads: number;
   readonly sharedBytes: number;
-  readonly tables: readonly { readonly name: string; readonly type: "f32" | "f64"; readonly values: readonly number[] }[];
+  readonly tables: readonly { readonly name: string; readonly type: "f32" | "u32"; readonly values: readonly number[] }[];
   readonly blocks: readonly Block[];
   readonly registers: readonly string[];
 }
@@ -35,7 +35,7 @@ export function parse(ptx: string): ParsedKernel {
   for (const raw of ptx.split("\n")) {
     const line = raw.trim();
     if (line === "" || line === "{" || line === "}" || /^\.(version 8\.0|target sm_80|address_size 64)$/.test(line)) continue;
-    const table = /^\.global \.align 8 \.(f32|f64) (\w+)\[(\d+)\] = \{(.*)\};$/.exec(line);
+    const table = /^\.global \.align 8 \.(f32|u32) (\w+)\[(\d+)\] = \{(.*)\};$/.exec(line);
     const head = /^\.visible \.entry (\w+)\((.*)\)$/.exec(line);
     const reg = /^\.reg \.\w+ %([phuslfd])<(\d+)>;$/.exec(line);
     const shared = /^\.shared \.align 16 \.b8 shared\[(\d+)\];$/.exec(line);
@@ -44,7 +44,7 @@ export function parse(ptx: string): ParsedKernel {
     if (table !== null) {
       const values = table[4]!.split(", ").map((item) => literal(item));
       if (values.length !== Number(table[3])) throw new Fault(`table of ${values.length} values declared as ${table[3]}`);
-      tables.push({ name: table[2]!, type: table[1] as "f32" | "f64", values });
+      tables.push({ name: table[2]!, type: table[1] as "f32" | "u32", values });
     } else if (head !== null) {
       entry = head[1]!;
       params = head[2]!
@@ -222,6 +222,7 @@ function expression(name: string, parts: readonly string[], a: string, b: string
       return isFloat === isRounded ? wrap(`${a} ${parts[0] === "add" ? "+" : "-"} ${b}`) : undefined;
     case "mul":
       if (parts[1] === "lo") return wrap(`Math.imul(${a}, ${b})`);
+      if (name === "mul.hi.u32") return `Number((BigInt(${a}) * BigInt(${b})) >> 32n)`;
       return isRounded ? wrap(`${a} * ${b}`) : undefined;
     case "div":
       return isRounded ? wrap(`${a} / ${b}`) : type === "u32" ? `(${b} === 0 ? 4294967295 : Math.floor(${a} / ${b}))` : undefined;
@@ -274,28 +275,22 @@ function expression(name: string, parts: readonly string[], a: string, b: string
 function conversion(name: string, a: string): string | undefined {
   switch (name) {
     case "cvt.rni.f32.f32":
-    case "cvt.rni.f64.f64":
       return `$even(${a})`;
     case "cvt.rmi.f32.f32":
+    case "cvt.rmi.f64.f64":
       return `Math.floor(${a})`;
     case "cvt.rpi.f32.f32":
       return `Math.ceil(${a})`;
     case "cvt.rzi.f32.f32":
       return `Math.trunc(${a})`;
-    case "cvt.rni.s32.f32":
-    case "cvt.rni.s32.f64":
-      return `$clampS32($even(${a}))`;
     case "cvt.rzi.s32.f32":
       return `$clampS32(Math.trunc(${a}))`;
     case "cvt.rzi.u32.f32":
+    case "cvt.rzi.u32.f64":
       return `$clampU32(Math.trunc(${a}))`;
-    case "cvt.rni.u32.f32":
-      return `$clampU32($even(${a}))`;
     case "cvt.rn.f32.u32":
     case "cvt.rn.f32.s32":
-    case "cvt.rn.f32.f64":
       return `Math.fround(${a})`;
-    case "cvt.rn.f64.s32":
     case "cvt.rn.f64.u32":
     case "cvt.f64.f32":
     case "cvt.u32.u16":

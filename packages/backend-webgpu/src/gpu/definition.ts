@@ -1,56 +1,48 @@
-import { type Dim, type DimValues, layoutOf, resolveDim } from "@centella/core";
+import { type Dim, type DimValues, type DType, layoutOf, resolveDim } from "@centella/core";
 import {
   type Extent,
   type F32,
   type GpuArgument,
-  type GpuElement,
+  type GpuArguments,
   type GpuKernel,
   type GpuScope,
   type GpuStep,
   mostElements,
   type U32,
 } from "@centella/gpu-kernels";
-import type { Binding, ElementForm, Field, Kernel, KernelDefinition, Resource } from "../kernel.ts";
+import type { Binding, Field, Kernel, KernelDefinition, Resource } from "../kernel.ts";
 import { count } from "../kernels/shared/shape.ts";
 import { defineKernel, elementOf } from "../wgsl.ts";
 import { WgslEmitter } from "./emitter.ts";
 
+/** Lanes of workgroups whose lanes have nothing in common. */
 const lanes = 256;
 
-/** A kernel that is spelled once for all GPUs, as one of this backend's. */
-export function definitionOf<P extends object>({ unsupported, steps, element }: GpuKernel<P>): KernelDefinition<P> {
-  return {
-    ...(element === undefined ? {} : { element: formOf(element) }),
-    unsupported: ({ inputs, params, output }) => unsupported?.({ inputs, output }, params),
-    build: ({ inputs, params, output }) => steps({ inputs, output }, params).map(kernelOf),
-  };
-}
+/** Lanes that share a row. */
+const rowLanes = 128;
 
-function formOf({ arity, of }: GpuElement): ElementForm {
-  const k = new WgslEmitter();
-  const names = ["fa", "fb", "fc"].slice(0, arity) as F32[];
-  const parameters = new Set<string>();
-  const result = of(k, names, (name) => {
-    parameters.add(name);
-    return k.define("f32", `p.${name}`);
-  });
+/** A kernel that is spelled once for all GPUs, as one of this backend's. */
+export function definitionOf<P extends object>({ unsupported, checkRun, steps, epilogue, prologue }: GpuKernel<P>): KernelDefinition<P> {
   return {
-    arguments: names,
-    body: [...k.lines, `return ${result};`].join("\n"),
-    declarations: k.declarations,
-    parameters: [...parameters],
+    ...(epilogue && { epilogue }),
+    ...(prologue && { prologue }),
+    unsupported: (call) => unsupported?.(call, call.params),
+    build: (call) => steps(call, call.params).map((step) => kernelFrom(step, (dims) => checkRun?.(call, call.params, dims))),
   };
 }
 
 /** Extents and parameters of a call: uniforms, so that calls which differ in them share a pipeline. */
-class Uniforms implements GpuScope {
+export class Uniforms implements GpuScope {
   readonly k: WgslEmitter;
   readonly types: Record<string, Field["type"]> = {};
+  readonly #prefix: string;
   readonly #values = new Map<string, number | Dim>();
   readonly #names = new Map<string, string>();
 
-  constructor(k: WgslEmitter) {
+  /** `prefix` keeps the fields apart from others in the same block. */
+  constructor(k: WgslEmitter, prefix = "") {
     this.k = k;
+    this.#prefix = prefix;
   }
 
   extent(dim: Dim): Extent {
@@ -61,8 +53,8 @@ class Uniforms implements GpuScope {
     return shape.map((dim) => this.extent(dim));
   }
 
-  number(value: number): F32 {
-    return this.#uniform("f32", `number ${value}`, value) as F32;
+  number(name: string, value: number): F32 {
+    return this.#uniform("f32", `number ${name}`, value) as F32;
   }
 
   whole(value: number): Extent {
@@ -73,11 +65,11 @@ class Uniforms implements GpuScope {
     return Object.fromEntries([...this.#values].map(([name, value]) => [name, resolveDim(value, dims)]));
   }
 
-  /** Read anew at every use, since a `let` is known in its block alone. */
+  /** Read again at every use, since a `let` is known in its block alone. */
   #uniform(type: Field["type"], key: string, value: number | Dim): string {
     let name = this.#names.get(key);
     if (name === undefined) {
-      name = `e${this.#names.size}`;
+      name = `${this.#prefix}e${this.#names.size}`;
       this.#names.set(key, name);
       this.types[name] = type;
       this.#values.set(name, value);
@@ -86,48 +78,53 @@ class Uniforms implements GpuScope {
   }
 }
 
-function kernelOf(step: GpuStep): Kernel {
-  const k = new WgslEmitter(Object.fromEntries(Object.entries(step.args).map(([name, { dtype }]) => [name, dtype])));
+/** The kernel of a step; `checkRun` refuses runs by their extents. */
+export function kernelFrom(step: GpuStep, checkRun?: (dims: DimValues) => void): Kernel {
+  const k = new WgslEmitter(dtypesOf(step.args), lanesOf(step));
   const scope = new Uniforms(k);
-  const [text, lanesOf, elementsPerLane] = bodyOf(step, scope);
+  const body = bodyOf(step, scope);
+  const perLane = step.kind === "map" ? 4 / layoutOf(step.args[step.to]!.dtype).bytes : 1;
   return defineKernel({
-    bindings: Object.entries(step.args).map(([name, argument]) => bindingOf(name, argument, k.written.has(name))),
+    bindings: bindingsOf(step.args, k),
     uniforms: { count: "u32", ...scope.types },
-    lanes: lanesOf,
-    declarations: k.declarations.join("\n"),
-    body: text,
+    lanes: k.lanes,
+    declarations: k.declarations,
+    body,
     dispatch(dims) {
+      checkRun?.(dims);
       const total = count(step.shape, dims);
       return {
-        groups: step.kind === "groups" ? total : Math.ceil(total / elementsPerLane / lanes),
+        groups: step.kind === "groups" ? total : Math.ceil(total / perLane / lanes),
         values: { ...scope.values(dims), count: total },
       };
     },
   });
 }
 
-/** A step's text, the lanes of its groups, and how many elements each of them writes. */
-function bodyOf(step: GpuStep, scope: Uniforms): readonly [text: string, lanes: number, elementsPerLane: number] {
+function lanesOf(step: GpuStep): number {
+  return step.kind === "groups" ? (step.lanes ?? rowLanes) : lanes;
+}
+
+function bodyOf(step: GpuStep, scope: Uniforms): string {
   const { k } = scope;
   if (step.kind === "groups") {
     step.body(scope, k.define("u32", "group"));
-    return [k.lines.join("\n"), step.lanes, 1];
+    return k.lines.join("\n");
   }
   const start = `let i = group * ${lanes}u + lane;`;
+  const index = k.define("u32", "i");
   if (step.kind === "each") {
-    step.body(scope, k.define("u32", "i"));
-    return [[start, "if (i >= p.count) { return; }", ...k.lines].join("\n"), lanes, 1];
+    step.body(scope, index);
+    return [start, "if (i >= p.count) { return; }", ...k.lines].join("\n");
   }
   const perWord = 4 / layoutOf(step.args[step.to]!.dtype).bytes;
-  k.written.add(step.to);
+  const value = step.body(scope, index);
   if (perWord === 1) {
-    const bits = step.body(scope, k.define("u32", "i"));
-    const type = elementOf(step.args[step.to]!.dtype);
-    const value = type === "u32" ? bits : `bitcast<${type}>(${bits})`;
-    return [[start, "if (i >= p.count) { return; }", ...k.lines, `${step.to}[i] = ${value};`].join("\n"), lanes, 1];
+    k.store(step.to, index, value);
+    return [start, "if (i >= p.count) { return; }", ...k.lines].join("\n");
   }
   // A lane writes a whole word: elements of less than 32 bits cannot be stored one by one.
-  const bits = step.body(scope, k.define("u32", "i"));
+  k.written.add(step.to);
   const text = [
     start,
     `if (i * ${perWord}u >= p.count) { return; }`,
@@ -137,24 +134,37 @@ function bodyOf(step: GpuStep, scope: Uniforms): readonly [text: string, lanes: 
     `let i = word * ${perWord}u + part;`,
     "if (i >= p.count) { break; }",
     ...k.lines,
-    `packed |= (${bits} & ${2 ** (32 / perWord) - 1}u) << (part * ${32 / perWord}u);`,
+    `packed |= (bitcast<u32>(${value}) & ${2 ** (32 / perWord) - 1}u) << (part * ${32 / perWord}u);`,
     "}",
     `${step.to}[word] = packed;`,
   ];
-  return [text.join("\n"), lanes, perWord];
+  return text.join("\n");
 }
 
-function bindingOf(name: string, argument: GpuArgument, isWritten: boolean): Binding {
-  return { name, resource: resourceOf(argument), access: isWritten ? "read_write" : "read", element: elementOf(argument.dtype) };
+/** Dtypes of arguments, by name. */
+export function dtypesOf(args: GpuArguments): Readonly<Record<string, DType>> {
+  return Object.fromEntries(Object.entries(args).map(([name, { dtype }]) => [name, dtype]));
+}
+
+/** The bindings of arguments that a text uses. */
+export function bindingsOf(args: GpuArguments, { written, halved }: WgslEmitter): readonly Binding[] {
+  return Object.entries(args).map(([name, argument]) => ({
+    name,
+    resource: resourceOf(argument),
+    access: written.has(name) ? "read_write" : "read",
+    element: halved.has(name) ? "atomic<u32>" : elementOf(argument.dtype),
+  }));
 }
 
 function resourceOf(argument: GpuArgument): Resource {
   switch (argument.kind) {
-    case "input":
-      return { kind: "input", index: argument.index };
     case "output":
       return { kind: "output" };
     case "scratch":
       return { kind: "scratch", bytes: 4 * mostElements(argument.elements) };
+    case "table":
+      return { kind: "table", words: argument.words };
+    default:
+      return { kind: argument.kind, index: argument.index };
   }
 }

@@ -1,62 +1,78 @@
-import { type DType, layoutOf } from "@centella/core";
-import type { Bool, Comparison, Emitter, F32, I32, NumberType, SharedArray, U32, Value, ValueType, Variable } from "@centella/gpu-kernels";
-import { edges } from "../kernels/shared/functions.ts";
+import { type DType, isQuantized, layoutOf } from "@centella/core";
+import {
+  type BlockBytes,
+  type Bool,
+  type Comparison,
+  type Emitter,
+  type F32,
+  type I32,
+  isNativeBlock,
+  loadBlockWeights,
+  type NumberType,
+  type Reducer,
+  type SharedArray,
+  type U32,
+  type Value,
+  type Values,
+  type ValueType,
+  type Variable,
+} from "@centella/gpu-kernels";
 import { deviceType } from "../layout.ts";
-import { loader, orderKeys, specials, toHalf } from "../wgsl.ts";
+import {
+  codebook,
+  comparisons,
+  divideFixed,
+  expAll,
+  halfOf,
+  infinite,
+  isNan,
+  logAll,
+  maximumOf,
+  minimumOf,
+  multiplyHigh,
+  quotient,
+  rootAll,
+  toInteger,
+  toUnsigned,
+} from "./functions.ts";
 
 const prefixes: Readonly<Record<ValueType, string>> = { f32: "f", i32: "i", u32: "u", bool: "b" };
 const typeOfPrefix = new Map(Object.entries(prefixes).map(([type, prefix]) => [prefix, type as ValueType]));
 
-/** Comparisons by order keys, in which a NaN is the largest: those of WGSL may assume that there is none, and flush denormals. */
-const comparisons = `fn isLess(a: f32, b: f32) -> bool { return keyOf(a) < keyOf(b) && !isNan(b); }
-fn isLessOrEqual(a: f32, b: f32) -> bool { return keyOf(a) <= keyOf(b) && !isNan(b); }
-fn isEqual(a: f32, b: f32) -> bool { return keyOf(a) == keyOf(b) && !isNan(b); }`;
-
-/** A NaN comes through, and infinities do what IEEE 754 says. */
-const functions = `fn expAll(x: f32) -> f32 {
-  if (isNan(x)) { return x; }
-  return expOf(x);
+/** `fn load_<name>(i: u32) -> f32`: element i of a binding whose tensor is f32, f16, bf16 or a block type. Blocks of declarations. */
+export function loader(name: string, dtype: DType): readonly string[] {
+  const head = `fn load_${name}(i: u32) -> f32`;
+  if (isQuantized(dtype) && isNativeBlock(dtype)) {
+    const k = new WgslEmitter({ [name]: dtype });
+    const [weight] = loadBlockWeights(k, dtype, name, k.define("u32", "i"), 1);
+    return [...k.declarations, `${head} {\n${k.lines.join("\n")}\nreturn ${weight};\n}`];
+  }
+  switch (deviceType(dtype)) {
+    case "f16":
+      return [`${head} { return unpack2x16float(${name}[i >> 1u])[i & 1u]; }`];
+    case "bf16":
+      return [`${head} { let word = ${name}[i >> 1u]; return bitcast<f32>(select(word << 16u, word & 0xffff0000u, (i & 1u) == 1u)); }`];
+    default:
+      return [`${head} { return ${name}[i]; }`];
+  }
 }
-fn logAll(x: f32) -> f32 {
-  if (isNan(x)) { return x; }
-  return logOf(x);
-}
-fn rootAll(x: f32) -> f32 {
-  if (isNan(x)) { return x; }
-  return rootOf(x);
-}
-fn wholeOf(x: f32) -> f32 {
-  if (isNan(x) || isInfinite(x)) { return 0.0; }
-  return trunc(x);
-}
-fn toInteger(x: f32) -> i32 {
-  if (isInfinite(x)) { return select(2147483647i, i32(-2147483648), isNegativeInfinity(x)); }
-  let whole = wholeOf(x);
-  if (whole >= 2147483648.0) { return 2147483647i; }
-  if (whole <= -2147483648.0) { return i32(-2147483648); }
-  return i32(whole);
-}
-fn toUnsigned(x: f32) -> u32 {
-  if (isInfinite(x)) { return select(4294967295u, 0u, isNegativeInfinity(x)); }
-  let whole = wholeOf(x);
-  if (whole >= 4294967296.0) { return 4294967295u; }
-  if (whole <= 0.0) { return 0u; }
-  return u32(whole);
-}`;
 
 /** Writes WGSL statements. */
 export class WgslEmitter implements Emitter {
   readonly lines: string[] = [];
-  /** Arguments that are written. */
+  /** Arguments that are written, and of these the ones that are written by halves of words. */
   readonly written: Set<string> = new Set();
+  readonly halved: Set<string> = new Set();
+  readonly lanes: number;
   readonly #declarations = new Set<string>();
   readonly #dtypes: Readonly<Record<string, DType>>;
   #values = 0;
   #arrays = 0;
 
-  /** `dtypes` are those of the arguments. */
-  constructor(dtypes: Readonly<Record<string, DType>> = {}) {
+  /** `dtypes` are those of the arguments, `lanes` the size of the workgroup. */
+  constructor(dtypes: Readonly<Record<string, DType>> = {}, lanes = 1) {
     this.#dtypes = dtypes;
+    this.lanes = lanes;
   }
 
   /** Functions and shared memory that the statements need, block by block. */
@@ -100,6 +116,10 @@ export class WgslEmitter implements Emitter {
     return this.#infix(a, "/", b);
   }
 
+  divRounded(a: F32, b: F32 | number): F32 {
+    return this.#call("f32", `quotient(${a}, ${this.#operand("f32", b)})`, quotient);
+  }
+
   fma(a: F32, b: F32 | number, c: F32 | number): F32 {
     return this.define("f32", `fma(${a}, ${this.#operand("f32", b)}, ${this.#operand("f32", c)})`);
   }
@@ -112,12 +132,31 @@ export class WgslEmitter implements Emitter {
     return this.#infix(a, "%", b);
   }
 
+  multiplyHigh(a: U32, b: U32 | number): U32 {
+    return this.#call("u32", `multiplyHigh(${a}, ${this.#operand("u32", b)})`, multiplyHigh);
+  }
+
+  divideFixed([whole, high, low]: readonly [U32, U32, U32], by: F32): readonly [U32, U32] {
+    const name = `pair_${this.#values++}`;
+    for (const block of divideFixed) this.#declarations.add(block);
+    this.lines.push(`let ${name} = divideFixed(${whole}, ${high}, ${low}, ${by});`);
+    return [this.define("u32", `${name}.x`), this.define("u32", `${name}.y`)];
+  }
+
   min<T extends NumberType>(a: Value<T>, b: Value<NoInfer<T>> | number): Value<T> {
     return this.define(typeOf(a), `min(${a}, ${this.#operand(typeOf(a), b)})`);
   }
 
   max<T extends NumberType>(a: Value<T>, b: Value<NoInfer<T>> | number): Value<T> {
     return this.define(typeOf(a), `max(${a}, ${this.#operand(typeOf(a), b)})`);
+  }
+
+  maximum(a: F32, b: F32 | number): F32 {
+    return this.#call("f32", `maximumOf(${a}, ${this.#operand("f32", b)})`, maximumOf);
+  }
+
+  minimum(a: F32, b: F32 | number): F32 {
+    return this.#call("f32", `minimumOf(${a}, ${this.#operand("f32", b)})`, minimumOf);
   }
 
   neg<T extends "f32" | "i32">(a: Value<T>): Value<T> {
@@ -130,7 +169,11 @@ export class WgslEmitter implements Emitter {
   }
 
   sqrt(a: F32): F32 {
-    return this.#call("f32", `rootAll(${a})`, specials, edges, functions);
+    return this.#call("f32", `rootAll(${a})`, rootAll);
+  }
+
+  ceil(a: F32): F32 {
+    return this.define("f32", `ceil(${a})`);
   }
 
   floor(a: F32): F32 {
@@ -146,11 +189,11 @@ export class WgslEmitter implements Emitter {
   }
 
   exp(a: F32): F32 {
-    return this.#call("f32", `expAll(${a})`, specials, edges, functions);
+    return this.#call("f32", `expAll(${a})`, expAll);
   }
 
   log(a: F32): F32 {
-    return this.#call("f32", `logAll(${a})`, specials, edges, functions);
+    return this.#call("f32", `logAll(${a})`, logAll);
   }
 
   and(a: U32, b: U32 | number): U32 {
@@ -203,11 +246,11 @@ export class WgslEmitter implements Emitter {
       gt: `isLess(${other}, ${a})`,
       ge: `isLessOrEqual(${other}, ${a})`,
     } as const;
-    return this.#call("bool", calls[comparison], specials, orderKeys, comparisons);
+    return this.#call("bool", calls[comparison], comparisons);
   }
 
   isNaN(a: F32): Bool {
-    return this.#call("bool", `isNan(${a})`, specials);
+    return this.#call("bool", `isNan(${a})`, isNan);
   }
 
   bitcast<T extends NumberType>(type: T, a: Value<NumberType>): Value<T> {
@@ -216,15 +259,38 @@ export class WgslEmitter implements Emitter {
 
   convert<T extends NumberType>(type: T, a: Value<NumberType>): Value<T> {
     if (type === "f32") return this.define(type, `f32(${a})`);
-    return this.#call(type, `${type === "i32" ? "toInteger" : "toUnsigned"}(${a})`, specials, edges, functions);
+    return type === "i32" ? this.#call(type, `toInteger(${a})`, toInteger) : this.#call(type, `toUnsigned(${a})`, toUnsigned);
   }
 
   toHalf(a: F32): U32 {
-    return this.#call("u32", `toHalf(${a})`, toHalf);
+    return this.#call("u32", `toHalf(${a})`, halfOf);
   }
 
   load(name: string, index: U32 | number): F32 {
-    return this.#call("f32", `load_${name}(${this.#operand("u32", index)})`, loader(name, this.#dtypes[name]!));
+    const at = this.#operand("u32", index);
+    const dtype = this.#dtypes[name]!;
+    if (deviceType(dtype) === "f32") return this.define("f32", `${name}[${at}]`);
+    return this.#call("f32", `load_${name}(${at})`, loader(name, dtype));
+  }
+
+  blockAt(name: string, index: U32, bytes: number): BlockBytes {
+    const base = this.mul(index, bytes);
+    const place = (at: U32 | number): U32 => (at === 0 ? base : this.add(base, at));
+    return {
+      byte: (at) => {
+        const from = place(at);
+        return this.define("u32", `(${name}[${from} >> 2u] >> ((${from} & 3u) * 8u)) & 0xffu`);
+      },
+      half: (at) => {
+        const from = place(at);
+        return this.define("f32", `unpack2x16float(${name}[${from} >> 2u] >> ((${from} & 2u) * 8u)).x`);
+      },
+    };
+  }
+
+  lookUp(values: readonly number[], index: U32): F32 {
+    const { name, text } = codebook(values);
+    return this.#call("f32", `${name}(${index})`, text);
   }
 
   loadInteger(name: string, index: U32 | number): I32 {
@@ -247,12 +313,35 @@ export class WgslEmitter implements Emitter {
     this.lines.push(`${name}[${this.#operand("u32", index)}] = ${stored};`);
   }
 
+  storeHalf(name: string, index: U32 | number, bits: U32): void {
+    this.written.add(name);
+    this.halved.add(name);
+    const at = this.#operand("u32", index);
+    this.lines.push(`atomicAnd(&${name}[${at} / 2u], ~(0xffffu << (${at} % 2u * 16u)));`);
+    this.lines.push(`atomicOr(&${name}[${at} / 2u], ${bits} << (${at} % 2u * 16u));`);
+  }
+
   shared<T extends NumberType>(type: T, count: number): SharedArray<T> {
-    const name = `shared${this.#arrays++}`;
-    this.#declarations.add(`var<workgroup> ${name}: array<${type}, ${count}>;`);
+    const name = this.#shared(type, count);
     return {
       get: (index) => this.define(type, `${name}[${this.#operand("u32", index)}]`),
       set: (index, value) => void this.lines.push(`${name}[${this.#operand("u32", index)}] = ${value};`),
+    };
+  }
+
+  /** In shared memory, by halves; the order is fixed by the number of lanes, a power of two. */
+  reducer<const T extends readonly NumberType[]>(types: T): Reducer<T> {
+    const cells = types.map((type) => this.#shared(type, this.lanes));
+    // A tuple through `map` is an array to the types.
+    const read = (at: string): Values<T> => cells.map((cell, i) => this.define(types[i]!, `${cell}[${at}]`)) as unknown as Values<T>;
+    const write = (values: Values<T>): void => cells.forEach((cell, i) => void this.lines.push(`${cell}[lane] = ${values[i]};`));
+    return (values, combine) => {
+      write(values);
+      this.lines.push("workgroupBarrier();", `for (var stride = ${this.lanes / 2}u; stride > 0u; stride >>= 1u) {`, "if (lane < stride) {");
+      write(combine(read("lane"), read("lane + stride")));
+      this.lines.push("}", "workgroupBarrier();", "}");
+      // Waits before and after: the cells can be used again.
+      return cells.map((cell, i) => this.define(types[i]!, `workgroupUniformLoad(&${cell}[0])`)) as unknown as Values<T>;
     };
   }
 
@@ -293,9 +382,15 @@ export class WgslEmitter implements Emitter {
     this.lines.push("}");
   }
 
-  /** Evaluates an expression that calls functions of the blocks. */
-  #call<T extends ValueType>(type: T, expression: string, ...blocks: readonly string[]): Value<T> {
-    for (const block of blocks) this.#declarations.add(block);
+  #shared(type: NumberType, count: number): string {
+    const name = `shared${this.#arrays++}`;
+    this.#declarations.add(`var<workgroup> ${name}: array<${type}, ${count}>;`);
+    return name;
+  }
+
+  /** Evaluates an expression that calls functions, whose declarations these are. */
+  #call<T extends ValueType>(type: T, expression: string, declarations: readonly string[]): Value<T> {
+    for (const block of declarations) this.#declarations.add(block);
     return this.define(type, expression);
   }
 
@@ -308,9 +403,8 @@ export class WgslEmitter implements Emitter {
     if (type === "i32") return value < 0 ? `i32(${value})` : `${value}i`;
     if (type === "u32") return `${value}u`;
     if (Number.isFinite(value)) return `${Object.is(value, -0) ? "-0" : value}f`;
-    this.#declarations.add(specials);
+    for (const block of [...isNan, ...infinite]) this.#declarations.add(block);
     if (Number.isNaN(value)) return "nan()";
-    this.#declarations.add(edges);
     return value > 0 ? "bitcast<f32>(infinityBits)" : "bitcast<f32>(infinityBits | 0x80000000u)";
   }
 }

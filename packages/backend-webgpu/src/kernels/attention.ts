@@ -1,7 +1,7 @@
 import type { AttentionParams } from "@centella/core";
+import { loader } from "../gpu/emitter.ts";
 import type { KernelDefinition } from "../kernel.ts";
-import { defineKernel, elementOf, input, loader, output, workgroupReduce } from "../wgsl.ts";
-import { math } from "./shared/math.ts";
+import { defineKernel, elementOf, input, output, workgroupReduce } from "../wgsl.ts";
 import { extent, maximum } from "./shared/shape.ts";
 
 const lanes = 64;
@@ -40,18 +40,18 @@ export const attention: KernelDefinition<AttentionParams> = {
           ...{ scale: "f32", softcap: "f32", alibi: "f32" },
         },
         lanes,
-        declarations: `
-          ${loader("cache", cache!.dtype)}
-          ${softcap > 0 ? math : ""}
-          ${alibi > 0 ? slope : ""}
-          ${workgroupReduce("largest", "f32", lanes, "max(a, b)")}
-          ${workgroupReduce("addUp", "f32", lanes, "a + b")}
-          var<workgroup> query: array<f32, ${dK}>;
+        declarations: [
+          ...loader("cache", cache!.dtype),
+          ...(softcap > 0 ? [boundedTanh] : []),
+          ...(alibi > 0 ? [slope] : []),
+          workgroupReduce("largest", "f32", lanes, "max(a, b)"),
+          workgroupReduce("addUp", "f32", lanes, "a + b"),
+          `var<workgroup> query: array<f32, ${dK}>;
           var<workgroup> weights: array<f32, ${lanes}>;
           var<workgroup> rows: array<u32, ${lanes}>;
-          // What is below every score, but finite.
-          const unseen = -3e38;
-        `,
+          // Below every score, but finite.
+          const unseen = -3e38;`,
+        ],
         body: `
           let h = group % p.heads;
           let t = group / p.heads;
@@ -119,6 +119,17 @@ export const attention: KernelDefinition<AttentionParams> = {
     ];
   },
 };
+
+/** WGSL's `tanh` may give NaN for large arguments, and its error is only bounded absolutely. */
+const boundedTanh = `fn tanhOf(x: f32) -> f32 {
+  let a = abs(x);
+  if (a < 0.25) {
+    let s = x * x;
+    return x * (1.0 + s * (-0.333333333 + s * (0.133333333 + s * (-0.053968254 + s * 0.021869489))));
+  }
+  let t = exp(-2.0 * min(a, 50.0));
+  return select(1.0, -1.0, x < 0.0) * ((1.0 - t) / (1.0 + t));
+}`;
 
 const slope = `fn slopeOf(h: u32) -> f32 {
             let power = 1u << firstLeadingBit(p.heads);

@@ -1,7 +1,9 @@
 import { type DimValues, elementCount, isQuantized, type MatmulParams, type TensorSpec } from "@centella/core";
 import { activationType } from "@centella/quant";
+import { loader } from "../gpu/emitter.ts";
+import { type EpilogueText, storeText } from "../gpu/epilogue.ts";
 import type { Binding, Kernel, KernelCall, KernelDefinition } from "../kernel.ts";
-import { defineKernel, elementOf, input, loader, output, workgroupReduce } from "../wgsl.ts";
+import { defineKernel, elementOf, input, output, workgroupReduce } from "../wgsl.ts";
 import { roundActivations } from "./shared/roundActivations.ts";
 import { extent, extents, maximum } from "./shared/shape.ts";
 
@@ -9,10 +11,10 @@ import { extent, extents, maximum } from "./shared/shape.ts";
 export const vectorRows = 4;
 
 export const matmul: KernelDefinition<MatmulParams> = {
-  finishes: true,
+  epilogue: true,
   build(call) {
     const { a, b } = operands(call);
-    if (call.params.activations === "f32" || !isQuantized(b.dtype)) return products(call, input("a", 0));
+    if (call.params.activations === "f32" || !isQuantized(b.dtype)) return products(call, input("a", 0), storeText(call.epilogue));
     const rounded: Binding = {
       name: "a",
       resource: { kind: "scratch", bytes: 4 * elementCount(a.shape.map(maximum)) },
@@ -20,7 +22,7 @@ export const matmul: KernelDefinition<MatmulParams> = {
       element: "f32",
     };
     const rounding = roundActivations(a, call.params.transposeA, activationType[b.dtype], { ...rounded, access: "read_write" });
-    return [rounding, ...products({ ...call, params: { ...call.params, transposeA: false } }, rounded)];
+    return [rounding, ...products({ ...call, params: { ...call.params, transposeA: false } }, rounded, storeText(call.epilogue))];
   },
 };
 
@@ -36,12 +38,12 @@ interface Sizes {
 }
 
 /**
- * Of a's shape only the batch axes are read: rounding may have turned the matrices in the binding. `forFew`: false leaves out the kernels
+ * Of a's shape only the batch axes are read: rounding may have turned the matrices in the binding. `store` writes results. `forFew`: false leaves out the kernels
  * for up to {@link vectorRows} rows.
  */
-export function products(call: KernelCall<MatmulParams>, left: Binding, forFew = true): readonly Kernel[] {
+export function products(call: KernelCall<MatmulParams>, left: Binding, store: EpilogueText, forFew = true): readonly Kernel[] {
   const { a, b } = operands(call);
-  const { output: y, params, finish } = call;
+  const { output: y, params } = call;
   const { transposeA, transposeB } = params;
   // A b without batch axes sees all rows of a as one matrix.
   const folded = b.shape.length === 2 && !transposeA;
@@ -62,9 +64,8 @@ export function products(call: KernelCall<MatmulParams>, left: Binding, forFew =
   const leastRows = rows.every((dim) => typeof dim === "number") ? mostRows : 0;
 
   const axes = Array.from({ length: batchRank }, (_, axis) => axis);
-  const uniforms = Object.fromEntries(
-    ["m", "n", "k", ...axes.flatMap((axis) => [`d${axis}`, `as${axis}`, `bs${axis}`])].map((name) => [name, "u32" as const]),
-  );
+  const sizeNames = ["m", "n", "k", ...axes.flatMap((axis) => [`d${axis}`, `as${axis}`, `bs${axis}`])];
+  const uniforms = { ...Object.fromEntries(sizeNames.map((name) => [name, "u32" as const])), ...store.uniforms };
   const values = (dims: DimValues): Record<string, number> => {
     const { m, n, k, batch } = sizes(dims);
     const ofA = batchStrides(a, batch, dims, m * k);
@@ -80,9 +81,10 @@ export function products(call: KernelCall<MatmulParams>, left: Binding, forFew =
           [`bs${x}`, ofB[x]!],
         ]),
       ),
+      ...store.values(dims),
     };
   };
-  const bindings = [left, input("b", 1, elementOf(b.dtype)), output("y")];
+  const bindings = [left, input("b", 1, elementOf(b.dtype)), output("y"), ...store.bindings];
   const text: Text = {
     batch: [
       "var rest = s; var aAt = 0u; var bAt = 0u;",
@@ -92,7 +94,7 @@ export function products(call: KernelCall<MatmulParams>, left: Binding, forFew =
     bIndex: (row, column) => (transposeB ? `bAt + ${column} * p.k + ${row}` : `bAt + ${row} * p.n + ${column}`),
     transposeA,
     transposeB,
-    declarations: loader("b", b.dtype),
+    declarations: [...loader("b", b.dtype), ...store.declarations],
   };
   const grid = (take: (sizes: Sizes) => boolean, groupsOf: (sizes: Sizes) => number) => (dims: DimValues) => {
     const all = sizes(dims);
@@ -104,11 +106,10 @@ export function products(call: KernelCall<MatmulParams>, left: Binding, forFew =
     const few = ({ m }: Sizes): boolean => m <= vectorRows;
     kernels.push(
       transposeB
-        ? defineKernel({ bindings, uniforms, finish, ...dotPerGroup(text), dispatch: grid(few, ({ m, n }) => m * n) })
+        ? defineKernel({ bindings, uniforms, ...dotPerGroup(text), dispatch: grid(few, ({ m, n }) => m * n) })
         : defineKernel({
             bindings,
             uniforms,
-            finish,
             ...dotPerColumn(text),
             dispatch: grid(few, ({ m, n }) => m * Math.ceil(n / columns)),
           }),
@@ -122,7 +123,6 @@ export function products(call: KernelCall<MatmulParams>, left: Binding, forFew =
       defineKernel({
         bindings,
         uniforms,
-        finish,
         ...tiled(text, perLane),
         dispatch: grid(many, ({ m, n }) => Math.ceil(m / tile) * Math.ceil(n / tile)),
       }),
@@ -139,12 +139,12 @@ interface Text {
   readonly bIndex: (row: string, column: string) => string;
   readonly transposeA: boolean;
   readonly transposeB: boolean;
-  readonly declarations: string;
+  readonly declarations: readonly string[];
 }
 
 interface Form {
   readonly lanes: number;
-  readonly declarations: string;
+  readonly declarations: readonly string[];
   readonly body: string;
 }
 
@@ -170,7 +170,7 @@ function laneSum(from: string, step: number, term: (k: string) => string): strin
 function dotPerGroup({ batch, aIndex, bIndex, declarations }: Text): Form {
   return {
     lanes: vectorLanes,
-    declarations: `${declarations}\n${workgroupReduce("total", "f32", vectorLanes, "a + b")}`,
+    declarations: [...declarations, workgroupReduce("total", "f32", vectorLanes, "a + b")],
     body: `
       let j = group % p.n;
       let i = group / p.n % p.m;
@@ -192,7 +192,7 @@ function dotPerColumn({ batch, aIndex, bIndex, declarations }: Text): Form {
   const lanes = columns * slices;
   return {
     lanes,
-    declarations: `${declarations}\nvar<workgroup> parts: array<f32, ${lanes}>;`,
+    declarations: [...declarations, `var<workgroup> parts: array<f32, ${lanes}>;`],
     body: `
       let strips = (p.n + ${columns - 1}u) / ${columns}u;
       let j = group % strips * ${columns}u + lane % ${columns}u;
@@ -230,7 +230,7 @@ function tiled({ batch, aIndex, bIndex, transposeA, transposeB, declarations }: 
         }`;
   return {
     lanes: 256,
-    declarations: `${declarations}\nvar<workgroup> aTile: array<f32, ${tile * depth}>;\nvar<workgroup> bTile: array<f32, ${tile * depth}>;`,
+    declarations: [...declarations, ...["aTile", "bTile"].map((name) => `var<workgroup> ${name}: array<f32, ${tile * depth}>;`)],
     body: `
       let across = (p.n + ${tile - 1}u) / ${tile}u;
       let down = (p.m + ${tile - 1}u) / ${tile}u;

@@ -13,7 +13,7 @@ export const arange: GpuKernel<ArangeParams> = {
       body: (scope, index) => {
         const { k } = scope;
         if (dtype === "i32") return asValue(k, plus(k, times(k, index, scope.whole(step >>> 0)), scope.whole(start >>> 0)));
-        return k.bitcast("u32", k.fma(k.convert("f32", index), scope.number(step), scope.number(start)));
+        return k.bitcast("u32", k.fma(k.convert("f32", index), scope.number("step", step), scope.number("start", start)));
       },
     },
   ],

@@ -3,7 +3,7 @@ import { asValue, divide, plus, product, times, unflatten } from "../extent.ts";
 import { type GpuKernel, input, output } from "../kernel.ts";
 import { groupSum } from "../shared/groups.ts";
 import { floatOf } from "../shared/reduction.ts";
-import { forEachOf, rowLanes } from "../shared/rows.ts";
+import { forEachOf } from "../shared/rows.ts";
 
 /** A group of lanes per group of channels of an item: two passes for its mean and variance, a third writes. */
 export const groupNorm: GpuKernel<GroupNormParams> = {
@@ -18,14 +18,13 @@ export const groupNorm: GpuKernel<GroupNormParams> = {
         name: hasBias ? "bias" : "",
         args,
         shape: [shape[0]!, groups],
-        lanes: rowLanes,
         body: (scope, group) => {
           const { k } = scope;
           const points = product(k, scope.extents(shape.slice(2)));
           const length = times(k, scope.whole(perGroup), points);
           const start = times(k, group, length);
           const first = times(k, divide(k, group, scope.whole(groups))[1], scope.whole(perGroup));
-          const add = groupSum(k, rowLanes);
+          const add = groupSum(k);
           const load = (i: Parameters<Parameters<typeof forEachOf>[2]>[0]) => k.load("x", asValue(k, plus(k, i, start)));
           const sum = k.variable("f32", 0);
           forEachOf(scope, length, (i) => sum.set(k.add(sum.get(), load(i))));
@@ -36,7 +35,7 @@ export const groupNorm: GpuKernel<GroupNormParams> = {
             squares.set(k.fma(difference, difference, squares.get()));
           });
           const variance = k.div(add(squares.get()), floatOf(k, length));
-          const factor = k.div(k.constant("f32", 1), k.sqrt(k.add(variance, scope.number(eps))));
+          const factor = k.div(k.constant("f32", 1), k.sqrt(k.add(variance, scope.number("eps", eps))));
           forEachOf(scope, length, (i) => {
             const [within] = unflatten(k, i, [1, points]);
             const channel = asValue(k, plus(k, first, within!));

@@ -1,7 +1,6 @@
 import { isQuantized, type MoeMatmulParams } from "@centella/core";
 import { asValue, plus, timesPlus, unflatten } from "../extent.ts";
 import { type GpuKernel, input, output } from "../kernel.ts";
-import { groupReducer } from "../shared/groups.ts";
 
 const lanes = 64;
 
@@ -43,11 +42,7 @@ export const moeMatmul: GpuKernel<MoeMatmulParams> = {
               for (const [i, sum] of sums.entries()) sum.set(k.fma(value, k.load("experts", k.add(starts[i]!, p)), sum.get()));
             });
           });
-          const reduce = groupReducer(
-            k,
-            lanes,
-            sums.map(() => "f32" as const),
-          );
+          const reduce = k.reducer(sums.map(() => "f32" as const));
           const partial = sums.map((sum) => sum.get());
           reduce(partial, (a, b) => a.map((each, i) => k.add(each, b[i]!))).forEach((total, i) => {
             const row = k.add(first, i);

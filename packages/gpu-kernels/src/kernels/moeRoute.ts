@@ -3,7 +3,7 @@ import type { F32, U32 } from "../emitter.ts";
 import { asValue, divide, timesPlus } from "../extent.ts";
 import { type GpuKernel, input, output } from "../kernel.ts";
 import { gates, gatingLanes } from "../shared/gating.ts";
-import { groupReducer, larger } from "../shared/groups.ts";
+import { larger } from "../shared/groups.ts";
 import { orderKey } from "../shared/math.ts";
 
 /** Experts whose scores fit into the shared memory that every device has. */
@@ -44,7 +44,7 @@ export const moeRoute: GpuKernel<MoeRouteParams> = {
             keys.set(e, hasBias ? keyOf(score) : k.select(k.isNaN(gated), k.constant("u32", lowestKey), keyOf(logit)));
           });
           k.sync();
-          const reduce = groupReducer(k, gatingLanes, ["u32", "u32"]);
+          const reduce = k.reducer(["u32", "u32"]);
           /** The best of `n` keys; its own becomes 0, so that it is not found again. */
           const takeBest = (cells: typeof keys, n: typeof count): U32 => {
             const [key, index] = [k.variable("u32", 0), k.variable("u32", 0)];

@@ -27,10 +27,12 @@ export const moeWeights: GpuKernel<MoeWeightsParams> = {
             // Beyond the experts anything will do, but nothing outside of memory.
             return k.load("logits", asValue(k, timesPlus(k, t, count, k.min(id, k.sub(asValue(k, count), 1)))));
           };
-          const gate = gating === "softmaxOfChosen" ? softmax(k, gatingLanes, kept, logitOf) : gates(k, gating, t, count);
+          const gate = gating === "softmaxOfChosen" ? softmax(k, kept, logitOf) : gates(k, gating, t, count);
           const sum = k.variable("f32", 0);
           k.for(k.lane(), kept, gatingLanes, (i) => sum.set(k.add(sum.get(), gate(logitOf(i)))));
-          const factor = normalize ? k.div(scope.number(scale), k.max(groupSum(k, gatingLanes)(sum.get()), leastSum)) : scope.number(scale);
+          const factor = normalize
+            ? k.div(scope.number("scale", scale), k.max(groupSum(k)(sum.get()), leastSum))
+            : scope.number("scale", scale);
           k.for(k.lane(), kept, gatingLanes, (i) => k.store("y", asValue(k, timesPlus(k, t, kept, i)), k.mul(gate(logitOf(i)), factor)));
         },
       },

@@ -3,4 +3,4 @@ import type { GpuKernel } from "../kernel.ts";
 import { elementwise } from "../shared/elementwise.ts";
 import { ieeePower } from "../shared/power.ts";
 
-export const pow: GpuKernel<PowParams> = elementwise(1, (k, [x], number) => ieeePower(k, x!, number("exponent")));
+export const pow: GpuKernel<PowParams> = elementwise((k, [x], number) => ieeePower(k, x!, number("exponent")));

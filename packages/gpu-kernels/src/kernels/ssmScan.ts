@@ -1,6 +1,5 @@
 import { asValue, divide, offset, stridesOf, unflatten } from "../extent.ts";
 import { type GpuArgument, type GpuKernel, type GpuStep, input, output } from "../kernel.ts";
-import { groupReducer } from "../shared/groups.ts";
 
 /** Most lanes of a group; each keeps every so manieth element of the state. */
 const mostLanes = 256;
@@ -53,7 +52,7 @@ export const ssmScan: GpuKernel = {
         const lane = k.lane();
         const places = Array.from({ length: perLane }, (_, i) => k.add(lane, i * lanes));
         const values = places.map(() => k.variable("f32", 0));
-        const reduce = groupReducer(k, lanes, ["f32"]);
+        const reduce = k.reducer(["f32"]);
         const last = k.variable("u32", 0xffffffff);
         const stateStrides = stridesOf(k, scope.extents(state!.shape));
         k.forUniform(0, scope.extent(positions!.shape[0]!), 1, (t) => {

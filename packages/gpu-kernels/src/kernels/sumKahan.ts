@@ -1,8 +1,7 @@
 import type { ReduceParams } from "@centella/core";
 import type { Emitter, F32 } from "../emitter.ts";
 import { type GpuKernel, input, output } from "../kernel.ts";
-import { groupReducer } from "../shared/groups.ts";
-import { forEachOf, perRow, rowLanes } from "../shared/rows.ts";
+import { forEachOf, perRow } from "../shared/rows.ts";
 
 /** A sum and what rounding lost of it. */
 type Pair = readonly [sum: F32, lost: F32];
@@ -17,7 +16,7 @@ export const sumKahan: GpuKernel<ReduceParams> = {
         sum.set(s);
         lost.set(l);
       });
-      const [all, rest] = groupReducer(k, rowLanes, ["f32", "f32"])([sum.get(), lost.get()], (a, b) => added(k, a, b));
+      const [all, rest] = k.reducer(["f32", "f32"])([sum.get(), lost.get()], (a, b) => added(k, a, b));
       // Once the sum is infinite or NaN, what was lost is NaN.
       const isBounded = k.compare("lt", k.abs(all), Number.POSITIVE_INFINITY);
       k.if(k.compare("eq", k.lane(), 0), () => k.store("y", row, k.select(isBounded, k.add(all, rest), all)));

@@ -3,14 +3,14 @@ import { asValue } from "../extent.ts";
 import { type GpuKernel, input, output } from "../kernel.ts";
 import { groupSum } from "../shared/groups.ts";
 import { floatOf } from "../shared/reduction.ts";
-import { forEachOf, perRow, rowLanes } from "../shared/rows.ts";
+import { forEachOf, perRow } from "../shared/rows.ts";
 
 /** Two passes, the second over differences to the mean. */
 export const variance: GpuKernel<VarianceParams> = {
   steps: (call, { axis, correction }) => [
     perRow("", { x: call.inputs[0]!, axis, args: { x: input(call, 0), y: output(call) } }, (scope, { row, length, at }) => {
       const { k } = scope;
-      const add = groupSum(k, rowLanes);
+      const add = groupSum(k);
       const sum = k.variable("f32", 0);
       forEachOf(scope, length, (i) => sum.set(k.add(sum.get(), k.load("x", at(i)))));
       const mean = k.div(add(sum.get()), floatOf(k, length));

@@ -1,34 +1,59 @@
-import { type Shape, sameShape } from "@centella/core";
-import type { Emitter, F32, U32 } from "../emitter.ts";
+import { type DType, type Shape, sameShape } from "@centella/core";
+import type { Emitter, F32, I32, NumberType, U32, Value } from "../emitter.ts";
 import { type Extent, offset, stridesOf, unflatten } from "../extent.ts";
 import { type GpuArguments, type GpuCall, type GpuElement, type GpuKernel, type GpuScope, input, output } from "../kernel.ts";
 
-/** A unary op on f32; a NaN stays one, whatever `f` makes of it. Numeric parameters are had by name. */
+/** A unary op on f32. NaN stays NaN, whatever `f` makes of it. */
 export function unary<P extends object>(f: (k: Emitter, x: F32, number: (name: string) => F32) => F32): GpuKernel<P> {
-  return elementwise(1, (k, [x], number) => k.select(k.isNaN(x!), x!, f(k, x!, number)));
+  return elementwise((k, [x], number) => k.select(k.isNaN(x!), x!, f(k, x!, number)));
 }
 
-/** An op on f32 element by element, its inputs broadcast. */
-export function elementwise<P extends object>(arity: GpuElement["arity"], of: GpuElement["of"]): GpuKernel<P> {
+/** A binary op with broadcasting, on f32 and, where `ofIntegers` is given, on i32. */
+export function binary(of: (k: Emitter, a: F32, b: F32) => F32, ofIntegers?: (k: Emitter, a: I32, b: I32) => I32): GpuKernel {
+  return elementwise((k, [a, b]) => of(k, a!, b!), ofIntegers && ((k, [a, b]) => ofIntegers(k, a!, b!)));
+}
+
+/** An op element by element, its inputs broadcast. */
+export function elementwise<P extends object>(of: GpuElement["of"], ofIntegers?: GpuElement["ofIntegers"]): GpuKernel<P> {
+  const element: GpuElement = { of, ...(ofIntegers && { ofIntegers }) };
   return {
-    element: { arity, of },
+    element,
     steps: (call, params) => [
       broadcastMap(call, (scope, names, at) => {
         const { k } = scope;
-        const values = names.map((name, i) => k.load(name, at[i]!));
-        return k.bitcast(
-          "u32",
-          of(k, values, (name) => scope.number(Number((params as Readonly<Record<string, unknown>>)[name]))),
-        );
+        const { dtype } = call.output;
+        const values = names.map((name, i) => loadElement(k, dtype, name, at[i]!));
+        return computeElement(k, element, dtype, values, (name) => scope.number(name, numberOf(params, name)));
       }),
     ],
   };
 }
 
+/** An element of an f32 or i32 argument. */
+export function loadElement(k: Emitter, dtype: DType, name: string, index: U32 | number): F32 | I32 {
+  return dtype === "i32" ? k.loadInteger(name, index) : k.load(name, index);
+}
+
+/** An elementwise op on elements of its result's dtype. */
+export function computeElement(
+  k: Emitter,
+  { of, ofIntegers }: GpuElement,
+  dtype: DType,
+  values: readonly (F32 | I32)[],
+  number: (name: string) => F32,
+): F32 | I32 {
+  return dtype === "i32" && ofIntegers !== undefined ? ofIntegers(k, values as readonly I32[]) : of(k, values as readonly F32[], number);
+}
+
+/** A numeric parameter of a call, by its name. */
+export function numberOf(params: object, name: string): number {
+  return Number((params as Readonly<Record<string, unknown>>)[name]);
+}
+
 /** A lane for each element of the output: `body` sees the names of the inputs and where their elements are. */
 export function broadcastMap(
   call: GpuCall,
-  body: (scope: GpuScope, names: readonly string[], at: readonly (U32 | number)[]) => U32,
+  body: (scope: GpuScope, names: readonly string[], at: readonly (U32 | number)[]) => Value<NumberType>,
 ): ReturnType<GpuKernel["steps"]>[number] {
   const { inputs, output: y } = call;
   const names = inputs.map((_, i) => `x${i}`);

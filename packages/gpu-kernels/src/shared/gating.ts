@@ -1,7 +1,7 @@
 import type { Gating } from "@centella/core";
 import type { Emitter, F32, U32 } from "../emitter.ts";
 import { asValue, type Extent, timesPlus } from "../extent.ts";
-import { groupReducer, groupSum } from "./groups.ts";
+import { groupSum } from "./groups.ts";
 
 /** Lanes that look at a token's experts together. */
 export const gatingLanes = 64;
@@ -17,22 +17,17 @@ export function gates(k: Emitter, gating: Gating, t: U32, experts: Extent): (log
     case "sigmoid":
       return (logit) => k.div(k.constant("f32", 1), k.add(k.exp(k.neg(logit)), 1));
     case "softmax":
-      return softmax(k, gatingLanes, experts, (e) => k.load("logits", asValue(k, timesPlus(k, t, experts, e))));
+      return softmax(k, experts, (e) => k.load("logits", asValue(k, timesPlus(k, t, experts, e))));
   }
 }
 
 /** `exp(x - max) / sum` over `count` values that lanes share. */
-export function softmax(k: Emitter, lanes: number, count: Extent, load: (i: U32) => F32): (x: F32) => F32 {
+export function softmax(k: Emitter, count: Extent, load: (i: U32) => F32): (x: F32) => F32 {
   const most = k.variable("f32", Number.NEGATIVE_INFINITY);
-  k.for(k.lane(), count, lanes, (i) => most.set(larger(k, most.get(), load(i))));
-  const [max] = groupReducer(k, lanes, ["f32"])([most.get()], ([a], [b]) => [larger(k, a, b)]);
+  k.for(k.lane(), count, k.lanes, (i) => most.set(k.maximum(most.get(), load(i))));
+  const [max] = k.reducer(["f32"])([most.get()], ([a], [b]) => [k.maximum(a, b)]);
   const sum = k.variable("f32", 0);
-  k.for(k.lane(), count, lanes, (i) => sum.set(k.add(sum.get(), k.exp(k.sub(load(i), max)))));
-  const total = groupSum(k, lanes)(sum.get());
+  k.for(k.lane(), count, k.lanes, (i) => sum.set(k.add(sum.get(), k.exp(k.sub(load(i), max)))));
+  const total = groupSum(k)(sum.get());
   return (x) => k.div(k.exp(k.sub(x, max)), total);
-}
-
-/** NaN if there is one. */
-function larger(k: Emitter, a: F32, b: F32): F32 {
-  return k.select(k.either(k.compare("gt", b, a), k.isNaN(b)), b, a);
 }

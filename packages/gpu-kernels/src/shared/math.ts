@@ -1,4 +1,5 @@
 import type { Bool, Emitter, F32, U32 } from "../emitter.ts";
+import { bitsOf } from "./values.ts";
 
 /** `c[0] x^(n-1) + … + c[n-1]` */
 export function polynomial(k: Emitter, x: F32, coefficients: readonly number[]): F32 {
@@ -8,7 +9,60 @@ export function polynomial(k: Emitter, x: F32, coefficients: readonly number[]):
 
 export function withSignOf(k: Emitter, magnitude: F32, x: F32): F32 {
   const sign = k.and(k.bitcast("u32", x), 0x80000000);
-  return k.bitcast("f32", k.or(k.bitcast("u32", magnitude), sign));
+  return k.bitcast("f32", k.or(k.bitcast("u32", k.abs(magnitude)), sign));
+}
+
+/** Of -0 and negative numbers. By bits: devices that flush denormals see their sign. */
+export function isNegative(k: Emitter, x: F32): Bool {
+  return k.compare("ge", k.bitcast("u32", x), 0x80000000);
+}
+
+/** `|x| < limit`, false for NaN. By bits, whose comparison takes one instruction everywhere. */
+export function isSmaller(k: Emitter, x: F32, limit: number): Bool {
+  return k.compare("lt", k.bitcast("u32", k.abs(x)), bitsOf("f32", limit));
+}
+
+/** `1 / x` */
+export function inverse(k: Emitter, x: F32): F32 {
+  return k.div(k.constant("f32", 1), x);
+}
+
+/** `1 / (1 + exp(-x))`, from `exp(-|x|)`, which does not overflow. */
+export function logistic(k: Emitter, x: F32): F32 {
+  const e = k.exp(k.neg(k.abs(x)));
+  return k.div(k.select(isNegative(k, x), e, 1), k.add(e, 1));
+}
+
+const expCoefficients = [1.98756915e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1];
+
+/** `exp(r) - 1` for |r| up to ln(2)/2 (Cephes' expf, by S. Moshier). */
+export function smallExpm1(k: Emitter, r: F32): F32 {
+  return k.fma(polynomial(k, r, expCoefficients), k.mul(r, r), r);
+}
+
+/** `exp(x) - 1`, accurate near 0. */
+export function expm1(k: Emitter, x: F32): F32 {
+  return k.select(isSmaller(k, x, Math.LN2 / 2), smallExpm1(k, x), k.sub(k.exp(x), 1));
+}
+
+const tanhCoefficients = [-5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1, -3.33332819422e-1];
+
+/** Near 0 a polynomial (Cephes' tanhf, by S. Moshier), elsewhere from `exp(-2|x|)`, which does not overflow. */
+export function tanh(k: Emitter, x: F32): F32 {
+  const square = k.mul(x, x);
+  const small = k.fma(k.mul(polynomial(k, square, tanhCoefficients), square), x, x);
+  const e = k.exp(k.mul(k.abs(x), -2));
+  const large = k.div(k.sub(k.constant("f32", 1), e), k.add(e, 1));
+  return k.select(isSmaller(k, x, 0.625), small, withSignOf(k, large, x));
+}
+
+/** `log(1 + exp(x))` as `max(x, 0) + log(1 + e)` with `e = exp(-|x|)`, the logarithm as the series of `2 artanh(e / (2 + e))`. */
+export function softplus(k: Emitter, x: F32): F32 {
+  const e = k.exp(k.neg(k.abs(x)));
+  const s = k.div(e, k.add(e, 2));
+  const q = k.mul(s, s);
+  const series = k.mul(k.mul(s, 2), polynomial(k, q, [1 / 11, 1 / 9, 1 / 7, 1 / 5, 1 / 3, 1]));
+  return k.add(k.select(isNegative(k, x), k.constant("f32", 0), x), series);
 }
 
 /** `log(1 + u)` for u from 0: a series of the area tangent where `1 + u` would lose digits. */
@@ -41,15 +95,6 @@ export function preciseLog(k: Emitter, x: F32): F32 {
   return k.add(k.fma(n, 0.693359375, u), k.fma(n, -2.1219444e-4, tail));
 }
 
-/** High word of the product of two u32. */
-export function multiplyHigh(k: Emitter, a: U32, b: U32 | number): U32 {
-  const [aLow, aHigh] = [k.and(a, 0xffff), k.shiftRight(a, 16)];
-  const [bLow, bHigh] = typeof b === "number" ? [b & 0xffff, b >>> 16] : [k.and(b, 0xffff), k.shiftRight(b, 16)];
-  const first = k.add(k.mul(aHigh, bLow), k.shiftRight(k.mul(aLow, bLow), 16));
-  const second = k.add(k.mul(aLow, bHigh), k.and(first, 0xffff));
-  return k.add(k.add(k.mul(aHigh, bHigh), k.shiftRight(first, 16)), k.shiftRight(second, 16));
-}
-
 // 2 / π in words, behind a word of zeros.
 const twoOverPi = [0x00000000, 0x28be60db, 0x9391054a, 0x7f09d5f4, 0x7d4d3770, 0x36d8a566, 0x4f10e410];
 
@@ -78,10 +123,10 @@ export function reduceAngle(k: Emitter, x: F32): { readonly r: F32; readonly q: 
     k.select(isShifted, k.or(k.shiftLeft(words[i]!, shift), k.shiftRight(words[i + 1]!, back)), words[i]!);
   const [high, middle, low] = [joined(0), joined(1), joined(2)];
   // The product's 64 bits from 2^61 on: two of the quotient, then the fraction.
-  const third = multiplyHigh(k, mantissa, low);
+  const third = k.multiplyHigh(mantissa, low);
   const lowWord = k.add(k.mul(mantissa, middle), third);
   const carry = k.select(k.compare("lt", lowWord, third), k.constant("u32", 1), 0);
-  const highWord = k.add(k.add(k.mul(mantissa, high), multiplyHigh(k, mantissa, middle)), carry);
+  const highWord = k.add(k.add(k.mul(mantissa, high), k.multiplyHigh(mantissa, middle)), carry);
   // Rounded to the nearest quadrant.
   const fraction = k.and(highWord, 0x3fffffff);
   const isUp = k.compare("ge", fraction, 0x20000000);

@@ -1,5 +1,4 @@
 import type { Emitter, U32 } from "../emitter.ts";
-import { multiplyHigh } from "./math.ts";
 
 type Words = readonly [U32, U32, U32, U32];
 
@@ -9,9 +8,9 @@ export function philox4x32(k: Emitter, counter: Words, key: readonly [U32, U32])
   let [k0, k1] = key;
   for (let round = 0; round < 10; round++) {
     const next: Words = [
-      k.xor(k.xor(multiplyHigh(k, c2, 0xcd9e8d57), c1), k0),
+      k.xor(k.xor(k.multiplyHigh(c2, 0xcd9e8d57), c1), k0),
       k.mul(c2, 0xcd9e8d57),
-      k.xor(k.xor(multiplyHigh(k, c0, 0xd2511f53), c3), k1),
+      k.xor(k.xor(k.multiplyHigh(c0, 0xd2511f53), c3), k1),
       k.mul(c0, 0xd2511f53),
     ];
     [c0, c1, c2, c3] = next;

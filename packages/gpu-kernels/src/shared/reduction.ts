@@ -1,28 +1,87 @@
 import type { ReduceParams } from "@centella/core";
 import type { Emitter, F32 } from "../emitter.ts";
-import { asValue, type Extent } from "../extent.ts";
-import { type GpuKernel, input, output } from "../kernel.ts";
-import { groupReducer } from "./groups.ts";
-import { forEachOf, perRow, rowLanes } from "./rows.ts";
+import { asValue, divide, type Extent, plus, times } from "../extent.ts";
+import { firstArgs, firstInput, fusedName, type GpuArgument, type GpuKernel, mostElements, resultArgs, storeResult } from "../kernel.ts";
+import { forEachOf, perRow, rowAt, rowsOf } from "./rows.ts";
 
-/** An f32 reduction over one axis or all: `combine` over `map(x)` from `initial`, which changes nothing; `finish` makes the result. */
-export function reduction<P extends Pick<ReduceParams, "axis">>(definition: {
+/** Elements of a row from which on several groups share it, and the least that each of them takes. */
+const longRow = 2 ** 14;
+const leastShare = 2 ** 12;
+
+/** Groups that suffice to keep a device busy. */
+const enoughGroups = 512;
+
+/** Number of groups that share each row of a reduction. */
+export function sharersOf(rows: number, length: number): number {
+  if (length < longRow) return 1;
+  return Math.max(1, Math.min(Math.ceil(length / leastShare), Math.floor(enoughGroups / Math.max(1, rows))));
+}
+
+/** A fold of f32 elements: `combine` over `map(x)` from `initial`, which changes nothing. */
+interface Fold {
   readonly initial: number;
   readonly map?: (k: Emitter, x: F32) => F32;
   readonly combine: (k: Emitter, a: F32, b: F32) => F32;
-  readonly finish?: (k: Emitter, value: F32) => F32;
-}): GpuKernel<P> {
-  const { initial, map = (_k, x) => x, combine, finish = (_k, value) => value } = definition;
+  /** Makes the result of the combined value and the number of elements. */
+  readonly finish?: (k: Emitter, value: F32, length: Extent) => F32;
+}
+
+/** An f32 reduction over one axis or all. Where rows are long and few, several groups share each, and a second step joins their results. */
+export function reduction<P extends Pick<ReduceParams, "axis">>(fold: Fold): GpuKernel<P> {
+  const { initial, map = (_k, x) => x, combine, finish = (_k, value) => value } = fold;
+  /** The combined value of the lanes' shares, `load(i)` for `i` of a lane's own. */
+  const folded = (k: Emitter, each: (take: (value: F32) => void) => void): F32 => {
+    const value = k.variable("f32", initial);
+    each((x) => value.set(combine(k, value.get(), x)));
+    const [all] = k.reducer(["f32"])([value.get()], ([a], [b]) => [combine(k, a, b)]);
+    return all;
+  };
   return {
-    steps: (call, { axis }) => [
-      perRow("", { x: call.inputs[0]!, axis, args: { x: input(call, 0), y: output(call) } }, (scope, { row, length, at }) => {
-        const { k } = scope;
-        const value = k.variable("f32", initial);
-        forEachOf(scope, length, (i) => value.set(combine(k, value.get(), map(k, k.load("x", at(i))))));
-        const [all] = groupReducer(k, rowLanes, ["f32"])([value.get()], ([a], [b]) => [combine(k, a, b)]);
-        k.if(k.compare("eq", k.lane(), 0), () => k.store("y", row, finish(k, all)));
-      }),
-    ],
+    epilogue: true,
+    prologue: "once",
+    steps: (call, { axis: given }) => {
+      const x = call.inputs[0]!;
+      const { outer, inner, axis } = rowsOf(x, given);
+      const rows = [...outer, ...inner];
+      const sharers = sharersOf(mostElements(rows, call.bucket), mostElements(axis === null ? x.shape : [x.shape[axis]!], call.bucket));
+      if (sharers === 1) {
+        const args = { ...firstArgs(call), ...resultArgs(call) };
+        return [
+          perRow(fusedName("", call.prologue, call.epilogue), { x, axis, args }, (scope, { row, length, at }) => {
+            const { k } = scope;
+            const from = firstInput(scope, call, "once");
+            const all = folded(k, (take) => forEachOf(scope, length, (i) => take(map(k, from.first(at(i))))));
+            k.if(k.compare("eq", k.lane(), 0), () => storeResult(scope, call, row, finish(k, all, length)));
+          }),
+        ];
+      }
+      const parts: GpuArgument = { kind: "scratch", dtype: "f32", elements: [...rows, sharers] };
+      return [
+        {
+          kind: "groups",
+          name: fusedName("share", call.prologue),
+          args: { ...firstArgs(call), parts },
+          shape: [...rows, sharers],
+          body: (scope, group) => {
+            const { k } = scope;
+            const [row, share] = divide(k, group, sharers);
+            const { length, at } = rowAt(scope, x, axis, asValue(k, row));
+            const size = k.quotient(k.add(asValue(k, length), sharers - 1), sharers);
+            const start = k.mul(asValue(k, share), size);
+            const from = firstInput(scope, call, "once");
+            const end = k.min(k.add(start, size), length);
+            const all = folded(k, (take) => k.for(k.add(start, k.lane()), end, k.lanes, (i) => take(map(k, from.first(at(i))))));
+            k.if(k.compare("eq", k.lane(), 0), () => k.store("parts", group, all));
+          },
+        },
+        perRow(fusedName("join", call.epilogue), { x, axis, args: { parts, ...resultArgs(call) } }, (scope, { row, length }) => {
+          const { k } = scope;
+          const start = times(k, row, sharers);
+          const all = folded(k, (take) => forEachOf(scope, sharers, (i) => take(k.load("parts", plus(k, start, i)))));
+          k.if(k.compare("eq", k.lane(), 0), () => storeResult(scope, call, row, finish(k, all, length)));
+        }),
+      ];
+    },
   };
 }
 

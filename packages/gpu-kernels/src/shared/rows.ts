@@ -1,10 +1,7 @@
 import type { Shape, TensorSpec } from "@centella/core";
-import type { U32 } from "../emitter.ts";
+import type { F32, U32 } from "../emitter.ts";
 import { asValue, type Extent, plus, product, times, timesPlus, unflatten } from "../extent.ts";
 import type { GpuArguments, GpuScope, GpuStep } from "../kernel.ts";
-
-/** Lanes that share a row. */
-export const rowLanes = 128;
 
 /** One run of elements along an axis, handled by one group. */
 export interface Row {
@@ -25,6 +22,16 @@ export function rowsOf(
   return { outer: shape.slice(0, at), inner: shape.slice(at + 1), axis: at };
 }
 
+/** A row of `x` along an axis from 0, or all of `x` for null. */
+export function rowAt(scope: GpuScope, x: TensorSpec, axis: number | null, row: U32): Row {
+  const { k } = scope;
+  const length = axis === null ? product(k, scope.extents(x.shape)) : scope.extent(x.shape[axis]!);
+  const between = product(k, scope.extents(rowsOf(x, axis).inner));
+  const [before, after] = unflatten(k, row, [1, between]);
+  const start = timesPlus(k, times(k, before!, length), between, after!);
+  return { row, length, at: (i) => asValue(k, plus(k, times(k, i, between), start)) };
+}
+
 /** One group per row of `x` along `axis`. */
 export function perRow(
   name: string,
@@ -32,24 +39,29 @@ export function perRow(
   body: (scope: GpuScope, row: Row) => void,
 ): GpuStep {
   const { outer, inner, axis } = rowsOf(x, given);
-  return {
-    kind: "groups",
-    name,
-    args,
-    shape: [...outer, ...inner],
-    lanes: rowLanes,
-    body: (scope, row) => {
-      const { k } = scope;
-      const length = axis === null ? product(k, scope.extents(x.shape)) : scope.extent(x.shape[axis]!);
-      const between = product(k, scope.extents(inner));
-      const [before, after] = unflatten(k, row, [1, between]);
-      const start = timesPlus(k, times(k, before!, length), between, after!);
-      body(scope, { row, length, at: (i) => asValue(k, plus(k, times(k, i, between), start)) });
-    },
-  };
+  return { kind: "groups", name, args, shape: [...outer, ...inner], body: (scope, row) => body(scope, rowAt(scope, x, axis, row)) };
 }
 
 /** Runs `body` for every element of a row, spread over the group's lanes. */
 export function forEachOf({ k }: GpuScope, length: Extent, body: (i: U32) => void): void {
-  k.for(k.lane(), length, rowLanes, body);
+  k.for(k.lane(), length, k.lanes, body);
+}
+
+/** Adds up `value(i)` over a row; every lane gets the sum. */
+export function sumOf(scope: GpuScope, length: Extent, add: (own: F32) => F32, value: (i: U32) => F32): F32 {
+  const { k } = scope;
+  const own = k.variable("f32", 0);
+  forEachOf(scope, length, (i) => own.set(k.add(own.get(), value(i))));
+  return add(own.get());
+}
+
+/** Adds up the squares of `value(i)` over a row; every lane gets the sum. */
+export function squaresOf(scope: GpuScope, length: Extent, add: (own: F32) => F32, value: (i: U32) => F32): F32 {
+  const { k } = scope;
+  const own = k.variable("f32", 0);
+  forEachOf(scope, length, (i) => {
+    const x = value(i);
+    own.set(k.fma(x, x, own.get()));
+  });
+  return add(own.get());
 }

@@ -2,7 +2,7 @@ import type { ScanParams } from "@centella/core";
 import type { Emitter, F32 } from "../emitter.ts";
 import { asValue } from "../extent.ts";
 import { type GpuKernel, input, output } from "../kernel.ts";
-import { perRow, rowLanes } from "./rows.ts";
+import { perRow } from "./rows.ts";
 
 /** A running combination along an axis: each lane combines a part of the row, then goes over it again from what is before it. */
 export function scan(initial: number, combine: (k: Emitter, a: F32, b: F32) => F32): GpuKernel<ScanParams> {
@@ -10,12 +10,12 @@ export function scan(initial: number, combine: (k: Emitter, a: F32, b: F32) => F
     steps: (call, { axis }) => [
       perRow("", { x: call.inputs[0]!, axis, args: { x: input(call, 0), y: output(call) } }, ({ k }, { length, at }) => {
         const lane = k.lane();
-        const part = k.quotient(k.add(asValue(k, length), rowLanes - 1), rowLanes);
+        const part = k.quotient(k.add(asValue(k, length), k.lanes - 1), k.lanes);
         const start = k.mul(lane, part);
         const end = k.min(k.add(start, part), length);
         const own = k.variable("f32", initial);
         k.for(start, end, 1, (i) => own.set(combine(k, own.get(), k.load("x", at(i)))));
-        const parts = k.shared("f32", rowLanes);
+        const parts = k.shared("f32", k.lanes);
         parts.set(lane, own.get());
         k.sync();
         const running = k.variable("f32", initial);

@@ -1,9 +1,9 @@
 import type { Emitter, U32 } from "../emitter.ts";
 import { asValue, product, timesPlus, unflatten } from "../extent.ts";
 import { type GpuArgument, type GpuCall, type GpuStep, input, mostElements, output } from "../kernel.ts";
-import { groupReducer, larger } from "./groups.ts";
+import { larger } from "./groups.ts";
 import { orderKey } from "./math.ts";
-import { forEachOf, perRow, rowLanes, rowsOf } from "./rows.ts";
+import { forEachOf, perRow, rowsOf } from "./rows.ts";
 
 /** What becomes of an order: the values in it, or where they were. */
 export type Give = "values" | "indices";
@@ -38,7 +38,7 @@ function selection(call: GpuCall, { axis, descending, give }: Order): GpuStep {
     const { inner } = rowsOf(x, axis);
     const between = product(k, scope.extents(inner));
     const [before, after] = unflatten(k, row, [1, between]);
-    const reduce = groupReducer(k, rowLanes, ["u32", "u32"]);
+    const reduce = k.reducer(["u32", "u32"]);
     // Pairs in order: a larger key comes first, of equal ones the smaller index.
     const [lastKey, lastIndex] = [k.variable("u32", 0xffffffff), k.variable("u32", 0)];
     const isFirst = k.variable("u32", 1);

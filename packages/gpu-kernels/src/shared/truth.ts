@@ -1,7 +1,6 @@
 import type { ReduceParams } from "@centella/core";
 import { type GpuArgument, type GpuKernel, input, output } from "../kernel.ts";
-import { groupReducer } from "./groups.ts";
-import { forEachOf, perRow, rowLanes, rowsOf } from "./rows.ts";
+import { forEachOf, perRow, rowsOf } from "./rows.ts";
 
 /** Whether all elements of a row are true, or any: counted by groups, then packed, since a truth value is a byte. */
 export function truth(which: "all" | "any"): GpuKernel<ReduceParams> {
@@ -18,7 +17,7 @@ export function truth(which: "all" | "any"): GpuKernel<ReduceParams> {
           const { k } = scope;
           const own = k.variable("u32", 0);
           forEachOf(scope, length, (i) => k.if(k.compare(wanted, k.loadBits("x", at(i)), 0), () => own.set(1)));
-          const [any] = groupReducer(k, rowLanes, ["u32"])([own.get()], ([a], [b]) => [k.or(a, b)]);
+          const [any] = k.reducer(["u32"])([own.get()], ([a], [b]) => [k.or(a, b)]);
           k.if(k.compare("eq", k.lane(), 0), () => k.store("found", row, any));
         }),
         {

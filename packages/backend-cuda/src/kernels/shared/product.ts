@@ -1,21 +1,30 @@
 import type { Shape } from "@centella/core";
-import { asValue, isBelow, offset, plus, product, times, timesPlus, unflatten } from "@centella/gpu-kernels";
-import { warpReduce } from "../../ptx/reduce.ts";
-import type { Extent, F32, U32 } from "../../ptx/types.ts";
+import {
+  asValue,
+  broadcastIndices,
+  type Epilogue,
+  type Extent,
+  type F32,
+  isBelow,
+  offset,
+  plus,
+  product,
+  times,
+  timesPlus,
+  type U32,
+  unflatten,
+} from "@centella/gpu-kernels";
+import { warpSum } from "../../ptx/reduce.ts";
 import type { Var } from "../../ptx/writer.ts";
-import { broadcastIndices } from "./binary.ts";
 import {
   type Argument,
   bucketElements,
   bucketShape,
-  type Finish,
-  floatElem,
+  epilogueArgs,
   input,
   type KernelCall,
   type Launch,
   launch,
-  loadFloat,
-  loadFloatVector,
   type NamedArguments,
   output,
   type Scope,
@@ -31,8 +40,9 @@ export interface Product {
   readonly aShape: Shape;
   readonly transposeA: boolean;
   readonly transposeB: boolean;
-  /** What becomes of an element before it is stored. */
-  readonly finish?: Finish;
+  readonly epilogue?: Epilogue | undefined;
+  /** Further memory that the epilogue reads. */
+  readonly earlier?: NamedArguments;
 }
 
 /** The matrices of one batch element, as index functions. */
@@ -57,7 +67,7 @@ export function vectorProduct(call: KernelCall, given: Product): Launch {
   const [rows, columns] = bucketShape(call, call.output.shape).slice(-2) as [number, number];
   const columnBlocks = Math.max(1, Math.ceil(columns / vectorWarps));
   const blocks = columnBlocks * batchElements(call);
-  const options = { threads: vectorWarps * lanes, blocks, args: argsOf(given) };
+  const options = { threads: vectorWarps * lanes, blocks, args: argsOf(call, given) };
   return launch(call, `matmulVector_${nameOf(call, given)}`, options, (scope) => {
     const { k } = scope;
     const thread = k.thread();
@@ -69,7 +79,7 @@ export function vectorProduct(call: KernelCall, given: Product): Launch {
       k.if(isBelow(k, column, n), () => {
         const sums = Array.from({ length: rows }, () => k.variable("f32", 0));
         k.if(isBelow(k, 0, m), () => addProducts(scope, given, matrices, { lane, column, sums }));
-        const totals = sums.map((sum) => warpReduce(k, sum.get(), (a, b) => k.add(a, b)));
+        const totals = sums.map((sum) => warpSum(k, sum.get()));
         k.if(k.compare("eq", lane, 0), () => {
           for (const [i, total] of totals.entries()) k.if(isBelow(k, i, m), () => store(i, column, total));
         });
@@ -129,14 +139,14 @@ export function columnProduct(call: KernelCall, given: Product): Launch {
   const [rows, columns] = bucketShape(call, call.output.shape).slice(-2) as [number, number];
   const columnBlocks = Math.max(1, Math.ceil(columns / blockColumns));
   const threads = blockColumns * depthParts;
-  const options = { threads, blocks: columnBlocks * batchElements(call), args: argsOf(given) };
+  const options = { threads, blocks: columnBlocks * batchElements(call), args: argsOf(call, given) };
   return launch(call, `matmulColumns_${nameOf(call, given)}`, options, (scope) => {
     const { k } = scope;
     const thread = k.thread();
     const [batch, columnBlock] = unflatten(k, k.block(), [1, columnBlocks]);
     const column = asValue(k, timesPlus(k, columnBlock!, blockColumns, k.and(thread, blockColumns - 1)));
     const part = k.shiftRight(thread, 4);
-    const partials = k.shared("f32", threads);
+    const partials = k.sharedMemory("f32", threads);
     inBatch(scope, call, given, batch!, ({ m, n, depth, loadA, loadB, store }) => {
       // Columns and rows beyond the run's repeat its last ones; they are not stored.
       const read = k.min(column, typeof n === "number" ? n - 1 : k.sub(n, 1));
@@ -168,13 +178,13 @@ export function columnProduct(call: KernelCall, given: Product): Launch {
       const own = k.sharedAt("f32", partials, thread);
       for (const [i, sum] of sums.entries()) {
         k.sync();
-        k.store("f32", own, sum.get());
+        k.st("f32", own, sum.get());
         for (let stride = threads / 2; stride >= blockColumns; stride /= 2) {
           k.sync();
-          k.if(k.compare("lt", thread, stride), () => k.store("f32", own, k.add(k.load("f32", own), k.load("f32", own, stride))));
+          k.if(k.compare("lt", thread, stride), () => k.st("f32", own, k.add(k.ld("f32", own), k.ld("f32", own, stride))));
         }
         const isStored = k.and(k.and(k.compare("lt", thread, blockColumns), isBelow(k, column, n)), isBelow(k, i, m));
-        k.if(isStored, () => store(i, column, k.load("f32", own)));
+        k.if(isStored, () => store(i, column, k.ld("f32", own)));
       }
     });
   });
@@ -190,7 +200,7 @@ export function tiledProduct(call: KernelCall, given: Product): Launch {
   const [rows, columns] = bucketShape(call, call.output.shape).slice(-2) as [number, number];
   const [rowTiles, columnTiles] = [Math.max(1, Math.ceil(rows / tile)), Math.max(1, Math.ceil(columns / tile))];
   const blocks = rowTiles * columnTiles * batchElements(call);
-  const options = { threads: side * side, blocks, args: argsOf(given) };
+  const options = { threads: side * side, blocks, args: argsOf(call, given) };
   return launch(call, `matmulTiled_${nameOf(call, given)}`, options, (scope) => {
     const { k } = scope;
     const thread = k.thread();
@@ -199,7 +209,7 @@ export function tiledProduct(call: KernelCall, given: Product): Launch {
     const firstColumn = times(k, columnTile!, tile);
     // Rows of shared memory are a word longer than the tile, so that storing along the depth does not hit one bank.
     const pitch = tile + 1;
-    const [aTile, bTile] = [k.shared("f32", tileDepth * pitch), k.shared("f32", tileDepth * pitch)];
+    const [aTile, bTile] = [k.sharedMemory("f32", tileDepth * pitch), k.sharedMemory("f32", tileDepth * pitch)];
     const x = k.and(thread, side - 1);
     const y = k.shiftRight(thread, 4);
     inBatch(scope, call, given, batch!, ({ m, n, depth, loadA, loadB, store }) => {
@@ -216,14 +226,14 @@ export function tiledProduct(call: KernelCall, given: Product): Launch {
           const column = plus(k, firstColumn, forB.other);
           const a = guarded(scope, [row, m], [k.add(forA.p, start), depth], loadA);
           const b = guarded(scope, [k.add(forB.p, start), depth], [column, n], loadB);
-          k.store("f32", k.sharedAt("f32", aTile, k.mad(forA.p, pitch, forA.other)), a);
-          k.store("f32", k.sharedAt("f32", bTile, k.mad(forB.p, pitch, forB.other)), b);
+          k.st("f32", k.sharedAt("f32", aTile, k.mad(forA.p, pitch, forA.other)), a);
+          k.st("f32", k.sharedAt("f32", bTile, k.mad(forB.p, pitch, forB.other)), b);
         }
         k.sync();
         const [aFrom, bFrom] = [k.sharedAt("f32", aTile, y), k.sharedAt("f32", bTile, x)];
         for (let p = 0; p < tileDepth; p++) {
-          const as = Array.from({ length: perThread }, (_, i) => k.load("f32", aFrom, p * pitch + i * side));
-          const bs = Array.from({ length: perThread }, (_, i) => k.load("f32", bFrom, p * pitch + i * side));
+          const as = Array.from({ length: perThread }, (_, i) => k.ld("f32", aFrom, p * pitch + i * side));
+          const bs = Array.from({ length: perThread }, (_, i) => k.ld("f32", bFrom, p * pitch + i * side));
           for (const [i, sum] of sums.entries()) sum.accumulate(as[Math.floor(i / perThread)]!, bs[i % perThread]!);
         }
         k.sync();
@@ -251,8 +261,8 @@ function guarded(
 
 /** Runs `body` with the matrices of a batch element, in blocks whose batch element the run has. */
 function inBatch(scope: Scope, call: KernelCall, given: Product, batch: Extent, body: (matrices: Matrices) => void): void {
-  const { k, pointer } = scope;
-  const { aShape, transposeA, transposeB, finish } = given;
+  const { k } = scope;
+  const { aShape, transposeA, transposeB, epilogue } = given;
   const b = call.inputs[1]!;
   const batchShape = call.output.shape.slice(0, -2);
   const [m, n] = [scope.extent(call.output.shape.at(-2)!), scope.extent(call.output.shape.at(-1)!)];
@@ -263,35 +273,33 @@ function inBatch(scope: Scope, call: KernelCall, given: Product, batch: Extent, 
     const aStart = times(k, times(k, aBatch!, m), depth);
     const bStart = times(k, times(k, bBatch!, n), depth);
     const yStart = times(k, times(k, batch, m), n);
-    const [aPointer, bPointer, yPointer] = [pointer("a", "f32"), pointer("b", floatElem(b.dtype)), pointer("y", "f32")];
     const aIndex = (row: Extent, p: Extent): Extent => plus(k, offset(k, [row, p], aStrides), aStart);
     const bIndex = (p: Extent, column: Extent): Extent => plus(k, offset(k, [p, column], bStrides), bStart);
     body({
       m,
       n,
       depth,
-      loadA: (row, p) => loadFloat(k, "f32", aPointer, aIndex(row, p)),
-      loadB: (p, column) => loadFloat(k, b.dtype, bPointer, bIndex(p, column)),
-      loadVectorA: (row, p) => loadFloatVector(k, "f32", aPointer, aIndex(row, p)),
-      loadVectorB: (p, column) => loadFloatVector(k, b.dtype, bPointer, bIndex(p, column)),
+      loadA: (row, p) => k.load("a", aIndex(row, p)),
+      loadB: (p, column) => k.load("b", bIndex(p, column)),
+      loadVectorA: (row, p) => k.loadVector("a", aIndex(row, p)),
+      loadVectorB: (p, column) => k.loadVector("b", bIndex(p, column)),
       store(row, column, value) {
         const index = plus(k, timesPlus(k, row, n, column), yStart);
-        const finished = finish === undefined ? value : finish.apply(scope, asValue(k, index), value);
-        k.store("f32", k.at("f32", yPointer, index), finished);
+        k.store("y", index, epilogue === undefined ? value : epilogue.apply(scope, asValue(k, index), [value]));
       },
     });
   });
 }
 
-function argsOf({ a, b = input(1), y = output, finish }: Product): NamedArguments {
-  return { a, b, y, ...finish?.args };
+function argsOf(call: KernelCall, { a, b = input(1), y = output, epilogue, earlier }: Product): NamedArguments {
+  return { a, b, y, ...epilogueArgs(call, epilogue), ...earlier };
 }
 
 function batchElements(call: KernelCall): number {
   return Math.max(1, bucketElements(call, call.output.shape.slice(0, -2)));
 }
 
-function nameOf(call: KernelCall, { transposeA, transposeB, finish }: Product): string {
+function nameOf(call: KernelCall, { transposeA, transposeB, epilogue }: Product): string {
   const form = `${call.inputs[1]!.dtype}_${transposeA ? "t" : "n"}${transposeB ? "t" : "n"}`;
-  return finish === undefined ? form : `${form}_fused`;
+  return epilogue === undefined ? form : `${form}_fused`;
 }

@@ -1,8 +1,7 @@
-import { isBelow, offset, product, times, unflatten } from "@centella/gpu-kernels";
+import { type Extent, type F32, isBelow, offset, product, times, type U32, unflatten, type Values } from "@centella/gpu-kernels";
 import { activationType, type BlockType } from "@centella/quant";
 import type { PtxBuilder } from "../../ptx/builder.ts";
 import { warpReduce } from "../../ptx/reduce.ts";
-import type { Extent, F32, U32 } from "../../ptx/types.ts";
 import { type Argument, bucketElements, type KernelCall, type Launch, launch } from "./kernel.ts";
 
 const threads = 128;
@@ -25,7 +24,7 @@ export function roundActivationsLaunch(
   const groups = bucketElements(call, shape) / perBlock;
   const blocks = Math.ceil(groups / (threads / lanes));
   return launch(call, `round_${type}${transposed ? "_t" : ""}`, { threads, blocks, args: { a, rounded } }, (scope) => {
-    const { k, pointer } = scope;
+    const { k } = scope;
     const thread = k.thread();
     const lane = k.and(thread, lanes - 1);
     const group = k.mad(k.block(), threads / lanes, k.shiftRight(thread, 5));
@@ -40,12 +39,12 @@ export function roundActivationsLaunch(
         return offset(k, [outer!, column!, row!], [times(k, rows, columns), rows, 1]);
       };
       const indices = Array.from({ length: perBlock / lanes }, (_, i) => k.add(k.add(first, lane), i * lanes));
-      const values = indices.map((index) => k.load("f32", k.at("f32", pointer("a", "f32"), at(index))));
+      const values = indices.map((index) => k.load("a", at(index)));
       const { inverse, step } = type === "q8_K" ? signedScale(k, values, indices) : symmetricScale(k, values);
       values.forEach((value, i) => {
         let q = k.round(k.mul(value, inverse));
         if (type === "q8_K") q = k.min(q, 127);
-        k.store("f32", k.at("f32", pointer("rounded", "f32"), indices[i]!), k.mul(q, step));
+        k.store("rounded", indices[i]!, k.mul(q, step));
       });
     });
   });
@@ -62,7 +61,7 @@ interface Scales {
 function symmetricScale(k: PtxBuilder, values: readonly F32[]): Scales {
   const magnitudes = values.map((value) => k.abs(value));
   const own = magnitudes.reduce((a, b) => k.max(a, b));
-  const largest = warpReduce(k, own, (a, b) => k.max(a, b));
+  const [largest] = warpReduce<readonly ["f32"]>(k, [own], ([a], [b]) => [k.max(a, b)]);
   const zero = k.compare("eq", largest, 0);
   return {
     inverse: k.select(zero, k.constant("f32", 0), k.div(k.constant("f32", 127), largest)),
@@ -72,20 +71,16 @@ function symmetricScale(k: PtxBuilder, values: readonly F32[]): Scales {
 
 /** q8_K: with `m` the first of the values of largest magnitude, `inverse = -127 / m`, `step = 1 / inverse`. */
 function signedScale(k: PtxBuilder, values: readonly F32[], indices: readonly U32[]): Scales {
-  let best = { value: values[0]!, index: indices[0]! };
-  const better = (a: typeof best, b: typeof best): typeof best => {
-    const [p, q] = [k.abs(a.value), k.abs(b.value)];
-    const take = k.or(k.compare("gt", q, p), k.and(k.compare("eq", q, p), k.compare("lt", b.index, a.index)));
-    return { value: k.select(take, b.value, a.value), index: k.select(take, b.index, a.index) };
+  type Located = Values<readonly ["f32", "u32"]>;
+  const better = (a: Located, b: Located): Located => {
+    const [p, q] = [k.abs(a[0]), k.abs(b[0])];
+    const take = k.or(k.compare("gt", q, p), k.and(k.compare("eq", q, p), k.compare("lt", b[1], a[1])));
+    return [k.select(take, b[0], a[0]), k.select(take, b[1], a[1])];
   };
-  values.slice(1).forEach((value, i) => {
-    best = better(best, { value, index: indices[i + 1]! });
-  });
-  for (let mask = lanes / 2; mask > 0; mask >>= 1) {
-    best = better(best, { value: k.shuffleXor(best.value, mask), index: k.shuffleXor(best.index, mask) });
-  }
-  const zero = k.compare("eq", best.value, 0);
-  const inverse = k.div(k.constant("f32", -127), best.value);
+  const best = values.map((each, i): Located => [each, indices[i]!]).reduce(better);
+  const [value] = warpReduce<readonly ["f32", "u32"]>(k, best, better);
+  const zero = k.compare("eq", value, 0);
+  const inverse = k.div(k.constant("f32", -127), value);
   return {
     inverse: k.select(zero, k.constant("f32", 0), inverse),
     step: k.select(zero, k.constant("f32", 0), k.div(k.constant("f32", 1), inverse)),

@@ -1,34 +1,14 @@
-import type { Shape, TensorSpec } from "@centella/core";
-import { asValue, isBelow, offset, product, timesPlus } from "@centella/gpu-kernels";
-import { warpReduce } from "../../ptx/reduce.ts";
-import type { Extent, F32, S32, U32 } from "../../ptx/types.ts";
-import {
-  type Argument,
-  bucketElements,
-  fixed,
-  floatElem,
-  type KernelCall,
-  type Launch,
-  launch,
-  loadFloat,
-  loadFloatVector,
-  type NamedArguments,
-  type Scope,
-} from "./kernel.ts";
+import type { Shape } from "@centella/core";
+import { asValue, type Epilogue, type Extent, isBelow, offset, product, timesPlus, type U32 } from "@centella/gpu-kernels";
+import { warpSum } from "../../ptx/reduce.ts";
+import { type Argument, bucketElements, epilogueArgs, fixed, type KernelCall, type Launch, launch, type Scope } from "./kernel.ts";
 import { addProducts, lanes, vectorWarps } from "./product.ts";
 
-/** What becomes of products before a result is stored. */
-export interface Finishing {
-  /** Memory that `apply` reads, by the names that it uses. */
-  readonly args: NamedArguments;
-  /** The result's element at a place, of the products' elements there. */
-  readonly apply: (scope: Scope, index: U32, values: readonly F32[]) => F32 | S32;
-}
-
 /** A result that one or more products make. */
-export interface SiblingResult extends Finishing {
+export interface SiblingResult {
+  readonly epilogue: Epilogue;
   /** Products of the tensor `[..., k]`, as it is or rounded, with matrices `[n, k]`. */
-  readonly products: readonly { readonly a: Argument; readonly b: Argument; readonly weight: TensorSpec }[];
+  readonly products: readonly { readonly a: Argument; readonly b: Argument }[];
   readonly y: Argument;
   /** `[..., n]` */
   readonly shape: Shape;
@@ -42,10 +22,10 @@ export function siblingProducts(call: KernelCall, k: number, results: readonly S
   const columnsOf = ({ shape }: SiblingResult): number => fixed(shape.at(-1));
   const blocksOf = (result: SiblingResult): number => Math.ceil(columnsOf(result) / vectorWarps);
   const args = Object.fromEntries(
-    results.flatMap(({ products, y, args: own }, i) => [
+    results.flatMap(({ products, y, epilogue }, i) => [
       ...products.flatMap(({ a, b }, j) => [[`a${i}_${j}`, a] as const, [`b${i}_${j}`, b] as const]),
       [`y${i}`, y] as const,
-      ...Object.entries(own),
+      ...Object.entries(epilogueArgs(call, epilogue)),
     ]),
   );
   const blocks = results.reduce((sum, result) => sum + blocksOf(result), 0);
@@ -68,10 +48,10 @@ function columns(
   call: KernelCall,
   depth: number,
   number: number,
-  { products, shape, apply }: SiblingResult,
+  { products, shape, epilogue }: SiblingResult,
   block: U32,
 ): void {
-  const { k, pointer } = scope;
+  const { k } = scope;
   const rows = bucketElements(call, shape.slice(0, -1));
   const n = fixed(shape.at(-1));
   const m = product(k, scope.extents(shape.slice(0, -1)));
@@ -79,28 +59,27 @@ function columns(
   const lane = k.and(thread, lanes - 1);
   const column = asValue(k, timesPlus(k, block, vectorWarps, k.shiftRight(thread, 5)));
   k.if(isBelow(k, column, n), () => {
-    const totals = products.map(({ weight: { dtype } }, j) => {
-      const [a, b] = [pointer(`a${number}_${j}`, "f32"), pointer(`b${number}_${j}`, floatElem(dtype))];
+    const totals = products.map((_, j) => {
+      const [a, b] = [`a${number}_${j}`, `b${number}_${j}`];
       const at = (row: Extent, p: Extent): Extent => offset(k, [row, p], [depth, 1]);
       const sums = Array.from({ length: rows }, () => k.variable("f32", 0));
       const matrices = {
         m,
         depth,
-        loadA: (row: Extent, p: Extent) => loadFloat(k, "f32", a, at(row, p)),
-        loadB: (p: Extent, j: Extent) => loadFloat(k, dtype, b, at(j, p)),
-        loadVectorA: (row: Extent, p: Extent) => loadFloatVector(k, "f32", a, at(row, p)),
-        loadVectorB: (p: Extent, j: Extent) => loadFloatVector(k, dtype, b, at(j, p)),
+        loadA: (row: Extent, p: Extent) => k.load(a, at(row, p)),
+        loadB: (p: Extent, j: Extent) => k.load(b, at(j, p)),
+        loadVectorA: (row: Extent, p: Extent) => k.loadVector(a, at(row, p)),
+        loadVectorB: (p: Extent, j: Extent) => k.loadVector(b, at(j, p)),
       };
       k.if(isBelow(k, 0, m), () => addProducts(scope, { transposeA: false }, matrices, { lane, column, sums }));
-      return sums.map((sum) => warpReduce(k, sum.get(), (x, y) => k.add(x, y)));
+      return sums.map((sum) => warpSum(k, sum.get()));
     });
-    const y = pointer(`y${number}`, "f32");
     k.if(k.compare("eq", lane, 0), () => {
       for (let row = 0; row < rows; row++) {
         k.if(isBelow(k, row, m), () => {
           const index = k.add(column, row * n);
           const values = totals.map((sums) => sums[row]!);
-          k.store("f32", k.at("f32", y, index), apply(scope, index, values) as F32);
+          k.store(`y${number}`, index, epilogue.apply(scope, index, values));
         });
       }
     });

@@ -1,6 +1,7 @@
 import { type AnyOp, isQuantized, resolveSpec, type TensorSpec, type WgslKernel } from "@centella/core";
+import { loader } from "../../gpu/emitter.ts";
 import type { KernelDefinition } from "../../kernel.ts";
-import { defineKernel, elementOf, input, loader, output } from "../../wgsl.ts";
+import { defineKernel, elementOf, input, output } from "../../wgsl.ts";
 
 const defaultLanes = 64;
 
@@ -17,12 +18,12 @@ export function customKernel(
     },
     build({ inputs, params, output: y }) {
       const specs = inputs as readonly TensorSpec[];
-      const loaders = specs.flatMap((spec, i) => (isFloat(spec) ? [loader(op.inputs[i]!, spec.dtype)] : []));
+      const loaders = specs.flatMap((spec, i) => (isFloat(spec) ? loader(op.inputs[i]!, spec.dtype) : []));
       const kernel = defineKernel({
         bindings: [...specs.map(({ dtype }, i) => input(op.inputs[i]!, i, elementOf(dtype))), output("y", elementOf(y.dtype))],
         uniforms,
         lanes,
-        declarations: [...loaders, ...(declarations === undefined ? [] : [declarations])].join("\n"),
+        declarations: [...loaders, ...(declarations === undefined ? [] : [declarations])],
         body,
         dispatch(dims) {
           const resolved = { inputs: specs.map((spec) => resolveSpec(spec, dims)), params, output: resolveSpec(y, dims) };

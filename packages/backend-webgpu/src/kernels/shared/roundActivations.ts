@@ -1,8 +1,8 @@
 import { type DimValues, elementCount, type TensorSpec } from "@centella/core";
 import type { ActivationType } from "@centella/quant";
+import { quotient } from "../../gpu/functions.ts";
 import type { Binding, Kernel } from "../../kernel.ts";
 import { defineKernel, input, toHalf } from "../../wgsl.ts";
-import { quotient } from "./quotient.ts";
 import { extents } from "./shape.ts";
 
 const lanes = 64;
@@ -17,7 +17,7 @@ export function roundActivations(a: TensorSpec, transposed: boolean, type: Activ
     bindings: [input("source", 0), target],
     uniforms: { m: "u32", k: "u32", count: "u32" },
     lanes,
-    declarations: `${quotient}\n${type === "q8_K" ? "" : toHalf}`,
+    declarations: [...quotient, ...(type === "q8_K" ? [] : [toHalf])],
     body: `
       let i = group * ${lanes}u + lane;
       if (i >= p.count) { return; }

@@ -7,25 +7,24 @@ import {
   type MatmulParams,
   type TensorSpec,
 } from "@centella/core";
+import type { Epilogue } from "@centella/gpu-kernels";
 import { activationType } from "@centella/quant";
-import type { Binding, Field, Finish, Kernel, Resource } from "../../kernel.ts";
-import { defineKernel, elementOf, input, loader, workgroupReduce } from "../../wgsl.ts";
+import { loader } from "../../gpu/emitter.ts";
+import { epilogueText, storeText } from "../../gpu/epilogue.ts";
+import type { Binding, Field, Kernel, Resource } from "../../kernel.ts";
+import { defineKernel, elementOf, input, workgroupReduce } from "../../wgsl.ts";
 import { products, vectorLanes, vectorRows } from "../matmul.ts";
 import { roundActivations } from "./roundActivations.ts";
 import { count, maximum } from "./shape.ts";
 
-/** What becomes of products before a result is stored: a function's body, and what it needs. */
-export interface FinishingText extends Omit<Finish, "declarations"> {
-  readonly declarations: readonly string[];
-  /** Sees `i` and the products' names. */
-  readonly body: string;
-}
+/** A result of products, with what is computed after them. */
+type SiblingResult = GroupResult & { readonly epilogue: Epilogue };
 
 /** Storage buffers of the kernel for few rows, the one with the most. */
-export function siblingBindings(inputs: readonly TensorSpec[], { body }: FusedParams, results: readonly GroupResult[]): number {
+export function siblingBindings(inputs: readonly TensorSpec[], { body }: FusedParams, results: readonly SiblingResult[]): number {
   const calls = results.flatMap(({ anchors }) => anchors.map((index) => body[index]!));
   const lefts = new Set(calls.map(({ inputs: places, params }) => roundingOf(inputs[places[1]!]!, params as MatmulParams)));
-  const read = results.flatMap(({ finishing }) => finishing?.places.filter((place) => place < inputs.length) ?? []);
+  const read = results.flatMap(({ epilogue }) => Object.keys(epilogue.args));
   return lefts.size + calls.length + results.length + read.length;
 }
 
@@ -38,12 +37,7 @@ function roundingOf({ dtype }: TensorSpec, { activations }: MatmulParams): strin
  * Products of the first input, each of which goes into one result. For few rows all are one dispatch, a workgroup for each element of
  * each result; for more each is the dispatch of a product.
  */
-export function siblingKernels(
-  inputs: readonly TensorSpec[],
-  { body }: FusedParams,
-  results: readonly GroupResult[],
-  finish: (result: GroupResult, prefix: string, names: readonly string[]) => FinishingText,
-): readonly Kernel[] {
+export function siblingKernels(inputs: readonly TensorSpec[], { body }: FusedParams, results: readonly SiblingResult[]): readonly Kernel[] {
   const a = inputs[0]!;
   const lead = a.shape.slice(0, -1);
   const bytesOf = (spec: TensorSpec): number => 4 * elementCount(spec.shape.map(maximum));
@@ -69,39 +63,30 @@ export function siblingKernels(
       const b = input(`b${r}_${j}`, places[1]!, elementOf(weight.dtype));
       return { left: leftOf(weight, params as MatmulParams), b, weight, params: params as MatmulParams, output };
     });
-    const resource: Resource = r < results.length - 1 ? { kind: "other", index: r } : { kind: "output" };
+    const resource: Resource = r < results.length - 1 ? { kind: "extraOutput", index: r } : { kind: "output" };
     const y: Binding = { name: `y${r}`, resource, access: "read_write", element: "f32" };
     return { result, multiplied, y };
   });
 
   if (lead.some((dim) => typeof dim !== "number") || elementCount(lead.map(maximum)) <= vectorRows) {
     const texts = siblings.map(({ result, multiplied }, r) =>
-      finish(
-        result,
-        `f${r}_`,
-        multiplied.map((_, j) => `t${j}`),
-      ),
+      epilogueText(result.epilogue, { name: `epilogue${r}`, parameters: multiplied.map((_, j) => `t${j}`) }),
     );
     const own = siblings.flatMap(({ multiplied, y }) => [...multiplied.map(({ b }) => b), y]);
     const sizes: Record<string, Field["type"]> = Object.fromEntries(
       ["m", "k", ...siblings.map((_, r) => `n${r}`)].map((name) => [name, "u32"]),
     );
     const columns = siblings.map(({ multiplied }) => maximum(multiplied[0]!.output.shape.at(-1)!));
-    const blocks = [...new Set(texts.flatMap(({ declarations }) => declarations))];
     kernels.push(
       defineKernel({
         bindings: [...lefts.values(), ...own, ...texts.flatMap(({ bindings }) => bindings)],
         uniforms: Object.assign(sizes, ...texts.map(({ uniforms }) => uniforms)) as Record<string, Field["type"]>,
         lanes: vectorLanes,
         declarations: [
-          ...siblings.flatMap(({ multiplied }) => multiplied.map(({ b, weight }) => loader(b.name, weight.dtype))),
+          ...siblings.flatMap(({ multiplied }) => multiplied.flatMap(({ b, weight }) => loader(b.name, weight.dtype))),
           workgroupReduce("total", "f32", vectorLanes, "a + b"),
-          ...blocks,
-          ...texts.map(({ body: text }, r) => {
-            const names = siblings[r]!.multiplied.map((_, j) => `t${j}: f32`);
-            return `fn finish${r}(i: u32, ${names.join(", ")}) -> f32 {\n${text}\n}`;
-          }),
-        ].join("\n"),
+          ...texts.flatMap(({ declarations }) => declarations),
+        ],
         body: [
           ...siblings.slice(0, -1).map((_, r) => `let end${r} = ${r === 0 ? "" : `end${r - 1} + `}p.m * p.n${r};`),
           siblings
@@ -116,7 +101,7 @@ export function siblingKernels(
           ${multiplied.map(({ left, b }, j) => `s${j} = fma(${left.name}[row + k], load_${b.name}(column + k), s${j});`).join("\n          ")}
         }
         ${multiplied.map((_, j) => `let t${j} = total(lane, s${j});`).join(" ")}
-        if (lane == 0u) { ${y.name}[i] = finish${r}(i, ${multiplied.map((__, j) => `t${j}`).join(", ")}); }
+        if (lane == 0u) { ${y.name}[i] = epilogue${r}(i, ${multiplied.map((__, j) => `t${j}`).join(", ")}); }
       }`;
             })
             .join(" else "),
@@ -136,22 +121,17 @@ export function siblingKernels(
 
   if (elementCount(lead.map(maximum)) > vectorRows) {
     for (const { result, multiplied, y } of siblings) {
-      // All but the last product wait for what the last one is finished with.
+      // All but the last product wait for the epilogue of the last one.
       const waiting = multiplied.slice(0, -1).map(({ output }, j): Binding => {
         return { name: `w${j}`, resource: { kind: "scratch", bytes: bytesOf(output), slot: slots++ }, access: "read", element: "f32" };
       });
-      const text = finish(result, "f_", [...waiting.map(({ name }) => `${name}[i]`), "result"]);
-      const last: Finish = {
-        bindings: [...waiting, ...text.bindings],
-        uniforms: text.uniforms,
-        declarations: [...text.declarations, `fn finish(i: u32, result: f32) -> f32 {\n${text.body}\n}`],
-        values: text.values,
-      };
+      const last = storeText(result.epilogue, [...waiting.map(({ name }) => `${name}[i]`), "result"]);
+      const store = { ...last, bindings: [...waiting, ...last.bindings] };
       for (const [j, { left, b, weight, params, output }] of multiplied.entries()) {
         const isLast = j === waiting.length;
-        const call = { inputs: [a, weight], params, output, finish: isLast ? last : undefined };
+        const call = { inputs: [a, weight], params, output };
         const target = isLast ? y.resource : waiting[j]!.resource;
-        for (const kernel of products(call, { ...left, name: "a" }, false)) {
+        for (const kernel of products(call, { ...left, name: "a" }, isLast ? store : storeText(undefined), false)) {
           const bindings = kernel.bindings.map((binding): Binding => {
             if (binding.resource.kind === "output") return { ...binding, resource: target };
             return binding.name === "b" ? { ...binding, resource: b.resource } : binding;

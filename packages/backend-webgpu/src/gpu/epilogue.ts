@@ -1,0 +1,49 @@
+import type { DimValues } from "@centella/core";
+import type { Epilogue } from "@centella/gpu-kernels";
+import type { Binding, Field } from "../kernel.ts";
+import { bindingsOf, dtypesOf, Uniforms } from "./definition.ts";
+import { WgslEmitter } from "./emitter.ts";
+
+/** An epilogue as a function of WGSL, for kernels that are written as text. */
+export interface EpilogueText {
+  readonly bindings: readonly Binding[];
+  readonly uniforms: Readonly<Record<string, Field["type"]>>;
+  /** Functions, block by block. */
+  readonly declarations: readonly string[];
+  values(dims: DimValues): Record<string, number>;
+}
+
+/**
+ * `fn <name>(i: u32, <parameters>: f32, …) -> f32`. `results` are expressions of the op's results at element i, by default the
+ * parameters. The name also keeps uniforms of several epilogues apart.
+ */
+export function epilogueText(
+  epilogue: Epilogue,
+  {
+    name,
+    parameters,
+    results = parameters,
+  }: { readonly name: string; readonly parameters: readonly string[]; readonly results?: readonly string[] },
+): EpilogueText {
+  const k = new WgslEmitter(dtypesOf(epilogue.args));
+  const scope = new Uniforms(k, `${name}_`);
+  const index = k.define("u32", "i");
+  const values = results.map((result) => k.define("f32", result));
+  const result = epilogue.apply(scope, index, values);
+  const head = `fn ${name}(i: u32, ${parameters.map((parameter) => `${parameter}: f32`).join(", ")}) -> f32`;
+  return {
+    bindings: bindingsOf(epilogue.args, k),
+    uniforms: scope.types,
+    declarations: [...k.declarations, `${head} {\n${k.lines.join("\n")}\nreturn ${result};\n}`],
+    values: (dims) => scope.values(dims),
+  };
+}
+
+/** `fn store(i: u32, value: f32)`, which writes element i of `y` after the epilogue. */
+export function storeText(epilogue: Epilogue | undefined, results?: readonly string[]): EpilogueText {
+  if (epilogue === undefined) {
+    return { bindings: [], uniforms: {}, declarations: ["fn store(i: u32, value: f32) { y[i] = value; }"], values: () => ({}) };
+  }
+  const text = epilogueText(epilogue, { name: "epilogue", parameters: ["result"], ...(results && { results }) });
+  return { ...text, declarations: [...text.declarations, "fn store(i: u32, value: f32) { y[i] = epilogue(i, value); }"] };
+}

@@ -1,4 +1,0 @@
-import type { KernelDefinition } from "../kernel.ts";
-import { binary } from "./shared/elementwise.ts";
-
-export const mul: KernelDefinition = binary("*");

@@ -1,0 +1,207 @@
+import { type BlockType, blockLayout } from "@centella/quant";
+import type { BlockBytes, Emitter, F32, I32, U32 } from "./emitter.ts";
+import { asValue, divide, type Extent } from "./extent.ts";
+
+/** Reads parts of one block. */
+class Block {
+  readonly k: Emitter;
+  readonly #bytes: BlockBytes;
+
+  constructor(k: Emitter, bytes: BlockBytes) {
+    this.k = k;
+    this.#bytes = bytes;
+  }
+
+  byte(at: U32 | number): U32 {
+    return this.#bytes.byte(at);
+  }
+
+  /** The f16 at an even number of bytes. */
+  half(at: number): F32 {
+    return this.#bytes.half(at);
+  }
+
+  /** The sign of a byte taken into account. */
+  signed(at: U32): I32 {
+    return signExtended(this.k, this.byte(at));
+  }
+
+  /** Weight j of 32: those below 16 are the low nibbles of 16 bytes, the others the high ones. */
+  nibble(from: number, j: U32, i: number): U32 {
+    const { k } = this;
+    const byte = this.byte(k.add(k.and(j, 15), from + i));
+    return k.and(k.shiftRight(byte, k.and(k.shiftRight(j, 2), 4)), 15);
+  }
+
+  bit(from: number, j: U32, i: number): U32 {
+    const { k } = this;
+    return k.and(k.shiftRight(this.byte(k.add(k.shiftRight(j, 3), from)), k.add(k.and(j, 7), i)), 1);
+  }
+
+  /** Scale and minimum, 6 bits each, of a group of 32 in q4_K and q5_K, packed into 12 bytes from byte 4 on. */
+  scaleAndMinimum(group: U32): readonly [scale: U32, minimum: U32] {
+    const { k } = this;
+    const place = k.and(group, 3);
+    const [low, middle, high] = [this.byte(k.add(place, 4)), this.byte(k.add(place, 8)), this.byte(k.add(place, 12))];
+    const isFirst = k.compare("lt", group, 4);
+    const top = (byte: U32): U32 => k.and(k.shiftRight(byte, 2), 0x30);
+    return [
+      k.select(isFirst, k.and(low, 63), k.or(k.and(high, 15), top(low))),
+      k.select(isFirst, k.and(middle, 63), k.or(k.shiftRight(high, 4), top(middle))),
+    ];
+  }
+}
+
+/**
+ * How weights are read from a block: what weights `j` to `j + 3` have in common is read at once, `j` a multiple of 4 where more than the
+ * first is asked for; the function gives weight `j + i`. Layouts and roundings are those of `@centella/quant`, one file per type there.
+ */
+type Reader = (block: Block, j: U32) => (i: number) => F32;
+
+/** `scale * (q - bias)` */
+function centred(k: Emitter, scale: F32, q: U32, bias: number): F32 {
+  return k.mul(scale, k.convert("f32", k.sub(k.bitcast("i32", q), bias)));
+}
+
+/** `scale * q + offset` */
+function scaled(k: Emitter, scale: F32, q: U32, offset: F32): F32 {
+  return k.add(k.mul(scale, k.convert("f32", q)), offset);
+}
+
+function signExtended(k: Emitter, byte: U32): I32 {
+  return k.sub(k.bitcast("i32", k.xor(byte, 0x80)), 0x80);
+}
+
+const levels = [-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113];
+const doubled = [0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12];
+
+const readers: Readonly<Partial<Record<BlockType, Reader>>> = {
+  q4_0: (block, j) => {
+    const d = block.half(0);
+    return (i) => centred(block.k, d, block.nibble(2, j, i), 8);
+  },
+  q4_1: (block, j) => {
+    const [d, m] = [block.half(0), block.half(2)];
+    return (i) => scaled(block.k, d, block.nibble(4, j, i), m);
+  },
+  q5_0: (block, j) => {
+    const { k } = block;
+    const d = block.half(0);
+    return (i) => centred(k, d, k.or(block.nibble(6, j, i), k.shiftLeft(block.bit(2, j, i), 4)), 16);
+  },
+  q5_1: (block, j) => {
+    const { k } = block;
+    const [d, m] = [block.half(0), block.half(2)];
+    return (i) => scaled(k, d, k.or(block.nibble(8, j, i), k.shiftLeft(block.bit(4, j, i), 4)), m);
+  },
+  q8_0: (block, j) => {
+    const { k } = block;
+    const d = block.half(0);
+    return (i) => k.mul(d, k.convert("f32", block.signed(k.add(j, 2 + i))));
+  },
+  iq4_nl: (block, j) => {
+    const { k } = block;
+    const d = block.half(0);
+    return (i) => k.mul(d, k.lookUp(levels, block.nibble(2, j, i)));
+  },
+  mxfp4: (block, j) => {
+    const { k } = block;
+    // 2^(e - 128) in two factors, since it may lie below the normal numbers.
+    const e = block.byte(0);
+    const half = k.shiftRight(e, 1);
+    const power = (exponent: U32): F32 => k.bitcast("f32", k.shiftLeft(k.add(exponent, 63), 23));
+    const [first, second] = [power(half), power(k.sub(e, half))];
+    return (i) => k.mul(k.mul(k.lookUp(doubled, block.nibble(1, j, i)), first), second);
+  },
+  q2_K: (block, j) => {
+    const { k } = block;
+    const group = k.shiftRight(j, 4);
+    const scales = block.byte(group);
+    const scale = k.mul(block.half(80), k.convert("f32", k.and(scales, 15)));
+    const minimum = k.mul(block.half(82), k.convert("f32", k.shiftRight(scales, 4)));
+    const from = k.add(k.add(k.mul(k.shiftRight(j, 7), 32), k.and(j, 31)), 16);
+    const shift = k.and(group, 6);
+    return (i) => scaled(k, scale, k.and(k.shiftRight(block.byte(k.add(from, i)), shift), 3), k.neg(minimum));
+  },
+  q3_K: (block, j) => {
+    const { k } = block;
+    const group = k.shiftRight(j, 4);
+    const low = k.and(k.shiftRight(block.byte(k.add(k.and(group, 7), 96)), k.and(k.shiftRight(group, 1), 4)), 15);
+    const high = k.and(k.shiftRight(block.byte(k.add(k.and(group, 3), 104)), k.and(k.shiftRight(group, 1), 6)), 3);
+    const scale = centred(k, block.half(108), k.or(low, k.shiftLeft(high, 4)), 32);
+    const [from, mask] = [k.add(k.add(k.mul(k.shiftRight(j, 7), 32), k.and(j, 31)), 32), k.and(j, 31)];
+    const [shift, bit] = [k.and(group, 6), k.shiftRight(group, 1)];
+    return (i) => {
+      const q = k.and(k.shiftRight(block.byte(k.add(from, i)), shift), 3);
+      const third = k.and(k.shiftRight(block.byte(k.add(mask, i)), bit), 1);
+      return centred(k, scale, k.or(q, k.shiftLeft(third, 2)), 4);
+    };
+  },
+  q4_K: (block, j) => {
+    const { k } = block;
+    const group = k.shiftRight(j, 5);
+    const [scale, minimum] = block.scaleAndMinimum(group);
+    const d = k.mul(block.half(0), k.convert("f32", scale));
+    const m = k.neg(k.mul(block.half(2), k.convert("f32", minimum)));
+    const from = k.add(k.add(k.mul(k.shiftRight(group, 1), 32), k.and(j, 31)), 16);
+    const shift = k.shiftLeft(k.and(group, 1), 2);
+    return (i) => scaled(k, d, k.and(k.shiftRight(block.byte(k.add(from, i)), shift), 15), m);
+  },
+  q5_K: (block, j) => {
+    const { k } = block;
+    const group = k.shiftRight(j, 5);
+    const [scale, minimum] = block.scaleAndMinimum(group);
+    const d = k.mul(block.half(0), k.convert("f32", scale));
+    const m = k.neg(k.mul(block.half(2), k.convert("f32", minimum)));
+    const place = k.and(j, 31);
+    const from = k.add(k.add(k.mul(k.shiftRight(group, 1), 32), place), 48);
+    const shift = k.shiftLeft(k.and(group, 1), 2);
+    return (i) => {
+      const fifth = k.and(k.shiftRight(block.byte(k.add(place, 16 + i)), group), 1);
+      const low = k.and(k.shiftRight(block.byte(k.add(from, i)), shift), 15);
+      return scaled(k, d, k.or(low, k.shiftLeft(fifth, 4)), m);
+    };
+  },
+  q6_K: (block, j) => {
+    const { k } = block;
+    const [part, quarter, place] = [k.shiftRight(j, 7), k.and(k.shiftRight(j, 5), 3), k.and(j, 31)];
+    const scale = k.mul(block.half(208), k.convert("f32", block.signed(k.add(k.shiftRight(j, 4), 192))));
+    const from = k.add(k.add(k.mul(part, 64), k.shiftLeft(k.and(quarter, 1), 5)), place);
+    const lowShift = k.and(k.shiftLeft(quarter, 1), 4);
+    const highFrom = k.add(k.add(k.mul(part, 32), place), 128);
+    const highShift = k.shiftLeft(quarter, 1);
+    return (i) => {
+      const low = k.and(k.shiftRight(block.byte(k.add(from, i)), lowShift), 15);
+      const high = k.and(k.shiftRight(block.byte(k.add(highFrom, i)), highShift), 3);
+      return centred(k, scale, k.or(low, k.shiftLeft(high, 4)), 32);
+    };
+  },
+  iq4_xs: (block, j) => {
+    const { k } = block;
+    const group = k.shiftRight(j, 5);
+    const low = k.and(k.shiftRight(block.byte(k.add(k.shiftRight(group, 1), 4)), k.shiftLeft(k.and(group, 1), 2)), 15);
+    const high = k.and(k.shiftRight(block.byte(k.add(k.shiftRight(group, 2), 2)), k.shiftLeft(k.and(group, 3), 1)), 3);
+    const scale = centred(k, block.half(0), k.or(low, k.shiftLeft(high, 4)), 32);
+    const place = k.and(j, 31);
+    const from = k.add(k.shiftLeft(group, 4), 8);
+    const shift = k.and(k.shiftRight(place, 2), 4);
+    return (i) => {
+      const byte = block.byte(k.add(k.add(k.and(place, 15), from), i));
+      return k.mul(scale, k.lookUp(levels, k.and(k.shiftRight(byte, shift), 15)));
+    };
+  },
+};
+
+/** True for the block types that kernels read as they are stored; backends keep the others as f32. */
+export function isNativeBlock(type: BlockType): boolean {
+  return Object.hasOwn(readers, type);
+}
+
+/** `count` weights from `index` on of an argument of a native type, 1 or 4; for 4 the index must be a multiple of 4. */
+export function loadBlockWeights(k: Emitter, type: BlockType, name: string, index: Extent, count: 1 | 4): readonly F32[] {
+  const { blockElements, blockBytes } = blockLayout(type);
+  const [number, j] = divide(k, index, blockElements);
+  const block = new Block(k, k.blockAt(name, asValue(k, number), blockBytes));
+  const weight = readers[type]!(block, asValue(k, j));
+  return Array.from({ length: count }, (_, i) => weight(i));
+}

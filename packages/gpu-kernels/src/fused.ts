@@ -1,0 +1,167 @@
+import {
+  type AnyOp,
+  evaluateBody,
+  type FinishingGroup,
+  type FusedParams,
+  type GroupResult,
+  type OpName,
+  resultsOf,
+  type SurroundedCall,
+  siblingsUnsupported,
+  specAt,
+  surroundedCall,
+  type TensorSpec,
+} from "@centella/core";
+import type { F32, I32, U32 } from "./emitter.ts";
+import { gpuKernels } from "./gpuKernels.ts";
+import type { Epilogue, Fusable, GpuArguments, GpuElement, GpuScope, GpuStep, Prologue } from "./kernel.ts";
+import { broadcastIndices, computeElement, loadElement, numberOf } from "./shared/elementwise.ts";
+
+type Inputs = readonly (TensorSpec | undefined)[];
+
+/** A fused group as kernels see it. */
+export type Group =
+  /** Elementwise calls alone: one step. */
+  | { readonly kind: "elementwise"; readonly step: GpuStep }
+  | ({ readonly kind: "anchored" } & AnchoredCall)
+  /** Products of one tensor, each result with what is computed after its products. */
+  | { readonly kind: "siblings"; readonly results: readonly (GroupResult & { readonly epilogue: Epilogue })[] };
+
+/** One call that is not elementwise, with elementwise calls after it or before it. */
+export interface AnchoredCall {
+  readonly op: AnyOp;
+  readonly params: object;
+  readonly inputs: Inputs;
+  readonly output: TensorSpec;
+  readonly epilogue?: Epilogue;
+  readonly prologue?: Prologue;
+  /** The group's input that input `index` of the call is. Inputs that only the elementwise calls read follow the call's own. */
+  readonly inputOf: (index: number) => number;
+}
+
+/** The parts of a group that is supported. */
+export function groupOf(inputs: Inputs, params: FusedParams): Group {
+  const results = resultsOf(inputs.length, params);
+  if (isElementwise(params)) return { kind: "elementwise", step: loopOf(inputs, results[0]!) };
+  const anchored = surroundedCall(inputs.length, params);
+  if (typeof anchored === "object") return { kind: "anchored", ...anchoredCall(inputs, params, anchored) };
+  return {
+    kind: "siblings",
+    results: results.map((result, i) => {
+      const anchors = result.anchors.map((call) => inputs.length + call);
+      return { ...result, epilogue: epilogueOf(inputs, result.finishing, anchors, `r${i}_`) };
+    }),
+  };
+}
+
+/** The reason why a group has no kernel; undefined if it has one. `fusable` says how groups may use an op's kernel. */
+export function groupUnsupported(inputs: Inputs, params: FusedParams, fusable: (op: string) => Fusable | undefined): string | undefined {
+  const results = resultsOf(inputs.length, params);
+  if (isElementwise(params))
+    return results.length > 1 ? "a loop has one result" : elementsUnsupported(inputs, params, results[0]!.finishing);
+  const anchored = surroundedCall(inputs.length, params);
+  if (typeof anchored === "object") {
+    const { call, isLast, elementwise: group } = anchored;
+    const { op, output } = params.body[call]!;
+    const uses = fusable(op.name);
+    if ((isLast ? uses?.prologue : uses?.epilogue) === undefined) return `${op.name} is no function of single elements here`;
+    if (group.output.dtype !== "f32" || output.dtype !== "f32") return `only f32 is computed with around ${op.name}`;
+    return elementsUnsupported(inputs, params, group);
+  }
+  for (const { finishing } of results) {
+    const reason = elementsUnsupported(inputs, params, finishing);
+    if (reason !== undefined) return reason;
+  }
+  // Another op than a product can only be alone among elementwise calls.
+  return results.flatMap(({ anchors }) => anchors).length === 1 ? anchored : siblingsUnsupported(inputs, params, results);
+}
+
+function isElementwise({ body }: FusedParams): boolean {
+  return body.every(({ op }) => op.elementwise === true);
+}
+
+function elementsUnsupported(inputs: Inputs, group: FusedParams, elements: FinishingGroup | undefined): string | undefined {
+  if (elements === undefined) return undefined;
+  const { places, params } = elements;
+  const apart = params.body.find(({ op }) => elementOf(op) === undefined);
+  if (apart !== undefined) return `${apart.op.name} is no function of single elements here`;
+  const specs = [...places.map((place) => specAt(inputs, group, place)), ...params.body.map(({ output }) => output)];
+  const odd = specs.find((spec) => spec !== undefined && spec.dtype !== "f32" && spec.dtype !== "i32");
+  return odd && `${odd.dtype} is not computed with in fused groups`;
+}
+
+function elementOf(op: AnyOp): GpuElement | undefined {
+  return Object.hasOwn(gpuKernels, op.name) ? gpuKernels[op.name as OpName]!.element : undefined;
+}
+
+/** Elementwise calls as one step: a lane computes the whole body for its element, nothing between the calls is stored. */
+function loopOf(inputs: Inputs, { finishing }: GroupResult): GpuStep {
+  const { shape, dtype } = finishing!.output;
+  const { args, apply } = elementsOf(inputs, finishing!, [], { prefix: "", argumentIndex: (place) => place });
+  return {
+    kind: "map",
+    name: "",
+    args: { ...args, y: { kind: "output", dtype } },
+    shape,
+    to: "y",
+    body: (scope, index) => apply(scope, index, []),
+  };
+}
+
+function anchoredCall(
+  inputs: Inputs,
+  params: FusedParams,
+  { call: index, isLast, isKept, elementwise: group }: SurroundedCall,
+): AnchoredCall {
+  const { op, inputs: places, params: own, output } = params.body[index]!;
+  const argumentIndex = (place: number): number => places.length + place;
+  const anchors = isLast ? [] : [inputs.length + index];
+  const { args, apply } = elementsOf(inputs, group, anchors, { prefix: "", argumentIndex });
+  const kept: GpuArguments = isKept ? { kept: { kind: "extraOutput", index: 0, dtype: "f32" } } : {};
+  return {
+    op,
+    params: own,
+    inputs: places.map((place) => specAt(inputs, params, place!)),
+    output,
+    // Only f32 is computed with around a call.
+    ...(isLast
+      ? { prologue: { args: { ...args, ...kept }, apply: (scope, at) => apply(scope, at, []) as F32 } }
+      : { epilogue: { args, apply: (scope, at, values) => apply(scope, at, values) as F32 } }),
+    inputOf: (at) => (at < places.length ? places[at]! : at - places.length),
+  };
+}
+
+function epilogueOf(inputs: Inputs, group: FinishingGroup | undefined, anchors: readonly number[], prefix: string): Epilogue {
+  if (group === undefined) return { args: {}, apply: (_scope, _index, [result]) => result! };
+  const { args, apply } = elementsOf(inputs, group, anchors, { prefix, argumentIndex: (place) => place });
+  return { args, apply: (scope, index, results) => apply(scope, index, results) as F32 };
+}
+
+/** A group of elementwise calls at an element, of the values at the places `anchors`. */
+function elementsOf(
+  inputs: Inputs,
+  { places, params, output }: FinishingGroup,
+  anchors: readonly number[],
+  { prefix, argumentIndex }: { readonly prefix: string; readonly argumentIndex: (place: number) => number },
+): { readonly args: GpuArguments; apply(scope: GpuScope, index: U32, values: readonly F32[]): F32 | I32 } {
+  const read = places.filter((place) => place < inputs.length);
+  const specs = read.map((place) => inputs[place]!);
+  const names = read.map((place) => `${prefix}x${place}`);
+  return {
+    args: Object.fromEntries(
+      read.map((place, i) => [names[i]!, { kind: "input", index: argumentIndex(place), dtype: specs[i]!.dtype } as const]),
+    ),
+    apply(scope, index, values) {
+      const { k } = scope;
+      const shapes = specs.map(({ shape }) => shape);
+      const at = broadcastIndices(scope, output.shape, shapes, index);
+      const loaded = new Map(read.map((place, i) => [place, loadElement(k, specs[i]!.dtype, names[i]!, at[i]!)]));
+      const known = places.map((place) => loaded.get(place) ?? values[anchors.indexOf(place)]!);
+      return evaluateBody(known, params.body, ({ op, params: own, output: { dtype } }, used, call) =>
+        computeElement(k, elementOf(op)!, dtype, used as readonly (F32 | I32)[], (name) =>
+          scope.number(`${prefix}${name}${call}`, numberOf(own, name)),
+        ),
+      );
+    },
+  };
+}

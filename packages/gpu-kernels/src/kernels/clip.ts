@@ -1,0 +1,5 @@
+import type { ClipParams } from "@centella/core";
+import type { GpuKernel } from "../kernel.ts";
+import { unary } from "../shared/elementwise.ts";
+
+export const clip: GpuKernel<ClipParams> = unary((k, x, number) => k.minimum(k.maximum(x, number("min")), number("max")));

@@ -1,0 +1,29 @@
+import { asValue, timesPlus, unflatten } from "../extent.ts";
+import { type GpuKernel, input, output } from "../kernel.ts";
+
+export const embedding: GpuKernel = {
+  steps: (call) => {
+    const { dtype, shape } = call.inputs[0]!;
+    return [
+      {
+        kind: "map",
+        name: dtype,
+        args: { table: input(call, 0), ids: input(call, 1), y: output(call) },
+        shape: call.output.shape,
+        to: "y",
+        body: (scope, index) => {
+          const { k } = scope;
+          const width = scope.extent(shape[1]!);
+          const [row, column] = unflatten(k, index, [1, width]);
+          const id = k.bitcast("u32", k.loadInteger("ids", asValue(k, row!)));
+          const value = k.variable("f32", 0);
+          // Unsigned: a negative id is past the table, too. Such rows are zeros.
+          k.if(k.compare("lt", id, scope.extent(shape[0]!)), () =>
+            value.set(k.load("table", asValue(k, timesPlus(k, id, width, column!)))),
+          );
+          return value.get();
+        },
+      },
+    ];
+  },
+};

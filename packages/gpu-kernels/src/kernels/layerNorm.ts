@@ -1,0 +1,34 @@
+import type { LayerNormParams } from "@centella/core";
+import { firstArgs, firstInput, fusedName, type GpuKernel, input, resultArgs, storeResult } from "../kernel.ts";
+import { groupSum } from "../shared/groups.ts";
+import { inverse } from "../shared/math.ts";
+import { floatOf } from "../shared/reduction.ts";
+import { forEachOf, perRow, squaresOf, sumOf } from "../shared/rows.ts";
+
+/** A group of lanes per row: two passes for its mean and variance, a third writes. */
+export const layerNorm: GpuKernel<LayerNormParams> = {
+  epilogue: true,
+  prologue: "again",
+  steps: (call, { eps }) => {
+    const hasBias = call.inputs[2] !== undefined;
+    const args = { ...firstArgs(call), w: input(call, 1), ...(hasBias && { bias: input(call, 2) }), ...resultArgs(call) };
+    const name = fusedName(hasBias ? "bias" : "", call.prologue, call.epilogue);
+    return [
+      perRow(name, { x: call.inputs[0]!, axis: -1, args }, (scope, { length, at }) => {
+        const { k } = scope;
+        const from = firstInput(scope, call, "again");
+        const [n, add] = [floatOf(k, length), groupSum(k)];
+        const mean = k.div(
+          sumOf(scope, length, add, (i) => from.first(at(i))),
+          n,
+        );
+        const squares = squaresOf(scope, length, add, (i) => k.sub(from.again(at(i)), mean));
+        const factor = inverse(k, k.sqrt(k.add(k.div(squares, n), scope.number("eps", eps))));
+        forEachOf(scope, length, (i) => {
+          const scaled = k.mul(k.mul(k.sub(from.again(at(i)), mean), factor), k.load("w", i));
+          storeResult(scope, call, at(i), hasBias ? k.add(scaled, k.load("bias", i)) : scaled);
+        });
+      }),
+    ];
+  },
+};

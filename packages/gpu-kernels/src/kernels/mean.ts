@@ -1,0 +1,12 @@
+import type { ReduceParams } from "@centella/core";
+import { asValue } from "../extent.ts";
+import type { GpuKernel } from "../kernel.ts";
+import { floatOf, reduction } from "../shared/reduction.ts";
+
+export const mean: GpuKernel<ReduceParams> = reduction({
+  initial: 0,
+  combine: (k, a, b) => k.add(a, b),
+  // Nothing divided by nothing is NaN, but not for every compiler.
+  finish: (k, sum, length) =>
+    k.select(k.compare("eq", asValue(k, length), 0), k.constant("f32", Number.NaN), k.div(sum, floatOf(k, length))),
+});

@@ -1,0 +1,5 @@
+import type { GpuKernel } from "../kernel.ts";
+import { unary } from "../shared/elementwise.ts";
+import { inverse } from "../shared/math.ts";
+
+export const reciprocal: GpuKernel = unary(inverse);

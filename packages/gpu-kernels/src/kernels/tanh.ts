@@ -1,0 +1,5 @@
+import type { GpuKernel } from "../kernel.ts";
+import { unary } from "../shared/elementwise.ts";
+import { tanh as hyperbolicTangent } from "../shared/math.ts";
+
+export const tanh: GpuKernel = unary(hyperbolicTangent);
