@@ -1,13 +1,7 @@
-export type { RestoreOptions, SaveOptions } from "./cache/savedSession.ts";
+export type { RestoreOptions, SaveOptions } from "./cache/saveOptions.ts";
 export type { SnapshotKey } from "./cache/snapshotMac.ts";
-export {
-  type ChatMessage,
-  ChatTemplate,
-  type ChatTemplateSource,
-  type PreparedChat,
-  type RenderOptions,
-  type TextPart,
-} from "./chat/chatTemplate.ts";
+export type { RenderOptions } from "./chat/chatOptions.ts";
+export { type ChatMessage, ChatTemplate, type ChatTemplateSource, type PreparedChat, type TextPart } from "./chat/chatTemplate.ts";
 export type { ReasoningFormat, ReasoningTags } from "./chat/reasoning.ts";
 export {
   BusyError,
@@ -32,15 +26,18 @@ export type {
 } from "./generate/generationParts.ts";
 export type { OverflowPolicy } from "./generate/overflow.ts";
 export type { Gap, Prompt } from "./generate/prompt.ts";
-export type { Session, SessionOptions } from "./generate/session.ts";
+export type { Session } from "./generate/session.ts";
+export type { SessionOptions } from "./generate/sessionOptions.ts";
 export { type StopResult, StopStrings } from "./generate/stopStrings.ts";
 export type { AdapterOptions } from "./load/adapters.ts";
 export type { LayersOnGpu } from "./load/layersOnGpu.ts";
-export { type LoadModelOptions, type LoadStage, loadModel } from "./load/loadModel.ts";
-export type { EmbedInput, EmbedOptions } from "./model/embed.ts";
+export { loadModel } from "./load/loadModel.ts";
+export type { LoadModelOptions, LoadStage } from "./load/loadOptions.ts";
+export type { EmbedInput } from "./model/embed.ts";
+export type { EmbedOptions, PerplexityOptions, PerplexityProgress } from "./model/measureOptions.ts";
 export type { Model } from "./model/model.ts";
 export type { ModelInfo, ModelMemory } from "./model/modelInfo.ts";
-export type { Perplexity, PerplexityOptions, PerplexityProgress } from "./model/perplexity.ts";
+export type { Perplexity } from "./model/perplexity.ts";
 export type { Pooling } from "./model/pooling.ts";
 export type { ActivationMode, CacheType } from "./model/recording.ts";
 export { architectureStatus, supportedArchitectures } from "./models/index.ts";

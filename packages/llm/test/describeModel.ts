@@ -6,21 +6,7 @@ import { describeGreedy, describeLogits } from "./modelOracle.ts";
 import { describeSaving } from "./modelSaving.ts";
 import { describeSessions } from "./modelSessions.ts";
 import { describeTurns } from "./modelTurns.ts";
-
-/** What a backend is held to. */
-export interface ModelSuiteOptions {
-  /** Results do not depend on batch sizes, bit for bit. */
-  readonly isExact: boolean;
-  /** "small" leaves the larger files out, "smoke" nearly everything. Default: "smoke" for software GPUs, else "all". */
-  readonly scope?: "all" | "small" | "smoke";
-  /** Whether each family runs with one batch size, each type in one arithmetic, and no session; the other cases are skipped. Default: false. */
-  readonly isSample?: boolean;
-}
-
-/** One backend's runtime and what it is held to. */
-export interface SuiteContext extends Required<ModelSuiteOptions> {
-  readonly runtime: Runtime;
-}
+import type { ModelSuiteOptions } from "./suiteContext.ts";
 
 /** The one suite of models that every backend runs, against llama.cpp's own outputs. */
 export function describeModel(name: string, factory: BackendFactory, { isExact, scope, isSample = false }: ModelSuiteOptions): void {

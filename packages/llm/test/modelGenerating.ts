@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type ChatMessage, ContextOverflowError, type GenerationPart, loadModel, type Model } from "../src/index.ts";
-import type { SuiteContext } from "./describeModel.ts";
 import { tiny, withMetadata } from "./modelFiles.ts";
+import type { SuiteContext } from "./suiteContext.ts";
 
 const greedy = { temperature: 0 } as const;
 /** "Once upon a time", with BOS. */

@@ -1,7 +1,6 @@
 import { createRuntime, reference, UnsupportedError } from "@centella/core";
 import { describe, expect, type TestContext, test } from "vitest";
 import { type LoadModelOptions, loadModel, type Model } from "../src/index.ts";
-import type { SuiteContext } from "./describeModel.ts";
 import {
   argmaxRows,
   cosine,
@@ -15,6 +14,7 @@ import {
   tiny,
 } from "./modelFiles.ts";
 import { shared } from "./shared.ts";
+import type { SuiteContext } from "./suiteContext.ts";
 
 const skipped = hasShared ? "" : " (skipped: no outside test data at CENTELLA_SHARED)";
 const describeShared = describe.skipIf(!hasShared);

@@ -3,8 +3,8 @@ import { createRuntime, type Runtime, reference } from "@centella/core";
 import { describe, expect, test } from "vitest";
 import { crc32 } from "../src/cache/snapshot.ts";
 import { type LoadModelOptions, loadModel, type Model, type Session, SnapshotError } from "../src/index.ts";
-import type { SuiteContext } from "./describeModel.ts";
 import { relativeError, tiny } from "./modelFiles.ts";
+import type { SuiteContext } from "./suiteContext.ts";
 
 const greedy = { temperature: 0 } as const;
 const turn = "Tell me a story about a fox and a crow that wanted to see the end of the world, and a long one, please.";

@@ -10,8 +10,8 @@ import {
   type Model,
   probabilities,
 } from "../src/index.ts";
-import type { SuiteContext } from "./describeModel.ts";
 import { patched, tiny, u32Entry } from "./modelFiles.ts";
+import type { SuiteContext } from "./suiteContext.ts";
 
 const greedy = { temperature: 0 } as const;
 /** "Once upon a time", with BOS. */

@@ -9,8 +9,8 @@ import {
   type Model,
   type Session,
 } from "../src/index.ts";
-import type { SuiteContext } from "./describeModel.ts";
 import { tiny } from "./modelFiles.ts";
+import type { SuiteContext } from "./suiteContext.ts";
 
 const greedy = { temperature: 0 } as const;
 /** "Once upon a time", with BOS. */

@@ -2,10 +2,10 @@ import { ArgumentError } from "@centella/core";
 import { boolean, callback, check, checkOptions, isRecord, type Kinds, kind, string } from "@centella/quant/checks";
 import { ChatTemplateError, chatTemplateKey, noChatTemplate } from "../errors.ts";
 import { withBos } from "../generate/withBos.ts";
-import { chatKinds } from "../optionKinds.ts";
 import type { Tokenizer } from "../tokenizer/tokenizer.ts";
 import type { VocabularyMetadata } from "../tokenizer/vocabulary.ts";
 import { type ChatMessage, checkMessages, mergeInstructions, type Place, type PlainMessage, plainMessages } from "./chatMessages.ts";
+import { chatKinds, type RenderOptions } from "./chatOptions.ts";
 import { type Origin, Text } from "./jinja/text.ts";
 import { isOpenAnswer } from "./messages.ts";
 import { findReasoningFormat, type ReasoningFormat, separationOf } from "./reasoning.ts";
@@ -14,24 +14,6 @@ import { JinjaTemplate } from "./templateRuntime.ts";
 export type { ChatMessage, TextPart } from "./chatMessages.ts";
 // Chats load this one file.
 export { separationOf };
-
-/** Options of {@link ChatTemplate.render}. */
-export interface RenderOptions {
-  /** End with the beginning of the assistant's turn. Default true. */
-  readonly addGenerationPrompt?: boolean;
-  /** End with the text of the last message, which must be an assistant message, so that a model continues it. Default false. */
-  readonly continueFinalMessage?: boolean;
-  /** Tools in the template's format (usually OpenAI's function objects). */
-  readonly tools?: readonly unknown[];
-  readonly documents?: readonly unknown[];
-  /** Further variables that the template knows, such as `enable_thinking`. */
-  readonly variables?: Readonly<Record<string, unknown>>;
-  /** Time that `strftime_now` formats. Default: now. */
-  readonly now?: Date;
-}
-
-/** Options that `generate` passes to the template. */
-export type ChatOptions = Omit<RenderOptions, "addGenerationPrompt" | "continueFinalMessage">;
 
 /** A template's text and the special tokens that it may name. */
 export interface ChatTemplateSource {

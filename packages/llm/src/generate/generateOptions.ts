@@ -14,9 +14,9 @@ import {
   oneOf,
   whole,
 } from "@centella/quant/checks";
-import type { ChatOptions } from "../chat/chatTemplate.ts";
+import type { ChatOptions } from "../chat/chatOptions.ts";
+import { chatKinds } from "../chat/chatOptions.ts";
 import type { ReasoningFormat, ReasoningTags } from "../chat/reasoning.ts";
-import { chatKinds } from "../optionKinds.ts";
 import { wholeNumber } from "../options.ts";
 import { type ResolvedSampling, resolveSampling, type SamplingOptions, samplingOptionNames } from "../sampling/options.ts";
 import type { OverflowPolicy, ResolvedOverflow } from "./overflow.ts";

@@ -1,23 +1,20 @@
 import { checkOptions } from "@centella/quant/checks";
-import type { RestoreOptions, SaveOptions } from "../cache/savedSession.ts";
+import type { RestoreOptions, SaveOptions } from "../cache/saveOptions.ts";
+import { savingKinds } from "../cache/saveOptions.ts";
 import { type ChatMessage, checkMessages } from "../chat/chatMessages.ts";
 import { frozenMessages, withAnswer, withPartialAnswer } from "../chat/messages.ts";
 import type { ReasoningFormat } from "../chat/reasoning.ts";
 import type { Engine } from "../model/engine.ts";
-import { savingKinds, sessionKinds } from "../optionKinds.ts";
 import { wholeNumber } from "../options.ts";
 import { type GenerateOptions, type ResolvedGeneration, resolveGeneration, resolveOverflow } from "./generateOptions.ts";
 import { Generation } from "./generation.ts";
 import type { GenerationFinish, GenerationPart } from "./generationParts.ts";
 import { type Prompt, preparePrompt } from "./prompt.ts";
+import type { SessionOptions } from "./sessionOptions.ts";
+import { sessionKinds } from "./sessionOptions.ts";
 import { finishOf, Turns } from "./sessionRules.ts";
 
 /** How a session starts. */
-export interface SessionOptions {
-  /** The conversation so far, e.g. a system message. */
-  readonly messages?: readonly ChatMessage[] | undefined;
-}
-
 /**
  * A conversation. It remembers the messages of finished turns. A turn that failed is not remembered, so the session goes on from where it was;
  * `onAbort` says what becomes of one that was aborted or left early. Turns run one after the other.

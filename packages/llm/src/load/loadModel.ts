@@ -13,73 +13,19 @@ import { checkOptions, checkValue } from "@centella/quant/checks";
 import { chatTemplateKey, ModelError } from "../errors.ts";
 import { Model } from "../model/model.ts";
 import { describeModel } from "../model/modelInfo.ts";
-import {
-  type ActivationMode,
-  type CacheType,
-  type DecoderProgram,
-  type DecoderSizes,
-  type ModelDescription,
-  recordDecoder,
-} from "../model/recording.ts";
+import { type ActivationMode, type DecoderProgram, type DecoderSizes, type ModelDescription, recordDecoder } from "../model/recording.ts";
 import { describeArchitecture } from "../models/index.ts";
-import { loadKinds } from "../optionKinds.ts";
 import type { ModelSampling } from "../sampling/modelSampling.ts";
 import { type CompiledPlan, Decoder } from "../scheduler/decoder.ts";
-import { maxWaitingOf, type QueueOptions } from "../scheduler/queueOptions.ts";
+import { maxWaitingOf } from "../scheduler/queueOptions.ts";
 import { loadTokenizer } from "../tokenizer/loadTokenizer.ts";
 import type { Tokenizer } from "../tokenizer/tokenizer.ts";
-import type { AdapterOptions, Adapters } from "./adapters.ts";
+import type { Adapters } from "./adapters.ts";
 import { contextsToTry } from "./contextSize.ts";
-import type { LayerSplit, LayersOnGpu } from "./layersOnGpu.ts";
+import type { LayerSplit } from "./layersOnGpu.ts";
+import type { LoadModelOptions } from "./loadOptions.ts";
+import { loadKinds } from "./loadOptions.ts";
 import { ModelSamples } from "./modelSamples.ts";
-
-/** How a model is loaded. */
-export interface LoadModelOptions {
-  /** Where it computes: `createRuntime({ backends: [wasm()] })`. */
-  readonly runtime: Runtime;
-  /**
-   * Tokens that a sequence can hold: memory is taken for all of them. "auto" is the longest that the memory has room for, which
-   * `info.contextReason` explains. Default: as trained, but at most 4096.
-   */
-  readonly contextLength?: number | "auto" | undefined;
-  /** Bytes that weights and cache may take together, for the context "auto". Default: most of what the platform says is free. */
-  readonly memoryLimit?: number | undefined;
-  /** Sequences in the cache: generations that can be under way at once. Default 1. */
-  readonly sequences?: number | undefined;
-  /** Tokens of a prompt that are computed at once, at most. Default 512. */
-  readonly batchSize?: number | undefined;
-  /** Element type of the key-value cache. Default "f16". */
-  readonly cacheType?: CacheType | undefined;
-  /**
-   * Multiplication with weights in block types: "ggml" rounds activations to 8 bits as llama.cpp's CPU code does (to f16 for weights in f16,
-   * to bf16 for those in bf16), "f32" is exact on the dequantised weights. Default: "ggml" for files with block types where the selected
-   * backend has it for all of them, else "f32". GELU is
-   * rounded to f16, which is what that code makes of it, unless "f32" is asked for.
-   */
-  readonly activations?: ActivationMode | undefined;
-  /**
-   * Keep so many of the last layers on the GPU and the rest on the CPU: for models that are larger than its memory. One more than the
-   * model has takes the output matrix there too. Default: all on the one backend that the runtime selects.
-   */
-  readonly layersOnGpu?: LayersOnGpu | undefined;
-  /** LoRA adapters, all of which are added to the model's weights at run time. */
-  readonly adapters?: readonly AdapterOptions[] | undefined;
-  /** What happens to requests beyond `sequences`. */
-  readonly queue?: QueueOptions | undefined;
-  /**
-   * Whether a model named by a URL or an `hf:` reference is downloaded into a storage, and found there the next time, also offline: true
-   * for the default storage (a folder of the disk in Node, the origin private file system in pages), or a storage of your own. A stored
-   * model is compared with the server's by one small request. Without it, the weights are read by ranges. Default: true, but false for
-   * URLs in Node.
-   */
-  readonly cache?: LocateOptions["cache"];
-  readonly signal?: AbortSignal | undefined;
-  /** Called with the bytes done so far and in all: first of the files that are downloaded to be stored, if any, then of the weights. Each count once. */
-  readonly onProgress?: ((done: number, total: number, stage: LoadStage) => void) | undefined;
-}
-
-/** What `onProgress` reports on: files on their way into a storage, or weights on their way to the backend. */
-export type LoadStage = "download" | "load";
 
 const defaultBatchSize = 512;
 /** Logits of a run are at most this large; more rows take several runs. */

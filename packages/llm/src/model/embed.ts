@@ -2,18 +2,11 @@ import { checkValue, isRecord, kind, listOf } from "@centella/quant/checks";
 import { ContextOverflowError, mostCountedTokens } from "../errors.ts";
 import { checkIds, numbers } from "../generate/ids.ts";
 import type { Engine } from "./engine.ts";
+import type { EmbedOptions } from "./measureOptions.ts";
 import type { Pooling } from "./pooling.ts";
 
 /** A text, tokenized with the special tokens that the model wants around it, or ids as they are. */
 export type EmbedInput = string | { readonly ids: ArrayLike<number> };
-
-export interface EmbedOptions {
-  /** Default: as the file says, else "mean". */
-  readonly pooling?: Pooling | undefined;
-  /** Scale the vectors to length 1. Default true. */
-  readonly normalize?: boolean | undefined;
-  readonly signal?: AbortSignal | undefined;
-}
 
 const textOrIds = kind("a text or { ids }", (value) => typeof value === "string" || (isRecord(value) && numbers.accepts(value.ids)));
 const textList = listOf("texts or { ids }", textOrIds);

@@ -1,16 +1,18 @@
 import type { Metadata } from "@centella/gguf";
 import { checkOptions } from "@centella/quant/checks";
-import type { RestoreOptions } from "../cache/savedSession.ts";
+import type { RestoreOptions } from "../cache/saveOptions.ts";
 import type { ChatTemplate } from "../chat/chatTemplate.ts";
 import { ContextOverflowError } from "../errors.ts";
 import { checkIds } from "../generate/ids.ts";
-import { Session, type SessionOptions } from "../generate/session.ts";
-import { embedKinds, perplexityKinds, signalKinds } from "../optionKinds.ts";
+import { Session } from "../generate/session.ts";
+import type { SessionOptions } from "../generate/sessionOptions.ts";
 import type { Tokenizer } from "../tokenizer/tokenizer.ts";
-import type { EmbedInput, EmbedOptions } from "./embed.ts";
+import type { EmbedInput } from "./embed.ts";
 import { Engine, type ModelParts } from "./engine.ts";
+import type { EmbedOptions, PerplexityOptions } from "./measureOptions.ts";
+import { embedKinds, perplexityKinds, signalKinds } from "./measureOptions.ts";
 import type { ModelInfo } from "./modelInfo.ts";
-import type { Perplexity, PerplexityOptions } from "./perplexity.ts";
+import type { Perplexity } from "./perplexity.ts";
 
 /** A loaded model: weights and cache on one backend. Dispose of it, or declare it with `await using`. */
 export class Model implements AsyncDisposable {

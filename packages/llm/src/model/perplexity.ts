@@ -2,24 +2,7 @@ import { ArgumentError } from "@centella/core";
 import { checkIds } from "../generate/ids.ts";
 import { wholeNumber } from "../options.ts";
 import type { Engine } from "./engine.ts";
-
-/** How a text's perplexity is measured. */
-export interface PerplexityOptions {
-  /** Tokens of a chunk, from 4; the text's rest that is shorter is left out. Default 512, but at most the model's context. */
-  readonly contextLength?: number | undefined;
-  /** Chunks to measure at most. Default: all. */
-  readonly chunks?: number | undefined;
-  readonly signal?: AbortSignal | undefined;
-  /** Called after each chunk. */
-  readonly onProgress?: ((progress: PerplexityProgress) => void) | undefined;
-}
-
-/** What the chunks so far come to. */
-export interface PerplexityProgress {
-  readonly done: number;
-  readonly total: number;
-  readonly perplexity: number;
-}
+import type { PerplexityOptions } from "./measureOptions.ts";
 
 /** A text's perplexity: `exp` of the mean negative log likelihood of its tokens. */
 export interface Perplexity {

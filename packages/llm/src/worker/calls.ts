@@ -1,14 +1,15 @@
-import type { RestoreOptions, SaveOptions } from "../cache/savedSession.ts";
+import type { RestoreOptions, SaveOptions } from "../cache/saveOptions.ts";
 import type { ChatMessage } from "../chat/chatTemplate.ts";
 import type { GenerateOptions } from "../generate/generateOptions.ts";
 import type { GenerationPart } from "../generate/generationParts.ts";
 import type { Prompt } from "../generate/prompt.ts";
-import type { SessionOptions } from "../generate/session.ts";
+import type { SessionOptions } from "../generate/sessionOptions.ts";
 import type { AdapterOptions } from "../load/adapters.ts";
-import type { LoadModelOptions } from "../load/loadModel.ts";
-import type { EmbedInput, EmbedOptions } from "../model/embed.ts";
+import type { LoadModelOptions } from "../load/loadOptions.ts";
+import type { EmbedInput } from "../model/embed.ts";
+import type { EmbedOptions, PerplexityOptions } from "../model/measureOptions.ts";
 import type { ModelInfo } from "../model/modelInfo.ts";
-import type { Perplexity, PerplexityOptions } from "../model/perplexity.ts";
+import type { Perplexity } from "../model/perplexity.ts";
 import type { DecodeOptions, EncodeOptions } from "../tokenizer/tokenizer.ts";
 import type { PackedSource } from "./packedSource.ts";
 
