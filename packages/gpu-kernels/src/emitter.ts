@@ -123,6 +123,8 @@ export interface Emitter {
 
   /** Element `index` of an argument of a float dtype or a block type, as f32. */
   load(name: string, index: U32 | number): F32;
+  /** Four elements from `index` on, a multiple of 4: what they have in common, such as a block's scale, is read once. */
+  loadVector(name: string, index: U32 | number): readonly F32[];
   /** Block `index` of an argument of a block type with blocks of `bytes` each. */
   blockAt(name: string, index: U32, bytes: number): BlockBytes;
   /** `values[index]`, of sixteen whole numbers from -128 to 127. */

@@ -57,6 +57,18 @@ export function loader(name: string, dtype: DType): readonly string[] {
   }
 }
 
+/** `fn load4_<name>(i: u32) -> vec4f`: elements i to i + 3, i a multiple of 4, of such a binding. Blocks of declarations. */
+function vectorLoader(name: string, dtype: DType): readonly string[] {
+  const head = `fn load4_${name}(i: u32) -> vec4f`;
+  if (isQuantized(dtype) && isNativeBlock(dtype)) {
+    const k = new WgslEmitter({ [name]: dtype });
+    const weights = loadBlockWeights(k, dtype, name, k.define("u32", "i"), 4);
+    return [...k.declarations, `${head} {\n${k.lines.join("\n")}\nreturn vec4f(${weights.join(", ")});\n}`];
+  }
+  const elements = [0, 1, 2, 3].map((i) => `load_${name}(i + ${i}u)`);
+  return [...loader(name, dtype), `${head} { return vec4f(${elements.join(", ")}); }`];
+}
+
 /** Writes WGSL statements. */
 export class WgslEmitter implements Emitter {
   readonly lines: string[] = [];
@@ -271,6 +283,14 @@ export class WgslEmitter implements Emitter {
     const dtype = this.#dtypes[name]!;
     if (deviceType(dtype) === "f32") return this.define("f32", `${name}[${at}]`);
     return this.#call("f32", `load_${name}(${at})`, loader(name, dtype));
+  }
+
+  loadVector(name: string, index: U32 | number): readonly F32[] {
+    const vector = `vector_${this.#values++}`;
+    for (const block of vectorLoader(name, this.#dtypes[name]!)) this.#declarations.add(block);
+    this.lines.push(`let ${vector} = load4_${name}(${this.#operand("u32", index)});`);
+    const element = (part: string): F32 => this.define("f32", `${vector}.${part}`);
+    return [element("x"), element("y"), element("z"), element("w")];
   }
 
   blockAt(name: string, index: U32, bytes: number): BlockBytes {

@@ -1,9 +1,11 @@
 import type { GroupNormParams } from "@centella/core";
+import type { F32, U32 } from "../emitter.ts";
 import { asValue, divide, plus, product, times, unflatten } from "../extent.ts";
 import { type GpuKernel, input, output } from "../kernel.ts";
 import { groupSum } from "../shared/groups.ts";
+import { inverse } from "../shared/math.ts";
 import { floatOf } from "../shared/reduction.ts";
-import { forEachOf } from "../shared/rows.ts";
+import { forEachOf, squaresOf, sumOf } from "../shared/rows.ts";
 
 /** A group of lanes per group of channels of an item: two passes for its mean and variance, a third writes. */
 export const groupNorm: GpuKernel<GroupNormParams> = {
@@ -25,17 +27,10 @@ export const groupNorm: GpuKernel<GroupNormParams> = {
           const start = times(k, group, length);
           const first = times(k, divide(k, group, scope.whole(groups))[1], scope.whole(perGroup));
           const add = groupSum(k);
-          const load = (i: Parameters<Parameters<typeof forEachOf>[2]>[0]) => k.load("x", asValue(k, plus(k, i, start)));
-          const sum = k.variable("f32", 0);
-          forEachOf(scope, length, (i) => sum.set(k.add(sum.get(), load(i))));
-          const mean = k.div(add(sum.get()), floatOf(k, length));
-          const squares = k.variable("f32", 0);
-          forEachOf(scope, length, (i) => {
-            const difference = k.sub(load(i), mean);
-            squares.set(k.fma(difference, difference, squares.get()));
-          });
-          const variance = k.div(add(squares.get()), floatOf(k, length));
-          const factor = k.div(k.constant("f32", 1), k.sqrt(k.add(variance, scope.number("eps", eps))));
+          const load = (i: U32): F32 => k.load("x", asValue(k, plus(k, i, start)));
+          const mean = k.div(sumOf(scope, length, add, load), floatOf(k, length));
+          const squares = squaresOf(scope, length, add, (i) => k.sub(load(i), mean));
+          const factor = inverse(k, k.sqrt(k.add(k.div(squares, floatOf(k, length)), scope.number("eps", eps))));
           forEachOf(scope, length, (i) => {
             const [within] = unflatten(k, i, [1, points]);
             const channel = asValue(k, plus(k, first, within!));

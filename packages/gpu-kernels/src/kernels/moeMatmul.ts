@@ -37,10 +37,20 @@ export const moeMatmul: GpuKernel<MoeMatmulParams> = {
               const row = k.min(k.add(first, i), k.sub(asValue(k, n!), 1));
               return asValue(k, timesPlus(k, timesPlus(k, id, n!, row), depth!, 0));
             });
-            k.for(k.lane(), depth!, lanes, (p) => {
-              const value = k.load("x", asValue(k, plus(k, from, p)));
-              for (const [i, sum] of sums.entries()) sum.set(k.fma(value, k.load("experts", k.add(starts[i]!, p)), sum.get()));
-            });
+            if (isQuantized(experts!.dtype)) {
+              k.for(k.mul(k.lane(), 4), depth!, 4 * lanes, (p) => {
+                const values = k.loadVector("x", asValue(k, plus(k, from, p)));
+                sums.forEach((sum, i) => {
+                  const weights = k.loadVector("experts", k.add(starts[i]!, p));
+                  for (const [j, weight] of weights.entries()) sum.set(k.fma(values[j]!, weight, sum.get()));
+                });
+              });
+            } else {
+              k.for(k.lane(), depth!, lanes, (p) => {
+                const value = k.load("x", asValue(k, plus(k, from, p)));
+                for (const [i, sum] of sums.entries()) sum.set(k.fma(value, k.load("experts", k.add(starts[i]!, p)), sum.get()));
+              });
+            }
           });
           const reduce = k.reducer(sums.map(() => "f32" as const));
           const partial = sums.map((sum) => sum.get());
