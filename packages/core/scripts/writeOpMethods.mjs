@@ -60,6 +60,16 @@ function fieldsOf(name, source) {
   ];
 }
 
+/** Complaints about documentation that says too little. */
+const undocumented = [];
+
+/** A doc comment states shapes, dtypes and errors. */
+function requireContract(name, doc) {
+  const parts = { "shapes (x [...] -> y [...])": /->/, dtypes: /\b(f32|i32|bool|dtype)\b/, "errors (@throws)": /@throws/ };
+  const missing = Object.keys(parts).filter((part) => !parts[part].test(doc));
+  if (missing.length > 0) undocumented.push(`${name}: ${missing.join(", ")}`);
+}
+
 /** Imports of the written file: file → names. */
 const used = new Map();
 
@@ -84,6 +94,7 @@ function optionsOf(op, declaration, source) {
   const [, params] = declaration.type.typeArguments;
   const fields = params === undefined ? [] : fieldsOf(params.typeName.text, source);
   const members = fields.map(({ name, type, doc, source: file }) => {
+    if (doc === "") undocumented.push(`${op.name}: parameter ${name}`);
     useTypes(type, file);
     const isOptional = name in op.defaults;
     const byDefault = isOptional ? `@defaultValue ${JSON.stringify(op.defaults[name])}` : "";
@@ -105,6 +116,7 @@ function methodsOf(op) {
   );
   use(op.name, file);
   const doc = docOf(statement).replace(/ (@throws)/g, "\n$1");
+  requireContract(op.name, doc);
   const options = optionsOf(op, statement.declarationList.declarations[0], source);
   const method = (note, tensors, result) => {
     const lines = doc.split("\n");
@@ -126,6 +138,7 @@ function methodsOf(op) {
 }
 
 const methods = Object.values(ops).map(methodsOf);
+if (undocumented.length > 0) throw new Error(`undocumented:\n${undocumented.join("\n")}`);
 const imports = [...used]
   .map(([file, names]) => [relative(dirname(target), file), names])
   .map(([path, names]) => `import type { ${[...names].sort().join(", ")} } from "${path.startsWith(".") ? path : `./${path}`}";`);

@@ -7,7 +7,7 @@ const hovers: readonly (readonly [call: string, signature: RegExp, phrase: strin
   [
     "program.attention",
     /attention\(q: Ref, cache: Ref, positions: Ref, seqOf: Ref, blockTable: Ref, seqLens: Ref, params: \{.*readonly scale: number;.*readonly causal\?: boolean;.*readonly sinks\?: Ref;.*\}\): Ref$/s,
-    "Attention over a paged cache",
+    "over a paged cache",
   ],
   [
     "program.rmsNorm",

@@ -3,7 +3,7 @@ import { type ReduceParams, reduction } from "./shared/axes.ts";
 
 /**
  * Whether every element of an axis is true; true for an empty one.
- * `x [...] bool -> y [...] bool` without the axis (all axes where it is null), or with extents of 1 in its place.
+ * `x [...] bool -> y [...] bool` without the axis (all axes if it is null), or with extents of 1 in its place.
  * @throws {ShapeError | DTypeError | ArgumentError}
  */
 export const all: Op<["x"], ReduceParams, keyof ReduceParams> = reduction({

@@ -3,7 +3,7 @@ import { type ReduceParams, reduction } from "./shared/axes.ts";
 
 /**
  * Whether an axis has a true element; false for an empty one.
- * `x [...] bool -> y [...] bool` without the axis (all axes where it is null), or with extents of 1 in its place.
+ * `x [...] bool -> y [...] bool` without the axis (all axes if it is null), or with extents of 1 in its place.
  * @throws {ShapeError | DTypeError | ArgumentError}
  */
 export const any: Op<["x"], ReduceParams, keyof ReduceParams> = reduction({

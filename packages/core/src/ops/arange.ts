@@ -4,10 +4,13 @@ import { byteLength, type Dim, elementCount } from "../spec.ts";
 import { requireDims, requireFinite, requireNumber, requireOneOf } from "./shared/checks.ts";
 
 export interface ArangeParams {
-  /** How many; may be symbolic. */
+  /** How many numbers. It may be symbolic. */
   readonly count: Dim;
+  /** The first number. */
   readonly start: number;
+  /** Difference between neighbours. */
   readonly step: number;
+  /** The dtype of the result. */
   readonly dtype: "f32" | "i32";
 }
 

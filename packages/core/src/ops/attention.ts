@@ -13,23 +13,23 @@ export interface AttentionParams {
   readonly causal: boolean;
   /** A query sees its own and the `window - 1` positions before; 0 means all. */
   readonly window: number;
-  /** Scores become `softcap * tanh(score / softcap)`; 0 means as they are. */
+  /** Scores become `softcap * tanh(score / softcap)`; 0 leaves the scores unchanged. */
   readonly softcap: number;
   /** Largest bias of ALiBi (ggml's `max_bias`); 0 means none. */
   readonly alibi: number;
 }
 
 /**
- * Attention over a paged cache that `kvWrite` filled. Query `t` of sequence `s = seqOf[t]` sees the positions `j` in
- * `[0, seqLens[s])` that are not after `positions[t]` (if causal) and `> positions[t] - window` (if there is a window);
- * position `j` lies in slot `blockTable[s, floor(j / blockSize)] * blockSize + j % blockSize`. Head `h` reads head
+ * Attention (Vaswani et al., 2017) over a paged cache (Kwon et al., 2023) that `kvWrite` filled. Query `t` of sequence `s = seqOf[t]` sees
+ * the positions `j` in `[0, seqLens[s])` that are not after `positions[t]` (if causal) and are `> positions[t] - window` (if there is a
+ * window); position `j` is in slot `blockTable[s, floor(j / blockSize)] * blockSize + j % blockSize`. Head `h` reads head
  * `floor(h * Hkv / H)` of the cache: `score = scale * q . k`, soft-capped, plus `slope(h) * (j - positions[t])` with ALiBi;
  * `y = sum(softmax(score) * v)`. `sinks[h]` is one more logit in the softmax, without a value. A query that sees nothing gives 0.
  *
  * `q [T, H, dK], cache [S, Hkv, dK + dV] f32 | f16 | q8_0, positions [T], seqOf [T], blockTable [nSeq, maxBlocks],
  * seqLens [nSeq] i32, sinks [H] -> y [T, H, dV]`. One sequence is the table `[[0]]` with `blockSize = S`.
  *
- * Indices outside the tables are an error on the scalar reference; other backends take such positions as not seen.
+ * Indices outside the tables are an error on the scalar reference; other backends treat such positions as not seen.
  * @throws {ShapeError | DTypeError | ArgumentError}
  */
 export const attention: Op<

@@ -9,7 +9,8 @@ export interface BatchNormParams {
 }
 
 /**
- * Batch norm with stored statistics, as at inference: `y = (x - mean[c]) / sqrt(variance[c] + eps) * w[c] + bias[c]`.
+ * Batch norm (Ioffe & Szegedy, 2015) with stored statistics, as at inference:
+ * `y = (x - mean[c]) / sqrt(variance[c] + eps) * w[c] + bias[c]`.
  * `x [N, C, ...], mean [C], variance [C], w [C], bias [C] -> y [N, C, ...]`, f32.
  * @throws {ShapeError | DTypeError | ArgumentError}
  */

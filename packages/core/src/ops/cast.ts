@@ -7,6 +7,7 @@ import { elementwiseCost, requireDType } from "./shared/elementwise.ts";
 
 /** Parameters of `cast`. */
 export interface CastParams {
+  /** The dtype of the result. */
   readonly dtype: ScalarType;
 }
 

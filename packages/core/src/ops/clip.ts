@@ -5,11 +5,13 @@ import { unary } from "./shared/elementwise.ts";
 
 /** Bounds of {@link clip}; either may be infinite. */
 export interface ClipParams {
+  /** Lower bound. */
   readonly min: number;
+  /** Upper bound, at least `min`. */
   readonly max: number;
 }
 
-/** `y = min(max(x, min), max)`; NaN stays NaN. `x [...] -> y [...]`. @throws {DTypeError | ArgumentError} */
+/** `y = min(max(x, min), max)`; NaN stays NaN. `x [...] -> y [...]`, f32. @throws {DTypeError | ArgumentError} */
 export const clip: Op<["x"], ClipParams> = unary<ClipParams>({
   name: "clip",
   defaults: {},

@@ -6,12 +6,12 @@ import { plainTypes } from "./shared/dtypes.ts";
 import { elementwiseCost, requireDType, requireOneDType } from "./shared/elementwise.ts";
 
 export interface ConcatParams {
-  /** Negative ones count from the end. */
+  /** The axis. A negative axis counts from the end. */
   readonly axis: number;
 }
 
 /**
- * Tensors one after the other along an axis. `tensors[i] [..., n_i, ...] -> y [..., n_0 + n_1 + ..., ...]`, one or more of one plain
+ * Joins tensors along an axis. `tensors[i] [..., n_i, ...] -> y [..., n_0 + n_1 + ..., ...]`, one or more of one plain
  * dtype; the other extents are the same.
  * @throws {ShapeError | DTypeError | ArgumentError}
  */

@@ -7,11 +7,13 @@ import { requireDType } from "./shared/elementwise.ts";
 import { windowCount } from "./shared/windows.ts";
 
 export interface Conv1dParams {
+  /** Distance between windows. */
   readonly stride: number;
-  /** Zeros added on each of the two sides; `pad` before it for different ones, e.g. for a causal convolution. */
+  /** Zeros added on each of the two sides. For different sides, e.g. a causal convolution, use `pad` first. */
   readonly padding: number;
+  /** Distance between the elements of `x` that one window reads. */
   readonly dilation: number;
-  /** Input and output channels fall into so many groups that do not see each other. */
+  /** Number of groups. Output channels of a group see only the input channels of the same group. */
   readonly groups: number;
 }
 

@@ -7,11 +7,13 @@ import { type Pair, windowCount } from "./shared/windows.ts";
 
 /** Pairs are `[vertical, horizontal]`. */
 export interface Conv2dParams {
+  /** Distance between windows. */
   readonly stride: Pair;
-  /** Zeros added on each of the two sides. */
+  /** Zeros added on each of the two sides of an axis. */
   readonly padding: Pair;
+  /** Distance between the elements of `x` that one window reads. */
   readonly dilation: Pair;
-  /** Input and output channels fall into so many groups that do not see each other. */
+  /** Number of groups. Output channels of a group see only the input channels of the same group. */
   readonly groups: number;
 }
 

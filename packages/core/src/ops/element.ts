@@ -5,7 +5,7 @@ import { requireWhole } from "./shared/checks.ts";
 import { requireDType } from "./shared/elementwise.ts";
 
 export interface ElementParams {
-  /** Flat, row-major. */
+  /** Row-major index of the element. */
   readonly index: number;
 }
 

@@ -3,11 +3,14 @@ import { requireFinite } from "./shared/checks.ts";
 import { unary } from "./shared/elementwise.ts";
 
 export interface EluParams {
-  /** What negative values saturate to, negated. */
+  /** Large negative values approach `-alpha`. */
   readonly alpha: number;
 }
 
-/** `y = x` from 0, `alpha * (exp(x) - 1)` below; NaN stays NaN. `x [...] -> y [...]`. @throws {DTypeError | ArgumentError} */
+/**
+ * `y = x` from 0, `alpha * (exp(x) - 1)` below (Clevert et al., 2015); NaN stays NaN. `x [...] -> y [...]`, f32.
+ * @throws {DTypeError | ArgumentError}
+ */
 export const elu: Op<["x"], EluParams, "alpha"> = unary<EluParams, "alpha">({
   name: "elu",
   defaults: { alpha: 1 },

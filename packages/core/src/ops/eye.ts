@@ -3,8 +3,9 @@ import { byteLength } from "../spec.ts";
 import { requireWhole } from "./shared/checks.ts";
 
 export interface EyeParams {
+  /** Number of rows. */
   readonly rows: number;
-  /** null: as many as rows. */
+  /** Number of columns; null for as many as rows. */
   readonly columns: number | null;
 }
 

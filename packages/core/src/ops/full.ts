@@ -7,8 +7,11 @@ import { requireValue } from "./shared/values.ts";
 
 /** Parameters of `full`. */
 export interface FullParams {
+  /** Shape of the result. */
   readonly shape: Shape;
+  /** A value that `dtype` can represent. */
   readonly value: number;
+  /** A plain dtype. */
   readonly dtype: ScalarType;
 }
 

@@ -5,7 +5,7 @@ import { plainTypes } from "./shared/dtypes.ts";
 import { requireDType } from "./shared/elementwise.ts";
 
 export interface GatherParams {
-  /** Negative ones count from the end. */
+  /** The axis. A negative axis counts from the end. */
   readonly axis: number;
 }
 

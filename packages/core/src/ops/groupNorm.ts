@@ -12,8 +12,8 @@ export interface GroupNormParams {
 }
 
 /**
- * Group norm: each group of channels of each item gets mean 0 and variance 1, then `y = ... * w[c] + bias[c]`. Population variance in
- * two passes. `x [N, C, ...], w [C], bias [C]? -> y [N, C, ...]`, f32.
+ * Group norm (Wu & He, 2018): each group of channels of each item gets mean 0 and variance 1, then `y = ... * w[c] + bias[c]`. Population
+ * variance in two passes. `x [N, C, ...], w [C], bias [C]? -> y [N, C, ...]`, f32.
  * @throws {ShapeError | DTypeError | ArgumentError}
  */
 export const groupNorm: Op<["x", "w"], GroupNormParams, never, ["bias"]> = {

@@ -10,7 +10,8 @@ export interface LayerNormParams {
 }
 
 /**
- * Layer norm over the last axis: `y = (x - mean(x)) / sqrt(variance(x) + eps) * w + bias`, population variance in two passes.
+ * Layer norm over the last axis (Ba et al., 2016): `y = (x - mean(x)) / sqrt(variance(x) + eps) * w + bias`, with the population
+ * variance, computed in two passes.
  * `x [..., n], w [n], bias [n]? -> y [..., n]`, f32.
  * @throws {ShapeError | DTypeError | ArgumentError}
  */

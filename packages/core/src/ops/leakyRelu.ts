@@ -7,7 +7,7 @@ export interface LeakyReluParams {
   readonly slope: number;
 }
 
-/** `y = x` from 0, `slope * x` below; NaN stays NaN. `x [...] -> y [...]`. @throws {DTypeError | ArgumentError} */
+/** `y = x` from 0, `slope * x` below; NaN stays NaN. `x [...] -> y [...]`, f32. @throws {DTypeError | ArgumentError} */
 export const leakyRelu: Op<["x"], LeakyReluParams, "slope"> = unary<LeakyReluParams, "slope">({
   name: "leakyRelu",
   defaults: { slope: 0.01 },

@@ -2,8 +2,8 @@ import type { Op } from "../program/op.ts";
 import { type ReduceParams, reduction } from "./shared/axes.ts";
 
 /**
- * Largest value over an axis; NaN if there is one. An axis that a run makes empty gives -Infinity.
- * `x [...] -> y [...]` without the axis (all axes where it is null), or with extents of 1 in its place.
+ * Largest value over an axis; NaN if any element is NaN. An axis that is empty only in a run gives -Infinity.
+ * `x [...] -> y [...]`, f32, without the axis (all axes if it is null), or with extents of 1 in its place.
  * @throws {ShapeError | DTypeError | ArgumentError}
  */
 export const max: Op<["x"], ReduceParams, keyof ReduceParams> = reduction({

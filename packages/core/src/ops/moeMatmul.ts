@@ -13,7 +13,7 @@ export interface MoeMatmulParams {
 }
 
 /**
- * Products of tokens with the experts that were chosen for them: `y[t, i] = experts[ids[t, i]] · x[t, i]`, f32.
+ * Products of tokens with their chosen experts: `y[t, i] = experts[ids[t, i]] · x[t, i]`, f32.
  * `x [T, K]` (one vector for all experts of a token) or `[T, k, K]` (one for each), `experts [E, N, K]` f32, f16, bf16 or a block type,
  * `ids [T, k] i32 -> y [T, k, N]`.
  *

@@ -9,7 +9,7 @@ export interface MoeWeightsParams {
   readonly gating: Gating;
   /** Whether the weights of a token are divided by their sum, of which 2^-14 is the least (ggml's guard against division by zero). */
   readonly normalize: boolean;
-  /** Multiplies the weights at last. */
+  /** Multiplies the weights in the last step. */
   readonly scale: number;
 }
 

@@ -2,8 +2,8 @@ import type { Op } from "../program/op.ts";
 import { type ReduceParams, reduction } from "./shared/axes.ts";
 
 /**
- * Maximum norm over an axis: `max(|x|)`; NaN if there is one, 0 for an empty axis.
- * `x [...] -> y [...]` without the axis (all axes where it is null), or with extents of 1 in its place.
+ * Maximum norm over an axis: `max(|x|)`; NaN if any element is NaN, 0 for an empty axis.
+ * `x [...] -> y [...]`, f32, without the axis (all axes if it is null), or with extents of 1 in its place.
  * @throws {ShapeError | DTypeError | ArgumentError}
  */
 export const normLinf: Op<["x"], ReduceParams, keyof ReduceParams> = reduction({

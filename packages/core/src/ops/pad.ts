@@ -7,8 +7,9 @@ import { elementwiseCost, requireDType } from "./shared/elementwise.ts";
 import { requireValue } from "./shared/values.ts";
 
 export interface PadParams {
-  /** For each axis how much goes before it and after it. */
+  /** One pair per axis: how many elements to add before and after it. */
   readonly pads: readonly (readonly [before: number, after: number])[];
+  /** The constant, a value that the dtype of `x` can represent. */
   readonly value: number;
 }
 

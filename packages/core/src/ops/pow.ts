@@ -4,13 +4,13 @@ import { unary } from "./shared/elementwise.ts";
 import { ieeePower } from "./shared/power.ts";
 
 export interface PowParams {
-  /** May be infinite. */
+  /** The exponent. It may be infinite. */
   readonly exponent: number;
 }
 
 /**
- * `y = x^exponent`, with an exponent known when the program is recorded; `power` takes a tensor of them. IEEE 754's rules.
- * `x [...] -> y [...]`. @throws {DTypeError | ArgumentError}
+ * `y = x^exponent`, with a constant exponent; `power` takes a tensor of exponents. IEEE 754's rules.
+ * `x [...] -> y [...]`, f32. @throws {DTypeError | ArgumentError}
  */
 export const pow: Op<["x"], PowParams> = unary<PowParams>({
   name: "pow",

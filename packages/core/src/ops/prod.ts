@@ -3,7 +3,7 @@ import { type ReduceParams, reduction } from "./shared/axes.ts";
 
 /**
  * Product over an axis; 1 for an empty one.
- * `x [...] -> y [...]` without the axis (all axes where it is null), or with extents of 1 in its place.
+ * `x [...] -> y [...]`, f32, without the axis (all axes if it is null), or with extents of 1 in its place.
  * @throws {ShapeError | DTypeError | ArgumentError}
  */
 export const prod: Op<["x"], ReduceParams, keyof ReduceParams> = reduction({

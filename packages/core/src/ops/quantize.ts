@@ -12,6 +12,7 @@ export type QuantizedType = Exclude<QuantizableType, "f32" | "f16" | "bf16">;
 
 /** Parameters of `quantize`. */
 export interface QuantizeParams {
+  /** The block type. */
   readonly dtype: QuantizedType;
 }
 

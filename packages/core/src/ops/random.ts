@@ -4,6 +4,7 @@ import { requireDims, requireOneOf, requireShape, requireWhole } from "./shared/
 import { requireDType } from "./shared/elementwise.ts";
 
 export interface RandomParams {
+  /** Shape of the result. */
   readonly shape: Shape;
   /** A whole number from 0; the same seed gives the same numbers everywhere. */
   readonly seed: number;
@@ -12,10 +13,10 @@ export interface RandomParams {
 }
 
 /**
- * Random numbers, counter-based: element i is made of word `i % 4` of Philox4x32-10 with the 64-bit key `seed` and the counter
- * `[floor(i / 4) low, floor(i / 4) high, draw, 0]`. Uniform: `(word >>> 8) * 2^-24`. Normal: pairs of words by Box and Muller,
- * `sqrt(-2 log(u + 2^-24)) * (cos, sin)(2 pi v)`. A plan gives the same numbers at every run, unless `draw` (an i32 scalar, 0 if left
- * out) changes. `draw []? -> y [...shape]`, f32.
+ * Random numbers, counter-based: element i is made from word `i % 4` of Philox4x32-10 (Salmon et al., 2011) with the 64-bit key
+ * `seed` and the counter `[floor(i / 4) low, floor(i / 4) high, draw, 0]`. Uniform: `(word >>> 8) * 2^-24`. Normal: pairs of words by Box
+ * and Muller, `sqrt(-2 log(u + 2^-24)) * (cos, sin)(2 pi v)`. A plan gives the same numbers at every run, unless `draw` (an i32 scalar, 0
+ * if left out) changes. `draw []? -> y [...shape]`, f32.
  * @throws {ShapeError | DTypeError | ArgumentError}
  */
 export const random: Op<[], RandomParams, "distribution", ["draw"]> = {

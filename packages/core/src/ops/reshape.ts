@@ -9,7 +9,10 @@ export interface ReshapeParams {
   readonly shape: Shape;
 }
 
-/** The same elements, row-major, under another shape; nothing is computed. @throws {ShapeError | DTypeError | ArgumentError} */
+/**
+ * The same elements in row-major order, with another shape; nothing is computed. `x [...] -> y [...shape]`, any plain dtype.
+ * @throws {ShapeError | DTypeError | ArgumentError}
+ */
 export const reshape: Op<["x"], ReshapeParams> = {
   name: "reshape",
   inputs: ["x"],

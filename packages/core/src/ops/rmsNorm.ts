@@ -10,7 +10,8 @@ export interface RmsNormParams {
 }
 
 /**
- * Root-mean-square norm over the last axis: `y = x / sqrt(mean(x^2) + eps) * w`. `x [..., n], w [n] -> y [..., n]`, f32.
+ * Root-mean-square norm over the last axis (Zhang & Sennrich, 2019): `y = x / sqrt(mean(x^2) + eps) * w`.
+ * `x [..., n], w [n] -> y [..., n]`, f32.
  * @throws {ShapeError | DTypeError | ArgumentError}
  */
 export const rmsNorm: Op<["x", "w"], RmsNormParams> = {

@@ -15,7 +15,7 @@ export interface RopeParams {
 }
 
 /**
- * Rotary position embedding: rotates pair `i` of head vectors by
+ * Rotary position embedding (Su et al., 2021): rotates pair `i` of head vectors by
  * `angle(t, i) = positions[t] * scale * base^(-2i / dims) / freqFactors[i]`, `(p, q) -> (p cos - q sin, p sin + q cos)`.
  * `x [T, H, D], positions [T] i32, freqFactors [dims / 2] -> y [T, H, D]`, f32. Elements from `dims` on are copied; without
  * `freqFactors` they are 1.

@@ -7,20 +7,20 @@ import { requireDType } from "./shared/elementwise.ts";
 export interface SampleParams {
   /** A whole number from 0; the same seed, position and logits give the same choice everywhere. */
   readonly seed: number;
-  /** Divides the logits; 0 takes the greatest always. */
+  /** Divides the logits; 0 always takes the greatest. */
   readonly temperature: number;
   /** Keeps the k greatest logits; 0 keeps all. */
   readonly topK: number;
-  /** Keeps the most likely whose probabilities add up to p, at least one; 1 keeps all. */
+  /** Keeps the most likely candidates whose probabilities add up to p, at least one; 1 keeps all. */
   readonly topP: number;
-  /** Keeps those that are at least p times as likely as the most likely one; 0 keeps all. */
+  /** Keeps candidates that are at least p times as likely as the most likely one; 0 keeps all. */
   readonly minP: number;
 }
 
 /**
  * Chooses an index of each row by its probability, `softmax` of the row over `temperature`, after top-k, top-p and min-p in this
- * order (llama.cpp's): the first candidate at which the running sum of probabilities exceeds the random number. Candidates stand in
- * the order of falling logits (equal ones by index) where top-k or top-p sorts them, else by index. The random number is
+ * order (llama.cpp's): the first candidate at which the running sum of probabilities exceeds the random number. Candidates are
+ * in order of descending logits (equal ones by index) if top-k or top-p sorts them, else by index. The random number is
  * {@link uniformAt} of the seed and the row's position, so that any step can be repeated alone.
  * `logits [..., n] f32, position [...] i32 -> y [...] i32`. Logits at -Infinity are never chosen; NaN, +Infinity or a row without a
  * finite logit is an error on the scalar reference, and gives -1 on the others.

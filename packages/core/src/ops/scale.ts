@@ -4,10 +4,11 @@ import { unary } from "./shared/elementwise.ts";
 
 /** Parameters of `scale`. */
 export interface ScaleParams {
+  /** The factor, a finite number. */
   readonly by: number;
 }
 
-/** `y = x * by`, with a factor known when the program is recorded. `x [...] -> y [...]`. @throws {DTypeError | ArgumentError} */
+/** `y = x * by`, with a constant factor. `x [...] -> y [...]`, f32. @throws {DTypeError | ArgumentError} */
 export const scale: Op<["x"], ScaleParams> = unary<ScaleParams>({
   name: "scale",
   defaults: {},

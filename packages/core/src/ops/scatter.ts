@@ -6,9 +6,9 @@ import { plainTypes } from "./shared/dtypes.ts";
 import { elementwiseCost, requireDType } from "./shared/elementwise.ts";
 
 export interface ScatterParams {
-  /** Negative ones count from the end. */
+  /** The axis. A negative axis counts from the end. */
   readonly axis: number;
-  /** "replace": the last of equal indices wins. "add": all are added to what is there (f32 or wrapping i32). */
+  /** "replace": the last of equal indices wins. "add": all are added to the element of `x` (f32 or wrapping i32). */
   readonly mode: "replace" | "add";
 }
 

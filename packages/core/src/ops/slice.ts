@@ -7,12 +7,16 @@ import { plainTypes } from "./shared/dtypes.ts";
 import { elementwiseCost, requireDType } from "./shared/elementwise.ts";
 
 export interface SliceParams {
-  /** Negative ones count from the end. */
+  /** The axis. A negative axis counts from the end. */
   readonly axis: number;
-  /** First index, negative ones counted from the end. */
+  /** First index. A negative index counts from the end. */
   readonly start: number;
-  /** Index after the last, negative ones counted from the end; null: to the end. A symbolic dim takes its first so many. */
+  /**
+   * Index after the last one. A negative index counts from the end; null takes the rest. A symbolic dim takes as many elements as
+   * it has in a run.
+   */
   readonly end: Dim | null;
+  /** Distance between the indices that are taken, from 1. */
   readonly step: number;
 }
 

@@ -11,7 +11,7 @@ import { requireTokens } from "./shared/recurrent.ts";
  * `x [T, C], filter [C, K], state [S, K - 1, C], positions [T] i32, rows [T] i32 -> y [T, C]`, f32.
  *
  * Tokens before those of the call are in row `rows[t]` of the state, oldest first, where `ssmConvWrite` put them; those before position 0
- * count as 0, so a state needs no reset. The tokens of a sequence must stand side by side and in order of position.
+ * count as 0, so a state needs no reset. The tokens of a sequence must be adjacent and in order of position.
  *
  * A row outside `[0, S)` is an error on the scalar reference; elsewhere results of its tokens are not defined.
  * @throws {ShapeError | DTypeError} and, when the reference runs, {ArgumentError}

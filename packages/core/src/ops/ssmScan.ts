@@ -14,7 +14,7 @@ import { requireTokens } from "./shared/recurrent.ts";
  * f32. (Mamba: P = 1, G = 1.)
  *
  * A sequence goes on from row `rows[t]` of the state, where `ssmScanWrite` left it, and from 0 at position 0, so a state needs no reset.
- * The tokens of a sequence must stand side by side and in order of position.
+ * The tokens of a sequence must be adjacent and in order of position.
  *
  * A row outside `[0, S)` is an error on the scalar reference; elsewhere results of its tokens are not defined.
  * @throws {ShapeError | DTypeError} and, when the reference runs, {ArgumentError}

@@ -4,7 +4,7 @@ import { plainTypes } from "./shared/dtypes.ts";
 import { elementwiseCost, requireDType, requireOneDType } from "./shared/elementwise.ts";
 
 export interface StackParams {
-  /** Where the new axis stands in the output, negative ones counted from its end. */
+  /** Index of the new axis in the result. A negative axis counts from the end. */
   readonly axis: number;
 }
 

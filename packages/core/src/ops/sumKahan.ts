@@ -4,7 +4,7 @@ import { type ReduceParams, reduction } from "./shared/axes.ts";
 /**
  * Sum over an axis with compensation (Kahan, 1965, as improved by Neumaier, 1974): as good as a sum in twice the precision, so that
  * large terms of opposite signs leave the small ones between them. 0 for an empty axis; `sum` is faster.
- * `x [...] -> y [...]` without the axis (all axes where it is null), or with extents of 1 in its place.
+ * `x [...] -> y [...]`, f32, without the axis (all axes if it is null), or with extents of 1 in its place.
  * @throws {ShapeError | DTypeError | ArgumentError}
  */
 export const sumKahan: Op<["x"], ReduceParams, keyof ReduceParams> = reduction({

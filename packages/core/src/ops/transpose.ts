@@ -6,7 +6,7 @@ import { plainTypes } from "./shared/dtypes.ts";
 import { elementwiseCost, requireDType } from "./shared/elementwise.ts";
 
 export interface TransposeParams {
-  /** Axis i of the output is axis `axes[i]` of the input, negative ones counted from the end; null reverses all axes. */
+  /** Axis i of the result is axis `axes[i]` of the input. A negative axis counts from the end; null reverses all axes. */
   readonly axes: readonly number[] | null;
 }
 

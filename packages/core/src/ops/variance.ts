@@ -13,7 +13,7 @@ export interface VarianceParams extends ReduceParams {
 /**
  * Variance over an axis, `sum((x - mean(x))^2) / (n - correction)`, in two passes: values of one size with a large mean keep their
  * digits. An axis that a run makes empty, or as short as `correction`, gives NaN.
- * `x [...] -> y [...]` without the axis (all axes where it is null), or with extents of 1 in its place.
+ * `x [...] -> y [...]`, f32, without the axis (all axes if it is null), or with extents of 1 in its place.
  * @throws {ShapeError | DTypeError | ArgumentError}
  */
 export const variance: Op<["x"], VarianceParams, keyof VarianceParams> = {

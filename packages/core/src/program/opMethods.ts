@@ -163,14 +163,14 @@ export interface OpMethods<Handle, Result> {
 
   /**
    * Whether every element of an axis is true; true for an empty one.
-   * `x [...] bool -> y [...] bool` without the axis (all axes where it is null), or with extents of 1 in its place.
+   * `x [...] bool -> y [...] bool` without the axis (all axes if it is null), or with extents of 1 in its place.
    * See {@link all}.
    * @throws {ShapeError | DTypeError | ArgumentError}
    */
   all(
     x: Handle,
     params?: {
-      /** The axis that goes away, negative ones counted from the end; null reduces all axes. @defaultValue null */
+      /** The axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
       readonly axis?: number | null;
       /** Keep reduced axes with extent 1. @defaultValue false */
       readonly keepDims?: boolean;
@@ -179,14 +179,14 @@ export interface OpMethods<Handle, Result> {
 
   /**
    * Whether an axis has a true element; false for an empty one.
-   * `x [...] bool -> y [...] bool` without the axis (all axes where it is null), or with extents of 1 in its place.
+   * `x [...] bool -> y [...] bool` without the axis (all axes if it is null), or with extents of 1 in its place.
    * See {@link any}.
    * @throws {ShapeError | DTypeError | ArgumentError}
    */
   any(
     x: Handle,
     params?: {
-      /** The axis that goes away, negative ones counted from the end; null reduces all axes. @defaultValue null */
+      /** The axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
       readonly axis?: number | null;
       /** Keep reduced axes with extent 1. @defaultValue false */
       readonly keepDims?: boolean;
@@ -200,40 +200,40 @@ export interface OpMethods<Handle, Result> {
    * @throws {ShapeError | ArgumentError} also where an i32 would overflow
    */
   arange(params: {
-    /** How many; may be symbolic. */
+    /** How many numbers. It may be symbolic. */
     readonly count: Dim;
-    /** @defaultValue 0 */
+    /** The first number. @defaultValue 0 */
     readonly start?: number;
-    /** @defaultValue 1 */
+    /** Difference between neighbours. @defaultValue 1 */
     readonly step?: number;
-    /** @defaultValue "f32" */
+    /** The dtype of the result. @defaultValue "f32" */
     readonly dtype?: "f32" | "i32";
   }): Result;
 
   /**
    * Index of the largest value along an axis, the first of equals; a NaN counts as the largest (numpy's rule).
-   * `x [...] f32 -> y [...] i32` without the axis. An axis that a run makes empty gives 0.
+   * `x [...] f32 -> y [...] i32` without the axis. An axis that is empty only in a run gives 0.
    * See {@link argmax}.
    * @throws {ShapeError | DTypeError | ArgumentError}
    */
   argmax(
     x: Handle,
     params?: {
-      /** Negative ones count from the end. @defaultValue -1 */
+      /** The axis. A negative axis counts from the end. @defaultValue -1 */
       readonly axis?: number;
     },
   ): Result;
 
   /**
    * Index of the smallest value along an axis, the first of equals; a NaN counts as the smallest (numpy's rule).
-   * `x [...] f32 -> y [...] i32` without the axis. An axis that a run makes empty gives 0.
+   * `x [...] f32 -> y [...] i32` without the axis. An axis that is empty only in a run gives 0.
    * See {@link argmin}.
    * @throws {ShapeError | DTypeError | ArgumentError}
    */
   argmin(
     x: Handle,
     params?: {
-      /** Negative ones count from the end. @defaultValue -1 */
+      /** The axis. A negative axis counts from the end. @defaultValue -1 */
       readonly axis?: number;
     },
   ): Result;
@@ -246,9 +246,9 @@ export interface OpMethods<Handle, Result> {
   argsort(
     x: Handle,
     params?: {
-      /** Negative ones count from the end. @defaultValue -1 */
+      /** The axis. A negative axis counts from the end. @defaultValue -1 */
       readonly axis?: number;
-      /** @defaultValue false */
+      /** True puts the largest value first. @defaultValue false */
       readonly descending?: boolean;
     },
   ): Result;
@@ -290,16 +290,16 @@ export interface OpMethods<Handle, Result> {
   atanh(x: Handle): Result;
 
   /**
-   * Attention over a paged cache that `kvWrite` filled. Query `t` of sequence `s = seqOf[t]` sees the positions `j` in
-   * `[0, seqLens[s])` that are not after `positions[t]` (if causal) and `> positions[t] - window` (if there is a window);
-   * position `j` lies in slot `blockTable[s, floor(j / blockSize)] * blockSize + j % blockSize`. Head `h` reads head
+   * Attention (Vaswani et al., 2017) over a paged cache (Kwon et al., 2023) that `kvWrite` filled. Query `t` of sequence `s = seqOf[t]` sees
+   * the positions `j` in `[0, seqLens[s])` that are not after `positions[t]` (if causal) and are `> positions[t] - window` (if there is a
+   * window); position `j` is in slot `blockTable[s, floor(j / blockSize)] * blockSize + j % blockSize`. Head `h` reads head
    * `floor(h * Hkv / H)` of the cache: `score = scale * q . k`, soft-capped, plus `slope(h) * (j - positions[t])` with ALiBi;
    * `y = sum(softmax(score) * v)`. `sinks[h]` is one more logit in the softmax, without a value. A query that sees nothing gives 0.
    *
    * `q [T, H, dK], cache [S, Hkv, dK + dV] f32 | f16 | q8_0, positions [T], seqOf [T], blockTable [nSeq, maxBlocks],
    * seqLens [nSeq] i32, sinks [H] -> y [T, H, dV]`. One sequence is the table `[[0]]` with `blockSize = S`.
    *
-   * Indices outside the tables are an error on the scalar reference; other backends take such positions as not seen.
+   * Indices outside the tables are an error on the scalar reference; other backends treat such positions as not seen.
    * See {@link attention}.
    * @throws {ShapeError | DTypeError | ArgumentError}
    */
@@ -319,7 +319,7 @@ export interface OpMethods<Handle, Result> {
       readonly causal?: boolean;
       /** A query sees its own and the `window - 1` positions before; 0 means all. @defaultValue 0 */
       readonly window?: number;
-      /** Scores become `softcap * tanh(score / softcap)`; 0 means as they are. @defaultValue 0 */
+      /** Scores become `softcap * tanh(score / softcap)`; 0 leaves the scores unchanged. @defaultValue 0 */
       readonly softcap?: number;
       /** Largest bias of ALiBi (ggml's `max_bias`); 0 means none. @defaultValue 0 */
       readonly alibi?: number;
@@ -349,7 +349,8 @@ export interface OpMethods<Handle, Result> {
   ): Result;
 
   /**
-   * Batch norm with stored statistics, as at inference: `y = (x - mean[c]) / sqrt(variance[c] + eps) * w[c] + bias[c]`.
+   * Batch norm (Ioffe & Szegedy, 2015) with stored statistics, as at inference:
+   * `y = (x - mean[c]) / sqrt(variance[c] + eps) * w[c] + bias[c]`.
    * `x [N, C, ...], mean [C], variance [C], w [C], bias [C] -> y [N, C, ...]`, f32.
    * See {@link batchNorm}.
    * @throws {ShapeError | DTypeError | ArgumentError}
@@ -376,6 +377,7 @@ export interface OpMethods<Handle, Result> {
   cast(
     x: Handle,
     params: {
+      /** The dtype of the result. */
       readonly dtype: ScalarType;
     },
   ): Result;
@@ -388,20 +390,22 @@ export interface OpMethods<Handle, Result> {
   ceil(x: Handle): Result;
 
   /**
-   * `y = min(max(x, min), max)`; NaN stays NaN. `x [...] -> y [...]`.
+   * `y = min(max(x, min), max)`; NaN stays NaN. `x [...] -> y [...]`, f32.
    * See {@link clip}.
    * @throws {DTypeError | ArgumentError}
    */
   clip(
     x: Handle,
     params: {
+      /** Lower bound. */
       readonly min: number;
+      /** Upper bound, at least `min`. */
       readonly max: number;
     },
   ): Result;
 
   /**
-   * Tensors one after the other along an axis. `tensors[i] [..., n_i, ...] -> y [..., n_0 + n_1 + ..., ...]`, one or more of one plain
+   * Joins tensors along an axis. `tensors[i] [..., n_i, ...] -> y [..., n_0 + n_1 + ..., ...]`, one or more of one plain
    * dtype; the other extents are the same.
    * See {@link concat}.
    * @throws {ShapeError | DTypeError | ArgumentError}
@@ -409,7 +413,7 @@ export interface OpMethods<Handle, Result> {
   concat(
     tensors: readonly Handle[],
     params: {
-      /** Negative ones count from the end. */
+      /** The axis. A negative axis counts from the end. */
       readonly axis: number;
     },
   ): Result;
@@ -424,13 +428,13 @@ export interface OpMethods<Handle, Result> {
     x: Handle,
     w: Handle,
     params?: {
-      /** @defaultValue 1 */
+      /** Distance between windows. @defaultValue 1 */
       readonly stride?: number;
-      /** Zeros added on each of the two sides; `pad` before it for different ones, e.g. for a causal convolution. @defaultValue 0 */
+      /** Zeros added on each of the two sides. For different sides, e.g. a causal convolution, use `pad` first. @defaultValue 0 */
       readonly padding?: number;
-      /** @defaultValue 1 */
+      /** Distance between the elements of `x` that one window reads. @defaultValue 1 */
       readonly dilation?: number;
-      /** Input and output channels fall into so many groups that do not see each other. @defaultValue 1 */
+      /** Number of groups. Output channels of a group see only the input channels of the same group. @defaultValue 1 */
       readonly groups?: number;
     },
   ): Result;
@@ -446,13 +450,13 @@ export interface OpMethods<Handle, Result> {
     x: Handle,
     w: Handle,
     params?: {
-      /** @defaultValue [1,1] */
+      /** Distance between windows. @defaultValue [1,1] */
       readonly stride?: Pair;
-      /** Zeros added on each of the two sides. @defaultValue [0,0] */
+      /** Zeros added on each of the two sides of an axis. @defaultValue [0,0] */
       readonly padding?: Pair;
-      /** @defaultValue [1,1] */
+      /** Distance between the elements of `x` that one window reads. @defaultValue [1,1] */
       readonly dilation?: Pair;
-      /** Input and output channels fall into so many groups that do not see each other. @defaultValue 1 */
+      /** Number of groups. Output channels of a group see only the input channels of the same group. @defaultValue 1 */
       readonly groups?: number;
     },
   ): Result;
@@ -486,7 +490,7 @@ export interface OpMethods<Handle, Result> {
   cumprod(
     x: Handle,
     params?: {
-      /** Negative ones count from the end. @defaultValue -1 */
+      /** The axis. A negative axis counts from the end. @defaultValue -1 */
       readonly axis?: number;
     },
   ): Result;
@@ -499,7 +503,7 @@ export interface OpMethods<Handle, Result> {
   cumsum(
     x: Handle,
     params?: {
-      /** Negative ones count from the end. @defaultValue -1 */
+      /** The axis. A negative axis counts from the end. @defaultValue -1 */
       readonly axis?: number;
     },
   ): Result;
@@ -534,20 +538,20 @@ export interface OpMethods<Handle, Result> {
   element(
     x: Handle,
     params: {
-      /** Flat, row-major. */
+      /** Row-major index of the element. */
       readonly index: number;
     },
   ): Result;
 
   /**
-   * `y = x` from 0, `alpha * (exp(x) - 1)` below; NaN stays NaN. `x [...] -> y [...]`.
+   * `y = x` from 0, `alpha * (exp(x) - 1)` below (Clevert et al., 2015); NaN stays NaN. `x [...] -> y [...]`, f32.
    * See {@link elu}.
    * @throws {DTypeError | ArgumentError}
    */
   elu(
     x: Handle,
     params?: {
-      /** What negative values saturate to, negated. @defaultValue 1 */
+      /** Large negative values approach `-alpha`. @defaultValue 1 */
       readonly alpha?: number;
     },
   ): Result;
@@ -595,8 +599,9 @@ export interface OpMethods<Handle, Result> {
    * @throws {ArgumentError}
    */
   eye(params: {
+    /** Number of rows. */
     readonly rows: number;
-    /** null: as many as rows. @defaultValue null */
+    /** Number of columns; null for as many as rows. @defaultValue null */
     readonly columns?: number | null;
   }): Result;
 
@@ -628,9 +633,11 @@ export interface OpMethods<Handle, Result> {
    * @throws {ShapeError | ArgumentError}
    */
   full(params: {
+    /** Shape of the result. */
     readonly shape: Shape;
+    /** A value that `dtype` can represent. */
     readonly value: number;
-    /** @defaultValue "f32" */
+    /** A plain dtype. @defaultValue "f32" */
     readonly dtype?: ScalarType;
   }): Result;
 
@@ -646,21 +653,22 @@ export interface OpMethods<Handle, Result> {
     x: Handle,
     indices: Handle,
     params?: {
-      /** Negative ones count from the end. @defaultValue 0 */
+      /** The axis. A negative axis counts from the end. @defaultValue 0 */
       readonly axis?: number;
     },
   ): Result;
 
   /**
-   * `y = 0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)))`: the tanh form of the Gaussian error linear unit.
-   * `x [...] -> y [...]`.
+   * `y = 0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)))`: the tanh form of the Gaussian error linear unit
+   * (Hendrycks & Gimpel, 2016). `x [...] -> y [...]`.
    * See {@link gelu}.
    * @throws {DTypeError} unless f32
    */
   gelu(x: Handle): Result;
 
   /**
-   * `y = 0.5 * x * (1 + erf(x / sqrt(2)))`: the Gaussian error linear unit in its exact form; `gelu` is the tanh form. `x [...] -> y [...]`.
+   * `y = 0.5 * x * (1 + erf(x / sqrt(2)))`: the exact form of the Gaussian error linear unit (Hendrycks & Gimpel, 2016); `gelu` is the
+   * tanh form. `x [...] -> y [...]`.
    * See {@link geluErf}.
    * @throws {DTypeError} unless f32
    */
@@ -681,8 +689,8 @@ export interface OpMethods<Handle, Result> {
   greaterEqual(a: Handle, b: Handle): Result;
 
   /**
-   * Group norm: each group of channels of each item gets mean 0 and variance 1, then `y = ... * w[c] + bias[c]`. Population variance in
-   * two passes. `x [N, C, ...], w [C], bias [C]? -> y [N, C, ...]`, f32.
+   * Group norm (Wu & He, 2018): each group of channels of each item gets mean 0 and variance 1, then `y = ... * w[c] + bias[c]`. Population
+   * variance in two passes. `x [N, C, ...], w [C], bias [C]? -> y [N, C, ...]`, f32.
    * See {@link groupNorm}.
    * @throws {ShapeError | DTypeError | ArgumentError}
    */
@@ -700,7 +708,7 @@ export interface OpMethods<Handle, Result> {
   ): Result;
 
   /**
-   * `y = x * min(max(x + 3, 0), 6) / 6`; 0 up to -3, x from 3. `x [...] -> y [...]`.
+   * `y = x * min(max(x + 3, 0), 6) / 6`; 0 up to -3, x from 3 (Howard et al., 2019). `x [...] -> y [...]`.
    * See {@link hardswish}.
    * @throws {DTypeError} unless f32
    */
@@ -718,7 +726,8 @@ export interface OpMethods<Handle, Result> {
   kvWrite(cache: Handle, k: Handle, v: Handle, slots: Handle): Result;
 
   /**
-   * Layer norm over the last axis: `y = (x - mean(x)) / sqrt(variance(x) + eps) * w + bias`, population variance in two passes.
+   * Layer norm over the last axis (Ba et al., 2016): `y = (x - mean(x)) / sqrt(variance(x) + eps) * w + bias`, with the population
+   * variance, computed in two passes.
    * `x [..., n], w [n], bias [n]? -> y [..., n]`, f32.
    * See {@link layerNorm}.
    * @throws {ShapeError | DTypeError | ArgumentError}
@@ -735,7 +744,7 @@ export interface OpMethods<Handle, Result> {
   ): Result;
 
   /**
-   * `y = x` from 0, `slope * x` below; NaN stays NaN. `x [...] -> y [...]`.
+   * `y = x` from 0, `slope * x` below; NaN stays NaN. `x [...] -> y [...]`, f32.
    * See {@link leakyRelu}.
    * @throws {DTypeError | ArgumentError}
    */
@@ -799,7 +808,7 @@ export interface OpMethods<Handle, Result> {
   logSoftmax(
     x: Handle,
     params?: {
-      /** Negative ones count from the end. @defaultValue -1 */
+      /** The axis. A negative axis counts from the end. @defaultValue -1 */
       readonly axis?: number;
     },
   ): Result;
@@ -856,15 +865,15 @@ export interface OpMethods<Handle, Result> {
   ): Result;
 
   /**
-   * Largest value over an axis; NaN if there is one. An axis that a run makes empty gives -Infinity.
-   * `x [...] -> y [...]` without the axis (all axes where it is null), or with extents of 1 in its place.
+   * Largest value over an axis; NaN if any element is NaN. An axis that is empty only in a run gives -Infinity.
+   * `x [...] -> y [...]`, f32, without the axis (all axes if it is null), or with extents of 1 in its place.
    * See {@link max}.
    * @throws {ShapeError | DTypeError | ArgumentError}
    */
   max(
     x: Handle,
     params?: {
-      /** The axis that goes away, negative ones counted from the end; null reduces all axes. @defaultValue null */
+      /** The axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
       readonly axis?: number | null;
       /** Keep reduced axes with extent 1. @defaultValue false */
       readonly keepDims?: boolean;
@@ -897,15 +906,15 @@ export interface OpMethods<Handle, Result> {
   maximum(a: Handle, b: Handle): Result;
 
   /**
-   * Mean over an axis: `sum(x) / n`. An axis that a run makes empty gives NaN.
-   * `x [...] -> y [...]` without the axis (all axes where it is null), or with extents of 1 in its place.
+   * Mean over an axis: `sum(x) / n`. An axis that is empty only in a run gives NaN.
+   * `x [...] -> y [...]`, f32, without the axis (all axes if it is null), or with extents of 1 in its place.
    * See {@link mean}.
    * @throws {ShapeError | DTypeError | ArgumentError}
    */
   mean(
     x: Handle,
     params?: {
-      /** The axis that goes away, negative ones counted from the end; null reduces all axes. @defaultValue null */
+      /** The axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
       readonly axis?: number | null;
       /** Keep reduced axes with extent 1. @defaultValue false */
       readonly keepDims?: boolean;
@@ -913,15 +922,15 @@ export interface OpMethods<Handle, Result> {
   ): Result;
 
   /**
-   * Smallest value over an axis; NaN if there is one. An axis that a run makes empty gives Infinity.
-   * `x [...] -> y [...]` without the axis (all axes where it is null), or with extents of 1 in its place.
+   * Smallest value over an axis; NaN if any element is NaN. An axis that is empty only in a run gives Infinity.
+   * `x [...] -> y [...]`, f32, without the axis (all axes if it is null), or with extents of 1 in its place.
    * See {@link min}.
    * @throws {ShapeError | DTypeError | ArgumentError}
    */
   min(
     x: Handle,
     params?: {
-      /** The axis that goes away, negative ones counted from the end; null reduces all axes. @defaultValue null */
+      /** The axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
       readonly axis?: number | null;
       /** Keep reduced axes with extent 1. @defaultValue false */
       readonly keepDims?: boolean;
@@ -936,14 +945,14 @@ export interface OpMethods<Handle, Result> {
   minimum(a: Handle, b: Handle): Result;
 
   /**
-   * `y = x * tanh(log(1 + exp(x)))`. `x [...] -> y [...]`.
+   * `y = x * tanh(log(1 + exp(x)))` (Misra, 2019). `x [...] -> y [...]`.
    * See {@link mish}.
    * @throws {DTypeError} unless f32
    */
   mish(x: Handle): Result;
 
   /**
-   * Products of tokens with the experts that were chosen for them: `y[t, i] = experts[ids[t, i]] · x[t, i]`, f32.
+   * Products of tokens with their chosen experts: `y[t, i] = experts[ids[t, i]] · x[t, i]`, f32.
    * `x [T, K]` (one vector for all experts of a token) or `[T, k, K]` (one for each), `experts [E, N, K]` f32, f16, bf16 or a block type,
    * `ids [T, k] i32 -> y [T, k, N]`.
    *
@@ -999,7 +1008,7 @@ export interface OpMethods<Handle, Result> {
       readonly gating?: Gating;
       /** Whether the weights of a token are divided by their sum, of which 2^-14 is the least (ggml's guard against division by zero). @defaultValue false */
       readonly normalize?: boolean;
-      /** Multiplies the weights at last. @defaultValue 1 */
+      /** Multiplies the weights in the last step. @defaultValue 1 */
       readonly scale?: number;
     },
   ): Result;
@@ -1020,14 +1029,14 @@ export interface OpMethods<Handle, Result> {
 
   /**
    * L1 norm over an axis: `sum(|x|)`; 0 for an empty one.
-   * `x [...] -> y [...]` without the axis (all axes where it is null), or with extents of 1 in its place.
+   * `x [...] -> y [...]`, f32, without the axis (all axes if it is null), or with extents of 1 in its place.
    * See {@link normL1}.
    * @throws {ShapeError | DTypeError | ArgumentError}
    */
   normL1(
     x: Handle,
     params?: {
-      /** The axis that goes away, negative ones counted from the end; null reduces all axes. @defaultValue null */
+      /** The axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
       readonly axis?: number | null;
       /** Keep reduced axes with extent 1. @defaultValue false */
       readonly keepDims?: boolean;
@@ -1036,14 +1045,14 @@ export interface OpMethods<Handle, Result> {
 
   /**
    * L2 norm over an axis: `sqrt(sum(x^2))`; 0 for an empty one.
-   * `x [...] -> y [...]` without the axis (all axes where it is null), or with extents of 1 in its place.
+   * `x [...] -> y [...]`, f32, without the axis (all axes if it is null), or with extents of 1 in its place.
    * See {@link normL2}.
    * @throws {ShapeError | DTypeError | ArgumentError}
    */
   normL2(
     x: Handle,
     params?: {
-      /** The axis that goes away, negative ones counted from the end; null reduces all axes. @defaultValue null */
+      /** The axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
       readonly axis?: number | null;
       /** Keep reduced axes with extent 1. @defaultValue false */
       readonly keepDims?: boolean;
@@ -1051,15 +1060,15 @@ export interface OpMethods<Handle, Result> {
   ): Result;
 
   /**
-   * Maximum norm over an axis: `max(|x|)`; NaN if there is one, 0 for an empty axis.
-   * `x [...] -> y [...]` without the axis (all axes where it is null), or with extents of 1 in its place.
+   * Maximum norm over an axis: `max(|x|)`; NaN if any element is NaN, 0 for an empty axis.
+   * `x [...] -> y [...]`, f32, without the axis (all axes if it is null), or with extents of 1 in its place.
    * See {@link normLinf}.
    * @throws {ShapeError | DTypeError | ArgumentError}
    */
   normLinf(
     x: Handle,
     params?: {
-      /** The axis that goes away, negative ones counted from the end; null reduces all axes. @defaultValue null */
+      /** The axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
       readonly axis?: number | null;
       /** Keep reduced axes with extent 1. @defaultValue false */
       readonly keepDims?: boolean;
@@ -1081,23 +1090,23 @@ export interface OpMethods<Handle, Result> {
   pad(
     x: Handle,
     params: {
-      /** For each axis how much goes before it and after it. */
+      /** One pair per axis: how many elements to add before and after it. */
       readonly pads: readonly (readonly [before: number, after: number])[];
-      /** @defaultValue 0 */
+      /** The constant, a value that the dtype of `x` can represent. @defaultValue 0 */
       readonly value?: number;
     },
   ): Result;
 
   /**
-   * `y = x^exponent`, with an exponent known when the program is recorded; `power` takes a tensor of them. IEEE 754's rules.
-   * `x [...] -> y [...]`.
+   * `y = x^exponent`, with a constant exponent; `power` takes a tensor of exponents. IEEE 754's rules.
+   * `x [...] -> y [...]`, f32.
    * See {@link pow}.
    * @throws {DTypeError | ArgumentError}
    */
   pow(
     x: Handle,
     params: {
-      /** May be infinite. */
+      /** The exponent. It may be infinite. */
       readonly exponent: number;
     },
   ): Result;
@@ -1112,14 +1121,14 @@ export interface OpMethods<Handle, Result> {
 
   /**
    * Product over an axis; 1 for an empty one.
-   * `x [...] -> y [...]` without the axis (all axes where it is null), or with extents of 1 in its place.
+   * `x [...] -> y [...]`, f32, without the axis (all axes if it is null), or with extents of 1 in its place.
    * See {@link prod}.
    * @throws {ShapeError | DTypeError | ArgumentError}
    */
   prod(
     x: Handle,
     params?: {
-      /** The axis that goes away, negative ones counted from the end; null reduces all axes. @defaultValue null */
+      /** The axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
       readonly axis?: number | null;
       /** Keep reduced axes with extent 1. @defaultValue false */
       readonly keepDims?: boolean;
@@ -1136,20 +1145,21 @@ export interface OpMethods<Handle, Result> {
   quantize(
     x: Handle,
     params?: {
-      /** @defaultValue "q8_0" */
+      /** The block type. @defaultValue "q8_0" */
       readonly dtype?: QuantizedType;
     },
   ): Result;
 
   /**
-   * Random numbers, counter-based: element i is made of word `i % 4` of Philox4x32-10 with the 64-bit key `seed` and the counter
-   * `[floor(i / 4) low, floor(i / 4) high, draw, 0]`. Uniform: `(word >>> 8) * 2^-24`. Normal: pairs of words by Box and Muller,
-   * `sqrt(-2 log(u + 2^-24)) * (cos, sin)(2 pi v)`. A plan gives the same numbers at every run, unless `draw` (an i32 scalar, 0 if left
-   * out) changes. `draw []? -> y [...shape]`, f32.
+   * Random numbers, counter-based: element i is made from word `i % 4` of Philox4x32-10 (Salmon et al., 2011) with the 64-bit key
+   * `seed` and the counter `[floor(i / 4) low, floor(i / 4) high, draw, 0]`. Uniform: `(word >>> 8) * 2^-24`. Normal: pairs of words by Box
+   * and Muller, `sqrt(-2 log(u + 2^-24)) * (cos, sin)(2 pi v)`. A plan gives the same numbers at every run, unless `draw` (an i32 scalar, 0
+   * if left out) changes. `draw []? -> y [...shape]`, f32.
    * See {@link random}.
    * @throws {ShapeError | DTypeError | ArgumentError}
    */
   random(params: {
+    /** Shape of the result. */
     readonly shape: Shape;
     /** A whole number from 0; the same seed gives the same numbers everywhere. */
     readonly seed: number;
@@ -1174,7 +1184,7 @@ export interface OpMethods<Handle, Result> {
   relu(x: Handle): Result;
 
   /**
-   * The same elements, row-major, under another shape; nothing is computed.
+   * The same elements in row-major order, with another shape; nothing is computed. `x [...] -> y [...shape]`, any plain dtype.
    * See {@link reshape}.
    * @throws {ShapeError | DTypeError | ArgumentError}
    */
@@ -1187,7 +1197,8 @@ export interface OpMethods<Handle, Result> {
   ): Result;
 
   /**
-   * Root-mean-square norm over the last axis: `y = x / sqrt(mean(x^2) + eps) * w`. `x [..., n], w [n] -> y [..., n]`, f32.
+   * Root-mean-square norm over the last axis (Zhang & Sennrich, 2019): `y = x / sqrt(mean(x^2) + eps) * w`.
+   * `x [..., n], w [n] -> y [..., n]`, f32.
    * See {@link rmsNorm}.
    * @throws {ShapeError | DTypeError | ArgumentError}
    */
@@ -1201,7 +1212,7 @@ export interface OpMethods<Handle, Result> {
   ): Result;
 
   /**
-   * Rotary position embedding: rotates pair `i` of head vectors by
+   * Rotary position embedding (Su et al., 2021): rotates pair `i` of head vectors by
    * `angle(t, i) = positions[t] * scale * base^(-2i / dims) / freqFactors[i]`, `(p, q) -> (p cos - q sin, p sin + q cos)`.
    * `x [T, H, D], positions [T] i32, freqFactors [dims / 2] -> y [T, H, D]`, f32. Elements from `dims` on are copied; without
    * `freqFactors` they are 1.
@@ -1241,8 +1252,8 @@ export interface OpMethods<Handle, Result> {
 
   /**
    * Chooses an index of each row by its probability, `softmax` of the row over `temperature`, after top-k, top-p and min-p in this
-   * order (llama.cpp's): the first candidate at which the running sum of probabilities exceeds the random number. Candidates stand in
-   * the order of falling logits (equal ones by index) where top-k or top-p sorts them, else by index. The random number is
+   * order (llama.cpp's): the first candidate at which the running sum of probabilities exceeds the random number. Candidates are
+   * in order of descending logits (equal ones by index) if top-k or top-p sorts them, else by index. The random number is
    * {@link uniformAt} of the seed and the row's position, so that any step can be repeated alone.
    * `logits [..., n] f32, position [...] i32 -> y [...] i32`. Logits at -Infinity are never chosen; NaN, +Infinity or a row without a
    * finite logit is an error on the scalar reference, and gives -1 on the others.
@@ -1255,25 +1266,26 @@ export interface OpMethods<Handle, Result> {
     params: {
       /** A whole number from 0; the same seed, position and logits give the same choice everywhere. */
       readonly seed: number;
-      /** Divides the logits; 0 takes the greatest always. @defaultValue 1 */
+      /** Divides the logits; 0 always takes the greatest. @defaultValue 1 */
       readonly temperature?: number;
       /** Keeps the k greatest logits; 0 keeps all. @defaultValue 0 */
       readonly topK?: number;
-      /** Keeps the most likely whose probabilities add up to p, at least one; 1 keeps all. @defaultValue 1 */
+      /** Keeps the most likely candidates whose probabilities add up to p, at least one; 1 keeps all. @defaultValue 1 */
       readonly topP?: number;
-      /** Keeps those that are at least p times as likely as the most likely one; 0 keeps all. @defaultValue 0 */
+      /** Keeps candidates that are at least p times as likely as the most likely one; 0 keeps all. @defaultValue 0 */
       readonly minP?: number;
     },
   ): Result;
 
   /**
-   * `y = x * by`, with a factor known when the program is recorded. `x [...] -> y [...]`.
+   * `y = x * by`, with a constant factor. `x [...] -> y [...]`, f32.
    * See {@link scale}.
    * @throws {DTypeError | ArgumentError}
    */
   scale(
     x: Handle,
     params: {
+      /** The factor, a finite number. */
       readonly by: number;
     },
   ): Result;
@@ -1291,9 +1303,9 @@ export interface OpMethods<Handle, Result> {
     indices: Handle,
     updates: Handle,
     params?: {
-      /** Negative ones count from the end. @defaultValue 0 */
+      /** The axis. A negative axis counts from the end. @defaultValue 0 */
       readonly axis?: number;
-      /** "replace": the last of equal indices wins. "add": all are added to what is there (f32 or wrapping i32). @defaultValue "replace" */
+      /** "replace": the last of equal indices wins. "add": all are added to the element of `x` (f32 or wrapping i32). @defaultValue "replace" */
       readonly mode?: "replace" | "add";
     },
   ): Result;
@@ -1320,7 +1332,7 @@ export interface OpMethods<Handle, Result> {
   sign(x: Handle): Result;
 
   /**
-   * `y = x / (1 + exp(-x))`, also called swish. `x [...] -> y [...]`.
+   * `y = x / (1 + exp(-x))`, also called swish (Ramachandran et al., 2017). `x [...] -> y [...]`.
    * See {@link silu}.
    * @throws {DTypeError} unless f32
    */
@@ -1350,13 +1362,17 @@ export interface OpMethods<Handle, Result> {
   slice(
     x: Handle,
     params: {
-      /** Negative ones count from the end. */
+      /** The axis. A negative axis counts from the end. */
       readonly axis: number;
-      /** First index, negative ones counted from the end. @defaultValue 0 */
+      /** First index. A negative index counts from the end. @defaultValue 0 */
       readonly start?: number;
-      /** Index after the last, negative ones counted from the end; null: to the end. A symbolic dim takes its first so many. @defaultValue null */
+      /**
+       * Index after the last one. A negative index counts from the end; null takes the rest. A symbolic dim takes as many elements as
+       * it has in a run.
+       * @defaultValue null
+       */
       readonly end?: Dim | null;
-      /** @defaultValue 1 */
+      /** Distance between the indices that are taken, from 1. @defaultValue 1 */
       readonly step?: number;
     },
   ): Result;
@@ -1370,7 +1386,7 @@ export interface OpMethods<Handle, Result> {
   softmax(
     x: Handle,
     params?: {
-      /** Negative ones count from the end. @defaultValue -1 */
+      /** The axis. A negative axis counts from the end. @defaultValue -1 */
       readonly axis?: number;
     },
   ): Result;
@@ -1390,9 +1406,9 @@ export interface OpMethods<Handle, Result> {
   sort(
     x: Handle,
     params?: {
-      /** Negative ones count from the end. @defaultValue -1 */
+      /** The axis. A negative axis counts from the end. @defaultValue -1 */
       readonly axis?: number;
-      /** @defaultValue false */
+      /** True puts the largest value first. @defaultValue false */
       readonly descending?: boolean;
     },
   ): Result;
@@ -1410,7 +1426,7 @@ export interface OpMethods<Handle, Result> {
    * `x [T, C], filter [C, K], state [S, K - 1, C], positions [T] i32, rows [T] i32 -> y [T, C]`, f32.
    *
    * Tokens before those of the call are in row `rows[t]` of the state, oldest first, where `ssmConvWrite` put them; those before position 0
-   * count as 0, so a state needs no reset. The tokens of a sequence must stand side by side and in order of position.
+   * count as 0, so a state needs no reset. The tokens of a sequence must be adjacent and in order of position.
    *
    * A row outside `[0, S)` is an error on the scalar reference; elsewhere results of its tokens are not defined.
    * See {@link ssmConv}.
@@ -1436,7 +1452,7 @@ export interface OpMethods<Handle, Result> {
    * f32. (Mamba: P = 1, G = 1.)
    *
    * A sequence goes on from row `rows[t]` of the state, where `ssmScanWrite` left it, and from 0 at position 0, so a state needs no reset.
-   * The tokens of a sequence must stand side by side and in order of position.
+   * The tokens of a sequence must be adjacent and in order of position.
    *
    * A row outside `[0, S)` is an error on the scalar reference; elsewhere results of its tokens are not defined.
    * See {@link ssmScan}.
@@ -1462,7 +1478,7 @@ export interface OpMethods<Handle, Result> {
   stack(
     tensors: readonly Handle[],
     params?: {
-      /** Where the new axis stands in the output, negative ones counted from its end. @defaultValue 0 */
+      /** Index of the new axis in the result. A negative axis counts from the end. @defaultValue 0 */
       readonly axis?: number;
     },
   ): Result;
@@ -1476,14 +1492,14 @@ export interface OpMethods<Handle, Result> {
 
   /**
    * Sum over an axis; 0 for an empty one.
-   * `x [...] -> y [...]` without the axis (all axes where it is null), or with extents of 1 in its place.
+   * `x [...] -> y [...]`, f32, without the axis (all axes if it is null), or with extents of 1 in its place.
    * See {@link sum}.
    * @throws {ShapeError | DTypeError | ArgumentError}
    */
   sum(
     x: Handle,
     params?: {
-      /** The axis that goes away, negative ones counted from the end; null reduces all axes. @defaultValue null */
+      /** The axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
       readonly axis?: number | null;
       /** Keep reduced axes with extent 1. @defaultValue false */
       readonly keepDims?: boolean;
@@ -1493,14 +1509,14 @@ export interface OpMethods<Handle, Result> {
   /**
    * Sum over an axis with compensation (Kahan, 1965, as improved by Neumaier, 1974): as good as a sum in twice the precision, so that
    * large terms of opposite signs leave the small ones between them. 0 for an empty axis; `sum` is faster.
-   * `x [...] -> y [...]` without the axis (all axes where it is null), or with extents of 1 in its place.
+   * `x [...] -> y [...]`, f32, without the axis (all axes if it is null), or with extents of 1 in its place.
    * See {@link sumKahan}.
    * @throws {ShapeError | DTypeError | ArgumentError}
    */
   sumKahan(
     x: Handle,
     params?: {
-      /** The axis that goes away, negative ones counted from the end; null reduces all axes. @defaultValue null */
+      /** The axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
       readonly axis?: number | null;
       /** Keep reduced axes with extent 1. @defaultValue false */
       readonly keepDims?: boolean;
@@ -1520,7 +1536,7 @@ export interface OpMethods<Handle, Result> {
     x: Handle,
     indices: Handle,
     params?: {
-      /** Negative ones count from the end. @defaultValue -1 */
+      /** The axis. A negative axis counts from the end. @defaultValue -1 */
       readonly axis?: number;
     },
   ): Result;
@@ -1540,7 +1556,7 @@ export interface OpMethods<Handle, Result> {
   tanh(x: Handle): Result;
 
   /**
-   * The k largest (or smallest) values along an axis, in order; a NaN counts as the largest. `topKIndices` tells where they were.
+   * The k largest (or smallest) values along an axis, in order; a NaN counts as the largest. `topKIndices` returns their indices.
    * `x [..., n, ...] -> y [..., k, ...]`, f32.
    * See {@link topK}.
    * @throws {ShapeError | DTypeError | ArgumentError}
@@ -1548,11 +1564,11 @@ export interface OpMethods<Handle, Result> {
   topK(
     x: Handle,
     params: {
-      /** How many. */
+      /** How many values to take. */
       readonly k: number;
-      /** Negative ones count from the end. @defaultValue -1 */
+      /** The axis. A negative axis counts from the end. @defaultValue -1 */
       readonly axis?: number;
-      /** The largest, largest first; otherwise the smallest, smallest first. @defaultValue true */
+      /** True takes the largest values, largest first; false the smallest, smallest first. @defaultValue true */
       readonly largest?: boolean;
     },
   ): Result;
@@ -1566,11 +1582,11 @@ export interface OpMethods<Handle, Result> {
   topKIndices(
     x: Handle,
     params: {
-      /** How many. */
+      /** How many values to take. */
       readonly k: number;
-      /** Negative ones count from the end. @defaultValue -1 */
+      /** The axis. A negative axis counts from the end. @defaultValue -1 */
       readonly axis?: number;
-      /** The largest, largest first; otherwise the smallest, smallest first. @defaultValue true */
+      /** True takes the largest values, largest first; false the smallest, smallest first. @defaultValue true */
       readonly largest?: boolean;
     },
   ): Result;
@@ -1583,7 +1599,7 @@ export interface OpMethods<Handle, Result> {
   transpose(
     x: Handle,
     params?: {
-      /** Axis i of the output is axis `axes[i]` of the input, negative ones counted from the end; null reverses all axes. @defaultValue null */
+      /** Axis i of the result is axis `axes[i]` of the input. A negative axis counts from the end; null reverses all axes. @defaultValue null */
       readonly axes?: readonly number[] | null;
     },
   ): Result;
@@ -1598,14 +1614,14 @@ export interface OpMethods<Handle, Result> {
   /**
    * Variance over an axis, `sum((x - mean(x))^2) / (n - correction)`, in two passes: values of one size with a large mean keep their
    * digits. An axis that a run makes empty, or as short as `correction`, gives NaN.
-   * `x [...] -> y [...]` without the axis (all axes where it is null), or with extents of 1 in its place.
+   * `x [...] -> y [...]`, f32, without the axis (all axes if it is null), or with extents of 1 in its place.
    * See {@link variance}.
    * @throws {ShapeError | DTypeError | ArgumentError}
    */
   variance(
     x: Handle,
     params?: {
-      /** The axis that goes away, negative ones counted from the end; null reduces all axes. @defaultValue null */
+      /** The axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
       readonly axis?: number | null;
       /** Keep reduced axes with extent 1. @defaultValue false */
       readonly keepDims?: boolean;
@@ -1655,12 +1671,12 @@ export interface ChainMethods<Handle> {
 
   /**
    * Whether every element of an axis is true; true for an empty one.
-   * `x [...] bool -> y [...] bool` without the axis (all axes where it is null), or with extents of 1 in its place.
+   * `x [...] bool -> y [...] bool` without the axis (all axes if it is null), or with extents of 1 in its place.
    * `x` is this tensor. See {@link all}.
    * @throws {ShapeError | DTypeError | ArgumentError}
    */
   all(params?: {
-    /** The axis that goes away, negative ones counted from the end; null reduces all axes. @defaultValue null */
+    /** The axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
     readonly axis?: number | null;
     /** Keep reduced axes with extent 1. @defaultValue false */
     readonly keepDims?: boolean;
@@ -1668,12 +1684,12 @@ export interface ChainMethods<Handle> {
 
   /**
    * Whether an axis has a true element; false for an empty one.
-   * `x [...] bool -> y [...] bool` without the axis (all axes where it is null), or with extents of 1 in its place.
+   * `x [...] bool -> y [...] bool` without the axis (all axes if it is null), or with extents of 1 in its place.
    * `x` is this tensor. See {@link any}.
    * @throws {ShapeError | DTypeError | ArgumentError}
    */
   any(params?: {
-    /** The axis that goes away, negative ones counted from the end; null reduces all axes. @defaultValue null */
+    /** The axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
     readonly axis?: number | null;
     /** Keep reduced axes with extent 1. @defaultValue false */
     readonly keepDims?: boolean;
@@ -1681,23 +1697,23 @@ export interface ChainMethods<Handle> {
 
   /**
    * Index of the largest value along an axis, the first of equals; a NaN counts as the largest (numpy's rule).
-   * `x [...] f32 -> y [...] i32` without the axis. An axis that a run makes empty gives 0.
+   * `x [...] f32 -> y [...] i32` without the axis. An axis that is empty only in a run gives 0.
    * `x` is this tensor. See {@link argmax}.
    * @throws {ShapeError | DTypeError | ArgumentError}
    */
   argmax(params?: {
-    /** Negative ones count from the end. @defaultValue -1 */
+    /** The axis. A negative axis counts from the end. @defaultValue -1 */
     readonly axis?: number;
   }): Handle;
 
   /**
    * Index of the smallest value along an axis, the first of equals; a NaN counts as the smallest (numpy's rule).
-   * `x [...] f32 -> y [...] i32` without the axis. An axis that a run makes empty gives 0.
+   * `x [...] f32 -> y [...] i32` without the axis. An axis that is empty only in a run gives 0.
    * `x` is this tensor. See {@link argmin}.
    * @throws {ShapeError | DTypeError | ArgumentError}
    */
   argmin(params?: {
-    /** Negative ones count from the end. @defaultValue -1 */
+    /** The axis. A negative axis counts from the end. @defaultValue -1 */
     readonly axis?: number;
   }): Handle;
 
@@ -1707,9 +1723,9 @@ export interface ChainMethods<Handle> {
    * @throws {ShapeError | DTypeError | ArgumentError}
    */
   argsort(params?: {
-    /** Negative ones count from the end. @defaultValue -1 */
+    /** The axis. A negative axis counts from the end. @defaultValue -1 */
     readonly axis?: number;
-    /** @defaultValue false */
+    /** True puts the largest value first. @defaultValue false */
     readonly descending?: boolean;
   }): Handle;
 
@@ -1742,16 +1758,16 @@ export interface ChainMethods<Handle> {
   atanh(): Handle;
 
   /**
-   * Attention over a paged cache that `kvWrite` filled. Query `t` of sequence `s = seqOf[t]` sees the positions `j` in
-   * `[0, seqLens[s])` that are not after `positions[t]` (if causal) and `> positions[t] - window` (if there is a window);
-   * position `j` lies in slot `blockTable[s, floor(j / blockSize)] * blockSize + j % blockSize`. Head `h` reads head
+   * Attention (Vaswani et al., 2017) over a paged cache (Kwon et al., 2023) that `kvWrite` filled. Query `t` of sequence `s = seqOf[t]` sees
+   * the positions `j` in `[0, seqLens[s])` that are not after `positions[t]` (if causal) and are `> positions[t] - window` (if there is a
+   * window); position `j` is in slot `blockTable[s, floor(j / blockSize)] * blockSize + j % blockSize`. Head `h` reads head
    * `floor(h * Hkv / H)` of the cache: `score = scale * q . k`, soft-capped, plus `slope(h) * (j - positions[t])` with ALiBi;
    * `y = sum(softmax(score) * v)`. `sinks[h]` is one more logit in the softmax, without a value. A query that sees nothing gives 0.
    *
    * `q [T, H, dK], cache [S, Hkv, dK + dV] f32 | f16 | q8_0, positions [T], seqOf [T], blockTable [nSeq, maxBlocks],
    * seqLens [nSeq] i32, sinks [H] -> y [T, H, dV]`. One sequence is the table `[[0]]` with `blockSize = S`.
    *
-   * Indices outside the tables are an error on the scalar reference; other backends take such positions as not seen.
+   * Indices outside the tables are an error on the scalar reference; other backends treat such positions as not seen.
    * `q` is this tensor. See {@link attention}.
    * @throws {ShapeError | DTypeError | ArgumentError}
    */
@@ -1770,7 +1786,7 @@ export interface ChainMethods<Handle> {
       readonly causal?: boolean;
       /** A query sees its own and the `window - 1` positions before; 0 means all. @defaultValue 0 */
       readonly window?: number;
-      /** Scores become `softcap * tanh(score / softcap)`; 0 means as they are. @defaultValue 0 */
+      /** Scores become `softcap * tanh(score / softcap)`; 0 leaves the scores unchanged. @defaultValue 0 */
       readonly softcap?: number;
       /** Largest bias of ALiBi (ggml's `max_bias`); 0 means none. @defaultValue 0 */
       readonly alibi?: number;
@@ -1797,7 +1813,8 @@ export interface ChainMethods<Handle> {
   }): Handle;
 
   /**
-   * Batch norm with stored statistics, as at inference: `y = (x - mean[c]) / sqrt(variance[c] + eps) * w[c] + bias[c]`.
+   * Batch norm (Ioffe & Szegedy, 2015) with stored statistics, as at inference:
+   * `y = (x - mean[c]) / sqrt(variance[c] + eps) * w[c] + bias[c]`.
    * `x [N, C, ...], mean [C], variance [C], w [C], bias [C] -> y [N, C, ...]`, f32.
    * `x` is this tensor. See {@link batchNorm}.
    * @throws {ShapeError | DTypeError | ArgumentError}
@@ -1820,7 +1837,10 @@ export interface ChainMethods<Handle> {
    * `x` is this tensor. See {@link cast}.
    * @throws {DTypeError | ArgumentError}
    */
-  cast(params: { readonly dtype: ScalarType }): Handle;
+  cast(params: {
+    /** The dtype of the result. */
+    readonly dtype: ScalarType;
+  }): Handle;
 
   /**
    * Smallest whole number from x. `x [...] -> y [...]`.
@@ -1830,14 +1850,19 @@ export interface ChainMethods<Handle> {
   ceil(): Handle;
 
   /**
-   * `y = min(max(x, min), max)`; NaN stays NaN. `x [...] -> y [...]`.
+   * `y = min(max(x, min), max)`; NaN stays NaN. `x [...] -> y [...]`, f32.
    * `x` is this tensor. See {@link clip}.
    * @throws {DTypeError | ArgumentError}
    */
-  clip(params: { readonly min: number; readonly max: number }): Handle;
+  clip(params: {
+    /** Lower bound. */
+    readonly min: number;
+    /** Upper bound, at least `min`. */
+    readonly max: number;
+  }): Handle;
 
   /**
-   * Tensors one after the other along an axis. `tensors[i] [..., n_i, ...] -> y [..., n_0 + n_1 + ..., ...]`, one or more of one plain
+   * Joins tensors along an axis. `tensors[i] [..., n_i, ...] -> y [..., n_0 + n_1 + ..., ...]`, one or more of one plain
    * dtype; the other extents are the same.
    * The first of `tensors` is this tensor. See {@link concat}.
    * @throws {ShapeError | DTypeError | ArgumentError}
@@ -1845,7 +1870,7 @@ export interface ChainMethods<Handle> {
   concat(
     others: readonly Handle[],
     params: {
-      /** Negative ones count from the end. */
+      /** The axis. A negative axis counts from the end. */
       readonly axis: number;
     },
   ): Handle;
@@ -1859,13 +1884,13 @@ export interface ChainMethods<Handle> {
   conv1d(
     w: Handle,
     params?: {
-      /** @defaultValue 1 */
+      /** Distance between windows. @defaultValue 1 */
       readonly stride?: number;
-      /** Zeros added on each of the two sides; `pad` before it for different ones, e.g. for a causal convolution. @defaultValue 0 */
+      /** Zeros added on each of the two sides. For different sides, e.g. a causal convolution, use `pad` first. @defaultValue 0 */
       readonly padding?: number;
-      /** @defaultValue 1 */
+      /** Distance between the elements of `x` that one window reads. @defaultValue 1 */
       readonly dilation?: number;
-      /** Input and output channels fall into so many groups that do not see each other. @defaultValue 1 */
+      /** Number of groups. Output channels of a group see only the input channels of the same group. @defaultValue 1 */
       readonly groups?: number;
     },
   ): Handle;
@@ -1880,13 +1905,13 @@ export interface ChainMethods<Handle> {
   conv2d(
     w: Handle,
     params?: {
-      /** @defaultValue [1,1] */
+      /** Distance between windows. @defaultValue [1,1] */
       readonly stride?: Pair;
-      /** Zeros added on each of the two sides. @defaultValue [0,0] */
+      /** Zeros added on each of the two sides of an axis. @defaultValue [0,0] */
       readonly padding?: Pair;
-      /** @defaultValue [1,1] */
+      /** Distance between the elements of `x` that one window reads. @defaultValue [1,1] */
       readonly dilation?: Pair;
-      /** Input and output channels fall into so many groups that do not see each other. @defaultValue 1 */
+      /** Number of groups. Output channels of a group see only the input channels of the same group. @defaultValue 1 */
       readonly groups?: number;
     },
   ): Handle;
@@ -1918,7 +1943,7 @@ export interface ChainMethods<Handle> {
    * @throws {ShapeError | DTypeError | ArgumentError}
    */
   cumprod(params?: {
-    /** Negative ones count from the end. @defaultValue -1 */
+    /** The axis. A negative axis counts from the end. @defaultValue -1 */
     readonly axis?: number;
   }): Handle;
 
@@ -1928,7 +1953,7 @@ export interface ChainMethods<Handle> {
    * @throws {ShapeError | DTypeError | ArgumentError}
    */
   cumsum(params?: {
-    /** Negative ones count from the end. @defaultValue -1 */
+    /** The axis. A negative axis counts from the end. @defaultValue -1 */
     readonly axis?: number;
   }): Handle;
 
@@ -1960,17 +1985,17 @@ export interface ChainMethods<Handle> {
    * @throws {DTypeError | ArgumentError}
    */
   element(params: {
-    /** Flat, row-major. */
+    /** Row-major index of the element. */
     readonly index: number;
   }): Handle;
 
   /**
-   * `y = x` from 0, `alpha * (exp(x) - 1)` below; NaN stays NaN. `x [...] -> y [...]`.
+   * `y = x` from 0, `alpha * (exp(x) - 1)` below (Clevert et al., 2015); NaN stays NaN. `x [...] -> y [...]`, f32.
    * `x` is this tensor. See {@link elu}.
    * @throws {DTypeError | ArgumentError}
    */
   elu(params?: {
-    /** What negative values saturate to, negated. @defaultValue 1 */
+    /** Large negative values approach `-alpha`. @defaultValue 1 */
     readonly alpha?: number;
   }): Handle;
 
@@ -2041,21 +2066,22 @@ export interface ChainMethods<Handle> {
   gather(
     indices: Handle,
     params?: {
-      /** Negative ones count from the end. @defaultValue 0 */
+      /** The axis. A negative axis counts from the end. @defaultValue 0 */
       readonly axis?: number;
     },
   ): Handle;
 
   /**
-   * `y = 0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)))`: the tanh form of the Gaussian error linear unit.
-   * `x [...] -> y [...]`.
+   * `y = 0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)))`: the tanh form of the Gaussian error linear unit
+   * (Hendrycks & Gimpel, 2016). `x [...] -> y [...]`.
    * `x` is this tensor. See {@link gelu}.
    * @throws {DTypeError} unless f32
    */
   gelu(): Handle;
 
   /**
-   * `y = 0.5 * x * (1 + erf(x / sqrt(2)))`: the Gaussian error linear unit in its exact form; `gelu` is the tanh form. `x [...] -> y [...]`.
+   * `y = 0.5 * x * (1 + erf(x / sqrt(2)))`: the exact form of the Gaussian error linear unit (Hendrycks & Gimpel, 2016); `gelu` is the
+   * tanh form. `x [...] -> y [...]`.
    * `x` is this tensor. See {@link geluErf}.
    * @throws {DTypeError} unless f32
    */
@@ -2076,8 +2102,8 @@ export interface ChainMethods<Handle> {
   greaterEqual(b: Handle): Handle;
 
   /**
-   * Group norm: each group of channels of each item gets mean 0 and variance 1, then `y = ... * w[c] + bias[c]`. Population variance in
-   * two passes. `x [N, C, ...], w [C], bias [C]? -> y [N, C, ...]`, f32.
+   * Group norm (Wu & He, 2018): each group of channels of each item gets mean 0 and variance 1, then `y = ... * w[c] + bias[c]`. Population
+   * variance in two passes. `x [N, C, ...], w [C], bias [C]? -> y [N, C, ...]`, f32.
    * `x` is this tensor. See {@link groupNorm}.
    * @throws {ShapeError | DTypeError | ArgumentError}
    */
@@ -2094,14 +2120,15 @@ export interface ChainMethods<Handle> {
   ): Handle;
 
   /**
-   * `y = x * min(max(x + 3, 0), 6) / 6`; 0 up to -3, x from 3. `x [...] -> y [...]`.
+   * `y = x * min(max(x + 3, 0), 6) / 6`; 0 up to -3, x from 3 (Howard et al., 2019). `x [...] -> y [...]`.
    * `x` is this tensor. See {@link hardswish}.
    * @throws {DTypeError} unless f32
    */
   hardswish(): Handle;
 
   /**
-   * Layer norm over the last axis: `y = (x - mean(x)) / sqrt(variance(x) + eps) * w + bias`, population variance in two passes.
+   * Layer norm over the last axis (Ba et al., 2016): `y = (x - mean(x)) / sqrt(variance(x) + eps) * w + bias`, with the population
+   * variance, computed in two passes.
    * `x [..., n], w [n], bias [n]? -> y [..., n]`, f32.
    * `x` is this tensor. See {@link layerNorm}.
    * @throws {ShapeError | DTypeError | ArgumentError}
@@ -2117,7 +2144,7 @@ export interface ChainMethods<Handle> {
   ): Handle;
 
   /**
-   * `y = x` from 0, `slope * x` below; NaN stays NaN. `x [...] -> y [...]`.
+   * `y = x` from 0, `slope * x` below; NaN stays NaN. `x [...] -> y [...]`, f32.
    * `x` is this tensor. See {@link leakyRelu}.
    * @throws {DTypeError | ArgumentError}
    */
@@ -2176,7 +2203,7 @@ export interface ChainMethods<Handle> {
    * @throws {ShapeError | DTypeError | ArgumentError}
    */
   logSoftmax(params?: {
-    /** Negative ones count from the end. @defaultValue -1 */
+    /** The axis. A negative axis counts from the end. @defaultValue -1 */
     readonly axis?: number;
   }): Handle;
 
@@ -2231,13 +2258,13 @@ export interface ChainMethods<Handle> {
   ): Handle;
 
   /**
-   * Largest value over an axis; NaN if there is one. An axis that a run makes empty gives -Infinity.
-   * `x [...] -> y [...]` without the axis (all axes where it is null), or with extents of 1 in its place.
+   * Largest value over an axis; NaN if any element is NaN. An axis that is empty only in a run gives -Infinity.
+   * `x [...] -> y [...]`, f32, without the axis (all axes if it is null), or with extents of 1 in its place.
    * `x` is this tensor. See {@link max}.
    * @throws {ShapeError | DTypeError | ArgumentError}
    */
   max(params?: {
-    /** The axis that goes away, negative ones counted from the end; null reduces all axes. @defaultValue null */
+    /** The axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
     readonly axis?: number | null;
     /** Keep reduced axes with extent 1. @defaultValue false */
     readonly keepDims?: boolean;
@@ -2266,26 +2293,26 @@ export interface ChainMethods<Handle> {
   maximum(b: Handle): Handle;
 
   /**
-   * Mean over an axis: `sum(x) / n`. An axis that a run makes empty gives NaN.
-   * `x [...] -> y [...]` without the axis (all axes where it is null), or with extents of 1 in its place.
+   * Mean over an axis: `sum(x) / n`. An axis that is empty only in a run gives NaN.
+   * `x [...] -> y [...]`, f32, without the axis (all axes if it is null), or with extents of 1 in its place.
    * `x` is this tensor. See {@link mean}.
    * @throws {ShapeError | DTypeError | ArgumentError}
    */
   mean(params?: {
-    /** The axis that goes away, negative ones counted from the end; null reduces all axes. @defaultValue null */
+    /** The axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
     readonly axis?: number | null;
     /** Keep reduced axes with extent 1. @defaultValue false */
     readonly keepDims?: boolean;
   }): Handle;
 
   /**
-   * Smallest value over an axis; NaN if there is one. An axis that a run makes empty gives Infinity.
-   * `x [...] -> y [...]` without the axis (all axes where it is null), or with extents of 1 in its place.
+   * Smallest value over an axis; NaN if any element is NaN. An axis that is empty only in a run gives Infinity.
+   * `x [...] -> y [...]`, f32, without the axis (all axes if it is null), or with extents of 1 in its place.
    * `x` is this tensor. See {@link min}.
    * @throws {ShapeError | DTypeError | ArgumentError}
    */
   min(params?: {
-    /** The axis that goes away, negative ones counted from the end; null reduces all axes. @defaultValue null */
+    /** The axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
     readonly axis?: number | null;
     /** Keep reduced axes with extent 1. @defaultValue false */
     readonly keepDims?: boolean;
@@ -2299,14 +2326,14 @@ export interface ChainMethods<Handle> {
   minimum(b: Handle): Handle;
 
   /**
-   * `y = x * tanh(log(1 + exp(x)))`. `x [...] -> y [...]`.
+   * `y = x * tanh(log(1 + exp(x)))` (Misra, 2019). `x [...] -> y [...]`.
    * `x` is this tensor. See {@link mish}.
    * @throws {DTypeError} unless f32
    */
   mish(): Handle;
 
   /**
-   * Products of tokens with the experts that were chosen for them: `y[t, i] = experts[ids[t, i]] · x[t, i]`, f32.
+   * Products of tokens with their chosen experts: `y[t, i] = experts[ids[t, i]] · x[t, i]`, f32.
    * `x [T, K]` (one vector for all experts of a token) or `[T, k, K]` (one for each), `experts [E, N, K]` f32, f16, bf16 or a block type,
    * `ids [T, k] i32 -> y [T, k, N]`.
    *
@@ -2357,7 +2384,7 @@ export interface ChainMethods<Handle> {
       readonly gating?: Gating;
       /** Whether the weights of a token are divided by their sum, of which 2^-14 is the least (ggml's guard against division by zero). @defaultValue false */
       readonly normalize?: boolean;
-      /** Multiplies the weights at last. @defaultValue 1 */
+      /** Multiplies the weights in the last step. @defaultValue 1 */
       readonly scale?: number;
     },
   ): Handle;
@@ -2378,12 +2405,12 @@ export interface ChainMethods<Handle> {
 
   /**
    * L1 norm over an axis: `sum(|x|)`; 0 for an empty one.
-   * `x [...] -> y [...]` without the axis (all axes where it is null), or with extents of 1 in its place.
+   * `x [...] -> y [...]`, f32, without the axis (all axes if it is null), or with extents of 1 in its place.
    * `x` is this tensor. See {@link normL1}.
    * @throws {ShapeError | DTypeError | ArgumentError}
    */
   normL1(params?: {
-    /** The axis that goes away, negative ones counted from the end; null reduces all axes. @defaultValue null */
+    /** The axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
     readonly axis?: number | null;
     /** Keep reduced axes with extent 1. @defaultValue false */
     readonly keepDims?: boolean;
@@ -2391,25 +2418,25 @@ export interface ChainMethods<Handle> {
 
   /**
    * L2 norm over an axis: `sqrt(sum(x^2))`; 0 for an empty one.
-   * `x [...] -> y [...]` without the axis (all axes where it is null), or with extents of 1 in its place.
+   * `x [...] -> y [...]`, f32, without the axis (all axes if it is null), or with extents of 1 in its place.
    * `x` is this tensor. See {@link normL2}.
    * @throws {ShapeError | DTypeError | ArgumentError}
    */
   normL2(params?: {
-    /** The axis that goes away, negative ones counted from the end; null reduces all axes. @defaultValue null */
+    /** The axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
     readonly axis?: number | null;
     /** Keep reduced axes with extent 1. @defaultValue false */
     readonly keepDims?: boolean;
   }): Handle;
 
   /**
-   * Maximum norm over an axis: `max(|x|)`; NaN if there is one, 0 for an empty axis.
-   * `x [...] -> y [...]` without the axis (all axes where it is null), or with extents of 1 in its place.
+   * Maximum norm over an axis: `max(|x|)`; NaN if any element is NaN, 0 for an empty axis.
+   * `x [...] -> y [...]`, f32, without the axis (all axes if it is null), or with extents of 1 in its place.
    * `x` is this tensor. See {@link normLinf}.
    * @throws {ShapeError | DTypeError | ArgumentError}
    */
   normLinf(params?: {
-    /** The axis that goes away, negative ones counted from the end; null reduces all axes. @defaultValue null */
+    /** The axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
     readonly axis?: number | null;
     /** Keep reduced axes with extent 1. @defaultValue false */
     readonly keepDims?: boolean;
@@ -2428,20 +2455,20 @@ export interface ChainMethods<Handle> {
    * @throws {ShapeError | DTypeError | ArgumentError}
    */
   pad(params: {
-    /** For each axis how much goes before it and after it. */
+    /** One pair per axis: how many elements to add before and after it. */
     readonly pads: readonly (readonly [before: number, after: number])[];
-    /** @defaultValue 0 */
+    /** The constant, a value that the dtype of `x` can represent. @defaultValue 0 */
     readonly value?: number;
   }): Handle;
 
   /**
-   * `y = x^exponent`, with an exponent known when the program is recorded; `power` takes a tensor of them. IEEE 754's rules.
-   * `x [...] -> y [...]`.
+   * `y = x^exponent`, with a constant exponent; `power` takes a tensor of exponents. IEEE 754's rules.
+   * `x [...] -> y [...]`, f32.
    * `x` is this tensor. See {@link pow}.
    * @throws {DTypeError | ArgumentError}
    */
   pow(params: {
-    /** May be infinite. */
+    /** The exponent. It may be infinite. */
     readonly exponent: number;
   }): Handle;
 
@@ -2455,12 +2482,12 @@ export interface ChainMethods<Handle> {
 
   /**
    * Product over an axis; 1 for an empty one.
-   * `x [...] -> y [...]` without the axis (all axes where it is null), or with extents of 1 in its place.
+   * `x [...] -> y [...]`, f32, without the axis (all axes if it is null), or with extents of 1 in its place.
    * `x` is this tensor. See {@link prod}.
    * @throws {ShapeError | DTypeError | ArgumentError}
    */
   prod(params?: {
-    /** The axis that goes away, negative ones counted from the end; null reduces all axes. @defaultValue null */
+    /** The axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
     readonly axis?: number | null;
     /** Keep reduced axes with extent 1. @defaultValue false */
     readonly keepDims?: boolean;
@@ -2474,7 +2501,7 @@ export interface ChainMethods<Handle> {
    * @throws {ShapeError | DTypeError | ArgumentError}
    */
   quantize(params?: {
-    /** @defaultValue "q8_0" */
+    /** The block type. @defaultValue "q8_0" */
     readonly dtype?: QuantizedType;
   }): Handle;
 
@@ -2493,7 +2520,7 @@ export interface ChainMethods<Handle> {
   relu(): Handle;
 
   /**
-   * The same elements, row-major, under another shape; nothing is computed.
+   * The same elements in row-major order, with another shape; nothing is computed. `x [...] -> y [...shape]`, any plain dtype.
    * `x` is this tensor. See {@link reshape}.
    * @throws {ShapeError | DTypeError | ArgumentError}
    */
@@ -2503,7 +2530,8 @@ export interface ChainMethods<Handle> {
   }): Handle;
 
   /**
-   * Root-mean-square norm over the last axis: `y = x / sqrt(mean(x^2) + eps) * w`. `x [..., n], w [n] -> y [..., n]`, f32.
+   * Root-mean-square norm over the last axis (Zhang & Sennrich, 2019): `y = x / sqrt(mean(x^2) + eps) * w`.
+   * `x [..., n], w [n] -> y [..., n]`, f32.
    * `x` is this tensor. See {@link rmsNorm}.
    * @throws {ShapeError | DTypeError | ArgumentError}
    */
@@ -2516,7 +2544,7 @@ export interface ChainMethods<Handle> {
   ): Handle;
 
   /**
-   * Rotary position embedding: rotates pair `i` of head vectors by
+   * Rotary position embedding (Su et al., 2021): rotates pair `i` of head vectors by
    * `angle(t, i) = positions[t] * scale * base^(-2i / dims) / freqFactors[i]`, `(p, q) -> (p cos - q sin, p sin + q cos)`.
    * `x [T, H, D], positions [T] i32, freqFactors [dims / 2] -> y [T, H, D]`, f32. Elements from `dims` on are copied; without
    * `freqFactors` they are 1.
@@ -2555,8 +2583,8 @@ export interface ChainMethods<Handle> {
 
   /**
    * Chooses an index of each row by its probability, `softmax` of the row over `temperature`, after top-k, top-p and min-p in this
-   * order (llama.cpp's): the first candidate at which the running sum of probabilities exceeds the random number. Candidates stand in
-   * the order of falling logits (equal ones by index) where top-k or top-p sorts them, else by index. The random number is
+   * order (llama.cpp's): the first candidate at which the running sum of probabilities exceeds the random number. Candidates are
+   * in order of descending logits (equal ones by index) if top-k or top-p sorts them, else by index. The random number is
    * {@link uniformAt} of the seed and the row's position, so that any step can be repeated alone.
    * `logits [..., n] f32, position [...] i32 -> y [...] i32`. Logits at -Infinity are never chosen; NaN, +Infinity or a row without a
    * finite logit is an error on the scalar reference, and gives -1 on the others.
@@ -2568,23 +2596,26 @@ export interface ChainMethods<Handle> {
     params: {
       /** A whole number from 0; the same seed, position and logits give the same choice everywhere. */
       readonly seed: number;
-      /** Divides the logits; 0 takes the greatest always. @defaultValue 1 */
+      /** Divides the logits; 0 always takes the greatest. @defaultValue 1 */
       readonly temperature?: number;
       /** Keeps the k greatest logits; 0 keeps all. @defaultValue 0 */
       readonly topK?: number;
-      /** Keeps the most likely whose probabilities add up to p, at least one; 1 keeps all. @defaultValue 1 */
+      /** Keeps the most likely candidates whose probabilities add up to p, at least one; 1 keeps all. @defaultValue 1 */
       readonly topP?: number;
-      /** Keeps those that are at least p times as likely as the most likely one; 0 keeps all. @defaultValue 0 */
+      /** Keeps candidates that are at least p times as likely as the most likely one; 0 keeps all. @defaultValue 0 */
       readonly minP?: number;
     },
   ): Handle;
 
   /**
-   * `y = x * by`, with a factor known when the program is recorded. `x [...] -> y [...]`.
+   * `y = x * by`, with a constant factor. `x [...] -> y [...]`, f32.
    * `x` is this tensor. See {@link scale}.
    * @throws {DTypeError | ArgumentError}
    */
-  scale(params: { readonly by: number }): Handle;
+  scale(params: {
+    /** The factor, a finite number. */
+    readonly by: number;
+  }): Handle;
 
   /**
    * A copy of `x` with slices along an axis written: `y[..., indices[i], ...] = updates[..., i, ...]`, or `+=`. The inverse of `gather`.
@@ -2598,9 +2629,9 @@ export interface ChainMethods<Handle> {
     indices: Handle,
     updates: Handle,
     params?: {
-      /** Negative ones count from the end. @defaultValue 0 */
+      /** The axis. A negative axis counts from the end. @defaultValue 0 */
       readonly axis?: number;
-      /** "replace": the last of equal indices wins. "add": all are added to what is there (f32 or wrapping i32). @defaultValue "replace" */
+      /** "replace": the last of equal indices wins. "add": all are added to the element of `x` (f32 or wrapping i32). @defaultValue "replace" */
       readonly mode?: "replace" | "add";
     },
   ): Handle;
@@ -2627,7 +2658,7 @@ export interface ChainMethods<Handle> {
   sign(): Handle;
 
   /**
-   * `y = x / (1 + exp(-x))`, also called swish. `x [...] -> y [...]`.
+   * `y = x / (1 + exp(-x))`, also called swish (Ramachandran et al., 2017). `x [...] -> y [...]`.
    * `x` is this tensor. See {@link silu}.
    * @throws {DTypeError} unless f32
    */
@@ -2655,13 +2686,17 @@ export interface ChainMethods<Handle> {
    * @throws {ShapeError | DTypeError | ArgumentError}
    */
   slice(params: {
-    /** Negative ones count from the end. */
+    /** The axis. A negative axis counts from the end. */
     readonly axis: number;
-    /** First index, negative ones counted from the end. @defaultValue 0 */
+    /** First index. A negative index counts from the end. @defaultValue 0 */
     readonly start?: number;
-    /** Index after the last, negative ones counted from the end; null: to the end. A symbolic dim takes its first so many. @defaultValue null */
+    /**
+     * Index after the last one. A negative index counts from the end; null takes the rest. A symbolic dim takes as many elements as
+     * it has in a run.
+     * @defaultValue null
+     */
     readonly end?: Dim | null;
-    /** @defaultValue 1 */
+    /** Distance between the indices that are taken, from 1. @defaultValue 1 */
     readonly step?: number;
   }): Handle;
 
@@ -2672,7 +2707,7 @@ export interface ChainMethods<Handle> {
    * @throws {ShapeError | DTypeError | ArgumentError}
    */
   softmax(params?: {
-    /** Negative ones count from the end. @defaultValue -1 */
+    /** The axis. A negative axis counts from the end. @defaultValue -1 */
     readonly axis?: number;
   }): Handle;
 
@@ -2689,9 +2724,9 @@ export interface ChainMethods<Handle> {
    * @throws {ShapeError | DTypeError | ArgumentError}
    */
   sort(params?: {
-    /** Negative ones count from the end. @defaultValue -1 */
+    /** The axis. A negative axis counts from the end. @defaultValue -1 */
     readonly axis?: number;
-    /** @defaultValue false */
+    /** True puts the largest value first. @defaultValue false */
     readonly descending?: boolean;
   }): Handle;
 
@@ -2708,7 +2743,7 @@ export interface ChainMethods<Handle> {
    * `x [T, C], filter [C, K], state [S, K - 1, C], positions [T] i32, rows [T] i32 -> y [T, C]`, f32.
    *
    * Tokens before those of the call are in row `rows[t]` of the state, oldest first, where `ssmConvWrite` put them; those before position 0
-   * count as 0, so a state needs no reset. The tokens of a sequence must stand side by side and in order of position.
+   * count as 0, so a state needs no reset. The tokens of a sequence must be adjacent and in order of position.
    *
    * A row outside `[0, S)` is an error on the scalar reference; elsewhere results of its tokens are not defined.
    * `x` is this tensor. See {@link ssmConv}.
@@ -2724,7 +2759,7 @@ export interface ChainMethods<Handle> {
    * f32. (Mamba: P = 1, G = 1.)
    *
    * A sequence goes on from row `rows[t]` of the state, where `ssmScanWrite` left it, and from 0 at position 0, so a state needs no reset.
-   * The tokens of a sequence must stand side by side and in order of position.
+   * The tokens of a sequence must be adjacent and in order of position.
    *
    * A row outside `[0, S)` is an error on the scalar reference; elsewhere results of its tokens are not defined.
    * `x` is this tensor. See {@link ssmScan}.
@@ -2740,7 +2775,7 @@ export interface ChainMethods<Handle> {
   stack(
     others: readonly Handle[],
     params?: {
-      /** Where the new axis stands in the output, negative ones counted from its end. @defaultValue 0 */
+      /** Index of the new axis in the result. A negative axis counts from the end. @defaultValue 0 */
       readonly axis?: number;
     },
   ): Handle;
@@ -2754,12 +2789,12 @@ export interface ChainMethods<Handle> {
 
   /**
    * Sum over an axis; 0 for an empty one.
-   * `x [...] -> y [...]` without the axis (all axes where it is null), or with extents of 1 in its place.
+   * `x [...] -> y [...]`, f32, without the axis (all axes if it is null), or with extents of 1 in its place.
    * `x` is this tensor. See {@link sum}.
    * @throws {ShapeError | DTypeError | ArgumentError}
    */
   sum(params?: {
-    /** The axis that goes away, negative ones counted from the end; null reduces all axes. @defaultValue null */
+    /** The axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
     readonly axis?: number | null;
     /** Keep reduced axes with extent 1. @defaultValue false */
     readonly keepDims?: boolean;
@@ -2768,12 +2803,12 @@ export interface ChainMethods<Handle> {
   /**
    * Sum over an axis with compensation (Kahan, 1965, as improved by Neumaier, 1974): as good as a sum in twice the precision, so that
    * large terms of opposite signs leave the small ones between them. 0 for an empty axis; `sum` is faster.
-   * `x [...] -> y [...]` without the axis (all axes where it is null), or with extents of 1 in its place.
+   * `x [...] -> y [...]`, f32, without the axis (all axes if it is null), or with extents of 1 in its place.
    * `x` is this tensor. See {@link sumKahan}.
    * @throws {ShapeError | DTypeError | ArgumentError}
    */
   sumKahan(params?: {
-    /** The axis that goes away, negative ones counted from the end; null reduces all axes. @defaultValue null */
+    /** The axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
     readonly axis?: number | null;
     /** Keep reduced axes with extent 1. @defaultValue false */
     readonly keepDims?: boolean;
@@ -2791,7 +2826,7 @@ export interface ChainMethods<Handle> {
   takeAlongAxis(
     indices: Handle,
     params?: {
-      /** Negative ones count from the end. @defaultValue -1 */
+      /** The axis. A negative axis counts from the end. @defaultValue -1 */
       readonly axis?: number;
     },
   ): Handle;
@@ -2811,17 +2846,17 @@ export interface ChainMethods<Handle> {
   tanh(): Handle;
 
   /**
-   * The k largest (or smallest) values along an axis, in order; a NaN counts as the largest. `topKIndices` tells where they were.
+   * The k largest (or smallest) values along an axis, in order; a NaN counts as the largest. `topKIndices` returns their indices.
    * `x [..., n, ...] -> y [..., k, ...]`, f32.
    * `x` is this tensor. See {@link topK}.
    * @throws {ShapeError | DTypeError | ArgumentError}
    */
   topK(params: {
-    /** How many. */
+    /** How many values to take. */
     readonly k: number;
-    /** Negative ones count from the end. @defaultValue -1 */
+    /** The axis. A negative axis counts from the end. @defaultValue -1 */
     readonly axis?: number;
-    /** The largest, largest first; otherwise the smallest, smallest first. @defaultValue true */
+    /** True takes the largest values, largest first; false the smallest, smallest first. @defaultValue true */
     readonly largest?: boolean;
   }): Handle;
 
@@ -2832,11 +2867,11 @@ export interface ChainMethods<Handle> {
    * @throws {ShapeError | DTypeError | ArgumentError}
    */
   topKIndices(params: {
-    /** How many. */
+    /** How many values to take. */
     readonly k: number;
-    /** Negative ones count from the end. @defaultValue -1 */
+    /** The axis. A negative axis counts from the end. @defaultValue -1 */
     readonly axis?: number;
-    /** The largest, largest first; otherwise the smallest, smallest first. @defaultValue true */
+    /** True takes the largest values, largest first; false the smallest, smallest first. @defaultValue true */
     readonly largest?: boolean;
   }): Handle;
 
@@ -2846,7 +2881,7 @@ export interface ChainMethods<Handle> {
    * @throws {DTypeError | ArgumentError}
    */
   transpose(params?: {
-    /** Axis i of the output is axis `axes[i]` of the input, negative ones counted from the end; null reverses all axes. @defaultValue null */
+    /** Axis i of the result is axis `axes[i]` of the input. A negative axis counts from the end; null reverses all axes. @defaultValue null */
     readonly axes?: readonly number[] | null;
   }): Handle;
 
@@ -2860,12 +2895,12 @@ export interface ChainMethods<Handle> {
   /**
    * Variance over an axis, `sum((x - mean(x))^2) / (n - correction)`, in two passes: values of one size with a large mean keep their
    * digits. An axis that a run makes empty, or as short as `correction`, gives NaN.
-   * `x [...] -> y [...]` without the axis (all axes where it is null), or with extents of 1 in its place.
+   * `x [...] -> y [...]`, f32, without the axis (all axes if it is null), or with extents of 1 in its place.
    * `x` is this tensor. See {@link variance}.
    * @throws {ShapeError | DTypeError | ArgumentError}
    */
   variance(params?: {
-    /** The axis that goes away, negative ones counted from the end; null reduces all axes. @defaultValue null */
+    /** The axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
     readonly axis?: number | null;
     /** Keep reduced axes with extent 1. @defaultValue false */
     readonly keepDims?: boolean;

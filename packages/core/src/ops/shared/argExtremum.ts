@@ -5,7 +5,7 @@ import { resolveAxis } from "./checks.ts";
 import { requireDType } from "./elementwise.ts";
 
 export interface ArgmaxParams {
-  /** Negative ones count from the end. */
+  /** The axis. A negative axis counts from the end. */
   readonly axis: number;
 }
 

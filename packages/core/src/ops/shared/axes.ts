@@ -6,7 +6,7 @@ import { requireBoolean, resolveAxis } from "./checks.ts";
 import { requireDType } from "./elementwise.ts";
 
 export interface ReduceParams {
-  /** The axis that goes away, negative ones counted from the end; null reduces all axes. */
+  /** The axis to reduce. A negative axis counts from the end; null reduces all axes. */
   readonly axis: number | null;
   /** Keep reduced axes with extent 1. */
   readonly keepDims: boolean;

@@ -6,17 +6,18 @@ import { requireBoolean, requireExtent, requireWhole, resolveAxis } from "./chec
 import { requireDType } from "./elementwise.ts";
 
 export interface SortParams {
-  /** Negative ones count from the end. */
+  /** The axis. A negative axis counts from the end. */
   readonly axis: number;
+  /** True puts the largest value first. */
   readonly descending: boolean;
 }
 
 export interface TopKParams {
-  /** How many. */
+  /** How many values to take. */
   readonly k: number;
-  /** Negative ones count from the end. */
+  /** The axis. A negative axis counts from the end. */
   readonly axis: number;
-  /** The largest, largest first; otherwise the smallest, smallest first. */
+  /** True takes the largest values, largest first; false the smallest, smallest first. */
   readonly largest: boolean;
 }
 

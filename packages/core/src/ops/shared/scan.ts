@@ -4,7 +4,7 @@ import { resolveAxis } from "./checks.ts";
 import { elementwiseCost, requireDType } from "./elementwise.ts";
 
 export interface ScanParams {
-  /** Negative ones count from the end. */
+  /** The axis. A negative axis counts from the end. */
   readonly axis: number;
 }
 
