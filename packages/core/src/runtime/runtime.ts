@@ -1,7 +1,7 @@
 import { boolean, check, checkOptions, kind, list, object } from "@centella/quant/checks";
 import type { Backend, CompileOptions, Counters, Plan } from "../backend/backend.ts";
 import { type DType, dtypeOf, type TypedArray } from "../dtype.ts";
-import { ArgumentError, CentellaError, DeviceLostError, DisposedError, NotLoadedError } from "../errors.ts";
+import { ArgumentError, DisposedError, NotLoadedError } from "../errors.ts";
 import { compileOptions, opDefinition, programGraph } from "../kinds.ts";
 import { type OpName, ops } from "../ops/index.ts";
 import { type CustomOp, customOp } from "../program/custom.ts";
@@ -14,6 +14,7 @@ import { hostTensor, ownedTensor, peek, Tensor } from "../tensor.ts";
 import type { Calibration, CalibrationOptions } from "./calibrate.ts";
 import { CallLog, counted, type RuntimeReport, type Tally } from "./callLog.ts";
 import { type Explanation, explainRequest } from "./explanation.ts";
+import { Fallback, type Request, withoutBackend } from "./fallback.ts";
 import { type Chain, LazyCore, type LazyTensor } from "./lazy.ts";
 import { checkCall, movedTo, numbered, oneCall } from "./oneCall.ts";
 import { homesIn, type Placement } from "./placement.ts";
@@ -33,33 +34,7 @@ export interface RuntimeCompileOptions extends CompileOptions {
 /** Opened backends with one way to choose among them. Its op methods compute at once: `await runtime.matmul(a, b)`. */
 export type Runtime = RuntimeCore & OpMethods<Tensor, Promise<Tensor>>;
 
-/** What a call was found to be: kept, so that repeated calls ask no backend again. */
-interface Choice {
-  readonly selection: Selection;
-  readonly tally: Tally;
-  /** Key of the plan that serves the request: made once, since engines look up a string that they have seen before faster. */
-  readonly planKey: string;
-}
-
-/** What is to be computed: `key` is equal for requests that one choice answers, and on one backend `planKey` for those that one plan serves. */
-interface Request {
-  readonly key: string;
-  readonly planKey: string;
-  /** For the report. */
-  readonly op: string;
-  readonly selectAmong: (candidates: readonly Candidate[]) => Selection;
-}
-
-/** A choice, and whom it was made among. */
-interface Attempt {
-  readonly candidates: readonly Candidate[];
-  readonly choice: Choice;
-}
-
 const nameOrDefinition = kind("the name of an op or its definition", opDefinition.accepts);
-
-/** Choices that are kept before they are forgotten and made anew. */
-const maxChoices = 10_000;
 
 /** The runtime without its op methods. */
 export class RuntimeCore {
@@ -73,15 +48,13 @@ export class RuntimeCore {
   readonly #thresholds: Thresholds;
   readonly #plans: PlanCache;
   readonly #log = new CallLog();
-  readonly #choices = new Map<string, Choice>();
+  readonly #fallback: Fallback;
   #disposal: Promise<void> | undefined;
-  /** Candidates but for lost ones. */
-  #eligible: readonly Candidate[];
 
   constructor(candidates: readonly Candidate[], policy: RuntimePolicy) {
     this.candidates = candidates;
-    this.#eligible = candidates;
     this.#policy = policy;
+    this.#fallback = new Fallback(candidates, policy, this.#log);
     this.#thresholds = mergeThresholds(measured, policy.thresholds ?? {});
     this.#plans = new PlanCache({ maxPlans: policy.maxPlans ?? 256, maxBytes: policy.maxPlanBytes ?? 256 * 2 ** 20 });
     this.sync = opMethods<Tensor, Tensor>((op, inputs, params) => this.callSync(op, inputs, params));
@@ -126,7 +99,7 @@ export class RuntimeCore {
       op: "lazy",
       selectAmong: (candidates) => selectForProgram(program(), candidates, this.#thresholds, this.#policy, homes),
     };
-    return this.#attempt(request, async ({ selection: { backend }, tally, planKey }) => {
+    return this.#fallback.run(request, async ({ selection: { backend }, tally, planKey }) => {
       const plan = await this.#plans.get(planKey, program, (graph) => backend.compile(graph));
       return this.#settled(tally, backend, tensors, () => plan.run(inputs).y!);
     });
@@ -141,7 +114,7 @@ export class RuntimeCore {
   select(program: ProgramGraph): Selection {
     this.#requireAlive();
     check("select", "program", program, programGraph, "record one with createProgram()");
-    return selectForProgram(program, this.#eligible, this.#thresholds, this.#policy);
+    return selectForProgram(program, this.#fallback.eligible, this.#thresholds, this.#policy);
   }
 
   /**
@@ -163,7 +136,7 @@ export class RuntimeCore {
     }
     const shared = (shareWith as { readonly selection?: Selection } | undefined)?.selection;
     if (shared !== undefined) return this.#counted(await shared.backend.compile(program, rest), shared);
-    return this.#compileAmong(this.#eligible, program, rest);
+    return this.#compileAmong(this.#fallback.eligible, program, rest);
   }
 
   /**
@@ -183,12 +156,12 @@ export class RuntimeCore {
     const { homes = [], sync = false } = checkOptions("explain", options, { homes: list, sync: boolean });
     requireInputs(known, inputs);
     const request = { ...callRequest(known, inputs, completeParams(known, params), homes), sync };
-    return explainRequest(request, this.#eligible, this.#thresholds, this.#policy);
+    return explainRequest(request, this.#fallback.eligible, this.#thresholds, this.#policy);
   }
 
   /** Which op ran where, how often, how long, and why. {@link formatReport} prints it. */
   report(): RuntimeReport {
-    return this.#log.report(this.#eligible);
+    return this.#log.report(this.#fallback.eligible);
   }
 
   /** Measures on this machine from how much work on each open backend is worth its fixed costs: see {@link calibrate}. */
@@ -204,7 +177,7 @@ export class RuntimeCore {
     check("call", "op", op, opDefinition);
     const { params, key, homes } = checkCall(op, inputs, given);
     const selectAmong = (candidates: readonly Candidate[]): Selection => this.#select(op, inputs, params, candidates, false);
-    return this.#attempt(
+    return this.#fallback.run(
       { key: `${key} ${homes}`, planKey: key, op: op.name, selectAmong },
       async ({ selection: { backend }, tally, planKey }) => {
         const plan = await this.#plans.get(
@@ -225,7 +198,7 @@ export class RuntimeCore {
     const content = numbered(inputs, peek);
     const selectAmong = (candidates: readonly Candidate[]): Selection => this.#select(op, inputs, params, candidates, true);
     const request: Request = { key: `sync ${key} ${homes}`, planKey: `sync ${key}`, op: op.name, selectAmong };
-    return this.#attemptSync(request, ({ selection: { backend }, tally, planKey }) => {
+    return this.#fallback.runSync(request, ({ selection: { backend }, tally, planKey }) => {
       const start = performance.now();
       tally.calls++;
       tally.bytesMoved += movedTo(backend.name, inputs);
@@ -268,7 +241,7 @@ export class RuntimeCore {
 
   async #dispose(): Promise<void> {
     this.#plans.clear();
-    this.#choices.clear();
+    this.#fallback.forget();
     for (const backend of this.backends) await backend.dispose();
   }
 
@@ -289,7 +262,7 @@ export class RuntimeCore {
       return this.#counted(await backend.compile(program, options), selection);
     } catch (error) {
       if (!(error instanceof NotLoadedError)) throw error;
-      return this.#compileAmong(withReason(candidates, backend, error.reason), program, options);
+      return this.#compileAmong(withoutBackend(candidates, backend, error.reason), program, options);
     }
   }
 
@@ -318,79 +291,12 @@ export class RuntimeCore {
     return choose({ ...callRequest(op, specs, params, homes), sync }, candidates, this.#thresholds, this.#policy);
   }
 
-  #choice(request: Request, candidates: readonly Candidate[]): Choice {
-    const { key } = request;
-    let choice = this.#choices.get(key);
-    if (choice === undefined) {
-      choice = this.#choiceOf(request, request.selectAmong(candidates));
-      if (this.#choices.size >= maxChoices) this.#choices.clear();
-      this.#choices.set(key, choice);
-    }
-    return choice;
-  }
-
-  #choiceOf({ op, planKey }: Request, selection: Selection): Choice {
-    return { selection, tally: this.#log.tallyOf(op, selection), planKey: `${selection.backend.name} ${planKey}` };
-  }
-
-  /**
-   * THE fallback rule: an error is raised, unless the policy says "retry" and there is another backend that can. A backend whose code
-   * cannot be loaded computed nothing: like one that cannot be opened, it is passed over under any policy.
-   */
-  async #attempt(request: Request, run: (choice: Choice) => Promise<Tensor>): Promise<Tensor> {
-    for (let attempt = this.#first(request); ; ) {
-      try {
-        return await run(attempt.choice);
-      } catch (error) {
-        attempt = this.#next(request, attempt, error);
-      }
-    }
-  }
-
-  /** {@link #attempt} within the call. */
-  #attemptSync(request: Request, run: (choice: Choice) => Tensor): Tensor {
-    for (let attempt = this.#first(request); ; ) {
-      try {
-        return run(attempt.choice);
-      } catch (error) {
-        attempt = this.#next(request, attempt, error);
-      }
-    }
-  }
-
-  #first(request: Request): Attempt {
-    const candidates = this.#eligible;
-    return { candidates, choice: this.#choice(request, candidates) };
-  }
-
-  /** What to try after a failure. @throws the failure where nothing is */
-  #next(request: Request, { candidates: before, choice }: Attempt, error: unknown): Attempt {
-    choice.tally.failed++;
-    const isRetried = this.#policy.fallback === "retry" && error instanceof CentellaError;
-    if (!isRetried && !(error instanceof NotLoadedError)) throw error;
-    const { backend } = choice.selection;
-    if (error instanceof DeviceLostError) this.#leaveOut(backend, error);
-    const candidates = withReason(before, backend, error instanceof NotLoadedError ? error.reason : `it failed: ${error.message}`);
-    let selection: Selection;
-    try {
-      selection = request.selectAmong(candidates);
-    } catch {
-      throw error;
-    }
-    return { candidates, choice: this.#choiceOf(request, selection) };
-  }
-
   /** Adds the selection to a plan, and its runs to the report. */
   #counted(plan: Plan, selection: Selection): Plan & { readonly selection: Selection } {
     const tally = this.#log.tallyOf("program", selection);
     const run = counted(tally, plan.run.bind(plan));
     const runSync = plan.runSync && counted(tally, plan.runSync.bind(plan));
     return Object.assign(plan, { selection, run, ...(runSync && { runSync }) });
-  }
-
-  #leaveOut(backend: Backend, { message }: DeviceLostError): void {
-    this.#eligible = withReason(this.#eligible, backend, message);
-    this.#choices.clear();
   }
 
   /** Runs and counts. With "retry" and with `trace` the result is there when it returns. */
@@ -415,9 +321,4 @@ export class RuntimeCore {
 /** By what it has, not by its class, whose code is loaded when a program is first placed. */
 function isSplit(plan: Plan | undefined): plan is SplitPlan {
   return plan !== undefined && "planOf" in plan;
-}
-
-/** Candidates with one of them not available. */
-function withReason(candidates: readonly Candidate[], backend: Backend, unavailable: string): readonly Candidate[] {
-  return candidates.map((candidate) => (candidate.backend === backend ? { name: candidate.name, unavailable } : candidate));
 }
