@@ -2,19 +2,19 @@ import { abortSignal, callback, check, checkOptions, isRecord, type Kind, type K
 import type { CompileOptions, LoadOptions, RunOptions } from "./backend/backend.ts";
 import type { ProgramGraph } from "./program/programGraph.ts";
 
-/** What was recorded with `createProgram`. */
+/** A program that was recorded with `createProgram`. */
 export const programGraph: Kind = kind(
   "a program",
   (value) => isRecord(value) && Array.isArray(value.nodes) && Array.isArray(value.values) && value.persistents instanceof Map,
 );
 
-/** A backend that is open. */
+/** An open backend. */
 export const openBackend: Kind = kind(
   "an open backend",
   (value) => isRecord(value) && typeof value.compile === "function" && isRecord(value.device),
 );
 
-/** What a backend package's function returns: `wasm()`, not `wasm`. */
+/** A backend definition: the result of `wasm()`, not `wasm` itself. */
 export const backendFactory: Kind = kind(
   "a backend factory",
   (value) => isRecord(value) && typeof value.open === "function" && typeof value.name === "string",

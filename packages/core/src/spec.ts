@@ -57,7 +57,7 @@ export function maxSpec(spec: TensorSpec): ConcreteSpec {
   return { dtype: spec.dtype, shape: spec.shape.map((dim) => (typeof dim === "number" ? dim : dim.max)) };
 }
 
-/** Whether a value is an extent that a run binds. */
+/** Whether an extent is bound at run time. */
 export function isSymbolic(dim: unknown): dim is SymbolicDim {
   return typeof dim === "object" && dim !== null && "name" in dim && typeof dim.name === "string" && "max" in dim;
 }

@@ -51,7 +51,7 @@ export function isLate({ name, alias, kernels: own }: AnyOp): boolean {
   return alias !== true && own === undefined && Object.hasOwn(ops, name) && !Object.hasOwn(kernels, name);
 }
 
-/** The kernel of such an op. @throws {NotLoadedError} before {@link loadKernels} is done */
+/** Returns the kernel of an op that is loaded on demand. @throws {NotLoadedError} until {@link loadKernels} is done */
 export function lateKernel({ name }: AnyOp): Kernel {
   const kernel = loaded.get(name);
   if (kernel === undefined)

@@ -31,7 +31,7 @@ export class ThreadPool {
   readonly #answers = new Map<number, { resolve: () => void; reject: (error: Error) => void; left: number }>();
   #nextSpace = 1;
   #nextMail = 1;
-  /** Why no list may be begun any more. */
+  /** Why no further list can be started. */
   #end: DeviceLostError | DisposedError | undefined;
   #onEnd: ((error?: Error) => void) | undefined;
   #users = 0;
@@ -47,7 +47,7 @@ export class ThreadPool {
     return pool;
   }
 
-  /** Whether a thread has ended, or all were: no list may be begun any more. */
+  /** Whether a thread or the whole pool has ended. No list can be started afterwards. */
   get isLost(): boolean {
     return this.#end !== undefined;
   }
@@ -127,13 +127,13 @@ export class ThreadPool {
     Atomics.notify(control, poolFields.epoch);
   }
 
-  /** Ends the threads. What is under way, and what comes later, fails with a `DisposedError`. */
+  /** Ends the threads. Running and later lists fail with a `DisposedError`. */
   dispose(): void {
     this.#finish(new DisposedError("backend wasm"));
     void this.#terminate();
   }
 
-  /** Ends the threads, one of which does not answer. */
+  /** Ends the threads after one of them stopped responding. */
   lose(): void {
     this.#finish(threadLost());
     void this.#terminate();

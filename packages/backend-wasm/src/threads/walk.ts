@@ -59,8 +59,8 @@ export function emitWalk(module: ModuleBuilder): void {
   const complete = module.value("complete", {}, "i32", (f) => {
     const result = f.local("i32");
     const stage = f.local("i32");
-    // Read while this tile keeps the stage open. Once it is counted another thread may open the next one, with a number of tiles that this
-    // thread's count happens to equal.
+    // Read before this tile is counted. Afterwards another thread may open the next stage, whose number of tiles may equal this thread's
+    // count.
     const tiles = f.let(read("tiles"));
     f.if(i32.eq(i32.add(atomic.add(at("done"), 1), 1), tiles), () => {
       f.atomicStore(at("tile"), i32.const(closed));

@@ -12,7 +12,7 @@ function sum(): Program {
 const w = Float32Array.of(10, 20, 30, 40);
 const x = Float32Array.of(1, 2, 3, 4);
 
-/** `dispose()` in the middle of work: what was started completes or is a `DisposedError`, what comes later always is. Takes a backend of its own. */
+/** `dispose()` during work: running calls complete or throw a `DisposedError`, and later calls always throw one. Needs its own backend. */
 export async function disposeWhileBusy(backend: Backend): Promise<void> {
   const plan = await compileOrSkip(backend, sum());
   await plan.load("w", sourceOf(w));

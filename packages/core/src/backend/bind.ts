@@ -79,7 +79,7 @@ function checkDim(program: ProgramGraph, name: string, value: number): void {
     throw new ArgumentError("run", `dim ${name} from 0 to ${max}`, describe(value), "split the work into several runs");
 }
 
-/** @throws {ArgumentError} if a run within the call is given a tensor, whose content may have to be waited for */
+/** @throws {ArgumentError} if a synchronous run gets a tensor, whose content may not be available yet */
 export function requireArrays(given: Readonly<Record<string, InputData>>): void {
   for (const name in given)
     if (given[name] instanceof Tensor) throw new ArgumentError("runSync", `an array for ${name}`, "a tensor", "give its dataSync()");

@@ -5,7 +5,7 @@ import { loadOptions, tensorSource } from "../kinds.ts";
 import type { Persistent, ProgramGraph } from "../program/programGraph.ts";
 import type { Counters, LoadOptions, TensorSource } from "./backend.ts";
 
-/** The persistent that `load` fills. @throws {ArgumentError | ProgramError} for a wrong argument of it */
+/** Returns the persistent that `load` fills. @throws {ArgumentError | ProgramError} for wrong arguments */
 export function requireLoadable(program: ProgramGraph, name: string, source: TensorSource, options: LoadOptions): Persistent {
   const persistent = requirePersistent(program, name);
   check(`load ${name}`, "source", source, tensorSource);
@@ -13,7 +13,7 @@ export function requireLoadable(program: ProgramGraph, name: string, source: Ten
   return persistent;
 }
 
-/** Exactly `length` bytes of the source of a persistent. @throws {ArgumentError | ShapeError} if the source gives something else */
+/** Reads exactly `length` bytes of a persistent's source. @throws {ArgumentError | ShapeError} if the source returns anything else */
 export async function readSource(
   name: string,
   source: TensorSource,

@@ -4,11 +4,11 @@ import { programGraph } from "../kinds.ts";
 import { resolveAxis } from "../ops/shared/checks.ts";
 import { type OpRecorder, Ref } from "./program.ts";
 
-/** What {@link split} takes besides the tensor. */
+/** Options of {@link split}. */
 export interface SplitParams {
-  /** Negative ones count from the end. */
+  /** Axis to split; negative values count from the end. */
   readonly axis: number;
-  /** Extents of the parts; their sum is the axis's extent. */
+  /** Extents of the parts. Their sum must be the extent of the axis. */
   readonly sizes: readonly number[];
 }
 

@@ -13,7 +13,7 @@ export function opKey(op: AnyOp): string {
   return number;
 }
 
-/** Parameters and specs as text that is equal where they are: a part of cache keys. @throws {ArgumentError} for what is no plain data */
+/** Canonical text of parameters and specs, for cache keys. @throws {ArgumentError} unless they are plain data */
 export function structuralKey(op: string, value: unknown): string {
   try {
     return JSON.stringify(value, keepNumbers);

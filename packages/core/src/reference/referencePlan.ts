@@ -135,7 +135,7 @@ export class ReferencePlan implements Plan {
   dispose(): void {
     this.#disposed = true;
     this.#backend.plans.delete(this);
-    // A handle that is kept must not keep the weights; runs that are queued still need them.
+    // A disposed handle must not retain the weights, but queued runs still need them.
     const release = (): void => this.persistents.clear();
     if (this.#backend.queue.busy) void this.#backend.queue.enqueue(release);
     else release();

@@ -62,13 +62,13 @@ export function splitByPlacement(recorded: ProgramGraph, placement: Placement, d
 
 const homesKind = either(string, listOf("names of backends", string));
 
-/** @throws {ArgumentError} unless every home is the name of a backend or a list of names */
+/** @throws {ArgumentError} unless every home is a backend's name or a list of names */
 function checkPlacement(placement: Placement): void {
   check("placement", "placement", placement, object, "pass { persistent: backend }");
   for (const name in placement) check("placement", name, placement[name], homesKind);
 }
 
-/** All homes that a placement names. @throws {ArgumentError} if it is no placement */
+/** Names of all backends in a placement. @throws {ArgumentError} if it is malformed */
 export function homesIn(placement: Placement): readonly string[] {
   checkPlacement(placement);
   return [...new Set(Object.values(placement).flat())];

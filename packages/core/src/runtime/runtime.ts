@@ -27,7 +27,7 @@ import type { Thresholds } from "./thresholdTypes.ts";
 
 /** How a program is compiled. */
 export interface RuntimeCompileOptions extends CompileOptions {
-  /** Homes of persistents. A forced backend is alone and takes none other. */
+  /** Backend for each persistent. A forced backend rules out all others. */
   readonly placement?: Placement;
 }
 
@@ -41,7 +41,7 @@ export class RuntimeCore {
   readonly candidates: readonly Candidate[];
   /**
    * The ops as plain calls: `runtime.sync.matmul(a, b)` computes before it returns, on a backend that can (the reference; WASM in
-   * Node and in workers; CUDA) while it has no awaited work under way. The result lies on the host: `dataSync()`.
+   * Node and in workers; CUDA) and has no awaited work in progress. The result is in host memory: `dataSync()`.
    */
   readonly sync: OpMethods<Tensor, Tensor>;
   readonly #policy: RuntimePolicy;
@@ -227,8 +227,8 @@ export class RuntimeCore {
   }
 
   /**
-   * Frees everything that the runtime's backends hold. Runs that were started still complete. What comes later, in work that is under way too, is
-   * a `DisposedError`; only the tables of what was (`report`, `counters`, `candidates`, `planCache`) stay readable.
+   * Frees all resources of the runtime's backends. Runs that were started still complete. Later calls, and later steps of calls in progress,
+   * throw a `DisposedError`; `report`, `counters`, `candidates` and `planCache` stay readable.
    */
   async dispose(): Promise<void> {
     this.#disposal ??= this.#dispose();
@@ -250,7 +250,7 @@ export class RuntimeCore {
     if (this.#disposal !== undefined) throw new DisposedError("runtime");
   }
 
-  /** Compiles on the first backend that takes the program and whose code can be loaded. */
+  /** Compiles on the first backend that accepts the program and whose code can be loaded. */
   async #compileAmong(
     candidates: readonly Candidate[],
     program: ProgramGraph,
@@ -318,7 +318,7 @@ export class RuntimeCore {
   }
 }
 
-/** By what it has, not by its class, whose code is loaded when a program is first placed. */
+/** Detected by its properties, because the class is loaded only when a program is first placed. */
 function isSplit(plan: Plan | undefined): plan is SplitPlan {
   return plan !== undefined && "planOf" in plan;
 }

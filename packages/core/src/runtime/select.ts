@@ -37,7 +37,7 @@ export interface Verdict {
   readonly backend: string;
   readonly takes: boolean;
   readonly reason: string;
-  /** The backend can run the request, but the work is below its threshold: every other backend that can comes first. */
+  /** The backend can run the request, but the work is below its threshold, so all other capable backends come first. */
   readonly defers?: true;
 }
 
@@ -183,7 +183,7 @@ export function choose(request: SelectionRequest, candidates: readonly Candidate
   throw new UnsupportedError(request.what, `no backend can run it (${rejected.join("; ") || "none was given"})${hint}`);
 }
 
-/** Where no backend takes the request, the last one that deferred does: thresholds order backends, they never refuse a request. */
+/** If no backend accepts the request, the last deferred one runs it: thresholds order backends and never refuse a request. */
 export function orLastResort(verdicts: readonly Verdict[]): readonly Verdict[] {
   if (verdicts.some(({ takes }) => takes)) return verdicts;
   const last = verdicts.findLastIndex(({ defers }) => defers === true);

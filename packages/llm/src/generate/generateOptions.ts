@@ -25,42 +25,42 @@ import type { OverflowPolicy, ResolvedOverflow } from "./overflow.ts";
 export interface GenerateOptions extends Omit<SamplingOptions, "dryBreakers"> {
   /** Tokens to generate at most, from 1. Default: until the text ends or the context is full. */
   readonly maxTokens?: number | undefined;
-  /** Texts that no repetition reaches across, for DRY: at most 64 of 40 characters each. Default: line feed, colon, double quote and asterisk. */
+  /** Texts that interrupt a repetition for DRY: up to 64, each of up to 40 characters. Default: line feed, colon, double quote, asterisk. */
   readonly dryBreakers?: readonly string[] | undefined;
-  /** Tell the log probability of each token that is generated, and of this many of the most likely ones at its place. Default: no. */
+  /** Report the log probability of each generated token and of this many most likely alternatives. Default: none. */
   readonly logprobs?: number | undefined;
   /** Strings that end the text; they are not part of it. */
   readonly stop?: readonly string[] | undefined;
-  /** Ends the generation at once, also while it waits in the queue; see `onAbort`. */
+  /** Ends the generation at once, even while it waits in the queue; see `onAbort`. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * What an abort, or a loop that is left early, does to the turn.
+   * Decides what happens to the turn when it is aborted or its loop is left early.
    *
    * "discard" (the default): an abort rejects with the signal's reason, and the session is as it was before the turn.
    *
-   * "keep": the user's message and the answer so far stay in the session. An abort ends the text with a finish of reason "aborted" and rejects
-   * nothing; a loop that is left early ends without one. Where there is no answer yet (the reasoning does not count), the user's message stays
-   * alone, and the next message of the user is added to it: many templates refuse two in a row, and an empty answer. A turn that still waits
-   * for an earlier turn of its session has not begun: it rejects, and nothing is kept.
+   * "keep": the user message and the answer so far stay in the session. An abort ends the text with a finish of reason "aborted" instead of
+   * an error; a loop that is left early ends without a finish. If there is no answer yet (reasoning does not count), only the user message
+   * stays, and the next user message is appended to it. A turn that still waits for an earlier turn of its session has not begun: it rejects,
+   * and nothing is kept.
    */
   readonly onAbort?: "discard" | "keep" | undefined;
-  /** Take a string prompt as text to be continued, not as a turn of the chat. Default: true if the model has no chat template. */
+  /** Continue a string prompt as plain text instead of answering it as a turn of the chat. Default: true if the model has no chat template. */
   readonly raw?: boolean | undefined;
-  /** What happens where the context is too small. Default: prompts are refused, texts end. */
+  /** What happens if the context is too small. Default: prompts are refused, texts end. */
   readonly overflow?: OverflowPolicy | undefined;
   /**
-   * Guess up to this many tokens at a time from the text so far and check them in one run: the same tokens in fewer runs where the text
-   * repeats its prompt, as summaries and edits do. 0 (the default) guesses nothing.
+   * Draft up to this many tokens at a time from the text so far and verify them in one run. Gives the same tokens in fewer runs if the text
+   * repeats its prompt, as in summaries and edits. 0 (the default) turns drafting off.
    */
   readonly promptLookup?: number | undefined;
   /**
-   * Tell what the model thinks before it answers as parts of their own: by the tags that its chat template names ("auto", the default, for turns of
-   * a chat), by these tags, by the channels of the Harmony format ("harmony"), or not at all (false).
+   * Separate the model's reasoning from its answer: by the tags that the chat template names ("auto", the default, for turns of a chat), by
+   * these tags, by the channels of the Harmony format ("harmony"), or not at all (false).
    */
   readonly reasoning?: "auto" | false | ReasoningFormat | undefined;
-  /** Tell how far the prompt is, as parts of type "prefill". Default false. */
+  /** Report the progress of the prompt in parts of type "prefill". Default false. */
   readonly progress?: boolean | undefined;
-  /** What the chat template is given besides the messages. */
+  /** Values for the chat template besides the messages. */
   readonly chat?: ChatOptions | undefined;
 }
 
@@ -81,10 +81,10 @@ export interface ResolvedGeneration {
   readonly chat: ChatOptions;
 }
 
-/** What ends a repetition for DRY where nothing else is asked for: llama.cpp's. */
+/** Default breakers of DRY, those of llama.cpp. */
 const defaultDryBreakers: readonly string[] = ["\n", ":", '"', "*"];
 
-/** llama.cpp cuts breakers here. */
+/** llama.cpp truncates breakers to this length. */
 const maxBreakerLength = 40;
 const maxBreakers = 64;
 
@@ -111,7 +111,7 @@ const overflowKinds: Kinds<OverflowPolicy> = {
 const chatNames = Object.keys(chatKinds);
 
 /**
- * Checks options and fills in the defaults; `sampling` are those of the model.
+ * Checks options and fills in the defaults. `sampling` holds the model's own sampling defaults.
  * @throws {ArgumentError} for an unknown option or a value outside its range
  */
 export function resolveGeneration(options: GenerateOptions, sampling: SamplingOptions = {}): ResolvedGeneration {

@@ -11,11 +11,11 @@ import type { FittedPrompt, ResolvedOverflow } from "./overflow.ts";
 import { TextAssembly } from "./textAssembly.ts";
 import { type Chooser, TokenSource } from "./tokenSource.ts";
 
-/** What one generation works with. */
+/** Inputs of one generation. */
 export interface GenerationContext {
   readonly decoder: Decoder;
   readonly tokenizer: Tokenizer;
-  /** Waits for a sequence that holds a beginning of the prompt, but not its last token: that one's logits are wanted. */
+  /** Waits for a sequence that holds a prefix of the prompt, without its last token, whose logits are needed. */
   readonly openSequence: () => Promise<Sequence>;
   readonly prompt: FittedPrompt;
   readonly options: ResolvedGeneration;
@@ -23,7 +23,7 @@ export interface GenerationContext {
   readonly reasoning: Separation | undefined;
   /** Text of the message that the answer continues. */
   readonly begun: string | undefined;
-  /** What was done differently from what the messages say. */
+  /** Changes that were made to the messages; see `PreparedChat.warnings`. */
   readonly warnings: readonly string[];
   /** `performance.now()` at the start of the iteration. */
   readonly startedAt: number;
@@ -31,10 +31,10 @@ export interface GenerationContext {
 
 type Ending = Pick<GenerationFinish, "reason" | "limit" | "stop">;
 
-/** Computes the prompt as far as it is not cached, then one token after another. The sequence is valid at every moment. */
+/** Computes the uncached part of the prompt, then one token after another. The sequence is valid at every moment. */
 export class Generation {
   readonly #context: GenerationContext;
-  /** Ids of the prompt and of the text so far. */
+  /** Ids of the prompt and of the generated text. */
   readonly #history: number[];
   readonly #text: TextAssembly;
   #sequence: Sequence | undefined;
@@ -50,7 +50,7 @@ export class Generation {
     this.#text = new TextAssembly(context, this.#history);
   }
 
-  /** What it computes on, once that is open. */
+  /** The sequence that it computes on; undefined until one is acquired. */
   get sequence(): Sequence | undefined {
     return this.#sequence;
   }
@@ -97,7 +97,7 @@ export class Generation {
     return ending!;
   }
 
-  /** Whether the text ends with the token that was added last. @throws {ContextOverflowError} where a full context is an error */
+  /** Returns why the text ends with the last token, or undefined. @throws {ContextOverflowError} if a full context is an error */
   #ending(source: TokenSource): Ending | undefined {
     const { decoder, prompt, options, overflow } = this.#context;
     const { stopped } = this.#text;
@@ -109,7 +109,7 @@ export class Generation {
     throw new ContextOverflowError(prompt.ids.length, decoder.contextLength, decoder.contextLength - 1, count);
   }
 
-  /** Chooses by the chain of samplers; undefined: always the most likely token. */
+  /** Returns the chain of samplers, or undefined if it always chooses the most likely token. */
   async #chooser(): Promise<((logits: Float32Array) => number) | undefined> {
     const { tokenizer, options } = this.#context;
     const { sampling, logprobs } = options;
@@ -135,12 +135,12 @@ export class Generation {
     }
   }
 
-  /** Computes what is not cached of the prompt. @returns how to choose the token after it */
+  /** Computes the uncached part of the prompt. @returns the chooser of the next token */
   async *#prefill(sequence: Sequence, source: TokenSource): AsyncGenerator<PrefillProgress, Chooser, undefined> {
     const { decoder, prompt, options } = this.#context;
     const { signal, progress } = options;
     const total = prompt.ids.length;
-    // In steps of the largest run, so that there is progress to report between them.
+    // One run per step, to report progress between the runs.
     const step = progress ? decoder.batchSize : total;
     for (;;) {
       const done = sequence.ids.length;

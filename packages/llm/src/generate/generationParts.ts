@@ -1,17 +1,17 @@
 import type { ChosenLogprob } from "../sampling/logprobs.ts";
 
 /**
- * A piece of the answer, of what the model thinks before it, or of what it says to tools or about using them: whole characters, certainly no
- * part of a stop string.
+ * A piece of the answer, of the reasoning before it, or of a message to or about tools. It contains whole characters and no part of a stop
+ * string.
  */
 export interface GeneratedText {
   readonly type: "text" | "reasoning" | "commentary";
   readonly text: string;
-  /** The tool that a commentary is for, if it is for one. */
+  /** The tool that a commentary is addressed to, if any. */
   readonly recipient?: string;
-  /** Tokens since the piece before. */
+  /** Tokens since the previous piece. */
   readonly ids: readonly number[];
-  /** Of the tokens of `ids`, with the option `logprobs`. */
+  /** Log probabilities of `ids`, with the option `logprobs`. */
   readonly logprobs?: readonly ChosenLogprob[];
 }
 
@@ -19,8 +19,10 @@ export interface GeneratedText {
 export interface GenerationFinish {
   readonly type: "finish";
   /**
-   * "eos": the model ended its text; "stop": a stop string did; "length": `limit` was reached; "aborted": the signal was aborted, with the option
-   * `onAbort: "keep"`.
+   * - "eos": the model ended the text.
+   * - "stop": a stop string ended the text.
+   * - "length": `limit` was reached.
+   * - "aborted": the signal was aborted, with the option `onAbort: "keep"`.
    */
   readonly reason: "eos" | "stop" | "length" | "aborted";
   /** With reason "length". */
@@ -29,30 +31,30 @@ export interface GenerationFinish {
   readonly stop?: string;
   /** The whole text, without the reasoning. */
   readonly text: string;
-  /** What the model thought before it, where its parts are told apart. */
+  /** The reasoning before the answer, if it is separated. */
   readonly reasoning?: string;
-  /** What it said to tools, or about using them, where it did: a message for each, as it is written (arguments of calls are JSON mostly). */
+  /** Messages to or about tools, if any, unparsed (arguments of calls usually are JSON). */
   readonly commentary?: readonly Commentary[];
-  /** Every token that was generated, the one that ended the text included. */
+  /** All generated tokens, including the one that ended the text. */
   readonly ids: readonly number[];
-  /** Of the tokens of `ids`, with the option `logprobs`. */
+  /** Log probabilities of `ids`, with the option `logprobs`. */
   readonly logprobs?: readonly ChosenLogprob[];
   readonly promptIds: readonly number[];
   /** Repeats the generation with the same prompt and options, on the same backend and host. */
   readonly seed: number;
-  /** What was done differently from what the messages say: a system message may have become part of a user message. Left out where nothing was. */
+  /** Changes that were made to the messages, such as a system message that became part of a user message. Omitted if there are none. */
   readonly warnings?: readonly string[];
   readonly usage: Usage;
   readonly timings: Timings;
 }
 
-/** A message to a tool, or to the user about what will be done with tools. */
+/** A message to a tool, or to the user about the use of tools. */
 export interface Commentary {
   readonly recipient?: string;
   readonly text: string;
 }
 
-/** How far the prompt is computed, with the option `progress`: once before the first run and after each. */
+/** Progress of the prompt, with the option `progress`: before the first run and after each run. */
 export interface PrefillProgress {
   readonly type: "prefill";
   /** Prompt tokens that are in the cache. */
@@ -60,25 +62,25 @@ export interface PrefillProgress {
   readonly total: number;
 }
 
-/** What a generation yields: text as it grows, progress of the prompt, and the end. */
+/** A part of a generation: text, progress of the prompt, or the finish. */
 export type GenerationPart = GeneratedText | PrefillProgress | GenerationFinish;
 
-/** Tokens of a generation. */
+/** Token counts of a generation. */
 export interface Usage {
   readonly promptTokens: number;
-  /** Prompt tokens that were still in the cache and were not computed again. */
+  /** Prompt tokens that were taken from the cache. */
   readonly cachedTokens: number;
   readonly completionTokens: number;
-  /** Tokens that an {@link OverflowPolicy} left out, of the prompt and while generating. */
+  /** Tokens that the {@link OverflowPolicy} dropped, from the prompt and while generating. */
   readonly truncatedTokens: number;
-  /** Messages of the chat that it left out. */
+  /** Messages that the {@link OverflowPolicy} dropped. */
   readonly droppedMessages: number;
-  /** Tokens that were guessed, with the option `promptLookup`, and those of them that came true. */
+  /** Drafted tokens, with the option `promptLookup`, and how many of them were accepted. */
   readonly draftedTokens: number;
   readonly acceptedTokens: number;
 }
 
-/** Times of a generation, without the time that the consumer took between parts. Rates are 0 where nothing was computed. */
+/** Times of a generation, excluding the consumer's time between parts. Rates are 0 if nothing was computed. */
 export interface Timings {
   /** Computing the prompt's uncached tokens. */
   readonly promptMs: number;

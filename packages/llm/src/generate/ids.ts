@@ -1,7 +1,7 @@
 import { ArgumentError } from "@centella/core";
 import { check, describe, isAttached, type Kind, kind, whole } from "@centella/quant/checks";
 
-/** A list of numbers: an array, a typed array or what has a length and elements. */
+/** A list of numbers: an array, a typed array or another array-like object. */
 export const numbers: Kind = kind(
   "a list of numbers",
   (value) =>
@@ -11,11 +11,11 @@ export const numbers: Kind = kind(
     !(ArrayBuffer.isView(value) && !isAttached(value)),
 );
 
-/** @throws {ArgumentError} if there are none or one is outside the vocabulary */
+/** Checks ids. @throws {ArgumentError} if the list is empty or an id is outside the vocabulary */
 export function checkIds(ids: ArrayLike<number>, vocabSize: number): number[] {
   const { length } = check("ids", "ids", ids, numbers);
   if (length === 0) throw new ArgumentError("ids", "at least one token", "none");
-  // One by one: an object may claim any length.
+  // Checked one by one, because an object may claim any length.
   const tokens: number[] = [];
   for (let i = 0; i < length; i++) {
     const id = ids[i]!;

@@ -10,7 +10,7 @@ import { checkIds } from "./ids.ts";
 import { type FittedPrompt, fitPrompt, type ResolvedOverflow } from "./overflow.ts";
 import { withBos } from "./withBos.ts";
 
-/** A text with a gap that is to be filled. */
+/** A text with a gap to fill. */
 export interface Gap {
   /** Text before the gap. */
   readonly prefix: string;
@@ -19,25 +19,25 @@ export interface Gap {
 }
 
 /**
- * What to generate from: a string (the user's turn of the chat; text to be continued if the model has no chat template
- * or with `raw`), new messages of the chat, a gap to fill, or token ids as they are.
+ * Input of a generation: a string (the user's turn of the chat, or text to continue if the model has no chat template or with `raw`), new
+ * messages of the chat, a gap to fill, or token ids.
  */
 export type Prompt = string | readonly ChatMessage[] | Gap | { readonly ids: ArrayLike<number> };
 
 /** A prompt that fits into the context. */
 export interface PreparedPrompt {
   readonly fitted: FittedPrompt;
-  /** The conversation that it ends, if it is one. */
+  /** The whole conversation, if the prompt is a turn of a chat. */
   readonly messages: readonly ChatMessage[] | undefined;
   /** Text of the last message if the answer continues it. */
   readonly begun: string | undefined;
-  /** What was done differently from what the messages say. */
+  /** Changes that were made to the messages; see `PreparedChat.warnings`. */
   readonly warnings: readonly string[];
 }
 
 /**
- * Ids of a prompt, shortened as the overflow policy says. Other work of the thread runs while a long text is encoded, and one that is far too
- * long is not encoded to its end.
+ * Encodes a prompt and shortens it by the overflow policy. Encoding a long text yields to other work of the thread, and stops early if the
+ * text is far too long.
  * @throws {ArgumentError | ChatTemplateError | TokenizerError | ContextOverflowError}; the signal's reason
  */
 export async function preparePrompt(
@@ -49,7 +49,7 @@ export async function preparePrompt(
 ): Promise<PreparedPrompt> {
   const { contextLength, vocabSize } = engine.decoder;
   const maxTokens = overflow.prompt === "error" ? mostCountedTokens(contextLength) : undefined;
-  // A turn that is kept when it is aborted needs its ids.
+  // An aborted turn that is kept reports the ids of its prompt.
   const encoding = { maxTokens, signal: options.onAbort === "keep" ? undefined : options.signal };
   const plain = { messages: undefined, begun: undefined, warnings: [] };
   const isRaw = options.raw ?? !engine.hasChatTemplate;
@@ -79,7 +79,7 @@ function isMessages(prompt: Prompt): prompt is readonly ChatMessage[] {
 
 type Encoding = Pick<EncodeAsyncOptions, "maxTokens" | "signal">;
 
-/** Ids of a prompt that is no chat. */
+/** Encodes a prompt that is not a turn of a chat. */
 async function encodePlain(
   engine: Engine,
   prompt: Exclude<Prompt, readonly ChatMessage[]>,
@@ -88,7 +88,7 @@ async function encodePlain(
   if (typeof prompt === "string") {
     const { tokenizer } = engine;
     const ids = await tokenizer.encodeAsync(prompt, { parseSpecial: nowhere, ...encoding });
-    // Text that is to be continued does not end, even where the vocabulary asks for EOS.
+    // A text to continue has no EOS, even if the vocabulary adds one.
     return tokenizer.addEos && ids.at(-1) === tokenizer.eosId ? ids.subarray(0, -1) : ids;
   }
   if (typeof prompt === "object" && prompt !== null) {
@@ -99,12 +99,12 @@ async function encodePlain(
   throw new ArgumentError("prompt", "a string, messages, { prefix, suffix } or { ids }", describe(prompt));
 }
 
-/** Spans of a text that is no markup. */
+/** Spans of markup in plain text: none. */
 const nowhere: readonly [] = [];
 
 /**
- * Prefix, suffix, middle: the order that llama.cpp's server uses, too.
- * @throws {TokenizerError} if the vocabulary has no tokens for it
+ * Encodes a gap as prefix, suffix, middle, as llama.cpp's server does.
+ * @throws {TokenizerError} if the vocabulary has no tokens for gaps
  */
 async function encodeGap({ tokenizer }: Engine, { prefix, suffix }: Gap, encoding: Encoding): Promise<readonly number[]> {
   const { prefixId, suffixId, middleId } = tokenizer.fillInMiddle;

@@ -14,18 +14,17 @@ import type { SessionOptions } from "./sessionOptions.ts";
 import { sessionKinds } from "./sessionOptions.ts";
 import { finishOf, Turns } from "./sessionRules.ts";
 
-/** How a session starts. */
 /**
- * A conversation. It remembers the messages of finished turns. A turn that failed is not remembered, so the session goes on from where it was;
- * `onAbort` says what becomes of one that was aborted or left early. Turns run one after the other.
+ * A conversation that remembers the messages of finished turns. A failed turn leaves no trace; `onAbort` decides about a turn that was aborted
+ * or left early. Turns run one after the other.
  */
 export class Session {
   readonly #engine: Engine;
   readonly #turns: Turns;
   #messages: readonly ChatMessage[];
-  /** Tokens of which keys and values were computed last. */
+  /** Tokens whose keys and values were computed last. */
   #computed: readonly number[] = [];
-  /** Which private blocks of the cache the session may read; see `Block.scope`. */
+  /** Scope of the private cache blocks that the session may read; see `Block.scope`. */
   #scope: object | undefined;
 
   /** Use `model.createSession()`. */
@@ -50,35 +49,34 @@ export class Session {
     return session;
   }
 
-  /** The conversation: what it was started with and every finished turn. Frozen; the next turn makes another list. */
+  /** The conversation: the initial messages and every finished turn. Frozen; each turn creates a new list. */
   get messages(): readonly ChatMessage[] {
     return this.#messages;
   }
 
   /**
-   * Generates text, piece by piece; the last part is the finish. Leaving the loop early or aborting ends the work. Tokens that
-   * the prompt shares with what the session computed before are not computed again.
+   * Generates text piece by piece; the last part is the finish. Leaving the loop early or aborting ends the work. Tokens that the prompt
+   * shares with earlier turns are not computed again.
    *
-   * Messages that end with an assistant's message are continued: the answer goes on where that message ends, and the session remembers both as
-   * one message.
+   * If the conversation ends with an assistant message, the answer continues that message, and the session keeps both as one message.
    *
-   * Nothing is computed while no part is asked for. A stream that is not read for a while lets requests of other sessions go first.
+   * Nothing is computed until a part is requested. A stream that is not read for a while lets requests of other sessions go first.
    *
    * Options are checked at the call; everything else happens while iterating.
-   * @throws {ArgumentError} at the call; {ContextOverflowError | BusyError | ChatTemplateError | TokenizerError | SamplingError | DisposedError}
-   *   and the signal's reason while iterating
+   * @throws {ArgumentError} at the call for options, while iterating for the prompt; {ContextOverflowError | BusyError | ChatTemplateError |
+   *   TokenizerError | SamplingError | DisposedError} and the signal's reason while iterating
    */
   generate(prompt: Prompt, options: GenerateOptions = {}): AsyncGenerator<GenerationPart, void, undefined> {
     return this.#generate(prompt, this.#resolve(options), true);
   }
 
-  /** {@link generate} in one go. */
+  /** Runs {@link generate} to its end and returns the finish. */
   async complete(prompt: Prompt, options: GenerateOptions = {}): Promise<GenerationFinish> {
     return finishOf(this.#generate(prompt, this.#resolve(options), false));
   }
 
   /**
-   * Starts over with these messages. What is cached stays, so a conversation that begins alike is still quick.
+   * Starts over with these messages. Cached tokens stay cached, so a conversation with the same beginning is still fast.
    * @throws {BusyError | DisposedError | ArgumentError}
    */
   reset(messages: readonly ChatMessage[] = []): void {
@@ -86,7 +84,7 @@ export class Session {
     this.#messages = frozenMessages(checkMessages("reset", messages));
   }
 
-  /** Another session that goes on from here on its own. What is cached for both is kept once. @throws {DisposedError} */
+  /** Creates an independent session with the same conversation. The two share their cached tokens. @throws {DisposedError} */
   fork(): Session {
     this.#requireOpen();
     const fork = new Session(this.#engine, { messages: this.#messages });
@@ -96,7 +94,7 @@ export class Session {
   }
 
   /**
-   * Goes back to the first `messageCount` messages. What is cached of them stays.
+   * Goes back to the first `messageCount` messages, which stay cached.
    * @throws {ArgumentError | BusyError | DisposedError}
    */
   truncate(messageCount: number): void {
@@ -105,9 +103,8 @@ export class Session {
   }
 
   /**
-   * The conversation and what is cached of it, as bytes for `model.restoreSession`, in this process or another, on this backend or another. What
-   * was pushed out of the cache meanwhile is left out: it is computed again when it is needed. With a key, so is what this model did not compute
-   * but took from a snapshot without one.
+   * Saves the conversation and its cached tokens as bytes for `model.restoreSession`, in any process and on any backend. Evicted tokens are
+   * left out and computed again when they are needed. With a key, so are tokens from a snapshot without a MAC.
    * @throws {ArgumentError | BusyError | DisposedError | UnsupportedError}; the signal's reason
    */
   async save(options: SaveOptions = {}): Promise<Uint8Array> {
@@ -124,7 +121,7 @@ export class Session {
     }, options.signal);
   }
 
-  /** Gives the session's part of the cache back. The session is dead afterwards. @throws {BusyError} in the middle of a turn */
+  /** Ends the session and frees its part of the cache. @throws {BusyError} in the middle of a turn */
   dispose(): void {
     this.#turns.close();
     this.#engine.pool.free(this);
@@ -196,7 +193,7 @@ export class Session {
     }
   }
 
-  /** Adds a turn to the conversation, unless the prompt was none of a chat. */
+  /** Adds a turn to the conversation, if the prompt was a turn of a chat. */
   #remember(messages: readonly ChatMessage[] | undefined, add: typeof withAnswer, { answer }: Generation): void {
     if (messages !== undefined) this.#messages = frozenMessages(add(messages, answer));
   }

@@ -3,29 +3,29 @@ import { BusyError } from "../errors.ts";
 import { Semaphore } from "../scheduler/semaphore.ts";
 import type { GenerationFinish, GenerationPart } from "./generationParts.ts";
 
-/** Rules of sessions that hold wherever their model is. */
+/** Rules that sessions share with and without a worker. */
 
-/** The last part of a generation, in one go. */
+/** Reads a generation to its end and returns its last part. */
 export async function finishOf(parts: AsyncIterable<GenerationPart>): Promise<GenerationFinish> {
   let last: GenerationPart | undefined;
   for await (const part of parts) last = part;
   return last as GenerationFinish;
 }
 
-/** How a turn is begun. */
+/** Options of {@link Turns.begin}. */
 export interface TurnOptions {
-  /** Whether its reader decides when it ends. */
+  /** Whether the reader decides when the turn ends. */
   readonly isStream: boolean;
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * The turns of a session, one after the other. A stream of `generate` ends only when its reader is done with it, so nothing waits for one: a
- * loop that asks its own session for another turn would wait forever.
+ * Serializes the turns of a session. Only the reader of a stream can end it, so no turn waits for a stream: a loop that requests another turn
+ * of its own session would wait forever.
  */
 export class Turns {
   readonly #permits: Semaphore;
-  /** Streams that are open or wait. */
+  /** Number of open or waiting streams. */
   #streams = 0;
   #isClosed = false;
 
@@ -43,7 +43,7 @@ export class Turns {
   }
 
   /**
-   * Waits for the turns before. @returns what ends the turn
+   * Waits for earlier turns. @returns a function that ends the turn
    * @throws {BusyError | DisposedError}; the signal's reason
    */
   async begin({ isStream, signal }: TurnOptions): Promise<() => void> {

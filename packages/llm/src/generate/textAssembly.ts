@@ -8,7 +8,7 @@ import type { FittedPrompt } from "./overflow.ts";
 import { type StopResult, StopStrings } from "./stopStrings.ts";
 import type { TextSpan, TextSplitter } from "./textSplitter.ts";
 
-/** What a {@link TextAssembly} works with. */
+/** Inputs of a {@link TextAssembly}. */
 export interface AssemblyContext {
   readonly tokenizer: Tokenizer;
   readonly prompt: FittedPrompt;
@@ -18,7 +18,7 @@ export interface AssemblyContext {
   readonly begun: string | undefined;
 }
 
-/** The text of a generation: stop strings end it, and reasoning is separated from the answer. */
+/** Assembles the text of a generation from tokens, detects stop strings and separates reasoning from the answer. */
 export class TextAssembly {
   /** The generated answer, up to the last part that was read. */
   text = "";
@@ -63,7 +63,7 @@ export class TextAssembly {
     yield* this.#take(this.#stops.push(this.#stream.push(id)));
   }
 
-  /** Lets out what was held back, unless a stop string ended the text. */
+  /** Releases text that was held back, unless a stop string ended the text. */
   *flush(): Iterable<GeneratedText> {
     if (this.stopped === undefined) yield* this.#take(this.#stops.push(this.#stream.flush()));
     const rest = this.stopped === undefined ? this.#stops.flush() : "";
@@ -99,7 +99,7 @@ function spansOf(text: string): readonly TextSpan[] {
   return text === "" ? [] : [{ type: "text", text }];
 }
 
-/** Tokens that spell markup: they have to be seen. */
+/** Tokens that spell markup, which the splitter must see. */
 function spelling(tokenizer: Tokenizer, markup: readonly string[]): ReadonlySet<number> {
   return new Set(markup.flatMap((tag) => [...tokenizer.encode(tag, { addSpecial: false, parseSpecial: true })]));
 }

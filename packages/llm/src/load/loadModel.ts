@@ -174,7 +174,7 @@ async function openFile(
   }
 }
 
-/** Defaults that the file recommends. Most files recommend none, so what reads them is code of its own. */
+/** Sampling defaults that the file recommends. Most files have none, so the code that reads them is loaded on demand. */
 async function samplingOf(metadata: Metadata): Promise<ModelSampling> {
   if (![...metadata.keys()].some((key) => key.startsWith("general.sampling."))) return { sampling: {}, warnings: [] };
   return (await import("../sampling/modelSampling.ts")).modelSampling(metadata);

@@ -9,13 +9,13 @@ const sampleBytes = 256;
 interface Sample {
   readonly file: GgufFile;
   readonly bytes: Uint8Array;
-  /** Bytes that have come. */
+  /** Bytes that have been read. */
   filled: number;
 }
 
 /**
- * The beginnings of some tensors of each file, for the model's `fingerprint`. They are taken from the bytes that pass by while weights are
- * loaded, because the source may be slow, or gone, when the fingerprint is asked for.
+ * The first bytes of some tensors of each file, for the model's `fingerprint`. They are collected while the weights are loaded, because the
+ * source may be slow or gone when the fingerprint is needed.
  */
 export class ModelSamples {
   readonly #samples = new Map<TensorInfo, Sample>();
@@ -35,7 +35,7 @@ export class ModelSamples {
     return [...this.#samples.values()].filter((sample) => sample.file === file).map(({ bytes }) => bytes);
   }
 
-  /** A weight's source, which notes what it gives. */
+  /** Wraps a weight's source and records the bytes that it returns. */
   watch({ source, stored }: Weight): TensorSource {
     const sample = stored && this.#samples.get(stored.tensor);
     if (sample === undefined) return source;
@@ -54,7 +54,7 @@ export class ModelSamples {
     };
   }
 
-  /** Reads what has not passed by: beginnings of tensors that the model does not use, or decodes while it reads them. */
+  /** Reads the samples that loading did not collect: of tensors that the model does not use, or that it decodes while reading. */
   async complete(signal: AbortSignal | undefined): Promise<void> {
     for (const [tensor, { file, bytes, filled }] of this.#samples) {
       if (filled < bytes.length) bytes.set(await file.readTensor(tensor, { offset: 0, length: bytes.length, ...(signal && { signal }) }));

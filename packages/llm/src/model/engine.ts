@@ -13,7 +13,7 @@ import type { ModelInfo } from "./modelInfo.ts";
 import { type Pooling, poolingTypes } from "./pooling.ts";
 import type { CacheType } from "./recording.ts";
 
-/** What a model is made of; `loadModel` puts it together. */
+/** The parts of a model, which `loadModel` creates. */
 export interface ModelParts {
   readonly decoder: Decoder;
   /** Moves the cache's content. */
@@ -28,14 +28,14 @@ export interface ModelParts {
   /** What renders the file's template, if it has one. */
   readonly ChatTemplate: typeof ChatTemplate | undefined;
   readonly metadata: Metadata;
-  /** A digest that tells the model from others. */
+  /** Computes a digest that identifies the model. */
   readonly identify: () => Promise<string>;
   readonly close: () => Promise<void>;
-  /** Requests that may wait for a sequence, and turns of a session for the one before. */
+  /** Maximum number of requests that wait for a sequence, and of turns that wait within a session. */
   readonly maxWaiting: number;
 }
 
-/** What a model and its sessions share. */
+/** State that a model shares with its sessions. */
 export class Engine {
   readonly decoder: Decoder;
   readonly pool: SequencePool;
@@ -88,8 +88,8 @@ export class Engine {
   }
 
   /**
-   * Does the work of a call that `signal` may end.
-   * @throws what it throws; {DisposedError} if the model is disposed of, before or meanwhile
+   * Runs a call that `signal` may end.
+   * @throws the errors of `work`; {DisposedError} if the model is disposed of before or during the call
    */
   async use<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     this.requireAlive();
@@ -100,7 +100,7 @@ export class Engine {
     }
   }
 
-  /** What a call that failed with `error` throws: in a model that is being disposed of that is the reason, unless the call was aborted. */
+  /** The error that a failed call throws: a `DisposedError` if the model is being disposed of, unless the call was aborted. */
   failure(error: unknown, signal?: AbortSignal): unknown {
     const isAborted = signal?.aborted === true && error === signal.reason;
     if (!this.#isDisposed || isAborted || error instanceof DisposedError) return error;
@@ -144,7 +144,7 @@ export class Engine {
     return type === undefined ? undefined : poolingTypes[type];
   }
 
-  /** Refuses further calls, ends those that wait, and frees what was compiled besides the decoder. */
+  /** Refuses further calls, rejects waiting ones, and frees all plans except the decoder's. */
   async dispose(): Promise<void> {
     this.#isDisposed = true;
     this.pool.dispose();
@@ -154,7 +154,7 @@ export class Engine {
     await (await this.#states?.catch(() => undefined))?.dispose();
   }
 
-  /** Tells the model from others; see `fingerprint`. */
+  /** Digest that identifies the model; see `fingerprint`. */
   get identity(): Promise<string> {
     this.#identity ??= this.#identify();
     return this.#identity;

@@ -52,9 +52,9 @@ export class Model implements AsyncDisposable {
   }
 
   /**
-   * A session that goes on from where another one was saved, on this or another backend. Without a key the bytes need not be trusted: what they
-   * bring is used by the session and its forks alone.
-   * @throws {SnapshotError} if the bytes are damaged, not of this model and its cache type, or with a key not saved with it
+   * Restores a saved session, on any backend. Without a key, the bytes may be untrusted: only this session and its forks use their cache
+   * entries.
+   * @throws {SnapshotError} if the bytes are damaged, come from another model or cache type, or were not saved with the given key
    * @throws {ArgumentError | BusyError | DisposedError | UnsupportedError}; the signal's reason
    */
   restoreSession(bytes: Uint8Array, options: RestoreOptions = {}): Promise<Session> {
@@ -96,8 +96,8 @@ export class Model implements AsyncDisposable {
   }
 
   /**
-   * Frees weights, cache and file. What is under way or waits rejects with a `DisposedError`, and so does every later call of the model and its
-   * sessions; `info`, `metadata`, `tokenizer` and `chatTemplate` stay usable.
+   * Frees weights, cache and file. Running, waiting and later calls of the model and its sessions reject with a `DisposedError`. `info`,
+   * `metadata`, `tokenizer` and `chatTemplate` stay usable.
    */
   async dispose(): Promise<void> {
     this.#disposal ??= this.#dispose();

@@ -127,7 +127,7 @@ export class Decoder {
   }
 
   /**
-   * Makes a sequence ready again that was parked while its stream was not read: waits its turn and computes what is no longer cached.
+   * Reactivates a parked sequence: waits in the queue and computes its evicted tokens again.
    * @throws {DisposedError}; the signal's reason
    */
   async unpark(sequence: Sequence, signal: AbortSignal | undefined): Promise<void> {
@@ -148,7 +148,7 @@ export class Decoder {
     });
   }
 
-  /** Refuses further work: what is not being computed yet rejects with a `DisposedError`. */
+  /** Refuses further work. Jobs that have not started reject with a `DisposedError`. */
   refuse(): void {
     this.#disposed = true;
   }

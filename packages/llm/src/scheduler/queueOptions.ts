@@ -1,15 +1,15 @@
 import { checkKeys, wholeNumber } from "../options.ts";
 
 /**
- * How requests wait: generations, `logits`, `embed`, `perplexity`, and sessions that are saved or restored. They are served in the order of the
- * calls, and leave the queue when their `signal` is aborted.
+ * Options of the queue of generations, `logits`, `embed`, `perplexity`, `save` and `restoreSession`. Requests are served in order, and leave
+ * the queue when their `signal` is aborted.
  */
 export interface QueueOptions {
-  /** Requests that may wait for a sequence, and turns of a session that may wait for earlier ones. 0: none, they are refused. Default 100. */
+  /** Maximum number of requests that wait for a sequence, and of turns that wait within a session. 0 refuses them. Default 100. */
   readonly max?: number | undefined;
 }
 
-/** Requests that may wait. @throws {ArgumentError} */
+/** Capacity of the queue. @throws {ArgumentError} */
 export function maxWaitingOf(queue: QueueOptions = {}): number {
   checkKeys("loadModel.queue", queue, ["max"]);
   return wholeNumber("queue.max", queue.max ?? 100, 0);

@@ -31,8 +31,8 @@ export class Semaphore {
   }
 
   /**
-   * Takes a permit, after all requests that wait. The signal ends the wait. A request with `isAdmitted` had a permit before, and is never refused.
-   * @throws {BusyError} if as many wait as may; the signal's reason; the error of {@link close}
+   * Takes a permit after all waiting requests. The signal ends the wait. A request with `isAdmitted` already had a permit and is never refused.
+   * @throws {BusyError} if the queue is full; the signal's reason; the error of {@link close}
    */
   async acquire(signal?: AbortSignal, isAdmitted = false): Promise<void> {
     if (this.#closed !== undefined) throw this.#closed;
@@ -45,7 +45,7 @@ export class Semaphore {
     await this.#wait(signal);
   }
 
-  /** Gives a permit back: to the request that has waited for longest, if any waits. */
+  /** Returns a permit, or passes it to the first waiting request. */
   release(): void {
     const [next] = this.#waiting;
     if (next === undefined) {
@@ -56,7 +56,7 @@ export class Semaphore {
     next.resolve();
   }
 
-  /** Rejects all requests that wait, and all later ones. */
+  /** Rejects all waiting and all later requests. */
   close(reason: Error): void {
     this.#closed ??= reason;
     for (const { reject } of this.#waiting) reject(this.#closed);
@@ -70,7 +70,7 @@ export class Semaphore {
         const waiter: Waiter = { resolve, reject };
         this.#waiting.add(waiter);
         abort = () => {
-          // A permit that was granted meanwhile is the caller's.
+          // If the permit was already granted, the caller has it.
           if (this.#waiting.delete(waiter)) reject(signal!.reason);
         };
         signal?.addEventListener("abort", abort);

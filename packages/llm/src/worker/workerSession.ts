@@ -15,10 +15,10 @@ import { wholeNumber } from "../options.ts";
 import type { ModelCalls, ToldPart } from "./calls.ts";
 import type { Caller } from "./channel.ts";
 
-/** Makes the worker forget sessions that nobody has a handle of any more. */
+/** Makes the worker drop sessions whose handles were garbage-collected. */
 let registry: FinalizationRegistry<{ readonly caller: Caller<ModelCalls>; readonly number: number }> | undefined;
 
-/** What a model's sessions share. */
+/** State that a model's sessions share. */
 export interface SessionHome {
   readonly caller: Caller<ModelCalls>;
   /** Turns of a session that may wait. */
@@ -32,7 +32,7 @@ export interface SessionHome {
 export class WorkerSession implements Omit<Session, "fork"> {
   readonly #home: SessionHome;
   readonly #number: number;
-  /** What the worker has been told without an answer that anyone waited for. */
+  /** Messages to the worker whose replies nobody has awaited yet. */
   #told: Promise<unknown>;
   readonly #turns: Turns;
   #messages: readonly ChatMessage[];
@@ -92,7 +92,7 @@ export class WorkerSession implements Omit<Session, "fork"> {
     const { caller } = this.#home;
     const forked = told(Promise.all([this.#told, caller.call("forkSession", [number, this.#number])]));
     const fork = new WorkerSession(this.#home, number, this.#messages, forked);
-    // The worker may be further than what was told here.
+    // The worker may be ahead of the messages known here.
     fork.reset(this.#messages);
     return fork;
   }
@@ -168,7 +168,7 @@ function requireAlive({ isDisposed }: SessionHome): void {
   if (isDisposed) throw new DisposedError("model");
 }
 
-/** A call whose failure is told by the next one that waits for it. */
+/** A call whose failure surfaces in the next call that awaits it. */
 function told(call: Promise<unknown>): Promise<unknown> {
   call.catch(() => undefined);
   return call;

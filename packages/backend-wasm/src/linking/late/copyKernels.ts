@@ -3,5 +3,5 @@ import { concat } from "../../kernels/concat.ts";
 import { slice } from "../../kernels/slice.ts";
 import { transpose } from "../../kernels/transpose.ts";
 
-/** Of models with experts, latent attention or recurrent layers, and of sessions that are saved. */
+/** Kernels for experts, latent attention, recurrent layers and saved sessions. */
 export const kernels: Kernels = { concat, slice, transpose };

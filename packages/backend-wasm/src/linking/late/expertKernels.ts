@@ -3,5 +3,5 @@ import { moeMatmul } from "../../kernels/moeMatmul.ts";
 import { moeRoute } from "../../kernels/moeRoute.ts";
 import { moeWeights } from "../../kernels/moeWeights.ts";
 
-/** Of models with a mixture of experts, or with matrices of latent attention, which are experts that all tokens take. */
+/** Kernels for mixtures of experts, and for the matrices of latent attention, which act as experts that every token uses. */
 export const kernels: Kernels = { moeMatmul, moeRoute, moeWeights };

@@ -6,5 +6,5 @@ import { conv2d } from "../../kernels/conv2d.ts";
 import { groupNorm } from "../../kernels/groupNorm.ts";
 import { maxPool2d } from "../../kernels/maxPool2d.ts";
 
-/** Of models that see. */
+/** Kernels for images. */
 export const kernels: Kernels = { avgPool2d, batchNorm, conv1d, conv2d, groupNorm, maxPool2d };

@@ -37,7 +37,7 @@ import { variance } from "../../kernels/variance.ts";
 
 export const expressions: ExpressionTable = { ...exponential, ...trigonometric };
 
-/** What no language model has. */
+/** Kernels that no language model needs. */
 export const kernels: Kernels = {
   ...expressionKernels(expressions),
   all,

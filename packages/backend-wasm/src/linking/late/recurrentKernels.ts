@@ -4,5 +4,5 @@ import { ssmConvWrite } from "../../kernels/ssmConvWrite.ts";
 import { ssmScan } from "../../kernels/ssmScan.ts";
 import { ssmScanWrite } from "../../kernels/ssmScanWrite.ts";
 
-/** Of recurrent models. */
+/** Kernels for recurrent models. */
 export const kernels: Kernels = { ssmConv, ssmConvWrite, ssmScan, ssmScanWrite };

@@ -1,5 +1,5 @@
 import type { Kernels } from "../../kernel.ts";
 import { sample } from "../../kernels/sample.ts";
 
-/** Of programs that choose tokens themselves. */
+/** Kernels for programs that sample tokens. */
 export const kernels: Kernels = { sample };
