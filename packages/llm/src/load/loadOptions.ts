@@ -47,11 +47,11 @@ export interface LoadModelOptions {
    */
   readonly cache?: LocateOptions["cache"];
   readonly signal?: AbortSignal | undefined;
-  /** Called with the bytes done so far and in all: first of the files that are downloaded to be stored, if any, then of the weights. Each count once. */
+  /** Called with the bytes done and the total: first for files that are downloaded and stored, if any, then for the weights. */
   readonly onProgress?: ((done: number, total: number, stage: LoadStage) => void) | undefined;
 }
 
-/** What `onProgress` reports on: files on their way into a storage, or weights on their way to the backend. */
+/** Stage that `onProgress` reports: files on their way to a storage, or weights on their way to the backend. */
 export type LoadStage = "download" | "load";
 
 /** Kinds of the options of `loadModel`, here and in a worker. */
