@@ -21,7 +21,7 @@ export type Bool = Value<"bool">;
 /** Types that arithmetic is done in. */
 export type NumberType = "f32" | "i32" | "u32";
 
-/** A value that is assigned more than once; what was read from it before does not change with it. */
+/** A value that is assigned more than once. Values that were read earlier keep their value. */
 export interface Variable<T extends NumberType> {
   get(): Value<T>;
   set(value: Value<T> | number): void;
@@ -86,7 +86,7 @@ export interface Emitter {
   minimum(a: F32, b: F32 | number): F32;
   neg<T extends "f32" | "i32">(a: Value<T>): Value<T>;
   abs(a: F32): F32;
-  /** NaN below 0; of infinity infinity. */
+  /** NaN below 0. */
   sqrt(a: F32): F32;
   floor(a: F32): F32;
   ceil(a: F32): F32;
@@ -100,7 +100,7 @@ export interface Emitter {
   and(a: U32, b: U32 | number): U32;
   or(a: U32, b: U32 | number): U32;
   xor(a: U32, b: U32 | number): U32;
-  /** By less than 32 bits. */
+  /** `bits` is below 32. */
   shiftLeft(a: U32, bits: U32 | number): U32;
   shiftRight(a: U32, bits: U32 | number): U32;
 
@@ -109,13 +109,13 @@ export interface Emitter {
   not(a: Bool): Bool;
   /** `condition ? a : b` */
   select<T extends NumberType>(condition: Bool, a: Value<T>, b: Value<NoInfer<T>> | number): Value<T>;
-  /** Every comparison of a NaN is false, but "ne". Infinities and denormals compare as they should. */
+  /** Comparisons with NaN are false, except "ne". Infinities and denormals compare as IEEE 754 says. */
   compare<T extends NumberType>(comparison: Comparison, a: Value<T>, b: Value<NoInfer<T>> | number): Bool;
   isNaN(a: F32): Bool;
 
   /** The same 32 bits as another type. */
   bitcast<T extends NumberType>(type: T, a: Value<NumberType>): Value<T>;
-  /** From integers to f32 to the nearest; from f32 to integers toward zero, saturating, 0 of NaN. */
+  /** Rounds to the nearest f32; to integers toward zero, saturating. NaN becomes 0. */
   convert(type: "f32", a: I32 | U32): F32;
   convert<T extends "i32" | "u32">(type: T, a: F32): Value<T>;
   /** Bits of the nearest f16, ties to even. */

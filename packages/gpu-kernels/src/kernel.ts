@@ -142,8 +142,8 @@ export function fusedName(name: string, ...fused: readonly (Epilogue | Prologue 
 }
 
 /**
- * An op's first input: `first` gives an element, `again` one that the same lane has had before. What a prologue computed is kept for that:
- * where it is a result as well, or in the place of the op's own result until that is stored.
+ * An op's first input: `first` gives an element, `again` one that the same lane has read before. A prologue's elements are kept for
+ * that: in the extra output where they are a result as well, otherwise in the op's own output until its result is stored.
  */
 export function firstInput(
   scope: GpuScope,

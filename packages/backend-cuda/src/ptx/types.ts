@@ -8,7 +8,7 @@ export type Reg<T extends RegType> = Value<T>;
 
 export type F64 = Reg<"f64">;
 
-/** What lies in memory. `b16` is a half or a bfloat. */
+/** Types of elements in memory. `b16` is a half or a bfloat. */
 export type Elem = "f32" | "f64" | "i32" | "u32" | "b16";
 
 /** 64-bit address of an `E` in global memory. */

@@ -1,7 +1,7 @@
 import { asValue, divide, offset, stridesOf, unflatten } from "../extent.ts";
 import { type GpuArgument, type GpuKernel, type GpuStep, input, output } from "../kernel.ts";
 
-/** Most lanes of a group; each keeps every so manieth element of the state. */
+/** Most lanes of a group. Lane i keeps the elements i, i + lanes, … of the state. */
 const mostLanes = 256;
 
 /** Elements of a state that a lane keeps at most. */

@@ -6,7 +6,7 @@ import { type GpuCall, type GpuScope, type GpuStep, input, output } from "../ker
 /** Inputs that fit beside the output among the eight tensors that every device can bind. */
 const mostAtOnce = 7;
 
-/** Tensors one after the other along an axis, where tensor i has `extents[i]` places. `inner` are the axes behind it. */
+/** Joins tensors along an axis, on which tensor i has the extent `extents[i]`. `inner` are the axes after it. */
 export function join(call: GpuCall, inner: Shape, extents: readonly number[]): readonly GpuStep[] {
   const { dtype, shape } = call.output;
   const total = extents.reduce((sum, extent) => sum + extent, 0);

@@ -17,7 +17,7 @@ interface Order {
 /** Elements that one group sorts in shared memory, by lanes of two elements each. */
 const tile = 512;
 
-/** Up to so many of a line are found one after the other. */
+/** Most elements of a line that are found one by one; longer selections sort the whole line. */
 const mostRounds = 32;
 
 /** The first places of a stable sort along an axis, as many as the output has; a NaN counts as the largest. */

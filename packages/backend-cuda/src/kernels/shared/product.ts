@@ -217,7 +217,7 @@ export function tiledProduct(call: KernelCall, given: Product): Launch {
       k.forUniform(0, depth, tileDepth, (start) => {
         for (let i = 0; i < perThread; i++) {
           const e = k.add(thread, i * side * side);
-          // Neighbouring threads read neighbouring addresses, whichever way the operand lies.
+          // Neighbouring threads read neighbouring addresses, transposed or not.
           const alongDepth = { p: k.and(e, tileDepth - 1), other: k.shiftRight(e, 4) };
           const across = { p: k.shiftRight(e, 6), other: k.and(e, tile - 1) };
           const forA = given.transposeA ? across : alongDepth;

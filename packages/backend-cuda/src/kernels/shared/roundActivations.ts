@@ -9,7 +9,7 @@ const lanes = 32;
 
 /**
  * Rounds each row of activations to the 8-bit blocks that ggml pairs with `weightType`, as `roundActivations` of the quant
- * package does bit for bit, and writes them as f32 `[..., m, k]`, whichever way `a` lies. One warp per block.
+ * package does bit for bit, and writes them as f32 `[..., m, k]`, whether `a` is transposed or not. One warp per block.
  */
 export function roundActivationsLaunch(
   call: KernelCall,

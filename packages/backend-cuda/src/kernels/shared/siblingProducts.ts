@@ -7,7 +7,7 @@ import { addProducts, lanes, vectorWarps } from "./product.ts";
 /** A result that one or more products make. */
 export interface SiblingResult {
   readonly epilogue: Epilogue;
-  /** Products of the tensor `[..., k]`, as it is or rounded, with matrices `[n, k]`. */
+  /** Products of the tensor `[..., k]`, rounded or not, with matrices `[n, k]`. */
   readonly products: readonly { readonly a: Argument; readonly b: Argument }[];
   readonly y: Argument;
   /** `[..., n]` */
