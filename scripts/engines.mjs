@@ -59,6 +59,7 @@ const imports = {
   "@centella/conformance/headless": "/packages/conformance/dist/headless.js",
   "@centella/core/references": "/packages/core/dist/references.js",
   "@centella/quant": "/packages/quant/dist/index.js",
+  "@centella/quant/checks": "/packages/quant/dist/checks.js",
   "@centella/gguf": "/packages/gguf/dist/index.js",
   "@centella/llm": "/packages/llm/dist/index.js",
   "@centella/backend-wasm": "/packages/backend-wasm/dist/index.js",

@@ -11,7 +11,7 @@ export interface StoredCalibration {
 }
 
 /** The file of core that this app owns. */
-export const thresholdsFile: string = join(repositoryFolder, "packages", "core", "src", "measuredThresholds.ts");
+export const thresholdsFile: string = join(repositoryFolder, "packages", "core", "src", "runtime", "measuredThresholds.ts");
 
 /** CPU and GPUs in words, with nothing that names a host. */
 export function machineName(): string {
