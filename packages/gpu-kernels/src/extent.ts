@@ -3,6 +3,9 @@ import type { Bool, Emitter, U32 } from "./emitter.ts";
 /** A whole number that is known when the kernel is written, or a value. Arithmetic folds constants. */
 export type Extent = number | U32;
 
+/** One extent for each element of a list; a tuple if the list is a tuple. */
+export type PerExtent<S extends readonly Extent[]> = { readonly [K in keyof S]: Extent };
+
 /** The instructions that extents take. */
 type ExtentMath = Pick<Emitter, "constant" | "add" | "mul" | "quotient" | "remainder" | "compare">;
 
@@ -48,18 +51,18 @@ export function isBelow(k: ExtentMath, a: Extent, b: Extent): Bool {
 }
 
 /** Row-major strides of a shape. */
-export function stridesOf(k: ExtentMath, shape: readonly Extent[]): readonly Extent[] {
+export function stridesOf<const S extends readonly Extent[]>(k: ExtentMath, shape: S): PerExtent<S> {
   const strides: Extent[] = [];
   let stride: Extent = 1;
   for (const extent of shape.toReversed()) {
     strides.unshift(stride);
     stride = times(k, stride, extent);
   }
-  return strides;
+  return strides as readonly Extent[] as PerExtent<S>;
 }
 
 /** The indices of a flat index along each axis of a shape. */
-export function unflatten(k: ExtentMath, index: Extent, shape: readonly Extent[]): readonly Extent[] {
+export function unflatten<const S extends readonly Extent[]>(k: ExtentMath, index: Extent, shape: S): PerExtent<S> {
   const indices: Extent[] = [];
   let rest = index;
   shape.toReversed().forEach((extent, place) => {
@@ -71,7 +74,7 @@ export function unflatten(k: ExtentMath, index: Extent, shape: readonly Extent[]
     indices.unshift(remainder);
     rest = quotient;
   });
-  return indices;
+  return indices as readonly Extent[] as PerExtent<S>;
 }
 
 /** `sum(indices[i] * strides[i])` */

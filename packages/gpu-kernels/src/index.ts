@@ -21,6 +21,7 @@ export {
   type Extent,
   isBelow,
   offset,
+  type PerExtent,
   plus,
   product,
   stridesOf,

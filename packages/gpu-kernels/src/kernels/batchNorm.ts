@@ -22,7 +22,7 @@ export const batchNorm: GpuKernel<BatchNormParams> = {
         body: (scope, index) => {
           const { k } = scope;
           const [, channel] = unflatten(k, index, [1, scope.extent(shape[1]!), product(k, scope.extents(shape.slice(2)))]);
-          const c = asValue(k, channel!);
+          const c = asValue(k, channel);
           const factor = k.div(k.load("w", c), k.sqrt(k.add(k.load("variance", c), scope.number("eps", eps))));
           return k.bitcast("u32", k.fma(k.sub(k.load("x", index), k.load("mean", c)), factor, k.load("bias", c)));
         },

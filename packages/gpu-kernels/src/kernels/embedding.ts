@@ -15,12 +15,10 @@ export const embedding: GpuKernel = {
           const { k } = scope;
           const width = scope.extent(shape[1]!);
           const [row, column] = unflatten(k, index, [1, width]);
-          const id = k.bitcast("u32", k.loadInteger("ids", asValue(k, row!)));
+          const id = k.bitcast("u32", k.loadInteger("ids", asValue(k, row)));
           const value = k.variable("f32", 0);
           // Unsigned: a negative id is past the table, too. Such rows are zeros.
-          k.if(k.compare("lt", id, scope.extent(shape[0]!)), () =>
-            value.set(k.load("table", asValue(k, timesPlus(k, id, width, column!)))),
-          );
+          k.if(k.compare("lt", id, scope.extent(shape[0]!)), () => value.set(k.load("table", asValue(k, timesPlus(k, id, width, column)))));
           return value.get();
         },
       },

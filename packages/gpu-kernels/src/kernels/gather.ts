@@ -21,11 +21,11 @@ export const gather: GpuKernel<GatherParams> = {
           const inner = product(k, scope.extents(x!.shape.slice(axis + 1)));
           const count = product(k, scope.extents(indices!.shape));
           const [outer, i, within] = unflatten(k, at, [1, count, inner]);
-          const index = k.bitcast("u32", k.loadInteger("indices", asValue(k, i!)));
+          const index = k.bitcast("u32", k.loadInteger("indices", asValue(k, i)));
           const bits = k.variable("u32", 0);
           // Unsigned: a negative index is beyond the axis too.
           k.if(k.compare("lt", index, n), () =>
-            bits.set(k.loadBits("x", asValue(k, timesPlus(k, timesPlus(k, outer!, n, index), inner, within!)))),
+            bits.set(k.loadBits("x", asValue(k, timesPlus(k, timesPlus(k, outer, n, index), inner, within)))),
           );
           return bits.get();
         },

@@ -33,7 +33,7 @@ export const groupNorm: GpuKernel<GroupNormParams> = {
           const factor = inverse(k, k.sqrt(k.add(k.div(squares, floatOf(k, length)), scope.number("eps", eps))));
           forEachOf(scope, length, (i) => {
             const [within] = unflatten(k, i, [1, points]);
-            const channel = asValue(k, plus(k, first, within!));
+            const channel = asValue(k, plus(k, first, within));
             const scaled = k.mul(k.mul(k.sub(load(i), mean), factor), k.load("w", channel));
             k.store("y", plus(k, i, start), hasBias ? k.add(scaled, k.load("bias", channel)) : scaled);
           });

@@ -25,13 +25,13 @@ export const moeMatmul: GpuKernel<MoeMatmulParams> = {
           const { k } = scope;
           const [count, n, depth] = scope.extents(experts!.shape);
           const [pair, part] = unflatten(k, group, [1, scope.whole(Math.ceil(rows / rowsPerGroup))]);
-          const [token] = unflatten(k, pair!, [1, scope.extent(ids!.shape[1]!)]);
-          const id = k.bitcast("u32", k.loadInteger("ids", asValue(k, pair!)));
-          const first = k.mul(asValue(k, part!), rowsPerGroup);
+          const [token] = unflatten(k, pair, [1, scope.extent(ids!.shape[1]!)]);
+          const id = k.bitcast("u32", k.loadInteger("ids", asValue(k, pair)));
+          const first = k.mul(asValue(k, part), rowsPerGroup);
           const sums = Array.from({ length: rowsPerGroup }, () => k.variable("f32", 0));
           // Unsigned: a negative id is beyond the experts too. Such products are 0.
           k.if(k.compare("lt", id, count!), () => {
-            const from = timesPlus(k, isPerExpert ? pair! : token!, depth!, 0);
+            const from = timesPlus(k, isPerExpert ? pair : token, depth!, 0);
             // Past the last row the last one is read again, and not stored.
             const starts = sums.map((_, i) => {
               const row = k.min(k.add(first, i), k.sub(asValue(k, n!), 1));
@@ -57,7 +57,7 @@ export const moeMatmul: GpuKernel<MoeMatmulParams> = {
           reduce(partial, (a, b) => a.map((each, i) => k.add(each, b[i]!))).forEach((total, i) => {
             const row = k.add(first, i);
             k.if(k.both(k.compare("eq", k.lane(), i), k.compare("lt", row, n!)), () =>
-              k.store("y", asValue(k, timesPlus(k, pair!, n!, row)), total),
+              k.store("y", asValue(k, timesPlus(k, pair, n!, row)), total),
             );
           });
         },

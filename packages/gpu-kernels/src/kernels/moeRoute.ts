@@ -26,7 +26,7 @@ export const moeRoute: GpuKernel<MoeRouteParams> = {
         kind: "groups",
         name: `${gating}${hasBias ? "_bias" : ""}_${experts}${groups > 1 ? `_${groups}` : ""}`,
         args: { logits: input(call, 0), ...(hasBias && { bias: input(call, 1) }), ids: output(call) },
-        shape: [tokens!],
+        shape: [tokens],
         lanes: gatingLanes,
         body: (scope, t) => {
           const { k } = scope;

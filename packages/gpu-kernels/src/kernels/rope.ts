@@ -32,13 +32,13 @@ export const rope: GpuKernel<RopeParams> = {
         const { k } = scope;
         const [heads, d, half] = [scope.extent(x!.shape[1]!), scope.whole(width), scope.whole(pairs)];
         const [token, head, unit] = unflatten(k, index, [1, heads, scope.whole(pairs + width - dims)]);
-        const row = times(k, timesPlus(k, token!, heads, head!), d);
-        const pair = asValue(k, unit!);
+        const row = times(k, timesPlus(k, token, heads, head), d);
+        const pair = asValue(k, unit);
         const rotated = (): void => {
           const isInterleaved = params.pairing === "interleaved";
           const first = plus(k, row, isInterleaved ? k.mul(pair, 2) : pair);
           const second = plus(k, first, isInterleaved ? 1 : half);
-          const { sin, cos } = rotation(k, frequencyOf(k, pair, factors !== undefined), k.loadInteger("positions", asValue(k, token!)));
+          const { sin, cos } = rotation(k, frequencyOf(k, pair, factors !== undefined), k.loadInteger("positions", asValue(k, token)));
           const [a, b] = [k.load("x", first), k.load("x", second)];
           k.store("y", first, k.fma(a, cos, k.neg(k.mul(b, sin))));
           k.store("y", second, k.fma(a, sin, k.mul(b, cos)));

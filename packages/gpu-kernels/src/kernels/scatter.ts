@@ -21,11 +21,11 @@ export const scatter: GpuKernel<ScatterParams> = {
           const m = scope.extent(indices!.shape[0]!);
           const inner = product(k, scope.extents(shape.slice(axis + 1)));
           const [outer, place, within] = unflatten(k, at, [1, scope.extent(shape[axis]!), inner]);
-          const index = k.bitcast("i32", asValue(k, place!));
+          const index = k.bitcast("i32", asValue(k, place));
           const bits = k.variable("u32", k.loadBits("x", at));
           k.for(0, m, 1, (i) =>
             k.if(k.compare("eq", k.loadInteger("indices", i), index), () => {
-              const update = k.loadBits("updates", asValue(k, timesPlus(k, timesPlus(k, outer!, m, i), inner, within!)));
+              const update = k.loadBits("updates", asValue(k, timesPlus(k, timesPlus(k, outer, m, i), inner, within)));
               const now = bits.get();
               if (mode === "replace") bits.set(update);
               else if (dtype === "i32") bits.set(k.add(now, update));

@@ -47,7 +47,7 @@ export const ssmScan: GpuKernel = {
         const { k } = scope;
         const [h, p] = unflatten(k, group, [1, scope.whole(channels)]);
         const [groups, n] = [scope.extent(b!.shape[1]!), scope.extent(b!.shape[2]!)];
-        const [shared] = divide(k, h!, scope.whole(heads / (b!.shape[1] as number)));
+        const [shared] = divide(k, h, scope.whole(heads / (b!.shape[1] as number)));
         const states = scope.extent(state!.shape[0]!);
         const lane = k.lane();
         const places = Array.from({ length: perLane }, (_, i) => k.add(lane, i * lanes));
@@ -61,19 +61,19 @@ export const ssmScan: GpuKernel = {
           const isNew = k.compare("ne", row, last.get());
           const isFirst = k.compare("eq", k.and(token, 1), 1);
           last.set(row);
-          const step = k.load("dt", asValue(k, offset(k, [t, h!], [scope.whole(heads), 1])));
-          const at = asValue(k, offset(k, [t, h!, p!], stridesOf(k, scope.extents(x!.shape))));
+          const step = k.load("dt", asValue(k, offset(k, [t, h], [scope.whole(heads), 1])));
+          const at = asValue(k, offset(k, [t, h, p], stridesOf(k, scope.extents(x!.shape))));
           const increase = k.mul(step, k.load("x", at));
           const sum = k.variable("f32", 0);
           places.forEach((place, i) => {
             const value = values[i]!;
             k.if(k.compare("lt", place, n), () => {
               k.if(k.both(isNew, k.compare("lt", row, states)), () =>
-                value.set(k.load("state", asValue(k, offset(k, [row, h!, p!, place], stateStrides)))),
+                value.set(k.load("state", asValue(k, offset(k, [row, h, p, place], stateStrides)))),
               );
               k.if(k.either(isFirst, k.compare("ge", row, states)), () => value.set(0));
               const decays = scope.extent(a!.shape[1]!);
-              const decay = k.load("a", asValue(k, offset(k, [h!, a!.shape[1] === 1 ? 0 : place], [decays, 1])));
+              const decay = k.load("a", asValue(k, offset(k, [h, a!.shape[1] === 1 ? 0 : place], [decays, 1])));
               const from = asValue(k, offset(k, [t, shared, place], stridesOf(k, [0, groups, n])));
               value.set(k.fma(k.exp(k.mul(step, decay)), value.get(), k.mul(increase, k.load("b", from))));
               sum.set(k.fma(k.load("c", from), value.get(), sum.get()));

@@ -23,7 +23,7 @@ export const takeAlongAxis: GpuKernel<TakeAlongAxisParams> = {
           const index = k.bitcast("u32", k.loadInteger("indices", at));
           const bits = k.variable("u32", 0);
           k.if(k.compare("lt", index, n), () =>
-            bits.set(k.loadBits("x", asValue(k, timesPlus(k, timesPlus(k, outer!, n, index), inner, within!)))),
+            bits.set(k.loadBits("x", asValue(k, timesPlus(k, timesPlus(k, outer, n, index), inner, within)))),
           );
           return bits.get();
         },

@@ -29,10 +29,10 @@ export function join(call: GpuCall, inner: Shape, extents: readonly number[]): r
           const [outer, place, within] = unflatten(k, index, [1, scope.whole(total), width]);
           const bits = k.variable("u32", launch === 0 ? 0 : k.loadBits("y", index));
           for (const { name, index: tensor, extent } of tensors) {
-            const at = k.sub(asValue(k, place!), scope.whole(starts[tensor]!));
+            const at = k.sub(asValue(k, place), scope.whole(starts[tensor]!));
             const size = scope.whole(extent);
             k.if(isBelow(k, at, size), () =>
-              bits.set(k.loadBits(name, asValue(k, timesPlus(k, timesPlus(k, outer!, size, at), width, within!)))),
+              bits.set(k.loadBits(name, asValue(k, timesPlus(k, timesPlus(k, outer, size, at), width, within)))),
             );
           }
           return bits.get();
@@ -47,7 +47,7 @@ export function join(call: GpuCall, inner: Shape, extents: readonly number[]): r
       const width = product(k, scope.extents(inner));
       const [outer, along] = unflatten(k, index, [1, times(k, scope.whole(extents[i]!), width)]);
       const start = times(k, scope.whole(starts[i]!), width);
-      const to = plus(k, timesPlus(k, outer!, times(k, scope.whole(total), width), along!), start);
+      const to = plus(k, timesPlus(k, outer, times(k, scope.whole(total), width), along), start);
       k.store("y", to, k.loadBits("x", index));
     };
     return { kind: "each", name: dtype, args: { x: input(call, i), y: output(call) }, shape: spec!.shape, body };

@@ -28,7 +28,7 @@ export function rowAt(scope: GpuScope, x: TensorSpec, axis: number | null, row: 
   const length = axis === null ? product(k, scope.extents(x.shape)) : scope.extent(x.shape[axis]!);
   const between = product(k, scope.extents(rowsOf(x, axis).inner));
   const [before, after] = unflatten(k, row, [1, between]);
-  const start = timesPlus(k, times(k, before!, length), between, after!);
+  const start = timesPlus(k, times(k, before, length), between, after);
   return { row, length, at: (i) => asValue(k, plus(k, times(k, i, between), start)) };
 }
 

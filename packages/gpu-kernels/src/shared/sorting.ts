@@ -60,7 +60,7 @@ function selection(call: GpuCall, { axis, descending, give }: Order): GpuStep {
       lastIndex.set(best);
       isFirst.set(0);
       k.if(k.compare("eq", k.lane(), 0), () => {
-        const to = timesPlus(k, timesPlus(k, before!, scope.whole(kept), place), between, after!);
+        const to = timesPlus(k, timesPlus(k, before, scope.whole(kept), place), between, after);
         k.store("y", to, give === "indices" ? best : k.load("x", at(best)));
       });
     });
@@ -95,15 +95,15 @@ function sorting(call: GpuCall, { axis, descending, give }: Order): readonly Gpu
       const n = scope.extent(x.shape.at(axis)!);
       const between = product(k, scope.extents(inner));
       const [line, i] = unflatten(k, index, [1, scope.whole(length)]);
-      const [before, after] = unflatten(k, line!, [1, between]);
+      const [before, after] = unflatten(k, line, [1, between]);
       const key = k.variable("u32", 0);
       // Places beyond the line come last: no real rank is 0 but that of a NaN, whose index is smaller.
-      k.if(k.compare("lt", asValue(k, i!), n), () => {
-        const from = asValue(k, timesPlus(k, timesPlus(k, before!, n, i!), between, after!));
+      k.if(k.compare("lt", asValue(k, i), n), () => {
+        const from = asValue(k, timesPlus(k, timesPlus(k, before, n, i), between, after));
         key.set(rank(k, k.bitcast("u32", k.load("x", from)), descending));
       });
       k.store("pairs", index, key.get());
-      k.store("pairs", k.add(index, scope.whole(places)), asValue(k, i!));
+      k.store("pairs", k.add(index, scope.whole(places)), asValue(k, i));
     },
   };
   const steps: GpuStep[] = [fill, inTiles(pairs, lines, length, places, [2, tile])];
@@ -120,15 +120,12 @@ function sorting(call: GpuCall, { axis, descending, give }: Order): readonly Gpu
       const { k } = scope;
       const between = product(k, scope.extents(inner));
       const [before, place, after] = unflatten(k, index, [1, scope.extent(call.output.shape.at(axis)!), between]);
-      const line = timesPlus(k, before!, between, after!);
-      const found = k.loadBits(
-        "pairs",
-        asValue(k, timesPlus(k, line, scope.whole(length), k.add(asValue(k, place!), scope.whole(places)))),
-      );
+      const line = timesPlus(k, before, between, after);
+      const found = k.loadBits("pairs", asValue(k, timesPlus(k, line, scope.whole(length), k.add(asValue(k, place), scope.whole(places)))));
       if (give === "indices") k.store("y", index, found);
       else {
         const n = scope.extent(x.shape.at(axis)!);
-        k.store("y", index, k.load("x", asValue(k, timesPlus(k, timesPlus(k, before!, n, found), between, after!))));
+        k.store("y", index, k.load("x", asValue(k, timesPlus(k, timesPlus(k, before, n, found), between, after))));
       }
     },
   });
@@ -146,7 +143,7 @@ function apart(pairs: GpuArgument, lines: GpuStep["shape"], length: number, plac
       const { k } = scope;
       const [step, all] = [scope.whole(distance), scope.whole(places)];
       const [block, within] = unflatten(k, index, [1, step]);
-      const a = asValue(k, timesPlus(k, block!, k.mul(asValue(k, step), 2), within!));
+      const a = asValue(k, timesPlus(k, block, k.mul(asValue(k, step), 2), within));
       const b = k.add(a, step);
       const [aRank, bRank] = [k.loadBits("pairs", a), k.loadBits("pairs", b)];
       const [aIndex, bIndex] = [k.loadBits("pairs", k.add(a, all)), k.loadBits("pairs", k.add(b, all))];

@@ -73,8 +73,8 @@ export function vectorProduct(call: KernelCall, given: Product): Launch {
     const thread = k.thread();
     const lane = k.and(thread, lanes - 1);
     const [batch, columnBlock] = unflatten(k, k.block(), [1, columnBlocks]);
-    const column = asValue(k, timesPlus(k, columnBlock!, vectorWarps, k.shiftRight(thread, 5)));
-    inBatch(scope, call, given, batch!, (matrices) => {
+    const column = asValue(k, timesPlus(k, columnBlock, vectorWarps, k.shiftRight(thread, 5)));
+    inBatch(scope, call, given, batch, (matrices) => {
       const { m, n, store } = matrices;
       k.if(isBelow(k, column, n), () => {
         const sums = Array.from({ length: rows }, () => k.variable("f32", 0));
@@ -144,10 +144,10 @@ export function columnProduct(call: KernelCall, given: Product): Launch {
     const { k } = scope;
     const thread = k.thread();
     const [batch, columnBlock] = unflatten(k, k.block(), [1, columnBlocks]);
-    const column = asValue(k, timesPlus(k, columnBlock!, blockColumns, k.and(thread, blockColumns - 1)));
+    const column = asValue(k, timesPlus(k, columnBlock, blockColumns, k.and(thread, blockColumns - 1)));
     const part = k.shiftRight(thread, 4);
     const partials = k.sharedMemory("f32", threads);
-    inBatch(scope, call, given, batch!, ({ m, n, depth, loadA, loadB, store }) => {
+    inBatch(scope, call, given, batch, ({ m, n, depth, loadA, loadB, store }) => {
       // Columns and rows beyond the run's repeat its last ones; they are not stored.
       const read = k.min(column, typeof n === "number" ? n - 1 : k.sub(n, 1));
       const lastRow = typeof m === "number" ? m - 1 : k.sub(m, 1);
@@ -205,14 +205,14 @@ export function tiledProduct(call: KernelCall, given: Product): Launch {
     const { k } = scope;
     const thread = k.thread();
     const [batch, rowTile, columnTile] = unflatten(k, k.block(), [1, rowTiles, columnTiles]);
-    const firstRow = times(k, rowTile!, tile);
-    const firstColumn = times(k, columnTile!, tile);
+    const firstRow = times(k, rowTile, tile);
+    const firstColumn = times(k, columnTile, tile);
     // Rows of shared memory are a word longer than the tile, so that storing along the depth does not hit one bank.
     const pitch = tile + 1;
     const [aTile, bTile] = [k.sharedMemory("f32", tileDepth * pitch), k.sharedMemory("f32", tileDepth * pitch)];
     const x = k.and(thread, side - 1);
     const y = k.shiftRight(thread, 4);
-    inBatch(scope, call, given, batch!, ({ m, n, depth, loadA, loadB, store }) => {
+    inBatch(scope, call, given, batch, ({ m, n, depth, loadA, loadB, store }) => {
       const sums = Array.from({ length: perThread * perThread }, () => k.variable("f32", 0));
       k.forUniform(0, depth, tileDepth, (start) => {
         for (let i = 0; i < perThread; i++) {

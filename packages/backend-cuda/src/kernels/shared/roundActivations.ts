@@ -36,7 +36,7 @@ export function roundActivationsLaunch(
       const at = (index: U32): Extent => {
         if (!transposed) return index;
         const [outer, row, column] = unflatten(k, index, [1, rows, columns]);
-        return offset(k, [outer!, column!, row!], [times(k, rows, columns), rows, 1]);
+        return offset(k, [outer, column, row], [times(k, rows, columns), rows, 1]);
       };
       const indices = Array.from({ length: perBlock / lanes }, (_, i) => k.add(k.add(first, lane), i * lanes));
       const values = indices.map((index) => k.load("a", at(index)));
