@@ -21,9 +21,9 @@ const [ltU, gtU, leU, geU, divU, remU, shrU] = [0x49, 0x4b, 0x4d, 0x4f, 0x6e, 0x
 /** add, sub, mul, and, or, xor, shl: what a sum of offsets is made of. */
 const carrying = new Set([0x6a, 0x6b, 0x6c, 0x71, 0x72, 0x73, 0x74]);
 /** eqz, eq, ne and the unsigned ones. */
-const comparisons = new Set([0x45, 0x46, 0x47, ltU!, gtU!, leU!, geU!]);
+const comparisons = new Set([0x45, 0x46, 0x47, ltU, gtU, leU, geU]);
 /** Quotients and right shifts of unsigned numbers. */
-const unsigned = new Set([divU!, remU!, shrU!]);
+const unsigned = new Set([divU, remU, shrU]);
 /** From opcodes on i32 to those on i64. */
 const [arithmeticStep, comparisonStep] = [0x12, 0x0b];
 

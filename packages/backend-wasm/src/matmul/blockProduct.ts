@@ -86,7 +86,7 @@ function multiplyQuads(f: FunctionBuilder, target: Target, product: BlockProduct
     const word = loadWord(tokens, token, (runElements === 16 ? layout.sums16 : layout.sums32) + 4 * index);
     if (!isQuadsFirst) return word;
     sumWords[token]![index] ??= f.let(word);
-    return sumWords[token]![index]!;
+    return sumWords[token]![index];
   };
   /** These sums times 16 bits per run. */
   const sumsTimes = (pairs: readonly V128[], token: number): V128 =>

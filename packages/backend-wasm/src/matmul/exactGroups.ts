@@ -80,29 +80,29 @@ export function emitExactGroups(module: ModuleBuilder): void {
       const columns = f.local("i32");
       f.while(rows, () => {
         f.set(columns, i32.select(i32.ltU(rows, rowPanels * groupRows), rows, rowPanels * groupRows));
-        f.set(at!, i32.const(0));
-        f.while(i32.ltU(at!, k), () => {
-          f.set(count!, i32.sub(k, at!));
-          f.set(count!, i32.select(i32.ltU(count!, depth), count!, depth));
-          f.set(group!, i32.add(w, i32.mul(i32.divU(at!, elements), groupRows * bytes)));
-          f.set(panelAt!, scratch);
-          f.set(left!, columns);
-          f.while(left!, () => {
-            f.call(panel, { w: group!, to: panelAt!, blocks: i32.divU(count!, elements) });
-            f.advance(group!, groupBytes);
-            f.advance(panelAt!, panelBytes);
-            f.set(left!, i32.select(i32.gtU(left!, groupRows), i32.sub(left!, groupRows), 0));
+        f.set(at, i32.const(0));
+        f.while(i32.ltU(at, k), () => {
+          f.set(count, i32.sub(k, at));
+          f.set(count, i32.select(i32.ltU(count, depth), count, depth));
+          f.set(group, i32.add(w, i32.mul(i32.divU(at, elements), groupRows * bytes)));
+          f.set(panelAt, scratch);
+          f.set(left, columns);
+          f.while(left, () => {
+            f.call(panel, { w: group, to: panelAt, blocks: i32.divU(count, elements) });
+            f.advance(group, groupBytes);
+            f.advance(panelAt, panelBytes);
+            f.set(left, i32.select(i32.gtU(left, groupRows), i32.sub(left, groupRows), 0));
           });
-          f.set(x!, i32.add(a, i32.shl(at!, 2)));
-          f.set(to!, y);
-          f.set(token!, tokens);
-          f.while(token!, () => {
-            f.call(row, { x: x!, panels: scratch, panelBytes: i32.const(panelBytes), y: to!, k: count!, columns, first: i32.eqz(at!) });
-            f.advance(x!, aBytes);
-            f.advance(to!, yBytes);
-            f.advance(token!, -1);
+          f.set(x, i32.add(a, i32.shl(at, 2)));
+          f.set(to, y);
+          f.set(token, tokens);
+          f.while(token, () => {
+            f.call(row, { x, panels: scratch, panelBytes: i32.const(panelBytes), y: to, k: count, columns, first: i32.eqz(at) });
+            f.advance(x, aBytes);
+            f.advance(to, yBytes);
+            f.advance(token, -1);
           });
-          f.advance(at!, count!);
+          f.advance(at, count);
         });
         f.advance(w, i32.mul(groupBytes, rowPanels));
         f.advance(y, 4 * rowPanels * groupRows);

@@ -330,7 +330,7 @@ function emitVector(module: ModuleBuilder, target: Target, dtype: PlainDType): v
       f.advance(count, -1);
     });
     f.while(rows, () => {
-      dot([last], [sums[0]!]);
+      dot([last], [sums[0]]);
       f.store32Lane(results.at(-1)!, total, 0);
       f.advance(results.at(-1)!, 4);
       f.advance(rows, -1);

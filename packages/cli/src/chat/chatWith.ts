@@ -29,7 +29,7 @@ export async function chatWith(
     for (let turn = await turns.next(); turn !== undefined; turn = await turns.next()) {
       let isOver = false;
       await turns.during(async (interrupt) => {
-        isOver = await take(turn!, conversation, output, interrupt);
+        isOver = await take(turn, conversation, output, interrupt);
       });
       if (isOver) break;
     }

@@ -211,7 +211,7 @@ function withEndMark(
       `chat: expected an assistant's message with content and without tool_calls to continue, got one of ${last?.role}`,
     );
   }
-  return [...messages.slice(0, -1), { ...last, content: Text.of(last.content!, "c").concat(endMark) }];
+  return [...messages.slice(0, -1), { ...last, content: Text.of(last.content, "c").concat(endMark) }];
 }
 
 function upToEndMark(text: Text): Text {

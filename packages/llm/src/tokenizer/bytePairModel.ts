@@ -172,7 +172,7 @@ export class BytePairModel implements TextModel {
       symbols[left] = this.#merged[rank]!;
       symbols[right] = -1;
       next[left] = next[right]!;
-      if (next[left]! < count) previous[next[left]!] = left;
+      if (next[left] < count) previous[next[left]] = left;
       offer(previous[left]!);
       offer(left);
     }

@@ -63,7 +63,7 @@ export class SentencePieceModel implements TextModel {
       if (left < 0) return;
       const right = next[left]!;
       pairs[left] = right >= count ? -1 : (ids.get(word.slice(starts[left]!, starts[next[right]!]!)) ?? -1);
-      if (pairs[left]! >= 0) heap.push(this.#places[pairs[left]!]! * positions + left, pairs[left]!);
+      if (pairs[left] >= 0) heap.push(this.#places[pairs[left]]! * positions + left, pairs[left]);
     };
     for (let i = 0; i < count; i++) offer(i);
 
@@ -73,7 +73,7 @@ export class SentencePieceModel implements TextModel {
       if (pairs[left] !== token) continue;
       const right = next[left]!;
       next[left] = next[right]!;
-      if (next[left]! < count) previous[next[left]!] = left;
+      if (next[left] < count) previous[next[left]] = left;
       pairs[right] = -2;
       offer(previous[left]!);
       offer(left);

@@ -49,7 +49,7 @@ export function floatToHalf(f: number): number {
   if (magnitude >= 0x477ff000) return sign | 0x7c00;
   if (magnitude < 0x38800000) {
     // Below 2^-14 the spacing is a fixed 2^-24: adding 0.5, whose f32 spacing is 2^-24, rounds there, ties to even.
-    scratch[0] = Math.abs(scratch[0]!) + 0.5;
+    scratch[0] = Math.abs(scratch[0]) + 0.5;
     return sign | (scratchBits[0]! - 0x3f000000);
   }
   const odd = (magnitude >>> 13) & 1;

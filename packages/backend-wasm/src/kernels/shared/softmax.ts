@@ -53,12 +53,12 @@ function emitRows(f: FunctionBuilder, target: Target, isLog: boolean, p: P): voi
       f.advance(count, -16);
     });
     f.while(count, () => {
-      f.set(largest[0]!, f32x4.pmax(largest[0]!, v128.load32Splat(at)));
+      f.set(largest[0], f32x4.pmax(largest[0], v128.load32Splat(at)));
       f.advance(at, 4);
       f.advance(count, -1);
     });
-    for (const vector of largest.slice(1)) f.set(largest[0]!, f32x4.pmax(largest[0]!, vector));
-    const m = largestLane(f, largest[0]!);
+    for (const vector of largest.slice(1)) f.set(largest[0], f32x4.pmax(largest[0], vector));
+    const m = largestLane(f, largest[0]);
     f.set(at, x);
     f.set(to, y);
     f.set(count, n);
