@@ -37,9 +37,8 @@ describe("pre-tokenizers", () => {
     }
     for (const unit of [" ", "a", "A", "é", "\n", "7", "!", "中", " a", "'", "\u0301"]) {
       const text = `${unit.repeat(100_000)}x`;
-      const started = performance.now();
+      // Quadratic time would exceed the test's time limit by far.
       expect(split(text, patterns).join("").length).toBe(text.length);
-      expect(performance.now() - started).toBeLessThan(3000);
     }
   });
 
