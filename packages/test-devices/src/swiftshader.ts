@@ -20,7 +20,13 @@ export function useSwiftShader(): string | undefined {
   if ("reason" in libraries) return libraries.reason;
   preload(join(libraries.path, "libvulkan.so.1"));
   const library = join(libraries.path, "libvk_swiftshader.so");
-  writeFileSync(driver, JSON.stringify({ file_format_version: "1.0.0", ICD: { library_path: library, api_version: "1.0.5" } }));
+  const icd = JSON.stringify({ file_format_version: "1.0.0", ICD: { library_path: library, api_version: "1.0.5" } });
+  // Another process may be reading the file.
+  if (!existsSync(driver) || readFileSync(driver, "utf8") !== icd) {
+    const partial = `${driver}.${process.pid}`;
+    writeFileSync(partial, icd);
+    renameSync(partial, driver);
+  }
   process.env.VK_DRIVER_FILES = driver;
   return undefined;
 }
