@@ -22,16 +22,17 @@ function nameOf(path) {
   return basename(path).replace(/(\.d)?\.[jt]s$/, "");
 }
 
-/** Paths of the modules that these entries import dynamically, by name. */
-async function dynamicImportsOf(input) {
-  const found = {};
+/** These entries and the modules that they import dynamically: paths by name. */
+async function withDynamicImports(input) {
+  const found = { ...input };
   const collect = {
     name: "dynamic imports",
     moduleParsed({ dynamicallyImportedIds }) {
       for (const id of dynamicallyImportedIds) {
         const [name, known] = [nameOf(id), found[nameOf(id)]];
         if (isOutside(id) || known === id) continue;
-        if (known !== undefined) throw new Error(`bundle: expected dynamic imports of different names, got ${known} and ${id}; rename one`);
+        if (known !== undefined)
+          throw new Error(`bundle: expected entries and dynamic imports of different names, got ${known} and ${id}; rename one`);
         found[name] = id;
       }
     },
@@ -77,7 +78,7 @@ function findCalls(node, starts) {
 async function bundleModules(manifest, started) {
   const entries = { ...entriesOf(manifest, ".js"), ...Object.fromEntries(started.map((path) => [nameOf(path), resolve(from, path)])) };
   const bundle = await rolldown({
-    input: { ...(await dynamicImportsOf(entries)), ...entries },
+    input: await withDynamicImports(entries),
     external: isOutside,
     platform: "neutral",
     plugins: manifest.sideEffects === false ? [pureInitialisers()] : [],

@@ -3,7 +3,7 @@ import type { Point, Ratio, Roof } from "./data.ts";
 
 type Drawn = HTMLElement | SVGSVGElement;
 
-/** Ten colours that stand apart on light and dark ground, then ten more for those who come later. */
+/** Colours that differ clearly on light and dark backgrounds: ten for the first subjects, then ten more. */
 const palette = [
   ...["#4269d0", "#efb118", "#ff725c", "#3ca951", "#6cc5b0", "#ff8ab7", "#a463f2", "#97bbf5", "#9c6b4e", "#9498a0"],
   ...["#d6336c", "#12a5b8", "#b5bd00", "#e8590c", "#5f3dc4", "#2b8a3e", "#c2a383", "#1098ad", "#868e96", "#e599f7"],
