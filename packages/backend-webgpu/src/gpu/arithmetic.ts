@@ -88,7 +88,7 @@ export class WgslArithmetic {
 
   divideFixed([whole, high, low]: readonly [U32, U32, U32], by: F32): readonly [U32, U32] {
     const name = this.name("pair_");
-    this.declare(divideFixed);
+    this.addDeclarations(divideFixed);
     this.lines.push(`let ${name} = divideFixed(${whole}, ${high}, ${low}, ${by});`);
     return [this.define("u32", `${name}.x`), this.define("u32", `${name}.y`)];
   }
@@ -221,13 +221,13 @@ export class WgslArithmetic {
     return `${prefix}${this.#names++}`;
   }
 
-  protected declare(blocks: readonly string[]): void {
+  protected addDeclarations(blocks: readonly string[]): void {
     for (const block of blocks) this.#declarations.add(block);
   }
 
   /** Evaluates an expression that calls functions, whose declarations these are. */
   protected call<T extends ValueType>(type: T, expression: string, declarations: readonly string[]): Value<T> {
-    this.declare(declarations);
+    this.addDeclarations(declarations);
     return this.define(type, expression);
   }
 
@@ -240,7 +240,7 @@ export class WgslArithmetic {
     if (type === "i32") return value < 0 ? `i32(${value})` : `${value}i`;
     if (type === "u32") return `${value}u`;
     if (Number.isFinite(value)) return `${Object.is(value, -0) ? "-0" : value}f`;
-    this.declare([...isNan, ...infinite]);
+    this.addDeclarations([...isNan, ...infinite]);
     if (Number.isNaN(value)) return "nan()";
     return value > 0 ? "bitcast<f32>(infinityBits)" : "bitcast<f32>(infinityBits | 0x80000000u)";
   }

@@ -73,7 +73,7 @@ export class WgslEmitter extends WgslArithmetic implements Emitter {
 
   loadVector(name: string, index: U32 | number): readonly F32[] {
     const vector = this.name("vector_");
-    this.declare(vectorLoader(name, this.#dtypes[name]!));
+    this.addDeclarations(vectorLoader(name, this.#dtypes[name]!));
     this.lines.push(`let ${vector} = load4_${name}(${this.operand("u32", index)});`);
     const element = (part: string): F32 => this.define("f32", `${vector}.${part}`);
     return [element("x"), element("y"), element("z"), element("w")];
@@ -190,7 +190,7 @@ export class WgslEmitter extends WgslArithmetic implements Emitter {
 
   #shared(type: NumberType, count: number): string {
     const name = `shared${this.#arrays++}`;
-    this.declare([`var<workgroup> ${name}: array<${type}, ${count}>;`]);
+    this.addDeclarations([`var<workgroup> ${name}: array<${type}, ${count}>;`]);
     return name;
   }
 }
