@@ -1,7 +1,7 @@
 import { dequantize, quantize, rowBytes } from "@centella/quant";
 import { anything, describe, either, isRecord, type Kinds, kind, listOf, oneOf, string, whole } from "@centella/quant/checks";
-import { type ChatMessage, checkMessages } from "../chat/chatMessages.ts";
-import { frozenMessages } from "../chat/messages.ts";
+import { frozenMessages } from "../chat/conversation.ts";
+import { type ChatMessage, checkMessages } from "../chat/messages.ts";
 import { SnapshotError } from "../errors.ts";
 import type { CacheType } from "../model/recording.ts";
 

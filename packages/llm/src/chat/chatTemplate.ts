@@ -4,14 +4,14 @@ import { ChatTemplateError, chatTemplateKey, noChatTemplate } from "../errors.ts
 import { withBos } from "../generate/withBos.ts";
 import type { Tokenizer } from "../tokenizer/tokenizer.ts";
 import type { VocabularyMetadata } from "../tokenizer/vocabulary.ts";
-import { type ChatMessage, checkMessages, mergeInstructions, type Place, type PlainMessage, plainMessages } from "./chatMessages.ts";
 import { chatKinds, type RenderOptions } from "./chatOptions.ts";
+import { isOpenAnswer } from "./conversation.ts";
 import { type Origin, Text } from "./jinja/text.ts";
-import { isOpenAnswer } from "./messages.ts";
+import { type ChatMessage, checkMessages, mergeInstructions, type Place, type PlainMessage, plainMessages } from "./messages.ts";
 import { findReasoningFormat, type ReasoningFormat, separationOf } from "./reasoning.ts";
 import { JinjaTemplate } from "./templateRuntime.ts";
 
-export type { ChatMessage, TextPart } from "./chatMessages.ts";
+export type { ChatMessage, TextPart } from "./messages.ts";
 // Chats load this one file.
 export { separationOf };
 

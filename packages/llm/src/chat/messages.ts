@@ -1,71 +1,129 @@
-import { isPlain } from "@centella/quant/checks";
-import type { ChatMessage, TextPart } from "./chatMessages.ts";
+import { ArgumentError } from "@centella/core";
+import { describe, isRecord, plainData } from "@centella/quant/checks";
+import { ChatTemplateError } from "../errors.ts";
 
-/** Objects that {@link frozenMessages} made, which need no further copy. */
-const frozen = new WeakSet<object>();
-
-/** A deep copy of checked messages that neither the caller nor a reader can change. */
-export function frozenMessages(messages: readonly ChatMessage[]): readonly ChatMessage[] {
-  return frozenCopy(messages);
+/** A part of a message whose content is a list. Only text is supported. */
+export interface TextPart {
+  readonly type: "text";
+  readonly text: string;
 }
 
-function frozenCopy<T>(value: T): T {
-  if (typeof value !== "object" || value === null || frozen.has(value)) return value;
-  let copy: object;
-  if (Array.isArray(value)) copy = value.map((element) => frozenCopy<unknown>(element));
-  else if (isPlain(value)) copy = Object.fromEntries(Object.entries(value).map(([key, field]) => [key, frozenCopy<unknown>(field)]));
-  else return value;
-  Object.freeze(copy);
-  frozen.add(copy);
-  return copy as T;
+/** One turn of a conversation: plain data. The template also gets all further fields (`tool_calls`, `name`, `reasoning_content`, …). */
+export interface ChatMessage {
+  /**
+   * Letters, digits, `_`, `.`, `-` and spaces. Common roles: system, user, assistant, tool. Some templates write special tokens from roles,
+   * so never take a role from user input.
+   */
+  readonly role: string;
+  /** Required, except in an assistant's message with `tool_calls`. */
+  readonly content?: string | readonly TextPart[] | null;
+  readonly [field: string]: unknown;
 }
+
+/** A message whose content is a single string. */
+export interface PlainMessage {
+  readonly role: string;
+  readonly content?: string | null;
+  readonly [field: string]: unknown;
+}
+
+/** Roles of messages with instructions for the model. */
+const instructionRoles: readonly string[] = ["system", "developer"];
+const rolePattern = /^[\w. -]+$/;
 
 /**
- * Adds messages to a conversation. A user message that follows an unanswered user message is appended to it, because many templates refuse
- * two user messages in a row.
+ * Returns `messages`.
+ * @throws {ArgumentError} unless they are a list of well-formed messages; the list may be empty
  */
-export function withTurn(earlier: readonly ChatMessage[], turn: readonly ChatMessage[]): readonly ChatMessage[] {
-  const [last, first] = [earlier.at(-1), turn[0]];
-  if (last?.role !== "user" || first?.role !== "user") return [...earlier, ...turn];
-  return [...earlier.slice(0, -1), { ...last, ...first, content: joined(last.content, first.content) }, ...turn.slice(1)];
+export function checkMessages(where: string, messages: readonly ChatMessage[]): readonly ChatMessage[] {
+  if (!Array.isArray(messages)) throw new ArgumentError(where, "messages to be a list of messages { role, content }", describe(messages));
+  for (const [index, message] of messages.entries()) checkMessage(`${where}: message ${index}`, message);
+  return messages;
 }
 
-function joined(a: ChatMessage["content"], b: ChatMessage["content"]): string | readonly TextPart[] {
-  const [p, q] = [a ?? "", b ?? ""];
-  if (typeof p === "string" && typeof q === "string") return [p, q].filter((text) => text !== "").join(separator);
-  return [...partsOf(p), { type: "text", text: separator }, ...partsOf(q)];
+function checkMessage(where: string, message: ChatMessage): void {
+  if (!isRecord(message) || !plainData.accepts(message))
+    throw new ArgumentError(where, "an object { role, content } of plain data without cycles", describe(message));
+  const { role, content, tool_calls: calls } = message;
+  if (typeof role !== "string" || !rolePattern.test(role))
+    throw new ArgumentError(where, 'a role of letters, digits, "_", ".", "-" and spaces', describe(role));
+  if (typeof content === "string") return;
+  if (content === undefined || content === null) {
+    if (role === "assistant" && Array.isArray(calls) && calls.length > 0) return;
+    throw new ArgumentError(
+      where,
+      "content",
+      String(content),
+      'pass "" for an empty message; only an assistant message with tool_calls has none',
+    );
+  }
+  if (!Array.isArray(content)) throw new ArgumentError(where, "content to be text or a list of parts", describe(content));
+  const wrong = content.findIndex((part) => !isTextPart(part));
+  if (wrong >= 0)
+    throw new ArgumentError(where, 'parts { type: "text", text }', describe(content[wrong]), "leave other kinds of content out");
 }
 
-const separator = "\n\n";
-
-function partsOf(content: string | readonly TextPart[]): readonly TextPart[] {
-  return typeof content === "string" ? [{ type: "text", text: content }] : content;
+function isTextPart(part: unknown): boolean {
+  return isRecord(part) && part.type === "text" && typeof part.text === "string";
 }
 
-/** An answer, complete or not. */
-export interface Answer {
-  readonly text: string;
-  readonly reasoning?: string | undefined;
+/** Checked messages whose parts are joined: not every template understands lists of parts. */
+export function plainMessages(messages: readonly ChatMessage[]): readonly PlainMessage[] {
+  return messages.map(({ content, ...rest }) => ({
+    ...rest,
+    ...(content !== undefined && { content: content === null ? null : textOf(content) }),
+  }));
 }
 
-/** An assistant message that a model can continue. */
-type OpenAnswer = ChatMessage & { readonly content: string | readonly TextPart[] };
-
-/** Whether a model can continue a conversation's last message: an assistant message with text and without tool calls. */
-export function isOpenAnswer(message: ChatMessage | undefined): message is OpenAnswer {
-  return message?.role === "assistant" && message.content !== undefined && message.content !== null && !message.tool_calls;
+/** Content as a single string. */
+export function textOf(content: string | readonly TextPart[]): string {
+  return typeof content === "string" ? content : content.map(({ text }) => text).join("");
 }
 
-/** Adds an answer to a conversation: in place of the open answer that it continues, or as a new message. */
-export function withAnswer(messages: readonly ChatMessage[], { text, reasoning }: Answer): readonly ChatMessage[] {
-  // Chat templates read the reasoning from this field.
-  const thought = reasoning && { reasoning_content: reasoning };
-  const last = messages.at(-1)!;
-  if (!isOpenAnswer(last)) return [...messages, { role: "assistant", content: text, ...thought }];
-  return [...messages.slice(0, -1), { ...last, content: text, ...thought }];
+/** Messages that a template renders. */
+export interface MergedMessages {
+  readonly messages: readonly PlainMessage[];
+  /** One sentence for each kind of message that was merged. */
+  readonly warnings: readonly string[];
 }
 
-/** Adds an interrupted answer to a conversation, unless it is empty: many templates refuse empty answers. */
-export function withPartialAnswer(messages: readonly ChatMessage[], answer: Answer): readonly ChatMessage[] {
-  return answer.text.trim() === "" ? messages : withAnswer(messages, answer);
+/** Where a message with instructions is: first, after another one at the beginning, or after other messages. */
+export type Place = "first" | "second" | "later";
+
+/**
+ * Merges system and developer messages into the next user message where the template does not render them.
+ * @throws {ChatTemplateError} if no user message follows
+ */
+export function mergeInstructions(messages: readonly PlainMessage[], isRendered: (role: string, place: Place) => boolean): MergedMessages {
+  const leading = messages.findIndex(({ role }) => !instructionRoles.includes(role));
+  const missing = new Map<PlainMessage, string>();
+  for (const [index, message] of messages.entries()) {
+    const { role } = message;
+    const place = index === 0 ? "first" : leading < 0 || index < leading ? "second" : "later";
+    if (!instructionRoles.includes(role)) continue;
+    if (!isRendered(role, "first")) missing.set(message, `has no ${role} role`);
+    else if (!isRendered(role, place)) missing.set(message, `renders a ${role} message only as the first message`);
+  }
+  if (missing.size === 0) return { messages, warnings: [] };
+  const merged: PlainMessage[] = [];
+  let waiting: PlainMessage[] = [];
+  for (const message of messages) {
+    if (missing.has(message)) waiting.push(message);
+    else if (message.role === "user" && waiting.length > 0) {
+      const content = [...waiting, message].map((part) => part.content).join("\n\n");
+      merged.push({ ...message, content });
+      waiting = [];
+    } else merged.push(message);
+  }
+  const [unmerged] = waiting;
+  if (unmerged !== undefined) {
+    const { role } = unmerged;
+    throw new ChatTemplateError(
+      `chat: expected a user message after the ${role} message, got none; the chat template ${missing.get(unmerged)!}, so its text must become part of a user message`,
+    );
+  }
+  const sentences = [...missing].map(
+    ([{ role }, reason]) => `the chat template ${reason}: the ${role} message became part of the next user message`,
+  );
+  return { messages: merged, warnings: [...new Set(sentences)] };
 }

@@ -1,5 +1,5 @@
 import type { Sequence } from "../cache/sequence.ts";
-import type { Answer } from "../chat/messages.ts";
+import type { Answer } from "../chat/conversation.ts";
 import type { Separation } from "../chat/reasoning.ts";
 import { ContextOverflowError } from "../errors.ts";
 import { Chain, needsRare } from "../sampling/chain.ts";

@@ -1,7 +1,7 @@
 import { ArgumentError } from "@centella/core";
 import { describe } from "@centella/quant/checks";
-import { type ChatMessage, checkMessages, textOf } from "../chat/chatMessages.ts";
-import { frozenMessages, isOpenAnswer, withTurn } from "../chat/messages.ts";
+import { frozenMessages, isOpenAnswer, withTurn } from "../chat/conversation.ts";
+import { type ChatMessage, checkMessages, textOf } from "../chat/messages.ts";
 import { mostCountedTokens, TokenizerError } from "../errors.ts";
 import type { Engine } from "../model/engine.ts";
 import type { EncodeAsyncOptions } from "../tokenizer/tokenizer.ts";

@@ -1,8 +1,8 @@
 import { checkOptions } from "@centella/quant/checks";
 import type { RestoreOptions, SaveOptions } from "../cache/saveOptions.ts";
 import { savingKinds } from "../cache/saveOptions.ts";
-import { type ChatMessage, checkMessages } from "../chat/chatMessages.ts";
-import { frozenMessages, withAnswer, withPartialAnswer } from "../chat/messages.ts";
+import { frozenMessages, withAnswer, withPartialAnswer } from "../chat/conversation.ts";
+import { type ChatMessage, checkMessages } from "../chat/messages.ts";
 import type { ReasoningFormat } from "../chat/reasoning.ts";
 import type { Engine } from "../model/engine.ts";
 import { wholeNumber } from "../options.ts";

@@ -1,5 +1,5 @@
 import { anything, type Kinds } from "@centella/quant/checks";
-import type { ChatMessage } from "../chat/chatMessages.ts";
+import type { ChatMessage } from "../chat/messages.ts";
 
 /** Options of `model.createSession`. */
 export interface SessionOptions {
