@@ -204,6 +204,18 @@ describe("a pull", () => {
     expect(hub.requests).toHaveLength(1);
   });
 
+  test("a folder that cannot be used is a typed error", async () => {
+    await using hub = await serveHub({ "m.gguf": model(11) }, healthy);
+    const file = join(newFolder(), "file");
+    mkdirSync(join(file, ".."), { recursive: true });
+    writeFileSync(file, "");
+    await expect(pull("hf:o/r", { storage: await diskStorage(join(file, "models")), endpoint: hub.url })).rejects.toMatchObject({
+      name: "GgufError",
+      code: "storage",
+      message: expect.stringMatching(/expected the storage .*models to be usable, got .*; check the folder, or choose another one$/),
+    });
+  });
+
   test("two at once do not write one file", async () => {
     await using hub = await serveHub({ "m.gguf": model(12, 2_000_000) }, () => "slow");
     const storage = await diskStorage(newFolder());
