@@ -48,8 +48,6 @@ import { VariantRunner } from "./variantRunner.ts";
 // A variant holds a graph and its page-locked blocks; programs with several dims have many buckets.
 const maxVariants = 64;
 
-type Dim = Parameters<typeof resolveDim>[0];
-
 /** A program on a CUDA device. */
 export class CudaPlan implements Plan {
   readonly warnings: readonly string[];
@@ -148,7 +146,7 @@ export class CudaPlan implements Plan {
     signal?.throwIfAborted();
     requireLoaded(this.#lowered, (name) => this.cells.get(name)!.isLoaded);
     const { dims, inputs: bound } = bind(this.program, inputs, explicit);
-    for (const name of this.#usedDims) resolveDim(this.program.dims.get(name) as Dim, dims);
+    for (const name of this.#usedDims) resolveDim(this.program.dims.get(name)!, dims);
 
     const hostInputs = new Map<string, TypedArray | Promise<TypedArray>>();
     const deviceInputs = new Map<string, DeviceStorage>();
@@ -194,7 +192,7 @@ export class CudaPlan implements Plan {
     this.#device.requireIdle("runSync");
     requireLoaded(this.#lowered, (name) => this.cells.get(name)!.isLoaded);
     const { dims, inputs: bound } = bind(this.program, inputs, explicit);
-    for (const name of this.#usedDims) resolveDim(this.program.dims.get(name) as Dim, dims);
+    for (const name of this.#usedDims) resolveDim(this.program.dims.get(name)!, dims);
     const host = new Map<string, TypedArray>();
     for (const [name, { spec, data }] of bound) {
       host.set(name, toResident(spec, data as TypedArray));

@@ -101,6 +101,7 @@ export const choice = <T extends string>(choices: readonly T[], help: string, sp
 
 /** Returns the options under a heading of the help. */
 export function grouped<S extends OptionSpecs>(group: string, specs: S): S {
+  // `fromEntries` forgets the keys, which stay the same.
   return Object.fromEntries(Object.entries(specs).map(([name, spec]) => [name, { ...spec, group }])) as unknown as S;
 }
 

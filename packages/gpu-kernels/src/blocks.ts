@@ -192,7 +192,7 @@ const readers: Readonly<Partial<Record<BlockType, Reader>>> = {
   },
 };
 
-/** True for the block types that kernels read as they are stored; backends keep the others as f32. */
+/** True for the block types that kernels read in stored form; backends convert the remaining ones to f32. */
 export function isNativeBlock(type: BlockType): boolean {
   return Object.hasOwn(readers, type);
 }

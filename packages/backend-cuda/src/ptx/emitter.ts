@@ -77,7 +77,7 @@ export class PtxEmitter extends PtxBuilder implements Emitter {
     const n = this.round(this.mul(clamped, Math.LOG2E));
     const r = this.fma(n, -ln2Low, this.fma(n, -ln2High, clamped));
     const mantissa = this.add(smallExpm1(this, r), 1);
-    // 2^n in two factors, since n may lie outside the exponents of normal numbers.
+    // 2^n in two factors, since n may exceed the exponents of normal numbers.
     const exponent = this.convert("i32", n);
     const half = this.shiftRight(exponent, 1);
     const powerOfTwo = (e: I32): F32 => this.bitcast("f32", this.shiftLeft(this.add(e, 127), 23));

@@ -1,4 +1,4 @@
 import type { FormatName } from "./index.ts";
 
-/** The format in which a block matrix lies with its rows interleaved by eight, or undefined where bytes lie as they were loaded. */
+/** Format of a block matrix whose rows are interleaved by eight, or undefined where the bytes are stored as loaded. */
 export type Interleaving = FormatName | undefined;

@@ -43,7 +43,7 @@ export const rootAll: Blocks = [
 }`,
 ];
 
-/** Comparisons by order keys, in which a NaN is the largest: those of WGSL may assume that there is none, and flush denormals. */
+/** Comparisons by order keys, in which a NaN is the largest: WGSL's own comparisons may assume that no NaN occurs, and flush denormals. */
 export const comparisons: Blocks = [
   specials,
   orderKeys,

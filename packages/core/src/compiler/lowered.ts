@@ -13,7 +13,7 @@ export interface Storage {
   last: number;
 }
 
-/** A value as a step sees it: its spec and the memory that it lies in. */
+/** A value as a step sees it: its spec and the memory that holds it. */
 export interface Operand {
   readonly spec: TensorSpec;
   readonly storage: Storage;

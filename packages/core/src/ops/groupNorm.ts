@@ -5,7 +5,7 @@ import { requireExtent, requireFromZero, requireShape, requireWhole } from "./sh
 import { elementwiseCost, requireDType } from "./shared/elementwise.ts";
 
 export interface GroupNormParams {
-  /** The C channels fall into so many groups of neighbours. 1 is a norm over all of them, C an instance norm. */
+  /** Number of groups of adjacent channels. 1 normalises over all C channels, C is an instance norm. */
   readonly groups: number;
   /** Added to the variance. */
   readonly eps: number;

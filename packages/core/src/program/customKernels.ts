@@ -33,7 +33,7 @@ export interface WasmKernel<P extends object = object> {
   /**
    * A module in binary form that imports `env.memory` (up to 65,536 pages; shared if told so), and exports a function `run` that
    * takes an i32 address for each input, one for the output, then {@link WasmKernel.args}. Memory below a tensor's address is
-   * not its own; up to 15 bytes behind its end may be read and not written.
+   * not its own; up to 15 bytes after its end may be read but not written.
    */
   module(memory: { readonly shared: boolean }): Uint8Array<ArrayBuffer>;
   /** What `run` takes after the addresses: numbers in the order of its parameters. */
@@ -50,7 +50,7 @@ export interface PtxCall<P extends object = object> extends CustomCall<P> {
 
 /**
  * One CUDA launch. The entry takes a `.u64` parameter for each input, one for the output and one for the buffer of dims.
- * Tensors lie as f32, i32, f16 or bf16; block types as f32.
+ * Tensors are stored as f32, i32, f16 or bf16; block types as f32.
  */
 export interface PtxKernel<P extends object = object> {
   launch(call: PtxCall<P>): {

@@ -339,7 +339,7 @@ export interface OpMethods<Handle, Result> {
     params: {
       /** Extents of a window. */
       readonly kernel: Pair;
-      /** null: the kernel's, so that windows lie side by side. @defaultValue null */
+      /** null: the kernel's size, so that windows do not overlap. @defaultValue null */
       readonly stride?: Pair | null;
       /** Added on each of the two sides; at most half the kernel, so that no window is all padding. @defaultValue [0,0] */
       readonly padding?: Pair;
@@ -698,7 +698,7 @@ export interface OpMethods<Handle, Result> {
     x: Handle,
     w: Handle,
     params: {
-      /** The C channels fall into so many groups of neighbours. 1 is a norm over all of them, C an instance norm. */
+      /** Number of groups of adjacent channels. 1 normalises over all C channels, C is an instance norm. */
       readonly groups: number;
       /** Added to the variance. */
       readonly eps: number;
@@ -757,7 +757,7 @@ export interface OpMethods<Handle, Result> {
   ): Result;
 
   /**
-   * Linear interpolation `y = a + t * (b - a)` with broadcasting, f32; `t` may lie outside of [0, 1].
+   * Linear interpolation `y = a + t * (b - a)` with broadcasting, f32; `t` may be outside [0, 1].
    * `a [...], b [...], t [...] -> y [...]`.
    * See {@link lerp}.
    * @throws {ShapeError | DTypeError}
@@ -891,7 +891,7 @@ export interface OpMethods<Handle, Result> {
     params: {
       /** Extents of a window. */
       readonly kernel: Pair;
-      /** null: the kernel's, so that windows lie side by side. @defaultValue null */
+      /** null: the kernel's size, so that windows do not overlap. @defaultValue null */
       readonly stride?: Pair | null;
       /** Added on each of the two sides; at most half the kernel, so that no window is all padding. @defaultValue [0,0] */
       readonly padding?: Pair;
@@ -1804,7 +1804,7 @@ export interface ChainMethods<Handle> {
   avgPool2d(params: {
     /** Extents of a window. */
     readonly kernel: Pair;
-    /** null: the kernel's, so that windows lie side by side. @defaultValue null */
+    /** null: the kernel's size, so that windows do not overlap. @defaultValue null */
     readonly stride?: Pair | null;
     /** Added on each of the two sides; at most half the kernel, so that no window is all padding. @defaultValue [0,0] */
     readonly padding?: Pair;
@@ -2110,7 +2110,7 @@ export interface ChainMethods<Handle> {
   groupNorm(
     w: Handle,
     params: {
-      /** The C channels fall into so many groups of neighbours. 1 is a norm over all of them, C an instance norm. */
+      /** Number of groups of adjacent channels. 1 normalises over all C channels, C is an instance norm. */
       readonly groups: number;
       /** Added to the variance. */
       readonly eps: number;
@@ -2154,7 +2154,7 @@ export interface ChainMethods<Handle> {
   }): Handle;
 
   /**
-   * Linear interpolation `y = a + t * (b - a)` with broadcasting, f32; `t` may lie outside of [0, 1].
+   * Linear interpolation `y = a + t * (b - a)` with broadcasting, f32; `t` may be outside [0, 1].
    * `a [...], b [...], t [...] -> y [...]`.
    * `a` is this tensor. See {@link lerp}.
    * @throws {ShapeError | DTypeError}
@@ -2279,7 +2279,7 @@ export interface ChainMethods<Handle> {
   maxPool2d(params: {
     /** Extents of a window. */
     readonly kernel: Pair;
-    /** null: the kernel's, so that windows lie side by side. @defaultValue null */
+    /** null: the kernel's size, so that windows do not overlap. @defaultValue null */
     readonly stride?: Pair | null;
     /** Added on each of the two sides; at most half the kernel, so that no window is all padding. @defaultValue [0,0] */
     readonly padding?: Pair;

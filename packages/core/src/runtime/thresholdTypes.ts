@@ -1,6 +1,6 @@
 import type { OpName } from "../ops/index.ts";
 
-/** Least work of a call for which a backend is worth its fixed costs, on data that lies on the host. */
+/** Least work of a call for which a backend is worth its fixed costs, for data on the host. */
 export interface Threshold {
   /** "never": no amount of work repays the transfer. */
   readonly min: number | "never";

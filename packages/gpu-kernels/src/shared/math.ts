@@ -95,7 +95,7 @@ export function preciseLog(k: Emitter, x: F32): F32 {
   return k.add(k.fma(n, 0.693359375, u), k.fma(n, -2.1219444e-4, tail));
 }
 
-// 2 / π in words of 32 bits, after a word of zeros.
+// 2 / π as 32-bit words, preceded by a zero word.
 const twoOverPi = [0x00000000, 0x28be60db, 0x9391054a, 0x7f09d5f4, 0x7d4d3770, 0x36d8a566, 0x4f10e410];
 
 /**

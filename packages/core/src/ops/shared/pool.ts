@@ -9,7 +9,7 @@ import { type Pair, windowCount } from "./windows.ts";
 export interface PoolParams {
   /** Extents of a window. */
   readonly kernel: Pair;
-  /** null: the kernel's, so that windows lie side by side. */
+  /** null: the kernel's size, so that windows do not overlap. */
   readonly stride: Pair | null;
   /** Added on each of the two sides; at most half the kernel, so that no window is all padding. */
   readonly padding: Pair;
