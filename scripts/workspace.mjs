@@ -16,7 +16,10 @@ export function install() {
   console.error("centella: installing the workspace (pnpm; about 20 seconds the first time) …");
   const { packageManager } = readJson(join(root, "package.json"));
   const pnpm = existsSync(join(bin, "pnpm")) ? [join(bin, "pnpm")] : ["npx", "--yes", "--prefer-offline", packageManager];
-  must([...pnpm, "install", "--frozen-lockfile", "--prefer-offline", "--reporter=append-only", "--loglevel=warn"]);
+  // The machine's Node may be older than the packages ask for: it only installs the Node that runs them, so a warning would mislead.
+  must([...pnpm, "install", "--frozen-lockfile", "--prefer-offline", "--reporter=append-only", "--loglevel=error"], {
+    stdio: ["ignore", 2, 2],
+  });
   writeFileSync(stamp, wanted);
 }
 
