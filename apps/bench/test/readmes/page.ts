@@ -12,16 +12,16 @@ export interface PageOptions {
   readonly server: URL;
   /** Whether a software GPU computes, which is used only on request. */
   readonly isOnGpu: boolean;
-  /** Whether what the page wrote, to the console and to its body, is all. */
-  readonly isDone: (written: string) => boolean;
 }
 
-/** Opens the page in Chromium and returns what it wrote, or the reason why there is no browser. @throws what the page throws */
+/**
+ * Opens the page in Chromium and returns what it wrote to the console and to its body until its script ended, or the reason why there
+ * is no browser. @throws what the page throws
+ */
 export async function visitPage({
   scripts,
   server,
   isOnGpu,
-  isDone,
 }: PageOptions): Promise<{ readonly written: string } | { readonly reason: string }> {
   const browser = await launchChromium();
   if (typeof browser === "string") return { reason: browser };
@@ -33,6 +33,7 @@ export async function visitPage({
       platform: "browser",
       outdir: "/",
       write: false,
+      footer: { js: "globalThis.hasEnded = true;" },
     });
     const files = new Map(outputFiles.map(({ path, text }) => [path, text]));
     const page = await browser.newPage();
@@ -61,11 +62,10 @@ export async function visitPage({
     });
     if (isOnGpu) await page.addInitScript('globalThis.process = { env: { CENTELLA_BACKEND: "webgpu" } }');
     await page.goto(`${app}/`);
-    for (;;) {
-      const written = log + (await Promise.race([failed, page.evaluate("document.body?.textContent ?? ''")]));
-      if (isDone(written)) return { written };
-      await page.waitForTimeout(50);
-    }
+    const ended = page.waitForFunction("globalThis.hasEnded", undefined, { timeout: 0 });
+    ended.catch(() => undefined);
+    await Promise.race([failed, ended]);
+    return { written: log + (await page.evaluate<string>("document.body.textContent")) };
   } finally {
     await browser.close();
   }
