@@ -10,13 +10,13 @@ import {
 } from "@centella/core";
 import type { Allocation, Device } from "./device.ts";
 
-/** Name of the backend, and the home of its tensors. */
+/** Name of the backend, and the device of its tensors. */
 export const backendName = "cuda";
 
 /** A tensor's memory on the device. It is freed when its owner and every run that was given it have let go. */
 export class DeviceStorage implements TensorStorage {
-  readonly home: string = backendName;
-  readonly device: Device;
+  readonly device: string = backendName;
+  readonly owner: Device;
   readonly allocation: Allocation;
   readonly #spec: ConcreteSpec;
   /** Settles when the work that produces the content is queued on the device: what later work on the device waits for. */
@@ -34,7 +34,7 @@ export class DeviceStorage implements TensorStorage {
     allocation: Allocation,
     { queued, ready, stored }: { readonly queued: Promise<unknown>; readonly ready: Promise<unknown>; readonly stored?: TypedArray },
   ) {
-    this.device = device;
+    this.owner = device;
     this.allocation = allocation;
     this.queued = queued;
     this.#spec = spec;
@@ -58,7 +58,7 @@ export class DeviceStorage implements TensorStorage {
     try {
       await this.#ready;
       if (this.#stored !== undefined) return this.#stored.slice();
-      const bytes = await readBack(this.device, this.allocation);
+      const bytes = await readBack(this.owner, this.allocation);
       return new (typedArrayOf(this.#spec.dtype))(bytes.buffer as ArrayBuffer);
     } finally {
       this.release();
@@ -67,9 +67,9 @@ export class DeviceStorage implements TensorStorage {
 
   /** Blocks for the copy to the host; undefined while anything is under way on the device. */
   peek(): TypedArray | undefined {
-    if (!this.#isReady || this.device.isBusy) return undefined;
+    if (!this.#isReady || this.owner.isBusy) return undefined;
     if (this.#stored !== undefined) return this.#stored;
-    const bytes = readBackSync(this.device, this.allocation);
+    const bytes = readBackSync(this.owner, this.allocation);
     return new (typedArrayOf(this.#spec.dtype))(bytes.buffer as ArrayBuffer);
   }
 
@@ -87,14 +87,14 @@ export class DeviceStorage implements TensorStorage {
   free(): void {
     if (this.#isFreed) return;
     this.#isFreed = true;
-    this.device.release(() => this.release());
+    this.owner.release(() => this.release());
   }
 }
 
 /** A tensor that a run read back. Its memory is the host's. */
 export function hostOutput(spec: ConcreteSpec, results: Promise<ReadonlyMap<string, Uint8Array>>, name: string): Tensor {
   return new Tensor(spec, {
-    home: "host",
+    device: "host",
     ready: async () => void (await results),
     read: async () => {
       const bytes = (await results).get(name)!.slice(0, byteLength(spec));
@@ -104,10 +104,10 @@ export function hostOutput(spec: ConcreteSpec, results: Promise<ReadonlyMap<stri
   });
 }
 
-/** The device memory behind a tensor of this device, or undefined for tensors of other homes. */
+/** The device memory behind a tensor of this device, or undefined for tensors of other devices. */
 export function storageOn(device: Device, tensor: Tensor): DeviceStorage | undefined {
   const { storage } = tensor;
-  return storage instanceof DeviceStorage && storage.device === device ? storage : undefined;
+  return storage instanceof DeviceStorage && storage.owner === device ? storage : undefined;
 }
 
 /** Copies device memory to a new array, in order with queued work. */

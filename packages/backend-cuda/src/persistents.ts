@@ -19,7 +19,7 @@ import { isDecoded, residentBytes, toResident } from "./resident.ts";
 const chunkBytes = 2 ** 22;
 
 /** A persistent's memory, shared by the plans that were compiled with `shareWith`. */
-export class PersistentCell {
+export class PersistentBuffer {
   readonly spec: ConcreteSpec;
   readonly allocation: Allocation;
   isLoaded: boolean;

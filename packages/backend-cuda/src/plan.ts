@@ -29,7 +29,7 @@ import {
 import type { Allocation, Device } from "./device.ts";
 import { bytesOf, DeviceStorage, hostOutput, readBackSync, storageOn, writeThrough, writeThroughSync } from "./deviceTensor.ts";
 import type { Handle } from "./driver.ts";
-import { PersistentCell } from "./persistents.ts";
+import { PersistentBuffer } from "./persistents.ts";
 import { isDecoded, residentBytes, toResident } from "./resident.ts";
 import {
   type ArenaLayout,
@@ -51,7 +51,7 @@ const maxVariants = 64;
 /** A program on a CUDA device. */
 export class CudaPlan implements Plan {
   readonly warnings: readonly string[];
-  readonly cells: ReadonlyMap<string, PersistentCell>;
+  readonly cells: ReadonlyMap<string, PersistentBuffer>;
   readonly #device: Device;
   readonly #lowered: Lowered;
   readonly #arena: ArenaLayout;
@@ -69,11 +69,11 @@ export class CudaPlan implements Plan {
     this.#onDispose = onDispose;
     this.#arena = arenaLayout(lowered);
     this.#usedDims = usedDims(lowered);
-    const cells = new Map<string, PersistentCell>();
+    const cells = new Map<string, PersistentBuffer>();
     this.cells = cells;
     for (const persistent of lowered.program.persistents.values()) {
       const shared = shareWith instanceof CudaPlan && shareWith.#device === device ? shareWith.cells.get(persistent.name) : undefined;
-      const cell = shared !== undefined && sameSpec(shared.spec, persistent.spec) ? shared : new PersistentCell(device, persistent);
+      const cell = shared !== undefined && sameSpec(shared.spec, persistent.spec) ? shared : new PersistentBuffer(device, persistent);
       cell.hold();
       cells.set(persistent.name, cell);
     }
@@ -389,7 +389,7 @@ function sameSpec(a: ConcreteSpec, b: ConcreteSpec): boolean {
   return a.dtype === b.dtype && a.shape.length === b.shape.length && a.shape.every((extent, axis) => extent === b.shape[axis]);
 }
 
-function warningsOf(cells: ReadonlyMap<string, PersistentCell>): readonly string[] {
+function warningsOf(cells: ReadonlyMap<string, PersistentBuffer>): readonly string[] {
   const specs = [...cells.values()].map(({ spec }) => spec).filter(({ dtype }) => isDecoded(dtype));
   const heldBytes = ({ dtype, shape }: ConcreteSpec): number => residentBytes(dtype, elementCount(shape));
   return heldWeightsWarnings(

@@ -144,7 +144,7 @@ export function planVariant(lowered: Lowered, arena: ArenaLayout, bucket: DimVal
   for (const { name, to, operand } of lowered.outputs) if (to === "device") outputs.set(name, placeOf(operand.storage));
 
   const scratch: Place = { region: { kind: "arena" }, offset: align(arena.bytes) };
-  const launches = lowered.steps.flatMap(({ op, inputs: operands, params, output, others }): PlacedLaunch[] => {
+  const launches = lowered.steps.flatMap(({ op, inputs: operands, params, output, extraOutputs }): PlacedLaunch[] => {
     const call: KernelCall = { inputs: operands.map((operand) => operand?.spec), output: output.spec, slots, bucket };
     const tensor = ({ spec, storage }: Operand, isWritten: boolean): Place & Span => {
       const bytes = bytesAt(spec, bucket);
@@ -158,7 +158,7 @@ export function planVariant(lowered: Lowered, arena: ArenaLayout, bucket: DimVal
         case "output":
           return tensor(output, true);
         case "extraOutput":
-          return tensor(others![argument.index]!, true);
+          return tensor(extraOutputs![argument.index]!, true);
         case "scratch":
           return { ...scratch, offset: scratch.offset + (argument.offset ?? 0), bytes: argument.bytes, isWritten: true };
         case "dims":

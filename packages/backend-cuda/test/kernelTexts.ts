@@ -9,8 +9,8 @@ import {
   lower,
   type OpName,
   ops,
-  type Ref,
   type TensorSpec,
+  type Value,
 } from "@centella/core";
 import { fusion, kernelOf, unsupported } from "../src/kernels/index.ts";
 import type { Launch } from "../src/kernels/shared/kernel.ts";
@@ -113,7 +113,7 @@ function modelCalls(): readonly Call[] {
 export function groupCalls(): readonly Call[] {
   const program = createProgram();
   const x = program.input("x", "f32", [program.dim("T", 512), 2048]);
-  const times = (name: string, dtype: TensorSpec["dtype"], rows: number, activations: "f32" | "ggml"): Ref =>
+  const times = (name: string, dtype: TensorSpec["dtype"], rows: number, activations: "f32" | "ggml"): Value =>
     program.matmul(x, program.persistent(`${name} ${activations}`, { dtype, shape: [rows, 2048] }), { transposeB: true, activations });
   for (const activations of ["ggml", "f32"] as const) {
     const bias = program.input(`bias ${activations}`, "f32", [512]);
@@ -140,7 +140,7 @@ export function surroundedCalls(): readonly Call[] {
     const x = program.input(`x ${n}`, "f32", [T, n]);
     const w = program.input(`w ${n}`, "f32", [n]);
     const column = program.input(`column ${n}`, "f32", [T, 1]);
-    const ops: Readonly<Record<string, (from: Ref) => Ref>> = {
+    const ops: Readonly<Record<string, (from: Value) => Value>> = {
       rmsNorm: (from) => program.rmsNorm(from, w, { eps: 1e-5 }),
       layerNorm: (from) => program.layerNorm(from, w, { eps: 1e-5, bias: w }),
       softmax: (from) => program.softmax(from),

@@ -60,7 +60,7 @@ describe("runtime.sync", () => {
     await using runtime = await createRuntime(forced);
     const a = runtime.tensor(Float32Array.of(1, -2));
     const y = await runtime.scale(a, { by: 3 });
-    expect(y.home).toBe("cuda");
+    expect(y.device).toBe("cuda");
     expect(() => y.dataSync()).toThrow(/on cuda: expected its content to be at hand, got one to wait for; await data\(\)/);
     expect(() => runtime.sync.neg(a)).toThrow(busy);
     await y.ready();

@@ -101,8 +101,14 @@ export interface Kernel<P extends object = object> {
   unsupported?(inputs: readonly (TensorSpec | undefined)[], params: P, output: TensorSpec): string | undefined;
   /** Keys of the functions that `build` asks `BuildContext.emit` for. */
   emitted?(inputs: readonly (TensorSpec | undefined)[], params: P, output: TensorSpec): readonly string[];
-  /** `others`: the further results of a fused group. */
-  build(context: BuildContext, inputs: readonly (Operand | undefined)[], params: P, output: Operand, others?: readonly Operand[]): Task;
+  /** `extraOutputs`: the further results of a fused group. */
+  build(
+    context: BuildContext,
+    inputs: readonly (Operand | undefined)[],
+    params: P,
+    output: Operand,
+    extraOutputs?: readonly Operand[],
+  ): Task;
 }
 
 /** The kernels that there are, named as their ops. Ops that alias (`reshape`) need none: they are the same memory. */

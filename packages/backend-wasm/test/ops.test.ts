@@ -1,5 +1,5 @@
 import { uniform } from "@centella/conformance";
-import { type Backend, createProgram, type DType, type Program, type Ref, reference, type TypedArray } from "@centella/core";
+import { type Backend, createProgram, type DType, type Program, reference, type TypedArray, type Value } from "@centella/core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { wasm } from "../src/index.ts";
 import { targets } from "./shared.ts";
@@ -33,7 +33,7 @@ describe.each(targets)("like the reference, relaxed: $relaxed", ({ relaxed }) =>
     await scalar.dispose();
   });
 
-  async function evaluate(on: Backend, inputs: readonly Input[], record: (program: Program, refs: readonly Ref[]) => Ref) {
+  async function evaluate(on: Backend, inputs: readonly Input[], record: (program: Program, refs: readonly Value[]) => Value) {
     const program = createProgram();
     program.output(
       "y",
@@ -50,7 +50,7 @@ describe.each(targets)("like the reference, relaxed: $relaxed", ({ relaxed }) =>
 
   async function likeReference(
     inputs: readonly Input[],
-    record: (program: Program, refs: readonly Ref[]) => Ref,
+    record: (program: Program, refs: readonly Value[]) => Value,
     tolerance = 0,
   ): Promise<void> {
     const [got, want] = [await evaluate(backend, inputs, record), await evaluate(scalar, inputs, record)];

@@ -6,8 +6,8 @@ import {
   type Plan,
   type Program,
   type ProgramGraph,
-  type Ref,
   type TypedArray,
+  type Value,
 } from "@centella/core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { wasm } from "../src/index.ts";
@@ -48,9 +48,9 @@ describe.each(cases)(
       products: readonly Product[],
       activations: "ggml" | "f32",
       transposeB: boolean,
-      finish: (program: Program, made: Readonly<Record<string, Ref>>, residual: Ref) => Readonly<Record<string, Ref>>,
+      finish: (program: Program, made: Readonly<Record<string, Value>>, residual: Value) => Readonly<Record<string, Value>>,
     ): Promise<string> {
-      const record = (program: Program, [name, dtype, rows]: Product, x: Ref): Ref =>
+      const record = (program: Program, [name, dtype, rows]: Product, x: Value): Value =>
         program.matmul(x, program.persistent(name, { dtype, shape: transposeB ? [rows, k] : [k, rows] }), { transposeB, activations });
       const weights = Object.fromEntries(
         products.map(([name, dtype, rows], i) => [name, contentsOf({ dtype, shape: transposeB ? [rows, k] : [k, rows] }, i).stored]),
@@ -84,7 +84,7 @@ describe.each(cases)(
       }
       return listing;
     }
-    const bias = (program: Program, n: number): Ref => program.constant(uniform(9, n), "f32", [n]);
+    const bias = (program: Program, n: number): Value => program.constant(uniform(9, n), "f32", [n]);
 
     test.each(["ggml", "f32"] as const)("queries, keys and values of several types, %s activations", async (activations) => {
       const products = [
@@ -130,12 +130,12 @@ describe.each(cases)(
 
 test("groups that have no kernel are refused in words, and computed call by call", async () => {
   const backend = await wasm({ threads: 1 }).open();
-  const listing = (record: (program: Program, x: Ref) => Ref): string => {
+  const listing = (record: (program: Program, x: Value) => Value): string => {
     const program = createProgram();
     program.output("y", record(program, program.input("x", "f32", [4, 4])));
     return program.explain(backend);
   };
-  const w = (program: Program, name: string, shape: readonly number[] = [4, 4]): Ref => program.input(name, "f32", shape);
+  const w = (program: Program, name: string, shape: readonly number[] = [4, 4]): Value => program.input(name, "f32", shape);
   expect(listing((p, x) => p.relu(p.matmul(x, w(p, "w"), { transposeA: true })))).toContain("transposed tensors, are multiplied apart");
   expect(listing((p, x) => p.relu(p.matmul(x, w(p, "w", [2, 4, 4]))))).toContain("batches of matrices");
   expect(listing((p, x) => p.cast(p.matmul(x, w(p, "w")), { dtype: "i32" }))).toContain("i32 results behind a product");
@@ -144,7 +144,7 @@ test("groups that have no kernel are refused in words, and computed call by call
 
 describe.each([1, 2])("rows with what finishes or makes them give the bits of call by call, threads: %i", (threads) => {
   const n = 70;
-  type Recording = (program: Program, x: Ref, y: Ref, w: Ref, column: Ref) => Ref;
+  type Recording = (program: Program, x: Value, y: Value, w: Value, column: Value) => Value;
   test.each<[string, Recording, Recording]>([
     ["rmsNorm + y", (p, x, _y, w) => p.rmsNorm(x, w, { eps: 1e-5 }), (p, x, y) => p.add(x, y)],
     ["layerNorm, scaled by rows", (p, x, _y, w) => p.layerNorm(x, w, { eps: 1e-5, bias: w }), (p, x, _y, _w, c) => p.mul(p.silu(x), c)],

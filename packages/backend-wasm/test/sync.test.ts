@@ -8,7 +8,7 @@ test("runtime.sync computes on WASM within the call, fused kernels and tensors o
   const a = runtime.tensor(values, [64, 64]);
   const awaited = await runtime.matmul(a, a);
   await awaited.ready();
-  expect(awaited.home).toBe("wasm");
+  expect(awaited.device).toBe("wasm");
   const { sync } = runtime;
   const y = sync.softmax(sync.gelu(sync.add(sync.matmul(a, a), awaited)), { axis: 0 });
   await using exact = await createRuntime({ backends: [reference()] });

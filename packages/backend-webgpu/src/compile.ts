@@ -14,7 +14,7 @@ import { type Piece, type PlannedDispatch, uploadBytes } from "./instance.ts";
 import type { Kernel, Resource } from "./kernel.ts";
 import { kernelOf } from "./kernels/index.ts";
 import { deviceBytes, formatBytes, isDecoded, paddedBytes, toDevice } from "./layout.ts";
-import { Cell, decodingWarnings } from "./persistents.ts";
+import { decodingWarnings, PersistentBuffer } from "./persistents.ts";
 import type { PlanParts } from "./plan.ts";
 import type { DeviceQueue } from "./queue.ts";
 import { usage } from "./usage.ts";
@@ -26,7 +26,7 @@ import { usage } from "./usage.ts";
 export async function compileProgram(
   queue: DeviceQueue,
   lowered: Lowered,
-  shared: ReadonlyMap<string, Cell> | undefined,
+  shared: ReadonlyMap<string, PersistentBuffer> | undefined,
 ): Promise<PlanParts> {
   checkOutputs(lowered);
   // Before anything is awaited: the other plan may be disposed of meanwhile.
@@ -43,7 +43,7 @@ export async function compileProgram(
       return { op: step.op.name, kernel, pipeline: pipelines[i]!, pieces };
     });
     for (const persistent of lowered.program.persistents.values()) {
-      if (!cells.has(persistent.name)) cells.set(persistent.name, await Cell.create(queue, persistent));
+      if (!cells.has(persistent.name)) cells.set(persistent.name, await PersistentBuffer.create(queue, persistent));
     }
     const warnings = decodingWarnings(lowered.program.persistents.values());
     return { lowered, warnings, dispatches, cells, ...own, buffers: buffers.made };
@@ -126,7 +126,7 @@ async function kernelBuffers(
 
 function pieceOf(
   resource: Resource,
-  { inputs, output, others }: Step,
+  { inputs, output, extraOutputs }: Step,
   scratch: ReadonlyMap<number, GPUBuffer>,
   tables: ReadonlyMap<Uint32Array, GPUBuffer>,
 ): Piece {
@@ -136,7 +136,7 @@ function pieceOf(
     case "output":
       return { kind: "operand", operand: output };
     case "extraOutput":
-      return { kind: "operand", operand: others![resource.index]! };
+      return { kind: "operand", operand: extraOutputs![resource.index]! };
     case "scratch":
       return { kind: "buffer", buffer: scratch.get(resource.slot ?? 0)! };
     case "table":
@@ -145,8 +145,8 @@ function pieceOf(
 }
 
 /** The other plan's memory of those persistents that have the same name and spec, kept for this plan too. */
-function retainShared({ program }: Lowered, shared: ReadonlyMap<string, Cell> = new Map()): Map<string, Cell> {
-  const cells = new Map<string, Cell>();
+function retainShared({ program }: Lowered, shared: ReadonlyMap<string, PersistentBuffer> = new Map()): Map<string, PersistentBuffer> {
+  const cells = new Map<string, PersistentBuffer>();
   for (const { name, spec } of program.persistents.values()) {
     const known = shared.get(name);
     if (known === undefined || formatSpec(known.spec) !== formatSpec(spec)) continue;

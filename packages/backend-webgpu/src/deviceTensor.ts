@@ -4,7 +4,7 @@ import type { DeviceQueue } from "./queue.ts";
 
 /** A tensor in a buffer of its own, which exists once `produced` has resolved, at the latest. */
 export class DeviceStorage implements TensorStorage {
-  readonly home = "webgpu";
+  readonly device = "webgpu";
   readonly queue: DeviceQueue;
   readonly spec: ConcreteSpec;
   /** Resolves when the work that writes the content is submitted, rejects with its error. */

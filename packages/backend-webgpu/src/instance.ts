@@ -41,7 +41,7 @@ export interface PlanMemory {
  * groups, all made once. The upload buffer holds the uniform blocks, then the host's inputs, then the device's; `image` is
  * its content up to the device's inputs, the uniforms filled in.
  */
-export interface Instance {
+export interface Variant {
   readonly image: ArrayBuffer;
   readonly hostInputs: readonly InputPlace[];
   readonly deviceInputs: readonly InputPlace[];
@@ -65,7 +65,7 @@ export function createInstance(
   memory: PlanMemory,
   dims: DimValues,
   isOnDevice: (input: string) => boolean,
-): Instance {
+): Variant {
   const launches = planned.map((dispatch) => ({ ...dispatch, launch: dispatch.kernel.dispatch(dims) }));
   const active = launches.filter(({ launch }) => launch.groups > 0);
   const uniforms = packUniforms(active);

@@ -26,7 +26,7 @@ const chunkBytes = 4 * 2 ** 20;
 const inFlightBytes = 64 * 2 ** 20;
 
 /** A persistent's memory, shared by plans that were compiled with `shareWith`. */
-export class Cell {
+export class PersistentBuffer {
   readonly name: string;
   readonly spec: ConcreteSpec;
   readonly buffer: GPUBuffer;
@@ -45,7 +45,7 @@ export class Cell {
   }
 
   /** @throws {OutOfMemoryError} naming the tensor where the device cannot hold or bind it */
-  static async create(queue: DeviceQueue, persistent: Persistent): Promise<Cell> {
+  static async create(queue: DeviceQueue, persistent: Persistent): Promise<PersistentBuffer> {
     const { name, spec } = persistent;
     const bytes = paddedBytes(deviceBytes(spec));
     const limit = queue.device.limits.maxStorageBufferBindingSize;
@@ -54,7 +54,7 @@ export class Cell {
       throw new OutOfMemoryError(queue.name, bytes, limit, fix);
     }
     const buffer = await guardMemory(queue.device, bytes, () => createBuffer(queue.device, bytes, tensorUsage));
-    return new Cell(queue, persistent, buffer);
+    return new PersistentBuffer(queue, persistent, buffer);
   }
 
   retain(): void {

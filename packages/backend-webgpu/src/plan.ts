@@ -21,9 +21,9 @@ import {
   type TypedArray,
 } from "@centella/core";
 import { DeviceStorage } from "./deviceTensor.ts";
-import { createInstance, type Instance, type PlannedDispatch } from "./instance.ts";
+import { createInstance, type PlannedDispatch, type Variant } from "./instance.ts";
 import { deviceBytes, toDevice } from "./layout.ts";
-import type { Cell } from "./persistents.ts";
+import type { PersistentBuffer } from "./persistents.ts";
 import type { DeviceQueue } from "./queue.ts";
 
 /** Instances that a plan keeps; the least recently used goes first. */
@@ -34,7 +34,7 @@ export interface PlanParts {
   readonly lowered: Lowered;
   readonly warnings: readonly string[];
   readonly dispatches: readonly PlannedDispatch[];
-  readonly cells: ReadonlyMap<string, Cell>;
+  readonly cells: ReadonlyMap<string, PersistentBuffer>;
   readonly upload: GPUBuffer;
   readonly slots: readonly GPUBuffer[];
   readonly slotOf: ReadonlyMap<number, number>;
@@ -51,7 +51,7 @@ export class WebgpuPlan implements Plan {
   readonly #queue: DeviceQueue;
   readonly #onDispose: (plan: WebgpuPlan) => void;
   /** Least recently used first. */
-  readonly #instances = new Map<string, Instance>();
+  readonly #instances = new Map<string, Variant>();
   #disposed = false;
 
   constructor(queue: DeviceQueue, parts: PlanParts, onDispose: (plan: WebgpuPlan) => void) {
@@ -168,11 +168,11 @@ export class WebgpuPlan implements Plan {
     this.#queue.check();
   }
 
-  #cell(name: string): Cell {
+  #cell(name: string): PersistentBuffer {
     return this.parts.cells.get(requirePersistent(this.program, name).name)!;
   }
 
-  #instance(dims: DimValues, onDevice: ReadonlySet<string>): Instance {
+  #instance(dims: DimValues, onDevice: ReadonlySet<string>): Variant {
     const key = JSON.stringify([Object.entries(dims).sort(([a], [b]) => (a < b ? -1 : 1)), [...onDevice].sort()]);
     const { lowered, dispatches, upload } = this.parts;
     const memory = { upload, bufferOf: (storage: Storage) => this.#bufferOf(storage) };
@@ -197,7 +197,7 @@ export class WebgpuPlan implements Plan {
   }
 
   /** One upload, one encoder, one submission, one readback. */
-  #submit(instance: Instance, content: Content, targets: ReadonlyMap<string, DeviceStorage>): Promise<ReadonlyMap<string, TypedArray>> {
+  #submit(instance: Variant, content: Content, targets: ReadonlyMap<string, DeviceStorage>): Promise<ReadonlyMap<string, TypedArray>> {
     const { upload, lowered } = this.parts;
     const { image, hostInputs, deviceInputs, dispatches, outputs } = instance;
     const encoder = this.#queue.device.createCommandEncoder();
@@ -239,7 +239,7 @@ export class WebgpuPlan implements Plan {
 /** A result that the run itself reads back. */
 function hostOutput(spec: Tensor["spec"], arrays: Promise<ReadonlyMap<string, TypedArray>>, name: string): Tensor {
   return new Tensor(spec, {
-    home: "host",
+    device: "host",
     ready: async () => void (await arrays),
     read: async () => (await arrays).get(name)!.slice(),
     free: () => undefined,

@@ -1,5 +1,5 @@
 import { readdirSync } from "node:fs";
-import { createProgram, type Dim, type DType, type FusedParams, fused, lower, ops, type Program, type Ref } from "@centella/core";
+import { createProgram, type Dim, type DType, type FusedParams, fused, lower, ops, type Program, type Value } from "@centella/core";
 import { gpuKernels } from "@centella/gpu-kernels";
 import { describe, expect, test } from "vitest";
 import { type Kernel, kernels } from "../src/index.ts";
@@ -8,10 +8,10 @@ import { kernelOf } from "../src/kernels/index.ts";
 
 const T = { name: "T", max: 512 };
 
-type Input = (dtype: DType, ...shape: Dim[]) => Ref;
+type Input = (dtype: DType, ...shape: Dim[]) => Value;
 
 /** The kernels of a one-op program: what a compiled plan would dispatch, without a device. */
-function kernelsFor(record: (program: Program, input: Input) => Ref): readonly Kernel[] {
+function kernelsFor(record: (program: Program, input: Input) => Value): readonly Kernel[] {
   const program = createProgram();
   record(program, (dtype, ...shape) => program.input(String(program.inputs.size), dtype, shape));
   const { op, inputs, params, output } = program.nodes.at(-1)!;
@@ -21,7 +21,7 @@ function kernelsFor(record: (program: Program, input: Input) => Ref): readonly K
   return definition.build({ inputs: specs, params: params as never, output: spec });
 }
 
-const kv = (p: Program, dtype: DType, size: number): Ref => p.persistent("cache", { dtype, shape: [64, 2, size] });
+const kv = (p: Program, dtype: DType, size: number): Value => p.persistent("cache", { dtype, shape: [64, 2, size] });
 
 const calls: Readonly<Record<string, Parameters<typeof kernelsFor>[0]>> = {
   "add of one shape": (p, x) => p.add(x("f32", T, 64), x("f32", T, 64)),
@@ -162,7 +162,7 @@ describe("generated WGSL", () => {
 });
 
 describe("products of one tensor", () => {
-  const kernelsOfGroup = (record: (program: Program, times: (rows: number, dtype: DType) => Ref) => void): readonly Kernel[] => {
+  const kernelsOfGroup = (record: (program: Program, times: (rows: number, dtype: DType) => Value) => void): readonly Kernel[] => {
     const program = createProgram();
     const x = program.input("x", "f32", [T, 256]);
     record(program, (rows, dtype) =>

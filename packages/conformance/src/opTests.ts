@@ -13,7 +13,7 @@ import {
   type OpName,
   ops,
   type Program,
-  type Ref,
+  type Value,
 } from "@centella/core";
 import { referenceOf } from "@centella/core/references";
 import { cases } from "./cases/index.ts";
@@ -105,7 +105,7 @@ async function evaluateOn(backend: Backend, op: AnyOp, inputs: readonly (Input |
   }
 }
 
-function declare(program: Program, name: string, { spec, stored, as }: Input): Ref {
+function declare(program: Program, name: string, { spec, stored, as }: Input): Value {
   switch (as) {
     case "input":
       return program.input(name, spec.dtype, spec.shape);

@@ -38,13 +38,13 @@ export { fusePrologues } from "./compiler/passes/fusePrologues.ts";
 export { fuseScans } from "./compiler/passes/fuseScans.ts";
 export { fuseSiblings } from "./compiler/passes/fuseSiblings.ts";
 export {
-  type FinishingGroup,
+  type AnchoredGroup,
+  anchoredGroup,
+  type ElementwiseGroup,
   type GroupResult,
   resultsOf,
-  type SurroundedCall,
   siblingsUnsupported,
   specAt,
-  surroundedCall,
 } from "./compiler/passes/groupResults.ts";
 export {
   type DType,
@@ -127,8 +127,8 @@ export { type CustomOp, customOp } from "./program/custom.ts";
 export type { CustomCall, CustomKernels, PtxCall, PtxKernel, WasmKernel, WgslKernel } from "./program/customKernels.ts";
 export type { AnyOp, CallParams, Cost, HostTensor, NoParams, Op, PerInput, VariadicOp } from "./program/op.ts";
 export type { ChainMethods, OpMethods } from "./program/opMethods.ts";
-export { completeParams, createRecorder, type OpRecorder, type Recorder, Ref } from "./program/program.ts";
-export type { Definition, Node, Output, Persistent, ProgramGraph, Value } from "./program/programGraph.ts";
+export { completeParams, createRecorder, type OpRecorder, type Recorder, Value } from "./program/program.ts";
+export type { Node, Output, Persistent, ProgramGraph, ValueInfo, ValueSource } from "./program/programGraph.ts";
 export { type SplitParams, split } from "./program/sequences.ts";
 export { type ReferenceOptions, reference } from "./reference/reference.ts";
 export type { Reference } from "./reference/referenceType.ts";

@@ -102,16 +102,16 @@ export function referenceOf(op: AnyOp): AnyReference {
   return isFused(op) ? (evaluateGroup as AnyReference) : (references[op.name as OpName] as AnyReference);
 }
 
-/** Computes a group with its ops' references: the last call's result to `output`, those of `params.others` to `others`. */
+/** Computes a group with its ops' references: the last call's result to `output`, those of `params.extraOutputs` to `extraOutputs`. */
 export function evaluateGroup(
   inputs: readonly (HostTensor | undefined)[],
-  { body, others: places = [] }: FusedParams,
+  { body, extraOutputs: places = [] }: FusedParams,
   output: HostTensor,
-  others: readonly HostTensor[] = [],
+  extraOutputs: readonly HostTensor[] = [],
 ): void {
   const specOf = concreteSpecs(body, output.spec);
   evaluateBody(inputs, body, (call, tensors, index): HostTensor => {
-    const own = index === body.length - 1 ? output : others[places.indexOf(index)];
+    const own = index === body.length - 1 ? output : extraOutputs[places.indexOf(index)];
     const specs = tensors.map((tensor) => tensor?.spec);
     const result = own ?? temporary(specOf(call, specs));
     referenceOf(call.op)(tensors, call.params, result);

@@ -6,7 +6,7 @@ import { byteLength, type ConcreteSpec, checkSpec, formatSpec } from "./spec.ts"
 /** What a backend keeps behind a tensor handle. */
 export interface TensorStorage {
   /** Name of the backend that holds the memory, or "host". */
-  readonly home: string;
+  readonly device: string;
   /** Resolves when the work that produces the content is done, rejects with its error. */
   ready(): Promise<void>;
   /** The stored form, once the work that produces it is done; rejects with that work's error. A fresh array each time. */
@@ -27,8 +27,8 @@ export class Tensor {
     this.#storage = storage;
   }
 
-  get home(): string {
-    return this.#storage.home;
+  get device(): string {
+    return this.#storage.device;
   }
 
   get isDisposed(): boolean {
@@ -84,7 +84,7 @@ export function hostTensor(spec: ConcreteSpec, data: TypedArray): Tensor {
 export function ownedTensor(spec: ConcreteSpec, data: TypedArray): Tensor {
   let kept: TypedArray | undefined = data;
   return new Tensor(spec, {
-    home: "host",
+    device: "host",
     ready: async () => undefined,
     read: async () => kept!.slice(),
     peek: () => kept,
@@ -99,7 +99,7 @@ export function peek({ spec, storage }: Tensor): TypedArray {
   const data = storage.peek?.();
   if (data === undefined)
     throw new ProgramError(
-      `tensor ${formatSpec(spec)} on ${storage.home}: expected its content to be at hand, got one to wait for; await data()`,
+      `tensor ${formatSpec(spec)} on ${storage.device}: expected its content to be at hand, got one to wait for; await data()`,
     );
   return data;
 }

@@ -8,8 +8,8 @@ import {
   type DType,
   type OpName,
   ops,
-  type Ref,
   type TensorSpec,
+  type Value,
 } from "../src/index.ts";
 
 /** A call as someone might write it: specs of tensors, or what is no tensor at all. */
@@ -80,14 +80,14 @@ function complaint(op: AnyOp, { what, tensors, params }: Call): string | undefin
   const T = program.dim("T", 5);
   try {
     const handles = tensors.map((tensor, i) => {
-      if (typeof tensor === "object" && tensor !== null && "not" in tensor) return tensor.not as Ref;
+      if (typeof tensor === "object" && tensor !== null && "not" in tensor) return tensor.not as Value;
       const { dtype, shape } = tensor as TensorSpec;
       const own = shape.map((dim) => (typeof dim === "number" ? dim : T));
       const isPersistent = op.writes === i && own.every((dim) => typeof dim === "number");
       return isPersistent ? program.persistent(`p${i}`, { dtype, shape: own as number[] }) : program.input(`x${i}`, dtype, own);
     });
     // Calls that the types refuse are what is tried here.
-    const method = program[op.name as OpName] as unknown as (...args: unknown[]) => Ref;
+    const method = program[op.name as OpName] as unknown as (...args: unknown[]) => Value;
     if (op.variadic === true) method(handles, params);
     else method(...handles, ...(handles.length < op.inputs.length ? [] : [params]));
     return undefined;

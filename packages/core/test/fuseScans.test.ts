@@ -7,8 +7,8 @@ import {
   lower,
   type Program,
   type ProgramGraph,
-  type Ref,
   reference,
+  type Value,
 } from "../src/index.ts";
 import { accept, beforeAndAfter, bodies } from "./support/passes.ts";
 
@@ -30,9 +30,9 @@ function inputs(program: Program) {
 }
 
 type Inputs = ReturnType<typeof inputs>;
-const scan = (program: Program, { x, dt, a, b, c, state, positions, rows }: Inputs): Ref =>
+const scan = (program: Program, { x, dt, a, b, c, state, positions, rows }: Inputs): Value =>
   program.ssmScan(x, dt, a, b, c, state, positions, rows);
-const write = (program: Program, { x, dt, a, b, state, positions, rows }: Inputs): Ref =>
+const write = (program: Program, { x, dt, a, b, state, positions, rows }: Inputs): Value =>
   program.ssmScanWrite(state, x, dt, a, b, positions, rows);
 
 test("a scan and the write of its state are one node, which writes in place", () => {

@@ -6,9 +6,9 @@ import {
   fusePrologues,
   lower,
   type Program,
-  type Ref,
   reference,
   usesOf,
+  type Value,
 } from "../src/index.ts";
 import { accept, beforeAndAfter, bodies, fuse, state } from "./support/passes.ts";
 
@@ -294,7 +294,7 @@ describe("fusePrologues", () => {
 
   test("a norm reads what a group computes as its first tensor", () => {
     const program = createProgram();
-    const [x, y, w] = ["x", "y", "w"].map((name) => program.input(name, "f32", [4])) as [Ref, Ref, Ref];
+    const [x, y, w] = ["x", "y", "w"].map((name) => program.input(name, "f32", [4])) as [Value, Value, Value];
     program.output("norm", program.rmsNorm(program.add(x, y), w, { eps: 1e-5 }));
     program.output("second", program.rmsNorm(y, program.tanh(w), { eps: 1e-5 }));
     expect(bodies(fusePrologues(program, accept).program)).toEqual(["add+rmsNorm", "tanh", "rmsNorm"]);
@@ -302,10 +302,10 @@ describe("fusePrologues", () => {
   });
 
   /** The end of a layer: a sum that is normed for the next one and read again. */
-  const residual = (record: (program: Program, sum: Ref, norm: () => Ref) => void): Program => {
+  const residual = (record: (program: Program, sum: Value, norm: () => Value) => void): Program => {
     const program = createProgram();
     const T = program.dim("T", 8);
-    const [x, y] = ["x", "y"].map((name) => program.input(name, "f32", [T, 4])) as [Ref, Ref];
+    const [x, y] = ["x", "y"].map((name) => program.input(name, "f32", [T, 4])) as [Value, Value];
     const w = program.input("w", "f32", [4]);
     const sum = program.add(x, y);
     record(program, sum, () => program.rmsNorm(sum, w, { eps: 1e-5 }));
@@ -377,7 +377,9 @@ describe("fusePrologues", () => {
     const twice = residual((p, sum, norm) => p.output("z", p.mul(norm(), p.layerNorm(sum, p.input("v", "f32", [4]), { eps: 1e-5 }))));
     expect(bodies(fusePrologues(twice, accept).program)).toEqual(["add+rmsNorm", "layerNorm", "mul"]);
     const refused = residual((p, sum, norm) => p.output("z", p.mul(norm(), sum)));
-    const { program, notes } = fusePrologues(refused, (_inputs, { others }) => (others === undefined ? undefined : "several results"));
+    const { program, notes } = fusePrologues(refused, (_inputs, { extraOutputs }) =>
+      extraOutputs === undefined ? undefined : "several results",
+    );
     expect(bodies(program)).toEqual(["add", "rmsNorm", "mul"]);
     expect(notes).toEqual(["add + rmsNorm: several results"]);
   });

@@ -1,17 +1,17 @@
 import { describe, expect, test } from "vitest";
 import {
+  type AnchoredGroup,
+  anchoredGroup,
   createProgram,
   type FusedParams,
   fuseEpilogues,
   fusePrologues,
   fuseSiblings,
   type Program,
-  type Ref,
   resultsOf,
-  type SurroundedCall,
   siblingsUnsupported,
   specAt,
-  surroundedCall,
+  type Value,
 } from "../src/index.ts";
 import { accept, fuse } from "./support/passes.ts";
 
@@ -26,8 +26,8 @@ function groupOf(record: (program: Program) => void): { inputs: Groups[0]; param
   return { inputs: node!.inputs.map((id) => values[id!]!.spec), params: node!.params as FusedParams };
 }
 
-const matrix = (program: Program, name: string, n = 6): Ref => program.persistent(name, { dtype: "f32", shape: [n, 32] });
-const times = (program: Program, x: Ref, w: Ref): Ref => program.matmul(x, w, { transposeB: true });
+const matrix = (program: Program, name: string, n = 6): Value => program.persistent(name, { dtype: "f32", shape: [n, 32] });
+const times = (program: Program, x: Value, w: Value): Value => program.matmul(x, w, { transposeB: true });
 const refusal = ({ inputs, params }: ReturnType<typeof groupOf>): string | undefined =>
   siblingsUnsupported(inputs, params, resultsOf(inputs.length, params));
 
@@ -44,16 +44,16 @@ describe("resultsOf", () => {
     const { inputs, params } = groupOf(gated);
     const names = params.body.map(({ op }) => op.name);
     const [plain, finished] = resultsOf(inputs.length, params);
-    const other = params.others![0]!;
+    const other = params.extraOutputs![0]!;
     expect(plain).toEqual({ call: other, calls: [other], anchors: [other], finishing: undefined });
     const products = finished!.anchors;
     expect(products.map((index) => names[index])).toEqual(["matmul", "matmul"]);
     expect(finished!.calls).toEqual([...products, params.body.length - 2, params.body.length - 1]);
-    expect(finished!.finishing).toMatchObject({
+    expect(finished!.elementwise).toMatchObject({
       places: products.map((index) => inputs.length + index),
       output: { shape: [{ max: 8 }, 6] },
     });
-    const { body } = finished!.finishing!.params;
+    const { body } = finished!.elementwise!.params;
     expect(body.map(({ op, inputs: places }) => [op.name, places])).toEqual([
       ["silu", [0]],
       ["mul", [2, 1]],
@@ -75,8 +75,8 @@ describe("siblingsUnsupported", () => {
   test("results that share a product", () => {
     const { inputs, params } = groupOf(gated);
     // What `silu` gives as well.
-    const others = [params.body.length - 2];
-    expect(siblingsUnsupported(inputs, params, resultsOf(inputs.length, { ...params, others }))).toBe("results share calls");
+    const extraOutputs = [params.body.length - 2];
+    expect(siblingsUnsupported(inputs, params, resultsOf(inputs.length, { ...params, extraOutputs }))).toBe("results share calls");
   });
 
   const pair = (dims: readonly number[], transposeB = true, transposeA = false) =>
@@ -129,7 +129,7 @@ describe("siblingsUnsupported", () => {
   test("calls that are no products", () => {
     const { inputs, params } = groupOf(gated);
     const { op } = createSoftmax();
-    const body = params.body.map((call, i) => (i === params.others![0] ? { ...call, op } : call));
+    const body = params.body.map((call, i) => (i === params.extraOutputs![0] ? { ...call, op } : call));
     expect(refusal({ inputs, params: { ...params, body } })).toBe("softmax is no product");
   });
 
@@ -142,15 +142,15 @@ describe("siblingsUnsupported", () => {
 
 describe("surroundedCall", () => {
   /** The group of a program that passes make one of. */
-  const around = (record: (program: Program, x: Ref, w: Ref) => void) => {
+  const around = (record: (program: Program, x: Value, w: Value) => void) => {
     const program = createProgram();
     record(program, program.input("x", "f32", [program.dim("T", 8), 6]), program.input("w", "f32", [6]));
     const { nodes } = fusePrologues(fuseEpilogues(fuse(program).program, accept).program, accept).program;
     expect(nodes.length).toBe(1);
     return { count: nodes[0]!.inputs.length, params: nodes[0]!.params as FusedParams };
   };
-  const told = ({ count, params }: ReturnType<typeof around>) => surroundedCall(count, params);
-  const norm = (p: Program, x: Ref, w: Ref): Ref => p.rmsNorm(x, w, { eps: 1e-5 });
+  const told = ({ count, params }: ReturnType<typeof around>) => anchoredGroup(count, params);
+  const norm = (p: Program, x: Value, w: Value): Value => p.rmsNorm(x, w, { eps: 1e-5 });
   const finished = (): ReturnType<typeof around> => around((p, x, w) => p.output("y", p.silu(p.mul(norm(p, x, w), x))));
   const fed = (isKept: boolean): ReturnType<typeof around> =>
     around((p, x, w) => {
@@ -165,7 +165,7 @@ describe("surroundedCall", () => {
     const before = told(fed(false));
     expect(before).toMatchObject({ call: 2, isLast: true, isKept: false, elementwise: { places: [0, 1] } });
     expect(told(fed(true))).toMatchObject({ call: 2, isLast: true, isKept: true });
-    const names = [behind, before].map((found) => (found as SurroundedCall).elementwise.params.body.map(({ op }) => op.name));
+    const names = [behind, before].map((found) => (found as AnchoredGroup).elementwise.params.body.map(({ op }) => op.name));
     expect(names).toEqual([
       ["mul", "silu"],
       ["mul", "tanh"],
@@ -183,9 +183,9 @@ describe("surroundedCall", () => {
     expect(told(withLast([count, 1]))).toBe("rmsNorm of several calls");
     expect(told(withLast([count + 1, count]))).toBe("rmsNorm of several calls");
     expect(told({ count, params: { body: [...body, { ...body[1]!, inputs: [count + 2] }] } })).toBe("rmsNorm between other calls");
-    expect(told({ count, params: { body, others: [0] } })).toBe("several results");
+    expect(told({ count, params: { body, extraOutputs: [0] } })).toBe("several results");
     const { params: before, count: places } = finished();
-    expect(told({ count: places, params: { ...before, others: [1] } })).toBe("several results");
+    expect(told({ count: places, params: { ...before, extraOutputs: [1] } })).toBe("several results");
   });
 });
 

@@ -6,15 +6,15 @@ import { expect, test } from "vitest";
 const hovers: readonly (readonly [call: string, signature: RegExp, phrase: string])[] = [
   [
     "program.attention",
-    /attention\(q: Ref, cache: Ref, positions: Ref, seqOf: Ref, blockTable: Ref, seqLens: Ref, params: \{.*readonly scale: number;.*readonly causal\?: boolean;.*readonly sinks\?: Ref;.*\}\): Ref$/s,
+    /attention\(q: Value, cache: Value, positions: Value, seqOf: Value, blockTable: Value, seqLens: Value, params: \{.*readonly scale: number;.*readonly causal\?: boolean;.*readonly sinks\?: Value;.*\}\): Value$/s,
     "over a paged cache",
   ],
   [
     "program.rmsNorm",
-    /rmsNorm\(x: Ref, w: Ref, params: \{\s*readonly eps: number;\s*\}\): Ref$/,
+    /rmsNorm\(x: Value, w: Value, params: \{\s*readonly eps: number;\s*\}\): Value$/,
     "Root-mean-square norm over the last axis",
   ],
-  ["program.kvWrite", /kvWrite\(cache: Ref, k: Ref, v: Ref, slots: Ref\): Ref$/, "-> cache`"],
+  ["program.kvWrite", /kvWrite\(cache: Value, k: Value, v: Value, slots: Value\): Value$/, "-> cache`"],
   ["runtime.matmul", /matmul\(a: Tensor, b: Tensor, params\?: \{.*readonly transposeB\?: boolean;.*\): Promise</s, "Matrix product"],
   ["runtime.concat", /concat\(tensors: readonly Tensor\[\], params: \{\s*readonly axis: number;\s*\}\): Promise<Tensor>$/, "along an axis"],
   ["runtime.sync.softmax", /softmax\(x: Tensor, params\?: \{\s*readonly axis\?: number;\s*\}\): Tensor$/, "along an axis"],

@@ -10,8 +10,8 @@ import {
   type OpName,
   ops,
   type ParamsOf,
-  type Ref,
   type TensorSpec,
+  type Value,
 } from "../src/index.ts";
 import { referenceOf } from "../src/references.ts";
 
@@ -78,14 +78,14 @@ describe.each(names)("%s", (name) => {
   });
 });
 
-function record(op: AnyOp, { inputs, optional = {}, params, error, name }: WrongCase): Ref {
+function record(op: AnyOp, { inputs, optional = {}, params, error, name }: WrongCase): Value {
   const program = createProgram();
   const isWritten = (i: number): boolean => op.writes === i && error !== "ProgramError";
   const refs = inputs.map((spec, i) =>
     isWritten(i) && isConcrete(spec) ? program.persistent(String(i), spec) : program.input(String(i), spec.dtype, spec.shape),
   );
   const named = Object.fromEntries(Object.entries(optional).map(([key, spec]) => [key, program.input(key, spec.dtype, spec.shape)]));
-  const method = program[op.name as OpName] as (...args: object[]) => Ref;
+  const method = program[op.name as OpName] as (...args: object[]) => Value;
   expect(method, name).toBeTypeOf("function");
   return method(...(op.variadic === true ? [refs] : refs), { ...params, ...named });
 }

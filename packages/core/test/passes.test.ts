@@ -7,9 +7,9 @@ import {
   foldConstants,
   lower,
   type Program,
-  type Ref,
   reference,
   type Unsupported,
+  type Value,
 } from "../src/index.ts";
 import { beforeAndAfter, opsOf, scalar, state } from "./support/passes.ts";
 
@@ -125,33 +125,33 @@ describe("foldConstants", () => {
   });
 
   test.each([
-    ["x * 1", (p: Program, x: Ref) => p.mul(x, scalar(p, 1)), []],
-    ["1 * x", (p: Program, x: Ref) => p.mul(scalar(p, 1), x), []],
-    ["x / 1", (p: Program, x: Ref) => p.div(x, scalar(p, 1)), []],
-    ["1 / x", (p: Program, x: Ref) => p.div(scalar(p, 1), x), ["div"]],
-    ["x - 0", (p: Program, x: Ref) => p.sub(x, scalar(p, 0)), []],
-    ["0 - x", (p: Program, x: Ref) => p.sub(scalar(p, 0), x), ["sub"]],
-    ["x + -0", (p: Program, x: Ref) => p.add(x, scalar(p, -0)), []],
-    ["x + 0 turns -0 into 0", (p: Program, x: Ref) => p.add(x, scalar(p, 0)), ["add"]],
-    ["x - -0 turns -0 into 0", (p: Program, x: Ref) => p.sub(x, scalar(p, -0)), ["sub"]],
-    ["x * 2", (p: Program, x: Ref) => p.mul(x, scalar(p, 2)), ["scale"]],
-    ["x * Infinity", (p: Program, x: Ref) => p.mul(x, scalar(p, Infinity)), ["mul"]],
-    ["scale by 1", (p: Program, x: Ref) => p.scale(x, { by: 1 }), []],
-    ["both grow", (p: Program, x: Ref) => p.scale(p.scale(x, { by: 2 }), { by: -3 }), ["scale"]],
-    ["both shrink", (p: Program, x: Ref) => p.scale(p.scale(x, { by: 0.5 }), { by: 0.1 }), ["scale"]],
-    ["an overflow on the way", (p: Program, x: Ref) => p.scale(p.scale(x, { by: 1e38 }), { by: 1e-38 }), ["scale", "scale"]],
-    ["a factor beyond f32", (p: Program, x: Ref) => p.scale(p.scale(x, { by: 1e30 }), { by: 1e30 }), ["scale", "scale"]],
-    ["a factor below f32's normal range", (p: Program, x: Ref) => p.scale(p.scale(x, { by: 1e-30 }), { by: 1e-30 }), ["scale", "scale"]],
-    ["a constant that stretches x", (p: Program, x: Ref) => p.mul(x, p.constant(Float32Array.of(1), "f32", [1, 1])), ["mul"]],
-    ["turned around, then grown", (p: Program, x: Ref) => p.scale(p.scale(x, { by: -1 }), { by: 2 }), ["scale"]],
-    ["grown, then turned around", (p: Program, x: Ref) => p.scale(p.scale(x, { by: 2 }), { by: -1 }), ["scale"]],
-    ["the smallest factor", (p: Program, x: Ref) => p.scale(p.scale(x, { by: 2 ** -63 }), { by: 2 ** -63 }), ["scale"]],
-    ["the largest factor", (p: Program, x: Ref) => p.scale(p.scale(x, { by: 2 ** 63 }), { by: 2 ** 64 }), ["scale"]],
-    ["a scalar that a run gives", (p: Program, x: Ref) => p.mul(x, p.add(p.input("s", "f32", []), scalar(p, 1))), ["add", "mul"]],
-    ["a scalar made from nothing", (p: Program, x: Ref) => p.mul(x, p.full({ shape: [], value: 2 })), ["full", "mul"]],
-    ["scalars that are spread", (p: Program, x: Ref) => p.mul(x, p.expand(scalar(p, 2), { shape: [4] })), ["expand", "mul"]],
-    ["scalars that are put together", (p: Program, x: Ref) => p.mul(x, p.stack([1, 2, 3, 4].map((v) => scalar(p, v)))), ["stack", "mul"]],
-    ["a vector constant", (p: Program, x: Ref) => p.mul(x, p.constant(new Float32Array(4).fill(1), "f32", [4])), ["mul"]],
+    ["x * 1", (p: Program, x: Value) => p.mul(x, scalar(p, 1)), []],
+    ["1 * x", (p: Program, x: Value) => p.mul(scalar(p, 1), x), []],
+    ["x / 1", (p: Program, x: Value) => p.div(x, scalar(p, 1)), []],
+    ["1 / x", (p: Program, x: Value) => p.div(scalar(p, 1), x), ["div"]],
+    ["x - 0", (p: Program, x: Value) => p.sub(x, scalar(p, 0)), []],
+    ["0 - x", (p: Program, x: Value) => p.sub(scalar(p, 0), x), ["sub"]],
+    ["x + -0", (p: Program, x: Value) => p.add(x, scalar(p, -0)), []],
+    ["x + 0 turns -0 into 0", (p: Program, x: Value) => p.add(x, scalar(p, 0)), ["add"]],
+    ["x - -0 turns -0 into 0", (p: Program, x: Value) => p.sub(x, scalar(p, -0)), ["sub"]],
+    ["x * 2", (p: Program, x: Value) => p.mul(x, scalar(p, 2)), ["scale"]],
+    ["x * Infinity", (p: Program, x: Value) => p.mul(x, scalar(p, Infinity)), ["mul"]],
+    ["scale by 1", (p: Program, x: Value) => p.scale(x, { by: 1 }), []],
+    ["both grow", (p: Program, x: Value) => p.scale(p.scale(x, { by: 2 }), { by: -3 }), ["scale"]],
+    ["both shrink", (p: Program, x: Value) => p.scale(p.scale(x, { by: 0.5 }), { by: 0.1 }), ["scale"]],
+    ["an overflow on the way", (p: Program, x: Value) => p.scale(p.scale(x, { by: 1e38 }), { by: 1e-38 }), ["scale", "scale"]],
+    ["a factor beyond f32", (p: Program, x: Value) => p.scale(p.scale(x, { by: 1e30 }), { by: 1e30 }), ["scale", "scale"]],
+    ["a factor below f32's normal range", (p: Program, x: Value) => p.scale(p.scale(x, { by: 1e-30 }), { by: 1e-30 }), ["scale", "scale"]],
+    ["a constant that stretches x", (p: Program, x: Value) => p.mul(x, p.constant(Float32Array.of(1), "f32", [1, 1])), ["mul"]],
+    ["turned around, then grown", (p: Program, x: Value) => p.scale(p.scale(x, { by: -1 }), { by: 2 }), ["scale"]],
+    ["grown, then turned around", (p: Program, x: Value) => p.scale(p.scale(x, { by: 2 }), { by: -1 }), ["scale"]],
+    ["the smallest factor", (p: Program, x: Value) => p.scale(p.scale(x, { by: 2 ** -63 }), { by: 2 ** -63 }), ["scale"]],
+    ["the largest factor", (p: Program, x: Value) => p.scale(p.scale(x, { by: 2 ** 63 }), { by: 2 ** 64 }), ["scale"]],
+    ["a scalar that a run gives", (p: Program, x: Value) => p.mul(x, p.add(p.input("s", "f32", []), scalar(p, 1))), ["add", "mul"]],
+    ["a scalar made from nothing", (p: Program, x: Value) => p.mul(x, p.full({ shape: [], value: 2 })), ["full", "mul"]],
+    ["scalars that are spread", (p: Program, x: Value) => p.mul(x, p.expand(scalar(p, 2), { shape: [4] })), ["expand", "mul"]],
+    ["scalars that are put together", (p: Program, x: Value) => p.mul(x, p.stack([1, 2, 3, 4].map((v) => scalar(p, v)))), ["stack", "mul"]],
+    ["a vector constant", (p: Program, x: Value) => p.mul(x, p.constant(new Float32Array(4).fill(1), "f32", [4])), ["mul"]],
   ])("%s", (_name, record, want) => {
     const program = createProgram();
     program.output("y", record(program, program.input("x", "f32", [4])));
@@ -275,7 +275,7 @@ describe("inPlace", () => {
     expect(chain().explain({ ...toy, memoryModel: "buffers" })).not.toContain("in place");
   });
 
-  const inPlaceSteps = (record: (program: Program, x: Ref) => Ref): readonly string[] => {
+  const inPlaceSteps = (record: (program: Program, x: Value) => Value): readonly string[] => {
     const program = createProgram();
     program.output("y", record(program, program.softmax(program.input("x", "f32", [4, 2]))));
     const { steps } = lower(program, "any", elementwiseGroups, { memoryModel: "addressSpace" });
@@ -285,20 +285,20 @@ describe("inPlace", () => {
   test.each([
     [
       "a temporary that is read for the last time",
-      (p: Program, x: Ref) => p.sum(p.tanh(p.max(p.reshape(x, { shape: [4, 2] }), { axis: 0 }))),
+      (p: Program, x: Value) => p.sum(p.tanh(p.max(p.reshape(x, { shape: [4, 2] }), { axis: 0 }))),
       ["tanh"],
     ],
-    ["several calls after another", (p: Program, x: Ref) => p.softmax(p.relu(p.add(p.cumsum(x), p.cumsum(x)))), ["fused"]],
+    ["several calls after another", (p: Program, x: Value) => p.softmax(p.relu(p.add(p.cumsum(x), p.cumsum(x)))), ["fused"]],
     ["an input of the program", (p: Program) => p.tanh(p.input("z", "f32", [4, 2])), []],
-    ["a temporary that is read again", (p: Program, x: Ref) => p.matmul(p.tanh(x), x, { transposeB: true }), []],
-    ["a temporary of another shape", (p: Program, x: Ref) => p.add(p.sum(x, { axis: 0 }), p.input("z", "f32", [3, 2])), []],
-    ["a temporary of another dtype", (p: Program, x: Ref) => p.greater(x, x), []],
+    ["a temporary that is read again", (p: Program, x: Value) => p.matmul(p.tanh(x), x, { transposeB: true }), []],
+    ["a temporary of another shape", (p: Program, x: Value) => p.add(p.sum(x, { axis: 0 }), p.input("z", "f32", [3, 2])), []],
+    ["a temporary of another dtype", (p: Program, x: Value) => p.greater(x, x), []],
     [
       "a temporary that is seen under another shape",
-      (p: Program, x: Ref) => p.sub(p.reshape(x, { shape: [1, 4, 2] }), p.reshape(x, { shape: [4, 1, 2] })),
+      (p: Program, x: Value) => p.sub(p.reshape(x, { shape: [1, 4, 2] }), p.reshape(x, { shape: [4, 1, 2] })),
       [],
     ],
-    ["no elementwise call", (p: Program, x: Ref) => p.softmax(x), []],
+    ["no elementwise call", (p: Program, x: Value) => p.softmax(x), []],
   ])("%s", (_name, record, want) => {
     expect(inPlaceSteps(record)).toEqual(want);
   });

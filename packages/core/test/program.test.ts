@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ArgumentError, createProgram, DTypeError, ProgramError, type Ref, ShapeError } from "../src/index.ts";
+import { ArgumentError, createProgram, DTypeError, ProgramError, ShapeError, type Value } from "../src/index.ts";
 
 const state = { dtype: "f32", shape: [2] } as const;
 
@@ -31,7 +31,7 @@ test("declarations are checked", () => {
 test("an op takes its tensors, then one options object", () => {
   const program = createProgram();
   const x = program.input("x", "f32", [2]);
-  const add = program.add as (...args: unknown[]) => Ref;
+  const add = program.add as (...args: unknown[]) => Value;
   expect(() => add(x)).toThrow(/add: expected 2 tensors \(a, b\), got 1/);
   expect(() => add(x, undefined)).toThrow(/add: expected b to be a handle of this program, got nothing/);
   expect(() => add(x, 3)).toThrow(/add: expected b to be a handle of this program, got 3/);

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { createProgram, explain, fuseSiblings, lower, type Program, type ProgramGraph, type Ref, reference } from "../src/index.ts";
+import { createProgram, explain, fuseSiblings, lower, type Program, type ProgramGraph, reference, type Value } from "../src/index.ts";
 import { accept, beforeAndAfter, bodies, fuse, state } from "./support/passes.ts";
 
-const weight = (program: Program, name: string, rows: number, dtype: "f32" | "q8_0" = "f32"): Ref =>
+const weight = (program: Program, name: string, rows: number, dtype: "f32" | "q8_0" = "f32"): Value =>
   program.persistent(name, { dtype, shape: [rows, 32] });
-const times = (program: Program, x: Ref, w: Ref): Ref => program.matmul(x, w, { transposeB: true });
+const times = (program: Program, x: Value, w: Value): Value => program.matmul(x, w, { transposeB: true });
 const siblings = (program: ProgramGraph): ProgramGraph => fuseSiblings(program, accept).program;
 
 describe("fuseSiblings", () => {
@@ -117,7 +117,7 @@ describe("fuseSiblings", () => {
   });
 
   test("a call joins if all that it reads is there, and its products are read by nothing else", () => {
-    const joined = (record: (program: Program, a: Ref, b: Ref, x: Ref) => Ref): string[] => {
+    const joined = (record: (program: Program, a: Value, b: Value, x: Value) => Value): string[] => {
       const program = createProgram();
       const x = program.input("x", "f32", [4, 32]);
       const [a, b] = [times(program, x, weight(program, "a", 4)), times(program, x, weight(program, "b", 4))];
@@ -135,7 +135,7 @@ describe("fuseSiblings", () => {
       "reshape",
       "add",
     ]);
-    const wider = (p: Program, a: Ref, b: Ref): Ref => p.add(p.mul(a, p.input("wide", "f32", [2, 4, 4])), b);
+    const wider = (p: Program, a: Value, b: Value): Value => p.add(p.mul(a, p.input("wide", "f32", [2, 4, 4])), b);
     expect(joined(wider)).toEqual(["matmul+matmul", "mul", "add"]);
   });
 
@@ -172,7 +172,7 @@ describe("fuseSiblings", () => {
   test("what a backend refuses is tried without what finishes it, then by dtype, and noted once", () => {
     const program = createProgram();
     const x = program.input("x", "f32", [2, 32]);
-    const product = (name: string, dtype: "f32" | "q8_0"): Ref => times(program, x, weight(program, name, 8, dtype));
+    const product = (name: string, dtype: "f32" | "q8_0"): Value => times(program, x, weight(program, name, 8, dtype));
     const [a, b, c, d] = [product("a", "f32"), product("b", "q8_0"), product("c", "f32"), product("d", "q8_0")];
     program.output("y", program.add(program.add(a, b), program.add(c, d)));
     const asked: string[] = [];
@@ -203,7 +203,7 @@ describe("fuseSiblings", () => {
     program.output("y", program.sub(program.softmax(a), program.logSoftmax(b)));
     const { steps } = lower(program, "toy", () => undefined);
     const [group] = steps;
-    expect(group!.others!.map(({ storage: { first, last } }) => [first, last])).toEqual([[0, 1]]);
+    expect(group!.extraOutputs!.map(({ storage: { first, last } }) => [first, last])).toEqual([[0, 1]]);
     expect([group!.output.storage.first, group!.output.storage.last]).toEqual([0, 2]);
   });
 

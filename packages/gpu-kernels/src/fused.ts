@@ -1,15 +1,15 @@
 import {
+  type AnchoredGroup,
   type AnyOp,
+  anchoredGroup,
+  type ElementwiseGroup,
   evaluateBody,
-  type FinishingGroup,
   type FusedParams,
   type GroupResult,
   type OpName,
   resultsOf,
-  type SurroundedCall,
   siblingsUnsupported,
   specAt,
-  surroundedCall,
   type TensorSpec,
 } from "@centella/core";
 import type { F32, I32, U32 } from "./emitter.ts";
@@ -43,13 +43,13 @@ export interface AnchoredCall {
 export function groupOf(inputs: Inputs, params: FusedParams): Group {
   const results = resultsOf(inputs.length, params);
   if (isElementwise(params)) return { kind: "elementwise", step: loopOf(inputs, results[0]!) };
-  const anchored = surroundedCall(inputs.length, params);
+  const anchored = anchoredGroup(inputs.length, params);
   if (typeof anchored === "object") return { kind: "anchored", ...anchoredCall(inputs, params, anchored) };
   return {
     kind: "siblings",
     results: results.map((result, i) => {
       const anchors = result.anchors.map((call) => inputs.length + call);
-      return { ...result, epilogue: epilogueOf(inputs, result.finishing, anchors, `r${i}_`) };
+      return { ...result, epilogue: epilogueOf(inputs, result.elementwise, anchors, `r${i}_`) };
     }),
   };
 }
@@ -58,8 +58,8 @@ export function groupOf(inputs: Inputs, params: FusedParams): Group {
 export function groupUnsupported(inputs: Inputs, params: FusedParams, fusable: (op: string) => Fusable | undefined): string | undefined {
   const results = resultsOf(inputs.length, params);
   if (isElementwise(params))
-    return results.length > 1 ? "a loop has one result" : elementsUnsupported(inputs, params, results[0]!.finishing);
-  const anchored = surroundedCall(inputs.length, params);
+    return results.length > 1 ? "a loop has one result" : elementsUnsupported(inputs, params, results[0]!.elementwise);
+  const anchored = anchoredGroup(inputs.length, params);
   if (typeof anchored === "object") {
     const { call, isLast, elementwise: group } = anchored;
     const { op, output } = params.body[call]!;
@@ -68,8 +68,8 @@ export function groupUnsupported(inputs: Inputs, params: FusedParams, fusable: (
     if (group.output.dtype !== "f32" || output.dtype !== "f32") return `only f32 is computed with around ${op.name}`;
     return elementsUnsupported(inputs, params, group);
   }
-  for (const { finishing } of results) {
-    const reason = elementsUnsupported(inputs, params, finishing);
+  for (const { elementwise } of results) {
+    const reason = elementsUnsupported(inputs, params, elementwise);
     if (reason !== undefined) return reason;
   }
   // Another op than a product can only be alone among elementwise calls.
@@ -80,7 +80,7 @@ function isElementwise({ body }: FusedParams): boolean {
   return body.every(({ op }) => op.elementwise === true);
 }
 
-function elementsUnsupported(inputs: Inputs, group: FusedParams, elements: FinishingGroup | undefined): string | undefined {
+function elementsUnsupported(inputs: Inputs, group: FusedParams, elements: ElementwiseGroup | undefined): string | undefined {
   if (elements === undefined) return undefined;
   const { places, params } = elements;
   const apart = params.body.find(({ op }) => elementOf(op) === undefined);
@@ -95,9 +95,9 @@ function elementOf(op: AnyOp): GpuElement | undefined {
 }
 
 /** Elementwise calls as one step: a lane computes the whole body for its element, nothing between the calls is stored. */
-function loopOf(inputs: Inputs, { finishing }: GroupResult): GpuStep {
-  const { shape, dtype } = finishing!.output;
-  const { args, apply } = elementsOf(inputs, finishing!, [], { prefix: "", argumentIndex: (place) => place });
+function loopOf(inputs: Inputs, { elementwise }: GroupResult): GpuStep {
+  const { shape, dtype } = elementwise!.output;
+  const { args, apply } = elementsOf(inputs, elementwise!, [], { prefix: "", argumentIndex: (place) => place });
   return {
     kind: "map",
     name: "",
@@ -111,7 +111,7 @@ function loopOf(inputs: Inputs, { finishing }: GroupResult): GpuStep {
 function anchoredCall(
   inputs: Inputs,
   params: FusedParams,
-  { call: index, isLast, isKept, elementwise: group }: SurroundedCall,
+  { call: index, isLast, isKept, elementwise: group }: AnchoredGroup,
 ): AnchoredCall {
   const { op, inputs: places, params: own, output } = params.body[index]!;
   const argumentIndex = (place: number): number => places.length + place;
@@ -131,7 +131,7 @@ function anchoredCall(
   };
 }
 
-function epilogueOf(inputs: Inputs, group: FinishingGroup | undefined, anchors: readonly number[], prefix: string): Epilogue {
+function epilogueOf(inputs: Inputs, group: ElementwiseGroup | undefined, anchors: readonly number[], prefix: string): Epilogue {
   if (group === undefined) return { args: {}, apply: (_scope, _index, [result]) => result! };
   const { args, apply } = elementsOf(inputs, group, anchors, { prefix, argumentIndex: (place) => place });
   return { args, apply: (scope, index, results) => apply(scope, index, results) as F32 };
@@ -140,7 +140,7 @@ function epilogueOf(inputs: Inputs, group: FinishingGroup | undefined, anchors: 
 /** A group of elementwise calls at an element, of the values at the places `anchors`. */
 function elementsOf(
   inputs: Inputs,
-  { places, params, output }: FinishingGroup,
+  { places, params, output }: ElementwiseGroup,
   anchors: readonly number[],
   { prefix, argumentIndex }: { readonly prefix: string; readonly argumentIndex: (place: number) => number },
 ): { readonly args: GpuArguments; apply(scope: GpuScope, index: U32, values: readonly F32[]): F32 | I32 } {

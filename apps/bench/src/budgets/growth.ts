@@ -1,4 +1,4 @@
-import { type Backend, createProgram, lower, type Program, type Ref } from "@centella/core";
+import { type Backend, createProgram, lower, type Program, type Value } from "@centella/core";
 import { estimateMedian } from "../stats/bootstrap.ts";
 import { seedOf } from "../stats/random.ts";
 import type { Figure } from "./budget.ts";
@@ -57,7 +57,7 @@ export function passesFigure(): Figure {
 /** Ops of which none repeats another and none joins its neighbour in one kernel. */
 function unfusable(count: number): Program {
   const program = createProgram();
-  let x: Ref = program.input("x", "f32", [8, 8]);
+  let x: Value = program.input("x", "f32", [8, 8]);
   const first = x;
   for (let i = 0; i < count; i += 2) x = program.matmul(program.softmax(x), first);
   program.output("y", x);

@@ -3,10 +3,10 @@ import {
   createProgram,
   type Plan,
   type Program,
-  type Ref,
   type Tensor,
   type TensorSource,
   type TypedArray,
+  type Value,
 } from "@centella/core";
 import { Skip, type Subject } from "../runner/subject.ts";
 import { timed } from "../runner/timed.ts";
@@ -107,7 +107,7 @@ export function record(task: Task, to: "host" | "device" = "device"): Program {
   return program;
 }
 
-function call(program: Program, task: Task, operands: readonly Ref[]): Ref {
+function call(program: Program, task: Task, operands: readonly Value[]): Value {
   switch (task.kind) {
     case "matmul":
       return program.matmul(operands[0]!, operands[1] ?? program.persistent("b", { dtype: "f32", shape: [task.k, task.n] }));
@@ -133,7 +133,7 @@ function call(program: Program, task: Task, operands: readonly Ref[]): Ref {
   }
 }
 
-function callOp(program: Program, op: OpTask["op"], [x, b, c]: readonly Ref[]): Ref {
+function callOp(program: Program, op: OpTask["op"], [x, b, c]: readonly Value[]): Value {
   switch (op) {
     case "add":
     case "mul":

@@ -31,7 +31,7 @@ const custom = {
 };
 
 /** A program with a dim, an input, a weight, a state and two outputs. */
-function recorded(): { readonly program: core.Program; readonly x: core.Ref; readonly w: core.Ref } {
+function recorded(): { readonly program: core.Program; readonly x: core.Value; readonly w: core.Value } {
   const program = createProgram();
   const x = program.input("x", "f32", [program.dim("T", 4), 2]);
   const w = program.persistent("w", { dtype: "f32", shape: [2] });
@@ -59,7 +59,7 @@ test("core: wrong arguments are typed errors", async () => {
   const splitting = createProgram();
   const shape = program.values[x.id]!.spec.shape;
   await callExports("core", core, {
-    Ref: forBackends,
+    Value: forBackends,
     Tensor: forBackends,
     WorkQueue: forBackends,
     alibiSlope: forBackends,

@@ -14,7 +14,7 @@ export function fusedKernel(kernelNamed: (op: string) => Kernel | undefined): Ke
       const reason = groupUnsupported(inputs, params, kernelNamed);
       if (reason !== undefined) return reason;
       const isLong = resultsOf(inputs.length, params).some(
-        ({ anchors, finishing }) => anchors.length > 0 && (finishing?.params.body.length ?? 0) > maxEpilogue,
+        ({ anchors, elementwise }) => anchors.length > 0 && (elementwise?.params.body.length ?? 0) > maxEpilogue,
       );
       return isLong ? `more than ${maxEpilogue} calls after another one` : undefined;
     },

@@ -82,8 +82,8 @@ const group: Form<FusedParams> = {
 /** The kernel of a fused group of calls that have expressions. */
 export const fusedLoop: Kernel<FusedParams> = {
   ...elementwise(group),
-  unsupported(inputs, { body, others }) {
-    if (others !== undefined) return "a loop has one result";
+  unsupported(inputs, { body, extraOutputs }) {
+    if (extraOutputs !== undefined) return "a loop has one result";
     // Late ones count before they are loaded.
     const hasExpression = (op: AnyOp): boolean =>
       op.kernels === undefined && (op.elementwise === true || expressionOf(op.name) !== undefined);

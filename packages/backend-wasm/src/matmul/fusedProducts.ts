@@ -1,6 +1,6 @@
 import {
+  type ElementwiseGroup,
   elementCount,
-  type FinishingGroup,
   type FusedCall,
   type FusedParams,
   type GroupResult,
@@ -46,21 +46,21 @@ export const fusedProducts: Kernel<FusedParams> = {
       if (!anchors.every((index) => sameShape(body[index]!.output.shape, shape)))
         return "products of another shape than what finishes them";
     }
-    for (const { finishing } of results) {
-      const reason = finishing && fusedLoop.unsupported?.(specsOf(inputs, params, finishing), finishing.params, finishing.output);
+    for (const { elementwise } of results) {
+      const reason = elementwise && fusedLoop.unsupported?.(specsOf(inputs, params, elementwise), elementwise.params, elementwise.output);
       if (reason !== undefined) return reason;
     }
     return undefined;
   },
   emitted(inputs, params) {
-    return resultsOf(inputs.length, params).flatMap(({ finishing }) => {
-      if (finishing === undefined) return [];
-      return fusedLoop.emitted!(specsOf(inputs, params, finishing), finishing.params, finishing.output);
+    return resultsOf(inputs.length, params).flatMap(({ elementwise }) => {
+      if (elementwise === undefined) return [];
+      return fusedLoop.emitted!(specsOf(inputs, params, elementwise), elementwise.params, elementwise.output);
     });
   },
-  build(context, inputs, params, output, others = []) {
+  build(context, inputs, params, output, extraOutputs = []) {
     const memory = new Scratch();
-    const stored = [...others, output];
+    const stored = [...extraOutputs, output];
     const results = resultsOf(inputs.length, params).map((result, i) => buildResult(context, memory, inputs, params, result, stored[i]!));
     context.reserve(memory.bytes);
     return function* (run): Iterable<Pause> {
@@ -79,7 +79,7 @@ export const fusedProducts: Kernel<FusedParams> = {
 
 type MatmulParams = ParamsOf<"matmul">;
 
-function specsOf(inputs: readonly (TensorSpec | undefined)[], params: FusedParams, { places }: FinishingGroup) {
+function specsOf(inputs: readonly (TensorSpec | undefined)[], params: FusedParams, { places }: ElementwiseGroup) {
   return places.map((place) => specAt(inputs, params, place));
 }
 
@@ -124,7 +124,7 @@ function buildResult(
   memory: Scratch,
   inputs: readonly (Operand | undefined)[],
   { body }: FusedParams,
-  { anchors: products, finishing }: GroupResult,
+  { anchors: products, elementwise }: GroupResult,
   y: Operand,
 ): BuiltResult {
   const most = context.max(y).shape;
@@ -161,11 +161,11 @@ function buildResult(
       return own?.target === undefined ? run.address(operand) : run.scratch + own.target;
     },
   });
-  const operands = finishing?.places.map((place): Operand => {
+  const operands = elementwise?.places.map((place): Operand => {
     const product = products.indexOf(place - inputs.length);
     return product < 0 ? inputs[place]! : built[product]!.operand;
   });
-  const loop = finishing && buildFusedLoop(context, operands!, finishing.params, y);
+  const loop = elementwise && buildFusedLoop(context, operands!, elementwise.params, y);
   const finish: BuiltResult["finish"] = loop && ((run, columns) => loop(addressed(run), columns));
   const ofRows = (run: Run, rows: number): readonly Iterable<Pause>[] => built.map(({ product }) => product(run, rows));
 

@@ -28,7 +28,7 @@ function floatsOf(bytes: Uint8Array): Float32Array {
 const chunkBytes = 4 << 20;
 
 /** A persistent's memory. Plans compiled with `shareWith` hold the same cell. */
-export class Cell {
+export class PersistentBuffer {
   readonly persistent: Persistent;
   readonly interleaving: Interleaving;
   /** Whether a matrix `[k, n]` lies in panels. */
@@ -39,7 +39,7 @@ export class Cell {
   #loaded: boolean;
   #owners = 0;
 
-  constructor(heap: Heap, persistent: Persistent, { interleaving, isPanelled }: Pick<Cell, "interleaving" | "isPanelled">) {
+  constructor(heap: Heap, persistent: Persistent, { interleaving, isPanelled }: Pick<PersistentBuffer, "interleaving" | "isPanelled">) {
     const { init } = persistent;
     this.persistent = persistent;
     this.interleaving = interleaving;

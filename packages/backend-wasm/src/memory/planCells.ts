@@ -1,7 +1,7 @@
 import { type Lowered, UnsupportedError } from "@centella/core";
 import type { Heap } from "./heap.ts";
 import { choosePanels, isReadableInPanels } from "./panels.ts";
-import { Cell } from "./persistents.ts";
+import { PersistentBuffer } from "./persistents.ts";
 import { chooseInterleaving, isReadableInterleaved } from "./storedForm.ts";
 
 /**
@@ -13,8 +13,8 @@ export function cellsOf(
   heap: Heap,
   lowered: Lowered,
   all: readonly Lowered[],
-  sharedCells: ReadonlyMap<string, Cell> | undefined,
-): ReadonlyMap<string, Cell> {
+  sharedCells: ReadonlyMap<string, PersistentBuffer> | undefined,
+): ReadonlyMap<string, PersistentBuffer> {
   return new Map(
     [...lowered.program.persistents.values()].map((persistent) => {
       const shared = sharedCells?.get(persistent.name);
@@ -31,7 +31,7 @@ export function cellsOf(
         );
       }
       const form = { interleaving: chooseInterleaving(persistent, all), isPanelled: choosePanels(persistent, all) };
-      return [persistent.name, shared ?? new Cell(heap, persistent, form)];
+      return [persistent.name, shared ?? new PersistentBuffer(heap, persistent, form)];
     }),
   );
 }

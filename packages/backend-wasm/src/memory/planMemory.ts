@@ -1,7 +1,7 @@
 import { byteLength, type Lowered, maxSpec, planArena, type Storage } from "@centella/core";
 import { onDemand } from "../linking/onDemand.ts";
 import { checkTensorBytes, type Heap } from "./heap.ts";
-import type { Cell } from "./persistents.ts";
+import type { PersistentBuffer } from "./persistents.ts";
 import type { Owned, WriteGuards } from "./writeGuards.ts";
 
 /** Temporaries start at cache lines. */
@@ -10,7 +10,7 @@ const alignment = 64;
 /** What a plan asks of a memory. */
 interface PlanNeeds {
   readonly lowered: Lowered;
-  readonly cells: ReadonlyMap<string, Cell>;
+  readonly cells: ReadonlyMap<string, PersistentBuffer>;
   readonly scratchBytes: number;
   readonly checkWrites: boolean;
 }

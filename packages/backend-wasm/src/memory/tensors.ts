@@ -20,7 +20,7 @@ export function readStored(heap: Heap, spec: ConcreteSpec, address: number): Typ
 
 /** Memory behind a tensor handle: freed when the handle is disposed and no run or reader needs it any more. */
 export class WasmStorage implements TensorStorage {
-  readonly home = "wasm";
+  readonly device = "wasm";
   readonly heap: Heap;
   readonly #spec: ConcreteSpec;
   readonly #done: Promise<unknown>;

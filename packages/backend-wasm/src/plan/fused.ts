@@ -9,7 +9,7 @@ import { fusedScan, hasScan } from "./fusedScan.ts";
 export const fused: Kernel<FusedParams> = {
   unsupported: (inputs, params, output) => kernelFor(params).unsupported!(inputs, params, output),
   emitted: (inputs, params, output) => kernelFor(params).emitted!(inputs, params, output),
-  build: (context, inputs, params, output, others) => kernelFor(params).build(context, inputs, params, output, others),
+  build: (context, inputs, params, output, extraOutputs) => kernelFor(params).build(context, inputs, params, output, extraOutputs),
 };
 
 function kernelFor(params: FusedParams): Kernel<FusedParams> {

@@ -1,12 +1,12 @@
 import {
+  type AnchoredGroup,
   type AnyOp,
+  anchoredGroup,
   type FusedParams,
   type Operand,
   type OpName,
-  type SurroundedCall,
   sameShape,
   specAt,
-  surroundedCall,
 } from "@centella/core";
 import { buildFusedLoop, fusedLoop } from "../elementwise/kernel.ts";
 import type { Call, Kernel, Pause, Range } from "../kernel.ts";
@@ -42,7 +42,7 @@ function rowKernel(op: AnyOp): Kernel {
  */
 export const fusedRows: Kernel<FusedParams> = {
   unsupported(inputs, params, output) {
-    const around = surroundedCall(inputs.length, params);
+    const around = anchoredGroup(inputs.length, params);
     if (typeof around === "string") return around;
     const { call, isLast, isKept, elementwise } = around;
     const row = params.body[call]!;
@@ -57,15 +57,15 @@ export const fusedRows: Kernel<FusedParams> = {
     return fusedLoop.unsupported?.(loop, elementwise.params, elementwise.output);
   },
   emitted(inputs, params) {
-    const { elementwise } = surroundedCall(inputs.length, params) as SurroundedCall;
+    const { elementwise } = anchoredGroup(inputs.length, params) as AnchoredGroup;
     const specs = elementwise.places.map((place) => specAt(inputs, params, place));
     return fusedLoop.emitted!(specs, elementwise.params, elementwise.output);
   },
-  build(context, inputs, params, y, others) {
-    const { call, isLast, elementwise } = surroundedCall(inputs.length, params) as SurroundedCall;
+  build(context, inputs, params, y, extraOutputs) {
+    const { call, isLast, elementwise } = anchoredGroup(inputs.length, params) as AnchoredGroup;
     const row = params.body[call]!;
     // What lies between the two is a result, too, or where the result will be.
-    const between: Operand = others?.[0] ?? { spec: isLast ? elementwise.output : row.output, storage: y.storage };
+    const between: Operand = extraOutputs?.[0] ?? { spec: isLast ? elementwise.output : row.output, storage: y.storage };
     const operandAt = (place: number | undefined): Operand => (place! < inputs.length ? inputs[place!]! : between);
     const rows = rowKernel(row.op).build(context, row.inputs.map(operandAt), row.params, isLast ? y : between);
     const loop = buildFusedLoop(context, elementwise.places.map(operandAt), elementwise.params, isLast ? between : y);

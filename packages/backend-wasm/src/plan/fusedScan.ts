@@ -9,14 +9,14 @@ export function hasScan({ body }: FusedParams): boolean {
 
 /** A selective scan that gives the tokens' results and keeps the states: one walk over the tokens, by the kernel of `ssmScan`. */
 export const fusedScan: Kernel<FusedParams> = {
-  unsupported: (_inputs, { body, others }) =>
-    others?.join() === "0" && body.length === 2 && body[1]!.op.name === ops.ssmScanWrite.name
+  unsupported: (_inputs, { body, extraOutputs }) =>
+    extraOutputs?.join() === "0" && body.length === 2 && body[1]!.op.name === ops.ssmScanWrite.name
       ? undefined
       : "a scan is finished by nothing but the write of its states",
   emitted: () => [],
-  build(context, inputs, { body }, state, others) {
+  build(context, inputs, { body }, state, extraOutputs) {
     const { op, inputs: places, params } = body[0]!;
     const own = places.map((place) => inputs[place!]);
-    return lateKernel(op).build(context, own, params, others![0]!, [state]);
+    return lateKernel(op).build(context, own, params, extraOutputs![0]!, [state]);
   },
 };

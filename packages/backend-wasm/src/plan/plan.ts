@@ -34,7 +34,7 @@ import type { BuildContext, Run, Task } from "../kernel.ts";
 import { isLate } from "../linking/lateKernels.ts";
 import { kernelOf } from "../linking/module.ts";
 import type { Home } from "../memory/home.ts";
-import type { Cell } from "../memory/persistents.ts";
+import type { PersistentBuffer } from "../memory/persistents.ts";
 import { cellsOf } from "../memory/planCells.ts";
 import { type PlanMemory, placePlan } from "../memory/planMemory.ts";
 import { readStored, WasmStorage } from "../memory/tensors.ts";
@@ -53,7 +53,7 @@ type HeldInput = TypedArray | WasmStorage | Promise<TypedArray>;
 
 export class WasmPlan implements Plan {
   readonly warnings: readonly string[];
-  readonly cells: ReadonlyMap<string, Cell>;
+  readonly cells: ReadonlyMap<string, PersistentBuffer>;
   readonly home: Home;
   readonly #backend: PlanOwner;
   readonly #lowered: Lowered;
@@ -123,11 +123,11 @@ export class WasmPlan implements Plan {
         return shared.get(key) as T;
       },
     };
-    this.#tasks = lowered.steps.map(({ op, inputs, params, output, others }) => {
+    this.#tasks = lowered.steps.map(({ op, inputs, params, output, extraOutputs }) => {
       const kernel = (home.custom.get(op) ?? kernelOf(op))!;
       for (const used of isFused(op) ? (params as FusedParams).body.map((call) => call.op) : [op])
         if (isLate(used)) home.include(kernelOf(used)!);
-      return kernel.build(context, inputs, params, output, others);
+      return kernel.build(context, inputs, params, output, extraOutputs);
     });
     this.#runs = new PlannedRuns(home.space, lowered, this.#tasks);
     this.#results = { heap: home.heap, outputs: lowered.outputs, direct: backend.checkWrites ? [] : directOutputs(lowered) };
@@ -347,7 +347,7 @@ export class WasmPlan implements Plan {
     if (!(data instanceof Tensor)) return data;
     const { storage } = data;
     if (this.#isOwn(storage)) return storage.isPlaced ? storage : undefined;
-    return storage.home === "host" ? storage.peek?.() : undefined;
+    return storage.device === "host" ? storage.peek?.() : undefined;
   }
 
   #bindInput(name: string, content: TypedArray | WasmStorage, overrides: Map<Storage, number>): void {

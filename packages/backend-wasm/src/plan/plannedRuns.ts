@@ -32,7 +32,7 @@ export interface PlacedRun extends Run {
 }
 
 /** A step list, and about how long it takes on one thread. */
-interface PlannedRun {
+interface Variant {
   readonly list: StepList;
   readonly ms: number;
 }
@@ -45,7 +45,7 @@ export class PlannedRuns {
   /** Steps that cannot be recorded. */
   readonly #hostSteps = new Set<number>();
   /** By extents and addresses, the one that was used last at the end. */
-  readonly #kept = new Map<string, PlannedRun>();
+  readonly #kept = new Map<string, Variant>();
   #keptBytes = 0;
   #areShort = false;
   /** By extents, of runs that are awaited and of those that are not. */
@@ -72,7 +72,7 @@ export class PlannedRuns {
   }
 
   /** The step list for a run's extents and addresses, recorded if it is new. */
-  of(dims: Binding["dims"], run: PlacedRun): PlannedRun {
+  of(dims: Binding["dims"], run: PlacedRun): Variant {
     const key = keyOf(dims, run);
     const found = this.#find(key);
     if (found !== undefined) return found;
@@ -80,7 +80,7 @@ export class PlannedRuns {
   }
 
   /** {@link of} with turns for the event loop: what hundreds of steps do for new extents takes tens of milliseconds to record. */
-  async inTurns(dims: Binding["dims"], run: PlacedRun, turns: Turns, signal: AbortSignal | undefined): Promise<PlannedRun> {
+  async inTurns(dims: Binding["dims"], run: PlacedRun, turns: Turns, signal: AbortSignal | undefined): Promise<Variant> {
     const key = keyOf(dims, run);
     const found = this.#find(key);
     if (found !== undefined) return found;
@@ -96,7 +96,7 @@ export class PlannedRuns {
     }
   }
 
-  #find(key: string): PlannedRun | undefined {
+  #find(key: string): Variant | undefined {
     const found = this.#kept.get(key);
     if (found === undefined) return undefined;
     this.#kept.delete(key);
@@ -104,7 +104,7 @@ export class PlannedRuns {
     return found;
   }
 
-  #keep(key: string, planned: PlannedRun): PlannedRun {
+  #keep(key: string, planned: Variant): Variant {
     this.#kept.set(key, planned);
     this.#areShort = planned.ms <= this.#shortMs && this.#tasks.length <= fewSteps && this.#lowered.program.dims.size === 0;
     this.#keptBytes += planned.list.bytes;
@@ -120,7 +120,7 @@ export class PlannedRuns {
   /**
    * Whether a run is better computed by the pool's threads, and whom to tell how long it took.
    */
-  choose(dims: Binding["dims"], { ms }: PlannedRun, isSync: boolean): { readonly isShared: boolean; record?(ms: number): void } {
+  choose(dims: Binding["dims"], { ms }: Variant, isSync: boolean): { readonly isShared: boolean; record?(ms: number): void } {
     if (this.#isAlone) return { isShared: ms > shortMs.alone };
     if (ms <= shortMs.shared || ms > longMs) return { isShared: ms > longMs };
     let key = isSync ? "sync " : "";
@@ -138,7 +138,7 @@ export class PlannedRuns {
   }
 
   /** Yields after each step. */
-  *#record(dims: Binding["dims"], run: Run): Generator<undefined, PlannedRun> {
+  *#record(dims: Binding["dims"], run: Run): Generator<undefined, Variant> {
     let work = 0;
     const steps: RecordedStep[] = [];
     for (const [index, task] of this.#tasks.entries()) {

@@ -81,7 +81,7 @@ export class RunResults {
 
   #hostHandle(name: string, spec: Tensor["spec"], done: Promise<unknown>): Tensor {
     return new Tensor(spec, {
-      home: "host",
+      device: "host",
       ready: async () => {
         await done;
       },

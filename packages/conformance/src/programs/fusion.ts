@@ -6,8 +6,8 @@ import {
   type DType,
   type OpName,
   ops,
-  type Ref,
   type TypedArray,
+  type Value,
 } from "@centella/core";
 import { cases } from "../cases/index.ts";
 import { expectThat } from "../compare.ts";
@@ -20,7 +20,7 @@ async function everyOp(backend: Backend): Promise<void> {
   const program = createProgram();
   const shape = [5, 7];
   const names = ["a", "b", "c"] as const;
-  const inputs: readonly Ref[] = names.map((name) => program.input(name, "f32", shape));
+  const inputs: readonly Value[] = names.map((name) => program.input(name, "f32", shape));
   for (const [name, { cases: list }] of Object.entries(cases)) {
     const op: AnyOp = ops[name as OpName];
     if (op.elementwise !== true || list[0]?.inputs.some(({ dtype }) => dtype !== "f32") !== false) continue;
@@ -46,7 +46,7 @@ async function everyOpInPlace(backend: Backend): Promise<void> {
   const names = ["a", "b", "c"] as const;
   // A copy that no group takes in.
   const rows = program.constant(Int32Array.of(2, 0, 1), "i32", [3]);
-  const copy = (x: Ref): Ref => program.embedding(x, rows);
+  const copy = (x: Value): Value => program.embedding(x, rows);
   for (const [name, { cases: list }] of Object.entries(cases)) {
     const op: AnyOp = ops[name as OpName];
     if (op.elementwise !== true || list[0]?.inputs.some(({ dtype }) => dtype !== "f32") !== false) continue;
@@ -94,7 +94,7 @@ async function products(backend: Backend): Promise<void> {
   const T = program.dim("T", 70);
   const x = program.input("x", "f32", [T, 32]);
   const bias = program.input("bias", "f32", [32]);
-  const [w, v] = ["w", "v"].map((name) => program.persistent(name, { dtype: "f32", shape: [32, 32] })) as [Ref, Ref];
+  const [w, v] = ["w", "v"].map((name) => program.persistent(name, { dtype: "f32", shape: [32, 32] })) as [Value, Value];
   const q = program.persistent("q", { dtype: "q8_0", shape: [32, 32] });
   const gate = program.silu(program.matmul(x, w, { transposeB: true }));
   const up = program.add(program.matmul(x, v), bias);
@@ -112,7 +112,7 @@ async function siblings(backend: Backend): Promise<void> {
   const T = program.dim("T", 12);
   const x = program.input("x", "f32", [T, 64]);
   const weights: Record<string, TypedArray> = {};
-  const times = (name: string, dtype: DType, rows: number, activations: "ggml" | "f32"): Ref => {
+  const times = (name: string, dtype: DType, rows: number, activations: "ggml" | "f32"): Value => {
     const spec = { dtype, shape: [rows, 64] };
     weights[name] = contentsOf(spec, program.persistents.size).stored;
     return program.matmul(x, program.persistent(name, spec), { transposeB: true, activations });
@@ -161,7 +161,7 @@ async function rows(backend: Backend): Promise<void> {
 async function residuals(backend: Backend): Promise<void> {
   const program = createProgram();
   const T = program.dim("T", 9);
-  const [x, y] = ["x", "y"].map((name) => program.input(name, "f32", [T, 6])) as [Ref, Ref];
+  const [x, y] = ["x", "y"].map((name) => program.input(name, "f32", [T, 6])) as [Value, Value];
   const w = program.input("w", "f32", [6]);
   const column = program.input("column", "f32", [T, 1]);
   const square = program.input("square", "f32", [6, 6]);

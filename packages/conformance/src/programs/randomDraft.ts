@@ -6,11 +6,11 @@ import {
   type DType,
   type OpName,
   type Program,
-  type Ref,
   resolveSpec,
   type Shape,
   type TypedArray,
   type Unsupported,
+  type Value,
 } from "@centella/core";
 import { cases } from "../cases/index.ts";
 import { contentsOf, random } from "../data.ts";
@@ -23,7 +23,7 @@ export type InputContents = (dims: DimValues, run: number) => TypedArray;
 
 /** A weight, with a bound on its elements. */
 export interface Weight {
-  readonly ref: Ref;
+  readonly ref: Value;
   readonly bound: number;
 }
 
@@ -63,7 +63,7 @@ export class Draft {
   }
 
   /** Declares an input and adds it to what is known. Without contents it is filled from the seed. */
-  input(name: string, dtype: DType, shape: Shape, bound: number, contents?: InputContents): Ref {
+  input(name: string, dtype: DType, shape: Shape, bound: number, contents?: InputContents): Value {
     const ref = this.program.input(name, dtype, shape);
     const place = this.#contents.size;
     const filled: InputContents = (dims, run) => {
@@ -77,7 +77,7 @@ export class Draft {
   }
 
   /** An input that calls read but that no other call is given. */
-  table(name: string, shape: Shape, contents: InputContents): Ref {
+  table(name: string, shape: Shape, contents: InputContents): Value {
     const ref = this.program.input(name, "i32", shape);
     this.#contents.set(name, contents);
     return ref;
@@ -95,7 +95,7 @@ export class Draft {
   }
 
   /** What runs leave to the next. */
-  state(dtype: DType, shape: readonly number[]): Ref {
+  state(dtype: DType, shape: readonly number[]): Value {
     const ref = this.program.persistent(`state${this.program.persistents.size}`, { dtype, shape }, { init: "zeros" });
     this.#lasting.add(ref.id);
     return ref;
@@ -123,7 +123,7 @@ export class Draft {
   }
 
   /** Whether the backend has a kernel: to be asked before an op that writes, since others are dropped when they prove to have none. */
-  has(op: AnyOp, inputs: readonly (Ref | undefined)[], given: object = {}): boolean {
+  has(op: AnyOp, inputs: readonly (Value | undefined)[], given: object = {}): boolean {
     const params = completeParams(op, given);
     const specs = inputs.map((ref) => ref?.spec);
     return this.#unsupported(op, specs, params, op.infer(specs, params)) === undefined;

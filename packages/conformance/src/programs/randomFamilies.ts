@@ -1,4 +1,4 @@
-import { type DType, elementCount, type Ref, type Shape, sameShape } from "@centella/core";
+import { type DType, elementCount, type Shape, sameShape, type Value } from "@centella/core";
 import { type Draft, isConcreteFrom, precisionOf } from "./randomDraft.ts";
 import { arithmetic, type Candidate, impossible, type Known, transcendental } from "./randomOps.ts";
 
@@ -31,7 +31,7 @@ export function projected(draft: Draft, x: Known, n: number): Candidate {
   const by = 1 / (k * w.bound);
   const isRounded = x.error === 0 && fits(dtype, k) && dtype.includes("q") && draft.draw(2) === 0;
   const activations = isRounded ? "ggml" : "f32";
-  const product = (ref: Ref): Ref => program.matmul(ref, w.ref, { transposeB: true, activations });
+  const product = (ref: Value): Value => program.matmul(ref, w.ref, { transposeB: true, activations });
   const isBefore = !isRounded && draft.draw(2) === 0;
   return {
     bound: x.bound,
@@ -55,7 +55,7 @@ const gated: Family = (draft) => {
   const n = draft.oneOf([4, 32, 33]);
   const weights = [0, 1].map(() => draft.weight(dtype, [n, k]));
   const size = Math.max(...weights.map(({ bound }) => bound));
-  const products = (): readonly Ref[] => {
+  const products = (): readonly Value[] => {
     const scaled = program.scale(x.ref, { by: 1 / (k * size) });
     return weights.map(({ ref }) => program.matmul(scaled, ref, { transposeB: true }));
   };
@@ -100,7 +100,7 @@ const convolve2d: Family = (draft) => {
   const terms = perGroup * kernel[0] * kernel[1];
   const w = draft.weight("f32", [groups * (1 + draft.draw(3)), perGroup, ...kernel]);
   const { program } = draft;
-  const call = (): Ref => program.conv2d(x.ref, w.ref, { stride, padding, dilation, groups });
+  const call = (): Value => program.conv2d(x.ref, w.ref, { stride, padding, dilation, groups });
   const error = x.error + (terms + 2) * arithmetic * x.bound;
   return { bound: x.bound, error, record: () => program.scale(call(), { by: 1 / terms }) };
 };
@@ -115,7 +115,7 @@ const convolve1d: Family = (draft) => {
   const terms = (channels / groups) * k;
   const w = draft.weight("f32", [groups * (1 + draft.draw(2)), channels / groups, k]);
   const { program } = draft;
-  const call = (): Ref => program.conv1d(x.ref, w.ref, { stride, padding, dilation, groups });
+  const call = (): Value => program.conv1d(x.ref, w.ref, { stride, padding, dilation, groups });
   const error = x.error + (terms + 2) * arithmetic * x.bound;
   return { bound: x.bound, error, record: () => program.scale(call(), { by: 1 / terms }) };
 };
@@ -177,7 +177,7 @@ const residual: Family = (draft) => {
   const normed = Math.sqrt(n) + 1;
   const normOff = 2 * Math.sqrt(n) * off + precisionOf("layerNorm", normed) + n * arithmetic * Math.max(1, size);
   const isLayerNorm = draft.draw(2) === 0;
-  const record = (): Ref => {
+  const record = (): Value => {
     const sum = program.add(x.ref, y.ref);
     const norm = isLayerNorm ? program.layerNorm(sum, w.ref, { eps: 1, bias: bias.ref }) : program.rmsNorm(sum, w.ref, { eps: 1 });
     return program.mul(sum, program.mean(norm, { axis: -1, keepDims: true }));
@@ -239,7 +239,7 @@ const move: Family = (draft) => {
   const rank = shape.length;
   const axis = concreteAxis(draft, shape);
   const like = (): Known => draft.pick(({ ref: { spec } }) => spec.dtype === dtype && sameShape(spec.shape, shape))!;
-  const rows = (ref: Ref, count: number): Ref =>
+  const rows = (ref: Value, count: number): Value =>
     program.constant(
       Int32Array.from({ length: count }, () => draft.draw(ref.spec.shape.at(axis!) as number)),
       "i32",
@@ -281,7 +281,7 @@ const move: Family = (draft) => {
       const y = like();
       const count = 1 + draft.draw(3);
       const indices = rows(x.ref, count);
-      const updates = (): Ref => program.gather(y.ref, rows(y.ref, count), { axis });
+      const updates = (): Value => program.gather(y.ref, rows(y.ref, count), { axis });
       const isSum = (dtype === "f32" || dtype === "i32") && draft.draw(2) === 0;
       const bound = isSum ? x.bound + count * y.bound : Math.max(x.bound, y.bound);
       const error = isSum ? x.error + count * (y.error + arithmetic * bound) : Math.max(x.error, y.error);
@@ -317,8 +317,8 @@ const create: Family = (draft) => {
       const table = draft.weight(dtype, [5, 256]);
       const ids = draft.pick(({ ref: { spec } }) => spec.dtype === "i32" && spec.shape.length < 3);
       if (ids === undefined) return impossible;
-      const limit = (value: number): Ref => program.constant(Int32Array.of(value), "i32", []);
-      const inside = (): Ref => program.minimum(program.maximum(ids.ref, limit(0)), limit(4));
+      const limit = (value: number): Value => program.constant(Int32Array.of(value), "i32", []);
+      const inside = (): Value => program.minimum(program.maximum(ids.ref, limit(0)), limit(4));
       // Scale and minimum of a block are multiplied and added in f32: kernels may fuse the two.
       return { bound: table.bound, error: 4 * arithmetic * table.bound, record: () => program.embedding(table.ref, inside()) };
     }

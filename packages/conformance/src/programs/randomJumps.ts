@@ -1,4 +1,4 @@
-import { type DType, type Ref, type ScalarType, sameShape } from "@centella/core";
+import { type DType, type ScalarType, sameShape, type Value } from "@centella/core";
 import { concreteAxis, type Family, lastExtent } from "./randomFamilies.ts";
 import { arithmetic, type Candidate, impossible, type Known } from "./randomOps.ts";
 
@@ -8,7 +8,7 @@ const blockTypes = ["q8_0", "q4_0", "q4_1", "q5_0"] as const;
 const wholeTypes: readonly DType[] = ["i32", "u32", "i8", "u8"];
 
 /** Of integers: what is beyond 32 bits wraps. */
-function whole(bound: number, record: () => Ref): Candidate {
+function whole(bound: number, record: () => Value): Candidate {
   return { bound: Math.min(bound, 2 ** 31), error: 0, record };
 }
 
@@ -105,9 +105,9 @@ const casts: Family = (draft) => {
     const x = draft.exact();
     if (x === undefined) return impossible;
     const dtype: ScalarType = draft.oneOf(["f16", "bf16", "i32", "i8", "u8", "u32", "bool"] as const);
-    const large = (): Ref => program.scale(x.ref, { by: 64 });
+    const large = (): Value => program.scale(x.ref, { by: 64 });
     if (dtype !== "f16" && dtype !== "bf16") return whole(64 * x.bound, () => program.cast(large(), { dtype }));
-    const back = (ref: Ref): Ref => (draft.draw(2) === 0 ? program.cast(ref, { dtype: "f32" }) : program.dequantize(ref));
+    const back = (ref: Value): Value => (draft.draw(2) === 0 ? program.cast(ref, { dtype: "f32" }) : program.dequantize(ref));
     return { bound: 1.01 * x.bound, error: 0, record: () => back(program.cast(x.ref, { dtype })) };
   }
   if (kind < 4) {
@@ -142,7 +142,7 @@ const choose: Family = (draft) => {
   const x = draft.exact(({ ref: { spec } }) => spec.shape.length > 0 && typeof spec.shape.at(-1) === "number" && spec.shape.at(-1) !== 0);
   if (x === undefined) return impossible;
   const n = lastExtent(x);
-  const position = (): Ref => program.argmax(x.ref, { axis: -1 });
+  const position = (): Value => program.argmax(x.ref, { axis: -1 });
   return whole(n, () => program.sample(x.ref, position(), { seed: draft.draw(100), temperature: draft.draw(2), topK: draft.draw(4) }));
 };
 

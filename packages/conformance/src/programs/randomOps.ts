@@ -1,8 +1,8 @@
-import { type Dim, elementCount, type Program, type Ref, type Shape, sameShape } from "@centella/core";
+import { type Dim, elementCount, type Program, type Shape, sameShape, type Value } from "@centella/core";
 
 /** A value of a program: bounds on its elements and on how far they may be off. */
 export interface Known {
-  readonly ref: Ref;
+  readonly ref: Value;
   readonly bound: number;
   readonly error: number;
 }
@@ -11,7 +11,7 @@ export interface Known {
 export interface Candidate {
   readonly bound: number;
   readonly error: number;
-  readonly record: () => Ref;
+  readonly record: () => Value;
 }
 
 /** Relative error of arithmetic in f32, with room for products that are not rounded between a multiplication and an addition. */
@@ -28,7 +28,7 @@ export const impossible: Candidate = {
 };
 
 /** A call of one of the families that not every backend has kernels for: choices, norms, scans, orders, movement. */
-export function drawOther(program: Program, draw: (n: number) => number, pick: () => Known, weight: Ref): Candidate {
+export function drawOther(program: Program, draw: (n: number) => number, pick: () => Known, weight: Value): Candidate {
   const x = pick();
   const y = pick();
   const { shape } = x.ref.spec;
@@ -36,7 +36,7 @@ export function drawOther(program: Program, draw: (n: number) => number, pick: (
   const isSame = sameShape(shape, y.ref.spec.shape);
   const largest = Math.max(x.bound, y.bound);
   const error = Math.max(x.error, y.error);
-  const lipschitz = (record: () => Ref, bound: number, slope: number, precision: number): Candidate => ({
+  const lipschitz = (record: () => Value, bound: number, slope: number, precision: number): Candidate => ({
     bound,
     error: slope * x.error + precision * Math.max(bound, 1e-3),
     record,
@@ -81,13 +81,13 @@ export function drawOther(program: Program, draw: (n: number) => number, pick: (
       // An eps of 1 bounds the slope where a row is nearly constant.
       const first = weight.spec.shape[0];
       if (typeof n !== "number" || n !== first || shape.length === 0) return impossible;
-      const half = (): Ref => program.element(program.constant(Float32Array.of(0.5), "f32", [1]), { index: 0 });
-      const w = (): Ref => program.expand(half(), { shape: [n] });
+      const half = (): Value => program.element(program.constant(Float32Array.of(0.5), "f32", [1]), { index: 0 });
+      const w = (): Value => program.expand(half(), { shape: [n] });
       return lipschitz(() => program.rmsNorm(x.ref, w(), { eps: 1 }), Math.sqrt(n), 2 * Math.sqrt(n), n * arithmetic + transcendental);
     }
     case 12: {
       if (!isSame || typeof n !== "number" || shape.length === 0) return impossible;
-      const both = (): Ref => program.concat([x.ref, y.ref], { axis: -1 });
+      const both = (): Value => program.concat([x.ref, y.ref], { axis: -1 });
       const start = draw(n + 1);
       return { bound: largest, error, record: () => program.slice(both(), { axis: -1, start, end: start + n }) };
     }
@@ -116,11 +116,11 @@ export function drawCall(
   draw: (n: number) => number,
   next: () => number,
   pick: () => Known,
-  matrices: readonly Ref[],
+  matrices: readonly Value[],
 ): Candidate {
   const x = pick();
   const cols = matrices[0]!.spec.shape[0] as number;
-  const unary = (record: () => Ref, bound: number, slope: number, precision: number): Candidate => ({
+  const unary = (record: () => Value, bound: number, slope: number, precision: number): Candidate => ({
     bound,
     error: slope * x.error + precision * Math.max(bound, 1e-3),
     record,

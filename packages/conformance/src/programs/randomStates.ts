@@ -1,4 +1,4 @@
-import { type DimValues, ops, type Ref, type Shape, type SymbolicDim } from "@centella/core";
+import { type DimValues, ops, type Shape, type SymbolicDim, type Value } from "@centella/core";
 import { type Draft, precisionOf } from "./randomDraft.ts";
 import { type Family, projected } from "./randomFamilies.ts";
 import { arithmetic, type Candidate, impossible } from "./randomOps.ts";
@@ -12,17 +12,17 @@ const longest = blocksPerSequence * blockSize;
 
 /** What tells each token's place: inputs of every run. */
 interface Tokens {
-  readonly positions: Ref;
-  readonly slots: Ref;
-  readonly sequences: Ref;
-  readonly blockTable: Ref;
-  readonly lengths: Ref;
-  readonly rows: Ref;
+  readonly positions: Value;
+  readonly slots: Value;
+  readonly sequences: Value;
+  readonly blockTable: Value;
+  readonly lengths: Value;
+  readonly rows: Value;
 }
 
 /** A cache's newest version. */
 interface Cache {
-  ref: Ref;
+  ref: Value;
 }
 
 /** Families that read and write what runs leave to each other: attention over a cache, recurrent layers, experts. */
@@ -79,9 +79,9 @@ function declareTokens(draft: Draft, T: SymbolicDim, counts: readonly number[]):
 }
 
 /** Keys and values that are exact, whatever the cache rounds them to. */
-function written(draft: Draft, cache: Cache, tokens: Tokens, exact: readonly [Ref, Ref]): Candidate {
+function written(draft: Draft, cache: Cache, tokens: Tokens, exact: readonly [Value, Value]): Candidate {
   const { program } = draft;
-  const changed = (x: Ref): Ref => draft.oneOf([() => x, () => program.relu(x), () => program.scale(x, { by: -0.5 })])();
+  const changed = (x: Value): Value => draft.oneOf([() => x, () => program.relu(x), () => program.scale(x, { by: -0.5 })])();
   if (!draft.has(ops.kvWrite, [cache.ref, ...exact, tokens.slots])) return impossible;
   cache.ref = program.kvWrite(cache.ref, changed(exact[0]), changed(exact[1]), tokens.slots);
   // The cache itself is no f32 tensor that other calls could take: they read it through attention.
@@ -158,7 +158,7 @@ function selectiveScan(draft: Draft, tokens: Tokens, T: SymbolicDim): Candidate 
     [4, 2, 4, 2],
     [2, 4, 8, 1],
   ] as const);
-  const part = (shape: readonly number[]): Ref => {
+  const part = (shape: readonly number[]): Value => {
     const count = shape.reduce((product, extent) => product * extent, 1);
     const start = draft.draw((exact.ref.spec.shape[1] as number) - count + 1);
     return program.reshape(program.slice(exact.ref, { axis: 1, start, end: start + count }), { shape: [T, ...shape] });

@@ -47,9 +47,9 @@ export function explain(recorded: ProgramGraph, on: ExplainedBackend | Placed = 
   const lowered = lower(recorded, name, (...call) => on.unsupported(...call), options);
   const { program, steps, notes } = lowered;
   const memory = placesOf(lowered, memoryModel);
-  const placeOf = ({ op, inputs, params, output: { storage }, others = [] }: Step): string => {
+  const placeOf = ({ op, inputs, params, output: { storage }, extraOutputs = [] }: Step): string => {
     const isInPlace = writtenInput({ op, params }) === undefined && inputs.some((operand) => operand?.storage === storage);
-    const places = [...others.map((operand) => operand.storage), storage].map((result) => memory.placeOf(result));
+    const places = [...extraOutputs.map((operand) => operand.storage), storage].map((result) => memory.placeOf(result));
     return `${places.join(", ")}${isInPlace ? ", in place" : ""}`;
   };
   const stepOf = new Map(program.nodes.filter(({ op }) => op.alias !== true).map(({ output }, i) => [output, steps[i]!]));
@@ -102,7 +102,7 @@ function linesOf(program: ProgramGraph, annotate: (node: Node) => string | undef
     ...[...inputs].map(([name, id]) => `input ${name}: ${formatSpec(values[id]!.spec)}`),
     ...[...persistents.values()].map(({ name, spec, init }) => `persistent ${name}: ${formatSpec(spec)}, ${init}`),
     ...nodes.flatMap((node) => {
-      const results = [...(node.others ?? []), node.output].map((id) => `${nameOf(id)}: ${formatSpec(values[id]!.spec)}`);
+      const results = [...(node.extraOutputs ?? []), node.output].map((id) => `${nameOf(id)}: ${formatSpec(values[id]!.spec)}`);
       const note = annotate(node);
       const head = `${results.join(", ")} = ${formatCall(node, nameOf)}`;
       return [note === undefined ? head : `${head}  (${note})`, ...bodyLines(node, nameOf)];

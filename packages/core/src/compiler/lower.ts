@@ -68,9 +68,9 @@ export function lower(
     if (node.op.alias === true) continue;
     const inputs = node.inputs.map((id) => (id === undefined ? undefined : operand(id)));
     const output = operand(node.output);
-    const others = node.others?.map(operand);
-    for (const used of [...inputs, output, ...(others ?? [])]) if (used !== undefined) used.storage.last = steps.length;
-    steps.push({ op: node.op, inputs, params: node.params, output, ...(others && { others }) });
+    const extraOutputs = node.extraOutputs?.map(operand);
+    for (const used of [...inputs, output, ...(extraOutputs ?? [])]) if (used !== undefined) used.storage.last = steps.length;
+    steps.push({ op: node.op, inputs, params: node.params, output, ...(extraOutputs && { extraOutputs }) });
   }
 
   const outputs = program.outputs.map((output) => ({ ...output, operand: operand(output.value) }));

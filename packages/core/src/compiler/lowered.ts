@@ -1,11 +1,11 @@
 import type { AnyOp } from "../program/op.ts";
-import type { Definition, Output, Persistent, ProgramGraph } from "../program/programGraph.ts";
+import type { Output, Persistent, ProgramGraph, ValueSource } from "../program/programGraph.ts";
 import type { TensorSpec } from "../spec.ts";
 
 /** A piece of memory of a lowered program. Several values share it through `alias` and `writes` ops. */
 export interface Storage {
   readonly id: number;
-  readonly definition: Definition;
+  readonly definition: ValueSource;
   /** Bytes in stored form, symbolic dims at their maximum. */
   readonly bytes: number;
   /** First and last index into `steps` at which the content matters; outputs live to the end (`steps.length`). */
@@ -25,8 +25,8 @@ export interface Step {
   readonly inputs: readonly (Operand | undefined)[];
   readonly params: object;
   readonly output: Operand;
-  /** Further results of a fused group, in the order of `FusedParams.others`. */
-  readonly others?: readonly Operand[];
+  /** Further results of a fused group, in the order of `FusedParams.extraOutputs`. */
+  readonly extraOutputs?: readonly Operand[];
 }
 
 /** What a backend compiles: steps over storages, dead code gone, aliases resolved, lifetimes known. */

@@ -17,10 +17,10 @@ import { checkData } from "../tensor.ts";
 import { type CustomOp, customOp } from "./custom.ts";
 import { type AnyOp, inputName, isRequiredInput } from "./op.ts";
 import type { OpMethods } from "./opMethods.ts";
-import type { Definition, Node, Output, Persistent, ProgramGraph, Value } from "./programGraph.ts";
+import type { Node, Output, Persistent, ProgramGraph, ValueInfo, ValueSource } from "./programGraph.ts";
 
 /** Handle of a value while a program is recorded. It belongs to that program alone. */
-export class Ref {
+export class Value {
   readonly program: ProgramGraph;
   readonly id: number;
   readonly spec: TensorSpec;
@@ -32,14 +32,14 @@ export class Ref {
 }
 
 /** A recorder with the ops as methods: declare inputs and persistents, call ops, name the outputs. Nothing is computed. */
-export type OpRecorder = Recorder & OpMethods<Ref, Ref>;
+export type OpRecorder = Recorder & OpMethods<Value, Value>;
 
 /** `createProgram` without `explain`: pages that print no programs need not download what prints them. */
 export function createRecorder(): OpRecorder {
   const recorder = new Recorder();
   return Object.assign(
     recorder,
-    opMethods<Ref, Ref>((op, inputs, params) => recorder.record(op, inputs, params)),
+    opMethods<Value, Value>((op, inputs, params) => recorder.record(op, inputs, params)),
   );
 }
 
@@ -84,7 +84,7 @@ function listOf(op: AnyOp, given: unknown): readonly unknown[] {
 /** The state of a recording; {@link createProgram} adds the op methods. */
 export class Recorder implements ProgramGraph {
   readonly dims: Map<string, SymbolicDim> = new Map();
-  readonly values: Value[] = [];
+  readonly values: ValueInfo[] = [];
   readonly nodes: Node[] = [];
   readonly inputs: Map<string, number> = new Map();
   readonly persistents: Map<string, Persistent> = new Map();
@@ -111,7 +111,7 @@ export class Recorder implements ProgramGraph {
   }
 
   /** Declares a tensor that every run is given. A scalar with a host value is an input of shape `[]`. */
-  input(name: string, dtype: DType, shape: Shape): Ref {
+  input(name: string, dtype: DType, shape: Shape): Value {
     check("input", "name", name, string);
     if (this.inputs.has(name)) throw new ProgramError(`input: ${name} is declared already; give each input its own name`);
     checkSpec(`input ${name}`, { dtype, shape });
@@ -121,7 +121,7 @@ export class Recorder implements ProgramGraph {
   }
 
   /** Declares a tensor that outlives runs. Weights are loaded after compiling, state starts as zeros. */
-  persistent(name: string, spec: ConcreteSpec, options: { readonly init?: "load" | "zeros" } = {}): Ref {
+  persistent(name: string, spec: ConcreteSpec, options: { readonly init?: "load" | "zeros" } = {}): Value {
     check("persistent", "name", name, string);
     const { init = "load" } = checkOptions("persistent", options, { init: oneOf("load", "zeros") });
     if (this.persistents.has(name)) throw new ProgramError(`persistent: ${name} is declared already; give each persistent its own name`);
@@ -134,13 +134,13 @@ export class Recorder implements ProgramGraph {
   }
 
   /** A tensor whose data is part of the program. `data` is in the dtype's stored form and is not copied: do not change it. */
-  constant(data: TypedArray, dtype: DType, shape: readonly number[]): Ref {
+  constant(data: TypedArray, dtype: DType, shape: readonly number[]): Value {
     checkData("constant", { dtype, shape }, data);
     return this.#value({ dtype, shape }, { kind: "constant", data });
   }
 
   /** Names a result of the program. */
-  output(name: string, ref: Ref, options: { readonly to?: "host" | "device" } = {}): void {
+  output(name: string, ref: Value, options: { readonly to?: "host" | "device" } = {}): void {
     check("output", "name", name, string);
     const { to = "host" } = checkOptions("output", options, { to: oneOf("host", "device") });
     if (this.outputs.some((output) => output.name === name))
@@ -149,7 +149,7 @@ export class Recorder implements ProgramGraph {
   }
 
   /** Records one op call: completes the parameters, runs the shape rule, keeps the versions of persistents in order. */
-  record(op: AnyOp, inputs: readonly (Ref | undefined)[], params: object): Ref {
+  record(op: AnyOp, inputs: readonly (Value | undefined)[], params: object): Value {
     check("record", "op", op, opDefinition);
     requireInputs(op, inputs);
     const ids = Array.from(inputs, (ref, i) => {
@@ -174,14 +174,14 @@ export class Recorder implements ProgramGraph {
    * Records a call of an op that is not Centella's: see {@link CustomOp}. A backend that the op brings no kernel for says so
    * when the program is compiled there.
    */
-  custom<P extends object>(op: CustomOp<P>, inputs: readonly Ref[], params: Partial<NoInfer<P>> = {}): Ref {
+  custom<P extends object>(op: CustomOp<P>, inputs: readonly Value[], params: Partial<NoInfer<P>> = {}): Value {
     return this.record(customOp(op), inputs, params);
   }
 
-  #value(spec: TensorSpec, definition: Definition, persistent?: string): Ref {
+  #value(spec: TensorSpec, definition: ValueSource, persistent?: string): Value {
     const id = this.values.length;
     this.values.push({ id, spec, definition, persistent });
-    return new Ref(this, id, spec);
+    return new Value(this, id, spec);
   }
 
   #written(op: AnyOp, id: number): string {
@@ -205,8 +205,8 @@ export class Recorder implements ProgramGraph {
   }
 
   /** The id of a handle that this program made and that is no stale version of a persistent. */
-  #own(where: string, name: string, ref: Ref | undefined): number {
-    if (!(ref instanceof Ref))
+  #own(where: string, name: string, ref: Value | undefined): number {
+    if (!(ref instanceof Value))
       throw new ArgumentError(
         where,
         `${name} to be a handle of this program`,

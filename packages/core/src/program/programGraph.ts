@@ -3,17 +3,17 @@ import type { ConcreteSpec, SymbolicDim, TensorSpec } from "../spec.ts";
 import type { AnyOp } from "./op.ts";
 
 /** Where a value of a program comes from. */
-export type Definition =
+export type ValueSource =
   | { readonly kind: "input"; readonly name: string }
   | { readonly kind: "persistent"; readonly name: string }
   | { readonly kind: "constant"; readonly data: TypedArray }
   | { readonly kind: "node"; readonly node: number };
 
 /** One value of a program: a spec and its definition. `id` is its index in {@link ProgramGraph.values}. */
-export interface Value {
+export interface ValueInfo {
   readonly id: number;
   readonly spec: TensorSpec;
-  readonly definition: Definition;
+  readonly definition: ValueSource;
   /** The persistent that this value is a version of: the declared one, or what an op with `writes` returned. */
   readonly persistent: string | undefined;
 }
@@ -24,8 +24,8 @@ export interface Node {
   readonly inputs: readonly (number | undefined)[];
   readonly params: object;
   readonly output: number;
-  /** Of a fused group with several results: the values of `FusedParams.others`. */
-  readonly others?: readonly number[];
+  /** Of a fused group with several results: the values of `FusedParams.extraOutputs`. */
+  readonly extraOutputs?: readonly number[];
 }
 
 /** A tensor that outlives runs: weights ("load") must be loaded before the first run, state ("zeros") starts as zeros. */
@@ -47,7 +47,7 @@ export interface Output {
 /** What was recorded: plain data, the contract between the recorder, the passes and the backends. */
 export interface ProgramGraph {
   readonly dims: ReadonlyMap<string, SymbolicDim>;
-  readonly values: readonly Value[];
+  readonly values: readonly ValueInfo[];
   /** In recorded order, which is a valid order of execution. */
   readonly nodes: readonly Node[];
   readonly inputs: ReadonlyMap<string, number>;

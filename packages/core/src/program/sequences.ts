@@ -2,7 +2,7 @@ import { check, checkOptions, describe, finite, type Kind, kind, list } from "@c
 import { ArgumentError } from "../errors.ts";
 import { programGraph } from "../kinds.ts";
 import { resolveAxis } from "../ops/shared/checks.ts";
-import { type OpRecorder, Ref } from "./program.ts";
+import { type OpRecorder, Value } from "./program.ts";
 
 /** Options of {@link split}. */
 export interface SplitParams {
@@ -12,13 +12,13 @@ export interface SplitParams {
   readonly sizes: readonly number[];
 }
 
-const handle: Kind = kind("a handle of the program", (value) => value instanceof Ref);
+const handle: Kind = kind("a handle of the program", (value) => value instanceof Value);
 
 /**
  * The parts of a tensor along an axis, as one `slice` each: a node has one output, and a part that nobody uses is never computed.
  * `x [..., n, ...] -> [..., sizes[i], ...]`. @throws {ShapeError | DTypeError | ArgumentError}
  */
-export function split(program: OpRecorder, x: Ref, params: SplitParams): readonly Ref[] {
+export function split(program: OpRecorder, x: Value, params: SplitParams): readonly Value[] {
   check("split", "program", program, programGraph);
   check("split", "x", x, handle);
   const { axis, sizes } = checkOptions("split", params, { axis: finite, sizes: list });

@@ -21,7 +21,7 @@ interface Arrived {
 }
 
 /** A persistent's memory. Shared by plans that were compiled with `shareWith`. */
-export interface Cell {
+export interface PersistentBuffer {
   /** Decoded; undefined until it is loaded. */
   data: TypedArray | undefined;
   /** Blocks as they were loaded, until an op writes: not every block type can be encoded again. */
@@ -40,7 +40,7 @@ interface PlanOwner {
 /** A program on the scalar backend, step by step with the ops' own references. */
 export class ReferencePlan implements Plan {
   readonly warnings: readonly string[] = [];
-  readonly persistents: Map<string, Cell> = new Map();
+  readonly persistents: Map<string, PersistentBuffer> = new Map();
   readonly #backend: PlanOwner;
   readonly #lowered: Lowered;
   #disposed = false;
@@ -48,7 +48,7 @@ export class ReferencePlan implements Plan {
   constructor(backend: PlanOwner, lowered: Lowered, shareWith: Plan | undefined) {
     this.#backend = backend;
     this.#lowered = lowered;
-    const shared = shareWith instanceof ReferencePlan ? shareWith.persistents : new Map<string, Cell>();
+    const shared = shareWith instanceof ReferencePlan ? shareWith.persistents : new Map<string, PersistentBuffer>();
     const persistents = [...lowered.program.persistents.values()];
     requireMemory(persistents.filter(({ name }) => !shared.has(name)));
     for (const { name, spec, init } of persistents)
@@ -159,7 +159,7 @@ export class ReferencePlan implements Plan {
     const bytes = byteLength(spec);
     this.#backend.outputBytes += bytes;
     return new Tensor(spec, {
-      home: "reference",
+      device: "reference",
       ready: async () => void (await results),
       read: async () => (await results).get(name)!.slice(),
       peek: () => arrived.results?.get(name),
@@ -183,11 +183,11 @@ export class ReferencePlan implements Plan {
       if (stored !== undefined) blocks.set(storage, stored);
       return { spec: concrete, data, ...(stored && { stored }) };
     };
-    for (const { op, inputs: operands, params, output, others } of this.#lowered.steps) {
+    for (const { op, inputs: operands, params, output, extraOutputs } of this.#lowered.steps) {
       signal?.throwIfAborted();
       const tensors = operands.map((operand) => operand && tensor(operand));
-      if (others === undefined) referenceOf(op)(tensors, params, tensor(output));
-      else evaluateGroup(tensors, params as FusedParams, tensor(output), others.map(tensor));
+      if (extraOutputs === undefined) referenceOf(op)(tensors, params, tensor(output));
+      else evaluateGroup(tensors, params as FusedParams, tensor(output), extraOutputs.map(tensor));
       countOp(this.#backend.counters, op.name);
       if (writtenInput({ op, params }) !== undefined && output.storage.definition.kind === "persistent") {
         this.persistents.get(output.storage.definition.name)!.stored = undefined;

@@ -6,7 +6,7 @@ import { opDefinition, openBackend } from "../kinds.ts";
 import { type CustomOp, customOp } from "../program/custom.ts";
 import type { AnyOp } from "../program/op.ts";
 import type { OpMethods } from "../program/opMethods.ts";
-import { createRecorder, type OpRecorder, opMethods, Ref, requireInputs } from "../program/program.ts";
+import { createRecorder, type OpRecorder, opMethods, requireInputs, Value } from "../program/program.ts";
 import type { TensorSpec } from "../spec.ts";
 import { checkData, type Tensor } from "../tensor.ts";
 
@@ -18,16 +18,16 @@ export class BatchHandle<Name extends string = string> {
   /** The batch's name. */
   readonly batch: Name;
   readonly spec: TensorSpec;
-  readonly #ref: Ref;
+  readonly #ref: Value;
 
-  constructor(batch: Name, ref: Ref) {
+  constructor(batch: Name, ref: Value) {
     this.batch = batch;
     this.spec = ref.spec;
     this.#ref = ref;
   }
 
   /** The batch program's own handle. @throws {ProgramError} if `handle` is of another program */
-  static refOf(what: string, handle: BatchHandle | undefined, program: OpRecorder, batch: string): Ref {
+  static refOf(what: string, handle: BatchHandle | undefined, program: OpRecorder, batch: string): Value {
     if (!(handle instanceof BatchHandle))
       throw new ArgumentError(what, "a handle of this batch", describe(handle), "make one with upload()");
     if (handle.#ref.program === program) return handle.#ref;
@@ -146,7 +146,7 @@ export class BatchCore<Name extends string = ""> {
     if (results.length === 0) throw new ProgramError("execute: expected at least one op, got none; record ops on uploaded tensors first");
     this.#state = "executing";
     try {
-      for (const id of results) this.#program.output(String(id), new Ref(this.#program, id, this.#program.values[id]!.spec));
+      for (const id of results) this.#program.output(String(id), new Value(this.#program, id, this.#program.values[id]!.spec));
       const plan = await this.#backend.compile(this.#program, signal === undefined ? {} : { signal });
       try {
         const outputs = plan.run(this.#uploads, signal === undefined ? {} : { signal });
@@ -202,7 +202,7 @@ export class BatchCore<Name extends string = ""> {
       );
   }
 
-  #refOf(what: string, handle: BatchHandle | undefined): Ref {
+  #refOf(what: string, handle: BatchHandle | undefined): Value {
     return BatchHandle.refOf(what, handle, this.#program, this.name);
   }
 }

@@ -21,7 +21,7 @@ export function checkCall(
     const tensor = inputs[i];
     if (tensor instanceof Tensor) {
       key += ` ${tensor.spec.dtype} ${tensor.spec.shape.join()}`;
-      homes += ` ${tensor.home}`;
+      homes += ` ${tensor.device}`;
     } else if (tensor === undefined && !isRequiredInput(op, i)) key += " -";
     else throw new ArgumentError(op.name, `${inputName(op, i)} to be a tensor`, describe(tensor), "make one with runtime.tensor()");
   }
@@ -45,5 +45,5 @@ export function numbered<T>(inputs: readonly (Tensor | undefined)[], from: (tens
 
 /** Bytes of inputs that live elsewhere. */
 export function movedTo(backend: string, inputs: readonly (Tensor | undefined)[]): number {
-  return inputs.reduce((sum, tensor) => sum + (tensor === undefined || tensor.home === backend ? 0 : byteLength(tensor.spec)), 0);
+  return inputs.reduce((sum, tensor) => sum + (tensor === undefined || tensor.device === backend ? 0 : byteLength(tensor.spec)), 0);
 }

@@ -3,7 +3,7 @@ import { consumersOf, versions } from "../compiler/passes/graph.ts";
 import { simplify } from "../compiler/passes/simplify.ts";
 import { ArgumentError } from "../errors.ts";
 import { programGraph } from "../kinds.ts";
-import type { Node, Output, Persistent, ProgramGraph, Value } from "../program/programGraph.ts";
+import type { Node, Output, Persistent, ProgramGraph, ValueInfo } from "../program/programGraph.ts";
 import { byteLength, maxSpec } from "../spec.ts";
 
 /**
@@ -289,7 +289,7 @@ class Draft {
     return { name, value, bytes: byteLength(maxSpec(values[value]!.spec)) };
   }
 
-  part(values: readonly Value[]): Part {
+  part(values: readonly ValueInfo[]): Part {
     const { dims } = this.#program;
     const patched = [...values];
     const inputs = new Map(this.inputs);

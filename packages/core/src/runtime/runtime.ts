@@ -91,7 +91,7 @@ export class RuntimeCore {
       recorded ??= record();
       return recorded;
     };
-    const homes = Object.fromEntries(tensors.map(({ home }, i) => [String(i), home]));
+    const homes = Object.fromEntries(tensors.map(({ device }, i) => [String(i), device]));
     const inputs = Object.fromEntries(tensors.map((tensor, i) => [String(i), tensor]));
     const request: Request = {
       key: `lazy ${key} ${Object.values(homes).join(" ")}`,
@@ -287,7 +287,7 @@ export class RuntimeCore {
 
   #select(op: AnyOp, inputs: readonly (Tensor | undefined)[], params: object, candidates: readonly Candidate[], sync: boolean): Selection {
     const specs = inputs.map((tensor) => tensor?.spec);
-    const homes = inputs.map((tensor) => tensor?.home);
+    const homes = inputs.map((tensor) => tensor?.device);
     return choose({ ...callRequest(op, specs, params, homes), sync }, candidates, this.#thresholds, this.#policy);
   }
 

@@ -76,7 +76,7 @@ export async function fakeBackend({
 
 function failing(output: Tensor, onReady: () => void): Tensor {
   return new Tensor(output.spec, {
-    home: "fake",
+    device: "fake",
     ready: async () => onReady(),
     read: async () => {
       onReady();

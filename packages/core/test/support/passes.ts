@@ -5,8 +5,8 @@ import {
   fuseElementwise,
   type Program,
   type ProgramGraph,
-  type Ref,
   type RefusesGroup,
+  type Value,
 } from "../../src/index.ts";
 
 export const accept: RefusesGroup = () => undefined;
@@ -16,8 +16,8 @@ export const bodies = ({ nodes }: ProgramGraph): string[] =>
   nodes.map(({ op, params }) =>
     "body" in params ? (params.body as { op: { name: string } }[]).map((call) => call.op.name).join("+") : op.name,
   );
-export const scalar = (program: Program, value: number): Ref => program.constant(Float32Array.of(value), "f32", []);
-export const state = (program: Program): Ref => program.persistent("state", { dtype: "f32", shape: [4] }, { init: "zeros" });
+export const scalar = (program: Program, value: number): Value => program.constant(Float32Array.of(value), "f32", []);
+export const state = (program: Program): Value => program.persistent("state", { dtype: "f32", shape: [4] }, { init: "zeros" });
 
 export function beforeAndAfter(program: ProgramGraph, pass: (program: ProgramGraph) => ProgramGraph): string {
   return `before\n${formatProgram(program)}\nafter\n${formatProgram(pass(program))}`;

@@ -3,7 +3,7 @@ import { anything, describe, either, isRecord, type Kinds, kind, listOf, oneOf, 
 import { frozenMessages } from "../chat/conversation.ts";
 import { type ChatMessage, checkMessages } from "../chat/messages.ts";
 import { SnapshotError } from "../errors.ts";
-import type { CacheType } from "../model/recording.ts";
+import type { CacheType } from "../model/modelBuilder.ts";
 
 /** A layer of the cache in a snapshot. */
 export interface SnapshotLayer {

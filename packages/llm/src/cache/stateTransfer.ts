@@ -5,8 +5,8 @@ import {
   type OpRecorder,
   type Persistent,
   type Plan,
-  type Ref,
   type Runtime,
+  type Value,
 } from "@centella/core";
 import type { CompiledPlan } from "../scheduler/decoder.ts";
 import { blockTokens } from "./blockTree.ts";
@@ -136,7 +136,7 @@ function recordReader(states: ReadonlyMap<string, ConcreteSpec>): OpRecorder {
 }
 
 /** A row `[…]` of a state. */
-function gathered(program: OpRecorder, { shape }: ConcreteSpec, state: Ref, row: Ref): Ref {
+function gathered(program: OpRecorder, { shape }: ConcreteSpec, state: Value, row: Value): Value {
   const rows = program.reshape(state, { shape: [shape[0]!, elementsOf({ shape } as ConcreteSpec)] });
   return program.reshape(program.embedding(rows, row), { shape: shape.slice(1) });
 }
@@ -144,10 +144,10 @@ function gathered(program: OpRecorder, { shape }: ConcreteSpec, state: Ref, row:
 function recordWrites(
   program: OpRecorder,
   states: ReadonlyMap<string, ConcreteSpec>,
-  rowFor: (name: string, spec: ConcreteSpec, state: Ref) => Ref,
+  rowFor: (name: string, spec: ConcreteSpec, state: Value) => Value,
 ): void {
-  const inputs = new Map<string, Ref>();
-  const input = (name: string, count: number): Ref => {
+  const inputs = new Map<string, Value>();
+  const input = (name: string, count: number): Value => {
     const key = `${name}.${count}`;
     if (!inputs.has(key)) inputs.set(key, program.input(key, "i32", [count]));
     return inputs.get(key)!;
@@ -164,14 +164,14 @@ function recordWrites(
  * Writes a row as tokens of a text of its own, which begins with a state of 0. A convolution keeps the tokens themselves; a scan without
  * decay, where token n is seen by element n alone, adds up to the state exactly.
  */
-function write(program: OpRecorder, state: Ref, { shape }: ConcreteSpec, value: Ref, positions: Ref, rows: Ref): void {
+function write(program: OpRecorder, state: Value, { shape }: ConcreteSpec, value: Value, positions: Value, rows: Value): void {
   if (shape.length === 3) {
     program.ssmConvWrite(state, value, positions, rows);
     return;
   }
   const [, H, , N] = shape as readonly [number, number, number, number];
   const x = program.transpose(value, { axes: [2, 0, 1] }); // [N, H, P]
-  const constant = (extents: readonly number[], at: (i: number) => number): Ref =>
+  const constant = (extents: readonly number[], at: (i: number) => number): Value =>
     program.constant(
       Float32Array.from({ length: extents.reduce((product, extent) => product * extent, 1) }, (_, i) => at(i)),
       "f32",

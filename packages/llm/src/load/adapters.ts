@@ -1,4 +1,4 @@
-import type { OpRecorder, Ref } from "@centella/core";
+import type { OpRecorder, Value } from "@centella/core";
 import { type GgufFile, type GgufInput, type LocateOptions, readGguf } from "@centella/gguf";
 import { checkValue, finite, shown } from "@centella/quant/checks";
 import { ModelError } from "../errors.ts";
@@ -98,7 +98,7 @@ export class AdapterTables {
   }
 
   /** `y` with what the adapters add to `x · wᵀ`; `multiply` is that product. */
-  addTo(y: Ref, x: Ref, { name, columns, from, rows, of }: WeightOrigin, multiply: (x: Ref, w: Ref) => Ref): Ref {
+  addTo(y: Value, x: Value, { name, columns, from, rows, of }: WeightOrigin, multiply: (x: Value, w: Value) => Value): Value {
     for (const { adapter, weights } of this.#tables) {
       const rank = rankOf(adapter, name);
       if (rank === undefined) continue;
@@ -110,7 +110,12 @@ export class AdapterTables {
   }
 
   /** `y` with what the adapters add to a product with experts `[count, rows, columns]`; `multiply` is that product. */
-  addToExperts(y: Ref, x: Ref, { name, shape: [count, rows, columns] }: ExpertsOrigin, multiply: (x: Ref, experts: Ref) => Ref): Ref {
+  addToExperts(
+    y: Value,
+    x: Value,
+    { name, shape: [count, rows, columns] }: ExpertsOrigin,
+    multiply: (x: Value, experts: Value) => Value,
+  ): Value {
     for (const { adapter, weights } of this.#tables) {
       const rank = rankOf(adapter, name);
       if (rank === undefined) continue;
@@ -122,7 +127,7 @@ export class AdapterTables {
   }
 
   /** `y` with what the adapters add to rows `ids` of a table `[rows, columns]`. */
-  addToRows(y: Ref, ids: Ref, { name, columns, rows }: WeightOrigin, multiply: (x: Ref, w: Ref) => Ref): Ref {
+  addToRows(y: Value, ids: Value, { name, columns, rows }: WeightOrigin, multiply: (x: Value, w: Value) => Value): Value {
     for (const { adapter, weights } of this.#tables) {
       const rank = rankOf(adapter, name);
       if (rank === undefined) continue;

@@ -1,6 +1,6 @@
 import { blocksOf, blockTokens } from "../cache/blockTree.ts";
 import { stateRowsPerSequence } from "../cache/stateRows.ts";
-import type { CacheType } from "../model/recording.ts";
+import type { CacheType } from "../model/modelBuilder.ts";
 import type { DecoderConfig } from "./config.ts";
 
 /** A context that was chosen, and why. */

@@ -12,8 +12,14 @@ import {
 import { checkOptions, checkValue } from "@centella/quant/checks";
 import { chatTemplateKey, ModelError } from "../errors.ts";
 import { Model } from "../model/model.ts";
+import {
+  type ActivationMode,
+  type DecoderProgram,
+  type DecoderSizes,
+  type ModelDescription,
+  recordDecoder,
+} from "../model/modelBuilder.ts";
 import { describeModel } from "../model/modelInfo.ts";
-import { type ActivationMode, type DecoderProgram, type DecoderSizes, type ModelDescription, recordDecoder } from "../model/recording.ts";
 import { describeArchitecture } from "../models/index.ts";
 import type { ModelSampling } from "../sampling/modelSampling.ts";
 import { type CompiledPlan, Decoder } from "../scheduler/decoder.ts";

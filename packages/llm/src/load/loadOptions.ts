@@ -1,7 +1,7 @@
 import type { Runtime } from "@centella/core";
 import type { LocateOptions } from "@centella/gguf";
 import { abortSignal, boolean, callback, either, isRecord, type Kinds, kind, list, object, oneOf, whole } from "@centella/quant/checks";
-import type { ActivationMode, CacheType } from "../model/recording.ts";
+import type { ActivationMode, CacheType } from "../model/modelBuilder.ts";
 import type { QueueOptions } from "../scheduler/queueOptions.ts";
 import type { AdapterOptions } from "./adapters.ts";
 import type { LayersOnGpu } from "./layersOnGpu.ts";

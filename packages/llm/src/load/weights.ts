@@ -1,4 +1,4 @@
-import { type DType, formatShape, type OpRecorder, type Ref, type TensorSource, UnsupportedError } from "@centella/core";
+import { type DType, formatShape, type OpRecorder, type TensorSource, UnsupportedError, type Value } from "@centella/core";
 import type { GgufFile, TensorInfo } from "@centella/gguf";
 import { blockLayout, isDequantizable } from "@centella/quant";
 import { shown } from "@centella/quant/checks";
@@ -47,9 +47,9 @@ export class WeightTable {
   readonly #file: GgufFile;
   /** Of the persistents' names. */
   readonly #prefix: string;
-  readonly #refs = new Map<string, Ref>();
-  readonly #origins = new Map<Ref, WeightOrigin>();
-  readonly #expertOrigins = new Map<Ref, ExpertsOrigin>();
+  readonly #refs = new Map<string, Value>();
+  readonly #origins = new Map<Value, WeightOrigin>();
+  readonly #expertOrigins = new Map<Value, ExpertsOrigin>();
   readonly #used = new Set<string>();
   readonly #weights: Weight[] = [];
   readonly #ignored = new Set<string>();
@@ -67,31 +67,31 @@ export class WeightTable {
   }
 
   /** A weight `[n, k]` in the file's own type. */
-  matrix(name: string, shape: readonly number[]): Ref {
+  matrix(name: string, shape: readonly number[]): Value {
     return this.#tensor(name, shape, "stored");
   }
 
   /** A norm's weight, a bias or the like, as f32 whatever the file stores. */
-  vector(name: string, shape: number | readonly number[]): Ref {
+  vector(name: string, shape: number | readonly number[]): Value {
     return this.#tensor(name, typeof shape === "number" ? [shape] : shape, "f32");
   }
 
   /** A vector of divisors, as f32. Loading it fails with a {@link ModelError} if an element is 0 or not finite. */
-  divisors(name: string, length: number): Ref {
+  divisors(name: string, length: number): Value {
     return this.#tensor(name, [length], "divisors");
   }
 
   /** Rows `[rows, columns]` of a matrix that the file stores together with others. */
-  matrixRows(name: string, columns: number, { rows, from = 0, of = rows }: RowRange): Ref {
+  matrixRows(name: string, columns: number, { rows, from = 0, of = rows }: RowRange): Value {
     return this.#tensor(name, [of, columns], "stored", { from, rows });
   }
 
   /** Elements of a vector that belong to such rows. */
-  vectorRows(name: string, { rows, from = 0, of = rows }: RowRange): Ref {
+  vectorRows(name: string, { rows, from = 0, of = rows }: RowRange): Value {
     return this.#tensor(name, [of], "f32", { from, rows });
   }
 
-  optionalVector(name: string, length: number): Ref | undefined {
+  optionalVector(name: string, length: number): Value | undefined {
     return this.has(name) ? this.vector(name, length) : undefined;
   }
 
@@ -101,12 +101,12 @@ export class WeightTable {
   }
 
   /** Where a matrix that this table gave comes from. */
-  originOf(ref: Ref): WeightOrigin | undefined {
+  originOf(ref: Value): WeightOrigin | undefined {
     return this.#origins.get(ref);
   }
 
   /** Where experts that this table gave come from. */
-  expertsOriginOf(ref: Ref): ExpertsOrigin | undefined {
+  expertsOriginOf(ref: Value): ExpertsOrigin | undefined {
     return this.#expertOrigins.get(ref);
   }
 
@@ -153,7 +153,7 @@ export class WeightTable {
   }
 
   /** A tensor of this shape, or `rows` of its first axis from `from` on. */
-  #tensor(name: string, shape: readonly number[], as: "stored" | "f32" | "divisors", part: Part = { from: 0, rows: shape[0]! }): Ref {
+  #tensor(name: string, shape: readonly number[], as: "stored" | "f32" | "divisors", part: Part = { from: 0, rows: shape[0]! }): Value {
     const { from, rows } = part;
     const key = this.#prefix + (rows === shape[0] ? name : `${name}[${from}:${from + rows}]`);
     const known = this.#refs.get(key);

@@ -9,9 +9,9 @@ import { ChatTemplateError, chatTemplateKey, noChatTemplate } from "../errors.ts
 import type { SamplingOptions } from "../sampling/options.ts";
 import type { Decoder } from "../scheduler/decoder.ts";
 import type { Tokenizer } from "../tokenizer/tokenizer.ts";
+import type { CacheType } from "./modelBuilder.ts";
 import type { ModelInfo } from "./modelInfo.ts";
 import { type Pooling, poolingTypes } from "./pooling.ts";
-import type { CacheType } from "./recording.ts";
 
 /** The parts of a model, which `loadModel` creates. */
 export interface ModelParts {

@@ -4,7 +4,7 @@ import { chatTemplateKey } from "../errors.ts";
 import { cacheBytes } from "../load/contextWishes.ts";
 import type { LayerSplit } from "../load/layersOnGpu.ts";
 import type { SamplingOptions } from "../sampling/options.ts";
-import type { ActivationMode, CacheType, DecoderProgram, DecoderSizes, ModelDescription } from "./recording.ts";
+import type { ActivationMode, CacheType, DecoderProgram, DecoderSizes, ModelDescription } from "./modelBuilder.ts";
 
 /** Bytes that a model takes, in stored form; a backend may add padding and scratch space (`runtime.backends[…].memory()`). */
 export interface ModelMemory {

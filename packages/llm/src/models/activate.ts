@@ -1,11 +1,11 @@
-import type { Ref } from "@centella/core";
-import type { Recording } from "../model/recording.ts";
+import type { Value } from "@centella/core";
+import type { ModelBuilder } from "../model/modelBuilder.ts";
 import type { Family } from "./family.ts";
 
 /** `act(gate) · up`, or `act(up)` without a gate, with the family's activation. */
-export function activated(r: Recording, { feedForward }: Family, gate: Ref | undefined, up: Ref): Ref {
+export function activated(r: ModelBuilder, { feedForward }: Family, gate: Value | undefined, up: Value): Value {
   const { program } = r;
-  const act = (x: Ref): Ref => activate(r, feedForward?.activation ?? "silu", x);
+  const act = (x: Value): Value => activate(r, feedForward?.activation ?? "silu", x);
   if (gate === undefined) return act(up);
   if (feedForward?.activation !== "swigluOai") return program.mul(act(gate), up);
   const one = program.constant(Float32Array.of(1), "f32", [1]);
@@ -16,7 +16,7 @@ export function activated(r: Recording, { feedForward }: Family, gate: Ref | und
 const outerLimit = 7;
 const steepness = 1.702;
 
-function activate(r: Recording, activation: "silu" | "gelu" | "squaredRelu" | "swigluOai", x: Ref): Ref {
+function activate(r: ModelBuilder, activation: "silu" | "gelu" | "squaredRelu" | "swigluOai", x: Value): Value {
   const { program } = r;
   switch (activation) {
     case "silu":
@@ -38,7 +38,7 @@ function activate(r: Recording, activation: "silu" | "gelu" | "squaredRelu" | "s
  * `x` rounded to the 11 significant bits of an f16 (Veltkamp's splitting): the product with `2^13 + 1` loses the 13 lowest bits of
  * `x`, and the differences uncover what is left of it.
  */
-function halfRounded({ program }: Recording, x: Ref): Ref {
+function halfRounded({ program }: ModelBuilder, x: Value): Value {
   const product = program.scale(x, { by: 2 ** 13 + 1 });
   return program.sub(product, program.sub(product, x));
 }

@@ -1,5 +1,5 @@
-import type { Ref } from "@centella/core";
-import type { Recording } from "../model/recording.ts";
+import type { Value } from "@centella/core";
+import type { ModelBuilder } from "../model/modelBuilder.ts";
 import type { ModelConfig } from "./config.ts";
 import type { Family } from "./family.ts";
 import { centred, norm } from "./norms.ts";
@@ -8,7 +8,7 @@ import { ignoreRopeFactors, rotate } from "./rotate.ts";
 import { sharpened } from "./sharpened.ts";
 
 /** `x [T, d] -> [n, d]`, output projection included; `pick` leaves the n tokens that matter of `[T, …]`. */
-export function attention(r: Recording, family: Family, config: ModelConfig, layer: number, x: Ref, pick: (y: Ref) => Ref): Ref {
+export function attention(r: ModelBuilder, family: Family, config: ModelConfig, layer: number, x: Value, pick: (y: Value) => Value): Value {
   const { program, T } = r;
   const { attention: rule, heads: H, valueLength: dV } = config;
   ignoreRopeFactors(r);
@@ -26,7 +26,7 @@ export function attention(r: Recording, family: Family, config: ModelConfig, lay
 }
 
 /** `y [n, H · dV] -> [n, d]` */
-export function attentionOutput(r: Recording, family: Family, { embeddingLength: d }: ModelConfig, layer: number, y: Ref): Ref {
+export function attentionOutput(r: ModelBuilder, family: Family, { embeddingLength: d }: ModelConfig, layer: number, y: Value): Value {
   const name = `blk.${layer}.attn_output`;
   if (!family.attention?.ignoresOutputBias) return projectAttention(r, name, y, { rows: d });
   r.weights.ignore(`${name}.bias`);
@@ -35,28 +35,28 @@ export function attentionOutput(r: Recording, family: Family, { embeddingLength:
 
 /** `x [T, d] -> q [T, H, dK], k [T, Hkv, dK], v [T, Hkv, dV]`, normed and rotated. */
 function queriesKeysValues(
-  r: Recording,
+  r: ModelBuilder,
   family: Family,
   config: ModelConfig,
   layer: number,
-  x: Ref,
-): { readonly q: Ref; readonly k: Ref; readonly v: Ref } {
+  x: Value,
+): { readonly q: Value; readonly k: Value; readonly v: Value } {
   const { program, T } = r;
   const { heads: H, kvHeads, keyLength: dK, valueLength: dV, attention: rule, rope } = config;
   const block = `blk.${layer}`;
   const isWindowed = rule.isWindowed(layer);
   const of = H * dK + kvHeads * (dK + dV);
   const isFused = r.weights.has(`${block}.attn_qkv.weight`);
-  const part = (name: string, from: number, rows: number): Ref => {
+  const part = (name: string, from: number, rows: number): Value => {
     const y = isFused
       ? projectAttention(r, `${block}.attn_qkv`, x, { rows, from, of })
       : projectAttention(r, `${block}.${name}`, x, { rows });
     return rule.clamp === 0 ? y : program.clip(y, { min: -rule.clamp, max: rule.clamp });
   };
-  const rotated = (y: Ref): Ref => (rope?.rotates(layer, isWindowed || rule.window === 0) ? rotate(r, rope, isWindowed, y) : y);
-  const positioned = (name: string, y: Ref, heads: number): Ref => {
-    const normed = (z: Ref): Ref => queryKeyNorm(r, family, config, block, name, z, heads); // [T, heads, dK]
-    const split = (z: Ref): Ref => program.reshape(z, { shape: [T, heads, dK] });
+  const rotated = (y: Value): Value => (rope?.rotates(layer, isWindowed || rule.window === 0) ? rotate(r, rope, isWindowed, y) : y);
+  const positioned = (name: string, y: Value, heads: number): Value => {
+    const normed = (z: Value): Value => queryKeyNorm(r, family, config, block, name, z, heads); // [T, heads, dK]
+    const split = (z: Value): Value => program.reshape(z, { shape: [T, heads, dK] });
     return family.attention?.normsRotated ? normed(rotated(split(y))) : rotated(normed(y));
   };
   return {
@@ -67,10 +67,10 @@ function queriesKeysValues(
 }
 
 /** `y [T, heads · dK]` or `[T, heads, dK] -> [T, heads, dK]`, normed as the family does. */
-function queryKeyNorm(r: Recording, family: Family, config: ModelConfig, block: string, name: string, y: Ref, heads: number): Ref {
+function queryKeyNorm(r: ModelBuilder, family: Family, config: ModelConfig, block: string, name: string, y: Value, heads: number): Value {
   const { program, weights, T } = r;
   const { keyLength: dK, epsilon } = config;
-  const split = (z: Ref): Ref => program.reshape(z, { shape: [T, heads, dK] });
+  const split = (z: Value): Value => program.reshape(z, { shape: [T, heads, dK] });
   switch (family.attention?.queryKeyNorm) {
     case undefined:
       return split(y);

@@ -1,5 +1,5 @@
-import type { Ref } from "@centella/core";
-import type { Recording } from "../model/recording.ts";
+import type { Value } from "@centella/core";
+import type { ModelBuilder } from "../model/modelBuilder.ts";
 import { activated } from "./activate.ts";
 import type { ModelConfig } from "./config.ts";
 import type { Family } from "./family.ts";
@@ -7,7 +7,7 @@ import type { ExpertsConfig } from "./layerConfig.ts";
 import { projectFeedForward, vectorBias } from "./projections.ts";
 
 /** `x [n, d] -> [n, d]`: the weighted sum of the outputs of the experts that were chosen for each token, and of the shared one. */
-export function mixture(r: Recording, family: Family, config: ModelConfig, experts: ExpertsConfig, block: string, x: Ref): Ref {
+export function mixture(r: ModelBuilder, family: Family, config: ModelConfig, experts: ExpertsConfig, block: string, x: Value): Value {
   const { program, weights } = r;
   const { count, used, gating, groups, openGroups, normalize, scale, isShared } = experts;
   const { embeddingLength: d } = config;
@@ -23,7 +23,7 @@ export function mixture(r: Recording, family: Family, config: ModelConfig, exper
   const ids = program.moeRoute(logits, { k: used, gating, groups, openGroups, ...(bias && { bias }) }); // [n, k]
   const chosen = program.moeWeights(logits, ids, { gating, normalize, scale }); // [n, k]
 
-  const project = (name: string, y: Ref, rows: number): Ref => {
+  const project = (name: string, y: Value, rows: number): Value => {
     const key = `${block}.${name}`;
     weights.ignore(`${key}.input_scale`);
     weights.ignore(...(rule.scales ? [] : [`${key}.scale`]));
@@ -35,7 +35,7 @@ export function mixture(r: Recording, family: Family, config: ModelConfig, exper
       : product;
   };
   const both = isFused ? project("ffn_gate_up_exps", x, 2 * f) : undefined; // gates first
-  const part = (index: number): Ref => program.slice(both!, { axis: -1, start: index * f, end: (index + 1) * f });
+  const part = (index: number): Value => program.slice(both!, { axis: -1, start: index * f, end: (index + 1) * f });
   const up = isFused ? part(1) : project("ffn_up_exps", x, f);
   const gate = isFused ? part(0) : weights.has(`${block}.ffn_gate_exps.weight`) ? project("ffn_gate_exps", x, f) : undefined;
   const inner = activated(r, family, gate, up);
@@ -47,10 +47,10 @@ export function mixture(r: Recording, family: Family, config: ModelConfig, exper
 }
 
 /** `x [n, d] -> [n, d]` */
-function sharedExpert(r: Recording, family: Family, { embeddingLength: d }: ModelConfig, block: string, x: Ref): Ref {
+function sharedExpert(r: ModelBuilder, family: Family, { embeddingLength: d }: ModelConfig, block: string, x: Value): Value {
   const { program, weights } = r;
   const rows = weights.shape(`${block}.ffn_up_shexp.weight`)?.[0] ?? d;
-  const project = (name: string, y: Ref, of: number): Ref => projectFeedForward(r, family, `${block}.${name}`, y, { rows: of });
+  const project = (name: string, y: Value, of: number): Value => projectFeedForward(r, family, `${block}.${name}`, y, { rows: of });
   const inner = activated(r, family, project("ffn_gate_shexp", x, rows), project("ffn_up_shexp", x, rows));
   const y = project("ffn_down_shexp", inner, d);
   if (family.experts?.shared !== "gated") return y;
@@ -58,6 +58,6 @@ function sharedExpert(r: Recording, family: Family, { embeddingLength: d }: Mode
   return program.mul(y, program.sigmoid(gate));
 }
 
-function lastExtent({ spec }: Ref): number {
+function lastExtent({ spec }: Value): number {
   return Number(spec.shape.at(-1));
 }

@@ -1,6 +1,6 @@
-import { type Ref, UnsupportedError } from "@centella/core";
+import { UnsupportedError, type Value } from "@centella/core";
 import type { RowRange } from "../load/weights.ts";
-import type { Recording } from "../model/recording.ts";
+import type { ModelBuilder } from "../model/modelBuilder.ts";
 import { activated } from "./activate.ts";
 import { attention } from "./attention.ts";
 import type { ModelConfig } from "./config.ts";
@@ -10,7 +10,7 @@ import { projectFeedForward, vectorBias } from "./projections.ts";
 import type { RareLayers } from "./rareLayers.ts";
 
 /** T tokens, d embedding, H heads, V vocabulary: `tokens [T] -> logits [nOut, V]`, or the states `[nOut, d]` before the output layer. */
-export function forward(r: Recording, family: Family, config: ModelConfig, rare: RareLayers): Ref {
+export function forward(r: ModelBuilder, family: Family, config: ModelConfig, rare: RareLayers): Value {
   const { program, weights } = r;
   const { embeddingLength: d, vocabSize: V, epsilon } = config;
   weights.ignore(...(family.ignored ?? []));
@@ -38,7 +38,7 @@ export function forward(r: Recording, family: Family, config: ModelConfig, rare:
 }
 
 /** The embedding `[1, d]` of the first type of token, 0 where the file has none. */
-function tokenType({ program, weights }: Recording, d: number): Ref {
+function tokenType({ program, weights }: ModelBuilder, d: number): Value {
   const types = weights.shape("token_types.weight")?.[0];
   if (types === undefined) return program.constant(new Float32Array(d), "f32", [1, d]);
   const table = weights.matrixRows("token_types.weight", d, { rows: 1, of: types });
@@ -46,13 +46,13 @@ function tokenType({ program, weights }: Recording, d: number): Ref {
 }
 
 /** `x [T, d] -> [T, d]`, the last layer's `-> [nOut, d]`: nothing after the last attention looks at other tokens. */
-function block(r: Recording, family: Family, config: ModelConfig, rare: RareLayers, layer: number, x: Ref): Ref {
+function block(r: ModelBuilder, family: Family, config: ModelConfig, rare: RareLayers, layer: number, x: Value): Value {
   const { program, weights, outRows } = r;
   const { embeddingLength: d, epsilon } = config;
   const name = `blk.${layer}`;
-  const pick = (y: Ref): Ref => (layer === config.layers - 1 ? program.embedding(y, outRows) : y);
-  const before = (part: string, y: Ref): Ref => (family.norms === "after" ? y : norm(r, family, `${name}.${part}`, y, d, epsilon));
-  const after = (part: string, y: Ref): Ref =>
+  const pick = (y: Value): Value => (layer === config.layers - 1 ? program.embedding(y, outRows) : y);
+  const before = (part: string, y: Value): Value => (family.norms === "after" ? y : norm(r, family, `${name}.${part}`, y, d, epsilon));
+  const after = (part: string, y: Value): Value =>
     scaled(r, (family.norms ?? "before") === "before" ? y : norm(r, family, `${name}.${part}`, y, d, epsilon), config.residualScale);
   weights.ignore(`${name}.attn_rot_embd.weight`);
   const mix = config.hasCache(layer) ? (rare.latentAttention ?? attention) : rare.recurrent!;
@@ -86,7 +86,7 @@ function block(r: Recording, family: Family, config: ModelConfig, rare: RareLaye
 }
 
 /** `[nOut, d] -> [nOut, d]`, through `[nOut, feedForwardLength]`. */
-function feedForward(r: Recording, family: Family, config: ModelConfig, rare: RareLayers, block: string, x: Ref): Ref {
+function feedForward(r: ModelBuilder, family: Family, config: ModelConfig, rare: RareLayers, block: string, x: Value): Value {
   const { embeddingLength: d, feedForwardLength: f, experts } = config;
   if (r.weights.has(`${block}.ffn_gate_inp.weight`)) {
     if (experts !== undefined) return rare.mixture!(r, family, config, experts, block, x);
@@ -96,7 +96,7 @@ function feedForward(r: Recording, family: Family, config: ModelConfig, rare: Ra
     );
   }
   const kind = family.feedForward?.kind ?? "gated";
-  const project = (name: string, y: Ref, range: RowRange): Ref => projectFeedForward(r, family, `${block}.${name}`, y, range);
+  const project = (name: string, y: Value, range: RowRange): Value => projectFeedForward(r, family, `${block}.${name}`, y, range);
   const isFused = kind === "fusedGate";
   const gate = kind === "gated" ? project("ffn_gate", x, { rows: f }) : isFused ? project("ffn_up", x, { rows: f, of: 2 * f }) : undefined;
   const up = project("ffn_up", x, isFused ? { rows: f, from: f, of: 2 * f } : { rows: f });
@@ -106,11 +106,11 @@ function feedForward(r: Recording, family: Family, config: ModelConfig, rare: Ra
   return project("ffn_down", divisors === undefined ? inner : r.program.div(inner, divisors), { rows: d });
 }
 
-function scaled({ program }: Recording, x: Ref, factor: number): Ref {
+function scaled({ program }: ModelBuilder, x: Value, factor: number): Value {
   return factor === 1 ? x : program.scale(x, { by: factor });
 }
 
 /** `cap · tanh(x / cap)`; 0 leaves `x` as it is. */
-function capped({ program }: Recording, x: Ref, cap: number): Ref {
+function capped({ program }: ModelBuilder, x: Value, cap: number): Value {
   return cap === 0 ? x : program.scale(program.tanh(program.scale(x, { by: 1 / cap })), { by: cap });
 }

@@ -1,6 +1,6 @@
 import { UnsupportedArchitectureError } from "../errors.ts";
 import type { ModelHeader } from "../load/metadataReader.ts";
-import type { ModelDescription } from "../model/recording.ts";
+import type { ModelDescription } from "../model/modelBuilder.ts";
 import { hasRareConfig, readModelConfig } from "./config.ts";
 import { baichuan } from "./families/baichuan.ts";
 import { bert } from "./families/bert.ts";

@@ -1,5 +1,5 @@
-import type { Ref } from "@centella/core";
-import type { Recording } from "../model/recording.ts";
+import type { Value } from "@centella/core";
+import type { ModelBuilder } from "../model/modelBuilder.ts";
 import { attentionOutput } from "./attention.ts";
 import type { LatentConfig } from "./attentionConfig.ts";
 import type { ModelConfig } from "./config.ts";
@@ -10,7 +10,14 @@ import { ignoreRopeFactors, rotate } from "./rotate.ts";
 import { sharpened } from "./sharpened.ts";
 
 /** `attention` with latent keys and values: `x [T, d] -> [n, d]`. */
-export function latentAttention(r: Recording, family: Family, config: ModelConfig, layer: number, x: Ref, pick: (y: Ref) => Ref): Ref {
+export function latentAttention(
+  r: ModelBuilder,
+  family: Family,
+  config: ModelConfig,
+  layer: number,
+  x: Value,
+  pick: (y: Value) => Value,
+): Value {
   const latent = config.latent!;
   ignoreRopeFactors(r);
   const y = attend(r, family, config, latent, layer, x);
@@ -18,14 +25,14 @@ export function latentAttention(r: Recording, family: Family, config: ModelConfi
 }
 
 /** `x [T, d] -> [T, H, dV]` */
-function attend(r: Recording, family: Family, config: ModelConfig, latent: LatentConfig, layer: number, x: Ref): Ref {
+function attend(r: ModelBuilder, family: Family, config: ModelConfig, latent: LatentConfig, layer: number, x: Value): Value {
   const { program, T } = r;
   const { heads: H, epsilon, attention } = config;
   const { temperature } = attention;
   const { rank, keyLength, ropeLength, valueLength, queryRank } = latent;
   const block = `blk.${layer}`;
   const plainLength = keyLength - ropeLength;
-  const rotated = (y: Ref): Ref => (config.rope === undefined ? y : rotate(r, config.rope, false, y));
+  const rotated = (y: Value): Value => (config.rope === undefined ? y : rotate(r, config.rope, false, y));
 
   const query =
     queryRank > 0 && r.weights.has(`${block}.attn_q_a.weight`)
@@ -70,6 +77,6 @@ function attend(r: Recording, family: Family, config: ModelConfig, latent: Laten
 }
 
 /** `count` elements of the last axis, from `start` on. */
-function last({ program }: Recording, x: Ref, start: number, count: number): Ref {
+function last({ program }: ModelBuilder, x: Value, start: number, count: number): Value {
   return program.slice(x, { axis: -1, start, end: start + count });
 }

@@ -1,9 +1,9 @@
-import type { Ref } from "@centella/core";
-import type { Recording } from "../model/recording.ts";
+import type { Value } from "@centella/core";
+import type { ModelBuilder } from "../model/modelBuilder.ts";
 import type { Family } from "./family.ts";
 
 /** The family's norm over the last axis, `n` elements, with weight `name.weight` and, for layer norms, `name.bias` where there is one. */
-export function norm(r: Recording, { norm = "rms" }: Family, name: string, x: Ref, n: number, eps: number): Ref {
+export function norm(r: ModelBuilder, { norm = "rms" }: Family, name: string, x: Value, n: number, eps: number): Value {
   const { program, weights } = r;
   const weight = weights.vector(`${name}.weight`, n);
   if (norm === "rms") return program.rmsNorm(x, weight, { eps });
@@ -13,7 +13,7 @@ export function norm(r: Recording, { norm = "rms" }: Family, name: string, x: Re
 }
 
 /** `(x - mean(x)) / sqrt(variance(x) + eps) · weight` over the last axis, `n` elements; without a weight it is 1. */
-export function centred({ program }: Recording, x: Ref, weight: Ref | undefined, n: number, eps: number): Ref {
+export function centred({ program }: ModelBuilder, x: Value, weight: Value | undefined, n: number, eps: number): Value {
   const shifted = program.sub(x, program.mean(x, { axis: -1, keepDims: true }));
   return program.rmsNorm(shifted, weight ?? program.constant(new Float32Array(n).fill(1), "f32", [n]), { eps });
 }

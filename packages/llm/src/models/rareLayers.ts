@@ -1,11 +1,11 @@
-import type { Ref } from "@centella/core";
-import type { Recording } from "../model/recording.ts";
+import type { Value } from "@centella/core";
+import type { ModelBuilder } from "../model/modelBuilder.ts";
 import type { ModelConfig } from "./config.ts";
 import type { mixture } from "./experts.ts";
 import type { Family } from "./family.ts";
 
 /** Mixes what tokens know: `x [T, d] -> [n, d]`; `pick` leaves the n tokens that matter of `[T, …]`. */
-export type Mixer = (r: Recording, family: Family, config: ModelConfig, layer: number, x: Ref, pick: (y: Ref) => Ref) => Ref;
+export type Mixer = (r: ModelBuilder, family: Family, config: ModelConfig, layer: number, x: Value, pick: (y: Value) => Value) => Value;
 
 /** What layers of few models are recorded by; a page loads what its model has. */
 export interface RareLayers {

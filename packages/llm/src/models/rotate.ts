@@ -1,9 +1,9 @@
-import { type Ref, UnsupportedError } from "@centella/core";
-import type { Recording } from "../model/recording.ts";
+import { UnsupportedError, type Value } from "@centella/core";
+import type { ModelBuilder } from "../model/modelBuilder.ts";
 import type { RopeConfig } from "./ropeConfig.ts";
 
 /** `x [T, heads, size] -> [T, heads, size]`: its leading elements turned by the tokens' positions. */
-export function rotate({ program, positions, ...r }: Recording, rope: RopeConfig, isWindowed: boolean, x: Ref): Ref {
+export function rotate({ program, positions, ...r }: ModelBuilder, rope: RopeConfig, isWindowed: boolean, x: Value): Value {
   const { dims, pairing } = rope;
   const { base, scale, factors, magnitude } = isWindowed ? rope.windowed : rope.plain;
   const stored = isWindowed && rope.windowed.scale !== rope.plain.scale ? undefined : storedFactors(r, rope);
@@ -24,15 +24,15 @@ const oneSetOfFactors = "rope_freqs.weight";
 
 /** Divisors of the frequencies that the file has: one set (Llama 3), or one for short and one for long contexts (longrope). */
 function storedFactors(
-  { weights, contextLength }: Pick<Recording, "weights" | "contextLength">,
+  { weights, contextLength }: Pick<ModelBuilder, "weights" | "contextLength">,
   { dims, originalContext }: RopeConfig,
-): Ref | undefined {
+): Value | undefined {
   const forLength = contextLength > originalContext ? longFactors : shortFactors;
   const name = weights.has(oneSetOfFactors) ? oneSetOfFactors : forLength;
   return weights.has(name) ? weights.divisors(name, dims / 2) : undefined;
 }
 
 /** Factors of the other context length, or of layers that do not rotate, are left out knowingly. */
-export function ignoreRopeFactors({ weights }: Recording): void {
+export function ignoreRopeFactors({ weights }: ModelBuilder): void {
   weights.ignore(longFactors, shortFactors, oneSetOfFactors);
 }

@@ -1,5 +1,5 @@
 import type { AnyOp } from "../../program/op.ts";
-import type { Node, ProgramGraph, Value } from "../../program/programGraph.ts";
+import type { Node, ProgramGraph, ValueInfo } from "../../program/programGraph.ts";
 import { structuralKey } from "../../program/structuralKey.ts";
 import { formatSpec } from "../../spec.ts";
 import { renamedOutputs, withChanges } from "./graph.ts";
@@ -38,7 +38,7 @@ export function commonSubexpressions(program: ProgramGraph): ProgramGraph {
   return withChanges(program, { nodes, outputs: renamedOutputs(program, replaced) });
 }
 
-function constantKey({ spec, definition }: Value): string | undefined {
+function constantKey({ spec, definition }: ValueInfo): string | undefined {
   if (definition.kind !== "constant" || definition.data.byteLength > maxConstantBytes) return undefined;
   const { buffer, byteOffset, byteLength } = definition.data;
   return `constant ${formatSpec(spec)} ${new Uint8Array(buffer, byteOffset, byteLength).join()}`;

@@ -4,7 +4,7 @@ import { div } from "../../ops/div.ts";
 import { mul } from "../../ops/mul.ts";
 import { type ScaleParams, scale } from "../../ops/scale.ts";
 import { sub } from "../../ops/sub.ts";
-import type { Node, ProgramGraph, Value } from "../../program/programGraph.ts";
+import type { Node, ProgramGraph, ValueInfo } from "../../program/programGraph.ts";
 import { type ConcreteSpec, elementCount, isConcrete, sameShape } from "../../spec.ts";
 import { renamedOutputs, versions, withChanges } from "./graph.ts";
 
@@ -26,7 +26,7 @@ export function foldConstants(program: ProgramGraph): ProgramGraph {
 }
 
 class Fold {
-  readonly values: Value[];
+  readonly values: ValueInfo[];
   readonly replaced = new Map<number, number>();
   readonly #inPersistent: ReadonlyMap<number, number>;
   /** Calls of `scale` so far, by their output. */
@@ -117,6 +117,6 @@ class Fold {
   }
 }
 
-function isScalar(spec: Value["spec"]): spec is ConcreteSpec {
+function isScalar(spec: ValueInfo["spec"]): spec is ConcreteSpec {
   return isConcrete(spec) && elementCount(spec.shape) === 1;
 }

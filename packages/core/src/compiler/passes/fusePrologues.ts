@@ -7,7 +7,7 @@ import { consumersOf, delaysOf, withChanges } from "./graph.ts";
  * Fuses an elementwise call or group into the call that its result is the first tensor of: `sum(x * w)` and `rmsNorm(x + y)` are one
  * node with the sum and the norm as their body's last call. The group runs where that call does; see {@link delaysOf}. A result that
  * calls further on read as well, like the residual `x + y` of a model's layer, or that is an output, leaves the group beside the last
- * one's (`FusedParams.others`). Linear in the number of nodes.
+ * one's (`FusedParams.extraOutputs`). Linear in the number of nodes.
  */
 export function fusePrologues(program: ProgramGraph, refuses: RefusesGroup, { maxInputs = Infinity }: FusionLimits = {}): Fusion {
   const { nodes, values, outputs } = program;

@@ -20,7 +20,7 @@ export interface FusedParams {
    * Of a group with several results: indices in the body of the other calls whose results leave it, ascending. Calls of the body may read
    * them. A backend that looks at a group's last result alone has to refuse these.
    */
-  readonly others?: readonly number[];
+  readonly extraOutputs?: readonly number[];
 }
 
 /**
@@ -36,7 +36,7 @@ export const fused: Op<readonly string[], FusedParams> = {
   defaults: {},
   required: ["body"],
   infer: (inputs, { body }) => evaluateBody(inputs, body, ({ op, params }, specs) => op.infer(specs, params)),
-  cost(inputs, { body, others = [] }, output): Cost {
+  cost(inputs, { body, extraOutputs = [] }, output): Cost {
     let flops = 0;
     const made: ConcreteSpec[] = [];
     const specOf = concreteSpecs(body, output);
@@ -46,7 +46,7 @@ export const fused: Op<readonly string[], FusedParams> = {
       made.push(spec);
       return spec;
     });
-    const moved = [...inputs, ...others.map((index) => made[index]), output];
+    const moved = [...inputs, ...extraOutputs.map((index) => made[index]), output];
     return { flops, bytes: moved.reduce((sum, spec) => sum + (spec === undefined ? 0 : byteLength(spec)), 0) };
   },
 };
@@ -82,9 +82,15 @@ export function compose(
     places.set(output, inputs.length + body.length - 1);
   }
   const { output } = nodes.at(-1)!;
-  const others = nodes.map((node) => node.output).filter((id) => id !== output && (!read.has(id) || kept.has(id)));
-  if (others.length === 0) return { op: fused, inputs, params: { body }, output };
-  return { op: fused, inputs, params: { body, others: others.map((id) => places.get(id)! - inputs.length) }, output, others };
+  const extraOutputs = nodes.map((node) => node.output).filter((id) => id !== output && (!read.has(id) || kept.has(id)));
+  if (extraOutputs.length === 0) return { op: fused, inputs, params: { body }, output };
+  return {
+    op: fused,
+    inputs,
+    params: { body, extraOutputs: extraOutputs.map((id) => places.get(id)! - inputs.length) },
+    output,
+    extraOutputs,
+  };
 }
 
 /** Follows a body from its inputs to its result: `visit` makes of a call and its inputs the call's result. */

@@ -12,20 +12,20 @@ export interface GroupResult {
   /** Those that are not elementwise, such as products. */
   readonly anchors: readonly number[];
   /** The elementwise ones as a group of their own. */
-  readonly finishing: FinishingGroup | undefined;
+  readonly elementwise: ElementwiseGroup | undefined;
 }
 
 /** The elementwise calls behind a result's other calls. */
-export interface FinishingGroup {
+export interface ElementwiseGroup {
   readonly params: FusedParams;
   /** Places in the whole group that it reads: inputs, and results of anchors. */
   readonly places: readonly number[];
   readonly output: TensorSpec;
 }
 
-/** The results of a group of `count` inputs, in the order in which they are stored: `others`, then the last call's. */
-export function resultsOf(count: number, { body, others = [] }: FusedParams): readonly GroupResult[] {
-  return [...others, body.length - 1].map((call): GroupResult => {
+/** The results of a group of `count` inputs, in the order in which they are stored: `extraOutputs`, then the last call's. */
+export function resultsOf(count: number, { body, extraOutputs = [] }: FusedParams): readonly GroupResult[] {
+  return [...extraOutputs, body.length - 1].map((call): GroupResult => {
     const needed = new Set<number>();
     const left = [call];
     for (let index = left.pop(); index !== undefined; index = left.pop()) {
@@ -37,23 +37,23 @@ export function resultsOf(count: number, { body, others = [] }: FusedParams): re
     const isElementwise = (index: number): boolean => body[index]!.op.elementwise === true;
     const rest = calls.filter(isElementwise);
     const anchors = calls.filter((index) => !isElementwise(index));
-    return { call, calls, anchors, finishing: rest.length === 0 ? undefined : finishingOf(count, body, rest) };
+    return { call, calls, anchors, elementwise: rest.length === 0 ? undefined : finishingOf(count, body, rest) };
   });
 }
 
 /** One call that is no function of single elements, with elementwise calls that make its first tensor or finish its result. */
-export interface SurroundedCall {
+export interface AnchoredGroup {
   /** Its index in the body. */
   readonly call: number;
   /** Whether the elementwise calls are those before it. */
   readonly isLast: boolean;
-  readonly elementwise: FinishingGroup;
+  readonly elementwise: ElementwiseGroup;
   /** Whether what is made before it is a result of the group, too. */
   readonly isKept: boolean;
 }
 
 /** A group of one call with elementwise ones before or behind it, or the reason why a group is none. */
-export function surroundedCall(count: number, { body, others = [] }: FusedParams): SurroundedCall | string {
+export function anchoredGroup(count: number, { body, extraOutputs = [] }: FusedParams): AnchoredGroup | string {
   const apart = body.flatMap(({ op }, index) => (op.elementwise === true ? [] : [index]));
   const call = apart[0]!;
   if (apart.length === 0) return "functions of single elements alone";
@@ -65,8 +65,8 @@ export function surroundedCall(count: number, { body, others = [] }: FusedParams
   const source = isLast ? count + call - 1 : first;
   if (first !== source || [...(isLast ? [] : [first]), ...more].some((place) => place === undefined || place >= count))
     return `${op.name} of several calls`;
-  const isKept = isLast && others.length === 1 && others[0] === call - 1;
-  if (others.length > 0 && !isKept) return "several results";
+  const isKept = isLast && extraOutputs.length === 1 && extraOutputs[0] === call - 1;
+  if (extraOutputs.length > 0 && !isKept) return "several results";
   const elementwise = body.flatMap((_, index) => (index === call ? [] : [index]));
   return { call, isLast, elementwise: finishingOf(count, body, elementwise), isKept };
 }
@@ -104,7 +104,7 @@ export function siblingsUnsupported(
   return undefined;
 }
 
-function finishingOf(count: number, body: readonly FusedCall[], calls: readonly number[]): FinishingGroup {
+function finishingOf(count: number, body: readonly FusedCall[], calls: readonly number[]): ElementwiseGroup {
   const own = new Set(calls.map((index) => count + index));
   const read = calls.flatMap((index) => body[index]!.inputs).filter((place) => place !== undefined && !own.has(place));
   const places = [...new Set(read)] as number[];

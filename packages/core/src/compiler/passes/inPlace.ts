@@ -23,7 +23,7 @@ export function inPlace(lowered: Lowered): Lowered {
       dying.storage.last = step.output.storage.last;
       moved.set(step.output.storage, dying.storage);
     }
-    return { ...step, inputs, output: now(step.output), ...(step.others && { others: step.others.map(now) }) };
+    return { ...step, inputs, output: now(step.output), ...(step.extraOutputs && { extraOutputs: step.extraOutputs.map(now) }) };
   });
   return {
     ...lowered,

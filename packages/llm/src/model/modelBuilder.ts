@@ -1,4 +1,4 @@
-import { CentellaError, createRecorder, type OpRecorder, type Ref, type SymbolicDim, UnsupportedError } from "@centella/core";
+import { CentellaError, createRecorder, type OpRecorder, type SymbolicDim, UnsupportedError, type Value } from "@centella/core";
 import type { GgufFile } from "@centella/gguf";
 import { blocksOf, blockTokens } from "../cache/blockTree.ts";
 import { stateRowsPerSequence } from "../cache/stateRows.ts";
@@ -35,34 +35,34 @@ export interface DecoderSizes {
 }
 
 /** What a model's forward pass is recorded with. */
-export interface Recording {
+export interface ModelBuilder {
   readonly program: OpRecorder;
   readonly weights: WeightTable;
   /** Tokens of the run. */
   readonly T: SymbolicDim;
   /** Ids `[T]`. */
-  readonly tokens: Ref;
+  readonly tokens: Value;
   /** Positions in their sequences `[T]`. */
-  readonly positions: Ref;
+  readonly positions: Value;
   /** Indices `[nOut]` of the tokens whose logits leave the run. */
-  readonly outRows: Ref;
+  readonly outRows: Value;
   /** Tokens of a sequence, at most. */
   readonly contextLength: number;
   /** See {@link DecoderSizes}. */
   readonly isGeluRounded: boolean;
   readonly result: "logits" | "states";
   /** `x [..., k] · w [n, k]ᵀ` in the recording's mode, times a scale where there is one, adapters added. */
-  linear(x: Ref, w: Ref, scale?: Ref): Ref;
+  linear(x: Value, w: Value, scale?: Value): Value;
   /** The same of each token with the experts that `ids [T, k]` names: see the `moeMatmul` op. */
-  expertLinear(x: Ref, experts: Ref, ids: Ref, scale?: Ref): Ref;
+  expertLinear(x: Value, experts: Value, ids: Value, scale?: Value): Value;
   /** What a recurrent layer keeps; see {@link DecoderConfig}. */
   state(name: string): RecurrentState;
   /** Rows `ids` of a table `[V, d]`, adapters included. */
-  lookUp(table: Ref, ids: Ref): Ref;
+  lookUp(table: Value, ids: Value): Value;
   /** Leaves tensors out that take no part in the result. */
   ignore(...names: readonly string[]): void;
   /** Writes `k [T, Hkv, dK]` and `v [T, Hkv, dV]` to a layer's cache and attends with `q [T, H, dK]`: `[T, H, dV]`. */
-  attend(layer: number, q: Ref, k: Ref, v: Ref, options: AttendOptions): Ref;
+  attend(layer: number, q: Value, k: Value, v: Value, options: AttendOptions): Value;
 }
 
 /** See the `attention` op; 0 is none. */
@@ -74,15 +74,15 @@ export interface AttendOptions {
   readonly alibi?: number;
   readonly causal?: boolean;
   /** A score of each head that nothing is attended with `[H]`. */
-  readonly sinks?: Ref;
+  readonly sinks?: Value;
 }
 
 /** State of all sequences, and which row of it a token's sequence has. */
 export interface RecurrentState {
   /** `[rows, …]` */
-  readonly tensor: Ref;
+  readonly tensor: Value;
   /** `[T]` */
-  readonly rows: Ref;
+  readonly rows: Value;
 }
 
 /** One model of a family. */
@@ -91,7 +91,7 @@ export interface ModelDescription {
   /** Whether logits of the family were compared with those of another implementation. */
   readonly isVerified: boolean;
   /** Records the forward pass, from ids to logits `[nOut, V]` or states `[nOut, d]`. */
-  forward(recording: Recording): Ref;
+  forward(recording: ModelBuilder): Value;
 }
 
 /** A recorded model: one program for prompts and for single tokens, and the weights that it wants. */
@@ -138,15 +138,15 @@ export function recordDecoder(
   const weights = new WeightTable(program, file);
   const adapted = adapters?.record(program);
   const { activations } = sizes;
-  const roundedFor = ({ spec: { dtype } }: Ref, x: Ref): Ref => {
+  const roundedFor = ({ spec: { dtype } }: Value, x: Value): Value => {
     if (activations === "f32" || (dtype !== "f16" && dtype !== "bf16")) return x;
     return program.cast(program.cast(x, { dtype }), { dtype: "f32" });
   };
-  const multiply = (x: Ref, w: Ref): Ref => program.matmul(roundedFor(w, x), w, { transposeB: true, activations });
-  const scaled = (y: Ref, scale: Ref | undefined): Ref => (scale === undefined ? y : program.mul(y, scale));
+  const multiply = (x: Value, w: Value): Value => program.matmul(roundedFor(w, x), w, { transposeB: true, activations });
+  const scaled = (y: Value, scale: Value | undefined): Value => (scale === undefined ? y : program.mul(y, scale));
   // The table's own adapter is one of its rows, not of the output layer that it may be as well.
-  const tables = new Set<Ref>();
-  const recording: Recording = {
+  const tables = new Set<Value>();
+  const recording: ModelBuilder = {
     program,
     weights,
     T,
@@ -172,7 +172,7 @@ export function recordDecoder(
       adapted?.ignore(...names);
     },
     expertLinear(x, experts, ids, scale) {
-      const multiplyBy = (z: Ref, w: Ref): Ref => program.moeMatmul(roundedFor(w, z), w, ids, { activations });
+      const multiplyBy = (z: Value, w: Value): Value => program.moeMatmul(roundedFor(w, z), w, ids, { activations });
       const y = scaled(multiplyBy(x, experts), scale);
       const origin = adapted === undefined ? undefined : weights.expertsOriginOf(experts);
       return origin === undefined ? y : adapted!.addToExperts(y, x, origin, multiplyBy);
@@ -199,7 +199,7 @@ export function recordDecoder(
  * compared with what the model asks for: the tensors are the better explanation.
  * @throws {ModelError | UnsupportedError}
  */
-function explained(tables: readonly ({ readonly problems: ModelError | undefined } | undefined)[], record: () => Ref): Ref {
+function explained(tables: readonly ({ readonly problems: ModelError | undefined } | undefined)[], record: () => Value): Value {
   try {
     return record();
   } catch (error) {
