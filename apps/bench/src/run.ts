@@ -1,4 +1,5 @@
-import { type Backend, openCandidates } from "@centella/core";
+import type { Backend } from "@centella/core";
+import { openCandidates } from "@centella/core/backend";
 import { type BenchedBackend, backendsWith } from "./backends.ts";
 import { measureGpuCopy } from "./ceilings/gpu.ts";
 import { type Ceiling, fasterCeilings, measureCeilings } from "./ceilings/measure.ts";

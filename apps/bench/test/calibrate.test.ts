@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
-import { type Calibration, type MeasuredThresholds, measuredThresholds } from "@centella/core";
+import type { Calibration } from "@centella/core";
+import { type MeasuredThresholds, measuredThresholds } from "@centella/core/backend";
 import { expect, test } from "vitest";
 import { calibrationTable, mergeMeasured, thresholdsFile, withMeasured } from "../src/calibrate/measured.ts";
 

@@ -2,19 +2,8 @@ import { CudaBackend, type CudaDriver } from "@centella/backend-cuda";
 import { wasm } from "@centella/backend-wasm";
 import { webgpu } from "@centella/backend-webgpu";
 import { cases, type OpCases } from "@centella/conformance/headless";
-import {
-  type AnyOp,
-  type Backend,
-  createProgram,
-  isFused,
-  lower,
-  maxSpec,
-  type OpName,
-  ops,
-  reference,
-  type TensorSpec,
-  UnsupportedError,
-} from "@centella/core";
+import { type Backend, createProgram, type OpName, reference, type TensorSpec, UnsupportedError } from "@centella/core";
+import { type AnyOp, isFused, lower, maxSpec, ops } from "@centella/core/backend";
 import { useSwiftShader } from "@centella/test-devices";
 import { expect, test } from "vitest";
 

@@ -1,24 +1,26 @@
 import {
-  type AnyOp,
   ArgumentError,
   type Backend,
-  type CompileOptions,
   type ConcreteSpec,
+  type DeviceInfo,
+  type Plan,
+  Tensor,
+  type TensorSpec,
+  type TypedArray,
+} from "@centella/core";
+import {
+  type AnyOp,
+  type CompileOptions,
   type Counters,
   checkData,
   compileOptions,
-  type DeviceInfo,
   elementCount,
   type FusionLimits,
   type Lowered,
   lower,
   type MemoryReport,
-  type Plan,
   type ProgramGraph,
-  Tensor,
-  type TensorSpec,
-  type TypedArray,
-} from "@centella/core";
+} from "@centella/core/backend";
 import { Device } from "./device.ts";
 import { backendName, bytesOf, DeviceStorage, writeThrough } from "./deviceTensor.ts";
 import type { CudaDriver } from "./driver.ts";

@@ -1,4 +1,5 @@
-import { type BackendFactory, elementCount } from "@centella/core";
+import type { BackendFactory } from "@centella/core";
+import { elementCount } from "@centella/core/backend";
 import { checkOptions, whole } from "@centella/quant/checks";
 import { CudaBackend } from "./backend.ts";
 import { backendName } from "./deviceTensor.ts";

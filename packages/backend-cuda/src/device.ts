@@ -1,4 +1,5 @@
-import { type Counters, createCounters, DeviceLostError, DisposedError, type MemoryReport, ProgramError, WorkQueue } from "@centella/core";
+import { DeviceLostError, DisposedError, ProgramError } from "@centella/core";
+import { type Counters, createCounters, type MemoryReport, WorkQueue } from "@centella/core/backend";
 import type { CudaDriver, Handle, LaunchCommand } from "./driver.ts";
 import { describeFailure, describeModuleFailure, isSticky } from "./errors.ts";
 import { ModuleCache } from "./modules.ts";

@@ -1,13 +1,5 @@
-import {
-  byteLength,
-  type ConcreteSpec,
-  DisposedError,
-  formatSpec,
-  Tensor,
-  type TensorStorage,
-  type TypedArray,
-  typedArrayOf,
-} from "@centella/core";
+import { type ConcreteSpec, DisposedError, Tensor, type TypedArray } from "@centella/core";
+import { byteLength, formatSpec, type TensorStorage, typedArrayOf } from "@centella/core/backend";
 import type { Allocation, Device } from "./device.ts";
 
 /** Name of the backend, and the device of its tensors. */

@@ -1,4 +1,4 @@
-import { lower, type ProgramGraph } from "@centella/core";
+import { lower, type ProgramGraph } from "@centella/core/backend";
 import { fusion, unsupported } from "./kernels/index.ts";
 import { arenaLayout, planVariant } from "./variant.ts";
 

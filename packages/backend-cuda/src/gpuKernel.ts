@@ -1,4 +1,4 @@
-import { layoutOf } from "@centella/core";
+import { layoutOf } from "@centella/core/backend";
 import { type GpuKernel, type GpuStep, isBelow, product } from "@centella/gpu-kernels";
 import { argumentsOf, bucketElements, defaultThreads, type Kernel, type KernelCall, type Launch, launch } from "./kernels/shared/kernel.ts";
 

@@ -1,16 +1,5 @@
-import {
-  byteLength,
-  type ConcreteSpec,
-  elementCount,
-  type LoadOptions,
-  layoutOf,
-  type Persistent,
-  ProgramError,
-  readSource,
-  type TensorSource,
-  type TypedArray,
-  typedArrayOf,
-} from "@centella/core";
+import { type ConcreteSpec, type LoadOptions, ProgramError, type TensorSource, type TypedArray } from "@centella/core";
+import { byteLength, elementCount, layoutOf, type Persistent, readSource, typedArrayOf } from "@centella/core/backend";
 import type { Allocation, Device } from "./device.ts";
 import { bytesOf, readBack, writeThrough } from "./deviceTensor.ts";
 import { isDecoded, residentBytes, toResident } from "./resident.ts";

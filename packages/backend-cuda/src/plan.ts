@@ -1,19 +1,24 @@
 import {
-  bind,
-  byteLength,
   type ConcreteSpec,
-  countOp,
   type DimValues,
   DisposedError,
-  elementCount,
-  heldWeightsWarnings,
   type InputData,
   type LoadOptions,
-  type Lowered,
   type Plan,
   ProgramError,
-  type ProgramGraph,
   type RunOptions,
+  Tensor,
+  type TensorSource,
+  type TypedArray,
+} from "@centella/core";
+import {
+  bind,
+  byteLength,
+  countOp,
+  elementCount,
+  heldWeightsWarnings,
+  type Lowered,
+  type ProgramGraph,
   requireArrays,
   requireLoadable,
   requireLoaded,
@@ -21,11 +26,8 @@ import {
   resolveDim,
   resolveSpec,
   runOptions,
-  Tensor,
-  type TensorSource,
-  type TypedArray,
   typedArrayOf,
-} from "@centella/core";
+} from "@centella/core/backend";
 import type { Allocation, Device } from "./device.ts";
 import { bytesOf, DeviceStorage, hostOutput, readBackSync, storageOn, writeThrough, writeThroughSync } from "./deviceTensor.ts";
 import type { Handle } from "./driver.ts";

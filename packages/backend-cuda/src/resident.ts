@@ -1,4 +1,5 @@
-import { type ConcreteSpec, type DType, decode, isQuantized, layoutOf, type TypedArray } from "@centella/core";
+import type { ConcreteSpec, DType, TypedArray } from "@centella/core";
+import { decode, isQuantized, layoutOf } from "@centella/core/backend";
 import { isNativeBlock } from "@centella/gpu-kernels";
 
 /** True for the block types that no kernel reads: they lie in device memory as f32, which holds their values exactly. */

@@ -1,15 +1,5 @@
-import {
-  bucketOf,
-  type DimValues,
-  elementCount,
-  type Lowered,
-  type Operand,
-  planArena,
-  resolveSpec,
-  type Storage,
-  type TensorSpec,
-  UnsupportedError,
-} from "@centella/core";
+import { type DimValues, type TensorSpec, UnsupportedError } from "@centella/core";
+import { bucketOf, elementCount, type Lowered, type Operand, planArena, resolveSpec, type Storage } from "@centella/core/backend";
 import type { Span } from "./driver.ts";
 import { kernelOf } from "./kernels/index.ts";
 import type { KernelCall, Launch, Parameter } from "./kernels/shared/kernel.ts";

@@ -1,17 +1,6 @@
 import { cases } from "@centella/conformance";
-import {
-  type AnyOp,
-  completeParams,
-  createProgram,
-  type Dim,
-  type FusedParams,
-  isFused,
-  lower,
-  type OpName,
-  ops,
-  type TensorSpec,
-  type Value,
-} from "@centella/core";
+import { createProgram, type Dim, type OpName, type TensorSpec, type Value } from "@centella/core";
+import { type AnyOp, completeParams, type FusedParams, isFused, lower, ops } from "@centella/core/backend";
 import { fusion, kernelOf, unsupported } from "../src/kernels/index.ts";
 import type { Launch } from "../src/kernels/shared/kernel.ts";
 

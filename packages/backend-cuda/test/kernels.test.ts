@@ -1,6 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { fused, ops } from "@centella/core";
+import { fused, ops } from "@centella/core/backend";
 import { gpuKernels } from "@centella/gpu-kernels";
 import { expect, test } from "vitest";
 import { kernels, unsupported } from "../src/kernels/index.ts";

@@ -1,5 +1,6 @@
 import { uniform } from "@centella/conformance";
-import { createProgram, type DType, decode, encode, ops } from "@centella/core";
+import { createProgram, type DType } from "@centella/core";
+import { decode, encode, ops } from "@centella/core/backend";
 import { referenceOf } from "@centella/core/references";
 import { describe, expect, test } from "vitest";
 import { CudaBackend } from "../src/backend.ts";

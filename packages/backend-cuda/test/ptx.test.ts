@@ -1,4 +1,5 @@
-import { createProgram, lower, type Step } from "@centella/core";
+import { createProgram } from "@centella/core";
+import { lower, type Step } from "@centella/core/backend";
 import { describe, expect, test } from "vitest";
 import { fusion, unsupported } from "../src/kernels/index.ts";
 import { PtxBuilder } from "../src/ptx/builder.ts";

@@ -10,9 +10,9 @@ import {
   OutOfMemoryError,
   type Plan,
   ProgramError,
-  type ProgramGraph,
   reference,
 } from "@centella/core";
+import type { ProgramGraph } from "@centella/core/backend";
 import { beforeEach, describe, expect, test } from "vitest";
 import { CudaBackend } from "../src/backend.ts";
 import { DriverError } from "../src/driver.ts";

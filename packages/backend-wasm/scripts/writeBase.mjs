@@ -2,7 +2,7 @@
 // it has what the conformance cases ask for.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { cases } from "@centella/conformance/headless";
-import { completeParams, ops } from "@centella/core";
+import { completeParams, ops } from "@centella/core/backend";
 import { emitAhead } from "../build/esm/linking/ahead.js";
 
 const calls = Object.values(ops).flatMap((op) =>

@@ -1,26 +1,28 @@
 import {
-  type AnyOp,
   type Backend,
   type BackendFactory,
+  type ConcreteSpec,
+  type DeviceInfo,
+  DisposedError,
+  NotLoadedError,
+  type Plan,
+  Tensor,
+  type TensorSpec,
+  type TypedArray,
+} from "@centella/core";
+import {
+  type AnyOp,
   byteLength,
   type CompileOptions,
-  type ConcreteSpec,
   type Counters,
   checkData,
   compileOptions,
   createCounters,
-  type DeviceInfo,
-  DisposedError,
   type FusionLimits,
   type MemoryReport,
-  NotLoadedError,
-  type Plan,
   type ProgramGraph,
-  Tensor,
-  type TensorSpec,
-  type TypedArray,
   WorkQueue,
-} from "@centella/core";
+} from "@centella/core/backend";
 import { customUnsupported, no64Custom } from "./custom.ts";
 import type { WasmFeatures } from "./detect.ts";
 import type { Kernel } from "./kernel.ts";

@@ -1,12 +1,5 @@
-import {
-  type AnyOp,
-  isQuantized,
-  KernelError,
-  type ProgramGraph,
-  type TensorSpec,
-  UnsupportedError,
-  type WasmKernel,
-} from "@centella/core";
+import { KernelError, type TensorSpec, UnsupportedError } from "@centella/core";
+import { type AnyOp, isQuantized, type ProgramGraph, type WasmKernel } from "@centella/core/backend";
 import type { Kernel } from "./kernel.ts";
 import type { Heap } from "./memory/heap.ts";
 

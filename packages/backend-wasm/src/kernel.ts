@@ -1,4 +1,5 @@
-import type { ConcreteSpec, Op, Operand, OpName, Ops, TensorSpec } from "@centella/core";
+import type { ConcreteSpec, OpName, TensorSpec } from "@centella/core";
+import type { Op, Operand, Ops } from "@centella/core/backend";
 import type { ModuleBuilder } from "./emit/index.ts";
 import type { Interleaving } from "./formats/interleaving.ts";
 import type { Target } from "./linking/target.ts";

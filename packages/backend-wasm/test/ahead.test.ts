@@ -1,5 +1,6 @@
 import { cases, conformanceSample, type OpCase, runConformance, uniform } from "@centella/conformance/headless";
-import { type AnyOp, completeParams, createProgram, type OpName, ops, UnsupportedError } from "@centella/core";
+import { createProgram, type OpName, UnsupportedError } from "@centella/core";
+import { type AnyOp, completeParams, ops } from "@centella/core/backend";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { wasm } from "../src/index.ts";
 import { type AheadCall, emitAhead } from "../src/linking/ahead.ts";

@@ -1,4 +1,5 @@
-import { type DType, type OpName, ops } from "@centella/core";
+import type { DType, OpName } from "@centella/core";
+import { ops } from "@centella/core/backend";
 import { referenceOf } from "@centella/core/references";
 import { describe, expect, test } from "vitest";
 import { expressionOf } from "../src/elementwise/expressions/index.ts";

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { contentsOf, sourceOf, uniform } from "@centella/conformance";
-import { type Backend, createProgram, type Plan, type Program, type ProgramGraph, reference } from "@centella/core";
+import { type Backend, createProgram, type Plan, type Program, reference } from "@centella/core";
+import type { ProgramGraph } from "@centella/core/backend";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { groupRows } from "../src/formats/block.ts";
 import { formatNames, formatOf } from "../src/formats/index.ts";

@@ -1,4 +1,5 @@
-import { createProgram, type ProgramGraph } from "@centella/core";
+import { createProgram } from "@centella/core";
+import type { ProgramGraph } from "@centella/core/backend";
 import { afterEach, expect, test, vi } from "vitest";
 import { wasm } from "../src/index.ts";
 

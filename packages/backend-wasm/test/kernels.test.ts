@@ -1,5 +1,5 @@
 import { readdirSync } from "node:fs";
-import { ops } from "@centella/core";
+import { ops } from "@centella/core/backend";
 import { expect, test } from "vitest";
 import { expressions } from "../src/elementwise/expressions/index.ts";
 import { kernels } from "../src/kernels/index.ts";

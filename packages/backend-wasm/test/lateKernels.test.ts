@@ -1,5 +1,6 @@
 import { runConformance } from "@centella/conformance/headless";
-import { createProgram, createRuntime, type OpName, ops, type ProgramGraph, UnsupportedError } from "@centella/core";
+import { createProgram, createRuntime, type OpName, UnsupportedError } from "@centella/core";
+import { ops, type ProgramGraph } from "@centella/core/backend";
 import { expect, test } from "vitest";
 import { wasm } from "../src/index.ts";
 import { isLate, lateKernels } from "../src/linking/lateKernels.ts";

@@ -1,4 +1,5 @@
-import { createProgram, NotLoadedError, type ProgramGraph } from "@centella/core";
+import { createProgram, NotLoadedError } from "@centella/core";
+import type { ProgramGraph } from "@centella/core/backend";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import type { WasmBackend } from "../src/backend.ts";
 import { wasm } from "../src/index.ts";

@@ -1,5 +1,6 @@
 import { contentsOf, sourceOf, uniform } from "@centella/conformance";
-import { type Backend, type CustomOp, createProgram, hostTensor, OutOfMemoryError, type Plan } from "@centella/core";
+import { type Backend, type CustomOp, createProgram, OutOfMemoryError, type Plan } from "@centella/core";
+import { hostTensor } from "@centella/core/backend";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { WasmBackend } from "../src/backend.ts";
 import { i32, ModuleBuilder, v128 } from "../src/emit/index.ts";

@@ -1,4 +1,5 @@
-import { createProgram, type QuantizedType } from "@centella/core";
+import { createProgram } from "@centella/core";
+import type { QuantizedType } from "@centella/core/backend";
 import { dequantize, ggmlTypes, quantize } from "@centella/quant";
 import { describe, expect, test, vi } from "vitest";
 // ggml's own bytes, which the tests of @centella/quant hold it to.

@@ -1,5 +1,6 @@
 import { uniform } from "@centella/conformance/headless";
-import { createProgram, sampleReference } from "@centella/core";
+import { createProgram } from "@centella/core";
+import { sampleReference } from "@centella/core/backend";
 import { expect, test, vi } from "vitest";
 import { ModuleBuilder } from "../src/emit/index.ts";
 import { wasm } from "../src/index.ts";

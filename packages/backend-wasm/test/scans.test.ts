@@ -1,5 +1,6 @@
 import { uniform } from "@centella/conformance";
-import { type Backend, createProgram, explain, type ProgramGraph, type TypedArray } from "@centella/core";
+import { type Backend, createProgram, type TypedArray } from "@centella/core";
+import { explain, type ProgramGraph } from "@centella/core/backend";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { wasm } from "../src/index.ts";
 import { targets } from "./shared.ts";

@@ -1,14 +1,6 @@
 import { contentsOf, sourceOf, uniform } from "@centella/conformance";
-import {
-  type Backend,
-  createProgram,
-  type DType,
-  type Plan,
-  type Program,
-  type ProgramGraph,
-  type TypedArray,
-  type Value,
-} from "@centella/core";
+import { type Backend, createProgram, type DType, type Plan, type Program, type TypedArray, type Value } from "@centella/core";
+import type { ProgramGraph } from "@centella/core/backend";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { wasm } from "../src/index.ts";
 import { targets } from "./shared.ts";

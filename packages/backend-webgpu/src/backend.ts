@@ -1,22 +1,15 @@
+import type { Backend, BackendFactory, ConcreteSpec, DeviceInfo, Plan, Tensor, TensorSpec, TypedArray } from "@centella/core";
 import {
   type AnyOp,
-  type Backend,
-  type BackendFactory,
   type CompileOptions,
-  type ConcreteSpec,
   type Counters,
   checkData,
   compileOptions,
-  type DeviceInfo,
   type FusionLimits,
   lower,
   type MemoryReport,
-  type Plan,
   type ProgramGraph,
-  type Tensor,
-  type TensorSpec,
-  type TypedArray,
-} from "@centella/core";
+} from "@centella/core/backend";
 import { boolean, checkOptions, isRecord, type Kinds, kind, oneOf } from "@centella/quant/checks";
 import { compileProgram } from "./compile.ts";
 import { openDevice, type WebgpuOptions } from "./device.ts";

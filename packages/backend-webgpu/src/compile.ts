@@ -1,14 +1,5 @@
-import {
-  formatSpec,
-  type Lowered,
-  maxSpec,
-  type Operand,
-  OutOfMemoryError,
-  planSlots,
-  type Step,
-  type Storage,
-  UnsupportedError,
-} from "@centella/core";
+import { OutOfMemoryError, UnsupportedError } from "@centella/core";
+import { formatSpec, type Lowered, maxSpec, type Operand, planSlots, type Step, type Storage } from "@centella/core/backend";
 import { createBuffer, guardMemory, tensorUsage } from "./buffers.ts";
 import { type Piece, type PlannedDispatch, uploadBytes } from "./instance.ts";
 import type { Kernel, Resource } from "./kernel.ts";

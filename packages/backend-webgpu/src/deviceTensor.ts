@@ -1,4 +1,5 @@
-import { type ConcreteSpec, DisposedError, formatSpec, Tensor, type TensorStorage, type TypedArray } from "@centella/core";
+import { type ConcreteSpec, DisposedError, Tensor, type TypedArray } from "@centella/core";
+import { formatSpec, type TensorStorage } from "@centella/core/backend";
 import { deviceBytes, isDecoded, toDevice } from "./layout.ts";
 import type { DeviceQueue } from "./queue.ts";
 

@@ -1,4 +1,5 @@
-import { type ConcreteSpec, type DimValues, type Lowered, type Operand, OutOfMemoryError, resolveSpec, type Storage } from "@centella/core";
+import { type ConcreteSpec, type DimValues, OutOfMemoryError } from "@centella/core";
+import { type Lowered, type Operand, resolveSpec, type Storage } from "@centella/core/backend";
 import type { Dispatch, Kernel } from "./kernel.ts";
 import { deviceBytes, paddedBytes, roundUp } from "./layout.ts";
 import type { DeviceQueue, Readback, Region } from "./queue.ts";

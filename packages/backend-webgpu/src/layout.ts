@@ -1,4 +1,5 @@
-import { byteLength, type ConcreteSpec, type DType, decode, isQuantized, type TypedArray } from "@centella/core";
+import type { ConcreteSpec, DType, TypedArray } from "@centella/core";
+import { byteLength, decode, isQuantized } from "@centella/core/backend";
 import { isNativeBlock } from "@centella/gpu-kernels";
 
 /** True for the block types that no kernel reads: they are kept as f32. */

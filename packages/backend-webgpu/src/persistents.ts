@@ -1,20 +1,14 @@
 import {
-  byteLength,
   type ConcreteSpec,
   type DType,
-  formatSpec,
-  heldWeightsWarnings,
-  isQuantized,
   type LoadOptions,
-  layoutOf,
   OutOfMemoryError,
-  type Persistent,
   ProgramError,
-  readSource,
   ShapeError,
   type TensorSource,
   type TypedArray,
 } from "@centella/core";
+import { byteLength, formatSpec, heldWeightsWarnings, isQuantized, layoutOf, type Persistent, readSource } from "@centella/core/backend";
 import { dequantize } from "@centella/quant";
 import { createBuffer, guardMemory, tensorUsage } from "./buffers.ts";
 import { deviceBytes, formatBytes, isDecoded, paddedBytes } from "./layout.ts";

@@ -1,25 +1,27 @@
 import {
-  bind,
-  countOp,
   type DimValues,
   DisposedError,
-  elementCount,
   type InputData,
   type LoadOptions,
-  type Lowered,
   type Plan,
   ProgramError,
-  type ProgramGraph,
   type RunOptions,
+  Tensor,
+  type TensorSource,
+  type TypedArray,
+} from "@centella/core";
+import {
+  bind,
+  countOp,
+  elementCount,
+  type Lowered,
+  type ProgramGraph,
   requireLoadable,
   requireLoaded,
   requirePersistent,
   runOptions,
   type Storage,
-  Tensor,
-  type TensorSource,
-  type TypedArray,
-} from "@centella/core";
+} from "@centella/core/backend";
 import { DeviceStorage } from "./deviceTensor.ts";
 import { createInstance, type PlannedDispatch, type Variant } from "./instance.ts";
 import { deviceBytes, toDevice } from "./layout.ts";

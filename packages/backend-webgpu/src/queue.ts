@@ -1,14 +1,5 @@
-import {
-  type ConcreteSpec,
-  type Counters,
-  createCounters,
-  DeviceLostError,
-  DisposedError,
-  KernelError,
-  OutOfMemoryError,
-  type TypedArray,
-  typedArrayOf,
-} from "@centella/core";
+import { type ConcreteSpec, DeviceLostError, DisposedError, KernelError, OutOfMemoryError, type TypedArray } from "@centella/core";
+import { type Counters, createCounters, typedArrayOf } from "@centella/core/backend";
 import { BufferPool, stagingUsage, tensorUsage } from "./buffers.ts";
 import type { OpenDevice } from "./device.ts";
 import { deviceBytes, roundUp } from "./layout.ts";

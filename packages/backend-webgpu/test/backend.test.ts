@@ -8,13 +8,12 @@ import {
   createProgram,
   DeviceLostError,
   DisposedError,
-  hostTensor,
   KernelError,
   OutOfMemoryError,
-  ops,
   type TypedArray,
   UnsupportedError,
 } from "@centella/core";
+import { hostTensor, ops } from "@centella/core/backend";
 import { afterEach, describe, expect, test } from "vitest";
 import { webgpu } from "../src/index.ts";
 import { openBackend } from "./openBackend.ts";

@@ -1,5 +1,6 @@
 import { readdirSync } from "node:fs";
-import { createProgram, type Dim, type DType, type FusedParams, fused, lower, ops, type Program, type Value } from "@centella/core";
+import { createProgram, type Dim, type DType, type Program, type Value } from "@centella/core";
+import { type FusedParams, fused, lower, ops } from "@centella/core/backend";
 import { gpuKernels } from "@centella/gpu-kernels";
 import { describe, expect, test } from "vitest";
 import { type Kernel, kernels } from "../src/index.ts";

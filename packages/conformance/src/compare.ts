@@ -1,4 +1,5 @@
-import { type ConcreteSpec, formatSpec, isInteger, type TypedArray } from "@centella/core";
+import type { ConcreteSpec, TypedArray } from "@centella/core";
+import { formatSpec, isInteger } from "@centella/core/backend";
 import { exact, type Tolerance } from "./opCases.ts";
 
 /** A result and what it should be, with what a reader needs to reproduce a difference. */

@@ -1,4 +1,5 @@
-import { type Backend, isQuantized } from "@centella/core";
+import type { Backend } from "@centella/core";
+import { isQuantized } from "@centella/core/backend";
 import { cases } from "./cases/index.ts";
 import { type ConformanceTest, NotApplicable } from "./conformanceTest.ts";
 import { opTests } from "./opTests.ts";

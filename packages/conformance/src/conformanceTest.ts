@@ -1,4 +1,5 @@
-import { type Backend, type CompileOptions, type Plan, type ProgramGraph, UnsupportedError } from "@centella/core";
+import { type Backend, type Plan, UnsupportedError } from "@centella/core";
+import type { CompileOptions, ProgramGraph } from "@centella/core/backend";
 
 /** One test that a backend must pass; it throws where the backend does not. */
 export interface ConformanceTest {

@@ -1,14 +1,5 @@
-import {
-  byteLength,
-  type ConcreteSpec,
-  decode,
-  decodedArrayOf,
-  elementCount,
-  encode,
-  isInteger,
-  isQuantized,
-  type TypedArray,
-} from "@centella/core";
+import type { ConcreteSpec, TypedArray } from "@centella/core";
+import { byteLength, decode, decodedArrayOf, elementCount, encode, isInteger, isQuantized } from "@centella/core/backend";
 import { blockLayout, dequantize } from "@centella/quant";
 import type { CaseTensor, Fill } from "./opCases.ts";
 

@@ -1,4 +1,5 @@
-import type { CallParams, DType, OpName, Ops, TensorSpec } from "@centella/core";
+import type { DType, OpName, TensorSpec } from "@centella/core";
+import type { CallParams, Ops } from "@centella/core/backend";
 import { type BlockType, type GgmlType, ggmlTypes, isBlockType, isDequantizable } from "@centella/quant";
 
 /** How far a result may be from the reference's: `|got - want| <= atol + rtol * |want|`. Integers and infinities are equal or wrong. */

@@ -1,20 +1,5 @@
-import {
-  type AnyOp,
-  type Backend,
-  type ConcreteSpec,
-  completeParams,
-  createProgram,
-  decode,
-  decodedArrayOf,
-  elementCount,
-  type HostTensor,
-  isQuantized,
-  maxSpec,
-  type OpName,
-  ops,
-  type Program,
-  type Value,
-} from "@centella/core";
+import { type Backend, type ConcreteSpec, createProgram, type HostTensor, type OpName, type Program, type Value } from "@centella/core";
+import { type AnyOp, completeParams, decode, decodedArrayOf, elementCount, isQuantized, maxSpec, ops } from "@centella/core/backend";
 import { referenceOf } from "@centella/core/references";
 import { cases } from "./cases/index.ts";
 import { expectClose } from "./compare.ts";

@@ -1,4 +1,5 @@
-import { type AnyOp, type Backend, ops, reference, type Tensor } from "@centella/core";
+import { type Backend, reference, type Tensor } from "@centella/core";
+import { type AnyOp, ops } from "@centella/core/backend";
 import { describe, expect, test } from "vitest";
 import { compareToReference, contentsOf, runConformance } from "../src/index.ts";
 

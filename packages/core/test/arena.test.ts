@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { random } from "../../conformance/src/headless.ts";
-import { planArena, planSlots, type Storage } from "../src/index.ts";
+import { planArena, planSlots } from "../src/compiler/arena.ts";
+import type { Storage } from "../src/compiler/lowered.ts";
 
 function randomStorages(seed: number): Storage[] {
   const next = random(seed);

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { createBatch, createProgram, DisposedError, ProgramError, reference, withBatch } from "../src/index.ts";
+import { createBatch, createProgram, DisposedError, ProgramError, reference } from "../src/index.ts";
+import { withBatch } from "../src/runtime/batch.ts";
 
 test("handles of batches do not mix: for the compiler where the batches have names, at run time always", async () => {
   const backend = await reference().open();

@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
-import { ArgumentError, bind, bucketOf, createProgram, DisposedError, DTypeError, hostTensor, ShapeError } from "../src/index.ts";
+import { bind, bucketOf } from "../src/backend/bind.ts";
+import { ArgumentError, createProgram, DisposedError, DTypeError, ShapeError } from "../src/index.ts";
+import { hostTensor } from "../src/tensor.ts";
 
 function program() {
   const recorder = createProgram();

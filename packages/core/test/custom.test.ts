@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { commonSubexpressions } from "../src/compiler/passes/commonSubexpressions.ts";
 import {
   ArgumentError,
   type CustomOp,
-  commonSubexpressions,
   createBatch,
   createProgram,
   createRuntime,

@@ -1,16 +1,8 @@
 import { expect, test } from "vitest";
 import { cases } from "../../conformance/src/headless.ts";
-import {
-  type AnyOp,
-  CentellaError,
-  createProgram,
-  type Dim,
-  type DType,
-  type OpName,
-  ops,
-  type TensorSpec,
-  type Value,
-} from "../src/index.ts";
+import { CentellaError, createProgram, type Dim, type DType, type OpName, type TensorSpec, type Value } from "../src/index.ts";
+import { ops } from "../src/ops/index.ts";
+import type { AnyOp } from "../src/program/op.ts";
 
 /** A call as someone might write it: specs of tensors, or what is no tensor at all. */
 interface Call {

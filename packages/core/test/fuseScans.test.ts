@@ -1,15 +1,9 @@
 import { expect, test } from "vitest";
-import {
-  createProgram,
-  createRuntime,
-  explain,
-  fuseScans,
-  lower,
-  type Program,
-  type ProgramGraph,
-  reference,
-  type Value,
-} from "../src/index.ts";
+import { explain } from "../src/compiler/explain.ts";
+import { lower } from "../src/compiler/lower.ts";
+import { fuseScans } from "../src/compiler/passes/fuseScans.ts";
+import { createProgram, createRuntime, type Program, reference, type Value } from "../src/index.ts";
+import type { ProgramGraph } from "../src/program/programGraph.ts";
 import { accept, beforeAndAfter, bodies } from "./support/passes.ts";
 
 const scans = (program: ProgramGraph): ProgramGraph => fuseScans(program, accept).program;

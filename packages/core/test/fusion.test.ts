@@ -1,15 +1,9 @@
 import { describe, expect, test } from "vitest";
-import {
-  createProgram,
-  type FusionLimits,
-  fuseEpilogues,
-  fusePrologues,
-  lower,
-  type Program,
-  reference,
-  usesOf,
-  type Value,
-} from "../src/index.ts";
+import { lower, usesOf } from "../src/compiler/lower.ts";
+import type { FusionLimits } from "../src/compiler/passes/fuseElementwise.ts";
+import { fuseEpilogues } from "../src/compiler/passes/fuseEpilogues.ts";
+import { fusePrologues } from "../src/compiler/passes/fusePrologues.ts";
+import { createProgram, type Program, reference, type Value } from "../src/index.ts";
 import { accept, beforeAndAfter, bodies, fuse, state } from "./support/passes.ts";
 
 describe("fuseElementwise", () => {

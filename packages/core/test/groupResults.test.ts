@@ -1,18 +1,10 @@
 import { describe, expect, test } from "vitest";
-import {
-  type AnchoredGroup,
-  anchoredGroup,
-  createProgram,
-  type FusedParams,
-  fuseEpilogues,
-  fusePrologues,
-  fuseSiblings,
-  type Program,
-  resultsOf,
-  siblingsUnsupported,
-  specAt,
-  type Value,
-} from "../src/index.ts";
+import type { FusedParams } from "../src/compiler/passes/fused.ts";
+import { fuseEpilogues } from "../src/compiler/passes/fuseEpilogues.ts";
+import { fusePrologues } from "../src/compiler/passes/fusePrologues.ts";
+import { fuseSiblings } from "../src/compiler/passes/fuseSiblings.ts";
+import { type AnchoredGroup, anchoredGroup, resultsOf, siblingsUnsupported, specAt } from "../src/compiler/passes/groupResults.ts";
+import { createProgram, type Program, type Value } from "../src/index.ts";
 import { accept, fuse } from "./support/passes.ts";
 
 type Groups = Parameters<typeof siblingsUnsupported>;

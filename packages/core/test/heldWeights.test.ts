@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { heldWeightsWarnings } from "../src/index.ts";
+import { heldWeightsWarnings } from "../src/backend/heldWeights.ts";
 
 test("weights in another form: one warning a type, with what it costs", () => {
   const weights = [

@@ -1,16 +1,10 @@
 import { expect, test } from "vitest";
-import {
-  createProgram,
-  explain,
-  type FusedParams,
-  lower,
-  type Node,
-  type Program,
-  type ProgramGraph,
-  planArena,
-  planSlots,
-  type Unsupported,
-} from "../src/index.ts";
+import { planArena, planSlots } from "../src/compiler/arena.ts";
+import { explain } from "../src/compiler/explain.ts";
+import { lower, type Unsupported } from "../src/compiler/lower.ts";
+import type { FusedParams } from "../src/compiler/passes/fused.ts";
+import { createProgram, type Program } from "../src/index.ts";
+import type { Node, ProgramGraph } from "../src/program/programGraph.ts";
 
 /** Groups of elementwise calls, and nothing else in them: what most backends take. */
 const elementwise: Unsupported = (_op, _inputs, params) =>

@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
-import { createProgram, lower, type Program, programCost, UnsupportedError, usesOf } from "../src/index.ts";
+import { lower, usesOf } from "../src/compiler/lower.ts";
+import { createProgram, type Program, UnsupportedError } from "../src/index.ts";
+import { programCost } from "../src/runtime/select.ts";
 
 const lowerAll = (program: Program) => lower(program, "test", () => undefined, { memoryModel: "buffers" });
 const opsOf = (program: Program) => lowerAll(program).steps.map(({ op }) => op.name);

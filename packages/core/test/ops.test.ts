@@ -1,19 +1,11 @@
 import { readdirSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { cases, type OpCases, type WrongCase } from "../../conformance/src/headless.ts";
-import {
-  type AnyOp,
-  CentellaError,
-  createProgram,
-  isConcrete,
-  maxSpec,
-  type OpName,
-  ops,
-  type ParamsOf,
-  type TensorSpec,
-  type Value,
-} from "../src/index.ts";
+import { CentellaError, createProgram, type OpName, type ParamsOf, type TensorSpec, type Value } from "../src/index.ts";
+import { ops } from "../src/ops/index.ts";
+import type { AnyOp } from "../src/program/op.ts";
 import { referenceOf } from "../src/references.ts";
+import { isConcrete, maxSpec } from "../src/spec.ts";
 
 const names = Object.keys(ops) as OpName[];
 const folder = new URL("../src/ops/", import.meta.url);

@@ -1,16 +1,10 @@
 import { describe, expect, test } from "vitest";
-import {
-  commonSubexpressions,
-  createProgram,
-  deadCode,
-  type FusedParams,
-  foldConstants,
-  lower,
-  type Program,
-  reference,
-  type Unsupported,
-  type Value,
-} from "../src/index.ts";
+import { lower, type Unsupported } from "../src/compiler/lower.ts";
+import { commonSubexpressions } from "../src/compiler/passes/commonSubexpressions.ts";
+import { deadCode } from "../src/compiler/passes/deadCode.ts";
+import { foldConstants } from "../src/compiler/passes/foldConstants.ts";
+import type { FusedParams } from "../src/compiler/passes/fused.ts";
+import { createProgram, type Program, reference, type Value } from "../src/index.ts";
 import { beforeAndAfter, opsOf, scalar, state } from "./support/passes.ts";
 
 describe("deadCode", () => {

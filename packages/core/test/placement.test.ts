@@ -2,9 +2,9 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { random, sourceOf, uniform } from "../../conformance/src/headless.ts";
 import { randomProgram } from "../../conformance/src/programs/random.ts";
 import { expectOutputs, runAll, runOnce } from "../../conformance/src/programs/scenario.ts";
+import type { Backend } from "../src/backend/backend.ts";
 import {
   ArgumentError,
-  type Backend,
   type BackendFactory,
   createProgram,
   createRuntime,
@@ -13,8 +13,8 @@ import {
   type Program,
   type Runtime,
   reference,
-  splitByPlacement,
 } from "../src/index.ts";
+import { splitByPlacement } from "../src/runtime/placement.ts";
 import { fakeFactory } from "./support/fakeBackend.ts";
 
 let runtime: Runtime;

@@ -6,9 +6,9 @@ import {
   DeviceLostError,
   formatReport,
   type Runtime,
-  type RuntimePolicy,
   UnsupportedError,
 } from "../src/index.ts";
+import type { RuntimePolicy } from "../src/runtime/runtimeOptions.ts";
 import { type Fake, fakeFactory } from "./support/fakeBackend.ts";
 
 const x = Float32Array.of(1, -2, 3, -4);

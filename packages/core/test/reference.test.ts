@@ -1,7 +1,8 @@
 import { dequantize, quantize } from "@centella/quant";
 import { expect, test } from "vitest";
 import { seedOf, sourceOf, uniform } from "../../conformance/src/headless.ts";
-import { createProgram, DisposedError, hostMemory, OutOfMemoryError, type Program, ProgramError, reference } from "../src/index.ts";
+import { hostMemory } from "../src/backend/hostMemory.ts";
+import { createProgram, DisposedError, OutOfMemoryError, type Program, ProgramError, reference } from "../src/index.ts";
 import type { ReferencePlan } from "../src/reference/referencePlan.ts";
 
 test("sums are formed in f64", async () => {

@@ -1,22 +1,10 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import {
-  ArgumentError,
-  type Backend,
-  type Candidate,
-  callRequest,
-  checkThresholds,
-  createProgram,
-  createRuntime,
-  explainRequest,
-  formatExplanation,
-  thresholds as measured,
-  ops,
-  type Policy,
-  select,
-  selectForProgram,
-  type Thresholds,
-  UnsupportedError,
-} from "../src/index.ts";
+import type { Backend } from "../src/backend/backend.ts";
+import { ArgumentError, createProgram, createRuntime, formatExplanation, type Thresholds, UnsupportedError } from "../src/index.ts";
+import { ops } from "../src/ops/index.ts";
+import { explainRequest } from "../src/runtime/explanation.ts";
+import { type Candidate, callRequest, type Policy, select, selectForProgram } from "../src/runtime/select.ts";
+import { checkThresholds, thresholds as measured } from "../src/runtime/thresholds.ts";
 import { fakeBackend } from "./support/fakeBackend.ts";
 
 const f32 = (...shape: number[]) => ({ dtype: "f32", shape }) as const;

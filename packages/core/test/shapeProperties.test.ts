@@ -1,17 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import {
-  type AnyOp,
-  CentellaError,
-  completeParams,
-  createProgram,
-  elementCount,
-  maxSpec,
-  ops,
-  reference,
-  type TensorSpec,
-  type TypedArray,
-} from "../src/index.ts";
+import { CentellaError, createProgram, reference, type TensorSpec, type TypedArray } from "../src/index.ts";
+import { ops } from "../src/ops/index.ts";
+import type { AnyOp } from "../src/program/op.ts";
+import { completeParams } from "../src/program/program.ts";
+import { elementCount, maxSpec } from "../src/spec.ts";
 
 const extent = fc.integer({ min: 0, max: 4 });
 const shape = (minLength = 0) => fc.array(extent, { minLength, maxLength: 4 });

@@ -1,5 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { createProgram, explain, fuseSiblings, lower, type Program, type ProgramGraph, reference, type Value } from "../src/index.ts";
+import { explain } from "../src/compiler/explain.ts";
+import { lower } from "../src/compiler/lower.ts";
+import { fuseSiblings } from "../src/compiler/passes/fuseSiblings.ts";
+import { createProgram, type Program, reference, type Value } from "../src/index.ts";
+import type { ProgramGraph } from "../src/program/programGraph.ts";
 import { accept, beforeAndAfter, bodies, fuse, state } from "./support/passes.ts";
 
 const weight = (program: Program, name: string, rows: number, dtype: "f32" | "q8_0" = "f32"): Value =>

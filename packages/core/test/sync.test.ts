@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import type { Backend } from "../src/backend/backend.ts";
 import {
-  type Backend,
   createProgram,
   createRuntime,
   DeviceLostError,
@@ -21,7 +21,7 @@ describe("runtime.sync", () => {
     const a = runtime.tensor(x, [2, 2]);
     const y = sync.relu(sync.matmul(a, a, { transposeB: true }));
     expect([...y.dataSync()]).toEqual([5, 11, 11, 25]);
-    expect(y).toMatchObject({ home: "host", spec: { dtype: "f32", shape: [2, 2] } });
+    expect(y).toMatchObject({ device: "host", spec: { dtype: "f32", shape: [2, 2] } });
     expect([...(await y.data())]).toEqual([5, 11, 11, 25]);
     expect([...sync.concat([a, y], { axis: 0 }).dataSync()]).toEqual([...x, 5, 11, 11, 25]);
     expect(runtime.planCache).toMatchObject({ plans: 3, compiled: 3 });

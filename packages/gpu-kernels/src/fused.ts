@@ -1,3 +1,4 @@
+import type { OpName, TensorSpec } from "@centella/core";
 import {
   type AnchoredGroup,
   type AnyOp,
@@ -6,12 +7,10 @@ import {
   evaluateBody,
   type FusedParams,
   type GroupResult,
-  type OpName,
   resultsOf,
   siblingsUnsupported,
   specAt,
-  type TensorSpec,
-} from "@centella/core";
+} from "@centella/core/backend";
 import type { F32, I32, U32 } from "./emitter.ts";
 import { gpuKernels } from "./gpuKernels.ts";
 import type { Epilogue, Fusable, GpuArguments, GpuElement, GpuScope, GpuStep, Prologue } from "./kernel.ts";

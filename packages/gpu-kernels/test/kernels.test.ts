@@ -1,5 +1,5 @@
 import { readdirSync } from "node:fs";
-import { type AnyOp, ops } from "@centella/core";
+import { type AnyOp, ops } from "@centella/core/backend";
 import { expect, test } from "vitest";
 import { gpuKernels } from "../src/index.ts";
 

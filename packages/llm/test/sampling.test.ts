@@ -1,4 +1,5 @@
-import { ArgumentError, philox4x32, uniformAt } from "@centella/core";
+import { ArgumentError } from "@centella/core";
+import { philox4x32, uniformAt } from "@centella/core/backend";
 import { describe, expect, test } from "vitest";
 import {
   candidatesOf,

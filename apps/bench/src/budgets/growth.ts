@@ -1,4 +1,5 @@
-import { type Backend, createProgram, lower, type Program, type Value } from "@centella/core";
+import { type Backend, createProgram, type Program, type Value } from "@centella/core";
+import { lower } from "@centella/core/backend";
 import { estimateMedian } from "../stats/bootstrap.ts";
 import { seedOf } from "../stats/random.ts";
 import type { Figure } from "./budget.ts";

@@ -1,5 +1,6 @@
 import { join } from "node:path";
-import type { Calibration, MeasuredThresholds } from "@centella/core";
+import type { Calibration } from "@centella/core";
+import type { MeasuredThresholds } from "@centella/core/backend";
 import { type Commit, describeMachine } from "../machine.ts";
 import { repositoryFolder } from "../receipts/store.ts";
 import { formatTable } from "../table.ts";

@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
-import { createRuntime, measuredThresholds } from "@centella/core";
+import { createRuntime } from "@centella/core";
+import { measuredThresholds } from "@centella/core/backend";
 import { backendsWith } from "../backends.ts";
 import {
   calibrationTable,

@@ -1,5 +1,6 @@
 import { detect, wasm } from "@centella/backend-wasm";
-import { type Backend, createProgram, createRuntime, ops, type Program, reference, select, thresholds } from "@centella/core";
+import { type Backend, createProgram, createRuntime, type Program, reference } from "@centella/core";
+import { ops, select, thresholds } from "@centella/core/backend";
 import type { Contestant, Row } from "../runner/subject.ts";
 import { timed } from "../runner/timed.ts";
 

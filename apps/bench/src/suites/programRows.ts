@@ -1,4 +1,5 @@
-import { type Backend, createProgram, type FusedParams, lower, type Program, type Unsupported } from "@centella/core";
+import { type Backend, createProgram, type Program } from "@centella/core";
+import { type FusedParams, lower, type Unsupported } from "@centella/core/backend";
 import type { Contestant, Row } from "../runner/subject.ts";
 import { timed } from "../runner/timed.ts";
 

@@ -1,4 +1,4 @@
-import { type FusedParams, resultsOf } from "@centella/core";
+import { type FusedParams, resultsOf } from "@centella/core/backend";
 import { groupOf, groupUnsupported } from "@centella/gpu-kernels";
 import { launchOf } from "../gpuKernel.ts";
 import { siblingLaunches } from "./matmul.ts";

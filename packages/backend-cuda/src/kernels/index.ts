@@ -1,4 +1,5 @@
-import { type AnyOp, elementCount, type FusionLimits, isFused, maxSpec, type OpName, type ParamsOf, type TensorSpec } from "@centella/core";
+import type { OpName, ParamsOf, TensorSpec } from "@centella/core";
+import { type AnyOp, elementCount, type FusionLimits, isFused, maxSpec } from "@centella/core/backend";
 import { type GpuKernel, gpuKernels } from "@centella/gpu-kernels";
 import { kernelFrom } from "../gpuKernel.ts";
 import { attention } from "./attention.ts";

@@ -1,4 +1,5 @@
-import { type FusedParams, type GroupResult, isQuantized, type ParamsOf, type TensorSpec } from "@centella/core";
+import type { ParamsOf, TensorSpec } from "@centella/core";
+import { type FusedParams, type GroupResult, isQuantized } from "@centella/core/backend";
 import type { Epilogue } from "@centella/gpu-kernels";
 import { activationType } from "@centella/quant";
 import { type Argument, bucketElements, fixed, input, type Kernel, type KernelCall, type Launch, output } from "./shared/kernel.ts";

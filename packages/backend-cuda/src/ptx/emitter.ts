@@ -1,4 +1,5 @@
-import { type DType, isQuantized, layoutOf } from "@centella/core";
+import type { DType } from "@centella/core";
+import { isQuantized, layoutOf } from "@centella/core/backend";
 import {
   type BlockBytes,
   type Emitter,

@@ -1,4 +1,4 @@
-import { layoutOf } from "@centella/core";
+import { layoutOf } from "@centella/core/backend";
 import { type BlockType, codebook } from "@centella/quant";
 import { type FunctionRef, i32, type ModuleBuilder, type Signature } from "../emit/index.ts";
 import type { BuildContext } from "../kernel.ts";

@@ -1,4 +1,4 @@
-import type { QuantizedType } from "@centella/core";
+import type { QuantizedType } from "@centella/core/backend";
 import { f32x4, i32, i32x4, type Local, type V128, v128 } from "../emit/index.ts";
 import { clamped, codeOf, type FourBlocks, inverseOf, largestValue, nearestInt, type Vectors } from "./fourBlocks.ts";
 import { affineScale, isTiny, levelIndex, levelScale, refinedScale, type ScaleSearch, symmetricScale } from "./searches.ts";

@@ -1,4 +1,4 @@
-import { layoutOf } from "@centella/core";
+import { layoutOf } from "@centella/core/backend";
 import type { BlockType } from "@centella/quant";
 import { i32, type ModuleBuilder } from "../emit/index.ts";
 import type { Target } from "../linking/target.ts";

@@ -1,4 +1,4 @@
-import { layoutOf, type QuantizedType } from "@centella/core";
+import { layoutOf, type QuantizedType } from "@centella/core/backend";
 import { f32x4, i32, type Local, type ModuleBuilder, threadIndex, type V128, v128 } from "../emit/index.ts";
 import { encoders } from "./encoders.ts";
 import { FourBlocks, fourBlocksBytes } from "./fourBlocks.ts";

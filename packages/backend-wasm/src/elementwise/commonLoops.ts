@@ -1,4 +1,5 @@
-import { type AnyOp, type DType, ops, type TensorSpec } from "@centella/core";
+import type { DType, TensorSpec } from "@centella/core";
+import { type AnyOp, ops } from "@centella/core/backend";
 import type { BuildContext } from "../kernel.ts";
 import { expressionOf } from "./expressions/index.ts";
 import { laneTypes } from "./lanes.ts";

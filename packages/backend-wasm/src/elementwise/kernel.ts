@@ -1,4 +1,5 @@
-import type { AnyOp, FusedParams, Operand, Shape, TensorSpec } from "@centella/core";
+import type { Shape, TensorSpec } from "@centella/core";
+import type { AnyOp, FusedParams, Operand } from "@centella/core/backend";
 import type { BuildContext, Kernel, Kernels, Range, Run } from "../kernel.ts";
 import { rangeOf } from "../kernels/shared/axes.ts";
 import { broadcastGroups, groupExtents } from "./axes.ts";

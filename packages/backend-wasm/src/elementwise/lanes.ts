@@ -1,4 +1,5 @@
-import { type DType, isInteger } from "@centella/core";
+import type { DType } from "@centella/core";
+import { isInteger } from "@centella/core/backend";
 import { type FunctionBuilder, f32x4, i8x16, i16x8, i32, i32x4, type Local, type V128, v128 } from "../emit/index.ts";
 import { loadBfloats, loadHalves, toBfloats, toHalves } from "../formats/half.ts";
 

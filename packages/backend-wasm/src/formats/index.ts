@@ -1,4 +1,5 @@
-import { type DType, isQuantized } from "@centella/core";
+import type { DType } from "@centella/core";
+import { isQuantized } from "@centella/core/backend";
 import type { GroupFormat } from "./format.ts";
 import { iq4_nl } from "./iq4_nl.ts";
 import { iq4_xs } from "./iq4_xs.ts";

@@ -1,4 +1,4 @@
-import { elementCount } from "@centella/core";
+import { elementCount } from "@centella/core/backend";
 import type { Kernel } from "../kernel.ts";
 
 export const assign: Kernel = {

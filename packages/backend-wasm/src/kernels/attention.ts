@@ -1,4 +1,4 @@
-import { alibiSlope, byteLength } from "@centella/core";
+import { alibiSlope, byteLength } from "@centella/core/backend";
 import type { Kernel, ParamsOf, Run } from "../kernel.ts";
 import { attentionArguments, emitAttention } from "./shared/attention.ts";
 import { roomLayout } from "./shared/attentionBlock.ts";

@@ -1,4 +1,4 @@
-import type { Operand } from "@centella/core";
+import type { Operand } from "@centella/core/backend";
 import type { Kernel, ParamsOf } from "../kernel.ts";
 import { conv2d } from "./conv2d.ts";
 

@@ -1,4 +1,4 @@
-import { elementCount, isQuantized, layoutOf } from "@centella/core";
+import { elementCount, isQuantized, layoutOf } from "@centella/core/backend";
 import type { BlockType } from "@centella/quant";
 import { expressionKernel } from "../elementwise/kernel.ts";
 import type { Kernel } from "../kernel.ts";

@@ -1,4 +1,5 @@
-import { ArgumentError, elementCount } from "@centella/core";
+import { ArgumentError } from "@centella/core";
+import { elementCount } from "@centella/core/backend";
 import type { Kernel, ParamsOf } from "../kernel.ts";
 
 export const element: Kernel<ParamsOf<"element">> = {

@@ -1,4 +1,4 @@
-import { elementCount, isQuantized, layoutOf } from "@centella/core";
+import { elementCount, isQuantized, layoutOf } from "@centella/core/backend";
 import type { BlockType } from "@centella/quant";
 import { type FunctionBuilder, i32, type Local, threadIndex } from "../emit/index.ts";
 import { groupRows } from "../formats/block.ts";

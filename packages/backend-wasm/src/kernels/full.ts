@@ -1,4 +1,4 @@
-import { elementCount } from "@centella/core";
+import { elementCount } from "@centella/core/backend";
 import type { Kernel, ParamsOf } from "../kernel.ts";
 import { bitsOf, filler } from "./shared/copies.ts";
 

@@ -1,4 +1,4 @@
-import { elementCount, layoutOf } from "@centella/core";
+import { elementCount, layoutOf } from "@centella/core/backend";
 import { i32 } from "../emit/index.ts";
 import type { Kernel, ParamsOf } from "../kernel.ts";
 import { axisView, ranges } from "./shared/axes.ts";

@@ -1,4 +1,5 @@
-import { broadcastStrides, type DType, elementCount, layoutOf, type Operand } from "@centella/core";
+import type { DType } from "@centella/core";
+import { broadcastStrides, elementCount, layoutOf, type Operand } from "@centella/core/backend";
 import { activationType, type BlockType } from "@centella/quant";
 import { f32x4, i32, type ModuleBuilder, v128 } from "../emit/index.ts";
 import { groupRows } from "../formats/block.ts";

@@ -1,4 +1,4 @@
-import { isQuantized } from "@centella/core";
+import { isQuantized } from "@centella/core/backend";
 import { formatNames } from "../formats/index.ts";
 import type { Call, Kernel, ParamsOf, Part, Pause, Run, Task } from "../kernel.ts";
 import { emitIndexed, indexing } from "../matmul/indexed.ts";

@@ -1,4 +1,4 @@
-import { elementCount, layoutOf } from "@centella/core";
+import { elementCount, layoutOf } from "@centella/core/backend";
 import type { Kernel, ParamsOf } from "../kernel.ts";
 import { onDemand } from "../linking/onDemand.ts";
 import { ranges } from "./shared/axes.ts";

@@ -1,4 +1,4 @@
-import { elementCount } from "@centella/core";
+import { elementCount } from "@centella/core/backend";
 import { storeSome } from "../elementwise/lanes.ts";
 import { type FunctionBuilder, f32x4, i32, i32x4, type Local, type V128, v128 } from "../emit/index.ts";
 import type { Kernel, ParamsOf } from "../kernel.ts";

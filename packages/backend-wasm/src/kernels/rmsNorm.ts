@@ -1,4 +1,4 @@
-import { elementCount } from "@centella/core";
+import { elementCount } from "@centella/core/backend";
 import { f32, f32x4, f64, i32, v128 } from "../emit/index.ts";
 import type { Kernel, ParamsOf } from "../kernel.ts";
 import { ranges } from "./shared/axes.ts";

@@ -1,4 +1,4 @@
-import type { Operand } from "@centella/core";
+import type { Operand } from "@centella/core/backend";
 import { type Expr, type FunctionBuilder, f32, f32x4, f64, f64x2, i32, type Local, type ModuleBuilder, v128 } from "../emit/index.ts";
 import type { BuildContext, Kernel, ParamsOf, Pause, Run } from "../kernel.ts";
 import { sineCosineDouble } from "../math/double.ts";

@@ -1,4 +1,4 @@
-import { elementCount } from "@centella/core";
+import { elementCount } from "@centella/core/backend";
 import type { Kernel, ParamsOf } from "../kernel.ts";
 import { emitSample } from "../sampling/sample.ts";
 import { ranges } from "./shared/axes.ts";

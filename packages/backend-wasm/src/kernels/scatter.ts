@@ -1,4 +1,4 @@
-import { layoutOf } from "@centella/core";
+import { layoutOf } from "@centella/core/backend";
 import { type FunctionBuilder, f32x4, i32, i32x4, type Local, v128 } from "../emit/index.ts";
 import type { Kernel, ParamsOf } from "../kernel.ts";
 import { axisView, ranges } from "./shared/axes.ts";

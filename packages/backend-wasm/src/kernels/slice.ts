@@ -1,4 +1,5 @@
-import { ArgumentError, resolveAxis } from "@centella/core";
+import { ArgumentError } from "@centella/core";
+import { resolveAxis } from "@centella/core/backend";
 import type { Kernel, ParamsOf } from "../kernel.ts";
 import { axesOf, blockCopy, stridesOf } from "./shared/copies.ts";
 

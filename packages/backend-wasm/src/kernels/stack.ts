@@ -1,4 +1,4 @@
-import { resolveAxis } from "@centella/core";
+import { resolveAxis } from "@centella/core/backend";
 import type { Kernel, ParamsOf } from "../kernel.ts";
 import { axesOf, blockCopy, stridesOf } from "./shared/copies.ts";
 

@@ -1,4 +1,5 @@
-import { type AnyOp, ArgumentError, type ConcreteSpec, type Operand } from "@centella/core";
+import { ArgumentError, type ConcreteSpec } from "@centella/core";
+import type { AnyOp, Operand } from "@centella/core/backend";
 import { emitCommonLoops } from "../elementwise/commonLoops.ts";
 import { type FunctionInfo, ModuleBuilder } from "../emit/index.ts";
 import type { BuildContext, Emitted } from "../kernel.ts";

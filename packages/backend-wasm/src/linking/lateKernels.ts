@@ -1,4 +1,5 @@
-import { type AnyOp, NotLoadedError, type OpName, ops, type ProgramGraph } from "@centella/core";
+import { NotLoadedError, type OpName } from "@centella/core";
+import { type AnyOp, ops, type ProgramGraph } from "@centella/core/backend";
 import { addExpressions } from "../elementwise/expressions/index.ts";
 import type { ExpressionTable } from "../elementwise/expressions/table.ts";
 import type { Kernel, Kernels } from "../kernel.ts";

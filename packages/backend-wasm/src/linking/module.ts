@@ -1,4 +1,5 @@
-import { type AnyOp, isFused, type OpName, UnsupportedError } from "@centella/core";
+import { type OpName, UnsupportedError } from "@centella/core";
+import { type AnyOp, isFused } from "@centella/core/backend";
 import { detect, targetOf, type WasmFeatures } from "../detect.ts";
 import { type FunctionInfo, ModuleBuilder } from "../emit/index.ts";
 import type { Kernel } from "../kernel.ts";

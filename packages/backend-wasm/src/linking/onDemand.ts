@@ -1,4 +1,5 @@
-import { isQuantized, NotLoadedError, type ProgramGraph } from "@centella/core";
+import { NotLoadedError } from "@centella/core";
+import { isQuantized, type ProgramGraph } from "@centella/core/backend";
 import type { ModuleOptions } from "../emit/index.ts";
 import { formatNameOf } from "../formats/index.ts";
 

@@ -1,4 +1,4 @@
-import { layoutOf, type Operand } from "@centella/core";
+import { layoutOf, type Operand } from "@centella/core/backend";
 import type { ModuleBuilder } from "../emit/index.ts";
 import type { BuildContext } from "../kernel.ts";
 import type { Target } from "../linking/target.ts";

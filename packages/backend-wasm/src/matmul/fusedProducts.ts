@@ -1,3 +1,4 @@
+import type { ParamsOf, TensorSpec } from "@centella/core";
 import {
   type ElementwiseGroup,
   elementCount,
@@ -6,12 +7,10 @@ import {
   type GroupResult,
   type Operand,
   ops,
-  type ParamsOf,
   resultsOf,
   sameShape,
   specAt,
-  type TensorSpec,
-} from "@centella/core";
+} from "@centella/core/backend";
 import { buildFusedLoop, fusedLoop } from "../elementwise/kernel.ts";
 import { formatNameOf } from "../formats/index.ts";
 import type { BuildContext, Call, Kernel, Pause, Run } from "../kernel.ts";

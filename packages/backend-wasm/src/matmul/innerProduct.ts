@@ -1,4 +1,5 @@
-import { type DType, layoutOf } from "@centella/core";
+import type { DType } from "@centella/core";
+import { layoutOf } from "@centella/core/backend";
 import type { Call, Exports, Pause } from "../kernel.ts";
 import { inner, innerPanelBytes } from "./inner.ts";
 import { fewRows, type Product, sharedUnits } from "./product.ts";

@@ -1,4 +1,5 @@
-import { type DType, layoutOf } from "@centella/core";
+import type { DType } from "@centella/core";
+import { layoutOf } from "@centella/core/backend";
 import type { Call, Exports, Pause, Range } from "../kernel.ts";
 import { outer, rowPanels, tileBytes } from "./outer.ts";
 import { fewRows, type Product, sharedUnits } from "./product.ts";

@@ -1,4 +1,5 @@
-import { type ConcreteSpec, type Lowered, type Persistent, usesOf } from "@centella/core";
+import type { ConcreteSpec } from "@centella/core";
+import { type Lowered, type Persistent, usesOf } from "@centella/core/backend";
 import { outer } from "../matmul/outer.ts";
 
 const { tileColumns } = outer;

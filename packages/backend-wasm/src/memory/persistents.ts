@@ -1,14 +1,5 @@
-import {
-  byteLength,
-  type LoadOptions,
-  layoutOf,
-  type Persistent,
-  ProgramError,
-  readSource,
-  ShapeError,
-  type TensorSource,
-  type TypedArray,
-} from "@centella/core";
+import { type LoadOptions, ProgramError, ShapeError, type TensorSource, type TypedArray } from "@centella/core";
+import { byteLength, layoutOf, type Persistent, readSource } from "@centella/core/backend";
 import { groupRows } from "../formats/block.ts";
 import { groupedBytes, rowBytesOf } from "../formats/interleave.ts";
 import type { Interleaving } from "../formats/interleaving.ts";

@@ -1,4 +1,5 @@
-import { type Lowered, UnsupportedError } from "@centella/core";
+import { UnsupportedError } from "@centella/core";
+import type { Lowered } from "@centella/core/backend";
 import type { Heap } from "./heap.ts";
 import { choosePanels, isReadableInPanels } from "./panels.ts";
 import { PersistentBuffer } from "./persistents.ts";

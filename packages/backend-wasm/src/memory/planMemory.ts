@@ -1,4 +1,4 @@
-import { byteLength, type Lowered, maxSpec, planArena, type Storage } from "@centella/core";
+import { byteLength, type Lowered, maxSpec, planArena, type Storage } from "@centella/core/backend";
 import { onDemand } from "../linking/onDemand.ts";
 import { checkTensorBytes, type Heap } from "./heap.ts";
 import type { PersistentBuffer } from "./persistents.ts";

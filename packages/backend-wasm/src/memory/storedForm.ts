@@ -1,4 +1,5 @@
-import { byteLength, type ConcreteSpec, type DType, elementCount, type Lowered, layoutOf, type Persistent, usesOf } from "@centella/core";
+import type { ConcreteSpec, DType } from "@centella/core";
+import { byteLength, elementCount, type Lowered, layoutOf, type Persistent, usesOf } from "@centella/core/backend";
 import type { BlockType } from "@centella/quant";
 import { groupRows } from "../formats/block.ts";
 import { type FormatName, formatNameOf } from "../formats/index.ts";

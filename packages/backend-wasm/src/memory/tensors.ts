@@ -1,12 +1,5 @@
-import {
-  byteLength,
-  type ConcreteSpec,
-  DisposedError,
-  formatSpec,
-  type TensorStorage,
-  type TypedArray,
-  typedArrayOf,
-} from "@centella/core";
+import { type ConcreteSpec, DisposedError, type TypedArray } from "@centella/core";
+import { byteLength, formatSpec, type TensorStorage, typedArrayOf } from "@centella/core/backend";
 import type { Heap } from "./heap.ts";
 
 /** A copy of a tensor's stored form from WASM memory. */

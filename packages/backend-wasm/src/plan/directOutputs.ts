@@ -1,4 +1,4 @@
-import type { Lowered, Operand, Output } from "@centella/core";
+import type { Lowered, Operand, Output } from "@centella/core/backend";
 
 /** Bytes of output per step from which it is worth recording the steps anew for another address rather than copying the output. */
 const bytesPerStep = 2 ** 15;

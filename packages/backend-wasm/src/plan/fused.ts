@@ -1,4 +1,4 @@
-import { type FusedParams, ops } from "@centella/core";
+import { type FusedParams, ops } from "@centella/core/backend";
 import { fusedLoop } from "../elementwise/kernel.ts";
 import type { Kernel } from "../kernel.ts";
 import { fusedProducts } from "../matmul/fusedProducts.ts";

@@ -1,13 +1,5 @@
-import {
-  type AnchoredGroup,
-  type AnyOp,
-  anchoredGroup,
-  type FusedParams,
-  type Operand,
-  type OpName,
-  sameShape,
-  specAt,
-} from "@centella/core";
+import type { OpName } from "@centella/core";
+import { type AnchoredGroup, type AnyOp, anchoredGroup, type FusedParams, type Operand, sameShape, specAt } from "@centella/core/backend";
 import { buildFusedLoop, fusedLoop } from "../elementwise/kernel.ts";
 import type { Call, Kernel, Pause, Range } from "../kernel.ts";
 import { kernels } from "../kernels/index.ts";

@@ -1,4 +1,4 @@
-import { type FusedParams, ops } from "@centella/core";
+import { type FusedParams, ops } from "@centella/core/backend";
 import type { Kernel } from "../kernel.ts";
 import { lateKernel } from "../linking/lateKernels.ts";
 

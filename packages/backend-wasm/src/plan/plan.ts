@@ -1,23 +1,28 @@
 import {
+  DisposedError,
+  type InputData,
+  type LoadOptions,
+  type Plan,
+  ProgramError,
+  type RunOptions,
+  Tensor,
+  type TensorSource,
+  type TypedArray,
+} from "@centella/core";
+import {
   type Binding,
   bind,
   byteLength,
   type CompileOptions,
   countOp,
-  DisposedError,
   type FusedParams,
   heldWeightsWarnings,
-  type InputData,
   isFused,
-  type LoadOptions,
   type Lowered,
   lower as lowerProgram,
   maxSpec,
   type Operand,
-  type Plan,
-  ProgramError,
   type ProgramGraph,
-  type RunOptions,
   requireArrays,
   requireLoadable,
   requireLoaded,
@@ -25,11 +30,8 @@ import {
   resolveSpec,
   runOptions,
   type Storage,
-  Tensor,
-  type TensorSource,
   type TensorStorage,
-  type TypedArray,
-} from "@centella/core";
+} from "@centella/core/backend";
 import type { BuildContext, Run, Task } from "../kernel.ts";
 import { isLate } from "../linking/lateKernels.ts";
 import { kernelOf } from "../linking/module.ts";

@@ -1,4 +1,5 @@
-import type { Backend, Counters, FusionLimits, Plan } from "@centella/core";
+import type { Backend, Plan } from "@centella/core";
+import type { Counters, FusionLimits } from "@centella/core/backend";
 import type { Target } from "../linking/target.ts";
 import type { Home } from "../memory/home.ts";
 import type { ThreadPool } from "../threads/pool.ts";

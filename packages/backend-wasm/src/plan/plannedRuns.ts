@@ -1,4 +1,4 @@
-import { type Binding, type Lowered, resolveSpec, type Storage } from "@centella/core";
+import { type Binding, type Lowered, resolveSpec, type Storage } from "@centella/core/backend";
 import type { Run, Task } from "../kernel.ts";
 import type { Space } from "../memory/space.ts";
 import { ThreadChoice } from "../threads/choice.ts";

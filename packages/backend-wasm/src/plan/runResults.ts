@@ -1,4 +1,5 @@
-import { byteLength, type DimValues, type Operand, type Output, resolveSpec, type Storage, Tensor, type TypedArray } from "@centella/core";
+import { type DimValues, Tensor, type TypedArray } from "@centella/core";
+import { byteLength, type Operand, type Output, resolveSpec, type Storage } from "@centella/core/backend";
 import type { Run } from "../kernel.ts";
 import type { Heap } from "../memory/heap.ts";
 import { readStored, WasmStorage } from "../memory/tensors.ts";

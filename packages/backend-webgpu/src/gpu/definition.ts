@@ -1,4 +1,5 @@
-import { type Dim, type DimValues, type DType, layoutOf, resolveDim } from "@centella/core";
+import type { Dim, DimValues, DType } from "@centella/core";
+import { layoutOf, resolveDim } from "@centella/core/backend";
 import {
   type Extent,
   type F32,

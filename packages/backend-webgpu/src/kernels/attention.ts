@@ -1,4 +1,4 @@
-import type { AttentionParams } from "@centella/core";
+import type { AttentionParams } from "@centella/core/backend";
 import { loader } from "../gpu/emitter.ts";
 import type { KernelDefinition } from "../kernel.ts";
 import { defineKernel, elementOf, input, output, workgroupReduce } from "../wgsl.ts";

@@ -1,4 +1,5 @@
-import type { FusedParams, TensorSpec } from "@centella/core";
+import type { TensorSpec } from "@centella/core";
+import type { FusedParams } from "@centella/core/backend";
 import { groupOf, groupUnsupported } from "@centella/gpu-kernels";
 import { kernelFrom } from "../gpu/definition.ts";
 import type { Binding, KernelDefinition } from "../kernel.ts";

@@ -1,4 +1,5 @@
-import { type AnyOp, isFused, type OpName, type ParamsOf } from "@centella/core";
+import type { OpName, ParamsOf } from "@centella/core";
+import { type AnyOp, isFused } from "@centella/core/backend";
 import { type GpuKernel, gpuKernels } from "@centella/gpu-kernels";
 import { definitionOf } from "../gpu/definition.ts";
 import type { KernelDefinition } from "../kernel.ts";

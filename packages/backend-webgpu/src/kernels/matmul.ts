@@ -1,4 +1,5 @@
-import { type DimValues, elementCount, isQuantized, type MatmulParams, type TensorSpec } from "@centella/core";
+import type { DimValues, TensorSpec } from "@centella/core";
+import { elementCount, isQuantized, type MatmulParams } from "@centella/core/backend";
 import { activationType } from "@centella/quant";
 import { loader } from "../gpu/emitter.ts";
 import { type EpilogueText, storeText } from "../gpu/epilogue.ts";

@@ -1,4 +1,4 @@
-import type { QuantizedType } from "@centella/core";
+import type { QuantizedType } from "@centella/core/backend";
 import { isQuantizable } from "@centella/quant";
 import { quantizeGoldens } from "../goldens/quantize.ts";
 import { blockTypes, f32, type OpCases, rounding, tensor } from "../opCases.ts";

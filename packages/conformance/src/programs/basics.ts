@@ -1,4 +1,5 @@
-import { type Backend, createProgram, createRuntime, hostTensor, type Program } from "@centella/core";
+import { type Backend, createProgram, createRuntime, type Program } from "@centella/core";
+import { hostTensor } from "@centella/core/backend";
 import { expectEqual, expectThat } from "../compare.ts";
 import { type ConformanceTest, compileOrSkip, programTest } from "../conformanceTest.ts";
 import { uniform } from "../data.ts";

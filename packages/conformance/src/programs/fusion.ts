@@ -1,14 +1,5 @@
-import {
-  type AnyOp,
-  type Backend,
-  completeParams,
-  createProgram,
-  type DType,
-  type OpName,
-  ops,
-  type TypedArray,
-  type Value,
-} from "@centella/core";
+import { type Backend, createProgram, type DType, type OpName, type TypedArray, type Value } from "@centella/core";
+import { type AnyOp, completeParams, ops } from "@centella/core/backend";
 import { cases } from "../cases/index.ts";
 import { expectThat } from "../compare.ts";
 import { type ConformanceTest, programTest } from "../conformanceTest.ts";

@@ -1,4 +1,5 @@
-import { type AttentionParams, type Backend, createProgram, type DType, type Program } from "@centella/core";
+import { type Backend, createProgram, type DType, type Program } from "@centella/core";
+import type { AttentionParams } from "@centella/core/backend";
 import { expectClose } from "../compare.ts";
 import { type ConformanceTest, programTest } from "../conformanceTest.ts";
 import { uniform } from "../data.ts";

@@ -3,13 +3,12 @@ import {
   CentellaError,
   createProgram,
   type DType,
-  isQuantized,
   type Program,
   ProgramError,
   type TensorSource,
   type TypedArray,
-  typedArrayOf,
 } from "@centella/core";
+import { isQuantized, typedArrayOf } from "@centella/core/backend";
 import { expectEqual, expectRejection, expectThat } from "../compare.ts";
 import { type ConformanceTest, compileOrSkip, programTest } from "../conformanceTest.ts";
 import { contentsOf, uniform } from "../data.ts";

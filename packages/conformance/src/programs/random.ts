@@ -1,4 +1,5 @@
-import { createProgram, elementCount, type Program, type Shape } from "@centella/core";
+import { createProgram, type Program, type Shape } from "@centella/core";
+import { elementCount } from "@centella/core/backend";
 import { type ConformanceTest, programTest } from "../conformanceTest.ts";
 import { random, uniform } from "../data.ts";
 import { arithmetic, drawCall, type Known } from "./randomOps.ts";

@@ -1,17 +1,14 @@
 import {
-  type AnyOp,
-  completeParams,
   createProgram,
   type DimValues,
   type DType,
   type OpName,
   type Program,
-  resolveSpec,
   type Shape,
   type TypedArray,
-  type Unsupported,
   type Value,
 } from "@centella/core";
+import { type AnyOp, completeParams, resolveSpec, type Unsupported } from "@centella/core/backend";
 import { cases } from "../cases/index.ts";
 import { contentsOf, random } from "../data.ts";
 import type { Fill } from "../opCases.ts";

@@ -1,4 +1,5 @@
-import { type DType, elementCount, type Shape, sameShape, type Value } from "@centella/core";
+import type { DType, Shape, Value } from "@centella/core";
+import { elementCount, sameShape } from "@centella/core/backend";
 import { type Draft, isConcreteFrom, precisionOf } from "./randomDraft.ts";
 import { arithmetic, type Candidate, impossible, type Known, transcendental } from "./randomOps.ts";
 

@@ -1,4 +1,5 @@
-import { type DType, type ScalarType, sameShape, type Value } from "@centella/core";
+import type { DType, ScalarType, Value } from "@centella/core";
+import { sameShape } from "@centella/core/backend";
 import { concreteAxis, type Family, lastExtent } from "./randomFamilies.ts";
 import { arithmetic, type Candidate, impossible, type Known } from "./randomOps.ts";
 

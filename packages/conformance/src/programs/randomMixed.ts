@@ -1,4 +1,5 @@
-import type { Backend, DimValues, Shape, Unsupported } from "@centella/core";
+import type { Backend, DimValues, Shape } from "@centella/core";
+import type { Unsupported } from "@centella/core/backend";
 import { type ConformanceTest, programTest } from "../conformanceTest.ts";
 import type { RandomProgram } from "./random.ts";
 import { Draft } from "./randomDraft.ts";

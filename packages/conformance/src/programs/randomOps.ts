@@ -1,4 +1,5 @@
-import { type Dim, elementCount, type Program, type Shape, sameShape, type Value } from "@centella/core";
+import type { Dim, Program, Shape, Value } from "@centella/core";
+import { elementCount, sameShape } from "@centella/core/backend";
 
 /** A value of a program: bounds on its elements and on how far they may be off. */
 export interface Known {

@@ -1,4 +1,5 @@
-import { type DimValues, ops, type Shape, type SymbolicDim, type Value } from "@centella/core";
+import type { DimValues, Shape, SymbolicDim, Value } from "@centella/core";
+import { ops } from "@centella/core/backend";
 import { type Draft, precisionOf } from "./randomDraft.ts";
 import { type Family, projected } from "./randomFamilies.ts";
 import { arithmetic, type Candidate, impossible } from "./randomOps.ts";

@@ -1,16 +1,14 @@
 import {
   type Backend,
-  type CompileOptions,
   type ConcreteSpec,
   type DimValues,
-  decode,
   type InputData,
   type Plan,
   type Program,
-  type ProgramGraph,
   reference,
   type TypedArray,
 } from "@centella/core";
+import { type CompileOptions, decode, type ProgramGraph } from "@centella/core/backend";
 import { expectClose, expectThat } from "../compare.ts";
 import { compileOrSkip } from "../conformanceTest.ts";
 import type { Tolerance } from "../opCases.ts";

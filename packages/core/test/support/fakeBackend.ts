@@ -1,4 +1,6 @@
-import { type Backend, type BackendFactory, type DeviceInfo, type ProgramGraph, reference, Tensor } from "../../src/index.ts";
+import type { Backend } from "../../src/backend/backend.ts";
+import { type BackendFactory, type DeviceInfo, reference, Tensor } from "../../src/index.ts";
+import type { ProgramGraph } from "../../src/program/programGraph.ts";
 
 /** What a fake changes of the reference that it computes with. */
 export interface Fake {

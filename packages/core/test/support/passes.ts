@@ -1,13 +1,7 @@
-import {
-  type Fusion,
-  type FusionLimits,
-  formatProgram,
-  fuseElementwise,
-  type Program,
-  type ProgramGraph,
-  type RefusesGroup,
-  type Value,
-} from "../../src/index.ts";
+import { formatProgram } from "../../src/compiler/explain.ts";
+import { type Fusion, type FusionLimits, fuseElementwise, type RefusesGroup } from "../../src/compiler/passes/fuseElementwise.ts";
+import type { Program, Value } from "../../src/index.ts";
+import type { ProgramGraph } from "../../src/program/programGraph.ts";
 
 export const accept: RefusesGroup = () => undefined;
 export const fuse = (program: ProgramGraph, refuses = accept, limits?: FusionLimits): Fusion => fuseElementwise(program, refuses, limits);

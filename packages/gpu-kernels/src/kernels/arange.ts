@@ -1,4 +1,4 @@
-import type { ArangeParams } from "@centella/core";
+import type { ArangeParams } from "@centella/core/backend";
 import { asValue, plus, times } from "../extent.ts";
 import { type GpuKernel, output } from "../kernel.ts";
 

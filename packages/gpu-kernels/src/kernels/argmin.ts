@@ -1,4 +1,4 @@
-import type { ArgmaxParams } from "@centella/core";
+import type { ArgmaxParams } from "@centella/core/backend";
 import type { GpuKernel } from "../kernel.ts";
 import { argExtreme } from "../shared/extreme.ts";
 import { orderKey } from "../shared/math.ts";

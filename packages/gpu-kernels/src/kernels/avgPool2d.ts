@@ -1,4 +1,4 @@
-import type { AvgPool2dParams } from "@centella/core";
+import type { AvgPool2dParams } from "@centella/core/backend";
 import type { GpuKernel } from "../kernel.ts";
 import { pool } from "../shared/pool.ts";
 

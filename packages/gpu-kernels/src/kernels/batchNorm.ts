@@ -1,4 +1,4 @@
-import type { BatchNormParams } from "@centella/core";
+import type { BatchNormParams } from "@centella/core/backend";
 import { asValue, product, unflatten } from "../extent.ts";
 import { type GpuKernel, input, output } from "../kernel.ts";
 

@@ -1,4 +1,5 @@
-import { type CastParams, type DType, isInteger } from "@centella/core";
+import type { DType } from "@centella/core";
+import { type CastParams, isInteger } from "@centella/core/backend";
 import type { Emitter, F32, I32, U32 } from "../emitter.ts";
 import type { GpuKernel } from "../kernel.ts";
 import { bitsOfFloat, computeType, loadNumber } from "../shared/dtypes.ts";

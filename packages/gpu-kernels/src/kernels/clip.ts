@@ -1,4 +1,4 @@
-import type { ClipParams } from "@centella/core";
+import type { ClipParams } from "@centella/core/backend";
 import type { GpuKernel } from "../kernel.ts";
 import { unary } from "../shared/elementwise.ts";
 

@@ -1,4 +1,4 @@
-import type { ConcatParams } from "@centella/core";
+import type { ConcatParams } from "@centella/core/backend";
 import type { GpuKernel } from "../kernel.ts";
 import { join } from "../shared/join.ts";
 import { normalAxis } from "../shared/strided.ts";

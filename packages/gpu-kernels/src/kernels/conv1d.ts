@@ -1,4 +1,4 @@
-import type { Conv1dParams } from "@centella/core";
+import type { Conv1dParams } from "@centella/core/backend";
 import { asValue, timesPlus, unflatten } from "../extent.ts";
 import { type GpuKernel, input, output } from "../kernel.ts";
 

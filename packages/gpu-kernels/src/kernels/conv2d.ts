@@ -1,4 +1,4 @@
-import type { Conv2dParams } from "@centella/core";
+import type { Conv2dParams } from "@centella/core/backend";
 import type { Emitter, U32 } from "../emitter.ts";
 import { asValue, divide, type Extent, isBelow, offset, stridesOf, timesPlus, unflatten } from "../extent.ts";
 import { type GpuKernel, input, output } from "../kernel.ts";

@@ -1,4 +1,4 @@
-import type { ScanParams } from "@centella/core";
+import type { ScanParams } from "@centella/core/backend";
 import type { GpuKernel } from "../kernel.ts";
 import { scan } from "../shared/scan.ts";
 

@@ -1,4 +1,5 @@
-import { ArgumentError, type ElementParams, elementCount, resolveSpec } from "@centella/core";
+import { ArgumentError } from "@centella/core";
+import { type ElementParams, elementCount, resolveSpec } from "@centella/core/backend";
 import { isBelow, product } from "../extent.ts";
 import { type GpuKernel, input, output } from "../kernel.ts";
 

@@ -1,4 +1,4 @@
-import type { EluParams } from "@centella/core";
+import type { EluParams } from "@centella/core/backend";
 import type { GpuKernel } from "../kernel.ts";
 import { unary } from "../shared/elementwise.ts";
 import { expm1, isNegative } from "../shared/math.ts";

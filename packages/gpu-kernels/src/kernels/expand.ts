@@ -1,4 +1,4 @@
-import type { ExpandParams } from "@centella/core";
+import type { ExpandParams } from "@centella/core/backend";
 import type { GpuKernel } from "../kernel.ts";
 import { broadcastMap } from "../shared/elementwise.ts";
 

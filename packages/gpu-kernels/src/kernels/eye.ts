@@ -1,4 +1,4 @@
-import type { EyeParams } from "@centella/core";
+import type { EyeParams } from "@centella/core/backend";
 import { asValue, unflatten } from "../extent.ts";
 import { type GpuKernel, output } from "../kernel.ts";
 

@@ -1,4 +1,4 @@
-import type { FullParams } from "@centella/core";
+import type { FullParams } from "@centella/core/backend";
 import { asValue } from "../extent.ts";
 import { type GpuKernel, output } from "../kernel.ts";
 import { bitsOf } from "../shared/values.ts";

@@ -1,4 +1,4 @@
-import type { GatherParams } from "@centella/core";
+import type { GatherParams } from "@centella/core/backend";
 import { asValue, product, timesPlus, unflatten } from "../extent.ts";
 import { type GpuKernel, input, output } from "../kernel.ts";
 import { normalAxis } from "../shared/strided.ts";

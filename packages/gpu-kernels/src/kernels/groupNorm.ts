@@ -1,4 +1,4 @@
-import type { GroupNormParams } from "@centella/core";
+import type { GroupNormParams } from "@centella/core/backend";
 import type { F32, U32 } from "../emitter.ts";
 import { asValue, divide, plus, product, times, unflatten } from "../extent.ts";
 import { type GpuKernel, input, output } from "../kernel.ts";

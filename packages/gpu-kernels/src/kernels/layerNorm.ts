@@ -1,4 +1,4 @@
-import type { LayerNormParams } from "@centella/core";
+import type { LayerNormParams } from "@centella/core/backend";
 import { firstArgs, firstInput, fusedName, type GpuKernel, input, resultArgs, storeResult } from "../kernel.ts";
 import { groupSum } from "../shared/groups.ts";
 import { inverse } from "../shared/math.ts";

@@ -1,4 +1,4 @@
-import type { LeakyReluParams } from "@centella/core";
+import type { LeakyReluParams } from "@centella/core/backend";
 import type { GpuKernel } from "../kernel.ts";
 import { unary } from "../shared/elementwise.ts";
 import { isNegative } from "../shared/math.ts";

@@ -1,4 +1,4 @@
-import type { ReduceParams } from "@centella/core";
+import type { ReduceParams } from "@centella/core/backend";
 import type { GpuKernel } from "../kernel.ts";
 import { reduction } from "../shared/reduction.ts";
 

@@ -1,4 +1,4 @@
-import type { PoolParams } from "@centella/core";
+import type { PoolParams } from "@centella/core/backend";
 import type { GpuKernel } from "../kernel.ts";
 import { pool } from "../shared/pool.ts";
 

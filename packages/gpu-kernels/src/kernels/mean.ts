@@ -1,4 +1,4 @@
-import type { ReduceParams } from "@centella/core";
+import type { ReduceParams } from "@centella/core/backend";
 import { asValue } from "../extent.ts";
 import type { GpuKernel } from "../kernel.ts";
 import { floatOf, reduction } from "../shared/reduction.ts";

@@ -1,4 +1,4 @@
-import { isQuantized, type MoeMatmulParams } from "@centella/core";
+import { isQuantized, type MoeMatmulParams } from "@centella/core/backend";
 import { asValue, plus, timesPlus, unflatten } from "../extent.ts";
 import { type GpuKernel, input, output } from "../kernel.ts";
 

@@ -1,4 +1,5 @@
-import type { Dim, MoeRouteParams } from "@centella/core";
+import type { Dim } from "@centella/core";
+import type { MoeRouteParams } from "@centella/core/backend";
 import type { F32, U32 } from "../emitter.ts";
 import { asValue, divide, timesPlus } from "../extent.ts";
 import { type GpuKernel, input, output } from "../kernel.ts";

@@ -1,4 +1,4 @@
-import type { MoeWeightsParams } from "@centella/core";
+import type { MoeWeightsParams } from "@centella/core/backend";
 import { asValue, timesPlus } from "../extent.ts";
 import { type GpuKernel, input, output } from "../kernel.ts";
 import { gates, gatingLanes, softmax } from "../shared/gating.ts";

@@ -1,4 +1,4 @@
-import type { PadParams } from "@centella/core";
+import type { PadParams } from "@centella/core/backend";
 import { asValue, isBelow, offset, stridesOf, unflatten } from "../extent.ts";
 import { type GpuKernel, input, output } from "../kernel.ts";
 import { bitsOf } from "../shared/values.ts";

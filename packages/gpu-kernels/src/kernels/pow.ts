@@ -1,4 +1,4 @@
-import type { PowParams } from "@centella/core";
+import type { PowParams } from "@centella/core/backend";
 import type { GpuKernel } from "../kernel.ts";
 import { elementwise } from "../shared/elementwise.ts";
 import { ieeePower } from "../shared/power.ts";

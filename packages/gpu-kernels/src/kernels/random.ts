@@ -1,4 +1,4 @@
-import type { RandomParams } from "@centella/core";
+import type { RandomParams } from "@centella/core/backend";
 import type { Emitter, F32, U32 } from "../emitter.ts";
 import { asValue } from "../extent.ts";
 import { type GpuKernel, input, output } from "../kernel.ts";

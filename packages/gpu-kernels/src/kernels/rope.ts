@@ -1,4 +1,4 @@
-import type { RopeParams } from "@centella/core";
+import type { RopeParams } from "@centella/core/backend";
 import type { Emitter, F32, I32, U32 } from "../emitter.ts";
 import { asValue, plus, times, timesPlus, unflatten } from "../extent.ts";
 import { type GpuArguments, type GpuKernel, type GpuStep, input, output } from "../kernel.ts";

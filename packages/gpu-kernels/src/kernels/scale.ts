@@ -1,4 +1,4 @@
-import type { ScaleParams } from "@centella/core";
+import type { ScaleParams } from "@centella/core/backend";
 import type { GpuKernel } from "../kernel.ts";
 import { unary } from "../shared/elementwise.ts";
 

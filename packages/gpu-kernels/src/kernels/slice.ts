@@ -1,4 +1,4 @@
-import type { SliceParams } from "@centella/core";
+import type { SliceParams } from "@centella/core/backend";
 import { offset, plus, stridesOf, times } from "../extent.ts";
 import type { GpuKernel } from "../kernel.ts";
 import { copyFrom, normalAxis } from "../shared/strided.ts";

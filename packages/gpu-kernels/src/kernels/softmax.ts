@@ -1,4 +1,4 @@
-import type { SoftmaxParams } from "@centella/core";
+import type { SoftmaxParams } from "@centella/core/backend";
 import type { GpuKernel } from "../kernel.ts";
 import { softmaxLike } from "../shared/softmax.ts";
 

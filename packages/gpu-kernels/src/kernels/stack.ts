@@ -1,4 +1,4 @@
-import type { StackParams } from "@centella/core";
+import type { StackParams } from "@centella/core/backend";
 import type { GpuKernel } from "../kernel.ts";
 import { join } from "../shared/join.ts";
 import { normalAxis } from "../shared/strided.ts";

@@ -1,4 +1,4 @@
-import type { ReduceParams } from "@centella/core";
+import type { ReduceParams } from "@centella/core/backend";
 import type { Emitter, F32 } from "../emitter.ts";
 import { type GpuKernel, input, output } from "../kernel.ts";
 import { forEachOf, perRow } from "../shared/rows.ts";

@@ -1,4 +1,4 @@
-import type { TopKParams } from "@centella/core";
+import type { TopKParams } from "@centella/core/backend";
 import type { GpuKernel } from "../kernel.ts";
 import { orderSteps } from "../shared/sorting.ts";
 

@@ -1,4 +1,4 @@
-import type { TransposeParams } from "@centella/core";
+import type { TransposeParams } from "@centella/core/backend";
 import { offset, stridesOf } from "../extent.ts";
 import type { GpuKernel } from "../kernel.ts";
 import { copyFrom, normalAxis } from "../shared/strided.ts";

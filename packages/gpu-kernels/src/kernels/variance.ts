@@ -1,4 +1,4 @@
-import type { VarianceParams } from "@centella/core";
+import type { VarianceParams } from "@centella/core/backend";
 import type { F32, U32 } from "../emitter.ts";
 import { asValue } from "../extent.ts";
 import { type GpuKernel, input, output } from "../kernel.ts";

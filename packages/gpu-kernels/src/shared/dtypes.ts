@@ -1,4 +1,5 @@
-import { type DType, isInteger } from "@centella/core";
+import type { DType } from "@centella/core";
+import { isInteger } from "@centella/core/backend";
 import type { Emitter, F32, I32, NumberType, U32, Value } from "../emitter.ts";
 
 /** The type in which a plain dtype is computed with. */

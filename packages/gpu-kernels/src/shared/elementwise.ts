@@ -1,4 +1,5 @@
-import { type DType, type Shape, sameShape } from "@centella/core";
+import type { DType, Shape } from "@centella/core";
+import { sameShape } from "@centella/core/backend";
 import type { Emitter, F32, I32, NumberType, U32, Value } from "../emitter.ts";
 import { type Extent, offset, stridesOf, unflatten } from "../extent.ts";
 import { type GpuArguments, type GpuCall, type GpuElement, type GpuKernel, type GpuScope, input, output } from "../kernel.ts";

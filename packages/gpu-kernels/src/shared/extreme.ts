@@ -1,4 +1,4 @@
-import type { ArgmaxParams } from "@centella/core";
+import type { ArgmaxParams } from "@centella/core/backend";
 import type { Emitter, F32, U32 } from "../emitter.ts";
 import { type GpuKernel, input, output } from "../kernel.ts";
 import { larger } from "./groups.ts";

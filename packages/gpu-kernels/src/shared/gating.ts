@@ -1,4 +1,4 @@
-import type { Gating } from "@centella/core";
+import type { Gating } from "@centella/core/backend";
 import type { Emitter, F32, U32 } from "../emitter.ts";
 import { asValue, type Extent, timesPlus } from "../extent.ts";
 import { groupSum } from "./groups.ts";

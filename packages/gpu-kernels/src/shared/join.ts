@@ -1,4 +1,5 @@
-import { layoutOf, type Shape } from "@centella/core";
+import type { Shape } from "@centella/core";
+import { layoutOf } from "@centella/core/backend";
 import type { U32 } from "../emitter.ts";
 import { asValue, isBelow, plus, product, times, timesPlus, unflatten } from "../extent.ts";
 import { type GpuCall, type GpuScope, type GpuStep, input, output } from "../kernel.ts";

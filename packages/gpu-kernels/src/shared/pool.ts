@@ -1,4 +1,4 @@
-import type { PoolParams } from "@centella/core";
+import type { PoolParams } from "@centella/core/backend";
 import type { Emitter, F32, U32, Variable } from "../emitter.ts";
 import { asValue, plus, times, timesPlus, unflatten } from "../extent.ts";
 import { type GpuCall, type GpuStep, input, output } from "../kernel.ts";

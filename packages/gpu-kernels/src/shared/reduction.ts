@@ -1,4 +1,4 @@
-import type { ReduceParams } from "@centella/core";
+import type { ReduceParams } from "@centella/core/backend";
 import type { Emitter, F32 } from "../emitter.ts";
 import { asValue, divide, type Extent, plus, times } from "../extent.ts";
 import { firstArgs, firstInput, fusedName, type GpuArgument, type GpuKernel, mostElements, resultArgs, storeResult } from "../kernel.ts";

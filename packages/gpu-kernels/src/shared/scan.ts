@@ -1,4 +1,4 @@
-import type { ScanParams } from "@centella/core";
+import type { ScanParams } from "@centella/core/backend";
 import type { Emitter, F32 } from "../emitter.ts";
 import { asValue } from "../extent.ts";
 import { type GpuKernel, input, output } from "../kernel.ts";

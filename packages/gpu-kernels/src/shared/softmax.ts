@@ -1,4 +1,4 @@
-import type { SoftmaxParams } from "@centella/core";
+import type { SoftmaxParams } from "@centella/core/backend";
 import type { Emitter, F32 } from "../emitter.ts";
 import { firstArgs, firstInput, fusedName, type GpuKernel, resultArgs, storeResult } from "../kernel.ts";
 import { groupSum } from "./groups.ts";

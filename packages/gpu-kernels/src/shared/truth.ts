@@ -1,4 +1,4 @@
-import type { ReduceParams } from "@centella/core";
+import type { ReduceParams } from "@centella/core/backend";
 import { type GpuArgument, type GpuKernel, input, output } from "../kernel.ts";
 import { forEachOf, perRow, rowsOf } from "./rows.ts";
 

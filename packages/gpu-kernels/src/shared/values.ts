@@ -1,4 +1,5 @@
-import { type DType, decodedArrayOf, encode, layoutOf } from "@centella/core";
+import type { DType } from "@centella/core";
+import { decodedArrayOf, encode, layoutOf } from "@centella/core/backend";
 
 /** The bits of a value in a plain dtype, zeros above them. */
 export function bitsOf(dtype: DType, value: number): number {

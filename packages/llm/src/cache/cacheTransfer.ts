@@ -1,4 +1,5 @@
-import { type ConcreteSpec, createRecorder, isQuantized, type OpRecorder, type Persistent, type Plan, type Runtime } from "@centella/core";
+import { type ConcreteSpec, createRecorder, type OpRecorder, type Plan, type Runtime } from "@centella/core";
+import { isQuantized, type Persistent } from "@centella/core/backend";
 import { dequantize, type GgmlType, rowBytes } from "@centella/quant";
 import type { CompiledPlan } from "../scheduler/decoder.ts";
 import type { SnapshotLayer } from "./snapshot.ts";

@@ -1,13 +1,5 @@
-import {
-  type ConcreteSpec,
-  createRecorder,
-  isQuantized,
-  type OpRecorder,
-  type Persistent,
-  type Plan,
-  type Runtime,
-  type Value,
-} from "@centella/core";
+import { type ConcreteSpec, createRecorder, type OpRecorder, type Plan, type Runtime, type Value } from "@centella/core";
+import { isQuantized, type Persistent } from "@centella/core/backend";
 import type { CompiledPlan } from "../scheduler/decoder.ts";
 import { blockTokens } from "./blockTree.ts";
 import { cacheLayers, recordSlots } from "./cacheTransfer.ts";

@@ -1,4 +1,5 @@
-import { hostMemory, OutOfMemoryError } from "@centella/core";
+import { OutOfMemoryError } from "@centella/core";
+import { hostMemory } from "@centella/core/backend";
 import { blockTokens } from "../cache/blockTree.ts";
 import { type ChosenContext, type ContextWishes, cacheBytes } from "./contextWishes.ts";
 

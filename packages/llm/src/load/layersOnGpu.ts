@@ -1,4 +1,5 @@
-import { ArgumentError, type Backend, explain, type OpRecorder, type Placement, type Runtime, UnsupportedError } from "@centella/core";
+import { ArgumentError, type Backend, type OpRecorder, type Placement, type Runtime, UnsupportedError } from "@centella/core";
+import { explain } from "@centella/core/backend";
 import { checkOptions, string, whole } from "@centella/quant/checks";
 import { wholeNumber } from "../options.ts";
 

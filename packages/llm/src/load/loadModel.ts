@@ -1,4 +1,5 @@
-import { CentellaError, isQuantized, OutOfMemoryError, type Runtime, UnsupportedError } from "@centella/core";
+import { CentellaError, OutOfMemoryError, type Runtime, UnsupportedError } from "@centella/core";
+import { isQuantized } from "@centella/core/backend";
 import {
   type ByteSource,
   type GgufFile,

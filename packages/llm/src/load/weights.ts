@@ -1,4 +1,5 @@
-import { type DType, formatShape, type OpRecorder, type TensorSource, UnsupportedError, type Value } from "@centella/core";
+import { type DType, type OpRecorder, type TensorSource, UnsupportedError, type Value } from "@centella/core";
+import { formatShape } from "@centella/core/backend";
 import type { GgufFile, TensorInfo } from "@centella/gguf";
 import { blockLayout, isDequantizable } from "@centella/quant";
 import { shown } from "@centella/quant/checks";

@@ -1,4 +1,4 @@
-import type { Gating } from "@centella/core";
+import type { Gating } from "@centella/core/backend";
 
 /**
  * A model family as data: how it differs from Llama, which is pre-norm with root-mean-square norms, sequential residuals, grouped

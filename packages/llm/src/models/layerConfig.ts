@@ -1,4 +1,4 @@
-import type { Gating } from "@centella/core";
+import type { Gating } from "@centella/core/backend";
 
 /** Mixture of experts; see the ops `moeRoute` and `moeWeights`. */
 export interface ExpertsConfig {

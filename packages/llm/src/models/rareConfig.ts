@@ -1,4 +1,5 @@
-import { type Gating, UnsupportedError } from "@centella/core";
+import { UnsupportedError } from "@centella/core";
+import type { Gating } from "@centella/core/backend";
 import { ModelError } from "../errors.ts";
 import type { StateShape } from "../load/config.ts";
 import type { MetadataReader } from "../load/metadataReader.ts";

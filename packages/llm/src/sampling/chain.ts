@@ -1,4 +1,4 @@
-import { uniformAt } from "@centella/core";
+import { uniformAt } from "@centella/core/backend";
 import { check, checkOptions, checkValue, floatArray, type Kinds, whole } from "@centella/quant/checks";
 import { numbers } from "../generate/ids.ts";
 import { argmax, type Candidates, candidatesOf, pick } from "./candidates.ts";

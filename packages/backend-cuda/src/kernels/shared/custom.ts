@@ -1,4 +1,5 @@
-import { type AnyOp, type PtxKernel, resolveSpec, type TensorSpec } from "@centella/core";
+import type { TensorSpec } from "@centella/core";
+import { type AnyOp, type PtxKernel, resolveSpec } from "@centella/core/backend";
 import { input, type Kernel, output } from "./kernel.ts";
 
 /** The kernel that came with an op of the user's own: one launch. */

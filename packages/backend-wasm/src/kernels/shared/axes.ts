@@ -1,4 +1,4 @@
-import { elementCount } from "@centella/core";
+import { elementCount } from "@centella/core/backend";
 import type { Emitted, Range } from "../../kernel.ts";
 
 /** A tensor seen as `[outer, n, inner]` around one axis; null takes all axes as one. */

@@ -1,4 +1,4 @@
-import type { Operand } from "@centella/core";
+import type { Operand } from "@centella/core/backend";
 import { type FunctionBuilder, type FunctionRef, f32, i32, type Local, type ModuleBuilder, threadIndex, v128 } from "../../emit/index.ts";
 import type { BuildContext, Task } from "../../kernel.ts";
 import { axisView, ranges } from "./axes.ts";

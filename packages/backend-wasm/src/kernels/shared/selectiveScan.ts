@@ -1,4 +1,4 @@
-import type { Operand } from "@centella/core";
+import type { Operand } from "@centella/core/backend";
 import { type FunctionBuilder, f32, f32x4, i32, type Local, type ModuleBuilder, v128 } from "../../emit/index.ts";
 import type { BuildContext, Run, Task } from "../../kernel.ts";
 import { madd, type Target } from "../../linking/target.ts";

@@ -1,4 +1,5 @@
-import { type AnyOp, isQuantized, resolveSpec, type TensorSpec, type WgslKernel } from "@centella/core";
+import type { TensorSpec } from "@centella/core";
+import { type AnyOp, isQuantized, resolveSpec, type WgslKernel } from "@centella/core/backend";
 import { loader } from "../../gpu/emitter.ts";
 import type { KernelDefinition } from "../../kernel.ts";
 import { defineKernel, elementOf, input, output } from "../../wgsl.ts";

@@ -1,4 +1,5 @@
-import { type DimValues, elementCount, type TensorSpec } from "@centella/core";
+import type { DimValues, TensorSpec } from "@centella/core";
+import { elementCount } from "@centella/core/backend";
 import type { ActivationType } from "@centella/quant";
 import { quotient } from "../../gpu/functions.ts";
 import type { Binding, Kernel } from "../../kernel.ts";

@@ -1,4 +1,5 @@
-import { type Dim, type DimValues, elementCount, resolveDim, type Shape } from "@centella/core";
+import type { Dim, DimValues, Shape } from "@centella/core";
+import { elementCount, resolveDim } from "@centella/core/backend";
 
 /** Number of elements of a shape in a run. */
 export function count(shape: Shape, dims: DimValues): number {

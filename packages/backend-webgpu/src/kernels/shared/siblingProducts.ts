@@ -1,12 +1,5 @@
-import {
-  type DimValues,
-  elementCount,
-  type FusedParams,
-  type GroupResult,
-  isQuantized,
-  type MatmulParams,
-  type TensorSpec,
-} from "@centella/core";
+import type { DimValues, TensorSpec } from "@centella/core";
+import { elementCount, type FusedParams, type GroupResult, isQuantized, type MatmulParams } from "@centella/core/backend";
 import type { Epilogue } from "@centella/gpu-kernels";
 import { activationType } from "@centella/quant";
 import { loader } from "../../gpu/emitter.ts";
