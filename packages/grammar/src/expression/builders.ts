@@ -1,0 +1,149 @@
+import { GrammarError } from "../errors.ts";
+import type { Expression, Item, Range, ReferenceExpression, Regular, RegularItem, TerminalExpression } from "./types.ts";
+
+const lastCodePoint = 0x10ffff;
+const surrogates: Range = [0xd800, 0xdfff];
+
+/** Matches exactly `value`, in UTF-8. @throws {GrammarError} `GRAMMAR_ARGUMENT` if `value` has a lone surrogate */
+export function text(value: string): Regular {
+  if (typeof value !== "string" || /\p{Surrogate}/u.test(value))
+    throw argumentError("text", "a string of whole characters", typeof value === "string" ? "a lone surrogate" : typeof value);
+  return { kind: "text", isRegular: true, text: value };
+}
+
+/** Matches one byte out of `ranges`. */
+export function bytes(ranges: readonly Range[]): Regular {
+  return { kind: "bytes", isRegular: true, ranges: normalRanges("bytes", ranges, 0xff) };
+}
+
+/** Matches one code point out of `ranges`, in UTF-8. Surrogates are left out: no UTF-8 text has one. */
+export function codePoints(ranges: readonly Range[]): Regular {
+  return { kind: "codePoints", isRegular: true, ranges: withoutSurrogates(normalRanges("codePoints", ranges, lastCodePoint)) };
+}
+
+/** Matches the empty text. */
+export const empty: Regular = { kind: "text", isRegular: true, text: "" };
+
+/** Matches nothing, not even the empty text. */
+export const never: Regular = { kind: "choice", isRegular: true, items: [] };
+
+/** Matches any code point. */
+export const anyCodePoint: Regular = {
+  kind: "codePoints",
+  isRegular: true,
+  ranges: [
+    [0, 0xd7ff],
+    [0xe000, lastCodePoint],
+  ],
+};
+
+/** Matches any UTF-8 text. */
+export const anyText: Regular = { kind: "repeat", isRegular: true, item: anyCodePoint, min: 0, max: Infinity };
+
+/** Matches the items one after the other. */
+export function sequence(items: readonly RegularItem[]): Regular;
+export function sequence(items: readonly Item[]): Expression;
+export function sequence(items: readonly Item[]): Expression {
+  return combined("sequence", items.map(expressionOf));
+}
+
+/** Matches one of the items: every derivation counts, the order does not matter. */
+export function choice(items: readonly RegularItem[]): Regular;
+export function choice(items: readonly Item[]): Expression;
+export function choice(items: readonly Item[]): Expression {
+  return combined("choice", items.map(expressionOf));
+}
+
+function combined(kind: "sequence" | "choice", items: readonly Expression[]): Expression {
+  if (items.length === 1) return items[0]!;
+  return { kind, isRegular: items.every(isRegular), items } as Expression;
+}
+
+/** Matches `item` at least `min` and at most `max` times. Counts are not unrolled: 10⁹ costs what 10 costs. */
+export function repeat(item: RegularItem, min: number, max: number): Regular;
+export function repeat(item: Item, min: number, max: number): Expression;
+export function repeat(item: Item, min: number, max: number): Expression {
+  if (!Number.isSafeInteger(min) || min < 0) throw argumentError("repeat", "min to be a whole number", `${min}`);
+  if (!(Number.isSafeInteger(max) || max === Infinity) || max < min)
+    throw argumentError("repeat", "max to be a whole number of at least min, or Infinity", `${max}`);
+  const expression = expressionOf(item);
+  return { kind: "repeat", isRegular: isRegular(expression), item: expression, min, max } as Expression;
+}
+
+/** Matches `item` or the empty text. */
+export function optional(item: RegularItem): Regular;
+export function optional(item: Item): Expression;
+export function optional(item: Item): Expression {
+  return repeat(item, 0, 1);
+}
+
+/** Matches what all items match. Without items it matches every string of bytes. */
+export function and(items: readonly RegularItem[]): Regular {
+  const regulars = items.map((item) => regularOf("and", item));
+  return regulars.length === 1 ? regulars[0]! : { kind: "and", isRegular: true, items: regulars };
+}
+
+/** Matches every string of bytes, valid UTF-8 or not, that `item` does not match: intersect it with {@link anyText} for texts. */
+export function not(item: RegularItem): Regular {
+  return { kind: "not", isRegular: true, item: regularOf("not", item) };
+}
+
+/**
+ * Matches what `item` matches, as a terminal of its own. Adjacent regular parts merge into one automaton otherwise. Terminals that occur
+ * in several places share their automaton and its masks.
+ */
+export function terminal(item: RegularItem): TerminalExpression {
+  return { kind: "terminal", isRegular: false, item: regularOf("terminal", item) };
+}
+
+/** Matches what the rule `name` of the grammar matches. */
+export function reference(name: string): ReferenceExpression {
+  return { kind: "reference", isRegular: false, name };
+}
+
+/** Whether an expression is regular, so that `and`, `not` and `terminal` accept it. */
+export function isRegular(expression: Expression): expression is Regular {
+  return expression.isRegular;
+}
+
+/** The expression that an item stands for. */
+export function expressionOf(item: Item): Expression {
+  return typeof item === "string" ? text(item) : item;
+}
+
+function regularOf(where: string, item: RegularItem): Regular {
+  const expression = expressionOf(item);
+  if (!isRegular(expression)) throw argumentError(where, "regular expressions", `a ${(expression as Expression).kind}`);
+  return expression;
+}
+
+/** Sorted, disjoint, non-adjacent ranges with the same members. */
+function normalRanges(where: string, ranges: readonly Range[], last: number): readonly Range[] {
+  for (const [from, to] of ranges) {
+    if (!Number.isInteger(from) || !Number.isInteger(to) || from < 0 || to > last || from > to)
+      throw argumentError(where, `ranges [first, last] within 0 … ${last}`, `[${from}, ${to}]`);
+  }
+  const merged: [number, number][] = [];
+  for (const [from, to] of ranges.toSorted((a, b) => a[0] - b[0])) {
+    const before = merged.at(-1);
+    if (before !== undefined && from <= before[1] + 1) before[1] = Math.max(before[1], to);
+    else merged.push([from, to]);
+  }
+  return merged;
+}
+
+function withoutSurrogates(ranges: readonly Range[]): readonly Range[] {
+  const [first, last] = surrogates;
+  return ranges.flatMap(([from, to]): Range[] => {
+    const parts: Range[] = [
+      [from, Math.min(to, first - 1)],
+      [Math.max(from, last + 1), to],
+    ];
+    return parts.filter(([start, end]) => start <= end);
+  });
+}
+
+/** A wrong argument: `where: expected X, got Y`. */
+export function argumentError(where: string, expected: string, got: string): GrammarError {
+  return new GrammarError("GRAMMAR_ARGUMENT", `${where}: expected ${expected}, got ${got}`);
+}
