@@ -13,14 +13,11 @@ const spec = { dtype: "f32", shape: [2] } as const;
 /** Calls each method as users do; undefined: it stays usable. */
 const calls: Readonly<Record<string, ((runtime: Runtime) => unknown) | undefined>> = {
   calibrate: (runtime) => runtime.calibrate({ ms: 1 } as never),
-  call: (runtime) => runtime.call({} as never, [], {}),
-  callSync: (runtime) => runtime.callSync({} as never, [], {}),
   compile: (runtime) => runtime.compile(program()),
   custom: (runtime) => runtime.custom({ name: "twice", inputs: ["x"], infer: () => spec, reference: () => undefined }, []),
   explain: (runtime) => runtime.explain("relu", [spec]),
   lazy: (runtime) => runtime.lazy(Float32Array.of(1, 2)),
   report: undefined,
-  runLazy: (runtime) => runtime.runLazy({ key: "", tensors: [], record: program } as never),
   select: (runtime) => runtime.select(program()),
   tensor: (runtime) => runtime.tensor(Float32Array.of(1, 2)),
 };

@@ -43,9 +43,9 @@ function layers(count: number): Program {
   return program;
 }
 
-const homes = (count: number, homeOf: (layer: number) => string): Placement =>
+const layerDevices = (count: number, deviceOf: (layer: number) => string): Placement =>
   Object.fromEntries(
-    Array.from({ length: count }, (_, layer) => [`w.${layer}`, `state.${layer}`].map((name) => [name, homeOf(layer)] as const)).flat(),
+    Array.from({ length: count }, (_, layer) => [`w.${layer}`, `state.${layer}`].map((name) => [name, deviceOf(layer)] as const)).flat(),
   );
 
 async function loadAll(plan: Plan, count: number): Promise<void> {
@@ -53,9 +53,9 @@ async function loadAll(plan: Plan, count: number): Promise<void> {
 }
 
 describe("a placed program", () => {
-  test("is cut where the home changes, and says so", () => {
+  test("is cut where the device changes, and says so", () => {
     const program = layers(3);
-    const placement = homes(3, (layer) => (layer === 1 ? "far" : "near"));
+    const placement = layerDevices(3, (layer) => (layer === 1 ? "far" : "near"));
     expect(program.explain({ placement, backends: [backends.near!, backends.far!] })).toMatchInlineSnapshot(`
       "3 parts, 2 cuts, 96 bytes moved between backends at most
       part 1 on near
@@ -113,7 +113,7 @@ describe("a placed program", () => {
 
   test("computes what it computes on one backend, run after run", async () => {
     const program = layers(5);
-    const placed = await runtime.compile(program, { placement: homes(5, (layer) => (layer % 2 === 0 ? "near" : "far")) });
+    const placed = await runtime.compile(program, { placement: layerDevices(5, (layer) => (layer % 2 === 0 ? "near" : "far")) });
     const whole = await backends.reference!.compile(program);
     await loadAll(placed, 5);
     await loadAll(whole, 5);
@@ -132,7 +132,7 @@ describe("a placed program", () => {
   });
 
   test("frees what went from part to part", async () => {
-    const plan = await runtime.compile(layers(3), { placement: homes(3, (layer) => (layer === 1 ? "far" : "near")) });
+    const plan = await runtime.compile(layers(3), { placement: layerDevices(3, (layer) => (layer === 1 ? "far" : "near")) });
     await loadAll(plan, 3);
     const { y } = plan.run({ x: uniform(1, 6) });
     await y!.data();
@@ -155,7 +155,7 @@ describe("a placed program", () => {
     program.output("state", after);
     const plan = await runtime.compile(program, { placement: { state: "near", large: "far" } });
     const parts = splitByPlacement(program, { state: "near", large: "far" }, "near");
-    expect(parts.map(({ home }) => home)).toEqual(["near", "far", "near", "far"]);
+    expect(parts.map(({ device }) => device)).toEqual(["near", "far", "near", "far"]);
     for (const [value, old] of [
       [1, 0],
       [3, 2],
@@ -178,7 +178,7 @@ describe("a placed program", () => {
     program.output("y", program.add(program.mul(first, far), flat));
     const placement = { near: "near", far: "far" };
     const parts = splitByPlacement(program, placement, "near");
-    expect(parts.map(({ home, takes }) => [home, takes.length])).toEqual([
+    expect(parts.map(({ device, cuts }) => [device, cuts.length])).toEqual([
       ["near", 0],
       ["far", 1],
       ["near", 1],
@@ -199,7 +199,7 @@ describe("a placed program", () => {
     program.output("y", program.add(x, shared));
     const placement = { shared: ["far", "near"], near: "near", far: "far", again: "near" };
     const parts = splitByPlacement(program, placement, "near");
-    expect(parts.map(({ home, program: { nodes } }) => [home, nodes.filter(({ op }) => op.alias !== true).length])).toEqual([
+    expect(parts.map(({ device, program: { nodes } }) => [device, nodes.filter(({ op }) => op.alias !== true).length])).toEqual([
       ["near", 3],
       ["far", 2],
       ["near", 2],
@@ -213,18 +213,18 @@ describe("a placed program", () => {
     expect([...(await plan.save("shared"))]).toEqual([1, 2]);
     const written = layers(1);
     await expect(runtime.compile(written, { placement: { "state.0": ["near", "far"] } })).rejects.toThrow(
-      /one home for state.0, which assign writes/,
+      /one device for state.0, which assign writes/,
     );
-    await expect(runtime.compile(written, { placement: { "w.0": [] } })).rejects.toThrow(/a home for w.0, got none/);
+    await expect(runtime.compile(written, { placement: { "w.0": [] } })).rejects.toThrow(/a device for w.0, got none/);
   });
 
-  test("with one home is that backend's plan; what nothing is computed with is only held", async () => {
+  test("with one device is that backend's plan; what nothing is computed with is only held", async () => {
     const program = layers(1);
     program.persistent("unused", f32(2));
-    const plan = await runtime.compile(program, { placement: homes(1, () => "far") });
+    const plan = await runtime.compile(program, { placement: layerDevices(1, () => "far") });
     await plan.load("unused", sourceOf(Float32Array.of(1, 2)));
     expect([...(await plan.save("unused"))]).toEqual([1, 2]);
-    const apart = await runtime.compile(program, { placement: { unused: "near", ...homes(1, () => "far") } });
+    const apart = await runtime.compile(program, { placement: { unused: "near", ...layerDevices(1, () => "far") } });
     await loadAll(apart, 1);
     await apart.load("unused", sourceOf(Float32Array.of(3, 4)));
     await runOnce(apart, { x: uniform(1, 3) });
@@ -239,26 +239,26 @@ describe("a placed program", () => {
     program.output("y", y);
     program.output("sum", program.sum(x));
     const parts = splitByPlacement(program, { w: "far" }, "near");
-    expect(parts.map(({ home, program: { nodes } }) => [home, nodes.map(({ op }) => op.name)])).toEqual([
+    expect(parts.map(({ device, program: { nodes } }) => [device, nodes.map(({ op }) => op.name)])).toEqual([
       ["far", ["tanh", "add", "relu"]],
       ["near", ["sum"]],
     ]);
   });
 
-  test("can run at once where every home can", async () => {
+  test("can run at once where every device can", async () => {
     const program = layers(2);
-    const plan = await runtime.compile(program, { placement: homes(2, (layer) => ["near", "far"][layer]!) });
+    const plan = await runtime.compile(program, { placement: layerDevices(2, (layer) => ["near", "far"][layer]!) });
     await loadAll(plan, 2);
     const x = uniform(1, 12);
     const first = plan.runSync!({ x }).y;
     for (const layer of [0, 1]) plan.reset(`state.${layer}`);
     expect((await runOnce(plan, { x })).y!.data).toEqual(first);
     await using slow = await createRuntime({ backends: [fakeFactory({ name: "slow" })] });
-    expect((await slow.compile(program, { placement: homes(2, (layer) => ["reference", "slow"][layer]!) })).runSync).toBeUndefined();
+    expect((await slow.compile(program, { placement: layerDevices(2, (layer) => ["reference", "slow"][layer]!) })).runSync).toBeUndefined();
   });
 
   test("a failure in one part reaches the readers of the outputs, and the next run is right", async () => {
-    const plan = await runtime.compile(layers(2), { placement: homes(2, (layer) => ["near", "far"][layer]!) });
+    const plan = await runtime.compile(layers(2), { placement: layerDevices(2, (layer) => ["near", "far"][layer]!) });
     await loadAll(plan, 2);
     const controller = new AbortController();
     const { y } = plan.run({ x: uniform(1, 3) }, { signal: controller.signal });
@@ -268,7 +268,7 @@ describe("a placed program", () => {
   });
 
   test("shares its memory with programs that are compiled with it, wherever that is", async () => {
-    const plan = await runtime.compile(layers(3), { placement: homes(3, (layer) => (layer === 1 ? "far" : "near")) });
+    const plan = await runtime.compile(layers(3), { placement: layerDevices(3, (layer) => (layer === 1 ? "far" : "near")) });
     await loadAll(plan, 3);
     await runOnce(plan, { x: uniform(1, 3) });
     const reader = createProgram();
@@ -290,7 +290,7 @@ describe("a placed program", () => {
   test("says what is wrong", async () => {
     const program = layers(2);
     await expect(runtime.compile(program, { placement: { "w.0": "moon" } })).rejects.toThrow(
-      /placement: expected homes among the open backends far, near, reference, got moon/,
+      /placement: expected devices among the open backends far, near, reference, got moon/,
     );
     await expect(runtime.compile(program, { placement: { nothing: "near" } })).rejects.toThrow(
       /names of persistents of the program, got nothing/,
@@ -302,10 +302,10 @@ describe("a placed program", () => {
       /expected reference alone, which is forced, got wasm/,
     );
     const poor = { name: "poor", unsupported: ({ name }: { name: string }) => (name === "tanh" ? "no tanh" : undefined) };
-    const placement = homes(2, (layer) => ["near", "poor"][layer]!);
+    const placement = layerDevices(2, (layer) => ["near", "poor"][layer]!);
     expect(() => program.explain({ placement, backends: [backends.near!, poor] })).toThrow(/poor: tanh: unsupported: no tanh/);
     expect(() => program.explain({ placement: { "w.0": "moon" }, backends: [backends.near!] })).toThrow(ArgumentError);
-    const placed = await runtime.compile(program, { placement: homes(2, (layer) => ["near", "far"][layer]!) });
+    const placed = await runtime.compile(program, { placement: layerDevices(2, (layer) => ["near", "far"][layer]!) });
     expect(() => placed.run({ x: uniform(1, 3) })).toThrow(/every weight to be loaded/);
     expect(() => placed.run({ z: uniform(1, 3) })).toThrow(/inputs among \{x\}, got z/);
     await expect(placed.load("nothing", sourceOf(new Float32Array(1)))).rejects.toThrow(/a persistent of the program, got nothing/);

@@ -63,8 +63,8 @@ describe("select", () => {
   });
 
   test("data that lives on several: what is cheaper to move goes to the other", () => {
-    const add = (here: number, elsewhere: number, homes: readonly (string | undefined)[]) =>
-      select(ops.add, [f32(here), f32(elsewhere)], {}, homes, candidates, thresholds);
+    const add = (here: number, elsewhere: number, devices: readonly (string | undefined)[]) =>
+      select(ops.add, [f32(here), f32(elsewhere)], {}, devices, candidates, thresholds);
     // One way or the other, one transfer: 20 µs and a microsecond per 1,000 bytes.
     expect(add(1000, 1, ["gpu", "host"])).toMatchObject({
       backend: { name: "gpu" },
@@ -181,8 +181,8 @@ describe("selectForProgram", () => {
   });
 
   test("inputs that live there bring the program there", () => {
-    const homes = (x: string, w: string) => selectForProgram(program(10, "relu"), candidates, thresholds, {}, { x, w }).backend.name;
-    expect([homes("gpu", "gpu"), homes("host", "gpu"), homes("host", "host")]).toEqual(["gpu", "gpu", "cpu"]);
+    const devices = (x: string, w: string) => selectForProgram(program(10, "relu"), candidates, thresholds, {}, { x, w }).backend.name;
+    expect([devices("gpu", "gpu"), devices("host", "gpu"), devices("host", "host")]).toEqual(["gpu", "gpu", "cpu"]);
   });
 
   test("every op needs a kernel", () => {

@@ -14,7 +14,7 @@ import { type FusedParams, isFused, writtenInput } from "./passes/fused.ts";
 /** What of a backend decides how a program is computed there. */
 export type ExplainedBackend = Pick<Backend, "name" | "unsupported" | "fusion" | "memoryModel">;
 
-/** A program on several backends: `backends[0]` is the home of persistents that `placement` does not name. */
+/** A program on several backends: `backends[0]` holds the persistents that `placement` does not name. */
 export interface Placed {
   readonly placement: Placement;
   readonly backends: readonly ExplainedBackend[];
@@ -74,16 +74,16 @@ export function explain(recorded: ProgramGraph, on: ExplainedBackend | Placed = 
 function explainPlaced(recorded: ProgramGraph, { placement, backends }: Placed): string {
   const parts = splitByPlacement(recorded, placement, backends[0]!.name);
   let moved = 0;
-  const listings = parts.map(({ home, program, takes }, i) => {
-    const backend = backends.find(({ name }) => name === home);
-    if (backend === undefined) throw new ArgumentError("placement", `homes among ${backends.map(({ name }) => name).join(", ")}`, home);
-    const cuts = takes.map(({ value, from, bytes }) => {
-      const isMoved = parts[from]!.home !== home;
+  const listings = parts.map(({ device, program, cuts }, i) => {
+    const backend = backends.find(({ name }) => name === device);
+    if (backend === undefined) throw new ArgumentError("placement", `devices among ${backends.map(({ name }) => name).join(", ")}`, device);
+    const cutLines = cuts.map(({ value, from, bytes }) => {
+      const isMoved = parts[from]!.device !== device;
       if (isMoved) moved += bytes;
-      const how = isMoved ? `from ${parts[from]!.home} to ${home}, ${count(bytes)} bytes` : `stays on ${home}`;
+      const how = isMoved ? `from ${parts[from]!.device} to ${device}, ${count(bytes)} bytes` : `stays on ${device}`;
       return `%${value}: ${formatSpec(program.values[value]!.spec)} of part ${from + 1} ${how}\n`;
     });
-    return `part ${i + 1} on ${home}\n${cuts.join("")}${explain(program, backend)}`;
+    return `part ${i + 1} on ${device}\n${cutLines.join("")}${explain(program, backend)}`;
   });
   const head = `${parts.length} parts, ${parts.length - 1} cuts, ${count(moved)} bytes moved between backends at most`;
   return [head, ...listings].join("\n");

@@ -3,6 +3,7 @@ import { ArgumentError } from "../errors.ts";
 import { opMethods } from "../program/program.ts";
 import { ReferenceBackend } from "../reference/reference.ts";
 import type { Tensor } from "../tensor.ts";
+import { Engine } from "./engine.ts";
 import { type Runtime, RuntimeCore } from "./runtime.ts";
 import { backendFromEnvironment, checkedOptions, type RuntimeOptions } from "./runtimeOptions.ts";
 import { answersWithinCall, type Candidate, openCandidates } from "./select.ts";
@@ -24,10 +25,10 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const isWanted = (name: string): boolean => force === undefined || name === force;
   const candidates = [...(await openCandidates(backends.filter(({ name }) => isWanted(name))))];
   if (!isGiven && isWanted("reference")) candidates.push({ name: "reference", backend: await lastResort(candidates) });
-  const core = new RuntimeCore(candidates, force === undefined ? policy : { ...policy, force });
+  const engine = new Engine(candidates, force === undefined ? policy : { ...policy, force });
   return Object.assign(
-    core,
-    opMethods<Tensor, Promise<Tensor>>((op, inputs, params) => core.call(op, inputs, params)),
+    new RuntimeCore(engine),
+    opMethods<Tensor, Promise<Tensor>>((op, inputs, params) => engine.call(op, inputs, params)),
   );
 }
 

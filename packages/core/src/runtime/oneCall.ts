@@ -12,20 +12,20 @@ export function checkCall(
   op: AnyOp,
   inputs: readonly (Tensor | undefined)[],
   given: object,
-): { readonly params: object; readonly key: string; readonly homes: string } {
+): { readonly params: object; readonly key: string; readonly devices: string } {
   const params = completeParams(op, given);
   requireInputs(op, inputs);
   let key = opKey(op);
-  let homes = "";
+  let devices = "";
   for (let i = 0; i < inputs.length; i++) {
     const tensor = inputs[i];
     if (tensor instanceof Tensor) {
       key += ` ${tensor.spec.dtype} ${tensor.spec.shape.join()}`;
-      homes += ` ${tensor.device}`;
+      devices += ` ${tensor.device}`;
     } else if (tensor === undefined && !isRequiredInput(op, i)) key += " -";
     else throw new ArgumentError(op.name, `${inputName(op, i)} to be a tensor`, describe(tensor), "make one with runtime.tensor()");
   }
-  return { params, key: params === op.defaults ? key : `${key} ${structuralKey(op.name, params)}`, homes };
+  return { params, key: params === op.defaults ? key : `${key} ${structuralKey(op.name, params)}`, devices };
 }
 
 /** The program of one call: inputs "0", "1", …, output "y". */

@@ -7,8 +7,8 @@ import type { Node, Output, Persistent, ProgramGraph, ValueInfo } from "../progr
 import { byteLength, maxSpec } from "../spec.ts";
 
 /**
- * The backend that each persistent lives on, by the persistent's name. One that no call writes may live on several, each with
- * its own copy: small weights that all layers share.
+ * The backend that stores each persistent, by the persistent's name. A persistent that no call writes may be stored on several
+ * backends, each with a copy: small weights that all layers share.
  */
 export type Placement = Readonly<Record<string, string | readonly string[]>>;
 
@@ -23,200 +23,203 @@ export interface Cut {
   readonly bytes: number;
 }
 
-/** What one backend computes before another one goes on. */
+/** What one backend computes before another one continues. */
 export interface Part {
   /** The backend's name. */
-  readonly home: string;
-  /** The first part of a home declares all persistents that live there, a later one those that it uses. */
+  readonly device: string;
+  /** The first part on a device declares all persistents stored there, a later part only those that it uses. */
   readonly program: ProgramGraph;
-  readonly takes: readonly Cut[];
+  readonly cuts: readonly Cut[];
 }
 
 /**
- * Cuts a program where the home of what it computes with changes. A call that reads or writes persistents is computed where
- * they live (where it writes, else where the largest lives that has one home); one that does not, where the last of its
- * inputs is computed, or else where it is needed first. Parts run in order. Pure.
- * @throws {ArgumentError} for a placement of something that is no persistent of the program, or without a home
+ * Cuts a program where the device changes. Parts run in order. Pure. A call is computed
+ * - on the device of the persistent that it writes;
+ * - else on the device of the largest persistent that it reads, among those that are stored on one device only;
+ * - else where the last of its inputs is computed;
+ * - else where its result is needed first.
+ * @throws {ArgumentError} for a placement of something that is no persistent of the program, or without a device
  */
-export function splitByPlacement(recorded: ProgramGraph, placement: Placement, defaultHome: string): readonly Part[] {
+export function splitByPlacement(recorded: ProgramGraph, placement: Placement, defaultDevice: string): readonly Part[] {
   check("placement", "program", recorded, programGraph);
   checkPlacement(placement);
   const unknown = Object.keys(placement).find((name) => !recorded.persistents.has(name));
   if (unknown !== undefined) throw new ArgumentError("placement", "names of persistents of the program", unknown, "check the spelling");
   const program = simplify(recorded);
-  const homes = new Map(
+  const devices = new Map(
     [...program.persistents.keys()].map((name) => {
-      const given = Object.hasOwn(placement, name) ? placement[name]! : defaultHome;
+      const given = Object.hasOwn(placement, name) ? placement[name]! : defaultDevice;
       return [name, typeof given === "string" ? [given] : [...new Set(given)]] as const;
     }),
   );
   for (const { op, inputs } of program.nodes) {
     const written = op.writes === undefined ? undefined : program.values[inputs[op.writes]!]!.persistent!;
-    if (written !== undefined && homes.get(written)!.length > 1)
-      throw new ArgumentError("placement", `one home for ${written}, which ${op.name} writes`, homes.get(written)!.join(", "));
+    if (written !== undefined && devices.get(written)!.length > 1)
+      throw new ArgumentError("placement", `one device for ${written}, which ${op.name} writes`, devices.get(written)!.join(", "));
   }
-  const homeless = [...homes].find(([, all]) => all.length === 0);
-  if (homeless !== undefined) throw new ArgumentError("placement", `a home for ${homeless[0]}`, "none");
-  return new Splitter(program, homes, defaultHome).parts();
+  const unplaced = [...devices].find(([, all]) => all.length === 0);
+  if (unplaced !== undefined) throw new ArgumentError("placement", `a device for ${unplaced[0]}`, "none");
+  return new Splitter(program, devices, defaultDevice).parts();
 }
 
-const homesKind = either(string, listOf("names of backends", string));
+const devicesKind = either(string, listOf("names of backends", string));
 
-/** @throws {ArgumentError} unless every home is a backend's name or a list of names */
+/** @throws {ArgumentError} unless every device is a backend's name or a list of names */
 function checkPlacement(placement: Placement): void {
   check("placement", "placement", placement, object, "pass { persistent: backend }");
-  for (const name in placement) check("placement", name, placement[name], homesKind);
+  for (const name in placement) check("placement", name, placement[name], devicesKind);
 }
 
 /** Names of all backends in a placement. @throws {ArgumentError} if it is malformed */
-export function homesIn(placement: Placement): readonly string[] {
+export function devicesIn(placement: Placement): readonly string[] {
   checkPlacement(placement);
   return [...new Set(Object.values(placement).flat())];
 }
 
-/** What has to be placed in order: a call, a persistent that is read elsewhere, or an output of the program. */
+/** One thing to schedule: a call, a persistent that is read across devices, or an output of the program. */
 interface Item {
-  readonly home: string;
+  readonly device: string;
   /** Positions of items that come before it. */
   readonly after: readonly number[];
 }
 
 class Splitter {
   readonly #program: ProgramGraph;
-  /** Homes of persistents, by name. */
+  /** Devices of persistents, by name. */
   readonly #placed: ReadonlyMap<string, readonly string[]>;
-  readonly #defaultHome: string;
-  /** For values in a persistent's memory: the version that they are. */
+  readonly #defaultDevice: string;
+  /** The persistent's version of each value that is stored in a persistent's memory. */
   readonly #version: ReadonlyMap<number, number>;
-  readonly #homes: readonly string[];
+  readonly #devices: readonly string[];
 
-  constructor(program: ProgramGraph, placed: ReadonlyMap<string, readonly string[]>, defaultHome: string) {
+  constructor(program: ProgramGraph, placed: ReadonlyMap<string, readonly string[]>, defaultDevice: string) {
     this.#program = program;
     this.#placed = placed;
-    this.#defaultHome = defaultHome;
+    this.#defaultDevice = defaultDevice;
     this.#version = versions(program);
-    this.#homes = this.#homesOfNodes();
+    this.#devices = this.#devicesOfNodes();
   }
 
   parts(): readonly Part[] {
     const { nodes, outputs, values } = this.#program;
-    const lent = this.#lent();
-    const { partOf, homes } = schedule(this.#items(lent));
-    const drafts = homes.map((home): Draft => new Draft(this.#program, home));
-    const draftOf = (at: number): Draft => drafts[partOf[at]!]!;
-    for (const [i, { value }] of lent.entries()) draftOf(i).computed.add(value);
-    for (const [i, node] of nodes.entries()) draftOf(lent.length + i).add(node);
-    for (const [i, output] of outputs.entries()) draftOf(lent.length + nodes.length + i).outputs.push(output);
-    this.#declare(drafts);
-    const producers = new Map(drafts.flatMap(({ computed }, part) => [...computed].map((id) => [id, part])));
+    const crossDeviceReads = this.#crossDeviceReads();
+    const { partOf, devices } = schedule(this.#items(crossDeviceReads));
+    const builders = devices.map((device): PartBuilder => new PartBuilder(this.#program, device));
+    const builderOf = (at: number): PartBuilder => builders[partOf[at]!]!;
+    for (const [i, { value }] of crossDeviceReads.entries()) builderOf(i).computed.add(value);
+    for (const [i, node] of nodes.entries()) builderOf(crossDeviceReads.length + i).add(node);
+    for (const [i, output] of outputs.entries()) builderOf(crossDeviceReads.length + nodes.length + i).outputs.push(output);
+    this.#declare(builders);
+    const producers = new Map(builders.flatMap(({ computed }, part) => [...computed].map((id) => [id, part])));
     const views = new Map(nodes.filter(({ op }) => op.alias === true).map((node) => [node.output, node]));
-    for (const draft of drafts) {
-      const reads = new Set([...draft.nodes.flatMap(({ inputs }) => inputs), ...draft.outputs.map(({ value }) => value)]);
-      for (const id of reads) if (id !== undefined) this.#provide(draft, id, { drafts, producers, views });
+    for (const builder of builders) {
+      const reads = new Set([...builder.nodes.flatMap(({ inputs }) => inputs), ...builder.outputs.map(({ value }) => value)]);
+      for (const id of reads) if (id !== undefined) this.#provide(builder, id, { builders, producers, views });
     }
-    return drafts.map((draft) => draft.part(values));
+    return builders.map((builder) => builder.part(values));
   }
 
-  /** Persistents that are read elsewhere than where they live, before they are written. */
-  #lent(): readonly Persistent[] {
+  /** Persistents whose initial content is also read on devices that do not store them. */
+  #crossDeviceReads(): readonly Persistent[] {
     const consumers = consumersOf(this.#program.nodes);
     return [...this.#program.persistents.values()].filter(({ name, value }) =>
-      consumers.get(value)?.some((reader) => !this.#placed.get(name)!.includes(this.#homes[reader]!)),
+      consumers.get(value)?.some((reader) => !this.#placed.get(name)!.includes(this.#devices[reader]!)),
     );
   }
 
-  /** Lent persistents, then the calls in their order, then the outputs. */
-  #items(lent: readonly Persistent[]): readonly Item[] {
+  /** Persistents read across devices, then the calls in their order, then the outputs. */
+  #items(crossDeviceReads: readonly Persistent[]): readonly Item[] {
     const { nodes, outputs } = this.#program;
-    const producer = new Map(nodes.map(({ output }, i) => [output, lent.length + i]));
-    for (const [i, { value }] of lent.entries()) producer.set(value, i);
-    const readers = this.#readersOfVersions(lent.length);
+    const producer = new Map(nodes.map(({ output }, i) => [output, crossDeviceReads.length + i]));
+    for (const [i, { value }] of crossDeviceReads.entries()) producer.set(value, i);
+    const readers = this.#readersOfVersions(crossDeviceReads.length);
     return [
-      ...lent.map(({ name }): Item => ({ home: this.#placed.get(name)![0]!, after: [] })),
+      ...crossDeviceReads.map(({ name }): Item => ({ device: this.#placed.get(name)![0]!, after: [] })),
       ...nodes.map(({ op, inputs }, i): Item => {
         const made = inputs.flatMap((id) => (id === undefined ? [] : (producer.get(id) ?? [])));
         const hazards = op.writes === undefined ? [] : (readers.get(this.#version.get(inputs[op.writes]!)!) ?? []);
-        return { home: this.#homes[i]!, after: [...made, ...hazards.filter((at) => at !== lent.length + i)] };
+        return { device: this.#devices[i]!, after: [...made, ...hazards.filter((at) => at !== crossDeviceReads.length + i)] };
       }),
       ...outputs.map(({ value }): Item => {
         const at = producer.get(value);
-        const home = this.#homesOfValue(value)?.[0] ?? (at === undefined ? this.#defaultHome : this.#homes[at - lent.length]!);
-        return { home, after: at === undefined ? [] : [at] };
+        const device =
+          this.#devicesOfValue(value)?.[0] ?? (at === undefined ? this.#defaultDevice : this.#devices[at - crossDeviceReads.length]!);
+        return { device, after: at === undefined ? [] : [at] };
       }),
     ];
   }
 
-  /** All persistents of a home, in its first part; a home without work gets a part that only holds them. */
-  #declare(drafts: Draft[]): void {
+  /** Declares all persistents of a device in its first part; a device without work gets a part that only holds them. */
+  #declare(builders: PartBuilder[]): void {
     for (const persistent of this.#program.persistents.values()) {
-      for (const home of this.#placed.get(persistent.name)!) {
-        const first = drafts.find((draft) => draft.home === home) ?? new Draft(this.#program, home);
-        if (!drafts.includes(first)) drafts.push(first);
+      for (const device of this.#placed.get(persistent.name)!) {
+        const first = builders.find((builder) => builder.device === device) ?? new PartBuilder(this.#program, device);
+        if (!builders.includes(first)) builders.push(first);
         first.begin(persistent, persistent.value);
       }
     }
-    if (drafts.length === 0) drafts.push(new Draft(this.#program, this.#defaultHome));
+    if (builders.length === 0) builders.push(new PartBuilder(this.#program, this.#defaultDevice));
   }
 
-  /** Makes a value known to a part that reads it. */
+  /** Declares a value in a part that reads it. */
   #provide(
-    draft: Draft,
+    builder: PartBuilder,
     id: number,
     all: {
-      readonly drafts: readonly Draft[];
+      readonly builders: readonly PartBuilder[];
       readonly producers: ReadonlyMap<number, number>;
       readonly views: ReadonlyMap<number, Node>;
     },
   ): void {
     const { definition } = this.#program.values[id]!;
-    if (definition.kind === "input") draft.inputs.set(definition.name, id);
-    if (draft.computed.has(id) || definition.kind === "input" || definition.kind === "constant") return;
-    if (this.#homesOfValue(id)?.includes(draft.home)) {
-      // The persistent is as this part needs it when the part begins.
+    if (definition.kind === "input") builder.inputs.set(definition.name, id);
+    if (builder.computed.has(id) || definition.kind === "input" || definition.kind === "constant") return;
+    if (this.#devicesOfValue(id)?.includes(builder.device)) {
+      // The persistent has the content that this part needs when the part begins.
       const view = all.views.get(id);
-      if (view === undefined) draft.begin(this.#program.persistents.get(this.#program.values[id]!.persistent!)!, id);
+      if (view === undefined) builder.begin(this.#program.persistents.get(this.#program.values[id]!.persistent!)!, id);
       else {
-        this.#provide(draft, view.inputs[0]!, all);
-        draft.computed.add(id);
-        draft.views.push(view);
+        this.#provide(builder, view.inputs[0]!, all);
+        builder.computed.add(id);
+        builder.views.push(view);
       }
       return;
     }
     const from = all.producers.get(id)!;
-    draft.takes.push({ ...all.drafts[from]!.give(id, draft.home), from });
+    builder.cuts.push({ ...all.builders[from]!.addCut(id, builder.device), from });
   }
 
-  #homesOfNodes(): readonly string[] {
+  #devicesOfNodes(): readonly string[] {
     const { nodes, values } = this.#program;
     const made = new Map<number, number>();
-    const homes: (string | undefined)[] = nodes.map(() => undefined);
+    const devices: (string | undefined)[] = nodes.map(() => undefined);
     nodes.forEach(({ op, inputs, output }, i) => {
       const used = inputs.filter((id) => id !== undefined);
       const bytes = (id: number): number => byteLength(maxSpec(values[id]!.spec));
-      const settled = used.filter((id) => this.#homesOfValue(id)?.length === 1);
+      const settled = used.filter((id) => this.#devicesOfValue(id)?.length === 1);
       const decisive = op.writes === undefined ? settled.toSorted((a, b) => bytes(b) - bytes(a))[0] : inputs[op.writes];
-      const last = Math.max(-1, ...used.map((id) => made.get(id) ?? -1).filter((at) => homes[at] !== undefined));
-      homes[i] = decisive === undefined ? homes[last] : this.#homesOfValue(decisive)![0];
-      // A view of a persistent with several homes says nothing: it is made again wherever it is read.
-      if (homes[i] !== undefined || !this.#version.has(output)) made.set(output, i);
+      const last = Math.max(-1, ...used.map((id) => made.get(id) ?? -1).filter((at) => devices[at] !== undefined));
+      devices[i] = decisive === undefined ? devices[last] : this.#devicesOfValue(decisive)![0];
+      // A view of a persistent on several devices has no device of its own: each reader makes the view again.
+      if (devices[i] !== undefined || !this.#version.has(output)) made.set(output, i);
     });
     const consumers = consumersOf(nodes);
     for (let i = nodes.length - 1; i >= 0; i--) {
       const { output } = nodes[i]!;
-      const needed = homes[consumers.get(output)?.[0] ?? -1] ?? this.#defaultHome;
-      const own = this.#homesOfValue(output);
-      homes[i] ??= own === undefined || own.includes(needed) ? needed : own[0]!;
+      const needed = devices[consumers.get(output)?.[0] ?? -1] ?? this.#defaultDevice;
+      const own = this.#devicesOfValue(output);
+      devices[i] ??= own === undefined || own.includes(needed) ? needed : own[0]!;
     }
-    return homes as readonly string[];
+    return devices as readonly string[];
   }
 
-  /** Where a value lies that is in a persistent's memory. */
-  #homesOfValue(id: number): readonly string[] | undefined {
+  /** The devices of a value that is stored in a persistent's memory. */
+  #devicesOfValue(id: number): readonly string[] | undefined {
     const version = this.#version.get(id);
     return version === undefined ? undefined : this.#placed.get(this.#program.values[version]!.persistent!)!;
   }
 
-  /** Positions of the calls that read each version of a persistent: before it is written, all of them are done. */
+  /** Positions of the calls that read each version of a persistent. They all precede the call that writes the next version. */
   #readersOfVersions(first: number): ReadonlyMap<number, readonly number[]> {
     const found = new Map<number, number[]>();
     this.#program.nodes.forEach(({ inputs }, i) => {
@@ -232,41 +235,41 @@ class Splitter {
   }
 }
 
-/** Gathers items into parts of one home each, as few as the first item that is left allows at each step. */
-function schedule(items: readonly Item[]): { readonly partOf: readonly number[]; readonly homes: readonly string[] } {
+/** Gathers items into parts of one device each. Each part cuts all items that can run, starting from the first that is left. */
+function schedule(items: readonly Item[]): { readonly partOf: readonly number[]; readonly devices: readonly string[] } {
   const partOf: number[] = [];
-  const homes: string[] = [];
+  const devices: string[] = [];
   let left = items.map((_, at) => at);
   while (left.length > 0) {
-    const { home } = items[left[0]!]!;
-    const part = homes.push(home) - 1;
+    const { device } = items[left[0]!]!;
+    const part = devices.push(device) - 1;
     left = left.filter((at) => {
       const item = items[at]!;
-      if (item.home !== home || item.after.some((before) => partOf[before] === undefined)) return true;
+      if (item.device !== device || item.after.some((before) => partOf[before] === undefined)) return true;
       partOf[at] = part;
       return false;
     });
   }
-  return { partOf, homes };
+  return { partOf, devices };
 }
 
-/** A part while it is made. */
-class Draft {
-  readonly home: string;
+/** A part under construction. */
+class PartBuilder {
+  readonly device: string;
   readonly nodes: Node[] = [];
-  /** Views of persistents, which are made again where they are used. */
+  /** Views of persistents: each part that uses one makes it again. */
   readonly views: Node[] = [];
   readonly outputs: Output[] = [];
   readonly inputs = new Map<string, number>();
-  readonly takes: Cut[] = [];
+  readonly cuts: Cut[] = [];
   readonly computed = new Set<number>();
   readonly #program: ProgramGraph;
   readonly #persistents = new Map<string, Persistent>();
-  readonly #gives = new Map<string, Output>();
+  readonly #cutOutputs = new Map<string, Output>();
 
-  constructor(program: ProgramGraph, home: string) {
+  constructor(program: ProgramGraph, device: string) {
     this.#program = program;
-    this.home = home;
+    this.device = device;
   }
 
   add(node: Node): void {
@@ -274,18 +277,18 @@ class Draft {
     this.computed.add(node.output);
   }
 
-  /** Declares a persistent whose content is a version of it when the part begins. */
+  /** Declares a persistent. `value` is the version that it holds when the part begins. */
   begin(persistent: Persistent, value: number): void {
     this.#persistents.set(persistent.name, { ...persistent, value });
   }
 
-  /** Makes a value leave the part: read back for another backend, in place for a later part of this one. */
-  give(value: number, reader: string): Omit<Cut, "from"> {
-    const to = reader === this.home ? "device" : "host";
+  /** Adds an output for a later part: read back if `reader` is another backend, else left on the device. */
+  addCut(value: number, reader: string): Omit<Cut, "from"> {
+    const to = reader === this.device ? "device" : "host";
     let name = `%${value} ${to}`;
     const { inputs, outputs, values } = this.#program;
     while (inputs.has(name) || outputs.some((output) => output.name === name)) name = `%${name}`;
-    this.#gives.set(name, { name, value, to });
+    this.#cutOutputs.set(name, { name, value, to });
     return { name, value, bytes: byteLength(maxSpec(values[value]!.spec)) };
   }
 
@@ -293,7 +296,7 @@ class Draft {
     const { dims } = this.#program;
     const patched = [...values];
     const inputs = new Map(this.inputs);
-    for (const { name, value } of this.takes) {
+    for (const { name, value } of this.cuts) {
       inputs.set(name, value);
       patched[value] = { ...values[value]!, definition: { kind: "input", name }, persistent: undefined };
     }
@@ -306,8 +309,8 @@ class Draft {
       nodes: [...this.views, ...this.nodes],
       inputs,
       persistents: this.#persistents,
-      outputs: [...this.outputs, ...this.#gives.values()],
+      outputs: [...this.outputs, ...this.#cutOutputs.values()],
     };
-    return { home: this.home, program, takes: this.takes };
+    return { device: this.device, program, cuts: this.cuts };
   }
 }

@@ -48,21 +48,21 @@ export interface SelectionRequest {
   readonly cost: Cost;
   readonly threshold: (of: BackendThresholds) => Threshold | undefined;
   readonly unsupported: (backend: Backend) => string | undefined;
-  /** Of each tensor that it takes: where it lives and how large it is. */
-  readonly inputs: readonly { readonly home: string; readonly bytes: number }[];
+  /** Where each input is stored, and its size. */
+  readonly inputs: readonly { readonly device: string; readonly bytes: number }[];
   /** The caller waits: only backends that compute within a call will do. */
   readonly sync?: boolean;
 }
 
 /**
- * Chooses where one op call runs. Pure. `homes` are those of the inputs, in their order; what is left out lies on the host.
+ * Chooses where one op call runs. Pure. `devices` says where each input is stored; "host" where left out.
  * @throws {UnsupportedError} if no candidate can, with every reason
  */
 export function select(
   op: AnyOp,
   inputs: readonly (ConcreteSpec | undefined)[],
   params: object,
-  homes: readonly (string | undefined)[],
+  devices: readonly (string | undefined)[],
   candidates: readonly Candidate[],
   thresholds: Thresholds,
   policy: Policy = {},
@@ -70,26 +70,26 @@ export function select(
   check("select", "op", op, opDefinition);
   requireInputs(op, inputs);
   check("select", "params", params, object);
-  check("select", "homes", homes, list);
+  check("select", "devices", devices, list);
   checkChoice(candidates, thresholds, policy);
-  return choose(callRequest(op, inputs, params, homes), candidates, thresholds, policy);
+  return choose(callRequest(op, inputs, params, devices), candidates, thresholds, policy);
 }
 
 /**
- * Chooses where a whole program is compiled: every op must have a kernel there. Pure. `homes` are those of its inputs by name; what is
- * left out lies on the host. @throws {UnsupportedError}
+ * Chooses where a whole program is compiled: every op must have a kernel there. Pure. `devices` says where each
+ * input is stored, by name; "host" where left out. @throws {UnsupportedError}
  */
 export function selectForProgram(
   program: ProgramGraph,
   candidates: readonly Candidate[],
   thresholds: Thresholds,
   policy: Policy = {},
-  homes: Readonly<Record<string, string>> = {},
+  devices: Readonly<Record<string, string>> = {},
 ): Selection {
   check("select", "program", program, programGraph);
-  check("select", "homes", homes, object);
+  check("select", "devices", devices, object);
   checkChoice(candidates, thresholds, policy);
-  return choose(programRequest(program, homes), candidates, thresholds, policy);
+  return choose(programRequest(program, devices), candidates, thresholds, policy);
 }
 
 const candidateList = listOf(
@@ -109,7 +109,7 @@ export function callRequest(
   op: AnyOp,
   inputs: readonly (ConcreteSpec | undefined)[],
   params: object,
-  homes: readonly (string | undefined)[],
+  devices: readonly (string | undefined)[],
 ): SelectionRequest {
   for (const [i, spec] of inputs.entries()) if (spec !== undefined || isRequiredInput(op, i)) checkSpec(op.name, spec as ConcreteSpec);
   const output = maxSpec(op.infer(inputs, params));
@@ -119,19 +119,19 @@ export function callRequest(
     // An op of the user's own may have any name.
     threshold: (of) => (Object.hasOwn(ops, op.name) ? of[op.name as OpName] : undefined) ?? of[classOf(op)],
     unsupported: (backend) => backend.unsupported(op, inputs, params, output),
-    inputs: inputs.flatMap((spec, i) => (spec === undefined ? [] : [{ home: homes[i] ?? "host", bytes: byteLength(spec) }])),
+    inputs: inputs.flatMap((spec, i) => (spec === undefined ? [] : [{ device: devices[i] ?? "host", bytes: byteLength(spec) }])),
   };
 }
 
 /** The request that a run of a program is. */
-export function programRequest(program: ProgramGraph, homes: Readonly<Record<string, string>> = {}): SelectionRequest {
+export function programRequest(program: ProgramGraph, devices: Readonly<Record<string, string>> = {}): SelectionRequest {
   return {
     what: "program",
     cost: programCost(program),
     threshold: (of) => of.program,
     unsupported: (backend) => unsupportedNode(program, backend),
     inputs: [...program.inputs].map(([name, id]) => ({
-      home: homes[name] ?? "host",
+      device: devices[name] ?? "host",
       bytes: byteLength(maxSpec(program.values[id]!.spec)),
     })),
   };
@@ -233,8 +233,8 @@ function isWorthIt(
 ): Omit<Verdict, "backend"> {
   const limit = threshold(table);
   if (limit === undefined) return { takes: true, reason: "first choice that can" };
-  const here = inputs.filter(({ home }) => home === backend);
-  const elsewhere = inputs.filter(({ home }) => home !== backend);
+  const here = inputs.filter(({ device }) => device === backend);
+  const elsewhere = inputs.filter(({ device }) => device !== backend);
   if (here.length > 0 && transferUs(elsewhere, table.transfer) <= transferUs(here, table.transfer)) {
     const moved = sumBytes(elsewhere).toLocaleString("en");
     const kept = sumBytes(here).toLocaleString("en");

@@ -6,7 +6,7 @@ import { ArgumentError, DisposedError } from "../errors.ts";
 import { loadOptions, runOptions } from "../kinds.ts";
 import type { ProgramGraph } from "../program/programGraph.ts";
 import type { Tensor } from "../tensor.ts";
-import { homesIn, type Part, type Placement, splitByPlacement } from "./placement.ts";
+import { devicesIn, type Part, type Placement, splitByPlacement } from "./placement.ts";
 
 interface CompiledPart extends Part {
   readonly backend: Backend;
@@ -14,10 +14,10 @@ interface CompiledPart extends Part {
 }
 
 /**
- * Compiles a program whose persistents live on several backends: each part on its own, with what leaves one part as an input
- * of the next. With a single home it is that backend's own plan. `backends[0]` is the home of what `placement` does not name.
- * @throws {ArgumentError} for a home that is no open backend
- * @throws {UnsupportedError} for a call without a kernel at its home
+ * Compiles a program whose persistents are on several devices. Each part is compiled on its own; results of one part are inputs of
+ * the next. With a single device this is that backend's own plan. `backends[0]` holds the persistents that `placement` does not name.
+ * @throws {ArgumentError} for a device that is no open backend
+ * @throws {UnsupportedError} for a call without a kernel on its device
  */
 export async function compilePlaced(
   program: ProgramGraph,
@@ -26,10 +26,10 @@ export async function compilePlaced(
   { signal, shareWith }: Pick<CompileOptions, "signal"> & { readonly shareWith?: SplitPlan } = {},
 ): Promise<Plan> {
   const byName = new Map(backends.map((backend) => [backend.name, backend]));
-  const unknown = homesIn(placement).find((home) => !byName.has(home));
+  const unknown = devicesIn(placement).find((device) => !byName.has(device));
   if (unknown !== undefined) {
     const fix = "give its factory to createRuntime, and see runtime.candidates for why it is not open";
-    throw new ArgumentError("placement", `homes among the open backends ${[...byName.keys()].join(", ")}`, unknown, fix);
+    throw new ArgumentError("placement", `devices among the open backends ${[...byName.keys()].join(", ")}`, unknown, fix);
   }
   const split = splitByPlacement(program, placement, backends[0]!.name);
   // A single part is the program as it was recorded, with inputs that nothing reads.
@@ -37,12 +37,12 @@ export async function compilePlaced(
   const compiled: CompiledPart[] = [];
   try {
     for (const part of parts) {
-      const backend = byName.get(part.home)!;
-      const known = compiled.find(({ home }) => home === part.home)?.plan ?? shareWith?.planOf(part.home);
+      const backend = byName.get(part.device)!;
+      const known = compiled.find(({ device }) => device === part.device)?.plan ?? shareWith?.planOf(part.device);
       const plan = await backend.compile(part.program, {
         ...(signal && { signal }),
         ...(known && { shareWith: known }),
-        sharedBy: parts.filter((other) => other !== part && other.home === part.home).map((other) => other.program),
+        sharedBy: parts.filter((other) => other !== part && other.device === part.device).map((other) => other.program),
       });
       compiled.push({ ...part, backend, plan });
     }
@@ -57,12 +57,12 @@ export async function compilePlaced(
 export class SplitPlan implements Plan {
   readonly program: ProgramGraph;
   readonly placement: Placement;
-  /** The first one is the home of what the placement does not name. */
+  /** The first one holds the persistents that the placement does not name. */
   readonly backends: readonly Backend[];
   readonly warnings: readonly string[];
   readonly runSync?: NonNullable<Plan["runSync"]>;
   readonly #parts: readonly CompiledPart[];
-  /** What leaves one part for another. */
+  /** Names of the values that one part passes to another. */
   readonly #cuts: ReadonlySet<string>;
   #disposed = false;
 
@@ -71,14 +71,14 @@ export class SplitPlan implements Plan {
     this.placement = placement;
     this.backends = backends;
     this.#parts = parts;
-    this.#cuts = new Set(parts.flatMap(({ takes }) => takes.map(({ name }) => name)));
+    this.#cuts = new Set(parts.flatMap(({ cuts }) => cuts.map(({ name }) => name)));
     this.warnings = [...new Set(parts.flatMap(({ plan }) => plan.warnings))];
     if (parts.every(({ plan }) => plan.runSync !== undefined)) this.runSync = (inputs, options) => this.#runSync(inputs, options);
   }
 
   /** The plan that holds a backend's persistents. */
-  planOf(home: string): Plan | undefined {
-    return this.#parts.find((part) => part.home === home)?.plan;
+  planOf(device: string): Plan | undefined {
+    return this.#parts.find((part) => part.device === device)?.plan;
   }
 
   async load(name: string, source: TensorSource, options: LoadOptions = {}): Promise<void> {
@@ -153,6 +153,6 @@ export class SplitPlan implements Plan {
     if (this.#disposed) throw new DisposedError("plan");
     requirePersistent(this.program, name);
     const holding = this.#parts.filter(({ program }) => program.persistents.has(name));
-    return [...new Map(holding.toReversed().map(({ home, plan }) => [home, plan])).values()].reverse();
+    return [...new Map(holding.toReversed().map(({ device, plan }) => [device, plan])).values()].reverse();
   }
 }

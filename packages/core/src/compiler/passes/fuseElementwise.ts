@@ -83,12 +83,12 @@ function groupsOf(program: ProgramGraph, { maxInputs = Infinity, maxCalls = Infi
       readsWith(group, inputs, output) <= maxInputs &&
       sameShape(values[output]!.spec.shape, values[nodes[group.root]!.output]!.spec.shape) &&
       mayRunAt(nodes[i]!, group.root);
-    const home: Group = fits ? group : { root: i, members: [], reads: new Set() };
-    home.members.push(i);
-    home.reads.delete(output);
-    for (const id of inputs) if (id !== undefined) home.reads.add(id);
-    groupOf.set(i, home);
-    groups.set(home.root, home);
+    const target: Group = fits ? group : { root: i, members: [], reads: new Set() };
+    target.members.push(i);
+    target.reads.delete(output);
+    for (const id of inputs) if (id !== undefined) target.reads.add(id);
+    groupOf.set(i, target);
+    groups.set(target.root, target);
   }
   return groups.values();
 }
