@@ -20,7 +20,7 @@ export class Engine {
   readonly policy: RuntimePolicy;
   readonly thresholds: Thresholds;
   readonly plans: PlanCache;
-  readonly log = new CallLog();
+  readonly log: CallLog = new CallLog();
   readonly fallback: Fallback;
   #disposal: Promise<void> | undefined;
 
