@@ -48,7 +48,7 @@ export { defaultSteps, type ResolvedSampling, resolveSampling, type SamplingOpti
 export { Sampler, sampleCandidates, sampleToken } from "./sampling/sampleToken.ts";
 export type { QueueOptions } from "./scheduler/queueOptions.ts";
 export { createTokenizer } from "./tokenizer/createTokenizer.ts";
-export { preTokenizerNames } from "./tokenizer/otherPreTokenizers.ts";
+export { preTokenizerNames } from "./tokenizer/regexPreTokenizers.ts";
 export { TextStream, type TextStreamOptions } from "./tokenizer/textStream.ts";
 export type { DecodeOptions, EncodeAsyncOptions, EncodeOptions, Tokenizer, TokenizerKind } from "./tokenizer/tokenizer.ts";
 export type { FillInMiddleIds } from "./tokenizer/tokenKinds.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { preTokenizerNames } from "../src/index.ts";
-import { preTokenizerFor } from "../src/tokenizer/otherPreTokenizers.ts";
 import { type Cutter, maxPieceLength, preTokenize } from "../src/tokenizer/preTokenize.ts";
+import { preTokenizerFor } from "../src/tokenizer/regexPreTokenizers.ts";
 import { multilingual } from "./shared.ts";
 
 function split(text: string, patterns: readonly Cutter[]): string[] {

@@ -15,13 +15,13 @@ test("guesses grow while they come true and shrink when they do not", () => {
   const lookup = new PromptLookup(16);
   const history = [...Array.from({ length: 40 }, (_, i) => i), 0, 1];
   expect(lookup.draft(history, 99)).toHaveLength(4);
-  lookup.learn(4, 4);
+  lookup.adapt(4, 4);
   expect(lookup.draft(history, 99)).toHaveLength(8);
-  lookup.learn(8, 8);
-  lookup.learn(16, 16);
+  lookup.adapt(8, 8);
+  lookup.adapt(16, 16);
   expect(lookup.draft(history, 99)).toHaveLength(16);
-  lookup.learn(16, 2);
+  lookup.adapt(16, 2);
   expect(lookup.draft(history, 99)).toHaveLength(3);
-  lookup.learn(3, 0);
+  lookup.adapt(3, 0);
   expect(lookup.draft(history, 99)).toHaveLength(1);
 });

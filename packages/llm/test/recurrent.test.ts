@@ -1,9 +1,9 @@
 import { wasm } from "@centella/backend-wasm";
 import { createRuntime, type Runtime } from "@centella/core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { blockTokens } from "../src/cache/blockTree.ts";
+import { blockTokens } from "../src/cache/prefixCache.ts";
+import type { StateCopier } from "../src/cache/recurrentStatePool.ts";
 import { SequencePool } from "../src/cache/sequencePool.ts";
-import type { StateCopier } from "../src/cache/stateRows.ts";
 import { loadModel, type Model } from "../src/index.ts";
 import { familyModel, readFamilyGolden, withVocabulary } from "./familyFixture.ts";
 
@@ -132,17 +132,17 @@ describe("sequences with states", () => {
     sequence.reserve(3);
     sequence.append([1, 2, 3]);
     const row = sequence.stateRow;
-    sequence.beginGuess();
+    sequence.beginDraft();
     expect(sequence.stateRow).not.toBe(row);
     sequence.reserve(3);
-    expect(sequence.settle([4, 5, 6], 2)).toEqual([4, 5]);
+    expect(sequence.acceptDraft([4, 5, 6], 2)).toEqual([4, 5]);
     expect(sequence.stateRow).toBe(row);
     expect(sequence.ids).toEqual([1, 2, 3]);
     sequence.reserve(2);
     sequence.append([4, 5]);
-    sequence.beginGuess();
+    sequence.beginDraft();
     sequence.reserve(2);
-    expect(sequence.settle([6, 7], 2)).toEqual([]);
+    expect(sequence.acceptDraft([6, 7], 2)).toEqual([]);
     expect(sequence.ids).toEqual([1, 2, 3, 4, 5, 6, 7]);
     pool.release(sequence);
     // Both places stay: before the guess, and behind it.

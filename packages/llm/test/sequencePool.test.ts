@@ -1,6 +1,6 @@
 import { DisposedError } from "@centella/core";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { blockTokens } from "../src/cache/blockTree.ts";
+import { blockTokens } from "../src/cache/prefixCache.ts";
 import type { Sequence } from "../src/cache/sequence.ts";
 import { pauseMs, SequencePool } from "../src/cache/sequencePool.ts";
 import { BusyError } from "../src/errors.ts";
@@ -264,10 +264,10 @@ describe("requests beyond the sequences", () => {
     const pool = newPool(1, 2);
     const text = await pool.acquire(a);
     extend(text, [1, 2, 3]);
-    text.beginGuess();
+    text.beginDraft();
     text.reserve(3);
     text.park();
-    expect(text.settle([4, 5, 6], 2)).toEqual([4, 5]);
+    expect(text.acceptDraft([4, 5, 6], 2)).toEqual([4, 5]);
     expect(text.ids).toEqual([1, 2, 3]);
   });
 });

@@ -1,7 +1,7 @@
 import { type ConcreteSpec, createRecorder, type OpRecorder, type Plan, type Runtime } from "@centella/core";
 import { isQuantized, type Persistent } from "@centella/core/backend";
 import { dequantize, type GgmlType, rowBytes } from "@centella/quant";
-import type { CompiledPlan } from "../scheduler/decoder.ts";
+import type { CompiledPlan } from "../scheduler/scheduler.ts";
 import type { SnapshotLayer } from "./snapshot.ts";
 
 /** Rows that are moved at once. */

@@ -1,6 +1,6 @@
 import { abortSignal, byteArray, check, checkOptions, type Kinds } from "@centella/quant/checks";
 import type { ChatMessage } from "../chat/chatTemplate.ts";
-import type { Engine } from "../model/engine.ts";
+import type { ModelContext } from "../model/modelContext.ts";
 import type { RestoreOptions, SaveOptions } from "./saveOptions.ts";
 import { decodeSnapshot, encodeSnapshot, type SnapshotTarget } from "./snapshot.ts";
 import { importKey, type SnapshotKey, sign, snapshotKey, verify } from "./snapshotMac.ts";
@@ -25,22 +25,22 @@ export interface ReadSession {
 
 /** @throws {ArgumentError | BusyError | DisposedError | UnsupportedError}; the signal's reason */
 export async function saveSession(
-  engine: Engine,
+  model: ModelContext,
   { owner, scope, ids: computed, messages }: SessionState,
   options: SaveOptions,
 ): Promise<Uint8Array> {
   checkOptions("save", options, optionKinds);
   const { key, signal } = options;
-  const { pool, recurrence } = engine;
+  const { pool, stateTransfer } = model;
   const hmac = key && (await importKey("save", key, "sign"));
-  const target = await snapshotTarget(engine);
-  const transfer = await engine.transfer;
+  const target = await snapshotTarget(model);
+  const transfer = await model.cacheTransfer;
   const sequence = await pool.acquire(owner, computed, { scope, signal });
   let snapshot: Uint8Array<ArrayBuffer>;
   try {
     const ids = [...sequence.ids];
     const rows = await transfer.read(sequence.slots(0, ids.length));
-    const stateRows = ids.length === 0 ? [] : ((await recurrence?.read(sequence.stateRow!)) ?? []);
+    const stateRows = ids.length === 0 ? [] : ((await stateTransfer?.read(sequence.stateRow!)) ?? []);
     snapshot = encodeSnapshot({ ...target, messages, ids, rows, stateRows }, hmac !== undefined);
   } finally {
     pool.release(sequence);
@@ -51,20 +51,20 @@ export async function saveSession(
 }
 
 /** @throws {SnapshotError | ArgumentError | UnsupportedError} */
-export async function readSession(engine: Engine, bytes: Uint8Array, options: RestoreOptions): Promise<ReadSession> {
+export async function readSession(model: ModelContext, bytes: Uint8Array, options: RestoreOptions): Promise<ReadSession> {
   check("restoreSession", "bytes", bytes, byteArray, "pass what session.save() gave");
   checkOptions("restoreSession", options, optionKinds);
   const { key, signal } = options;
   const snapshot = key === undefined ? bytes : await authentic(bytes, key);
-  const target = await snapshotTarget(engine);
+  const target = await snapshotTarget(model);
   const { ids, rows, stateRows, messages } = decodeSnapshot(snapshot, target);
   return {
     messages,
     async load(owner, scope) {
-      const { pool, decoder, recurrence } = engine;
-      const transfer = await engine.transfer;
+      const { pool, scheduler, stateTransfer } = model;
+      const transfer = await model.cacheTransfer;
       // A recurrent state follows the last token, so it is useless if the text does not fit.
-      const fitting = recurrence === undefined || ids.length <= decoder.contextLength ? ids.slice(0, decoder.contextLength) : [];
+      const fitting = stateTransfer === undefined || ids.length <= scheduler.contextLength ? ids.slice(0, scheduler.contextLength) : [];
       const sequence = await pool.acquire(owner, fitting, { scope, signal });
       try {
         const start = sequence.ids.length;
@@ -73,7 +73,7 @@ export async function readSession(engine: Engine, bytes: Uint8Array, options: Re
         if (scope !== undefined) sequence.distrust();
         const parts = target.layers.map(({ elements }, i) => rows[i]!.subarray(start * elements, fitting.length * elements));
         await transfer.write(sequence.reserve(missing.length), parts);
-        await recurrence?.write(sequence.stateRow!, stateRows);
+        await stateTransfer?.write(sequence.stateRow!, stateRows);
         sequence.append(missing);
         return fitting;
       } finally {
@@ -93,8 +93,8 @@ async function authentic(bytes: Uint8Array, key: SnapshotKey): Promise<Uint8Arra
   return copy;
 }
 
-async function snapshotTarget(engine: Engine): Promise<SnapshotTarget> {
-  const { identity, cacheType, transfer, recurrence, decoder } = engine;
-  const states = recurrence?.rowSizes ?? [];
-  return { model: await identity, cacheType, layers: (await transfer).rowSizes, states, vocabSize: decoder.vocabSize };
+async function snapshotTarget(model: ModelContext): Promise<SnapshotTarget> {
+  const { identity, cacheType, cacheTransfer, stateTransfer, scheduler } = model;
+  const states = stateTransfer?.rowSizes ?? [];
+  return { model: await identity, cacheType, layers: (await cacheTransfer).rowSizes, states, vocabSize: scheduler.vocabSize };
 }

@@ -1,12 +1,12 @@
 import { ProgramError } from "@centella/core";
-import { type Block, type BlockTree, blockTokens } from "./blockTree.ts";
-import type { StateRow, StateRows } from "./stateRows.ts";
+import { type Block, blockTokens, type PrefixCache } from "./prefixCache.ts";
+import type { RecurrentStatePool, StateRow } from "./recurrentStatePool.ts";
 
 /** State that the sequences of a model share. */
 export interface SequenceCache {
-  readonly tree: BlockTree;
+  readonly prefixCache: PrefixCache;
   /** Undefined unless the model is recurrent. */
-  readonly states: StateRows | undefined;
+  readonly recurrentStates: RecurrentStatePool | undefined;
   /** Waits until a parked sequence may be used again. @throws {DisposedError}; the signal's reason */
   readmit(signal: AbortSignal | undefined): Promise<void>;
 }
@@ -94,10 +94,10 @@ export class Sequence {
       return;
     }
     this.release();
-    if (this.#cache.states === undefined) this.#claim(prefix);
+    if (this.#cache.recurrentStates === undefined) this.#claim(prefix);
     else {
-      const from = this.#cache.states.after(prefix, this.#scope).find((row) => this.#claimWhole(row));
-      this.#state = this.#cache.states.take(from);
+      const from = this.#cache.recurrentStates.after(prefix, this.#scope).find((row) => this.#claimWhole(row));
+      this.#state = this.#cache.recurrentStates.take(from);
       this.#state.ids = this.#ids;
     }
     this.#setScope(this.#state?.scope ?? this.#blocks.at(-1)?.scope);
@@ -129,12 +129,12 @@ export class Sequence {
     return ids.slice(this.#ids.length);
   }
 
-  /** Begins the verification of a draft, which {@link settle} ends. */
-  beginGuess(): void {
+  /** Begins the verification of a draft, which {@link acceptDraft} ends. */
+  beginDraft(): void {
     if (this.#state === undefined) return;
     const before = this.#state;
     this.#stateBefore = before;
-    this.#state = this.#cache.states!.take(before);
+    this.#state = this.#cache.recurrentStates!.take(before);
     before.ids = [...this.#ids];
   }
 
@@ -142,18 +142,18 @@ export class Sequence {
    * Accepts the first `count` of the ids that a draft reserved slots for.
    * @returns the accepted ids that must be computed again: the sequence was parked in the meantime, or its state had advanced over rejected ids
    */
-  settle(ids: readonly number[], count: number): readonly number[] {
+  acceptDraft(ids: readonly number[], count: number): readonly number[] {
     const kept = ids.slice(0, count);
     if (this.#isParked) return kept;
     const before = this.#stateBefore;
     this.#stateBefore = undefined;
     if (before === undefined || count === ids.length) {
-      if (before !== undefined) this.#cache.states!.release(before);
+      if (before !== undefined) this.#cache.recurrentStates!.release(before);
       this.append(kept);
       return [];
     }
     this.#state!.ids = undefined;
-    this.#cache.states!.release(this.#state!);
+    this.#cache.recurrentStates!.release(this.#state!);
     this.#state = before;
     before.ids = this.#ids;
     return kept;
@@ -161,13 +161,13 @@ export class Sequence {
 
   /** Releases all blocks and states. They stay cached. */
   release(): void {
-    this.#cache.tree.release(this.#blocks);
-    for (const row of [this.#state, this.#stateBefore]) if (row !== undefined) this.#cache.states!.release(row);
+    this.#cache.prefixCache.release(this.#blocks);
+    for (const row of [this.#state, this.#stateBefore]) if (row !== undefined) this.#cache.recurrentStates!.release(row);
     [this.#blocks, this.#ids, this.#state, this.#stateBefore] = [[], [], undefined, undefined];
   }
 
   #claim(prefix: readonly number[]): void {
-    this.#blocks = this.#cache.tree.claim(prefix, this.#owner, this.#scope);
+    this.#blocks = this.#cache.prefixCache.claim(prefix, this.#owner, this.#scope);
     this.#ids = this.#blocks.flatMap(({ ids }) => ids);
   }
 
@@ -178,19 +178,19 @@ export class Sequence {
     this.#claim(text);
     while (this.#ids.length < text.length && this.#extend(text));
     if (this.#ids.length === text.length) return true;
-    this.#cache.tree.release(this.#blocks);
+    this.#cache.prefixCache.release(this.#blocks);
     [this.#blocks, this.#ids] = [[], []];
     return false;
   }
 
   /** Extends the claimed text to the end of a block. Returns false if the rest of the block is not cached. */
   #extend(text: readonly number[]): boolean {
-    const { copier } = this.#cache.states!;
+    const { copier } = this.#cache.recurrentStates!;
     const start = this.#ids.length;
     const ids = text.slice(start, blockTokens * (Math.floor(start / blockTokens) + 1));
     const isBegun = start % blockTokens !== 0;
     if (copier.hasCache) {
-      const origin = isBegun ? undefined : this.#cache.tree.blockWith(this.#blocks.at(-1), ids, this.#scope);
+      const origin = isBegun ? undefined : this.#cache.prefixCache.findChild(this.#blocks.at(-1), ids, this.#scope);
       if (origin === undefined) return false;
       this.#heldScope ??= origin.scope;
       this.#grow(origin);
@@ -204,7 +204,7 @@ export class Sequence {
 
   /** @param kept a block that must not be evicted */
   #grow(kept?: Block): void {
-    this.#blocks.push(this.#cache.tree.grow(this.#blocks.at(-1), { owner: this.#owner, scope: this.#heldScope }, kept));
+    this.#blocks.push(this.#cache.prefixCache.grow(this.#blocks.at(-1), { owner: this.#owner, scope: this.#heldScope }, kept));
   }
 
   /** A state depends on everything computed before it, so it has the same scope. */

@@ -1,9 +1,9 @@
 import { DisposedError } from "@centella/core";
 import { BusyError, type Load } from "../errors.ts";
 import { Semaphore } from "../scheduler/semaphore.ts";
-import { BlockTree } from "./blockTree.ts";
+import { PrefixCache } from "./prefixCache.ts";
+import { RecurrentStatePool, type StateCopier, stateRowsPerSequence } from "./recurrentStatePool.ts";
 import { Sequence, type SequenceCache } from "./sequence.ts";
-import { type StateCopier, StateRows, stateRowsPerSequence } from "./stateRows.ts";
 
 /** Milliseconds after which an unread stream gives its sequence to a waiting request. */
 export const pauseMs = 250;
@@ -40,8 +40,8 @@ export class SequencePool {
 
   /** @param copier needed for recurrent models */
   constructor({ sequences, blocks, maxWaiting }: PoolSizes, copier?: StateCopier) {
-    const states = copier && new StateRows(sequences * stateRowsPerSequence, copier);
-    this.#cache = { tree: new BlockTree(sequences * blocks), states, readmit: (signal) => this.#enter(signal, true) };
+    const recurrentStates = copier && new RecurrentStatePool(sequences * stateRowsPerSequence, copier);
+    this.#cache = { prefixCache: new PrefixCache(sequences * blocks), recurrentStates, readmit: (signal) => this.#enter(signal, true) };
     this.#permits = new Semaphore(sequences, maxWaiting, fullQueue);
   }
 
@@ -94,7 +94,7 @@ export class SequencePool {
 
   /** Drops an owner's cached tokens, except where another text continues them. */
   free(owner: object): void {
-    this.#cache.tree.forget(owner);
+    this.#cache.prefixCache.forget(owner);
   }
 
   /** Rejects all waiting and all later requests. */

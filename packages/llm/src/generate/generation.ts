@@ -3,17 +3,17 @@ import type { Answer } from "../chat/conversation.ts";
 import type { Separation } from "../chat/reasoning.ts";
 import { ContextOverflowError } from "../errors.ts";
 import { Chain, needsRare } from "../sampling/chain.ts";
-import type { Decoder } from "../scheduler/decoder.ts";
+import type { Scheduler } from "../scheduler/scheduler.ts";
 import type { Tokenizer } from "../tokenizer/tokenizer.ts";
+import { DecodeLoop, type RowSampler } from "./decodeLoop.ts";
 import type { ResolvedGeneration } from "./generateOptions.ts";
 import type { GenerationFinish, GenerationPart, PrefillProgress } from "./generationParts.ts";
 import type { FittedPrompt, ResolvedOverflow } from "./overflow.ts";
 import { TextAssembly } from "./textAssembly.ts";
-import { type Chooser, TokenSource } from "./tokenSource.ts";
 
 /** Inputs of one generation. */
 export interface GenerationContext {
-  readonly decoder: Decoder;
+  readonly scheduler: Scheduler;
   readonly tokenizer: Tokenizer;
   /** Waits for a sequence that holds a prefix of the prompt, without its last token, whose logits are needed. */
   readonly openSequence: () => Promise<Sequence>;
@@ -38,7 +38,7 @@ export class Generation {
   readonly #history: number[];
   readonly #text: TextAssembly;
   #sequence: Sequence | undefined;
-  #source: TokenSource | undefined;
+  #loop: DecodeLoop | undefined;
   #cachedTokens = 0;
   #prefilledTokens = 0;
   #promptMs = 0;
@@ -75,22 +75,22 @@ export class Generation {
   }
 
   async *#run(): AsyncGenerator<GenerationPart, Ending, undefined> {
-    const { decoder, tokenizer, options, overflow, startedAt } = this.#context;
+    const { scheduler, tokenizer, options, overflow, startedAt } = this.#context;
     options.signal?.throwIfAborted();
     const sequence = await this.#context.openSequence();
     this.#sequence = sequence;
-    const choose = await this.#chooser();
+    const sample = await this.#sampler();
     const { promptLookup, signal } = options;
-    const source = new TokenSource({ decoder, sequence, history: this.#history, choose, overflow, promptLookup, signal });
-    this.#source = source;
-    const first = yield* this.#timedPrefill(sequence, source);
+    const loop = new DecodeLoop({ scheduler, sequence, history: this.#history, sample, overflow, promptLookup, signal });
+    this.#loop = loop;
+    const first = yield* this.#timedPrefill(sequence, loop);
     let ending: Ending | undefined;
-    for await (const id of source.tokens(first)) {
+    for await (const id of loop.tokens(first)) {
       this.#timeToFirstTokenMs ||= performance.now() - startedAt;
       this.#history.push(id);
       const isEnd = tokenizer.isEndOfGeneration(id);
       if (!isEnd) yield* this.#text.push(id);
-      ending = isEnd ? { reason: "eos" } : this.#ending(source);
+      ending = isEnd ? { reason: "eos" } : this.#ending(loop);
       if (ending !== undefined) break;
       signal?.throwIfAborted();
     }
@@ -98,19 +98,19 @@ export class Generation {
   }
 
   /** Returns why the text ends with the last token, or undefined. @throws {ContextOverflowError} if a full context is an error */
-  #ending(source: TokenSource): Ending | undefined {
-    const { decoder, prompt, options, overflow } = this.#context;
+  #ending(loop: DecodeLoop): Ending | undefined {
+    const { scheduler, prompt, options, overflow } = this.#context;
     const { stopped } = this.#text;
     const count = this.#history.length - prompt.ids.length;
     if (stopped !== undefined) return { reason: "stop", stop: stopped };
     if (count >= options.maxTokens) return { reason: "length", limit: "maxTokens" };
-    if (!source.isFull || overflow.generation === "shift") return undefined;
+    if (!loop.isFull || overflow.generation === "shift") return undefined;
     if (overflow.generation === "stop") return { reason: "length", limit: "context" };
-    throw new ContextOverflowError(prompt.ids.length, decoder.contextLength, decoder.contextLength - 1, count);
+    throw new ContextOverflowError(prompt.ids.length, scheduler.contextLength, scheduler.contextLength - 1, count);
   }
 
   /** Returns the chain of samplers, or undefined if it always chooses the most likely token. */
-  async #chooser(): Promise<((logits: Float32Array) => number) | undefined> {
+  async #sampler(): Promise<((logits: Float32Array) => number) | undefined> {
     const { tokenizer, options } = this.#context;
     const { sampling, logprobs } = options;
     const rare = needsRare(sampling) || logprobs !== undefined ? await import("../sampling/rare.ts") : undefined;
@@ -124,34 +124,34 @@ export class Generation {
     };
   }
 
-  async *#timedPrefill(sequence: Sequence, source: TokenSource): AsyncGenerator<PrefillProgress, Chooser, undefined> {
+  async *#timedPrefill(sequence: Sequence, loop: DecodeLoop): AsyncGenerator<PrefillProgress, RowSampler, undefined> {
     this.#cachedTokens = sequence.ids.length;
     const start = performance.now();
     try {
-      return yield* this.#prefill(sequence, source);
+      return yield* this.#prefill(sequence, loop);
     } finally {
       this.#promptMs = performance.now() - start;
       this.#prefilledTokens = sequence.ids.length - this.#cachedTokens;
     }
   }
 
-  /** Computes the uncached part of the prompt. @returns the chooser of the next token */
-  async *#prefill(sequence: Sequence, source: TokenSource): AsyncGenerator<PrefillProgress, Chooser, undefined> {
-    const { decoder, prompt, options } = this.#context;
+  /** Computes the uncached part of the prompt. @returns the sampler of the next token */
+  async *#prefill(sequence: Sequence, loop: DecodeLoop): AsyncGenerator<PrefillProgress, RowSampler, undefined> {
+    const { scheduler, prompt, options } = this.#context;
     const { signal, progress } = options;
     const total = prompt.ids.length;
     // One run per step, to report progress between the runs.
-    const step = progress ? decoder.batchSize : total;
+    const step = progress ? scheduler.batchSize : total;
     for (;;) {
       const done = sequence.ids.length;
       if (progress) yield { type: "prefill", done, total };
       const ids = prompt.ids.slice(done, done + step);
       const isLast = done + ids.length === total;
       if (!isLast) {
-        await decoder.feed(sequence, ids, { rows: "none", signal });
+        await scheduler.feed(sequence, ids, { rows: "none", signal });
         continue;
       }
-      const first = await source.compute(ids, { rows: "last", signal });
+      const first = await loop.compute(ids, { rows: "last", signal });
       if (progress) yield { type: "prefill", done: total, total };
       return first;
     }
@@ -161,7 +161,7 @@ export class Generation {
     const { prompt, options, warnings } = this.#context;
     const { text, reasoning, commentary, logprobs } = this.#text;
     const ids = this.#history.slice(prompt.ids.length);
-    const { decodeMs = 0, draftedTokens = 0, acceptedTokens = 0, shiftedTokens = 0 } = this.#source ?? {};
+    const { decodeMs = 0, draftedTokens = 0, acceptedTokens = 0, shiftedTokens = 0 } = this.#loop ?? {};
     return {
       type: "finish",
       ...ending,

@@ -3,7 +3,7 @@ import { describe } from "@centella/quant/checks";
 import { frozenMessages, isOpenAnswer, withTurn } from "../chat/conversation.ts";
 import { type ChatMessage, checkMessages, textOf } from "../chat/messages.ts";
 import { mostCountedTokens, TokenizerError } from "../errors.ts";
-import type { Engine } from "../model/engine.ts";
+import type { ModelContext } from "../model/modelContext.ts";
 import type { EncodeAsyncOptions } from "../tokenizer/tokenizer.ts";
 import type { ResolvedGeneration } from "./generateOptions.ts";
 import { checkIds } from "./ids.ts";
@@ -41,20 +41,20 @@ export interface PreparedPrompt {
  * @throws {ArgumentError | ChatTemplateError | TokenizerError | ContextOverflowError}; the signal's reason
  */
 export async function preparePrompt(
-  engine: Engine,
+  model: ModelContext,
   prompt: Prompt,
   options: ResolvedGeneration,
   overflow: ResolvedOverflow,
   earlier: readonly ChatMessage[],
 ): Promise<PreparedPrompt> {
-  const { contextLength, vocabSize } = engine.decoder;
+  const { contextLength, vocabSize } = model.scheduler;
   const maxTokens = overflow.prompt === "error" ? mostCountedTokens(contextLength) : undefined;
   // An aborted turn that is kept reports the ids of its prompt.
   const encoding = { maxTokens, signal: options.onAbort === "keep" ? undefined : options.signal };
   const plain = { messages: undefined, begun: undefined, warnings: [] };
-  const isRaw = options.raw ?? !engine.hasChatTemplate;
+  const isRaw = options.raw ?? !model.hasChatTemplate;
   if (!isMessages(prompt) && (typeof prompt !== "string" || isRaw)) {
-    const ids = checkIds(await encodePlain(engine, prompt, encoding), vocabSize);
+    const ids = checkIds(await encodePlain(model, prompt, encoding), vocabSize);
     return { ...plain, fitted: await fitPrompt(ids, { contextLength, overflow }) };
   }
   const turn = typeof prompt === "string" ? [{ role: "user", content: prompt }] : checkMessages("generate", prompt);
@@ -63,9 +63,9 @@ export async function preparePrompt(
   const begun = isOpenAnswer(last) ? textOf(last.content) : undefined;
   let warnings: readonly string[] = [];
   const encode = async (shown: readonly ChatMessage[]): Promise<readonly number[]> => {
-    const chat = engine.chatTemplate.prepare(shown, { ...options.chat, continueFinalMessage: begun !== undefined });
+    const chat = model.chatTemplate.prepare(shown, { ...options.chat, continueFinalMessage: begun !== undefined });
     warnings = chat.warnings;
-    const { tokenizer } = engine;
+    const { tokenizer } = model;
     const ids = await tokenizer.encodeAsync(chat.text, { addSpecial: false, parseSpecial: chat.specialSpans, ...encoding });
     return checkIds(withBos(tokenizer, ids), vocabSize);
   };
@@ -81,12 +81,12 @@ type Encoding = Pick<EncodeAsyncOptions, "maxTokens" | "signal">;
 
 /** Encodes a prompt that is not a turn of a chat. */
 async function encodePlain(
-  engine: Engine,
+  model: ModelContext,
   prompt: Exclude<Prompt, readonly ChatMessage[]>,
   encoding: Encoding,
 ): Promise<ArrayLike<number>> {
   if (typeof prompt === "string") {
-    const { tokenizer } = engine;
+    const { tokenizer } = model;
     const ids = await tokenizer.encodeAsync(prompt, { parseSpecial: nowhere, ...encoding });
     // A text to continue has no EOS, even if the vocabulary adds one.
     return tokenizer.addEos && ids.at(-1) === tokenizer.eosId ? ids.subarray(0, -1) : ids;
@@ -94,7 +94,7 @@ async function encodePlain(
   if (typeof prompt === "object" && prompt !== null) {
     if ("ids" in prompt) return prompt.ids;
     if ("prefix" in prompt && typeof prompt.prefix === "string" && typeof prompt.suffix === "string")
-      return encodeGap(engine, prompt, encoding);
+      return encodeGap(model, prompt, encoding);
   }
   throw new ArgumentError("prompt", "a string, messages, { prefix, suffix } or { ids }", describe(prompt));
 }
@@ -106,7 +106,7 @@ const nowhere: readonly [] = [];
  * Encodes a gap as prefix, suffix, middle, as llama.cpp's server does.
  * @throws {TokenizerError} if the vocabulary has no tokens for gaps
  */
-async function encodeGap({ tokenizer }: Engine, { prefix, suffix }: Gap, encoding: Encoding): Promise<readonly number[]> {
+async function encodeGap({ tokenizer }: ModelContext, { prefix, suffix }: Gap, encoding: Encoding): Promise<readonly number[]> {
   const { prefixId, suffixId, middleId } = tokenizer.fillInMiddle;
   if (prefixId === undefined || suffixId === undefined || middleId === undefined) {
     throw new TokenizerError(

@@ -33,7 +33,7 @@ export class PromptLookup {
   }
 
   /** Tells how much of a guess came true. */
-  learn(drafted: number, accepted: number): void {
+  adapt(drafted: number, accepted: number): void {
     this.#length = Math.min(this.#most, accepted === drafted ? 2 * drafted : accepted + 1);
   }
 }

@@ -4,7 +4,7 @@ import { savingKinds } from "../cache/saveOptions.ts";
 import { frozenMessages, withAnswer, withPartialAnswer } from "../chat/conversation.ts";
 import { type ChatMessage, checkMessages } from "../chat/messages.ts";
 import type { ReasoningFormat } from "../chat/reasoning.ts";
-import type { Engine } from "../model/engine.ts";
+import type { ModelContext } from "../model/modelContext.ts";
 import { wholeNumber } from "../options.ts";
 import { type GenerateOptions, type ResolvedGeneration, resolveGeneration, resolveOverflow } from "./generateOptions.ts";
 import { Generation } from "./generation.ts";
@@ -12,15 +12,15 @@ import type { GenerationFinish, GenerationPart } from "./generationParts.ts";
 import { type Prompt, preparePrompt } from "./prompt.ts";
 import type { SessionOptions } from "./sessionOptions.ts";
 import { sessionKinds } from "./sessionOptions.ts";
-import { finishOf, Turns } from "./sessionRules.ts";
+import { finishOf, TurnQueue } from "./turnQueue.ts";
 
 /**
  * A conversation that remembers the messages of finished turns. A failed turn leaves no trace; `onAbort` decides about a turn that was aborted
  * or left early. Turns run one after the other.
  */
 export class Session {
-  readonly #engine: Engine;
-  readonly #turns: Turns;
+  readonly #model: ModelContext;
+  readonly #turns: TurnQueue;
   #messages: readonly ChatMessage[];
   /** Tokens whose keys and values were computed last. */
   #computed: readonly number[] = [];
@@ -28,10 +28,10 @@ export class Session {
   #scope: object | undefined;
 
   /** Use `model.createSession()`. */
-  constructor(engine: Engine, options: SessionOptions) {
+  constructor(model: ModelContext, options: SessionOptions) {
     checkOptions("createSession", options, sessionKinds);
-    this.#engine = engine;
-    this.#turns = new Turns(engine.maxWaiting);
+    this.#model = model;
+    this.#turns = new TurnQueue(model.maxWaiting);
     this.#messages = frozenMessages(checkMessages("createSession", options.messages ?? []));
   }
 
@@ -39,11 +39,11 @@ export class Session {
    * Use `model.restoreSession()`.
    * @throws {SnapshotError | ArgumentError | BusyError | DisposedError}; the signal's reason
    */
-  static async restore(engine: Engine, bytes: Uint8Array, options: RestoreOptions): Promise<Session> {
+  static async restore(model: ModelContext, bytes: Uint8Array, options: RestoreOptions): Promise<Session> {
     checkOptions("restoreSession", options, savingKinds);
     const { readSession } = await import("../cache/savedSession.ts");
-    const { messages, load } = await readSession(engine, bytes, options);
-    const session = new Session(engine, { messages });
+    const { messages, load } = await readSession(model, bytes, options);
+    const session = new Session(model, { messages });
     session.#scope = options.key === undefined ? {} : undefined;
     session.#computed = await load(session, session.#scope);
     return session;
@@ -87,7 +87,7 @@ export class Session {
   /** Creates an independent session with the same conversation. The two share their cached tokens. @throws {DisposedError} */
   fork(): Session {
     this.#requireOpen();
-    const fork = new Session(this.#engine, { messages: this.#messages });
+    const fork = new Session(this.#model, { messages: this.#messages });
     fork.#computed = this.#computed;
     fork.#scope = this.#scope;
     return fork;
@@ -109,12 +109,12 @@ export class Session {
    */
   async save(options: SaveOptions = {}): Promise<Uint8Array> {
     checkOptions("save", options, savingKinds);
-    return this.#engine.use(async () => {
+    return this.#model.use(async () => {
       const end = await this.#turns.begin({ isStream: false, signal: options.signal });
       try {
         const { saveSession } = await import("../cache/savedSession.ts");
         const scope = options.key === undefined ? this.#scope : undefined;
-        return await saveSession(this.#engine, { owner: this, scope, ids: this.#computed, messages: this.#messages }, options);
+        return await saveSession(this.#model, { owner: this, scope, ids: this.#computed, messages: this.#messages }, options);
       } finally {
         end();
       }
@@ -124,7 +124,7 @@ export class Session {
   /** Ends the session and frees its part of the cache. @throws {BusyError} in the middle of a turn */
   dispose(): void {
     this.#turns.close();
-    this.#engine.pool.free(this);
+    this.#model.pool.free(this);
   }
 
   [Symbol.dispose](): void {
@@ -132,41 +132,41 @@ export class Session {
   }
 
   #resolve(options: GenerateOptions): ResolvedGeneration {
-    return resolveGeneration(options, this.#engine.sampling);
+    return resolveGeneration(options, this.#model.sampling);
   }
 
   #requireOpen(): void {
-    this.#engine.requireAlive();
+    this.#model.requireAlive();
     this.#turns.requireOpen();
   }
 
   #requireIdle(): void {
-    this.#engine.requireAlive();
+    this.#model.requireAlive();
     this.#turns.requireIdle();
   }
 
   async *#generate(prompt: Prompt, options: ResolvedGeneration, isStream: boolean): AsyncGenerator<GenerationPart, void, undefined> {
     const startedAt = performance.now();
-    this.#engine.requireAlive();
+    this.#model.requireAlive();
     const end = await this.#turns.begin({ isStream, signal: options.signal });
     try {
       yield* this.#answer(prompt, options, startedAt);
     } catch (error) {
-      throw this.#engine.failure(error, options.signal);
+      throw this.#model.failure(error, options.signal);
     } finally {
       end();
     }
   }
 
   async *#answer(prompt: Prompt, options: ResolvedGeneration, startedAt: number): AsyncGenerator<GenerationPart, void, undefined> {
-    this.#engine.requireLogits("generate");
-    const { decoder, tokenizer, pool } = this.#engine;
-    const overflow = resolveOverflow(options, decoder.contextLength);
-    const { fitted, messages, begun, warnings } = await preparePrompt(this.#engine, prompt, options, overflow, this.#messages);
+    this.#model.requireLogits("generate");
+    const { scheduler, tokenizer, pool } = this.#model;
+    const overflow = resolveOverflow(options, scheduler.contextLength);
+    const { fitted, messages, begun, warnings } = await preparePrompt(this.#model, prompt, options, overflow, this.#messages);
     const format = this.#reasoningFormat(options, messages !== undefined);
     const reasoning = format && (await (await import("../chat/chatTemplate.ts")).separationOf(format));
     const openSequence = () => pool.acquire(this, fitted.ids.slice(0, -1), { scope: this.#scope, signal: options.signal });
-    const context = { decoder, tokenizer, openSequence, prompt: fitted, options, overflow, reasoning, begun, warnings, startedAt };
+    const context = { scheduler, tokenizer, openSequence, prompt: fitted, options, overflow, reasoning, begun, warnings, startedAt };
     const generation = new Generation(context);
     let isOver = false;
     try {
@@ -201,6 +201,6 @@ export class Session {
   #reasoningFormat({ reasoning }: ResolvedGeneration, isChat: boolean): ReasoningFormat | undefined {
     if (reasoning === false) return undefined;
     if (reasoning !== "auto") return reasoning;
-    return isChat ? this.#engine.chatTemplate.reasoning : undefined;
+    return isChat ? this.#model.chatTemplate.reasoning : undefined;
   }
 }

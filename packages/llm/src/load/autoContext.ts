@@ -1,7 +1,7 @@
 import { OutOfMemoryError } from "@centella/core";
 import { hostMemory } from "@centella/core/backend";
-import { blockTokens } from "../cache/blockTree.ts";
-import { type ChosenContext, type ContextWishes, cacheBytes } from "./contextWishes.ts";
+import { blockTokens } from "../cache/prefixCache.ts";
+import { type ChosenContext, type ContextRequest, cacheBytes } from "./contextRequest.ts";
 
 /** Shorter ones are of little use: "auto" rather fails. */
 const shortest = 512;
@@ -9,13 +9,13 @@ const shortest = 512;
 const usableShare = 0.8;
 
 /** What "auto" chooses by. */
-interface AutoWishes extends ContextWishes {
+interface AutoContextRequest extends ContextRequest {
   /** Tokens of a sequence, at most. */
   readonly longest: number;
 }
 
 /** For "auto": the longest for which weights and cache fit the memory, and shorter ones. @throws {OutOfMemoryError} if none fits */
-export function autoContexts(wishes: AutoWishes): readonly ChosenContext[] {
+export function autoContexts(wishes: AutoContextRequest): readonly ChosenContext[] {
   const first = longestThatFits(wishes);
   const contexts = [first];
   for (let length = first.contextLength / 2; length >= Math.min(shortest, wishes.longest); length /= 2) {
@@ -25,7 +25,7 @@ export function autoContexts(wishes: AutoWishes): readonly ChosenContext[] {
   return contexts;
 }
 
-function longestThatFits({ config, sequences, cacheType, weightBytes, memoryLimit, longest }: AutoWishes): ChosenContext {
+function longestThatFits({ config, sequences, cacheType, weightBytes, memoryLimit, longest }: AutoContextRequest): ChosenContext {
   const { usable, source } = memoryLimit === undefined ? usableMemory() : { usable: memoryLimit, source: "memoryLimit" };
   const needs = (length: number): number => weightBytes + cacheBytes(config, cacheType, length, sequences);
   let [low, high] = [0, longest];

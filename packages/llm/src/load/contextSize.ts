@@ -1,5 +1,5 @@
 import { wholeNumber } from "../options.ts";
-import type { ChosenContext, ContextWishes } from "./contextWishes.ts";
+import type { ChosenContext, ContextRequest } from "./contextRequest.ts";
 
 const defaultLimit = 4096;
 
@@ -14,7 +14,7 @@ const mostTokens = 2 ** 26;
  * then shorter ones for devices that have less than was believed.
  * @throws {ArgumentError} for a length outside the model's; {OutOfMemoryError} if not even a short one fits
  */
-export async function contextsToTry(wishes: ContextWishes): Promise<readonly ChosenContext[]> {
+export async function contextsToTry(wishes: ContextRequest): Promise<readonly ChosenContext[]> {
   const { wanted, config, sequences } = wishes;
   const trained = config.contextLength;
   const longest = Math.min(trained, Math.max(1, Math.floor(mostTokens / sequences)));

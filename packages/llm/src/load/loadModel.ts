@@ -23,8 +23,8 @@ import {
 import { describeModel } from "../model/modelInfo.ts";
 import { describeArchitecture } from "../models/index.ts";
 import type { ModelSampling } from "../sampling/modelSampling.ts";
-import { type CompiledPlan, Decoder } from "../scheduler/decoder.ts";
 import { maxWaitingOf } from "../scheduler/queueOptions.ts";
+import { type CompiledPlan, Scheduler } from "../scheduler/scheduler.ts";
 import { loadTokenizer } from "../tokenizer/loadTokenizer.ts";
 import type { Tokenizer } from "../tokenizer/tokenizer.ts";
 import type { Adapters } from "./adapters.ts";
@@ -92,11 +92,13 @@ export async function loadModel(source: GgufInput | readonly GgufInput[], option
     const { vocabSize, embeddingLength, isEncoder } = description.config;
     const { backend } = plan.selection;
     const states = { vocabSize, isEncoder, output: "states", width: embeddingLength } as const;
-    const own = new Decoder(plan, backend, {
+    const scheduler = new Scheduler(plan, backend, {
       ...sizes,
       ...(isEncoder ? states : { vocabSize, isEncoder, output: "logits" as const, width: vocabSize }),
     });
-    const recurrence = own.isRecurrent ? await (await import("../cache/stateTransfer.ts")).StateTransfer.open(runtime, plan) : undefined;
+    const stateTransfer = scheduler.isRecurrent
+      ? await (await import("../cache/recurrentStateTransfer.ts")).RecurrentStateTransfer.open(runtime, plan)
+      : undefined;
     const ChatTemplate = file.metadata.has(chatTemplateKey)
       ? await (await import("../chat/chatTemplate.ts")).loadChatTemplate(file.metadata)
       : undefined;
@@ -104,12 +106,12 @@ export async function loadModel(source: GgufInput | readonly GgufInput[], option
     return new Model({
       ChatTemplate,
       tokenizer: await tryTokenizer(file.metadata),
-      decoder: own,
-      async openStates() {
-        if (isEncoder) return own;
+      scheduler,
+      async openEmbeddingScheduler() {
+        if (isEncoder) return scheduler;
         const wider = { ...sizes, activations, maxRows: sizes.batchSize, result: "states" } as const;
         const { program } = recordDecoder(description, file, wider, adapters);
-        return new Decoder(await runtime.compile(program, { shareWith: plan }), backend, { ...wider, ...states });
+        return new Scheduler(await runtime.compile(program, { shareWith: plan }), backend, { ...wider, ...states });
       },
       info: describeModel(
         file,
@@ -121,8 +123,8 @@ export async function loadModel(source: GgufInput | readonly GgufInput[], option
         contextReason,
         sampling,
       ),
-      recurrence,
-      async openTransfer() {
+      stateTransfer,
+      async openCacheTransfer() {
         const { CacheTransfer, cacheLayers } = await import("../cache/cacheTransfer.ts");
         return new CacheTransfer(runtime, plan, cacheLayers(decoder.program.persistents.values()));
       },

@@ -1,8 +1,8 @@
 import { checkValue, isRecord, kind, listOf } from "@centella/quant/checks";
 import { ContextOverflowError, mostCountedTokens } from "../errors.ts";
 import { checkIds, numbers } from "../generate/ids.ts";
-import type { Engine } from "./engine.ts";
 import type { EmbedOptions } from "./measureOptions.ts";
+import type { ModelContext } from "./modelContext.ts";
 import type { Pooling } from "./pooling.ts";
 
 /** A text, tokenized with the special tokens that the model wants around it, or ids as they are. */
@@ -12,18 +12,18 @@ const textOrIds = kind("a text or { ids }", (value) => typeof value === "string"
 const textList = listOf("texts or { ids }", textOrIds);
 
 /** @throws {ContextOverflowError | ArgumentError | BusyError} */
-export async function embed(engine: Engine, inputs: readonly EmbedInput[], options: EmbedOptions): Promise<Float32Array[]> {
+export async function embed(model: ModelContext, inputs: readonly EmbedInput[], options: EmbedOptions): Promise<Float32Array[]> {
   checkValue("embed", inputs, textList);
-  const pooling = options.pooling ?? engine.pooling ?? "mean";
+  const pooling = options.pooling ?? model.pooling ?? "mean";
   const texts: (readonly number[])[] = [];
-  for (const input of inputs) texts.push(await idsOf(engine, input, options.signal));
-  const decoder = await engine.states;
-  const { pool } = engine;
+  for (const input of inputs) texts.push(await idsOf(model, input, options.signal));
+  const scheduler = await model.embeddingScheduler;
+  const { pool } = model;
   return pool.useOnce(options.signal, async (sequence) => {
     const vectors: Float32Array[] = [];
     for (const ids of texts) {
       pool.next(sequence);
-      const states = await decoder.feed(sequence, ids, { rows: pooling === "last" ? "last" : "all", signal: options.signal });
+      const states = await scheduler.feed(sequence, ids, { rows: pooling === "last" ? "last" : "all", signal: options.signal });
       const vector = pooled(states, pooling, states.length / (pooling === "last" ? 1 : ids.length));
       vectors.push(options.normalize === false ? vector : normalized(vector));
     }
@@ -31,12 +31,12 @@ export async function embed(engine: Engine, inputs: readonly EmbedInput[], optio
   });
 }
 
-async function idsOf(engine: Engine, input: EmbedInput, signal: AbortSignal | undefined): Promise<readonly number[]> {
-  const { decoder } = engine;
-  const maxTokens = mostCountedTokens(decoder.contextLength);
-  const encoded = typeof input === "string" ? await engine.tokenizer.encodeAsync(input, { maxTokens, signal }) : input.ids;
-  const ids = checkIds(encoded, decoder.vocabSize);
-  if (ids.length > decoder.contextLength) throw new ContextOverflowError(ids.length, decoder.contextLength, decoder.contextLength);
+async function idsOf(model: ModelContext, input: EmbedInput, signal: AbortSignal | undefined): Promise<readonly number[]> {
+  const { scheduler } = model;
+  const maxTokens = mostCountedTokens(scheduler.contextLength);
+  const encoded = typeof input === "string" ? await model.tokenizer.encodeAsync(input, { maxTokens, signal }) : input.ids;
+  const ids = checkIds(encoded, scheduler.vocabSize);
+  if (ids.length > scheduler.contextLength) throw new ContextOverflowError(ids.length, scheduler.contextLength, scheduler.contextLength);
   return ids;
 }
 

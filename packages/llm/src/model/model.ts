@@ -8,9 +8,9 @@ import { Session } from "../generate/session.ts";
 import type { SessionOptions } from "../generate/sessionOptions.ts";
 import type { Tokenizer } from "../tokenizer/tokenizer.ts";
 import type { EmbedInput } from "./embed.ts";
-import { Engine, type ModelParts } from "./engine.ts";
 import type { EmbedOptions, PerplexityOptions } from "./measureOptions.ts";
 import { embedKinds, perplexityKinds, signalKinds } from "./measureOptions.ts";
+import { ModelContext, type ModelParts } from "./modelContext.ts";
 import type { ModelInfo } from "./modelInfo.ts";
 import type { Perplexity } from "./perplexity.ts";
 
@@ -18,15 +18,15 @@ import type { Perplexity } from "./perplexity.ts";
 export class Model implements AsyncDisposable {
   readonly info: ModelInfo;
   readonly #parts: ModelParts;
-  readonly #engine: Engine;
+  readonly #context: ModelContext;
   #disposal: Promise<void> | undefined;
 
   /** Use `loadModel`. */
   constructor(parts: ModelParts) {
     const { info } = parts;
     this.#parts = parts;
-    this.#engine = new Engine(parts, info);
-    const problem = this.#engine.tokenizerProblem;
+    this.#context = new ModelContext(parts, info);
+    const problem = this.#context.tokenizerProblem;
     this.info = problem === undefined ? info : { ...info, warnings: [...info.warnings, problem] };
   }
 
@@ -37,18 +37,18 @@ export class Model implements AsyncDisposable {
 
   /** @throws {TokenizerError} if the file has no tokenizer that can be used */
   get tokenizer(): Tokenizer {
-    return this.#engine.tokenizer;
+    return this.#context.tokenizer;
   }
 
   /** @throws {ChatTemplateError} if the file has none or it cannot be parsed */
   get chatTemplate(): ChatTemplate {
-    return this.#engine.chatTemplate;
+    return this.#context.chatTemplate;
   }
 
   /** A conversation or a series of completions that reuses what it has computed. Cheap: the cache is the model's. */
   createSession(options: SessionOptions = {}): Session {
-    this.#engine.requireAlive();
-    return new Session(this.#engine, options);
+    this.#context.requireAlive();
+    return new Session(this.#context, options);
   }
 
   /**
@@ -58,7 +58,7 @@ export class Model implements AsyncDisposable {
    * @throws {ArgumentError | BusyError | DisposedError | UnsupportedError}; the signal's reason
    */
   restoreSession(bytes: Uint8Array, options: RestoreOptions = {}): Promise<Session> {
-    return this.#engine.use(() => Session.restore(this.#engine, bytes, options));
+    return this.#context.use(() => Session.restore(this.#context, bytes, options));
   }
 
   /**
@@ -67,13 +67,13 @@ export class Model implements AsyncDisposable {
    */
   async logits(ids: ArrayLike<number>, options: { readonly signal?: AbortSignal | undefined } = {}): Promise<Float32Array> {
     const { signal } = checkOptions("logits", options, signalKinds);
-    return this.#engine.use(async () => {
-      this.#engine.requireLogits("logits");
-      const { decoder, pool } = this.#engine;
-      const tokens = checkIds(ids, decoder.vocabSize);
-      if (tokens.length > decoder.contextLength)
-        throw new ContextOverflowError(tokens.length, decoder.contextLength, decoder.contextLength);
-      return pool.useOnce(signal, (sequence) => decoder.feed(sequence, tokens, { rows: "all", signal }));
+    return this.#context.use(async () => {
+      this.#context.requireLogits("logits");
+      const { scheduler, pool } = this.#context;
+      const tokens = checkIds(ids, scheduler.vocabSize);
+      if (tokens.length > scheduler.contextLength)
+        throw new ContextOverflowError(tokens.length, scheduler.contextLength, scheduler.contextLength);
+      return pool.useOnce(signal, (sequence) => scheduler.feed(sequence, tokens, { rows: "all", signal }));
     }, signal);
   }
 
@@ -83,7 +83,7 @@ export class Model implements AsyncDisposable {
    */
   async embed(texts: readonly EmbedInput[], options: EmbedOptions = {}): Promise<Float32Array[]> {
     const { signal } = checkOptions("embed", options, embedKinds);
-    return this.#engine.use(async () => (await import("./embed.ts")).embed(this.#engine, texts, options), signal);
+    return this.#context.use(async () => (await import("./embed.ts")).embed(this.#context, texts, options), signal);
   }
 
   /**
@@ -92,7 +92,7 @@ export class Model implements AsyncDisposable {
    */
   async perplexity(text: string | ArrayLike<number>, options: PerplexityOptions = {}): Promise<Perplexity> {
     const { signal } = checkOptions("perplexity", options, perplexityKinds);
-    return this.#engine.use(async () => (await import("./perplexity.ts")).perplexity(this.#engine, text, options), signal);
+    return this.#context.use(async () => (await import("./perplexity.ts")).perplexity(this.#context, text, options), signal);
   }
 
   /**
@@ -109,8 +109,8 @@ export class Model implements AsyncDisposable {
   }
 
   async #dispose(): Promise<void> {
-    await this.#engine.dispose();
-    await this.#parts.decoder.dispose();
+    await this.#context.dispose();
+    await this.#parts.scheduler.dispose();
     await this.#parts.close();
   }
 }

@@ -1,10 +1,10 @@
 import { CentellaError, createRecorder, type OpRecorder, type SymbolicDim, UnsupportedError, type Value } from "@centella/core";
 import type { GgufFile } from "@centella/gguf";
-import { blocksOf, blockTokens } from "../cache/blockTree.ts";
-import { stateRowsPerSequence } from "../cache/stateRows.ts";
+import { blocksOf, blockTokens } from "../cache/prefixCache.ts";
+import { stateRowsPerSequence } from "../cache/recurrentStatePool.ts";
 import { ModelError } from "../errors.ts";
 import type { Adapters } from "../load/adapters.ts";
-import type { DecoderConfig } from "../load/config.ts";
+import type { ModelShape } from "../load/modelShape.ts";
 import { type Weight, WeightTable } from "../load/weights.ts";
 
 /**
@@ -55,7 +55,7 @@ export interface ModelBuilder {
   linear(x: Value, w: Value, scale?: Value): Value;
   /** The same of each token with the experts that `ids [T, k]` names: see the `moeMatmul` op. */
   expertLinear(x: Value, experts: Value, ids: Value, scale?: Value): Value;
-  /** What a recurrent layer keeps; see {@link DecoderConfig}. */
+  /** What a recurrent layer keeps; see {@link ModelShape}. */
   state(name: string): RecurrentState;
   /** Rows `ids` of a table `[V, d]`, adapters included. */
   lookUp(table: Value, ids: Value): Value;
@@ -87,7 +87,7 @@ export interface RecurrentState {
 
 /** One model of a family. */
 export interface ModelDescription {
-  readonly config: DecoderConfig;
+  readonly config: ModelShape;
   /** Whether logits of the family were compared with those of another implementation. */
   readonly isVerified: boolean;
   /** Records the forward pass, from ids to logits `[nOut, V]` or states `[nOut, d]`. */
@@ -188,8 +188,8 @@ export function recordDecoder(
   else {
     // Rows of logits leave the run only where they are asked for: a greedy choice is two numbers.
     program.output("logits", program.embedding(result, program.input("readRows", "i32", [program.dim("nRead", sizes.maxRows)])));
-    program.output("choices", program.argmax(result));
-    program.output("peaks", program.max(result, { axis: -1 }));
+    program.output("greedyTokens", program.argmax(result));
+    program.output("maxLogits", program.max(result, { axis: -1 }));
   }
   return { program, weights: [...weights.finish(), ...(adapted?.finish() ?? [])] };
 }

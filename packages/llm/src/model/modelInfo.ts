@@ -1,7 +1,7 @@
 import type { Selection } from "@centella/core";
 import { fileTypeById, type GgufFile } from "@centella/gguf";
 import { chatTemplateKey } from "../errors.ts";
-import { cacheBytes } from "../load/contextWishes.ts";
+import { cacheBytes } from "../load/contextRequest.ts";
 import type { LayerSplit } from "../load/layersOnGpu.ts";
 import type { SamplingOptions } from "../sampling/options.ts";
 import type { ActivationMode, CacheType, DecoderProgram, DecoderSizes, ModelDescription } from "./modelBuilder.ts";

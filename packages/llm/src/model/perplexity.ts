@@ -1,8 +1,8 @@
 import { ArgumentError } from "@centella/core";
 import { checkIds } from "../generate/ids.ts";
 import { wholeNumber } from "../options.ts";
-import type { Engine } from "./engine.ts";
 import type { PerplexityOptions } from "./measureOptions.ts";
+import type { ModelContext } from "./modelContext.ts";
 
 /** A text's perplexity: `exp` of the mean negative log likelihood of its tokens. */
 export interface Perplexity {
@@ -23,13 +23,13 @@ const rowsAtOnce = 64;
  * BOS where the model wants one (in the place of the chunk's first token); the second half of each counts.
  * @throws {ArgumentError} if the text is shorter than a chunk; {BusyError | DisposedError}
  */
-export async function perplexity(engine: Engine, text: string | ArrayLike<number>, options: PerplexityOptions): Promise<Perplexity> {
-  engine.requireLogits("perplexity");
-  const { decoder, pool } = engine;
+export async function perplexity(model: ModelContext, text: string | ArrayLike<number>, options: PerplexityOptions): Promise<Perplexity> {
+  model.requireLogits("perplexity");
+  const { scheduler, pool } = model;
   const { signal, onProgress } = options;
-  const n = wholeNumber("contextLength", options.contextLength ?? Math.min(512, decoder.contextLength), 4, decoder.contextLength);
-  const bosId = typeof text === "string" && engine.tokenizer.addBos ? engine.tokenizer.bosId : undefined;
-  const ids = checkIds(typeof text === "string" ? await engine.tokenizer.encodeAsync(text, { signal }) : text, decoder.vocabSize);
+  const n = wholeNumber("contextLength", options.contextLength ?? Math.min(512, scheduler.contextLength), 4, scheduler.contextLength);
+  const bosId = typeof text === "string" && model.tokenizer.addBos ? model.tokenizer.bosId : undefined;
+  const ids = checkIds(typeof text === "string" ? await model.tokenizer.encodeAsync(text, { signal }) : text, scheduler.vocabSize);
   const whole = Math.floor(ids.length / n);
   if (whole === 0)
     throw new ArgumentError("perplexity", `a text of at least ${n} tokens`, String(ids.length), "use a longer text or a smaller context");
@@ -41,13 +41,13 @@ export async function perplexity(engine: Engine, text: string | ArrayLike<number
       const part = ids.slice(chunk * n, (chunk + 1) * n);
       if (bosId !== undefined) part[0] = bosId;
       pool.next(sequence);
-      await decoder.feed(sequence, part.slice(0, first), { rows: "none", signal });
+      await scheduler.feed(sequence, part.slice(0, first), { rows: "none", signal });
       // The last token's logits predict what is no longer in the chunk.
       for (let start = first; start < n - 1; start += rowsAtOnce) {
         const end = Math.min(n - 1, start + rowsAtOnce);
-        const logits = await decoder.feed(sequence, part.slice(start, end), { rows: "all", signal });
+        const logits = await scheduler.feed(sequence, part.slice(start, end), { rows: "all", signal });
         for (let i = start; i < end; i++) {
-          const row = logits.subarray((i - start) * decoder.vocabSize, (i - start + 1) * decoder.vocabSize);
+          const row = logits.subarray((i - start) * scheduler.vocabSize, (i - start + 1) * scheduler.vocabSize);
           const surprise = -logLikelihood(row, part[i + 1]!);
           sum += surprise;
           squares += surprise * surprise;

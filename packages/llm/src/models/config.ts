@@ -1,15 +1,15 @@
 import { UnsupportedError } from "@centella/core";
 import type { Metadata } from "@centella/gguf";
 import { ModelError } from "../errors.ts";
-import type { DecoderConfig } from "../load/config.ts";
 import { MetadataReader, type ModelHeader } from "../load/metadataReader.ts";
+import type { ModelShape } from "../load/modelShape.ts";
 import { type AttentionConfig, type LatentConfig, readAttention } from "./attentionConfig.ts";
 import type { Family } from "./family.ts";
 import type { ExpertsConfig, RecurrentConfig } from "./layerConfig.ts";
 import { type RopeConfig, readRope } from "./ropeConfig.ts";
 
 /** Hyperparameters of one model: what its family's description and the file's metadata come to. Factors are 1 where there are none. */
-export interface ModelConfig extends DecoderConfig {
+export interface ModelConfig extends ModelShape {
   readonly feedForwardLength: number;
   readonly heads: number;
   /** Epsilon of the norms. */

@@ -1,8 +1,8 @@
 import { UnsupportedError } from "@centella/core";
 import type { Gating } from "@centella/core/backend";
 import { ModelError } from "../errors.ts";
-import type { StateShape } from "../load/config.ts";
 import type { MetadataReader } from "../load/metadataReader.ts";
+import type { StateShape } from "../load/modelShape.ts";
 import type { LatentConfig } from "./attentionConfig.ts";
 import type { Family, RecurrentRule } from "./family.ts";
 import type { ExpertsConfig, RecurrentConfig } from "./layerConfig.ts";

@@ -22,7 +22,7 @@ export function createBytePair(metadata: VocabularyMetadata, preTokenizerFor: Fi
 export async function loadBytePair(metadata: VocabularyMetadata): Promise<Tokenizer> {
   const common = findPreTokenizer(commonFamilies, preTokenizerName(metadata));
   if (common !== undefined) return createBytePair(metadata, () => common);
-  return createBytePair(metadata, (await import("./otherPreTokenizers.ts")).preTokenizerFor);
+  return createBytePair(metadata, (await import("./regexPreTokenizers.ts")).preTokenizerFor);
 }
 
 function preTokenizerName(metadata: VocabularyMetadata): string {

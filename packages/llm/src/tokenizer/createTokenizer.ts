@@ -1,7 +1,7 @@
 import { check, isRecord, kind } from "@centella/quant/checks";
 import { createBytePair } from "./bytePair.ts";
 import { kindOf } from "./kindOf.ts";
-import { preTokenizerFor } from "./otherPreTokenizers.ts";
+import { preTokenizerFor } from "./regexPreTokenizers.ts";
 import { createSentencePiece } from "./sentencePiece.ts";
 import type { Tokenizer, TokenizerKind } from "./tokenizer.ts";
 import { createUnigram } from "./unigram.ts";

@@ -10,7 +10,7 @@ import type { Prompt } from "../generate/prompt.ts";
 import type { Session } from "../generate/session.ts";
 import type { SessionOptions } from "../generate/sessionOptions.ts";
 import { sessionKinds } from "../generate/sessionOptions.ts";
-import { finishOf, Turns } from "../generate/sessionRules.ts";
+import { finishOf, TurnQueue } from "../generate/turnQueue.ts";
 import { wholeNumber } from "../options.ts";
 import type { ModelCalls, ToldPart } from "./calls.ts";
 import type { Caller } from "./channel.ts";
@@ -34,13 +34,13 @@ export class WorkerSession implements Omit<Session, "fork"> {
   readonly #number: number;
   /** Messages to the worker whose replies nobody has awaited yet. */
   #told: Promise<unknown>;
-  readonly #turns: Turns;
+  readonly #turns: TurnQueue;
   #messages: readonly ChatMessage[];
 
   private constructor(home: SessionHome, number: number, messages: readonly ChatMessage[], waitedFor: Promise<unknown>) {
     this.#home = home;
     this.#number = number;
-    this.#turns = new Turns(home.maxWaiting);
+    this.#turns = new TurnQueue(home.maxWaiting);
     this.#messages = frozenMessages(messages);
     this.#told = waitedFor;
     registry ??= new FinalizationRegistry(({ caller, number }) => void told(caller.call("dropSession", [number])));

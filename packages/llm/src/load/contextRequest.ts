@@ -1,7 +1,7 @@
-import { blocksOf, blockTokens } from "../cache/blockTree.ts";
-import { stateRowsPerSequence } from "../cache/stateRows.ts";
+import { blocksOf, blockTokens } from "../cache/prefixCache.ts";
+import { stateRowsPerSequence } from "../cache/recurrentStatePool.ts";
 import type { CacheType } from "../model/modelBuilder.ts";
-import type { DecoderConfig } from "./config.ts";
+import type { ModelShape } from "./modelShape.ts";
 
 /** A context that was chosen, and why. */
 export interface ChosenContext {
@@ -10,9 +10,9 @@ export interface ChosenContext {
 }
 
 /** What a context is chosen by. */
-export interface ContextWishes {
+export interface ContextRequest {
   readonly wanted: number | "auto" | undefined;
-  readonly config: DecoderConfig;
+  readonly config: ModelShape;
   readonly sequences: number;
   readonly cacheType: CacheType;
   /** Of the weights. */
@@ -22,7 +22,7 @@ export interface ContextWishes {
 }
 
 /** Bytes of the cache of all sequences, and of the states of a recurrent model. */
-export function cacheBytes(config: DecoderConfig, cacheType: CacheType, contextLength: number, sequences: number): number {
+export function cacheBytes(config: ModelShape, cacheType: CacheType, contextLength: number, sequences: number): number {
   const elementBytes = { f32: 4, f16: 2, q8_0: 34 / 32 }[cacheType];
   const layers = Array.from({ length: config.layers }, (_, layer) => layer).filter(config.hasCache).length;
   const perToken = layers * config.kvHeads * (config.keyLength + config.valueLength) * elementBytes;

@@ -1,13 +1,13 @@
 import { CentellaError, DisposedError, UnsupportedError } from "@centella/core";
 import type { Metadata } from "@centella/gguf";
-import { blocksOf } from "../cache/blockTree.ts";
 import type { CacheTransfer } from "../cache/cacheTransfer.ts";
+import { blocksOf } from "../cache/prefixCache.ts";
+import type { RecurrentStateTransfer } from "../cache/recurrentStateTransfer.ts";
 import { SequencePool } from "../cache/sequencePool.ts";
-import type { StateTransfer } from "../cache/stateTransfer.ts";
 import type { ChatTemplate } from "../chat/chatTemplate.ts";
 import { ChatTemplateError, chatTemplateKey, noChatTemplate } from "../errors.ts";
 import type { SamplingOptions } from "../sampling/options.ts";
-import type { Decoder } from "../scheduler/decoder.ts";
+import type { Scheduler } from "../scheduler/scheduler.ts";
 import type { Tokenizer } from "../tokenizer/tokenizer.ts";
 import type { CacheType } from "./modelBuilder.ts";
 import type { ModelInfo } from "./modelInfo.ts";
@@ -15,13 +15,13 @@ import { type Pooling, poolingTypes } from "./pooling.ts";
 
 /** The parts of a model, which `loadModel` creates. */
 export interface ModelParts {
-  readonly decoder: Decoder;
+  readonly scheduler: Scheduler;
   /** Moves the cache's content. */
-  readonly openTransfer: () => Promise<CacheTransfer>;
+  readonly openCacheTransfer: () => Promise<CacheTransfer>;
   /** Moves the states of a recurrent model. */
-  readonly recurrence: StateTransfer | undefined;
+  readonly stateTransfer: RecurrentStateTransfer | undefined;
   /** Compiles the program that ends before the output layer, over the same weights and cache. */
-  readonly openStates: () => Promise<Decoder>;
+  readonly openEmbeddingScheduler: () => Promise<Scheduler>;
   readonly info: ModelInfo;
   /** The file's, or why it has none that can be used. */
   readonly tokenizer: Tokenizer | CentellaError;
@@ -36,8 +36,8 @@ export interface ModelParts {
 }
 
 /** State that a model shares with its sessions. */
-export class Engine {
-  readonly decoder: Decoder;
+export class ModelContext {
+  readonly scheduler: Scheduler;
   readonly pool: SequencePool;
   readonly hasChatTemplate: boolean;
   /** See {@link ModelParts}. */
@@ -46,7 +46,7 @@ export class Engine {
   readonly sampling: SamplingOptions;
   readonly cacheType: CacheType;
   /** See {@link ModelParts}. */
-  readonly recurrence: StateTransfer | undefined;
+  readonly stateTransfer: RecurrentStateTransfer | undefined;
   readonly #metadata: Metadata;
   readonly #tokenizer: Tokenizer | CentellaError;
   readonly #ChatTemplate: typeof ChatTemplate | undefined;
@@ -58,27 +58,37 @@ export class Engine {
   readonly #openTransfer: () => Promise<CacheTransfer>;
   #transfer: Promise<CacheTransfer> | undefined;
 
-  readonly #openStates: () => Promise<Decoder>;
-  #states: Promise<Decoder> | undefined;
+  readonly #openStates: () => Promise<Scheduler>;
+  #states: Promise<Scheduler> | undefined;
 
   #isDisposed = false;
 
   constructor(
-    { decoder, openTransfer, recurrence, openStates, metadata, identify, tokenizer, ChatTemplate, maxWaiting }: ModelParts,
+    {
+      scheduler,
+      openCacheTransfer,
+      stateTransfer,
+      openEmbeddingScheduler,
+      metadata,
+      identify,
+      tokenizer,
+      ChatTemplate,
+      maxWaiting,
+    }: ModelParts,
     { sequences, hasChatTemplate, sampling, cacheType }: ModelInfo,
   ) {
-    this.decoder = decoder;
-    this.#openTransfer = openTransfer;
-    this.recurrence = recurrence;
+    this.scheduler = scheduler;
+    this.#openTransfer = openCacheTransfer;
+    this.stateTransfer = stateTransfer;
     this.cacheType = cacheType;
     this.#identify = identify;
-    this.#openStates = openStates;
+    this.#openStates = openEmbeddingScheduler;
     this.hasChatTemplate = hasChatTemplate;
     this.sampling = sampling;
     this.#metadata = metadata;
     this.#ChatTemplate = ChatTemplate;
     this.maxWaiting = maxWaiting;
-    this.pool = new SequencePool({ sequences, blocks: blocksOf(decoder.contextLength), maxWaiting }, recurrence);
+    this.pool = new SequencePool({ sequences, blocks: blocksOf(scheduler.contextLength), maxWaiting }, stateTransfer);
     this.#tokenizer = tokenizer;
   }
 
@@ -109,7 +119,7 @@ export class Engine {
 
   /** @throws {UnsupportedError} if the model embeds texts and has no logits */
   requireLogits(what: string): void {
-    if (!this.decoder.isEncoder) return;
+    if (!this.scheduler.isEncoder) return;
     throw new UnsupportedError(what, "the model is an encoder, which has no logits; use model.embed()");
   }
 
@@ -125,14 +135,14 @@ export class Engine {
   }
 
   /** Moves keys and values between the cache and the host, for sessions that are saved and restored. */
-  get transfer(): Promise<CacheTransfer> {
+  get cacheTransfer(): Promise<CacheTransfer> {
     this.requireAlive();
     this.#transfer ??= this.#openTransfer();
     return this.#transfer;
   }
 
   /** Gives states in the place of logits, rows of the embedding's length. */
-  get states(): Promise<Decoder> {
+  get embeddingScheduler(): Promise<Scheduler> {
     this.requireAlive();
     this.#states ??= this.#openStates();
     return this.#states;
@@ -144,12 +154,12 @@ export class Engine {
     return type === undefined ? undefined : poolingTypes[type];
   }
 
-  /** Refuses further calls, rejects waiting ones, and frees all plans except the decoder's. */
+  /** Refuses further calls, rejects waiting ones, and frees all plans except the scheduler's. */
   async dispose(): Promise<void> {
     this.#isDisposed = true;
     this.pool.dispose();
-    this.decoder.refuse();
-    await this.recurrence?.dispose();
+    this.scheduler.refuse();
+    await this.stateTransfer?.dispose();
     await (await this.#transfer?.catch(() => undefined))?.dispose();
     await (await this.#states?.catch(() => undefined))?.dispose();
   }

@@ -1,5 +1,5 @@
-/** What the cache, the sessions and the decoder need to know of a model, whatever its architecture. */
-export interface DecoderConfig {
+/** What the cache, the sessions and the scheduler need to know of a model, whatever its architecture. */
+export interface ModelShape {
   readonly vocabSize: number;
   /** Elements of a token's state. */
   readonly embeddingLength: number;

@@ -25,7 +25,7 @@ export interface StateCopier {
  * The states of a recurrent model. A state advances token by token and cannot be rolled back, so each sequence continues on a copy. States
  * of earlier positions stay until their rows are needed; the least recently used row is reused first.
  */
-export class StateRows {
+export class RecurrentStatePool {
   readonly copier: StateCopier;
   readonly #rows: readonly StateRow[];
   #clock = 0;

@@ -1,16 +1,16 @@
 import { type ConcreteSpec, createRecorder, type OpRecorder, type Plan, type Runtime, type Value } from "@centella/core";
 import { isQuantized, type Persistent } from "@centella/core/backend";
-import type { CompiledPlan } from "../scheduler/decoder.ts";
-import { blockTokens } from "./blockTree.ts";
+import type { CompiledPlan } from "../scheduler/scheduler.ts";
 import { cacheLayers, recordSlots } from "./cacheTransfer.ts";
+import { blockTokens } from "./prefixCache.ts";
+import type { StateCopier } from "./recurrentStatePool.ts";
 import type { SnapshotLayer } from "./snapshot.ts";
-import type { StateCopier } from "./stateRows.ts";
 
 /**
  * Moves rows of a recurrent model's states: to other rows, and between the device and the host. Programs of their own over the memory of the
  * model's plan.
  */
-export class StateTransfer implements StateCopier {
+export class RecurrentStateTransfer implements StateCopier {
   readonly hasCache: boolean;
   readonly #states: ReadonlyMap<string, ConcreteSpec>;
   readonly #runtime: Runtime;
@@ -30,14 +30,14 @@ export class StateTransfer implements StateCopier {
     this.#slots = slots;
   }
 
-  static async open(runtime: Runtime, plan: CompiledPlan): Promise<StateTransfer> {
+  static async open(runtime: Runtime, plan: CompiledPlan): Promise<RecurrentStateTransfer> {
     const persistents = [...plan.program.persistents.values()];
     const caches = cacheLayers(persistents);
     const copier = await runtime.compile(recordCopier(stateTensors(persistents)), { shareWith: plan });
     // Rows of blocks cannot be gathered under another shape.
     const isCopied = caches.size > 0 && [...caches.values()].every(({ dtype }) => !isQuantized(dtype));
     const slots = isCopied ? await runtime.compile(recordSlots(caches, blockTokens), { shareWith: plan }) : undefined;
-    return new StateTransfer(runtime, plan, copier, slots);
+    return new RecurrentStateTransfer(runtime, plan, copier, slots);
   }
 
   /** Elements of a row of each state. */

@@ -12,7 +12,7 @@ export async function finishOf(parts: AsyncIterable<GenerationPart>): Promise<Ge
   return last as GenerationFinish;
 }
 
-/** Options of {@link Turns.begin}. */
+/** Options of {@link TurnQueue.begin}. */
 export interface TurnOptions {
   /** Whether the reader decides when the turn ends. */
   readonly isStream: boolean;
@@ -23,7 +23,7 @@ export interface TurnOptions {
  * Serializes the turns of a session. Only the reader of a stream can end it, so no turn waits for a stream: a loop that requests another turn
  * of its own session would wait forever.
  */
-export class Turns {
+export class TurnQueue {
   readonly #permits: Semaphore;
   /** Number of open or waiting streams. */
   #streams = 0;

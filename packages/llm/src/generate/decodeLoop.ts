@@ -1,20 +1,20 @@
 import type { Sequence } from "../cache/sequence.ts";
 import { requireChoice } from "../sampling/candidates.ts";
-import type { Decoder, FeedOptions } from "../scheduler/decoder.ts";
+import type { FeedOptions, Scheduler } from "../scheduler/scheduler.ts";
 import { type ResolvedOverflow, shiftedIds } from "./overflow.ts";
 import { PromptLookup } from "./promptLookup.ts";
 
 /** Chooses the token after a row that was computed, when `history` has all tokens before it. */
-export type Chooser = (row: number) => number;
+export type RowSampler = (row: number) => number;
 
 /** What tokens are made with. */
-export interface TokenSourceContext {
-  readonly decoder: Decoder;
+export interface DecodeLoopContext {
+  readonly scheduler: Scheduler;
   readonly sequence: Sequence;
   /** Ids so far; whoever takes a token adds it here before taking the next. */
   readonly history: readonly number[];
   /** Chooses the token that follows `history` by its logits; undefined: always the most likely one. */
-  readonly choose: ((logits: Float32Array) => number) | undefined;
+  readonly sample: ((logits: Float32Array) => number) | undefined;
   readonly overflow: ResolvedOverflow;
   readonly promptLookup: number;
   readonly signal: AbortSignal | undefined;
@@ -24,8 +24,8 @@ export interface TokenSourceContext {
  * Chooses one token after another behind a prompt. The sequence is valid at every moment, and holds every token but the newest
  * when it is asked for another one.
  */
-export class TokenSource {
-  readonly #context: TokenSourceContext;
+export class DecodeLoop {
+  readonly #context: DecodeLoopContext;
   readonly #lookup: PromptLookup | undefined;
   readonly #draftLimit: number;
   decodeMs = 0;
@@ -36,31 +36,31 @@ export class TokenSource {
   /** Tokens that the context holds, the newest one included. */
   #length = 0;
 
-  constructor(context: TokenSourceContext) {
+  constructor(context: DecodeLoopContext) {
     this.#context = context;
     this.#lookup = context.promptLookup > 0 ? new PromptLookup(context.promptLookup) : undefined;
-    this.#draftLimit = context.decoder.maxProbe - 1;
+    this.#draftLimit = context.scheduler.maxVerifiedTokens - 1;
   }
 
   /** Whether there is no room for another token. */
   get isFull(): boolean {
-    return this.#length >= this.#context.decoder.contextLength;
+    return this.#length >= this.#context.scheduler.contextLength;
   }
 
-  /** Appends tokens to the sequence and tells how to choose what follows them; see `Decoder.feed`. */
-  async compute(ids: readonly number[], options: FeedOptions): Promise<Chooser> {
-    const { decoder, sequence, choose } = this.#context;
-    const { vocabSize } = decoder;
-    if (choose === undefined) {
-      const { ids: best, logits } = await decoder.choose(sequence, ids, options);
+  /** Appends tokens to the sequence and tells how to choose what follows them; see `Scheduler.feed`. */
+  async compute(ids: readonly number[], options: FeedOptions): Promise<RowSampler> {
+    const { scheduler, sequence, sample } = this.#context;
+    const { vocabSize } = scheduler;
+    if (sample === undefined) {
+      const { ids: best, logits } = await scheduler.feedGreedy(sequence, ids, options);
       return (row) => requireChoice(best[row]!, logits[row]!, vocabSize);
     }
-    const logits = await decoder.feed(sequence, ids, options);
-    return (row) => choose(logits.subarray(row * vocabSize, (row + 1) * vocabSize));
+    const logits = await scheduler.feed(sequence, ids, options);
+    return (row) => sample(logits.subarray(row * vocabSize, (row + 1) * vocabSize));
   }
 
   /** @param first chooses the token after the prompt */
-  async *tokens(first: Chooser): AsyncGenerator<number, never, undefined> {
+  async *tokens(first: RowSampler): AsyncGenerator<number, never, undefined> {
     const { sequence, history, signal } = this.#context;
     let id = first(0);
     this.#length = sequence.ids.length + 1;
@@ -68,7 +68,7 @@ export class TokenSource {
     for (;;) {
       const start = performance.now();
       if (this.isFull) await this.#shift();
-      const room = this.#context.decoder.contextLength - this.#length - 1;
+      const room = this.#context.scheduler.contextLength - this.#length - 1;
       const draft = this.#lookup?.draft(history, Math.min(this.#draftLimit, room)) ?? [];
       if (draft.length > 0) {
         for await (const next of this.#check(id, draft, start)) {
@@ -86,14 +86,14 @@ export class TokenSource {
 
   /** Chooses tokens as long as they are those that were guessed, and the first other one: all by the logits of one run. */
   async *#check(id: number, draft: readonly number[], start: number): AsyncGenerator<number, void, undefined> {
-    const { decoder, sequence, signal } = this.#context;
+    const { scheduler, sequence, signal } = this.#context;
     const guesses = [id, ...draft];
-    await decoder.unpark(sequence, signal);
-    sequence.beginGuess();
+    await scheduler.unpark(sequence, signal);
+    sequence.beginDraft();
     let computed = 0;
     let again: readonly number[] = [];
     try {
-      const choose = await this.compute(guesses, { rows: "all", isProbe: true, signal });
+      const choose = await this.compute(guesses, { rows: "all", isDraft: true, signal });
       this.draftedTokens += draft.length;
       computed = 1;
       for (let row = 0; row < guesses.length; row++) {
@@ -111,23 +111,23 @@ export class TokenSource {
       }
     } finally {
       // Guesses that came true are computed; what was chosen in the place of a wrong one is not.
-      again = sequence.settle(guesses, computed);
-      this.#lookup!.learn(draft.length, Math.max(0, computed - 1));
+      again = sequence.acceptDraft(guesses, computed);
+      this.#lookup!.adapt(draft.length, Math.max(0, computed - 1));
     }
     if (again.length === 0) return;
     start = performance.now();
-    await decoder.feed(sequence, again, { rows: "none", signal });
+    await scheduler.feed(sequence, again, { rows: "none", signal });
     this.decodeMs += performance.now() - start;
   }
 
   /** Leaves out the older tokens behind the first ones and computes the rest again, as if the text had always been that. */
   async #shift(): Promise<void> {
-    const { sequence, decoder, overflow, signal } = this.#context;
+    const { sequence, scheduler, overflow, signal } = this.#context;
     const before = sequence.ids.length;
     const ids = shiftedIds(sequence.ids, overflow.keep);
     sequence.restart(ids);
     this.shiftedTokens += before - ids.length;
-    await decoder.feed(sequence, ids.slice(sequence.ids.length), { rows: "none", signal });
+    await scheduler.feed(sequence, ids.slice(sequence.ids.length), { rows: "none", signal });
     this.#length = ids.length + 1;
   }
 }

@@ -29,7 +29,7 @@ export interface Block {
  *
  * Keys and values depend on all tokens before them, so the children of a scoped block have the same scope.
  */
-export class BlockTree {
+export class PrefixCache {
   readonly #root: Block;
   readonly #free: Set<number>;
   readonly #blocks = new Set<Block>();
@@ -73,7 +73,7 @@ export class BlockTree {
   }
 
   /** A child of `parent` that begins with these ids and that sequences of `scope` may read, whoever owns it. */
-  blockWith(parent: Block | undefined, ids: readonly number[], scope?: object): Block | undefined {
+  findChild(parent: Block | undefined, ids: readonly number[], scope?: object): Block | undefined {
     for (const block of (parent ?? this.#root).children)
       if (isOpenTo(block, scope) && commonPrefixAt(block.ids, ids, 0) === ids.length) return block;
     return undefined;
