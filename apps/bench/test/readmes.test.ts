@@ -21,6 +21,7 @@ const anyText = /\S.{20}/s;
 const expected: Readonly<Record<string, RegExp | { readonly in: Place; readonly prints: RegExp }>> = {
   "README 1": /^[A-Z].{80}/s,
   "README 2": /^Float32Array\(3\) \[ 4, 10, 11 \]\n$/,
+  "README 3": /^Float32Array\(3\) \[ 4, 10, 11 \]\n$/,
   // Without an NVIDIA GPU the reference computes.
   "backend-cuda 1": /^(cuda|reference) Float32Array\(4\) \[ 0, 6, 0, 10 \]\n$/,
   "backend-wasm 1": /^Float32Array\(4\) \[ 1\.5, 1\.5, 1\.5, 1\.5 \]\n$/,
@@ -38,6 +39,7 @@ const expected: Readonly<Record<string, RegExp | { readonly in: Place; readonly 
   "gguf 1": /llama 4096\n\[ 4096, 256 \] 1048576\n$/,
   "gguf 2": /^10761216\n(\d+ 2503392\n)+$/,
   "gpu-kernels 1": /^$/,
+  "grammar 1": /^true\n$/,
   "llm 1": /\n(length|stop|eos), [\d.]+ tokens\/s on wasm\n$/,
   "llm 2": { in: "page", prints: /^Fable Tiny 2M on wasm https:\/\/example\.com\/model\.gguf: \d+ bytes$/ },
   "llm 3": { in: "worker", prints: /^$/ },
