@@ -1,3 +1,4 @@
+export type { Budget } from "./budget.ts";
 export { GrammarError, type GrammarErrorCode, type GrammarErrorPlace } from "./errors.ts";
 export {
   and,
@@ -35,3 +36,4 @@ export type {
   TerminalExpression,
   TextExpression,
 } from "./expression/types.ts";
+export { isNever, matches } from "./regular/decide.ts";

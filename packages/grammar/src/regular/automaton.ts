@@ -1,0 +1,170 @@
+import type { Meter } from "../budget.ts";
+import type { Regular } from "../expression/types.ts";
+import { type ByteSet, byteSet, has, narrow } from "./byteSet.ts";
+import { intern } from "./intern.ts";
+import { emptyNode, type Node, neverNode } from "./nodes.ts";
+import { NodeTable } from "./nodeTable.ts";
+
+const rowBytes = 256 * 8;
+
+/** A deterministic automaton over bytes, built as far as it is walked. Its states are expressions, its steps Brzozowski derivatives. */
+export class Automaton {
+  readonly meter: Meter;
+  readonly #table: NodeTable;
+
+  constructor(meter: Meter) {
+    this.meter = meter;
+    this.#table = new NodeTable(meter);
+  }
+
+  /** The state that matches what `regular` matches. @throws {GrammarError} `GRAMMAR_BUDGET` */
+  stateOf(regular: Regular): Node {
+    return intern(this.#table, regular);
+  }
+
+  /** Forgets all states; see {@link NodeTable.reset}. */
+  reset(): void {
+    this.#table.reset();
+  }
+
+  /** The table that states are made in. */
+  get table(): NodeTable {
+    return this.#table;
+  }
+
+  /** The state after `byte`: `neverNode` exactly if nothing matches from there on. @throws {GrammarError} `GRAMMAR_BUDGET` */
+  next(node: Node, byte: number): Node {
+    const known = node.row?.[byte];
+    if (known?.isLive === true || known === neverNode) return known;
+    const next = known ?? this.#step(node, byte);
+    if (this.isLive(next)) return next;
+    node.row![byte] = neverNode;
+    return neverNode;
+  }
+
+  /** Whether `node` matches any string. @throws {GrammarError} `GRAMMAR_BUDGET` */
+  isLive(node: Node): boolean {
+    return node.isLive ?? this.#search(node);
+  }
+
+  /** Bytes that some matching string starts with. */
+  firstBytes(node: Node): ByteSet {
+    const set = new Uint32Array(8);
+    for (let byte = 0; byte < 256; byte++) if (this.next(node, byte) !== neverNode) set[byte >> 5]! |= 1 << (byte & 31);
+    return set;
+  }
+
+  /** The state after `byte`, which may be dead without being `neverNode`; it is entered for all bytes that lead there. */
+  #step(node: Node, byte: number): Node {
+    if (node.row === undefined) {
+      this.meter.charge(rowBytes);
+      node.row = new Array(256).fill(undefined);
+    }
+    const known = node.row[byte];
+    if (known !== undefined) return known;
+    const alike = new Uint32Array(8).fill(0xffffffff);
+    const next = this.#derivative(node, byte, alike);
+    for (let other = 0; other < 256; other++) if (has(alike, other)) node.row[other] = next;
+    return next;
+  }
+
+  /** Decides by breadth-first search for a nullable state whether `start` is live. */
+  #search(start: Node): boolean {
+    const previous = new Map<Node, Node | undefined>([[start, undefined]]);
+    for (const node of previous.keys()) {
+      if (node.isNullable || node.isLive === true) {
+        for (let each: Node | undefined = node; each !== undefined; each = previous.get(each)) each.isLive = true;
+        return true;
+      }
+      if (node.isLive === false) continue;
+      this.meter.charge(100);
+      for (let byte = 0; byte < 256; byte++) {
+        const next = this.#step(node, byte);
+        if (!previous.has(next)) previous.set(next, node);
+      }
+    }
+    for (const node of previous.keys()) node.isLive = false;
+    return false;
+  }
+
+  /** The derivative by `byte`. Leaves in `alike` only bytes that have the same derivative. */
+  #derivative(node: Node, byte: number, alike: ByteSet): Node {
+    this.meter.work(1);
+    const { body } = node;
+    switch (body.kind) {
+      case "never":
+      case "empty":
+        return neverNode;
+      case "bytes": {
+        const isIn = has(body.set, byte);
+        narrow(alike, body.set, isIn);
+        return isIn ? emptyNode : neverNode;
+      }
+      case "words":
+        return this.#wordsAfter(body, byte, alike);
+      case "pair":
+        return this.#pairAfter(node, byte, alike);
+      case "choice":
+        return this.#table.choice(body.items.map((item) => this.#derivative(item, byte, alike)));
+      case "and":
+        return this.#andAfter(body.items, byte, alike);
+      case "not":
+        return this.#table.not(this.#derivative(body.item, byte, alike));
+      case "repeat": {
+        const after = this.#derivative(body.item, byte, alike);
+        if (after === neverNode) return neverNode;
+        return this.#table.sequence(after, this.#table.repeat(body.item, Math.max(0, body.min - 1), body.max - 1));
+      }
+    }
+  }
+
+  #pairAfter(node: Node, byte: number, alike: ByteSet): Node {
+    const results: Node[] = [];
+    while (node.body.kind === "pair") {
+      const { head, tail } = node.body;
+      results.push(this.#table.sequence(this.#derivative(head, byte, alike), tail));
+      if (!head.isNullable) return this.#table.choice(results);
+      node = tail;
+    }
+    results.push(this.#derivative(node, byte, alike));
+    return this.#table.choice(results);
+  }
+
+  #andAfter(items: readonly Node[], byte: number, alike: ByteSet): Node {
+    const results: Node[] = [];
+    for (const item of items) {
+      const after = this.#derivative(item, byte, alike);
+      if (after === neverNode) return neverNode;
+      results.push(after);
+    }
+    return this.#table.and(results);
+  }
+
+  #wordsAfter({ list, from, to, start }: WordsBody, byte: number, alike: ByteSet): Node {
+    if (list[from]!.length === start) from++;
+    const first = lowerBound(list, from, to, start, byte);
+    const end = lowerBound(list, first, to, start, byte + 1);
+    if (first === end) {
+      for (let i = from; i < to; ) {
+        const other = list[i]![start]!;
+        alike[other >> 5]! &= ~(1 << (other & 31));
+        i = lowerBound(list, i, to, start, other + 1);
+      }
+      return neverNode;
+    }
+    narrow(alike, byteSet([[byte, byte]]), true);
+    return this.#table.words(list, first, end, start + 1);
+  }
+}
+
+type WordsBody = Extract<Node["body"], { kind: "words" }>;
+
+/** First of the words `from` to `to` (exclusive) whose byte at `position` is at least `byte`, or `to`. */
+function lowerBound(list: readonly Uint8Array[], from: number, to: number, position: number, byte: number): number {
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if (list[middle]![position]! < byte) from = middle + 1;
+    else to = middle;
+  }
+  return from;
+}

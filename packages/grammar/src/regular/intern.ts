@@ -1,0 +1,82 @@
+import type { Regular } from "../expression/types.ts";
+import { utf8Ranges } from "../expression/utf8.ts";
+import { byteSet } from "./byteSet.ts";
+import { emptyNode, type Node } from "./nodes.ts";
+import type { NodeTable } from "./nodeTable.ts";
+
+/** The normal form of an expression. Nesting of any depth is followed without recursion. */
+export function intern(table: NodeTable, root: Regular): Node {
+  const done = new Map<Regular, Node>();
+  const stack: Regular[] = [root];
+  while (stack.length > 0) {
+    const each = stack.at(-1)!;
+    if (!done.has(each)) {
+      table.meter.work(1);
+      const missing = childrenOf(each).filter((child) => !done.has(child));
+      if (missing.length > 0) {
+        for (const child of missing) stack.push(child);
+        continue;
+      }
+      done.set(each, made(table, each, done));
+    }
+    stack.pop();
+  }
+  return done.get(root)!;
+}
+
+function childrenOf(regular: Regular): readonly Regular[] {
+  if ("items" in regular) return regular.kind === "choice" ? regular.items.filter((item) => !isText(item)) : regular.items;
+  return "item" in regular ? [regular.item] : [];
+}
+
+function made(table: NodeTable, regular: Regular, done: ReadonlyMap<Regular, Node>): Node {
+  const nodeOf = (child: Regular) => done.get(child)!;
+  switch (regular.kind) {
+    case "bytes":
+      return table.bytes(byteSet(regular.ranges));
+    case "codePoints":
+      return codePointsNode(table, regular.ranges);
+    case "text":
+      return wordsNode(table, [regular.text]);
+    case "sequence":
+      return regular.items.reduceRight<Node>((tail, item) => table.sequence(nodeOf(item), tail), emptyNode);
+    case "choice":
+      return choiceNode(table, regular.items, nodeOf);
+    case "and":
+      return table.and(regular.items.map(nodeOf));
+    case "not":
+      return table.not(nodeOf(regular.item));
+    case "repeat":
+      return table.repeat(nodeOf(regular.item), regular.min, regular.max);
+  }
+}
+
+type TextExpression = Extract<Regular, { kind: "text" }>;
+
+function isText(regular: Regular): regular is TextExpression {
+  return regular.kind === "text";
+}
+
+/** A choice whose texts are one list of words: its size hardly matters. */
+function choiceNode(table: NodeTable, items: readonly Regular[], nodeOf: (item: Regular) => Node): Node {
+  const texts = items.filter(isText).map(({ text }) => text);
+  return table.choice([wordsNode(table, texts), ...items.filter((item) => !isText(item)).map(nodeOf)]);
+}
+
+function codePointsNode(table: NodeTable, ranges: Extract<Regular, { kind: "codePoints" }>["ranges"]): Node {
+  const forms = ranges.flatMap(utf8Ranges).map((form) => form.map((range) => table.bytes(byteSet([range]))));
+  return table.choice(forms.map((form) => form.reduceRight((tail, head) => table.sequence(head, tail), emptyNode)));
+}
+
+function wordsNode(table: NodeTable, texts: readonly string[]): Node {
+  const encoder = new TextEncoder();
+  const list = [...new Set(texts)].map((text) => encoder.encode(text)).sort(compareBytes);
+  return table.words(list, 0, list.length, 0);
+}
+
+/** Order of strings of bytes: by the first byte that differs, shorter ones first. */
+export function compareBytes(a: Uint8Array, b: Uint8Array): number {
+  const length = Math.min(a.length, b.length);
+  for (let i = 0; i < length; i++) if (a[i] !== b[i]) return a[i]! - b[i]!;
+  return a.length - b.length;
+}

@@ -1,0 +1,229 @@
+import { exceeded, type Meter } from "../budget.ts";
+import type { ByteSet } from "./byteSet.ts";
+import { type Body, emptyNode, everyNode, firstId, Node, neverNode, type Traits } from "./nodes.ts";
+
+/** Deepest nesting of an expression: derivatives recurse as deep. */
+const maxDepth = 400;
+/** Estimated bytes of a node with its entry in a table, and of one item in it. */
+const nodeBytes = 240;
+const itemBytes = 16;
+
+/** Makes expressions in normal form, each once: equal forms give the same object until {@link reset}. */
+export class NodeTable {
+  readonly meter: Meter;
+  readonly #pairs = new Map<number, Node>();
+  readonly #others = new Map<string, Node>();
+  #nextId = firstId;
+  #nextList = 0;
+  readonly #listIds = new WeakMap<readonly Uint8Array[], number>();
+
+  constructor(meter: Meter) {
+    this.meter = meter;
+  }
+
+  /** Forgets all nodes. Those in use stay valid, and equal ones made later are other objects. */
+  reset(): void {
+    this.#pairs.clear();
+    this.#others.clear();
+  }
+
+  bytes(set: ByteSet): Node {
+    if (set.every((bits) => bits === 0)) return neverNode;
+    return this.#other(`b${set.join()}`, 4, { kind: "bytes", set }, { isNullable: false, isComplex: false, depth: 0 });
+  }
+
+  /** The words `from` to `to` (exclusive) of a sorted list without duplicates, without the `start` bytes that they share. */
+  words(list: readonly Uint8Array[], from: number, to: number, start: number): Node {
+    if (from === to) return neverNode;
+    const isNullable = list[from]!.length === start;
+    if (isNullable && to - from === 1) return emptyNode;
+    let listId = this.#listIds.get(list);
+    if (listId === undefined) {
+      listId = this.#nextList++;
+      this.#listIds.set(list, listId);
+    }
+    const body: Body = { kind: "words", list, from, to, start };
+    return this.#other(`w${listId}:${from}:${to}:${start}`, 0, body, { isNullable, isComplex: false, depth: 0 });
+  }
+
+  sequence(first: Node, second: Node): Node {
+    if (first === neverNode || second === neverNode) return neverNode;
+    const heads: Node[] = [];
+    while (first.body.kind === "pair") {
+      heads.push(first.body.head);
+      first = first.body.tail;
+    }
+    if (first !== emptyNode) heads.push(first);
+    let result = second;
+    for (let i = heads.length - 1; i >= 0; i--) result = this.#pair(heads[i]!, result);
+    return result;
+  }
+
+  #pair(head: Node, tail: Node): Node {
+    if (tail === emptyNode) return head;
+    const [next, rest] = tail.body.kind === "pair" ? [tail.body.head, tail.body.tail] : [tail, emptyNode];
+    if (head.body.kind === "repeat" && next.body.kind === "repeat" && head.body.item === next.body.item) {
+      const merged = this.repeat(head.body.item, head.body.min + next.body.min, head.body.max + next.body.max);
+      return this.sequence(merged, rest);
+    }
+    const key = head.id * 2 ** 26 + tail.id;
+    const known = this.#pairs.get(key);
+    if (known !== undefined) return known;
+    const node = this.#node(
+      { kind: "pair", head, tail },
+      {
+        isNullable: head.isNullable && tail.isNullable,
+        isComplex: head.isComplex || tail.isComplex,
+        depth: Math.max(head.depth + 1, tail.depth),
+      },
+      0,
+    );
+    this.#pairs.set(key, node);
+    return node;
+  }
+
+  choice(nodes: readonly Node[]): Node {
+    const items = new Set<Node>();
+    let set: ByteSet | undefined;
+    for (const node of nodes) {
+      for (const item of node.body.kind === "choice" ? node.body.items : [node]) {
+        if (item === everyNode) return everyNode;
+        if (item.body.kind === "bytes") {
+          if (set === undefined) set = item.body.set.slice();
+          else for (let i = 0; i < 8; i++) set[i]! |= item.body.set[i]!;
+        } else if (item !== neverNode) items.add(item);
+      }
+    }
+    if (set !== undefined) items.add(this.bytes(set));
+    this.#mergeRepeats(items);
+    if (items.has(emptyNode)) for (const item of items) if (item !== emptyNode && item.isNullable) items.delete(emptyNode);
+    const sorted = byId(items);
+    if (sorted.length <= 1) return sorted[0] ?? neverNode;
+    return this.#list("choice", sorted, sorted.some(isNullable));
+  }
+
+  /** Replaces repetitions of one item before one tail, whose counts overlap or touch, by one repetition. */
+  #mergeRepeats(items: Set<Node>): void {
+    const groups = new Map<number, Node[]>();
+    for (const node of items) {
+      const { head, tail } = parts(node);
+      if (head.body.kind !== "repeat") continue;
+      const key = head.body.item.id * 2 ** 26 + tail.id;
+      const group = groups.get(key);
+      if (group === undefined) groups.set(key, [node]);
+      else group.push(node);
+    }
+    for (const group of groups.values()) {
+      if (group.length === 1) continue;
+      const counts = group.map((node) => ({ node, ...repetition(parts(node).head) })).sort((a, b) => a.min - b.min);
+      let last = counts[0]!;
+      for (const next of counts.slice(1)) {
+        if (next.min > last.max + 1) {
+          last = next;
+          continue;
+        }
+        items.delete(last.node);
+        items.delete(next.node);
+        const max = Math.max(last.max, next.max);
+        const node = this.sequence(this.repeat(next.item, last.min, max), parts(next.node).tail);
+        last = { ...last, node, max };
+        items.add(node);
+      }
+    }
+  }
+
+  and(nodes: readonly Node[]): Node {
+    const items = new Set<Node>();
+    let set: ByteSet | undefined;
+    for (const node of nodes) {
+      for (const item of node.body.kind === "and" ? node.body.items : [node]) {
+        if (item === neverNode) return neverNode;
+        if (item.body.kind === "bytes") {
+          const other = item.body.set;
+          set = set === undefined ? other : set.map((bits, i) => bits & other[i]!);
+        } else if (item !== everyNode) items.add(item);
+      }
+    }
+    if (set !== undefined) items.add(this.bytes(set));
+    if (items.has(neverNode)) return neverNode;
+    for (const { body } of items) if (body.kind === "not" && items.has(body.item)) return neverNode;
+    const sorted = byId(items);
+    const all = sorted.every(isNullable);
+    if (items.has(emptyNode)) return all ? emptyNode : neverNode;
+    if (sorted.length <= 1) return sorted[0] ?? everyNode;
+    return this.#list("and", sorted, all);
+  }
+
+  not(item: Node): Node {
+    if (item === neverNode) return everyNode;
+    if (item.body.kind === "not") return item.body.item;
+    return this.#other(`n${item.id}`, 0, { kind: "not", item }, { isNullable: !item.isNullable, isComplex: true, depth: item.depth + 1 });
+  }
+
+  repeat(item: Node, min: number, max: number): Node {
+    if (item.isNullable && item !== emptyNode) {
+      min = 0;
+      if (item.body.kind === "choice") item = this.choice(item.body.items.filter((each) => each !== emptyNode));
+    }
+    if (max === 0 || item === emptyNode) return emptyNode;
+    if (item === neverNode) return min === 0 ? emptyNode : neverNode;
+    if (min === 1 && max === 1) return item;
+    if (item.body.kind === "repeat") {
+      const inner = item.body;
+      if (inner.max === Infinity && inner.min === 0) return item;
+      if (inner.max === Infinity && inner.min === 1) return this.repeat(inner.item, min, Infinity);
+      if (inner.min === 0) return this.repeat(inner.item, 0, inner.max * max);
+    }
+    const body: Body = { kind: "repeat", item, min, max };
+    return this.#other(`r${item.id}:${min}:${max}`, 0, body, {
+      isNullable: min === 0 || item.isNullable,
+      isComplex: item.isComplex,
+      depth: item.depth + 1,
+    });
+  }
+
+  #list(kind: "choice" | "and", items: readonly Node[], nullable: boolean): Node {
+    const key = `${kind[0]}${items.map(({ id }) => id.toString(36)).join()}`;
+    return this.#other(
+      key,
+      items.length,
+      { kind, items },
+      {
+        isNullable: nullable,
+        isComplex: kind === "and" || items.some(({ isComplex }) => isComplex),
+        depth: items.reduce((depth, item) => Math.max(depth, item.depth), 0) + 1,
+      },
+    );
+  }
+
+  #other(key: string, items: number, body: Body, traits: Traits): Node {
+    const known = this.#others.get(key);
+    if (known !== undefined) return known;
+    const node = this.#node(body, traits, items);
+    this.#others.set(key, node);
+    return node;
+  }
+
+  #node(body: Body, traits: Traits, items: number): Node {
+    this.meter.charge(nodeBytes + items * itemBytes);
+    if (traits.depth > maxDepth) throw exceeded(`a terminal of at most ${maxDepth} levels`, "more");
+    return new Node(this.#nextId++, body, traits);
+  }
+}
+
+function byId(items: Set<Node>): Node[] {
+  return [...items].sort((a, b) => a.id - b.id);
+}
+
+function isNullable(node: Node): boolean {
+  return node.isNullable;
+}
+
+function parts(node: Node): { readonly head: Node; readonly tail: Node } {
+  return node.body.kind === "pair" ? node.body : { head: node, tail: emptyNode };
+}
+
+function repetition({ body }: Node): { item: Node; min: number; max: number } {
+  if (body.kind !== "repeat") throw new TypeError("repetition: expected a repetition");
+  return body;
+}
