@@ -50,9 +50,9 @@ function ends(regular: Regular, input: string, start: number): Set<number> {
     case "choice":
       return new Set(regular.items.flatMap((item) => [...ends(item, input, start)]));
     case "and":
-      return regular.items.reduce((all, item) => all.intersection(ends(item, input, start)), new Set(positions(input, start)));
+      return new Set(positions(input, start).filter((end) => regular.items.every((item) => ends(item, input, start).has(end))));
     case "not":
-      return new Set(positions(input, start)).difference(ends(regular.item, input, start));
+      return new Set(positions(input, start).filter((end) => !ends(regular.item, input, start).has(end)));
     case "repeat": {
       const found = new Set<number>();
       let froms = new Set([start]);

@@ -15,13 +15,6 @@ export function has(set: ByteSet, byte: number): boolean {
   return ((set[byte >> 5]! >>> (byte & 31)) & 1) === 1;
 }
 
-/** Number of bytes in `set`. */
-export function sizeOf(set: ByteSet): number {
-  let size = 0;
-  for (let bits of set) for (; bits !== 0; bits &= bits - 1) size++;
-  return size;
-}
-
 /** Removes from `target` the bytes that are in `set`, or with `keep` those that are not. */
 export function narrow(target: ByteSet, set: ByteSet, keep: boolean): void {
   for (let i = 0; i < 8; i++) target[i]! &= keep ? set[i]! : ~set[i]!;
