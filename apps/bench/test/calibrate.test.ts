@@ -1,8 +1,9 @@
 import { readFileSync } from "node:fs";
-import type { Calibration } from "@centella/core";
-import { type MeasuredThresholds, measuredThresholds } from "@centella/core/backend";
-import { expect, test } from "vitest";
-import { calibrationTable, mergeMeasured, thresholdsFile, withMeasured } from "../src/calibrate/measured.ts";
+import { pathToFileURL } from "node:url";
+import { type Calibration, createRuntime } from "@centella/core";
+import type { MeasuredThresholds } from "@centella/core/backend";
+import { describe, expect, test } from "vitest";
+import { calibrationTable, measuredTables, thresholdsFile, withMeasured } from "../src/calibrate/measured.ts";
 
 const calibration: Calibration = {
   measuredAt: "2026-11-21T10:00:00.000Z",
@@ -24,27 +25,41 @@ const calibration: Calibration = {
 };
 const stored = { commit: { sha: "0123456789abcdef0123456789abcdef01234567", isClean: true }, calibration };
 
-test("a calibration takes the place of its backends' entries and keeps the others", () => {
-  const before = measuredThresholds.find(({ backend }) => backend === "wasm")!;
-  const merged = mergeMeasured([before, { ...before, backend: "webgpu" }], stored);
-  expect(merged.map(({ backend }) => backend)).toEqual(["wasm", "webgpu"]);
-  expect(merged[0]).toBe(before);
-  expect(merged[1]).toEqual({
-    backend: "webgpu",
-    against: "wasm",
-    measuredAt: "2026-11-21",
-    machine: "a machine",
-    commit: "0123456789",
-    reasons: { compute: "slower up to 3e8, faster from 5e8", memory: "has no add" },
-    thresholds: { compute: { min: 4e8, unit: "flops" } },
-  } satisfies MeasuredThresholds);
+test("a calibration gives each measured backend its table", () => {
+  expect([...measuredTables(stored)]).toEqual([
+    [
+      "webgpu",
+      {
+        against: "wasm",
+        measuredAt: "2026-11-21",
+        machine: "a machine",
+        commit: "0123456789",
+        reasons: { compute: "slower up to 3e8, faster from 5e8", memory: "has no add" },
+        thresholds: { compute: { min: 4e8, unit: "flops" } },
+      } satisfies MeasuredThresholds,
+    ],
+  ]);
 });
 
-test("the thresholds file is rewritten below its declaration alone", () => {
-  const text = readFileSync(thresholdsFile, "utf8");
-  const rewritten = withMeasured(text, []);
-  expect(rewritten).toBe(`${text.slice(0, text.indexOf("= [") + 2)}[];\n`);
-  expect(() => withMeasured("nothing", [])).toThrow(/expected a line "export const measuredThresholds/);
+describe.each(["cuda", "wasm", "webgpu"])("the thresholds of %s", (backend) => {
+  test("are what a runtime accepts", async () => {
+    const { measured } = (await import(pathToFileURL(thresholdsFile(backend)).href)) as { measured: MeasuredThresholds };
+    await using runtime = await createRuntime({ backends: [], policy: { thresholds: { [backend]: measured.thresholds } } });
+    expect(runtime.backends).toHaveLength(1);
+    expect(JSON.parse(JSON.stringify(measured))).toEqual(measured);
+  });
+
+  test("are rewritten below their declaration alone", () => {
+    const text = readFileSync(thresholdsFile(backend), "utf8");
+    const [table] = measuredTables(stored).values();
+    const above = text.slice(0, text.indexOf("= {") + 2);
+    expect(withMeasured(text, table!)).toBe(`${above}${JSON.stringify(table, undefined, 2)};\n`);
+  });
+});
+
+test("a file without a declaration is refused", () => {
+  const [table] = measuredTables(stored).values();
+  expect(() => withMeasured("nothing", table!)).toThrow(/expected a line "export const measured/);
 });
 
 test("the table says how each threshold was chosen", () => {

@@ -1,6 +1,7 @@
 import {
   ArgumentError,
   type Backend,
+  type BackendThresholds,
   type ConcreteSpec,
   type DeviceInfo,
   type Plan,
@@ -27,6 +28,7 @@ import type { CudaDriver } from "./driver.ts";
 import { fusion, unsupported } from "./kernels/index.ts";
 import { CudaPlan } from "./plan.ts";
 import { isDecoded, residentBytes, toResident } from "./resident.ts";
+import { measured } from "./thresholds.ts";
 
 /** The backend over a driver: a device, its plans and its tensors. */
 export class CudaBackend implements Backend {
@@ -34,6 +36,7 @@ export class CudaBackend implements Backend {
   readonly device: DeviceInfo;
   readonly syncAvailable = true;
   readonly fusion: FusionLimits = fusion;
+  readonly thresholds: BackendThresholds = measured.thresholds;
   readonly memoryModel = "addressSpace";
   readonly #device: Device;
   readonly #plans = new Set<CudaPlan>();

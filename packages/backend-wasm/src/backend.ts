@@ -1,6 +1,7 @@
 import {
   type Backend,
   type BackendFactory,
+  type BackendThresholds,
   type ConcreteSpec,
   type DeviceInfo,
   DisposedError,
@@ -40,6 +41,7 @@ import { Turns } from "./plan/eventLoop.ts";
 import { WasmPlan } from "./plan/plan.ts";
 import { PlanModule } from "./plan/planModule.ts";
 import type { ThreadPool } from "./threads/pool.ts";
+import { measured } from "./thresholds.ts";
 
 /**
  * The WASM SIMD backend: runs in every current JavaScript engine, on several threads where memory can be shared.
@@ -102,6 +104,7 @@ export class WasmBackend implements Backend {
   readonly name = "wasm";
   readonly device: DeviceInfo;
   readonly syncAvailable = true;
+  readonly thresholds: BackendThresholds = measured.thresholds;
   readonly memoryModel = "addressSpace";
   /** Larger groups would take long to compile and leave no registers. */
   readonly fusion: FusionLimits = { maxInputs: 16, maxCalls: 32 };

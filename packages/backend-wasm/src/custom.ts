@@ -1,5 +1,6 @@
 import { KernelError, type TensorSpec, UnsupportedError } from "@centella/core";
-import { type AnyOp, isQuantized, type ProgramGraph, type WasmKernel } from "@centella/core/backend";
+import { type AnyOp, isQuantized, type ProgramGraph } from "@centella/core/backend";
+import type { WasmKernel } from "./customKernel.ts";
 import type { Kernel } from "./kernel.ts";
 import type { Heap } from "./memory/heap.ts";
 

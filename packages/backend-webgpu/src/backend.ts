@@ -1,4 +1,14 @@
-import type { Backend, BackendFactory, ConcreteSpec, DeviceInfo, Plan, Tensor, TensorSpec, TypedArray } from "@centella/core";
+import type {
+  Backend,
+  BackendFactory,
+  BackendThresholds,
+  ConcreteSpec,
+  DeviceInfo,
+  Plan,
+  Tensor,
+  TensorSpec,
+  TypedArray,
+} from "@centella/core";
 import {
   type AnyOp,
   type CompileOptions,
@@ -18,6 +28,7 @@ import { kernelOf } from "./kernels/index.ts";
 import { deviceBytes } from "./layout.ts";
 import { WebgpuPlan } from "./plan.ts";
 import { DeviceQueue } from "./queue.ts";
+import { measured } from "./thresholds.ts";
 
 const kinds: Kinds<WebgpuOptions> = {
   gpu: kind("a GPU", (value) => isRecord(value) && typeof value.requestAdapter === "function"),
@@ -47,6 +58,7 @@ class WebgpuBackend implements Backend {
   readonly name = "webgpu";
   readonly device: DeviceInfo;
   readonly syncAvailable = false;
+  readonly thresholds: BackendThresholds = measured.thresholds;
   readonly memoryModel = "buffers";
   readonly fusion: FusionLimits;
   readonly #queue: DeviceQueue;

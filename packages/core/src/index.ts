@@ -32,7 +32,7 @@ export type { Placement } from "./runtime/placement.ts";
 export type { PlanCacheStats } from "./runtime/planCache.ts";
 export type { Runtime, RuntimeCompileOptions } from "./runtime/runtime.ts";
 export type { RuntimeOptions } from "./runtime/runtimeOptions.ts";
-export type { Candidate, Policy, Selection, Verdict } from "./runtime/select.ts";
+export type { Candidate, Policy, Rejection, Selection, Verdict } from "./runtime/select.ts";
 export type { BackendThresholds, Threshold, Thresholds } from "./runtime/thresholdTypes.ts";
 export type { ConcreteSpec, Dim, DimValues, Shape, SymbolicDim, TensorSpec } from "./spec.ts";
 export { Tensor } from "./tensor.ts";

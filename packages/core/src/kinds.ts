@@ -14,7 +14,7 @@ export const openBackend: Kind = kind(
   (value) => isRecord(value) && typeof value.compile === "function" && isRecord(value.device),
 );
 
-/** A backend definition: the result of `wasm()`, not `wasm` itself. */
+/** A backend definition: the result of `reference()`, not `reference` itself. */
 export const backendFactory: Kind = kind(
   "a backend factory",
   (value) => isRecord(value) && typeof value.open === "function" && typeof value.name === "string",

@@ -50,8 +50,8 @@ export class Tensor {
   }
 
   /**
-   * Like {@link data} within the call: of host tensors, results of `runtime.sync` and tensors that backends of CPUs and CUDA have
-   * finished. @throws {ProgramError} where the content must be waited for
+   * Like {@link data}, but returns before other work runs. Works for host tensors, results of `runtime.sync`, and finished tensors of
+   * backends that can copy them at once (`syncAvailable`). @throws {ProgramError} if the content must be awaited
    */
   dataSync(): TypedArray {
     return peek(this).slice();

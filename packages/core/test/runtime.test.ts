@@ -10,12 +10,12 @@ afterEach(() => {
 
 test.each([
   [undefined, "createRuntime: expected an options object, got undefined"],
-  [{}, "createRuntime: expected backends to be a list of backend factories such as wasm(), got undefined"],
+  [{}, "createRuntime: expected backends to be a list of backend factories such as reference(), got undefined"],
   [
     { backends: fakeFactory({ name: "a" }) },
-    /^createRuntime: expected backends to be a list of backend factories such as wasm\(\), got \{ name: "a"/,
+    /^createRuntime: expected backends to be a list of backend factories such as reference\(\), got \{ name: "a"/,
   ],
-  [{ backends: [fakeFactory] }, "createRuntime: expected backends to be a list of backend factories such as wasm(), got [a function]"],
+  [{ backends: [fakeFactory] }, "createRuntime: expected backends to be a list of backend factories such as reference(), got [a function]"],
   [{ backends: [], polcy: {} }, "createRuntime: expected options among {backends, policy}, got polcy; check the spelling"],
   [{ backends: [], policy: { forse: "a" } }, /^createRuntime.policy: expected options among \{force, .*\}, got forse/],
 ])("options that are none are refused: %o", async (options, message) => {
@@ -159,7 +159,7 @@ describe("which backends", () => {
     program.output("y", program.relu(program.input("x", "f32", [4])));
     const plan = await runtime.compile(program);
     expect(plan.selection.backend.name).toBe("reference");
-    expect(plan.selection.rejected).toEqual(["absent: no such library"]);
+    expect(plan.selection.rejected).toEqual([{ backend: "absent", reason: "no such library" }]);
     expect([...(await plan.run({ x }).y!.data())]).toEqual([1, 0, 3, 0]);
   });
 

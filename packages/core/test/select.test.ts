@@ -4,7 +4,7 @@ import { ArgumentError, createProgram, createRuntime, formatExplanation, type Th
 import { ops } from "../src/ops/index.ts";
 import { explainRequest } from "../src/runtime/explanation.ts";
 import { type Candidate, callRequest, type Policy, select, selectForProgram } from "../src/runtime/select.ts";
-import { checkThresholds, thresholds as measured } from "../src/runtime/thresholds.ts";
+import { checkThresholds } from "../src/runtime/thresholds.ts";
 import { fakeBackend } from "./support/fakeBackend.ts";
 
 const f32 = (...shape: number[]) => ({ dtype: "f32", shape }) as const;
@@ -41,7 +41,7 @@ beforeAll(async () => {
 });
 
 const matmul = (n: number, residency: readonly string[], policy: Policy = {}) =>
-  select(ops.matmul, [f32(n, n), f32(n, n)], ops.matmul.defaults, residency, candidates, thresholds, policy);
+  select(ops.matmul, [f32(n, n), f32(n, n)], ops.matmul.defaults, residency, candidates, { thresholds, ...policy });
 
 describe("select", () => {
   test("large work goes to the first that pays, small work to the next, each with reasons", () => {
@@ -49,12 +49,12 @@ describe("select", () => {
     expect(large.backend.name).toBe("gpu");
     expect(large.reason).toBe("2,000,000 flops >= 1.0e+6, the crossover for matmul");
     expect(large.rejected).toEqual([
-      "absent: no such library",
-      "soft: SwiftShader is a software adapter, slower than wasm; force it to use it",
+      { backend: "absent", reason: "no such library" },
+      { backend: "soft", reason: "SwiftShader is a software adapter, slower than backends for CPUs; force it to use it" },
     ]);
     const small = matmul(50, ["host"]);
     expect(small.backend.name).toBe("cpu");
-    expect(small.rejected.at(-1)).toBe("gpu: 250,000 flops < 1.0e+6, the crossover for matmul");
+    expect(small.rejected.at(-1)).toEqual({ backend: "gpu", reason: "250,000 flops < 1.0e+6, the crossover for matmul" });
   });
 
   test("data that lives on a device has no transfer to repay", () => {
@@ -64,7 +64,7 @@ describe("select", () => {
 
   test("data that lives on several: what is cheaper to move goes to the other", () => {
     const add = (here: number, elsewhere: number, devices: readonly (string | undefined)[]) =>
-      select(ops.add, [f32(here), f32(elsewhere)], {}, devices, candidates, thresholds);
+      select(ops.add, [f32(here), f32(elsewhere)], {}, devices, candidates, { thresholds });
     // One way or the other, one transfer: 20 µs and a microsecond per 1,000 bytes.
     expect(add(1000, 1, ["gpu", "host"])).toMatchObject({
       backend: { name: "gpu" },
@@ -72,26 +72,29 @@ describe("select", () => {
     });
     expect(add(1000, 1000, ["gpu", "host"]).backend.name).toBe("gpu");
     expect(add(1, 1000, ["gpu", "host"]).backend.name).toBe("cpu");
-    expect(add(1, 1000, ["gpu", undefined]).rejected.at(-1)).toBe("gpu: add on host data never repays the transfer");
+    expect(add(1, 1000, ["gpu", undefined]).rejected.at(-1)).toEqual({
+      backend: "gpu",
+      reason: "add on host data never repays the transfer",
+    });
     expect(add(1000, 1, ["gpu", "soft"]).backend.name).toBe("gpu");
   });
 
   test("latency counts once for each way", () => {
     const slow = { gpu: { memory: { min: "never", unit: "bytes" }, transfer: { latencyUs: 1e6, bytesPerUs: 1 } } } as const;
-    const { backend } = select(ops.fma, [f32(9), f32(1), f32(1)], {}, ["gpu", "host", "host"], candidates, slow);
+    const { backend } = select(ops.fma, [f32(9), f32(1), f32(1)], {}, ["gpu", "host", "host"], candidates, { thresholds: slow });
     expect(backend.name).toBe("gpu");
   });
 
   test("without inputs there is nothing that lives anywhere", () => {
-    const { backend } = select(ops.arange, [], { ...ops.arange.defaults, count: 9 }, [], candidates, thresholds);
+    const { backend } = select(ops.arange, [], { ...ops.arange.defaults, count: 9 }, [], candidates, { thresholds });
     expect(backend.name).toBe("cpu");
   });
 
   test("an op without a threshold of its own takes that of its class", () => {
-    const { backend, rejected } = select(ops.relu, [f32(1e6)], {}, ["host"], candidates, thresholds);
-    expect([backend.name, rejected.at(-1)]).toEqual(["cpu", "gpu: relu on host data never repays the transfer"]);
+    const { backend, rejected } = select(ops.relu, [f32(1e6)], {}, ["host"], candidates, { thresholds });
+    expect([backend.name, rejected.at(-1)]).toEqual(["cpu", { backend: "gpu", reason: "relu on host data never repays the transfer" }]);
     const image = (size: number) =>
-      select(ops.conv1d, [f32(1, 1, size), f32(1, 1, 1)], ops.conv1d.defaults, [], candidates, thresholds).backend.name;
+      select(ops.conv1d, [f32(1, 1, size), f32(1, 1, 1)], ops.conv1d.defaults, [], candidates, { thresholds }).backend.name;
     expect([image(1.5e6), image(1.5e6 - 1)]).toEqual(["gpu", "cpu"]);
   });
 
@@ -100,37 +103,39 @@ describe("select", () => {
       { name: "copier", backend: gpu },
       { name: "cpu", backend: cpu },
     ];
-    const nameFor = (n: number) => select(ops.relu, [f32(n)], {}, ["host"], copier, thresholds).backend;
+    const nameFor = (n: number) => select(ops.relu, [f32(n)], {}, ["host"], copier, { thresholds }).backend;
     expect(nameFor(125)).toBe(gpu);
     expect(nameFor(124)).toBe(cpu);
   });
 
   test("a backend without a kernel is passed over with its reason", () => {
     const params = ops.conv2d.defaults;
-    const { backend, rejected } = select(ops.conv2d, [f32(8, 64, 64, 64), f32(64, 64, 3, 3)], params, ["host"], candidates, thresholds);
-    expect([backend.name, rejected.at(-1)]).toEqual(["cpu", "gpu: no conv2d kernel"]);
+    const { backend, rejected } = select(ops.conv2d, [f32(8, 64, 64, 64), f32(64, 64, 3, 3)], params, ["host"], candidates, { thresholds });
+    expect([backend.name, rejected.at(-1)]).toEqual(["cpu", { backend: "gpu", reason: "no conv2d kernel" }]);
   });
 
   test("nobody can: every reason is in the error", () => {
-    const work = () => select(ops.dot, [f32(4), f32(4)], {}, ["host"], candidates, thresholds);
+    const work = () => select(ops.dot, [f32(4), f32(4)], {}, ["host"], candidates, { thresholds });
     expect(work).toThrow(UnsupportedError);
     expect(work).toThrow(/dot: unsupported: no backend can run it \(absent: no such library; soft: .*; gpu: .*; cpu: no dot kernel\)/);
-    expect(() => select(ops.dot, [f32(4), f32(4)], {}, [], [], thresholds)).toThrow(/none was given/);
+    expect(() => select(ops.dot, [f32(4), f32(4)], {}, [], [], { thresholds })).toThrow(/none was given/);
   });
 
   test("where every backend that can is below its threshold, the last one takes it", () => {
     const limits: Thresholds = { ...thresholds, cpu: { compute: { min: 1e6, unit: "flops" } } };
     const specs = [f32(2, 2), f32(2, 2)];
-    expect(select(ops.matmul, specs, ops.matmul.defaults, [], candidates, limits)).toEqual({
+    expect(select(ops.matmul, specs, ops.matmul.defaults, [], candidates, { thresholds: limits })).toEqual({
       backend: cpu,
       reason: "16 flops < 1.0e+6, the crossover for matmul, but no other backend can run it",
       rejected: [
-        "absent: no such library",
-        "soft: SwiftShader is a software adapter, slower than wasm; force it to use it",
-        "gpu: 16 flops < 1.0e+6, the crossover for matmul",
+        { backend: "absent", reason: "no such library" },
+        { backend: "soft", reason: "SwiftShader is a software adapter, slower than backends for CPUs; force it to use it" },
+        { backend: "gpu", reason: "16 flops < 1.0e+6, the crossover for matmul" },
       ],
     });
-    const { backend, verdicts } = explainRequest(callRequest(ops.matmul, specs, ops.matmul.defaults, []), candidates, limits, {});
+    const { backend, verdicts } = explainRequest(callRequest(ops.matmul, specs, ops.matmul.defaults, []), candidates, {
+      thresholds: limits,
+    });
     expect([backend, verdicts.at(-1)]).toEqual([
       "cpu",
       {
@@ -141,14 +146,14 @@ describe("select", () => {
       },
     ]);
     const alone = candidates.filter(({ name }) => name !== "cpu");
-    expect(select(ops.relu, [f32(4)], {}, ["host"], alone, thresholds).backend).toBe(gpu);
+    expect(select(ops.relu, [f32(4)], {}, ["host"], alone, { thresholds }).backend).toBe(gpu);
   });
 
   test("force takes that backend alone, whatever the thresholds and the adapter", () => {
     expect(matmul(2, ["host"], { force: "gpu" })).toMatchObject({ reason: "forced", backend: { name: "gpu" } });
     expect(matmul(2, ["host"], { force: "soft" }).backend).toBe(software);
     expect(() => matmul(2, ["host"], { force: "absent" })).toThrow(/absent: no such library/);
-    expect(() => select(ops.dot, [f32(4), f32(4)], {}, [], candidates, thresholds, { force: "cpu" })).toThrow(/cpu: no dot kernel/);
+    expect(() => select(ops.dot, [f32(4), f32(4)], {}, [], candidates, { thresholds, force: "cpu" })).toThrow(/cpu: no dot kernel/);
     expect(() => matmul(2, ["host"], { force: "tpu" })).toThrow(/unknown backend tpu; use one of absent, soft, gpu, cpu/);
   });
 
@@ -157,7 +162,9 @@ describe("select", () => {
   });
 
   test("wrong arguments are refused before any backend is asked", () => {
-    expect(() => select(ops.matmul, [f32(2, 3), f32(2, 3)], ops.matmul.defaults, [], candidates, thresholds)).toThrow(/inner|expected a/);
+    expect(() => select(ops.matmul, [f32(2, 3), f32(2, 3)], ops.matmul.defaults, [], candidates, { thresholds })).toThrow(
+      /inner|expected a/,
+    );
   });
 });
 
@@ -170,48 +177,53 @@ describe("selectForProgram", () => {
   };
 
   test("counts the whole program at its maxima", () => {
-    expect(selectForProgram(program(100, "relu"), candidates, thresholds).backend.name).toBe("gpu");
-    const small = selectForProgram(program(10, "relu"), candidates, thresholds);
-    expect([small.backend.name, small.rejected.at(-1)]).toEqual(["cpu", "gpu: 2,100 flops < 1.0e+6, the crossover for program"]);
+    expect(selectForProgram(program(100, "relu"), candidates, { thresholds }).backend.name).toBe("gpu");
+    const small = selectForProgram(program(10, "relu"), candidates, { thresholds });
+    expect([small.backend.name, small.rejected.at(-1)]).toEqual([
+      "cpu",
+      { backend: "gpu", reason: "2,100 flops < 1.0e+6, the crossover for program" },
+    ]);
   });
 
   test("a small one goes to the last backend that can, where no other is left", () => {
     const alone = candidates.filter(({ name }) => name !== "cpu");
-    expect(selectForProgram(program(4, "relu"), alone, thresholds).backend).toBe(gpu);
+    expect(selectForProgram(program(4, "relu"), alone, { thresholds }).backend).toBe(gpu);
   });
 
   test("inputs that live there bring the program there", () => {
-    const devices = (x: string, w: string) => selectForProgram(program(10, "relu"), candidates, thresholds, {}, { x, w }).backend.name;
+    const devices = (x: string, w: string) => selectForProgram(program(10, "relu"), candidates, { thresholds }, { x, w }).backend.name;
     expect([devices("gpu", "gpu"), devices("host", "gpu"), devices("host", "host")]).toEqual(["gpu", "gpu", "cpu"]);
   });
 
   test("every op needs a kernel", () => {
-    expect(() => selectForProgram(program(4, "dot"), candidates, thresholds)).toThrow(/cpu: cpu: dot: unsupported: no dot kernel/);
+    expect(() => selectForProgram(program(4, "dot"), candidates, { thresholds })).toThrow(
+      /gpu: dot: no dot kernel; cpu: dot: no dot kernel/,
+    );
   });
 });
 
 describe("explainRequest", () => {
   test("asks every candidate, also those after the chosen one", () => {
     const request = callRequest(ops.matmul, [f32(50, 50), f32(50, 50)], ops.matmul.defaults, []);
-    const explanation = explainRequest(request, candidates, thresholds, {});
+    const explanation = explainRequest(request, candidates, { thresholds });
     expect(explanation).toEqual({
       what: "matmul",
       cost: { flops: 250_000, bytes: 30_000 },
       backend: "cpu",
       verdicts: [
         { backend: "absent", takes: false, reason: "no such library" },
-        { backend: "soft", takes: false, reason: "SwiftShader is a software adapter, slower than wasm; force it to use it" },
+        { backend: "soft", takes: false, reason: "SwiftShader is a software adapter, slower than backends for CPUs; force it to use it" },
         { backend: "gpu", takes: false, reason: "250,000 flops < 1.0e+6, the crossover for matmul", defers: true },
         { backend: "cpu", takes: true, reason: "first choice that can" },
       ],
     });
     expect(
-      formatExplanation(explainRequest(request, [...candidates, { name: "last", backend: cpu }], thresholds, {})),
+      formatExplanation(explainRequest(request, [...candidates, { name: "last", backend: cpu }], { thresholds })),
     ).toMatchInlineSnapshot(`
       "matmul: 250,000 flops, 30,000 bytes
       backend          reason
       absent   no      no such library
-      soft     no      SwiftShader is a software adapter, slower than wasm; force it to use it
+      soft     no      SwiftShader is a software adapter, slower than backends for CPUs; force it to use it
       gpu      no      250,000 flops < 1.0e+6, the crossover for matmul
       cpu      chosen  first choice that can
       last     could   first choice that can
@@ -220,7 +232,7 @@ describe("explainRequest", () => {
   });
 
   test("where none takes it, none is named", () => {
-    const { backend } = explainRequest(callRequest(ops.dot, [f32(4), f32(4)], {}, []), candidates, thresholds, {});
+    const { backend } = explainRequest(callRequest(ops.dot, [f32(4), f32(4)], {}, []), candidates, { thresholds });
     expect(backend).toBeUndefined();
   });
 });
@@ -241,14 +253,15 @@ describe("thresholds", () => {
     await expect(createRuntime({ backends: [], policy: { thresholds: wrong as never } })).rejects.toThrow(ArgumentError);
   });
 
-  test("the committed ones survive a file", () => {
-    expect(checkThresholds(JSON.parse(JSON.stringify(measured)))).toEqual(measured);
-  });
-
-  test("a user's own take the place of single entries", async () => {
-    const backends = [{ name: "webgpu", open: () => Promise.resolve(Object.assign(Object.create(gpu), { name: "webgpu" }) as Backend) }];
-    await using runtime = await createRuntime({ backends, policy: { thresholds: { webgpu: { memory: { min: 100, unit: "bytes" } } } } });
-    expect(runtime.explain("relu", [f32(100)]).backend).toBe("webgpu");
+  test("a backend's own decide, and the policy's replace single entries", async () => {
+    const own: Thresholds[string] = { memory: { min: 1e6, unit: "bytes" }, compute: { min: 1e6, unit: "flops" } };
+    const backends = [
+      { name: "fast", open: () => Promise.resolve(Object.assign(Object.create(gpu), { name: "fast", thresholds: own }) as Backend) },
+    ];
+    await using measured = await createRuntime({ backends });
+    expect(measured.explain("relu", [f32(100)]).backend).toBe("reference");
+    await using runtime = await createRuntime({ backends, policy: { thresholds: { fast: { memory: { min: 100, unit: "bytes" } } } } });
+    expect(runtime.explain("relu", [f32(100)]).backend).toBe("fast");
     expect(runtime.explain("relu", [f32(1)]).backend).toBe("reference");
     expect(runtime.explain("matmul", [f32(10, 10), f32(10, 10)]).backend).toBe("reference");
   });

@@ -162,12 +162,12 @@ describe("runtime.sync", () => {
     expect(runtime.report().calls).toMatchObject([{ op: "program", backend: "reference", calls: 3, failed: 1 }]);
   });
 
-  test("where none can, the error names those that could", async () => {
+  test("where none can, the error says what would", async () => {
     await using runtime = await createRuntime({ backends: [fakeFactory({ name: "later" })], policy: { force: "later" } });
     const call = (): unknown => runtime.sync.relu(runtime.tensor(x));
     expect(call).toThrow(UnsupportedError);
     expect(call).toThrow(
-      "relu: unsupported: no backend can run it (later: it answers later, not within the call); those that answer within a call, where they are open: reference (where it was given), wasm (in Node and in workers), cuda",
+      "relu: unsupported: no backend can run it (later: it answers later, not within the call); none of them computes within a call: await it, or give createRuntime reference() or another backend that does",
     );
   });
 

@@ -11,8 +11,10 @@ export interface StoredCalibration {
   readonly calibration: Calibration;
 }
 
-/** The file of core that this app owns. */
-export const thresholdsFile: string = join(repositoryFolder, "packages", "core", "src", "runtime", "measuredThresholds.ts");
+/** The file of a backend's package that this app writes. */
+export function thresholdsFile(backend: string): string {
+  return join(repositoryFolder, "packages", `backend-${backend}`, "src", "thresholds.ts");
+}
 
 /** CPU and GPUs in words, with nothing that names a host. */
 export function machineName(): string {
@@ -20,33 +22,33 @@ export function machineName(): string {
   return [`${cpu}, ${cores} cores`, ...gpus.map(({ name, driver }) => `${name}, driver ${driver}`)].join("; ");
 }
 
-/** The entries of a calibration, and those of `before` for backends that it did not compare, in order of name. */
-export function mergeMeasured(
-  before: readonly MeasuredThresholds[],
-  { commit, calibration: { measuredAt, machine, thresholds, comparisons } }: StoredCalibration,
-): readonly MeasuredThresholds[] {
-  const measured = Object.entries(thresholds).map(([backend, table]): MeasuredThresholds => {
+/** A calibration's thresholds with their origin, by backend. */
+export function measuredTables({
+  commit,
+  calibration: { measuredAt, machine, thresholds, comparisons },
+}: StoredCalibration): ReadonlyMap<string, MeasuredThresholds> {
+  const tables = new Map<string, MeasuredThresholds>();
+  for (const [backend, table] of Object.entries(thresholds)) {
+    if (table === undefined) continue;
     const own = comparisons.filter((comparison) => comparison.backend === backend);
-    return {
-      backend,
+    tables.set(backend, {
       against: own[0]?.against ?? "",
       measuredAt: measuredAt.slice(0, 10),
       machine,
       commit: commit.sha.slice(0, 10),
       reasons: Object.fromEntries(own.map((comparison) => [comparison.class, comparison.reason])),
-      thresholds: table!,
-    };
-  });
-  const kept = before.filter(({ backend }) => !measured.some((entry) => entry.backend === backend));
-  return [...kept, ...measured].toSorted((a, b) => a.backend.localeCompare(b.backend));
+      thresholds: table,
+    });
+  }
+  return tables;
 }
 
-/** `text` of the thresholds file with other entries; what stands above them stays. */
-export function withMeasured(text: string, entries: readonly MeasuredThresholds[]): string {
-  const marker = "export const measuredThresholds: readonly MeasuredThresholds[] = ";
+/** The text of a thresholds file with another table. The lines above the table stay. */
+export function withMeasured(text: string, table: MeasuredThresholds): string {
+  const marker = "export const measured: MeasuredThresholds = ";
   const at = text.indexOf(marker);
-  if (at < 0) throw new Error(`${thresholdsFile}: expected a line "${marker}…", got none; take the file from the repository`);
-  return `${text.slice(0, at)}${marker}${JSON.stringify(entries, undefined, 2)};\n`;
+  if (at < 0) throw new Error(`thresholds.ts: expected a line "${marker}…", got none; take the file from the repository`);
+  return `${text.slice(0, at)}${marker}${JSON.stringify(table, undefined, 2)};\n`;
 }
 
 /** Every comparison: what was chosen and why. */

@@ -1,12 +1,11 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { createRuntime } from "@centella/core";
-import { measuredThresholds } from "@centella/core/backend";
 import { backendsWith } from "../backends.ts";
 import {
   calibrationTable,
   machineName,
-  mergeMeasured,
+  measuredTables,
   type StoredCalibration,
   thresholdsFile,
   withMeasured,
@@ -26,7 +25,7 @@ Measures from how much work on each backend of this machine is faster than the n
   --budget SECONDS  how long to measure (default: 10)
   --json FILE       store what was measured, for --from on another machine
   --from FILE       take what --json stored instead of measuring
-  --write           write core's thresholds file: entries of backends that were not measured stay
+  --write           write the thresholds of the backends that were measured to their packages
   --help            this text`;
 
 /** `pnpm bench calibrate [--budget S] [--json FILE] [--from FILE] [--write]` */
@@ -49,9 +48,12 @@ export async function calibrateCommand(args: readonly string[]): Promise<number>
   console.log(calibrationTable(stored.calibration));
   if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(stored, undefined, 1)}\n`);
   if (values.write === true) {
-    writeFileSync(thresholdsFile, withMeasured(readFileSync(thresholdsFile, "utf8"), mergeMeasured(measuredThresholds, stored)));
-    execFileSync("biome", ["format", "--write", thresholdsFile], { cwd: repositoryFolder, stdio: "ignore" });
-    console.log(`written: ${thresholdsFile}`);
+    for (const [backend, table] of measuredTables(stored)) {
+      const file = thresholdsFile(backend);
+      writeFileSync(file, withMeasured(readFileSync(file, "utf8"), table));
+      execFileSync("biome", ["format", "--write", file], { cwd: repositoryFolder, stdio: "ignore" });
+      console.log(`written: ${file}`);
+    }
   }
   return 0;
 }

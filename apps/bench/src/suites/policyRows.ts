@@ -1,6 +1,6 @@
 import { detect, wasm } from "@centella/backend-wasm";
 import { type Backend, createProgram, createRuntime, type Program, reference } from "@centella/core";
-import { ops, select, thresholds } from "@centella/core/backend";
+import { ops, select } from "@centella/core/backend";
 import type { Contestant, Row } from "../runner/subject.ts";
 import { timed } from "../runner/timed.ts";
 
@@ -21,7 +21,7 @@ function choiceRow(opened: Backend): Row {
       sample: timed(async () => {
         const { simd } = detect();
         await reference().open();
-        return simd && select(ops.matmul, [square, square], ops.matmul.defaults, [], candidates, thresholds);
+        return simd && select(ops.matmul, [square, square], ops.matmul.defaults, [], candidates);
       }),
       dispose: () => scalar.dispose(),
     };

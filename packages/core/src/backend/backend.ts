@@ -2,6 +2,7 @@ import type { FusionLimits } from "../compiler/passes/fuseElementwise.ts";
 import type { TypedArray } from "../dtype.ts";
 import type { AnyOp } from "../program/op.ts";
 import type { ProgramGraph } from "../program/programGraph.ts";
+import type { BackendThresholds } from "../runtime/thresholdTypes.ts";
 import type { ConcreteSpec, DimValues, TensorSpec } from "../spec.ts";
 import type { Tensor } from "../tensor.ts";
 
@@ -100,8 +101,11 @@ export interface CompileOptions {
 export interface Backend {
   readonly name: string;
   readonly device: DeviceInfo;
+  /** Whether plans have `runSync`: the backend can compute before a call returns. */
   readonly syncAvailable: boolean;
   readonly counters: Counters;
+  /** From how much work on the backend is worth its fixed costs; any work, where the backend has none. `Policy.thresholds` replaces entries. */
+  readonly thresholds?: BackendThresholds;
   /** What one kernel may hold; none where the backend sets no limit. */
   readonly fusion?: FusionLimits;
   /** How temporaries lie: at offsets of one address space (the default), or in buffers of which one cannot be bound both ways. */

@@ -39,7 +39,8 @@ export function lower(
   { fusion, memoryModel = "addressSpace", optimize = true }: LowerOptions = {},
 ): Lowered {
   const simple = optimize ? simplify(recorded) : deadCode(recorded);
-  requireKernels(simple, backendName, unsupported);
+  const missing = firstUnsupported(simple, unsupported);
+  if (missing !== undefined) throw new UnsupportedError(`${backendName}: ${missing.op}`, missing.reason);
   const refuses = (inputs: readonly TensorSpec[], params: FusedParams, output: TensorSpec) => unsupported(fused, inputs, params, output);
   const { program, notes } = optimize ? fuse(simple, refuses, fusion) : { program: simple, notes: [] };
   const storages = new Map<number, Storage>();
@@ -82,14 +83,18 @@ export function lower(
   return optimize && memoryModel === "addressSpace" ? inPlace(lowered) : lowered;
 }
 
-/** Alias nodes need none. */
-function requireKernels({ nodes, values }: ProgramGraph, backendName: string, unsupported: Unsupported): void {
+/** The first call of a program that a backend has no kernel for, and the reason. Alias ops need no kernel. */
+export function firstUnsupported(
+  { nodes, values }: ProgramGraph,
+  unsupported: Unsupported,
+): { readonly op: string; readonly reason: string } | undefined {
   for (const { op, inputs, params, output } of nodes) {
     if (op.alias === true) continue;
     const specs = inputs.map((id) => (id === undefined ? undefined : values[id]!.spec));
     const reason = unsupported(op, specs, params, values[output]!.spec);
-    if (reason !== undefined) throw new UnsupportedError(`${backendName}: ${op.name}`, reason);
+    if (reason !== undefined) return { op: op.name, reason };
   }
+  return undefined;
 }
 
 /** The ops that read or write a persistent, and as which input: what a backend chooses its layout from. Groups are looked into. */

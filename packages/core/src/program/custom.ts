@@ -1,4 +1,4 @@
-import { callback, check, checkOptions, describe, type Kinds, list, object, string } from "@centella/quant/checks";
+import { callback, check, describe, isRecord, type Kinds, kind, list, object, string } from "@centella/quant/checks";
 import { ArgumentError } from "../errors.ts";
 import { ops } from "../ops/index.ts";
 import { byteLength, type ConcreteSpec, checkSpec, elementCount, type TensorSpec } from "../spec.ts";
@@ -40,9 +40,11 @@ export function customOp<P extends object>(definition: CustomOp<P>): AnyOp {
 }
 
 function define(definition: CustomOp): AnyOp {
-  const { name, inputs, defaults = {}, wasm, wgsl, ptx } = checkOptions("custom", definition, kinds);
-  for (const required of ["infer", "reference"] as const) check("custom", required, definition[required], callback);
-  check("custom", "inputs", inputs, list);
+  const { name, inputs, defaults = {} } = definition;
+  for (const [option, kind] of Object.entries(kinds)) {
+    const value: unknown = Reflect.get(definition, option);
+    if (value !== undefined || required.has(option)) check("custom", option, value, kind);
+  }
   if (!isIdentifier(name) || Object.hasOwn(ops, name) || name === "fused")
     throw new ArgumentError("custom", "name to be an identifier that is no op of Centella", describe(name), "choose another name");
   if (!inputs.every(isIdentifier) || new Set([...inputs, ...ownNames]).size < inputs.length + ownNames.length) {
@@ -53,7 +55,7 @@ function define(definition: CustomOp): AnyOp {
     name,
     inputs,
     defaults,
-    kernels: { ...(wasm && { wasm }), ...(wgsl && { wgsl }), ...(ptx && { ptx }) },
+    kernels: kernelsOf(definition),
     infer(specs, params) {
       if (specs.length !== inputs.length || specs.includes(undefined))
         throw new ArgumentError(name, `${inputs.length} tensors (${inputs.join(", ")})`, String(specs.length), "pass them in this order");
@@ -73,16 +75,22 @@ function define(definition: CustomOp): AnyOp {
 /** What generated text calls things itself. */
 const ownNames = ["y", "p", "group", "lane", "grid", "place", "main", "dims"] as const;
 
-const kinds: Kinds<CustomOp> = {
+/** The kernels that came with an op: every option that core does not know. */
+function kernelsOf(definition: CustomOp): CustomKernels {
+  const given = Object.entries(definition).filter(([key, value]) => !Object.hasOwn(kinds, key) && value !== undefined);
+  for (const [key, value] of given) check("custom", key, value, kernel, "check the spelling");
+  return Object.fromEntries(given);
+}
+
+const kernel = kind("a backend's kernel", isRecord);
+const required: ReadonlySet<string> = new Set(["inputs", "infer", "reference"]);
+const kinds: Kinds<Omit<CustomOp, keyof CustomKernels>> = {
   name: string,
   inputs: list,
   defaults: object,
   infer: callback,
   cost: callback,
   reference: callback,
-  wasm: object,
-  wgsl: object,
-  ptx: object,
 };
 
 function isIdentifier(name: unknown): boolean {

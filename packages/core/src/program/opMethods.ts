@@ -621,7 +621,7 @@ export interface OpMethods<Handle, Result> {
   fma(a: Handle, b: Handle, c: Handle): Result;
 
   /**
-   * `y = x - floor(x)`, from 0 up to 1, as in WGSL; NaN for the infinities. `x [...] -> y [...]`.
+   * `y = x - floor(x)`, from 0 up to 1, as in shading languages; NaN for the infinities. `x [...] -> y [...]`.
    * See {@link fract}.
    * @throws {DTypeError} unless f32
    */
@@ -2049,7 +2049,7 @@ export interface ChainMethods<Handle> {
   fma(b: Handle, c: Handle): Handle;
 
   /**
-   * `y = x - floor(x)`, from 0 up to 1, as in WGSL; NaN for the infinities. `x [...] -> y [...]`.
+   * `y = x - floor(x)`, from 0 up to 1, as in shading languages; NaN for the infinities. `x [...] -> y [...]`.
    * `x` is this tensor. See {@link fract}.
    * @throws {DTypeError} unless f32
    */

@@ -1,6 +1,6 @@
 import { check, isRecord, type Kind, kind } from "@centella/quant/checks";
 import type { Counters } from "../backend/backend.ts";
-import type { Candidate, Selection } from "./select.ts";
+import { type Candidate, formatRejection, type Selection } from "./select.ts";
 import { textTable } from "./textTable.ts";
 
 /** Calls of one op on one backend, for one reason. */
@@ -50,7 +50,7 @@ export class CallLog {
 
   /** The sums that calls of an op with this selection are added to. */
   tallyOf(op: string, { backend, reason: why, rejected }: Selection): Tally {
-    const reason = [why, ...rejected].join("; ");
+    const reason = [why, ...rejected.map(formatRejection)].join("; ");
     const key = JSON.stringify([op, backend.name, reason]);
     let tally = this.#tallies.get(key);
     if (tally === undefined) {

@@ -11,14 +11,11 @@ import { checkCall, movedTo, numbered, oneCall } from "./oneCall.ts";
 import { PlanCache } from "./planCache.ts";
 import type { RuntimePolicy } from "./runtimeOptions.ts";
 import { type Candidate, callRequest, choose, type Selection, selectForProgram } from "./select.ts";
-import { thresholds as measured, mergeThresholds } from "./thresholds.ts";
-import type { Thresholds } from "./thresholdTypes.ts";
 
 /** What computes a runtime's calls: awaited ones, those within the call, and chains of lazy tensors. */
 export class Engine {
   readonly candidates: readonly Candidate[];
   readonly policy: RuntimePolicy;
-  readonly thresholds: Thresholds;
   readonly plans: PlanCache;
   readonly log: CallLog = new CallLog();
   readonly fallback: Fallback;
@@ -28,7 +25,6 @@ export class Engine {
     this.candidates = candidates;
     this.policy = policy;
     this.fallback = new Fallback(candidates, policy, this.log);
-    this.thresholds = mergeThresholds(measured, policy.thresholds ?? {});
     this.plans = new PlanCache({ maxPlans: policy.maxPlans ?? 256, maxBytes: policy.maxPlanBytes ?? 256 * 2 ** 20 });
   }
 
@@ -94,7 +90,7 @@ export class Engine {
       key: `lazy ${key} ${Object.values(devices).join(" ")}`,
       planKey: `lazy ${key}`,
       op: "lazy",
-      selectAmong: (candidates) => selectForProgram(program(), candidates, this.thresholds, this.policy, devices),
+      selectAmong: (candidates) => selectForProgram(program(), candidates, this.policy, devices),
     };
     return this.fallback.run(request, async ({ selection: { backend }, tally, planKey }) => {
       const plan = await this.plans.get(planKey, program, (graph) => backend.compile(graph));
@@ -122,7 +118,7 @@ export class Engine {
   #select(op: AnyOp, inputs: readonly (Tensor | undefined)[], params: object, candidates: readonly Candidate[], sync: boolean): Selection {
     const specs = inputs.map((tensor) => tensor?.spec);
     const devices = inputs.map((tensor) => tensor?.device);
-    return choose({ ...callRequest(op, specs, params, devices), sync }, candidates, this.thresholds, this.policy);
+    return choose({ ...callRequest(op, specs, params, devices), sync }, candidates, this.policy);
   }
 
   /** Runs and counts. With "retry" and with `trace` the result is there when it returns. */

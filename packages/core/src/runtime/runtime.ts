@@ -82,7 +82,7 @@ export class RuntimeCore {
   select(program: ProgramGraph): Selection {
     this.#engine.requireAlive();
     check("select", "program", program, programGraph, "record one with createProgram()");
-    return selectForProgram(program, this.#engine.fallback.eligible, this.#engine.thresholds, this.#engine.policy);
+    return selectForProgram(program, this.#engine.fallback.eligible, this.#engine.policy);
   }
 
   /**
@@ -124,7 +124,7 @@ export class RuntimeCore {
     const { devices = [], sync = false } = checkOptions("explain", options, { devices: list, sync: boolean });
     requireInputs(known, inputs);
     const request = { ...callRequest(known, inputs, completeParams(known, params), devices), sync };
-    return explainRequest(request, this.#engine.fallback.eligible, this.#engine.thresholds, this.#engine.policy);
+    return explainRequest(request, this.#engine.fallback.eligible, this.#engine.policy);
   }
 
   /** Which op ran where, how often, how long, and why. {@link formatReport} prints it. */
@@ -167,7 +167,7 @@ export class RuntimeCore {
     program: ProgramGraph,
     options: CompileOptions,
   ): Promise<Plan & { readonly selection: Selection }> {
-    const selection = selectForProgram(program, candidates, this.#engine.thresholds, this.#engine.policy);
+    const selection = selectForProgram(program, candidates, this.#engine.policy);
     const { backend } = selection;
     try {
       return this.#counted(await backend.compile(program, options), selection);

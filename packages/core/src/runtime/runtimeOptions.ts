@@ -26,7 +26,7 @@ export interface RuntimePolicy extends Policy {
   readonly trace?: boolean;
 }
 
-const optionKinds: Kinds<RuntimeOptions> = { backends: listOf("backend factories such as wasm()", backendFactory), policy: object };
+const optionKinds: Kinds<RuntimeOptions> = { backends: listOf("backend factories such as reference()", backendFactory), policy: object };
 const runtimePolicyKinds: Kinds<RuntimePolicy> = {
   force: string,
   allowSoftware: boolean,

@@ -1,6 +1,7 @@
 import { check, isRecord, kind, list, listOf, object, string } from "@centella/quant/checks";
 import type { Backend, BackendFactory } from "../backend/backend.ts";
-import { lower } from "../compiler/lower.ts";
+import { firstUnsupported } from "../compiler/lower.ts";
+import { deadCode } from "../compiler/passes/deadCode.ts";
 import { UnsupportedError } from "../errors.ts";
 import { opDefinition, openBackend, programGraph } from "../kinds.ts";
 import { type OpName, ops } from "../ops/index.ts";
@@ -15,28 +16,34 @@ export type Candidate =
   | { readonly name: string; readonly backend: Backend; readonly unavailable?: undefined }
   | { readonly name: string; readonly backend?: undefined; readonly unavailable: string };
 
-/** What was chosen, why, and for each backend that was not, the reason in words. */
+/** A backend that does not run a request, and why. */
+export interface Rejection {
+  readonly backend: string;
+  /** The op of a program that the backend has no kernel for. */
+  readonly op?: string;
+  readonly reason: string;
+}
+
+/** The chosen backend, the reason, and the backends that were asked before it. */
 export interface Selection {
   readonly backend: Backend;
   readonly reason: string;
-  readonly rejected: readonly string[];
+  readonly rejected: readonly Rejection[];
 }
 
 /** What the caller wants of a selection. */
 export interface Policy {
-  /** This backend alone: no other is considered, thresholds do not count. */
+  /** Considers this backend alone, whatever the thresholds. */
   readonly force?: string;
-  /** Let software GPUs (SwiftShader, lavapipe) compete too. */
+  /** Lets software GPUs (SwiftShader, lavapipe) compete too. */
   readonly allowSoftware?: boolean;
-  /** Takes the place of the measured ones for the backends that it names, e.g. what `runtime.calibrate()` gave. */
+  /** Replaces single entries of the backends' own thresholds, e.g. with what `runtime.calibrate()` returned. */
   readonly thresholds?: Thresholds;
 }
 
-/** What a backend has to say to a request: that it takes it and why, or why not. */
-export interface Verdict {
-  readonly backend: string;
+/** Whether a backend takes a request, and why. */
+export interface Verdict extends Rejection {
   readonly takes: boolean;
-  readonly reason: string;
   /** The backend can run the request, but the work is below its threshold, so all other capable backends come first. */
   readonly defers?: true;
 }
@@ -47,7 +54,7 @@ export interface SelectionRequest {
   readonly what: string;
   readonly cost: Cost;
   readonly threshold: (of: BackendThresholds) => Threshold | undefined;
-  readonly unsupported: (backend: Backend) => string | undefined;
+  readonly unsupported: (backend: Backend) => Omit<Rejection, "backend"> | undefined;
   /** Where each input is stored, and its size. */
   readonly inputs: readonly { readonly device: string; readonly bytes: number }[];
   /** The caller waits: only backends that compute within a call will do. */
@@ -64,15 +71,14 @@ export function select(
   params: object,
   devices: readonly (string | undefined)[],
   candidates: readonly Candidate[],
-  thresholds: Thresholds,
   policy: Policy = {},
 ): Selection {
   check("select", "op", op, opDefinition);
   requireInputs(op, inputs);
   check("select", "params", params, object);
   check("select", "devices", devices, list);
-  checkChoice(candidates, thresholds, policy);
-  return choose(callRequest(op, inputs, params, devices), candidates, thresholds, policy);
+  checkChoice(candidates, policy);
+  return choose(callRequest(op, inputs, params, devices), candidates, policy);
 }
 
 /**
@@ -82,14 +88,13 @@ export function select(
 export function selectForProgram(
   program: ProgramGraph,
   candidates: readonly Candidate[],
-  thresholds: Thresholds,
   policy: Policy = {},
   devices: Readonly<Record<string, string>> = {},
 ): Selection {
   check("select", "program", program, programGraph);
   check("select", "devices", devices, object);
-  checkChoice(candidates, thresholds, policy);
-  return choose(programRequest(program, devices), candidates, thresholds, policy);
+  checkChoice(candidates, policy);
+  return choose(programRequest(program, devices), candidates, policy);
 }
 
 const candidateList = listOf(
@@ -97,11 +102,11 @@ const candidateList = listOf(
   kind("a candidate", (value) => isRecord(value) && (value.backend === undefined || openBackend.accepts(value.backend))),
 );
 
-function checkChoice(candidates: readonly Candidate[], thresholds: Thresholds, policy: Policy): void {
+function checkChoice(candidates: readonly Candidate[], policy: Policy): void {
   check("select", "candidates", candidates, candidateList, "pass runtime.candidates");
-  check("select", "thresholds", thresholds, object);
   check("select", "policy", policy, object);
   if (policy.force !== undefined) check("select", "policy.force", policy.force, string);
+  if (policy.thresholds !== undefined) check("select", "policy.thresholds", policy.thresholds, object);
 }
 
 /** The request that one op call is. */
@@ -118,7 +123,10 @@ export function callRequest(
     cost: op.cost(inputs, params, output),
     // An op of the user's own may have any name.
     threshold: (of) => (Object.hasOwn(ops, op.name) ? of[op.name as OpName] : undefined) ?? of[classOf(op)],
-    unsupported: (backend) => backend.unsupported(op, inputs, params, output),
+    unsupported(backend) {
+      const reason = backend.unsupported(op, inputs, params, output);
+      return reason === undefined ? undefined : { reason };
+    },
     inputs: inputs.flatMap((spec, i) => (spec === undefined ? [] : [{ device: devices[i] ?? "host", bytes: byteLength(spec) }])),
   };
 }
@@ -129,7 +137,7 @@ export function programRequest(program: ProgramGraph, devices: Readonly<Record<s
     what: "program",
     cost: programCost(program),
     threshold: (of) => of.program,
-    unsupported: (backend) => unsupportedNode(program, backend),
+    unsupported: (backend) => firstUnsupported(deadCode(program), (...call) => backend.unsupported(...call)),
     inputs: [...program.inputs].map(([name, id]) => ({
       device: devices[name] ?? "host",
       bytes: byteLength(maxSpec(program.values[id]!.spec)),
@@ -164,23 +172,25 @@ export async function openCandidates(factories: readonly BackendFactory[]): Prom
 }
 
 /** The first candidate that takes the request. Pure. @throws {UnsupportedError} if none does */
-export function choose(request: SelectionRequest, candidates: readonly Candidate[], thresholds: Thresholds, policy: Policy): Selection {
+export function choose(request: SelectionRequest, candidates: readonly Candidate[], policy: Policy): Selection {
   const asked: Verdict[] = [];
   for (const candidate of candidates) {
-    const verdict = judge(request, candidate, thresholds, policy);
+    const verdict = judge(request, candidate, policy);
     asked.push(verdict);
     if (verdict.takes) break;
   }
   const verdicts = orLastResort(asked);
   const chosen = verdicts.findIndex(({ takes }) => takes);
-  const rejected = verdicts.flatMap(({ backend, reason }, i) => (i === chosen ? [] : [`${backend}: ${reason}`]));
+  const rejected = verdicts.flatMap(({ backend, op, reason }, i): Rejection[] =>
+    i === chosen ? [] : [{ backend, ...(op !== undefined && { op }), reason }],
+  );
   if (chosen >= 0) return { backend: candidates[chosen]!.backend!, reason: verdicts[chosen]!.reason, rejected };
   const { force } = policy;
   const names = candidates.map(({ name }) => name);
   if (force !== undefined && !names.includes(force))
     throw new UnsupportedError(request.what, `unknown backend ${force}; use one of ${names.join(", ")}`);
-  const hint = request.sync === true ? `; those that answer within a call, where they are open: ${syncBackends}` : "";
-  throw new UnsupportedError(request.what, `no backend can run it (${rejected.join("; ") || "none was given"})${hint}`);
+  const reasons = rejected.map(formatRejection).join("; ") || "none was given";
+  throw new UnsupportedError(request.what, `no backend can run it (${reasons})${request.sync === true ? syncHint(candidates) : ""}`);
 }
 
 /** If no backend accepts the request, the last deferred one runs it: thresholds order backends and never refuse a request. */
@@ -192,19 +202,29 @@ export function orLastResort(verdicts: readonly Verdict[]): readonly Verdict[] {
   );
 }
 
-/** For messages: the backends of this project with `syncAvailable`. */
-const syncBackends = "reference (where it was given), wasm (in Node and in workers), cuda";
+/** What a caller can do about a call that no backend computes before it returns. */
+function syncHint(candidates: readonly Candidate[]): string {
+  const able = candidates.flatMap(({ name, backend }) => (backend !== undefined && answersWithinCall(backend) ? [name] : []));
+  return able.length > 0
+    ? `; those that compute within a call: ${able.join(", ")}`
+    : "; none of them computes within a call: await it, or give createRuntime reference() or another backend that does";
+}
 
-/** What one candidate has to say, whatever the others do. Pure. */
-export function judge(request: SelectionRequest, candidate: Candidate, thresholds: Thresholds, policy: Policy): Verdict {
+/** `backend: reason`, with the op that has no kernel between them where there is one. */
+export function formatRejection({ backend, op, reason }: Rejection): string {
+  return [backend, ...(op === undefined ? [] : [op]), reason].join(": ");
+}
+
+/** One candidate's verdict, whatever the others say. Pure. */
+export function judge(request: SelectionRequest, candidate: Candidate, policy: Policy): Verdict {
   const { name: backend } = candidate;
   const { force } = policy;
   if (force !== undefined && backend !== force) return { backend, takes: false, reason: `${force} is forced` };
   if (candidate.backend === undefined) return { backend, takes: false, reason: candidate.unavailable };
   const obstacle = obstacleFor(request, candidate.backend, policy);
-  if (obstacle !== undefined) return { backend, takes: false, reason: obstacle };
+  if (obstacle !== undefined) return { backend, takes: false, ...obstacle };
   if (force !== undefined) return { backend, takes: true, reason: "forced" };
-  const { takes, reason } = isWorthIt(request, backend, thresholds[backend] ?? {});
+  const { takes, reason } = isWorthIt(request, backend, { ...candidate.backend.thresholds, ...policy.thresholds?.[backend] });
   return { backend, takes, reason, ...(!takes && { defers: true }) };
 }
 
@@ -218,14 +238,14 @@ function obstacleFor(
   { unsupported, sync }: SelectionRequest,
   backend: Backend,
   { force, allowSoftware = false }: Policy,
-): string | undefined {
-  if (sync === true && !answersWithinCall(backend)) return "it answers later, not within the call";
-  const reason = unsupported(backend);
-  if (reason !== undefined || force !== undefined || allowSoftware || backend.device.kind !== "software-gpu") return reason;
-  return `${backend.device.name} is a software adapter, slower than wasm; force it to use it`;
+): Omit<Rejection, "backend"> | undefined {
+  if (sync === true && !answersWithinCall(backend)) return { reason: "it answers later, not within the call" };
+  const obstacle = unsupported(backend);
+  if (obstacle !== undefined || force !== undefined || allowSoftware || backend.device.kind !== "software-gpu") return obstacle;
+  return { reason: `${backend.device.name} is a software adapter, slower than backends for CPUs; force it to use it` };
 }
 
-/** Whether the work repays the backend's fixed costs and the transfer of the data that lies elsewhere. */
+/** Whether the work repays the backend's fixed costs and the transfer of the data that is stored elsewhere. */
 function isWorthIt(
   { what, cost, threshold, inputs }: SelectionRequest,
   backend: string,
@@ -256,15 +276,4 @@ function transferUs(tensors: SelectionRequest["inputs"], { latencyUs, bytesPerUs
 
 function sumBytes(tensors: SelectionRequest["inputs"]): number {
   return tensors.reduce((sum, { bytes }) => sum + bytes, 0);
-}
-
-function unsupportedNode(program: ProgramGraph, backend: Backend): string | undefined {
-  try {
-    // Fused or not makes no difference: every call must have a kernel of its own.
-    lower(program, backend.name, (...call) => backend.unsupported(...call), { optimize: false });
-    return undefined;
-  } catch (error) {
-    if (error instanceof UnsupportedError) return error.message;
-    throw error;
-  }
 }

@@ -1,19 +1,7 @@
 import { describe, isRecord } from "@centella/quant/checks";
 import { ArgumentError } from "../errors.ts";
 import { ops } from "../ops/index.ts";
-import { measuredThresholds } from "./measuredThresholds.ts";
 import type { Thresholds } from "./thresholdTypes.ts";
-
-/**
- * Measured crossovers; data that lives on a device already has no transfer to repay and is not held to them. When, where and how each was
- * chosen stands in {@link measuredThresholds}.
- */
-export const thresholds: Thresholds = Object.fromEntries(measuredThresholds.map(({ backend, thresholds: table }) => [backend, table]));
-
-/** `base`, where `own` says nothing about a backend and an op or class. */
-export function mergeThresholds(base: Thresholds, own: Thresholds): Thresholds {
-  return { ...base, ...Object.fromEntries(Object.entries(own).map(([backend, table]) => [backend, { ...base[backend], ...table }])) };
-}
 
 /** Checks thresholds that came from outside, such as a file. @throws {ArgumentError} naming the first wrong entry */
 export function checkThresholds(given: Thresholds): Thresholds {

@@ -1,5 +1,5 @@
 import { CentellaError, OutOfMemoryError, type Runtime, UnsupportedError } from "@centella/core";
-import { isQuantized } from "@centella/core/backend";
+import { formatRejection, isQuantized } from "@centella/core/backend";
 import {
   type ByteSource,
   type GgufFile,
@@ -271,7 +271,8 @@ function chooseActivations(
   const selection = runtime.select(rounded.program);
   if (selection.backend === backend) return { decoder: rounded, activations: "ggml" };
   if (wanted === undefined) return { decoder: exact, activations: "f32" };
-  const reason = selection.rejected.find((rejection) => rejection.startsWith(`${backend.name}:`)) ?? backend.name;
+  const rejection = selection.rejected.find((rejected) => rejected.backend === backend.name);
+  const reason = rejection === undefined ? backend.name : formatRejection(rejection);
   throw new UnsupportedError('activations "ggml"', `${reason}; use "f32", or another backend`);
 }
 

@@ -1,4 +1,5 @@
 import type { Selection } from "@centella/core";
+import { formatRejection } from "@centella/core/backend";
 import { fileTypeById, type GgufFile } from "@centella/gguf";
 import { chatTemplateKey } from "../errors.ts";
 import { cacheBytes } from "../load/contextRequest.ts";
@@ -86,7 +87,7 @@ export function describeModel(
     device: backends.map(({ device }) => device.name).join(" + "),
     threads: backends.find(({ device }) => device.threads !== undefined)?.device.threads,
     backendReason: chosen.reason,
-    rejected: "rejected" in chosen ? chosen.rejected : [],
+    rejected: "rejected" in chosen ? chosen.rejected.map(formatRejection) : [],
     warnings: [...(isVerified ? [] : [unverified]), ...fallbackWarnings(chosen), ...warnings],
     memory: {
       weights: weights.reduce((sum, { bytes }) => sum + bytes, 0),
@@ -99,7 +100,7 @@ export function describeModel(
 function fallbackWarnings(chosen: Selection | LayerSplit): readonly string[] {
   if ("gpu" in chosen || chosen.backend.name !== "reference" || chosen.rejected.length === 0) return [];
   return [
-    `computed by the scalar reference, which is many times slower than WASM, because no other backend runs: ${chosen.rejected.join("; ")}`,
+    `computed by the scalar reference, which is many times slower than WASM, because no other backend runs: ${chosen.rejected.map(formatRejection).join("; ")}`,
   ];
 }
 

@@ -1,5 +1,6 @@
 import type { TensorSpec } from "@centella/core";
-import { type AnyOp, type PtxKernel, resolveSpec } from "@centella/core/backend";
+import { type AnyOp, resolveSpec } from "@centella/core/backend";
+import type { PtxKernel } from "../../customKernel.ts";
 import { input, type Kernel, output } from "./kernel.ts";
 
 /** The kernel that came with an op of the user's own: one launch. */

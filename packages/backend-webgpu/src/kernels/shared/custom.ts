@@ -1,5 +1,6 @@
 import type { TensorSpec } from "@centella/core";
-import { type AnyOp, isQuantized, resolveSpec, type WgslKernel } from "@centella/core/backend";
+import { type AnyOp, isQuantized, resolveSpec } from "@centella/core/backend";
+import type { WgslKernel } from "../../customKernel.ts";
 import { loader } from "../../gpu/emitter.ts";
 import type { KernelDefinition } from "../../kernel.ts";
 import { defineKernel, elementOf, input, output } from "../../wgsl.ts";

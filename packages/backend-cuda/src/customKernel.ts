@@ -1,0 +1,32 @@
+import type { CustomCall, TensorSpec } from "@centella/core";
+
+/** What a PTX kernel is generated for: dims at the largest value that the launch must serve; see {@link PtxKernel}. */
+export interface PtxCall<P extends object = object> extends CustomCall<P> {
+  /** Byte offset of a symbolic dim's u32 value, in this run, in the buffer of dims. */
+  dimOffset(name: string): number;
+  /** The specs as recorded, symbolic dims and all. */
+  readonly symbolic: { readonly inputs: readonly TensorSpec[]; readonly output: TensorSpec };
+}
+
+/**
+ * One CUDA launch. The entry takes a `.u64` parameter for each input, one for the output and one for the buffer of dims.
+ * Tensors are stored as f32, i32, f16 or bf16; block types as f32.
+ */
+export interface PtxKernel<P extends object = object> {
+  launch(call: PtxCall<P>): {
+    /** A whole module. */
+    readonly ptx: string;
+    readonly entry: string;
+    readonly grid: readonly [number, number, number];
+    readonly block: readonly [number, number, number];
+    /** Dynamic shared memory in bytes (0). */
+    readonly sharedBytes?: number;
+  };
+}
+
+declare module "@centella/core" {
+  interface CustomKernels<P extends object> {
+    /** The kernel for `@centella/backend-cuda`. */
+    readonly ptx?: PtxKernel<P>;
+  }
+}

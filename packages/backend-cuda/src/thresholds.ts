@@ -1,0 +1,32 @@
+import type { MeasuredThresholds } from "@centella/core/backend";
+
+/** Written by `pnpm bench calibrate --write`; do not edit. */
+export const measured: MeasuredThresholds = {
+  against: "wasm",
+  measuredAt: "2026-11-21",
+  machine: "Intel(R) Xeon(R) Processor family 6 model 207, 16 cores; NVIDIA H200, driver 580.159.04",
+  commit: "bd54487ba9",
+  reasons: {
+    memory: "slower up to 50,331,648, the largest size in the budget, and no nearer to a gain",
+    compute: "slower up to 524,288, faster from 4,194,304",
+    program: "slower up to 2,113,536, faster from 16,842,752",
+  },
+  thresholds: {
+    memory: {
+      min: "never",
+      unit: "bytes",
+    },
+    compute: {
+      min: 1200000,
+      unit: "flops",
+    },
+    program: {
+      min: 5200000,
+      unit: "flops",
+    },
+    transfer: {
+      latencyUs: 240,
+      bytesPerUs: 2100,
+    },
+  },
+};
