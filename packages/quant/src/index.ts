@@ -2,6 +2,8 @@ export { dequantize } from "./dequantize/dequantize.ts";
 export { ArgumentError, CentellaError, DisposedError, QuantError, type QuantErrorCode } from "./errors.ts";
 export { bfloatToFloat, floatToBfloat } from "./floats/bfloat.ts";
 export { floatToHalf, halfToFloat } from "./floats/half.ts";
+export type { BitPiece, NumberLayout, PlaneLayout } from "./planes/layouts.ts";
+export { dequantizePlanes, fromPlanes, type Planes, planeLayout, toPlanes } from "./planes/planes.ts";
 export { activationType, roundActivations } from "./quantize/activations.ts";
 export { activationSumErrors, blockMinima } from "./quantize/minima.ts";
 export { type QuantizeOptions, quantize } from "./quantize/quantize.ts";

@@ -1,6 +1,7 @@
 import * as quant from "@centella/quant";
 import { test } from "vitest";
 import { callExports } from "./harness.ts";
+import { whole } from "./values.ts";
 
 const row = new Float32Array(256).map((_, i) => Math.sin(i));
 const blocks = quant.quantize("q8_0", row);
@@ -31,6 +32,10 @@ test("quant: wrong arguments are typed errors", async () => {
     roundActivations: ["q8_0", row, new Float32Array(256)],
     rowBytes: ["q8_0", 256],
     tensorBytes: ["q8_0", [256, 2]],
+    toPlanes: ["q8_0", blocks],
+    fromPlanes: ["q8_0", whole(quant.toPlanes("q8_0", blocks))],
+    dequantizePlanes: ["q8_0", whole(quant.toPlanes("q8_0", blocks)), new Float32Array(256)],
+    planeLayout: ["q8_0"],
     toSteps: ["q8_0", blocks, new Int8Array(256), new Float32Array(8)],
     typeById: [8],
     withdrawnTypeById: [4],

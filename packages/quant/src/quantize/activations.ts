@@ -8,7 +8,7 @@ import { type ActivationType, quantizeRow } from "./quantizeRow.ts";
 
 /**
  * The format that ggml's CPU code rounds activations to before it multiplies them by weights of each type (`vec_dot_type` of
- * `type_traits_cpu`, ggml-cpu.c). q8_K takes part in no other product than with itself as activation.
+ * `type_traits_cpu`, ggml-cpu.c). Weights of q8_K are only multiplied with activations of q8_K.
  */
 export const activationType: Readonly<Record<BlockType, ActivationType>> = {
   q1_0: "q8_0",
@@ -41,9 +41,9 @@ export const activationType: Readonly<Record<BlockType, ActivationType>> = {
 };
 
 /**
- * What ggml's CPU code (x86) makes of an activation row before it multiplies it by weights of `weightType`, in f32 again: blocks of
- * {@link activationType} for block types, halves for f16, bfloats for bf16, `row` itself for f32. `row [n] -> out [n]`; they may be the
- * same array.
+ * Rounds an activation row as ggml's CPU code (x86) does before it multiplies the row by weights of `weightType`: to blocks of
+ * {@link activationType} for block types, to f16 or bf16 for these types, and not at all for f32. The result is f32 again.
+ * `row [n] -> out [n]`; they may be the same array.
  *
  * For q4_1 and q5_1 ggml multiplies the minima by the stored sum of a q8_1 block, which is rounded to f16 on its own; a product with
  * these values alone differs by that rounding (2^-11 of the minima's share), which `activationSumErrors` gives.

@@ -10,16 +10,16 @@ export interface ScaleSearch {
   readonly absolute: boolean;
 }
 
-/** The search where an importance matrix gives the weights. Source: the calls of `make_qkx3_quants` in ggml-quants.c. */
+/** The search that is used with an importance matrix. Source: the calls of `make_qkx3_quants` in ggml-quants.c. */
 export const importanceSearch: ScaleSearch = { first: f32(-0.9), step: f32(0.05), steps: 36, absolute: false };
 
 export interface AffineScale {
   scale: number;
-  /** What is subtracted, so never negative. */
+  /** Never negative, because it is subtracted. */
   min: number;
 }
 
-// Copies of the group as f64 that hold f32 values: the loops below run some twenty times over them, and need no conversion to load one.
+// The group's f32 values, stored as f64: the loops below run about twenty times and load values without a conversion.
 const values = new Float64Array(32);
 const shifted = new Float64Array(32);
 const errorWeights = new Float64Array(32);
@@ -97,7 +97,7 @@ export function affineScale(
     if (error < best) {
       best = error;
       scale = trialScale;
-      // The trials that follow start from the better minimum too.
+      // Later trials also start from the better minimum.
       low = trialMin;
       for (let i = 0; i < n; i++) {
         bestCodes[i] = trialCodes[i]!;
@@ -116,7 +116,7 @@ function codeOf(x: number, max: number): number {
   return code >= 0 && code <= max ? code : clamp(nearestInt(x), 0, max);
 }
 
-/** The weighted error of the group that is loaded, or where it reaches `limit` on the way, some number not below that. */
+/** Returns the weighted error of the loaded group, or some number of at least `limit` once the sum reaches `limit`. */
 function affineError(n: number, codes: Float64Array, scale: number, min: number, absolute: boolean, limit: number): number {
   let error = 0;
   for (let i = 0; i < n && error < limit; i++) {

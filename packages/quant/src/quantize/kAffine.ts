@@ -4,7 +4,7 @@ import { type AffineScale, affineScale, importanceSearch, type ScaleSearch } fro
 import { positiveScale } from "./positiveScale.ts";
 import { nearestInt, toWhole } from "./rounding.ts";
 
-/** In what q2_K, q4_K and q5_K differ: 256 weights in groups with `w = d * scale * q - dmin * min`. */
+/** Differences between q2_K, q4_K and q5_K, which store 256 weights in groups with `w = d * scale * q - dmin * min`. */
 export interface AffineFormat {
   readonly groupSize: 16 | 32;
   /** Largest code of a weight. */
@@ -12,18 +12,18 @@ export interface AffineFormat {
   /** Largest code of a group's scale and minimum. */
   readonly maxScale: number;
   readonly search: ScaleSearch;
-  /** Times the mean square of the block, in the weights that an importance matrix gives. */
+  /** Factor of the block's mean square in the weights of the errors, with an importance matrix. */
   readonly varianceFactor: number;
-  /** Weights of the errors of the group from `from` where there is no importance matrix. */
+  /** Writes the weights of the errors of the group that starts at `from`, without an importance matrix. */
   readonly plainWeights: (x: Float32Array, from: number, weights: Float32Array) => void;
 }
 
-/** What a block stores, not yet packed. */
+/** The numbers of a block before they are packed. */
 export interface AffineBlock {
   readonly codes: Uint8Array;
   readonly scales: Uint8Array;
   readonly mins: Uint8Array;
-  /** Bits of halves. */
+  /** Bits of an f16. */
   d: number;
   dmin: number;
 }
@@ -43,8 +43,8 @@ const found: AffineScale = { scale: 0, min: 0 };
 const block: AffineBlock = { codes: new Uint8Array(256), scales: new Uint8Array(16), mins: new Uint8Array(16), d: 0, dmin: 0 };
 
 /**
- * Quantises 256 values: a scale and a minimum for each group, these to codes of a common `d` and `dmin`, and the values once more to
- * codes of what was stored. The result is valid until the next call. Source: `quantize_row_q4_K_ref` and `quantize_row_q4_K_impl` of
+ * Quantises 256 values in three steps: it finds a scale and a minimum for each group, rounds these to multiples of a common `d` and `dmin`,
+ * and computes the codes again for the rounded scales. The result is valid until the next call. Source: `quantize_row_q4_K_ref` and `quantize_row_q4_K_impl` of
  * ggml-quants.c, and those of q2_K and q5_K.
  */
 export function affineBlock(row: Float32Array, from: number, format: AffineFormat, importance?: Float32Array): Readonly<AffineBlock> {
@@ -74,7 +74,7 @@ export function affineBlock(row: Float32Array, from: number, format: AffineForma
   return block;
 }
 
-/** Codes `[0, max]` proportional to `x [n]`, none of which is negative; returns what a code of 1 stands for. */
+/** Writes codes `[0, max]` proportional to `x [n]`, which has no negative values. Returns the value of a code of 1. */
 function proportionalCodes(x: Float32Array, n: number, max: number, codes: Uint8Array): number {
   let largest = 0;
   for (let i = 0; i < n; i++) largest = Math.max(largest, x[i]!);
@@ -87,7 +87,7 @@ function weightedCodes(x: Float32Array, n: number, max: number, codes: Uint8Arra
   return positiveScale(x, n, max, groupWeights, codes);
 }
 
-/** Codes for the scales as they are stored. A group whose scale became zero keeps the codes of its search. */
+/** Computes the codes again for the scales as stored. A group whose scale became zero keeps the codes of its search. */
 function recode({ groupSize, max }: AffineFormat, groups: number): void {
   const [d, dmin] = [halfToFloat(block.d), halfToFloat(block.dmin)];
   for (let group = 0; group < groups; group++) {

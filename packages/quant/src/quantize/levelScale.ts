@@ -3,10 +3,10 @@ import { iq4Levels } from "../types/codebooks.ts";
 import { tiny } from "./symmetricScale.ts";
 
 const levels = Float64Array.from(iq4Levels);
-/** Index of the last level not above `i - 127`. The levels are whole numbers, so that of `x` is that of `floor(x)`. */
+/** Index of the last level not above `i - 127`. The levels are whole numbers, so `x` and `floor(x)` have the same one. */
 const lastNotAbove = Uint8Array.from({ length: 240 }, (_, i) => iq4Levels.findLastIndex((level) => level <= i - 127));
 
-/** Index of the level of iq4_nl nearest to `x`, the higher one in the middle; the last for NaN (`best_index_int8` of ggml-quants.c). */
+/** Index of the level of iq4_nl nearest to `x`: the higher one of two at the same distance, the last one for NaN (`best_index_int8` of ggml-quants.c). */
 export function nearestLevel(x: number): number {
   if (x <= -127) return 0;
   if (!(x < 113)) return 15;
@@ -31,7 +31,7 @@ export function levelScale(x: Float32Array, from: number, importance: Float32Arr
   let scale = 0;
   let best = 0;
   for (let trial = -8; trial <= 7; trial++) {
-    // The first trial maps the largest value to the opposite end; it stays where none of the others is better.
+    // The first trial maps the largest value to the opposite end. It wins ties.
     const inverse = trial === -8 ? Math.fround(1 / Math.fround(-largest / levels[0]!)) : Math.fround((trial + levels[0]!) / largest);
     let sumQX = 0;
     let sumQ2 = 0;

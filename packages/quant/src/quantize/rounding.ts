@@ -1,7 +1,6 @@
 /**
- * Which of ggml's two codes for q8_0 and q8_1 to follow, bit for bit: `reference`, the portable C that also quantises model files, or
- * `x86`,
- * the SIMD code that its CPU backend runs on activations and caches.
+ * Selects the ggml code whose bits q8_0 and q8_1 get: `reference` is the portable C that also quantises model files, `x86` the SIMD code
+ * that ggml's CPU backend runs on activations and caches.
  */
 export type Rounding = "reference" | "x86";
 
@@ -23,8 +22,7 @@ const scratchBits = new Int32Array(scratch.buffer);
 
 /**
  * {@link roundHalfEven} as the searches of ggml's quantisers compute it (`nearest_int` of ggml-quants.c): the mantissa of `x + 1.5 * 2^23`.
- * From `2^22` on, where a trial scale may bring a value that an earlier one has given up, the result is no rounding any more but decides
- * what is written.
+ * A trial scale may produce values of `2^22` and more. Their result is not a rounding, but ggml writes it, so it must be the same here.
  */
 export function nearestInt(x: number): number {
   const sum = Math.fround(x + 12582912);

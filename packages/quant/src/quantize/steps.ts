@@ -11,7 +11,7 @@ import { iq3XxsStep } from "../types/iq3_xxs.ts";
 import { halvedE4m3 } from "../types/nvfp4.ts";
 import { type BlockType, blockLayout, rowBytes } from "../types/types.ts";
 
-/** The step of run `run` of 16 weights of the block at byte `at`, of which every weight is a multiple from -128 to 127. */
+/** Returns the step of run `run` of 16 weights in the block at byte `at`. Each of these weights is -128 to 127 times the step. */
 type StepOf = (bytes: Uint8Array, at: number, run: number) => number;
 
 const stepsOf: Readonly<Partial<Record<BlockType, StepOf>>> = {
@@ -32,10 +32,10 @@ const stepsOf: Readonly<Partial<Record<BlockType, StepOf>>> = {
 };
 
 /**
- * Splits weights of the types of codebooks, ternary types, nvfp4, q1_0, q2_0, q8_1 and q8_K into integers and steps, without loss: weight `i` is `codes[i] * steps[i >> 4]`, to the bit what {@link dequantize}
- * gives unless a scale is infinite or NaN. `bytes` are whole blocks, `codes` one per element, `steps`
- * one per 16.
- * @throws {QuantError} `unsupported-type` for the other types, `length` if lengths do not agree
+ * Splits weights into integers and steps: weight `i` is `codes[i] * steps[i >> 4]`. The product has the bits that {@link dequantize} returns,
+ * unless a scale is infinite or NaN. `bytes` are whole blocks; there is one code per weight and one step per 16 weights. For codebook and
+ * ternary types, nvfp4, q1_0, q2_0, q8_1 and q8_K.
+ * @throws {QuantError} `unsupported-type` for the remaining types, `length` if lengths do not agree
  */
 export function toSteps(type: BlockType, bytes: Uint8Array, codes: Int8Array, steps: Float32Array): void {
   blockLayout(type);
@@ -60,7 +60,7 @@ export function toSteps(type: BlockType, bytes: Uint8Array, codes: Int8Array, st
       steps[first / 16 + run] = step;
       for (let i = 16 * run; i < 16 * run + 16; i++) {
         const value = values[i]!;
-        // A step of zero has no multiples: the sign of the zero is what is left.
+        // A step of zero has no multiples. The code keeps the sign of the zero.
         codes[first + i] = step === 0 ? (Object.is(value, -0) === Object.is(step, -0) ? 1 : -1) : Math.round(value / step);
       }
     }

@@ -37,7 +37,7 @@ export function symmetricScale(
   let scale = 0;
   let best = 0;
   for (let trial = 0; trial < 19; trial++) {
-    // The plain scale comes first, so that it stays where none of the others is better.
+    // The plain scale comes first, so it wins ties.
     const step = trial === 0 ? 0 : trial < 10 ? trial - 10 : trial - 9;
     const inverse = Math.fround(-Math.fround(max + Math.fround(tenth * step)) / largest);
     let sumLX = 0;
@@ -66,8 +66,8 @@ function codeOf(x: number, max: number): number {
 const tenth = f32(0.1);
 
 /**
- * As {@link symmetricScale}, with weights `x[i]^2`, another search: codes for the scale `-largest / max`, of which up to five passes
- * change single ones as long as that lowers the error. Source: `make_q3_quants` of ggml-quants.c.
+ * Like {@link symmetricScale} with weights `x[i]^2`, but with another search. It starts from the codes for the scale `-largest / max`; up to
+ * five passes change single codes while that lowers the error. Source: `make_q3_quants` of ggml-quants.c.
  */
 export function refinedScale(x: Float32Array, from: number, n: number, max: number, codes: Uint8Array, to: number): number {
   const largest = largestValue(x, from, n);
@@ -112,8 +112,8 @@ export function refinedScale(x: Float32Array, from: number, n: number, max: numb
 }
 
 /**
- * Codes of 256 values for the scales as they are stored: `codes[i] = round(x[i] / (d * scales[i / 16])) + max`, in `[0, 2 * max - 1]`. A
- * group whose scale is zero keeps the codes it has.
+ * Writes the codes of 256 values for the scales as stored: `codes[i] = round(x[i] / (d * scales[i / 16])) + max`, in `[0, 2 * max - 1]`.
+ * A group whose scale is zero keeps its codes.
  */
 export function recode(x: Float32Array, from: number, d: number, scales: Int8Array, max: number, codes: Uint8Array): void {
   for (let group = 0; group < 16; group++) {

@@ -21,7 +21,7 @@ export function dequantizeIq2Xxs(bytes: Uint8Array, out: Float32Array): void {
   }
 }
 
-/** The step of run `run` of 16 weights of the block at `at`: they are signed points times it. */
+/** Step of run `run` of 16 weights of the block at `at`. Each weight is a signed point times the step. */
 export function iq2XxsStep(bytes: Uint8Array, at: number, run: number): number {
   return (halfAt(bytes, at) * (0.5 + (bytes[at + 9 + 8 * (run >> 1)]! >> 4))) / 4;
 }

@@ -18,7 +18,7 @@ export function dequantizeIq4Nl(bytes: Uint8Array, out: Float32Array): void {
   }
 }
 
-/** The inverse, see levelScale.ts. Source: `quantize_iq4_nl` of ggml-quants.c. */
+/** Quantises a row, see levelScale.ts. Source: `quantize_iq4_nl` of ggml-quants.c. */
 export function quantizeIq4Nl(row: Float32Array, out: Uint8Array, importance?: Float32Array): void {
   for (let at = 0, from = 0; at < out.length; at += 18, from += 32) {
     const scale = levelScale(row, from, importance, f32(sumOfSquares(row, from, 32) * (2 / 32)));

@@ -29,8 +29,8 @@ export function dequantizeIq4Xs(bytes: Uint8Array, out: Float32Array): void {
 const scales = new Float32Array(8);
 
 /**
- * The inverse: a scale for each group by levelScale.ts, these to codes `[-32, 31]` of a common `d`, not yet rounded to f16, and the nearest
- * levels for them. Source: `quantize_iq4_xs` of ggml-quants.c.
+ * Quantises a row: finds a scale for each group (levelScale.ts), rounds these to multiples `[-32, 31]` of a common `d` that is not yet
+ * rounded to f16, and takes the nearest levels. Source: `quantize_iq4_xs` of ggml-quants.c.
  */
 export function quantizeIq4Xs(row: Float32Array, out: Uint8Array, importance?: Float32Array): void {
   for (let at = 0, from = 0; at < out.length; at += 136, from += 256) {

@@ -32,7 +32,7 @@ const format: AffineFormat = {
   },
 };
 
-/** The inverse, see kAffine.ts. Source: `quantize_q2_K` of ggml-quants.c. */
+/** Quantises a row, see kAffine.ts. Source: `quantize_q2_K` of ggml-quants.c. */
 export function quantizeQ2_K(row: Float32Array, out: Uint8Array, importance?: Float32Array): void {
   for (let at = 0, from = 0; at < out.length; at += 84, from += 256) {
     const block: AffineBlock = affineBlock(row, from, format, importance);

@@ -5,7 +5,7 @@ import { recode, refinedScale, symmetricScale } from "../quantize/symmetricScale
 import { packPairs } from "./q2_K.ts";
 
 /**
- * q3_K, 256 weights in 110 bytes: `hmask` 32 bytes | `qs` 64 bytes | `scales` 12 bytes | `d` f16. The low two bits of a weight lie as
+ * q3_K, 256 weights in 110 bytes: `hmask` 32 bytes | `qs` 64 bytes | `scales` 12 bytes | `d` f16. The low two bits of a weight are stored as
  * in q2_K; its third bit is bit `k` of `hmask[l]` for weight `32 * k + l`. The sixteen 6-bit scales have their low four bits in the
  * nibbles of bytes 0-7 (low nibbles first) and their upper two in the bit pairs of bytes 8-11: `w = d * (scale - 32) * (q - 4)`.
  * Source: `block_q3_K` of ggml-common.h.
@@ -37,8 +37,8 @@ const weights = new Float32Array(16);
 const groupWeights = new Float32Array(16);
 
 /**
- * The inverse: a scale for each group by {@link refinedScale}, these to codes of a common `d`, and the weights once more to codes of what
- * was stored; with `importance`, both scales by {@link symmetricScale}. Source: `quantize_q3_K` of ggml-quants.c.
+ * Quantises a row: finds a scale for each group ({@link refinedScale}), rounds these to multiples of a common `d`, and computes the codes
+ * for the rounded scales. With `importance`, {@link symmetricScale} finds the scales. Source: `quantize_q3_K` of ggml-quants.c.
  */
 export function quantizeQ3_K(row: Float32Array, out: Uint8Array, importance?: Float32Array): void {
   for (let at = 0, from = 0; at < out.length; at += 110, from += 256) {

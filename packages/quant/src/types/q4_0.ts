@@ -20,7 +20,7 @@ const weights = new Float32Array(32);
 const codes = new Uint8Array(32);
 
 /**
- * The inverse: `d = largest / -8`, `q = floor(x / d + 8.5)`, at most 15; with `importance`, the scale of {@link symmetricScale}. Source:
+ * Quantises a row: `d = largest / -8`, `q = floor(x / d + 8.5)`, at most 15; with `importance`, the scale of {@link symmetricScale}. Source:
  * `quantize_q4_0` of ggml-quants.c.
  */
 export function quantizeQ4_0(row: Float32Array, out: Uint8Array, importance?: Float32Array): void {

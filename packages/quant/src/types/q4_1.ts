@@ -23,7 +23,7 @@ const block = new Float32Array(32);
 const codes = new Uint8Array(32);
 
 /**
- * The inverse: `m` the smallest value, `d = (largest - m) / 15`, `q = floor((x - m) / d + 0.5)`, at most 15; with `importance`, the scale
+ * Quantises a row: `m` the smallest value, `d = (largest - m) / 15`, `q = floor((x - m) / d + 0.5)`, at most 15; with `importance`, the scale
  * of {@link affineScale}. Source: `quantize_q4_1` of ggml-quants.c.
  */
 export function quantizeQ4_1(row: Float32Array, out: Uint8Array, importance?: Float32Array): void {

@@ -31,7 +31,7 @@ const format: AffineFormat = {
   plainWeights: magnitudeWeights,
 };
 
-/** The inverse, see kAffine.ts. Source: `quantize_q4_K` of ggml-quants.c. */
+/** Quantises a row, see kAffine.ts. Source: `quantize_q4_K` of ggml-quants.c. */
 export function quantizeQ4_K(row: Float32Array, out: Uint8Array, importance?: Float32Array): void {
   for (let at = 0, from = 0; at < out.length; at += 144, from += 256) {
     const block = affineBlock(row, from, format, importance);

@@ -2,7 +2,7 @@ import { f32, sumOfSquares } from "../floats/float32.ts";
 import { halfAt, setHalfAt } from "../floats/half.ts";
 import { symmetricCodes } from "./q4_0.ts";
 /**
- * q5_0, 32 weights in 22 bytes: `d` f16 | `qh` 4 bytes | `qs` 16 bytes. The low four bits lie as in q4_0, bit `j` of the
+ * q5_0, 32 weights in 22 bytes: `d` f16 | `qh` 4 bytes | `qs` 16 bytes. The low four bits are stored as in q4_0, bit `j` of the
  * little-endian `qh` is the fifth bit of weight `j`: `w = d * (q - 16)`. Source: `block_q5_0` of ggml-common.h.
  */
 export function dequantizeQ5_0(bytes: Uint8Array, out: Float32Array): void {
@@ -30,7 +30,7 @@ export function packFiveBits(codes: Uint8Array, out: Uint8Array, mask: number, n
 
 const codes = new Uint8Array(32);
 
-/** The inverse, as for q4_0. Source: `quantize_q5_0` of ggml-quants.c. */
+/** Quantises a row, as for q4_0. Source: `quantize_q5_0` of ggml-quants.c. */
 export function quantizeQ5_0(row: Float32Array, out: Uint8Array, importance?: Float32Array): void {
   const variance = importance === undefined ? 0 : f32(sumOfSquares(row, 0, row.length) / row.length);
   for (let at = 0, from = 0; at < out.length; at += 22, from += 32) {

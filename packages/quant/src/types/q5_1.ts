@@ -21,7 +21,7 @@ export function dequantizeQ5_1(bytes: Uint8Array, out: Float32Array): void {
 
 const codes = new Uint8Array(32);
 
-/** The inverse, as for q4_1. Source: `quantize_q5_1` of ggml-quants.c. */
+/** Quantises a row, as for q4_1. Source: `quantize_q5_1` of ggml-quants.c. */
 export function quantizeQ5_1(row: Float32Array, out: Uint8Array, importance?: Float32Array): void {
   const variance = importance === undefined ? 0 : f32(sumOfSquares(row, 0, row.length) / row.length);
   for (let at = 0, from = 0; at < out.length; at += 24, from += 32) {

@@ -6,7 +6,7 @@ import { packNibbles } from "./q4_K.ts";
 
 /**
  * q5_K, 256 weights in 176 bytes: `d` f16 | `dmin` f16 | `scales` 12 bytes (see kScales.ts) | `qh` 32 bytes | `qs` 128 bytes. The low
- * four bits lie as in q4_K; bit `k` of `qh[l]` is the fifth bit of weight `32 * k + l`: `w = d * scale * q - dmin * min`. Source:
+ * four bits are stored as in q4_K; bit `k` of `qh[l]` is the fifth bit of weight `32 * k + l`: `w = d * scale * q - dmin * min`. Source:
  * `block_q5_K` of ggml-common.h.
  */
 export function dequantizeQ5_K(bytes: Uint8Array, out: Float32Array): void {
@@ -35,7 +35,7 @@ const format: AffineFormat = {
   plainWeights: magnitudeWeights,
 };
 
-/** The inverse, see kAffine.ts. Source: `quantize_q5_K` of ggml-quants.c. */
+/** Quantises a row, see kAffine.ts. Source: `quantize_q5_K` of ggml-quants.c. */
 export function quantizeQ5_K(row: Float32Array, out: Uint8Array, importance?: Float32Array): void {
   for (let at = 0, from = 0; at < out.length; at += 176, from += 256) {
     const block = affineBlock(row, from, format, importance);

@@ -32,8 +32,8 @@ const scaleCodes = new Int8Array(16);
 const weights = new Float32Array(16);
 
 /**
- * The inverse: a scale for each group by {@link symmetricScale} with weights `x^2` or those of `importance`, these to codes
- * `[-128, 127]` of a common `d`, and the weights once more to codes of what was stored. Source: `quantize_q6_K` of ggml-quants.c.
+ * Quantises a row: finds a scale for each group ({@link symmetricScale} with weights `x^2` or `importance`), rounds these to multiples
+ * `[-128, 127]` of a common `d`, and computes the codes for the rounded scales. Source: `quantize_q6_K` of ggml-quants.c.
  */
 export function quantizeQ6_K(row: Float32Array, out: Uint8Array, importance?: Float32Array): void {
   for (let at = 0, from = 0; at < out.length; at += 210, from += 256) {

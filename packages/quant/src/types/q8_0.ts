@@ -10,7 +10,7 @@ export function dequantizeQ8_0(bytes: Uint8Array, out: Float32Array): void {
   }
 }
 
-/** The inverse: `d = max|x| / 127`, `q = round(x / d)`. Source: `quantize_row_q8_0_ref` of ggml-quants.c. */
+/** Quantises a row: `d = max|x| / 127`, `q = round(x / d)`. Source: `quantize_row_q8_0_ref` of ggml-quants.c. */
 export function quantizeQ8_0(row: Float32Array, out: Uint8Array, rounding: Rounding): void {
   for (let at = 0, from = 0; at < out.length; at += 34, from += 32) {
     setHalfAt(out, at, quantize32(row, from, out, at + 2, rounding));

@@ -15,7 +15,7 @@ export function dequantizeQ8_1(bytes: Uint8Array, out: Float32Array): void {
 }
 
 /**
- * The inverse: as for q8_0; `s` is computed from the f32 scale, before that is rounded to f16. Source: `quantize_row_q8_1_ref` of
+ * Quantises a row: as for q8_0; `s` is computed from the f32 scale, before that is rounded to f16. Source: `quantize_row_q8_1_ref` of
  * ggml-quants.c.
  */
 export function quantizeQ8_1(row: Float32Array, out: Uint8Array, rounding: Rounding): void {

@@ -17,8 +17,7 @@ export function dequantizeQ8_K(bytes: Uint8Array, out: Float32Array): void {
 }
 
 /**
- * The inverse: with `m` the value of largest magnitude (the first of equals), signed, `inverse = -127 / m`, `q = min(127, round(x *
- * inverse))`
+ * Quantises a row: with `m` the value of largest magnitude (the first of equals), signed, `inverse = -127 / m`, `q = min(127, round(x * inverse))`
  * with halves to even, `d = 1 / inverse`. A block of zeros has `d = 0` and, where ggml leaves them unset, zero sums. Source:
  * `quantize_row_q8_K_ref` of ggml-quants.c, which every x86 build uses.
  */

@@ -4,9 +4,8 @@ const powersOf3 = [1, 3, 9, 27, 81] as const;
 
 /**
  * tq1_0, 256 ternary weights in 54 bytes: `qs` 48 bytes | `qh` 4 bytes | `d` f16. A byte holds five base-3 digits (`qh`: four) as the
- * fixed-point fraction `value / 243 * 256`, rounded up, so that digit `n` is the integer part of `3 * frac(byte * 3^n / 256)`. Digit `n`
- * of the
- * first 32 bytes gives weights `32 * n …`, of the next 16 `160 + 16 * n …`, of `qh` `240 + 4 * n …`: `w = d * (digit - 1)`.
+ * fixed-point fraction `value / 243 * 256`, rounded up, so that digit `n` is the integer part of `3 * frac(byte * 3^n / 256)`. Digit `n` of
+ * the first 32 bytes gives weights `32 * n …`, of the next 16 `160 + 16 * n …`, of `qh` `240 + 4 * n …`: `w = d * (digit - 1)`.
  * Source: `block_tq1_0` of ggml-common.h.
  */
 export function dequantizeTq1_0(bytes: Uint8Array, out: Float32Array): void {

@@ -58,7 +58,7 @@ export type QuantizableType =
   | "iq4_nl"
   | "iq4_xs";
 
-/** How one type lies in memory. Plain types are blocks of one element. */
+/** Layout of a type in memory. Plain types are blocks of one element. */
 export interface TypeLayout {
   /** Number of the type in a GGUF file (`enum ggml_type`). */
   readonly id: number;
@@ -114,7 +114,7 @@ export const ggmlTypes: Readonly<Record<GgmlType, TypeLayout>> = {
   q2_0: layout(42, 64, 18),
 };
 
-/** Ids that ggml once gave out and has withdrawn; files with them need an older program or a new conversion. */
+/** Ids that ggml has withdrawn. Files with them need an older program or a new conversion. */
 const withdrawnTypes: ReadonlyMap<number, string> = new Map([
   [4, "q4_2"],
   [5, "q4_3"],
@@ -144,7 +144,7 @@ export function isDequantizable(type: GgmlType): type is DequantizableType {
   return isGgmlType(type) && (isBlockType(type) || type === "f32" || type === "f16" || type === "bf16");
 }
 
-/** By name, so that asking does not load the quantisers. */
+/** A list of names, so that a query does not load the quantisers. */
 const quantizable: Readonly<Record<QuantizableType, true>> = {
   f32: true,
   f16: true,
@@ -168,7 +168,7 @@ export function isQuantizable(type: GgmlType): type is QuantizableType {
   return isGgmlType(type) && Object.hasOwn(quantizable, type);
 }
 
-/** The type with this number in a GGUF file, or undefined where ggml has none. */
+/** Returns the type with this number in a GGUF file, or undefined if ggml has none. */
 export function typeById(id: number): GgmlType | undefined {
   return namesById.get(id);
 }
