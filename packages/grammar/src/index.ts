@@ -36,4 +36,7 @@ export type {
   TerminalExpression,
   TextExpression,
 } from "./expression/types.ts";
+export { fromGbnf } from "./gbnf/fromGbnf.ts";
+export { type JsonValue, partialJson } from "./partial/partialJson.ts";
+export { fromRegex, type RegexOptions } from "./regex/fromRegex.ts";
 export { isNever, matches } from "./regular/decide.ts";

@@ -1,0 +1,62 @@
+import { choice, isRegular, repeat, sequence } from "./builders.ts";
+import type { Expression, Grammar } from "./types.ts";
+
+/**
+ * The same grammar with each rule that is regular in place of the references to it, so that a grammar without recursion becomes one regular
+ * expression. Rules that remain depend on recursive ones.
+ */
+export function inlineRegularRules({ start, rules }: Grammar): Grammar {
+  const remaining = new Map(Object.entries(rules));
+  const regular = new Map<string, Expression>();
+  for (const name of inOrderOfUse(remaining)) {
+    regular.set(name, inlined(remaining.get(name) as Expression, regular));
+    remaining.delete(name);
+  }
+  return {
+    start: inlined(start, regular),
+    rules: Object.fromEntries([...remaining].map(([name, body]) => [name, inlined(body, regular)])),
+  };
+}
+
+/** The rules that refer, themselves and through others, to no recursive rule, each after those that it refers to. */
+function inOrderOfUse(rules: ReadonlyMap<string, Expression>): string[] {
+  const users = new Map<string, string[]>([...rules.keys()].map((name) => [name, []]));
+  const unresolved = new Map<string, number>();
+  for (const [name, body] of rules) {
+    const used = new Set<string>();
+    addReferences(body, used);
+    unresolved.set(name, used.size);
+    for (const other of used) users.get(other)?.push(name);
+  }
+  const ordered = [...rules.keys()].filter((name) => unresolved.get(name) === 0);
+  for (const name of ordered)
+    for (const user of users.get(name) as string[]) {
+      const left = (unresolved.get(user) as number) - 1;
+      unresolved.set(user, left);
+      if (left === 0) ordered.push(user);
+    }
+  return ordered;
+}
+
+function addReferences(expression: Expression, names: Set<string>): void {
+  if (isRegular(expression)) return;
+  if (expression.kind === "reference") names.add(expression.name);
+  else if (expression.kind === "repeat") addReferences(expression.item, names);
+  else if (expression.kind === "sequence" || expression.kind === "choice") for (const item of expression.items) addReferences(item, names);
+}
+
+function inlined(expression: Expression, bodies: ReadonlyMap<string, Expression>): Expression {
+  if (isRegular(expression)) return expression;
+  switch (expression.kind) {
+    case "reference":
+      return bodies.get(expression.name) ?? expression;
+    case "repeat":
+      return repeat(inlined(expression.item, bodies), expression.min, expression.max);
+    case "sequence":
+      return sequence(expression.items.map((item) => inlined(item, bodies)));
+    case "choice":
+      return choice(expression.items.map((item) => inlined(item, bodies)));
+    default:
+      return expression;
+  }
+}

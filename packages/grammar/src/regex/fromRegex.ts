@@ -1,0 +1,163 @@
+import type { AST } from "@eslint-community/regexpp";
+import { choice, codePoints, empty, repeat, sequence } from "../expression/builders.ts";
+import type { Grammar, Regular } from "../expression/types.ts";
+import { type Assertion, lineEnd, lineStart, textEnd, textStart, withAssertions, wordBoundary } from "./assertions.ts";
+import { classSetOf, type Flags, type Refuse } from "./classes.ts";
+import { allCodePoints, type CodePointSet, codePointSet } from "./codePointSet.ts";
+import { type Dialect, ecmaScript } from "./dialect.ts";
+import { ignoringCase } from "./hostUnicode.ts";
+import { type ParsedRegex, parseRegex, refusal } from "./parse.ts";
+
+export interface RegexOptions {
+  /** Flags of the expression: letters of `imsuv`, each at most once. `u` is added unless there is a `v`. Default: `"u"`. */
+  flags?: string;
+  /** Whether the whole text must match. If not, a part of it must: the text has any characters before and after. Default: `true`. */
+  anchored?: boolean;
+}
+
+/**
+ * The texts that a regular expression in the syntax of ECMA-262 matches, with flag `u` or `v`: those for which
+ * `new RegExp("^(?:" + source + ")$", flags)` finds a match, or with `anchored: false` those for which `new RegExp(source, flags)` does.
+ * Groups do not capture, and lazy quantifiers match what greedy ones do. Unicode properties and the equality of cases are those of the
+ * JavaScript engine.
+ *
+ * Lookahead, lookbehind, backreferences and properties of strings (`\p{RGI_Emoji}`) are refused, and so are assertions such as `\b` and `^`
+ * within a group that is repeated.
+ *
+ * @throws GrammarError with `column`, from 1, and code `GRAMMAR_SYNTAX` for an expression that `RegExp` does not accept,
+ * `GRAMMAR_UNSUPPORTED` with `keyword` for one that is refused, `GRAMMAR_BUDGET` for groups that are nested too deeply.
+ */
+export function fromRegex(source: string, options: RegexOptions = {}): Grammar {
+  return { start: regularFromRegex(source, options), rules: {} };
+}
+
+export interface RegularRegexOptions extends RegexOptions {
+  /** The syntax's own classes. Default: those of ECMA-262. */
+  dialect?: Dialect;
+  /** Makes the expression for one code point of a set. Default: the code point in UTF-8. */
+  codePoints?: (set: CodePointSet) => Regular;
+}
+
+/** What {@link fromRegex} matches, as an expression for use within others. */
+export function regularFromRegex(source: string, options: RegularRegexOptions = {}): Regular {
+  return new RegexCompiler(parseRegex(source, options.flags), options).compile(options.anchored ?? true);
+}
+
+type Piece = Regular | Assertion;
+
+/** Sequences into which groups with assertions may be multiplied out. */
+const maxSequences = 256;
+
+class RegexCompiler {
+  private readonly dialect: Dialect;
+  private readonly codePoints: (set: CodePointSet) => Regular;
+  private readonly refuse: Refuse;
+  private readonly parsed: ParsedRegex;
+
+  constructor(parsed: ParsedRegex, options: RegularRegexOptions) {
+    this.parsed = parsed;
+    this.dialect = options.dialect ?? ecmaScript;
+    this.codePoints = options.codePoints ?? codePoints;
+    this.refuse = (node, what) => {
+      throw refusal(node, what);
+    };
+  }
+
+  compile(isAnchored: boolean): Regular {
+    const { pattern, flags, asserting } = this.parsed;
+    const anyText = isAnchored ? empty : repeat(this.codePoints(allCodePoints), 0, Infinity);
+    if (!asserting.has(pattern)) return sequence([anyText, this.disjunction(pattern, flags), anyText]);
+    const sequences = this.expanded(pattern, flags);
+    return choice(sequences.map((pieces) => withAssertions([anyText, ...pieces, anyText], this.codePoints)));
+  }
+
+  private disjunction(node: { alternatives: AST.Alternative[] }, flags: Flags): Regular {
+    return choice(node.alternatives.map(({ elements }) => sequence(elements.map((element) => this.element(element, flags)))));
+  }
+
+  /** A part without assertions. */
+  private element(node: AST.Element, flags: Flags): Regular {
+    switch (node.type) {
+      case "Group":
+        return this.disjunction(node, modified(flags, node.modifiers));
+      case "CapturingGroup":
+        return this.disjunction(node, flags);
+      case "Quantifier":
+        return this.repeated(node, this.element(node.element, flags));
+      case "Character":
+      case "CharacterSet":
+      case "CharacterClass":
+      case "ExpressionCharacterClass":
+        return this.class(node, flags);
+      default:
+        return this.refuse(node, node.type);
+    }
+  }
+
+  private repeated(node: AST.Quantifier, item: Regular): Regular {
+    if (!Number.isSafeInteger(node.min)) this.refuse(node, "count above 2^53");
+    return repeat(item, node.min, Number.isSafeInteger(node.max) ? node.max : Infinity);
+  }
+
+  private class(node: Parameters<typeof classSetOf>[0], flags: Flags): Regular {
+    const set = classSetOf(node, flags, this.dialect, this.refuse);
+    const one = (codePoint: number) => {
+      const itself = codePointSet(codePoint);
+      return this.codePoints(flags.ignoreCase ? ignoringCase(itself) : itself);
+    };
+    const strings = set.strings.map((string) => sequence(string.map(one)));
+    return choice([this.codePoints(set.codePoints), ...strings]);
+  }
+
+  /** The alternatives of a group as sequences of parts without assertions, and assertions. */
+  private expanded(node: { alternatives: AST.Alternative[] }, flags: Flags): Piece[][] {
+    return node.alternatives.flatMap(({ elements }) => {
+      let sequences: Piece[][] = [[]];
+      for (const element of elements) {
+        const parts = this.expandedElement(element, flags);
+        if (sequences.length * parts.length > maxSequences)
+          this.refuse(element, `more than ${maxSequences} combinations of alternatives with assertions`);
+        sequences = sequences.flatMap((pieces) => parts.map((part) => [...pieces, ...part]));
+      }
+      return sequences;
+    });
+  }
+
+  private expandedElement(node: AST.Element, flags: Flags): Piece[][] {
+    if (!this.parsed.asserting.has(node)) return [[this.element(node, flags)]];
+    switch (node.type) {
+      case "Assertion":
+        return [[this.assertion(node, flags)]];
+      case "Group":
+        return this.expanded(node, modified(flags, node.modifiers));
+      case "CapturingGroup":
+        return this.expanded(node, flags);
+      case "Quantifier":
+        if (node.max > 1) this.refuse(node, "assertion in a repeated group");
+        if (node.max === 0) return [[]];
+        return [...(node.min === 0 ? [[]] : []), ...this.expandedElement(node.element, flags)];
+      default:
+        return this.refuse(node, node.type);
+    }
+  }
+
+  private assertion(node: AST.Assertion, flags: Flags): Assertion {
+    switch (node.kind) {
+      case "start":
+        return flags.multiline ? lineStart : textStart;
+      case "end":
+        return flags.multiline ? lineEnd : textEnd;
+      case "word":
+        return wordBoundary(flags.ignoreCase, node.negate);
+      default:
+        return this.refuse(node, node.kind);
+    }
+  }
+}
+
+function modified(flags: Flags, modifiers: AST.Modifiers | null): Flags {
+  if (modifiers === null) return flags;
+  const { add, remove } = modifiers;
+  const changed = (name: "ignoreCase" | "multiline" | "dotAll") => (flags[name] || add[name]) && !remove?.[name];
+  return { ...flags, ignoreCase: changed("ignoreCase"), multiline: changed("multiline"), dotAll: changed("dotAll") };
+}

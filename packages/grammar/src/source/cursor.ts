@@ -1,0 +1,96 @@
+import { GrammarError, type GrammarErrorCode } from "../errors.ts";
+import { quoted, sourceError } from "./sourceError.ts";
+
+/** How deeply groups may be nested: parsers recurse that deep. */
+const maxNesting = 250;
+
+/** A position in the text of a grammar, and the errors that name such positions. */
+export class Cursor {
+  position = 0;
+  readonly text: string;
+  private readonly op: string;
+  private depth = 0;
+
+  /** @param op the function that the caller called, for messages. */
+  constructor(op: string, text: string) {
+    if (typeof text !== "string") throw new GrammarError("GRAMMAR_ARGUMENT", `${op}: expected a string, got ${typeof text}`);
+    this.op = op;
+    this.text = text;
+  }
+
+  get isAtEnd(): boolean {
+    return this.position >= this.text.length;
+  }
+
+  /** The next UTF-16 unit, or the empty text at the end. */
+  get next(): string {
+    return this.at(0);
+  }
+
+  /** The UTF-16 unit `offset` units after the position, or the empty text past the end. */
+  at(offset: number): string {
+    return this.text[this.position + offset] ?? "";
+  }
+
+  /** Passes `expected`, a text or a sticky pattern, and returns what it matched, or returns `undefined` and stays. */
+  take(expected: string | RegExp): string | undefined {
+    let found: string | undefined;
+    if (typeof expected === "string") found = this.text.startsWith(expected, this.position) ? expected : undefined;
+    else {
+      expected.lastIndex = this.position;
+      found = expected.exec(this.text)?.[0];
+    }
+    if (found !== undefined) this.position += found.length;
+    return found;
+  }
+
+  /** Passes what matches a sticky pattern, if anything does. */
+  skip(pattern: RegExp): void {
+    this.take(pattern);
+  }
+
+  takeCodePoint(): number {
+    const codePoint = this.text.codePointAt(this.position);
+    if (codePoint === undefined) throw this.error("a character");
+    this.position += codePoint > 0xffff ? 2 : 1;
+    return codePoint;
+  }
+
+  /** Like {@link take}. @throws GrammarError `GRAMMAR_SYNTAX` with `description` if something else follows. */
+  expect(expected: string | RegExp, description: string): string {
+    const found = this.take(expected);
+    if (found === undefined) throw this.error(description);
+    return found;
+  }
+
+  /** Parses something that can contain itself. @throws GrammarError `GRAMMAR_BUDGET` if that is nested too deeply. */
+  nested<T>(parse: () => T): T {
+    if (++this.depth > maxNesting)
+      throw this.failure("GRAMMAR_BUDGET", `expected at most ${maxNesting} groups within one another, got more`, this.position);
+    const result = parse();
+    this.depth--;
+    return result;
+  }
+
+  /** The error for text that does not fit the notation. */
+  error(expected: string, position: number = this.position): GrammarError {
+    const got = position >= this.text.length ? "the end" : quoted(this.text.slice(position).split(/[\r\n]/)[0] as string);
+    return this.failure("GRAMMAR_SYNTAX", `expected ${expected}, got ${got}`, position);
+  }
+
+  undefinedRule(name: string, position: number): GrammarError {
+    return this.failure("GRAMMAR_REFERENCE", `expected a definition of ${name}, got none`, position, { keyword: name });
+  }
+
+  /** The error for a valid construct that cannot be enforced. */
+  unsupported(construct: string, position: number, advice?: string): GrammarError {
+    return this.failure("GRAMMAR_UNSUPPORTED", `expected no ${construct}, got one`, position, {
+      keyword: construct,
+      ...(advice && { advice }),
+    });
+  }
+
+  failure(code: GrammarErrorCode, problem: string, position: number, details: { keyword?: string; advice?: string } = {}): GrammarError {
+    return sourceError(code, `${this.op}: ${problem}`, { text: this.text, index: position, ...details });
+  }
+}
