@@ -1,15 +1,19 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { fromRegex, GrammarError, type RegexOptions } from "../src/index.ts";
+import { fromRegex, type Grammar, GrammarError, isRegular, matches, type RegexOptions } from "../src/index.ts";
 import { type CodePointSet, codePointSet, contains } from "../src/regex/codePointSet.ts";
 import { ecmaScript } from "../src/regex/dialect.ts";
 import { hostSet, ignoringCase } from "../src/regex/hostUnicode.ts";
-import { matches } from "./matching.ts";
 
 /** What the JavaScript engine says. Sticky and with lookahead, as flag `m` would change `^` and `$`. */
 function hostMatches(source: string, { flags = "u", anchored = true }: RegexOptions, text: string): boolean {
   const allFlags = /[uv]/.test(flags) ? flags : `${flags}u`;
   return new RegExp(anchored ? `(?:${source})(?![^])` : source, anchored ? `${allFlags}y` : allFlags).test(text);
+}
+
+function grammarMatches({ start }: Grammar, text: string): boolean {
+  if (!isRegular(start)) throw new Error("fromRegex: expected a regular expression");
+  return matches(start, text);
 }
 
 const characters = [..."abk_ 1S", "\n", "ſ", "é", "É", "😀", "\u212a"];
@@ -69,7 +73,7 @@ describe("fromRegex matches what RegExp matches", () => {
       optionSets,
       fc.array(texts, { minLength: 1, maxLength: 6 }),
       (source, options, samples) => {
-        let grammar: ReturnType<typeof fromRegex>;
+        let grammar: Grammar;
         try {
           new RegExp(source, options.flags);
         } catch {
@@ -85,11 +89,11 @@ describe("fromRegex matches what RegExp matches", () => {
         }
         for (const text of samples.filter((sample) => isComparable(source, sample))) {
           compared++;
-          expect(matches(grammar, text), JSON.stringify({ source, options, text })).toBe(hostMatches(source, options, text));
+          expect(grammarMatches(grammar, text), JSON.stringify({ source, options, text })).toBe(hostMatches(source, options, text));
         }
       },
     );
-    fc.assert(property, { seed: 20, numRuns: 2000 });
+    fc.assert(property, { seed: 20, numRuns: 1000 });
     expect(refused).toBeLessThan(compared / 10);
   });
 
@@ -115,7 +119,7 @@ describe("fromRegex matches what RegExp matches", () => {
     for (const flags of ["u", "iv", "mu"])
       for (const anchored of [true, false])
         for (const text of fixedTexts)
-          expect(matches(fromRegex(source, { flags, anchored }), text), JSON.stringify({ flags, anchored, text })).toBe(
+          expect(grammarMatches(fromRegex(source, { flags, anchored }), text), JSON.stringify({ flags, anchored, text })).toBe(
             hostMatches(source, { flags, anchored }, text),
           );
   });
@@ -125,7 +129,7 @@ describe("fromRegex matches what RegExp matches", () => {
     (source) => {
       for (const flags of ["v", "iv"])
         for (const text of [...fixedTexts, "ab", "AB", "Ab", "c", "k", "_"])
-          expect(matches(fromRegex(source, { flags }), text), `${flags} ${text}`).toBe(hostMatches(source, { flags }, text));
+          expect(grammarMatches(fromRegex(source, { flags }), text), `${flags} ${text}`).toBe(hostMatches(source, { flags }, text));
     },
   );
 });

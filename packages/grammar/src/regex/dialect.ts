@@ -1,5 +1,5 @@
-import { type CodePointSet, codePointSet, complementOf, unionOf } from "./codePointSet.ts";
-import { hostSet, ignoringCase } from "./hostUnicode.ts";
+import { type CodePointSet, codePointSet, complementOf } from "./codePointSet.ts";
+import { ignoringCase } from "./hostUnicode.ts";
 
 /** What differs between the syntaxes of regular expressions that are parsed as ECMA-262's. */
 export type Dialect = {
@@ -24,15 +24,5 @@ export const ecmaScript: Dialect = {
   escape(kind, { ignoreCase }) {
     if (kind === "word") return wordCharacters(ignoreCase);
     return kind === "digit" ? digits : whiteSpace;
-  },
-};
-
-/** Rust's crate `regex`, which llguidance uses: classes are those of Unicode, and `.` excludes the line feed alone. */
-export const rust: Dialect = {
-  dot: complementOf(codePointSet(0x0a)),
-  escape(kind) {
-    if (kind === "digit") return hostSet("\\p{Nd}");
-    if (kind === "space") return hostSet("\\p{White_Space}");
-    return unionOf(...["Alphabetic", "M", "Nd", "Pc", "Join_Control"].map((name) => hostSet(`\\p{${name}}`)));
   },
 };
