@@ -50,14 +50,16 @@ export function matches(grammar: Grammar, text: string | Uint8Array): boolean {
         const limit = Math.min(expression.max, Math.max(expression.min, 0) + bytes.length - start + 1);
         for (let i = 1; i <= limit && reached.size > 0; i++) {
           reached = each(expression.item, reached);
-          if (i >= expression.min) found = found.union(reached);
+          if (i >= expression.min) found = new Set([...found, ...reached]);
         }
         return found;
       }
       case "and":
-        return expression.items.map((item) => endsOf(item, start)).reduce((a, b) => a.intersection(b));
+        return expression.items.map((item) => endsOf(item, start)).reduce((a, b) => new Set([...a].filter((end) => b.has(end))));
       case "not":
-        return new Set(Array.from({ length: bytes.length - start + 1 }, (_, i) => start + i)).difference(endsOf(expression.item, start));
+        return new Set(
+          Array.from({ length: bytes.length - start + 1 }, (_, i) => start + i).filter((end) => !endsOf(expression.item, start).has(end)),
+        );
       case "terminal":
         return endsOf(expression.item, start);
       case "reference":
