@@ -3,7 +3,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { cases } from "@centella/conformance/headless";
 import { completeParams, ops } from "@centella/core/backend";
-import { emitAhead } from "../build/esm/linking/ahead.js";
+import { emitPrecompiled } from "../build/esm/linking/precompiled.js";
 
 const calls = Object.values(ops).flatMap((op) =>
   cases[op.name].cases.map(({ inputs, optional = {}, params = {} }) => ({
@@ -21,7 +21,7 @@ const write = (name, bytes) => {
   // An untouched file keeps its time, for builds that look at it.
   if (!existsSync(to) || !readFileSync(to).equals(bytes)) writeFileSync(to, bytes);
 };
-write("base.wasm", Buffer.from(await emitAhead([...calls, ...long])));
+write("base.wasm", Buffer.from(await emitPrecompiled([...calls, ...long])));
 // The namespace is declared for projects whose `lib` has no "dom".
 const types = `declare global {
   namespace WebAssembly {

@@ -27,19 +27,18 @@ import {
 import { customUnsupported, no64Custom } from "./custom.ts";
 import type { WasmFeatures } from "./detect.ts";
 import type { Kernel } from "./kernel.ts";
-import { aheadName } from "./linking/aheadName.ts";
-import { isLate, loadKernelFiles, loadKernels } from "./linking/lateKernels.ts";
-import { type Extent, kernelOf, type Opened, openModule } from "./linking/module.ts";
-import { loadNeeded, loadOnDemand, requireLoaded } from "./linking/onDemand.ts";
-import type { Target } from "./linking/target.ts";
+import { isLazy, loadKernelFiles, loadKernels } from "./kernels/lazy/lazyKernels.ts";
+import { type Extent, kernelOf, type Opened, openModule } from "./linking/baseModule.ts";
+import { loadParts, loadPartsOf, requireParts } from "./linking/lazyParts.ts";
+import { PlanLinker, precompiledName } from "./linking/planLinker.ts";
 import type { Heap } from "./memory/heap.ts";
-import { Home, type HomeParts } from "./memory/home.ts";
-import { matrixBytes } from "./memory/storedForm.ts";
+import { MemoryInstance, type MemoryParts } from "./memory/memoryInstance.ts";
 import { WasmStorage } from "./memory/tensors.ts";
+import { matrixBytes } from "./memory/weightLayout.ts";
 import { type CheckedOptions, checkedOptions, type WasmOptions } from "./options.ts";
-import { Turns } from "./plan/eventLoop.ts";
+import { EventLoopYield } from "./plan/eventLoopYield.ts";
 import { WasmPlan } from "./plan/plan.ts";
-import { PlanModule } from "./plan/planModule.ts";
+import type { Target } from "./target.ts";
 import type { ThreadPool } from "./threads/pool.ts";
 import { measured } from "./thresholds.ts";
 
@@ -55,12 +54,12 @@ export function wasm(options: WasmOptions = {}): BackendFactory {
 /** Opens the backend; `features` are the engine's. */
 export async function openBackend(options: CheckedOptions, features?: WasmFeatures): Promise<WasmBackend> {
   const opened = options.module === undefined ? await openWithCode(options, features) : await openCompiled(options.module, options);
-  return new WasmBackend(opened, await Home.open(opened, opened.all64), options);
+  return new WasmBackend(opened, await MemoryInstance.open(opened, opened.all64), options);
 }
 
 async function openCompiled(module: WebAssembly.Module, options: CheckedOptions): Promise<Opened> {
   await loadCode(options);
-  return (await import("./linking/ahead.ts")).openAhead(module, options.maxMemoryMiB);
+  return (await import("./linking/precompiled.ts")).openPrecompiled(module, options.maxMemoryMiB);
 }
 
 /** Starts the threads while code is loaded. */
@@ -79,9 +78,9 @@ async function openWithCode(options: CheckedOptions, features: WasmFeatures | un
  */
 async function loadCode({ module, sync, checkWrites }: CheckedOptions): Promise<void> {
   if (module !== undefined || (sync && !isPage())) await loadKernelFiles();
-  else if (sync) await loadKernelFiles(["copy", "other"]);
-  if (sync) await loadOnDemand(isPage() ? ["floats"] : undefined);
-  if (checkWrites) await loadOnDemand(["writeGuards"]);
+  else if (sync) await loadKernelFiles(["copy", "array"]);
+  if (sync) await loadParts(isPage() ? ["floats"] : undefined);
+  if (checkWrites) await loadParts(["writeGuards"]);
 }
 
 /** A page may not compile kernels within a call: those that calls may need are there before. */
@@ -96,9 +95,9 @@ function isPage(): boolean {
 }
 
 /** Persistents of so many bytes have a memory of their own. */
-const ownHomeBytes = 2 ** 25;
+const ownMemoryBytes = 2 ** 25;
 /** Of so many, one with 64-bit addresses: half a GiB of 4 is for temporaries and the plans to come. */
-const wideHomeBytes = 3.5 * 2 ** 30;
+const memory64Bytes = 3.5 * 2 ** 30;
 
 export class WasmBackend implements Backend {
   readonly name = "wasm";
@@ -109,32 +108,32 @@ export class WasmBackend implements Backend {
   /** Larger groups would take long to compile and leave no registers. */
   readonly fusion: FusionLimits = { maxInputs: 16, maxCalls: 32 };
   readonly counters: Counters = createCounters();
-  readonly turns: Turns = new Turns();
+  readonly eventLoop: EventLoopYield = new EventLoopYield();
   /** None where code is loaded when a program needs it. */
   readonly compileSync?: (program: ProgramGraph) => Plan;
   /** Where small plans and uploaded tensors are. */
-  readonly home: Home;
+  readonly instance: MemoryInstance;
   readonly target: Target;
   /** Whether plans look for writes outside of their tensors. */
   readonly checkWrites: boolean;
-  readonly #parts: HomeParts;
-  readonly #isAhead: boolean;
+  readonly #parts: MemoryParts;
+  readonly #isPrecompiled: boolean;
   readonly #all64: boolean;
-  readonly #homes: Set<Home>;
+  readonly #instances: Set<MemoryInstance>;
   readonly plans: Set<WasmPlan> = new Set();
   readonly #queue = new WorkQueue();
   #pending = 0;
   #disposed = false;
 
-  constructor({ target, reason, isAhead, all64, ...parts }: Opened, home: Home, { checkWrites, sync }: CheckedOptions) {
+  constructor({ target, reason, isPrecompiled, all64, ...parts }: Opened, instance: MemoryInstance, { checkWrites, sync }: CheckedOptions) {
     this.checkWrites = checkWrites;
     if (sync) this.compileSync = (program) => this.#compileSync(program);
-    this.#isAhead = isAhead;
+    this.#isPrecompiled = isPrecompiled;
     this.#all64 = all64;
-    this.home = home;
+    this.instance = instance;
     this.target = target;
     this.#parts = parts;
-    this.#homes = new Set([home]);
+    this.#instances = new Set([instance]);
     const { pool } = parts;
     const count = pool?.size ?? 1;
     const threads = `${count} thread${count === 1 ? "" : "s"}${reason === undefined ? "" : ` (${reason})`}`;
@@ -142,19 +141,19 @@ export class WasmBackend implements Backend {
   }
 
   /** The functions of a plan alone: emitted where that can be. */
-  planModule({ space, library }: Home): PlanModule {
-    return new PlanModule(space, this.target, this.pool, this.#isAhead ? library : undefined);
+  planLinker({ memory, baseModule }: MemoryInstance): PlanLinker {
+    return new PlanLinker(memory, this.target, this.pool, this.#isPrecompiled ? baseModule : undefined);
   }
 
   get heap(): Heap {
-    return this.home.heap;
+    return this.instance.heap;
   }
 
   unsupported(op: AnyOp, inputs: readonly (TensorSpec | undefined)[], params: object, output: TensorSpec): string | undefined {
     if (op.alias === true) return undefined;
     if (op.kernels !== undefined) return this.#all64 ? no64Custom : customUnsupported(op, [...inputs, output]);
     // They refuse nothing, and may not be loaded yet.
-    if (isLate(op) && !this.#isAhead) return undefined;
+    if (isLazy(op) && !this.#isPrecompiled) return undefined;
     const kernel = kernelOf(op);
     if (kernel === undefined) return `there is no kernel for ${op.name} yet`;
     return kernel.unsupported?.(inputs, params, output) ?? this.#uncompiled(kernel, inputs, params, output);
@@ -162,24 +161,24 @@ export class WasmBackend implements Backend {
 
   /** Where nothing can be compiled, why a call has no loop. */
   #uncompiled(kernel: Kernel, inputs: readonly (TensorSpec | undefined)[], params: object, output: TensorSpec): string | undefined {
-    if (!this.#isAhead) return undefined;
-    const missing = kernel.emitted?.(inputs, params, output).find((key) => !this.home.library.has(aheadName(key)));
-    return missing && `${missing} was not compiled ahead`;
+    if (!this.#isPrecompiled) return undefined;
+    const missing = kernel.emitted?.(inputs, params, output).find((key) => !this.instance.baseModule.has(precompiledName(key)));
+    return missing && `${missing} is not in the precompiled module`;
   }
 
   async compile(program: ProgramGraph, options: CompileOptions = {}): Promise<Plan> {
     const { signal, ...sharing } = compileOptions(program, options);
     this.requireAlive();
-    const shared = sharing.shareWith instanceof WasmPlan ? sharing.shareWith.home : undefined;
-    const home = shared ?? (await this.#homeFor(program));
-    home.retain();
+    const shared = sharing.shareWith instanceof WasmPlan ? sharing.shareWith.instance : undefined;
+    const instance = shared ?? (await this.#instanceFor(program));
+    instance.retain();
     try {
-      await home.custom.prepare(program);
+      await instance.custom.prepare(program);
       const programs = [program, ...(sharing.sharedBy ?? [])];
-      await Promise.all([loadNeeded(programs), loadKernels(programs)]);
+      await Promise.all([loadPartsOf(programs), loadKernels(programs)]);
       signal?.throwIfAborted();
       this.requireAlive();
-      const plan = new WasmPlan(this, home, program, sharing);
+      const plan = new WasmPlan(this, instance, program, sharing);
       this.plans.add(plan);
       try {
         await plan.link();
@@ -190,21 +189,21 @@ export class WasmBackend implements Backend {
       }
       return plan;
     } finally {
-      this.leave(home);
+      this.leave(instance);
     }
   }
 
   #compileSync(program: ProgramGraph): Plan {
     this.requireAlive();
-    requireLoaded(program);
-    const { custom } = this.home;
+    requireParts(program);
+    const { custom } = this.instance;
     const unready = program.nodes.find(({ op }) => op.kernels !== undefined && custom.get(op) === undefined);
     if (unready !== undefined)
       throw new NotLoadedError(
         `wasm: ${unready.op.name}`,
         "its module must be waited for; compile a program with it first, or await the call",
       );
-    const plan = new WasmPlan(this, this.home, program, {});
+    const plan = new WasmPlan(this, this.instance, program, {});
     this.plans.add(plan);
     try {
       plan.linkSync();
@@ -215,33 +214,33 @@ export class WasmBackend implements Backend {
     return plan;
   }
 
-  /** The common home, or for a program with a model's weights one of its own. */
-  async #homeFor({ persistents, nodes }: ProgramGraph): Promise<Home> {
+  /** The common instance, or for a program with a model's weights one of its own. */
+  async #instanceFor({ persistents, nodes }: ProgramGraph): Promise<MemoryInstance> {
     const sizes = [...persistents.values()].map(({ spec, init }) => ({
       stored: byteLength(spec),
       most: init === "zeros" ? 0 : matrixBytes(spec),
     }));
     const bytes = sizes.reduce((sum, { stored }) => sum + stored, 0);
-    if (bytes < ownHomeBytes) return this.home;
-    const isWide = sizes.reduce((sum, { stored, most }) => sum + Math.max(stored, most), 0) > wideHomeBytes;
+    if (bytes < ownMemoryBytes) return this.instance;
+    const isWide = sizes.reduce((sum, { stored, most }) => sum + Math.max(stored, most), 0) > memory64Bytes;
     const hasCustom = nodes.some(({ op }) => op.kernels !== undefined);
-    const home = await Home.open(this.#parts, this.#all64 || (isWide && this.#parts.no64 === undefined && !hasCustom));
-    this.#homes.add(home);
+    const instance = await MemoryInstance.open(this.#parts, this.#all64 || (isWide && this.#parts.no64 === undefined && !hasCustom));
+    this.#instances.add(instance);
     try {
-      home.heap.require(bytes);
+      instance.heap.require(bytes);
     } catch (error) {
-      home.retain();
-      this.leave(home);
+      instance.retain();
+      this.leave(instance);
       throw error;
     }
-    return home;
+    return instance;
   }
 
-  /** Ends a plan's use of a home. The last one's takes the memory with it, but for the common one. */
-  leave(home: Home): void {
-    if (!home.release() || home === this.home) return;
-    this.#homes.delete(home);
-    void this.enqueue(() => home.drop());
+  /** Ends a plan's use of a instance. The last one's takes the memory with it, but for the common one. */
+  leave(instance: MemoryInstance): void {
+    if (!instance.release() || instance === this.instance) return;
+    this.#instances.delete(instance);
+    void this.enqueue(() => instance.drop());
   }
 
   upload(spec: ConcreteSpec, data: TypedArray): Tensor {
@@ -254,7 +253,7 @@ export class WasmBackend implements Backend {
 
   /** `other` is the memory that no tensor uses: tables of constants and free space, which WASM cannot give back. */
   memory(): MemoryReport {
-    const sum = (bytes: (heap: Heap) => number): number => [...this.#homes].reduce((total, { heap }) => total + bytes(heap), 0);
+    const sum = (bytes: (heap: Heap) => number): number => [...this.#instances].reduce((total, { heap }) => total + bytes(heap), 0);
     const [persistents, arenas, tensors] = (["persistents", "arenas", "tensors"] as const).map((purpose) =>
       sum((heap) => heap.used(purpose)),
     );

@@ -37,9 +37,9 @@ export class CustomKernels {
   }
 
   async #instantiate({ name }: AnyOp, { module }: WasmKernel): Promise<Run> {
-    const { memory, memory64 } = this.#heap;
+    const { memory, memory64, isShared } = this.#heap;
     if (memory64) throw new UnsupportedError(`wasm: ${name}`, no64Custom);
-    const bytes = module({ shared: typeof SharedArrayBuffer !== "undefined" && memory.buffer instanceof SharedArrayBuffer });
+    const bytes = module({ shared: isShared });
     try {
       const { instance } = await WebAssembly.instantiate(bytes, { env: { memory } });
       const { run } = instance.exports;

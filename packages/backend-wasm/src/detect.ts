@@ -1,6 +1,6 @@
 import { f32x4, i32x4, ModuleBuilder, relaxed as relaxedOps, v128 } from "./emit/index.ts";
-import type { ByteDots, Target } from "./linking/target.ts";
 import { memoryMap } from "./memory/memoryMap.ts";
+import type { ByteDots, Target } from "./target.ts";
 
 /** What of WebAssembly this JavaScript engine has. */
 export interface WasmFeatures {

@@ -2,8 +2,8 @@ import type { ConcreteSpec, OpName, TensorSpec } from "@centella/core";
 import type { Op, Operand, Ops } from "@centella/core/backend";
 import type { ModuleBuilder } from "./emit/index.ts";
 import type { Interleaving } from "./formats/interleaving.ts";
-import type { Target } from "./linking/target.ts";
 import type { Heap } from "./memory/heap.ts";
+import type { Target } from "./target.ts";
 
 /**
  * An emitted function. Addresses and counts are plain numbers; those from 2^31 wrap to the same 32 bits. While a step list is written
@@ -29,7 +29,7 @@ export interface Call {
   readonly fn: Emitted;
   readonly args: readonly number[];
   /** Calls that the same thread makes at once afterwards, while what this one wrote is in its cache. */
-  readonly following?: readonly Call[];
+  readonly chained?: readonly Call[];
 }
 
 /**
@@ -45,18 +45,18 @@ export interface Range extends Call {
  * What a step yields: work for all threads to share, of which the parts may run at the same time and in any order, or nothing, which is
  * a point where a step that runs on the caller's thread may be paused. What comes later sees what came before as done.
  */
-export type Pause = undefined | Range | readonly Call[];
+export type Stage = undefined | Range | readonly Call[];
 
 /**
  * Work of a step that looks at memory, which itself looks at none: it is known only now, and threads share it like that of a list.
  */
-export type Part = () => Iterable<Pause>;
+export type DeferredStages = () => Iterable<Stage>;
 
 /**
  * One step. It makes calls of emitted functions, and yields those that threads can share. Where its kernel looks at no memory these are
  * recorded once into the plan's step list, for every run with the same extents.
  */
-export type Task = ((run: Run) => Iterable<Pause | Part>) | ((run: Run) => void);
+export type Task = ((run: Run) => Iterable<Stage | DeferredStages>) | ((run: Run) => void);
 
 /** What a kernel is given when a plan is compiled. */
 export interface BuildContext {
@@ -70,7 +70,7 @@ export interface BuildContext {
   readonly threads: number;
   readonly target: Target;
   /** Threads that may run a tile: functions that need memory of their own take it by `threadIndex`. */
-  readonly rooms: number;
+  readonly maxThreads: number;
   /** Defines functions, once, that are in a file which is loaded on demand. */
   include(emit: NonNullable<Kernel["emit"]>): void;
   /** The operand's spec with symbolic dims at their maxima. */
@@ -78,7 +78,7 @@ export interface BuildContext {
   /** The format of a block matrix whose rows are interleaved in the operand's memory, or undefined where bytes lie as they were loaded. */
   interleaving(operand: Operand): Interleaving;
   /** Whether a matrix `[k, n]` lies in panels, as products with several rows read it: see `matmul/outer.ts`. */
-  isPanelled(operand: Operand): boolean;
+  isPacked(operand: Operand): boolean;
   /** Asks for so many bytes of scratch memory during the step. */
   reserve(bytes: number): void;
   /** Asks for memory of the plan's own that outlives runs, `write` gives its first content. Its address is known when the plan is complete. */

@@ -1,16 +1,16 @@
 import { openBackend } from "./backend.ts";
 import { i32 } from "./emit/index.ts";
 import type { Emitted, Run, Task } from "./kernel.ts";
+import { PlanLinker } from "./linking/planLinker.ts";
 import { checkedOptions } from "./options.ts";
-import { Turns } from "./plan/eventLoop.ts";
-import { PlanModule } from "./plan/planModule.ts";
+import { EventLoopYield } from "./plan/eventLoopYield.ts";
 import { runListSync } from "./plan/runner.ts";
 import { recordStep, type StepList, writeStepList } from "./plan/stepList.ts";
 import type { StageRange } from "./threads/control.ts";
 
 /** Stages of a list: as many as make nothing of what it takes to wake the threads for it. */
 const stages = 5000;
-/** Turns of a tile's loop: some µs, so that both threads are there when a stage opens. */
+/** EventLoopYield of a tile's loop: some µs, so that both threads are there when a stage opens. */
 const turns = 4000;
 /** Lists of each kind for one figure. */
 const lists = 5;
@@ -28,8 +28,8 @@ export interface ForkJoin {
 /** Opens a pool of two threads for {@link ForkJoin}. @throws {UnsupportedError} where no memory is shared */
 export async function openForkJoin(): Promise<ForkJoin> {
   const backend = await openBackend(checkedOptions({ threads: 2 }));
-  const { space } = backend.home;
-  const module = new PlanModule(space, backend.target, backend.pool);
+  const { memory } = backend.instance;
+  const module = new PlanLinker(memory, backend.target, backend.pool);
   const work = module.emit("work", (builder, name) => {
     builder.function(name, { at: "i32", turns: "i32" }, (f, { at, turns: left }) => {
       const x = f.let(i32.const(1));
@@ -42,23 +42,23 @@ export async function openForkJoin(): Promise<ForkJoin> {
     });
   });
   await module.link();
-  const [alone, shared] = [1, 2].map((tiles) => writeStepList(space.heap, [recordStep(space, taskOf(work, tiles), noRun)])) as [
+  const [alone, shared] = [1, 2].map((tiles) => writeStepList(memory.heap, [recordStep(memory, taskOf(work, tiles), noRun)])) as [
     StepList,
     StepList,
   ];
   const { list } = shared.segments[0] as { readonly list: StageRange };
   const context = {
-    space,
-    library: backend.home.library,
+    memory,
+    baseModule: backend.instance.baseModule,
     pool: undefined,
     tasks: [],
-    turns: new Turns(),
-    lose: () => undefined,
+    eventLoop: new EventLoopYield(),
+    onThreadLost: () => undefined,
     onStep: () => undefined,
   };
-  const timed = async (walk: () => Promise<void> | void): Promise<number> => {
+  const timed = async (run: () => Promise<void> | void): Promise<number> => {
     const start = performance.now();
-    await walk();
+    await run();
     return (performance.now() - start) / 1e3 / stages;
   };
   return {
@@ -66,12 +66,12 @@ export async function openForkJoin(): Promise<ForkJoin> {
       const times: { readonly one: number; readonly two: number }[] = [];
       for (let i = 0; i < lists; i++) {
         const one = await timed(() => runListSync(alone, noRun, context));
-        times.push({ one, two: await timed(() => backend.pool!.run(space, list, undefined)) });
+        times.push({ one, two: await timed(() => backend.pool!.run(memory, list, undefined)) });
       }
       return median(times.map(({ two }) => two)) - median(times.map(({ one }) => one));
     },
     async dispose() {
-      for (const { address } of [alone, shared]) space.heap.free(address);
+      for (const { address } of [alone, shared]) memory.heap.free(address);
       module.dispose();
       await backend.dispose();
     },

@@ -3,7 +3,7 @@ import { createProgram, type DType } from "@centella/core";
 import { type BlockType, dequantize, ggmlTypes, isBlockType, isGgmlType, rowBytes } from "@centella/quant";
 import { describe, expect, test, vi } from "vitest";
 import { wasm } from "../src/index.ts";
-import { Space } from "../src/memory/space.ts";
+import { WasmMemory } from "../src/memory/wasmMemory.ts";
 import { hostSteps, sharedPath } from "./shared.ts";
 
 const blockTypes = Object.keys(ggmlTypes)
@@ -37,7 +37,7 @@ function firstDifference(got: Float32Array, want: Float32Array): number {
 
 describe.each([{ relaxed: false, threads: 1 }, { threads: 2 }, { memory64: true, threads: 1 }])("with %o", (options) => {
   test.each(blockTypes)("%s is decoded and looked up bit for bit, without a return to JavaScript", async (type) => {
-    const record = vi.spyOn(Space.prototype, "record");
+    const record = vi.spyOn(WasmMemory.prototype, "record");
     const backend = await wasm(options).open();
     for (const { name, blocks, want } of blocksOf(type)) {
       const n = want.length;

@@ -4,9 +4,9 @@ import { referenceOf } from "@centella/core/references";
 import { describe, expect, test } from "vitest";
 import { expressionOf } from "../src/elementwise/expressions/index.ts";
 import { ModuleBuilder, v128 } from "../src/emit/index.ts";
-import { loadKernelFiles } from "../src/linking/lateKernels.ts";
-import type { Target } from "../src/linking/target.ts";
+import { loadKernelFiles } from "../src/kernels/lazy/lazyKernels.ts";
 import { memoryMap } from "../src/memory/memoryMap.ts";
+import type { Target } from "../src/target.ts";
 import { targets } from "./shared.ts";
 
 await loadKernelFiles();

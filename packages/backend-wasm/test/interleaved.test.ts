@@ -40,7 +40,7 @@ describe.each(targets)("interleaved weights, relaxed: $relaxed", ({ relaxed }) =
   });
   afterAll(() => Promise.all([backend.dispose(), scalar.dispose()]));
 
-  const isInterleaved = (plan: Plan): boolean => (plan as WasmPlan).cells.get("w")?.interleaving !== undefined;
+  const isInterleaved = (plan: Plan): boolean => (plan as WasmPlan).persistents.get("w")?.interleaving !== undefined;
 
   /** Multiplies with `w` and looks its rows up. */
   function tied(dtype: (typeof blockTypes)[number], n: number, k: number, activations: "ggml" | "f32"): Program {
@@ -140,7 +140,7 @@ test("a persistent that several programs share gets a layout that all of them ca
       plans.map((plan) => Object.values(plan.run(plan.program.inputs.has("x") ? { x: uniform(1, 192) } : {}))[0]!.data()),
     );
     for (const plan of [...plans, first]) plan.dispose();
-    return { rows, results, interleaving: (first as WasmPlan).cells.get("w")!.interleaving };
+    return { rows, results, interleaving: (first as WasmPlan).persistents.get("w")!.interleaving };
   };
   const alone = await run([product]);
   const withPlain = await run([product, plain]);

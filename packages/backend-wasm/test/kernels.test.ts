@@ -3,17 +3,17 @@ import { ops } from "@centella/core/backend";
 import { expect, test } from "vitest";
 import { expressions } from "../src/elementwise/expressions/index.ts";
 import { kernels } from "../src/kernels/index.ts";
-import { kernels as copy } from "../src/linking/late/copyKernels.ts";
-import { kernels as expert } from "../src/linking/late/expertKernels.ts";
-import { kernels as image } from "../src/linking/late/imageKernels.ts";
-import { expressions as lateExpressions, kernels as other } from "../src/linking/late/otherKernels.ts";
-import { kernels as recurrent } from "../src/linking/late/recurrentKernels.ts";
-import { kernels as sampling } from "../src/linking/late/samplingKernels.ts";
-import { compileOnce, emitModule } from "../src/linking/module.ts";
-import { loadOnDemand } from "../src/linking/onDemand.ts";
+import { expressions as lazyExpressions, kernels as other } from "../src/kernels/lazy/arrayKernels.ts";
+import { kernels as copy } from "../src/kernels/lazy/copyKernels.ts";
+import { kernels as expert } from "../src/kernels/lazy/moeKernels.ts";
+import { kernels as sampling } from "../src/kernels/lazy/samplingKernels.ts";
+import { kernels as recurrent } from "../src/kernels/lazy/ssmKernels.ts";
+import { kernels as image } from "../src/kernels/lazy/visionKernels.ts";
+import { compileOnce, emitModule } from "../src/linking/baseModule.ts";
+import { loadParts } from "../src/linking/lazyParts.ts";
 import { targets } from "./shared.ts";
 
-await loadOnDemand();
+await loadParts();
 
 test("every op that computes has a kernel: an expression, or a file of its name", () => {
   const files = readdirSync(new URL("../src/kernels", import.meta.url))
@@ -21,11 +21,11 @@ test("every op that computes has a kernel: an expression, or a file of its name"
     .map((name) => name.slice(0, -3));
   const computing = Object.values(ops).flatMap((op) => (op.alias === true ? [] : [op.name]));
   expect(files.filter((name) => !computing.includes(name))).toEqual([]);
-  const late = { ...copy, ...expert, ...image, ...recurrent, ...sampling, ...other };
-  expect([...Object.keys(kernels), ...Object.keys(late)].sort()).toEqual(
-    [...Object.keys(expressions), ...Object.keys(lateExpressions), ...files].sort(),
+  const lazy = { ...copy, ...expert, ...image, ...recurrent, ...sampling, ...other };
+  expect([...Object.keys(kernels), ...Object.keys(lazy)].sort()).toEqual(
+    [...Object.keys(expressions), ...Object.keys(lazyExpressions), ...files].sort(),
   );
-  expect(computing.filter((op) => !(op in kernels || op in late))).toEqual([]);
+  expect(computing.filter((op) => !(op in kernels || op in lazy))).toEqual([]);
 });
 
 test.each(targets)("the module validates and is the same every time, relaxed: $relaxed", (target) => {

@@ -3,11 +3,11 @@ import { describe, expect, test } from "vitest";
 import { targetOf } from "../src/detect.ts";
 import { type FunctionBuilder, type V128, v128 } from "../src/emit/index.ts";
 import { loadHalves, toHalves } from "../src/formats/half.ts";
-import type { Target } from "../src/linking/target.ts";
 import { exp, expFlushed, expm1Negative } from "../src/math/exp.ts";
 import { log } from "../src/math/log.ts";
 import { tanh } from "../src/math/tanh.ts";
 import { memoryMap } from "../src/memory/memoryMap.ts";
+import type { Target } from "../src/target.ts";
 import { instantiate, targets } from "./shared.ts";
 
 type VectorFunction = (f: FunctionBuilder, target: Target, x: V128) => V128;

@@ -30,7 +30,7 @@ describe.skipIf(!features.memory64)("memory with 64-bit addresses (Node from 24)
   ])(
     "the conformance suite with every tensor above 4 GiB, relaxed: %s, threads: %s",
     async (relaxed, threads) => {
-      const { heap } = (await open({ memory64: true, relaxed, threads, checkWrites: true })).home;
+      const { heap } = (await open({ memory64: true, relaxed, threads, checkWrites: true })).instance;
       // What nobody touches takes no memory.
       for (let i = 0; i < 2; i++) heap.alloc(2.1 * GiB, "other");
       const failures: string[] = [];
@@ -79,14 +79,14 @@ describe.skipIf(!features.memory64)("memory with 64-bit addresses (Node from 24)
   test("a model of more than 3.5 GiB has them by itself, and computes what a small one does", async () => {
     await open({ threads: 2 });
     const small = await attend(4, 128);
-    expect(small.plan.home.heap.memory64).toBe(false);
+    expect(small.plan.instance.heap.memory64).toBe(false);
     const medium = await attend(3, 2 ** 17);
-    expect(medium.plan.home.heap.memory64).toBe(false);
+    expect(medium.plan.instance.heap.memory64).toBe(false);
     medium.plan.dispose();
     const large = await attend(4, 2 ** 17);
-    expect(large.plan.home.heap.memory64).toBe(true);
+    expect(large.plan.instance.heap.memory64).toBe(true);
     expect(backend!.memory().persistents).toBeGreaterThan(4 * GiB);
-    expect(large.plan.cells.get("w")!.address).toBeGreaterThan(4 * GiB);
+    expect(large.plan.persistents.get("w")!.address).toBeGreaterThan(4 * GiB);
     expect(large.y).toEqual(small.y);
     large.plan.dispose();
     await backend!.idle();

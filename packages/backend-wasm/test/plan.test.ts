@@ -210,7 +210,7 @@ describe("memory", () => {
   test("addresses above 2 GiB compute alike", async () => {
     const low = await wasm().open();
     const high = await wasm().open();
-    // Takes address space, not memory: the pages are never touched.
+    // Takes address memory, not memory: the pages are never touched.
     (high as WasmBackend).heap.alloc(2 ** 31 + 2 ** 20, "other");
     const [tokens, k, n] = [9, 256, 37];
     const results = [];

@@ -5,7 +5,7 @@ import { describe, expect, test, vi } from "vitest";
 // ggml's own bytes, which the tests of @centella/quant hold it to.
 import golden from "../../quant/test/fixtures/encoded.json" with { type: "json" };
 import { wasm } from "../src/index.ts";
-import { Space } from "../src/memory/space.ts";
+import { WasmMemory } from "../src/memory/wasmMemory.ts";
 import { hostSteps } from "./shared.ts";
 
 const types = Object.keys(golden.encoded) as QuantizedType[];
@@ -53,7 +53,7 @@ const difficult = Float32Array.from(
 
 describe.each([{ relaxed: false, threads: 1 }, { threads: 2 }, { memory64: true, threads: 1 }])("with %o", (options) => {
   test.each(types)("%s has ggml's bytes, without a return to JavaScript", async (dtype) => {
-    const record = vi.spyOn(Space.prototype, "record");
+    const record = vi.spyOn(WasmMemory.prototype, "record");
     const backend = await wasm(options).open();
     const made = async (values: Float32Array): Promise<Uint8Array> => {
       const program = createProgram();

@@ -7,16 +7,16 @@ import { groupRows } from "../src/formats/block.ts";
 import { type FormatName, formatNameOf, formatNames, formatOf } from "../src/formats/index.ts";
 import { interleaveRows, rowBytesOf } from "../src/formats/interleave.ts";
 import { wasm } from "../src/index.ts";
-import { emitModule } from "../src/linking/module.ts";
-import { loadOnDemand } from "../src/linking/onDemand.ts";
-import type { ByteDots } from "../src/linking/target.ts";
+import { emitModule } from "../src/linking/baseModule.ts";
+import { loadParts } from "../src/linking/lazyParts.ts";
 import { exactProduct, exactScratch } from "../src/matmul/exactProduct.ts";
 import { roundedProduct, roundedScratch } from "../src/matmul/roundedProduct.ts";
 import { Heap } from "../src/memory/heap.ts";
-import { callsOf } from "../src/memory/space.ts";
+import { callsOf } from "../src/memory/wasmMemory.ts";
+import type { ByteDots } from "../src/target.ts";
 import { sharedPath, targets } from "./shared.ts";
 
-await loadOnDemand();
+await loadParts();
 
 /** Blocks of real weights, and what ggml's C code makes of them. */
 const realBlocks = sharedPath("data/dequant");

@@ -4,7 +4,7 @@ import { sampleReference } from "@centella/core/backend";
 import { expect, test, vi } from "vitest";
 import { ModuleBuilder } from "../src/emit/index.ts";
 import { wasm } from "../src/index.ts";
-import { Space } from "../src/memory/space.ts";
+import { WasmMemory } from "../src/memory/wasmMemory.ts";
 import { emitExp } from "../src/sampling/exp.ts";
 import { hostSteps } from "./shared.ts";
 
@@ -41,7 +41,7 @@ const options = [0, 0.3, 1, 7].flatMap((temperature) =>
 );
 
 test("chooses what the reference does, on any thread, without a return to JavaScript", async () => {
-  const record = vi.spyOn(Space.prototype, "record");
+  const record = vi.spyOn(WasmMemory.prototype, "record");
   const backend = await wasm({ threads: 2 }).open();
   const [rows, n] = [24, 1500];
   const logits = Float32Array.from(uniform(3, rows * n), (x, i) => (i % 7 === 3 ? Number.NEGATIVE_INFINITY : Math.round(24 * x) / 4));

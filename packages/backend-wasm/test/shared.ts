@@ -2,8 +2,8 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { targetOf } from "../src/detect.ts";
 import { type FunctionBuilder, ModuleBuilder, type Params, relaxed, type Signature, v128 } from "../src/emit/index.ts";
-import type { Target } from "../src/linking/target.ts";
 import { memoryMap } from "../src/memory/memoryMap.ts";
+import type { Target } from "../src/target.ts";
 
 const root = resolve(process.env.CENTELLA_SHARED ?? resolve(import.meta.dirname, "../../../../shared"));
 
@@ -38,7 +38,7 @@ export function instantiate<S extends Signature>(
   return { call: exports.call as (...args: number[]) => void, memory };
 }
 
-/** How many steps looked at memory while they were recorded, so that they return to JavaScript; `record` is a spy on `Space`'s. */
+/** How many steps looked at memory while they were recorded, so that they return to JavaScript; `record` is a spy on `WasmMemory`'s. */
 export function hostSteps(record: { readonly mock: { readonly results: readonly { readonly type: string }[] } }): number {
   return record.mock.results.filter(({ type }) => type === "throw").length;
 }

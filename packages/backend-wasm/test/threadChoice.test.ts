@@ -2,8 +2,8 @@ import { contentsOf, sourceOf, uniform } from "@centella/conformance";
 import { createProgram } from "@centella/core";
 import { describe, expect, test } from "vitest";
 import { wasm } from "../src/index.ts";
-import { ThreadChoice } from "../src/threads/choice.ts";
 import { autoThreads } from "../src/threads/cores.ts";
+import { ThreadChoice } from "../src/threads/threadChoice.ts";
 
 /** Runs of a choice when each way takes so long; the share that all threads computed. */
 function share(choice: ThreadChoice, runs: number, times: { readonly together: number; readonly alone: number }): number {

@@ -6,8 +6,8 @@ import type { WasmBackend } from "../src/backend.ts";
 import { f32, i32 } from "../src/emit/index.ts";
 import { wasm } from "../src/index.ts";
 import type { Call, Task } from "../src/kernel.ts";
-import { Turns } from "../src/plan/eventLoop.ts";
-import { PlanModule } from "../src/plan/planModule.ts";
+import { PlanLinker } from "../src/linking/planLinker.ts";
+import { EventLoopYield } from "../src/plan/eventLoopYield.ts";
 import { runList, runListSync } from "../src/plan/runner.ts";
 import { recordStep, writeStepList } from "../src/plan/stepList.ts";
 import { Control } from "../src/threads/control.ts";
@@ -123,7 +123,7 @@ async function loseThreads(): Promise<void> {
   const { y } = plan.run({ x });
   const control = new Control(backend.heap);
   while (!control.isRunning) await new Promise((resolve) => setImmediate(resolve));
-  backend.pool!.lose();
+  backend.pool!.markLost();
   await expect(y!.data()).rejects.toThrow(DeviceLostError);
   expect(backend.pool).toBeUndefined();
   const zeros = await plan.run({ x: new Float32Array(128 * 512) }).y!.data();
@@ -137,9 +137,9 @@ test.each([
 ])("a kernel that traps on %s is a typed error, and the next run is right", async (_name, isSync) => {
   const backend = (await wasm({ threads: 2 }).open()) as WasmBackend;
   const { pool, heap } = backend;
-  const { space, library } = backend.home;
-  const decode = backend.home.exports("decode.f32");
-  await backend.home.link();
+  const { memory, baseModule } = backend.instance;
+  const decode = backend.instance.exports("decode.f32");
+  await backend.instance.link();
   const x = heap.alloc(4096, "other");
   const y = heap.alloc(4096, "other");
   heap.f32.fill(-1, x / 4, x / 4 + 1024);
@@ -151,22 +151,22 @@ test.each([
   const run = { address: () => 0, shape: () => [], scratch: 0 };
   const steps: number[] = [];
   const context = {
-    space,
-    library,
+    memory,
+    baseModule,
     pool,
     tasks: [task],
-    turns: new Turns(),
-    lose: () => undefined,
+    eventLoop: new EventLoopYield(),
+    onThreadLost: () => undefined,
     onStep: (step: number) => void steps.push(step),
   };
-  const failing = writeStepList(heap, [recordStep(space, task, run)]);
+  const failing = writeStepList(heap, [recordStep(memory, task, run)]);
   if (isSync) expect(() => runListSync(failing, run, context)).toThrow(KernelError);
   else await expect(runList(failing, run, context, undefined)).rejects.toThrow(KernelError);
   expect(steps).toEqual([]);
   const right: Task = function* () {
     yield [call(x), call(x), call(x)];
   };
-  const list = writeStepList(heap, [recordStep(space, right, run)]);
+  const list = writeStepList(heap, [recordStep(memory, right, run)]);
   if (isSync) runListSync(list, run, context);
   else await runList(list, run, context, undefined);
   expect(steps).toEqual([0]);
@@ -179,27 +179,27 @@ test.each([false, true])(
   async (isAborted) => {
     const backend = (await wasm({ threads: 2 }).open()) as WasmBackend;
     const { pool, heap } = backend;
-    const { space, library } = backend.home;
-    const decode = backend.home.exports("decode.f32");
-    await backend.home.link();
+    const { memory, baseModule } = backend.instance;
+    const decode = backend.instance.exports("decode.f32");
+    await backend.instance.link();
     const [elements, tiles] = [1 << 20, 9];
     const [x, y] = [heap.alloc(4 * elements, "other"), heap.alloc(4 * elements * tiles, "other")];
     const results = heap.f32.subarray(y / 4, y / 4 + elements * tiles);
     heap.f32.fill(-1, x / 4, x / 4 + elements);
     const run = { address: () => 0, shape: () => [], scratch: 0 };
     // The pool is called to a list that the next step begins.
-    const call: Task = () => void pool!.wake(space, 2);
+    const call: Task = () => void pool!.wake(memory, 2);
     const copy: Task = function* () {
       yield Array.from({ length: tiles }, (_, tile): Call => ({ fn: decode, args: [x, y + 4 * elements * tile, elements] }));
     };
-    const list = writeStepList(heap, [undefined, recordStep(space, copy, run)]);
+    const list = writeStepList(heap, [undefined, recordStep(memory, copy, run)]);
     const context = {
-      space,
-      library,
+      memory,
+      baseModule,
       pool: undefined,
       tasks: [call, copy],
-      turns: new Turns(),
-      lose: () => undefined,
+      eventLoop: new EventLoopYield(),
+      onThreadLost: () => undefined,
       onStep: () => undefined,
     };
     for (let repeat = 0; repeat < 10; repeat++) {
@@ -221,8 +221,8 @@ test("a range is cut into tiles that cover it once, whoever runs them", async ()
   for (const threads of [1, 3]) {
     const backend = (await wasm({ threads }).open()) as WasmBackend;
     const { pool, heap, target } = backend;
-    const { space, library } = backend.home;
-    const module = new PlanModule(space, target, pool);
+    const { memory, baseModule } = backend.instance;
+    const module = new PlanLinker(memory, target, pool);
     const count = module.emit("count", (builder, name) => {
       builder.function(name, { at: "i32", step: "f64", begin: "i32", end: "i32" }, (f, { at, step, begin, end }) => {
         const from = f.let(i32.add(at, i32.shl(begin, 2)));
@@ -241,8 +241,16 @@ test("a range is cut into tiles that cover it once, whoever runs them", async ()
       yield { fn: count, args: [at, 1], total: 0, grain };
     };
     const run = { address: () => 0, shape: () => [], scratch: 0 };
-    const list = writeStepList(heap, [recordStep(space, task, run)]);
-    const context = { space, library, pool, tasks: [task], turns: new Turns(), lose: () => undefined, onStep: () => undefined };
+    const list = writeStepList(heap, [recordStep(memory, task, run)]);
+    const context = {
+      memory,
+      baseModule,
+      pool,
+      tasks: [task],
+      eventLoop: new EventLoopYield(),
+      onThreadLost: () => undefined,
+      onStep: () => undefined,
+    };
     await runList(list, run, context, undefined);
     runListSync(list, run, context);
     await runList(list, run, { ...context, pool: undefined }, undefined);
@@ -257,8 +265,8 @@ test("threads that are preempted between two tiles complete no stage but their o
   // More threads than cores and stages of few, tiny tiles: a thread often counts its tile long after it computed it.
   const backend = (await wasm({ threads: 16 }).open()) as WasmBackend;
   const { pool, heap, target } = backend;
-  const { space, library } = backend.home;
-  const module = new PlanModule(space, target, pool);
+  const { memory, baseModule } = backend.instance;
+  const module = new PlanLinker(memory, target, pool);
   const add = module.emit("add", (builder, name) => {
     builder.function(name, { at: "i32", begin: "i32", end: "i32" }, (f, { at, begin, end }) => {
       const cell = f.let(i32.add(at, i32.shl(begin, 2)));
@@ -276,8 +284,16 @@ test("threads that are preempted between two tiles complete no stage but their o
     for (const [stage, total] of tiles.entries()) yield { fn: add, args: [at + 32 * stage], total, grain: 1 };
   };
   const run = { address: () => 0, shape: () => [], scratch: 0 };
-  const list = writeStepList(heap, [recordStep(space, task, run)]);
-  const context = { space, library, pool, tasks: [task], turns: new Turns(), lose: () => undefined, onStep: () => undefined };
+  const list = writeStepList(heap, [recordStep(memory, task, run)]);
+  const context = {
+    memory,
+    baseModule,
+    pool,
+    tasks: [task],
+    eventLoop: new EventLoopYield(),
+    onThreadLost: () => undefined,
+    onStep: () => undefined,
+  };
   const runs = 400;
   for (let i = 0; i < runs; i++) await runList(list, run, context, undefined);
   const cells = heap.f32.subarray(at / 4, at / 4 + 8 * tiles.length);

@@ -3,7 +3,7 @@ import { createProgram, type Program } from "@centella/core";
 import { quantize } from "@centella/quant";
 import { afterEach, expect, test, vi } from "vitest";
 import { openBackend } from "../src/backend.ts";
-import { Space } from "../src/memory/space.ts";
+import { WasmMemory } from "../src/memory/wasmMemory.ts";
 import { checkedOptions } from "../src/options.ts";
 
 const [longest, generated, width, heads, kvHeads, headSize] = [600, 1000, 64, 4, 2, 16];
@@ -48,7 +48,7 @@ test("prompts of 1 to 600 tokens and 1,000 single tokens compile nothing, and ea
   await plan.load("wq", source);
   await plan.load("wo", source);
   const compile = (["compile", "instantiate", "Module", "Instance"] as const).map((name) => vi.spyOn(WebAssembly, name));
-  const record = vi.spyOn(Space.prototype, "record");
+  const record = vi.spyOn(WasmMemory.prototype, "record");
   const token = uniform(2, longest * width);
   const run = async (from: number, count: number): Promise<void> => {
     const { y } = plan.run({

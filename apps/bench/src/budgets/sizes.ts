@@ -77,7 +77,7 @@ function sumInstalled(count: "files" | "unpackedBytes"): number {
  */
 const otherUses = [
   "adapters.js",
-  "ahead.js",
+  "arrayKernels.js",
   "autoContext.js",
   "cacheTransfer.js",
   "calibrate.js",
@@ -88,14 +88,13 @@ const otherUses = [
   "exactPath.js",
   "fingerprint.js",
   "httpSource.js",
-  "imageKernels.js",
   "layersOnGpu.js",
   "locateRemote.js",
   "lookUp.js",
   "opfsStorage.js",
-  "otherKernels.js",
   "pathSource.js",
   "perplexity.js",
+  "precompiled.js",
   "quantize.js",
   "rare.js",
   "readF32.js",
@@ -103,6 +102,7 @@ const otherUses = [
   "samplingKernels.js",
   "savedSession.js",
   "splitPlan.js",
+  "visionKernels.js",
   "writeGuards.js",
 ];
 
@@ -114,19 +114,19 @@ const otherUses = [
 const otherModels = [
   "blockCodecs.js",
   "copyKernels.js",
-  "expertKernels.js",
   "experts.js",
   "floatPath.js",
   "harmony.js",
   "joinParts.js",
   "latentAttention.js",
   "modelSampling.js",
+  "moeKernels.js",
   "rareConfig.js",
   "recurrent.js",
-  "recurrentKernels.js",
   "recurrentStateTransfer.js",
   "regexPreTokenizers.js",
   "sentencePiece.js",
+  "ssmKernels.js",
   "swapTensorBytes.js",
   "unigram.js",
   "widen.js",
@@ -137,7 +137,7 @@ const otherModels = [
 const storing = ["locateRemote.js", "opfsStorage.js"];
 
 /** What calls that answer within the call may need at any time. */
-const callable = ["copyKernels.js", "floatPath.js", "otherKernels.js"];
+const callable = ["copyKernels.js", "floatPath.js", "arrayKernels.js"];
 
 /** What a page does not fetch for what it does, and whether it may also call ops one by one that answer within the call. */
 interface Page {

@@ -1,6 +1,6 @@
 import { type Expr, type FunctionBuilder, f32x4, i8x16, i16x8, i32, i32x4, type Local, type V128, v128 } from "../emit/index.ts";
-import type { Target } from "../linking/target.ts";
 import { memoryMap } from "../memory/memoryMap.ts";
+import type { Target } from "../target.ts";
 
 /** A block that is decoded: code for its fields, by their offsets in it, and for its values in runs of 16. */
 export class Block {

@@ -2,7 +2,7 @@ import { layoutOf } from "@centella/core/backend";
 import { type BlockType, codebook } from "@centella/quant";
 import { type FunctionRef, i32, type ModuleBuilder, type Signature } from "../emit/index.ts";
 import type { BuildContext } from "../kernel.ts";
-import type { Target } from "../linking/target.ts";
+import type { Target } from "../target.ts";
 import { Block } from "./block.ts";
 import { decoders } from "./decoders.ts";
 

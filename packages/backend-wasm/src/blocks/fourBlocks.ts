@@ -51,12 +51,12 @@ export class FourBlocks {
   readonly #isOdd: V128;
 
   /** `isOdd`: lanes with values that are not finite. */
-  constructor(f: FunctionBuilder, room: Local<"i32">, to: readonly Local<"i32">[], isOdd: V128) {
+  constructor(f: FunctionBuilder, scratch: Local<"i32">, to: readonly Local<"i32">[], isOdd: V128) {
     this.f = f;
     let first = 0;
     const vectors = (count: number): Vectors => {
       first += count;
-      return new Vectors(f, room, first - count);
+      return new Vectors(f, scratch, first - count);
     };
     this.values = vectors(256);
     this.codes = vectors(256);

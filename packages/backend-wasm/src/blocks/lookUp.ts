@@ -1,7 +1,7 @@
 import { layoutOf } from "@centella/core/backend";
 import type { BlockType } from "@centella/quant";
 import { i32, type ModuleBuilder } from "../emit/index.ts";
-import type { Target } from "../linking/target.ts";
+import type { Target } from "../target.ts";
 import { blockDecoder } from "./dequantize.ts";
 
 export { emitDequantize, gridOf } from "./dequantize.ts";
@@ -12,7 +12,7 @@ export function emitLookUp(module: ModuleBuilder, name: string, target: Target, 
   const { elements, bytes } = layoutOf(dtype);
   const lookUp = { table: "i32", ids: "i32", y: "i32", rows: "i32", blocks: "i32", grid: "i32", begin: "i32", end: "i32" } as const;
   module.function(name, lookUp, (f, { table, ids, y, rows, blocks, grid, begin, end }) => {
-    const [id, to] = [f.local("i32"), f.local("i32")];
+    const [id, to] = f.locals("i32", 2);
     f.while(i32.ltU(begin, end), () => {
       f.set(id, i32.load(i32.add(ids, i32.shl(begin, 2))));
       f.set(to, i32.add(y, i32.mul(i32.mul(begin, blocks), 4 * elements)));

@@ -4,20 +4,20 @@ import { encoders } from "./encoders.ts";
 import { FourBlocks, fourBlocksBytes } from "./fourBlocks.ts";
 
 /** Bytes of scratch that each thread needs for {@link emitQuantize}. */
-export const quantizeRoom: number = fourBlocksBytes;
+export const quantizeScratchBytes: number = fourBlocksBytes;
 
 /**
- * `name(x, y, count, rooms, begin, end)` makes `count` blocks of the f32 at `x`, with ggml's bytes, four at a time: `begin` and `end` are
+ * `name(x, y, count, threadScratch, begin, end)` makes `count` blocks of the f32 at `x`, with ggml's bytes, four at a time: `begin` and `end` are
  * in fours. A block with a value that is not finite has NaN as its scale, for a kernel cannot raise an error.
  */
 export function emitQuantize(module: ModuleBuilder, name: string, dtype: QuantizedType): void {
   const { elements, bytes } = layoutOf(dtype);
-  const signature = { x: "i32", y: "i32", count: "i32", rooms: "i32", begin: "i32", end: "i32" } as const;
-  module.function(name, signature, (f, { x, y, count, rooms, begin, end }) => {
-    const room = f.let(i32.add(rooms, i32.mul(threadIndex, quantizeRoom)));
+  const signature = { x: "i32", y: "i32", count: "i32", threadScratch: "i32", begin: "i32", end: "i32" } as const;
+  module.function(name, signature, (f, { x, y, count, threadScratch, begin, end }) => {
+    const scratch = f.let(i32.add(threadScratch, i32.mul(threadIndex, quantizeScratchBytes)));
     const [block, place, from, value, odd] = [f.local("i32"), f.local("i32"), f.locals("i32", 4), f.local("v128"), f.local("v128")];
     const to = f.locals("i32", 4);
-    const q = new FourBlocks(f, room, to, f32x4.ne(odd, odd));
+    const q = new FourBlocks(f, scratch, to, f32x4.ne(odd, odd));
     f.while(i32.ltU(begin, end), () => {
       // Where there are fewer than four, the last is made again.
       for (let lane = 0; lane < 4; lane++) {

@@ -6,7 +6,7 @@ import { laneTypes } from "./lanes.ts";
 import { emitLoop, type Loop, loopKey } from "./loop.ts";
 
 /** Axes around the innermost, at most. */
-const mostOuter = 2;
+const maxOuter = 2;
 
 /** Values of parameters that code depends on; any number stands for the others. */
 const samples: Readonly<Record<string, readonly unknown[]>> = {
@@ -29,7 +29,7 @@ export function emitCommonLoops(emit: BuildContext["emit"]): void {
         if (output === undefined) continue;
         for (let fixed = count === 1 ? 1 : 0; fixed <= count; fixed++) {
           const moves = inputs.map((_, i) => i !== fixed);
-          for (let outer = 0; outer <= (count === 1 ? 0 : mostOuter); outer++) {
+          for (let outer = 0; outer <= (count === 1 ? 0 : maxOuter); outer++) {
             const places = inputs.map((_, i) => i);
             const loop: Loop = { inputs, moves, outer, body: [{ op: op.name, expression, params, inputs: places, output: output.dtype }] };
             emit(loopKey(loop), (module, name, target) => emitLoop(module, name, target, loop));

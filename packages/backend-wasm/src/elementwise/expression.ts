@@ -1,6 +1,6 @@
 import type { DType } from "@centella/core";
 import type { FunctionBuilder, Local, V128 } from "../emit/index.ts";
-import type { Target } from "../linking/target.ts";
+import type { Target } from "../target.ts";
 
 /** What an expression's code may look at and use. */
 export interface Scope {

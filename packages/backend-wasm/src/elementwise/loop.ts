@@ -1,6 +1,6 @@
 import type { DType } from "@centella/core";
 import { type FunctionBuilder, f32x4, i32, type Local, type ModuleBuilder, type V128 } from "../emit/index.ts";
-import type { Target } from "../linking/target.ts";
+import type { Target } from "../target.ts";
 import type { Expression } from "./expression.ts";
 import { bytesOf, loadLanes, splatLanes, storeLanes, storeSome } from "./lanes.ts";
 
@@ -115,7 +115,7 @@ export function emitLoop(module: ModuleBuilder, name: string, target: Target, lo
       along(left);
       return;
     }
-    const [row, rest] = [f.local("i32"), f.local("i32")];
+    const [row, rest] = f.locals("i32", 2);
     f.advance(y!, i32.mul(i32.mul(begin!, n!), bytesOf(dtype)));
     f.for(row, begin!, end!, 1, () => {
       f.set(rest, row);

@@ -121,6 +121,11 @@ export class FunctionBuilder {
     this.set(local, i32.add(local, by));
   }
 
+  /** `local -= by`, but not below 0: unsigned. */
+  countDown(local: Local<"i32">, by: I32): void {
+    this.set(local, i32.select(i32.gtU(local, by), i32.sub(local, by), 0));
+  }
+
   /**
    * A vector with `x` in its four f32 lanes. Loaded once, at the function's start: V8 rebuilds a `v128.const` with three
    * instructions at every use.

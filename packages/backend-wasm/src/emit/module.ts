@@ -28,7 +28,7 @@ export interface ModuleOptions {
 /** Bytes of an argument in memory. */
 export const slotBytes = 8;
 
-/** Which thread runs, below `BuildContext.rooms`: memory of that number is its own. In modules with a table. */
+/** Which thread runs, below `BuildContext.maxThreads`: memory of that number is its own. In modules with a table. */
 export const threadIndex: Expr<"i32"> = { type: "i32", code: [0x23, 1] };
 
 /** What calls one function from a list in memory. */

@@ -42,14 +42,14 @@ export function coded(code: (n: number) => readonly number[]): (n: number) => re
     let found = known.get(n);
     if (found === undefined) {
       found = code(n);
-      if (n < mostKnown) known.set(n, found);
+      if (n < maxKnown) known.set(n, found);
     }
     return found;
   };
 }
 
 /** Larger numbers are addresses and seldom the same. */
-const mostKnown = 4096;
+const maxKnown = 4096;
 
 /** Unsigned LEB128 of `n`, 0 ≤ n < 2^32. */
 export const unsignedLeb: (n: number) => readonly number[] = coded((n) => {

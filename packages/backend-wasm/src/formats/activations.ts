@@ -12,8 +12,8 @@ import {
   type V128,
   v128,
 } from "../emit/index.ts";
-import type { Target } from "../linking/target.ts";
 import { largestLane } from "../matmul/lanes.ts";
+import type { Target } from "../target.ts";
 import type { GroupFormat } from "./format.ts";
 import { toHalves, widenHalves } from "./half.ts";
 
@@ -142,7 +142,7 @@ function emitRoundTiles(module: ModuleBuilder, layout: ActivationLayout, round: 
   const { elements, bytes } = roundedBlock(layout);
   const signature = { from: "i32", to: "i32", blocks: "i32", tokens: "i32", tiles: "i32" } as const;
   module.function(`roundTiles.${activationName(layout)}`, signature, (f, { from, to, blocks, tokens, tiles }) => {
-    const [at, left, token] = [f.local("i32"), f.local("i32"), f.local("i32")];
+    const [at, left, token] = f.locals("i32", 3);
     const step = f.let(i32.shl(tokens, 2));
     const blockBytes = f.let(i32.mul(tokens, bytes));
     const place = (offset: number): I32 => i32.add(at, i32.mul(step, offset / 4));
@@ -190,7 +190,7 @@ function round32(f: FunctionBuilder, layout: ActivationLayout, from: Local<"i32"
 function round256(f: FunctionBuilder, layout: ActivationLayout, from: Local<"i32">, writer: BlockWriter): void {
   const { bytes, sums16, sums32, d } = layout;
   const largest = largestLane(f, largestMagnitude(f, from, 256));
-  const [at, mask] = [f.local("i32"), f.local("i32")];
+  const [at, mask] = f.locals("i32", 2);
   const sums: Expr<"i32">[] = [];
   // The first value of the largest magnitude gives the sign of the scale. A NaN compares to nothing: stop at the end.
   f.set(at, from);

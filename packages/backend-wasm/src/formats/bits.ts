@@ -1,5 +1,5 @@
 import { type FunctionBuilder, i8x16, i16x8, i32x4, relaxed, type V128, v128 } from "../emit/index.ts";
-import type { Target } from "../linking/target.ts";
+import type { Target } from "../target.ts";
 
 /** The low four bits of 16 bytes. */
 export function lowNibbles(f: FunctionBuilder, bytes: V128): V128 {

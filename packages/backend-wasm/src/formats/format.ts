@@ -1,5 +1,5 @@
 import type { FunctionBuilder, Local, V128 } from "../emit/index.ts";
-import type { Target } from "../linking/target.ts";
+import type { Target } from "../target.ts";
 import type { Half, InterleavedBlock } from "./block.ts";
 import type { Field } from "./field.ts";
 

@@ -19,12 +19,12 @@ export const keptBytes: number = vectorBytes * (2 * 64 + 16 + 2 + 8 + 8);
 export interface KeptWeights {
   /** Bytes from a step of {@link stepElements} to the next one. */
   readonly stepBytes: number;
-  /** What lies at `room`, the codes and scales of runs at `step`: there is the first step, or the current one under the first one's numbers. */
-  at(room: Local<"i32">, step: Local<"i32">): BlockWeights;
+  /** What lies at `scratch`, the codes and scales of runs at `step`: there is the first step, or the current one under the first one's numbers. */
+  at(scratch: Local<"i32">, step: Local<"i32">): BlockWeights;
 }
 
-/** Unpacks a block of a group to memory at `room`, for several tiles of tokens. Another group's lie {@link otherGroup} bytes behind. */
-export function keepWeights(context: BlockContext, format: GroupFormat, lanes: Lanes, room: Local<"i32">): KeptWeights {
+/** Unpacks a block of a group to memory at `scratch`, for several tiles of tokens. Another group's lie {@link otherGroup} bytes behind. */
+export function keepWeights(context: BlockContext, format: GroupFormat, lanes: Lanes, scratch: Local<"i32">): KeptWeights {
   const { f, target } = context;
   const weights = blockWeights(context, format, lanes);
   const runs = unitsOf(format);
@@ -38,7 +38,7 @@ export function keepWeights(context: BlockContext, format: GroupFormat, lanes: L
   for (const half of halves) {
     let at = 0;
     const keep = (value: V128): number => {
-      f.store(room, value, at + 16 * half);
+      f.store(scratch, value, at + 16 * half);
       at += vectorBytes;
       return at - vectorBytes;
     };
@@ -59,16 +59,16 @@ export function keepWeights(context: BlockContext, format: GroupFormat, lanes: L
   }
   return {
     stepBytes,
-    at(room, step) {
+    at(scratch, step) {
       const load = (address: Local<"i32">, place: number, quad: number): V128 => v128.load(address, place + 16 * quad);
       return {
         codes: (unit, quad) => codes[unit]!.map((place) => load(step, place, quad)),
         factor: (quad, run) => (format.scales === undefined ? undefined : load(step, factors[run]!, quad)),
-        d: (quad, run) => load(room, d[format.hasRunScales ? run : 0]!, quad),
-        m: (quad) => load(room, m, quad),
-        minusDmin: (quad) => load(room, minusDmin, quad),
-        minimumPairs: (quad) => minima!.map((place) => load(room, place, quad)),
-        scalePairs: (quad) => scales!.map((place) => load(room, place, quad)),
+        d: (quad, run) => load(scratch, d[format.hasRunScales ? run : 0]!, quad),
+        m: (quad) => load(scratch, m, quad),
+        minusDmin: (quad) => load(scratch, minusDmin, quad),
+        minimumPairs: (quad) => minima!.map((place) => load(scratch, place, quad)),
+        scalePairs: (quad) => scales!.map((place) => load(scratch, place, quad)),
       };
     },
   };

@@ -1,5 +1,5 @@
 import { type FunctionBuilder, i16x8, i32x4, type Local, relaxed, type V128, v128 } from "../emit/index.ts";
-import type { Target } from "../linking/target.ts";
+import type { Target } from "../target.ts";
 import { type ActivationLayout, wordAt } from "./activations.ts";
 import { allQuads, type Quad } from "./block.ts";
 import type { GroupFormat } from "./format.ts";

@@ -1,5 +1,5 @@
 import { type FunctionBuilder, f32x4, i16x8, i32x4, relaxed, type V128, v128 } from "../emit/index.ts";
-import type { Target } from "../linking/target.ts";
+import type { Target } from "../target.ts";
 import type { Lanes } from "./activations.ts";
 import { type Half, halves, type Quad } from "./block.ts";
 import type { BlockContext, GroupFormat, RunBytes } from "./format.ts";

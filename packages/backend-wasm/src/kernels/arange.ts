@@ -21,7 +21,7 @@ export const arange: Kernel<ParamsOf<"arange">> = {
           storeSome(f, dtype, to, f32x4.shuffle(low!, high!, [0, 1, 4, 5]), left);
           f.set(index, i32x4.add(index, f.splatBits(4)));
           f.advance(to, 16);
-          f.set(left, i32.select(i32.gtU(left, 4), i32.sub(left, 4), 0));
+          f.countDown(left, 4);
         });
       });
     });

@@ -1,7 +1,7 @@
 import { alibiSlope, byteLength } from "@centella/core/backend";
 import type { Kernel, ParamsOf, Run } from "../kernel.ts";
 import { attentionArguments, emitAttention } from "./shared/attention.ts";
-import { roomLayout } from "./shared/attentionBlock.ts";
+import { scratchLayout } from "./shared/attentionBlock.ts";
 import { partBytes } from "./shared/attentionParts.ts";
 import { keyBlock } from "./shared/attentionTiles.ts";
 
@@ -9,7 +9,7 @@ import { keyBlock } from "./shared/attentionTiles.ts";
 const workPerTile = 2e8;
 
 /** Queries of a group of heads that share a copy of keys and values at most: converting these is a few percent of the work then. */
-const mostRows = 128;
+const maxRows = 128;
 
 /** Bytes of neighbouring heads, of each position, that a thread reads as one stretch at most: those of a block stay in the second-level cache. */
 const largestStretch = 1024;
@@ -20,7 +20,7 @@ const tilesPerThread = 4;
 export const attention: Kernel<ParamsOf<"attention">> = {
   emit: emitAttention,
   build(context, [q, cache, positions, seqOf, blockTable, seqLens, sinks], params, y) {
-    const { max, exports, reserve, rooms, threads } = context;
+    const { max, exports, reserve, maxThreads, threads } = context;
     const { dtype } = cache!.spec;
     const [whole, split, join] = [exports(`attention.${dtype}`), exports(`attention.split.${dtype}`), exports("attention.join")];
     const [, heads, dK] = max(q!).shape as readonly [number, number, number];
@@ -28,17 +28,14 @@ export const attention: Kernel<ParamsOf<"attention">> = {
     const dV = width - dK;
     const group = heads / kvHeads;
     const headBytes = byteLength({ dtype, shape: [width] });
-    const mostPositions = max(blockTable!).shape[1]! * params.blockSize;
-    const blocks = Math.ceil(mostPositions / keyBlock);
+    const maxPositions = max(blockTable!).shape[1]! * params.blockSize;
+    const blocks = Math.ceil(maxPositions / keyBlock);
     const most = Math.min(largestStretch / headBytes, (blocks * kvHeads) / (tilesPerThread * threads));
     const headsTogether = Math.max(1, ...Array.from({ length: kvHeads }, (_, i) => i + 1).filter((n) => n <= most && kvHeads % n === 0));
-    const queries = Math.max(
-      1,
-      Math.min(Math.floor(mostRows / group), Math.floor(workPerTile / Math.max(1, mostPositions * width * group))),
-    );
-    const layout = roomLayout(dK, dV, queries * group);
+    const queries = Math.max(1, Math.min(Math.floor(maxRows / group), Math.floor(workPerTile / Math.max(1, maxPositions * width * group))));
+    const layout = scratchLayout(dK, dV, queries * group);
     const partsBytes = blocks > 1 ? blocks * heads * partBytes(dV) : 0;
-    reserve(rooms * layout.bytes + partsBytes);
+    reserve(maxThreads * layout.bytes + partsBytes);
     const slopes =
       params.alibi > 0
         ? context.table(4 * heads, (bytes) => {
@@ -59,7 +56,7 @@ export const attention: Kernel<ParamsOf<"attention">> = {
       const grain = Math.max(1, Math.floor(Math.min(queries / together, units / (tilesPerThread * threads))));
       // One token over many positions: threads share these, and not only the heads.
       const isSplit = tokens === 1 && blocks > 1;
-      const parts = run.scratch + rooms * layout.bytes;
+      const parts = run.scratch + maxThreads * layout.bytes;
       const args = attentionArguments({
         q: run.address(q!),
         cache: run.address(cache!),
@@ -83,8 +80,8 @@ export const attention: Kernel<ParamsOf<"attention">> = {
         window: params.window,
         scale: params.scale,
         softcap: params.softcap,
-        rooms: run.scratch,
-        roomBytes: layout.bytes,
+        threadScratch: run.scratch,
+        threadScratchBytes: layout.bytes,
         packed: layout.packed,
         scores: layout.scores,
         tile: layout.tile,

@@ -1,16 +1,16 @@
 import { type Expr, type FunctionBuilder, f32, i32, type Local, threadIndex, type V128, v128 } from "../emit/index.ts";
 import type { Kernel, ParamsOf } from "../kernel.ts";
-import { madd } from "../linking/target.ts";
 import { emitFloats } from "../matmul/floatPath.ts";
 import { outer } from "../matmul/outer.ts";
 import { outerProduct, outerScratch, packedProduct } from "../matmul/outerProduct.ts";
 import { sharedUnits } from "../matmul/product.ts";
+import { madd } from "../target.ts";
 import { storeLanes } from "./shared/loops.ts";
 
 const { tileColumns } = outer;
 
 /** Output channels of a group below which each is summed on its own instead of as rows of a product. */
-const fewChannels = 4;
+const minProductChannels = 4;
 
 /** Where the taps of a kernel lie in an image, in elements. Output (0, 0) begins `top` above and `left` of the image. */
 const geometry = {
@@ -32,7 +32,7 @@ type Geometry = { readonly [K in keyof typeof geometry]: Local<"i32"> };
 
 /**
  * Visits `count` taps from number `tap` on, counted channel by channel and row by row, for eight output positions from `position` on: `use`
- * gets the eight elements of the image under a tap, zeros beyond its edges. `room` is for eight f32, and may be moved by `use`.
+ * gets the eight elements of the image under a tap, zeros beyond its edges. `scratch` is for eight f32, and may be moved by `use`.
  */
 function forEachTap(
   f: FunctionBuilder,
@@ -42,13 +42,13 @@ function forEachTap(
     position,
     tap,
     count,
-    room,
+    scratch,
   }: {
     readonly x: Local<"i32">;
     readonly position: Local<"i32">;
     readonly tap: Expr<"i32">;
     readonly count: Expr<"i32">;
-    readonly room: Local<"i32">;
+    readonly scratch: Local<"i32">;
   },
   use: (low: V128, high: V128) => void,
 ): void {
@@ -61,7 +61,7 @@ function forEachTap(
   const [step, span] = [f.let(i32.shl(strideX, 2)), f.let(i32.mul(strideX, tileColumns - 1))];
   const remaining = f.let(count);
   // What is under the tap at the first position: row and column of the image, and the row's address and whether it is the row of all positions.
-  const [y, at, rowAddress, isRow] = [f.local("i32"), f.local("i32"), f.local("i32"), f.local("i32")];
+  const [y, at, rowAddress, isRow] = f.locals("i32", 4);
   const [lane, line, column, y1, at1, from] = f.locals("i32", 6);
   const rowUnder = (row: Local<"i32">): Expr<"i32"> => i32.sub(i32.add(i32.mul(row, strideY), i32.mul(p, dilationY)), top);
   const columnUnder = (of: Local<"i32">): Expr<"i32"> => i32.sub(i32.add(i32.mul(of, strideX), i32.mul(q, dilationX)), left);
@@ -106,15 +106,15 @@ function forEachTap(
           f.if(i32.and(i32.ltU(i32.add(position, lane), positions), i32.and(i32.ltU(y1, height), i32.ltU(at1, width))), () =>
             f.set(value, f32.load(i32.add(addressOf(y1), i32.shl(at1, 2)))),
           );
-          f.store(i32.add(room, i32.shl(lane, 2)), value);
+          f.store(i32.add(scratch, i32.shl(lane, 2)), value);
           f.advance(column, 1);
           f.if(i32.eq(column, columns), () => {
             f.setI32(column, 0);
             f.advance(line, 1);
           });
         });
-        f.set(low, v128.load(room));
-        f.set(high, v128.load(room, 16));
+        f.set(low, v128.load(scratch));
+        f.set(high, v128.load(scratch, 16));
       },
     );
     use(low, high);
@@ -147,7 +147,7 @@ export const conv2d: Kernel<ParamsOf<"conv2d">> = {
       f.advance(to, i32.mul(i32.mul(begin, count), 4 * tileColumns));
       f.while(i32.ltU(begin, end), () => {
         f.set(position, i32.add(first, i32.mul(begin, tileColumns)));
-        forEachTap(f, params, { x, position, tap, count, room: to }, (low, high) => {
+        forEachTap(f, params, { x, position, tap, count, scratch: to }, (low, high) => {
           f.store(to, low);
           f.store(to, high, 16);
           f.advance(to, 4 * tileColumns);
@@ -166,16 +166,16 @@ export const conv2d: Kernel<ParamsOf<"conv2d">> = {
       imageChannels: "i32",
       channels: "i32",
       taps: "i32",
-      rooms: "i32",
+      threadScratch: "i32",
       begin: "i32",
       end: "i32",
     } as const;
     module.function("conv2d.sum", summing, (f, params) => {
-      const { x, w, y, height, width, positions, out, perGroup, imageChannels, channels, taps, rooms, begin, end } = params;
-      const room = f.let(i32.add(rooms, i32.mul(threadIndex, roomBytes)));
+      const { x, w, y, height, width, positions, out, perGroup, imageChannels, channels, taps, threadScratch, begin, end } = params;
+      const scratch = f.let(i32.add(threadScratch, i32.mul(threadIndex, threadScratchBytes)));
       const panels = f.let(i32.divU(i32.add(positions, tileColumns - 1), tileColumns));
-      const [plane, position, channel] = [f.local("i32"), f.local("i32"), f.local("i32")];
-      const [image, weight, to, left] = [f.local("i32"), f.local("i32"), f.local("i32"), f.local("i32")];
+      const [plane, position, channel] = f.locals("i32", 3);
+      const [image, weight, to, left] = f.locals("i32", 4);
       const sums = f.locals("v128", 2);
       f.while(i32.ltU(begin, end), () => {
         f.set(plane, i32.divU(begin, panels));
@@ -186,7 +186,7 @@ export const conv2d: Kernel<ParamsOf<"conv2d">> = {
         f.set(image, i32.add(x, i32.shl(i32.mul(before, i32.mul(height, width)), 2)));
         f.set(weight, i32.add(w, i32.shl(i32.mul(channel, taps), 2)));
         for (const sum of sums) f.set(sum, v128.zero());
-        forEachTap(f, params, { x: image, position: position, tap: i32.const(0), count: taps, room }, (low, high) => {
+        forEachTap(f, params, { x: image, position: position, tap: i32.const(0), count: taps, scratch }, (low, high) => {
           const factor = f.let(v128.load32Splat(weight));
           [low, high].forEach((values, i) => void f.set(sums[i]!, madd(target, factor, values, sums[i]!)));
           f.advance(weight, 4);
@@ -202,17 +202,17 @@ export const conv2d: Kernel<ParamsOf<"conv2d">> = {
       });
     });
   },
-  build({ exports, include, max, reserve, rooms, threads }, [x, w], { stride, padding, dilation, groups }, y) {
+  build({ exports, include, max, reserve, maxThreads, threads }, [x, w], { stride, padding, dilation, groups }, y) {
     const [pack, sum] = [exports("conv2d.pack"), exports("conv2d.sum")];
     include(emitFloats);
     const [multiply, multiplyPacked] = [outerProduct(exports, "f32", threads), packedProduct(exports, threads)];
     const [out, channels, kh, kw] = max(w!).shape as readonly [number, number, number, number];
     const [, , rows, columns] = max(y).shape as readonly [number, number, number, number];
     const [taps, positions, perGroup] = [channels * kh * kw, rows * columns, out / groups];
-    const isSummed = perGroup < fewChannels || taps === 0;
+    const isSummed = perGroup < minProductChannels || taps === 0;
     // One tap at each position of the image: the image is what would be unfolded.
     const isPlain = [kh, kw, ...stride].every((extent) => extent === 1) && padding.every((extent) => extent === 0);
-    reserve(Math.max(rooms * roomBytes, outerScratch(perGroup, positions, threads)));
+    reserve(Math.max(maxThreads * threadScratchBytes, outerScratch(perGroup, positions, threads)));
     return function* (run) {
       const [batch, imageChannels, height, width] = run.shape(x!) as readonly [number, number, number, number];
       const [image, weights, to, { scratch }] = [run.address(x!), run.address(w!), run.address(y), run];
@@ -240,8 +240,8 @@ export const conv2d: Kernel<ParamsOf<"conv2d">> = {
   },
 };
 
-/** Bytes of a thread's room for eight elements, a cache line. */
-const roomBytes = 64;
+/** Bytes of a thread's scratch for eight elements, a cache line. */
+const threadScratchBytes = 64;
 
 /** Panels that a thread unfolds at once. */
 const panelsAtOnce = 8;

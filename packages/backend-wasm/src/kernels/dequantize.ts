@@ -2,7 +2,7 @@ import { elementCount, isQuantized, layoutOf } from "@centella/core/backend";
 import type { BlockType } from "@centella/quant";
 import { expressionKernel } from "../elementwise/kernel.ts";
 import type { Kernel } from "../kernel.ts";
-import { onDemand } from "../linking/onDemand.ts";
+import { lazyPart } from "../linking/lazyParts.ts";
 import { ranges } from "./shared/axes.ts";
 
 /** Halves are widened in a loop; a block type has a loop of its own over its blocks. */
@@ -12,7 +12,7 @@ export const dequantize: Kernel = {
     const { dtype } = x!.spec;
     if (!isQuantized(dtype)) return expressionKernel("cast").build(context, inputs, params, y);
     const type = dtype as BlockType;
-    const { emitDequantize, gridOf } = onDemand("lookUp");
+    const { emitDequantize, gridOf } = lazyPart("lookUp");
     const call = context.emit(`dequantize ${type}`, (module, name, target) => emitDequantize(module, name, target, type));
     const grid = gridOf(context, type);
     const { elements } = layoutOf(dtype);

@@ -12,7 +12,7 @@ export const dot: Kernel = {
       "dot.parts",
       { a: "i32", b: "i32", sums: "i32", n: "i32", begin: "i32", end: "i32" },
       (f, { a, b, sums, n, begin, end }) => {
-        const [first, left] = [f.local("i32"), f.local("i32")];
+        const [first, left] = f.locals("i32", 2);
         f.while(i32.ltU(begin, end), () => {
           f.set(first, i32.mul(begin, part));
           f.set(left, i32.sub(n, first));

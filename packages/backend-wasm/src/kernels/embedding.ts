@@ -5,7 +5,7 @@ import { groupRows } from "../formats/block.ts";
 import { formatNames, formatOf } from "../formats/index.ts";
 import { rowBytesOf } from "../formats/interleave.ts";
 import type { Kernel } from "../kernel.ts";
-import { onDemand } from "../linking/onDemand.ts";
+import { lazyPart } from "../linking/lazyParts.ts";
 
 /** Rows per tile. */
 const grain = 16;
@@ -18,7 +18,7 @@ const signature = {
   d: "i32",
   rowBytes: "i32",
   blocks: "i32",
-  rooms: "i32",
+  threadScratch: "i32",
   begin: "i32",
   end: "i32",
 } as const;
@@ -50,20 +50,20 @@ export const embedding: Kernel = {
       const panel = module.find(`panel.${form}`);
       define(form, (f, p, id, to) => {
         const lane = f.let(i32.and(id, groupRows - 1));
-        const room = f.let(i32.add(p.rooms, i32.mul(threadIndex, i32.mul(p.d, 4 * groupRows))));
-        f.call(panel, { w: i32.add(p.table, i32.mul(i32.sub(id, lane), p.rowBytes)), to: room, blocks: p.blocks });
-        f.call(pick, { from: i32.add(room, i32.shl(lane, 2)), to, k: p.d });
+        const scratch = f.let(i32.add(p.threadScratch, i32.mul(threadIndex, i32.mul(p.d, 4 * groupRows))));
+        f.call(panel, { w: i32.add(p.table, i32.mul(i32.sub(id, lane), p.rowBytes)), to: scratch, blocks: p.blocks });
+        f.call(pick, { from: i32.add(scratch, i32.shl(lane, 2)), to, k: p.d });
       });
     }
   },
   build(context, [table, ids], _params, y) {
-    const { exports, interleaving, max, reserve, rooms } = context;
+    const { exports, interleaving, max, reserve, maxThreads } = context;
     const { dtype } = table!.spec;
     const form = interleaving(table!);
-    if (form !== undefined) reserve(4 * groupRows * max(table!).shape[1]! * rooms);
+    if (form !== undefined) reserve(4 * groupRows * max(table!).shape[1]! * maxThreads);
     if (form === undefined && isQuantized(dtype)) {
       const type = dtype as BlockType;
-      const { emitLookUp, gridOf } = onDemand("lookUp");
+      const { emitLookUp, gridOf } = lazyPart("lookUp");
       const fn = context.emit(`embedding ${type}`, (module, name, target) => emitLookUp(module, name, target, type));
       const points = gridOf(context, type);
       const { elements } = layoutOf(dtype);

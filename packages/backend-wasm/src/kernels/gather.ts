@@ -12,7 +12,7 @@ export const gather: Kernel<ParamsOf<"gather">> = {
     const size = layoutOf(y.spec.dtype).bytes;
     const call = emit("gather", (module, name) => {
       module.function(name, signature, (f, p) => {
-        const [unit, index, from, left] = [f.local("i32"), f.local("i32"), f.local("i32"), f.local("i32")];
+        const [unit, index, from, left] = f.locals("i32", 4);
         f.advance(p.y, i32.mul(p.begin, p.bytes));
         f.for(unit, p.begin, p.end, 1, () => {
           f.set(index, i32.load(i32.add(p.indices, i32.shl(i32.remU(unit, p.count), 2))));

@@ -26,7 +26,7 @@ export const groupNorm: Kernel<ParamsOf<"groupNorm">> = {
         const { x: from, w: weights, bias: offsets, y: to, channels, points, begin, end } = p;
         const n = f.let(i32.mul(channels, points));
         const start = f.let(i32.shl(i32.mul(begin, n), 2));
-        const [unit, channel, left, first] = [f.local("i32"), f.local("i32"), f.local("i32"), f.local("i32")];
+        const [unit, channel, left, first] = f.locals("i32", 4);
         f.advance(from, start);
         f.advance(to, start);
         f.for(unit, begin, end, 1, () => {

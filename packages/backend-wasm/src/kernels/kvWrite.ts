@@ -19,15 +19,15 @@ export const kvWrite: Kernel = {
       heads: "i32",
       dK: "i32",
       dV: "i32",
-      rooms: "i32",
+      threadScratch: "i32",
       begin: "i32",
       end: "i32",
     } as const;
     for (const type of ["f32", "f16", "q8_0"] as const) {
-      module.function(`kvWrite.${type}`, signature, (f, { cache, k, v, slots, size, heads, dK, dV, rooms, begin, end }) => {
+      module.function(`kvWrite.${type}`, signature, (f, { cache, k, v, slots, size, heads, dK, dV, threadScratch, begin, end }) => {
         const width = f.let(i32.add(dK, dV));
         const headBytes = f.let(type === "f32" ? i32.shl(width, 2) : type === "f16" ? i32.shl(width, 1) : i32.mul(i32.shrU(width, 5), 34));
-        const room = f.let(i32.add(rooms, i32.shl(i32.mul(threadIndex, width), 2)));
+        const scratch = f.let(i32.add(threadScratch, i32.shl(i32.mul(threadIndex, width), 2)));
         const [slot, to, left, fromK, fromV] = f.locals("i32", 5);
         f.while(i32.ltU(begin, end), () => {
           f.set(slot, i32.load(i32.add(slots, i32.shl(begin, 2))));
@@ -38,7 +38,7 @@ export const kvWrite: Kernel = {
             f.set(fromV, i32.add(v, i32.shl(i32.mul(i32.mul(begin, heads), dV), 2)));
             f.while(left, () => {
               // Blocks may lie across keys and values: they are rounded side by side.
-              const row = type === "q8_0" ? f.let(room) : to;
+              const row = type === "q8_0" ? f.let(scratch) : to;
               for (const [from, count] of [[fromK, dK] as const, [fromV, dV] as const]) {
                 if (type === "f16") writeHalves(f, from, to, count);
                 else {
@@ -47,7 +47,7 @@ export const kvWrite: Kernel = {
                 }
                 if (type !== "f16") f.advance(from, i32.shl(count, 2));
               }
-              if (type === "q8_0") writeBlocks(f, f.let(room), to, f.let(width));
+              if (type === "q8_0") writeBlocks(f, f.let(scratch), to, f.let(width));
               f.advance(left, -1);
             });
           });
@@ -56,10 +56,10 @@ export const kvWrite: Kernel = {
       });
     }
   },
-  build({ exports, max, reserve, rooms }, [cache, k, v, slots]) {
+  build({ exports, max, reserve, maxThreads }, [cache, k, v, slots]) {
     const { dtype } = cache!.spec;
     const call = exports(`kvWrite.${dtype}`);
-    if (dtype === "q8_0") reserve(rooms * 4 * max(cache!).shape[2]!);
+    if (dtype === "q8_0") reserve(maxThreads * 4 * max(cache!).shape[2]!);
     return function* (run) {
       const [size, heads, width] = run.shape(cache!) as readonly [number, number, number];
       const [tokens, , dK] = run.shape(k!) as readonly [number, number, number];

@@ -10,7 +10,7 @@ export const layerNorm: Kernel<ParamsOf<"layerNorm">> = {
   emit(module) {
     const signature = { x: "i32", w: "i32", bias: "i32", y: "i32", n: "i32", eps: "f64", begin: "i32", end: "i32" } as const;
     module.function("layerNorm", signature, (f, { x, w, bias, y, n, eps, begin, end }) => {
-      const [at, weight, offsets, count] = [f.local("i32"), f.local("i32"), f.local("i32"), f.local("i32")];
+      const [at, weight, offsets, count] = f.locals("i32", 4);
       const rowBytes = f.let(i32.shl(n, 2));
       const row = f.local("i32");
       f.advance(x, i32.mul(begin, rowBytes));

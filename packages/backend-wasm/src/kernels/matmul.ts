@@ -5,11 +5,11 @@ import { f32x4, i32, type ModuleBuilder, v128 } from "../emit/index.ts";
 import { groupRows } from "../formats/block.ts";
 import { type FormatName, formatNameOf, formatOf } from "../formats/index.ts";
 import { groupedBytes } from "../formats/interleave.ts";
-import type { BuildContext, Kernel, ParamsOf, Pause, Task } from "../kernel.ts";
-import { onDemand } from "../linking/onDemand.ts";
+import type { BuildContext, Kernel, ParamsOf, Stage, Task } from "../kernel.ts";
+import { lazyPart } from "../linking/lazyParts.ts";
 import type { Path } from "../matmul/product.ts";
 import { roundedProduct, roundedScratch } from "../matmul/roundedProduct.ts";
-import { writeInterleaved } from "../memory/storedForm.ts";
+import { writeInterleaved } from "../memory/weightLayout.ts";
 import { aligned } from "./shared/aligned.ts";
 
 type Params = ParamsOf<"matmul">;
@@ -26,7 +26,7 @@ export const matmul: Kernel<Params> = {
     context.reserve(transposedBytes + path.scratch(rows, most.n, most.k));
     const zero = (from: number, count: number): void => void context.heap.f32.fill(0, from / 4, from / 4 + count);
 
-    return function* (run): Iterable<Pause> {
+    return function* (run): Iterable<Stage> {
       const [aAt, bAt, yAt] = [run.address(a!), run.address(b!), run.address(y)];
       const { m, n, k, batch, mergedRows, aBatch, bBatch } = extents(run.shape(a!), run.shape(b!), run.shape(y), params);
       const scratch = run.scratch + transposedBytes;
@@ -50,20 +50,20 @@ export const matmul: Kernel<Params> = {
 export function choosePath(context: BuildContext, b: Operand, { transposeB, activations }: Params): Path {
   const { dtype } = b.spec;
   const form = context.interleaving(b) ?? formatNameOf(dtype);
-  if (form === undefined) return onDemand("floats").floatPath(context, b, transposeB);
-  const path = activations === "ggml" ? roundedPath(context, dtype, form) : onDemand("exact").exactPath(context, form);
+  if (form === undefined) return lazyPart("floats").floatPath(context, b, transposeB);
+  const path = activations === "ggml" ? roundedPath(context, dtype, form) : lazyPart("exact").exactPath(context, form);
   return context.interleaving(b) === undefined ? interleavingFirst(context, dtype, form, path) : path;
 }
 
 /** Blocks times activations that are rounded to 8 bits first. */
-function roundedPath({ exports, target, threads, rooms }: BuildContext, dtype: DType, form: FormatName): Path {
+function roundedPath({ exports, target, threads, maxThreads }: BuildContext, dtype: DType, form: FormatName): Path {
   // Forms of other types know the activations of their own only.
   const rounding = dtype === form || activationType[dtype as BlockType] !== "q8_K" ? formatOf(form).rounding : "q8_Kx32";
   return {
     single: `groups1.${form}`,
     matrixBytes: (n, k) => groupedBytes(form, n, k),
-    multiply: roundedProduct(exports, form, rounding, target, threads, rooms),
-    scratch: roundedScratch(form, rounding, target, rooms),
+    multiply: roundedProduct(exports, form, rounding, target, threads, maxThreads),
+    scratch: roundedScratch(form, rounding, target, maxThreads),
   };
 }
 
@@ -134,7 +134,7 @@ function batchIndex(input: readonly number[], batch: readonly number[]): (index:
 /** `transpose(from, to, m, k)`: `from [k, m] -> to [m, k]`, f32. */
 function emitTranspose(module: ModuleBuilder): void {
   module.function("transpose", { from: "i32", to: "i32", m: "i32", k: "i32" }, (f, { from, to, m, k }) => {
-    const [source, target, left] = [f.local("i32"), f.local("i32"), f.local("i32")];
+    const [source, target, left] = f.locals("i32", 3);
     const rowBytes = f.let(i32.shl(k, 2));
     const stride = f.let(i32.shl(m, 2));
     const quad = f.local("v128");
@@ -154,7 +154,7 @@ function emitTranspose(module: ModuleBuilder): void {
       });
       f.advance(from, 16);
       f.advance(to, i32.mul(rowBytes, 4));
-      f.set(m, i32.select(i32.gtU(m, 4), i32.sub(m, 4), 0));
+      f.countDown(m, 4);
     });
   });
 }

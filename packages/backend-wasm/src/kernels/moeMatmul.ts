@@ -1,13 +1,13 @@
 import { isQuantized } from "@centella/core/backend";
 import { formatNames } from "../formats/index.ts";
-import type { Call, Kernel, ParamsOf, Part, Pause, Run, Task } from "../kernel.ts";
+import type { Call, DeferredStages, Kernel, ParamsOf, Run, Stage, Task } from "../kernel.ts";
 import { emitIndexed, indexing } from "../matmul/indexed.ts";
 import type { Heap } from "../memory/heap.ts";
 import { choosePath } from "./matmul.ts";
 import { aligned } from "./shared/aligned.ts";
 
 /** Products up to which each is made on its own; more are gathered by expert, which reads each expert's weights once. */
-const mostAlone = 16;
+const maxIndexed = 16;
 
 /** Rows that are copied between two looks at the clock. */
 const rowsPerTurn = 64;
@@ -28,12 +28,12 @@ export const moeMatmul: Kernel<ParamsOf<"moeMatmul">> = {
     const [gatheredBytes, productBytes] = [aligned(4 * most * chosen * k), aligned(4 * most * chosen * n)];
     // Block rows that lie as they were loaded are interleaved on the way, which takes a look at the chosen expert.
     const canIndex = !isQuantized(experts!.spec.dtype) || context.interleaving(experts!) !== undefined;
-    context.reserve(Math.max(mostAlone * aloneBytes, gatheredBytes + productBytes + path.scratch(most * chosen, n, k)));
+    context.reserve(Math.max(maxIndexed * aloneBytes, gatheredBytes + productBytes + path.scratch(most * chosen, n, k)));
     const perVector = x!.spec.shape.length === 2 ? chosen : 1;
     const index = indexing(context, path.single, count, expertBytes);
 
     /** Each product with an expert that is looked up when it runs: the same calls whatever the choice. */
-    function* alone(run: Run, slots: number): Iterable<Pause> {
+    function* alone(run: Run, slots: number): Iterable<Stage> {
       const [from, b, idsAt, to] = [run.address(x!), run.address(experts!), run.address(ids!), run.address(y)];
       const stages: Call[][] = [];
       for (let slot = 0; slot < slots; slot++) {
@@ -51,7 +51,7 @@ export const moeMatmul: Kernel<ParamsOf<"moeMatmul">> = {
     }
 
     /** Products with each expert of all rows that chose it, which are told when the ids are known. */
-    function* gathered(run: Run, slots: number): Iterable<Pause | Part> {
+    function* gathered(run: Run, slots: number): Iterable<Stage | DeferredStages> {
       const { heap } = context;
       const [from, weights, idsAt, to] = [run.address(x!), run.address(experts!), run.address(ids!) / 4, run.address(y)];
       const scratch = run.scratch + gatheredBytes + productBytes;
@@ -84,7 +84,7 @@ export const moeMatmul: Kernel<ParamsOf<"moeMatmul">> = {
       const [tokens] = run.shape(ids!) as readonly [number];
       const slots = tokens * chosen;
       if (slots === 0 || n === 0) return;
-      yield* canIndex && k > 0 && slots <= mostAlone ? alone(run, slots) : gathered(run, slots);
+      yield* canIndex && k > 0 && slots <= maxIndexed ? alone(run, slots) : gathered(run, slots);
     } satisfies Task;
   },
 };

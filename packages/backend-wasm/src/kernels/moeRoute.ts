@@ -1,7 +1,7 @@
 import { type Expr, type FunctionBuilder, f32, f32x4, i32, type Local, v128 } from "../emit/index.ts";
 import type { Kernel, ParamsOf, Task } from "../kernel.ts";
-import type { Target } from "../linking/target.ts";
 import { exp } from "../math/exp.ts";
+import type { Target } from "../target.ts";
 import { aligned } from "./shared/aligned.ts";
 
 /** Codes of the gatings. */
@@ -24,7 +24,7 @@ export const moeRoute: Kernel<ParamsOf<"moeRoute">> = {
     } as const;
     module.function("moeRoute", signature, (f, p) => {
       const { logits, bias, ids, scores, strengths, tokens, experts, k, gating, groups, openGroups } = p;
-      const [left, best] = [f.local("i32"), f.local("i32")];
+      const [left, best] = f.locals("i32", 2);
       f.while(tokens, () => {
         emitGates(f, target, { logits, to: scores, count: experts, gating });
         f.if(bias, () => {
@@ -125,7 +125,7 @@ function emitStrengths(
   f: FunctionBuilder,
   { scores, strengths, groups, size }: Readonly<Record<"scores" | "strengths" | "groups" | "size", Local<"i32">>>,
 ): void {
-  const [first, second, score] = [f.local("f32"), f.local("f32"), f.local("f32")];
+  const [first, second, score] = f.locals("f32", 3);
   forEach(f, groups, (offset) => {
     const from = f.let(i32.add(scores, i32.mul(offset, size)));
     f.set(first, f32.const(Number.NEGATIVE_INFINITY));
@@ -148,7 +148,7 @@ function emitStrengths(
 
 /** Sets `best` to the place of the first of the largest values that are no NaN, and makes that value NaN. */
 function takeLargest(f: FunctionBuilder, values: Local<"i32">, count: Local<"i32">, best: Local<"i32">): void {
-  const [largest, value] = [f.local("f32"), f.local("f32")];
+  const [largest, value] = f.locals("f32", 2);
   f.setI32(best, -1);
   forEach(f, count, (offset) => {
     f.set(value, f32.load(i32.add(values, offset)));

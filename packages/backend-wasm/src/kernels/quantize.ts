@@ -1,14 +1,14 @@
 import { elementCount, layoutOf } from "@centella/core/backend";
 import type { Kernel, ParamsOf } from "../kernel.ts";
-import { onDemand } from "../linking/onDemand.ts";
+import { lazyPart } from "../linking/lazyParts.ts";
 import { ranges } from "./shared/axes.ts";
 
 export const quantize: Kernel<ParamsOf<"quantize">> = {
-  build({ emit, reserve, rooms }, [x], { dtype }, y) {
-    const { emitQuantize, quantizeRoom } = onDemand("encoders");
+  build({ emit, reserve, maxThreads }, [x], { dtype }, y) {
+    const { emitQuantize, quantizeScratchBytes } = lazyPart("encoders");
     const call = emit(`quantize ${dtype}`, (module, name) => emitQuantize(module, name, dtype));
     const { elements } = layoutOf(dtype);
-    reserve(quantizeRoom * rooms);
+    reserve(quantizeScratchBytes * maxThreads);
     return (run) => {
       const count = elementCount(run.shape(y)) / elements;
       // Searches go some twenty times over the four blocks of a unit.

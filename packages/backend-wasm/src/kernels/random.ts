@@ -2,12 +2,12 @@ import { elementCount } from "@centella/core/backend";
 import { storeSome } from "../elementwise/lanes.ts";
 import { type FunctionBuilder, f32x4, i32, i32x4, type Local, type V128, v128 } from "../emit/index.ts";
 import type { Kernel, ParamsOf } from "../kernel.ts";
-import type { Target } from "../linking/target.ts";
 import { cosine, sine } from "../math/angle.ts";
 import { log } from "../math/log.ts";
+import type { Target } from "../target.ts";
 import { ranges } from "./shared/axes.ts";
 import { philox, type Words } from "./shared/philox.ts";
-import { transposed } from "./shared/turn.ts";
+import { transposed } from "./shared/transpose.ts";
 
 const signature = { y: "i32", count: "i32", draw: "i32", low: "i32", high: "i32", begin: "i32", end: "i32" } as const;
 
@@ -16,7 +16,7 @@ export const random: Kernel<ParamsOf<"random">> = {
   build({ emit }, [draw], { seed, distribution }, y) {
     const call = emit(`random ${distribution}`, (module, name, target) => {
       module.function(name, signature, (f, p) => {
-        const [unit, left] = [f.local("i32"), f.local("i32")];
+        const [unit, left] = f.locals("i32", 2);
         const third = f.let(i32.const(0));
         f.if(p.draw, () => f.set(third, i32.load(p.draw)));
         f.for(unit, p.begin, p.end, 1, () => {

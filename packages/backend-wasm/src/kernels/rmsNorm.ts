@@ -9,7 +9,7 @@ export const rmsNorm: Kernel<ParamsOf<"rmsNorm">> = {
   emit(module) {
     const signature = { x: "i32", w: "i32", y: "i32", n: "i32", eps: "f64", begin: "i32", end: "i32" } as const;
     module.function("rmsNorm", signature, (f, { x, w, y, n, eps, begin, end }) => {
-      const [at, weight, count] = [f.local("i32"), f.local("i32"), f.local("i32")];
+      const [at, weight, count] = f.locals("i32", 3);
       const rowBytes = f.let(i32.shl(n, 2));
       const row = f.local("i32");
       f.advance(x, i32.mul(begin, rowBytes));

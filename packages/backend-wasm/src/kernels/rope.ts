@@ -1,6 +1,6 @@
 import type { Operand } from "@centella/core/backend";
 import { type Expr, type FunctionBuilder, f32, f32x4, f64, f64x2, i32, type Local, type ModuleBuilder, v128 } from "../emit/index.ts";
-import type { BuildContext, Kernel, ParamsOf, Pause, Run } from "../kernel.ts";
+import type { BuildContext, Kernel, ParamsOf, Run, Stage } from "../kernel.ts";
 import { sineCosineDouble } from "../math/double.ts";
 
 type Params = ParamsOf<"rope">;
@@ -58,7 +58,7 @@ const grain = 8;
 interface AngleTable {
   readonly address: () => number;
   /** What fills the table, for the first step that uses it. */
-  readonly fill: (run: Run) => Iterable<Pause>;
+  readonly fill: (run: Run) => Iterable<Stage>;
 }
 
 function angleTable(
@@ -68,13 +68,13 @@ function angleTable(
   freqFactors: Operand | undefined,
   { dims, base, scale }: Params,
 ): AngleTable {
-  const [mostTokens, , size] = max(x).shape as readonly [number, number, number];
+  const [maxTokens, , size] = max(x).shape as readonly [number, number, number];
   const pairs = (dims || size) / 2;
   const key = ["rope", positions.storage.id, freqFactors?.storage.id, pairs, base, scale].join();
   let isFirst = false;
   const address = shared(key, () => {
     isFirst = true;
-    return table(mostTokens * tableBytes(pairs));
+    return table(maxTokens * tableBytes(pairs));
   });
   if (!isFirst) return { address, fill: () => [] };
   const frequencies = table(8 * pairs, (bytes) => {
@@ -131,7 +131,7 @@ function rotateHalves(f: FunctionBuilder, x: Pointer, y: Pointer, cosines: Point
   const [at, far, end] = [f.local("i32"), f.let(i32.shl(pairs, 2)), f.local("i32")];
   const p = f.local("v128");
   const q = f.local("v128");
-  const [c, s] = [f.local("v128"), f.local("v128")];
+  const [c, s] = f.locals("v128", 2);
   f.set(end, i32.and(far, -16));
   f.for(at, 0, end, 16, () => {
     const [from, to] = [f.let(i32.add(x, at)), f.let(i32.add(y, at))];
@@ -151,8 +151,8 @@ function rotateHalves(f: FunctionBuilder, x: Pointer, y: Pointer, cosines: Point
 /** Pairs (2i, 2i + 1). */
 function rotateInterleaved(f: FunctionBuilder, x: Pointer, y: Pointer, cosines: Pointer, sines: Pointer, pairs: Pointer): void {
   const [at, bytes, end] = [f.local("i32"), f.let(i32.shl(pairs, 2)), f.local("i32")];
-  const [low, high, p, q] = [f.local("v128"), f.local("v128"), f.local("v128"), f.local("v128")];
-  const [c, s] = [f.local("v128"), f.local("v128")];
+  const [low, high, p, q] = f.locals("v128", 4);
+  const [c, s] = f.locals("v128", 2);
   f.set(end, i32.and(bytes, -16));
   f.for(at, 0, end, 16, () => {
     const [from, to] = [f.let(i32.add(x, i32.shl(at, 1))), f.let(i32.add(y, i32.shl(at, 1)))];

@@ -18,8 +18,8 @@ export const ssmConv: Kernel = {
       end: "i32",
     } as const;
     module.function("ssmConv", signature, (f, { x, filter, state, positions, rows, y, channels, taps, states, begin, end }) => {
-      const [t, distance, within, source] = [f.local("i32"), f.local("i32"), f.local("i32"), f.local("i32")];
-      const [weight, to, left] = [f.local("i32"), f.local("i32"), f.local("i32")];
+      const [t, distance, within, source] = f.locals("i32", 4);
+      const [weight, to, left] = f.locals("i32", 3);
       const rowBytes = f.let(i32.shl(channels, 2));
       const kept = f.let(i32.sub(taps, 1));
       f.for(t, begin, end, 1, () => {

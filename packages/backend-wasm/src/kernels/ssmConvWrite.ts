@@ -15,8 +15,8 @@ export const ssmConvWrite: Kernel = {
       states: "i32",
     } as const;
     module.function("ssmConvWrite", signature, (f, { state, x, positions, rows, tokens, channels, kept, states }) => {
-      const [t, distance, within, source] = [f.local("i32"), f.local("i32"), f.local("i32"), f.local("i32")];
-      const [row, to] = [f.local("i32"), f.local("i32")];
+      const [t, distance, within, source] = f.locals("i32", 4);
+      const [row, to] = f.locals("i32", 2);
       const rowBytes = f.let(i32.shl(channels, 2));
       f.for(t, 0, tokens, 1, () => {
         f.set(row, i32.load(i32.add(rows, i32.shl(t, 2))));

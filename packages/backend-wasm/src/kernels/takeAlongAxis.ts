@@ -12,7 +12,7 @@ export const takeAlongAxis: Kernel<ParamsOf<"takeAlongAxis">> = {
     const size = bytesOf(y.spec.dtype);
     const call = emit(`takeAlongAxis ${size}`, (module, name) => {
       module.function(name, signature, (f, p) => {
-        const [unit, index, plane, column, at] = [f.local("i32"), f.local("i32"), f.local("i32"), f.local("i32"), f.local("i32")];
+        const [unit, index, plane, column, at] = f.locals("i32", 5);
         const first = f.let(i32.mul(p.begin, p.inner));
         f.advance(p.indices, i32.shl(first, 2));
         f.advance(p.y, i32.mul(first, size));

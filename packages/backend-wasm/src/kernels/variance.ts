@@ -1,9 +1,8 @@
 import { f32, f32x4, f64, f64x2, i32, type ModuleBuilder, v128 } from "../emit/index.ts";
 import type { Kernel, ParamsOf } from "../kernel.ts";
-import { axisView, ranges } from "./shared/axes.ts";
 import { addVector, folds, freshStates, restart } from "./shared/fold.ts";
 import { emitMoments } from "./shared/moments.ts";
-import { forEachStrip, joinDoubles, strip, stripsOf } from "./shared/reduction.ts";
+import { alongAxis, forEachStrip, joinDoubles } from "./shared/reduction.ts";
 
 const signature = { x: "i32", y: "i32", n: "i32", inner: "i32", count: "f64", divisor: "f64", begin: "i32", end: "i32" } as const;
 
@@ -11,12 +10,7 @@ const signature = { x: "i32", y: "i32", n: "i32", inner: "i32", count: "f64", di
 export const variance: Kernel<ParamsOf<"variance">> = {
   build({ emit }, [x], { axis, correction }, y) {
     const [rows, columns] = [emit("variance.rows", emitRows), emit("variance.columns", emitColumns)];
-    return (run) => {
-      const { outer, n, inner } = axisView(run.shape(x!), axis);
-      const args = [run.address(x!), run.address(y), n, inner, n, n > correction ? n - correction : Number.NaN];
-      if (inner === 1) return ranges(rows, args, outer, n);
-      return ranges(columns, args, outer * stripsOf(inner), n * strip);
-    };
+    return alongAxis(rows, columns, x!, y, axis, (n) => [n, n > correction ? n - correction : Number.NaN]);
   },
 };
 
@@ -40,13 +34,13 @@ function emitColumns(module: ModuleBuilder, name: string): void {
   module.function(name, signature, (f, p) => {
     const states = freshStates(f, fold, 8);
     const means = f.locals("v128", 8);
-    const [left, from] = [f.local("i32"), f.local("i32")];
+    const [left, from] = f.locals("i32", 2);
     const [count, divisor] = [f.let(f64x2.splat(p.count)), f.let(f64x2.splat(p.divisor))];
     forEachStrip(f, p, "f32", (at, stride, vectors, store) => {
       const used = states.slice(0, 2 * vectors);
       const pairOf = (vector: number) => states.slice(2 * vector, 2 * vector + 2);
       f.set(from, at);
-      const walk = (body: (vector: number) => void): void => {
+      const forEachRow = (body: (vector: number) => void): void => {
         f.set(at, from);
         f.set(left, p.n);
         f.while(left, () => {
@@ -56,10 +50,10 @@ function emitColumns(module: ModuleBuilder, name: string): void {
         });
       };
       restart(f, fold, used);
-      walk((vector) => addVector(f, fold, pairOf(vector), f.let(v128.load(at, 16 * vector))));
+      forEachRow((vector) => addVector(f, fold, pairOf(vector), f.let(v128.load(at, 16 * vector))));
       used.forEach(([sum], i) => void f.set(means[i]!, f64x2.div(sum!, count)));
       restart(f, fold, used);
-      walk((vector) => {
+      forEachRow((vector) => {
         const x = f.let(v128.load(at, 16 * vector));
         [x, f32x4.shuffle(x, x, [2, 3, 2, 3])].forEach((half, i) => {
           const difference = f.let(f64x2.sub(f64x2.promoteLowF32x4(half), means[2 * vector + i]!));

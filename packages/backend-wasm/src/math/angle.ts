@@ -1,5 +1,5 @@
 import { type FunctionBuilder, f32x4, f64x2, i32, i32x4, i64x2, type Local, type V128, v128 } from "../emit/index.ts";
-import { horner, madd, type Target } from "../linking/target.ts";
+import { horner, madd, type Target } from "../target.ts";
 import { doubleSplat } from "./double.ts";
 
 /** The first 33 bits of pi / 2, and the rest: products with whole numbers up to 2^20 are exact. */

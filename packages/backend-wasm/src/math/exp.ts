@@ -1,5 +1,5 @@
 import { type FunctionBuilder, f32x4, i32x4, type Local, type V128 } from "../emit/index.ts";
-import { horner, madd, type Target } from "../linking/target.ts";
+import { horner, madd, type Target } from "../target.ts";
 
 /** Adding 1.5 · 2^23 rounds to an integer, which is then in the low bits; with 127 more they are the exponent of its power of two. */
 const roundingShift = 12582912 + 127;

@@ -1,5 +1,5 @@
 import { type FunctionBuilder, f32x4, i32x4, type Local, type V128, v128 } from "../emit/index.ts";
-import { horner, madd, type Target } from "../linking/target.ts";
+import { horner, madd, type Target } from "../target.ts";
 
 /** Natural logarithm within 2 ulp (Cephes' `logf`); -Infinity for 0, NaN below, subnormals included. */
 export function log(f: FunctionBuilder, target: Target, argument: V128): Local<"v128"> {

@@ -1,5 +1,5 @@
 import { type FunctionBuilder, f32x4, type Local, type V128, v128 } from "../emit/index.ts";
-import type { Target } from "../linking/target.ts";
+import type { Target } from "../target.ts";
 import { expFlushed } from "./exp.ts";
 import { log } from "./log.ts";
 

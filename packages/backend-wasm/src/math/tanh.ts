@@ -1,5 +1,5 @@
 import { type FunctionBuilder, f32x4, type Local, type V128, v128 } from "../emit/index.ts";
-import { horner, madd, type Target } from "../linking/target.ts";
+import { horner, madd, type Target } from "../target.ts";
 import { onePlusExp } from "./exp.ts";
 
 /** Hyperbolic tangent within 3 ulp: a polynomial below 0.625 (Cephes' `tanhf`), `1 - 2 / (e^2|x| + 1)` above. */

@@ -5,7 +5,7 @@ import { loadFiniteHalves } from "../formats/half.ts";
 import { stepElements } from "../formats/keptWeights.ts";
 import { loadWord, Products, type Slots, type Tokens } from "../formats/products.ts";
 import { type BlockWeights, unitsOf } from "../formats/weights.ts";
-import { madd, type Target } from "../linking/target.ts";
+import { madd, type Target } from "../target.ts";
 
 /** The block of a group at `group`. */
 export function blockAt(f: FunctionBuilder, target: Target, { fields }: GroupFormat, group: Local<"i32">): BlockContext {

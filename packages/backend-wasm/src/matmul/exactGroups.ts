@@ -1,6 +1,6 @@
 import { i32, type ModuleBuilder, threadIndex } from "../emit/index.ts";
 import { groupRows } from "../formats/block.ts";
-import { panelSignature } from "../formats/decodePanel.ts";
+import { panelSignature } from "../formats/decodeGroup.ts";
 import { formatNames, formatOf } from "../formats/index.ts";
 import { outer, rowPanels } from "./outer.ts";
 import { rowSignature } from "./outerRows.ts";
@@ -12,18 +12,18 @@ const { depth, tileColumns } = outer;
 const panelBytes = 4 * depth * groupRows;
 
 /** Four panels, or one and a tile. */
-export const exactRoomBytes: number = rowPanels * panelBytes;
+export const exactScratchBytes: number = rowPanels * panelBytes;
 
 /**
  * Emits, per format, products of interleaved rows with exact activations: eight rows are decoded to a panel as the tiles of outerTiles.ts
  * read it, whose order of accumulation they share.
  *
- * `exact.<format>(w, a, y, n, groupBytes, k, yBytes, tokens, first, rooms, begin, end)`: over `k` elements from `w` on, adds the products of groups
+ * `exact.<format>(w, a, y, n, groupBytes, k, yBytes, tokens, first, threadScratch, begin, end)`: over `k` elements from `w` on, adds the products of groups
  * `begin` to `end` with `tokens` packed rows of `a` to `y [tokens, n]`.
  *
- * `exactRows.<format>(w, a, y, rows, groupBytes, k, aBytes, yBytes, tokens, rooms)`: over all of k, for few tokens that are not packed.
+ * `exactRows.<format>(w, a, y, rows, groupBytes, k, aBytes, yBytes, tokens, maxThreads)`: over all of k, for few tokens that are not packed.
  *
- * Each thread has a room of {@link exactRoomBytes}.
+ * Each thread has a room of {@link exactScratchBytes}.
  */
 export function emitExactGroups(module: ModuleBuilder): void {
   const [tile, row] = [module.find("outer.tile", tileSignature), module.find("outer.row", rowSignature)];
@@ -40,12 +40,12 @@ export function emitExactGroups(module: ModuleBuilder): void {
       yBytes: "i32",
       tokens: "i32",
       first: "i32",
-      rooms: "i32",
+      threadScratch: "i32",
       begin: "i32",
       end: "i32",
     } as const;
-    module.function(`exact.${name}`, tiled, (f, { w, a, y, n, groupBytes, k, yBytes, tokens, first, rooms, begin, end }) => {
-      const scratch = f.let(i32.add(rooms, i32.mul(threadIndex, exactRoomBytes)));
+    module.function(`exact.${name}`, tiled, (f, { w, a, y, n, groupBytes, k, yBytes, tokens, first, threadScratch, begin, end }) => {
+      const scratch = f.let(i32.add(threadScratch, i32.mul(threadIndex, exactScratchBytes)));
       const rows = f.let(i32.mul(end, groupRows));
       f.set(rows, i32.sub(i32.select(i32.ltU(n, rows), n, rows), i32.mul(begin, groupRows)));
       f.advance(w, i32.mul(begin, groupBytes));
@@ -72,10 +72,10 @@ export function emitExactGroups(module: ModuleBuilder): void {
       aBytes: "i32",
       yBytes: "i32",
       tokens: "i32",
-      rooms: "i32",
+      threadScratch: "i32",
     } as const;
-    module.function(`exactRows.${name}`, few, (f, { w, a, y, rows, groupBytes, k, aBytes, yBytes, tokens, rooms }) => {
-      const scratch = f.let(i32.add(rooms, i32.mul(threadIndex, exactRoomBytes)));
+    module.function(`exactRows.${name}`, few, (f, { w, a, y, rows, groupBytes, k, aBytes, yBytes, tokens, threadScratch }) => {
+      const scratch = f.let(i32.add(threadScratch, i32.mul(threadIndex, exactScratchBytes)));
       const [at, count, group, panelAt, left, x, to, token] = f.locals("i32", 8);
       const columns = f.local("i32");
       f.while(rows, () => {
@@ -91,7 +91,7 @@ export function emitExactGroups(module: ModuleBuilder): void {
             f.call(panel, { w: group, to: panelAt, blocks: i32.divU(count, elements) });
             f.advance(group, groupBytes);
             f.advance(panelAt, panelBytes);
-            f.set(left, i32.select(i32.gtU(left, groupRows), i32.sub(left, groupRows), 0));
+            f.countDown(left, groupRows);
           });
           f.set(x, i32.add(a, i32.shl(at, 2)));
           f.set(to, y);

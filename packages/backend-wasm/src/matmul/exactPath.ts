@@ -20,13 +20,13 @@ export function emitExact(module: ModuleBuilder): void {
 }
 
 /** How to multiply with blocks of the format `form`. */
-export function exactPath({ exports, include, target, threads, rooms }: BuildContext, form: FormatName): Path {
+export function exactPath({ exports, include, target, threads, maxThreads }: BuildContext, form: FormatName): Path {
   include(emitFloats);
   include(emitExact);
   return {
     single: `exactRows.${form}`,
     matrixBytes: (n, k) => groupedBytes(form, n, k),
-    multiply: exactProduct(exports, form, threads, rooms),
-    scratch: exactScratch(target, rooms),
+    multiply: exactProduct(exports, form, threads, maxThreads),
+    scratch: exactScratch(target, maxThreads),
   };
 }

@@ -1,9 +1,9 @@
 import { groupRows } from "../formats/block.ts";
 import { type FormatName, formatOf } from "../formats/index.ts";
 import { rowBytesOf } from "../formats/interleave.ts";
-import type { Call, Exports, Pause } from "../kernel.ts";
-import type { Target } from "../linking/target.ts";
-import { exactRoomBytes } from "./exactGroups.ts";
+import type { Call, Exports, Stage } from "../kernel.ts";
+import type { Target } from "../target.ts";
+import { exactScratchBytes } from "./exactGroups.ts";
 import { outer, outerTileRows, rowPanels } from "./outer.ts";
 import { fewRows, type Product, sharedUnits } from "./product.ts";
 
@@ -13,12 +13,17 @@ const { depth } = outer;
 const rowBlock = 252;
 
 /** Bytes of scratch memory for {@link exactProduct}. */
-export function exactScratch(target: Target, rooms: number): (m: number) => number {
-  return (m) => rooms * exactRoomBytes + 4 * depth * (Math.min(rowBlock, m) + outerTileRows(target));
+export function exactScratch(target: Target, maxThreads: number): (m: number) => number {
+  return (m) => maxThreads * exactScratchBytes + 4 * depth * (Math.min(rowBlock, m) + outerTileRows(target));
 }
 
 /** `y = a · bᵀ` for interleaved block weights `b [n, k]`, which are decoded on the way, a few rows at a time. */
-export function exactProduct(exports: Exports, form: FormatName, threads: number, rooms: number): (product: Product) => Iterable<Pause> {
+export function exactProduct(
+  exports: Exports,
+  form: FormatName,
+  threads: number,
+  maxThreads: number,
+): (product: Product) => Iterable<Stage> {
   const [packA, tiles, few] = [exports("outer.packA"), exports(`exact.${form}`), exports(`exactRows.${form}`)];
   const { elements, bytes } = formatOf(form);
   return function* ({ a, b, y, m, n, k, scratch }) {
@@ -34,7 +39,7 @@ export function exactProduct(exports: Exports, form: FormatName, threads: number
       yield calls;
       return;
     }
-    const packed = scratch + rooms * exactRoomBytes;
+    const packed = scratch + maxThreads * exactScratchBytes;
     for (let token = 0; token < m; token += rowBlock) {
       const tokens = Math.min(rowBlock, m - token);
       for (let at = 0; at < k; at += depth) {

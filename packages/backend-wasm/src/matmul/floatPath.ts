@@ -1,14 +1,14 @@
 import { layoutOf, type Operand } from "@centella/core/backend";
 import type { ModuleBuilder } from "../emit/index.ts";
 import type { BuildContext } from "../kernel.ts";
-import type { Target } from "../linking/target.ts";
+import type { Target } from "../target.ts";
 import { emitIndexed } from "./indexed.ts";
 import { emitInner } from "./inner.ts";
 import { innerProduct, innerScratch } from "./innerProduct.ts";
-import { panelledBytes } from "./outer.ts";
-import { emitPanels } from "./outerPanels.ts";
+import { packedBytes } from "./outer.ts";
+import { emitPacking } from "./outerPacking.ts";
 import { outerProduct, outerScratch, panelProduct } from "./outerProduct.ts";
-import { emitFew, emitRow, emitVector } from "./outerRows.ts";
+import { emitFewRows, emitRow, emitVector } from "./outerRows.ts";
 import { emitTiles } from "./outerTiles.ts";
 import type { Path } from "./product.ts";
 
@@ -17,8 +17,8 @@ import type { Path } from "./product.ts";
 /** Emits what such products call. */
 export function emitFloats(module: ModuleBuilder, target: Target): void {
   emitInner(module, target);
-  emitPanels(module, target);
-  emitFew(module, target);
+  emitPacking(module, target);
+  emitFewRows(module, target);
   emitTiles(module, target);
   emitVector(module, target, emitRow(module, target));
   emitIndexed(module, ["inner.vector.f32", "inner.vector.f16", "inner.vector.bf16"]);
@@ -26,14 +26,15 @@ export function emitFloats(module: ModuleBuilder, target: Target): void {
 
 /** How to multiply with `b`. */
 export function floatPath(context: BuildContext, b: Operand, transposeB: boolean): Path {
-  const { exports, include, threads, rooms } = context;
+  const { exports, include, threads, maxThreads } = context;
   include(emitFloats);
   const { dtype } = b.spec;
   const single = `inner.vector.${dtype}`;
-  const outerRoom = (m: number, n: number): number => outerScratch(m, n, threads);
-  if (context.isPanelled(b)) return { single, matrixBytes: panelledBytes, multiply: panelProduct(exports, threads), scratch: outerRoom };
+  const outerScratchBytes = (m: number, n: number): number => outerScratch(m, n, threads);
+  if (context.isPacked(b))
+    return { single, matrixBytes: packedBytes, multiply: panelProduct(exports, threads), scratch: outerScratchBytes };
   const matrixBytes = (n: number, k: number): number => n * k * layoutOf(dtype).bytes;
   return transposeB
-    ? { single, matrixBytes, multiply: innerProduct(exports, dtype, threads, rooms), scratch: innerScratch(rooms) }
-    : { single, matrixBytes, multiply: outerProduct(exports, dtype, threads), scratch: outerRoom };
+    ? { single, matrixBytes, multiply: innerProduct(exports, dtype, threads, maxThreads), scratch: innerScratch(maxThreads) }
+    : { single, matrixBytes, multiply: outerProduct(exports, dtype, threads), scratch: outerScratchBytes };
 }

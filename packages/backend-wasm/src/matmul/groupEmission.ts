@@ -5,7 +5,7 @@ import type { GroupFormat } from "../formats/format.ts";
 import type { FormatName } from "../formats/index.ts";
 import { keptBytes } from "../formats/keptWeights.ts";
 import { storeLanes } from "../kernels/shared/loops.ts";
-import type { Target } from "../linking/target.ts";
+import type { Target } from "../target.ts";
 
 /** What functions of a block format are emitted from. */
 export interface Emission {
@@ -28,7 +28,7 @@ export const tilesSignature = {
   rows: "i32",
   blocks: "i32",
   yBytes: "i32",
-  rooms: "i32",
+  threadScratch: "i32",
   tiles: "i32",
 } as const;
 
@@ -40,28 +40,28 @@ export const pairsAtOnce = 32;
 
 const totalBytes = 2 * 16 * allQuads.length;
 
-/** What each thread has in its room: totals of a tile, a block's unpacked weights, sums of tiles. */
+/** What each thread has in its scratch: totals of a tile, a block's unpacked weights, sums of tiles. */
 export const places: { readonly totals: number; readonly weights: number; readonly sums: number } = {
   totals: 0,
   weights: totalBytes,
   sums: totalBytes + keptBytes,
 };
 
-/** Bytes of a thread's room. */
-export const groupRoomBytes: number = places.sums + 2 * 2 * rowBytes * pairsAtOnce;
+/** Bytes of a thread's scratch. */
+export const groupScratchBytes: number = places.sums + 2 * 2 * rowBytes * pairsAtOnce;
 
-const storeSignature = { y: "i32", room: "i32", yBytes: "i32", tokens: "i32", rows: "i32" } as const;
+const storeSignature = { y: "i32", scratch: "i32", yBytes: "i32", tokens: "i32", rows: "i32" } as const;
 
 export type Store = FunctionRef<typeof storeSignature, undefined>;
 
-/** Emits how sums of a group go from a room to `y`: eight rows, or those that are left. */
+/** Emits how sums of a group go from a scratch to `y`: eight rows, or those that are left. */
 export function emitStore(module: ModuleBuilder): Store {
-  return module.function("groups.store", storeSignature, (f, { y, room, yBytes, tokens, rows }) => {
+  return module.function("groups.store", storeSignature, (f, { y, scratch, yBytes, tokens, rows }) => {
     f.while(tokens, () => {
-      const [low, high] = [f.let(v128.load(room)), f.let(v128.load(room, 16))];
+      const [low, high] = [f.let(v128.load(scratch)), f.let(v128.load(scratch, 16))];
       storeRows(f, y, [low, high], rows);
       f.advance(y, yBytes);
-      f.advance(room, rowBytes);
+      f.advance(scratch, rowBytes);
       f.advance(tokens, -1);
     });
   });

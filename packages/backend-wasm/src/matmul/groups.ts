@@ -4,24 +4,33 @@ import { groupRows, halves, type Pair } from "../formats/block.ts";
 import { formatNames, formatOf } from "../formats/index.ts";
 import { localSlot, memorySlot, type Slots } from "../formats/products.ts";
 import { blockWeights } from "../formats/weights.ts";
-import type { Target } from "../linking/target.ts";
+import type { Target } from "../target.ts";
 import { blockAt, multiplyBlock } from "./blockProduct.ts";
-import { type Emission, emitStore, groupRoomBytes, places, rowBytes, singleSignature, storeRows, tilesSignature } from "./groupEmission.ts";
+import {
+  type Emission,
+  emitStore,
+  groupScratchBytes,
+  places,
+  rowBytes,
+  singleSignature,
+  storeRows,
+  tilesSignature,
+} from "./groupEmission.ts";
 import { emitPairs } from "./pairs.ts";
 
 /**
  * Groups that are multiplied with a single token at once, as far apart as can be, of formats that have a byte or more per weight: reading these
  * takes longer than multiplying, and memory is read faster in several streams.
  */
-const mostStreams = 2;
+const maxStreams = 2;
 
 /**
  * Emits products of groups of eight interleaved rows with activations that were rounded to 8 bits, `y[token][row]`, `rows` of them. Each
- * output adds its blocks in order, whatever the number of tokens. Each thread has a room of {@link groupRoomBytes}.
+ * output adds its blocks in order, whatever the number of tokens. Each thread has a scratch of {@link groupScratchBytes}.
  *
  * `groups1.<format>(w, a, y, rows, blocks)`: with a single token's.
  *
- * `groups2.<format>(w, a, y, rows, blocks, yBytes, rooms, tiles)`, `groups3.<format>(…)`, `groups4.<format>(…)`: with those of tiles of two, of
+ * `groups2.<format>(w, a, y, rows, blocks, yBytes, threadScratch, tiles)`, `groups3.<format>(…)`, `groups4.<format>(…)`: with those of tiles of two, of
  * three, of four; `pairs.<format>(…)`: of two, for many.
  */
 export function emitGroups(module: ModuleBuilder, target: Target): void {
@@ -38,7 +47,7 @@ export function emitGroups(module: ModuleBuilder, target: Target): void {
 
 function emitSingle({ module, target, name, format, layout }: Emission): void {
   module.function(`groups1.${name}`, singleSignature, (f, { w, a, y, rows, blocks }) => {
-    const [address, left] = [f.local("i32"), f.local("i32")];
+    const [address, left] = f.locals("i32", 2);
     /** The products of a group at each pointer, which are at the next one's afterwards. */
     const groups = (pointers: readonly Local<"i32">[], sums: readonly Pair[]): void => {
       f.set(address, a);
@@ -57,8 +66,8 @@ function emitSingle({ module, target, name, format, layout }: Emission): void {
         f.advance(left, -1);
       });
     };
-    const streams = format.bytes < format.elements ? 1 : mostStreams;
-    const sums = Array.from({ length: streams }, (): Pair => [f.local("v128"), f.local("v128")]);
+    const streams = format.bytes < format.elements ? 1 : maxStreams;
+    const sums = Array.from({ length: streams }, (): Pair => f.locals("v128", 2));
     if (streams > 1) {
       const [pointers, results] = [f.locals("i32", streams), f.locals("i32", streams)];
       const count = f.let(i32.divU(rows, streams * groupRows));
@@ -87,10 +96,10 @@ function emitSingle({ module, target, name, format, layout }: Emission): void {
 
 /** Tiles of `count` tokens, one after the other: sums of more for both halves of a group do not fit into registers. */
 function emitTiles({ module, target, name, format, layout, store }: Emission, count: number): void {
-  module.function(`groups${count}.${name}`, tilesSignature, (f, { w, a, y, rows, blocks, yBytes, rooms, tiles }) => {
-    const room = f.let(i32.add(rooms, i32.mul(threadIndex, groupRoomBytes)));
-    const at = f.let(i32.add(room, places.sums));
-    const [sums, totals] = [roomSlots(f, at, 0), roomSlots(f, room, places.totals)];
+  module.function(`groups${count}.${name}`, tilesSignature, (f, { w, a, y, rows, blocks, yBytes, threadScratch, tiles }) => {
+    const scratch = f.let(i32.add(threadScratch, i32.mul(threadIndex, groupScratchBytes)));
+    const at = f.let(i32.add(scratch, places.sums));
+    const [sums, totals] = [memorySlots(f, at, 0), memorySlots(f, scratch, places.totals)];
     const [address, left, group, tile, to] = f.locals("i32", 5);
     f.while(rows, () => {
       f.set(address, a);
@@ -108,7 +117,7 @@ function emitTiles({ module, target, name, format, layout, store }: Emission, co
           f.advance(address, tileBytes(layout, format.elements, count));
           f.advance(left, -1);
         });
-        f.call(store, { y: to, room: at, yBytes, tokens: i32.const(count), rows });
+        f.call(store, { y: to, scratch: at, yBytes, tokens: i32.const(count), rows });
         f.advance(to, i32.mul(yBytes, count));
         f.advance(tile, -1);
       });
@@ -121,10 +130,10 @@ function emitTiles({ module, target, name, format, layout, store }: Emission, co
 /** Goes on to the next group of rows in `y`. */
 function nextGroup(f: FunctionBuilder, y: Local<"i32">, rows: Local<"i32">): void {
   f.advance(y, rowBytes);
-  f.set(rows, i32.select(i32.gtU(rows, groupRows), i32.sub(rows, groupRows), 0));
+  f.countDown(rows, groupRows);
 }
 
 /** Sums in memory: eight rows' of one token after the other. */
-function roomSlots(f: FunctionBuilder, room: Local<"i32">, from: number): Slots {
-  return (token, quad) => memorySlot(f, room, from + rowBytes * token + 16 * quad);
+function memorySlots(f: FunctionBuilder, scratch: Local<"i32">, from: number): Slots {
+  return (token, quad) => memorySlot(f, scratch, from + rowBytes * token + 16 * quad);
 }

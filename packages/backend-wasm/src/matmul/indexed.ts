@@ -1,5 +1,5 @@
 import { i32, type ModuleBuilder } from "../emit/index.ts";
-import type { BuildContext, Pause } from "../kernel.ts";
+import type { BuildContext, Stage } from "../kernel.ts";
 
 /**
  * Emits `indexed.<product>(ids, count, stride, …)` for functions that multiply rows of one matrix `w` with one token, for `rows` elements of
@@ -28,7 +28,7 @@ export function indexing(
   product: string,
   count: number,
   stride: number,
-): (pause: Pause, ids: number) => Pause {
+): (pause: Stage, ids: number) => Stage {
   const [plain, indexed] = [exports(product), exports(`indexed.${product}`)];
   return (pause, ids) => {
     if (pause === undefined || "fn" in pause) return pause;

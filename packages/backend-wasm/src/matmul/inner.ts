@@ -14,7 +14,7 @@ import {
   v128,
 } from "../emit/index.ts";
 import { loadBfloats, loadHalves } from "../formats/half.ts";
-import { madd, type Target } from "../linking/target.ts";
+import { madd, type Target } from "../target.ts";
 import { laneMask, laneSums } from "./lanes.ts";
 
 /**
@@ -42,7 +42,7 @@ export const innerPanelBytes: number = 4 * depth * tileColumns;
 
 /** Emits `inner.few`, `inner.pack2.f32`, `inner.tile` and, per dtype of the weights, `inner.pack6.<dtype>`, `inner.tiles.<dtype>` and `inner.vector.<dtype>`. */
 export function emitInner(module: ModuleBuilder, target: Target): void {
-  emitFew(module, target);
+  emitFewRows(module, target);
   emitPack(module, tileRows, "f32");
   const tile = emitTile(module, target);
   for (const dtype of ["f32", "f16", "bf16"] as const) {
@@ -52,7 +52,7 @@ export function emitInner(module: ModuleBuilder, target: Target): void {
 }
 
 /**
- * `inner.tiles.<dtype>(a, w, y, n, k, rowBytes, yBytes, rows, first, rooms, begin, end)`: packs panels `begin` to `end` of `w`, each in a room of
+ * `inner.tiles.<dtype>(a, w, y, n, k, rowBytes, yBytes, rows, first, threadScratch, begin, end)`: packs panels `begin` to `end` of `w`, each in a scratch of
  * the thread's own, and adds the products with the packed rows of `a` to `y [rows, n]`.
  */
 function emitTiles(
@@ -71,20 +71,20 @@ function emitTiles(
     yBytes: "i32",
     rows: "i32",
     first: "i32",
-    rooms: "i32",
+    threadScratch: "i32",
     begin: "i32",
     end: "i32",
   } as const;
-  module.function(`inner.tiles.${dtype}`, signature, (f, { a, w, y, n, k, rowBytes, yBytes, rows, first, rooms, begin, end }) => {
-    const room = f.let(i32.add(rooms, i32.mul(threadIndex, innerPanelBytes)));
-    const [column, columns] = [f.local("i32"), f.local("i32")];
+  module.function(`inner.tiles.${dtype}`, signature, (f, { a, w, y, n, k, rowBytes, yBytes, rows, first, threadScratch, begin, end }) => {
+    const scratch = f.let(i32.add(threadScratch, i32.mul(threadIndex, innerPanelBytes)));
+    const [column, columns] = f.locals("i32", 2);
     f.while(i32.ltU(begin, end), () => {
       f.set(column, i32.mul(begin, tileColumns));
       f.set(columns, i32.sub(n, column));
       f.set(columns, i32.select(i32.ltU(columns, tileColumns), columns, tileColumns));
-      f.call(pack, { from: i32.add(w, i32.mul(column, rowBytes)), to: room, rows: columns, rowBytes, k });
+      f.call(pack, { from: i32.add(w, i32.mul(column, rowBytes)), to: scratch, rows: columns, rowBytes, k });
       const quads = i32.shrU(i32.add(k, 3), 2);
-      f.call(tile, { a, b: room, y: i32.add(y, i32.shl(column, 2)), quads, rowBytes: yBytes, rows, columns, first });
+      f.call(tile, { a, b: scratch, y: i32.add(y, i32.shl(column, 2)), quads, rowBytes: yBytes, rows, columns, first });
       f.advance(begin, 1);
     });
   });
@@ -112,7 +112,7 @@ function loadFloats(f: FunctionBuilder, dtype: PlainDType, at: Local<"i32">, off
 function emitPack(module: ModuleBuilder, count: number, dtype: PlainDType): FunctionRef<typeof packSignature, undefined> {
   return module.function(`inner.pack${count}.${dtype}`, packSignature, (f, { from, to, rows, rowBytes, k }) => {
     const pointers = f.locals("i32", count);
-    const [last, left] = [f.local("i32"), f.local("i32")];
+    const [last, left] = f.locals("i32", 2);
     const mask = laneMask(f, i32.and(k, 3));
     const step = (value: (pointer: Local<"i32">) => V128): void => {
       pointers.forEach((pointer, row) => {
@@ -131,7 +131,7 @@ function emitPack(module: ModuleBuilder, count: number, dtype: PlainDType): Func
       });
       f.if(left, () => step((pointer) => v128.and(loadFloats(f, dtype, pointer), mask)));
       f.advance(from, i32.mul(rowBytes, count));
-      f.set(rows, i32.select(i32.gtU(rows, count), i32.sub(rows, count), 0));
+      f.countDown(rows, count);
     });
   });
 }
@@ -190,7 +190,7 @@ function emitTile(module: ModuleBuilder, target: Target): FunctionRef<typeof til
           f.advance(y, rowBytes);
         });
       }
-      f.set(rows, i32.select(i32.gtU(rows, tileRows), i32.sub(rows, tileRows), 0));
+      f.countDown(rows, tileRows);
     });
   });
 }
@@ -200,7 +200,7 @@ function emitTile(module: ModuleBuilder, target: Target): FunctionRef<typeof til
  * of f32 weights, `k` a multiple of four. For few rows packing costs more than it saves: two rows of `x` are multiplied with six of `w` at a
  * time, a sixth of all columns apart, which go on in memory as {@link emitVector}'s do; further rows of `x` find them in the cache.
  */
-function emitFew(module: ModuleBuilder, target: Target): void {
+function emitFewRows(module: ModuleBuilder, target: Target): void {
   const signature = { w: "i32", x: "i32", y: "i32", count: "i32", rowBytes: "i32", k: "i32", rows: "i32", yBytes: "i32" } as const;
   module.function("inner.few", signature, (f, { w, x, y, count, rowBytes, k, rows, yBytes }) => {
     const streams = f.locals("i32", tileColumns);
@@ -259,7 +259,7 @@ function emitFew(module: ModuleBuilder, target: Target): void {
           });
         }
         f.advance(at, i32.shl(k, 3));
-        f.set(row, i32.select(i32.gtU(row, tileRows), i32.sub(row, tileRows), 0));
+        f.countDown(row, tileRows);
       });
       for (const stream of streams) f.advance(stream, rowBytes);
       f.advance(y, 4);
@@ -281,7 +281,7 @@ function emitVector(module: ModuleBuilder, target: Target, dtype: PlainDType): v
   const signature = { w: "i32", x: "i32", y: "i32", rows: "i32", rowBytes: "i32", k: "i32" } as const;
   module.function(`inner.vector.${dtype}`, signature, (f, { w, x, y, rows, rowBytes, k }) => {
     const [at, left, block] = f.locals("i32", 3);
-    const [total, values] = [f.local("v128"), f.local("v128")];
+    const [total, values] = f.locals("v128", 2);
     const elementBytes = vectorBytes(dtype) / 4;
     /** The next row of each pointer, which are at its end afterwards. */
     const dot = (pointers: readonly Local<"i32">[], sums: readonly Local<"v128">[]): void => {

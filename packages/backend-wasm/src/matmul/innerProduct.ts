@@ -1,6 +1,6 @@
 import type { DType } from "@centella/core";
 import { layoutOf } from "@centella/core/backend";
-import type { Call, Exports, Pause } from "../kernel.ts";
+import type { Call, Exports, Stage } from "../kernel.ts";
 import { inner, innerPanelBytes } from "./inner.ts";
 import { fewRows, type Product, sharedUnits } from "./product.ts";
 
@@ -10,15 +10,15 @@ const { depth, tileRows, tileColumns } = inner;
 const rowBlock = 384;
 
 /** Rows up to which f32 weights are multiplied where they lie. */
-const mostInPlace = 16;
+const maxInPlace = 16;
 
 /** Bytes of scratch memory for {@link innerProduct}. */
-export function innerScratch(rooms: number): (m: number) => number {
-  return (m) => rooms * innerPanelBytes + 4 * depth * Math.min(rowBlock, Math.ceil(m / tileRows) * tileRows);
+export function innerScratch(maxThreads: number): (m: number) => number {
+  return (m) => maxThreads * innerPanelBytes + 4 * depth * Math.min(rowBlock, Math.ceil(m / tileRows) * tileRows);
 }
 
 /** `y = a · bᵀ` for `b [n, k]` of `dtype` with rows side by side. */
-export function innerProduct(exports: Exports, dtype: DType, threads: number, rooms: number): (product: Product) => Iterable<Pause> {
+export function innerProduct(exports: Exports, dtype: DType, threads: number, maxThreads: number): (product: Product) => Iterable<Stage> {
   const [vector, packA, tiles] = [exports(`inner.vector.${dtype}`), exports(`inner.pack${tileRows}.f32`), exports(`inner.tiles.${dtype}`)];
   const few = dtype === "f32" ? exports("inner.few") : undefined;
   const { bytes } = layoutOf(dtype);
@@ -48,7 +48,7 @@ export function innerProduct(exports: Exports, dtype: DType, threads: number, ro
   return function* (product) {
     const { a, b, y, m, n, k, scratch } = product;
     const rowBytes = k * bytes;
-    if (few !== undefined && m > 1 && m <= mostInPlace && k % 4 === 0) {
+    if (few !== undefined && m > 1 && m <= maxInPlace && k % 4 === 0) {
       const whole = n - (n % tileColumns);
       yield [...inPlace(few, product, whole), ...rowByRow(product, whole)];
       return;
@@ -57,7 +57,7 @@ export function innerProduct(exports: Exports, dtype: DType, threads: number, ro
       yield [...rowByRow(product, 0)];
       return;
     }
-    const packed = scratch + rooms * innerPanelBytes;
+    const packed = scratch + maxThreads * innerPanelBytes;
     for (let row = 0; row < m; row += rowBlock) {
       const rows = Math.min(rowBlock, m - row);
       for (let at = 0; at < k; at += depth) {

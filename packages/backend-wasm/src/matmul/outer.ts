@@ -1,4 +1,4 @@
-import type { Target } from "../linking/target.ts";
+import type { Target } from "../target.ts";
 
 /**
  * Products whose second operand runs along n in memory (`a [m, k] · b [k, n]`), as sums of outer products.
@@ -25,6 +25,6 @@ export const tileBytes: number = 4 * 6 * outer.tileColumns;
 export const rowPanels = 4;
 
 /** Bytes of a matrix `[k, n]` in panels of {@link outer.tileColumns} columns, one after the other, each over all of k. */
-export function panelledBytes(n: number, k: number): number {
+export function packedBytes(n: number, k: number): number {
   return Math.ceil(n / outer.tileColumns) * outer.tileColumns * k * 4;
 }

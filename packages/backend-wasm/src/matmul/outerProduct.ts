@@ -1,6 +1,6 @@
 import type { DType } from "@centella/core";
 import { layoutOf } from "@centella/core/backend";
-import type { Call, Exports, Pause, Range } from "../kernel.ts";
+import type { Call, Exports, Range, Stage } from "../kernel.ts";
 import { outer, rowPanels, tileBytes } from "./outer.ts";
 import { fewRows, type Product, sharedUnits } from "./product.ts";
 
@@ -23,7 +23,7 @@ const directLimit = 128 ** 3;
 const singleLimit = 64 ** 3;
 
 /** Rows of `a` that multiply every element of `b` so few times that it is not worth packing. */
-const mostFewRows = 20;
+const maxFewRows = 20;
 
 /** Columns that one call of a product with a few rows takes, whole cache lines: at least, at most, and times rows at most, for sums in the cache. */
 const fewColumns = { least: 64, most: 4096, perRow: 16_384 } as const;
@@ -48,7 +48,7 @@ function roomsOf(threads: number): number {
 export function outerScratch(m: number, n: number, threads: number): number {
   const packed = 4 * depth * (Math.min(rowBlock, m + 6) + wholePanels(n)) + roomsOf(threads) * tileBytes;
   // A product with few rows needs its sums.
-  const sums = Math.min(m, mostFewRows) * (4 * n + sumPadding * Math.ceil(n / fewColumns.least));
+  const sums = Math.min(m, maxFewRows) * (4 * n + sumPadding * Math.ceil(n / fewColumns.least));
   return Math.max(packed, sums);
 }
 
@@ -74,7 +74,7 @@ interface Panels {
 function tiledProduct(
   exports: Exports,
   threads: number,
-): (product: Omit<Product, "b">, panelsOf: (range: PanelRange) => Panels) => Iterable<Pause> {
+): (product: Omit<Product, "b">, panelsOf: (range: PanelRange) => Panels) => Iterable<Stage> {
   const [packA, tiles] = [exports("outer.packA"), exports("outer.tiles")];
   const packRows = (from: number, to: number, rows: number, rowBytes: number, k: number): readonly Call[] => {
     const slice = threads === 1 ? rows : rowSlice;
@@ -115,7 +115,7 @@ function packedRowsAt(scratch: number, n: number, threads: number): number {
 }
 
 /** `y = a · b` for a `b [k, n]` that `pack` writes panels of, block by block. */
-export function packedProduct(exports: Exports, threads: number): (product: Omit<Product, "b">, pack: PackPanels) => Iterable<Pause> {
+export function packedProduct(exports: Exports, threads: number): (product: Omit<Product, "b">, pack: PackPanels) => Iterable<Stage> {
   const multiply = tiledProduct(exports, threads);
   return (product, pack) => {
     const to = packedPanelsAt(product.scratch, threads);
@@ -124,7 +124,7 @@ export function packedProduct(exports: Exports, threads: number): (product: Omit
 }
 
 /** `y = a · b` for a `b [k, n]` that lies in panels over all of k. */
-export function panelProduct(exports: Exports, threads: number): (product: Product) => Iterable<Pause> {
+export function panelProduct(exports: Exports, threads: number): (product: Product) => Iterable<Stage> {
   const vector = exports("outer.vector");
   const multiply = tiledProduct(exports, threads);
   const unit = rowPanels * tileColumns;
@@ -141,17 +141,17 @@ export function panelProduct(exports: Exports, threads: number): (product: Produ
     const calls: Call[] = [];
     for (let from = 0; from < n; from += chunk) {
       const columns = Math.min(chunk, n - from);
-      const [first, ...following] = Array.from({ length: m }, (_, row): Call => {
+      const [first, ...chained] = Array.from({ length: m }, (_, row): Call => {
         return { fn: vector, args: [a + 4 * k * row, b + 4 * k * from, y + 4 * (n * row + from), k, columns] };
       });
-      calls.push({ ...first!, following });
+      calls.push({ ...first!, chained });
     }
     yield calls;
   };
 }
 
 /** `y = a · b` for `b [k, n]` of `dtype` with rows side by side. */
-export function outerProduct(exports: Exports, dtype: DType, threads: number): (product: Product) => Iterable<Pause> {
+export function outerProduct(exports: Exports, dtype: DType, threads: number): (product: Product) => Iterable<Stage> {
   const [few, direct, packB] = [exports("outer.few"), exports("outer.direct"), exports(`outer.packB.${dtype}`)];
   const multiplyPacked = packedProduct(exports, threads);
   const { bytes } = layoutOf(dtype);
@@ -160,7 +160,7 @@ export function outerProduct(exports: Exports, dtype: DType, threads: number): (
   return function* ({ a, b, y, m, n, k, scratch }) {
     const rowBytes = bytes * n;
     const isSmall = m * n * k <= (threads === 1 ? directLimit : singleLimit);
-    if (isPlain && m <= mostFewRows && !(isSmall && m >= fewRows)) {
+    if (isPlain && m <= maxFewRows && !(isSmall && m >= fewRows)) {
       const { least, most, perRow } = fewColumns;
       const fitting = Math.min(most, perRow / m, sharedUnits(k * m, n * k * m, threads));
       const chunk = Math.max(least, Math.floor(fitting / least) * least);

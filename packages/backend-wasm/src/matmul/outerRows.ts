@@ -1,6 +1,6 @@
 import { type FunctionRef, f32, f32x4, i32, type Local, type ModuleBuilder, v128 } from "../emit/index.ts";
 import { storeLanes } from "../kernels/shared/loops.ts";
-import { madd, type Target } from "../linking/target.ts";
+import { madd, type Target } from "../target.ts";
 import { outer, rowPanels } from "./outer.ts";
 
 const { depth, tileColumns } = outer;
@@ -36,7 +36,7 @@ export function emitRow(module: ModuleBuilder, target: Target): OuterRow {
         f.set(value, f32x4.add(v128.and(v128.load(y), keep), sum));
         storeLanes(f, y, value, columns);
         f.advance(y, 16);
-        f.set(columns, i32.select(i32.gtU(columns, 4), i32.sub(columns, 4), 0));
+        f.countDown(columns, 4);
       });
     }
   });
@@ -54,7 +54,7 @@ export function emitVector(module: ModuleBuilder, target: Target, row: OuterRow)
     const sums = f.locals("v128", (rowPanels * tileColumns) / 4);
     const [streams, results] = [f.locals("i32", rowPanels), f.locals("i32", rowPanels)];
     const [at, left, block, first] = f.locals("i32", 4);
-    const [value, keep] = [f.local("v128"), f.local("v128")];
+    const [value, keep] = f.locals("v128", 2);
     const nextBlock = (): void => {
       f.set(block, i32.select(i32.ltU(left, depth), left, depth));
       f.set(left, i32.sub(left, block));
@@ -106,7 +106,7 @@ export function emitVector(module: ModuleBuilder, target: Target, row: OuterRow)
  * `outer.few(x, b, y, m, k, n, xBytes, rowBytes, yBytes, sums)`: `y = x · b` for the few rows of `x`, with each row of `b` read once; `sums` is room for `m`
  * times `n` f32 and a vector.
  */
-export function emitFew(module: ModuleBuilder, target: Target): void {
+export function emitFewRows(module: ModuleBuilder, target: Target): void {
   const passSignature = { x: "i32", b: "i32", sums: "i32", xBytes: "i32", rowBytes: "i32", bytes: "i32" } as const;
   /** Adds the products of `xRows` rows and `count` elements of k to as many sums, which are `bytes` apart; `most` vectors of each at a time. */
   const emitPass = (xRows: number, count: number, most: number) =>

@@ -11,7 +11,7 @@ import {
   type V128,
   v128,
 } from "../emit/index.ts";
-import { madd, type Target } from "../linking/target.ts";
+import { madd, type Target } from "../target.ts";
 import { outer, outerTileRows, tileBytes } from "./outer.ts";
 
 const { tileColumns } = outer;
@@ -65,16 +65,16 @@ function emitTile(module: ModuleBuilder, target: Target): OuterTile {
 }
 
 /**
- * `outer.tiles(a, panels, panelBytes, y, k, rowBytes, rows, columns, first, rooms, begin, end)`: {@link emitTile} for panels `begin` to `end` of those that lie
+ * `outer.tiles(a, panels, panelBytes, y, k, rowBytes, rows, columns, first, threadScratch, begin, end)`: {@link emitTile} for panels `begin` to `end` of those that lie
  * `panelBytes` apart, `columns` in all; each thread has a room of {@link tileBytes}.
  */
 function emitTileRange(module: ModuleBuilder, tile: OuterTile): void {
-  const { b: panels, spill: rooms, ...others } = tileSignature;
+  const { b: panels, spill: threadScratch, ...others } = tileSignature;
   const { a, y, ...rest } = others;
-  const signature = { a, panels, panelBytes: "i32", y, ...rest, rooms, begin: "i32", end: "i32" } as const;
+  const signature = { a, panels, panelBytes: "i32", y, ...rest, threadScratch, begin: "i32", end: "i32" } as const;
   module.function("outer.tiles", signature, (f, p) => {
     const { begin, end } = p;
-    const spill = f.let(i32.add(p.rooms, i32.mul(threadIndex, tileBytes)));
+    const spill = f.let(i32.add(p.threadScratch, i32.mul(threadIndex, tileBytes)));
     const columns = f.local("i32");
     f.while(i32.ltU(begin, end), () => {
       const column = i32.mul(begin, tileColumns);
@@ -197,7 +197,7 @@ function storeTile(
 ): void {
   const vectors = tileColumns / 4;
   const tileRows = sums.length / vectors;
-  const [row, column, from] = [f.local("i32"), f.local("i32"), f.local("i32")];
+  const [row, column, from] = f.locals("i32", 3);
   f.if(
     i32.and(i32.geU(rows, tileRows), i32.eq(columns, tileColumns)),
     () => {
@@ -220,7 +220,7 @@ function storeTile(
         f.advance(y, rowBytes);
         f.advance(from, 4 * tileColumns);
       });
-      f.set(rows, i32.select(i32.gtU(rows, tileRows), i32.sub(rows, tileRows), 0));
+      f.countDown(rows, tileRows);
     },
   );
 }

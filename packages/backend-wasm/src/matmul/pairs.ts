@@ -5,27 +5,27 @@ import type { GroupFormat } from "../formats/format.ts";
 import { type KeptWeights, keepWeights, otherGroup, stepElements } from "../formats/keptWeights.ts";
 import { memorySlot, type Slots, type Tokens } from "../formats/products.ts";
 import { blockAt, multiplyBlock, type Steps } from "./blockProduct.ts";
-import { type Emission, groupRoomBytes, pairsAtOnce, places, rowBytes, tilesSignature } from "./groupEmission.ts";
+import { type Emission, groupScratchBytes, pairsAtOnce, places, rowBytes, tilesSignature } from "./groupEmission.ts";
 
 /** Bytes of the sums of one group. */
 const groupSumBytes = 2 * rowBytes * pairsAtOnce;
 
 /**
- * Emits `pairs.<format>(w, a, y, rows, blocks, yBytes, rooms, tiles)`: tiles of two tokens and two groups, which take fewer loads than four tokens
+ * Emits `pairs.<format>(w, a, y, rows, blocks, yBytes, threadScratch, tiles)`: tiles of two tokens and two groups, which take fewer loads than four tokens
  * and one group where weights need not be unpacked. Those of a block are unpacked once for several tiles. A last group alone is multiplied twice.
  */
 export function emitPairs({ module, target, name, format, layout, store }: Emission): void {
   const blockBytes = tileBytes(layout, format.elements, 2);
   const pairBytes = 2 * rowBytes;
-  module.function(`pairs.${name}`, tilesSignature, (f, { w, a, y, rows, blocks, yBytes, rooms, tiles }) => {
-    const room = f.let(i32.add(rooms, i32.mul(threadIndex, groupRoomBytes)));
-    const [weightsAt, allSums] = [f.let(i32.add(room, places.weights)), f.let(i32.add(room, places.sums))];
+  module.function(`pairs.${name}`, tilesSignature, (f, { w, a, y, rows, blocks, yBytes, threadScratch, tiles }) => {
+    const scratch = f.let(i32.add(threadScratch, i32.mul(threadIndex, groupScratchBytes)));
+    const [weightsAt, allSums] = [f.let(i32.add(scratch, places.weights)), f.let(i32.add(scratch, places.sums))];
     const bytesPerTile = f.let(i32.mul(blocks, blockBytes));
     const groupBytes = f.let(i32.mul(blocks, groupRows * format.bytes));
     const [first, second, group, from, next, address, at, to] = f.locals("i32", 8);
     const [left, tile, rest, count, step] = f.locals("i32", 5);
     const sums: Slots = (token, quad) => memorySlot(f, at, (quad >> 1) * groupSumBytes + rowBytes * token + 16 * (quad & 1));
-    const totals: Slots = (token, quad) => memorySlot(f, room, places.totals + 64 * token + 16 * quad);
+    const totals: Slots = (token, quad) => memorySlot(f, scratch, places.totals + 64 * token + 16 * quad);
     f.while(rows, () => {
       f.set(from, a);
       f.set(to, y);
@@ -75,10 +75,10 @@ export function emitPairs({ module, target, name, format, layout, store }: Emiss
           f.advance(left, -1);
         });
         const tokens = f.let(i32.shl(count, 1));
-        f.call(store, { y: to, room: allSums, yBytes, tokens, rows });
+        f.call(store, { y: to, scratch: allSums, yBytes, tokens, rows });
         f.if(i32.gtU(rows, groupRows), () => {
-          const [y, room] = [i32.add(to, rowBytes), i32.add(allSums, groupSumBytes)];
-          f.call(store, { y, room, yBytes, tokens, rows: i32.sub(rows, groupRows) });
+          const [y, scratch] = [i32.add(to, rowBytes), i32.add(allSums, groupSumBytes)];
+          f.call(store, { y, scratch, yBytes, tokens, rows: i32.sub(rows, groupRows) });
         });
         f.advance(to, i32.mul(yBytes, tokens));
         f.advance(from, i32.mul(bytesPerTile, count));

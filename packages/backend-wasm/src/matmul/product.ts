@@ -1,4 +1,4 @@
-import type { Pause } from "../kernel.ts";
+import type { Stage } from "../kernel.ts";
 
 /** One matrix product in memory: `a [m, k]` f32 with rows side by side, `y [m, n]` f32. How `b` lies depends on the path. */
 export interface Product {
@@ -18,7 +18,7 @@ export interface Path {
   readonly single: string;
   /** Bytes of one matrix `b`. */
   readonly matrixBytes: (n: number, k: number) => number;
-  readonly multiply: (product: Product) => Iterable<Pause>;
+  readonly multiply: (product: Product) => Iterable<Stage>;
   readonly scratch: (m: number, n: number, k: number) => number;
 }
 

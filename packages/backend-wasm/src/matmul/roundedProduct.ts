@@ -9,9 +9,9 @@ import {
 import { groupRows } from "../formats/block.ts";
 import { type FormatName, formatOf } from "../formats/index.ts";
 import { rowBytesOf } from "../formats/interleave.ts";
-import type { Call, Emitted, Exports, Pause } from "../kernel.ts";
-import type { Target } from "../linking/target.ts";
-import { groupRoomBytes } from "./groupEmission.ts";
+import type { Call, Emitted, Exports, Stage } from "../kernel.ts";
+import type { Target } from "../target.ts";
+import { groupScratchBytes } from "./groupEmission.ts";
 import { type Product, sharedUnits } from "./product.ts";
 
 /**
@@ -32,11 +32,11 @@ export function roundedScratch(
   form: FormatName,
   rounding: ActivationRounding,
   target: Target,
-  rooms: number,
+  maxThreads: number,
 ): (m: number, n: number, k: number) => number {
   // Of a token alone there are as many bytes.
   const layout = activationLayout(rounding, lanesFor(formatOf(form), target, 2));
-  return (m, _n, k) => rooms * groupRoomBytes + tileBytes(layout, k, m);
+  return (m, _n, k) => maxThreads * groupScratchBytes + tileBytes(layout, k, m);
 }
 
 /** Tokens that go through the same function: `tiles` times `size` from number `first` on, rounded to address `at`. */
@@ -56,8 +56,8 @@ export function roundedProduct(
   rounding: ActivationRounding,
   target: Target,
   threads: number,
-  rooms: number,
-): (product: Product) => Iterable<Pause> {
+  maxThreads: number,
+): (product: Product) => Iterable<Stage> {
   const [alone, layout] = [1, 2].map((tokens) => activationLayout(rounding, lanesFor(formatOf(form), target, tokens))) as [
     ActivationLayout,
     ActivationLayout,
@@ -73,7 +73,7 @@ export function roundedProduct(
   const stepRows = 2 * groupRows;
   return function* ({ a, b, y, m, n, k, scratch }) {
     const parts: Part[] = [];
-    let [first, at] = [0, scratch + rooms * groupRoomBytes];
+    let [first, at] = [0, scratch + maxThreads * groupScratchBytes];
     const [many, left] = m < pairedTokens ? [four!, m % 4] : [pairs, 3 * (m % 2)];
     for (const { size, multiply, tiles } of [
       { ...many, tiles: (m - left) / many.size },

@@ -1,16 +1,17 @@
 import { OutOfMemoryError } from "@centella/core";
-import { memoryMap, mostPages, pageBytes } from "./memoryMap.ts";
+import { engineMaxPages, memoryMap, pageBytes } from "./memoryMap.ts";
 
 const alignment = 64;
 /** Kernels read whole vectors, up to 31 bytes past the end of a tensor. */
 const padding = 32;
 
 /** Bytes of a tensor: kernels count them, and what lies between two of its elements, in 32 bits. */
-const mostBytes = 2 ** 32 - 2 ** 16;
+const maxTensorBytes = 2 ** 32 - 2 ** 16;
 
 /** @throws {OutOfMemoryError} for a tensor that is too large for any memory */
 export function checkTensorBytes(bytes: number): void {
-  if (bytes > mostBytes) throw new OutOfMemoryError("wasm", bytes, mostBytes, "one tensor has at most so many bytes here; split it");
+  if (bytes > maxTensorBytes)
+    throw new OutOfMemoryError("wasm", bytes, maxTensorBytes, "one tensor has at most so many bytes here; split it");
 }
 
 interface Range {
@@ -76,7 +77,7 @@ export class Heap {
     this.memory64 = memory64;
     this.#advice = advice;
     // With 32 bits the last page stays unused: the address after its end is 0.
-    this.#maxPages = Math.min(maxPages, memory64 ? mostPages.memory64 : mostPages.memory32 - 1);
+    this.#maxPages = Math.min(maxPages, memory64 ? engineMaxPages.memory64 : engineMaxPages.memory32 - 1);
     this.#end = memory.buffer.byteLength;
     this.#free = this.#end > memoryMap.heap ? [{ address: memoryMap.heap, bytes: this.#end - memoryMap.heap }] : [];
     this.#untouched = memoryMap.heap;
@@ -146,6 +147,11 @@ export class Heap {
       else high = middle;
     }
     return low;
+  }
+
+  /** Whether threads can share the memory. */
+  get isShared(): boolean {
+    return typeof SharedArrayBuffer !== "undefined" && this.memory.buffer instanceof SharedArrayBuffer;
   }
 
   /** To be called by who looks at the memory without the views here. */

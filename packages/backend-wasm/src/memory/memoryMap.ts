@@ -19,7 +19,7 @@ export const memoryMap: {
 export const pageBytes = 65_536;
 
 /** Most pages that engines give a memory: 4 GiB, and 16 GiB with 64-bit addresses. */
-export const mostPages = { memory32: 65_536, memory64: 262_144 } as const;
+export const engineMaxPages = { memory32: 65_536, memory64: 262_144 } as const;
 
 /** Whole pages of so many MiB. */
 export function pagesOf(mebibytes: number): number {

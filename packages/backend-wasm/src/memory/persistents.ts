@@ -3,11 +3,11 @@ import { byteLength, layoutOf, type Persistent, readSource } from "@centella/cor
 import { groupRows } from "../formats/block.ts";
 import { groupedBytes, rowBytesOf } from "../formats/interleave.ts";
 import type { Interleaving } from "../formats/interleaving.ts";
-import { panelledBytes } from "../matmul/outer.ts";
+import { packedBytes } from "../matmul/outer.ts";
 import type { Heap } from "./heap.ts";
-import { readPanels, writePanels } from "./panels.ts";
-import { interleavedBytes, matricesOf, readInterleavedRow, writeInterleaved } from "./storedForm.ts";
+import { readPacked, writePacked } from "./packedPanels.ts";
 import { readStored } from "./tensors.ts";
+import { interleavedBytes, matricesOf, readInterleavedRow, writeInterleaved } from "./weightLayout.ts";
 
 /** The f32 in bytes from anywhere. */
 function floatsOf(bytes: Uint8Array): Float32Array {
@@ -18,23 +18,23 @@ function floatsOf(bytes: Uint8Array): Float32Array {
 /** Bytes per read of a source. */
 const chunkBytes = 4 << 20;
 
-/** A persistent's memory. Plans compiled with `shareWith` hold the same cell. */
+/** A persistent's memory. Plans compiled with `shareWith` hold the same buffer. */
 export class PersistentBuffer {
   readonly persistent: Persistent;
   readonly interleaving: Interleaving;
   /** Whether a matrix `[k, n]` lies in panels. */
-  readonly isPanelled: boolean;
+  readonly isPacked: boolean;
   readonly #heap: Heap;
   #address: number | undefined;
   #source: TensorSource | undefined;
   #loaded: boolean;
   #owners = 0;
 
-  constructor(heap: Heap, persistent: Persistent, { interleaving, isPanelled }: Pick<PersistentBuffer, "interleaving" | "isPanelled">) {
+  constructor(heap: Heap, persistent: Persistent, { interleaving, isPacked }: Pick<PersistentBuffer, "interleaving" | "isPacked">) {
     const { init } = persistent;
     this.persistent = persistent;
     this.interleaving = interleaving;
-    this.isPanelled = isPanelled;
+    this.isPacked = isPacked;
     this.#heap = heap;
     this.#loaded = init === "zeros";
   }
@@ -51,7 +51,7 @@ export class PersistentBuffer {
 
   get bytes(): number {
     const { spec } = this.persistent;
-    if (this.isPanelled) return panelledBytes(spec.shape[1]!, spec.shape[0]!);
+    if (this.isPacked) return packedBytes(spec.shape[1]!, spec.shape[0]!);
     return this.interleaving === undefined ? byteLength(spec) : interleavedBytes(spec, this.interleaving);
   }
 
@@ -82,7 +82,7 @@ export class PersistentBuffer {
       signal?.throwIfAborted();
       const bytes = await readSource(name, source, from, length, signal);
       const { u8 } = this.#heap;
-      if (this.isPanelled) writePanels(floatsOf(bytes), from / (4 * spec.shape[1]!), spec, this.#panels);
+      if (this.isPacked) writePacked(floatsOf(bytes), from / (4 * spec.shape[1]!), spec, this.#panels);
       else if (this.interleaving === undefined) u8.set(bytes, address + to);
       else writeInterleaved(spec.dtype, this.interleaving, spec.shape.at(-1)!, bytes, u8, address + to);
       onProgress?.(from + length, total);
@@ -95,7 +95,7 @@ export class PersistentBuffer {
   *#chunks(total: number): Iterable<{ readonly from: number; readonly length: number; readonly to: number }> {
     const { spec } = this.persistent;
     if (this.interleaving === undefined) {
-      const unit = this.isPanelled ? 4 * spec.shape[1]! : layoutOf(spec.dtype).bytes;
+      const unit = this.isPacked ? 4 * spec.shape[1]! : layoutOf(spec.dtype).bytes;
       const step = Math.max(1, Math.floor(chunkBytes / unit)) * unit;
       for (let from = 0; from < total; from += step) yield { from, length: Math.min(step, total - from), to: from };
       return;
@@ -118,7 +118,7 @@ export class PersistentBuffer {
     const { name, spec } = this.persistent;
     if (!this.#loaded) throw new ProgramError(`save: expected ${name} to be loaded; call plan.load() first`);
     const { interleaving } = this;
-    if (this.isPanelled) return readPanels(this.#panels, spec);
+    if (this.isPacked) return readPacked(this.#panels, spec);
     if (interleaving === undefined) return readStored(this.#heap, spec, this.address);
     // What is kept in another form is read again where it came from; without a source it is still the zeros that it started as.
     if (interleaving !== spec.dtype) return (await this.#source?.read(0, byteLength(spec)))?.slice() ?? new Uint8Array(byteLength(spec));

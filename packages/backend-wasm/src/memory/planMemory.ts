@@ -1,5 +1,5 @@
 import { byteLength, type Lowered, maxSpec, planArena, type Storage } from "@centella/core/backend";
-import { onDemand } from "../linking/onDemand.ts";
+import { lazyPart } from "../linking/lazyParts.ts";
 import { checkTensorBytes, type Heap } from "./heap.ts";
 import type { PersistentBuffer } from "./persistents.ts";
 import type { Owned, WriteGuards } from "./writeGuards.ts";
@@ -10,7 +10,7 @@ const alignment = 64;
 /** What a plan asks of a memory. */
 interface PlanNeeds {
   readonly lowered: Lowered;
-  readonly cells: ReadonlyMap<string, PersistentBuffer>;
+  readonly persistents: ReadonlyMap<string, PersistentBuffer>;
   readonly scratchBytes: number;
   readonly checkWrites: boolean;
 }
@@ -24,7 +24,7 @@ export interface PlanMemory {
 }
 
 /** Places temporaries, constants and scratch memory. What it allocates is added to `owned`, also if it throws. */
-export function placePlan(heap: Heap, { lowered, cells, scratchBytes, checkWrites }: PlanNeeds, owned: number[]): PlanMemory {
+export function placePlan(heap: Heap, { lowered, persistents, scratchBytes, checkWrites }: PlanNeeds, owned: number[]): PlanMemory {
   const bytesOf = ({ id }: Storage): number => byteLength(maxSpec(lowered.program.values[id]!.spec));
   const alloc = (bytes: number): number => {
     const address = heap.alloc(bytes, "arenas");
@@ -35,14 +35,14 @@ export function placePlan(heap: Heap, { lowered, cells, scratchBytes, checkWrite
     .filter(({ definition }) => definition.kind === "node" || definition.kind === "input")
     .map((storage) => ({ ...storage, bytes: bytesOf(storage) }));
   for (const { bytes } of temporaries) checkTensorBytes(bytes);
-  const guarding = checkWrites ? onDemand("writeGuards") : undefined;
+  const guarding = checkWrites ? lazyPart("writeGuards") : undefined;
   const arena = planArena(temporaries, alignment, guarding?.guardGap ?? 0);
   const arenaAddress = alloc(arena.bytes);
   const scratch = scratchBytes === 0 ? arenaAddress : alloc(scratchBytes);
   const addresses = new Map<Storage, number>();
   for (const storage of lowered.storages) {
     const { definition } = storage;
-    if (definition.kind === "persistent") addresses.set(storage, cells.get(definition.name)!.address);
+    if (definition.kind === "persistent") addresses.set(storage, persistents.get(definition.name)!.address);
     else if (definition.kind === "constant") {
       const address = alloc(bytesOf(storage));
       const { data } = definition;

@@ -33,15 +33,15 @@ import {
   type TensorStorage,
 } from "@centella/core/backend";
 import type { BuildContext, Run, Task } from "../kernel.ts";
-import { isLate } from "../linking/lateKernels.ts";
-import { kernelOf } from "../linking/module.ts";
-import type { Home } from "../memory/home.ts";
+import { isLazy } from "../kernels/lazy/lazyKernels.ts";
+import { kernelOf } from "../linking/baseModule.ts";
+import type { PlanLinker } from "../linking/planLinker.ts";
+import type { MemoryInstance } from "../memory/memoryInstance.ts";
 import type { PersistentBuffer } from "../memory/persistents.ts";
-import { cellsOf } from "../memory/planCells.ts";
 import { type PlanMemory, placePlan } from "../memory/planMemory.ts";
+import { planPersistents } from "../memory/planPersistents.ts";
 import { readStored, WasmStorage } from "../memory/tensors.ts";
 import { directOutputs } from "./directOutputs.ts";
-import type { PlanModule } from "./planModule.ts";
 import { type PlacedRun, PlannedRuns } from "./plannedRuns.ts";
 import type { PlanOwner } from "./planOwner.ts";
 import { type RunContext, runList, runListSync } from "./runner.ts";
@@ -55,15 +55,15 @@ type HeldInput = TypedArray | WasmStorage | Promise<TypedArray>;
 
 export class WasmPlan implements Plan {
   readonly warnings: readonly string[];
-  readonly cells: ReadonlyMap<string, PersistentBuffer>;
-  readonly home: Home;
+  readonly persistents: ReadonlyMap<string, PersistentBuffer>;
+  readonly instance: MemoryInstance;
   readonly #backend: PlanOwner;
   readonly #lowered: Lowered;
   /** Where inputs that are used lie, by name. */
   readonly #inputStorages: ReadonlyMap<string, Storage>;
   readonly #results: ResultsOf;
   readonly #tasks: readonly Task[];
-  readonly #module: PlanModule;
+  readonly #module: PlanLinker;
   readonly #runs: PlannedRuns;
   /** What runs on the caller's thread are given. */
   readonly #alone: RunContext;
@@ -73,22 +73,22 @@ export class WasmPlan implements Plan {
 
   constructor(
     backend: PlanOwner,
-    home: Home,
+    instance: MemoryInstance,
     program: ProgramGraph,
     { shareWith, sharedBy = [] }: Pick<CompileOptions, "shareWith" | "sharedBy">,
   ) {
     this.#backend = backend;
-    this.home = home;
+    this.instance = instance;
     const lower = (graph: ProgramGraph): Lowered => lowerProgram(graph, backend.name, (...call) => backend.unsupported(...call), backend);
     const lowered = lower(program);
     const all = [lowered, ...sharedBy.map(lower)];
-    const sharedCells = shareWith instanceof WasmPlan ? shareWith.cells : undefined;
+    const sharedPersistents = shareWith instanceof WasmPlan ? shareWith.persistents : undefined;
     this.#lowered = lowered;
     this.#inputStorages = new Map(
       lowered.storages.flatMap((storage) => (storage.definition.kind === "input" ? [[storage.definition.name, storage] as const] : [])),
     );
-    this.cells = cellsOf(home.heap, lowered, all, sharedCells);
-    const converted = lowered.persistents.map(({ name }) => this.cells.get(name)!).filter(({ isConverted }) => isConverted);
+    this.persistents = planPersistents(instance.heap, lowered, all, sharedPersistents);
+    const converted = lowered.persistents.map(({ name }) => this.persistents.get(name)!).filter(({ isConverted }) => isConverted);
     this.warnings = heldWeightsWarnings(
       "wasm",
       "8-bit integers with f32 scales",
@@ -99,18 +99,18 @@ export class WasmPlan implements Plan {
     const shared = new Map<string, unknown>();
     const tables: { readonly bytes: number; readonly write: ((bytes: Uint8Array<ArrayBuffer>) => void) | undefined; address: number }[] =
       [];
-    this.#module = backend.planModule(home);
+    this.#module = backend.planLinker(instance);
     const context: BuildContext = {
-      exports: (name) => home.exports(name),
-      include: (emit) => home.include({ emit }),
-      heap: home.heap,
+      exports: (name) => instance.exports(name),
+      include: (emit) => instance.include({ emit }),
+      heap: instance.heap,
       target: backend.target,
       threads: backend.pool?.size ?? 1,
-      rooms: home.space.rooms,
+      maxThreads: instance.memory.maxThreads,
       max: ({ spec }) => maxSpec(spec),
       interleaving: ({ storage: { definition } }) =>
-        definition.kind === "persistent" ? this.cells.get(definition.name)!.interleaving : undefined,
-      isPanelled: ({ storage: { definition } }) => definition.kind === "persistent" && this.cells.get(definition.name)!.isPanelled,
+        definition.kind === "persistent" ? this.persistents.get(definition.name)!.interleaving : undefined,
+      isPacked: ({ storage: { definition } }) => definition.kind === "persistent" && this.persistents.get(definition.name)!.isPacked,
       reserve: (bytes) => {
         scratchBytes = Math.max(scratchBytes, bytes);
       },
@@ -126,52 +126,56 @@ export class WasmPlan implements Plan {
       },
     };
     this.#tasks = lowered.steps.map(({ op, inputs, params, output, extraOutputs }) => {
-      const kernel = (home.custom.get(op) ?? kernelOf(op))!;
+      const kernel = (instance.custom.get(op) ?? kernelOf(op))!;
       for (const used of isFused(op) ? (params as FusedParams).body.map((call) => call.op) : [op])
-        if (isLate(used)) home.include(kernelOf(used)!);
+        if (isLazy(used)) instance.include(kernelOf(used)!);
       return kernel.build(context, inputs, params, output, extraOutputs);
     });
-    this.#runs = new PlannedRuns(home.space, lowered, this.#tasks);
-    this.#results = { heap: home.heap, outputs: lowered.outputs, direct: backend.checkWrites ? [] : directOutputs(lowered) };
+    this.#runs = new PlannedRuns(instance.memory, lowered, this.#tasks);
+    this.#results = { heap: instance.heap, outputs: lowered.outputs, direct: backend.checkWrites ? [] : directOutputs(lowered) };
     this.#alone = {
-      space: home.space,
-      library: home.library,
+      memory: instance.memory,
+      baseModule: instance.baseModule,
       pool: undefined,
-      lose: () => backend.pool?.lose(),
+      onThreadLost: () => backend.pool?.markLost(),
       tasks: this.#tasks,
-      turns: backend.turns,
+      eventLoop: backend.eventLoop,
       onStep: (step) => countOp(backend.counters, lowered.steps[step]!.op.name),
     };
 
     const owned: number[] = [];
     try {
-      this.#memory = placePlan(home.heap, { lowered, cells: this.cells, scratchBytes, checkWrites: backend.checkWrites }, owned);
+      this.#memory = placePlan(
+        instance.heap,
+        { lowered, persistents: this.persistents, scratchBytes, checkWrites: backend.checkWrites },
+        owned,
+      );
       for (const table of tables) {
-        table.address = home.heap.allocZeroed(table.bytes, "arenas");
+        table.address = instance.heap.allocZeroed(table.bytes, "arenas");
         owned.push(table.address);
         if (table.write === undefined) continue;
         const bytes = new Uint8Array(table.bytes);
         table.write(bytes);
-        home.heap.u8.set(bytes, table.address);
+        instance.heap.u8.set(bytes, table.address);
       }
     } catch (error) {
-      for (const address of owned) home.heap.free(address);
+      for (const address of owned) instance.heap.free(address);
       this.#module.dispose();
       throw error;
     }
-    for (const cell of this.cells.values()) cell.retain();
-    home.retain();
+    for (const persistent of this.persistents.values()) persistent.retain();
+    instance.retain();
     this.#owned = owned;
   }
 
   /** Makes the functions that were emitted for this plan ready on every thread. */
   async link(): Promise<void> {
-    await Promise.all([this.home.link(), this.#module.link()]);
+    await Promise.all([this.instance.link(), this.#module.link()]);
   }
 
   /** {@link link} within the call. */
   linkSync(): void {
-    this.home.linkSync();
+    this.instance.linkSync();
     this.#module.linkSync();
   }
 
@@ -182,21 +186,21 @@ export class WasmPlan implements Plan {
   async load(name: string, source: TensorSource, options: LoadOptions = {}): Promise<void> {
     this.#requireAlive();
     requireLoadable(this.program, name, source, options);
-    await this.#backend.enqueue(() => this.cells.get(name)!.load(source, options));
+    await this.#backend.enqueue(() => this.persistents.get(name)!.load(source, options));
   }
 
   async save(name: string): Promise<TypedArray> {
     this.#requireAlive();
     requirePersistent(this.program, name);
-    return this.#backend.enqueue(() => this.cells.get(name)!.save());
+    return this.#backend.enqueue(() => this.persistents.get(name)!.save());
   }
 
   reset(name: string): void {
     this.#requireAlive();
     const { init } = requirePersistent(this.program, name);
-    const cell = this.cells.get(name)!;
-    if (init !== "zeros") cell.reset();
-    void this.#backend.enqueue(() => cell.reset());
+    const persistent = this.persistents.get(name)!;
+    if (init !== "zeros") persistent.reset();
+    void this.#backend.enqueue(() => persistent.reset());
   }
 
   run(inputs: Readonly<Record<string, InputData>>, options: RunOptions = {}): Record<string, Tensor> {
@@ -210,7 +214,7 @@ export class WasmPlan implements Plan {
 
   /** Computes a short run within the call if nothing has to be waited for: to queue it would take longer than to compute it. */
   #runAtOnce(binding: Binding): Record<string, Tensor> | undefined {
-    if (!this.#runs.areShort || this.#backend.isBusy || this.#backend.turns.isDue) return undefined;
+    if (!this.#runs.areShort || this.#backend.isBusy || this.#backend.eventLoop.isDue) return undefined;
     const overrides = new Map<Storage, number>();
     for (const [name, { data }] of binding.inputs) {
       const content = this.#atHand(data);
@@ -241,7 +245,7 @@ export class WasmPlan implements Plan {
         const overrides = await this.#bindInputs(held);
         results.place(overrides);
         const run = this.#newRun(binding, overrides);
-        const planned = await this.#runs.inTurns(binding.dims, run, this.#backend.turns, signal);
+        const planned = await this.#runs.yielding(binding.dims, run, this.#backend.eventLoop, signal);
         const { isShared, record } = this.#runs.choose(binding.dims, planned, false);
         const start = performance.now();
         await runList(planned.list, run, this.#runContext(isShared), signal);
@@ -276,7 +280,7 @@ export class WasmPlan implements Plan {
     counters.submits++;
     const results: Record<string, TypedArray> = {};
     for (const { name, operand } of this.#lowered.outputs) {
-      results[name] = readStored(this.home.heap, resolveSpec(operand.spec, binding.dims), run.address(operand));
+      results[name] = readStored(this.instance.heap, resolveSpec(operand.spec, binding.dims), run.address(operand));
       counters.readbacks++;
     }
     return results;
@@ -288,11 +292,11 @@ export class WasmPlan implements Plan {
     this.#disposed = true;
     this.#backend.plans.delete(this);
     const free = (): void => {
-      for (const address of this.#owned) this.home.heap.free(address);
+      for (const address of this.#owned) this.instance.heap.free(address);
       this.#runs.free();
       this.#module.dispose();
-      for (const cell of this.cells.values()) cell.release();
-      this.#backend.leave(this.home);
+      for (const persistent of this.persistents.values()) persistent.release();
+      this.#backend.leave(this.instance);
     };
     if (!this.#backend.isBusy) free();
     else void this.#backend.enqueue(free);
@@ -304,7 +308,7 @@ export class WasmPlan implements Plan {
   }
 
   #requireLoaded(): void {
-    requireLoaded(this.#lowered, (name) => this.cells.get(name)!.isLoaded);
+    requireLoaded(this.#lowered, (name) => this.persistents.get(name)!.isLoaded);
   }
 
   #checkWrites(): void {
@@ -319,7 +323,7 @@ export class WasmPlan implements Plan {
   }
 
   #isOwn(storage: TensorStorage): storage is WasmStorage {
-    return storage instanceof WasmStorage && storage.heap === this.home.heap;
+    return storage instanceof WasmStorage && storage.heap === this.instance.heap;
   }
 
   #hold(data: InputData): HeldInput {
@@ -364,7 +368,7 @@ export class WasmPlan implements Plan {
     const storage = this.#inputStorages.get(name);
     if (storage === undefined) return;
     const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
-    this.home.heap.u8.set(bytes, this.#memory.addresses.get(storage)!);
+    this.instance.heap.u8.set(bytes, this.#memory.addresses.get(storage)!);
     this.#backend.counters.uploads++;
   }
 
@@ -388,6 +392,6 @@ export class WasmPlan implements Plan {
 
   #runContext(isShared: boolean): RunContext {
     const { pool } = this.#backend;
-    return isShared && pool !== undefined && this.home.isShared && this.#module.isShared ? { ...this.#alone, pool } : this.#alone;
+    return isShared && pool !== undefined && this.instance.isShared && this.#module.isShared ? { ...this.#alone, pool } : this.#alone;
   }
 }

@@ -1,16 +1,16 @@
 import { type Binding, type Lowered, resolveSpec, type Storage } from "@centella/core/backend";
 import type { Run, Task } from "../kernel.ts";
-import type { Space } from "../memory/space.ts";
-import { ThreadChoice } from "../threads/choice.ts";
-import type { Turns } from "./eventLoop.ts";
+import type { WasmMemory } from "../memory/wasmMemory.ts";
+import { ThreadChoice } from "../threads/threadChoice.ts";
+import type { EventLoopYield } from "./eventLoopYield.ts";
 import { lastOf, type RecordedStep, recordStep, type StepList, writeSteps } from "./stepList.ts";
 
 /** Step lists that a plan keeps, for different extents or places of its inputs and outputs: so many at least, and so many bytes. */
-const fewLists = 16;
+const minKeptLists = 16;
 const keptBytes = 2 ** 20;
 
 /** So many steps are recorded within a call. */
-const fewSteps = 16;
+const maxStepsAtOnce = 16;
 
 /** Flops and bytes of a millisecond on one thread, about. */
 const workPerMs = 3e7;
@@ -24,7 +24,7 @@ const shortMs = { shared: 0.07, alone: 1 } as const;
 /** How long a run is, in ms, that is better shared whatever its steps are. */
 const longMs = 3;
 /** Extents for which is kept what is faster. */
-const mostChoices = 64;
+const maxChoices = 64;
 
 /** A run with the addresses of inputs that are tensors of this backend, and of outputs that are computed in theirs. */
 export interface PlacedRun extends Run {
@@ -39,7 +39,7 @@ interface Variant {
 
 /** The step lists of a plan: recorded when extents or addresses are new, kept as long as they are used. */
 export class PlannedRuns {
-  readonly #space: Space;
+  readonly #memory: WasmMemory;
   readonly #lowered: Lowered;
   readonly #tasks: readonly Task[];
   /** Steps that cannot be recorded. */
@@ -51,8 +51,8 @@ export class PlannedRuns {
   /** By extents, of runs that are awaited and of those that are not. */
   readonly #choices = new Map<string, ThreadChoice>();
 
-  constructor(space: Space, lowered: Lowered, tasks: readonly Task[]) {
-    this.#space = space;
+  constructor(memory: WasmMemory, lowered: Lowered, tasks: readonly Task[]) {
+    this.#memory = memory;
     this.#lowered = lowered;
     this.#tasks = tasks;
   }
@@ -62,9 +62,9 @@ export class PlannedRuns {
     return this.#areShort;
   }
 
-  /** Whether there is one thread at most beside the caller's: those of a pool have rooms, and the caller's has one. */
+  /** Whether there is one thread at most beside the caller's: those of a pool have threadScratch, and the caller's has one. */
   get #isAlone(): boolean {
-    return this.#space.rooms <= 2;
+    return this.#memory.maxThreads <= 2;
   }
 
   get #shortMs(): number {
@@ -79,8 +79,8 @@ export class PlannedRuns {
     return this.#keep(key, lastOf(this.#record(dims, run)));
   }
 
-  /** {@link of} with turns for the event loop: what hundreds of steps do for new extents takes tens of milliseconds to record. */
-  async inTurns(dims: Binding["dims"], run: PlacedRun, turns: Turns, signal: AbortSignal | undefined): Promise<Variant> {
+  /** {@link of} with eventLoop for the event loop: what hundreds of steps do for new extents takes tens of milliseconds to record. */
+  async yielding(dims: Binding["dims"], run: PlacedRun, eventLoop: EventLoopYield, signal: AbortSignal | undefined): Promise<Variant> {
     const key = keyOf(dims, run);
     const found = this.#find(key);
     if (found !== undefined) return found;
@@ -88,8 +88,8 @@ export class PlannedRuns {
     for (;;) {
       const { done, value } = recording.next();
       if (done === true) return this.#keep(key, value);
-      if (!turns.isDue) continue;
-      await turns.give();
+      if (!eventLoop.isDue) continue;
+      await eventLoop.yield();
       if (signal?.aborted !== true) continue;
       recording.return(undefined as never);
       signal.throwIfAborted();
@@ -106,11 +106,11 @@ export class PlannedRuns {
 
   #keep(key: string, planned: Variant): Variant {
     this.#kept.set(key, planned);
-    this.#areShort = planned.ms <= this.#shortMs && this.#tasks.length <= fewSteps && this.#lowered.program.dims.size === 0;
+    this.#areShort = planned.ms <= this.#shortMs && this.#tasks.length <= maxStepsAtOnce && this.#lowered.program.dims.size === 0;
     this.#keptBytes += planned.list.bytes;
-    while (this.#kept.size > fewLists && this.#keptBytes > keptBytes) {
+    while (this.#kept.size > minKeptLists && this.#keptBytes > keptBytes) {
       const [oldest, { list }] = this.#kept.entries().next().value!;
-      this.#space.heap.free(list.address);
+      this.#memory.heap.free(list.address);
       this.#keptBytes -= list.bytes;
       this.#kept.delete(oldest);
     }
@@ -128,13 +128,13 @@ export class PlannedRuns {
     const choice = this.#choices.get(key) ?? new ThreadChoice();
     this.#choices.delete(key);
     this.#choices.set(key, choice);
-    if (this.#choices.size > mostChoices) this.#choices.delete(this.#choices.keys().next().value!);
+    if (this.#choices.size > maxChoices) this.#choices.delete(this.#choices.keys().next().value!);
     const isShared = choice.next();
     return { isShared, record: (time) => choice.record(isShared, time) };
   }
 
   free(): void {
-    for (const { list } of this.#kept.values()) this.#space.heap.free(list.address);
+    for (const { list } of this.#kept.values()) this.#memory.heap.free(list.address);
   }
 
   /** Yields after each step. */
@@ -146,12 +146,12 @@ export class PlannedRuns {
       const specs = inputs.map((operand) => operand && resolveSpec(operand.spec, dims));
       const { flops, bytes } = op.cost(specs, params, resolveSpec(output.spec, dims));
       work += flops + bytes;
-      const recorded = this.#hostSteps.has(index) ? undefined : recordStep(this.#space, task, run);
+      const recorded = this.#hostSteps.has(index) ? undefined : recordStep(this.#memory, task, run);
       if (recorded === undefined) this.#hostSteps.add(index);
       steps.push(recorded);
       yield;
     }
-    return { list: yield* writeSteps(this.#space.heap, steps), ms: work / workPerMs };
+    return { list: yield* writeSteps(this.#memory.heap, steps), ms: work / workPerMs };
   }
 }
 

@@ -1,9 +1,9 @@
 import { slotBytes } from "../emit/index.ts";
-import type { Call, Part, Pause, Range, Run, Task } from "../kernel.ts";
+import type { Call, DeferredStages, Range, Run, Stage, Task } from "../kernel.ts";
 import type { Heap } from "../memory/heap.ts";
-import { type CallRecorder, type Entry, NotRecordable, type Space } from "../memory/space.ts";
+import { type CallRecorder, type Entry, NotRecordable, type WasmMemory } from "../memory/wasmMemory.ts";
 import { type StageRange, writeWords } from "../threads/control.ts";
-import { stageFields, stageNumbers } from "../threads/walk.ts";
+import { stageFields, stageNumbers } from "../threads/stageRunner.ts";
 
 /** Steps that run one after the other: in one go from a list in memory, or one that returns to JavaScript. */
 export type Segment =
@@ -28,27 +28,27 @@ interface Recorded {
   readonly args: readonly number[];
 }
 
-interface Stage {
+interface RecordedStage {
   /** The calls of each tile in order; of a range the one that all of its tiles share. */
   readonly tiles: readonly (readonly Recorded[])[];
   readonly range?: { readonly total: number; readonly grain: number };
 }
 
 /** What one step recorded, or undefined if it has to run on the caller's thread. */
-export type RecordedStep = readonly Stage[] | undefined;
+export type RecordedStep = readonly RecordedStage[] | undefined;
 
 /** Records what a step calls. */
-export function recordStep(space: Space, task: Task, run: Run): RecordedStep {
-  return recordWork(space, () => task(run) ?? []);
+export function recordStep(memory: WasmMemory, task: Task, run: Run): RecordedStep {
+  return recordWork(memory, () => task(run) ?? []);
 }
 
 /** Records what `work` calls. */
-export function recordWork(space: Space, work: () => Iterable<Pause | Part>): RecordedStep {
-  const stages: Stage[] = [];
+export function recordWork(memory: WasmMemory, work: () => Iterable<Stage | DeferredStages>): RecordedStep {
+  const stages: RecordedStage[] = [];
   const recorder: CallRecorder = { call: (entry, args) => void stages.push({ tiles: [[{ entry, args }]] }) };
   try {
-    space.record(recorder, () => {
-      for (const pause of pausesOf(work())) stages.push(...stagesOf(space, pause));
+    memory.record(recorder, () => {
+      for (const pause of stagesOf(work())) stages.push(...recordStages(memory, pause));
     });
     return stages;
   } catch (error) {
@@ -58,18 +58,18 @@ export function recordWork(space: Space, work: () => Iterable<Pause | Part>): Re
 }
 
 /** Pauses, those of parts among them. */
-export function* pausesOf(work: Iterable<Pause | Part>): Iterable<Pause> {
+export function* stagesOf(work: Iterable<Stage | DeferredStages>): Iterable<Stage> {
   for (const pause of work) {
     if (typeof pause === "function") yield* pause();
     else yield pause;
   }
 }
 
-function stagesOf(space: Space, pause: Pause): readonly Stage[] {
+function recordStages(memory: WasmMemory, pause: Stage): readonly RecordedStage[] {
   if (pause === undefined) return [];
-  const recorded = ({ fn, args, following = [] }: Call): readonly Recorded[] => [
-    { entry: space.entryOf(fn), args },
-    ...following.flatMap(recorded),
+  const recorded = ({ fn, args, chained = [] }: Call): readonly Recorded[] => [
+    { entry: memory.entryOf(fn), args },
+    ...chained.flatMap(recorded),
   ];
   if (isRange(pause)) return pause.total > 0 ? [{ tiles: [recorded(pause)], range: pause }] : [];
   return pause.length > 0 ? [{ tiles: pause.map(recorded) }] : [];
@@ -109,7 +109,7 @@ export function* writeSteps(heap: Heap, steps: readonly RecordedStep[]): Generat
   let at = address;
   let callAt = address + stageBytes * stages.length;
   let index = 0;
-  const writeStage = ({ tiles, range }: Stage): void => {
+  const writeStage = ({ tiles, range }: RecordedStage): void => {
     const views: Views = { i32: heap.i32, f32: heap.f32, f64: heap.f64 };
     const { i32 } = views;
     const [stride, link] = [strides[index]!, linkBytes[index]!];

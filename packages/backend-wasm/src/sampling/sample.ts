@@ -20,8 +20,8 @@ const signature = {
   seedHigh: "i32",
   /** Whether top-k drops candidates before top-p adds up what is left. */
   isTopK: "i32",
-  rooms: "i32",
-  roomBytes: "i32",
+  threadScratch: "i32",
+  threadScratchBytes: "i32",
   begin: "i32",
   end: "i32",
 } as const;
@@ -38,8 +38,8 @@ export function emitSample(module: ModuleBuilder, name: string): void {
     const [kept, at, weights, to] = f.locals("i32", 4);
     const [logit, greatest, limit] = f.locals("f32", 3);
     const [total, sum, weight, uniform] = f.locals("f64", 4);
-    const a = f.let(i32.add(p.rooms, i32.mul(threadIndex, i32.shl(p.roomBytes, 1))));
-    const b = f.let(i32.add(a, p.roomBytes));
+    const a = f.let(i32.add(p.threadScratch, i32.mul(threadIndex, i32.shl(p.threadScratchBytes, 1))));
+    const b = f.let(i32.add(a, p.threadScratchBytes));
     const infinity = f32.const(Number.POSITIVE_INFINITY);
     const excluded = f32.const(Number.NEGATIVE_INFINITY);
     /** exp of how far a logit lies below the greatest. */

@@ -1,6 +1,6 @@
 import type { Heap } from "../memory/heap.ts";
 import { memoryMap } from "../memory/memoryMap.ts";
-import { closed, controlFields, stageFields, stageNumbers } from "./walk.ts";
+import { closed, controlFields, stageFields, stageNumbers } from "./stageRunner.ts";
 
 /** A list of stages in memory: addresses of the first and of the end. */
 export interface StageRange {

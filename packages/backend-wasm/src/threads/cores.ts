@@ -1,5 +1,5 @@
 /** Most threads that are taken without being asked for: more of them wait for memory. */
-const mostThreads = 8;
+const maxAutoThreads = 8;
 
 interface Files {
   readFileSync(path: string, encoding: "utf8"): string;
@@ -9,7 +9,7 @@ interface Files {
 export function autoThreads(read: (path: string) => string | undefined = readFile): number {
   const { navigator } = globalThis as { navigator?: { readonly hardwareConcurrency?: number } };
   const logical = navigator?.hardwareConcurrency ?? 1;
-  return Math.max(1, Math.min(mostThreads, logical, coresOf(read) ?? logical));
+  return Math.max(1, Math.min(maxAutoThreads, logical, coresOf(read) ?? logical));
 }
 
 /** Cores, told on Linux by which processors share one: two threads of a core have its vector units and caches in turn. */

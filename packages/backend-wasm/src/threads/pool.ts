@@ -1,25 +1,25 @@
 import { DeviceLostError, DisposedError, KernelError } from "@centella/core";
-import type { Space } from "../memory/space.ts";
+import type { WasmMemory } from "../memory/wasmMemory.ts";
 import type { StageRange } from "./control.ts";
+import { stageResult } from "./stageRunner.ts";
 import { type StartedWorker, startWorker } from "./startWorker.ts";
-import { walkResult } from "./walk.ts";
 import { poolFields, type WorkerMail, type WorkerReport, type WorkerStart } from "./worker.ts";
 
 /** How long a worker looks for the next list before it sleeps. */
 const spinMs = 0.1;
 /** Polls of a walk before the thread sleeps: about as long. */
-export const walkSpins = 40_000;
+export const tileSpins = 40_000;
 
 /** A message without its number. */
 type Mail = WorkerMail extends infer M ? (M extends WorkerMail ? Omit<M, "id"> : never) : never;
 
-/** A space's number, and what was loaded over it, by place. */
-interface SpaceModules {
+/** A memory's number, and what was loaded over it, by place. */
+interface MemoryModules {
   readonly id: number;
   readonly modules: Map<number, Mail & { readonly load: WebAssembly.Module }>;
 }
 
-/** Threads that walk step lists. Each has every space's modules over the same memory. */
+/** Threads that walk step lists. Each has every memory's modules over the same memory. */
 export class ThreadPool {
   /** Number of threads. */
   readonly size: number;
@@ -27,9 +27,9 @@ export class ThreadPool {
   /** Loading and starting anew, one after the other: threads that end do not answer. */
   #changes: Promise<void> = Promise.resolve();
   #workers: readonly StartedWorker[] = [];
-  readonly #spaces = new Map<Space, SpaceModules>();
+  readonly #memories = new Map<WasmMemory, MemoryModules>();
   readonly #answers = new Map<number, { resolve: () => void; reject: (error: Error) => void; left: number }>();
-  #nextSpace = 1;
+  #nextMemory = 1;
   #nextMail = 1;
   /** Why no further list can be started. */
   #end: DeviceLostError | DisposedError | undefined;
@@ -52,36 +52,36 @@ export class ThreadPool {
     return this.#end !== undefined;
   }
 
-  /** Instantiates a module over a space on every thread, its thunks from `base` on. */
-  async load(space: Space, module: WebAssembly.Module, base: number, count: number): Promise<void> {
+  /** Instantiates a module over a memory on every thread, its thunks from `base` on. */
+  async load(memory: WasmMemory, module: WebAssembly.Module, base: number, count: number): Promise<void> {
     await this.#change(async () => {
-      let known = this.#spaces.get(space);
+      let known = this.#memories.get(memory);
       if (known === undefined) {
-        known = { id: this.#nextSpace++, modules: new Map() };
-        this.#spaces.set(space, known);
+        known = { id: this.#nextMemory++, modules: new Map() };
+        this.#memories.set(memory, known);
       }
-      known.modules.set(base, { load: module, space: known.id, memory: space.heap.memory, base, count });
+      known.modules.set(base, { load: module, memoryId: known.id, memory: memory.heap.memory, base, count });
       await this.#send(known.modules.get(base)!);
     });
   }
 
   /** Lets go of a module that is no longer called. */
-  async unload(space: Space, base: number, count: number): Promise<void> {
+  async unload(memory: WasmMemory, base: number, count: number): Promise<void> {
     await this.#change(async () => {
-      const known = this.#spaces.get(space);
+      const known = this.#memories.get(memory);
       if (known === undefined) return;
       known.modules.delete(base);
-      await this.#send({ unload: true, space: known.id, base, count });
+      await this.#send({ unload: true, memoryId: known.id, base, count });
     });
   }
 
   /**
-   * Lets go of a space. Its memory is free when nobody here holds it any more: the threads are started anew, because one that waits for
+   * Lets go of a memory. Its memory is free when nobody here holds it any more: the threads are started anew, because one that waits for
    * work collects no garbage.
    */
-  async drop(space: Space): Promise<void> {
+  async drop(memory: WasmMemory): Promise<void> {
     await this.#change(async () => {
-      if (this.#spaces.delete(space)) await this.#startAnew();
+      if (this.#memories.delete(memory)) await this.#startAnew();
     });
   }
 
@@ -90,8 +90,8 @@ export class ThreadPool {
    * @throws {KernelError} if a tile trapped
    * @throws {DeviceLostError} if a thread has died; {DisposedError}
    */
-  async run(space: Space, list: StageRange, signal: AbortSignal | undefined): Promise<void> {
-    const { control } = space;
+  async run(memory: WasmMemory, list: StageRange, signal: AbortSignal | undefined): Promise<void> {
+    const { control } = memory;
     const cancel = (): void => control.cancel();
     this.#use(1);
     try {
@@ -103,7 +103,7 @@ export class ThreadPool {
         signal?.addEventListener("abort", cancel, { once: true });
         control.begin(list);
         if (signal?.aborted === true) cancel();
-        this.wake(space, this.size);
+        this.wake(memory, this.size);
       });
     } catch (error) {
       // A thread that is being ended may still be at a tile: nothing else runs on this memory before all are gone.
@@ -118,10 +118,10 @@ export class ThreadPool {
     if (control.isFailed) throw new KernelError("wasm", "", "a kernel trapped");
   }
 
-  /** Calls the first `helpers` threads to the list that was begun in a space. */
-  wake(space: Space, helpers: number): void {
+  /** Calls the first `helpers` threads to the list that was begun in a memory. */
+  wake(memory: WasmMemory, helpers: number): void {
     const control = this.#control;
-    Atomics.store(control, poolFields.space, this.#spaces.get(space)!.id);
+    Atomics.store(control, poolFields.memoryId, this.#memories.get(memory)!.id);
     Atomics.store(control, poolFields.helpers, helpers);
     Atomics.add(control, poolFields.epoch, 1);
     Atomics.notify(control, poolFields.epoch);
@@ -134,7 +134,7 @@ export class ThreadPool {
   }
 
   /** Ends the threads after one of them stopped responding. */
-  lose(): void {
+  markLost(): void {
     this.#finish(threadLost());
     void this.#terminate();
   }
@@ -156,9 +156,9 @@ export class ThreadPool {
     for (const worker of old) void worker.terminate();
     try {
       await this.#start();
-      for (const { modules } of this.#spaces.values()) for (const mail of modules.values()) await this.#send(mail);
+      for (const { modules } of this.#memories.values()) for (const mail of modules.values()) await this.#send(mail);
     } catch {
-      this.lose();
+      this.markLost();
     }
   }
 
@@ -166,7 +166,7 @@ export class ThreadPool {
     // Threads that are being ended look at their own.
     const pool = new SharedArrayBuffer(4 * poolFields.count);
     this.#control = new Int32Array(pool);
-    const start = { pool, fields: poolFields, results: walkResult, spins: walkSpins, spinMs };
+    const start = { pool, fields: poolFields, results: stageResult, spins: tileSpins, spinMs };
     const started = await Promise.allSettled(
       Array.from({ length: this.size }, (_, index) =>
         startWorker({ ...start, index } satisfies WorkerStart, (report) => this.#report(report)),

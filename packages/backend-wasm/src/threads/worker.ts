@@ -1,14 +1,14 @@
-import type { walkResult } from "./walk.ts";
+import type { stageResult } from "./stageRunner.ts";
 
 /** i32 fields of the memory in which the pool tells its workers what to do. */
-export const poolFields = { epoch: 0, mail: 1, space: 2, helpers: 3, count: 16 } as const;
+export const poolFields = { epoch: 0, mail: 1, memoryId: 2, helpers: 3, count: 16 } as const;
 
 /** What a worker is started with. */
 export interface WorkerStart {
   readonly pool: SharedArrayBuffer;
   readonly index: number;
   readonly fields: typeof poolFields;
-  readonly results: typeof walkResult;
+  readonly results: typeof stageResult;
   /** Polls of a walk, and ms between runs, before the thread sleeps. */
   readonly spins: number;
   readonly spinMs: number;
@@ -19,13 +19,13 @@ export type WorkerMail =
   | {
       readonly id: number;
       readonly load: WebAssembly.Module;
-      readonly space: number;
+      readonly memoryId: number;
       readonly memory: WebAssembly.Memory;
       readonly base: number;
       readonly count: number;
     }
-  | { readonly id: number; readonly unload: true; readonly space: number; readonly base: number; readonly count: number }
-  | { readonly id: number; readonly drop: true; readonly space: number };
+  | { readonly id: number; readonly unload: true; readonly memoryId: number; readonly base: number; readonly count: number }
+  | { readonly id: number; readonly drop: true; readonly memoryId: number };
 
 /** What a worker sends. */
 export type WorkerReport = { readonly ready: true } | { readonly done: number; readonly error?: string } | { readonly ended: true };
@@ -35,7 +35,7 @@ export type WorkerReport = { readonly ready: true } | { readonly done: number; r
  * outside itself.
  */
 export function workerMain(): void {
-  interface Place {
+  interface MemoryModules {
     readonly table: WebAssembly.Table;
     walk?: (budget: number, spins: number, patience: number) => number;
     abandon?: () => number;
@@ -45,16 +45,16 @@ export function workerMain(): void {
     readonly parentPort: { postMessage(message: unknown): void; on(event: "message", listener: (mail: WorkerMail) => void): void };
   }
   const { process } = globalThis as { process?: { getBuiltinModule?(name: string): NodeWorker } };
-  const spaces = new Map<number, Place>();
+  const memories = new Map<number, MemoryModules>();
 
   const handle = (mail: WorkerMail, index: number): void => {
     if ("drop" in mail) {
-      spaces.delete(mail.space);
+      memories.delete(mail.memoryId);
       return;
     }
-    const place: Place = spaces.get(mail.space) ?? { table: new WebAssembly.Table({ element: "anyfunc", initial: 0 }) };
-    spaces.set(mail.space, place);
-    const { table } = place;
+    const modules: MemoryModules = memories.get(mail.memoryId) ?? { table: new WebAssembly.Table({ element: "anyfunc", initial: 0 }) };
+    memories.set(mail.memoryId, modules);
+    const { table } = modules;
     const end = mail.base + mail.count;
     if ("unload" in mail) {
       for (let at = mail.base; at < end; at++) table.set(at, null);
@@ -64,7 +64,7 @@ export function workerMain(): void {
     const base = new WebAssembly.Global({ value: "i32", mutable: false }, mail.base);
     const thread = new WebAssembly.Global({ value: "i32", mutable: false }, index);
     const { exports } = new WebAssembly.Instance(mail.load, { env: { memory: mail.memory, table, base, thread } });
-    if ("walk" in exports) Object.assign(place, exports);
+    if ("walk" in exports) Object.assign(modules, exports);
   };
 
   const start = (
@@ -78,7 +78,7 @@ export function workerMain(): void {
       for (;;) {
         const seen = Atomics.load(control, fields.epoch);
         if (Atomics.load(control, fields.mail) !== handled) return;
-        const { walk, abandon } = spaces.get(Atomics.load(control, fields.space)) ?? {};
+        const { walk, abandon } = memories.get(Atomics.load(control, fields.memoryId)) ?? {};
         let isOver = false;
         if (walk !== undefined && index < Atomics.load(control, fields.helpers)) {
           let result: number;

@@ -1,8 +1,8 @@
 import { f32x4, v128 } from "../../emit/index.ts";
-import { horner, madd } from "../../linking/target.ts";
 import { exp, expm1Negative, onePlusExp } from "../../math/exp.ts";
 import { softplus } from "../../math/softplus.ts";
 import { tanh } from "../../math/tanh.ts";
+import { horner, madd } from "../../target.ts";
 import type { ExpressionTable } from "./table.ts";
 
 /** `0.5 (1 + tanh u)` is the sigmoid of `2 u`, which does not cancel where `tanh u` is close to -1. */

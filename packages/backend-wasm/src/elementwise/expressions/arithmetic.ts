@@ -1,5 +1,5 @@
 import { f32x4, i32x4, type V128, v128 } from "../../emit/index.ts";
-import { madd } from "../../linking/target.ts";
+import { madd } from "../../target.ts";
 import type { Expression } from "../expression.ts";
 import { isFloat } from "../lanes.ts";
 import type { ExpressionTable } from "./table.ts";

@@ -1,8 +1,8 @@
 import { type FunctionBuilder, f32x4, f64x2, type Local, type V128, v128 } from "../../emit/index.ts";
-import { horner, madd } from "../../linking/target.ts";
 import { doubleSplat, expDouble, inDouble, logDouble } from "../../math/double.ts";
 import { exp, halfExp } from "../../math/exp.ts";
 import { log } from "../../math/log.ts";
+import { horner, madd } from "../../target.ts";
 import type { Scope } from "../expression.ts";
 import type { ExpressionTable } from "./table.ts";
 

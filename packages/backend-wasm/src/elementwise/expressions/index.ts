@@ -4,14 +4,14 @@ import { arithmetic } from "./arithmetic.ts";
 import { logic } from "./logic.ts";
 import type { ExpressionTable } from "./table.ts";
 
-/** The ops that compute element by element, but for those that are loaded late. */
+/** The ops that compute element by element, except those loaded on first use. */
 export const expressions: ExpressionTable = { ...arithmetic, ...activations, ...logic };
 
 const known = new Map(Object.entries(expressions) as [string, Expression][]);
 
-/** Makes expressions known that were loaded late. */
-export function addExpressions(late: ExpressionTable): void {
-  for (const [op, expression] of Object.entries(late)) known.set(op, expression as Expression);
+/** Adds expressions that were loaded on first use. */
+export function addExpressions(loaded: ExpressionTable): void {
+  for (const [op, expression] of Object.entries(loaded)) known.set(op, expression as Expression);
 }
 
 /** The expression of an op, its parameter type erased. */

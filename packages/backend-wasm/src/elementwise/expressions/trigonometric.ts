@@ -1,6 +1,6 @@
 import { type FunctionBuilder, f32x4, type Local, type V128, v128 } from "../../emit/index.ts";
-import { horner, madd, type Target } from "../../linking/target.ts";
 import { cosine, reduceAngle, sine } from "../../math/angle.ts";
+import { horner, madd, type Target } from "../../target.ts";
 import type { ExpressionTable } from "./table.ts";
 
 /** pi / 2 as an f32, and what that leaves. */

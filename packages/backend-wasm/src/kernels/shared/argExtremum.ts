@@ -1,8 +1,7 @@
 import { type FunctionBuilder, f32x4, i32, i32x4, type Local, type ModuleBuilder, type V128, v128 } from "../../emit/index.ts";
 import type { Kernel, ParamsOf } from "../../kernel.ts";
-import { axisView, ranges } from "./axes.ts";
 import { folds, freshStates, mergeStates, orNaN, restart } from "./fold.ts";
-import { forEachStrip, strip, stripsOf } from "./reduction.ts";
+import { alongAxis, forEachStrip } from "./reduction.ts";
 
 const signature = { x: "i32", y: "i32", n: "i32", inner: "i32", begin: "i32", end: "i32" } as const;
 
@@ -13,12 +12,7 @@ export function argExtremum(name: "argmax" | "argmin"): Kernel<ParamsOf<"argmax"
     build({ emit }, [x], { axis }, y) {
       const rows = emit(`${name}.rows`, (module, called) => emitRows(module, called, fold));
       const columns = emit(`${name}.columns`, (module, called) => emitColumns(module, called, fold));
-      return (run) => {
-        const { outer, n, inner } = axisView(run.shape(x!), axis);
-        const args = [run.address(x!), run.address(y), n, inner];
-        if (inner === 1) return ranges(rows, args, outer, n);
-        return ranges(columns, args, outer * stripsOf(inner), n * strip);
-      };
+      return alongAxis(rows, columns, x!, y, axis);
     },
   };
 }

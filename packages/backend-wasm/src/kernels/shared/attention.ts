@@ -1,5 +1,5 @@
 import { i32, type ModuleBuilder, threadIndex } from "../../emit/index.ts";
-import type { Target } from "../../linking/target.ts";
+import type { Target } from "../../target.ts";
 import { common, emitBlocks, emitVisible, vectorsOf } from "./attentionBlock.ts";
 import { emitFinish, emitMerge, type Pointer, part } from "./attentionParts.ts";
 import { keyBlock } from "./attentionTiles.ts";
@@ -30,7 +30,7 @@ export function emitAttention(module: ModuleBuilder, target: Target): void {
   cacheTypes.forEach((type, i) => {
     const block = blocks[i]!;
     module.function(`attention.${type}`, range, (f, { begin, end: last, ...p }) => {
-      const room = f.let(i32.add(p.rooms, i32.mul(threadIndex, p.roomBytes)));
+      const scratch = f.let(i32.add(p.threadScratch, i32.mul(threadIndex, p.threadScratchBytes)));
       const size = f.let(bytesOf(p.dV));
       const group = f.let(i32.divU(p.heads, p.kvHeads));
       const [kvHead, first, end, next, stop, count] = f.locals("i32", 6) as [Pointer, Pointer, Pointer, Pointer, Pointer, Pointer];
@@ -56,7 +56,7 @@ export function emitAttention(module: ModuleBuilder, target: Target): void {
             f.if(i32.ltU(next, stop), () => f.brIf(again, i32.eq(i32.load(i32.add(p.seqOf, i32.shl(next, 2))), sequence)));
           });
           f.set(count, i32.mul(i32.sub(next, first), group));
-          const own = f.let(i32.add(room, p.parts));
+          const own = f.let(i32.add(scratch, p.parts));
           const blockParts = f.let(i32.add(own, i32.mul(count, size)));
           f.set(key, i32.and(from, -keyBlock));
           const target = f.let(own);
@@ -65,7 +65,7 @@ export function emitAttention(module: ModuleBuilder, target: Target): void {
             f.set(end, i32.add(key, keyBlock));
             f.call(block, {
               ...p,
-              room,
+              scratch,
               to: target,
               first,
               last: next,
@@ -109,7 +109,7 @@ export function emitAttention(module: ModuleBuilder, target: Target): void {
     });
 
     module.function(`attention.split.${type}`, range, (f, { begin, end: last, ...p }) => {
-      const room = f.let(i32.add(p.rooms, i32.mul(threadIndex, p.roomBytes)));
+      const scratch = f.let(i32.add(p.threadScratch, i32.mul(threadIndex, p.threadScratchBytes)));
       const size = f.let(bytesOf(p.dV));
       const group = f.let(i32.divU(p.heads, p.kvHeads));
       const zero = f.local("i32");
@@ -134,7 +134,7 @@ export function emitAttention(module: ModuleBuilder, target: Target): void {
             const own = f.let(i32.sub(last, begin));
             f.set(left, i32.select(i32.ltS(own, left), own, left));
             const touched = i32.select(isFirst, left, 0);
-            f.call(block, { ...p, room, to, first: zero, last: i32.const(1), sequence, kvHead, from, end, touched });
+            f.call(block, { ...p, scratch, to, first: zero, last: i32.const(1), sequence, kvHead, from, end, touched });
           },
           () => {
             const left = f.let(group);

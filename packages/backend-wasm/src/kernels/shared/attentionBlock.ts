@@ -9,8 +9,8 @@ import {
   type ModuleBuilder,
   v128,
 } from "../../emit/index.ts";
-import type { Target } from "../../linking/target.ts";
 import { laneMask } from "../../matmul/lanes.ts";
+import type { Target } from "../../target.ts";
 import { aligned } from "./aligned.ts";
 import { emitWeights, type Pointer, part, partBytes } from "./attentionParts.ts";
 import {
@@ -29,15 +29,15 @@ import { type CacheType, emitGather, emitTouch } from "./cacheRow.ts";
 
 type I32 = Expr<"i32">;
 
-/** A thread's room starts with the number of positions that have no slot, and these. */
+/** A thread's scratch starts with the number of positions that have no slot, and these. */
 const spreadAt = aligned(4 + 4 * keyBlock);
 const rangesAt = spreadAt + spreadBytes;
 
 /** Elements of a cache's row are copied by so many. */
 const rowStep = { f32: 16, f16: 16, q8_0: 32 } as const;
 
-/** Memory that a thread needs of its own for up to `rows` queries, at offsets of its room. */
-export interface RoomLayout {
+/** Memory that a thread needs of its own for up to `rows` queries, at offsets of its scratch. */
+export interface ScratchLayout {
   /** Queries, vector by vector within a tile. */
   readonly packed: number;
   readonly scores: number;
@@ -47,7 +47,7 @@ export interface RoomLayout {
   readonly bytes: number;
 }
 
-export function roomLayout(dK: number, dV: number, rows: number): RoomLayout {
+export function scratchLayout(dK: number, dV: number, rows: number): ScratchLayout {
   const padded = (n: number): number => 32 * Math.ceil(n / 32);
   const packed = aligned(rangesAt + rangeBytes * rows);
   const scores = aligned(packed + 4 * padded(dK) * rows);
@@ -80,8 +80,8 @@ export const common = {
   window: "i32",
   scale: "f32",
   softcap: "f32",
-  rooms: "i32",
-  roomBytes: "i32",
+  threadScratch: "i32",
+  threadScratchBytes: "i32",
   packed: "i32",
   scores: "i32",
   tile: "i32",
@@ -92,7 +92,7 @@ export const common = {
 type Parameters = { readonly [K in keyof typeof common]: Local<(typeof common)[K]> };
 
 const ofBlock = {
-  room: "i32",
+  scratch: "i32",
   to: "i32",
   first: "i32",
   last: "i32",
@@ -142,7 +142,7 @@ export function emitBlocks(module: ModuleBuilder, target: Target, types: readonl
   return types.map((type) => {
     const gather = emitGather(module, type);
     return module.function(`attention.block.${type}`, blockSignature, (f, p) => {
-      const { room, to, first, last, sequence, kvHead, from, end } = p;
+      const { scratch, to, first, last, sequence, kvHead, from, end } = p;
       const group = f.let(i32.divU(p.heads, p.kvHeads));
       const count = f.let(i32.mul(i32.sub(last, first), group));
       const paddedBytes = (n: I32): I32 => i32.shl(i32.and(i32.add(n, rowStep[type] - 1), -rowStep[type]), 2);
@@ -158,14 +158,14 @@ export function emitBlocks(module: ModuleBuilder, target: Target, types: readonl
       const keys = f.let(i32.add(p.cache, i32.mul(kvHead, headBytes)));
       const values = f.let(i32.add(keys, bytesOf(p.dK)));
       const table = f.let(i32.add(p.blockTable, i32.shl(i32.mul(sequence, p.maxBlocks), 2)));
-      const [ranges, packed] = [f.let(i32.add(room, rangesAt)), f.let(i32.add(room, p.packed))];
-      const [scores, tile] = [f.let(i32.add(room, p.scores)), f.let(i32.add(room, p.tile))];
+      const [ranges, packed] = [f.let(i32.add(scratch, rangesAt)), f.let(i32.add(scratch, p.packed))];
+      const [scores, tile] = [f.let(i32.add(scratch, p.scores)), f.let(i32.add(scratch, p.tile))];
       const size = f.let(i32.add(i32.shl(vectorsOf(p.dV), 4), part.values));
 
       emitRanges(f, p, group, ranges);
       const { blockSize, slots } = p;
       const bytes = i32.mul(p.touched, headBytes);
-      f.store(room, f.invoke(touch, { at: from, end, memory: keys, slotBytes, bytes, table, blockSize, slots }));
+      f.store(scratch, f.invoke(touch, { at: from, end, memory: keys, slotBytes, bytes, table, blockSize, slots }));
       forEachTile(f, count, (row, rows) => {
         const [r, token, head] = f.locals("i32", 3);
         f.for(r, 0, rows, 1, () => {
@@ -197,9 +197,9 @@ export function emitBlocks(module: ModuleBuilder, target: Target, types: readonl
           f.set(at, next);
         });
       };
-      f.store(room, i32.const(0));
+      f.store(scratch, i32.const(0));
       const keyWidth = type === "q8_0" ? i32.shrU(keyBytes, 2) : p.dK;
-      forEachPair(keys, keyBytes, keyWidth, room, (row, rows) => {
+      forEachPair(keys, keyBytes, keyWidth, scratch, (row, rows) => {
         f.call(kernels.scores, {
           rows,
           ranges: i32.add(ranges, i32.mul(row, rangeBytes)),
@@ -220,7 +220,7 @@ export function emitBlocks(module: ModuleBuilder, target: Target, types: readonl
         const visible = f.let(i32.sub(i32.load(own, range.end), lo));
         f.set(seen, visible);
         const ownScores = f.let(i32.add(scores, i32.mul(row, scoreBytes)));
-        emitHoles(f, room, ownScores, lo, visible, seen);
+        emitHoles(f, scratch, ownScores, lo, visible, seen);
         f.set(head, i32.add(i32.mul(kvHead, group), i32.remU(row, group)));
         f.call(kernels.weights, {
           scores: i32.add(ownScores, i32.shl(lo, 2)),
@@ -240,7 +240,7 @@ export function emitBlocks(module: ModuleBuilder, target: Target, types: readonl
           rows,
           ranges: i32.add(ranges, i32.mul(row, rangeBytes)),
           weights: i32.add(scores, i32.mul(row, scoreBytes)),
-          spread: i32.add(room, spreadAt),
+          spread: i32.add(scratch, spreadAt),
           values: i32.add(tile, i32.shl(shift, 2)),
           valueBytes,
           to: i32.add(to, i32.mul(row, size)),

@@ -11,10 +11,10 @@ import {
   type ModuleBuilder,
   v128,
 } from "../../emit/index.ts";
-import { madd, type Target } from "../../linking/target.ts";
 import { exp, expFlushed } from "../../math/exp.ts";
 import { tanh } from "../../math/tanh.ts";
 import { laneMask, largestLane } from "../../matmul/lanes.ts";
+import { madd, type Target } from "../../target.ts";
 import { storeLanes } from "./loops.ts";
 import { upperHalf } from "./sum.ts";
 
@@ -99,7 +99,7 @@ export function emitWeights(module: ModuleBuilder, target: Target): FunctionRef<
   });
 }
 
-/** Turns scores into `exp(score - m)` in place and returns their sum: that of a block's in f32, 64 to a lane. */
+/** EventLoopYield scores into `exp(score - m)` in place and returns their sum: that of a block's in f32, 64 to a lane. */
 function weights(f: FunctionBuilder, target: Target, scores: Pointer, count: Pointer, m: Local<"v128">): Local<"f64"> {
   const at = f.let(scores);
   const left = f.let(count);
@@ -158,7 +158,7 @@ export function emitMerge(module: ModuleBuilder, target: Target): FunctionRef<ty
       f.store(into, madd(target, v128.load(from, part.values), y, kept), part.values);
       f.advance(into, 16);
       f.advance(from, 16);
-      f.set(dV, i32.select(i32.gtU(dV, 4), i32.sub(dV, 4), 0));
+      f.countDown(dV, 4);
     });
   });
 }
@@ -187,7 +187,7 @@ export function emitFinish(module: ModuleBuilder, target: Target): FunctionRef<t
       storeLanes(f, y, value, dV);
       f.advance(from, 16);
       f.advance(y, 16);
-      f.set(dV, i32.select(i32.gtU(dV, 4), i32.sub(dV, 4), 0));
+      f.countDown(dV, 4);
     });
   });
 }

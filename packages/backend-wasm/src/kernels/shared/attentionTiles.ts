@@ -1,6 +1,6 @@
 import { type Expr, type FunctionBuilder, type FunctionRef, f32x4, i32, type Local, type ModuleBuilder, v128 } from "../../emit/index.ts";
-import { madd, type Target } from "../../linking/target.ts";
 import { laneSums } from "../../matmul/lanes.ts";
+import { madd, type Target } from "../../target.ts";
 import { type Pointer, part } from "./attentionParts.ts";
 
 /** Positions of a block. Blocks start at multiples of it, whoever computes them: results depend on nothing but the positions seen. */
@@ -16,7 +16,7 @@ export const spareKeys = 3;
 export const scoreBytes: number = 4 * keyBlock + 64;
 
 /** Queries of a tile at most: twelve sums, two vectors of the one side and one of the other are all the registers that there are. */
-const mostRows = 6;
+const maxRows = 6;
 
 /** Keys, or vectors of values, that meet the queries of a tile at once. */
 function columnsOf(rows: number): 2 | 4 {
@@ -24,7 +24,7 @@ function columnsOf(rows: number): 2 | 4 {
 }
 
 /** Bytes of the weights of a tile, each in all lanes of a vector. */
-export const spreadBytes: number = 16 * mostRows * (tileKeys + 4);
+export const spreadBytes: number = 16 * maxRows * (tileKeys + 4);
 
 /** What a query sees of a block, counted from the first position that is computed: first, end, and ALiBi's distance at the first. */
 export const range = { from: 0, end: 4, distance: 8 } as const;
@@ -38,7 +38,7 @@ export function forEachTile(f: FunctionBuilder, count: Pointer, body: (row: Poin
   f.setI32(row, 0);
   f.set(left, count);
   f.while(left, () => {
-    f.set(rows, i32.select(i32.ltU(left, mostRows), left, mostRows));
+    f.set(rows, i32.select(i32.ltU(left, maxRows), left, maxRows));
     f.set(rows, i32.select(i32.eq(left, 7), 5, i32.select(i32.eq(left, 8), 4, rows)));
     body(row, rows);
     f.set(row, i32.add(row, rows));
@@ -64,7 +64,7 @@ const scoresSignature = {
  */
 export function emitScores(module: ModuleBuilder, target: Target): FunctionRef<typeof scoresSignature, undefined> {
   const signature = { q: "i32", keys: "i32", keyBytes: "i32", scores: "i32", count: "i32" } as const;
-  const kernels = Array.from({ length: mostRows }, (_, index) => {
+  const kernels = Array.from({ length: maxRows }, (_, index) => {
     const rows = index + 1;
     const columns: number = columnsOf(rows);
     return module.function(`attention.scores.${rows}`, signature, (f, p) => {
@@ -184,7 +184,7 @@ export function emitValues(module: ModuleBuilder, target: Target): FunctionRef<t
     vectors: "i32",
     count: "i32",
   } as const;
-  const kernels = Array.from({ length: mostRows }, (_, index) => {
+  const kernels = Array.from({ length: maxRows }, (_, index) => {
     const rows = index + 1;
     const columns = columnsOf(rows);
     return module.function(`attention.values.${rows}`, signature, (f, p) => {

@@ -4,7 +4,7 @@ import { bytesOf } from "../../elementwise/lanes.ts";
 import { type FunctionBuilder, type I32, i32, i32x4, type Local, type ModuleBuilder, v128 } from "../../emit/index.ts";
 import type { BuildContext, Emitted, Range } from "../../kernel.ts";
 import { ranges } from "./axes.ts";
-import { emitTurn, turnedColumns } from "./turn.ts";
+import { emitTranspose, transposedColumns } from "./transpose.ts";
 
 /** One axis of a block that is copied: its extent and the distances between neighbours, in elements. */
 export interface CopyAxis {
@@ -25,14 +25,14 @@ export function blockCopy({ emit }: BuildContext, dtype: DType, rank: number): (
   const size = bytesOf(dtype);
   const outer = Math.max(1, rank - 1);
   const call = emit(`copy ${size} ${outer}`, (module, name) => emitCopy(module, name, size, outer));
-  const turn = size === 4 && rank > 1 ? emit("turn", emitTurn) : undefined;
+  const turn = size === 4 && rank > 1 ? emit("turn", emitTranspose) : undefined;
   return (x, y, { axes, from, to }) => {
     const [inner = { n: 1, x: 1, y: 1 }, ...around] = merged(axes);
     const [next, plane = { n: 1, x: 0, y: 0 }] = around;
     if (turn !== undefined && next?.x === 1 && inner.y === 1 && around.length <= 2) {
       const steps = [inner.n, size * inner.x, next.n, size * next.y, size * plane.x, size * plane.y];
-      const units = inner.n === 0 ? 0 : plane.n * Math.ceil(next.n / turnedColumns);
-      return ranges(turn, [x + size * from, y + size * to, ...steps], units, inner.n * turnedColumns);
+      const units = inner.n === 0 ? 0 : plane.n * Math.ceil(next.n / transposedColumns);
+      return ranges(turn, [x + size * from, y + size * to, ...steps], units, inner.n * transposedColumns);
     }
     const rest = Array.from({ length: outer }, (_, i) => around[i] ?? { n: 1, x: 0, y: 0 });
     const words = rest.flatMap((axis) => [axis.n, size * axis.x, size * axis.y]);

@@ -31,6 +31,6 @@ export function forEachVector(
   f.while(count, () => {
     body(0, (address, value) => storeLanes(f, address, f.let(value), count));
     for (const pointer of pointers) f.advance(pointer, 16);
-    f.set(count, i32.select(i32.gtU(count, 4), i32.sub(count, 4), 0));
+    f.countDown(count, 4);
   });
 }

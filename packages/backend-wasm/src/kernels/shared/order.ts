@@ -16,17 +16,22 @@ interface Order {
  * The first `k` of each line along an axis (all of them where `y` is as long as `x`), in order, equal values in the order of their
  * indices; a NaN is the largest value.
  */
-export function orderTask({ emit, reserve, max, rooms }: BuildContext, x: Operand, y: Operand, { axis, descending, give }: Order): Task {
+export function orderTask(
+  { emit, reserve, max, maxThreads }: BuildContext,
+  x: Operand,
+  y: Operand,
+  { axis, descending, give }: Order,
+): Task {
   const call = emit("order", emitOrder);
   const most = axisView(max(x).shape, axis).n;
-  const room = capacity(most, axisView(max(y).shape, axis).n);
-  reserve(2 * entryBytes * room * rooms);
+  const entries = capacity(most, axisView(max(y).shape, axis).n);
+  reserve(2 * entryBytes * entries * maxThreads);
   return (run) => {
     const { outer, n, inner } = axisView(run.shape(x), axis);
     const { n: k } = axisView(run.shape(y), axis);
     const fixed = [run.address(x), run.address(y), n, inner, k, capacity(n, k), Number(descending), Number(give === "indices")];
     // Comparing costs more than adding: smaller tiles.
-    return ranges(call, [...fixed, run.scratch, entryBytes * room], k === 0 ? 0 : outer * inner, 16 * n);
+    return ranges(call, [...fixed, run.scratch, entryBytes * entries], k === 0 ? 0 : outer * inner, 16 * n);
   };
 }
 
@@ -105,8 +110,8 @@ function emitOrder(module: ModuleBuilder, name: string): void {
     capacity: "i32",
     descending: "i32",
     indices: "i32",
-    rooms: "i32",
-    roomBytes: "i32",
+    threadScratch: "i32",
+    threadScratchBytes: "i32",
     begin: "i32",
     end: "i32",
   } as const;
@@ -115,8 +120,8 @@ function emitOrder(module: ModuleBuilder, name: string): void {
     const flip = f.let(i32.sub(0, p.descending));
     const stride = f.let(i32.shl(p.inner, 2));
     // Each thread has a buffer of its own, and as much to merge into.
-    const a = f.let(i32.add(p.rooms, i32.mul(threadIndex, i32.shl(p.roomBytes, 1))));
-    const b = f.let(i32.add(a, p.roomBytes));
+    const a = f.let(i32.add(p.threadScratch, i32.mul(threadIndex, i32.shl(p.threadScratchBytes, 1))));
+    const b = f.let(i32.add(a, p.threadScratchBytes));
     f.for(line, p.begin, p.end, 1, () => {
       f.set(outer, i32.divU(line, p.inner));
       const column = f.let(i32.shl(i32.remU(line, p.inner), 2));

@@ -1,7 +1,8 @@
 import type { DType } from "@centella/core";
+import type { Operand } from "@centella/core/backend";
 import { bytesOf, loadLanes, storeLanes, storeSome } from "../../elementwise/lanes.ts";
 import { type FunctionBuilder, f32x4, f64x2, i32, type Local, type ModuleBuilder, type V128, v128 } from "../../emit/index.ts";
-import type { Kernel, ParamsOf } from "../../kernel.ts";
+import type { Emitted, Kernel, ParamsOf, Range, Run } from "../../kernel.ts";
 import { laneMask } from "../../matmul/lanes.ts";
 import { axisView, ranges } from "./axes.ts";
 import { addVector, freshStates, mergeStates, restart, statesPerVector } from "./fold.ts";
@@ -31,11 +32,25 @@ export function magnitudes(f: FunctionBuilder, x: V128): V128 {
 /** Vectors that rows go on by. */
 const unrolled = 4;
 /** Columns of one unit of work: a cache line of f32. */
-export const strip = 16;
+const strip = 16;
 
-/** Strips of so many columns. */
-export function stripsOf(inner: number): number {
-  return Math.ceil(inner / strip);
+/**
+ * Runs over `x [outer, n, inner]` around an axis: `rows` where the axis is the last one, `columns` (see {@link forEachStrip}) otherwise. Both
+ * take `(x, y, n, inner, …extra, begin, end)`.
+ */
+export function alongAxis(
+  rows: Emitted,
+  columns: Emitted,
+  x: Operand,
+  y: Operand,
+  axis: number | null,
+  extra: (n: number) => readonly number[] = () => [],
+): (run: Run) => readonly Range[] {
+  return (run) => {
+    const { outer, n, inner } = axisView(run.shape(x), axis);
+    const args = [run.address(x), run.address(y), n, inner, ...extra(n)];
+    return inner === 1 ? ranges(rows, args, outer, n) : ranges(columns, args, outer * Math.ceil(inner / strip), n * strip);
+  };
 }
 
 const signature = { x: "i32", y: "i32", n: "i32", inner: "i32", count: "f64", begin: "i32", end: "i32" } as const;
@@ -53,11 +68,11 @@ export function reductionKernel(name: string, reduction: Reduction, dtype: "f32"
       const parts = isLong ? emit(`${name}.parts`, (module, called) => emitParts(module, called, reduction, dtype)) : rows;
       const merge = isLong ? emit(`${name}.merge`, (module, called) => emitMerge(module, called, reduction, dtype)) : rows;
       if (isLong) context.reserve(stateBytes * most.outer * Math.ceil(most.n / part));
+      const whole = alongAxis(rows, columns, x!, y, axis, (n) => [n]);
       return (run) => {
         const { outer, n, inner } = axisView(run.shape(x!), axis);
+        if (inner > 1 || n <= part) return whole(run);
         const [from, to] = [run.address(x!), run.address(y)];
-        if (inner > 1) return ranges(columns, [from, to, n, inner, n], outer * stripsOf(inner), n * strip);
-        if (n <= part) return ranges(rows, [from, to, n, inner, n], outer, n);
         const count = Math.ceil(n / part);
         return [
           ...ranges(parts, [from, run.scratch, n, count], outer * count, part),
@@ -111,7 +126,7 @@ function emitFold(
       const value = map(f, loadLanes(f, dtype, at));
       addVector(f, fold, of(0), f.let(v128.bitselect(laneMask(f, left), value, fold.none(f))));
       f.advance(at, 4 * size);
-      f.set(left, i32.select(i32.gtU(left, 4), i32.sub(left, 4), 0));
+      f.countDown(left, 4);
     });
     return mergeStates(f, fold, states);
   };
@@ -121,7 +136,7 @@ function emitRows(module: ModuleBuilder, name: string, reduction: Reduction, dty
   module.function(name, signature, (f, { x, y, n, count, begin, end }) => {
     const size = bytesOf(dtype);
     const rowBytes = f.let(i32.mul(n, size));
-    const [row, left, at] = [f.local("i32"), f.local("i32"), f.local("i32")];
+    const [row, left, at] = f.locals("i32", 3);
     const foldNext = emitFold(f, reduction, dtype);
     const divisor = f.let(f64x2.splat(count));
     f.advance(x, i32.mul(begin, rowBytes));
@@ -140,7 +155,7 @@ function emitRows(module: ModuleBuilder, name: string, reduction: Reduction, dty
 function emitParts(module: ModuleBuilder, name: string, reduction: Reduction, dtype: DType): void {
   const partSignature = { x: "i32", states: "i32", n: "i32", parts: "i32", begin: "i32", end: "i32" } as const;
   module.function(name, partSignature, (f, { x, states, n, parts, begin, end }) => {
-    const [left, at, first] = [f.local("i32"), f.local("i32"), f.local("i32")];
+    const [left, at, first] = f.locals("i32", 3);
     const foldNext = emitFold(f, reduction, dtype);
     f.while(i32.ltU(begin, end), () => {
       f.set(first, i32.mul(i32.remU(begin, parts), part));
@@ -272,7 +287,7 @@ export function forEachStrip(
           body(at, stride, 1, (_vector, value) => storeSome(f, dtype, to, value, left), offset, left);
           f.advance(to, 4 * size);
           f.advance(offset, 4 * size);
-          f.set(left, i32.select(i32.gtU(left, 4), i32.sub(left, 4), 0));
+          f.countDown(left, 4);
         });
       },
     );

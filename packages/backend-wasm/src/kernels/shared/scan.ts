@@ -1,10 +1,9 @@
 import { storeSome } from "../../elementwise/lanes.ts";
 import { f32, f64, i32, type ModuleBuilder, v128 } from "../../emit/index.ts";
 import type { Kernel, ParamsOf } from "../../kernel.ts";
-import { axisView, ranges } from "./axes.ts";
 import { addVector, folds, freshStates, restart } from "./fold.ts";
 import type { Fold } from "./foldTypes.ts";
-import { forEachStrip, joinDoubles, strip, stripsOf } from "./reduction.ts";
+import { alongAxis, forEachStrip, joinDoubles } from "./reduction.ts";
 
 const signature = { x: "i32", y: "i32", n: "i32", inner: "i32", begin: "i32", end: "i32" } as const;
 
@@ -14,12 +13,7 @@ export function scanKernel(name: "cumsum" | "cumprod"): Kernel<ParamsOf<"cumsum"
     build({ emit }, [x], { axis }, y) {
       const rows = emit(`${name}.rows`, (module, called) => emitRows(module, called, name));
       const columns = emit(`${name}.columns`, (module, called) => emitColumns(module, called, name === "cumsum" ? folds.sum : folds.prod));
-      return (run) => {
-        const { outer, n, inner } = axisView(run.shape(x!), axis);
-        const args = [run.address(x!), run.address(y), n, inner];
-        if (inner === 1) return ranges(rows, args, outer, n);
-        return ranges(columns, args, outer * stripsOf(inner), n * strip);
-      };
+      return alongAxis(rows, columns, x!, y, axis);
     },
   };
 }
@@ -27,7 +21,7 @@ export function scanKernel(name: "cumsum" | "cumprod"): Kernel<ParamsOf<"cumsum"
 function emitRows(module: ModuleBuilder, name: string, op: "cumsum" | "cumprod"): void {
   const combine = op === "cumsum" ? f64.add : f64.mul;
   module.function(name, signature, (f, { x, y, n, begin, end }) => {
-    const [row, i] = [f.local("i32"), f.local("i32")];
+    const [row, i] = f.locals("i32", 2);
     const sum = f.local("f64");
     const offset = f.let(i32.shl(i32.mul(begin, n), 2));
     f.advance(x, offset);
@@ -47,7 +41,7 @@ function emitRows(module: ModuleBuilder, name: string, op: "cumsum" | "cumprod")
 function emitColumns(module: ModuleBuilder, name: string, fold: Fold): void {
   module.function(name, signature, (f, p) => {
     const states = freshStates(f, fold, 8);
-    const [left, to] = [f.local("i32"), f.local("i32")];
+    const [left, to] = f.locals("i32", 2);
     forEachStrip(f, p, "f32", (at, stride, vectors, _store, offset, columns) => {
       restart(f, fold, states.slice(0, 2 * vectors));
       f.set(left, p.n);

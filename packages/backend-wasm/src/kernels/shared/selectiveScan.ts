@@ -1,9 +1,9 @@
 import type { Operand } from "@centella/core/backend";
 import { type FunctionBuilder, f32, f32x4, i32, type Local, type ModuleBuilder, v128 } from "../../emit/index.ts";
 import type { BuildContext, Run, Task } from "../../kernel.ts";
-import { madd, type Target } from "../../linking/target.ts";
 import { exp } from "../../math/exp.ts";
 import { laneMask } from "../../matmul/lanes.ts";
+import { madd, type Target } from "../../target.ts";
 import { storeLanes } from "./loops.ts";
 
 const signature = {
@@ -35,7 +35,7 @@ const signature = {
  */
 export function emitScan(module: ModuleBuilder, target: Target): void {
   module.function("selectiveScan", signature, (f, p) => {
-    const [h, channel, n, count, group] = [f.local("i32"), f.local("i32"), f.local("i32"), f.local("i32"), f.local("i32")];
+    const [h, channel, n, count, group] = f.locals("i32", 5);
     f.for(h, p.begin, p.end, 1, () => {
       f.set(group, i32.divU(i32.mul(h, p.groups), p.heads));
       f.for(channel, 0, p.channels, 1, () => {
@@ -64,8 +64,8 @@ function scanLanes(
     () => f.set(decay, v128.load32Splat(i32.add(p.a, i32.shl(h, 2)))),
     () => f.set(decay, v128.load(i32.add(p.a, i32.shl(i32.add(i32.mul(h, p.size), n), 2)))),
   );
-  const [t, row, before, at, to] = [f.local("i32"), f.local("i32"), f.local("i32"), f.local("i32"), f.local("i32")];
-  const [s, step] = [f.local("v128"), f.local("v128")];
+  const [t, row, before, at, to] = f.locals("i32", 5);
+  const [s, step] = f.locals("v128", 2);
   const stateOf = (of: Local<"i32">): void => {
     const element = i32.add(i32.mul(i32.add(i32.mul(of, i32.mul(p.heads, p.channels)), place), p.size), n);
     f.set(at, i32.add(p.state, i32.shl(element, 2)));

@@ -1,14 +1,13 @@
 import { storeSome } from "../../elementwise/lanes.ts";
 import { type FunctionBuilder, f32, f32x4, f64, i32, type Local, type V128, v128 } from "../../emit/index.ts";
 import type { Kernel, ParamsOf } from "../../kernel.ts";
-import type { Target } from "../../linking/target.ts";
 import { expFlushed } from "../../math/exp.ts";
 import { log } from "../../math/log.ts";
 import { largestLane } from "../../matmul/lanes.ts";
-import { axisView, ranges } from "./axes.ts";
+import type { Target } from "../../target.ts";
 import { addVector, folds, freshStates, restart } from "./fold.ts";
 import { forEachVector } from "./loops.ts";
-import { forEachStrip, joinDoubles, strip, stripsOf } from "./reduction.ts";
+import { alongAxis, forEachStrip, joinDoubles } from "./reduction.ts";
 import { blockSum } from "./sum.ts";
 
 const signature = { x: "i32", y: "i32", n: "i32", inner: "i32", begin: "i32", end: "i32" } as const;
@@ -24,19 +23,14 @@ export function softmaxKernel(name: "softmax" | "logSoftmax"): Kernel<ParamsOf<"
     },
     build({ exports }, [x], { axis }, y) {
       const [rows, columns] = [exports(`${name}.rows`), exports(`${name}.columns`)];
-      return (run) => {
-        const { outer, n, inner } = axisView(run.shape(x!), axis);
-        const args = [run.address(x!), run.address(y), n, inner];
-        if (inner === 1) return ranges(rows, args, n === 0 ? 0 : outer, n);
-        return ranges(columns, args, n === 0 ? 0 : outer * stripsOf(inner), n * strip);
-      };
+      return alongAxis(rows, columns, x!, y, axis);
     },
   };
 }
 
 function emitRows(f: FunctionBuilder, target: Target, isLog: boolean, p: P): void {
   const { x, y, n, begin, end } = p;
-  const [at, to, count] = [f.local("i32"), f.local("i32"), f.local("i32")];
+  const [at, to, count] = f.locals("i32", 3);
   const largest = f.locals("v128", 4);
   const factor = f.local("v128");
   const row = f.local("i32");
@@ -98,10 +92,10 @@ function emitRows(f: FunctionBuilder, target: Target, isLog: boolean, p: P): voi
 function emitColumns(f: FunctionBuilder, target: Target, isLog: boolean, p: P): void {
   const [largest, factor] = [f.locals("v128", 4), f.locals("v128", 4)];
   const sums = freshStates(f, folds.sum, 8);
-  const [to, left, from] = [f.local("i32"), f.local("i32"), f.local("i32")];
+  const [to, left, from] = f.locals("i32", 3);
   forEachStrip(f, p, "f32", (at, stride, vectors, _store, offset, columns) => {
     f.set(from, at);
-    const walk = (body: (vector: number) => void): void => {
+    const forEachRow = (body: (vector: number) => void): void => {
       f.set(at, from);
       f.set(to, i32.add(p.y, offset));
       f.set(left, p.n);
@@ -117,9 +111,9 @@ function emitColumns(f: FunctionBuilder, target: Target, isLog: boolean, p: P): 
       else storeSome(f, "f32", to, value, columns);
     };
     for (let vector = 0; vector < vectors; vector++) f.set(largest[vector]!, f.splat(Number.NEGATIVE_INFINITY));
-    walk((vector) => f.set(largest[vector]!, f32x4.pmax(largest[vector]!, v128.load(at, 16 * vector))));
+    forEachRow((vector) => f.set(largest[vector]!, f32x4.pmax(largest[vector]!, v128.load(at, 16 * vector))));
     restart(f, folds.sum, sums.slice(0, 2 * vectors));
-    walk((vector) => {
+    forEachRow((vector) => {
       const e = expFlushed(f, target, f32x4.sub(v128.load(at, 16 * vector), largest[vector]!), 0);
       if (!isLog) store(vector, e);
       addVector(f, folds.sum, sums.slice(2 * vector, 2 * vector + 2), e);
@@ -128,7 +122,7 @@ function emitColumns(f: FunctionBuilder, target: Target, isLog: boolean, p: P): 
       const total = joinDoubles(f, sums.slice(2 * vector, 2 * vector + 2).flat());
       f.set(factor[vector]!, isLog ? log(f, target, total) : total);
     }
-    walk((vector) => {
+    forEachRow((vector) => {
       const value = v128.load(isLog ? at : to, 16 * vector);
       store(vector, isLog ? f32x4.sub(f32x4.sub(value, largest[vector]!), factor[vector]!) : f32x4.div(value, factor[vector]!));
     });

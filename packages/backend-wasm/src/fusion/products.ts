@@ -1,0 +1,227 @@
+import type { ParamsOf, TensorSpec } from "@centella/core";
+import {
+  type ElementwiseGroup,
+  elementCount,
+  type FusedCall,
+  type FusedParams,
+  type GroupResult,
+  type Operand,
+  ops,
+  resultsOf,
+  sameShape,
+  specAt,
+} from "@centella/core/backend";
+import { buildFusedLoop, fusedLoop } from "../elementwise/kernel.ts";
+import { formatNameOf } from "../formats/index.ts";
+import type { BuildContext, Call, Kernel, Run, Stage } from "../kernel.ts";
+import { choosePath } from "../kernels/matmul.ts";
+import { aligned } from "../kernels/shared/aligned.ts";
+import { sharedUnits } from "../matmul/product.ts";
+
+/**
+ * Products of one tensor with several matrices, and elementwise calls that finish them: `[x·a, x·b + c]`, `silu(x·a) * (x·b)`. All
+ * products are one stage for the threads, for which `x` is rounded or packed once. Of a single row, each tile is finished by the thread
+ * that computed it, while it is in its cache.
+ */
+export const fusedProducts: Kernel<FusedParams> = {
+  unsupported(inputs, params) {
+    const { body } = params;
+    const results = resultsOf(inputs.length, params);
+    for (const {
+      inputs: [a, b],
+      params: own,
+    } of body.filter(isProduct)) {
+      if (a! >= inputs.length || b! >= inputs.length) return "a product of what the group computes";
+      const { shape } = inputs[b!]!;
+      if (shape.length !== 2 || (own as MatmulParams).transposeA)
+        return "batches of matrices, and transposed tensors, are multiplied apart";
+      if (!shape.every((dim) => typeof dim === "number" && dim > 0)) return "a matrix without rows or columns, or of unknown size";
+    }
+    if (results.reduce((sum, { calls }) => sum + calls.length, 0) > body.length) return "results share calls";
+    for (const { call, anchors } of results) {
+      const { dtype, shape } = body[call]!.output;
+      if (dtype !== "f32") return `${dtype} results behind a product`;
+      if (!anchors.every((index) => isProduct(body[index]!))) return "only products are finished in groups";
+      if (!anchors.every((index) => sameShape(body[index]!.output.shape, shape)))
+        return "products of another shape than what finishes them";
+    }
+    for (const { elementwise } of results) {
+      const reason = elementwise && fusedLoop.unsupported?.(specsOf(inputs, params, elementwise), elementwise.params, elementwise.output);
+      if (reason !== undefined) return reason;
+    }
+    return undefined;
+  },
+  emitted(inputs, params) {
+    return resultsOf(inputs.length, params).flatMap(({ elementwise }) => {
+      if (elementwise === undefined) return [];
+      return fusedLoop.emitted!(specsOf(inputs, params, elementwise), elementwise.params, elementwise.output);
+    });
+  },
+  build(context, inputs, params, output, extraOutputs = []) {
+    const memory = new Scratch();
+    const stored = [...extraOutputs, output];
+    const results = resultsOf(inputs.length, params).map((result, i) => buildResult(context, memory, inputs, params, result, stored[i]!));
+    context.reserve(memory.bytes);
+    return function* (run): Iterable<Stage> {
+      const rows = elementCount(run.shape(output).slice(0, -1));
+      if (rows === 0) return;
+      if (rows === 1) {
+        yield* atOnce(results.flatMap((result) => result.ofOneRow(run)));
+        return;
+      }
+      yield* atOnce(results.flatMap((result) => result.ofRows(run, rows)));
+      const loops = results.flatMap(({ finish }) => (finish === undefined ? [] : callsIn(finish(run))));
+      yield loops;
+    };
+  },
+};
+
+type MatmulParams = ParamsOf<"matmul">;
+
+function specsOf(inputs: readonly (TensorSpec | undefined)[], params: FusedParams, { places }: ElementwiseGroup) {
+  return places.map((place) => specAt(inputs, params, place));
+}
+
+function isProduct({ op }: FusedCall): boolean {
+  return op.name === ops.matmul.name;
+}
+
+/** Hands out scratch memory of one step, which begins where the run says. */
+class Scratch {
+  bytes = 0;
+  readonly #shared = new Map<string, number>();
+
+  take(bytes: number): number {
+    const at = this.bytes;
+    this.bytes += aligned(bytes);
+    return at;
+  }
+
+  /** The same place for all that ask for one key, with the same bytes. */
+  share(key: string, bytes: number): number {
+    const known = this.#shared.get(key);
+    if (known !== undefined) return known;
+    const at = this.take(bytes);
+    this.#shared.set(key, at);
+    return at;
+  }
+}
+
+/** How one result is computed: works that can be done at the same time, in steps. */
+interface BuiltResult {
+  ofOneRow(run: Run): readonly Iterable<Stage>[];
+  /** The products; `finish` is done when all are. */
+  ofRows(run: Run, rows: number): readonly Iterable<Stage>[];
+  readonly finish: ReturnType<typeof buildFusedLoop> | undefined;
+}
+
+/** Rows of a matrix that every path takes together. */
+const rowUnit = 32;
+
+function buildResult(
+  context: BuildContext,
+  memory: Scratch,
+  inputs: readonly (Operand | undefined)[],
+  { body }: FusedParams,
+  { anchors: products, elementwise }: GroupResult,
+  y: Operand,
+): BuiltResult {
+  const most = context.max(y).shape;
+  const [rowsAtMost, n] = [elementCount(most.slice(0, -1)), most.at(-1)!];
+  const built = products.map((index, i) => {
+    const call = body[index]!;
+    const [a, b] = [inputs[call.inputs[0]!]!, inputs[call.inputs[1]!]!];
+    const params = call.params as MatmulParams;
+    const path = choosePath(context, b, params);
+    const k = context.max(a).shape.at(-1)!;
+    const bytes = path.scratch(rowsAtMost, n, k);
+    const form = context.interleaving(b);
+    // What is kept of `a` for interleaved rows depends on their form alone.
+    const scratch = form === undefined ? memory.take(bytes) : memory.share(`${form} of ${b.spec.dtype}`, bytes);
+    // The last product lies where the result will.
+    const target = i === products.length - 1 ? undefined : memory.take(4 * rowsAtMost * n);
+    const isPieced = params.transposeB && (form !== undefined || formatNameOf(b.spec.dtype) === undefined);
+    const product = (run: Run, m: number, { from, count } = { from: 0, count: n }): Iterable<Stage> =>
+      path.multiply({
+        a: run.address(a),
+        b: run.address(b) + path.matrixBytes(from, k),
+        y: (target === undefined ? run.address(y) : run.scratch + target) + 4 * from,
+        m,
+        n: count,
+        k,
+        scratch: run.scratch + scratch,
+      });
+    return { product, k, isPieced, target, operand: { spec: call.output, storage: y.storage } satisfies Operand };
+  });
+  const addressed = (run: Run): Run => ({
+    ...run,
+    address: (operand) => {
+      const own = built.find((each) => each.operand === operand);
+      return own?.target === undefined ? run.address(operand) : run.scratch + own.target;
+    },
+  });
+  const operands = elementwise?.places.map((place): Operand => {
+    const product = products.indexOf(place - inputs.length);
+    return product < 0 ? inputs[place]! : built[product]!.operand;
+  });
+  const loop = elementwise && buildFusedLoop(context, operands!, elementwise.params, y);
+  const finish: BuiltResult["finish"] = loop && ((run, columns) => loop(addressed(run), columns));
+  const ofRows = (run: Run, rows: number): readonly Iterable<Stage>[] => built.map(({ product }) => product(run, rows));
+
+  function* inPieces(run: Run): Iterable<Stage> {
+    const work = built.reduce((sum, { k }) => sum + k, 0);
+    const size = Math.ceil(sharedUnits(work, n * work, context.threads) / rowUnit) * rowUnit;
+    const pieces = Array.from({ length: Math.ceil(n / size) }, (_, i) => ({ from: i * size, count: Math.min(size, n - i * size) }));
+    const works = pieces.map((columns) => built.map(({ product }) => [...product(run, 1, columns)]));
+    yield* atOnce(works.flat().map((pauses) => pauses.slice(0, -1)));
+    yield pieces.map((columns, i) => {
+      const [first, ...chained] = [...works[i]!.flatMap((pauses) => callsIn(pauses.at(-1))), ...callsIn(finish!(run, columns))];
+      return { ...first!, chained };
+    });
+  }
+
+  function* whole(run: Run): Iterable<Stage> {
+    yield* atOnce(ofRows(run, 1));
+    if (finish !== undefined) yield finish(run);
+  }
+
+  return {
+    ofOneRow(run) {
+      if (finish === undefined) return ofRows(run, 1);
+      return [built.every(({ isPieced }) => isPieced) ? inPieces(run) : whole(run)];
+    },
+    ofRows,
+    finish,
+  };
+}
+
+/** Works side by side, step by step. Equal lists of calls are made once. */
+function* atOnce(works: readonly Iterable<Stage>[]): Iterable<Stage> {
+  let left = works.map((work) => work[Symbol.iterator]());
+  while (left.length > 0) {
+    const lists: (readonly Call[])[] = [];
+    left = left.filter((work) => {
+      const { done, value } = work.next();
+      const calls = callsIn(value as Stage);
+      if (done !== true && !lists.some((list) => areEqual(list, calls))) lists.push(calls);
+      return done !== true;
+    });
+    yield lists.flat();
+  }
+}
+
+function areEqual(some: readonly Call[], others: readonly Call[]): boolean {
+  const isSame = (a: Call, b: Call): boolean => a.fn === b.fn && a.args.every((arg, i) => arg === b.args[i]) && !a.chained && !b.chained;
+  return some.length === others.length && some.every((call, i) => isSame(call, others[i]!));
+}
+
+/** What a pause shares, call by call. */
+function callsIn(pause: Stage): readonly Call[] {
+  if (pause === undefined) return [];
+  if (!("fn" in pause)) return pause;
+  const { fn, args, total, grain } = pause;
+  return Array.from({ length: Math.ceil(total / grain) }, (_, tile) => {
+    const begin = tile * grain;
+    return { fn, args: [...args, begin, Math.min(total, begin + grain)] };
+  });
+}

@@ -1,0 +1,89 @@
+import type { OpName } from "@centella/core";
+import { type AnchoredGroup, type AnyOp, anchoredGroup, type FusedParams, type Operand, sameShape, specAt } from "@centella/core/backend";
+import { buildFusedLoop, fusedLoop } from "../elementwise/kernel.ts";
+import type { Call, Kernel, Range, Stage } from "../kernel.ts";
+import { kernels } from "../kernels/index.ts";
+import { isLazy, lazyKernel } from "../kernels/lazy/lazyKernels.ts";
+import { stagesOf } from "../plan/stepList.ts";
+
+/** Ops of which each row of the result is made of the same row of the first tensor, and whether in place, too. */
+const rowOps: { readonly [N in OpName]?: { readonly isInPlace: boolean } } = {
+  rmsNorm: { isInPlace: true },
+  layerNorm: { isInPlace: true },
+  softmax: { isInPlace: false },
+  logSoftmax: { isInPlace: false },
+};
+
+/** Whether a group has a call that works row by row. */
+export function hasRows({ body }: FusedParams): boolean {
+  return body.some(({ op }) => isRowOp(op));
+}
+
+function isRowOp({ name }: AnyOp): boolean {
+  return Object.hasOwn(rowOps, name);
+}
+
+/** It refuses no call. */
+function rowKernel(op: AnyOp): Kernel {
+  return isLazy(op) ? lazyKernel(op) : (kernels[op.name as OpName] as Kernel);
+}
+
+/**
+ * A norm or a softmax with the elementwise calls that finish its result, or a norm with those that make its input: `rmsNorm(x) + y`,
+ * `rmsNorm(x + y)`, where `x + y` may be a result of its own. The thread that computes some rows does both, while they are in its cache.
+ */
+export const fusedRows: Kernel<FusedParams> = {
+  unsupported(inputs, params, output) {
+    const around = anchoredGroup(inputs.length, params);
+    if (typeof around === "string") return around;
+    const { call, isLast, isKept, elementwise } = around;
+    const row = params.body[call]!;
+    const { isInPlace } = rowOps[row.op.name as OpName]!;
+    if (isLast && !isInPlace && !isKept) return `${row.op.name} behind other calls`;
+    const specs = row.inputs.map((place) => specAt(inputs, params, place!));
+    const { axis = -1 } = row.params as { readonly axis?: number };
+    if (axis !== -1 && axis !== specs[0]!.shape.length - 1) return `${row.op.name} along another axis than the last`;
+    if (![...specs, row.output, output].every((spec) => spec!.dtype === "f32") || !sameShape(specs[0]!.shape, output.shape))
+      return "rows of another shape or type than what finishes them";
+    const loop = elementwise.places.map((place) => specAt(inputs, params, place));
+    return fusedLoop.unsupported?.(loop, elementwise.params, elementwise.output);
+  },
+  emitted(inputs, params) {
+    const { elementwise } = anchoredGroup(inputs.length, params) as AnchoredGroup;
+    const specs = elementwise.places.map((place) => specAt(inputs, params, place));
+    return fusedLoop.emitted!(specs, elementwise.params, elementwise.output);
+  },
+  build(context, inputs, params, y, extraOutputs) {
+    const { call, isLast, elementwise } = anchoredGroup(inputs.length, params) as AnchoredGroup;
+    const row = params.body[call]!;
+    // What lies between the two is a result, too, or where the result will be.
+    const between: Operand = extraOutputs?.[0] ?? { spec: isLast ? elementwise.output : row.output, storage: y.storage };
+    const operandAt = (place: number | undefined): Operand => (place! < inputs.length ? inputs[place!]! : between);
+    const rows = rowKernel(row.op).build(context, row.inputs.map(operandAt), row.params, isLast ? y : between);
+    const loop = buildFusedLoop(context, elementwise.places.map(operandAt), elementwise.params, isLast ? between : y);
+    return function* (run): Iterable<Stage> {
+      const pauses = [...stagesOf(rows(run) ?? [])];
+      const [range] = pauses;
+      const elements = loop(run);
+      if (pauses.length === 1 && isRange(range) && range.total > 0 && elements.total % range.total === 0)
+        yield tiles(range, elements, isLast);
+      else if (isLast) yield* [elements, ...pauses];
+      else yield* [...pauses, elements];
+    };
+  },
+};
+
+function isRange(pause: Stage): pause is Range {
+  return pause !== undefined && "fn" in pause;
+}
+
+/** Some rows in each call, and at once the elements of these rows, after them or before. */
+function tiles(rows: Range, elements: Range, isElementsFirst: boolean): readonly Call[] {
+  const perRow = elements.total / rows.total;
+  return Array.from({ length: Math.ceil(rows.total / rows.grain) }, (_, tile): Call => {
+    const [begin, end] = [tile * rows.grain, Math.min(rows.total, (tile + 1) * rows.grain)];
+    const ofRows: Call = { fn: rows.fn, args: [...rows.args, begin, end] };
+    const ofElements: Call = { fn: elements.fn, args: [...elements.args, begin * perRow, end * perRow] };
+    return isElementsFirst ? { ...ofElements, chained: [ofRows] } : { ...ofRows, chained: [ofElements] };
+  });
+}

@@ -1,0 +1,8 @@
+import type { Kernels } from "../../kernel.ts";
+import { ssmConv } from "../ssmConv.ts";
+import { ssmConvWrite } from "../ssmConvWrite.ts";
+import { ssmScan } from "../ssmScan.ts";
+import { ssmScanWrite } from "../ssmScanWrite.ts";
+
+/** Kernels for recurrent models. */
+export const kernels: Kernels = { ssmConv, ssmConvWrite, ssmScan, ssmScanWrite };

@@ -1,0 +1,162 @@
+import { type OpName, UnsupportedError } from "@centella/core";
+import { type AnyOp, isFused } from "@centella/core/backend";
+import { detect, targetOf, type WasmFeatures } from "../detect.ts";
+import type { FunctionInfo, ModuleBuilder } from "../emit/index.ts";
+import { fused } from "../fusion/groupKernel.ts";
+import type { Kernel } from "../kernel.ts";
+import { kernels } from "../kernels/index.ts";
+import { isLazy, lazyKernel, loadedKernels } from "../kernels/lazy/lazyKernels.ts";
+import { emitShared } from "../kernels/shared/index.ts";
+import type { CompiledKernels, MemoryParts } from "../memory/memoryInstance.ts";
+import { memoryMap, pagesOf } from "../memory/memoryMap.ts";
+import type { CheckedOptions } from "../options.ts";
+import type { Target } from "../target.ts";
+import { autoThreads } from "../threads/cores.ts";
+import { ThreadPool } from "../threads/pool.ts";
+import { emitStageRunner } from "../threads/stageRunner.ts";
+import { KernelLinker } from "./kernelLinker.ts";
+import { loadParts, partIfLoaded } from "./lazyParts.ts";
+import { moduleBuilderFor } from "./moduleLink.ts";
+
+/** A module in binary form, and what is in it. */
+export interface EmittedModule {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly functions: readonly FunctionInfo[];
+  readonly constantBytes: number;
+}
+
+/** What of the kernels is emitted before a plan asks for it. */
+export type Extent = "none" | "all";
+
+/** The module that threads walk lists with, and of kernels what `extent` says. Pure. */
+export function emitModule(
+  target: Target,
+  { shared = false, memory64 = false }: { readonly shared?: boolean; readonly memory64?: boolean } = {},
+  extent: Extent = "all",
+): EmittedModule {
+  const module = moduleBuilderFor({ isShared: shared, memory64 }, { constants: memoryMap.constants });
+  emitStageRunner(module);
+  if (extent === "all") emitLoaded(module, target);
+  return { bytes: module.build(), functions: module.functions, constantBytes: module.constantBytes };
+}
+
+/** Emits what every plan can call. */
+function emitKernels(module: ModuleBuilder, target: Target): void {
+  emitShared(module, target);
+  for (const kernel of Object.values<Kernel>({ ...kernels })) kernel.emit?.(module, target);
+}
+
+/** Emits all that was loaded. */
+export function emitLoaded(module: ModuleBuilder, target: Target): void {
+  emitKernels(module, target);
+  partIfLoaded("floats")?.emitFloats(module, target);
+  partIfLoaded("exact")?.emitExact(module);
+  for (const emit of new Set(loadedKernels().map((kernel) => kernel.emit))) emit?.(module, target);
+}
+
+/**
+ * The kernel of an op, its parameter type erased; undefined where there is none.
+ * @throws {UnsupportedError} for a late one that is not loaded
+ */
+export function kernelOf(op: AnyOp): Kernel | undefined {
+  if (isFused(op)) return fused as Kernel;
+  if (isLazy(op)) return lazyKernel(op);
+  return Object.hasOwn(kernels, op.name) ? (kernels[op.name as OpName] as Kernel | undefined) : undefined;
+}
+
+/** Compiled modules by target, so that a second backend starts at once. */
+const compiled = new Map<string, Promise<CompiledKernels>>();
+
+/** What a backend computes with. */
+export interface Opened extends MemoryParts {
+  readonly target: Target;
+  /** Why there is no pool. */
+  readonly reason: string | undefined;
+  /** Nothing can be compiled besides. */
+  readonly isPrecompiled: boolean;
+  /** Every instance has 64-bit addresses. */
+  readonly all64: boolean;
+}
+
+/**
+ * Compiles the kernels and starts the threads. `features` are the engine's.
+ * @throws {UnsupportedError} where the engine lacks WASM SIMD, or what is asked for
+ */
+export async function openModule(
+  { relaxed, threads, memory64, maxMemoryMiB }: CheckedOptions,
+  extent: Extent,
+  features: WasmFeatures = detect(),
+): Promise<Opened> {
+  if (!features.simd) throw new UnsupportedError("wasm", "this JavaScript engine has no WebAssembly SIMD");
+  if (relaxed === true && !features.relaxed)
+    throw new UnsupportedError("wasm", 'this JavaScript engine has no relaxed SIMD; use relaxed: "auto" or false');
+  if (memory64 === true && !features.memory64) throw new UnsupportedError("wasm", `${noMemory64}; use memory64: "auto" or false`);
+  const target = compilable(() => targetOf(relaxed === "auto" ? features.relaxed : relaxed));
+  const { pool, reason } = await openPool(threads, features);
+  const shared = pool !== undefined;
+  return {
+    async kernels(memory64) {
+      if (memory64) await loadParts(["widening"]);
+      return compileOnce(target, shared, memory64, extent);
+    },
+    kernelLinker: (memory, constantBytes) => new KernelLinker(memory, target, emitKernels, constantBytes),
+    maxPages: pagesOf(maxMemoryMiB),
+    no64: memory64 === false ? "memory64 is false" : features.memory64 ? undefined : noMemory64,
+    all64: memory64 === true,
+    target,
+    pool,
+    reason,
+    isPrecompiled: false,
+  };
+}
+
+const noMemory64 = "this JavaScript engine has no WebAssembly memory with 64-bit addresses (Node 24, Chrome 133 and Firefox 134 have)";
+
+/** What a host says that forbids compiling. */
+function notCompiled(error: unknown): UnsupportedError {
+  const fix = "allow it ('wasm-unsafe-eval' in a page's Content-Security-Policy), or give the option module";
+  return new UnsupportedError("wasm", `this host compiles no WebAssembly (${String(error)}); ${fix}`);
+}
+
+/** What compiles modules, with the error in words. */
+function compilable<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw notCompiled(error);
+  }
+}
+
+/** The first module for a target, compiled by the first that asks. */
+export function compileOnce(target: Target, shared: boolean, memory64: boolean, extent: Extent): Promise<CompiledKernels> {
+  const key = `${target.relaxed} ${target.dots} ${shared} ${memory64} ${extent}`;
+  let compiling = compiled.get(key);
+  if (compiling === undefined) {
+    const { bytes, ...emitted } = emitModule(target, { shared, memory64 }, extent);
+    compiling = WebAssembly.compile(bytes).then(
+      (module) => ({ module, ...emitted }),
+      (error: unknown) => {
+        compiled.delete(key);
+        throw notCompiled(error);
+      },
+    );
+    compiled.set(key, compiling);
+  }
+  return compiling;
+}
+
+/** The threads, or the reason why the caller's computes. */
+async function openPool(threads: number | "auto", features: WasmFeatures): Promise<Pick<Opened, "pool" | "reason">> {
+  const isAsked = threads !== "auto" && threads > 1;
+  if (!features.sharedMemory) {
+    if (isAsked)
+      throw new UnsupportedError("wasm", "threads need SharedArrayBuffer, which a page has if it is cross-origin isolated; use threads: 1");
+    return { pool: undefined, reason: "no SharedArrayBuffer" };
+  }
+  try {
+    return { pool: await ThreadPool.start(threads === "auto" ? autoThreads() : threads), reason: undefined };
+  } catch (error) {
+    if (isAsked) throw new UnsupportedError("wasm", `threads do not start here (${String(error)}); use threads: 1`);
+    return { pool: undefined, reason: "no worker starts" };
+  }
+}

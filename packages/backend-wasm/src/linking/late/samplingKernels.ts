@@ -1,5 +1,0 @@
-import type { Kernels } from "../../kernel.ts";
-import { sample } from "../../kernels/sample.ts";
-
-/** Kernels for programs that sample tokens. */
-export const kernels: Kernels = { sample };

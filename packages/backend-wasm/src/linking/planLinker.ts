@@ -1,0 +1,97 @@
+import { UnsupportedError } from "@centella/core";
+import type { ModuleBuilder } from "../emit/index.ts";
+import type { Emitted } from "../kernel.ts";
+import { LinkedModule, type WasmMemory } from "../memory/wasmMemory.ts";
+import type { Target } from "../target.ts";
+import type { ThreadPool } from "../threads/pool.ts";
+import { ModuleLink, moduleBuilderFor } from "./moduleLink.ts";
+
+/** Room for the constants of a plan's functions. */
+const constantBytes = 4096;
+
+/** Name in `base.wasm` of the function that a plan asks for by `key`. */
+export function precompiledName(key: string): string {
+  return `ahead ${key}`;
+}
+
+/** The functions that are emitted for one plan, in a module of their own. */
+export class PlanLinker {
+  readonly #memory: WasmMemory;
+  readonly #target: Target;
+  readonly #pool: ThreadPool | undefined;
+  readonly #precompiled: LinkedModule | undefined;
+  readonly #functions = new Map<string, Emitted>();
+  #made: { readonly builder: ModuleBuilder; readonly linkedModule: LinkedModule; readonly constants: number } | undefined;
+  #linked: ModuleLink | undefined;
+
+  /** With `precompiled` every function must be there already, and nothing is compiled. */
+  constructor(memory: WasmMemory, target: Target, pool: ThreadPool | undefined, precompiled?: LinkedModule) {
+    this.#memory = memory;
+    this.#target = target;
+    this.#pool = pool;
+    this.#precompiled = precompiled;
+  }
+
+  /** The function of a key, emitted by the first that asks. */
+  emit(key: string, define: (module: ModuleBuilder, name: string, target: Target) => void): Emitted {
+    if (this.#precompiled !== undefined) {
+      if (!this.#precompiled.has(precompiledName(key))) throw new UnsupportedError("wasm", `${key} is not in the precompiled module`);
+      return this.#precompiled.get(precompiledName(key));
+    }
+    let fn = this.#functions.get(key);
+    if (fn === undefined) {
+      const { builder, linkedModule } = this.#parts;
+      const name = `plan.${builder.functions.length}`;
+      const before = builder.functions.length;
+      define(builder, name, this.#target);
+      for (const info of builder.functions.slice(before)) linkedModule.declare(info);
+      fn = linkedModule.get(name);
+      this.#functions.set(key, fn);
+    }
+    return fn;
+  }
+
+  /** Compiles the module and instantiates it on every thread. */
+  async link(): Promise<void> {
+    await this.#linking?.link(this.#pool);
+  }
+
+  /** {@link link} within the call; the other threads follow later. */
+  linkSync(): void {
+    this.#linking?.linkSync(this.#pool);
+  }
+
+  /** Whether the other threads have the functions too. */
+  get isShared(): boolean {
+    return this.#made === undefined || this.#linked?.isShared === true;
+  }
+
+  dispose(): void {
+    if (this.#made === undefined) return;
+    const { linkedModule, constants } = this.#made;
+    if (this.#linked?.isLoaded === true) {
+      if (this.#pool?.isLost === false) this.#pool.unload(this.#memory, linkedModule.base, linkedModule.size).catch(() => undefined);
+      linkedModule.unload();
+    }
+    this.#memory.heap.free(constants);
+  }
+
+  get #linking(): ModuleLink | undefined {
+    if (this.#made === undefined) return undefined;
+    const { builder, linkedModule } = this.#made;
+    this.#linked ??= new ModuleLink(this.#memory, linkedModule, builder.build());
+    return this.#linked;
+  }
+
+  get #parts(): { readonly builder: ModuleBuilder; readonly linkedModule: LinkedModule } {
+    this.#made ??= this.#make();
+    return this.#made;
+  }
+
+  #make(): { readonly builder: ModuleBuilder; readonly linkedModule: LinkedModule; readonly constants: number } {
+    const { heap } = this.#memory;
+    const constants = heap.alloc(constantBytes, "arenas");
+    const builder = moduleBuilderFor(heap, { constants: { address: constants, bytes: constantBytes } });
+    return { builder, linkedModule: new LinkedModule(this.#memory), constants };
+  }
+}

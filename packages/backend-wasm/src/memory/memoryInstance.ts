@@ -1,0 +1,117 @@
+import { halfToFloat } from "@centella/quant";
+import { CustomKernels } from "../custom.ts";
+import type { FunctionInfo } from "../emit/index.ts";
+import type { Emitted, Kernel } from "../kernel.ts";
+import type { KernelLinker } from "../linking/kernelLinker.ts";
+import type { ThreadPool } from "../threads/pool.ts";
+import { createMemory, Heap } from "./heap.ts";
+import { engineMaxPages, memoryMap, pageBytes } from "./memoryMap.ts";
+import { LinkedModule, WasmMemory } from "./wasmMemory.ts";
+
+/** What every instance begins with, compiled: how lists are walked, and in some hosts all kernels. */
+export interface CompiledKernels {
+  readonly module: WebAssembly.Module;
+  readonly functions: readonly FunctionInfo[];
+  /** Bytes of constants. */
+  readonly constantBytes: number;
+}
+
+/** What instances are made of. */
+export interface MemoryParts {
+  /** The first module for addresses of 32 or 64 bits. */
+  kernels(memory64: boolean): Promise<CompiledKernels>;
+  /** What is emitted on demand besides, undefined where nothing can be compiled. */
+  kernelLinker(memory: WasmMemory, constantBytes: number): KernelLinker | undefined;
+  readonly pool: ThreadPool | undefined;
+  readonly maxPages: number;
+  /** Why no instance has 64-bit addresses, undefined where one can. */
+  readonly no64: string | undefined;
+}
+
+/**
+ * A memory with the kernels over it. Small plans share one; a model has one of its own, because WASM memory never shrinks: it goes as a
+ * whole with the model's last plan.
+ */
+export class MemoryInstance {
+  readonly memory: WasmMemory;
+  readonly baseModule: LinkedModule;
+  readonly custom: CustomKernels;
+  readonly #kernelLinker: KernelLinker | undefined;
+  readonly #pool: ThreadPool | undefined;
+  #plans = 0;
+
+  private constructor(memory: WasmMemory, baseModule: LinkedModule, kernelLinker: KernelLinker | undefined, pool: ThreadPool | undefined) {
+    this.memory = memory;
+    this.baseModule = baseModule;
+    this.#kernelLinker = kernelLinker;
+    this.custom = new CustomKernels(memory.heap);
+    this.#pool = pool;
+  }
+
+  /** Instantiates the kernels over a fresh memory, on every thread. @throws {OutOfMemoryError} where no addresses are left */
+  static async open({ kernels, kernelLinker, pool, maxPages, no64 }: MemoryParts, memory64: boolean): Promise<MemoryInstance> {
+    const { module, functions, constantBytes } = await kernels(memory64);
+    const initial = Math.ceil(memoryMap.heap / pageBytes);
+    const most = memory64 ? engineMaxPages.memory64 : engineMaxPages.memory32;
+    const maximum = Math.max(initial, Math.min(maxPages, most));
+    const raw = createMemory({ initial, maximum, shared: pool !== undefined, memory64 });
+    const atMost = `maxMemoryMiB, at most ${(most * pageBytes) / 2 ** 20}`;
+    const advice = memory64 ? atMost : `${atMost} with 32-bit addresses: ${no64 ?? "memory64: true gives all plans 64-bit ones"}`;
+    const heap = new Heap(raw, maximum, { memory64, advice });
+    const table = heap.f32.subarray(memoryMap.halfTable / 4, memoryMap.halfTable / 4 + 65_536);
+    for (let h = 0; h < table.length; h++) table[h] = halfToFloat(h);
+    const memory = new WasmMemory(heap, pool?.size ?? 0);
+    const baseModule = new LinkedModule(memory);
+    for (const info of functions) baseModule.declare(info);
+    await baseModule.load(module);
+    if (pool?.isLost === false) await pool.load(memory, module, baseModule.base, baseModule.size);
+    return new MemoryInstance(memory, baseModule, kernelLinker(memory, constantBytes), pool);
+  }
+
+  get heap(): Heap {
+    return this.memory.heap;
+  }
+
+  /** A kernel's function, which can be called after the next link. @throws {RangeError} for a name that no kernel defines */
+  exports(name: string): Emitted {
+    return this.baseModule.has(name) || this.#kernelLinker === undefined ? this.baseModule.get(name) : this.#kernelLinker.get(name);
+  }
+
+  /** Defines functions that were loaded after the others, once. */
+  include(kernel: Pick<Kernel, "emit">): void {
+    this.#kernelLinker?.include(kernel);
+  }
+
+  /** Makes functions that were asked for ready on every thread. */
+  async link(): Promise<void> {
+    await this.#kernelLinker?.link(this.#livePool);
+  }
+
+  /** {@link link} within the call; the other threads follow later. */
+  linkSync(): void {
+    this.#kernelLinker?.linkSync(this.#livePool);
+  }
+
+  /** Whether all threads have the functions that were asked for. */
+  get isShared(): boolean {
+    return this.#kernelLinker?.isShared !== false;
+  }
+
+  get #livePool(): ThreadPool | undefined {
+    return this.#pool?.isLost === true ? undefined : this.#pool;
+  }
+
+  retain(): void {
+    this.#plans++;
+  }
+
+  /** Whether this was the last plan. */
+  release(): boolean {
+    return --this.#plans === 0;
+  }
+
+  /** Lets go of the memory on every thread. */
+  async drop(): Promise<void> {
+    await this.#pool?.drop(this.memory);
+  }
+}

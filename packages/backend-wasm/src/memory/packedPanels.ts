@@ -1,0 +1,47 @@
+import type { ConcreteSpec } from "@centella/core";
+import { type Lowered, type Persistent, usesOf } from "@centella/core/backend";
+import { outer } from "../matmul/outer.ts";
+
+const { tileColumns } = outer;
+
+/** Whether a persistent is kept in panels: an f32 matrix `[k, n]` that programs only multiply with, from the right. */
+export function choosePacking(persistent: Persistent, programs: readonly Lowered[]): boolean {
+  const isUsed = programs.some(({ persistents }) => persistents.some(({ name }) => name === persistent.name));
+  return isUsed && programs.every((lowered) => isReadablePacked(persistent, lowered));
+}
+
+/** Whether every use in a program can read panels. */
+export function isReadablePacked({ name, spec: { dtype, shape } }: Persistent, lowered: Lowered): boolean {
+  const storage = lowered.persistents.find((used) => used.name === name)?.storage;
+  if (dtype !== "f32" || shape.length !== 2 || lowered.outputs.some(({ operand }) => operand.storage === storage)) return false;
+  if (storage === undefined) return true;
+  return usesOf(lowered, storage).every(
+    ({ op, input, params, spec }) =>
+      op.name === "matmul" && input === 1 && !(params as { transposeB: boolean }).transposeB && spec.shape.join() === shape.join(),
+  );
+}
+
+/** Writes whole rows of a matrix `[k, n]`, from row `first` on, to its panels. */
+export function writePacked(rows: Float32Array, first: number, { shape }: ConcreteSpec, panels: Float32Array): void {
+  const [k, n] = shape as [number, number];
+  const count = rows.length / n;
+  for (let column = 0; column < n; column += tileColumns) {
+    const width = Math.min(tileColumns, n - column);
+    for (let row = 0, to = column * k + first * tileColumns; row < count; row++, to += tileColumns) {
+      for (let i = 0, from = row * n + column; i < width; i++) panels[to + i] = rows[from + i]!;
+    }
+  }
+}
+
+/** The matrix `[k, n]` that lies in panels. */
+export function readPacked(panels: Float32Array, { shape }: ConcreteSpec): Float32Array<ArrayBuffer> {
+  const [k, n] = shape as [number, number];
+  const rows = new Float32Array(k * n);
+  for (let row = 0, to = 0; row < k; row++) {
+    for (let column = 0; column < n; column++, to++) {
+      const lane = column % tileColumns;
+      rows[to] = panels[(column - lane) * k + row * tileColumns + lane]!;
+    }
+  }
+  return rows;
+}

@@ -1,0 +1,75 @@
+import type { ConcreteSpec, DType } from "@centella/core";
+import { byteLength, elementCount, type Lowered, layoutOf, type Persistent, usesOf } from "@centella/core/backend";
+import type { BlockType } from "@centella/quant";
+import { groupRows } from "../formats/block.ts";
+import { type FormatName, formatNameOf } from "../formats/index.ts";
+import { extractRow, groupedBytes, interleaveRows, rowBytesOf } from "../formats/interleave.ts";
+import type { Interleaving } from "../formats/interleaving.ts";
+import { lazyPart } from "../linking/lazyParts.ts";
+
+/** Which persistents are interleaved: block matrices whose uses in all programs read them so. */
+export function chooseInterleaving(persistent: Persistent, programs: readonly Lowered[]): Interleaving {
+  return programs.every((lowered) => isReadableInterleaved(persistent, lowered)) ? formatNameOf(persistent.spec.dtype) : undefined;
+}
+
+/** Whether every use in a program can read interleaved rows: products with the transposed matrix, with experts, and lookups of rows. */
+export function isReadableInterleaved({ name, spec: { shape } }: Persistent, lowered: Lowered): boolean {
+  const storage = lowered.persistents.find((used) => used.name === name)?.storage;
+  if (shape.length < 2 || lowered.outputs.some(({ operand }) => operand.storage === storage)) return false;
+  if (storage === undefined) return true;
+  return usesOf(lowered, storage).every(({ op, input, params, spec }) => {
+    if (op.writes === input || spec.shape.join() !== shape.join()) return false;
+    if (op.name === "moeMatmul") return input === 1;
+    if (op.name === "embedding") return input === 0 && shape.length === 2;
+    return op.name === "matmul" && input === 1 && (params as { transposeB: boolean }).transposeB;
+  });
+}
+
+/** Matrices of a tensor of block rows: how many, and their rows and columns. */
+export function matricesOf({ shape }: Pick<ConcreteSpec, "shape">): { readonly count: number; readonly rows: number; readonly k: number } {
+  return { count: elementCount(shape.slice(0, -2)), rows: shape.at(-2)!, k: shape.at(-1)! };
+}
+
+/** Bytes of a tensor with interleaved rows. */
+export function interleavedBytes(spec: Pick<ConcreteSpec, "shape">, form: FormatName): number {
+  const { count, rows, k } = matricesOf(spec);
+  return count * groupedBytes(form, rows, k);
+}
+
+/** Bytes of a weight that is only multiplied with and looked up in, as a model's are. */
+export function matrixBytes(spec: ConcreteSpec): number {
+  const form = spec.shape.length < 2 ? undefined : formatNameOf(spec.dtype);
+  return form === undefined ? byteLength(spec) : interleavedBytes(spec, form);
+}
+
+/** Writes up to eight rows, or whole groups, of `k` elements of `dtype` interleaved to an address. */
+export function writeInterleaved(dtype: DType, form: FormatName, k: number, bytes: Uint8Array, u8: Uint8Array, address: number): void {
+  const rowBytes = rowBytesOf(form, k);
+  const rows = toForm(dtype, form, bytes);
+  const to = Math.ceil(rows.length / (groupRows * rowBytes)) * groupRows * rowBytes;
+  interleaveRows(form, rowBytes, rows, u8.subarray(address, address + to));
+}
+
+/** Copies row `row` of a matrix of interleaved rows from `address` on to `to`. */
+export function readInterleavedRow(form: FormatName, row: number, u8: Uint8Array, address: number, to: Uint8Array): void {
+  const groupBytes = groupRows * to.length;
+  const first = address + Math.floor(row / groupRows) * groupBytes;
+  extractRow(form, u8.subarray(first, first + groupBytes), row % groupRows, to);
+}
+
+/** Whole blocks of `dtype` as blocks of `form`, from an even offset on. */
+function toForm(dtype: DType, form: FormatName, bytes: Uint8Array): Uint8Array {
+  if (form === dtype) return bytes.byteOffset % 2 === 0 ? bytes : bytes.slice();
+  const { elements, bytes: blockBytes } = layoutOf(dtype);
+  const count = (bytes.length / blockBytes) * elements;
+  const [codes, steps] = [new Int8Array(count), new Float32Array(count / 16)];
+  lazyPart("codecs").toSteps(dtype as BlockType, bytes, codes, steps);
+  // A block of scaled8: two steps, 32 codes.
+  const blocks = new Uint8Array((count / 32) * 40);
+  const [stepBytes, codeBytes] = [new Uint8Array(steps.buffer), new Uint8Array(codes.buffer)];
+  for (let block = 0; 32 * block < count; block++) {
+    blocks.set(stepBytes.subarray(8 * block, 8 * block + 8), 40 * block);
+    blocks.set(codeBytes.subarray(32 * block, 32 * block + 32), 40 * block + 8);
+  }
+  return blocks;
+}

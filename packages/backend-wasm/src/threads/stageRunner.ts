@@ -1,0 +1,151 @@
+import { atomic, type Expr, i32, i64, type ModuleBuilder, slotBytes } from "../emit/index.ts";
+import { memoryMap } from "../memory/memoryMap.ts";
+
+/**
+ * Byte offsets in the control block of the step list that threads walk together. What is written often lies in cache lines of its own.
+ *
+ * `ticket` is `epoch << 32 | tile`: a thread takes the next tile of a stage by exchanging the ticket for one more, which fails if
+ * another thread took the tile or the stage has changed, so that a thread that slept through anything does no harm. The thread that
+ * completes a stage's last tile opens the next stage: it closes the ticket, writes the stage's fields, and publishes the next epoch.
+ * `stage`, `end` and `calls` are addresses and take 8 bytes.
+ */
+export const controlFields = {
+  tile: 0,
+  epoch: 4,
+  stage: 64,
+  end: 72,
+  calls: 80,
+  tiles: 88,
+  callBytes: 92,
+  grain: 96,
+  total: 100,
+  done: 128,
+  isRunning: 192,
+  cancel: 196,
+  sleeping: 200,
+  failed: 204,
+} as const;
+
+/** Value of `tile` while no tile can be taken. */
+export const closed = -1;
+
+/**
+ * Fields of a stage in memory, in i32: where its calls are (an address of 8 bytes), how many tiles it has, bytes from one tile's calls to
+ * the next's (0: all tiles are ranges of one call), units per range, units in all. Tiles of a stage may run at the same time and in any
+ * order. A call's first slot has its place in the table and the bytes to the tile's next call (0: there is none), the others its
+ * arguments.
+ */
+export const stageFields = { calls: 0, tiles: 2, callBytes: 3, grain: 4, total: 5, count: 6 } as const;
+
+/** The fields of a stage that are numbers. */
+export const stageNumbers = ["tiles", "callBytes", "grain", "total"] as const;
+
+/** What `walk` gives back. */
+export const stageResult = { idle: 0, ended: 1, budget: 2, waited: 3 } as const;
+
+/**
+ * Emits what threads walk a step list with.
+ *
+ * `walk(budget, spins, patience)`: takes tiles and runs them until the list is done (`idle`, or `ended` for the one thread that ends it),
+ * so many tiles were run (`budget`), or nothing could be taken for `spins` polls and then `patience` ms asleep (`waited`; negative: for
+ * ever). After a cancel the stage's other tiles are taken and not run, and the list ends with the stage. `abandon()`: to be called by
+ * the thread whose tile trapped; 1 if it ends the list.
+ */
+export function emitStageRunner(module: ModuleBuilder): void {
+  const at = (field: keyof typeof controlFields): number => memoryMap.control + controlFields[field];
+  const read = (field: keyof typeof controlFields): Expr<"i32"> => atomic.load(at(field));
+  const readAddress = (field: "stage" | "end" | "calls"): Expr<"i32"> => atomic.loadAddress(at(field));
+
+  const complete = module.value("complete", {}, "i32", (f) => {
+    const result = f.local("i32");
+    const stage = f.local("i32");
+    // Read before this tile is counted. Afterwards another thread may open the next stage, whose number of tiles may equal this thread's
+    // count.
+    const tiles = f.let(read("tiles"));
+    f.if(i32.eq(i32.add(atomic.add(at("done"), 1), 1), tiles), () => {
+      f.atomicStore(at("tile"), i32.const(closed));
+      const next = f.let(i64.shl(i64.fromI32U(i32.add(read("epoch"), 1)), i64.const(32)));
+      f.set(stage, readAddress("stage"));
+      f.if(i32.eqz(read("cancel")), () => {
+        f.advance(stage, 4 * stageFields.count);
+        f.atomicStoreAddress(at("stage"), stage);
+      });
+      f.if(
+        i32.or(i32.eq(stage, readAddress("end")), read("cancel")),
+        () => {
+          // Last of all, for the next list may be begun at once.
+          f.drop(atomic.add(at("epoch"), 1));
+          f.atomicStore(at("isRunning"), i32.const(0));
+          f.drop(atomic.notify(at("epoch"), closed));
+          f.setI32(result, stageResult.ended);
+        },
+        () => {
+          f.atomicStoreAddress(at("calls"), i32.loadAddress(stage, 4 * stageFields.calls));
+          for (const field of stageNumbers) f.atomicStore(at(field), i32.load(stage, 4 * stageFields[field]));
+          f.atomicStore(at("done"), i32.const(0));
+          f.atomicStore(at("tile"), next);
+          f.if(i32.gtU(read("tiles"), 1), () => f.if(read("sleeping"), () => f.drop(atomic.notify(at("epoch"), closed))));
+        },
+      );
+    });
+    return result;
+  });
+
+  module.value("walk", { budget: "i32", spins: "i32", patience: "i32" }, "i32", (f, { budget, spins, patience }) => {
+    const ticket = f.local("i64");
+    const [tile, epoch, polls, begin, end, grain, call, link, result] = f.locals("i32", 9);
+    f.block((exit) => {
+      f.loop((again) => {
+        f.brIf(exit, i32.eqz(read("isRunning")));
+        f.set(ticket, atomic.load64(at("tile")));
+        f.set(tile, i32.wrap(ticket));
+        f.if(i32.geU(tile, read("tiles")), () => {
+          f.set(epoch, i32.wrap(i64.shrU(ticket, i64.const(32))));
+          f.set(polls, spins);
+          f.loop((spin) => {
+            f.brIf(again, i32.or(i32.ne(read("epoch"), epoch), i32.eqz(read("isRunning"))));
+            f.advance(polls, -1);
+            f.brIf(spin, i32.gtS(polls, 0));
+          });
+          f.setI32(result, stageResult.waited);
+          f.brIf(exit, i32.eqz(patience));
+          f.drop(atomic.add(at("sleeping"), 1));
+          const nanoseconds = i64.mul(i64.fromI32S(patience), i64.const(1_000_000));
+          const woken = f.let(i32.ne(atomic.wait(at("epoch"), epoch, nanoseconds), 2));
+          f.drop(atomic.add(at("sleeping"), -1));
+          f.brIf(exit, i32.eqz(woken));
+          f.setI32(result, stageResult.idle);
+          f.br(again);
+        });
+        f.set(call, readAddress("calls"));
+        f.set(grain, read("grain"));
+        f.set(begin, i32.mul(tile, grain));
+        f.set(end, read("total"));
+        f.set(call, i32.add(call, i32.mul(tile, read("callBytes"))));
+        // What was read belongs to the ticket's stage if the ticket is still there.
+        f.brIf(again, i64.ne(atomic.exchangeIf64(at("tile"), ticket, i64.add(ticket, i64.const(1))), ticket));
+        f.if(i32.eqz(read("cancel")), () => {
+          f.set(end, i32.select(i32.ltU(i32.sub(end, begin), grain), end, i32.add(begin, grain)));
+          f.loop((next) => {
+            f.callThunk(i32.load(call), i32.add(call, slotBytes), begin, end);
+            f.set(link, i32.load(call, 4));
+            f.advance(call, link);
+            f.brIf(next, link);
+          });
+        });
+        f.set(result, f.invoke(complete, {}));
+        f.brIf(exit, result);
+        f.advance(budget, -1);
+        f.brIf(again, budget);
+        f.setI32(result, stageResult.budget);
+      });
+    });
+    return result;
+  });
+
+  module.value("abandon", {}, "i32", (f) => {
+    f.atomicStore(at("failed"), i32.const(1));
+    f.atomicStore(at("cancel"), i32.const(1));
+    return f.invoke(complete, {});
+  });
+}
