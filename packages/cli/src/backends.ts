@@ -4,7 +4,7 @@ import { webgpu } from "@centella/backend-webgpu";
 import { type BackendFactory, createRuntime, type Runtime, reference } from "@centella/core";
 import { choice, number, type OptionSpec } from "./options.ts";
 
-/** In order of preference; selection skips what is missing, too small for, or not made for the work. */
+/** In order of preference. The selection skips backends that are missing, lack a kernel, or are slower for the work. */
 export const factories: readonly BackendFactory[] = factoriesWith(undefined);
 
 function factoriesWith(threads: number | undefined): readonly BackendFactory[] {

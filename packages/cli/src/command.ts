@@ -2,7 +2,7 @@ import type { OptionSpecs, OptionValues } from "./options.ts";
 import type { Output } from "./output.ts";
 import { UsageError } from "./usageError.ts";
 
-/** What a command works with besides its arguments. */
+/** Environment of a command, apart from its arguments. */
 export interface Context {
   /** Aborted by Ctrl-C, by SIGTERM, and when nothing reads stdout any more. */
   readonly signal: AbortSignal;
@@ -29,7 +29,7 @@ export function command<S extends OptionSpecs>(definition: Command<S>): Command 
 }
 
 /**
- * Returns the positional arguments, of which all must be given.
+ * Returns the positional arguments. All are required.
  * @throws {UsageError} if there are fewer or more
  */
 export function requireArguments<const N extends readonly string[]>(

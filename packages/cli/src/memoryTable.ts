@@ -2,7 +2,7 @@ import { estimateMemory, GgufError, type GgufFile, type TensorInfo } from "@cent
 import { factories } from "./backends.ts";
 import { formatSize } from "./progress.ts";
 
-/** What a model would take on one backend; bytes. */
+/** Bytes that a model takes on one backend. */
 export interface BackendMemory {
   readonly backend: string;
   readonly contextLength: number;

@@ -4,7 +4,7 @@ export interface OutputStream {
   write(text: string): unknown;
 }
 
-/** How much a command prints besides its result. */
+/** Amount of output of a command, apart from its result. */
 export interface Verbosity {
   /** Print only the result and errors. */
   readonly quiet: boolean;

@@ -96,7 +96,7 @@ function addCommand(program: Commander, command: Command, signal: AbortSignal): 
   for (const option of [...options.map(([, own]) => own), ...foreign]) sub.addOption(option);
 }
 
-/** Formats the help without the hidden options: other spellings are listed with the option that they stand for. */
+/** Formats the help without hidden options. Other spellings are listed with the option that they mean. */
 function helpWithout(hidden: readonly Option[], command: Commander, helper: Help): string {
   const all = helper.visibleOptions.bind(helper);
   helper.visibleOptions = (shown) => all(shown).filter((option) => !hidden.includes(option));

@@ -2,7 +2,7 @@ import type { ConcreteSpec, TypedArray } from "@centella/core";
 import { formatSpec, isInteger } from "@centella/core/backend";
 import { exact, type Tolerance } from "./opCases.ts";
 
-/** A result and what it should be, with what a reader needs to reproduce a difference. */
+/** A result, its expected value, and the data to reproduce a difference. */
 export interface Comparison {
   readonly what: string;
   readonly spec: ConcreteSpec;
@@ -13,7 +13,7 @@ export interface Comparison {
   readonly seed?: number;
 }
 
-/** What is wrong with a result, for people, or undefined: the worst element with its index, both values and the limit. */
+/** Describes the worst wrong element with its index, both values and the limit. Returns undefined if all elements are within limits. */
 export function compareToReference({ what, spec, got, want, tolerance, seed }: Comparison): string | undefined {
   if (got.length !== want.length) return `${what}: got ${got.length} elements, want ${want.length} for ${formatSpec(spec)}`;
   const { rtol, atol } = isInteger(spec.dtype) ? exact : tolerance;
@@ -54,7 +54,7 @@ export function expectThat(condition: boolean, message: string): asserts conditi
   if (!condition) throw new Error(message);
 }
 
-/** Awaits a rejection (or a throw) of the class. @throws {Error} if there is none, or of another class, or another message */
+/** Awaits a rejection or an exception of the class. @throws {Error} without one, or for another class or message */
 export async function expectRejection(
   what: string,
   work: () => unknown,

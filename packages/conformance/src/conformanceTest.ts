@@ -4,13 +4,13 @@ import type { CompileOptions, ProgramGraph } from "@centella/core/backend";
 /** One test that a backend must pass; it throws where the backend does not. */
 export interface ConformanceTest {
   readonly id: string;
-  /** Why the backend cannot run the test, in words, or undefined. */
+  /** The reason why the backend cannot run the test, or undefined. */
   unsupported(backend: Backend): string | undefined;
   /** @throws {NotApplicable} where the backend says while compiling that it cannot */
   run(backend: Backend): Promise<void>;
 }
 
-/** Thrown by a test that finds out that the backend does not support what it needs. */
+/** Thrown by a test when the backend does not support an op that the test needs. */
 export class NotApplicable extends Error {
   override name = "NotApplicable";
 }
@@ -25,7 +25,7 @@ export async function compileOrSkip(backend: Backend, program: ProgramGraph, opt
   }
 }
 
-/** A test of whole programs: what it needs is found out when it compiles. */
+/** A test of whole programs. Missing support is detected when it compiles. */
 export function programTest(name: string, run: (backend: Backend) => Promise<void>): ConformanceTest {
   return { id: `program: ${name}`, unsupported: () => undefined, run: (backend) => withoutLeaks(backend, () => run(backend)) };
 }

@@ -3,7 +3,7 @@ import { byteLength, decode, decodedArrayOf, elementCount, encode, isInteger, is
 import { blockLayout, dequantize } from "@centella/quant";
 import type { CaseTensor, Fill } from "./opCases.ts";
 
-/** A tensor's contents: as they are stored, and decoded to what an op's reference takes. */
+/** Contents of a tensor: as stored, and decoded for an op's reference. */
 export interface Contents {
   readonly spec: ConcreteSpec;
   readonly stored: TypedArray;

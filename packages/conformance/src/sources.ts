@@ -14,7 +14,7 @@ export function sourceOf(stored: TypedArray): TensorSource {
   };
 }
 
-/** A source of which every read fails. */
+/** A source whose reads all fail. */
 export function failingSource(size: number): TensorSource {
   return {
     size,

@@ -3,9 +3,9 @@ import { CentellaError } from "@centella/quant";
 export { ArgumentError, CentellaError, DisposedError } from "@centella/quant";
 
 /**
- * What is wrong: the outside (`io`, `changed`, `quota`, `busy`, `storage`, `exists`), the file (`not-gguf`, `version`, `truncated`, `limit`,
- * `invalid`, `duplicate`, `unknown-type`, `parts`, `corrupt`), or the question asked of it (`missing`, `wrong-type`, `range`, `no-room`,
- * `unsupported-type`).
+ * What went wrong: outside of the file (`io`, `changed`, `quota`, `busy`, `storage`, `exists`), in the file (`not-gguf`, `version`,
+ * `truncated`, `limit`, `invalid`, `duplicate`, `unknown-type`, `parts`, `corrupt`), or in the request (`missing`, `wrong-type`, `range`,
+ * `no-room`, `unsupported-type`).
  */
 export type GgufErrorCode =
   | "io"

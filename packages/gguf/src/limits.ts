@@ -1,6 +1,6 @@
 /**
- * Bounds on what a header may ask for, so that a hostile or damaged file gives an error before it costs memory or time. Beyond these, no
- * count or length may exceed what the rest of the file can hold.
+ * Limits of a header, so that a hostile or damaged file is an error before it costs memory or time. In addition, no count or length may
+ * exceed what fits in the rest of the file.
  */
 export const limits = {
   /**

@@ -1,5 +1,5 @@
 import { check, checkOptions, string, whole } from "@centella/quant/checks";
-/** What the file name of a part says: `PREFIX-00002-of-00005.gguf` has `number` 2 and `count` 5. */
+/** Parts of the file name of a split file: `PREFIX-00002-of-00005.gguf` has `number` 2 and `count` 5. */
 export interface SplitName {
   readonly prefix: string;
   /** From 1. */
@@ -14,7 +14,7 @@ export function splitName(name: SplitName): string {
   return `${prefix}-${String(number).padStart(5, "0")}-of-${String(count).padStart(5, "0")}.gguf`;
 }
 
-/** The parts of such a name (a path or URL may stand before it), or undefined. */
+/** Parses such a name, which may follow a path or URL. Returns undefined for other names. */
 export function parseSplitName(name: string): SplitName | undefined {
   check("parseSplitName", "name", name, string);
   const match = /^(.*)-(\d{5})-of-(\d{5})\.gguf$/s.exec(name);

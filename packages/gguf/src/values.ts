@@ -40,7 +40,7 @@ export const numericArrays: NumericArrays = {
   f64: Float64Array,
 };
 
-/** Values that may still be made of nested arrays and truth values; shared by all keys of a file. */
+/** Number of values that nested arrays and arrays of booleans may still create, for all keys of a file together. */
 export interface Budget {
   nestedElements: number;
 }
@@ -61,7 +61,7 @@ export function valueTypeHere(cursor: Cursor, what: () => string): ValueType {
   return type;
 }
 
-/** Reads a count or length of 8 bytes and checks that so many items can follow. */
+/** Reads a count of 8 bytes and checks that the file is long enough for that many items. */
 export async function readCount(cursor: Cursor, itemBytes: number, limit: number, what: string): Promise<number> {
   await cursor.need(8, `the number of ${what}`);
   const offset = cursor.offset;
@@ -82,7 +82,7 @@ export async function readName(cursor: Cursor, limit: number, what: string): Pro
   });
 }
 
-/** Moves behind a key, checked as a name is, within {@link Cursor.parse}. */
+/** Checks a key like a name and moves past it, within {@link Cursor.parse}. */
 export function scanName(cursor: Cursor, limit: number, what: () => string): Uint8Array {
   const length = scanLength(cursor, limit, what);
   const bytes = cursor.peek(length);
@@ -104,8 +104,8 @@ function decodeName(cursor: Cursor, length: number, what: () => string): string 
 }
 
 /**
- * Checks the array behind the cursor (element type, count, elements) and moves behind it. Large ones are read bit by bit, so that nothing
- * is gone over twice.
+ * Checks the array after the cursor (element type, count, elements) and moves past it. A large array is read piece by piece, so that no
+ * element is checked twice.
  */
 export async function scanArray(cursor: Cursor, what: string, budget: Budget, depth = 1): Promise<void> {
   const type = await readValueType(cursor, `the element type of ${what}`);
@@ -138,7 +138,7 @@ export async function scanArray(cursor: Cursor, what: string, budget: Budget, de
 
 async function scanStrings(cursor: Cursor, count: number, what: string): Promise<void> {
   for (let i = 0; i < count; i++) {
-    // Awaiting only at the end of what is in memory keeps this loop, the longest of a header, synchronous.
+    // The longest loop of a header. It is synchronous except at the end of the bytes in memory.
     if (cursor.available < 8) await cursor.need(8, what);
     const length = cursor.length64();
     if (cursor.available < length) await cursor.need(length, `string ${i} of ${what}`);
@@ -146,7 +146,7 @@ async function scanStrings(cursor: Cursor, count: number, what: string): Promise
   }
 }
 
-/** Checks a scalar and moves behind it, within {@link Cursor.parse}. */
+/** Checks a scalar and moves past it, within {@link Cursor.parse}. */
 export function scanScalar(cursor: Cursor, type: Exclude<ValueType, "array">, what: () => string): void {
   switch (type) {
     case "string":
@@ -162,7 +162,7 @@ export function scanScalar(cursor: Cursor, type: Exclude<ValueType, "array">, wh
   }
 }
 
-/** Reads a length of 8 bytes and sees to it that so many bytes follow in memory, within {@link Cursor.parse}. */
+/** Reads a length of 8 bytes and checks that that many bytes follow in memory, within {@link Cursor.parse}. */
 export function scanLength(cursor: Cursor, limit: number, what: () => string): number {
   cursor.have(8, () => `the number of bytes of ${what()}`);
   const offset = cursor.offset;

@@ -2,7 +2,7 @@ import { type Browser, chromium, type Page } from "playwright-core";
 import { type ServeOptions, serveSources } from "./sourceServer.ts";
 import { unpackChromium } from "./swiftshader.ts";
 
-/** A headless Chromium with WebGPU on SwiftShader, or the reason in words why it does not run here. */
+/** Launches a headless Chromium with WebGPU on SwiftShader, or returns the reason why it does not run here. */
 export async function launchChromium(): Promise<Browser | string> {
   const unpacked = unpackChromium();
   if ("reason" in unpacked) return unpacked.reason;

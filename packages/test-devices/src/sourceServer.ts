@@ -35,7 +35,7 @@ function withPaths(code: string): string {
   );
 }
 
-/** Of what is served: sources, and models. */
+/** Content types of sources and models. */
 function typeOf(path: string): string | undefined {
   if (/^\/packages\/[\w-]+\/src\/.*\.ts$/.test(path)) return "text/javascript";
   return /^\/packages\/model-fable\/models\/[\w-]+\.gguf$/.test(path) ? "application/octet-stream" : undefined;
@@ -43,7 +43,7 @@ function typeOf(path: string): string | undefined {
 
 const page = `<!doctype html><title>tests</title><script type="importmap">${JSON.stringify({ imports })}</script>`;
 
-/** What is served besides the packages, and how. */
+/** Files that are served in addition to the packages, and their headers. */
 export interface ServeOptions {
   /** Whether the page is cross-origin isolated, as threads need it. Default true. */
   readonly isIsolated?: boolean;

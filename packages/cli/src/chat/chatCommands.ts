@@ -5,7 +5,7 @@ import type { Output } from "../output.ts";
 import { UsageError } from "../usageError.ts";
 import type { Conversation } from "./conversation.ts";
 
-/** What a chat command works with. */
+/** State that chat commands work with. */
 interface ChatContext {
   readonly conversation: Conversation;
   readonly output: Output;

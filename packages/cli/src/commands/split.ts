@@ -55,7 +55,7 @@ export const split: Command = command({
         written.push(name);
       }
     } catch (error) {
-      // A part is useless without the others.
+      // A part is useless without the remaining parts.
       for (const name of written) await rm(name, { force: true });
       throw error;
     }

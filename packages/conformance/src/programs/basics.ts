@@ -186,7 +186,7 @@ function onlyInputs(): Program {
   return program;
 }
 
-/** A value that many ops read while others reuse memory: a wrong lifetime shows. */
+/** A value that many ops read while memory is reused. Detects wrong lifetimes. */
 async function longLived(backend: Backend): Promise<void> {
   const program = createProgram();
   const x = program.input("x", "f32", [3, 33]);

@@ -7,7 +7,7 @@ import { expectLikeReference, type Run, runOnce, type Weights, withPlan } from "
 const max = 40;
 const [width, heads, kvHeads, dK, dV, vocabulary] = [24, 4, 2, 8, 6, 11];
 
-/** A transformer layer whose rows leave through outRows: what an LLM's plan is made of. */
+/** A transformer layer that outputs the rows in `outRows`, as in the plan of an LLM. */
 function layer(): Program {
   const program = createProgram();
   const T = program.dim("T", max);

@@ -148,7 +148,7 @@ async function rows(backend: Backend): Promise<void> {
   await expectLikeReference("rows with epilogues", backend, program, {}, runs);
 }
 
-/** Sums and the like that a norm, a softmax or a reduction reads, and others behind it: as temporaries and as outputs, in short rows and long. */
+/** Elementwise results that a norm, a softmax or a reduction reads and later ops read again: as temporaries and outputs, in short and long rows. */
 async function residuals(backend: Backend): Promise<void> {
   const program = createProgram();
   const T = program.dim("T", 9);

@@ -17,7 +17,7 @@ const [heads, kvHeads] = [4, 2];
 const length = 12;
 const blockSize = 4;
 const slotCount = 28;
-/** Neither sequence lies in order, and they interleave. */
+/** Blocks of the two sequences interleave, and neither sequence is in order. */
 const blockTable = Int32Array.of(5, 0, 3, 2, 6, 1);
 
 const variants: readonly Variant[] = [
@@ -62,7 +62,7 @@ function layer(variant: Variant): Program {
   return program;
 }
 
-/** One run over the tokens `[sequence, position]`; what a token is does not depend on the run that it is in. */
+/** One run over the tokens `[sequence, position]`. A token's values do not depend on its run. */
 function runOf(variant: Variant, tokens: readonly (readonly [number, number])[]): Run {
   const [dK, dV] = sizesOf(variant);
   const rows = (what: number, size: number) =>

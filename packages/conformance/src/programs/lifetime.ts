@@ -74,7 +74,7 @@ async function disposed(backend: Backend): Promise<void> {
   await expectRejection("save of a disposed plan", () => plan.save("w"), DisposedError);
 }
 
-/** What is given to `run` belongs to the caller again as soon as it returns. */
+/** The inputs of `run` belong to the caller again as soon as it returns. */
 async function inputsAreTaken(backend: Backend): Promise<void> {
   await withPlan(backend, sum(), { w }, async (plan) => {
     const mine = x.slice();

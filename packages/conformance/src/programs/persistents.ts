@@ -40,7 +40,7 @@ const ones = Float32Array.of(1, 1, 1, 1);
 const w = Float32Array.of(1, 2, 3, 4);
 const bytesOf = (stored: TypedArray) => new Uint8Array(stored.buffer, stored.byteOffset, stored.byteLength);
 
-/** Whatever layout a backend chooses, `save` gives back what was loaded, byte for byte. */
+/** `save` returns the loaded bytes, regardless of the backend's layout. */
 function savesWhatWasLoaded(dtype: DType): ConformanceTest {
   return programTest(`save() returns what was loaded, ${dtype}`, async (backend) => {
     const { stored } = contentsOf({ dtype, shape: [n, k] }, 11);

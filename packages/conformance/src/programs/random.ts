@@ -5,7 +5,7 @@ import { random, uniform } from "../data.ts";
 import { arithmetic, drawCall, type Known } from "./randomOps.ts";
 import { expectLikeReference, type Run, type Tolerances, type Weights } from "./scenario.ts";
 
-/** A program with what it takes to run it and how far results may be apart. */
+/** A program with its inputs and tolerances. */
 export interface RandomProgram {
   readonly program: Program;
   readonly weights: Weights;

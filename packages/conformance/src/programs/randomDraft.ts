@@ -27,7 +27,7 @@ export interface Weight {
 /** Values of f32 stay below this, and their errors below that: calls that would break it are not kept. */
 const limits = { bound: 64, error: 2e-3 };
 
-/** A program that is being drawn: its values with what is known of them, and the contents of its inputs and weights. */
+/** A random program under construction: its values with their known properties, and the contents of its inputs and weights. */
 export class Draft {
   readonly program: Program = createProgram();
   readonly weights: Record<string, TypedArray> = {};
@@ -36,7 +36,7 @@ export class Draft {
   readonly #unsupported: Unsupported;
   readonly #known: Known[] = [];
   readonly #contents = new Map<string, InputContents>();
-  /** Ids of values that depend on what runs leave behind: written back they would grow, and their errors too, from run to run. */
+  /** Ids of values that depend on state of earlier runs. They are not written back, because values and errors would grow from run to run. */
   readonly #lasting = new Set<number>();
 
   constructor(seed: number, unsupported: Unsupported) {
@@ -59,7 +59,7 @@ export class Draft {
     return this.#next();
   }
 
-  /** Declares an input and adds it to what is known. Without contents it is filled from the seed. */
+  /** Declares an input. Without contents, it is filled from the seed. */
   input(name: string, dtype: DType, shape: Shape, bound: number, contents?: InputContents): Value {
     const ref = this.program.input(name, dtype, shape);
     const place = this.#contents.size;
@@ -98,7 +98,7 @@ export class Draft {
     return ref;
   }
 
-  /** A known value, mostly a recent one, among those that are accepted. */
+  /** Returns an accepted value, usually a recent one. */
   pick(accepts: (value: Known) => boolean): Known | undefined {
     const found = this.#known.filter(accepts);
     if (found.length === 0) return undefined;
@@ -114,19 +114,19 @@ export class Draft {
     return this.float((value) => value.error === 0 && accepts(value));
   }
 
-  /** Whether it depends on what runs leave behind. */
+  /** Whether the value depends on state of earlier runs. */
   isLasting({ ref }: Known): boolean {
     return this.#lasting.has(ref.id);
   }
 
-  /** Whether the backend has a kernel: to be asked before an op that writes, since others are dropped when they prove to have none. */
+  /** Whether the backend has a kernel. Must be asked before an op that writes; other ops are dropped if they turn out to have none. */
   has(op: AnyOp, inputs: readonly (Value | undefined)[], given: object = {}): boolean {
     const params = completeParams(op, given);
     const specs = inputs.map((ref) => ref?.spec);
     return this.#unsupported(op, specs, params, op.infer(specs, params)) === undefined;
   }
 
-  /** Records what was drawn, and keeps it where it stays within the limits and the backend has kernels. */
+  /** Records a drawn call, and keeps it if its values stay within the limits and the backend has a kernel. */
   record({ bound, error, record }: Candidate): boolean {
     const first = this.program.nodes.length;
     if (bound === Number.POSITIVE_INFINITY) return false;

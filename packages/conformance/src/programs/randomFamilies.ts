@@ -3,7 +3,7 @@ import { elementCount, sameShape } from "@centella/core/backend";
 import { type Draft, isConcreteFrom, precisionOf } from "./randomDraft.ts";
 import { arithmetic, type Candidate, impossible, type Known, transcendental } from "./randomOps.ts";
 
-/** Draws one call, or a few that belong together, of what a family of ops has. */
+/** Draws one call of a family of ops, or a few that belong together. */
 export type Family = (draft: Draft) => Candidate;
 
 const weightTypes: readonly DType[] = ["f32", "f16", "bf16", "q8_0", "q4_0", "q5_1", "q4_K", "q6_K", "iq4_xs", "mxfp4"];
@@ -46,7 +46,7 @@ const project: Family = (draft) => {
   return x === undefined ? impossible : projected(draft, x, draft.oneOf([1, 3, 8, 32, 65]));
 };
 
-/** Products of one tensor with weights of one type, of which one gates the other. */
+/** Two products of one tensor with weights of one type. One product gates the other. */
 const gated: Family = (draft) => {
   const x = draft.float((value) => hasRows(value) && value.ref.spec.shape.length === 2);
   if (x === undefined) return impossible;
@@ -165,7 +165,7 @@ const norm: Family = (draft) => {
   };
 };
 
-/** A sum that is normed and used besides, by what cannot finish the norm. */
+/** A sum that is normed and also read by an op that cannot be the norm's epilogue. */
 const residual: Family = (draft) => {
   const x = draft.float(hasRows);
   const y = x && draft.float(({ ref }) => sameShape(ref.spec.shape, x.ref.spec.shape));

@@ -8,7 +8,7 @@ import { arithmetic, type Candidate, impossible, type Known } from "./randomOps.
 const blockTypes = ["q8_0", "q4_0", "q4_1", "q5_0"] as const;
 const wholeTypes: readonly DType[] = ["i32", "u32", "i8", "u8"];
 
-/** Of integers: what is beyond 32 bits wraps. */
+/** For integers: values beyond 32 bits wrap. */
 function whole(bound: number, record: () => Value): Candidate {
   return { bound: Math.min(bound, 2 ** 31), error: 0, record };
 }
@@ -137,7 +137,7 @@ const casts: Family = (draft) => {
   return { bound: x.bound + 1, error: 0, record: () => program[name](x.ref) };
 };
 
-/** A row's choice: its logits lie so far apart that no rounding of their weights changes it. */
+/** Choice of a row whose logits are so far apart that rounding of weights cannot change it. */
 const choose: Family = (draft) => {
   const { program } = draft;
   const x = draft.exact(({ ref: { spec } }) => spec.shape.length > 0 && typeof spec.shape.at(-1) === "number" && spec.shape.at(-1) !== 0);

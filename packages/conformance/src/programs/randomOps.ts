@@ -8,7 +8,7 @@ export interface Known {
   readonly error: number;
 }
 
-/** A call that could be recorded, with what is known of its result. */
+/** A call that could be recorded, with the known properties of its result. */
 export interface Candidate {
   readonly bound: number;
   readonly error: number;
@@ -17,7 +17,7 @@ export interface Candidate {
 
 /** Relative error of arithmetic in f32, with room for products that are not rounded between a multiplication and an addition. */
 export const arithmetic: number = 2 ** -22;
-/** Error of exp, tanh and what is made of them, in units of the result's bound. */
+/** Error of exp, tanh and functions made of them, in units of the result's bound. */
 export const transcendental = 1e-5;
 
 export const impossible: Candidate = {
@@ -48,7 +48,7 @@ export function drawOther(program: Program, draw: (n: number) => number, pick: (
     case 1:
       return isSame ? { bound: largest, error, record: () => program.minimum(x.ref, y.ref) } : impossible;
     case 2: {
-      // What is off might be compared the other way round.
+      // A value with an error might compare differently.
       const isExact = isSame && x.error === 0 && y.error === 0;
       return isExact ? { bound: largest, error: 0, record: () => program.where(program.greater(x.ref, y.ref), x.ref, y.ref) } : impossible;
     }

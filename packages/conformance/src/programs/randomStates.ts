@@ -11,7 +11,7 @@ const slots = 2 * blocksPerSequence * blockSize;
 /** Tokens that a sequence has had at most, over all runs. */
 const longest = blocksPerSequence * blockSize;
 
-/** What tells each token's place: inputs of every run. */
+/** Inputs of every run that give each token's sequence and position. */
 interface Tokens {
   readonly positions: Value;
   readonly slots: Value;
@@ -42,7 +42,7 @@ export function stateFamilies(draft: Draft, T: SymbolicDim, counts: readonly num
   return [write, attend, attend, rotate, convolve, scan, expert, expert];
 }
 
-/** Of each run: the first half of its tokens go on with sequence 0, the others with sequence 1. */
+/** In each run, the first half of the tokens continues sequence 0, the second half sequence 1. */
 function declareTokens(draft: Draft, T: SymbolicDim, counts: readonly number[]): Tokens {
   const order = Array.from({ length: 2 * blocksPerSequence }, (_, i) => (5 * i + 3) % (2 * blocksPerSequence));
   const split = (count: number): readonly [number, number] => [Math.ceil(count / 2), Math.floor(count / 2)];

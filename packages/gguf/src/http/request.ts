@@ -1,7 +1,7 @@
 import { GgufError } from "../errors.ts";
 import { shownUrl, withoutSecrets } from "./secrets.ts";
 
-/** How requests are made. */
+/** Options of HTTP requests. */
 export interface HttpOptions {
   /** Sent with every request. `fetch` leaves out `Authorization` after a redirect to another origin. Never shown in errors. */
   readonly headers?: Readonly<Record<string, string>>;

@@ -175,8 +175,8 @@ class Download {
   }
 
   /**
-   * Whether more bytes may be appended to those that came with this ETag. A digest shows at the end whether they belong together, a strong
-   * ETag at once. Weak ETags can be the same for different files.
+   * Whether more bytes may be appended to the bytes that came with this ETag. A digest shows at the end whether they belong to one file; a
+   * strong ETag shows it at once. Weak ETags can be the same for different files.
    */
   #canResume(etag: unknown): boolean {
     return this.#file.sha256 !== undefined || (typeof etag === "string" && !etag.startsWith("W/"));

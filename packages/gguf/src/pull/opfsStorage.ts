@@ -3,7 +3,7 @@ import { GgufError } from "../errors.ts";
 import { hasMethods } from "../kinds.ts";
 import type { ModelStorage, StorageWriter } from "./storage.ts";
 
-/** What is used of a `FileSystemFileHandle`; `createSyncAccessHandle` exists in workers only. */
+/** The part of `FileSystemFileHandle` that is used. `createSyncAccessHandle` exists in workers only. */
 interface OpfsFile {
   getFile(): Promise<File>;
   createWritable?(options: { readonly keepExistingData: boolean }): Promise<OpfsStream>;
@@ -25,7 +25,7 @@ interface OpfsAccess {
   close(): void;
 }
 
-/** What is used of a `FileSystemDirectoryHandle` in the origin private file system. */
+/** The part of `FileSystemDirectoryHandle` that is used, in the origin private file system. */
 export interface OpfsFolder {
   readonly name: string;
   keys(): AsyncIterable<string>;

@@ -74,11 +74,11 @@ export async function defaultStorage(): Promise<ModelStorage> {
 }
 
 /**
- * Downloads a model into the storage, or finds it there: `hf:owner/repo:Q4_K_M`, `hf:owner/repo/file.gguf`, both also with `@revision`
- * behind the repository, or an `https:` URL. All parts of a split file come along.
+ * Downloads a model into the storage, or finds it there. `source` is `hf:owner/repo:Q4_K_M` or `hf:owner/repo/file.gguf`, optionally with
+ * `@revision` after the repository, or an `https:` URL. All parts of a split file are downloaded.
  *
- * Nothing stands under a file's name before its length, its SHA-256 (where hub or caller give one) and its header have been checked. What
- * a cut or aborted pull has received is kept, and the next one goes on from there.
+ * A file gets its name only after its length, its header and its SHA-256 (if the hub or the caller gives one) have been checked. Bytes of
+ * an interrupted pull are kept, and the next pull resumes from them.
  * @throws {GgufError} `io`, `missing`, `parts`, `corrupt`, `quota`, `busy`, `range`; the signal's reason if it is aborted
  */
 export async function pull(source: string | URL, options: PullOptions = {}): Promise<PulledModel> {

@@ -12,7 +12,7 @@ export interface RowsJob {
 /** No scale of a block can leave the range of f16 where all its values are below this. */
 const harmless = 1024;
 
-/** Gives memory back at once: garbage collection looks at objects, not at the megabytes behind them. */
+/** Frees memory at once. Garbage collection counts objects, not the megabytes that they hold. */
 export function release(bytes: Uint8Array<ArrayBuffer>): void {
   const buffer: ArrayBuffer & { transfer?(length: number): ArrayBuffer } = bytes.buffer;
   buffer.transfer?.(0);
@@ -20,7 +20,7 @@ export function release(bytes: Uint8Array<ArrayBuffer>): void {
 
 let scratch = new Float32Array(0);
 
-/** The same memory for every job of a thread: what each left behind would wait for its garbage collection. */
+/** Memory that all jobs of a thread share, so that none of it waits for garbage collection. */
 function scratchOf(elements: number): Float32Array<ArrayBuffer> {
   if (scratch.length < elements) scratch = new Float32Array(elements);
   return scratch.subarray(0, elements);

@@ -1,7 +1,7 @@
 import { parentPort } from "node:worker_threads";
 import { convertRows, type RowsJob, release } from "./convertRows.ts";
 
-/** What a thread answers to a job. */
+/** Answer of a thread to a job. */
 export type ConvertAnswer = { readonly bytes: Uint8Array<ArrayBuffer> } | { readonly problem: string };
 
 parentPort?.on("message", (job: RowsJob) => {

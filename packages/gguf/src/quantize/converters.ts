@@ -5,7 +5,7 @@ import type { ConvertAnswer } from "./convertWorker.ts";
 export interface Converters {
   /** How many jobs run at once. */
   readonly count: number;
-  /** Rejects with an Error that says what is wrong with the values. The job's bytes are gone afterwards. */
+  /** Transfers the job's bytes. Rejects with an error that says what is wrong with the values. */
   convert(job: RowsJob): Promise<Uint8Array<ArrayBuffer>>;
   /** Ends the threads. */
   dispose(): Promise<void>;
@@ -39,7 +39,7 @@ export function startConverters(threads: number | undefined): Converters {
 const callingThread: Converters = {
   count: 1,
   async convert(job) {
-    // Whoever waits for events, an abort among them, has a turn between two jobs.
+    // Lets events, such as an abort, be handled between two jobs.
     await new Promise((resolve) => setTimeout(resolve, 0));
     return convertRows(job);
   },
@@ -65,7 +65,7 @@ class ThreadPool implements Converters {
 
   constructor(Worker: NodeWorkerClass, count: number) {
     this.count = count;
-    // This module's own ending: sources and what is built of them lie alike.
+    // The ending of this module: sources and built files have the same folders.
     const url = new URL(import.meta.url.replace(/[^/]*(\.[jt]s)$/, "convertWorker$1"));
     this.#workers = Array.from({ length: count }, () => new Worker(url, { resourceLimits }));
     this.#idle = [...this.#workers];
@@ -105,7 +105,7 @@ class ThreadPool implements Converters {
     this.#next();
   }
 
-  /** A thread ends by itself only when memory runs out or its module is not there: the others would fare no better. */
+  /** A thread ends by itself only if memory runs out or its module is missing, which fails the remaining threads too. */
   #broken(error: Error): void {
     this.#failure = error;
     for (const { reject } of [...this.#running.values(), ...this.#queue.splice(0)]) reject(error);

@@ -5,8 +5,8 @@ import type { ByteSource, GgufInput } from "../source/byteSource.ts";
 import { openSource } from "../source/source.ts";
 
 /**
- * How much each column of each weight matters: mean squares of the activations that it was multiplied with, by the name of the tensor.
- * One number for each column; for stacked experts, those of one expert after the other.
+ * Importance of each column of each weight, by the name of the tensor: the mean square of the activations that the column was multiplied
+ * with. One number per column; stacked experts follow one another.
  */
 export interface Imatrix {
   readonly entries: ReadonlyMap<string, Float32Array>;
@@ -56,7 +56,7 @@ async function fromGguf(file: GgufFile, signal: AbortSignal | undefined): Promis
       });
     }
     const columns = sums.length / counts.length;
-    // An expert that no text reached has no opinion: its columns count alike.
+    // No text reached this expert: all its columns have the same importance.
     const mean = sums.map((sum, i) => {
       const count = counts[Math.floor(i / columns)]!;
       return count > 0 ? sum / count : 1;
@@ -70,7 +70,7 @@ async function fromGguf(file: GgufFile, signal: AbortSignal | undefined): Promis
   };
 }
 
-/** Bytes of the largest such file; those of the largest models have some ten million numbers. */
+/** Largest accepted file, in bytes. The largest models have about ten million numbers. */
 const oldFormatBytes = 2 ** 29;
 
 /** `count i32 | count × (nameLength i32 | name | calls i32 | values i32 | values × f32) | chunks i32 | datasetLength i32 | dataset`. */

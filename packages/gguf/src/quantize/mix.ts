@@ -3,7 +3,7 @@ import { boolean, check, checkOptions, isRecord, kind, listOf, whole } from "@ce
 import { baseTypeOf, type Recipe } from "./recipes.ts";
 import { isConverted, roleOf, type TensorRole } from "./tensorRoles.ts";
 
-/** What the types of a mix depend on besides the tensors. */
+/** Properties of a model that the types of a mix depend on, apart from its tensors. */
 export interface MixModel {
   readonly architecture: string;
   readonly layers: number;
@@ -27,7 +27,7 @@ export interface MixOptions {
   readonly hasImatrix?: boolean;
 }
 
-/** Place of a tensor among those of its kind. */
+/** Position of a tensor among the tensors of its kind. */
 interface Place {
   readonly role: TensorRole;
   /** Values and projections down are counted in the order of the file that is written. */
@@ -84,7 +84,7 @@ const attentionOutputTypes: Readonly<Partial<Record<Recipe, QuantizableType>>> =
 /** Recipes that give a model of eight experts finer attention outputs. */
 const expertOutputs: ReadonlySet<Recipe> = new Set(["Q2_K", "Q3_K_S", "Q3_K_M", "Q4_K_S", "Q4_K_M", "IQ4_NL", "IQ4_XS"]);
 
-/** Layers of the models that llama.cpp calls 70B; those of llama itself only with shared heads. Source: `llama-model.cpp`. */
+/** Layer counts of the models that llama.cpp calls 70B. For llama, heads must also be shared. Source: `llama-model.cpp`. */
 const layersOf70B: Readonly<Record<string, number>> = { llama: 80, qwen2: 80, deci: 80, jais2: 68 };
 
 function is70B({ architecture, layers, headsPerKv }: MixModel): boolean {
@@ -154,8 +154,8 @@ const mixTensors = listOf(
 );
 
 /**
- * The type that each of a model's tensors gets, in the order of `tensors`: what llama-quantize chooses. Those that are not converted keep
- * theirs. Source: `llama_tensor_get_type` of llama-quant.cpp.
+ * Returns the type that llama-quantize chooses for each tensor, in the order of `tensors`. Tensors that are not converted keep their
+ * type. Source: `llama_tensor_get_type` of llama-quant.cpp.
  */
 export function tensorTypes(recipe: Recipe, model: MixModel, tensors: readonly MixTensor[], options: MixOptions = {}): readonly GgmlType[] {
   const { pure = false, hasImatrix = false } = checkOptions("tensorTypes", options, { pure: boolean, hasImatrix: boolean });
@@ -182,7 +182,7 @@ export function tensorTypes(recipe: Recipe, model: MixModel, tensors: readonly M
       types.set(tensor, fitting(outputType(base, model, columns), columns));
     } else {
       const counted = role === "attention-value" || role === "down" ? seen[role]++ : 0;
-      // Several matrices of a layer's experts stand in the file in any order, so that their own number counts.
+      // Expert matrices of a layer are in any order in the file, so the number in their name counts.
       const index = role === "down" && model.experts > 1 ? (layerOf(name) ?? counted) : counted;
       const place = { role, index, count: role === "down" ? model.layers : values };
       types.set(tensor, fitting(wantedType(recipe, place, model, hasImatrix) ?? base, columns));
@@ -196,7 +196,7 @@ function layerOf(name: string): number | undefined {
   return match === null ? undefined : Number(match[1]);
 }
 
-/** The order in which llama.cpp writes tensors: those of no layer first, then layer by layer, by name within each. */
+/** The order in which llama.cpp writes tensors: first tensors without a layer, then layer by layer, by name within a layer. */
 export function inWritingOrder<T extends { readonly name: string }>(tensors: readonly T[]): readonly T[] {
   const layer = ({ name }: T): number => layerOf(name) ?? -1;
   return [...tensors].sort((a, b) => layer(a) - layer(b) || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));

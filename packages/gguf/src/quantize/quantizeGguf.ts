@@ -147,7 +147,7 @@ function conversions(
   });
 }
 
-/** What the mix depends on, from the metadata. */
+/** Reads the properties that the mix depends on from the metadata. */
 function mixModelOf({ metadata }: GgufFile): MixModel {
   const architecture = metadata.optionalString("general.architecture") ?? "";
   const ofFirstLayer = (key: string): number | undefined => {
@@ -196,7 +196,7 @@ const imatrixKeyNames = [
   "quantize.imatrix.chunks_count",
 ] as const;
 
-/** The file's own keys without those that are set anew, which llama-quantize puts at the end. */
+/** Returns the file's keys without the replaced ones, which llama-quantize writes at the end. */
 function metadataOf(file: GgufFile, imatrix: Imatrix | undefined): readonly WritableEntry[] {
   const replaced = new Set<string>([...recipeKeyNames, ...imatrixKeys(imatrix).map(({ key }) => key)]);
   return mergedContent(contentOf(file)).metadata.filter(({ key }) => !replaced.has(key));
@@ -223,7 +223,7 @@ function imatrixKeys(imatrix: Imatrix | undefined): readonly WritableEntry[] {
   ];
 }
 
-/** The tensor to write: its own bytes, or blocks that are made as they are asked for. */
+/** Returns the tensor to write: its bytes, or blocks that are computed when they are read. */
 function converted(file: GgufFile, conversion: Conversion, converters: Converters): TensorContent {
   const { tensor, name, from, to, shape } = conversion;
   if (from === to || !isQuantizable(to)) {
@@ -253,7 +253,7 @@ function converted(file: GgufFile, conversion: Conversion, converters: Converter
 /** Elements of a job at most: a fraction of a second's work. */
 const jobElements = 2 ** 18;
 
-/** Rows `[first, first + rows)` as blocks of `to`, made of jobs that run side by side. */
+/** Converts rows `[first, first + rows)` to blocks of `to`, in parallel jobs. */
 async function convertedRows(
   file: GgufFile,
   { tensor, to, importance }: Conversion & { readonly to: QuantizableType },

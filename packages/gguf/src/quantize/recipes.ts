@@ -3,7 +3,7 @@ import { check, oneOf, string } from "@centella/quant/checks";
 import { GgufError } from "../errors.ts";
 import { type FileType, fileTypeByName } from "../fileTypes.ts";
 
-/** A mix of types as llama.cpp names it: what a file is quantised to. */
+/** Mix of types that a file is quantised to, by llama.cpp's name. */
 export type Recipe =
   | "F32"
   | "F16"

@@ -1,4 +1,4 @@
-/** What a tensor does in the model, as far as its type depends on it. */
+/** Role of a tensor in the model, as far as its type depends on it. */
 export type TensorRole = "output" | "embedding" | "attention-value" | "attention-key" | "attention-output" | "down" | "other";
 
 /** Parts of a name and their roles; the first that matches counts. Source: `tensor_get_category` of llama-quant.cpp. */

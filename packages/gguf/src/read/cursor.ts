@@ -37,7 +37,7 @@ export class Cursor {
   }
 
   /**
-   * Runs `step` on what is in memory. Where {@link have} finds too little, more is read and `step` runs again from the last {@link mark}.
+   * Runs `step` on the bytes in memory. If {@link have} finds too few, more are read and `step` runs again from the last {@link mark}.
    */
   async parse<T>(step: () => T): Promise<T> {
     this.mark();
@@ -53,7 +53,7 @@ export class Cursor {
     }
   }
 
-  /** What is behind here is done with. */
+  /** Sets the point from which {@link parse} starts again. */
   mark(): void {
     this.#marked = this.offset;
   }
@@ -65,12 +65,12 @@ export class Cursor {
     throw tooLittle;
   }
 
-  /** Bytes of the file behind the cursor. */
+  /** Bytes of the file after the cursor. */
   get remaining(): number {
     return this.#source.size - this.offset;
   }
 
-  /** Bytes behind the cursor that are in memory. */
+  /** Bytes after the cursor that are in memory. */
   get available(): number {
     return this.#filled - this.offset;
   }

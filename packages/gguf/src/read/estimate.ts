@@ -37,11 +37,11 @@ const kinds: Kinds<EstimateOptions> = {
 };
 
 /**
- * Memory of a model from its header alone. Layers with a sliding window are counted in full; layers that the metadata gives no heads for
- * keys and values (recurrent ones) as nothing.
- * @throws {GgufError} `missing` without `block_count`, heads or `embedding_length`; `invalid` for more layers than tensors or counts that
- *   are none; `range` for sizes so large that a number does not hold the bytes
- * @throws {ArgumentError} for options that are none, such as sizes below 1
+ * Estimates a model's memory from its header. Layers with a sliding window count in full. Layers without heads for keys and values in the
+ * metadata (recurrent layers) do not count.
+ * @throws {GgufError} `missing` without `block_count`, heads or `embedding_length`; `invalid` for more layers than tensors, or for counts
+ *   that are not whole numbers; `range` if the bytes exceed 2^53
+ * @throws {ArgumentError} for invalid options, such as sizes below 1
  */
 export function estimateMemory(file: GgufFile, options: EstimateOptions = {}): MemoryEstimate {
   check("estimateMemory", "file", file, ggufFile);
@@ -73,7 +73,7 @@ export function estimateMemory(file: GgufFile, options: EstimateOptions = {}): M
   return { contextLength, sequences, weightBytes, cacheBytes, totalBytes };
 }
 
-/** Each layer has at least one tensor. A file without any holds metadata alone and may state what it likes: nothing is sized by it. */
+/** Each layer has at least one tensor. The number of layers is not checked in files that hold metadata only. */
 function layerCount({ metadata, tensors }: GgufFile, key: string): number {
   const layers = metadata.count(key);
   if (tensors.length === 0 || layers <= tensors.length) return layers;

@@ -27,13 +27,13 @@ export class GgufFile implements AsyncDisposable {
   readonly alignment: number;
   /** Byte at which the tensor data begins; in the first part, if there are several. */
   readonly dataOffset: number;
-  /** Of the file; what is read from it here comes out little-endian whatever this is. */
+  /** Byte order of the file. Everything that is read through this class is little-endian. */
   readonly byteOrder: ByteOrder;
-  /** Files that it consists of: 1, or the parts of a split one. */
+  /** Number of files: 1, or the number of parts of a split file. */
   readonly parts: number;
-  /** What should be known about how it is read, such as why a model is not stored that was to be. */
+  /** Warnings about how the file is read, such as the reason why it could not be stored. */
   readonly warnings: readonly string[];
-  /** The bytes behind it, of all parts one behind the other; re-readable until it is closed. */
+  /** Bytes of the file; those of all parts follow one another. Can be read until the file is closed. */
   readonly source: ByteSource;
   readonly #byName: ReadonlyMap<string, TensorInfo>;
 
@@ -102,12 +102,12 @@ export class GgufFile implements AsyncDisposable {
 }
 
 /**
- * Opens a GGUF file (version 2 or 3, of either byte order) and reads its header: metadata and the places of the tensors, not their data.
- * Every length in the header is checked against the file before memory is taken for it, and every tensor must lie within the file.
+ * Opens a GGUF file (version 2 or 3, of either byte order) and reads its header: the metadata and the table of tensors, not their data.
+ * Every length in the header is checked against the file before memory is allocated, and every tensor must be within the file.
  *
- * A split file (`…-00001-of-00003.gguf`) is opened by the path or URL of its first part, which the others are next to; or by a list of
- * all parts. A model on a hub (`hf:owner/repo:Q4_K_M`) is downloaded first, unless it is stored.
- * @throws {GgufError} with the byte, what was expected and what was found; the signal's reason if it is aborted
+ * Open a split file (`…-00001-of-00003.gguf`) by the path or URL of its first part, with the remaining parts in the same folder, or by a
+ * list of all parts. A model on a hub (`hf:owner/repo:Q4_K_M`) is downloaded first, unless it is stored.
+ * @throws {GgufError} with the byte offset, the expected and the actual content; the signal's reason if it is aborted
  */
 export async function readGguf(input: GgufInput | readonly GgufInput[], options: LocateOptions = {}): Promise<GgufFile> {
   checkOptions("readGguf", options, locateKinds);

@@ -29,7 +29,7 @@ export interface InspectedTensor {
   readonly bytes: number;
 }
 
-/** What a GGUF file holds, as plain data for `JSON.stringify`. */
+/** Content of a GGUF file as plain data for `JSON.stringify`. */
 export interface InspectReport {
   readonly version: number;
   readonly byteOrder: ByteOrder;

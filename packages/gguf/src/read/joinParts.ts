@@ -101,7 +101,7 @@ function inOrder(opened: readonly Part[]): readonly Part[] {
   return [...byNumber.entries()].sort(([a], [b]) => a - b).map(([, part]) => part);
 }
 
-/** Sources one behind the other; a read lies within one of them, as a tensor does. */
+/** Concatenates sources. Each read is within one of them, because each tensor is. */
 function concatenate(sources: readonly ByteSource[]): ByteSource {
   const starts: number[] = [];
   let size = 0;

@@ -122,7 +122,7 @@ export class Metadata implements Iterable<MetadataEntry> {
     return this.#entries.get(check("metadata", "key", key, string));
   }
 
-  /** The value as it is, or undefined. */
+  /** Returns the value of any type, or undefined. */
   get(key: string): MetadataValue | undefined {
     return this.entry(key)?.value;
   }
@@ -178,7 +178,7 @@ export class Metadata implements Iterable<MetadataEntry> {
     return this.#optional(key, "an array of strings", (value) => (value instanceof StringTable ? value : undefined));
   }
 
-  /** An array of numbers. Those of 64 bits are converted. @throws {GgufError} `missing`, `wrong-type` (also if one is beyond 2^53) */
+  /** Returns an array of numbers; 64-bit integers are converted. @throws {GgufError} `missing`, `wrong-type` (also for numbers beyond 2^53) */
   numbers(key: string): ArrayLike<number> & Iterable<number> {
     return this.#required(key, this.optionalNumbers(key), "an array of numbers");
   }

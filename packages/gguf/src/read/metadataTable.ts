@@ -10,7 +10,7 @@ const keptBytes = 1024;
 
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 const encoder = new TextEncoder();
-/** Differs from process to process, so that a file cannot be made of keys that all have one hash. */
+/** Random per process, so that no file can be made of keys that all have the same hash. */
 const seed = Math.floor(Math.random() * 2 ** 32);
 
 /**

@@ -5,7 +5,7 @@ import type { Metadata } from "./metadata.ts";
 
 /** A file of one or more parts as if it were one. */
 export interface OpenedParts {
-  /** All parts, one behind the other. */
+  /** All parts, concatenated. */
   readonly source: ByteSource;
   /** That of the first part, with the tensors of all; their offsets are within `source`. */
   readonly header: Header;

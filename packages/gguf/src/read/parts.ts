@@ -25,7 +25,7 @@ export async function openParts(input: GgufInput | readonly GgufInput[], options
     if (inputs.length === 1) for (const path of siblings(inputs[0]!, first.header)) opened.push(await openPart(path, true, signal));
     return { ...join(opened), warnings };
   } catch (error) {
-    // Only what was opened here is closed; a source handed in stays its owner's.
+    // Closes only what was opened here. A source that was passed in belongs to the caller.
     await closeAll(opened.filter(({ isOwned }) => isOwned));
     throw error;
   }

@@ -14,9 +14,8 @@ export class StringTable implements Iterable<string> {
   readonly #starts: Uint32Array;
 
   /**
-   * `bytes` holds the strings one after the other, each behind its length in 8 bytes; `starts[i]` is where string `i` begins, and
-   * `starts[length]` where
-   * another would.
+   * `bytes` holds the strings one after the other, each after its length in 8 bytes. String `i` starts at `starts[i]`; `starts[length]` is
+   * the end.
    */
   constructor(bytes: Uint8Array, starts: Uint32Array) {
     this.#bytes = bytes;

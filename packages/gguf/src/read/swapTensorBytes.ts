@@ -4,11 +4,11 @@ import { GgufError } from "../errors.ts";
 import { shown } from "../shown.ts";
 
 /**
- * Byte offsets of the 16-bit fields in a block; all else in it are single bytes. Source: the structs of ggml-common.h. The first four are
- * what llama.cpp's gguf_convert_endian.py swaps; the others have their scales as fields of the same kind.
+ * Byte offsets of the 16-bit fields in a block; the rest of a block is single bytes. Source: the structs of ggml-common.h. llama.cpp's
+ * gguf_convert_endian.py swaps the first four types; the remaining types store their scales in the same kind of fields.
  *
- * Absent are types with integers that ggml copies out of byte arrays (`qh` of q5_0 and q5_1, the indices of iq1 to iq3), whose order in a
- * big-endian file depends on who wrote it, and q8_1 and q8_K, which are no types of files.
+ * Types with integers that ggml copies out of byte arrays are absent (`qh` of q5_0 and q5_1, the indices of iq1 to iq3), because their order
+ * in a big-endian file depends on the program that wrote it. q8_1 and q8_K are absent because files do not have them.
  */
 const halfFields: Readonly<Partial<Record<GgmlType, readonly number[]>>> = {
   q4_0: [0],

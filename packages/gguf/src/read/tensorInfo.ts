@@ -6,7 +6,7 @@ import { shown } from "../shown.ts";
 import { readName } from "../values.ts";
 import type { Cursor } from "./cursor.ts";
 
-/** Where a tensor lies in the file and what it is. */
+/** Name, type, shape and position of a tensor in the file. */
 export interface TensorInfo {
   readonly name: string;
   readonly type: GgmlType;
@@ -21,7 +21,7 @@ export interface TensorInfo {
   readonly bytes: number;
 }
 
-/** Reads `count` tensor infos and checks that each tensor lies within the file. */
+/** Reads `count` tensor infos and checks that each tensor is within the file. */
 export async function readTensorInfos(
   cursor: Cursor,
   count: number,

@@ -3,7 +3,7 @@ import type { Located, LocateOptions } from "./locateOptions.ts";
 import { isHttp, placeOf } from "./place.ts";
 import { isPlace } from "./source.ts";
 
-/** Returns the files that an input stands for, downloaded if they are to be stored. @throws {GgufError} as `pull` */
+/** Returns the files of an input. Downloads them if they are to be stored. @throws {GgufError} as `pull` */
 export async function locate(input: GgufInput, options: LocateOptions): Promise<Located> {
   if (!isPlace(input)) return { inputs: [input], warnings: [] };
   const place = placeOf(input);

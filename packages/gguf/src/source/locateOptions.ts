@@ -15,7 +15,7 @@ export interface LocateOptions {
   readonly onDownload?: ((done: number, total: number | undefined) => void) | undefined;
 }
 
-/** The files that an input stands for, as paths, URLs or sources. */
+/** The files of an input, as paths, URLs or sources. */
 export interface Located {
   readonly inputs: readonly GgufInput[];
   /** Reasons why the files are not read as requested. */

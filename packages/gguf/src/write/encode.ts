@@ -150,7 +150,7 @@ function misfit(key: string, expected: string, value: unknown): GgufError {
   return new GgufError("invalid", { expected: `${expected} for key '${shown(key)}'`, got: describe(value) });
 }
 
-/** Bytes put one behind the other in a buffer that grows. */
+/** Appends bytes to a buffer that grows. */
 class Encoder {
   readonly #isLittle: boolean;
   #buffer = new Uint8Array(4096);

@@ -19,7 +19,7 @@ const wholeFileKinds: Kinds<WholeFileOptions> = { overwrite: boolean };
 
 /**
  * Writes a file that gets its name only when it is complete and on the medium (Node). Until then it is `NAME.ID.partial` in the same
- * folder, a name that no other file has. An error removes it; a killed process leaves it behind, and no later call uses it.
+ * folder, a unique name. An error removes the partial file. If the process is killed, the file remains, and no later call uses it.
  *
  * Without `overwrite`, a file that appears under the name in the meantime is not replaced. Resolves to the result of `write`.
  * @throws {GgufError} `exists`, `io`, `range` for a URL that is not a `file:` URL, and whatever `write` throws; {ArgumentError} for
