@@ -1,17 +1,23 @@
+import { ProgramError } from "@centella/core";
+
 /** Tokens of a block of the cache. */
 export const blockTokens = 32;
 
-/** Blocks that so many tokens take. */
+/** Number of blocks that hold this many tokens. */
 export function blocksOf(tokens: number): number {
   return Math.ceil(tokens / blockTokens);
 }
 
-/** A block of the cache: the tokens whose keys and values it holds, which follow those of its parent. */
-export interface Block {
-  /** Its place in the cache; -1 for the root, which holds nothing. */
-  readonly index: number;
-  readonly parent: Block | undefined;
+/** A node of the radix tree. */
+interface Node {
   readonly children: Set<Block>;
+}
+
+/** A block of the cache: the tokens whose keys and values it holds, which follow those of its parent. */
+export interface Block extends Node {
+  /** Its place in the cache. */
+  readonly index: number;
+  readonly parent: Node;
   /** At most {@link blockTokens}. */
   readonly ids: number[];
   /** The only writer while the block is not full. Full blocks are shared and never change. */
@@ -24,19 +30,18 @@ export interface Block {
 }
 
 /**
- * Prefix tree over the blocks of a key-value cache. Texts that begin with the same tokens share blocks, regardless of which session
+ * Radix tree over the blocks of a key-value cache. Texts that begin with the same tokens share blocks, regardless of which session
  * computed them. Unused blocks stay until their memory is needed; the least recently used leaves are evicted first.
  *
  * Keys and values depend on all tokens before them, so the children of a scoped block have the same scope.
  */
 export class PrefixCache {
-  readonly #root: Block;
+  readonly #root: Node = { children: new Set() };
   readonly #free: Set<number>;
   readonly #blocks = new Set<Block>();
   #clock = 0;
 
   constructor(count: number) {
-    this.#root = { index: -1, parent: undefined, children: new Set(), ids: [], owner: this, scope: undefined, users: 0, lastUsed: 0 };
     this.#free = new Set(Array.from({ length: count }, (_, index) => index));
   }
 
@@ -46,18 +51,16 @@ export class PrefixCache {
    */
   claim(ids: readonly number[], owner: object, scope?: object): Block[] {
     const path: Block[] = [];
-    let block = this.#root;
+    let node: Node = this.#root;
     let length = 0;
-    for (;;) {
-      const rest = ids.length - length;
-      if (rest === 0) break;
+    while (length < ids.length) {
       let next: Block | undefined;
       let shared = 0;
-      for (const child of block.children) {
+      for (const child of node.children) {
         if (!isOpenTo(child, scope)) continue;
         const common = commonPrefixAt(child.ids, ids, length);
-        const isWhole = common === blockTokens;
-        if (common > shared && (isWhole || (child.owner === owner && child.users === 0))) [next, shared] = [child, common];
+        const isFull = common === blockTokens;
+        if (common > shared && (isFull || (child.owner === owner && child.users === 0))) [next, shared] = [child, common];
       }
       if (next === undefined) break;
       if (shared < blockTokens) {
@@ -66,13 +69,13 @@ export class PrefixCache {
       }
       next.users++;
       path.push(next);
-      block = next;
+      node = next;
       length += shared;
     }
     return path;
   }
 
-  /** A child of `parent` that begins with these ids and that sequences of `scope` may read, whoever owns it. */
+  /** A child of `parent` that begins with these ids and that sequences of `scope` may read, regardless of its owner. */
   findChild(parent: Block | undefined, ids: readonly number[], scope?: object): Block | undefined {
     for (const block of (parent ?? this.#root).children)
       if (isOpenTo(block, scope) && commonPrefixAt(block.ids, ids, 0) === ids.length) return block;
@@ -81,14 +84,11 @@ export class PrefixCache {
 
   /** Adds an empty block after `parent`. Some block other than `kept` must be free or idle. */
   grow(parent: Block | undefined, { owner, scope }: Pick<Block, "owner" | "scope">, kept?: Block): Block {
-    if (this.#free.size === 0) this.#evict(kept);
-    const beside = (parent?.index ?? -1) + 1;
-    const [first] = this.#free;
-    const index = this.#free.has(beside) ? beside : first!;
-    this.#free.delete(index);
+    const node = parent ?? this.#root;
+    const index = this.#takeIndex((parent?.index ?? -1) + 1, kept);
     const block: Block = {
       index,
-      parent: parent ?? this.#root,
+      parent: node,
       children: new Set(),
       ids: [],
       owner,
@@ -96,7 +96,7 @@ export class PrefixCache {
       users: 1,
       lastUsed: 0,
     };
-    block.parent!.children.add(block);
+    node.children.add(block);
     this.#blocks.add(block);
     return block;
   }
@@ -111,11 +111,20 @@ export class PrefixCache {
     }
   }
 
-  /** Forgets an owner's blocks that nobody uses and nothing follows. */
+  /** Forgets an owner's blocks that are unused and have no children. */
   forget(owner: object): void {
     for (const block of [...this.#blocks].toReversed()) {
       if (block.owner === owner && block.users === 0 && block.children.size === 0) this.#drop(block);
     }
+  }
+
+  /** Takes a free place, `preferred` if it is free: neighbouring blocks are read faster. */
+  #takeIndex(preferred: number, kept: Block | undefined): number {
+    if (this.#free.size === 0) this.#evict(kept);
+    const [first = preferred] = this.#free;
+    const index = this.#free.has(preferred) ? preferred : first;
+    this.#free.delete(index);
+    return index;
   }
 
   #evict(kept: Block | undefined): void {
@@ -124,13 +133,14 @@ export class PrefixCache {
       if (block.users > 0 || block.children.size > 0 || block === kept) continue;
       if (oldest === undefined || block.lastUsed < oldest.lastUsed) oldest = block;
     }
-    this.#drop(oldest!);
+    if (oldest === undefined) throw new ProgramError("cache: expected an idle block to evict, got none; this is a bug, please report it");
+    this.#drop(oldest);
   }
 
   /** Frees a block and its descendants. They are unused: a user of a block also uses its ancestors. */
   #drop(block: Block): void {
     for (const child of block.children) this.#drop(child);
-    block.parent!.children.delete(block);
+    block.parent.children.delete(block);
     this.#blocks.delete(block);
     this.#free.add(block.index);
   }

@@ -1,7 +1,9 @@
+import { ProgramError } from "@centella/core";
+
 /** Rows of recurrent state per sequence: the current one, the one before a draft, and earlier positions to continue from. */
 export const stateRowsPerSequence = 4;
 
-/** A row of the states of a recurrent model. */
+/** A row of the recurrent state tensors: one state of every recurrent layer. */
 export interface StateRow {
   readonly index: number;
   /** The tokens that the state follows; undefined while a run changes it. */
@@ -11,6 +13,9 @@ export interface StateRow {
   isBusy: boolean;
   lastUsed: number;
 }
+
+/** A row whose state follows known tokens. */
+export type SavedStateRow = StateRow & { readonly ids: readonly number[] };
 
 /** Copies states and cache slots on the device. Runs that are submitted later see the copies. */
 export interface StateCopier {
@@ -36,12 +41,13 @@ export class RecurrentStatePool {
   }
 
   /** Rows that hold the state after a prefix of a text and that sequences of `scope` may read, the longest prefix first. */
-  after(text: readonly number[], scope?: object): readonly StateRow[] {
-    const isAfter = (ids: readonly number[]): boolean =>
+  after(text: readonly number[], scope?: object): readonly SavedStateRow[] {
+    const isPrefix = (ids: readonly number[]): boolean =>
       ids.length > 0 && ids.length <= text.length && ids.every((id, i) => id === text[i]);
     return this.#rows
-      .filter((row) => row.ids !== undefined && (row.scope === undefined || row.scope === scope) && isAfter(row.ids))
-      .sort((p, q) => q.ids!.length - p.ids!.length || q.lastUsed - p.lastUsed);
+      .filter((row): row is SavedStateRow => row.ids !== undefined && isPrefix(row.ids))
+      .filter((row) => row.scope === undefined || row.scope === scope)
+      .sort((p, q) => q.ids.length - p.ids.length || q.lastUsed - p.lastUsed);
   }
 
   /** Takes a row to work on: a copy of `from`, or an empty state. */
@@ -50,16 +56,90 @@ export class RecurrentStatePool {
     const [row] = this.#rows
       .filter((candidate) => !candidate.isBusy && candidate !== from)
       .sort((p, q) => Number(p.ids !== undefined) - Number(q.ids !== undefined) || p.lastUsed - q.lastUsed);
-    if (from !== undefined) this.copier.copyState(from.index, row!.index);
-    row!.isBusy = true;
-    row!.ids = from?.ids;
-    row!.scope = from?.scope;
-    return row!;
+    if (row === undefined)
+      throw new ProgramError("feed: expected a free row of recurrent state, got none; this is a bug, please report it");
+    if (from !== undefined) this.copier.copyState(from.index, row.index);
+    row.isBusy = true;
+    row.ids = from?.ids;
+    row.scope = from?.scope;
+    return row;
   }
 
   /** Gives a row back. Its state stays cached. */
   release(row: StateRow): void {
     row.isBusy = false;
     row.lastUsed = ++this.#clock;
+  }
+}
+
+/** The recurrent state of one sequence: its current row and, while a draft is verified, the row to return to. */
+export class SequenceState {
+  readonly #pool: RecurrentStatePool;
+  #current: StateRow;
+  #beforeDraft: StateRow | undefined;
+
+  /** Continues from a copy of `from`, or begins with an empty state. `ids` are the tokens that the state follows. */
+  constructor(pool: RecurrentStatePool, from: StateRow | undefined, ids: readonly number[]) {
+    this.#pool = pool;
+    this.#current = pool.take(from);
+    this.#current.ids = ids;
+  }
+
+  /** Index of the current row. */
+  get row(): number {
+    return this.#current.index;
+  }
+
+  get scope(): object | undefined {
+    return this.#current.scope;
+  }
+
+  set scope(scope: object | undefined) {
+    this.#current.scope = scope;
+  }
+
+  /**
+   * Marks the state as changing. `ids` is the sequence's list, the same object in every call.
+   * @throws {ProgramError} if an earlier run failed, because the state cannot be rolled back
+   */
+  beginRun(ids: readonly number[]): void {
+    if (ids.length > 0 && this.#current.ids !== ids)
+      throw new ProgramError("feed: expected a sequence whose runs were all done, got one with a failed run; restart it");
+    this.#current.ids = undefined;
+  }
+
+  /** Records that the state follows these tokens. */
+  endRun(ids: readonly number[]): void {
+    this.#current.ids = ids;
+  }
+
+  /** Continues on a copy until {@link endDraft}. */
+  beginDraft(ids: readonly number[]): void {
+    const before = this.#current;
+    this.#beforeDraft = before;
+    this.#current = this.#pool.take(before);
+    before.ids = [...ids];
+  }
+
+  /** Keeps the copy if all drafted tokens were accepted, and otherwise returns to the state before the draft. @returns whether it was kept */
+  endDraft(isAccepted: boolean, ids: readonly number[]): boolean {
+    const before = this.#beforeDraft;
+    this.#beforeDraft = undefined;
+    if (before === undefined) return true;
+    if (isAccepted) {
+      this.#pool.release(before);
+      return true;
+    }
+    this.#current.ids = undefined;
+    this.#pool.release(this.#current);
+    this.#current = before;
+    before.ids = ids;
+    return false;
+  }
+
+  /** Gives the rows back. Their states stay cached. */
+  release(): void {
+    this.#pool.release(this.#current);
+    if (this.#beforeDraft !== undefined) this.#pool.release(this.#beforeDraft);
   }
 }

@@ -1,6 +1,6 @@
 import { ProgramError } from "@centella/core";
 import { type Block, blockTokens, type PrefixCache } from "./prefixCache.ts";
-import type { RecurrentStatePool, StateRow } from "./recurrentStatePool.ts";
+import { type RecurrentStatePool, type SavedStateRow, SequenceState, type StateCopier } from "./recurrentStatePool.ts";
 
 /** State that the sequences of a model share. */
 export interface SequenceCache {
@@ -19,9 +19,8 @@ export class Sequence {
   readonly #scope: object | undefined;
   /** Scope of the blocks that it holds: undefined if this model computed all of them. */
   #heldScope: object | undefined;
-  /** Current row of recurrent state and, while a draft is verified, the row to return to. */
-  #state: StateRow | undefined;
-  #stateBefore: StateRow | undefined;
+  /** Undefined unless the model is recurrent. */
+  #state: SequenceState | undefined;
   #ids: number[] = [];
   #blocks: Block[] = [];
   #isParked = false;
@@ -32,9 +31,10 @@ export class Sequence {
     this.#scope = scope;
   }
 
-  /** Index of its row of recurrent state; undefined unless the model is recurrent. */
-  get stateRow(): number | undefined {
-    return this.#state?.index;
+  /** Index of its row of recurrent state. @throws {ProgramError} if the model is not recurrent */
+  get stateRow(): number {
+    if (this.#state === undefined) throw new ProgramError("sequence: expected a recurrent model, got one without recurrent states");
+    return this.#state.row;
   }
 
   /** Ids of its tokens; position = index. */
@@ -58,11 +58,7 @@ export class Sequence {
    */
   reserve(count: number): Int32Array {
     const start = this.#ids.length;
-    if (this.#state !== undefined) {
-      if (start > 0 && this.#state.ids !== this.#ids)
-        throw new ProgramError("feed: expected a sequence whose runs were all done, got one with a failed run; restart it");
-      this.#state.ids = undefined;
-    }
+    this.#state?.beginRun(this.#ids);
     while (this.#blocks.length * blockTokens < start + count) this.#grow();
     return this.slots(start, count);
   }
@@ -71,17 +67,17 @@ export class Sequence {
   slots(start: number, count: number): Int32Array {
     return Int32Array.from({ length: count }, (_, i) => {
       const position = start + i;
-      return this.#blocks[Math.floor(position / blockTokens)]!.index * blockTokens + (position % blockTokens);
+      return this.#blockAt(position).index * blockTokens + (position % blockTokens);
     });
   }
 
   /** Records that the next reserved slots now hold these tokens. */
   append(ids: readonly number[]): void {
     for (const id of ids) {
-      this.#blocks[Math.floor(this.#ids.length / blockTokens)]!.ids.push(id);
+      this.#blockAt(this.#ids.length).ids.push(id);
       this.#ids.push(id);
     }
-    if (this.#state !== undefined) this.#state.ids = this.#ids;
+    this.#state?.endRun(this.#ids);
   }
 
   /**
@@ -94,11 +90,11 @@ export class Sequence {
       return;
     }
     this.release();
-    if (this.#cache.recurrentStates === undefined) this.#claim(prefix);
+    const { recurrentStates } = this.#cache;
+    if (recurrentStates === undefined) this.#claim(prefix);
     else {
-      const from = this.#cache.recurrentStates.after(prefix, this.#scope).find((row) => this.#claimWhole(row));
-      this.#state = this.#cache.recurrentStates.take(from);
-      this.#state.ids = this.#ids;
+      const from = recurrentStates.after(prefix, this.#scope).find((row) => this.#claimText(row, recurrentStates));
+      this.#state = new SequenceState(recurrentStates, from, this.#ids);
     }
     this.#setScope(this.#state?.scope ?? this.#blocks.at(-1)?.scope);
   }
@@ -131,39 +127,27 @@ export class Sequence {
 
   /** Begins the verification of a draft, which {@link acceptDraft} ends. */
   beginDraft(): void {
-    if (this.#state === undefined) return;
-    const before = this.#state;
-    this.#stateBefore = before;
-    this.#state = this.#cache.recurrentStates!.take(before);
-    before.ids = [...this.#ids];
+    this.#state?.beginDraft(this.#ids);
   }
 
   /**
-   * Accepts the first `count` of the ids that a draft reserved slots for.
+   * Accepts the first `count` of the ids that a draft reserved slots for, and rejects the remaining ones.
    * @returns the accepted ids that must be computed again: the sequence was parked in the meantime, or its state had advanced over rejected ids
    */
   acceptDraft(ids: readonly number[], count: number): readonly number[] {
-    const kept = ids.slice(0, count);
-    if (this.#isParked) return kept;
-    const before = this.#stateBefore;
-    this.#stateBefore = undefined;
-    if (before === undefined || count === ids.length) {
-      if (before !== undefined) this.#cache.recurrentStates!.release(before);
-      this.append(kept);
-      return [];
-    }
-    this.#state!.ids = undefined;
-    this.#cache.recurrentStates!.release(this.#state!);
-    this.#state = before;
-    before.ids = this.#ids;
-    return kept;
+    const accepted = ids.slice(0, count);
+    if (this.#isParked) return accepted;
+    const isKept = this.#state?.endDraft(count === ids.length, this.#ids) ?? true;
+    if (!isKept) return accepted;
+    this.append(accepted);
+    return [];
   }
 
   /** Releases all blocks and states. They stay cached. */
   release(): void {
     this.#cache.prefixCache.release(this.#blocks);
-    for (const row of [this.#state, this.#stateBefore]) if (row !== undefined) this.#cache.recurrentStates!.release(row);
-    [this.#blocks, this.#ids, this.#state, this.#stateBefore] = [[], [], undefined, undefined];
+    this.#state?.release();
+    [this.#blocks, this.#ids, this.#state] = [[], [], undefined];
   }
 
   #claim(prefix: readonly number[]): void {
@@ -172,11 +156,10 @@ export class Sequence {
   }
 
   /** Claims the whole text of a state, copying a block that another sequence has begun. Returns false if the text is not cached. */
-  #claimWhole({ ids, scope }: StateRow): boolean {
-    const text = ids!;
+  #claimText({ ids: text, scope }: SavedStateRow, { copier }: RecurrentStatePool): boolean {
     this.#heldScope = scope;
     this.#claim(text);
-    while (this.#ids.length < text.length && this.#extend(text));
+    while (this.#ids.length < text.length && this.#extend(text, copier));
     if (this.#ids.length === text.length) return true;
     this.#cache.prefixCache.release(this.#blocks);
     [this.#blocks, this.#ids] = [[], []];
@@ -184,8 +167,7 @@ export class Sequence {
   }
 
   /** Extends the claimed text to the end of a block. Returns false if the rest of the block is not cached. */
-  #extend(text: readonly number[]): boolean {
-    const { copier } = this.#cache.recurrentStates!;
+  #extend(text: readonly number[], copier: StateCopier): boolean {
     const start = this.#ids.length;
     const ids = text.slice(start, blockTokens * (Math.floor(start / blockTokens) + 1));
     const isBegun = start % blockTokens !== 0;
@@ -197,9 +179,16 @@ export class Sequence {
       const from = Int32Array.from(ids, (_, i) => origin.index * blockTokens + i);
       if (!copier.copySlots(from, this.slots(start, ids.length))) return false;
     } else if (!isBegun) this.#grow();
-    this.#blocks.at(-1)!.ids.push(...ids);
+    this.#blockAt(start).ids.push(...ids);
     this.#ids.push(...ids);
     return true;
+  }
+
+  /** The block that holds a position. */
+  #blockAt(position: number): Block {
+    const block = this.#blocks[Math.floor(position / blockTokens)];
+    if (block === undefined) throw new ProgramError(`sequence: expected a position with a reserved slot, got ${position}`);
+    return block;
   }
 
   /** @param kept a block that must not be evicted */

@@ -1,29 +1,29 @@
-/** Longest and shortest ends of a text that are looked for in it; shorter ones repeat by chance. */
+/** Longest and shortest end of the text to search for. Shorter ends repeat by chance. */
 const longestMatch = 4;
 const shortestMatch = 2;
 
 const firstDraft = 4;
 
 /**
- * Guesses tokens from the text itself (Saxena, "Prompt lookup decoding", 2023): where its last tokens stood before, what followed them may
- * follow again. Guesses grow while they come true and shrink when they do not.
+ * Drafts tokens from the text itself (Saxena, "Prompt lookup decoding", 2023): if the last tokens occurred before, the tokens that
+ * followed them may follow again. Drafts grow while they are accepted and shrink when tokens are rejected.
  */
 export class PromptLookup {
-  readonly #most: number;
+  readonly #maxLength: number;
   #length: number;
 
-  /** @param most tokens of a guess */
-  constructor(most: number) {
-    this.#most = most;
-    this.#length = Math.min(firstDraft, most);
+  /** @param maxLength maximum number of tokens in a draft */
+  constructor(maxLength: number) {
+    this.#maxLength = maxLength;
+    this.#length = Math.min(firstDraft, maxLength);
   }
 
-  /** What may follow `history`, often nothing. */
+  /** Returns up to `room` tokens that may follow `history`; often none. */
   draft(history: readonly number[], room: number): readonly number[] {
     const count = Math.min(this.#length, room);
     const end = history.length;
     let [best, bestMatch] = [-1, shortestMatch - 1];
-    // The latest place of the longest match.
+    // The latest of the longest matches.
     for (let at = end - 1; at > 0 && bestMatch < longestMatch; at--) {
       let match = 0;
       while (match < longestMatch && match < at && history[at - 1 - match] === history[end - 1 - match]) match++;
@@ -32,8 +32,8 @@ export class PromptLookup {
     return best < 0 ? [] : history.slice(best, best + count);
   }
 
-  /** Tells how much of a guess came true. */
+  /** Adapts the length of drafts to how many tokens of the last one were accepted. */
   adapt(drafted: number, accepted: number): void {
-    this.#length = Math.min(this.#most, accepted === drafted ? 2 * drafted : accepted + 1);
+    this.#length = Math.min(this.#maxLength, accepted === drafted ? 2 * drafted : accepted + 1);
   }
 }

@@ -1,12 +1,12 @@
-interface Scheduling {
+interface NodeTimers {
   setImmediate?: (callback: () => void) => unknown;
 }
 
-/** Lets the event loop run once: timers, messages and aborts get their turn. Promises alone would not let them. */
+/** Lets the event loop run once, so that timers, messages and aborts are handled. Awaiting a resolved promise would not do that. */
 export function yieldToEventLoop(): Promise<void> {
-  const { setImmediate } = globalThis as Scheduling;
+  const { setImmediate } = globalThis as NodeTimers;
   if (setImmediate !== undefined) return new Promise((resolve) => setImmediate(resolve));
-  // Browsers hold nested timers back for 4 ms; a message is delivered at once.
+  // Browsers delay nested timers by 4 ms but deliver a message at once.
   return new Promise((resolve) => {
     const { port1, port2 } = new MessageChannel();
     port1.onmessage = () => {

@@ -1,0 +1,114 @@
+import { OutOfMemoryError, type Runtime } from "@centella/core";
+import type { GgufFile } from "@centella/gguf";
+import { ModelError } from "../errors.ts";
+import { type DecoderProgram, type DecoderSizes, type ModelDescription, recordDecoder } from "../model/modelBuilder.ts";
+import type { CompiledPlan } from "../scheduler/scheduler.ts";
+import { chooseActivations } from "./activations.ts";
+import type { Adapters } from "./adapters.ts";
+import { contextsToTry } from "./contextSize.ts";
+import type { LayerSplit } from "./layersOnGpu.ts";
+import type { LoadModelOptions } from "./loadOptions.ts";
+import type { ModelSamples } from "./modelSamples.ts";
+
+const defaultBatchSize = 512;
+/** Maximum bytes of the logits of one run. More rows take several runs. */
+const maxLogitBytes = 2 ** 26;
+
+/** What a model's program is recorded from, and where it is compiled. */
+export interface ProgramSource {
+  readonly runtime: Runtime;
+  readonly file: GgufFile;
+  readonly description: ModelDescription;
+  readonly adapters: Adapters | undefined;
+  /** Undefined unless the layers are split over two backends. */
+  readonly split: LayerSplit | undefined;
+}
+
+/** A compiled model whose weights are loaded. */
+export interface CompiledModel {
+  readonly plan: CompiledPlan;
+  readonly program: DecoderProgram;
+  readonly sizes: DecoderSizes;
+  /** Why the context is as long as it is. */
+  readonly contextReason: string;
+}
+
+type WantedSizes = Omit<DecoderSizes, "activations">;
+
+/**
+ * Compiles a model with the context that the options ask for and loads its weights. With the context "auto", shorter ones are tried if the
+ * device runs out of memory.
+ * @throws {OutOfMemoryError | UnsupportedError | ModelError}; the signal's reason
+ */
+export async function compileModel(source: ProgramSource, samples: ModelSamples, options: LoadModelOptions): Promise<CompiledModel> {
+  const { config } = source.description;
+  const { sequences = 1, memoryLimit, contextLength: wanted } = options;
+  // An encoder computes a text in a single run, so it keeps no keys and values whose size would matter.
+  const cacheType = options.cacheType ?? (config.isEncoder ? "f32" : "f16");
+  const weightBytes = source.file.tensors.reduce((sum, { bytes }) => sum + bytes, 0);
+  const contexts = await contextsToTry({ wanted, config, sequences, cacheType, weightBytes, memoryLimit });
+  for (const [i, { contextLength, reason }] of contexts.entries()) {
+    const isGeluRounded = options.activations !== "f32";
+    const sizes = { contextLength, sequences, cacheType, isGeluRounded, ...runSizes(config, contextLength, options.batchSize) };
+    try {
+      return { ...(await compileWith(source, sizes, samples, options)), contextReason: reason };
+    } catch (error) {
+      if (!(error instanceof OutOfMemoryError) || i === contexts.length - 1) throw error;
+    }
+  }
+  throw new ModelError("model: expected a context to try, got none; this is a bug, please report it");
+}
+
+function runSizes(
+  { isEncoder, vocabSize }: ModelDescription["config"],
+  contextLength: number,
+  wantedBatch = defaultBatchSize,
+): Pick<DecoderSizes, "batchSize" | "maxRows" | "result"> {
+  if (isEncoder) return { batchSize: contextLength, maxRows: contextLength, result: "states" };
+  const batchSize = Math.min(wantedBatch, contextLength);
+  return { batchSize, maxRows: Math.max(1, Math.min(batchSize, Math.floor(maxLogitBytes / (2 * 4 * vocabSize)))) };
+}
+
+async function compileWith(
+  { runtime, file, description, adapters, split }: ProgramSource,
+  sizes: WantedSizes,
+  samples: ModelSamples,
+  options: LoadModelOptions,
+): Promise<Omit<CompiledModel, "contextReason">> {
+  const { program, activations } = chooseActivations(runtime, split, options.activations, (mode) =>
+    recordDecoder(description, file, { ...sizes, activations: mode }, adapters),
+  );
+  const plan = await runtime.compile(program.program, {
+    ...(options.signal && { signal: options.signal }),
+    ...(split && { placement: split.place(program.program) }),
+  });
+  try {
+    await loadWeights(plan, program, samples, options);
+  } catch (error) {
+    plan.dispose();
+    throw error;
+  }
+  return { plan, program, sizes: { ...sizes, activations } };
+}
+
+async function loadWeights(
+  plan: CompiledPlan,
+  { weights }: DecoderProgram,
+  samples: ModelSamples,
+  { signal, onProgress }: LoadModelOptions,
+): Promise<void> {
+  const total = weights.reduce((sum, { bytes }) => sum + bytes, 0);
+  let done = 0;
+  let reported = 0;
+  const report = (bytes: number): void => {
+    if (bytes > reported) onProgress?.(bytes, total, "load");
+    reported = bytes;
+  };
+  for (const weight of weights) {
+    signal?.throwIfAborted();
+    const before = done;
+    await plan.load(weight.name, samples.watch(weight), { ...(signal && { signal }), onProgress: (part) => report(before + part) });
+    done += weight.bytes;
+    report(done);
+  }
+}
