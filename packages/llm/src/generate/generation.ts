@@ -2,7 +2,7 @@ import type { Sequence } from "../cache/sequence.ts";
 import type { Answer } from "../chat/conversation.ts";
 import type { Separation } from "../chat/reasoning.ts";
 import { ContextOverflowError } from "../errors.ts";
-import { Chain, needsRare } from "../sampling/chain.ts";
+import { loadAlgorithms, SamplingChain } from "../sampling/samplingChain.ts";
 import type { Scheduler } from "../scheduler/scheduler.ts";
 import type { Tokenizer } from "../tokenizer/tokenizer.ts";
 import { DecodeLoop, type RowSampler } from "./decodeLoop.ts";
@@ -109,17 +109,19 @@ export class Generation {
     throw new ContextOverflowError(prompt.ids.length, scheduler.contextLength, scheduler.contextLength - 1, count);
   }
 
-  /** Returns the chain of samplers, or undefined if it always chooses the most likely token. */
+  /** Returns a function that samples tokens by their logits, or undefined if every token is the most likely one. */
   async #sampler(): Promise<((logits: Float32Array) => number) | undefined> {
     const { tokenizer, options } = this.#context;
-    const { sampling, logprobs } = options;
-    const rare = needsRare(sampling) || logprobs !== undefined ? await import("../sampling/rare.ts") : undefined;
-    const breakers = sampling.dryMultiplier === 0 ? {} : { dryBreakers: rare!.breakerSequences(tokenizer, options.dryBreakers) };
-    const sampler = new Chain({ ...sampling, ...breakers }, rare);
-    if (sampler.isGreedy && logprobs === undefined) return undefined;
+    const { logprobs, dryBreakers } = options;
+    const usesDry = options.sampling.dryMultiplier !== 0;
+    const breakers = usesDry ? (await import("../sampling/dryBreakers.ts")).breakerSequences(tokenizer, dryBreakers) : [];
+    const sampling = { ...options.sampling, dryBreakers: breakers };
+    const chain = new SamplingChain(sampling, await loadAlgorithms(sampling));
+    if (logprobs === undefined) return chain.isGreedy ? undefined : (logits) => chain.sample(logits, { history: this.#history });
+    const { logprobsOf } = await import("../sampling/logprobs.ts");
     return (logits) => {
-      const id = sampler.sample(logits, { history: this.#history });
-      if (logprobs !== undefined) this.#text.logprobs.push(rare!.logprobsOf(logits, id, logprobs));
+      const id = chain.sample(logits, { history: this.#history });
+      this.#text.logprobs.push(logprobsOf(logits, id, logprobs));
       return id;
     };
   }
