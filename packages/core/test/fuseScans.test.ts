@@ -116,9 +116,9 @@ test("a refused group is left as it was, with the reason", () => {
   const all = inputs(program);
   program.output("y", scan(program, all));
   write(program, all);
-  const { program: after, notes } = fuseScans(program, () => "no such kernel");
+  const { program: after, refused } = fuseScans(program, () => "no such kernel");
   expect(bodies(after)).toEqual(["ssmScan", "ssmScanWrite"]);
-  expect(notes).toEqual(["ssmScan + ssmScanWrite: no such kernel"]);
+  expect(refused).toEqual([{ ops: ["ssmScan", "ssmScanWrite"], reason: "no such kernel" }]);
   expect(bodies(fuseScans(program, accept, { maxInputs: 7 }).program)).toEqual(["ssmScan", "ssmScanWrite"]);
   expect(bodies(fuseScans(program, accept, { maxInputs: 8 }).program)).toEqual(["ssmScan+ssmScanWrite"]);
 });

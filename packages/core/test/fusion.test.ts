@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { lower, usesOf } from "../src/compiler/lower.ts";
-import type { FusionLimits } from "../src/compiler/passes/fuseElementwise.ts";
 import { fuseEpilogues } from "../src/compiler/passes/fuseEpilogues.ts";
 import { fusePrologues } from "../src/compiler/passes/fusePrologues.ts";
+import type { FusionLimits } from "../src/compiler/passes/grouping.ts";
 import { createProgram, type Program, reference, type Value } from "../src/index.ts";
 import { accept, beforeAndAfter, bodies, fuse, state } from "./support/passes.ts";
 
@@ -112,11 +112,11 @@ describe("fuseElementwise", () => {
 
   test("what a backend refuses is left as it was, with its reason", () => {
     const program = sumOf(4);
-    const { program: same, notes } = fuse(program, () => "no kernel for three sums");
+    const { program: same, refused } = fuse(program, () => "no kernel for three sums");
     expect(same.nodes).toEqual(program.nodes);
-    expect(notes).toEqual(["add + add + add: no kernel for three sums"]);
-    const { notes: lowered, steps } = lower(program, "toy", ({ name }) => (name === "fused" ? "one at a time" : undefined));
-    expect(lowered).toEqual(["add + add + add: one at a time"]);
+    expect(refused).toEqual([{ ops: ["add", "add", "add"], reason: "no kernel for three sums" }]);
+    const { refused: lowered, steps } = lower(program, "toy", ({ name }) => (name === "fused" ? "one at a time" : undefined));
+    expect(lowered).toEqual([{ ops: ["add", "add", "add"], reason: "one at a time" }]);
     expect(steps.length).toBe(3);
   });
 
@@ -192,11 +192,11 @@ describe("fuseEpilogues", () => {
     program.output("y", program.relu(program.sub(program.softmax(x), program.logSoftmax(x))));
     const elementwise = fuse(program).program;
     expect(bodies(fuseEpilogues(elementwise, accept).program)).toEqual(["softmax", "logSoftmax+sub+relu"]);
-    const { program: same, notes } = fuseEpilogues(elementwise, () => "rows are done by another kernel");
+    const { program: same, refused } = fuseEpilogues(elementwise, () => "rows are done by another kernel");
     expect(bodies(same)).toEqual(["softmax", "logSoftmax", "sub+relu"]);
-    expect(notes).toEqual([
-      "logSoftmax + sub + relu: rows are done by another kernel",
-      "softmax + sub + relu: rows are done by another kernel",
+    expect(refused).toEqual([
+      { ops: ["logSoftmax", "sub", "relu"], reason: "rows are done by another kernel" },
+      { ops: ["softmax", "sub", "relu"], reason: "rows are done by another kernel" },
     ]);
   });
 
@@ -370,12 +370,12 @@ describe("fusePrologues", () => {
     expect(bodies(fusePrologues(before, accept).program)).toEqual(["add", "relu+softmax", "rmsNorm", "mul"]);
     const twice = residual((p, sum, norm) => p.output("z", p.mul(norm(), p.layerNorm(sum, p.input("v", "f32", [4]), { eps: 1e-5 }))));
     expect(bodies(fusePrologues(twice, accept).program)).toEqual(["add+rmsNorm", "layerNorm", "mul"]);
-    const refused = residual((p, sum, norm) => p.output("z", p.mul(norm(), sum)));
-    const { program, notes } = fusePrologues(refused, (_inputs, { extraOutputs }) =>
+    const residue = residual((p, sum, norm) => p.output("z", p.mul(norm(), sum)));
+    const { program, refused } = fusePrologues(residue, (_inputs, { extraOutputs }) =>
       extraOutputs === undefined ? undefined : "several results",
     );
     expect(bodies(program)).toEqual(["add", "rmsNorm", "mul"]);
-    expect(notes).toEqual(["add + rmsNorm: several results"]);
+    expect(refused).toEqual([{ ops: ["add", "rmsNorm"], reason: "several results" }]);
   });
 
   test("what a backend refuses is left as it was, and a read does not move behind a write", () => {
@@ -385,7 +385,7 @@ describe("fusePrologues", () => {
     program.output("y", total);
     const refused = fusePrologues(program, () => "not here");
     expect(bodies(refused.program)).toEqual(["relu", "sum"]);
-    expect(refused.notes).toEqual(["relu + sum: not here"]);
+    expect(refused.refused).toEqual([{ ops: ["relu", "sum"], reason: "not here" }]);
     const read = program.tanh(first);
     program.assign(first, program.input("z", "f32", [4]));
     program.output("late", program.sum(read));

@@ -32,12 +32,12 @@ function gated(program: Program): void {
 }
 
 describe("resultsOf", () => {
-  test("tells which calls each result takes, and what finishes it as a group of its own", () => {
+  test("returns the calls of each result, and its elementwise calls as a group", () => {
     const { inputs, params } = groupOf(gated);
     const names = params.body.map(({ op }) => op.name);
     const [plain, finished] = resultsOf(inputs.length, params);
     const other = params.extraOutputs![0]!;
-    expect(plain).toEqual({ call: other, calls: [other], anchors: [other], finishing: undefined });
+    expect(plain).toEqual({ call: other, calls: [other], anchors: [other], elementwise: undefined });
     const products = finished!.anchors;
     expect(products.map((index) => names[index])).toEqual(["matmul", "matmul"]);
     expect(finished!.calls).toEqual([...products, params.body.length - 2, params.body.length - 1]);
@@ -81,8 +81,8 @@ describe("siblingsUnsupported", () => {
     });
 
   test.each([
-    ["weights whose columns lie side by side", pair([32, 6], false), "rows of weights that do not lie side by side"],
-    ["rows of the tensor that do not", pair([6, 32], true, true), "rows of weights that do not lie side by side"],
+    ["weights with contiguous columns", pair([32, 6], false), "weights whose rows are not contiguous"],
+    ["rows of the tensor that do not", pair([6, 32], true, true), "weights whose rows are not contiguous"],
     ["batches of matrices", pair([1, 6, 32]), "batches of matrices, or matrices of unknown size"],
   ])("%s", (_what, group, reason) => {
     expect(refusal(group)).toBe(reason);
@@ -102,7 +102,7 @@ describe("siblingsUnsupported", () => {
   };
 
   test("results that are not f32", () => {
-    expect(refusal(changed(({ output }) => ({ output: { ...output, dtype: "i32" } })))).toBe("i32 results behind a product");
+    expect(refusal(changed(({ output }) => ({ output: { ...output, dtype: "i32" } })))).toBe("i32 results after a product");
   });
 
   test.each([
@@ -125,14 +125,14 @@ describe("siblingsUnsupported", () => {
     expect(refusal({ inputs, params: { ...params, body } })).toBe("softmax is no product");
   });
 
-  test("products that what finishes them spreads over more elements", () => {
+  test("products whose epilogue broadcasts them", () => {
     const { inputs, params } = groupOf(gated);
     const body = params.body.map((call, i) => (i === 0 ? { ...call, output: { ...call.output, shape: [1, 6] } } : call));
-    expect(refusal({ inputs, params: { ...params, body } })).toBe("products of another shape than what finishes them");
+    expect(refusal({ inputs, params: { ...params, body } })).toBe("products of another shape than their epilogue");
   });
 });
 
-describe("surroundedCall", () => {
+describe("anchoredGroup", () => {
   /** The group of a program that passes make one of. */
   const around = (record: (program: Program, x: Value, w: Value) => void) => {
     const program = createProgram();
@@ -151,33 +151,37 @@ describe("surroundedCall", () => {
       p.output("y", norm(p, made, w));
     });
 
-  test("tells what is before a call or behind it as a group of its own", () => {
-    const behind = told(finished());
-    expect(behind).toMatchObject({ call: 0, isLast: false, isKept: false, elementwise: { places: [2, 0] } });
+  test("returns the elementwise calls before or after a call as a group", () => {
+    const after = told(finished());
+    expect(after).toMatchObject({ call: 0, isLast: false, isKept: false, elementwise: { places: [2, 0] } });
     const before = told(fed(false));
     expect(before).toMatchObject({ call: 2, isLast: true, isKept: false, elementwise: { places: [0, 1] } });
     expect(told(fed(true))).toMatchObject({ call: 2, isLast: true, isKept: true });
-    const names = [behind, before].map((found) => (found as AnchoredGroup).elementwise.params.body.map(({ op }) => op.name));
+    const names = [after, before].map((found) => (found as AnchoredGroup).elementwise.params.body.map(({ op }) => op.name));
     expect(names).toEqual([
       ["mul", "silu"],
       ["mul", "tanh"],
     ]);
   });
 
-  test("has reasons against other groups", () => {
+  test("refuses other groups with the reason", () => {
     const loops = around((p, x, w) => p.output("y", p.silu(p.mul(x, w))));
-    expect(told(loops)).toBe("functions of single elements alone");
+    expect(told(loops)).toEqual({ unsupported: "functions of single elements alone" });
     const { count, params } = fed(false);
     const { body } = params;
     const again = { ...body[2]!, inputs: [count + 2, 1] };
-    expect(told({ count, params: { body: [...body, again] } })).toBe("more than one call that is no function of single elements");
+    expect(told({ count, params: { body: [...body, again] } })).toEqual({
+      unsupported: "more than one call that is no function of single elements",
+    });
     const withLast = (inputs: readonly number[]) => ({ count, params: { body: [...body.slice(0, 2), { ...body[2]!, inputs }] } });
-    expect(told(withLast([count, 1]))).toBe("rmsNorm of several calls");
-    expect(told(withLast([count + 1, count]))).toBe("rmsNorm of several calls");
-    expect(told({ count, params: { body: [...body, { ...body[1]!, inputs: [count + 2] }] } })).toBe("rmsNorm between other calls");
-    expect(told({ count, params: { body, extraOutputs: [0] } })).toBe("several results");
+    expect(told(withLast([count, 1]))).toEqual({ unsupported: "rmsNorm of several calls" });
+    expect(told(withLast([count + 1, count]))).toEqual({ unsupported: "rmsNorm of several calls" });
+    expect(told({ count, params: { body: [...body, { ...body[1]!, inputs: [count + 2] }] } })).toEqual({
+      unsupported: "rmsNorm between other calls",
+    });
+    expect(told({ count, params: { body, extraOutputs: [0] } })).toEqual({ unsupported: "several results" });
     const { params: before, count: places } = finished();
-    expect(told({ count: places, params: { ...before, extraOutputs: [1] } })).toBe("several results");
+    expect(told({ count: places, params: { ...before, extraOutputs: [1] } })).toEqual({ unsupported: "several results" });
   });
 });
 

@@ -180,7 +180,7 @@ describe("fuseSiblings", () => {
     const [a, b, c, d] = [product("a", "f32"), product("b", "q8_0"), product("c", "f32"), product("d", "q8_0")];
     program.output("y", program.add(program.add(a, b), program.add(c, d)));
     const asked: string[] = [];
-    const { program: fused, notes } = fuseSiblings(program, (inputs, { body }) => {
+    const { program: fused, refused } = fuseSiblings(program, (inputs, { body }) => {
       const dtypes = [...new Set(inputs.slice(1).map(({ dtype }) => dtype))].join();
       asked.push(`${body.map(({ op }) => op.name).join("+")} of ${dtypes}`);
       return dtypes === "f32" && body.length === 2 ? undefined : `not for ${dtypes}`;
@@ -194,7 +194,7 @@ describe("fuseSiblings", () => {
       "matmul+matmul of q8_0",
     ]);
     expect(bodies(fused)).toEqual(["matmul+matmul", "matmul", "matmul", "add", "add", "add"]);
-    expect(notes.length).toBe(4);
+    expect(refused.length).toBe(4);
     const wide = fuseSiblings(program, accept, { maxInputs: 4 }).program;
     expect(bodies(wide)).toEqual(["matmul+matmul", "matmul+matmul+add", "add", "add"]);
     expect(bodies(fuseSiblings(program, accept, { maxCalls: 4 }).program)).toEqual(["matmul+matmul+matmul+matmul", "add", "add", "add"]);

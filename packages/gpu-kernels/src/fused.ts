@@ -43,7 +43,7 @@ export function groupOf(inputs: Inputs, params: FusedParams): Group {
   const results = resultsOf(inputs.length, params);
   if (isElementwise(params)) return { kind: "elementwise", step: loopOf(inputs, results[0]!) };
   const anchored = anchoredGroup(inputs.length, params);
-  if (typeof anchored === "object") return { kind: "anchored", ...anchoredCall(inputs, params, anchored) };
+  if (!("unsupported" in anchored)) return { kind: "anchored", ...anchoredCall(inputs, params, anchored) };
   return {
     kind: "siblings",
     results: results.map((result, i) => {
@@ -59,7 +59,7 @@ export function groupUnsupported(inputs: Inputs, params: FusedParams, fusable: (
   if (isElementwise(params))
     return results.length > 1 ? "a loop has one result" : elementsUnsupported(inputs, params, results[0]!.elementwise);
   const anchored = anchoredGroup(inputs.length, params);
-  if (typeof anchored === "object") {
+  if (!("unsupported" in anchored)) {
     const { call, isLast, elementwise: group } = anchored;
     const { op, output } = params.body[call]!;
     const uses = fusable(op.name);
@@ -72,7 +72,7 @@ export function groupUnsupported(inputs: Inputs, params: FusedParams, fusable: (
     if (reason !== undefined) return reason;
   }
   // Another op than a product can only be alone among elementwise calls.
-  return results.flatMap(({ anchors }) => anchors).length === 1 ? anchored : siblingsUnsupported(inputs, params, results);
+  return results.flatMap(({ anchors }) => anchors).length === 1 ? anchored.unsupported : siblingsUnsupported(inputs, params, results);
 }
 
 function isElementwise({ body }: FusedParams): boolean {

@@ -34,9 +34,9 @@ function rowKernel(op: AnyOp): Kernel {
  */
 export const fusedRows: Kernel<FusedParams> = {
   unsupported(inputs, params, output) {
-    const around = anchoredGroup(inputs.length, params);
-    if (typeof around === "string") return around;
-    const { call, isLast, isKept, elementwise } = around;
+    const group = anchoredGroup(inputs.length, params);
+    if ("unsupported" in group) return group.unsupported;
+    const { call, isLast, isKept, elementwise } = group;
     const row = params.body[call]!;
     const { isInPlace } = rowOps[row.op.name as OpName]!;
     if (isLast && !isInPlace && !isKept) return `${row.op.name} behind other calls`;
@@ -49,12 +49,12 @@ export const fusedRows: Kernel<FusedParams> = {
     return fusedLoop.unsupported?.(loop, elementwise.params, elementwise.output);
   },
   emitted(inputs, params) {
-    const { elementwise } = anchoredGroup(inputs.length, params) as AnchoredGroup;
+    const { elementwise } = supportedGroup(inputs.length, params);
     const specs = elementwise.places.map((place) => specAt(inputs, params, place));
     return fusedLoop.emitted!(specs, elementwise.params, elementwise.output);
   },
   build(context, inputs, params, y, extraOutputs) {
-    const { call, isLast, elementwise } = anchoredGroup(inputs.length, params) as AnchoredGroup;
+    const { call, isLast, elementwise } = supportedGroup(inputs.length, params);
     const row = params.body[call]!;
     // What lies between the two is a result, too, or where the result will be.
     const between: Operand = extraOutputs?.[0] ?? { spec: isLast ? elementwise.output : row.output, storage: y.storage };
@@ -72,6 +72,13 @@ export const fusedRows: Kernel<FusedParams> = {
     };
   },
 };
+
+/** A group that was supported when it was planned. */
+function supportedGroup(count: number, params: FusedParams): AnchoredGroup {
+  const group = anchoredGroup(count, params);
+  if ("unsupported" in group) throw new TypeError(`fused: expected a supported group, got ${group.unsupported}; this is a bug`);
+  return group;
+}
 
 function isRange(pause: Stage): pause is Range {
   return pause !== undefined && "fn" in pause;

@@ -1,4 +1,4 @@
-import type { FusionLimits } from "../compiler/passes/fuseElementwise.ts";
+import type { FusionLimits } from "../compiler/passes/grouping.ts";
 import type { TypedArray } from "../dtype.ts";
 import type { AnyOp } from "../program/op.ts";
 import type { ProgramGraph } from "../program/programGraph.ts";

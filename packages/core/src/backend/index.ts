@@ -18,12 +18,13 @@ export { explain } from "../compiler/explain.ts";
 export { lower, type Unsupported, usesOf } from "../compiler/lower.ts";
 export type { Lowered, Operand, Step, Storage } from "../compiler/lowered.ts";
 export { evaluateBody, type FusedCall, type FusedParams, fused, isFused } from "../compiler/passes/fused.ts";
-export type { FusionLimits } from "../compiler/passes/fuseElementwise.ts";
+export type { FusionLimits, RefusedGroup } from "../compiler/passes/grouping.ts";
 export {
   type AnchoredGroup,
   anchoredGroup,
   type ElementwiseGroup,
   type GroupResult,
+  type Refusal,
   resultsOf,
   siblingsUnsupported,
   specAt,

@@ -45,7 +45,7 @@ export function explain(recorded: ProgramGraph, on: ExplainedBackend | Placed = 
   const { name, fusion, memoryModel = "addressSpace" } = on;
   const options = { memoryModel, ...(fusion && { fusion }) };
   const lowered = lower(recorded, name, (...call) => on.unsupported(...call), options);
-  const { program, steps, notes } = lowered;
+  const { program, steps, refused } = lowered;
   const memory = placesOf(lowered, memoryModel);
   const placeOf = ({ op, inputs, params, output: { storage }, extraOutputs = [] }: Step): string => {
     const isInPlace = writtenInput({ op, params }) === undefined && inputs.some((operand) => operand?.storage === storage);
@@ -65,7 +65,7 @@ export function explain(recorded: ProgramGraph, on: ExplainedBackend | Placed = 
     `${steps.length} steps on ${name}, from ${recorded.nodes.length} recorded ops`,
     ...lines,
     `in all: ${count(flops)} flops, ${count(bytes)} bytes, ${memory.summary}`,
-    ...notes.map((note) => `not fused: ${note}`),
+    ...refused.map(({ ops, reason }) => `not fused: ${ops.join(" + ")}: ${reason}`),
     "",
   ].join("\n");
 }

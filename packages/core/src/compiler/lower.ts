@@ -6,7 +6,7 @@ import type { Lowered, Operand, Step, Storage } from "./lowered.ts";
 import { deadCode } from "./passes/deadCode.ts";
 import { fuse } from "./passes/fuse.ts";
 import { type FusedParams, fused, isFused, writtenInput } from "./passes/fused.ts";
-import type { FusionLimits } from "./passes/fuseElementwise.ts";
+import type { FusionLimits } from "./passes/grouping.ts";
 import { inPlace } from "./passes/inPlace.ts";
 import { simplify } from "./passes/simplify.ts";
 
@@ -42,7 +42,7 @@ export function lower(
   const missing = firstUnsupported(simple, unsupported);
   if (missing !== undefined) throw new UnsupportedError(`${backendName}: ${missing.op}`, missing.reason);
   const refuses = (inputs: readonly TensorSpec[], params: FusedParams, output: TensorSpec) => unsupported(fused, inputs, params, output);
-  const { program, notes } = optimize ? fuse(simple, refuses, fusion) : { program: simple, notes: [] };
+  const { program, refused } = optimize ? fuse(simple, refuses, fusion) : { program: simple, refused: [] };
   const storages = new Map<number, Storage>();
   const steps: Step[] = [];
 
@@ -79,7 +79,7 @@ export function lower(
   const persistents = [...program.persistents.values()]
     .filter(({ value }) => storages.has(value))
     .map((persistent) => ({ ...persistent, storage: storages.get(persistent.value)! }));
-  const lowered = { program, steps, storages: [...storages.values()], outputs, persistents, notes };
+  const lowered = { program, steps, storages: [...storages.values()], outputs, persistents, refused };
   return optimize && memoryModel === "addressSpace" ? inPlace(lowered) : lowered;
 }
 

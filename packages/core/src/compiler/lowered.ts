@@ -1,6 +1,7 @@
 import type { AnyOp } from "../program/op.ts";
 import type { Output, Persistent, ProgramGraph, ValueSource } from "../program/programGraph.ts";
 import type { TensorSpec } from "../spec.ts";
+import type { RefusedGroup } from "./passes/grouping.ts";
 
 /** A piece of memory of a lowered program. Several values share it through `alias` and `writes` ops. */
 export interface Storage {
@@ -39,5 +40,5 @@ export interface Lowered {
   /** Used persistents with their storages. */
   readonly persistents: readonly (Persistent & { readonly storage: Storage })[];
   /** Groups that could be one kernel and are not, with the backend's reasons. */
-  readonly notes: readonly string[];
+  readonly refused: readonly RefusedGroup[];
 }

@@ -1,4 +1,5 @@
 import type { TypedArray } from "../dtype.ts";
+import { elementAt } from "../elementAt.ts";
 import type { ConcreteSpec, SymbolicDim, TensorSpec } from "../spec.ts";
 import type { AnyOp } from "./op.ts";
 
@@ -53,4 +54,14 @@ export interface ProgramGraph {
   readonly inputs: ReadonlyMap<string, number>;
   readonly persistents: ReadonlyMap<string, Persistent>;
   readonly outputs: readonly Output[];
+}
+
+/** The value with an id of the program. */
+export function valueAt({ values }: Pick<ProgramGraph, "values">, id: number): ValueInfo {
+  return elementAt(values, id);
+}
+
+/** The spec of the value with an id of the program. */
+export function specOf(program: Pick<ProgramGraph, "values">, id: number): TensorSpec {
+  return valueAt(program, id).spec;
 }

@@ -1,5 +1,6 @@
 import { formatProgram } from "../../src/compiler/explain.ts";
-import { type Fusion, type FusionLimits, fuseElementwise, type RefusesGroup } from "../../src/compiler/passes/fuseElementwise.ts";
+import { fuseElementwise } from "../../src/compiler/passes/fuseElementwise.ts";
+import type { Fusion, FusionLimits, RefusesGroup } from "../../src/compiler/passes/grouping.ts";
 import type { Program, Value } from "../../src/index.ts";
 import type { ProgramGraph } from "../../src/program/programGraph.ts";
 

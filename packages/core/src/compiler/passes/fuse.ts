@@ -1,18 +1,26 @@
 import type { ProgramGraph } from "../../program/programGraph.ts";
-import { type Fusion, type FusionLimits, fuseElementwise, type RefusesGroup } from "./fuseElementwise.ts";
+import { fuseElementwise } from "./fuseElementwise.ts";
 import { fuseEpilogues } from "./fuseEpilogues.ts";
 import { fusePrologues } from "./fusePrologues.ts";
 import { fuseScans } from "./fuseScans.ts";
 import { fuseSiblings } from "./fuseSiblings.ts";
+import type { Fusion, FusionLimits, RefusedGroup, RefusesGroup } from "./grouping.ts";
 
-/** The passes that ask the backend, in order. What one of them is refused stays as the one before left it. */
+/**
+ * The passes that ask the backend, in order:
+ * - siblings before epilogues, so that a group does not become the epilogue of one product that siblings could compute together;
+ * - epilogues before prologues: a group is fused into the product before it rather than into the reduction after it.
+ */
+const passes = [fuseElementwise, fuseSiblings, fuseEpilogues, fusePrologues, fuseScans];
+
+/** Runs all passes. What a pass is refused stays as the pass before left it. */
 export function fuse(program: ProgramGraph, refuses: RefusesGroup, limits?: FusionLimits): Fusion {
-  const elementwise = fuseElementwise(program, refuses, limits);
-  // Before a group finishes one of the products that it could finish together.
-  const siblings = fuseSiblings(elementwise.program, refuses, limits);
-  const epilogues = fuseEpilogues(siblings.program, refuses, limits);
-  // After them: a group rather finishes the product before it than it feeds the reduction behind it.
-  const prologues = fusePrologues(epilogues.program, refuses, limits);
-  const scans = fuseScans(prologues.program, refuses, limits);
-  return { program: scans.program, notes: [elementwise, siblings, epilogues, prologues, scans].flatMap(({ notes }) => notes) };
+  const refused: RefusedGroup[] = [];
+  let current = program;
+  for (const pass of passes) {
+    const fusion = pass(current, refuses, limits);
+    refused.push(...fusion.refused);
+    current = fusion.program;
+  }
+  return { program: current, refused };
 }

@@ -1,45 +1,33 @@
 import { ssmScan } from "../../ops/ssmScan.ts";
 import { ssmScanWrite } from "../../ops/ssmScanWrite.ts";
 import type { Node, ProgramGraph } from "../../program/programGraph.ts";
-import { compose } from "./fused.ts";
-import { type Fusion, type FusionLimits, formatBody, type RefusesGroup } from "./fuseElementwise.ts";
-import { consumersOf, delaysOf, withChanges } from "./graph.ts";
+import { consumersOf, delaysOf } from "./graph.ts";
+import { type Fusion, type FusionLimits, Grouping, type RefusesGroup } from "./grouping.ts";
 
 /**
  * Fuses an `ssmScan` and the `ssmScanWrite` of the same inputs, which walk the same tokens, into one node with two results: the tokens'
- * and the state's next version. It runs where the state is written, so nothing may read the tokens' results before, and what the scan
- * alone reads must be there unchanged. Linear in the number of nodes.
+ * and the state's next version. It runs where the state is written, so nothing may read the tokens' results earlier, and the inputs of
+ * the scan alone must not have changed by then. Linear in the number of nodes.
  */
-export function fuseScans(program: ProgramGraph, refuses: RefusesGroup, { maxInputs = Infinity }: FusionLimits = {}): Fusion {
-  const { nodes, values } = program;
+export function fuseScans(program: ProgramGraph, refuses: RefusesGroup, limits: FusionLimits = {}): Fusion {
+  const { nodes } = program;
   const consumers = consumersOf(nodes);
   const mayRunAt = delaysOf(program);
-  const notes = new Set<string>();
-  const scans = new Map<string, number>();
-  const made = new Map<number, Node>();
-  const absorbed = new Set<number>();
+  const grouping = new Grouping(program, refuses, limits);
+  const scans = new Map<string, Node>();
   nodes.forEach((node, at) => {
     if (node.op === ssmScan) {
-      scans.set(keyOf(node, scanned), at);
+      scans.set(keyOf(node, scanned), node);
       return;
     }
-    const from = node.op === ssmScanWrite ? scans.get(keyOf(node, written)) : undefined;
-    if (from === undefined) return;
-    const scan = nodes[from]!;
+    const scan = node.op === ssmScanWrite ? scans.get(keyOf(node, written)) : undefined;
+    if (scan === undefined) return;
     const isReadBefore = (consumers.get(scan.output) ?? []).some((consumer) => consumer < at);
     // The other inputs are the write's own.
     if (isReadBefore || !mayRunAt({ ...scan, inputs: [scan.inputs[outputWeights]] }, at)) return;
-    const group = compose(values, [scan, node]);
-    if (group.inputs.length > maxInputs) return;
-    const specs = group.inputs.map((id) => values[id]!.spec);
-    const reason = refuses(specs, group.params, values[group.output]!.spec);
-    if (reason === undefined) {
-      made.set(at, group);
-      absorbed.add(from);
-    } else notes.add(`${formatBody(group.params)}: ${reason}`);
+    grouping.propose({ members: [scan, node], at: node, key: "" });
   });
-  const after = nodes.flatMap((node, i) => made.get(i) ?? (absorbed.has(i) ? [] : [node]));
-  return { program: withChanges(program, { nodes: after }), notes: [...notes] };
+  return grouping.fusion();
 }
 
 /** The inputs that both have, in one order: x, dt, a, b, state, positions, rows. */

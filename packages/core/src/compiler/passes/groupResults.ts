@@ -3,22 +3,22 @@ import { matmul } from "../../ops/matmul.ts";
 import { isConcrete, sameShape, type TensorSpec } from "../../spec.ts";
 import type { FusedCall, FusedParams } from "./fused.ts";
 
-/** A result of a fused group, and how it comes about. */
+/** A result of a fused group, and the calls that compute it. */
 export interface GroupResult {
-  /** Index in the body of the call whose result it is. */
+  /** Index in the body of the call that returns it. */
   readonly call: number;
-  /** Indices of all calls that it takes, ascending. */
+  /** Indices of all calls that it depends on, itself included, ascending. */
   readonly calls: readonly number[];
-  /** Those that are not elementwise, such as products. */
+  /** The calls that are not elementwise, such as products. */
   readonly anchors: readonly number[];
-  /** The elementwise ones as a group of their own. */
+  /** The elementwise calls as a group of their own. */
   readonly elementwise: ElementwiseGroup | undefined;
 }
 
-/** The elementwise calls behind a result's other calls. */
+/** The elementwise calls after a result's anchors. */
 export interface ElementwiseGroup {
   readonly params: FusedParams;
-  /** Places in the whole group that it reads: inputs, and results of anchors. */
+  /** Places of the whole group that it reads: inputs, and results of anchors. */
   readonly places: readonly number[];
   readonly output: TensorSpec;
 }
@@ -37,38 +37,42 @@ export function resultsOf(count: number, { body, extraOutputs = [] }: FusedParam
     const isElementwise = (index: number): boolean => body[index]!.op.elementwise === true;
     const rest = calls.filter(isElementwise);
     const anchors = calls.filter((index) => !isElementwise(index));
-    return { call, calls, anchors, elementwise: rest.length === 0 ? undefined : finishingOf(count, body, rest) };
+    return { call, calls, anchors, elementwise: rest.length === 0 ? undefined : elementwiseOf(count, body, rest) };
   });
 }
 
-/** One call that is no function of single elements, with elementwise calls that make its first tensor or finish its result. */
+/** One call that is no function of single elements, with a prologue that computes its first tensor or an epilogue of its result. */
 export interface AnchoredGroup {
   /** Its index in the body. */
   readonly call: number;
-  /** Whether the elementwise calls are those before it. */
+  /** Whether the elementwise calls are a prologue: they run before it. */
   readonly isLast: boolean;
   readonly elementwise: ElementwiseGroup;
-  /** Whether what is made before it is a result of the group, too. */
+  /** Whether the prologue's result is a result of the group, too. */
   readonly isKept: boolean;
 }
 
-/** A group of one call with elementwise ones before or behind it, or the reason why a group is none. */
-export function anchoredGroup(count: number, { body, extraOutputs = [] }: FusedParams): AnchoredGroup | string {
-  const apart = body.flatMap(({ op }, index) => (op.elementwise === true ? [] : [index]));
-  const call = apart[0]!;
-  if (apart.length === 0) return "functions of single elements alone";
-  if (apart.length > 1) return "more than one call that is no function of single elements";
-  const { op, inputs } = body[call]!;
+/** The reason why something is not supported. */
+export interface Refusal {
+  readonly unsupported: string;
+}
+
+/** A group of `count` inputs as one call with elementwise calls before or after it, or the reason why it is no such group. */
+export function anchoredGroup(count: number, { body, extraOutputs = [] }: FusedParams): AnchoredGroup | Refusal {
+  const [anchor, another] = [...body.entries()].filter(([, { op }]) => op.elementwise !== true);
+  if (anchor === undefined) return { unsupported: "functions of single elements alone" };
+  if (another !== undefined) return { unsupported: "more than one call that is no function of single elements" };
+  const [call, { op, inputs }] = anchor;
   const isLast = call === body.length - 1;
-  if (!isLast && call > 0) return `${op.name} between other calls`;
+  if (!isLast && call > 0) return { unsupported: `${op.name} between other calls` };
   const [first, ...more] = inputs;
   const source = isLast ? count + call - 1 : first;
   if (first !== source || [...(isLast ? [] : [first]), ...more].some((place) => place === undefined || place >= count))
-    return `${op.name} of several calls`;
+    return { unsupported: `${op.name} of several calls` };
   const isKept = isLast && extraOutputs.length === 1 && extraOutputs[0] === call - 1;
-  if (extraOutputs.length > 0 && !isKept) return "several results";
+  if (extraOutputs.length > 0 && !isKept) return { unsupported: "several results" };
   const elementwise = body.flatMap((_, index) => (index === call ? [] : [index]));
-  return { call, isLast, elementwise: finishingOf(count, body, elementwise), isKept };
+  return { call, isLast, elementwise: elementwiseOf(count, body, elementwise), isKept };
 }
 
 /** The spec that a place of a group has: an input's, or the result's of a call. */
@@ -77,8 +81,8 @@ export function specAt(inputs: readonly (TensorSpec | undefined)[], { body }: Fu
 }
 
 /**
- * Why a group is not what kernels of sibling products compute: products of its first input with matrices `[n, k]`, each of which goes
- * into one f32 result of its own shape.
+ * The reason why kernels of sibling products cannot compute a group; undefined if they can. They compute products of the group's first
+ * input with matrices `[n, k]`, each of which goes into one f32 result of its own shape.
  */
 export function siblingsUnsupported(
   inputs: readonly (TensorSpec | undefined)[],
@@ -88,23 +92,23 @@ export function siblingsUnsupported(
   if (results.reduce((sum, { calls }) => sum + calls.length, 0) > body.length) return "results share calls";
   for (const { anchors, call } of results) {
     const { dtype, shape } = body[call]!.output;
-    if (dtype !== "f32") return `${dtype} results behind a product`;
+    if (dtype !== "f32") return `${dtype} results after a product`;
     for (const index of anchors) {
       const { op, inputs: places, params, output } = body[index]!;
       if (op !== matmul) return `${op.name} is no product`;
       const [a, b] = places as readonly number[];
       if (a !== 0 || b === 0 || b! >= inputs.length) return "products of several tensors";
       const { transposeA, transposeB } = params as MatmulParams;
-      if (transposeA || !transposeB) return "rows of weights that do not lie side by side";
+      if (transposeA || !transposeB) return "weights whose rows are not contiguous";
       const matrix = inputs[b!]!;
       if (matrix.shape.length !== 2 || !isConcrete(matrix)) return "batches of matrices, or matrices of unknown size";
-      if (!sameShape(output.shape, shape)) return "products of another shape than what finishes them";
+      if (!sameShape(output.shape, shape)) return "products of another shape than their epilogue";
     }
   }
   return undefined;
 }
 
-function finishingOf(count: number, body: readonly FusedCall[], calls: readonly number[]): ElementwiseGroup {
+function elementwiseOf(count: number, body: readonly FusedCall[], calls: readonly number[]): ElementwiseGroup {
   const own = new Set(calls.map((index) => count + index));
   const read = calls.flatMap((index) => body[index]!.inputs).filter((place) => place !== undefined && !own.has(place));
   const places = [...new Set(read)] as number[];
