@@ -183,9 +183,9 @@ export interface Ops {
   readonly lerp: typeof lerp;
   readonly less: typeof less;
   readonly lessEqual: typeof lessEqual;
+  readonly log: typeof log;
   readonly log10: typeof log10;
   readonly log2: typeof log2;
-  readonly log: typeof log;
   readonly logSoftmax: typeof logSoftmax;
   readonly logicalAnd: typeof logicalAnd;
   readonly logicalNot: typeof logicalNot;
