@@ -37,6 +37,7 @@ export type {
   TextExpression,
 } from "./expression/types.ts";
 export { fromGbnf } from "./gbnf/fromGbnf.ts";
+export { fromLark } from "./lark/fromLark.ts";
 export { type JsonValue, partialJson } from "./partial/partialJson.ts";
 export { fromRegex, type RegexOptions } from "./regex/fromRegex.ts";
 export { isNever, matches } from "./regular/decide.ts";

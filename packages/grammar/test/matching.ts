@@ -55,7 +55,11 @@ export function matches(grammar: Grammar, text: string | Uint8Array): boolean {
         return found;
       }
       case "and":
-        return expression.items.map((item) => endsOf(item, start)).reduce((a, b) => new Set([...a].filter((end) => b.has(end))));
+        return new Set(
+          [...endsOf(expression.items[0] as Expression, start)].filter((end) =>
+            expression.items.every((item) => endsOf(item, start).has(end)),
+          ),
+        );
       case "not":
         return new Set(
           Array.from({ length: bytes.length - start + 1 }, (_, i) => start + i).filter((end) => !endsOf(expression.item, start).has(end)),

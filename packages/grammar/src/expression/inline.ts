@@ -2,13 +2,14 @@ import { choice, isRegular, repeat, sequence } from "./builders.ts";
 import type { Expression, Grammar } from "./types.ts";
 
 /**
- * The same grammar with each rule that is regular in place of the references to it, so that a grammar without recursion becomes one regular
- * expression. Rules that remain depend on recursive ones.
+ * The same grammar with each rule that does not depend on recursion in place of the references to it. So a grammar without recursion becomes
+ * one expression. The rules that remain depend on recursive ones.
  */
 export function inlineRegularRules({ start, rules }: Grammar): Grammar {
   const remaining = new Map(Object.entries(rules));
   const regular = new Map<string, Expression>();
-  for (const name of inOrderOfUse(remaining)) {
+  const uses = new Map([...remaining].map(([name, body]) => [name, referencesIn(body)]));
+  for (const name of orderOfUse(uses)) {
     regular.set(name, inlined(remaining.get(name) as Expression, regular));
     remaining.delete(name);
   }
@@ -18,17 +19,12 @@ export function inlineRegularRules({ start, rules }: Grammar): Grammar {
   };
 }
 
-/** The rules that refer, themselves and through others, to no recursive rule, each after those that it refers to. */
-function inOrderOfUse(rules: ReadonlyMap<string, Expression>): string[] {
-  const users = new Map<string, string[]>([...rules.keys()].map((name) => [name, []]));
-  const unresolved = new Map<string, number>();
-  for (const [name, body] of rules) {
-    const used = new Set<string>();
-    addReferences(body, used);
-    unresolved.set(name, used.size);
-    for (const other of used) users.get(other)?.push(name);
-  }
-  const ordered = [...rules.keys()].filter((name) => unresolved.get(name) === 0);
+/** Names of rules that are not recursive and use no recursive rule, each after those that it uses. `uses` has what each rule uses. */
+export function orderOfUse(uses: ReadonlyMap<string, ReadonlySet<string>>): string[] {
+  const users = new Map<string, string[]>([...uses.keys()].map((name) => [name, []]));
+  const unresolved = new Map([...uses].map(([name, used]) => [name, used.size]));
+  for (const [name, used] of uses) for (const other of used) users.get(other)?.push(name);
+  const ordered = [...uses.keys()].filter((name) => unresolved.get(name) === 0);
   for (const name of ordered)
     for (const user of users.get(name) as string[]) {
       const left = (unresolved.get(user) as number) - 1;
@@ -36,6 +32,12 @@ function inOrderOfUse(rules: ReadonlyMap<string, Expression>): string[] {
       if (left === 0) ordered.push(user);
     }
   return ordered;
+}
+
+function referencesIn(expression: Expression): Set<string> {
+  const names = new Set<string>();
+  addReferences(expression, names);
+  return names;
 }
 
 function addReferences(expression: Expression, names: Set<string>): void {

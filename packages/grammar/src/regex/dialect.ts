@@ -1,5 +1,6 @@
-import { type CodePointSet, codePointSet, complementOf } from "./codePointSet.ts";
-import { ignoringCase } from "./hostUnicode.ts";
+import type { AST } from "@eslint-community/regexpp";
+import { type CodePointSet, codePointSet, complementOf, unionOf } from "./codePointSet.ts";
+import { hostSet, ignoringCase } from "./hostUnicode.ts";
 
 /** What differs between the syntaxes of regular expressions that are parsed as ECMA-262's. */
 export type Dialect = {
@@ -7,6 +8,8 @@ export type Dialect = {
   dot: CodePointSet;
   /** What `\d`, `\s` or `\w` matches. */
   escape(kind: "digit" | "space" | "word", flags: { ignoreCase: boolean }): CodePointSet;
+  /** Returns the name of what an expression may not have, if the node is that. */
+  refused?(node: AST.Assertion | AST.Quantifier | AST.CharacterClass): string | undefined;
 };
 
 export const lineTerminators: CodePointSet = codePointSet(0x0a, 0x0d, [0x2028, 0x2029]);
@@ -24,5 +27,21 @@ export const ecmaScript: Dialect = {
   escape(kind, { ignoreCase }) {
     if (kind === "word") return wordCharacters(ignoreCase);
     return kind === "digit" ? digits : whiteSpace;
+  },
+};
+/** Rust's crate `regex`, which llguidance uses: classes are those of Unicode, and `.` excludes the line feed alone. */
+export const rust: Dialect = {
+  dot: complementOf(codePointSet(0x0a)),
+  escape(kind) {
+    if (kind === "digit") return hostSet("\\p{Nd}");
+    if (kind === "space") return hostSet("\\p{White_Space}");
+    return unionOf(...["Alphabetic", "M", "Nd", "Pc", "Join_Control"].map((name) => hostSet(`\\p{${name}}`)));
+  },
+  refused(node) {
+    if (node.type === "Assertion") return node.kind === "word" ? "word boundary" : "anchor";
+    if (node.type === "Quantifier") return node.greedy ? undefined : "lazy quantifier";
+    if (node.elements.length === 0) return "empty class";
+    // Set operations and nested classes, which have another meaning, or none, without flag `v`.
+    return /\[|&&|--|~~/.test(node.raw.slice(1).replace(/\\./gsu, "")) ? "nested or combined class" : undefined;
   },
 };

@@ -40,7 +40,9 @@ export interface RegularRegexOptions extends RegexOptions {
 
 /** What {@link fromRegex} matches, as an expression for use within others. */
 export function regularFromRegex(source: string, options: RegularRegexOptions = {}): Regular {
-  return new RegexCompiler(parseRegex(source, options.flags), options).compile(options.anchored ?? true);
+  const { flags = "u", anchored = true, dialect = ecmaScript } = options;
+  const parsed = parseRegex(source, flags, dialect);
+  return new RegexCompiler(parsed, dialect, options.codePoints ?? codePoints).compile(anchored);
 }
 
 type Piece = Regular | Assertion;
@@ -54,10 +56,10 @@ class RegexCompiler {
   private readonly refuse: Refuse;
   private readonly parsed: ParsedRegex;
 
-  constructor(parsed: ParsedRegex, options: RegularRegexOptions) {
+  constructor(parsed: ParsedRegex, dialect: Dialect, toExpression: (set: CodePointSet) => Regular) {
     this.parsed = parsed;
-    this.dialect = options.dialect ?? ecmaScript;
-    this.codePoints = options.codePoints ?? codePoints;
+    this.dialect = dialect;
+    this.codePoints = toExpression;
     this.refuse = (node, what) => {
       throw refusal(node, what);
     };

@@ -1,6 +1,7 @@
 import { type AST, RegExpParser, RegExpSyntaxError, visitRegExpAST } from "@eslint-community/regexpp";
 import { GrammarError } from "../errors.ts";
 import type { Flags } from "./classes.ts";
+import type { Dialect } from "./dialect.ts";
 
 /** A parsed expression. */
 export type ParsedRegex = {
@@ -15,20 +16,27 @@ const maxNesting = 250;
 const parser = new RegExpParser({ ecmaVersion: 2025 });
 
 /** @throws GrammarError for a source or flags that `RegExp` does not accept, and for groups that are nested too deeply. */
-export function parseRegex(source: string, letters = "u"): ParsedRegex {
+export function parseRegex(source: string, letters: string, dialect: Dialect): ParsedRegex {
   if (typeof source !== "string") throw new GrammarError("GRAMMAR_ARGUMENT", `fromRegex: expected a string, got ${typeof source}`);
   const flags = parseFlags(letters);
   checkNesting(source, flags);
   const pattern = parsePattern(source, flags);
   const asserting = new Set<AST.Node>();
+  const check = (node: Parameters<NonNullable<Dialect["refused"]>>[0]) => {
+    const refused = dialect.refused?.(node);
+    if (refused !== undefined) throw refusal(node, refused);
+  };
   visitRegExpAST(pattern, {
     onAssertionEnter(node) {
       if (node.kind === "lookahead" || node.kind === "lookbehind") throw refusal(node, node.kind);
+      check(node);
       for (let outer: AST.Node | null = node; outer !== null && !asserting.has(outer); outer = outer.parent) asserting.add(outer);
     },
     onBackreferenceEnter(node) {
       throw refusal(node, "backreference");
     },
+    onQuantifierEnter: check,
+    onCharacterClassEnter: check,
   });
   return { pattern, flags, asserting };
 }

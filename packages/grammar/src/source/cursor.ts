@@ -63,6 +63,41 @@ export class Cursor {
     return found;
   }
 
+  /**
+   * Passes a text between two delimiters, in which a backslash escapes the next character, and returns it with the delimiters.
+   *
+   * @throws GrammarError `GRAMMAR_SYNTAX` if the second delimiter is missing
+   */
+  takeDelimited(delimiter: string): string {
+    const start = this.position;
+    for (let i = start + 1; i < this.text.length; i++) {
+      if (this.text[i] === "\\") i++;
+      else if (this.text[i] === delimiter) {
+        this.position = i + 1;
+        return this.text.slice(start, this.position);
+      }
+    }
+    throw this.error(`a closing ${delimiter}`);
+  }
+
+  /** Passes an object in JSON, found by its braces, and returns its text. @throws GrammarError `GRAMMAR_SYNTAX` if it does not end */
+  takeBraces(): string {
+    const start = this.position;
+    this.expect("{", "a JSON object");
+    for (let depth = 1; depth > 0; ) {
+      this.skip(/[^{}"]*/y);
+      if (this.isAtEnd) throw this.error("a closing }", start);
+      if (this.next === '"') this.takeDelimited('"');
+      else depth += this.text[this.position++] === "{" ? 1 : -1;
+    }
+    return this.text.slice(start, this.position);
+  }
+
+  /** Whether the position is within what {@link nested} parses. */
+  get isNested(): boolean {
+    return this.depth > 0;
+  }
+
   /** Parses something that can contain itself. @throws GrammarError `GRAMMAR_BUDGET` if that is nested too deeply. */
   nested<T>(parse: () => T): T {
     if (++this.depth > maxNesting)
@@ -88,6 +123,18 @@ export class Cursor {
       keyword: construct,
       ...(advice && { advice }),
     });
+  }
+
+  /** Runs `read` on a part of the text that starts at `position`. Errors of it get that place. */
+  within<T>(position: number, part: string, read: () => T): T {
+    try {
+      return read();
+    } catch (error) {
+      if (!(error instanceof GrammarError)) throw error;
+      throw this.failure(error.code, `${error.message.replace(/^\w+: /, "")} of the ${part}`, position, {
+        ...(error.keyword && { keyword: error.keyword }),
+      });
+    }
   }
 
   failure(code: GrammarErrorCode, problem: string, position: number, details: { keyword?: string; advice?: string } = {}): GrammarError {
