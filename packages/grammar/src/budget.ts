@@ -17,7 +17,7 @@ const interval = 512;
 export class Meter {
   readonly maxBytes: number;
   readonly #milliseconds: number;
-  readonly #signal: AbortSignal | undefined;
+  #signal: AbortSignal | undefined;
   #deadline: number;
   #untilClock = interval;
   /** Bytes charged since the tables were last dropped. */
@@ -30,8 +30,9 @@ export class Meter {
     this.#deadline = performance.now() + milliseconds;
   }
 
-  /** Starts the time of another call. */
+  /** Starts the time of another call, which no signal stops. */
   restart(): void {
+    this.#signal = undefined;
     this.#deadline = performance.now() + this.#milliseconds;
   }
 

@@ -1,4 +1,7 @@
 export type { Budget } from "./budget.ts";
+export { type CompileOptions, compile } from "./constraint/compile.ts";
+export type { Constraint } from "./constraint/constraint.ts";
+export type { Matcher } from "./constraint/matcher.ts";
 export { GrammarError, type GrammarErrorCode, type GrammarErrorPlace } from "./errors.ts";
 export {
   and,
@@ -41,3 +44,4 @@ export { fromLark } from "./lark/fromLark.ts";
 export { type JsonValue, partialJson } from "./partial/partialJson.ts";
 export { fromRegex, type RegexOptions } from "./regex/fromRegex.ts";
 export { isNever, matches } from "./regular/decide.ts";
+export { type Vocabulary, type VocabularyOptions, vocabulary } from "./vocabulary/vocabulary.ts";

@@ -22,14 +22,35 @@ export class Automaton {
     return intern(this.#table, regular);
   }
 
-  /** Forgets all states; see {@link NodeTable.reset}. */
+  /** Forgets all states. Those in use stay valid, and equal ones made later are other objects. */
   reset(): void {
     this.#table.reset();
   }
 
-  /** The table that states are made in. */
-  get table(): NodeTable {
-    return this.#table;
+  /**
+   * A state that strings of up to `length` bytes cannot tell from `node`: they leave both alive or dead, and nullable or not. Counts beyond
+   * `length` are the same in it, so that many states have one clamped form.
+   */
+  clamp(node: Node, length: number): Node {
+    // With intersections and complements, the counts may decide what is alive.
+    return node.isComplex ? node : this.#clampHeads(node, length);
+  }
+
+  #clampHeads(node: Node, length: number): Node {
+    const { body } = node;
+    switch (body.kind) {
+      case "repeat":
+        return this.#table.repeat(body.item, Math.min(body.min, length + 1), body.max >= length ? Infinity : body.max);
+      case "choice":
+        return this.#table.choice(body.items.map((item) => this.#clampHeads(item, length)));
+      case "pair": {
+        // A character of several bytes stands before the rest of its repetition.
+        const tail = body.head.body.kind === "bytes" ? this.#clampHeads(body.tail, length) : body.tail;
+        return this.#table.sequence(this.#clampHeads(body.head, length), tail);
+      }
+      default:
+        return node;
+    }
   }
 
   /** The state after `byte`: `neverNode` exactly if nothing matches from there on. @throws {GrammarError} `GRAMMAR_BUDGET` */

@@ -11,7 +11,8 @@ const itemBytes = 16;
 /** Makes expressions in normal form, each once: equal forms give the same object until {@link reset}. */
 export class NodeTable {
   readonly meter: Meter;
-  readonly #pairs = new Map<number, Node>();
+  /** Pairs by their tails and heads. */
+  readonly #pairs = new Map<Node, Map<Node, Node>>();
   readonly #others = new Map<string, Node>();
   #nextId = firstId;
   #nextList = 0;
@@ -21,8 +22,10 @@ export class NodeTable {
     this.meter = meter;
   }
 
-  /** Forgets all nodes. Those in use stay valid, and equal ones made later are other objects. */
+  /** Forgets all nodes and what is known of their derivatives. Those in use stay valid, and equal ones made later are other objects. */
   reset(): void {
+    for (const node of this.#others.values()) node.row = undefined;
+    for (const pairs of this.#pairs.values()) for (const node of pairs.values()) node.row = undefined;
     this.#pairs.clear();
     this.#others.clear();
   }
@@ -66,8 +69,12 @@ export class NodeTable {
       const merged = this.repeat(head.body.item, head.body.min + next.body.min, head.body.max + next.body.max);
       return this.sequence(merged, rest);
     }
-    const key = head.id * 2 ** 26 + tail.id;
-    const known = this.#pairs.get(key);
+    let pairs = this.#pairs.get(tail);
+    if (pairs === undefined) {
+      pairs = new Map();
+      this.#pairs.set(tail, pairs);
+    }
+    const known = pairs.get(head);
     if (known !== undefined) return known;
     const node = this.#node(
       { kind: "pair", head, tail },
@@ -78,7 +85,7 @@ export class NodeTable {
       },
       0,
     );
-    this.#pairs.set(key, node);
+    pairs.set(head, node);
     return node;
   }
 
@@ -104,11 +111,11 @@ export class NodeTable {
 
   /** Replaces repetitions of one item before one tail, whose counts overlap or touch, by one repetition. */
   #mergeRepeats(items: Set<Node>): void {
-    const groups = new Map<number, Node[]>();
+    const groups = new Map<string, Node[]>();
     for (const node of items) {
       const { head, tail } = parts(node);
       if (head.body.kind !== "repeat") continue;
-      const key = head.body.item.id * 2 ** 26 + tail.id;
+      const key = `${head.body.item.id}.${tail.id}`;
       const group = groups.get(key);
       if (group === undefined) groups.set(key, [node]);
       else group.push(node);

@@ -1,0 +1,196 @@
+import type { Meter } from "../budget.ts";
+import type { GrammarSymbol } from "./lower.ts";
+import { endOfProduction, type Prediction, type Rules } from "./rules.ts";
+
+/** A production that is matched up to a slot since the position of `origin`; `count` turns of a repetition are over. */
+interface Item {
+  readonly slot: number;
+  readonly count: number;
+  readonly origin: ItemSet;
+}
+
+/** Items at one position, and whether the text may end there. */
+interface Items {
+  /** The items by a text of what they are. */
+  readonly items: ReadonlyMap<string, Item>;
+  readonly isComplete: boolean;
+}
+
+/**
+ * What may follow at a position of the text: an Earley set. Items that were predicted here are not stored but looked up in the rules, and other
+ * items point to the sets where they began. So sets never point to themselves, and equal sets are one object.
+ */
+export interface ItemSet {
+  readonly id: number;
+  readonly items: readonly Item[];
+  readonly predictions: readonly Prediction[];
+  /** Terminals that may start here. */
+  readonly terminals: readonly number[];
+  readonly isComplete: boolean;
+  /** What follows each symbol that starts here. */
+  readonly followers: Map<GrammarSymbol, Items>;
+  /** The sets after each terminal that starts here. */
+  readonly successors: Map<number, ItemSet>;
+}
+
+/** Estimated bytes of a set and of an item in it. */
+const setBytes = 400;
+const itemBytes = 80;
+
+/** Makes the sets of a grammar, each once until {@link reset}. */
+export class ItemSets {
+  /** The set before the first byte. The text is complete where the start's nonterminal, 0, ends that began here. */
+  readonly start: ItemSet;
+  readonly #rules: Rules;
+  readonly #meter: Meter;
+  readonly #sets = new Map<string, ItemSet>();
+  #nextId = 0;
+
+  constructor(rules: Rules, meter: Meter) {
+    this.#rules = rules;
+    this.#meter = meter;
+    this.start = this.#set([], [rules.prediction(0)], rules.isNullable(startSymbol));
+  }
+
+  /** Forgets all sets. Those in use stay valid, and equal ones made later are other objects. */
+  reset(): void {
+    for (const set of [this.start, ...this.#sets.values()]) {
+      set.followers.clear();
+      set.successors.clear();
+    }
+    this.#sets.clear();
+  }
+
+  /** The set after `terminal`, which began at `set`. */
+  after(set: ItemSet, terminal: number): ItemSet {
+    let successor = set.successors.get(terminal);
+    if (successor === undefined) {
+      successor = this.#intern(this.#follow(set, 2 * terminal));
+      set.successors.set(terminal, successor);
+    }
+    return successor;
+  }
+
+  /** The set after terminals that began at sets of their own and all end here. */
+  afterAll(ended: readonly { readonly from: ItemSet; readonly terminal: number }[]): ItemSet {
+    if (ended.length === 1) return this.after(ended[0]!.from, ended[0]!.terminal);
+    const all = new Collection();
+    for (const { from, terminal } of ended) all.addAll(this.#follow(from, 2 * terminal));
+    return this.#intern(all);
+  }
+
+  #intern(kernel: Items): ItemSet {
+    const key = `${kernel.isComplete}|${[...kernel.items.keys()].sort().join("|")}`;
+    let set = this.#sets.get(key);
+    if (set === undefined) {
+      this.#meter.charge(2 * key.length);
+      set = this.#closed(kernel);
+      this.#sets.set(key, set);
+    }
+    return set;
+  }
+
+  /** Adds what is reached without a byte: predictions, and slots after symbols that may be empty. */
+  #closed(kernel: Items): ItemSet {
+    const all = new Collection();
+    all.addAll(kernel);
+    const predictions = new Set<Prediction>();
+    for (const { slot, origin } of all.items.values()) {
+      const symbol = this.#rules.symbols[slot]!;
+      if ((symbol & 1) === 1) predictions.add(this.#rules.prediction(symbol >> 1));
+      // A repetition of what may be empty needs no turn at all, so its production has ended before.
+      if (!this.#rules.isNullable(symbol) || this.#rules.repeats.has(slot)) continue;
+      const ended = this.#advance(slot, 0, origin, all);
+      if (ended) all.addAll(this.#follow(origin, ended));
+    }
+    return this.#set([...all.items.values()], [...predictions], all.isComplete);
+  }
+
+  #set(items: readonly Item[], predictions: readonly Prediction[], isComplete: boolean): ItemSet {
+    this.#meter.charge(setBytes + items.length * itemBytes);
+    const terminals = new Set<number>();
+    for (const { slot } of items) {
+      const symbol = this.#rules.symbols[slot]!;
+      if ((symbol & 1) === 0) terminals.add(symbol >> 1);
+    }
+    for (const prediction of predictions) for (const terminal of prediction.terminals) terminals.add(terminal);
+    return {
+      id: this.#nextId++,
+      items,
+      predictions,
+      terminals: [...terminals],
+      isComplete,
+      followers: new Map(),
+      successors: new Map(),
+    };
+  }
+
+  /** What follows a symbol that began at `start` and ends here, through all productions that end here with it. */
+  #follow(start: ItemSet, first: GrammarSymbol): Items {
+    const known = start.followers.get(first);
+    if (known !== undefined) return known;
+    const all = new Collection();
+    const pending: [ItemSet, GrammarSymbol][] = [[start, first]];
+    const seen = new Set<string>();
+    while (pending.length > 0) {
+      const [set, symbol] = pending.pop()!;
+      const key = `${set.id}.${symbol}`;
+      if (seen.has(key)) continue;
+      seen.add(key);
+      const memo = set.followers.get(symbol);
+      if (memo !== undefined) {
+        all.addAll(memo);
+        continue;
+      }
+      for (const [slot, count, origin] of this.#waiting(set, symbol)) {
+        this.#meter.work(1);
+        const ended = this.#advance(slot, count, origin, all);
+        if (ended) pending.push([origin, ended]);
+      }
+    }
+    this.#meter.charge(100 + all.items.size * itemBytes);
+    start.followers.set(first, all);
+    return all;
+  }
+
+  /** The items of a set before `symbol`, predicted ones among them. */
+  *#waiting(set: ItemSet, symbol: GrammarSymbol): Generator<readonly [slot: number, count: number, origin: ItemSet]> {
+    for (const { slot, count, origin } of set.items) if (this.#rules.symbols[slot] === symbol) yield [slot, count, origin];
+    for (const prediction of set.predictions) for (const slot of prediction.slots.get(symbol) ?? []) yield [slot, 0, set];
+  }
+
+  /** Adds what comes after the symbol at `slot`. Returns the nonterminal whose production ends with it, as a symbol, or 0 if none does. */
+  #advance(slot: number, count: number, origin: ItemSet, all: Collection): GrammarSymbol {
+    const { symbols, lhs, repeats } = this.#rules;
+    const repeat = repeats.get(slot);
+    if (repeat !== undefined) {
+      const turns = count + 1;
+      // Without a maximum, turns beyond the minimum are all the same.
+      if (turns < repeat.max) all.add({ slot, count: repeat.max === Infinity ? Math.min(turns, repeat.min) : turns, origin });
+      if (turns < repeat.min) return 0;
+    } else if (symbols[slot + 1] !== endOfProduction) {
+      all.add({ slot: slot + 1, count: 0, origin });
+      return 0;
+    }
+    if (lhs[slot] === 0 && origin === this.start) all.isComplete = true;
+    return 2 * lhs[slot]! + 1;
+  }
+}
+
+const startSymbol: GrammarSymbol = 1;
+
+/** Items without duplicates. */
+class Collection implements Items {
+  readonly items = new Map<string, Item>();
+  isComplete = false;
+
+  add(item: Item): void {
+    const key = `${item.slot}.${item.count}.${item.origin.id}`;
+    if (!this.items.has(key)) this.items.set(key, item);
+  }
+
+  addAll({ items, isComplete }: Items): void {
+    for (const [key, item] of items) if (!this.items.has(key)) this.items.set(key, item);
+    if (isComplete) this.isComplete = true;
+  }
+}

@@ -1,0 +1,72 @@
+/** Strings of bytes one after the other: string `i` is `bytes[offsets[i] … offsets[i + 1]]`. */
+export interface Strings {
+  readonly bytes: Uint8Array;
+  readonly offsets: Uint32Array;
+}
+
+/** A tree of strings by their bytes, its nodes in depth-first order. The root is not stored. */
+export interface Trie {
+  /** Byte that leads to each node. */
+  readonly bytes: Uint8Array;
+  /** Length of each node's string, minus 1. */
+  readonly depths: Uint16Array;
+  /** Index after each node's subtree. */
+  readonly ends: Uint32Array;
+  /** Token whose bytes are the node's string, or -1. */
+  readonly ids: Int32Array;
+  /** Length of the longest string. */
+  readonly maxDepth: number;
+}
+
+/** Ids sorted by their strings, equal strings by id. */
+export function sortedByBytes({ bytes, offsets }: Strings): Uint32Array {
+  const count = offsets.length - 1;
+  // The first six bytes as a number settle almost every comparison.
+  const prefixes = new Float64Array(count);
+  for (let id = 0; id < count; id++) {
+    let prefix = 0;
+    for (let i = offsets[id]!, end = offsets[id + 1]!, n = 0; n < 6; i++, n++) prefix = prefix * 256 + (i < end ? bytes[i]! : 0);
+    prefixes[id] = prefix;
+  }
+  const compare = (a: number, b: number): number => {
+    const [endA, endB] = [offsets[a + 1]!, offsets[b + 1]!];
+    let [i, j] = [offsets[a]!, offsets[b]!];
+    for (; i < endA && j < endB; i++, j++) if (bytes[i] !== bytes[j]) return bytes[i]! - bytes[j]!;
+    return endA - i - (endB - j) || a - b;
+  };
+  return Uint32Array.from(prefixes.keys()).sort((a, b) => prefixes[a]! - prefixes[b]! || compare(a, b));
+}
+
+/** The trie of `ids`, which are sorted by their strings. Equal and empty strings are left out: `ids` has one id for each. */
+export function buildTrie({ bytes, offsets }: Strings, ids: readonly number[]): Trie {
+  let capacity = 0;
+  for (const id of ids) capacity += offsets[id + 1]! - offsets[id]!;
+  const nodes = { bytes: new Uint8Array(capacity), depths: new Uint16Array(capacity), ends: new Uint32Array(capacity) };
+  const nodeIds = new Int32Array(capacity).fill(-1);
+  const path: number[] = [];
+  let size = 0;
+  let maxDepth = 0;
+  let [previous, previousEnd] = [0, 0];
+  for (const id of ids) {
+    const [start, end] = [offsets[id]!, offsets[id + 1]!];
+    let shared = 0;
+    while (previous + shared < previousEnd && start + shared < end && bytes[previous + shared] === bytes[start + shared]) shared++;
+    while (path.length > shared) nodes.ends[path.pop()!] = size;
+    for (let i = start + shared; i < end; i++) {
+      nodes.bytes[size] = bytes[i]!;
+      nodes.depths[size] = i - start;
+      path.push(size++);
+    }
+    nodeIds[size - 1] = id;
+    maxDepth = Math.max(maxDepth, end - start);
+    [previous, previousEnd] = [start, end];
+  }
+  for (const node of path) nodes.ends[node] = size;
+  return {
+    bytes: nodes.bytes.slice(0, size),
+    depths: nodes.depths.slice(0, size),
+    ends: nodes.ends.slice(0, size),
+    ids: nodeIds.slice(0, size),
+    maxDepth,
+  };
+}
