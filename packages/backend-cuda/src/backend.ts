@@ -1,5 +1,4 @@
 import {
-  ArgumentError,
   type Backend,
   type BackendThresholds,
   type ConcreteSpec,
@@ -20,26 +19,30 @@ import {
   type Lowered,
   lower,
   type MemoryReport,
+  type PlanOwner,
   type ProgramGraph,
+  requireIdle,
+  sharedPlan,
 } from "@centella/core/backend";
 import { Device } from "./device.ts";
 import { backendName, bytesOf, DeviceStorage, writeThrough } from "./deviceTensor.ts";
 import type { CudaDriver } from "./driver.ts";
 import { fusion, unsupported } from "./kernels/index.ts";
+import type { CudaPersistentBuffer } from "./persistentBuffer.ts";
 import { CudaPlan } from "./plan.ts";
 import { isDecoded, residentBytes, toResident } from "./resident.ts";
 import { measured } from "./thresholds.ts";
 
 /** The backend over a driver: a device, its plans and its tensors. */
-export class CudaBackend implements Backend {
+export class CudaBackend implements Backend, PlanOwner<CudaPersistentBuffer> {
   readonly name: string = backendName;
   readonly device: DeviceInfo;
   readonly syncAvailable = true;
   readonly fusion: FusionLimits = fusion;
   readonly thresholds: BackendThresholds = measured.thresholds;
   readonly memoryModel = "addressSpace";
+  readonly plans: Set<CudaPlan> = new Set();
   readonly #device: Device;
-  readonly #plans = new Set<CudaPlan>();
 
   constructor(driver: CudaDriver) {
     this.#device = new Device(driver);
@@ -50,6 +53,18 @@ export class CudaBackend implements Backend {
     return this.#device.counters;
   }
 
+  get isBusy(): boolean {
+    return this.#device.isBusy;
+  }
+
+  enqueue<T>(work: () => T | Promise<T>): Promise<T> {
+    return this.#device.queue.enqueue(work);
+  }
+
+  requireAlive(): void {
+    this.#device.requireAlive();
+  }
+
   unsupported(op: AnyOp, inputs: readonly (TensorSpec | undefined)[], params: object, output: TensorSpec): string | undefined {
     return unsupported(op, inputs, params, output);
   }
@@ -57,25 +72,23 @@ export class CudaBackend implements Backend {
   async compile(program: ProgramGraph, options: CompileOptions = {}): Promise<Plan> {
     const { shareWith, signal } = compileOptions(program, options);
     signal?.throwIfAborted();
-    this.#device.requireAlive();
-    if (shareWith !== undefined && !(shareWith instanceof CudaPlan && this.#plans.has(shareWith))) {
-      throw new ArgumentError("compile", "shareWith to be a living plan of this backend", "another one");
-    }
+    this.requireAlive();
+    const shared = sharedPlan(this.plans, shareWith);
     const lowered = this.#lower(program);
-    return this.#device.queue.enqueue(async () => {
+    return this.enqueue(async () => {
       signal?.throwIfAborted();
-      const plan = await CudaPlan.create(this.#device, lowered, shareWith, (disposed) => this.#plans.delete(disposed));
-      this.#plans.add(plan);
+      const plan = await CudaPlan.create(this, this.#device, lowered, shared);
+      this.plans.add(plan);
       return plan;
     });
   }
 
   /** @throws {ProgramError} while runs or other work are under way */
   compileSync(program: ProgramGraph): Plan {
-    this.#device.requireAlive();
-    this.#device.requireIdle("compileSync");
-    const plan = CudaPlan.createSync(this.#device, this.#lower(program), (disposed) => this.#plans.delete(disposed));
-    this.#plans.add(plan);
+    this.requireAlive();
+    requireIdle("compileSync", this);
+    const plan = CudaPlan.createSync(this, this.#device, this.#lower(program));
+    this.plans.add(plan);
     return plan;
   }
 
@@ -101,7 +114,7 @@ export class CudaBackend implements Backend {
   }
 
   async dispose(): Promise<void> {
-    for (const plan of this.#plans) plan.dispose();
+    for (const plan of this.plans) plan.dispose();
     await this.#device.idle();
     await this.#device.close();
   }

@@ -1,4 +1,4 @@
-import { DeviceLostError, DisposedError, ProgramError } from "@centella/core";
+import { DeviceLostError, DisposedError } from "@centella/core";
 import { type Counters, createCounters, type MemoryReport, WorkQueue } from "@centella/core/backend";
 import type { CudaDriver, Handle, LaunchCommand } from "./driver.ts";
 import { describeFailure, describeModuleFailure, isSticky } from "./errors.ts";
@@ -62,34 +62,22 @@ export class Device {
     return this.queue.busy || this.#completions.size > 0;
   }
 
-  /** What answers within the call must find nothing under way: it can neither wait for queued work nor overtake it. @throws {ProgramError} */
-  requireIdle(what: string): void {
-    if (!this.isBusy) return;
-    throw new ProgramError(`${what}: expected no work under way on this backend, got some that is queued; await backend.idle() first`);
+  /**
+   * Frees at once if nothing is under way; otherwise in order with queued work, so that the caller's thread does not wait. A loss of the
+   * device is kept for later calls.
+   */
+  release(free: () => void): void {
+    if (!this.isBusy) this.quietly(free);
+    else void this.queue.enqueue(() => this.quietly(free));
   }
 
-  /**
-   * Frees at once where nothing is under way; otherwise in order with queued work and once `settled`, so that the caller's
-   * thread does not wait for it. A loss of the device is kept for later calls.
-   */
-  release(free: () => void, settled?: () => Promise<unknown>): void {
-    const quietly = (): void => {
-      try {
-        free();
-      } catch (error) {
-        this.#note(error);
-      }
-    };
-    if (!this.isBusy) {
-      quietly();
-      return;
+  /** Frees something. A loss of the device is kept for later calls. */
+  quietly(free: () => void): void {
+    try {
+      free();
+    } catch (error) {
+      this.#note(error);
     }
-    this.queue
-      .enqueue(async () => {
-        await settled?.();
-        quietly();
-      })
-      .catch(() => undefined);
   }
 
   requireAlive(): void {

@@ -1,5 +1,5 @@
-import { type ConcreteSpec, DisposedError, Tensor, type TypedArray } from "@centella/core";
-import { byteLength, formatSpec, type TensorStorage, typedArrayOf } from "@centella/core/backend";
+import { type ConcreteSpec, DisposedError, type Tensor, type TypedArray } from "@centella/core";
+import { formatSpec, type TensorStorage, typedArrayOf } from "@centella/core/backend";
 import type { Allocation, Device } from "./device.ts";
 
 /** Name of the backend, and the device of its tensors. */
@@ -51,7 +51,7 @@ export class DeviceStorage implements TensorStorage {
       await this.#ready;
       if (this.#stored !== undefined) return this.#stored.slice();
       const bytes = await readBack(this.owner, this.allocation);
-      return new (typedArrayOf(this.#spec.dtype))(bytes.buffer as ArrayBuffer);
+      return new (typedArrayOf(this.#spec.dtype))(bytes.buffer);
     } finally {
       this.release();
     }
@@ -62,7 +62,7 @@ export class DeviceStorage implements TensorStorage {
     if (!this.#isReady || this.owner.isBusy) return undefined;
     if (this.#stored !== undefined) return this.#stored;
     const bytes = readBackSync(this.owner, this.allocation);
-    return new (typedArrayOf(this.#spec.dtype))(bytes.buffer as ArrayBuffer);
+    return new (typedArrayOf(this.#spec.dtype))(bytes.buffer);
   }
 
   /** Keeps the memory for a run that is queued. */
@@ -83,48 +83,38 @@ export class DeviceStorage implements TensorStorage {
   }
 }
 
-/** A tensor that a run read back. Its memory is the host's. */
-export function hostOutput(spec: ConcreteSpec, results: Promise<ReadonlyMap<string, Uint8Array>>, name: string): Tensor {
-  return new Tensor(spec, {
-    device: "host",
-    ready: async () => void (await results),
-    read: async () => {
-      const bytes = (await results).get(name)!.slice(0, byteLength(spec));
-      return new (typedArrayOf(spec.dtype))(bytes.buffer as ArrayBuffer);
-    },
-    free: () => undefined,
-  });
-}
-
-/** The device memory behind a tensor of this device, or undefined for tensors of other devices. */
+/** Returns the memory of a tensor of this device, or undefined for tensors of other devices. */
 export function storageOn(device: Device, tensor: Tensor): DeviceStorage | undefined {
   const { storage } = tensor;
   return storage instanceof DeviceStorage && storage.owner === device ? storage : undefined;
 }
 
-/** Copies device memory to a new array, in order with queued work. */
-export async function readBack(device: Device, { address, bytes }: Allocation): Promise<Uint8Array> {
-  const { completion } = await device.queue.enqueue(() => {
-    const pinned = device.allocPinned(bytes);
-    const read = async (): Promise<Uint8Array> => {
-      try {
-        if (bytes > 0) device.call((driver) => driver.copyFromDevice(pinned.handle, address, bytes));
-        device.counters.readbacks++;
-        await device.finished();
-        const data = new Uint8Array(bytes);
-        if (bytes > 0) device.driver.readPinned(pinned.handle, 0, data);
-        return data;
-      } finally {
-        pinned.free();
-      }
-    };
-    return { completion: device.track(read()) };
-  });
-  return completion;
+/** Copies device memory to a new array, after all work that was queued before. Waits for the copy outside of the queue. */
+async function readBack(device: Device, memory: Allocation): Promise<Uint8Array<ArrayBuffer>> {
+  const { data } = await device.queue.enqueue(() => ({ data: readAllocation(device, memory) }));
+  return data;
+}
+
+/** Copies device memory to a new array. Runs inside the queue. */
+export function readAllocation(device: Device, { address, bytes }: Allocation): Promise<Uint8Array<ArrayBuffer>> {
+  const pinned = device.allocPinned(bytes);
+  const read = async (): Promise<Uint8Array<ArrayBuffer>> => {
+    try {
+      if (bytes > 0) device.call((driver) => driver.copyFromDevice(pinned.handle, address, bytes));
+      device.counters.readbacks++;
+      await device.finished();
+      const data = new Uint8Array(bytes);
+      if (bytes > 0) device.driver.readPinned(pinned.handle, 0, data);
+      return data;
+    } finally {
+      pinned.free();
+    }
+  };
+  return device.track(read());
 }
 
 /** The same within the call; while nothing is under way. */
-export function readBackSync(device: Device, { address, bytes }: Pick<Allocation, "address" | "bytes">): Uint8Array {
+export function readBackSync(device: Device, { address, bytes }: Pick<Allocation, "address" | "bytes">): Uint8Array<ArrayBuffer> {
   const data = new Uint8Array(bytes);
   if (bytes === 0) return data;
   const pinned = device.allocPinned(bytes);

@@ -22,6 +22,7 @@ import {
   type FusionLimits,
   type MemoryReport,
   type ProgramGraph,
+  sharedPlan,
   WorkQueue,
 } from "@centella/core/backend";
 import { customUnsupported, no64Custom } from "./custom.ts";
@@ -38,6 +39,8 @@ import { matrixBytes } from "./memory/weightLayout.ts";
 import { type CheckedOptions, checkedOptions, type WasmOptions } from "./options.ts";
 import { EventLoopYield } from "./plan/eventLoopYield.ts";
 import { WasmPlan } from "./plan/plan.ts";
+import { buildPlan } from "./plan/planBuild.ts";
+import type { WasmPlanOwner } from "./plan/planOwner.ts";
 import type { Target } from "./target.ts";
 import type { ThreadPool } from "./threads/pool.ts";
 import { measured } from "./thresholds.ts";
@@ -99,7 +102,7 @@ const ownMemoryBytes = 2 ** 25;
 /** Of so many, one with 64-bit addresses: half a GiB of 4 is for temporaries and the plans to come. */
 const memory64Bytes = 3.5 * 2 ** 30;
 
-export class WasmBackend implements Backend {
+export class WasmBackend implements Backend, WasmPlanOwner {
   readonly name = "wasm";
   readonly device: DeviceInfo;
   readonly syncAvailable = true;
@@ -122,7 +125,6 @@ export class WasmBackend implements Backend {
   readonly #instances: Set<MemoryInstance>;
   readonly plans: Set<WasmPlan> = new Set();
   readonly #queue = new WorkQueue();
-  #pending = 0;
   #disposed = false;
 
   constructor({ target, reason, isPrecompiled, all64, ...parts }: Opened, instance: MemoryInstance, { checkWrites, sync }: CheckedOptions) {
@@ -169,8 +171,8 @@ export class WasmBackend implements Backend {
   async compile(program: ProgramGraph, options: CompileOptions = {}): Promise<Plan> {
     const { signal, ...sharing } = compileOptions(program, options);
     this.requireAlive();
-    const shared = sharing.shareWith instanceof WasmPlan ? sharing.shareWith.instance : undefined;
-    const instance = shared ?? (await this.#instanceFor(program));
+    const shared = sharedPlan(this.plans, sharing.shareWith);
+    const instance = shared?.instance ?? (await this.#instanceFor(program));
     instance.retain();
     try {
       await instance.custom.prepare(program);
@@ -178,7 +180,7 @@ export class WasmBackend implements Backend {
       await Promise.all([loadPartsOf(programs), loadKernels(programs)]);
       signal?.throwIfAborted();
       this.requireAlive();
-      const plan = new WasmPlan(this, instance, program, sharing);
+      const plan = new WasmPlan(this, buildPlan(this, instance, program, { shared, sharedBy: sharing.sharedBy }));
       this.plans.add(plan);
       try {
         await plan.link();
@@ -203,7 +205,7 @@ export class WasmBackend implements Backend {
         `wasm: ${unready.op.name}`,
         "its module must be waited for; compile a program with it first, or await the call",
       );
-    const plan = new WasmPlan(this, this.instance, program, {});
+    const plan = new WasmPlan(this, buildPlan(this, this.instance, program, {}));
     this.plans.add(plan);
     try {
       plan.linkSync();
@@ -273,19 +275,12 @@ export class WasmBackend implements Backend {
 
   /** Whether queued work is not done yet. */
   get isBusy(): boolean {
-    return this.#pending > 0;
+    return this.#queue.busy;
   }
 
   /** Runs work after all that was queued before. */
   enqueue<T>(work: () => T | Promise<T>): Promise<T> {
-    this.#pending++;
-    return this.#queue.enqueue(async () => {
-      try {
-        return await work();
-      } finally {
-        this.#pending--;
-      }
-    });
+    return this.#queue.enqueue(work);
   }
 
   async dispose(): Promise<void> {

@@ -98,17 +98,6 @@ describe("long runs", () => {
     const short = await chainOfProducts(16, 1);
     expect((await short.run({ x: uniform(2, 256) }).y!.data()).every((value) => Number.isFinite(value))).toBe(true);
   });
-
-  test("runSync refuses to run into the middle of a run", async () => {
-    const plan = await chainOfProducts(16, 1);
-    const x = uniform(2, 256);
-    const { y } = plan.run({ x });
-    expect(() => plan.runSync!({ x })).toThrow(/runSync: expected no work under way/);
-    expect(plan.runSync).toBeTypeOf("function");
-    const first = await y!.data();
-    await backend.idle();
-    expect(plan.runSync!({ x }).y).toEqual(first);
-  });
 });
 
 describe("short runs, which are computed within the call", () => {

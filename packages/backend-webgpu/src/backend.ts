@@ -18,7 +18,11 @@ import {
   type FusionLimits,
   lower,
   type MemoryReport,
+  type PlanOwner,
   type ProgramGraph,
+  persistentBytes,
+  retainShared,
+  sharedPlan,
 } from "@centella/core/backend";
 import { boolean, checkOptions, isRecord, type Kinds, kind, oneOf } from "@centella/quant/checks";
 import { compileProgram } from "./compile.ts";
@@ -26,6 +30,7 @@ import { openDevice, type WebgpuOptions } from "./device.ts";
 import { uploadTensor } from "./deviceTensor.ts";
 import { kernelOf } from "./kernels/index.ts";
 import { deviceBytes } from "./layout.ts";
+import type { WebgpuPersistentBuffer } from "./persistentBuffer.ts";
 import { WebgpuPlan } from "./plan.ts";
 import { DeviceQueue } from "./queue.ts";
 import { measured } from "./thresholds.ts";
@@ -54,15 +59,15 @@ export function webgpu(options: WebgpuOptions = {}): BackendFactory {
   };
 }
 
-class WebgpuBackend implements Backend {
+class WebgpuBackend implements Backend, PlanOwner<WebgpuPersistentBuffer> {
   readonly name = "webgpu";
   readonly device: DeviceInfo;
   readonly syncAvailable = false;
   readonly thresholds: BackendThresholds = measured.thresholds;
   readonly memoryModel = "buffers";
   readonly fusion: FusionLimits;
+  readonly plans: Set<WebgpuPlan> = new Set();
   readonly #queue: DeviceQueue;
-  readonly #plans = new Set<WebgpuPlan>();
 
   constructor(queue: DeviceQueue, device: DeviceInfo) {
     this.#queue = queue;
@@ -73,6 +78,18 @@ class WebgpuBackend implements Backend {
 
   get counters(): Counters {
     return this.#queue.counters;
+  }
+
+  get isBusy(): boolean {
+    return !this.#queue.order.isIdle;
+  }
+
+  async enqueue<T>(work: () => T | Promise<T>): Promise<T> {
+    return await this.#queue.order.post(undefined, work);
+  }
+
+  requireAlive(): void {
+    this.#queue.check();
   }
 
   unsupported(op: AnyOp, inputs: readonly (TensorSpec | undefined)[], params: object, output: TensorSpec): string | undefined {
@@ -86,12 +103,12 @@ class WebgpuBackend implements Backend {
   async compile(program: ProgramGraph, options: CompileOptions = {}): Promise<Plan> {
     const { shareWith, signal } = compileOptions(program, options);
     signal?.throwIfAborted();
-    this.#queue.check();
+    this.requireAlive();
+    const shared = sharedPlan(this.plans, shareWith);
     const lowered = lower(program, this.name, (...call) => this.unsupported(...call), this);
-    const shared = shareWith instanceof WebgpuPlan ? shareWith.parts.cells : undefined;
-    const parts = await compileProgram(this.#queue, lowered, shared);
-    const plan = new WebgpuPlan(this.#queue, parts, (disposed) => this.#plans.delete(disposed));
-    this.#plans.add(plan);
+    const parts = await compileProgram(this.#queue, lowered, retainShared(program, shared));
+    const plan = new WebgpuPlan(this, this.#queue, parts);
+    this.plans.add(plan);
     if (signal?.aborted === true) plan.dispose();
     signal?.throwIfAborted();
     return plan;
@@ -103,12 +120,10 @@ class WebgpuBackend implements Backend {
   }
 
   memory(): MemoryReport {
-    const plans = [...this.#plans];
-    const cells = new Set(plans.flatMap((plan) => [...plan.parts.cells.values()]));
     const { tensors, staging } = this.#queue;
     return {
-      persistents: [...cells].reduce((sum, { buffer }) => sum + buffer.size, 0),
-      arenas: plans.reduce((sum, plan) => sum + plan.arenaBytes, 0),
+      persistents: persistentBytes(this.plans),
+      arenas: [...this.plans].reduce((sum, plan) => sum + plan.arenaBytes, 0),
       tensors: tensors.usedBytes,
       other: tensors.freeBytes + staging.usedBytes + staging.freeBytes,
     };
@@ -122,9 +137,9 @@ class WebgpuBackend implements Backend {
     try {
       await this.idle();
     } catch {
-      // Whoever reads the failed work's outputs is told.
+      // The error reaches the readers of the failed work's outputs.
     }
-    this.#plans.clear();
+    this.plans.clear();
     this.#queue.dispose();
   }
 }

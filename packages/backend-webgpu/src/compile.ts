@@ -1,53 +1,54 @@
 import { OutOfMemoryError, UnsupportedError } from "@centella/core";
 import { formatSpec, type Lowered, maxSpec, type Operand, planSlots, type Step, type Storage } from "@centella/core/backend";
 import { createBuffer, guardMemory, tensorUsage } from "./buffers.ts";
-import { type Piece, type PlannedDispatch, uploadBytes } from "./instance.ts";
 import type { Kernel, Resource } from "./kernel.ts";
 import { kernelOf } from "./kernels/index.ts";
 import { deviceBytes, formatBytes, isDecoded, paddedBytes, toDevice } from "./layout.ts";
-import { decodingWarnings, PersistentBuffer } from "./persistents.ts";
+import { WebgpuPersistentBuffer } from "./persistentBuffer.ts";
 import type { PlanParts } from "./plan.ts";
 import type { DeviceQueue } from "./queue.ts";
 import { usage } from "./usage.ts";
+import { type Piece, type PlannedDispatch, uploadBytes } from "./variant.ts";
 
 /**
- * Compiles a lowered program: kernels to pipelines, storages to buffers.
+ * Compiles a lowered program: kernels to pipelines, storages to buffers. `persistents` are those that it shares with another plan,
+ * retained for it.
  * @throws {KernelError | OutOfMemoryError | UnsupportedError}
  */
 export async function compileProgram(
   queue: DeviceQueue,
   lowered: Lowered,
-  shared: ReadonlyMap<string, PersistentBuffer> | undefined,
+  persistents: Map<string, WebgpuPersistentBuffer>,
 ): Promise<PlanParts> {
-  checkOutputs(lowered);
-  // Before anything is awaited: the other plan may be disposed of meanwhile.
-  const cells = retainShared(lowered, shared);
   const buffers = new PlanBuffers(queue);
   try {
+    checkOutputs(lowered);
     const calls = lowered.steps.flatMap((step) => kernelsOf(step).map((kernel) => ({ step, kernel })));
-    const pipelines = await Promise.all(calls.map(({ step, kernel }) => queue.pipelines.get(step.op.name, kernel)));
+    const compiled = await Promise.all(
+      calls.map(async ({ step, kernel }) => ({ step, kernel, pipeline: await queue.pipelines.get(step.op.name, kernel) })),
+    );
     const kernels = calls.map(({ kernel }) => kernel);
     const own = await ownBuffers(queue, buffers, lowered, kernels);
     const { scratch, tables } = await kernelBuffers(buffers, kernels);
-    const dispatches = calls.map(({ step, kernel }, i): PlannedDispatch => {
+    const dispatches = compiled.map(({ step, kernel, pipeline }): PlannedDispatch => {
       const pieces = kernel.bindings.map(({ resource }) => pieceOf(resource, step, scratch, tables));
-      return { op: step.op.name, kernel, pipeline: pipelines[i]!, pieces };
+      return { op: step.op.name, kernel, pipeline, pieces };
     });
     for (const persistent of lowered.program.persistents.values()) {
-      if (!cells.has(persistent.name)) cells.set(persistent.name, await PersistentBuffer.create(queue, persistent));
+      if (persistents.has(persistent.name)) continue;
+      persistents.set(persistent.name, await WebgpuPersistentBuffer.create(queue, persistent));
     }
-    const warnings = decodingWarnings(lowered.program.persistents.values());
-    return { lowered, warnings, dispatches, cells, ...own, buffers: buffers.made };
+    return { lowered, dispatches, persistents, ...own, buffers: buffers.created };
   } catch (error) {
-    for (const buffer of buffers.made) buffer.destroy();
-    for (const cell of cells.values()) cell.release();
+    for (const buffer of buffers.created) buffer.destroy();
+    for (const buffer of persistents.values()) buffer.release();
     throw error;
   }
 }
 
-/** Buffers of one plan while it is being made. */
+/** Buffers of a plan that is being compiled. */
 class PlanBuffers {
-  readonly made: GPUBuffer[] = [];
+  readonly created: GPUBuffer[] = [];
   readonly #queue: DeviceQueue;
 
   constructor(queue: DeviceQueue) {
@@ -56,7 +57,7 @@ class PlanBuffers {
 
   async allocate(bytes: number, usageFlags: number = tensorUsage): Promise<GPUBuffer> {
     const buffer = await guardMemory(this.#queue.device, bytes, () => createBuffer(this.#queue.device, bytes, usageFlags));
-    this.made.push(buffer);
+    this.created.push(buffer);
     return buffer;
   }
 
@@ -133,18 +134,6 @@ function pieceOf(
     case "table":
       return { kind: "buffer", buffer: tables.get(resource.words)! };
   }
-}
-
-/** The other plan's memory of those persistents that have the same name and spec, kept for this plan too. */
-function retainShared({ program }: Lowered, shared: ReadonlyMap<string, PersistentBuffer> = new Map()): Map<string, PersistentBuffer> {
-  const cells = new Map<string, PersistentBuffer>();
-  for (const { name, spec } of program.persistents.values()) {
-    const known = shared.get(name);
-    if (known === undefined || formatSpec(known.spec) !== formatSpec(spec)) continue;
-    known.retain();
-    cells.set(name, known);
-  }
-  return cells;
 }
 
 /** @throws {UnsupportedError} for a result in a type that the device holds as f32 */

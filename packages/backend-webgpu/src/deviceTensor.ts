@@ -51,15 +51,10 @@ export class DeviceStorage implements TensorStorage {
     this.retain();
     try {
       await this.produced;
-      const reading = await this.queue.order.post(undefined, () => {
-        this.queue.check();
-        const encoder = this.queue.device.createCommandEncoder();
-        const finish = this.queue.readBack(encoder, [{ spec: this.spec, from: { buffer: this.buffer, offset: 0 } }]);
-        if (deviceBytes(this.spec) > 0) this.queue.submit(encoder);
-        return { arrays: finish() };
-      });
-      const [data] = await reading.arrays;
-      return data!;
+      const reading = await this.queue.order.post(undefined, () => ({
+        data: this.queue.readTensor({ spec: this.spec, from: { buffer: this.buffer, offset: 0 } }),
+      }));
+      return await reading.data;
     } finally {
       this.free();
     }

@@ -97,6 +97,17 @@ export class DeviceQueue {
     };
   }
 
+  /** Reads one tensor back as the device holds it, after all work that was submitted before. */
+  async readTensor(wanted: Readback): Promise<TypedArray> {
+    this.check();
+    const encoder = this.device.createCommandEncoder();
+    const finish = this.readBack(encoder, [wanted]);
+    if (deviceBytes(wanted.spec) > 0) this.submit(encoder);
+    const [data] = await finish();
+    if (data === undefined) throw new RangeError("expected one tensor to be read back, got none");
+    return data;
+  }
+
   /** A promise of the device, rejected with a typed error where the device fails. */
   async guard<T>(promise: Promise<T>): Promise<T> {
     try {

@@ -4,8 +4,8 @@ import { type FusedParams, fused, lower, ops } from "@centella/core/backend";
 import { gpuKernels } from "@centella/gpu-kernels";
 import { describe, expect, test } from "vitest";
 import { type Kernel, kernels } from "../src/index.ts";
-import { grid } from "../src/instance.ts";
 import { kernelOf } from "../src/kernels/index.ts";
+import { grid } from "../src/variant.ts";
 
 const T = { name: "T", max: 512 };
 

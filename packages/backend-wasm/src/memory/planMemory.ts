@@ -1,7 +1,7 @@
 import { byteLength, type Lowered, maxSpec, planArena, type Storage } from "@centella/core/backend";
 import { lazyPart } from "../linking/lazyParts.ts";
 import { checkTensorBytes, type Heap } from "./heap.ts";
-import type { PersistentBuffer } from "./persistents.ts";
+import type { WasmPersistentBuffer } from "./persistentBuffer.ts";
 import type { Owned, WriteGuards } from "./writeGuards.ts";
 
 /** Temporaries start at cache lines. */
@@ -10,7 +10,7 @@ const alignment = 64;
 /** What a plan asks of a memory. */
 interface PlanNeeds {
   readonly lowered: Lowered;
-  readonly persistents: ReadonlyMap<string, PersistentBuffer>;
+  readonly persistents: ReadonlyMap<string, WasmPersistentBuffer>;
   readonly scratchBytes: number;
   readonly checkWrites: boolean;
 }

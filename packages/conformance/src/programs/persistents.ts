@@ -1,10 +1,11 @@
 import {
   type Backend,
-  CentellaError,
   createProgram,
+  DisposedError,
   type DType,
   type Program,
   ProgramError,
+  ShapeError,
   type TensorSource,
   type TypedArray,
 } from "@centella/core";
@@ -56,6 +57,8 @@ function savesWhatWasLoaded(dtype: DType): ConformanceTest {
 async function unloaded(backend: Backend): Promise<void> {
   const plan = await compileOrSkip(backend, stateful());
   await expectRejection("run before load", () => plan.run({ x: ones }), ProgramError, /\bw\b/);
+  await expectRejection("save before load", () => plan.save("w"), ProgramError, /save: expected w to be loaded/);
+  await expectRejection("reset of a weight", () => plan.reset("w"), ProgramError, /reset: expected a persistent that starts as zeros/);
   await expectRejection("load of an unknown name", () => plan.load("v", sourceOf(w)), ProgramError, /\bv\b/);
   await plan.load("w", sourceOf(w));
   expectEqual(`${backend.name}: run after load`, (await runOnce(plan, { x: ones })).y!.data, w);
@@ -74,7 +77,8 @@ async function sources(backend: Backend): Promise<void> {
   const x = uniform(2, k);
   await expectRejection("a source that fails", () => plan.load("w", failingSource(good.size)), Error, /the disk is gone/);
   await expectRejection("a source that fails midway", () => plan.load("w", half), Error, /the disk is gone/);
-  await expectRejection("a source of another size", () => plan.load("w", sourceOf(new Float32Array(n * k + 1))), CentellaError);
+  const larger = sourceOf(new Float32Array(n * k + 1));
+  await expectRejection("a source of another size", () => plan.load("w", larger), ShapeError, /load w: expected a source of/);
   await expectRejection("run after a failed load", () => plan.run({ x }), ProgramError, /\bw\b/);
   const aborted = AbortSignal.abort(new Error("changed my mind"));
   await expectRejection("an aborted load", () => plan.load("w", good, { signal: aborted }), Error, /changed my mind/);
@@ -152,10 +156,31 @@ function tied(dtype: DType): ConformanceTest {
   });
 }
 
+/** Persistents are shared by name and spec: one of another spec has memory of its own. */
+async function sharedByName(backend: Backend): Promise<void> {
+  const sum = (elements: number): Program => {
+    const program = createProgram();
+    const part = program.slice(program.persistent("w", { dtype: "f32", shape: [elements] }), { axis: 0, start: 0, end: 4 });
+    program.output("y", program.add(program.input("x", "f32", [4]), part));
+    return program;
+  };
+  const first = await compileOrSkip(backend, sum(4));
+  await first.load("w", sourceOf(w));
+  const second = await backend.compile(sum(8), { shareWith: first });
+  await expectRejection("a weight of another spec is not shared", () => second.run({ x: ones }), ProgramError, /\bw\b/);
+  await second.load("w", sourceOf(new Float32Array(8).fill(7)));
+  expectEqual(`${backend.name}: a weight of its own`, (await runOnce(second, { x: ones })).y!.data, [8, 8, 8, 8]);
+  expectEqual(`${backend.name}: the other plan's weight`, await first.save("w"), w);
+  second.dispose();
+  await expectRejection("sharing with a disposed plan", () => backend.compile(sum(4), { shareWith: second }), DisposedError);
+  first.dispose();
+}
+
 export const persistents: readonly ConformanceTest[] = [
   programTest("run before load", unloaded),
   programTest("sources that fail, abort, load again", sources),
   programTest("two plans that share", shared),
+  programTest("two plans that share by name and spec", sharedByName),
   programTest("reset and load of state", reset),
   ...dtypes.map(savesWhatWasLoaded),
   ...dtypes.filter((dtype) => dtype === "f32" || dtype === "f16" || isQuantized(dtype)).map(tied),

@@ -1,17 +1,13 @@
 export type { CompileOptions, Counters, MemoryReport } from "../backend/backend.ts";
-export { type Binding, bind, bucketOf, requireArrays } from "../backend/bind.ts";
+export { type Binding, bucketOf } from "../backend/bind.ts";
+export { countStep, createCounters } from "../backend/counters.ts";
 export { decode, encode } from "../backend/decode.ts";
-export { heldWeightsWarnings } from "../backend/heldWeights.ts";
 export { hostMemory } from "../backend/hostMemory.ts";
-export {
-  countOp,
-  createCounters,
-  readSource,
-  requireLoadable,
-  requireLoaded,
-  requirePersistent,
-  WorkQueue,
-} from "../backend/planSupport.ts";
+export { LruCache } from "../backend/lruCache.ts";
+export { pendingTensor } from "../backend/pendingTensor.ts";
+export { type Chunk, chunksOf, PersistentBuffer } from "../backend/persistentBuffer.ts";
+export { PlanBase, type PlanOwner, persistentBytes, requireIdle, retainShared, sharedPlan } from "../backend/planBase.ts";
+export { WorkQueue } from "../backend/workQueue.ts";
 export { planArena, planSlots } from "../compiler/arena.ts";
 export type { ExplainedBackend, Placed } from "../compiler/explain.ts";
 export { explain } from "../compiler/explain.ts";
@@ -30,7 +26,7 @@ export {
   specAt,
 } from "../compiler/passes/groupResults.ts";
 export { decodedArrayOf, isInteger, isQuantized, layoutOf, typedArrayOf } from "../dtype.ts";
-export { compileOptions, runOptions } from "../kinds.ts";
+export { compileOptions } from "../kinds.ts";
 export type { ArangeParams } from "../ops/arange.ts";
 export { type AttentionParams, alibiSlope } from "../ops/attention.ts";
 export type { AvgPool2dParams } from "../ops/avgPool2d.ts";

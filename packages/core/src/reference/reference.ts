@@ -1,6 +1,8 @@
 import { boolean, checkOptions } from "@centella/quant/checks";
 import type { Backend, BackendFactory, CompileOptions, Counters, MemoryReport, Plan } from "../backend/backend.ts";
-import { createCounters, WorkQueue } from "../backend/planSupport.ts";
+import { createCounters } from "../backend/counters.ts";
+import { type PlanBase, type PlanOwner, persistentBytes } from "../backend/planBase.ts";
+import { WorkQueue } from "../backend/workQueue.ts";
 import { lower } from "../compiler/lower.ts";
 import type { TypedArray } from "../dtype.ts";
 import { DisposedError, NotLoadedError } from "../errors.ts";
@@ -8,6 +10,7 @@ import { compileOptions } from "../kinds.ts";
 import type { ProgramGraph } from "../program/programGraph.ts";
 import type { ConcreteSpec } from "../spec.ts";
 import { hostTensor, type Tensor } from "../tensor.ts";
+import type { ReferencePersistentBuffer } from "./persistentBuffer.ts";
 import { referenceBytes } from "./referenceMemory.ts";
 import type { ReferencePlan } from "./referencePlan.ts";
 
@@ -31,15 +34,15 @@ export function reference(options: ReferenceOptions = {}): BackendFactory {
 }
 
 /** The scalar backend. The definitions of the ops are loaded by {@link ready} or the first `compile`, for most apps never need them. */
-export class ReferenceBackend implements Backend {
+export class ReferenceBackend implements Backend, PlanOwner<ReferencePersistentBuffer> {
   readonly name = "reference";
   readonly memoryModel = "buffers";
   readonly device = { kind: "cpu", name: "scalar TypeScript", threads: 1 } as const;
   readonly counters: Counters = createCounters();
-  readonly plans: Set<ReferencePlan> = new Set();
-  readonly queue: WorkQueue = new WorkQueue();
-  /** Bytes of outputs that nobody has disposed. */
+  readonly plans: Set<PlanBase<ReferencePersistentBuffer>> = new Set();
+  /** Bytes of outputs that were not disposed of. */
   outputBytes = 0;
+  readonly #queue = new WorkQueue();
   readonly #optimize: boolean;
   #Plan: typeof ReferencePlan | undefined;
   #disposed = false;
@@ -62,6 +65,18 @@ export class ReferenceBackend implements Backend {
     this.#Plan = loaded.ReferencePlan;
   }
 
+  get isBusy(): boolean {
+    return this.#queue.busy;
+  }
+
+  enqueue<T>(work: () => T | Promise<T>): Promise<T> {
+    return this.#queue.enqueue(work);
+  }
+
+  requireAlive(): void {
+    if (this.#disposed) throw new DisposedError("backend reference");
+  }
+
   unsupported(): undefined {
     return undefined;
   }
@@ -78,7 +93,7 @@ export class ReferenceBackend implements Backend {
   }
 
   #compile(program: ProgramGraph, shareWith: Plan | undefined): Plan {
-    if (this.#disposed) throw new DisposedError("backend reference");
+    this.requireAlive();
     if (this.#Plan === undefined) throw new NotLoadedError("compileSync", "the reference is not loaded yet; await a call on it first");
     const plan = new this.#Plan(
       this,
@@ -90,18 +105,16 @@ export class ReferenceBackend implements Backend {
   }
 
   upload(spec: ConcreteSpec, data: TypedArray): Tensor {
-    if (this.#disposed) throw new DisposedError("backend reference");
+    this.requireAlive();
     return hostTensor(spec, data);
   }
 
   memory(): MemoryReport {
-    const persistents = new Set([...this.plans].flatMap((plan) => [...plan.persistents.values()]));
-    const bytes = [...persistents].reduce((sum, { data, stored }) => sum + (data?.byteLength ?? 0) + (stored?.byteLength ?? 0), 0);
-    return { persistents: bytes, arenas: 0, tensors: this.outputBytes, other: 0 };
+    return { persistents: persistentBytes(this.plans), arenas: 0, tensors: this.outputBytes, other: 0 };
   }
 
   async idle(): Promise<void> {
-    await this.queue.idle();
+    await this.#queue.idle();
   }
 
   async dispose(): Promise<void> {

@@ -1,234 +1,178 @@
-import type { Counters, InputData, LoadOptions, Plan, RunOptions, TensorSource } from "../backend/backend.ts";
-import { bind, requireArrays } from "../backend/bind.ts";
+import type { Plan, RunOptions } from "../backend/backend.ts";
+import type { Binding } from "../backend/bind.ts";
+import { countStep } from "../backend/counters.ts";
 import { decode, encode } from "../backend/decode.ts";
 import { hostMemory } from "../backend/hostMemory.ts";
-import { countOp, readSource, requireLoadable, requireLoaded, requirePersistent, type WorkQueue } from "../backend/planSupport.ts";
+import { pendingTensor } from "../backend/pendingTensor.ts";
+import { PlanBase, type PlanOwner, retainShared, sharedPlan } from "../backend/planBase.ts";
 import type { Lowered, Operand, Storage } from "../compiler/lowered.ts";
 import { type FusedParams, writtenInput } from "../compiler/passes/fused.ts";
-import { decodedArrayOf, isQuantized, type TypedArray, typedArrayOf } from "../dtype.ts";
-import { DisposedError, OutOfMemoryError, ProgramError, ShapeError } from "../errors.ts";
-import { runOptions } from "../kinds.ts";
+import { isQuantized, type TypedArray } from "../dtype.ts";
+import { OutOfMemoryError } from "../errors.ts";
 import type { HostTensor } from "../program/op.ts";
-import type { Persistent, ProgramGraph } from "../program/programGraph.ts";
+import type { Persistent } from "../program/programGraph.ts";
 import { evaluateGroup, referenceOf } from "../references.ts";
-import { byteLength, type ConcreteSpec, type DimValues, elementCount, formatSpec, resolveSpec } from "../spec.ts";
+import { byteLength, type ConcreteSpec, type DimValues, resolveSpec } from "../spec.ts";
 import { Tensor } from "../tensor.ts";
+import { ReferencePersistentBuffer, zeros } from "./persistentBuffer.ts";
 import { referenceBytes } from "./referenceMemory.ts";
 
-/** A run's results, once they are there. */
-interface Arrived {
-  results?: ReadonlyMap<string, TypedArray>;
-}
-
-/** A persistent's memory. Shared by plans that were compiled with `shareWith`. */
-export interface PersistentBuffer {
-  /** Decoded; undefined until it is loaded. */
-  data: TypedArray | undefined;
-  /** Blocks as they were loaded, until an op writes: not every block type can be encoded again. */
-  stored: Uint8Array | undefined;
-}
-
 /** The part of a backend that its plans use and account to. */
-interface PlanOwner {
-  readonly queue: WorkQueue;
-  readonly counters: Counters;
-  readonly plans: Set<ReferencePlan>;
+interface ReferenceOwner extends PlanOwner<ReferencePersistentBuffer> {
   /** Bytes of outputs that are not disposed. */
   outputBytes: number;
 }
 
+/** Stored forms of a run's inputs or outputs, by name. */
+type StoredForms = ReadonlyMap<string, TypedArray>;
+
 /** A program on the scalar backend, step by step with the ops' own references. */
-export class ReferencePlan implements Plan {
-  readonly warnings: readonly string[] = [];
-  readonly persistents: Map<string, PersistentBuffer> = new Map();
-  readonly #backend: PlanOwner;
-  readonly #lowered: Lowered;
-  #disposed = false;
+export class ReferencePlan extends PlanBase<ReferencePersistentBuffer> {
+  readonly #backend: ReferenceOwner;
 
-  constructor(backend: PlanOwner, lowered: Lowered, shareWith: Plan | undefined) {
+  constructor(backend: ReferenceOwner, lowered: Lowered, shareWith: Plan | undefined) {
+    const persistents = retainShared(lowered.program, sharedPlan(backend.plans, shareWith));
+    const created = [...lowered.program.persistents.values()].filter(({ name }) => !persistents.has(name));
+    try {
+      requireMemory(created);
+      for (const persistent of created) persistents.set(persistent.name, new ReferencePersistentBuffer(persistent));
+    } catch (error) {
+      for (const buffer of persistents.values()) buffer.release();
+      throw error;
+    }
+    super(backend, lowered, persistents);
     this.#backend = backend;
-    this.#lowered = lowered;
-    const shared = shareWith instanceof ReferencePlan ? shareWith.persistents : new Map<string, PersistentBuffer>();
-    const persistents = [...lowered.program.persistents.values()];
-    requireMemory(persistents.filter(({ name }) => !shared.has(name)));
-    for (const { name, spec, init } of persistents)
-      this.persistents.set(name, shared.get(name) ?? { data: init === "zeros" ? zeros(spec) : undefined, stored: undefined });
   }
 
-  get program(): ProgramGraph {
-    return this.#lowered.program;
+  runSync(inputs: Readonly<Record<string, TypedArray>>, options: Pick<RunOptions, "dims"> = {}): Record<string, TypedArray> {
+    const { dims } = this.bindSync(inputs, options);
+    const stored = new Map(Object.entries(inputs).map(([name, data]) => [name, data.slice()]));
+    return Object.fromEntries(this.#execute(stored, dims, undefined));
   }
 
-  async load(name: string, source: TensorSource, options: LoadOptions = {}): Promise<void> {
-    this.#requireAlive();
-    const { spec } = requireLoadable(this.program, name, source, options);
-    const { signal, onProgress } = options;
-    const cell = this.persistents.get(name)!;
-    const bytes = byteLength(spec);
-    if (source.size !== bytes)
-      throw new ShapeError(`load ${name}`, `a source of ${bytes} bytes for ${formatSpec(spec)}`, `${source.size} bytes`);
-    signal?.throwIfAborted();
-    const raw = await readSource(name, source, 0, bytes, signal);
-    // Not `raw.slice()`: of a Node Buffer that is a view of its whole pool.
-    const copy = new Uint8Array(raw);
-    await this.#backend.queue.enqueue(() => {
-      signal?.throwIfAborted();
-      const stored = new (typedArrayOf(spec.dtype))(copy.buffer);
-      Object.assign(cell, { data: decode(spec, stored), stored: isQuantized(spec.dtype) ? stored : undefined });
-    });
-    onProgress?.(bytes, bytes);
-  }
-
-  async save(name: string): Promise<TypedArray> {
-    const { spec } = this.#persistent(name);
-    const cell = this.persistents.get(name)!;
-    if (cell.data === undefined) throw new ProgramError(`save: ${name} was not loaded; call plan.load() first`);
-    return this.#backend.queue.enqueue(() => (cell.stored ?? encode(spec, cell.data!)).slice());
-  }
-
-  reset(name: string): void {
-    const { spec, init } = this.#persistent(name);
-    if (init !== "zeros") throw new ProgramError(`reset: ${name} is a weight; declare it with init: "zeros", or load it again`);
-    void this.#backend.queue.enqueue(() => {
-      Object.assign(this.persistents.get(name)!, { data: zeros(spec), stored: undefined });
-    });
-  }
-
-  run(inputs: Readonly<Record<string, InputData>>, options: RunOptions = {}): Record<string, Tensor> {
-    this.#checkRun();
-    const { dims: explicit, signal } = runOptions(options);
-    signal?.throwIfAborted();
-    const { dims, inputs: bound } = bind(this.program, inputs, explicit);
-    const copies = [...bound].map(([name, { data }]) => ({
+  protected override start({ dims, inputs }: Binding, signal: AbortSignal | undefined): Record<string, Tensor> {
+    const copies = [...inputs].map(([name, { data }]) => ({
       name,
       data: data instanceof Tensor ? data.data() : Promise.resolve(data.slice()),
     }));
     // A failed input reaches the readers of the outputs, once this run's turn comes.
     for (const { data } of copies) data.catch(() => undefined);
-    const results = this.#backend.queue.enqueue(async () => {
+    const results = this.#backend.enqueue(async () => {
       const stored = new Map<string, TypedArray>();
       for (const { name, data } of copies) stored.set(name, await data);
       return this.#execute(stored, dims, signal);
     });
-    const arrived: Arrived = {};
-    results.then(
-      (map) => {
-        arrived.results = map;
-      },
-      () => undefined,
-    );
     return Object.fromEntries(
-      this.#lowered.outputs.map(({ name, operand }) => [name, this.#pending(resolveSpec(operand.spec, dims), results, arrived, name)]),
-    );
-  }
-
-  runSync(inputs: Readonly<Record<string, TypedArray>>, options: Pick<RunOptions, "dims"> = {}): Record<string, TypedArray> {
-    this.#checkRun();
-    const { dims: explicit } = runOptions(options);
-    if (this.#backend.queue.busy) throw new ProgramError("runSync: expected no run under way, got some; await backend.idle() first");
-    const { dims } = bind(this.program, inputs, explicit);
-    requireArrays(inputs);
-    const stored = new Map(Object.entries(inputs).map(([name, data]) => [name, data.slice()]));
-    return Object.fromEntries(this.#execute(stored, dims, undefined));
-  }
-
-  dispose(): void {
-    this.#disposed = true;
-    this.#backend.plans.delete(this);
-    // A disposed handle must not retain the weights, but queued runs still need them.
-    const release = (): void => this.persistents.clear();
-    if (this.#backend.queue.busy) void this.#backend.queue.enqueue(release);
-    else release();
-  }
-
-  #requireAlive(): void {
-    if (this.#disposed) throw new DisposedError("plan");
-  }
-
-  #checkRun(): void {
-    this.#requireAlive();
-    requireLoaded(this.#lowered, (name) => this.persistents.get(name)!.data !== undefined);
-  }
-
-  #persistent(name: string): Persistent {
-    this.#requireAlive();
-    return requirePersistent(this.program, name);
-  }
-
-  #pending(spec: ConcreteSpec, results: Promise<ReadonlyMap<string, TypedArray>>, arrived: Arrived, name: string): Tensor {
-    const bytes = byteLength(spec);
-    this.#backend.outputBytes += bytes;
-    return new Tensor(spec, {
-      device: "reference",
-      ready: async () => void (await results),
-      read: async () => (await results).get(name)!.slice(),
-      peek: () => arrived.results?.get(name),
-      free: () => {
-        this.#backend.outputBytes -= bytes;
-      },
-    });
-  }
-
-  #execute(inputs: ReadonlyMap<string, TypedArray>, dims: DimValues, signal: AbortSignal | undefined): Map<string, TypedArray> {
-    const memory = new Map<Storage, TypedArray>();
-    const blocks = new Map<Storage, TypedArray>();
-    const tensor = ({ spec, storage }: Operand): HostTensor => {
-      const concrete = resolveSpec(spec, dims);
-      let data = memory.get(storage);
-      if (data === undefined) {
-        data = this.#initial(storage, concrete, inputs);
-        memory.set(storage, data);
-      }
-      const stored = isQuantized(spec.dtype) ? (blocks.get(storage) ?? this.#stored(storage, concrete, inputs)) : undefined;
-      if (stored !== undefined) blocks.set(storage, stored);
-      return { spec: concrete, data, ...(stored && { stored }) };
-    };
-    for (const { op, inputs: operands, params, output, extraOutputs } of this.#lowered.steps) {
-      signal?.throwIfAborted();
-      const tensors = operands.map((operand) => operand && tensor(operand));
-      if (extraOutputs === undefined) referenceOf(op)(tensors, params, tensor(output));
-      else evaluateGroup(tensors, params as FusedParams, tensor(output), extraOutputs.map(tensor));
-      countOp(this.#backend.counters, op.name);
-      if (writtenInput({ op, params }) !== undefined && output.storage.definition.kind === "persistent") {
-        this.persistents.get(output.storage.definition.name)!.stored = undefined;
-        blocks.delete(output.storage);
-      }
-    }
-    this.#backend.counters.submits++;
-    return new Map(
-      this.#lowered.outputs.map(({ name, operand }) => {
-        const { spec, data, stored } = tensor(operand);
-        return [name, (stored ?? encode(spec, data)).slice()];
+      this.lowered.outputs.map(({ name, operand }) => {
+        const content = results.then((forms) => required(forms, name));
+        return [name, this.#output(resolveSpec(operand.spec, dims), content)];
       }),
     );
   }
 
-  /** Blocks as they came, where no op has written into them; room for those that a node makes. */
-  #stored({ definition }: Storage, spec: ConcreteSpec, inputs: ReadonlyMap<string, TypedArray>): TypedArray | undefined {
+  /** The persistents hold all the memory. */
+  protected override free(): void {}
+
+  #output(spec: ConcreteSpec, content: Promise<TypedArray>): Tensor {
+    const bytes = byteLength(spec);
+    this.#backend.outputBytes += bytes;
+    const onFree = (): void => {
+      this.#backend.outputBytes -= bytes;
+    };
+    return pendingTensor(spec, content, { device: this.#backend.name, onFree });
+  }
+
+  #execute(inputs: StoredForms, dims: DimValues, signal: AbortSignal | undefined): Map<string, TypedArray> {
+    const memory = new RunMemory(inputs, dims, (name) => this.persistent(name));
+    const { counters } = this.#backend;
+    for (const step of this.lowered.steps) {
+      signal?.throwIfAborted();
+      const { op, params, output, extraOutputs } = step;
+      const tensors = step.inputs.map((operand) => operand && memory.tensor(operand));
+      if (extraOutputs === undefined) referenceOf(op)(tensors, params, memory.tensor(output));
+      else {
+        const extra = extraOutputs.map((operand) => memory.tensor(operand));
+        evaluateGroup(tensors, params as FusedParams, memory.tensor(output), extra);
+      }
+      countStep(counters, step);
+      if (writtenInput({ op, params }) !== undefined) memory.noteWritten(output.storage);
+    }
+    counters.submits++;
+    return new Map(
+      this.lowered.outputs.map(({ name, operand }) => {
+        const { spec, data, stored } = memory.tensor(operand);
+        return [name, (stored ?? encode(spec, data)).slice()];
+      }),
+    );
+  }
+}
+
+/** The tensors of one run: decoded, and as blocks where their dtype has them. */
+class RunMemory {
+  readonly #inputs: StoredForms;
+  readonly #dims: DimValues;
+  readonly #persistent: (name: string) => ReferencePersistentBuffer;
+  readonly #decoded = new Map<Storage, TypedArray>();
+  readonly #blocks = new Map<Storage, TypedArray>();
+
+  constructor(inputs: StoredForms, dims: DimValues, persistent: (name: string) => ReferencePersistentBuffer) {
+    this.#inputs = inputs;
+    this.#dims = dims;
+    this.#persistent = persistent;
+  }
+
+  tensor({ spec: symbolic, storage }: Operand): HostTensor {
+    const spec = resolveSpec(symbolic, this.#dims);
+    let data = this.#decoded.get(storage);
+    if (data === undefined) {
+      data = this.#initial(storage, spec);
+      this.#decoded.set(storage, data);
+    }
+    const stored = isQuantized(spec.dtype) ? (this.#blocks.get(storage) ?? this.#initialBlocks(storage, spec)) : undefined;
+    if (stored !== undefined) this.#blocks.set(storage, stored);
+    return { spec, data, ...(stored && { stored }) };
+  }
+
+  /** Forgets the blocks of a persistent that an op has written: its values are the decoded ones now. */
+  noteWritten(storage: Storage): void {
+    const { definition } = storage;
+    if (definition.kind !== "persistent") return;
+    this.#persistent(definition.name).forgetBlocks();
+    this.#blocks.delete(storage);
+  }
+
+  /** Blocks as they came, where no op has written into them; room for those that a node computes. */
+  #initialBlocks({ definition }: Storage, spec: ConcreteSpec): TypedArray | undefined {
     switch (definition.kind) {
       case "input":
-        return inputs.get(definition.name);
+        return required(this.#inputs, definition.name);
       case "constant":
         return definition.data;
       case "persistent":
-        return this.persistents.get(definition.name)!.stored;
+        return this.#persistent(definition.name).blocks;
       case "node":
         return new Uint8Array(byteLength(spec));
     }
   }
 
-  #initial({ definition }: Storage, spec: ConcreteSpec, inputs: ReadonlyMap<string, TypedArray>): TypedArray {
+  #initial({ definition }: Storage, spec: ConcreteSpec): TypedArray {
     switch (definition.kind) {
       case "input":
-        return decode(spec, inputs.get(definition.name)!);
+        return decode(spec, required(this.#inputs, definition.name));
       case "constant":
         return decode(spec, definition.data);
       case "persistent":
-        return this.persistents.get(definition.name)!.data!;
+        return this.#persistent(definition.name).data;
       case "node":
         return zeros(spec);
     }
   }
+}
+
+function required(forms: StoredForms, name: string): TypedArray {
+  const data = forms.get(name);
+  if (data === undefined) throw new RangeError(`expected the content of ${name}, got nothing`);
+  return data;
 }
 
 /**
@@ -241,16 +185,4 @@ function requireMemory(persistents: readonly Persistent[]): void {
   const { bytes: free, source } = hostMemory();
   if (bytes > free)
     throw new OutOfMemoryError("reference", bytes, free, `that is ${source}; use a smaller model, a shorter context or another backend`);
-}
-
-/** Zeros in decoded form: f16, bf16 and block types are `Float32Array`. */
-function zeros({ dtype, shape }: ConcreteSpec): TypedArray {
-  const count = elementCount(shape);
-  const type = decodedArrayOf(dtype);
-  try {
-    return new type(count);
-  } catch (error) {
-    if (error instanceof RangeError) throw new OutOfMemoryError("reference", count * type.BYTES_PER_ELEMENT, undefined, "use less memory");
-    throw error;
-  }
 }

@@ -1,6 +1,6 @@
 import type { Backend, CompileOptions, InputData, LoadOptions, Plan, RunOptions, TensorSource } from "../backend/backend.ts";
 import { bind } from "../backend/bind.ts";
-import { requirePersistent } from "../backend/planSupport.ts";
+import { requirePersistent } from "../backend/planBase.ts";
 import type { TypedArray } from "../dtype.ts";
 import { ArgumentError, DisposedError } from "../errors.ts";
 import { loadOptions, runOptions } from "../kinds.ts";

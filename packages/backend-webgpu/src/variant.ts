@@ -30,7 +30,7 @@ export interface InputPlace {
   readonly offset: number;
 }
 
-/** The memory of a plan, as instances see it. */
+/** A plan's memory as variants see it. */
 export interface PlanMemory {
   readonly upload: GPUBuffer;
   /** The buffer of a storage that is no input. */
@@ -59,7 +59,7 @@ export function uploadBytes(kernels: readonly Kernel[], inputs: readonly Concret
   return inputs.reduce((sum, spec) => sum + roundUp(paddedBytes(deviceBytes(spec)), alignment), uniforms);
 }
 
-export function createInstance(
+export function createVariant(
   queue: DeviceQueue,
   lowered: Lowered,
   planned: readonly PlannedDispatch[],

@@ -1,0 +1,56 @@
+import type { ConcreteSpec } from "@centella/core";
+import type { Lowered } from "@centella/core/backend";
+import type { Allocation, Device } from "./device.ts";
+import { bytesOf } from "./deviceTensor.ts";
+import type { Handle } from "./driver.ts";
+import { toResident } from "./resident.ts";
+import type { Place } from "./variant.ts";
+
+/** A constant's memory, and the bytes to write there. */
+interface Constant {
+  readonly memory: Allocation;
+  readonly data: Uint8Array;
+}
+
+/** Device memory of a plan besides its persistents: temporaries, constants, and blocks for uploads and readbacks. */
+export class PlanMemory {
+  readonly #device: Device;
+  readonly #persistent: (name: string) => Allocation;
+  readonly #regions = new Map<string, Allocation>();
+  readonly #constants = new Map<number, Allocation>();
+
+  constructor(device: Device, persistent: (name: string) => Allocation) {
+    this.#device = device;
+    this.#persistent = persistent;
+  }
+
+  /** Allocates a region, the first time. */
+  take(region: "arena" | "upload" | "given" | "readback", bytes: number): void {
+    if (!this.#regions.has(region)) this.#regions.set(region, this.#device.alloc(bytes, "arenas"));
+  }
+
+  /** Allocates the constants of a program; the caller writes them. */
+  takeConstants({ program, storages }: Lowered): readonly Constant[] {
+    return storages.flatMap(({ id, definition }) => {
+      const spec = program.values[id]?.spec;
+      if (definition.kind !== "constant" || spec === undefined) return [];
+      const data = bytesOf(toResident(spec as ConcreteSpec, definition.data));
+      const memory = this.#device.alloc(data.length, "other");
+      this.#constants.set(id, memory);
+      return [{ memory, data }];
+    });
+  }
+
+  readonly addressOf = ({ region, offset }: Place): Handle => this.#memoryOf(region).address + BigInt(offset);
+
+  free(): void {
+    for (const memory of [...this.#regions.values(), ...this.#constants.values()]) memory.free();
+  }
+
+  #memoryOf(region: Place["region"]): Allocation {
+    if (region.kind === "persistent") return this.#persistent(region.name);
+    const memory = region.kind === "constant" ? this.#constants.get(region.storage) : this.#regions.get(region.kind);
+    if (memory === undefined) throw new RangeError(`expected memory of the plan's ${region.kind}, got none`);
+    return memory;
+  }
+}

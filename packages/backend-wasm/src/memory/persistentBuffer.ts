@@ -1,0 +1,131 @@
+import type { TypedArray } from "@centella/core";
+import { byteLength, type Chunk, chunksOf, layoutOf, type Persistent, PersistentBuffer } from "@centella/core/backend";
+import { groupRows } from "../formats/block.ts";
+import type { FormatName } from "../formats/index.ts";
+import { groupedBytes, rowBytesOf } from "../formats/interleave.ts";
+import type { Interleaving } from "../formats/interleaving.ts";
+import { packedBytes } from "../matmul/outer.ts";
+import type { Heap } from "./heap.ts";
+import { readPacked, writePacked } from "./packedPanels.ts";
+import { readStored } from "./tensors.ts";
+import { interleavedBytes, matricesOf, readInterleavedRow, writeInterleaved } from "./weightLayout.ts";
+
+/** How a persistent is laid out in memory. */
+export interface PersistentLayout {
+  /** Format of interleaved rows, undefined where bytes are as they were loaded. */
+  readonly interleaving: Interleaving;
+  /** Whether a matrix `[k, n]` is stored in panels. */
+  readonly isPacked: boolean;
+}
+
+/** A persistent in WASM memory. */
+export class WasmPersistentBuffer extends PersistentBuffer implements PersistentLayout {
+  readonly interleaving: Interleaving;
+  readonly isPacked: boolean;
+  readonly #heap: Heap;
+  #address: number | undefined;
+
+  constructor(heap: Heap, persistent: Persistent, { interleaving, isPacked }: PersistentLayout) {
+    super(persistent);
+    this.interleaving = interleaving;
+    this.isPacked = isPacked;
+    this.#heap = heap;
+  }
+
+  /** Address of the memory, allocated as zeros the first time. @throws {OutOfMemoryError} */
+  get address(): number {
+    this.#address ??= this.#heap.allocZeroed(this.bytes, "persistents");
+    return this.#address;
+  }
+
+  get bytes(): number {
+    const { spec } = this.persistent;
+    if (this.isPacked) {
+      const { rows, k: columns } = matricesOf(spec);
+      return packedBytes(columns, rows);
+    }
+    return this.interleaving === undefined ? byteLength(spec) : interleavedBytes(spec, this.interleaving);
+  }
+
+  get convertedTo(): string | undefined {
+    const isConverted = this.interleaving !== undefined && this.interleaving !== this.persistent.spec.dtype;
+    return isConverted ? "8-bit integers with f32 scales" : undefined;
+  }
+
+  /** Whole groups of rows where rows are interleaved, a matrix's last may be short; whole rows of a matrix in panels. */
+  protected override chunks(): Iterable<Chunk> {
+    if (this.interleaving !== undefined) return this.#groupsOfRows(this.interleaving);
+    if (!this.isPacked) return super.chunks();
+    const { k: columns } = matricesOf(this.persistent.spec);
+    return chunksOf(this.storedBytes, 4 * columns);
+  }
+
+  protected override write(chunk: Uint8Array, offset: number): void {
+    const { spec } = this.persistent;
+    const { interleaving } = this;
+    const { rows, k } = matricesOf(spec);
+    if (this.isPacked) writePacked(floatsOf(chunk), offset / (4 * k), spec, this.#panels);
+    else if (interleaving === undefined) this.#heap.u8.set(chunk, this.address + offset);
+    else {
+      const row = offset / this.#storedRowBytes;
+      const group = Math.floor(row / rows) * groupedBytes(interleaving, rows, k) + (row % rows) * rowBytesOf(interleaving, k);
+      writeInterleaved(spec.dtype, interleaving, k, chunk, this.#heap.u8, this.address + group);
+    }
+  }
+
+  protected override read(): TypedArray {
+    const { spec } = this.persistent;
+    if (this.isPacked) return readPacked(this.#panels, spec);
+    return this.interleaving === undefined ? readStored(this.#heap, spec, this.address) : this.#readInterleaved(this.interleaving);
+  }
+
+  protected override clear(): void {
+    this.#heap.u8.fill(0, this.address, this.address + this.bytes);
+  }
+
+  protected override free(): void {
+    if (this.#address !== undefined) this.#heap.free(this.#address);
+    this.#address = undefined;
+  }
+
+  *#groupsOfRows(interleaving: FormatName): Iterable<Chunk> {
+    const { count, rows, k } = matricesOf(this.persistent.spec);
+    const rowBytes = this.#storedRowBytes;
+    // A chunk's bytes before and after the conversion are both bounded.
+    const unit = groupRows * Math.max(rowBytesOf(interleaving, k), rowBytes);
+    for (let matrix = 0; matrix < count; matrix++) {
+      for (const { offset, length } of chunksOf(Math.ceil(rows / groupRows) * unit, unit)) {
+        const first = (offset / unit) * groupRows;
+        const last = Math.min(rows, first + (length / unit) * groupRows);
+        yield { offset: (matrix * rows + first) * rowBytes, length: (last - first) * rowBytes };
+      }
+    }
+  }
+
+  #readInterleaved(interleaving: FormatName): Uint8Array {
+    const { count, rows, k } = matricesOf(this.persistent.spec);
+    const rowBytes = rowBytesOf(interleaving, k);
+    const saved = new Uint8Array(count * rows * rowBytes);
+    for (let row = 0; row < count * rows; row++) {
+      const matrix = this.address + Math.floor(row / rows) * groupedBytes(interleaving, rows, k);
+      readInterleavedRow(interleaving, row % rows, this.#heap.u8, matrix, saved.subarray(row * rowBytes, (row + 1) * rowBytes));
+    }
+    return saved;
+  }
+
+  /** Bytes of a row in stored form. */
+  get #storedRowBytes(): number {
+    const { elements, bytes } = layoutOf(this.persistent.spec.dtype);
+    return (matricesOf(this.persistent.spec).k / elements) * bytes;
+  }
+
+  get #panels(): Float32Array {
+    return this.#heap.f32.subarray(this.address / 4, (this.address + this.bytes) / 4);
+  }
+}
+
+/** The f32 in bytes from anywhere. */
+function floatsOf(bytes: Uint8Array): Float32Array {
+  const { buffer, byteOffset } = bytes.byteOffset % 4 === 0 ? bytes : bytes.slice();
+  return new Float32Array(buffer, byteOffset, bytes.length / 4);
+}

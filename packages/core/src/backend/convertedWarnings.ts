@@ -1,0 +1,31 @@
+import type { DType } from "../dtype.ts";
+import type { Persistent } from "../program/programGraph.ts";
+
+/** A weight as a backend holds it. */
+interface HeldWeight {
+  readonly persistent: Pick<Persistent, "spec">;
+  readonly storedBytes: number;
+  readonly bytes: number;
+  /** Undefined for a weight in its stored form. */
+  readonly convertedTo: string | undefined;
+}
+
+/** One warning for each dtype whose weights are converted when they are loaded, with the form ("f32") and what it costs. */
+export function convertedWarnings(backend: string, weights: Iterable<HeldWeight>): readonly string[] {
+  const byType = new Map<DType, { count: number; stored: number; held: number; form: string }>();
+  for (const { persistent, storedBytes, bytes, convertedTo: form } of weights) {
+    if (form === undefined) continue;
+    const { dtype } = persistent.spec;
+    const sum = byType.get(dtype) ?? { count: 0, stored: 0, held: 0, form };
+    byType.set(dtype, { count: sum.count + 1, stored: sum.stored + storedBytes, held: sum.held + bytes, form });
+  }
+  return [...byType].map(([dtype, { count, stored, held, form }]) => {
+    const weightsOf = `${count} weight${count === 1 ? "" : "s"} of ${dtype}`;
+    const reason = `having no kernel of ${count === 1 ? "its" : "their"} own`;
+    return `${backend}: ${weightsOf} held as ${form}, ${reason}: ${formatBytes(held)} in place of ${formatBytes(stored)}`;
+  });
+}
+
+function formatBytes(bytes: number): string {
+  return bytes < 2 ** 20 ? `${bytes} bytes` : `${(bytes / 2 ** 20).toFixed(1)} MiB`;
+}
