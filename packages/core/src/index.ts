@@ -13,6 +13,7 @@ export {
   ShapeError,
   UnsupportedError,
 } from "./errors.ts";
+export type { NestedNumbers, TensorData } from "./numbers.ts";
 export type { OpName, ParamsOf } from "./ops/index.ts";
 export { createProgram, type Program } from "./program/createProgram.ts";
 export { type CustomOp, customOp } from "./program/custom.ts";
@@ -22,7 +23,7 @@ export type { ChainMethods, OpMethods } from "./program/opMethods.ts";
 export { createRecorder, type OpRecorder, Value } from "./program/program.ts";
 export { split } from "./program/sequences.ts";
 export { type ReferenceOptions, reference } from "./reference/reference.ts";
-export { type Batch, type BatchHandle, createBatch } from "./runtime/batch.ts";
+export { type Batch, createBatch } from "./runtime/batch.ts";
 export type { Calibration, CalibrationOptions } from "./runtime/calibrate.ts";
 export { formatReport, type RuntimeReport } from "./runtime/callLog.ts";
 export { createRuntime } from "./runtime/createRuntime.ts";

@@ -1,5 +1,5 @@
 import { describe, isAttached } from "@centella/quant/checks";
-import { type TypedArray, typedArrayOf } from "./dtype.ts";
+import { type DType, type TypedArray, typedArrayOf } from "./dtype.ts";
 import { ArgumentError, DisposedError, DTypeError, ProgramError, ShapeError } from "./errors.ts";
 import { byteLength, type ConcreteSpec, checkSpec, formatSpec } from "./spec.ts";
 
@@ -27,6 +27,15 @@ export class Tensor {
     this.#storage = storage;
   }
 
+  get shape(): readonly number[] {
+    return this.spec.shape;
+  }
+
+  get dtype(): DType {
+    return this.spec.dtype;
+  }
+
+  /** Name of the backend that holds the memory, or "host". */
   get device(): string {
     return this.#storage.device;
   }

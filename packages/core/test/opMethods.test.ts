@@ -21,8 +21,8 @@ const hovers: readonly (readonly [call: string, signature: RegExp, phrase: strin
   ["lazy.rope", /rope\(positions: LazyTensor, params: \{.*readonly freqFactors\?: LazyTensor;.*\): LazyTensor$/s, "`x` is this tensor"],
   ["lazy.stack", /stack\(others: readonly LazyTensor\[\], params\?: .*\): LazyTensor$/s, "The first of `tensors` is this tensor"],
   ["lazy.relu", /relu\(\): LazyTensor$/, "`y = max(x, 0)`"],
-  ["batch.add", /add\(a: BatchHandle<"">, b: BatchHandle<"">\): BatchHandle<"">$/, "Sum with broadcasting"],
-  ["batch.random", /random\(params: \{\s*readonly shape: Shape;.*\): BatchHandle<"">$/s, "Philox4x32-10"],
+  ["batch.add", /add\(a: Value, b: Value\): Value$/, "Sum with broadcasting"],
+  ["batch.random", /random\(params: \{\s*readonly shape: Shape;.*\): Value$/s, "Philox4x32-10"],
 ];
 
 const root = resolve(import.meta.dirname, "../../..");

@@ -53,7 +53,7 @@ test("core: wrong arguments are typed errors", async () => {
   await callExports("core", core, {
     Value: forBackends,
     Tensor: forBackends,
-    createBatch: [whole(backend), { name: "one" }],
+    createBatch: [whole(backend)],
     createProgram: [],
     createRecorder: [],
     createRuntime: [
@@ -247,7 +247,6 @@ describe.each([
       withoutOps({
         upload: [f32(1, 2), [2], "f32"],
         keep: [whole(x)],
-        record: [whole(ops.relu), [whole(x)], {}],
         custom: [custom, [whole(x)], { by: 3 }],
         execute: excused("below"),
         read: excused("below"),

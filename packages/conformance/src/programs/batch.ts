@@ -34,18 +34,13 @@ async function misuse(backend: Backend): Promise<void> {
   const other = createBatch(backend);
   const foreign = other.upload(x);
   await expectRejection("an empty batch", () => createBatch(backend).execute(), ProgramError, /at least one op/);
-  await expectRejection(
-    "mixed batches",
-    () => batch.relu(foreign),
-    ProgramError,
-    /relu: expected a handle of this batch, got one of another/,
-  );
+  await expectRejection("mixed batches", () => batch.relu(foreign), ProgramError, /relu: x belongs to another program/);
   const y = batch.relu(batch.upload(x));
   await expectRejection("read before execute", () => batch.read(y), ProgramError, /await execute\(\) first/);
   await batch.execute();
   await expectRejection("execute twice", () => batch.execute(), ProgramError, /start another with createBatch\(\)/);
   await expectRejection("record after execute", () => batch.relu(y), ProgramError, /start another/);
-  await expectRejection("a handle of another batch", () => batch.read(foreign), ProgramError, /handle of this batch/);
+  await expectRejection("a value of another batch", () => batch.read(foreign), ProgramError, /value of this batch/);
   expectEqual(`${backend.name}: still readable`, await batch.read(y), [1, 0, 3, 0]);
   batch.dispose();
   batch.dispose();

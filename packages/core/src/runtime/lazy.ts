@@ -1,5 +1,5 @@
 import { check, describe, list } from "@centella/quant/checks";
-import type { TypedArray } from "../dtype.ts";
+import type { DType, TypedArray } from "../dtype.ts";
 import { ArgumentError } from "../errors.ts";
 import { ops } from "../ops/index.ts";
 import { type CustomOp, customOp } from "../program/custom.ts";
@@ -48,6 +48,14 @@ export class LazyCore {
     this.#engine = engine;
     this.spec = spec;
     this.#source = source;
+  }
+
+  get shape(): readonly number[] {
+    return this.spec.shape;
+  }
+
+  get dtype(): DType {
+    return this.spec.dtype;
   }
 
   /** Computes the chain and reads the result, in stored form. */

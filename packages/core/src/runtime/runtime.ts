@@ -1,8 +1,9 @@
 import { boolean, check, checkOptions, kind, list, object } from "@centella/quant/checks";
 import type { Backend, CompileOptions, Counters, Plan } from "../backend/backend.ts";
-import { type DType, dtypeOf, type TypedArray } from "../dtype.ts";
+import type { DType } from "../dtype.ts";
 import { ArgumentError, NotLoadedError } from "../errors.ts";
 import { compileOptions, opDefinition, programGraph } from "../kinds.ts";
+import { storedData, type TensorData } from "../numbers.ts";
 import { type OpName, ops } from "../ops/index.ts";
 import { type CustomOp, customOp } from "../program/custom.ts";
 import type { AnyOp } from "../program/op.ts";
@@ -10,7 +11,7 @@ import type { OpMethods } from "../program/opMethods.ts";
 import { completeParams, opMethods, requireInputs } from "../program/program.ts";
 import type { ProgramGraph } from "../program/programGraph.ts";
 import type { ConcreteSpec } from "../spec.ts";
-import { hostTensor, Tensor } from "../tensor.ts";
+import { ownedTensor, Tensor } from "../tensor.ts";
 import type { Calibration, CalibrationOptions } from "./calibrate.ts";
 import { counted, type RuntimeReport } from "./callLog.ts";
 import type { Engine } from "./engine.ts";
@@ -55,17 +56,23 @@ export class RuntimeCore {
     return this.#engine.backends;
   }
 
-  /** A tensor in host memory; `data` (its stored form) is copied. */
-  tensor(data: TypedArray, shape?: readonly number[], dtype: DType = dtypeOf(data)): Tensor {
+  /**
+   * A tensor in host memory: `runtime.tensor([[1, 2], [3, 4]])`. `data` is one of
+   * - numbers in nested lists, which give the shape, or in one flat list. The dtype is f32 unless given; it may be i32, u32, i8, u8 or bool.
+   * - the stored form of the elements, which is copied. Without `shape` the tensor has one axis; without `dtype` it is the array's.
+   * @throws {ShapeError | DTypeError} naming the index of the first element that does not fit
+   */
+  tensor(data: TensorData, shape?: readonly number[], dtype?: DType): Tensor {
     this.#engine.requireAlive();
-    return hostTensor({ dtype, shape: shape ?? [data.length] }, data);
+    const [spec, stored] = storedData("tensor", data, shape, dtype);
+    return ownedTensor(spec, stored === data ? stored.slice() : stored);
   }
 
   /**
-   * A tensor whose ops record instead of computing: `await a.matmul(b).add(c).relu().data()` is one submission. `source` is the
-   * stored form of its elements, which is copied, or a tensor of any backend, which must live until the chain is computed.
+   * A tensor whose ops record instead of computing: `await a.matmul(b).add(c).relu().data()` is one submission. `source` is
+   * what {@link tensor} accepts, or a tensor of any backend, which must live until the chain is computed.
    */
-  lazy(source: TypedArray | Tensor, shape?: readonly number[], dtype?: DType): LazyTensor {
+  lazy(source: TensorData | Tensor, shape?: readonly number[], dtype?: DType): LazyTensor {
     this.#engine.requireAlive();
     if (source instanceof Tensor && shape !== undefined)
       throw new ArgumentError("lazy", "a tensor alone, which has a shape", "a tensor and a shape", "reshape it");
