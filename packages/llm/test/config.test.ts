@@ -2,14 +2,11 @@ import { UnsupportedError } from "@centella/core";
 import { Metadata, type MetadataEntry, type MetadataValue, type TensorInfo } from "@centella/gguf";
 import { describe, expect, test } from "vitest";
 import { ModelError } from "../src/errors.ts";
-import { hasRareConfig, type ModelConfig, readModelConfig as readConfig } from "../src/models/config.ts";
-import { gemma3 } from "../src/models/families/gemma3.ts";
-import { granite } from "../src/models/families/granite.ts";
+import { MetadataReader } from "../src/load/metadataReader.ts";
+import { type RopeConfig, readRope, yarnFactors } from "../src/models/blocks/rope.ts";
+import { readWindow } from "../src/models/blocks/window.ts";
+import type { ModelConfig } from "../src/models/config.ts";
 import { llama } from "../src/models/families/llama.ts";
-import { smollm3 } from "../src/models/families/smollm3.ts";
-import type { Family } from "../src/models/family.ts";
-import * as rareConfig from "../src/models/rareConfig.ts";
-import { yarnFactors } from "../src/models/ropeConfig.ts";
 
 /** Llama 2 7B's own values. */
 const complete: Readonly<Record<string, MetadataValue>> = {
@@ -30,9 +27,9 @@ function metadata(values: Readonly<Record<string, MetadataValue>>): Metadata {
   return new Metadata(new Map(entries));
 }
 
-/** Without its functions, which are never equal. */
-function plain({ attention, rope, hasCache: _hasCache, ...rest }: ModelConfig): object {
-  return { ...rest, attention: { ...attention, isWindowed: undefined }, rope: { ...rope, rotates: undefined } };
+/** Without its function, which is never equal. */
+function plain({ hasCache: _hasCache, ...rest }: ModelConfig): object {
+  return rest;
 }
 
 /** As many tensors as a model of 32 blocks has, the largest extent that of a vocabulary of 32,000. */
@@ -45,18 +42,17 @@ const tensors: readonly TensorInfo[] = Array.from({ length: 291 }, (_, i) => ({
   bytes: 128_000,
 }));
 
-const readModelConfig = (family: Family, values: Metadata): ModelConfig =>
-  readConfig(family, { metadata: values, tensors }, hasRareConfig(family, values) ? rareConfig : undefined);
+const reader = (values: Metadata): MetadataReader => new MetadataReader({ metadata: values, tensors }, "llama");
 
-const readLlamaConfig = (values: Metadata): ModelConfig => readModelConfig(llama, values);
+const readLlamaConfig = async (values: Metadata): Promise<ModelConfig> => (await llama(reader(values))).config;
 
-/** The keys of another family. */
-const as = (name: string, values: Readonly<Record<string, MetadataValue>>): Metadata =>
-  metadata(Object.fromEntries(Object.entries(values).map(([key, value]) => [key.replace(/^llama\./, `${name}.`), value])));
+/** Positions of heads of 128 elements, as Llama rotates them. */
+const readLlamaRope = (values: Metadata): RopeConfig => readRope(reader(values), "norm", { keyLength: 128 });
 
-describe("readModelConfig", () => {
-  test("fills in llama.cpp's defaults", () => {
-    expect(plain(readLlamaConfig(metadata(complete)))).toEqual({
+describe("hyperparameters", () => {
+  test("fills in llama.cpp's defaults", async () => {
+    expect(plain(await readLlamaConfig(metadata(complete)))).toEqual({
+      architecture: "llama",
       vocabSize: 32000,
       contextLength: 4096,
       embeddingLength: 4096,
@@ -66,26 +62,24 @@ describe("readModelConfig", () => {
       kvHeads: 32,
       keyLength: 128,
       valueLength: 128,
+      norm: "rms",
       epsilon: 1e-5,
-      parallel: "never",
-      embeddingScale: 1,
-      residualScale: 1,
-      attention: { scale: 1 / Math.sqrt(128), softcap: 0, window: 0, temperature: undefined, alibi: 0, clamp: 0 },
-      rope: {
-        dims: 128,
-        pairing: "interleaved",
-        plain: { base: 10000, scale: 1, magnitude: 1, scoreFactor: 1 },
-        windowed: { base: 10000, scale: 1, magnitude: 1, scoreFactor: 1 },
-        originalContext: 4096,
-      },
       isEncoder: false,
       states: [],
-      logitScale: 1,
-      logitSoftcap: 0,
+    });
+    expect(readLlamaRope(metadata(complete))).toEqual({
+      type: "norm",
+      dims: 128,
+      base: 10000,
+      scale: 1,
+      magnitude: 1,
+      scoreFactor: 1,
+      originalContext: 4096,
+      hasStoredFactors: true,
     });
   });
 
-  test("0 means that a key is not set", () => {
+  test("0 means that a key is not set", async () => {
     const zeros = [
       "attention.head_count_kv",
       "attention.key_length",
@@ -94,37 +88,35 @@ describe("readModelConfig", () => {
       "rope.freq_base",
       "rope.scaling.factor",
     ];
-    const config = readLlamaConfig(metadata({ ...complete, ...Object.fromEntries(zeros.map((key) => [`llama.${key}`, 0])) }));
-    expect(plain(config)).toEqual(plain(readLlamaConfig(metadata(complete))));
+    const values = metadata({ ...complete, ...Object.fromEntries(zeros.map((key) => [`llama.${key}`, 0])) });
+    expect(plain(await readLlamaConfig(values))).toEqual(plain(await readLlamaConfig(metadata(complete))));
+    expect(readLlamaRope(values)).toEqual(readLlamaRope(metadata(complete)));
   });
 
-  test("takes what the file says", () => {
-    const config = readLlamaConfig(
-      metadata({
-        ...complete,
-        "llama.attention.head_count": Int32Array.from({ length: 32 }, () => 32),
-        "llama.attention.head_count_kv": 8,
-        "llama.attention.key_length": 64,
-        "llama.attention.value_length": 96,
-        "llama.attention.scale": 0.5,
-        "llama.rope.dimension_count": 32,
-        "llama.rope.freq_base": 500000,
-        "llama.rope.scaling.type": "linear",
-        "llama.rope.scaling.factor": 4,
-      }),
-    );
-    expect(config).toMatchObject({ heads: 32, kvHeads: 8, keyLength: 64, valueLength: 96, attention: { scale: 0.5 } });
-    expect(config.rope).toMatchObject({ dims: 32, plain: { base: 500000, scale: 0.25 } });
+  test("takes what the file says", async () => {
+    const values = metadata({
+      ...complete,
+      "llama.attention.head_count": Int32Array.from({ length: 32 }, () => 32),
+      "llama.attention.head_count_kv": 8,
+      "llama.attention.key_length": 64,
+      "llama.attention.value_length": 96,
+      "llama.rope.dimension_count": 32,
+      "llama.rope.freq_base": 500000,
+      "llama.rope.scaling.type": "linear",
+      "llama.rope.scaling.factor": 4,
+    });
+    expect(await readLlamaConfig(values)).toMatchObject({ heads: 32, kvHeads: 8, keyLength: 64, valueLength: 96 });
+    expect(readLlamaRope(values)).toMatchObject({ dims: 32, base: 500000, scale: 0.25 });
   });
 
   test("scaling type none ignores the factor", () => {
     const scaled = { ...complete, "llama.rope.scaling.type": "none", "llama.rope.scaling.factor": 4 };
-    expect(readLlamaConfig(metadata(scaled)).rope?.plain.scale).toBe(1);
+    expect(readLlamaRope(metadata(scaled)).scale).toBe(1);
   });
 
-  test("names every missing key at once", () => {
+  test("names every missing key at once", async () => {
     const { "llama.block_count": _, "llama.feed_forward_length": __, ...rest } = complete;
-    expect(() => readLlamaConfig(metadata({ ...rest, "llama.context_length": 0 }))).toThrow(
+    await expect(readLlamaConfig(metadata({ ...rest, "llama.context_length": 0 }))).rejects.toThrow(
       new ModelError(
         "metadata: expected the keys llama.context_length, llama.block_count, llama.feed_forward_length, got none of them; convert the model again",
       ),
@@ -136,10 +128,10 @@ describe("readModelConfig", () => {
     [{ "llama.expert_count": 8, "llama.expert_used_count": 2, "llama.expert_gating_func": 9 }, /expert_gating_func = 9/],
     [{ "llama.attention.causal": false }, /looks ahead/],
     [{ "llama.attention.head_count_kv": Int32Array.of(8, 4) }, /layers differ \(8, 4\)/],
-  ])("%j is unsupported, by name", (values, message) => {
+  ])("%j is unsupported, by name", async (values, message) => {
     const read = () => readLlamaConfig(metadata({ ...complete, ...values }));
-    expect(read).toThrow(UnsupportedError);
-    expect(read).toThrow(message);
+    await expect(read()).rejects.toThrow(UnsupportedError);
+    await expect(read()).rejects.toThrow(message);
   });
 
   test.each([
@@ -148,38 +140,38 @@ describe("readModelConfig", () => {
     [{ "llama.rope.dimension_count": 63 }, /even and at most 128, got 63/],
     [{ "llama.rope.dimension_count": 130 }, /even and at most 128, got 130/],
     [{ "llama.vocab_size": 0 }, /tokenizer.ggml.tokens or llama.vocab_size/],
-  ])("%j is an error", (values, message) => {
+  ])("%j is an error", async (values, message) => {
     const read = () => readLlamaConfig(metadata({ ...complete, ...values }));
-    expect(read).toThrow(ModelError);
-    expect(read).toThrow(message);
+    await expect(read()).rejects.toThrow(ModelError);
+    await expect(read()).rejects.toThrow(message);
   });
 
   const notFactors = [Number.NaN, Number.POSITIVE_INFINITY, -1, 1e-42, 1e39];
 
   test.each([
     ...["rope.scaling.factor", "rope.scale_linear", "rope.freq_base", "rope.scaling.attn_factor", "rope.scaling.yarn_attn_factor"],
-  ])("%s must be a positive number", (name) => {
+  ])("%s must be a positive number", async (name) => {
     for (const value of notFactors) {
       const read = () => readLlamaConfig(metadata({ ...complete, [`llama.${name}`]: value }));
-      expect(read, String(value)).toThrow(ModelError);
-      expect(read).toThrow(`for llama.${name}, got ${value}`);
+      await expect(read(), String(value)).rejects.toThrow(ModelError);
+      await expect(read()).rejects.toThrow(`for llama.${name}, got ${value}`);
     }
   });
 
   test.each(["rope.scaling.factor", "yarn_beta_fast", "yarn_beta_slow", "yarn_log_multiplier"])(
     "YaRN's %s must be a positive number",
-    (name) => {
+    async (name) => {
       const key = `llama.${name.includes(".") ? name : `rope.scaling.${name}`}`;
       for (const value of notFactors) {
         const read = () => readLlamaConfig(metadata({ ...complete, "llama.rope.scaling.type": "yarn", [key]: value }));
-        expect(read, String(value)).toThrow(`for ${key}, got ${value}`);
+        await expect(read(), String(value)).rejects.toThrow(`for ${key}, got ${value}`);
       }
     },
   );
 
   test("YaRN's share of extrapolation must leave the frequencies positive; below 0 it is not set", () => {
-    const read = (value: number): ModelConfig =>
-      readLlamaConfig(
+    const read = (value: number): RopeConfig =>
+      readLlamaRope(
         metadata({
           ...complete,
           "llama.rope.scaling.type": "yarn",
@@ -187,16 +179,16 @@ describe("readModelConfig", () => {
           "llama.rope.scaling.yarn_ext_factor": value,
         }),
       );
-    expect(read(-1).rope!.plain.factors).toBeDefined();
+    expect(read(-1).factors).toBeDefined();
     expect(() => read(2)).toThrow(/rope.scaling.yarn_ext_factor and the other keys of YaRN to give positive divisors/);
     expect(() => read(Number.NaN)).toThrow("a finite f32 for llama.rope.scaling.yarn_ext_factor, got NaN");
   });
 
-  test("an epsilon is a number from 0", () => {
+  test("an epsilon is a number from 0", async () => {
     const key = "llama.attention.layer_norm_rms_epsilon";
-    expect(readLlamaConfig(metadata({ ...complete, [key]: 0 })).epsilon).toBe(0);
+    expect((await readLlamaConfig(metadata({ ...complete, [key]: 0 }))).epsilon).toBe(0);
     for (const value of [Number.NaN, Number.NEGATIVE_INFINITY, -1e-5])
-      expect(() => readLlamaConfig(metadata({ ...complete, [key]: value }))).toThrow(`for ${key}, got ${value}`);
+      await expect(readLlamaConfig(metadata({ ...complete, [key]: value }))).rejects.toThrow(`for ${key}, got ${value}`);
   });
 
   test.each([
@@ -212,26 +204,26 @@ describe("readModelConfig", () => {
     ["embedding_length", 1e9, /for llama.embedding_length, got 1000000000/],
     ["expert_count", 1e9, /for llama.expert_count, got 1000000000/],
     ["context_length", 2 ** 31, /0 to 2147483647, the largest position, for llama.context_length, got 2147483648/],
-  ])("%s beyond its bounds is refused before it sizes anything, case %#", (name, value, message) => {
+  ])("%s beyond its bounds is refused before it sizes anything, case %#", async (name, value, message) => {
     const read = () => readLlamaConfig(metadata({ ...complete, [`llama.${name}`]: value }));
-    expect(read).toThrow(ModelError);
-    expect(read).toThrow(message);
+    await expect(read()).rejects.toThrow(ModelError);
+    await expect(read()).rejects.toThrow(message);
   });
 
-  test("a list of a million layers is read as far as there are tensors, and shown in short", () => {
+  test("a list of a million layers is read as far as there are tensors, and shown in short", async () => {
     const read = () =>
       readLlamaConfig(metadata({ ...complete, "llama.attention.head_count": Uint32Array.from({ length: 1e6 }, (_, i) => i) }));
-    expect(read).toThrow(/the layers differ \(1, 2, 3, 4, 5, 6, 7, 8, …\)/);
+    await expect(read()).rejects.toThrow(/the layers differ \(1, 2, 3, 4, 5, 6, 7, 8, …\)/);
   });
 
   test("YaRN becomes frequency factors and a magnitude", () => {
     const yarn = { "llama.rope.scaling.type": "yarn", "llama.rope.scaling.factor": 4, "llama.rope.scaling.original_context_length": 1024 };
-    const { plain: scaling } = readLlamaConfig(metadata({ ...complete, ...yarn })).rope!;
+    const scaling = readLlamaRope(metadata({ ...complete, ...yarn }));
     expect(scaling.scale).toBe(1);
     expect(scaling.magnitude).toBeCloseTo(1 + 0.1 * Math.log(4), 12);
     expect([scaling.factors?.length, scaling.factors?.[0], scaling.factors?.at(-1)]).toEqual([64, 1, 4]);
-    const multiplied = readLlamaConfig(metadata({ ...complete, ...yarn, "llama.rope.scaling.yarn_log_multiplier": 1 }));
-    expect(multiplied.rope!.plain.magnitude).toBe(1);
+    const multiplied = readLlamaRope(metadata({ ...complete, ...yarn, "llama.rope.scaling.yarn_log_multiplier": 1 }));
+    expect(multiplied.magnitude).toBe(1);
   });
 
   test("YaRN's factors, from the paper's formulas by hand", () => {
@@ -243,26 +235,14 @@ describe("readModelConfig", () => {
 
   test("windows: by the family's period, by the file's period, by the file's list", () => {
     const windowed = { ...complete, "llama.attention.sliding_window": 512 };
-    const layers = (config: ModelConfig): boolean[] => Array.from({ length: 7 }, (_, layer) => config.attention.isWindowed(layer));
     const key = "llama.attention.sliding_window_pattern";
-    const read = (values: Readonly<Record<string, MetadataValue>>): boolean[] => layers(readModelConfig(gemma3, as("gemma3", values)));
-    expect(read(complete)).toEqual([false, false, false, false, false, false, false]);
-    expect(read(windowed)).toEqual([true, true, true, true, true, false, true]);
-    expect(read({ ...windowed, [key]: 2 })).toEqual([true, false, true, false, true, false, true]);
-    expect(read({ ...windowed, [key]: [true, false, false, false, false, false, true] })).toEqual([true, ...Array(5).fill(false), true]);
-  });
-
-  test("layers with a window rotate with a base of their own, unscaled", () => {
-    const scaled = { ...complete, "llama.rope.freq_base": 1e6, "llama.rope.scaling.type": "linear", "llama.rope.scaling.factor": 8 };
-    const { rope } = readModelConfig(gemma3, as("gemma3", scaled));
-    expect(rope).toMatchObject({ plain: { base: 1e6, scale: 0.125 }, windowed: { base: 10_000, scale: 1 } });
-  });
-
-  test("layers without positions: each fourth of SmolLM 3, all of a Granite that is switched so", () => {
-    const { rope } = readModelConfig(smollm3, as("smollm3", complete));
-    expect([0, 1, 2, 3, 4].map((layer) => rope!.rotates(layer, false))).toEqual([true, true, true, false, true]);
-    const granites = { ...complete, "llama.logit_scale": 8 };
-    expect(readModelConfig(granite, as("granite", granites))).toMatchObject({ logitScale: 0.125, rope: { dims: 128 } });
-    expect(readModelConfig(granite, as("granite", { ...granites, "llama.rope.scaling.finetuned": false })).rope).toBeUndefined();
+    const read = (values: Readonly<Record<string, MetadataValue>>): number[] => {
+      const windows = readWindow(reader(metadata(values)), { period: 6 });
+      return Array.from({ length: 7 }, (_, layer) => windows.at(layer));
+    };
+    expect(read(complete)).toEqual([0, 0, 0, 0, 0, 0, 0]);
+    expect(read(windowed)).toEqual([512, 512, 512, 512, 512, 0, 512]);
+    expect(read({ ...windowed, [key]: 2 })).toEqual([512, 0, 512, 0, 512, 0, 512]);
+    expect(read({ ...windowed, [key]: [true, false, false, false, false, false, true] })).toEqual([512, 0, 0, 0, 0, 0, 512]);
   });
 });

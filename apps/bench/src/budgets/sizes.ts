@@ -109,23 +109,29 @@ const otherUses = [
   "writeGuards.js",
 ];
 
+/** Families of models. A page loads the one of its model; the figures are of Llama's. */
+const otherFamilies = readdirSync(join(repositoryFolder, "packages/llm/src/models/families"))
+  .filter((file) => file !== "llama.ts")
+  .map((file) => file.replace(/\.ts$/, ".js"));
+
+/** Those with most blocks of their own: latent attention and experts, state spaces. A page loads one family. */
+const largestFamilies = ["deepseek2.js", "jamba.js"];
+
 /**
- * What only some models need: weights that are no blocks, or of types without kernels of their own, files in parts, experts, latent
- * attention, recurrent layers, memory with 64-bit addresses, tokenizers other than byte-pair encoding, which is the largest, answers in the Harmony format,
+ * What only some models need: families other than Llama, weights that are no blocks, or of types without kernels of their own, files in parts, experts,
+ * recurrent states, memory with 64-bit addresses, tokenizers other than byte-pair encoding, which is the largest, answers in the Harmony format,
  * sampling that the file recommends.
  */
 const otherModels = [
+  ...otherFamilies,
   "blockCodecs.js",
   "copyKernels.js",
   "experts.js",
   "floatPath.js",
   "harmony.js",
   "joinParts.js",
-  "latentAttention.js",
   "modelSampling.js",
   "moeKernels.js",
-  "rareConfig.js",
-  "recurrent.js",
   "recurrentStateTransfer.js",
   "regexPreTokenizers.js",
   "sentencePiece.js",
@@ -162,7 +168,7 @@ const pages: Readonly<Record<string, Page>> = {
     absent: [...otherUses, ...otherModels, "chatTemplate.js"].filter((name) => !storing.includes(name)),
   },
   chats: { absent: [...otherUses, ...otherModels] },
-  "chats with any model": { absent: otherUses },
+  "chats with any model": { absent: [...otherUses, ...otherFamilies.filter((name) => !largestFamilies.includes(name))] },
 };
 
 /** Leaves modules where they are, but for what is imported statically as well, and notes those that were met. */
@@ -180,7 +186,7 @@ function leaveOut(absent: ReadonlySet<string>, met: Set<string>): Plugin {
   };
 }
 
-/** What such a page downloads, whatever the model's family: the files that esbuild makes of it, each compressed. */
+/** What such a page downloads for a model of Llama's family: the files that esbuild makes of it, each compressed. */
 async function pageBytes(absent: ReadonlySet<string>, sync: boolean): Promise<number> {
   const contents = `
     import { createRuntime } from "@centella/core";

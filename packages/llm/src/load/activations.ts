@@ -1,11 +1,12 @@
 import { type Runtime, UnsupportedError } from "@centella/core";
 import { formatRejection, isQuantized } from "@centella/core/backend";
-import type { ActivationMode, DecoderProgram } from "../model/modelBuilder.ts";
+import type { ActivationMode } from "../model/modelBuilder.ts";
+import type { RecordedModel } from "../model/recordModel.ts";
 import type { LayerSplit } from "./layersOnGpu.ts";
 
 /** A program and the mode that it was recorded in. */
 export interface RecordedProgram {
-  readonly program: DecoderProgram;
+  readonly program: RecordedModel;
   readonly activations: ActivationMode;
 }
 
@@ -18,13 +19,13 @@ export function chooseActivations(
   runtime: Runtime,
   split: LayerSplit | undefined,
   wanted: ActivationMode | undefined,
-  record: (mode: ActivationMode) => DecoderProgram,
+  record: (mode: ActivationMode) => RecordedModel,
 ): RecordedProgram {
   const exact: RecordedProgram = { program: record("f32"), activations: "f32" };
   const hasBlocks = [...exact.program.program.persistents.values()].some(({ spec }) => isQuantized(spec.dtype));
   if (wanted === "f32" || (!hasBlocks && wanted === undefined)) return exact;
   const rounded: RecordedProgram = { program: record("ggml"), activations: "ggml" };
-  const reason = split === undefined ? refusal(runtime, exact, rounded) : split.unsupported(rounded.program.program);
+  const reason = split === undefined ? refusal(runtime, exact, rounded) : split.unsupported(rounded.program);
   if (reason === undefined) return rounded;
   if (wanted === undefined) return exact;
   throw new UnsupportedError(

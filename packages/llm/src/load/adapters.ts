@@ -4,7 +4,7 @@ import { checkValue, finite, shown } from "@centella/quant/checks";
 import { ModelError } from "../errors.ts";
 import { checkKeys } from "../options.ts";
 import { MetadataReader } from "./metadataReader.ts";
-import { type ExpertsOrigin, type Weight, type WeightOrigin, WeightTable } from "./weights.ts";
+import { type ExpertsOrigin, type ModelPart, type Weight, type WeightOrigin, WeightTable } from "./weights.ts";
 
 /** A LoRA adapter to load with a model. */
 export interface AdapterOptions {
@@ -98,12 +98,12 @@ export class AdapterTables {
   }
 
   /** `y` with what the adapters add to `x · wᵀ`; `multiply` is that product. */
-  addTo(y: Value, x: Value, { name, columns, from, rows, of }: WeightOrigin, multiply: (x: Value, w: Value) => Value): Value {
+  addTo(y: Value, x: Value, { name, part, columns, from, rows, of }: WeightOrigin, multiply: (x: Value, w: Value) => Value): Value {
     for (const { adapter, weights } of this.#tables) {
       const rank = rankOf(adapter, name);
       if (rank === undefined) continue;
-      const a = weights.matrix(`${name}.lora_a`, [rank, columns]);
-      const b = weights.matrixRows(`${name}.lora_b`, rank, { rows, from, of });
+      const a = weights.of(part).matrix(`${name}.lora_a`, [rank, columns]);
+      const b = weights.of(part).matrixRows(`${name}.lora_b`, rank, { rows, from, of });
       y = this.#program.add(y, this.#program.scale(multiply(multiply(x, a), b), { by: adapter.scale(rank) }));
     }
     return y;
@@ -113,27 +113,27 @@ export class AdapterTables {
   addToExperts(
     y: Value,
     x: Value,
-    { name, shape: [count, rows, columns] }: ExpertsOrigin,
+    { name, part, shape: [count, rows, columns] }: ExpertsOrigin,
     multiply: (x: Value, experts: Value) => Value,
   ): Value {
     for (const { adapter, weights } of this.#tables) {
       const rank = rankOf(adapter, name);
       if (rank === undefined) continue;
-      const a = weights.matrix(`${name}.lora_a`, [count, rank, columns]);
-      const b = weights.matrix(`${name}.lora_b`, [count, rows, rank]);
+      const a = weights.of(part).matrix(`${name}.lora_a`, [count, rank, columns]);
+      const b = weights.of(part).matrix(`${name}.lora_b`, [count, rows, rank]);
       y = this.#program.add(y, this.#program.scale(multiply(multiply(x, a), b), { by: adapter.scale(rank) }));
     }
     return y;
   }
 
   /** `y` with what the adapters add to rows `ids` of a table `[rows, columns]`. */
-  addToRows(y: Value, ids: Value, { name, columns, rows }: WeightOrigin, multiply: (x: Value, w: Value) => Value): Value {
+  addToRows(y: Value, ids: Value, { name, part, columns, rows }: WeightOrigin, multiply: (x: Value, w: Value) => Value): Value {
     for (const { adapter, weights } of this.#tables) {
       const rank = rankOf(adapter, name);
       if (rank === undefined) continue;
       // A table's factors are stored the other way round: a row of A for each id.
-      const a = this.#program.embedding(weights.matrix(`${name}.lora_a`, [rows, rank]), ids);
-      const b = weights.matrix(`${name}.lora_b`, [columns, rank]);
+      const a = this.#program.embedding(weights.of(part).matrix(`${name}.lora_a`, [rows, rank]), ids);
+      const b = weights.of(part).matrix(`${name}.lora_b`, [columns, rank]);
       y = this.#program.add(y, this.#program.scale(multiply(a, b), { by: adapter.scale(rank) }));
     }
     return y;
@@ -142,6 +142,11 @@ export class AdapterTables {
   /** Leaves out the adapters' parts for weights that take no part. */
   ignore(...names: readonly string[]): void {
     for (const { weights } of this.#tables) weights.ignore(...names.flatMap((name) => ends.map((end) => name + end)));
+  }
+
+  /** See {@link WeightTable.parts}. */
+  get parts(): readonly (readonly [string, ModelPart])[] {
+    return this.#tables.flatMap(({ weights }) => [...weights.parts]);
   }
 
   /** See {@link WeightTable.problems}. */

@@ -1,7 +1,8 @@
 import { OutOfMemoryError, type Runtime } from "@centella/core";
 import type { GgufFile } from "@centella/gguf";
 import { ModelError } from "../errors.ts";
-import { type DecoderProgram, type DecoderSizes, type ModelDescription, recordDecoder } from "../model/modelBuilder.ts";
+import type { ModelDescription, ModelSizes } from "../model/modelBuilder.ts";
+import { type RecordedModel, recordModel } from "../model/recordModel.ts";
 import type { CompiledPlan } from "../scheduler/scheduler.ts";
 import { chooseActivations } from "./activations.ts";
 import type { Adapters } from "./adapters.ts";
@@ -27,13 +28,13 @@ export interface ProgramSource {
 /** A compiled model whose weights are loaded. */
 export interface CompiledModel {
   readonly plan: CompiledPlan;
-  readonly program: DecoderProgram;
-  readonly sizes: DecoderSizes;
+  readonly program: RecordedModel;
+  readonly sizes: ModelSizes;
   /** Why the context is as long as it is. */
   readonly contextReason: string;
 }
 
-type WantedSizes = Omit<DecoderSizes, "activations">;
+type WantedSizes = Omit<ModelSizes, "activations">;
 
 /**
  * Compiles a model with the context that the options ask for and loads its weights. With the context "auto", shorter ones are tried if the
@@ -63,7 +64,7 @@ function runSizes(
   { isEncoder, vocabSize }: ModelDescription["config"],
   contextLength: number,
   wantedBatch = defaultBatchSize,
-): Pick<DecoderSizes, "batchSize" | "maxRows" | "result"> {
+): Pick<ModelSizes, "batchSize" | "maxRows" | "result"> {
   if (isEncoder) return { batchSize: contextLength, maxRows: contextLength, result: "states" };
   const batchSize = Math.min(wantedBatch, contextLength);
   return { batchSize, maxRows: Math.max(1, Math.min(batchSize, Math.floor(maxLogitBytes / (2 * 4 * vocabSize)))) };
@@ -76,11 +77,11 @@ async function compileWith(
   options: LoadModelOptions,
 ): Promise<Omit<CompiledModel, "contextReason">> {
   const { program, activations } = chooseActivations(runtime, split, options.activations, (mode) =>
-    recordDecoder(description, file, { ...sizes, activations: mode }, adapters),
+    recordModel(description, file, { ...sizes, activations: mode }, adapters),
   );
   const plan = await runtime.compile(program.program, {
     ...(options.signal && { signal: options.signal }),
-    ...(split && { placement: split.place(program.program) }),
+    ...(split && { placement: split.place(program) }),
   });
   try {
     await loadWeights(plan, program, samples, options);
@@ -93,7 +94,7 @@ async function compileWith(
 
 async function loadWeights(
   plan: CompiledPlan,
-  { weights }: DecoderProgram,
+  { weights }: RecordedModel,
   samples: ModelSamples,
   { signal, onProgress }: LoadModelOptions,
 ): Promise<void> {

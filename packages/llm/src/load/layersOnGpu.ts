@@ -1,7 +1,9 @@
-import { ArgumentError, type Backend, type OpRecorder, type Placement, type Runtime, UnsupportedError } from "@centella/core";
+import { ArgumentError, type Backend, type Placement, type Runtime, UnsupportedError } from "@centella/core";
 import { explain } from "@centella/core/backend";
 import { checkOptions, string, whole } from "@centella/quant/checks";
+import type { RecordedModel } from "../model/recordModel.ts";
 import { wholeNumber } from "../options.ts";
+import type { ModelPart } from "./weights.ts";
 
 /** Layers to keep on a GPU: so many of the last ones, on the first GPU that is open or on a backend by name. */
 export type LayersOnGpu = number | { readonly count: number; readonly backend: string };
@@ -11,10 +13,10 @@ export interface LayerSplit {
   readonly cpu: Backend;
   readonly gpu: Backend;
   readonly reason: string;
-  /** Where a program's persistents live. */
-  place(program: OpRecorder): Placement;
+  /** Where a program's persistents are stored. */
+  place(recorded: RecordedModel): Placement;
   /** The reason if one of the two has no kernels for its part of a program. */
-  unsupported(program: OpRecorder): string | undefined;
+  unsupported(recorded: RecordedModel): string | undefined;
 }
 
 /**
@@ -37,25 +39,16 @@ export function splitLayers(runtime: Runtime, wanted: LayersOnGpu, layers: numbe
     cpu,
     gpu,
     reason: `${layers - first} of ${layers} layers${onGpu > layers ? " and the output" : ""} on ${gpu.name}, as layersOnGpu asks`,
-    place(program) {
-      const isTied = !program.persistents.has("output.weight");
-      return Object.fromEntries(
-        [...program.persistents.keys()].map((name) => {
-          // An adapter's parts lie beside what they are added to.
-          const adapted = name.replace(/^adapter\.\d+\./, "");
-          const layer = layerOf(adapted);
-          if (layer !== undefined) return [name, layer >= first ? gpu.name : cpu.name];
-          if (adapted.startsWith("output")) return [name, tail.name];
-          if (name === "token_embd.weight" && isTied) return [name, tail.name];
-          if (/^(token|position)_/.test(adapted)) return [name, cpu.name];
-          // What all layers share is small: the frequencies of rope.
-          return [name, [cpu.name, gpu.name]];
-        }),
-      );
+    place({ parts }) {
+      // What all layers share is small: the frequencies of rope.
+      const places = { input: cpu.name, output: tail.name, shared: [cpu.name, gpu.name] };
+      const placeOf = (part: ModelPart): string | readonly string[] =>
+        typeof part === "number" ? (part >= first ? gpu.name : cpu.name) : places[part];
+      return Object.fromEntries([...parts].map(([name, part]) => [name, placeOf(part)]));
     },
-    unsupported(program) {
+    unsupported(recorded) {
       try {
-        explain(program, { placement: split.place(program), backends: [cpu, gpu] });
+        explain(recorded.program, { placement: split.place(recorded), backends: [cpu, gpu] });
         return undefined;
       } catch (error) {
         if (error instanceof UnsupportedError) return error.message;
@@ -81,10 +74,4 @@ function gpuOf({ backends, candidates }: Runtime, name: string | undefined): Bac
     ({ name: candidate, backend, unavailable }) => `${candidate}: ${unavailable ?? `a ${backend?.device.kind}`}`,
   );
   throw new UnsupportedError("layersOnGpu", `no GPU is open (${reasons.join("; ")}); name a backend to use it all the same`);
-}
-
-/** The layer that a persistent belongs to: `blk.7.attn_q.weight` and `cache.7` are of layer 7. */
-function layerOf(name: string): number | undefined {
-  const part = name.split(".").find((text) => /^\d+$/.test(text));
-  return part === undefined ? undefined : Number(part);
 }

@@ -5,9 +5,9 @@ import type { CacheTransfer } from "../cache/cacheTransfer.ts";
 import type { ChatTemplate } from "../chat/chatTemplate.ts";
 import { chatTemplateKey } from "../errors.ts";
 import { Model } from "../model/model.ts";
-import { recordDecoder } from "../model/modelBuilder.ts";
 import type { ModelParts } from "../model/modelContext.ts";
 import { describeModel } from "../model/modelInfo.ts";
+import { recordModel } from "../model/recordModel.ts";
 import { describeArchitecture } from "../models/index.ts";
 import type { ModelSampling } from "../sampling/modelSampling.ts";
 import { maxWaitingOf } from "../scheduler/queueOptions.ts";
@@ -113,7 +113,7 @@ function createSchedulers(
     scheduler,
     async openEmbeddingScheduler() {
       if (isEncoder) return scheduler;
-      const { program } = recordDecoder(description, file, { ...sizes, maxRows: sizes.batchSize, result: "states" }, adapters);
+      const { program } = recordModel(description, file, { ...sizes, maxRows: sizes.batchSize, result: "states" }, adapters);
       const shared = await runtime.compile(program, { shareWith: plan });
       return new Scheduler(shared, backend, { ...common, maxRows: sizes.batchSize, ...hiddenStates });
     },

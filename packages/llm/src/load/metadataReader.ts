@@ -21,15 +21,17 @@ const largestExtentName = "the largest extent of a tensor";
  */
 export class MetadataReader {
   readonly metadata: Metadata;
-  readonly #architecture: string;
-  readonly #missing: string[] = [];
+  readonly architecture: string;
+  readonly #tensors: ModelHeader["tensors"];
+  readonly #missing = new Set<string>();
   readonly #mostBlocks: number;
   readonly #largestExtent: number;
   readonly #mostElements: number;
 
   constructor({ metadata, tensors }: ModelHeader, architecture: string) {
     this.metadata = metadata;
-    this.#architecture = architecture;
+    this.architecture = architecture;
+    this.#tensors = tensors;
     this.#mostBlocks = tensors.length;
     // Tensors without elements do not count: their extents cost the file nothing.
     const filled = tensors.filter(({ elements }) => elements > 0);
@@ -39,7 +41,12 @@ export class MetadataReader {
 
   /** The name of a key in the file. */
   key(name: string): string {
-    return `${this.#architecture}.${name}`;
+    return `${this.architecture}.${name}`;
+  }
+
+  /** Whether the file has a tensor of this name. */
+  hasTensor(name: string): boolean {
+    return this.#tensors.some((tensor) => tensor.name === name);
   }
 
   /** The number of blocks, from 1. Each block has at least one tensor. */
@@ -132,6 +139,11 @@ export class MetadataReader {
     return this.metadata.optionalBool(this.key(name));
   }
 
+  /** A flag that the file must have. */
+  requiredBool(name: string): boolean {
+    return this.bool(name) ?? Boolean(this.#absent(name));
+  }
+
   /** One flag for each layer from an array of bools or numbers, a whole number that is no array unchanged, or undefined. */
   flags(name: string): readonly boolean[] | number | undefined {
     const key = this.key(name);
@@ -142,8 +154,8 @@ export class MetadataReader {
 
   /** @throws {ModelError} naming every required key that was asked for and is missing */
   finish(): void {
-    if (this.#missing.length === 0) return;
-    const keys = this.#missing.map((name) => this.key(name));
+    if (this.#missing.size === 0) return;
+    const keys = [...this.#missing].map((name) => this.key(name));
     throw new ModelError(`metadata: expected the keys ${keys.join(", ")}, got none of them; convert the model again`);
   }
 
@@ -183,7 +195,7 @@ export class MetadataReader {
   }
 
   #absent(name: string): number {
-    this.#missing.push(name);
+    this.#missing.add(name);
     return 1;
   }
 }

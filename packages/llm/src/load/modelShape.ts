@@ -22,5 +22,6 @@ export interface ModelShape {
 /** A tensor of each sequence that a recurrent layer carries from token to token. */
 export interface StateShape {
   readonly name: string;
+  readonly layer: number;
   readonly shape: readonly number[];
 }

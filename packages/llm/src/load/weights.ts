@@ -24,15 +24,20 @@ export interface RowRange {
   readonly of?: number;
 }
 
+/** The part of a model that a tensor belongs to: a layer by its index, what comes before the first or after the last one, or all of them. */
+export type ModelPart = number | "input" | "output" | "shared";
+
 /** Where a matrix of the program comes from: rows `from` to `from + rows` of the `of` rows of a tensor. */
 export interface WeightOrigin extends Required<RowRange> {
   readonly name: string;
+  readonly part: ModelPart;
   readonly columns: number;
 }
 
 /** Where experts of the program come from: all of a tensor. */
 export interface ExpertsOrigin {
   readonly name: string;
+  readonly part: ModelPart;
   readonly shape: readonly [count: number, rows: number, columns: number];
 }
 
@@ -40,15 +45,16 @@ const maxNamed = 8;
 
 /**
  * The tensors of a file as persistents of a program: the only place where GGUF meets core. A model's forward pass asks
- * for its tensors by name and shape while it is recorded; {@link finish} then compares what it asked for with what the
- * file has.
+ * for its tensors by name and shape while it is recorded; {@link finish} then compares the requested tensors with those of the file.
  */
 export class WeightTable {
+  /** The part of the model that each persistent belongs to. */
+  readonly parts: Map<string, ModelPart> = new Map();
   readonly #program: OpRecorder;
   readonly #file: GgufFile;
-  /** Of the persistents' names. */
+  /** Prefix of the persistents' names. */
   readonly #prefix: string;
-  readonly #refs = new Map<string, Value>();
+  readonly #values = new Map<string, Value>();
   readonly #origins = new Map<Value, WeightOrigin>();
   readonly #expertOrigins = new Map<Value, ExpertsOrigin>();
   readonly #used = new Set<string>();
@@ -63,37 +69,14 @@ export class WeightTable {
     this.#prefix = prefix;
   }
 
+  /** The tensors of one part of the model, by names that lack `prefix`. */
+  of(part: ModelPart, prefix: string = ""): PartWeights {
+    return new PartWeights(this, part, prefix);
+  }
+
+  /** Whether the file has a tensor that is not ignored. */
   has(name: string): boolean {
-    return this.#file.hasTensor(name);
-  }
-
-  /** A weight `[n, k]` in the file's own type. */
-  matrix(name: string, shape: readonly number[]): Value {
-    return this.#tensor(name, shape, "stored");
-  }
-
-  /** A norm's weight, a bias or the like, as f32 whatever the file stores. */
-  vector(name: string, shape: number | readonly number[]): Value {
-    return this.#tensor(name, typeof shape === "number" ? [shape] : shape, "f32");
-  }
-
-  /** A vector of divisors, as f32. Loading it fails with a {@link ModelError} if an element is 0 or not finite. */
-  divisors(name: string, length: number): Value {
-    return this.#tensor(name, [length], "divisors");
-  }
-
-  /** Rows `[rows, columns]` of a matrix that the file stores together with others. */
-  matrixRows(name: string, columns: number, { rows, from = 0, of = rows }: RowRange): Value {
-    return this.#tensor(name, [of, columns], "stored", { from, rows });
-  }
-
-  /** Elements of a vector that belong to such rows. */
-  vectorRows(name: string, { rows, from = 0, of = rows }: RowRange): Value {
-    return this.#tensor(name, [of], "f32", { from, rows });
-  }
-
-  optionalVector(name: string, length: number): Value | undefined {
-    return this.has(name) ? this.vector(name, length) : undefined;
+    return this.#file.hasTensor(name) && !this.#ignored.has(name);
   }
 
   /** Extents of a tensor of the file. */
@@ -102,16 +85,16 @@ export class WeightTable {
   }
 
   /** Where a matrix that this table gave comes from. */
-  originOf(ref: Value): WeightOrigin | undefined {
-    return this.#origins.get(ref);
+  originOf(value: Value): WeightOrigin | undefined {
+    return this.#origins.get(value);
   }
 
   /** Where experts that this table gave come from. */
-  expertsOriginOf(ref: Value): ExpertsOrigin | undefined {
-    return this.#expertOrigins.get(ref);
+  expertsOriginOf(value: Value): ExpertsOrigin | undefined {
+    return this.#expertOrigins.get(value);
   }
 
-  /** Marks tensors that the model knowingly leaves out. */
+  /** Leaves out tensors that take no part in the result, from now on: the file may have them. */
   ignore(...names: readonly string[]): void {
     for (const name of names) this.#ignored.add(name);
   }
@@ -153,25 +136,30 @@ export class WeightTable {
     );
   }
 
-  /** A tensor of this shape, or `rows` of its first axis from `from` on. */
-  #tensor(name: string, shape: readonly number[], as: "stored" | "f32" | "divisors", part: Part = { from: 0, rows: shape[0]! }): Value {
-    const { from, rows } = part;
-    const key = this.#prefix + (rows === shape[0] ? name : `${name}[${from}:${from + rows}]`);
-    const known = this.#refs.get(key);
+  /**
+   * Declares a tensor of the file as a persistent: all of `shape`, or the rows `range` of its first axis. One that several parts of the
+   * model ask for belongs to the last of them.
+   */
+  tensor(part: ModelPart, name: string, shape: readonly number[], as: WeightForm, range: RowRange = { rows: shape[0] ?? 1 }): Value {
+    const { rows, from = 0 } = range;
+    const [of = 1, ...rest] = shape;
+    const key = this.#prefix + (rows === of ? name : `${name}[${from}:${from + rows}]`);
+    this.parts.set(key, part);
+    const known = this.#values.get(key);
     if (known !== undefined) return known;
     const info = this.#file.optionalTensor(name);
     const isUsable = info !== undefined && this.#fits(info, shape);
     if (info === undefined) this.#missing.add(`${name} ${formatShape(shape)}`);
     // Recording goes on with a stand-in, so that one error names every problem.
     const dtype = isUsable && as === "stored" ? weightType(info) : "f32";
-    const ref = this.#program.persistent(key, { dtype, shape: [rows, ...shape.slice(1)] });
-    this.#refs.set(key, ref);
-    if (shape.length === 2) this.#origins.set(ref, { name, columns: shape[1]!, from, rows, of: shape[0]! });
-    if (shape.length === 3) this.#expertOrigins.set(ref, { name, shape: [shape[0]!, shape[1]!, shape[2]!] });
+    const value = this.#program.persistent(key, { dtype, shape: [rows, ...rest] });
+    this.#values.set(key, value);
+    const [columns = 1, inner = 1] = rest;
+    if (shape.length === 2) this.#origins.set(value, { name, part, columns, from, rows, of });
+    if (shape.length === 3) this.#expertOrigins.set(value, { name, part, shape: [of, columns, inner] });
     this.#used.add(name);
-    const range = { ...part, of: shape[0]! };
-    if (isUsable) this.#weights.push(weightMakers[as](key, this.#file, info, range));
-    return ref;
+    if (isUsable) this.#weights.push(weightMakers[as](key, this.#file, info, { from, rows, of }));
+    return value;
   }
 
   #fits(info: TensorInfo, shape: readonly number[]): boolean {
@@ -180,6 +168,71 @@ export class WeightTable {
     if (has === wants) return true;
     this.#misshapen.add(`${info.name} ${formatShape(info.shape)} instead of ${formatShape(shape)}`);
     return false;
+  }
+}
+
+/** Tensors of one part of a model, by names relative to the part's prefix. */
+export class PartWeights {
+  readonly #table: WeightTable;
+  readonly #part: ModelPart;
+  readonly #prefix: string;
+
+  constructor(table: WeightTable, part: ModelPart, prefix: string) {
+    this.#table = table;
+    this.#part = part;
+    this.#prefix = prefix;
+  }
+
+  /** A tensor's name in the file. */
+  nameOf(name: string): string {
+    return this.#prefix + name;
+  }
+
+  has(name: string): boolean {
+    return this.#table.has(this.nameOf(name));
+  }
+
+  /** Extents of a tensor of the file. */
+  shape(name: string): readonly number[] | undefined {
+    return this.#table.shape(this.nameOf(name));
+  }
+
+  /** A weight `[n, k]` or `[count, n, k]` in the file's own type. */
+  matrix(name: string, shape: readonly number[]): Value {
+    return this.#tensor(name, shape, "stored");
+  }
+
+  /** Rows `[rows, columns]` of a matrix that the file stores together with others. */
+  matrixRows(name: string, columns: number, range: RowRange): Value {
+    return this.#tensor(name, [range.of ?? range.rows, columns], "stored", range);
+  }
+
+  /** A norm's weight, a bias or another small tensor, as f32 whatever the file stores. */
+  vector(name: string, shape: number | readonly number[]): Value {
+    return this.#tensor(name, typeof shape === "number" ? [shape] : shape, "f32");
+  }
+
+  /** Elements of a vector that belong to such rows. */
+  vectorRows(name: string, range: RowRange): Value {
+    return this.#tensor(name, [range.of ?? range.rows], "f32", range);
+  }
+
+  optionalVector(name: string, length: number): Value | undefined {
+    return this.has(name) ? this.vector(name, length) : undefined;
+  }
+
+  /** A vector of divisors, as f32. Loading it fails with a {@link ModelError} if an element is 0 or not finite. */
+  divisors(name: string, length: number): Value {
+    return this.#tensor(name, [length], "divisors");
+  }
+
+  /** See {@link WeightTable.ignore}. */
+  ignore(...names: readonly string[]): void {
+    this.#table.ignore(...names.map((name) => this.nameOf(name)));
+  }
+
+  #tensor(name: string, shape: readonly number[], as: WeightForm, range?: RowRange): Value {
+    return this.#table.tensor(this.#part, this.nameOf(name), shape, as, range);
   }
 }
 
@@ -196,13 +249,10 @@ function weightType({ name, type }: TensorInfo): DType {
   throw new UnsupportedError(`tensor ${name}`, `weights of type ${type} are not computed`);
 }
 
-/** Rows of a tensor's first axis. */
-interface Part {
-  readonly from: number;
-  readonly rows: number;
-}
+/** Form of a weight in the program: as it is stored, or decoded to f32. */
+type WeightForm = "stored" | "f32" | "divisors";
 
-/** What reads a weight, by what the model asks for. */
+/** Readers of weights by form. */
 const weightMakers = { stored: storedWeight, f32: vectorWeight, divisors: divisorsWeight } as const;
 
 function storedWeight(name: string, file: GgufFile, info: TensorInfo, { from, rows, of }: Required<RowRange>): Weight {

@@ -1,11 +1,10 @@
-import { CentellaError, createRecorder, type OpRecorder, type SymbolicDim, UnsupportedError, type Value } from "@centella/core";
+import { createRecorder, type OpRecorder, type SymbolicDim, type Value } from "@centella/core";
 import type { GgufFile } from "@centella/gguf";
 import { blocksOf, blockTokens } from "../cache/prefixCache.ts";
 import { stateRowsPerSequence } from "../cache/recurrentStatePool.ts";
-import { ModelError } from "../errors.ts";
-import type { Adapters } from "../load/adapters.ts";
-import type { ModelShape } from "../load/modelShape.ts";
-import { type Weight, WeightTable } from "../load/weights.ts";
+import type { Adapters, AdapterTables } from "../load/adapters.ts";
+import { type ModelPart, WeightTable } from "../load/weights.ts";
+import type { ModelConfig } from "../models/config.ts";
 
 /**
  * How weights are multiplied that are not f32: "ggml" first rounds activations as ggml's CPU code does, to 8-bit blocks for block types
@@ -17,7 +16,7 @@ export type ActivationMode = "ggml" | "f32";
 export type CacheType = "f32" | "f16" | "q8_0";
 
 /** Sizes that a program is recorded for. */
-export interface DecoderSizes {
+export interface ModelSizes {
   /** Tokens of a sequence, at most. */
   readonly contextLength: number;
   /** Sequences that the cache holds. */
@@ -34,46 +33,17 @@ export interface DecoderSizes {
   readonly result?: "logits" | "states";
 }
 
-/** What a model's forward pass is recorded with. */
-export interface ModelBuilder {
-  readonly program: OpRecorder;
-  readonly weights: WeightTable;
-  /** Tokens of the run. */
-  readonly T: SymbolicDim;
-  /** Ids `[T]`. */
-  readonly tokens: Value;
-  /** Positions in their sequences `[T]`. */
-  readonly positions: Value;
-  /** Indices `[nOut]` of the tokens whose logits leave the run. */
-  readonly outRows: Value;
-  /** Tokens of a sequence, at most. */
-  readonly contextLength: number;
-  /** See {@link DecoderSizes}. */
-  readonly isGeluRounded: boolean;
-  readonly result: "logits" | "states";
-  /** `x [..., k] · w [n, k]ᵀ` in the recording's mode, times a scale where there is one, adapters added. */
-  linear(x: Value, w: Value, scale?: Value): Value;
-  /** The same of each token with the experts that `ids [T, k]` names: see the `moeMatmul` op. */
-  expertLinear(x: Value, experts: Value, ids: Value, scale?: Value): Value;
-  /** What a recurrent layer keeps; see {@link ModelShape}. */
-  state(name: string): RecurrentState;
-  /** Rows `ids` of a table `[V, d]`, adapters included. */
-  lookUp(table: Value, ids: Value): Value;
-  /** Leaves tensors out that take no part in the result. */
-  ignore(...names: readonly string[]): void;
-  /** Writes `k [T, Hkv, dK]` and `v [T, Hkv, dV]` to a layer's cache and attends with `q [T, H, dK]`: `[T, H, dV]`. */
-  attend(layer: number, q: Value, k: Value, v: Value, options: AttendOptions): Value;
-}
-
-/** See the `attention` op; 0 is none. */
+/** Options of the `attention` op that models differ in; 0 is none. */
 export interface AttendOptions {
-  readonly scale: number;
-  readonly softcap: number;
-  readonly window: number;
+  /** Factor of q·k before the softmax. */
+  readonly scale?: number | undefined;
+  readonly softcap?: number;
+  /** Tokens that a query sees. */
+  readonly window?: number;
   /** Bias that grows with distance, of the first head; see the op. */
   readonly alibi?: number;
   readonly causal?: boolean;
-  /** A score of each head that nothing is attended with `[H]`. */
+  /** Score `[H]` of each head for attending to nothing. */
   readonly sinks?: Value;
 }
 
@@ -85,133 +55,164 @@ export interface RecurrentState {
   readonly rows: Value;
 }
 
-/** One model of a family. */
+/** How one file's model is computed. */
 export interface ModelDescription {
-  readonly config: ModelShape;
-  /** Whether logits of the family were compared with those of another implementation. */
-  readonly isVerified: boolean;
+  readonly config: ModelConfig;
   /** Records the forward pass, from ids to logits `[nOut, V]` or states `[nOut, d]`. */
-  forward(recording: ModelBuilder): Value;
+  forward(builder: ModelBuilder): Value;
 }
 
-/** A recorded model: one program for prompts and for single tokens, and the weights that it wants. */
-export interface DecoderProgram {
+/**
+ * Records a model's forward pass: the run's inputs, the cache and states, and products that know the activation mode and the adapters.
+ * The cache has blocks of {@link blockTokens} slots: as many as all sequences need when they are full.
+ */
+export class ModelBuilder {
   readonly program: OpRecorder;
-  readonly weights: readonly Weight[];
-}
+  readonly config: ModelConfig;
+  readonly weights: WeightTable;
+  readonly adapters: AdapterTables | undefined;
+  /** Tokens of the run. */
+  readonly T: SymbolicDim;
+  /** Ids `[T]`. */
+  readonly tokens: Value;
+  /** Positions in their sequences `[T]`. */
+  readonly positions: Value;
+  /** Indices `[nOut]` of the tokens whose logits leave the run. */
+  readonly outRows: Value;
+  /** Maximum number of tokens of a sequence. */
+  readonly contextLength: number;
+  /** See {@link ModelSizes}. */
+  readonly isGeluRounded: boolean;
+  readonly result: "logits" | "states";
+  readonly #activations: ActivationMode;
+  readonly #slots: Value;
+  readonly #sequences: Value;
+  readonly #blockTable: Value;
+  readonly #lengths: Value;
+  readonly #caches: ReadonlyMap<number, Value>;
+  readonly #states: ReadonlyMap<string, RecurrentState>;
+  readonly #parts = new Map<string, ModelPart>();
+  /** Embedding tables. A table's own adapter is one of its rows, not of the output layer that it may be as well. */
+  readonly #tables = new Set<Value>();
 
-/**
- * Records a model with a cache of blocks of {@link blockTokens} slots: as many as all sequences take when they are full.
- * @throws {ModelError | UnsupportedError}
- */
-export function recordDecoder(
-  { config, forward }: ModelDescription,
-  file: GgufFile,
-  sizes: DecoderSizes,
-  adapters?: Adapters,
-): DecoderProgram {
-  const program = createRecorder();
-  const T = program.dim("T", sizes.batchSize);
-  const nOut = program.dim("nOut", sizes.maxRows);
-  const nSeq = program.dim("nSeq", sizes.sequences);
-  const tokens = program.input("tokens", "i32", [T]);
-  const positions = program.input("positions", "i32", [T]);
-  const slots = program.input("slots", "i32", [T]);
-  const seqOf = program.input("seqOf", "i32", [T]);
-  const blockTable = program.input("blockTable", "i32", [nSeq, blocksOf(sizes.contextLength)]);
-  const seqLens = program.input("seqLens", "i32", [nSeq]);
-  const outRows = program.input("outRows", "i32", [nOut]);
-
-  const cacheShape = [sizes.sequences * blocksOf(sizes.contextLength) * blockTokens, config.kvHeads, config.keyLength + config.valueLength];
-  const caches = Array.from({ length: config.layers }, (_, layer) =>
-    config.hasCache(layer)
-      ? program.persistent(`cache.${layer}`, { dtype: sizes.cacheType, shape: cacheShape }, { init: "zeros" })
-      : undefined,
-  );
-  const states = new Map(
-    config.states.map(({ name, shape }) => [
-      name,
-      program.persistent(name, { dtype: "f32", shape: [sizes.sequences * stateRowsPerSequence, ...shape] }, { init: "zeros" }),
-    ]),
-  );
-  const stateRows = states.size === 0 ? undefined : program.input("stateRows", "i32", [T]);
-  const weights = new WeightTable(program, file);
-  const adapted = adapters?.record(program);
-  const { activations } = sizes;
-  const roundedFor = ({ spec: { dtype } }: Value, x: Value): Value => {
-    if (activations === "f32" || (dtype !== "f16" && dtype !== "bf16")) return x;
-    return program.cast(program.cast(x, { dtype }), { dtype: "f32" });
-  };
-  const multiply = (x: Value, w: Value): Value => program.matmul(roundedFor(w, x), w, { transposeB: true, activations });
-  const scaled = (y: Value, scale: Value | undefined): Value => (scale === undefined ? y : program.mul(y, scale));
-  // The table's own adapter is one of its rows, not of the output layer that it may be as well.
-  const tables = new Set<Value>();
-  const recording: ModelBuilder = {
-    program,
-    weights,
-    T,
-    tokens,
-    positions,
-    outRows,
-    contextLength: sizes.contextLength,
-    isGeluRounded: sizes.isGeluRounded,
-    result: sizes.result ?? "logits",
-    linear(x, w, scale) {
-      const y = scaled(multiply(x, w), scale);
-      const origin = tables.has(w) ? undefined : weights.originOf(w);
-      return adapted === undefined || origin === undefined ? y : adapted.addTo(y, x, origin, multiply);
-    },
-    lookUp(table, ids) {
-      tables.add(table);
-      const y = program.embedding(table, ids);
-      const origin = weights.originOf(table);
-      return adapted === undefined || origin === undefined ? y : adapted.addToRows(y, ids, origin, multiply);
-    },
-    ignore(...names) {
-      weights.ignore(...names);
-      adapted?.ignore(...names);
-    },
-    expertLinear(x, experts, ids, scale) {
-      const multiplyBy = (z: Value, w: Value): Value => program.moeMatmul(roundedFor(w, z), w, ids, { activations });
-      const y = scaled(multiplyBy(x, experts), scale);
-      const origin = adapted === undefined ? undefined : weights.expertsOriginOf(experts);
-      return origin === undefined ? y : adapted!.addToExperts(y, x, origin, multiplyBy);
-    },
-    state: (name) => ({ tensor: states.get(name)!, rows: stateRows! }),
-    attend(layer, q, k, v, options) {
-      const cache = program.kvWrite(caches[layer]!, k, v, slots);
-      return program.attention(q, cache, positions, seqOf, blockTable, seqLens, { ...options, blockSize: blockTokens });
-    },
-  };
-  const result = explained([weights, adapted], () => forward(recording));
-  if (recording.result === "states") program.output("states", result);
-  else {
-    // Rows of logits leave the run only where they are asked for: a greedy choice is two numbers.
-    program.output("logits", program.embedding(result, program.input("readRows", "i32", [program.dim("nRead", sizes.maxRows)])));
-    program.output("greedyTokens", program.argmax(result));
-    program.output("maxLogits", program.max(result, { axis: -1 }));
+  constructor(config: ModelConfig, file: GgufFile, sizes: ModelSizes, adapters: Adapters | undefined) {
+    const program = createRecorder();
+    this.program = program;
+    this.config = config;
+    this.contextLength = sizes.contextLength;
+    this.isGeluRounded = sizes.isGeluRounded;
+    this.result = sizes.result ?? "logits";
+    this.#activations = sizes.activations;
+    this.T = program.dim("T", sizes.batchSize);
+    const nSeq = program.dim("nSeq", sizes.sequences);
+    this.tokens = program.input("tokens", "i32", [this.T]);
+    this.positions = program.input("positions", "i32", [this.T]);
+    this.#slots = program.input("slots", "i32", [this.T]);
+    this.#sequences = program.input("seqOf", "i32", [this.T]);
+    this.#blockTable = program.input("blockTable", "i32", [nSeq, blocksOf(sizes.contextLength)]);
+    this.#lengths = program.input("seqLens", "i32", [nSeq]);
+    this.outRows = program.input("outRows", "i32", [program.dim("nOut", sizes.maxRows)]);
+    this.#caches = this.#declareCaches(sizes);
+    this.#states = this.#declareStates(sizes);
+    this.weights = new WeightTable(program, file);
+    this.adapters = adapters?.record(program);
   }
-  return { program, weights: [...weights.finish(), ...(adapted?.finish() ?? [])] };
-}
 
-/**
- * Runs a recording. Stand-ins for missing and misshapen tensors, and sizes that contradict one another, upset an op before the tensors are
- * compared with what the model asks for: the tensors are the better explanation.
- * @throws {ModelError | UnsupportedError}
- */
-function explained(tables: readonly ({ readonly problems: ModelError | undefined } | undefined)[], record: () => Value): Value {
-  try {
-    return record();
-  } catch (error) {
-    if (!(error instanceof CentellaError) || error instanceof ModelError) throw error;
-    const problem = tables.map((table) => table?.problems).find((found) => found !== undefined);
-    if (problem !== undefined) throw problem;
-    if (error instanceof UnsupportedError) throw error;
-    throw new ModelError(
-      `model: expected metadata that goes with the tensors, got a contradiction (${error.message}); the file is broken`,
-      {
-        cause: error,
-      },
+  /** The part of the model that each persistent belongs to. */
+  get parts(): ReadonlyMap<string, ModelPart> {
+    return new Map([...this.#parts, ...this.weights.parts, ...(this.adapters?.parts ?? [])]);
+  }
+
+  /** `x [..., k] · w [n, k]ᵀ` in the recording's mode, times a scale if there is one, adapters added. */
+  linear(x: Value, w: Value, scale?: Value): Value {
+    const y = this.#scaled(this.#multiply(x, w), scale);
+    const origin = this.#tables.has(w) ? undefined : this.weights.originOf(w);
+    return this.adapters === undefined || origin === undefined ? y : this.adapters.addTo(y, x, origin, (z, v) => this.#multiply(z, v));
+  }
+
+  /** The same of each token with the experts that `ids [T, k]` names: see the `moeMatmul` op. */
+  expertLinear(x: Value, experts: Value, ids: Value, scale?: Value): Value {
+    const multiply = (z: Value, v: Value): Value => this.program.moeMatmul(this.#rounded(z, v), v, ids, { activations: this.#activations });
+    const y = this.#scaled(multiply(x, experts), scale);
+    const origin = this.weights.expertsOriginOf(experts);
+    return this.adapters === undefined || origin === undefined ? y : this.adapters.addToExperts(y, x, origin, multiply);
+  }
+
+  /** Rows `ids` of a table `[V, d]`, adapters included. */
+  lookUp(table: Value, ids: Value): Value {
+    this.#tables.add(table);
+    const y = this.program.embedding(table, ids);
+    const origin = this.weights.originOf(table);
+    if (this.adapters === undefined || origin === undefined) return y;
+    return this.adapters.addToRows(y, ids, origin, (x, w) => this.#multiply(x, w));
+  }
+
+  /** Writes `k [T, Hkv, dK]` and `v [T, Hkv, dV]` to a layer's cache and attends with `q [T, H, dK]`: `[T, H, dV]`. */
+  attend(layer: number, q: Value, k: Value, v: Value, options: AttendOptions & { readonly scale: number }): Value {
+    const { program, positions } = this;
+    const cache = program.kvWrite(declared(this.#caches, layer), k, v, this.#slots);
+    return program.attention(q, cache, positions, this.#sequences, this.#blockTable, this.#lengths, { ...options, blockSize: blockTokens });
+  }
+
+  /** A state of a recurrent layer; see {@link ModelConfig.states}. */
+  state(name: string): RecurrentState {
+    return declared(this.#states, name);
+  }
+
+  /** `x · by` */
+  scale(x: Value, by: number): Value {
+    return by === 1 ? x : this.program.scale(x, { by });
+  }
+
+  /** Leaves out tensors that take no part in the result, and their adapters. `*` in a name stands for every layer. */
+  ignore(...names: readonly string[]): void {
+    const layers = Array.from({ length: this.config.layers }, (_, layer) => String(layer));
+    const all = names.flatMap((name) => (name.includes("*") ? layers.map((layer) => name.replace("*", layer)) : [name]));
+    this.weights.ignore(...all);
+    this.adapters?.ignore(...all);
+  }
+
+  #multiply(x: Value, w: Value): Value {
+    return this.program.matmul(this.#rounded(x, w), w, { transposeB: true, activations: this.#activations });
+  }
+
+  /** Activations as weights of 16 bits are multiplied with; those of blocks are rounded by the product. */
+  #rounded(x: Value, { spec: { dtype } }: Value): Value {
+    if (this.#activations === "f32" || (dtype !== "f16" && dtype !== "bf16")) return x;
+    return this.program.cast(this.program.cast(x, { dtype }), { dtype: "f32" });
+  }
+
+  #scaled(y: Value, scale: Value | undefined): Value {
+    return scale === undefined ? y : this.program.mul(y, scale);
+  }
+
+  #declareCaches({ sequences, contextLength, cacheType }: ModelSizes): ReadonlyMap<number, Value> {
+    const { layers, hasCache, kvHeads, keyLength, valueLength } = this.config;
+    const shape = [sequences * blocksOf(contextLength) * blockTokens, kvHeads, keyLength + valueLength];
+    const indices = Array.from({ length: layers }, (_, layer) => layer).filter((layer) => hasCache(layer));
+    return new Map(
+      indices.map((layer) => {
+        this.#parts.set(`cache.${layer}`, layer);
+        return [layer, this.program.persistent(`cache.${layer}`, { dtype: cacheType, shape }, { init: "zeros" })];
+      }),
     );
   }
+
+  #declareStates({ sequences }: ModelSizes): ReadonlyMap<string, RecurrentState> {
+    const tensors = this.config.states.map(({ name, layer, shape }) => {
+      this.#parts.set(name, layer);
+      const spec = { dtype: "f32", shape: [sequences * stateRowsPerSequence, ...shape] } as const;
+      return [name, this.program.persistent(name, spec, { init: "zeros" })] as const;
+    });
+    if (tensors.length === 0) return new Map();
+    const rows = this.program.input("stateRows", "i32", [this.T]);
+    return new Map(tensors.map(([name, tensor]) => [name, { tensor, rows }]));
+  }
+}
+
+/** What the model's config declares under a key. @throws {Error} for a layer whose config declares nothing: a mistake in a family's file */
+function declared<K, V>(values: ReadonlyMap<K, V>, key: K): V {
+  const value = values.get(key);
+  if (value === undefined) throw new Error(`model: ${String(key)} has no cache or state; its family's config declares none`);
+  return value;
 }

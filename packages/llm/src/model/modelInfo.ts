@@ -4,8 +4,10 @@ import { fileTypeById, type GgufFile } from "@centella/gguf";
 import { chatTemplateKey } from "../errors.ts";
 import { cacheBytes } from "../load/contextRequest.ts";
 import type { LayerSplit } from "../load/layersOnGpu.ts";
+import { architectureStatus } from "../models/index.ts";
 import type { SamplingOptions } from "../sampling/options.ts";
-import type { ActivationMode, CacheType, DecoderProgram, DecoderSizes, ModelDescription } from "./modelBuilder.ts";
+import type { ActivationMode, CacheType, ModelDescription, ModelSizes } from "./modelBuilder.ts";
+import type { RecordedModel } from "./recordModel.ts";
 
 /** Bytes that a model takes, in stored form; a backend may add padding and scratch space (`runtime.backends[…].memory()`). */
 export interface ModelMemory {
@@ -56,16 +58,17 @@ export interface ModelInfo {
 
 export function describeModel(
   file: GgufFile,
-  { config, isVerified }: ModelDescription,
-  sizes: DecoderSizes,
-  { weights }: DecoderProgram,
+  { config }: ModelDescription,
+  sizes: ModelSizes,
+  { weights }: RecordedModel,
   chosen: Selection | LayerSplit,
   warnings: readonly string[],
   contextReason: string,
   sampling: SamplingOptions,
 ): ModelInfo {
   const backends = "gpu" in chosen ? [chosen.gpu, chosen.cpu] : [chosen.backend];
-  const architecture = file.metadata.string("general.architecture");
+  const { architecture } = config;
+  const isVerified = architectureStatus(architecture) === "verified";
   const unverified = `architecture ${architecture} is unverified: its logits were never compared with those of another implementation`;
   return {
     name: file.metadata.optionalString("general.name") ?? "unnamed",

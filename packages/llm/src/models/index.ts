@@ -1,131 +1,82 @@
 import { UnsupportedArchitectureError } from "../errors.ts";
-import type { ModelHeader } from "../load/metadataReader.ts";
+import { MetadataReader, type ModelHeader } from "../load/metadataReader.ts";
 import type { ModelDescription } from "../model/modelBuilder.ts";
-import { hasRareConfig, readModelConfig } from "./config.ts";
-import { baichuan } from "./families/baichuan.ts";
-import { bert } from "./families/bert.ts";
-import { bloom } from "./families/bloom.ts";
-import { cohere2 } from "./families/cohere2.ts";
-import { commandR } from "./families/commandR.ts";
-import { deepseek2 } from "./families/deepseek2.ts";
-import { ernie45 } from "./families/ernie45.ts";
-import { ernie45Moe } from "./families/ernie45Moe.ts";
-import { exaone4 } from "./families/exaone4.ts";
-import { falcon } from "./families/falcon.ts";
-import { gemma } from "./families/gemma.ts";
-import { gemma2 } from "./families/gemma2.ts";
-import { gemma3 } from "./families/gemma3.ts";
-import { glm4 } from "./families/glm4.ts";
-import { gpt2 } from "./families/gpt2.ts";
-import { gptneox } from "./families/gptneox.ts";
-import { gptOss } from "./families/gptOss.ts";
-import { granite } from "./families/granite.ts";
-import { granitemoe } from "./families/granitemoe.ts";
-import { hunyuanDense } from "./families/hunyuanDense.ts";
-import { hunyuanMoe } from "./families/hunyuanMoe.ts";
-import { internlm2 } from "./families/internlm2.ts";
-import { jamba } from "./families/jamba.ts";
-import { lfm2 } from "./families/lfm2.ts";
-import { lfm2moe } from "./families/lfm2moe.ts";
-import { llama } from "./families/llama.ts";
-import { mamba } from "./families/mamba.ts";
-import { mamba2 } from "./families/mamba2.ts";
-import { minicpm } from "./families/minicpm.ts";
-import { mistral3 } from "./families/mistral3.ts";
-import { mpt } from "./families/mpt.ts";
-import { nemotron } from "./families/nemotron.ts";
-import { nomicBert } from "./families/nomicBert.ts";
-import { olmo2 } from "./families/olmo2.ts";
-import { olmoe } from "./families/olmoe.ts";
-import { phi2 } from "./families/phi2.ts";
-import { phi3 } from "./families/phi3.ts";
-import { qwen2 } from "./families/qwen2.ts";
-import { qwen2moe } from "./families/qwen2moe.ts";
-import { qwen3 } from "./families/qwen3.ts";
-import { qwen3moe } from "./families/qwen3moe.ts";
-import { seedOss } from "./families/seedOss.ts";
-import { smollm3 } from "./families/smollm3.ts";
-import { stablelm } from "./families/stablelm.ts";
-import { starcoder2 } from "./families/starcoder2.ts";
-import { xverse } from "./families/xverse.ts";
 import type { Family } from "./family.ts";
-import { forward } from "./forward.ts";
-import { loadRareLayers } from "./rareLayers.ts";
 
-/** Their descriptions. */
-export const families: readonly Family[] = [
-  baichuan,
-  bert,
-  bloom,
-  cohere2,
-  commandR,
-  deepseek2,
-  ernie45,
-  ernie45Moe,
-  exaone4,
-  falcon,
-  gemma,
-  gemma2,
-  gemma3,
-  glm4,
-  gpt2,
-  gptneox,
-  gptOss,
-  granite,
-  granitemoe,
-  hunyuanDense,
-  hunyuanMoe,
-  internlm2,
-  jamba,
-  lfm2,
-  lfm2moe,
-  llama,
-  mamba,
-  mamba2,
-  minicpm,
-  mistral3,
-  mpt,
-  nemotron,
-  nomicBert,
-  olmo2,
-  olmoe,
-  phi2,
-  phi3,
-  qwen2,
-  qwen2moe,
-  qwen3,
-  qwen3moe,
-  seedOss,
-  smollm3,
-  stablelm,
-  starcoder2,
-  xverse,
-];
+/** Loaders of the families, by `general.architecture`: an app loads the family of its model alone. */
+export const families: Readonly<Record<string, () => Promise<Family>>> = {
+  baichuan: async () => (await import("./families/baichuan.ts")).baichuan,
+  bert: async () => (await import("./families/bert.ts")).bert,
+  bloom: async () => (await import("./families/bloom.ts")).bloom,
+  cohere2: async () => (await import("./families/cohere2.ts")).cohere2,
+  "command-r": async () => (await import("./families/commandR.ts")).commandR,
+  deepseek2: async () => (await import("./families/deepseek2.ts")).deepseek2,
+  ernie4_5: async () => (await import("./families/ernie45.ts")).ernie45,
+  "ernie4_5-moe": async () => (await import("./families/ernie45Moe.ts")).ernie45Moe,
+  exaone4: async () => (await import("./families/exaone4.ts")).exaone4,
+  falcon: async () => (await import("./families/falcon.ts")).falcon,
+  gemma: async () => (await import("./families/gemma.ts")).gemma,
+  gemma2: async () => (await import("./families/gemma2.ts")).gemma2,
+  gemma3: async () => (await import("./families/gemma3.ts")).gemma3,
+  glm4: async () => (await import("./families/glm4.ts")).glm4,
+  gpt2: async () => (await import("./families/gpt2.ts")).gpt2,
+  gptneox: async () => (await import("./families/gptneox.ts")).gptneox,
+  "gpt-oss": async () => (await import("./families/gptOss.ts")).gptOss,
+  granite: async () => (await import("./families/granite.ts")).granite,
+  granitemoe: async () => (await import("./families/granitemoe.ts")).granitemoe,
+  "hunyuan-dense": async () => (await import("./families/hunyuanDense.ts")).hunyuanDense,
+  "hunyuan-moe": async () => (await import("./families/hunyuanMoe.ts")).hunyuanMoe,
+  internlm2: async () => (await import("./families/internlm2.ts")).internlm2,
+  jamba: async () => (await import("./families/jamba.ts")).jamba,
+  lfm2: async () => (await import("./families/lfm2.ts")).lfm2,
+  lfm2moe: async () => (await import("./families/lfm2moe.ts")).lfm2moe,
+  llama: async () => (await import("./families/llama.ts")).llama,
+  mamba: async () => (await import("./families/mamba.ts")).mamba,
+  mamba2: async () => (await import("./families/mamba2.ts")).mamba2,
+  minicpm: async () => (await import("./families/minicpm.ts")).minicpm,
+  mistral3: async () => (await import("./families/mistral3.ts")).mistral3,
+  mpt: async () => (await import("./families/mpt.ts")).mpt,
+  nemotron: async () => (await import("./families/nemotron.ts")).nemotron,
+  "nomic-bert": async () => (await import("./families/nomicBert.ts")).nomicBert,
+  olmo2: async () => (await import("./families/olmo2.ts")).olmo2,
+  olmoe: async () => (await import("./families/olmoe.ts")).olmoe,
+  phi2: async () => (await import("./families/phi2.ts")).phi2,
+  phi3: async () => (await import("./families/phi3.ts")).phi3,
+  qwen2: async () => (await import("./families/qwen2.ts")).qwen2,
+  qwen2moe: async () => (await import("./families/qwen2moe.ts")).qwen2moe,
+  qwen3: async () => (await import("./families/qwen3.ts")).qwen3,
+  qwen3moe: async () => (await import("./families/qwen3moe.ts")).qwen3moe,
+  seed_oss: async () => (await import("./families/seedOss.ts")).seedOss,
+  smollm3: async () => (await import("./families/smollm3.ts")).smollm3,
+  stablelm: async () => (await import("./families/stablelm.ts")).stablelm,
+  starcoder2: async () => (await import("./families/starcoder2.ts")).starcoder2,
+  xverse: async () => (await import("./families/xverse.ts")).xverse,
+};
+
+/** Architectures whose logits were not compared with those of another implementation. */
+export const unverifiedArchitectures: Set<string> = new Set();
 
 /** Names of the model families that can be loaded, as `general.architecture` spells them. */
-export const supportedArchitectures: readonly string[] = families.map(({ name }) => name);
+export const supportedArchitectures: readonly string[] = Object.keys(families);
 
 /**
- * Whether models of an architecture can be loaded, and whether what they compute was compared with another implementation:
- * undefined if they cannot.
+ * Whether models of an architecture can be loaded, and whether their logits were compared with those of another implementation:
+ * undefined if they cannot be loaded.
  */
 export function architectureStatus(architecture: string): "verified" | "unverified" | undefined {
-  const family = families.find(({ name }) => name === architecture);
-  return family && (family.isVerified ? "verified" : "unverified");
+  if (!Object.hasOwn(families, architecture)) return undefined;
+  return unverifiedArchitectures.has(architecture) ? "unverified" : "verified";
 }
 
 /**
- * A file's model by its family's description.
- * @throws {UnsupportedArchitectureError | ModelError | UnsupportedError} for a family that is not known, and metadata that is
- *   incomplete or asks for what is not computed
+ * Describes a file's model.
+ * @throws {UnsupportedArchitectureError | ModelError | UnsupportedError} for an unknown family, and for metadata that is incomplete,
+ *   contradicts itself or asks for something that is not computed
  */
 export async function describeArchitecture(header: ModelHeader): Promise<ModelDescription> {
-  const { metadata } = header;
-  const name = metadata.string("general.architecture");
-  const family = families.find((candidate) => candidate.name === name);
-  if (family === undefined) throw new UnsupportedArchitectureError(name, supportedArchitectures);
-  const reader = hasRareConfig(family, metadata) ? await import("./rareConfig.ts") : undefined;
-  const config = readModelConfig(family, header, reader);
-  const rare = await loadRareLayers(config);
-  return { config, isVerified: family.isVerified, forward: (recording) => forward(recording, family, config, rare) };
+  const name = header.metadata.string("general.architecture");
+  const load = Object.hasOwn(families, name) ? families[name] : undefined;
+  if (load === undefined) throw new UnsupportedArchitectureError(name, supportedArchitectures);
+  const family = await load();
+  return family(new MetadataReader(header, name));
 }

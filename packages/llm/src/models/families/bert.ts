@@ -1,17 +1,58 @@
+import type { Value } from "@centella/core";
+import type { MetadataReader } from "../../load/metadataReader.ts";
+import type { ModelBuilder, ModelDescription } from "../../model/modelBuilder.ts";
+import { embed, embedPositions, states } from "../blocks/ends.ts";
+import type { FeedForwardOptions } from "../blocks/feedForward.ts";
+import { layersOf } from "../blocks/layer.ts";
+import { type RopeConfig, readRope } from "../blocks/rope.ts";
+import { Section } from "../blocks/section.ts";
+import { readConfig } from "../config.ts";
 import type { Family } from "../family.ts";
 
 /** BERT: embeds texts. */
-export const bert: Family = {
-  name: "bert",
-  isVerified: true,
-  isEncoder: true,
-  norm: "layer",
-  norms: "sums",
-  positions: "learned",
-  tokenTypes: true,
-  embeddingNorm: true,
-  attention: { queryKeyNorm: "optionalAll" },
-  feedForward: { kind: "plain", activation: "gelu" },
-  // Heads of classifiers and rerankers.
-  ignored: ["cls.weight", "cls.bias", "cls.norm.weight", "cls.output.weight", "cls.output.bias"],
-};
+export const bert: Family = (file) => bertModel(file, { feedForward: { kind: "plain", activation: "gelu" } });
+
+interface BertTraits {
+  /** Rotary positions instead of learned ones. */
+  readonly ropeType?: "neox";
+  readonly feedForward: FeedForwardOptions;
+  readonly ignored?: readonly string[];
+}
+
+/** The model of a file of BERT's kind. */
+export function bertModel(file: MetadataReader, { ropeType, feedForward, ignored = [] }: BertTraits): ModelDescription {
+  const config = readConfig(file, { norm: "layer", isEncoder: true });
+  const rope = ropeType && readRope(file, ropeType, config);
+  return {
+    config,
+    forward(m) {
+      m.ignore(...headsOfClassifiers, ...ignored);
+      return forward(m, rope, feedForward);
+    },
+  };
+}
+
+function forward(m: ModelBuilder, rope: RopeConfig | undefined, feedForward: FeedForwardOptions): Value {
+  const { program } = m;
+  const embedded = rope === undefined ? program.add(embed(m), embedPositions(m)) : embed(m);
+  let x = new Section(m, "input").norm("token_embd_norm", program.add(embedded, firstTokenType(m)));
+  for (const layer of layersOf(m)) {
+    const heads = layer.rope(layer.qkv(x, { norm: "allIfPresent" }), rope);
+    const middle = layer.norm("attn_output_norm", program.add(layer.pick(x), layer.attention(heads)));
+    x = layer.norm("layer_output_norm", program.add(middle, layer.feedForward(middle, feedForward)));
+  }
+  return states(m, x);
+}
+
+/** Heads of classifiers and rerankers. */
+const headsOfClassifiers = ["cls.weight", "cls.bias", "cls.norm.weight", "cls.output.weight", "cls.output.bias"];
+
+/** The embedding `[1, d]` of the first type of token, 0 if the file has none: all tokens of a text have this type. */
+function firstTokenType(m: ModelBuilder): Value {
+  const { program, config } = m;
+  const { weights } = new Section(m, "input");
+  const [types] = weights.shape("token_types.weight") ?? [];
+  if (types === undefined) return program.constant(new Float32Array(config.embeddingLength), "f32", [1, config.embeddingLength]);
+  const table = weights.matrixRows("token_types.weight", config.embeddingLength, { rows: 1, of: types });
+  return program.embedding(table, program.constant(new Int32Array(1), "i32", [1]));
+}

@@ -1,12 +1,12 @@
 import type { Family } from "../family.ts";
+import { transformer } from "../transformer.ts";
 
-/** Command R and R+, whose larger one normalises queries and keys. */
-export const commandR: Family = {
-  name: "command-r",
-  isVerified: true,
-  norm: "layer",
-  parallel: "always",
-  positions: { pairing: "interleaved" },
-  attention: { queryKeyNorm: "optionalPerHead" },
-  logits: { scale: "multiply" },
-};
+/** Command R, and R+, which normalises queries and keys. */
+export const commandR: Family = (file) =>
+  transformer(file, {
+    norm: "layer",
+    isParallel: true,
+    ropeType: "norm",
+    queryKeyNorm: "perHeadIfPresent",
+    logitScale: file.requiredPositive("logit_scale"),
+  });

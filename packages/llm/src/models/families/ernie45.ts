@@ -1,9 +1,5 @@
 import type { Family } from "../family.ts";
+import { transformer } from "../transformer.ts";
 
-/** ERNIE 4.5, the dense ones. */
-export const ernie45: Family = {
-  name: "ernie4_5",
-  isVerified: true,
-  positions: { pairing: "interleaved" },
-  attention: { ignoresOutputBias: true },
-};
+/** ERNIE 4.5, dense. llama.cpp leaves out the bias of the attention's output. */
+export const ernie45: Family = (file) => transformer(file, { ropeType: "norm", ignored: ["blk.*.attn_output.bias"] });

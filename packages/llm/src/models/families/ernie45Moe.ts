@@ -1,9 +1,10 @@
 import type { Family } from "../family.ts";
-import { ernie45 } from "./ernie45.ts";
+import { transformer } from "../transformer.ts";
 
-/** ERNIE 4.5, the mixtures of experts. */
-export const ernie45Moe: Family = {
-  ...ernie45,
-  name: "ernie4_5-moe",
-  experts: { normalize: "always", shared: "ifSized" },
-};
+/** ERNIE 4.5, mixtures of experts. llama.cpp leaves out the bias of the attention's output. */
+export const ernie45Moe: Family = (file) =>
+  transformer(file, {
+    ropeType: "norm",
+    experts: { normalize: true, shared: file.size("expert_shared_feed_forward_length") === undefined ? undefined : "plain" },
+    ignored: ["blk.*.attn_output.bias"],
+  });

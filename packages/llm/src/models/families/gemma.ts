@@ -1,10 +1,10 @@
 import type { Family } from "../family.ts";
+import { transformer } from "../transformer.ts";
 
 /** Gemma 1. */
-export const gemma: Family = {
-  name: "gemma",
-  isVerified: true,
-  positions: { pairing: "half" },
-  embeddingScale: "sqrtWidth",
-  feedForward: { activation: "gelu" },
-};
+export const gemma: Family = (file) =>
+  transformer(file, {
+    ropeType: "neox",
+    embeddingScale: Math.sqrt(file.requiredSize("embedding_length")),
+    feedForward: { activation: "gelu" },
+  });

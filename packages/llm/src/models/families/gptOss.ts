@@ -1,11 +1,32 @@
+import { embed, logits } from "../blocks/ends.ts";
+import { layersOf } from "../blocks/layer.ts";
+import { readRope } from "../blocks/rope.ts";
+import { readWindow } from "../blocks/window.ts";
+import { readConfig } from "../config.ts";
 import type { Family } from "../family.ts";
+import { openFeedForward } from "../transformer.ts";
 
 /** gpt-oss: sinks, windows in every other layer, bounded activations, biases everywhere. */
-export const gptOss: Family = {
-  name: "gpt-oss",
-  isVerified: true,
-  positions: { pairing: "half" },
-  attention: { sinks: true, window: { period: 2, ownRopeBase: {} } },
-  feedForward: { activation: "swigluOai", norm: "post_attention_norm" },
-  experts: { gating: "softmaxOfChosen" },
+export const gptOss: Family = async (file) => {
+  const config = readConfig(file);
+  const globalRope = readRope(file, "neox", config);
+  const localRope = { ...globalRope, base: file.positive("rope.freq_base_swa") ?? globalRope.base };
+  const windows = readWindow(file, { period: 2 });
+  const experts = { gating: "softmaxOfChosen" } as const;
+  const feedForward = await openFeedForward(file, { feedForward: { activation: "swigluOai" }, experts });
+  return {
+    config,
+    forward(m) {
+      const { program } = m;
+      let x = embed(m);
+      for (const layer of layersOf(m)) {
+        const window = windows.at(layer.index);
+        const sinks = layer.weights.vector("attn_sinks.weight", config.heads);
+        const heads = layer.rope(layer.qkv(layer.norm("attn_norm", x)), window > 0 ? localRope : globalRope);
+        const middle = program.add(layer.pick(x), layer.attention(heads, { window, sinks }));
+        x = program.add(middle, feedForward(layer, layer.norm("post_attention_norm", middle)));
+      }
+      return logits(m, x);
+    },
+  };
 };

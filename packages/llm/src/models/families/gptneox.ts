@@ -1,11 +1,11 @@
 import type { Family } from "../family.ts";
+import { transformer } from "../transformer.ts";
 
 /** GPT-NeoX and Pythia. */
-export const gptneox: Family = {
-  name: "gptneox",
-  isVerified: true,
-  norm: "layer",
-  parallel: "fromFile",
-  positions: { pairing: "half" },
-  feedForward: { kind: "plain", activation: "gelu" },
-};
+export const gptneox: Family = (file) =>
+  transformer(file, {
+    norm: "layer",
+    isParallel: file.requiredBool("use_parallel_residual"),
+    ropeType: "neox",
+    feedForward: { kind: "plain", activation: "gelu" },
+  });

@@ -1,10 +1,11 @@
 import type { Family } from "../family.ts";
-import { granite } from "./granite.ts";
+import { transformer } from "../transformer.ts";
+import { graniteScales } from "./granite.ts";
 
-/** Granite 3 and later, the mixtures of experts, with a shared one or without. */
-export const granitemoe: Family = {
-  ...granite,
-  name: "granitemoe",
-  positions: { pairing: "interleaved" },
-  experts: { normalize: "always", shared: "ifSized" },
-};
+/** Granite 3 and later, mixtures of experts, with a shared one or without. */
+export const granitemoe: Family = (file) =>
+  transformer(file, {
+    ...graniteScales(file),
+    ropeType: "norm",
+    experts: { normalize: true, shared: file.size("expert_shared_feed_forward_length") === undefined ? undefined : "plain" },
+  });

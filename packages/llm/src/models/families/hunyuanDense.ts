@@ -1,9 +1,33 @@
+import type { MetadataReader } from "../../load/metadataReader.ts";
+import type { ModelDescription } from "../../model/modelBuilder.ts";
+import { embed, logits } from "../blocks/ends.ts";
+import type { ExpertsOptions } from "../blocks/experts.ts";
+import { layersOf } from "../blocks/layer.ts";
+import { readRope } from "../blocks/rope.ts";
+import { readConfig } from "../config.ts";
 import type { Family } from "../family.ts";
+import { openFeedForward } from "../transformer.ts";
 
-/** Hunyuan, the dense ones: queries and keys are normalised after they are rotated. */
-export const hunyuanDense: Family = {
-  name: "hunyuan-dense",
-  isVerified: true,
-  positions: { pairing: "half" },
-  attention: { queryKeyNorm: "head", normsRotated: true },
-};
+/** Hunyuan, dense. */
+export const hunyuanDense: Family = (file) => hunyuan(file, {});
+
+/** The model of a Hunyuan file: queries and keys are normalised after they are rotated. */
+export async function hunyuan(file: MetadataReader, options: { readonly experts?: ExpertsOptions }): Promise<ModelDescription> {
+  const config = readConfig(file);
+  const rope = readRope(file, "neox", config);
+  const feedForward = await openFeedForward(file, options);
+  return {
+    config,
+    forward(m) {
+      const { program } = m;
+      let x = embed(m);
+      for (const layer of layersOf(m)) {
+        const { q, k, v } = layer.rope(layer.qkv(layer.norm("attn_norm", x)), rope);
+        const attended = layer.attention({ q: layer.norm("attn_q_norm", q), k: layer.norm("attn_k_norm", k), v });
+        const middle = program.add(layer.pick(x), attended);
+        x = program.add(middle, feedForward(layer, layer.norm("ffn_norm", middle)));
+      }
+      return logits(m, x);
+    },
+  };
+}

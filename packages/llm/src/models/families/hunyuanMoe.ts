@@ -1,9 +1,5 @@
 import type { Family } from "../family.ts";
-import { hunyuanDense } from "./hunyuanDense.ts";
+import { hunyuan } from "./hunyuanDense.ts";
 
-/** Hunyuan, the mixtures of experts. */
-export const hunyuanMoe: Family = {
-  ...hunyuanDense,
-  name: "hunyuan-moe",
-  experts: { normalize: "always", shared: "plain" },
-};
+/** Hunyuan, mixtures of experts. */
+export const hunyuanMoe: Family = (file) => hunyuan(file, { experts: { normalize: true, shared: "plain" } });

@@ -1,8 +1,5 @@
 import type { Family } from "../family.ts";
+import { transformer } from "../transformer.ts";
 
 /** InternLM 2 and 2.5. */
-export const internlm2: Family = {
-  name: "internlm2",
-  isVerified: true,
-  positions: { pairing: "interleaved" },
-};
+export const internlm2: Family = (file) => transformer(file, { ropeType: "norm" });

@@ -1,9 +1,5 @@
 import type { Family } from "../family.ts";
-import { lfm2 } from "./lfm2.ts";
+import { lfm2Model } from "./lfm2.ts";
 
-/** LFM2, the mixtures of experts: the first blocks are dense, the gates sigmoids. */
-export const lfm2moe: Family = {
-  ...lfm2,
-  name: "lfm2moe",
-  experts: { normalize: "always" },
-};
+/** LFM2, mixtures of experts: the first layers are dense. */
+export const lfm2moe: Family = (file) => lfm2Model(file, { experts: { normalize: true } });

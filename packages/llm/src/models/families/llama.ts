@@ -1,11 +1,11 @@
 import type { Family } from "../family.ts";
+import { transformer } from "../transformer.ts";
 
-/** Llama 1 to 3, Mistral 7B, Mixtral, SmolLM and the like. */
-export const llama: Family = {
-  name: "llama",
-  isVerified: true,
-  positions: { pairing: "interleaved" },
-  attention: { scaleFromFile: true },
-  feedForward: { scales: true },
-  experts: { normalize: "always", scales: true },
-};
+/** Llama 1 to 3, Mistral 7B, Mixtral, SmolLM and other models in Llama's form. */
+export const llama: Family = (file) =>
+  transformer(file, {
+    ropeType: "norm",
+    attention: { scale: file.positive("attention.scale") },
+    feedForward: { scales: true },
+    experts: { normalize: true },
+  });

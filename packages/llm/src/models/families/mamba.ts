@@ -1,10 +1,19 @@
+import type { Value } from "@centella/core";
+import type { ModelBuilder } from "../../model/modelBuilder.ts";
+import { embed, logits } from "../blocks/ends.ts";
+import { type Layer, layersOf } from "../blocks/layer.ts";
+import { mambaBlock, readAttentionFree, readMamba } from "../blocks/ssm.ts";
 import type { Family } from "../family.ts";
 
 /** Mamba and Falcon Mamba. */
-export const mamba: Family = {
-  name: "mamba",
-  isVerified: true,
-  positions: "none",
-  recurrent: { kind: "mamba", layers: "all" },
-  feedForward: { kind: "none" },
+export const mamba: Family = (file) => {
+  const ssm = readMamba(file);
+  return { config: readAttentionFree(file, ssm), forward: (m) => attentionFree(m, (layer, x) => mambaBlock(layer, x, ssm)) };
 };
+
+/** The forward pass of a model whose layers are state spaces alone. */
+export function attentionFree(m: ModelBuilder, block: (layer: Layer, x: Value) => Value): Value {
+  let x = embed(m);
+  for (const layer of layersOf(m)) x = m.program.add(layer.pick(x), block(layer, layer.norm("attn_norm", x)));
+  return logits(m, x);
+}

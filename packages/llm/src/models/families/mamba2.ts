@@ -1,10 +1,9 @@
+import { mamba2Block, readAttentionFree, readMamba2 } from "../blocks/ssm.ts";
 import type { Family } from "../family.ts";
+import { attentionFree } from "./mamba.ts";
 
 /** Mamba 2 and Codestral Mamba. */
-export const mamba2: Family = {
-  name: "mamba2",
-  isVerified: true,
-  positions: "none",
-  recurrent: { kind: "mamba2", layers: "all" },
-  feedForward: { kind: "none" },
+export const mamba2: Family = (file) => {
+  const ssm = readMamba2(file);
+  return { config: readAttentionFree(file, ssm), forward: (m) => attentionFree(m, (layer, x) => mamba2Block(layer, x, ssm)) };
 };

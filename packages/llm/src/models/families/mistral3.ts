@@ -1,10 +1,29 @@
+import { attentionTemperature, readAttentionTemperature } from "../blocks/attentionTemperature.ts";
+import { embed, logits } from "../blocks/ends.ts";
+import { layersOf } from "../blocks/layer.ts";
+import { readRope } from "../blocks/rope.ts";
+import { readConfig } from "../config.ts";
 import type { Family } from "../family.ts";
 
-/** Mistral Small 3 and Ministral 3. */
-export const mistral3: Family = {
-  name: "mistral3",
-  isVerified: true,
-  positions: { pairing: "interleaved" },
-  attention: { scaleFromFile: true, temperature: "byOriginalContext" },
-  feedForward: { scales: true },
+/** Mistral Small 3 and Ministral 3: attention is sharper beyond the context of the first training. */
+export const mistral3: Family = (file) => {
+  const config = readConfig(file);
+  const rope = readRope(file, "norm", config);
+  const scale = file.positive("attention.scale");
+  const temperatureConfig = readAttentionTemperature(file, rope.originalContext);
+  return {
+    config,
+    forward(m) {
+      const { program } = m;
+      const temperature = attentionTemperature(m, temperatureConfig);
+      let x = embed(m);
+      for (const layer of layersOf(m)) {
+        const { q, k, v } = layer.rope(layer.qkv(layer.norm("attn_norm", x)), rope);
+        const sharpened = temperature === undefined ? q : program.mul(q, temperature);
+        const middle = program.add(layer.pick(x), layer.attention({ q: sharpened, k, v }, { scale }));
+        x = program.add(middle, layer.feedForward(layer.norm("ffn_norm", middle), { scales: true }));
+      }
+      return logits(m, x);
+    },
+  };
 };

@@ -1,10 +1,6 @@
 import type { Family } from "../family.ts";
+import { transformer } from "../transformer.ts";
 
 /** Nemotron 3 and 4, Minitron. */
-export const nemotron: Family = {
-  name: "nemotron",
-  isVerified: true,
-  norm: "layer",
-  positions: { pairing: "half" },
-  feedForward: { kind: "plain", activation: "squaredRelu" },
-};
+export const nemotron: Family = (file) =>
+  transformer(file, { norm: "layer", ropeType: "neox", feedForward: { kind: "plain", activation: "squaredRelu" } });

@@ -1,10 +1,5 @@
 import type { Family } from "../family.ts";
+import { transformer } from "../transformer.ts";
 
 /** OLMoE. */
-export const olmoe: Family = {
-  name: "olmoe",
-  isVerified: true,
-  positions: { pairing: "half" },
-  attention: { queryKeyNorm: "all" },
-  experts: {},
-};
+export const olmoe: Family = (file) => transformer(file, { ropeType: "neox", queryKeyNorm: "all", experts: {} });

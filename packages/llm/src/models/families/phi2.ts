@@ -1,11 +1,11 @@
 import type { Family } from "../family.ts";
+import { transformer } from "../transformer.ts";
 
 /** Phi 1, 1.5 and 2. */
-export const phi2: Family = {
-  name: "phi2",
-  isVerified: true,
-  norm: "layer",
-  parallel: "always",
-  positions: { pairing: "half" },
-  feedForward: { kind: "plain", activation: "gelu" },
-};
+export const phi2: Family = (file) =>
+  transformer(file, {
+    norm: "layer",
+    isParallel: true,
+    ropeType: "neox",
+    feedForward: { kind: "plain", activation: "gelu" },
+  });

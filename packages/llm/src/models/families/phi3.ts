@@ -1,9 +1,5 @@
 import type { Family } from "../family.ts";
+import { transformer } from "../transformer.ts";
 
-/** Phi 3, 3.5 and 4. The windows that some files name are not applied, as in llama.cpp: the files name them wrongly. */
-export const phi3: Family = {
-  name: "phi3",
-  isVerified: true,
-  positions: { pairing: "half" },
-  feedForward: { kind: "fusedGate" },
-};
+/** Phi 3, 3.5 and 4. Like llama.cpp, this ignores the windows that some files name: the files name them wrongly. */
+export const phi3: Family = (file) => transformer(file, { ropeType: "neox", feedForward: { kind: "fusedGate" } });

@@ -1,9 +1,5 @@
 import type { Family } from "../family.ts";
+import { transformer } from "../transformer.ts";
 
-/** Qwen 1.5 and 2, the mixtures of experts. */
-export const qwen2moe: Family = {
-  name: "qwen2moe",
-  isVerified: true,
-  positions: { pairing: "half" },
-  experts: { shared: "gated" },
-};
+/** Qwen 1.5 and 2, mixtures of experts. */
+export const qwen2moe: Family = (file) => transformer(file, { ropeType: "neox", experts: { shared: "gated" } });

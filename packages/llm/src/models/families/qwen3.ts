@@ -1,12 +1,11 @@
 import type { Family } from "../family.ts";
+import { transformer } from "../transformer.ts";
 
-/** Qwen 3, the dense ones. */
-export const qwen3: Family = {
-  name: "qwen3",
-  isVerified: true,
-  positions: { pairing: "half" },
-  attention: { queryKeyNorm: "head" },
-  feedForward: { scales: true },
-  // The head of rerankers.
-  ignored: ["cls.output.weight"],
-};
+/** Qwen 3, dense. Rerankers have a head `cls.output`. */
+export const qwen3: Family = (file) =>
+  transformer(file, {
+    ropeType: "neox",
+    queryKeyNorm: "head",
+    feedForward: { scales: true },
+    ignored: ["cls.output.weight"],
+  });

@@ -1,11 +1,6 @@
 import type { Family } from "../family.ts";
+import { transformer } from "../transformer.ts";
 
-/** Qwen 3, the mixtures of experts. */
-export const qwen3moe: Family = {
-  name: "qwen3moe",
-  isVerified: true,
-  positions: { pairing: "half" },
-  attention: { queryKeyNorm: "head" },
-  feedForward: { scales: true },
-  experts: { normalize: "always", scales: true },
-};
+/** Qwen 3, mixtures of experts. */
+export const qwen3moe: Family = (file) =>
+  transformer(file, { ropeType: "neox", queryKeyNorm: "head", feedForward: { scales: true }, experts: { normalize: true } });

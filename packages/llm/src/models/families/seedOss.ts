@@ -1,10 +1,10 @@
 import type { Family } from "../family.ts";
+import { transformer } from "../transformer.ts";
 
 /** Seed-OSS. */
-export const seedOss: Family = {
-  name: "seed_oss",
-  isVerified: true,
-  positions: { pairing: "half" },
-  attention: { scaleFromFile: true },
-  feedForward: { norm: "post_attention_norm" },
-};
+export const seedOss: Family = (file) =>
+  transformer(file, {
+    ropeType: "neox",
+    attention: { scale: file.positive("attention.scale") },
+    feedForwardNorm: "post_attention_norm",
+  });

@@ -1,11 +1,11 @@
 import type { Family } from "../family.ts";
+import { transformer } from "../transformer.ts";
 
 /** StableLM 3B and 2: only part of each head is rotated; the 12B normalises queries and keys and is parallel. */
-export const stablelm: Family = {
-  name: "stablelm",
-  isVerified: true,
-  norm: "layer",
-  parallel: "withoutFeedForwardNorm",
-  positions: { pairing: "half" },
-  attention: { queryKeyNorm: "optionalPerHead" },
-};
+export const stablelm: Family = (file) =>
+  transformer(file, {
+    norm: "layer",
+    isParallel: !file.hasTensor("blk.0.ffn_norm.weight"),
+    ropeType: "neox",
+    queryKeyNorm: "perHeadIfPresent",
+  });

@@ -1,10 +1,6 @@
 import type { Family } from "../family.ts";
+import { transformer } from "../transformer.ts";
 
 /** StarCoder 2. */
-export const starcoder2: Family = {
-  name: "starcoder2",
-  isVerified: true,
-  norm: "layer",
-  positions: { pairing: "half" },
-  feedForward: { kind: "plain", activation: "gelu" },
-};
+export const starcoder2: Family = (file) =>
+  transformer(file, { norm: "layer", ropeType: "neox", feedForward: { kind: "plain", activation: "gelu" } });

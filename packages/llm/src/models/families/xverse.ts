@@ -1,8 +1,5 @@
 import type { Family } from "../family.ts";
+import { transformer } from "../transformer.ts";
 
 /** XVERSE. */
-export const xverse: Family = {
-  name: "xverse",
-  isVerified: true,
-  positions: { pairing: "interleaved" },
-};
+export const xverse: Family = (file) => transformer(file, { ropeType: "norm" });

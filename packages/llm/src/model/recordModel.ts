@@ -1,0 +1,54 @@
+import { CentellaError, type OpRecorder, UnsupportedError, type Value } from "@centella/core";
+import type { GgufFile } from "@centella/gguf";
+import { ModelError } from "../errors.ts";
+import type { Adapters } from "../load/adapters.ts";
+import type { ModelPart, Weight } from "../load/weights.ts";
+import { ModelBuilder, type ModelDescription, type ModelSizes } from "./modelBuilder.ts";
+
+/** A recorded model: one program for prompts and for single tokens, and the weights that it needs. */
+export interface RecordedModel {
+  readonly program: OpRecorder;
+  readonly weights: readonly Weight[];
+  /** The part of the model that each persistent belongs to. */
+  readonly parts: ReadonlyMap<string, ModelPart>;
+}
+
+/**
+ * Records a model.
+ * @throws {ModelError | UnsupportedError}
+ */
+export function recordModel({ config, forward }: ModelDescription, file: GgufFile, sizes: ModelSizes, adapters?: Adapters): RecordedModel {
+  const builder = new ModelBuilder(config, file, sizes, adapters);
+  const { program, weights } = builder;
+  const result = explained([weights, builder.adapters], () => forward(builder));
+  if (builder.result === "states") program.output("states", result);
+  else {
+    // Logits leave the run only where a caller reads them: a greedy choice is two numbers.
+    program.output("logits", program.embedding(result, program.input("readRows", "i32", [program.dim("nRead", sizes.maxRows)])));
+    program.output("greedyTokens", program.argmax(result));
+    program.output("maxLogits", program.max(result, { axis: -1 }));
+  }
+  return { program, weights: [...weights.finish(), ...(builder.adapters?.finish() ?? [])], parts: builder.parts };
+}
+
+/**
+ * Runs a recording. Stand-ins for missing and misshapen tensors, and sizes that contradict one another, upset an op before the tensors are
+ * compared with what the model asks for: the tensors are the better explanation.
+ * @throws {ModelError | UnsupportedError}
+ */
+function explained(tables: readonly ({ readonly problems: ModelError | undefined } | undefined)[], record: () => Value): Value {
+  try {
+    return record();
+  } catch (error) {
+    if (!(error instanceof CentellaError) || error instanceof ModelError) throw error;
+    const problem = tables.map((table) => table?.problems).find((found) => found !== undefined);
+    if (problem !== undefined) throw problem;
+    if (error instanceof UnsupportedError) throw error;
+    throw new ModelError(
+      `model: expected metadata that goes with the tensors, got a contradiction (${error.message}); the file is broken`,
+      {
+        cause: error,
+      },
+    );
+  }
+}

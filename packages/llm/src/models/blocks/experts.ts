@@ -1,0 +1,147 @@
+import { UnsupportedError, type Value } from "@centella/core";
+import type { Gating } from "@centella/core/backend";
+import { ModelError } from "../../errors.ts";
+import type { MetadataReader } from "../../load/metadataReader.ts";
+import { activated } from "./activation.ts";
+import { type FeedForwardOptions, projectFeedForward } from "./feedForward.ts";
+import type { Layer } from "./layer.ts";
+import { lastExtent } from "./section.ts";
+
+/** Mixture of experts of a family, where the file does not say otherwise. */
+export interface ExpertsOptions {
+  /** Gating function if `expert_gating_func` names none. Default "softmax". */
+  readonly gating?: Gating;
+  /** Whether the weights of the chosen experts are divided by their sum. */
+  readonly normalize?: boolean;
+  /** Factor of the weights. Default 1. */
+  readonly scale?: number | undefined;
+  /** An expert that is always chosen, either unweighted or weighted by the sigmoid of a gate of its own. */
+  readonly shared?: "plain" | "gated" | undefined;
+}
+
+/** Mixture of experts of a model; see the ops `moeRoute` and `moeWeights`. */
+export interface ExpertsConfig {
+  readonly count: number;
+  readonly used: number;
+  readonly gating: Gating;
+  readonly groups: number;
+  readonly topKGroups: number;
+  readonly normalize: boolean;
+  readonly scale: number;
+  readonly shared: "plain" | "gated" | undefined;
+}
+
+/** Values of `expert_gating_func`, by number. */
+const gatingFunctions: readonly (Gating | undefined)[] = [undefined, "softmax", "sigmoid", "softmaxOfChosen"];
+
+/**
+ * Reads the experts of a file; undefined if it has none.
+ * @throws {ModelError | UnsupportedError}
+ */
+export function readExperts(
+  file: MetadataReader,
+  { gating = "softmax", normalize = false, scale = 1, shared }: ExpertsOptions,
+): ExpertsConfig | undefined {
+  const count = file.size("expert_count");
+  if (count === undefined) return undefined;
+  const used = file.size("expert_used_count");
+  if (used === undefined || used > count) {
+    throw new ModelError(
+      `metadata: expected ${file.key("expert_used_count")} from 1 to ${count}, got ${used ?? "none"}; convert the model again`,
+    );
+  }
+  const stored = file.number("expert_gating_func");
+  if (stored !== undefined && gatingFunctions[stored] === undefined)
+    throw new UnsupportedError(
+      `${file.key("expert_gating_func")} = ${stored}`,
+      "the ones computed are 1 (softmax), 2 (sigmoid) and 3 (softmax of the chosen)",
+    );
+  const groups = file.size("expert_group_count") ?? 1;
+  const topKGroups = file.size("expert_group_used_count") ?? 1;
+  return { count, used, gating: gatingFunctions[stored ?? 0] ?? gating, groups, topKGroups, normalize, scale, shared };
+}
+
+/** Whether the layer's feed-forward part is a mixture of experts. */
+export function hasExperts({ weights }: Layer): boolean {
+  return weights.has("ffn_gate_inp.weight");
+}
+
+/** `x [n, d] -> [n, d]`: the weighted sum of the outputs of each token's experts, and the output of the shared expert. */
+export function experts(layer: Layer, x: Value, config: ExpertsConfig, options: FeedForwardOptions = {}): Value {
+  const { program } = layer.model;
+  const { ids, factors } = route(layer, x, config); // [n, k]
+  const inner = expertActivations(layer, x, ids, config, options); // [n, k, f]
+  const outputs = expertLinear(layer, "ffn_down_exps", inner, ids, layer.model.config.embeddingLength, config, options); // [n, k, d]
+  const weighted = program.mul(outputs, program.reshape(factors, { shape: [rowsOf(x), config.used, 1] }));
+  const routed = program.sum(weighted, { axis: 1 }); // [n, d]
+  return config.shared === undefined ? routed : program.add(routed, sharedExpert(layer, x, config.shared, options));
+}
+
+/** Chooses experts for each token: their ids and factors, both `[n, k]`. */
+function route(layer: Layer, x: Value, config: ExpertsConfig): { readonly ids: Value; readonly factors: Value } {
+  const { model, weights } = layer;
+  const { program } = model;
+  const { count, used, gating, groups, topKGroups, normalize, scale } = config;
+  const router = model.linear(x, weights.matrix("ffn_gate_inp.weight", [count, model.config.embeddingLength]));
+  const logits = layer.bias("ffn_gate_inp", router, { rows: count }); // [n, E]
+  const bias = weights.optionalVector("exp_probs_b.bias", count);
+  const ids = program.moeRoute(logits, { k: used, gating, groups, openGroups: topKGroups, ...(bias && { bias }) });
+  return { ids, factors: program.moeWeights(logits, ids, { gating, normalize, scale }) };
+}
+
+/** `x [n, d] -> [n, k, f]`: the experts' gates and inputs of the last product, which are two tensors or one. */
+function expertActivations(layer: Layer, x: Value, ids: Value, config: ExpertsConfig, options: FeedForwardOptions): Value {
+  const { model, weights } = layer;
+  const { program } = model;
+  const { activation = "silu" } = options;
+  const project = (name: string, rows: number): Value => expertLinear(layer, name, x, ids, rows, config, options);
+  // Files name the width of experts by different keys, or not at all.
+  const fusedRows = weights.has("ffn_gate_up_exps.weight") ? weights.shape("ffn_gate_up_exps.weight")?.[1] : undefined;
+  if (fusedRows !== undefined) {
+    const f = fusedRows / 2;
+    const both = project("ffn_gate_up_exps", fusedRows); // gates first
+    const part = (index: number): Value => program.slice(both, { axis: -1, start: index * f, end: (index + 1) * f });
+    return activated(model, activation, part(0), part(1));
+  }
+  const f = weights.shape("ffn_up_exps.weight")?.[1] ?? model.config.feedForwardLength;
+  const up = project("ffn_up_exps", f);
+  return activated(model, activation, weights.has("ffn_gate_exps.weight") ? project("ffn_gate_exps", f) : undefined, up);
+}
+
+/** `x [n, columns]` or `[n, k, columns] -> [n, k, rows]` with the experts `ids [n, k]`. */
+function expertLinear(
+  { model, weights }: Layer,
+  name: string,
+  x: Value,
+  ids: Value,
+  rows: number,
+  { count }: ExpertsConfig,
+  { scales = false }: FeedForwardOptions,
+): Value {
+  const { program } = model;
+  weights.ignore(`${name}.input_scale`);
+  if (!scales) weights.ignore(`${name}.scale`);
+  const isScaled = weights.has(`${name}.scale`);
+  const factors = isScaled ? program.embedding(weights.vector(`${name}.scale`, [count, 1]), ids) : undefined; // [n, k, 1]
+  const product = model.expertLinear(x, weights.matrix(`${name}.weight`, [count, rows, lastExtent(x)]), ids, factors);
+  if (!weights.has(`${name}.bias`)) return product;
+  return program.add(product, program.embedding(weights.vector(`${name}.bias`, [count, rows]), ids));
+}
+
+/** `x [n, d] -> [n, d]` */
+function sharedExpert(layer: Layer, x: Value, kind: "plain" | "gated", { activation = "silu", scales = false }: FeedForwardOptions): Value {
+  const { model, weights } = layer;
+  const { program } = model;
+  const d = model.config.embeddingLength;
+  const f = weights.shape("ffn_up_shexp.weight")?.[0] ?? d;
+  const project = (name: string, y: Value, rows: number): Value => projectFeedForward(layer, name, y, { rows }, scales);
+  const inner = activated(model, activation, project("ffn_gate_shexp", x, f), project("ffn_up_shexp", x, f));
+  const y = project("ffn_down_shexp", inner, d);
+  if (kind === "plain") return y;
+  const gate = model.linear(x, weights.matrix("ffn_gate_inp_shexp.weight", [1, d])); // [n, 1]
+  return program.mul(y, program.sigmoid(gate));
+}
+
+function rowsOf({ spec }: Value): Value["spec"]["shape"][number] {
+  return spec.shape[0] ?? 1;
+}

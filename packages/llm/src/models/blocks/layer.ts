@@ -1,0 +1,115 @@
+import type { Value } from "@centella/core";
+import type { AttendOptions, ModelBuilder } from "../../model/modelBuilder.ts";
+import { type FeedForwardOptions, feedForward } from "./feedForward.ts";
+import { applyRope, ignoreRopeFactors, type RopeConfig } from "./rope.ts";
+import { centred, Section } from "./section.ts";
+
+/** Queries `[T, H, dK]`, keys `[T, Hkv, dK]` and values `[T, Hkv, dV]`. */
+export interface Heads {
+  readonly q: Value;
+  readonly k: Value;
+  readonly v: Value;
+}
+
+export interface HeadsOptions {
+  /**
+   * Norms of queries and keys: of each head with one weight, of all heads as one vector (always, or if the file has the queries' norm), or of
+   * each head with a weight of its own if the file has it.
+   */
+  readonly norm?: "head" | "all" | "allIfPresent" | "perHeadIfPresent" | undefined;
+  /** Bound of queries, keys and values before their norms; 0 is none. */
+  readonly clamp?: number;
+}
+
+/** The layers of a model, one after the other. */
+export function* layersOf(model: ModelBuilder): Generator<Layer> {
+  for (let index = 0; index < model.config.layers; index++) {
+    yield new Layer(model, index);
+    model.weights.failEarly();
+  }
+  ignoreRopeFactors(model);
+}
+
+/** Shared blocks of one layer; its weights are called `blk.{index}.…`. */
+export class Layer extends Section {
+  readonly index: number;
+
+  constructor(model: ModelBuilder, index: number) {
+    super(model, index, `blk.${index}.`);
+    this.index = index;
+    // Frequencies of rope, which the op computes.
+    this.weights.ignore("attn_rot_embd.weight");
+  }
+
+  /** Rows of `x [T, …]` that go on: all of them, but after the last layer only `[nOut, …]`, since no later attention reads the remaining ones. */
+  pick(x: Value): Value {
+    const { program, config, outRows } = this.model;
+    return this.index === config.layers - 1 ? program.embedding(x, outRows) : x;
+  }
+
+  /** Heads of `x [T, d]`, from one matrix `attn_qkv` or from three. */
+  qkv(x: Value, { norm, clamp = 0 }: HeadsOptions = {}): Heads {
+    const { program, T, config } = this.model;
+    const { heads, kvHeads, keyLength, valueLength } = config;
+    const isFused = this.weights.has("attn_qkv.weight");
+    const of = heads * keyLength + kvHeads * (keyLength + valueLength);
+    const part = (name: string, from: number, rows: number): Value => {
+      const y = isFused ? this.linear("attn_qkv", x, { rows, from, of }) : this.linear(name, x, { rows });
+      return clamp === 0 ? y : program.clip(y, { min: -clamp, max: clamp });
+    };
+    const q = part("attn_q", 0, heads * keyLength);
+    const k = part("attn_k", heads * keyLength, kvHeads * keyLength);
+    const v = part("attn_v", (heads + kvHeads) * keyLength, kvHeads * valueLength);
+    return {
+      q: this.#normed("attn_q_norm", q, [heads, keyLength], norm),
+      k: this.#normed("attn_k_norm", k, [kvHeads, keyLength], norm),
+      v: program.reshape(v, { shape: [T, kvHeads, valueLength] }),
+    };
+  }
+
+  /** Queries and keys turned by the tokens' positions; without a config they stay as they are. */
+  rope({ q, k, v }: Heads, rope: RopeConfig | undefined): Heads {
+    return rope === undefined ? { q, k, v } : { q: applyRope(this.model, rope, q), k: applyRope(this.model, rope, k), v };
+  }
+
+  /** Writes keys and values to the layer's cache, attends and projects: `[n, d]`, the rows that {@link pick} leaves. */
+  attention({ q, k, v }: Heads, options: AttendOptions = {}): Value {
+    const { config } = this.model;
+    const scale = options.scale ?? 1 / Math.sqrt(config.keyLength);
+    return this.attentionOutput(this.model.attend(this.index, q, k, v, { causal: !config.isEncoder, ...options, scale }));
+  }
+
+  /** `y [T, H, dV] -> [n, d]`, the rows that {@link pick} leaves. */
+  attentionOutput(y: Value): Value {
+    const { program, T, config } = this.model;
+    const flat = program.reshape(y, { shape: [T, config.heads * Number(y.spec.shape.at(-1))] });
+    return this.linear("attn_output", this.pick(flat), { rows: config.embeddingLength });
+  }
+
+  /** `[n, d] -> [n, d]` */
+  feedForward(x: Value, options: FeedForwardOptions = {}): Value {
+    return feedForward(this, x, options);
+  }
+
+  /** `y [T, heads · size] -> [T, heads, size]` */
+  #normed(name: string, y: Value, [heads, size]: readonly [number, number], norm: HeadsOptions["norm"]): Value {
+    const { program, T } = this.model;
+    const split = (z: Value): Value => program.reshape(z, { shape: [T, heads, size] });
+    switch (norm) {
+      case undefined:
+        return split(y);
+      case "head":
+        return this.norm(name, split(y));
+      case "all":
+        return split(this.norm(name, y));
+      case "allIfPresent": {
+        if (this.weights.has("attn_q_norm.weight")) return split(this.norm(name, y));
+        this.weights.ignore(`${name}.weight`, `${name}.bias`);
+        return split(y);
+      }
+      case "perHeadIfPresent":
+        if (!this.weights.has(`${name}.weight`)) return split(y);
+        return program.mul(centred(this.model, split(y)), this.weights.vector(`${name}.weight`, [heads, size]));
+    }
+  }
+}

@@ -1,0 +1,30 @@
+import type { MetadataReader } from "../../load/metadataReader.ts";
+
+/** Sliding windows: `attention.sliding_window` and `attention.sliding_window_pattern`. */
+export interface SlidingWindow {
+  /** Tokens that layers with a window see; 0: no layer has one. */
+  readonly tokens: number;
+  /** Tokens that a layer sees; 0: all. */
+  at(layer: number): number;
+}
+
+export interface WindowOptions {
+  /** Every n-th layer has no window, unless the file says otherwise; 0: all layers have one. */
+  readonly period: number;
+  /** Tokens if the file names none; without it such files have no windows. */
+  readonly fallback?: number;
+}
+
+export function readWindow(file: MetadataReader, { period, fallback = 0 }: WindowOptions): SlidingWindow {
+  const tokens = file.tokens("attention.sliding_window") ?? fallback;
+  const has = tokens === 0 ? () => false : readPattern(file, period);
+  return { tokens, at: (layer) => (has(layer) ? tokens : 0) };
+}
+
+/** Which layers have a window: as listed by the file, or all but each n-th. */
+function readPattern(file: MetadataReader, fallback: number): (layer: number) => boolean {
+  const listed = file.flags("attention.sliding_window_pattern");
+  if (typeof listed === "object") return (layer) => listed[layer] === true;
+  const period = listed ?? fallback;
+  return period === 0 ? () => true : (layer) => layer % period < period - 1;
+}
