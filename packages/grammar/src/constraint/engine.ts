@@ -5,7 +5,7 @@ import { deadState, type State, States } from "../parser/states.ts";
 import type { Automaton } from "../regular/automaton.ts";
 import { neverNode } from "../regular/nodes.ts";
 import type { Vocabulary } from "../vocabulary/vocabulary.ts";
-import { type Exit, LexicalMasks } from "./lexicalMasks.ts";
+import { type Exits, LexicalMasks } from "./lexicalMasks.ts";
 
 /** Most bytes that {@link Engine.forced} follows. */
 const maxForced = 4096;
@@ -108,28 +108,30 @@ export class Engine {
       for (const id of ids) into[id >> 5]! |= 1 << (id & 31);
       if (exits.length === 0) continue;
       const after = this.#states.afterThread(thread);
-      for (const exit of exits) this.#walk(exit, after, into);
+      for (const each of exits) this.#walk(each, after, into);
     }
     clear();
     if (state.isComplete) for (const id of this.vocabulary.endIds) into[id >> 5]! |= 1 << (id & 31);
   }
 
-  /** Adds the tokens of an exit's subtree whose remaining bytes may follow `start`. */
-  #walk({ tier, node }: Exit, start: State, into: Uint32Array): void {
-    const { bytes, depths, ends, ids } = tier.trie;
+  /** Adds the tokens whose bytes after an exit may follow `start`. */
+  #walk({ trie, nodes }: Exits, start: State, into: Uint32Array): void {
+    const { bytes, depths, ends, ids } = trie;
     const { twins } = this.vocabulary;
-    const base = depths[node]! + 1;
     const path = [start];
-    for (let i = node + 1; i < ends[node]!; ) {
-      const depth = depths[i]! - base;
-      const next = this.#states.next(path[depth]!, bytes[i]!);
-      if (next === deadState) {
-        i = ends[i]!;
-        continue;
+    for (const exit of nodes) {
+      const base = depths[exit]! + 1;
+      for (let i = exit + 1; i < ends[exit]!; ) {
+        const depth = depths[i]! - base;
+        const next = this.#states.next(path[depth]!, bytes[i]!);
+        if (next === deadState) {
+          i = ends[i]!;
+          continue;
+        }
+        path[depth + 1] = next;
+        for (let id = ids[i]!; id >= 0; id = twins[id]!) into[id >> 5]! |= 1 << (id & 31);
+        i++;
       }
-      path[depth + 1] = next;
-      for (let id = ids[i]!; id >= 0; id = twins[id]!) into[id >> 5]! |= 1 << (id & 31);
-      i++;
     }
   }
 

@@ -69,12 +69,23 @@ export class States {
     const known = state.row?.[byte];
     if (known !== undefined) return known;
     if (state.row === undefined) {
-      this.#meter.charge(rowBytes);
-      state.row = new Array(256).fill(undefined);
+      state.row = this.#row(state);
+      if (state.row[byte] !== undefined) return state.row[byte];
     }
     const next = this.#step(state, byte);
     state.row[byte] = next;
     return next;
+  }
+
+  /** A row with the bytes that kill all threads. */
+  #row({ threads }: State): (State | undefined)[] {
+    this.#meter.charge(rowBytes);
+    const row: (State | undefined)[] = new Array(256).fill(deadState);
+    for (const { node } of threads) {
+      const nodes = this.automaton.row(node);
+      for (let byte = 0; byte < 256; byte++) if (nodes[byte] !== neverNode) row[byte] = undefined;
+    }
+    return row;
   }
 
   /** The state if `thread` ends here, all others apart. */

@@ -6,6 +6,7 @@ import { emptyNode, type Node, neverNode } from "./nodes.ts";
 import { NodeTable } from "./nodeTable.ts";
 
 const rowBytes = 256 * 8;
+const allBytes = byteSet([[0, 255]]);
 
 /** A deterministic automaton over bytes, built as far as it is walked. Its states are expressions, its steps Brzozowski derivatives. */
 export class Automaton {
@@ -20,6 +21,11 @@ export class Automaton {
   /** The state that matches what `regular` matches. @throws {GrammarError} `GRAMMAR_BUDGET` */
   stateOf(regular: Regular): Node {
     return intern(this.#table, regular);
+  }
+
+  /** The state that matches `item` `min` to `max` times. */
+  repeat(item: Node, min: number, max: number): Node {
+    return this.#table.repeat(item, min, max);
   }
 
   /** Forgets all states. Those in use stay valid, and equal ones made later are other objects. */
@@ -55,12 +61,16 @@ export class Automaton {
 
   /** The state after `byte`: `neverNode` exactly if nothing matches from there on. @throws {GrammarError} `GRAMMAR_BUDGET` */
   next(node: Node, byte: number): Node {
-    const known = node.row?.[byte];
-    if (known?.isLive === true || known === neverNode) return known;
-    const next = known ?? this.#step(node, byte);
-    if (this.isLive(next)) return next;
-    node.row![byte] = neverNode;
-    return neverNode;
+    return this.row(node)[byte]!;
+  }
+
+  /** The states after each byte: `neverNode` exactly where nothing matches. @throws {GrammarError} `GRAMMAR_BUDGET` */
+  row(node: Node): readonly Node[] {
+    if (node.row !== undefined) return node.row;
+    const row = this.#derivatives(node);
+    if (node.isComplex) for (let byte = 0; byte < 256; byte++) if (!this.isLive(row[byte]!)) row[byte] = neverNode;
+    node.row = row;
+    return row;
   }
 
   /** Whether `node` matches any string. @throws {GrammarError} `GRAMMAR_BUDGET` */
@@ -68,25 +78,21 @@ export class Automaton {
     return node.isLive ?? this.#search(node);
   }
 
-  /** Bytes that some matching string starts with. */
-  firstBytes(node: Node): ByteSet {
-    const set = new Uint32Array(8);
-    for (let byte = 0; byte < 256; byte++) if (this.next(node, byte) !== neverNode) set[byte >> 5]! |= 1 << (byte & 31);
-    return set;
-  }
-
-  /** The state after `byte`, which may be dead without being `neverNode`; it is entered for all bytes that lead there. */
-  #step(node: Node, byte: number): Node {
-    if (node.row === undefined) {
-      this.meter.charge(rowBytes);
-      node.row = new Array(256).fill(undefined);
+  #derivatives(node: Node): Node[] {
+    if (node.derivatives !== undefined) return node.derivatives;
+    this.meter.charge(rowBytes);
+    const row: Node[] = new Array(256).fill(neverNode);
+    const missing = allBytes.slice();
+    const alike = allBytes.slice();
+    for (let byte = 0; byte < 256; byte++) {
+      if (!has(missing, byte)) continue;
+      alike.set(missing);
+      const next = this.#derivative(node, byte, alike);
+      narrow(missing, alike, false);
+      if (next !== neverNode) for (let other = byte; other < 256; other++) if (has(alike, other)) row[other] = next;
     }
-    const known = node.row[byte];
-    if (known !== undefined) return known;
-    const alike = new Uint32Array(8).fill(0xffffffff);
-    const next = this.#derivative(node, byte, alike);
-    for (let other = 0; other < 256; other++) if (has(alike, other)) node.row[other] = next;
-    return next;
+    node.derivatives = row;
+    return row;
   }
 
   /** Decides by breadth-first search for a nullable state whether `start` is live. */
@@ -99,10 +105,7 @@ export class Automaton {
       }
       if (node.isLive === false) continue;
       this.meter.charge(100);
-      for (let byte = 0; byte < 256; byte++) {
-        const next = this.#step(node, byte);
-        if (!previous.has(next)) previous.set(next, node);
-      }
+      for (const next of this.#derivatives(node)) if (!previous.has(next)) previous.set(next, node);
     }
     for (const node of previous.keys()) node.isLive = false;
     return false;

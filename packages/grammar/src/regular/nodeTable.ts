@@ -24,8 +24,8 @@ export class NodeTable {
 
   /** Forgets all nodes and what is known of their derivatives. Those in use stay valid, and equal ones made later are other objects. */
   reset(): void {
-    for (const node of this.#others.values()) node.row = undefined;
-    for (const pairs of this.#pairs.values()) for (const node of pairs.values()) node.row = undefined;
+    for (const node of this.#others.values()) forget(node);
+    for (const pairs of this.#pairs.values()) for (const node of pairs.values()) forget(node);
     this.#pairs.clear();
     this.#others.clear();
   }
@@ -216,6 +216,11 @@ export class NodeTable {
     if (traits.depth > maxDepth) throw exceeded(`a terminal of at most ${maxDepth} levels`, "more");
     return new Node(this.#nextId++, body, traits);
   }
+}
+
+function forget(node: Node): void {
+  node.derivatives = undefined;
+  node.row = undefined;
 }
 
 function byId(items: Set<Node>): Node[] {

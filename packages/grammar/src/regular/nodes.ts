@@ -33,8 +33,10 @@ export class Node implements Traits {
   readonly isNullable: boolean;
   readonly isComplex: boolean;
   readonly depth: number;
-  /** Derivatives by byte, as far as they are known. */
-  row: (Node | undefined)[] | undefined = undefined;
+  /** Derivatives by byte, of which some may be dead without being `neverNode`. */
+  derivatives: Node[] | undefined = undefined;
+  /** States by byte: the derivatives, with `neverNode` for all that are dead. */
+  row: readonly Node[] | undefined = undefined;
   /** Whether any string matches; undefined until it is decided. */
   isLive: boolean | undefined;
 

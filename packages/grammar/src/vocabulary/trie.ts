@@ -14,6 +14,8 @@ export interface Trie {
   readonly ends: Uint32Array;
   /** Token whose bytes are the node's string, or -1. */
   readonly ids: Int32Array;
+  /** Node of the string of each single byte, or -1. */
+  readonly roots: Int32Array;
   /** Length of the longest string. */
   readonly maxDepth: number;
 }
@@ -42,6 +44,7 @@ export function buildTrie({ bytes, offsets }: Strings, ids: readonly number[]): 
   let capacity = 0;
   for (const id of ids) capacity += offsets[id + 1]! - offsets[id]!;
   const nodes = { bytes: new Uint8Array(capacity), depths: new Uint16Array(capacity), ends: new Uint32Array(capacity) };
+  const roots = new Int32Array(256).fill(-1);
   const nodeIds = new Int32Array(capacity).fill(-1);
   const path: number[] = [];
   let size = 0;
@@ -55,6 +58,7 @@ export function buildTrie({ bytes, offsets }: Strings, ids: readonly number[]): 
     for (let i = start + shared; i < end; i++) {
       nodes.bytes[size] = bytes[i]!;
       nodes.depths[size] = i - start;
+      if (i === start) roots[bytes[i]!] = size;
       path.push(size++);
     }
     nodeIds[size - 1] = id;
@@ -67,6 +71,7 @@ export function buildTrie({ bytes, offsets }: Strings, ids: readonly number[]): 
     depths: nodes.depths.slice(0, size),
     ends: nodes.ends.slice(0, size),
     ids: nodeIds.slice(0, size),
+    roots,
     maxDepth,
   };
 }

@@ -9,35 +9,44 @@ export interface VocabularyOptions {
   readonly specialIds?: Iterable<number>;
 }
 
-/** Tokens of similar length, all plain text or all not. Walks treat each tier on its own. */
-export interface Tier {
-  readonly trie: Trie;
-  /** Whether all tokens are {@link isPlainText plain text}. */
-  readonly isText: boolean;
-  /** Mask of all tokens of a text tier. */
-  readonly mask: Uint32Array;
-}
-
 /** The tokens of a model by their bytes: immutable, shared by all grammars. Made by {@link vocabulary}. */
 export class Vocabulary {
   /** Number of tokens. */
   readonly size: number;
   /** Tokens that end the text. */
   readonly endIds: readonly number[];
-  /** @internal */
-  readonly tiers: readonly Tier[];
-  /** First further token with the same bytes, or -1: a chain of all tokens with these bytes. @internal */
+  /** Tokens of {@link plainRanges plain text}. @internal */
+  readonly plain: Trie;
+  /** Tokens of other bytes, short ones apart from long ones. @internal */
+  readonly others: readonly Trie[];
+  /** Another token with the same bytes, or -1: a chain of all tokens with these bytes. @internal */
   readonly twins: Int32Array;
   readonly #strings: Strings;
   readonly #isText: Uint8Array;
+  /** Code points of tokens of plain text; 0 for others. */
+  readonly #plainLengths: Uint16Array;
+  readonly #plainMasks = new Map<number, Uint32Array>();
 
+  /** @internal */
   constructor(strings: Strings, endIds: readonly number[], isText: Uint8Array) {
     this.size = strings.offsets.length - 1;
     this.endIds = endIds;
     this.#strings = strings;
     this.#isText = isText;
+    this.#plainLengths = new Uint16Array(this.size);
     this.twins = new Int32Array(this.size).fill(-1);
-    this.tiers = this.#buildTiers();
+    const plain: number[] = [];
+    const others: number[][] = otherLengths.map(() => []);
+    const { bytes, offsets } = strings;
+    for (const id of this.#distinct()) {
+      const [start, end] = [offsets[id]!, offsets[id + 1]!];
+      const length = plainLength(bytes, start, end);
+      if (length > 0) plain.push(id);
+      else others[otherLengths.findIndex((most) => end - start <= most)]!.push(id);
+      for (let twin = id; twin >= 0; twin = this.twins[twin]!) this.#plainLengths[twin] = length;
+    }
+    this.plain = buildTrie(strings, plain);
+    this.others = others.map((ids) => buildTrie(strings, ids));
   }
 
   /** Words of 32 tokens in a mask. */
@@ -45,50 +54,44 @@ export class Vocabulary {
     return (this.size + 31) >>> 5;
   }
 
-  /** Bytes of a token that stands for text; undefined for all others. */
+  /** Bytes of a token that stands for text; undefined for all others. @internal */
   bytesOf(id: number): Uint8Array | undefined {
     const { bytes, offsets } = this.#strings;
     return this.#isText[id] === 1 ? bytes.subarray(offsets[id]!, offsets[id + 1]!) : undefined;
   }
 
-  /** One tier for each range of lengths, of plain text and of other tokens. */
-  #buildTiers(): Tier[] {
-    const plain: number[][] = textLengths.map(() => []);
-    const other: number[][] = otherLengths.map(() => []);
+  /** Mask of all tokens of plain text with at most `length` code points. Shared: do not write into it. @internal */
+  plainMask(length: number): Uint32Array {
+    const most = Math.min(length, this.plain.maxDepth);
+    let mask = this.#plainMasks.get(most);
+    if (mask === undefined) {
+      mask = new Uint32Array(this.maskWords);
+      for (const [id, own] of this.#plainLengths.entries()) if (own > 0 && own <= most) mask[id >> 5]! |= 1 << (id & 31);
+      this.#plainMasks.set(most, mask);
+    }
+    return mask;
+  }
+
+  /** Ids of text tokens sorted by their bytes, one for each string; enters the others as twins. */
+  *#distinct(): Generator<number> {
     const { bytes, offsets } = this.#strings;
     let previous = -1;
     for (const id of sortedByBytes(this.#strings)) {
       if (this.#isText[id] === 0) continue;
-      const [start, end] = [offsets[id]!, offsets[id + 1]!];
-      if (previous >= 0 && equal(bytes, offsets[previous]!, offsets[previous + 1]!, start, end)) {
+      if (previous >= 0 && equal(bytes, offsets[previous]!, offsets[previous + 1]!, offsets[id]!, offsets[id + 1]!)) {
         this.twins[id] = this.twins[previous]!;
         this.twins[previous] = id;
         continue;
       }
-      const fits = (length: number) => end - start <= length;
-      if (isPlainText(bytes, start, end)) plain[textLengths.findIndex(fits)]!.push(id);
-      else other[otherLengths.findIndex(fits)]!.push(id);
+      if (previous >= 0) yield previous;
       previous = id;
     }
-    const tier = (ids: number[], isText: boolean): Tier => ({
-      trie: buildTrie(this.#strings, ids),
-      isText,
-      mask: this.#maskOf(ids, isText),
-    });
-    const tiers = [...plain.map((ids) => tier(ids, true)), ...other.map((ids) => tier(ids, false))];
-    return tiers.filter(({ trie }) => trie.bytes.length > 0);
-  }
-
-  #maskOf(ids: readonly number[], isText: boolean): Uint32Array {
-    const mask = new Uint32Array(isText ? this.maskWords : 0);
-    if (isText) for (const id of ids) for (let each = id; each >= 0; each = this.twins[each]!) mask[each >> 5]! |= 1 << (each & 31);
-    return mask;
+    if (previous >= 0) yield previous;
   }
 }
 
-/** Longest strings, in bytes, of the tiers of plain text and of other tokens. */
-const textLengths = [8, 16, 32, Infinity];
-const otherLengths = [32, Infinity];
+/** Longest strings, in bytes, of the tries of other tokens. */
+const otherLengths = [12, 32, Infinity];
 /** Longest token, in bytes. */
 const maxTokenBytes = 0xffff;
 
@@ -126,7 +129,7 @@ function equal(bytes: Uint8Array, a: number, endA: number, b: number, endB: numb
   return true;
 }
 
-/** Code points of plain text: what may stand in a JSON string without an escape. */
+/** Code points of plain text: those that JSON strings need no escape for. */
 export const plainRanges = [
   [0x20, 0x21],
   [0x23, 0x5b],
@@ -135,19 +138,18 @@ export const plainRanges = [
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Whether bytes are whole characters of plain text: valid UTF-8 without control characters, quotes and backslashes. */
-function isPlainText(bytes: Uint8Array, start: number, end: number): boolean {
-  let isAscii = true;
+/** Code points of plain text, or 0 for bytes that are no whole characters of plain text. */
+function plainLength(bytes: Uint8Array, start: number, end: number): number {
+  let length = 0;
   for (let i = start; i < end; i++) {
     const byte = bytes[i]!;
-    if (byte < 0x20 || byte === 0x22 || byte === 0x5c) return false;
-    if (byte >= 0x80) isAscii = false;
+    if (byte < 0x20 || byte === 0x22 || byte === 0x5c) return 0;
+    if (byte < 0x80 || byte >= 0xc0) length++;
   }
-  if (isAscii) return true;
   try {
-    decoder.decode(bytes.subarray(start, end));
-    return true;
+    if (bytes.subarray(start, end).some((byte) => byte >= 0x80)) decoder.decode(bytes.subarray(start, end));
+    return length;
   } catch {
-    return false;
+    return 0;
   }
 }
