@@ -27,7 +27,7 @@ import {
 } from "@centella/core/backend";
 import { customUnsupported, no64Custom } from "./custom.ts";
 import type { WasmFeatures } from "./detect.ts";
-import type { Kernel } from "./kernel.ts";
+import type { AnyKernel } from "./kernel.ts";
 import { isLazy, loadKernelFiles, loadKernels } from "./kernels/lazy/lazyKernels.ts";
 import { type Extent, kernelOf, type Opened, openModule } from "./linking/baseModule.ts";
 import { loadParts, loadPartsOf, requireParts } from "./linking/lazyParts.ts";
@@ -162,7 +162,7 @@ export class WasmBackend implements Backend, WasmPlanOwner {
   }
 
   /** Where nothing can be compiled, why a call has no loop. */
-  #uncompiled(kernel: Kernel, inputs: readonly (TensorSpec | undefined)[], params: object, output: TensorSpec): string | undefined {
+  #uncompiled(kernel: AnyKernel, inputs: readonly (TensorSpec | undefined)[], params: object, output: TensorSpec): string | undefined {
     if (!this.#isPrecompiled) return undefined;
     const missing = kernel.emitted?.(inputs, params, output).find((key) => !this.instance.baseModule.has(precompiledName(key)));
     return missing && `${missing} is not in the precompiled module`;

@@ -1,7 +1,7 @@
 import { KernelError, type TensorSpec, UnsupportedError } from "@centella/core";
 import { type AnyOp, isQuantized, type ProgramGraph } from "@centella/core/backend";
 import type { WasmKernel } from "./customKernel.ts";
-import type { Kernel } from "./kernel.ts";
+import type { AnyKernel } from "./kernel.ts";
 import type { Heap } from "./memory/heap.ts";
 
 type Run = (...args: number[]) => void;
@@ -13,7 +13,7 @@ export const no64Custom =
 /** Kernels that came with ops of the user's own, instantiated over the backend's memory once per op. */
 export class CustomKernels {
   readonly #heap: Heap;
-  readonly #kernels = new WeakMap<AnyOp, Kernel>();
+  readonly #kernels = new WeakMap<AnyOp, AnyKernel>();
 
   constructor(heap: Heap) {
     this.#heap = heap;
@@ -32,7 +32,7 @@ export class CustomKernels {
   }
 
   /** A kernel that was prepared. */
-  get(op: AnyOp): Kernel | undefined {
+  get(op: AnyOp): AnyKernel | undefined {
     return this.#kernels.get(op);
   }
 
@@ -58,7 +58,7 @@ export function customUnsupported({ name, kernels }: AnyOp, specs: readonly (Ten
   return odd && `custom kernels take no ${odd.dtype} here`;
 }
 
-function kernelOf({ args }: WasmKernel, call: Run): Kernel {
+function kernelOf({ args }: WasmKernel, call: Run): AnyKernel {
   return {
     emit: () => undefined,
     build({ heap }, inputs, params, y) {

@@ -1,5 +1,5 @@
-import type { ConcreteSpec, OpName, TensorSpec } from "@centella/core";
-import type { Op, Operand, Ops } from "@centella/core/backend";
+import type { ConcreteSpec, OpName, ParamsOf, TensorSpec } from "@centella/core";
+import type { FusedParams, Operand, Ops } from "@centella/core/backend";
 import type { ModuleBuilder } from "./emit/index.ts";
 import type { Interleaving } from "./formats/interleaving.ts";
 import type { Heap } from "./memory/heap.ts";
@@ -72,7 +72,7 @@ export interface BuildContext {
   /** Threads that may run a tile: functions that need memory of their own take it by `threadIndex`. */
   readonly maxThreads: number;
   /** Defines functions, once, that are in a file which is loaded on demand. */
-  include(emit: NonNullable<Kernel["emit"]>): void;
+  include(emit: NonNullable<AnyKernel["emit"]>): void;
   /** The operand's spec with symbolic dims at their maxima. */
   max(operand: Operand): ConcreteSpec;
   /** The format of a block matrix whose rows are interleaved in the operand's memory, or undefined where bytes lie as they were loaded. */
@@ -92,25 +92,35 @@ export interface BuildContext {
   emit(key: string, define: (module: ModuleBuilder, name: string, target: Target) => void): Emitted;
 }
 
-export type ParamsOf<N extends OpName> = Ops[N] extends Op<infer _I, infer P, infer _D, infer _O> ? P : never;
+/** Specs of an op's inputs as its kernel gets them; optional ones that a call leaves out are undefined. */
+type SpecsOf<N extends OpName> = Parameters<Ops[N]["infer"]>[0];
 
-/** How this backend computes an op. */
-export interface Kernel<P extends object = object> {
-  /** Adds the functions that it calls to the backend's module. */
+/** An operand for each spec of a tuple. */
+type OperandPer<Specs> = { readonly [K in keyof Specs]: Specs[K] extends TensorSpec ? Operand : Operand | undefined };
+
+/** How this backend computes an op, by the types of its inputs and parameters. */
+export interface KernelFor<Operands, Specs, Params extends object> {
+  /** Adds the functions that the kernel calls to a module. */
   emit?(module: ModuleBuilder, target: Target): void;
-  /** A reason in words why a call cannot be served, or undefined. */
-  unsupported?(inputs: readonly (TensorSpec | undefined)[], params: P, output: TensorSpec): string | undefined;
-  /** Keys of the functions that `build` asks `BuildContext.emit` for. */
-  emitted?(inputs: readonly (TensorSpec | undefined)[], params: P, output: TensorSpec): readonly string[];
-  /** `extraOutputs`: the further results of a fused group. */
-  build(
-    context: BuildContext,
-    inputs: readonly (Operand | undefined)[],
-    params: P,
-    output: Operand,
-    extraOutputs?: readonly Operand[],
-  ): Task;
+  /** Why a call cannot be computed, or undefined if it can. */
+  unsupported?(inputs: Specs, params: Params, output: TensorSpec): string | undefined;
+  /** Keys of the functions that `build` requests from `BuildContext.emit`. */
+  emitted?(inputs: Specs, params: Params, output: TensorSpec): readonly string[];
+  /** Prepares a call. `extraOutputs` are the further results of a fused group. */
+  build(context: BuildContext, inputs: Operands, params: Params, output: Operand, extraOutputs?: readonly Operand[]): Task;
 }
 
-/** The kernels that there are, named as their ops. Ops that alias (`reshape`) need none: they are the same memory. */
-export type Kernels = { readonly [N in OpName]?: Kernel<ParamsOf<N>> };
+/** The kernel of an op. */
+export type Kernel<N extends OpName> = KernelFor<OperandPer<SpecsOf<N>>, SpecsOf<N>, ParamsOf<N>>;
+
+/** A kernel of any op. */
+export type AnyKernel = KernelFor<readonly (Operand | undefined)[], readonly (TensorSpec | undefined)[], object>;
+
+/** A kernel over any number of inputs, all of them present. */
+export type ListKernel<Params extends object> = KernelFor<readonly Operand[], readonly TensorSpec[], Params>;
+
+/** A kernel of fused groups. */
+export type FusedKernel = ListKernel<FusedParams> & Required<Pick<ListKernel<FusedParams>, "unsupported" | "emitted">>;
+
+/** Kernels by op. Ops that alias (`reshape`) need none: their output is their input's memory. */
+export type Kernels = { readonly [N in OpName]?: Kernel<N> };

@@ -1,6 +1,6 @@
 import type { Shape, TensorSpec } from "@centella/core";
 import type { AnyOp, FusedParams, Operand } from "@centella/core/backend";
-import type { BuildContext, Kernel, Kernels, Range, Run } from "../kernel.ts";
+import type { BuildContext, FusedKernel, Kernels, ListKernel, Range, Run } from "../kernel.ts";
 import { rangeOf } from "../kernels/shared/axes.ts";
 import { broadcastGroups, groupExtents } from "./axes.ts";
 import { expressionOf } from "./expressions/index.ts";
@@ -57,11 +57,10 @@ function buildLoop({ emit }: Pick<BuildContext, "emit">, { groups, loop }: LoopP
 }
 
 /** A kernel that computes each element of its output from the elements of its inputs that broadcast to its place, in one loop. */
-export function elementwise<P extends object>(form: Form<P>): Kernel<P> {
+export function elementwise<P extends object>(form: Form<P>): ListKernel<P> & Required<Pick<ListKernel<P>, "emitted">> {
   return {
-    emitted: (inputs, params, output) => [loopKey(planLoop(form, inputs as readonly TensorSpec[], params, output).loop)],
-    build(context, inputs, params, y) {
-      const operands = inputs as readonly Operand[];
+    emitted: (inputs, params, output) => [loopKey(planLoop(form, inputs, params, output).loop)],
+    build(context, operands, params, y) {
       const specs = operands.map(({ spec }) => spec);
       const range = buildLoop(context, planLoop(form, specs, params, y.spec), operands, y);
       return (run) => [range(run)];
@@ -81,7 +80,7 @@ const group: Form<FusedParams> = {
 };
 
 /** The kernel of a fused group of calls that have expressions. */
-export const fusedLoop: Kernel<FusedParams> = {
+export const fusedLoop: FusedKernel = {
   ...elementwise(group),
   unsupported(inputs, { body, extraOutputs }) {
     if (extraOutputs !== undefined) return "a loop has one result";
@@ -90,7 +89,7 @@ export const fusedLoop: Kernel<FusedParams> = {
       op.kernels === undefined && (op.elementwise === true || expressionOf(op.name) !== undefined);
     const apart = body.find(({ op, inputs: places }) => !hasExpression(op) || places.includes(undefined));
     if (apart !== undefined) return `${apart.op.name} is no function of single elements here`;
-    const odd = inputs.find((spec) => !laneTypes.includes(spec!.dtype));
+    const odd = inputs.find((spec) => !laneTypes.includes(spec.dtype));
     return odd && `${odd.dtype} is not read in fused groups`;
   },
 };
@@ -107,7 +106,7 @@ export function buildFusedLoop(
 }
 
 /** The kernel of one op that has an expression. */
-export function expressionKernel<P extends object>(op: string): Kernel<P> {
+export function expressionKernel<P extends object>(op: string): ListKernel<P> {
   return elementwise<P>({
     body: (count, params, { dtype }) => [
       { op, expression: expressionOf(op)!, params, inputs: Array.from({ length: count }, (_, i) => i), output: dtype },
@@ -117,5 +116,5 @@ export function expressionKernel<P extends object>(op: string): Kernel<P> {
 
 /** The kernels of a table's ops. */
 export function expressionKernels(table: ExpressionTable): Kernels {
-  return Object.fromEntries(Object.keys(table).map((op): [string, Kernel] => [op, expressionKernel(op)]));
+  return Object.fromEntries(Object.keys(table).map((op): [string, ListKernel<object>] => [op, expressionKernel(op)]));
 }

@@ -13,7 +13,7 @@ import {
 } from "@centella/core/backend";
 import { buildFusedLoop, fusedLoop } from "../elementwise/kernel.ts";
 import { formatNameOf } from "../formats/index.ts";
-import type { BuildContext, Call, Kernel, Run, Stage } from "../kernel.ts";
+import type { BuildContext, Call, FusedKernel, Run, Stage } from "../kernel.ts";
 import { choosePath } from "../kernels/matmul.ts";
 import { aligned } from "../kernels/shared/aligned.ts";
 import { sharedUnits } from "../matmul/product.ts";
@@ -23,7 +23,7 @@ import { sharedUnits } from "../matmul/product.ts";
  * products are one stage for the threads, for which `x` is rounded or packed once. Of a single row, each tile is finished by the thread
  * that computed it, while it is in its cache.
  */
-export const fusedProducts: Kernel<FusedParams> = {
+export const fusedProducts: FusedKernel = {
   unsupported(inputs, params) {
     const { body } = params;
     const results = resultsOf(inputs.length, params);
@@ -54,7 +54,7 @@ export const fusedProducts: Kernel<FusedParams> = {
   emitted(inputs, params) {
     return resultsOf(inputs.length, params).flatMap(({ elementwise }) => {
       if (elementwise === undefined) return [];
-      return fusedLoop.emitted!(specsOf(inputs, params, elementwise), elementwise.params, elementwise.output);
+      return fusedLoop.emitted(specsOf(inputs, params, elementwise), elementwise.params, elementwise.output);
     });
   },
   build(context, inputs, params, output, extraOutputs = []) {
@@ -78,7 +78,7 @@ export const fusedProducts: Kernel<FusedParams> = {
 
 type MatmulParams = ParamsOf<"matmul">;
 
-function specsOf(inputs: readonly (TensorSpec | undefined)[], params: FusedParams, { places }: ElementwiseGroup) {
+function specsOf(inputs: readonly TensorSpec[], params: FusedParams, { places }: ElementwiseGroup) {
   return places.map((place) => specAt(inputs, params, place));
 }
 

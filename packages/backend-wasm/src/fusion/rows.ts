@@ -1,7 +1,7 @@
 import type { OpName } from "@centella/core";
 import { type AnchoredGroup, type AnyOp, anchoredGroup, type FusedParams, type Operand, sameShape, specAt } from "@centella/core/backend";
 import { buildFusedLoop, fusedLoop } from "../elementwise/kernel.ts";
-import type { Call, Kernel, Range, Stage } from "../kernel.ts";
+import type { AnyKernel, Call, FusedKernel, Range, Stage } from "../kernel.ts";
 import { kernels } from "../kernels/index.ts";
 import { isLazy, lazyKernel } from "../kernels/lazy/lazyKernels.ts";
 import { stagesOf } from "../plan/stepList.ts";
@@ -24,15 +24,15 @@ function isRowOp({ name }: AnyOp): boolean {
 }
 
 /** It refuses no call. */
-function rowKernel(op: AnyOp): Kernel {
-  return isLazy(op) ? lazyKernel(op) : (kernels[op.name as OpName] as Kernel);
+function rowKernel(op: AnyOp): AnyKernel {
+  return isLazy(op) ? lazyKernel(op) : (kernels[op.name as OpName] as AnyKernel);
 }
 
 /**
  * A norm or a softmax with the elementwise calls that finish its result, or a norm with those that make its input: `rmsNorm(x) + y`,
  * `rmsNorm(x + y)`, where `x + y` may be a result of its own. The thread that computes some rows does both, while they are in its cache.
  */
-export const fusedRows: Kernel<FusedParams> = {
+export const fusedRows: FusedKernel = {
   unsupported(inputs, params, output) {
     const group = anchoredGroup(inputs.length, params);
     if ("unsupported" in group) return group.unsupported;
@@ -43,7 +43,7 @@ export const fusedRows: Kernel<FusedParams> = {
     const specs = row.inputs.map((place) => specAt(inputs, params, place!));
     const { axis = -1 } = row.params as { readonly axis?: number };
     if (axis !== -1 && axis !== specs[0]!.shape.length - 1) return `${row.op.name} along another axis than the last`;
-    if (![...specs, row.output, output].every((spec) => spec!.dtype === "f32") || !sameShape(specs[0]!.shape, output.shape))
+    if (![...specs, row.output, output].every((spec) => spec.dtype === "f32") || !sameShape(specs[0]!.shape, output.shape))
       return "rows of another shape or type than what finishes them";
     const loop = elementwise.places.map((place) => specAt(inputs, params, place));
     return fusedLoop.unsupported?.(loop, elementwise.params, elementwise.output);
@@ -51,7 +51,7 @@ export const fusedRows: Kernel<FusedParams> = {
   emitted(inputs, params) {
     const { elementwise } = supportedGroup(inputs.length, params);
     const specs = elementwise.places.map((place) => specAt(inputs, params, place));
-    return fusedLoop.emitted!(specs, elementwise.params, elementwise.output);
+    return fusedLoop.emitted(specs, elementwise.params, elementwise.output);
   },
   build(context, inputs, params, y, extraOutputs) {
     const { call, isLast, elementwise } = supportedGroup(inputs.length, params);

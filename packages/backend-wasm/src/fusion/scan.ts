@@ -1,5 +1,5 @@
 import { type FusedParams, ops } from "@centella/core/backend";
-import type { Kernel } from "../kernel.ts";
+import type { FusedKernel } from "../kernel.ts";
 import { lazyKernel } from "../kernels/lazy/lazyKernels.ts";
 
 /** Whether a group begins with a selective scan. */
@@ -8,7 +8,7 @@ export function hasScan({ body }: FusedParams): boolean {
 }
 
 /** A selective scan that gives the tokens' results and keeps the states: one walk over the tokens, by the kernel of `ssmScan`. */
-export const fusedScan: Kernel<FusedParams> = {
+export const fusedScan: FusedKernel = {
   unsupported: (_inputs, { body, extraOutputs }) =>
     extraOutputs?.join() === "0" && body.length === 2 && body[1]!.op.name === ops.ssmScanWrite.name
       ? undefined

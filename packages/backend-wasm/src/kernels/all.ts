@@ -1,5 +1,5 @@
-import type { Kernel, ParamsOf } from "../kernel.ts";
+import type { Kernel } from "../kernel.ts";
 import { folds } from "./shared/fold.ts";
 import { reductionKernel } from "./shared/reduction.ts";
 
-export const all: Kernel<ParamsOf<"all">> = reductionKernel("all", { fold: folds.all }, "bool");
+export const all: Kernel<"all"> = reductionKernel("all", { fold: folds.all }, "bool");

@@ -1,5 +1,5 @@
-import type { Kernel, ParamsOf } from "../kernel.ts";
+import type { Kernel } from "../kernel.ts";
 import { folds } from "./shared/fold.ts";
 import { reductionKernel } from "./shared/reduction.ts";
 
-export const any: Kernel<ParamsOf<"any">> = reductionKernel("any", { fold: folds.any }, "bool");
+export const any: Kernel<"any"> = reductionKernel("any", { fold: folds.any }, "bool");

@@ -1,4 +1,4 @@
-import type { Kernel, ParamsOf } from "../kernel.ts";
+import type { Kernel } from "../kernel.ts";
 import { argExtremum } from "./shared/argExtremum.ts";
 
-export const argmax: Kernel<ParamsOf<"argmax">> = argExtremum("argmax");
+export const argmax: Kernel<"argmax"> = argExtremum("argmax");

@@ -1,4 +1,4 @@
-import type { Kernel, ParamsOf } from "../kernel.ts";
+import type { Kernel } from "../kernel.ts";
 import { argExtremum } from "./shared/argExtremum.ts";
 
-export const argmin: Kernel<ParamsOf<"argmax">> = argExtremum("argmin");
+export const argmin: Kernel<"argmax"> = argExtremum("argmin");

@@ -1,6 +1,6 @@
-import type { Kernel, ParamsOf } from "../kernel.ts";
+import type { Kernel } from "../kernel.ts";
 import { orderTask } from "./shared/order.ts";
 
-export const argsort: Kernel<ParamsOf<"argsort">> = {
-  build: (context, [x], { axis, descending }, y) => orderTask(context, x!, y, { axis, descending, give: "indices" }),
+export const argsort: Kernel<"argsort"> = {
+  build: (context, [x], { axis, descending }, y) => orderTask(context, x, y, { axis, descending, give: "indices" }),
 };

@@ -1,5 +1,5 @@
 import { alibiSlope, byteLength } from "@centella/core/backend";
-import type { Kernel, ParamsOf, Run } from "../kernel.ts";
+import type { Kernel, Run } from "../kernel.ts";
 import { attentionArguments, emitAttention } from "./shared/attention.ts";
 import { scratchLayout } from "./shared/attentionBlock.ts";
 import { partBytes } from "./shared/attentionParts.ts";
@@ -17,18 +17,18 @@ const largestStretch = 1024;
 /** Tiles per thread, where there is work for so many: enough for the threads to end together. */
 const tilesPerThread = 4;
 
-export const attention: Kernel<ParamsOf<"attention">> = {
+export const attention: Kernel<"attention"> = {
   emit: emitAttention,
   build(context, [q, cache, positions, seqOf, blockTable, seqLens, sinks], params, y) {
     const { max, exports, reserve, maxThreads, threads } = context;
-    const { dtype } = cache!.spec;
+    const { dtype } = cache.spec;
     const [whole, split, join] = [exports(`attention.${dtype}`), exports(`attention.split.${dtype}`), exports("attention.join")];
-    const [, heads, dK] = max(q!).shape as readonly [number, number, number];
-    const [, kvHeads, width] = max(cache!).shape as readonly [number, number, number];
+    const [, heads, dK] = max(q).shape as readonly [number, number, number];
+    const [, kvHeads, width] = max(cache).shape as readonly [number, number, number];
     const dV = width - dK;
     const group = heads / kvHeads;
     const headBytes = byteLength({ dtype, shape: [width] });
-    const maxPositions = max(blockTable!).shape[1]! * params.blockSize;
+    const maxPositions = max(blockTable).shape[1]! * params.blockSize;
     const blocks = Math.ceil(maxPositions / keyBlock);
     const most = Math.min(largestStretch / headBytes, (blocks * kvHeads) / (tilesPerThread * threads));
     const headsTogether = Math.max(1, ...Array.from({ length: kvHeads }, (_, i) => i + 1).filter((n) => n <= most && kvHeads % n === 0));
@@ -44,9 +44,9 @@ export const attention: Kernel<ParamsOf<"attention">> = {
         : () => 0;
 
     return function* (run: Run) {
-      const [tokens] = run.shape(q!) as readonly [number];
-      const [slots] = run.shape(cache!) as readonly [number];
-      const [sequences, maxBlocks] = run.shape(blockTable!) as readonly [number, number];
+      const [tokens] = run.shape(q) as readonly [number];
+      const [slots] = run.shape(cache) as readonly [number];
+      const [sequences, maxBlocks] = run.shape(blockTable) as readonly [number, number];
       const sinksAt = sinks === undefined ? 0 : run.address(sinks);
       // Tokens of different sequences share nothing: each is a unit of work of its own, with as many in a tile as otherwise share a copy.
       // Of few tokens, fewer share one where threads would have nothing to do.
@@ -58,13 +58,13 @@ export const attention: Kernel<ParamsOf<"attention">> = {
       const isSplit = tokens === 1 && blocks > 1;
       const parts = run.scratch + maxThreads * layout.bytes;
       const args = attentionArguments({
-        q: run.address(q!),
-        cache: run.address(cache!),
+        q: run.address(q),
+        cache: run.address(cache),
         y: run.address(y),
-        positions: run.address(positions!),
-        seqOf: run.address(seqOf!),
-        blockTable: run.address(blockTable!),
-        seqLens: run.address(seqLens!),
+        positions: run.address(positions),
+        seqOf: run.address(seqOf),
+        blockTable: run.address(blockTable),
+        seqLens: run.address(seqLens),
         slopes: slopes(),
         sinks: sinksAt,
         tokens,

@@ -1,7 +1,8 @@
+import type { ParamsOf } from "@centella/core";
 import type { Expression } from "../elementwise/expression.ts";
 import { elementwise } from "../elementwise/kernel.ts";
 import { f32x4 } from "../emit/index.ts";
-import type { Kernel, ParamsOf } from "../kernel.ts";
+import type { Kernel } from "../kernel.ts";
 
 type Params = ParamsOf<"batchNorm">;
 
@@ -12,7 +13,7 @@ const expression: Expression<Params> = {
 };
 
 /** A loop over points in which the channel's values stand still. */
-export const batchNorm: Kernel<Params> = elementwise<Params>({
+export const batchNorm: Kernel<"batchNorm"> = elementwise<Params>({
   body: (_count, params, { dtype }) => [{ op: "batchNorm", expression, params, inputs: [0, 1, 2, 3, 4], output: dtype }],
   shapes: ([x, ...perChannel]) => [x!, ...perChannel.map(([channels]) => [channels!, ...x!.slice(2).map(() => 1)])],
 });

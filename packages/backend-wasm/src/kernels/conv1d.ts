@@ -1,9 +1,9 @@
 import type { Operand } from "@centella/core/backend";
-import type { Kernel, ParamsOf } from "../kernel.ts";
+import type { Kernel } from "../kernel.ts";
 import { conv2d } from "./conv2d.ts";
 
 /** A convolution over images of one row. */
-export const conv1d: Kernel<ParamsOf<"conv1d">> = {
+export const conv1d: Kernel<"conv1d"> = {
   emit: conv2d.emit!,
   build(context, inputs, { stride, padding, dilation, groups }, y) {
     const flat = ([items, channels, length]: readonly number[]): readonly number[] => [items!, channels!, 1, length!];

@@ -1,5 +1,5 @@
 import { type Expr, type FunctionBuilder, f32, i32, type Local, threadIndex, type V128, v128 } from "../emit/index.ts";
-import type { Kernel, ParamsOf } from "../kernel.ts";
+import type { Kernel } from "../kernel.ts";
 import { emitFloats } from "../matmul/floatPath.ts";
 import { outer } from "../matmul/outer.ts";
 import { outerProduct, outerScratch, packedProduct } from "../matmul/outerProduct.ts";
@@ -137,7 +137,7 @@ function forEachTap(
  * The product `y [O, positions] = w [O, taps] · unfolded [taps, positions]`, of which only the panels that are multiplied are ever
  * unfolded. Kernels of one tap need no unfolding; groups of few channels, as in depthwise convolutions, are summed directly.
  */
-export const conv2d: Kernel<ParamsOf<"conv2d">> = {
+export const conv2d: Kernel<"conv2d"> = {
   emit(module, target) {
     // Panels `begin` to `end` of those from position `first` on: taps from `tap` on.
     const packing = { x: "i32", to: "i32", ...geometry, tap: "i32", count: "i32", first: "i32", begin: "i32", end: "i32" } as const;
@@ -206,7 +206,7 @@ export const conv2d: Kernel<ParamsOf<"conv2d">> = {
     const [pack, sum] = [exports("conv2d.pack"), exports("conv2d.sum")];
     include(emitFloats);
     const [multiply, multiplyPacked] = [outerProduct(exports, "f32", threads), packedProduct(exports, threads)];
-    const [out, channels, kh, kw] = max(w!).shape as readonly [number, number, number, number];
+    const [out, channels, kh, kw] = max(w).shape as readonly [number, number, number, number];
     const [, , rows, columns] = max(y).shape as readonly [number, number, number, number];
     const [taps, positions, perGroup] = [channels * kh * kw, rows * columns, out / groups];
     const isSummed = perGroup < minProductChannels || taps === 0;
@@ -214,8 +214,8 @@ export const conv2d: Kernel<ParamsOf<"conv2d">> = {
     const isPlain = [kh, kw, ...stride].every((extent) => extent === 1) && padding.every((extent) => extent === 0);
     reserve(Math.max(maxThreads * threadScratchBytes, outerScratch(perGroup, positions, threads)));
     return function* (run) {
-      const [batch, imageChannels, height, width] = run.shape(x!) as readonly [number, number, number, number];
-      const [image, weights, to, { scratch }] = [run.address(x!), run.address(w!), run.address(y), run];
+      const [batch, imageChannels, height, width] = run.shape(x) as readonly [number, number, number, number];
+      const [image, weights, to, { scratch }] = [run.address(x), run.address(w), run.address(y), run];
       const places = [height, width, columns, positions, kh, kw, ...stride, ...dilation, ...padding];
       if (isSummed) {
         const args = [image, weights, to, ...places, out, perGroup, imageChannels, channels, taps, scratch];

@@ -1,4 +1,4 @@
-import type { Kernel, ParamsOf } from "../kernel.ts";
+import type { Kernel } from "../kernel.ts";
 import { scanKernel } from "./shared/scan.ts";
 
-export const cumprod: Kernel<ParamsOf<"cumprod">> = scanKernel("cumprod");
+export const cumprod: Kernel<"cumprod"> = scanKernel("cumprod");

@@ -1,4 +1,4 @@
-import type { Kernel, ParamsOf } from "../kernel.ts";
+import type { Kernel } from "../kernel.ts";
 import { scanKernel } from "./shared/scan.ts";
 
-export const cumsum: Kernel<ParamsOf<"cumsum">> = scanKernel("cumsum");
+export const cumsum: Kernel<"cumsum"> = scanKernel("cumsum");

@@ -6,16 +6,15 @@ import { lazyPart } from "../linking/lazyParts.ts";
 import { ranges } from "./shared/axes.ts";
 
 /** Halves are widened in a loop; a block type has a loop of its own over its blocks. */
-export const dequantize: Kernel = {
-  build(context, inputs, params, y) {
-    const [x] = inputs;
-    const { dtype } = x!.spec;
-    if (!isQuantized(dtype)) return expressionKernel("cast").build(context, inputs, params, y);
+export const dequantize: Kernel<"dequantize"> = {
+  build(context, [x], params, y) {
+    const { dtype } = x.spec;
+    if (!isQuantized(dtype)) return expressionKernel("cast").build(context, [x], params, y);
     const type = dtype as BlockType;
     const { emitDequantize, gridOf } = lazyPart("lookUp");
     const call = context.emit(`dequantize ${type}`, (module, name, target) => emitDequantize(module, name, target, type));
     const grid = gridOf(context, type);
     const { elements } = layoutOf(dtype);
-    return (run) => ranges(call, [run.address(x!), run.address(y), grid()], elementCount(run.shape(y)) / elements, elements);
+    return (run) => ranges(call, [run.address(x), run.address(y), grid()], elementCount(run.shape(y)) / elements, elements);
   },
 };

@@ -6,7 +6,7 @@ import { blockSum } from "./shared/sum.ts";
 /** Elements of a part, whose sum is an f64: threads share long vectors, and the extent alone tells how they are cut. */
 const part = 1 << 17;
 
-export const dot: Kernel = {
+export const dot: Kernel<"dot"> = {
   emit(module) {
     module.function(
       "dot.parts",
@@ -47,10 +47,10 @@ export const dot: Kernel = {
   build({ exports, max, reserve }, [a, b], _params, y) {
     const [parts, merge] = [exports("dot.parts"), exports("dot.merge")];
     const partsOf = (n: number): number => Math.ceil(n / part);
-    reserve(8 * partsOf(max(a!).shape[0]!));
+    reserve(8 * partsOf(max(a).shape[0]!));
     return function* (run) {
-      const n = run.shape(a!)[0]!;
-      yield* ranges(parts, [run.address(a!), run.address(b!), run.scratch, n], partsOf(n), part);
+      const n = run.shape(a)[0]!;
+      yield* ranges(parts, [run.address(a), run.address(b), run.scratch, n], partsOf(n), part);
       merge(run.scratch, run.address(y), partsOf(n));
     };
   },

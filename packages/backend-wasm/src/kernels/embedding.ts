@@ -23,7 +23,7 @@ const signature = {
   end: "i32",
 } as const;
 
-export const embedding: Kernel = {
+export const embedding: Kernel<"embedding"> = {
   emit(module) {
     /** Visits `begin` to `end`: rows that the table does not have are zeros. */
     const define = (name: string, read: (f: FunctionBuilder, p: Parameters, id: Pointer, to: Pointer) => void): void => {
@@ -58,9 +58,9 @@ export const embedding: Kernel = {
   },
   build(context, [table, ids], _params, y) {
     const { exports, interleaving, max, reserve, maxThreads } = context;
-    const { dtype } = table!.spec;
-    const form = interleaving(table!);
-    if (form !== undefined) reserve(4 * groupRows * max(table!).shape[1]! * maxThreads);
+    const { dtype } = table.spec;
+    const form = interleaving(table);
+    if (form !== undefined) reserve(4 * groupRows * max(table).shape[1]! * maxThreads);
     if (form === undefined && isQuantized(dtype)) {
       const type = dtype as BlockType;
       const { emitLookUp, gridOf } = lazyPart("lookUp");
@@ -68,18 +68,18 @@ export const embedding: Kernel = {
       const points = gridOf(context, type);
       const { elements } = layoutOf(dtype);
       return function* (run) {
-        const [rows, d] = run.shape(table!) as readonly [number, number];
-        const args = [run.address(table!), run.address(ids!), run.address(y), rows, d / elements, points()];
-        yield { fn, args, total: elementCount(run.shape(ids!)), grain };
+        const [rows, d] = run.shape(table) as readonly [number, number];
+        const args = [run.address(table), run.address(ids), run.address(y), rows, d / elements, points()];
+        yield { fn, args, total: elementCount(run.shape(ids)), grain };
       };
     }
     const fn = exports(`embedding.${form ?? dtype}`);
     return function* (run) {
-      const [rows, d] = run.shape(table!) as readonly [number, number];
+      const [rows, d] = run.shape(table) as readonly [number, number];
       const rowBytes = form === undefined ? d * layoutOf(dtype).bytes : rowBytesOf(form, d);
       const blocks = form === undefined ? 0 : d / formatOf(form).elements;
-      const args = [run.address(table!), run.address(ids!), run.address(y), rows, d, rowBytes, blocks, run.scratch];
-      yield { fn, args, total: elementCount(run.shape(ids!)), grain };
+      const args = [run.address(table), run.address(ids), run.address(y), rows, d, rowBytes, blocks, run.scratch];
+      yield { fn, args, total: elementCount(run.shape(ids)), grain };
     };
   },
 };

@@ -1,8 +1,8 @@
 import { f32, i32 } from "../emit/index.ts";
-import type { Kernel, ParamsOf } from "../kernel.ts";
+import type { Kernel } from "../kernel.ts";
 import { ranges } from "./shared/axes.ts";
 
-export const eye: Kernel<ParamsOf<"eye">> = {
+export const eye: Kernel<"eye"> = {
   build({ emit }, _inputs, _params, y) {
     const call = emit("eye", (module, name) => {
       module.function(name, { y: "i32", columns: "i32", begin: "i32", end: "i32" }, (f, { y: to, columns, begin, end }) => {

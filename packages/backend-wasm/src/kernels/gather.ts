@@ -1,13 +1,13 @@
 import { elementCount, layoutOf } from "@centella/core/backend";
 import { i32 } from "../emit/index.ts";
-import type { Kernel, ParamsOf } from "../kernel.ts";
+import type { Kernel } from "../kernel.ts";
 import { axisView, ranges } from "./shared/axes.ts";
 import { copyBytes } from "./shared/copies.ts";
 
 const signature = { x: "i32", indices: "i32", y: "i32", n: "i32", count: "i32", bytes: "i32", begin: "i32", end: "i32" } as const;
 
 /** A unit is a slice; one whose index is out of range becomes zeros. */
-export const gather: Kernel<ParamsOf<"gather">> = {
+export const gather: Kernel<"gather"> = {
   build({ emit }, [x, indices], { axis }, y) {
     const size = layoutOf(y.spec.dtype).bytes;
     const call = emit("gather", (module, name) => {
@@ -33,9 +33,9 @@ export const gather: Kernel<ParamsOf<"gather">> = {
       });
     });
     return (run) => {
-      const { outer, n, inner } = axisView(run.shape(x!), axis);
-      const count = elementCount(run.shape(indices!));
-      const args = [run.address(x!), run.address(indices!), run.address(y), n, count, inner * size];
+      const { outer, n, inner } = axisView(run.shape(x), axis);
+      const count = elementCount(run.shape(indices));
+      const args = [run.address(x), run.address(indices), run.address(y), n, count, inner * size];
       return ranges(call, args, outer * count, inner);
     };
   },

@@ -1,6 +1,6 @@
 import { elementCount } from "@centella/core/backend";
 import { f32x4, i32, v128 } from "../emit/index.ts";
-import type { Kernel, ParamsOf } from "../kernel.ts";
+import type { Kernel } from "../kernel.ts";
 import { ranges } from "./shared/axes.ts";
 import { forEachVector } from "./shared/loops.ts";
 import { emitMoments, inverseDeviation } from "./shared/moments.ts";
@@ -19,7 +19,7 @@ const signature = {
 } as const;
 
 /** A unit is a group of an item; `channels` are those of a group. `bias` is 0 where there is none. */
-export const groupNorm: Kernel<ParamsOf<"groupNorm">> = {
+export const groupNorm: Kernel<"groupNorm"> = {
   build({ emit, table, max }, [x, w, bias], { groups, eps }, y) {
     const call = emit("groupNorm", (module, name) => {
       module.function(name, signature, (f, p) => {
@@ -49,12 +49,12 @@ export const groupNorm: Kernel<ParamsOf<"groupNorm">> = {
         });
       });
     });
-    const zeros = bias === undefined ? table(4 * max(w!).shape[0]! + 64) : undefined;
+    const zeros = bias === undefined ? table(4 * max(w).shape[0]! + 64) : undefined;
     return (run) => {
-      const [items, channels, ...inner] = run.shape(x!) as readonly [number, number];
+      const [items, channels, ...inner] = run.shape(x) as readonly [number, number];
       const [perGroup, points] = [channels / groups, elementCount(inner)];
       const offsets = zeros === undefined ? run.address(bias!) : zeros();
-      const args = [run.address(x!), run.address(w!), offsets, run.address(y), groups, perGroup, points, eps];
+      const args = [run.address(x), run.address(w), offsets, run.address(y), groups, perGroup, points, eps];
       return ranges(call, args, perGroup * points === 0 ? 0 : items * groups, perGroup * points);
     };
   },

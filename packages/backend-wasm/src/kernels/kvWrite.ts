@@ -8,7 +8,7 @@ type Pointer = Local<"i32">;
 /** Tokens per tile. */
 const grain = 16;
 
-export const kvWrite: Kernel = {
+export const kvWrite: Kernel<"kvWrite"> = {
   emit(module) {
     const signature = {
       cache: "i32",
@@ -57,13 +57,13 @@ export const kvWrite: Kernel = {
     }
   },
   build({ exports, max, reserve, maxThreads }, [cache, k, v, slots]) {
-    const { dtype } = cache!.spec;
+    const { dtype } = cache.spec;
     const call = exports(`kvWrite.${dtype}`);
-    if (dtype === "q8_0") reserve(maxThreads * 4 * max(cache!).shape[2]!);
+    if (dtype === "q8_0") reserve(maxThreads * 4 * max(cache).shape[2]!);
     return function* (run) {
-      const [size, heads, width] = run.shape(cache!) as readonly [number, number, number];
-      const [tokens, , dK] = run.shape(k!) as readonly [number, number, number];
-      const [cacheAt, kAt, vAt, slotsAt] = [run.address(cache!), run.address(k!), run.address(v!), run.address(slots!)];
+      const [size, heads, width] = run.shape(cache) as readonly [number, number, number];
+      const [tokens, , dK] = run.shape(k) as readonly [number, number, number];
+      const [cacheAt, kAt, vAt, slotsAt] = [run.address(cache), run.address(k), run.address(v), run.address(slots)];
       yield { fn: call, args: [cacheAt, kAt, vAt, slotsAt, size, heads, dK, width - dK, run.scratch], total: tokens, grain };
     };
   },

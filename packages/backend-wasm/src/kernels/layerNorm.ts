@@ -1,12 +1,12 @@
 import { elementCount } from "@centella/core/backend";
 import { f32x4, i32, v128 } from "../emit/index.ts";
-import type { Kernel, ParamsOf } from "../kernel.ts";
+import type { Kernel } from "../kernel.ts";
 import { ranges } from "./shared/axes.ts";
 import { forEachVector } from "./shared/loops.ts";
 import { emitMoments, inverseDeviation } from "./shared/moments.ts";
 
 /** Two passes over a row for its mean and variance, a third writes. `bias` is 0 where there is none. */
-export const layerNorm: Kernel<ParamsOf<"layerNorm">> = {
+export const layerNorm: Kernel<"layerNorm"> = {
   emit(module) {
     const signature = { x: "i32", w: "i32", bias: "i32", y: "i32", n: "i32", eps: "f64", begin: "i32", end: "i32" } as const;
     module.function("layerNorm", signature, (f, { x, w, bias, y, n, eps, begin, end }) => {
@@ -35,12 +35,12 @@ export const layerNorm: Kernel<ParamsOf<"layerNorm">> = {
   },
   build({ exports, table, max }, [x, w, bias], { eps }, y) {
     const call = exports("layerNorm");
-    const zeros = bias === undefined ? table(4 * max(w!).shape[0]! + 64) : undefined;
+    const zeros = bias === undefined ? table(4 * max(w).shape[0]! + 64) : undefined;
     return (run) => {
-      const shape = run.shape(x!);
+      const shape = run.shape(x);
       const n = shape.at(-1)!;
       const offsets = zeros === undefined ? run.address(bias!) : zeros();
-      const args = [run.address(x!), run.address(w!), offsets, run.address(y), n, eps];
+      const args = [run.address(x), run.address(w), offsets, run.address(y), n, eps];
       return ranges(call, args, n === 0 ? 0 : elementCount(shape.slice(0, -1)), n);
     };
   },

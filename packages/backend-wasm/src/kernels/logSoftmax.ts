@@ -1,4 +1,4 @@
-import type { Kernel, ParamsOf } from "../kernel.ts";
+import type { Kernel } from "../kernel.ts";
 import { softmaxKernel } from "./shared/softmax.ts";
 
-export const logSoftmax: Kernel<ParamsOf<"logSoftmax">> = softmaxKernel("logSoftmax");
+export const logSoftmax: Kernel<"logSoftmax"> = softmaxKernel("logSoftmax");

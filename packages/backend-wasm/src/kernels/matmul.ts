@@ -1,11 +1,11 @@
-import type { DType } from "@centella/core";
+import type { DType, ParamsOf } from "@centella/core";
 import { broadcastStrides, elementCount, layoutOf, type Operand } from "@centella/core/backend";
 import { activationType, type BlockType } from "@centella/quant";
 import { f32x4, i32, type ModuleBuilder, v128 } from "../emit/index.ts";
 import { groupRows } from "../formats/block.ts";
 import { type FormatName, formatNameOf, formatOf } from "../formats/index.ts";
 import { groupedBytes } from "../formats/interleave.ts";
-import type { BuildContext, Kernel, ParamsOf, Stage, Task } from "../kernel.ts";
+import type { BuildContext, Kernel, Stage, Task } from "../kernel.ts";
 import { lazyPart } from "../linking/lazyParts.ts";
 import type { Path } from "../matmul/product.ts";
 import { roundedProduct, roundedScratch } from "../matmul/roundedProduct.ts";
@@ -14,21 +14,21 @@ import { aligned } from "./shared/aligned.ts";
 
 type Params = ParamsOf<"matmul">;
 
-export const matmul: Kernel<Params> = {
+export const matmul: Kernel<"matmul"> = {
   emit: emitTranspose,
   build(context, [a, b], params, y) {
-    const path = choosePath(context, b!, params);
+    const path = choosePath(context, b, params);
     const { transposeA } = params;
     const transpose = context.exports("transpose");
-    const most = extents(context.max(a!).shape, context.max(b!).shape, context.max(y).shape, params);
+    const most = extents(context.max(a).shape, context.max(b).shape, context.max(y).shape, params);
     const rows = Math.max(most.m, most.mergedRows);
     const transposedBytes = transposeA ? aligned(4 * most.m * most.k) : 0;
     context.reserve(transposedBytes + path.scratch(rows, most.n, most.k));
     const zero = (from: number, count: number): void => void context.heap.f32.fill(0, from / 4, from / 4 + count);
 
     return function* (run): Iterable<Stage> {
-      const [aAt, bAt, yAt] = [run.address(a!), run.address(b!), run.address(y)];
-      const { m, n, k, batch, mergedRows, aBatch, bBatch } = extents(run.shape(a!), run.shape(b!), run.shape(y), params);
+      const [aAt, bAt, yAt] = [run.address(a), run.address(b), run.address(y)];
+      const { m, n, k, batch, mergedRows, aBatch, bBatch } = extents(run.shape(a), run.shape(b), run.shape(y), params);
       const scratch = run.scratch + transposedBytes;
       if (k === 0) return zero(yAt, m * n * elementCount(batch));
       if (m === 0 || n === 0 || batch.includes(0)) return;

@@ -1,5 +1,5 @@
-import type { Kernel, ParamsOf } from "../kernel.ts";
+import type { Kernel } from "../kernel.ts";
 import { folds, orNaN } from "./shared/fold.ts";
 import { reductionKernel } from "./shared/reduction.ts";
 
-export const max: Kernel<ParamsOf<"max">> = reductionKernel("max", { fold: folds.max, finish: orNaN });
+export const max: Kernel<"max"> = reductionKernel("max", { fold: folds.max, finish: orNaN });

@@ -1,4 +1,4 @@
-import type { Kernel, ParamsOf } from "../kernel.ts";
+import type { Kernel } from "../kernel.ts";
 import { poolKernel } from "./shared/pool.ts";
 
-export const maxPool2d: Kernel<ParamsOf<"maxPool2d">> = poolKernel("maxPool2d");
+export const maxPool2d: Kernel<"maxPool2d"> = poolKernel("maxPool2d");

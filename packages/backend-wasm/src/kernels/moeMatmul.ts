@@ -1,6 +1,6 @@
 import { isQuantized } from "@centella/core/backend";
 import { formatNames } from "../formats/index.ts";
-import type { Call, DeferredStages, Kernel, ParamsOf, Run, Stage, Task } from "../kernel.ts";
+import type { Call, DeferredStages, Kernel, Run, Stage, Task } from "../kernel.ts";
 import { emitIndexed, indexing } from "../matmul/indexed.ts";
 import type { Heap } from "../memory/heap.ts";
 import { choosePath } from "./matmul.ts";
@@ -12,7 +12,7 @@ const maxIndexed = 16;
 /** Rows that are copied between two looks at the clock. */
 const rowsPerTurn = 64;
 
-export const moeMatmul: Kernel<ParamsOf<"moeMatmul">> = {
+export const moeMatmul: Kernel<"moeMatmul"> = {
   emit: (module) =>
     emitIndexed(
       module,
@@ -20,21 +20,21 @@ export const moeMatmul: Kernel<ParamsOf<"moeMatmul">> = {
     ),
   build(context, [x, experts, ids], { activations }, y) {
     const { max } = context;
-    const path = choosePath(context, experts!, { transposeA: false, transposeB: true, activations });
-    const [most, chosen] = max(ids!).shape as readonly [number, number];
-    const [count, n, k] = max(experts!).shape as readonly [number, number, number];
+    const path = choosePath(context, experts, { transposeA: false, transposeB: true, activations });
+    const [most, chosen] = max(ids).shape as readonly [number, number];
+    const [count, n, k] = max(experts).shape as readonly [number, number, number];
     const expertBytes = path.matrixBytes(n, k);
     const aloneBytes = aligned(path.scratch(1, n, k));
     const [gatheredBytes, productBytes] = [aligned(4 * most * chosen * k), aligned(4 * most * chosen * n)];
     // Block rows that lie as they were loaded are interleaved on the way, which takes a look at the chosen expert.
-    const canIndex = !isQuantized(experts!.spec.dtype) || context.interleaving(experts!) !== undefined;
+    const canIndex = !isQuantized(experts.spec.dtype) || context.interleaving(experts) !== undefined;
     context.reserve(Math.max(maxIndexed * aloneBytes, gatheredBytes + productBytes + path.scratch(most * chosen, n, k)));
-    const perVector = x!.spec.shape.length === 2 ? chosen : 1;
+    const perVector = x.spec.shape.length === 2 ? chosen : 1;
     const index = indexing(context, path.single, count, expertBytes);
 
     /** Each product with an expert that is looked up when it runs: the same calls whatever the choice. */
     function* alone(run: Run, slots: number): Iterable<Stage> {
-      const [from, b, idsAt, to] = [run.address(x!), run.address(experts!), run.address(ids!), run.address(y)];
+      const [from, b, idsAt, to] = [run.address(x), run.address(experts), run.address(ids), run.address(y)];
       const stages: Call[][] = [];
       for (let slot = 0; slot < slots; slot++) {
         const a = from + 4 * k * Math.floor(slot / perVector);
@@ -53,7 +53,7 @@ export const moeMatmul: Kernel<ParamsOf<"moeMatmul">> = {
     /** Products with each expert of all rows that chose it, which are told when the ids are known. */
     function* gathered(run: Run, slots: number): Iterable<Stage | DeferredStages> {
       const { heap } = context;
-      const [from, weights, idsAt, to] = [run.address(x!), run.address(experts!), run.address(ids!) / 4, run.address(y)];
+      const [from, weights, idsAt, to] = [run.address(x), run.address(experts), run.address(ids) / 4, run.address(y)];
       const scratch = run.scratch + gatheredBytes + productBytes;
       const byId = byExpert(heap.i32.subarray(idsAt, idsAt + slots), count);
       const isNone = (expert: number): boolean => expert < 0 || k === 0;
@@ -81,7 +81,7 @@ export const moeMatmul: Kernel<ParamsOf<"moeMatmul">> = {
     }
 
     return function* (run) {
-      const [tokens] = run.shape(ids!) as readonly [number];
+      const [tokens] = run.shape(ids) as readonly [number];
       const slots = tokens * chosen;
       if (slots === 0 || n === 0) return;
       yield* canIndex && k > 0 && slots <= maxIndexed ? alone(run, slots) : gathered(run, slots);

@@ -1,5 +1,5 @@
 import { type Expr, type FunctionBuilder, f32, f32x4, i32, type Local, v128 } from "../emit/index.ts";
-import type { Kernel, ParamsOf, Task } from "../kernel.ts";
+import type { Kernel, Task } from "../kernel.ts";
 import { exp } from "../math/exp.ts";
 import type { Target } from "../target.ts";
 import { aligned } from "./shared/aligned.ts";
@@ -7,7 +7,7 @@ import { aligned } from "./shared/aligned.ts";
 /** Codes of the gatings. */
 export const gatingCode = { softmaxOfChosen: 0, softmax: 1, sigmoid: 2 } as const;
 
-export const moeRoute: Kernel<ParamsOf<"moeRoute">> = {
+export const moeRoute: Kernel<"moeRoute"> = {
   emit(module, target) {
     const signature = {
       logits: "i32",
@@ -68,16 +68,16 @@ export const moeRoute: Kernel<ParamsOf<"moeRoute">> = {
   },
   build({ exports, max, reserve }, [logits, bias], { k, gating, groups, openGroups }, ids) {
     const call = exports("moeRoute");
-    const experts = max(logits!).shape[1]!;
+    const experts = max(logits).shape[1]!;
     // Without bias and groups the order of the logits is that of their gates.
     const code = bias === undefined && groups === 1 ? gatingCode.softmaxOfChosen : gatingCode[gating];
     const scoreBytes = aligned(4 * experts + 16);
     reserve(scoreBytes + aligned(4 * groups));
     return ((run) => {
-      const [tokens] = run.shape(logits!) as readonly [number, number];
+      const [tokens] = run.shape(logits) as readonly [number, number];
       const biasAt = bias === undefined ? 0 : run.address(bias);
       const strengths = run.scratch + scoreBytes;
-      call(run.address(logits!), biasAt, run.address(ids), run.scratch, strengths, tokens, experts, k, code, groups, openGroups);
+      call(run.address(logits), biasAt, run.address(ids), run.scratch, strengths, tokens, experts, k, code, groups, openGroups);
     }) satisfies Task;
   },
 };

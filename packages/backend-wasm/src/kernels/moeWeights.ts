@@ -1,11 +1,11 @@
 import { f32, i32 } from "../emit/index.ts";
-import type { Kernel, ParamsOf, Task } from "../kernel.ts";
+import type { Kernel, Task } from "../kernel.ts";
 import { emitGates, forEach, gatingCode } from "./moeRoute.ts";
 
 /** Least sum that weights are divided by; see the op. */
 const leastSum = 2 ** -14;
 
-export const moeWeights: Kernel<ParamsOf<"moeWeights">> = {
+export const moeWeights: Kernel<"moeWeights"> = {
   emit(module, target) {
     const signature = {
       logits: "i32",
@@ -53,12 +53,12 @@ export const moeWeights: Kernel<ParamsOf<"moeWeights">> = {
   },
   build({ exports, max, reserve }, [logits, ids], { gating, normalize, scale }, y) {
     const call = exports("moeWeights");
-    const [, experts] = max(logits!).shape as readonly [number, number];
+    const [, experts] = max(logits).shape as readonly [number, number];
     reserve(4 * experts + 64);
     return ((run) => {
-      const [tokens, k] = run.shape(ids!) as readonly [number, number];
+      const [tokens, k] = run.shape(ids) as readonly [number, number];
       if (experts === 0) return;
-      const [from, idsAt, to] = [run.address(logits!), run.address(ids!), run.address(y)];
+      const [from, idsAt, to] = [run.address(logits), run.address(ids), run.address(y)];
       call(from, idsAt, to, run.scratch, tokens, experts, k, gatingCode[gating], normalize ? 1 : 0, scale);
     }) satisfies Task;
   },

@@ -1,10 +1,10 @@
 import { f64x2 } from "../emit/index.ts";
-import type { Kernel, ParamsOf } from "../kernel.ts";
+import type { Kernel } from "../kernel.ts";
 import { folds } from "./shared/fold.ts";
 import { reductionKernel } from "./shared/reduction.ts";
 
 /** Squares are formed in f64: neither they nor their sum leave its range. */
-export const normL2: Kernel<ParamsOf<"normL2">> = reductionKernel("normL2", {
+export const normL2: Kernel<"normL2"> = reductionKernel("normL2", {
   fold: { ...folds.sum, step: (f, [sum], x) => f.set(sum!, f64x2.add(sum!, f64x2.mul(x, x))) },
   finish: (_f, [sum]) => f64x2.sqrt(sum!),
 });

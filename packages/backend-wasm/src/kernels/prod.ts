@@ -1,5 +1,5 @@
-import type { Kernel, ParamsOf } from "../kernel.ts";
+import type { Kernel } from "../kernel.ts";
 import { folds } from "./shared/fold.ts";
 import { reductionKernel } from "./shared/reduction.ts";
 
-export const prod: Kernel<ParamsOf<"prod">> = reductionKernel("prod", { fold: folds.prod });
+export const prod: Kernel<"prod"> = reductionKernel("prod", { fold: folds.prod });

@@ -1,9 +1,9 @@
 import { elementCount, layoutOf } from "@centella/core/backend";
-import type { Kernel, ParamsOf } from "../kernel.ts";
+import type { Kernel } from "../kernel.ts";
 import { lazyPart } from "../linking/lazyParts.ts";
 import { ranges } from "./shared/axes.ts";
 
-export const quantize: Kernel<ParamsOf<"quantize">> = {
+export const quantize: Kernel<"quantize"> = {
   build({ emit, reserve, maxThreads }, [x], { dtype }, y) {
     const { emitQuantize, quantizeScratchBytes } = lazyPart("encoders");
     const call = emit(`quantize ${dtype}`, (module, name) => emitQuantize(module, name, dtype));
@@ -12,7 +12,7 @@ export const quantize: Kernel<ParamsOf<"quantize">> = {
     return (run) => {
       const count = elementCount(run.shape(y)) / elements;
       // Searches go some twenty times over the four blocks of a unit.
-      return ranges(call, [run.address(x!), run.address(y), count, run.scratch], Math.ceil(count / 4), 4 * elements * 16);
+      return ranges(call, [run.address(x), run.address(y), count, run.scratch], Math.ceil(count / 4), 4 * elements * 16);
     };
   },
 };

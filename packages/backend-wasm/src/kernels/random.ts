@@ -1,7 +1,7 @@
 import { elementCount } from "@centella/core/backend";
 import { storeSome } from "../elementwise/lanes.ts";
 import { type FunctionBuilder, f32x4, i32, i32x4, type Local, type V128, v128 } from "../emit/index.ts";
-import type { Kernel, ParamsOf } from "../kernel.ts";
+import type { Kernel } from "../kernel.ts";
 import { cosine, sine } from "../math/angle.ts";
 import { log } from "../math/log.ts";
 import type { Target } from "../target.ts";
@@ -12,7 +12,7 @@ import { transposed } from "./shared/transpose.ts";
 const signature = { y: "i32", count: "i32", draw: "i32", low: "i32", high: "i32", begin: "i32", end: "i32" } as const;
 
 /** Four blocks of four words at a time. A unit is 16 elements; `draw` is the address of the draw, or 0. */
-export const random: Kernel<ParamsOf<"random">> = {
+export const random: Kernel<"random"> = {
   build({ emit }, [draw], { seed, distribution }, y) {
     const call = emit(`random ${distribution}`, (module, name, target) => {
       module.function(name, signature, (f, p) => {

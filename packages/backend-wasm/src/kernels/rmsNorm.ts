@@ -1,11 +1,11 @@
 import { elementCount } from "@centella/core/backend";
 import { f32, f32x4, f64, i32, v128 } from "../emit/index.ts";
-import type { Kernel, ParamsOf } from "../kernel.ts";
+import type { Kernel } from "../kernel.ts";
 import { ranges } from "./shared/axes.ts";
 import { forEachVector } from "./shared/loops.ts";
 import { blockSum } from "./shared/sum.ts";
 
-export const rmsNorm: Kernel<ParamsOf<"rmsNorm">> = {
+export const rmsNorm: Kernel<"rmsNorm"> = {
   emit(module) {
     const signature = { x: "i32", w: "i32", y: "i32", n: "i32", eps: "f64", begin: "i32", end: "i32" } as const;
     module.function("rmsNorm", signature, (f, { x, w, y, n, eps, begin, end }) => {
@@ -44,9 +44,9 @@ export const rmsNorm: Kernel<ParamsOf<"rmsNorm">> = {
   build({ exports }, [x, w], { eps }, y) {
     const call = exports("rmsNorm");
     return (run) => {
-      const shape = run.shape(x!);
+      const shape = run.shape(x);
       const n = shape.at(-1)!;
-      const args = [run.address(x!), run.address(w!), run.address(y), n, eps];
+      const args = [run.address(x), run.address(w), run.address(y), n, eps];
       return ranges(call, args, n === 0 ? 0 : elementCount(shape.slice(0, -1)), n);
     };
   },

@@ -1,6 +1,7 @@
+import type { ParamsOf } from "@centella/core";
 import type { Operand } from "@centella/core/backend";
 import { type Expr, type FunctionBuilder, f32, f32x4, f64, f64x2, i32, type Local, type ModuleBuilder, v128 } from "../emit/index.ts";
-import type { BuildContext, Kernel, ParamsOf, Run, Stage } from "../kernel.ts";
+import type { BuildContext, Kernel, Run, Stage } from "../kernel.ts";
 import { sineCosineDouble } from "../math/double.ts";
 
 type Params = ParamsOf<"rope">;
@@ -8,7 +9,7 @@ type Params = ParamsOf<"rope">;
 /** Bytes of the table of one position: cosines, then sines, each padded to whole vectors. */
 const tableBytes = (pairs: number): number => 32 * Math.ceil(pairs / 4);
 
-export const rope: Kernel<Params> = {
+export const rope: Kernel<"rope"> = {
   emit(module) {
     emitTable(module);
     const signature = { x: "i32", y: "i32", table: "i32", heads: "i32", size: "i32", pairs: "i32", begin: "i32", end: "i32" } as const;
@@ -41,12 +42,12 @@ export const rope: Kernel<Params> = {
   },
   build(context, [x, positions, freqFactors], params, y) {
     const call = context.exports(`rope.${params.pairing}`);
-    const table = angleTable(context, x!, positions!, freqFactors, params);
+    const table = angleTable(context, x, positions, freqFactors, params);
     return function* (run) {
-      const [tokens, heads, size] = run.shape(x!) as readonly [number, number, number];
+      const [tokens, heads, size] = run.shape(x) as readonly [number, number, number];
       const pairs = (params.dims || size) / 2;
       yield* table.fill(run);
-      yield { fn: call, args: [run.address(x!), run.address(y), table.address(), heads, size, pairs], total: tokens, grain };
+      yield { fn: call, args: [run.address(x), run.address(y), table.address(), heads, size, pairs], total: tokens, grain };
     };
   },
 };

@@ -1,6 +1,6 @@
 import { layoutOf } from "@centella/core/backend";
 import { type FunctionBuilder, f32x4, i32, i32x4, type Local, v128 } from "../emit/index.ts";
-import type { Kernel, ParamsOf } from "../kernel.ts";
+import type { Kernel } from "../kernel.ts";
 import { axisView, ranges } from "./shared/axes.ts";
 import { copyBytes } from "./shared/copies.ts";
 import { forEachVector } from "./shared/loops.ts";
@@ -18,7 +18,7 @@ const signature = {
 } as const;
 
 /** A unit is an outer index: updates of one place come in their order. Those whose index is out of range are left out. */
-export const scatter: Kernel<ParamsOf<"scatter">> = {
+export const scatter: Kernel<"scatter"> = {
   build({ emit }, [x, indices, updates], { axis, mode }, y) {
     const { dtype } = y.spec;
     const isSum = mode === "add";
@@ -46,9 +46,9 @@ export const scatter: Kernel<ParamsOf<"scatter">> = {
     });
     const size = layoutOf(dtype).bytes;
     return (run) => {
-      const { outer, n, inner } = axisView(run.shape(x!), axis);
-      const [count] = run.shape(indices!) as readonly [number];
-      const places = [x!, indices!, updates!, y].map((operand) => run.address(operand));
+      const { outer, n, inner } = axisView(run.shape(x), axis);
+      const [count] = run.shape(indices) as readonly [number];
+      const places = [x, indices, updates, y].map((operand) => run.address(operand));
       return ranges(call, [...places, n, count, inner * size], n * inner === 0 ? 0 : outer, (n + count) * inner);
     };
   },

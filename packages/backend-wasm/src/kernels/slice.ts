@@ -1,21 +1,21 @@
 import { ArgumentError } from "@centella/core";
 import { resolveAxis } from "@centella/core/backend";
-import type { Kernel, ParamsOf } from "../kernel.ts";
+import type { Kernel } from "../kernel.ts";
 import { axesOf, blockCopy, stridesOf } from "./shared/copies.ts";
 
-export const slice: Kernel<ParamsOf<"slice">> = {
+export const slice: Kernel<"slice"> = {
   build(context, [x], { axis: given, start, step }, y) {
     const rank = y.spec.shape.length;
     const axis = resolveAxis("slice", given, rank);
     const copy = blockCopy(context, y.spec.dtype, rank);
     return (run) => {
-      const [source, shape] = [run.shape(x!), run.shape(y)];
+      const [source, shape] = [run.shape(x), run.shape(y)];
       const strides = stridesOf(source);
       const first = start < 0 ? start + source[axis]! : start;
       if (first + shape[axis]! > source[axis]!)
         throw new ArgumentError("slice", `an end up to ${source[axis]} in this run`, String(first + shape[axis]!));
       const from = strides.map((stride, i) => (i === axis ? stride * step : stride));
-      return copy(run.address(x!), run.address(y), { axes: axesOf(shape, from, stridesOf(shape)), from: first * strides[axis]!, to: 0 });
+      return copy(run.address(x), run.address(y), { axes: axesOf(shape, from, stridesOf(shape)), from: first * strides[axis]!, to: 0 });
     };
   },
 };

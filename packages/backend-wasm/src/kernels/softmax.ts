@@ -1,4 +1,4 @@
-import type { Kernel, ParamsOf } from "../kernel.ts";
+import type { Kernel } from "../kernel.ts";
 import { softmaxKernel } from "./shared/softmax.ts";
 
-export const softmax: Kernel<ParamsOf<"softmax">> = softmaxKernel("softmax");
+export const softmax: Kernel<"softmax"> = softmaxKernel("softmax");

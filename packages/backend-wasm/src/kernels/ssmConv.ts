@@ -2,7 +2,7 @@ import { f32, i32 } from "../emit/index.ts";
 import type { Kernel, Task } from "../kernel.ts";
 import { emitSource } from "./shared/recurrent.ts";
 
-export const ssmConv: Kernel = {
+export const ssmConv: Kernel<"ssmConv"> = {
   emit(module) {
     const signature = {
       x: "i32",
@@ -46,11 +46,11 @@ export const ssmConv: Kernel = {
   build({ exports }, [x, filter, state, positions, rows], _params, y) {
     const fn = exports("ssmConv");
     return function* (run) {
-      const [tokens, channels] = run.shape(x!) as readonly [number, number];
-      const [, taps] = run.shape(filter!) as readonly [number, number];
-      const [states] = run.shape(state!) as readonly [number];
-      const [xAt, filterAt, stateAt] = [run.address(x!), run.address(filter!), run.address(state!)];
-      const args = [xAt, filterAt, stateAt, run.address(positions!), run.address(rows!), run.address(y), channels, taps, states];
+      const [tokens, channels] = run.shape(x) as readonly [number, number];
+      const [, taps] = run.shape(filter) as readonly [number, number];
+      const [states] = run.shape(state) as readonly [number];
+      const [xAt, filterAt, stateAt] = [run.address(x), run.address(filter), run.address(state)];
+      const args = [xAt, filterAt, stateAt, run.address(positions), run.address(rows), run.address(y), channels, taps, states];
       yield { fn, args, total: tokens, grain: Math.max(1, Math.floor(2 ** 20 / Math.max(1, channels * taps))) };
     } satisfies Task;
   },

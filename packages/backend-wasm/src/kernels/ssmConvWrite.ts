@@ -2,7 +2,7 @@ import { i32 } from "../emit/index.ts";
 import type { Kernel, Task } from "../kernel.ts";
 import { emitSource } from "./shared/recurrent.ts";
 
-export const ssmConvWrite: Kernel = {
+export const ssmConvWrite: Kernel<"ssmConvWrite"> = {
   emit(module) {
     const signature = {
       state: "i32",
@@ -44,10 +44,10 @@ export const ssmConvWrite: Kernel = {
   build({ exports }, [state, x, positions, rows]) {
     const call = exports("ssmConvWrite");
     return ((run) => {
-      const [tokens, channels] = run.shape(x!) as readonly [number, number];
-      const [states, kept] = run.shape(state!) as readonly [number, number];
-      const [stateAt, xAt] = [run.address(state!), run.address(x!)];
-      call(stateAt, xAt, run.address(positions!), run.address(rows!), tokens, channels, kept, states);
+      const [tokens, channels] = run.shape(x) as readonly [number, number];
+      const [states, kept] = run.shape(state) as readonly [number, number];
+      const [stateAt, xAt] = [run.address(state), run.address(x)];
+      call(stateAt, xAt, run.address(positions), run.address(rows), tokens, channels, kept, states);
     }) satisfies Task;
   },
 };

@@ -2,12 +2,12 @@ import type { Kernel } from "../kernel.ts";
 import { emitScan, scanTask } from "./shared/selectiveScan.ts";
 
 /** In a group with `ssmScanWrite` the state's next version is a further result. */
-export const ssmScan: Kernel = {
+export const ssmScan: Kernel<"ssmScan"> = {
   emit: emitScan,
   build: (context, [x, dt, a, b, c, state, positions, rows], _params, y, states) =>
     scanTask(
       context,
-      { x: x!, dt: dt!, a: a!, b: b!, state: state!, positions: positions!, rows: rows! },
-      { outputs: { c: c!, y }, keeps: states !== undefined },
+      { x: x, dt: dt, a: a, b: b, state: state, positions: positions, rows: rows },
+      { outputs: { c: c, y }, keeps: states !== undefined },
     ),
 };

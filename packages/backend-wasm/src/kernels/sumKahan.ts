@@ -1,10 +1,10 @@
 import { f64x2, v128 } from "../emit/index.ts";
-import type { Kernel, ParamsOf } from "../kernel.ts";
+import type { Kernel } from "../kernel.ts";
 import { doubleSplat } from "../math/double.ts";
 import { folds } from "./shared/fold.ts";
 import { reductionKernel } from "./shared/reduction.ts";
 
-export const sumKahan: Kernel<ParamsOf<"sumKahan">> = reductionKernel("sumKahan", {
+export const sumKahan: Kernel<"sumKahan"> = reductionKernel("sumKahan", {
   fold: folds.kahan,
   finish(f, [sum, lost]) {
     // Once the sum is infinite or NaN, what was lost is NaN.

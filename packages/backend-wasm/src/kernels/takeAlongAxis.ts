@@ -1,13 +1,13 @@
 import { bytesOf } from "../elementwise/lanes.ts";
 import { i32 } from "../emit/index.ts";
-import type { Kernel, ParamsOf } from "../kernel.ts";
+import type { Kernel } from "../kernel.ts";
 import { axisView, ranges } from "./shared/axes.ts";
 import { copyElement } from "./shared/copies.ts";
 
 const signature = { x: "i32", indices: "i32", y: "i32", n: "i32", count: "i32", inner: "i32", begin: "i32", end: "i32" } as const;
 
 /** A unit is a line of `inner` elements; one whose index is out of range becomes 0. */
-export const takeAlongAxis: Kernel<ParamsOf<"takeAlongAxis">> = {
+export const takeAlongAxis: Kernel<"takeAlongAxis"> = {
   build({ emit }, [x, indices], { axis }, y) {
     const size = bytesOf(y.spec.dtype);
     const call = emit(`takeAlongAxis ${size}`, (module, name) => {
@@ -33,9 +33,9 @@ export const takeAlongAxis: Kernel<ParamsOf<"takeAlongAxis">> = {
       });
     });
     return (run) => {
-      const { n } = axisView(run.shape(x!), axis);
+      const { n } = axisView(run.shape(x), axis);
       const { outer, n: count, inner } = axisView(run.shape(y), axis);
-      const args = [run.address(x!), run.address(indices!), run.address(y), n, count, inner];
+      const args = [run.address(x), run.address(indices), run.address(y), n, count, inner];
       return ranges(call, args, outer * count, inner);
     };
   },

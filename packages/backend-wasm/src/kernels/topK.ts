@@ -1,6 +1,6 @@
-import type { Kernel, ParamsOf } from "../kernel.ts";
+import type { Kernel } from "../kernel.ts";
 import { orderTask } from "./shared/order.ts";
 
-export const topK: Kernel<ParamsOf<"topK">> = {
-  build: (context, [x], { axis, largest }, y) => orderTask(context, x!, y, { axis, descending: largest, give: "values" }),
+export const topK: Kernel<"topK"> = {
+  build: (context, [x], { axis, largest }, y) => orderTask(context, x, y, { axis, descending: largest, give: "values" }),
 };

@@ -1,16 +1,16 @@
-import type { Kernel, ParamsOf } from "../kernel.ts";
+import type { Kernel } from "../kernel.ts";
 import { axesOf, blockCopy, stridesOf } from "./shared/copies.ts";
 
-export const transpose: Kernel<ParamsOf<"transpose">> = {
+export const transpose: Kernel<"transpose"> = {
   build(context, [x], { axes }, y) {
     const rank = y.spec.shape.length;
     const copy = blockCopy(context, y.spec.dtype, rank);
     const order = axes?.map((axis) => (axis < 0 ? axis + rank : axis)) ?? Array.from({ length: rank }, (_, i) => rank - 1 - i);
     return (run) => {
       const shape = run.shape(y);
-      const strides = stridesOf(run.shape(x!));
+      const strides = stridesOf(run.shape(x));
       const from = order.map((axis) => strides[axis]!);
-      return copy(run.address(x!), run.address(y), { axes: axesOf(shape, from, stridesOf(shape)), from: 0, to: 0 });
+      return copy(run.address(x), run.address(y), { axes: axesOf(shape, from, stridesOf(shape)), from: 0, to: 0 });
     };
   },
 };

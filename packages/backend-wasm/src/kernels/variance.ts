@@ -1,5 +1,5 @@
 import { f32, f32x4, f64, f64x2, i32, type ModuleBuilder, v128 } from "../emit/index.ts";
-import type { Kernel, ParamsOf } from "../kernel.ts";
+import type { Kernel } from "../kernel.ts";
 import { addVector, folds, freshStates, restart } from "./shared/fold.ts";
 import { emitMoments } from "./shared/moments.ts";
 import { alongAxis, forEachStrip, joinDoubles } from "./shared/reduction.ts";
@@ -7,10 +7,10 @@ import { alongAxis, forEachStrip, joinDoubles } from "./shared/reduction.ts";
 const signature = { x: "i32", y: "i32", n: "i32", inner: "i32", count: "f64", divisor: "f64", begin: "i32", end: "i32" } as const;
 
 /** Two passes: the mean, then the squares of the differences to it. */
-export const variance: Kernel<ParamsOf<"variance">> = {
+export const variance: Kernel<"variance"> = {
   build({ emit }, [x], { axis, correction }, y) {
     const [rows, columns] = [emit("variance.rows", emitRows), emit("variance.columns", emitColumns)];
-    return alongAxis(rows, columns, x!, y, axis, (n) => [n, n > correction ? n - correction : Number.NaN]);
+    return alongAxis(rows, columns, x, y, axis, (n) => [n, n > correction ? n - correction : Number.NaN]);
   },
 };
 

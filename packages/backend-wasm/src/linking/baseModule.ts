@@ -3,7 +3,7 @@ import { type AnyOp, isFused } from "@centella/core/backend";
 import { detect, targetOf, type WasmFeatures } from "../detect.ts";
 import type { FunctionInfo, ModuleBuilder } from "../emit/index.ts";
 import { fused } from "../fusion/groupKernel.ts";
-import type { Kernel } from "../kernel.ts";
+import type { AnyKernel } from "../kernel.ts";
 import { kernels } from "../kernels/index.ts";
 import { isLazy, lazyKernel, loadedKernels } from "../kernels/lazy/lazyKernels.ts";
 import { emitShared } from "../kernels/shared/index.ts";
@@ -43,7 +43,7 @@ export function emitModule(
 /** Emits what every plan can call. */
 function emitKernels(module: ModuleBuilder, target: Target): void {
   emitShared(module, target);
-  for (const kernel of Object.values<Kernel>({ ...kernels })) kernel.emit?.(module, target);
+  for (const kernel of Object.values<AnyKernel>({ ...kernels })) kernel.emit?.(module, target);
 }
 
 /** Emits all that was loaded. */
@@ -58,10 +58,10 @@ export function emitLoaded(module: ModuleBuilder, target: Target): void {
  * The kernel of an op, its parameter type erased; undefined where there is none.
  * @throws {UnsupportedError} for a late one that is not loaded
  */
-export function kernelOf(op: AnyOp): Kernel | undefined {
-  if (isFused(op)) return fused as Kernel;
+export function kernelOf(op: AnyOp): AnyKernel | undefined {
+  if (isFused(op)) return fused as AnyKernel;
   if (isLazy(op)) return lazyKernel(op);
-  return Object.hasOwn(kernels, op.name) ? (kernels[op.name as OpName] as Kernel | undefined) : undefined;
+  return Object.hasOwn(kernels, op.name) ? (kernels[op.name as OpName] as AnyKernel | undefined) : undefined;
 }
 
 /** Compiled modules by target, so that a second backend starts at once. */

@@ -1,5 +1,5 @@
 import type { ModuleBuilder } from "../emit/index.ts";
-import type { Emitted, Kernel } from "../kernel.ts";
+import type { AnyKernel, Emitted } from "../kernel.ts";
 import { memoryMap } from "../memory/memoryMap.ts";
 import { LinkedModule, type WasmMemory } from "../memory/wasmMemory.ts";
 import type { Target } from "../target.ts";
@@ -17,7 +17,7 @@ export class KernelLinker {
   readonly #memory: WasmMemory;
   readonly #target: Target;
   readonly #builder: ModuleBuilder;
-  readonly #included = new Set<Kernel["emit"]>();
+  readonly #included = new Set<AnyKernel["emit"]>();
   readonly #functions = new Map<string, Emitted>();
   /** Asked for, and not built yet. */
   #asked: LinkedModule | undefined;
@@ -35,7 +35,7 @@ export class KernelLinker {
   }
 
   /** Defines the functions of a kernel that is not among those of the beginning. */
-  include({ emit }: Pick<Kernel, "emit">): void {
+  include({ emit }: Pick<AnyKernel, "emit">): void {
     if (emit === undefined || this.#included.has(emit)) return;
     this.#included.add(emit);
     emit(this.#builder, this.#target);

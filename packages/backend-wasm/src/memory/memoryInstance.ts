@@ -1,7 +1,7 @@
 import { halfToFloat } from "@centella/quant";
 import { CustomKernels } from "../custom.ts";
 import type { FunctionInfo } from "../emit/index.ts";
-import type { Emitted, Kernel } from "../kernel.ts";
+import type { AnyKernel, Emitted } from "../kernel.ts";
 import type { KernelLinker } from "../linking/kernelLinker.ts";
 import type { ThreadPool } from "../threads/pool.ts";
 import { createMemory, Heap } from "./heap.ts";
@@ -78,7 +78,7 @@ export class MemoryInstance {
   }
 
   /** Defines functions that were loaded after the others, once. */
-  include(kernel: Pick<Kernel, "emit">): void {
+  include(kernel: Pick<AnyKernel, "emit">): void {
     this.#kernelLinker?.include(kernel);
   }
 

@@ -1,5 +1,5 @@
-import type { OpName } from "@centella/core";
-import type { ParamsOf } from "../../kernel.ts";
+import type { OpName, ParamsOf } from "@centella/core";
+
 import type { Expression } from "../expression.ts";
 
 /** Expressions by op. */

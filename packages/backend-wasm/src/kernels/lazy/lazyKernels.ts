@@ -2,7 +2,7 @@ import { NotLoadedError, type OpName } from "@centella/core";
 import { type AnyOp, ops, type ProgramGraph } from "@centella/core/backend";
 import { addExpressions } from "../../elementwise/expressions/index.ts";
 import type { ExpressionTable } from "../../elementwise/expressions/table.ts";
-import type { Kernel, Kernels } from "../../kernel.ts";
+import type { AnyKernel, Kernels } from "../../kernel.ts";
 import { kernels } from "../index.ts";
 
 /** Kernels in a file of their own: a page whose backend is opened with `sync: false` downloads it with the first program that has one of their ops. */
@@ -44,7 +44,7 @@ const fileOf: { readonly [N in OpName]?: FileName } = {
 };
 
 const loading = new Map<FileName, Promise<void>>();
-const loaded = new Map<string, Kernel>();
+const loaded = new Map<string, AnyKernel>();
 
 /** Whether an op's kernel is in one of the files. */
 export function isLazy({ name, alias, kernels: own }: AnyOp): boolean {
@@ -53,7 +53,7 @@ export function isLazy({ name, alias, kernels: own }: AnyOp): boolean {
 }
 
 /** Returns the kernel of an op that is loaded on demand. @throws {NotLoadedError} until {@link loadKernels} is done */
-export function lazyKernel({ name }: AnyOp): Kernel {
+export function lazyKernel({ name }: AnyOp): AnyKernel {
   const kernel = loaded.get(name);
   if (kernel === undefined)
     throw new NotLoadedError(`wasm: ${name}`, "its kernel must be waited for; compile a program with it first, or await the call");
@@ -78,7 +78,7 @@ function loadFile(name: FileName): Promise<void> {
     file = files[name]().then(
       ({ kernels: own, expressions = {} }) => {
         addExpressions(expressions);
-        for (const [op, kernel] of Object.entries(own)) loaded.set(op, kernel as Kernel);
+        for (const [op, kernel] of Object.entries(own)) loaded.set(op, kernel as AnyKernel);
       },
       (error: unknown) => {
         loading.delete(name);
@@ -91,6 +91,6 @@ function loadFile(name: FileName): Promise<void> {
 }
 
 /** The kernels of all files that are loaded. */
-export function loadedKernels(): readonly Kernel[] {
+export function loadedKernels(): readonly AnyKernel[] {
   return [...loaded.values()];
 }

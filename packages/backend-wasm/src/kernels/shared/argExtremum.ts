@@ -1,18 +1,18 @@
 import { type FunctionBuilder, f32x4, i32, i32x4, type Local, type ModuleBuilder, type V128, v128 } from "../../emit/index.ts";
-import type { Kernel, ParamsOf } from "../../kernel.ts";
+import type { Kernel } from "../../kernel.ts";
 import { folds, freshStates, mergeStates, orNaN, restart } from "./fold.ts";
 import { alongAxis, forEachStrip } from "./reduction.ts";
 
 const signature = { x: "i32", y: "i32", n: "i32", inner: "i32", begin: "i32", end: "i32" } as const;
 
 /** `argmax` and `argmin`: the first of equals, the first NaN before all. */
-export function argExtremum(name: "argmax" | "argmin"): Kernel<ParamsOf<"argmax">> {
+export function argExtremum(name: "argmax" | "argmin"): Kernel<"argmax"> {
   const fold = name === "argmax" ? "max" : "min";
   return {
     build({ emit }, [x], { axis }, y) {
       const rows = emit(`${name}.rows`, (module, called) => emitRows(module, called, fold));
       const columns = emit(`${name}.columns`, (module, called) => emitColumns(module, called, fold));
-      return alongAxis(rows, columns, x!, y, axis);
+      return alongAxis(rows, columns, x, y, axis);
     },
   };
 }

@@ -1,5 +1,7 @@
+import type { ParamsOf, TensorSpec } from "@centella/core";
+import type { Operand } from "@centella/core/backend";
 import { f32, f64, i32, type Local } from "../../emit/index.ts";
-import type { Kernel, ParamsOf } from "../../kernel.ts";
+import type { KernelFor } from "../../kernel.ts";
 import { ranges } from "./axes.ts";
 
 const names = [
@@ -21,8 +23,10 @@ const names = [
 ] as const;
 type Name = (typeof names)[number];
 
+type PoolKernel = KernelFor<readonly [Operand], readonly [TensorSpec], ParamsOf<"maxPool2d"> & { readonly countPadding?: boolean }>;
+
 /** `maxPool2d` and `avgPool2d`; padding never counts but in `divisor`, where that is not 0. A unit is a row of the output. */
-export function poolKernel(name: "maxPool2d" | "avgPool2d"): Kernel<ParamsOf<"maxPool2d"> & { readonly countPadding?: boolean }> {
+export function poolKernel(name: "maxPool2d" | "avgPool2d"): PoolKernel {
   const isMax = name === "maxPool2d";
   return {
     build({ emit }, [x], { kernel, stride, padding, countPadding = false }, y) {
@@ -68,9 +72,9 @@ export function poolKernel(name: "maxPool2d" | "avgPool2d"): Kernel<ParamsOf<"ma
       const [kh, kw] = kernel;
       const steps = stride ?? kernel;
       return (run) => {
-        const [items, channels, height, width] = run.shape(x!) as readonly [number, number, number, number];
+        const [items, channels, height, width] = run.shape(x) as readonly [number, number, number, number];
         const [, , rows, columns] = run.shape(y) as readonly [number, number, number, number];
-        const args = [run.address(x!), run.address(y), height, width, rows, columns, kh, kw, ...steps, ...padding];
+        const args = [run.address(x), run.address(y), height, width, rows, columns, kh, kw, ...steps, ...padding];
         return ranges(call, [...args, countPadding ? kh * kw : 0], items * channels * rows, columns * kh * kw);
       };
     },

@@ -2,7 +2,7 @@ import type { DType } from "@centella/core";
 import type { Operand } from "@centella/core/backend";
 import { bytesOf, loadLanes, storeLanes, storeSome } from "../../elementwise/lanes.ts";
 import { type FunctionBuilder, f32x4, f64x2, i32, type Local, type ModuleBuilder, type V128, v128 } from "../../emit/index.ts";
-import type { Emitted, Kernel, ParamsOf, Range, Run } from "../../kernel.ts";
+import type { Emitted, Kernel, Range, Run } from "../../kernel.ts";
 import { laneMask } from "../../matmul/lanes.ts";
 import { axisView, ranges } from "./axes.ts";
 import { addVector, freshStates, mergeStates, restart, statesPerVector } from "./fold.ts";
@@ -56,23 +56,23 @@ export function alongAxis(
 const signature = { x: "i32", y: "i32", n: "i32", inner: "i32", count: "f64", begin: "i32", end: "i32" } as const;
 type P = { readonly [K in keyof typeof signature]: Local<(typeof signature)[K]> };
 
-export function reductionKernel(name: string, reduction: Reduction, dtype: "f32" | "bool" = "f32"): Kernel<ParamsOf<"sum">> {
+export function reductionKernel(name: string, reduction: Reduction, dtype: "f32" | "bool" = "f32"): Kernel<"sum"> {
   const stateBytes = 16 * reduction.fold.vectors;
   return {
     build(context, [x], { axis }, y) {
       const { emit } = context;
       const rows = emit(`${name}.rows`, (module, called) => emitRows(module, called, reduction, dtype));
       const columns = emit(`${name}.columns`, (module, called) => emitColumns(module, called, reduction, dtype));
-      const most = axisView(context.max(x!).shape, axis);
+      const most = axisView(context.max(x).shape, axis);
       const isLong = most.n > part;
       const parts = isLong ? emit(`${name}.parts`, (module, called) => emitParts(module, called, reduction, dtype)) : rows;
       const merge = isLong ? emit(`${name}.merge`, (module, called) => emitMerge(module, called, reduction, dtype)) : rows;
       if (isLong) context.reserve(stateBytes * most.outer * Math.ceil(most.n / part));
-      const whole = alongAxis(rows, columns, x!, y, axis, (n) => [n]);
+      const whole = alongAxis(rows, columns, x, y, axis, (n) => [n]);
       return (run) => {
-        const { outer, n, inner } = axisView(run.shape(x!), axis);
+        const { outer, n, inner } = axisView(run.shape(x), axis);
         if (inner > 1 || n <= part) return whole(run);
-        const [from, to] = [run.address(x!), run.address(y)];
+        const [from, to] = [run.address(x), run.address(y)];
         const count = Math.ceil(n / part);
         return [
           ...ranges(parts, [from, run.scratch, n, count], outer * count, part),

@@ -1,6 +1,6 @@
 import { storeSome } from "../../elementwise/lanes.ts";
 import { f32, f64, i32, type ModuleBuilder, v128 } from "../../emit/index.ts";
-import type { Kernel, ParamsOf } from "../../kernel.ts";
+import type { Kernel } from "../../kernel.ts";
 import { addVector, folds, freshStates, restart } from "./fold.ts";
 import type { Fold } from "./foldTypes.ts";
 import { alongAxis, forEachStrip, joinDoubles } from "./reduction.ts";
@@ -8,12 +8,12 @@ import { alongAxis, forEachStrip, joinDoubles } from "./reduction.ts";
 const signature = { x: "i32", y: "i32", n: "i32", inner: "i32", begin: "i32", end: "i32" } as const;
 
 /** `cumsum` and `cumprod`, in f64 as their reference. */
-export function scanKernel(name: "cumsum" | "cumprod"): Kernel<ParamsOf<"cumsum">> {
+export function scanKernel(name: "cumsum" | "cumprod"): Kernel<"cumsum"> {
   return {
     build({ emit }, [x], { axis }, y) {
       const rows = emit(`${name}.rows`, (module, called) => emitRows(module, called, name));
       const columns = emit(`${name}.columns`, (module, called) => emitColumns(module, called, name === "cumsum" ? folds.sum : folds.prod));
-      return alongAxis(rows, columns, x!, y, axis);
+      return alongAxis(rows, columns, x, y, axis);
     },
   };
 }

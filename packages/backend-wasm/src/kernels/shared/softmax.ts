@@ -1,6 +1,6 @@
 import { storeSome } from "../../elementwise/lanes.ts";
 import { type FunctionBuilder, f32, f32x4, f64, i32, type Local, type V128, v128 } from "../../emit/index.ts";
-import type { Kernel, ParamsOf } from "../../kernel.ts";
+import type { Kernel } from "../../kernel.ts";
 import { expFlushed } from "../../math/exp.ts";
 import { log } from "../../math/log.ts";
 import { largestLane } from "../../matmul/lanes.ts";
@@ -14,7 +14,7 @@ const signature = { x: "i32", y: "i32", n: "i32", inner: "i32", begin: "i32", en
 type P = { readonly [K in keyof typeof signature]: Local<"i32"> };
 
 /** `softmax` and `logSoftmax`. Sums are in f64 or blocks of f32: rows can be a vocabulary long. */
-export function softmaxKernel(name: "softmax" | "logSoftmax"): Kernel<ParamsOf<"softmax">> {
+export function softmaxKernel(name: "softmax" | "logSoftmax"): Kernel<"softmax"> {
   const isLog = name === "logSoftmax";
   return {
     emit(module, target) {
@@ -23,7 +23,7 @@ export function softmaxKernel(name: "softmax" | "logSoftmax"): Kernel<ParamsOf<"
     },
     build({ exports }, [x], { axis }, y) {
       const [rows, columns] = [exports(`${name}.rows`), exports(`${name}.columns`)];
-      return alongAxis(rows, columns, x!, y, axis);
+      return alongAxis(rows, columns, x, y, axis);
     },
   };
 }

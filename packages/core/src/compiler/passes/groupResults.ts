@@ -76,8 +76,8 @@ export function anchoredGroup(count: number, { body, extraOutputs = [] }: FusedP
 }
 
 /** The spec that a place of a group has: an input's, or the result's of a call. */
-export function specAt(inputs: readonly (TensorSpec | undefined)[], { body }: FusedParams, place: number): TensorSpec | undefined {
-  return place < inputs.length ? inputs[place] : body[place - inputs.length]!.output;
+export function specAt<S extends TensorSpec | undefined>(inputs: readonly S[], { body }: FusedParams, place: number): S | TensorSpec {
+  return place < inputs.length ? (inputs[place] as S) : body[place - inputs.length]!.output;
 }
 
 /**
