@@ -1,9 +1,10 @@
-import { type FusedParams, ops } from "@centella/core/backend";
+import type { FusedParams } from "@centella/core/backend";
 import { fusedLoop } from "../elementwise/kernel.ts";
 import type { FusedKernel } from "../kernel.ts";
+import { traitsOf } from "../kernels/traits.ts";
 import { fusedProducts } from "./products.ts";
-import { fusedRows, hasRows } from "./rows.ts";
-import { fusedScan, hasScan } from "./scan.ts";
+import { fusedRows } from "./rows.ts";
+import { fusedScan } from "./scan.ts";
 
 /** Fused groups: products of one tensor with what finishes them, rows with what finishes or makes them, scans with the states that they leave, or expressions alone. */
 export const fused: FusedKernel = {
@@ -12,8 +13,10 @@ export const fused: FusedKernel = {
   build: (context, inputs, params, output, extraOutputs) => kernelFor(params).build(context, inputs, params, output, extraOutputs),
 };
 
-function kernelFor(params: FusedParams): FusedKernel {
-  if (params.body[0]!.op.name === ops.matmul.name) return fusedProducts;
-  if (hasScan(params)) return fusedScan;
-  return hasRows(params) ? fusedRows : fusedLoop;
+function kernelFor({ body }: FusedParams): FusedKernel {
+  const [first] = body;
+  const anchors = first && traitsOf(first.op).anchors;
+  if (anchors === "products") return fusedProducts;
+  if (anchors === "scan") return fusedScan;
+  return body.some(({ op }) => traitsOf(op).anchors === "rows") ? fusedRows : fusedLoop;
 }

@@ -6,7 +6,6 @@ import {
   type FusedParams,
   type GroupResult,
   type Operand,
-  ops,
   resultsOf,
   sameShape,
   specAt,
@@ -16,6 +15,7 @@ import { formatNameOf } from "../formats/index.ts";
 import type { BuildContext, Call, FusedKernel, Run, Stage } from "../kernel.ts";
 import { choosePath } from "../kernels/matmul.ts";
 import { aligned } from "../kernels/shared/aligned.ts";
+import { traitsOf } from "../kernels/traits.ts";
 import { sharedUnits } from "../matmul/product.ts";
 
 /**
@@ -83,7 +83,7 @@ function specsOf(inputs: readonly TensorSpec[], params: FusedParams, { places }:
 }
 
 function isProduct({ op }: FusedCall): boolean {
-  return op.name === ops.matmul.name;
+  return traitsOf(op).anchors === "products";
 }
 
 /** Hands out scratch memory of one step, which begins where the run says. */

@@ -4,24 +4,8 @@ import { buildFusedLoop, fusedLoop } from "../elementwise/kernel.ts";
 import type { AnyKernel, Call, FusedKernel, Range, Stage } from "../kernel.ts";
 import { kernels } from "../kernels/index.ts";
 import { isLazy, lazyKernel } from "../kernels/lazy/lazyKernels.ts";
+import { traitsOf } from "../kernels/traits.ts";
 import { stagesOf } from "../plan/stepList.ts";
-
-/** Ops of which each row of the result is made of the same row of the first tensor, and whether in place, too. */
-const rowOps: { readonly [N in OpName]?: { readonly isInPlace: boolean } } = {
-  rmsNorm: { isInPlace: true },
-  layerNorm: { isInPlace: true },
-  softmax: { isInPlace: false },
-  logSoftmax: { isInPlace: false },
-};
-
-/** Whether a group has a call that works row by row. */
-export function hasRows({ body }: FusedParams): boolean {
-  return body.some(({ op }) => isRowOp(op));
-}
-
-function isRowOp({ name }: AnyOp): boolean {
-  return Object.hasOwn(rowOps, name);
-}
 
 /** It refuses no call. */
 function rowKernel(op: AnyOp): AnyKernel {
@@ -38,8 +22,7 @@ export const fusedRows: FusedKernel = {
     if ("unsupported" in group) return group.unsupported;
     const { call, isLast, isKept, elementwise } = group;
     const row = params.body[call]!;
-    const { isInPlace } = rowOps[row.op.name as OpName]!;
-    if (isLast && !isInPlace && !isKept) return `${row.op.name} behind other calls`;
+    if (isLast && traitsOf(row.op).takesPrologue !== true && !isKept) return `${row.op.name} behind other calls`;
     const specs = row.inputs.map((place) => specAt(inputs, params, place!));
     const { axis = -1 } = row.params as { readonly axis?: number };
     if (axis !== -1 && axis !== specs[0]!.shape.length - 1) return `${row.op.name} along another axis than the last`;

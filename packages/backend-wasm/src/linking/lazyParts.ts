@@ -1,11 +1,13 @@
 import { NotLoadedError } from "@centella/core";
 import { isQuantized, type ProgramGraph } from "@centella/core/backend";
+import type { BlockType } from "@centella/quant";
 import { formatNameOf } from "../formats/index.ts";
+import { type PartName, traitsOf } from "../kernels/traits.ts";
 
 /**
  * What few programs need. A program that does loads it with its compilation, and a page without such programs never does.
  */
-interface LazyParts {
+interface LazyParts extends Readonly<Record<PartName, object>> {
   /** Convert weights of types without kernels of their own. */
   readonly codecs: typeof import("./blockCodecs.ts");
   /** Read tables of blocks that lie as they were loaded, and widen them. */
@@ -21,8 +23,6 @@ interface LazyParts {
   /** Finds writes outside of tensors. */
   readonly writeGuards: typeof import("../memory/writeGuards.ts");
 }
-
-type PartName = keyof LazyParts;
 
 const loaders: { readonly [K in PartName]: () => Promise<LazyParts[K]> } = {
   codecs: () => import("./blockCodecs.ts"),
@@ -68,28 +68,25 @@ export function requireParts(program: ProgramGraph): void {
   for (const part of partsOf(program)) lazyPart(part);
 }
 
-/** Where each op takes blocks that its kernel reads itself, if they are a weight's. */
-const readers: Readonly<Record<string, number>> = { attention: 1, embedding: 0, kvWrite: 0, matmul: 1, moeMatmul: 1 };
-
+/** Which parts a program needs: see `KernelTraits.partsOf`, and for blocks the other rules here. */
 function partsOf({ nodes, values, outputs }: ProgramGraph): readonly PartName[] {
-  const hasBlocks = (id: number | undefined): id is number => id !== undefined && isQuantized(values[id]!.spec.dtype);
-  const isForeign = (id: number | undefined): boolean => hasBlocks(id) && formatNameOf(values[id]!.spec.dtype) !== values[id]!.spec.dtype;
-  const readsBlocks =
-    outputs.some(({ value }) => hasBlocks(value)) ||
-    nodes.some(({ op, inputs, params, output }) => {
-      const isTurned = op.name === "matmul" && !(params as { transposeB: boolean }).transposeB;
-      const isOdd = (id: number | undefined, place: number): boolean =>
-        hasBlocks(id) && (readers[op.name] !== place || isTurned || values[id]!.persistent === undefined);
-      return inputs.some(isOdd) || (hasBlocks(output) && op.name !== "kvWrite");
-    });
-  const products = nodes.filter(({ op }) => op.name === "matmul" || op.name === "moeMatmul");
-  const isExact = ({ inputs, params }: (typeof products)[number]): boolean =>
-    hasBlocks(inputs[1]) && (params as { activations: string }).activations !== "ggml";
-  return [
-    ...(products.every(({ inputs }) => hasBlocks(inputs[1])) ? [] : (["floats"] as const)),
-    ...(products.some(isExact) ? (["exact"] as const) : []),
-    ...(nodes.some(({ inputs }) => inputs.some(isForeign)) ? (["codecs"] as const) : []),
-    ...(readsBlocks ? (["lookUp"] as const) : []),
-    ...(nodes.some(({ op }) => op.name === "quantize") ? (["encoders"] as const) : []),
-  ];
+  const blocksOf = (id: number | undefined): BlockType | undefined => {
+    const dtype = id === undefined ? undefined : values[id]?.spec.dtype;
+    return dtype !== undefined && isQuantized(dtype) ? dtype : undefined;
+  };
+  const parts: PartName[] = outputs.some(({ value }) => blocksOf(value)) ? ["lookUp"] : [];
+  for (const { op, inputs, params, output } of nodes) {
+    const traits = traitsOf(op);
+    const ofCall = traits.partsOf?.((input) => blocksOf(inputs[input]) !== undefined, params);
+    if (ofCall !== undefined) parts.push(...ofCall);
+    for (const [input, id] of inputs.entries()) {
+      const type = blocksOf(id);
+      if (id === undefined || type === undefined) continue;
+      if (formatNameOf(type) !== type) parts.push("codecs");
+      const isReadByKernel = input === traits.cacheInput || traits.layoutOf?.(input, params) === "interleaved";
+      if (!isReadByKernel || values[id]?.persistent === undefined) parts.push("lookUp");
+    }
+    if (blocksOf(output) && traits.cacheInput === undefined) parts.push("lookUp");
+  }
+  return parts;
 }

@@ -1,5 +1,6 @@
 import type { ConcreteSpec } from "@centella/core";
 import { type Lowered, type Persistent, usesOf } from "@centella/core/backend";
+import { traitsOf } from "../kernels/traits.ts";
 import { outer } from "../matmul/outer.ts";
 
 const { tileColumns } = outer;
@@ -16,8 +17,7 @@ export function isReadablePacked({ name, spec: { dtype, shape } }: Persistent, l
   if (dtype !== "f32" || shape.length !== 2 || lowered.outputs.some(({ operand }) => operand.storage === storage)) return false;
   if (storage === undefined) return true;
   return usesOf(lowered, storage).every(
-    ({ op, input, params, spec }) =>
-      op.name === "matmul" && input === 1 && !(params as { transposeB: boolean }).transposeB && spec.shape.join() === shape.join(),
+    ({ op, input, params, spec }) => spec.shape.join() === shape.join() && traitsOf(op).layoutOf?.(input, params) === "packed",
   );
 }
 

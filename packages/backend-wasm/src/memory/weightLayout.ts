@@ -5,6 +5,7 @@ import { groupRows } from "../formats/block.ts";
 import { type FormatName, formatNameOf } from "../formats/index.ts";
 import { extractRow, groupedBytes, interleaveRows, rowBytesOf } from "../formats/interleave.ts";
 import type { Interleaving } from "../formats/interleaving.ts";
+import { traitsOf } from "../kernels/traits.ts";
 import { lazyPart } from "../linking/lazyParts.ts";
 
 /** Which persistents are interleaved: block matrices whose uses in all programs read them so. */
@@ -17,12 +18,9 @@ export function isReadableInterleaved({ name, spec: { shape } }: Persistent, low
   const storage = lowered.persistents.find((used) => used.name === name)?.storage;
   if (shape.length < 2 || lowered.outputs.some(({ operand }) => operand.storage === storage)) return false;
   if (storage === undefined) return true;
-  return usesOf(lowered, storage).every(({ op, input, params, spec }) => {
-    if (op.writes === input || spec.shape.join() !== shape.join()) return false;
-    if (op.name === "moeMatmul") return input === 1;
-    if (op.name === "embedding") return input === 0 && shape.length === 2;
-    return op.name === "matmul" && input === 1 && (params as { transposeB: boolean }).transposeB;
-  });
+  return usesOf(lowered, storage).every(
+    ({ op, input, params, spec }) => spec.shape.join() === shape.join() && traitsOf(op).layoutOf?.(input, params) === "interleaved",
+  );
 }
 
 /** Matrices of a tensor of block rows: how many, and their rows and columns. */

@@ -1,49 +1,27 @@
-import { NotLoadedError, type OpName } from "@centella/core";
+import { NotLoadedError } from "@centella/core";
 import { type AnyOp, ops, type ProgramGraph } from "@centella/core/backend";
 import { addExpressions } from "../../elementwise/expressions/index.ts";
 import type { ExpressionTable } from "../../elementwise/expressions/table.ts";
 import type { AnyKernel, Kernels } from "../../kernel.ts";
 import { kernels } from "../index.ts";
+import { type KernelFile, traitsOf } from "../traits.ts";
 
-/** Kernels in a file of their own: a page whose backend is opened with `sync: false` downloads it with the first program that has one of their ops. */
-interface KernelFile {
+/** What a file of lazy kernels exports. */
+interface LoadedFile {
   readonly kernels: Kernels;
   readonly expressions?: ExpressionTable;
 }
 
-const files = {
-  copy: (): Promise<KernelFile> => import("./copyKernels.ts"),
-  vision: (): Promise<KernelFile> => import("./visionKernels.ts"),
-  moe: (): Promise<KernelFile> => import("./moeKernels.ts"),
-  ssm: (): Promise<KernelFile> => import("./ssmKernels.ts"),
-  sampling: (): Promise<KernelFile> => import("./samplingKernels.ts"),
-  array: (): Promise<KernelFile> => import("./arrayKernels.ts"),
-} as const;
-
-type FileName = keyof typeof files;
-
-/** Where ops are that are not with the others. */
-const fileOf: { readonly [N in OpName]?: FileName } = {
-  concat: "copy",
-  slice: "copy",
-  transpose: "copy",
-  sample: "sampling",
-  avgPool2d: "vision",
-  batchNorm: "vision",
-  conv1d: "vision",
-  conv2d: "vision",
-  groupNorm: "vision",
-  maxPool2d: "vision",
-  moeMatmul: "moe",
-  moeRoute: "moe",
-  moeWeights: "moe",
-  ssmConv: "ssm",
-  ssmConvWrite: "ssm",
-  ssmScan: "ssm",
-  ssmScanWrite: "ssm",
+const files: { readonly [F in KernelFile]: () => Promise<LoadedFile> } = {
+  copy: () => import("./copyKernels.ts"),
+  vision: () => import("./visionKernels.ts"),
+  moe: () => import("./moeKernels.ts"),
+  ssm: () => import("./ssmKernels.ts"),
+  sampling: () => import("./samplingKernels.ts"),
+  array: () => import("./arrayKernels.ts"),
 };
 
-const loading = new Map<FileName, Promise<void>>();
+const loading = new Map<KernelFile, Promise<void>>();
 const loaded = new Map<string, AnyKernel>();
 
 /** Whether an op's kernel is in one of the files. */
@@ -63,16 +41,16 @@ export function lazyKernel({ name }: AnyOp): AnyKernel {
 /** Loads what programs need of the files. */
 export async function loadKernels(programs: readonly ProgramGraph[]): Promise<void> {
   const lazy = programs.flatMap(({ nodes }) => nodes.flatMap(({ op }) => (isLazy(op) ? [op] : [])));
-  await loadKernelFiles(new Set(lazy.map(({ name }) => fileOf[name as OpName] ?? "array")));
+  await loadKernelFiles(new Set(lazy.map((op) => traitsOf(op).file ?? "array")));
 }
 
 /** Loads files, all of them if it is not said which. */
-export async function loadKernelFiles(names: Iterable<FileName> = Object.keys(files) as FileName[]): Promise<void> {
+export async function loadKernelFiles(names: Iterable<KernelFile> = Object.keys(files) as KernelFile[]): Promise<void> {
   await Promise.all([...names].map(loadFile));
 }
 
 /** Once; again after a download that failed. */
-function loadFile(name: FileName): Promise<void> {
+function loadFile(name: KernelFile): Promise<void> {
   let file = loading.get(name);
   if (file === undefined) {
     file = files[name]().then(
