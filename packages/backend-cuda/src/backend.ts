@@ -24,13 +24,13 @@ import {
   requireIdle,
   sharedPlan,
 } from "@centella/core/backend";
-import { Device } from "./device.ts";
-import { backendName, bytesOf, DeviceStorage, writeThrough } from "./deviceTensor.ts";
-import type { CudaDriver } from "./driver.ts";
+import { Device } from "./device/device.ts";
+import { backendName, bytesOf, DeviceStorage, writeThrough } from "./device/deviceTensor.ts";
+import type { CudaDriver } from "./device/driver.ts";
+import { isDecoded, residentBytes, toResident } from "./device/resident.ts";
 import { fusion, unsupported } from "./kernels/index.ts";
-import type { CudaPersistentBuffer } from "./persistentBuffer.ts";
-import { CudaPlan } from "./plan.ts";
-import { isDecoded, residentBytes, toResident } from "./resident.ts";
+import type { CudaPersistentBuffer } from "./plan/persistentBuffer.ts";
+import { CudaPlan } from "./plan/plan.ts";
 import { measured } from "./thresholds.ts";
 
 /** The backend over a driver: a device, its plans and its tensors. */

@@ -2,9 +2,9 @@ import type { BackendFactory } from "@centella/core";
 import { elementCount } from "@centella/core/backend";
 import { checkOptions, whole } from "@centella/quant/checks";
 import { CudaBackend } from "./backend.ts";
-import { backendName } from "./deviceTensor.ts";
+import { backendName } from "./device/deviceTensor.ts";
+import { residentBytes } from "./device/resident.ts";
 import { openNativeDriver } from "./nativeDriver.ts";
-import { residentBytes } from "./resident.ts";
 
 export interface CudaOptions {
   /** Number of the device, as the driver counts them (`CUDA_VISIBLE_DEVICES` counts). */

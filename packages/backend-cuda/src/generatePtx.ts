@@ -1,6 +1,6 @@
 import { lower, type ProgramGraph } from "@centella/core/backend";
 import { fusion, unsupported } from "./kernels/index.ts";
-import { arenaLayout, planVariant } from "./variant.ts";
+import { arenaLayout, planVariant } from "./plan/variant.ts";
 
 /** One launch of a program's plan. */
 export interface GeneratedKernel {

@@ -1,5 +1,5 @@
 import { UnsupportedError } from "@centella/core";
-import { type CudaDriver, type DeviceProperties, DriverError, type Handle, type LaunchCommand } from "./driver.ts";
+import { type CudaDriver, type DeviceProperties, DriverError, type Handle, type LaunchCommand } from "./device/driver.ts";
 
 /** The addon's class: `native/driver.cc`. */
 interface NativeSession {

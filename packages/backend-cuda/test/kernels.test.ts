@@ -4,7 +4,7 @@ import { fused, ops } from "@centella/core/backend";
 import { gpuKernels } from "@centella/gpu-kernels";
 import { expect, test } from "vitest";
 import { kernels, unsupported } from "../src/kernels/index.ts";
-import { bucketsOf } from "../src/variant.ts";
+import { bucketsOf } from "../src/plan/variant.ts";
 import { call, calls, f32, groupCalls, launchesOf, surroundedCalls } from "./kernelTexts.ts";
 
 test("kernel files are ops that take precedence over shared ones", async () => {

@@ -2,7 +2,7 @@ import { sourceOf } from "@centella/conformance";
 import { createProgram, DeviceLostError, DisposedError, KernelError, OutOfMemoryError, type Plan, UnsupportedError } from "@centella/core";
 import { beforeEach, describe, expect, test } from "vitest";
 import { CudaBackend } from "../src/backend.ts";
-import { DriverError } from "../src/driver.ts";
+import { DriverError } from "../src/device/driver.ts";
 import { InterpretedDriver } from "./interpreter/interpretedDriver.ts";
 
 let driver: InterpretedDriver;

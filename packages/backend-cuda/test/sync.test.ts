@@ -15,7 +15,7 @@ import {
 import type { ProgramGraph } from "@centella/core/backend";
 import { beforeEach, describe, expect, test } from "vitest";
 import { CudaBackend } from "../src/backend.ts";
-import { DriverError } from "../src/driver.ts";
+import { DriverError } from "../src/device/driver.ts";
 import { InterpretedDriver } from "./interpreter/interpretedDriver.ts";
 
 let driver: InterpretedDriver;

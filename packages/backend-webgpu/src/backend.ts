@@ -25,14 +25,14 @@ import {
   sharedPlan,
 } from "@centella/core/backend";
 import { boolean, checkOptions, isRecord, type Kinds, kind, oneOf } from "@centella/quant/checks";
-import { compileProgram } from "./compile.ts";
-import { openDevice, type WebgpuOptions } from "./device.ts";
-import { uploadTensor } from "./deviceTensor.ts";
+import { openDevice, type WebgpuOptions } from "./device/device.ts";
+import { uploadTensor } from "./device/deviceTensor.ts";
+import { deviceBytes } from "./device/layout.ts";
+import { DeviceQueue } from "./device/queue.ts";
 import { kernelOf } from "./kernels/index.ts";
-import { deviceBytes } from "./layout.ts";
-import type { WebgpuPersistentBuffer } from "./persistentBuffer.ts";
-import { WebgpuPlan } from "./plan.ts";
-import { DeviceQueue } from "./queue.ts";
+import { compileProgram } from "./plan/compile.ts";
+import type { WebgpuPersistentBuffer } from "./plan/persistentBuffer.ts";
+import { WebgpuPlan } from "./plan/plan.ts";
 import { measured } from "./thresholds.ts";
 
 const kinds: Kinds<WebgpuOptions> = {

@@ -1,4 +1,4 @@
-import { mapRead, usage } from "../src/usage.ts";
+import { mapRead, usage } from "../src/device/usage.ts";
 
 /** Bytes behind each tensor that a kernel writes where its writes are looked for: more than one workgroup of vectors misses by. */
 const guardBytes = 1024;

@@ -5,7 +5,7 @@ import { gpuKernels } from "@centella/gpu-kernels";
 import { describe, expect, test } from "vitest";
 import { type Kernel, kernels } from "../src/index.ts";
 import { kernelOf } from "../src/kernels/index.ts";
-import { grid } from "../src/variant.ts";
+import { grid } from "../src/plan/variant.ts";
 
 const T = { name: "T", max: 512 };
 

@@ -1,6 +1,6 @@
 import { type FusedParams, resultsOf } from "@centella/core/backend";
 import { groupOf, groupUnsupported } from "@centella/gpu-kernels";
-import { launchOf } from "../gpuKernel.ts";
+import { launchOf } from "../ptx/gpuKernel.ts";
 import { siblingLaunches } from "./matmul.ts";
 import { input, type Kernel, type Launch, type Parameter } from "./shared/kernel.ts";
 

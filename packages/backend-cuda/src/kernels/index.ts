@@ -1,7 +1,7 @@
 import type { OpName, ParamsOf, TensorSpec } from "@centella/core";
 import { type AnyOp, elementCount, type FusionLimits, isFused, maxSpec } from "@centella/core/backend";
 import { type GpuKernel, gpuKernels } from "@centella/gpu-kernels";
-import { kernelFrom } from "../gpuKernel.ts";
+import { kernelFrom } from "../ptx/gpuKernel.ts";
 import { attention } from "./attention.ts";
 import { fusedKernel } from "./fused.ts";
 import { matmul } from "./matmul.ts";

@@ -15,7 +15,7 @@ import {
   type Value,
   type Values,
 } from "@centella/gpu-kernels";
-import { residentDType } from "../resident.ts";
+import { residentDType } from "../device/resident.ts";
 import { PtxBuilder } from "./builder.ts";
 import { warpReduce } from "./reduce.ts";
 import type { F64 } from "./types.ts";

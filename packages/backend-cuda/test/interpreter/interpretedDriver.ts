@@ -1,4 +1,4 @@
-import { type CudaDriver, DriverError, type Handle, type LaunchCommand } from "../../src/driver.ts";
+import { type CudaDriver, DriverError, type Handle, type LaunchCommand } from "../../src/device/driver.ts";
 import { prepare, runGrid } from "./execute.ts";
 import { Fault, GlobalMemory } from "./memory.ts";
 

@@ -1,7 +1,7 @@
 import type { AttentionParams } from "@centella/core/backend";
-import { loader } from "../gpu/emitter.ts";
-import type { KernelDefinition } from "../kernel.ts";
-import { defineKernel, elementOf, input, output, workgroupReduce } from "../wgsl.ts";
+import { loader } from "../wgsl/emitter.ts";
+import { defineKernel, elementOf, input, output, workgroupReduce } from "../wgsl/module.ts";
+import type { KernelDefinition } from "./shared/kernel.ts";
 import { extent, maximum } from "./shared/shape.ts";
 
 const lanes = 64;

@@ -1,8 +1,8 @@
 import type { TensorSpec } from "@centella/core";
 import type { FusedParams } from "@centella/core/backend";
 import { groupOf, groupUnsupported } from "@centella/gpu-kernels";
-import { kernelFrom } from "../gpu/definition.ts";
-import type { Binding, KernelDefinition } from "../kernel.ts";
+import { kernelFrom } from "../wgsl/gpuKernel.ts";
+import type { Binding, KernelDefinition } from "./shared/kernel.ts";
 import { siblingBindings, siblingKernels } from "./shared/siblingProducts.ts";
 
 /** Storage buffers that a shader stage may bind on every device. */

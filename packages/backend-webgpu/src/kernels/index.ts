@@ -1,12 +1,12 @@
 import type { OpName, ParamsOf } from "@centella/core";
 import { type AnyOp, isFused } from "@centella/core/backend";
 import { type GpuKernel, gpuKernels } from "@centella/gpu-kernels";
-import { definitionOf } from "../gpu/definition.ts";
-import type { KernelDefinition } from "../kernel.ts";
+import { definitionOf } from "../wgsl/gpuKernel.ts";
 import { attention } from "./attention.ts";
 import { fusedKernel } from "./fused.ts";
 import { matmul } from "./matmul.ts";
 import { customKernel } from "./shared/custom.ts";
+import type { KernelDefinition } from "./shared/kernel.ts";
 
 /** Kernels by op name: the annotation is the registration. */
 export type Kernels = { readonly [N in OpName]?: KernelDefinition<ParamsOf<N>> };

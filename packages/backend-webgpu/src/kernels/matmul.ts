@@ -1,10 +1,10 @@
 import type { DimValues, TensorSpec } from "@centella/core";
 import { elementCount, isQuantized, type MatmulParams } from "@centella/core/backend";
 import { activationType } from "@centella/quant";
-import { loader } from "../gpu/emitter.ts";
-import { type EpilogueText, storeText } from "../gpu/epilogue.ts";
-import type { Binding, Kernel, KernelCall, KernelDefinition } from "../kernel.ts";
-import { defineKernel, elementOf, input, output, workgroupReduce } from "../wgsl.ts";
+import { loader } from "../wgsl/emitter.ts";
+import { type EpilogueText, storeText } from "../wgsl/epilogue.ts";
+import { defineKernel, elementOf, input, output, workgroupReduce } from "../wgsl/module.ts";
+import type { Binding, Kernel, KernelCall, KernelDefinition } from "./shared/kernel.ts";
 import { roundActivations } from "./shared/roundActivations.ts";
 import { extent, extents, maximum } from "./shared/shape.ts";
 

@@ -1,9 +1,9 @@
 import type { TensorSpec } from "@centella/core";
 import { type AnyOp, isQuantized, resolveSpec } from "@centella/core/backend";
 import type { WgslKernel } from "../../customKernel.ts";
-import { loader } from "../../gpu/emitter.ts";
-import type { KernelDefinition } from "../../kernel.ts";
-import { defineKernel, elementOf, input, output } from "../../wgsl.ts";
+import { loader } from "../../wgsl/emitter.ts";
+import { defineKernel, elementOf, input, output } from "../../wgsl/module.ts";
+import type { KernelDefinition } from "./kernel.ts";
 
 const defaultLanes = 64;
 

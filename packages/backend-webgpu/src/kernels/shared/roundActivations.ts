@@ -1,9 +1,9 @@
 import type { DimValues, TensorSpec } from "@centella/core";
 import { elementCount } from "@centella/core/backend";
 import type { ActivationType } from "@centella/quant";
-import { quotient } from "../../gpu/functions.ts";
-import type { Binding, Kernel } from "../../kernel.ts";
-import { defineKernel, input, toHalf } from "../../wgsl.ts";
+import { quotient } from "../../wgsl/functions.ts";
+import { defineKernel, input, toHalf } from "../../wgsl/module.ts";
+import type { Binding, Kernel } from "./kernel.ts";
 import { extents } from "./shape.ts";
 
 const lanes = 64;

@@ -2,11 +2,11 @@ import type { DimValues, TensorSpec } from "@centella/core";
 import { elementCount, type FusedParams, type GroupResult, isQuantized, type MatmulParams } from "@centella/core/backend";
 import type { Epilogue } from "@centella/gpu-kernels";
 import { activationType } from "@centella/quant";
-import { loader } from "../../gpu/emitter.ts";
-import { epilogueText, storeText } from "../../gpu/epilogue.ts";
-import type { Binding, Field, Kernel, Resource } from "../../kernel.ts";
-import { defineKernel, elementOf, input, workgroupReduce } from "../../wgsl.ts";
+import { loader } from "../../wgsl/emitter.ts";
+import { epilogueText, storeText } from "../../wgsl/epilogue.ts";
+import { defineKernel, elementOf, input, workgroupReduce } from "../../wgsl/module.ts";
 import { products, vectorLanes, vectorRows } from "../matmul.ts";
+import type { Binding, Field, Kernel, Resource } from "./kernel.ts";
 import { roundActivations } from "./roundActivations.ts";
 import { count, maximum } from "./shape.ts";
 

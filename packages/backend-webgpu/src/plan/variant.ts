@@ -1,8 +1,8 @@
 import { type ConcreteSpec, type DimValues, OutOfMemoryError } from "@centella/core";
 import { type Lowered, type Operand, resolveSpec, type Storage } from "@centella/core/backend";
-import type { Dispatch, Kernel } from "./kernel.ts";
-import { deviceBytes, paddedBytes, roundUp } from "./layout.ts";
-import type { DeviceQueue, Readback, Region } from "./queue.ts";
+import { deviceBytes, paddedBytes, roundUp } from "../device/layout.ts";
+import type { DeviceQueue, Readback, Region } from "../device/queue.ts";
+import type { Dispatch, Kernel } from "../kernels/shared/kernel.ts";
 
 /** One dispatch of a plan, compiled; `pieces` are what its bindings refer to, in order. */
 export interface PlannedDispatch {

@@ -1,9 +1,9 @@
 import { type DType, OutOfMemoryError, type TypedArray } from "@centella/core";
 import { formatSpec, isQuantized, layoutOf, type Persistent, PersistentBuffer } from "@centella/core/backend";
 import { dequantize } from "@centella/quant";
-import { createBuffer, guardMemory, tensorUsage } from "./buffers.ts";
-import { deviceBytes, formatBytes, isDecoded, paddedBytes } from "./layout.ts";
-import type { DeviceQueue } from "./queue.ts";
+import { createBuffer, guardMemory, tensorUsage } from "../device/buffers.ts";
+import { deviceBytes, formatBytes, isDecoded, paddedBytes } from "../device/layout.ts";
+import type { DeviceQueue } from "../device/queue.ts";
 
 /** Written bytes after which loading waits for the device: until then the driver holds a copy of them. */
 const inFlightBytes = 64 * 2 ** 20;

@@ -1,5 +1,5 @@
 import { KernelError } from "@centella/core";
-import type { Kernel } from "./kernel.ts";
+import type { Kernel } from "../kernels/shared/kernel.ts";
 
 /** Compiled kernels of a device, one per WGSL text. */
 export class PipelineCache {

@@ -1,9 +1,9 @@
 import { type DimValues, type TensorSpec, UnsupportedError } from "@centella/core";
 import { bucketOf, elementCount, type Lowered, type Operand, planArena, resolveSpec, type Storage } from "@centella/core/backend";
-import type { Span } from "./driver.ts";
-import { kernelOf } from "./kernels/index.ts";
-import type { KernelCall, Launch, Parameter } from "./kernels/shared/kernel.ts";
-import { isDecoded, residentBytes } from "./resident.ts";
+import type { Span } from "../device/driver.ts";
+import { isDecoded, residentBytes } from "../device/resident.ts";
+import { kernelOf } from "../kernels/index.ts";
+import type { KernelCall, Launch, Parameter } from "../kernels/shared/kernel.ts";
 
 /** A place in one of a plan's pieces of memory. */
 export interface Place {

@@ -9,10 +9,10 @@ import {
   pendingTensor,
   type Storage,
 } from "@centella/core/backend";
-import { DeviceStorage } from "./deviceTensor.ts";
-import { deviceBytes, roundUp, toDevice } from "./layout.ts";
+import { DeviceStorage } from "../device/deviceTensor.ts";
+import { deviceBytes, roundUp, toDevice } from "../device/layout.ts";
+import type { DeviceQueue } from "../device/queue.ts";
 import type { WebgpuPersistentBuffer } from "./persistentBuffer.ts";
-import type { DeviceQueue } from "./queue.ts";
 import { createVariant, type PlannedDispatch, type Variant } from "./variant.ts";
 
 /** Variants that a plan keeps. */

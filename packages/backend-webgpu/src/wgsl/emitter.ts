@@ -15,7 +15,7 @@ import {
   type Value,
   type Values,
 } from "@centella/gpu-kernels";
-import { deviceType } from "../layout.ts";
+import { deviceType } from "../device/layout.ts";
 import { typeOf, WgslArithmetic } from "./arithmetic.ts";
 import { codebook } from "./functions.ts";
 

@@ -1,6 +1,6 @@
 import type { DimValues, DType } from "@centella/core";
-import type { Binding, ElementType, Field, Kernel } from "./kernel.ts";
-import { deviceType } from "./layout.ts";
+import { deviceType } from "../device/layout.ts";
+import type { Binding, ElementType, Field, Kernel } from "../kernels/shared/kernel.ts";
 
 type FieldTypes = Readonly<Record<string, Field["type"]>>;
 

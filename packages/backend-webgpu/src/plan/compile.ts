@@ -1,13 +1,13 @@
 import { OutOfMemoryError, UnsupportedError } from "@centella/core";
 import { formatSpec, type Lowered, maxSpec, type Operand, planSlots, type Step, type Storage } from "@centella/core/backend";
-import { createBuffer, guardMemory, tensorUsage } from "./buffers.ts";
-import type { Kernel, Resource } from "./kernel.ts";
-import { kernelOf } from "./kernels/index.ts";
-import { deviceBytes, formatBytes, isDecoded, paddedBytes, toDevice } from "./layout.ts";
+import { createBuffer, guardMemory, tensorUsage } from "../device/buffers.ts";
+import { deviceBytes, formatBytes, isDecoded, paddedBytes, toDevice } from "../device/layout.ts";
+import type { DeviceQueue } from "../device/queue.ts";
+import { usage } from "../device/usage.ts";
+import { kernelOf } from "../kernels/index.ts";
+import type { Kernel, Resource } from "../kernels/shared/kernel.ts";
 import { WebgpuPersistentBuffer } from "./persistentBuffer.ts";
 import type { PlanParts } from "./plan.ts";
-import type { DeviceQueue } from "./queue.ts";
-import { usage } from "./usage.ts";
 import { type Piece, type PlannedDispatch, uploadBytes } from "./variant.ts";
 
 /**

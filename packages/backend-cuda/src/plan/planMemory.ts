@@ -1,9 +1,9 @@
 import type { ConcreteSpec } from "@centella/core";
 import type { Lowered } from "@centella/core/backend";
-import type { Allocation, Device } from "./device.ts";
-import { bytesOf } from "./deviceTensor.ts";
-import type { Handle } from "./driver.ts";
-import { toResident } from "./resident.ts";
+import type { Allocation, Device } from "../device/device.ts";
+import { bytesOf } from "../device/deviceTensor.ts";
+import type { Handle } from "../device/driver.ts";
+import { toResident } from "../device/resident.ts";
 import type { Place } from "./variant.ts";
 
 /** A constant's memory, and the bytes to write there. */

@@ -1,7 +1,7 @@
 import type { TypedArray } from "@centella/core";
-import type { Device, PinnedBlock } from "./device.ts";
-import { bytesOf } from "./deviceTensor.ts";
-import type { Handle } from "./driver.ts";
+import type { Device, PinnedBlock } from "../device/device.ts";
+import { bytesOf } from "../device/deviceTensor.ts";
+import type { Handle } from "../device/driver.ts";
 import type { Place, VariantPlan } from "./variant.ts";
 
 /** Addresses of a plan's pieces of memory. */

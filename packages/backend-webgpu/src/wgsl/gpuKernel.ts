@@ -11,10 +11,10 @@ import {
   mostElements,
   type U32,
 } from "@centella/gpu-kernels";
-import type { Binding, Field, Kernel, KernelDefinition, Resource } from "../kernel.ts";
+import type { Binding, Field, Kernel, KernelDefinition, Resource } from "../kernels/shared/kernel.ts";
 import { count } from "../kernels/shared/shape.ts";
-import { defineKernel, elementOf } from "../wgsl.ts";
 import { WgslEmitter } from "./emitter.ts";
+import { defineKernel, elementOf } from "./module.ts";
 
 /** Lanes of workgroups whose lanes have nothing in common. */
 const lanes = 256;

@@ -12,12 +12,12 @@ import {
   retainShared,
   typedArrayOf,
 } from "@centella/core/backend";
-import type { Allocation, Device } from "./device.ts";
-import { DeviceStorage, readBackSync, storageOn, writeThrough, writeThroughSync } from "./deviceTensor.ts";
-import type { Handle } from "./driver.ts";
+import type { Allocation, Device } from "../device/device.ts";
+import { DeviceStorage, readBackSync, storageOn, writeThrough, writeThroughSync } from "../device/deviceTensor.ts";
+import type { Handle } from "../device/driver.ts";
+import { isDecoded, toResident } from "../device/resident.ts";
 import { CudaPersistentBuffer } from "./persistentBuffer.ts";
 import { PlanMemory } from "./planMemory.ts";
-import { isDecoded, toResident } from "./resident.ts";
 import {
   type ArenaLayout,
   arenaLayout,

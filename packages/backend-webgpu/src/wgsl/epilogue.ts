@@ -1,8 +1,8 @@
 import type { DimValues } from "@centella/core";
 import type { Epilogue } from "@centella/gpu-kernels";
-import type { Binding, Field } from "../kernel.ts";
-import { bindingsOf, dtypesOf, Uniforms } from "./definition.ts";
+import type { Binding, Field } from "../kernels/shared/kernel.ts";
 import { WgslEmitter } from "./emitter.ts";
+import { bindingsOf, dtypesOf, Uniforms } from "./gpuKernel.ts";
 
 /** An epilogue as a function of WGSL, for kernels that are written as text. */
 export interface EpilogueText {

@@ -1,6 +1,14 @@
 import { layoutOf } from "@centella/core/backend";
 import { type GpuKernel, type GpuStep, isBelow, product } from "@centella/gpu-kernels";
-import { argumentsOf, bucketElements, defaultThreads, type Kernel, type KernelCall, type Launch, launch } from "./kernels/shared/kernel.ts";
+import {
+  argumentsOf,
+  bucketElements,
+  defaultThreads,
+  type Kernel,
+  type KernelCall,
+  type Launch,
+  launch,
+} from "../kernels/shared/kernel.ts";
 
 /** A kernel that is spelled once for all GPUs, as one of this backend's. `name` is the op's. */
 export function kernelFrom<P extends object>(name: string, { unsupported, steps, epilogue, prologue }: GpuKernel<P>): Kernel<P> {

@@ -1,4 +1,4 @@
-import { orderKeys, specials, toHalf } from "../wgsl.ts";
+import { orderKeys, specials, toHalf } from "./module.ts";
 
 /** A function of WGSL and the functions that it calls: blocks that a module declares once. */
 type Blocks = readonly string[];

@@ -1,8 +1,8 @@
 import type { TypedArray } from "@centella/core";
 import { elementCount, layoutOf, type Persistent, PersistentBuffer, typedArrayOf } from "@centella/core/backend";
-import type { Allocation, Device } from "./device.ts";
-import { bytesOf, readAllocation, writeThrough } from "./deviceTensor.ts";
-import { isDecoded, residentBytes, toResident } from "./resident.ts";
+import type { Allocation, Device } from "../device/device.ts";
+import { bytesOf, readAllocation, writeThrough } from "../device/deviceTensor.ts";
+import { isDecoded, residentBytes, toResident } from "../device/resident.ts";
 
 /** A persistent in CUDA device memory. */
 export class CudaPersistentBuffer extends PersistentBuffer {
