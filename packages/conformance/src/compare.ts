@@ -10,13 +10,16 @@ export interface Comparison {
   readonly got: ArrayLike<number>;
   readonly want: ArrayLike<number>;
   readonly tolerance: Tolerance;
+  /** Results for the magnitudes of the inputs, if the tolerance has `sums`. */
+  readonly magnitudes?: ArrayLike<number>;
   readonly seed?: number;
 }
 
 /** Describes the worst wrong element with its index, both values and the limit. Returns undefined if all elements are within limits. */
-export function compareToReference({ what, spec, got, want, tolerance, seed }: Comparison): string | undefined {
+export function compareToReference({ what, spec, got, want, tolerance, magnitudes, seed }: Comparison): string | undefined {
   if (got.length !== want.length) return `${what}: got ${got.length} elements, want ${want.length} for ${formatSpec(spec)}`;
-  const { rtol, atol } = isInteger(spec.dtype) ? exact : tolerance;
+  const { rtol, atol, sums = 0 } = isInteger(spec.dtype) ? exact : tolerance;
+  const limitAt = (i: number): number => atol + rtol * Math.abs(want[i]!) + (sums === 0 ? 0 : sums * magnitudes![i]!);
   let worst = -1;
   let excess = 0;
   let wrong = 0;
@@ -24,7 +27,7 @@ export function compareToReference({ what, spec, got, want, tolerance, seed }: C
     const [g, w] = [got[i]!, want[i]!];
     if (Object.is(g, w) || g === w) continue;
     const error = Math.abs(g - w);
-    const limit = Number.isFinite(w) ? atol + rtol * Math.abs(w) : 0;
+    const limit = Number.isFinite(w) ? limitAt(i) : 0;
     if (error <= limit) continue;
     wrong++;
     const by = Number.isNaN(error) ? Number.POSITIVE_INFINITY : error / Math.max(limit, Number.MIN_VALUE);
@@ -32,7 +35,7 @@ export function compareToReference({ what, spec, got, want, tolerance, seed }: C
   }
   if (worst < 0) return undefined;
   const [g, w] = [got[worst]!, want[worst]!];
-  const limit = atol + rtol * Math.abs(w);
+  const limit = limitAt(worst);
   const from = seed === undefined ? "" : `, seed ${seed}`;
   return `${what}: ${wrong} of ${want.length} elements differ; worst at [${coordinates(worst, spec.shape)}]: got ${g}, want ${w}, error ${Math.abs(g - w)}, limit ${limit}${from}`;
 }

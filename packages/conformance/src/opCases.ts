@@ -2,10 +2,16 @@ import type { DType, OpName, TensorSpec } from "@centella/core";
 import type { CallParams, Ops } from "@centella/core/backend";
 import { type BlockType, type GgmlType, ggmlTypes, isBlockType, isDequantizable } from "@centella/quant";
 
-/** How far a result may be from the reference's: `|got - want| <= atol + rtol * |want|`. Integers and infinities are equal or wrong. */
+/**
+ * How far a result may be from the reference's: `|got - want| <= atol + rtol * |want| + sums * S`, where `S` is the reference's result for
+ * the magnitudes of the inputs. For products, that is the sum of the magnitudes of what is added. Integers and infinities are equal or
+ * wrong.
+ */
 export interface Tolerance {
   readonly rtol: number;
   readonly atol: number;
+  /** Default: 0. */
+  readonly sums?: number;
 }
 
 /**
@@ -74,6 +80,12 @@ export function tensor(dtype: DType, ...shape: readonly number[]): CaseTensor {
 
 /** f32 operations on f32 inputs, rounded once or twice: 1 ulp is 6e-8 relative. */
 export const rounding: Tolerance = { rtol: 1e-6, atol: 1e-7 };
+
+/** Products with operands in f16: each of the two roundings changes a product by at most 2^-11 relative. */
+export const halfProducts: Tolerance = { rtol: 1e-5, atol: 1e-5, sums: 2 ** -10 };
+
+/** Products with operands in bf16, of which each changes a product by at most 2^-8 relative. */
+export const bfloatProducts: Tolerance = { rtol: 1e-5, atol: 1e-5, sums: 2 ** -7 };
 
 /** Copies and integer work. */
 export const exact: Tolerance = { rtol: 0, atol: 0 };

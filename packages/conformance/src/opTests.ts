@@ -1,5 +1,15 @@
 import { type Backend, type ConcreteSpec, createProgram, type HostTensor, type OpName, type Program, type Value } from "@centella/core";
-import { type AnyOp, completeParams, decode, decodedArrayOf, elementCount, isQuantized, maxSpec, ops } from "@centella/core/backend";
+import {
+  type AnyOp,
+  completeParams,
+  decode,
+  decodedArrayOf,
+  elementCount,
+  isInteger,
+  isQuantized,
+  maxSpec,
+  ops,
+} from "@centella/core/backend";
 import { referenceOf } from "@centella/core/references";
 import { cases } from "./cases/index.ts";
 import { expectClose } from "./compare.ts";
@@ -42,9 +52,11 @@ function opTest<N extends OpName>(op: AnyOp, opCase: OpCase<N>, tolerances: OpCa
         const { spec } = want;
         const tolerance = opCase.tolerance ?? tolerances[spec.dtype];
         if (tolerance === undefined) throw new Error(`${id}: cases/${op.name}.ts has no tolerance for ${spec.dtype}`);
+        const magnitudes = tolerance.sums === undefined ? undefined : evaluate(op, inputs.map(magnitudesOf), params).data;
+        const comparison = { spec, got, tolerance, ...(magnitudes && { magnitudes }) };
         const { golden } = opCase;
-        if (golden !== undefined) expectClose({ what: `${backend.name} ${id} against numpy`, spec, got, want: golden, tolerance });
-        expectClose({ what: `${backend.name} ${id}`, spec, got, want: want.data, tolerance, seed });
+        if (golden !== undefined) expectClose({ ...comparison, what: `${backend.name} ${id} against numpy`, want: golden });
+        expectClose({ ...comparison, what: `${backend.name} ${id}`, want: want.data, seed });
       }),
   };
 }
@@ -52,6 +64,12 @@ function opTest<N extends OpName>(op: AnyOp, opCase: OpCase<N>, tolerances: OpCa
 function inputOf(op: AnyOp, index: number, tensor: CaseTensor, seed: number): Input {
   const as = tensor.as ?? (op.writes === index || isQuantized(tensor.dtype) ? "persistent" : "input");
   return { ...contentsOf(tensor, seed), as };
+}
+
+/** An input with the magnitudes of its values. Integers, such as ids, stay. */
+function magnitudesOf(input: Input | undefined): Input | undefined {
+  if (input === undefined || isInteger(input.spec.dtype)) return input;
+  return { ...input, decoded: input.decoded.map(Math.abs) };
 }
 
 /** The op's own reference. For ops that write: the content afterwards. */

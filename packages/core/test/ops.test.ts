@@ -92,7 +92,7 @@ function thrownBy(work: () => unknown): Error | undefined {
 }
 
 test("parameters are typed by op", () => {
-  const attention: ParamsOf<"attention"> = { scale: 1, blockSize: 4, causal: true, window: 0, softcap: 0, alibi: 0 };
+  const attention: ParamsOf<"attention"> = { scale: 1, blockSize: 4, causal: true, window: 0, softcap: 0, alibi: 0, activations: "f32" };
   const none: ParamsOf<"relu"> = {};
   expect([attention.scale, Object.keys(none)]).toEqual([1, []]);
   const program = createProgram();

@@ -19,7 +19,7 @@ function productLaunches(call: KernelCall, { transposeA, transposeB, activations
   const given: Product = { a: input(0), aShape: a.shape, transposeA, transposeB, epilogue: call.epilogue };
   const rows = bucketElements(call, call.output.shape.slice(-2, -1));
   const multiply = rows > maxVectorRows ? tiledProduct : transposeB ? vectorProduct : columnProduct;
-  if (activations === "f32" || !isQuantized(b.dtype)) return [multiply(call, given)];
+  if (activations !== "ggml" || !isQuantized(b.dtype)) return [multiply(call, given)];
   const rounded = { kind: "scratch", bytes: bucketElements(call, a.shape) * 4 } as const;
   const aShape = transposeA ? [...a.shape.slice(0, -2), a.shape.at(-1)!, a.shape.at(-2)!] : a.shape;
   return [
@@ -39,7 +39,7 @@ export function siblingLaunches(
   const launches: Launch[] = [];
   const roundings = new Map<string, Argument>();
   const left = (weight: TensorSpec, { activations }: Params): Argument => {
-    if (activations === "f32" || !isQuantized(weight.dtype)) return input(0);
+    if (activations !== "ggml" || !isQuantized(weight.dtype)) return input(0);
     const type = activationType[weight.dtype];
     const known = roundings.get(type);
     if (known !== undefined) return known;

@@ -15,7 +15,7 @@ export const matmul: KernelDefinition<MatmulParams> = {
   epilogue: true,
   build(call) {
     const { a, b } = operands(call);
-    if (call.params.activations === "f32" || !isQuantized(b.dtype)) return products(call, input("a", 0), storeText(call.epilogue));
+    if (call.params.activations !== "ggml" || !isQuantized(b.dtype)) return products(call, input("a", 0), storeText(call.epilogue));
     const rounded: Binding = {
       name: "a",
       resource: { kind: "scratch", bytes: 4 * elementCount(a.shape.map(maximum)) },

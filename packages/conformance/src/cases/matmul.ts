@@ -1,5 +1,5 @@
 import { matmulGoldens } from "../goldens/matmul.ts";
-import { blockTypes, f32, type OpCase, type OpCases, type Tolerance, tensor } from "../opCases.ts";
+import { bfloatProducts, blockTypes, f32, halfProducts, type OpCase, type OpCases, type Tolerance, tensor } from "../opCases.ts";
 
 /**
  * ggml multiplies the minima of q4_1 and q5_1 by sums of activations that it stores as f16, and so does the reference; backends may take
@@ -20,6 +20,30 @@ const quantized: readonly OpCase<"matmul">[] = blockTypes.flatMap((type) =>
     ),
   ),
 );
+
+/** Operands that a backend may round to f16 or bf16: weights of all kinds, at one row, a few and many, and rows that f16 cannot hold. */
+const half: readonly OpCase<"matmul">[] = [
+  ...(["f32", "f16", "bf16", "q8_0", "q4_0", "q4_K", "q6_K", "iq4_xs", "iq2_xs"] as const).flatMap((dtype) =>
+    [1, 5, 40].map(
+      (rows): OpCase<"matmul"> => ({
+        name: `${dtype} weight, ${rows} x 512, half activations`,
+        inputs: [f32(rows, 512), { ...tensor(dtype, 19, 512), as: "persistent" }],
+        params: { transposeB: true, activations: "half" },
+        tolerance: dtype === "bf16" ? bfloatProducts : halfProducts,
+      }),
+    ),
+  ),
+  {
+    name: "rows beyond f16, half activations",
+    inputs: [
+      { dtype: "f32", shape: [3, 64], fill: { low: -3e6, high: 3e6 } },
+      { ...tensor("q8_0", 8, 64), as: "persistent" },
+    ],
+    params: { transposeB: true, activations: "half" },
+    tolerance: halfProducts,
+  },
+  { name: "two inputs, half activations", inputs: [f32(5, 67), f32(67, 33)], params: { activations: "half" }, tolerance: halfProducts },
+];
 
 export const matmul: OpCases<"matmul"> = {
   // f32 sums of up to 512 products of size 1, in any order; weights of block types reach 2.
@@ -48,6 +72,7 @@ export const matmul: OpCases<"matmul"> = {
     { name: "no columns", inputs: [f32(2, 4), f32(4, 0)] },
     { name: "nothing to sum", inputs: [f32(2, 0), f32(0, 3)] },
     ...quantized,
+    ...half,
   ],
   wrong: [
     {
@@ -77,7 +102,7 @@ export const matmul: OpCases<"matmul"> = {
       inputs: [f32(2, 8), f32(8, 4)],
       params: { activations: "f16" },
       error: "ArgumentError",
-      message: /activations to be "f32" or "ggml", got "f16"/,
+      message: /activations to be "f32" or "half" or "ggml", got "f16"/,
     },
     {
       name: "transposeB",

@@ -1,5 +1,5 @@
 import { moeMatmulGoldens } from "../goldens/moeMatmul.ts";
-import { blockTypes, f32, i32, type OpCase, type OpCases, type Tolerance, tensor } from "../opCases.ts";
+import { blockTypes, f32, halfProducts, i32, type OpCase, type OpCases, type Tolerance, tensor } from "../opCases.ts";
 
 /** As of `matmul`: ggml stores the sums of activations that it multiplies the minima of q4_1 and q5_1 with as f16. */
 const storedSums: Tolerance = { rtol: 1e-5, atol: 0.03 };
@@ -51,6 +51,19 @@ export const moeMatmul: OpCases<"moeMatmul"> = {
       params: { activations: "ggml" },
     },
     ...quantized,
+    ...(["f16", "q4_K", "q8_0"] as const).map((dtype) => ({
+      name: `${dtype} experts, half activations`,
+      inputs: [
+        f32(23, 256),
+        { ...tensor(dtype, 4, 13, 256), as: "persistent" as const },
+        i32(
+          [23, 1],
+          Array.from({ length: 23 }, (_, t) => t % 3),
+        ),
+      ],
+      params: { activations: "half" as const },
+      tolerance: halfProducts,
+    })),
     ...(["f32", "ggml"] as const).map((activations) => ({
       name: `more tokens than experts, ${activations} activations`,
       inputs: [
@@ -94,7 +107,7 @@ export const moeMatmul: OpCases<"moeMatmul"> = {
       inputs: [f32(2, 8), f32(3, 4, 8), i32([2, 1], [0, 1])],
       params: { activations: "i8" },
       error: "ArgumentError",
-      message: /activations to be "f32" or "ggml"/,
+      message: /activations to be "f32" or "half" or "ggml"/,
     },
   ],
 };

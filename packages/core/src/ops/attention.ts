@@ -1,7 +1,16 @@
 import { ShapeError } from "../errors.ts";
 import type { Op } from "../program/op.ts";
 import { byteLength, elementCount, formatSpec } from "../spec.ts";
-import { requireAxes, requireBoolean, requireExtent, requireFinite, requireFromZero, requireShape, requireWhole } from "./shared/checks.ts";
+import {
+  requireAxes,
+  requireBoolean,
+  requireExtent,
+  requireFinite,
+  requireFromZero,
+  requireOneOf,
+  requireShape,
+  requireWhole,
+} from "./shared/checks.ts";
 import { requireDType } from "./shared/elementwise.ts";
 
 export interface AttentionParams {
@@ -17,6 +26,8 @@ export interface AttentionParams {
   readonly softcap: number;
   /** Largest bias of ALiBi (ggml's `max_bias`); 0 means none. */
   readonly alibi: number;
+  /** "half" permits a backend to round the operands of both products to f16, as for `matmul`. */
+  readonly activations: "f32" | "half";
 }
 
 /**
@@ -35,14 +46,14 @@ export interface AttentionParams {
 export const attention: Op<
   ["q", "cache", "positions", "seqOf", "blockTable", "seqLens"],
   AttentionParams,
-  "causal" | "window" | "softcap" | "alibi",
+  "causal" | "window" | "softcap" | "alibi" | "activations",
   ["sinks"]
 > = {
   name: "attention",
   computeBound: true,
   inputs: ["q", "cache", "positions", "seqOf", "blockTable", "seqLens"],
   optionalInputs: ["sinks"],
-  defaults: { causal: true, window: 0, softcap: 0, alibi: 0 },
+  defaults: { causal: true, window: 0, softcap: 0, alibi: 0, activations: "f32" },
   required: ["scale", "blockSize"],
   infer([q, cache, positions, seqOf, blockTable, seqLens, sinks], params) {
     requireDType("attention", "q", q, ["f32"]);
@@ -81,6 +92,7 @@ export const attention: Op<
     requireWhole("attention", "window", params.window, 0);
     requireFromZero("attention", "softcap", params.softcap);
     requireFromZero("attention", "alibi", params.alibi);
+    requireOneOf("attention", "activations", params.activations, ["f32", "half"]);
     return { dtype: "f32", shape: [tokens, h, dV] };
   },
   cost([q, cache, , , blockTable], { blockSize }, y) {

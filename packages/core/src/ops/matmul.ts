@@ -4,7 +4,7 @@ import type { Op } from "../program/op.ts";
 import { byteLength, type Dim, elementCount, formatSpec, sameDim, type TensorSpec } from "../spec.ts";
 import { requireBoolean, requireOneOf } from "./shared/checks.ts";
 import { broadcast, requireDType } from "./shared/elementwise.ts";
-import type { Activations } from "./shared/transposedProduct.ts";
+import { type Activations, activationModes } from "./shared/transposedProduct.ts";
 
 export interface MatmulParams {
   /** `a` is stored as `[..., k, m]`. */
@@ -12,8 +12,14 @@ export interface MatmulParams {
   /** `b` is stored as `[..., n, k]`: how GGUF stores weights. Quantised `b` must be stored so. */
   readonly transposeB: boolean;
   /**
-   * With quantised `b`: "f32" multiplies exact activations with the dequantised weights; "ggml" first rounds each row
-   * of `a` to the 8-bit blocks that ggml's CPU code pairs with that type. The two differ by about 1e-2 relative.
+   * Precision of the operands. Sums are f32 in every mode.
+   *
+   * - "f32" multiplies exact activations with the dequantised weights.
+   * - "half" permits a backend to round both operands to f16, with rows scaled by a power of two where they would overflow, or to bf16
+   *   for bf16 weights, as tensor cores do. A result differs from the exact one by at most `2^-10` (bf16: `2^-7`) times the sum of the
+   *   products' magnitudes. A backend may also compute exactly, as the reference does.
+   * - "ggml" with a quantised `b` first rounds each row of `a` to the 8-bit blocks that ggml's CPU code pairs with that type, which
+   *   changes results by about 1e-2 relative. With other types it is "f32".
    */
   readonly activations: Activations;
 }
@@ -33,7 +39,7 @@ export const matmul: Op<["a", "b"], MatmulParams, keyof MatmulParams> = {
     if (isInteger(b.dtype)) requireDType("matmul", "b", b, ["f32", "f16", "bf16", "a block type"]);
     requireBoolean("matmul", "transposeA", transposeA);
     requireBoolean("matmul", "transposeB", transposeB);
-    requireOneOf("matmul", "activations", activations, ["f32", "ggml"]);
+    requireOneOf("matmul", "activations", activations, activationModes);
     if (isQuantized(b.dtype) && !transposeB) {
       throw new ArgumentError(
         "matmul",

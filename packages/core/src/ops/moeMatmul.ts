@@ -5,10 +5,10 @@ import { byteLength, elementCount, formatSpec } from "../spec.ts";
 import { bytesPerRow } from "./shared/axes.ts";
 import { requireAxes, requireExtent, requireOneOf, requireShape } from "./shared/checks.ts";
 import { requireDType } from "./shared/elementwise.ts";
-import type { Activations } from "./shared/transposedProduct.ts";
+import { type Activations, activationModes } from "./shared/transposedProduct.ts";
 
 export interface MoeMatmulParams {
-  /** With quantised experts; see the `matmul` op. */
+  /** Precision of the operands; see the `matmul` op. */
   readonly activations: Activations;
 }
 
@@ -29,7 +29,7 @@ export const moeMatmul: Op<["x", "experts", "ids"], MoeMatmulParams, keyof MoeMa
     requireDType("moeMatmul", "x", x, ["f32"]);
     if (isInteger(experts.dtype)) requireDType("moeMatmul", "experts", experts, ["f32", "f16", "bf16", "a block type"]);
     requireDType("moeMatmul", "ids", ids, ["i32"]);
-    requireOneOf("moeMatmul", "activations", activations, ["f32", "ggml"]);
+    requireOneOf("moeMatmul", "activations", activations, activationModes);
     const [, n, k] = requireAxes("moeMatmul", "experts", experts, ["E", "N", "K"]);
     const [tokens, chosen] = requireAxes("moeMatmul", "ids", ids, ["T", "k"]);
     for (const [name, dim] of Object.entries({ N: n, K: k, k: chosen })) requireExtent("moeMatmul", name, dim);

@@ -323,6 +323,8 @@ export interface OpMethods<Handle, Result> {
       readonly softcap?: number;
       /** Largest bias of ALiBi (ggml's `max_bias`); 0 means none. @defaultValue 0 */
       readonly alibi?: number;
+      /** "half" permits a backend to round the operands of both products to f16, as for `matmul`. @defaultValue "f32" */
+      readonly activations?: "f32" | "half";
       /** Optional tensor; the op describes it. */
       readonly sinks?: Handle;
     },
@@ -856,8 +858,14 @@ export interface OpMethods<Handle, Result> {
       /** `b` is stored as `[..., n, k]`: how GGUF stores weights. Quantised `b` must be stored so. @defaultValue false */
       readonly transposeB?: boolean;
       /**
-       * With quantised `b`: "f32" multiplies exact activations with the dequantised weights; "ggml" first rounds each row
-       * of `a` to the 8-bit blocks that ggml's CPU code pairs with that type. The two differ by about 1e-2 relative.
+       * Precision of the operands. Sums are f32 in every mode.
+       *
+       * - "f32" multiplies exact activations with the dequantised weights.
+       * - "half" permits a backend to round both operands to f16, with rows scaled by a power of two where they would overflow, or to bf16
+       *   for bf16 weights, as tensor cores do. A result differs from the exact one by at most `2^-10` (bf16: `2^-7`) times the sum of the
+       *   products' magnitudes. A backend may also compute exactly, as the reference does.
+       * - "ggml" with a quantised `b` first rounds each row of `a` to the 8-bit blocks that ggml's CPU code pairs with that type, which
+       *   changes results by about 1e-2 relative. With other types it is "f32".
        * @defaultValue "f32"
        */
       readonly activations?: Activations;
@@ -965,7 +973,7 @@ export interface OpMethods<Handle, Result> {
     experts: Handle,
     ids: Handle,
     params?: {
-      /** With quantised experts; see the `matmul` op. @defaultValue "f32" */
+      /** Precision of the operands; see the `matmul` op. @defaultValue "f32" */
       readonly activations?: Activations;
     },
   ): Result;
@@ -1790,6 +1798,8 @@ export interface ChainMethods<Handle> {
       readonly softcap?: number;
       /** Largest bias of ALiBi (ggml's `max_bias`); 0 means none. @defaultValue 0 */
       readonly alibi?: number;
+      /** "half" permits a backend to round the operands of both products to f16, as for `matmul`. @defaultValue "f32" */
+      readonly activations?: "f32" | "half";
       /** Optional tensor; the op describes it. */
       readonly sinks?: Handle;
     },
@@ -2249,8 +2259,14 @@ export interface ChainMethods<Handle> {
       /** `b` is stored as `[..., n, k]`: how GGUF stores weights. Quantised `b` must be stored so. @defaultValue false */
       readonly transposeB?: boolean;
       /**
-       * With quantised `b`: "f32" multiplies exact activations with the dequantised weights; "ggml" first rounds each row
-       * of `a` to the 8-bit blocks that ggml's CPU code pairs with that type. The two differ by about 1e-2 relative.
+       * Precision of the operands. Sums are f32 in every mode.
+       *
+       * - "f32" multiplies exact activations with the dequantised weights.
+       * - "half" permits a backend to round both operands to f16, with rows scaled by a power of two where they would overflow, or to bf16
+       *   for bf16 weights, as tensor cores do. A result differs from the exact one by at most `2^-10` (bf16: `2^-7`) times the sum of the
+       *   products' magnitudes. A backend may also compute exactly, as the reference does.
+       * - "ggml" with a quantised `b` first rounds each row of `a` to the 8-bit blocks that ggml's CPU code pairs with that type, which
+       *   changes results by about 1e-2 relative. With other types it is "f32".
        * @defaultValue "f32"
        */
       readonly activations?: Activations;
@@ -2345,7 +2361,7 @@ export interface ChainMethods<Handle> {
     experts: Handle,
     ids: Handle,
     params?: {
-      /** With quantised experts; see the `matmul` op. @defaultValue "f32" */
+      /** Precision of the operands; see the `matmul` op. @defaultValue "f32" */
       readonly activations?: Activations;
     },
   ): Handle;

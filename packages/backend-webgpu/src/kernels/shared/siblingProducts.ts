@@ -23,7 +23,7 @@ export function siblingBindings(inputs: readonly TensorSpec[], { body }: FusedPa
 
 /** The blocks that the tensor is rounded to before it is multiplied with a weight. */
 function roundingOf({ dtype }: TensorSpec, { activations }: MatmulParams): string | undefined {
-  return activations === "f32" || !isQuantized(dtype) ? undefined : activationType[dtype];
+  return activations !== "ggml" || !isQuantized(dtype) ? undefined : activationType[dtype];
 }
 
 /**

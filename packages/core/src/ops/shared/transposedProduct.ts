@@ -2,8 +2,11 @@ import { activationSumErrors, blockMinima, roundActivations } from "@centella/qu
 import { isQuantized } from "../../dtype.ts";
 import type { HostTensor } from "../../program/op.ts";
 
-/** How quantised weights are multiplied; see the `matmul` op. */
-export type Activations = "f32" | "ggml";
+/** Precision of a product's activations; see the `matmul` op. */
+export type Activations = "f32" | "half" | "ggml";
+
+/** All of them. */
+export const activationModes: readonly Activations[] = ["f32", "half", "ggml"];
 
 /**
  * `sums[j] = row [k] . b[j, :]` with the matrix `[n, k]` that starts at element `at` of `b`. The row is rounded in place where the
@@ -12,7 +15,7 @@ export type Activations = "f32" | "ggml";
 export function transposedProduct(b: HostTensor, activations: Activations): (row: Float32Array, at: number, sums: Float64Array) => void {
   const { dtype } = b.spec;
   const values = b.data as Float32Array;
-  if (activations === "f32" || !isQuantized(dtype)) return (row, at, sums) => multiply(row, values, at, sums);
+  if (activations !== "ggml" || !isQuantized(dtype)) return (row, at, sums) => multiply(row, values, at, sums);
   const minima =
     (dtype === "q4_1" || dtype === "q5_1") && b.stored !== undefined
       ? { type: dtype, ofBlocks: blockMinima(dtype, b.stored as Uint8Array) }
