@@ -1,3 +1,4 @@
+import type { Meter } from "../budget.ts";
 import { choice, isRegular, repeat, sequence } from "./builders.ts";
 import type { Expression, Grammar } from "./types.ts";
 
@@ -5,11 +6,12 @@ import type { Expression, Grammar } from "./types.ts";
  * The same grammar with each rule that does not depend on recursion in place of the references to it. So a grammar without recursion becomes
  * one expression. The rules that remain depend on recursive ones.
  */
-export function inlineRegularRules({ start, rules }: Grammar): Grammar {
+export function inlineRegularRules({ start, rules }: Grammar, meter: Meter): Grammar {
   const remaining = new Map(Object.entries(rules));
   const regular = new Map<string, Expression>();
   const uses = new Map([...remaining].map(([name, body]) => [name, referencesIn(body)]));
   for (const name of orderOfUse(uses)) {
+    meter.work(10);
     regular.set(name, inlined(remaining.get(name) as Expression, regular));
     remaining.delete(name);
   }

@@ -1,8 +1,9 @@
+import type { Budget } from "../budget.ts";
 import { anyCodePoint, choice, codePoints, optional, reference, repeat, sequence, text } from "../expression/builders.ts";
 import { inlineRegularRules } from "../expression/inline.ts";
 import type { Expression, Grammar, Range } from "../expression/types.ts";
 import { codePointSet, complementOf } from "../regex/codePointSet.ts";
-import { Cursor } from "../source/cursor.ts";
+import { Cursor, itemBytes, ruleBytes } from "../source/cursor.ts";
 
 /**
  * The grammar that a text in GBNF, llama.cpp's notation, describes. `root` is the rule to start with. Left recursion is allowed.
@@ -11,10 +12,11 @@ import { Cursor } from "../source/cursor.ts";
  * `{0,5000}` are exact, where llama.cpp takes a maximum above 2000 for no limit.
  *
  * @throws GrammarError with `line` and `column`. Codes: `GRAMMAR_SYNTAX`; `GRAMMAR_REFERENCE` for a rule that is used or needed and not
- * defined; `GRAMMAR_UNSUPPORTED` with `keyword`; `GRAMMAR_BUDGET` for parentheses that are nested too deeply.
+ * defined; `GRAMMAR_UNSUPPORTED` with `keyword`; `GRAMMAR_BUDGET`, also for more than 250 parentheses within one another.
  */
-export function fromGbnf(source: string): Grammar {
-  return inlineRegularRules(new GbnfParser(source).parse());
+export function fromGbnf(source: string, { budget }: { budget?: Budget } = {}): Grammar {
+  const parser = new GbnfParser(source, budget);
+  return inlineRegularRules(parser.parse(), parser.cursor.meter);
 }
 
 const name = /[a-zA-Z0-9_-]+/y;
@@ -26,13 +28,13 @@ const classEscapes: Readonly<Record<string, string>> = { t: "\t", r: "\r", n: "\
 const hexLengths: Readonly<Record<string, number>> = { x: 2, u: 4, U: 8 };
 
 class GbnfParser {
-  private readonly cursor: Cursor;
+  readonly cursor: Cursor;
   private readonly rules = new Map<string, Expression>();
   /** Where a rule is first referred to. */
   private readonly uses = new Map<string, number>();
 
-  constructor(source: string) {
-    this.cursor = new Cursor("fromGbnf", source);
+  constructor(source: string, budget: Budget | undefined) {
+    this.cursor = new Cursor("fromGbnf", source, budget);
   }
 
   parse(): Grammar {
@@ -54,6 +56,7 @@ class GbnfParser {
     const body = this.alternatives(false);
     cursor.expect(lineEnd, "an item, | or the end of the line");
     cursor.skip(spaceAndLines);
+    cursor.meter.charge(ruleBytes);
     if (this.rules.has(defined)) throw cursor.error(`one definition of the rule ${defined}`, start);
     this.rules.set(defined, body);
   }
@@ -71,6 +74,7 @@ class GbnfParser {
     const items: Expression[] = [];
     for (;;) {
       const item = this.item();
+      this.cursor.meter.charge(itemBytes);
       if (item === undefined) return sequence(items);
       this.cursor.skip(isNested ? spaceAndLines : space);
       items.push(this.repeated(item, isNested));
@@ -123,9 +127,10 @@ class GbnfParser {
     while (!cursor.take("]")) {
       if (cursor.isAtEnd) throw cursor.error("a closing ]", start);
       ranges.push(this.range());
+      cursor.meter.charge(itemBytes);
     }
     if (ranges.length === 0) throw cursor.error("a character between the brackets", start);
-    return codePoints(isNegated ? complementOf(codePointSet(...ranges)) : ranges);
+    return codePoints(isNegated ? complementOf(codePointSet(ranges)) : ranges);
   }
 
   private range(): Range {

@@ -1,3 +1,4 @@
+import type { Budget } from "../budget.ts";
 import { and, bytes, choice, codePoints, empty, not, optional, reference, repeat, sequence, text } from "../expression/builders.ts";
 import { inlineRegularRules, orderOfUse } from "../expression/inline.ts";
 import type { Expression, Grammar, Regular } from "../expression/types.ts";
@@ -18,10 +19,11 @@ import type { Definition, LarkSource, Node } from "./syntax.ts";
  * concern parse trees and change nothing.
  *
  * @throws GrammarError with `line` and `column`. Codes: `GRAMMAR_SYNTAX`; `GRAMMAR_REFERENCE` for a name without a definition;
- * `GRAMMAR_UNSUPPORTED` with `keyword`; `GRAMMAR_BUDGET` for groups that are nested too deeply.
+ * `GRAMMAR_UNSUPPORTED` with `keyword`; `GRAMMAR_BUDGET`, also for more than 250 groups within one another.
  */
-export function fromLark(source: string): Grammar {
-  return inlineRegularRules(new LarkCompiler(source).compile());
+export function fromLark(source: string, { budget }: { budget?: Budget } = {}): Grammar {
+  const cursor = new Cursor("fromLark", source, budget);
+  return inlineRegularRules(new LarkCompiler(cursor).compile(), cursor.meter);
 }
 
 const anyBytes = repeat(bytes([[0, 255]]), 0, Infinity);
@@ -33,9 +35,9 @@ class LarkCompiler {
   /** What may stand after each lexeme. */
   private readonly skipped: Regular;
 
-  constructor(source: string) {
-    this.cursor = new Cursor("fromLark", source);
-    this.source = parseLark(source);
+  constructor(cursor: Cursor) {
+    this.cursor = cursor;
+    this.source = parseLark(cursor);
     this.compileTerminals();
     const ignored = choice(this.source.ignored.map((node) => this.terminal(node)));
     this.skipped = this.source.ignored.length === 0 ? empty : repeat(ignored, 0, this.source.options.ignore_once ? 1 : Infinity);
@@ -106,6 +108,7 @@ class LarkCompiler {
   }
 
   private terminal(node: Node): Regular {
+    this.cursor.meter.work(1);
     switch (node.kind) {
       case "text":
         return node.ignoresCase ? ignoringCase(node.text) : text(node.text);

@@ -1,4 +1,4 @@
-import { Cursor } from "../source/cursor.ts";
+import { type Cursor, itemBytes } from "../source/cursor.ts";
 import type { Node } from "./syntax.ts";
 
 export const ruleName: RegExp = /_?[a-z][_a-z0-9-]*/y;
@@ -12,8 +12,8 @@ const maxCount = 2 ** 31 - 1;
 export class LarkItemParser {
   protected readonly cursor: Cursor;
 
-  constructor(source: string) {
-    this.cursor = new Cursor("fromLark", source);
+  constructor(cursor: Cursor) {
+    this.cursor = cursor;
   }
 
   /** Passes blanks and comments within a line; between parentheses lines may end anywhere. */
@@ -62,7 +62,10 @@ export class LarkItemParser {
   private sequence(): Node {
     const at = this.cursor.position;
     const items: Node[] = [];
-    for (this.skipSpace(); !this.isAtEndOfSequence(); this.skipSpace()) items.push(this.repeated());
+    for (this.skipSpace(); !this.isAtEndOfSequence(); this.skipSpace()) {
+      this.cursor.meter.charge(itemBytes);
+      items.push(this.repeated());
+    }
     return items.length === 1 ? (items[0] as Node) : { kind: "sequence", items, at };
   }
 

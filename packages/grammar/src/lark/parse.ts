@@ -1,3 +1,4 @@
+import { type Cursor, ruleBytes } from "../source/cursor.ts";
 import { commonTerminals } from "./common.ts";
 import { LarkItemParser, ruleName, terminalName } from "./items.ts";
 import type { Definition, LarkDirective, LarkSource, Node } from "./syntax.ts";
@@ -5,8 +6,8 @@ import type { Definition, LarkDirective, LarkSource, Node } from "./syntax.ts";
 const name = /[a-zA-Z_][a-zA-Z0-9_-]*/y;
 
 /** Parses a grammar in llguidance's variant of Lark's notation. @throws GrammarError with line and column */
-export function parseLark(source: string): LarkSource {
-  return new LarkParser(source).parse();
+export function parseLark(cursor: Cursor): LarkSource {
+  return new LarkParser(cursor).parse();
 }
 
 class LarkParser extends LarkItemParser {
@@ -45,6 +46,7 @@ class LarkParser extends LarkItemParser {
     const attributes = definitions === this.rules ? this.attributes() : { isLazy: false, suffix: undefined };
     this.skipSpace();
     cursor.expect(":", `: after ${defined}`);
+    cursor.meter.charge(ruleBytes);
     definitions.set(defined, { at, ...attributes, body: this.alternatives() });
   }
 

@@ -15,7 +15,7 @@ const edge = neighbours[0] as Neighbour;
 
 function makeNeighbours(): readonly Neighbour[] {
   // `ſ` and the Kelvin sign: what `\w` matches with flag `i` alone.
-  const foldedWord = codePointSet(0x17f, 0x212a);
+  const foldedWord = codePointSet([0x17f, 0x212a]);
   const none = { isEdge: false, endsLine: false, isWord: false, isWordIgnoringCase: false };
   return [
     { ...none, isEdge: true, endsLine: true, characters: [] },

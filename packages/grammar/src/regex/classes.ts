@@ -1,5 +1,5 @@
 import type { AST } from "@eslint-community/regexpp";
-import { allCodePoints, type CodePointSet, codePointSet, complementOf, differenceOf, intersectionOf, unionOf } from "./codePointSet.ts";
+import { allCodePoints, type CodePointSet, codePointSet, complementOf, differenceOf, intersectionOf } from "./codePointSet.ts";
 import type { Dialect } from "./dialect.ts";
 import { folded, hostSet, ignoringCase } from "./hostUnicode.ts";
 
@@ -43,9 +43,9 @@ class ClassReader {
   private element(node: ClassElement): ClassSet {
     switch (node.type) {
       case "Character":
-        return this.leaf(codePointSet(node.value));
+        return this.leaf(codePointSet([node.value]));
       case "CharacterClassRange":
-        return this.leaf(codePointSet([node.min.value, node.max.value]));
+        return this.leaf(codePointSet([[node.min.value, node.max.value]]));
       case "CharacterSet":
         return this.characterSet(node);
       case "CharacterClass":
@@ -88,13 +88,13 @@ class ClassReader {
 
   private stringSet(alternative: AST.StringAlternative): ClassSet {
     const characters = alternative.elements.map(({ value }) => value);
-    if (characters.length === 1) return this.leaf(codePointSet(...characters));
+    if (characters.length === 1) return this.leaf(codePointSet(characters));
     return { codePoints: [], strings: [this.flags.ignoreCase ? characters.map(folded) : characters] };
   }
 }
 
 function union(sets: readonly ClassSet[]): ClassSet {
-  return { codePoints: unionOf(...sets.map(({ codePoints }) => codePoints)), strings: sets.flatMap(({ strings }) => strings) };
+  return { codePoints: codePointSet(sets.flatMap(({ codePoints }) => codePoints)), strings: sets.flatMap(({ strings }) => strings) };
 }
 
 function combine(

@@ -7,8 +7,8 @@ const lastCodePoint = 0x10ffff;
 
 export const allCodePoints: CodePointSet = [[0, lastCodePoint]];
 
-/** The set of these code points and ranges, which may overlap and come in any order. */
-export function codePointSet(...ranges: readonly (number | Range)[]): CodePointSet {
+/** The set of these code points and ranges, which may overlap and be in any order. */
+export function codePointSet(ranges: readonly (number | Range)[]): CodePointSet {
   const sorted = ranges
     .map((range): [number, number] => (typeof range === "number" ? [range, range] : [range[0], range[1]]))
     .sort(([a], [b]) => a - b);
@@ -22,7 +22,7 @@ export function codePointSet(...ranges: readonly (number | Range)[]): CodePointS
 }
 
 export function unionOf(...sets: readonly CodePointSet[]): CodePointSet {
-  return codePointSet(...sets.flat());
+  return codePointSet(sets.flat());
 }
 
 export function complementOf(set: CodePointSet): CodePointSet {

@@ -12,10 +12,10 @@ export type Dialect = {
   refused?(node: AST.Assertion | AST.Quantifier | AST.CharacterClass): string | undefined;
 };
 
-export const lineTerminators: CodePointSet = codePointSet(0x0a, 0x0d, [0x2028, 0x2029]);
-const whiteSpace = codePointSet([0x09, 0x0d], 0x20, 0xa0, 0x1680, [0x2000, 0x200a], 0x2028, 0x2029, 0x202f, 0x205f, 0x3000, 0xfeff);
-const digits = codePointSet([0x30, 0x39]);
-const word = codePointSet([0x30, 0x39], [0x41, 0x5a], 0x5f, [0x61, 0x7a]);
+export const lineTerminators: CodePointSet = codePointSet([0x0a, 0x0d, [0x2028, 0x2029]]);
+const whiteSpace = codePointSet([[0x09, 0x0d], 0x20, 0xa0, 0x1680, [0x2000, 0x200a], 0x2028, 0x2029, 0x202f, 0x205f, 0x3000, 0xfeff]);
+const digits = codePointSet([[0x30, 0x39]]);
+const word = codePointSet([[0x30, 0x39], [0x41, 0x5a], 0x5f, [0x61, 0x7a]]);
 
 /** Characters of words for `\w` and `\b`: ASCII letters, digits and `_`, and where case is ignored also `ſ` and the Kelvin sign. */
 export function wordCharacters(isCaseIgnored: boolean): CodePointSet {
@@ -31,7 +31,7 @@ export const ecmaScript: Dialect = {
 };
 /** Rust's crate `regex`, which llguidance uses: classes are those of Unicode, and `.` excludes the line feed alone. */
 export const rust: Dialect = {
-  dot: complementOf(codePointSet(0x0a)),
+  dot: complementOf(codePointSet([0x0a])),
   escape(kind) {
     if (kind === "digit") return hostSet("\\p{Nd}");
     if (kind === "space") return hostSet("\\p{White_Space}");

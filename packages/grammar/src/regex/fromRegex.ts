@@ -1,4 +1,5 @@
 import type { AST } from "@eslint-community/regexpp";
+import { type Budget, Meter } from "../budget.ts";
 import { choice, codePoints, empty, repeat, sequence } from "../expression/builders.ts";
 import type { Grammar, Regular } from "../expression/types.ts";
 import { type Assertion, lineEnd, lineStart, textEnd, textStart, withAssertions, wordBoundary } from "./assertions.ts";
@@ -13,6 +14,8 @@ export interface RegexOptions {
   flags?: string;
   /** Whether the whole text must match. If not, a part of it must: the text has any characters before and after. Default: `true`. */
   anchored?: boolean;
+  /** Limits of the work. Default: 1 s and 64 MiB. */
+  budget?: Budget;
 }
 
 /**
@@ -25,7 +28,7 @@ export interface RegexOptions {
  * within a group that is repeated.
  *
  * @throws GrammarError with `column`, from 1, and code `GRAMMAR_SYNTAX` for an expression that `RegExp` does not accept,
- * `GRAMMAR_UNSUPPORTED` with `keyword` for one that is refused, `GRAMMAR_BUDGET` for groups that are nested too deeply.
+ * `GRAMMAR_UNSUPPORTED` with `keyword` for one that is refused, `GRAMMAR_BUDGET`, also for more than 250 groups within one another.
  */
 export function fromRegex(source: string, options: RegexOptions = {}): Grammar {
   return { start: regularFromRegex(source, options), rules: {} };
@@ -41,7 +44,7 @@ export interface RegularRegexOptions extends RegexOptions {
 /** What {@link fromRegex} matches, as an expression for use within others. */
 export function regularFromRegex(source: string, options: RegularRegexOptions = {}): Regular {
   const { flags = "u", anchored = true, dialect = ecmaScript } = options;
-  const parsed = parseRegex(source, flags, dialect);
+  const parsed = parseRegex(source, flags, dialect, new Meter(options.budget));
   return new RegexCompiler(parsed, dialect, options.codePoints ?? codePoints).compile(anchored);
 }
 
@@ -104,7 +107,7 @@ class RegexCompiler {
   private class(node: Parameters<typeof classSetOf>[0], flags: Flags): Regular {
     const set = classSetOf(node, flags, this.dialect, this.refuse);
     const one = (codePoint: number) => {
-      const itself = codePointSet(codePoint);
+      const itself = codePointSet([codePoint]);
       return this.codePoints(flags.ignoreCase ? ignoringCase(itself) : itself);
     };
     const strings = set.strings.map((string) => sequence(string.map(one)));

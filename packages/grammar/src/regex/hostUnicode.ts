@@ -14,7 +14,7 @@ const properties = new Map<string, CodePointSet>();
 export function hostSet(classEscape: string): CodePointSet {
   let set = properties.get(classEscape);
   if (set === undefined) {
-    set = codePointSet(...matchedRanges(new RegExp(`(?:${classEscape})+`, "gu")));
+    set = codePointSet(matchedRanges(new RegExp(`(?:${classEscape})+`, "gu")));
     properties.set(classEscape, set);
   }
   return set;
@@ -54,7 +54,7 @@ let foldings: ReadonlyMap<number, readonly number[]> | undefined;
 export function ignoringCase(set: CodePointSet): CodePointSet {
   const added: number[] = [];
   for (const [codePoint, equals] of caseFoldings()) if (contains(set, codePoint)) added.push(...equals);
-  return added.length === 0 ? set : unionOf(set, codePointSet(...added));
+  return added.length === 0 ? set : unionOf(set, codePointSet(added));
 }
 
 /** The smallest code point that equals this one when case is ignored. */

@@ -1,4 +1,5 @@
 import { type AST, RegExpParser, RegExpSyntaxError, visitRegExpAST } from "@eslint-community/regexpp";
+import type { Meter } from "../budget.ts";
 import { GrammarError } from "../errors.ts";
 import type { Flags } from "./classes.ts";
 import type { Dialect } from "./dialect.ts";
@@ -13,12 +14,15 @@ export type ParsedRegex = {
 
 /** How deeply groups and classes may be nested. The parser and what reads its result recurse that deep. */
 const maxNesting = 250;
+/** Estimated memory of the syntax tree for each character of the source. */
+const bytesPerCharacter = 300;
 const parser = new RegExpParser({ ecmaVersion: 2025 });
 
 /** @throws GrammarError for a source or flags that `RegExp` does not accept, and for groups that are nested too deeply. */
-export function parseRegex(source: string, letters: string, dialect: Dialect): ParsedRegex {
+export function parseRegex(source: string, letters: string, dialect: Dialect, meter: Meter): ParsedRegex {
   if (typeof source !== "string") throw new GrammarError("GRAMMAR_ARGUMENT", `fromRegex: expected a string, got ${typeof source}`);
   const flags = parseFlags(letters);
+  meter.charge(source.length * bytesPerCharacter);
   checkNesting(source, flags);
   const pattern = parsePattern(source, flags);
   const asserting = new Set<AST.Node>();

@@ -1,6 +1,11 @@
+import { type Budget, Meter } from "../budget.ts";
 import { GrammarError, type GrammarErrorCode } from "../errors.ts";
 import { quoted, sourceError } from "./sourceError.ts";
 
+/** Estimated memory of a rule, apart from its items. */
+export const ruleBytes = 1000;
+/** Estimated memory of an item of a rule. */
+export const itemBytes = 100;
 /** How deeply groups may be nested: parsers recurse that deep. */
 const maxNesting = 250;
 
@@ -9,13 +14,16 @@ export class Cursor {
   position = 0;
   readonly text: string;
   private readonly op: string;
+  /** Counts the work and memory of the parser. */
+  readonly meter: Meter;
   private depth = 0;
 
   /** @param op the function that the caller called, for messages. */
-  constructor(op: string, text: string) {
+  constructor(op: string, text: string, budget?: Budget) {
     if (typeof text !== "string") throw new GrammarError("GRAMMAR_ARGUMENT", `${op}: expected a string, got ${typeof text}`);
     this.op = op;
     this.text = text;
+    this.meter = new Meter(budget);
   }
 
   get isAtEnd(): boolean {
