@@ -8,6 +8,9 @@ import { NodeTable } from "./nodeTable.ts";
 const rowBytes = 256 * 8;
 const allBytes = byteSet([[0, 255]]);
 
+/** Bytes of a character after its first. */
+const maxTail = 3;
+
 /** A deterministic automaton over bytes, built as far as it is walked. Its states are expressions, its steps Brzozowski derivatives. */
 export class Automaton {
   readonly meter: Meter;
@@ -39,20 +42,21 @@ export class Automaton {
    */
   clamp(node: Node, length: number): Node {
     // With intersections and complements, the counts may decide what is alive.
-    return node.isComplex ? node : this.#clampHeads(node, length);
+    return node.isComplex ? node : this.#clampHeads(node, length, maxTail);
   }
 
-  #clampHeads(node: Node, length: number): Node {
+  #clampHeads(node: Node, length: number, tail: number): Node {
     const { body } = node;
     switch (body.kind) {
       case "repeat":
         return this.#table.repeat(body.item, Math.min(body.min, length + 1), body.max >= length ? Infinity : body.max);
       case "choice":
-        return this.#table.choice(body.items.map((item) => this.#clampHeads(item, length)));
+        return this.#table.choice(body.items.map((item) => this.#clampHeads(item, length, tail)));
       case "pair": {
-        // A character of several bytes stands before the rest of its repetition.
-        const tail = body.head.body.kind === "bytes" ? this.#clampHeads(body.tail, length) : body.tail;
-        return this.#table.sequence(this.#clampHeads(body.head, length), tail);
+        // The rest of a character of several bytes comes before the rest of its repetition.
+        const isInCharacter = body.head.body.kind === "bytes" && tail > 0;
+        const rest = isInCharacter ? this.#clampHeads(body.tail, length, tail - 1) : body.tail;
+        return this.#table.sequence(this.#clampHeads(body.head, length, tail), rest);
       }
       default:
         return node;
