@@ -18,9 +18,8 @@ export class Section {
     const n = lastExtent(x);
     const weight = this.weights.vector(`${name}.weight`, n);
     if (config.norm === "rms") return program.rmsNorm(x, weight, { eps: config.epsilon });
-    const y = centred(this.model, x, weight);
     const bias = this.weights.optionalVector(`${name}.bias`, n);
-    return bias === undefined ? y : program.add(y, bias);
+    return program.layerNorm(x, weight, { eps: config.epsilon, ...(bias && { bias }) });
   }
 
   /** `(W·x)·scale + bias`, scale and bias optional: `x [..., k] -> [..., rows]` by some or all rows of `name.weight`. */
@@ -48,13 +47,12 @@ export class Section {
   }
 }
 
-/** `(x - mean(x)) / sqrt(variance(x) + eps) · weight` over the last axis; without a weight it is 1. */
-export function centred({ program, config }: ModelBuilder, x: Value, weight?: Value): Value {
-  const shifted = program.sub(x, program.mean(x, { axis: -1, keepDims: true }));
-  return program.rmsNorm(shifted, weight ?? ones(program, lastExtent(x)), { eps: config.epsilon });
+/** `(x - mean(x)) / sqrt(variance(x) + eps)` over the last axis: a layer norm without a weight. */
+export function centred({ program, config }: ModelBuilder, x: Value): Value {
+  return program.layerNorm(x, ones(program, lastExtent(x)), { eps: config.epsilon });
 }
 
-/** `[n]` */
+/** `[n]`: a weight of 1 for each element. */
 export function ones(program: ModelBuilder["program"], n: number): Value {
   return program.constant(new Float32Array(n).fill(1), "f32", [n]);
 }
