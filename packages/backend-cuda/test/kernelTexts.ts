@@ -64,8 +64,8 @@ function modelCalls(): readonly Call[] {
       call("embedding", [weight("q6_K", 128256, 2048), i32(T)], {}, bucket),
       call("embedding", [weight("bf16", 128256, 2048), i32(T)], {}, bucket),
       call("rmsNorm", [f32(T, 2048), f32(2048)], { eps: 1e-5 }, bucket),
-      call("rope", [f32(T, 32, 64), i32(T), f32(32)], { pairing: "interleaved", base: 500000 }, bucket),
-      call("rope", [f32(T, 32, 64), i32(T), undefined], { pairing: "half", dims: 32 }, bucket),
+      call("rope", [f32(T, 32, 64), i32(T), f32(32)], { ropeType: "norm", base: 500000 }, bucket),
+      call("rope", [f32(T, 32, 64), i32(T), undefined], { ropeType: "neox", dims: 32 }, bucket),
       call("kvWrite", [weight("f16", 4096, 8, 128), f32(T, 8, 64), f32(T, 8, 64), i32(T)], {}, bucket),
       ...["f32", "f16"].flatMap((dtype) => [
         call(

@@ -47,7 +47,7 @@ describe.skipIf(reason !== undefined)(`webgpu numerics${reason === undefined ? "
       const x = program.input("x", "f32", [positions.length, 1, d]);
       const at = program.input("positions", "i32", [positions.length]);
       const freqFactors = withFactors ? program.input("factors", "f32", [d / 2]) : undefined;
-      program.output("y", program.rope(x, at, { pairing: "half", base, ...(freqFactors === undefined ? {} : { freqFactors }) }));
+      program.output("y", program.rope(x, at, { ropeType: "neox", base, ...(freqFactors === undefined ? {} : { freqFactors }) }));
       const plan = await backend.compile(program);
       const ones: Record<string, TypedArray> = { x: new Float32Array(positions.length * d).fill(1), positions };
       const y = await plan.run(withFactors ? { ...ones, factors } : ones).y!.data();

@@ -55,7 +55,7 @@ const calls: Readonly<Record<string, Parameters<typeof kernelsFor>[0]>> = {
   embedding: (p, x) => p.embedding(x("f16", 100, 64), x("i32", T)),
   "rope with factors": (p, x) => {
     const factors = x("f32", 16);
-    return p.rope(x("f32", T, 2, 32), x("i32", T), { pairing: "half", freqFactors: factors });
+    return p.rope(x("f32", T, 2, 32), x("i32", T), { ropeType: "neox", freqFactors: factors });
   },
   "kvWrite in f16": (p, x) => p.kvWrite(kv(p, "f16", 64), x("f32", T, 2, 32), x("f32", T, 2, 32), x("i32", T)),
   "kvWrite in q8_0": (p, x) => p.kvWrite(kv(p, "q8_0", 64), x("f32", T, 2, 32), x("f32", T, 2, 32), x("i32", T)),

@@ -133,22 +133,22 @@ def rope():
     x, positions = f32(3, 2, 8), i32(0, 7, 31)
     factors = np.array([1, 2, 4.0, 0.5])
     cases = []
-    for name, pairing, dims, base, scale, freq in [
-        ("interleaved", "interleaved", 8, 10000, 1, None),
-        ("half", "half", 8, 10000, 1, None),
-        ("half, part of the head, scaled", "half", 6, 500, 0.5, None),
-        ("interleaved, part of the head", "interleaved", 4, 10000, 1, None),
-        ("frequency factors", "half", 8, 10000, 1, factors),
+    for name, rope_type, dims, base, scale, freq in [
+        ("norm", "norm", 8, 10000, 1, None),
+        ("neox", "neox", 8, 10000, 1, None),
+        ("neox, part of the head, scaled", "neox", 6, 500, 0.5, None),
+        ("norm, part of the head", "norm", 4, 10000, 1, None),
+        ("frequency factors", "neox", 8, 10000, 1, factors),
     ]:
         n = dims // 2
         frequency = base ** (-2 * np.arange(n) / dims) * scale / (1 if freq is None else freq)
         turn = np.exp(1j * positions[:, None, None] * frequency)
-        first = np.arange(n) if pairing == "half" else 2 * np.arange(n)
-        second = first + n if pairing == "half" else first + 1
+        first = np.arange(n) if rope_type == "neox" else 2 * np.arange(n)
+        second = first + n if rope_type == "neox" else first + 1
         z = (x[..., first] + 1j * x[..., second]) * turn
         y = x.copy()
         y[..., first], y[..., second] = z.real, z.imag
-        params = {"pairing": pairing, "dims": dims, "base": base, "scale": scale}
+        params = {"ropeType": rope_type, "dims": dims, "base": base, "scale": scale}
         cases.append((name, [x, positions], params, y, *([] if freq is None else [{"freqFactors": freq}])))
     write("rope", cases)
 

@@ -44,7 +44,7 @@ def routes():
         for t in range(5):
             grouped[t, closed[t]] = -np.inf
         ids = np.argsort(-grouped.reshape(5, -1), axis=-1)[:, :k]
-        params = {"k": k, "gating": gating, "groups": groups, "openGroups": opened}
+        params = {"k": k, "gating": gating, "groups": groups, "topKGroups": opened}
         chosen.append((name, [logits], params, ids, {"bias": bias} if biased else {}))
         picked = np.take_along_axis(gates, ids, axis=-1)
         if gating == "softmaxOfChosen":

@@ -36,7 +36,7 @@ describe("a lazy tensor", () => {
     const table = runtime.lazy(Float32Array.of(1, 2, 3, 4), [2, 2]);
     const rows = table.embedding(runtime.lazy(Int32Array.of(1, 0)));
     const turned = rows.reshape({ shape: [2, 1, 2] }).rope(runtime.lazy(Int32Array.of(0, 0)), {
-      pairing: "half",
+      ropeType: "neox",
       freqFactors: runtime.lazy(Float32Array.of(1)),
     });
     expect([...(await turned.data())]).toEqual([3, 4, 1, 2]);

@@ -30,7 +30,7 @@ const file = join(import.meta.dirname, "probe.ts");
 const text = `import type { Batch, LazyTensor, Program, Runtime } from "../src/index.ts";
 declare const [program, runtime, lazy, batch]: [Program, Runtime, LazyTensor, Batch];
 ${hovers.map(([call]) => `${call};`).join("\n")}
-lazy.rope(lazy, { pairing: "half", base: 1 });
+lazy.rope(lazy, { ropeType: "neox", base: 1 });
 `;
 const service = serviceFor(file, text);
 

@@ -65,8 +65,8 @@ function decoder(layers: number, width: number, vocabulary: number): Program {
     const h = program.rmsNorm(x, weight(`norm1.${i}`, width), { eps: 1e-5 });
     const project = (name: string) =>
       program.reshape(program.matmul(h, weight(`${name}.${i}`, width, width), { transposeB: true }), { shape: [1, heads, size] });
-    const q = program.rope(project("q"), position, { pairing: "half" });
-    const k = program.rope(project("k"), position, { pairing: "half" });
+    const q = program.rope(project("q"), position, { ropeType: "neox" });
+    const k = program.rope(project("k"), position, { ropeType: "neox" });
     const cache = program.persistent(`cache.${i}`, { dtype: "f32", shape: [slots, heads, 2 * size] }, { init: "zeros" });
     const written = program.kvWrite(cache, k, project("v"), position);
     const attended = program.attention(q, written, position, zero, table, length, { scale: size ** -0.5, blockSize: slots });

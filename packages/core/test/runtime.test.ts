@@ -50,7 +50,7 @@ describe("eager calls", () => {
     const head = runtime.tensor(x, [1, 1, 4]);
     const positions = runtime.tensor(Int32Array.of(1));
     const freqFactors = runtime.tensor(Float32Array.of(1e9, 1e9));
-    using y = await runtime.rope(head, positions, { pairing: "half", freqFactors });
+    using y = await runtime.rope(head, positions, { ropeType: "neox", freqFactors });
     (await y.data()).forEach((value, i) => {
       expect(value).toBeCloseTo(x[i]!, 5);
     });

@@ -20,10 +20,10 @@ export const moeRoute: Kernel<"moeRoute"> = {
       k: "i32",
       gating: "i32",
       groups: "i32",
-      openGroups: "i32",
+      topKGroups: "i32",
     } as const;
     module.function("moeRoute", signature, (f, p) => {
-      const { logits, bias, ids, scores, strengths, tokens, experts, k, gating, groups, openGroups } = p;
+      const { logits, bias, ids, scores, strengths, tokens, experts, k, gating, groups, topKGroups } = p;
       const [left, best] = f.locals("i32", 2);
       f.while(tokens, () => {
         emitGates(f, target, { logits, to: scores, count: experts, gating });
@@ -39,7 +39,7 @@ export const moeRoute: Kernel<"moeRoute"> = {
         });
         f.if(i32.gtU(groups, 1), () => {
           emitStrengths(f, { scores, strengths, groups, size: f.let(i32.divU(experts, groups)) });
-          f.set(left, openGroups);
+          f.set(left, topKGroups);
           // What is taken becomes NaN, which nothing is larger than.
           f.while(left, () => {
             takeLargest(f, strengths, groups, best);
@@ -66,7 +66,7 @@ export const moeRoute: Kernel<"moeRoute"> = {
       });
     });
   },
-  build({ exports, max, reserve }, [logits, bias], { k, gating, groups, openGroups }, ids) {
+  build({ exports, max, reserve }, [logits, bias], { k, gating, groups, topKGroups }, ids) {
     const call = exports("moeRoute");
     const experts = max(logits).shape[1]!;
     // Without bias and groups the order of the logits is that of their gates.
@@ -77,7 +77,7 @@ export const moeRoute: Kernel<"moeRoute"> = {
       const [tokens] = run.shape(logits) as readonly [number, number];
       const biasAt = bias === undefined ? 0 : run.address(bias);
       const strengths = run.scratch + scoreBytes;
-      call(run.address(logits), biasAt, run.address(ids), run.scratch, strengths, tokens, experts, k, code, groups, openGroups);
+      call(run.address(logits), biasAt, run.address(ids), run.scratch, strengths, tokens, experts, k, code, groups, topKGroups);
     }) satisfies Task;
   },
 };

@@ -13,8 +13,8 @@ export const rope: Kernel<"rope"> = {
   emit(module) {
     emitTable(module);
     const signature = { x: "i32", y: "i32", table: "i32", heads: "i32", size: "i32", pairs: "i32", begin: "i32", end: "i32" } as const;
-    for (const pairing of ["half", "interleaved"] as const) {
-      module.function(`rope.${pairing}`, signature, (f, { x, y, table, heads, size, pairs, begin, end }) => {
+    for (const ropeType of ["neox", "norm"] as const) {
+      module.function(`rope.${ropeType}`, signature, (f, { x, y, table, heads, size, pairs, begin, end }) => {
         const rest = f.let(i32.sub(size, i32.shl(pairs, 1)));
         const headBytes = f.let(i32.shl(size, 2));
         const rowBytes = f.let(i32.mul(headBytes, heads));
@@ -27,7 +27,7 @@ export const rope: Kernel<"rope"> = {
           f.set(to, i32.add(y, i32.mul(begin, rowBytes)));
           f.set(left, heads);
           f.while(left, () => {
-            if (pairing === "half") rotateHalves(f, from, to, cosines, sines, pairs);
+            if (ropeType === "neox") rotateHalves(f, from, to, cosines, sines, pairs);
             else rotateInterleaved(f, from, to, cosines, sines, pairs);
             const done = i32.shl(pairs, 3);
             f.if(rest, () => f.memoryCopy(i32.add(to, done), i32.add(from, done), i32.shl(rest, 2)));
@@ -41,7 +41,7 @@ export const rope: Kernel<"rope"> = {
     }
   },
   build(context, [x, positions, freqFactors], params, y) {
-    const call = context.exports(`rope.${params.pairing}`);
+    const call = context.exports(`rope.${params.ropeType}`);
     const table = angleTable(context, x, positions, freqFactors, params);
     return function* (run) {
       const [tokens, heads, size] = run.shape(x) as readonly [number, number, number];

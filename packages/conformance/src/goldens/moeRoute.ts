@@ -16,7 +16,7 @@ export const moeRouteGoldens: OpCases<"moeRoute">["cases"] = [
       },
     ],
     optional: {},
-    params: { k: 2, gating: "softmax", groups: 1, openGroups: 1 },
+    params: { k: 2, gating: "softmax", groups: 1, topKGroups: 1 },
     golden: [5, 2, 6, 4, 3, 6, 7, 2, 5, 6],
   },
   {
@@ -33,7 +33,7 @@ export const moeRouteGoldens: OpCases<"moeRoute">["cases"] = [
       },
     ],
     optional: { bias: { dtype: "f32", shape: [8], values: [-0.6875, 0.40625, 0.78125, -1.59375, 1.03125, -0.09375, -1.125, -1.96875] } },
-    params: { k: 3, gating: "sigmoid", groups: 1, openGroups: 1 },
+    params: { k: 3, gating: "sigmoid", groups: 1, topKGroups: 1 },
     golden: [2, 4, 1, 4, 2, 1, 2, 1, 4, 2, 4, 5, 4, 2, 5],
   },
   {
@@ -50,7 +50,7 @@ export const moeRouteGoldens: OpCases<"moeRoute">["cases"] = [
       },
     ],
     optional: {},
-    params: { k: 4, gating: "softmaxOfChosen", groups: 1, openGroups: 1 },
+    params: { k: 4, gating: "softmaxOfChosen", groups: 1, topKGroups: 1 },
     golden: [5, 2, 3, 7, 6, 4, 3, 1, 3, 6, 1, 2, 7, 2, 6, 0, 5, 6, 4, 7],
   },
   {
@@ -67,7 +67,7 @@ export const moeRouteGoldens: OpCases<"moeRoute">["cases"] = [
       },
     ],
     optional: { bias: { dtype: "f32", shape: [8], values: [-0.6875, 0.40625, 0.78125, -1.59375, 1.03125, -0.09375, -1.125, -1.96875] } },
-    params: { k: 3, gating: "sigmoid", groups: 4, openGroups: 2 },
+    params: { k: 3, gating: "sigmoid", groups: 4, topKGroups: 2 },
     golden: [2, 4, 5, 4, 1, 5, 1, 4, 5, 4, 5, 1, 4, 5, 1],
   },
 ];

@@ -3,7 +3,7 @@ import type { OpCases } from "../opCases.ts";
 
 export const ropeGoldens: OpCases<"rope">["cases"] = [
   {
-    name: "golden: interleaved",
+    name: "golden: norm",
     inputs: [
       {
         dtype: "f32",
@@ -17,7 +17,7 @@ export const ropeGoldens: OpCases<"rope">["cases"] = [
       },
       { dtype: "i32", shape: [3], values: [0, 7, 31] },
     ],
-    params: { pairing: "interleaved", dims: 8, base: 10000, scale: 1 },
+    params: { ropeType: "norm", dims: 8, base: 10000, scale: 1 },
     golden: [
       -0.375, 0.5625, -0.5, -1.59375, -0.71875, 1.375, -1.5625, -1.125, -2.25, -0.84375, -0.25, 0.71875, 1.125, -0.03125, -1.25, 0.03125,
       -0.658995004092, -0.242671891823, 0.635311273236, 0.167392386624, -1.07795712265, -0.263540801823, -0.805917647425, -0.943164484896,
@@ -27,7 +27,7 @@ export const ropeGoldens: OpCases<"rope">["cases"] = [
     ],
   },
   {
-    name: "golden: half",
+    name: "golden: neox",
     inputs: [
       {
         dtype: "f32",
@@ -41,7 +41,7 @@ export const ropeGoldens: OpCases<"rope">["cases"] = [
       },
       { dtype: "i32", shape: [3], values: [0, 7, 31] },
     ],
-    params: { pairing: "half", dims: 8, base: 10000, scale: 1 },
+    params: { ropeType: "neox", dims: 8, base: 10000, scale: 1 },
     golden: [
       -0.375, 0.5625, -0.5, -1.59375, -0.71875, 1.375, -1.5625, -1.125, -2.25, -0.84375, -0.25, 0.71875, 1.125, -0.03125, -1.25, 0.03125,
       0.223830737936, 0.312001363178, 0.649124469862, -0.274680662997, -1.2557280461, 0.0176465116936, -0.768981622099, -0.939445765266,
@@ -51,7 +51,7 @@ export const ropeGoldens: OpCases<"rope">["cases"] = [
     ],
   },
   {
-    name: "golden: half, part of the head, scaled",
+    name: "golden: neox, part of the head, scaled",
     inputs: [
       {
         dtype: "f32",
@@ -65,7 +65,7 @@ export const ropeGoldens: OpCases<"rope">["cases"] = [
       },
       { dtype: "i32", shape: [3], values: [0, 7, 31] },
     ],
-    params: { pairing: "half", dims: 6, base: 500, scale: 0.5 },
+    params: { ropeType: "neox", dims: 6, base: 500, scale: 0.5 },
     golden: [
       -0.375, 0.5625, -0.5, -1.59375, -0.71875, 1.375, -1.5625, -1.125, -2.25, -0.84375, -0.25, 0.71875, 1.125, -0.03125, -1.25, 0.03125,
       0.515891918247, 0.692917563739, 0.603245800858, 0.493579936472, -0.882413912153, -0.15423947694, -0.8125, -0.9375, 0.965235921213,
@@ -75,7 +75,7 @@ export const ropeGoldens: OpCases<"rope">["cases"] = [
     ],
   },
   {
-    name: "golden: interleaved, part of the head",
+    name: "golden: norm, part of the head",
     inputs: [
       {
         dtype: "f32",
@@ -89,7 +89,7 @@ export const ropeGoldens: OpCases<"rope">["cases"] = [
       },
       { dtype: "i32", shape: [3], values: [0, 7, 31] },
     ],
-    params: { pairing: "interleaved", dims: 4, base: 10000, scale: 1 },
+    params: { ropeType: "norm", dims: 4, base: 10000, scale: 1 },
     golden: [
       -0.375, 0.5625, -0.5, -1.59375, -0.71875, 1.375, -1.5625, -1.125, -2.25, -0.84375, -0.25, 0.71875, 1.125, -0.03125, -1.25, 0.03125,
       -0.658995004092, -0.242671891823, 0.611967332214, -0.239032653215, -1.09375, -0.1875, -0.8125, -0.9375, 0.048139099761,
@@ -114,7 +114,7 @@ export const ropeGoldens: OpCases<"rope">["cases"] = [
       { dtype: "i32", shape: [3], values: [0, 7, 31] },
     ],
     optional: { freqFactors: { dtype: "f32", shape: [4], values: [1, 2, 4, 0.5] } },
-    params: { pairing: "half", dims: 8, base: 10000, scale: 1 },
+    params: { ropeType: "neox", dims: 8, base: 10000, scale: 1 },
     golden: [
       -0.375, 0.5625, -0.5, -1.59375, -0.71875, 1.375, -1.5625, -1.125, -2.25, -0.84375, -0.25, 0.71875, 1.125, -0.03125, -1.25, 0.03125,
       0.223830737936, 0.29913651711, 0.607877108614, -0.268097866696, -1.2557280461, -0.090407931795, -0.801985494459, -0.941345497877,

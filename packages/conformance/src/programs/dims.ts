@@ -19,8 +19,8 @@ function layer(): Program {
   const h = program.rmsNorm(x, weight("norm", width), { eps: 1e-5 });
   const project = (name: string, count: number, size: number) =>
     program.reshape(program.matmul(h, weight(name, count * size, width), { transposeB: true }), { shape: [T, count, size] });
-  const q = program.rope(project("wq", heads, dK), positions, { pairing: "half" });
-  const k = program.rope(project("wk", kvHeads, dK), positions, { pairing: "half" });
+  const q = program.rope(project("wq", heads, dK), positions, { ropeType: "neox" });
+  const k = program.rope(project("wk", kvHeads, dK), positions, { ropeType: "neox" });
   const cache = program.persistent("cache", { dtype: "f32", shape: [max, kvHeads, dK + dV] }, { init: "zeros" });
   const written = program.kvWrite(cache, k, project("wv", kvHeads, dV), positions);
   const attended = program.attention(

@@ -123,10 +123,10 @@ function rotated(draft: Draft, tokens: Tokens, T: SymbolicDim): Candidate {
   const { program } = draft;
   const x = draft.float(({ ref: { spec } }) => spec.shape.length === 3 && spec.shape[0] === T && spec.shape[2] === keySize);
   if (x === undefined) return impossible;
-  const pairing = draft.oneOf(["interleaved", "half"] as const);
+  const ropeType = draft.oneOf(["norm", "neox"] as const);
   const bound = 1.5 * x.bound;
   const error = 1.5 * x.error + precisionOf("rope", bound);
-  return { bound, error, record: () => program.rope(x.ref, tokens.positions, { pairing, dims: draft.oneOf([0, 8]) }) };
+  return { bound, error, record: () => program.rope(x.ref, tokens.positions, { ropeType, dims: draft.oneOf([0, 8]) }) };
 }
 
 /** A layer reads the state before its tokens, or has left the next one first: both versions of every run are seen. */

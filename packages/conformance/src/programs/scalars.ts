@@ -32,7 +32,7 @@ async function counterLoop(backend: Backend): Promise<void> {
   const weight = program.persistent("weight", { dtype: "f32", shape: [width, vocabulary] });
   const one = program.constant(Int32Array.of(1), "i32", [1]);
   const x = program.reshape(program.embedding(table, ids), { shape: [1, 1, width] });
-  const turned = program.reshape(program.rope(x, position, { pairing: "half" }), { shape: [1, width] });
+  const turned = program.reshape(program.rope(x, position, { ropeType: "neox" }), { shape: [1, width] });
   const next = program.argmax(program.matmul(turned, weight));
   program.output("id", program.element(program.assign(ids, next), { index: 0 }));
   program.output("position", program.assign(position, program.add(position, one)));

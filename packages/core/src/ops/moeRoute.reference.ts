@@ -1,7 +1,7 @@
 import type { Reference } from "../reference/referenceType.ts";
 import { gate } from "./shared/gating.ts";
 
-export const moeRoute: Reference<"moeRoute"> = ([logits, bias], { k, gating, groups, openGroups }, ids) => {
+export const moeRoute: Reference<"moeRoute"> = ([logits, bias], { k, gating, groups, topKGroups }, ids) => {
   const [tokens, experts] = logits.spec.shape as readonly [number, number];
   const size = experts / groups;
   for (let t = 0; t < tokens; t++) {
@@ -11,7 +11,7 @@ export const moeRoute: Reference<"moeRoute"> = ([logits, bias], { k, gating, gro
       const [first = 0, second = 0] = scores.slice(g * size, (g + 1) * size).sort((p, q) => q - p);
       return first + second;
     });
-    const open = new Set(largest(groupScores, openGroups));
+    const open = new Set(largest(groupScores, topKGroups));
     const closed = scores.map((score, e) => (open.has(Math.floor(e / size)) ? score : Number.NEGATIVE_INFINITY));
     ids.data.set(largest(closed, k), t * k);
   }

@@ -10,10 +10,10 @@ export interface MoeRouteParams {
   readonly k: number;
   /** What scores are made of logits before the bias is added. */
   readonly gating: Gating;
-  /** Groups of equal size that the experts are in, of which only some are open to a token. 1: no groups. */
+  /** Groups of equal size that the experts are in, of which a token uses only some. 1: no groups. */
   readonly groups: number;
-  /** Groups that are open: those with the largest sums of their two best scores. */
-  readonly openGroups: number;
+  /** Groups that a token uses: those with the largest sums of their two best scores. */
+  readonly topKGroups: number;
 }
 
 /**
@@ -22,13 +22,13 @@ export interface MoeRouteParams {
  * (DeepSeek-AI, 2024, "DeepSeek-V3", section 2.1.2). A NaN counts as the smallest score.
  * @throws {ShapeError | DTypeError | ArgumentError}
  */
-export const moeRoute: Op<["logits"], MoeRouteParams, "gating" | "groups" | "openGroups", ["bias"]> = {
+export const moeRoute: Op<["logits"], MoeRouteParams, "gating" | "groups" | "topKGroups", ["bias"]> = {
   name: "moeRoute",
   inputs: ["logits"],
   optionalInputs: ["bias"],
-  defaults: { gating: "softmax", groups: 1, openGroups: 1 },
+  defaults: { gating: "softmax", groups: 1, topKGroups: 1 },
   required: ["k"],
-  infer([logits, bias], { k, gating, groups, openGroups }) {
+  infer([logits, bias], { k, gating, groups, topKGroups }) {
     requireDType("moeRoute", "logits", logits, ["f32"]);
     const [tokens, experts] = requireAxes("moeRoute", "logits", logits, ["T", "E"]);
     const count = requireExtent("moeRoute", "E", experts);
@@ -39,13 +39,19 @@ export const moeRoute: Op<["logits"], MoeRouteParams, "gating" | "groups" | "ope
     requireOneOf("moeRoute", "gating", gating, gatings);
     requireWhole("moeRoute", "k", k, 1);
     requireWhole("moeRoute", "groups", groups, 1);
-    requireWhole("moeRoute", "openGroups", openGroups, 1);
+    requireWhole("moeRoute", "topKGroups", topKGroups, 1);
     if (count % groups !== 0)
       throw new ShapeError("moeRoute", `E to be a multiple of ${groups} groups`, formatSpec(logits), "choose other groups");
-    if (openGroups > groups) throw new ArgumentError("moeRoute", `openGroups up to groups = ${groups}`, String(openGroups), "open fewer");
-    const open = (count / groups) * openGroups;
-    if (k > open)
-      throw new ArgumentError("moeRoute", `k up to the ${open} experts of the open groups`, String(k), "open more groups, or choose fewer");
+    if (topKGroups > groups)
+      throw new ArgumentError("moeRoute", `topKGroups up to groups = ${groups}`, String(topKGroups), "use fewer groups");
+    const available = (count / groups) * topKGroups;
+    if (k > available)
+      throw new ArgumentError(
+        "moeRoute",
+        `k up to the ${available} experts of topKGroups = ${topKGroups} groups`,
+        String(k),
+        "use more groups, or choose fewer experts",
+      );
     return { dtype: "i32", shape: [tokens, k] };
   },
   cost([logits], { k }, ids) {

@@ -1,9 +1,9 @@
 import type { Reference } from "../reference/referenceType.ts";
 
-export const rope: Reference<"rope"> = ([x, positions, freqFactors], { dims, base, pairing, scale }, y) => {
+export const rope: Reference<"rope"> = ([x, positions, freqFactors], { dims, base, ropeType, scale }, y) => {
   const [tokens, heads, d] = x.spec.shape as readonly [number, number, number];
   const n = dims || d;
-  const [step, apart] = pairing === "half" ? [1, n / 2] : [2, 1];
+  const [step, apart] = ropeType === "neox" ? [1, n / 2] : [2, 1];
   const [from, to] = [x.data, y.data];
   to.set(from);
   for (let i = 0; i < n / 2; i++) {

@@ -8,8 +8,8 @@ export interface RopeParams {
   readonly dims: number;
   /** Base of the geometric series of frequencies. */
   readonly base: number;
-  /** "interleaved" rotates elements (2i, 2i + 1), "half" (i, i + dims / 2): what GGUF calls NORM and NEOX. */
-  readonly pairing: "interleaved" | "half";
+  /** Elements that form a pair, in the names of llama.cpp: (2i, 2i + 1) for "norm", (i, i + dims / 2) for "neox". */
+  readonly ropeType: "norm" | "neox";
   /** Multiplies the position: linear context scaling by 2 is 0.5. */
   readonly scale: number;
 }
@@ -26,8 +26,8 @@ export const rope: Op<["x", "positions"], RopeParams, "dims" | "base" | "scale",
   inputs: ["x", "positions"],
   optionalInputs: ["freqFactors"],
   defaults: { dims: 0, base: 10000, scale: 1 },
-  required: ["pairing"],
-  infer([x, positions, freqFactors], { dims, base, pairing, scale }) {
+  required: ["ropeType"],
+  infer([x, positions, freqFactors], { dims, base, ropeType, scale }) {
     requireDType("rope", "x", x, ["f32"]);
     const [tokens, , headSize] = requireAxes("rope", "x", x, ["T", "H", "D"]);
     const d = requireExtent("rope", "D of x", headSize);
@@ -37,7 +37,7 @@ export const rope: Op<["x", "positions"], RopeParams, "dims" | "base" | "scale",
     if (dims === 0 && d % 2 !== 0) throw new ArgumentError("rope", "dims where D is odd", `dims 0 (all) of D = ${d}`, "pass an even dims");
     requirePositive("rope", "base", base);
     requirePositive("rope", "scale", scale);
-    requireOneOf("rope", "pairing", pairing, ["interleaved", "half"]);
+    requireOneOf("rope", "ropeType", ropeType, ["norm", "neox"]);
     if (freqFactors !== undefined) {
       requireDType("rope", "freqFactors", freqFactors, ["f32"]);
       requireShape("rope", "freqFactors", freqFactors, [(dims || d) / 2]);

@@ -992,10 +992,10 @@ export interface OpMethods<Handle, Result> {
       readonly k: number;
       /** What scores are made of logits before the bias is added. @defaultValue "softmax" */
       readonly gating?: Gating;
-      /** Groups of equal size that the experts are in, of which only some are open to a token. 1: no groups. @defaultValue 1 */
+      /** Groups of equal size that the experts are in, of which a token uses only some. 1: no groups. @defaultValue 1 */
       readonly groups?: number;
-      /** Groups that are open: those with the largest sums of their two best scores. @defaultValue 1 */
-      readonly openGroups?: number;
+      /** Groups that a token uses: those with the largest sums of their two best scores. @defaultValue 1 */
+      readonly topKGroups?: number;
       /** Optional tensor; the op describes it. */
       readonly bias?: Handle;
     },
@@ -1235,8 +1235,8 @@ export interface OpMethods<Handle, Result> {
       readonly dims?: number;
       /** Base of the geometric series of frequencies. @defaultValue 10000 */
       readonly base?: number;
-      /** "interleaved" rotates elements (2i, 2i + 1), "half" (i, i + dims / 2): what GGUF calls NORM and NEOX. */
-      readonly pairing: "interleaved" | "half";
+      /** Elements that form a pair, in the names of llama.cpp: (2i, 2i + 1) for "norm", (i, i + dims / 2) for "neox". */
+      readonly ropeType: "norm" | "neox";
       /** Multiplies the position: linear context scaling by 2 is 0.5. @defaultValue 1 */
       readonly scale?: number;
       /** Optional tensor; the op describes it. */
@@ -2378,10 +2378,10 @@ export interface ChainMethods<Handle> {
     readonly k: number;
     /** What scores are made of logits before the bias is added. @defaultValue "softmax" */
     readonly gating?: Gating;
-    /** Groups of equal size that the experts are in, of which only some are open to a token. 1: no groups. @defaultValue 1 */
+    /** Groups of equal size that the experts are in, of which a token uses only some. 1: no groups. @defaultValue 1 */
     readonly groups?: number;
-    /** Groups that are open: those with the largest sums of their two best scores. @defaultValue 1 */
-    readonly openGroups?: number;
+    /** Groups that a token uses: those with the largest sums of their two best scores. @defaultValue 1 */
+    readonly topKGroups?: number;
     /** Optional tensor; the op describes it. */
     readonly bias?: Handle;
   }): Handle;
@@ -2574,8 +2574,8 @@ export interface ChainMethods<Handle> {
       readonly dims?: number;
       /** Base of the geometric series of frequencies. @defaultValue 10000 */
       readonly base?: number;
-      /** "interleaved" rotates elements (2i, 2i + 1), "half" (i, i + dims / 2): what GGUF calls NORM and NEOX. */
-      readonly pairing: "interleaved" | "half";
+      /** Elements that form a pair, in the names of llama.cpp: (2i, 2i + 1) for "norm", (i, i + dims / 2) for "neox". */
+      readonly ropeType: "norm" | "neox";
       /** Multiplies the position: linear context scaling by 2 is 0.5. @defaultValue 1 */
       readonly scale?: number;
       /** Optional tensor; the op describes it. */

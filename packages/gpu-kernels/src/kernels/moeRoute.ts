@@ -19,7 +19,7 @@ export const moeRoute: GpuKernel<MoeRouteParams> = {
     const experts = inputs[0]!.shape[1] as number;
     return experts > mostExperts ? `no kernel for ${experts} experts; up to ${mostExperts}` : undefined;
   },
-  steps: (call, { k: kept, gating, groups, openGroups }) => {
+  steps: (call, { k: kept, gating, groups, topKGroups }) => {
     const [tokens, experts] = call.inputs[0]!.shape as [Dim, number];
     const hasBias = call.inputs[1] !== undefined;
     return [
@@ -78,7 +78,7 @@ export const moeRoute: GpuKernel<MoeRouteParams> = {
               isOpen.set(g, k.constant("u32", 0));
             });
             k.sync();
-            k.forUniform(0, scope.whole(openGroups), 1, () => {
+            k.forUniform(0, scope.whole(topKGroups), 1, () => {
               const best = takeBest(sums, scope.whole(groups));
               k.if(k.compare("eq", k.lane(), 0), () => isOpen.set(best, k.constant("u32", 1)));
             });

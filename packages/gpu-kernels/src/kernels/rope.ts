@@ -25,7 +25,7 @@ export const rope: GpuKernel<RopeParams> = {
     };
     const rotate: GpuStep = {
       kind: "each",
-      name: factors === undefined ? params.pairing : `${params.pairing}_factors`,
+      name: factors === undefined ? params.ropeType : `${params.ropeType}_factors`,
       args,
       shape: [...x!.shape.slice(0, 2), pairs + width - dims],
       body: (scope, index) => {
@@ -35,7 +35,7 @@ export const rope: GpuKernel<RopeParams> = {
         const row = times(k, timesPlus(k, token, heads, head), d);
         const pair = asValue(k, unit);
         const rotated = (): void => {
-          const isInterleaved = params.pairing === "interleaved";
+          const isInterleaved = params.ropeType === "norm";
           const first = plus(k, row, isInterleaved ? k.mul(pair, 2) : pair);
           const second = plus(k, first, isInterleaved ? 1 : half);
           const { sin, cos } = rotation(k, frequencyOf(k, pair, factors !== undefined), k.loadInteger("positions", asValue(k, token)));

@@ -81,8 +81,7 @@ export function applyRope(m: ModelBuilder, rope: RopeConfig, x: Value): Value {
     throw new UnsupportedError("rope scaling yarn", "the file also has factors for each frequency");
   }
   const freqFactors = stored ?? (factors && program.constant(factors, "f32", [dims / 2]));
-  const pairing = rope.type === "neox" ? "half" : "interleaved";
-  const y = program.rope(x, positions, { pairing, dims, base, scale, ...(freqFactors && { freqFactors }) });
+  const y = program.rope(x, positions, { ropeType: rope.type, dims, base, scale, ...(freqFactors && { freqFactors }) });
   if (magnitude === 1) return y;
   const size = Number(x.spec.shape.at(-1));
   const perElement = Float32Array.from({ length: size }, (_, i) => (i < dims ? magnitude : 1));
