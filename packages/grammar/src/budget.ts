@@ -30,6 +30,11 @@ export class Meter {
     this.#deadline = performance.now() + milliseconds;
   }
 
+  /** The limits as a text. */
+  get limits(): string {
+    return `${this.#milliseconds} ${this.maxBytes}`;
+  }
+
   /** Starts the time of another call, which no signal stops. */
   restart(): void {
     this.#signal = undefined;

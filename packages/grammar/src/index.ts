@@ -21,6 +21,7 @@ export {
   terminal,
   text,
 } from "./expression/builders.ts";
+export { anyTextUntil, type Tag, type TaggedOptions, tagged } from "./expression/combinators.ts";
 export type {
   AndExpression,
   BytesExpression,

@@ -8,6 +8,7 @@ import { Automaton } from "../regular/automaton.ts";
 import { Vocabulary } from "../vocabulary/vocabulary.ts";
 import { Constraint } from "./constraint.ts";
 import { Engine } from "./engine.ts";
+import { grammarKey } from "./grammarKey.ts";
 
 /** Options of {@link compile}. */
 export interface CompileOptions {
@@ -17,14 +18,35 @@ export interface CompileOptions {
   readonly signal?: AbortSignal;
 }
 
+/** Most bytes of constraints that are kept for one vocabulary, as far as more than the latest one is kept. */
+const maxKeptBytes = 64 * 2 ** 20;
+
+/** Constraints by the keys of their grammars, the least recently used first. */
+const kept = new WeakMap<Vocabulary, Map<string, Constraint>>();
+
 /**
- * Compiles a grammar for a vocabulary. Automata are built later, as far as texts need them.
+ * Compiles a grammar for a vocabulary. Automata are built later, as far as texts need them. A grammar of the same structure gives the same
+ * constraint again, as long as it was used recently.
  * @throws {GrammarError} `GRAMMAR_EMPTY` if no text matches, `GRAMMAR_REFERENCE` for a rule that is missing, `GRAMMAR_BUDGET`
  */
 export function compile(grammar: Grammar, vocabulary: Vocabulary, { budget, signal }: CompileOptions = {}): Constraint {
   if (!(vocabulary instanceof Vocabulary)) throw argumentError("compile", "a vocabulary from vocabulary()", typeof vocabulary);
   signal?.throwIfAborted();
   const meter = new Meter(budget, signal);
+  const key = `${meter.limits}\n${grammarKey(grammar, meter)}`;
+  let constraints = kept.get(vocabulary);
+  if (constraints === undefined) {
+    constraints = new Map();
+    kept.set(vocabulary, constraints);
+  }
+  const constraint = constraints.get(key) ?? compiled(grammar, vocabulary, meter);
+  constraints.delete(key);
+  constraints.set(key, constraint);
+  evict(constraints);
+  return constraint;
+}
+
+function compiled(grammar: Grammar, vocabulary: Vocabulary, meter: Meter): Constraint {
   const automaton = new Automaton(meter);
   const rules = new Rules(lower(grammar, automaton, meter), automaton, meter);
   if (!rules.isLive)
@@ -32,5 +54,16 @@ export function compile(grammar: Grammar, vocabulary: Vocabulary, { budget, sign
       "GRAMMAR_EMPTY",
       "compile: expected a grammar that some text matches, got one that no text matches; relax the grammar",
     );
-  return new Constraint(new Engine(rules, automaton, vocabulary, meter));
+  const constraint = new Constraint(new Engine(rules, automaton, vocabulary, meter));
+  meter.restart();
+  return constraint;
+}
+
+/** Drops the least recently used constraints until the others fit. */
+function evict(constraints: Map<string, Constraint>): void {
+  let bytes = 0;
+  for (const [key, constraint] of [...constraints].reverse()) {
+    bytes += 2 * key.length + constraint.bytes;
+    if (bytes > maxKeptBytes && constraints.size > 1) constraints.delete(key);
+  }
 }

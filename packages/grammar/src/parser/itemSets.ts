@@ -127,30 +127,40 @@ export class ItemSets {
 
   /** What follows a symbol that began at `start` and ends here, through all productions that end here with it. */
   #follow(start: ItemSet, first: GrammarSymbol): Items {
-    const known = start.followers.get(first);
-    if (known !== undefined) return known;
-    const all = new Collection();
-    const pending: [ItemSet, GrammarSymbol][] = [[start, first]];
-    const seen = new Set<string>();
-    while (pending.length > 0) {
-      const [set, symbol] = pending.pop()!;
-      const key = `${set.id}.${symbol}`;
-      if (seen.has(key)) continue;
-      seen.add(key);
-      const memo = set.followers.get(symbol);
-      if (memo !== undefined) {
-        all.addAll(memo);
-        continue;
+    const stack: Ended[] = [{ set: start, symbol: first }];
+    while (stack.length > 0) {
+      const { set, symbol } = stack.at(-1)!;
+      if (!set.followers.has(symbol)) {
+        const { all, older } = this.#followWithin(set, symbol);
+        const missing = older.filter((each) => !each.set.followers.has(each.symbol));
+        if (missing.length > 0) {
+          for (const each of missing) stack.push(each);
+          continue;
+        }
+        for (const each of older) all.addAll(each.set.followers.get(each.symbol)!);
+        this.#meter.charge(100 + all.items.size * itemBytes);
+        set.followers.set(symbol, all);
       }
+      stack.pop();
+    }
+    return start.followers.get(first)!;
+  }
+
+  /** What follows a symbol that began at `set`, apart from what follows nonterminals that end with it and began at older sets. */
+  #followWithin(set: ItemSet, first: GrammarSymbol): { readonly all: Collection; readonly older: readonly Ended[] } {
+    const all = new Collection();
+    const older = new Map<string, Ended>();
+    const here = new Set([first]);
+    for (const symbol of here) {
       for (const [slot, count, origin] of this.#waiting(set, symbol)) {
         this.#meter.work(1);
         const ended = this.#advance(slot, count, origin, all);
-        if (ended) pending.push([origin, ended]);
+        if (ended === 0) continue;
+        if (origin === set) here.add(ended);
+        else older.set(`${origin.id}.${ended}`, { set: origin, symbol: ended });
       }
     }
-    this.#meter.charge(100 + all.items.size * itemBytes);
-    start.followers.set(first, all);
-    return all;
+    return { all, older: [...older.values()] };
   }
 
   /** The items of a set before `symbol`, predicted ones among them. */
@@ -178,6 +188,12 @@ export class ItemSets {
 }
 
 const startSymbol: GrammarSymbol = 1;
+
+/** A symbol that began at a set and ends here. */
+interface Ended {
+  readonly set: ItemSet;
+  readonly symbol: GrammarSymbol;
+}
 
 /** Items without duplicates. */
 class Collection implements Items {

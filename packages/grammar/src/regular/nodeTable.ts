@@ -177,9 +177,9 @@ export class NodeTable {
     if (min === 1 && max === 1) return item;
     if (item.body.kind === "repeat") {
       const inner = item.body;
-      if (inner.max === Infinity && inner.min === 0) return item;
-      if (inner.max === Infinity && inner.min === 1) return this.repeat(inner.item, min, Infinity);
-      if (inner.min === 0) return this.repeat(inner.item, 0, inner.max * max);
+      // Without gaps between the counts that k and k + 1 turns allow, the counts multiply.
+      if (min === max || times(inner.max, min) + 1 >= inner.min * (min + 1))
+        return this.repeat(inner.item, inner.min * min, times(inner.max, max));
     }
     const body: Body = { kind: "repeat", item, min, max };
     return this.#other(`r${item.id}:${min}:${max}`, 0, body, {
@@ -216,6 +216,11 @@ export class NodeTable {
     if (traits.depth > maxDepth) throw exceeded(`a terminal of at most ${maxDepth} levels`, "more");
     return new Node(this.#nextId++, body, traits);
   }
+}
+
+/** The product of two counts, of which any may be 0 or infinite. */
+function times(a: number, b: number): number {
+  return a === 0 || b === 0 ? 0 : a * b;
 }
 
 function forget(node: Node): void {

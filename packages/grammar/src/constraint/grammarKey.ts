@@ -1,0 +1,56 @@
+import type { Meter } from "../budget.ts";
+import { isRegular } from "../expression/builders.ts";
+import type { Expression, Grammar } from "../expression/types.ts";
+
+/**
+ * A text that two grammars share exactly if they have the same structure, rules that nothing refers to apart. Parts that occur several times
+ * are spelled once.
+ */
+export function grammarKey({ start, rules }: Grammar, meter: Meter): string {
+  const numbers = new Map<Expression, number>();
+  const forms = new Map<string, number>();
+  const names = new Set<string>();
+  const number = (root: Expression): number => {
+    const stack = [root];
+    while (stack.length > 0) {
+      const each = stack.at(-1)!;
+      const missing = numbers.has(each) ? [] : childrenOf(each).filter((child) => !numbers.has(child));
+      for (const child of missing) stack.push(child);
+      if (missing.length > 0) continue;
+      stack.pop();
+      if (numbers.has(each)) continue;
+      if (each.kind === "reference") names.add(each.name);
+      const form = formOf(each, numbers);
+      meter.charge(form.length);
+      if (!forms.has(form)) forms.set(form, forms.size);
+      numbers.set(each, forms.get(form)!);
+    }
+    return numbers.get(root)!;
+  };
+  const roots = [`${number(start)}`];
+  for (const name of names) if (Object.hasOwn(rules, name)) roots.push(`${JSON.stringify(name)}=${number(rules[name]!)}`);
+  return `${[...forms.keys()].join("\n")}\n${roots.join()}`;
+}
+
+function childrenOf(expression: Expression): readonly Expression[] {
+  if ("items" in expression) return expression.items;
+  return "item" in expression ? [expression.item] : [];
+}
+
+function formOf(expression: Expression, numbers: ReadonlyMap<Expression, number>): string {
+  const children = childrenOf(expression).map((child) => numbers.get(child)!);
+  const kind = `${expression.kind}${isRegular(expression) ? "" : "*"}`;
+  switch (expression.kind) {
+    case "bytes":
+    case "codePoints":
+      return `${kind} ${expression.ranges.join()}`;
+    case "text":
+      return `${kind} ${JSON.stringify(expression.text)}`;
+    case "reference":
+      return `${kind} ${JSON.stringify(expression.name)}`;
+    case "repeat":
+      return `${kind} ${children} ${expression.min} ${expression.max}`;
+    default:
+      return `${kind} ${children}`;
+  }
+}
