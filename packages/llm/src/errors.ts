@@ -23,7 +23,7 @@ export function noChatTemplate(key: string): string {
 }
 
 /** Maximum length of an error message that quotes a template. */
-const longestTemplateMessage = 1000;
+const maxTemplateMessage = 1000;
 
 /**
  * A chat template that is missing, cannot be parsed or rendered, or that rejected the messages by `raise_exception`. Its message
@@ -34,7 +34,7 @@ export class ChatTemplateError extends LlmError {
   /** Line of the template, from 1, where it is known. */
   readonly line: number | undefined;
   constructor(message: string, line?: number, options?: ErrorOptions) {
-    super("chatTemplate", shown(message, longestTemplateMessage), options);
+    super("chatTemplate", shown(message, maxTemplateMessage), options);
     this.line = line;
   }
 }
@@ -72,7 +72,7 @@ export class UnsupportedArchitectureError extends LlmError {
 }
 
 /** Number of tokens up to which a prompt is counted. The exact length of a far longer prompt would be of no use. */
-export function mostCountedTokens(contextLength: number): number {
+export function maxCountedTokens(contextLength: number): number {
   return 4 * contextLength;
 }
 
@@ -83,7 +83,7 @@ export class ContextOverflowError extends LlmError {
   readonly promptTokens: number;
   readonly contextLength: number;
   constructor(promptTokens: number, contextLength: number, limit: number, generatedTokens: number = 0) {
-    const counted = mostCountedTokens(contextLength);
+    const counted = maxCountedTokens(contextLength);
     const prompt = promptTokens > counted ? `more than ${counted}` : `${promptTokens}`;
     const got = generatedTokens === 0 ? prompt : `${prompt} and ${generatedTokens} generated ones`;
     super(

@@ -97,14 +97,14 @@ describe("snapshots", () => {
     ["foreign", new TextEncoder().encode("GGUF and then some more bytes"), /a snapshot of a session, got other bytes/],
     ["foreign", new Uint8Array(0), /got other bytes/],
     ["version", forged((_, view) => void view.setUint32(8, 3, true)), /version 1 or 2, got 3/],
-    ["damaged", bytes.subarray(0, -1), /their checksum/],
+    ["damaged", bytes.subarray(0, -1), /another checksum/],
     ["damaged", forged((_, view) => void view.setUint32(12, 2 ** 31, true)), /a header that is longer/],
     ["damaged", forged((data) => data.slice(0, -2)), /bytes after the header instead of/],
-    ["damaged", forged((data) => void data.fill(0x20, 16, 20)), /a header that is no JSON/],
+    ["damaged", forged((data) => void data.fill(0x20, 16, 20)), /a header that is not JSON/],
     [
       "damaged",
       forged((data) => void data.set(new TextEncoder().encode("[1]".padEnd(data[12]! + 256 * data[13]!)), 16)),
-      /a header that is no object/,
+      /a header that is not an object/,
     ],
   ] as const)("%s", (reason, data, message) => {
     expect(refusal(data)).toMatchObject({ reason, message: expect.stringMatching(message) });
@@ -144,9 +144,9 @@ describe("a forged header", () => {
   });
 
   test.each([
-    ["null", /a header that is no object/],
-    ["[]", /a header that is no object/],
-    ["7", /a header that is no object/],
+    ["null", /a header that is not an object/],
+    ["[]", /a header that is not an object/],
+    ["7", /a header that is not an object/],
     [{ layers: [null] }, /a header whose layers is not a list of layers/],
     [{ layers: "cache" }, /a header whose layers/],
     [{ layers: [{ name: "cache.0", elements: 2 ** 60 }] }, /a header whose layers/],

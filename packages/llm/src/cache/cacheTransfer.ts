@@ -1,15 +1,15 @@
-import { type ConcreteSpec, createRecorder, type OpRecorder, type Plan, type Runtime } from "@centella/core";
+import { type ConcreteSpec, createRecorder, type OpRecorder, type Plan, ProgramError, type Runtime, type Tensor } from "@centella/core";
 import { isQuantized, type Persistent } from "@centella/core/backend";
 import { dequantize, type GgmlType, rowBytes } from "@centella/quant";
 import type { CompiledPlan } from "../scheduler/scheduler.ts";
 import type { SnapshotLayer } from "./snapshot.ts";
 
-/** Rows that are moved at once. */
+/** Maximum number of rows that one run moves. */
 const maxRows = 256;
 
 /**
- * Moves keys and values between the cache and the host as f32, whatever the backend: programs of their own over the memory of
- * the model's plan, compiled when they are first needed.
+ * Moves keys and values between the cache and the host as f32, on any backend. It runs programs of its own on the memory of the model's
+ * plan, which are compiled when they are first needed.
  */
 export class CacheTransfer {
   /** The cache of each layer, `[slots, heads, width]`, by name. */
@@ -25,30 +25,30 @@ export class CacheTransfer {
     this.layers = layers;
   }
 
-  /** What a slot has in each layer. */
+  /** Elements of a slot in each layer. */
   get rowSizes(): readonly SnapshotLayer[] {
     return [...this.layers].map(([name, spec]) => ({ name, elements: rowElements(spec) }));
   }
 
-  /** The rows of some slots, `[slots.length, heads · width]` of each layer, in the order of {@link layers}. */
+  /** Reads the rows of slots: `[slots.length, heads · width]` for each layer, in the order of {@link layers}. */
   async read(slots: Int32Array): Promise<Float32Array[]> {
     if (this.layers.size === 0) return [];
-    // Rows of blocks cannot be gathered under another shape, so all of such a cache is fetched.
-    if ([...this.layers.values()].some(({ dtype }) => isQuantized(dtype))) return this.#readWhole(slots);
+    // Rows of block types cannot be gathered under another shape, so such a cache is read as a whole.
+    if ([...this.layers.values()].some(({ dtype }) => isQuantized(dtype))) return this.#readAll(slots);
     this.#reader ??= this.#compile(recordReader);
     const plan = await this.#reader;
-    const rows = [...this.layers.values()].map((spec) => new Float32Array(slots.length * rowElements(spec)));
+    const layers = [...this.layers].map(([name, spec]) => {
+      const width = rowElements(spec);
+      return { name, width, rows: new Float32Array(slots.length * width) };
+    });
     for (let start = 0; start < slots.length; start += maxRows) {
       const outputs = plan.run({ slots: slots.slice(start, start + maxRows) });
-      for (const [i, [name, spec]] of [...this.layers].entries()) {
-        const output = outputs[name]!;
-        rows[i]!.set((await output.data().finally(() => output.dispose())) as Float32Array, start * rowElements(spec));
-      }
+      for (const { name, width, rows } of layers) rows.set(await takeData(outputs, name), start * width);
     }
-    return rows;
+    return layers.map(({ rows }) => rows);
   }
 
-  /** Writes such rows. */
+  /** Writes rows as {@link read} returns them. */
   async write(slots: Int32Array, rows: readonly Float32Array[]): Promise<void> {
     if (this.layers.size === 0) return;
     this.#writer ??= this.#compile(recordWriter);
@@ -57,14 +57,13 @@ export class CacheTransfer {
       const inputs: Record<string, Int32Array | Float32Array> = { slots: slots.slice(start, start + maxRows), done: new Float32Array(1) };
       for (const [i, [name, spec]] of [...this.layers].entries()) {
         const width = rowElements(spec);
-        const part = rows[i]!.subarray(start * width, (start + maxRows) * width);
+        const part = rows[i]?.subarray(start * width, (start + maxRows) * width) ?? new Float32Array(0);
         const { keys, values } = splitRows(part, spec);
         inputs[`${name}.k`] = keys;
         inputs[`${name}.v`] = values;
       }
-      const outputs = plan.run(inputs);
-      // The output only tells that the run is done, or why it failed.
-      for (const output of Object.values(outputs)) await output.data().finally(() => output.dispose());
+      // The output only shows that the run is done, or why it failed.
+      await takeData(plan.run(inputs), "done");
     }
   }
 
@@ -72,7 +71,7 @@ export class CacheTransfer {
     for (const plan of [this.#reader, this.#writer]) (await plan?.catch(() => undefined))?.dispose();
   }
 
-  async #readWhole(slots: Int32Array): Promise<Float32Array[]> {
+  async #readAll(slots: Int32Array): Promise<Float32Array[]> {
     const rows: Float32Array[] = [];
     for (const [name, spec] of this.layers) {
       const stored = await this.#plan.save(name);
@@ -94,14 +93,28 @@ export class CacheTransfer {
   }
 }
 
-/** The caches among a program's persistents. */
+/** Specs of the layers' caches among a program's persistents, by name. */
 export function cacheLayers(persistents: Iterable<Persistent>): Map<string, ConcreteSpec> {
   return new Map([...persistents].filter(({ name }) => name.startsWith("cache.")).map(({ name, spec }) => [name, spec]));
 }
 
+/** Data of a run's output, which is freed. */
+export async function takeData(outputs: Readonly<Record<string, Tensor>>, name: string): Promise<Float32Array> {
+  const output = outputs[name];
+  if (output === undefined) throw new ProgramError(`run: expected the output ${name}, got none`);
+  return (await output.data().finally(() => output.dispose())) as Float32Array;
+}
+
+/** Extents of a layer's cache. Its keys and values are stored side by side: `width` elements per head. */
+function extentsOf({ shape }: ConcreteSpec): { readonly slots: number; readonly heads: number; readonly width: number } {
+  const [slots, heads, width] = shape as readonly [number, number, number];
+  return { slots, heads, width };
+}
+
 /** Elements of a slot in one layer. */
-function rowElements({ shape }: ConcreteSpec): number {
-  return shape[1]! * shape[2]!;
+function rowElements(spec: ConcreteSpec): number {
+  const { heads, width } = extentsOf(spec);
+  return heads * width;
 }
 
 function recordReader(layers: ReadonlyMap<string, ConcreteSpec>): OpRecorder {
@@ -109,7 +122,7 @@ function recordReader(layers: ReadonlyMap<string, ConcreteSpec>): OpRecorder {
   const slots = program.input("slots", "i32", [program.dim("T", maxRows)]);
   for (const [name, spec] of layers) {
     const cache = program.persistent(name, spec, { init: "zeros" });
-    const rows = program.reshape(cache, { shape: [spec.shape[0]!, rowElements(spec)] });
+    const rows = program.reshape(cache, { shape: [extentsOf(spec).slots, rowElements(spec)] });
     program.output(name, program.embedding(rows, slots));
   }
   return program;
@@ -121,44 +134,47 @@ function recordWriter(layers: ReadonlyMap<string, ConcreteSpec>): OpRecorder {
   const slots = program.input("slots", "i32", [T]);
   for (const [name, spec] of layers) {
     const cache = program.persistent(name, spec, { init: "zeros" });
-    const heads = spec.shape[1]!;
-    const keyWidth = splitOf(spec);
+    const { heads, width } = extentsOf(spec);
+    const keyWidth = keyWidthOf(width);
     const k = program.input(`${name}.k`, "f32", [T, heads, keyWidth]);
-    const v = program.input(`${name}.v`, "f32", [T, heads, spec.shape[2]! - keyWidth]);
+    const v = program.input(`${name}.v`, "f32", [T, heads, width - keyWidth]);
     program.kvWrite(cache, k, v, slots);
   }
   program.output("done", program.scale(program.input("done", "f32", [1]), { by: 1 }));
   return program;
 }
 
-/** Copies up to `most` slots to others. */
-export function recordSlots(layers: ReadonlyMap<string, ConcreteSpec>, most: number): OpRecorder {
+/** Records a program that copies up to `maxSlots` slots to other slots. */
+export function recordSlotCopier(layers: ReadonlyMap<string, ConcreteSpec>, maxSlots: number): OpRecorder {
   const program = createRecorder();
-  const T = program.dim("T", most);
+  const T = program.dim("T", maxSlots);
   const [from, to] = [program.input("from", "i32", [T]), program.input("to", "i32", [T])];
   for (const [name, spec] of layers) {
     const cache = program.persistent(name, spec, { init: "zeros" });
-    const [slots, heads, width] = spec.shape as readonly [number, number, number];
+    const { slots, heads, width } = extentsOf(spec);
     const rows = program.embedding(program.reshape(cache, { shape: [slots, heads * width] }), from);
     const split = program.reshape(rows, { shape: [T, heads, width] });
-    const cut = splitOf(spec);
-    const [k, v] = [program.slice(split, { axis: -1, start: 0, end: cut }), program.slice(split, { axis: -1, start: cut, end: width })];
+    const keyWidth = keyWidthOf(width);
+    const k = program.slice(split, { axis: -1, start: 0, end: keyWidth });
+    const v = program.slice(split, { axis: -1, start: keyWidth, end: width });
     program.kvWrite(cache, k, v, to);
   }
   program.output("done", program.scale(program.input("done", "f32", [1]), { by: 1 }));
   return program;
 }
 
-/** Where a row of the cache is cut in two for `kvWrite`, which joins the parts again: anywhere, but at a block's border. */
-function splitOf({ shape }: ConcreteSpec): number {
-  const width = shape[2]!;
+/**
+ * Elements of a row that are passed to `kvWrite` as keys. The op joins keys and values again, so any split between two blocks of 32
+ * elements will do.
+ */
+function keyWidthOf(width: number): number {
   return width > 32 ? 32 * Math.floor(width / 64 || 1) : Math.floor(width / 2);
 }
 
-/** `[T, heads, width]` in two along the last axis. */
+/** Splits `[T, heads, width]` in two along the last axis. */
 function splitRows(rows: Float32Array, spec: ConcreteSpec): { readonly keys: Float32Array; readonly values: Float32Array } {
-  const width = spec.shape[2]!;
-  const keyWidth = splitOf(spec);
+  const { width } = extentsOf(spec);
+  const keyWidth = keyWidthOf(width);
   const count = rows.length / width;
   const keys = new Float32Array(count * keyWidth);
   const values = new Float32Array(count * (width - keyWidth));

@@ -1,13 +1,13 @@
 import { type ConcreteSpec, createRecorder, type OpRecorder, type Plan, type Runtime, type Value } from "@centella/core";
 import { isQuantized, type Persistent } from "@centella/core/backend";
 import type { CompiledPlan } from "../scheduler/scheduler.ts";
-import { cacheLayers, recordSlots } from "./cacheTransfer.ts";
+import { cacheLayers, recordSlotCopier, takeData } from "./cacheTransfer.ts";
 import { blockTokens } from "./prefixCache.ts";
 import type { StateCopier } from "./recurrentStatePool.ts";
 import type { SnapshotLayer } from "./snapshot.ts";
 
 /**
- * Moves rows of a recurrent model's states: to other rows, and between the device and the host. Programs of their own over the memory of the
+ * Moves rows of recurrent state: to other rows, and between the device and the host. It runs programs of its own on the memory of the
  * model's plan.
  */
 export class RecurrentStateTransfer implements StateCopier {
@@ -16,31 +16,31 @@ export class RecurrentStateTransfer implements StateCopier {
   readonly #runtime: Runtime;
   readonly #plan: CompiledPlan;
   readonly #copier: Plan;
-  /** Copies slots of the cache, where there is one that can be copied. */
-  readonly #slots: Plan | undefined;
+  /** Copies slots of the cache. Undefined without a cache, or if the cache has a block type. */
+  readonly #slotCopier: Plan | undefined;
   #reader: Promise<Plan> | undefined;
   #writer: Promise<Plan> | undefined;
 
-  private constructor(runtime: Runtime, plan: CompiledPlan, copier: Plan, slots: Plan | undefined) {
+  private constructor(runtime: Runtime, plan: CompiledPlan, copier: Plan, slotCopier: Plan | undefined) {
     this.#runtime = runtime;
     this.#plan = plan;
     this.#states = stateTensors(plan.program.persistents.values());
     this.hasCache = cacheLayers(plan.program.persistents.values()).size > 0;
     this.#copier = copier;
-    this.#slots = slots;
+    this.#slotCopier = slotCopier;
   }
 
   static async open(runtime: Runtime, plan: CompiledPlan): Promise<RecurrentStateTransfer> {
     const persistents = [...plan.program.persistents.values()];
     const caches = cacheLayers(persistents);
     const copier = await runtime.compile(recordCopier(stateTensors(persistents)), { shareWith: plan });
-    // Rows of blocks cannot be gathered under another shape.
+    // Rows of block types cannot be gathered under another shape.
     const isCopied = caches.size > 0 && [...caches.values()].every(({ dtype }) => !isQuantized(dtype));
-    const slots = isCopied ? await runtime.compile(recordSlots(caches, blockTokens), { shareWith: plan }) : undefined;
-    return new RecurrentStateTransfer(runtime, plan, copier, slots);
+    const slotCopier = isCopied ? await runtime.compile(recordSlotCopier(caches, blockTokens), { shareWith: plan }) : undefined;
+    return new RecurrentStateTransfer(runtime, plan, copier, slotCopier);
   }
 
-  /** Elements of a row of each state. */
+  /** Elements of a row in each state tensor. */
   get rowSizes(): readonly SnapshotLayer[] {
     return [...this.#states].map(([name, spec]) => ({ name, elements: elementsOf(spec) }));
   }
@@ -51,34 +51,31 @@ export class RecurrentStateTransfer implements StateCopier {
   }
 
   copySlots(from: Int32Array, to: Int32Array): boolean {
-    if (this.#slots === undefined) return false;
-    const outputs = this.#slots.run({ from, to, done: new Float32Array(1) });
+    if (this.#slotCopier === undefined) return false;
+    const outputs = this.#slotCopier.run({ from, to, done: new Float32Array(1) });
     for (const output of Object.values(outputs)) output.dispose();
     return true;
   }
 
-  /** A row of each state, in the order of {@link rowSizes}. */
+  /** Reads a row of each state tensor, in the order of {@link rowSizes}. */
   async read(row: number): Promise<Float32Array[]> {
     this.#reader ??= this.#runtime.compile(recordReader(this.#states), { shareWith: this.#plan });
     const outputs = (await this.#reader).run({ from: Int32Array.of(row) });
-    return Promise.all(
-      [...this.#states.keys()].map((name) => outputs[name]!.data().finally(() => outputs[name]!.dispose()) as Promise<Float32Array>),
-    );
+    return Promise.all([...this.#states.keys()].map((name) => takeData(outputs, name)));
   }
 
-  /** Writes such rows. */
+  /** Writes rows as {@link read} returns them. */
   async write(row: number, values: readonly Float32Array[]): Promise<void> {
     this.#writer ??= this.#runtime.compile(recordWriter(this.#states), { shareWith: this.#plan });
     const plan = await this.#writer;
-    const inputs = Object.fromEntries([...this.#states.keys()].map((name, i) => [`${name}.row`, values[i]!]));
-    const outputs = plan.run({ ...inputs, ...targets(this.#states, row), done: new Float32Array(1) });
-    // The output only tells that the run is done, or why it failed.
-    for (const output of Object.values(outputs)) await output.data().finally(() => output.dispose());
+    const inputs = Object.fromEntries([...this.#states.keys()].map((name, i) => [`${name}.row`, values[i] ?? new Float32Array(0)]));
+    // The output only shows that the run is done, or why it failed.
+    await takeData(plan.run({ ...inputs, ...targets(this.#states, row), done: new Float32Array(1) }), "done");
   }
 
   async dispose(): Promise<void> {
     this.#copier.dispose();
-    this.#slots?.dispose();
+    this.#slotCopier?.dispose();
     for (const plan of [this.#reader, this.#writer]) (await plan?.catch(() => undefined))?.dispose();
   }
 }
@@ -92,12 +89,12 @@ function elementsOf({ shape }: ConcreteSpec): number {
   return shape.slice(1).reduce((product, extent) => product * extent, 1);
 }
 
-/** Tokens that write a state: see {@link write}. */
+/** Number of tokens that write a row; see {@link write}. Convolution states are `[rows, tokens, …]`, scan states `[rows, H, P, N]`. */
 function tokensOf({ shape }: ConcreteSpec): number {
-  return shape.length === 3 ? shape[1]! : shape[3]!;
+  return shape.at(shape.length === 3 ? 1 : 3) ?? 0;
 }
 
-/** Positions and rows of the tokens that write a row of each state. */
+/** Inputs of the tokens that write a row: their positions and the row, for each number of tokens. */
 function targets(states: ReadonlyMap<string, ConcreteSpec>, row: number): Record<string, Int32Array> {
   return Object.fromEntries(
     [...new Set([...states.values()].map(tokensOf))].flatMap((count) => [
@@ -110,7 +107,7 @@ function targets(states: ReadonlyMap<string, ConcreteSpec>, row: number): Record
 function recordCopier(states: ReadonlyMap<string, ConcreteSpec>): OpRecorder {
   const program = createRecorder();
   const from = program.input("from", "i32", [1]);
-  recordWrites(program, states, (_name, spec, state) => gathered(program, spec, state, from));
+  recordWrites(program, states, (_name, spec, state) => gatherRow(program, spec, state, from));
   return program;
 }
 
@@ -123,14 +120,16 @@ function recordWriter(states: ReadonlyMap<string, ConcreteSpec>): OpRecorder {
 function recordReader(states: ReadonlyMap<string, ConcreteSpec>): OpRecorder {
   const program = createRecorder();
   const from = program.input("from", "i32", [1]);
-  for (const [name, spec] of states) program.output(name, gathered(program, spec, program.persistent(name, spec, { init: "zeros" }), from));
+  for (const [name, spec] of states)
+    program.output(name, gatherRow(program, spec, program.persistent(name, spec, { init: "zeros" }), from));
   return program;
 }
 
-/** A row `[…]` of a state. */
-function gathered(program: OpRecorder, { shape }: ConcreteSpec, state: Value, row: Value): Value {
-  const rows = program.reshape(state, { shape: [shape[0]!, elementsOf({ shape } as ConcreteSpec)] });
-  return program.reshape(program.embedding(rows, row), { shape: shape.slice(1) });
+/** A row `[…]` of a state tensor `[rows, …]`. */
+function gatherRow(program: OpRecorder, spec: ConcreteSpec, state: Value, row: Value): Value {
+  const [rowCount = 0, ...rowShape] = spec.shape;
+  const rows = program.reshape(state, { shape: [rowCount, elementsOf(spec)] });
+  return program.reshape(program.embedding(rows, row), { shape: rowShape });
 }
 
 function recordWrites(
@@ -141,8 +140,9 @@ function recordWrites(
   const inputs = new Map<string, Value>();
   const input = (name: string, count: number): Value => {
     const key = `${name}.${count}`;
-    if (!inputs.has(key)) inputs.set(key, program.input(key, "i32", [count]));
-    return inputs.get(key)!;
+    const value = inputs.get(key) ?? program.input(key, "i32", [count]);
+    inputs.set(key, value);
+    return value;
   };
   for (const [name, spec] of states) {
     const state = program.persistent(name, spec, { init: "zeros" });
@@ -153,8 +153,8 @@ function recordWrites(
 }
 
 /**
- * Writes a row as tokens of a text of its own, which begins with a state of 0. A convolution keeps the tokens themselves; a scan without
- * decay, where token n is seen by element n alone, adds up to the state exactly.
+ * Writes a row as the tokens of a text, whose state begins at 0. The state of a convolution is its last tokens. The state of a scan is
+ * written exactly by N tokens without decay, of which token n adds to element n alone.
  */
 function write(program: OpRecorder, state: Value, { shape }: ConcreteSpec, value: Value, positions: Value, rows: Value): void {
   if (shape.length === 3) {

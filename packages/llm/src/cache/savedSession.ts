@@ -40,7 +40,7 @@ export async function saveSession(
   try {
     const ids = [...sequence.ids];
     const rows = await transfer.read(sequence.slots(0, ids.length));
-    const stateRows = ids.length === 0 ? [] : ((await stateTransfer?.read(sequence.stateRow!)) ?? []);
+    const stateRows = ids.length === 0 || stateTransfer === undefined ? [] : await stateTransfer.read(sequence.stateRow);
     snapshot = encodeSnapshot({ ...target, messages, ids, rows, stateRows }, hmac !== undefined);
   } finally {
     pool.release(sequence);
@@ -71,9 +71,12 @@ export async function readSession(model: ModelContext, bytes: Uint8Array, option
         const missing = fitting.slice(start);
         if (missing.length === 0) return fitting;
         if (scope !== undefined) sequence.distrust();
-        const parts = target.layers.map(({ elements }, i) => rows[i]!.subarray(start * elements, fitting.length * elements));
+        const parts = rows.map((values) => {
+          const elements = values.length / ids.length;
+          return values.subarray(start * elements, fitting.length * elements);
+        });
         await transfer.write(sequence.reserve(missing.length), parts);
-        await stateTransfer?.write(sequence.stateRow!, stateRows);
+        await stateTransfer?.write(sequence.stateRow, stateRows);
         sequence.append(missing);
         return fitting;
       } finally {

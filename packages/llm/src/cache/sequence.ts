@@ -2,7 +2,7 @@ import { ProgramError } from "@centella/core";
 import { type Block, blockTokens, type PrefixCache } from "./prefixCache.ts";
 import { type RecurrentStatePool, type SavedStateRow, SequenceState, type StateCopier } from "./recurrentStatePool.ts";
 
-/** State that the sequences of a model share. */
+/** Cache that the sequences of a model share. */
 export interface SequenceCache {
   readonly prefixCache: PrefixCache;
   /** Undefined unless the model is recurrent. */

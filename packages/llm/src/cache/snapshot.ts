@@ -5,27 +5,27 @@ import { type ChatMessage, checkMessages } from "../chat/messages.ts";
 import { SnapshotError } from "../errors.ts";
 import type { CacheType } from "../model/modelBuilder.ts";
 
-/** A layer of the cache in a snapshot. */
+/** A tensor of the cache in a snapshot: a layer's keys and values, or recurrent states. */
 export interface SnapshotLayer {
   readonly name: string;
-  /** Elements of a token's keys and values. */
+  /** Elements of a token's keys and values, or of a state. */
   readonly elements: number;
 }
 
-/** What a session is saved as. */
+/** Content of a saved session. */
 export interface Snapshot {
-  /** Which model computed it: `fingerprint`. */
+  /** Fingerprint of the model that computed it. */
   readonly model: string;
   readonly cacheType: CacheType;
   readonly layers: readonly SnapshotLayer[];
-  /** Of a recurrent model. */
+  /** State tensors of a recurrent model. */
   readonly states: readonly SnapshotLayer[];
   readonly messages: readonly ChatMessage[];
   /** The tokens whose keys and values follow. */
   readonly ids: readonly number[];
-  /** Of each layer, `[ids.length, elements]`. */
+  /** Keys and values of each layer, `[ids.length, elements]`. */
   readonly rows: readonly Float32Array[];
-  /** Of each state, `[elements]`, behind the last of the ids; none without ids. */
+  /** Recurrent states after the last id, `[elements]` each. Empty if there are no ids. */
   readonly stateRows: readonly Float32Array[];
 }
 
@@ -48,7 +48,7 @@ const headerKinds: Kinds<Header> = {
 const magic = new TextEncoder().encode("CENTELLA");
 /** Versions of the format: without a MAC, and with a MAC after the checksum. */
 const versions = { plain: 1, withMac: 2 };
-/** Magic, version, bytes of the header. */
+/** Bytes of the magic, the version and the header's length. */
 const prefixBytes = magic.length + 8;
 const checksumBytes = 4;
 /** Bytes of an HMAC-SHA-256. */
@@ -67,7 +67,7 @@ export function encodeSnapshot({ ids, rows, states, stateRows, ...rest }: Snapsh
   const header = new TextEncoder().encode(
     JSON.stringify({ ...rest, ...(states.length > 0 && { states }), tokens: ids.length } satisfies Header),
   );
-  const layerBytes = rest.layers.map(({ elements }) => rowBytes(rest.cacheType, elements) * ids.length);
+  const layerBytes = layerSizes(rest, ids.length);
   const size = prefixBytes + header.length + 4 * ids.length + sum([...layerBytes, ...stateBytes(states, ids.length)]) + checksumBytes;
   const bytes = new Uint8Array(size + (leavesRoom ? macBytes : 0));
   const view = new DataView(bytes.buffer);
@@ -81,8 +81,9 @@ export function encodeSnapshot({ ids, rows, states, stateRows, ...rest }: Snapsh
     at += 4;
   }
   for (const [i, values] of rows.entries()) {
-    if (values.length > 0) quantize(rest.cacheType, values, bytes.subarray(at, at + layerBytes[i]!));
-    at += layerBytes[i]!;
+    const end = at + (layerBytes[i] ?? 0);
+    if (values.length > 0) quantize(rest.cacheType, values, bytes.subarray(at, end));
+    at = end;
   }
   for (const values of stateRows) {
     for (const value of values) {
@@ -94,7 +95,12 @@ export function encodeSnapshot({ ids, rows, states, stateRows, ...rest }: Snapsh
   return bytes;
 }
 
-/** An empty text has no states. */
+/** Bytes of each layer's keys and values. */
+function layerSizes({ cacheType, layers }: Pick<Snapshot, "cacheType" | "layers">, tokens: number): number[] {
+  return layers.map(({ elements }) => rowBytes(cacheType, elements) * tokens);
+}
+
+/** Bytes of each recurrent state. An empty text has no states. */
 function stateBytes(states: readonly SnapshotLayer[], tokens: number): number[] {
   return tokens === 0 ? [] : states.map(({ elements }) => 4 * elements);
 }
@@ -103,7 +109,7 @@ function sum(counts: readonly number[]): number {
   return counts.reduce((total, count) => total + count, 0);
 }
 
-/** What a snapshot must agree with. */
+/** Properties of a model that a snapshot must agree with. */
 export type SnapshotTarget = Pick<Snapshot, "model" | "cacheType" | "layers" | "states"> & { readonly vocabSize: number };
 
 /** Whether a snapshot ends with a MAC. @throws {SnapshotError} if the bytes are not a snapshot, or have another version */
@@ -131,12 +137,12 @@ export function decodeSnapshot(snapshot: Uint8Array, target: SnapshotTarget): Sn
   const bytes = hasMac(snapshot) ? snapshot.subarray(0, -macBytes) : snapshot;
   const view = viewOf(bytes);
   const end = bytes.length - checksumBytes;
-  if (crc32(bytes.subarray(0, end)) !== view.getUint32(end, true)) throw damaged("their checksum");
+  if (crc32(bytes.subarray(0, end)) !== view.getUint32(end, true)) throw damaged("another checksum");
   const start = prefixBytes + view.getUint32(magic.length + 4, true);
-  if (start > end) throw damaged("a header that is longer than they are");
+  if (start > end) throw damaged("a header that is longer than the snapshot");
   const header = readHeader(bytes.subarray(prefixBytes, start));
   requireSame(header, target);
-  const layerBytes = target.layers.map(({ elements }) => rowBytes(target.cacheType, elements) * header.tokens);
+  const layerBytes = layerSizes(target, header.tokens);
   const size = start + 4 * header.tokens + sum([...layerBytes, ...stateBytes(target.states, header.tokens)]);
   if (size !== end) throw damaged(`${end - start} bytes after the header instead of ${size - start}`);
   const ids = Array.from({ length: header.tokens }, (_, i) => view.getInt32(start + 4 * i, true));
@@ -144,8 +150,9 @@ export function decodeSnapshot(snapshot: Uint8Array, target: SnapshotTarget): Sn
   let at = start + 4 * header.tokens;
   const rows = target.layers.map(({ elements }, i) => {
     const values = new Float32Array(elements * header.tokens);
-    if (values.length > 0) dequantize(target.cacheType, bytes.subarray(at, at + layerBytes[i]!), values);
-    at += layerBytes[i]!;
+    const rowsEnd = at + (layerBytes[i] ?? 0);
+    if (values.length > 0) dequantize(target.cacheType, bytes.subarray(at, rowsEnd), values);
+    at = rowsEnd;
     return values;
   });
   const stateRows = (header.tokens === 0 ? [] : target.states).map(({ elements }) => {
@@ -165,9 +172,9 @@ function readHeader(bytes: Uint8Array): Header {
   try {
     header = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch (error) {
-    throw damaged("a header that is no JSON", { cause: error });
+    throw damaged("a header that is not JSON", { cause: error });
   }
-  if (!isRecord(header)) throw damaged("a header that is no object");
+  if (!isRecord(header)) throw damaged("a header that is not an object");
   for (const [name, { accepts, expected }] of Object.entries(headerKinds)) {
     if (!accepts(header[name])) throw damaged(`a header whose ${name} is not ${expected}`);
   }
@@ -195,7 +202,7 @@ function requireSame(header: Header, target: SnapshotTarget): void {
 }
 
 function isSameSizes(a: readonly SnapshotLayer[], b: readonly SnapshotLayer[]): boolean {
-  return a.length === b.length && a.every(({ elements }, i) => elements === b[i]!.elements);
+  return a.length === b.length && a.every(({ elements }, i) => elements === b[i]?.elements);
 }
 
 function describeCache({ cacheType, layers, states = [] }: Pick<Header, "cacheType" | "layers" | "states">): string {
@@ -212,16 +219,16 @@ function damaged(got: string, options?: ErrorOptions): SnapshotError {
   return new SnapshotError("damaged", `restore: expected an undamaged snapshot, got bytes with ${got}; save the session again`, options);
 }
 
-let table: Uint32Array | undefined;
+let crcTable: Uint32Array | undefined;
 
 /** CRC-32 as in ISO 3309, ZIP and PNG: polynomial 0xEDB88320, reflected. */
 export function crc32(bytes: Uint8Array): number {
-  table ??= Uint32Array.from({ length: 256 }, (_, byte) => {
+  crcTable ??= Uint32Array.from({ length: 256 }, (_, byte) => {
     let value = byte;
     for (let bit = 0; bit < 8; bit++) value = value & 1 ? (value >>> 1) ^ 0xedb88320 : value >>> 1;
     return value;
   });
   let crc = 0xffffffff;
-  for (let i = 0; i < bytes.length; i++) crc = table[(crc ^ bytes[i]!) & 0xff]! ^ (crc >>> 8);
+  for (const byte of bytes) crc = crcTable[(crc ^ byte) & 0xff]! ^ (crc >>> 8);
   return (crc ^ 0xffffffff) >>> 0;
 }

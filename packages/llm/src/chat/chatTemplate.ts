@@ -1,7 +1,7 @@
 import { ArgumentError } from "@centella/core";
 import { boolean, callback, check, checkOptions, isRecord, type Kinds, kind, string } from "@centella/quant/checks";
 import { ChatTemplateError, chatTemplateKey, noChatTemplate } from "../errors.ts";
-import { withBos } from "../generate/withBos.ts";
+import { withBos } from "../tokenizer/tokenIds.ts";
 import type { Tokenizer } from "../tokenizer/tokenizer.ts";
 import type { VocabularyMetadata } from "../tokenizer/vocabulary.ts";
 import { chatKinds, type RenderOptions } from "./chatOptions.ts";

@@ -5,6 +5,7 @@ import {
   boolean,
   checkKeys,
   checkOptions,
+  checkValue,
   describe,
   isRecord,
   type Kinds,
@@ -17,13 +18,12 @@ import {
 import type { ChatOptions } from "../chat/chatOptions.ts";
 import { chatKinds } from "../chat/chatOptions.ts";
 import type { ReasoningFormat, ReasoningTags } from "../chat/reasoning.ts";
-import { wholeNumber } from "../options.ts";
 import { type ResolvedSampling, resolveSampling, type SamplingOptions, samplingOptionNames } from "../sampling/options.ts";
 import type { OverflowPolicy, ResolvedOverflow } from "./overflow.ts";
 
-/** How a text is generated: the sampling options, and these. */
+/** How a text is generated: the sampling options and the options below. */
 export interface GenerateOptions extends Omit<SamplingOptions, "dryBreakers"> {
-  /** Tokens to generate at most, from 1. Default: until the text ends or the context is full. */
+  /** Maximum number of tokens to generate, at least 1. Default: until the text ends or the context is full. */
   readonly maxTokens?: number | undefined;
   /** Texts that interrupt a repetition for DRY: up to 64, each of up to 40 characters. Default: line feed, colon, double quote, asterisk. */
   readonly dryBreakers?: readonly string[] | undefined;
@@ -81,7 +81,7 @@ export interface ResolvedGeneration {
   readonly chat: ChatOptions;
 }
 
-/** Default breakers of DRY, those of llama.cpp. */
+/** Default breakers of DRY; llama.cpp has the same ones. */
 const defaultDryBreakers: readonly string[] = ["\n", ":", '"', "*"];
 
 /** llama.cpp truncates breakers to this length. */
@@ -166,9 +166,9 @@ function checkReasoning(reasoning: ResolvedGeneration["reasoning"]): void {
   throw new ArgumentError("reasoning", '"auto", "harmony", false or { open, close } with tags that are not empty', describe(reasoning));
 }
 
-/** The policy for a generation of `maxTokens` in a context of `contextLength`. @throws {ArgumentError} if the context is smaller than it wants */
+/** The policy for a generation of `maxTokens` in a context of `contextLength`. @throws {ArgumentError} if `room` does not fit the context */
 export function resolveOverflow({ overflow, maxTokens }: ResolvedGeneration, contextLength: number): ResolvedOverflow {
   const quarter = Math.max(1, Math.floor(contextLength / 4));
   const { prompt = "error", generation = "stop", keep = quarter, room = Math.min(maxTokens, quarter) } = overflow;
-  return { prompt, generation, keep, room: wholeNumber("overflow.room", room, 1, Math.max(1, contextLength - 1)) };
+  return { prompt, generation, keep, room: checkValue("overflow.room", room, whole(1, Math.max(1, contextLength - 1))) };
 }

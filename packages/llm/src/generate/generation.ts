@@ -50,14 +50,14 @@ export class Generation {
     this.#text = new TextAssembly(context, this.#history);
   }
 
-  /** The sequence that it computes on; undefined until one is acquired. */
+  /** The sequence that the generation runs on; undefined until one is acquired. */
   get sequence(): Sequence | undefined {
     return this.#sequence;
   }
 
   /** The answer, up to the last part that was read, including the text of the message that it continues. */
   get answer(): Answer {
-    return this.#text.whole;
+    return this.#text.answer;
   }
 
   async *parts(): AsyncGenerator<GenerationPart, void, undefined> {
@@ -137,7 +137,7 @@ export class Generation {
     }
   }
 
-  /** Computes the uncached part of the prompt. @returns the sampler of the next token */
+  /** Computes the uncached part of the prompt. @returns a sampler of the first token */
   async *#prefill(sequence: Sequence, loop: DecodeLoop): AsyncGenerator<PrefillProgress, RowSampler, undefined> {
     const { scheduler, prompt, options } = this.#context;
     const { signal, progress } = options;

@@ -31,7 +31,7 @@ export interface GenerationFinish {
   readonly stop?: string;
   /** The whole text, without the reasoning. */
   readonly text: string;
-  /** The reasoning before the answer, if it is separated. */
+  /** The reasoning before the answer, if reasoning is separated. */
   readonly reasoning?: string;
   /** Messages to or about tools, if any, unparsed (arguments of calls usually are JSON). */
   readonly commentary?: readonly Commentary[];

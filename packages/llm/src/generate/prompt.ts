@@ -2,13 +2,12 @@ import { ArgumentError } from "@centella/core";
 import { describe } from "@centella/quant/checks";
 import { frozenMessages, isOpenAnswer, withTurn } from "../chat/conversation.ts";
 import { type ChatMessage, checkMessages, textOf } from "../chat/messages.ts";
-import { mostCountedTokens, TokenizerError } from "../errors.ts";
+import { maxCountedTokens, TokenizerError } from "../errors.ts";
 import type { ModelContext } from "../model/modelContext.ts";
+import { checkIds, withBos } from "../tokenizer/tokenIds.ts";
 import type { EncodeAsyncOptions } from "../tokenizer/tokenizer.ts";
 import type { ResolvedGeneration } from "./generateOptions.ts";
-import { checkIds } from "./ids.ts";
 import { type FittedPrompt, fitPrompt, type ResolvedOverflow } from "./overflow.ts";
-import { withBos } from "./withBos.ts";
 
 /** A text with a gap to fill. */
 export interface Gap {
@@ -48,7 +47,7 @@ export async function preparePrompt(
   earlier: readonly ChatMessage[],
 ): Promise<PreparedPrompt> {
   const { contextLength, vocabSize } = model.scheduler;
-  const maxTokens = overflow.prompt === "error" ? mostCountedTokens(contextLength) : undefined;
+  const maxTokens = overflow.prompt === "error" ? maxCountedTokens(contextLength) : undefined;
   // An aborted turn that is kept reports the ids of its prompt.
   const encoding = { maxTokens, signal: options.onAbort === "keep" ? undefined : options.signal };
   const plain = { messages: undefined, begun: undefined, warnings: [] };
@@ -87,7 +86,7 @@ async function encodePlain(
 ): Promise<ArrayLike<number>> {
   if (typeof prompt === "string") {
     const { tokenizer } = model;
-    const ids = await tokenizer.encodeAsync(prompt, { parseSpecial: nowhere, ...encoding });
+    const ids = await tokenizer.encodeAsync(prompt, { parseSpecial: noSpans, ...encoding });
     // A text to continue has no EOS, even if the vocabulary adds one.
     return tokenizer.addEos && ids.at(-1) === tokenizer.eosId ? ids.subarray(0, -1) : ids;
   }
@@ -99,8 +98,8 @@ async function encodePlain(
   throw new ArgumentError("prompt", "a string, messages, { prefix, suffix } or { ids }", describe(prompt));
 }
 
-/** Spans of markup in plain text: none. */
-const nowhere: readonly [] = [];
+/** Spans of plain text in which special tokens are recognised: none. */
+const noSpans: readonly [] = [];
 
 /**
  * Encodes a gap as prefix, suffix, middle, as llama.cpp's server does.
@@ -114,6 +113,7 @@ async function encodeGap({ tokenizer }: ModelContext, { prefix, suffix }: Gap, e
     );
   }
   const text = (part: string): Promise<Iterable<number>> =>
-    tokenizer.encodeAsync(part, { addSpecial: false, parseSpecial: nowhere, ...encoding });
-  return [...(tokenizer.addBos ? [tokenizer.bosId!] : []), prefixId, ...(await text(prefix)), suffixId, ...(await text(suffix)), middleId];
+    tokenizer.encodeAsync(part, { addSpecial: false, parseSpecial: noSpans, ...encoding });
+  const ids = [prefixId, ...(await text(prefix)), suffixId, ...(await text(suffix)), middleId];
+  return tokenizer.addBos && tokenizer.bosId !== undefined ? [tokenizer.bosId, ...ids] : ids;
 }

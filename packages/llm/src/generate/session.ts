@@ -1,11 +1,10 @@
-import { checkOptions } from "@centella/quant/checks";
+import { checkOptions, checkValue, whole } from "@centella/quant/checks";
 import type { RestoreOptions, SaveOptions } from "../cache/saveOptions.ts";
 import { savingKinds } from "../cache/saveOptions.ts";
 import { frozenMessages, withAnswer, withPartialAnswer } from "../chat/conversation.ts";
 import { type ChatMessage, checkMessages } from "../chat/messages.ts";
 import type { ReasoningFormat } from "../chat/reasoning.ts";
 import type { ModelContext } from "../model/modelContext.ts";
-import { wholeNumber } from "../options.ts";
 import { type GenerateOptions, type ResolvedGeneration, resolveGeneration, resolveOverflow } from "./generateOptions.ts";
 import { Generation } from "./generation.ts";
 import type { GenerationFinish, GenerationPart } from "./generationParts.ts";
@@ -94,12 +93,12 @@ export class Session {
   }
 
   /**
-   * Goes back to the first `messageCount` messages, which stay cached.
+   * Goes back to the first `messageCount` messages. Their tokens stay cached.
    * @throws {ArgumentError | BusyError | DisposedError}
    */
   truncate(messageCount: number): void {
     this.#requireIdle();
-    this.#messages = frozenMessages(this.#messages.slice(0, wholeNumber("truncate", messageCount, 0, this.#messages.length)));
+    this.#messages = frozenMessages(this.#messages.slice(0, checkValue("truncate", messageCount, whole(0, this.#messages.length))));
   }
 
   /**

@@ -1,28 +1,28 @@
 import { ArgumentError } from "@centella/core";
 import { check, describe, list, string } from "@centella/quant/checks";
 
-/** What {@link StopStrings.push} lets out. */
+/** Result of {@link StopStrings.push}. */
 export interface StopResult {
-  /** Text that is certainly no part of a stop string. */
+  /** Text that cannot be part of a stop string. */
   readonly text: string;
-  /** The stop string that ended the text, if one did; the text ends just before it. */
+  /** The stop string that ended the text, if any. The text ends just before it. */
   readonly stopped?: string;
 }
 
-/** A place in the automaton: the longest tail of the text that begins some stop string. */
+/** A state of the automaton: the longest suffix of the text that is a prefix of a stop string. */
 interface State {
   readonly depth: number;
   readonly next: Map<number, State>;
-  /** Where to go on when no stop string continues with the next character: the longest shorter tail. */
+  /** State of the next shorter suffix, which is tried if no stop string continues with the next character. */
   fallback: State | undefined;
   /** Longest stop string that ends here. */
   match: string | undefined;
 }
 
 /**
- * Watches a text that arrives in pieces for stop strings and withholds what could be the beginning of one. The first stop string
- * to be complete ends the text, the longest of those that are complete at the same character; how the text is cut into pieces
- * makes no difference. An Aho-Corasick automaton: the cost grows with the text only.
+ * Detects stop strings in a text that arrives in pieces, and withholds text that could be the beginning of one. The stop string that is
+ * complete first ends the text; if several end at the same character, the longest one. The result does not depend on how the text is cut
+ * into pieces. Uses an Aho-Corasick automaton: the cost is linear in the text and does not depend on the number of stop strings.
  */
 export class StopStrings {
   readonly #root: State = { depth: 0, next: new Map(), fallback: undefined, match: undefined };
@@ -37,7 +37,7 @@ export class StopStrings {
     this.#link();
   }
 
-  /** After a stop string, further text gives nothing but the same `stopped`. */
+  /** Adds text. After a stop string, the result is always the same `stopped` without text. */
   push(text: string): StopResult {
     check("StopStrings", "text", text, string);
     if (this.#stopped !== undefined) return { text: "", stopped: this.#stopped };
@@ -55,7 +55,7 @@ export class StopStrings {
     return { text: held.slice(0, certain) };
   }
 
-  /** Ends the text: gives out what was withheld. Afterwards another text can be pushed. */
+  /** Ends the text and returns what was withheld. Afterwards another text can be pushed. */
   flush(): string {
     const text = this.#held;
     this.#held = "";
@@ -82,7 +82,7 @@ export class StopStrings {
   }
 
   #link(): void {
-    // Breadth first, so that the shorter tails are linked before they are needed. The list grows while it is walked.
+    // Breadth first, so that shorter suffixes are linked before they are needed. The list grows during the loop.
     const states = [this.#root];
     for (const state of states) {
       for (const [code, child] of state.next) {

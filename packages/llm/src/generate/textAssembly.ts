@@ -20,7 +20,7 @@ export interface AssemblyContext {
 
 /** Assembles the text of a generation from tokens, detects stop strings and separates reasoning from the answer. */
 export class TextAssembly {
-  /** The generated answer, up to the last part that was read. */
+  /** The generated answer, up to the last part that was read. Excludes the message that the answer continues. */
   text = "";
   reasoning = "";
   /** The part of the answer that the prompt already contains. */
@@ -33,14 +33,14 @@ export class TextAssembly {
   readonly #splitter: TextSplitter | undefined;
   readonly #history: readonly number[];
   readonly #promptTokens: number;
-  readonly #wantsLogprobs: boolean;
-  #told: number;
+  readonly #reportsLogprobs: boolean;
+  /** Length of the history up to which tokens belong to parts that were yielded. */
+  #reported: number;
 
   constructor({ tokenizer, options, reasoning, prompt, begun }: AssemblyContext, history: readonly number[]) {
-    const after = prompt.ids.at(-1)!;
     this.#stops = new StopStrings(options.stop);
     const markup = reasoning?.markup ?? [];
-    this.#stream = new TextStream(tokenizer, { after, ...(reasoning && { shown: spelling(tokenizer, markup) }) });
+    this.#stream = new TextStream(tokenizer, { after: prompt.ids.at(-1), ...(reasoning && { shown: markupIds(tokenizer, markup) }) });
     if (reasoning !== undefined) {
       const longest = Math.max(...markup.map(({ length }) => length));
       const promptEnd = begun === undefined ? tokenizer.decode(prompt.ids.slice(-longest - 8), { skipSpecial: false }) : "";
@@ -50,12 +50,12 @@ export class TextAssembly {
     for (const { type, text } of this.#split(begun ?? "")) this.#begun[type === "reasoning" ? type : "text"] += text;
     this.#history = history;
     this.#promptTokens = prompt.ids.length;
-    this.#told = prompt.ids.length;
-    this.#wantsLogprobs = options.logprobs !== undefined;
+    this.#reported = prompt.ids.length;
+    this.#reportsLogprobs = options.logprobs !== undefined;
   }
 
   /** The whole answer, up to the last part that was read. */
-  get whole(): { readonly text: string; readonly reasoning: string } {
+  get answer(): { readonly text: string; readonly reasoning: string } {
     return { text: this.#begun.text + this.text, reasoning: this.#begun.reasoning + this.reasoning };
   }
 
@@ -83,12 +83,14 @@ export class TextAssembly {
     for (const { type, text, recipient, isFirst } of spans) {
       const to = recipient === undefined ? {} : { recipient };
       if (type !== "commentary") this[type] += text;
-      else if (isFirst) this.commentary.push({ text, ...to });
-      else this.commentary.push({ ...to, text: this.commentary.pop()!.text + text });
-      const from = this.#told;
-      this.#told = this.#history.length;
-      const logprobs = this.#wantsLogprobs && {
-        logprobs: this.logprobs.slice(from - this.#promptTokens, this.#told - this.#promptTokens),
+      else {
+        const begun = isFirst ? undefined : this.commentary.pop();
+        this.commentary.push({ text: (begun?.text ?? "") + text, ...to });
+      }
+      const from = this.#reported;
+      this.#reported = this.#history.length;
+      const logprobs = this.#reportsLogprobs && {
+        logprobs: this.logprobs.slice(from - this.#promptTokens, this.#reported - this.#promptTokens),
       };
       yield { type, text, ...to, ids: this.#history.slice(from), ...logprobs };
     }
@@ -99,7 +101,7 @@ function spansOf(text: string): readonly TextSpan[] {
   return text === "" ? [] : [{ type: "text", text }];
 }
 
-/** Tokens that spell markup, which the splitter must see. */
-function spelling(tokenizer: Tokenizer, markup: readonly string[]): ReadonlySet<number> {
+/** Ids of the tokens that markup consists of. The splitter must see their text. */
+function markupIds(tokenizer: Tokenizer, markup: readonly string[]): ReadonlySet<number> {
   return new Set(markup.flatMap((tag) => [...tokenizer.encode(tag, { addSpecial: false, parseSpecial: true })]));
 }

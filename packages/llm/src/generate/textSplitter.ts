@@ -1,22 +1,22 @@
-/** A piece of one kind of text. */
+/** A piece of text of one type. */
 export interface TextSpan {
-  /** "commentary": what is said to tools, or about what will be done with them. */
+  /** "commentary": messages to tools, or about the use of tools. */
   readonly type: "text" | "reasoning" | "commentary";
   readonly text: string;
-  /** The tool that a commentary is for. */
+  /** The tool that a commentary is addressed to. */
   readonly recipient?: string;
-  /** Whether it begins a message, of commentaries. */
+  /** Whether a commentary's span begins a message. */
   readonly isFirst?: boolean;
 }
 
-/** Takes a text apart that arrives in pieces. */
+/** Separates the answer, the reasoning and messages to tools in a text that arrives in pieces. */
 export interface TextSplitter {
   push(text: string): TextSpan[];
-  /** Ends the text: what could have become markup is none. */
+  /** Ends the text. Withheld text that could have become markup is returned as text. */
   flush(): TextSpan[];
 }
 
-/** Length of the longest end of `text` that begins `tag`. */
+/** Length of the longest suffix of `text` that is a proper prefix of `tag`. */
 export function partialTag(text: string, tag: string): number {
   for (let length = Math.min(text.length, tag.length - 1); length > 0; length--) {
     if (tag.startsWith(text.slice(-length))) return length;

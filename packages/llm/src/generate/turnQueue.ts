@@ -3,8 +3,6 @@ import { BusyError } from "../errors.ts";
 import { Semaphore } from "../scheduler/semaphore.ts";
 import type { GenerationFinish, GenerationPart } from "./generationParts.ts";
 
-/** Rules that sessions share with and without a worker. */
-
 /** Reads a generation to its end and returns its last part. */
 export async function finishOf(parts: AsyncIterable<GenerationPart>): Promise<GenerationFinish> {
   let last: GenerationPart | undefined;

@@ -1,23 +1,22 @@
 import type { OpRecorder, Value } from "@centella/core";
 import { type GgufFile, type GgufInput, type LocateOptions, readGguf } from "@centella/gguf";
-import { checkValue, finite, shown } from "@centella/quant/checks";
+import { checkKeys, checkValue, finite, shown } from "@centella/quant/checks";
 import { ModelError } from "../errors.ts";
-import { checkKeys } from "../options.ts";
 import { MetadataReader } from "./metadataReader.ts";
-import { type ExpertsOrigin, type ModelPart, type Weight, type WeightOrigin, WeightTable } from "./weights.ts";
+import { type ExpertsOrigin, type ModelPart, type PartWeights, type Weight, type WeightOrigin, WeightTable } from "./weights.ts";
 
 /** A LoRA adapter to load with a model. */
 export interface AdapterOptions {
-  /** GGUF file as llama.cpp's `convert_lora_to_gguf` writes it, named or given as a model is. */
+  /** GGUF file as llama.cpp's `convert_lora_to_gguf` writes it. Accepts what `loadModel` accepts for a model in one file. */
   readonly source: GgufInput;
-  /** How much of it is added. Default 1. */
+  /** Factor of the adapter's contribution. Default 1. */
   readonly scale?: number | undefined;
 }
 
 /** The adapters that a model is loaded with. */
 export interface Adapters {
   readonly files: readonly GgufFile[];
-  /** Their part of a recording. */
+  /** Declares the adapters' tensors in a program. */
   record(program: OpRecorder): AdapterTables;
   close(): Promise<void>;
 }
@@ -25,14 +24,15 @@ export interface Adapters {
 /** An adapter's open file. */
 interface Adapter {
   readonly file: GgufFile;
-  /** Factor of `B·(A·x)` where A has `rank` rows. */
+  /** Factor of `B·(A·x)`, given the number of rows of A. */
   readonly scale: (rank: number) => number;
 }
 
-const ends = [".lora_a", ".lora_b"] as const;
+/** Ends of the names of an adapter's tensors. */
+const suffixes = [".lora_a", ".lora_b"] as const;
 
 /**
- * Opens adapters of a model of this architecture.
+ * Opens adapters for a model of this architecture.
  * @throws {GgufError | ModelError | ArgumentError}
  */
 export async function openAdapters(adapters: readonly AdapterOptions[], architecture: string, locate: LocateOptions): Promise<Adapters> {
@@ -47,11 +47,11 @@ export async function openAdapters(adapters: readonly AdapterOptions[], architec
       const { source, scale = 1 } = options;
       checkValue("adapters.scale", scale, finite);
       const file = await readGguf(source, locate);
-      // A path or URL was opened here; a source handed in stays its owner's to close.
+      // A path or URL was opened here. A source that was handed in stays its owner's to close.
       if (typeof source === "string" || source instanceof URL) owned.push(file);
       requireLora(file, architecture);
       const alpha = new MetadataReader(file, "adapter").number("lora.alpha");
-      // As in llama.cpp, where alpha is 0 or missing nothing is divided by the rank.
+      // As in llama.cpp, the scale is not divided by the rank if alpha is 0 or missing.
       open.push({ file, scale: (rank) => (alpha === undefined ? scale : (scale * alpha) / rank) });
     }
     return {
@@ -80,13 +80,13 @@ function requireLora({ metadata }: GgufFile, architecture: string): void {
   }
   const activated = "adapter.alora.invocation_tokens";
   if (metadata.has(activated)) {
-    throw new ModelError(`adapter: expected one that always holds, got one with ${activated}; pass a plain LoRA adapter`);
+    throw new ModelError(`adapter: expected one that is always active, got one with ${activated}; pass a plain LoRA adapter`);
   }
 }
 
 /**
- * The adapters' part of a recording: `scale · B·(A·x)` beside every product with a weight that they adapt. Their matrices stay as they
- * are stored, whatever type the model's weights have.
+ * The adapters' part of a program: adds `scale · B·(A·x)` to every product with a weight that they adapt. Their matrices keep the types in
+ * which they are stored, regardless of the weights' types.
  */
 export class AdapterTables {
   readonly #program: OpRecorder;
@@ -97,51 +97,41 @@ export class AdapterTables {
     this.#tables = adapters.map((adapter, i) => ({ adapter, weights: new WeightTable(program, adapter.file, `adapter.${i}.`) }));
   }
 
-  /** `y` with what the adapters add to `x · wᵀ`; `multiply` is that product. */
+  /** Adds the adapters' contributions to `y = x · wᵀ`. `multiply` computes such products. */
   addTo(y: Value, x: Value, { name, part, columns, from, rows, of }: WeightOrigin, multiply: (x: Value, w: Value) => Value): Value {
-    for (const { adapter, weights } of this.#tables) {
-      const rank = rankOf(adapter, name);
-      if (rank === undefined) continue;
-      const a = weights.of(part).matrix(`${name}.lora_a`, [rank, columns]);
-      const b = weights.of(part).matrixRows(`${name}.lora_b`, rank, { rows, from, of });
-      y = this.#program.add(y, this.#program.scale(multiply(multiply(x, a), b), { by: adapter.scale(rank) }));
-    }
-    return y;
+    return this.#addAll(y, { name, part }, (weights, rank) => {
+      const a = weights.matrix(`${name}.lora_a`, [rank, columns]);
+      const b = weights.matrixRows(`${name}.lora_b`, rank, { rows, from, of });
+      return multiply(multiply(x, a), b);
+    });
   }
 
-  /** `y` with what the adapters add to a product with experts `[count, rows, columns]`; `multiply` is that product. */
+  /** Adds the adapters' contributions to a product `y` with experts `[count, rows, columns]`. `multiply` computes such products. */
   addToExperts(
     y: Value,
     x: Value,
     { name, part, shape: [count, rows, columns] }: ExpertsOrigin,
     multiply: (x: Value, experts: Value) => Value,
   ): Value {
-    for (const { adapter, weights } of this.#tables) {
-      const rank = rankOf(adapter, name);
-      if (rank === undefined) continue;
-      const a = weights.of(part).matrix(`${name}.lora_a`, [count, rank, columns]);
-      const b = weights.of(part).matrix(`${name}.lora_b`, [count, rows, rank]);
-      y = this.#program.add(y, this.#program.scale(multiply(multiply(x, a), b), { by: adapter.scale(rank) }));
-    }
-    return y;
+    return this.#addAll(y, { name, part }, (weights, rank) => {
+      const a = weights.matrix(`${name}.lora_a`, [count, rank, columns]);
+      const b = weights.matrix(`${name}.lora_b`, [count, rows, rank]);
+      return multiply(multiply(x, a), b);
+    });
   }
 
-  /** `y` with what the adapters add to rows `ids` of a table `[rows, columns]`. */
+  /** Adds the adapters' contributions to `y`, the rows `ids` of a table `[rows, columns]`. */
   addToRows(y: Value, ids: Value, { name, part, columns, rows }: WeightOrigin, multiply: (x: Value, w: Value) => Value): Value {
-    for (const { adapter, weights } of this.#tables) {
-      const rank = rankOf(adapter, name);
-      if (rank === undefined) continue;
-      // A table's factors are stored the other way round: a row of A for each id.
-      const a = this.#program.embedding(weights.of(part).matrix(`${name}.lora_a`, [rows, rank]), ids);
-      const b = weights.of(part).matrix(`${name}.lora_b`, [columns, rank]);
-      y = this.#program.add(y, this.#program.scale(multiply(a, b), { by: adapter.scale(rank) }));
-    }
-    return y;
+    return this.#addAll(y, { name, part }, (weights, rank) => {
+      // The factors of a table are stored the other way round: a row of A for each id.
+      const a = this.#program.embedding(weights.matrix(`${name}.lora_a`, [rows, rank]), ids);
+      return multiply(a, weights.matrix(`${name}.lora_b`, [columns, rank]));
+    });
   }
 
-  /** Leaves out the adapters' parts for weights that take no part. */
+  /** Accepts the adapters' tensors for weights that do not contribute to the result. */
   ignore(...names: readonly string[]): void {
-    for (const { weights } of this.#tables) weights.ignore(...names.flatMap((name) => ends.map((end) => name + end)));
+    for (const { weights } of this.#tables) weights.ignore(...names.flatMap((name) => suffixes.map((suffix) => name + suffix)));
   }
 
   /** See {@link WeightTable.parts}. */
@@ -158,9 +148,18 @@ export class AdapterTables {
   finish(): readonly Weight[] {
     return this.#tables.flatMap(({ weights }) => weights.finish());
   }
+
+  /** Adds the scaled product of each adapter that adapts the weight `name`. `part` is the part of the model that the weight belongs to. */
+  #addAll(y: Value, { name, part }: Pick<WeightOrigin, "name" | "part">, product: (weights: PartWeights, rank: number) => Value): Value {
+    return this.#tables.reduce((sum, { adapter, weights }) => {
+      const rank = rankOf(adapter, name);
+      if (rank === undefined) return sum;
+      return this.#program.add(sum, this.#program.scale(product(weights.of(part), rank), { by: adapter.scale(rank) }));
+    }, y);
+  }
 }
 
-/** Columns of B (its last extent), if the adapter adapts this weight. */
+/** Rank of the adapter's factors for a weight (the last extent of B); undefined if it does not adapt the weight. */
 function rankOf({ file }: Adapter, name: string): number | undefined {
   return file.optionalTensor(`${name}.lora_b`)?.shape.at(-1);
 }

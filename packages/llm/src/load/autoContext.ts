@@ -1,55 +1,77 @@
 import { OutOfMemoryError } from "@centella/core";
 import { hostMemory } from "@centella/core/backend";
+import { cacheBytes } from "../cache/cacheBytes.ts";
 import { blockTokens } from "../cache/prefixCache.ts";
-import { type ChosenContext, type ContextRequest, cacheBytes } from "./contextRequest.ts";
+import type { CacheType } from "../model/modelBuilder.ts";
+import type { ModelShape } from "./modelShape.ts";
 
-/** Shorter ones are of little use: "auto" rather fails. */
-const shortest = 512;
-/** Of the memory that is there; the rest is for activations, code and everybody else. */
+/** Minimum context that "auto" chooses. A shorter one is of little use. */
+const minContext = 512;
+/** Share of the platform's memory that "auto" uses. The rest is for activations, code and other programs. */
 const usableShare = 0.8;
 
-/** What "auto" chooses by. */
-interface AutoContextRequest extends ContextRequest {
-  /** Tokens of a sequence, at most. */
-  readonly longest: number;
+/** A context length, and why it was chosen. */
+export interface ChosenContext {
+  readonly contextLength: number;
+  readonly reason: string;
 }
 
-/** For "auto": the longest for which weights and cache fit the memory, and shorter ones. @throws {OutOfMemoryError} if none fits */
-export function autoContexts(wishes: AutoContextRequest): readonly ChosenContext[] {
-  const first = longestThatFits(wishes);
+/** What a context length is chosen from. */
+export interface ContextRequest {
+  readonly wanted: number | "auto" | undefined;
+  readonly config: ModelShape;
+  readonly sequences: number;
+  readonly cacheType: CacheType;
+  readonly weightBytes: number;
+  /** Maximum bytes of weights and cache together; undefined if only the platform knows. */
+  readonly memoryLimit: number | undefined;
+}
+
+interface AutoContextRequest extends ContextRequest {
+  /** Maximum number of tokens in a sequence. */
+  readonly maxLength: number;
+}
+
+/**
+ * The longest context for which weights and cache fit into memory, followed by shorter ones to try if the device has less memory than
+ * expected.
+ * @throws {OutOfMemoryError} if not even a short context fits
+ */
+export function autoContexts(request: AutoContextRequest): readonly ChosenContext[] {
+  const first = longestThatFits(request);
   const contexts = [first];
-  for (let length = first.contextLength / 2; length >= Math.min(shortest, wishes.longest); length /= 2) {
+  let previous = first.contextLength;
+  for (let length = first.contextLength / 2; length >= Math.min(minContext, request.maxLength); length /= 2) {
     const contextLength = Math.floor(length);
-    contexts.push({ contextLength, reason: `auto: the device had no memory for ${contexts.at(-1)!.contextLength}` });
+    contexts.push({ contextLength, reason: `auto: the device had no memory for ${previous}` });
+    previous = contextLength;
   }
   return contexts;
 }
 
-function longestThatFits({ config, sequences, cacheType, weightBytes, memoryLimit, longest }: AutoContextRequest): ChosenContext {
+function longestThatFits({ config, sequences, cacheType, weightBytes, memoryLimit, maxLength }: AutoContextRequest): ChosenContext {
   const { usable, source } = memoryLimit === undefined ? usableMemory() : { usable: memoryLimit, source: "memoryLimit" };
-  const needs = (length: number): number => weightBytes + cacheBytes(config, cacheType, length, sequences);
-  let [low, high] = [0, longest];
+  const requiredBytes = (length: number): number => weightBytes + cacheBytes(config, cacheType, length, sequences);
+  let [low, high] = [0, maxLength];
   while (low < high) {
     const middle = Math.ceil((low + high) / 2);
-    if (needs(middle) <= usable) low = middle;
+    if (requiredBytes(middle) <= usable) low = middle;
     else high = middle - 1;
   }
-  const least = Math.min(shortest, longest);
-  if (low < least) {
+  const shortest = Math.min(minContext, maxLength);
+  if (low < shortest) {
     throw new OutOfMemoryError(
       `contextLength "auto" (${source})`,
-      needs(least),
+      requiredBytes(shortest),
       usable,
       'a context of a few hundred tokens does not fit; use a smaller model, fewer sequences, cacheType "q8_0" or a contextLength of your own',
     );
   }
-  // Whole blocks: a part of one takes as much.
-  const contextLength = low === longest ? longest : Math.max(least, blockTokens * Math.floor(low / blockTokens));
-  const what = `${mebibytes(needs(contextLength))} of weights and cache in ${mebibytes(usable)} (${source})`;
-  return {
-    contextLength,
-    reason: `auto: ${contextLength === config.contextLength ? "all that the model was trained on" : "the longest that fits"}, ${what}`,
-  };
+  // Whole blocks: a partly used block takes as much memory.
+  const contextLength = low === maxLength ? maxLength : Math.max(shortest, blockTokens * Math.floor(low / blockTokens));
+  const choice = contextLength === config.contextLength ? "all that the model was trained on" : "the longest that fits";
+  const sizes = `${mebibytes(requiredBytes(contextLength))} of weights and cache in ${mebibytes(usable)} (${source})`;
+  return { contextLength, reason: `auto: ${choice}, ${sizes}` };
 }
 
 function usableMemory(): { readonly usable: number; readonly source: string } {

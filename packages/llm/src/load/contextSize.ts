@@ -1,28 +1,28 @@
-import { wholeNumber } from "../options.ts";
-import type { ChosenContext, ContextRequest } from "./contextRequest.ts";
+import { checkValue, whole } from "@centella/quant/checks";
+import type { ChosenContext, ContextRequest } from "./autoContext.ts";
 
 const defaultLimit = 4096;
 
 /**
- * Tokens that all sequences hold together, at most. Blocks are counted before they are filled, so a recurrent model, which has no cache that
- * could run out of memory, must not ask for more because its file says so. Models are trained on up to 2^24.
+ * Maximum number of tokens of all sequences together. Blocks are counted before they are filled, so the number must be bounded even for a
+ * recurrent model, which has no cache that could run out of memory. Models are trained on up to 2^24 tokens.
  */
-const mostTokens = 2 ** 26;
+const maxTokens = 2 ** 26;
 
 /**
- * The contexts to try, the best first: the one that is asked for, or for "auto" the longest for which weights and cache fit the memory, and
- * then shorter ones for devices that have less than was believed.
- * @throws {ArgumentError} for a length outside the model's; {OutOfMemoryError} if not even a short one fits
+ * Context lengths to try, the best first: the one that is asked for, or for "auto" the longest for which weights and cache fit into memory
+ * and then shorter ones.
+ * @throws {ArgumentError} for a length outside the model's range; {OutOfMemoryError} if not even a short context fits
  */
-export async function contextsToTry(wishes: ContextRequest): Promise<readonly ChosenContext[]> {
-  const { wanted, config, sequences } = wishes;
+export async function contextsToTry(request: ContextRequest): Promise<readonly ChosenContext[]> {
+  const { wanted, config, sequences } = request;
   const trained = config.contextLength;
-  const longest = Math.min(trained, Math.max(1, Math.floor(mostTokens / sequences)));
+  const maxLength = Math.min(trained, Math.max(1, Math.floor(maxTokens / sequences)));
   if (wanted === undefined) {
     if (trained <= defaultLimit) return [{ contextLength: trained, reason: "as trained" }];
     return [{ contextLength: defaultLimit, reason: `the default; the model was trained on ${trained}` }];
   }
-  if (wanted !== "auto") return [{ contextLength: wholeNumber("contextLength", wanted, 1, longest), reason: "as asked for" }];
+  if (wanted !== "auto") return [{ contextLength: checkValue("contextLength", wanted, whole(1, maxLength)), reason: "as asked for" }];
   const { autoContexts } = await import("./autoContext.ts");
-  return autoContexts({ ...wishes, longest });
+  return autoContexts({ ...request, maxLength });
 }

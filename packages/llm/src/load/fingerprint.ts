@@ -3,8 +3,8 @@ import { crc32 } from "../cache/snapshot.ts";
 import type { ModelSamples } from "./modelSamples.ts";
 
 /**
- * Tells models apart, fine-tunes of one another included: a digest of the tensors' names, types and shapes, and of the beginnings of
- * some of them; adapters count. Not meant to withstand intent.
+ * Identifies a model with its adapters, also among fine-tunes of the same model: a digest of the tensors' names, types and shapes, and of
+ * the first bytes of some tensors. It is not meant to detect forgery.
  */
 export function fingerprint(files: readonly GgufFile[], samples: ModelSamples): string {
   return files.map((file) => fingerprintFile(file, samples.of(file))).join("+");

@@ -1,11 +1,10 @@
 import { ArgumentError, type Backend, type Placement, type Runtime, UnsupportedError } from "@centella/core";
 import { explain } from "@centella/core/backend";
-import { checkOptions, string, whole } from "@centella/quant/checks";
+import { checkOptions, checkValue, string, whole } from "@centella/quant/checks";
 import type { RecordedModel } from "../model/recordModel.ts";
-import { wholeNumber } from "../options.ts";
 import type { ModelPart } from "./weights.ts";
 
-/** Layers to keep on a GPU: so many of the last ones, on the first GPU that is open or on a backend by name. */
+/** How many of the last layers to keep on a GPU: on the first GPU that is open, or on a backend by name. */
 export type LayersOnGpu = number | { readonly count: number; readonly backend: string };
 
 /** A model's layers on two backends. */
@@ -13,22 +12,22 @@ export interface LayerSplit {
   readonly cpu: Backend;
   readonly gpu: Backend;
   readonly reason: string;
-  /** Where a program's persistents are stored. */
+  /** Devices of a program's persistents. */
   place(recorded: RecordedModel): Placement;
-  /** The reason if one of the two has no kernels for its part of a program. */
+  /** The reason if one of the two backends has no kernels for its part of a program. */
   unsupported(recorded: RecordedModel): string | undefined;
 }
 
 /**
- * Splits `layers` layers as llama.cpp does: the last `count` of them, weights and cache, go to the GPU; one more than there are takes the
- * output matrix there too. The embedding of the tokens stays on the CPU, if it is not the output matrix as well.
+ * Splits a model as llama.cpp does. Weights and cache of the last `count` layers go to the GPU, and the output matrix too if `count` exceeds
+ * the number of layers. The token embeddings stay on the CPU, unless they are also the output matrix.
  * @throws {ArgumentError | UnsupportedError}
  */
 export function splitLayers(runtime: Runtime, wanted: LayersOnGpu, layers: number): LayerSplit {
   const kinds = { count: whole(0), backend: string };
   const { count, backend } =
     typeof wanted === "number" ? { count: wanted, backend: undefined } : checkOptions("layersOnGpu", wanted, kinds);
-  const onGpu = Math.min(wholeNumber("layersOnGpu", count, 0), layers + 1);
+  const onGpu = Math.min(checkValue("layersOnGpu", count, whole(0)), layers + 1);
   const gpu = gpuOf(runtime, backend);
   const cpu = runtime.backends.find(({ device, name }) => device.kind === "cpu" && name !== gpu.name);
   if (cpu === undefined)
@@ -40,7 +39,7 @@ export function splitLayers(runtime: Runtime, wanted: LayersOnGpu, layers: numbe
     gpu,
     reason: `${layers - first} of ${layers} layers${onGpu > layers ? " and the output" : ""} on ${gpu.name}, as layersOnGpu asks`,
     place({ parts }) {
-      // What all layers share is small: the frequencies of rope.
+      // All layers share the frequencies of rope, which are small.
       const places = { input: cpu.name, output: tail.name, shared: [cpu.name, gpu.name] };
       const placeOf = (part: ModelPart): string | readonly string[] =>
         typeof part === "number" ? (part >= first ? gpu.name : cpu.name) : places[part];
@@ -73,5 +72,5 @@ function gpuOf({ backends, candidates }: Runtime, name: string | undefined): Bac
   const reasons = candidates.map(
     ({ name: candidate, backend, unavailable }) => `${candidate}: ${unavailable ?? `a ${backend?.device.kind}`}`,
   );
-  throw new UnsupportedError("layersOnGpu", `no GPU is open (${reasons.join("; ")}); name a backend to use it all the same`);
+  throw new UnsupportedError("layersOnGpu", `no GPU is open (${reasons.join("; ")}); name a backend to use it anyway`);
 }

@@ -1,18 +1,17 @@
 import { UnsupportedError } from "@centella/core";
 import { type GgufFile, isNumericArray, type Metadata } from "@centella/gguf";
 import { ModelError } from "../errors.ts";
-import { isFactor } from "./factor.ts";
 
-/** What the hyperparameters of a model are read from: an open file, or its metadata and tensors alone. */
+/** Source of a model's hyperparameters: an open file, or only its metadata and tensors. */
 export type ModelHeader = Pick<GgufFile, "metadata" | "tensors">;
 
-/** Runs count positions in 32-bit integers. */
-const mostTokens = 2 ** 31 - 1;
+/** Positions are 32-bit integers. */
+const maxTokens = 2 ** 31 - 1;
 
-/** Values of an array that a message shows. */
+/** Maximum number of an array's values in an error message. */
 const shownValues = 8;
 
-const largestExtentName = "the largest extent of a tensor";
+const maxExtentName = "the largest extent of a tensor";
 
 /**
  * Reads the hyperparameters of one architecture. The reader bounds every number before it can size a loop or an allocation: blocks by
@@ -24,19 +23,19 @@ export class MetadataReader {
   readonly architecture: string;
   readonly #tensors: ModelHeader["tensors"];
   readonly #missing = new Set<string>();
-  readonly #mostBlocks: number;
-  readonly #largestExtent: number;
-  readonly #mostElements: number;
+  readonly #maxBlocks: number;
+  readonly #maxExtent: number;
+  readonly #maxElements: number;
 
   constructor({ metadata, tensors }: ModelHeader, architecture: string) {
     this.metadata = metadata;
     this.architecture = architecture;
     this.#tensors = tensors;
-    this.#mostBlocks = tensors.length;
-    // Tensors without elements do not count: their extents cost the file nothing.
+    this.#maxBlocks = tensors.length;
+    // Tensors without elements do not count, because a file can claim any extents for them.
     const filled = tensors.filter(({ elements }) => elements > 0);
-    this.#largestExtent = largest(filled.flatMap(({ shape }) => shape));
-    this.#mostElements = largest(filled.map(({ elements }) => elements));
+    this.#maxExtent = largest(filled.flatMap(({ shape }) => shape));
+    this.#maxElements = largest(filled.map(({ elements }) => elements));
   }
 
   /** The name of a key in the file. */
@@ -51,16 +50,16 @@ export class MetadataReader {
 
   /** The number of blocks, from 1. Each block has at least one tensor. */
   requiredBlocks(): number {
-    return this.#bounded("block_count", this.#mostBlocks, "the number of tensors") ?? this.#absent("block_count");
+    return this.#bounded("block_count", this.#maxBlocks, "the number of tensors") ?? this.#absent("block_count");
   }
 
   /**
-   * A size that some tensor's extent is a multiple of: heads, experts, the length of a vector. Undefined where the key is missing or 0:
-   * converters write 0 for "not set". An array must hold one value for all layers.
+   * A size that divides an extent of some tensor: heads, experts, the length of a vector. Undefined if the key is missing or 0, which
+   * converters write for "not set". All values of an array must be equal.
    * @throws {UnsupportedError} if layers differ
    */
   size(name: string): number | undefined {
-    return this.#bounded(name, this.#largestExtent, largestExtentName);
+    return this.#bounded(name, this.#maxExtent, maxExtentName);
   }
 
   /** A size that the file must have. */
@@ -69,16 +68,16 @@ export class MetadataReader {
   }
 
   /**
-   * The width of the feed-forward parts, which the file must have. Files state one even where every block is a mixture of experts and no
-   * tensor has it, so the bound is wider than that of a {@link size}; it may size shapes alone.
+   * The width of the feed-forward layers, which the file must have. Files state it even if every block is a mixture of experts and no tensor
+   * has this extent, so the bound is wider than that of {@link size}. Use the value for shapes only.
    */
   requiredWidth(name: string): number {
-    return this.#bounded(name, this.#mostElements, "the elements of the largest tensor") ?? this.#absent(name);
+    return this.#bounded(name, this.#maxElements, "the elements of the largest tensor") ?? this.#absent(name);
   }
 
-  /** A number of tokens, or undefined where the key is missing or 0. */
+  /** A number of tokens. Undefined if the key is missing or 0. */
   tokens(name: string): number | undefined {
-    return this.#bounded(name, mostTokens, "the largest position");
+    return this.#bounded(name, maxTokens, "the largest position");
   }
 
   /** A number of tokens that the file must have. */
@@ -87,7 +86,7 @@ export class MetadataReader {
   }
 
   /**
-   * A size that may be 0 in some layers, which have another kind of block: the value of the remaining layers, and which layers they are.
+   * A size that is 0 in layers with another kind of block. Returns the value of the remaining layers, and which layers these are.
    * @throws {UnsupportedError} if the remaining layers differ
    */
   layerSize(name: string): { readonly value: number | undefined; readonly has: (layer: number) => boolean } {
@@ -99,19 +98,19 @@ export class MetadataReader {
       "equal ones and 0 are computed",
     );
     return {
-      value: value && this.#checked(name, value, this.#largestExtent, largestExtentName),
+      value: value && this.#checked(name, value, this.#maxExtent, maxExtentName),
       has: (layer) => (listed[layer] ?? 0) !== 0,
     };
   }
 
-  /** A finite number, or undefined where the key is missing or 0. */
+  /** A finite number. Undefined if the key is missing or 0. */
   number(name: string): number | undefined {
     const value = this.metadata.optionalNumber(this.key(name));
     if (value !== undefined && !Number.isFinite(Math.fround(value))) throw this.#wrong(name, "a finite f32", value);
     return value || undefined;
   }
 
-  /** A number above 0 that can multiply and divide in f32, or undefined where the key is missing or 0. */
+  /** A number above 0 that can multiply and divide in f32. Undefined if the key is missing or 0. */
   positive(name: string): number | undefined {
     const value = this.number(name);
     if (value === undefined || isFactor(value)) return value;
@@ -123,7 +122,7 @@ export class MetadataReader {
     return this.positive(name) ?? this.#absent(name);
   }
 
-  /** The epsilon of a norm, which the file must have and which may be 0. */
+  /** The epsilon of a norm, which the file must have. It may be 0. */
   requiredEpsilon(name: string): number {
     if (!this.metadata.has(this.key(name))) return this.#absent(name);
     const value = this.number(name) ?? 0;
@@ -144,7 +143,7 @@ export class MetadataReader {
     return this.bool(name) ?? Boolean(this.#absent(name));
   }
 
-  /** One flag for each layer from an array of bools or numbers, a whole number that is no array unchanged, or undefined. */
+  /** One flag for each layer from an array of bools or numbers, a whole number unchanged, or undefined if the key is missing. */
   flags(name: string): readonly boolean[] | number | undefined {
     const key = this.key(name);
     const listed = this.#listed(name);
@@ -152,30 +151,30 @@ export class MetadataReader {
     return typeof this.metadata.get(key) === "object" ? this.metadata.bools(key) : this.metadata.optionalCount(key);
   }
 
-  /** @throws {ModelError} naming every required key that was asked for and is missing */
+  /** @throws {ModelError} naming every required key that was read and is missing */
   finish(): void {
     if (this.#missing.size === 0) return;
     const keys = [...this.#missing].map((name) => this.key(name));
     throw new ModelError(`metadata: expected the keys ${keys.join(", ")}, got none of them; convert the model again`);
   }
 
-  /** A count up to `most`, of an array the one that all layers share; undefined where the key is missing or 0. */
-  #bounded(name: string, most: number, bound: string): number | undefined {
+  /** A count up to `max`; for an array, the value that all layers share. Undefined if the key is missing or 0. */
+  #bounded(name: string, max: number, bound: string): number | undefined {
     const listed = this.#listed(name);
     const value =
       listed === undefined ? this.metadata.optionalCount(this.key(name)) : this.#common(name, listed, "equal ones are computed");
-    return value === undefined ? undefined : this.#checked(name, value, most, bound) || undefined;
+    return value === undefined ? undefined : this.#checked(name, value, max, bound) || undefined;
   }
 
-  /** The first values of an array of numbers: layers have one each, and there are no more layers than tensors. */
+  /** The values of an array of numbers, one for each layer. There are no more layers than tensors. */
   #listed(name: string): readonly number[] | undefined {
     const key = this.key(name);
     const value = this.metadata.get(key);
     if (!isNumericArray(value)) return undefined;
-    return Array.from(value.subarray(0, this.#mostBlocks), Number);
+    return Array.from(value.subarray(0, this.#maxBlocks), Number);
   }
 
-  /** The value that all layers have, undefined if there are none. */
+  /** The value that all layers have; undefined if there are none. */
   #common(name: string, values: readonly number[], computed: string): number | undefined {
     const [first, ...rest] = values;
     if (rest.every((value) => Object.is(value, first))) return first;
@@ -183,9 +182,9 @@ export class MetadataReader {
     throw new UnsupportedError(this.key(name), `the layers differ (${values.slice(0, shownValues).join(", ")}${more}), only ${computed}`);
   }
 
-  #checked(name: string, value: number, most: number, bound: string): number {
-    if (Number.isSafeInteger(value) && value >= 0 && value <= most) return value;
-    throw this.#wrong(name, `a whole number from 0 to ${most}, ${bound},`, value);
+  #checked(name: string, value: number, max: number, bound: string): number {
+    if (Number.isSafeInteger(value) && value >= 0 && value <= max) return value;
+    throw this.#wrong(name, `a whole number from 0 to ${max}, ${bound},`, value);
   }
 
   #wrong(name: string, expected: string, got: number): ModelError {
@@ -201,5 +200,15 @@ export class MetadataReader {
 }
 
 function largest(numbers: readonly number[]): number {
-  return numbers.reduce((most, number) => Math.max(most, number), 0);
+  return numbers.reduce((max, number) => Math.max(max, number), 0);
+}
+
+/** Whether a number can both multiply and divide in f32: neither it nor its reciprocal is 0, infinite or NaN. */
+export function isDivisor(value: number): boolean {
+  return Number.isFinite(Math.fround(value)) && Number.isFinite(Math.fround(1 / value)) && Math.fround(value) !== 0;
+}
+
+/** Whether a number is a {@link isDivisor divisor} above 0. */
+export function isFactor(value: number): boolean {
+  return value > 0 && isDivisor(value);
 }

@@ -23,14 +23,13 @@ export class ModelSamples {
   constructor(files: readonly GgufFile[]) {
     for (const file of files) {
       const step = Math.max(1, Math.floor(file.tensors.length / sampledTensors));
-      for (let i = 0; i < file.tensors.length; i += step) {
-        const tensor = file.tensors[i]!;
+      for (const tensor of file.tensors.filter((_, i) => i % step === 0)) {
         this.#samples.set(tensor, { file, bytes: new Uint8Array(Math.min(sampleBytes, tensor.bytes)), filled: 0 });
       }
     }
   }
 
-  /** Of one file, in its order. */
+  /** The samples of one file, in the order of its tensors. */
   of(file: GgufFile): readonly Uint8Array[] {
     return [...this.#samples.values()].filter((sample) => sample.file === file).map(({ bytes }) => bytes);
   }
@@ -38,12 +37,12 @@ export class ModelSamples {
   /** Wraps a weight's source and records the bytes that it returns. */
   watch({ source, stored }: Weight): TensorSource {
     const sample = stored && this.#samples.get(stored.tensor);
-    if (sample === undefined) return source;
+    if (stored === undefined || sample === undefined) return source;
     return {
       size: source.size,
       async read(offset, length, signal) {
         const bytes = await source.read(offset, length, signal);
-        const at = stored!.from + offset;
+        const at = stored.from + offset;
         if (at <= sample.filled && at < sample.bytes.length) {
           const part = bytes.subarray(0, sample.bytes.length - at);
           sample.bytes.set(part, at);
@@ -54,7 +53,7 @@ export class ModelSamples {
     };
   }
 
-  /** Reads the samples that loading did not collect: of tensors that the model does not use, or that it decodes while reading. */
+  /** Reads the samples that loading did not collect, because the model does not use a tensor or decodes it while reading. */
   async complete(signal: AbortSignal | undefined): Promise<void> {
     for (const [tensor, { file, bytes, filled }] of this.#samples) {
       if (filled < bytes.length) bytes.set(await file.readTensor(tensor, { offset: 0, length: bytes.length, ...(signal && { signal }) }));

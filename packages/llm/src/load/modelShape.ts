@@ -1,9 +1,9 @@
-/** What the cache, the sessions and the scheduler need to know of a model, whatever its architecture. */
+/** Properties of a model that its cache, sessions and scheduler depend on, for all architectures. */
 export interface ModelShape {
   readonly vocabSize: number;
-  /** Elements of a token's state. */
+  /** Elements of a token's hidden state. */
   readonly embeddingLength: number;
-  /** Tokens that the model was trained on at a time. */
+  /** Context length that the model was trained with, in tokens. */
   readonly contextLength: number;
   readonly layers: number;
   readonly kvHeads: number;
@@ -11,15 +11,15 @@ export interface ModelShape {
   readonly keyLength: number;
   /** Elements of a value per head. */
   readonly valueLength: number;
-  /** Whether tokens see those after them: the model embeds texts, each in one run, and has no logits. */
+  /** Whether tokens attend to later ones. An encoder embeds texts, each in a single run, and has no logits. */
   readonly isEncoder: boolean;
   /** Whether a layer keeps keys and values. */
   readonly hasCache: (layer: number) => boolean;
-  /** What layers without them keep of each sequence, by the names of the tensors, f32. None: the model is not recurrent. */
+  /** Recurrent states of the layers without keys and values, by the names of the tensors, f32. Empty: the model is not recurrent. */
   readonly states: readonly StateShape[];
 }
 
-/** A tensor of each sequence that a recurrent layer carries from token to token. */
+/** A recurrent state: a tensor of each sequence that a layer carries from token to token. */
 export interface StateShape {
   readonly name: string;
   readonly layer: number;

@@ -1,6 +1,6 @@
 import { checkValue, isRecord, kind, listOf } from "@centella/quant/checks";
-import { ContextOverflowError, mostCountedTokens } from "../errors.ts";
-import { checkIds, numbers } from "../generate/ids.ts";
+import { ContextOverflowError, maxCountedTokens } from "../errors.ts";
+import { checkIds, numberList } from "../tokenizer/tokenIds.ts";
 import type { EmbedOptions } from "./measureOptions.ts";
 import type { ModelContext } from "./modelContext.ts";
 import type { Pooling } from "./pooling.ts";
@@ -8,7 +8,7 @@ import type { Pooling } from "./pooling.ts";
 /** A text, tokenized with the special tokens that the model wants around it, or ids as they are. */
 export type EmbedInput = string | { readonly ids: ArrayLike<number> };
 
-const textOrIds = kind("a text or { ids }", (value) => typeof value === "string" || (isRecord(value) && numbers.accepts(value.ids)));
+const textOrIds = kind("a text or { ids }", (value) => typeof value === "string" || (isRecord(value) && numberList.accepts(value.ids)));
 const textList = listOf("texts or { ids }", textOrIds);
 
 /** @throws {ContextOverflowError | ArgumentError | BusyError} */
@@ -33,7 +33,7 @@ export async function embed(model: ModelContext, inputs: readonly EmbedInput[], 
 
 async function idsOf(model: ModelContext, input: EmbedInput, signal: AbortSignal | undefined): Promise<readonly number[]> {
   const { scheduler } = model;
-  const maxTokens = mostCountedTokens(scheduler.contextLength);
+  const maxTokens = maxCountedTokens(scheduler.contextLength);
   const encoded = typeof input === "string" ? await model.tokenizer.encodeAsync(input, { maxTokens, signal }) : input.ids;
   const ids = checkIds(encoded, scheduler.vocabSize);
   if (ids.length > scheduler.contextLength) throw new ContextOverflowError(ids.length, scheduler.contextLength, scheduler.contextLength);

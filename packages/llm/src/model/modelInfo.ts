@@ -1,8 +1,8 @@
 import type { Selection } from "@centella/core";
 import { formatRejection } from "@centella/core/backend";
 import { fileTypeById, type GgufFile } from "@centella/gguf";
+import { cacheBytes } from "../cache/cacheBytes.ts";
 import { chatTemplateKey } from "../errors.ts";
-import { cacheBytes } from "../load/contextRequest.ts";
 import type { LayerSplit } from "../load/layersOnGpu.ts";
 import { architectureStatus } from "../models/index.ts";
 import type { SamplingOptions } from "../sampling/options.ts";

@@ -1,6 +1,6 @@
 import { ArgumentError } from "@centella/core";
-import { checkIds } from "../generate/ids.ts";
-import { wholeNumber } from "../options.ts";
+import { checkValue, whole } from "@centella/quant/checks";
+import { checkIds } from "../tokenizer/tokenIds.ts";
 import type { PerplexityOptions } from "./measureOptions.ts";
 import type { ModelContext } from "./modelContext.ts";
 
@@ -27,13 +27,13 @@ export async function perplexity(model: ModelContext, text: string | ArrayLike<n
   model.requireLogits("perplexity");
   const { scheduler, pool } = model;
   const { signal, onProgress } = options;
-  const n = wholeNumber("contextLength", options.contextLength ?? Math.min(512, scheduler.contextLength), 4, scheduler.contextLength);
+  const n = checkValue("contextLength", options.contextLength ?? Math.min(512, scheduler.contextLength), whole(4, scheduler.contextLength));
   const bosId = typeof text === "string" && model.tokenizer.addBos ? model.tokenizer.bosId : undefined;
   const ids = checkIds(typeof text === "string" ? await model.tokenizer.encodeAsync(text, { signal }) : text, scheduler.vocabSize);
-  const whole = Math.floor(ids.length / n);
-  if (whole === 0)
+  const available = Math.floor(ids.length / n);
+  if (available === 0)
     throw new ArgumentError("perplexity", `a text of at least ${n} tokens`, String(ids.length), "use a longer text or a smaller context");
-  const total = Math.min(whole, wholeNumber("chunks", options.chunks ?? whole, 1));
+  const total = Math.min(available, checkValue("chunks", options.chunks ?? available, whole(1)));
   const first = Math.floor(n / 2);
   let [sum, squares, tokens] = [0, 0, 0];
   await pool.useOnce(signal, async (sequence) => {

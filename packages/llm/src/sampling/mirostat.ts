@@ -2,7 +2,7 @@ import { largest } from "./candidateHeap.ts";
 import { type Candidates, pick, probabilities } from "./candidates.ts";
 
 /** Candidates from which the first version estimates how probabilities fall with rank. */
-const estimatedFrom = 100;
+const estimationCount = 100;
 
 /** What Mirostat steers by (Basu et al., 2021): the surprise in bits that it aims at, and how fast it learns. */
 export interface MirostatTarget {
@@ -33,7 +33,7 @@ export function mirostat(
 function zipfCount(sorted: Candidates, mu: number, vocabulary: number): number {
   const chances = probabilities(sorted);
   let [product, square] = [0, 0];
-  for (let i = 0; i < Math.min(estimatedFrom, chances.length) - 1; i++) {
+  for (let i = 0; i < Math.min(estimationCount, chances.length) - 1; i++) {
     const t = Math.log((i + 2) / (i + 1));
     product += t * Math.log(chances[i]! / chances[i + 1]!);
     square += t * t;

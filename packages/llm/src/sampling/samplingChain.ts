@@ -1,6 +1,6 @@
 import { uniformAt } from "@centella/core/backend";
 import { check, checkOptions, checkValue, floatArray, type Kinds, whole } from "@centella/quant/checks";
-import { numbers } from "../generate/ids.ts";
+import { numberList } from "../tokenizer/tokenIds.ts";
 import { argmax, type Candidates, candidatesOf, pick } from "./candidates.ts";
 import { defaultSteps, type ResolvedSampling, resolvedSampling, type SamplingStep } from "./options.ts";
 import {
@@ -26,7 +26,7 @@ export interface SamplingPlace {
   readonly position?: number;
 }
 
-const placeKinds: Kinds<SamplingPlace> = { history: numbers, position: whole(0) };
+const placeKinds: Kinds<SamplingPlace> = { history: numberList, position: whole(0) };
 
 /** Streams of random numbers at one position. */
 const choiceStream = 0;
@@ -80,7 +80,7 @@ export class SamplingChain {
   /** Samples the next token. @throws {SamplingError} as {@link candidates} */
   sample(logits: Float32Array, place: SamplingPlace): number {
     checkOptions("sample", place, placeKinds);
-    check("sample", "place.history", place.history, numbers);
+    check("sample", "place.history", place.history, numberList);
     const { seed, mirostat: version, mirostatTau: tau, mirostatEta: eta } = this.#options;
     const candidates = this.candidates(logits, place.history, place.position);
     const [only] = candidates.ids;
@@ -100,7 +100,7 @@ export class SamplingChain {
    */
   candidates(logits: Float32Array, history: ArrayLike<number>, position: number = history?.length): Candidates {
     check("sample", "logits", logits, floatArray);
-    check("sample", "history", history, numbers);
+    check("sample", "history", history, numberList);
     check("sample", "position", position, whole(0));
     const options = this.#options;
     const isUsed = (step: SamplingStep): boolean => logitSteps.includes(step) || step === "temperature";

@@ -1,8 +1,8 @@
-import { checkKeys, wholeNumber } from "../options.ts";
+import { checkKeys, checkValue, whole } from "@centella/quant/checks";
 
 /**
- * Options of the queue of generations, `logits`, `embed`, `perplexity`, `save` and `restoreSession`. Requests are served in order, and leave
- * the queue when their `signal` is aborted.
+ * Options of the queue of requests: `generate`, `complete`, `logits`, `embed`, `perplexity`, `save` and `restoreSession`. Requests are served
+ * in order, and leave the queue when their `signal` is aborted.
  */
 export interface QueueOptions {
   /** Maximum number of requests that wait for a sequence, and of turns that wait within a session. 0 refuses them. Default 100. */
@@ -12,5 +12,5 @@ export interface QueueOptions {
 /** Capacity of the queue. @throws {ArgumentError} */
 export function maxWaitingOf(queue: QueueOptions = {}): number {
   checkKeys("loadModel.queue", queue, ["max"]);
-  return wholeNumber("queue.max", queue.max ?? 100, 0);
+  return checkValue("queue.max", queue.max ?? 100, whole(0));
 }

@@ -9,7 +9,7 @@ interface Waiter {
 export class Semaphore {
   readonly #permits: number;
   readonly #maxWaiting: number;
-  /** Makes the error for a request that finds the queue full. */
+  /** Creates the error for a request that finds the queue full. */
   readonly #refuse: (load: Load) => BusyError;
   readonly #waiting = new Set<Waiter>();
   #running = 0;
@@ -71,7 +71,7 @@ export class Semaphore {
         this.#waiting.add(waiter);
         abort = () => {
           // If the permit was already granted, the caller has it.
-          if (this.#waiting.delete(waiter)) reject(signal!.reason);
+          if (this.#waiting.delete(waiter)) reject(signal?.reason);
         };
         signal?.addEventListener("abort", abort);
       });

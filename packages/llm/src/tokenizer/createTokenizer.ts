@@ -1,11 +1,10 @@
 import { check, isRecord, kind } from "@centella/quant/checks";
 import { createBytePair } from "./bytePair.ts";
-import { kindOf } from "./kindOf.ts";
 import { preTokenizerFor } from "./regexPreTokenizers.ts";
 import { createSentencePiece } from "./sentencePiece.ts";
 import type { Tokenizer, TokenizerKind } from "./tokenizer.ts";
 import { createUnigram } from "./unigram.ts";
-import type { VocabularyMetadata } from "./vocabulary.ts";
+import { tokenizerKindOf, type VocabularyMetadata } from "./vocabulary.ts";
 import { createWordPiece } from "./wordPiece.ts";
 
 type Creators = { readonly [K in TokenizerKind]: (metadata: VocabularyMetadata) => Tokenizer };
@@ -25,5 +24,5 @@ const metadataKind = kind("metadata", (value) => isRecord(value) && typeof value
  */
 export function createTokenizer(metadata: VocabularyMetadata): Tokenizer {
   check("createTokenizer", "metadata", metadata, metadataKind, "pass file.metadata");
-  return creators[kindOf(metadata)](metadata);
+  return creators[tokenizerKindOf(metadata)](metadata);
 }

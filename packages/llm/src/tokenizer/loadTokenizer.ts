@@ -1,10 +1,9 @@
-import { kindOf } from "./kindOf.ts";
 import type { Tokenizer } from "./tokenizer.ts";
-import type { VocabularyMetadata } from "./vocabulary.ts";
+import { tokenizerKindOf, type VocabularyMetadata } from "./vocabulary.ts";
 
 /** `createTokenizer` that loads the code of the file's kind alone. @throws {TokenizerError} as it does */
 export async function loadTokenizer(metadata: VocabularyMetadata): Promise<Tokenizer> {
-  switch (kindOf(metadata)) {
+  switch (tokenizerKindOf(metadata)) {
     case "llama":
       return (await import("./sentencePiece.ts")).createSentencePiece(metadata);
     case "gpt2":

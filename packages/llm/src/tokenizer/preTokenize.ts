@@ -38,13 +38,13 @@ function piecesAt(text: string, start: number, cutter: Cutter): string[] {
 }
 
 /** Where windows end best: before a space between letters, else where no run of white space or digits is cut. */
-const goodEnds: readonly RegExp[] = [/\p{L}(?=[ \u2581]\p{L})/gu, /[^\p{White_Space}\p{N}](?=\P{White_Space})/gu];
+const preferredEnds: readonly RegExp[] = [/\p{L}(?=[ \u2581]\p{L})/gu, /[^\p{White_Space}\p{N}](?=\P{White_Space})/gu];
 
 /** The end of a window of a text: the best place up to `limit`. */
 export function windowEnd(text: string, limit: number): number {
   if (limit >= text.length) return text.length;
   const start = limit - searched;
-  for (const goodEnd of goodEnds) {
+  for (const goodEnd of preferredEnds) {
     const ends = Array.from(text.slice(start, limit + 2).matchAll(goodEnd), ({ index, 0: { length } }) => index + length);
     const last = ends.findLast((end) => end <= searched);
     if (last !== undefined) return start + last;

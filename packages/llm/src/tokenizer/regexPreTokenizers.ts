@@ -6,15 +6,15 @@ import {
   cased,
   cl100k,
   commonFamilies,
-  type Family,
   findPreTokenizer,
   gpt2,
   newlinesAndSpaces,
   oneDigit,
   type PreTokenizer,
+  type PreTokenizerFamily,
   spaces,
   upToThreeDigits,
-} from "./preTokenizers.ts";
+} from "./commonPreTokenizers.ts";
 
 /** Words with their marks, letters of any case together: llama.cpp takes the cases of a Unicode category for all letters. */
 const marked = (digits: string): string =>
@@ -49,7 +49,7 @@ const lines = String.raw`\n+`;
 const notHan = String.raw`(?:(?!\p{Script=Han})[\p{L}\p{M}])`;
 
 /** The families of few models, listed as {@link commonFamilies}. */
-const otherFamilies: readonly Family[] = [
+const otherFamilies: readonly PreTokenizerFamily[] = [
   { names: ["falcon"], patterns: [String.raw`[\p{P}$+<=>^~|\u0060]+`, gpt2, asciiTriple] },
   { names: ["deepseek-coder"], patterns: ["[\r\n]", String.raw`\s?\p{L}+`, String.raw`\s?\p{P}+`, eastAsian, oneDigit] },
   {
@@ -131,7 +131,7 @@ const otherFamilies: readonly Family[] = [
   { names: ["whitespace"], patterns: [String.raw`\s+`], units: "characters" },
 ];
 
-const families: readonly Family[] = [...commonFamilies, ...otherFamilies];
+const families: readonly PreTokenizerFamily[] = [...commonFamilies, ...otherFamilies];
 
 /** Names that {@link preTokenizerFor} knows. */
 export const preTokenizerNames: readonly string[] = families.flatMap(({ names }) => names).sort();

@@ -4,7 +4,7 @@ import type { Tokenizer } from "./tokenizer.ts";
 /** How a {@link TextStream} begins and what it shows. */
 export interface TextStreamOptions {
   /** The id before the first one that is pushed: the prompt's last. Leave it out where the text begins. */
-  readonly after?: number;
+  readonly after?: number | undefined;
   /** Leave out control tokens. Default true. */
   readonly skipSpecial?: boolean;
   /** Control tokens that are shown all the same. */

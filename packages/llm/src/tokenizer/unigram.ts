@@ -1,8 +1,178 @@
+import { TokenizerError } from "../errors.ts";
 import { CharsMap } from "./charsMap.ts";
+import type { TextModel } from "./textModel.ts";
 import type { Tokenizer } from "./tokenizer.ts";
-import { UnigramModel } from "./unigramModel.ts";
+import { normal, unused } from "./tokenKinds.ts";
 import { Vocabulary, type VocabularyMetadata } from "./vocabulary.ts";
 import { VocabularyTokenizer } from "./vocabularyTokenizer.ts";
+
+/** SentencePiece's visible space, U+2581. */
+const visibleSpace = "\u2581";
+/** By how much an unknown character is less likely than the least likely token. */
+const unknownPenalty = 10;
+/** Bytes after which a long text can be left. */
+const pauseBytes = 2 ** 16;
+const encoder = new TextEncoder();
+const spaceBytes = encoder.encode(visibleSpace);
+const space = 0x20;
+
+/** How text is normalised before it is cut. */
+export interface UnigramOptions {
+  readonly charsMap: CharsMap | undefined;
+  readonly addSpacePrefix: boolean;
+  /** One space for a run of them, none at the end. */
+  readonly mergeSpaces: boolean;
+}
+
+/**
+ * SentencePiece's unigram model: of all ways to cut a text into tokens, the one whose scores (log probabilities) have the greatest
+ * sum, found by Viterbi's algorithm. Characters that no token covers count as unknown, runs of them as one token.
+ */
+class UnigramModel implements TextModel {
+  readonly #scores: Float32Array;
+  readonly #unknownId: number;
+  readonly #unknownScore: number;
+  readonly #options: UnigramOptions;
+  /** Trie of the tokens' bytes: the child of `node` at `byte` by `node · 256 + byte`. */
+  readonly #children = new Map<number, number>();
+  /** Id of the token that ends at a node, or -1. */
+  readonly #idAt: number[] = [-1];
+
+  /** @throws {TokenizerError} if the vocabulary has no unknown token */
+  constructor(vocabulary: Vocabulary, options: UnigramOptions) {
+    if (vocabulary.unknownId === undefined) {
+      throw new TokenizerError(
+        "tokenizer: expected an unknown token in a unigram vocabulary, got none; set tokenizer.ggml.unknown_token_id",
+      );
+    }
+    this.#scores = vocabulary.scores;
+    this.#unknownId = vocabulary.unknownId;
+    this.#options = options;
+    let least = Number.POSITIVE_INFINITY;
+    for (const [id, text] of vocabulary.texts.entries()) {
+      // User-defined tokens are taken out before, unless they are not to be honoured.
+      if (!vocabulary.is(id, normal | unused)) continue;
+      if (vocabulary.is(id, normal)) least = Math.min(least, this.#scores[id]!);
+      this.#insert(encoder.encode(text), id);
+    }
+    this.#unknownScore = Math.fround(least - unknownPenalty);
+  }
+
+  *encodeText(text: string, _atBoundary: boolean, out: number[]): Generator<void> {
+    const bytes = this.#normalise(encoder.encode(text));
+    const { length } = bytes;
+    /** Best sum up to each byte, and the last token and where it begins on the way there. */
+    const sums = new Float64Array(length + 1).fill(Number.NEGATIVE_INFINITY);
+    const ids = new Int32Array(length + 1);
+    const starts = new Int32Array(length + 1);
+    sums[0] = 0;
+    const offer = (id: number, start: number, end: number, score: number): void => {
+      const sum = sums[start]! + score;
+      if (sum <= sums[end]!) return;
+      sums[end] = sum;
+      ids[end] = id;
+      starts[end] = start;
+    };
+    for (let [start, nextPause] = [0, pauseBytes]; start < length; ) {
+      if (start >= nextPause) {
+        yield;
+        nextPause += pauseBytes;
+      }
+      const next = Math.min(length, start + bytesOfCharacter(bytes[start]!));
+      let isCovered = false;
+      let node: number | undefined = 0;
+      for (let end = start + 1; end <= length; end++) {
+        node = this.#children.get(node * 256 + bytes[end - 1]!);
+        if (node === undefined) break;
+        const id = this.#idAt[node]!;
+        if (id < 0) continue;
+        if (end === next) isCovered = true;
+        offer(id, start, end, this.#scores[id]!);
+      }
+      if (!isCovered) offer(this.#unknownId, start, next, this.#unknownScore);
+      start = next;
+    }
+    const reversed: number[] = [];
+    for (let end = length; end > 0; end = starts[end]!) {
+      if (ids[end] !== this.#unknownId || reversed.at(-1) !== this.#unknownId) reversed.push(ids[end]!);
+    }
+    for (let i = reversed.length - 1; i >= 0; i--) out.push(reversed[i]!);
+  }
+
+  pieceBytes(text: string): Uint8Array {
+    return encoder.encode(text.replaceAll(visibleSpace, " "));
+  }
+
+  #insert(bytes: Uint8Array, id: number): void {
+    let node = 0;
+    for (const byte of bytes) {
+      const key = node * 256 + byte;
+      const child = this.#children.get(key) ?? this.#idAt.push(-1) - 1;
+      this.#children.set(key, child);
+      node = child;
+    }
+    this.#idAt[node] = id;
+  }
+
+  /** Replaces what the map replaces, makes spaces visible, merges runs of them and puts one before the text, as asked for. */
+  #normalise(text: Uint8Array): Uint8Array {
+    const { charsMap, addSpacePrefix, mergeSpaces } = this.#options;
+    const out = new ByteList(text.length + (text.length >> 2) + 16);
+    let isWithinWord = false;
+    let isPrefixed = !addSpacePrefix;
+    for (let from = 0; from < text.length; ) {
+      const replacement = charsMap?.longest(text, from);
+      const size = replacement?.consumed ?? Math.min(text.length - from, bytesOfCharacter(text[from]!));
+      for (const byte of replacement?.bytes ?? text.subarray(from, from + size)) {
+        if (byte === space) {
+          isWithinWord = false;
+          if (!mergeSpaces) out.push(spaceBytes);
+          continue;
+        }
+        if (!isWithinWord && (mergeSpaces || !isPrefixed)) {
+          out.push(spaceBytes);
+          isPrefixed = true;
+        }
+        isWithinWord = true;
+        out.pushByte(byte);
+      }
+      from += size;
+    }
+    return out.done();
+  }
+}
+
+/** Bytes that grow. */
+class ByteList {
+  #bytes: Uint8Array;
+  #length = 0;
+
+  constructor(capacity: number) {
+    this.#bytes = new Uint8Array(capacity);
+  }
+
+  pushByte(byte: number): void {
+    if (this.#length === this.#bytes.length) {
+      const larger = new Uint8Array(2 * this.#length);
+      larger.set(this.#bytes);
+      this.#bytes = larger;
+    }
+    this.#bytes[this.#length++] = byte;
+  }
+
+  push(bytes: Uint8Array): void {
+    for (const byte of bytes) this.pushByte(byte);
+  }
+
+  done(): Uint8Array {
+    return this.#bytes.subarray(0, this.#length);
+  }
+}
+
+/** Length of the UTF-8 sequence that a byte begins. */
+function bytesOfCharacter(first: number): number {
+  return first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+}
 
 /** The tokenizer of a file whose kind is "t5". @throws {TokenizerError} if a table is broken */
 export function createUnigram(metadata: VocabularyMetadata): Tokenizer {

@@ -1,17 +1,17 @@
 import { abortSignal, boolean, check, checkOptions, describe, either, type Kinds, list, string, within } from "@centella/quant/checks";
 import { TokenizerError } from "../errors.ts";
-import { numbers } from "../generate/ids.ts";
 import { yieldToEventLoop } from "../scheduler/eventLoop.ts";
 import { SpecialMatcher } from "./specialMatcher.ts";
 import type { TextModel } from "./textModel.ts";
 import { TextStream } from "./textStream.ts";
+import { numberList } from "./tokenIds.ts";
 import type { DecodeOptions, EncodeAsyncOptions, EncodeOptions, Tokenizer, TokenizerKind } from "./tokenizer.ts";
 import { byte, control, type FillInMiddleIds, normal, unknown, userDefined } from "./tokenKinds.ts";
 import type { Vocabulary, VocabularyMetadata } from "./vocabulary.ts";
 
 const encoder = new TextEncoder();
 /** For how long `encodeAsync` keeps the thread at a time. */
-const longestBusyMs = 10;
+const maxHoldMs = 10;
 
 const encodeKinds: Kinds<EncodeOptions> = { addSpecial: boolean, parseSpecial: either(boolean, list) };
 const encodeAsyncKinds: Kinds<EncodeAsyncOptions> = { ...encodeKinds, maxTokens: within(1), signal: abortSignal };
@@ -75,7 +75,7 @@ export class VocabularyTokenizer implements Tokenizer {
     let pausedAt = performance.now();
     for (const _ of this.#encodeInto(ids, text, options)) {
       if (ids.length > maxTokens) break;
-      if (performance.now() - pausedAt < longestBusyMs) continue;
+      if (performance.now() - pausedAt < maxHoldMs) continue;
       await yieldToEventLoop();
       signal?.throwIfAborted();
       pausedAt = performance.now();
@@ -98,7 +98,7 @@ export class VocabularyTokenizer implements Tokenizer {
   }
 
   decode(ids: ArrayLike<number>, options: DecodeOptions = {}): string {
-    check("decode", "ids", ids, numbers);
+    check("decode", "ids", ids, numberList);
     checkOptions("decode", options, { skipSpecial: boolean });
     const stream = new TextStream(this, options);
     let text = "";

@@ -1,7 +1,140 @@
+import { TokenizerError } from "../errors.ts";
+import { maxPieceLength, windowEnd } from "./preTokenize.ts";
+import type { TextModel } from "./textModel.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 import { Vocabulary, type VocabularyMetadata } from "./vocabulary.ts";
 import { VocabularyTokenizer } from "./vocabularyTokenizer.ts";
-import { WordPieceModel } from "./wordPieceModel.ts";
+import { WordCache } from "./wordCache.ts";
+
+/** What GGUF puts before the tokens that begin a word (the others lose BERT's `##`), U+2581. */
+const wordStart = "\u2581";
+/** UTF-16 units after which a long text can be left. */
+const windowLength = 2 ** 16;
+const encoder = new TextEncoder();
+/** Characters whose part is remembered: more than texts of any one language have. */
+const maxCharacters = 65_536;
+
+/** CJK ideographs, each of which is a word. The fifth range ends where Hugging Face's tokenizers end it, one block late. */
+const ideograph =
+  /[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u{20000}-\u{2a6df}\u{2a700}-\u{2b73f}\u{2b740}-\u{2b81f}\u{2b920}-\u{2ceaf}\u{2f800}-\u{2fa1f}]/u;
+const space = /\p{White_Space}/u;
+/** Unassigned characters are kept. */
+const dropped = /[\ufffd\p{Cc}\p{Cf}\p{Co}\p{Cs}]/u;
+const accent = /\p{M}/u;
+const wordOfItsOwn = /[\p{P}$+<=>^`|~]/u;
+
+/** How words are normalised: `tokenizer.ggml.normalizer.*`. */
+export interface WordNormalizer {
+  readonly isLowercase: boolean;
+  readonly stripsAccents: boolean;
+}
+
+/**
+ * WordPiece, as BERT has it: lower case without accents unless the file says otherwise, split at white space and around punctuation and ideographs; each word is cut
+ * into the longest tokens from its start, and is one unknown token if that does not come out.
+ */
+class WordPieceModel implements TextModel {
+  readonly #vocabulary: Vocabulary;
+  readonly #normalizer: WordNormalizer;
+  readonly #unknownId: number;
+  readonly #longest: number;
+  readonly #cache = new WordCache();
+  readonly #characters = new Map<string, Character>();
+
+  /** @throws {TokenizerError} if the vocabulary has no unknown token */
+  constructor(vocabulary: Vocabulary, normalizer: WordNormalizer) {
+    if (vocabulary.unknownId === undefined) {
+      throw new TokenizerError(
+        "tokenizer: expected an unknown token in a WordPiece vocabulary, got none; set tokenizer.ggml.unknown_token_id",
+      );
+    }
+    this.#vocabulary = vocabulary;
+    this.#normalizer = normalizer;
+    this.#unknownId = vocabulary.unknownId;
+    this.#longest = vocabulary.texts.reduce((longest, text) => Math.max(longest, text.length), 0);
+  }
+
+  *encodeText(text: string, _atBoundary: boolean, out: number[]): Generator<void> {
+    let [start, word] = [0, ""];
+    while (start < text.length) {
+      const end = windowEnd(text, start + windowLength);
+      word = this.#encodeWords(text.slice(start, end), word, out);
+      start = end;
+      yield;
+    }
+    this.#encodeWords(" ", word, out);
+  }
+
+  pieceBytes(text: string): Uint8Array {
+    return encoder.encode(text.replaceAll(wordStart, " "));
+  }
+
+  /**
+   * Appends the ids of a text's words, normalised.
+   * @param begun a word that began before the text
+   * @returns the word that the text ends in, to be continued
+   */
+  #encodeWords(text: string, begun: string, out: number[]): string {
+    let word = begun;
+    const take = (whole: string): void => {
+      if (whole === "") return;
+      for (const id of this.#cache.get(whole) ?? this.#cache.set(whole, this.#encodeWord(whole))) out.push(id);
+    };
+    for (const char of text) {
+      const { role, text: normalized } = this.#character(char);
+      if (role === "letter") word += normalized;
+      if ((role !== "letter" && role !== "dropped") || word.length >= maxPieceLength) {
+        take(word);
+        word = "";
+      }
+      if (role === "word") take(normalized);
+    }
+    return word;
+  }
+
+  #character(char: string): Character {
+    let known = this.#characters.get(char);
+    if (known === undefined) {
+      known = characterOf(char, this.#normalizer);
+      if (this.#characters.size >= maxCharacters) this.#characters.clear();
+      this.#characters.set(char, known);
+    }
+    return known;
+  }
+
+  #encodeWord(word: string): number[] {
+    const text = wordStart + word;
+    const out: number[] = [];
+    for (let start = 0; start < text.length; ) {
+      let end = Math.min(text.length, start + this.#longest);
+      while (end > start && !this.#vocabulary.ids.has(text.slice(start, end))) end--;
+      if (end === start) return [this.#unknownId];
+      out.push(this.#vocabulary.ids.get(text.slice(start, end))!);
+      start = end;
+    }
+    return out;
+  }
+}
+
+/** What a character does to the words around it, and what it becomes. */
+interface Character {
+  /** "space" ends a word, "dropped" is not there, "word" is one by itself. */
+  readonly role: "space" | "dropped" | "word" | "letter";
+  readonly text: string;
+}
+
+function characterOf(original: string, { isLowercase, stripsAccents }: WordNormalizer): Character {
+  // The first character of the canonical decomposition alone: the accents of the others are gone.
+  const char = stripsAccents ? firstOf(original.normalize("NFD")) : original;
+  if (space.test(char)) return { role: "space", text: "" };
+  if (dropped.test(char) || (stripsAccents && accent.test(char))) return { role: "dropped", text: "" };
+  const isWord = wordOfItsOwn.test(char) || ideograph.test(char);
+  return { role: isWord ? "word" : "letter", text: isLowercase ? firstOf(char.toLowerCase()) : char };
+}
+
+function firstOf(text: string): string {
+  return String.fromCodePoint(text.codePointAt(0)!);
+}
 
 /** The tokenizer of a file whose kind is "bert". @throws {TokenizerError} if a table is broken */
 export function createWordPiece(metadata: VocabularyMetadata): Tokenizer {

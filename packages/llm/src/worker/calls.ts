@@ -14,15 +14,15 @@ import type { DecodeOptions, EncodeOptions } from "../tokenizer/tokenizer.ts";
 import type { PackedSource } from "./packedSource.ts";
 
 /** Options without what cannot be cloned: signals and callbacks are the channel's. */
-type Plain<O> = Omit<O, "signal" | "onProgress">;
+type Cloneable<O> = Omit<O, "signal" | "onProgress">;
 
 /** How a model is loaded in a worker, as it gets there. */
-export interface PackedLoadOptions extends Plain<Omit<LoadModelOptions, "runtime" | "adapters">> {
+export interface PackedLoadOptions extends Cloneable<Omit<LoadModelOptions, "runtime" | "adapters">> {
   readonly adapters?: readonly (Omit<AdapterOptions, "source"> & { readonly source: PackedSource })[] | undefined;
 }
 
 /** A part of a text, and with the last one the messages that the session then has. */
-export interface ToldPart {
+export interface StreamedPart {
   readonly part: GenerationPart;
   readonly messages: readonly ChatMessage[] | undefined;
 }
@@ -34,16 +34,16 @@ export interface ModelCalls {
   encode(text: string, options: EncodeOptions): Int32Array;
   decode(ids: ArrayLike<number>, options: DecodeOptions): string;
   logits(ids: ArrayLike<number>): Float32Array;
-  embed(texts: readonly EmbedInput[], options: Plain<EmbedOptions>): Float32Array[];
+  embed(texts: readonly EmbedInput[], options: Cloneable<EmbedOptions>): Float32Array[];
   /** Reports a `PerplexityProgress`. */
-  perplexity(text: string | ArrayLike<number>, options: Plain<PerplexityOptions>): Perplexity;
+  perplexity(text: string | ArrayLike<number>, options: Cloneable<PerplexityOptions>): Perplexity;
   createSession(session: number, options: SessionOptions): void;
   /** Gives its messages. */
-  restoreSession(session: number, bytes: Uint8Array, options: Plain<RestoreOptions>): readonly ChatMessage[];
+  restoreSession(session: number, bytes: Uint8Array, options: Cloneable<RestoreOptions>): readonly ChatMessage[];
   forkSession(session: number, from: number): void;
   resetSession(session: number, messages: readonly ChatMessage[]): void;
-  generate(session: number, prompt: Prompt, options: Plain<GenerateOptions>): AsyncIterable<ToldPart>;
-  saveSession(session: number, options: Plain<SaveOptions>): Uint8Array;
+  generate(session: number, prompt: Prompt, options: Cloneable<GenerateOptions>): AsyncIterable<StreamedPart>;
+  saveSession(session: number, options: Cloneable<SaveOptions>): Uint8Array;
   /** Gives its part of the cache back. */
   freeSession(session: number): void;
   /** Forgets it: nobody has a handle of it any more. */

@@ -48,7 +48,7 @@ type Reply =
   | { readonly type: "failed"; readonly id: number; readonly error: PackedError };
 
 /** Parts of a stream that may be on their way. */
-const partsAhead = 16;
+const maxBufferedParts = 16;
 
 /** A port as it is in browsers and in Node, where open ones keep the process alive. */
 type Port = MessagePort & { ref?(): void; unref?(): void };
@@ -200,12 +200,12 @@ function failure(error: PackedError, signal: AbortSignal | undefined): unknown {
 }
 
 /** Serves calls until the port is closed. Typed arrays that are results of their own are moved, not copied. */
-export function answer<C extends Calls<C>>(port: MessagePort, handlers: Handlers<C>): void {
+export function serveCalls<C extends Calls<C>>(port: MessagePort, handlers: Handlers<C>): void {
   const running = new Map<number, { readonly controller: AbortController; more(): void }>();
   const post = (reply: Reply, transfer: Transferable[] = []): void => port.postMessage(reply, transfer);
   const serve = async ({ id, name, args }: Call): Promise<void> => {
     const controller = new AbortController();
-    let free = partsAhead;
+    let free = maxBufferedParts;
     let wake: (() => void) | undefined;
     const more = (): void => {
       free++;

@@ -22,15 +22,15 @@ interface Connect {
 }
 
 export function isHello(message: unknown): message is Hello {
-  return kindOf(message) === "hello";
+  return messageType(message) === "hello";
 }
 
 export function isConnect(message: unknown): message is Connect {
-  return kindOf(message) === "connect";
+  return messageType(message) === "connect";
 }
 
 /** Messages may be others', too: a worker can serve more than models. */
-function kindOf(message: unknown): unknown {
+function messageType(message: unknown): unknown {
   return typeof message === "object" && message !== null && "centella" in message ? message.centella : undefined;
 }
 
@@ -104,7 +104,7 @@ export async function connect(worker: ModelWorker, signal: AbortSignal | undefin
         () => clearTimeout(timer),
         () => signal?.removeEventListener("abort", abort),
         subscribe(emitter, "message", (message) => {
-          if (kindOf(message) === "ready") resolve();
+          if (messageType(message) === "ready") resolve();
         }),
         subscribe(emitter, "error", (error) => fail(`its script failed: ${error instanceof Error ? error.message : String(error)}`)),
         subscribe(emitter, "exit", () => fail("it ended before it served models")),

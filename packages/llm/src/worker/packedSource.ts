@@ -1,6 +1,6 @@
 import { ArgumentError } from "@centella/core";
 import { absolutePlace, type ByteSource, type GgufInput } from "@centella/gguf";
-import { answer, Caller } from "./channel.ts";
+import { Caller, serveCalls } from "./channel.ts";
 
 /** A source on its way to another thread: a source of the page's own stays there and is read across a channel. */
 export type PackedSource =
@@ -18,7 +18,7 @@ export function packSource(source: GgufInput, transfer: (ArrayBuffer | MessagePo
   if (typeof source?.read !== "function" || !Number.isSafeInteger(source.size))
     throw new ArgumentError("loadModel", "a path, URL, Blob, bytes or a ByteSource", source === null ? "null" : typeof source);
   const { port1, port2 } = new MessageChannel();
-  answer<SourceCalls>(port1, {
+  serveCalls<SourceCalls>(port1, {
     // What a source gives may be shared with it: only a copy can be moved.
     read: async ({ signal }, offset, length) => (await source.read(offset, length, signal)).slice(),
   });

@@ -3,8 +3,8 @@ import type { GgufInput } from "@centella/gguf";
 import type { Session } from "../generate/session.ts";
 import { loadModel } from "../load/loadModel.ts";
 import type { Model } from "../model/model.ts";
-import type { ModelCalls, ToldPart } from "./calls.ts";
-import { answer, type Handlers } from "./channel.ts";
+import type { ModelCalls, StreamedPart } from "./calls.ts";
+import { type Handlers, serveCalls } from "./channel.ts";
 import { endpointOfWorker, isConnect, isHello } from "./endpoint.ts";
 import { type PackedSource, unpackSource } from "./packedSource.ts";
 
@@ -28,7 +28,7 @@ export function serveModels(openRuntime: () => Runtime | Promise<Runtime>): void
   };
   endpoint.listen((message) => {
     if (isHello(message)) endpoint.post({ centella: "ready" });
-    else if (isConnect(message)) answer<ModelCalls>(message.port, serving(runtime));
+    else if (isConnect(message)) serveCalls<ModelCalls>(message.port, serving(runtime));
   });
   endpoint.post({ centella: "ready" });
 }
@@ -78,7 +78,7 @@ function serving(openRuntime: () => Promise<Runtime>): Handlers<ModelCalls> {
     },
     forkSession: (_, number, from) => void sessions.set(number, session(from).fork()),
     resetSession: (_, number, messages) => session(number).reset(messages),
-    async *generate({ signal }, number, prompt, options): AsyncIterable<ToldPart> {
+    async *generate({ signal }, number, prompt, options): AsyncIterable<StreamedPart> {
       const of = session(number);
       for await (const part of of.generate(prompt, { ...options, signal }))
         yield { part, messages: part.type === "finish" ? of.messages : undefined };

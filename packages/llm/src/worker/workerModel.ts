@@ -16,7 +16,7 @@ import type { ModelCalls } from "./calls.ts";
 import { Caller } from "./channel.ts";
 import { connect, type ModelWorker } from "./endpoint.ts";
 import { type PackedSource, packSource } from "./packedSource.ts";
-import { type SessionHome, WorkerSession } from "./workerSession.ts";
+import { type WorkerModelState, WorkerSession } from "./workerSession.ts";
 
 /** How a model is loaded in a worker: as in `loadModel`, but for the runtime, which is the worker's. */
 export interface WorkerLoadOptions extends Omit<LoadModelOptions, "runtime" | "cache"> {
@@ -38,13 +38,13 @@ export interface WorkerTokenizer {
 export class WorkerModel implements Pick<Model, "info" | "logits" | "embed" | "perplexity" | "dispose">, AsyncDisposable {
   readonly info: ModelInfo;
   readonly tokenizer: WorkerTokenizer;
-  readonly #home: SessionHome;
+  readonly #home: WorkerModelState;
   #disposal: Promise<void> | undefined;
 
   /** Use `loadModel`. */
   constructor(info: ModelInfo, caller: Caller<ModelCalls>, maxWaiting: number) {
     this.info = info;
-    this.#home = { caller, maxWaiting, last: 0, isDisposed: false };
+    this.#home = { caller, maxWaiting, lastSession: 0, isDisposed: false };
     this.tokenizer = {
       encode: (text, options = {}) => caller.call("encode", [text, options]),
       decode: (ids, options = {}) => caller.call("decode", [ids, options]),

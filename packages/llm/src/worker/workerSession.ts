@@ -1,5 +1,5 @@
 import { DisposedError } from "@centella/core";
-import { checkOptions } from "@centella/quant/checks";
+import { checkOptions, checkValue, whole } from "@centella/quant/checks";
 import type { RestoreOptions, SaveOptions } from "../cache/saveOptions.ts";
 import { savingKinds } from "../cache/saveOptions.ts";
 import { frozenMessages } from "../chat/conversation.ts";
@@ -11,33 +11,32 @@ import type { Session } from "../generate/session.ts";
 import type { SessionOptions } from "../generate/sessionOptions.ts";
 import { sessionKinds } from "../generate/sessionOptions.ts";
 import { finishOf, TurnQueue } from "../generate/turnQueue.ts";
-import { wholeNumber } from "../options.ts";
-import type { ModelCalls, ToldPart } from "./calls.ts";
+import type { ModelCalls, StreamedPart } from "./calls.ts";
 import type { Caller } from "./channel.ts";
 
 /** Makes the worker drop sessions whose handles were garbage-collected. */
 let registry: FinalizationRegistry<{ readonly caller: Caller<ModelCalls>; readonly number: number }> | undefined;
 
 /** State that a model's sessions share. */
-export interface SessionHome {
+export interface WorkerModelState {
   readonly caller: Caller<ModelCalls>;
   /** Turns of a session that may wait. */
   readonly maxWaiting: number;
   /** Number of the last session. */
-  last: number;
+  lastSession: number;
   isDisposed: boolean;
 }
 
 /** A `Session` whose model is in a worker: the same calls. */
 export class WorkerSession implements Omit<Session, "fork"> {
-  readonly #home: SessionHome;
+  readonly #home: WorkerModelState;
   readonly #number: number;
   /** Messages to the worker whose replies nobody has awaited yet. */
   #told: Promise<unknown>;
   readonly #turns: TurnQueue;
   #messages: readonly ChatMessage[];
 
-  private constructor(home: SessionHome, number: number, messages: readonly ChatMessage[], waitedFor: Promise<unknown>) {
+  private constructor(home: WorkerModelState, number: number, messages: readonly ChatMessage[], waitedFor: Promise<unknown>) {
     this.#home = home;
     this.#number = number;
     this.#turns = new TurnQueue(home.maxWaiting);
@@ -48,19 +47,19 @@ export class WorkerSession implements Omit<Session, "fork"> {
   }
 
   /** Use `model.createSession()`. */
-  static create(home: SessionHome, options: SessionOptions): WorkerSession {
+  static create(home: WorkerModelState, options: SessionOptions): WorkerSession {
     requireAlive(home);
     const { messages = [] } = checkOptions("createSession", options, sessionKinds);
     checkMessages("createSession", messages);
-    const number = ++home.last;
+    const number = ++home.lastSession;
     return new WorkerSession(home, number, messages, told(home.caller.call("createSession", [number, options])));
   }
 
   /** Use `model.restoreSession()`. */
-  static async restore(home: SessionHome, bytes: Uint8Array, options: RestoreOptions): Promise<WorkerSession> {
+  static async restore(home: WorkerModelState, bytes: Uint8Array, options: RestoreOptions): Promise<WorkerSession> {
     checkOptions("restoreSession", options, savingKinds);
     const { signal, ...rest } = options;
-    const number = ++home.last;
+    const number = ++home.lastSession;
     const messages = await home.caller.call("restoreSession", [number, bytes, rest], { signal });
     return new WorkerSession(home, number, messages, Promise.resolve());
   }
@@ -88,7 +87,7 @@ export class WorkerSession implements Omit<Session, "fork"> {
   fork(): WorkerSession {
     requireAlive(this.#home);
     this.#turns.requireOpen();
-    const number = ++this.#home.last;
+    const number = ++this.#home.lastSession;
     const { caller } = this.#home;
     const forked = told(Promise.all([this.#told, caller.call("forkSession", [number, this.#number])]));
     const fork = new WorkerSession(this.#home, number, this.#messages, forked);
@@ -99,7 +98,7 @@ export class WorkerSession implements Omit<Session, "fork"> {
 
   truncate(messageCount: number): void {
     this.#requireIdle();
-    this.reset(this.#messages.slice(0, wholeNumber("truncate", messageCount, 0, this.#messages.length)));
+    this.reset(this.#messages.slice(0, checkValue("truncate", messageCount, whole(0, this.#messages.length))));
   }
 
   async save(options: SaveOptions = {}): Promise<Uint8Array> {
@@ -131,12 +130,12 @@ export class WorkerSession implements Omit<Session, "fork"> {
   ): AsyncGenerator<GenerationPart, void, undefined> {
     requireAlive(this.#home);
     const end = await this.#turns.begin({ isStream, signal });
-    const remember = ({ messages }: ToldPart): void => {
+    const remember = ({ messages }: StreamedPart): void => {
       if (messages !== undefined) this.#messages = frozenMessages(messages);
     };
     let isTakenBack = false;
     // The worker is ahead of its reader: it may have finished a turn whose reader leaves before the end.
-    const onUnread = (told: ToldPart): void => {
+    const onUnread = (told: StreamedPart): void => {
       if (options.onAbort === "keep") remember(told);
       else isTakenBack ||= told.messages !== undefined;
     };
@@ -164,7 +163,7 @@ export class WorkerSession implements Omit<Session, "fork"> {
 }
 
 /** @throws {DisposedError} */
-function requireAlive({ isDisposed }: SessionHome): void {
+function requireAlive({ isDisposed }: WorkerModelState): void {
   if (isDisposed) throw new DisposedError("model");
 }
 

@@ -15,7 +15,7 @@ export interface PreTokenizer {
 }
 
 /** Pre-tokenizers that are alike but for their names. */
-export interface Family extends Partial<Pick<PreTokenizer, "units" | "space">> {
+export interface PreTokenizerFamily extends Partial<Pick<PreTokenizer, "units" | "space">> {
   /** Values of `tokenizer.ggml.pre`. */
   readonly names: readonly string[];
   readonly patterns: readonly (string | DigitGroups)[];
@@ -43,7 +43,7 @@ export const oneDigit: string = String.raw`\p{N}`;
 export const asciiTriple: string = "[0-9][0-9][0-9]";
 
 /** The families of most models: their regexes as llama.cpp's `llama-vocab.cpp` lists them, with `\s` meaning Unicode white space. */
-export const commonFamilies: readonly Family[] = [
+export const commonFamilies: readonly PreTokenizerFamily[] = [
   { names: ["default"], patterns: [String.raw`[\p{P}$+<=>^~|]+`, gpt2, String.raw`\p{N}+`, asciiTriple] },
   {
     names: ["llama3", "llama-v3", "llama-bpe", "falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2", "jina-v5-nano"],
@@ -95,7 +95,7 @@ export const commonFamilies: readonly Family[] = [
 ];
 
 /** The pre-tokenizer of a `tokenizer.ggml.pre` name, if one of the families has it. */
-export function findPreTokenizer(families: readonly Family[], name: string): PreTokenizer | undefined {
+export function findPreTokenizer(families: readonly PreTokenizerFamily[], name: string): PreTokenizer | undefined {
   const family = families.find(({ names }) => names.includes(name));
   if (family === undefined) return undefined;
   const { ignoreMerges = false, addBos = false, units = "bytes", space } = family;
