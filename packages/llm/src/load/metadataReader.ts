@@ -1,6 +1,7 @@
 import { UnsupportedError } from "@centella/core";
 import { type GgufFile, isNumericArray, type Metadata } from "@centella/gguf";
 import { ModelError } from "../errors.ts";
+import { isFactor } from "./factor.ts";
 
 /** Source of a model's hyperparameters: an open file, or only its metadata and tensors. */
 export type ModelHeader = Pick<GgufFile, "metadata" | "tensors">;
@@ -201,14 +202,4 @@ export class MetadataReader {
 
 function largest(numbers: readonly number[]): number {
   return numbers.reduce((max, number) => Math.max(max, number), 0);
-}
-
-/** Whether a number can both multiply and divide in f32: neither it nor its reciprocal is 0, infinite or NaN. */
-export function isDivisor(value: number): boolean {
-  return Number.isFinite(Math.fround(value)) && Number.isFinite(Math.fround(1 / value)) && Math.fround(value) !== 0;
-}
-
-/** Whether a number is a {@link isDivisor divisor} above 0. */
-export function isFactor(value: number): boolean {
-  return value > 0 && isDivisor(value);
 }

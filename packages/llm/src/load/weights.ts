@@ -4,7 +4,7 @@ import type { GgufFile, TensorInfo } from "@centella/gguf";
 import { blockLayout, isDequantizable } from "@centella/quant";
 import { shown } from "@centella/quant/checks";
 import { ModelError } from "../errors.ts";
-import { isDivisor } from "./metadataReader.ts";
+import { isDivisor } from "./factor.ts";
 
 /** A weight of the program and where its bytes come from. */
 export interface Weight {

@@ -1,10 +1,11 @@
 import { check, isRecord, kind } from "@centella/quant/checks";
 import { createBytePair } from "./bytePair.ts";
+import { tokenizerKindOf } from "./loadTokenizer.ts";
 import { preTokenizerFor } from "./regexPreTokenizers.ts";
 import { createSentencePiece } from "./sentencePiece.ts";
 import type { Tokenizer, TokenizerKind } from "./tokenizer.ts";
 import { createUnigram } from "./unigram.ts";
-import { tokenizerKindOf, type VocabularyMetadata } from "./vocabulary.ts";
+import type { VocabularyMetadata } from "./vocabulary.ts";
 import { createWordPiece } from "./wordPiece.ts";
 
 type Creators = { readonly [K in TokenizerKind]: (metadata: VocabularyMetadata) => Tokenizer };

@@ -1,7 +1,21 @@
-import type { Tokenizer } from "./tokenizer.ts";
-import { tokenizerKindOf, type VocabularyMetadata } from "./vocabulary.ts";
+import { describe } from "@centella/quant/checks";
+import { TokenizerError } from "../errors.ts";
+import type { Tokenizer, TokenizerKind } from "./tokenizer.ts";
+import type { VocabularyMetadata } from "./vocabulary.ts";
 
-/** `createTokenizer` that loads the code of the file's kind alone. @throws {TokenizerError} as it does */
+/** Kinds by the values of `tokenizer.ggml.model`. */
+const kinds: Readonly<Record<string, TokenizerKind>> = { llama: "llama", gpt2: "gpt2", gemma4: "gpt2", bert: "bert", t5: "t5" };
+
+/** Returns the kind of a file's tokenizer. @throws {TokenizerError} if the kind is unknown */
+export function tokenizerKindOf(metadata: VocabularyMetadata): TokenizerKind {
+  const model = metadata.optionalString("tokenizer.ggml.model");
+  if (model !== undefined && Object.hasOwn(kinds, model)) return kinds[model]!;
+  throw new TokenizerError(
+    `tokenizer: expected "llama" (SentencePiece), "gpt2" or "gemma4" (BPE), "bert" (WordPiece) or "t5" (unigram) in tokenizer.ggml.model, got ${model === undefined ? "no such key" : describe(model)}`,
+  );
+}
+
+/** Like `createTokenizer`, but loads only the code of the file's kind. @throws {TokenizerError} as it does */
 export async function loadTokenizer(metadata: VocabularyMetadata): Promise<Tokenizer> {
   switch (tokenizerKindOf(metadata)) {
     case "llama":

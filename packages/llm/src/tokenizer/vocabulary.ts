@@ -1,7 +1,6 @@
 import { describe } from "@centella/quant/checks";
 import { TokenizerError } from "../errors.ts";
 import type { SpecialToken } from "./specialMatcher.ts";
-import type { TokenizerKind } from "./tokenizer.ts";
 import { completeKinds, control, type FillInMiddleIds, kindOfType, normal, structural, unknown, userDefined } from "./tokenKinds.ts";
 
 /** The part of a GGUF file's metadata that tokenizers and chat templates read; `GgufFile.metadata` is one. */
@@ -187,16 +186,4 @@ function requireId(wanted: boolean, flag: string, id: number | undefined, key: s
       `tokenizer: expected tokenizer.ggml.${key} because tokenizer.ggml.${flag} is true, got none in the vocabulary`,
     );
   }
-}
-
-/** Kinds by the values of `tokenizer.ggml.model`. */
-const kinds: Readonly<Record<string, TokenizerKind>> = { llama: "llama", gpt2: "gpt2", gemma4: "gpt2", bert: "bert", t5: "t5" };
-
-/** Returns the kind of a file's tokenizer. @throws {TokenizerError} if the kind is unknown */
-export function tokenizerKindOf(metadata: VocabularyMetadata): TokenizerKind {
-  const model = metadata.optionalString("tokenizer.ggml.model");
-  if (model !== undefined && Object.hasOwn(kinds, model)) return kinds[model]!;
-  throw new TokenizerError(
-    `tokenizer: expected "llama" (SentencePiece), "gpt2" or "gemma4" (BPE), "bert" (WordPiece) or "t5" (unigram) in tokenizer.ggml.model, got ${model === undefined ? "no such key" : describe(model)}`,
-  );
 }
