@@ -35,76 +35,92 @@ function memoryBytesOf({ cacheBytes = 2 ** 25 }: Machine): number {
   return Math.min(2 ** 28, Math.max(2 ** 26, 2 * cacheBytes));
 }
 
-/** Measures every suite on the CPU, ceilings before and after, then on GPUs, and gives a receipt per suite. */
+type BackendKind = BenchedBackend["kind"];
+
+/** What the measurements of one kind of backend add to the receipts. */
+interface Measured {
+  readonly rows: readonly { readonly suite: Suite; readonly row: ReceiptRow }[];
+  readonly ceilings: readonly Ceiling[];
+  /** Device names by backend. */
+  readonly devices: Readonly<Record<string, string>>;
+  /** Versions by peer. */
+  readonly versions: Readonly<Record<string, string>>;
+}
+
+/** Measures every suite on the CPU, then on GPUs, and returns a receipt per suite. */
 export async function run(options: RunOptions): Promise<readonly Receipt[]> {
   const machine = describeMachine();
   const commit = describeCommit(repositoryFolder);
   const date = new Date().toISOString();
-  const versions: Record<string, string> = { node: process.versions.node, v8: process.versions.v8 };
-  const devices: Record<string, string> = {};
-  const ceilings: Ceiling[] = [];
-  const rows = new Map<Suite, ReceiptRow[]>(options.suites.map((suite) => [suite, []]));
   options.log(
     `${machine.cpu}, ${machine.cores} cores, ${machine.os}; ${commit.sha.slice(0, 10)}${commit.isClean ? "" : " with local changes"}`,
   );
-
-  for (const kind of ["cpu", "gpu"] as const) {
-    const wanted = backendsWith(options.threads).filter(
-      ({ factory, kind: of, isOptional }) =>
-        of === kind && (options.backends === undefined ? isOptional !== true : options.backends.includes(factory.name)),
-    );
-    if (wanted.length === 0) continue;
-    const measuredCeilings = (): Promise<readonly Ceiling[]> =>
-      kind === "cpu"
-        ? measureCeilings({ threads: options.threads, bytes: memoryBytesOf(machine), quick: options.quick })
-        : Promise.resolve([]);
-    const before = await measuredCeilings();
-    const opened = await openBackends(wanted, options.log);
-    const peers =
-      opened.length === 0
-        ? []
-        : await openPeers(
-            knownPeers.filter((peer) => peer.kind === kind && options.peers.includes(peer.name)),
-            options,
-          );
-    try {
-      for (const { backend } of opened) {
-        devices[backend.name] = backend.device.name;
-        if (kind === "gpu") ceilings.push(await measureGpuCopy(backend));
-      }
-      for (const { name, peer } of peers) versions[name] = peer.version;
-      const context = contextOf(kind, opened, peers, machine, options);
-      // All suites in one walk: their samples are spread over the whole run, so that a slow minute hits all rows a little.
-      const planned = opened.length === 0 ? [] : options.suites.flatMap((suite) => suite.rows(context).map((row) => ({ suite, row })));
-      const settings = options.quick ? quickSettings : normalSettings;
-      const measured = await measureRows(
-        planned.map(({ row }) => row),
-        settings,
-        options.progress,
-      );
-      measured.forEach((row, i) => {
-        const { suite } = planned[i]!;
-        if (row.outcomes.length > 0) rows.get(suite)!.push(deriveRow(suite.name, receiptRow(row, kind)));
-      });
-    } finally {
-      for (const { peer } of peers) await peer.dispose();
-      for (const { backend } of opened) await backend.dispose();
-    }
-    // Neighbours slow a machine down for minutes: the rows' were other ones than those of one measurement.
-    ceilings.push(...fasterCeilings(before, await measuredCeilings()));
-  }
+  const measured = [await measureKind("cpu", machine, options), await measureKind("gpu", machine, options)];
   return options.suites.map((suite) => ({
     version: receiptVersion,
     suite: suite.name,
     date,
     commit,
     machine,
-    versions,
-    devices,
+    versions: Object.assign({ node: process.versions.node, v8: process.versions.v8 }, ...measured.map(({ versions }) => versions)),
+    devices: Object.assign({}, ...measured.map(({ devices }) => devices)),
     command: options.command,
-    ceilings: ceilings.map((ceiling) => ({ ...ceiling, samples: ceiling.samples.map((pass) => pass.map(digits)) })),
-    rows: rows.get(suite)!,
+    ceilings: measured
+      .flatMap(({ ceilings }) => ceilings)
+      .map((ceiling) => ({ ...ceiling, samples: ceiling.samples.map((pass) => pass.map(digits)) })),
+    rows: measured.flatMap(({ rows }) => rows.filter((each) => each.suite === suite).map(({ row }) => row)),
   }));
+}
+
+/** Measures all suites on the backends and peers of one kind, and the ceilings before and after. */
+async function measureKind(kind: BackendKind, machine: Machine, options: RunOptions): Promise<Measured> {
+  const wanted = backendsWith(options.threads).filter(
+    ({ factory, kind: of, isOptional }) =>
+      of === kind && (options.backends === undefined ? isOptional !== true : options.backends.includes(factory.name)),
+  );
+  if (wanted.length === 0) return { rows: [], ceilings: [], devices: {}, versions: {} };
+  const measuredCeilings = async (): Promise<readonly Ceiling[]> =>
+    kind === "cpu" ? measureCeilings({ threads: options.threads, bytes: memoryBytesOf(machine), quick: options.quick }) : [];
+  const before = await measuredCeilings();
+  const measured = await measureOpened(kind, await openBackends(wanted, options.log), machine, options);
+  // Other work can slow a machine down for minutes, so the ceilings are measured again after the rows.
+  return { ...measured, ceilings: [...measured.ceilings, ...fasterCeilings(before, await measuredCeilings())] };
+}
+
+/** Measures all suites on open backends, and disposes of them. */
+async function measureOpened(
+  kind: BackendKind,
+  opened: readonly OpenedBackend[],
+  machine: Machine,
+  options: RunOptions,
+): Promise<Measured> {
+  const fitting = knownPeers.filter((peer) => peer.kind === kind && options.peers.includes(peer.name));
+  const peers = opened.length === 0 ? [] : await openPeers(fitting, options);
+  try {
+    const ceilings: Ceiling[] = [];
+    if (kind === "gpu") for (const { backend } of opened) ceilings.push(await measureGpuCopy(backend));
+    return {
+      rows: opened.length === 0 ? [] : await measureSuites(contextOf(kind, opened, peers, machine, options), kind, options),
+      ceilings,
+      devices: Object.fromEntries(opened.map(({ backend }) => [backend.name, backend.device.name])),
+      versions: Object.fromEntries(peers.map(({ name, peer }) => [name, peer.version])),
+    };
+  } finally {
+    for (const { peer } of peers) await peer.dispose();
+    for (const { backend } of opened) await backend.dispose();
+  }
+}
+
+/** Measures the rows of all suites together, so that their samples are spread over the whole run and a slow minute affects all rows a little. */
+async function measureSuites(context: SuiteContext, kind: BackendKind, options: RunOptions): Promise<Measured["rows"]> {
+  const planned = options.suites.flatMap((suite) => suite.rows(context).map((row) => ({ suite, row })));
+  const settings = options.quick ? quickSettings : normalSettings;
+  const rows = planned.map(({ row }) => row);
+  const measured = await measureRows(rows, settings, options.progress);
+  return measured.flatMap((row, i) => {
+    const { suite } = planned[i]!;
+    return row.outcomes.length === 0 ? [] : [{ suite, row: deriveRow(suite.name, receiptRow(row, kind)) }];
+  });
 }
 
 interface OpenedBackend extends BenchedBackend {

@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
 import { type BackendFactory, createRuntime, reference, UnsupportedError } from "@centella/core";
-import { loadModel, type Model, UnsupportedArchitectureError } from "@centella/llm";
+import { loadModel, type Model, type Session, UnsupportedArchitectureError } from "@centella/llm";
 import { Skip } from "../runner/subject.ts";
 import type { ModelCompetitor, ModelRunner } from "./competitor.ts";
 
@@ -16,83 +16,114 @@ export function oursModel(factory: BackendFactory, threads: number | undefined):
 }
 
 async function open(factory: BackendFactory, file: string, contextLength: number): Promise<ModelRunner> {
-  const { model, dispose } = await load(factory, file, contextLength);
-  const session = model.createSession();
-  const seconds = async (ids: readonly number[], maxTokens: number): Promise<{ readonly seconds: number; readonly cached: number }> => {
+  return new OurRunner(factory, file, contextLength, await load(factory, file, contextLength));
+}
+
+class OurRunner implements ModelRunner {
+  readonly #factory: BackendFactory;
+  readonly #file: string;
+  readonly #contextLength: number;
+  readonly #loaded: LoadedModel;
+  readonly #session: Session;
+  #prompts = 0;
+  /** The model with a cache for several texts, loaded on first use with exactly the room that they need. */
+  #together: Promise<LoadedModel> | undefined;
+
+  constructor(factory: BackendFactory, file: string, contextLength: number, loaded: LoadedModel) {
+    this.#factory = factory;
+    this.#file = file;
+    this.#contextLength = contextLength;
+    this.#loaded = loaded;
+    this.#session = loaded.model.createSession();
+  }
+
+  async prefill(ids: readonly number[]): Promise<number> {
+    const { seconds, cached } = await this.#complete(this.#fresh(ids), 1);
+    if (cached > 0) throw new Error(`prefill: expected nothing in the cache, got ${cached} tokens`);
+    return seconds;
+  }
+
+  async decode(prompt: readonly number[], tokens: number): Promise<number> {
+    await this.#complete(prompt, 1);
+    return (await this.#complete(prompt, tokens)).seconds;
+  }
+
+  async decodeTogether(texts: readonly (readonly number[])[], tokens: number): Promise<number> {
+    const { activations } = this.#loaded.model.info;
+    const room = Math.max(...texts.map((ids) => ids.length)) + tokens;
+    this.#together ??= load(this.#factory, this.#file, room, activations, texts.length);
+    const { model } = await this.#together;
+    const pairs = texts.map((ids) => ({ ids, session: model.createSession() }));
+    const complete = async (maxTokens: number): Promise<number> => {
+      const finished = await Promise.all(pairs.map(({ ids, session }) => session.complete({ ids }, { ...greedy, maxTokens })));
+      return finished.reduce((sum, { usage }) => sum + usage.completionTokens, 0);
+    };
+    await complete(1);
     const start = performance.now();
-    const { usage } = await session.complete({ ids }, { ...greedy, maxTokens });
-    // A text that ends early took less: the time is for as many tokens as were asked for.
+    const computed = await complete(tokens);
+    // Scaled to all tokens, because a text may end early.
+    return ((performance.now() - start) / 1e3 / computed) * tokens * texts.length;
+  }
+
+  async abort(ids: readonly number[]): Promise<number> {
+    const whole = (await this.#complete(this.#fresh(ids), 1)).seconds;
+    const controller = new AbortController();
+    const reason = new Error("aborted by the benchmark");
+    const options = { ...greedy, maxTokens: 1, signal: controller.signal };
+    const reading = this.#session.complete({ ids: this.#fresh(ids) }, options).then(
+      () => "complete",
+      (error: unknown) => (error === reason ? "refused" : Promise.reject(error)),
+    );
+    await new Promise((resolve) => setTimeout(resolve, 500 * whole));
+    const start = performance.now();
+    controller.abort(reason);
+    // If the run was faster than the one before, it is over, and the abort takes no time.
+    await reading;
+    return (performance.now() - start) / 1e3;
+  }
+
+  async distance(ids: readonly number[]): Promise<number | undefined> {
+    if (statSync(this.#file).size > referenceLimitBytes) return undefined;
+    const { model } = this.#loaded;
+    const got = await lastLogits(model, ids);
+    const exact = await load(reference(), this.#file, this.#contextLength, model.info.activations);
+    try {
+      return 1 - cosine(got, await lastLogits(exact.model, ids));
+    } finally {
+      await exact.dispose();
+    }
+  }
+
+  async dispose(): Promise<void> {
+    await (await this.#together)?.dispose();
+    await this.#loaded.dispose();
+  }
+
+  async #complete(ids: readonly number[], maxTokens: number): Promise<{ readonly seconds: number; readonly cached: number }> {
+    const start = performance.now();
+    const { usage } = await this.#session.complete({ ids }, { ...greedy, maxTokens });
+    // Scaled to `maxTokens`, because a text may end early.
     return { seconds: ((performance.now() - start) / 1e3 / usage.completionTokens) * maxTokens, cached: usage.cachedTokens };
-  };
-  let prompts = 0;
-  // Loaded when it is first asked for: a cache for several texts, with no more room than they take.
-  let together: Promise<Awaited<ReturnType<typeof load>>> | undefined;
-  /** A first token of its own keeps a prompt from being found in the cache. */
-  const fresh = (ids: readonly number[]): readonly number[] => [10 + (prompts++ % (model.info.vocabSize - 10)), ...ids.slice(1)];
-  return {
-    async prefill(ids) {
-      const { seconds: taken, cached } = await seconds(fresh(ids), 1);
-      if (cached > 0) throw new Error(`prefill: expected nothing in the cache, got ${cached} tokens`);
-      return taken;
-    },
-    async decode(prompt, tokens) {
-      await seconds(prompt, 1);
-      return (await seconds(prompt, tokens)).seconds;
-    },
-    async decodeTogether(texts, tokens) {
-      const room = Math.max(...texts.map((ids) => ids.length)) + tokens;
-      together ??= load(factory, file, room, model.info.activations, texts.length);
-      const { model: shared } = await together;
-      const sessions = texts.map(() => shared.createSession());
-      const complete = async (maxTokens: number): Promise<number> => {
-        const finished = await Promise.all(texts.map((ids, i) => sessions[i]!.complete({ ids }, { ...greedy, maxTokens })));
-        return finished.reduce((sum, { usage }) => sum + usage.completionTokens, 0);
-      };
-      await complete(1);
-      const start = performance.now();
-      const computed = await complete(tokens);
-      // Texts that end early took less, as above.
-      return ((performance.now() - start) / 1e3 / computed) * tokens * texts.length;
-    },
-    async abort(ids) {
-      const whole = (await seconds(fresh(ids), 1)).seconds;
-      const controller = new AbortController();
-      const reason = new Error("aborted by the benchmark");
-      const reading = session.complete({ ids: fresh(ids) }, { ...greedy, maxTokens: 1, signal: controller.signal }).then(
-        () => "complete",
-        (error: unknown) => (error === reason ? "refused" : Promise.reject(error)),
-      );
-      await new Promise((resolve) => setTimeout(resolve, 500 * whole));
-      const start = performance.now();
-      controller.abort(reason);
-      // A run that was faster than the one before is over: the abort then takes no time.
-      await reading;
-      return (performance.now() - start) / 1e3;
-    },
-    async distance(ids) {
-      if (statSync(file).size > referenceLimitBytes) return undefined;
-      const got = await lastLogits(model, ids);
-      const exact = await load(reference(), file, contextLength, model.info.activations);
-      try {
-        return 1 - cosine(got, await lastLogits(exact.model, ids));
-      } finally {
-        await exact.dispose();
-      }
-    },
-    async dispose() {
-      await (await together)?.dispose();
-      await dispose();
-    },
-  };
+  }
+
+  /** Returns the prompt with a first token of its own, so that it is not in the cache. */
+  #fresh(ids: readonly number[]): readonly number[] {
+    return [10 + (this.#prompts++ % (this.#loaded.model.info.vocabSize - 10)), ...ids.slice(1)];
+  }
+}
+
+interface LoadedModel {
+  readonly model: Model;
+  readonly dispose: () => Promise<void>;
 }
 
 async function load(
   factory: BackendFactory,
   file: string,
   contextLength: number,
-  activations?: "ggml" | "f32",
+  activations?: Model["info"]["activations"],
   sequences: number = 1,
-): Promise<{ readonly model: Model; readonly dispose: () => Promise<void> }> {
+): Promise<LoadedModel> {
   const runtime = await createRuntime({ backends: [factory], policy: { force: factory.name } });
   try {
     const model = await loadModel(file, { runtime, contextLength, activations, sequences });
