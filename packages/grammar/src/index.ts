@@ -22,6 +22,7 @@ export {
   text,
 } from "./expression/builders.ts";
 export { anyTextUntil, type Tag, type TaggedOptions, tagged } from "./expression/combinators.ts";
+export { combine } from "./expression/combine.ts";
 export type {
   AndExpression,
   BytesExpression,

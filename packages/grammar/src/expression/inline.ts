@@ -1,5 +1,6 @@
 import type { Meter } from "../budget.ts";
-import { choice, isRegular, repeat, sequence } from "./builders.ts";
+import { reference } from "./builders.ts";
+import { referencesIn, replaceReferences } from "./references.ts";
 import type { Expression, Grammar } from "./types.ts";
 
 /**
@@ -8,16 +9,17 @@ import type { Expression, Grammar } from "./types.ts";
  */
 export function inlineRegularRules({ start, rules }: Grammar, meter: Meter): Grammar {
   const remaining = new Map(Object.entries(rules));
-  const regular = new Map<string, Expression>();
+  const bodies = new Map<string, Expression>();
+  const inlined = (expression: Expression) => replaceReferences(expression, (name) => bodies.get(name) ?? reference(name));
   const uses = new Map([...remaining].map(([name, body]) => [name, referencesIn(body)]));
   for (const name of orderOfUse(uses)) {
     meter.work(10);
-    regular.set(name, inlined(remaining.get(name) as Expression, regular));
+    bodies.set(name, inlined(remaining.get(name) as Expression));
     remaining.delete(name);
   }
   return {
-    start: inlined(start, regular),
-    rules: Object.fromEntries([...remaining].map(([name, body]) => [name, inlined(body, regular)])),
+    start: inlined(start),
+    rules: Object.fromEntries([...remaining].map(([name, body]) => [name, inlined(body)])),
   };
 }
 
@@ -34,33 +36,4 @@ export function orderOfUse(uses: ReadonlyMap<string, ReadonlySet<string>>): stri
       if (left === 0) ordered.push(user);
     }
   return ordered;
-}
-
-function referencesIn(expression: Expression): Set<string> {
-  const names = new Set<string>();
-  addReferences(expression, names);
-  return names;
-}
-
-function addReferences(expression: Expression, names: Set<string>): void {
-  if (isRegular(expression)) return;
-  if (expression.kind === "reference") names.add(expression.name);
-  else if (expression.kind === "repeat") addReferences(expression.item, names);
-  else if (expression.kind === "sequence" || expression.kind === "choice") for (const item of expression.items) addReferences(item, names);
-}
-
-function inlined(expression: Expression, bodies: ReadonlyMap<string, Expression>): Expression {
-  if (isRegular(expression)) return expression;
-  switch (expression.kind) {
-    case "reference":
-      return bodies.get(expression.name) ?? expression;
-    case "repeat":
-      return repeat(inlined(expression.item, bodies), expression.min, expression.max);
-    case "sequence":
-      return sequence(expression.items.map((item) => inlined(item, bodies)));
-    case "choice":
-      return choice(expression.items.map((item) => inlined(item, bodies)));
-    default:
-      return expression;
-  }
 }

@@ -1,0 +1,42 @@
+import { choice, isRegular, repeat, sequence } from "./builders.ts";
+import type { Expression } from "./types.ts";
+
+/** Names of the rules that an expression refers to. */
+export function referencesIn(expression: Expression): Set<string> {
+  const names = new Set<string>();
+  const seen = new Set([expression]);
+  for (const each of seen) {
+    if (each.kind === "reference") names.add(each.name);
+    for (const part of partsOf(each)) seen.add(part);
+  }
+  return names;
+}
+
+/** The expression with each reference replaced. Parts that occur several times stay shared. */
+export function replaceReferences(expression: Expression, replacement: (name: string) => Expression): Expression {
+  const replaced = new Map<Expression, Expression>();
+  // Expressions may be nested deeply, so this does not recurse: an expression is replaced after its parts.
+  const pending = [expression];
+  for (let last = pending.at(-1); last !== undefined; last = pending.at(-1)) {
+    const missing = partsOf(last).filter((part) => !replaced.has(part));
+    for (const part of missing) pending.push(part);
+    if (missing.length > 0) continue;
+    pending.pop();
+    replaced.set(last, last.kind === "reference" ? replacement(last.name) : withParts(last, replaced));
+  }
+  return replaced.get(expression) as Expression;
+}
+
+/** Parts in which references may be. */
+function partsOf(expression: Expression): readonly Expression[] {
+  if (isRegular(expression)) return [];
+  if (expression.kind === "sequence" || expression.kind === "choice") return expression.items;
+  return expression.kind === "repeat" ? [expression.item] : [];
+}
+
+function withParts(expression: Expression, replaced: ReadonlyMap<Expression, Expression>): Expression {
+  const parts = partsOf(expression).map((part) => replaced.get(part) as Expression);
+  if (parts.length === 0) return expression;
+  if (expression.kind === "repeat") return repeat(parts[0] as Expression, expression.min, expression.max);
+  return expression.kind === "sequence" ? sequence(parts) : choice(parts);
+}
