@@ -65,7 +65,7 @@ async function openCompiled(module: WebAssembly.Module, options: CheckedOptions)
   return (await import("./linking/precompiled.ts")).openPrecompiled(module, options.maxMemoryMiB);
 }
 
-/** Starts the threads while code is loaded. */
+/** Starts the threads while code loads. */
 async function openWithCode(options: CheckedOptions, features: WasmFeatures | undefined): Promise<Opened> {
   const opening = openModule(options, extentOf(options.sync), features);
   const [opened, loaded] = await Promise.allSettled([opening, loadCode(options)]);
@@ -76,8 +76,9 @@ async function openWithCode(options: CheckedOptions, features: WasmFeatures | un
 }
 
 /**
- * What a module has is known by its kernels, and calls that are not awaited may need any. A page waits with what is rare in such calls,
- * blocks and layers of models, until it is needed.
+ * Loads the code that the options require. A precompiled module is described by its kernels, and calls that cannot wait
+ * may need any kernel. In a page they can use all but block types and the layers of models, which are loaded with the
+ * first program that has them.
  */
 async function loadCode({ module, sync, checkWrites }: CheckedOptions): Promise<void> {
   if (module !== undefined || (sync && !isPage())) await loadKernelFiles();
@@ -86,20 +87,26 @@ async function loadCode({ module, sync, checkWrites }: CheckedOptions): Promise<
   if (checkWrites) await loadParts(["writeGuards"]);
 }
 
-/** A page may not compile kernels within a call: those that calls may need are there before. */
+/**
+ * Kernels to compile when the backend opens. Pages may not compile within a call, so kernels for such calls are
+ * compiled beforehand.
+ */
 function extentOf(sync: boolean): Extent {
   return sync && isPage() ? "all" : "none";
 }
 
-/** Whether code comes over a network. */
+/** Whether code is loaded over a network. */
 function isPage(): boolean {
   const { process } = globalThis as { process?: { readonly versions?: { readonly node?: string } } };
   return process?.versions?.node === undefined;
 }
 
-/** Persistents of so many bytes have a memory of their own. */
+/** Plans with at least this many bytes of persistents get their own memory. */
 const ownMemoryBytes = 2 ** 25;
-/** Of so many, one with 64-bit addresses: half a GiB of 4 is for temporaries and the plans to come. */
+/**
+ * Above this many bytes the memory has 64-bit addresses. The remaining 0.5 GiB below 4 GiB is for temporaries and later
+ * plans.
+ */
 const memory64Bytes = 3.5 * 2 ** 30;
 
 export class WasmBackend implements Backend, WasmPlanOwner {
@@ -108,16 +115,16 @@ export class WasmBackend implements Backend, WasmPlanOwner {
   readonly syncAvailable = true;
   readonly thresholds: BackendThresholds = measured.thresholds;
   readonly memoryModel = "addressSpace";
-  /** Larger groups would take long to compile and leave no registers. */
+  /** Larger groups would take long to compile and run out of registers. */
   readonly fusion: FusionLimits = { maxInputs: 16, maxCalls: 32 };
   readonly counters: Counters = createCounters();
   readonly eventLoop: EventLoopYield = new EventLoopYield();
-  /** None where code is loaded when a program needs it. */
+  /** Undefined if code is loaded when a program needs it. */
   readonly compileSync?: (program: ProgramGraph) => Plan;
-  /** Where small plans and uploaded tensors are. */
+  /** Memory of small plans and uploaded tensors. */
   readonly instance: MemoryInstance;
   readonly target: Target;
-  /** Whether plans look for writes outside of their tensors. */
+  /** Whether plans check for writes outside their tensors. */
   readonly checkWrites: boolean;
   readonly #parts: MemoryParts;
   readonly #isPrecompiled: boolean;
@@ -142,7 +149,7 @@ export class WasmBackend implements Backend, WasmPlanOwner {
     this.device = { kind: "cpu", name: `${target.relaxed ? "WebAssembly relaxed SIMD" : "WebAssembly SIMD"}, ${threads}`, threads: count };
   }
 
-  /** The functions of a plan alone: emitted where that can be. */
+  /** Functions of one plan: emitted where the host compiles WebAssembly. */
   planLinker({ memory, baseModule }: MemoryInstance): PlanLinker {
     return new PlanLinker(memory, this.target, this.pool, this.#isPrecompiled ? baseModule : undefined);
   }
@@ -154,14 +161,14 @@ export class WasmBackend implements Backend, WasmPlanOwner {
   unsupported(op: AnyOp, inputs: readonly (TensorSpec | undefined)[], params: object, output: TensorSpec): string | undefined {
     if (op.alias === true) return undefined;
     if (op.kernels !== undefined) return this.#all64 ? no64Custom : customUnsupported(op, [...inputs, output]);
-    // They refuse nothing, and may not be loaded yet.
+    // Lazy kernels support every call, and may not be loaded yet.
     if (isLazy(op) && !this.#isPrecompiled) return undefined;
     const kernel = kernelOf(op);
     if (kernel === undefined) return `there is no kernel for ${op.name} yet`;
     return kernel.unsupported?.(inputs, params, output) ?? this.#uncompiled(kernel, inputs, params, output);
   }
 
-  /** Where nothing can be compiled, why a call has no loop. */
+  /** Why a precompiled module has no function for a call, or undefined. */
   #uncompiled(kernel: AnyKernel, inputs: readonly (TensorSpec | undefined)[], params: object, output: TensorSpec): string | undefined {
     if (!this.#isPrecompiled) return undefined;
     const missing = kernel.emitted?.(inputs, params, output).find((key) => !this.instance.baseModule.has(precompiledName(key)));
@@ -216,7 +223,7 @@ export class WasmBackend implements Backend, WasmPlanOwner {
     return plan;
   }
 
-  /** The common instance, or for a program with a model's weights one of its own. */
+  /** Returns the shared memory, or a new one for a program with a model's weights. */
   async #instanceFor({ persistents, nodes }: ProgramGraph): Promise<MemoryInstance> {
     const sizes = [...persistents.values()].map(({ spec, init }) => ({
       stored: byteLength(spec),
@@ -238,7 +245,7 @@ export class WasmBackend implements Backend, WasmPlanOwner {
     return instance;
   }
 
-  /** Ends a plan's use of a instance. The last one's takes the memory with it, but for the common one. */
+  /** Ends a plan's use of a memory. The last plan frees it, unless it is the shared memory. */
   leave(instance: MemoryInstance): void {
     if (!instance.release() || instance === this.instance) return;
     this.#instances.delete(instance);
@@ -253,7 +260,7 @@ export class WasmBackend implements Backend, WasmPlanOwner {
     return new Tensor(spec, new WasmStorage(this.heap, spec, Promise.resolve(), address));
   }
 
-  /** `other` is the memory that no tensor uses: tables of constants and free space, which WASM cannot give back. */
+  /** `other` is memory that no tensor uses: constants, and free space that WASM cannot return. */
   memory(): MemoryReport {
     const sum = (bytes: (heap: Heap) => number): number => [...this.#instances].reduce((total, { heap }) => total + bytes(heap), 0);
     const [persistents, arenas, tensors] = (["persistents", "arenas", "tensors"] as const).map((purpose) =>
@@ -267,18 +274,18 @@ export class WasmBackend implements Backend, WasmPlanOwner {
     await this.#queue.idle();
   }
 
-  /** The threads that awaited runs compute on, undefined where there are none or one of them was lost. */
+  /** Threads for awaited runs. Undefined if there are none or one was lost. */
   get pool(): ThreadPool | undefined {
     const { pool } = this.#parts;
     return pool?.isLost === true ? undefined : pool;
   }
 
-  /** Whether queued work is not done yet. */
+  /** Whether queued work is unfinished. */
   get isBusy(): boolean {
     return this.#queue.busy;
   }
 
-  /** Runs work after all that was queued before. */
+  /** Runs work after all previously queued work. */
   enqueue<T>(work: () => T | Promise<T>): Promise<T> {
     return this.#queue.enqueue(work);
   }

@@ -6,11 +6,11 @@ import type { Heap } from "./memory/heap.ts";
 
 type Run = (...args: number[]) => void;
 
-/** Why there are none in a memory with 64-bit addresses. */
+/** Why user kernels cannot run in a memory with 64-bit addresses. */
 export const no64Custom =
   "kernels that come with an op take 32-bit addresses, and the memory has 64-bit ones (a large model, or memory64: true)";
 
-/** Kernels that came with ops of the user's own, instantiated over the backend's memory once per op. */
+/** Kernels of user-defined ops, instantiated over the memory once per op. */
 export class CustomKernels {
   readonly #heap: Heap;
   readonly #kernels = new WeakMap<AnyOp, AnyKernel>();
@@ -20,7 +20,7 @@ export class CustomKernels {
   }
 
   /**
-   * Makes the kernels of a program ready for {@link get}.
+   * Prepares a program's kernels for {@link get}.
    * @throws {KernelError} with the engine's message
    * @throws {UnsupportedError} in a memory with 64-bit addresses
    */
@@ -31,7 +31,7 @@ export class CustomKernels {
     }
   }
 
-  /** A kernel that was prepared. */
+  /** Returns a prepared kernel. */
   get(op: AnyOp): AnyKernel | undefined {
     return this.#kernels.get(op);
   }
@@ -51,7 +51,7 @@ export class CustomKernels {
   }
 }
 
-/** Why a call of an op of the user's own has no kernel here. */
+/** Why a call of a user-defined op has no kernel, or undefined. */
 export function customUnsupported({ name, kernels }: AnyOp, specs: readonly (TensorSpec | undefined)[]): string | undefined {
   if (kernels?.wasm === undefined) return `${name} came without a kernel for wasm`;
   const odd = specs.find((spec) => spec !== undefined && isQuantized(spec.dtype));
@@ -64,7 +64,7 @@ function kernelOf({ args }: WasmKernel, call: Run): AnyKernel {
     build({ heap }, inputs, params, y) {
       const operands = inputs.map((operand) => operand!);
       return (run) => {
-        // The types of the parameters are known to the module alone: it is called from here and not from a step list.
+        // Only the module knows its parameters' types, so it is called from here and not from a step list.
         heap.touch();
         const resolved = (operand: typeof y) => ({ dtype: operand.spec.dtype, shape: run.shape(operand) });
         const rest = args?.({ inputs: operands.map(resolved), params, output: resolved(y) }) ?? [];

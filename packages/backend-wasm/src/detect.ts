@@ -2,19 +2,19 @@ import { f32x4, i32x4, ModuleBuilder, relaxed as relaxedOps, v128 } from "./emit
 import { memoryMap } from "./memory/memoryMap.ts";
 import type { ByteDots, Target } from "./target.ts";
 
-/** What of WebAssembly this JavaScript engine has. */
+/** WebAssembly features of this JavaScript engine. */
 export interface WasmFeatures {
-  /** 128-bit SIMD, without which the backend does not open. */
+  /** 128-bit SIMD. Required. */
   readonly simd: boolean;
   /** Relaxed SIMD: fused multiply-add and 8-bit dot products. */
   readonly relaxed: boolean;
-  /** Memory that threads can share; a page has it if it is cross-origin isolated. */
+  /** Memory that threads can share. A page has it if it is cross-origin isolated. */
   readonly sharedMemory: boolean;
   /** Memory with 64-bit addresses, for models that do not fit in 4 GiB. */
   readonly memory64: boolean;
 }
 
-/** Looks what the engine can, without emitting a kernel. */
+/** Detects the engine's features without emitting kernels. */
 export function detect(): WasmFeatures {
   const { crossOriginIsolated = true } = globalThis as { crossOriginIsolated?: boolean };
   const simd = typeof WebAssembly !== "undefined" && WebAssembly.validate(probe(false));
@@ -26,14 +26,15 @@ export function detect(): WasmFeatures {
   };
 }
 
-/** The target that suits the machine. */
+/** The best target for this machine. */
 export function targetOf(relaxed: boolean): Target {
   return { relaxed, dots: relaxed ? relaxedDots() : "wide" };
 }
 
 /**
- * Which relaxed dot product is fast, told by what it makes of 255, which is outside the range that it promises: x86 without VNNI adds
- * 127 * 255 by twos in 16 bits, where it saturates. With VNNI, or on ARM where 255 is -1, one instruction adds fours.
+ * Finds the fastest relaxed dot product from its result for 255, which is outside the operand's documented range. x86
+ * without VNNI adds products in pairs and saturates 2 * 127 * 255 to 16 bits. With VNNI, or on ARM where 255 is -1, one
+ * instruction adds four products.
  */
 function relaxedDots(): ByteDots {
   const module = new ModuleBuilder({ constants: memoryMap.constants });
@@ -46,7 +47,7 @@ function relaxedDots(): ByteDots {
   return (exports.dot as () => number)() === 2 * 32_767 ? "pairs" : "quads";
 }
 
-/** A module of nothing but a memory with 64-bit addresses. */
+/** A module with nothing but a 64-bit memory. */
 const wideMemory = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 5, 3, 1, 4, 1);
 
 function probe(relaxed: boolean): Uint8Array<ArrayBuffer> {

@@ -6,21 +6,21 @@ import type { Heap } from "./memory/heap.ts";
 import type { Target } from "./target.ts";
 
 /**
- * An emitted function. Addresses and counts are plain numbers; those from 2^31 wrap to the same 32 bits. While a step list is written
- * a call is recorded instead of made.
+ * An emitted function. Addresses and counts are plain numbers; values from 2^31 wrap to the same 32 bits. While a step
+ * list is recorded, calls are recorded instead of made.
  */
 export type Emitted = (...args: number[]) => number;
 
 /** Emitted functions by name. */
 export type Exports = (name: string) => Emitted;
 
-/** What a step sees of one run. */
+/** A step's view of one run. */
 export interface Run {
   /** Address of an operand's first byte. */
   address(operand: Operand): number;
   /** Extents of an operand in this run. */
   shape(operand: Operand): readonly number[];
-  /** Address of the plan's scratch memory, in which every step has what it reserved. */
+  /** Address of the plan's scratch memory, which holds what every step reserved. */
   readonly scratch: number;
 }
 
@@ -28,13 +28,13 @@ export interface Run {
 export interface Call {
   readonly fn: Emitted;
   readonly args: readonly number[];
-  /** Calls that the same thread makes at once afterwards, while what this one wrote is in its cache. */
+  /** Calls that the same thread makes right afterwards, while the results of this one are in its cache. */
   readonly chained?: readonly Call[];
 }
 
 /**
- * Calls of a function whose last parameters are `begin` and `end`, for all parts of `total` units, `grain` units in each. `args` are
- * the parameters before these two.
+ * Calls of a function whose last parameters are `begin` and `end`: `total` units in ranges of `grain`. `args` are the
+ * parameters before these two.
  */
 export interface Range extends Call {
   readonly total: number;
@@ -42,52 +42,55 @@ export interface Range extends Call {
 }
 
 /**
- * What a step yields: work for all threads to share, of which the parts may run at the same time and in any order, or nothing, which is
- * a point where a step that runs on the caller's thread may be paused. What comes later sees what came before as done.
+ * Calls that a step yields for threads to share. They may run at the same time and in any order, and see the results of
+ * earlier stages. Undefined is an empty stage, at which a step on the caller's thread may pause.
  */
 export type Stage = undefined | Range | readonly Call[];
 
 /**
- * Work of a step that looks at memory, which itself looks at none: it is known only now, and threads share it like that of a list.
+ * Stages of a step that reads memory, known only while it runs. They read no memory themselves, so threads can share
+ * them.
  */
 export type DeferredStages = () => Iterable<Stage>;
 
 /**
- * One step. It makes calls of emitted functions, and yields those that threads can share. Where its kernel looks at no memory these are
- * recorded once into the plan's step list, for every run with the same extents.
+ * Runs one step: calls emitted functions, and yields calls that threads can share. If the kernel reads no memory, the
+ * calls are recorded once in the plan's step list, for all runs with the same extents.
  */
 export type Task = ((run: Run) => Iterable<Stage | DeferredStages>) | ((run: Run) => void);
 
-/** What a kernel is given when a plan is compiled. */
+/** What a kernel gets when a plan is compiled. */
 export interface BuildContext {
   readonly exports: Exports;
   /**
-   * The memory. Whoever looks at it while the plan runs cannot be recorded: the step then returns to JavaScript, on the caller's
-   * thread, in the middle of the list. Kernels of every decode step should not.
+   * The memory. A step that reads it during a run cannot be recorded: the list returns to JavaScript on the caller's
+   * thread. Kernels of decode steps should not read it.
    */
   readonly heap: Heap;
-  /** Threads that share what a task yields. */
+  /** Number of threads that share a stage. */
   readonly threads: number;
   readonly target: Target;
-  /** Threads that may run a tile: functions that need memory of their own take it by `threadIndex`. */
+  /** Number of threads that may run a tile. Functions index their own scratch memory by `threadIndex`. */
   readonly maxThreads: number;
-  /** Defines functions, once, that are in a file which is loaded on demand. */
+  /** Defines the functions of a lazily loaded file, once. */
   include(emit: NonNullable<AnyKernel["emit"]>): void;
   /** The operand's spec with symbolic dims at their maxima. */
   max(operand: Operand): ConcreteSpec;
-  /** The format of a block matrix whose rows are interleaved in the operand's memory, or undefined where bytes lie as they were loaded. */
+  /** Format of an operand's interleaved rows. Undefined if its bytes are stored as they were loaded. */
   interleaving(operand: Operand): Interleaving;
-  /** Whether a matrix `[k, n]` lies in panels, as products with several rows read it: see `matmul/outer.ts`. */
+  /** Whether a matrix `[k, n]` is stored in packed panels: see `matmul/outer.ts`. */
   isPacked(operand: Operand): boolean;
-  /** Asks for so many bytes of scratch memory during the step. */
+  /** Reserves scratch memory for the duration of the step. */
   reserve(bytes: number): void;
-  /** Asks for memory of the plan's own that outlives runs, `write` gives its first content. Its address is known when the plan is complete. */
+  /**
+   * Reserves memory of the plan that outlives runs; `write` fills it. The address is known once the plan is complete.
+   */
   table(bytes: number, write?: (bytes: Uint8Array<ArrayBuffer>) => void): () => number;
-  /** Something that steps of one plan share, made by the first that asks. */
+  /** A value that steps of one plan share, created at the first request. */
   shared<T>(key: string, create: () => T): T;
   /**
-   * A function for this plan alone, in a module that is compiled with it. `key` tells all that its code depends on; `define` is asked
-   * once for each key, and emits a function of the name that it is given.
+   * Returns a function that is compiled for this plan. `key` identifies its code; `define` is called once per key and
+   * emits a function of the given name.
    */
   emit(key: string, define: (module: ModuleBuilder, name: string, target: Target) => void): Emitted;
 }

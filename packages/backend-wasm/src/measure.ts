@@ -8,24 +8,27 @@ import { runListSync } from "./plan/runner.ts";
 import { recordStep, type StepList, writeStepList } from "./plan/stepList.ts";
 import type { StageRange } from "./threads/control.ts";
 
-/** Stages of a list: as many as make nothing of what it takes to wake the threads for it. */
+/** Stages of a list. With this many, waking the threads does not count. */
 const stages = 5000;
-/** EventLoopYield of a tile's loop: some µs, so that both threads are there when a stage opens. */
+/** Iterations of a tile: some µs, so that both threads are awake when a stage opens. */
 const turns = 4000;
-/** Lists of each kind for one figure. */
+/** Lists of each kind per measurement. */
 const lists = 5;
 
-/** Measures what fork and join cost two threads that are awake. */
+/** Measures the cost of fork and join on two threads that are awake. */
 export interface ForkJoin {
   /**
-   * Seconds that a stage with a tile for each of two threads takes longer than a stage with one such tile on the caller's:
-   * medians of lists that are run in turn.
+   * Seconds that a stage with two tiles on two threads takes longer than a stage with one tile on the caller's thread:
+   * medians of interleaved lists.
    */
   seconds(): Promise<number>;
   dispose(): Promise<void>;
 }
 
-/** Opens a pool of two threads for {@link ForkJoin}. @throws {UnsupportedError} where no memory is shared */
+/**
+ * Opens a pool of two threads for {@link ForkJoin}.
+ * @throws {UnsupportedError} without shared memory
+ */
 export async function openForkJoin(): Promise<ForkJoin> {
   const backend = await openBackend(checkedOptions({ threads: 2 }));
   const { memory } = backend.instance;
@@ -37,7 +40,7 @@ export async function openForkJoin(): Promise<ForkJoin> {
         f.set(x, i32.mul(x, 0x41c64e6d));
         f.advance(left, -1);
       });
-      // What nobody looks at would not be computed.
+      // Unused results would not be computed.
       f.if(i32.eqz(x), () => f.store(at, x));
     });
   });
@@ -80,7 +83,7 @@ export async function openForkJoin(): Promise<ForkJoin> {
 
 const noRun: Run = { address: () => 0, shape: () => [], scratch: 0 };
 
-/** Stages of so many tiles. */
+/** A task of stages with this many tiles. */
 function taskOf(work: Emitted, tiles: number): Task {
   return function* () {
     for (let i = 0; i < stages; i++) yield Array.from({ length: tiles }, () => ({ fn: work, args: [64, turns] }));

@@ -3,43 +3,43 @@ import { boolean, checkOptions, either, type Kinds, kind, oneOf, whole, within }
 
 export interface WasmOptions {
   /**
-   * Relaxed SIMD: fused multiply-add and 8-bit dot products, where the engine has them ("auto", the default). Results then
+   * Relaxed SIMD (fused multiply-add, 8-bit dot products). "auto" (default) uses it if the engine has it. Results then
    * depend on whether the machine fuses; `false` gives the same bits on every machine.
    */
   readonly relaxed?: boolean | "auto";
   /**
-   * Threads that compute. "auto" (the default): the machine's cores, eight at most; of two threads of a core one, where that can be told
-   * (Node on Linux). They are workers over shared memory, so that the caller's thread is free while a run is awaited; without shared
-   * memory the caller's thread computes, alone, and `backend.device.name` says so. The number of threads does not change a bit of any
-   * result.
+   * Number of threads. "auto" (default) is the number of cores, at most eight; hyperthreads of a core count once where
+   * that is known (Node on Linux). Threads are workers over shared memory, so the caller's thread stays free during
+   * awaited runs. Without shared memory the caller's thread computes alone, and `backend.device.name` says so. Results
+   * do not depend on the number of threads.
    */
   readonly threads?: number | "auto";
   /**
-   * Whether ops may be called within a call, by `runtime.sync` or `dataSync` (the default). `false` for pages that await all they compute,
-   * such as those that generate text: kernels that language models seldom have are then downloaded with the first program that has one
-   * (12 kB less with gzip).
+   * Whether `runtime.sync` and `dataSync` may compute within the call (default true). `false` suits pages that await
+   * all results, such as those that generate text: kernels that language models rarely use are then downloaded with the
+   * first program that needs them (12 kB less, gzipped).
    */
   readonly sync?: boolean;
-  /** Largest memory in MiB of a model, up to 16384 (the default). Beyond 4096 it has 64-bit addresses: see `memory64`. */
+  /** Maximum memory of a model in MiB, up to 16384 (default). Above 4096 it needs 64-bit addresses: see `memory64`. */
   readonly maxMemoryMiB?: number;
   /**
-   * Memory with 64-bit addresses. "auto" (the default): for models of more than 3.5 GiB, where the engine has it, others being a little
-   * faster with 32-bit ones; true: for every plan; false: for none, so that 4 GiB are the most.
+   * Memory with 64-bit addresses. "auto" (default) uses it for models above 3.5 GiB if the engine has it, because
+   * 32-bit addresses are a little faster; true uses it for every plan; false never, which limits memory to 4 GiB.
    */
   readonly memory64?: boolean | "auto";
   /**
-   * For tests of kernels: leaves guard bytes around temporaries and checks them after each run, which raises a `KernelError` if a
-   * kernel wrote outside of its output. False by default.
+   * For tests of kernels: surrounds temporaries with guard bytes and checks them after each run. A write outside a
+   * kernel's output raises a `KernelError`. Default false.
    */
   readonly checkWrites?: boolean;
   /**
-   * The package's `@centella/backend-wasm/base.wasm`, compiled, for hosts that compile no WebAssembly at run time. It has no relaxed
-   * SIMD, no threads and no fused loops: elementwise ops run one by one.
+   * The package's `@centella/backend-wasm/base.wasm`, for hosts that cannot compile WebAssembly at run time. It has no
+   * relaxed SIMD, no threads and no fused loops: elementwise ops run one by one.
    */
   readonly module?: WebAssembly.Module;
 }
 
-/** What was chosen. */
+/** Options with their defaults applied. */
 export type CheckedOptions = Required<Omit<WasmOptions, "module">> & Pick<WasmOptions, "module">;
 
 const kinds: Kinds<WasmOptions> = {

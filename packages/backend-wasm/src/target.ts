@@ -1,6 +1,6 @@
 import { f32x4, relaxed, type V128 } from "./emit/index.ts";
 
-/** What the emitted code may use. */
+/** Instructions that emitted code may use. */
 export interface Target {
   /** Relaxed SIMD: fused multiply-add and 8-bit dot products. */
   readonly relaxed: boolean;
@@ -8,13 +8,13 @@ export interface Target {
 }
 
 /**
- * How products of bytes are added fastest: by fours to 32 bits (one instruction on processors with VNNI or its like, five on others),
- * by twos to 16 bits (one instruction on every x86), or by twos from 16 bits to 32, for which there is an instruction without relaxed
- * SIMD. All are exact.
+ * The fastest way to add products of bytes. "quads" adds four into 32 bits: one instruction with VNNI or similar, five
+ * elsewhere. "pairs" adds two into 16 bits: one instruction on every x86. "wide" adds two 16-bit products into 32 bits,
+ * without relaxed SIMD. All are exact.
  */
 export type ByteDots = "quads" | "pairs" | "wide";
 
-/** `a * b + c`, in one instruction where there is one. */
+/** `a * b + c`, fused if the target has relaxed SIMD. */
 export function madd(target: Target, a: V128, b: V128, c: V128): V128 {
   return target.relaxed ? relaxed.madd(a, b, c) : f32x4.add(f32x4.mul(a, b), c);
 }

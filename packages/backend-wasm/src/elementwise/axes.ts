@@ -1,16 +1,16 @@
 import type { Shape } from "@centella/core";
 
-/** Axes of an output that every input either moves along or is stretched over, as one. */
+/** Adjacent output axes that every input either spans or broadcasts over. */
 interface AxisGroup {
-  /** The output's axes, neighbours. */
+  /** Adjacent axes of the output. */
   readonly axes: readonly number[];
-  /** For each input whether it moves along. */
+  /** Whether each input spans these axes. */
   readonly moves: readonly boolean[];
 }
 
 /**
- * How inputs broadcast to an output: groups of axes from the innermost out, at least one. Extents of 1 are left out. Known when a
- * plan is compiled, symbolic dims and all.
+ * Groups the axes of an output by how inputs broadcast, from the innermost out. There is at least one group; extents of
+ * 1 are dropped. Does not depend on the values of symbolic dims.
  */
 export function broadcastGroups(inputs: readonly Shape[], output: Shape): readonly AxisGroup[] {
   const groups: AxisGroup[] = [];
@@ -24,7 +24,7 @@ export function broadcastGroups(inputs: readonly Shape[], output: Shape): readon
   return groups.length > 0 ? groups : [{ axes: [], moves: inputs.map(() => true) }];
 }
 
-/** Extents of the groups in a run, and each input's element strides along them. */
+/** Extents of the groups in a run, and the element strides of each input along them. */
 export function groupExtents(
   groups: readonly AxisGroup[],
   shape: readonly number[],

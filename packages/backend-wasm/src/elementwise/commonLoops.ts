@@ -5,18 +5,18 @@ import { expressionOf } from "./expressions/index.ts";
 import { laneTypes } from "./lanes.ts";
 import { emitLoop, type Loop, loopKey } from "./loop.ts";
 
-/** Axes around the innermost, at most. */
+/** Maximum number of axes around the innermost one. */
 const maxOuter = 2;
 
-/** Values of parameters that code depends on; any number stands for the others. */
+/** Parameter values that change the code. Other numeric parameters have one representative. */
 const samples: Readonly<Record<string, readonly unknown[]>> = {
   dtype: ["f32", "f16", "bf16", "i32"],
   exponent: [0.37, 2, 3, 0.5, -1, -0.5],
 };
 
 /**
- * Emits the loops that plans ask for most: each elementwise op alone, with one dtype throughout where it
- * can be, its inputs all along an axis or one of them stretched over it, under up to two more axes.
+ * Emits the most common loops: each elementwise op alone, with one dtype where possible, all inputs along an axis or
+ * one of them broadcast, and up to two outer axes.
  */
 export function emitCommonLoops(emit: BuildContext["emit"]): void {
   for (const op of Object.values(ops) as readonly AnyOp[]) {
@@ -45,7 +45,7 @@ function inputTypes(count: number): readonly (readonly DType[])[] {
   return count === 3 ? [...same, ["bool", "f32", "f32"]] : count === 1 ? [...same, ["f16"], ["bf16"]] : same;
 }
 
-/** The parameters that make different code. */
+/** Parameters that lead to different code. */
 function paramsOf({ defaults, required = [] }: AnyOp): readonly object[] {
   let all: Record<PropertyKey, unknown>[] = [{ ...defaults }];
   for (const name of required)
@@ -53,7 +53,7 @@ function paramsOf({ defaults, required = [] }: AnyOp): readonly object[] {
   return all;
 }
 
-/** What an op gives for such inputs, or undefined where it takes none such. */
+/** Output for inputs of these dtypes, or undefined if the op does not support them. */
 function outputOf(op: AnyOp, inputs: readonly DType[], params: object): TensorSpec | undefined {
   if (inputs.some((dtype) => !laneTypes.includes(dtype))) return undefined;
   try {

@@ -2,7 +2,7 @@ import type { DType } from "@centella/core";
 import type { FunctionBuilder, Local, V128 } from "../emit/index.ts";
 import type { Target } from "../target.ts";
 
-/** What an expression's code may look at and use. */
+/** What an expression's code may use. */
 export interface Scope {
   readonly f: FunctionBuilder;
   readonly target: Target;
@@ -10,15 +10,15 @@ export interface Scope {
   readonly output: DType;
   /** The values of {@link Expression.scalars} in all lanes. */
   readonly scalars: readonly V128[];
-  /** What {@link Expression.variant} gave. */
+  /** The result of {@link Expression.variant}. */
   readonly variant: string;
 }
 
-/** An op that computes each element from the elements at its place: how its code for four elements is made. */
+/** Code of an elementwise op for four elements. */
 export interface Expression<P extends object = object> {
-  /** Parameters that a function is handed when it is called: it serves all their values. */
+  /** Parameters that are passed at run time, so that one function serves all their values. */
   scalars?(params: P): readonly number[];
-  /** What else of the parameters the code depends on. */
+  /** The other parameters that the code depends on, as a key. */
   variant?(params: P): string;
   emit(scope: Scope, ...inputs: Local<"v128">[]): V128;
 }

@@ -8,14 +8,14 @@ import type { ExpressionTable } from "./expressions/table.ts";
 import { bytesOf, laneTypes } from "./lanes.ts";
 import { type BodyCall, emitLoop, type Loop, loopKey, loopScalars } from "./loop.ts";
 
-/** What an elementwise kernel computes. */
+/** Computation of an elementwise kernel. */
 interface Form<P> {
   body(inputs: number, params: P, output: TensorSpec): readonly BodyCall[];
-  /** The shapes as which the inputs broadcast, where these are not their own. */
+  /** Shapes that the inputs broadcast as, if not their own. */
   shapes?(inputs: readonly Shape[]): readonly Shape[];
 }
 
-/** A loop for one call of a kernel: its code, and how the axes of its inputs broadcast. */
+/** A loop for one call of a kernel, and how its inputs broadcast. */
 interface LoopPlan {
   readonly groups: ReturnType<typeof broadcastGroups>;
   readonly loop: Loop;
@@ -27,13 +27,13 @@ function planLoop<P>({ body, shapes = (own) => own }: Form<P>, inputs: readonly 
   return { groups, loop: { inputs: dtypes, moves: groups[0]!.moves, outer: groups.length - 1, body: body(inputs.length, params, y) } };
 }
 
-/** Some of the columns of a result that has one row. */
+/** A range of columns of a result with one row. */
 export interface Columns {
   readonly from: number;
   readonly count: number;
 }
 
-/** The whole of a loop, or some columns of a result of one row. */
+/** Returns the whole loop, or a range of columns of a result with one row. */
 type LoopRange = (run: Run, columns?: Columns) => Range;
 
 function buildLoop({ emit }: Pick<BuildContext, "emit">, { groups, loop }: LoopPlan, operands: readonly Operand[], y: Operand): LoopRange {
@@ -56,7 +56,7 @@ function buildLoop({ emit }: Pick<BuildContext, "emit">, { groups, loop }: LoopP
   };
 }
 
-/** A kernel that computes each element of its output from the elements of its inputs that broadcast to its place, in one loop. */
+/** A kernel that computes its output in one loop over elements, with broadcasting. */
 export function elementwise<P extends object>(form: Form<P>): ListKernel<P> & Required<Pick<ListKernel<P>, "emitted">> {
   return {
     emitted: (inputs, params, output) => [loopKey(planLoop(form, inputs, params, output).loop)],
@@ -79,12 +79,12 @@ const group: Form<FusedParams> = {
     })),
 };
 
-/** The kernel of a fused group of calls that have expressions. */
+/** Kernel of a fused group of elementwise calls. */
 export const fusedLoop: FusedKernel = {
   ...elementwise(group),
   unsupported(inputs, { body, extraOutputs }) {
     if (extraOutputs !== undefined) return "a loop has one result";
-    // Late ones count before they are loaded.
+    // Lazy expressions count before they are loaded.
     const hasExpression = (op: AnyOp): boolean =>
       op.kernels === undefined && (op.elementwise === true || expressionOf(op.name) !== undefined);
     const apart = body.find(({ op, inputs: places }) => !hasExpression(op) || places.includes(undefined));
@@ -94,7 +94,7 @@ export const fusedLoop: FusedKernel = {
   },
 };
 
-/** The loop of such a group for a kernel that has it beside others. */
+/** Builds the loop of a fused group for a kernel that also does other work. */
 export function buildFusedLoop(
   context: Pick<BuildContext, "emit">,
   operands: readonly Operand[],
@@ -105,7 +105,7 @@ export function buildFusedLoop(
   return buildLoop(context, planLoop(group, specs, params, y.spec), operands, y);
 }
 
-/** The kernel of one op that has an expression. */
+/** Kernel of one elementwise op. */
 export function expressionKernel<P extends object>(op: string): ListKernel<P> {
   return elementwise<P>({
     body: (count, params, { dtype }) => [
@@ -114,7 +114,7 @@ export function expressionKernel<P extends object>(op: string): ListKernel<P> {
   });
 }
 
-/** The kernels of a table's ops. */
+/** Kernels of a table's ops. */
 export function expressionKernels(table: ExpressionTable): Kernels {
   return Object.fromEntries(Object.keys(table).map((op): [string, ListKernel<object>] => [op, expressionKernel(op)]));
 }

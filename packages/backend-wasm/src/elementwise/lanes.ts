@@ -4,8 +4,8 @@ import { type FunctionBuilder, f32x4, i8x16, i16x8, i32, i32x4, type Local, type
 import { loadBfloats, loadHalves, toBfloats, toHalves } from "../formats/half.ts";
 
 /**
- * The dtypes that expressions compute with. Four elements are one vector of 32-bit lanes: floats as f32, integers as i32 (u32: the
- * same bits), a bool as all ones or zeros.
+ * The dtypes of expressions. Four elements are one vector of 32-bit lanes: floats as f32, integers as i32 (u32: the
+ * same bits), bools as all ones or zeros.
  */
 export const laneTypes: readonly DType[] = ["f32", "f16", "bf16", "i32", "u32", "i8", "u8", "bool"];
 
@@ -22,7 +22,7 @@ export function isFloat(dtype: DType): boolean {
 /** The lowest byte of each lane, in the first four bytes. */
 const lowBytes = Uint8Array.of(0, 4, 8, 12, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16);
 
-/** Four elements from memory. May read up to 16 bytes from `address`. */
+/** Loads four elements. May read up to 16 bytes from `address`. */
 export function loadLanes(f: FunctionBuilder, dtype: DType, address: Local<"i32">, offset = 0): Local<"v128"> {
   switch (dtype) {
     case "f16":
@@ -42,14 +42,14 @@ export function loadLanes(f: FunctionBuilder, dtype: DType, address: Local<"i32"
   }
 }
 
-/** The element at an address in all lanes. */
+/** Loads one element to all lanes. */
 export function splatLanes(f: FunctionBuilder, dtype: DType, address: Local<"i32">): Local<"v128"> {
   if (bytesOf(dtype) === 4) return f.let(v128.load32Splat(address));
   const lanes = loadLanes(f, dtype, address);
   return f.let(f32x4.shuffle(lanes, lanes, [0, 0, 0, 0]));
 }
 
-/** Lanes as the bits that memory holds: 32, 16 or 8 a lane, in the first `4 * bytesOf(dtype)` bytes. */
+/** Lanes as stored bits: 32, 16 or 8 per lane, in the first `4 * bytesOf(dtype)` bytes. */
 function pack(f: FunctionBuilder, dtype: DType, value: V128): Local<"v128"> {
   switch (dtype) {
     case "f16": {

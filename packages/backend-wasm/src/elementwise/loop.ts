@@ -9,22 +9,22 @@ export interface BodyCall {
   readonly op: string;
   readonly expression: Expression;
   readonly params: object;
-  /** Places of its arguments: the loop's inputs first, then the results of the calls in order. */
+  /** Arguments: the loop's inputs first, then the results of earlier calls. */
   readonly inputs: readonly number[];
   readonly output: DType;
 }
 
-/** A loop over elements: what it reads, how its inputs lie and what it computes. */
+/** A loop over elements. */
 export interface Loop {
   readonly inputs: readonly DType[];
-  /** For each input whether it moves along the innermost axis. */
+  /** Whether each input spans the innermost axis. */
   readonly moves: readonly boolean[];
-  /** Axes around the innermost. */
+  /** Number of axes around the innermost one. */
   readonly outer: number;
   readonly body: readonly BodyCall[];
 }
 
-/** Loops with the same key have the same code. */
+/** Key of a loop. Loops with the same key have the same code. */
 export function loopKey({ inputs, moves, outer, body }: Loop): string {
   const calls = body.map(({ op, expression, params, inputs: places, output }) =>
     [op, expression.variant?.(params) ?? "", places.join(), output].join(" "),
@@ -33,17 +33,17 @@ export function loopKey({ inputs, moves, outer, body }: Loop): string {
   return `loop ${outer} (${ins.join()}): ${calls.join("; ")}`;
 }
 
-/** The parameters that a loop's calls are handed. */
+/** Scalar parameters of all calls of a loop. */
 export function loopScalars({ body }: Loop): number[] {
   return body.flatMap(({ expression, params }) => [...(expression.scalars?.(params) ?? [])]);
 }
 
-/** Vectors per step: long bodies hide their own latency, and four copies of them would be slow to compile. */
+/** Vectors per step. Long bodies hide their own latency, and four copies would be slow to compile. */
 function unrolled(body: readonly BodyCall[]): number {
   return body.length <= 8 ? 4 : 1;
 }
 
-/** Parameters of a loop's function, in order; see {@link emitLoop}. */
+/** Parameters of a loop's function, in order: see {@link emitLoop}. */
 function signatureOf({ outer, inputs }: Loop, scalars: number): Record<string, "i32" | "f32"> {
   const words = [
     "y",
@@ -61,9 +61,9 @@ function signatureOf({ outer, inputs }: Loop, scalars: number): Record<string, "
 }
 
 /**
- * Emits a loop. Its parameters are the output's address, the innermost extent and those around it from the inside out; for each input
- * its address and its byte strides along the axes around the innermost; the scalars; then the range of rows from `begin` to `end` or,
- * where there is no axis around the innermost, of elements. Where a range is cut does not matter to the results.
+ * Emits a loop. Its parameters are the output's address; the innermost extent and the outer ones, from the inside out;
+ * for each input its address and its byte strides along the outer axes; the scalars; and the range `begin` to `end` of
+ * rows, or of elements if there are no outer axes. Results do not depend on how ranges are cut.
  */
 export function emitLoop(module: ModuleBuilder, name: string, target: Target, loop: Loop): void {
   const { inputs, moves, outer, body } = loop;

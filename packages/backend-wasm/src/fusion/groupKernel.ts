@@ -6,7 +6,10 @@ import { fusedProducts } from "./products.ts";
 import { fusedRows } from "./rows.ts";
 import { fusedScan } from "./scan.ts";
 
-/** Fused groups: products of one tensor with what finishes them, rows with what finishes or makes them, scans with the states that they leave, or expressions alone. */
+/**
+ * Kernel of fused groups. Products, scans and row ops (norms, softmax) anchor groups with kernels of their own; other
+ * groups are elementwise loops.
+ */
 export const fused: FusedKernel = {
   unsupported: (inputs, params, output) => kernelFor(params).unsupported(inputs, params, output),
   emitted: (inputs, params, output) => kernelFor(params).emitted(inputs, params, output),

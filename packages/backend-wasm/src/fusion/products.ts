@@ -19,9 +19,9 @@ import { traitsOf } from "../kernels/traits.ts";
 import { sharedUnits } from "../matmul/product.ts";
 
 /**
- * Products of one tensor with several matrices, and elementwise calls that finish them: `[x·a, x·b + c]`, `silu(x·a) * (x·b)`. All
- * products are one stage for the threads, for which `x` is rounded or packed once. Of a single row, each tile is finished by the thread
- * that computed it, while it is in its cache.
+ * Products of one tensor with several matrices, with elementwise epilogues: `[x·a, x·b + c]`, `silu(x·a) * (x·b)`. All
+ * products form one stage, for which `x` is rounded or packed once. For a single row, the thread that computes a tile
+ * also computes its epilogue while the tile is in its cache.
  */
 export const fusedProducts: FusedKernel = {
   unsupported(inputs, params) {
@@ -70,7 +70,7 @@ export const fusedProducts: FusedKernel = {
         return;
       }
       yield* atOnce(results.flatMap((result) => result.ofRows(run, rows)));
-      const loops = results.flatMap(({ finish }) => (finish === undefined ? [] : callsIn(finish(run))));
+      const loops = results.flatMap(({ epilogue }) => (epilogue === undefined ? [] : callsIn(epilogue(run))));
       yield loops;
     };
   },
@@ -86,7 +86,7 @@ function isProduct({ op }: FusedCall): boolean {
   return traitsOf(op).anchors === "products";
 }
 
-/** Hands out scratch memory of one step, which begins where the run says. */
+/** Allocates scratch memory of one step, relative to its start in a run. */
 class Scratch {
   bytes = 0;
   readonly #shared = new Map<string, number>();
@@ -97,7 +97,7 @@ class Scratch {
     return at;
   }
 
-  /** The same place for all that ask for one key, with the same bytes. */
+  /** Returns the same memory for every request with this key and size. */
   share(key: string, bytes: number): number {
     const known = this.#shared.get(key);
     if (known !== undefined) return known;
@@ -107,15 +107,15 @@ class Scratch {
   }
 }
 
-/** How one result is computed: works that can be done at the same time, in steps. */
+/** How one result is computed: iterables that can run at the same time, stage by stage. */
 interface BuiltResult {
   ofOneRow(run: Run): readonly Iterable<Stage>[];
-  /** The products; `finish` is done when all are. */
+  /** The products of several rows; `epilogue` runs after all of them. */
   ofRows(run: Run, rows: number): readonly Iterable<Stage>[];
-  readonly finish: ReturnType<typeof buildFusedLoop> | undefined;
+  readonly epilogue: ReturnType<typeof buildFusedLoop> | undefined;
 }
 
-/** Rows of a matrix that every path takes together. */
+/** Rows of a matrix that every path processes together. */
 const rowUnit = 32;
 
 function buildResult(
@@ -136,9 +136,9 @@ function buildResult(
     const k = context.max(a).shape.at(-1)!;
     const bytes = path.scratch(rowsAtMost, n, k);
     const form = context.interleaving(b);
-    // What is kept of `a` for interleaved rows depends on their form alone.
+    // The scratch of interleaved rows depends only on `a` and their format.
     const scratch = form === undefined ? memory.take(bytes) : memory.share(`${form} of ${b.spec.dtype}`, bytes);
-    // The last product lies where the result will.
+    // The last product is stored in the result's memory.
     const target = i === products.length - 1 ? undefined : memory.take(4 * rowsAtMost * n);
     const isPieced = params.transposeB && (form !== undefined || formatNameOf(b.spec.dtype) === undefined);
     const product = (run: Run, m: number, { from, count } = { from: 0, count: n }): Iterable<Stage> =>
@@ -165,7 +165,7 @@ function buildResult(
     return product < 0 ? inputs[place]! : built[product]!.operand;
   });
   const loop = elementwise && buildFusedLoop(context, operands!, elementwise.params, y);
-  const finish: BuiltResult["finish"] = loop && ((run, columns) => loop(addressed(run), columns));
+  const epilogue: BuiltResult["epilogue"] = loop && ((run, columns) => loop(addressed(run), columns));
   const ofRows = (run: Run, rows: number): readonly Iterable<Stage>[] => built.map(({ product }) => product(run, rows));
 
   function* inPieces(run: Run): Iterable<Stage> {
@@ -175,27 +175,27 @@ function buildResult(
     const works = pieces.map((columns) => built.map(({ product }) => [...product(run, 1, columns)]));
     yield* atOnce(works.flat().map((pauses) => pauses.slice(0, -1)));
     yield pieces.map((columns, i) => {
-      const [first, ...chained] = [...works[i]!.flatMap((pauses) => callsIn(pauses.at(-1))), ...callsIn(finish!(run, columns))];
+      const [first, ...chained] = [...works[i]!.flatMap((pauses) => callsIn(pauses.at(-1))), ...callsIn(epilogue!(run, columns))];
       return { ...first!, chained };
     });
   }
 
   function* whole(run: Run): Iterable<Stage> {
     yield* atOnce(ofRows(run, 1));
-    if (finish !== undefined) yield finish(run);
+    if (epilogue !== undefined) yield epilogue(run);
   }
 
   return {
     ofOneRow(run) {
-      if (finish === undefined) return ofRows(run, 1);
+      if (epilogue === undefined) return ofRows(run, 1);
       return [built.every(({ isPieced }) => isPieced) ? inPieces(run) : whole(run)];
     },
     ofRows,
-    finish,
+    epilogue,
   };
 }
 
-/** Works side by side, step by step. Equal lists of calls are made once. */
+/** Runs iterables in parallel, stage by stage. Identical lists of calls are made once. */
 function* atOnce(works: readonly Iterable<Stage>[]): Iterable<Stage> {
   let left = works.map((work) => work[Symbol.iterator]());
   while (left.length > 0) {
@@ -215,7 +215,7 @@ function areEqual(some: readonly Call[], others: readonly Call[]): boolean {
   return some.length === others.length && some.every((call, i) => isSame(call, others[i]!));
 }
 
-/** What a pause shares, call by call. */
+/** The calls of a stage, one by one. */
 function callsIn(pause: Stage): readonly Call[] {
   if (pause === undefined) return [];
   if (!("fn" in pause)) return pause;

@@ -7,14 +7,15 @@ import { isLazy, lazyKernel } from "../kernels/lazy/lazyKernels.ts";
 import { traitsOf } from "../kernels/traits.ts";
 import { stagesOf } from "../plan/stepList.ts";
 
-/** It refuses no call. */
+/** Row ops support every call. */
 function rowKernel(op: AnyOp): AnyKernel {
   return isLazy(op) ? lazyKernel(op) : (kernels[op.name as OpName] as AnyKernel);
 }
 
 /**
- * A norm or a softmax with the elementwise calls that finish its result, or a norm with those that make its input: `rmsNorm(x) + y`,
- * `rmsNorm(x + y)`, where `x + y` may be a result of its own. The thread that computes some rows does both, while they are in its cache.
+ * A norm or a softmax with an elementwise epilogue, or a norm with an elementwise prologue: `rmsNorm(x) + y`,
+ * `rmsNorm(x + y)`, where `x + y` may be an output of its own. The thread that computes some rows does both while they
+ * are in its cache.
  */
 export const fusedRows: FusedKernel = {
   unsupported(inputs, params, output) {
@@ -39,7 +40,7 @@ export const fusedRows: FusedKernel = {
   build(context, inputs, params, y, extraOutputs) {
     const { call, isLast, elementwise } = supportedGroup(inputs.length, params);
     const row = params.body[call]!;
-    // What lies between the two is a result, too, or where the result will be.
+    // The intermediate result is an output too, or is stored in the result's memory.
     const between: Operand = extraOutputs?.[0] ?? { spec: isLast ? elementwise.output : row.output, storage: y.storage };
     const operandAt = (place: number | undefined): Operand => (place! < inputs.length ? inputs[place!]! : between);
     const rows = rowKernel(row.op).build(context, row.inputs.map(operandAt), row.params, isLast ? y : between);
@@ -67,7 +68,7 @@ function isRange(pause: Stage): pause is Range {
   return pause !== undefined && "fn" in pause;
 }
 
-/** Some rows in each call, and at once the elements of these rows, after them or before. */
+/** Pairs each range of rows with its elements: after the rows for an epilogue, before them for a prologue. */
 function tiles(rows: Range, elements: Range, isElementsFirst: boolean): readonly Call[] {
   const perRow = elements.total / rows.total;
   return Array.from({ length: Math.ceil(rows.total / rows.grain) }, (_, tile): Call => {

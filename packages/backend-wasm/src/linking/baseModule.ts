@@ -18,17 +18,17 @@ import { KernelLinker } from "./kernelLinker.ts";
 import { loadParts, partIfLoaded } from "./lazyParts.ts";
 import { moduleBuilderFor } from "./moduleLink.ts";
 
-/** A module in binary form, and what is in it. */
+/** An emitted module and its functions. */
 export interface EmittedModule {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly functions: readonly FunctionInfo[];
   readonly constantBytes: number;
 }
 
-/** What of the kernels is emitted before a plan asks for it. */
+/** Kernels that are emitted before a plan asks for them. */
 export type Extent = "none" | "all";
 
-/** The module that threads walk lists with, and of kernels what `extent` says. Pure. */
+/** Emits the first module of every memory: the stage runner, and the kernels that `extent` names. Pure. */
 export function emitModule(
   target: Target,
   { shared = false, memory64 = false }: { readonly shared?: boolean; readonly memory64?: boolean } = {},
@@ -40,13 +40,13 @@ export function emitModule(
   return { bytes: module.build(), functions: module.functions, constantBytes: module.constantBytes };
 }
 
-/** Emits what every plan can call. */
+/** Emits the functions that every plan can call. */
 function emitKernels(module: ModuleBuilder, target: Target): void {
   emitShared(module, target);
   for (const kernel of Object.values<AnyKernel>({ ...kernels })) kernel.emit?.(module, target);
 }
 
-/** Emits all that was loaded. */
+/** Emits every loaded kernel. */
 export function emitLoaded(module: ModuleBuilder, target: Target): void {
   emitKernels(module, target);
   partIfLoaded("floats")?.emitFloats(module, target);
@@ -55,8 +55,8 @@ export function emitLoaded(module: ModuleBuilder, target: Target): void {
 }
 
 /**
- * The kernel of an op, its parameter type erased; undefined where there is none.
- * @throws {UnsupportedError} for a late one that is not loaded
+ * Returns the kernel of an op, or undefined if there is none.
+ * @throws {UnsupportedError} for a lazy kernel that is not loaded
  */
 export function kernelOf(op: AnyOp): AnyKernel | undefined {
   if (isFused(op)) return fused as AnyKernel;
@@ -64,23 +64,23 @@ export function kernelOf(op: AnyOp): AnyKernel | undefined {
   return Object.hasOwn(kernels, op.name) ? (kernels[op.name as OpName] as AnyKernel | undefined) : undefined;
 }
 
-/** Compiled modules by target, so that a second backend starts at once. */
+/** Compiled modules by target, so that further backends open at once. */
 const compiled = new Map<string, Promise<CompiledKernels>>();
 
-/** What a backend computes with. */
+/** The parts of an open backend. */
 export interface Opened extends MemoryParts {
   readonly target: Target;
   /** Why there is no pool. */
   readonly reason: string | undefined;
-  /** Nothing can be compiled besides. */
+  /** The host compiles nothing else. */
   readonly isPrecompiled: boolean;
-  /** Every instance has 64-bit addresses. */
+  /** Every memory has 64-bit addresses. */
   readonly all64: boolean;
 }
 
 /**
- * Compiles the kernels and starts the threads. `features` are the engine's.
- * @throws {UnsupportedError} where the engine lacks WASM SIMD, or what is asked for
+ * Compiles the first module and starts the threads.
+ * @throws {UnsupportedError} if the engine lacks WASM SIMD or a requested feature
  */
 export async function openModule(
   { relaxed, threads, memory64, maxMemoryMiB }: CheckedOptions,
@@ -112,13 +112,16 @@ export async function openModule(
 
 const noMemory64 = "this JavaScript engine has no WebAssembly memory with 64-bit addresses (Node 24, Chrome 133 and Firefox 134 have)";
 
-/** What a host says that forbids compiling. */
+/** The error of a host that forbids compilation. */
 function notCompiled(error: unknown): UnsupportedError {
   const fix = "allow it ('wasm-unsafe-eval' in a page's Content-Security-Policy), or give the option module";
   return new UnsupportedError("wasm", `this host compiles no WebAssembly (${String(error)}); ${fix}`);
 }
 
-/** What compiles modules, with the error in words. */
+/**
+ * Runs code that compiles modules.
+ * @throws {UnsupportedError} if the host forbids it
+ */
 function compilable<T>(work: () => T): T {
   try {
     return work();
@@ -127,7 +130,7 @@ function compilable<T>(work: () => T): T {
   }
 }
 
-/** The first module for a target, compiled by the first that asks. */
+/** The first module for a target, compiled at the first request. */
 export function compileOnce(target: Target, shared: boolean, memory64: boolean, extent: Extent): Promise<CompiledKernels> {
   const key = `${target.relaxed} ${target.dots} ${shared} ${memory64} ${extent}`;
   let compiling = compiled.get(key);
@@ -145,7 +148,7 @@ export function compileOnce(target: Target, shared: boolean, memory64: boolean, 
   return compiling;
 }
 
-/** The threads, or the reason why the caller's computes. */
+/** Starts the threads, or says why the caller's thread computes alone. */
 async function openPool(threads: number | "auto", features: WasmFeatures): Promise<Pick<Opened, "pool" | "reason">> {
   const isAsked = threads !== "auto" && threads > 1;
   if (!features.sharedMemory) {

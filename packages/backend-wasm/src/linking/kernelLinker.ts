@@ -6,12 +6,12 @@ import type { Target } from "../target.ts";
 import type { ThreadPool } from "../threads/pool.ts";
 import { ModuleLink, moduleBuilderFor } from "./moduleLink.ts";
 
-/** What defines functions. */
+/** Defines functions. */
 type Define = (module: ModuleBuilder, target: Target) => void;
 
 /**
- * Kernels' functions over one memory, emitted when a plan first asks for them: a model calls a tenth of what there is. What is asked for
- * between two links becomes a module.
+ * Links kernels' functions over one memory when plans first ask for them: a model calls a tenth of them. All functions
+ * requested between two links form one module.
  */
 export class KernelLinker {
   readonly #memory: WasmMemory;
@@ -19,12 +19,14 @@ export class KernelLinker {
   readonly #builder: ModuleBuilder;
   readonly #included = new Set<AnyKernel["emit"]>();
   readonly #functions = new Map<string, Emitted>();
-  /** Asked for, and not built yet. */
+  /** Requested, not built yet. */
   #asked: LinkedModule | undefined;
-  /** Built, and not on all threads yet. */
+  /** Built, not on all threads yet. */
   #linkings: readonly ModuleLink[] = [];
 
-  /** `define`: the functions that kernels share, and those of kernels that all programs may use. `constantBytes`: those that are taken already. */
+  /**
+   * `define` defines the functions that every program may use. `constantBytes` bytes of constants are already in use.
+   */
   constructor(memory: WasmMemory, target: Target, define: Define, constantBytes: number) {
     this.#memory = memory;
     this.#target = target;
@@ -34,14 +36,17 @@ export class KernelLinker {
     define(this.#builder, target);
   }
 
-  /** Defines the functions of a kernel that is not among those of the beginning. */
+  /** Defines the functions of a lazily loaded kernel. */
   include({ emit }: Pick<AnyKernel, "emit">): void {
     if (emit === undefined || this.#included.has(emit)) return;
     this.#included.add(emit);
     emit(this.#builder, this.#target);
   }
 
-  /** A function by name, which can be called after the next link. @throws {RangeError} for a name that was not defined */
+  /**
+   * Returns a function that can be called after the next link.
+   * @throws {RangeError} for an undefined name
+   */
   get(name: string): Emitted {
     const known = this.#functions.get(name);
     if (known !== undefined) return known;
@@ -52,7 +57,7 @@ export class KernelLinker {
     return this.#functions.get(name)!;
   }
 
-  /** Makes what was asked for ready on every thread. */
+  /** Makes requested functions available on every thread. */
   async link(pool: ThreadPool | undefined): Promise<void> {
     this.#build();
     const linkings = this.#linkings;
@@ -66,7 +71,7 @@ export class KernelLinker {
     for (const linking of this.#linkings) linking.linkSync(pool);
   }
 
-  /** Whether all threads have what was asked for. */
+  /** Whether all threads have the requested functions. */
   get isShared(): boolean {
     return this.#asked === undefined && this.#linkings.every(({ isShared }) => isShared);
   }

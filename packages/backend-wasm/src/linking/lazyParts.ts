@@ -4,23 +4,21 @@ import type { BlockType } from "@centella/quant";
 import { formatNameOf } from "../formats/index.ts";
 import { type PartName, traitsOf } from "../kernels/traits.ts";
 
-/**
- * What few programs need. A program that does loads it with its compilation, and a page without such programs never does.
- */
+/** Code that few programs need, by part. It is loaded when the first program that needs it is compiled. */
 interface LazyParts extends Readonly<Record<PartName, object>> {
-  /** Convert weights of types without kernels of their own. */
+  /** Converts weights of types without kernels of their own. */
   readonly codecs: typeof import("./blockCodecs.ts");
-  /** Read tables of blocks that lie as they were loaded, and widen them. */
+  /** Looks up rows of blocks that are stored as they were loaded, and widens blocks. */
   readonly lookUp: typeof import("../blocks/lookUp.ts");
-  /** Make blocks. */
+  /** Quantizes to blocks. */
   readonly encoders: typeof import("../blocks/quantize.ts");
-  /** Multiply weights that are no blocks. */
+  /** Products with weights that are not blocks. */
   readonly floats: typeof import("../matmul/floatPath.ts");
-  /** Multiply blocks without rounding activations. */
+  /** Products with blocks and unrounded activations. */
   readonly exact: typeof import("../matmul/exactPath.ts");
   /** Emits code for memories with 64-bit addresses. */
   readonly widening: typeof import("../emit/widen.ts");
-  /** Finds writes outside of tensors. */
+  /** Detects writes outside tensors. */
   readonly writeGuards: typeof import("../memory/writeGuards.ts");
 }
 
@@ -36,12 +34,12 @@ const loaders: { readonly [K in PartName]: () => Promise<LazyParts[K]> } = {
 
 const loaded: { -readonly [K in PartName]?: LazyParts[K] } = {};
 
-/** Loads what programs need, for {@link lazyPart}. */
+/** Loads the parts that programs need, for {@link lazyPart}. */
 export async function loadPartsOf(programs: readonly ProgramGraph[]): Promise<void> {
   await loadParts(new Set(programs.flatMap(partsOf)));
 }
 
-/** Loads parts, all of them if it is not said which. */
+/** Loads parts, by default all. */
 export async function loadParts(parts: Iterable<PartName> = Object.keys(loaders) as PartName[]): Promise<void> {
   await Promise.all([...parts].map(load));
 }
@@ -50,12 +48,12 @@ async function load<K extends PartName>(part: K): Promise<void> {
   loaded[part] ??= await loaders[part]();
 }
 
-/** A part, if it is loaded. */
+/** Returns a part if it is loaded. */
 export function partIfLoaded<K extends PartName>(part: K): LazyParts[K] | undefined {
   return loaded[part];
 }
 
-/** @throws {NotLoadedError} before it is loaded */
+/** @throws {NotLoadedError} before the part is loaded */
 export function lazyPart<K extends PartName>(part: K): LazyParts[K] {
   const found = partIfLoaded(part);
   if (found === undefined)
@@ -63,12 +61,12 @@ export function lazyPart<K extends PartName>(part: K): LazyParts[K] {
   return found;
 }
 
-/** @throws {NotLoadedError} if something that a program needs is not loaded */
+/** @throws {NotLoadedError} if a part that the program needs is not loaded */
 export function requireParts(program: ProgramGraph): void {
   for (const part of partsOf(program)) lazyPart(part);
 }
 
-/** Which parts a program needs: see `KernelTraits.partsOf`, and for blocks the other rules here. */
+/** The parts that a program needs, from the traits of its kernels and the types of its blocks. */
 function partsOf({ nodes, values, outputs }: ProgramGraph): readonly PartName[] {
   const blocksOf = (id: number | undefined): BlockType | undefined => {
     const dtype = id === undefined ? undefined : values[id]?.spec.dtype;

@@ -5,7 +5,8 @@ import type { ThreadPool } from "../threads/pool.ts";
 import { lazyPart } from "./lazyParts.ts";
 
 /**
- * Starts a module whose functions step lists can call. For a memory with 64-bit addresses the lazy part "widening" must be loaded.
+ * Starts a module whose functions step lists can call. A memory with 64-bit addresses requires the lazy part
+ * "widening".
  */
 export function moduleBuilderFor(
   { isShared, memory64 }: Pick<Heap, "isShared" | "memory64">,
@@ -15,7 +16,7 @@ export function moduleBuilderFor(
   return new ModuleBuilder({ ...options, ...addressing, shared: isShared, hasTable: true });
 }
 
-/** A linkedModule of functions that were emitted, on its way to all threads. */
+/** A module of emitted functions, on its way to all threads. */
 export class ModuleLink {
   readonly #memory: WasmMemory;
   readonly #linkedModule: LinkedModule;
@@ -24,7 +25,7 @@ export class ModuleLink {
   #isLoaded = false;
   #isShared = false;
 
-  /** `bytes`: the module with the linkedModule's functions. */
+  /** `bytes` is the module in binary form. */
   constructor(memory: WasmMemory, linkedModule: LinkedModule, bytes: Uint8Array<ArrayBuffer>) {
     this.#memory = memory;
     this.#linkedModule = linkedModule;
@@ -48,8 +49,8 @@ export class ModuleLink {
   }
 
   /**
-   * {@link link} within the call; the other threads follow later. Browsers refuse it on a page's main thread where the module is
-   * larger than a few kB.
+   * {@link link} within the call; the other threads follow later. Browsers refuse modules above a few kB on a page's
+   * main thread.
    */
   linkSync(pool: ThreadPool | undefined): void {
     if (this.#isLoaded) return;
@@ -57,13 +58,13 @@ export class ModuleLink {
     this.#linkedModule.loadSync(module);
     this.#isLoaded = true;
     this.#linked ??= this.#share(module, pool);
-    // A pool that was lost is found out by whoever runs on it.
+    // The next run finds out that the pool was lost.
     this.#linked.catch(() => undefined);
   }
 
   async #link(pool: ThreadPool | undefined): Promise<void> {
     const module = await WebAssembly.compile(this.#bytes);
-    // A call that could not wait may have loaded it meanwhile; a second instance of the same takes the first one's places.
+    // `linkSync` may have loaded it meanwhile. A second instance takes the same table slots.
     if (!this.#isLoaded) await this.#linkedModule.load(module);
     this.#isLoaded = true;
     await this.#share(module, pool);

@@ -6,15 +6,15 @@ import type { Target } from "../target.ts";
 import type { ThreadPool } from "../threads/pool.ts";
 import { ModuleLink, moduleBuilderFor } from "./moduleLink.ts";
 
-/** Room for the constants of a plan's functions. */
+/** Bytes for the constants of a plan's functions. */
 const constantBytes = 4096;
 
-/** Name in `base.wasm` of the function that a plan asks for by `key`. */
+/** Name in `base.wasm` of the function that plans request by `key`. */
 export function precompiledName(key: string): string {
   return `ahead ${key}`;
 }
 
-/** The functions that are emitted for one plan, in a module of their own. */
+/** Links the functions that are emitted for one plan, in a module of their own. */
 export class PlanLinker {
   readonly #memory: WasmMemory;
   readonly #target: Target;
@@ -24,7 +24,7 @@ export class PlanLinker {
   #made: { readonly builder: ModuleBuilder; readonly linkedModule: LinkedModule; readonly constants: number } | undefined;
   #linked: ModuleLink | undefined;
 
-  /** With `precompiled` every function must be there already, and nothing is compiled. */
+  /** With `precompiled`, functions are looked up there and nothing is compiled. */
   constructor(memory: WasmMemory, target: Target, pool: ThreadPool | undefined, precompiled?: LinkedModule) {
     this.#memory = memory;
     this.#target = target;
@@ -32,7 +32,7 @@ export class PlanLinker {
     this.#precompiled = precompiled;
   }
 
-  /** The function of a key, emitted by the first that asks. */
+  /** Returns the function of a key, emitted at the first request. */
   emit(key: string, define: (module: ModuleBuilder, name: string, target: Target) => void): Emitted {
     if (this.#precompiled !== undefined) {
       if (!this.#precompiled.has(precompiledName(key))) throw new UnsupportedError("wasm", `${key} is not in the precompiled module`);

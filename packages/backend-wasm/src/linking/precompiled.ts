@@ -14,26 +14,26 @@ import { loadParts } from "./lazyParts.ts";
 import { precompiledName } from "./planLinker.ts";
 
 /**
- * The module that the package brings along, `base.wasm`, for hosts that compile no WebAssembly at run time: all kernels, and of those that
- * are made for a plan the ones that are most asked for.
+ * `base.wasm`, for hosts that cannot compile WebAssembly at run time: all kernels, and the most common functions of
+ * those that are otherwise emitted per plan.
  */
 
-/** What it runs on: every machine with SIMD. */
+/** Runs on every machine with SIMD. */
 const target: Target = { relaxed: false, dots: "wide" };
 
-/** A call whose kernel's functions are emitted. */
+/** A call whose functions the module has. */
 export interface PrecompiledCall {
   readonly op: AnyOp;
   readonly inputs: readonly (ConcreteSpec | undefined)[];
   readonly params: object;
 }
 
-/** The section that tells the parameters of each exported function. */
+/** Name of the section with the parameter types of each exported function. */
 const sectionName = "centella";
 
 const codes = { i32: "i", i64: "l", f32: "f", f64: "d", v128: "v" } as const;
 
-/** The module in binary form, with what these calls ask for. */
+/** Emits the module in binary form, with the functions of the given calls. */
 export async function emitPrecompiled(calls: readonly PrecompiledCall[]): Promise<Uint8Array<ArrayBuffer>> {
   await Promise.all([loadKernelFiles(), loadParts()]);
   const module = new ModuleBuilder({ constants: memoryMap.constants, hasTable: true });
@@ -79,7 +79,10 @@ export async function emitPrecompiled(calls: readonly PrecompiledCall[]): Promis
   return module.build({ name: sectionName, text: shapes.join(" ") });
 }
 
-/** The functions of a module from {@link emitPrecompiled}. @throws {ArgumentError} for another module */
+/**
+ * Reads the functions of a module from {@link emitPrecompiled}.
+ * @throws {ArgumentError} for any other module
+ */
 function functionsOf(module: WebAssembly.Module): readonly FunctionInfo[] {
   const [section] = WebAssembly.Module.customSections(module, sectionName);
   const shapes = section === undefined ? [] : new TextDecoder().decode(section).split(" ");
@@ -95,7 +98,10 @@ function functionsOf(module: WebAssembly.Module): readonly FunctionInfo[] {
   }));
 }
 
-/** Opens such a module. @throws {ArgumentError} for another one */
+/**
+ * Opens a precompiled module.
+ * @throws {ArgumentError} for any other module
+ */
 export function openPrecompiled(module: WebAssembly.Module, maxMemoryMiB: number): Opened {
   const kernels: CompiledKernels = { module, functions: functionsOf(module), constantBytes: memoryMap.constants.bytes };
   return {

@@ -5,10 +5,10 @@ const alignment = 64;
 /** Kernels read whole vectors, up to 31 bytes past the end of a tensor. */
 const padding = 32;
 
-/** Bytes of a tensor: kernels count them, and what lies between two of its elements, in 32 bits. */
+/** Maximum bytes of a tensor. Kernels count bytes, and distances between elements, in 32 bits. */
 const maxTensorBytes = 2 ** 32 - 2 ** 16;
 
-/** @throws {OutOfMemoryError} for a tensor that is too large for any memory */
+/** @throws {OutOfMemoryError} for a tensor that fits in no memory */
 export function checkTensorBytes(bytes: number): void {
   if (bytes > maxTensorBytes)
     throw new OutOfMemoryError("wasm", bytes, maxTensorBytes, "one tensor has at most so many bytes here; split it");
@@ -19,7 +19,7 @@ interface Range {
   readonly bytes: number;
 }
 
-/** What memory is used for, as `Backend.memory()` reports it. */
+/** Uses of memory that `Backend.memory()` reports. */
 export type Purpose = "persistents" | "arenas" | "tensors" | "other";
 
 interface Allocation {
@@ -27,7 +27,7 @@ interface Allocation {
   readonly purpose: Purpose;
 }
 
-/** What a memory is made with. */
+/** Options of a new memory. */
 export interface MemoryOptions {
   readonly initial: number;
   readonly maximum: number;
@@ -36,7 +36,7 @@ export interface MemoryOptions {
   readonly memory64: boolean;
 }
 
-/** @throws {OutOfMemoryError} where no addresses are left for its maximum */
+/** @throws {OutOfMemoryError} if the address space is exhausted */
 export function createMemory({ initial, maximum, shared, memory64 }: MemoryOptions): WebAssembly.Memory {
   const descriptor = memory64
     ? { address: "i64", initial: BigInt(initial), maximum: BigInt(maximum), shared }
@@ -51,7 +51,7 @@ export function createMemory({ initial, maximum, shared, memory64 }: MemoryOptio
 
 interface HeapOptions {
   readonly memory64?: boolean;
-  /** What the limit is due to, for who runs into it. */
+  /** Option that sets the limit, for error texts. */
   readonly advice?: string;
 }
 
@@ -63,20 +63,20 @@ export class Heap {
   readonly #maxPages: number;
   readonly #advice: string;
   readonly #allocations = new Map<number, Allocation>();
-  /** By address. */
+  /** Sorted by address. */
   readonly #free: Range[];
   #end: number;
-  /** What lies from here on was never handed out, and is zeros as the engine gave it: pages that nobody touched take no memory. */
+  /** Memory from here on was never allocated and is still zero. Untouched pages use no physical memory. */
   #untouched: number;
   #views: Views;
-  /** Called before anybody looks at the memory. */
+  /** Called before the memory is accessed. */
   guard: (() => void) | undefined;
 
   constructor(memory: WebAssembly.Memory, maxPages: number, { memory64 = false, advice = "maxMemoryMiB" }: HeapOptions = {}) {
     this.memory = memory;
     this.memory64 = memory64;
     this.#advice = advice;
-    // With 32 bits the last page stays unused: the address after its end is 0.
+    // The last page of a 32-bit memory stays unused: the address after it is 0.
     this.#maxPages = Math.min(maxPages, memory64 ? engineMaxPages.memory64 : engineMaxPages.memory32 - 1);
     this.#end = memory.buffer.byteLength;
     this.#free = this.#end > memoryMap.heap ? [{ address: memoryMap.heap, bytes: this.#end - memoryMap.heap }] : [];
@@ -84,7 +84,7 @@ export class Heap {
     this.#views = viewsOf(memory.buffer);
   }
 
-  /** @throws {OutOfMemoryError} if so many bytes more can never be had */
+  /** @throws {OutOfMemoryError} if this many more bytes can never be allocated */
   require(bytes: number): void {
     let used = memoryMap.heap;
     for (const allocation of this.#allocations.values()) used += allocation.bytes;
@@ -92,7 +92,10 @@ export class Heap {
     if (bytes > free) throw this.#outOfMemory(bytes, free);
   }
 
-  /** Address of `bytes` fresh bytes, aligned to 64; their content is undefined. @throws {OutOfMemoryError} */
+  /**
+   * Allocates uninitialised bytes, aligned to 64.
+   * @throws {OutOfMemoryError}
+   */
   alloc(bytes: number, purpose: Purpose): number {
     if (purpose !== "arenas") checkTensorBytes(bytes);
     const address = this.#take(Math.max(alignment, Math.ceil((bytes + padding) / alignment) * alignment), bytes, purpose);
@@ -121,7 +124,7 @@ export class Heap {
     return address;
   }
 
-  /** Returns memory from {@link alloc}. */
+  /** Frees memory from {@link alloc}. */
   free(address: number): void {
     const allocation = this.#allocations.get(address);
     if (allocation === undefined) throw new RangeError(`heap: expected an allocated address, got ${address}`);
@@ -138,7 +141,7 @@ export class Heap {
     this.#free.splice(index - Number(joinsBefore), Number(joinsBefore) + Number(joinsAfter), merged);
   }
 
-  /** Index of the first free range behind an address. */
+  /** Index of the first free range after an address. */
   #firstFreeBeyond(address: number): number {
     let [low, high] = [0, this.#free.length];
     while (low < high) {
@@ -154,12 +157,12 @@ export class Heap {
     return typeof SharedArrayBuffer !== "undefined" && this.memory.buffer instanceof SharedArrayBuffer;
   }
 
-  /** To be called by who looks at the memory without the views here. */
+  /** For callers that access the memory without the views of this class. */
   touch(): void {
     this.guard?.();
   }
 
-  /** Bytes in allocations for a purpose, alignment and padding included. */
+  /** Bytes allocated for a purpose, including alignment and padding. */
   used(purpose: Purpose): number {
     let sum = 0;
     for (const allocation of this.#allocations.values()) if (allocation.purpose === purpose) sum += allocation.bytes;
@@ -182,10 +185,10 @@ export class Heap {
     return this.#current().f64;
   }
 
-  /** Views of all that was handed out. Asking the memory for its buffer each time would be most of what a small run costs. */
+  /** Views of the whole memory. Reading `memory.buffer` each time would dominate a small run. */
   #current(): Views {
     this.touch();
-    // A memory that is not shared detaches its views when it grows, whoever made it grow.
+    // An unshared memory detaches its views whenever it grows.
     if (this.#views.u8.length === 0) this.#views = viewsOf(this.memory.buffer);
     return this.#views;
   }
@@ -198,7 +201,7 @@ export class Heap {
     const pages = this.#end / pageBytes;
     const room = this.#maxPages - pages;
     if (needed > room) throw this.#outOfMemory(asked, Math.max(0, room * pageBytes + atEnd));
-    // Growing step by step copies nothing, but every step detaches the views: grow by an eighth at least.
+    // Growing copies nothing but detaches the views, so grow by at least an eighth.
     const step = Math.min(room, Math.max(needed, pages >> 3));
     if (!this.#tryGrow(step) && !this.#tryGrow(needed)) throw new OutOfMemoryError("wasm", asked);
     this.#views = viewsOf(this.memory.buffer);

@@ -8,7 +8,7 @@ import { createMemory, Heap } from "./heap.ts";
 import { engineMaxPages, memoryMap, pageBytes } from "./memoryMap.ts";
 import { LinkedModule, WasmMemory } from "./wasmMemory.ts";
 
-/** What every instance begins with, compiled: how lists are walked, and in some hosts all kernels. */
+/** The first module of every memory, compiled: the stage runner, and in some hosts all kernels. */
 export interface CompiledKernels {
   readonly module: WebAssembly.Module;
   readonly functions: readonly FunctionInfo[];
@@ -16,21 +16,21 @@ export interface CompiledKernels {
   readonly constantBytes: number;
 }
 
-/** What instances are made of. */
+/** What memories are opened with. */
 export interface MemoryParts {
-  /** The first module for addresses of 32 or 64 bits. */
+  /** The first module, for 32-bit or 64-bit addresses. */
   kernels(memory64: boolean): Promise<CompiledKernels>;
-  /** What is emitted on demand besides, undefined where nothing can be compiled. */
+  /** Links further functions. Undefined if the host compiles nothing else. */
   kernelLinker(memory: WasmMemory, constantBytes: number): KernelLinker | undefined;
   readonly pool: ThreadPool | undefined;
   readonly maxPages: number;
-  /** Why no instance has 64-bit addresses, undefined where one can. */
+  /** Why no memory has 64-bit addresses, or undefined if one can. */
   readonly no64: string | undefined;
 }
 
 /**
- * A memory with the kernels over it. Small plans share one; a model has one of its own, because WASM memory never shrinks: it goes as a
- * whole with the model's last plan.
+ * A memory and the modules over it. Small plans share one. A model has its own, because WASM memory never shrinks: it
+ * is freed as a whole with the model's last plan.
  */
 export class MemoryInstance {
   readonly memory: WasmMemory;
@@ -48,7 +48,10 @@ export class MemoryInstance {
     this.#pool = pool;
   }
 
-  /** Instantiates the kernels over a fresh memory, on every thread. @throws {OutOfMemoryError} where no addresses are left */
+  /**
+   * Instantiates the first module over a new memory, on every thread.
+   * @throws {OutOfMemoryError} if the address space is exhausted
+   */
   static async open({ kernels, kernelLinker, pool, maxPages, no64 }: MemoryParts, memory64: boolean): Promise<MemoryInstance> {
     const { module, functions, constantBytes } = await kernels(memory64);
     const initial = Math.ceil(memoryMap.heap / pageBytes);
@@ -72,17 +75,20 @@ export class MemoryInstance {
     return this.memory.heap;
   }
 
-  /** A kernel's function, which can be called after the next link. @throws {RangeError} for a name that no kernel defines */
+  /**
+   * Returns a kernel's function, which can be called after the next link.
+   * @throws {RangeError} for a name that no kernel defines
+   */
   exports(name: string): Emitted {
     return this.baseModule.has(name) || this.#kernelLinker === undefined ? this.baseModule.get(name) : this.#kernelLinker.get(name);
   }
 
-  /** Defines functions that were loaded after the others, once. */
+  /** Defines the functions of a lazily loaded kernel, once. */
   include(kernel: Pick<AnyKernel, "emit">): void {
     this.#kernelLinker?.include(kernel);
   }
 
-  /** Makes functions that were asked for ready on every thread. */
+  /** Makes requested functions available on every thread. */
   async link(): Promise<void> {
     await this.#kernelLinker?.link(this.#livePool);
   }
@@ -92,7 +98,7 @@ export class MemoryInstance {
     this.#kernelLinker?.linkSync(this.#livePool);
   }
 
-  /** Whether all threads have the functions that were asked for. */
+  /** Whether all threads have the requested functions. */
   get isShared(): boolean {
     return this.#kernelLinker?.isShared !== false;
   }
@@ -105,12 +111,12 @@ export class MemoryInstance {
     this.#plans++;
   }
 
-  /** Whether this was the last plan. */
+  /** Returns whether this was the last plan. */
   release(): boolean {
     return --this.#plans === 0;
   }
 
-  /** Lets go of the memory on every thread. */
+  /** Releases the memory on every thread. */
   async drop(): Promise<void> {
     await this.#pool?.drop(this.memory);
   }

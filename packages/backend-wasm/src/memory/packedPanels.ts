@@ -5,7 +5,10 @@ import { outer } from "../matmul/outer.ts";
 
 const { tileColumns } = outer;
 
-/** Whether a persistent is kept in panels: an f32 matrix `[k, n]` that programs only multiply with, from the right. */
+/**
+ * Whether to store a persistent in panels: an f32 matrix `[k, n]` that all programs only use as the right operand of
+ * products.
+ */
 export function choosePacking(persistent: Persistent, programs: readonly Lowered[]): boolean {
   const isUsed = programs.some(({ persistents }) => persistents.some(({ name }) => name === persistent.name));
   return isUsed && programs.every((lowered) => isReadablePacked(persistent, lowered));
@@ -21,7 +24,7 @@ export function isReadablePacked({ name, spec: { dtype, shape } }: Persistent, l
   );
 }
 
-/** Writes whole rows of a matrix `[k, n]`, from row `first` on, to its panels. */
+/** Writes whole rows of a matrix `[k, n]`, starting with row `first`, to its panels. */
 export function writePacked(rows: Float32Array, first: number, { shape }: ConcreteSpec, panels: Float32Array): void {
   const [k, n] = shape as [number, number];
   const count = rows.length / n;
@@ -33,7 +36,7 @@ export function writePacked(rows: Float32Array, first: number, { shape }: Concre
   }
 }
 
-/** The matrix `[k, n]` that lies in panels. */
+/** Reads a matrix `[k, n]` from its panels. */
 export function readPacked(panels: Float32Array, { shape }: ConcreteSpec): Float32Array<ArrayBuffer> {
   const [k, n] = shape as [number, number];
   const rows = new Float32Array(k * n);

@@ -10,9 +10,9 @@ import { readPacked, writePacked } from "./packedPanels.ts";
 import { readStored } from "./tensors.ts";
 import { interleavedBytes, matricesOf, readInterleavedRow, writeInterleaved } from "./weightLayout.ts";
 
-/** How a persistent is laid out in memory. */
+/** Layout of a persistent in memory. */
 export interface PersistentLayout {
-  /** Format of interleaved rows, undefined where bytes are as they were loaded. */
+  /** Format of interleaved rows. Undefined if bytes are stored as they were loaded. */
   readonly interleaving: Interleaving;
   /** Whether a matrix `[k, n]` is stored in panels. */
   readonly isPacked: boolean;
@@ -32,7 +32,10 @@ export class WasmPersistentBuffer extends PersistentBuffer implements Persistent
     this.#heap = heap;
   }
 
-  /** Address of the memory, allocated as zeros the first time. @throws {OutOfMemoryError} */
+  /**
+   * Address of the memory, allocated with zeros at the first access.
+   * @throws {OutOfMemoryError}
+   */
   get address(): number {
     this.#address ??= this.#heap.allocZeroed(this.bytes, "persistents");
     return this.#address;
@@ -52,7 +55,9 @@ export class WasmPersistentBuffer extends PersistentBuffer implements Persistent
     return isConverted ? "8-bit integers with f32 scales" : undefined;
   }
 
-  /** Whole groups of rows where rows are interleaved, a matrix's last may be short; whole rows of a matrix in panels. */
+  /**
+   * Bytes that are loaded together: groups of interleaved rows, whose last may be short, or rows of a matrix in panels.
+   */
   protected override chunks(): Iterable<Chunk> {
     if (this.interleaving !== undefined) return this.#groupsOfRows(this.interleaving);
     if (!this.isPacked) return super.chunks();
@@ -113,7 +118,7 @@ export class WasmPersistentBuffer extends PersistentBuffer implements Persistent
     return saved;
   }
 
-  /** Bytes of a row in stored form. */
+  /** Bytes of a row as it is stored. */
   get #storedRowBytes(): number {
     const { elements, bytes } = layoutOf(this.persistent.spec.dtype);
     return (matricesOf(this.persistent.spec).k / elements) * bytes;
@@ -124,7 +129,7 @@ export class WasmPersistentBuffer extends PersistentBuffer implements Persistent
   }
 }
 
-/** The f32 in bytes from anywhere. */
+/** Floats from bytes at any alignment. */
 function floatsOf(bytes: Uint8Array): Float32Array {
   const { buffer, byteOffset } = bytes.byteOffset % 4 === 0 ? bytes : bytes.slice();
   return new Float32Array(buffer, byteOffset, bytes.length / 4);

@@ -4,10 +4,10 @@ import { checkTensorBytes, type Heap } from "./heap.ts";
 import type { WasmPersistentBuffer } from "./persistentBuffer.ts";
 import type { Owned, WriteGuards } from "./writeGuards.ts";
 
-/** Temporaries start at cache lines. */
+/** Alignment of temporaries: a cache line. */
 const alignment = 64;
 
-/** What a plan asks of a memory. */
+/** Memory requirements of a plan. */
 interface PlanNeeds {
   readonly lowered: Lowered;
   readonly persistents: ReadonlyMap<string, WasmPersistentBuffer>;
@@ -15,15 +15,15 @@ interface PlanNeeds {
   readonly checkWrites: boolean;
 }
 
-/** Where the pieces of a plan lie. */
+/** Addresses of a plan's tensors. */
 export interface PlanMemory {
-  /** Address of every storage that has a fixed one: all but inputs that are tensors of this backend. */
+  /** Address of every storage but inputs that are tensors of this backend. */
   readonly addresses: ReadonlyMap<Storage, number>;
   readonly scratch: number;
   readonly guards: WriteGuards | undefined;
 }
 
-/** Places temporaries, constants and scratch memory. What it allocates is added to `owned`, also if it throws. */
+/** Allocates temporaries, constants and scratch memory. Adds the addresses to `owned`, even if it throws. */
 export function placePlan(heap: Heap, { lowered, persistents, scratchBytes, checkWrites }: PlanNeeds, owned: number[]): PlanMemory {
   const bytesOf = ({ id }: Storage): number => byteLength(maxSpec(lowered.program.values[id]!.spec));
   const alloc = (bytes: number): number => {

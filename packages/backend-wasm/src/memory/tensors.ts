@@ -2,16 +2,16 @@ import { type ConcreteSpec, DisposedError, type TypedArray } from "@centella/cor
 import { byteLength, formatSpec, type TensorStorage, typedArrayOf } from "@centella/core/backend";
 import type { Heap } from "./heap.ts";
 
-/** A copy of a tensor's stored form from WASM memory. */
+/** Copies a tensor's stored form from WASM memory. */
 export function readStored(heap: Heap, spec: ConcreteSpec, address: number): TypedArray {
   const end = address + byteLength(spec);
-  // A slice of the right type saves a view: most of what a small result costs.
+  // A typed slice saves a view, which is most of the cost of a small result.
   if (spec.dtype === "f32") return heap.f32.slice(address / 4, end / 4);
   const bytes = heap.u8.slice(address, end);
   return new (typedArrayOf(spec.dtype))(bytes.buffer);
 }
 
-/** Memory behind a tensor handle: freed when the handle is disposed and no run or reader needs it any more. */
+/** Memory of a tensor handle. It is freed once the handle is disposed and no run or reader uses it. */
 export class WasmStorage implements TensorStorage {
   readonly device = "wasm";
   readonly heap: Heap;
@@ -21,7 +21,7 @@ export class WasmStorage implements TensorStorage {
   #users = 0;
   #freed = false;
 
-  /** Without an address the content is still to come: {@link place} must be called before `done` resolves. */
+  /** Without an address the content is pending: {@link place} must be called before `done` resolves. */
   constructor(heap: Heap, spec: ConcreteSpec, done: Promise<unknown>, address?: number) {
     this.heap = heap;
     this.#spec = spec;
@@ -34,17 +34,17 @@ export class WasmStorage implements TensorStorage {
     return this.#address;
   }
 
-  /** Whether the content is there, or memory that only later runs write. */
+  /** Whether the content exists, or the memory that pending runs will write. */
   get isPlaced(): boolean {
     return this.#address !== undefined;
   }
 
-  /** Whether anyone still wants the content. */
+  /** Whether any handle, run or reader still needs the content. */
   get isWanted(): boolean {
     return !this.#freed || this.#users > 0;
   }
 
-  /** Takes over the memory with the content, and frees it if nobody wants it any more. */
+  /** Takes ownership of the memory with the content, and frees it if it is no longer needed. */
   place(address: number): void {
     this.#address = address;
     this.#collect();

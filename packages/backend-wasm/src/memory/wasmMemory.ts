@@ -4,24 +4,24 @@ import { Control } from "../threads/control.ts";
 import { growTable } from "../threads/worker.ts";
 import type { Heap } from "./heap.ts";
 
-/** An emitted function with its thunk's place in the table. */
+/** An emitted function and the table slot of its thunk. */
 export interface Entry {
   readonly info: FunctionInfo;
   readonly place: number;
 }
 
-/** What is told of calls while a list is recorded. */
+/** Receives calls while a list is recorded. */
 export interface CallRecorder {
   call(entry: Entry, args: readonly number[]): void;
 }
 
-/** Raised when a step that is recorded looks at memory or asks for a result: it can only run on the caller's thread. */
+/** Raised when a recorded step reads memory or needs a result: it can only run on the caller's thread. */
 export class NotRecordable extends Error {}
 
-/** A memory, and on this thread the modules over it. */
+/** A memory, and on this thread the function table of the modules over it. */
 export class WasmMemory {
   readonly heap: Heap;
-  /** What threads walk lists in this memory with. */
+  /** Control block of the step lists in this memory. */
   readonly control: Control;
   readonly table: WebAssembly.Table = new WebAssembly.Table({ element: "anyfunc", initial: 0 });
   readonly #entries = new WeakMap<Emitted, Entry>();
@@ -29,7 +29,7 @@ export class WasmMemory {
   #end = 0;
   #recorder: CallRecorder | undefined;
 
-  /** Threads that run modules over this memory: a pool's, and the caller's as the last. */
+  /** Number of threads that run modules over this memory. The caller's thread has the last index. */
   readonly maxThreads: number;
 
   constructor(heap: Heap, poolSize: number) {
@@ -38,7 +38,7 @@ export class WasmMemory {
     this.maxThreads = poolSize + 1;
   }
 
-  /** Runs `work` with calls of emitted functions told to `recorder` instead of made. */
+  /** Runs `work` with calls of emitted functions recorded instead of made. */
   record(recorder: CallRecorder, work: () => void): void {
     this.#recorder = recorder;
     this.heap.guard = () => {
@@ -64,7 +64,7 @@ export class WasmMemory {
     this.#entries.set(fn, entry);
   }
 
-  /** Takes places of the table. */
+  /** Reserves table slots. */
   reserve(count: number): number {
     const index = this.#free.findIndex((range) => range.count >= count);
     if (index < 0) {
@@ -78,14 +78,16 @@ export class WasmMemory {
     return base;
   }
 
-  /** Gives places back, whose functions are no longer called. */
+  /** Frees table slots whose functions are no longer called. */
   release(base: number, count: number): void {
     for (let place = base; place < base + count; place++) this.table.set(place, null);
     this.#free.push({ base, count });
   }
 }
 
-/** A module over a memory: its functions can be named as soon as they are emitted, and called once it is instantiated. */
+/**
+ * A module over a memory. Its functions can be referenced once they are emitted, and called once it is instantiated.
+ */
 export class LinkedModule {
   readonly #memory: WasmMemory;
   readonly #functions = new Map<string, Emitted>();
@@ -101,12 +103,12 @@ export class LinkedModule {
     return this.#functions.size;
   }
 
-  /** Place of the first function in the table. */
+  /** Table slot of the first function. */
   get base(): number {
     return this.#base ?? 0;
   }
 
-  /** The next function of the module, in its order. */
+  /** Declares the next function of the module, in order. */
   declare(info: FunctionInfo): Emitted {
     const index = this.size;
     const isWide = info.params.includes("i64");
@@ -138,7 +140,7 @@ export class LinkedModule {
     this.#exports = new WebAssembly.Instance(module, this.#imports()).exports;
   }
 
-  /** What a module imports; takes the places of its functions, once. */
+  /** Imports of the module. Reserves the table slots of its functions, once. */
   #imports(): WebAssembly.Imports {
     const { heap, table, maxThreads } = this.#memory;
     this.#base ??= this.#memory.reserve(this.size);
@@ -159,7 +161,7 @@ export class LinkedModule {
     return found;
   }
 
-  /** A function for calls that are never recorded. */
+  /** Returns a function whose calls are never recorded. */
   direct(name: string): Emitted {
     return this.#exports[name] as Emitted;
   }
@@ -170,12 +172,12 @@ export class LinkedModule {
   }
 }
 
-/** Arguments as a function with 64-bit parameters takes them from JavaScript. */
+/** Converts arguments for functions with 64-bit parameters. */
 function widened(args: readonly number[], params: readonly string[]): readonly (number | bigint)[] {
   return args.map((arg, i) => (params[i] === "i64" ? BigInt(arg) : arg));
 }
 
-/** Makes calls of a step on this thread, one after each yield. */
+/** Makes the calls of a stage on this thread, with a yield after each. */
 export function* callsOf(work: Range | readonly Call[]): Iterable<undefined> {
   if ("fn" in work) {
     for (let begin = 0; begin < work.total; begin += work.grain) {

@@ -8,12 +8,12 @@ import type { Interleaving } from "../formats/interleaving.ts";
 import { traitsOf } from "../kernels/traits.ts";
 import { lazyPart } from "../linking/lazyParts.ts";
 
-/** Which persistents are interleaved: block matrices whose uses in all programs read them so. */
+/** Format to interleave a persistent in: block matrices whose uses in all programs can read it. */
 export function chooseInterleaving(persistent: Persistent, programs: readonly Lowered[]): Interleaving {
   return programs.every((lowered) => isReadableInterleaved(persistent, lowered)) ? formatNameOf(persistent.spec.dtype) : undefined;
 }
 
-/** Whether every use in a program can read interleaved rows: products with the transposed matrix, with experts, and lookups of rows. */
+/** Whether every use in a program can read interleaved rows. */
 export function isReadableInterleaved({ name, spec: { shape } }: Persistent, lowered: Lowered): boolean {
   const storage = lowered.persistents.find((used) => used.name === name)?.storage;
   if (shape.length < 2 || lowered.outputs.some(({ operand }) => operand.storage === storage)) return false;
@@ -23,7 +23,7 @@ export function isReadableInterleaved({ name, spec: { shape } }: Persistent, low
   );
 }
 
-/** Matrices of a tensor of block rows: how many, and their rows and columns. */
+/** Number of matrices in a tensor of block rows, and their rows and columns. */
 export function matricesOf({ shape }: Pick<ConcreteSpec, "shape">): { readonly count: number; readonly rows: number; readonly k: number } {
   return { count: elementCount(shape.slice(0, -2)), rows: shape.at(-2)!, k: shape.at(-1)! };
 }
@@ -34,13 +34,13 @@ export function interleavedBytes(spec: Pick<ConcreteSpec, "shape">, form: Format
   return count * groupedBytes(form, rows, k);
 }
 
-/** Bytes of a weight that is only multiplied with and looked up in, as a model's are. */
+/** Bytes of a weight that is only multiplied with or looked up in, like a model's. */
 export function matrixBytes(spec: ConcreteSpec): number {
   const form = spec.shape.length < 2 ? undefined : formatNameOf(spec.dtype);
   return form === undefined ? byteLength(spec) : interleavedBytes(spec, form);
 }
 
-/** Writes up to eight rows, or whole groups, of `k` elements of `dtype` interleaved to an address. */
+/** Interleaves up to eight rows, or whole groups, of `k` elements of `dtype` to an address. */
 export function writeInterleaved(dtype: DType, form: FormatName, k: number, bytes: Uint8Array, u8: Uint8Array, address: number): void {
   const rowBytes = rowBytesOf(form, k);
   const rows = toForm(dtype, form, bytes);
@@ -48,14 +48,14 @@ export function writeInterleaved(dtype: DType, form: FormatName, k: number, byte
   interleaveRows(form, rowBytes, rows, u8.subarray(address, address + to));
 }
 
-/** Copies row `row` of a matrix of interleaved rows from `address` on to `to`. */
+/** Copies row `row` of an interleaved matrix at `address` to `to`. */
 export function readInterleavedRow(form: FormatName, row: number, u8: Uint8Array, address: number, to: Uint8Array): void {
   const groupBytes = groupRows * to.length;
   const first = address + Math.floor(row / groupRows) * groupBytes;
   extractRow(form, u8.subarray(first, first + groupBytes), row % groupRows, to);
 }
 
-/** Whole blocks of `dtype` as blocks of `form`, from an even offset on. */
+/** Converts whole blocks of `dtype` to blocks of `form`, at an even offset. */
 function toForm(dtype: DType, form: FormatName, bytes: Uint8Array): Uint8Array {
   if (form === dtype) return bytes.byteOffset % 2 === 0 ? bytes : bytes.slice();
   const { elements, bytes: blockBytes } = layoutOf(dtype);

@@ -1,27 +1,27 @@
 import { KernelError } from "@centella/core";
 import type { Heap } from "./heap.ts";
 
-/** Bytes between temporaries where writes are checked: more than one vector store can miss by. */
+/** Bytes between temporaries where writes are checked: more than a misplaced vector store spans. */
 export const guardGap = 64;
 
-/** The byte of an address: another one at each, so that what is copied from one gap to another shows too. */
+/** The guard byte of an address. It differs between neighbours, so that copies between gaps are detected too. */
 function patternAt(address: number): number {
   return Math.imul(address, 0x9e3779b1) >>> 24;
 }
 
-/** A piece of memory that kernels may write. */
+/** Memory that kernels may write. */
 export interface Owned {
   readonly name: string;
   readonly begin: number;
   readonly end: number;
 }
 
-/** Memory between pieces that kernels may write: filled with a pattern, which must be there after every run. */
+/** Memory that kernels may not write, filled with a pattern that is checked after every run. */
 export class WriteGuards {
   readonly #heap: Heap;
   readonly #gaps: readonly { readonly begin: number; readonly end: number; readonly behind: string }[];
 
-  /** Guards what of `[begin, end)` none of the pieces covers at any time. */
+  /** Guards the parts of `[begin, end)` that no piece ever covers. */
   constructor(heap: Heap, begin: number, end: number, owned: readonly Owned[]) {
     this.#heap = heap;
     const gaps: { begin: number; end: number; behind: string }[] = [];
@@ -35,7 +35,7 @@ export class WriteGuards {
     this.#fill();
   }
 
-  /** @throws {KernelError} naming the ops of the run, and the place */
+  /** @throws {KernelError} with the ops of the run and the address */
   check(ops: readonly string[]): void {
     const bytes = this.#heap.u8;
     for (const { begin, end, behind } of this.#gaps) {

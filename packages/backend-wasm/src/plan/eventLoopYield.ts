@@ -1,7 +1,7 @@
-/** How long work may hold the thread before timers, sockets and signals get their turn. */
+/** Maximum time that work holds the thread before timers, sockets and signals are served. */
 const sliceMs = 10;
 
-/** Gives the event loop its turn when work has held the thread for too long, in one run or in many that follow each other. */
+/** Yields to the event loop when one run, or many in a row, have held the thread for too long. */
 export class EventLoopYield {
   #last = performance.now();
 
@@ -15,7 +15,7 @@ export class EventLoopYield {
   }
 }
 
-/** Resolves after the event loop has served what was waiting. Timers would wait 1 to 4 ms more. */
+/** Resolves after the event loop has served pending work. Timers would add 1 to 4 ms. */
 function yieldToEventLoop(): Promise<void> {
   const { setImmediate } = globalThis as { setImmediate?: (callback: () => void) => unknown };
   if (setImmediate !== undefined) return new Promise((resolve) => void setImmediate(resolve));

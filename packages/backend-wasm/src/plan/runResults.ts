@@ -5,20 +5,20 @@ import type { Heap } from "../memory/heap.ts";
 import { readStored, WasmStorage } from "../memory/tensors.ts";
 import type { DirectOutput } from "./directOutputs.ts";
 
-/** What a plan gives back, and where its memory is. */
+/** Outputs of a plan, and where their memory is. */
 export interface ResultsOf {
   readonly heap: Heap;
   readonly outputs: readonly (Output & { readonly operand: Operand })[];
   readonly direct: readonly DirectOutput[];
 }
 
-/** The results of one run: handles that the caller has at once, and their content when it is computed. */
+/** The results of one run: handles that exist at once, and their content once it is computed. */
 export class RunResults {
   readonly #plan: ResultsOf;
   readonly #dims: DimValues;
   readonly #host = new Map<string, TypedArray>();
   readonly #device = new Map<string, WasmStorage>();
-  /** Memory of direct outputs that no tensor has yet. */
+  /** Memory of direct outputs that no tensor owns yet. */
   readonly #taken = new Map<Storage, number>();
 
   constructor(plan: ResultsOf, dims: DimValues) {
@@ -26,7 +26,7 @@ export class RunResults {
     this.#dims = dims;
   }
 
-  /** The handles; `done` tells when their content is there. */
+  /** Returns the handles. `done` resolves when their content exists. */
   handles(done: Promise<unknown>): Record<string, Tensor> {
     const { heap, outputs } = this.#plan;
     const handles: Record<string, Tensor> = {};
@@ -42,7 +42,7 @@ export class RunResults {
     return handles;
   }
 
-  /** Takes memory for what the steps write straight to a tensor, unless nobody wants it any more; adds it to where they look. */
+  /** Allocates memory for direct outputs that are still needed, and adds it to `overrides`. */
   place(overrides: Map<Storage, number>): void {
     for (const { name, operand } of this.#plan.direct) {
       if (this.#device.get(name)?.isWanted === false) continue;
@@ -52,7 +52,7 @@ export class RunResults {
     }
   }
 
-  /** Takes over what a run has computed; how many tensors were read back. */
+  /** Takes over the results of a run. Returns the number of readbacks. */
   collect(run: Run): number {
     const { heap, outputs } = this.#plan;
     let readbacks = 0;
@@ -74,7 +74,7 @@ export class RunResults {
     return readbacks;
   }
 
-  /** Frees what no tensor took. */
+  /** Frees memory that no tensor took. */
   release(): void {
     for (const address of this.#taken.values()) this.#plan.heap.free(address);
     this.#taken.clear();

@@ -7,24 +7,24 @@ import { stageResult } from "../threads/stageRunner.ts";
 import type { EventLoopYield } from "./eventLoopYield.ts";
 import { recordWork, type Segment, type StepList, stagesOf, writeStepList } from "./stepList.ts";
 
-/** How long a tile may take before its thread counts as lost: tiles are a few milliseconds long. */
+/** Time after which a thread at a tile counts as lost. Tiles take a few milliseconds. */
 const lostMs = 10_000;
 
-/** What a list is run with. */
+/** What a list runs with. */
 export interface RunContext {
   readonly memory: WasmMemory;
   readonly baseModule: LinkedModule;
   /** Undefined: the caller's thread computes. */
   readonly pool: ThreadPool | undefined;
-  /** Told that a thread does not answer. */
+  /** Called when a thread does not respond. */
   readonly onThreadLost: () => void;
   readonly tasks: readonly Task[];
   readonly eventLoop: EventLoopYield;
-  /** Told of each step that is done. */
+  /** Called after each step. */
   readonly onStep: (step: number) => void;
 }
 
-/** Runs a list on the pool's threads, or on the caller's with eventLoop for the event loop in between. */
+/** Runs a list on the pool's threads, or on the caller's thread with yields to the event loop. */
 export async function runList({ segments }: StepList, run: Run, context: RunContext, signal: AbortSignal | undefined): Promise<void> {
   const { memory, pool, tasks, eventLoop, onStep } = context;
   const pacer = new PausePoints(eventLoop, signal);
@@ -54,7 +54,7 @@ async function runStage(pause: Stage, pacer: PausePoints): Promise<void> {
   if (pacer.isDue) await pacer.pause();
 }
 
-/** Runs a part of a step on the pool's threads from a list of its own, or here. */
+/** Runs deferred stages on the pool's threads from a list of their own, or on the caller's thread. */
 async function runDeferred(
   part: DeferredStages,
   { memory, pool }: RunContext,
@@ -75,7 +75,7 @@ async function runDeferred(
   }
 }
 
-/** Runs a list in one go on the caller's thread, and on the pool's that the caller's leaves a core for. */
+/** Runs a list without pausing on the caller's thread, and on all but one thread of the pool. */
 export function runListSync({ segments }: StepList, run: Run, context: RunContext): void {
   const { tasks, onStep } = context;
   for (const segment of segments) {
@@ -89,7 +89,7 @@ export function runListSync({ segments }: StepList, run: Run, context: RunContex
   }
 }
 
-/** When a run pauses: for the event loop, or for good. */
+/** Pauses a run for the event loop, or ends it after an abort. */
 class PausePoints {
   readonly #eventLoop: EventLoopYield;
   readonly #signal: AbortSignal | undefined;
@@ -135,10 +135,10 @@ function runWithinCall(context: RunContext, list: StageRange): void {
   while (run.next(0, tileSpins, mayWait ? 50 : 0));
 }
 
-/** Polls for a tile that another thread has, before the event loop gets its turn. */
+/** Polls for a tile that another thread has, before yielding to the event loop. */
 const maxSpins = 1000;
 
-/** A list that is walked on the caller's thread. Threads of the pool that have not left the last list yet may help. */
+/** A list that the caller's thread runs. Threads of the pool that have not left the last list may help. */
 class CallerRun {
   readonly #control: Control;
   readonly #context: RunContext;
@@ -153,15 +153,15 @@ class CallerRun {
     this.#control.begin(list);
   }
 
-  /** Whether there was no tile left to take, and others are not done with theirs. */
+  /** Whether no tile is left and other threads are still at theirs. */
   get isWaiting(): boolean {
     return this.#isWaiting;
   }
 
   /**
-   * Takes up to so many tiles (0: all); false when the list is done.
+   * Runs up to `budget` tiles (0: all). Returns false when the list is done.
    * @throws {KernelError} if a tile trapped
-   * @throws {DeviceLostError} if a thread is not done with one after seconds
+   * @throws {DeviceLostError} if another thread does not finish its tile for seconds
    */
   next(budget: number, spins: number, patience: number): boolean {
     const { baseModule } = this.#context;
@@ -179,7 +179,7 @@ class CallerRun {
     return false;
   }
 
-  /** Ends the list with the tiles that others have. */
+  /** Ends the list after the tiles that other threads have. */
   async end(eventLoop: EventLoopYield): Promise<void> {
     if (!this.#control.isRunning) return;
     this.#control.cancel();
@@ -198,5 +198,5 @@ class CallerRun {
   }
 }
 
-/** Whether this thread may sleep: the main thread of a page may not. */
+/** Whether this thread may sleep. The main thread of a page may not. */
 const mayWait = typeof document === "undefined";

@@ -5,18 +5,18 @@ import { type CallRecorder, type Entry, NotRecordable, type WasmMemory } from ".
 import { type StageRange, writeWords } from "../threads/control.ts";
 import { stageFields, stageNumbers } from "../threads/stageRunner.ts";
 
-/** Steps that run one after the other: in one go from a list in memory, or one that returns to JavaScript. */
+/** Steps that run in sequence: either from a list in memory, or one step that returns to JavaScript. */
 export type Segment =
   | { readonly kind: "list"; readonly list: StageRange; readonly stages: readonly StepEnd[] }
   | { readonly kind: "task"; readonly step: number };
 
-/** Address at which a step's stages end. */
+/** Address of the end of a step's stages. */
 interface StepEnd {
   readonly step: number;
   readonly end: number;
 }
 
-/** The steps of a plan for runs with the same extents and addresses. */
+/** The steps of a plan, for runs with the same extents and addresses. */
 export interface StepList {
   readonly segments: readonly Segment[];
   readonly address: number;
@@ -29,20 +29,20 @@ interface Recorded {
 }
 
 interface RecordedStage {
-  /** The calls of each tile in order; of a range the one that all of its tiles share. */
+  /** The calls of each tile, in order. All tiles of a range share one call. */
   readonly tiles: readonly (readonly Recorded[])[];
   readonly range?: { readonly total: number; readonly grain: number };
 }
 
-/** What one step recorded, or undefined if it has to run on the caller's thread. */
+/** Calls that one step recorded, or undefined if it must run on the caller's thread. */
 export type RecordedStep = readonly RecordedStage[] | undefined;
 
-/** Records what a step calls. */
+/** Records the calls of a step. */
 export function recordStep(memory: WasmMemory, task: Task, run: Run): RecordedStep {
   return recordWork(memory, () => task(run) ?? []);
 }
 
-/** Records what `work` calls. */
+/** Records the calls that `work` makes and yields. */
 export function recordWork(memory: WasmMemory, work: () => Iterable<Stage | DeferredStages>): RecordedStep {
   const stages: RecordedStage[] = [];
   const recorder: CallRecorder = { call: (entry, args) => void stages.push({ tiles: [[{ entry, args }]] }) };
@@ -57,7 +57,7 @@ export function recordWork(memory: WasmMemory, work: () => Iterable<Stage | Defe
   }
 }
 
-/** Pauses, those of parts among them. */
+/** Flattens deferred stages. */
 export function* stagesOf(work: Iterable<Stage | DeferredStages>): Iterable<Stage> {
   for (const pause of work) {
     if (typeof pause === "function") yield* pause();
@@ -81,12 +81,12 @@ function isRange(work: Range | readonly Call[]): work is Range {
 
 type Views = Pick<Heap, "i32" | "f32" | "f64">;
 
-/** Writes the recorded steps to memory, as few lists as there can be. */
+/** Writes the recorded steps to memory, in as few lists as possible. */
 export function writeStepList(heap: Heap, steps: readonly RecordedStep[]): StepList {
   return lastOf(writeSteps(heap, steps));
 }
 
-/** What a generator returns. */
+/** Runs a generator and returns its result. */
 export function lastOf<T>(generator: Generator<undefined, T>): T {
   for (;;) {
     const { done, value } = generator.next();
@@ -94,7 +94,10 @@ export function lastOf<T>(generator: Generator<undefined, T>): T {
   }
 }
 
-/** {@link writeStepList} with a yield after each step; memory may grow meanwhile. What is left before its end frees what it took. */
+/**
+ * {@link writeStepList} with a yield after each step, during which memory may grow. Frees the memory if it is not run
+ * to the end.
+ */
 export function* writeSteps(heap: Heap, steps: readonly RecordedStep[]): Generator<undefined, StepList> {
   const stages = steps.flatMap((step) => step ?? []);
   const linkBytes = stages.map(
@@ -102,7 +105,7 @@ export function* writeSteps(heap: Heap, steps: readonly RecordedStep[]): Generat
   );
   const strides = stages.map(({ tiles }, i) => linkBytes[i]! * most(tiles, (calls) => calls.length));
   const stageBytes = 4 * stageFields.count;
-  // Each list ends with room for one stage that nobody reads: a list's end is never another's first stage.
+  // Each list ends with an unused stage, so that its end is never the first stage of another list.
   const callBytes = stages.reduce((sum, { tiles }, i) => sum + tiles.length * strides[i]!, 0);
   const bytes = stageBytes * stages.length + callBytes;
   const address = heap.alloc(bytes, "arenas");
@@ -135,7 +138,7 @@ export function* writeSteps(heap: Heap, steps: readonly RecordedStep[]): Generat
   };
 
   const writeArguments = ({ i32, f32, f64 }: Views, from: number, { info }: Entry, args: readonly number[]): void => {
-    // A range's `begin` and `end` are the tile's, and added to these zeros.
+    // `begin` and `end` of a range are zeros here, to which the thunk adds the tile's.
     info.params.forEach((type, i) => {
       const slot = from + slotBytes * i;
       const arg = args[i] ?? 0;

@@ -75,7 +75,7 @@ export class PlanVariants {
     return this.#memory.maxThreads <= 2;
   }
 
-  /** ReeventLoop the variant for a run's extents and addresses, recorded if it is new. */
+  /** Returns the variant for a run's extents and addresses, recorded if it is new. */
   of(dims: DimValues, run: PlacedRun): Variant {
     const key = keyOf(dims, run);
     return this.#variants.get(key) ?? this.#keep(key, lastOf(this.#record(dims, run)));

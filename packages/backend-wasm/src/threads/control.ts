@@ -2,13 +2,13 @@ import type { Heap } from "../memory/heap.ts";
 import { memoryMap } from "../memory/memoryMap.ts";
 import { closed, controlFields, stageFields, stageNumbers } from "./stageRunner.ts";
 
-/** A list of stages in memory: addresses of the first and of the end. */
+/** A list of stages in memory: addresses of its first stage and its end. */
 export interface StageRange {
   readonly first: number;
   readonly end: number;
 }
 
-/** The control block of a memory, as JavaScript sees it. One list is walked at a time. */
+/** The control block of a memory, as seen from JavaScript. One list runs at a time. */
 export class Control {
   readonly #heap: Heap;
 
@@ -16,7 +16,7 @@ export class Control {
     this.#heap = heap;
   }
 
-  /** Opens a list that is not empty, for every thread that walks. */
+  /** Opens a non-empty list for all threads. */
   begin({ first, end }: StageRange): void {
     const { i32 } = this.#heap;
     const stage = first / 4;
@@ -28,12 +28,12 @@ export class Control {
     for (const field of stageNumbers) this.#set(field, i32[stage + stageFields[field]]!);
     for (const field of ["done", "cancel", "failed"] as const) this.#set(field, 0);
     this.#set("isRunning", 1);
-    // A thread that finds the new epoch while the tile is closed can take nothing.
+    // A thread that sees the new epoch while the tile is closed can take nothing.
     this.#set("epoch", this.#get("epoch") + 1);
     this.#set("tile", 0);
   }
 
-  /** Ends the list with the tiles that are under way. */
+  /** Ends the list after the tiles in progress. */
   cancel(): void {
     this.#set("cancel", 1);
   }
@@ -47,17 +47,17 @@ export class Control {
     return this.#get("failed") !== 0;
   }
 
-  /** Address of the stage that is under way, or of the list's end. */
+  /** Address of the current stage, or of the list's end. */
   get stage(): number {
     return (this.#get("stage") >>> 0) + 2 ** 32 * this.#get("stage", 1);
   }
 
-  /** Changes whenever a thread gets on. */
+  /** Changes whenever a thread makes progress. */
   get progress(): string {
     return (["epoch", "tile", "done"] as const).map((field) => this.#get(field)).join();
   }
 
-  /** Forgets a list whose threads are gone. */
+  /** Forgets a list whose threads have ended. */
   clear(): void {
     this.#set("tile", closed);
     this.#set("isRunning", 0);
@@ -77,7 +77,7 @@ export class Control {
   }
 }
 
-/** Writes a number in 64 bits. */
+/** Writes a number as 64 bits. */
 export function writeWords(i32: Int32Array, index: number, n: number): void {
   i32[index] = n;
   i32[index + 1] = Math.floor(n / 2 ** 32);

@@ -1,18 +1,21 @@
-/** Most threads that are taken without being asked for: more of them wait for memory. */
+/** Maximum number of threads by default. More would wait for memory. */
 const maxAutoThreads = 8;
 
 interface Files {
   readFileSync(path: string, encoding: "utf8"): string;
 }
 
-/** Threads that suit the machine: as many as it has cores, and as the process may use. */
+/** Default number of threads: the cores that the process may use. */
 export function autoThreads(read: (path: string) => string | undefined = readFile): number {
   const { navigator } = globalThis as { navigator?: { readonly hardwareConcurrency?: number } };
   const logical = navigator?.hardwareConcurrency ?? 1;
   return Math.max(1, Math.min(maxAutoThreads, logical, coresOf(read) ?? logical));
 }
 
-/** Cores, told on Linux by which processors share one: two threads of a core have its vector units and caches in turn. */
+/**
+ * Number of cores, from the processors that share one on Linux. Hyperthreads of a core take turns at its vector units
+ * and caches.
+ */
 function coresOf(read: (path: string) => string | undefined): number | undefined {
   const cores = new Set<string>();
   for (let cpu = 0; ; cpu++) {

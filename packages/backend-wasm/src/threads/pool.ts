@@ -5,26 +5,26 @@ import { stageResult } from "./stageRunner.ts";
 import { type StartedWorker, startWorker } from "./startWorker.ts";
 import { poolFields, type WorkerMail, type WorkerReport, type WorkerStart } from "./worker.ts";
 
-/** How long a worker looks for the next list before it sleeps. */
+/** Time that a worker polls for the next list before it sleeps. */
 const spinMs = 0.1;
-/** Polls of a walk before the thread sleeps: about as long. */
+/** Polls for a tile before the thread sleeps: about the same time. */
 export const tileSpins = 40_000;
 
-/** A message without its number. */
+/** A message without its id. */
 type Mail = WorkerMail extends infer M ? (M extends WorkerMail ? Omit<M, "id"> : never) : never;
 
-/** A memory's number, and what was loaded over it, by place. */
+/** A memory's id, and its modules by table slot. */
 interface MemoryModules {
   readonly id: number;
   readonly modules: Map<number, Mail & { readonly load: WebAssembly.Module }>;
 }
 
-/** Threads that walk step lists. Each has every memory's modules over the same memory. */
+/** Threads that run step lists. Each instantiates every module of every memory. */
 export class ThreadPool {
   /** Number of threads. */
   readonly size: number;
   #control: Int32Array = new Int32Array(0);
-  /** Loading and starting anew, one after the other: threads that end do not answer. */
+  /** Loads and restarts, one after another: threads that are ending do not answer. */
   #changes: Promise<void> = Promise.resolve();
   #workers: readonly StartedWorker[] = [];
   readonly #memories = new Map<WasmMemory, MemoryModules>();
@@ -40,7 +40,7 @@ export class ThreadPool {
     this.size = size;
   }
 
-  /** Starts `count` threads; rejects where they cannot be started. */
+  /** Starts `count` threads. Rejects if they cannot be started. */
   static async start(count: number): Promise<ThreadPool> {
     const pool = new ThreadPool(count);
     await pool.#start();
@@ -52,7 +52,7 @@ export class ThreadPool {
     return this.#end !== undefined;
   }
 
-  /** Instantiates a module over a memory on every thread, its thunks from `base` on. */
+  /** Instantiates a module on every thread, with its thunks from table slot `base` on. */
   async load(memory: WasmMemory, module: WebAssembly.Module, base: number, count: number): Promise<void> {
     await this.#change(async () => {
       let known = this.#memories.get(memory);
@@ -65,7 +65,7 @@ export class ThreadPool {
     });
   }
 
-  /** Lets go of a module that is no longer called. */
+  /** Unloads a module that is no longer called. */
   async unload(memory: WasmMemory, base: number, count: number): Promise<void> {
     await this.#change(async () => {
       const known = this.#memories.get(memory);
@@ -75,10 +75,7 @@ export class ThreadPool {
     });
   }
 
-  /**
-   * Lets go of a memory. Its memory is free when nobody here holds it any more: the threads are started anew, because one that waits for
-   * work collects no garbage.
-   */
+  /** Releases a memory. The threads are restarted, because a thread that waits for work collects no garbage. */
   async drop(memory: WasmMemory): Promise<void> {
     await this.#change(async () => {
       if (this.#memories.delete(memory)) await this.#startAnew();
@@ -86,9 +83,10 @@ export class ThreadPool {
   }
 
   /**
-   * Walks a list on the threads. An abort ends it with the tiles under way.
+   * Runs a list on the threads. An abort ends it after the tiles in progress.
    * @throws {KernelError} if a tile trapped
-   * @throws {DeviceLostError} if a thread has died; {DisposedError}
+   * @throws {DeviceLostError} if a thread has died
+   * @throws {DisposedError}
    */
   async run(memory: WasmMemory, list: StageRange, signal: AbortSignal | undefined): Promise<void> {
     const { control } = memory;
@@ -106,7 +104,7 @@ export class ThreadPool {
         this.wake(memory, this.size);
       });
     } catch (error) {
-      // A thread that is being ended may still be at a tile: nothing else runs on this memory before all are gone.
+      // A terminating thread may still be at a tile. Nothing else runs on this memory before all threads have ended.
       await this.#terminate();
       control.clear();
       throw error;
@@ -118,7 +116,7 @@ export class ThreadPool {
     if (control.isFailed) throw new KernelError("wasm", "", "a kernel trapped");
   }
 
-  /** Calls the first `helpers` threads to the list that was begun in a memory. */
+  /** Wakes the first `helpers` threads for the list that was opened in a memory. */
   wake(memory: WasmMemory, helpers: number): void {
     const control = this.#control;
     Atomics.store(control, poolFields.memoryId, this.#memories.get(memory)!.id);
@@ -127,7 +125,7 @@ export class ThreadPool {
     Atomics.notify(control, poolFields.epoch);
   }
 
-  /** Ends the threads. Running and later lists fail with a `DisposedError`. */
+  /** Ends the threads. Current and later lists fail with a `DisposedError`. */
   dispose(): void {
     this.#finish(new DisposedError("backend wasm"));
     void this.#terminate();
@@ -163,7 +161,7 @@ export class ThreadPool {
   }
 
   async #start(): Promise<void> {
-    // Threads that are being ended look at their own.
+    // Terminating threads read their old control memory.
     const pool = new SharedArrayBuffer(4 * poolFields.count);
     this.#control = new Int32Array(pool);
     const start = { pool, fields: poolFields, results: stageResult, spins: tileSpins, spinMs };
@@ -193,7 +191,7 @@ export class ThreadPool {
     this.#use(1);
     return new Promise<void>((resolve, reject) => {
       this.#answers.set(id, { resolve, reject, left: this.size });
-      // Before the message, or a thread that has handled it would wait for it again.
+      // Before the message: otherwise a thread that has handled it would wait for it again.
       Atomics.add(this.#control, poolFields.mail, 1);
       for (const worker of this.#workers) worker.post({ ...mail, id } as WorkerMail);
       Atomics.add(this.#control, poolFields.epoch, 1);
@@ -201,7 +199,7 @@ export class ThreadPool {
     }).finally(() => this.#use(-1));
   }
 
-  /** The process lives on while anybody waits for a thread. */
+  /** Keeps the process alive while a caller waits for a thread. */
   #use(change: 1 | -1): void {
     this.#users += change;
     if (this.#users === (change === 1 ? 1 : 0)) this.#workers[0]?.keep(change === 1);

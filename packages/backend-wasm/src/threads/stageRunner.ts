@@ -2,12 +2,13 @@ import { atomic, type Expr, i32, i64, type ModuleBuilder, slotBytes } from "../e
 import { memoryMap } from "../memory/memoryMap.ts";
 
 /**
- * Byte offsets in the control block of the step list that threads walk together. What is written often lies in cache lines of its own.
+ * Byte offsets in the control block of the current step list. Fields that are written often have cache lines of their
+ * own.
  *
- * `ticket` is `epoch << 32 | tile`: a thread takes the next tile of a stage by exchanging the ticket for one more, which fails if
- * another thread took the tile or the stage has changed, so that a thread that slept through anything does no harm. The thread that
- * completes a stage's last tile opens the next stage: it closes the ticket, writes the stage's fields, and publishes the next epoch.
- * `stage`, `end` and `calls` are addresses and take 8 bytes.
+ * The ticket (`tile` and `epoch`, 64 bits) is `epoch << 32 | tile`. A thread takes a tile by exchanging the ticket for
+ * the next one. The exchange fails if another thread took the tile or the stage has changed, so a thread that slept
+ * does no harm. The thread that completes a stage's last tile opens the next stage: it closes the ticket, writes the
+ * stage's fields, and publishes the next epoch. `stage`, `end` and `calls` are addresses of 8 bytes.
  */
 export const controlFields = {
   tile: 0,
@@ -30,26 +31,28 @@ export const controlFields = {
 export const closed = -1;
 
 /**
- * Fields of a stage in memory, in i32: where its calls are (an address of 8 bytes), how many tiles it has, bytes from one tile's calls to
- * the next's (0: all tiles are ranges of one call), units per range, units in all. Tiles of a stage may run at the same time and in any
- * order. A call's first slot has its place in the table and the bytes to the tile's next call (0: there is none), the others its
- * arguments.
+ * Fields of a stage in memory, in i32: the address of its calls (8 bytes), the number of tiles, bytes between the calls
+ * of two tiles (0: all tiles are ranges of one call), units per range, total units. Tiles of a stage may run at the
+ * same time and in any order. A call's first slot has the function's table slot and the bytes to the tile's next call
+ * (0: none). The other slots are its arguments.
  */
 export const stageFields = { calls: 0, tiles: 2, callBytes: 3, grain: 4, total: 5, count: 6 } as const;
 
-/** The fields of a stage that are numbers. */
+/** The numeric fields of a stage. */
 export const stageNumbers = ["tiles", "callBytes", "grain", "total"] as const;
 
-/** What `walk` gives back. */
+/** Results of `walk`. */
 export const stageResult = { idle: 0, ended: 1, budget: 2, waited: 3 } as const;
 
 /**
- * Emits what threads walk a step list with.
+ * Emits the functions with which threads run a step list.
  *
- * `walk(budget, spins, patience)`: takes tiles and runs them until the list is done (`idle`, or `ended` for the one thread that ends it),
- * so many tiles were run (`budget`), or nothing could be taken for `spins` polls and then `patience` ms asleep (`waited`; negative: for
- * ever). After a cancel the stage's other tiles are taken and not run, and the list ends with the stage. `abandon()`: to be called by
- * the thread whose tile trapped; 1 if it ends the list.
+ * `walk(budget, spins, patience)` takes and runs tiles. It returns `idle` when the list is done (`ended` on the one
+ * thread that ends it), `budget` after that many tiles, and `waited` if no tile could be taken for `spins` polls and
+ * then `patience` ms of sleep (negative: no limit). After a cancel the remaining tiles of the stage are skipped and the
+ * list ends.
+ *
+ * `abandon()` is called by a thread whose tile trapped. It returns 1 if it ends the list.
  */
 export function emitStageRunner(module: ModuleBuilder): void {
   const at = (field: keyof typeof controlFields): number => memoryMap.control + controlFields[field];
@@ -59,8 +62,8 @@ export function emitStageRunner(module: ModuleBuilder): void {
   const complete = module.value("complete", {}, "i32", (f) => {
     const result = f.local("i32");
     const stage = f.local("i32");
-    // Read before this tile is counted. Afterwards another thread may open the next stage, whose number of tiles may equal this thread's
-    // count.
+    // Read before this tile is counted. Afterwards another thread may open the next stage, whose number of tiles may
+    // equal this thread's count.
     const tiles = f.let(read("tiles"));
     f.if(i32.eq(i32.add(atomic.add(at("done"), 1), 1), tiles), () => {
       f.atomicStore(at("tile"), i32.const(closed));
@@ -73,7 +76,7 @@ export function emitStageRunner(module: ModuleBuilder): void {
       f.if(
         i32.or(i32.eq(stage, readAddress("end")), read("cancel")),
         () => {
-          // Last of all, for the next list may be begun at once.
+          // Last, because the next list may begin at once.
           f.drop(atomic.add(at("epoch"), 1));
           f.atomicStore(at("isRunning"), i32.const(0));
           f.drop(atomic.notify(at("epoch"), closed));
@@ -122,7 +125,7 @@ export function emitStageRunner(module: ModuleBuilder): void {
         f.set(begin, i32.mul(tile, grain));
         f.set(end, read("total"));
         f.set(call, i32.add(call, i32.mul(tile, read("callBytes"))));
-        // What was read belongs to the ticket's stage if the ticket is still there.
+        // The fields belong to the ticket's stage if the ticket is unchanged.
         f.brIf(again, i64.ne(atomic.exchangeIf64(at("tile"), ticket, i64.add(ticket, i64.const(1))), ticket));
         f.if(i32.eqz(read("cancel")), () => {
           f.set(end, i32.select(i32.ltU(i32.sub(end, begin), grain), end, i32.add(begin, grain)));

@@ -1,14 +1,14 @@
 import type { WorkerMail, WorkerReport, WorkerStart } from "./worker.ts";
 import { workerSource } from "./workerSource.ts";
 
-/** A thread that waits for work. */
+/** A running thread. */
 export interface StartedWorker {
   post(mail: WorkerMail): void;
-  /** Ends the thread; resolves when it computes no more, as far as the engine tells. */
+  /** Ends the thread. Resolves once it no longer computes, as far as the engine reports. */
   terminate(): Promise<void>;
-  /** While kept, the thread keeps the process alive. */
+  /** A kept thread keeps the process alive. */
   keep(isKept: boolean): void;
-  /** Resolves when the thread is gone, for whatever reason. */
+  /** Resolves when the thread has ended for any reason. */
   readonly ended: Promise<void>;
 }
 
@@ -25,7 +25,7 @@ interface NodeThreads {
   readonly Worker: new (source: string, options: object) => NodeThread;
 }
 
-/** Starts {@link workerSource} in Node's threads, or in a Web Worker; resolves when it is ready for mail. */
+/** Starts {@link workerSource} as a Node thread or a Web Worker. Resolves when it is ready for messages. */
 export async function startWorker(start: WorkerStart, onReport: (report: WorkerReport) => void): Promise<StartedWorker> {
   const { process } = globalThis as { process?: { getBuiltinModule?(name: string): NodeThreads } };
   const threads = process?.getBuiltinModule?.("node:worker_threads");

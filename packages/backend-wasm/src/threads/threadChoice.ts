@@ -1,16 +1,19 @@
-/** Runs after which the way that was slower is tried again. */
+/** Runs after which the slower way is tried again. */
 const retryRuns = 24;
-/** Runs before anything is measured: code is slow until it was optimised. */
+/** Runs before anything is measured: code is slow until it is optimised. */
 const warmUpRuns = 4;
-/** Times of each way that count: as many as tell an outlier. */
+/** Number of times kept for each way: enough to recognise an outlier. */
 const kept = 3;
 
-/** Whether a run is faster on all threads or on the caller's alone, told by the last times of either: a matter of the work's size, and of what else the cores do. */
+/**
+ * Decides from recent times whether runs are faster on all threads or on the caller's alone. That depends on the work's
+ * size and on the load of the cores.
+ */
 export class ThreadChoice {
   readonly #times = { together: [] as number[], alone: [] as number[] };
   #runs = 0;
 
-  /** Whether the next run is for all threads. */
+  /** Whether the next run uses all threads. */
   next(): boolean {
     const { together, alone } = this.#times;
     const run = this.#runs++;
@@ -20,7 +23,7 @@ export class ThreadChoice {
     return run % retryRuns === 0 ? !isFaster : isFaster;
   }
 
-  /** Takes what the run took that `next` was asked for, in any unit. */
+  /** Records the time of the run for which `next` was called, in any unit. */
   record(isTogether: boolean, time: number): void {
     if (this.#runs <= warmUpRuns) return;
     const times = isTogether ? this.#times.together : this.#times.alone;

@@ -1,20 +1,20 @@
 import type { stageResult } from "./stageRunner.ts";
 
-/** i32 fields of the memory in which the pool tells its workers what to do. */
+/** i32 fields of the memory through which the pool directs its workers. */
 export const poolFields = { epoch: 0, mail: 1, memoryId: 2, helpers: 3, count: 16 } as const;
 
-/** What a worker is started with. */
+/** What a worker starts with. */
 export interface WorkerStart {
   readonly pool: SharedArrayBuffer;
   readonly index: number;
   readonly fields: typeof poolFields;
   readonly results: typeof stageResult;
-  /** Polls of a walk, and ms between runs, before the thread sleeps. */
+  /** Polls for a tile, and ms between runs, before the thread sleeps. */
   readonly spins: number;
   readonly spinMs: number;
 }
 
-/** What a worker is sent; it answers each with its `id`. */
+/** Messages to a worker, which answers each with its `id`. */
 export type WorkerMail =
   | {
       readonly id: number;
@@ -27,12 +27,12 @@ export type WorkerMail =
   | { readonly id: number; readonly unload: true; readonly memoryId: number; readonly base: number; readonly count: number }
   | { readonly id: number; readonly drop: true; readonly memoryId: number };
 
-/** What a worker sends. */
+/** Messages from a worker. */
 export type WorkerReport = { readonly ready: true } | { readonly done: number; readonly error?: string } | { readonly ended: true };
 
 /**
- * What a worker runs. Its text is the worker's whole program, so that no file has to be found next to a bundle: it refers to nothing
- * outside itself.
+ * The whole program of a worker, used as text so that bundles need no second file. It references nothing outside
+ * itself.
  */
 export function workerMain(): void {
   interface MemoryModules {
@@ -73,7 +73,7 @@ export function workerMain(): void {
   ): ((mail: WorkerMail) => void) => {
     const control = new Int32Array(pool);
     let handled = 0;
-    /** Walks lists until there is mail. */
+    /** Runs lists until there is a message. */
     const work = (): void => {
       for (;;) {
         const seen = Atomics.load(control, fields.epoch);
@@ -91,7 +91,7 @@ export function workerMain(): void {
           } while (result !== results.idle && result !== results.ended);
           if (result === results.ended) {
             post({ ended: true });
-            // Its core is for whom that wakes.
+            // Leaves the core to the thread that the message wakes.
             isOver = true;
           }
         }
@@ -128,7 +128,7 @@ export function workerMain(): void {
   });
 }
 
-/** Makes room for places below `end`. */
+/** Grows a table to `end` slots. */
 export function growTable(table: WebAssembly.Table, end: number): void {
   if (table.length < end) table.grow(end - table.length);
 }

@@ -1,7 +1,7 @@
 import { workerMain } from "./worker.ts";
 
 /**
- * A worker's whole program. The build writes it out as text: what some bundlers make of a function (helpers that keep names, counters of
- * coverage) does not run where it stands alone.
+ * The program of a worker. The build replaces it with text: functions that some bundlers change (name helpers, coverage
+ * counters) do not run on their own.
  */
 export const workerSource: string = `(${workerMain.toString()})()`;

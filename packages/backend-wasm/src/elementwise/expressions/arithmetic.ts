@@ -6,7 +6,7 @@ import type { ExpressionTable } from "./table.ts";
 
 type Combine = (a: V128, b: V128) => V128;
 
-/** A combination that floats and integers have instructions for. */
+/** A combination with an instruction for floats and one for integers. */
 function combination(onFloats: Combine, onIntegers: Combine): Expression {
   return { emit: ({ output }, a, b) => (isFloat(output) ? onFloats(a, b) : onIntegers(a, b)) };
 }
@@ -14,7 +14,7 @@ function combination(onFloats: Combine, onIntegers: Combine): Expression {
 export const arithmetic: ExpressionTable = {
   abs: { emit: (_, x) => f32x4.abs(x) },
   neg: { emit: (_, x) => f32x4.neg(x) },
-  // Zeros and NaN stay.
+  // Keeps zeros and NaN.
   sign: {
     emit: ({ f }, x) => {
       const one = v128.or(v128.and(x, f.splatBits(0x80000000)), f.splat(1));

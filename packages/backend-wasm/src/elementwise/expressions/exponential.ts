@@ -11,7 +11,7 @@ function withSign(f: FunctionBuilder, magnitude: V128, x: V128): V128 {
   return v128.or(magnitude, v128.and(x, f.splatBits(0x80000000)));
 }
 
-/** Exponents with code of their own. */
+/** Exponents with faster code. */
 const products: Readonly<Record<string, (f: FunctionBuilder, x: V128) => V128>> = {
   "-1": (f, x) => f32x4.div(f.splat(1), x),
   "1": (_f, x) => x,
@@ -29,7 +29,7 @@ export const exponential: ExpressionTable = {
     emit: (scope, x) => products[scope.variant]?.(scope.f, x) ?? power(scope, x, scope.f.let(scope.scalars[0]!)),
   },
   power: { emit: (scope, a, b) => power(scope, a, b) },
-  // Within 2 ulp: the Taylor series below 1, (e^|x| - e^-|x|) / 2 above.
+  // Within 2 ulp: the Taylor series below 1, `(e^|x| - e^-|x|) / 2` above.
   sinh: {
     emit: ({ f, target }, x) => {
       const z = f.let(f32x4.mul(x, x));
@@ -51,7 +51,7 @@ export const exponential: ExpressionTable = {
       return f32x4.add(half, f32x4.div(f.splat(0.25), half));
     },
   },
-  // The inverses are within 1 ulp: logarithms of two f64, and x itself where x^3 is too small to count.
+  // Inverses within 1 ulp: logarithms in f64, and x itself where x^3 is negligible.
   asinh: {
     emit: ({ f }, x) => {
       const magnitude = f.let(f32x4.abs(x));
@@ -67,7 +67,7 @@ export const exponential: ExpressionTable = {
       inDouble(f, [x], (a) => {
         const root = f64x2.sqrt(f64x2.sub(f64x2.mul(a, a), doubleSplat(f, 1)));
         const sum = f.let(f64x2.add(a, root));
-        // Below 1 the root is NaN, but for large negative x.
+        // Below 1 the root is NaN, except for large negative x.
         return logDouble(f, f.let(v128.bitselect(f64x2.lt(a, doubleSplat(f, 1)), doubleSplat(f, Number.NaN), sum)));
       }),
   },
@@ -83,7 +83,9 @@ export const exponential: ExpressionTable = {
   },
 };
 
-/** `a^b` within 1 ulp, as IEEE 754 defines it: `e^(b log |a|)` in f64, then the sign and what has no logarithm. */
+/**
+ * `a^b` within 1 ulp, as IEEE 754 defines it: `e^(b log |a|)` in f64, then the sign and the bases without a logarithm.
+ */
 function power({ f }: Scope, a: Local<"v128">, b: Local<"v128">): V128 {
   const magnitude = f.let(f32x4.abs(a));
   const unsigned = inDouble(f, [magnitude, b], (x, y) => expDouble(f, f64x2.mul(y, logDouble(f, x))));
@@ -94,7 +96,7 @@ function power({ f }: Scope, a: Local<"v128">, b: Local<"v128">): V128 {
   const isNegative = f32x4.lt(a, v128.zero());
   const result = f.let(v128.or(unsigned, v128.and(v128.and(a, isOdd), f.splatBits(0x80000000))));
   const isInfinite = f32x4.eq(f32x4.abs(b), f.splat(Number.POSITIVE_INFINITY));
-  // -Infinity has real powers, as its square root is Infinity.
+  // The square root of Infinity is Infinity, so powers of -Infinity are real.
   const hasBound = f32x4.lt(magnitude, f.splat(Number.POSITIVE_INFINITY));
   const hasNone = v128.andnot(v128.and(isNegative, hasBound), isWhole);
   f.set(result, v128.bitselect(hasNone, f.splat(Number.NaN), result));

@@ -4,7 +4,7 @@ import { arithmetic } from "./arithmetic.ts";
 import { logic } from "./logic.ts";
 import type { ExpressionTable } from "./table.ts";
 
-/** The ops that compute element by element, except those loaded on first use. */
+/** Elementwise ops, except those loaded on first use. */
 export const expressions: ExpressionTable = { ...arithmetic, ...activations, ...logic };
 
 const known = new Map(Object.entries(expressions) as [string, Expression][]);
@@ -14,7 +14,7 @@ export function addExpressions(loaded: ExpressionTable): void {
   for (const [op, expression] of Object.entries(loaded)) known.set(op, expression as Expression);
 }
 
-/** The expression of an op, its parameter type erased. */
+/** Returns the expression of an op. */
 export function expressionOf(op: string): Expression | undefined {
   return known.get(op);
 }

@@ -7,7 +7,7 @@ import type { ExpressionTable } from "./table.ts";
 
 type Test = (a: V128, b: V128) => V128;
 
-/** A comparison of floats, signed and unsigned integers. */
+/** A comparison of floats, signed integers and unsigned integers. */
 function comparison(onFloats: Test, signed: Test, unsigned: Test): Expression {
   return { emit: ({ inputs: [dtype] }, a, b) => (isFloat(dtype!) ? onFloats : dtype === "u32" ? unsigned : signed)(a, b) };
 }
@@ -33,7 +33,7 @@ export const logic: ExpressionTable = {
   expand: { emit: (_, x) => x },
 };
 
-/** Lanes of one dtype as lanes of another; core's table of dtypes has the rules. */
+/** Converts lanes between dtypes, by the rules of core's dtype table. */
 function convert({ f, inputs: [from], output: to }: Scope, x: Local<"v128">): V128 {
   if (from === to) return x;
   if (to === "bool") return isFloat(from!) ? f32x4.ne(x, v128.zero()) : i32x4.ne(x, v128.zero());
@@ -54,7 +54,7 @@ function convert({ f, inputs: [from], output: to }: Scope, x: Local<"v128">): V1
   return to === "u8" ? v128.and(x, f.splatBits(0xff)) : x;
 }
 
-/** What is left of an f32 after it was stored as `dtype`. */
+/** The value of an f32 after it is stored as `dtype`. */
 function rounded(f: Scope["f"], dtype: DType, x: Local<"v128">): V128 {
   if (dtype === "f16") return widenHalves(f, toHalves(f, x));
   return dtype === "bf16" ? i32x4.shl(toBfloats(f, x), 16) : x;

@@ -3,7 +3,7 @@ import { cosine, reduceAngle, sine } from "../../math/angle.ts";
 import { horner, madd, type Target } from "../../target.ts";
 import type { ExpressionTable } from "./table.ts";
 
-/** pi / 2 as an f32, and what that leaves. */
+/** pi / 2 as an f32, and the remainder. */
 const quarter = Math.fround(Math.PI / 2);
 const quarterRest = Math.PI / 2 - quarter;
 
@@ -50,7 +50,7 @@ export const trigonometric: ExpressionTable = {
       return v128.bitselect(isLarge, large, f32x4.sub(f.splat(Math.PI / 2), signed));
     },
   },
-  // Within 2.5 ulp: Cephes' `atanf`, thirds of the range by tan's addition theorem.
+  // Within 2.5 ulp: Cephes' `atanf`, with the range reduced to thirds by tan's addition theorem.
   atan: {
     emit: ({ f, target }, x) => {
       const magnitude = f.let(f32x4.abs(x));
@@ -76,7 +76,7 @@ export const trigonometric: ExpressionTable = {
   },
 };
 
-/** Cephes' `asinf` for x from 0: asin x up to 0.5, above it asin of `sqrt((1 - x) / 2)`; NaN above 1. */
+/** Cephes' `asinf` for x ≥ 0: asin x up to 0.5, above that asin of `sqrt((1 - x) / 2)`; NaN above 1. */
 function arcsine(f: FunctionBuilder, target: Target, x: Local<"v128">): { readonly value: Local<"v128">; readonly isLarge: Local<"v128"> } {
   const isLarge = f.let(f32x4.gt(x, f.splat(0.5)));
   const half = f.let(f32x4.mul(f32x4.sub(f.splat(1), x), f.splat(0.5)));

@@ -37,7 +37,10 @@ import { variance } from "../variance.ts";
 
 export const expressions: ExpressionTable = { ...exponential, ...trigonometric };
 
-/** Kernels that no language model needs. */
+/**
+ * Array ops: reductions, scans, sorting, indexing, creation, random numbers, and functions that language models do not
+ * use.
+ */
 export const kernels: Kernels = {
   ...expressionKernels(expressions),
   all,

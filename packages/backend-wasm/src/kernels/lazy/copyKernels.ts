@@ -3,5 +3,5 @@ import { concat } from "../concat.ts";
 import { slice } from "../slice.ts";
 import { transpose } from "../transpose.ts";
 
-/** Kernels for experts, latent attention, recurrent layers and saved sessions. */
+/** Strided copies: used by mixtures of experts, latent attention, recurrent layers and saved sessions. */
 export const kernels: Kernels = { concat, slice, transpose };

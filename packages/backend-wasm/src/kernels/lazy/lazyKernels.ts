@@ -26,11 +26,14 @@ const loaded = new Map<string, AnyKernel>();
 
 /** Whether an op's kernel is in one of the files. */
 export function isLazy({ name, alias, kernels: own }: AnyOp): boolean {
-  // An op of the user's own may have any name.
+  // A user-defined op may have any name.
   return alias !== true && own === undefined && Object.hasOwn(ops, name) && !Object.hasOwn(kernels, name);
 }
 
-/** Returns the kernel of an op that is loaded on demand. @throws {NotLoadedError} until {@link loadKernels} is done */
+/**
+ * Returns a lazily loaded kernel.
+ * @throws {NotLoadedError} before {@link loadKernels} has loaded it
+ */
 export function lazyKernel({ name }: AnyOp): AnyKernel {
   const kernel = loaded.get(name);
   if (kernel === undefined)
@@ -38,18 +41,18 @@ export function lazyKernel({ name }: AnyOp): AnyKernel {
   return kernel;
 }
 
-/** Loads what programs need of the files. */
+/** Loads the kernels that programs need. */
 export async function loadKernels(programs: readonly ProgramGraph[]): Promise<void> {
   const lazy = programs.flatMap(({ nodes }) => nodes.flatMap(({ op }) => (isLazy(op) ? [op] : [])));
   await loadKernelFiles(new Set(lazy.map((op) => traitsOf(op).file ?? "array")));
 }
 
-/** Loads files, all of them if it is not said which. */
+/** Loads files, by default all. */
 export async function loadKernelFiles(names: Iterable<KernelFile> = Object.keys(files) as KernelFile[]): Promise<void> {
   await Promise.all([...names].map(loadFile));
 }
 
-/** Once; again after a download that failed. */
+/** Loads a file once, and again after a failed download. */
 function loadFile(name: KernelFile): Promise<void> {
   let file = loading.get(name);
   if (file === undefined) {
@@ -68,7 +71,7 @@ function loadFile(name: KernelFile): Promise<void> {
   return file;
 }
 
-/** The kernels of all files that are loaded. */
+/** All loaded lazy kernels. */
 export function loadedKernels(): readonly AnyKernel[] {
   return [...loaded.values()];
 }

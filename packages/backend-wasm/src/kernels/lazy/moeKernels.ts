@@ -3,5 +3,5 @@ import { moeMatmul } from "../moeMatmul.ts";
 import { moeRoute } from "../moeRoute.ts";
 import { moeWeights } from "../moeWeights.ts";
 
-/** Kernels for mixtures of experts, and for the matrices of latent attention, which act as experts that every token uses. */
+/** Mixture-of-experts ops. Latent attention uses them too: its matrices act as experts that every token chooses. */
 export const kernels: Kernels = { moeMatmul, moeRoute, moeWeights };

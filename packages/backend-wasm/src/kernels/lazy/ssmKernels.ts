@@ -4,5 +4,5 @@ import { ssmConvWrite } from "../ssmConvWrite.ts";
 import { ssmScan } from "../ssmScan.ts";
 import { ssmScanWrite } from "../ssmScanWrite.ts";
 
-/** Kernels for recurrent models. */
+/** Ops of recurrent layers. */
 export const kernels: Kernels = { ssmConv, ssmConvWrite, ssmScan, ssmScanWrite };

@@ -6,5 +6,5 @@ import { conv2d } from "../conv2d.ts";
 import { groupNorm } from "../groupNorm.ts";
 import { maxPool2d } from "../maxPool2d.ts";
 
-/** Kernels for images. */
+/** Vision ops. */
 export const kernels: Kernels = { avgPool2d, batchNorm, conv1d, conv2d, groupNorm, maxPool2d };
