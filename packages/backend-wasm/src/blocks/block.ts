@@ -2,11 +2,11 @@ import { type Expr, type FunctionBuilder, f32x4, i8x16, i16x8, i32, i32x4, type 
 import { memoryMap } from "../memory/memoryMap.ts";
 import type { Target } from "../target.ts";
 
-/** A block that is decoded: code for its fields, by their offsets in it, and for its values in runs of 16. */
+/** Emits the decoding of a block: reads fields by their offsets, and writes values in runs of 16. */
 export class Block {
   readonly f: FunctionBuilder;
   readonly target: Target;
-  /** Address of the points of the type's codebook, one after the other. */
+  /** Address of the type's codebook. */
   readonly grid: Local<"i32">;
   readonly #from: Local<"i32">;
   readonly #to: Local<"i32">;
@@ -35,32 +35,32 @@ export class Block {
     return i32.load(this.#from, at);
   }
 
-  /** 16 bytes. */
+  /** Loads 16 bytes. */
   bytes(at: number): Local<"v128"> {
     return this.f.let(v128.load(this.#from, at));
   }
 
-  /** 4 bytes four times. */
+  /** Loads 4 bytes to each lane. */
   splat(at: number): Local<"v128"> {
     return this.f.let(v128.load32Splat(this.#from, at));
   }
 
-  /** 8 bytes, and as many zeros. */
+  /** Loads 8 bytes, followed by zeros. */
   eight(at: number): Local<"v128"> {
     return this.f.let(v128.load64Zero(this.#from, at));
   }
 
-  /** The f16 at `at` in four f32. */
+  /** The f16 at `at` as f32 in all lanes. */
   half(at: number): Local<"v128"> {
     return this.halfOf(this.short(at));
   }
 
-  /** The f16 with these bits in four f32. */
+  /** The f16 with these bits as f32 in all lanes. */
   halfOf(bits: Expr<"i32">): Local<"v128"> {
     return this.f.let(v128.load32Splat(i32.shl(bits, 2), memoryMap.halfTable));
   }
 
-  /** `scale * n` in four f32. */
+  /** `scale * n` in all lanes. */
   times(scale: V128, n: Expr<"i32">): Local<"v128"> {
     return this.f.let(f32x4.mul(scale, f32x4.fromI32x4(i32x4.splat(n))));
   }
@@ -74,8 +74,8 @@ export class Block {
   }
 
   /**
-   * Writes values `16 run …` of the block: `codes * step`, 16 signed bytes by f32, less `minimum`. The products are exact, so that a
-   * value is rounded once, as in ggml.
+   * Writes values from `16 * run` of the block: `codes * step`, 16 signed bytes times f32, minus `minimum`. The
+   * products are exact, so values are rounded once, as in ggml.
    */
   write(run: number, codes: V128, step: V128, minimum?: V128): void {
     const { f } = this;

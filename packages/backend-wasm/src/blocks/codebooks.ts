@@ -1,19 +1,22 @@
 import { type Expr, f32x4, i8x16, i32, type V128, v128 } from "../emit/index.ts";
 import type { Block } from "./block.ts";
 
-/** The types whose weights are points of a codebook, 8 or 4 at a time. Layouts and sources are told in @centella/quant, file by file. */
+/**
+ * Types whose weights are points of a codebook, 8 or 4 at a time. For layouts and sources see @centella/quant, file by
+ * file.
+ */
 
 type Index = Expr<"i32">;
 
 const runs = Array.from({ length: 16 }, (_, run) => run);
 
-/** Two points of 8. */
+/** Two points of 8 weights. */
 function points8(block: Block, points: readonly [Index, Index]): V128 {
   const [first, second] = points.map((point) => v128.load64Zero(i32.add(block.grid, i32.shl(point, 3))));
   return f32x4.shuffle(first!, second!, [0, 1, 4, 5]);
 }
 
-/** Four points of 4. */
+/** Four points of 4 weights. */
 function points4(block: Block, points: readonly Index[]): V128 {
   return points.reduce<V128>(
     (into, point, lane) => v128.load32Lane(i32.add(block.grid, i32.shl(point, 2)), into, lane),
@@ -21,13 +24,13 @@ function points4(block: Block, points: readonly Index[]): V128 {
   );
 }
 
-/** `codes`, negative where the bit of `signs` is set. */
+/** Negates the codes whose bit of `signs` is set. */
 function signedBy(block: Block, codes: V128, signs: Index): V128 {
   const mask = block.mask(signs);
   return i8x16.sub(v128.xor(codes, mask), mask);
 }
 
-/** The eight signs that 7 bits stand for: the number of minus signs is even. `ksigns_iq2xs` of ggml-common.h. */
+/** Eight signs from 7 bits: the number of minus signs is even. `ksigns_iq2xs` of ggml-common.h. */
 function evenSigns(block: Block, packed: Index, shift: number): Index {
   const { f } = block;
   const bits = f.let(i32.and(i32.shrU(packed, shift), 127));
@@ -37,22 +40,22 @@ function evenSigns(block: Block, packed: Index, shift: number): Index {
   return i32.or(bits, i32.shl(parity, 7));
 }
 
-/** Signs of 16 weights from two numbers of 7 bits, `shift` from the lowest. */
+/** Signs of 16 weights from two 7-bit numbers, at bit `shift`. */
 function evenSigns16(block: Block, first: Index, firstShift: number, second: Index, secondShift: number): Index {
   return i32.or(evenSigns(block, first, firstShift), i32.shl(evenSigns(block, second, secondShift), 8));
 }
 
-/** `count` bits of `value` from bit `from` on, as high bits of an index whose lower ones are `low`. */
+/** `count` bits of `value` from bit `from`, as high bits of an index whose low bits are `low`. */
 function withHigh(low: Index, lowBits: number, value: Index, from: number, count: number): Index {
   return i32.or(low, i32.shl(i32.and(i32.shrU(value, from), (1 << count) - 1), lowBits));
 }
 
-/** `scale * (n + 1/2) * by`, `by` a power of two. */
+/** `scale * (n + 1/2) * by`, with `by` a power of two. */
 function halfStep(block: Block, scale: V128, n: Index, by: number): V128 {
   return block.f.let(f32x4.mul(block.times(scale, i32.add(i32.shl(n, 1), 1)), block.f.splat(by / 2)));
 }
 
-/** Ternary points, shifted by an eighth up or down: codes are in eighths. `areDown`: for each of the two points. */
+/** Ternary points, shifted by an eighth up or down, with codes in eighths. `areDown` is per point. */
 function shiftedPoints(block: Block, points: readonly [Index, Index], areDown: readonly [Index, Index]): V128 {
   const { f } = block;
   const eighths = f.let(points8(block, points));
@@ -75,7 +78,7 @@ export function iq1_s(block: Block): void {
 
 export function iq1_m(block: Block): void {
   const { f } = block;
-  // The top nibbles of the four words of scales are the f16.
+  // The top nibbles of the four scale words form the f16.
   const nibble = (k: number): Index => i32.shl(i32.shrU(block.byte(49 + 2 * k), 4), 4 * k);
   const d = block.halfOf(f.let(i32.or(i32.or(nibble(0), nibble(1)), i32.or(nibble(2), nibble(3)))));
   for (const run of runs) {
@@ -88,7 +91,7 @@ export function iq1_m(block: Block): void {
   }
 }
 
-/** Nibble `index` of the bytes from `at` on. */
+/** Nibble `index` of the bytes at `at`. */
 function nibbleAt(block: Block, at: number, index: number): Index {
   return i32.and(i32.shrU(block.byte(at + (index >> 1)), 4 * (index & 1)), 15);
 }

@@ -6,20 +6,20 @@ import { doubledE2m1 } from "../formats/mxfp4.ts";
 import type { Block } from "./block.ts";
 import { iq1_m, iq1_s, iq2_s, iq2_xs, iq2_xxs, iq3_s, iq3_xxs } from "./codebooks.ts";
 
-/** Emits code for all values of a block. Layouts and sources are told in @centella/quant, file by file. */
+/** Emits the decoding of a whole block. For layouts and sources see @centella/quant, file by file. */
 type Decoder = (block: Block) => void;
 
 /** 0 to `count - 1`. */
 const upTo = (count: number): readonly number[] => Array.from({ length: count }, (_, i) => i);
 
-/** Every byte less `by`. */
+/** Subtracts `by` from every byte. */
 function less(block: Block, codes: V128, by: number): V128 {
   return i8x16.sub(codes, block.f.splatBits(by * 0x01010101));
 }
 
 function q1_0(block: Block): void {
   const d = block.half(0);
-  // Where the bit is set 1, else -1.
+  // 1 if the bit is set, else -1.
   for (const run of upTo(8)) block.write(run, v128.or(v128.not(block.mask(block.short(2 + 2 * run))), block.f.splatBits(0x01010101)), d);
 }
 
@@ -34,7 +34,7 @@ function q2_0(block: Block): void {
   }
 }
 
-/** 32 weights in nibbles at `at`, with their fifth bits in the mask at `fifth` if there is one. */
+/** 32 weights in nibbles at `at`, with optional fifth bits in the mask at `fifth`. */
 function nibbleCodes(block: Block, at: number, fifth?: number): readonly V128[] {
   const { f } = block;
   const packed = block.bytes(at);
@@ -66,7 +66,7 @@ function signedBytes(at: number, runs: number, scale: (block: Block) => V128): D
   };
 }
 
-/** Run `run` of the bit pairs of q2_K, q3_K: per 128 weights 32 bytes, each bit pair of which holds 32 weights. */
+/** Run `run` of the bit pairs of q2_K and q3_K: 32 bytes per 128 weights, each bit pair with 32 weights. */
 function pairs(block: Block, at: number, run: number): V128 {
   return moveBits(block.f, block.bytes(at + 32 * (run >> 3) + 16 * (run & 1)), run & 6, 2, 0);
 }
@@ -124,7 +124,7 @@ function q6_K(block: Block): void {
   }
 }
 
-/** Levels that the nibbles at `at` stand for. */
+/** Levels of the nibbles at `at`. */
 function levelCodes(block: Block, at: number, levels: readonly number[]): readonly V128[] {
   const packed = block.bytes(at);
   return [0, 1].map((run) => lookUp(block.f, block.target, levels, nibbles(block.f, packed, run === 1)));
@@ -147,7 +147,7 @@ function iq4_xs(block: Block): void {
 
 function mxfp4(block: Block): void {
   const { f } = block;
-  // 2^(e - 128): half of the power of two, since levels are doubled. The two smallest are subnormal.
+  // 2^(e - 128): half the power of two, because levels are doubled. The two smallest are subnormal.
   const e = f.let(block.byte(0));
   const bits = i32.select(i32.gtU(e, 1), i32.shl(i32.sub(e, 1), 23), i32.shl(0x00200000, e));
   const d = f.let(i32x4.splat(bits));
@@ -157,7 +157,8 @@ function mxfp4(block: Block): void {
 function nvfp4(block: Block): void {
   const { f, target } = block;
   for (const run of upTo(4)) {
-    // The bits of E4M3 at their places in an f32, whose exponent is then 120 too low; half of it since levels are doubled. 0x7f is 0.
+    // The bits of E4M3 at their positions in an f32, with the exponent 120 too low. Half of it, because levels are
+    // doubled. 0x7f is 0.
     const scale = f.let(block.byte(run));
     const bits = i32.select(i32.eq(scale, 0x7f), 0, i32.shl(i32.and(scale, 0x7f), 20));
     const step = f.let(f32x4.mul(i32x4.splat(bits), f.splat(2 ** 119)));
@@ -170,7 +171,7 @@ function nvfp4(block: Block): void {
 function tq1_0(block: Block): void {
   const { f } = block;
   const d = block.half(52);
-  /** Digits of 16 bytes by the powers of three of each half of them. */
+  /** Ternary digits of 16 bytes, by the powers of three for each half. */
   const digits = (packed: V128, powers: readonly [V128, V128]): V128 => {
     const bytes = f.let(packed);
     const [low, high] = [i16x8.extendLowU(bytes), i16x8.extendHighU(bytes)].map((half, i) => {
@@ -191,7 +192,7 @@ function tq2_0(block: Block): void {
   for (const run of upTo(16)) block.write(run, less(block, pairs(block, 0, run), 1), d);
 }
 
-/** By block type. */
+/** Decoders by block type. */
 export const decoders: Readonly<Record<BlockType, Decoder>> = {
   q1_0,
   q2_0,

@@ -8,7 +8,7 @@ import { decoders } from "./decoders.ts";
 
 const signature = { x: "i32", y: "i32", grid: "i32", begin: "i32", end: "i32" } as const;
 
-/** A module's function that writes the values of the blocks `begin` to `end` of `x` to their places in `y`: one for all that ask. */
+/** Function of a module that decodes the blocks `begin` to `end` of `x` to `y`, shared by all callers. */
 export function blockDecoder(
   module: ModuleBuilder,
   target: Target,
@@ -33,13 +33,13 @@ function defineDecoder(module: ModuleBuilder, name: string, target: Target, dtyp
   });
 }
 
-/** `name(x, y, grid, begin, end)`: {@link blockDecoder} by another name. */
+/** `name(x, y, grid, begin, end)`: {@link blockDecoder} under another name. */
 export function emitDequantize(module: ModuleBuilder, name: string, target: Target, dtype: BlockType): void {
   const decode = blockDecoder(module, target, dtype);
   module.function(name, signature, (f, operands) => f.call(decode, operands));
 }
 
-/** Address of the codebook of a block type, once it is known; 0 for types without one. */
+/** Address of a block type's codebook, once it is known; 0 for types without one. */
 export function gridOf({ shared, table }: BuildContext, dtype: BlockType): () => number {
   return shared(`codebook ${dtype}`, () => {
     const points = codebook(dtype);

@@ -3,25 +3,25 @@ import { f32x4, i32, i32x4, type Local, type V128, v128 } from "../emit/index.ts
 import { clamped, codeOf, type FourBlocks, inverseOf, largestValue, nearestInt, type Vectors } from "./fourBlocks.ts";
 import { affineScale, isTiny, levelIndex, levelScale, refinedScale, type ScaleSearch, symmetricScale } from "./searches.ts";
 
-/** Emits code that makes four blocks of the values in `q.values`. Layouts and sources are told in @centella/quant, file by file. */
+/** Emits the encoding of four blocks from `q.values`. For layouts and sources see @centella/quant, file by file. */
 type Encoder = (q: FourBlocks) => void;
 
 const upTo = (count: number): readonly number[] => Array.from({ length: count }, (_, i) => i);
 
-/** 32 codes from vector `first` on as nibbles of 16 bytes. */
+/** Packs 32 codes from vector `first` on as nibbles of 16 bytes. */
 function packNibbles32(q: FourBlocks, at: number): void {
   const low = (place: Local<"i32">, more: number): V128 => v128.and(q.code(place, more), q.f.splatBits(15));
   q.each(16, (i) => q.byte(at, v128.or(low(i, 0), i32x4.shl(low(i, 16), 4)), i));
 }
 
-/** The fifth bits of 32 codes as a mask. */
+/** Packs the fifth bits of 32 codes as a mask. */
 function packFifthBits(q: FourBlocks, at: number): void {
   const bits = q.f.let(q.f.splatBits(0));
   q.each(32, (i) => q.f.set(bits, v128.or(bits, i32x4.shl(i32x4.shrU(q.code(i), 4), i32.shrU(i, 4)))));
   q.word(at, bits);
 }
 
-/** Byte `j` of 32 is of bits `from` of codes `j`, `j + 32`, … on: `count` bits of each, `each` of them. */
+/** Packs `count` bits, from bit `from` on, of codes `j`, `j + 32`, … (`each` of them) to byte `j` of 32. */
 function packColumns(q: FourBlocks, at: number, first: number, from: number, count: number, each: number): void {
   const mask = q.f.splatBits((1 << count) - 1);
   q.each(32, (i) => {
@@ -36,7 +36,7 @@ function q8_0(q: FourBlocks): void {
   const inverse = inverseOf(f, 1, d);
   q.half(0, d);
   q.each(32, (i) => {
-    // Halves away from zero. A scale below the smallest normal number has no finite inverse: codes are 0 then.
+    // Rounds halves away from zero. A scale below the smallest normal number has no finite inverse, so codes are 0.
     const exact = f.let(f32x4.mul(values.load(i), inverse));
     const whole = f.let(f32x4.trunc(exact));
     const unit = v128.or(v128.and(exact, f.splatBits(0x80000000)), f.splat(1));
@@ -46,12 +46,12 @@ function q8_0(q: FourBlocks): void {
   });
 }
 
-/** `floor(x)` from 0 to `max`, NaN staying. */
+/** `floor(x)` clamped to 0 and `max`; keeps NaN. */
 function floorCode(q: FourBlocks, x: V128, max: number): V128 {
   return f32x4.max(f32x4.min(f32x4.floor(x), q.f.splat(max)), q.f.splat(0));
 }
 
-/** q4_0, and q5_0 with its fifth bits at `fifth`: scale `largest / -max`. */
+/** q4_0, and q5_0 with its fifth bits at `fifth`: the scale is `largest / -max`. */
 function plainSymmetric(max: number, at: number, fifth?: number): Encoder {
   return (q) => {
     const { f, values, codes } = q;
@@ -91,7 +91,7 @@ function plainAffine(max: number, at: number, fifth?: number): Encoder {
   };
 }
 
-/** Integer codes `[0, max]` proportional to `x [n]`, none of which is negative; returns what a code of 1 stands for. */
+/** Integer codes `[0, max]` proportional to `x [n]` ≥ 0. Returns the value of code 1. */
 function proportionalCodes(q: FourBlocks, x: Vectors, n: number, max: number, to: Vectors): V128 {
   const { f } = q;
   const largest = f.let(f.splat(0));
@@ -106,12 +106,15 @@ interface AffineFormat {
   readonly max: number;
   readonly maxScale: number;
   readonly search: ScaleSearch;
-  /** Places of the two halves. */
+  /** Indices of the two halves. */
   readonly d: number;
   readonly dmin: number;
 }
 
-/** Scales, minima and codes of q2_K, q4_K, q5_K; the codes of scales and minima are in `q`. See kAffine.ts of @centella/quant. */
+/**
+ * Scales, minima and codes of q2_K, q4_K and q5_K. Codes of scales and minima are in `q`. See kAffine.ts of
+ * @centella/quant.
+ */
 function affineBlock(q: FourBlocks, { groupSize, max, maxScale, search, d: dAt, dmin: dminAt }: AffineFormat): void {
   const { f, values, codes, weights, scales, mins, scaleCodes, minCodes } = q;
   const groups = 256 / groupSize;
@@ -131,7 +134,7 @@ function affineBlock(q: FourBlocks, { groupSize, max, maxScale, search, d: dAt, 
   });
   const d = q.half(dAt, proportionalCodes(q, scales, groups, maxScale, scaleCodes));
   const dmin = q.half(dminAt, proportionalCodes(q, mins, groups, maxScale, minCodes));
-  // Codes for the scales as they are stored. A group whose scale became zero keeps those of its search.
+  // Codes for the stored scales. A group whose scale became zero keeps the codes of its search.
   q.each(groups, (group) => {
     const start = f.let(i32.mul(group, groupSize));
     const [x, to] = [values.from(start), codes.from(start)];
@@ -182,8 +185,8 @@ function q5_K(q: FourBlocks): void {
 }
 
 /**
- * Codes of 256 values for scales as they are stored, from 0 to `2 * max - 1`: a group whose scale is zero keeps its code. Codes have been
- * from `-max` on.
+ * Codes of 256 values for the stored scales, from 0 to `2 * max - 1`; before they started at `-max`. A group whose
+ * scale is zero keeps its codes.
  */
 function recode(q: FourBlocks, d: V128, max: number): void {
   const { f, values, codes } = q;
@@ -199,7 +202,7 @@ function recode(q: FourBlocks, d: V128, max: number): void {
   });
 }
 
-/** A scale for each 16 values by `search`. */
+/** Finds a scale for each 16 values with `search`. */
 function groupScales(q: FourBlocks, max: number, search: typeof symmetricScale): void {
   q.each(16, (group) => {
     const start = q.f.let(i32.shl(group, 4));
@@ -258,7 +261,7 @@ function q6_K(q: FourBlocks): void {
   }
 }
 
-/** The 32 values of `x` as levels of iq4_nl of a scale. */
+/** Writes the 32 values of `x` as iq4_nl levels of a scale. */
 function packLevels(q: FourBlocks, x: Vectors, scale: Local<"v128">, index: (place: Local<"i32">, nibbles: V128) => void): void {
   const inverse = inverseOf(q.f, 1, scale);
   const level = (i: Local<"i32">, more: number): V128 => levelIndex(q, f32x4.mul(inverse, x.load(i, more)));
@@ -274,7 +277,7 @@ function iq4_nl(q: FourBlocks): void {
 function iq4_xs(q: FourBlocks): void {
   const { f, values, scales, scaleCodes } = q;
   q.each(8, (group) => scales.store(group, levelScale(q, values.from(f.let(i32.shl(group, 5))))));
-  // The scales' own scale is not rounded to f16 where it divides them.
+  // Where it divides the group scales, their common scale is not rounded to f16.
   const d = f.let(f32x4.div(f32x4.neg(largestValue(q, scales, 8)), f.splat(32)));
   const inverse = inverseOf(f, 1, d);
   q.half(0, d);
@@ -290,7 +293,7 @@ function iq4_xs(q: FourBlocks): void {
   for (const j of upTo(4)) q.byte(4 + j, v128.or(low(2 * j), i32x4.shl(low(2 * j + 1), 4)));
 }
 
-/** By block type. */
+/** Encoders by block type. */
 export const encoders: Readonly<Record<QuantizedType, Encoder>> = {
   q8_0,
   q4_0: plainSymmetric(8, 2),

@@ -1,7 +1,7 @@
 import { type Expr, type FunctionBuilder, f32x4, type I32, i32, i32x4, type Local, type V128, v128 } from "../emit/index.ts";
 import { toHalves, widenHalves } from "../formats/half.ts";
 
-/** Vectors one after the other in memory. Places are byte offsets. */
+/** Consecutive vectors in memory, addressed by byte offsets. */
 export class Vectors {
   readonly #f: FunctionBuilder;
   readonly #base: Local<"i32">;
@@ -13,7 +13,7 @@ export class Vectors {
     this.#offset = 16 * first;
   }
 
-  /** Vector `more` after the one at `place`. */
+  /** Loads vector `more` after the one at `place`. */
   load(place: I32, more = 0): V128 {
     return v128.load(i32.add(this.#base, place), this.#offset + 16 * more);
   }
@@ -22,15 +22,15 @@ export class Vectors {
     this.#f.store(i32.add(this.#base, place), value, this.#offset);
   }
 
-  /** Those from `place` on. */
+  /** The vectors from `place` on. */
   from(place: I32): Vectors {
     return new Vectors(this.#f, this.#f.let(i32.add(this.#base, place)), this.#offset / 16);
   }
 }
 
 /**
- * Four blocks that are made at once, one in each lane: what ggml does for one block in order of the index, rounding after each
- * operation, is done for four, so that the bytes are the same.
+ * Four blocks that are encoded together, one in each lane. Operations and rounding follow ggml's order for one block,
+ * so the bytes are the same.
  */
 export class FourBlocks {
   readonly f: FunctionBuilder;
@@ -38,11 +38,11 @@ export class FourBlocks {
   readonly values: Vectors;
   /** Codes as f32. */
   readonly codes: Vectors;
-  /** Of one group of up to 32: codes on trial, values less their minimum, weights of errors. */
+  /** For one group of up to 32: trial codes, values minus their minimum, weights of errors. */
   readonly trial: Vectors;
   readonly shifted: Vectors;
   readonly weights: Vectors;
-  /** Of up to 16 groups: scales and minima, and their codes as integers. */
+  /** For up to 16 groups: scales and minima, and their codes as integers. */
   readonly scales: Vectors;
   readonly mins: Vectors;
   readonly scaleCodes: Vectors;
@@ -50,7 +50,7 @@ export class FourBlocks {
   readonly #to: readonly Local<"i32">[];
   readonly #isOdd: V128;
 
-  /** `isOdd`: lanes with values that are not finite. */
+  /** `isOdd` marks lanes with values that are not finite. */
   constructor(f: FunctionBuilder, scratch: Local<"i32">, to: readonly Local<"i32">[], isOdd: V128) {
     this.f = f;
     let first = 0;
@@ -71,7 +71,7 @@ export class FourBlocks {
     this.#isOdd = isOdd;
   }
 
-  /** Visits vectors `first` to `count`; `place` is for {@link Vectors}. */
+  /** Visits vectors `first` to `count`. `place` is for {@link Vectors}. */
   each(count: number, body: (place: Local<"i32">) => void, first = 0): void {
     const place = this.f.local("i32");
     this.f.for(place, 16 * first, 16 * count, 16, () => body(place));
@@ -82,7 +82,7 @@ export class FourBlocks {
     return i32x4.truncSatF32x4S(this.codes.load(place, more));
   }
 
-  /** Writes a byte of each block at `at`, after those of as many vectors as lie before `place`. */
+  /** Writes a byte of each block at `at`, plus the number of vectors before `place`. */
   byte(at: number, value: V128, place?: Expr<"i32">): void {
     const { f } = this;
     const bytes = f.let(value);
@@ -96,7 +96,7 @@ export class FourBlocks {
     for (const [lane, to] of this.#to.entries()) this.f.store32Lane(to, words, lane, at);
   }
 
-  /** Writes a scale as f16 and returns what it then is; NaN where a value of the block is not finite. */
+  /** Writes a scale as f16 and returns its rounded value. It is NaN if a value of the block is not finite. */
   half(at: number, value: V128): Local<"v128"> {
     const { f } = this;
     const halves = f.let(v128.bitselect(this.#isOdd, f.splatBits(0x7e00), toHalves(f, value)));
@@ -105,12 +105,12 @@ export class FourBlocks {
   }
 }
 
-/** Vectors that {@link FourBlocks} has. */
+/** Bytes of the vectors of {@link FourBlocks}. */
 export const fourBlocksBytes: number = 16 * (2 * 256 + 3 * 32 + 4 * 16);
 
 /**
- * Nearest integers as ggml's searches compute them (`nearest_int` of ggml-quants.c): the mantissa of `x + 1.5 * 2^23`. Beyond 2^22 that
- * rounds no more, but decides what is written.
+ * Nearest integers as in ggml's searches (`nearest_int` of ggml-quants.c): the mantissa of `x + 1.5 * 2^23`. Beyond
+ * 2^22 this does not round, but the result determines the bytes.
  */
 export function nearestInt(f: FunctionBuilder, x: V128): V128 {
   return i32x4.sub(v128.and(f32x4.add(x, f.splat(12582912)), f.splatBits(0x7fffff)), f.splatBits(0x400000));
@@ -121,17 +121,17 @@ export function codeOf(f: FunctionBuilder, x: V128, low: number, high: number): 
   return f32x4.fromI32x4(clamped(f, nearestInt(f, x), low, high));
 }
 
-/** Integers from `low` to `high`. */
+/** Clamps integers to `low` and `high`. */
 export function clamped(f: FunctionBuilder, x: V128, low: number, high: number): V128 {
   return i32x4.minS(i32x4.maxS(x, f.splatBits(low)), f.splatBits(high));
 }
 
-/** `n / x`, or 0 where `x` is 0. */
+/** `n / x`, or 0 if `x` is 0. */
 export function inverseOf(f: FunctionBuilder, n: number, x: Local<"v128">): Local<"v128"> {
   return f.let(v128.andnot(f32x4.div(f.splat(n), x), f32x4.eq(x, v128.zero())));
 }
 
-/** The value of largest magnitude, the first of equals, with its sign; 0 where all are. */
+/** The first value of the largest magnitude, with its sign; 0 if all are 0. */
 export function largestValue(q: FourBlocks, x: Vectors, n: number): Local<"v128"> {
   const { f } = q;
   const largest = f.let(f.splat(0));

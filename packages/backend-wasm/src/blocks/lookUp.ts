@@ -6,7 +6,10 @@ import { blockDecoder } from "./dequantize.ts";
 
 export { emitDequantize, gridOf } from "./dequantize.ts";
 
-/** `name(table, ids, y, rows, blocks, grid, begin, end)` writes rows of a table, `blocks` blocks each; rows that it does not have are zeros. */
+/**
+ * `name(table, ids, y, rows, blocks, grid, begin, end)` decodes rows of a table, `blocks` blocks each. Rows outside the
+ * table are zeros.
+ */
 export function emitLookUp(module: ModuleBuilder, name: string, target: Target, dtype: BlockType): void {
   const decode = blockDecoder(module, target, dtype);
   const { elements, bytes } = layoutOf(dtype);

@@ -3,12 +3,13 @@ import { f32x4, i32, type Local, type ModuleBuilder, threadIndex, type V128, v12
 import { encoders } from "./encoders.ts";
 import { FourBlocks, fourBlocksBytes } from "./fourBlocks.ts";
 
-/** Bytes of scratch that each thread needs for {@link emitQuantize}. */
+/** Bytes of scratch per thread for {@link emitQuantize}. */
 export const quantizeScratchBytes: number = fourBlocksBytes;
 
 /**
- * `name(x, y, count, threadScratch, begin, end)` makes `count` blocks of the f32 at `x`, with ggml's bytes, four at a time: `begin` and `end` are
- * in fours. A block with a value that is not finite has NaN as its scale, for a kernel cannot raise an error.
+ * `name(x, y, count, threadScratch, begin, end)` encodes `count` blocks of the f32 at `x` with ggml's bytes, four at a
+ * time; `begin` and `end` count fours. A block with a value that is not finite gets NaN as its scale, because kernels
+ * cannot raise errors.
  */
 export function emitQuantize(module: ModuleBuilder, name: string, dtype: QuantizedType): void {
   const { elements, bytes } = layoutOf(dtype);
@@ -19,7 +20,7 @@ export function emitQuantize(module: ModuleBuilder, name: string, dtype: Quantiz
     const to = f.locals("i32", 4);
     const q = new FourBlocks(f, scratch, to, f32x4.ne(odd, odd));
     f.while(i32.ltU(begin, end), () => {
-      // Where there are fewer than four, the last is made again.
+      // If fewer than four are left, the last is encoded repeatedly.
       for (let lane = 0; lane < 4; lane++) {
         f.set(block, i32.add(i32.shl(begin, 2), lane));
         f.set(block, i32.select(i32.ltU(block, count), block, i32.sub(count, 1)));

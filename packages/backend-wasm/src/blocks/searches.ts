@@ -2,20 +2,20 @@ import { f32, f32x4, i32, i32x4, type Local, type V128, v128 } from "../emit/ind
 import { iq4Levels } from "../formats/iq4_nl.ts";
 import { codeOf, type FourBlocks, largestValue, type Vectors } from "./fourBlocks.ts";
 
-/** Groups with no larger value count as zeros. Source: `GROUP_MAX_EPS` of ggml-quants.c. */
+/** Groups with no larger value count as zero. Source: `GROUP_MAX_EPS` of ggml-quants.c. */
 const tiny = 1e-15;
 
-/** Lanes whose largest value is that small. */
+/** Lanes whose largest value is below {@link tiny}. */
 export function isTiny(q: FourBlocks, largest: V128): Local<"v128"> {
   return q.f.let(f32x4.lt(f32x4.abs(largest), q.f.splat(tiny)));
 }
 
-/** `sum(terms)` in order. */
+/** Adds terms in order. */
 function accumulate(q: FourBlocks, sum: Local<"v128">, term: V128): void {
   q.f.set(sum, f32x4.add(sum, term));
 }
 
-/** Which inverse scales {@link affineScale} tries: `(first + step * i + max) / range` for `i` of 0 to `steps`. */
+/** Inverse scales that {@link affineScale} tries: `(first + step * i + max) / range` for `i` from 0 to `steps`. */
 export interface ScaleSearch {
   readonly first: number;
   readonly step: number;
@@ -25,8 +25,8 @@ export interface ScaleSearch {
 }
 
 /**
- * A scale, a minimum, and codes `[0, max]` with `x ~ scale * code - min` for the group of `n` values whose weights are in `q.weights`.
- * `make_qkx2_quants` of ggml-quants.c, see affineScale.ts of @centella/quant.
+ * Finds a scale, a minimum, and codes `[0, max]` with `x ~ scale * code - min` for a group of `n` values with weights
+ * in `q.weights`. `make_qkx2_quants` of ggml-quants.c, see affineScale.ts of @centella/quant.
  */
 export function affineScale(
   q: FourBlocks,
@@ -92,7 +92,7 @@ export function affineScale(
     f.if(v128.anyTrue(isBetter), () => {
       f.set(best, v128.bitselect(isBetter, trialError, best));
       f.set(scale, v128.bitselect(isBetter, trialScale, scale));
-      // The trials that follow start from the better minimum too.
+      // Later trials start from the better minimum too.
       f.set(low, v128.bitselect(isBetter, trialMin, low));
       q.each(n, (i) => codes.store(i, v128.bitselect(isBetter, trial.load(i), codes.load(i))));
       shift();
@@ -102,8 +102,8 @@ export function affineScale(
 }
 
 /**
- * A scale, which may be negative, and codes `[-max, max - 1]` with `x ~ scale * code` for 16 values, weighted by `x^2`: of 19 scales the
- * best. `make_qx_quants` of ggml-quants.c, error type 1, see symmetricScale.ts of @centella/quant.
+ * Finds the best of 19 scales, which may be negative, and codes `[-max, max - 1]` with `x ~ scale * code` for 16
+ * values, weighted by `x^2`. `make_qx_quants` of ggml-quants.c, error type 1, see symmetricScale.ts of @centella/quant.
  */
 export function symmetricScale(q: FourBlocks, x: Vectors, codes: Vectors, max: number): Local<"v128"> {
   const { f, trial } = q;
@@ -113,7 +113,7 @@ export function symmetricScale(q: FourBlocks, x: Vectors, codes: Vectors, max: n
   const [scale, best] = [f.let(f.splat(0)), f.let(f.splat(0))];
   const [count, sumLX, sumL2] = [f.local("i32"), f.local("v128"), f.local("v128")];
   f.for(count, 0, 19, 1, () => {
-    // The plain scale comes first, so that it stays where none of the others is better.
+    // The plain scale comes first, so that it wins ties.
     const step = i32.select(count, i32.sub(count, i32.select(i32.ltU(count, 10), 10, 9)), 0);
     const reach = f32.add(f32.const(max), f32.mul(f32.const(Math.fround(0.1)), f32.fromI32(step)));
     const inverse = f.let(f32x4.div(f32x4.splat(f32.neg(reach)), largest));
@@ -143,8 +143,8 @@ export function symmetricScale(q: FourBlocks, x: Vectors, codes: Vectors, max: n
 }
 
 /**
- * As {@link symmetricScale} with another search: codes for the scale `-largest / max`, of which up to five passes change single ones as
- * long as that lowers the error. `make_q3_quants` of ggml-quants.c.
+ * Like {@link symmetricScale}, with another search: starts from codes for the scale `-largest / max`, and changes
+ * single codes in up to five passes while that lowers the error. `make_q3_quants` of ggml-quants.c.
  */
 export function refinedScale(q: FourBlocks, x: Vectors, codes: Vectors, max: number): Local<"v128"> {
   const { f } = q;
@@ -162,7 +162,7 @@ export function refinedScale(q: FourBlocks, x: Vectors, codes: Vectors, max: num
     accumulate(q, sumL2, f32x4.mul(f32x4.mul(weight, code), code));
   });
   const pass = f.local("i32");
-  // A pass without a change is followed by others without.
+  // After a pass without a change, all further passes have none.
   f.for(pass, 0, 5, 1, () =>
     q.each(n, (i) => {
       const value = f.let(x.load(i));
@@ -186,7 +186,7 @@ export function refinedScale(q: FourBlocks, x: Vectors, codes: Vectors, max: num
   return f.let(v128.andnot(v128.and(f32x4.div(sumLX, sumL2), f32x4.gt(sumL2, f.splat(0))), isZero));
 }
 
-/** Lanes in which level `k + 1` of iq4_nl or one above it is nearer to `x` than level `k`, the higher one in the middle. */
+/** Lanes in which a level above `k` of iq4_nl is nearer to `x` than level `k`. Ties go to the higher level. */
 function isAboveLevel(q: FourBlocks, x: Local<"v128">, k: number): V128 {
   const { f } = q;
   return v128.not(f32x4.lt(f32x4.sub(x, f.splat(iq4Levels[k]!)), f32x4.sub(f.splat(iq4Levels[k + 1]!), x)));
@@ -213,7 +213,7 @@ function nearestLevel(q: FourBlocks, x: V128): Local<"v128"> {
 }
 
 /**
- * The scale, which may be negative, with `x ~ scale * level` for 32 values, weighted by `x^2`: of 16 scales the best.
+ * Finds the best of 16 scales, which may be negative, with `x ~ scale * level` for 32 values, weighted by `x^2`.
  * `quantize_row_iq4_nl_impl` of ggml-quants.c, see levelScale.ts of @centella/quant.
  */
 export function levelScale(q: FourBlocks, x: Vectors): V128 {
@@ -227,7 +227,7 @@ export function levelScale(q: FourBlocks, x: Vectors): V128 {
     f.if(
       trial,
       () => f.set(inverse, f32x4.div(f32x4.splat(f32.fromI32(i32.add(trial, iq4Levels[0]! - 8))), largest)),
-      // The largest value goes to the opposite end; that stays where none of the others is better.
+      // The largest value maps to the opposite end. It comes first, so that it wins ties.
       () => f.set(inverse, f32x4.div(f.splat(1), f32x4.div(f32x4.neg(largest), f.splat(iq4Levels[0]!)))),
     );
     f.set(sumQX, f.splat(0));

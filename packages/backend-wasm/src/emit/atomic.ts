@@ -3,19 +3,22 @@ import { type Expr, expr, type I32, memoryImmediate } from "./values.ts";
 
 const opcode = (op: number, align: number): number[] => [0xfe, op, ...memoryImmediate(align, 0)];
 
-/** Instructions on memory that threads share, sequentially consistent. Unshared memory has them too, but for waiting. */
+/** Sequentially consistent instructions on shared memory. Unshared memory supports them too, except waiting. */
 export const atomic: Readonly<{
   load: (address: I32) => Expr<"i32">;
   load64: (address: I32) => Expr<"i64">;
-  /** An address: 8 bytes, of which a 32-bit memory takes 4. */
+  /** Loads an address: 8 bytes, of which a 32-bit memory uses 4. */
   loadAddress: (address: I32) => Expr<"i32">;
-  /** Adds and gives what was there before. */
+  /** Adds and returns the previous value. */
   add: (address: I32, by: I32) => Expr<"i32">;
-  /** Writes `next` if `expected` is there, and gives what was there. */
+  /** Writes `next` if the value is `expected`. Returns the previous value. */
   exchangeIf64: (address: I32, expected: Expr<"i64">, next: Expr<"i64">) => Expr<"i64">;
-  /** Wakes up to `count` threads that wait at the address; gives how many. */
+  /** Wakes up to `count` threads that wait at the address. Returns their number. */
   notify: (address: I32, count: I32) => Expr<"i32">;
-  /** Sleeps while `expected` is there, at most so many ns, or for ever if negative. 0: woken, 1: it was not there, 2: time is over. */
+  /**
+   * Sleeps while the value is `expected`, at most the given ns (negative: no limit). Returns 0 if woken, 1 if the value
+   * differed, 2 after a timeout.
+   */
   wait: (address: I32, expected: I32, timeout: Expr<"i64">) => Expr<"i32">;
 }> = {
   load: (address) => expr("i32", [i32Operand(address)], opcode(0x10, 2)),

@@ -1,6 +1,6 @@
 import { unsignedLeb } from "./values.ts";
 
-/** Bytes in a row that grow at their end. */
+/** A growing array of bytes. */
 export class ByteWriter {
   #bytes = new Uint8Array(256);
   #length = 0;
@@ -17,19 +17,19 @@ export class ByteWriter {
   write(bytes: ArrayLike<number>): void {
     const end = this.#length + bytes.length;
     if (end > this.#bytes.length) this.#grow(bytes.length);
-    // Instructions are a few bytes: too few to call for.
+    // Instructions are a few bytes, which a loop copies faster than `set`.
     if (bytes.length > 16) this.#bytes.set(bytes, this.#length);
     else for (let i = 0; i < bytes.length; i++) this.#bytes[this.#length + i] = bytes[i]!;
     this.#length = end;
   }
 
-  /** Content with its length before it. */
+  /** Content preceded by its length. */
   writeSized(content: ArrayLike<number>): void {
     this.write(unsignedLeb(content.length));
     this.write(content);
   }
 
-  /** What was written; valid until more is. */
+  /** The bytes written so far; valid until the next write. */
   get written(): Uint8Array<ArrayBuffer> {
     return this.#bytes.subarray(0, this.#length);
   }
@@ -41,7 +41,7 @@ export class ByteWriter {
   }
 }
 
-/** Few bytes as the key of a map. */
+/** Key of a few bytes for maps. */
 export function bytesKey(bytes: Uint8Array): string {
   return String.fromCharCode(...bytes);
 }

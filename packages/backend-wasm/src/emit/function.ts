@@ -24,7 +24,7 @@ export type Signature = Readonly<Record<string, ValueType>>;
 /** Parameters as a function's body sees them. */
 export type Params<S extends Signature> = { readonly [K in keyof S]: Local<S[K]> };
 
-/** A function that can be called by functions emitted after it. */
+/** A function that functions emitted later can call. */
 export interface FunctionRef<S extends Signature = Signature, R extends ValueType | undefined = ValueType | undefined> {
   readonly name: string;
   readonly index: number;
@@ -33,7 +33,7 @@ export interface FunctionRef<S extends Signature = Signature, R extends ValueTyp
   readonly compiled: CompiledSignature;
 }
 
-/** Types as compiled: addresses and what they are made of are i64 in a memory with such addresses. */
+/** Compiled types: in a memory with 64-bit addresses, addresses and their components are i64. */
 export interface CompiledSignature {
   readonly params: readonly ValueType[];
   readonly result: ValueType | undefined;
@@ -44,12 +44,12 @@ export interface Label {
   readonly depth: number;
 }
 
-/** Where constants lie in memory: `address(bytes)` stores the bytes once, whatever the number of uses. */
+/** Constants in memory: `address(bytes)` stores the bytes once. */
 export interface ConstantPool {
   address(bytes: Uint8Array): number;
 }
 
-/** Instructions up to this code are blocks, branches and calls. */
+/** Opcodes up to this one are blocks, branches and calls. */
 const lastControlCode = 0x11;
 
 const storeCode = {
@@ -65,26 +65,26 @@ const setCode = coded((index) => [0x21, ...unsignedLeb(index)]);
 
 const scratch = new DataView(new ArrayBuffer(4));
 
-/** A list of `N` elements, or of any number where `N` is not known. */
+/** A list of `N` elements, or of any length if `N` is not a literal. */
 export type Times<T, N extends number, L extends T[] = []> = number extends N ? T[] : L["length"] extends N ? L : Times<T, N, [...L, T]>;
 
-/** Writes one function's code, statement by statement, in exactly the order of the calls. */
+/** Writes one function's code, statement by statement, in the order of the calls. */
 export class FunctionBuilder {
   readonly #params: readonly ValueType[];
   readonly #constants: ConstantPool;
   readonly #locals: ValueType[] = [];
   readonly #prologue: Instruction[] = [];
   readonly #Widening: typeof Widening | undefined;
-  /** What was written, or with 64-bit addresses what is to be, once all uses of the locals are known. */
+  /** The code so far. With 64-bit addresses it is written at the end, once all uses of the locals are known. */
   readonly #body = new ByteWriter();
   readonly #statements: Instruction[] = [];
-  /** By their 32 bits, or by all their bytes. */
+  /** Keyed by 32 bits, or by all bytes. */
   readonly #splats = new Map<number | string, Local<"v128">>();
-  /** Where statements go for the time being instead of the body. */
+  /** Receives statements instead of the body, while set. */
   #captured: Instruction[] | undefined;
   #depth = 0;
 
-  /** `widening`: how the code is made for 64-bit addresses. */
+  /** `widening` emits code for 64-bit addresses. */
   constructor(params: readonly ValueType[], constants: ConstantPool, widening: typeof Widening | undefined) {
     this.#params = params;
     this.#Widening = widening;
@@ -97,11 +97,11 @@ export class FunctionBuilder {
 
   /** `count` locals of one type. */
   locals<T extends ValueType, N extends number>(type: T, count: N): Times<Local<T>, N> {
-    // The type system does not count what is made in a loop.
+    // The type system does not know the length.
     return Array.from({ length: count }, () => this.local(type)) as Local<T>[] as Times<Local<T>, N>;
   }
 
-  /** A new local that holds the value of `value` now. */
+  /** A new local with the current value of `value`. */
   let<T extends ValueType>(value: Expr<T>): Local<T> {
     const local = this.local(value.type);
     this.set(local, value);
@@ -121,14 +121,14 @@ export class FunctionBuilder {
     this.set(local, i32.add(local, by));
   }
 
-  /** `local -= by`, but not below 0: unsigned. */
+  /** `local -= by`, but at least 0; unsigned. */
   countDown(local: Local<"i32">, by: I32): void {
     this.set(local, i32.select(i32.gtU(local, by), i32.sub(local, by), 0));
   }
 
   /**
-   * A vector with `x` in its four f32 lanes. Loaded once, at the function's start: V8 rebuilds a `v128.const` with three
-   * instructions at every use.
+   * A vector with `x` in its four f32 lanes. Loaded once at the function's start, because V8 rebuilds a `v128.const`
+   * with three instructions at every use.
    */
   splat(x: number): V128 {
     scratch.setFloat32(0, x, true);
@@ -145,13 +145,13 @@ export class FunctionBuilder {
     return this.#constants.address(bytes);
   }
 
-  /** A vector from the constant pool: all its 16 bytes. */
+  /** A vector of 16 bytes from the constant pool. */
   pooled(bytes: Uint8Array): V128 {
     const key = bytesKey(bytes);
     return this.#splats.get(key) ?? this.#load(key, bytes);
   }
 
-  /** Stores a value of its own width. */
+  /** Stores a value with its own width. */
   store(address: I32, value: Expr, offset = 0): void {
     this.#write([i32Operand(address), value], storeCode[value.type](offset));
   }
@@ -184,12 +184,12 @@ export class FunctionBuilder {
     this.#write([i32Operand(address), value], [...simdOpcode(91), ...memoryImmediate(0, offset), lane]);
   }
 
-  /** Stores for other threads to see, after all that was stored before. */
+  /** Stores atomically, after all earlier stores. */
   atomicStore(address: I32, value: Expr<"i32" | "i64">): void {
     this.#write([i32Operand(address), value], atomicStore[value.type]);
   }
 
-  /** Stores an address in 8 bytes, of which a 32-bit memory takes 4, for `i32.loadAddress`. */
+  /** Stores an address in 8 bytes, of which a 32-bit memory uses 4, for `i32.loadAddress`. */
   storeAddress(address: I32, value: I32, offset = 0): void {
     const immediates = memoryImmediate(0, offset);
     this.#add({ operands: [i32Operand(address), i32Operand(value)], code: [0x36, ...immediates], wideCode: [0x37, ...immediates] });
@@ -200,12 +200,12 @@ export class FunctionBuilder {
     this.#add({ operands: [i32Operand(address), i32Operand(value)], code: atomicStore.i32, wideCode: atomicStore.i64 });
   }
 
-  /** Computes a value for its effects alone. */
+  /** Computes a value only for its effects. */
   drop(value: Expr): void {
     this.#write([value], [0x1a]);
   }
 
-  /** Copies `bytes` bytes; the ranges may overlap. */
+  /** Copies `bytes` bytes. The ranges may overlap. */
   memoryCopy(to: I32, from: I32, bytes: I32): void {
     this.#write([to, from, bytes].map(i32Operand), [0xfc, 10, 0, 0]);
   }
@@ -218,7 +218,7 @@ export class FunctionBuilder {
     this.#structure(0x02, body);
   }
 
-  /** Runs `body` once, and again whenever it branches to `again`. */
+  /** Runs `body`, and again whenever it branches to `again`. */
   loop(body: (again: Label) => void): void {
     this.#structure(0x03, body);
   }
@@ -243,7 +243,7 @@ export class FunctionBuilder {
     this.#write([condition], [0x0d, ...unsignedLeb(this.#depth - label.depth)]);
   }
 
-  /** Runs `body` while `condition` holds, which is tested before the first time too. */
+  /** Runs `body` while `condition` holds. */
   while(condition: Expr<"i32">, body: () => void): void {
     this.if(condition, () => {
       this.loop((again) => {
@@ -253,7 +253,7 @@ export class FunctionBuilder {
     });
   }
 
-  /** For `i` from `from` below `to` (unsigned) in steps of `step`. */
+  /** Runs `body` for `i` from `from` to below `to` (unsigned), in steps of `step`. */
   for(i: Local<"i32">, from: I32, to: I32, step: number, body: () => void): void {
     this.setI32(i, from);
     this.while(i32.ltU(i, to), () => {
@@ -267,8 +267,8 @@ export class FunctionBuilder {
   }
 
   /**
-   * Writes what the parts write, a statement of each in turns: a processor then finds more independent work among the instructions that it
-   * looks ahead at. Parts with branches or calls, of different lengths, or that set the same local, are written one after the other.
+   * Interleaves the statements of all parts, so that a processor finds more independent work within its window. Parts
+   * that branch, call, differ in length, or set the same local are written one after another.
    */
   interleave(parts: readonly (() => void)[]): void {
     const lists = parts.map((part) => {
@@ -292,7 +292,7 @@ export class FunctionBuilder {
     this.#add(callOf(target, args));
   }
 
-  /** Calls the thunk at a place of the table: see `ModuleOptions.hasTable`. */
+  /** Calls the thunk in a table slot: see `ModuleOptions.hasTable`. */
   callThunk(place: Expr<"i32">, args: I32, begin: I32, end: I32): void {
     const operands = [...[args, begin, end].map(i32Operand), place];
     this.#add({ operands, code: [0x11, 0, 0], params: ["i64", "i32", "i32", "i32"] });
@@ -303,7 +303,7 @@ export class FunctionBuilder {
     return { ...callOf(target, args), type: target.result };
   }
 
-  /** The function in binary form, `result` left on the stack at its end. */
+  /** The function in binary form. `result` is left on the stack. */
   finish(result?: Expr): { readonly body: Uint8Array; readonly compiled: CompiledSignature } {
     const statements = [...this.#prologue, ...this.#statements];
     const widening = this.#Widening && new this.#Widening(statements, result);
@@ -331,7 +331,7 @@ export class FunctionBuilder {
     return { body: code.written, compiled: { params: params!, result: widening?.resultType ?? result?.type } };
   }
 
-  /** A local with a constant, loaded at the function's start: 4 bytes are repeated four times. */
+  /** A local with a constant that is loaded at the function's start. 4 bytes are repeated four times. */
   #load(key: number | string, bytes: Uint8Array): Local<"v128"> {
     const local = this.local("v128");
     const address = this.#constants.address(bytes);
@@ -359,7 +359,7 @@ export class FunctionBuilder {
   }
 }
 
-/** The parameter or local variable of an index. */
+/** The parameter or local variable with an index. */
 export function localOf<T extends ValueType>(type: T, index: number): Local<T> {
   return { type, index, code: getCode(index) };
 }

@@ -7,31 +7,38 @@ export interface ModuleOptions {
   /** Import a shared memory, for threads. */
   readonly shared?: boolean;
   /**
-   * Import a memory with 64-bit addresses, and how code for it is made: the functions are the same, but for parameters that addresses are
-   * made of, which are i64.
+   * Import a memory with 64-bit addresses, with code emitted by this class. Functions are the same, except that
+   * parameters which addresses are computed from are i64.
    */
   readonly memory64?: typeof Widening;
-  /** Largest size of the imported memory in pages of 64 KiB. */
+  /** Maximum size of the imported memory in pages of 64 KiB. */
   readonly maxPages?: number;
   /**
-   * Import `env.table`, `env.base` and `env.thread` (see {@link threadIndex}), and put a thunk of every function there, the first one's at `base`. A thunk
-   * `(args, begin, end)` calls its function with arguments from memory at `args`, {@link slotBytes} apart; those for the parameters
-   * `begin` and `end`, where a function has these as the last two, it adds to its own.
+   * Import `env.table`, `env.base` and `env.thread` (see {@link threadIndex}), and put a thunk of every function in the
+   * table, from slot `base` on. A thunk `(args, begin, end)` calls its function with the arguments at address `args`,
+   * {@link slotBytes} apart. If the function's last parameters are `begin` and `end`, the thunk adds its own to these
+   * arguments.
    */
   readonly hasTable?: boolean;
-  /** Where constants are placed in memory, and how many bytes there are for them (none: `splat` and the like are refused). */
+  /** Address and size of the constants. Without it `splat` and similar methods throw. */
   readonly constants?: { readonly address: number; readonly bytes: number };
-  /** Emit a function when it is asked for, by `require` or by one that calls it. By default all are, in the order of their definition. */
+  /**
+   * Emit functions when they are requested, by `require` or a caller. By default all are emitted, in order of
+   * definition.
+   */
   readonly isLazy?: boolean;
 }
 
 /** Bytes of an argument in memory. */
 export const slotBytes = 8;
 
-/** Which thread runs, below `BuildContext.maxThreads`: memory of that number is its own. In modules with a table. */
+/**
+ * Index of the running thread, below `BuildContext.maxThreads`, for scratch memory of its own. Only in modules with a
+ * table.
+ */
 export const threadIndex: Expr<"i32"> = { type: "i32", code: [0x23, 1] };
 
-/** What calls one function from a list in memory. */
+/** How to call a function from a list in memory. */
 export interface FunctionInfo {
   readonly name: string;
   readonly params: readonly ValueType[];
@@ -40,13 +47,13 @@ export interface FunctionInfo {
   readonly isRange: boolean;
 }
 
-/** How a function is emitted, and what refers to it meanwhile. */
+/** A function that may not be emitted yet. */
 interface Definition {
   readonly ref: FunctionRef;
   readonly emit: () => Pick<EmittedFunction, "body" | "compiled">;
 }
 
-/** A function of the module. */
+/** An emitted function. */
 interface EmittedFunction {
   readonly ref: FunctionRef;
   readonly index: number;
@@ -60,18 +67,18 @@ const magic = [0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0];
 export class ModuleBuilder {
   readonly #options: ModuleOptions;
   readonly #definitions = new Map<string, Definition>();
-  /** By name, in the module's order. */
+  /** By name, in order. */
   readonly #emitted = new Map<string, EmittedFunction>();
   readonly #pool = new ByteWriter();
   readonly #poolIndex = new Map<string, number>();
-  /** Bytes of constants that an earlier module has. */
+  /** Bytes of constants of earlier modules. */
   #placed = 0;
 
   constructor(options: ModuleOptions) {
     this.#options = options;
   }
 
-  /** Emits a function without a result. */
+  /** Defines a function without a result. */
   function<S extends Signature>(
     name: string,
     signature: S,
@@ -83,7 +90,7 @@ export class ModuleBuilder {
     });
   }
 
-  /** Emits a function whose result is the expression that `body` returns. */
+  /** Defines a function whose result is the expression that `body` returns. */
   value<S extends Signature, R extends ValueType>(
     name: string,
     signature: S,
@@ -93,7 +100,7 @@ export class ModuleBuilder {
     return this.#define(name, signature, result, body);
   }
 
-  /** The module in binary form, with a section for the reader if there is one. */
+  /** Returns the module in binary form, with an optional custom section. */
   build(custom?: { readonly name: string; readonly text: string }): Uint8Array<ArrayBuffer> {
     const { shared = false, constants, memory64, maxPages = memory64 ? 262_144 : 65_536, hasTable = false } = this.#options;
     const functions = [...this.#emitted.values()];
@@ -139,22 +146,25 @@ export class ModuleBuilder {
   }
 
   /**
-   * Begins another module of the same definitions: functions that were built are emitted again where they are called. It runs over the same
-   * memory, for constants stay where they are and it brings only those that are new.
+   * Starts another module with the same definitions, over the same memory. Functions are emitted again when they are
+   * called. Existing constants keep their addresses, and the module contains only new ones.
    */
   next(): void {
     this.#emitted.clear();
     this.#placed = this.#pool.length;
   }
 
-  /** Emits a function that was defined, and what it calls. @throws {RangeError} for another name */
+  /**
+   * Emits a defined function and the functions that it calls.
+   * @throws {RangeError} for an undefined name
+   */
   require(name: string): void {
     const definition = this.#definitions.get(name);
     if (definition === undefined) throw new RangeError(`emit: expected a function that was defined, got ${name}`);
     this.#emit(definition);
   }
 
-  /** A function without a result that was defined before, with at least these parameters. */
+  /** A previously defined function without a result, with at least these parameters. */
   find<S extends Signature = Record<never, ValueType>>(name: string, least?: S): FunctionRef<Signature & S, undefined> {
     const found = this.#definitions.get(name)?.ref;
     if (found === undefined) throw new RangeError(`emit: expected a function that was emitted, got ${name}`);
@@ -165,7 +175,7 @@ export class ModuleBuilder {
     return found as FunctionRef<Signature & S, undefined>;
   }
 
-  /** What was emitted, in the order of the table. */
+  /** The emitted functions, in table order. */
   get functions(): readonly FunctionInfo[] {
     return [...this.#emitted.values()].map(({ ref, compiled }) => ({
       name: ref.name,
@@ -210,11 +220,11 @@ export class ModuleBuilder {
     return ref;
   }
 
-  /** The function, emitted by the first that asks. */
+  /** Emits the function at the first request. */
   #emit({ ref, emit }: Definition): EmittedFunction {
     const known = this.#emitted.get(ref.name);
     if (known !== undefined) return known;
-    // What it calls comes before it.
+    // The functions that it calls come before it.
     const code = emit();
     const emitted = { ref, index: this.#emitted.size, ...code };
     this.#emitted.set(ref.name, emitted);
@@ -241,7 +251,7 @@ function isRange({ signature }: FunctionRef): boolean {
 
 const argumentLoad = { i32: 0x28, i64: 0x29, f32: 0x2a, f64: 0x2b } as const;
 
-/** Body of the thunk of a function. */
+/** Body of a function's thunk. */
 function thunk({ ref, index, compiled: { params, result } }: EmittedFunction): Uint8Array {
   const first = isRange(ref) ? params.length - 2 : params.length;
   const code = new ByteWriter();
@@ -250,7 +260,7 @@ function thunk({ ref, index, compiled: { params, result } }: EmittedFunction): U
     if (type === "v128") throw new RangeError(`emit: expected numbers as parameters, got ${type}`);
     code.write([0x20, 0, argumentLoad[type], ...memoryImmediate(0, slotBytes * i)]);
     if (i < first) return;
-    // The tile's bound is i32.
+    // Bounds of ranges are i32.
     code.write([0x20, 1 + i - first, ...(type === "i64" ? [0xad, 0x7c] : [0x6a])]);
   });
   code.write([0x10, ...unsignedLeb(index), ...(result === undefined ? [] : [0x1a]), 0x0b]);

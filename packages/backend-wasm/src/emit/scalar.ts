@@ -37,7 +37,7 @@ function load<T extends ValueType>(type: T, opcode: number): Load<T> {
   return (address, offset = 0) => expr(type, [i32Operand(address)], code(offset));
 }
 
-/** Instructions on i32. Addresses are i32 and unsigned: compare them with the `U` forms, and keep them in memory with `loadAddress`. */
+/** i32 instructions. Addresses are unsigned i32: compare them with the `U` forms, and load them with `loadAddress`. */
 export const i32: Readonly<
   Record<
     | "add"
@@ -68,7 +68,7 @@ export const i32: Readonly<
     ctz: Unary<"i32">;
     reinterpret: Unary<"f32", "i32">;
     wrap: Unary<"i64", "i32">;
-    /** Towards zero, saturating. */
+    /** Rounds towards zero and saturates. */
     truncF64: Unary<"f64", "i32">;
     load: Load<"i32">;
     load8S: Load<"i32">;
@@ -115,7 +115,7 @@ export const i32: Readonly<
   select: (condition, yes, no) => expr("i32", [i32Operand(yes), i32Operand(no), i32Operand(condition)], [0x1b]),
 };
 
-/** Instructions on i64: the few that the threads' control needs. */
+/** i64 instructions that threads need. */
 export const i64: Readonly<
   Record<"add" | "mul" | "shl" | "shrU" | "or", Binary<"i64">> & {
     const: (n: number) => Expr<"i64">;
@@ -144,7 +144,7 @@ function floatConst<T extends "f32" | "f64">(type: T, opcode: number, bytes: 4 |
   };
 }
 
-/** Instructions on f32. */
+/** f32 instructions. */
 export const f32: Readonly<
   Record<"add" | "sub" | "mul" | "div" | "min" | "max", Binary<"f32">> &
     Record<"eq" | "ne" | "lt" | "gt" | "le" | "ge", Binary<"f32", "i32">> & {
@@ -178,7 +178,7 @@ export const f32: Readonly<
   load: load("f32", 0x2a),
 };
 
-/** Instructions on f64: the few that accumulators and sampling need. */
+/** f64 instructions that accumulators and sampling need. */
 export const f64: Readonly<
   Record<"add" | "sub" | "mul" | "div", Binary<"f64">> &
     Record<"lt" | "ge", Binary<"f64", "i32">> & {

@@ -139,7 +139,7 @@ export const i16x8: Readonly<
 export const i32x4: Readonly<
   Record<"add" | "sub" | "mul" | "minS" | "minU" | "maxS" | "maxU" | "eq" | "ne" | "gtS" | "geS" | "gtU" | "geU" | "dotI16x8", V2> &
     Record<"extendLowS" | "extendHighS" | "extendLowU" | "extendHighU" | "extaddPairwiseS" | "neg" | "abs", V1> &
-    /** Saturating, NaN is 0; those of two f64 leave zeros in the upper lanes. */
+    /** Saturating; NaN becomes 0. Conversions of two f64 zero the upper lanes. */
     Record<"truncSatF32x4S" | "truncSatF32x4U" | "truncSatF64x2S", V1> &
     Record<"shl" | "shrS" | "shrU", Shift> & {
       splat: Splat<"i32">;
@@ -181,7 +181,10 @@ export const i32x4: Readonly<
   shrU: shift(173),
 };
 
-/** 4 × f32. `pmin(a, b)` is `b < a ? b : a`, `pmax(a, b)` is `a < b ? b : a`: one instruction each, and a NaN `a` stays. */
+/**
+ * 4 × f32. `pmin(a, b)` is `b < a ? b : a` and `pmax(a, b)` is `a < b ? b : a`, in one instruction each. They keep a
+ * NaN in `a`.
+ */
 export const f32x4: Readonly<
   Record<"add" | "sub" | "mul" | "div" | "min" | "max" | "pmin" | "pmax" | "eq" | "ne" | "lt" | "gt" | "le" | "ge", V2> &
     Record<"abs" | "neg" | "sqrt" | "ceil" | "floor" | "trunc" | "nearest" | "fromI32x4" | "fromU32x4" | "demoteF64x2", V1> & {
@@ -253,7 +256,7 @@ export const f64x2: Readonly<
   promoteLowF32x4: op1(95),
 };
 
-/** 2 × i64. `extmul` multiplies 32-bit lanes of two vectors, the lower or the upper two. */
+/** 2 × i64. `extmul` multiplies the lower or upper two 32-bit lanes of two vectors. */
 export const i64x2: Readonly<
   Record<"add" | "sub" | "extmulLowU" | "extmulHighU", V2> & Record<"extendLowS", V1> & Record<"shl" | "shrS" | "shrU", Shift>
 > = {
@@ -271,9 +274,9 @@ export const i64x2: Readonly<
 export const relaxed: Readonly<{
   /** `a * b + c`, fused or not. */
   madd: V3;
-  /** `c[i] + Σ a[4i+j] * b[4i+j]`, a signed, b from 0 to 127: exact within that range. */
+  /** `c[i] + Σ a[4i+j] * b[4i+j]` with signed a and b from 0 to 127: exact in that range. */
   dotI8x16I7x16Add: V3;
-  /** `a[2i] * b[2i] + a[2i+1] * b[2i+1]` in eight i16, a signed, b from 0 to 127: exact within that range. */
+  /** `a[2i] * b[2i] + a[2i+1] * b[2i+1]` in eight i16, with signed a and b from 0 to 127: exact in that range. */
   dotI8x16I7x16: V2;
   /** `a[b[i]]` for b from 0 to 15. */
   swizzle: V2;

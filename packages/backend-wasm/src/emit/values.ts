@@ -1,30 +1,30 @@
-/** WASM value types that kernels use. */
+/** WASM value types. */
 export type ValueType = "i32" | "i64" | "f32" | "f64" | "v128";
 
 /** Binary code of each {@link ValueType}. */
 export const valueTypeCode: Readonly<Record<ValueType, number>> = { i32: 0x7f, i64: 0x7e, f32: 0x7d, f64: 0x7c, v128: 0x7b };
 
-/** An instruction: a statement, or what leaves a value. */
+/** An instruction: a statement, or one that leaves a value. */
 export interface Instruction {
-  /** What is left on the stack before `code` runs, in order. */
+  /** Operands, pushed in order before `code` runs. */
   readonly operands?: readonly Expr[];
   readonly code: readonly number[];
-  /** The code where an address is 64 bits wide, of what moves one to or from memory. */
+  /** The code of a memory access with 64-bit addresses. */
   readonly wideCode?: readonly number[];
-  /** The local that it reads or writes. */
+  /** Index of the local that is read or written. */
   readonly index?: number;
-  /** The number that it is. */
+  /** Value of a constant. */
   readonly constant?: number;
-  /** Types of the parameters of the function that it calls. */
+  /** Parameter types of the called function. */
   readonly params?: readonly ValueType[];
 }
 
-/** A computation that leaves one value of type `T` on the stack. Its code runs where a statement uses it, as often as it is used. */
+/** An expression that leaves one value of type `T` on the stack. It is evaluated at every use. */
 export interface Expr<T extends ValueType = ValueType> extends Instruction {
   readonly type: T;
 }
 
-/** A parameter or local variable; as an expression it reads the variable. */
+/** A parameter or local variable. As an expression it reads the variable. */
 export interface Local<T extends ValueType = ValueType> extends Expr<T> {
   readonly index: number;
 }
@@ -35,7 +35,7 @@ export type I32 = Expr<"i32"> | number;
 /** A vector operand. */
 export type V128 = Expr<"v128">;
 
-/** Codes that are a function of a number. Small ones recur in every function, and are made once. */
+/** Code that depends on a number. Small numbers recur in every function, so their code is cached. */
 export function coded(code: (n: number) => readonly number[]): (n: number) => readonly number[] {
   const known = new Map<number, readonly number[]>();
   return (n) => {
@@ -48,7 +48,7 @@ export function coded(code: (n: number) => readonly number[]): (n: number) => re
   };
 }
 
-/** Larger numbers are addresses and seldom the same. */
+/** Larger numbers are addresses, which rarely repeat. */
 const maxKnown = 4096;
 
 /** Unsigned LEB128 of `n`, 0 ≤ n < 2^32. */
@@ -82,17 +82,17 @@ export function expr<T extends ValueType>(type: T, operands: readonly Expr[], op
   return { type, operands, code: opcode };
 }
 
-/** Bytes of an instruction of the SIMD opcode space. */
+/** Bytes of a SIMD opcode. */
 export function simdOpcode(op: number): number[] {
   return [0xfd, ...unsignedLeb(op)];
 }
 
-/** Immediates of a memory access: alignment 2^`align`, constant offset. */
+/** Immediates of a memory access: alignment 2^`align` and a constant offset. */
 export function memoryImmediate(align: number, offset: number): number[] {
   return [align, ...unsignedLeb(offset)];
 }
 
-/** An instruction that accesses memory, unaligned, by its constant offset. */
+/** An unaligned memory access with a constant offset. */
 export function memoryAccess(...opcode: readonly number[]): (offset: number) => readonly number[] {
   return coded((offset) => [...opcode, ...memoryImmediate(0, offset)]);
 }

@@ -18,23 +18,23 @@ const op = {
 } as const;
 
 const [ltU, gtU, leU, geU, divU, remU, shrU] = [0x49, 0x4b, 0x4d, 0x4f, 0x6e, 0x70, 0x76];
-/** add, sub, mul, and, or, xor, shl: what a sum of offsets is made of. */
+/** add, sub, mul, and, or, xor, shl: the operations that compute offsets. */
 const carrying = new Set([0x6a, 0x6b, 0x6c, 0x71, 0x72, 0x73, 0x74]);
-/** eqz, eq, ne and the unsigned ones. */
+/** eqz, eq, ne and the unsigned comparisons. */
 const comparisons = new Set([0x45, 0x46, 0x47, ltU, gtU, leU, geU]);
-/** Quotients and right shifts of unsigned numbers. */
+/** Unsigned division, remainder and right shift. */
 const unsigned = new Set([divU, remU, shrU]);
-/** From opcodes on i32 to those on i64. */
+/** Difference between i64 and i32 opcodes. */
 const [arithmeticStep, comparisonStep] = [0x12, 0x0b];
 
 /**
- * How code for a memory with 64-bit addresses is made of the same source. Kernels are written in i32, addresses too; here what flows into
- * an address is found, and computed in 64 bits from the parameters on.
+ * Emits code for a memory with 64-bit addresses from the same source. Kernels use i32 throughout; this class finds the
+ * values that flow into addresses and computes them in 64 bits, starting with the parameters.
  *
- * A local is wide if an address is made of it, if it is compared (unsigned) with something wide, or if it is handed to a function whose
- * parameter is. In a wide place sums, differences, products, left shifts and bitwise operations are carried through in 64 bits; what else
- * there is (quotients, right shifts, elements of tensors) is a count of 32 bits and is extended. A wide value's low 32 bits are those
- * that the 32-bit code has. Signed comparisons are of counts.
+ * A local is wide if an address is computed from it, if it is compared (unsigned) with a wide value, or if it is passed
+ * to a wide parameter. In wide expressions sums, differences, products, left shifts and bitwise operations use 64 bits.
+ * Other values (quotients, right shifts, tensor elements) are 32-bit counts and are extended. The low 32 bits of a wide
+ * value equal those of the 32-bit code. Signed comparisons compare counts.
  */
 export class Widening {
   readonly #wide = new Set<number>();
@@ -50,12 +50,12 @@ export class Widening {
     }
   }
 
-  /** What the local is that is a `type` in the source. */
+  /** Compiled type of a local. */
   typeOf(type: ValueType, index: number): ValueType {
     return this.#wide.has(index) ? "i64" : type;
   }
 
-  /** What the function's result is: an address may be one. */
+  /** Compiled type of the result, which may be an address. */
   get resultType(): ValueType | undefined {
     const result = this.#result;
     return result && (this.#isWide(result) ? "i64" : result.type);
@@ -67,7 +67,7 @@ export class Widening {
     else if (result !== undefined) this.write(to, result);
   }
 
-  /** Writes a statement, or a value as it is. */
+  /** Writes a statement or a value with its own type. */
   write(to: ByteWriter, node: Instruction): void {
     this.#writeOperands(to, node, false);
     const [opcode, ...immediates] = node.wideCode ?? node.code;
@@ -92,7 +92,7 @@ export class Widening {
     node.operands?.forEach((operand, i) => {
       if (operand.type === "i32") this.#writeInteger(to, operand, this.#isWideOperand(node, i, isWide));
       else this.write(to, operand);
-      // An address whose low 32 bits are zeros is not "none".
+      // An address whose low 32 bits are zero is not null.
       if (isCondition(node, i) && this.#isWide(operand)) to.write([op.i64Const, 0, op.i64Ne]);
     });
   }
@@ -103,7 +103,7 @@ export class Widening {
     node.operands?.forEach((operand, i) => void this.#mark(operand, operand.type === "i32" && this.#isWideOperand(node, i, carries)));
   }
 
-  /** Whether an integer is needed in 64 bits, by an instruction whose result is or is not. */
+  /** Writes an integer as 64 bits if the consuming instruction needs that. */
   #isWideOperand(node: Instruction, i: number, isWide: boolean): boolean {
     if (isCondition(node, i)) return this.#isWide(node.operands![i]!);
     if (isWide || isAddress(node, i) || this.#comparesWide(node)) return true;
@@ -115,7 +115,7 @@ export class Widening {
     return comparisons.has(code[0]!) && operands!.some((operand) => this.#isWide(operand));
   }
 
-  /** Whether an address is in it. */
+  /** Whether the value contains an address. */
   #isWide(value: Expr): boolean {
     if (value.type !== "i32") return false;
     if (value.wideCode !== undefined) return true;

@@ -18,20 +18,20 @@ import type { GroupFormat } from "./format.ts";
 import { toHalves, widenHalves } from "./half.ts";
 
 /**
- * What activations are rounded to before they are multiplied with block weights: as ggml's x86 code rounds them, in blocks of 32 with
- * a scale in f16, or in blocks of 256 with a scale in f32. `q8_Kx32`: the latter, in blocks of 32 that share a scale.
+ * How activations are rounded before they are multiplied with block weights, as in ggml's x86 code: blocks of 32 with
+ * an f16 scale, or blocks of 256 with an f32 scale. `q8_Kx32` is the latter in blocks of 32 that share a scale.
  */
 export type ActivationRounding = "q8_0" | "q8_K" | "q8_Kx32";
 
 /**
- * How the rounded values lie in memory, for the kind of dot product that reads them: as bytes; as two bytes each, what is above 0 and
- * what is below; or as 16 bits, of four values the first and third, then the others.
+ * Layout of the rounded values for the dot products that read them. "bytes": signed bytes. "split": two bytes each, the
+ * positive and the negative part. Otherwise 16 bits, with the first and third of four values before the other two.
  */
 export type Lanes = "bytes" | "split" | "wide";
 
 /**
- * A block of one token, made of words of 32 bits; offsets are in bytes. Where several tokens share the weights their blocks lie word by word
- * side by side (`wordAt`), so that one pointer reaches them all.
+ * A block of one token, in 32-bit words; offsets are in bytes. Blocks of tokens that share weights are interleaved by
+ * words (`wordAt`), so that one pointer reaches all of them.
  */
 export interface ActivationLayout {
   readonly rounding: ActivationRounding;
@@ -39,31 +39,37 @@ export interface ActivationLayout {
   /** Elements of a block. */
   readonly elements: 32 | 256;
   readonly bytes: number;
-  /** Where the negative parts start, if they are split. */
+  /** Offset of the negative parts, if values are split. */
   readonly negative: number;
   /** f32 scale. */
   readonly d: number;
-  /** Blocks of 32: the negated sum of the values as i32, and their scaled sum as f32, rounded to f16 as ggml's q8_1 has it. */
+  /**
+   * For blocks of 32: the negated sum of the values as i32, and their scaled sum as f32, rounded to f16 like that of
+   * ggml's q8_1.
+   */
   readonly minusSum: number;
   readonly sum: number;
-  /** Blocks of 256: sums of 16 and of 32 as i16, in the order 0 2, 1 3, 4 6, 5 7, …. */
+  /** For blocks of 256: sums of 16 and of 32 values as i16, in the order 0 2, 1 3, 4 6, 5 7, …. */
   readonly sums16: number;
   readonly sums32: number;
-  /** Bytes: per 16, or per 32 in blocks of 32, the negated sums of values 0, 1, 4, 5, … and 2, 3, 6, 7, … as two i16. */
+  /**
+   * For bytes: per 16 values, or per 32 in blocks of 32, the negated sums of values 0, 1, 4, 5, … and 2, 3, 6, 7, … as
+   * two i16.
+   */
   readonly biases: number;
 }
 
-/** Where the word at `offset` of a token's block lies in the blocks of `tokens` tokens. */
+/** Offset of the word at `offset` of a token's block among the interleaved blocks of `tokens` tokens. */
 export function wordAt(offset: number, token: number, tokens: number): number {
   return offset * tokens + 4 * token;
 }
 
-/** Bytes of `n` activations of each of `tokens` tokens. */
+/** Bytes of `n` activations for each of `tokens` tokens. */
 export function tileBytes({ elements, bytes }: ActivationLayout, n: number, tokens: number): number {
   return wordAt((n / elements) * bytes, 0, tokens);
 }
 
-/** Name of a layout, as the names of functions have it. */
+/** Name of a layout in names of functions. */
 export function activationName({ rounding, lanes }: ActivationLayout): string {
   return `${rounding}.${lanes}`;
 }
@@ -78,8 +84,8 @@ export function activationLayout(rounding: ActivationRounding, lanes: Lanes): Ac
 }
 
 /**
- * The kind of values that a format's dot products read. Signed weights become 16 bits each where several tokens share them; with a token alone
- * two products of bytes take fewer instructions.
+ * The values that a format's dot products read. If several tokens share signed weights, 16 bits each; for a single
+ * token, two byte products take fewer instructions.
  */
 export function lanesFor({ largestCode }: Pick<GroupFormat, "largestCode">, { dots }: Target, tokens: number): Lanes {
   if (dots === "wide") return "wide";
@@ -88,8 +94,9 @@ export function lanesFor({ largestCode }: Pick<GroupFormat, "largestCode">, { do
 }
 
 /**
- * Emits `round.<layout>(from, to, blocks)`, rows of f32 to packed blocks (of 256 for the roundings to q8_K), and
- * `roundTiles.<layout>(from, to, blocks, tokens, tiles)`: `tiles` times `tokens` rows of `blocks` blocks, those of a tile side by side.
+ * Emits `round.<layout>(from, to, blocks)`, which packs rows of f32 to blocks (of 256 for q8_K roundings), and
+ * `roundTiles.<layout>(from, to, blocks, tokens, tiles)`, which packs `tiles * tokens` rows with the blocks of a tile
+ * interleaved.
  */
 export function emitActivations(module: ModuleBuilder, target: Target): void {
   for (const [tokens, emit] of [
@@ -107,16 +114,16 @@ export function emitActivations(module: ModuleBuilder, target: Target): void {
 
 /** Writes words of a block. */
 interface BlockWriter {
-  /** The four words of a vector. */
+  /** Stores the four words of a vector. */
   words(offset: number, vector: Local<"v128">): void;
-  /** One of them. */
+  /** Stores one word of a vector. */
   lane(offset: number, vector: Local<"v128">, lane: number): void;
   word(offset: number, value: Expr<"i32">): void;
 }
 
 type Round = (f: FunctionBuilder, layout: ActivationLayout, from: Local<"i32">, writer: BlockWriter) => void;
 
-/** The elements that are rounded at once, and their bytes. */
+/** Elements that are rounded together, and their bytes. */
 function roundedBlock({ rounding, elements, bytes }: ActivationLayout): { readonly elements: number; readonly bytes: number } {
   const rounded = rounding === "q8_0" ? 32 : 256;
   return { elements: rounded, bytes: (rounded / elements) * bytes };
@@ -192,7 +199,7 @@ function round256(f: FunctionBuilder, layout: ActivationLayout, from: Local<"i32
   const largest = largestLane(f, largestMagnitude(f, from, 256));
   const [at, mask] = f.locals("i32", 2);
   const sums: Expr<"i32">[] = [];
-  // The first value of the largest magnitude gives the sign of the scale. A NaN compares to nothing: stop at the end.
+  // The first value of the largest magnitude gives the scale its sign. NaN equals nothing, so stop at the end.
   f.set(at, from);
   f.loop((again) => {
     f.set(mask, i32x4.bitmask(f32x4.eq(f32x4.abs(v128.load(at)), largest)));
@@ -231,7 +238,7 @@ function storeSums(writer: BlockWriter, at: number, sums: readonly Expr<"i32">[]
   }
 }
 
-/** Stores 16 values from element `at` of the block at offset `block` on. */
+/** Stores 16 values from element `at` of the block at offset `block`. */
 function storeValues(
   f: FunctionBuilder,
   { lanes, negative }: ActivationLayout,
@@ -260,7 +267,7 @@ function largestMagnitude(f: FunctionBuilder, from: Local<"i32">, count: number)
   return largest;
 }
 
-/** `round(x * inverse)` of 16 values, ties to even, saturated to i8; ggml's minimum of 127 is the saturation. */
+/** `round(x * inverse)` of 16 values, ties to even, saturated to i8. Saturation implements ggml's minimum of 127. */
 function round16(f: FunctionBuilder, from: Local<"i32">, offset: number, inverse: V128): Local<"v128"> {
   const quad = (index: number): V128 => {
     const scaled = f32x4.mul(v128.load(from, offset + 16 * index), inverse);
@@ -273,7 +280,7 @@ function sumOfLanes(lanes: V128): ReturnType<typeof i32.add> {
   return [1, 2, 3].reduce((total, lane) => i32.add(total, i32x4.extract(lanes, lane)), i32x4.extract(lanes, 0));
 }
 
-/** The negated sums of even and of odd lanes of eight i16, in the first two lanes. */
+/** Negated sums of the even and the odd lanes of eight i16, in the first two lanes. */
 function biasOf(f: FunctionBuilder, pairs: Local<"v128">): Local<"v128"> {
   const halves = f.let(i16x8.add(pairs, f32x4.shuffle(pairs, pairs, [2, 3, 0, 1])));
   return f.let(i16x8.sub(v128.zero(), i16x8.add(halves, f32x4.shuffle(halves, halves, [1, 0, 3, 2]))));

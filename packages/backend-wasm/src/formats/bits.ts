@@ -11,19 +11,19 @@ export function highNibbles(f: FunctionBuilder, bytes: V128): V128 {
   return v128.and(i16x8.shrU(bytes, 4), f.splatBits(0x0f0f0f0f));
 }
 
-/** The nibbles of 16 bytes, low or high. */
+/** Low or high nibbles of 16 bytes. */
 export function nibbles(f: FunctionBuilder, bytes: V128, areHigh: boolean): V128 {
   return areHigh ? highNibbles(f, bytes) : lowNibbles(f, bytes);
 }
 
-/** `count` bits of each byte from bit `from` on, moved to bit `to`. */
+/** `count` bits of each byte, moved from bit `from` to bit `to`. */
 export function moveBits(f: FunctionBuilder, bytes: V128, from: number, count: number, to: number): V128 {
   const shift = to - from;
   const moved = shift > 0 ? i32x4.shl(bytes, shift) : shift < 0 ? i32x4.shrU(bytes, -shift) : bytes;
   return v128.and(moved, f.splatBits((((1 << count) - 1) << to) * 0x01010101));
 }
 
-/** Entry `index` of a table of 16 bytes for each of 16 bytes from 0 to 15. */
+/** Looks up 16 indices from 0 to 15 in a table of 16 bytes. */
 export function lookUp(f: FunctionBuilder, target: Target, table: readonly number[], index: V128): V128 {
   const entries = f.pooled(Uint8Array.from(table));
   return target.relaxed ? relaxed.swizzle(entries, index) : i8x16.swizzle(entries, index);

@@ -2,31 +2,31 @@ import { type FunctionBuilder, type Local, type V128, v128 } from "../emit/index
 import type { Field } from "./field.ts";
 import type { loadHalves } from "./half.ts";
 
-/** Rows that are interleaved: two vectors with four rows each. */
+/** Rows that are interleaved: two vectors of four rows each. */
 export const groupRows = 8;
 
 /** Rows 0 to 3, or rows 4 to 7. */
 export type Half = 0 | 1;
 export const halves: readonly Half[] = [0, 1];
 
-/** Four rows of one or two groups that are worked on together: a half of the first, or of the second. */
+/** Four rows of one or two groups that are processed together: a half of the first group or of the second. */
 export type Quad = Half | 2 | 3;
 export const allQuads: readonly Quad[] = [0, 1, 2, 3];
 
 /** A vector for each half. */
 export type Pair = readonly [Local<"v128">, Local<"v128">];
 
-/** Reads a block of eight interleaved rows. Offsets are those of the block of one row. */
+/** Reader of a block of eight interleaved rows. Offsets are those in a single row's block. */
 export class InterleavedBlock {
   readonly #f: FunctionBuilder;
   readonly #address: Local<"i32">;
   readonly #loadHalves: typeof loadHalves;
-  /** Where the unit of a field lies, by its offset in the block of one row. */
+  /** Address of a field's unit, by its offset in a single row's block. */
   readonly #places = new Map<number, number>();
   readonly #kept = new Map<string, Local<"v128">>();
   readonly #last: Record<Half, readonly { readonly at: number; readonly value: Local<"v128"> }[]> = { 0: [], 1: [] };
 
-  /** `load`: how scales are read; kernels that take all of them for finite are faster. */
+  /** `load` reads scales. Kernels that assume finite scales are faster. */
   constructor(f: FunctionBuilder, address: Local<"i32">, fields: readonly Field[], load: typeof loadHalves) {
     this.#f = f;
     this.#address = address;
@@ -37,7 +37,7 @@ export class InterleavedBlock {
     this.#loadHalves = load;
   }
 
-  /** The four bytes at `at` of four rows. The last vectors of each half, as many as codes are taken from, stay in registers. */
+  /** The four bytes at `at` of four rows. Recently read vectors of each half stay in registers. */
   word(at: number, half: Half): Local<"v128"> {
     const last = this.#last[half];
     const known = last.find((each) => each.at === at);
@@ -52,12 +52,12 @@ export class InterleavedBlock {
     return this.#loadHalves(this.#f, this.#address, this.#places.get(at)! + 8 * half);
   }
 
-  /** The 16 bits at `at` of four rows: in the low half of the vector. */
+  /** The 16 bits at `at` of four rows, in the low half of the vector. */
   shorts(at: number, half: Half): V128 {
     return v128.load64Zero(this.#address, this.#places.get(at)! + 8 * half);
   }
 
-  /** The byte at `at` of four rows: one in the first four bytes of the vector each. */
+  /** The byte at `at` of four rows, in the first four bytes of the vector. */
   bytes(at: number, half: Half): V128 {
     return v128.load32Zero(this.#address, this.#places.get(at)! + 4 * half);
   }

@@ -9,8 +9,8 @@ import { formatNames, formatOf } from "./index.ts";
 export const panelSignature = { w: "i32", to: "i32", blocks: "i32" } as const;
 
 /**
- * Emits `panel.<format>(w, to, blocks)`, which decodes `blocks` blocks of a group of eight rows to `[k, 8]`, and `panel.row(from, to, k)`,
- * which takes one row out of that, from its first element on.
+ * Emits `panel.<format>(w, to, blocks)`, which decodes `blocks` blocks of a group of eight rows to `[k, 8]`, and
+ * `panel.row(from, to, k)`, which extracts one row from its first element on.
  */
 export function emitDecodeGroup(module: ModuleBuilder, target: Target): void {
   module.function("panel.row", { from: "i32", to: "i32", k: "i32" }, (f, { from, to, k }) => {
@@ -37,7 +37,7 @@ export function emitDecodeGroup(module: ModuleBuilder, target: Target): void {
   }
 }
 
-/** Decodes a block to exactly the f32 that ggml makes of it: per element, four rows at a time. */
+/** Decodes a block to exactly ggml's f32 values, element by element, four rows at a time. */
 function decodeBlock(context: BlockContext, format: GroupFormat, sink: (index: number, half: 0 | 1, values: V128) => void): void {
   const { f, target } = context;
   const { elements, runElements, unitOrder, largestCode, biasBits, hasRunScales = false } = format;
@@ -60,7 +60,7 @@ function decodeBlock(context: BlockContext, format: GroupFormat, sink: (index: n
         for (let byte = 0; byte < 4; byte++) {
           const code = byteAt(codes, byte, largestCode === undefined, f.splatBits(255));
           const value = f32x4.fromI32x4(biasBits === undefined ? code : i32x4.sub(code, f.splatBits(1 << biasBits)));
-          // Codes times scales are exact, so that a fused multiply-add rounds as ggml's separate addition does.
+          // Codes times scales are exact, so a fused multiply-add rounds like ggml's separate addition.
           sink(4 * unit + byte, half, offset === undefined ? f32x4.mul(value, scale) : madd(target, value, scale, offset));
         }
       }

@@ -2,7 +2,7 @@ import { i32, type ModuleBuilder } from "../emit/index.ts";
 import { forEachVector } from "../kernels/shared/loops.ts";
 import { loadBfloats, loadHalves } from "./half.ts";
 
-/** Emits `decode.<dtype>(from, to, n)` for f32, f16 and bf16: `n` elements of a row as f32. */
+/** Emits `decode.<dtype>(from, to, n)` for f32, f16 and bf16: converts `n` elements of a row to f32. */
 export function emitDecodeRow(module: ModuleBuilder): void {
   const signature = { from: "i32", to: "i32", n: "i32" } as const;
   module.function("decode.f32", signature, (f, { from, to, n }) => f.memoryCopy(to, from, i32.shl(n, 2)));

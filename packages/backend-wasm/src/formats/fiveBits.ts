@@ -2,13 +2,13 @@ import { type FunctionBuilder, type V128, v128 } from "../emit/index.ts";
 import { moveBits } from "./bits.ts";
 import type { BitExchange } from "./format.ts";
 
-/*
- * Codes of five bits: eight of them are in four bytes of nibbles and one of fifth bits. Interleaved, the five bytes have five of the codes in
- * their low bits and the other three in their high ones, so that fewer instructions take them out. Codes 2 i and 2 i + 1 are those whose nibbles
- * were in byte i.
+/**
+ * Codes of five bits. Eight of them are four bytes of nibbles and one byte of fifth bits. When interleaved, the five
+ * bytes hold five codes in their low bits and the other three in their high bits, which takes fewer instructions to
+ * extract. Codes 2 i and 2 i + 1 are those with nibbles in byte i.
  */
 
-/** Where three of the codes are: `count` bits from bit `from` of a byte on, which are the bits from bit `to` on of the code. */
+/** Location of three of the codes: `count` bits of a byte, moved from bit `from` to bit `to` of the code. */
 const highBits: readonly (readonly { readonly byte: number; readonly from: number; readonly count: number; readonly to: number }[])[] = [
   [
     { byte: 0, from: 5, count: 3, to: 2 },
@@ -25,7 +25,7 @@ const highBits: readonly (readonly { readonly byte: number; readonly from: numbe
   ],
 ];
 
-/** Code `code` of the eight in the bytes that `word` loads. */
+/** Extracts code `code` of the eight in the bytes that `word` loads. */
 export function fiveBits(f: FunctionBuilder, word: (byte: number) => V128, code: number): V128 {
   if (code < 5) return moveBits(f, word(code), 0, 5, 0);
   return highBits[code - 5]!.map(({ byte, from, count, to }) => moveBits(f, word(byte), from, count, to)).reduce((bits, more) =>
@@ -33,7 +33,10 @@ export function fiveBits(f: FunctionBuilder, word: (byte: number) => V128, code:
   );
 }
 
-/** The exchange of bits of stretches of `bytes` bytes, those of fifth bits last; these have code `i` at bit `fifthBits[i]`. */
+/**
+ * The bit exchange of stretches of `bytes` bytes. The last stretch has the fifth bits, with code `i` at bit
+ * `fifthBits[i]`.
+ */
 export function fiveBitExchange(stretches: readonly number[], bytes: number, fifthBits: readonly number[]): BitExchange {
   return {
     stretches: [stretches],

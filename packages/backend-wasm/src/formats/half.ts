@@ -1,40 +1,40 @@
 import { type FunctionBuilder, f32x4, type I32, i32x4, type Local, type V128, v128 } from "../emit/index.ts";
 
-/** Four halves in memory as f32; exact, infinities and NaN included. */
+/** Loads four halves as f32; exact, including infinities and NaN. */
 export function loadHalves(f: FunctionBuilder, address: I32, offset = 0): Local<"v128"> {
   return widenHalves(f, v128.load16x4S(address, offset));
 }
 
-/** Four finite halves in memory as f32. */
+/** Loads four finite halves as f32. */
 export function loadFiniteHalves(f: FunctionBuilder, address: I32, offset = 0): Local<"v128"> {
   return f.let(f32x4.mul(shiftedHalves(f, v128.load16x4S(address, offset)), f.splat(2 ** 112)));
 }
 
-/** Sign, exponent and mantissa of halves at their places in an f32, the exponent off by 112. */
+/** Sign, exponent and mantissa of halves at their positions in an f32, with the exponent off by 112. */
 function shiftedHalves(f: FunctionBuilder, halves: V128): V128 {
   return v128.and(i32x4.shl(halves, 13), f.splatBits(0x8fffe000));
 }
 
-/** Four halves, one sign-extended in each i32 lane, as f32. */
+/** Widens four halves, each sign-extended in an i32 lane, to f32. */
 export function widenHalves(f: FunctionBuilder, halves: V128): Local<"v128"> {
   const bits = f.let(shiftedHalves(f, halves));
   const special = i32x4.eq(v128.and(bits, f.splatBits(0x0f800000)), f.splatBits(0x0f800000));
   return f.let(v128.or(f32x4.mul(bits, f.splat(2 ** 112)), v128.and(special, f.splatBits(0x7f800000))));
 }
 
-/** Four bfloats in memory as f32. */
+/** Loads four bfloats as f32. */
 export function loadBfloats(address: I32, offset = 0): V128 {
   return i32x4.shl(v128.load16x4U(address, offset), 16);
 }
 
-/** Four f32 as halves, ties to even, one sign-extended in each i32 lane. */
+/** Rounds four f32 to halves, ties to even, each sign-extended in an i32 lane. */
 export function toHalves(f: FunctionBuilder, x: V128): Local<"v128"> {
   const bits = f.let(x);
   const magnitude = f.let(v128.and(bits, f.splatBits(0x7fffffff)));
   const odd = v128.and(i32x4.shrU(magnitude, 13), f.splatBits(1));
   const rounded = i32x4.add(i32x4.add(magnitude, f.splatBits(0xc8000fff)), odd);
   const half = f.let(i32x4.shrU(rounded, 13));
-  // Below 2^-14 halves are 2^-24 apart, as f32 are from 0.5 to 1: adding 0.5 rounds there.
+  // Below 2^-14 halves are 2^-24 apart, like f32 from 0.5 to 1: adding 0.5 rounds there.
   const subnormal = i32x4.sub(f32x4.add(magnitude, f.splat(0.5)), f.splatBits(0x3f000000));
   f.set(half, v128.bitselect(i32x4.gtS(f.splatBits(0x38800000), magnitude), subnormal, half));
   f.set(half, v128.bitselect(i32x4.geS(magnitude, f.splatBits(0x477ff000)), f.splatBits(0x7c00), half));
@@ -43,7 +43,7 @@ export function toHalves(f: FunctionBuilder, x: V128): Local<"v128"> {
   return half;
 }
 
-/** Four f32 as bfloats, ties to even, NaN quiet, one sign-extended in each i32 lane. */
+/** Rounds four f32 to bfloats, ties to even, NaN quiet, each sign-extended in an i32 lane. */
 export function toBfloats(f: FunctionBuilder, x: V128): Local<"v128"> {
   const bits = f.let(x);
   const odd = v128.and(i32x4.shrU(bits, 16), f.splatBits(1));

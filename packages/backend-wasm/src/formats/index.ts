@@ -16,7 +16,7 @@ import { q6_K } from "./q6_K.ts";
 import { q8_0 } from "./q8_0.ts";
 import { scaled8 } from "./scaled8.ts";
 
-/** Formats that kernels read: the common block types as they are, and `scaled8` for the others. */
+/** Formats that kernels read: the common block types unchanged, and `scaled8` for the remaining ones. */
 export type FormatName =
   | "q4_0"
   | "q4_1"
@@ -50,7 +50,7 @@ const formats: Readonly<Record<FormatName, GroupFormat>> = {
   scaled8,
 };
 
-/** All of them. */
+/** Names of all formats. */
 export const formatNames: readonly FormatName[] = Object.keys(formats) as FormatName[];
 
 /** The format in which a block type is multiplied, or undefined for plain types. */

@@ -1,9 +1,9 @@
 import { groupRows } from "./block.ts";
 import { type FormatName, formatOf } from "./index.ts";
 
-/*
- * In a group of eight interleaved rows, for each unit of each field of a block there is the unit of row 0, of row 1, … of row 7. Of some
- * formats bits are exchanged, too. A group has the bytes of its eight rows, so that offsets of rows stay what they were.
+/**
+ * In a group of eight interleaved rows, each unit of each field of a block is stored for row 0, row 1, … row 7. Some
+ * formats also exchange bits. A group has as many bytes as its eight rows, so offsets of rows do not change.
  */
 
 /** Bytes of a row of a matrix in a format. */
@@ -18,8 +18,8 @@ export function groupedBytes(name: FormatName, rows: number, k: number): number 
 }
 
 /**
- * Interleaves whole rows, eight by eight, `from` to `to` (whole groups); where rows are missing in the last group there are zeros. Both
- * arrays start at even offsets.
+ * Interleaves whole rows, eight by eight, from `from` to `to` (whole groups). Missing rows of the last group are zeros.
+ * Both arrays start at even offsets.
  */
 export function interleaveRows(name: FormatName, rowBytes: number, from: Uint8Array, to: Uint8Array): void {
   const { Words, source, transposed, exchanged } = permutation(name, rowBytes);
@@ -29,9 +29,9 @@ export function interleaveRows(name: FormatName, rowBytes: number, from: Uint8Ar
   const count = source.length;
   const whole = from.length - (from.length % groupBytes);
   const output = wordsOf(Words, to);
-  // Bits are exchanged in whole words where these are aligned.
+  // Bits are exchanged in whole words if these are aligned.
   const wide = to.byteOffset % 4 === 0 ? new Uint32Array(to.buffer, to.byteOffset, to.length >> 2) : output;
-  // Words of a block are a multiple of this, for there are eight rows.
+  // With eight rows, the words of a block are a multiple of this.
   const narrow = wide.BYTES_PER_ELEMENT / wordBytes;
   const stretches = exchanged.map((stretch) => stretch.map((word) => word / narrow));
   const interleave = (input: Uint8Array | Uint16Array, start: number, group: number): void => {
@@ -53,7 +53,7 @@ export function interleaveRows(name: FormatName, rowBytes: number, from: Uint8Ar
   interleave(wordsOf(Words, last), 0, whole);
 }
 
-/** Takes one row out of interleaved ones: `group` has the eight rows that it is number `lane` of. */
+/** Extracts row `lane` from a group of eight rows. */
 export function extractRow(name: FormatName, group: Uint8Array, lane: number, to: Uint8Array): void {
   const { bytes, bitExchange } = formatOf(name);
   const { Words, lanes } = permutation(name, to.length);
@@ -72,15 +72,18 @@ export function extractRow(name: FormatName, group: Uint8Array, lane: number, to
 type WordArray = typeof Uint8Array | typeof Uint16Array;
 
 interface Permutation {
-  /** Words of 16 bits, or of 8 where a block has an odd number of bytes. */
+  /** Words of 16 bits, or of 8 if a block has an odd number of bytes. */
   readonly Words: WordArray;
-  /** Where each word of an interleaved block comes from, counted from the first row's block on. */
+  /** Source of each word of an interleaved block, relative to the first row's block. */
   readonly source: Uint32Array;
-  /** The interleaved words at which 32 bits with transposed groups start. */
+  /** Interleaved words at which 32 bits with transposed groups start. */
   readonly transposed: readonly number[];
-  /** The interleaved words at which stretches start whose bits are exchanged. */
+  /** Interleaved words at which stretches with exchanged bits start. */
   readonly exchanged: readonly (readonly number[])[];
-  /** Per row: where each word of its block is in an interleaved block, and the words of the block at which transposed bits start. */
+  /**
+   * For each row: the position of each word of its block in an interleaved block, and the words at which transposed
+   * bits start.
+   */
   readonly lanes: readonly { readonly from: Uint32Array; readonly transposed: readonly number[] }[];
 }
 
@@ -122,7 +125,7 @@ function wordsOf(Words: WordArray, bytes: Uint8Array): Uint8Array | Uint16Array 
   return Words === Uint16Array ? new Uint16Array(bytes.buffer, bytes.byteOffset, length) : bytes;
 }
 
-/** Transposes the 32 bits from a 16-bit word on. */
+/** Transposes the 32 bits at a 16-bit word. */
 function transposeWord(words: Uint8Array | Uint16Array, at: number, transpose: (bits: number) => number): void {
   const bits = transpose(words[at]! | (words[at + 1]! << 16));
   words[at] = bits;

@@ -26,7 +26,7 @@ export const iq4_xs: GroupFormat = {
     const low = f.let(block.word(lowBitsAt, half));
     const even = f.let(nibbles(f, low, false));
     const odd = f.let(nibbles(f, low, true));
-    // Runs 0 to 3 have bytes 0 and 1 of `low`, each an even and an odd run.
+    // Runs 0 to 3 are in bytes 0 and 1 of `low`, each with an even and an odd run.
     const pairs = (lanes: readonly number[]): V128 =>
       i8x16.shuffle(
         even,
@@ -35,7 +35,7 @@ export const iq4_xs: GroupFormat = {
       );
     const high = f.let(i32x4.extendLowU(block.shorts(highBitsAt, half)));
     const words = [0, 1].map((word) => {
-      // Bit pair `r` of a byte goes to bits 4 and 5 of byte `r`.
+      // Moves bit pair `r` of a byte to bits 4 and 5 of byte `r`.
       const bits = word === 0 ? high : f.let(i32x4.shrU(high, 8));
       const upper = [0, 1, 2, 3].map((byte) => v128.and(i32x4.shl(bits, 4 + 6 * byte), f.splatBits(0x30 << (8 * byte))));
       const lower = pairs([2 * word, 16 + 2 * word, 2 * word + 1, 16 + 2 * word + 1]);

@@ -4,32 +4,38 @@ import { allQuads, halves } from "./block.ts";
 import type { BlockContext, GroupFormat } from "./format.ts";
 import { areInPairs, type BlockWeights, blockWeights, unitsOf } from "./weights.ts";
 
-/** Elements whose codes lie together with what multiplies their runs. */
+/** Elements whose codes are stored together with the factors of their runs. */
 export const stepElements = 32;
 
-/** Bytes from a quad of the first group to the same of the second one. */
+/** Bytes between corresponding quads of the first and the second group. */
 export const otherGroup = 32;
 
 const vectorBytes = 16 * allQuads.length;
 
-/** Bytes of a block's unpacked weights at most: of 256, as 16 bits, in runs of 16. */
+/** Maximum bytes of a block's unpacked weights: 256 values of 16 bits, in runs of 16. */
 export const keptBytes: number = vectorBytes * (2 * 64 + 16 + 2 + 8 + 8);
 
-/** Where unpacked weights of two groups lie; of each vector those of four quads lie side by side. */
+/** Offsets of the unpacked weights of two groups. For each vector, those of four quads are adjacent. */
 export interface KeptWeights {
-  /** Bytes from a step of {@link stepElements} to the next one. */
+  /** Bytes between two steps of {@link stepElements}. */
   readonly stepBytes: number;
-  /** What lies at `scratch`, the codes and scales of runs at `step`: there is the first step, or the current one under the first one's numbers. */
+  /**
+   * Reads weights at `scratch`, with the codes and scales of runs at `step`: the first step, or the current one under
+   * the first one's indices.
+   */
   at(scratch: Local<"i32">, step: Local<"i32">): BlockWeights;
 }
 
-/** Unpacks a block of a group to memory at `scratch`, for several tiles of tokens. Another group's lie {@link otherGroup} bytes behind. */
+/**
+ * Unpacks a block of a group to memory at `scratch`, for several tiles of tokens. The other group is stored {@link
+ * otherGroup} bytes after it.
+ */
 export function keepWeights(context: BlockContext, format: GroupFormat, lanes: Lanes, scratch: Local<"i32">): KeptWeights {
   const { f, target } = context;
   const weights = blockWeights(context, format, lanes);
   const runs = unitsOf(format);
   const runsPerStep = stepElements / format.runElements;
-  // Unsigned codes under integer scales: what they add is taken away by the scales, but for sums that start biased.
+  // For unsigned codes with integer scales, the scales remove the bias, except in sums that start biased.
   const needsScalePairs = format.scales !== undefined && format.biasBits !== undefined && !areInPairs(target, lanes);
   const [codes, factors, d]: [number[][], number[], number[]] = [[], [], []];
   let [m, minusDmin] = [0, 0];

@@ -21,7 +21,7 @@ export const mxfp4: GroupFormat = {
   unitOrder: nibbleOrder,
   codes: ({ f, target, block }, index, half) => lookUp(f, target, levels, nibbles(f, block.word(1 + 4 * (index & 3), half), index >= 4)),
   d({ f, block }, half) {
-    // 2^(e - 128): half of the power of two, since levels are doubled. The two smallest are subnormal.
+    // 2^(e - 128): half the power of two, because levels are doubled. The two smallest are subnormal.
     const e = f.let(i32x4.extendLowU(i16x8.extendLowU(block.bytes(0, half))));
     const normal = i32x4.shl(i32x4.sub(e, f.splatBits(1)), 23);
     const subnormal = i32x4.add(i32x4.shl(e, 21), f.splatBits(0x00200000));

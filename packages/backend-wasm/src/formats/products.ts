@@ -5,21 +5,21 @@ import { allQuads, type Quad } from "./block.ts";
 import type { GroupFormat } from "./format.ts";
 import { areInPairs, type BlockWeights } from "./weights.ts";
 
-/** Blocks of activations of `count` tokens, from `address` on. */
+/** Blocks of activations of `count` tokens at `address`. */
 export interface Tokens {
   readonly layout: ActivationLayout;
   readonly address: Local<"i32">;
   readonly count: number;
-  /** Where biases are counted from, if not from `address`. */
+  /** Base of biases, if not `address`. */
   readonly biases?: Local<"i32">;
 }
 
-/** The word at `offset` of a token's block in all lanes. */
+/** Loads the word at `offset` of a token's block to all lanes. */
 export function loadWord({ address, count }: Tokens, token: number, offset: number): V128 {
   return v128.load32Splat(address, wordAt(offset, token, count));
 }
 
-/** A vector that is read and written in place: a local, or memory where there are more of them than registers. */
+/** A vector that is read and written in place: a local, or memory if registers do not suffice. */
 export interface Slot {
   readonly value: V128;
   set(value: V128): void;
@@ -33,10 +33,10 @@ export function memorySlot(f: FunctionBuilder, address: Local<"i32">, offset: nu
   return { value: v128.load(address, offset), set: (value) => f.store(address, value, offset) };
 }
 
-/** Sums per token and four rows. */
+/** Sums per token and quad. */
 export type Slots = (token: number, quad: Quad) => Slot;
 
-/** A slot whose first write sets; the others add. */
+/** A slot that is set by its first write and added to by later ones. */
 class Sum {
   readonly #slot: Slot;
   #isSet = false;
@@ -49,25 +49,25 @@ class Sum {
     return this.#slot.value;
   }
 
-  /** Sets or adds by an instruction that takes the sum so far. */
+  /** Sets or adds with an instruction that takes the current sum. */
   accumulate(add: (sum: V128) => V128): void {
     this.#slot.set(add(this.#isSet ? this.#slot.value : v128.zero()));
     this.#isSet = true;
   }
 
-  /** Sets or adds, by `add`, what has been computed. */
+  /** Sets, or combines with `add`, a computed value. */
   add(value: V128, add: (a: V128, b: V128) => V128 = i32x4.add): void {
     this.#slot.set(this.#isSet ? add(this.#slot.value, value) : value);
     this.#isSet = true;
   }
 
-  /** The next write sets. */
+  /** Makes the next write set the value. */
   clear(): void {
     this.#isSet = false;
   }
 }
 
-/** Codes of a quad, and the values of a token that they are multiplied with. */
+/** Codes of a quad, and the values of a token that multiply them. */
 interface Factors {
   readonly token: number;
   readonly quad: Quad;
@@ -76,20 +76,20 @@ interface Factors {
   readonly part: number;
 }
 
-/** What {@link Products} multiplies. */
+/** Operands of {@link Products}. */
 interface ProductOptions {
   readonly format: GroupFormat;
   readonly tokens: Tokens;
-  /** Rows that are worked on together. */
+  /** Rows that are processed together. */
   readonly quads: readonly Quad[];
   readonly hasScales: boolean;
-  /** Where totals go that are added to more than once; undefined: locals. */
+  /** Memory for totals that are added to more than once; by default locals. */
   readonly totals: Slots | undefined;
 }
 
 /**
- * Emits the integer products of codes with the activations of some tokens, in the way that the target likes: totals per token and four rows,
- * each run multiplied by its scales. All sums are exact.
+ * Emits integer products of codes with the activations of some tokens, in the way that suits the target. Totals are per
+ * token and quad, with each run multiplied by its scales. All sums are exact.
  */
 export class Products {
   readonly #f: FunctionBuilder;
@@ -103,11 +103,11 @@ export class Products {
   /** By token and quad. */
   readonly #totals: readonly (readonly Sum[])[];
   readonly #runs: readonly (readonly Sum[])[];
-  /** Products of the negative parts, where activations are split and products go by fours. */
+  /** Products of the negative parts, if activations are split and products are added by fours. */
   readonly #below: readonly (readonly Sum[])[];
-  /** Products that are yet to be added. */
+  /** Products that are not added yet. */
   readonly #products: readonly Local<"v128">[];
-  /** Products of pairs that a 16-bit lane of a quad has taken so far. */
+  /** Products of pairs that a quad's 16-bit lanes hold so far. */
   readonly #taken: number[];
 
   constructor(f: FunctionBuilder, target: Target, { format, tokens, quads, hasScales, totals }: ProductOptions) {
@@ -133,7 +133,7 @@ export class Products {
     this.#below = tokens.layout.lanes === "split" && target.dots === "quads" ? sums() : [];
   }
 
-  /** Whether sums of 16 bits start at what a bias takes from the codes: then nothing is left to take away. */
+  /** Whether 16-bit sums start at the bias of the codes, so that nothing has to be subtracted later. */
   get startsBiased(): boolean {
     return this.#isInPairs && this.#biasBits > 0;
   }
@@ -153,7 +153,7 @@ export class Products {
     this.#totals[token]![quad]!.add(value);
   }
 
-  /** Adds the products of unit `index`, four elements of a run. */
+  /** Adds the products of unit `index`: four elements of a run. */
   add(index: number, weights: BlockWeights): void {
     const { lanes, biases } = this.#tokens.layout;
     if (lanes === "wide") {
@@ -189,8 +189,8 @@ export class Products {
   }
 
   /**
-   * Adds the products of unit `index` with split activations, positive parts less negative ones. One of the two is 0 for each value, so that two
-   * products of bytes fit into 16 bits, but no more.
+   * Adds the products of unit `index` with split activations, positive parts minus negative ones. One part of each
+   * value is 0, so two byte products fit into 16 bits, but no more.
    */
   #addDifferences(index: number, { codes }: BlockWeights): void {
     const f = this.#f;
@@ -204,20 +204,20 @@ export class Products {
     }
   }
 
-  /** All products before the sums: these wait for them less. */
+  /** All products come before the sums, which then wait less. */
   #addProducts(factors: readonly Factors[], multiply: (code: V128, x: V128) => V128, add: (a: V128, b: V128) => V128): void {
     factors.forEach(({ code, x }, i) => void this.#f.set(this.#products[i]!, multiply(code, x)));
     factors.forEach(({ token, quad }, i) => void this.#runs[token]![quad]!.add(this.#products[i]!, add));
   }
 
   /**
-   * Loads the codes of each quad in unit `index` and the values of each token there, in parts: 16 bits of each, or what is above and below 0.
-   * What there is less of stays in registers while the other passes by.
+   * Loads the codes of each quad in unit `index` and the values of each token, in parts: 16 bits each, or the positive
+   * and the negative part. The smaller set of operands stays in registers.
    */
   *#factors(index: number, { codes }: BlockWeights, parts: readonly number[]): Iterable<readonly Factors[]> {
     const f = this.#f;
     const tokens = Array.from({ length: this.#tokens.count }, (_, token) => token);
-    // Split activations share their codes.
+    // Both parts of split activations use the same codes.
     const codePart = (part: number): number => (this.#tokens.layout.lanes === "wide" ? part : 0);
     if (this.#quads.length > tokens.length) {
       for (const part of parts) {
@@ -244,10 +244,10 @@ export class Products {
     return loadWord(this.#tokens, token, lanes === "wide" ? 8 * index + 4 * part : 4 * index + part * negative);
   }
 
-  /** Ends a run of a quad: its sums, times its scale if it has one, go to the totals. */
+  /** Ends a run of a quad: adds its sums, times its scale if it has one, to the totals. */
   endRun(quad: Quad, factor: V128 | undefined): void {
     this.#below.forEach((below, t) => {
-      // The sum of the run's own products is set before anything is taken from it.
+      // The products of the run itself are set before anything is subtracted.
       this.#runs[t]![quad]!.accumulate((sum) => i32x4.sub(sum, below[quad]!.value));
       below[quad]!.clear();
     });
@@ -261,7 +261,7 @@ export class Products {
     }
   }
 
-  /** Starts the totals of a quad anew. */
+  /** Restarts the totals of a quad. */
   clear(quad: Quad): void {
     for (const totals of this.#totals) totals[quad]!.clear();
   }
@@ -270,7 +270,7 @@ export class Products {
     return areInPairs(this.#target, this.#tokens.layout.lanes);
   }
 
-  /** How many sums of two products fit into 16 bits; sums on the way may wrap around. */
+  /** Number of sums of two products that fit into 16 bits. Intermediate sums may wrap around. */
   get #pairLimit(): number {
     const bias = this.startsBiased ? 2 ** this.#biasBits : 0;
     return Math.floor(32767 / (2 * 127 * Math.max(bias, this.#largestCode! - bias)));

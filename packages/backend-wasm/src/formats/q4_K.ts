@@ -12,10 +12,13 @@ export function kRunBytes({ f, block }: BlockContext, half: Half, areMinima: boo
   return { words: [f.let(moveBits(f, own, 0, 6, 0)), f.let(v128.or(low, moveBits(f, own, 6, 2, 4)))], areSigned: false };
 }
 
-/** Bytes with the nibbles of a run, once interleaved: before, each 32 bytes had those of two runs. */
+/** Interleaved bytes with the nibbles of a run. In the original order, each 32 bytes have those of two runs. */
 const runBytes = 16;
 
-/** Low nibbles of 32 bytes go to the first 16 of them and high ones to the others, so that a run is in as few words as can be. */
+/**
+ * Moves the low nibbles of 32 bytes to the first 16 bytes and the high ones to the rest, so that a run takes as few
+ * words as possible.
+ */
 const bitExchange: BitExchange = {
   stretches: [0, 1, 2, 3].map((pair) => [16 + 2 * pair * runBytes, 16 + (2 * pair + 1) * runBytes]),
   bytes: runBytes,
@@ -27,7 +30,7 @@ const bitExchange: BitExchange = {
       words[second! + i] = ((a >>> 4) & 0x0f0f0f0f) | (b & 0xf0f0f0f0);
     }
   },
-  // Nibbles change places in pairs: doing it again takes them back.
+  // Nibbles are swapped in pairs, so the operation is its own inverse.
   restore: (words, start, at, count) => bitExchange.exchange(words, start, at, count),
 };
 

@@ -4,18 +4,18 @@ import { fiveBitExchange, fiveBits } from "./fiveBits.ts";
 import type { BitExchange, BlockContext, GroupFormat } from "./format.ts";
 import { nibbleOrder } from "./q4_0.ts";
 
-/** The words with the codes of a block of q5_0 or q5_1 once interleaved: those of nibbles, and the transposed fifth bits at `at`. */
+/** Interleaved words with the codes of a block of q5_0 or q5_1: nibbles, and transposed fifth bits at `at`. */
 const stretchesFrom = (at: number): readonly number[] => [at + 4, at + 8, at + 12, at + 16, at];
 
-/** How bits are exchanged where fifth bits are at `at`. */
+/** The bit exchange for fifth bits at `at`. */
 export function fifthsExchange(at: number): BitExchange {
   return fiveBitExchange(stretchesFrom(at), 4, nibbleOrder);
 }
 
-/** The order in which words are read the fewest times. */
+/** The order that reads words the fewest times. */
 export const fiveBitOrder: readonly number[] = [0, 1, 5, 2, 3, 6, 4, 7].map((code) => nibbleOrder[code]!);
 
-/** Codes of unit `index` of q5_0 and q5_1, whose fifth bits were at `at`. */
+/** Codes of unit `index` of q5_0 and q5_1, with fifth bits at `at`. */
 export function fiveBitUnit({ f, block }: BlockContext, at: number, index: number, half: Half): V128 {
   return fiveBits(f, (byte) => block.word(stretchesFrom(at)[byte]!, half), nibbleOrder.indexOf(index));
 }

@@ -3,7 +3,10 @@ import { fiveBitExchange, fiveBits } from "./fiveBits.ts";
 import type { GroupFormat } from "./format.ts";
 import { kRunBytes } from "./q4_K.ts";
 
-/** Nibbles, 32 bytes for two runs of 32, and the fifth bits, of run `r` at bit `r`; each of these has the codes of a run once interleaved. */
+/**
+ * Nibbles, 32 bytes for two runs of 32, and fifth bits, of run `r` at bit `r`. When interleaved, each has the codes of
+ * a run.
+ */
 const stretches = [48, 80, 112, 144, 16];
 
 export const q5_K: GroupFormat = {

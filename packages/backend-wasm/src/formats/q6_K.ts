@@ -6,12 +6,12 @@ import type { BitExchange, GroupFormat } from "./format.ts";
 const [highBitsAt, scalesAt, scaleAt] = [128, 192, 208];
 const parts = [0, 1];
 
-/** Where the codes of the first three quarters of a part lie, once interleaved. */
+/** Location of the codes of the first three quarters of a part, when interleaved. */
 const stretchesOf = (part: number): readonly number[] => [64 * part, 64 * part + 32, highBitsAt + 32 * part];
 
 /**
- * The three bytes of a block that have four codes come to have three of them in their low bits, and two bits each of the fourth in their high
- * ones, so that fewer instructions take them out.
+ * Three bytes of a block have four codes. When interleaved, they hold three codes in their low bits, and two bits each
+ * of the fourth in their high bits, which takes fewer instructions to extract.
  */
 const bitExchange: BitExchange = {
   stretches: parts.map(stretchesOf),
@@ -41,7 +41,7 @@ const bitExchange: BitExchange = {
 export const q6_K: GroupFormat = {
   elements: 256,
   bytes: 210,
-  // In the order of first use: what streams from memory in order is fetched ahead.
+  // In the order of first use, so that the processor prefetches.
   fields: [
     { at: scalesAt, unit: 4, count: 4 },
     { at: scaleAt, unit: 2, count: 1 },

@@ -1,8 +1,8 @@
 import type { GroupFormat } from "./format.ts";
 
 /**
- * The form in memory of block types without kernels of their own, without loss: 32 weights in 40 bytes, two f32 scales for 16 weights
- * each, then the weights as multiples of their scale from -127 to 127. Not a type of ggml.
+ * Lossless stored form of block types without kernels of their own: 32 weights in 40 bytes. Two f32 scales for 16
+ * weights each are followed by the weights as multiples of their scale, from -127 to 127. Not a ggml type.
  */
 export const scaled8: GroupFormat = {
   elements: 32,

@@ -4,26 +4,26 @@ import type { Lanes } from "./activations.ts";
 import { type Half, halves, type Quad } from "./block.ts";
 import type { BlockContext, GroupFormat, RunBytes } from "./format.ts";
 
-/** What is multiplied of a block of one or two groups of eight interleaved rows; see {@link GroupFormat}. */
+/** Operands from a block of one or two groups of eight interleaved rows: see {@link GroupFormat}. */
 export interface BlockWeights {
-  /** Codes of unit `unit` as dot products take them: bytes, or bytes 0 and 2 and then 1 and 3 of each four as 16 bits. */
+  /** Codes of unit `unit` for dot products: bytes, or bytes 0 and 2 and then 1 and 3 of each four as 16 bits. */
   codes(unit: number, quad: Quad): readonly V128[];
   d(quad: Quad, run: number): V128;
-  /** The integer scale of a run, as it multiplies the run's sums; formats without have none. */
+  /** The integer scale of a run, as a factor of the run's sums; undefined for formats without. */
   factor(quad: Quad, run: number): V128 | undefined;
-  /** All integer scales in pairs of 16 bits, in the order that layouts of activations have sums in. */
+  /** All integer scales as pairs of 16 bits, in the order of the sums in activations. */
   scalePairs(quad: Quad): readonly V128[];
   m(quad: Quad): V128;
   minusDmin(quad: Quad): V128;
   minimumPairs(quad: Quad): readonly V128[];
 }
 
-/** Whether sums of products are 16 bits wide for a while. */
+/** Whether sums of products are temporarily 16 bits wide. */
 export function areInPairs({ dots }: Target, lanes: Lanes): boolean {
   return dots === "pairs" && lanes === "bytes";
 }
 
-/** Units of a format in the order in which they are read best, run by run. */
+/** Units of a format in the best order to read them, run by run. */
 export function unitsOf({ elements, runElements, unitOrder }: GroupFormat): readonly (readonly number[])[] {
   const perRun = runElements / 4;
   return Array.from({ length: elements / runElements }, (_, run) =>
@@ -31,12 +31,12 @@ export function unitsOf({ elements, runElements, unitOrder }: GroupFormat): read
   );
 }
 
-/** Weights that are computed where they are asked for. */
+/** Weights that are computed when they are needed. */
 export function blockWeights(context: BlockContext, format: GroupFormat, lanes: Lanes): BlockWeights {
   return weightsOfGroups([context], format, lanes);
 }
 
-/** The same of several groups. */
+/** {@link blockWeights} of several groups. */
 function weightsOfGroups(contexts: readonly BlockContext[], format: GroupFormat, lanes: Lanes): BlockWeights {
   const { f, target } = contexts[0]!;
   const isWide = lanes === "wide";
@@ -81,10 +81,10 @@ function scale(f: FunctionBuilder, word: V128, run: number, areSigned: boolean):
   return areSigned ? i32x4.shrS(i32x4.shl(word, 24 - 8 * byte), 24) : v128.and(i32x4.shrU(word, 8 * byte), f.splatBits(255));
 }
 
-/** Byte `run % 4` of each word twice, as 16 bits; for pairs there is relaxed SIMD. */
+/** Byte `run % 4` of each word twice, as 16 bits. Relaxed SIMD multiplies pairs. */
 function pairedScale(f: FunctionBuilder, word: V128, run: number, areSigned: boolean): V128 {
   const byte = run & 3;
-  // An index with the highest bit gives zero.
+  // An index with the highest bit set gives zero.
   const zero = 0x80;
   const twice = (parts: (at: number) => readonly number[]): V128 =>
     relaxed.swizzle(word, f.pooled(Uint8Array.from([0, 4, 8, 12].flatMap((row) => [...parts(row + byte), ...parts(row + byte)]))));
@@ -95,7 +95,7 @@ function pairedScale(f: FunctionBuilder, word: V128, run: number, areSigned: boo
   );
 }
 
-/** Bytes of runs as 16 bits in pairs, in the order that a layout has its sums in. */
+/** Bytes of runs as pairs of 16 bits, in the order of a layout's sums. */
 function wordPairs(f: FunctionBuilder, { words, areSigned }: RunBytes): readonly V128[] {
   return words.flatMap((word) =>
     areSigned ? [i16x8.shrS(i16x8.shl(word, 8), 8), i16x8.shrS(word, 8)] : [v128.and(word, f.splatBits(0x00ff00ff)), i16x8.shrU(word, 8)],

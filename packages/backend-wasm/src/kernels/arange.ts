@@ -3,7 +3,7 @@ import { f32x4, f64x2, i32, i32x4 } from "../emit/index.ts";
 import type { Kernel } from "../kernel.ts";
 import { ranges } from "./shared/axes.ts";
 
-/** `start + i * step` in f64, as exact as i32 are. */
+/** `start + i * step` in f64, which is exact for i32. */
 export const arange: Kernel<"arange"> = {
   build({ emit }, _inputs, { start, step, dtype }, y) {
     const signature = { y: "i32", start: "f64", step: "f64", begin: "i32", end: "i32" } as const;

@@ -5,16 +5,22 @@ import { scratchLayout } from "./shared/attentionBlock.ts";
 import { partBytes } from "./shared/attentionParts.ts";
 import { keyBlock } from "./shared/attentionTiles.ts";
 
-/** Multiply-adds of one tile at most, about: ten milliseconds, where all positions that there is room for are seen. */
+/** Maximum multiply-adds of a tile: about ten milliseconds if all positions that fit are visible. */
 const workPerTile = 2e8;
 
-/** Queries of a group of heads that share a copy of keys and values at most: converting these is a few percent of the work then. */
+/**
+ * Maximum queries of a group of heads that share converted keys and values. Conversion is a few percent of the work
+ * then.
+ */
 const maxRows = 128;
 
-/** Bytes of neighbouring heads, of each position, that a thread reads as one stretch at most: those of a block stay in the second-level cache. */
+/**
+ * Maximum bytes of adjacent heads that a thread reads together at each position, so that a block stays in the
+ * second-level cache.
+ */
 const largestStretch = 1024;
 
-/** Tiles per thread, where there is work for so many: enough for the threads to end together. */
+/** Tiles per thread, if there is enough work: enough for the threads to finish together. */
 const tilesPerThread = 4;
 
 export const attention: Kernel<"attention"> = {
@@ -48,13 +54,13 @@ export const attention: Kernel<"attention"> = {
       const [slots] = run.shape(cache) as readonly [number];
       const [sequences, maxBlocks] = run.shape(blockTable) as readonly [number, number];
       const sinksAt = sinks === undefined ? 0 : run.address(sinks);
-      // Tokens of different sequences share nothing: each is a unit of work of its own, with as many in a tile as otherwise share a copy.
-      // Of few tokens, fewer share one where threads would have nothing to do.
+      // Tokens of different sequences share nothing, so a tile has at most as many as one sequence has on average. With
+      // few tokens, tiles get smaller so that all threads have work.
       const shares = Math.ceil((tokens * kvHeads) / threads);
       const together = Math.max(1, Math.min(queries, shares, Math.ceil(tokens / Math.max(1, sequences))));
       const units = Math.ceil(tokens / together) * kvHeads;
       const grain = Math.max(1, Math.floor(Math.min(queries / together, units / (tilesPerThread * threads))));
-      // One token over many positions: threads share these, and not only the heads.
+      // For one token over many positions, threads share the positions as well as the heads.
       const isSplit = tokens === 1 && blocks > 1;
       const parts = run.scratch + maxThreads * layout.bytes;
       const args = attentionArguments({

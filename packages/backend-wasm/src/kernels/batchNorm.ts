@@ -12,7 +12,7 @@ const expression: Expression<Params> = {
     f32x4.add(f32x4.mul(f32x4.sub(x, mean), f32x4.div(w, f32x4.sqrt(f32x4.add(variance, eps!)))), bias),
 };
 
-/** A loop over points in which the channel's values stand still. */
+/** A loop over points. The values of a channel broadcast over its points. */
 export const batchNorm: Kernel<"batchNorm"> = elementwise<Params>({
   body: (_count, params, { dtype }) => [{ op: "batchNorm", expression, params, inputs: [0, 1, 2, 3, 4], output: dtype }],
   shapes: ([x, ...perChannel]) => [x!, ...perChannel.map(([channels]) => [channels!, ...x!.slice(2).map(() => 1)])],

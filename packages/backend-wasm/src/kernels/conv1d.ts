@@ -2,7 +2,7 @@ import type { Operand } from "@centella/core/backend";
 import type { Kernel } from "../kernel.ts";
 import { conv2d } from "./conv2d.ts";
 
-/** A convolution over images of one row. */
+/** A 2-D convolution over images of one row. */
 export const conv1d: Kernel<"conv1d"> = {
   emit: conv2d.emit!,
   build(context, inputs, { stride, padding, dilation, groups }, y) {

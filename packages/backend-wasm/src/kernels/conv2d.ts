@@ -9,10 +9,10 @@ import { storeLanes } from "./shared/loops.ts";
 
 const { tileColumns } = outer;
 
-/** Output channels of a group below which each is summed on its own instead of as rows of a product. */
+/** Output channels per group below which each is summed directly instead of as rows of a product. */
 const minProductChannels = 4;
 
-/** Where the taps of a kernel lie in an image, in elements. Output (0, 0) begins `top` above and `left` of the image. */
+/** Geometry of the kernel and the image, in elements. Output (0, 0) starts `top` above and `left` of the image. */
 const geometry = {
   height: "i32",
   width: "i32",
@@ -31,8 +31,9 @@ const geometry = {
 type Geometry = { readonly [K in keyof typeof geometry]: Local<"i32"> };
 
 /**
- * Visits `count` taps from number `tap` on, counted channel by channel and row by row, for eight output positions from `position` on: `use`
- * gets the eight elements of the image under a tap, zeros beyond its edges. `scratch` is for eight f32, and may be moved by `use`.
+ * Visits `count` kernel elements (taps) from number `tap` on, ordered by channel and row, for the eight output
+ * positions from `position` on. `use` gets the eight image elements under a tap, zeros beyond the edges. `scratch`
+ * holds eight f32; `use` may advance it.
  */
 function forEachTap(
   f: FunctionBuilder,
@@ -60,7 +61,8 @@ function forEachTap(
   const [p, channel] = [f.let(i32.remU(above, kh)), f.let(i32.divU(above, kh))];
   const [step, span] = [f.let(i32.shl(strideX, 2)), f.let(i32.mul(strideX, tileColumns - 1))];
   const remaining = f.let(count);
-  // What is under the tap at the first position: row and column of the image, and the row's address and whether it is the row of all positions.
+  // Under the tap at the first position: the image row and column, the row's address, and whether all eight positions
+  // are in this row.
   const [y, at, rowAddress, isRow] = f.locals("i32", 4);
   const [lane, line, column, y1, at1, from] = f.locals("i32", 6);
   const rowUnder = (row: Local<"i32">): Expr<"i32"> => i32.sub(i32.add(i32.mul(row, strideY), i32.mul(p, dilationY)), top);
@@ -134,12 +136,12 @@ function forEachTap(
 }
 
 /**
- * The product `y [O, positions] = w [O, taps] · unfolded [taps, positions]`, of which only the panels that are multiplied are ever
- * unfolded. Kernels of one tap need no unfolding; groups of few channels, as in depthwise convolutions, are summed directly.
+ * The product `y [O, positions] = w [O, taps] · unfolded [taps, positions]`. Only the panels in use are unfolded. 1×1
+ * kernels need no unfolding. Groups with few channels, as in depthwise convolutions, are summed directly.
  */
 export const conv2d: Kernel<"conv2d"> = {
   emit(module, target) {
-    // Panels `begin` to `end` of those from position `first` on: taps from `tap` on.
+    // Packs panels `begin` to `end` after position `first`, for taps from `tap` on.
     const packing = { x: "i32", to: "i32", ...geometry, tap: "i32", count: "i32", first: "i32", begin: "i32", end: "i32" } as const;
     module.function("conv2d.pack", packing, (f, params) => {
       const { x, to, tap, count, first, begin, end } = params;
@@ -155,7 +157,7 @@ export const conv2d: Kernel<"conv2d"> = {
         f.advance(begin, 1);
       });
     });
-    // Units are panels, one output channel after the other; `channels` and `taps` are those of a group's input.
+    // Units are panels, one output channel after another. `channels` and `taps` are those of a group's input.
     const summing = {
       x: "i32",
       w: "i32",
@@ -210,7 +212,7 @@ export const conv2d: Kernel<"conv2d"> = {
     const [, , rows, columns] = max(y).shape as readonly [number, number, number, number];
     const [taps, positions, perGroup] = [channels * kh * kw, rows * columns, out / groups];
     const isSummed = perGroup < minProductChannels || taps === 0;
-    // One tap at each position of the image: the image is what would be unfolded.
+    // With one tap at each position, the image equals its unfolded form.
     const isPlain = [kh, kw, ...stride].every((extent) => extent === 1) && padding.every((extent) => extent === 0);
     reserve(Math.max(maxThreads * threadScratchBytes, outerScratch(perGroup, positions, threads)));
     return function* (run) {
@@ -240,8 +242,8 @@ export const conv2d: Kernel<"conv2d"> = {
   },
 };
 
-/** Bytes of a thread's scratch for eight elements, a cache line. */
+/** Bytes of a thread's scratch for eight elements: a cache line. */
 const threadScratchBytes = 64;
 
-/** Panels that a thread unfolds at once. */
+/** Panels that a thread unfolds at a time. */
 const panelsAtOnce = 8;

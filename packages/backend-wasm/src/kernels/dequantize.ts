@@ -5,7 +5,7 @@ import type { Kernel } from "../kernel.ts";
 import { lazyPart } from "../linking/lazyParts.ts";
 import { ranges } from "./shared/axes.ts";
 
-/** Halves are widened in a loop; a block type has a loop of its own over its blocks. */
+/** Halves are widened in an elementwise loop. Each block type has its own loop over blocks. */
 export const dequantize: Kernel<"dequantize"> = {
   build(context, [x], params, y) {
     const { dtype } = x.spec;

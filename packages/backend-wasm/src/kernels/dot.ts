@@ -3,7 +3,7 @@ import type { Kernel } from "../kernel.ts";
 import { ranges } from "./shared/axes.ts";
 import { blockSum } from "./shared/sum.ts";
 
-/** Elements of a part, whose sum is an f64: threads share long vectors, and the extent alone tells how they are cut. */
+/** Elements of a part, whose sum is an f64. Threads share long vectors; how they are cut depends only on the extent. */
 const part = 1 << 17;
 
 export const dot: Kernel<"dot"> = {

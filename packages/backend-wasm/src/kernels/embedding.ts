@@ -25,7 +25,7 @@ const signature = {
 
 export const embedding: Kernel<"embedding"> = {
   emit(module) {
-    /** Visits `begin` to `end`: rows that the table does not have are zeros. */
+    /** Visits rows `begin` to `end`. Rows outside the table are zeros. */
     const define = (name: string, read: (f: FunctionBuilder, p: Parameters, id: Pointer, to: Pointer) => void): void => {
       module.function(`embedding.${name}`, signature, (f, p) => {
         const [id, to] = f.locals("i32", 2) as [Pointer, Pointer];

@@ -6,7 +6,7 @@ import { copyBytes } from "./shared/copies.ts";
 
 const signature = { x: "i32", indices: "i32", y: "i32", n: "i32", count: "i32", bytes: "i32", begin: "i32", end: "i32" } as const;
 
-/** A unit is a slice; one whose index is out of range becomes zeros. */
+/** A unit is a slice. A slice whose index is out of range becomes zeros. */
 export const gather: Kernel<"gather"> = {
   build({ emit }, [x, indices], { axis }, y) {
     const size = layoutOf(y.spec.dtype).bytes;

@@ -18,7 +18,7 @@ const signature = {
   end: "i32",
 } as const;
 
-/** A unit is a group of an item; `channels` are those of a group. `bias` is 0 where there is none. */
+/** A unit is a group of an item; `channels` counts those of a group. `bias` is 0 if absent. */
 export const groupNorm: Kernel<"groupNorm"> = {
   build({ emit, table, max }, [x, w, bias], { groups, eps }, y) {
     const call = emit("groupNorm", (module, name) => {

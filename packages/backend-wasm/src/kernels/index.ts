@@ -14,7 +14,7 @@ import { rmsNorm } from "./rmsNorm.ts";
 import { rope } from "./rope.ts";
 import { sum } from "./sum.ts";
 
-/** The kernels that a language model may have, by op; the others are loaded lazily. */
+/** Kernels that are loaded with the backend: those that language models commonly use. The remaining ones are lazy. */
 export const kernels: Kernels = {
   ...expressionKernels(expressions),
   argmax,

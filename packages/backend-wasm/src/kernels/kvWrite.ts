@@ -37,7 +37,7 @@ export const kvWrite: Kernel<"kvWrite"> = {
             f.set(fromK, i32.add(k, i32.shl(i32.mul(i32.mul(begin, heads), dK), 2)));
             f.set(fromV, i32.add(v, i32.shl(i32.mul(i32.mul(begin, heads), dV), 2)));
             f.while(left, () => {
-              // Blocks may lie across keys and values: they are rounded side by side.
+              // A block may span keys and values, so both are rounded together.
               const row = type === "q8_0" ? f.let(scratch) : to;
               for (const [from, count] of [[fromK, dK] as const, [fromV, dV] as const]) {
                 if (type === "f16") writeHalves(f, from, to, count);
@@ -69,7 +69,7 @@ export const kvWrite: Kernel<"kvWrite"> = {
   },
 };
 
-/** `count` f32 as halves, both pointers moved on. */
+/** Writes `count` f32 as halves and advances both pointers. */
 function writeHalves(f: FunctionBuilder, from: Pointer, to: Pointer, count: Pointer): void {
   const left = f.let(count);
   f.while(i32.geU(left, 4), () => {
@@ -87,7 +87,10 @@ function writeHalves(f: FunctionBuilder, from: Pointer, to: Pointer, count: Poin
   });
 }
 
-/** `count` f32 as blocks of q8_0, as ggml's reference code rounds them: `d = max|x| / 127`, halves of `x / d` away from zero. */
+/**
+ * Writes `count` f32 as blocks of q8_0, rounded as in ggml's reference code: `d = max|x| / 127`, halves of `x / d` away
+ * from zero.
+ */
 function writeBlocks(f: FunctionBuilder, from: Pointer, to: Pointer, count: Pointer): void {
   f.while(count, () => {
     const largest = f.let(v128.zero());

@@ -5,7 +5,7 @@ import { ranges } from "./shared/axes.ts";
 import { forEachVector } from "./shared/loops.ts";
 import { emitMoments, inverseDeviation } from "./shared/moments.ts";
 
-/** Two passes over a row for its mean and variance, a third writes. `bias` is 0 where there is none. */
+/** Two passes over a row compute its mean and variance; a third writes. `bias` is 0 if absent. */
 export const layerNorm: Kernel<"layerNorm"> = {
   emit(module) {
     const signature = { x: "i32", w: "i32", bias: "i32", y: "i32", n: "i32", eps: "f64", begin: "i32", end: "i32" } as const;

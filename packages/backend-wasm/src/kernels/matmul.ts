@@ -46,7 +46,7 @@ export const matmul: Kernel<"matmul"> = {
   },
 };
 
-/** How to multiply with `b`, or with any of its matrices if it has batch axes. */
+/** Chooses how to multiply with `b`, or with each of its matrices if it has batch axes. */
 export function choosePath(context: BuildContext, b: Operand, { transposeB, activations }: Params): Path {
   const { dtype } = b.spec;
   const form = context.interleaving(b) ?? formatNameOf(dtype);
@@ -55,9 +55,9 @@ export function choosePath(context: BuildContext, b: Operand, { transposeB, acti
   return context.interleaving(b) === undefined ? interleavingFirst(context, dtype, form, path) : path;
 }
 
-/** Blocks times activations that are rounded to 8 bits first. */
+/** Blocks times activations that are first rounded to 8 bits. */
 function roundedPath({ exports, target, threads, maxThreads }: BuildContext, dtype: DType, form: FormatName): Path {
-  // Forms of other types know the activations of their own only.
+  // Converted types accept only the activations of their own format.
   const rounding = dtype === form || activationType[dtype as BlockType] !== "q8_K" ? formatOf(form).rounding : "q8_Kx32";
   return {
     single: `groups1.${form}`,
@@ -67,7 +67,7 @@ function roundedPath({ exports, target, threads, maxThreads }: BuildContext, dty
   };
 }
 
-/** A path for block rows that lie as they were loaded: it is given a copy with interleaved rows. */
+/** A path for block rows that are stored as they were loaded: it multiplies with an interleaved copy. */
 function interleavingFirst({ heap }: BuildContext, dtype: DType, form: FormatName, path: Path): Path {
   const { elements, bytes } = layoutOf(dtype);
   const rowBytes = (k: number): number => (k / elements) * bytes;
@@ -89,7 +89,7 @@ function interleavingFirst({ heap }: BuildContext, dtype: DType, form: FormatNam
   };
 }
 
-/** Extents of one call; `mergedRows > 0` if all batches multiply one `b` and their rows can be taken as one matrix. */
+/** Extents of one call. `mergedRows > 0` if all batches multiply one `b` and their rows form one matrix. */
 function extents(
   aShape: readonly number[],
   bShape: readonly number[],
@@ -118,7 +118,7 @@ function extents(
   };
 }
 
-/** Maps the index of a batch of `y` to that of an input. */
+/** Maps a batch index of `y` to that of an input. */
 function batchIndex(input: readonly number[], batch: readonly number[]): (index: number) => number {
   const strides = broadcastStrides(input, batch);
   return (index) => {

@@ -6,10 +6,13 @@ import type { Heap } from "../memory/heap.ts";
 import { choosePath } from "./matmul.ts";
 import { aligned } from "./shared/aligned.ts";
 
-/** Products up to which each is made on its own; more are gathered by expert, which reads each expert's weights once. */
+/**
+ * Maximum number of products that are computed separately. Larger calls gather rows by expert, which reads each
+ * expert's weights once.
+ */
 const maxIndexed = 16;
 
-/** Rows that are copied between two looks at the clock. */
+/** Rows that are copied between two checks of the clock. */
 const rowsPerTurn = 64;
 
 export const moeMatmul: Kernel<"moeMatmul"> = {
@@ -26,13 +29,13 @@ export const moeMatmul: Kernel<"moeMatmul"> = {
     const expertBytes = path.matrixBytes(n, k);
     const aloneBytes = aligned(path.scratch(1, n, k));
     const [gatheredBytes, productBytes] = [aligned(4 * most * chosen * k), aligned(4 * most * chosen * n)];
-    // Block rows that lie as they were loaded are interleaved on the way, which takes a look at the chosen expert.
+    // Rows that are not interleaved yet are interleaved during the product, which requires the chosen expert's id.
     const canIndex = !isQuantized(experts.spec.dtype) || context.interleaving(experts) !== undefined;
     context.reserve(Math.max(maxIndexed * aloneBytes, gatheredBytes + productBytes + path.scratch(most * chosen, n, k)));
     const perVector = x.spec.shape.length === 2 ? chosen : 1;
     const index = indexing(context, path.single, count, expertBytes);
 
-    /** Each product with an expert that is looked up when it runs: the same calls whatever the choice. */
+    /** Products with experts that are looked up when they run: the calls do not depend on the choice. */
     function* alone(run: Run, slots: number): Iterable<Stage> {
       const [from, b, idsAt, to] = [run.address(x), run.address(experts), run.address(ids), run.address(y)];
       const stages: Call[][] = [];
@@ -50,7 +53,7 @@ export const moeMatmul: Kernel<"moeMatmul"> = {
       yield* stages;
     }
 
-    /** Products with each expert of all rows that chose it, which are told when the ids are known. */
+    /** Products with each expert of all rows that chose it. They are deferred until the ids are known. */
     function* gathered(run: Run, slots: number): Iterable<Stage | DeferredStages> {
       const { heap } = context;
       const [from, weights, idsAt, to] = [run.address(x), run.address(experts), run.address(ids) / 4, run.address(y)];
@@ -89,7 +92,7 @@ export const moeMatmul: Kernel<"moeMatmul"> = {
   },
 };
 
-/** The places in `ids` that ask for each expert; -1 stands for ids that are none of the `count` experts. */
+/** Indices in `ids` of each expert; -1 collects ids outside `count`. */
 function byExpert(ids: Int32Array, count: number): ReadonlyMap<number, readonly number[]> {
   const users = new Map<number, number[]>();
   ids.forEach((id, slot) => {

@@ -4,7 +4,7 @@ import { exp } from "../math/exp.ts";
 import type { Target } from "../target.ts";
 import { aligned } from "./shared/aligned.ts";
 
-/** Codes of the gatings. */
+/** Codes of the gating functions. */
 export const gatingCode = { softmaxOfChosen: 0, softmax: 1, sigmoid: 2 } as const;
 
 export const moeRoute: Kernel<"moeRoute"> = {
@@ -40,7 +40,7 @@ export const moeRoute: Kernel<"moeRoute"> = {
         f.if(i32.gtU(groups, 1), () => {
           emitStrengths(f, { scores, strengths, groups, size: f.let(i32.divU(experts, groups)) });
           f.set(left, topKGroups);
-          // What is taken becomes NaN, which nothing is larger than.
+          // Chosen values become NaN, which is never the largest.
           f.while(left, () => {
             takeLargest(f, strengths, groups, best);
             f.advance(left, -1);
@@ -69,7 +69,7 @@ export const moeRoute: Kernel<"moeRoute"> = {
   build({ exports, max, reserve }, [logits, bias], { k, gating, groups, topKGroups }, ids) {
     const call = exports("moeRoute");
     const experts = max(logits).shape[1]!;
-    // Without bias and groups the order of the logits is that of their gates.
+    // Without bias and groups, gates have the same order as logits.
     const code = bias === undefined && groups === 1 ? gatingCode.softmaxOfChosen : gatingCode[gating];
     const scoreBytes = aligned(4 * experts + 16);
     reserve(scoreBytes + aligned(4 * groups));
@@ -82,7 +82,7 @@ export const moeRoute: Kernel<"moeRoute"> = {
   },
 };
 
-/** `to[i] = gate(logits[i])`; memory up to three elements behind both is read, and written behind `to`. */
+/** `to[i] = gate(logits[i])`. Reads up to three elements after both, and writes up to three after `to`. */
 export function emitGates(
   f: FunctionBuilder,
   target: Target,
@@ -120,7 +120,7 @@ export function emitGates(
   });
 }
 
-/** The sums of the two largest scores of each group of `size`; a group of one has a second of 0. */
+/** Sums of the two largest scores of each group of `size`. The second score of a group of one is 0. */
 function emitStrengths(
   f: FunctionBuilder,
   { scores, strengths, groups, size }: Readonly<Record<"scores" | "strengths" | "groups" | "size", Local<"i32">>>,
@@ -146,7 +146,7 @@ function emitStrengths(
   });
 }
 
-/** Sets `best` to the place of the first of the largest values that are no NaN, and makes that value NaN. */
+/** Sets `best` to the index of the first largest value that is not NaN, and makes that value NaN. */
 function takeLargest(f: FunctionBuilder, values: Local<"i32">, count: Local<"i32">, best: Local<"i32">): void {
   const [largest, value] = f.locals("f32", 2);
   f.setI32(best, -1);
@@ -161,7 +161,7 @@ function takeLargest(f: FunctionBuilder, values: Local<"i32">, count: Local<"i32
   f.if(i32.ne(best, -1), () => f.store(i32.add(values, i32.shl(best, 2)), f32.const(Number.NaN)));
 }
 
-/** Runs `body` with the byte offsets of `count` f32 elements, `step` at a time. */
+/** Runs `body` with the byte offsets of `count` f32 elements, in steps of `step` elements. */
 export function forEach(f: FunctionBuilder, count: Expr<"i32">, body: (offset: Local<"i32">) => void, step = 1): void {
   const offset = f.local("i32");
   f.for(offset, 0, i32.shl(count, 2), 4 * step, () => body(offset));

@@ -2,7 +2,7 @@ import { f32, i32 } from "../emit/index.ts";
 import type { Kernel, Task } from "../kernel.ts";
 import { emitGates, forEach, gatingCode } from "./moeRoute.ts";
 
-/** Least sum that weights are divided by; see the op. */
+/** Minimum divisor of weights; see the op. */
 const leastSum = 2 ** -14;
 
 export const moeWeights: Kernel<"moeWeights"> = {

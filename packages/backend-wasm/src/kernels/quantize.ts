@@ -11,7 +11,7 @@ export const quantize: Kernel<"quantize"> = {
     reserve(quantizeScratchBytes * maxThreads);
     return (run) => {
       const count = elementCount(run.shape(y)) / elements;
-      // Searches go some twenty times over the four blocks of a unit.
+      // Searches pass about twenty times over the four blocks of a unit.
       return ranges(call, [run.address(x), run.address(y), count, run.scratch], Math.ceil(count / 4), 4 * elements * 16);
     };
   },

@@ -11,7 +11,7 @@ import { transposed } from "./shared/transpose.ts";
 
 const signature = { y: "i32", count: "i32", draw: "i32", low: "i32", high: "i32", begin: "i32", end: "i32" } as const;
 
-/** Four blocks of four words at a time. A unit is 16 elements; `draw` is the address of the draw, or 0. */
+/** Four blocks of four words at a time. A unit is 16 elements; `draw` is the address of the draw index, or 0. */
 export const random: Kernel<"random"> = {
   build({ emit }, [draw], { seed, distribution }, y) {
     const call = emit(`random ${distribution}`, (module, name, target) => {
@@ -46,7 +46,7 @@ export const random: Kernel<"random"> = {
   },
 };
 
-/** Box and Muller: `sqrt(-2 log(u + 2^-24)) (cos, sin)(2 pi v)`; the quarter turn of v is taken off exactly. */
+/** Box-Muller: `sqrt(-2 log(u + 2^-24)) (cos, sin)(2 pi v)`. Quarter turns of v are subtracted exactly. */
 function normalPair(f: FunctionBuilder, target: Target, u: Local<"v128">, v: Local<"v128">): Words {
   const radius = f.let(f32x4.sqrt(f32x4.mul(f.splat(-2), log(f, target, f32x4.add(u, f.splat(2 ** -24))))));
   const quarters = f.let(f32x4.mul(v, f.splat(4)));

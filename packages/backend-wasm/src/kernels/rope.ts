@@ -6,7 +6,7 @@ import { sineCosineDouble } from "../math/double.ts";
 
 type Params = ParamsOf<"rope">;
 
-/** Bytes of the table of one position: cosines, then sines, each padded to whole vectors. */
+/** Bytes of the table for one position: cosines, then sines, each padded to whole vectors. */
 const tableBytes = (pairs: number): number => 32 * Math.ceil(pairs / 4);
 
 export const rope: Kernel<"rope"> = {
@@ -55,10 +55,10 @@ export const rope: Kernel<"rope"> = {
 /** Tokens per tile. */
 const grain = 8;
 
-/** Cosines and sines of a run's positions, of which steps with the same positions and frequencies share one table. */
+/** Cosines and sines of a run's positions. Steps with the same positions and frequencies share one table. */
 interface AngleTable {
   readonly address: () => number;
-  /** What fills the table, for the first step that uses it. */
+  /** Fills the table, for the first step that uses it. */
   readonly fill: (run: Run) => Iterable<Stage>;
 }
 
@@ -95,8 +95,8 @@ function angleTable(
 type Pointer = Local<"i32">;
 
 /**
- * Emits `rope.table`: for each token of a range the cosines, then the sines of `position * frequency / factor`, computed in f64.
- * `factors` may be 0.
+ * Emits `rope.table`: for each token of a range the cosines, then the sines of `position * frequency / factor`,
+ * computed in f64. `factors` may be 0.
  */
 function emitTable(module: ModuleBuilder): void {
   const signature = { positions: "i32", frequencies: "i32", factors: "i32", to: "i32", pairs: "i32", begin: "i32", end: "i32" } as const;

@@ -8,7 +8,7 @@ export const sample: Kernel<"sample"> = {
   build({ emit, reserve, maxThreads }, [logits, position], { seed, temperature, topK, topP, minP }, y) {
     const call = emit("sample", emitSample);
     const n = logits.spec.shape.at(-1) as number;
-    // Top-k sorts its candidates, top-p alone all of them.
+    // Top-k sorts its candidates; top-p alone sorts all of them.
     const sorted = topK > 0 ? Math.min(topK, n) : topP < 1 ? n : 0;
     const most = sorted > 0 ? capacity(n, sorted) : n;
     const threadScratchBytes = entryBytes * most;

@@ -17,7 +17,10 @@ const signature = {
   end: "i32",
 } as const;
 
-/** A unit is an outer index: updates of one place come in their order. Those whose index is out of range are left out. */
+/**
+ * A unit is an outer index, so updates of the same place keep their order. Updates whose index is out of range are
+ * skipped.
+ */
 export const scatter: Kernel<"scatter"> = {
   build({ emit }, [x, indices, updates], { axis, mode }, y) {
     const { dtype } = y.spec;
@@ -54,7 +57,7 @@ export const scatter: Kernel<"scatter"> = {
   },
 };
 
-/** `to += from` over so many bytes of f32 or i32. */
+/** `to += from` over `bytes` bytes of f32 or i32. */
 function addElements(f: FunctionBuilder, isFloat: boolean, to: Local<"i32">, from: Local<"i32">, bytes: Local<"i32">): void {
   const add = isFloat ? f32x4.add : i32x4.add;
   f.set(bytes, i32.shrU(bytes, 2));

@@ -24,7 +24,7 @@ export const ssmConvWrite: Kernel<"ssmConvWrite"> = {
         const isLast = i32.or(i32.eq(next, tokens), i32.ne(i32.load(i32.add(rows, i32.shl(next, 2))), row));
         f.if(i32.and(isLast, i32.ltU(row, states)), () => {
           f.set(to, i32.add(state, i32.mul(i32.mul(row, kept), rowBytes)));
-          // Oldest first: what is moved down the state is read before its place is written.
+          // Oldest first, so that values are read before they are overwritten.
           f.set(distance, kept);
           f.setI32(within, 0);
           f.while(distance, () => {

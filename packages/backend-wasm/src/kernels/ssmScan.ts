@@ -1,7 +1,7 @@
 import type { Kernel } from "../kernel.ts";
 import { emitScan, scanTask } from "./shared/selectiveScan.ts";
 
-/** In a group with `ssmScanWrite` the state's next version is a further result. */
+/** When fused with `ssmScanWrite`, the state's next version is an extra output. */
 export const ssmScan: Kernel<"ssmScan"> = {
   emit: emitScan,
   build: (context, [x, dt, a, b, c, state, positions, rows], _params, y, states) =>

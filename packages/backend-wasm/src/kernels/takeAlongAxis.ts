@@ -6,7 +6,7 @@ import { copyElement } from "./shared/copies.ts";
 
 const signature = { x: "i32", indices: "i32", y: "i32", n: "i32", count: "i32", inner: "i32", begin: "i32", end: "i32" } as const;
 
-/** A unit is a line of `inner` elements; one whose index is out of range becomes 0. */
+/** A unit is a line of `inner` elements. An element whose index is out of range becomes 0. */
 export const takeAlongAxis: Kernel<"takeAlongAxis"> = {
   build({ emit }, [x, indices], { axis }, y) {
     const size = bytesOf(y.spec.dtype);

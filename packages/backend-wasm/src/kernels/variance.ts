@@ -6,7 +6,7 @@ import { alongAxis, forEachStrip, joinDoubles } from "./shared/reduction.ts";
 
 const signature = { x: "i32", y: "i32", n: "i32", inner: "i32", count: "f64", divisor: "f64", begin: "i32", end: "i32" } as const;
 
-/** Two passes: the mean, then the squares of the differences to it. */
+/** Two passes: the mean, then the squared differences from it. */
 export const variance: Kernel<"variance"> = {
   build({ emit }, [x], { axis, correction }, y) {
     const [rows, columns] = [emit("variance.rows", emitRows), emit("variance.columns", emitColumns)];

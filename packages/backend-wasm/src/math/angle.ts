@@ -2,20 +2,20 @@ import { type FunctionBuilder, f32x4, f64x2, i32, i32x4, i64x2, type Local, type
 import { horner, madd, type Target } from "../target.ts";
 import { doubleSplat } from "./double.ts";
 
-/** The first 33 bits of pi / 2, and the rest: products with whole numbers up to 2^20 are exact. */
+/** The first 33 bits of pi / 2, and the rest. Products with integers up to 2^20 are exact. */
 const [quarterHigh, quarterLow] = [1.5707963267341256, 6.077100506506192e-11];
 
-/** An angle as `r + n pi / 2`, |r| ≤ pi / 4: `isOdd` where n is odd, `isUpper` where n mod 4 is 2 or 3. NaN for the infinities. */
+/** An angle as `r + n pi / 2`, |r| ≤ pi / 4. `isOdd`: n is odd; `isUpper`: n mod 4 is 2 or 3. NaN for infinities. */
 export interface ReducedAngle {
   readonly r: Local<"v128">;
   readonly isOdd: Local<"v128">;
   readonly isUpper: Local<"v128">;
 }
 
-/** From where on f64 are too short for a reduction. */
+/** Angles from which f64 is too short for the reduction. */
 const large = 2 ** 20;
 
-/** Reduces angles, exactly to the last bit of an f32. */
+/** Reduces angles with the accuracy of an f32. */
 export function reduceAngle(f: FunctionBuilder, x: Local<"v128">): ReducedAngle {
   const halves = [x, f32x4.shuffle(x, x, [2, 3, 2, 3])].map((half) => {
     const angle = f.let(f64x2.promoteLowF32x4(half));
@@ -26,7 +26,7 @@ export function reduceAngle(f: FunctionBuilder, x: Local<"v128">): ReducedAngle 
   });
   const [low, high] = halves as [(typeof halves)[number], (typeof halves)[number]];
   const r = f.let(f32x4.shuffle(low.rest, high.rest, [0, 1, 4, 5]));
-  // The low bits of n: adding 1.5 * 2^52 leaves them at the end of the f64.
+  // Adding 1.5 * 2^52 moves the low bits of n to the end of the f64.
   const shifted = [low, high].map(({ n }) => f.let(f64x2.add(n, doubleSplat(f, 1.5 * 2 ** 52))));
   const n = f.let(f32x4.shuffle(shifted[0]!, shifted[1]!, [0, 2, 4, 6]));
   const isLarge = f.let(f32x4.ge(f32x4.abs(x), f.splat(large)));
@@ -40,14 +40,14 @@ export function reduceAngle(f: FunctionBuilder, x: Local<"v128">): ReducedAngle 
   return { r, isOdd: bit(1), isUpper: bit(2) };
 }
 
-/** 2 / pi in binary after 32 zeros, from the last byte to the first: 4 bytes are a word of it, the highest at the end. */
+/** 2 / pi in binary after 32 zeros, last byte first, so that 4 bytes form a word. */
 const twoOverPi = Uint8Array.from("00000000a2f9836e4e441529fc2757d1f534ddc0db6295993c439041".match(/../g)!, (byte) =>
   Number.parseInt(byte, 16),
 ).reverse();
 
 /**
- * Angles from 2^20 on (Payne and Hanek, 1983): of 2 / pi only those 96 bits are multiplied with the mantissa whose products are not
- * multiples of four quarter turns and not too small to count.
+ * Reduces angles from 2^20 on (Payne and Hanek, 1983). Of 2 / pi, only those 96 bits are multiplied with the mantissa
+ * whose products are neither multiples of four quarter turns nor negligible.
  */
 function reduceLarge(f: FunctionBuilder, x: Local<"v128">): { readonly r: Local<"v128">; readonly n: Local<"v128"> } {
   const table = f.data(twoOverPi);
@@ -55,7 +55,7 @@ function reduceLarge(f: FunctionBuilder, x: Local<"v128">): { readonly r: Local<
   const words = [0, 1, 2].map(() => f.let(v128.zero()));
   for (let lane = 0; lane < 4; lane++) {
     const bits = f.let(i32x4.extract(x, lane));
-    // The first bit that counts; below 2^20 lanes are not used, and need no more than an address in the table.
+    // The first relevant bit. Lanes below 2^20 are unused and only need a valid address in the table.
     const exponent = f.let(i32.and(i32.shrU(bits, 23), 255));
     const first = f.let(i32.select(i32.and(i32.geU(exponent, 147), i32.ltU(exponent, 255)), i32.sub(exponent, 120), 27));
     const whole = i32.or(i32.and(bits, 0x7fffff), 0x800000);
@@ -67,7 +67,7 @@ function reduceLarge(f: FunctionBuilder, x: Local<"v128">): { readonly r: Local<
   const fractions = ([i64x2.extmulLowU, i64x2.extmulHighU] as const).map((multiply) =>
     f.let(i64x2.add(i64x2.add(i64x2.shl(multiply(mantissa, w0), 32), multiply(mantissa, w1)), i64x2.shrU(multiply(mantissa, w2), 32))),
   );
-  // Quarter turns in the upper two bits, rounded, and what is left as a signed fraction.
+  // Quarter turns in the upper two bits, rounded, and the remainder as a signed fraction.
   const half = f.pooled(new Uint8Array(Uint32Array.of(0, 0x20000000, 0, 0x20000000).buffer));
   const rounded = fractions.map((fraction) => f.let(i64x2.add(fraction, half)));
   const quarters = f.let(i32x4.shrU(f32x4.shuffle(rounded[0]!, rounded[1]!, [1, 3, 5, 7]), 30));

@@ -1,8 +1,8 @@
 import { type FunctionBuilder, f32x4, f64x2, i32x4, i64x2, type Local, type V128, v128 } from "../emit/index.ts";
 
 /**
- * Functions on two f64, for those f32 results that f32 arithmetic would lose digits of. They are good to about 1e-11: far more
- * than an f32 holds, far less than an f64.
+ * Functions on two f64, for f32 results that f32 arithmetic would lose digits of. Accurate to about 1e-11: far better
+ * than f32, far worse than f64.
  */
 
 /** Applies a function on two f64 to all four f32 lanes of each argument. */
@@ -25,7 +25,7 @@ function bits(f: FunctionBuilder, high: number, low: number): V128 {
 /** Natural logarithm: -Infinity for 0, Infinity for Infinity, NaN for NaN and below 0. Not for subnormal f64. */
 export function logDouble(f: FunctionBuilder, x: Local<"v128">): Local<"v128"> {
   const d = (value: number): V128 => doubleSplat(f, value);
-  // The bits of sqrt(1/2) subtracted, so that the mantissa lies between sqrt(1/2) and sqrt(2).
+  // Subtracting the bits of sqrt(1/2) puts the mantissa between sqrt(1/2) and sqrt(2).
   const exponent = f.let(i64x2.shrS(i64x2.sub(x, bits(f, 0x3fe6a09e, 0x667f3bcd)), 52));
   const m = f.let(i64x2.sub(x, i64x2.shl(exponent, 52)));
   const e = f64x2.sub(v128.xor(i64x2.add(exponent, bits(f, 0, 0x400)), bits(f, 0x43300000, 0)), d(2 ** 52 + 1024));
@@ -40,7 +40,7 @@ export function logDouble(f: FunctionBuilder, x: Local<"v128">): Local<"v128"> {
   return result;
 }
 
-/** `e^x`, flushed to 0 and infinity where an f32 is; NaN for NaN. */
+/** `e^x`, flushed to 0 and infinity where an f32 would be; NaN for NaN. */
 export function expDouble(f: FunctionBuilder, x: V128): Local<"v128"> {
   const d = (value: number): V128 => doubleSplat(f, value);
   const clamped = f.let(f64x2.min(f64x2.max(x, d(-200)), d(200)));
@@ -52,12 +52,12 @@ export function expDouble(f: FunctionBuilder, x: V128): Local<"v128"> {
   return f.let(f64x2.mul(p, power));
 }
 
-/** Sine and cosine, good to about 1e-13 up to |x| = 10^6. */
+/** Sine and cosine, accurate to about 1e-13 up to |x| = 10^6. */
 export function sineCosineDouble(f: FunctionBuilder, x: V128): { readonly sine: Local<"v128">; readonly cosine: Local<"v128"> } {
   const d = (value: number): V128 => doubleSplat(f, value);
   const angle = f.let(x);
   const n = f.let(f64x2.nearest(f64x2.mul(angle, d(2 / Math.PI))));
-  // pi / 2 in two parts, of which products with whole numbers up to 2^20 are exact, and the rest.
+  // pi / 2 in two parts, whose products with integers up to 2^20 are exact, and the rest.
   const parts = [1.5707963267341256, 6.077100506303966e-11, 2.0222662487959506e-21];
   const r = f.let(parts.reduce<V128>((sum, c) => f64x2.sub(sum, f64x2.mul(n, d(c))), angle));
   const z = f.let(f64x2.mul(r, r));
@@ -67,7 +67,7 @@ export function sineCosineDouble(f: FunctionBuilder, x: V128): { readonly sine: 
     return terms.map(d).reduce((sum, c) => f64x2.add(f64x2.mul(sum, z), c));
   };
   const [sine, cosine] = [f.let(f64x2.mul(series(1), r)), f.let(series(0))];
-  // Quarter turns: odd ones swap the two, and bit 1 of n or of n + 1 gives the sign.
+  // Odd quarter turns swap sine and cosine. Bit 1 of n or n + 1 gives the sign.
   const turns = f.let(i64x2.extendLowS(i32x4.truncSatF64x2S(n)));
   const isOdd = f.let(i64x2.shrS(i64x2.shl(turns, 63), 63));
   const sign = (of: V128): V128 => v128.and(i64x2.shl(of, 62), d(-0));

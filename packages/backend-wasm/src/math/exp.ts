@@ -1,23 +1,23 @@
 import { type FunctionBuilder, f32x4, i32x4, type Local, type V128 } from "../emit/index.ts";
 import { horner, madd, type Target } from "../target.ts";
 
-/** Adding 1.5 · 2^23 rounds to an integer, which is then in the low bits; with 127 more they are the exponent of its power of two. */
+/** Adding 1.5 · 2^23 rounds to an integer in the low bits. With 127 more they are the exponent of its power of two. */
 const roundingShift = 12582912 + 127;
 
 interface Reduced {
-  /** n + 127 in its low bits. */
+  /** Has n + 127 in its low bits. */
   readonly shifted: Local<"v128">;
   readonly r: Local<"v128">;
 }
 
-/** `x = n ln 2 + r`, |r| ≤ ln 2 / 2. The split of ln 2 is that of Cephes' `expf`. */
+/** `x = n ln 2 + r`, |r| ≤ ln 2 / 2. ln 2 is split as in Cephes' `expf`. */
 function reduce(f: FunctionBuilder, target: Target, x: V128): Reduced {
   const shifted = f.let(madd(target, x, f.splat(Math.LOG2E), f.splat(roundingShift)));
   const whole = f.let(f32x4.sub(shifted, f.splat(roundingShift)));
   return { shifted, r: f.let(madd(target, whole, f.splat(2.1219444e-4), madd(target, whole, f.splat(-0.693359375), x))) };
 }
 
-/** Minimax, 0.05 ulp from e^r: the coefficients of r^6 to r^2. */
+/** Coefficients of r^6 to r^2: minimax, within 0.05 ulp of e^r. */
 const coefficients = [1.3814433e-3, 8.3687967e-3, 4.1668396e-2, 1.666651964e-1, 4.999999404e-1];
 
 /** `e^r`. */
@@ -50,30 +50,31 @@ export function exp(f: FunctionBuilder, target: Target, x: V128): Local<"v128"> 
 function flushed(f: FunctionBuilder, target: Target, x: V128, most: number): readonly [V128, V128] {
   const low = f32x4.pmax(x, f.splat(-88));
   const reduced = reduce(f, target, f.let(most > 0 ? f32x4.pmin(low, f.splat(most)) : low));
-  // n + 127 from 0, whose power has the bits of 0, to 255, whose power has those of infinity; what is above it in `shifted` is shifted out.
+  // n + 127 ranges from 0, which gives the bits of 0, to 255, which gives those of infinity. The bits above it in
+  // `shifted` are shifted out.
   return [power(f, target, reduced), i32x4.shl(reduced.shifted, 23)];
 }
 
 /**
- * `e^x` in fewer instructions, for what only adds it to something: within 2 ulp from -87.3 to 88.3, 0 below -87.7, infinity above 88.4,
- * NaN for NaN. Where x is known to be at most 0 `most` may be 0, which saves one more.
+ * `e^x` in fewer instructions, for sums: within 2 ulp from -87.3 to 88.3, 0 below -87.7, infinity above 88.4, NaN for
+ * NaN. For x ≤ 0, `most` may be 0, which saves one more.
  */
 export function expFlushed(f: FunctionBuilder, target: Target, x: V128, most: 0 | 89 = 89): Local<"v128"> {
   return f.let(f32x4.mul(...flushed(f, target, x, most)));
 }
 
-/** `1 + e^x`, as exact. */
+/** `1 + e^x`, equally accurate. */
 export function onePlusExp(f: FunctionBuilder, target: Target, x: V128): Local<"v128"> {
   return f.let(madd(target, ...flushed(f, target, x, 89), f.splat(1)));
 }
 
-/** `e^x / 2`, which is finite up to x = 89.4, for x from 0. */
+/** `e^x / 2` for x ≥ 0, finite up to x = 89.4. */
 export function halfExp(f: FunctionBuilder, target: Target, x: V128): Local<"v128"> {
   const reduced = reduce(f, target, f.let(f32x4.pmin(x, f.splat(90))));
   return scaled(f, power(f, target, reduced), f.let(i32x4.sub(whole(f, reduced), f.splatBits(1))));
 }
 
-/** `p 2^n` by two factors, because 2^n alone leaves the range of normal numbers before the product does. */
+/** `p 2^n` as two factors, because 2^n alone leaves the normal range before the product does. */
 function scaled(f: FunctionBuilder, p: V128, n: Local<"v128">): Local<"v128"> {
   const half = f.let(i32x4.shrS(n, 1));
   return f.let(f32x4.mul(f32x4.mul(p, powerOfTwo(f, half)), powerOfTwo(f, i32x4.sub(n, half))));

@@ -1,12 +1,12 @@
 import { type FunctionBuilder, f32x4, i32x4, type Local, type V128, v128 } from "../emit/index.ts";
 import { horner, madd, type Target } from "../target.ts";
 
-/** Natural logarithm within 2 ulp (Cephes' `logf`); -Infinity for 0, NaN below, subnormals included. */
+/** Natural logarithm within 2 ulp (Cephes' `logf`), including subnormals; -Infinity for 0, NaN below 0. */
 export function log(f: FunctionBuilder, target: Target, argument: V128): Local<"v128"> {
   const x = f.let(argument);
   const subnormal = f.let(f32x4.lt(x, f.splat(2 ** -126)));
   const normal = f.let(v128.bitselect(subnormal, f32x4.mul(x, f.splat(2 ** 23)), x));
-  // The bits of sqrt(1/2) subtracted, so that the mantissa lies between sqrt(1/2) and sqrt(2).
+  // Subtracting the bits of sqrt(1/2) puts the mantissa between sqrt(1/2) and sqrt(2).
   const exponent = f.let(i32x4.shrS(i32x4.sub(normal, f.splatBits(0x3f3504f3)), 23));
   const mantissa = i32x4.sub(normal, i32x4.shl(exponent, 23));
   const m = f.let(f32x4.sub(mantissa, f.splat(1)));

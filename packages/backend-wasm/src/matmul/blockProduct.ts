@@ -7,35 +7,35 @@ import { loadWord, Products, type Slots, type Tokens } from "../formats/products
 import { type BlockWeights, unitsOf } from "../formats/weights.ts";
 import { madd, type Target } from "../target.ts";
 
-/** The block of a group at `group`. */
+/** Reader of the block at `group`. */
 export function blockAt(f: FunctionBuilder, target: Target, { fields }: GroupFormat, group: Local<"i32">): BlockContext {
   return { f, target, block: new InterleavedBlock(f, group, fields, loadFiniteHalves) };
 }
 
-/** What {@link multiplyBlock} multiplies, and where results go. */
+/** Operands of {@link multiplyBlock}, and where its results go. */
 export interface BlockProduct {
   readonly format: GroupFormat;
   readonly weights: BlockWeights;
   readonly tokens: Tokens;
   readonly quads: readonly Quad[];
   readonly sums: Slots;
-  /** Where totals go that are added to more than once; undefined: locals. */
+  /** Memory for totals that are added to more than once; by default locals. */
   readonly totals?: Slots;
   readonly steps?: Steps;
 }
 
-/** A loop over a block, 32 weights each time. */
+/** A loop over a block, 32 weights per iteration. */
 export interface Steps {
-  /** Where each step finds its values. */
+  /** Activations of the current step. */
   readonly tokens: Tokens;
-  /** Repeats for all steps what `body` emits for the first one. */
+  /** Repeats the code that `body` emits for the first step. */
   repeat(body: () => void): void;
 }
 
-/** Adds the products of one block of some rows with one block of each token to `sums`. */
+/** Adds the products of a block of some rows with a block of each token to `sums`. */
 export function multiplyBlock(f: FunctionBuilder, target: Target, product: BlockProduct): void {
   const { quads, tokens } = product;
-  // All rows together load activations once. Where those are split there are twice the sums, and eight fit into registers.
+  // All rows share one load of activations. Split activations have twice the sums, of which eight fit into registers.
   const atOnce = tokens.layout.lanes === "split" ? Math.floor(4 / tokens.count) : quads.length;
   for (let from = 0; from < quads.length; from += atOnce) {
     multiplyQuads(f, target, { ...product, quads: quads.slice(from, from + atOnce) });
@@ -52,7 +52,7 @@ function multiplyQuads(f: FunctionBuilder, target: Target, product: BlockProduct
   const forEach = (visit: (token: number, quad: Quad) => void): void => {
     for (let token = 0; token < tokens.count; token++) for (const quad of some) visit(token, quad);
   };
-  /** `sums += total * d * (scale of the activations)`, and what `then` makes of these. */
+  /** `sums += total * d * (scale of the activations)`, then applies `then`. */
   const addScaled = (
     those: readonly Quad[],
     total: (token: number, quad: Quad) => V128,
@@ -64,7 +64,7 @@ function multiplyQuads(f: FunctionBuilder, target: Target, product: BlockProduct
       sum.set(then(madd(target, f32x4.fromI32x4(total(token, quad)), f32x4.mul(scale, x), sum.value), token, quad));
     };
     const xOf = (token: number): V128 => f.let(loadWord(tokens, token, layout.d));
-    // What there is less of stays in registers.
+    // The smaller set of operands stays in registers.
     if (isQuadsFirst) {
       const xs = Array.from({ length: tokens.count }, (_, token) => xOf(token));
       for (const quad of those) {
@@ -88,7 +88,7 @@ function multiplyQuads(f: FunctionBuilder, target: Target, product: BlockProduct
     sumWords[token]![index] ??= f.let(word);
     return sumWords[token]![index];
   };
-  /** These sums times 16 bits per run. */
+  /** Dot product of these sums with 16 bits per run. */
   const sumsTimes = (pairs: readonly V128[], token: number): V128 =>
     pairs.map((pair, index) => i32x4.dotI16x8(pair, sumWord(token, index))).reduce((sum, product) => i32x4.add(sum, product));
   const pairsOf = (pairs: (quad: Quad) => readonly V128[]): ReadonlyMap<Quad, readonly V128[]> =>
@@ -119,7 +119,7 @@ function multiplyQuads(f: FunctionBuilder, target: Target, product: BlockProduct
   }
   if (hasRunScales) return;
   if (isBiased && hasScales) {
-    // What unsigned codes add under integer scales: 2^biasBits times the sums of the activations, scaled.
+    // Removes the bias of unsigned codes under integer scales: 2^biasBits times the scaled sums of the activations.
     const pairs = pairsOf(weights.scalePairs);
     forEach((token, quad) => products.addToTotal(token, quad, i32x4.neg(i32x4.shl(sumsTimes(pairs.get(quad)!, token), biasBits))));
   }

@@ -11,19 +11,20 @@ const { depth, tileColumns } = outer;
 /** Bytes of a decoded panel: `depth` of k, eight rows of weights, f32. */
 const panelBytes = 4 * depth * groupRows;
 
-/** Four panels, or one and a tile. */
+/** Bytes of a thread's scratch: four panels, or one panel and a tile. */
 export const exactScratchBytes: number = rowPanels * panelBytes;
 
 /**
- * Emits, per format, products of interleaved rows with exact activations: eight rows are decoded to a panel as the tiles of outerTiles.ts
- * read it, whose order of accumulation they share.
+ * Emits products of interleaved rows with unrounded activations, for each format. Eight rows are decoded to a panel for
+ * the tiles of outerTiles.ts, and accumulate in the same order.
  *
- * `exact.<format>(w, a, y, n, groupBytes, k, yBytes, tokens, first, threadScratch, begin, end)`: over `k` elements from `w` on, adds the products of groups
- * `begin` to `end` with `tokens` packed rows of `a` to `y [tokens, n]`.
+ * `exact.<format>(w, a, y, n, groupBytes, k, yBytes, tokens, first, threadScratch, begin, end)` adds the products of
+ * groups `begin` to `end` with `tokens` packed rows of `a`, over `k` elements at `w`, to `y [tokens, n]`.
  *
- * `exactRows.<format>(w, a, y, rows, groupBytes, k, aBytes, yBytes, tokens, maxThreads)`: over all of k, for few tokens that are not packed.
+ * `exactRows.<format>(w, a, y, rows, groupBytes, k, aBytes, yBytes, tokens, threadScratch)` covers all of k, for a few
+ * tokens that are not packed.
  *
- * Each thread has a room of {@link exactScratchBytes}.
+ * Each thread has {@link exactScratchBytes} of scratch.
  */
 export function emitExactGroups(module: ModuleBuilder): void {
   const [tile, row] = [module.find("outer.tile", tileSignature), module.find("outer.row", rowSignature)];

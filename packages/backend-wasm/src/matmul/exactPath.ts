@@ -8,9 +8,9 @@ import { emitFloats } from "./floatPath.ts";
 import { emitIndexed } from "./indexed.ts";
 import type { Path } from "./product.ts";
 
-/** Products of blocks with activations as they are, which programs have to ask for. */
+/** Products of blocks with unrounded activations, which programs must request. */
 
-/** Emits what such products call, where {@link emitFloats} has. */
+/** Emits the functions of such products, after {@link emitFloats}. */
 export function emitExact(module: ModuleBuilder): void {
   emitExactGroups(module);
   emitIndexed(
@@ -19,7 +19,7 @@ export function emitExact(module: ModuleBuilder): void {
   );
 }
 
-/** How to multiply with blocks of the format `form`. */
+/** The path for blocks of format `form`. */
 export function exactPath({ exports, include, target, threads, maxThreads }: BuildContext, form: FormatName): Path {
   include(emitFloats);
   include(emitExact);

@@ -9,7 +9,7 @@ import { fewRows, type Product, sharedUnits } from "./product.ts";
 
 const { depth } = outer;
 
-/** Rows of `a` that are packed at once, a multiple of both tile heights: half a MiB with {@link outer.depth}. */
+/** Rows of `a` that are packed together, a multiple of both tile heights: half a MiB with {@link outer.depth}. */
 const rowBlock = 252;
 
 /** Bytes of scratch memory for {@link exactProduct}. */
@@ -17,7 +17,7 @@ export function exactScratch(target: Target, maxThreads: number): (m: number) =>
   return (m) => maxThreads * exactScratchBytes + 4 * depth * (Math.min(rowBlock, m) + outerTileRows(target));
 }
 
-/** `y = a · bᵀ` for interleaved block weights `b [n, k]`, which are decoded on the way, a few rows at a time. */
+/** `y = a · bᵀ` for interleaved block weights `b [n, k]`, which are decoded a few rows at a time. */
 export function exactProduct(
   exports: Exports,
   form: FormatName,

@@ -12,9 +12,9 @@ import { emitFewRows, emitRow, emitVector } from "./outerRows.ts";
 import { emitTiles } from "./outerTiles.ts";
 import type { Path } from "./product.ts";
 
-/** Products with weights that are no blocks: a page with a model whose weights all are never has them. */
+/** Products with weights that are not blocks. Pages with quantized models do not load this file. */
 
-/** Emits what such products call. */
+/** Emits the functions of such products. */
 export function emitFloats(module: ModuleBuilder, target: Target): void {
   emitInner(module, target);
   emitPacking(module, target);
@@ -24,7 +24,7 @@ export function emitFloats(module: ModuleBuilder, target: Target): void {
   emitIndexed(module, ["inner.vector.f32", "inner.vector.f16", "inner.vector.bf16"]);
 }
 
-/** How to multiply with `b`. */
+/** Chooses how to multiply with `b`. */
 export function floatPath(context: BuildContext, b: Operand, transposeB: boolean): Path {
   const { exports, include, threads, maxThreads } = context;
   include(emitFloats);

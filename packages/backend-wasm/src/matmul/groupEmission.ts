@@ -7,7 +7,7 @@ import { keptBytes } from "../formats/keptWeights.ts";
 import { storeLanes } from "../kernels/shared/loops.ts";
 import type { Target } from "../target.ts";
 
-/** What functions of a block format are emitted from. */
+/** Common inputs of the emitters of a block format. */
 export interface Emission {
   readonly module: ModuleBuilder;
   readonly target: Target;
@@ -17,10 +17,10 @@ export interface Emission {
   readonly store: Store;
 }
 
-/** Products with a single token. */
+/** Parameters of products with a single token. */
 export const singleSignature = { w: "i32", a: "i32", y: "i32", rows: "i32", blocks: "i32" } as const;
 
-/** Products with tiles of tokens. */
+/** Parameters of products with tiles of tokens. */
 export const tilesSignature = {
   w: "i32",
   a: "i32",
@@ -32,15 +32,15 @@ export const tilesSignature = {
   tiles: "i32",
 } as const;
 
-/** Bytes of a group's results of one token. */
+/** Bytes of a group's results for one token. */
 export const rowBytes: number = 4 * groupRows;
 
-/** Pairs of tokens for which the weights of a block are unpacked once. */
+/** Pairs of tokens that share a block's unpacked weights. */
 export const pairsAtOnce = 32;
 
 const totalBytes = 2 * 16 * allQuads.length;
 
-/** What each thread has in its scratch: totals of a tile, a block's unpacked weights, sums of tiles. */
+/** Layout of a thread's scratch: totals of a tile, a block's unpacked weights, sums of tiles. */
 export const places: { readonly totals: number; readonly weights: number; readonly sums: number } = {
   totals: 0,
   weights: totalBytes,
@@ -54,7 +54,7 @@ const storeSignature = { y: "i32", scratch: "i32", yBytes: "i32", tokens: "i32",
 
 export type Store = FunctionRef<typeof storeSignature, undefined>;
 
-/** Emits how sums of a group go from a scratch to `y`: eight rows, or those that are left. */
+/** Emits a function that stores a group's sums from scratch to `y`: eight rows, or the remaining ones. */
 export function emitStore(module: ModuleBuilder): Store {
   return module.function("groups.store", storeSignature, (f, { y, scratch, yBytes, tokens, rows }) => {
     f.while(tokens, () => {
@@ -67,7 +67,7 @@ export function emitStore(module: ModuleBuilder): Store {
   });
 }
 
-/** Stores eight rows' sums, or those that are left. */
+/** Stores the sums of eight rows, or the remaining ones. */
 export function storeRows(f: FunctionBuilder, y: Local<"i32">, [low, high]: Pair, rows: Local<"i32">): void {
   f.if(
     i32.geU(rows, groupRows),

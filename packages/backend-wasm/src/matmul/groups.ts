@@ -19,19 +19,19 @@ import {
 import { emitPairs } from "./pairs.ts";
 
 /**
- * Groups that are multiplied with a single token at once, as far apart as can be, of formats that have a byte or more per weight: reading these
- * takes longer than multiplying, and memory is read faster in several streams.
+ * Groups that are multiplied with a single token together, far apart in memory, for formats with a byte or more per
+ * weight. Reading these takes longer than multiplying, and memory is read faster in several streams.
  */
 const maxStreams = 2;
 
 /**
- * Emits products of groups of eight interleaved rows with activations that were rounded to 8 bits, `y[token][row]`, `rows` of them. Each
- * output adds its blocks in order, whatever the number of tokens. Each thread has a scratch of {@link groupScratchBytes}.
+ * Emits products of `rows` interleaved rows with activations that were rounded to 8 bits, `y[token][row]`. Each output
+ * adds its blocks in order, whatever the number of tokens. Each thread has {@link groupScratchBytes} of scratch.
  *
- * `groups1.<format>(w, a, y, rows, blocks)`: with a single token's.
+ * `groups1.<format>(w, a, y, rows, blocks)` takes a single token.
  *
- * `groups2.<format>(w, a, y, rows, blocks, yBytes, threadScratch, tiles)`, `groups3.<format>(…)`, `groups4.<format>(…)`: with those of tiles of two, of
- * three, of four; `pairs.<format>(…)`: of two, for many.
+ * `groups2.<format>(w, a, y, rows, blocks, yBytes, threadScratch, tiles)`, `groups3.<format>(…)` and
+ * `groups4.<format>(…)` take tiles of two, three and four tokens; `pairs.<format>(…)` takes many tiles of two.
  */
 export function emitGroups(module: ModuleBuilder, target: Target): void {
   const store = emitStore(module);
@@ -48,7 +48,7 @@ export function emitGroups(module: ModuleBuilder, target: Target): void {
 function emitSingle({ module, target, name, format, layout }: Emission): void {
   module.function(`groups1.${name}`, singleSignature, (f, { w, a, y, rows, blocks }) => {
     const [address, left] = f.locals("i32", 2);
-    /** The products of a group at each pointer, which are at the next one's afterwards. */
+    /** Multiplies a group at each pointer and advances the pointers to the next groups. */
     const groups = (pointers: readonly Local<"i32">[], sums: readonly Pair[]): void => {
       f.set(address, a);
       for (const sum of sums.flat()) f.set(sum, v128.zero());
@@ -94,7 +94,10 @@ function emitSingle({ module, target, name, format, layout }: Emission): void {
   });
 }
 
-/** Tiles of `count` tokens, one after the other: sums of more for both halves of a group do not fit into registers. */
+/**
+ * Processes tiles of `count` tokens one after another, with sums in memory: those of both halves do not fit into
+ * registers.
+ */
 function emitTiles({ module, target, name, format, layout, store }: Emission, count: number): void {
   module.function(`groups${count}.${name}`, tilesSignature, (f, { w, a, y, rows, blocks, yBytes, threadScratch, tiles }) => {
     const scratch = f.let(i32.add(threadScratch, i32.mul(threadIndex, groupScratchBytes)));
@@ -127,13 +130,13 @@ function emitTiles({ module, target, name, format, layout, store }: Emission, co
   });
 }
 
-/** Goes on to the next group of rows in `y`. */
+/** Advances to the next group of rows in `y`. */
 function nextGroup(f: FunctionBuilder, y: Local<"i32">, rows: Local<"i32">): void {
   f.advance(y, rowBytes);
   f.countDown(rows, groupRows);
 }
 
-/** Sums in memory: eight rows' of one token after the other. */
+/** Sums in memory, ordered by token, eight rows each. */
 function memorySlots(f: FunctionBuilder, scratch: Local<"i32">, from: number): Slots {
   return (token, quad) => memorySlot(f, scratch, from + rowBytes * token + 16 * quad);
 }

@@ -2,9 +2,8 @@ import { i32, type ModuleBuilder } from "../emit/index.ts";
 import type { BuildContext, Stage } from "../kernel.ts";
 
 /**
- * Emits `indexed.<product>(ids, count, stride, …)` for functions that multiply rows of one matrix `w` with one token, for `rows` elements of
- * `y`: the same with the matrix that `ids` points to the number of, of `count` that lie `stride` bytes apart from `w` on. A number that is
- * none of theirs gives zeros.
+ * Emits `indexed.<product>(ids, count, stride, …)` for functions that multiply rows of a matrix `w` with one token. The
+ * matrix is chosen by the id at address `ids`, among `count` matrices `stride` bytes apart. Other ids give zeros.
  */
 export function emitIndexed(module: ModuleBuilder, products: readonly string[]): void {
   for (const name of products) {
@@ -22,7 +21,7 @@ export function emitIndexed(module: ModuleBuilder, products: readonly string[]):
   }
 }
 
-/** Makes calls of a product with the matrix at `w` calls with the one that `ids` (an address) points to the number of. */
+/** Turns calls of a product with the matrix at `w` into calls with the matrix whose id is at address `ids`. */
 export function indexing(
   { exports }: Pick<BuildContext, "exports">,
   product: string,

@@ -18,23 +18,23 @@ import { madd, type Target } from "../target.ts";
 import { laneMask, laneSums } from "./lanes.ts";
 
 /**
- * Products whose two operands both run along k in memory (`x [m, k] · w [n, k]`), as inner products.
+ * Products of operands that both have k innermost (`x [m, k] · w [n, k]`), as inner products.
  *
- * One order of accumulation for every path: within each {@link depth} of k, four partial sums by `k mod 4`, each in the order of
- * k; the four added as `(s0 + s1) + (s2 + s3)`; these sums added in the order of k to a total that starts at 0. So a row's
- * result does not depend on how many rows are multiplied with it.
+ * All paths accumulate in one order. Within each {@link depth} of k there are four partial sums by `k mod 4`, each in
+ * order of k, joined as `(s0 + s1) + (s2 + s3)`. These sums are added in order of k to a total that starts at 0. So a
+ * row's result does not depend on how many rows are multiplied together.
  */
 export const inner = {
   /** Elements of k per block. */
   depth: 512,
-  /** Rows of `x` and of `w` in a register tile: 12 sums, 2 + 1 operands, of 15 registers that V8 gives. */
+  /** Rows of `x` and `w` in a register tile: 12 sums and 2 + 1 operands, of the 15 registers that V8 provides. */
   tileRows: 2,
   tileColumns: 6,
 } as const;
 
 const { depth, tileRows, tileColumns } = inner;
 
-/** Rows of `w` that a matrix-vector product reads at once, to hide the latency of the multiply-add. */
+/** Rows of `w` that a matrix-vector product reads together, to hide the latency of multiply-adds. */
 const vectorRows = 4;
 
 /** Bytes of a packed panel of `w`. */
@@ -52,8 +52,8 @@ export function emitInner(module: ModuleBuilder, target: Target): void {
 }
 
 /**
- * `inner.tiles.<dtype>(a, w, y, n, k, rowBytes, yBytes, rows, first, threadScratch, begin, end)`: packs panels `begin` to `end` of `w`, each in a scratch of
- * the thread's own, and adds the products with the packed rows of `a` to `y [rows, n]`.
+ * `inner.tiles.<dtype>(a, w, y, n, k, rowBytes, yBytes, rows, first, threadScratch, begin, end)` packs panels `begin`
+ * to `end` of `w`, each in the thread's scratch, and adds their products with the packed rows of `a` to `y [rows, n]`.
  */
 function emitTiles(
   module: ModuleBuilder,
@@ -106,8 +106,8 @@ function loadFloats(f: FunctionBuilder, dtype: PlainDType, at: Local<"i32">, off
 }
 
 /**
- * `inner.pack<R>.<dtype>(from, to, rows, rowBytes, k)`: panels of `R` rows as f32, four elements of each row in turn. Where rows are
- * missing the last repeats; what is beyond `k` is zero.
+ * `inner.pack<R>.<dtype>(from, to, rows, rowBytes, k)` packs panels of `R` rows as f32, four elements of each row in
+ * turn. Missing rows repeat the last one; elements beyond `k` are zero.
  */
 function emitPack(module: ModuleBuilder, count: number, dtype: PlainDType): FunctionRef<typeof packSignature, undefined> {
   return module.function(`inner.pack${count}.${dtype}`, packSignature, (f, { from, to, rows, rowBytes, k }) => {
@@ -137,8 +137,9 @@ function emitPack(module: ModuleBuilder, count: number, dtype: PlainDType): Func
 }
 
 /**
- * `inner.tile(a, b, y, quads, rowBytes, rows, columns, first)`: adds the products of all packed rows of `a` with one packed
- * panel of `b` over `quads` groups of four k to `y`, of which `rows` and `columns` are to be written. `first`: `y` starts at 0.
+ * `inner.tile(a, b, y, quads, rowBytes, rows, columns, first)` adds the products of all packed rows of `a` with a
+ * packed panel of `b` to `y`, over `quads` groups of four k. Writes `rows` and `columns` of them. With `first`, `y`
+ * counts as 0.
  */
 function emitTile(module: ModuleBuilder, target: Target): FunctionRef<typeof tileSignature, undefined> {
   return module.function("inner.tile", tileSignature, (f, { a, b, y, quads, rowBytes, rows, columns, first }) => {
@@ -196,9 +197,10 @@ function emitTile(module: ModuleBuilder, target: Target): FunctionRef<typeof til
 }
 
 /**
- * `inner.few(w, x, y, count, rowBytes, k, rows, yBytes)`: `y[row, column] = w[column] · x[row]` for `rows` of `x` and six times `count` columns
- * of f32 weights, `k` a multiple of four. For few rows packing costs more than it saves: two rows of `x` are multiplied with six of `w` at a
- * time, a sixth of all columns apart, which go on in memory as {@link emitVector}'s do; further rows of `x` find them in the cache.
+ * `inner.few(w, x, y, count, rowBytes, k, rows, yBytes)` computes `y[row, column] = w[column] · x[row]` for `rows` rows
+ * of `x` and six times `count` columns of f32 weights; `k` is a multiple of four. With few rows, packing costs more
+ * than it saves. Two rows of `x` are multiplied with six of `w` at a time, which are a sixth of all columns apart and
+ * continue in memory like those of {@link emitVector}. Further rows of `x` find them in the cache.
  */
 function emitFewRows(module: ModuleBuilder, target: Target): void {
   const signature = { w: "i32", x: "i32", y: "i32", count: "i32", rowBytes: "i32", k: "i32", rows: "i32", yBytes: "i32" } as const;
@@ -210,7 +212,7 @@ function emitFewRows(module: ModuleBuilder, target: Target): void {
     const sums = f.locals("v128", tileRows * tileColumns);
     const values = f.locals("v128", tileRows);
     const weights = f.local("v128");
-    /** Four columns of each row, then the other two of both. */
+    /** Four columns of each row, then the last two columns of both. */
     const totals = f.locals("v128", tileRows + 1);
     const sum = (i: number, j: number): Local<"v128"> => sums[i * tileColumns + j]!;
     streams.forEach((stream, j) => void f.set(stream, i32.add(w, i32.mul(i32.mul(count, j), rowBytes))));
@@ -222,7 +224,7 @@ function emitFewRows(module: ModuleBuilder, target: Target): void {
       f.while(row, () => {
         pointers.forEach((pointer, j) => void f.set(pointer, streams[j]!));
         f.set(from[0], at);
-        // A last row alone is multiplied twice.
+        // A single last row is multiplied twice.
         f.set(from[1], i32.add(at, i32.select(i32.gtU(row, 1), i32.shl(k, 2), 0)));
         for (const total of totals) f.set(total, v128.zero());
         f.set(left, k);
@@ -274,8 +276,8 @@ function i32x4Mask(first: Expr<"i32">): V128 {
 }
 
 /**
- * `inner.vector.<dtype>(w, x, y, rows, rowBytes, k)`: `y[row] = w[row] · x`. The rows that are read at once are a quarter of all apart: each
- * stream then goes on where its last row ended, and the processor fetches ahead across rows.
+ * `inner.vector.<dtype>(w, x, y, rows, rowBytes, k)` computes `y[row] = w[row] · x`. Rows that are read together are a
+ * quarter of all rows apart: each stream continues where its last row ended, and the processor prefetches across rows.
  */
 function emitVector(module: ModuleBuilder, target: Target, dtype: PlainDType): void {
   const signature = { w: "i32", x: "i32", y: "i32", rows: "i32", rowBytes: "i32", k: "i32" } as const;
@@ -283,7 +285,7 @@ function emitVector(module: ModuleBuilder, target: Target, dtype: PlainDType): v
     const [at, left, block] = f.locals("i32", 3);
     const [total, values] = f.locals("v128", 2);
     const elementBytes = vectorBytes(dtype) / 4;
-    /** The next row of each pointer, which are at its end afterwards. */
+    /** Multiplies the next row of each pointer and advances the pointers to its end. */
     const dot = (pointers: readonly Local<"i32">[], sums: readonly Local<"v128">[]): void => {
       f.set(at, x);
       f.set(left, k);
@@ -339,8 +341,8 @@ function emitVector(module: ModuleBuilder, target: Target, dtype: PlainDType): v
 }
 
 /**
- * Adds the products of whole eights of halves, taken for finite. If one of them was not, nothing was added: the loop after this one, which
- * adds in the same order, does it all.
+ * Adds products of eight halves at a time, assuming that they are finite. If one is not, nothing is added, and the
+ * following loop, which adds in the same order, processes all elements.
  */
 function addFiniteHalves(
   f: FunctionBuilder,
@@ -364,7 +366,7 @@ function addFiniteHalves(
     pointers.forEach((pointer, row) => {
       const halves = f.let(v128.load(pointer));
       f.set(largest, i16x8.maxS(largest, v128.and(halves, f.splatBits(0x7fff7fff))));
-      // The upper and the lower 16 bits of each float but for its exponent, off by 112.
+      // The upper and the lower 16 bits of each float, with the exponent off by 112.
       const upper = f.let(v128.and(i16x8.shrS(halves, 3), f.splatBits(0x8fff8fff)));
       const lower = f.let(i16x8.shl(halves, 13));
       x.forEach((quad, index) => {

@@ -6,10 +6,10 @@ import { fewRows, type Product, sharedUnits } from "./product.ts";
 
 const { depth, tileRows, tileColumns } = inner;
 
-/** Rows of `a` that are packed at once: 768 KiB with {@link inner.depth}. */
+/** Rows of `a` that are packed together: 768 KiB with {@link inner.depth}. */
 const rowBlock = 384;
 
-/** Rows up to which f32 weights are multiplied where they lie. */
+/** Maximum rows for which f32 weights are multiplied in place. */
 const maxInPlace = 16;
 
 /** Bytes of scratch memory for {@link innerProduct}. */
@@ -17,13 +17,13 @@ export function innerScratch(maxThreads: number): (m: number) => number {
   return (m) => maxThreads * innerPanelBytes + 4 * depth * Math.min(rowBlock, Math.ceil(m / tileRows) * tileRows);
 }
 
-/** `y = a · bᵀ` for `b [n, k]` of `dtype` with rows side by side. */
+/** `y = a · bᵀ` for row-major `b [n, k]` of `dtype`. */
 export function innerProduct(exports: Exports, dtype: DType, threads: number, maxThreads: number): (product: Product) => Iterable<Stage> {
   const [vector, packA, tiles] = [exports(`inner.vector.${dtype}`), exports(`inner.pack${tileRows}.f32`), exports(`inner.tiles.${dtype}`)];
   const few = dtype === "f32" ? exports("inner.few") : undefined;
   const { bytes } = layoutOf(dtype);
 
-  /** Columns `begin` to `n`, row by row. */
+  /** Computes columns `begin` to `n`, row by row. */
   function* rowByRow({ a, b, y, m, n, k }: Product, begin: number): Iterable<Call> {
     const rowBytes = k * bytes;
     const chunk = Math.ceil(sharedUnits(k, n * m * k, threads) / 4) * 4;
@@ -35,7 +35,7 @@ export function innerProduct(exports: Exports, dtype: DType, threads: number, ma
     }
   }
 
-  /** Columns 0 to `end`, a multiple of the tile's. */
+  /** Computes columns 0 to `end`, a multiple of the tile's. */
   function* inPlace(fn: NonNullable<typeof few>, { a, b, y, m, n, k }: Product, end: number): Iterable<Call> {
     const rowBytes = k * bytes;
     const chunk = sharedUnits(m * k * tileColumns, n * m * k, threads) * tileColumns;

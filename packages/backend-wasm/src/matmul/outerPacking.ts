@@ -5,13 +5,16 @@ import { outer, outerTileRows } from "./outer.ts";
 
 const { tileColumns } = outer;
 
-/** Emits `outer.packA` and `outer.packB.<dtype>`: panels of both operands, as the tiles of outerTiles.ts read them. */
+/** Emits `outer.packA` and `outer.packB.<dtype>`: panels of both operands for the tiles of outerTiles.ts. */
 export function emitPacking(module: ModuleBuilder, target: Target): void {
   emitPackA(module, outerTileRows(target));
   for (const dtype of ["f32", "f16", "bf16"] as const) emitPackB(module, dtype);
 }
 
-/** `outer.packA(from, to, rows, rowBytes, k)`: panels of tile rows, one element of each in turn; beyond `rows` the last repeats. */
+/**
+ * `outer.packA(from, to, rows, rowBytes, k)` packs panels of tile rows, one element of each in turn. Beyond `rows` the
+ * last one repeats.
+ */
 function emitPackA(module: ModuleBuilder, tileRows: number): void {
   const signature = { from: "i32", to: "i32", rows: "i32", rowBytes: "i32", k: "i32" } as const;
   module.function("outer.packA", signature, (f, { from, to, rows, rowBytes, k }) => {
@@ -36,8 +39,9 @@ function emitPackA(module: ModuleBuilder, tileRows: number): void {
 }
 
 /**
- * `outer.packB.<dtype>(from, to, rowBytes, k, begin, end)`: panels of tile columns as f32, one after the other. Columns beyond the
- * matrix hold anything. All panels are filled row by row: reading one panel at a time would fetch every cache line twice.
+ * `outer.packB.<dtype>(from, to, rowBytes, k, begin, end)` packs consecutive panels of tile columns as f32. Columns
+ * beyond the matrix are undefined. All panels are filled row by row, because filling them one by one would fetch every
+ * cache line twice.
  */
 function emitPackB(module: ModuleBuilder, dtype: "f32" | "f16" | "bf16"): void {
   const signature = { from: "i32", to: "i32", rowBytes: "i32", k: "i32", begin: "i32", end: "i32" } as const;

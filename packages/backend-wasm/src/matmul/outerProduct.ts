@@ -6,13 +6,16 @@ import { fewRows, type Product, sharedUnits } from "./product.ts";
 
 const { depth, tileColumns } = outer;
 
-/** Rows of `a` that are packed at once, a multiple of both tile heights: half a MiB with {@link outer.depth}, read again for each panel of `b`. */
+/**
+ * Rows of `a` that are packed together, a multiple of both tile heights: half a MiB with {@link outer.depth}, read
+ * again for each panel of `b`.
+ */
 const rowBlock = 252;
 
-/** Rows of them that a thread packs at once: whole tiles, too. */
+/** Rows that a thread packs at a time, also whole tiles. */
 const rowSlice = 84;
 
-/** Columns of `b` that are packed at once and multiplied with all rows of `a`: two MiB with {@link outer.depth}. */
+/** Columns of `b` that are packed and multiplied with all rows of `a`: two MiB with {@link outer.depth}. */
 const columnBlock = 1024;
 
 /** Panels whose rows are packed together: two cache lines. */
@@ -22,24 +25,27 @@ const panelsPerLine = 8;
 const directLimit = 128 ** 3;
 const singleLimit = 64 ** 3;
 
-/** Rows of `a` that multiply every element of `b` so few times that it is not worth packing. */
+/** Rows of `a` up to which `b` is used too rarely to be packed. */
 const maxFewRows = 20;
 
-/** Columns that one call of a product with a few rows takes, whole cache lines: at least, at most, and times rows at most, for sums in the cache. */
+/**
+ * Columns per call of a product with few rows, in whole cache lines: minimum, maximum, and maximum times rows, so that
+ * sums stay in the cache.
+ */
 const fewColumns = { least: 64, most: 4096, perRow: 16_384 } as const;
 
-/** Panels that several rows are multiplied with one after the other, half of what a second-level cache holds. */
+/** Panels that several rows are multiplied with in turn: half of a second-level cache. */
 const cachedBytes = 2 ** 19;
 
-/** What separates the sums of one such call from the next one's. */
+/** Bytes between the sums of two such calls. */
 const sumPadding = 64;
 
-/** Columns of the panels for one block. */
+/** Columns of a block's panels, rounded up. */
 function wholePanels(n: number): number {
   return Math.ceil(Math.min(columnBlock, n) / tileColumns) * tileColumns;
 }
 
-/** A pool's threads and the caller's. */
+/** Number of threads: a pool's and the caller's. */
 function roomsOf(threads: number): number {
   return threads + 1;
 }
@@ -47,12 +53,12 @@ function roomsOf(threads: number): number {
 /** Bytes of scratch memory for {@link outerProduct}. */
 export function outerScratch(m: number, n: number, threads: number): number {
   const packed = 4 * depth * (Math.min(rowBlock, m + 6) + wholePanels(n)) + roomsOf(threads) * tileBytes;
-  // A product with few rows needs its sums.
+  // A product with few rows stores its sums.
   const sums = Math.min(m, maxFewRows) * (4 * n + sumPadding * Math.ceil(n / fewColumns.least));
   return Math.max(packed, sums);
 }
 
-/** Some panels of `b`: those of tile columns from `column` on, `total` of them, with the elements of k from `at` on, `count` of them. */
+/** A range of panels of `b`: `total` panels from column `column` on, with `count` elements of k from `at` on. */
 interface PanelRange {
   readonly at: number;
   readonly count: number;
@@ -60,17 +66,17 @@ interface PanelRange {
   readonly total: number;
 }
 
-/** What writes panels of `b`, one after the other. */
+/** Writes consecutive panels of `b`. */
 export type PackPanels = (panels: PanelRange & { readonly to: number }) => Range;
 
-/** Where panels lie, and what writes them there if they are not. */
+/** Where panels are stored, and how to write them if they are not. */
 interface Panels {
   readonly address: number;
   readonly panelBytes: number;
   readonly pack?: Range;
 }
 
-/** `y = a · b` in register tiles, for a `b [k, n]` that `panelsOf` gives panels of, block by block. */
+/** `y = a · b` in register tiles, with panels of `b [k, n]` from `panelsOf`, block by block. */
 function tiledProduct(
   exports: Exports,
   threads: number,
@@ -104,17 +110,17 @@ function tiledProduct(
   };
 }
 
-/** Where packed panels of `b` lie in scratch memory: after the threads' tiles. */
+/** Address of packed panels of `b` in scratch memory, after the threads' tiles. */
 function packedPanelsAt(scratch: number, threads: number): number {
   return scratch + roomsOf(threads) * tileBytes;
 }
 
-/** Where packed rows of `a` lie. */
+/** Address of packed rows of `a`. */
 function packedRowsAt(scratch: number, n: number, threads: number): number {
   return packedPanelsAt(scratch, threads) + 4 * depth * wholePanels(n);
 }
 
-/** `y = a · b` for a `b [k, n]` that `pack` writes panels of, block by block. */
+/** `y = a · b` with panels of `b [k, n]` that `pack` writes, block by block. */
 export function packedProduct(exports: Exports, threads: number): (product: Omit<Product, "b">, pack: PackPanels) => Iterable<Stage> {
   const multiply = tiledProduct(exports, threads);
   return (product, pack) => {
@@ -123,7 +129,7 @@ export function packedProduct(exports: Exports, threads: number): (product: Omit
   };
 }
 
-/** `y = a · b` for a `b [k, n]` that lies in panels over all of k. */
+/** `y = a · b` for `b [k, n]` stored in panels over all of k. */
 export function panelProduct(exports: Exports, threads: number): (product: Product) => Iterable<Stage> {
   const vector = exports("outer.vector");
   const multiply = tiledProduct(exports, threads);
@@ -135,7 +141,7 @@ export function panelProduct(exports: Exports, threads: number): (product: Produ
       yield* multiply(product, ({ at, column }) => ({ address: b + 4 * (column * k + tileColumns * at), panelBytes }));
       return;
     }
-    // Where there are several rows, the panels are in the cache from the second on.
+    // With several rows, panels are in the cache from the second row on.
     const cached = m === 1 ? Number.POSITIVE_INFINITY : Math.max(1, Math.floor(cachedBytes / (4 * unit * k)));
     const chunk = unit * Math.min(cached, sharedUnits(unit * k * m, n * k * m, threads));
     const calls: Call[] = [];
@@ -150,7 +156,7 @@ export function panelProduct(exports: Exports, threads: number): (product: Produ
   };
 }
 
-/** `y = a · b` for `b [k, n]` of `dtype` with rows side by side. */
+/** `y = a · b` for row-major `b [k, n]` of `dtype`. */
 export function outerProduct(exports: Exports, dtype: DType, threads: number): (product: Product) => Iterable<Stage> {
   const [few, direct, packB] = [exports("outer.few"), exports("outer.direct"), exports(`outer.packB.${dtype}`)];
   const multiplyPacked = packedProduct(exports, threads);

@@ -12,8 +12,8 @@ export const rowSignature = { x: "i32", panels: "i32", panelBytes: "i32", y: "i3
 export type OuterRow = FunctionRef<typeof rowSignature, undefined>;
 
 /**
- * `outer.row(x, panels, panelBytes, y, k, columns, first)`: adds the products of one row with up to four packed panels, `panelBytes`
- * apart, to `y`, of which `columns` are to be written. `first`: `y` starts at 0. In place of panels that are not needed the last is read.
+ * `outer.row(x, panels, panelBytes, y, k, columns, first)` adds the products of one row with up to four packed panels,
+ * `panelBytes` apart, to `columns` columns of `y`. With `first`, `y` counts as 0. Unneeded panels repeat the last one.
  */
 export function emitRow(module: ModuleBuilder, target: Target): OuterRow {
   return module.function("outer.row", rowSignature, (f, { x, panels, panelBytes, y, k, columns, first }) => {
@@ -43,8 +43,9 @@ export function emitRow(module: ModuleBuilder, target: Target): OuterRow {
 }
 
 /**
- * `outer.vector(x, panels, y, k, columns)`: `y = x · b` of one row, for a matrix that lies in panels over all of k. The panels that are read at
- * once are a quarter of all apart: each stream then goes on where its last panel ended, and the processor fetches ahead across panels.
+ * `outer.vector(x, panels, y, k, columns)` computes `y = x · b` for one row and a matrix in panels over all of k.
+ * Panels that are read together are a quarter of all panels apart: each stream continues where its last panel ended,
+ * and the processor prefetches across panels.
  */
 export function emitVector(module: ModuleBuilder, target: Target, row: OuterRow): void {
   const signature = { x: "i32", panels: "i32", y: "i32", k: "i32", columns: "i32" } as const;
@@ -103,12 +104,15 @@ export function emitVector(module: ModuleBuilder, target: Target, row: OuterRow)
 }
 
 /**
- * `outer.few(x, b, y, m, k, n, xBytes, rowBytes, yBytes, sums)`: `y = x · b` for the few rows of `x`, with each row of `b` read once; `sums` is room for `m`
- * times `n` f32 and a vector.
+ * `outer.few(x, b, y, m, k, n, xBytes, rowBytes, yBytes, sums)` computes `y = x · b` for few rows of `x` and reads each
+ * row of `b` once. `sums` has space for `m * n` f32 and a vector.
  */
 export function emitFewRows(module: ModuleBuilder, target: Target): void {
   const passSignature = { x: "i32", b: "i32", sums: "i32", xBytes: "i32", rowBytes: "i32", bytes: "i32" } as const;
-  /** Adds the products of `xRows` rows and `count` elements of k to as many sums, which are `bytes` apart; `most` vectors of each at a time. */
+  /**
+   * Adds the products of `xRows` rows and `count` elements of k to sums that are `bytes` apart, `most` vectors of each
+   * at a time.
+   */
   const emitPass = (xRows: number, count: number, most: number) =>
     module.function(`outer.few${xRows}x${count}`, passSignature, (f, { x, b, sums, xBytes, rowBytes, bytes }) => {
       const [at, end] = [f.let(i32.const(0)), f.local("i32")];
@@ -140,7 +144,7 @@ export function emitFewRows(module: ModuleBuilder, target: Target): void {
       inSteps(most);
       if (most > 1) inSteps(1);
     });
-  // Eight rows of b at a time are as many streams as memory is read fastest with; four and three rows of x fill the registers.
+  // Memory is read fastest in eight streams, one per row of b; four or three rows of x fill the registers.
   const passes = { one: emitPass(1, 1, 4), eight: emitPass(1, 8, 4), wide: emitPass(3, 4, 1) };
   const signature = {
     x: "i32",

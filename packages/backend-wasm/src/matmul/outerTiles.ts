@@ -31,7 +31,7 @@ export const tileSignature = {
 /** Adds the products of packed rows with one packed panel to a tile of `y`. */
 export type OuterTile = FunctionRef<typeof tileSignature, undefined>;
 
-/** Emits `outer.direct`, `outer.tile` and `outer.tiles`: products of so many rows that a register tile pays. */
+/** Emits `outer.direct`, `outer.tile` and `outer.tiles`: products with enough rows for register tiles. */
 export function emitTiles(module: ModuleBuilder, target: Target): OuterTile {
   emitDirect(module, target);
   const tile = emitTile(module, target);
@@ -40,8 +40,8 @@ export function emitTiles(module: ModuleBuilder, target: Target): OuterTile {
 }
 
 /**
- * `outer.tile(a, b, y, k, rowBytes, rows, columns, first, spill)`: adds the products of all packed panels of `a` with one
- * packed panel of `b` to `y`, of which `rows` and `columns` are to be written. `first`: `y` starts at 0. `spill` is room for a tile.
+ * `outer.tile(a, b, y, k, rowBytes, rows, columns, first, spill)` adds the products of all packed panels of `a` with a
+ * packed panel of `b` to `rows` and `columns` of `y`. With `first`, `y` counts as 0. `spill` has space for a tile.
  */
 function emitTile(module: ModuleBuilder, target: Target): OuterTile {
   const tileRows = outerTileRows(target);
@@ -65,8 +65,9 @@ function emitTile(module: ModuleBuilder, target: Target): OuterTile {
 }
 
 /**
- * `outer.tiles(a, panels, panelBytes, y, k, rowBytes, rows, columns, first, threadScratch, begin, end)`: {@link emitTile} for panels `begin` to `end` of those that lie
- * `panelBytes` apart, `columns` in all; each thread has a room of {@link tileBytes}.
+ * `outer.tiles(a, panels, panelBytes, y, k, rowBytes, rows, columns, first, threadScratch, begin, end)` runs {@link
+ * emitTile} for panels `begin` to `end`, `panelBytes` apart, with `columns` columns in all. Each thread has {@link
+ * tileBytes} of scratch.
  */
 function emitTileRange(module: ModuleBuilder, tile: OuterTile): void {
   const { b: panels, spill: threadScratch, ...others } = tileSignature;
@@ -92,8 +93,8 @@ function emitTileRange(module: ModuleBuilder, tile: OuterTile): void {
 }
 
 /**
- * `outer.direct(a, b, y, aBytes, rowBytes, k, m, n, first, spill)`: adds `a [m, k] · b [k, n]` to `y [m, n]`, f32, none of them packed:
- * rows of `a` are `aBytes` apart, rows of `b` and `y` `rowBytes`. `first`: `y` starts at 0.
+ * `outer.direct(a, b, y, aBytes, rowBytes, k, m, n, first, spill)` adds `a [m, k] · b [k, n]` to `y [m, n]`, all f32
+ * and unpacked. Rows of `a` are `aBytes` apart, rows of `b` and `y` `rowBytes`. With `first`, `y` counts as 0.
  */
 function emitDirect(module: ModuleBuilder, target: Target): void {
   const tileRows = outerTileRows(target);
@@ -143,7 +144,7 @@ function emitDirect(module: ModuleBuilder, target: Target): void {
 
 type Pointer = Local<"i32">;
 
-/** Sums of the products of a tile's rows and columns over `k`, which is not 0, in the order of k. */
+/** Sums products of a tile's rows and columns over `k > 0`, in order of k. */
 function multiplyTile(
   f: FunctionBuilder,
   target: Target,
@@ -175,7 +176,7 @@ function multiplyTile(
   });
 }
 
-/** Adds a tile to what `keep` leaves of `y` and steps down: `rows` counts what is left, `y` is advanced. */
+/** Adds a tile to the part of `y` that `keep` masks, advances `y`, and counts `rows` down. */
 function storeTile(
   f: FunctionBuilder,
   sums: readonly Local<"v128">[],

@@ -11,8 +11,9 @@ import { type Emission, groupScratchBytes, pairsAtOnce, places, rowBytes, tilesS
 const groupSumBytes = 2 * rowBytes * pairsAtOnce;
 
 /**
- * Emits `pairs.<format>(w, a, y, rows, blocks, yBytes, threadScratch, tiles)`: tiles of two tokens and two groups, which take fewer loads than four tokens
- * and one group where weights need not be unpacked. Those of a block are unpacked once for several tiles. A last group alone is multiplied twice.
+ * Emits `pairs.<format>(w, a, y, rows, blocks, yBytes, threadScratch, tiles)`: tiles of two tokens and two groups. They
+ * take fewer loads than four tokens and one group, if weights are unpacked beforehand: once per block for several
+ * tiles. A single last group is multiplied twice.
  */
 export function emitPairs({ module, target, name, format, layout, store }: Emission): void {
   const blockBytes = tileBytes(layout, format.elements, 2);
@@ -91,7 +92,7 @@ export function emitPairs({ module, target, name, format, layout, store }: Emiss
   });
 }
 
-/** Goes through a block by moving pointers. */
+/** Loops over a block by advancing pointers. */
 function stepsOf(
   f: FunctionBuilder,
   { elements, runElements }: GroupFormat,

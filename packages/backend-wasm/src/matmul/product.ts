@@ -1,6 +1,6 @@
 import type { Stage } from "../kernel.ts";
 
-/** One matrix product in memory: `a [m, k]` f32 with rows side by side, `y [m, n]` f32. How `b` lies depends on the path. */
+/** A matrix product in memory: row-major `a [m, k]` and `y [m, n]`, both f32. The layout of `b` depends on the path. */
 export interface Product {
   readonly a: number;
   readonly b: number;
@@ -8,11 +8,11 @@ export interface Product {
   readonly m: number;
   readonly n: number;
   readonly k: number;
-  /** Room for packed panels, as much as the path's `…Scratch` tells. */
+  /** Memory for packed panels, of the size that the path's `scratch` returns. */
   readonly scratch: number;
 }
 
-/** One of the ways to multiply, chosen from the layout of `b` and the parameters. */
+/** A way to multiply, chosen by the layout of `b` and the parameters. */
 export interface Path {
   /** The function that multiplies rows of `b` with one token: see `indexed.ts`. */
   readonly single: string;
@@ -22,19 +22,19 @@ export interface Path {
   readonly scratch: (m: number, n: number, k: number) => number;
 }
 
-/** Multiply-adds between two pauses: a few milliseconds on a slow machine before the engine has optimised the code. */
+/** Multiply-adds between two pauses: a few milliseconds on a slow machine before the code is optimised. */
 const pauseEvery = 2e7;
 
-/** Rows below which `b` is streamed once per row: packing it would cost more. */
+/** Rows below which `b` is streamed once per row, because packing would cost more. */
 export const fewRows = 4;
 
-/** Calls per thread that a product is cut into at most: enough for the threads to end together. */
+/** Maximum calls per thread and product: enough for the threads to finish together. */
 const callsPerThread = 12;
 
-/** Multiply-adds of a call where there are several for each thread, and those below which a call costs more than it computes. */
+/** Multiply-adds per call if every thread has several, and the minimum for a call to pay off. */
 const [usualWork, leastWork] = [3e5, 1e5];
 
-/** How many units of so much work go into one call of a product of `total`: calls are equal, and as many for each thread. */
+/** Units per call of a product of `total` multiply-adds: calls are equal, and each thread gets the same number. */
 export function sharedUnits(work: number, total: number, threads: number): number {
   const each = Math.max(1, Math.min(callsPerThread, Math.floor(total / (threads * usualWork))));
   const calls = threads === 1 ? 1 : Math.max(1, Math.min(threads * each, Math.floor(total / leastWork)));

@@ -15,13 +15,13 @@ import { groupScratchBytes } from "./groupEmission.ts";
 import { type Product, sharedUnits } from "./product.ts";
 
 /**
- * Bytes of rounded activations, and of weights, that one call multiplies: both fit into the second-level cache of servers. From a smaller one's
- * next level tokens still come faster than they are multiplied.
+ * Bytes of rounded activations, and of weights, per call. Both fit into the second-level cache of servers. With smaller
+ * caches, tokens still arrive from the next level faster than they are multiplied.
  */
 const tokenBlockBytes = 2 ** 19;
 const rowChunkBytes = 2 ** 17;
 
-/** How many tokens it takes for weights to be unpacked first, and then multiplied with pairs of tokens. */
+/** Tokens from which weights are unpacked first and multiplied with pairs of tokens. */
 const pairedTokens = 8;
 
 /** Activations that one call rounds. */
@@ -34,12 +34,12 @@ export function roundedScratch(
   target: Target,
   maxThreads: number,
 ): (m: number, n: number, k: number) => number {
-  // Of a token alone there are as many bytes.
+  // A single token takes as many bytes.
   const layout = activationLayout(rounding, lanesFor(formatOf(form), target, 2));
   return (m, _n, k) => maxThreads * groupScratchBytes + tileBytes(layout, k, m);
 }
 
-/** Tokens that go through the same function: `tiles` times `size` from number `first` on, rounded to address `at`. */
+/** Tokens that one function processes: `tiles` tiles of `size` from token `first` on, rounded to address `at`. */
 interface Part {
   readonly size: number;
   readonly multiply: Emitted;
@@ -49,7 +49,7 @@ interface Part {
   readonly bytesPerTile: number;
 }
 
-/** `y = round(a) · bᵀ` for interleaved block weights `b [n, k]`, `a` rounded to the 8-bit blocks that go with their type. */
+/** `y = round(a) · bᵀ` for interleaved block weights `b [n, k]`, with `a` rounded to the 8-bit blocks of their type. */
 export function roundedProduct(
   exports: Exports,
   form: FormatName,
@@ -69,7 +69,7 @@ export function roundedProduct(
   const pairs = { size: 2, multiply: exports(`pairs.${form}`) };
   const roundedElements = rounding === "q8_0" ? 32 : 256;
   const { elements } = format;
-  // Rows that calls have in whole multiples, but for the last ones.
+  // Calls have a multiple of this many rows, except the last one.
   const stepRows = 2 * groupRows;
   return function* ({ a, b, y, m, n, k, scratch }) {
     const parts: Part[] = [];
@@ -99,7 +99,7 @@ export function roundedProduct(
     });
     const rowBytes = rowBytesOf(form, k);
     yield parts.flatMap(({ size, multiply, first, tiles, at, bytesPerTile }) => {
-      // A chunk of weights stays in the cache while blocks of tokens pass by that stay there too.
+      // A chunk of weights stays in the cache while blocks of tokens, which also fit, pass by.
       const tilesPerCall = Math.max(1, Math.floor(tokenBlockBytes / bytesPerTile));
       const cached = Math.max(1, Math.floor(rowChunkBytes / rowBytes / stepRows)) * stepRows;
       const work = size * k * Math.min(tiles, tilesPerCall);
@@ -116,7 +116,7 @@ export function roundedProduct(
   };
 }
 
-/** Where pieces of at most `step` of `total` start, and how long they are. */
+/** Splits `total` into pieces of at most `step`. */
 function steps(total: number, step: number): readonly (readonly [at: number, count: number])[] {
   return Array.from({ length: Math.ceil(total / step) }, (_, i) => [i * step, Math.min(step, total - i * step)]);
 }

@@ -1,8 +1,8 @@
 import { type Expr, type FunctionRef, f64, i32, i64, type ModuleBuilder } from "../emit/index.ts";
 
 /**
- * `name(x)` is `e^x` for `x` from -Infinity to 0, below 1 ulp: FreeBSD's `e_exp.c` (Sun's fdlibm), operation by operation, which is what
- * V8 and SpiderMonkey compute `Math.exp` with, so that sums of it are the scalar reference's to the bit.
+ * `name(x)` is `e^x` for `x` from -Infinity to 0, within 1 ulp: FreeBSD's `e_exp.c` (Sun's fdlibm), operation by
+ * operation. V8 and SpiderMonkey compute `Math.exp` the same way, so sums equal the scalar reference's bit for bit.
  */
 export function emitExp(module: ModuleBuilder, name: string): FunctionRef<{ readonly x: "f64" }, "f64"> {
   return module.value(name, { x: "f64" }, "f64", (f, { x }) => {
@@ -23,7 +23,7 @@ export function emitExp(module: ModuleBuilder, name: string): FunctionRef<{ read
     const y = f.let(f64.sub(d(1), f64.sub(f64.sub(low, f64.div(f64.mul(r, c), f64.sub(d(2), c))), high)));
     const powerOfTwo = (exponent: Expr<"i32">): Expr<"f64"> =>
       f64.reinterpret(i64.shl(i64.fromI32S(i32.add(exponent, 1023)), i64.const(52)));
-    // Subnormal results in two steps: 2^k has no normal bits.
+    // Subnormal results take two steps, because 2^k is not normal.
     f.if(i32.ltS(k, -1021), () => f.return(f64.mul(f64.mul(y, powerOfTwo(i32.add(k, 1000))), d(2 ** -1000))));
     return f64.mul(y, powerOfTwo(k));
   });

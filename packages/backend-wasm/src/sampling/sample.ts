@@ -9,16 +9,16 @@ const signature = {
   positions: "i32",
   y: "i32",
   n: "i32",
-  /** How many candidates are sorted: those of top-k, all for top-p alone, none if their order does not matter. */
+  /** Number of candidates to sort: those of top-k, all for top-p alone, 0 if their order does not matter. */
   sorted: "i32",
   capacity: "i32",
   topP: "f64",
   temperature: "f64",
-  /** log of min-p; -Infinity keeps all. */
+  /** Logarithm of min-p; -Infinity keeps all. */
   logMinP: "f64",
   seedLow: "i32",
   seedHigh: "i32",
-  /** Whether top-k drops candidates before top-p adds up what is left. */
+  /** Whether top-k drops candidates before top-p sums the rest. */
   isTopK: "i32",
   threadScratch: "i32",
   threadScratchBytes: "i32",
@@ -27,8 +27,8 @@ const signature = {
 } as const;
 
 /**
- * `sample` for rows `begin` to `end`: core's sample.reference.ts operation by operation, so that its sums, in f64, are the same. A row
- * with NaN or Infinity or without a finite logit gives -1, for a kernel cannot raise an error.
+ * `sample` for rows `begin` to `end`. Follows core's sample.reference.ts operation by operation, so that the f64 sums
+ * are equal. A row with NaN or Infinity, or without a finite logit, gives -1, because kernels cannot raise errors.
  */
 export function emitSample(module: ModuleBuilder, name: string): void {
   const exp = emitExp(module, `${name}.exp`);
@@ -42,7 +42,7 @@ export function emitSample(module: ModuleBuilder, name: string): void {
     const b = f.let(i32.add(a, p.threadScratchBytes));
     const infinity = f32.const(Number.POSITIVE_INFINITY);
     const excluded = f32.const(Number.NEGATIVE_INFINITY);
-    /** exp of how far a logit lies below the greatest. */
+    /** exp of a logit minus the greatest one. */
     const likelihood = (of: Expr<"f32">): Expr<"f64"> => f.invoke(exp, { x: f64.sub(f64.fromF32(of), f64.fromF32(greatest)) });
     const visitRow = (body: () => void): void => {
       f.set(x, p.logits);
@@ -52,7 +52,7 @@ export function emitSample(module: ModuleBuilder, name: string): void {
         f.advance(x, 4);
       });
     };
-    /** The entries that are kept: `body` sees the index in `id` and the logit. */
+    /** Visits the kept entries: `body` sees the index in `id` and the logit. */
     const visitKept = (body: () => void): void => {
       f.for(i, 0, kept, 1, () => {
         f.set(id, i32.load(i32.add(at, i32.shl(i, 3)), 4));
@@ -78,7 +78,7 @@ export function emitSample(module: ModuleBuilder, name: string): void {
             f.set(best, i);
           });
         });
-        // All excluded, or the greatest is asked for.
+        // All logits are excluded, or greedy sampling was requested.
         f.brIf(invalid, i32.or(i32.eqz(count), i32.eqz(f64.lt(f64.const(0), p.temperature))));
         f.set(at, a);
         f.set(kept, count);
@@ -87,7 +87,7 @@ export function emitSample(module: ModuleBuilder, name: string): void {
           () => {
             const order = { stride: i32.const(4), n: p.n, k: p.sorted, capacity: p.capacity, flip: i32.const(-1), a, b };
             f.set(at, f.invoke(first, { x: p.logits, ...order }));
-            // What is excluded comes last.
+            // Excluded entries come last.
             f.set(kept, i32.select(i32.ltU(p.sorted, count), p.sorted, count));
           },
           () => {
@@ -120,7 +120,7 @@ export function emitSample(module: ModuleBuilder, name: string): void {
           );
         });
         f.set(limit, f32.fromF64(f64.add(f64.fromF32(greatest), p.logMinP)));
-        // Weights go to the buffer that the entries do not lie in; what min-p drops weighs nothing and is passed over.
+        // Weights go to the other buffer. Entries that min-p drops get a negative weight and are skipped.
         f.set(weights, i32.select(i32.eq(at, a), b, a));
         f.set(total, f64.const(0));
         visitKept(() => {
@@ -141,7 +141,7 @@ export function emitSample(module: ModuleBuilder, name: string): void {
         const upper = f64.mul(f64.fromI32(i32.shrU(i32x4.extract(words[0]!, 0), 5)), f64.const(2 ** 26));
         f.set(uniform, f64.mul(f64.add(upper, f64.fromI32(i32.shrU(i32x4.extract(words[1]!, 0), 6))), f64.const(2 ** -53)));
         f.set(sum, f64.const(0));
-        // Where rounding leaves the whole sum just below the random number, the last one is chosen: it is in `best`.
+        // If rounding leaves the sum just below the random number, the last entry is chosen: it is in `best`.
         f.for(i, 0, kept, 1, () => {
           f.set(weight, f64.load(i32.add(weights, i32.shl(i, 3))));
           f.if(f64.ge(weight, f64.const(0)), () => {

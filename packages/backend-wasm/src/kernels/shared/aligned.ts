@@ -1,4 +1,4 @@
-/** Bytes up to the next whole cache line, where the next piece of scratch memory starts: threads write to neither's lines. */
+/** Rounds up to whole cache lines, so that threads do not write to the lines of adjacent scratch memory. */
 export function aligned(bytes: number): number {
   return Math.ceil(bytes / 64) * 64;
 }

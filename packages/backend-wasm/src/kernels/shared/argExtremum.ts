@@ -5,7 +5,7 @@ import { alongAxis, forEachStrip } from "./reduction.ts";
 
 const signature = { x: "i32", y: "i32", n: "i32", inner: "i32", begin: "i32", end: "i32" } as const;
 
-/** `argmax` and `argmin`: the first of equals, the first NaN before all. */
+/** `argmax` and `argmin`: the first of equal values; the first NaN wins over all. */
 export function argExtremum(name: "argmax" | "argmin"): Kernel<"argmax"> {
   const fold = name === "argmax" ? "max" : "min";
   return {
@@ -17,7 +17,7 @@ export function argExtremum(name: "argmax" | "argmin"): Kernel<"argmax"> {
   };
 }
 
-/** The extreme value first, then the place where it is first found. */
+/** Finds the extreme value first, then its first index. */
 function emitRows(module: ModuleBuilder, name: string, extreme: "max" | "min"): void {
   const fold = folds[extreme];
   module.function(name, signature, (f, { x, y, n, begin, end }) => {

@@ -5,20 +5,21 @@ import { emitFinish, emitMerge, type Pointer, part } from "./attentionParts.ts";
 import { keyBlock } from "./attentionTiles.ts";
 import { cacheTypes } from "./cacheRow.ts";
 
-/** Parameters that all functions have, in order. */
+/** Parameters of all attention functions, in order. */
 export type AttentionArguments = Readonly<Record<keyof typeof common, number>>;
 
-/** The arguments as a list. */
+/** Orders arguments as {@link common} does. */
 export function attentionArguments(values: AttentionArguments): number[] {
   return (Object.keys(common) as (keyof typeof common)[]).map((name) => values[name]);
 }
 
 /**
- * Emits, for caches of each type, ranges `begin` to `end` of
- * - `attention.<type>`: heads of the cache × queries, `queries` neighbouring tokens each: tokens of a head follow each other, since rows of
- *   all heads together would take turns in the first-level cache;
- * - `attention.split.<type>`: blocks of positions × heads of the cache, for one token: a {@link part} each at `parts`;
- * - `attention.join`: heads, of the parts of one token.
+ * Emits, for each cache type, functions over ranges `begin` to `end`:
+ * - `attention.<type>`: units are cache heads × groups of `queries` adjacent tokens. Tokens of a head follow each
+ *   other, because rows of all heads together would evict each other from the first-level cache.
+ * - `attention.split.<type>`: units are blocks of positions × cache heads, for one token. Each writes a {@link part} at
+ *   `parts`.
+ * - `attention.join`: units are heads. Merges the parts of one token.
  */
 export function emitAttention(module: ModuleBuilder, target: Target): void {
   const blocks = emitBlocks(module, target, cacheTypes);
@@ -47,7 +48,7 @@ export function emitAttention(module: ModuleBuilder, target: Target): void {
           f.setI32(from, 0x7fffffff);
           f.setI32(to, 0);
           f.set(next, first);
-          // Neighbours of one sequence, and what they see together.
+          // Adjacent tokens of one sequence, and the positions that any of them sees.
           f.loop((again) => {
             const seen = emitVisible(f, p, next, sequence);
             f.set(from, i32.select(i32.ltS(seen.from, from), seen.from, from));
@@ -60,7 +61,7 @@ export function emitAttention(module: ModuleBuilder, target: Target): void {
           const blockParts = f.let(i32.add(own, i32.mul(count, size)));
           f.set(key, i32.and(from, -keyBlock));
           const target = f.let(own);
-          // Once at least, so that queries which see nothing have parts.
+          // At least once, so that queries which see nothing have parts.
           f.loop((again) => {
             f.set(end, i32.add(key, keyBlock));
             f.call(block, {
@@ -124,11 +125,11 @@ export function emitAttention(module: ModuleBuilder, target: Target): void {
         const end = f.let(i32.add(key, keyBlock));
         f.set(end, i32.select(i32.ltS(seen.end, end), seen.end, end));
         const from = f.let(i32.select(i32.gtS(seen.from, key), seen.from, key));
-        // The first block's parts are what others are added to: they are whole, though nothing may be seen.
+        // The first block's parts are merged into, so they are written even if nothing is visible.
         f.if(
           i32.or(i32.eqz(key), i32.ltS(from, end)),
           () => {
-            // Heads of a block are neighbours in memory: the first one reads the lines of all that follow.
+            // Heads of a block are adjacent in memory: the first one prefetches the lines of all that follow.
             const isFirst = i32.or(i32.eq(begin, start), i32.eqz(kvHead));
             const left = f.let(i32.sub(p.kvHeads, kvHead));
             const own = f.let(i32.sub(last, begin));

@@ -29,16 +29,16 @@ import { type CacheType, emitGather, emitTouch } from "./cacheRow.ts";
 
 type I32 = Expr<"i32">;
 
-/** A thread's scratch starts with the number of positions that have no slot, and these. */
+/** A thread's scratch starts with the number of positions without a slot, followed by these positions. */
 const spreadAt = aligned(4 + 4 * keyBlock);
 const rangesAt = spreadAt + spreadBytes;
 
-/** Elements of a cache's row are copied by so many. */
+/** Elements of a cache row are copied in steps of this size. */
 const rowStep = { f32: 16, f16: 16, q8_0: 32 } as const;
 
-/** Memory that a thread needs of its own for up to `rows` queries, at offsets of its scratch. */
+/** Offsets in a thread's scratch memory for up to `rows` queries. */
 export interface ScratchLayout {
-  /** Queries, vector by vector within a tile. */
+  /** Queries, interleaved by vectors within a tile. */
   readonly packed: number;
   readonly scores: number;
   /** Keys or values as f32. */
@@ -56,7 +56,7 @@ export function scratchLayout(dK: number, dV: number, rows: number): ScratchLayo
   return { packed, scores, tile, parts, bytes: aligned(parts + 2 * rows * partBytes(dV)) };
 }
 
-/** What attention is computed of and how, and where its functions keep what: the parameters that all of them have, in order. */
+/** Parameters of all attention functions, in order: inputs, extents, options, and the layout of scratch memory. */
 export const common = {
   q: "i32",
   cache: "i32",
@@ -103,12 +103,14 @@ const ofBlock = {
   touched: "i32",
 } as const;
 
-/** Tokens `first` to before `last`, which are of one sequence, and one head of the cache; lines of `touched` heads from it on are read ahead. */
+/**
+ * Tokens `first` to `last` (exclusive) of one sequence, and one cache head. Lines of `touched` heads are prefetched.
+ */
 const blockSignature: typeof common & typeof ofBlock = { ...common, ...ofBlock };
 
 export type Block = FunctionRef<typeof blockSignature, undefined>;
 
-/** What a token of a sequence sees, as `from <= position < end`: nothing where a table does not have it. */
+/** Positions that a token of a sequence sees, as `from <= position < end`. Empty for sequences outside the table. */
 export function emitVisible(
   f: FunctionBuilder,
   p: Parameters,
@@ -131,9 +133,9 @@ export function emitVisible(
 }
 
 /**
- * Emits, for caches of each type of `types`, `attention.block.<type>`: {@link part}s of the tokens and the heads of one group over positions
- * `from` to `end` of a block. Keys, and then values, are brought together tile by tile and meet all queries there: those of a group share
- * what is converted. Scores wait for the largest one of the block in between.
+ * Emits `attention.block.<type>` for each cache type: {@link part}s of the tokens and heads of one group, over
+ * positions `from` to `end` of a block. Keys, and then values, are gathered tile by tile and used by all queries of the
+ * group, which share the conversion. In between, scores wait for the block's largest one.
  */
 export function emitBlocks(module: ModuleBuilder, target: Target, types: readonly CacheType[]): Block[] {
   const kernels = { scores: emitScores(module, target), weights: emitWeights(module, target), values: emitValues(module, target) };
@@ -147,7 +149,7 @@ export function emitBlocks(module: ModuleBuilder, target: Target, types: readonl
       const count = f.let(i32.mul(i32.sub(last, first), group));
       const paddedBytes = (n: I32): I32 => i32.shl(i32.and(i32.add(n, rowStep[type] - 1), -rowStep[type]), 2);
       const keyBytes = f.let(paddedBytes(p.dK));
-      // Blocks may lie across keys and values: values are copied from the start of their first one.
+      // A block of q8_0 may span keys and values: values are copied from the start of their first block.
       const shift = f.let(type === "q8_0" ? i32.and(p.dK, 31) : i32.const(0));
       const valueWidth = f.let(i32.add(p.dV, shift));
       const valueBytes = f.let(paddedBytes(valueWidth));
@@ -178,7 +180,7 @@ export function emitBlocks(module: ModuleBuilder, target: Target, types: readonl
       });
 
       const [begin, until, at] = f.locals("i32", 3);
-      /** Calls `body` for each tile of positions, and each tile of queries with it. */
+      /** Calls `body` for each tile of positions and each tile of queries. */
       const forEachPair = (
         memory: Pointer,
         rowBytes: Pointer,
@@ -254,12 +256,12 @@ export function emitBlocks(module: ModuleBuilder, target: Target, types: readonl
   });
 }
 
-/** Vectors of so many values, by fours. */
+/** Number of vectors of `dV` values, rounded up to four. */
 export function vectorsOf(dV: Pointer): I32 {
   return i32.shl(i32.shrU(i32.add(dV, 15), 4), 2);
 }
 
-/** Writes the {@link range}s of the queries of a block. */
+/** Writes the {@link range}s of a block's queries. */
 function emitRanges(
   f: FunctionBuilder,
   p: { readonly [K in keyof typeof blockSignature]: Local<(typeof blockSignature)[K]> },
@@ -286,7 +288,7 @@ function emitRanges(
   });
 }
 
-/** Positions without a slot are not seen. */
+/** Hides positions without a slot. */
 function emitHoles(f: FunctionBuilder, holes: Pointer, scores: Pointer, lo: Pointer, visible: Pointer, seen: Pointer): void {
   const left = f.let(i32.load(holes));
   const at = f.let(holes);
@@ -303,7 +305,7 @@ function emitHoles(f: FunctionBuilder, holes: Pointer, scores: Pointer, lo: Poin
 
 const packSignature = { q: "i32", to: "i32", step: "i32", dK: "i32", left: "i32", scale: "f32" } as const;
 
-/** Emits `attention.pack`: a query times `scale` as vectors `step` bytes apart, zeros behind it: `left` bytes in all. */
+/** Emits `attention.pack`: a query times `scale` as vectors `step` bytes apart, zero-padded to `left` bytes. */
 function emitPack(module: ModuleBuilder): FunctionRef<typeof packSignature, undefined> {
   return module.function("attention.pack", packSignature, (f, { q, to, step, dK, left, scale }) => {
     const factor = f.let(f32x4.splat(scale));

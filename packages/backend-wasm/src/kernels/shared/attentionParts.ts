@@ -21,12 +21,12 @@ import { upperHalf } from "./sum.ts";
 export type Pointer = Local<"i32">;
 
 /**
- * What a query sees of some positions: the largest score f32, the number of positions i32, the sum of the weights `exp(score - largest)`
- * f64, and the sum of the weighted values f32.
+ * Partial attention of a query over some positions: the largest score (f32), the number of visible positions (i32), the
+ * sum of the weights `exp(score - largest)` (f64), and the weighted sum of values (f32).
  */
 export const part = { largest: 0, seen: 4, sum: 8, values: 16 } as const;
 
-/** Vectors of values are computed by fours: there is room for the last ones. */
+/** Values are computed four vectors at a time, so the last ones are padded. */
 export function partBytes(dV: number): number {
   return part.values + 64 * Math.ceil(dV / 16);
 }
@@ -43,14 +43,14 @@ const weightsSignature = {
 } as const;
 
 /**
- * Emits `attention.weights`: turns `count` scores of neighbouring positions, `seen` of which are not -infinity, into weights in place, and
- * starts the {@link part} at `to` with `vectors` vectors of zeros. `distance` is that of the first position from the query's, `slope` the
- * address of ALiBi's factor of it, or 0.
+ * Emits `attention.weights`. Turns `count` scores of adjacent positions into weights in place; `seen` of them are not
+ * -infinity. Starts the {@link part} at `to` with `vectors` zero vectors. `distance` is that of the first position from
+ * the query's, `slope` the address of its ALiBi slope, or 0.
  */
 export function emitWeights(module: ModuleBuilder, target: Target): FunctionRef<typeof weightsSignature, undefined> {
   return module.function("attention.weights", weightsSignature, (f, p) => {
     const [at, left] = f.locals("i32", 2);
-    /** Four scores at a time; the last ones with what lies behind them, where there is room. */
+    /** Visits four scores at a time. The last vector may include padding. */
     const forEachVector = (body: () => void): void => {
       f.set(at, p.scores);
       f.set(left, p.count);
@@ -99,12 +99,12 @@ export function emitWeights(module: ModuleBuilder, target: Target): FunctionRef<
   });
 }
 
-/** EventLoopYield scores into `exp(score - m)` in place and returns their sum: that of a block's in f32, 64 to a lane. */
+/** Replaces scores with `exp(score - m)` and returns their sum, added in f32 with up to 64 terms per lane. */
 function weights(f: FunctionBuilder, target: Target, scores: Pointer, count: Pointer, m: Local<"v128">): Local<"f64"> {
   const at = f.let(scores);
   const left = f.let(count);
   const sums = [f.let(v128.zero()), f.let(v128.zero())];
-  // Weights that could only make subnormal products are zeros: processors take a hundred cycles for those.
+  // Weights whose products would all be subnormal become zeros: subnormals cost about a hundred cycles.
   const weight = (offset: number): Local<"v128"> => {
     const exponent = f.let(f32x4.sub(v128.load(at, offset), m));
     return f.let(v128.andnot(expFlushed(f, target, exponent, 0), f32x4.lt(exponent, f.splat(-60))));
@@ -134,12 +134,12 @@ function weights(f: FunctionBuilder, target: Target, scores: Pointer, count: Poi
 
 const mergeSignature = { into: "i32", from: "i32", dV: "i32" } as const;
 
-/** Emits `attention.merge`: adds the {@link part} of later positions to the part of earlier ones. */
+/** Emits `attention.merge`: adds the {@link part} of later positions to that of earlier ones. */
 export function emitMerge(module: ModuleBuilder, target: Target): FunctionRef<typeof mergeSignature, undefined> {
   return module.function("attention.merge", mergeSignature, (f, { into, from, dV }) => {
     const [a, b] = [f.let(v128.load32Splat(into, part.largest)), f.let(v128.load32Splat(from, part.largest))];
     const m = f.let(f32x4.pmax(a, b));
-    /** What a part's values count against the larger maximum: 0 where it has none. */
+    /** Factor of a part's values relative to the larger maximum; 0 if the part is empty. */
     const factor = (own: Local<"v128">, at: Pointer): Local<"v128"> => {
       const result = f.let(v128.zero());
       f.if(i32.load(at, part.seen), () => {
@@ -165,7 +165,7 @@ export function emitMerge(module: ModuleBuilder, target: Target): FunctionRef<ty
 
 const finishSignature = { from: "i32", y: "i32", dV: "i32", sink: "i32" } as const;
 
-/** Emits `attention.finish`: the values of a {@link part} over its sum, 0 where it saw nothing. `sink` may be 0. */
+/** Emits `attention.finish`: a {@link part}'s values divided by its sum, 0 if it is empty. `sink` may be 0. */
 export function emitFinish(module: ModuleBuilder, target: Target): FunctionRef<typeof finishSignature, undefined> {
   return module.function("attention.finish", finishSignature, (f, { from, y, dV, sink }) => {
     const m = f.let(v128.load32Splat(from, part.largest));

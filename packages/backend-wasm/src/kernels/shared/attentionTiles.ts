@@ -3,36 +3,48 @@ import { laneSums } from "../../matmul/lanes.ts";
 import { madd, type Target } from "../../target.ts";
 import { type Pointer, part } from "./attentionParts.ts";
 
-/** Positions of a block. Blocks start at multiples of it, whoever computes them: results depend on nothing but the positions seen. */
+/**
+ * Positions per block. Blocks start at multiples of it regardless of threads, so results depend only on the visible
+ * positions.
+ */
 export const keyBlock = 256;
 
-/** Positions whose keys or values are brought together at once: those of 64 or 128 elements stay in the first-level cache. */
+/** Positions whose keys or values are gathered together. With 64 or 128 elements they stay in the first-level cache. */
 export const tileKeys = 64;
 
-/** Rows of a tile that are read behind the last one, where keys are no multiple of those that are multiplied at once. */
+/** Rows that may be read after the last one of a tile, if the number of keys is not a multiple of the columns. */
 export const spareKeys = 3;
 
-/** Bytes between the scores of two rows: no power of two, whose multiples would take turns in the first-level cache. */
+/**
+ * Bytes between the scores of two rows. Not a power of two: such rows would evict each other from the first-level
+ * cache.
+ */
 export const scoreBytes: number = 4 * keyBlock + 64;
 
-/** Queries of a tile at most: twelve sums, two vectors of the one side and one of the other are all the registers that there are. */
+/** Maximum queries of a tile: twelve sums and three operands use all registers. */
 const maxRows = 6;
 
-/** Keys, or vectors of values, that meet the queries of a tile at once. */
+/** Keys, or vectors of values, that are combined with a tile's queries at once. */
 function columnsOf(rows: number): 2 | 4 {
   return rows > 2 ? 2 : 4;
 }
 
-/** Bytes of the weights of a tile, each in all lanes of a vector. */
+/** Bytes of a tile's weights, each in all lanes of a vector. */
 export const spreadBytes: number = 16 * maxRows * (tileKeys + 4);
 
-/** What a query sees of a block, counted from the first position that is computed: first, end, and ALiBi's distance at the first. */
+/**
+ * Positions of a block that a query sees, relative to the first computed one: first, end, and ALiBi's distance at the
+ * first.
+ */
 export const range = { from: 0, end: 4, distance: 8 } as const;
 
 /** Bytes of a {@link range}. */
 export const rangeBytes = 16;
 
-/** Calls `body` with the first query and the number of queries of each tile: seven are five and two, eight are four and four. */
+/**
+ * Calls `body` with the first query and the number of queries of each tile. Seven queries are split into five and two,
+ * eight into four and four.
+ */
 export function forEachTile(f: FunctionBuilder, count: Pointer, body: (row: Pointer, rows: Pointer) => void): void {
   const [row, rows, left] = f.locals("i32", 3);
   f.setI32(row, 0);
@@ -58,9 +70,10 @@ const scoresSignature = {
 } as const;
 
 /**
- * Emits `attention.scores`: dot products of `rows` queries, which lie vector by vector at `q`, with the keys at `keys` of positions `begin`
- * to `end`. Positions that none of them sees are left out; what is not seen by all, or lies up to three positions behind, gets a score
- * that nobody reads. A product's terms are added in four sums of every fourth element, whatever the number of queries.
+ * Emits `attention.scores`: dot products of `rows` queries, interleaved by vectors at `q`, with the keys of positions
+ * `begin` to `end`. Positions that no query sees are skipped. Positions that only some queries see, and up to three
+ * after the last, get unused scores. A product is added in four partial sums of every fourth element, whatever the
+ * number of queries.
  */
 export function emitScores(module: ModuleBuilder, target: Target): FunctionRef<typeof scoresSignature, undefined> {
   const signature = { q: "i32", keys: "i32", keyBytes: "i32", scores: "i32", count: "i32" } as const;
@@ -111,7 +124,7 @@ export function emitScores(module: ModuleBuilder, target: Target): FunctionRef<t
   });
 }
 
-/** Two scores of each row. */
+/** Stores two scores of each row. */
 function storePairs(f: FunctionBuilder, scores: Pointer, sums: readonly (readonly Local<"v128">[])[]): void {
   for (let row = 0; row < sums.length; row += 2) {
     const [a, b = a] = sums.slice(row, row + 2);
@@ -128,7 +141,7 @@ interface Extremes {
   readonly mostEnd: Pointer;
 }
 
-/** The extremes of the ranges of `rows` queries, within `begin` to `end`. */
+/** Minimum and maximum of the ranges of `rows` queries, clipped to `begin` and `end`. */
 function extremes(f: FunctionBuilder, rows: Pointer, ranges: Pointer, begin: Pointer, end: Pointer): Extremes {
   const [from, to] = f.locals("i32", 2);
   const [leastFrom, mostFrom, leastEnd, mostEnd] = [f.let(end), f.let(begin), f.let(end), f.let(begin)];
@@ -169,9 +182,9 @@ const valuesSignature = {
 } as const;
 
 /**
- * Emits `attention.values`: adds values of positions `begin` to `end`, those of `begin` at `values`, to `rows` {@link part}s of `size`
- * bytes at `to`, each times its weight. Every sum goes on by position, whatever the tiles and the number of queries, and has no term of
- * a position that its query does not see.
+ * Emits `attention.values`: adds the weighted values of positions `begin` to `end` to `rows` {@link part}s of `size`
+ * bytes at `to`. `values` is the address of position `begin`. Every sum is in order of positions, whatever the tiles
+ * and the number of queries, and skips positions that its query does not see.
  */
 export function emitValues(module: ModuleBuilder, target: Target): FunctionRef<typeof valuesSignature, undefined> {
   const signature = {
@@ -192,7 +205,7 @@ export function emitValues(module: ModuleBuilder, target: Target): FunctionRef<t
       const sums = Array.from({ length: rows }, () => f.locals("v128", columns));
       const vectors = f.locals("v128", columns);
       const x = f.local("v128");
-      // A vector has its weight four times beforehand: of a tile each is used by all vectors of values.
+      // Each weight is stored four times beforehand, because all vectors of values use it.
       f.set(at, p.weights);
       f.set(to, p.spread);
       f.set(left, p.count);
@@ -242,7 +255,7 @@ export function emitValues(module: ModuleBuilder, target: Target): FunctionRef<t
   });
   return module.function("attention.values", valuesSignature, (f, { rows, ranges, begin, end, weights, values, to, ...same }) => {
     const { leastFrom, mostFrom, leastEnd, mostEnd } = extremes(f, rows, ranges, begin, end);
-    // Where there is nothing that all see, each query has its own.
+    // If no position is visible to all queries, each has a range of its own.
     f.if(i32.geS(mostFrom, leastEnd), () => {
       f.set(mostFrom, end);
       f.set(leastEnd, end);
@@ -256,7 +269,7 @@ export function emitValues(module: ModuleBuilder, target: Target): FunctionRef<t
         count: i32.sub(until, from),
       });
     const row = f.local("i32");
-    /** Positions of single queries before or after those that all see. */
+    /** Positions that single queries see before or after the common range. */
     const edges = (after: boolean): void =>
       f.for(row, 0, rows, 1, () => {
         const at = f.let(i32.add(ranges, i32.mul(row, rangeBytes)));

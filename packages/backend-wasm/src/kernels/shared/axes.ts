@@ -1,7 +1,7 @@
 import { elementCount } from "@centella/core/backend";
 import type { Emitted, Range } from "../../kernel.ts";
 
-/** A tensor seen as `[outer, n, inner]` around one axis; null takes all axes as one. */
+/** Views a shape as `[outer, n, inner]` around one axis. With null, `n` covers all axes. */
 export function axisView(
   shape: readonly number[],
   axis: number | null,
@@ -11,15 +11,17 @@ export function axisView(
   return { outer: elementCount(shape.slice(0, at)), n: shape[at]!, inner: elementCount(shape.slice(at + 1)) };
 }
 
-/** Elements that a thread takes at a time: some tens of microseconds. */
+/** Elements per tile: tens of microseconds. */
 const chunk = 1 << 16;
 
-/** `total` units of so many elements each for a function whose last parameters are `begin` and `end`. */
+/**
+ * Calls over `total` units of `unitElements` elements each, for a function whose last parameters are `begin` and `end`.
+ */
 export function ranges(fn: Emitted, args: readonly number[], total: number, unitElements: number): readonly Range[] {
   return [rangeOf(fn, args, total, unitElements)];
 }
 
-/** The one of {@link ranges}. */
+/** The single call of {@link ranges}. */
 export function rangeOf(fn: Emitted, args: readonly number[], total: number, unitElements: number): Range {
   return { fn, args, total, grain: Math.max(1, Math.floor(chunk / Math.max(1, unitElements))) };
 }

@@ -17,12 +17,12 @@ import { laneMask } from "../../matmul/lanes.ts";
 import { memoryMap } from "../../memory/memoryMap.ts";
 import type { Pointer } from "./attentionParts.ts";
 
-/** Element types of a cache. */
+/** Element types of a KV cache. */
 export const cacheTypes = ["f32", "f16", "q8_0"] as const;
 
 export type CacheType = (typeof cacheTypes)[number];
 
-/** `width` elements of a cache's row as f32, and zeros behind them up to `end`, a multiple of 16 bytes. */
+/** Copies `width` elements of a cache row as f32, zero-padded up to `end`, a multiple of 16 bytes. */
 export function copyRow(f: FunctionBuilder, type: CacheType, row: Pointer, copy: Pointer, width: Pointer, end: Pointer): void {
   const [from, to, left] = [f.let(row), f.let(copy), f.let(width)];
   if (type === "q8_0") f.while(left, () => copyStep(f, type, from, to, left));
@@ -33,10 +33,13 @@ export function copyRow(f: FunctionBuilder, type: CacheType, row: Pointer, copy:
   });
 }
 
-/** Elements of a {@link copyStep}. */
+/** Elements per {@link copyStep}. */
 const stepElements = { f32: 16, f16: 16, q8_0: 32 } as const;
 
-/** The next elements of a row, and both pointers moved on; of halves the largest magnitude goes to `largest`, since only finite ones are right. */
+/**
+ * Copies the next elements of a row and advances both pointers. Halves update `largest` with their largest magnitude,
+ * because only finite ones are converted correctly.
+ */
 function copyStep(f: FunctionBuilder, type: CacheType, from: Pointer, to: Pointer, left: Pointer, largest?: Local<"v128">): void {
   if (type === "q8_0") {
     const d = f.let(f32x4.splat(f32.load(i32.add(i32.shl(i32.load16U(from), 2), memoryMap.halfTable))));
@@ -62,7 +65,7 @@ function copyStep(f: FunctionBuilder, type: CacheType, from: Pointer, to: Pointe
   f.advance(left, -elements);
 }
 
-/** The last elements of a row, four at a time, zeros behind them. */
+/** Copies the last elements of a row, four at a time, zero-padded. */
 function copyRest(f: FunctionBuilder, from: Pointer, to: Pointer, left: Pointer, bytes: number, four: () => Local<"v128">): void {
   f.while(i32.gtS(left, 0), () => {
     const value = four();
@@ -74,7 +77,10 @@ function copyRest(f: FunctionBuilder, from: Pointer, to: Pointer, left: Pointer,
   });
 }
 
-/** Eight finite halves as f32: upper and lower 16 bits are made eight at a time, with the exponent off by 112, and brought together. */
+/**
+ * Widens eight finite halves to f32. Upper and lower 16 bits are computed eight at a time, with the exponent off by
+ * 112, and joined.
+ */
 function widenFinite(f: FunctionBuilder, halves: Local<"v128">): readonly [Local<"v128">, Local<"v128">] {
   const upper = f.let(v128.and(i16x8.shrS(halves, 3), f.splatBits(0x8fff8fff)));
   const lower = f.let(i16x8.shl(halves, 13));
@@ -97,8 +103,9 @@ const touchSignature = {
 } as const;
 
 /**
- * Emits `attention.touch`: reads `bytes` bytes of each position `at` to before `end`, a word of each cache line, and returns something of
- * these. Loads that wait for nothing else keep the memory busy; conversions between them would not.
+ * Emits `attention.touch`: prefetches `bytes` bytes of each position from `at` to `end` by reading one word per cache
+ * line. Returns a value that depends on the reads. Independent loads keep the memory busy; loads between conversions
+ * would not.
  */
 export function emitTouch(module: ModuleBuilder): FunctionRef<typeof touchSignature, "i32"> {
   return module.value("attention.touch", touchSignature, "i32", (f, p) => {
@@ -144,8 +151,8 @@ const gatherSignature = {
 } as const;
 
 /**
- * Emits `attention.gather.<type>`: `width` elements of each position `at` to before `end` as rows of f32 at `to`. Positions without a slot
- * become zeros, and are added to the list at `holes`, counted from `from`; it may be 0.
+ * Emits `attention.gather.<type>`: copies `width` elements of each position from `at` to `end` to rows of f32 at `to`.
+ * Positions without a slot become zeros and are added to the list at `holes`, relative to `from`; `holes` may be 0.
  */
 export function emitGather(module: ModuleBuilder, type: CacheType): FunctionRef<typeof gatherSignature, undefined> {
   return module.function(`attention.gather.${type}`, gatherSignature, (f, p) => {
@@ -186,8 +193,8 @@ export function emitGather(module: ModuleBuilder, type: CacheType): FunctionRef<
 }
 
 /**
- * Copies `rows` rows from `address` on, which ends at 0 with all pointers moved on: unless a row is no number of steps, or there is an
- * infinity or a NaN among halves, which the largest magnitude tells.
+ * Copies `rows` rows and advances all pointers, which leaves `rows` at 0. Leaves it unchanged if a row is not a whole
+ * number of steps, or if halves contain infinity or NaN.
  */
 function copyWhole(f: FunctionBuilder, type: CacheType, p: Params<typeof gatherSignature>, address: Pointer, rows: Pointer): void {
   const { to, width } = p;

@@ -6,21 +6,21 @@ import type { BuildContext, Emitted, Range } from "../../kernel.ts";
 import { ranges } from "./axes.ts";
 import { emitTranspose, transposedColumns } from "./transpose.ts";
 
-/** One axis of a block that is copied: its extent and the distances between neighbours, in elements. */
+/** One axis of a copied block: its extent and the source and target strides, in elements. */
 export interface CopyAxis {
   readonly n: number;
   readonly x: number;
   readonly y: number;
 }
 
-/** A block of elements and where it lies in two tensors, counted in elements; axes from the innermost out. */
+/** A block of elements and its offsets in two tensors, in elements. Axes are ordered from the innermost out. */
 export interface Block {
   readonly axes: readonly CopyAxis[];
   readonly from: number;
   readonly to: number;
 }
 
-/** Copies blocks between tensors of a plain dtype whose blocks have at most `rank` axes. */
+/** Returns a function that copies blocks of up to `rank` axes between tensors of a plain dtype. */
 export function blockCopy({ emit }: BuildContext, dtype: DType, rank: number): (x: number, y: number, block: Block) => readonly Range[] {
   const size = bytesOf(dtype);
   const outer = Math.max(1, rank - 1);
@@ -42,7 +42,7 @@ export function blockCopy({ emit }: BuildContext, dtype: DType, rank: number): (
   };
 }
 
-/** Row-major distances between neighbours. */
+/** Row-major strides. */
 export function stridesOf(shape: readonly number[]): readonly number[] {
   let stride = 1;
   return shape
@@ -55,7 +55,7 @@ export function stridesOf(shape: readonly number[]): readonly number[] {
     .reverse();
 }
 
-/** Axes of a block from its shape and strides, which are given from the outermost in. */
+/** Axes of a block from its shape and strides, both ordered from the outermost in. */
 export function axesOf(shape: readonly number[], x: readonly number[], y: readonly number[]): readonly CopyAxis[] {
   return shape.map((n, i) => ({ n, x: x[i]!, y: y[i]! })).reverse();
 }
@@ -72,7 +72,7 @@ function merged(axes: readonly CopyAxis[]): readonly CopyAxis[] {
   return result;
 }
 
-/** Copies one element of so many bytes. */
+/** Copies one element of `size` bytes. */
 export function copyElement(f: FunctionBuilder, size: number, to: I32, from: I32): void {
   if (size === 4) f.store(to, i32.load(from));
   else if (size === 2) f.store16(to, i32.load16U(from));
@@ -112,7 +112,7 @@ function emitCopy(module: ModuleBuilder, name: string, size: number, outer: numb
   });
 }
 
-/** Copies so many bytes and moves all three: an instruction for many would cost more to start than a few bytes take. */
+/** Copies bytes and advances all three. `memory.copy` costs more to start than copying a few bytes. */
 export function copyBytes(f: FunctionBuilder, to: Local<"i32">, from: Local<"i32">, bytes: Local<"i32">): void {
   f.if(i32.geU(bytes, 256), () => {
     f.memoryCopy(to, from, bytes);
@@ -140,7 +140,7 @@ export function copyBytes(f: FunctionBuilder, to: Local<"i32">, from: Local<"i32
   });
 }
 
-/** Fills tensors with one value, given as the bits of an element. */
+/** Returns a function that fills tensors with one value, given as an element's bits. */
 export function filler({ emit }: BuildContext, dtype: DType): (y: number, count: number, bits: number) => readonly Range[] {
   const size = bytesOf(dtype);
   const call: Emitted = emit("fill", (module, name) => {
@@ -163,12 +163,12 @@ export function filler({ emit }: BuildContext, dtype: DType): (y: number, count:
   });
   return (y, count, bits) => {
     const repeated = size === 4 ? bits : size === 2 ? bits * 0x10001 : bits * 0x1010101;
-    // Grains are multiples of 4 bytes, so that the bits begin anew.
+    // Grains are multiples of 4 bytes, so that each starts with a whole pattern.
     return ranges(call, [y, repeated | 0], count * size, 1);
   };
 }
 
-/** The bits of a value in a plain dtype. */
+/** Bits of a value in a plain dtype. */
 export function bitsOf(dtype: DType, value: number): number {
   if (dtype === "f16") return floatToHalf(value);
   if (dtype === "bf16") return floatToBfloat(value);

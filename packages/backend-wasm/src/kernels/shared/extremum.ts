@@ -1,7 +1,7 @@
 import { f32x4, i32, i32x4, type Local, type V128, v128 } from "../../emit/index.ts";
 import type { Fold } from "./foldTypes.ts";
 
-/** Vectors that the loop goes on by, elements of a block, and from how many elements on blocks are worth their end. */
+/** Vectors per iteration, elements per block, and the number of elements from which blocks pay off. */
 const unrolled = 8;
 const block = 4096;
 const worthwhile = 256;
@@ -10,10 +10,11 @@ const infinityBits = 0x7f800000;
 const signBit = 0x80000000;
 
 /**
- * The largest or smallest elements and whether there was a NaN, by two instructions per vector: of the bits as integers, the largest with
- * a sign and the largest without. Where a float is not negative the first is the largest float, or a NaN if it is above infinity;
- * where one is negative the second is the smallest float, or a NaN alike. Blocks that leave it open, because all that came so far has the
- * other sign, are read once more from the cache.
+ * Finds the largest or smallest elements, and whether there was a NaN, with two instructions per vector. Both compare
+ * bits as integers: one takes the signed maximum, the other the unsigned maximum. If any float is not negative, the
+ * signed maximum is the largest float, or a NaN if it is above infinity. If any is negative, the unsigned maximum is
+ * the smallest float, or likewise a NaN. A block that does not decide, because all values so far have the other sign,
+ * is read once more from the cache.
  */
 export function extremumBulk(isMax: boolean): NonNullable<Fold["bulk"]> {
   return (f, [best, hasNaN], load, at, left) => {

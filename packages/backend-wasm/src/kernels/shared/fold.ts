@@ -2,15 +2,15 @@ import { type FunctionBuilder, f32x4, f64x2, type Local, type V128, v128 } from 
 import { extremumBulk } from "./extremum.ts";
 import type { Fold, State } from "./foldTypes.ts";
 
-/** A fold by one instruction from its neutral element on. */
+/** A fold with one instruction, starting at its neutral element. */
 function simple(lanes: Fold["lanes"], neutral: Fold["none"], start: Fold["none"], combine: (a: V128, b: V128) => V128): Fold {
   const step = (f: FunctionBuilder, [state]: State, x: V128): void => f.set(state!, combine(state!, x));
   return { lanes, vectors: 1, none: neutral, start: (f) => [start(f)], step, merge: (f, state, [other]) => step(f, state, other!) };
 }
 
 /**
- * The largest or smallest value, and beside it whether there was a NaN: on x86 the instructions that hand NaN on are made of nine, these
- * of three. `best` keeps its first argument where the second is NaN.
+ * The largest or smallest value, and whether there was a NaN. On x86, minimum and maximum that propagate NaN take nine
+ * instructions; these take three. `best` keeps its first argument if the second is NaN.
  */
 function extremum(start: number, best: (a: V128, b: V128) => V128): Fold {
   return {
@@ -30,7 +30,7 @@ function extremum(start: number, best: (a: V128, b: V128) => V128): Fold {
   };
 }
 
-/** The result of {@link folds.max} and `min`. */
+/** Result of {@link folds.max} and `min`. */
 export function orNaN(f: FunctionBuilder, [state, hasNaN]: State): V128 {
   return v128.bitselect(hasNaN!, f.splat(Number.NaN), state!);
 }
@@ -56,7 +56,7 @@ export const folds: Readonly<Record<"sum" | "kahan" | "prod" | "max" | "min" | "
     (f) => f.splatBits(-1),
     v128.and,
   ),
-  // Neumaier's sum: what an addition loses is added up beside it.
+  // Neumaier's sum: rounding errors are added up separately.
   kahan: {
     lanes: "double",
     vectors: 2,
@@ -79,22 +79,22 @@ function compensated(f: FunctionBuilder, [sum, lost]: State, x: Local<"v128">): 
   f.set(sum!, next);
 }
 
-/** Fresh states at their start. */
+/** New states at their start values. */
 export function freshStates(f: FunctionBuilder, fold: Fold, count: number): readonly State[] {
   return Array.from({ length: count }, () => fold.start(f).map((value) => f.let(value)));
 }
 
-/** Starts states again. */
+/** Resets states to their start values. */
 export function restart(f: FunctionBuilder, fold: Fold, states: readonly State[]): void {
   for (const state of states) fold.start(f).forEach((value, i) => void f.set(state[i]!, value));
 }
 
-/** States that four elements are added to. */
+/** States per four elements. */
 export function statesPerVector({ lanes }: Fold): number {
   return lanes === "double" ? 2 : 1;
 }
 
-/** Adds four elements to as many states as {@link statesPerVector} says. */
+/** Adds four elements to {@link statesPerVector} states. */
 export function addVector(f: FunctionBuilder, fold: Fold, states: readonly State[], x: Local<"v128">): void {
   if (fold.lanes === "single") {
     fold.step(f, states[0]!, x);
@@ -104,7 +104,7 @@ export function addVector(f: FunctionBuilder, fold: Fold, states: readonly State
   fold.step(f, states[1]!, f.let(f64x2.promoteLowF32x4(f32x4.shuffle(x, x, [2, 3, 2, 3]))));
 }
 
-/** Merges states, and their lanes, into the first lane of the first state. */
+/** Merges states and their lanes into the first lane of the first state. */
 export function mergeStates(f: FunctionBuilder, fold: Fold, states: readonly State[]): State {
   const [first, ...others] = states;
   for (const other of others) fold.merge(f, first!, other);

@@ -1,25 +1,28 @@
 import type { FunctionBuilder, Local, V128 } from "../../emit/index.ts";
 
-/** Vectors in which a reduction gathers elements. */
+/** State vectors of a reduction. */
 export type State = readonly Local<"v128">[];
 
 /**
- * A reduction in lanes: the elements are spread over several states, which are merged at the end, in an order that depends on the
- * extent alone.
+ * A reduction in lanes. Elements are spread over several states, which are merged at the end in an order that depends
+ * only on the extent.
  */
 export interface Fold {
-  /** Whether states have four lanes of 32 bits or, for sums, two f64. */
+  /** Whether states have four 32-bit lanes or, for sums, two f64 lanes. */
   readonly lanes: "single" | "double";
-  /** Vectors of a state. */
+  /** Vectors per state. */
   readonly vectors: number;
-  /** Where each vector of a state starts. */
+  /** Start value of each vector of a state. */
   start(f: FunctionBuilder): readonly V128[];
   /** Adds a vector of elements. */
   step(f: FunctionBuilder, state: State, x: Local<"v128">): void;
   /** Adds another state. */
   merge(f: FunctionBuilder, state: State, other: State): void;
-  /** What an element beyond the end counts as, in all lanes. */
+  /** Value of elements beyond the end, in all lanes. */
   none(f: FunctionBuilder): V128;
-  /** Adds most of the next `left` f32, `load(offset)` being four of them `offset` bytes from `at`, in fewer instructions; advances both. */
+  /**
+   * Adds most of the next `left` f32 in fewer instructions and advances both. `load(offset)` reads four elements at
+   * `offset` bytes from `at`.
+   */
   bulk?(f: FunctionBuilder, state: State, load: (offset: number) => V128, at: Local<"i32">, left: Local<"i32">): void;
 }

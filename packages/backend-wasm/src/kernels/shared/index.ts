@@ -5,7 +5,7 @@ import { emitDecodeRow } from "../../formats/decodeRow.ts";
 import { emitGroups } from "../../matmul/groups.ts";
 import type { Target } from "../../target.ts";
 
-/** Emits the functions that several kernels call. */
+/** Emits functions that several kernels call. */
 export function emitShared(module: ModuleBuilder, target: Target): void {
   emitDecodeRow(module);
   emitDecodeGroup(module, target);

@@ -1,6 +1,6 @@
 import { type Expr, type FunctionBuilder, i32, type Local, type V128 } from "../../emit/index.ts";
 
-/** Stores the first `count` (1 to 3, or 4 and more for all) lanes of a vector. */
+/** Stores the first `count` lanes of a vector, all if `count` is 4 or more. */
 export function storeLanes(f: FunctionBuilder, address: Local<"i32">, value: Local<"v128">, count: Expr<"i32">): void {
   f.if(
     i32.geU(count, 4),
@@ -14,8 +14,9 @@ export function storeLanes(f: FunctionBuilder, address: Local<"i32">, value: Loc
 }
 
 /**
- * Walks `count` f32 elements, four vectors at a time and then one, calling `body` with the byte offset within the step and,
- * for the last one, a `store` that writes only what is left. Advances `pointers` and counts `count` down to 0.
+ * Visits `count` f32 elements, four vectors at a time and then one. `body` gets the byte offset within the step and a
+ * `store` that, for the last vector, writes only the remaining elements. Advances `pointers` and counts `count` down to
+ * 0.
  */
 export function forEachVector(
   f: FunctionBuilder,

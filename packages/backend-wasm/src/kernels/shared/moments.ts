@@ -1,7 +1,7 @@
 import { type Expr, type FunctionBuilder, f32, f32x4, f64, type Local, v128 } from "../../emit/index.ts";
 import { blockSum } from "./sum.ts";
 
-/** Mean of `n` f32 from `x` on, rounded to f32, and the sum of the squared differences to the mean. */
+/** Mean of `n` f32 at `x`, rounded to f32, and the sum of squared differences from the mean. */
 export function emitMoments(
   f: FunctionBuilder,
   x: Local<"i32">,
@@ -34,7 +34,7 @@ export function emitMoments(
     },
     advance,
   );
-  // The differences are to the rounded mean, so that the sum is too large by n times the square of what rounding took.
+  // Differences are to the rounded mean, which makes the sum too large by n times the squared rounding error.
   const lost = f.let(f64.sub(exact, f64.fromF32(mean)));
   f.set(squares, f64.sub(squares, f64.mul(f64.mul(lost, lost), f64.fromI32(n))));
   return { mean, squares };

@@ -3,7 +3,7 @@ import { type FunctionBuilder, type FunctionRef, f32, i32, type Local, type Modu
 import type { BuildContext, Task } from "../../kernel.ts";
 import { axisView, ranges } from "./axes.ts";
 
-/** Bytes of an entry: a key whose order as an i32 is that of the value, and the value's index. */
+/** Bytes of an entry: a key whose i32 order is that of the value, and the value's index. */
 export const entryBytes = 8;
 
 interface Order {
@@ -13,8 +13,8 @@ interface Order {
 }
 
 /**
- * The first `k` of each line along an axis (all of them where `y` is as long as `x`), in order, equal values in the order of their
- * indices; a NaN is the largest value.
+ * Sorts the first `k` of each line along an axis (all if `y` is as long as `x`). Equal values keep the order of their
+ * indices; NaN is the largest value.
  */
 export function orderTask(
   { emit, reserve, max, maxThreads }: BuildContext,
@@ -30,12 +30,12 @@ export function orderTask(
     const { outer, n, inner } = axisView(run.shape(x), axis);
     const { n: k } = axisView(run.shape(y), axis);
     const fixed = [run.address(x), run.address(y), n, inner, k, capacity(n, k), Number(descending), Number(give === "indices")];
-    // Comparing costs more than adding: smaller tiles.
+    // Comparing costs more than adding, so tiles are smaller.
     return ranges(call, [...fixed, run.scratch, entryBytes * entries], k === 0 ? 0 : outer * inner, 16 * n);
   };
 }
 
-/** Entries that are gathered before they are sorted and all but the first `k` dropped. */
+/** Entries that are collected before they are sorted and all but the first `k` are dropped. */
 export function capacity(n: number, k: number): number {
   return Math.min(n, 2 * k + 256);
 }
@@ -52,8 +52,8 @@ const firstSignature = {
 } as const;
 
 /**
- * The first `k` of `n` values `stride` bytes apart, in order: the address of their entries, in `a` or in `b`, which have room for
- * `capacity` entries each. `flip`: -1 for falling order, 0 for rising.
+ * Emits a function that returns the first `k` of `n` values `stride` bytes apart, in order: the address of their
+ * entries, in `a` or `b`, which hold `capacity` entries each. `flip` is -1 for descending order, 0 for ascending.
  */
 export function emitFirst(module: ModuleBuilder, name: string): FunctionRef<typeof firstSignature, "i32"> {
   const sort = module.value(`${name}.sort`, { a: "i32", b: "i32", count: "i32" }, "i32", (f, { a, b, count }) => {
@@ -75,12 +75,12 @@ export function emitFirst(module: ModuleBuilder, name: string): FunctionRef<type
     f.for(i, 0, n, 1, () => {
       f.set(value, f32.load(from));
       f.set(key, i32.reinterpret(value));
-      // Both zeros are one value, all NaN too, the largest.
+      // Both zeros are equal. All NaNs are equal, and the largest.
       f.set(key, i32.select(f32.eq(value, f32.const(0)), 0, key));
       f.set(key, i32.select(f32.ne(value, value), 0x7fc00000, key));
       f.set(key, i32.xor(key, i32.and(i32.shrS(key, 31), 0x7fffffff)));
       f.set(key, i32.xor(key, flip));
-      // Once k are known, an element that is no better than the last of them comes after it.
+      // Once k are known, an element that is not better than the last of them comes after it.
       f.if(i32.or(i32.ltS(key, limit), i32.eq(limit, largest)), () => {
         const entry = f.let(i32.add(at, i32.shl(held, 3)));
         f.store(entry, key);
@@ -119,7 +119,7 @@ function emitOrder(module: ModuleBuilder, name: string): void {
     const [to, i, key, at, outer, line] = f.locals("i32", 6);
     const flip = f.let(i32.sub(0, p.descending));
     const stride = f.let(i32.shl(p.inner, 2));
-    // Each thread has a buffer of its own, and as much to merge into.
+    // Each thread has a buffer and another one to merge into.
     const a = f.let(i32.add(p.threadScratch, i32.mul(threadIndex, i32.shl(p.threadScratchBytes, 1))));
     const b = f.let(i32.add(a, p.threadScratchBytes));
     f.for(line, p.begin, p.end, 1, () => {
@@ -142,7 +142,10 @@ function emitOrder(module: ModuleBuilder, name: string): void {
   });
 }
 
-/** Sorts `count` entries from `a` on, `b` being as large; the result is where `a` then points. Runs of 1, 2, 4 … are merged; stable. */
+/**
+ * Sorts `count` entries at `a`, with as much memory at `b`. Afterwards `a` points to the result. Merges runs of 1, 2, 4
+ * …; stable.
+ */
 function emitMergeSort(f: FunctionBuilder, a: Local<"i32">, b: Local<"i32">, count: Local<"i32">): void {
   const [width, p, q, pEnd, qEnd, to, end, taken] = f.locals("i32", 8);
   const total = f.let(i32.shl(count, 3));
@@ -163,7 +166,7 @@ function emitMergeSort(f: FunctionBuilder, a: Local<"i32">, b: Local<"i32">, cou
       f.set(q, pEnd);
       f.set(qEnd, i32.add(q, width));
       clipped(qEnd);
-      // No branch on the comparison: it is as good as random.
+      // The comparison is unpredictable, so it must not branch.
       f.while(i32.and(i32.ltU(p, pEnd), i32.ltU(q, qEnd)), () => {
         f.set(taken, i32.leS(i32.load(p), i32.load(q)));
         f.store64Lane(to, v128.load64Zero(i32.select(taken, p, q)), 0);

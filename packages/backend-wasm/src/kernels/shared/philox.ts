@@ -2,7 +2,7 @@ import { type FunctionBuilder, f32x4, i32x4, i64x2, type Local, type V128, v128 
 
 export type Words = readonly Local<"v128">[];
 
-/** Philox4x32-10 on four counters at once; core's has the source. */
+/** Philox4x32-10 on four counters at once. See core for the source. */
 export function philox(f: FunctionBuilder, counters: Words, keys: readonly Local<"i32">[]): Words {
   let [c0, c1, c2, c3] = counters as readonly [Local<"v128">, Local<"v128">, Local<"v128">, Local<"v128">];
   const [k0, k1] = keys.map((key) => f.let(i32x4.splat(key))) as [Local<"v128">, Local<"v128">];

@@ -25,7 +25,7 @@ type Name = (typeof names)[number];
 
 type PoolKernel = KernelFor<readonly [Operand], readonly [TensorSpec], ParamsOf<"maxPool2d"> & { readonly countPadding?: boolean }>;
 
-/** `maxPool2d` and `avgPool2d`; padding never counts but in `divisor`, where that is not 0. A unit is a row of the output. */
+/** `maxPool2d` and `avgPool2d`. Padding counts only in `divisor`, if that is not 0. A unit is a row of the output. */
 export function poolKernel(name: "maxPool2d" | "avgPool2d"): PoolKernel {
   const isMax = name === "maxPool2d";
   return {
@@ -35,7 +35,7 @@ export function poolKernel(name: "maxPool2d" | "avgPool2d"): PoolKernel {
         module.function(called, signature, (f, p) => {
           const [unit, column, plane, r0, r1, c0, c1, r, c] = f.locals("i32", 9);
           const [best, sum] = [f.local("f32"), f.local("f64")];
-          // Where a window begins or ends, within the image.
+          // Clips a window's edge to the image.
           const clipped = (to: Local<"i32">, value: Local<"i32">, limit: Local<"i32">): void =>
             f.set(to, i32.select(i32.ltS(value, 0), 0, i32.select(i32.gtS(value, limit), limit, value)));
           const edge = f.local("i32");

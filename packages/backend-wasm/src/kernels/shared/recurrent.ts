@@ -3,8 +3,9 @@ import { type FunctionBuilder, i32, type Local } from "../../emit/index.ts";
 type Pointers<N extends string> = Readonly<Record<N, Local<"i32">>>;
 
 /**
- * Sets `source` to the address of the values `distance` tokens before token `t`: in the call, or in what the state keeps, or 0 before
- * position 0. `within` starts at 0 and counts tokens of the sequence before `t` that are in the call, up to the largest distance asked for.
+ * Sets `source` to the address of the values `distance` tokens before token `t`: in the call, in the state, or 0 before
+ * position 0. `within` starts at 0 and counts the tokens of the sequence before `t` that are in the call, up to the
+ * largest distance so far.
  */
 export function emitSource(
   f: FunctionBuilder,
@@ -38,7 +39,7 @@ export function emitSource(
   });
 }
 
-/** Takes `within` as far towards `distance` as tokens before `t` have the same row. */
+/** Advances `within` towards `distance` while earlier tokens have the same row. */
 function countWithin(f: FunctionBuilder, { rows, t, distance, within, row }: Pointers<"rows" | "t" | "distance" | "within" | "row">): void {
   f.block((exit) => {
     f.loop((again) => {

@@ -9,34 +9,31 @@ import { addVector, freshStates, mergeStates, restart, statesPerVector } from ".
 import type { Fold } from "./foldTypes.ts";
 import { blockSum } from "./sum.ts";
 
-/** A reduction of f32 or bool over an axis or all. */
+/** A reduction of f32 or bool along an axis or over all elements. */
 export interface Reduction {
   readonly fold: Fold;
-  /** Applied to four elements before they are folded. It writes no local: blocks keep eight sums in registers. */
+  /** Applied to four elements before the fold. It must not write locals: blocks keep eight sums in registers. */
   readonly map?: (f: FunctionBuilder, x: V128) => V128;
-  /**
-   * The result from the folded state, `count` being the number of elements: two f64, or four lanes. By default the state's first
-   * vector.
-   */
+  /** Result of a folded state over `count` elements, as two f64 or four lanes. By default the state's first vector. */
   readonly finish?: (f: FunctionBuilder, state: readonly Local<"v128">[], count: V128) => V128;
-  /** Rows are added in blocks of f32: as exact as needed, and four times as fast. */
+  /** Rows are added in blocks of f32: exact enough, and four times as fast. */
   readonly inBlocks?: boolean;
 }
 
-/** The magnitudes of four elements. */
+/** Absolute values of four elements. */
 export function magnitudes(f: FunctionBuilder, x: V128): V128 {
-  // V8 makes the mask of `f32x4.abs` anew at every use.
+  // V8 rebuilds the mask of `f32x4.abs` at every use.
   return v128.and(x, f.splatBits(0x7fffffff));
 }
 
-/** Vectors that rows go on by. */
+/** Vectors per iteration over rows. */
 const unrolled = 4;
-/** Columns of one unit of work: a cache line of f32. */
+/** Columns per unit: a cache line of f32. */
 const strip = 16;
 
 /**
- * Runs over `x [outer, n, inner]` around an axis: `rows` where the axis is the last one, `columns` (see {@link forEachStrip}) otherwise. Both
- * take `(x, y, n, inner, …extra, begin, end)`.
+ * Runs over `x [outer, n, inner]` around an axis: `rows` if the axis is the last one, otherwise `columns` (see {@link
+ * forEachStrip}). Both take `(x, y, n, inner, …extra, begin, end)`.
  */
 export function alongAxis(
   rows: Emitted,
@@ -83,10 +80,10 @@ export function reductionKernel(name: string, reduction: Reduction, dtype: "f32"
   };
 }
 
-/** Elements of long rows that are folded on their own, so that threads can share a row. The extent alone tells how a row is cut. */
+/** Elements of a part of a long row. Threads share the parts; how a row is cut depends only on its extent. */
 const part = 1 << 17;
 
-/** Emits what folds runs of elements; `fold` takes the next `left` elements from `at` on, and its result is a merged state. */
+/** Returns an emitter that folds the next `left` elements at `at` and returns the merged state. */
 function emitFold(
   f: FunctionBuilder,
   reduction: Reduction,
@@ -151,7 +148,7 @@ function emitRows(module: ModuleBuilder, name: string, reduction: Reduction, dty
   });
 }
 
-/** `(x, states, n, parts, begin, end)`: folds parts of rows of `n`, counted over all rows, to states. */
+/** `(x, states, n, parts, begin, end)`: folds parts, counted over all rows of `n`, to states. */
 function emitParts(module: ModuleBuilder, name: string, reduction: Reduction, dtype: DType): void {
   const partSignature = { x: "i32", states: "i32", n: "i32", parts: "i32", begin: "i32", end: "i32" } as const;
   module.function(name, partSignature, (f, { x, states, n, parts, begin, end }) => {
@@ -170,7 +167,10 @@ function emitParts(module: ModuleBuilder, name: string, reduction: Reduction, dt
   });
 }
 
-/** `(states, y, parts, count, begin, end)`: the results of rows of `count` elements from the states of their parts, in order. */
+/**
+ * `(states, y, parts, count, begin, end)`: merges the states of each row's parts in order and stores the results of
+ * rows of `count` elements.
+ */
 function emitMerge(module: ModuleBuilder, name: string, reduction: Reduction, dtype: DType): void {
   const mergeSignature = { states: "i32", y: "i32", parts: "i32", count: "f64", begin: "i32", end: "i32" } as const;
   module.function(name, mergeSignature, (f, { states, y, parts, count, begin, end }) => {
@@ -204,7 +204,7 @@ function i32x4First(value: Local<"v128">) {
   return i32.reinterpret(f32x4.extract(value, 0));
 }
 
-/** Finishes a state whose result is one element, and stores it. */
+/** Stores the result of a state, one element. */
 function finish(
   f: FunctionBuilder,
   { fold, finish: last = (_f, [first]) => first! }: Reduction,
@@ -218,7 +218,7 @@ function finish(
   else f.store32Lane(y, fold.lanes === "double" ? f32x4.demoteF64x2(value) : value, 0);
 }
 
-/** A unit is a strip of columns around one outer index. */
+/** A unit is a strip of columns at one outer index. */
 function emitColumns(module: ModuleBuilder, name: string, reduction: Reduction, dtype: DType): void {
   const { fold, map = (_f, value) => value, finish: last = (_f, [first]) => first! } = reduction;
   module.function(name, signature, (f, p) => {
@@ -243,14 +243,15 @@ function emitColumns(module: ModuleBuilder, name: string, reduction: Reduction, 
   });
 }
 
-/** Two vectors of two f64 as one of four f32. */
+/** Joins two vectors of two f64 as four f32. */
 export function joinDoubles(f: FunctionBuilder, [low, high]: readonly V128[]): Local<"v128"> {
   return f.let(f32x4.shuffle(f32x4.demoteF64x2(low!), f32x4.demoteF64x2(high!), [0, 1, 4, 5]));
 }
 
 /**
- * Walks units of `x [outer, n, inner]`: strips of 16 columns in four vectors, the last columns of an outer index in single ones.
- * `body` gets a pointer to the first row, which it may change, the bytes between rows, and how to store a vector of results in `y [outer, inner]`.
+ * Visits units of `x [outer, n, inner]`: strips of 16 columns as four vectors, the last columns of an outer index as
+ * single vectors. `body` gets a pointer to the first row, which it may change, the bytes between rows, and a function
+ * that stores a vector of results in `y [outer, inner]`.
  */
 export function forEachStrip(
   f: FunctionBuilder,

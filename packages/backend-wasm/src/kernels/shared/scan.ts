@@ -7,7 +7,7 @@ import { alongAxis, forEachStrip, joinDoubles } from "./reduction.ts";
 
 const signature = { x: "i32", y: "i32", n: "i32", inner: "i32", begin: "i32", end: "i32" } as const;
 
-/** `cumsum` and `cumprod`, in f64 as their reference. */
+/** `cumsum` and `cumprod`, in f64 like their reference. */
 export function scanKernel(name: "cumsum" | "cumprod"): Kernel<"cumsum"> {
   return {
     build({ emit }, [x], { axis }, y) {

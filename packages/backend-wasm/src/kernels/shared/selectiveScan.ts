@@ -30,8 +30,8 @@ const signature = {
 } as const;
 
 /**
- * Emits `selectiveScan(…, begin, end)`: heads `begin` to `end` of a selective scan, four elements of the state at a time over all tokens.
- * Gives outputs where `gives` is 1, and keeps the states that sequences end with where `keeps` is.
+ * Emits `selectiveScan(…, begin, end)`: heads `begin` to `end` of a selective scan, four state elements at a time over
+ * all tokens. Writes outputs if `gives` is 1, and the final states of sequences if `keeps` is 1.
  */
 export function emitScan(module: ModuleBuilder, target: Target): void {
   module.function("selectiveScan", signature, (f, p) => {
@@ -112,13 +112,13 @@ function scanLanes(
 
 type Inputs = Readonly<Record<"x" | "dt" | "a" | "b" | "state" | "positions" | "rows", Operand>>;
 
-/** What a scan is to give: outputs weighted by `c`, or the states' next version, or both. */
+/** Results of a scan: outputs weighted by `c`, the states' next version, or both. */
 interface Wanted {
   readonly outputs?: { readonly c: Operand; readonly y: Operand };
   readonly keeps?: boolean;
 }
 
-/** A step of `ssmScan`, of `ssmScanWrite`, or of both. */
+/** A step of `ssmScan`, `ssmScanWrite`, or both. */
 export function scanTask(
   { exports }: BuildContext,
   { x, dt, a, b, state, positions, rows }: Inputs,

@@ -13,7 +13,7 @@ import { blockSum } from "./sum.ts";
 const signature = { x: "i32", y: "i32", n: "i32", inner: "i32", begin: "i32", end: "i32" } as const;
 type P = { readonly [K in keyof typeof signature]: Local<"i32"> };
 
-/** `softmax` and `logSoftmax`. Sums are in f64 or blocks of f32: rows can be a vocabulary long. */
+/** `softmax` and `logSoftmax`. Sums are in f64 or blocks of f32, because rows can be as long as a vocabulary. */
 export function softmaxKernel(name: "softmax" | "logSoftmax"): Kernel<"softmax"> {
   const isLog = name === "logSoftmax";
   return {
@@ -88,7 +88,7 @@ function emitRows(f: FunctionBuilder, target: Target, isLog: boolean, p: P): voi
   });
 }
 
-/** Three walks down each strip: its largest values, their exponentials and the sums of these, the quotients. */
+/** Three passes over each strip: the largest values, the exponentials and their sums, the quotients. */
 function emitColumns(f: FunctionBuilder, target: Target, isLog: boolean, p: P): void {
   const [largest, factor] = [f.locals("v128", 4), f.locals("v128", 4)];
   const sums = freshStates(f, folds.sum, 8);

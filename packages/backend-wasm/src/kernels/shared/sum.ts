@@ -1,16 +1,17 @@
 import { type Expr, type FunctionBuilder, f32x4, f64, f64x2, i32, type Local, type V128, v128 } from "../../emit/index.ts";
 
-/** Elements that are added in f32 before the sum goes to an f64: 64 per lane or fewer. */
+/** Elements that are added in f32 before the sum is added to an f64: up to 64 per lane. */
 const block = 1024;
 
-/** The two upper lanes as the two lower ones. */
+/** Moves the two upper lanes to the two lower ones. */
 export function upperHalf(x: V128): V128 {
   return f32x4.shuffle(x, x, [2, 3, 2, 3]);
 }
 
 /**
- * Sum in f64 of `count` terms, four at a time from `vector(offset)` and the last ones from `scalar()`, with `advance(elements)`
- * in between. Blocks are added in f32 sums, four to each of `vectors`, which is a power of two. `count` ends at 0.
+ * Sums `count` terms in f64, four at a time from `vector(offset)` and the last ones from `scalar()`, calling
+ * `advance(elements)` in between. Blocks are added in four f32 lanes of each of `vectors`, a power of two. Leaves
+ * `count` at 0.
  */
 export function blockSum(
   f: FunctionBuilder,

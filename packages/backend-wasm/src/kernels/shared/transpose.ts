@@ -1,6 +1,6 @@
 import { type FunctionBuilder, f32x4, i32, type Local, type ModuleBuilder, v128 } from "../../emit/index.ts";
 
-/** Columns of x that a unit turns: a cache line. */
+/** Columns of x per unit: a cache line. */
 export const transposedColumns = 16;
 
 const signature = {
@@ -17,8 +17,8 @@ const signature = {
 } as const;
 
 /**
- * Emits a matrix transpose of 4-byte elements, plane by plane: column j of y is row j of x. `n` rows of x lie `xStep` bytes apart, `m`
- * rows of y `yStep`; a unit is 16 columns of a plane of x, turned four by four.
+ * Emits a matrix transpose of 4-byte elements, plane by plane. `n` rows of x are `xStep` bytes apart, `m` rows of y are
+ * `yStep` bytes apart. A unit is 16 columns of a plane of x, transposed in 4 × 4 blocks.
  */
 export function emitTranspose(module: ModuleBuilder, name: string): void {
   module.function(name, signature, (f, p) => {
@@ -69,7 +69,7 @@ export function emitTranspose(module: ModuleBuilder, name: string): void {
   });
 }
 
-/** Rows of a 4 × 4 matrix of lanes from its columns. */
+/** Transposes a 4 × 4 matrix of lanes. */
 export function transposed(f: FunctionBuilder, [a, b, c, d]: readonly Local<"v128">[]): readonly Local<"v128">[] {
   const [ab0, ab1] = [f.let(f32x4.shuffle(a!, b!, [0, 4, 1, 5])), f.let(f32x4.shuffle(a!, b!, [2, 6, 3, 7]))];
   const [cd0, cd1] = [f.let(f32x4.shuffle(c!, d!, [0, 4, 1, 5])), f.let(f32x4.shuffle(c!, d!, [2, 6, 3, 7]))];
