@@ -25,7 +25,7 @@ export type ActivationRounding = "q8_0" | "q8_K" | "q8_Kx32";
 
 /**
  * Layout of the rounded values for the dot products that read them. "bytes": signed bytes. "split": two bytes each, the
- * positive and the negative part. Otherwise 16 bits, with the first and third of four values before the other two.
+ * positive and the negative part. "wide": 16 bits, with the first and third of four values before the other two.
  */
 export type Lanes = "bytes" | "split" | "wide";
 
