@@ -1,10 +1,9 @@
-import { UnsupportedError, type Value } from "@centella/core";
+import type { Value } from "@centella/core";
 import type { MetadataReader } from "../load/metadataReader.ts";
 import type { AttendOptions, ModelBuilder, ModelDescription } from "../model/modelBuilder.ts";
-import { embed, logits } from "./blocks/ends.ts";
-import type { ExpertsConfig, ExpertsOptions } from "./blocks/experts.ts";
-import type { FeedForwardOptions } from "./blocks/feedForward.ts";
-import { type HeadsOptions, type Layer, layersOf } from "./blocks/layer.ts";
+import { embed, logits, outputNorm } from "./blocks/ends.ts";
+import { type HeadsOptions, layersOf } from "./blocks/layer.ts";
+import { type FeedForward, type MixedFeedForward, openFeedForward } from "./blocks/openFeedForward.ts";
 import { type RopeConfig, type RopeType, readRope } from "./blocks/rope.ts";
 import { readConfig } from "./config.ts";
 
@@ -12,7 +11,7 @@ import { readConfig } from "./config.ts";
  * How a model differs from Llama, which has root-mean-square norms before both parts of a layer, sequential residuals, grouped queries
  * without norms, and a gated SiLU feed-forward part.
  */
-export interface TransformerTraits {
+export interface TransformerTraits extends MixedFeedForward {
   readonly norm?: "layer" | undefined;
   /** Rotary positions; without a type nothing is rotated. */
   readonly ropeType?: RopeType | undefined;
@@ -20,11 +19,8 @@ export interface TransformerTraits {
   readonly isParallel?: boolean;
   readonly queryKeyNorm?: HeadsOptions["norm"];
   readonly attention?: AttendOptions;
-  readonly feedForward?: FeedForwardOptions;
   /** Name of the norm before the feed-forward part. Default "ffn_norm". */
   readonly feedForwardNorm?: "post_attention_norm";
-  /** Of layers that have a tensor `ffn_gate_inp`. */
-  readonly experts?: ExpertsOptions | undefined;
   /** Factors, 1 by default: of the embeddings, of what each part adds to its input, and of the logits. */
   readonly embeddingScale?: number;
   readonly residualScale?: number;
@@ -61,28 +57,5 @@ function forward(m: ModelBuilder, traits: TransformerTraits, rope: RopeConfig | 
       x = program.add(middle, m.scale(feedForward(layer, layer.norm(feedForwardNorm, middle)), residualScale));
     }
   }
-  return logits(m, x, { scale: traits.logitScale ?? 1 });
-}
-
-/** A layer's feed-forward part: `[n, d] -> [n, d]`. */
-export type FeedForward = (layer: Layer, x: Value) => Value;
-
-/**
- * The feed-forward part of a model some of whose layers may be mixtures of experts. Code for experts is loaded if the file has any.
- * @throws {ModelError | UnsupportedError}
- */
-export async function openFeedForward(
-  file: MetadataReader,
-  { feedForward: options = {}, experts: rule }: Pick<TransformerTraits, "feedForward" | "experts">,
-): Promise<FeedForward> {
-  const moe = rule && file.size("expert_count") !== undefined ? await import("./blocks/experts.ts") : undefined;
-  const config: ExpertsConfig | undefined = rule && moe?.readExperts(file, rule);
-  return (layer, x) => {
-    if (!layer.weights.has("ffn_gate_inp.weight")) return layer.feedForward(x, options);
-    if (moe !== undefined && config !== undefined) return moe.experts(layer, x, config, options);
-    throw new UnsupportedError(
-      `${file.architecture} with experts`,
-      `the description of this family has none, the file has ${layer.weights.nameOf("ffn_gate_inp")}`,
-    );
-  };
+  return logits(m, outputNorm(m, x), { scale: traits.logitScale ?? 1 });
 }

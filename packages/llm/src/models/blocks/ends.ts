@@ -14,21 +14,28 @@ export function embedPositions(m: ModelBuilder): Value {
   return m.program.embedding(table, m.positions);
 }
 
+/** The norm of the embeddings, `token_embd_norm`: `[T, d] -> [T, d]`. */
+export function embeddingNorm(m: ModelBuilder, x: Value): Value {
+  return new Section(m, "input").norm("token_embd_norm", x);
+}
+
+/** The norm after the last layer: `[nOut, d] -> [nOut, d]`. */
+export function outputNorm(m: ModelBuilder, x: Value, name: string = "output_norm"): Value {
+  return new Section(m, "output").norm(name, x);
+}
+
 export interface LogitsOptions {
-  /** Name of the norm after the last layer. Default "output_norm". */
-  readonly norm?: string;
   /** Factor of the logits. Default 1. */
   readonly scale?: number;
   /** The logits become `cap · tanh(logits / cap)`; 0 is none. */
   readonly softcap?: number;
 }
 
-/** The forward pass's result: `x [nOut, d]` normed, then multiplied with the output layer: `[nOut, V]`. States leave the pass in between. */
-export function logits(m: ModelBuilder, x: Value, { norm = "output_norm", scale = 1, softcap = 0 }: LogitsOptions = {}): Value {
+/** The forward pass's result: logits `[nOut, V]` of normed states `[nOut, d]`, or these states where a caller asked for them. */
+export function logits(m: ModelBuilder, y: Value, { scale = 1, softcap = 0 }: LogitsOptions = {}): Value {
+  if (m.result === "states") return states(m, y);
   const { program, config } = m;
   const section = new Section(m, "output");
-  const y = section.norm(norm, x);
-  if (m.result === "states") return states(m, y);
   const { weights } = section;
   const rows = config.vocabSize;
   const matrix = weights.has("output.weight") ? weights.matrix("output.weight", [rows, config.embeddingLength]) : embeddingTable(section);

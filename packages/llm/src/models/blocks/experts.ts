@@ -61,11 +61,6 @@ export function readExperts(
   return { count, used, gating: gatingFunctions[stored ?? 0] ?? gating, groups, topKGroups, normalize, scale, shared };
 }
 
-/** Whether the layer's feed-forward part is a mixture of experts. */
-export function hasExperts({ weights }: Layer): boolean {
-  return weights.has("ffn_gate_inp.weight");
-}
-
 /** `x [n, d] -> [n, d]`: the weighted sum of the outputs of each token's experts, and the output of the shared expert. */
 export function experts(layer: Layer, x: Value, config: ExpertsConfig, options: FeedForwardOptions = {}): Value {
   const { program } = layer.model;

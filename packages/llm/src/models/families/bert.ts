@@ -1,7 +1,7 @@
 import type { Value } from "@centella/core";
 import type { MetadataReader } from "../../load/metadataReader.ts";
 import type { ModelBuilder, ModelDescription } from "../../model/modelBuilder.ts";
-import { embed, embedPositions, states } from "../blocks/ends.ts";
+import { embed, embeddingNorm, embedPositions, states } from "../blocks/ends.ts";
 import type { FeedForwardOptions } from "../blocks/feedForward.ts";
 import { layersOf } from "../blocks/layer.ts";
 import { type RopeConfig, readRope } from "../blocks/rope.ts";
@@ -35,7 +35,7 @@ export function bertModel(file: MetadataReader, { ropeType, feedForward, ignored
 function forward(m: ModelBuilder, rope: RopeConfig | undefined, feedForward: FeedForwardOptions): Value {
   const { program } = m;
   const embedded = rope === undefined ? program.add(embed(m), embedPositions(m)) : embed(m);
-  let x = new Section(m, "input").norm("token_embd_norm", program.add(embedded, firstTokenType(m)));
+  let x = embeddingNorm(m, program.add(embedded, firstTokenType(m)));
   for (const layer of layersOf(m)) {
     const heads = layer.rope(layer.qkv(x, { norm: "allIfPresent" }), rope);
     const middle = layer.norm("attn_output_norm", program.add(layer.pick(x), layer.attention(heads)));

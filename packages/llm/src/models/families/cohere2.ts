@@ -1,4 +1,4 @@
-import { embed, logits } from "../blocks/ends.ts";
+import { embed, logits, outputNorm } from "../blocks/ends.ts";
 import { layersOf } from "../blocks/layer.ts";
 import { readRope } from "../blocks/rope.ts";
 import { readWindow } from "../blocks/window.ts";
@@ -23,7 +23,7 @@ export const cohere2: Family = (file) => {
         const attended = program.add(layer.pick(x), layer.attention(heads, { window }));
         x = program.add(attended, layer.feedForward(layer.pick(input), { scales: true }));
       }
-      return logits(m, x, { scale });
+      return logits(m, outputNorm(m, x), { scale });
     },
   };
 };

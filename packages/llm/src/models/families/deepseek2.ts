@@ -1,11 +1,11 @@
 import { attentionTemperature, readAttentionTemperature } from "../blocks/attentionTemperature.ts";
-import { embed, logits } from "../blocks/ends.ts";
+import { embed, logits, outputNorm } from "../blocks/ends.ts";
 import { latentAttention, readLatent } from "../blocks/latentAttention.ts";
 import { layersOf } from "../blocks/layer.ts";
+import { openFeedForward } from "../blocks/openFeedForward.ts";
 import { readRope } from "../blocks/rope.ts";
 import { readConfig } from "../config.ts";
 import type { Family } from "../family.ts";
-import { openFeedForward } from "../transformer.ts";
 
 /** DeepSeek V2, V3 and R1: latent attention, a shared expert, the first layers without experts. */
 export const deepseek2: Family = async (file) => {
@@ -30,7 +30,7 @@ export const deepseek2: Family = async (file) => {
         const middle = program.add(layer.pick(x), attended);
         x = program.add(middle, feedForward(layer, layer.norm("ffn_norm", middle)));
       }
-      return logits(m, x);
+      return logits(m, outputNorm(m, x));
     },
   };
 };

@@ -1,4 +1,4 @@
-import { embed, logits } from "../blocks/ends.ts";
+import { embed, logits, outputNorm } from "../blocks/ends.ts";
 import { layersOf } from "../blocks/layer.ts";
 import { readRope } from "../blocks/rope.ts";
 import { readWindow } from "../blocks/window.ts";
@@ -23,7 +23,7 @@ export const exaone4: Family = (file) => {
         const middle = program.add(layer.pick(x), attended);
         x = program.add(middle, layer.norm("post_ffw_norm", layer.feedForward(middle)));
       }
-      return logits(m, x);
+      return logits(m, outputNorm(m, x));
     },
   };
 };

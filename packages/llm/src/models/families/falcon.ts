@@ -1,4 +1,4 @@
-import { embed, logits } from "../blocks/ends.ts";
+import { embed, logits, outputNorm } from "../blocks/ends.ts";
 import { layersOf } from "../blocks/layer.ts";
 import { readRope } from "../blocks/rope.ts";
 import { readConfig } from "../config.ts";
@@ -20,7 +20,7 @@ export const falcon: Family = (file) => {
         const fed = layer.feedForward(layer.pick(input), { kind: "plain", activation: "gelu" });
         x = program.add(program.add(layer.pick(x), attended), fed);
       }
-      return logits(m, x);
+      return logits(m, outputNorm(m, x));
     },
   };
 };

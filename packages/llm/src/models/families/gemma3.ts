@@ -1,4 +1,4 @@
-import { embed, logits } from "../blocks/ends.ts";
+import { embed, logits, outputNorm } from "../blocks/ends.ts";
 import { layersOf } from "../blocks/layer.ts";
 import { readRope, unscaled } from "../blocks/rope.ts";
 import { readWindow } from "../blocks/window.ts";
@@ -29,7 +29,7 @@ export const gemma3: Family = (file) => {
         const fed = layer.feedForward(layer.norm("ffn_norm", middle), { activation: "gelu" });
         x = program.add(middle, layer.norm("post_ffw_norm", fed));
       }
-      return logits(m, x, { softcap });
+      return logits(m, outputNorm(m, x), { softcap });
     },
   };
 };

@@ -1,6 +1,6 @@
 import { UnsupportedError } from "@centella/core";
 import type { MetadataReader } from "../../load/metadataReader.ts";
-import { embed, logits } from "../blocks/ends.ts";
+import { embed, logits, outputNorm } from "../blocks/ends.ts";
 import { layersOf } from "../blocks/layer.ts";
 import { readRope } from "../blocks/rope.ts";
 import { readConfig } from "../config.ts";
@@ -22,7 +22,7 @@ export const glm4: Family = (file) => {
         const fed = layer.feedForward(layer.norm("ffn_norm", middle), { kind: "fusedGate" });
         x = program.add(middle, layer.norm("post_ffw_norm", fed));
       }
-      return logits(m, x);
+      return logits(m, outputNorm(m, x));
     },
   };
 };

@@ -1,4 +1,4 @@
-import { embed, embedPositions, logits } from "../blocks/ends.ts";
+import { embed, embedPositions, logits, outputNorm } from "../blocks/ends.ts";
 import { layersOf } from "../blocks/layer.ts";
 import { readConfig } from "../config.ts";
 import type { Family } from "../family.ts";
@@ -13,6 +13,6 @@ export const gpt2: Family = (file) => ({
       const middle = program.add(layer.pick(x), layer.attention(layer.qkv(layer.norm("attn_norm", x))));
       x = program.add(middle, layer.feedForward(layer.norm("ffn_norm", middle), { kind: "plain", activation: "gelu" }));
     }
-    return logits(m, x);
+    return logits(m, outputNorm(m, x));
   },
 });

@@ -1,10 +1,10 @@
-import { embed, logits } from "../blocks/ends.ts";
+import { embed, logits, outputNorm } from "../blocks/ends.ts";
 import { layersOf } from "../blocks/layer.ts";
+import { openFeedForward } from "../blocks/openFeedForward.ts";
 import { readRope } from "../blocks/rope.ts";
 import { readWindow } from "../blocks/window.ts";
 import { readConfig } from "../config.ts";
 import type { Family } from "../family.ts";
-import { openFeedForward } from "../transformer.ts";
 
 /** gpt-oss: sinks, windows in every other layer, bounded activations, biases everywhere. */
 export const gptOss: Family = async (file) => {
@@ -26,7 +26,7 @@ export const gptOss: Family = async (file) => {
         const middle = program.add(layer.pick(x), layer.attention(heads, { window, sinks }));
         x = program.add(middle, feedForward(layer, layer.norm("post_attention_norm", middle)));
       }
-      return logits(m, x);
+      return logits(m, outputNorm(m, x));
     },
   };
 };

@@ -1,12 +1,12 @@
 import type { MetadataReader } from "../../load/metadataReader.ts";
 import type { ModelDescription } from "../../model/modelBuilder.ts";
-import { embed, logits } from "../blocks/ends.ts";
+import { embed, logits, outputNorm } from "../blocks/ends.ts";
 import type { ExpertsOptions } from "../blocks/experts.ts";
 import { layersOf } from "../blocks/layer.ts";
+import { openFeedForward } from "../blocks/openFeedForward.ts";
 import { readRope } from "../blocks/rope.ts";
 import { readConfig } from "../config.ts";
 import type { Family } from "../family.ts";
-import { openFeedForward } from "../transformer.ts";
 
 /** Hunyuan, dense. */
 export const hunyuanDense: Family = (file) => hunyuan(file, {});
@@ -27,7 +27,7 @@ export async function hunyuan(file: MetadataReader, options: { readonly experts?
         const middle = program.add(layer.pick(x), attended);
         x = program.add(middle, feedForward(layer, layer.norm("ffn_norm", middle)));
       }
-      return logits(m, x);
+      return logits(m, outputNorm(m, x));
     },
   };
 }

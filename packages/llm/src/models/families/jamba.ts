@@ -1,9 +1,9 @@
-import { embed, logits } from "../blocks/ends.ts";
+import { embed, logits, outputNorm } from "../blocks/ends.ts";
 import { layersOf } from "../blocks/layer.ts";
+import { openFeedForward } from "../blocks/openFeedForward.ts";
 import { mambaBlock, readMamba, withStates } from "../blocks/ssm.ts";
 import { readConfig } from "../config.ts";
 import type { Family } from "../family.ts";
-import { openFeedForward } from "../transformer.ts";
 
 /** Jamba: Mamba layers, some layers with attention and without positions, experts in some. */
 export const jamba: Family = async (file) => {
@@ -21,7 +21,7 @@ export const jamba: Family = async (file) => {
         const middle = program.add(layer.pick(x), mixed);
         x = program.add(middle, feedForward(layer, layer.norm("ffn_norm", middle)));
       }
-      return logits(m, x);
+      return logits(m, outputNorm(m, x));
     },
   };
 };

@@ -1,14 +1,14 @@
 import type { MetadataReader } from "../../load/metadataReader.ts";
 import type { ModelDescription } from "../../model/modelBuilder.ts";
-import { embed, logits } from "../blocks/ends.ts";
+import { embed, logits, outputNorm } from "../blocks/ends.ts";
 import type { ExpertsOptions } from "../blocks/experts.ts";
 import { layersOf } from "../blocks/layer.ts";
+import { openFeedForward } from "../blocks/openFeedForward.ts";
 import { readRope } from "../blocks/rope.ts";
 import { readShortConvolution, shortConvolution, withStates } from "../blocks/ssm.ts";
 import { readWindow } from "../blocks/window.ts";
 import { readConfig } from "../config.ts";
 import type { Family } from "../family.ts";
-import { openFeedForward } from "../transformer.ts";
 
 /** LFM2, dense. */
 export const lfm2: Family = (file) => lfm2Model(file, {});
@@ -33,7 +33,7 @@ export async function lfm2Model(file: MetadataReader, options: { readonly expert
         const middle = program.add(layer.pick(x), mixed);
         x = program.add(middle, feedForward(layer, layer.norm("ffn_norm", middle)));
       }
-      return logits(m, x, { norm: "token_embd_norm" });
+      return logits(m, outputNorm(m, x, "token_embd_norm"));
     },
   };
 }

@@ -1,6 +1,6 @@
 import type { Value } from "@centella/core";
 import type { ModelBuilder } from "../../model/modelBuilder.ts";
-import { embed, logits } from "../blocks/ends.ts";
+import { embed, logits, outputNorm } from "../blocks/ends.ts";
 import { type Layer, layersOf } from "../blocks/layer.ts";
 import { mambaBlock, readAttentionFree, readMamba } from "../blocks/ssm.ts";
 import type { Family } from "../family.ts";
@@ -15,5 +15,5 @@ export const mamba: Family = (file) => {
 export function attentionFree(m: ModelBuilder, block: (layer: Layer, x: Value) => Value): Value {
   let x = embed(m);
   for (const layer of layersOf(m)) x = m.program.add(layer.pick(x), block(layer, layer.norm("attn_norm", x)));
-  return logits(m, x);
+  return logits(m, outputNorm(m, x));
 }

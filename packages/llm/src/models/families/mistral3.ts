@@ -1,5 +1,5 @@
 import { attentionTemperature, readAttentionTemperature } from "../blocks/attentionTemperature.ts";
-import { embed, logits } from "../blocks/ends.ts";
+import { embed, logits, outputNorm } from "../blocks/ends.ts";
 import { layersOf } from "../blocks/layer.ts";
 import { readRope } from "../blocks/rope.ts";
 import { readConfig } from "../config.ts";
@@ -23,7 +23,7 @@ export const mistral3: Family = (file) => {
         const middle = program.add(layer.pick(x), layer.attention({ q: sharpened, k, v }, { scale }));
         x = program.add(middle, layer.feedForward(layer.norm("ffn_norm", middle), { scales: true }));
       }
-      return logits(m, x);
+      return logits(m, outputNorm(m, x));
     },
   };
 };

@@ -1,4 +1,4 @@
-import { embed, embedPositions, logits } from "../blocks/ends.ts";
+import { embed, embedPositions, logits, outputNorm } from "../blocks/ends.ts";
 import { layersOf } from "../blocks/layer.ts";
 import { readConfig } from "../config.ts";
 import type { Family } from "../family.ts";
@@ -18,7 +18,7 @@ export const mpt: Family = (file) => {
         const middle = program.add(layer.pick(x), layer.attention(heads, { alibi }));
         x = program.add(middle, layer.feedForward(layer.norm("ffn_norm", middle), { kind: "plain", activation: "gelu" }));
       }
-      return logits(m, x);
+      return logits(m, outputNorm(m, x));
     },
   };
 };

@@ -1,4 +1,4 @@
-import { embed, logits } from "../blocks/ends.ts";
+import { embed, logits, outputNorm } from "../blocks/ends.ts";
 import { layersOf } from "../blocks/layer.ts";
 import { readRope } from "../blocks/rope.ts";
 import { readConfig } from "../config.ts";
@@ -20,7 +20,7 @@ export const smollm3: Family = (file) => {
         const middle = program.add(layer.pick(x), layer.attention(heads, { scale }));
         x = program.add(middle, layer.feedForward(layer.norm("ffn_norm", middle)));
       }
-      return logits(m, x);
+      return logits(m, outputNorm(m, x));
     },
   };
 };

@@ -1,0 +1,34 @@
+import { UnsupportedError, type Value } from "@centella/core";
+import type { MetadataReader } from "../../load/metadataReader.ts";
+import type { ExpertsOptions } from "./experts.ts";
+import type { FeedForwardOptions } from "./feedForward.ts";
+import type { Layer } from "./layer.ts";
+
+/** A layer's feed-forward part: `[n, d] -> [n, d]`. */
+export type FeedForward = (layer: Layer, x: Value) => Value;
+
+export interface MixedFeedForward {
+  readonly feedForward?: FeedForwardOptions;
+  /** Of layers that have a tensor `ffn_gate_inp`; a family without these options has no experts. */
+  readonly experts?: ExpertsOptions | undefined;
+}
+
+/**
+ * The feed-forward part of a model some of whose layers may be mixtures of experts. Code for experts is loaded if the file has any.
+ * @throws {ModelError | UnsupportedError}
+ */
+export async function openFeedForward(
+  file: MetadataReader,
+  { feedForward: options = {}, experts: rule }: MixedFeedForward,
+): Promise<FeedForward> {
+  const moe = rule && file.size("expert_count") !== undefined ? await import("./experts.ts") : undefined;
+  const config = rule && moe?.readExperts(file, rule);
+  return (layer, x) => {
+    if (!layer.weights.has("ffn_gate_inp.weight")) return layer.feedForward(x, options);
+    if (moe !== undefined && config !== undefined) return moe.experts(layer, x, config, options);
+    throw new UnsupportedError(
+      `${file.architecture} with experts`,
+      `the description of this family has none, the file has ${layer.weights.nameOf("ffn_gate_inp")}`,
+    );
+  };
+}
