@@ -1,15 +1,7 @@
-import {
-  type Backend,
-  type BackendThresholds,
-  type ConcreteSpec,
-  type DeviceInfo,
-  type Plan,
-  Tensor,
-  type TensorSpec,
-  type TypedArray,
-} from "@centella/core";
+import { type Backend, type ConcreteSpec, type DeviceInfo, type Plan, Tensor, type TensorSpec, type TypedArray } from "@centella/core";
 import {
   type AnyOp,
+  type BackendThresholds,
   type CompileOptions,
   type Counters,
   checkData,

@@ -1,4 +1,5 @@
-import type { CustomCall, TensorSpec } from "@centella/core";
+import type { TensorSpec } from "@centella/core";
+import type { CustomCall } from "@centella/core/backend";
 
 /** What a PTX kernel is generated for: dims at the largest value that the launch must serve; see {@link PtxKernel}. */
 export interface PtxCall<P extends object = object> extends CustomCall<P> {

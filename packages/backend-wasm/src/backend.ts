@@ -1,7 +1,6 @@
 import {
   type Backend,
   type BackendFactory,
-  type BackendThresholds,
   type ConcreteSpec,
   type DeviceInfo,
   DisposedError,
@@ -13,6 +12,7 @@ import {
 } from "@centella/core";
 import {
   type AnyOp,
+  type BackendThresholds,
   byteLength,
   type CompileOptions,
   type Counters,

@@ -1,4 +1,4 @@
-import type { CustomCall } from "@centella/core";
+import type { CustomCall } from "@centella/core/backend";
 
 /**
  * A WASM function over tensors in the backend's memory, in their stored form (no block types), computed by one thread. A call

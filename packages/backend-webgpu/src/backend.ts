@@ -1,16 +1,7 @@
-import type {
-  Backend,
-  BackendFactory,
-  BackendThresholds,
-  ConcreteSpec,
-  DeviceInfo,
-  Plan,
-  Tensor,
-  TensorSpec,
-  TypedArray,
-} from "@centella/core";
+import type { Backend, BackendFactory, ConcreteSpec, DeviceInfo, Plan, Tensor, TensorSpec, TypedArray } from "@centella/core";
 import {
   type AnyOp,
+  type BackendThresholds,
   type CompileOptions,
   type Counters,
   checkData,

@@ -1,4 +1,4 @@
-import type { CustomCall } from "@centella/core";
+import type { CustomCall } from "@centella/core/backend";
 
 /**
  * One WebGPU dispatch. The text sees its tensors as storage arrays named as the op's inputs and `y`, `array<i32>` for i32 and

@@ -13,16 +13,16 @@ export {
   ShapeError,
   UnsupportedError,
 } from "./errors.ts";
-export type { NestedNumbers, TensorData } from "./numbers.ts";
+export type { TensorData } from "./numbers.ts";
 export type { OpName, ParamsOf } from "./ops/index.ts";
 export { createProgram, type Program } from "./program/createProgram.ts";
-export { type CustomOp, customOp } from "./program/custom.ts";
-export type { CustomCall, CustomKernels } from "./program/customKernels.ts";
+export type { CustomOp } from "./program/custom.ts";
+export type { CustomKernels } from "./program/customKernels.ts";
 export type { Cost, HostTensor } from "./program/op.ts";
 export type { ChainMethods, OpMethods } from "./program/opMethods.ts";
 export { createRecorder, type OpRecorder, Value } from "./program/program.ts";
 export { split } from "./program/sequences.ts";
-export { type ReferenceOptions, reference } from "./reference/reference.ts";
+export { reference } from "./reference/reference.ts";
 export { type Batch, createBatch } from "./runtime/batch.ts";
 export type { Calibration, CalibrationOptions } from "./runtime/calibrate.ts";
 export { formatReport, type RuntimeReport } from "./runtime/callLog.ts";
@@ -30,10 +30,9 @@ export { createRuntime } from "./runtime/createRuntime.ts";
 export { type Explanation, formatExplanation } from "./runtime/explanation.ts";
 export type { LazyTensor } from "./runtime/lazy.ts";
 export type { Placement } from "./runtime/placement.ts";
-export type { PlanCacheStats } from "./runtime/planCache.ts";
 export type { Runtime, RuntimeCompileOptions } from "./runtime/runtime.ts";
 export type { RuntimeOptions } from "./runtime/runtimeOptions.ts";
-export type { Candidate, Policy, Rejection, Selection, Verdict } from "./runtime/select.ts";
-export type { BackendThresholds, Threshold, Thresholds } from "./runtime/thresholdTypes.ts";
+export type { Policy, Rejection, Selection, Verdict } from "./runtime/select.ts";
+export type { Thresholds } from "./runtime/thresholdTypes.ts";
 export type { ConcreteSpec, Dim, DimValues, Shape, SymbolicDim, TensorSpec } from "./spec.ts";
 export { Tensor } from "./tensor.ts";

@@ -6,11 +6,11 @@ import {
   createBatch,
   createProgram,
   createRuntime,
-  customOp,
   reference,
   ShapeError,
   UnsupportedError,
 } from "../src/index.ts";
+import { customOp } from "../src/program/custom.ts";
 
 /** `x / (a + |x|)`: an op that core does not have. */
 const softsign: CustomOp<{ readonly a: number }> = {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ArgumentError, createBatch, createRuntime, DTypeError, type NestedNumbers, reference, ShapeError } from "../src/index.ts";
+import { ArgumentError, createBatch, createRuntime, DTypeError, reference, ShapeError, type TensorData } from "../src/index.ts";
 
 const runtime = await createRuntime({ backends: [reference()] });
 const backend = await reference().open();
@@ -104,7 +104,7 @@ test.each([
     [[], []],
     [2, 0],
   ],
-] as [NestedNumbers, number[]][])("%j is a tensor of shape %j", async (list, shape) => {
+] as [TensorData & readonly unknown[], number[]][])("%j is a tensor of shape %j", async (list, shape) => {
   const tensor = runtime.tensor(list);
   expect(tensor).toMatchObject({ spec: { dtype: "f32", shape }, shape, dtype: "f32" });
   expect([...(await tensor.data())]).toEqual(list.flat(3));

@@ -202,6 +202,8 @@ export function loadBlockWeights(k: Emitter, type: BlockType, name: string, inde
   const { blockElements, blockBytes } = blockLayout(type);
   const [number, j] = divide(k, index, blockElements);
   const block = new Block(k, k.blockAt(name, asValue(k, number), blockBytes));
-  const weight = readers[type]!(block, asValue(k, j));
+  const reader = readers[type];
+  if (reader === undefined) throw new TypeError(`${type}: expected a type that kernels read, got one that backends convert; this is a bug`);
+  const weight = reader(block, asValue(k, j));
   return Array.from({ length: count }, (_, i) => weight(i));
 }

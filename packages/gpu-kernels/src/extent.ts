@@ -1,10 +1,11 @@
+import { elementAt } from "@centella/core/backend";
 import type { Bool, Emitter, U32 } from "./emitter.ts";
 
 /** A whole number that is known when the kernel is written, or a value. Arithmetic folds constants. */
 export type Extent = number | U32;
 
 /** One extent for each element of a list; a tuple if the list is a tuple. */
-export type PerExtent<S extends readonly Extent[]> = { readonly [K in keyof S]: Extent };
+export type PerExtent<S extends readonly unknown[]> = { readonly [K in keyof S]: Extent };
 
 /** The instructions that extents take. */
 type ExtentMath = Pick<Emitter, "constant" | "add" | "mul" | "quotient" | "remainder" | "compare">;
@@ -79,5 +80,5 @@ export function unflatten<const S extends readonly Extent[]>(k: ExtentMath, inde
 
 /** `sum(indices[i] * strides[i])` */
 export function offset(k: ExtentMath, indices: readonly Extent[], strides: readonly Extent[]): Extent {
-  return indices.reduce<Extent>((sum, index, axis) => timesPlus(k, index, strides[axis]!, sum), 0);
+  return indices.reduce<Extent>((sum, index, axis) => timesPlus(k, index, elementAt(strides, axis), sum), 0);
 }

@@ -4,6 +4,7 @@ import {
   type AnyOp,
   anchoredGroup,
   type ElementwiseGroup,
+  elementAt,
   evaluateBody,
   type FusedParams,
   type GroupResult,
@@ -41,7 +42,7 @@ export interface AnchoredCall {
 /** The parts of a group that is supported. */
 export function groupOf(inputs: Inputs, params: FusedParams): Group {
   const results = resultsOf(inputs.length, params);
-  if (isElementwise(params)) return { kind: "elementwise", step: loopOf(inputs, results[0]!) };
+  if (isElementwise(params)) return { kind: "elementwise", step: loopOf(inputs, elementAt(results, 0)) };
   const anchored = anchoredGroup(inputs.length, params);
   if (!("unsupported" in anchored)) return { kind: "anchored", ...anchoredCall(inputs, params, anchored) };
   return {
@@ -57,11 +58,11 @@ export function groupOf(inputs: Inputs, params: FusedParams): Group {
 export function groupUnsupported(inputs: Inputs, params: FusedParams, fusable: (op: string) => Fusable | undefined): string | undefined {
   const results = resultsOf(inputs.length, params);
   if (isElementwise(params))
-    return results.length > 1 ? "a loop has one result" : elementsUnsupported(inputs, params, results[0]!.elementwise);
+    return results.length > 1 ? "a loop has one result" : elementsUnsupported(inputs, params, elementAt(results, 0).elementwise);
   const anchored = anchoredGroup(inputs.length, params);
   if (!("unsupported" in anchored)) {
     const { call, isLast, elementwise: group } = anchored;
-    const { op, output } = params.body[call]!;
+    const { op, output } = elementAt(params.body, call);
     const uses = fusable(op.name);
     if ((isLast ? uses?.prologue : uses?.epilogue) === undefined) return `${op.name} is no function of single elements here`;
     if (group.output.dtype !== "f32" || output.dtype !== "f32") return `only f32 is computed with around ${op.name}`;
@@ -90,13 +91,14 @@ function elementsUnsupported(inputs: Inputs, group: FusedParams, elements: Eleme
 }
 
 function elementOf(op: AnyOp): GpuElement | undefined {
-  return Object.hasOwn(gpuKernels, op.name) ? gpuKernels[op.name as OpName]!.element : undefined;
+  return Object.hasOwn(gpuKernels, op.name) ? gpuKernels[op.name as OpName]?.element : undefined;
 }
 
 /** Elementwise calls as one step: a lane computes the whole body for its element, nothing between the calls is stored. */
 function loopOf(inputs: Inputs, { elementwise }: GroupResult): GpuStep {
-  const { shape, dtype } = elementwise!.output;
-  const { args, apply } = elementsOf(inputs, elementwise!, [], { prefix: "", argumentIndex: (place) => place });
+  if (elementwise === undefined) throw new TypeError("fused: expected elementwise calls, got none; this is a bug, please report it");
+  const { shape, dtype } = elementwise.output;
+  const { args, apply } = elementsOf(inputs, elementwise, [], { prefix: "", argumentIndex: (place) => place });
   return {
     kind: "map",
     name: "",
@@ -112,7 +114,7 @@ function anchoredCall(
   params: FusedParams,
   { call: index, isLast, isKept, elementwise: group }: AnchoredGroup,
 ): AnchoredCall {
-  const { op, inputs: places, params: own, output } = params.body[index]!;
+  const { op, inputs: places, params: own, output } = elementAt(params.body, index);
   const argumentIndex = (place: number): number => places.length + place;
   const anchors = isLast ? [] : [inputs.length + index];
   const { args, apply } = elementsOf(inputs, group, anchors, { prefix: "", argumentIndex });
@@ -120,18 +122,18 @@ function anchoredCall(
   return {
     op,
     params: own,
-    inputs: places.map((place) => specAt(inputs, params, place!)),
+    inputs: places.map((place) => (place === undefined ? undefined : specAt(inputs, params, place))),
     output,
     // Only f32 is computed with around a call.
     ...(isLast
       ? { prologue: { args: { ...args, ...kept }, apply: (scope, at) => apply(scope, at, []) as F32 } }
       : { epilogue: { args, apply: (scope, at, values) => apply(scope, at, values) as F32 } }),
-    inputOf: (at) => (at < places.length ? places[at]! : at - places.length),
+    inputOf: (at) => places[at] ?? at - places.length,
   };
 }
 
 function epilogueOf(inputs: Inputs, group: ElementwiseGroup | undefined, anchors: readonly number[], prefix: string): Epilogue {
-  if (group === undefined) return { args: {}, apply: (_scope, _index, [result]) => result! };
+  if (group === undefined) return { args: {}, apply: (_scope, _index, results) => elementAt(results, 0) };
   const { args, apply } = elementsOf(inputs, group, anchors, { prefix, argumentIndex: (place) => place });
   return { args, apply: (scope, index, results) => apply(scope, index, results) as F32 };
 }
@@ -143,24 +145,32 @@ function elementsOf(
   anchors: readonly number[],
   { prefix, argumentIndex }: { readonly prefix: string; readonly argumentIndex: (place: number) => number },
 ): { readonly args: GpuArguments; apply(scope: GpuScope, index: U32, values: readonly F32[]): F32 | I32 } {
-  const read = places.filter((place) => place < inputs.length);
-  const specs = read.map((place) => inputs[place]!);
-  const names = read.map((place) => `${prefix}x${place}`);
+  const read = places.flatMap((place) => {
+    const spec = inputs[place];
+    return spec === undefined ? [] : [{ place, spec, name: `${prefix}x${place}` }];
+  });
   return {
     args: Object.fromEntries(
-      read.map((place, i) => [names[i]!, { kind: "input", index: argumentIndex(place), dtype: specs[i]!.dtype } as const]),
+      read.map(({ place, spec, name }) => [name, { kind: "input", index: argumentIndex(place), dtype: spec.dtype } as const]),
     ),
     apply(scope, index, values) {
       const { k } = scope;
-      const shapes = specs.map(({ shape }) => shape);
-      const at = broadcastIndices(scope, output.shape, shapes, index);
-      const loaded = new Map(read.map((place, i) => [place, loadElement(k, specs[i]!.dtype, names[i]!, at[i]!)]));
-      const known = places.map((place) => loaded.get(place) ?? values[anchors.indexOf(place)]!);
-      return evaluateBody(known, params.body, ({ op, params: own, output: { dtype } }, used, call) =>
-        computeElement(k, elementOf(op)!, dtype, used as readonly (F32 | I32)[], (name) =>
-          scope.number(`${prefix}${name}${call}`, numberOf(own, name)),
-        ),
+      const indices = broadcastIndices(
+        scope,
+        output.shape,
+        read.map(({ spec }) => spec.shape),
+        index,
       );
+      const loaded = new Map(read.map(({ place, spec, name }, i) => [place, loadElement(k, spec.dtype, name, elementAt(indices, i))]));
+      const known = places.map((place) => loaded.get(place) ?? elementAt(values, anchors.indexOf(place)));
+      return evaluateBody(known, params.body, ({ op, params: own, output: { dtype } }, used, call) => {
+        const element = elementOf(op);
+        if (element === undefined)
+          throw new TypeError(`fused: expected an elementwise op, got ${op.name}; this is a bug, please report it`);
+        return computeElement(k, element, dtype, used as readonly (F32 | I32)[], (name) =>
+          scope.number(`${prefix}${name}${call}`, numberOf(own, name)),
+        );
+      });
     },
   };
 }

@@ -1,5 +1,5 @@
-import type { OpName, ParamsOf } from "@centella/core";
-import type { GpuKernel } from "./kernel.ts";
+import type { OpName } from "@centella/core";
+import type { GpuKernelOf } from "./kernel.ts";
 import { abs } from "./kernels/abs.ts";
 import { acos } from "./kernels/acos.ts";
 import { acosh } from "./kernels/acosh.ts";
@@ -122,7 +122,7 @@ import { variance } from "./kernels/variance.ts";
 import { where } from "./kernels/where.ts";
 
 /** Kernels that are spelled once for all GPUs, by op: the annotation is the registration. */
-export type GpuKernels = { readonly [N in OpName]?: GpuKernel<ParamsOf<N>> };
+export type GpuKernels = { readonly [N in OpName]?: GpuKernelOf<N> };
 
 /** The kernel of each op, where a GPU backend has none of its own. */
 export const gpuKernels: GpuKernels = {

@@ -39,6 +39,7 @@ export {
   type GpuCall,
   type GpuElement,
   type GpuKernel,
+  type GpuKernelOf,
   type GpuScope,
   type GpuStep,
   mostElements,

@@ -1,6 +1,7 @@
-import type { Dim, DimValues, DType, Shape, TensorSpec } from "@centella/core";
+import type { Dim, DimValues, DType, OpName, ParamsOf, Shape, TensorSpec } from "@centella/core";
+import type { InputsOf } from "@centella/core/backend";
 import type { Emitter, F32, I32, NumberType, U32, Value } from "./emitter.ts";
-import { asValue, type Extent } from "./extent.ts";
+import { asValue, type Extent, type PerExtent } from "./extent.ts";
 
 /** Memory that a step reads or writes, by the name that its text uses. */
 export type GpuArgument =
@@ -21,7 +22,7 @@ export interface GpuScope {
   readonly k: Emitter;
   /** The extent of a dim in a run. */
   extent(dim: Dim): Extent;
-  extents(shape: Shape): readonly Extent[];
+  extents<const S extends Shape>(shape: S): PerExtent<S>;
   /** A parameter of the call, by a name that no other has: texts of calls that differ in its value alone may be one. */
   number(name: string, value: number): F32;
   /** A whole number of the call: texts of calls that differ in it alone may be one. */
@@ -73,9 +74,12 @@ export interface Prologue {
   readonly apply: (scope: GpuScope, index: U32) => F32;
 }
 
+/** Specs of a call's inputs; undefined for optional ones that it leaves out. */
+export type InputSpecs = readonly (TensorSpec | undefined)[];
+
 /** An op call that steps are wanted for. Shapes may be symbolic. */
-export interface GpuCall {
-  readonly inputs: readonly (TensorSpec | undefined)[];
+export interface GpuCall<Inputs extends InputSpecs = InputSpecs> {
+  readonly inputs: Inputs;
   readonly output: TensorSpec;
   /** Largest values of dims that the steps serve, where these are below the dims' maxima. */
   readonly bucket?: DimValues;
@@ -94,26 +98,31 @@ export interface Fusable {
 }
 
 /** How an op is computed on GPUs, spelled once for all of them. Pure. */
-export interface GpuKernel<P extends object = object> extends Fusable {
+export interface GpuKernel<P extends object = object, Inputs extends InputSpecs = InputSpecs> extends Fusable {
   /** The reason why there is no kernel for a call. */
-  readonly unsupported?: (call: GpuCall, params: P) => string | undefined;
+  readonly unsupported?: (call: GpuCall<Inputs>, params: P) => string | undefined;
   /** Refuses a run by its extents. @throws {CentellaError} */
-  readonly checkRun?: (call: GpuCall, params: P, dims: DimValues) => void;
-  readonly steps: (call: GpuCall, params: P) => readonly GpuStep[];
+  readonly checkRun?: (call: GpuCall<Inputs>, params: P, dims: DimValues) => void;
+  readonly steps: (call: GpuCall<Inputs>, params: P) => readonly GpuStep[];
   /** For elementwise ops: what fused groups are made of. */
   readonly element?: GpuElement;
 }
 
+/** The kernel of an op: its call has the op's inputs and parameters. */
+export type GpuKernelOf<N extends OpName> = GpuKernel<ParamsOf<N>, InputsOf<N, TensorSpec>>;
+
 /** An elementwise op on one element of each of its inputs; `number` gives a numeric parameter by its name. */
 export interface GpuElement {
-  readonly of: (k: Emitter, inputs: readonly F32[], number: (name: string) => F32) => F32;
+  of(k: Emitter, inputs: readonly F32[], number: (name: string) => F32): F32;
   /** For ops that also take i32. */
-  readonly ofIntegers?: (k: Emitter, inputs: readonly I32[]) => I32;
+  ofIntegers?(k: Emitter, inputs: readonly I32[]): I32;
 }
 
 /** The argument that is input `index` of a call. */
 export function input({ inputs }: GpuCall, index: number): GpuArgument {
-  return { kind: "input", index, dtype: inputs[index]!.dtype };
+  const spec = inputs[index];
+  if (spec === undefined) throw new RangeError(`expected input ${index} of a call, got none; this is a bug, please report it`);
+  return { kind: "input", index, dtype: spec.dtype };
 }
 
 export function output({ output: { dtype } }: GpuCall): GpuArgument {
@@ -155,14 +164,15 @@ export function firstInput(
     const load = (index: Extent): F32 => k.load("x", index);
     return { first: load, again: load };
   }
-  const kept = "kept" in prologue.args ? "kept" : reads === "again" ? "y" : undefined;
+  const kept = "kept" in prologue.args ? "kept" : "y";
+  const isKept = kept === "kept" || reads === "again";
   return {
     first(index) {
       const value = prologue.apply(scope, asValue(k, index));
-      if (kept !== undefined) k.store(kept, index, value);
+      if (isKept) k.store(kept, index, value);
       return value;
     },
-    again: (index) => k.load(kept!, index),
+    again: (index) => k.load(kept, index),
   };
 }
 

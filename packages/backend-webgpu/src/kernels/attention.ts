@@ -1,4 +1,4 @@
-import type { AttentionParams } from "@centella/core/backend";
+import type { ParamsOf } from "@centella/core";
 import { loader } from "../wgsl/emitter.ts";
 import { defineKernel, elementOf, input, output, workgroupReduce } from "../wgsl/module.ts";
 import type { KernelDefinition } from "./shared/kernel.ts";
@@ -13,7 +13,7 @@ const longestQuery = 3840;
  * A workgroup per query and head, one pass over the cache with an online softmax: 64 positions at a time, a lane per position
  * for the scores, then a lane per element of the value. Scores must not be NaN.
  */
-export const attention: KernelDefinition<AttentionParams> = {
+export const attention: KernelDefinition<ParamsOf<"attention">> = {
   unsupported({ inputs: [q] }) {
     const dK = maximum(q!.shape[2]!);
     return dK > longestQuery ? `dK = ${dK} is above ${longestQuery}, what workgroup memory holds` : undefined;

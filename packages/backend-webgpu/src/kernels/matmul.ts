@@ -1,5 +1,5 @@
-import type { DimValues, TensorSpec } from "@centella/core";
-import { elementCount, isQuantized, type MatmulParams } from "@centella/core/backend";
+import type { DimValues, ParamsOf, TensorSpec } from "@centella/core";
+import { elementCount, isQuantized } from "@centella/core/backend";
 import { activationType } from "@centella/quant";
 import { loader } from "../wgsl/emitter.ts";
 import { type EpilogueText, storeText } from "../wgsl/epilogue.ts";
@@ -11,7 +11,7 @@ import { extent, extents, maximum } from "./shared/shape.ts";
 /** Up to this many rows, each output has a workgroup (or a lane) of its own; a tile would be mostly empty. */
 export const vectorRows = 4;
 
-export const matmul: KernelDefinition<MatmulParams> = {
+export const matmul: KernelDefinition<ParamsOf<"matmul">> = {
   epilogue: true,
   build(call) {
     const { a, b } = operands(call);
@@ -42,7 +42,7 @@ interface Sizes {
  * Of a's shape only the batch axes are read: rounding may have turned the matrices in the binding. `store` writes results. `forFew`: false leaves out the kernels
  * for up to {@link vectorRows} rows.
  */
-export function products(call: KernelCall<MatmulParams>, left: Binding, store: EpilogueText, forFew = true): readonly Kernel[] {
+export function products(call: KernelCall<ParamsOf<"matmul">>, left: Binding, store: EpilogueText, forFew = true): readonly Kernel[] {
   const { a, b } = operands(call);
   const { output: y, params } = call;
   const { transposeA, transposeB } = params;

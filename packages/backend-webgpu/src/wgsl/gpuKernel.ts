@@ -1,5 +1,5 @@
 import type { Dim, DimValues, DType } from "@centella/core";
-import { layoutOf, resolveDim } from "@centella/core/backend";
+import { layoutOf, mapTuple, resolveDim } from "@centella/core/backend";
 import {
   type Extent,
   type F32,
@@ -9,6 +9,7 @@ import {
   type GpuScope,
   type GpuStep,
   mostElements,
+  type PerExtent,
   type U32,
 } from "@centella/gpu-kernels";
 import type { Binding, Field, Kernel, KernelDefinition, Resource } from "../kernels/shared/kernel.ts";
@@ -50,8 +51,8 @@ export class Uniforms implements GpuScope {
     return dim === 1 ? 1 : (this.#uniform("u32", typeof dim === "number" ? `${dim}` : dim.name, dim) as U32);
   }
 
-  extents(shape: readonly Dim[]): readonly Extent[] {
-    return shape.map((dim) => this.extent(dim));
+  extents<const S extends readonly Dim[]>(shape: S): PerExtent<S> {
+    return mapTuple(shape, (dim) => this.extent(dim));
   }
 
   number(name: string, value: number): F32 {

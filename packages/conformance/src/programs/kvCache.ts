@@ -1,5 +1,4 @@
-import { type Backend, createProgram, type DType, type Program } from "@centella/core";
-import type { AttentionParams } from "@centella/core/backend";
+import { type Backend, createProgram, type DType, type ParamsOf, type Program } from "@centella/core";
 import { expectClose } from "../compare.ts";
 import { type ConformanceTest, programTest } from "../conformanceTest.ts";
 import { uniform } from "../data.ts";
@@ -9,7 +8,7 @@ import { chained, expectLikeReference, type Run, runAll, type Weights } from "./
 interface Variant {
   readonly name: string;
   readonly dtype: DType;
-  readonly params?: Partial<AttentionParams>;
+  readonly params?: Partial<ParamsOf<"attention">>;
   readonly sinks?: boolean;
 }
 

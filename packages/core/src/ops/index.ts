@@ -1,4 +1,4 @@
-import type { Op } from "../program/op.ts";
+import type { Op, PerInput } from "../program/op.ts";
 import { abs } from "./abs.ts";
 import { acos } from "./acos.ts";
 import { acosh } from "./acosh.ts";
@@ -385,6 +385,9 @@ export const ops: Ops = {
 
 /** The name of an op. */
 export type OpName = keyof Ops;
+
+/** One `T` for each tensor of an op's call; see {@link PerInput}. */
+export type InputsOf<N extends OpName, T> = Ops[N] extends Op<infer I, infer _P, infer _D, infer O> ? PerInput<I, O, T> : never;
 
 /** The complete parameters of an op, as its kernels see them. */
 export type ParamsOf<N extends OpName> = Ops[N] extends Op<infer _I, infer P, infer _D, infer _O> ? P : never;

@@ -1,4 +1,4 @@
-import type { GpuKernel } from "../kernel.ts";
+import type { GpuKernelOf } from "../kernel.ts";
 import { unary } from "../shared/elementwise.ts";
 
-export const abs: GpuKernel = unary((k, x) => k.abs(x));
+export const abs: GpuKernelOf<"abs"> = unary((k, x) => k.abs(x));

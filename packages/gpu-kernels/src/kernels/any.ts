@@ -1,5 +1,4 @@
-import type { ReduceParams } from "@centella/core/backend";
-import type { GpuKernel } from "../kernel.ts";
+import type { GpuKernelOf } from "../kernel.ts";
 import { truth } from "../shared/truth.ts";
 
-export const any: GpuKernel<ReduceParams> = truth("any");
+export const any: GpuKernelOf<"any"> = truth("any");

@@ -1,8 +1,7 @@
-import type { ArangeParams } from "@centella/core/backend";
 import { asValue, plus, times } from "../extent.ts";
-import { type GpuKernel, output } from "../kernel.ts";
+import { type GpuKernelOf, output } from "../kernel.ts";
 
-export const arange: GpuKernel<ArangeParams> = {
+export const arange: GpuKernelOf<"arange"> = {
   steps: (call, { start, step, dtype }) => [
     {
       kind: "map",

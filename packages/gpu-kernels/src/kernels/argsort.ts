@@ -1,7 +1,6 @@
-import type { SortParams } from "@centella/core/backend";
-import type { GpuKernel } from "../kernel.ts";
+import type { GpuKernelOf } from "../kernel.ts";
 import { orderSteps } from "../shared/sorting.ts";
 
-export const argsort: GpuKernel<SortParams> = {
+export const argsort: GpuKernelOf<"argsort"> = {
   steps: (call, { axis, descending }) => orderSteps(call, { axis, descending, give: "indices" }),
 };

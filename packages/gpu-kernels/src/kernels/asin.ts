@@ -1,5 +1,5 @@
 import type { Emitter, F32 } from "../emitter.ts";
-import type { GpuKernel } from "../kernel.ts";
+import type { GpuKernelOf } from "../kernel.ts";
 import { unary } from "../shared/elementwise.ts";
 import { polynomial, withSignOf } from "../shared/math.ts";
 
@@ -16,7 +16,7 @@ export function asinOfHalf(k: Emitter, magnitude: F32): F32 {
   return asinSmall(k, k.sqrt(k.mul(k.sub(k.constant("f32", 1), magnitude), 0.5)));
 }
 
-export const asin: GpuKernel = unary((k, x) => {
+export const asin: GpuKernelOf<"asin"> = unary((k, x) => {
   const magnitude = k.abs(x);
   const large = k.sub(k.constant("f32", Math.PI / 2), k.mul(asinOfHalf(k, magnitude), 2));
   const isLarge = k.compare("gt", magnitude, 0.5);

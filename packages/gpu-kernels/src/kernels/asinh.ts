@@ -1,9 +1,9 @@
-import type { GpuKernel } from "../kernel.ts";
+import type { GpuKernelOf } from "../kernel.ts";
 import { unary } from "../shared/elementwise.ts";
 import { log1p, withSignOf } from "../shared/math.ts";
 
 /** `log(1 + (|x| + x^2 / (1 + sqrt(1 + x^2))))` with the sign of x; `log(2 |x|)` where x^2 would swamp the 1. */
-export const asinh: GpuKernel = unary((k, x) => {
+export const asinh: GpuKernelOf<"asinh"> = unary((k, x) => {
   const magnitude = k.abs(x);
   const bounded = k.min(magnitude, 1e4);
   const square = k.mul(bounded, bounded);

@@ -1,6 +1,6 @@
-import { type GpuKernel, input, output } from "../kernel.ts";
+import { type GpuKernelOf, input, output } from "../kernel.ts";
 
-export const assign: GpuKernel = {
+export const assign: GpuKernelOf<"assign"> = {
   steps: (call) => [
     {
       kind: "map",

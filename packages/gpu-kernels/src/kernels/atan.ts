@@ -1,11 +1,11 @@
-import type { GpuKernel } from "../kernel.ts";
+import type { GpuKernelOf } from "../kernel.ts";
 import { unary } from "../shared/elementwise.ts";
 import { polynomial, withSignOf } from "../shared/math.ts";
 
 const coefficients = [8.05374449538e-2, -1.38776856032e-1, 1.99777106478e-1, -3.33329491539e-1];
 
 /** Reduced to |x| up to tan(π/8) (Cephes' atanf, by S. Moshier). */
-export const atan: GpuKernel = unary((k, x) => {
+export const atan: GpuKernelOf<"atan"> = unary((k, x) => {
   // Beyond it the result is π/2, and nothing overflows.
   const magnitude = k.min(k.abs(x), 1e30);
   const one = k.constant("f32", 1);

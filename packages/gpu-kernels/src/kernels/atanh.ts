@@ -1,9 +1,9 @@
-import type { GpuKernel } from "../kernel.ts";
+import type { GpuKernelOf } from "../kernel.ts";
 import { unary } from "../shared/elementwise.ts";
 import { log1p, withSignOf } from "../shared/math.ts";
 
 /** `log(1 + 2 |x| / (1 - |x|)) / 2` with the sign of x. */
-export const atanh: GpuKernel = unary((k, x) => {
+export const atanh: GpuKernelOf<"atanh"> = unary((k, x) => {
   const magnitude = k.abs(x);
   // The largest f32 below 1.
   const inside = k.min(magnitude, 1 - 2 ** -24);

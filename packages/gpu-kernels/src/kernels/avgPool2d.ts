@@ -1,8 +1,7 @@
-import type { AvgPool2dParams } from "@centella/core/backend";
-import type { GpuKernel } from "../kernel.ts";
+import type { GpuKernelOf } from "../kernel.ts";
 import { pool } from "../shared/pool.ts";
 
-export const avgPool2d: GpuKernel<AvgPool2dParams> = {
+export const avgPool2d: GpuKernelOf<"avgPool2d"> = {
   steps: (call, params) => [
     pool(
       call,

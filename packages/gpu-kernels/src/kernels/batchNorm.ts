@@ -1,8 +1,8 @@
-import type { BatchNormParams } from "@centella/core/backend";
 import { asValue, product, unflatten } from "../extent.ts";
-import { type GpuKernel, input, output } from "../kernel.ts";
+import { type GpuKernelOf, input, output } from "../kernel.ts";
+import { dimAt } from "../shared/rows.ts";
 
-export const batchNorm: GpuKernel<BatchNormParams> = {
+export const batchNorm: GpuKernelOf<"batchNorm"> = {
   steps: (call, { eps }) => {
     const { shape } = call.output;
     return [
@@ -21,7 +21,7 @@ export const batchNorm: GpuKernel<BatchNormParams> = {
         to: "y",
         body: (scope, index) => {
           const { k } = scope;
-          const [, channel] = unflatten(k, index, [1, scope.extent(shape[1]!), product(k, scope.extents(shape.slice(2)))]);
+          const [, channel] = unflatten(k, index, [1, scope.extent(dimAt(call.output, 1)), product(k, scope.extents(shape.slice(2)))]);
           const c = asValue(k, channel);
           const factor = k.div(k.load("w", c), k.sqrt(k.add(k.load("variance", c), scope.number("eps", eps))));
           return k.bitcast("u32", k.fma(k.sub(k.load("x", index), k.load("mean", c)), factor, k.load("bias", c)));

@@ -1,18 +1,18 @@
 import type { DType } from "@centella/core";
-import { type CastParams, isInteger } from "@centella/core/backend";
+import { isInteger } from "@centella/core/backend";
 import type { Emitter, F32, I32, U32 } from "../emitter.ts";
-import type { GpuKernel } from "../kernel.ts";
+import type { GpuKernelOf } from "../kernel.ts";
 import { bitsOfFloat, computeType, loadNumber } from "../shared/dtypes.ts";
 import { broadcastMap } from "../shared/elementwise.ts";
 
-export const cast: GpuKernel<CastParams> = {
+export const cast: GpuKernelOf<"cast"> = {
   steps: (call, { dtype }) => [
-    broadcastMap(call, ({ k }, [x], [at]) => {
-      const from = call.inputs[0]!.dtype;
-      if (from === dtype) return k.loadBits(x!, at!);
+    broadcastMap(call, ({ k }, [{ name, at }]) => {
+      const from = call.inputs[0].dtype;
+      if (from === dtype) return k.loadBits(name, at);
       // A bf16 is the upper half of an f32: its denormals come through too.
-      if (from === "bf16" && dtype === "f32") return k.shiftLeft(k.loadBits(x!, at!), 16);
-      const value = loadNumber(k, from, x!, at!);
+      if (from === "bf16" && dtype === "f32") return k.shiftLeft(k.loadBits(name, at), 16);
+      const value = loadNumber(k, from, name, at);
       if (dtype === "bool") {
         const isTrue = isInteger(from) ? k.compare("ne", value as U32, 0) : k.compare("ne", value as F32, 0);
         return k.select(isTrue, k.constant("u32", 1), 0);

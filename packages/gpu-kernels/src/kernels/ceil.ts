@@ -1,4 +1,4 @@
-import type { GpuKernel } from "../kernel.ts";
+import type { GpuKernelOf } from "../kernel.ts";
 import { unary } from "../shared/elementwise.ts";
 
-export const ceil: GpuKernel = unary((k, x) => k.ceil(x));
+export const ceil: GpuKernelOf<"ceil"> = unary((k, x) => k.ceil(x));

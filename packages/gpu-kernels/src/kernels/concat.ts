@@ -1,16 +1,15 @@
-import type { ConcatParams } from "@centella/core/backend";
-import type { GpuKernel } from "../kernel.ts";
+import type { GpuKernelOf } from "../kernel.ts";
 import { join } from "../shared/join.ts";
 import { normalAxis } from "../shared/strided.ts";
 
-export const concat: GpuKernel<ConcatParams> = {
+export const concat: GpuKernelOf<"concat"> = {
   steps: (call, { axis: given }) => {
     const { shape } = call.output;
     const axis = normalAxis(given, shape.length);
     return join(
       call,
       shape.slice(axis + 1),
-      call.inputs.map((spec) => spec!.shape[axis] as number),
+      call.inputs.map((spec) => spec.shape[axis] as number),
     );
   },
 };

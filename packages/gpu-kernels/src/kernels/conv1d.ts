@@ -1,13 +1,13 @@
-import type { Conv1dParams } from "@centella/core/backend";
+import { tupleOf } from "@centella/core/backend";
 import { asValue, timesPlus, unflatten } from "../extent.ts";
-import { type GpuKernel, input, output } from "../kernel.ts";
+import { type GpuKernelOf, input, output } from "../kernel.ts";
 
 /** A lane per output element. */
-export const conv1d: GpuKernel<Conv1dParams> = {
+export const conv1d: GpuKernelOf<"conv1d"> = {
   steps: (call, { stride, padding, dilation, groups }) => {
     const [x, w] = call.inputs;
-    const [channels, length] = x!.shape.slice(1) as [number, number];
-    const [out, perGroup, taps] = w!.shape as [number, number, number];
+    const [channels, length] = x.shape.slice(1) as [number, number];
+    const [out, perGroup, taps] = w.shape as [number, number, number];
     return [
       {
         kind: "map",
@@ -17,14 +17,14 @@ export const conv1d: GpuKernel<Conv1dParams> = {
         to: "y",
         body: (scope, index) => {
           const { k } = scope;
-          const [item, filter, place] = unflatten(k, index, scope.extents(call.output.shape));
-          const group = k.quotient(asValue(k, filter!), asValue(k, scope.whole(out / groups)));
-          const left = k.mul(asValue(k, place!), scope.whole(stride));
+          const [item, filter, place] = unflatten(k, index, scope.extents(tupleOf(call.output.shape, 3)));
+          const group = k.quotient(asValue(k, filter), asValue(k, scope.whole(out / groups)));
+          const left = k.mul(asValue(k, place), scope.whole(stride));
           const sum = k.variable("f32", 0);
           k.for(0, scope.whole(perGroup), 1, (c) => {
             const channel = k.add(k.mul(group, scope.whole(perGroup)), c);
-            const row = timesPlus(k, item!, scope.whole(channels), channel);
-            const weights = timesPlus(k, filter!, scope.whole(perGroup), c);
+            const row = timesPlus(k, item, scope.whole(channels), channel);
+            const weights = timesPlus(k, filter, scope.whole(perGroup), c);
             k.for(0, scope.whole(taps), 1, (j) => {
               // Wraps below zero to beyond the row: one unsigned comparison tests both borders.
               const at = k.sub(k.add(left, k.mul(j, scope.whole(dilation))), scope.whole(padding));

@@ -1,5 +1,5 @@
-import type { GpuKernel } from "../kernel.ts";
+import type { GpuKernelOf } from "../kernel.ts";
 import { binary } from "../shared/elementwise.ts";
 import { withSignOf } from "../shared/math.ts";
 
-export const copysign: GpuKernel = binary(withSignOf);
+export const copysign: GpuKernelOf<"copysign"> = binary(withSignOf);

@@ -1,10 +1,10 @@
-import { type GpuKernel, input, output } from "../kernel.ts";
+import { type GpuKernelOf, input, output } from "../kernel.ts";
 
-export const dequantize: GpuKernel = {
+export const dequantize: GpuKernelOf<"dequantize"> = {
   steps: (call) => [
     {
       kind: "map",
-      name: call.inputs[0]!.dtype,
+      name: call.inputs[0].dtype,
       args: { x: input(call, 0), y: output(call) },
       shape: call.output.shape,
       to: "y",

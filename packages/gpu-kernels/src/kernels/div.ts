@@ -1,4 +1,4 @@
-import type { GpuKernel } from "../kernel.ts";
+import type { GpuKernelOf } from "../kernel.ts";
 import { binary } from "../shared/elementwise.ts";
 
-export const div: GpuKernel = binary((k, a, b) => k.div(a, b));
+export const div: GpuKernelOf<"div"> = binary((k, a, b) => k.div(a, b));

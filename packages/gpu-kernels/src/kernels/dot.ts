@@ -1,5 +1,5 @@
 import { asValue, product, timesPlus } from "../extent.ts";
-import { type GpuArgument, type GpuKernel, type GpuStep, input, mostElements, output } from "../kernel.ts";
+import { type GpuArgument, type GpuKernelOf, type GpuStep, input, mostElements, output } from "../kernel.ts";
 import { groupSum } from "../shared/groups.ts";
 import { sharersOf } from "../shared/reduction.ts";
 import { sumOf } from "../shared/rows.ts";
@@ -8,9 +8,9 @@ import { sumOf } from "../shared/rows.ts";
 const lanes = 256;
 
 /** Where vectors are long, groups share them, and a second step adds up their results. */
-export const dot: GpuKernel = {
+export const dot: GpuKernelOf<"dot"> = {
   steps: (call) => {
-    const { shape } = call.inputs[0]!;
+    const { shape } = call.inputs[0];
     const sharers = sharersOf(1, mostElements(shape, call.bucket));
     const parts: GpuArgument = { kind: "scratch", dtype: "f32", elements: [sharers] };
     const terms: GpuStep = {

@@ -1,11 +1,11 @@
 import { ArgumentError } from "@centella/core";
-import { type ElementParams, elementCount, resolveSpec } from "@centella/core/backend";
+import { elementCount, resolveSpec } from "@centella/core/backend";
 import { isBelow, product } from "../extent.ts";
-import { type GpuKernel, input, output } from "../kernel.ts";
+import { type GpuKernelOf, input, output } from "../kernel.ts";
 
-export const element: GpuKernel<ElementParams> = {
+export const element: GpuKernelOf<"element"> = {
   checkRun({ inputs: [x] }, { index }, dims) {
-    const count = elementCount(resolveSpec(x!, dims).shape);
+    const count = elementCount(resolveSpec(x, dims).shape);
     if (index >= count) throw new ArgumentError("element", `an index below ${count} in this run`, String(index));
   },
   // 0 for an index outside of the tensor, where a run is not checked.
@@ -20,7 +20,7 @@ export const element: GpuKernel<ElementParams> = {
         const { k } = scope;
         const bits = k.variable("u32", 0);
         const at = scope.whole(index);
-        k.if(isBelow(k, at, product(k, scope.extents(call.inputs[0]!.shape))), () => bits.set(k.loadBits("x", at)));
+        k.if(isBelow(k, at, product(k, scope.extents(call.inputs[0].shape))), () => bits.set(k.loadBits("x", at)));
         return bits.get();
       },
     },

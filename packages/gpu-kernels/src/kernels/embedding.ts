@@ -1,9 +1,11 @@
+import { tupleOf } from "@centella/core/backend";
 import { asValue, timesPlus, unflatten } from "../extent.ts";
-import { type GpuKernel, input, output } from "../kernel.ts";
+import { type GpuKernelOf, input, output } from "../kernel.ts";
 
-export const embedding: GpuKernel = {
+export const embedding: GpuKernelOf<"embedding"> = {
   steps: (call) => {
-    const { dtype, shape } = call.inputs[0]!;
+    const { dtype, shape } = call.inputs[0];
+    const [rows, columns] = tupleOf(shape, 2);
     return [
       {
         kind: "map",
@@ -13,12 +15,12 @@ export const embedding: GpuKernel = {
         to: "y",
         body: (scope, index) => {
           const { k } = scope;
-          const width = scope.extent(shape[1]!);
+          const width = scope.extent(columns);
           const [row, column] = unflatten(k, index, [1, width]);
           const id = k.bitcast("u32", k.loadInteger("ids", asValue(k, row)));
           const value = k.variable("f32", 0);
           // Unsigned: a negative id is past the table, too. Such rows are zeros.
-          k.if(k.compare("lt", id, scope.extent(shape[0]!)), () => value.set(k.load("table", asValue(k, timesPlus(k, id, width, column)))));
+          k.if(k.compare("lt", id, scope.extent(rows)), () => value.set(k.load("table", asValue(k, timesPlus(k, id, width, column)))));
           return value.get();
         },
       },

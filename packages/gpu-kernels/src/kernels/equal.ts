@@ -1,4 +1,4 @@
-import type { GpuKernel } from "../kernel.ts";
+import type { GpuKernelOf } from "../kernel.ts";
 import { comparison } from "../shared/relation.ts";
 
-export const equal: GpuKernel = comparison("eq");
+export const equal: GpuKernelOf<"equal"> = comparison("eq");

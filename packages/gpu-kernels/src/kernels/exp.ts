@@ -1,4 +1,4 @@
-import type { GpuKernel } from "../kernel.ts";
+import type { GpuKernelOf } from "../kernel.ts";
 import { unary } from "../shared/elementwise.ts";
 
-export const exp: GpuKernel = unary((k, x) => k.exp(x));
+export const exp: GpuKernelOf<"exp"> = unary((k, x) => k.exp(x));

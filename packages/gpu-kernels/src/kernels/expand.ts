@@ -1,7 +1,6 @@
-import type { ExpandParams } from "@centella/core/backend";
-import type { GpuKernel } from "../kernel.ts";
+import type { GpuKernelOf } from "../kernel.ts";
 import { broadcastMap } from "../shared/elementwise.ts";
 
-export const expand: GpuKernel<ExpandParams> = {
-  steps: (call) => [broadcastMap(call, ({ k }, [x], [at]) => k.loadBits(x!, at!))],
+export const expand: GpuKernelOf<"expand"> = {
+  steps: (call) => [broadcastMap(call, ({ k }, [x]) => k.loadBits(x.name, x.at))],
 };

@@ -1,8 +1,8 @@
-import type { EyeParams } from "@centella/core/backend";
+import { tupleOf } from "@centella/core/backend";
 import { asValue, unflatten } from "../extent.ts";
-import { type GpuKernel, output } from "../kernel.ts";
+import { type GpuKernelOf, output } from "../kernel.ts";
 
-export const eye: GpuKernel<EyeParams> = {
+export const eye: GpuKernelOf<"eye"> = {
   steps: (call) => [
     {
       kind: "map",
@@ -12,8 +12,8 @@ export const eye: GpuKernel<EyeParams> = {
       to: "y",
       body: (scope, index) => {
         const { k } = scope;
-        const [row, column] = unflatten(k, index, scope.extents(call.output.shape));
-        return k.bitcast("u32", k.select(k.compare("eq", asValue(k, row!), asValue(k, column!)), k.constant("f32", 1), 0));
+        const [row, column] = unflatten(k, index, scope.extents(tupleOf(call.output.shape, 2)));
+        return k.bitcast("u32", k.select(k.compare("eq", asValue(k, row), asValue(k, column)), k.constant("f32", 1), 0));
       },
     },
   ],

@@ -1,4 +1,4 @@
-import type { GpuKernel } from "../kernel.ts";
+import type { GpuKernelOf } from "../kernel.ts";
 import { unary } from "../shared/elementwise.ts";
 
-export const floor: GpuKernel = unary((k, x) => k.floor(x));
+export const floor: GpuKernelOf<"floor"> = unary((k, x) => k.floor(x));

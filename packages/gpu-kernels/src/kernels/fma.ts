@@ -1,4 +1,4 @@
-import type { GpuKernel } from "../kernel.ts";
+import type { GpuKernelOf } from "../kernel.ts";
 import { elementwise } from "../shared/elementwise.ts";
 
-export const fma: GpuKernel = elementwise((k, [a, b, c]) => k.fma(a!, b!, c!));
+export const fma: GpuKernelOf<"fma"> = elementwise((k, [a, b, c]) => k.fma(a, b, c));

@@ -1,4 +1,4 @@
-import type { GpuKernel } from "../kernel.ts";
+import type { GpuKernelOf } from "../kernel.ts";
 import { unary } from "../shared/elementwise.ts";
 
-export const fract: GpuKernel = unary((k, x) => k.sub(x, k.floor(x)));
+export const fract: GpuKernelOf<"fract"> = unary((k, x) => k.sub(x, k.floor(x)));

@@ -1,9 +1,8 @@
-import type { FullParams } from "@centella/core/backend";
 import { asValue } from "../extent.ts";
-import { type GpuKernel, output } from "../kernel.ts";
+import { type GpuKernelOf, output } from "../kernel.ts";
 import { bitsOf } from "../shared/values.ts";
 
-export const full: GpuKernel<FullParams> = {
+export const full: GpuKernelOf<"full"> = {
   steps: (call, { value, dtype }) => [
     {
       kind: "map",

@@ -1,25 +1,25 @@
-import type { GatherParams } from "@centella/core/backend";
 import { asValue, product, timesPlus, unflatten } from "../extent.ts";
-import { type GpuKernel, input, output } from "../kernel.ts";
+import { type GpuKernelOf, input, output } from "../kernel.ts";
+import { dimAt } from "../shared/rows.ts";
 import { normalAxis } from "../shared/strided.ts";
 
 /** An index outside of the axis gives 0. */
-export const gather: GpuKernel<GatherParams> = {
+export const gather: GpuKernelOf<"gather"> = {
   steps: (call, { axis: given }) => {
     const [x, indices] = call.inputs;
-    const axis = normalAxis(given, x!.shape.length);
+    const axis = normalAxis(given, x.shape.length);
     return [
       {
         kind: "map",
-        name: x!.dtype,
+        name: x.dtype,
         args: { x: input(call, 0), indices: input(call, 1), y: output(call) },
         shape: call.output.shape,
         to: "y",
         body: (scope, at) => {
           const { k } = scope;
-          const n = scope.extent(x!.shape[axis]!);
-          const inner = product(k, scope.extents(x!.shape.slice(axis + 1)));
-          const count = product(k, scope.extents(indices!.shape));
+          const n = scope.extent(dimAt(x, axis));
+          const inner = product(k, scope.extents(x.shape.slice(axis + 1)));
+          const count = product(k, scope.extents(indices.shape));
           const [outer, i, within] = unflatten(k, at, [1, count, inner]);
           const index = k.bitcast("u32", k.loadInteger("indices", asValue(k, i)));
           const bits = k.variable("u32", 0);

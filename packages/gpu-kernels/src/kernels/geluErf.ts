@@ -1,4 +1,4 @@
-import type { GpuKernel } from "../kernel.ts";
+import type { GpuKernelOf } from "../kernel.ts";
 import { unary } from "../shared/elementwise.ts";
 import { inverse, isNegative, polynomial } from "../shared/math.ts";
 
@@ -8,7 +8,7 @@ import { inverse, isNegative, polynomial } from "../shared/math.ts";
  */
 const coefficients = [1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592];
 
-export const geluErf: GpuKernel = unary((k, x) => {
+export const geluErf: GpuKernelOf<"geluErf"> = unary((k, x) => {
   // Bounded far beyond where the tail is 0, so that no compiler sees an infinite square.
   const z = k.min(k.mul(k.abs(x), Math.SQRT1_2), 1e15);
   const t = inverse(k, k.fma(z, 0.3275911, 1));

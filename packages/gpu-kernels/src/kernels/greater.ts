@@ -1,4 +1,4 @@
-import type { GpuKernel } from "../kernel.ts";
+import type { GpuKernelOf } from "../kernel.ts";
 import { comparison } from "../shared/relation.ts";
 
-export const greater: GpuKernel = comparison("gt");
+export const greater: GpuKernelOf<"greater"> = comparison("gt");

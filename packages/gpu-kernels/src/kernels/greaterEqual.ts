@@ -1,4 +1,4 @@
-import type { GpuKernel } from "../kernel.ts";
+import type { GpuKernelOf } from "../kernel.ts";
 import { comparison } from "../shared/relation.ts";
 
-export const greaterEqual: GpuKernel = comparison("ge");
+export const greaterEqual: GpuKernelOf<"greaterEqual"> = comparison("ge");

@@ -1,14 +1,13 @@
-import type { GroupNormParams } from "@centella/core/backend";
 import type { F32, U32 } from "../emitter.ts";
 import { asValue, divide, plus, product, times, unflatten } from "../extent.ts";
-import { type GpuKernel, input, output } from "../kernel.ts";
+import { type GpuKernelOf, input, output } from "../kernel.ts";
 import { groupSum } from "../shared/groups.ts";
 import { inverse } from "../shared/math.ts";
 import { floatOf } from "../shared/reduction.ts";
-import { forEachOf, squaresOf, sumOf } from "../shared/rows.ts";
+import { dimAt, forEachOf, squaresOf, sumOf } from "../shared/rows.ts";
 
 /** A group of lanes per group of channels of an item: two passes for its mean and variance, a third writes. */
-export const groupNorm: GpuKernel<GroupNormParams> = {
+export const groupNorm: GpuKernelOf<"groupNorm"> = {
   steps: (call, { groups, eps }) => {
     const { shape } = call.output;
     const perGroup = (shape[1] as number) / groups;
@@ -19,7 +18,7 @@ export const groupNorm: GpuKernel<GroupNormParams> = {
         kind: "groups",
         name: hasBias ? "bias" : "",
         args,
-        shape: [shape[0]!, groups],
+        shape: [dimAt(call.output, 0), groups],
         body: (scope, group) => {
           const { k } = scope;
           const points = product(k, scope.extents(shape.slice(2)));

@@ -1,9 +1,12 @@
-import type { Shape } from "@centella/core";
+import { mapTuple, tupleOf } from "@centella/core/backend";
 import { blockLayout } from "@centella/quant";
 import type { F32, U32 } from "../emitter.ts";
 import { asValue, type Extent, plus, times, timesPlus, unflatten } from "../extent.ts";
-import { type GpuCall, type GpuKernel, type GpuScope, type GpuStep, input, output } from "../kernel.ts";
+import { type GpuKernelOf, type GpuScope, type GpuStep, input, output } from "../kernel.ts";
 import { isSmaller, withSignOf } from "../shared/math.ts";
+import { dimAt } from "../shared/rows.ts";
+
+type Call = Parameters<GpuKernelOf<"kvWrite">["steps"]>[0];
 
 const { blockElements, blockBytes } = blockLayout("q8_0");
 
@@ -17,15 +20,15 @@ interface Place {
 }
 
 /** Where heads are odd in size and share words, halves are written one by one, otherwise whole words. */
-export const kvWrite: GpuKernel = {
+export const kvWrite: GpuKernelOf<"kvWrite"> = {
   unsupported: ({ inputs: [, k, v] }) => {
-    const isFixed = typeof k!.shape[2] === "number" && typeof v!.shape[2] === "number";
+    const isFixed = typeof k.shape[2] === "number" && typeof v.shape[2] === "number";
     return isFixed ? undefined : "no kernel for a symbolic head size";
   },
   steps: (call) => {
     const [cache] = call.inputs;
-    const isOdd = (cache!.shape[2] as number) % 2 === 1;
-    switch (cache!.dtype) {
+    const isOdd = (cache.shape[2] as number) % 2 === 1;
+    switch (cache.dtype) {
       case "q8_0":
         return [perUnit(call, blockElements, writeBlock)];
       case "f16":
@@ -43,23 +46,23 @@ export const kvWrite: GpuKernel = {
 };
 
 /** A lane per unit of a token's rows in the cache. */
-function perUnit(call: GpuCall, elements: number, write: (scope: GpuScope, place: Place) => void): GpuStep {
+function perUnit(call: Call, elements: number, write: (scope: GpuScope, place: Place) => void): GpuStep {
   const [cache, keys, values] = call.inputs;
-  const [keyWidth, valueWidth] = [keys!.shape[2] as number, values!.shape[2] as number];
+  const [keyWidth, valueWidth] = [keys.shape[2] as number, values.shape[2] as number];
   const units = (keyWidth + valueWidth) / elements;
-  const shape: Shape = [...keys!.shape.slice(0, 2), units];
+  const [tokens, headCount] = tupleOf(keys.shape, 3);
   return {
     kind: "each",
-    name: `${cache!.dtype}${elements === 1 ? "" : `_${elements}`}`,
+    name: `${cache.dtype}${elements === 1 ? "" : `_${elements}`}`,
     args: { cache: output(call), k: input(call, 1), v: input(call, 2), slots: input(call, 3) },
-    shape,
+    shape: [tokens, headCount, units],
     body: (scope, index) => {
       const { k } = scope;
-      const [heads, perRow, dK, dV] = [scope.extent(shape[1]!), scope.whole(units), scope.whole(keyWidth), scope.whole(valueWidth)];
-      const [token, head, unit] = unflatten(k, index, [1, heads, perRow]).map((each) => asValue(k, each));
-      const row = timesPlus(k, token!, heads, head!);
+      const [heads, perRow, dK, dV] = [scope.extent(headCount), scope.whole(units), scope.whole(keyWidth), scope.whole(valueWidth)];
+      const [token, head, unit] = mapTuple(unflatten(k, index, [1, heads, perRow]), (each) => asValue(k, each));
+      const row = timesPlus(k, token, heads, head);
       // Unsigned: a negative slot is beyond the cache, too. Such tokens are not written.
-      const slot = k.bitcast("u32", k.loadInteger("slots", token!));
+      const slot = k.bitcast("u32", k.loadInteger("slots", token));
       const valueAt = (d: U32): F32 => {
         const value = k.variable("f32", 0);
         const load = (name: "k" | "v", width: Extent, at: Extent): void => value.set(k.load(name, plus(k, times(k, row, width), at)));
@@ -70,9 +73,9 @@ function perUnit(call: GpuCall, elements: number, write: (scope: GpuScope, place
         );
         return value.get();
       };
-      k.if(k.compare("lt", slot, scope.extent(cache!.shape[0]!)), () => {
-        const at = asValue(k, timesPlus(k, timesPlus(k, slot, heads, head!), perRow, unit!));
-        write(scope, { valueAt, unit: unit!, at });
+      k.if(k.compare("lt", slot, scope.extent(dimAt(cache, 0))), () => {
+        const at = asValue(k, timesPlus(k, timesPlus(k, slot, heads, head), perRow, unit));
+        write(scope, { valueAt, unit, at });
       });
     },
   };

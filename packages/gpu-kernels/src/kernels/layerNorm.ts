@@ -1,12 +1,11 @@
-import type { LayerNormParams } from "@centella/core/backend";
-import { firstArgs, firstInput, fusedName, type GpuKernel, input, resultArgs, storeResult } from "../kernel.ts";
+import { firstArgs, firstInput, fusedName, type GpuKernelOf, input, resultArgs, storeResult } from "../kernel.ts";
 import { groupSum } from "../shared/groups.ts";
 import { inverse } from "../shared/math.ts";
 import { floatOf } from "../shared/reduction.ts";
 import { forEachOf, perRow, squaresOf, sumOf } from "../shared/rows.ts";
 
 /** A group of lanes per row: two passes for its mean and variance, a third writes. */
-export const layerNorm: GpuKernel<LayerNormParams> = {
+export const layerNorm: GpuKernelOf<"layerNorm"> = {
   epilogue: true,
   prologue: "again",
   steps: (call, { eps }) => {
@@ -14,7 +13,7 @@ export const layerNorm: GpuKernel<LayerNormParams> = {
     const args = { ...firstArgs(call), w: input(call, 1), ...(hasBias && { bias: input(call, 2) }), ...resultArgs(call) };
     const name = fusedName(hasBias ? "bias" : "", call.prologue, call.epilogue);
     return [
-      perRow(name, { x: call.inputs[0]!, axis: -1, args }, (scope, { length, at }) => {
+      perRow(name, { x: call.inputs[0], axis: -1, args }, (scope, { length, at }) => {
         const { k } = scope;
         const from = firstInput(scope, call, "again");
         const [n, add] = [floatOf(k, length), groupSum(k)];

@@ -1,4 +1,4 @@
-import type { GpuKernel } from "../kernel.ts";
+import type { GpuKernelOf } from "../kernel.ts";
 import { comparison } from "../shared/relation.ts";
 
-export const less: GpuKernel = comparison("lt");
+export const less: GpuKernelOf<"less"> = comparison("lt");

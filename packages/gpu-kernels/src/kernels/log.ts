@@ -1,4 +1,4 @@
-import type { GpuKernel } from "../kernel.ts";
+import type { GpuKernelOf } from "../kernel.ts";
 import { unary } from "../shared/elementwise.ts";
 
-export const log: GpuKernel = unary((k, x) => k.log(x));
+export const log: GpuKernelOf<"log"> = unary((k, x) => k.log(x));

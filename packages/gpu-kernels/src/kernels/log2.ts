@@ -1,4 +1,4 @@
-import type { GpuKernel } from "../kernel.ts";
+import type { GpuKernelOf } from "../kernel.ts";
 import { unary } from "../shared/elementwise.ts";
 
-export const log2: GpuKernel = unary((k, x) => k.mul(k.log(x), Math.LOG2E));
+export const log2: GpuKernelOf<"log2"> = unary((k, x) => k.mul(k.log(x), Math.LOG2E));

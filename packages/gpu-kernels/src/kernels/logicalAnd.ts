@@ -1,4 +1,4 @@
-import type { GpuKernel } from "../kernel.ts";
+import type { GpuKernelOf } from "../kernel.ts";
 import { logical } from "../shared/relation.ts";
 
-export const logicalAnd: GpuKernel = logical((k, [a, b]) => k.both(a!, b!));
+export const logicalAnd: GpuKernelOf<"logicalAnd"> = logical((k, [a, b]) => k.both(a, b));

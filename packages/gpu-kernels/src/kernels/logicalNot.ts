@@ -1,4 +1,4 @@
-import type { GpuKernel } from "../kernel.ts";
+import type { GpuKernelOf } from "../kernel.ts";
 import { logical } from "../shared/relation.ts";
 
-export const logicalNot: GpuKernel = logical((k, [x]) => k.not(x!));
+export const logicalNot: GpuKernelOf<"logicalNot"> = logical((k, [x]) => k.not(x));

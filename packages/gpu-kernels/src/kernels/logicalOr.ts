@@ -1,4 +1,4 @@
-import type { GpuKernel } from "../kernel.ts";
+import type { GpuKernelOf } from "../kernel.ts";
 import { logical } from "../shared/relation.ts";
 
-export const logicalOr: GpuKernel = logical((k, [a, b]) => k.either(a!, b!));
+export const logicalOr: GpuKernelOf<"logicalOr"> = logical((k, [a, b]) => k.either(a, b));

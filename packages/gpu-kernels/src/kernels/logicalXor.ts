@@ -1,4 +1,4 @@
-import type { GpuKernel } from "../kernel.ts";
+import type { GpuKernelOf } from "../kernel.ts";
 import { logical } from "../shared/relation.ts";
 
-export const logicalXor: GpuKernel = logical((k, [a, b]) => k.both(k.either(a!, b!), k.not(k.both(a!, b!))));
+export const logicalXor: GpuKernelOf<"logicalXor"> = logical((k, [a, b]) => k.both(k.either(a, b), k.not(k.both(a, b))));

@@ -1,8 +1,7 @@
-import type { PoolParams } from "@centella/core/backend";
-import type { GpuKernel } from "../kernel.ts";
+import type { GpuKernelOf } from "../kernel.ts";
 import { pool } from "../shared/pool.ts";
 
-export const maxPool2d: GpuKernel<PoolParams> = {
+export const maxPool2d: GpuKernelOf<"maxPool2d"> = {
   steps: (call, params) => [
     pool(
       call,

@@ -1,7 +1,7 @@
-import type { GpuKernel } from "../kernel.ts";
+import type { GpuKernelOf } from "../kernel.ts";
 import { binary } from "../shared/elementwise.ts";
 
-export const maximum: GpuKernel = binary(
+export const maximum: GpuKernelOf<"maximum"> = binary(
   (k, a, b) => k.maximum(a, b),
   (k, a, b) => k.max(a, b),
 );

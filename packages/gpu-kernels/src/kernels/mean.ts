@@ -1,9 +1,8 @@
-import type { ReduceParams } from "@centella/core/backend";
 import { asValue } from "../extent.ts";
-import type { GpuKernel } from "../kernel.ts";
+import type { GpuKernelOf } from "../kernel.ts";
 import { floatOf, reduction } from "../shared/reduction.ts";
 
-export const mean: GpuKernel<ReduceParams> = reduction({
+export const mean: GpuKernelOf<"mean"> = reduction({
   initial: 0,
   combine: (k, a, b) => k.add(a, b),
   // Nothing divided by nothing is NaN, but not for every compiler.

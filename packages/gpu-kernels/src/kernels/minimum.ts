@@ -1,7 +1,7 @@
-import type { GpuKernel } from "../kernel.ts";
+import type { GpuKernelOf } from "../kernel.ts";
 import { binary } from "../shared/elementwise.ts";
 
-export const minimum: GpuKernel = binary(
+export const minimum: GpuKernelOf<"minimum"> = binary(
   (k, a, b) => k.minimum(a, b),
   (k, a, b) => k.min(a, b),
 );

@@ -1,63 +1,64 @@
-import { isQuantized, type MoeMatmulParams } from "@centella/core/backend";
+import { elementAt, isQuantized, tupleOf } from "@centella/core/backend";
 import { asValue, plus, timesPlus, unflatten } from "../extent.ts";
-import { type GpuKernel, input, output } from "../kernel.ts";
+import { type GpuKernelOf, input, output } from "../kernel.ts";
+import { dimAt } from "../shared/rows.ts";
 
 const lanes = 64;
 
 /** Rows of an expert that a group multiplies with one vector, which it reads once. */
 const rowsPerGroup = 4;
 
-export const moeMatmul: GpuKernel<MoeMatmulParams> = {
+export const moeMatmul: GpuKernelOf<"moeMatmul"> = {
   unsupported: ({ inputs: [, experts] }, { activations }) =>
-    activations === "ggml" && isQuantized(experts!.dtype) ? "no kernel that rounds activations to 8 bits; use f32" : undefined,
+    activations === "ggml" && isQuantized(experts.dtype) ? "no kernel that rounds activations to 8 bits; use f32" : undefined,
   steps: (call) => {
     const [x, experts, ids] = call.inputs;
-    const [, rows] = experts!.shape as [number, number, number];
-    const isPerExpert = x!.shape.length === 3;
+    const [, rows] = experts.shape as [number, number, number];
+    const isPerExpert = x.shape.length === 3;
     return [
       {
         kind: "groups",
-        name: `${experts!.dtype}${isPerExpert ? "_each" : ""}`,
+        name: `${experts.dtype}${isPerExpert ? "_each" : ""}`,
         args: { x: input(call, 0), experts: input(call, 1), ids: input(call, 2), y: output(call) },
-        shape: [...ids!.shape, Math.ceil(rows / rowsPerGroup)],
+        shape: [...ids.shape, Math.ceil(rows / rowsPerGroup)],
         lanes,
         body: (scope, group) => {
           const { k } = scope;
-          const [count, n, depth] = scope.extents(experts!.shape);
+          const [count, n, depth] = scope.extents(tupleOf(experts.shape, 3));
           const [pair, part] = unflatten(k, group, [1, scope.whole(Math.ceil(rows / rowsPerGroup))]);
-          const [token] = unflatten(k, pair, [1, scope.extent(ids!.shape[1]!)]);
+          const [token] = unflatten(k, pair, [1, scope.extent(dimAt(ids, 1))]);
           const id = k.bitcast("u32", k.loadInteger("ids", asValue(k, pair)));
           const first = k.mul(asValue(k, part), rowsPerGroup);
           const sums = Array.from({ length: rowsPerGroup }, () => k.variable("f32", 0));
           // Unsigned: a negative id is beyond the experts too. Such products are 0.
-          k.if(k.compare("lt", id, count!), () => {
-            const from = timesPlus(k, isPerExpert ? pair : token, depth!, 0);
+          k.if(k.compare("lt", id, count), () => {
+            const from = timesPlus(k, isPerExpert ? pair : token, depth, 0);
             // Past the last row the last one is read again, and not stored.
-            const starts = sums.map((_, i) => {
-              const row = k.min(k.add(first, i), k.sub(asValue(k, n!), 1));
-              return asValue(k, timesPlus(k, timesPlus(k, id, n!, row), depth!, 0));
+            const products = sums.map((sum, i) => {
+              const row = k.min(k.add(first, i), k.sub(asValue(k, n), 1));
+              return { sum, start: asValue(k, timesPlus(k, timesPlus(k, id, n, row), depth, 0)) };
             });
-            if (isQuantized(experts!.dtype)) {
-              k.for(k.mul(k.lane(), 4), depth!, 4 * lanes, (p) => {
+            if (isQuantized(experts.dtype)) {
+              k.for(k.mul(k.lane(), 4), depth, 4 * lanes, (p) => {
                 const values = k.loadVector("x", asValue(k, plus(k, from, p)));
-                sums.forEach((sum, i) => {
-                  const weights = k.loadVector("experts", k.add(starts[i]!, p));
-                  for (const [j, weight] of weights.entries()) sum.set(k.fma(values[j]!, weight, sum.get()));
-                });
+                for (const { sum, start } of products) {
+                  const weights = k.loadVector("experts", k.add(start, p));
+                  for (const [j, weight] of weights.entries()) sum.set(k.fma(elementAt(values, j), weight, sum.get()));
+                }
               });
             } else {
-              k.for(k.lane(), depth!, lanes, (p) => {
+              k.for(k.lane(), depth, lanes, (p) => {
                 const value = k.load("x", asValue(k, plus(k, from, p)));
-                for (const [i, sum] of sums.entries()) sum.set(k.fma(value, k.load("experts", k.add(starts[i]!, p)), sum.get()));
+                for (const { sum, start } of products) sum.set(k.fma(value, k.load("experts", k.add(start, p)), sum.get()));
               });
             }
           });
           const reduce = k.reducer(sums.map(() => "f32" as const));
           const partial = sums.map((sum) => sum.get());
-          reduce(partial, (a, b) => a.map((each, i) => k.add(each, b[i]!))).forEach((total, i) => {
+          reduce(partial, (a, b) => a.map((each, i) => k.add(each, elementAt(b, i)))).forEach((total, i) => {
             const row = k.add(first, i);
-            k.if(k.both(k.compare("eq", k.lane(), i), k.compare("lt", row, n!)), () =>
-              k.store("y", asValue(k, timesPlus(k, pair, n!, row)), total),
+            k.if(k.both(k.compare("eq", k.lane(), i), k.compare("lt", row, n)), () =>
+              k.store("y", asValue(k, timesPlus(k, pair, n, row)), total),
             );
           });
         },

@@ -1,8 +1,7 @@
 import type { Dim } from "@centella/core";
-import type { MoeRouteParams } from "@centella/core/backend";
 import type { F32, U32 } from "../emitter.ts";
 import { asValue, divide, timesPlus } from "../extent.ts";
-import { type GpuKernel, input, output } from "../kernel.ts";
+import { type GpuKernelOf, input, output } from "../kernel.ts";
 import { gates, gatingLanes } from "../shared/gating.ts";
 import { larger } from "../shared/groups.ts";
 import { orderKey } from "../shared/math.ts";
@@ -14,13 +13,13 @@ const mostExperts = 1024;
 const lowestKey = 0x007fffff;
 
 /** A group of lanes per token: scores as order keys in shared memory, then a round for each expert that is chosen. */
-export const moeRoute: GpuKernel<MoeRouteParams> = {
+export const moeRoute: GpuKernelOf<"moeRoute"> = {
   unsupported: ({ inputs }) => {
-    const experts = inputs[0]!.shape[1] as number;
+    const experts = inputs[0].shape[1] as number;
     return experts > mostExperts ? `no kernel for ${experts} experts; up to ${mostExperts}` : undefined;
   },
   steps: (call, { k: kept, gating, groups, topKGroups }) => {
-    const [tokens, experts] = call.inputs[0]!.shape as [Dim, number];
+    const [tokens, experts] = call.inputs[0].shape as [Dim, number];
     const hasBias = call.inputs[1] !== undefined;
     return [
       {

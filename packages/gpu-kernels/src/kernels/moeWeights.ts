@@ -1,6 +1,6 @@
-import type { MoeWeightsParams } from "@centella/core/backend";
+import { tupleOf } from "@centella/core/backend";
 import { asValue, timesPlus } from "../extent.ts";
-import { type GpuKernel, input, output } from "../kernel.ts";
+import { type GpuKernelOf, input, output } from "../kernel.ts";
 import { gates, gatingLanes, softmax } from "../shared/gating.ts";
 import { groupSum } from "../shared/groups.ts";
 
@@ -8,20 +8,20 @@ import { groupSum } from "../shared/groups.ts";
 const leastSum = 2 ** -14;
 
 /** A group of lanes per token. */
-export const moeWeights: GpuKernel<MoeWeightsParams> = {
+export const moeWeights: GpuKernelOf<"moeWeights"> = {
   steps: (call, { gating, normalize, scale }) => {
-    const [tokens, experts] = call.inputs[0]!.shape;
-    const [, chosen] = call.output.shape;
+    const [tokens, experts] = tupleOf(call.inputs[0].shape, 2);
+    const [, chosen] = tupleOf(call.output.shape, 2);
     return [
       {
         kind: "groups",
         name: `${gating}${normalize ? "_normalized" : ""}`,
         args: { logits: input(call, 0), ids: input(call, 1), y: output(call) },
-        shape: [tokens!],
+        shape: [tokens],
         lanes: gatingLanes,
         body: (scope, t) => {
           const { k } = scope;
-          const [count, kept] = [scope.extent(experts!), scope.extent(chosen!)];
+          const [count, kept] = [scope.extent(experts), scope.extent(chosen)];
           const logitOf = (i: typeof t) => {
             const id = k.bitcast("u32", k.loadInteger("ids", asValue(k, timesPlus(k, t, kept, i))));
             // Beyond the experts anything will do, but nothing outside of memory.

@@ -1,5 +1,4 @@
-import type { ReduceParams } from "@centella/core/backend";
-import type { GpuKernel } from "../kernel.ts";
+import type { GpuKernelOf } from "../kernel.ts";
 import { reduction } from "../shared/reduction.ts";
 
-export const normL1: GpuKernel<ReduceParams> = reduction({ initial: 0, map: (k, x) => k.abs(x), combine: (k, a, b) => k.add(a, b) });
+export const normL1: GpuKernelOf<"normL1"> = reduction({ initial: 0, map: (k, x) => k.abs(x), combine: (k, a, b) => k.add(a, b) });

@@ -1,8 +1,7 @@
-import type { ReduceParams } from "@centella/core/backend";
-import type { GpuKernel } from "../kernel.ts";
+import type { GpuKernelOf } from "../kernel.ts";
 import { reduction } from "../shared/reduction.ts";
 
-export const normL2: GpuKernel<ReduceParams> = reduction({
+export const normL2: GpuKernelOf<"normL2"> = reduction({
   initial: 0,
   map: (k, x) => k.mul(x, x),
   combine: (k, a, b) => k.add(a, b),

@@ -1,9 +1,8 @@
-import type { ReduceParams } from "@centella/core/backend";
-import type { GpuKernel } from "../kernel.ts";
+import type { GpuKernelOf } from "../kernel.ts";
 import { reduction } from "../shared/reduction.ts";
 
 /** By bits: magnitudes are ordered as their bits are, and a NaN is beyond them all. */
-export const normLinf: GpuKernel<ReduceParams> = reduction({
+export const normLinf: GpuKernelOf<"normLinf"> = reduction({
   initial: 0,
   map: (k, x) => k.abs(x),
   combine: (k, a, b) => k.bitcast("f32", k.max(k.bitcast("u32", a), k.bitcast("u32", b))),

@@ -1,4 +1,4 @@
-import type { GpuKernel } from "../kernel.ts";
+import type { GpuKernelOf } from "../kernel.ts";
 import { comparison } from "../shared/relation.ts";
 
-export const notEqual: GpuKernel = comparison("ne");
+export const notEqual: GpuKernelOf<"notEqual"> = comparison("ne");

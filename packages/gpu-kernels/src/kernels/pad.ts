@@ -1,11 +1,11 @@
-import type { PadParams } from "@centella/core/backend";
+import { elementAt } from "@centella/core/backend";
 import { asValue, isBelow, offset, stridesOf, unflatten } from "../extent.ts";
-import { type GpuKernel, input, output } from "../kernel.ts";
+import { type GpuKernelOf, input, output } from "../kernel.ts";
 import { bitsOf } from "../shared/values.ts";
 
-export const pad: GpuKernel<PadParams> = {
+export const pad: GpuKernelOf<"pad"> = {
   steps: (call, { pads, value }) => {
-    const { shape } = call.inputs[0]!;
+    const { shape } = call.inputs[0];
     const { dtype, shape: padded } = call.output;
     return [
       {
@@ -18,11 +18,12 @@ export const pad: GpuKernel<PadParams> = {
           const { k } = scope;
           const extents = scope.extents(shape);
           // Before the start wraps to beyond every extent: one unsigned comparison tests both borders.
-          const places = unflatten(k, index, scope.extents(padded)).map((place, axis) =>
-            pads[axis]![0] === 0 ? place : k.sub(asValue(k, place), scope.whole(pads[axis]![0])),
-          );
+          const places = unflatten(k, index, scope.extents(padded)).map((place, axis) => {
+            const [before] = elementAt(pads, axis);
+            return before === 0 ? place : k.sub(asValue(k, place), scope.whole(before));
+          });
           const bits = k.variable("u32", asValue(k, scope.whole(bitsOf(dtype, value))));
-          const inside = places.map((place, axis) => isBelow(k, place, extents[axis]!));
+          const inside = places.map((place, axis) => isBelow(k, place, elementAt(extents, axis)));
           const test = inside.reduce((all, each) => k.both(all, each), k.compare("eq", k.constant("u32", 0), 0));
           k.if(test, () => bits.set(k.loadBits("x", asValue(k, offset(k, places, stridesOf(k, extents))))));
           return bits.get();

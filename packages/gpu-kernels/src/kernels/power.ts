@@ -1,5 +1,5 @@
-import type { GpuKernel } from "../kernel.ts";
+import type { GpuKernelOf } from "../kernel.ts";
 import { elementwise } from "../shared/elementwise.ts";
 import { ieeePower } from "../shared/power.ts";
 
-export const power: GpuKernel = elementwise((k, [a, b]) => ieeePower(k, a!, b!));
+export const power: GpuKernelOf<"power"> = elementwise((k, [a, b]) => ieeePower(k, a, b));

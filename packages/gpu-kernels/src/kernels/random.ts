@@ -1,11 +1,10 @@
-import type { RandomParams } from "@centella/core/backend";
 import type { Emitter, F32, U32 } from "../emitter.ts";
 import { asValue } from "../extent.ts";
-import { type GpuKernel, input, output } from "../kernel.ts";
+import { type GpuKernelOf, input, output } from "../kernel.ts";
 import { preciseLog, sinCosOf } from "../shared/math.ts";
 import { philox4x32 } from "../shared/philox.ts";
 
-export const random: GpuKernel<RandomParams> = {
+export const random: GpuKernelOf<"random"> = {
   steps: (call, { seed, distribution }) => {
     const hasDraw = call.inputs[0] !== undefined;
     return [
@@ -22,7 +21,7 @@ export const random: GpuKernel<RandomParams> = {
           const key = [asValue(k, scope.whole(seed >>> 0)), asValue(k, scope.whole(Math.floor(seed / 2 ** 32)))] as const;
           const words = philox4x32(k, [k.shiftRight(index, 2), zero, draw, zero], key);
           const place = k.and(index, 3);
-          const pick = (at: U32): U32 => [1, 2, 3].reduce<U32>((word, i) => k.select(k.compare("eq", at, i), words[i]!, word), words[0]);
+          const pick = (at: U32): U32 => words.reduce((picked, word, i) => k.select(k.compare("eq", at, i), word, picked));
           if (distribution === "uniform") return k.bitcast("u32", unit(k, pick(place)));
           const first = pick(k.and(place, 2));
           const second = pick(k.or(place, 1));

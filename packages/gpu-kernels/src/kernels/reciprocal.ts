@@ -1,5 +1,5 @@
-import type { GpuKernel } from "../kernel.ts";
+import type { GpuKernelOf } from "../kernel.ts";
 import { unary } from "../shared/elementwise.ts";
 import { inverse } from "../shared/math.ts";
 
-export const reciprocal: GpuKernel = unary(inverse);
+export const reciprocal: GpuKernelOf<"reciprocal"> = unary(inverse);

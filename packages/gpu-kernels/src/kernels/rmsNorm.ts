@@ -1,17 +1,16 @@
-import type { RmsNormParams } from "@centella/core/backend";
-import { firstArgs, firstInput, fusedName, type GpuKernel, input, resultArgs, storeResult } from "../kernel.ts";
+import { firstArgs, firstInput, fusedName, type GpuKernelOf, input, resultArgs, storeResult } from "../kernel.ts";
 import { groupSum } from "../shared/groups.ts";
 import { inverse } from "../shared/math.ts";
 import { floatOf } from "../shared/reduction.ts";
 import { forEachOf, perRow, squaresOf } from "../shared/rows.ts";
 
-export const rmsNorm: GpuKernel<RmsNormParams> = {
+export const rmsNorm: GpuKernelOf<"rmsNorm"> = {
   epilogue: true,
   prologue: "again",
   steps: (call, { eps }) => {
     const args = { ...firstArgs(call), w: input(call, 1), ...resultArgs(call) };
     return [
-      perRow(fusedName("", call.prologue, call.epilogue), { x: call.inputs[0]!, axis: -1, args }, (scope, { length, at }) => {
+      perRow(fusedName("", call.prologue, call.epilogue), { x: call.inputs[0], axis: -1, args }, (scope, { length, at }) => {
         const { k } = scope;
         const from = firstInput(scope, call, "again");
         const squares = squaresOf(scope, length, groupSum(k), (i) => from.first(at(i)));

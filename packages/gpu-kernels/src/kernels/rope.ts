@@ -1,8 +1,9 @@
-import type { RopeParams } from "@centella/core/backend";
+import type { ParamsOf } from "@centella/core";
 import type { Emitter, F32, I32, U32 } from "../emitter.ts";
 import { asValue, plus, times, timesPlus, unflatten } from "../extent.ts";
-import { type GpuArguments, type GpuKernel, type GpuStep, input, output } from "../kernel.ts";
+import { type GpuArguments, type GpuKernelOf, type GpuStep, input, output } from "../kernel.ts";
 import { sinCosOf } from "../shared/math.ts";
+import { dimAt } from "../shared/rows.ts";
 
 /** Words of a pair's frequency, in turns per position: the whole part, then 64 bits of fraction, high word first. */
 const wordsPerPair = 3;
@@ -11,11 +12,11 @@ const wordsPerPair = 3;
  * A lane per pair, and one per element that is only copied. Angles are fractions of a turn in fixed point: position times frequency is
  * then exact modulo one turn, where f32 radians would be off by 1e-2 at position 100,000.
  */
-export const rope: GpuKernel<RopeParams> = {
-  unsupported: ({ inputs: [x] }) => (typeof x!.shape[2] === "number" ? undefined : "no kernel for a symbolic head size"),
+export const rope: GpuKernelOf<"rope"> = {
+  unsupported: ({ inputs: [x] }) => (typeof x.shape[2] === "number" ? undefined : "no kernel for a symbolic head size"),
   steps: (call, params) => {
     const [x, , factors] = call.inputs;
-    const width = x!.shape[2] as number;
+    const width = x.shape[2] as number;
     const dims = params.dims === 0 ? width : params.dims;
     const pairs = dims / 2;
     const args: GpuArguments = {
@@ -27,10 +28,10 @@ export const rope: GpuKernel<RopeParams> = {
       kind: "each",
       name: factors === undefined ? params.ropeType : `${params.ropeType}_factors`,
       args,
-      shape: [...x!.shape.slice(0, 2), pairs + width - dims],
+      shape: [...x.shape.slice(0, 2), pairs + width - dims],
       body: (scope, index) => {
         const { k } = scope;
-        const [heads, d, half] = [scope.extent(x!.shape[1]!), scope.whole(width), scope.whole(pairs)];
+        const [heads, d, half] = [scope.extent(dimAt(x, 1)), scope.whole(width), scope.whole(pairs)];
         const [token, head, unit] = unflatten(k, index, [1, heads, scope.whole(pairs + width - dims)]);
         const row = times(k, timesPlus(k, token, heads, head), d);
         const pair = asValue(k, unit);
@@ -55,7 +56,7 @@ export const rope: GpuKernel<RopeParams> = {
   },
 };
 
-function frequencies(dims: number, { base, scale }: RopeParams): Uint32Array {
+function frequencies(dims: number, { base, scale }: ParamsOf<"rope">): Uint32Array {
   const words = new Uint32Array(wordsPerPair * (dims / 2));
   for (let i = 0; i < dims / 2; i++) {
     const frequency = (scale * base ** ((-2 * i) / dims)) / (2 * Math.PI);

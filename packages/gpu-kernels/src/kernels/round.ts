@@ -1,4 +1,4 @@
-import type { GpuKernel } from "../kernel.ts";
+import type { GpuKernelOf } from "../kernel.ts";
 import { unary } from "../shared/elementwise.ts";
 
-export const round: GpuKernel = unary((k, x) => k.round(x));
+export const round: GpuKernelOf<"round"> = unary((k, x) => k.round(x));

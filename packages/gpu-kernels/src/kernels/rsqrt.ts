@@ -1,5 +1,5 @@
-import type { GpuKernel } from "../kernel.ts";
+import type { GpuKernelOf } from "../kernel.ts";
 import { unary } from "../shared/elementwise.ts";
 import { inverse } from "../shared/math.ts";
 
-export const rsqrt: GpuKernel = unary((k, x) => inverse(k, k.sqrt(x)));
+export const rsqrt: GpuKernelOf<"rsqrt"> = unary((k, x) => inverse(k, k.sqrt(x)));

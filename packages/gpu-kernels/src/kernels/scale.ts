@@ -1,5 +1,4 @@
-import type { ScaleParams } from "@centella/core/backend";
-import type { GpuKernel } from "../kernel.ts";
+import type { GpuKernelOf } from "../kernel.ts";
 import { unary } from "../shared/elementwise.ts";
 
-export const scale: GpuKernel<ScaleParams> = unary((k, x, number) => k.mul(x, number("by")));
+export const scale: GpuKernelOf<"scale"> = unary((k, x, number) => k.mul(x, number("by")));

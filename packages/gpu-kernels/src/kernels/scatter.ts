@@ -1,13 +1,13 @@
-import type { ScatterParams } from "@centella/core/backend";
 import { asValue, product, timesPlus, unflatten } from "../extent.ts";
-import { type GpuKernel, input, output } from "../kernel.ts";
+import { type GpuKernelOf, input, output } from "../kernel.ts";
+import { dimAt } from "../shared/rows.ts";
 import { normalAxis } from "../shared/strided.ts";
 
 /** Each element of the output looks through the indices, in order: no two lanes write one, and sums have one order. */
-export const scatter: GpuKernel<ScatterParams> = {
+export const scatter: GpuKernelOf<"scatter"> = {
   steps: (call, { axis: given, mode }) => {
     const [x, indices] = call.inputs;
-    const { dtype, shape } = x!;
+    const { dtype, shape } = x;
     const axis = normalAxis(given, shape.length);
     return [
       {
@@ -18,9 +18,9 @@ export const scatter: GpuKernel<ScatterParams> = {
         to: "y",
         body: (scope, at) => {
           const { k } = scope;
-          const m = scope.extent(indices!.shape[0]!);
+          const m = scope.extent(dimAt(indices, 0));
           const inner = product(k, scope.extents(shape.slice(axis + 1)));
-          const [outer, place, within] = unflatten(k, at, [1, scope.extent(shape[axis]!), inner]);
+          const [outer, place, within] = unflatten(k, at, [1, scope.extent(dimAt(x, axis)), inner]);
           const index = k.bitcast("i32", asValue(k, place));
           const bits = k.variable("u32", k.loadBits("x", at));
           k.for(0, m, 1, (i) =>

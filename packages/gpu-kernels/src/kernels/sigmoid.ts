@@ -1,5 +1,5 @@
-import type { GpuKernel } from "../kernel.ts";
+import type { GpuKernelOf } from "../kernel.ts";
 import { unary } from "../shared/elementwise.ts";
 import { logistic } from "../shared/math.ts";
 
-export const sigmoid: GpuKernel = unary(logistic);
+export const sigmoid: GpuKernelOf<"sigmoid"> = unary(logistic);

@@ -1,5 +1,5 @@
-import type { GpuKernel } from "../kernel.ts";
+import type { GpuKernelOf } from "../kernel.ts";
 import { unary } from "../shared/elementwise.ts";
 import { logistic } from "../shared/math.ts";
 
-export const silu: GpuKernel = unary((k, x) => k.mul(x, logistic(k, x)));
+export const silu: GpuKernelOf<"silu"> = unary((k, x) => k.mul(x, logistic(k, x)));

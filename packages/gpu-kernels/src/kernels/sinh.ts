@@ -1,9 +1,9 @@
-import type { GpuKernel } from "../kernel.ts";
+import type { GpuKernelOf } from "../kernel.ts";
 import { unary } from "../shared/elementwise.ts";
 import { expm1, isSmaller, withSignOf } from "../shared/math.ts";
 
 /** `(u + u / (u + 1)) / 2` with `u = exp(|x|) - 1`, which does not cancel near 0. */
-export const sinh: GpuKernel = unary((k, x) => {
+export const sinh: GpuKernelOf<"sinh"> = unary((k, x) => {
   const u = expm1(k, k.abs(x));
   // From 2^24 on the second term is below the first one's rounding, and infinity has none.
   const second = k.select(isSmaller(k, u, 2 ** 24), k.div(u, k.add(u, 1)), 0);

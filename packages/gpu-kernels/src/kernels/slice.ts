@@ -1,11 +1,10 @@
-import type { SliceParams } from "@centella/core/backend";
 import { offset, plus, stridesOf, times } from "../extent.ts";
-import type { GpuKernel } from "../kernel.ts";
+import type { GpuKernelOf } from "../kernel.ts";
 import { copyFrom, normalAxis } from "../shared/strided.ts";
 
-export const slice: GpuKernel<SliceParams> = {
+export const slice: GpuKernelOf<"slice"> = {
   steps: (call, { axis: given, start, step }) => {
-    const { shape } = call.inputs[0]!;
+    const { shape } = call.inputs[0];
     const axis = normalAxis(given, shape.length);
     // A start from the end needs a number of elements; a symbolic axis starts at 0.
     const first = start < 0 ? start + (shape[axis] as number) : start;

@@ -1,5 +1,4 @@
-import type { SoftmaxParams } from "@centella/core/backend";
-import type { GpuKernel } from "../kernel.ts";
+import type { GpuKernelOf } from "../kernel.ts";
 import { softmaxLike } from "../shared/softmax.ts";
 
-export const softmax: GpuKernel<SoftmaxParams> = softmaxLike((k, shifted, sum) => k.div(k.exp(shifted), sum));
+export const softmax: GpuKernelOf<"softmax"> = softmaxLike((k, shifted, sum) => k.div(k.exp(shifted), sum));

@@ -1,5 +1,5 @@
-import type { GpuKernel } from "../kernel.ts";
+import type { GpuKernelOf } from "../kernel.ts";
 import { unary } from "../shared/elementwise.ts";
 import { softplus as logOnePlusExp } from "../shared/math.ts";
 
-export const softplus: GpuKernel = unary(logOnePlusExp);
+export const softplus: GpuKernelOf<"softplus"> = unary(logOnePlusExp);

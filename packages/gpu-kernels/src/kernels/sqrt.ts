@@ -1,4 +1,4 @@
-import type { GpuKernel } from "../kernel.ts";
+import type { GpuKernelOf } from "../kernel.ts";
 import { unary } from "../shared/elementwise.ts";
 
-export const sqrt: GpuKernel = unary((k, x) => k.sqrt(x));
+export const sqrt: GpuKernelOf<"sqrt"> = unary((k, x) => k.sqrt(x));

@@ -1,5 +1,6 @@
 import { asValue, divide, offset, stridesOf, unflatten } from "../extent.ts";
-import { type GpuArgument, type GpuKernel, type GpuStep, input, output } from "../kernel.ts";
+import { type GpuArgument, type GpuKernelOf, type GpuStep, input, output } from "../kernel.ts";
+import { dimAt } from "../shared/rows.ts";
 
 /** Most lanes of a group. Lane i keeps the elements i, i + lanes, … of the state. */
 const mostLanes = 256;
@@ -8,35 +9,35 @@ const mostLanes = 256;
 const mostKept = 16;
 
 /** A group of lanes per head and channel, which keeps the state `[N]` and goes from token to token. A row outside of the state gives 0. */
-export const ssmScan: GpuKernel = {
+export const ssmScan: GpuKernelOf<"ssmScan"> = {
   unsupported: ({ inputs }) => {
-    const size = inputs[3]!.shape[2] as number;
+    const size = inputs[3].shape[2] as number;
     return size > mostLanes * mostKept ? `no kernel for states of ${size} elements; up to ${mostLanes * mostKept}` : undefined;
   },
   steps: (call) => {
     const [x, , a, b, , state, positions] = call.inputs;
-    const [, heads, channels] = x!.shape as [never, number, number];
-    const size = b!.shape[2] as number;
+    const [, heads, channels] = x.shape as [never, number, number];
+    const size = b.shape[2] as number;
     const lanes = Math.min(mostLanes, Math.max(32, 2 ** Math.ceil(Math.log2(size))));
     const perLane = Math.ceil(size / lanes);
     // Row and beginning of each token in one: with the tensors apart there would be more than every device can bind.
-    const tokens: GpuArgument = { kind: "scratch", dtype: "u32", elements: positions!.shape };
+    const tokens: GpuArgument = { kind: "scratch", dtype: "u32", elements: positions.shape };
     const prepare: GpuStep = {
       kind: "each",
       name: "tokens",
       args: { positions: input(call, 6), rows: input(call, 7), tokens },
-      shape: positions!.shape,
+      shape: positions.shape,
       body: (scope, t) => {
         const { k } = scope;
         const row = k.bitcast("u32", k.loadInteger("rows", t));
         const isFirst = k.compare("eq", k.loadInteger("positions", t), 0);
-        const bounded = k.min(row, scope.extent(state!.shape[0]!));
+        const bounded = k.min(row, scope.extent(dimAt(state, 0)));
         k.store("tokens", t, k.add(k.shiftLeft(bounded, 1), k.select(isFirst, k.constant("u32", 1), 0)));
       },
     };
     const scan: GpuStep = {
       kind: "groups",
-      name: `${size}_${a!.shape[1] === 1 ? "1" : "n"}`,
+      name: `${size}_${a.shape[1] === 1 ? "1" : "n"}`,
       args: {
         ...{ x: input(call, 0), dt: input(call, 1), a: input(call, 2), b: input(call, 3), c: input(call, 4), state: input(call, 5) },
         ...{ tokens, y: output(call) },
@@ -46,34 +47,32 @@ export const ssmScan: GpuKernel = {
       body: (scope, group) => {
         const { k } = scope;
         const [h, p] = unflatten(k, group, [1, scope.whole(channels)]);
-        const [groups, n] = [scope.extent(b!.shape[1]!), scope.extent(b!.shape[2]!)];
-        const [shared] = divide(k, h, scope.whole(heads / (b!.shape[1] as number)));
-        const states = scope.extent(state!.shape[0]!);
+        const [groups, n] = [scope.extent(dimAt(b, 1)), scope.extent(dimAt(b, 2))];
+        const [shared] = divide(k, h, scope.whole(heads / (b.shape[1] as number)));
+        const states = scope.extent(dimAt(state, 0));
         const lane = k.lane();
-        const places = Array.from({ length: perLane }, (_, i) => k.add(lane, i * lanes));
-        const values = places.map(() => k.variable("f32", 0));
+        const elements = Array.from({ length: perLane }, (_, i) => ({ place: k.add(lane, i * lanes), value: k.variable("f32", 0) }));
         const reduce = k.reducer(["f32"]);
         const last = k.variable("u32", 0xffffffff);
-        const stateStrides = stridesOf(k, scope.extents(state!.shape));
-        k.forUniform(0, scope.extent(positions!.shape[0]!), 1, (t) => {
+        const stateStrides = stridesOf(k, scope.extents(state.shape));
+        k.forUniform(0, scope.extent(dimAt(positions, 0)), 1, (t) => {
           const token = k.loadBits("tokens", t);
           const row = k.shiftRight(token, 1);
           const isNew = k.compare("ne", row, last.get());
           const isFirst = k.compare("eq", k.and(token, 1), 1);
           last.set(row);
           const step = k.load("dt", asValue(k, offset(k, [t, h], [scope.whole(heads), 1])));
-          const at = asValue(k, offset(k, [t, h, p], stridesOf(k, scope.extents(x!.shape))));
+          const at = asValue(k, offset(k, [t, h, p], stridesOf(k, scope.extents(x.shape))));
           const increase = k.mul(step, k.load("x", at));
           const sum = k.variable("f32", 0);
-          places.forEach((place, i) => {
-            const value = values[i]!;
+          elements.forEach(({ place, value }) => {
             k.if(k.compare("lt", place, n), () => {
               k.if(k.both(isNew, k.compare("lt", row, states)), () =>
                 value.set(k.load("state", asValue(k, offset(k, [row, h, p, place], stateStrides)))),
               );
               k.if(k.either(isFirst, k.compare("ge", row, states)), () => value.set(0));
-              const decays = scope.extent(a!.shape[1]!);
-              const decay = k.load("a", asValue(k, offset(k, [h, a!.shape[1] === 1 ? 0 : place], [decays, 1])));
+              const decays = scope.extent(dimAt(a, 1));
+              const decay = k.load("a", asValue(k, offset(k, [h, a.shape[1] === 1 ? 0 : place], [decays, 1])));
               const from = asValue(k, offset(k, [t, shared, place], stridesOf(k, [0, groups, n])));
               value.set(k.fma(k.exp(k.mul(step, decay)), value.get(), k.mul(increase, k.load("b", from))));
               sum.set(k.fma(k.load("c", from), value.get(), sum.get()));

@@ -1,9 +1,8 @@
-import type { StackParams } from "@centella/core/backend";
-import type { GpuKernel } from "../kernel.ts";
+import type { GpuKernelOf } from "../kernel.ts";
 import { join } from "../shared/join.ts";
 import { normalAxis } from "../shared/strided.ts";
 
-export const stack: GpuKernel<StackParams> = {
+export const stack: GpuKernelOf<"stack"> = {
   steps: (call, { axis: given }) => {
     const { shape } = call.output;
     return join(

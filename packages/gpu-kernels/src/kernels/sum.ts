@@ -1,5 +1,4 @@
-import type { ReduceParams } from "@centella/core/backend";
-import type { GpuKernel } from "../kernel.ts";
+import type { GpuKernelOf } from "../kernel.ts";
 import { reduction } from "../shared/reduction.ts";
 
-export const sum: GpuKernel<ReduceParams> = reduction({ initial: 0, combine: (k, a, b) => k.add(a, b) });
+export const sum: GpuKernelOf<"sum"> = reduction({ initial: 0, combine: (k, a, b) => k.add(a, b) });

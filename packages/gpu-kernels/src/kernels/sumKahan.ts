@@ -1,14 +1,13 @@
-import type { ReduceParams } from "@centella/core/backend";
 import type { Emitter, F32 } from "../emitter.ts";
-import { type GpuKernel, input, output } from "../kernel.ts";
+import { type GpuKernelOf, input, output } from "../kernel.ts";
 import { forEachOf, perRow } from "../shared/rows.ts";
 
 /** A sum and what rounding lost of it. */
 type Pair = readonly [sum: F32, lost: F32];
 
-export const sumKahan: GpuKernel<ReduceParams> = {
+export const sumKahan: GpuKernelOf<"sumKahan"> = {
   steps: (call, { axis }) => [
-    perRow("", { x: call.inputs[0]!, axis, args: { x: input(call, 0), y: output(call) } }, (scope, { row, length, at }) => {
+    perRow("", { x: call.inputs[0], axis, args: { x: input(call, 0), y: output(call) } }, (scope, { row, length, at }) => {
       const { k } = scope;
       const [sum, lost] = [k.variable("f32", 0), k.variable("f32", 0)];
       forEachOf(scope, length, (i) => {

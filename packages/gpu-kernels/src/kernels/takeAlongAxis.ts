@@ -1,12 +1,12 @@
-import type { TakeAlongAxisParams } from "@centella/core/backend";
 import { asValue, product, timesPlus, unflatten } from "../extent.ts";
-import { type GpuKernel, input, output } from "../kernel.ts";
+import { type GpuKernelOf, input, output } from "../kernel.ts";
+import { dimAt } from "../shared/rows.ts";
 import { normalAxis } from "../shared/strided.ts";
 
 /** An index outside of the axis gives 0. */
-export const takeAlongAxis: GpuKernel<TakeAlongAxisParams> = {
+export const takeAlongAxis: GpuKernelOf<"takeAlongAxis"> = {
   steps: (call, { axis: given }) => {
-    const { dtype, shape } = call.inputs[0]!;
+    const { dtype, shape } = call.inputs[0];
     const axis = normalAxis(given, shape.length);
     return [
       {
@@ -17,9 +17,9 @@ export const takeAlongAxis: GpuKernel<TakeAlongAxisParams> = {
         to: "y",
         body: (scope, at) => {
           const { k } = scope;
-          const n = scope.extent(shape[axis]!);
+          const n = scope.extent(dimAt(call.inputs[0], axis));
           const inner = product(k, scope.extents(shape.slice(axis + 1)));
-          const [outer, , within] = unflatten(k, at, [1, scope.extent(call.output.shape[axis]!), inner]);
+          const [outer, , within] = unflatten(k, at, [1, scope.extent(dimAt(call.output, axis)), inner]);
           const index = k.bitcast("u32", k.loadInteger("indices", at));
           const bits = k.variable("u32", 0);
           k.if(k.compare("lt", index, n), () =>

@@ -1,5 +1,5 @@
-import type { GpuKernel } from "../kernel.ts";
+import type { GpuKernelOf } from "../kernel.ts";
 import { unary } from "../shared/elementwise.ts";
 import { tanh as hyperbolicTangent } from "../shared/math.ts";
 
-export const tanh: GpuKernel = unary(hyperbolicTangent);
+export const tanh: GpuKernelOf<"tanh"> = unary(hyperbolicTangent);

@@ -1,7 +1,6 @@
-import type { TopKParams } from "@centella/core/backend";
-import type { GpuKernel } from "../kernel.ts";
+import type { GpuKernelOf } from "../kernel.ts";
 import { orderSteps } from "../shared/sorting.ts";
 
-export const topKIndices: GpuKernel<TopKParams> = {
+export const topKIndices: GpuKernelOf<"topKIndices"> = {
   steps: (call, { axis, largest }) => orderSteps(call, { axis, descending: largest, give: "indices" }),
 };

@@ -1,11 +1,11 @@
-import type { TransposeParams } from "@centella/core/backend";
+import { elementAt } from "@centella/core/backend";
 import { offset, stridesOf } from "../extent.ts";
-import type { GpuKernel } from "../kernel.ts";
+import type { GpuKernelOf } from "../kernel.ts";
 import { copyFrom, normalAxis } from "../shared/strided.ts";
 
-export const transpose: GpuKernel<TransposeParams> = {
+export const transpose: GpuKernelOf<"transpose"> = {
   steps: (call, { axes }) => {
-    const { shape } = call.inputs[0]!;
+    const { shape } = call.inputs[0];
     const order = axes?.map((axis) => normalAxis(axis, shape.length)) ?? shape.map((_, axis) => axis).reverse();
     return [
       copyFrom(call, (scope, indices) => {
@@ -13,7 +13,7 @@ export const transpose: GpuKernel<TransposeParams> = {
         return offset(
           scope.k,
           indices,
-          order.map((axis) => strides[axis]!),
+          order.map((axis) => elementAt(strides, axis)),
         );
       }),
     ];

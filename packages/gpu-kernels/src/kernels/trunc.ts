@@ -1,4 +1,4 @@
-import type { GpuKernel } from "../kernel.ts";
+import type { GpuKernelOf } from "../kernel.ts";
 import { unary } from "../shared/elementwise.ts";
 
-export const trunc: GpuKernel = unary((k, x) => k.trunc(x));
+export const trunc: GpuKernelOf<"trunc"> = unary((k, x) => k.trunc(x));

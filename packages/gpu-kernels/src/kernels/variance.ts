@@ -1,15 +1,14 @@
-import type { VarianceParams } from "@centella/core/backend";
 import type { F32, U32 } from "../emitter.ts";
 import { asValue } from "../extent.ts";
-import { type GpuKernel, input, output } from "../kernel.ts";
+import { type GpuKernelOf, input, output } from "../kernel.ts";
 import { groupSum } from "../shared/groups.ts";
 import { floatOf } from "../shared/reduction.ts";
 import { perRow, squaresOf, sumOf } from "../shared/rows.ts";
 
 /** Two passes, the second over differences to the mean. */
-export const variance: GpuKernel<VarianceParams> = {
+export const variance: GpuKernelOf<"variance"> = {
   steps: (call, { axis, correction }) => [
-    perRow("", { x: call.inputs[0]!, axis, args: { x: input(call, 0), y: output(call) } }, (scope, { row, length, at }) => {
+    perRow("", { x: call.inputs[0], axis, args: { x: input(call, 0), y: output(call) } }, (scope, { row, length, at }) => {
       const { k } = scope;
       const add = groupSum(k);
       const load = (i: U32): F32 => k.load("x", at(i));

@@ -1,10 +1,10 @@
-import type { GpuKernel } from "../kernel.ts";
+import type { GpuKernelOf } from "../kernel.ts";
 import { broadcastMap } from "../shared/elementwise.ts";
 
-export const where: GpuKernel = {
+export const where: GpuKernelOf<"where"> = {
   steps: (call) => [
-    broadcastMap(call, ({ k }, [condition, a, b], at) =>
-      k.select(k.compare("ne", k.loadBits(condition!, at[0]!), 0), k.loadBits(a!, at[1]!), k.loadBits(b!, at[2]!)),
+    broadcastMap(call, ({ k }, [condition, a, b]) =>
+      k.select(k.compare("ne", k.loadBits(condition.name, condition.at), 0), k.loadBits(a.name, a.at), k.loadBits(b.name, b.at)),
     ),
   ],
 };

@@ -1,30 +1,40 @@
-import type { DType, Shape } from "@centella/core";
-import { sameShape } from "@centella/core/backend";
+import type { DType, Shape, TensorSpec } from "@centella/core";
+import { elementAt, mapTuple, sameShape } from "@centella/core/backend";
 import type { Emitter, F32, I32, NumberType, U32, Value } from "../emitter.ts";
 import { type Extent, offset, stridesOf, unflatten } from "../extent.ts";
-import { type GpuArguments, type GpuCall, type GpuElement, type GpuKernel, type GpuScope, input, output } from "../kernel.ts";
+import { type GpuArguments, type GpuCall, type GpuElement, type GpuKernel, type GpuScope, type GpuStep, input, output } from "../kernel.ts";
+
+/** Inputs that a call cannot leave out. */
+export type RequiredSpecs = readonly TensorSpec[];
 
 /** A unary op on f32. NaN stays NaN, whatever `f` makes of it. */
-export function unary<P extends object>(f: (k: Emitter, x: F32, number: (name: string) => F32) => F32): GpuKernel<P> {
-  return elementwise((k, [x], number) => k.select(k.isNaN(x!), x!, f(k, x!, number)));
+export function unary<P extends object>(
+  f: (k: Emitter, x: F32, number: (name: string) => F32) => F32,
+): GpuKernel<P, readonly [TensorSpec]> {
+  return elementwise((k, [x], number) => k.select(k.isNaN(x), x, f(k, x, number)));
 }
 
 /** A binary op with broadcasting, on f32 and, where `ofIntegers` is given, on i32. */
-export function binary(of: (k: Emitter, a: F32, b: F32) => F32, ofIntegers?: (k: Emitter, a: I32, b: I32) => I32): GpuKernel {
-  return elementwise((k, [a, b]) => of(k, a!, b!), ofIntegers && ((k, [a, b]) => ofIntegers(k, a!, b!)));
+export function binary(
+  of: (k: Emitter, a: F32, b: F32) => F32,
+  ofIntegers?: (k: Emitter, a: I32, b: I32) => I32,
+): GpuKernel<object, readonly [TensorSpec, TensorSpec]> {
+  return elementwise((k, [a, b]) => of(k, a, b), ofIntegers && ((k, [a, b]) => ofIntegers(k, a, b)));
 }
 
 /** An op element by element, its inputs broadcast. */
-export function elementwise<P extends object>(of: GpuElement["of"], ofIntegers?: GpuElement["ofIntegers"]): GpuKernel<P> {
+export function elementwise<P extends object, const Inputs extends RequiredSpecs>(
+  of: (k: Emitter, inputs: { readonly [I in keyof Inputs]: F32 }, number: (name: string) => F32) => F32,
+  ofIntegers?: (k: Emitter, inputs: { readonly [I in keyof Inputs]: I32 }) => I32,
+): GpuKernel<P, Inputs> {
   const element: GpuElement = { of, ...(ofIntegers && { ofIntegers }) };
   return {
     element,
     steps: (call, params) => [
-      broadcastMap(call, (scope, names, at) => {
-        const { k } = scope;
+      broadcastMap(call, (scope, inputs) => {
         const { dtype } = call.output;
-        const values = names.map((name, i) => loadElement(k, dtype, name, at[i]!));
-        return computeElement(k, element, dtype, values, (name) => scope.number(name, numberOf(params, name)));
+        const values = inputs.map(({ name, at }) => loadElement(scope.k, dtype, name, at));
+        return computeElement(scope.k, element, dtype, values, (name) => scope.number(name, numberOf(params, name)));
       }),
     ],
   };
@@ -51,22 +61,34 @@ export function numberOf(params: object, name: string): number {
   return Number((params as Readonly<Record<string, unknown>>)[name]);
 }
 
-/** A lane for each element of the output: `body` sees the names of the inputs and where their elements are. */
-export function broadcastMap(
-  call: GpuCall,
-  body: (scope: GpuScope, names: readonly string[], at: readonly (U32 | number)[]) => Value<NumberType>,
-): ReturnType<GpuKernel["steps"]>[number] {
+/** The argument of an input that broadcasts, and the index of its element. */
+export interface BroadcastInput {
+  readonly name: string;
+  readonly at: Extent;
+}
+
+/** A lane for each element of the output. */
+export function broadcastMap<const Inputs extends RequiredSpecs>(
+  call: GpuCall<Inputs>,
+  body: (scope: GpuScope, inputs: { readonly [I in keyof Inputs]: BroadcastInput }) => Value<NumberType>,
+): GpuStep {
   const { inputs, output: y } = call;
-  const names = inputs.map((_, i) => `x${i}`);
-  const args: GpuArguments = { ...Object.fromEntries(names.map((name, i) => [name, input(call, i)])), y: output(call) };
-  const shapes = inputs.map((spec) => spec!.shape);
+  const nameOf = (i: number): string => `x${i}`;
+  const args: GpuArguments = { ...Object.fromEntries(inputs.map((_, i) => [nameOf(i), input(call, i)])), y: output(call) };
+  const shapes = inputs.map(({ shape }) => shape);
   return {
     kind: "map",
-    name: inputs.map((spec) => spec!.dtype).join("_"),
+    name: inputs.map(({ dtype }) => dtype).join("_"),
     args,
     shape: y.shape,
     to: "y",
-    body: (scope, index) => body(scope, names, broadcastIndices(scope, y.shape, shapes, index)),
+    body(scope, index) {
+      const indices = broadcastIndices(scope, y.shape, shapes, index);
+      return body(
+        scope,
+        mapTuple(inputs, (_, i) => ({ name: nameOf(i), at: elementAt(indices, i) })),
+      );
+    },
   };
 }
 

@@ -1,14 +1,14 @@
-import type { ArgmaxParams } from "@centella/core/backend";
+import type { ParamsOf, TensorSpec } from "@centella/core";
 import type { Emitter, F32, U32 } from "../emitter.ts";
 import { type GpuKernel, input, output } from "../kernel.ts";
 import { larger } from "./groups.ts";
 import { forEachOf, perRow } from "./rows.ts";
 
 /** The place of the element with the largest key, of equal keys the first. No element has key 0. */
-export function argExtreme(keyOf: (k: Emitter, x: F32) => U32): GpuKernel<ArgmaxParams> {
+export function argExtreme(keyOf: (k: Emitter, x: F32) => U32): GpuKernel<ParamsOf<"argmax">, readonly [TensorSpec]> {
   return {
     steps: (call, { axis }) => [
-      perRow("", { x: call.inputs[0]!, axis, args: { x: input(call, 0), y: output(call) } }, (scope, { row, length, at }) => {
+      perRow("", { x: call.inputs[0], axis, args: { x: input(call, 0), y: output(call) } }, (scope, { row, length, at }) => {
         const { k } = scope;
         const [key, index] = [k.variable("u32", 0), k.variable("u32", 0)];
         forEachOf(scope, length, (i) => {

@@ -1,10 +1,11 @@
+import { elementAt } from "@centella/core/backend";
 import type { Bool, Emitter, F32, U32 } from "../emitter.ts";
 import { bitsOf } from "./values.ts";
 
 /** `c[0] x^(n-1) + … + c[n-1]` */
 export function polynomial(k: Emitter, x: F32, coefficients: readonly number[]): F32 {
-  const [first, ...rest] = coefficients;
-  return rest.reduce<F32>((sum, coefficient) => k.fma(sum, x, coefficient), k.constant("f32", first!));
+  const [first = 0, ...rest] = coefficients;
+  return rest.reduce<F32>((sum, coefficient) => k.fma(sum, x, coefficient), k.constant("f32", first));
 }
 
 export function withSignOf(k: Emitter, magnitude: F32, x: F32): F32 {
@@ -114,14 +115,13 @@ export function reduceAngle(k: Emitter, x: F32): { readonly r: F32; readonly q: 
     [1, 2, 3, 4].reduce<U32>(
       // Past the table only bits that no finite argument looks at.
       (value, at) => k.select(k.compare("eq", word, at), k.constant("u32", twoOverPi[at + ahead] ?? 0), value),
-      k.constant("u32", twoOverPi[ahead]!),
+      k.constant("u32", elementAt(twoOverPi, ahead)),
     );
-  const words = [wordAt(0), wordAt(1), wordAt(2), wordAt(3)];
+  const words = [wordAt(0), wordAt(1), wordAt(2), wordAt(3)] as const;
   const isShifted = k.compare("ne", shift, 0);
   const back = k.and(k.sub(k.constant("u32", 32), shift), 31);
-  const joined = (i: 0 | 1 | 2): U32 =>
-    k.select(isShifted, k.or(k.shiftLeft(words[i]!, shift), k.shiftRight(words[i + 1]!, back)), words[i]!);
-  const [high, middle, low] = [joined(0), joined(1), joined(2)];
+  const joined = (word: U32, next: U32): U32 => k.select(isShifted, k.or(k.shiftLeft(word, shift), k.shiftRight(next, back)), word);
+  const [high, middle, low] = [joined(words[0], words[1]), joined(words[1], words[2]), joined(words[2], words[3])];
   // The product's 64 bits from 2^61 on: two of the quotient, then the fraction.
   const third = k.multiplyHigh(mantissa, low);
   const lowWord = k.add(k.mul(mantissa, middle), third);

@@ -1,18 +1,19 @@
-import type { PoolParams } from "@centella/core/backend";
+import type { ParamsOf, TensorSpec } from "@centella/core";
+import { tupleOf } from "@centella/core/backend";
 import type { Emitter, F32, U32, Variable } from "../emitter.ts";
 import { asValue, plus, times, timesPlus, unflatten } from "../extent.ts";
 import { type GpuCall, type GpuStep, input, output } from "../kernel.ts";
 
 /** A lane per window: `fold` takes its elements, those of the padding left out, into the variable; `finish` sees how many there were. */
 export function pool(
-  call: GpuCall,
-  { kernel, stride, padding }: PoolParams,
+  call: GpuCall<readonly [TensorSpec]>,
+  { kernel, stride, padding }: ParamsOf<"maxPool2d">,
   name: string,
   initial: number,
   fold: (k: Emitter, value: Variable<"f32">, x: F32) => void,
   finish: (k: Emitter, value: F32, count: U32) => F32,
 ): GpuStep {
-  const [height, width] = call.inputs[0]!.shape.slice(2) as [number, number];
+  const [height, width] = call.inputs[0].shape.slice(2) as [number, number];
   const [down, across] = stride ?? kernel;
   return {
     kind: "map",
@@ -22,13 +23,14 @@ export function pool(
     to: "y",
     body: (scope, index) => {
       const { k } = scope;
-      const [item, channel, row, column] = unflatten(k, index, scope.extents(call.output.shape));
-      const plane = timesPlus(k, item!, scope.extent(call.output.shape[1]!), channel!);
+      const extents = scope.extents(tupleOf(call.output.shape, 4));
+      const [item, channel, row, column] = unflatten(k, index, extents);
+      const plane = timesPlus(k, item, extents[1], channel);
       const value = k.variable("f32", initial);
       const count = k.variable("u32", 0);
       // Wraps below zero to beyond the image: one unsigned comparison tests both borders.
-      const top = k.sub(asValue(k, times(k, row!, scope.whole(down))), scope.whole(padding[0]));
-      const left = k.sub(asValue(k, times(k, column!, scope.whole(across))), scope.whole(padding[1]));
+      const top = k.sub(asValue(k, times(k, row, scope.whole(down))), scope.whole(padding[0]));
+      const left = k.sub(asValue(k, times(k, column, scope.whole(across))), scope.whole(padding[1]));
       k.for(0, scope.whole(kernel[0]), 1, (i) => {
         const y = k.add(top, i);
         k.if(k.compare("lt", y, scope.whole(height)), () =>

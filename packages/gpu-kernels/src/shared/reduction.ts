@@ -1,8 +1,8 @@
-import type { ReduceParams } from "@centella/core/backend";
+import type { ParamsOf, TensorSpec } from "@centella/core";
 import type { Emitter, F32 } from "../emitter.ts";
 import { asValue, divide, type Extent, plus, times } from "../extent.ts";
 import { firstArgs, firstInput, fusedName, type GpuArgument, type GpuKernel, mostElements, resultArgs, storeResult } from "../kernel.ts";
-import { forEachOf, perRow, rowAt, rowsOf } from "./rows.ts";
+import { dimAt, forEachOf, perRow, rowAt, rowsOf } from "./rows.ts";
 
 /** Elements of a row from which on several groups share it, and the least that each of them takes. */
 const longRow = 2 ** 14;
@@ -27,7 +27,7 @@ interface Fold {
 }
 
 /** An f32 reduction over one axis or all. Where rows are long and few, several groups share each, and a second step joins their results. */
-export function reduction<P extends Pick<ReduceParams, "axis">>(fold: Fold): GpuKernel<P> {
+export function reduction<P extends Pick<ParamsOf<"sum">, "axis">>(fold: Fold): GpuKernel<P, readonly [TensorSpec]> {
   const { initial, map = (_k, x) => x, combine, finish = (_k, value) => value } = fold;
   /** The combined value of the lanes' shares, `load(i)` for `i` of a lane's own. */
   const folded = (k: Emitter, each: (take: (value: F32) => void) => void): F32 => {
@@ -40,10 +40,10 @@ export function reduction<P extends Pick<ReduceParams, "axis">>(fold: Fold): Gpu
     epilogue: true,
     prologue: "once",
     steps: (call, { axis: given }) => {
-      const x = call.inputs[0]!;
+      const x = call.inputs[0];
       const { outer, inner, axis } = rowsOf(x, given);
       const rows = [...outer, ...inner];
-      const sharers = sharersOf(mostElements(rows, call.bucket), mostElements(axis === null ? x.shape : [x.shape[axis]!], call.bucket));
+      const sharers = sharersOf(mostElements(rows, call.bucket), mostElements(axis === null ? x.shape : [dimAt(x, axis)], call.bucket));
       if (sharers === 1) {
         const args = { ...firstArgs(call), ...resultArgs(call) };
         return [

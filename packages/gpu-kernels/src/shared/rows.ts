@@ -1,4 +1,5 @@
-import type { Shape, TensorSpec } from "@centella/core";
+import type { Dim, Shape, TensorSpec } from "@centella/core";
+import { elementAt } from "@centella/core/backend";
 import type { F32, U32 } from "../emitter.ts";
 import { asValue, type Extent, plus, product, times, timesPlus, unflatten } from "../extent.ts";
 import type { GpuArguments, GpuScope, GpuStep } from "../kernel.ts";
@@ -22,10 +23,15 @@ export function rowsOf(
   return { outer: shape.slice(0, at), inner: shape.slice(at + 1), axis: at };
 }
 
+/** The extent of an axis; a negative axis counts from the end. */
+export function dimAt({ shape }: TensorSpec, axis: number): Dim {
+  return elementAt(shape, axis < 0 ? axis + shape.length : axis);
+}
+
 /** A row of `x` along an axis from 0, or all of `x` for null. */
 export function rowAt(scope: GpuScope, x: TensorSpec, axis: number | null, row: U32): Row {
   const { k } = scope;
-  const length = axis === null ? product(k, scope.extents(x.shape)) : scope.extent(x.shape[axis]!);
+  const length = axis === null ? product(k, scope.extents(x.shape)) : scope.extent(dimAt(x, axis));
   const between = product(k, scope.extents(rowsOf(x, axis).inner));
   const [before, after] = unflatten(k, row, [1, between]);
   const start = timesPlus(k, times(k, before, length), between, after);

@@ -1,14 +1,14 @@
-import type { ScanParams } from "@centella/core/backend";
+import type { ParamsOf, TensorSpec } from "@centella/core";
 import type { Emitter, F32 } from "../emitter.ts";
 import { asValue } from "../extent.ts";
 import { type GpuKernel, input, output } from "../kernel.ts";
 import { perRow } from "./rows.ts";
 
 /** A running combination along an axis: each lane combines a part of the row, then goes over it again from what is before it. */
-export function scan(initial: number, combine: (k: Emitter, a: F32, b: F32) => F32): GpuKernel<ScanParams> {
+export function scan(initial: number, combine: (k: Emitter, a: F32, b: F32) => F32): GpuKernel<ParamsOf<"cumsum">, readonly [TensorSpec]> {
   return {
     steps: (call, { axis }) => [
-      perRow("", { x: call.inputs[0]!, axis, args: { x: input(call, 0), y: output(call) } }, ({ k }, { length, at }) => {
+      perRow("", { x: call.inputs[0], axis, args: { x: input(call, 0), y: output(call) } }, ({ k }, { length, at }) => {
         const lane = k.lane();
         const part = k.quotient(k.add(asValue(k, length), k.lanes - 1), k.lanes);
         const start = k.mul(lane, part);

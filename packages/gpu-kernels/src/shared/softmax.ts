@@ -1,4 +1,4 @@
-import type { SoftmaxParams } from "@centella/core/backend";
+import type { ParamsOf, TensorSpec } from "@centella/core";
 import type { Emitter, F32 } from "../emitter.ts";
 import { firstArgs, firstInput, fusedName, type GpuKernel, resultArgs, storeResult } from "../kernel.ts";
 import { groupSum } from "./groups.ts";
@@ -9,14 +9,14 @@ import { forEachOf, perRow, sumOf } from "./rows.ts";
  * A softmax-like op: `finish` makes a result of `x - max` and the sum of `exp(x - max)` over the row. Where the largest value is not
  * finite, `x - max` is NaN, and so is the row.
  */
-export function softmaxLike(finish: (k: Emitter, shifted: F32, sum: F32) => F32): GpuKernel<SoftmaxParams> {
+export function softmaxLike(finish: (k: Emitter, shifted: F32, sum: F32) => F32): GpuKernel<ParamsOf<"softmax">, readonly [TensorSpec]> {
   return {
     epilogue: true,
     prologue: "again",
     steps: (call, { axis }) => {
       const args = { ...firstArgs(call), ...resultArgs(call) };
       return [
-        perRow(fusedName("", call.prologue, call.epilogue), { x: call.inputs[0]!, axis, args }, (scope, { length, at }) => {
+        perRow(fusedName("", call.prologue, call.epilogue), { x: call.inputs[0], axis, args }, (scope, { length, at }) => {
           const { k } = scope;
           const from = firstInput(scope, call, "again");
           const own = k.variable("f32", Number.NEGATIVE_INFINITY);

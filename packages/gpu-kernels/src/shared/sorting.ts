@@ -1,9 +1,10 @@
+import type { TensorSpec } from "@centella/core";
 import type { Emitter, U32 } from "../emitter.ts";
 import { asValue, product, timesPlus, unflatten } from "../extent.ts";
 import { type GpuArgument, type GpuCall, type GpuStep, input, mostElements, output } from "../kernel.ts";
 import { larger } from "./groups.ts";
 import { orderKey } from "./math.ts";
-import { forEachOf, perRow, rowsOf } from "./rows.ts";
+import { dimAt, forEachOf, perRow, rowsOf } from "./rows.ts";
 
 /** What becomes of an order: the values in it, or where they were. */
 export type Give = "values" | "indices";
@@ -21,16 +22,16 @@ const tile = 512;
 const mostRounds = 32;
 
 /** The first places of a stable sort along an axis, as many as the output has; a NaN counts as the largest. */
-export function orderSteps(call: GpuCall, order: Order): readonly GpuStep[] {
-  const kept = call.output.shape.at(order.axis)!;
-  const n = call.inputs[0]!.shape.at(order.axis)!;
+export function orderSteps(call: GpuCall<readonly [TensorSpec]>, order: Order): readonly GpuStep[] {
+  const kept = dimAt(call.output, order.axis);
+  const n = dimAt(call.inputs[0], order.axis);
   if (typeof kept === "number" && kept <= mostRounds && kept !== n) return [selection(call, order)];
   return sorting(call, order);
 }
 
 /** A group per line, and a round for each place: the best of those after the one before. */
-function selection(call: GpuCall, { axis, descending, give }: Order): GpuStep {
-  const x = call.inputs[0]!;
+function selection(call: GpuCall<readonly [TensorSpec]>, { axis, descending, give }: Order): GpuStep {
+  const x = call.inputs[0];
   const kept = call.output.shape.at(axis) as number;
   const args = { x: input(call, 0), y: output(call) };
   return perRow(`${descending ? "down" : "up"}_${give}_rounds`, { x, axis, args }, (scope, { row, length, at }) => {
@@ -74,11 +75,11 @@ function rank(k: Emitter, bits: U32, descending: boolean): U32 {
 }
 
 /** A bitonic network (Batcher, 1968) over ranks and indices in memory of the call's own; distances within a tile are sorted by groups. */
-function sorting(call: GpuCall, { axis, descending, give }: Order): readonly GpuStep[] {
-  const x = call.inputs[0]!;
+function sorting(call: GpuCall<readonly [TensorSpec]>, { axis, descending, give }: Order): readonly GpuStep[] {
+  const x = call.inputs[0];
   const { outer, inner } = rowsOf(x, axis);
   const rows = mostElements([...outer, ...inner]);
-  const most = mostElements([x.shape.at(axis)!]);
+  const most = mostElements([dimAt(x, axis)]);
   const length = Math.max(tile, 2 ** Math.ceil(Math.log2(Math.max(1, most))));
   const places = rows * length;
   // Ranks, then indices.
@@ -92,7 +93,7 @@ function sorting(call: GpuCall, { axis, descending, give }: Order): readonly Gpu
     shape: [...lines, length],
     body: (scope, index) => {
       const { k } = scope;
-      const n = scope.extent(x.shape.at(axis)!);
+      const n = scope.extent(dimAt(x, axis));
       const between = product(k, scope.extents(inner));
       const [line, i] = unflatten(k, index, [1, scope.whole(length)]);
       const [before, after] = unflatten(k, line, [1, between]);
@@ -119,12 +120,12 @@ function sorting(call: GpuCall, { axis, descending, give }: Order): readonly Gpu
     body: (scope, index) => {
       const { k } = scope;
       const between = product(k, scope.extents(inner));
-      const [before, place, after] = unflatten(k, index, [1, scope.extent(call.output.shape.at(axis)!), between]);
+      const [before, place, after] = unflatten(k, index, [1, scope.extent(dimAt(call.output, axis)), between]);
       const line = timesPlus(k, before, between, after);
       const found = k.loadBits("pairs", asValue(k, timesPlus(k, line, scope.whole(length), k.add(asValue(k, place), scope.whole(places)))));
       if (give === "indices") k.store("y", index, found);
       else {
-        const n = scope.extent(x.shape.at(axis)!);
+        const n = scope.extent(dimAt(x, axis));
         k.store("y", index, k.load("x", asValue(k, timesPlus(k, timesPlus(k, before, n, found), between, after))));
       }
     },

@@ -1,14 +1,14 @@
-import type { ReduceParams } from "@centella/core/backend";
+import type { ParamsOf, TensorSpec } from "@centella/core";
 import { type GpuArgument, type GpuKernel, input, output } from "../kernel.ts";
 import { forEachOf, perRow, rowsOf } from "./rows.ts";
 
 /** Whether all elements of a row are true, or any: counted by groups, then packed, since a truth value is a byte. */
-export function truth(which: "all" | "any"): GpuKernel<ReduceParams> {
+export function truth(which: "all" | "any"): GpuKernel<ParamsOf<"sum">, readonly [TensorSpec]> {
   // What is looked for: one that is false, or one that is true.
   const wanted = which === "all" ? "eq" : "ne";
   return {
     steps: (call, { axis }) => {
-      const x = call.inputs[0]!;
+      const x = call.inputs[0];
       const { outer, inner } = rowsOf(x, axis);
       const rows = [...outer, ...inner];
       const found: GpuArgument = { kind: "scratch", dtype: "u32", elements: rows };

@@ -1,4 +1,5 @@
 import { type Dim, type DimValues, type DType, type Shape, type TensorSpec, UnsupportedError } from "@centella/core";
+import { mapTuple } from "@centella/core/backend";
 import {
   type Epilogue,
   type Extent,
@@ -111,7 +112,7 @@ export function launch(
   body({
     k,
     extent,
-    extents: (shape) => shape.map(extent),
+    extents: (shape) => mapTuple(shape, extent),
     number: (_name, value) => k.constant("f32", value),
     whole: (value) => value,
     pointer: (name, elem) => k.pointer(name, elem),

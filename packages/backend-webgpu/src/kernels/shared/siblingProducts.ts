@@ -1,5 +1,5 @@
-import type { DimValues, TensorSpec } from "@centella/core";
-import { elementCount, type FusedParams, type GroupResult, isQuantized, type MatmulParams } from "@centella/core/backend";
+import type { DimValues, ParamsOf, TensorSpec } from "@centella/core";
+import { elementCount, type FusedParams, type GroupResult, isQuantized } from "@centella/core/backend";
 import type { Epilogue } from "@centella/gpu-kernels";
 import { activationType } from "@centella/quant";
 import { loader } from "../../wgsl/emitter.ts";
@@ -16,13 +16,13 @@ type SiblingResult = GroupResult & { readonly epilogue: Epilogue };
 /** Storage buffers of the kernel for few rows, the one with the most. */
 export function siblingBindings(inputs: readonly TensorSpec[], { body }: FusedParams, results: readonly SiblingResult[]): number {
   const calls = results.flatMap(({ anchors }) => anchors.map((index) => body[index]!));
-  const lefts = new Set(calls.map(({ inputs: places, params }) => roundingOf(inputs[places[1]!]!, params as MatmulParams)));
+  const lefts = new Set(calls.map(({ inputs: places, params }) => roundingOf(inputs[places[1]!]!, params as ParamsOf<"matmul">)));
   const read = results.flatMap(({ epilogue }) => Object.keys(epilogue.args));
   return lefts.size + calls.length + results.length + read.length;
 }
 
 /** The blocks that the tensor is rounded to before it is multiplied with a weight. */
-function roundingOf({ dtype }: TensorSpec, { activations }: MatmulParams): string | undefined {
+function roundingOf({ dtype }: TensorSpec, { activations }: ParamsOf<"matmul">): string | undefined {
   return activations !== "ggml" || !isQuantized(dtype) ? undefined : activationType[dtype];
 }
 
@@ -37,7 +37,7 @@ export function siblingKernels(inputs: readonly TensorSpec[], { body }: FusedPar
   let slots = 0;
   const kernels: Kernel[] = [];
   const lefts = new Map<string | undefined, Binding>();
-  const leftOf = (weight: TensorSpec, params: MatmulParams): Binding => {
+  const leftOf = (weight: TensorSpec, params: ParamsOf<"matmul">): Binding => {
     const rounding = roundingOf(weight, params);
     const known = lefts.get(rounding);
     if (known !== undefined) return known;
@@ -54,7 +54,7 @@ export function siblingKernels(inputs: readonly TensorSpec[], { body }: FusedPar
       const { inputs: places, params, output } = body[index]!;
       const weight = inputs[places[1]!]!;
       const b = input(`b${r}_${j}`, places[1]!, elementOf(weight.dtype));
-      return { left: leftOf(weight, params as MatmulParams), b, weight, params: params as MatmulParams, output };
+      return { left: leftOf(weight, params as ParamsOf<"matmul">), b, weight, params: params as ParamsOf<"matmul">, output };
     });
     const resource: Resource = r < results.length - 1 ? { kind: "extraOutput", index: r } : { kind: "output" };
     const y: Binding = { name: `y${r}`, resource, access: "read_write", element: "f32" };
