@@ -30,7 +30,7 @@ export interface RegexOptions {
  * @throws GrammarError with `column`, from 1, and code `GRAMMAR_SYNTAX` for an expression that `RegExp` does not accept,
  * `GRAMMAR_UNSUPPORTED` with `keyword` for one that is refused, `GRAMMAR_BUDGET`, also for more than 250 groups within one another.
  */
-export function fromRegex(source: string, options: RegexOptions = {}): Grammar {
+export function fromRegex(source: string, options: RegexOptions = {}): Grammar & { readonly start: Regular } {
   return { start: regularFromRegex(source, options), rules: {} };
 }
 
