@@ -3,7 +3,6 @@ import { ItemSets } from "../parser/itemSets.ts";
 import type { Rules } from "../parser/rules.ts";
 import { deadState, type State, States } from "../parser/states.ts";
 import type { Automaton } from "../regular/automaton.ts";
-import { neverNode } from "../regular/nodes.ts";
 import type { Vocabulary } from "../vocabulary/vocabulary.ts";
 import { type Exits, LexicalMasks } from "./lexicalMasks.ts";
 
@@ -138,9 +137,8 @@ export class Engine {
   #soleByte(state: State): number | undefined {
     let sole: number | undefined;
     for (const { node } of state.threads) {
-      for (let byte = 0; byte < 256; byte++) {
-        if (byte === sole || this.#automaton.next(node, byte) === neverNode) continue;
-        if (sole !== undefined) return undefined;
+      for (const byte of this.#automaton.firstBytes(node)) {
+        if (sole !== undefined && sole !== byte) return undefined;
         sole = byte;
       }
     }

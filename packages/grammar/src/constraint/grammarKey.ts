@@ -1,5 +1,4 @@
 import type { Meter } from "../budget.ts";
-import { isRegular } from "../expression/builders.ts";
 import type { Expression, Grammar } from "../expression/types.ts";
 
 /**
@@ -37,20 +36,10 @@ function childrenOf(expression: Expression): readonly Expression[] {
   return "item" in expression ? [expression.item] : [];
 }
 
+/** The expression as JSON, with numbers for its parts. */
 function formOf(expression: Expression, numbers: ReadonlyMap<Expression, number>): string {
-  const children = childrenOf(expression).map((child) => numbers.get(child)!);
-  const kind = `${expression.kind}${isRegular(expression) ? "" : "*"}`;
-  switch (expression.kind) {
-    case "bytes":
-    case "codePoints":
-      return `${kind} ${expression.ranges.join()}`;
-    case "text":
-      return `${kind} ${JSON.stringify(expression.text)}`;
-    case "reference":
-      return `${kind} ${JSON.stringify(expression.name)}`;
-    case "repeat":
-      return `${kind} ${children} ${expression.min} ${expression.max}`;
-    default:
-      return `${kind} ${children}`;
-  }
+  const parts = childrenOf(expression).map((child) => numbers.get(child)!);
+  return JSON.stringify({ ...expression, items: undefined, item: undefined, parts }, (_, value) =>
+    value === Infinity ? "Infinity" : value,
+  );
 }

@@ -98,9 +98,8 @@ export class LexicalMasks {
   #walk(start: Node, trie: Trie): Part {
     const ids: number[] = [];
     const exits: number[] = [];
-    const row = this.#automaton.row(start);
-    for (let byte = 0; byte < 256; byte++) {
-      if (row[byte] !== neverNode && trie.roots[byte]! >= 0) this.#walkFrom(start, trie, trie.roots[byte]!, ids, exits);
+    for (const byte of this.#automaton.firstBytes(start)) {
+      if (trie.roots[byte]! >= 0) this.#walkFrom(start, trie, trie.roots[byte]!, ids, exits);
     }
     this.#addTwins(ids);
     this.#meter.charge(100 + 8 * (ids.length + exits.length));
@@ -114,7 +113,7 @@ export class LexicalMasks {
     for (let i = root; i < ends[root]!; ) {
       const depth = depths[i]!;
       const from = path[depth]!;
-      const next = (from.row ?? this.#automaton.row(from))[bytes[i]!]!;
+      const next = from.row?.[bytes[i]!] ?? this.#automaton.next(from, bytes[i]!);
       if (next === neverNode) {
         i = ends[i]!;
         continue;

@@ -81,10 +81,7 @@ export class States {
   #row({ threads }: State): (State | undefined)[] {
     this.#meter.charge(rowBytes);
     const row: (State | undefined)[] = new Array(256).fill(deadState);
-    for (const { node } of threads) {
-      const nodes = this.automaton.row(node);
-      for (let byte = 0; byte < 256; byte++) if (nodes[byte] !== neverNode) row[byte] = undefined;
-    }
+    for (const { node } of threads) for (const byte of this.automaton.firstBytes(node)) row[byte] = undefined;
     return row;
   }
 

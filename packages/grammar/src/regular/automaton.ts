@@ -65,7 +65,10 @@ export class Automaton {
 
   /** The state after `byte`: `neverNode` exactly if nothing matches from there on. @throws {GrammarError} `GRAMMAR_BUDGET` */
   next(node: Node, byte: number): Node {
-    return this.row(node)[byte]!;
+    if (node.soleByte < 0) return this.row(node)[byte]!;
+    if (node.soleByte !== byte) return neverNode;
+    node.soleNext ??= this.#derivative(node, byte, allBytes.slice());
+    return node.soleNext;
   }
 
   /** The states after each byte: `neverNode` exactly where nothing matches. @throws {GrammarError} `GRAMMAR_BUDGET` */
@@ -77,13 +80,37 @@ export class Automaton {
     return row;
   }
 
+  /** Bytes that matching strings start with. */
+  firstBytes(node: Node): readonly number[] {
+    if (node.soleByte >= 0) return [node.soleByte];
+    return this.row(node).flatMap((next, byte) => (next === neverNode ? [] : byte));
+  }
+
   /** Whether `node` matches any string. @throws {GrammarError} `GRAMMAR_BUDGET` */
   isLive(node: Node): boolean {
+    if (node.isLive === undefined && exceedsFinite(node)) node.isLive = true;
     return node.isLive ?? this.#search(node);
   }
 
   #derivatives(node: Node): Node[] {
-    if (node.derivatives !== undefined) return node.derivatives;
+    node.derivatives ??= this.#combinedRow(node) ?? this.#ownRow(node);
+    return node.derivatives;
+  }
+
+  /** The derivatives of an intersection or complement, from those of its items: many states share them. */
+  #combinedRow({ body }: Node): Node[] | undefined {
+    if (body.kind !== "and" && body.kind !== "not") return undefined;
+    this.meter.charge(rowBytes);
+    const rows = (body.kind === "and" ? body.items : [body.item]).map((item) => this.#derivatives(item));
+    const row: Node[] = new Array(256).fill(neverNode);
+    for (let byte = 0; byte < 256; byte++) {
+      if (byte > 0 && rows.every((each) => each[byte] === each[byte - 1])) row[byte] = row[byte - 1]!;
+      else row[byte] = body.kind === "and" ? this.#table.and(rows.map((each) => each[byte]!)) : this.#table.not(rows[0]![byte]!);
+    }
+    return row;
+  }
+
+  #ownRow(node: Node): Node[] {
     this.meter.charge(rowBytes);
     const row: Node[] = new Array(256).fill(neverNode);
     const missing = allBytes.slice();
@@ -95,7 +122,6 @@ export class Automaton {
       narrow(missing, alike, false);
       if (next !== neverNode) for (let other = byte; other < 256; other++) if (has(alike, other)) row[other] = next;
     }
-    node.derivatives = row;
     return row;
   }
 
@@ -183,6 +209,13 @@ export class Automaton {
     narrow(alike, byteSet([[byte, byte]]), true);
     return this.#table.words(list, first, end, start + 1);
   }
+}
+
+/** Whether a node is what infinitely many strings match, apart from finitely many strings: something is left then. */
+export function exceedsFinite({ body }: Node): boolean {
+  if (body.kind !== "and") return false;
+  const rest = body.items.filter((item) => item.body.kind !== "not" || !item.body.item.isFiniteSet);
+  return rest.length === 1 && !rest[0]!.isComplex && !rest[0]!.isFiniteSet;
 }
 
 type WordsBody = Extract<Node["body"], { kind: "words" }>;

@@ -32,7 +32,7 @@ export class NodeTable {
 
   bytes(set: ByteSet): Node {
     if (set.every((bits) => bits === 0)) return neverNode;
-    return this.#other(`b${set.join()}`, 4, { kind: "bytes", set }, { isNullable: false, isComplex: false, depth: 0 });
+    return this.#other(`b${set.join()}`, 4, { kind: "bytes", set }, { isNullable: false, isComplex: false, isFiniteSet: true, depth: 0 });
   }
 
   /** The words `from` to `to` (exclusive) of a sorted list without duplicates, without the `start` bytes that they share. */
@@ -46,7 +46,7 @@ export class NodeTable {
       this.#listIds.set(list, listId);
     }
     const body: Body = { kind: "words", list, from, to, start };
-    return this.#other(`w${listId}:${from}:${to}:${start}`, 0, body, { isNullable, isComplex: false, depth: 0 });
+    return this.#other(`w${listId}:${from}:${to}:${start}`, 0, body, { isNullable, isComplex: false, isFiniteSet: true, depth: 0 });
   }
 
   sequence(first: Node, second: Node): Node {
@@ -81,6 +81,7 @@ export class NodeTable {
       {
         isNullable: head.isNullable && tail.isNullable,
         isComplex: head.isComplex || tail.isComplex,
+        isFiniteSet: head.isFiniteSet && tail.isFiniteSet,
         depth: Math.max(head.depth + 1, tail.depth),
       },
       0,
@@ -164,7 +165,8 @@ export class NodeTable {
   not(item: Node): Node {
     if (item === neverNode) return everyNode;
     if (item.body.kind === "not") return item.body.item;
-    return this.#other(`n${item.id}`, 0, { kind: "not", item }, { isNullable: !item.isNullable, isComplex: true, depth: item.depth + 1 });
+    const traits = { isNullable: !item.isNullable, isComplex: true, isFiniteSet: false, depth: item.depth + 1 };
+    return this.#other(`n${item.id}`, 0, { kind: "not", item }, traits);
   }
 
   repeat(item: Node, min: number, max: number): Node {
@@ -185,6 +187,7 @@ export class NodeTable {
     return this.#other(`r${item.id}:${min}:${max}`, 0, body, {
       isNullable: min === 0 || item.isNullable,
       isComplex: item.isComplex,
+      isFiniteSet: item.isFiniteSet && max !== Infinity,
       depth: item.depth + 1,
     });
   }
@@ -198,6 +201,7 @@ export class NodeTable {
       {
         isNullable: nullable,
         isComplex: kind === "and" || items.some(({ isComplex }) => isComplex),
+        isFiniteSet: kind === "and" ? items.some(isFiniteSet) : items.every(isFiniteSet),
         depth: items.reduce((depth, item) => Math.max(depth, item.depth), 0) + 1,
       },
     );
@@ -225,11 +229,16 @@ function times(a: number, b: number): number {
 
 function forget(node: Node): void {
   node.derivatives = undefined;
+  node.soleNext = undefined;
   node.row = undefined;
 }
 
 function byId(items: Set<Node>): Node[] {
   return [...items].sort((a, b) => a.id - b.id);
+}
+
+function isFiniteSet(node: Node): boolean {
+  return node.isFiniteSet;
 }
 
 function isNullable(node: Node): boolean {

@@ -21,6 +21,8 @@ export interface Traits {
   readonly isNullable: boolean;
   /** Whether the expression has an intersection or a complement, so that it may match nothing without being `neverNode`. */
   readonly isComplex: boolean;
+  /** Whether it is known that only a finite number of strings match. */
+  readonly isFiniteSet: boolean;
   /** Levels of nesting, apart from the tails of pairs. */
   readonly depth: number;
 }
@@ -32,7 +34,12 @@ export class Node implements Traits {
   readonly body: Body;
   readonly isNullable: boolean;
   readonly isComplex: boolean;
+  readonly isFiniteSet: boolean;
   readonly depth: number;
+  /** The one byte that matching strings start with, or -1 if there are several or this is not known. */
+  readonly soleByte: number;
+  /** The state after that byte, once it is known. Such states need no row. */
+  soleNext: Node | undefined = undefined;
   /** Derivatives by byte, of which some may be dead without being `neverNode`. */
   derivatives: Node[] | undefined = undefined;
   /** States by byte: the derivatives, with `neverNode` for all that are dead. */
@@ -40,22 +47,31 @@ export class Node implements Traits {
   /** Whether any string matches; undefined until it is decided. */
   isLive: boolean | undefined;
 
-  constructor(id: number, body: Body, { isNullable, isComplex, depth }: Traits) {
+  constructor(id: number, body: Body, { isNullable, isComplex, isFiniteSet, depth }: Traits) {
     this.id = id;
     this.body = body;
     this.isNullable = isNullable;
     this.isComplex = isComplex;
+    this.isFiniteSet = isFiniteSet;
     this.depth = depth;
     this.isLive = isComplex ? undefined : body.kind !== "never";
+    this.soleByte = isNullable || isComplex ? -1 : soleByteOf(body);
   }
 }
 
-const simple = { isComplex: false, depth: 0 };
+function soleByteOf(body: Body): number {
+  if (body.kind === "pair") return body.head.soleByte;
+  if (body.kind !== "words") return -1;
+  const byte = body.list[body.from]![body.start]!;
+  return body.list[body.to - 1]![body.start] === byte ? byte : -1;
+}
+
+const simple = { isComplex: false, isFiniteSet: true, depth: 0 };
 /** Matches nothing. */
 export const neverNode: Node = new Node(0, { kind: "never" }, { ...simple, isNullable: false });
 /** Matches the empty string. */
 export const emptyNode: Node = new Node(1, { kind: "empty" }, { ...simple, isNullable: true });
 /** Matches every string. */
-export const everyNode: Node = new Node(2, { kind: "not", item: neverNode }, { ...simple, isNullable: true });
+export const everyNode: Node = new Node(2, { kind: "not", item: neverNode }, { ...simple, isNullable: true, isFiniteSet: false });
 /** First id for other nodes. */
 export const firstId = 3;
