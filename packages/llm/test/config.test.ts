@@ -27,12 +27,12 @@ function metadata(values: Readonly<Record<string, MetadataValue>>): Metadata {
   return new Metadata(new Map(entries));
 }
 
-/** Without its function, which is never equal. */
+/** The config without its function: functions are never equal. */
 function plain({ hasCache: _hasCache, ...rest }: ModelConfig): object {
   return rest;
 }
 
-/** As many tensors as a model of 32 blocks has, the largest extent that of a vocabulary of 32,000. */
+/** The number of tensors of a model with 32 blocks. The largest extent is a vocabulary of 32,000. */
 const tensors: readonly TensorInfo[] = Array.from({ length: 291 }, (_, i) => ({
   name: `tensor ${i}`,
   type: "f32",
@@ -93,7 +93,7 @@ describe("hyperparameters", () => {
     expect(readLlamaRope(values)).toEqual(readLlamaRope(metadata(complete)));
   });
 
-  test("takes what the file says", async () => {
+  test("reads the values of the file", async () => {
     const values = metadata({
       ...complete,
       "llama.attention.head_count": Int32Array.from({ length: 32 }, () => 32),
@@ -210,7 +210,7 @@ describe("hyperparameters", () => {
     await expect(read()).rejects.toThrow(message);
   });
 
-  test("a list of a million layers is read as far as there are tensors, and shown in short", async () => {
+  test("a list of a million layers is read up to the number of tensors, and shortened in the message", async () => {
     const read = () =>
       readLlamaConfig(metadata({ ...complete, "llama.attention.head_count": Uint32Array.from({ length: 1e6 }, (_, i) => i) }));
     await expect(read()).rejects.toThrow(/the layers differ \(1, 2, 3, 4, 5, 6, 7, 8, …\)/);

@@ -6,7 +6,7 @@ import { architectureStatus, loadModel, supportedArchitectures } from "../src/in
 import { familyGoldens, familyModel, floats, readFamilyGolden, withWritersDefaults } from "./familyFixture.ts";
 import { relativeError } from "./modelFiles.ts";
 
-/** Of f32 weights and cache. */
+/** Maximum relative error with f32 weights and cache. */
 const exactError = 1e-4;
 
 const decoding = familyGoldens.filter((name) => readFamilyGolden(name).logits !== undefined);
@@ -28,14 +28,14 @@ describe.each(["reference", "wasm"] as const)("families on %s compute what llama
   });
 });
 
-test.each(decoding)("zeros for what is not set change nothing: %s", async (name) => {
+test.each(decoding)("zeros in unset keys change nothing: %s", async (name) => {
   const golden = readFamilyGolden(name);
   await using runtime = await createRuntime({ backends: [] });
   await using model = await loadModel(familyModel(withWritersDefaults(golden)), { runtime, cacheType: "f32" });
   expect(relativeError(await model.logits(golden.ids), floats(golden.logits!))).toBeLessThan(exactError);
 });
 
-test("a family that is verified has a golden here, or logits among the outside test data", async () => {
+test("every verified family has a golden here or logits in the outside test data", async () => {
   const outside = new Set(
     "cohere2 gemma gemma2 gemma3 gpt2 granite llama mistral3 olmo2 phi2 phi3 qwen2 qwen3 smollm3 stablelm starcoder2".split(" "),
   );
@@ -50,7 +50,7 @@ test("a family that is verified has a golden here, or logits among the outside t
   expect(verified.filter((name) => !here.has(name) && !outside.has(name))).toEqual([]);
 });
 
-test("experts of a family that has none are refused, by name", async () => {
+test("experts in a family without experts are refused, naming the tensor", async () => {
   const golden = readFamilyGolden("llama-moe");
   const metadata = golden.metadata.map(
     ([key, type, value]) => [key.replace(/^llama\./, "internlm2."), type, key === "general.architecture" ? "internlm2" : value] as const,
@@ -73,7 +73,7 @@ describe.each(["reference", "wasm"] as const)("encoders on %s embed as llama.cpp
       expect(relativeError(vector!, floats(golden[pooling]!)), pooling).toBeLessThan(exactError);
       expect(alone).toEqual((await model.embed([other], options))[0]);
     }
-    // The file says "mean".
+    // The file's pooling type is "mean".
     const [byDefault] = await model.embed([{ ids: golden.ids }], { normalize: false });
     expect(relativeError(byDefault!, floats(golden.mean!))).toBeLessThan(exactError);
     await expect(model.logits(golden.ids)).rejects.toThrow(/logits: unsupported: the model is an encoder.*use model\.embed/);

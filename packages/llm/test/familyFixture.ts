@@ -2,16 +2,16 @@ import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { type FileToWrite, type WritableValue, writeGguf } from "../../gguf/test/writer.ts";
 
-/** What llama.cpp computed with a tiny model of a family; `scripts/family_goldens.py` writes it. */
+/** Results of llama.cpp for a tiny model of a family; `scripts/family_goldens.py` writes them. */
 export interface FamilyGolden {
   readonly oracle: string;
   readonly metadata: readonly (readonly [key: string, type: string, value: WritableValue | readonly WritableValue[]])[];
-  /** Extents by name; `blk.*.` stands for every block. */
+  /** Shapes of tensors by name; `*` stands for every layer. */
   readonly tensors: Readonly<Record<string, readonly number[]>>;
   readonly ids: readonly number[];
-  /** f32 in base64: of every position, if the model has them. */
+  /** Logits of every position, f32 in base64, if the model has logits. */
   readonly logits?: string;
-  /** Of every position, and pooled, of models that embed. */
+  /** Embeddings of every position, and the pooled ones, if the model embeds. */
   readonly tokens?: string;
   readonly mean?: string;
   readonly cls?: string;
@@ -31,10 +31,10 @@ export function readFamilyGolden(name: string): FamilyGolden {
   return JSON.parse(readFileSync(`${directory}/${name}.json`, "utf8")) as FamilyGolden;
 }
 
-/** What llama.cpp (`llama_model_save_to_file`) puts in every file besides, by the key behind the architecture's name: mostly zeros, for "not set". */
+/** Further keys that llama.cpp (`llama_model_save_to_file`) writes to every file, without the architecture's name. Most are 0, for "not set". */
 const writersDefaults = JSON.parse(readFileSync(`${directory}/../savedMetadata.json`, "utf8")) as readonly Entry[];
 
-/** The golden with the metadata that llama.cpp's own writer would give its file. */
+/** The golden with the metadata that llama.cpp's own writer adds. */
 export function withWritersDefaults(golden: FamilyGolden): FamilyGolden {
   const [, , architecture] = golden.metadata.find(([key]) => key === "general.architecture")!;
   const own = new Set(golden.metadata.map(([key]) => key));
@@ -47,7 +47,7 @@ export function familyModel(golden: FamilyGolden): Uint8Array<ArrayBuffer> {
   return writeGguf(familyFile(golden));
 }
 
-/** The model as a file, with the weights that llama.cpp was given. */
+/** The model as a file, with the same weights as llama.cpp had. */
 export function familyFile({ metadata, tensors }: FamilyGolden): Required<Pick<FileToWrite, "metadata" | "tensors">> {
   const layers = Number(metadata.find(([key]) => key.endsWith(".block_count"))![2]);
   return {
@@ -104,7 +104,7 @@ const words: Readonly<Record<(typeof vocabularyKinds)[number], () => readonly st
   t5: () => [...letters, "\u2581", "\u2581a", "\u2581ab", "ab", "!", "?", ".", ",", "0", "1", "2"],
 };
 
-/** Tensors by name, with those of every block one by one. */
+/** Tensors by name, with an entry for each layer instead of `*`. */
 export function everyLayer(
   tensors: FamilyGolden["tensors"],
   layers: number,
@@ -118,7 +118,7 @@ export function floats(base64: string): Float32Array {
   return new Float32Array(new Uint8Array(Buffer.from(base64, "base64")).buffer);
 }
 
-/** As family_goldens.py: factors about 1, decays below 0, matrices that keep the size of what they multiply. */
+/** The weights of family_goldens.py: factors near 1, decays below 0, and matrices that keep the magnitude of their input. */
 function weights(name: string, shape: readonly number[]): Float32Array {
   const u = uniform(
     name,

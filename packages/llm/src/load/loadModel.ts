@@ -58,16 +58,16 @@ export async function loadModel(source: GgufInput | readonly GgufInput[], option
       ...(await openTransfers(programSource, compiled)),
       ChatTemplate: await chatTemplateOf(file.metadata),
       tokenizer: await tryTokenizer(file.metadata),
-      info: describeModel(
+      info: describeModel({
         file,
-        description,
-        compiled.sizes,
-        compiled.program,
-        split ?? compiled.plan.selection,
-        [...files.flatMap((one) => one.warnings), ...compiled.plan.warnings, ...warnings],
-        compiled.contextReason,
+        config: description.config,
+        sizes: compiled.sizes,
+        weights: compiled.program.weights,
+        chosen: split ?? compiled.plan.selection,
+        warnings: [...files.flatMap((one) => one.warnings), ...compiled.plan.warnings, ...warnings],
+        contextReason: compiled.contextReason,
         sampling,
-      ),
+      }),
       metadata: file.metadata,
       async identify() {
         const { fingerprint } = await import("./fingerprint.ts");

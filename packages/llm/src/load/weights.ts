@@ -11,30 +11,30 @@ export interface Weight {
   readonly name: string;
   readonly source: TensorSource;
   readonly bytes: number;
-  /** Where the file has it. */
+  /** Byte offset in the file. */
   readonly offset: number;
-  /** The tensor whose bytes the source gives, from byte `from` on; of a decoded one they are other bytes. */
+  /** The tensor whose bytes the source returns, from byte `from`. Undefined if the source decodes the tensor. */
   readonly stored?: { readonly tensor: TensorInfo; readonly from: number };
 }
 
-/** Consecutive rows of a tensor: `rows` of them from row `from`, of `of` in all. Default: all rows. */
+/** Consecutive rows of a tensor with `of` rows: `rows` of them, from row `from`. Default: all rows. */
 export interface RowRange {
   readonly rows: number;
   readonly from?: number;
   readonly of?: number;
 }
 
-/** The part of a model that a tensor belongs to: a layer by its index, what comes before the first or after the last one, or all of them. */
+/** The part of a model that a tensor belongs to: a layer by its index, the input before the first layer, the output after the last, or all. */
 export type ModelPart = number | "input" | "output" | "shared";
 
-/** Where a matrix of the program comes from: rows `from` to `from + rows` of the `of` rows of a tensor. */
+/** Origin of a matrix of the program: rows `from` to `from + rows` of the `of` rows of a tensor. */
 export interface WeightOrigin extends Required<RowRange> {
   readonly name: string;
   readonly part: ModelPart;
   readonly columns: number;
 }
 
-/** Where experts of the program come from: all of a tensor. */
+/** Origin of experts of the program: all of a tensor. */
 export interface ExpertsOrigin {
   readonly name: string;
   readonly part: ModelPart;
@@ -84,28 +84,28 @@ export class WeightTable {
     return this.#file.optionalTensor(name)?.shape;
   }
 
-  /** Where a matrix that this table gave comes from. */
+  /** The origin of a matrix that this table declared. */
   originOf(value: Value): WeightOrigin | undefined {
     return this.#origins.get(value);
   }
 
-  /** Where experts that this table gave come from. */
+  /** The origin of experts that this table declared. */
   expertsOriginOf(value: Value): ExpertsOrigin | undefined {
     return this.#expertOrigins.get(value);
   }
 
-  /** Leaves out tensors that take no part in the result, from now on: the file may have them. */
+  /** Leaves out tensors that take no part in the result: from now on the table reports them as absent. */
   ignore(...names: readonly string[]): void {
     for (const name of names) this.#ignored.add(name);
   }
 
-  /** What is known to be wrong before the recording is complete: tensors that are missing or misshapen. */
+  /** The error for tensors that are missing or misshapen so far, if there are any. */
   get problems(): ModelError | undefined {
     return this.#missing.size + this.#misshapen.size === 0 ? undefined : this.#error([]);
   }
 
   /**
-   * Ends a recording with many problems, for what the rest of it costs is bounded only by tensors of the shapes that it asks for.
+   * Ends a recording that has many problems. Without the expected tensors nothing bounds the cost of the remaining layers.
    * @throws {ModelError} naming the tensors
    */
   failEarly(): void {
@@ -114,7 +114,7 @@ export class WeightTable {
 
   /**
    * The weights to load, in the file's order.
-   * @throws {ModelError} naming missing and misshapen tensors, and those that the model does not understand
+   * @throws {ModelError} naming missing, misshapen and unknown tensors
    */
   finish(): readonly Weight[] {
     const unknown = this.#file.tensors.map(({ name }) => name).filter((name) => !this.#used.has(name) && !this.#ignored.has(name));
@@ -137,8 +137,8 @@ export class WeightTable {
   }
 
   /**
-   * Declares a tensor of the file as a persistent: all of `shape`, or the rows `range` of its first axis. One that several parts of the
-   * model ask for belongs to the last of them.
+   * Declares a tensor of the file as a persistent: all of `shape`, or the rows `range` of its first axis. If several parts of the model
+   * request the same tensor, it belongs to the last of them.
    */
   tensor(part: ModelPart, name: string, shape: readonly number[], as: WeightForm, range: RowRange = { rows: shape[0] ?? 1 }): Value {
     const { rows, from = 0 } = range;
@@ -150,7 +150,7 @@ export class WeightTable {
     const info = this.#file.optionalTensor(name);
     const isUsable = info !== undefined && this.#fits(info, shape);
     if (info === undefined) this.#missing.add(`${name} ${formatShape(shape)}`);
-    // Recording goes on with a stand-in, so that one error names every problem.
+    // Recording continues with a stand-in, so that one error names every problem.
     const dtype = isUsable && as === "stored" ? weightType(info) : "f32";
     const value = this.#program.persistent(key, { dtype, shape: [rows, ...rest] });
     this.#values.set(key, value);
@@ -249,7 +249,7 @@ function weightType({ name, type }: TensorInfo): DType {
   throw new UnsupportedError(`tensor ${name}`, `weights of type ${type} are not computed`);
 }
 
-/** Form of a weight in the program: as it is stored, or decoded to f32. */
+/** Form of a weight in the program: its stored type, f32, or f32 divisors. */
 type WeightForm = "stored" | "f32" | "divisors";
 
 /** Readers of weights by form. */

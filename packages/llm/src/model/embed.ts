@@ -5,7 +5,7 @@ import type { EmbedOptions } from "./measureOptions.ts";
 import type { ModelContext } from "./modelContext.ts";
 import type { Pooling } from "./pooling.ts";
 
-/** A text, tokenized with the special tokens that the model wants around it, or ids as they are. */
+/** A text, which is tokenized with the special tokens that the model expects around it, or ids, which are used unchanged. */
 export type EmbedInput = string | { readonly ids: ArrayLike<number> };
 
 const textOrIds = kind("a text or { ids }", (value) => typeof value === "string" || (isRecord(value) && numberList.accepts(value.ids)));

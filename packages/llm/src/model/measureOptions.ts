@@ -3,25 +3,25 @@ import type { Pooling } from "./pooling.ts";
 
 /** Options of `model.embed`. */
 export interface EmbedOptions {
-  /** Default: as the file says, else "mean". */
+  /** Default: the file's pooling type, or "mean". */
   readonly pooling?: Pooling | undefined;
   /** Scale the vectors to length 1. Default true. */
   readonly normalize?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** How a text's perplexity is measured. */
+/** Options of `model.perplexity`. */
 export interface PerplexityOptions {
-  /** Tokens of a chunk, from 4; the text's rest that is shorter is left out. Default 512, but at most the model's context. */
+  /** Tokens of a chunk, at least 4; a shorter chunk at the end is left out. Default 512, but at most the model's context. */
   readonly contextLength?: number | undefined;
-  /** Chunks to measure at most. Default: all. */
+  /** Maximum number of chunks to measure. Default: all. */
   readonly chunks?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Called after each chunk. */
   readonly onProgress?: ((progress: PerplexityProgress) => void) | undefined;
 }
 
-/** What the chunks so far come to. */
+/** Result of the chunks so far. */
 export interface PerplexityProgress {
   readonly done: number;
   readonly total: number;

@@ -78,7 +78,7 @@ export class Model implements AsyncDisposable {
   }
 
   /**
-   * One vector for each text, `[embeddingLength]`: its tokens' states before the output layer, pooled.
+   * Returns a vector `[embeddingLength]` for each text: the pooled states of its tokens before the output layer.
    * @throws {ContextOverflowError | ArgumentError | BusyError | DisposedError | TokenizerError}
    */
   async embed(texts: readonly EmbedInput[], options: EmbedOptions = {}): Promise<Float32Array[]> {
@@ -87,7 +87,7 @@ export class Model implements AsyncDisposable {
   }
 
   /**
-   * How well the model predicts a text, measured as llama.cpp's `perplexity` does: lower is better. Ids are taken as they are.
+   * Measures how well the model predicts a text, as llama.cpp's `perplexity` does: lower is better. Ids are used unchanged.
    * @throws {ArgumentError | BusyError | DisposedError | TokenizerError}
    */
   async perplexity(text: string | ArrayLike<number>, options: PerplexityOptions = {}): Promise<Perplexity> {

@@ -2,34 +2,35 @@ import { createRecorder, type OpRecorder, type SymbolicDim, type Value } from "@
 import type { GgufFile } from "@centella/gguf";
 import { blocksOf, blockTokens } from "../cache/prefixCache.ts";
 import { stateRowsPerSequence } from "../cache/recurrentStatePool.ts";
+import { ModelError } from "../errors.ts";
 import type { Adapters, AdapterTables } from "../load/adapters.ts";
 import { type ModelPart, WeightTable } from "../load/weights.ts";
 import type { ModelConfig } from "../models/config.ts";
 
 /**
- * How weights are multiplied that are not f32: "ggml" first rounds activations as ggml's CPU code does, to 8-bit blocks for block types
- * (see the `matmul` op), to the weights' own type for f16 and bf16.
+ * Arithmetic of products with weights that are not f32. "ggml" first rounds activations as ggml's CPU code does: to 8-bit blocks for block
+ * types (see the `matmul` op), and to the weights' own type for f16 and bf16.
  */
 export type ActivationMode = "ggml" | "f32";
 
-/** Element type of the key-value cache; "q8_0" wants heads whose keys and values are together a multiple of 32 wide. */
+/** Element type of the key-value cache. "q8_0" requires that the widths of a head's key and value add up to a multiple of 32. */
 export type CacheType = "f32" | "f16" | "q8_0";
 
 /** Sizes that a program is recorded for. */
 export interface ModelSizes {
-  /** Tokens of a sequence, at most. */
+  /** Maximum number of tokens in a sequence. */
   readonly contextLength: number;
-  /** Sequences that the cache holds. */
+  /** Number of sequences in the cache. */
   readonly sequences: number;
-  /** Tokens of a run, at most. */
+  /** Maximum number of tokens in a run. */
   readonly batchSize: number;
-  /** Rows of a run that logits are computed of, at most. */
+  /** Maximum number of tokens in a run whose logits are computed. */
   readonly maxRows: number;
   readonly cacheType: CacheType;
   readonly activations: ActivationMode;
-  /** GELU is taken and given in f16: ggml's CPU code looks it up in a table of f16 values. */
+  /** Whether GELU's input and output are rounded to f16: ggml's CPU code looks it up in a table of f16 values. */
   readonly isGeluRounded: boolean;
-  /** What comes out: logits, or what they would be computed from. Default "logits". */
+  /** The program's result: logits, or the states that the output layer reads. Default "logits". */
   readonly result?: "logits" | "states";
 }
 
@@ -47,7 +48,7 @@ export interface AttendOptions {
   readonly sinks?: Value;
 }
 
-/** State of all sequences, and which row of it a token's sequence has. */
+/** A recurrent layer's state of all sequences, and the row of each token's sequence. */
 export interface RecurrentState {
   /** `[rows, …]` */
   readonly tensor: Value;
@@ -79,7 +80,7 @@ export class ModelBuilder {
   readonly positions: Value;
   /** Indices `[nOut]` of the tokens whose logits leave the run. */
   readonly outRows: Value;
-  /** Maximum number of tokens of a sequence. */
+  /** See {@link ModelSizes}. */
   readonly contextLength: number;
   /** See {@link ModelSizes}. */
   readonly isGeluRounded: boolean;
@@ -176,7 +177,7 @@ export class ModelBuilder {
     return this.program.matmul(this.#rounded(x, w), w, { transposeB: true, activations: this.#activations });
   }
 
-  /** Activations as weights of 16 bits are multiplied with; those of blocks are rounded by the product. */
+  /** Rounds activations for products with 16-bit weights. Products with blocks round them on their own. */
   #rounded(x: Value, { spec: { dtype } }: Value): Value {
     if (this.#activations === "f32" || (dtype !== "f16" && dtype !== "bf16")) return x;
     return this.program.cast(this.program.cast(x, { dtype }), { dtype: "f32" });
@@ -210,9 +211,10 @@ export class ModelBuilder {
   }
 }
 
-/** What the model's config declares under a key. @throws {Error} for a layer whose config declares nothing: a mistake in a family's file */
+/** The value of a key. @throws {ModelError} if the family's config declares no such cache or state */
 function declared<K, V>(values: ReadonlyMap<K, V>, key: K): V {
   const value = values.get(key);
-  if (value === undefined) throw new Error(`model: ${String(key)} has no cache or state; its family's config declares none`);
+  if (value === undefined)
+    throw new ModelError(`model: expected a cache or state ${String(key)}, got none; declare it in the family's config`);
   return value;
 }

@@ -23,9 +23,9 @@ export interface ModelParts {
   /** Compiles the program that ends before the output layer, over the same weights and cache. */
   readonly openEmbeddingScheduler: () => Promise<Scheduler>;
   readonly info: ModelInfo;
-  /** The file's, or why it has none that can be used. */
+  /** The file's tokenizer, or the error if the file has no usable one. */
   readonly tokenizer: Tokenizer | CentellaError;
-  /** What renders the file's template, if it has one. */
+  /** Renders the file's template, if it has one. */
   readonly ChatTemplate: typeof ChatTemplate | undefined;
   readonly metadata: Metadata;
   /** Computes a digest that identifies the model. */

@@ -4,68 +4,72 @@ import { fileTypeById, type GgufFile } from "@centella/gguf";
 import { cacheBytes } from "../cache/cacheBytes.ts";
 import { chatTemplateKey } from "../errors.ts";
 import type { LayerSplit } from "../load/layersOnGpu.ts";
+import type { ModelConfig } from "../models/config.ts";
 import { architectureStatus } from "../models/index.ts";
 import type { SamplingOptions } from "../sampling/options.ts";
-import type { ActivationMode, CacheType, ModelDescription, ModelSizes } from "./modelBuilder.ts";
+import type { ActivationMode, CacheType, ModelSizes } from "./modelBuilder.ts";
 import type { RecordedModel } from "./recordModel.ts";
 
-/** Bytes that a model takes, in stored form; a backend may add padding and scratch space (`runtime.backends[…].memory()`). */
+/** Memory of a model in bytes, in stored form. A backend may add padding and scratch space (`runtime.backends[…].memory()`). */
 export interface ModelMemory {
   readonly weights: number;
   readonly cache: number;
 }
 
-/** What was loaded and where it runs. Plain data. */
+/** Describes a loaded model and where it runs. Plain data. */
 export interface ModelInfo {
   /** `general.name`, or "unnamed". */
   readonly name: string;
   readonly architecture: string;
   /** Whether logits of the architecture were compared with those of another implementation. */
   readonly isVerified: boolean;
-  /** The file's recipe, e.g. `Q4_K_M`; where it names none, the type of most of its weights. */
+  /** The file's quantization recipe, such as `Q4_K_M`; if the file names none, the type of most of its weights. */
   readonly quantization: string;
-  /** Weights in all. */
+  /** Total number of weights. */
   readonly parameters: number;
   readonly vocabSize: number;
   /** Whether a string prompt is a turn of a chat by default. */
   readonly hasChatTemplate: boolean;
   /** Sampling options that the file recommends (`general.sampling.*`): defaults of every generation. */
   readonly sampling: SamplingOptions;
-  /** Tokens that a sequence can hold. */
+  /** Maximum number of tokens in a sequence. */
   readonly contextLength: number;
-  /** Why it is as long as it is. */
+  /** The reason for {@link contextLength}. */
   readonly contextReason: string;
-  /** Tokens that the model was trained on at a time. */
+  /** Context length in training, in tokens. */
   readonly trainedContextLength: number;
   readonly batchSize: number;
   readonly sequences: number;
   readonly cacheType: CacheType;
-  /** How weights in block types are multiplied. */
+  /** Arithmetic of products with weights that are not f32. */
   readonly activations: ActivationMode;
-  /** Two of them, joined by " + ", where layers are split. */
+  /** Name of the backend; two names joined by " + " if layers are split. */
   readonly backend: string;
-  /** As the backend's device names itself. */
+  /** Name of the backend's device. */
   readonly device: string;
-  /** That the backend computes with, where it is one that has threads. */
+  /** Number of threads, if the backend has threads. */
   readonly threads: number | undefined;
   readonly backendReason: string;
-  /** For each backend that was not taken, why. */
+  /** For each backend that was not chosen, its name and the reason. */
   readonly rejected: readonly string[];
-  /** What should be known: an unverified architecture, weights that the backend had to dequantise. */
+  /** Messages for the user, such as an unverified architecture or weights that the backend had to dequantise. */
   readonly warnings: readonly string[];
   readonly memory: ModelMemory;
 }
 
-export function describeModel(
-  file: GgufFile,
-  { config }: ModelDescription,
-  sizes: ModelSizes,
-  { weights }: RecordedModel,
-  chosen: Selection | LayerSplit,
-  warnings: readonly string[],
-  contextReason: string,
-  sampling: SamplingOptions,
-): ModelInfo {
+/** The parts that {@link ModelInfo} describes. */
+export interface LoadedParts {
+  readonly file: GgufFile;
+  readonly config: ModelConfig;
+  readonly sizes: ModelSizes;
+  readonly weights: RecordedModel["weights"];
+  readonly chosen: Selection | LayerSplit;
+  readonly warnings: readonly string[];
+  readonly contextReason: string;
+  readonly sampling: SamplingOptions;
+}
+
+export function describeModel({ file, config, sizes, weights, chosen, warnings, contextReason, sampling }: LoadedParts): ModelInfo {
   const backends = "gpu" in chosen ? [chosen.gpu, chosen.cpu] : [chosen.backend];
   const { architecture } = config;
   const isVerified = architectureStatus(architecture) === "verified";
@@ -99,7 +103,7 @@ export function describeModel(
   };
 }
 
-/** The scalar reference is for checking: nobody means to generate with it where another backend was wanted. */
+/** Warns of the scalar reference, which is meant for checking results, if other backends were tried first. */
 function fallbackWarnings(chosen: Selection | LayerSplit): readonly string[] {
   if ("gpu" in chosen || chosen.backend.name !== "reference" || chosen.rejected.length === 0) return [];
   return [

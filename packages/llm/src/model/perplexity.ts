@@ -9,18 +9,18 @@ export interface Perplexity {
   readonly perplexity: number;
   /** Standard error of {@link perplexity}. */
   readonly error: number;
-  /** Tokens whose likelihood counts. */
+  /** Number of tokens whose likelihood counts. */
   readonly tokens: number;
   readonly chunks: number;
   readonly contextLength: number;
 }
 
-/** Rows of logits that are held at once. */
+/** Rows of logits that are in memory at a time. */
 const rowsAtOnce = 64;
 
 /**
- * Measures as llama.cpp's `perplexity` does, so that figures compare: chunks of `contextLength` tokens, each on its own and beginning with
- * BOS where the model wants one (in the place of the chunk's first token); the second half of each counts.
+ * Measures perplexity as llama.cpp's `perplexity` does, so that figures can be compared. The text is cut into chunks of `contextLength`
+ * tokens, which are computed independently. BOS replaces a chunk's first token if the model uses BOS. The second half of each chunk counts.
  * @throws {ArgumentError} if the text is shorter than a chunk; {BusyError | DisposedError}
  */
 export async function perplexity(model: ModelContext, text: string | ArrayLike<number>, options: PerplexityOptions): Promise<Perplexity> {
@@ -42,7 +42,7 @@ export async function perplexity(model: ModelContext, text: string | ArrayLike<n
       if (bosId !== undefined) part[0] = bosId;
       pool.next(sequence);
       await scheduler.feed(sequence, part.slice(0, first), { rows: "none", signal });
-      // The last token's logits predict what is no longer in the chunk.
+      // The last token's logits predict a token of the next chunk.
       for (let start = first; start < n - 1; start += rowsAtOnce) {
         const end = Math.min(n - 1, start + rowsAtOnce);
         const logits = await scheduler.feed(sequence, part.slice(start, end), { rows: "all", signal });

@@ -1,5 +1,5 @@
 /** How the states of a text's tokens become one vector: their mean, the first one's, or the last one's. */
 export type Pooling = "mean" | "cls" | "last";
 
-/** By the number in `pooling_type` (`llama_pooling_type` of llama.h). */
+/** Pooling types by the value of `pooling_type` (`llama_pooling_type` of llama.h). */
 export const poolingTypes: readonly (Pooling | undefined)[] = [undefined, "mean", "cls", "last"];

@@ -32,8 +32,8 @@ export function recordModel({ config, forward }: ModelDescription, file: GgufFil
 }
 
 /**
- * Runs a recording. Stand-ins for missing and misshapen tensors, and sizes that contradict one another, upset an op before the tensors are
- * compared with what the model asks for: the tensors are the better explanation.
+ * Records, and explains errors of ops. Missing tensors, misshapen tensors and contradictory sizes can make an op fail before the file's
+ * tensors are compared with the requested ones. The tensors are then the better explanation.
  * @throws {ModelError | UnsupportedError}
  */
 function explained(tables: readonly ({ readonly problems: ModelError | undefined } | undefined)[], record: () => Value): Value {

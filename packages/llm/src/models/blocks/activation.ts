@@ -13,7 +13,7 @@ export function activated(m: ModelBuilder, activation: Activation, gate: Value |
   return program.mul(activate(m, activation, gate), program.add(program.clip(up, { min: -outerLimit, max: outerLimit }), one));
 }
 
-/** gpt-oss' bounds of gates and of the values that they multiply. */
+/** Bound of gates, and of the values that they multiply, in gpt-oss. */
 const outerLimit = 7;
 const steepness = 1.702;
 

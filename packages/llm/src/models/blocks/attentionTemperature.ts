@@ -3,7 +3,7 @@ import { ModelError } from "../../errors.ts";
 import type { MetadataReader } from "../../load/metadataReader.ts";
 import type { ModelBuilder } from "../../model/modelBuilder.ts";
 
-/** Scores of a query at position p are multiplied by `1 + scale · ln(1 + floor(p / length))`: far into a text attention is sharper. */
+/** Factor of the scores of a query at position p, `1 + scale · ln(1 + floor(p / length))`. It makes attention sharper far into a text. */
 export interface AttentionTemperature {
   readonly scale: number;
   readonly length: number;
@@ -23,7 +23,7 @@ export function readAttentionTemperature(file: MetadataReader, length: number | 
   );
 }
 
-/** What queries `[T, H, dK]` of all layers are multiplied by `[T, 1, 1]`; undefined if that is 1 within the context. */
+/** Factors `[T, 1, 1]` of the queries `[T, H, dK]` of all layers; undefined if they are 1 in the whole context. */
 export function attentionTemperature(m: ModelBuilder, temperature: AttentionTemperature | undefined): Value | undefined {
   const { program, positions, contextLength, T } = m;
   if (temperature === undefined || contextLength <= temperature.length) return undefined;

@@ -7,7 +7,7 @@ import { type FeedForwardOptions, projectFeedForward } from "./feedForward.ts";
 import type { Layer } from "./layer.ts";
 import { lastExtent } from "./section.ts";
 
-/** Mixture of experts of a family, where the file does not say otherwise. */
+/** How a family mixes experts. */
 export interface ExpertsOptions {
   /** Gating function if `expert_gating_func` names none. Default "softmax". */
   readonly gating?: Gating;

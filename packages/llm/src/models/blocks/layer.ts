@@ -13,8 +13,8 @@ export interface Heads {
 
 export interface HeadsOptions {
   /**
-   * Norms of queries and keys: of each head with one weight, of all heads as one vector (always, or if the file has the queries' norm), or of
-   * each head with a weight of its own if the file has it.
+   * Norms of queries and keys: of each head with one weight, of all heads as one vector, or of each head with a weight of its own. Optional
+   * norms apply if the file has them; for "allIfPresent", the queries' norm decides for both.
    */
   readonly norm?: "head" | "all" | "allIfPresent" | "perHeadIfPresent" | undefined;
   /** Bound of queries, keys and values before their norms; 0 is none. */
@@ -30,18 +30,18 @@ export function* layersOf(model: ModelBuilder): Generator<Layer> {
   ignoreRopeFactors(model);
 }
 
-/** Shared blocks of one layer; its weights are called `blk.{index}.…`. */
+/** Shared blocks of one layer, whose weights have names such as `blk.{index}.attn_q.weight`. */
 export class Layer extends Section {
   readonly index: number;
 
   constructor(model: ModelBuilder, index: number) {
     super(model, index, `blk.${index}.`);
     this.index = index;
-    // Frequencies of rope, which the op computes.
+    // Old files store the frequencies of rope, which the op computes.
     this.weights.ignore("attn_rot_embd.weight");
   }
 
-  /** Rows of `x [T, …]` that go on: all of them, but after the last layer only `[nOut, …]`, since no later attention reads the remaining ones. */
+  /** The rows of `x [T, …]` that the rest of the layer needs: all of them, or the requested `[nOut, …]` in the last layer, after its attention. */
   pick(x: Value): Value {
     const { program, config, outRows } = this.model;
     return this.index === config.layers - 1 ? program.embedding(x, outRows) : x;
@@ -67,7 +67,7 @@ export class Layer extends Section {
     };
   }
 
-  /** Queries and keys turned by the tokens' positions; without a config they stay as they are. */
+  /** Rotates queries and keys by the tokens' positions; without a config they stay unchanged. */
   rope({ q, k, v }: Heads, rope: RopeConfig | undefined): Heads {
     return rope === undefined ? { q, k, v } : { q: applyRope(this.model, rope, q), k: applyRope(this.model, rope, k), v };
   }

@@ -13,7 +13,7 @@ export interface RopeConfig extends RopeScaling {
   readonly type: RopeType;
   /** Leading elements of a head that are rotated. */
   readonly dims: number;
-  /** Longest context of the first training, where files with factors for short and long contexts change over. */
+  /** Longest context of the first training. Longer contexts use the long factors of files that have two sets. */
   readonly originalContext: number;
   /** Whether factors that the file stores as tensors apply. */
   readonly hasStoredFactors: boolean;
@@ -36,7 +36,7 @@ const scalingTypes = ["none", "linear", "yarn", "longrope"];
 export interface RopeOptions {
   /** Elements of a head, or of its rotated part. */
   readonly keyLength: number;
-  /** Whether this is latent attention's, which states YaRN's magnitude in another way. */
+  /** Whether the keys are latent attention's, whose files state YaRN's magnitude in another way. */
   readonly isLatent?: boolean;
 }
 
@@ -67,7 +67,7 @@ export function unscaled(rope: RopeConfig): RopeConfig {
   return { ...rope, scale: 1, factors: undefined, magnitude: 1, scoreFactor: 1, hasStoredFactors: false };
 }
 
-/** Longest context of the first training. */
+/** The longest context of the first training. */
 export function readOriginalContext(file: MetadataReader): number {
   return file.tokens("rope.scaling.original_context_length") ?? file.requiredTokens("context_length");
 }
@@ -100,7 +100,7 @@ function storedFactors(m: ModelBuilder, { dims, originalContext }: RopeConfig): 
   return weights.has(name) ? weights.divisors(name, dims / 2) : undefined;
 }
 
-/** Leaves out factors of the other context length, and those of models whose layers do not use them; for after the last layer. */
+/** Leaves out the factors that no layer has used. Call it after the last layer. */
 export function ignoreRopeFactors({ weights }: ModelBuilder): void {
   weights.ignore(longFactors, shortFactors, oneSetOfFactors);
 }
@@ -120,14 +120,27 @@ function readScaling(file: MetadataReader, shape: ScalingShape, isLatent: boolea
   // Negative means "not set".
   const mix = file.number("rope.scaling.yarn_ext_factor") ?? -1;
   const extrapolation = mix >= 0 ? mix : type === "yarn" ? 1 : 0;
-  if (extrapolation === 0) {
-    const yarnFactor = file.positive("rope.scaling.yarn_attn_factor") ?? 1;
-    const magnitude = yarnFactor * attentionFactor;
-    return { base, scale: type === "none" ? 1 : 1 / factor, factors: undefined, magnitude, scoreFactor: 1 };
-  }
+  if (extrapolation !== 0) return readYarn(file, shape, { factor, attentionFactor, extrapolation, isLatent });
+  const magnitude = (file.positive("rope.scaling.yarn_attn_factor") ?? 1) * attentionFactor;
+  return { base, scale: type === "none" ? 1 : 1 / factor, factors: undefined, magnitude, scoreFactor: 1 };
+}
+
+interface YarnOptions {
+  readonly factor: number;
+  readonly attentionFactor: number;
+  /** Share of the unscaled frequencies, from 0 to 1. */
+  readonly extrapolation: number;
+  readonly isLatent: boolean;
+}
+
+function readYarn(
+  file: MetadataReader,
+  shape: ScalingShape,
+  { factor, attentionFactor, extrapolation, isLatent }: YarnOptions,
+): RopeScaling {
   const magnitude = (multiplier: number): number => (factor <= 1 ? 1 : 1 + 0.1 * multiplier * Math.log(factor));
   const stored = file.positive("rope.scaling.yarn_log_multiplier") ?? 0;
-  // Latent attention: the file has a tenth of the multiplier, which is of the scores as a whole.
+  // Files with latent attention state a tenth of the multiplier, which applies to the whole scores.
   const logMultiplier = isLatent ? 10 * stored : stored;
   const rotated = isLatent && logMultiplier !== 0 ? 1 : magnitude(1) / magnitude(logMultiplier);
   const beta = {
@@ -141,18 +154,13 @@ function readScaling(file: MetadataReader, shape: ScalingShape, isLatent: boolea
       `metadata: expected ${file.key("rope.scaling.yarn_ext_factor")} and the other keys of YaRN to give positive divisors of frequencies, got ${wrong}; convert the model again`,
     );
   }
-  return {
-    base,
-    scale: 1,
-    factors,
-    magnitude: rotated * attentionFactor,
-    scoreFactor: rotated * attentionFactor * magnitude(logMultiplier),
-  };
+  const applied = rotated * attentionFactor;
+  return { base: shape.base, scale: 1, factors, magnitude: applied, scoreFactor: applied * magnitude(logMultiplier) };
 }
 
 /**
- * YaRN (Peng et al., 2023) as divisors of frequencies: pairs that turn more than `fast` times within the original context keep
- * theirs, those that turn less than `slow` times have it divided by `factor`, and between the two the frequencies are mixed.
+ * Divisors of the frequencies for YaRN (Peng et al., 2023). Pairs that turn more than `fast` times within the original context keep their
+ * frequency, and pairs that turn less than `slow` times have it divided by `factor`. Between the two, the frequencies are mixed.
  */
 export function yarnFactors(
   { base, dims, originalContext }: Pick<ScalingShape, "base" | "dims" | "originalContext">,

@@ -2,9 +2,9 @@ import type { MetadataReader } from "../../load/metadataReader.ts";
 
 /** Sliding windows: `attention.sliding_window` and `attention.sliding_window_pattern`. */
 export interface SlidingWindow {
-  /** Tokens that layers with a window see; 0: no layer has one. */
+  /** Tokens that layers with a window see; 0 if no layer has a window. */
   readonly tokens: number;
-  /** Tokens that a layer sees; 0: all. */
+  /** Tokens that a layer sees; 0 for all. */
   at(layer: number): number;
 }
 
