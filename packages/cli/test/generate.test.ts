@@ -73,7 +73,7 @@ describe("options of generation", () => {
     [["--steps", "topK,topK"], /expected some of penalties, .*, each once/],
     [["--steps", "temperature", "--top-k", "3"], /expected the step topK, because topK is set/],
     [["--mirostat", "3"], "--mirostat: expected one of 0, 1, 2, got 3"],
-    [["--mirostat", "1", "--top-k", "3"], /no option that leaves tokens out besides it, got topK/],
+    [["--mirostat", "1", "--top-k", "3"], /no other option that excludes tokens, got topK/],
     [["--overflow", "wrap"], "--overflow: expected one of stop, shift, error, got wrap"],
     [["--xtc-probability", "1.5"], "--xtc-probability: expected a number in 0 … 1, got 1.5"],
     [["--repeat-last-n=-2"], "--repeat-last-n: expected a whole number >= -1, got -2"],

@@ -1,12 +1,12 @@
 import { CentellaError } from "@centella/core";
 import { shown } from "@centella/quant/checks";
 
-/** Base class of the errors of this package that no other package throws. */
+/** Base class of the errors that only this package throws. */
 export class LlmError extends CentellaError {
   override name = "LlmError";
 }
 
-/** A vocabulary that cannot be used (unknown kind, unknown pre-tokenizer, broken tables) or an id or text that it cannot map. */
+/** A vocabulary that cannot be used (unknown kind or pre-tokenizer, broken tables), or an id or text that a tokenizer cannot convert. */
 export class TokenizerError extends LlmError {
   override name = "TokenizerError";
   constructor(message: string, options?: ErrorOptions) {
@@ -55,10 +55,10 @@ export class ModelError extends LlmError {
   }
 }
 
-/** A model family that this package does not know. */
+/** A model architecture that this package does not support. */
 export class UnsupportedArchitectureError extends LlmError {
   override name = "UnsupportedArchitectureError";
-  /** As `general.architecture` spells it. */
+  /** Value of `general.architecture`. */
   readonly architecture: string;
   readonly supported: readonly string[];
   constructor(architecture: string, supported: readonly string[]) {

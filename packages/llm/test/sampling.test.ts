@@ -66,7 +66,7 @@ describe("options", () => {
     [{ logitBias: { 3: Number.NaN } }, "sampling.logitBias: expected token ids with numbers or -Infinity, got"],
     [{ steps: ["topK", "topK"] }, "sampling.steps: expected some of penalties, dry"],
     [{ steps: ["topK"], topP: 0.5 }, 'sampling.steps: expected the step topP, because topP is set, got ["topK"]'],
-    [{ mirostat: 2, topK: 5 }, "sampling.mirostat: expected no option that leaves tokens out besides it, got topK"],
+    [{ mirostat: 2, topK: 5 }, "sampling.mirostat: expected no other option that excludes tokens, got topK"],
     [{ seed: -1 }, "sampling.seed: expected a whole number in 0 … 2^53 - 1, got -1"],
   ])("%o is rejected", (options, message) => {
     expect(() => resolveSampling(options)).toThrow(ArgumentError);

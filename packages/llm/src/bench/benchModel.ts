@@ -3,7 +3,7 @@ import { abortSignal, check, checkOptions, isRecord, type Kinds, kind, listOf, w
 import type { GenerateOptions } from "../generate/generateOptions.ts";
 import type { Model } from "../model/model.ts";
 
-/** What to measure. Prompt and generation tests are run at every depth. */
+/** What to measure. Prompt and generation tests run at every depth. */
 export interface BenchOptions {
   /** Lengths of prompts, in tokens. Default: 128 and 512. */
   readonly promptTokens?: readonly number[] | undefined;
@@ -11,21 +11,21 @@ export interface BenchOptions {
   readonly generatedTokens?: readonly number[] | undefined;
   /** Tokens that are in the cache before the test starts. Default: 0. */
   readonly depths?: readonly number[] | undefined;
-  /** Times that each test is run, after one run that does not count. Default: 5. */
+  /** Number of runs of each test, after one run that is not counted. Default: 5. */
   readonly repetitions?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** One test and what its repetitions gave. */
+/** Results of one test. */
 export interface BenchRow {
-  /** llama-bench's name of it: `pp512`, `tg32 @ d8192`. */
+  /** Name as in llama-bench: `pp512`, `tg32 @ d8192`. */
   readonly test: string;
   readonly kind: "prompt" | "generation";
   readonly tokens: number;
   readonly depth: number;
-  /** Of each repetition. */
+  /** Rate of each repetition. */
   readonly tokensPerSecond: readonly number[];
-  /** ms from the start of each repetition to its first token. */
+  /** Milliseconds from the start of each repetition to its first token. */
   readonly timeToFirstTokenMs: readonly number[];
 }
 
@@ -34,8 +34,8 @@ type ResolvedBench = Readonly<Record<"promptTokens" | "generatedTokens" | "depth
 };
 
 /**
- * Measures a model as llama-bench does: prompts of random tokens ("pp"), of which nothing is cached, and greedy texts that never
- * end ("tg"), one at a time, each behind `depth` tokens. A row is given as soon as it is measured.
+ * Measures a model as llama-bench does: prompts of random tokens that are not cached ("pp"), and greedy texts that never end ("tg"). Tests
+ * run one at a time, each after `depth` tokens. A row is yielded as soon as it is measured.
  *
  * @throws {ArgumentError} at the first step for options out of range, e.g. a test that is longer than the model's context
  */
@@ -53,7 +53,7 @@ export async function* benchModel(model: Model, options: BenchOptions = {}): Asy
   }
 }
 
-/** What all rows share. */
+/** What all tests share. */
 interface Setting {
   readonly repetitions: number;
   readonly ids: FreshIds;
@@ -78,7 +78,7 @@ async function benchRow(
       if (isPrompt && usage.cachedTokens > depth) {
         throw new Error(`bench: expected ${depth} cached tokens, got ${usage.cachedTokens}; this is a bug, please report it`);
       }
-      // A prompt at a depth whose cache was given away was computed as a whole: its rate is that of what was computed.
+      // If the cache of the depth was evicted, the whole prompt was computed. The rate counts the tokens that were computed.
       tokensPerSecond.push(isPrompt ? timings.promptTokensPerSecond : timings.decodeTokensPerSecond);
       timeToFirstTokenMs.push(timings.timeToFirstTokenMs);
     }
@@ -89,14 +89,14 @@ async function benchRow(
   return { test, kind, tokens, depth, tokensPerSecond, timeToFirstTokenMs };
 }
 
-/** A text that ended early would be measured on fewer tokens than its test's name says. */
+/** Biases that exclude all ends of texts: a text that ended early would have fewer tokens than its test's name says. */
 function withoutEndings({ tokenizer, info: { vocabSize } }: Model): Record<number, number> {
   const bias: Record<number, number> = {};
   for (let id = 0; id < vocabSize; id++) if (tokenizer.isEndOfGeneration(id)) bias[id] = Number.NEGATIVE_INFINITY;
   return bias;
 }
 
-/** Ever new ids, so that no run finds its prompt in the cache. The same sequence in each call of `benchModel`. */
+/** Pseudorandom ids that do not repeat, so that no run finds its prompt in the cache. Every call of `benchModel` gets the same sequence. */
 class FreshIds {
   readonly #vocabSize: number;
   #state = 1;
@@ -107,7 +107,7 @@ class FreshIds {
 
   take(count: number): readonly number[] {
     return Array.from({ length: count }, () => {
-      // The multiplier of MINSTD; ids from 0 to 2, special tokens in most vocabularies, are left out where there are others.
+      // The multiplier of MINSTD. Ids from 0 to 2 are special tokens in most vocabularies.
       this.#state = (this.#state * 48271) % 2147483647;
       return this.#vocabSize > 8 ? 3 + (this.#state % (this.#vocabSize - 3)) : this.#state % this.#vocabSize;
     });

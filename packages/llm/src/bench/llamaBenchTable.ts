@@ -12,12 +12,12 @@ const rowList = listOf(
 );
 
 /**
- * Rows as a Markdown table with the columns of llama.cpp's llama-bench, so that both can be compared line by line: rates are means ± standard
- * deviations of the repetitions, sizes are those of the weights.
+ * Formats rows as a Markdown table with the columns of llama.cpp's llama-bench, so that both can be compared line by line. Rates are means ±
+ * standard deviations of the repetitions. Sizes are those of the weights.
  */
 export function llamaBenchTable(info: ModelInfo, rows: readonly BenchRow[]): string {
   check("llamaBenchTable", "info", info, infoKind, "pass model.info");
-  check("llamaBenchTable", "rows", rows, rowList, "pass what benchModel() yields");
+  check("llamaBenchTable", "rows", rows, rowList, "pass the rows that benchModel() yields");
   const head = ["model", "size", "params", "backend", "threads", "test", "t/s"];
   const lines = rows.map(({ test, tokensPerSecond }) => [
     `${info.name} ${info.quantization}`,
@@ -28,9 +28,12 @@ export function llamaBenchTable(info: ModelInfo, rows: readonly BenchRow[]): str
     test,
     rate(tokensPerSecond),
   ]);
-  const widths = head.map((title, column) => Math.max(title.length, ...lines.map((line) => line[column]!.length)));
-  const row = (cells: readonly string[]): string =>
-    `| ${cells.map((cell, i) => (i === 0 || i === 3 ? cell.padEnd(widths[i]!) : cell.padStart(widths[i]!))).join(" | ")} |`;
+  const widths = head.map((title, column) => Math.max(title.length, ...lines.map((line) => line[column]?.length ?? 0)));
+  const pad = (cell: string, column: number): string => {
+    const width = widths[column] ?? 0;
+    return column === 0 || column === 3 ? cell.padEnd(width) : cell.padStart(width);
+  };
+  const row = (cells: readonly string[]): string => `| ${cells.map(pad).join(" | ")} |`;
   const rule = widths.map((width, i) => (i === 0 || i === 3 ? "-".repeat(width) : `${"-".repeat(width - 1)}:`));
   return [row(head), row(rule), ...lines.map(row)].join("\n");
 }

@@ -2,9 +2,9 @@ import { isRecord, type Kinds, kind, listOf, plainData } from "@centella/quant/c
 
 /** Options of `ChatTemplate.render`. */
 export interface RenderOptions {
-  /** End with the beginning of the assistant's turn. Default true. */
+  /** End the prompt with the beginning of the assistant's turn. Default true. */
   readonly addGenerationPrompt?: boolean;
-  /** End with the text of the last message, which must be an assistant message, so that a model continues it. Default false. */
+  /** End the prompt with the text of the last message, an assistant message that the model continues. Default false. */
   readonly continueFinalMessage?: boolean;
   /** Tools in the template's format (usually OpenAI's function objects). */
   readonly tools?: readonly unknown[];
@@ -18,7 +18,7 @@ export interface RenderOptions {
 /** Options that `generate` passes to the template. */
 export type ChatOptions = Omit<RenderOptions, "addGenerationPrompt" | "continueFinalMessage">;
 
-/** What a template is given besides the messages. */
+/** Kinds of the values that a template gets besides the messages. */
 export const chatKinds: Kinds<ChatOptions> = {
   tools: listOf("plain data", plainData),
   documents: listOf("plain data", plainData),

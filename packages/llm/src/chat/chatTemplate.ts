@@ -12,7 +12,7 @@ import { findReasoningFormat, type ReasoningFormat, separationOf } from "./reaso
 import { JinjaTemplate } from "./templateRuntime.ts";
 
 export type { ChatMessage, TextPart } from "./messages.ts";
-// Chats load this one file.
+// Re-exported so that chats load a single file.
 export { separationOf };
 
 /** A template's text and the special tokens that it may name. */
@@ -92,8 +92,8 @@ export class ChatTemplate {
   }
 
   /**
-   * Renders the prompt as text. Use {@link encode} for ids: in plain text, markup that a message imitates cannot be told from the
-   * template's own.
+   * Renders the prompt as text. Use {@link encode} for ids: in plain text, the template's markup cannot be distinguished from markup that a
+   * message imitates.
    * @throws {ArgumentError} if a message is malformed; {ChatTemplateError} if the template rejects the messages, fails or exceeds a limit
    */
   render(messages: readonly ChatMessage[], options: RenderOptions = {}): string {

@@ -1,7 +1,7 @@
 import { isPlain } from "@centella/quant/checks";
 import type { ChatMessage, TextPart } from "./messages.ts";
 
-/** Objects that {@link frozenMessages} made, which need no further copy. */
+/** Objects that {@link frozenMessages} created, which need not be copied again. */
 const frozen = new WeakSet<object>();
 
 /** A deep copy of checked messages that neither the caller nor a reader can change. */
@@ -60,7 +60,7 @@ export function isOpenAnswer(message: ChatMessage | undefined): message is OpenA
 export function withAnswer(messages: readonly ChatMessage[], { text, reasoning }: Answer): readonly ChatMessage[] {
   // Chat templates read the reasoning from this field.
   const thought = reasoning && { reasoning_content: reasoning };
-  const last = messages.at(-1)!;
+  const last = messages.at(-1);
   if (!isOpenAnswer(last)) return [...messages, { role: "assistant", content: text, ...thought }];
   return [...messages.slice(0, -1), { ...last, content: text, ...thought }];
 }

@@ -1,28 +1,29 @@
 import { partialTag, type TextSpan, type TextSplitter } from "../generate/textSplitter.ts";
 
-/** What the control markup of the Harmony format is spelt like; all of it has to be seen. */
+/** Markup of the Harmony format. The splitter must see all of it. */
 export const harmonyMarkup = ["<|start|>", "<|channel|>", "<|constrain|>", "<|message|>", "<|end|>"] as const;
-/** What ends a message's text. */
+/** Markup that ends a message's text. */
 const ends = ["<|end|>", "<|call|>", "<|return|>", "<|start|>", "<|channel|>"];
-/** What a header begins with, behind a role. */
+/** Beginnings of a header, after the role. */
 const beginnings = ["<|channel|>", "<|start|>", "<|constrain|>", "<|message|>", "to="];
 const types: Readonly<Record<string, TextSpan["type"]>> = { analysis: "reasoning", commentary: "commentary" };
 
 /**
- * Takes a text in the Harmony format (OpenAI, 2025, "Harmony response format") apart that arrives in pieces. It is a row of messages
- * `<|start|>assistant to=NAME<|channel|>CHANNEL <|constrain|>json<|message|>TEXT<|end|>`: what the channel "analysis" has is reasoning, "commentary"
- * is what is said to or about tools, and the rest is the answer. How the text is cut into pieces makes no difference.
+ * Splits a text in the Harmony format (OpenAI, 2025, "Harmony response format") that arrives in pieces. The text is a sequence of messages
+ * `<|start|>assistant to=NAME<|channel|>CHANNEL <|constrain|>json<|message|>TEXT<|end|>`. Messages in the channel "analysis" are reasoning,
+ * those in "commentary" are messages to or about tools, and the remaining ones are the answer. The result does not depend on how the text is
+ * cut into pieces.
  */
 export class HarmonySplitter implements TextSplitter {
-  /** Behind `<|start|>`, or not known yet; within a header; in the text of a message. */
+  /** Position: before a header, within a header, or in the text of a message. */
   #state: "start" | "header" | "message" = "start";
   #type: TextSpan["type"] = "text";
   #recipient: string | undefined;
   #header = "";
   #held = "";
-  /** A message has not begun yet: white space before it is left out. */
+  /** Whether the message has no text yet. White space before its text is dropped. */
   #skipsSpace = true;
-  /** The types that have had a message with text. */
+  /** Types of the messages with text so far. */
   readonly #begun = new Set<TextSpan["type"]>();
 
   /** @param promptEnd end of the prompt: some templates open the message themselves */
@@ -31,8 +32,8 @@ export class HarmonySplitter implements TextSplitter {
     const opened = at < 0 ? "" : promptEnd.slice(at);
     if (!opened.includes("<|channel|>")) return;
     this.#state = "header";
-    const spans = this.push(opened.slice("<|start|>".length));
-    if (spans.length > 0) this.#begun.add(spans[0]!.type);
+    const [first] = this.push(opened.slice("<|start|>".length));
+    if (first !== undefined) this.#begun.add(first.type);
   }
 
   push(text: string): TextSpan[] {
@@ -44,7 +45,7 @@ export class HarmonySplitter implements TextSplitter {
 
   flush(): TextSpan[] {
     const spans: TextSpan[] = [];
-    // Markup without a message behind it says nothing.
+    // Markup that no message follows is dropped.
     const isText = this.#state === "message" || (this.#state === "start" && !beginnings.some((tag) => tag.startsWith(this.#held.trim())));
     if (isText) this.#emit(spans, this.#type === "text" ? this.#held : this.#held.trimEnd());
     this.#held = "";
@@ -92,7 +93,7 @@ export class HarmonySplitter implements TextSplitter {
     }
   }
 
-  /** Begins the text of a message. */
+  /** Begins the text of the message with this header. */
   #open(header: string): void {
     const channel = /<\|channel\|>\s*(\w+)/.exec(header)?.[1];
     this.#recipient = /(?:^|\s|>)to=([^\s<]+)/.exec(header)?.[1];
@@ -110,7 +111,7 @@ export class HarmonySplitter implements TextSplitter {
       spans.push({ type, text: shown, isFirst, ...(this.#recipient !== undefined && { recipient: this.#recipient }) });
       return;
     }
-    // Messages of one type are paragraphs.
+    // Messages of the same type become paragraphs.
     spans.push({ type, text: isFirst && this.#begun.has(type) ? `\n\n${shown}` : shown });
     this.#begun.add(type);
   }

@@ -119,7 +119,7 @@ export function mergeInstructions(messages: readonly PlainMessage[], isRendered:
   if (unmerged !== undefined) {
     const { role } = unmerged;
     throw new ChatTemplateError(
-      `chat: expected a user message after the ${role} message, got none; the chat template ${missing.get(unmerged)!}, so its text must become part of a user message`,
+      `chat: expected a user message after the ${role} message, got none; the chat template ${missing.get(unmerged)}, so its text must become part of a user message`,
     );
   }
   const sentences = [...missing].map(

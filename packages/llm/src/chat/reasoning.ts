@@ -1,10 +1,10 @@
 import { partialTag, type TextSpan, type TextSplitter } from "../generate/textSplitter.ts";
 
-/** How a model marks what it thinks before it answers. */
+/** Tags around the reasoning of a model. */
 export interface ReasoningTags {
   readonly open: string;
   readonly close: string;
-  /** What may stand around the answer, with reasoning before it or without; it belongs to neither. */
+  /** Tags that may surround the answer, whether or not reasoning precedes it. */
   readonly answer?: string;
   readonly answerClose?: string;
 }
@@ -14,7 +14,7 @@ export type ReasoningFormat = ReasoningTags | "harmony";
 
 const thinkTags: ReasoningTags = { open: "<think>", close: "</think>" };
 
-/** As the chat templates of the model families spell them; the first that a template mentions holds. */
+/** Formats as they are spelt in chat templates. The first one that a template mentions applies. */
 const knownFormats: readonly (readonly [mention: string, format: ReasoningFormat])[] = [
   ["<|channel|>", "harmony"],
   ["<|channel>", { open: "<|channel>thought", close: "<channel|>" }],
@@ -28,7 +28,7 @@ const knownFormats: readonly (readonly [mention: string, format: ReasoningFormat
   ["\u25c1/think\u25b7", { open: "\u25c1think\u25b7", close: "\u25c1/think\u25b7" }],
   ["</thought>", { open: "<thought>", close: "</thought>" }],
 ];
-/** Around the answer of models that think in `<think>`. */
+/** Tags around the answer of models that reason in `<think>`. */
 const answerTags = [
   ["<answer>", "</answer>"],
   ["<response>", "</response>"],
@@ -43,15 +43,15 @@ export function findReasoningFormat(template: string): ReasoningFormat | undefin
   return around === undefined ? thinkTags : { ...thinkTags, answer: around[0], answerClose: around[1] };
 }
 
-/** How texts of a format are taken apart. */
+/** Separates the reasoning from the answer in texts of one format. */
 export interface Separation {
-  /** All that has to be seen of a text for it. */
+  /** Markup that must be visible in the text. */
   readonly markup: readonly string[];
   /** @param promptEnd end of the prompt: some templates open the reasoning themselves */
   createSplitter(promptEnd: string): TextSplitter;
 }
 
-/** What few models write, the Harmony format, is code of its own. */
+/** Returns the separation of a format. The code of the Harmony format, which few models use, is loaded on demand. */
 export async function separationOf(format: ReasoningFormat): Promise<Separation> {
   if (format === "harmony") {
     const { HarmonySplitter, harmonyMarkup } = await import("./harmony.ts");
@@ -64,13 +64,13 @@ export async function separationOf(format: ReasoningFormat): Promise<Separation>
 }
 
 /**
- * Tells the reasoning at the beginning of a text that arrives in pieces from the answer after it. Tags count only there, so an answer
- * may mention them; white space around them belongs to neither part. How the text is cut into pieces makes no difference.
+ * Separates the reasoning at the beginning of a text from the answer after it. The text arrives in pieces; the result does not depend on
+ * how it is cut. Tags are recognised only there, so an answer may mention them. White space around tags belongs to neither part.
  */
 export class ReasoningSplitter implements TextSplitter {
   readonly #tags: ReasoningTags;
   #state: "start" | "reasoning" | "closed" | "answer";
-  /** A part has not begun yet: white space before it is left out. */
+  /** Whether the part has no text yet. White space before its text is dropped. */
   #skipsSpace: boolean;
   #held = "";
 
@@ -97,7 +97,7 @@ export class ReasoningSplitter implements TextSplitter {
     return span === "" ? [] : [{ type, text: span }];
   }
 
-  /** Whether there may be more to do. */
+  /** Processes the held text. Returns whether to call it again. */
   #step(spans: TextSpan[]): boolean {
     const { open, close, answer, answerClose } = this.#tags;
     switch (this.#state) {
@@ -120,7 +120,7 @@ export class ReasoningSplitter implements TextSplitter {
           this.#skipsSpace = true;
           return true;
         }
-        // White space before the tag is not part of the reasoning, so it waits as well.
+        // White space before the tag is not part of the reasoning, so it is held back as well.
         const safe = this.#held.slice(0, this.#held.length - partialTag(this.#held, close)).trimEnd();
         this.#emit(spans, "reasoning", safe);
         this.#held = this.#held.slice(safe.length);
@@ -135,10 +135,11 @@ export class ReasoningSplitter implements TextSplitter {
       }
       case "answer": {
         const end = answerClose === undefined ? -1 : this.#held.indexOf(answerClose);
-        if (end >= 0) this.#held = this.#held.slice(0, end).trimEnd() + this.#held.slice(end + answerClose!.length);
+        if (answerClose !== undefined && end >= 0)
+          this.#held = this.#held.slice(0, end).trimEnd() + this.#held.slice(end + answerClose.length);
         const kept = answerClose === undefined ? 0 : partialTag(this.#held, answerClose);
         const certain = this.#held.slice(0, this.#held.length - kept);
-        // White space before the tag is not part of the answer, so it waits as well.
+        // White space before the tag is not part of the answer, so it is held back as well.
         const shown = answerClose === undefined || end >= 0 ? certain : certain.trimEnd();
         this.#emit(spans, "text", shown);
         this.#held = this.#held.slice(shown.length);

@@ -14,7 +14,7 @@ function swap(ids: Int32Array, logits: Float32Array, a: number, b: number): void
   logits[b] = logit;
 }
 
-/** Restores a heap of `size` below place `i`; on top is the first in order, or with `lastOnTop` the last. */
+/** Restores the order of a heap of `size` below index `i`. The first candidate in order is on top, or with `lastOnTop` the last one. */
 function siftDown(ids: Int32Array, logits: Float32Array, i: number, size: number, lastOnTop: boolean): void {
   for (let child = 2 * i + 1; child < size; child = 2 * i + 1) {
     if (child + 1 < size && precedes(ids, logits, child + 1, child) !== lastOnTop) child++;
@@ -28,7 +28,7 @@ function heapify(ids: Int32Array, logits: Float32Array, size: number, lastOnTop:
   for (let i = (size >> 1) - 1; i >= 0; i--) siftDown(ids, logits, i, size, lastOnTop);
 }
 
-/** The `count` first candidates in order, without sorting the others: a heap of `count` places sees each candidate once. */
+/** The first `count` candidates in order. Does not sort the remaining ones: a heap of size `count` sees each candidate once. */
 export function largest(candidates: Candidates, count: number): Candidates {
   const { length } = candidates.ids;
   const size = Math.min(count, length);
@@ -50,7 +50,7 @@ export function largest(candidates: Candidates, count: number): Candidates {
   return { ids, logits, sorted: true };
 }
 
-/** The first candidates in order, as long as `wants` asks for another after having been shown one's logit. */
+/** The first candidates in order, up to and including the first one for whose logit `wants` returns false. */
 export function largestWhile(candidates: Candidates, wants: (logit: number) => boolean): Candidates {
   const { length } = candidates.ids;
   if (candidates.sorted) {
@@ -61,7 +61,7 @@ export function largestWhile(candidates: Candidates, wants: (logit: number) => b
   const ids = candidates.ids.slice();
   const logits = candidates.logits.slice();
   heapify(ids, logits, length, false);
-  // Taken candidates gather at the end, the first one last.
+  // Candidates that are taken from the heap are collected at the end of the arrays, the first one last.
   let size = length;
   while (size > 0) {
     size--;

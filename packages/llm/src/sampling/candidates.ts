@@ -1,17 +1,17 @@
 import { check, floatArray, isRecord, kind } from "@centella/quant/checks";
 import { SamplingError } from "../errors.ts";
 
-/** Tokens that may come next. Steps of the chain take one list and return another; none changes what it was given. */
+/** Tokens that may come next. A step of the chain takes one list and returns another, and never changes its input. */
 export interface Candidates {
   readonly ids: Int32Array;
-  /** Logit of the token at the same place of `ids`; finite. */
+  /** Logit of the token at the same index of `ids`. Finite. */
   readonly logits: Float32Array;
-  /** Whether the logits fall from front to back, equal ones with rising ids. */
+  /** Whether the logits are in descending order, and tokens with equal logits in the order of their ids. */
   readonly sorted: boolean;
 }
 
 /**
- * All tokens in the order of their ids. Tokens at minus infinity (masked out) are left out.
+ * All tokens in the order of their ids, without those whose logit is minus infinity (masked tokens).
  * @throws {SamplingError} if a logit is NaN or plus infinity, or no token is left
  */
 export function candidatesOf(logits: Float32Array): Candidates {
@@ -31,7 +31,7 @@ export function candidatesOf(logits: Float32Array): Candidates {
 }
 
 /**
- * The id with the greatest logit, the lowest of equals.
+ * The id with the greatest logit; the lowest id of equals.
  * @throws {SamplingError} as {@link candidatesOf}
  */
 export function argmax(logits: Float32Array): number {
@@ -45,7 +45,7 @@ export function argmax(logits: Float32Array): number {
 }
 
 /**
- * The first id with the greatest logit of a vocabulary, if it can be chosen.
+ * Returns `id`, the first id with the greatest logit of a vocabulary, if it can be chosen.
  * @throws {SamplingError} as {@link candidatesOf}
  */
 export function requireChoice(id: number, logit: number, vocabulary: number): number {
@@ -70,25 +70,22 @@ export function probabilities(candidates: Candidates): Float64Array {
   return out;
 }
 
-/** The greatest of at least one finite logit. */
+/** The greatest logit. There must be at least one, and all must be finite. */
 export function greatestLogit(logits: Float32Array): number {
   let max = Number.NEGATIVE_INFINITY;
-  for (let i = 0; i < logits.length; i++) if (logits[i]! > max) max = logits[i]!;
+  for (const logit of logits) if (logit > max) max = logit;
   return max;
 }
 
-/**
- * The candidate under `uniform` in [0, 1): the first one at which the running sum of probabilities exceeds it.
- */
+/** Samples a candidate by `uniform` in [0, 1): the first one for which the running sum of probabilities exceeds it. */
 export function pick(candidates: Candidates, uniform: number): number {
-  const weights = probabilities(candidates);
   let sum = 0;
-  for (let i = 0; i < weights.length; i++) {
-    sum += weights[i]!;
-    if (uniform < sum) return candidates.ids[i]!;
-  }
-  // Rounding can leave the whole sum just below `uniform`.
-  return candidates.ids[candidates.ids.length - 1]!;
+  const index = probabilities(candidates).findIndex((probability) => {
+    sum += probability;
+    return uniform < sum;
+  });
+  // Rounding can leave the sum of all probabilities just below `uniform`.
+  return candidates.ids.at(index)!;
 }
 
 function badLogit(id: number, logit: number): SamplingError {

@@ -7,9 +7,9 @@ export type DryOptions = Pick<ResolvedSampling, "dryMultiplier" | "dryBase" | "d
 const greatestLog = 88.7228391;
 
 /**
- * "Don't repeat yourself": what is subtracted from the logits of tokens that would prolong a repetition of the end of the text.
- * Where the last n tokens, n >= `dryAllowedLength`, have occurred before, the token that followed them then is penalised by
- * `dryMultiplier · dryBase^(n - dryAllowedLength)`, with the greatest n of all places. Repetitions do not reach across a breaker.
+ * "Don't repeat yourself": penalties by id, to be subtracted from the logits of tokens that would prolong a repetition. If the last n
+ * tokens, n >= `dryAllowedLength`, occurred before, the token that followed them is penalised by
+ * `dryMultiplier · dryBase^(n - dryAllowedLength)`. The greatest n of all occurrences counts. Repetitions do not extend across a breaker.
  */
 export function dryPenalties(history: ArrayLike<number>, options: DryOptions): ReadonlyMap<number, number> {
   const { dryMultiplier, dryBase, dryAllowedLength, dryLastN, dryBreakers } = options;

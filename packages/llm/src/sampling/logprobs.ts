@@ -2,30 +2,27 @@ import { check, floatArray, whole } from "@centella/quant/checks";
 import { largest } from "./candidateHeap.ts";
 import { greatestLogit } from "./candidates.ts";
 
-/** A token and the natural logarithm of its probability by the model alone, before any sampling step. */
+/** A token and the natural logarithm of its probability according to the model, before any sampling step. */
 export interface TokenLogprob {
   readonly id: number;
   readonly logprob: number;
 }
 
-/** A chosen token's {@link TokenLogprob} and those of the most likely tokens at its place, most likely first. */
+/** {@link TokenLogprob} of a sampled token, and of the most likely tokens at its position, the most likely first. */
 export interface ChosenLogprob extends TokenLogprob {
   readonly top: readonly TokenLogprob[];
 }
 
-/** `ln softmax(logits)` of a token and of the `top` most likely ones; equal ones by rising id. */
+/** `ln softmax(logits)` of a token and of the `top` most likely ones; tokens with equal logits by id. */
 export function logprobsOf(logits: Float32Array, id: number, top: number): ChosenLogprob {
   check("logprobsOf", "logits", logits, floatArray);
   check("logprobsOf", "id", id, whole(0, logits.length - 1));
   check("logprobsOf", "top", top, whole(0));
   const max = greatestLogit(logits);
   let sum = 0;
-  for (let i = 0; i < logits.length; i++) sum += Math.exp(logits[i]! - max);
+  for (const logit of logits) sum += Math.exp(logit - max);
   const shift = max + Math.log(sum);
+  const logprobOf = (token: number): TokenLogprob => ({ id: token, logprob: logits[token]! - shift });
   const best = largest({ ids: Int32Array.from(logits.keys()), logits: logits.slice(), sorted: false }, top);
-  return {
-    id,
-    logprob: logits[id]! - shift,
-    top: Array.from(best.ids, (other) => ({ id: other, logprob: logits[other]! - shift })),
-  };
+  return { ...logprobOf(id), top: Array.from(best.ids, logprobOf) };
 }

@@ -1,10 +1,10 @@
 import { largest } from "./candidateHeap.ts";
 import { type Candidates, pick, probabilities } from "./candidates.ts";
 
-/** Candidates from which the first version estimates how probabilities fall with rank. */
+/** Number of candidates from which version 1 estimates how probabilities fall with rank. */
 const estimationCount = 100;
 
-/** What Mirostat steers by (Basu et al., 2021): the surprise in bits that it aims at, and how fast it learns. */
+/** Parameters of Mirostat (Basu et al., 2021): the target surprise `tau` in bits, and the learning rate `eta`. */
 export interface MirostatTarget {
   readonly version: 1 | 2;
   readonly tau: number;
@@ -12,8 +12,8 @@ export interface MirostatTarget {
 }
 
 /**
- * Chooses a token among those that `mu` bits of surprise allow, and moves `mu` by the difference between the surprise met and the
- * one wanted. `vocabulary` is the number of tokens that there are in all.
+ * Samples a token among those with a surprise of at most `mu` bits, and adapts `mu` by the difference between the token's surprise and the
+ * target. `vocabulary` is the number of tokens of the model.
  */
 export function mirostat(
   candidates: Candidates,
@@ -29,7 +29,10 @@ export function mirostat(
   return { id, mu: mu - eta * (surprise - tau) };
 }
 
-/** How many tokens a cross-entropy of `mu` bits allows if probabilities follow Zipf's law, whose exponent is fitted to the first. */
+/**
+ * Number of tokens that a cross-entropy of `mu` bits allows if probabilities follow Zipf's law. The exponent is fitted to the first
+ * candidates.
+ */
 function zipfCount(sorted: Candidates, mu: number, vocabulary: number): number {
   const chances = probabilities(sorted);
   let [product, square] = [0, 0];
@@ -42,11 +45,11 @@ function zipfCount(sorted: Candidates, mu: number, vocabulary: number): number {
   const exponent = product / square;
   const epsilon = exponent - 1;
   const count = ((epsilon * 2 ** mu) / (1 - vocabulary ** -epsilon)) ** (1 / exponent);
-  // An even distribution has exponent 0 and so allows everything.
+  // A uniform distribution has exponent 0 and so allows all tokens.
   return Number.isNaN(count) ? chances.length : Math.max(1, Math.floor(Math.min(count, chances.length)));
 }
 
-/** How many tokens surprise by at most `mu` bits, at least one. */
+/** Number of tokens with a surprise of at most `mu` bits, at least one. */
 function surpriseCount(sorted: Candidates, mu: number): number {
   const beyond = probabilities(sorted).findIndex((chance) => -Math.log2(chance) > mu);
   return beyond < 0 ? sorted.ids.length : Math.max(1, beyond);

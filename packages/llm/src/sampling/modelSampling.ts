@@ -4,7 +4,7 @@ import { resolveSampling, type SamplingOptions, type SamplingStep } from "./opti
 /** Prefix of the metadata keys that hold a model's own sampling defaults. */
 const prefix = "general.sampling.";
 
-/** Names of the keys after the prefix, as llama.cpp defines them, and the options that they set. */
+/** Keys after the prefix, as llama.cpp defines them, and the options that they set. */
 const numberKeys = {
   temp: "temperature",
   top_k: "topK",
@@ -64,7 +64,7 @@ export function modelSampling(metadata: Metadata): ModelSampling {
   return { sampling, warnings };
 }
 
-/** `top_k;temperature` as steps. A name that is not known stays, so that its check fails. */
+/** `top_k;temperature` as steps. Unknown names are kept, so that the check of the option reports them. */
 function stepsOf(sequence: string): readonly string[] {
   return sequence.split(";").map((name) => stepNames[name.replaceAll("-", "_")] ?? name);
 }

@@ -1,10 +1,10 @@
 import { ArgumentError } from "@centella/core";
 import { checkKeys, describe, finite, isRecord, type Kind, kind } from "@centella/quant/checks";
 
-/** Steps of the sampling chain that are run in an order of choice. */
+/** Steps of the sampling chain. Their order can be chosen. */
 export type SamplingStep = "penalties" | "dry" | "topNSigma" | "topK" | "typicalP" | "topP" | "minP" | "xtc" | "temperature";
 
-/** The order of the steps where none is asked for: llama.cpp's. */
+/** Default order of the steps, which is llama.cpp's. */
 export const defaultSteps: readonly SamplingStep[] = [
   "penalties",
   "dry",
@@ -18,36 +18,41 @@ export const defaultSteps: readonly SamplingStep[] = [
 ];
 
 /**
- * How the next token is chosen. Everything is optional. An option that is not given has the model's own default, which
- * `model.info.sampling` shows, and otherwise the one below, which is llama.cpp's.
+ * How the next token is sampled. Every option is optional. The default is the model's own, which `model.info.sampling` shows, or else the
+ * one given below, which is llama.cpp's.
  */
 export interface SamplingOptions {
   /**
-   * Divides the logits: below 1 sharpens, above 1 flattens. 0 takes the most likely token, after penalties as in llama.cpp.
-   * >= 0, default 0.8.
+   * Divides the logits. Values below 1 make likely tokens likelier, values above 1 make the distribution flatter. 0 takes the most likely
+   * token, after penalties as in llama.cpp. At least 0, default 0.8.
    */
   readonly temperature?: number;
-  /** Lets the temperature move within `temperature ± range`, from low where the choice is clear to high where it is open; 0 is off. Default 0. */
+  /**
+   * Lets the temperature vary within `temperature ± range`: low if one token is far likelier than the rest, high if many are about equally
+   * likely. 0 turns it off. Default 0.
+   */
   readonly dynamicTemperatureRange?: number;
-  /** Power of the normalised entropy that moves the dynamic temperature. Default 1. */
+  /** Exponent of the normalised entropy that determines the dynamic temperature. Default 1. */
   readonly dynamicTemperatureExponent?: number;
-  /** Keeps the k most likely tokens; 0 keeps all. Default 40. */
+  /** Keeps the k most likely tokens. 0 keeps all. Default 40. */
   readonly topK?: number;
-  /** Keeps the most likely tokens whose probabilities add up to p; 1 keeps all. In 0 … 1, default 0.95. */
+  /** Keeps the most likely tokens whose probabilities add up to p. 1 keeps all. In 0 … 1, default 0.95. */
   readonly topP?: number;
-  /** Keeps tokens that are at least p times as likely as the most likely one; 0 keeps all. In 0 … 1, default 0.05. */
+  /** Keeps tokens that are at least p times as likely as the most likely one. 0 keeps all. In 0 … 1, default 0.05. */
   readonly minP?: number;
-  /** Keeps the tokens whose surprise is nearest to the expected one, until their probabilities exceed p; 1 keeps all. In 0 … 1, default 1. */
+  /**
+   * Keeps the tokens whose surprise is nearest to the entropy, until their probabilities exceed p. 1 keeps all. In 0 … 1, default 1.
+   */
   readonly typicalP?: number;
-  /** Keeps tokens whose logits lie at most n standard deviations below the greatest; 0 keeps all. Default 0. */
+  /** Keeps tokens whose logits are at most n standard deviations below the greatest one. 0 keeps all. Default 0. */
   readonly topNSigma?: number;
-  /** How likely it is that the most likely tokens are excluded, all but the least likely of those above `xtcThreshold`. In 0 … 1, default 0. */
+  /** Probability with which XTC excludes all tokens above `xtcThreshold` but the least likely of them. In 0 … 1, default 0. */
   readonly xtcProbability?: number;
-  /** Probability from which XTC counts a token among the most likely; above 0.5 XTC does nothing. Default 0.1. */
+  /** Minimum probability of the tokens that XTC may exclude. Above 0.5, XTC does nothing. Default 0.1. */
   readonly xtcThreshold?: number;
-  /** Divides the positive and multiplies the negative logits of recent tokens; 1 is off. > 0, default 1. */
+  /** Divides the positive logits and multiplies the negative logits of recent tokens. 1 turns it off. Above 0, default 1. */
   readonly repeatPenalty?: number;
-  /** How many recent tokens, prompt included, are penalised; 0 is none, -1 all of them. Default 64. */
+  /** Number of recent tokens, including the prompt's, that are penalised. 0: none, -1: all. Default 64. */
   readonly repeatLastN?: number;
   /** Subtracted from a recent token's logit for each time it occurs. Default 0. */
   readonly frequencyPenalty?: number;
@@ -55,34 +60,34 @@ export interface SamplingOptions {
   readonly presencePenalty?: number;
   /**
    * DRY subtracts `dryMultiplier · dryBase^(length - dryAllowedLength)` from the logit of a token that would prolong a
-   * repetition of `length` tokens; 0 is off. Default 0.
+   * repetition of `length` tokens. 0 turns it off. Default 0.
    */
   readonly dryMultiplier?: number;
-  /** >= 1, default 1.75. */
+  /** Base of DRY's penalty. At least 1, default 1.75. */
   readonly dryBase?: number;
-  /** Repetitions that are shorter go unpunished. Default 2. */
+  /** Length below which DRY does not penalise repetitions. Default 2. */
   readonly dryAllowedLength?: number;
-  /** How many recent tokens DRY looks at; 0 is none, -1 all of them. Default -1. */
+  /** Number of recent tokens that DRY searches. 0: none, -1: all. Default -1. */
   readonly dryLastN?: number;
-  /** Id sequences that no repetition reaches across. Default none. */
+  /** Id sequences that interrupt a repetition. Default none. */
   readonly dryBreakers?: readonly (readonly number[])[];
   /**
-   * Mirostat steers the surprise of the text to `mirostatTau` bits by itself: 1 or 2 is its version, 0 is off. It takes the place of the
-   * steps that leave tokens out. Default 0.
+   * Version of Mirostat, which keeps the surprise of the text near `mirostatTau` bits. It replaces the steps that exclude tokens. 0 turns it
+   * off. Default 0.
    */
   readonly mirostat?: 0 | 1 | 2;
-  /** Default 5. */
+  /** Target surprise of Mirostat, in bits. Default 5. */
   readonly mirostatTau?: number;
-  /** How fast Mirostat learns. Default 0.1. */
+  /** Learning rate of Mirostat. Default 0.1. */
   readonly mirostatEta?: number;
-  /** Added to the logits of token ids before anything else; minus infinity excludes a token. */
+  /** Added to the logits of token ids before all steps. Minus infinity excludes a token. */
   readonly logitBias?: Readonly<Record<number, number>>;
-  /** Order of the steps. Steps that are left out do nothing. Default {@link defaultSteps}. */
+  /** Order of the steps. Steps that are not listed are skipped. Default {@link defaultSteps}. */
   readonly steps?: readonly SamplingStep[];
   /**
-   * Whole number in 0 … 2^53 - 1. The same seed, options and logits give the same tokens. Logits are the same bits on one backend and host;
-   * on WASM they depend on whether the engine has relaxed SIMD, unless the backend was made by `wasm({ relaxed: false })`, and on a GPU on
-   * the device and its driver. Default: random.
+   * Whole number in 0 … 2^53 - 1. The same seed, options and logits give the same tokens. Logits are the same bits on one backend and host.
+   * On WASM they depend on whether the JavaScript engine supports relaxed SIMD, unless the backend was created by
+   * `wasm({ relaxed: false })`; on a GPU they depend on the device and its driver. Default: random.
    */
   readonly seed?: number;
 }
@@ -133,7 +138,7 @@ const rules: { readonly [K in NumericOption]: Rule } = {
   },
 };
 
-/** Options that belong to a step: asking for one while its step is left out is a contradiction. */
+/** Options of each step. Setting one while its step is not listed is a contradiction. */
 const stepOptions: { readonly [S in SamplingStep]: readonly NumericOption[] } = {
   penalties: ["repeatPenalty", "repeatLastN", "frequencyPenalty", "presencePenalty"],
   dry: ["dryMultiplier", "dryBase", "dryAllowedLength", "dryLastN"],
@@ -146,7 +151,7 @@ const stepOptions: { readonly [S in SamplingStep]: readonly NumericOption[] } = 
   temperature: ["temperature", "dynamicTemperatureRange", "dynamicTemperatureExponent"],
 };
 
-/** Steps whose work Mirostat does by itself. */
+/** Steps that Mirostat replaces. */
 const mirostatReplaces = ["topNSigma", "topK", "typicalP", "topP", "minP", "xtc"] as const satisfies readonly SamplingStep[];
 
 /** Names of all options. */
@@ -158,9 +163,8 @@ export const samplingOptionNames: readonly (keyof ResolvedSampling)[] = [
 ];
 
 /**
- * Checks options and fills in the defaults: those of the model where it has some, else llama.cpp's. A model's Mirostat gives way to
- * options that contradict it.
- * @throws {ArgumentError} if a value is outside its range, an option is not known, or options contradict each other
+ * Checks options and fills in the defaults: the model's own, or else llama.cpp's. Options that contradict a model's Mirostat turn it off.
+ * @throws {ArgumentError} if a value is outside its range, an option is unknown, or options contradict each other
  */
 export function resolveSampling(options: SamplingOptions = {}, defaults: SamplingOptions = {}): ResolvedSampling {
   checkKeys("sampling", options, samplingOptionNames);
@@ -184,7 +188,7 @@ export function resolveSampling(options: SamplingOptions = {}, defaults: Samplin
   return resolved;
 }
 
-/** What {@link resolveSampling} returns, and nothing that its rules refuse. */
+/** Kind of the results of {@link resolveSampling}. */
 export const resolvedSampling: Kind = kind("what resolveSampling() returns", (value) => {
   if (!isRecord(value) || !isOrder(value.steps) || !Array.isArray(value.dryBreakers) || !isRecord(value.logitBias)) return false;
   const isSound = ([name, { accepts }]: readonly [string, Rule]): boolean => finite.accepts(value[name]) && accepts(value[name] as number);
@@ -192,9 +196,9 @@ export const resolvedSampling: Kind = kind("what resolveSampling() returns", (va
   return areLists && Object.entries(rules).every(isSound);
 });
 
-/** The model's own order of steps, unless it lacks a step that an option is for. */
+/** The model's own order of steps, unless it lacks a step for which an option is set. */
 function stepsFor(options: SamplingOptions, own: readonly SamplingStep[] | undefined): readonly SamplingStep[] {
-  return own !== undefined && defaultSteps.every((step) => own.includes(step) || givenOption(options, step) === undefined)
+  return own !== undefined && defaultSteps.every((step) => own.includes(step) || optionOfStep(options, step) === undefined)
     ? own
     : defaultSteps;
 }
@@ -223,25 +227,25 @@ function resolveSteps(steps: readonly SamplingStep[]): readonly SamplingStep[] {
   throw wrong("steps", `some of ${defaultSteps.join(", ")}, each once`, steps);
 }
 
-/** An option of this step that is given. */
-function givenOption(options: SamplingOptions, step: SamplingStep): NumericOption | undefined {
+/** An option of this step that is set. */
+function optionOfStep(options: SamplingOptions, step: SamplingStep): NumericOption | undefined {
   return stepOptions[step].find((name) => options[name] !== undefined);
 }
 
 function refuseContradictions(options: SamplingOptions, steps: readonly SamplingStep[]): void {
   for (const step of defaultSteps) {
-    const name = givenOption(options, step);
+    const name = optionOfStep(options, step);
     if (name === undefined || steps.includes(step)) continue;
     throw new ArgumentError("sampling.steps", `the step ${step}, because ${name} is set`, describe(steps), "leave one of the two out");
   }
   const clash = contradictsMirostat(options);
   if (!options.mirostat || clash === undefined) return;
-  throw new ArgumentError("sampling.mirostat", "no option that leaves tokens out besides it", clash, "leave one of the two out");
+  throw new ArgumentError("sampling.mirostat", "no other option that excludes tokens", clash, "leave one of the two out");
 }
 
 /** An option that does nothing while Mirostat is on. */
 function contradictsMirostat(options: SamplingOptions): keyof SamplingOptions | undefined {
-  const replaced = mirostatReplaces.map((step) => givenOption(options, step)).find((name) => name !== undefined);
+  const replaced = mirostatReplaces.map((step) => optionOfStep(options, step)).find((name) => name !== undefined);
   if (replaced !== undefined) return replaced;
   if (options.dynamicTemperatureRange) return "dynamicTemperatureRange";
   return options.steps === undefined ? undefined : "steps";

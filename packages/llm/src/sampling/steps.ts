@@ -5,7 +5,7 @@ import { greatestLogit, probabilities } from "./candidates.ts";
 import type { ResolvedSampling } from "./options.ts";
 
 /**
- * Adds to the logits of single tokens. Returns `logits` itself where nothing changes.
+ * Adds biases to the logits of single tokens. Returns `logits` itself if nothing changes.
  * @throws {SamplingError} if an id is outside the logits
  */
 export function applyBias(logits: Float32Array, bias: ResolvedSampling["logitBias"]): Float32Array {
@@ -15,7 +15,7 @@ export function applyBias(logits: Float32Array, bias: ResolvedSampling["logitBia
   for (const [key, value] of entries) {
     const id = Number(key);
     if (id >= logits.length) throw new SamplingError(`sample: expected logitBias ids in 0 … ${logits.length - 1}, got ${id}`);
-    out[id] = out[id]! + value;
+    out[id]! += value;
   }
   return out;
 }
@@ -31,7 +31,7 @@ export function arePenaltiesOn({ repeatPenalty, repeatLastN, frequencyPenalty, p
 /**
  * Makes recent tokens less likely. For a token that occurs `count > 0` times among the last `repeatLastN` ids of `history`:
  * `logit <= 0 ? logit * repeatPenalty : logit / repeatPenalty`, then minus `count * frequencyPenalty + presencePenalty`.
- * Returns `logits` itself where nothing changes.
+ * Returns `logits` itself if nothing changes.
  * @throws {SamplingError} if the history has an id outside the logits
  */
 export function applyPenalties(logits: Float32Array, history: ArrayLike<number>, options: PenaltyOptions): Float32Array {
@@ -46,24 +46,25 @@ export function applyPenalties(logits: Float32Array, history: ArrayLike<number>,
   if (counts.size === 0) return logits;
   const out = logits.slice();
   for (const [id, count] of counts) {
-    const logit = Math.fround(out[id]! <= 0 ? out[id]! * repeatPenalty : out[id]! / repeatPenalty);
-    out[id] = logit - (count * frequencyPenalty + presencePenalty);
+    const logit = logits[id]!;
+    const scaled = Math.fround(logit <= 0 ? logit * repeatPenalty : logit / repeatPenalty);
+    out[id] = scaled - (count * frequencyPenalty + presencePenalty);
   }
   return out;
 }
 
-/** Keeps the `k` greatest logits, in order; 0 keeps all. */
+/** Keeps the candidates with the `k` greatest logits, in order. 0 keeps all. */
 export function topK(candidates: Candidates, k: number): Candidates {
   return k === 0 ? candidates : largest(candidates, k);
 }
 
-/** Keeps the fewest candidates, most likely first, whose probabilities add up to `p` or more, at least one; 1 keeps all. */
+/** Keeps the most likely candidates: the fewest, but at least one, whose probabilities add up to `p` or more. 1 keeps all. */
 export function topP(candidates: Candidates, p: number): Candidates {
   if (p >= 1) return candidates;
   const { logits } = candidates;
   const max = greatestLogit(logits);
   let total = 0;
-  for (let i = 0; i < logits.length; i++) total += Math.exp(logits[i]! - max);
+  for (const logit of logits) total += Math.exp(logit - max);
   let sum = 0;
   return largestWhile(candidates, (logit) => {
     sum += Math.exp(logit - max) / total;
@@ -71,17 +72,16 @@ export function topP(candidates: Candidates, p: number): Candidates {
   });
 }
 
-/** Keeps candidates with `probability >= p * greatest probability`, i.e. `logit >= greatest logit + ln p`; 0 keeps all. */
+/** Keeps candidates with `probability >= p * greatest probability`, i.e. `logit >= greatest logit + ln p`. 0 keeps all. */
 export function minP(candidates: Candidates, p: number): Candidates {
   if (p <= 0) return candidates;
-  const { ids, logits, sorted } = candidates;
-  const limit = Math.fround(greatestLogit(logits) + Math.log(p));
-  return { ids: ids.filter((_, i) => logits[i]! >= limit), logits: logits.filter((logit) => logit >= limit), sorted };
+  const limit = Math.fround(greatestLogit(candidates.logits) + Math.log(p));
+  return keep(candidates, (_, logit) => logit >= limit);
 }
 
 /**
  * Locally typical sampling (Meister et al., 2023): keeps the candidates whose surprise `-ln p` is nearest to the entropy, the fewest
- * whose probabilities add up to more than `p`; 1 keeps all.
+ * whose probabilities add up to more than `p`. 1 keeps all.
  */
 export function typicalP(candidates: Candidates, p: number): Candidates {
   if (p >= 1) return candidates;
@@ -99,19 +99,19 @@ export function typicalP(candidates: Candidates, p: number): Candidates {
   return keep(candidates, (i) => kept[i] === 1);
 }
 
-/** Keeps logits of at least the greatest less `n` standard deviations of them all (Tang et al., 2024); 0 keeps all. */
+/** Keeps candidates whose logits are at most `n` standard deviations below the greatest one (Tang et al., 2024). 0 keeps all. */
 export function topNSigma(candidates: Candidates, n: number): Candidates {
   if (n <= 0) return candidates;
   const { logits } = candidates;
   const mean = logits.reduce((sum, logit) => sum + logit, 0) / logits.length;
   const variance = logits.reduce((sum, logit) => sum + (logit - mean) ** 2, 0) / logits.length;
   const limit = greatestLogit(logits) - n * Math.sqrt(variance);
-  return keep(candidates, (i) => logits[i]! >= limit);
+  return keep(candidates, (_, logit) => logit >= limit);
 }
 
 /**
- * Exclude top choices: where `uniform` does not exceed `probability` and several candidates have at least `threshold`, all of those
- * but the least likely go.
+ * Exclude top choices (XTC): if `uniform` does not exceed `probability` and several candidates have a probability of at least `threshold`,
+ * excludes all of these but the least likely one.
  */
 export function xtc(candidates: Candidates, probability: number, threshold: number, uniform: number): Candidates {
   if (probability <= 0 || threshold > 0.5 || uniform > probability) return candidates;
@@ -121,8 +121,8 @@ export function xtc(candidates: Candidates, probability: number, threshold: numb
 }
 
 /**
- * The temperature between `temperature ± range` that the entropy of the candidates selects, as a share of the greatest possible
- * one to the power of `exponent`; `temperature` itself without a range.
+ * The temperature within `temperature ± range` for the entropy of the candidates: the entropy's share of the greatest possible one, to the
+ * power of `exponent`, is the position within the range. Returns `temperature` if the range is 0.
  */
 export function dynamicTemperature(candidates: Candidates, temperature: number, range: number, exponent: number): number {
   const { length } = candidates.ids;
@@ -133,17 +133,15 @@ export function dynamicTemperature(candidates: Candidates, temperature: number, 
 }
 
 /**
- * `(logit - greatest logit) / temperature`, temperature > 0. The shift changes no probability and keeps the smallest
- * temperatures from overflowing.
+ * `(logit - greatest logit) / temperature` with a temperature above 0. The shift changes no probability and keeps tiny temperatures from
+ * overflowing.
  */
 export function applyTemperature(candidates: Candidates, temperature: number): Candidates {
   const max = greatestLogit(candidates.logits);
-  const logits = candidates.logits.slice();
-  for (let i = 0; i < logits.length; i++) logits[i] = (logits[i]! - max) / temperature;
-  return { ...candidates, logits };
+  return { ...candidates, logits: candidates.logits.map((logit) => (logit - max) / temperature) };
 }
 
-/** The most likely candidate alone, the lowest id of equals. */
+/** Only the most likely candidate; the lowest id of equals. */
 export function mostLikely(candidates: Candidates): Candidates {
   return largest(candidates, 1);
 }
@@ -153,6 +151,7 @@ function entropyOf(chances: Float64Array): number {
   return chances.reduce((sum, chance) => (chance > 0 ? sum - chance * Math.log(chance) : sum), 0);
 }
 
-function keep({ ids, logits, sorted }: Candidates, isKept: (i: number) => boolean): Candidates {
-  return { ids: ids.filter((_, i) => isKept(i)), logits: logits.filter((_, i) => isKept(i)), sorted };
+function keep({ ids, logits, sorted }: Candidates, isKept: (i: number, logit: number) => boolean): Candidates {
+  const kept = logits.map((logit, i) => (isKept(i, logit) ? 1 : 0));
+  return { ids: ids.filter((_, i) => kept[i] === 1), logits: logits.filter((_, i) => kept[i] === 1), sorted };
 }

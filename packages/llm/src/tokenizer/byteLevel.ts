@@ -25,7 +25,7 @@ export function toByteLevel(text: string): string {
   return out;
 }
 
-/** The bytes behind byte-level characters; a character outside the mapping stands for its own UTF-8. */
+/** The bytes that byte-level characters stand for. A character outside the mapping stands for its own UTF-8. */
 export function fromByteLevel(text: string): Uint8Array {
   const bytes: number[] = [];
   for (const char of text) {

@@ -17,27 +17,30 @@ const keptSymbols = 2 ** 16;
 const encoder = new TextEncoder();
 
 /**
- * Byte-pair encoding, of bytes or of characters: within each word of the pre-tokenizer, the pair of neighbours with the lowest merge rank
- * (the leftmost of equals) becomes one symbol until no pair has a rank.
+ * Byte-pair encoding of bytes or characters. Within each word of the pre-tokenizer, the pair of neighbours with the lowest merge rank (the
+ * leftmost of equals) becomes one symbol, until no pair has a rank.
  */
 class BytePairModel implements TextModel {
   readonly #vocabulary: Vocabulary;
   readonly #preTokenizer: PreTokenizer;
   readonly #ranks: MergeTable;
-  /** Symbols joined by the merge of each rank, and what they become. Symbols are token ids, or beyond the vocabulary texts without one. */
+  /**
+   * The two symbols that the merge of each rank joins, and the symbol that they become. Symbols are token ids, followed by numbers for texts
+   * that are not tokens.
+   */
   readonly #lefts: Int32Array;
   readonly #rights: Int32Array;
   readonly #merged: Int32Array;
   readonly #symbolOfByte: Int32Array;
-  /** Symbols of the characters that are no tokens but merge into some. */
+  /** Symbols of texts that are not tokens but are merged into tokens. */
   readonly #extras: ReadonlyMap<string, number>;
-  /** Texts of the symbols that are no tokens. */
+  /** Texts of the symbols that are not tokens. */
   readonly #extraTexts: string[] = [];
   readonly #byteTokens: ByteTokens;
   readonly #patterns: readonly Cutter[];
   readonly #cache = new WordCache();
   readonly #heap = new KeyHeap();
-  /** Room for the symbols of a word and their neighbours: most words are short and many, and fresh arrays would take longer than merging. */
+  /** Buffers for the symbols of a word and their neighbours. Most words are short: allocating arrays would take longer than merging. */
   #symbols = new Int32Array(64);
   #next = new Int32Array(64);
   #previous = new Int32Array(64);
@@ -79,7 +82,7 @@ class BytePairModel implements TextModel {
       this.#ranks.add(this.#lefts[rank]!, this.#rights[rank]!, rank);
       rank++;
     }
-    // What no merge joins can be cut before merging, and words that come again are known then.
+    // Text that no merge joins is cut before merging, so that the cache finds words that occur again.
     this.#patterns =
       mark === undefined || joinsWords ? preTokenizer.patterns : [...preTokenizer.patterns, new RegExp(`(?<!${mark})(?=${mark})`, "gu")];
   }
@@ -92,7 +95,7 @@ class BytePairModel implements TextModel {
     }
   }
 
-  /** A character outside the byte mapping (a token added as plain text) stands for itself. */
+  /** Bytes of a token. A character outside the byte mapping, of a token that was added as plain text, stands for itself. */
   pieceBytes(text: string): Uint8Array {
     const { units, space } = this.#preTokenizer;
     if (units === "bytes") return fromByteLevel(text);
@@ -127,7 +130,7 @@ class BytePairModel implements TextModel {
       return count;
     }
     const { ids, size } = this.#vocabulary;
-    // A character that nothing knows has a symbol behind all others.
+    // Unknown characters have symbols after all others.
     const unknown = size + this.#extraTexts.length;
     for (const char of word) symbols[count++] = ids.get(char) ?? this.#extras.get(char) ?? unknown + char.codePointAt(0)!;
     return count;
@@ -135,7 +138,7 @@ class BytePairModel implements TextModel {
 
   #makeRoom(count: number): void {
     const { length } = this.#symbols;
-    // What a huge word took is not kept.
+    // Buffers of a huge word are not kept.
     if (count <= length && length <= keptSymbols) return;
     const room = 2 * Math.max(count, 32);
     this.#symbols = new Int32Array(room);
@@ -143,12 +146,12 @@ class BytePairModel implements TextModel {
     this.#previous = new Int32Array(room);
   }
 
-  /** Of a symbol that is no token. */
+  /** Text of a symbol that is not a token. */
   #textOf(extra: number): string {
     return this.#extraTexts[extra] ?? String.fromCodePoint(extra - this.#extraTexts.length);
   }
 
-  /** Merges the first `count` symbols in place; one that was merged into its left neighbour becomes -1. */
+  /** Merges the first `count` symbols in place. A symbol that was merged into its left neighbour becomes -1. */
   #merge(count: number): void {
     const [symbols, next, previous] = [this.#symbols, this.#next, this.#previous];
     for (let i = 0; i < count; i++) {
@@ -180,7 +183,7 @@ class BytePairModel implements TextModel {
     }
   }
 
-  /** Spells a symbol that is no token by its bytes. Bytes without a token are left out, as llama.cpp does: Falcon has none for U+0004. */
+  /** Appends the byte tokens of a symbol that is not a token. As in llama.cpp, bytes without a token are dropped: Falcon has none for U+0004. */
   #appendMissing(text: string, ids: number[]): void {
     if (this.#preTokenizer.units === "characters") {
       this.#byteTokens.appendKnown(text, ids);
@@ -193,10 +196,10 @@ class BytePairModel implements TextModel {
   }
 }
 
-/** What finds the pre-tokenizer of a name. @throws {TokenizerError} if it is not known */
+/** Returns the pre-tokenizer of a name. @throws {TokenizerError} if the name is unknown */
 type Finder = (name: string) => PreTokenizer;
 
-/** The tokenizer of a file whose kind is "gpt2". @throws {TokenizerError} if the pre-tokenizer is not known or a table is broken */
+/** Creates the tokenizer of a file of kind "gpt2". @throws {TokenizerError} if the pre-tokenizer is unknown or a table is broken */
 export function createBytePair(metadata: VocabularyMetadata, preTokenizerFor: Finder): Tokenizer {
   const merges = metadata.optionalStrings("tokenizer.ggml.merges");
   if (merges === undefined) throw new TokenizerError("tokenizer: expected tokenizer.ggml.merges for byte-pair encoding, got no such key");
@@ -206,7 +209,7 @@ export function createBytePair(metadata: VocabularyMetadata, preTokenizerFor: Fi
   return new VocabularyTokenizer("gpt2", metadata, vocabulary, new BytePairModel(vocabulary, merges, preTokenizer), false);
 }
 
-/** {@link createBytePair} that loads the pre-tokenizers of few models if it has to. */
+/** Like {@link createBytePair}, but loads the table of all pre-tokenizers only if the common ones do not include the file's. */
 export async function loadBytePair(metadata: VocabularyMetadata): Promise<Tokenizer> {
   const common = findPreTokenizer(commonFamilies, preTokenizerName(metadata));
   if (common !== undefined) return createBytePair(metadata, () => common);
@@ -214,7 +217,7 @@ export async function loadBytePair(metadata: VocabularyMetadata): Promise<Tokeni
 }
 
 function preTokenizerName(metadata: VocabularyMetadata): string {
-  // gemma4's own name for the kind stands for the pre-tokenizer, too.
+  // Files with the kind "gemma4" have the pre-tokenizer of that name.
   if (metadata.optionalString("tokenizer.ggml.model") === "gemma4") return "gemma4";
   return metadata.optionalString("tokenizer.ggml.pre") ?? "default";
 }

@@ -4,9 +4,9 @@ import type { Vocabulary } from "./vocabulary.ts";
 
 const encoder = new TextEncoder();
 
-/** The tokens `<0x00>` to `<0xFF>` of a vocabulary, which spell what has no token of its own. */
+/** The tokens `<0x00>` to `<0xFF>` of a vocabulary, which encode text that has no token of its own. */
 export class ByteTokens {
-  /** -1: none. */
+  /** Id of each byte's token, or -1. */
   readonly #ids: Int32Array;
   readonly #unknownId: number | undefined;
 
@@ -15,22 +15,25 @@ export class ByteTokens {
     this.#unknownId = unknownId;
   }
 
-  /** Appends a text by the tokens of its bytes and leaves out bytes without one. */
+  /** Appends the tokens of a text's bytes. Bytes without a token are dropped. */
   appendKnown(text: string, out: number[]): void {
-    for (const byte of encoder.encode(text)) if (this.#ids[byte]! >= 0) out.push(this.#ids[byte]!);
+    out.push(...this.#idsOf(text).filter((id) => id >= 0));
   }
 
   /**
-   * Appends a text by the tokens of its bytes or, where one of them is missing, by the unknown token.
+   * Appends the tokens of a text's bytes, or the unknown token if one of them has no token.
    * @throws {TokenizerError} if the vocabulary has neither
    */
   append(text: string, out: number[]): void {
-    const bytes = encoder.encode(text);
-    if (bytes.every((byte) => this.#ids[byte]! >= 0)) for (const byte of bytes) out.push(this.#ids[byte]!);
+    const ids = this.#idsOf(text);
+    if (ids.every((id) => id >= 0)) out.push(...ids);
     else if (this.#unknownId !== undefined) out.push(this.#unknownId);
     else
       throw new TokenizerError(
         `encode: expected a token for every character, got none for ${describe(text)}; the vocabulary has no byte tokens`,
       );
+  }
+  #idsOf(text: string): number[] {
+    return Array.from(encoder.encode(text), (byte) => this.#ids[byte] ?? -1);
   }
 }

@@ -2,18 +2,19 @@ import { TokenizerError } from "../errors.ts";
 
 const empty = new Uint8Array(0);
 
-/** What a prefix of a text becomes. */
+/** Replacement of a byte sequence. */
 export interface Replacement {
   readonly bytes: Uint8Array;
-  /** Bytes of the text that it stands for. */
+  /** Length of the sequence that is replaced. */
   readonly consumed: number;
 }
 
 /**
- * SentencePiece's precompiled normalisation (`precompiled_charsmap`): a trie of byte sequences and what each is replaced by. Four bytes
- * tell the size of the trie, a XOR-compressed compact double array (Kanda, 2018) of 32-bit units; after it come the replacements,
- * each ended by a zero byte. Bits of a unit: 0 to 7 its label, 8 whether a value follows, 9 and 10 to 30 the offset of its children; a
- * value has bit 31, which keeps it from being taken for a label.
+ * SentencePiece's precompiled normalisation (`precompiled_charsmap`): a trie of byte sequences, and their replacements.
+ *
+ * The first four bytes are the size of the trie, a XOR-compressed compact double array (Kanda, 2018) of 32-bit units. The replacements
+ * follow, each terminated by a zero byte. Bits of a unit: 0 to 7 are its label, 8 is set if a value follows, 9 and 10 to 30 are the offset
+ * of its children. Values have bit 31 set, so that they match no label.
  */
 export class CharsMap {
   readonly #units: Uint32Array;
@@ -29,17 +30,19 @@ export class CharsMap {
   }
 
   /**
-   * The replacement of the longest sequence that `text` has at `from`, if there is one.
-   * @throws {TokenizerError} if the trie leads outside of itself
+   * The replacement of the longest sequence of the trie that `text` has at `from`, if any.
+   * @throws {TokenizerError} if the trie is damaged
    */
   longest(text: Uint8Array, from: number): Replacement | undefined {
     let node = childrenOf(this.#unit(0));
     let value = -1;
     let consumed = 0;
-    for (let i = from; i < text.length && text[i] !== 0; i++) {
-      node ^= text[i]!;
+    for (let i = from; i < text.length; i++) {
+      const byte = text[i] ?? 0;
+      if (byte === 0) break;
+      node ^= byte;
       const unit = this.#unit(node);
-      if ((unit & 0x800000ff) !== text[i]) break;
+      if ((unit & 0x800000ff) !== byte) break;
       node ^= childrenOf(unit);
       if ((unit & 0x100) !== 0) {
         value = this.#unit(node) & 0x7fffffff;
@@ -62,10 +65,13 @@ export class CharsMap {
   }
 }
 
+/** Offset of a unit's children. */
 function childrenOf(unit: number): number {
   return (unit >>> 10) << ((unit & 0x200) >>> 6);
 }
 
 function damaged(got: string): TokenizerError {
-  return new TokenizerError(`tokenizer: expected a whole trie in tokenizer.ggml.precompiled_charsmap, got ${got}; convert the model again`);
+  return new TokenizerError(
+    `tokenizer: expected a complete trie in tokenizer.ggml.precompiled_charsmap, got ${got}; convert the model again`,
+  );
 }

@@ -1,20 +1,20 @@
 import { type Cutter, type DigitGroups, digitGroups } from "./preTokenize.ts";
 
-/** How a byte-level vocabulary splits text into words before merging, and what llama.cpp implies by the name. */
+/** How a byte-level vocabulary splits text into words before merging, and the properties that llama.cpp derives from the name. */
 export interface PreTokenizer {
-  /** Applied in turn, see `preTokenize`. */
+  /** Cutters that are applied in turn; see `preTokenize`. */
   readonly patterns: readonly Cutter[];
-  /** A word that is a token as a whole is taken as it is, without merging. */
+  /** Whether a word that is a token is not merged from its parts. */
   readonly ignoreMerges: boolean;
-  /** BOS is added unless the metadata says otherwise. */
+  /** Whether BOS is added, unless the metadata says otherwise. */
   readonly addBos: boolean;
-  /** What the vocabulary is written in: bytes by GPT-2's mapping, or characters, where those that are missing become byte tokens. */
+  /** Units of the vocabulary: bytes in GPT-2's mapping, or characters, with byte tokens for missing ones. */
   readonly units: "bytes" | "characters";
-  /** What stands for a space in the vocabulary, if not the space. */
+  /** Character that represents a space in the vocabulary, if it is not the space. */
   readonly space: string | undefined;
 }
 
-/** Pre-tokenizers that are alike but for their names. */
+/** Pre-tokenizers that differ only in their names. */
 export interface PreTokenizerFamily extends Partial<Pick<PreTokenizer, "units" | "space">> {
   /** Values of `tokenizer.ggml.pre`. */
   readonly names: readonly string[];
@@ -28,10 +28,10 @@ export const anyCaseContractions: string = "(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'
 export const spaces: string = String.raw`\s+(?!\S)|\s+`;
 export const newlinesAndSpaces: string = String.raw`\s*[\r\n]+|${spaces}`;
 export const gpt2: string = String.raw`${contractions}| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|${spaces}`;
-/** The pattern that OpenAI's cl100k introduced; families differ in how many digits stay together. */
+/** The pattern that OpenAI's cl100k introduced. Families differ in how many digits stay together. */
 export const cl100k = (digits: string): string =>
   String.raw`${anyCaseContractions}|[^\r\n\p{L}\p{N}]?\p{L}+|${digits}| ?[^\s\p{L}\p{N}]+[\r\n]*|${newlinesAndSpaces}`;
-/** Words split where case changes; outside ASCII a letter counts as either case, as in llama.cpp. */
+/** Splits words where case changes. Outside ASCII, a letter counts as either case, as in llama.cpp. */
 export const cased = (suffix: string, digits: string, letter: string = String.raw`\p{L}`): string => {
   const upper = `(?![a-z])${letter}`;
   const lower = `(?![A-Z])${letter}`;
@@ -42,7 +42,7 @@ export const upToThreeDigits: string = String.raw`\p{N}{1,3}`;
 export const oneDigit: string = String.raw`\p{N}`;
 export const asciiTriple: string = "[0-9][0-9][0-9]";
 
-/** The families of most models: their regexes as llama.cpp's `llama-vocab.cpp` lists them, with `\s` meaning Unicode white space. */
+/** The families of most models. Their regexes are those of llama.cpp's `llama-vocab.cpp`; `\s` means Unicode white space. */
 export const commonFamilies: readonly PreTokenizerFamily[] = [
   { names: ["default"], patterns: [String.raw`[\p{P}$+<=>^~|]+`, gpt2, String.raw`\p{N}+`, asciiTriple] },
   {
@@ -94,7 +94,7 @@ export const commonFamilies: readonly PreTokenizerFamily[] = [
   { names: ["tekken"], patterns: [cased("", oneDigit)], ignoreMerges: true, addBos: true },
 ];
 
-/** The pre-tokenizer of a `tokenizer.ggml.pre` name, if one of the families has it. */
+/** The pre-tokenizer of a `tokenizer.ggml.pre` name; undefined if no family has the name. */
 export function findPreTokenizer(families: readonly PreTokenizerFamily[], name: string): PreTokenizer | undefined {
   const family = families.find(({ names }) => names.includes(name));
   if (family === undefined) return undefined;
@@ -102,7 +102,7 @@ export function findPreTokenizer(families: readonly PreTokenizerFamily[], name: 
   return { patterns: family.patterns.map(compile), ignoreMerges, addBos, units, space };
 }
 
-/** JavaScript's `\s` has U+FEFF and lacks U+0085, unlike Unicode's property and llama.cpp. */
+/** Replaces `\s`: unlike Unicode's property and llama.cpp, JavaScript includes U+FEFF and excludes U+0085. */
 function compile(source: string | DigitGroups): Cutter {
   if (typeof source !== "string") return digitGroups(source);
   return new RegExp(source.replaceAll("\\s", "\\p{White_Space}").replaceAll("\\S", "\\P{White_Space}"), "gu");

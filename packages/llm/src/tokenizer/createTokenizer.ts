@@ -20,8 +20,8 @@ const creators: Creators = {
 const metadataKind = kind("metadata", (value) => isRecord(value) && typeof value.optionalString === "function");
 
 /**
- * The tokenizer that a GGUF file describes in `tokenizer.ggml.*`; pass `file.metadata`.
- * @throws {TokenizerError} if the kind (`tokenizer.ggml.model`) or the pre-tokenizer is not known or a table is broken
+ * Creates the tokenizer that a GGUF file describes in `tokenizer.ggml.*`. Pass `file.metadata`.
+ * @throws {TokenizerError} if the kind (`tokenizer.ggml.model`) or the pre-tokenizer is unknown, or a table is broken
  */
 export function createTokenizer(metadata: VocabularyMetadata): Tokenizer {
   check("createTokenizer", "metadata", metadata, metadataKind, "pass file.metadata");

@@ -1,4 +1,4 @@
-/** Binary min-heap of (key, payload) pairs in typed arrays; equal keys come out in any order. */
+/** Binary min-heap of (key, payload) pairs in typed arrays. The order of equal keys is undefined. */
 export class KeyHeap {
   size = 0;
   /** Key of the pair that the last `pop` removed. */
@@ -28,7 +28,7 @@ export class KeyHeap {
     payloads[i] = payload;
   }
 
-  /** Moves the smallest pair to `key` and `payload`; false if the heap is empty. */
+  /** Removes the smallest pair and stores it in `key` and `payload`. Returns false if the heap is empty. */
   pop(): boolean {
     if (this.size === 0) return false;
     const keys = this.#keys;

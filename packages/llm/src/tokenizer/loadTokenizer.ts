@@ -9,7 +9,8 @@ const kinds: Readonly<Record<string, TokenizerKind>> = { llama: "llama", gpt2: "
 /** Returns the kind of a file's tokenizer. @throws {TokenizerError} if the kind is unknown */
 export function tokenizerKindOf(metadata: VocabularyMetadata): TokenizerKind {
   const model = metadata.optionalString("tokenizer.ggml.model");
-  if (model !== undefined && Object.hasOwn(kinds, model)) return kinds[model]!;
+  const found = model !== undefined && Object.hasOwn(kinds, model) ? kinds[model] : undefined;
+  if (found !== undefined) return found;
   throw new TokenizerError(
     `tokenizer: expected "llama" (SentencePiece), "gpt2" or "gemma4" (BPE), "bert" (WordPiece) or "t5" (unigram) in tokenizer.ggml.model, got ${model === undefined ? "no such key" : describe(model)}`,
   );

@@ -1,11 +1,11 @@
-/** Ranks of symbol pairs: an open-addressing table in typed arrays, a tenth of the memory of a `Map` at 280,000 merges. */
+/** Ranks of symbol pairs: an open-addressing table in typed arrays, which takes a tenth of a `Map`'s memory for 280,000 merges. */
 export class MergeTable {
   readonly #mask: number;
   readonly #lefts: Int32Array;
   readonly #rights: Int32Array;
   readonly #ranks: Int32Array;
 
-  /** `capacity`: the most pairs that will be added. */
+  /** @param capacity maximum number of pairs that will be added */
   constructor(capacity: number) {
     let slots = 16;
     while (slots < capacity * 2) slots *= 2;
@@ -15,7 +15,7 @@ export class MergeTable {
     this.#ranks = new Int32Array(slots).fill(-1);
   }
 
-  /** Keeps the first rank of a pair that comes twice. */
+  /** Adds a pair. If it was added before, it keeps its first rank. */
   add(left: number, right: number, rank: number): void {
     const slot = this.#slot(left, right);
     if (this.#ranks[slot]! >= 0) return;
@@ -24,7 +24,7 @@ export class MergeTable {
     this.#ranks[slot] = rank;
   }
 
-  /** The pair's rank, or -1. */
+  /** Rank of a pair, or -1. */
   rank(left: number, right: number): number {
     return this.#ranks[this.#slot(left, right)]!;
   }

@@ -1,19 +1,19 @@
-/** Cuts pieces: into the matches of a regex and what lies between them, or at the offsets that a function gives, ascending. */
+/** Cuts pieces: into the matches of a regex and the text between them, or at the ascending offsets that a function returns. */
 export type Cutter = RegExp | ((piece: string) => Iterable<number>);
 
-/** UTF-16 units of a text that are cut at a time, if pieces end within them. */
+/** UTF-16 units of a text that are cut at a time, unless a piece is longer. */
 const usualWindow = 2 ** 16;
-/** Pieces are at most this long, so that no regex matches more: some millions of units overflow the stack of the engine's regexes. */
+/** Maximum length of a piece, and so of a regex match. Matches of millions of units overflow the stack of JavaScript's regexes. */
 export const maxPieceLength: number = 2 ** 18;
-/** Units after a piece that decide where it ends, at most. */
+/** Maximum number of units after a piece that determine where it ends. */
 const margin = 64;
-/** Units before the end of a window in which a good end is looked for. */
-const searched = 4096;
+/** Units before the end of a window in which a preferred end is searched. */
+const searchLength = 4096;
 
 /**
- * Splits a text by cutters in turn: each one cuts every piece further, so that no character is lost. Pieces are never empty. They come in
- * lists, one for each window of the text, so that long texts need not be split at once. Windows do not show in the pieces, but that those
- * longer than {@link maxPieceLength} are cut.
+ * Splits a text by cutters in turn. Each one cuts every piece further, so no character is lost. Pieces are never empty. They are yielded in
+ * lists, one for each window of the text, so that long texts are not split at once. The pieces do not depend on the windows, except that
+ * pieces longer than {@link maxPieceLength} are cut.
  */
 export function* preTokenize(text: string, cutters: readonly Cutter[]): Generator<string[]> {
   const [first, ...rest] = cutters;
@@ -24,29 +24,32 @@ export function* preTokenize(text: string, cutters: readonly Cutter[]): Generato
   }
 }
 
-/** The pieces from `start` on whose ends the text after them cannot change any more. */
+/** The pieces from `start` on whose ends do not depend on the text after the window. */
 function piecesAt(text: string, start: number, cutter: Cutter): string[] {
   for (let size = usualWindow; ; size *= 2) {
     const end = windowEnd(text, start + size);
     const pieces = cutAll([text.slice(start, end)], cutter);
     if (end === text.length) return pieces;
-    let certain = pieces.length;
-    for (let pieceEnd = end; certain > 0 && pieceEnd > end - margin; ) pieceEnd -= pieces[--certain]!.length;
-    if (certain > 0) return pieces.slice(0, certain);
+    let pieceEnd = start;
+    const certain = pieces.filter((piece) => {
+      pieceEnd += piece.length;
+      return pieceEnd <= end - margin;
+    });
+    if (certain.length > 0) return certain;
     if (size >= maxPieceLength) return pieces;
   }
 }
 
-/** Where windows end best: before a space between letters, else where no run of white space or digits is cut. */
+/** Preferred ends of windows: before a space between letters, or else where no run of white space or digits is cut. */
 const preferredEnds: readonly RegExp[] = [/\p{L}(?=[ \u2581]\p{L})/gu, /[^\p{White_Space}\p{N}](?=\P{White_Space})/gu];
 
-/** The end of a window of a text: the best place up to `limit`. */
+/** The end of a window of a text: the best position up to `limit`. */
 export function windowEnd(text: string, limit: number): number {
   if (limit >= text.length) return text.length;
-  const start = limit - searched;
+  const start = limit - searchLength;
   for (const goodEnd of preferredEnds) {
     const ends = Array.from(text.slice(start, limit + 2).matchAll(goodEnd), ({ index, 0: { length } }) => index + length);
-    const last = ends.findLast((end) => end <= searched);
+    const last = ends.findLast((end) => end <= searchLength);
     if (last !== undefined) return start + last;
   }
   return (text.codePointAt(limit - 1) ?? 0) > 0xffff ? limit - 1 : limit;
@@ -70,7 +73,7 @@ function cutAt(piece: string, offsets: Iterable<number>, out: string[]): void {
   if (position < piece.length) out.push(position === 0 ? piece : piece.slice(position));
 }
 
-/** By `exec`: `matchAll` makes a regex for every piece, of which there are as many as words. */
+/** Uses `exec`, because `matchAll` creates a regex for every piece, and there are as many pieces as words. */
 function cutMatches(piece: string, pattern: RegExp, out: string[]): void {
   let position = 0;
   pattern.lastIndex = 0;
@@ -79,7 +82,7 @@ function cutMatches(piece: string, pattern: RegExp, out: string[]): void {
     const [{ length }] = match;
     if (index > position) out.push(piece.slice(position, index));
     if (length > 0) out.push(length === piece.length ? piece : match[0]);
-    // A place between characters is tried once.
+    // An empty match must not be found again.
     else pattern.lastIndex = index + characterLength(piece, index);
     position = index + length;
   }
@@ -90,15 +93,15 @@ function characterLength(text: string, at: number): number {
   return (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1;
 }
 
-/** How runs of digits are cut in threes from their ends: by regexes this would take quadratic time. */
+/** Runs of digits to cut into groups of three from their ends. Regexes would take quadratic time for this. */
 export interface DigitGroups {
   /** Runs of digits. */
   readonly digits: RegExp;
-  /** Whether what is left at a run's beginning stays with the text before, and what follows the run with its last group. */
+  /** Whether the rest at a run's beginning stays with the text before the run, and the text after the run with its last group. */
   readonly open?: boolean;
 }
 
-/** Cuts such runs; the first group is the short one. */
+/** Returns a function that cuts runs of digits. The first group of a run is the short one. */
 export function digitGroups({ digits, open = false }: DigitGroups): (piece: string) => Iterable<number> {
   return function* (piece) {
     for (const match of piece.matchAll(digits)) {

@@ -16,7 +16,7 @@ import {
   upToThreeDigits,
 } from "./commonPreTokenizers.ts";
 
-/** Words with their marks, letters of any case together: llama.cpp takes the cases of a Unicode category for all letters. */
+/** Words with their marks and letters of any case. In llama.cpp, the upper-case and lower-case categories match all letters. */
 const marked = (digits: string): string =>
   String.raw`[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+${anyCaseContractions}?|${digits}| ?[^\s\p{L}\p{N}]+[\r\n/]*|${newlinesAndSpaces}`;
 const hanAndKana = String.raw`[\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff]+`;
@@ -42,14 +42,15 @@ const southEastAsian =
 const youtuScripts =
   String.raw`[\uac00-\ud7a3\u3131-\u318e]+|[\uff01\u2026\u201c\u201d\u2018\u2019\u2014\uff1a\uff1b\uff0c\u3001-\u303f\ufe30-\ufe4f]+|` +
   String.raw`[\u3105-\u312f]+|[\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff]+`;
-/** Spaces in powers of two, the last one left to the word behind. */
+/** Spaces in powers of two, without the last one, which belongs to the next word. */
 const halvedSpaces = [512, 256, 128, 64, 32, 16, 8, 4, "1,2"].map((count) => String.raw`\s{${count}}(?!\S)`).join("|");
 /** Lines, and the breaks between them. */
 const lines = String.raw`\n+`;
 const notHan = String.raw`(?:(?!\p{Script=Han})[\p{L}\p{M}])`;
 
-/** The families of few models, listed as {@link commonFamilies}. */
-const otherFamilies: readonly PreTokenizerFamily[] = [
+/** The families of the remaining models; see {@link commonFamilies}. */
+const families: readonly PreTokenizerFamily[] = [
+  ...commonFamilies,
   { names: ["falcon"], patterns: [String.raw`[\p{P}$+<=>^~|\u0060]+`, gpt2, asciiTriple] },
   { names: ["deepseek-coder"], patterns: ["[\r\n]", String.raw`\s?\p{L}+`, String.raw`\s?\p{P}+`, eastAsian, oneDigit] },
   {
@@ -57,7 +58,7 @@ const otherFamilies: readonly PreTokenizerFamily[] = [
     patterns: [
       "[\r\n]",
       String.raw`\s?[${deepseekLetters}]+`,
-      // llama.cpp turns U+3000 into plain white space before matching, so the range starts behind it.
+      // llama.cpp turns U+3000 into plain white space before matching, so the range starts after it.
       String.raw`\s?[!-\/:-~\uff01-\uff0f\uff1a-\uff5e\u2018-\u201f\u3001-\u3002]+`,
       // The look-behind only keeps a long run of spaces from being tried at each of its characters.
       String.raw`(?<!\s)\s+$`,
@@ -131,14 +132,12 @@ const otherFamilies: readonly PreTokenizerFamily[] = [
   { names: ["whitespace"], patterns: [String.raw`\s+`], units: "characters" },
 ];
 
-const families: readonly PreTokenizerFamily[] = [...commonFamilies, ...otherFamilies];
-
-/** Names that {@link preTokenizerFor} knows. */
+/** Names that {@link preTokenizerFor} accepts. */
 export const preTokenizerNames: readonly string[] = families.flatMap(({ names }) => names).sort();
 
 /**
  * The pre-tokenizer of a `tokenizer.ggml.pre` name.
- * @throws {TokenizerError} if the name is not known
+ * @throws {TokenizerError} if the name is unknown
  */
 export function preTokenizerFor(name: string): PreTokenizer {
   const found = findPreTokenizer(families, name);

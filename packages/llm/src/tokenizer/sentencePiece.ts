@@ -9,21 +9,21 @@ import { WordCache } from "./wordCache.ts";
 
 /** SentencePiece's visible space, U+2581. */
 const visibleSpace = "\u2581";
-/** Before a run of spaces. */
+/** Position before a run of spaces. */
 const betweenWords = /(?<!\u2581)(?=\u2581)/g;
 const positions = 2 ** 32;
 const encoder = new TextEncoder();
 
 /**
  * SentencePiece BPE: the pair of neighbours that forms the token with the highest score (the leftmost of equals) becomes one
- * symbol until no pair forms a token; characters without a token become byte tokens `<0xXX>`.
+ * symbol, until no pair forms a token. Characters without a token become byte tokens `<0xXX>`.
  */
 class SentencePieceModel implements TextModel {
   readonly #vocabulary: Vocabulary;
   readonly #byteTokens: ByteTokens;
   readonly #addSpacePrefix: boolean;
-  /** Place of each token's score among all scores, the highest first; equal scores share a place. */
-  readonly #places: Int32Array;
+  /** Rank of each token's score among all scores, the highest first. Equal scores have the same rank. */
+  readonly #ranks: Int32Array;
   /** Whether merging never crosses from a character to a following space, so that words can be merged one by one. */
   readonly #wordsAreSeparate: boolean;
   readonly #cache = new WordCache();
@@ -33,7 +33,7 @@ class SentencePieceModel implements TextModel {
     this.#vocabulary = vocabulary;
     this.#byteTokens = new ByteTokens(vocabulary);
     this.#addSpacePrefix = addSpacePrefix;
-    this.#places = placesOf(vocabulary.scores);
+    this.#ranks = ranksOf(vocabulary.scores);
     this.#wordsAreSeparate = !vocabulary.texts.some((text) => /[^\u2581]\u2581/.test(text));
   }
 
@@ -57,7 +57,7 @@ class SentencePieceModel implements TextModel {
     starts.push(word.length);
     const next = Int32Array.from({ length: count }, (_, i) => i + 1);
     const previous = Int32Array.from({ length: count }, (_, i) => i - 1);
-    /** The token that a symbol forms with its right neighbour, or -1; -2 for a symbol that is merged into its left neighbour. */
+    /** The token that a symbol forms with its right neighbour, or -1. A symbol that is merged into its left neighbour has -2. */
     const pairs = new Int32Array(count).fill(-1);
     const heap = this.#heap;
     heap.clear();
@@ -65,13 +65,13 @@ class SentencePieceModel implements TextModel {
       if (left < 0) return;
       const right = next[left]!;
       pairs[left] = right >= count ? -1 : (ids.get(word.slice(starts[left]!, starts[next[right]!]!)) ?? -1);
-      if (pairs[left] >= 0) heap.push(this.#places[pairs[left]]! * positions + left, pairs[left]);
+      if (pairs[left] >= 0) heap.push(this.#ranks[pairs[left]]! * positions + left, pairs[left]);
     };
     for (let i = 0; i < count; i++) offer(i);
 
     while (heap.pop()) {
       const token = heap.payload;
-      const left = heap.key - this.#places[token]! * positions;
+      const left = heap.key - this.#ranks[token]! * positions;
       if (pairs[left] !== token) continue;
       const right = next[left]!;
       next[left] = next[right]!;
@@ -92,13 +92,13 @@ class SentencePieceModel implements TextModel {
   }
 }
 
-function placesOf(scores: Float32Array): Int32Array {
+function ranksOf(scores: Float32Array): Int32Array {
   const distinct = Float32Array.from(new Set(scores)).sort().reverse();
-  const places = new Map(Array.from(distinct, (score, place) => [score, place] as const));
-  return Int32Array.from(scores, (score) => places.get(score)!);
+  const ranks = new Map(Array.from(distinct, (score, rank) => [score, rank] as const));
+  return Int32Array.from(scores, (score) => ranks.get(score) ?? distinct.length);
 }
 
-/** The tokenizer of a file whose kind is "llama". @throws {TokenizerError} if a table is broken */
+/** Creates the tokenizer of a file of kind "llama". @throws {TokenizerError} if a table is broken */
 export function createSentencePiece(metadata: VocabularyMetadata): Tokenizer {
   const vocabulary = new Vocabulary(metadata, { bosId: 1, eosId: 2, unknownId: 0, addBos: true });
   const addSpacePrefix = metadata.optionalBool("tokenizer.ggml.add_space_prefix") ?? true;

@@ -2,21 +2,21 @@ import type { EncodeOptions } from "./tokenizer.ts";
 
 type ParseSpecial = NonNullable<EncodeOptions["parseSpecial"]>;
 
-/** A token that is matched in the text before any other rule is applied. */
+/** A token that is matched in the text before ordinary text is encoded. */
 export interface SpecialToken {
   readonly id: number;
   readonly text: string;
-  /** Matched only with `parseSpecial`: control and unknown tokens. The others (user-defined) always are. */
+  /** Whether the token is matched only with `parseSpecial`: control and unknown tokens. User-defined tokens always are. */
   readonly control: boolean;
-  /** Matched within the spans of `parseSpecial` only, where there are any: what marks up conversations. */
+  /** Whether the token is matched only within the spans of `parseSpecial`, if there are any: markup of conversations. */
   readonly guarded: boolean;
-  /** Swallows the white space before it. */
+  /** Whether the token includes the white space before it. */
   readonly lstrip: boolean;
-  /** Swallows the white space after it. */
+  /** Whether the token includes the white space after it. */
   readonly rstrip: boolean;
 }
 
-/** A stretch of text: `id` is the special token that it is (with the white space that it swallows), or -1 for ordinary text. */
+/** A span of text. `id` is the special token that it is, including white space, or -1 for ordinary text. */
 export interface Fragment {
   readonly start: number;
   readonly end: number;
@@ -31,9 +31,8 @@ interface TrieNode {
 const encoder = new TextEncoder();
 
 /**
- * Finds special tokens with llama.cpp's precedence: the longest token (in UTF-8 bytes) takes all its places in the whole
- * text first, then the next one. A walk through a trie tells which tokens occur, so the cost does not grow with the number
- * of special tokens in the vocabulary.
+ * Finds special tokens with llama.cpp's precedence: the longest token (in UTF-8 bytes) is matched first, in the whole text, then the next
+ * one. A trie finds the tokens that occur, so the cost does not depend on the number of special tokens in the vocabulary.
  */
 export class SpecialMatcher {
   readonly #root: TrieNode = { token: undefined, next: undefined };
@@ -67,7 +66,7 @@ export class SpecialMatcher {
     const taken = new Uint8Array(text.length);
     const matches: Fragment[] = [];
     for (const token of tokens) {
-      for (const start of freePlaces(text, token.text, taken)) {
+      for (const start of freePositions(text, token.text, taken)) {
         const end = start + token.text.length;
         if (token.guarded && typeof parseSpecial !== "boolean" && !isWithin(start, end, parseSpecial)) continue;
         const match = {
@@ -92,7 +91,7 @@ export class SpecialMatcher {
     return fragments;
   }
 
-  /** The tokens that occur at all, in the order in which they take their places. */
+  /** The tokens that occur in the text, in the order in which they are matched. */
   #present(text: string, parseSpecial: boolean): SpecialToken[] {
     const found = new Set<SpecialToken>();
     for (let start = 0; start < text.length; start++) {
@@ -102,17 +101,18 @@ export class SpecialMatcher {
         node = end < text.length ? node.next?.get(text.charCodeAt(end)) : undefined;
       }
     }
-    return [...found].sort((a, b) => this.#order.get(a.id)! - this.#order.get(b.id)!);
+    const orderOf = ({ id }: SpecialToken): number => this.#order.get(id) ?? this.#order.size;
+    return [...found].sort((a, b) => orderOf(a) - orderOf(b));
   }
 }
 
-/** Places of `needle` of which nothing is taken, left to right; the caller takes or leaves each before asking for the next. */
-function* freePlaces(text: string, needle: string, taken: Uint8Array): Generator<number> {
+/** Positions of `needle` that do not overlap taken text, from left to right. The caller may take each one before it asks for the next. */
+function* freePositions(text: string, needle: string, taken: Uint8Array): Generator<number> {
   for (let from = 0; ; from++) {
     while (taken[from]) from++;
     from = text.indexOf(needle, from);
     if (from < 0) return;
-    // Tokens taken so far are at least as long, so an overlap always covers one of the two ends.
+    // Tokens that were taken are at least as long, so an overlap always covers one of the two ends.
     if (!taken[from] && !taken[from + needle.length - 1]) yield from;
   }
 }
@@ -123,13 +123,14 @@ function isWithin(start: number, end: number, spans: readonly (readonly [number,
   let high = spans.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (spans[middle]![1] < end) low = middle + 1;
+    if ((spans[middle]?.[1] ?? end) < end) low = middle + 1;
     else high = middle;
   }
-  return low < spans.length && spans[low]![0] <= start;
+  const span = spans[low];
+  return span !== undefined && span[0] <= start;
 }
 
-/** White space in C's sense, which is what llama.cpp strips. */
+/** Whether a character is white space as in C, which llama.cpp strips. */
 function isSpace(code: number): boolean {
   return code === 0x20 || (code >= 0x09 && code <= 0x0d);
 }

@@ -1,7 +1,7 @@
-/** The part of a tokenizer that knows how words become tokens; special tokens are taken out before. */
+/** The part of a tokenizer that encodes ordinary text, after special tokens were separated. */
 export interface TextModel {
   /**
-   * Appends the ids of ordinary text. Yields now and then, so that the encoding of a long text can be left or interrupted.
+   * Appends the ids of ordinary text. Yields from time to time, so that the encoding of a long text can be stopped or interrupted.
    * @param atBoundary whether the text starts the sequence or follows a special token
    */
   encodeText(text: string, atBoundary: boolean, out: number[]): Iterable<void>;

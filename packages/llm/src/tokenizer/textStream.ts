@@ -3,11 +3,11 @@ import type { Tokenizer } from "./tokenizer.ts";
 
 /** How a {@link TextStream} begins and what it shows. */
 export interface TextStreamOptions {
-  /** The id before the first one that is pushed: the prompt's last. Leave it out where the text begins. */
+  /** The id before the first one that is pushed, i.e. the last id of the prompt. Omit it if the stream is at the beginning of the text. */
   readonly after?: number | undefined;
-  /** Leave out control tokens. Default true. */
+  /** Omit control tokens. Default true. */
   readonly skipSpecial?: boolean;
-  /** Control tokens that are shown all the same. */
+  /** Control tokens that are shown even so. */
   readonly shown?: ReadonlySet<number>;
 }
 
@@ -20,9 +20,9 @@ const kinds: Kinds<TextStreamOptions> = {
 };
 
 /**
- * Turns ids that arrive one by one into text. A UTF-8 character that is spread over several tokens comes out when its last byte
- * is there; bytes that can be no character become U+FFFD. Where the vocabulary puts a space before text, the space of the first
- * piece after the start or after a control or user-defined token is taken away, so that decoding mirrors encoding.
+ * Converts ids that arrive one by one to text. A UTF-8 character that spans several tokens is returned with its last byte; invalid bytes
+ * become U+FFFD. If the vocabulary adds a space before text, that space is removed again at the start and after control and user-defined
+ * tokens, so that decoding mirrors encoding.
  */
 export class TextStream {
   readonly #tokenizer: Tokenizer;

@@ -1,11 +1,11 @@
-/** Bits of a token's kind. llama.cpp's rules can give one token several, e.g. a normal token that is found to end turns. */
+/** Bits of a token's kind. By llama.cpp's rules a token can have several, e.g. a normal token whose text ends turns. */
 export const normal = 1;
 export const unknown = 2;
 export const control = 4;
 export const userDefined = 8;
 export const unused = 16;
 export const byte = 32;
-/** Always matched like a user-defined token, but the file or its text says that it structures a conversation. */
+/** Markup of conversations, according to the file or the token's text. It is always matched, like a user-defined token. */
 export const structural = 64;
 
 /** Bits by the number in `tokenizer.ggml.token_type` (`llama_token_type` of llama.h); other numbers mean none. */
@@ -50,7 +50,7 @@ const fimOtherTexts = [
 /** Markup of OpenAI's Harmony format, which llama.cpp always parses and shows. */
 const harmonyTexts = ["<|channel|>", "<|message|>", "<|start|>", "<|constrain|>"];
 
-/** What is found out about a vocabulary's special tokens beyond its token types. */
+/** Roles of a vocabulary's special tokens. */
 export interface SpecialRoles {
   readonly eotId: number | undefined;
   readonly eomId: number | undefined;
@@ -60,11 +60,11 @@ export interface SpecialRoles {
 
 /** Tokens that mark the parts of a text with a gap, for models that were trained to fill it. */
 export interface FillInMiddleIds {
-  /** Before what stands ahead of the gap. */
+  /** Precedes the text before the gap. */
   readonly prefixId: number | undefined;
-  /** Before what stands behind it. */
+  /** Precedes the text after the gap. */
   readonly suffixId: number | undefined;
-  /** Before what fills it. */
+  /** Precedes the text that fills the gap. */
   readonly middleId: number | undefined;
 }
 
@@ -82,15 +82,18 @@ export interface NamedIds {
 }
 
 /**
- * Completes the kinds of special tokens (in place) and lists the ids that end a generation. Files often miss both, so, like
- * llama.cpp's `llama_vocab::load`, this goes by well-known token texts.
+ * Completes the kinds of special tokens (in place) and lists the ids that end a generation. Files often lack both. Like llama.cpp's
+ * `llama_vocab::load`, this function goes by well-known texts of tokens.
  */
 export function completeKinds(kinds: Uint8Array, tokenId: (text: string) => number | undefined, named: NamedIds): SpecialRoles {
-  /** Id that the metadata names, else the first of the texts that is a token, which then counts as control. */
+  const addControl = (id: number): void => {
+    kinds[id]! |= control;
+  };
+  /** The id that the metadata names, or else the first of the texts that is a token, which then counts as a control token. */
   const find = (id: number | undefined, texts: readonly string[]): number | undefined => {
     if (id !== undefined) return id;
     const found = texts.map(tokenId).find((candidate) => candidate !== undefined);
-    if (found !== undefined) kinds[found]! |= control;
+    if (found !== undefined) addControl(found);
     return found;
   };
   const eotId = find(named.eotId, endOfTurnTexts);
@@ -109,7 +112,7 @@ export function completeKinds(kinds: Uint8Array, tokenId: (text: string) => numb
   for (const text of endOfGenerationTexts) {
     const id = tokenId(text);
     if (id === undefined) continue;
-    kinds[id]! |= control;
+    addControl(id);
     ends.add(id);
   }
   for (const text of harmonyTexts) {
@@ -123,15 +126,12 @@ export function completeKinds(kinds: Uint8Array, tokenId: (text: string) => numb
   // Where a vocabulary has separate tokens for the end of a whole answer, `<|end|>` only ends one of its messages.
   const endsWith = (text: string): boolean => ends.has(tokenId(text) ?? -1);
   const calls = endsWith("<|call|>") || endsWith("<|calls|>");
-  if (calls && (endsWith("<|return|>") || endsWith("<|flush|>")) && endsWith("<|end|>")) {
-    const id = tokenId("<|end|>")!;
-    ends.delete(id);
-    kinds[id] = userDefined | structural;
-  }
-  if (endsWith("<|tool_response>") && endsWith("</s>")) {
-    const id = tokenId("</s>")!;
-    ends.delete(id);
-    kinds[id] = normal;
-  }
+  const removeEnd = (text: string, kind: number): void => {
+    const id = tokenId(text);
+    if (id === undefined || !ends.delete(id)) return;
+    kinds[id] = kind;
+  };
+  if (calls && (endsWith("<|return|>") || endsWith("<|flush|>"))) removeEnd("<|end|>", userDefined | structural);
+  if (endsWith("<|tool_response>")) removeEnd("</s>", normal);
   return { eotId, eomId, endOfGenerationIds: ends, fillInMiddle: { prefixId, suffixId, middleId } };
 }

@@ -8,25 +8,25 @@ import { VocabularyTokenizer } from "./vocabularyTokenizer.ts";
 
 /** SentencePiece's visible space, U+2581. */
 const visibleSpace = "\u2581";
-/** By how much an unknown character is less likely than the least likely token. */
+/** Difference between the score of an unknown character and that of the least likely token. */
 const unknownPenalty = 10;
-/** Bytes after which a long text can be left. */
+/** Bytes between two points at which the encoding of a long text can be interrupted. */
 const pauseBytes = 2 ** 16;
 const encoder = new TextEncoder();
 const spaceBytes = encoder.encode(visibleSpace);
 const space = 0x20;
 
-/** How text is normalised before it is cut. */
+/** How text is normalised before it is encoded. */
 export interface UnigramOptions {
   readonly charsMap: CharsMap | undefined;
   readonly addSpacePrefix: boolean;
-  /** One space for a run of them, none at the end. */
+  /** Whether runs of spaces become one space, and spaces at the end are removed. */
   readonly mergeSpaces: boolean;
 }
 
 /**
- * SentencePiece's unigram model: of all ways to cut a text into tokens, the one whose scores (log probabilities) have the greatest
- * sum, found by Viterbi's algorithm. Characters that no token covers count as unknown, runs of them as one token.
+ * SentencePiece's unigram model: cuts a text into the tokens whose scores (log probabilities) have the greatest sum, found by Viterbi's
+ * algorithm. Runs of characters that no token covers become one unknown token.
  */
 class UnigramModel implements TextModel {
   readonly #scores: Float32Array;
@@ -50,7 +50,7 @@ class UnigramModel implements TextModel {
     this.#options = options;
     let least = Number.POSITIVE_INFINITY;
     for (const [id, text] of vocabulary.texts.entries()) {
-      // User-defined tokens are taken out before, unless they are not to be honoured.
+      // User-defined tokens are separated from the text before. Where they are not recognised, they are ordinary text.
       if (!vocabulary.is(id, normal | unused)) continue;
       if (vocabulary.is(id, normal)) least = Math.min(least, this.#scores[id]!);
       this.#insert(encoder.encode(text), id);
@@ -61,7 +61,7 @@ class UnigramModel implements TextModel {
   *encodeText(text: string, _atBoundary: boolean, out: number[]): Generator<void> {
     const bytes = this.#normalise(encoder.encode(text));
     const { length } = bytes;
-    /** Best sum up to each byte, and the last token and where it begins on the way there. */
+    /** The greatest sum up to each byte, the last token of that path, and where that token begins. */
     const sums = new Float64Array(length + 1).fill(Number.NEGATIVE_INFINITY);
     const ids = new Int32Array(length + 1);
     const starts = new Int32Array(length + 1);
@@ -114,7 +114,7 @@ class UnigramModel implements TextModel {
     this.#idAt[node] = id;
   }
 
-  /** Replaces what the map replaces, makes spaces visible, merges runs of them and puts one before the text, as asked for. */
+  /** Applies the map of characters and makes spaces visible. Merges runs of spaces and adds one before the text, as the options ask for. */
   #normalise(text: Uint8Array): Uint8Array {
     const { charsMap, addSpacePrefix, mergeSpaces } = this.#options;
     const out = new ByteList(text.length + (text.length >> 2) + 16);
@@ -142,7 +142,7 @@ class UnigramModel implements TextModel {
   }
 }
 
-/** Bytes that grow. */
+/** A growing array of bytes. */
 class ByteList {
   #bytes: Uint8Array;
   #length = 0;
@@ -174,7 +174,7 @@ function bytesOfCharacter(first: number): number {
   return first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
 }
 
-/** The tokenizer of a file whose kind is "t5". @throws {TokenizerError} if a table is broken */
+/** Creates the tokenizer of a file of kind "t5". @throws {TokenizerError} if a table is broken */
 export function createUnigram(metadata: VocabularyMetadata): Tokenizer {
   const vocabulary = new Vocabulary(metadata, { eosId: 1, unknownId: 2, paddingId: 0, addBos: false, addEos: true });
   const blob = metadata.optionalNumbers("tokenizer.ggml.precompiled_charsmap");

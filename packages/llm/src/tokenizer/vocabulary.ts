@@ -3,7 +3,7 @@ import { TokenizerError } from "../errors.ts";
 import type { SpecialToken } from "./specialMatcher.ts";
 import { completeKinds, control, type FillInMiddleIds, kindOfType, normal, structural, unknown, userDefined } from "./tokenKinds.ts";
 
-/** The part of a GGUF file's metadata that tokenizers and chat templates read; `GgufFile.metadata` is one. */
+/** The part of a GGUF file's metadata that tokenizers and chat templates read. `GgufFile.metadata` implements it. */
 export interface VocabularyMetadata {
   optionalString(key: string): string | undefined;
   optionalNumber(key: string): number | undefined;
@@ -12,13 +12,13 @@ export interface VocabularyMetadata {
   optionalNumbers(key: string): ArrayLike<number> | undefined;
 }
 
-/** An array of strings that may be decoded one by one. */
+/** A list of strings, which may be decoded one by one. */
 export interface StringList extends Iterable<string> {
   readonly length: number;
   at(index: number): string | undefined;
 }
 
-/** What a tokenizer kind implies where the metadata is silent. */
+/** Defaults of a tokenizer's kind, for keys that the metadata lacks. */
 export interface VocabularyDefaults {
   readonly bosId?: number;
   readonly eosId?: number;
@@ -38,7 +38,7 @@ export class Vocabulary {
   readonly ids: ReadonlyMap<string, number>;
   /** Bits of `tokenKinds.ts` for each id. */
   readonly kinds: Uint8Array;
-  /** Log probabilities for SentencePiece merging; zeros where the file has none. */
+  /** Scores of SentencePiece, which are log probabilities. Zeros if the file has none. */
   readonly scores: Float32Array;
   readonly bosId: number | undefined;
   readonly eosId: number | undefined;
@@ -60,7 +60,7 @@ export class Vocabulary {
     this.kinds = this.#readKinds(metadata);
     this.scores = this.#readScores(metadata);
 
-    // llama.cpp, too, takes an id outside the vocabulary (often 2^32 - 1) for none.
+    // As in llama.cpp, an id outside the vocabulary (often 2^32 - 1) means that there is no such token.
     const id = (name: string, fallback?: number): number | undefined => {
       const value = metadata.optionalNumber(`${prefix}${name}_token_id`);
       return [value, fallback].find((candidate) => candidate !== undefined && this.has(candidate));
@@ -146,7 +146,7 @@ export class Vocabulary {
   }
 }
 
-/** The spelling that conversation markup has in most vocabularies; some files list it as user-defined, i.e. as plain text. */
+/** Whether a text has the form of conversation markup in most vocabularies. Some files list such tokens as user-defined, i.e. as plain text. */
 function looksStructural(text: string): boolean {
   return /^<[|｜].*[|｜]>$/s.test(text);
 }
@@ -164,7 +164,7 @@ function indexTexts(texts: readonly string[]): Map<string, number> {
   for (const [id, text] of texts.entries()) {
     const earlier = ids.get(text);
     if (earlier === undefined) ids.set(text, id);
-    // Entries that are no UTF-8 can look alike once decoded; they are reachable by id only.
+    // Entries that are not UTF-8 may decode to the same text. They can only be found by id.
     else if (!text.includes("\ufffd")) {
       throw new TokenizerError(
         `tokenizer: expected each text once in tokenizer.ggml.tokens, got ${describe(text)} at ${earlier} and ${id}; convert the model again`,

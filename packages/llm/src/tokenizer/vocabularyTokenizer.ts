@@ -10,13 +10,13 @@ import { byte, control, type FillInMiddleIds, normal, unknown, userDefined } fro
 import type { Vocabulary, VocabularyMetadata } from "./vocabulary.ts";
 
 const encoder = new TextEncoder();
-/** For how long `encodeAsync` keeps the thread at a time. */
+/** Milliseconds for which `encodeAsync` keeps the thread at a time. */
 const maxHoldMs = 10;
 
 const encodeKinds: Kinds<EncodeOptions> = { addSpecial: boolean, parseSpecial: either(boolean, list) };
 const encodeAsyncKinds: Kinds<EncodeAsyncOptions> = { ...encodeKinds, maxTokens: within(1), signal: abortSignal };
 
-/** A vocabulary with its special tokens around a model of ordinary text. */
+/** A tokenizer that separates special tokens and leaves ordinary text to a {@link TextModel}. */
 export class VocabularyTokenizer implements Tokenizer {
   readonly model: TokenizerKind;
   readonly vocabSize: number;
@@ -139,7 +139,7 @@ export class VocabularyTokenizer implements Tokenizer {
     if (this.#vocabulary.is(id, control | unknown | userDefined)) return encoder.encode(text);
     if (this.#vocabulary.is(id, normal)) return this.#textModel.pieceBytes(text);
     const hex = this.#vocabulary.is(id, byte) ? /^<0x([0-9A-Fa-f]{2})>$/.exec(text)?.[1] : undefined;
-    // Unused and undefined tokens stand for nothing.
+    // Unused and undefined tokens stand for no text.
     return hex === undefined ? new Uint8Array(0) : Uint8Array.of(Number.parseInt(hex, 16));
   }
 

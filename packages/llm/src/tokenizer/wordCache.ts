@@ -1,8 +1,8 @@
 const maxWords = 65_536;
-/** Longer words seldom come again. */
+/** Maximum length of a cached word. Longer words rarely occur again. */
 const maxLength = 64;
 
-/** Ids of words seen before. Starts afresh when full, which keeps it bounded without bookkeeping per look-up. */
+/** Ids of words that were encoded before. The cache is cleared when it is full, which needs no bookkeeping per look-up. */
 export class WordCache {
   readonly #words = new Map<string, readonly number[]>();
 
@@ -10,7 +10,7 @@ export class WordCache {
     return this.#words.get(word);
   }
 
-  /** Returns `ids`. */
+  /** Adds a word and returns `ids`. */
   set(word: string, ids: readonly number[]): readonly number[] {
     if (word.length > maxLength) return ids;
     if (this.#words.size >= maxWords) this.#words.clear();

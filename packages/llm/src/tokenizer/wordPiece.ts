@@ -6,12 +6,12 @@ import { Vocabulary, type VocabularyMetadata } from "./vocabulary.ts";
 import { VocabularyTokenizer } from "./vocabularyTokenizer.ts";
 import { WordCache } from "./wordCache.ts";
 
-/** What GGUF puts before the tokens that begin a word (the others lose BERT's `##`), U+2581. */
+/** Character before the tokens that begin a word in GGUF files, U+2581. The remaining tokens have no prefix, unlike BERT's `##`. */
 const wordStart = "\u2581";
-/** UTF-16 units after which a long text can be left. */
+/** UTF-16 units between two points at which the encoding of a long text can be interrupted. */
 const windowLength = 2 ** 16;
 const encoder = new TextEncoder();
-/** Characters whose part is remembered: more than texts of any one language have. */
+/** Maximum number of cached characters, which is more than texts in one language have. */
 const maxCharacters = 65_536;
 
 /** CJK ideographs, each of which is a word. The fifth range ends where Hugging Face's tokenizers end it, one block late. */
@@ -30,8 +30,8 @@ export interface WordNormalizer {
 }
 
 /**
- * WordPiece, as BERT has it: lower case without accents unless the file says otherwise, split at white space and around punctuation and ideographs; each word is cut
- * into the longest tokens from its start, and is one unknown token if that does not come out.
+ * WordPiece as in BERT. Text is converted to lower case without accents, unless the file says otherwise, and split at white space and around
+ * punctuation and ideographs. Each word is cut into the longest tokens from its start. A word that cannot be cut is one unknown token.
  */
 class WordPieceModel implements TextModel {
   readonly #vocabulary: Vocabulary;
@@ -70,9 +70,9 @@ class WordPieceModel implements TextModel {
   }
 
   /**
-   * Appends the ids of a text's words, normalised.
-   * @param begun a word that began before the text
-   * @returns the word that the text ends in, to be continued
+   * Appends the ids of a text's words.
+   * @param begun beginning of a word before the text, normalised
+   * @returns the unfinished word at the end of the text, normalised
    */
   #encodeWords(text: string, begun: string, out: number[]): string {
     let word = begun;
@@ -136,9 +136,9 @@ function firstOf(text: string): string {
   return String.fromCodePoint(text.codePointAt(0)!);
 }
 
-/** The tokenizer of a file whose kind is "bert". @throws {TokenizerError} if a table is broken */
+/** Creates the tokenizer of a file of kind "bert". @throws {TokenizerError} if a table is broken */
 export function createWordPiece(metadata: VocabularyMetadata): Tokenizer {
-  // BERT's ids, for files that name none. Its text begins with CLS and ends with SEP.
+  // Defaults are BERT's ids. Its texts begin with CLS and end with SEP.
   const clsId = metadata.optionalNumber("tokenizer.ggml.cls_token_id") ?? 101;
   const vocabulary = new Vocabulary(metadata, {
     bosId: clsId,

@@ -13,23 +13,23 @@ import type { Perplexity } from "../model/perplexity.ts";
 import type { DecodeOptions, EncodeOptions } from "../tokenizer/tokenizer.ts";
 import type { PackedSource } from "./packedSource.ts";
 
-/** Options without what cannot be cloned: signals and callbacks are the channel's. */
+/** Options that can be cloned: without signals and callbacks, which the channel transmits. */
 type Cloneable<O> = Omit<O, "signal" | "onProgress">;
 
-/** How a model is loaded in a worker, as it gets there. */
+/** Options of loading a model, as they are sent to the worker. */
 export interface PackedLoadOptions extends Cloneable<Omit<LoadModelOptions, "runtime" | "adapters">> {
   readonly adapters?: readonly (Omit<AdapterOptions, "source"> & { readonly source: PackedSource })[] | undefined;
 }
 
-/** A part of a text, and with the last one the messages that the session then has. */
+/** A part of a generation. The last part also has the session's messages after the turn. */
 export interface StreamedPart {
   readonly part: GenerationPart;
   readonly messages: readonly ChatMessage[] | undefined;
 }
 
-/** What a page asks of the worker that has its model. Sessions have the numbers that the page gives them. */
+/** Calls to the worker that holds a model. The caller numbers the sessions. */
 export interface ModelCalls {
-  /** Reports the bytes of weights done, and in all. */
+  /** Reports the arguments of `onProgress`. */
   load(source: PackedSource | readonly PackedSource[], options: PackedLoadOptions): ModelInfo;
   encode(text: string, options: EncodeOptions): Int32Array;
   decode(ids: ArrayLike<number>, options: DecodeOptions): string;
@@ -38,15 +38,15 @@ export interface ModelCalls {
   /** Reports a `PerplexityProgress`. */
   perplexity(text: string | ArrayLike<number>, options: Cloneable<PerplexityOptions>): Perplexity;
   createSession(session: number, options: SessionOptions): void;
-  /** Gives its messages. */
+  /** Returns the session's messages. */
   restoreSession(session: number, bytes: Uint8Array, options: Cloneable<RestoreOptions>): readonly ChatMessage[];
   forkSession(session: number, from: number): void;
   resetSession(session: number, messages: readonly ChatMessage[]): void;
   generate(session: number, prompt: Prompt, options: Cloneable<GenerateOptions>): AsyncIterable<StreamedPart>;
   saveSession(session: number, options: Cloneable<SaveOptions>): Uint8Array;
-  /** Gives its part of the cache back. */
+  /** Frees the session's part of the cache. */
   freeSession(session: number): void;
-  /** Forgets it: nobody has a handle of it any more. */
+  /** Disposes of a session whose handle was garbage-collected. */
   dropSession(session: number): void;
   dispose(): void;
 }

@@ -2,28 +2,28 @@ import { ArgumentError, DeviceLostError, DisposedError } from "@centella/core";
 import { type PackedError, packError, unpackError } from "./packedError.ts";
 
 /*
- * Calls across a message channel, in both directions alike: a `Caller` asks at one end, `answer` serves at the other. Requests are taken up in
- * the order in which they were made. A stream's parts come ahead of their consumer, but only so many.
+ * Calls across a message channel: a `Caller` makes them at one end, `serveCalls` serves them at the other. Calls begin in the order in which
+ * they were made. A stream sends parts before they are read, up to a maximum.
  */
 
-/** What can be called: functions that give a value, or parts one by one. Arguments and results are cloned. */
+/** Functions that can be called. They return a value or a stream of parts. Arguments and results are cloned. */
 export type Calls<C> = { readonly [K in keyof C]: (...args: never[]) => unknown };
 
 type Value<F> = F extends (...args: never[]) => infer R ? Awaited<R> : never;
 type Part<F> = F extends (...args: never[]) => AsyncIterable<infer P> ? P : never;
 type Arguments<F> = F extends (...args: infer A) => unknown ? A : never;
 
-/** What a call comes with besides its arguments. */
+/** Options of a call. */
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Called with what the other end reports before the call ends. */
+  /** Called with the values that the other end reports before the call ends. */
   readonly onReport?: ((...values: never[]) => void) | undefined;
-  /** Called with the parts of a stream that come after its reader has left. */
+  /** Called with the parts of a stream that arrive after its reader has left the loop. */
   readonly onUnread?: ((part: never) => void) | undefined;
   readonly transfer?: readonly (ArrayBuffer | MessagePort)[] | undefined;
 }
 
-/** What serves a call gets besides its arguments. */
+/** First argument of a handler. */
 export interface CallContext {
   readonly signal: AbortSignal;
   report(...values: readonly unknown[]): void;
@@ -47,16 +47,19 @@ type Reply =
   | { readonly type: "part" | "done"; readonly id: number; readonly value: unknown }
   | { readonly type: "failed"; readonly id: number; readonly error: PackedError };
 
-/** Parts of a stream that may be on their way. */
+/** A reply other than a report. */
+type Result = Exclude<Reply, { readonly type: "report" }>;
+
+/** Maximum number of parts of a stream that were sent but not read. */
 const maxBufferedParts = 16;
 
-/** A port as it is in browsers and in Node, where open ones keep the process alive. */
+/** A port of a browser or of Node, where an open port keeps the process alive. */
 type Port = MessagePort & { ref?(): void; unref?(): void };
 
-/** Makes calls. Where the other end is gone they all fail with a {@link DeviceLostError}. */
+/** Makes calls. If the other end is gone, all calls fail with a {@link DeviceLostError}. */
 export class Caller<C extends Calls<C>> {
   readonly #port: Port;
-  readonly #pending = new Map<number, (reply: Exclude<Reply, { readonly type: "report" }>) => void>();
+  readonly #pending = new Map<number, (reply: Result) => void>();
   readonly #reports = new Map<number, (...values: never[]) => void>();
   #lastId = 0;
   #lost: Error | undefined;
@@ -67,13 +70,13 @@ export class Caller<C extends Calls<C>> {
       if (data.type === "report") this.#report(data);
       else this.#pending.get(data.id)?.(data);
     });
-    // Also where the other thread has ended.
-    port.addEventListener("close", () => this.#lose(new DeviceLostError("worker", "it ended, or closed its port")));
+    // Also emitted when the other thread ends.
+    port.addEventListener("close", () => this.#disconnect(new DeviceLostError("worker", "it ended, or closed its port")));
     port.start();
     this.#port.unref?.();
   }
 
-  /** @throws what the other end threw; the signal's reason; {DeviceLostError | DisposedError}; {ArgumentError} for what cannot be cloned */
+  /** @throws the other end's error; the signal's reason; {DeviceLostError | DisposedError}; {ArgumentError} if an argument cannot be cloned */
   async call<K extends keyof C & string>(name: K, args: Arguments<C[K]>, options: CallOptions = {}): Promise<Value<C[K]>> {
     options.signal?.throwIfAborted();
     return (await new Promise<unknown>((resolve, reject) => {
@@ -86,26 +89,27 @@ export class Caller<C extends Calls<C>> {
     })) as Value<C[K]>;
   }
 
-  /** The parts that a call gives, from when the first is asked for. Leaving the loop aborts the call. */
+  /** Streams the parts of a call, which begins when the first part is requested. Leaving the loop aborts the call. */
   async *stream<K extends keyof C & string>(
     name: K,
     args: Arguments<C[K]>,
     options: CallOptions = {},
   ): AsyncGenerator<Part<C[K]>, void, undefined> {
-    const replies: Exclude<Reply, { readonly type: "report" }>[] = [];
+    const replies: Result[] = [];
     let wake: (() => void) | undefined;
     const id = this.#open(name, args, options, (reply) => {
       replies.push(reply);
       wake?.();
     });
     const unwatch = this.#watch(id, options.signal);
-    const next = async (): Promise<Exclude<Reply, { readonly type: "report" }>> => {
-      while (replies.length === 0) {
+    const next = async (): Promise<Result> => {
+      for (;;) {
+        const reply = replies.shift();
+        if (reply !== undefined) return reply;
         await new Promise<void>((resolve) => {
           wake = resolve;
         });
       }
-      return replies.shift()!;
     };
     let hasEnded = false;
     try {
@@ -129,21 +133,21 @@ export class Caller<C extends Calls<C>> {
     }
   }
 
-  /** Closes the channel, at both ends. `what` it was for is disposed of. */
+  /** Closes both ends of the channel. Later calls reject with a `DisposedError` for `what`. */
   close(what: string): void {
-    this.#lose(new DisposedError(what));
+    this.#disconnect(new DisposedError(what));
     this.#port.close();
   }
 
-  /** Ends everything that is under way with this error, and refuses what comes later: the other end is gone. */
-  #lose(reason: Error): void {
+  /** Ends all running calls with this error, and refuses later ones. */
+  #disconnect(reason: Error): void {
     if (this.#lost !== undefined) return;
     this.#lost = reason;
     const error = packError(reason);
     for (const [id, settle] of this.#pending) settle({ type: "failed", id, error });
   }
 
-  /** What the callback throws ends the call, as it does where there is no worker. */
+  /** An error of the callback ends the call, as it does without a worker. */
   #report({ id, values }: Extract<Reply, { readonly type: "report" }>): void {
     try {
       this.#reports.get(id)?.(...(values as never[]));
@@ -153,12 +157,7 @@ export class Caller<C extends Calls<C>> {
     }
   }
 
-  #open(
-    name: string,
-    args: readonly unknown[],
-    { onReport, transfer = [] }: CallOptions,
-    settle: (reply: Exclude<Reply, { readonly type: "report" }>) => void,
-  ): number {
+  #open(name: string, args: readonly unknown[], { onReport, transfer = [] }: CallOptions, settle: (reply: Result) => void): number {
     if (this.#lost !== undefined) throw this.#lost;
     const id = ++this.#lastId;
     try {
@@ -172,7 +171,7 @@ export class Caller<C extends Calls<C>> {
     return id;
   }
 
-  /** Tells the other end of an abort. The result stops that, and ends a call. */
+  /** Forwards an abort to the other end. Returns a function that stops this and ends the call. */
   #watch(id: number, signal: AbortSignal | undefined): () => void {
     const abort = (): void => this.#post({ type: "abort", id });
     if (signal?.aborted === true) abort();
@@ -194,12 +193,12 @@ export class Caller<C extends Calls<C>> {
   }
 }
 
-/** An abort is told as the signal has it: its reason may be anything, and identical to the caller's. */
+/** The error of a failed call. For an abort it is the signal's own reason, which may be any value. */
 function failure(error: PackedError, signal: AbortSignal | undefined): unknown {
   return signal?.aborted === true ? signal.reason : unpackError(error);
 }
 
-/** Serves calls until the port is closed. Typed arrays that are results of their own are moved, not copied. */
+/** Serves calls until the port is closed. Typed arrays are transferred, not copied, if a result is one or is a list of them. */
 export function serveCalls<C extends Calls<C>>(port: MessagePort, handlers: Handlers<C>): void {
   const running = new Map<number, { readonly controller: AbortController; more(): void }>();
   const post = (reply: Reply, transfer: Transferable[] = []): void => port.postMessage(reply, transfer);
@@ -214,7 +213,8 @@ export function serveCalls<C extends Calls<C>>(port: MessagePort, handlers: Hand
     running.set(id, { controller, more });
     controller.signal.addEventListener("abort", () => wake?.());
     try {
-      const handler = (handlers as Record<string, (context: CallContext, ...args: readonly unknown[]) => unknown>)[name]!;
+      const handler = (handlers as Record<string, (context: CallContext, ...args: readonly unknown[]) => unknown>)[name];
+      if (handler === undefined) throw new ArgumentError("worker", "a call that it serves", name, "use the same release on both sides");
       const context = { signal: controller.signal, report: (...values: readonly unknown[]) => post({ type: "report", id, values }) };
       const result = await handler(context, ...args);
       if (!isStream(result)) {
@@ -227,7 +227,7 @@ export function serveCalls<C extends Calls<C>>(port: MessagePort, handlers: Hand
             wake = resolve;
           });
         }
-        // What an abort leaves to say comes at once.
+        // After an abort, the remaining parts are sent at once.
         free--;
         post({ type: "part", id, value });
       }
@@ -253,7 +253,7 @@ function isStream(value: unknown): value is AsyncIterable<unknown> {
   return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
 }
 
-/** Memory that goes with a result: of typed arrays that have all of theirs. */
+/** Buffers to transfer with a result: those of typed arrays that span their whole buffer. */
 function buffersOf(result: unknown): Transferable[] {
   return (Array.isArray(result) ? result : [result]).flatMap((value) =>
     ArrayBuffer.isView(value) && value.buffer instanceof ArrayBuffer && value.byteLength === value.buffer.byteLength ? [value.buffer] : [],

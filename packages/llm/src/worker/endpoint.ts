@@ -2,20 +2,21 @@ import { ArgumentError, DeviceLostError } from "@centella/core";
 
 /** A `Worker` of a browser, of Node (`node:worker_threads`), Deno or Bun. */
 export interface ModelWorker {
-  /** What browsers and Node can transfer has no type in common. */
+  /** The types of transferable values differ between browsers and Node. */
   postMessage(message: unknown, transfer: never[]): void;
 }
 
-/** What a worker says when it serves models, which it may do before or after it is asked. */
+/** Sent by a worker that serves models: when it begins to, and in reply to {@link Hello}. */
 interface Ready {
   readonly centella: "ready";
 }
 
+/** Asks a worker whether it serves models. */
 interface Hello {
   readonly centella: "hello";
 }
 
-/** A channel for one model. */
+/** Opens a channel for one model. */
 interface Connect {
   readonly centella: "connect";
   readonly port: MessagePort;
@@ -29,18 +30,18 @@ export function isConnect(message: unknown): message is Connect {
   return messageType(message) === "connect";
 }
 
-/** Messages may be others', too: a worker can serve more than models. */
+/** Type of one of the messages above. Other messages are ignored: a worker may have further purposes. */
 function messageType(message: unknown): unknown {
   return typeof message === "object" && message !== null && "centella" in message ? message.centella : undefined;
 }
 
-/** The other end of a worker's own messages. */
+/** A worker's connection to the thread that started it. */
 interface Endpoint {
   post(message: Ready): void;
   listen(take: (message: unknown) => void): void;
 }
 
-/** The parts of browsers' and Node's emitters that are used here. */
+/** The event methods of browsers and of Node. */
 interface Emitter {
   addEventListener?(name: string, listener: (event: Event) => void): void;
   removeEventListener?(name: string, listener: (event: Event) => void): void;
@@ -48,12 +49,12 @@ interface Emitter {
   off?(name: string, listener: (value: unknown) => void): void;
 }
 
-/** What a worker's own messages go through. */
+/** Sends and receives a worker's own messages. */
 interface Parent extends Emitter {
   postMessage(message: Ready): void;
 }
 
-/** @throws {ArgumentError} where this is no worker */
+/** @throws {ArgumentError} if this thread is not a worker */
 export function endpointOfWorker(): Endpoint {
   const parent = parentOfWorker();
   if (parent === undefined)
@@ -64,7 +65,7 @@ export function endpointOfWorker(): Endpoint {
   };
 }
 
-/** Node's port, where a worker's own scope has no `postMessage`, or a browser's scope, in which pages have a document. */
+/** Node's port to the parent, or the global scope of a browser's worker. Unlike a worker, a page has a document. */
 function parentOfWorker(): Parent | undefined {
   const scope: object = globalThis;
   const { process } = scope as { process?: { getBuiltinModule?(name: string): { readonly parentPort?: Parent | null } } };
@@ -72,7 +73,7 @@ function parentOfWorker(): Parent | undefined {
   return port ?? ("postMessage" in scope && !("document" in scope) ? (scope as Parent) : undefined);
 }
 
-/** Calls `take` with what an event brings: a message's data, an error. The result ends that. */
+/** Calls `take` with an event's message data or error. Returns a function that unsubscribes. */
 function subscribe(target: Emitter, name: string, take: (value: unknown) => void): () => void {
   if (target.addEventListener === undefined) {
     target.on?.(name, take);
@@ -83,12 +84,12 @@ function subscribe(target: Emitter, name: string, take: (value: unknown) => void
   return () => void target.removeEventListener?.(name, listener);
 }
 
-/** A script that takes longer to answer does not call `serveModels`: nothing else would ever tell. */
+/** Time limit of a reply. A script that does not call `serveModels` never replies, and nothing else would show it. */
 const answerSeconds = 60;
 
 /**
- * Opens a channel to a worker that serves models, once it does.
- * @throws {DeviceLostError} if it ends or fails before, or does not answer in a minute; the signal's reason
+ * Waits until a worker serves models and opens a channel to it.
+ * @throws {DeviceLostError} if the worker ends or fails first, or does not reply within a minute; the signal's reason
  */
 export async function connect(worker: ModelWorker, signal: AbortSignal | undefined): Promise<MessagePort> {
   const emitter = worker as Emitter;
@@ -96,7 +97,7 @@ export async function connect(worker: ModelWorker, signal: AbortSignal | undefin
   try {
     await new Promise<void>((resolve, reject) => {
       const fail = (reason: string) => reject(new DeviceLostError("worker", reason));
-      const abort = (): void => reject(signal!.reason as Error);
+      const abort = (): void => reject(signal?.reason as Error);
       signal?.addEventListener("abort", abort);
       const silent = `it has not answered in ${answerSeconds} seconds: its script must call serveModels`;
       const timer = setTimeout(() => fail(silent), 1000 * answerSeconds);

@@ -25,7 +25,7 @@ import {
   UnsupportedArchitectureError,
 } from "../errors.ts";
 
-/** By what their `name` says: a minifier renames classes, not these keys. */
+/** Classes by their `name` property. A minifier renames classes, but not these keys. */
 const classes: Readonly<Record<string, { readonly prototype: Error }>> = {
   ArgumentError,
   BusyError,
@@ -51,7 +51,7 @@ const classes: Readonly<Record<string, { readonly prototype: Error }>> = {
   UnsupportedError,
 };
 
-/** An error on its way to another thread: cloning keeps neither its class nor its fields. */
+/** An error in a form that can be sent to another thread. Cloning would lose its class and its fields. */
 export type PackedError =
   | { readonly type: "known"; readonly fields: Readonly<Record<string, unknown>>; readonly cause: PackedError | undefined }
   | { readonly type: "other"; readonly value: unknown };
@@ -63,16 +63,16 @@ export function packError(error: unknown): PackedError {
   return { type: "known", fields, cause: cause === undefined ? undefined : packError(cause) };
 }
 
-/** The error, of its class. */
+/** The error as an instance of its class. */
 export function unpackError(packed: PackedError): unknown {
   if (packed.type === "other") return packed.value;
   const { fields, cause } = packed;
   const error = new Error(String(fields.message), cause && { cause: unpackError(cause) });
-  Object.setPrototypeOf(error, classes[String(fields.name)]!.prototype);
+  Object.setPrototypeOf(error, classes[String(fields.name)]?.prototype ?? Error.prototype);
   return Object.assign(error, fields);
 }
 
-/** What cannot be cloned is told as text. */
+/** The value, or an error with its text if it cannot be cloned. */
 function cloneable(value: unknown): unknown {
   try {
     return structuredClone(value);

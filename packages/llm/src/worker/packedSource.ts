@@ -2,7 +2,7 @@ import { ArgumentError } from "@centella/core";
 import { absolutePlace, type ByteSource, type GgufInput } from "@centella/gguf";
 import { Caller, serveCalls } from "./channel.ts";
 
-/** A source on its way to another thread: a source of the page's own stays there and is read across a channel. */
+/** A source in a form that can be sent to another thread. A custom `ByteSource` stays in its thread and is read across a channel. */
 export type PackedSource =
   | { readonly type: "input"; readonly input: string | Blob | ArrayBuffer | Uint8Array }
   | { readonly type: "remote"; readonly size: number; readonly port: MessagePort };
@@ -11,7 +11,7 @@ interface SourceCalls {
   read(offset: number, length: number): Uint8Array;
 }
 
-/** What a source becomes, with the ports that go with it. URLs are relative to this page, not to the worker. */
+/** Packs a source. Adds ports that must be transferred with it to `transfer`. URLs are resolved here, relative to the page. */
 export function packSource(source: GgufInput, transfer: (ArrayBuffer | MessagePort)[]): PackedSource {
   if (typeof source === "string" || source instanceof URL) return { type: "input", input: absolutePlace(source) };
   if (source instanceof Blob || source instanceof ArrayBuffer || source instanceof Uint8Array) return { type: "input", input: source };
@@ -19,14 +19,14 @@ export function packSource(source: GgufInput, transfer: (ArrayBuffer | MessagePo
     throw new ArgumentError("loadModel", "a path, URL, Blob, bytes or a ByteSource", source === null ? "null" : typeof source);
   const { port1, port2 } = new MessageChannel();
   serveCalls<SourceCalls>(port1, {
-    // What a source gives may be shared with it: only a copy can be moved.
+    // The source may keep a reference to the bytes, so a copy is transferred.
     read: async ({ signal }, offset, length) => (await source.read(offset, length, signal)).slice(),
   });
   transfer.push(port2);
   return { type: "remote", size: source.size, port: port2 };
 }
 
-/** The source in the thread that it came to; `close` is for when it is not read any more. */
+/** Unpacks a source in the receiving thread. Call `close` when it is no longer read. */
 export function unpackSource(source: PackedSource): { readonly input: GgufInput; close?(): void } {
   if (source.type === "input") return { input: source.input };
   const caller = new Caller<SourceCalls>(source.port);

@@ -1,4 +1,4 @@
-import { ArgumentError, type Runtime } from "@centella/core";
+import { ArgumentError, DisposedError, type Runtime } from "@centella/core";
 import type { GgufInput } from "@centella/gguf";
 import type { Session } from "../generate/session.ts";
 import { loadModel } from "../load/loadModel.ts";
@@ -9,9 +9,9 @@ import { endpointOfWorker, isConnect, isHello } from "./endpoint.ts";
 import { type PackedSource, unpackSource } from "./packedSource.ts";
 
 /**
- * Serves models to the thread that started this worker, which loads them by `loadModel` of `@centella/llm/worker`. Call it once, in the worker's
- * script. The runtime is opened when the first model is loaded, and all share it.
- * @throws {ArgumentError} where this is no worker
+ * Serves models to the thread that started this worker, which loads them by `loadModel` of `@centella/llm/worker`. Call it once, in the
+ * worker's script. The runtime is opened when the first model is loaded, and all models share it.
+ * @throws {ArgumentError} if this thread is not a worker
  */
 export function serveModels(openRuntime: () => Runtime | Promise<Runtime>): void {
   if (typeof openRuntime !== "function")
@@ -20,7 +20,7 @@ export function serveModels(openRuntime: () => Runtime | Promise<Runtime>): void
   let opened: Promise<Runtime> | undefined;
   const runtime = (): Promise<Runtime> => {
     opened ??= (async () => openRuntime())();
-    // Another model may find what this one missed.
+    // After a failure, the next model tries again.
     opened.catch(() => {
       opened = undefined;
     });
@@ -46,9 +46,15 @@ function serving(openRuntime: () => Promise<Runtime>): Handlers<ModelCalls> {
     for (const close of closers.splice(0)) close();
   };
   const sessions = new Map<number, Session>();
-  // A page has the model's handle when it is loaded, and a session's from when it made it.
-  const model = (): Model => loaded!;
-  const session = (number: number): Session => sessions.get(number)!;
+  const model = (): Model => {
+    if (loaded === undefined) throw new DisposedError("model");
+    return loaded;
+  };
+  const session = (number: number): Session => {
+    const found = sessions.get(number);
+    if (found === undefined) throw new DisposedError("session");
+    return found;
+  };
   return {
     async load({ signal, report }, source, { adapters, ...options }) {
       try {

@@ -18,15 +18,15 @@ import { connect, type ModelWorker } from "./endpoint.ts";
 import { type PackedSource, packSource } from "./packedSource.ts";
 import { type WorkerModelState, WorkerSession } from "./workerSession.ts";
 
-/** How a model is loaded in a worker: as in `loadModel`, but for the runtime, which is the worker's. */
+/** Options of loading a model in a worker: those of `loadModel`, except for the runtime, which is the worker's. */
 export interface WorkerLoadOptions extends Omit<LoadModelOptions, "runtime" | "cache"> {
-  /** Its script calls `serveModels`. Several models can be loaded in one. */
+  /** A worker whose script calls `serveModels`. It can hold several models. */
   readonly worker: ModelWorker;
-  /** As in `loadModel`, but only the worker's default storage can be used. */
+  /** As in `loadModel`, but with the default storage only. */
   readonly cache?: boolean | undefined;
 }
 
-/** The tokenizer of a model that is in a worker. */
+/** The tokenizer of a model in a worker. */
 export interface WorkerTokenizer {
   /** @throws {TokenizerError} */
   encode(text: string, options?: EncodeOptions): Promise<Int32Array>;
@@ -34,17 +34,17 @@ export interface WorkerTokenizer {
   decode(ids: ArrayLike<number>, options?: DecodeOptions): Promise<string>;
 }
 
-/** A `Model` that is in a worker: the same calls and errors. What it reads from the file, metadata and template, stays there. */
+/** A `Model` in a worker, with the same calls and errors. The file's metadata and chat template stay in the worker. */
 export class WorkerModel implements Pick<Model, "info" | "logits" | "embed" | "perplexity" | "dispose">, AsyncDisposable {
   readonly info: ModelInfo;
   readonly tokenizer: WorkerTokenizer;
-  readonly #home: WorkerModelState;
+  readonly #state: WorkerModelState;
   #disposal: Promise<void> | undefined;
 
   /** Use `loadModel`. */
   constructor(info: ModelInfo, caller: Caller<ModelCalls>, maxWaiting: number) {
     this.info = info;
-    this.#home = { caller, maxWaiting, lastSession: 0, isDisposed: false };
+    this.#state = { caller, maxWaiting, lastSession: 0, isDisposed: false };
     this.tokenizer = {
       encode: (text, options = {}) => caller.call("encode", [text, options]),
       decode: (ids, options = {}) => caller.call("decode", [ids, options]),
@@ -53,33 +53,33 @@ export class WorkerModel implements Pick<Model, "info" | "logits" | "embed" | "p
 
   /** A conversation or a series of completions that reuses what it has computed. */
   createSession(options: SessionOptions = {}): WorkerSession {
-    return WorkerSession.create(this.#home, options);
+    return WorkerSession.create(this.#state, options);
   }
 
   /** @throws {SnapshotError | ArgumentError | BusyError | DisposedError | UnsupportedError}; the signal's reason */
   restoreSession(bytes: Uint8Array, options: RestoreOptions = {}): Promise<WorkerSession> {
-    return WorkerSession.restore(this.#home, bytes, options);
+    return WorkerSession.restore(this.#state, bytes, options);
   }
 
   async logits(ids: ArrayLike<number>, options: { readonly signal?: AbortSignal | undefined } = {}): Promise<Float32Array> {
     checkOptions("logits", options, signalKinds);
-    return this.#home.caller.call("logits", [ids], options);
+    return this.#state.caller.call("logits", [ids], options);
   }
 
   async embed(texts: readonly EmbedInput[], allOptions: EmbedOptions = {}): Promise<Float32Array[]> {
     const { signal, ...options } = checkOptions("embed", allOptions, embedKinds);
-    return this.#home.caller.call("embed", [texts, options], { signal });
+    return this.#state.caller.call("embed", [texts, options], { signal });
   }
 
   async perplexity(text: string | ArrayLike<number>, allOptions: PerplexityOptions = {}): Promise<Perplexity> {
     const { signal, onProgress, ...options } = checkOptions("perplexity", allOptions, perplexityKinds);
-    return this.#home.caller.call("perplexity", [text, options], { signal, onReport: onProgress });
+    return this.#state.caller.call("perplexity", [text, options], { signal, onReport: onProgress });
   }
 
-  /** Frees weights and cache in the worker, which stays: it is its owner's to end. Do this before you end it. */
+  /** Frees weights and cache in the worker. The worker keeps running; dispose of its models before you terminate it. */
   async dispose(): Promise<void> {
-    const { caller } = this.#home;
-    this.#home.isDisposed = true;
+    const { caller } = this.#state;
+    this.#state.isDisposed = true;
     this.#disposal ??= caller.call("dispose", []).finally(() => caller.close("model"));
     await this.#disposal;
   }
@@ -90,9 +90,9 @@ export class WorkerModel implements Pick<Model, "info" | "logits" | "embed" | "p
 }
 
 /**
- * Loads a model in a worker whose script calls `serveModels` of `@centella/llm/worker/serve`; source and options are those of the package's own `loadModel`. Files and bytes are
- * handed over; a `ByteSource` of your own is read here, piece by piece.
- * @throws what `loadModel` throws, of the same classes; {DeviceLostError} if the worker ends or its script fails
+ * Loads a model in a worker whose script calls `serveModels` of `@centella/llm/worker/serve`. Source and options are those of `loadModel` of
+ * `@centella/llm`. Files and bytes are sent to the worker. A `ByteSource` of your own is read in this thread, piece by piece.
+ * @throws the errors of `loadModel`, of the same classes; {DeviceLostError} if the worker ends or its script fails
  */
 export async function loadModel(source: GgufInput | readonly GgufInput[], options: WorkerLoadOptions): Promise<WorkerModel> {
   checkValue("loadModel", options?.worker, workerKind, "pass new Worker(…) whose script calls serveModels");
@@ -108,7 +108,7 @@ export async function loadModel(source: GgufInput | readonly GgufInput[], option
     ...rest,
     ...(adapters && { adapters: adapters.map((adapter) => ({ ...adapter, source: pack(adapter.source) })) }),
   };
-  // Only a page can ask the browser to keep what its worker stores. Not awaited: the answer changes nothing here.
+  // Only a page can ask the browser to keep the worker's files. Not awaited, because the answer changes nothing here.
   if (rest.cache !== false && isRemote(source)) void globalThis.navigator?.storage?.persist?.().catch(() => false);
   const caller = new Caller<ModelCalls>(await connect(worker, signal));
   try {
@@ -122,7 +122,7 @@ export async function loadModel(source: GgufInput | readonly GgufInput[], option
 
 const workerKind = kind("a worker", (value) => isRecord(value) && typeof value.postMessage === "function");
 
-/** Whether the worker will download it. */
+/** Whether the worker downloads the source. */
 function isRemote(source: GgufInput | readonly GgufInput[]): boolean {
   return (typeof source === "string" || source instanceof URL) && placeOf(source).kind !== "path";
 }

@@ -17,51 +17,51 @@ import type { Caller } from "./channel.ts";
 /** Makes the worker drop sessions whose handles were garbage-collected. */
 let registry: FinalizationRegistry<{ readonly caller: Caller<ModelCalls>; readonly number: number }> | undefined;
 
-/** State that a model's sessions share. */
+/** State that the sessions of a model share. */
 export interface WorkerModelState {
   readonly caller: Caller<ModelCalls>;
-  /** Turns of a session that may wait. */
+  /** Maximum number of turns of a session that wait. */
   readonly maxWaiting: number;
   /** Number of the last session. */
   lastSession: number;
   isDisposed: boolean;
 }
 
-/** A `Session` whose model is in a worker: the same calls. */
+/** A `Session` of a model in a worker, with the same calls. */
 export class WorkerSession implements Omit<Session, "fork"> {
-  readonly #home: WorkerModelState;
+  readonly #state: WorkerModelState;
   readonly #number: number;
-  /** Messages to the worker whose replies nobody has awaited yet. */
-  #told: Promise<unknown>;
+  /** Calls to the worker that were not awaited yet. The next call waits for them. */
+  #pending: Promise<unknown>;
   readonly #turns: TurnQueue;
   #messages: readonly ChatMessage[];
 
-  private constructor(home: WorkerModelState, number: number, messages: readonly ChatMessage[], waitedFor: Promise<unknown>) {
-    this.#home = home;
+  private constructor(state: WorkerModelState, number: number, messages: readonly ChatMessage[], pending: Promise<unknown>) {
+    this.#state = state;
     this.#number = number;
-    this.#turns = new TurnQueue(home.maxWaiting);
+    this.#turns = new TurnQueue(state.maxWaiting);
     this.#messages = frozenMessages(messages);
-    this.#told = waitedFor;
-    registry ??= new FinalizationRegistry(({ caller, number }) => void told(caller.call("dropSession", [number])));
-    registry.register(this, { caller: home.caller, number });
+    this.#pending = pending;
+    registry ??= new FinalizationRegistry(({ caller, number }) => void deferError(caller.call("dropSession", [number])));
+    registry.register(this, { caller: state.caller, number });
   }
 
   /** Use `model.createSession()`. */
-  static create(home: WorkerModelState, options: SessionOptions): WorkerSession {
-    requireAlive(home);
+  static create(state: WorkerModelState, options: SessionOptions): WorkerSession {
+    requireAlive(state);
     const { messages = [] } = checkOptions("createSession", options, sessionKinds);
     checkMessages("createSession", messages);
-    const number = ++home.lastSession;
-    return new WorkerSession(home, number, messages, told(home.caller.call("createSession", [number, options])));
+    const number = ++state.lastSession;
+    return new WorkerSession(state, number, messages, deferError(state.caller.call("createSession", [number, options])));
   }
 
   /** Use `model.restoreSession()`. */
-  static async restore(home: WorkerModelState, bytes: Uint8Array, options: RestoreOptions): Promise<WorkerSession> {
+  static async restore(state: WorkerModelState, bytes: Uint8Array, options: RestoreOptions): Promise<WorkerSession> {
     checkOptions("restoreSession", options, savingKinds);
     const { signal, ...rest } = options;
-    const number = ++home.lastSession;
-    const messages = await home.caller.call("restoreSession", [number, bytes, rest], { signal });
-    return new WorkerSession(home, number, messages, Promise.resolve());
+    const number = ++state.lastSession;
+    const messages = await state.caller.call("restoreSession", [number, bytes, rest], { signal });
+    return new WorkerSession(state, number, messages, Promise.resolve());
   }
 
   get messages(): readonly ChatMessage[] {
@@ -81,17 +81,17 @@ export class WorkerSession implements Omit<Session, "fork"> {
   reset(messages: readonly ChatMessage[] = []): void {
     this.#requireIdle();
     this.#messages = frozenMessages(checkMessages("reset", messages));
-    this.#tell(this.#home.caller.call("resetSession", [this.#number, this.#messages]));
+    this.#send(this.#state.caller.call("resetSession", [this.#number, this.#messages]));
   }
 
   fork(): WorkerSession {
-    requireAlive(this.#home);
+    requireAlive(this.#state);
     this.#turns.requireOpen();
-    const number = ++this.#home.lastSession;
-    const { caller } = this.#home;
-    const forked = told(Promise.all([this.#told, caller.call("forkSession", [number, this.#number])]));
-    const fork = new WorkerSession(this.#home, number, this.#messages, forked);
-    // The worker may be ahead of the messages known here.
+    const number = ++this.#state.lastSession;
+    const { caller } = this.#state;
+    const forked = deferError(Promise.all([this.#pending, caller.call("forkSession", [number, this.#number])]));
+    const fork = new WorkerSession(this.#state, number, this.#messages, forked);
+    // The worker's session may already have more messages than this one.
     fork.reset(this.#messages);
     return fork;
   }
@@ -104,11 +104,11 @@ export class WorkerSession implements Omit<Session, "fork"> {
   async save(options: SaveOptions = {}): Promise<Uint8Array> {
     checkOptions("save", options, savingKinds);
     const { signal, ...rest } = options;
-    requireAlive(this.#home);
+    requireAlive(this.#state);
     const end = await this.#turns.begin({ isStream: false, signal });
     try {
-      await this.#told;
-      return await this.#home.caller.call("saveSession", [this.#number, rest], { signal });
+      await this.#pending;
+      return await this.#state.caller.call("saveSession", [this.#number, rest], { signal });
     } finally {
       end();
     }
@@ -116,7 +116,7 @@ export class WorkerSession implements Omit<Session, "fork"> {
 
   dispose(): void {
     this.#turns.close();
-    if (!this.#home.isDisposed) this.#tell(this.#home.caller.call("freeSession", [this.#number]));
+    if (!this.#state.isDisposed) this.#send(this.#state.caller.call("freeSession", [this.#number]));
   }
 
   [Symbol.dispose](): void {
@@ -128,37 +128,37 @@ export class WorkerSession implements Omit<Session, "fork"> {
     { signal, ...options }: GenerateOptions,
     isStream: boolean,
   ): AsyncGenerator<GenerationPart, void, undefined> {
-    requireAlive(this.#home);
+    requireAlive(this.#state);
     const end = await this.#turns.begin({ isStream, signal });
     const remember = ({ messages }: StreamedPart): void => {
       if (messages !== undefined) this.#messages = frozenMessages(messages);
     };
-    let isTakenBack = false;
-    // The worker is ahead of its reader: it may have finished a turn whose reader leaves before the end.
-    const onUnread = (told: StreamedPart): void => {
-      if (options.onAbort === "keep") remember(told);
-      else isTakenBack ||= told.messages !== undefined;
+    let mustReset = false;
+    // The worker computes ahead of the reader, so it may have finished a turn whose reader leaves before the end.
+    const onUnread = (part: StreamedPart): void => {
+      if (options.onAbort === "keep") remember(part);
+      else mustReset ||= part.messages !== undefined;
     };
     try {
-      await this.#told;
-      const { caller } = this.#home;
-      for await (const told of caller.stream("generate", [this.#number, prompt, options], { signal, onUnread })) {
-        remember(told);
-        yield told.part;
+      await this.#pending;
+      const { caller } = this.#state;
+      for await (const streamed of caller.stream("generate", [this.#number, prompt, options], { signal, onUnread })) {
+        remember(streamed);
+        yield streamed.part;
       }
     } finally {
-      if (isTakenBack) this.#tell(this.#home.caller.call("resetSession", [this.#number, this.#messages]));
+      if (mustReset) this.#send(this.#state.caller.call("resetSession", [this.#number, this.#messages]));
       end();
     }
   }
 
   #requireIdle(): void {
-    requireAlive(this.#home);
+    requireAlive(this.#state);
     this.#turns.requireIdle();
   }
 
-  #tell(call: Promise<unknown>): void {
-    this.#told = told(Promise.all([this.#told, call]));
+  #send(call: Promise<unknown>): void {
+    this.#pending = deferError(Promise.all([this.#pending, call]));
   }
 }
 
@@ -167,8 +167,8 @@ function requireAlive({ isDisposed }: WorkerModelState): void {
   if (isDisposed) throw new DisposedError("model");
 }
 
-/** A call whose failure surfaces in the next call that awaits it. */
-function told(call: Promise<unknown>): Promise<unknown> {
+/** Marks a call's error as handled. The error is reported by the next call that awaits this one. */
+function deferError(call: Promise<unknown>): Promise<unknown> {
   call.catch(() => undefined);
   return call;
 }
