@@ -23,7 +23,7 @@ import { isDecoded, residentBytes, toResident } from "./device/resident.ts";
 import { fusion, unsupported } from "./kernels/index.ts";
 import type { CudaPersistentBuffer } from "./plan/persistentBuffer.ts";
 import { CudaPlan } from "./plan/plan.ts";
-import { measured } from "./thresholds.ts";
+import { thresholds } from "./thresholds.ts";
 
 /** The backend over a driver: a device, its plans and its tensors. */
 export class CudaBackend implements Backend, PlanOwner<CudaPersistentBuffer> {
@@ -31,7 +31,7 @@ export class CudaBackend implements Backend, PlanOwner<CudaPersistentBuffer> {
   readonly device: DeviceInfo;
   readonly syncAvailable = true;
   readonly fusion: FusionLimits = fusion;
-  readonly thresholds: BackendThresholds = measured.thresholds;
+  readonly thresholds: BackendThresholds = thresholds;
   readonly memoryModel = "addressSpace";
   readonly plans: Set<CudaPlan> = new Set();
   readonly #device: Device;

@@ -43,7 +43,7 @@ import { buildPlan } from "./plan/planBuild.ts";
 import type { WasmPlanOwner } from "./plan/planOwner.ts";
 import type { Target } from "./target.ts";
 import type { ThreadPool } from "./threads/pool.ts";
-import { measured } from "./thresholds.ts";
+import { thresholds } from "./thresholds.ts";
 
 /**
  * The WASM SIMD backend: runs in every current JavaScript engine, on several threads where memory can be shared.
@@ -113,7 +113,7 @@ export class WasmBackend implements Backend, WasmPlanOwner {
   readonly name = "wasm";
   readonly device: DeviceInfo;
   readonly syncAvailable = true;
-  readonly thresholds: BackendThresholds = measured.thresholds;
+  readonly thresholds: BackendThresholds = thresholds;
   readonly memoryModel = "addressSpace";
   /** Larger groups would take long to compile and run out of registers. */
   readonly fusion: FusionLimits = { maxInputs: 16, maxCalls: 32 };

@@ -24,7 +24,7 @@ import { kernelOf } from "./kernels/index.ts";
 import { compileProgram } from "./plan/compile.ts";
 import type { WebgpuPersistentBuffer } from "./plan/persistentBuffer.ts";
 import { WebgpuPlan } from "./plan/plan.ts";
-import { measured } from "./thresholds.ts";
+import { thresholds } from "./thresholds.ts";
 
 const kinds: Kinds<WebgpuOptions> = {
   gpu: kind("a GPU", (value) => isRecord(value) && typeof value.requestAdapter === "function"),
@@ -54,7 +54,7 @@ class WebgpuBackend implements Backend, PlanOwner<WebgpuPersistentBuffer> {
   readonly name = "webgpu";
   readonly device: DeviceInfo;
   readonly syncAvailable = false;
-  readonly thresholds: BackendThresholds = measured.thresholds;
+  readonly thresholds: BackendThresholds = thresholds;
   readonly memoryModel = "buffers";
   readonly fusion: FusionLimits;
   readonly plans: Set<WebgpuPlan> = new Set();

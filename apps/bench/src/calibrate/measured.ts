@@ -43,12 +43,19 @@ export function measuredTables({
   return tables;
 }
 
-/** The text of a thresholds file with another table. The lines above the table stay. */
-export function withMeasured(text: string, table: MeasuredThresholds): string {
-  const marker = "export const measured: MeasuredThresholds = ";
-  const at = text.indexOf(marker);
-  if (at < 0) throw new Error(`thresholds.ts: expected a line "${marker}…", got none; take the file from the repository`);
-  return `${text.slice(0, at)}${marker}${JSON.stringify(table, undefined, 2)};\n`;
+/** The text of a backend's thresholds file. The origin is a constant of its own, which pages do not download. */
+export function thresholdsText({ thresholds, ...origin }: MeasuredThresholds): string {
+  const json = (value: object): string => JSON.stringify(value, undefined, 2);
+  return `import type { BackendThresholds, MeasuredThresholds } from "@centella/core/backend";
+
+// Written by \`pnpm bench calibrate --write\`; do not edit.
+
+/** From how much work on the backend is worth its fixed costs. */
+export const thresholds: BackendThresholds = ${json(thresholds)};
+
+/** Where the thresholds are from: a record for readers. @public */
+export const origin: Omit<MeasuredThresholds, "thresholds"> = ${json(origin)};
+`;
 }
 
 /** Every comparison: what was chosen and why. */

@@ -8,7 +8,7 @@ import {
   measuredTables,
   type StoredCalibration,
   thresholdsFile,
-  withMeasured,
+  thresholdsText,
 } from "../calibrate/measured.ts";
 import { describeCommit } from "../machine.ts";
 import { repositoryFolder } from "../receipts/store.ts";
@@ -50,7 +50,7 @@ export async function calibrateCommand(args: readonly string[]): Promise<number>
   if (values.write === true) {
     for (const [backend, table] of measuredTables(stored)) {
       const file = thresholdsFile(backend);
-      writeFileSync(file, withMeasured(readFileSync(file, "utf8"), table));
+      writeFileSync(file, thresholdsText(table));
       execFileSync("biome", ["format", "--write", file], { cwd: repositoryFolder, stdio: "ignore" });
       console.log(`written: ${file}`);
     }
