@@ -10,7 +10,7 @@ import {
   sameShape,
   specAt,
 } from "@centella/core/backend";
-import { buildFusedLoop, fusedLoop } from "../elementwise/kernel.ts";
+import { buildFusedLoop, type Columns, fusedLoop } from "../elementwise/kernel.ts";
 import { formatNameOf } from "../formats/index.ts";
 import type { BuildContext, Call, FusedKernel, Run, Stage } from "../kernel.ts";
 import { choosePath } from "../kernels/matmul.ts";
@@ -112,36 +112,44 @@ interface BuiltResult {
   ofOneRow(run: Run): readonly Iterable<Stage>[];
   /** The products of several rows; `epilogue` runs after all of them. */
   ofRows(run: Run, rows: number): readonly Iterable<Stage>[];
-  readonly epilogue: ReturnType<typeof buildFusedLoop> | undefined;
+  readonly epilogue: Epilogue | undefined;
 }
 
 /** Rows of a matrix that every path processes together. */
 const rowUnit = 32;
 
-function buildResult(
+/** One product of a result. */
+interface BuiltProduct {
+  /** Multiplies `m` rows with some or all columns. */
+  multiply(run: Run, m: number, columns?: Columns): Iterable<Stage>;
+  readonly k: number;
+  /** Whether columns of a single row can be computed separately. */
+  readonly hasPieces: boolean;
+  /** Offset of the product in scratch memory. Undefined: it is stored in the result's memory. */
+  readonly target: number | undefined;
+  readonly operand: Operand;
+}
+
+function buildProduct(
   context: BuildContext,
   memory: Scratch,
-  inputs: readonly (Operand | undefined)[],
-  { body }: FusedParams,
-  { anchors: products, elementwise }: GroupResult,
+  inputs: readonly Operand[],
+  call: FusedCall,
   y: Operand,
-): BuiltResult {
-  const most = context.max(y).shape;
-  const [rowsAtMost, n] = [elementCount(most.slice(0, -1)), most.at(-1)!];
-  const built = products.map((index, i) => {
-    const call = body[index]!;
-    const [a, b] = [inputs[call.inputs[0]!]!, inputs[call.inputs[1]!]!];
-    const params = call.params as MatmulParams;
-    const path = choosePath(context, b, params);
-    const k = context.max(a).shape.at(-1)!;
-    const bytes = path.scratch(rowsAtMost, n, k);
-    const form = context.interleaving(b);
-    // The scratch of interleaved rows depends only on `a` and their format.
-    const scratch = form === undefined ? memory.take(bytes) : memory.share(`${form} of ${b.spec.dtype}`, bytes);
-    // The last product is stored in the result's memory.
-    const target = i === products.length - 1 ? undefined : memory.take(4 * rowsAtMost * n);
-    const isPieced = params.transposeB && (form !== undefined || formatNameOf(b.spec.dtype) === undefined);
-    const product = (run: Run, m: number, { from, count } = { from: 0, count: n }): Iterable<Stage> =>
+  isLast: boolean,
+): BuiltProduct {
+  const { rows, n } = maxExtents(context, y);
+  const [a, b] = call.inputs.map((index) => inputs[index!]) as [Operand, Operand];
+  const params = call.params as MatmulParams;
+  const path = choosePath(context, b, params);
+  const k = context.max(a).shape.at(-1)!;
+  const bytes = path.scratch(rows, n, k);
+  const form = context.interleaving(b);
+  // The scratch of interleaved rows depends only on `a` and their format.
+  const scratch = form === undefined ? memory.take(bytes) : memory.share(`${form} of ${b.spec.dtype}`, bytes);
+  const target = isLast ? undefined : memory.take(4 * rows * n);
+  return {
+    multiply: (run, m, { from, count } = { from: 0, count: n }) =>
       path.multiply({
         a: run.address(a),
         b: run.address(b) + path.matrixBytes(from, k),
@@ -150,49 +158,84 @@ function buildResult(
         n: count,
         k,
         scratch: run.scratch + scratch,
-      });
-    return { product, k, isPieced, target, operand: { spec: call.output, storage: y.storage } satisfies Operand };
-  });
-  const addressed = (run: Run): Run => ({
-    ...run,
-    address: (operand) => {
-      const own = built.find((each) => each.operand === operand);
-      return own?.target === undefined ? run.address(operand) : run.scratch + own.target;
-    },
-  });
-  const operands = elementwise?.places.map((place): Operand => {
-    const product = products.indexOf(place - inputs.length);
-    return product < 0 ? inputs[place]! : built[product]!.operand;
-  });
-  const loop = elementwise && buildFusedLoop(context, operands!, elementwise.params, y);
-  const epilogue: BuiltResult["epilogue"] = loop && ((run, columns) => loop(addressed(run), columns));
-  const ofRows = (run: Run, rows: number): readonly Iterable<Stage>[] => built.map(({ product }) => product(run, rows));
+      }),
+    k,
+    hasPieces: params.transposeB && (form !== undefined || formatNameOf(b.spec.dtype) === undefined),
+    target,
+    operand: { spec: call.output, storage: y.storage },
+  };
+}
 
-  function* inPieces(run: Run): Iterable<Stage> {
-    const work = built.reduce((sum, { k }) => sum + k, 0);
+/** Maximum number of rows of a result, and its columns. */
+function maxExtents({ max }: BuildContext, y: Operand): { readonly rows: number; readonly n: number } {
+  const { shape } = max(y);
+  return { rows: elementCount(shape.slice(0, -1)), n: shape.at(-1)! };
+}
+
+function buildResult(
+  context: BuildContext,
+  memory: Scratch,
+  inputs: readonly Operand[],
+  { body }: FusedParams,
+  { anchors, elementwise }: GroupResult,
+  y: Operand,
+): BuiltResult {
+  const { n } = maxExtents(context, y);
+  const products = anchors.map((index, i) => buildProduct(context, memory, inputs, body[index]!, y, i === anchors.length - 1));
+  const epilogue = elementwise && buildEpilogue(context, inputs, products, anchors, elementwise, y);
+  const ofRows = (run: Run, rows: number): readonly Iterable<Stage>[] => products.map(({ multiply }) => multiply(run, rows));
+
+  /** Pieces of a single row: the products of some columns, and their epilogue. */
+  function* inPieces(run: Run, finish: Epilogue): Iterable<Stage> {
+    const work = products.reduce((sum, { k }) => sum + k, 0);
     const size = Math.ceil(sharedUnits(work, n * work, context.threads) / rowUnit) * rowUnit;
-    const pieces = Array.from({ length: Math.ceil(n / size) }, (_, i) => ({ from: i * size, count: Math.min(size, n - i * size) }));
-    const works = pieces.map((columns) => built.map(({ product }) => [...product(run, 1, columns)]));
-    yield* atOnce(works.flat().map((pauses) => pauses.slice(0, -1)));
-    yield pieces.map((columns, i) => {
-      const [first, ...chained] = [...works[i]!.flatMap((pauses) => callsIn(pauses.at(-1))), ...callsIn(epilogue!(run, columns))];
+    const pieces = Array.from({ length: Math.ceil(n / size) }, (_, i) => {
+      const columns = { from: i * size, count: Math.min(size, n - i * size) };
+      return { columns, works: products.map(({ multiply }) => [...multiply(run, 1, columns)]) };
+    });
+    yield* atOnce(pieces.flatMap(({ works }) => works.map((stages) => stages.slice(0, -1))));
+    yield pieces.map(({ columns, works }) => {
+      const [first, ...chained] = [...works.flatMap((stages) => callsIn(stages.at(-1))), ...callsIn(finish(run, columns))];
       return { ...first!, chained };
     });
   }
 
-  function* whole(run: Run): Iterable<Stage> {
+  function* whole(run: Run, finish: Epilogue): Iterable<Stage> {
     yield* atOnce(ofRows(run, 1));
-    if (epilogue !== undefined) yield epilogue(run);
+    yield finish(run);
   }
 
   return {
     ofOneRow(run) {
       if (epilogue === undefined) return ofRows(run, 1);
-      return [built.every(({ isPieced }) => isPieced) ? inPieces(run) : whole(run)];
+      return [products.every(({ hasPieces }) => hasPieces) ? inPieces(run, epilogue) : whole(run, epilogue)];
     },
     ofRows,
     epilogue,
   };
+}
+
+type Epilogue = ReturnType<typeof buildFusedLoop>;
+
+/** The elementwise calls of a result. They read the products where these are stored. */
+function buildEpilogue(
+  context: BuildContext,
+  inputs: readonly Operand[],
+  products: readonly BuiltProduct[],
+  anchors: readonly number[],
+  { places, params }: ElementwiseGroup,
+  y: Operand,
+): Epilogue {
+  const operands = places.map((place) => products[anchors.indexOf(place - inputs.length)]?.operand ?? inputs[place]!);
+  const loop = buildFusedLoop(context, operands, params, y);
+  const withProducts = (run: Run): Run => ({
+    ...run,
+    address: (operand) => {
+      const product = products.find((each) => each.operand === operand);
+      return product?.target === undefined ? run.address(operand) : run.scratch + product.target;
+    },
+  });
+  return (run, columns) => loop(withProducts(run), columns);
 }
 
 /** Runs iterables in parallel, stage by stage. Identical lists of calls are made once. */

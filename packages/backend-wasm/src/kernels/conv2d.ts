@@ -1,10 +1,10 @@
-import { type Expr, type FunctionBuilder, f32, i32, type Local, threadIndex, type V128, v128 } from "../emit/index.ts";
+import { type Expr, type FunctionBuilder, f32, i32, type Local, type ModuleBuilder, threadIndex, type V128, v128 } from "../emit/index.ts";
 import type { Kernel } from "../kernel.ts";
 import { emitFloats } from "../matmul/floatPath.ts";
 import { outer } from "../matmul/outer.ts";
 import { outerProduct, outerScratch, packedProduct } from "../matmul/outerProduct.ts";
 import { sharedUnits } from "../matmul/product.ts";
-import { madd } from "../target.ts";
+import { madd, type Target } from "../target.ts";
 import { storeLanes } from "./shared/loops.ts";
 
 const { tileColumns } = outer;
@@ -141,68 +141,8 @@ function forEachTap(
  */
 export const conv2d: Kernel<"conv2d"> = {
   emit(module, target) {
-    // Packs panels `begin` to `end` after position `first`, for taps from `tap` on.
-    const packing = { x: "i32", to: "i32", ...geometry, tap: "i32", count: "i32", first: "i32", begin: "i32", end: "i32" } as const;
-    module.function("conv2d.pack", packing, (f, params) => {
-      const { x, to, tap, count, first, begin, end } = params;
-      const position = f.local("i32");
-      f.advance(to, i32.mul(i32.mul(begin, count), 4 * tileColumns));
-      f.while(i32.ltU(begin, end), () => {
-        f.set(position, i32.add(first, i32.mul(begin, tileColumns)));
-        forEachTap(f, params, { x, position, tap, count, scratch: to }, (low, high) => {
-          f.store(to, low);
-          f.store(to, high, 16);
-          f.advance(to, 4 * tileColumns);
-        });
-        f.advance(begin, 1);
-      });
-    });
-    // Units are panels, one output channel after another. `channels` and `taps` are those of a group's input.
-    const summing = {
-      x: "i32",
-      w: "i32",
-      y: "i32",
-      ...geometry,
-      out: "i32",
-      perGroup: "i32",
-      imageChannels: "i32",
-      channels: "i32",
-      taps: "i32",
-      threadScratch: "i32",
-      begin: "i32",
-      end: "i32",
-    } as const;
-    module.function("conv2d.sum", summing, (f, params) => {
-      const { x, w, y, height, width, positions, out, perGroup, imageChannels, channels, taps, threadScratch, begin, end } = params;
-      const scratch = f.let(i32.add(threadScratch, i32.mul(threadIndex, threadScratchBytes)));
-      const panels = f.let(i32.divU(i32.add(positions, tileColumns - 1), tileColumns));
-      const [plane, position, channel] = f.locals("i32", 3);
-      const [image, weight, to, left] = f.locals("i32", 4);
-      const sums = f.locals("v128", 2);
-      f.while(i32.ltU(begin, end), () => {
-        f.set(plane, i32.divU(begin, panels));
-        f.set(position, i32.mul(i32.remU(begin, panels), tileColumns));
-        f.set(channel, i32.remU(plane, out));
-        const group = i32.mul(i32.divU(channel, perGroup), channels);
-        const before = i32.add(i32.mul(i32.divU(plane, out), imageChannels), group);
-        f.set(image, i32.add(x, i32.shl(i32.mul(before, i32.mul(height, width)), 2)));
-        f.set(weight, i32.add(w, i32.shl(i32.mul(channel, taps), 2)));
-        for (const sum of sums) f.set(sum, v128.zero());
-        forEachTap(f, params, { x: image, position: position, tap: i32.const(0), count: taps, scratch }, (low, high) => {
-          const factor = f.let(v128.load32Splat(weight));
-          [low, high].forEach((values, i) => void f.set(sums[i]!, madd(target, factor, values, sums[i]!)));
-          f.advance(weight, 4);
-        });
-        f.set(to, i32.add(y, i32.shl(i32.add(i32.mul(plane, positions), position), 2)));
-        f.set(left, i32.sub(positions, position));
-        for (const sum of sums) {
-          f.if(i32.gtS(left, 0), () => storeLanes(f, to, sum, left));
-          f.advance(to, 16);
-          f.advance(left, -4);
-        }
-        f.advance(begin, 1);
-      });
-    });
+    emitPack(module);
+    emitSum(module, target);
   },
   build({ exports, include, max, reserve, maxThreads, threads }, [x, w], { stride, padding, dilation, groups }, y) {
     const [pack, sum] = [exports("conv2d.pack"), exports("conv2d.sum")];
@@ -247,3 +187,71 @@ const threadScratchBytes = 64;
 
 /** Panels that a thread unfolds at a time. */
 const panelsAtOnce = 8;
+
+function emitPack(module: ModuleBuilder): void {
+  // Packs panels `begin` to `end` after position `first`, for taps from `tap` on.
+  const packing = { x: "i32", to: "i32", ...geometry, tap: "i32", count: "i32", first: "i32", begin: "i32", end: "i32" } as const;
+  module.function("conv2d.pack", packing, (f, params) => {
+    const { x, to, tap, count, first, begin, end } = params;
+    const position = f.local("i32");
+    f.advance(to, i32.mul(i32.mul(begin, count), 4 * tileColumns));
+    f.while(i32.ltU(begin, end), () => {
+      f.set(position, i32.add(first, i32.mul(begin, tileColumns)));
+      forEachTap(f, params, { x, position, tap, count, scratch: to }, (low, high) => {
+        f.store(to, low);
+        f.store(to, high, 16);
+        f.advance(to, 4 * tileColumns);
+      });
+      f.advance(begin, 1);
+    });
+  });
+}
+
+function emitSum(module: ModuleBuilder, target: Target): void {
+  // Units are panels, one output channel after another. `channels` and `taps` are those of a group's input.
+  const summing = {
+    x: "i32",
+    w: "i32",
+    y: "i32",
+    ...geometry,
+    out: "i32",
+    perGroup: "i32",
+    imageChannels: "i32",
+    channels: "i32",
+    taps: "i32",
+    threadScratch: "i32",
+    begin: "i32",
+    end: "i32",
+  } as const;
+  module.function("conv2d.sum", summing, (f, params) => {
+    const { x, w, y, height, width, positions, out, perGroup, imageChannels, channels, taps, threadScratch, begin, end } = params;
+    const scratch = f.let(i32.add(threadScratch, i32.mul(threadIndex, threadScratchBytes)));
+    const panels = f.let(i32.divU(i32.add(positions, tileColumns - 1), tileColumns));
+    const [plane, position, channel] = f.locals("i32", 3);
+    const [image, weight, to, left] = f.locals("i32", 4);
+    const sums = f.locals("v128", 2);
+    f.while(i32.ltU(begin, end), () => {
+      f.set(plane, i32.divU(begin, panels));
+      f.set(position, i32.mul(i32.remU(begin, panels), tileColumns));
+      f.set(channel, i32.remU(plane, out));
+      const group = i32.mul(i32.divU(channel, perGroup), channels);
+      const before = i32.add(i32.mul(i32.divU(plane, out), imageChannels), group);
+      f.set(image, i32.add(x, i32.shl(i32.mul(before, i32.mul(height, width)), 2)));
+      f.set(weight, i32.add(w, i32.shl(i32.mul(channel, taps), 2)));
+      for (const sum of sums) f.set(sum, v128.zero());
+      forEachTap(f, params, { x: image, position: position, tap: i32.const(0), count: taps, scratch }, (low, high) => {
+        const factor = f.let(v128.load32Splat(weight));
+        [low, high].forEach((values, i) => void f.set(sums[i]!, madd(target, factor, values, sums[i]!)));
+        f.advance(weight, 4);
+      });
+      f.set(to, i32.add(y, i32.shl(i32.add(i32.mul(plane, positions), position), 2)));
+      f.set(left, i32.sub(positions, position));
+      for (const sum of sums) {
+        f.if(i32.gtS(left, 0), () => storeLanes(f, to, sum, left));
+        f.advance(to, 16);
+        f.advance(left, -4);
+      }
+      f.advance(begin, 1);
+    });
+  });
+}

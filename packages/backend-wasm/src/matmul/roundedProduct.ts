@@ -39,14 +39,33 @@ export function roundedScratch(
   return (m, _n, k) => maxThreads * groupScratchBytes + tileBytes(layout, k, m);
 }
 
-/** Tokens that one function processes: `tiles` tiles of `size` from token `first` on, rounded to address `at`. */
-interface Part {
+/** Calls have a multiple of this many rows, except the last one. */
+const stepRows = 2 * groupRows;
+
+/** A function that multiplies tiles of `size` tokens. */
+interface TileSize {
   readonly size: number;
   readonly multiply: Emitted;
+}
+
+/** Tokens that one function processes: `tiles` tiles of `size` from token `first` on, rounded to address `at`. */
+interface Part extends TileSize {
   readonly first: number;
   readonly tiles: number;
   readonly at: number;
   readonly bytesPerTile: number;
+}
+
+/** The functions of a format, for products with rounded activations. */
+interface RoundedFunctions {
+  readonly form: FormatName;
+  /** Layouts of a single token's activations, and of those of several tokens. */
+  readonly single: ActivationLayout;
+  readonly several: ActivationLayout;
+  readonly roundSingle: Emitted;
+  readonly roundTiles: Emitted;
+  /** Elements per rounded block. */
+  readonly roundedElements: number;
 }
 
 /** `y = round(a) · bᵀ` for interleaved block weights `b [n, k]`, with `a` rounded to the 8-bit blocks of their type. */
@@ -58,62 +77,71 @@ export function roundedProduct(
   threads: number,
   maxThreads: number,
 ): (product: Product) => Iterable<Stage> {
-  const [alone, layout] = [1, 2].map((tokens) => activationLayout(rounding, lanesFor(formatOf(form), target, tokens))) as [
-    ActivationLayout,
-    ActivationLayout,
-  ];
-  const round = exports(`round.${activationName(alone)}`);
-  const roundTiles = exports(`roundTiles.${activationName(layout)}`);
-  const format = formatOf(form);
-  const [one, two, three, four] = ([1, 2, 3, 4] as const).map((size) => ({ size, multiply: exports(`groups${size}.${form}`) }));
+  const layoutFor = (tokens: number): ActivationLayout => activationLayout(rounding, lanesFor(formatOf(form), target, tokens));
+  const [single, several] = [layoutFor(1), layoutFor(2)];
+  const roundSingle = exports(`round.${activationName(single)}`);
+  const roundTiles = exports(`roundTiles.${activationName(several)}`);
+  const tilesOf = (size: number): TileSize => ({ size, multiply: exports(`groups${size}.${form}`) });
+  const [one, two, three, four] = [tilesOf(1), tilesOf(2), tilesOf(3), tilesOf(4)];
   const pairs = { size: 2, multiply: exports(`pairs.${form}`) };
-  const roundedElements = rounding === "q8_0" ? 32 : 256;
-  const { elements } = format;
-  // Calls have a multiple of this many rows, except the last one.
-  const stepRows = 2 * groupRows;
-  return function* ({ a, b, y, m, n, k, scratch }) {
+  const functions = { form, single, several, roundSingle, roundTiles, roundedElements: rounding === "q8_0" ? 32 : 256 };
+  return function* (product) {
+    const { m, k, scratch } = product;
+    const [main, left] = m < pairedTokens ? [four, m % 4] : [pairs, 3 * (m % 2)];
     const parts: Part[] = [];
     let [first, at] = [0, scratch + maxThreads * groupScratchBytes];
-    const [many, left] = m < pairedTokens ? [four!, m % 4] : [pairs, 3 * (m % 2)];
     for (const { size, multiply, tiles } of [
-      { ...many, tiles: (m - left) / many.size },
-      ...[one!, two!, three!].slice(left - 1, left).map((tile) => ({ ...tile, tiles: 1 })),
+      { ...main, tiles: (m - left) / main.size },
+      ...[one, two, three].slice(left - 1, left).map((tile) => ({ ...tile, tiles: 1 })),
     ]) {
-      const bytesPerTile = tileBytes(layout, k, size);
+      const bytesPerTile = tileBytes(several, k, size);
       if (tiles > 0) parts.push({ size, multiply, first, tiles, at, bytesPerTile });
       first += tiles * size;
       at += tiles * bytesPerTile;
     }
-    yield parts.flatMap(({ size, first, tiles, at, bytesPerTile }): readonly Call[] => {
-      const blocks = k / roundedElements;
-      if (size === 1) {
-        return steps(blocks, roundedPerCall / roundedElements).map(([block, count]) => {
-          const element = roundedElements * block;
-          return { fn: round, args: [a + 4 * (first * k + element), at + tileBytes(alone, element, 1), count] };
-        });
-      }
-      return steps(tiles, Math.max(1, Math.floor(roundedPerCall / (size * k)))).map(([tile, count]) => {
-        const token = first + size * tile;
-        return { fn: roundTiles, args: [a + 4 * token * k, at + tile * bytesPerTile, blocks, size, count] };
-      });
-    });
-    const rowBytes = rowBytesOf(form, k);
-    yield parts.flatMap(({ size, multiply, first, tiles, at, bytesPerTile }) => {
-      // A chunk of weights stays in the cache while blocks of tokens, which also fit, pass by.
-      const tilesPerCall = Math.max(1, Math.floor(tokenBlockBytes / bytesPerTile));
-      const cached = Math.max(1, Math.floor(rowChunkBytes / rowBytes / stepRows)) * stepRows;
-      const work = size * k * Math.min(tiles, tilesPerCall);
-      const shared = Math.ceil(sharedUnits(work, n * size * tiles * k, threads) / stepRows) * stepRows;
-      const chunk = tiles <= tilesPerCall ? shared : Math.min(cached, shared);
-      return steps(n, chunk).flatMap(([row, rows]) =>
-        steps(tiles, tilesPerCall).map(([tile, count]): Call => {
-          const to = y + 4 * ((first + size * tile) * n + row);
-          const args = [b + row * rowBytes, at + tile * bytesPerTile, to, rows, k / elements];
-          return { fn: multiply, args: size === 1 ? args : [...args, 4 * n, scratch, count] };
-        }),
-      );
-    });
+    yield parts.flatMap((part) => roundPart(functions, part, product));
+    yield parts.flatMap((part) => multiplyPart(functions, part, product, threads));
   };
+}
+
+function roundPart(
+  { single, roundSingle, roundTiles, roundedElements }: RoundedFunctions,
+  { size, first, tiles, at, bytesPerTile }: Part,
+  { a, k }: Product,
+): readonly Call[] {
+  const blocks = k / roundedElements;
+  if (size === 1) {
+    return steps(blocks, roundedPerCall / roundedElements).map(([block, count]) => {
+      const element = roundedElements * block;
+      return { fn: roundSingle, args: [a + 4 * (first * k + element), at + tileBytes(single, element, 1), count] };
+    });
+  }
+  return steps(tiles, Math.max(1, Math.floor(roundedPerCall / (size * k)))).map(([tile, count]) => {
+    const token = first + size * tile;
+    return { fn: roundTiles, args: [a + 4 * token * k, at + tile * bytesPerTile, blocks, size, count] };
+  });
+}
+
+function multiplyPart(
+  { form }: RoundedFunctions,
+  { size, multiply, first, tiles, at, bytesPerTile }: Part,
+  { b, y, n, k, scratch }: Product,
+  threads: number,
+): readonly Call[] {
+  const rowBytes = rowBytesOf(form, k);
+  // A chunk of weights stays in the cache while blocks of tokens, which also fit, pass by.
+  const tilesPerCall = Math.max(1, Math.floor(tokenBlockBytes / bytesPerTile));
+  const cached = Math.max(1, Math.floor(rowChunkBytes / rowBytes / stepRows)) * stepRows;
+  const work = size * k * Math.min(tiles, tilesPerCall);
+  const shared = Math.ceil(sharedUnits(work, n * size * tiles * k, threads) / stepRows) * stepRows;
+  const chunk = tiles <= tilesPerCall ? shared : Math.min(cached, shared);
+  return steps(n, chunk).flatMap(([row, rows]) =>
+    steps(tiles, tilesPerCall).map(([tile, count]): Call => {
+      const to = y + 4 * ((first + size * tile) * n + row);
+      const args = [b + row * rowBytes, at + tile * bytesPerTile, to, rows, k / formatOf(form).elements];
+      return { fn: multiply, args: size === 1 ? args : [...args, 4 * n, scratch, count] };
+    }),
+  );
 }
 
 /** Splits `total` into pieces of at most `step`. */

@@ -79,8 +79,6 @@ function isRange(work: Range | readonly Call[]): work is Range {
   return "fn" in work;
 }
 
-type Views = Pick<Heap, "i32" | "f32" | "f64">;
-
 /** Writes the recorded steps to memory, in as few lists as possible. */
 export function writeStepList(heap: Heap, steps: readonly RecordedStep[]): StepList {
   return lastOf(writeSteps(heap, steps));
@@ -99,55 +97,13 @@ export function lastOf<T>(generator: Generator<undefined, T>): T {
  * to the end.
  */
 export function* writeSteps(heap: Heap, steps: readonly RecordedStep[]): Generator<undefined, StepList> {
-  const stages = steps.flatMap((step) => step ?? []);
-  const linkBytes = stages.map(
-    ({ tiles }) => slotBytes * (1 + most(tiles, (calls) => most(calls, ({ entry }) => entry.info.params.length))),
-  );
-  const strides = stages.map(({ tiles }, i) => linkBytes[i]! * most(tiles, (calls) => calls.length));
-  const stageBytes = 4 * stageFields.count;
-  // Each list ends with an unused stage, so that its end is never the first stage of another list.
-  const callBytes = stages.reduce((sum, { tiles }, i) => sum + tiles.length * strides[i]!, 0);
+  const sized = steps.map((step) => step?.map(sizedStage));
+  const stages = sized.flatMap((step) => step ?? []);
+  const callBytes = stages.reduce((sum, { tiles, tileBytes }) => sum + tiles.length * tileBytes, 0);
   const bytes = stageBytes * stages.length + callBytes;
   const address = heap.alloc(bytes, "arenas");
   let at = address;
   let callAt = address + stageBytes * stages.length;
-  let index = 0;
-  const writeStage = ({ tiles, range }: RecordedStage): void => {
-    const views: Views = { i32: heap.i32, f32: heap.f32, f64: heap.f64 };
-    const { i32 } = views;
-    const [stride, link] = [strides[index]!, linkBytes[index]!];
-    index++;
-    const fields: Record<(typeof stageNumbers)[number], number> = {
-      tiles: range === undefined ? tiles.length : Math.ceil(range.total / range.grain),
-      callBytes: range === undefined ? stride : 0,
-      grain: range?.grain ?? 0,
-      total: range?.total ?? 0,
-    };
-    writeWords(i32, at / 4 + stageFields.calls, callAt);
-    for (const field of stageNumbers) i32[at / 4 + stageFields[field]] = fields[field];
-    for (const calls of tiles) {
-      calls.forEach(({ entry, args }, i) => {
-        const from = callAt + i * link;
-        i32[from / 4] = entry.place;
-        i32[from / 4 + 1] = i + 1 < calls.length ? link : 0;
-        writeArguments(views, from + slotBytes, entry, args);
-      });
-      callAt += stride;
-    }
-    at += stageBytes;
-  };
-
-  const writeArguments = ({ i32, f32, f64 }: Views, from: number, { info }: Entry, args: readonly number[]): void => {
-    // `begin` and `end` of a range are zeros here, to which the thunk adds the tile's.
-    info.params.forEach((type, i) => {
-      const slot = from + slotBytes * i;
-      const arg = args[i] ?? 0;
-      if (type === "f32") f32[slot / 4] = arg;
-      else if (type === "f64") f64[slot / 8] = arg;
-      else writeWords(i32, slot / 4, arg);
-    });
-  };
-
   const segments: Segment[] = [];
   let first = at;
   let ends: StepEnd[] = [];
@@ -157,13 +113,17 @@ export function* writeSteps(heap: Heap, steps: readonly RecordedStep[]): Generat
   };
   let isWritten = false;
   try {
-    for (const [step, recorded] of steps.entries()) {
+    for (const [step, recorded] of sized.entries()) {
       if (recorded === undefined) {
         close();
         segments.push({ kind: "task", step });
         continue;
       }
-      recorded.forEach(writeStage);
+      for (const stage of recorded) {
+        writeStage(heap, stage, at, callAt);
+        at += stageBytes;
+        callAt += stage.tiles.length * stage.tileBytes;
+      }
       ends.push({ step, end: at });
       yield;
     }
@@ -173,6 +133,54 @@ export function* writeSteps(heap: Heap, steps: readonly RecordedStep[]): Generat
   }
   close();
   return { segments, address, bytes };
+}
+
+const stageBytes = 4 * stageFields.count;
+
+type Views = Pick<Heap, "i32" | "f32" | "f64">;
+
+/** A stage with the bytes of a call, and of all calls of a tile. */
+interface SizedStage extends RecordedStage {
+  readonly linkBytes: number;
+  readonly tileBytes: number;
+}
+
+function sizedStage({ tiles, range }: RecordedStage): SizedStage {
+  const linkBytes = slotBytes * (1 + most(tiles, (calls) => most(calls, ({ entry }) => entry.info.params.length)));
+  return { tiles, ...(range && { range }), linkBytes, tileBytes: linkBytes * most(tiles, (calls) => calls.length) };
+}
+
+/** Writes a stage's fields at `at` and its calls from `callAt` on. */
+function writeStage(heap: Heap, { tiles, range, linkBytes, tileBytes }: SizedStage, at: number, callAt: number): void {
+  const views: Views = { i32: heap.i32, f32: heap.f32, f64: heap.f64 };
+  const { i32 } = views;
+  const fields: Record<(typeof stageNumbers)[number], number> = {
+    tiles: range === undefined ? tiles.length : Math.ceil(range.total / range.grain),
+    callBytes: range === undefined ? tileBytes : 0,
+    grain: range?.grain ?? 0,
+    total: range?.total ?? 0,
+  };
+  writeWords(i32, at / 4 + stageFields.calls, callAt);
+  for (const field of stageNumbers) i32[at / 4 + stageFields[field]] = fields[field];
+  for (const [tile, calls] of tiles.entries()) {
+    for (const [i, { entry, args }] of calls.entries()) {
+      const from = callAt + tile * tileBytes + i * linkBytes;
+      i32[from / 4] = entry.place;
+      i32[from / 4 + 1] = i + 1 < calls.length ? linkBytes : 0;
+      writeArguments(views, from + slotBytes, entry, args);
+    }
+  }
+}
+
+/** Writes arguments. `begin` and `end` of a range are zeros here, to which the thunk adds the tile's. */
+function writeArguments({ i32, f32, f64 }: Views, from: number, { info }: Entry, args: readonly number[]): void {
+  info.params.forEach((type, i) => {
+    const slot = from + slotBytes * i;
+    const arg = args[i] ?? 0;
+    if (type === "f32") f32[slot / 4] = arg;
+    else if (type === "f64") f64[slot / 8] = arg;
+    else writeWords(i32, slot / 4, arg);
+  });
 }
 
 function most<T>(items: readonly T[], size: (item: T) => number): number {

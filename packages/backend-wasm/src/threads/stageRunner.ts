@@ -1,4 +1,4 @@
-import { atomic, type Expr, i32, i64, type ModuleBuilder, slotBytes } from "../emit/index.ts";
+import { atomic, type Expr, type FunctionRef, i32, i64, type ModuleBuilder, slotBytes } from "../emit/index.ts";
 import { memoryMap } from "../memory/memoryMap.ts";
 
 /**
@@ -55,11 +55,24 @@ export const stageResult = { idle: 0, ended: 1, budget: 2, waited: 3 } as const;
  * `abandon()` is called by a thread whose tile trapped. It returns 1 if it ends the list.
  */
 export function emitStageRunner(module: ModuleBuilder): void {
-  const at = (field: keyof typeof controlFields): number => memoryMap.control + controlFields[field];
-  const read = (field: keyof typeof controlFields): Expr<"i32"> => atomic.load(at(field));
-  const readAddress = (field: "stage" | "end" | "calls"): Expr<"i32"> => atomic.loadAddress(at(field));
+  const complete = emitComplete(module);
+  emitWalk(module, complete);
+  module.value("abandon", {}, "i32", (f) => {
+    f.atomicStore(at("failed"), i32.const(1));
+    f.atomicStore(at("cancel"), i32.const(1));
+    return f.invoke(complete, {});
+  });
+}
 
-  const complete = module.value("complete", {}, "i32", (f) => {
+const at = (field: keyof typeof controlFields): number => memoryMap.control + controlFields[field];
+const read = (field: keyof typeof controlFields): Expr<"i32"> => atomic.load(at(field));
+const readAddress = (field: "stage" | "end" | "calls"): Expr<"i32"> => atomic.loadAddress(at(field));
+
+type Complete = FunctionRef<Record<never, never>, "i32">;
+
+/** Counts a tile as done. The last one of a stage opens the next stage, or ends the list. */
+function emitComplete(module: ModuleBuilder): Complete {
+  return module.value("complete", {}, "i32", (f) => {
     const result = f.local("i32");
     const stage = f.local("i32");
     // Read before this tile is counted. Afterwards another thread may open the next stage, whose number of tiles may
@@ -93,7 +106,9 @@ export function emitStageRunner(module: ModuleBuilder): void {
     });
     return result;
   });
+}
 
+function emitWalk(module: ModuleBuilder, complete: Complete): void {
   module.value("walk", { budget: "i32", spins: "i32", patience: "i32" }, "i32", (f, { budget, spins, patience }) => {
     const ticket = f.local("i64");
     const [tile, epoch, polls, begin, end, grain, call, link, result] = f.locals("i32", 9);
@@ -144,11 +159,5 @@ export function emitStageRunner(module: ModuleBuilder): void {
       });
     });
     return result;
-  });
-
-  module.value("abandon", {}, "i32", (f) => {
-    f.atomicStore(at("failed"), i32.const(1));
-    f.atomicStore(at("cancel"), i32.const(1));
-    return f.invoke(complete, {});
   });
 }

@@ -110,6 +110,12 @@ const blockSignature: typeof common & typeof ofBlock = { ...common, ...ofBlock }
 
 export type Block = FunctionRef<typeof blockSignature, undefined>;
 
+/** The block function of a cache type. */
+export interface TypedBlock {
+  readonly type: CacheType;
+  readonly block: Block;
+}
+
 /** Positions that a token of a sequence sees, as `from <= position < end`. Empty for sequences outside the table. */
 export function emitVisible(
   f: FunctionBuilder,
@@ -117,7 +123,7 @@ export function emitVisible(
   token: Pointer,
   sequence: Pointer,
 ): { readonly position: Pointer; readonly from: Pointer; readonly end: Pointer } {
-  const [position, from, end] = f.locals("i32", 3) as [Pointer, Pointer, Pointer];
+  const [position, from, end] = f.locals("i32", 3);
   f.set(position, i32.load(i32.add(p.positions, i32.shl(token, 2))));
   f.setI32(end, 0);
   f.if(i32.ltU(sequence, p.sequences), () => {
@@ -137,13 +143,13 @@ export function emitVisible(
  * positions `from` to `end` of a block. Keys, and then values, are gathered tile by tile and used by all queries of the
  * group, which share the conversion. In between, scores wait for the block's largest one.
  */
-export function emitBlocks(module: ModuleBuilder, target: Target, types: readonly CacheType[]): Block[] {
+export function emitBlocks(module: ModuleBuilder, target: Target, types: readonly CacheType[]): readonly TypedBlock[] {
   const kernels = { scores: emitScores(module, target), weights: emitWeights(module, target), values: emitValues(module, target) };
   const pack = emitPack(module);
   const touch = emitTouch(module);
   return types.map((type) => {
     const gather = emitGather(module, type);
-    return module.function(`attention.block.${type}`, blockSignature, (f, p) => {
+    const block = module.function(`attention.block.${type}`, blockSignature, (f, p) => {
       const { scratch, to, first, last, sequence, kvHead, from, end } = p;
       const group = f.let(i32.divU(p.heads, p.kvHeads));
       const count = f.let(i32.mul(i32.sub(last, first), group));
@@ -253,6 +259,7 @@ export function emitBlocks(module: ModuleBuilder, target: Target, types: readonl
         });
       });
     });
+    return { type, block };
   });
 }
 
