@@ -29,9 +29,9 @@ const hexLengths: Readonly<Record<string, number>> = { x: 2, u: 4, U: 8 };
 
 class GbnfParser {
   readonly cursor: Cursor;
-  private readonly rules = new Map<string, Expression>();
+  readonly #rules = new Map<string, Expression>();
   /** Where a rule is first referred to. */
-  private readonly uses = new Map<string, number>();
+  readonly #uses = new Map<string, number>();
 
   constructor(source: string, budget: Budget | undefined) {
     this.cursor = new Cursor("fromGbnf", source, budget);
@@ -40,57 +40,57 @@ class GbnfParser {
   parse(): Grammar {
     const { cursor } = this;
     cursor.skip(spaceAndLines);
-    while (!cursor.isAtEnd) this.rule();
-    for (const [used, position] of this.uses) if (!this.rules.has(used)) throw cursor.undefinedRule(used, position);
-    if (!this.rules.has("root")) throw cursor.undefinedRule("root", 0);
-    return { start: reference("root"), rules: Object.fromEntries(this.rules) };
+    while (!cursor.isAtEnd) this.#rule();
+    for (const [used, position] of this.#uses) if (!this.#rules.has(used)) throw cursor.undefinedRule(used, position);
+    if (!this.#rules.has("root")) throw cursor.undefinedRule("root", 0);
+    return { start: reference("root"), rules: Object.fromEntries(this.#rules) };
   }
 
-  private rule(): void {
+  #rule(): void {
     const { cursor } = this;
     const start = cursor.position;
     const defined = cursor.expect(name, "the name of a rule; a line goes on after | or within parentheses alone");
     cursor.skip(space);
     cursor.expect("::=", "::=");
     cursor.skip(spaceAndLines);
-    const body = this.alternatives(false);
+    const body = this.#alternatives(false);
     cursor.expect(lineEnd, "an item, | or the end of the line");
     cursor.skip(spaceAndLines);
     cursor.meter.charge(ruleBytes);
-    if (this.rules.has(defined)) throw cursor.error(`one definition of the rule ${defined}`, start);
-    this.rules.set(defined, body);
+    if (this.#rules.has(defined)) throw cursor.error(`one definition of the rule ${defined}`, start);
+    this.#rules.set(defined, body);
   }
 
-  private alternatives(isNested: boolean): Expression {
-    const items = [this.sequence(isNested)];
+  #alternatives(isNested: boolean): Expression {
+    const items = [this.#sequence(isNested)];
     while (this.cursor.take("|")) {
       this.cursor.skip(spaceAndLines);
-      items.push(this.sequence(isNested));
+      items.push(this.#sequence(isNested));
     }
     return choice(items);
   }
 
-  private sequence(isNested: boolean): Expression {
+  #sequence(isNested: boolean): Expression {
     const items: Expression[] = [];
     for (;;) {
-      const item = this.item();
+      const item = this.#item();
       this.cursor.meter.charge(itemBytes);
       if (item === undefined) return sequence(items);
       this.cursor.skip(isNested ? spaceAndLines : space);
-      items.push(this.repeated(item, isNested));
+      items.push(this.#repeated(item, isNested));
     }
   }
 
-  private item(): Expression | undefined {
+  #item(): Expression | undefined {
     const { cursor } = this;
     const start = cursor.position;
     switch (cursor.next) {
       case '"':
-        return this.literal();
+        return this.#literal();
       case "[":
-        return this.class();
+        return this.#class();
       case "(":
-        return this.group();
+        return this.#group();
       case "<":
       case "!":
         throw cursor.unsupported("token reference", start, "write the text that the token stands for");
@@ -98,11 +98,11 @@ class GbnfParser {
     if (cursor.take(".")) return anyCodePoint;
     const used = cursor.take(name);
     if (used === undefined) return undefined;
-    if (!this.uses.has(used)) this.uses.set(used, start);
+    if (!this.#uses.has(used)) this.#uses.set(used, start);
     return reference(used);
   }
 
-  private literal(): Expression {
+  #literal(): Expression {
     const { cursor } = this;
     const start = cursor.position;
     cursor.take('"');
@@ -110,7 +110,7 @@ class GbnfParser {
     while (!cursor.take('"')) {
       if (cursor.isAtEnd) throw cursor.error('a closing "', start);
       const position = cursor.position;
-      const codePoint = this.character();
+      const codePoint = this.#character();
       if (codePoint >= 0xd800 && codePoint <= 0xdfff)
         throw cursor.error("a whole character; half of a surrogate pair has no UTF-8", position);
       value += String.fromCodePoint(codePoint);
@@ -118,7 +118,7 @@ class GbnfParser {
     return text(value);
   }
 
-  private class(): Expression {
+  #class(): Expression {
     const { cursor } = this;
     const start = cursor.position;
     cursor.take("[");
@@ -126,57 +126,57 @@ class GbnfParser {
     const ranges: Range[] = [];
     while (!cursor.take("]")) {
       if (cursor.isAtEnd) throw cursor.error("a closing ]", start);
-      ranges.push(this.range());
+      ranges.push(this.#range());
       cursor.meter.charge(itemBytes);
     }
     if (ranges.length === 0) throw cursor.error("a character between the brackets", start);
     return codePoints(isNegated ? complementOf(codePointSet(ranges)) : ranges);
   }
 
-  private range(): Range {
+  #range(): Range {
     const { cursor } = this;
     const start = cursor.position;
-    const first = this.character();
+    const first = this.#character();
     if (cursor.next !== "-" || cursor.at(1) === "]") return [first, first];
     cursor.take("-");
     if (cursor.isAtEnd) throw cursor.error("the last character of a range");
-    const last = this.character();
+    const last = this.#character();
     if (last < first) throw cursor.error("a range that does not end before it starts", start);
     return [first, last];
   }
 
   /** A character or escape of a literal or class, as a code point. */
-  private character(): number {
+  #character(): number {
     const { cursor } = this;
     const start = cursor.position;
     if (!cursor.take("\\")) return cursor.takeCodePoint();
     const escaped = cursor.take(/./suy) ?? "";
-    const value = Object.hasOwn(classEscapes, escaped) ? classEscapes[escaped]?.codePointAt(0) : this.hexadecimal(escaped);
+    const value = Object.hasOwn(classEscapes, escaped) ? classEscapes[escaped]?.codePointAt(0) : this.#hexadecimal(escaped);
     if (value === undefined || value > 0x10ffff)
       throw cursor.error('one of the escapes \\" \\\\ \\[ \\] \\- \\n \\r \\t \\xXX \\uXXXX \\UXXXXXXXX, at most \\U0010FFFF', start);
     return value;
   }
 
-  private hexadecimal(letter: string): number | undefined {
+  #hexadecimal(letter: string): number | undefined {
     if (!Object.hasOwn(hexLengths, letter)) return undefined;
     const digits = this.cursor.take(new RegExp(`[0-9a-fA-F]{${hexLengths[letter]}}`, "y"));
     return digits === undefined ? undefined : Number.parseInt(digits, 16);
   }
 
-  private group(): Expression {
+  #group(): Expression {
     const { cursor } = this;
     return cursor.nested(() => {
       const start = cursor.position;
       cursor.take("(");
       cursor.skip(spaceAndLines);
-      const body = this.alternatives(true);
+      const body = this.#alternatives(true);
       if (!cursor.take(")")) throw cursor.error("an item, | or a ) for the ( before it", cursor.isAtEnd ? start : undefined);
       return body;
     });
   }
 
   /** The item with the repetitions that follow it. */
-  private repeated(item: Expression, isNested: boolean): Expression {
+  #repeated(item: Expression, isNested: boolean): Expression {
     const { cursor } = this;
     const white = isNested ? spaceAndLines : space;
     let result = item;
@@ -184,13 +184,13 @@ class GbnfParser {
       if (cursor.take("*")) result = repeat(result, 0, Infinity);
       else if (cursor.take("+")) result = repeat(result, 1, Infinity);
       else if (cursor.take("?")) result = optional(result);
-      else if (cursor.next === "{") result = this.counted(result, white);
+      else if (cursor.next === "{") result = this.#counted(result, white);
       else return result;
       cursor.skip(white);
     }
   }
 
-  private counted(item: Expression, white: RegExp): Expression {
+  #counted(item: Expression, white: RegExp): Expression {
     const { cursor } = this;
     const start = cursor.position;
     cursor.take("{");

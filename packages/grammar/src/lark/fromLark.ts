@@ -29,112 +29,112 @@ export function fromLark(source: string, { budget }: { budget?: Budget } = {}): 
 const anyBytes = repeat(bytes([[0, 255]]), 0, Infinity);
 
 class LarkCompiler {
-  private readonly cursor: Cursor;
-  private readonly source: LarkSource;
-  private readonly terminals = new Map<string, Regular>();
-  /** What may stand after each lexeme. */
-  private readonly skipped: Regular;
+  readonly #cursor: Cursor;
+  readonly #source: LarkSource;
+  readonly #terminals = new Map<string, Regular>();
+  /** What may follow each lexeme. */
+  readonly #skipped: Regular;
 
   constructor(cursor: Cursor) {
-    this.cursor = cursor;
-    this.source = parseLark(cursor);
-    this.compileTerminals();
-    const ignored = choice(this.source.ignored.map((node) => this.terminal(node)));
-    this.skipped = this.source.ignored.length === 0 ? empty : repeat(ignored, 0, this.source.options.ignore_once ? 1 : Infinity);
+    this.#cursor = cursor;
+    this.#source = parseLark(cursor);
+    this.#compileTerminals();
+    const ignored = choice(this.#source.ignored.map((node) => this.#terminal(node)));
+    this.#skipped = this.#source.ignored.length === 0 ? empty : repeat(ignored, 0, this.#source.options.ignore_once ? 1 : Infinity);
   }
 
   compile(): Grammar {
-    const { rules, options } = this.source;
-    if (!rules.has("start")) throw this.cursor.undefinedRule("start", 0);
-    const bodies = [...rules].map(([name, definition]) => [name, this.ruleBody(definition)] as const);
+    const { rules, options } = this.#source;
+    if (!rules.has("start")) throw this.#cursor.undefinedRule("start", 0);
+    const bodies = [...rules].map(([name, definition]) => [name, this.#ruleBody(definition)] as const);
     return {
-      start: sequence([options.allow_initial_skip ? this.skipped : empty, reference("start")]),
+      start: sequence([options.allow_initial_skip ? this.#skipped : empty, reference("start")]),
       rules: Object.fromEntries(bodies),
     };
   }
 
-  private compileTerminals(): void {
-    const definitions = this.source.terminals;
-    const uses = new Map([...definitions].map(([name, { body }]) => [name, this.namesIn(body)]));
-    for (const name of orderOfUse(uses)) this.terminals.set(name, this.terminal((definitions.get(name) as Definition).body));
+  #compileTerminals(): void {
+    const definitions = this.#source.terminals;
+    const uses = new Map([...definitions].map(([name, { body }]) => [name, this.#namesIn(body)]));
+    for (const name of orderOfUse(uses)) this.#terminals.set(name, this.#terminal((definitions.get(name) as Definition).body));
     for (const [name, { at }] of definitions)
-      if (!this.terminals.has(name))
-        throw this.cursor.failure("GRAMMAR_SYNTAX", `expected a terminal that does not use itself, got ${name}`, at);
+      if (!this.#terminals.has(name))
+        throw this.#cursor.failure("GRAMMAR_SYNTAX", `expected a terminal that does not use itself, got ${name}`, at);
   }
 
   /** Names of the terminals that a terminal uses. */
-  private namesIn(node: Node, names: Set<string> = new Set()): Set<string> {
+  #namesIn(node: Node, names: Set<string> = new Set()): Set<string> {
     if (node.kind === "name") {
-      if (!this.source.terminals.has(node.name)) throw this.cursor.undefinedRule(`the terminal ${node.name}`, node.at);
+      if (!this.#source.terminals.has(node.name)) throw this.#cursor.undefinedRule(`the terminal ${node.name}`, node.at);
       names.add(node.name);
-    } else if ("items" in node) for (const item of node.items) this.namesIn(item, names);
-    else if ("item" in node) this.namesIn(node.item, names);
+    } else if ("items" in node) for (const item of node.items) this.#namesIn(item, names);
+    else if ("item" in node) this.#namesIn(node.item, names);
     return names;
   }
 
-  private ruleBody({ body, isLazy, suffix, at }: Definition): Expression {
-    if (!isLazy) return this.rule(body);
-    const whole = sequence([this.terminal(body), suffix === undefined ? empty : this.terminal(suffix)]);
+  #ruleBody({ body, isLazy, suffix, at }: Definition): Expression {
+    if (!isLazy) return this.#rule(body);
+    const whole = sequence([this.#terminal(body), suffix === undefined ? empty : this.#terminal(suffix)]);
     if (suffix !== undefined && suffix.kind === "text" && suffix.text === "")
-      throw this.cursor.failure("GRAMMAR_SYNTAX", "expected a suffix that is not empty, got an empty one", at);
-    return this.lexeme(shortest(whole));
+      throw this.#cursor.failure("GRAMMAR_SYNTAX", "expected a suffix that is not empty, got an empty one", at);
+    return this.#lexeme(shortest(whole));
   }
 
-  private lexeme(terminal: Regular): Regular {
-    return sequence([terminal, this.skipped]);
+  #lexeme(terminal: Regular): Regular {
+    return sequence([terminal, this.#skipped]);
   }
 
-  private rule(node: Node): Expression {
+  #rule(node: Node): Expression {
     switch (node.kind) {
       case "sequence":
-        return sequence(node.items.map((item) => this.rule(item)));
+        return sequence(node.items.map((item) => this.#rule(item)));
       case "choice":
-        return choice(node.items.map((item) => this.rule(item)));
+        return choice(node.items.map((item) => this.#rule(item)));
       case "repeat":
-        return repeat(this.rule(node.item), node.min, node.max);
+        return repeat(this.#rule(node.item), node.min, node.max);
       case "and":
-        throw this.cursor.unsupported("& in a rule", node.at, "write it in a terminal, whose name is in upper case");
+        throw this.#cursor.unsupported("& in a rule", node.at, "write it in a terminal, whose name is in upper case");
       case "name":
-        if (this.source.rules.has(node.name)) return reference(node.name);
-        if (!this.terminals.has(node.name)) throw this.cursor.undefinedRule(node.name, node.at);
-        return this.lexeme(this.terminals.get(node.name) as Regular);
+        if (this.#source.rules.has(node.name)) return reference(node.name);
+        if (!this.#terminals.has(node.name)) throw this.#cursor.undefinedRule(node.name, node.at);
+        return this.#lexeme(this.#terminals.get(node.name) as Regular);
       case "json":
-        throw this.cursor.unsupported("%json", node.at);
+        throw this.#cursor.unsupported("%json", node.at);
       case "text":
-        return node.text === "" ? empty : this.lexeme(this.terminal(node));
+        return node.text === "" ? empty : this.#lexeme(this.#terminal(node));
       default:
-        return this.lexeme(this.terminal(node));
+        return this.#lexeme(this.#terminal(node));
     }
   }
 
-  private terminal(node: Node): Regular {
-    this.cursor.meter.work(1);
+  #terminal(node: Node): Regular {
+    this.#cursor.meter.work(1);
     switch (node.kind) {
       case "text":
         return node.ignoresCase ? ignoringCase(node.text) : text(node.text);
       case "range":
         return codePoints([[node.first, node.last]]);
       case "regex":
-        return this.cursor.within(node.at, "regular expression", () => regularFromLarkRegex(node.source, node.flags));
+        return this.#cursor.within(node.at, "regular expression", () => regularFromLarkRegex(node.source, node.flags));
       case "substring":
         return substring(node.chunks);
       case "json":
-        throw this.cursor.unsupported("%json in a terminal", node.at, "use it in a rule, whose name is in lower case");
+        throw this.#cursor.unsupported("%json in a terminal", node.at, "use it in a rule, whose name is in lower case");
       case "name": {
-        const terminal = this.terminals.get(node.name);
-        if (terminal === undefined) throw this.cursor.undefinedRule(`the terminal ${node.name}`, node.at);
+        const terminal = this.#terminals.get(node.name);
+        if (terminal === undefined) throw this.#cursor.undefinedRule(`the terminal ${node.name}`, node.at);
         return terminal;
       }
       case "sequence":
-        return sequence(node.items.map((item) => this.terminal(item)));
+        return sequence(node.items.map((item) => this.#terminal(item)));
       case "choice":
-        return choice(node.items.map((item) => this.terminal(item)));
+        return choice(node.items.map((item) => this.#terminal(item)));
       case "and":
-        return and(node.items.map((item) => this.terminal(item)));
+        return and(node.items.map((item) => this.#terminal(item)));
       case "not":
-        return not(this.terminal(node.item));
+        return not(this.#terminal(node.item));
       case "repeat":
-        return repeat(this.terminal(node.item), node.min, node.max);
+        return repeat(this.#terminal(node.item), node.min, node.max);
     }
   }
 }

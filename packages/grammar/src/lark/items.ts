@@ -8,7 +8,7 @@ const spaceAndLines = /(?:[ \t\r\n]|(?:#|\/\/)[^\n]*)*/y;
 const count = /[0-9]+/y;
 const maxCount = 2 ** 31 - 1;
 
-/** Parses what stands on the right of rules and terminals. */
+/** Parses the right sides of rules and terminals. */
 export class LarkItemParser {
   protected readonly cursor: Cursor;
 
@@ -27,13 +27,13 @@ export class LarkItemParser {
 
   protected alternatives(): Node {
     const at = this.cursor.position;
-    const items = [this.conjunction()];
-    while (this.takeBar()) items.push(this.conjunction());
+    const items = [this.#conjunction()];
+    while (this.#takeBar()) items.push(this.#conjunction());
     return items.length === 1 ? (items[0] as Node) : { kind: "choice", items, at };
   }
 
   /** Passes a `|`, which may be the first item of a later line. */
-  private takeBar(): boolean {
+  #takeBar(): boolean {
     const { cursor } = this;
     const start = cursor.position;
     this.skipLines();
@@ -42,11 +42,11 @@ export class LarkItemParser {
     return false;
   }
 
-  private conjunction(): Node {
+  #conjunction(): Node {
     const { cursor } = this;
     const at = cursor.position;
-    const items = [this.sequence()];
-    while (cursor.take("&")) items.push(this.sequence());
+    const items = [this.#sequence()];
+    while (cursor.take("&")) items.push(this.#sequence());
     const alias = cursor.position;
     if (cursor.take("->")) {
       // Names of nodes in a parse tree: no text depends on them.
@@ -59,39 +59,39 @@ export class LarkItemParser {
     return items.length === 1 ? (items[0] as Node) : { kind: "and", items, at };
   }
 
-  private sequence(): Node {
+  #sequence(): Node {
     const at = this.cursor.position;
     const items: Node[] = [];
-    for (this.skipSpace(); !this.isAtEndOfSequence(); this.skipSpace()) {
+    for (this.skipSpace(); !this.#isAtEndOfSequence(); this.skipSpace()) {
       this.cursor.meter.charge(itemBytes);
-      items.push(this.repeated());
+      items.push(this.#repeated());
     }
     return items.length === 1 ? (items[0] as Node) : { kind: "sequence", items, at };
   }
 
-  private isAtEndOfSequence(): boolean {
+  #isAtEndOfSequence(): boolean {
     const { cursor } = this;
     return (
       /^[|&)\]\r\n]?$/.test(cursor.next) || (cursor.next === "-" && cursor.at(1) === ">") || (cursor.next === "%" && cursor.at(1) === "i")
     );
   }
 
-  private repeated(): Node {
+  #repeated(): Node {
     const { cursor } = this;
     const at = cursor.position;
-    const item = this.atom();
+    const item = this.#atom();
     this.skipSpace();
     if (cursor.take("*")) return { kind: "repeat", item, min: 0, max: Infinity, at };
     if (cursor.take("+")) return { kind: "repeat", item, min: 1, max: Infinity, at };
     if (cursor.take("?")) return { kind: "repeat", item, min: 0, max: 1, at };
     const counted = cursor.position;
-    if (cursor.take("{")) return { kind: "repeat", item, ...this.counts("}", counted), at };
-    if (cursor.take(/~(?=[ \t]*[0-9])/y)) return { kind: "repeat", item, ...this.counts("", counted), at };
+    if (cursor.take("{")) return { kind: "repeat", item, ...this.#counts("}", counted), at };
+    if (cursor.take(/~(?=[ \t]*[0-9])/y)) return { kind: "repeat", item, ...this.#counts("", counted), at };
     return item;
   }
 
   /** The rest of `{M,N}`, `{M,}`, `{,N}`, `{N}`, `~N` or `~M..N`. */
-  private counts(end: "}" | "", start: number): { min: number; max: number } {
+  #counts(end: "}" | "", start: number): { min: number; max: number } {
     const { cursor } = this;
     this.skipSpace();
     const first = cursor.take(count);
@@ -109,19 +109,19 @@ export class LarkItemParser {
     return { min, max: max > maxCount ? Infinity : max };
   }
 
-  private atom(): Node {
+  #atom(): Node {
     const { cursor } = this;
     const at = cursor.position;
     if (cursor.take("~")) {
       this.skipSpace();
-      return { kind: "not", item: cursor.nested(() => this.atom()), at };
+      return { kind: "not", item: cursor.nested(() => this.#atom()), at };
     }
-    if (cursor.next === "(") return this.group(")");
-    if (cursor.next === "[") return { kind: "repeat", item: this.group("]"), min: 0, max: 1, at };
+    if (cursor.next === "(") return this.#group(")");
+    if (cursor.next === "[") return { kind: "repeat", item: this.#group("]"), min: 0, max: 1, at };
     return this.value();
   }
 
-  private group(end: ")" | "]"): Node {
+  #group(end: ")" | "]"): Node {
     const { cursor } = this;
     const start = cursor.position;
     return cursor.nested(() => {
@@ -136,10 +136,10 @@ export class LarkItemParser {
   protected value(): Node {
     const { cursor } = this;
     const at = cursor.position;
-    if (cursor.next === '"') return this.textOrRange();
-    if (cursor.next === "/") return this.regex();
+    if (cursor.next === '"') return this.#textOrRange();
+    if (cursor.next === "/") return this.#regex();
     if (cursor.take("%json")) return { kind: "json", schema: this.jsonObject(), at };
-    if (cursor.take("%regex")) return { kind: "substring", chunks: this.substringChunks(at), at };
+    if (cursor.take("%regex")) return { kind: "substring", chunks: this.#substringChunks(at), at };
     if (cursor.take("%lark")) throw cursor.unsupported("nested grammar", at);
     if (cursor.next === "<") throw cursor.unsupported("token reference", at, "write the text that the token stands for");
     if (cursor.next === "@") throw cursor.unsupported("reference to another grammar", at);
@@ -150,20 +150,20 @@ export class LarkItemParser {
     return { kind: "name", name, at };
   }
 
-  private textOrRange(): Node {
+  #textOrRange(): Node {
     const { cursor } = this;
     const at = cursor.position;
-    const text = this.string();
+    const text = this.#string();
     if (!cursor.take("..")) return { kind: "text", text, ignoresCase: cursor.take("i") !== undefined, at };
     if (cursor.next !== '"') throw cursor.error("the last character of a range");
-    const ends = [text, this.string()];
+    const ends = [text, this.#string()];
     const [first, last] = ends.map((end) => end.codePointAt(0) ?? 0) as [number, number];
     if (ends.some((end) => [...end].length !== 1) || last < first) throw cursor.error("two characters in ascending order", at);
     return { kind: "range", first, last, at };
   }
 
   /** A string with the escapes of JSON and `\xXX`. */
-  private string(): string {
+  #string(): string {
     const { cursor } = this;
     const at = cursor.position;
     const raw = cursor.takeDelimited('"');
@@ -177,7 +177,7 @@ export class LarkItemParser {
     return value as string;
   }
 
-  private regex(): Node {
+  #regex(): Node {
     const { cursor } = this;
     const at = cursor.position;
     const source = cursor.takeDelimited("/").slice(1, -1);
@@ -186,7 +186,7 @@ export class LarkItemParser {
     return { kind: "regex", source, flags, at };
   }
 
-  private substringChunks(at: number): readonly string[] {
+  #substringChunks(at: number): readonly string[] {
     const { cursor } = this;
     const fields = Object.entries(this.jsonObject());
     const [kind, value] = fields[0] ?? [];

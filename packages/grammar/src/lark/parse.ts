@@ -11,52 +11,51 @@ export function parseLark(cursor: Cursor): LarkSource {
 }
 
 class LarkParser extends LarkItemParser {
-  private readonly rules = new Map<string, Definition>();
-  private readonly terminals = new Map<string, Definition>();
-  private readonly ignored: Node[] = [];
-  private options: LarkDirective = { allow_initial_skip: false, ignore_once: false };
+  readonly #rules = new Map<string, Definition>();
+  readonly #terminals = new Map<string, Definition>();
+  readonly #ignored: Node[] = [];
+  #options: LarkDirective = { allow_initial_skip: false, ignore_once: false };
 
   parse(): LarkSource {
-    for (this.skipLines(); !this.cursor.isAtEnd; this.skipLines()) this.statement();
-    const { rules, terminals, ignored, options } = this;
-    return { rules, terminals, ignored, options };
+    for (this.skipLines(); !this.cursor.isAtEnd; this.skipLines()) this.#statement();
+    return { rules: this.#rules, terminals: this.#terminals, ignored: this.#ignored, options: this.#options };
   }
 
-  private statement(): void {
+  #statement(): void {
     const { cursor } = this;
     const at = cursor.position;
-    if (cursor.next === "%") this.directive(at);
+    if (cursor.next === "%") this.#directive(at);
     else {
       cursor.take(/[!?]+/y);
       const isTerminal = cursor.at(cursor.next === "_" ? 1 : 0) <= "Z";
       const defined = cursor.expect(isTerminal ? terminalName : ruleName, "a rule, a terminal or a directive");
-      this.define(isTerminal ? this.terminals : this.rules, defined, at);
+      this.#define(isTerminal ? this.#terminals : this.#rules, defined, at);
     }
     this.skipSpace();
     if (!cursor.isAtEnd && !cursor.take(/\r?\n/y)) throw cursor.error("an item, | or the end of the line");
   }
 
-  private define(definitions: Map<string, Definition>, defined: string, at: number): void {
+  #define(definitions: Map<string, Definition>, defined: string, at: number): void {
     const { cursor } = this;
     if (definitions.has(defined)) throw cursor.error(`one definition of ${defined}`, at);
-    this.refuseNext("{", "template");
-    this.refuseNext("::", "parametric rule");
+    this.#refuseNext("{", "template");
+    this.#refuseNext("::", "parametric rule");
     this.skipSpace();
-    this.refuseNext(".", "priority");
-    const attributes = definitions === this.rules ? this.attributes() : { isLazy: false, suffix: undefined };
+    this.#refuseNext(".", "priority");
+    const attributes = definitions === this.#rules ? this.#attributes() : { isLazy: false, suffix: undefined };
     this.skipSpace();
     cursor.expect(":", `: after ${defined}`);
     cursor.meter.charge(ruleBytes);
     definitions.set(defined, { at, ...attributes, body: this.alternatives() });
   }
 
-  private refuseNext(text: string, construct: string): void {
+  #refuseNext(text: string, construct: string): void {
     const at = this.cursor.position;
     if (this.cursor.take(text)) throw this.cursor.unsupported(construct, at);
   }
 
   /** `[lazy, suffix=…]` after the name of a rule. Attributes that do more than restrict text are refused. */
-  private attributes(): { isLazy: boolean; suffix: Node | undefined } {
+  #attributes(): { isLazy: boolean; suffix: Node | undefined } {
     const { cursor } = this;
     let [isLazy, suffix]: [boolean, Node | undefined] = [false, undefined];
     if (!cursor.take("[")) return { isLazy, suffix };
@@ -78,18 +77,18 @@ class LarkParser extends LarkItemParser {
     return { isLazy, suffix };
   }
 
-  private directive(at: number): void {
+  #directive(at: number): void {
     const { cursor } = this;
     const directive = cursor.take(/%[a-z]*/y) as string;
     this.skipSpace();
-    if (directive === "%ignore") this.ignored.push(this.alternatives());
-    else if (directive === "%import") this.import();
-    else if (directive === "%llguidance") this.setOptions(at);
+    if (directive === "%ignore") this.#ignored.push(this.alternatives());
+    else if (directive === "%import") this.#import();
+    else if (directive === "%llguidance") this.#setOptions(at);
     else throw cursor.unsupported(`directive ${directive}`, at, "%ignore, %import and %llguidance are supported");
   }
 
   /** `%import common.INT`, `%import common.INT -> NUMBER` or `%import common (INT, WS)`. */
-  private import(): void {
+  #import(): void {
     const { cursor } = this;
     const at = cursor.position;
     const from = cursor.take(/[a-zA-Z0-9_.-]*/y) as string;
@@ -97,7 +96,7 @@ class LarkParser extends LarkItemParser {
     if (cursor.take("(")) {
       do {
         this.skipLines();
-        this.importTerminal(`${from}.${cursor.expect(name, "the name of a terminal")}`, undefined, at);
+        this.#importTerminal(`${from}.${cursor.expect(name, "the name of a terminal")}`, undefined, at);
         this.skipLines();
       } while (cursor.take(","));
       cursor.expect(")", "a , or ) after a name");
@@ -105,28 +104,28 @@ class LarkParser extends LarkItemParser {
     }
     const isRenamed = cursor.take("->") !== undefined;
     if (isRenamed) this.skipSpace();
-    this.importTerminal(from, isRenamed ? cursor.expect(terminalName, "the name of a terminal") : undefined, at);
+    this.#importTerminal(from, isRenamed ? cursor.expect(terminalName, "the name of a terminal") : undefined, at);
   }
 
-  private importTerminal(path: string, renamed: string | undefined, at: number): void {
+  #importTerminal(path: string, renamed: string | undefined, at: number): void {
     const { cursor } = this;
     const [, imported] = /^common\.(.*)$/.exec(path) ?? [];
     if (imported === undefined || !Object.hasOwn(commonTerminals, imported))
       throw cursor.unsupported(`import of ${path}`, at, `common has ${Object.keys(commonTerminals).join(", ")}`);
     const defined = renamed ?? imported;
-    if (this.terminals.has(defined)) throw cursor.error(`one definition of ${defined}`, at);
+    if (this.#terminals.has(defined)) throw cursor.error(`one definition of ${defined}`, at);
     const body: Node = { kind: "regex", source: commonTerminals[imported] as string, flags: "", at };
-    this.terminals.set(defined, { at, body, isLazy: false, suffix: undefined });
+    this.#terminals.set(defined, { at, body, isLazy: false, suffix: undefined });
   }
 
-  private setOptions(at: number): void {
+  #setOptions(at: number): void {
     const { cursor } = this;
     const value = this.jsonObject();
     for (const [option, setting] of Object.entries(value)) {
       if (setting === false) continue;
-      if (!Object.hasOwn(this.options, option)) throw cursor.unsupported(`option ${option}`, at);
+      if (!Object.hasOwn(this.#options, option)) throw cursor.unsupported(`option ${option}`, at);
       if (setting !== true) throw cursor.error(`true or false for ${option}`, at);
-      this.options = { ...this.options, [option]: true };
+      this.#options = { ...this.#options, [option]: true };
     }
   }
 }

@@ -11,7 +11,7 @@ export type Node = { at: number } & (
   | { kind: "not"; item: Node }
 );
 
-/** What a rule is: a lower-case name that matches lexemes, between which ignored text may stand, or an upper-case one, a lexeme itself. */
+/** A rule, which matches lexemes with ignored text between them, or a terminal, which is one lexeme. */
 export type Definition = {
   at: number;
   body: Node;
@@ -31,7 +31,7 @@ export type LarkSource = {
 
 /** What `%llguidance` sets. */
 export type LarkDirective = {
-  /** Ignored text may stand at the beginning. */
+  /** Ignored text is allowed at the beginning. */
   allow_initial_skip: boolean;
   /** Between lexemes, ignored text matches once instead of any number of times. */
   ignore_once: boolean;

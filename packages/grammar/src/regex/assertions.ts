@@ -6,7 +6,7 @@ import { lineTerminators, wordCharacters } from "./dialect.ts";
 /** A zero-width assertion, as a condition on the characters before and after its position. */
 export type Assertion = (before: Neighbour, after: Neighbour) => boolean;
 
-/** What stands next to a position: the edge of the text, or a character of one of the kinds that assertions distinguish. */
+/** What is next to a position: the edge of the text, or a character of one of the kinds that assertions distinguish. */
 type Neighbour = { isEdge: boolean; endsLine: boolean; isWord: boolean; isWordIgnoringCase: boolean; characters: CodePointSet };
 
 const word = wordCharacters(false);
@@ -63,7 +63,7 @@ function restricted(match: Match, assertion: Assertion): Match[] {
   return next.length === 0 ? [] : [{ ...match, next }];
 }
 
-/** The neighbours, grouped by those that no assertion tells from one another before its position. */
+/** The neighbours in groups: none of the assertions distinguishes two of one group before its position. */
 function distinguished(assertions: readonly Assertion[]): readonly (readonly Neighbour[])[] {
   const groups = new Map<string, Neighbour[]>();
   for (const before of neighbours) {

@@ -25,71 +25,71 @@ export function classSetOf(node: ClassNode, flags: Flags, dialect: Dialect, refu
  * complement that `[^…]` is. A set that ignores case is represented by all code points that equal one of its members.
  */
 class ClassReader {
-  private readonly flags: Flags;
-  private readonly dialect: Dialect;
-  private readonly refuse: Refuse;
+  readonly #flags: Flags;
+  readonly #dialect: Dialect;
+  readonly #refuse: Refuse;
 
   constructor(flags: Flags, dialect: Dialect, refuse: Refuse) {
-    this.flags = flags;
-    this.dialect = dialect;
-    this.refuse = refuse;
+    this.#flags = flags;
+    this.#dialect = dialect;
+    this.#refuse = refuse;
   }
 
   read(node: ClassNode): ClassSet {
-    const { codePoints, strings } = this.element(node);
-    return { codePoints: this.flags.ignoreCase ? ignoringCase(codePoints) : codePoints, strings };
+    const { codePoints, strings } = this.#element(node);
+    return { codePoints: this.#flags.ignoreCase ? ignoringCase(codePoints) : codePoints, strings };
   }
 
-  private element(node: ClassElement): ClassSet {
+  #element(node: ClassElement): ClassSet {
     switch (node.type) {
       case "Character":
-        return this.leaf(codePointSet([node.value]));
+        return this.#leaf(codePointSet([node.value]));
       case "CharacterClassRange":
-        return this.leaf(codePointSet([[node.min.value, node.max.value]]));
+        return this.#leaf(codePointSet([[node.min.value, node.max.value]]));
       case "CharacterSet":
-        return this.characterSet(node);
+        return this.#characterSet(node);
       case "CharacterClass":
-        return this.complementIf(node.negate, union(node.elements.map((element) => this.element(element))));
+        return this.#complementIf(node.negate, union(node.elements.map((element) => this.#element(element))));
       case "ExpressionCharacterClass":
-        return this.complementIf(node.negate, this.element(node.expression));
+        return this.#complementIf(node.negate, this.#element(node.expression));
       case "ClassIntersection":
-        return combine(this.element(node.left), this.element(node.right), intersectionOf, true);
+        return combine(this.#element(node.left), this.#element(node.right), intersectionOf, true);
       case "ClassSubtraction":
-        return combine(this.element(node.left), this.element(node.right), differenceOf, false);
+        return combine(this.#element(node.left), this.#element(node.right), differenceOf, false);
       case "ClassStringDisjunction":
-        return union(node.alternatives.map((alternative) => this.stringSet(alternative)));
+        return union(node.alternatives.map((alternative) => this.#stringSet(alternative)));
     }
   }
 
-  private leaf(codePoints: CodePointSet): ClassSet {
-    return { codePoints: this.flags.unicodeSets && this.flags.ignoreCase ? ignoringCase(codePoints) : codePoints, strings: [] };
+  #leaf(codePoints: CodePointSet): ClassSet {
+    return { codePoints: this.#flags.unicodeSets && this.#flags.ignoreCase ? ignoringCase(codePoints) : codePoints, strings: [] };
   }
 
   /** `[^…]` ignores case before its complement with either flag. */
-  private complementIf(negate: boolean, { codePoints, strings }: ClassSet): ClassSet {
+  #complementIf(negate: boolean, { codePoints, strings }: ClassSet): ClassSet {
     if (!negate) return { codePoints, strings };
-    return { codePoints: complementOf(this.flags.ignoreCase ? ignoringCase(codePoints) : codePoints), strings };
+    return { codePoints: complementOf(this.#flags.ignoreCase ? ignoringCase(codePoints) : codePoints), strings };
   }
 
-  private characterSet(node: AST.CharacterSet): ClassSet {
-    if (node.kind === "any") return this.leaf(this.flags.dotAll ? allCodePoints : this.dialect.dot);
-    if (node.kind === "property" && node.strings) this.refuse(node, "property of strings");
-    const { codePoints } = this.leaf(node.kind === "property" ? this.property(node) : this.dialect.escape(node.kind, this.flags));
+  #characterSet(node: AST.CharacterSet): ClassSet {
+    if (node.kind === "any") return this.#leaf(this.#flags.dotAll ? allCodePoints : this.#dialect.dot);
+    if (node.kind === "property" && node.strings) this.#refuse(node, "property of strings");
+    const { codePoints } = this.#leaf(node.kind === "property" ? this.#property(node) : this.#dialect.escape(node.kind, this.#flags));
     return { codePoints: node.negate ? complementOf(codePoints) : codePoints, strings: [] };
   }
 
-  private property(node: AST.UnicodePropertyCharacterSet): CodePointSet {
+  #property(node: AST.UnicodePropertyCharacterSet): CodePointSet {
     try {
       return hostSet(`\\p${node.raw.slice(2)}`);
     } catch {
-      return this.refuse(node, "properties that this JavaScript engine does not know");
+      return this.#refuse(node, "properties that this JavaScript engine does not know");
     }
   }
 
-  private stringSet(alternative: AST.StringAlternative): ClassSet {
+  #stringSet(alternative: AST.StringAlternative): ClassSet {
     const characters = alternative.elements.map(({ value }) => value);
-    if (characters.length === 1) return this.leaf(codePointSet(characters));
-    return { codePoints: [], strings: [this.flags.ignoreCase ? characters.map(folded) : characters] };
+    if (characters.length === 1) return this.#leaf(codePointSet(characters));
+    return { codePoints: [], strings: [this.#flags.ignoreCase ? characters.map(folded) : characters] };
   }
 }
 

@@ -54,99 +54,99 @@ type Piece = Regular | Assertion;
 const maxSequences = 256;
 
 class RegexCompiler {
-  private readonly dialect: Dialect;
-  private readonly codePoints: (set: CodePointSet) => Regular;
-  private readonly refuse: Refuse;
-  private readonly parsed: ParsedRegex;
+  readonly #dialect: Dialect;
+  readonly #codePoints: (set: CodePointSet) => Regular;
+  readonly #refuse: Refuse;
+  readonly #parsed: ParsedRegex;
 
   constructor(parsed: ParsedRegex, dialect: Dialect, toExpression: (set: CodePointSet) => Regular) {
-    this.parsed = parsed;
-    this.dialect = dialect;
-    this.codePoints = toExpression;
-    this.refuse = (node, what) => {
+    this.#parsed = parsed;
+    this.#dialect = dialect;
+    this.#codePoints = toExpression;
+    this.#refuse = (node, what) => {
       throw refusal(node, what);
     };
   }
 
   compile(isAnchored: boolean): Regular {
-    const { pattern, flags, asserting } = this.parsed;
-    const anyText = isAnchored ? empty : repeat(this.codePoints(allCodePoints), 0, Infinity);
-    if (!asserting.has(pattern)) return sequence([anyText, this.disjunction(pattern, flags), anyText]);
-    const sequences = this.expanded(pattern, flags);
-    return choice(sequences.map((pieces) => withAssertions([anyText, ...pieces, anyText], this.codePoints)));
+    const { pattern, flags, asserting } = this.#parsed;
+    const anyText = isAnchored ? empty : repeat(this.#codePoints(allCodePoints), 0, Infinity);
+    if (!asserting.has(pattern)) return sequence([anyText, this.#disjunction(pattern, flags), anyText]);
+    const sequences = this.#expanded(pattern, flags);
+    return choice(sequences.map((pieces) => withAssertions([anyText, ...pieces, anyText], this.#codePoints)));
   }
 
-  private disjunction(node: { alternatives: AST.Alternative[] }, flags: Flags): Regular {
-    return choice(node.alternatives.map(({ elements }) => sequence(elements.map((element) => this.element(element, flags)))));
+  #disjunction(node: { alternatives: AST.Alternative[] }, flags: Flags): Regular {
+    return choice(node.alternatives.map(({ elements }) => sequence(elements.map((element) => this.#element(element, flags)))));
   }
 
   /** A part without assertions. */
-  private element(node: AST.Element, flags: Flags): Regular {
+  #element(node: AST.Element, flags: Flags): Regular {
     switch (node.type) {
       case "Group":
-        return this.disjunction(node, modified(flags, node.modifiers));
+        return this.#disjunction(node, modified(flags, node.modifiers));
       case "CapturingGroup":
-        return this.disjunction(node, flags);
+        return this.#disjunction(node, flags);
       case "Quantifier":
-        return this.repeated(node, this.element(node.element, flags));
+        return this.#repeated(node, this.#element(node.element, flags));
       case "Character":
       case "CharacterSet":
       case "CharacterClass":
       case "ExpressionCharacterClass":
-        return this.class(node, flags);
+        return this.#class(node, flags);
       default:
-        return this.refuse(node, node.type);
+        return this.#refuse(node, node.type);
     }
   }
 
-  private repeated(node: AST.Quantifier, item: Regular): Regular {
-    if (!Number.isSafeInteger(node.min)) this.refuse(node, "count above 2^53");
+  #repeated(node: AST.Quantifier, item: Regular): Regular {
+    if (!Number.isSafeInteger(node.min)) this.#refuse(node, "count above 2^53");
     return repeat(item, node.min, Number.isSafeInteger(node.max) ? node.max : Infinity);
   }
 
-  private class(node: Parameters<typeof classSetOf>[0], flags: Flags): Regular {
-    const set = classSetOf(node, flags, this.dialect, this.refuse);
+  #class(node: Parameters<typeof classSetOf>[0], flags: Flags): Regular {
+    const set = classSetOf(node, flags, this.#dialect, this.#refuse);
     const one = (codePoint: number) => {
       const itself = codePointSet([codePoint]);
-      return this.codePoints(flags.ignoreCase ? ignoringCase(itself) : itself);
+      return this.#codePoints(flags.ignoreCase ? ignoringCase(itself) : itself);
     };
     const strings = set.strings.map((string) => sequence(string.map(one)));
-    return choice([this.codePoints(set.codePoints), ...strings]);
+    return choice([this.#codePoints(set.codePoints), ...strings]);
   }
 
   /** The alternatives of a group as sequences of parts without assertions, and assertions. */
-  private expanded(node: { alternatives: AST.Alternative[] }, flags: Flags): Piece[][] {
+  #expanded(node: { alternatives: AST.Alternative[] }, flags: Flags): Piece[][] {
     return node.alternatives.flatMap(({ elements }) => {
       let sequences: Piece[][] = [[]];
       for (const element of elements) {
-        const parts = this.expandedElement(element, flags);
+        const parts = this.#expandedElement(element, flags);
         if (sequences.length * parts.length > maxSequences)
-          this.refuse(element, `more than ${maxSequences} combinations of alternatives with assertions`);
+          this.#refuse(element, `more than ${maxSequences} combinations of alternatives with assertions`);
         sequences = sequences.flatMap((pieces) => parts.map((part) => [...pieces, ...part]));
       }
       return sequences;
     });
   }
 
-  private expandedElement(node: AST.Element, flags: Flags): Piece[][] {
-    if (!this.parsed.asserting.has(node)) return [[this.element(node, flags)]];
+  #expandedElement(node: AST.Element, flags: Flags): Piece[][] {
+    if (!this.#parsed.asserting.has(node)) return [[this.#element(node, flags)]];
     switch (node.type) {
       case "Assertion":
-        return [[this.assertion(node, flags)]];
+        return [[this.#assertion(node, flags)]];
       case "Group":
-        return this.expanded(node, modified(flags, node.modifiers));
+        return this.#expanded(node, modified(flags, node.modifiers));
       case "CapturingGroup":
-        return this.expanded(node, flags);
+        return this.#expanded(node, flags);
       case "Quantifier":
-        if (node.max > 1) this.refuse(node, "assertion in a repeated group");
+        if (node.max > 1) this.#refuse(node, "assertion in a repeated group");
         if (node.max === 0) return [[]];
-        return [...(node.min === 0 ? [[]] : []), ...this.expandedElement(node.element, flags)];
+        return [...(node.min === 0 ? [[]] : []), ...this.#expandedElement(node.element, flags)];
       default:
-        return this.refuse(node, node.type);
+        return this.#refuse(node, node.type);
     }
   }
 
-  private assertion(node: AST.Assertion, flags: Flags): Assertion {
+  #assertion(node: AST.Assertion, flags: Flags): Assertion {
     switch (node.kind) {
       case "start":
         return flags.multiline ? lineStart : textStart;
@@ -155,7 +155,7 @@ class RegexCompiler {
       case "word":
         return wordBoundary(flags.ignoreCase, node.negate);
       default:
-        return this.refuse(node, node.kind);
+        return this.#refuse(node, node.kind);
     }
   }
 }

@@ -13,15 +13,15 @@ const maxNesting = 250;
 export class Cursor {
   position = 0;
   readonly text: string;
-  private readonly op: string;
+  readonly #op: string;
   /** Counts the work and memory of the parser. */
   readonly meter: Meter;
-  private depth = 0;
+  #depth = 0;
 
   /** @param op the function that the caller called, for messages. */
   constructor(op: string, text: string, budget?: Budget) {
     if (typeof text !== "string") throw new GrammarError("GRAMMAR_ARGUMENT", `${op}: expected a string, got ${typeof text}`);
-    this.op = op;
+    this.#op = op;
     this.text = text;
     this.meter = new Meter(budget);
   }
@@ -103,15 +103,15 @@ export class Cursor {
 
   /** Whether the position is within what {@link nested} parses. */
   get isNested(): boolean {
-    return this.depth > 0;
+    return this.#depth > 0;
   }
 
   /** Parses something that can contain itself. @throws GrammarError `GRAMMAR_BUDGET` if that is nested too deeply. */
   nested<T>(parse: () => T): T {
-    if (++this.depth > maxNesting)
+    if (++this.#depth > maxNesting)
       throw this.failure("GRAMMAR_BUDGET", `expected at most ${maxNesting} groups within one another, got more`, this.position);
     const result = parse();
-    this.depth--;
+    this.#depth--;
     return result;
   }
 
@@ -146,6 +146,6 @@ export class Cursor {
   }
 
   failure(code: GrammarErrorCode, problem: string, position: number, details: { keyword?: string; advice?: string } = {}): GrammarError {
-    return sourceError(code, `${this.op}: ${problem}`, { text: this.text, index: position, ...details });
+    return sourceError(code, `${this.#op}: ${problem}`, { text: this.text, index: position, ...details });
   }
 }
