@@ -1,5 +1,5 @@
 import { type ConcreteSpec, createRecorder, type OpRecorder, type Plan, ProgramError, type Runtime, type Tensor } from "@centella/core";
-import { isQuantized, type Persistent } from "@centella/core/backend";
+import { isQuantized } from "@centella/core/backend";
 import { dequantize, type GgmlType, rowBytes } from "@centella/quant";
 import type { CompiledPlan } from "../scheduler/scheduler.ts";
 import type { SnapshotLayer } from "./snapshot.ts";
@@ -91,11 +91,6 @@ export class CacheTransfer {
   #compile(record: (layers: ReadonlyMap<string, ConcreteSpec>) => OpRecorder): Promise<Plan> {
     return this.#runtime.compile(record(this.layers), { shareWith: this.#plan });
   }
-}
-
-/** Specs of the layers' caches among a program's persistents, by name. */
-export function cacheLayers(persistents: Iterable<Persistent>): Map<string, ConcreteSpec> {
-  return new Map([...persistents].filter(({ name }) => name.startsWith("cache.")).map(({ name, spec }) => [name, spec]));
 }
 
 /** Data of a run's output, which is freed. */

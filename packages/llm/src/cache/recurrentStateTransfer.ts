@@ -1,10 +1,16 @@
 import { type ConcreteSpec, createRecorder, type OpRecorder, type Plan, type Runtime, type Value } from "@centella/core";
-import { isQuantized, type Persistent } from "@centella/core/backend";
+import { isQuantized } from "@centella/core/backend";
 import type { CompiledPlan } from "../scheduler/scheduler.ts";
-import { cacheLayers, recordSlotCopier, takeData } from "./cacheTransfer.ts";
+import { recordSlotCopier, takeData } from "./cacheTransfer.ts";
 import { blockTokens } from "./prefixCache.ts";
 import type { StateCopier } from "./recurrentStatePool.ts";
 import type { SnapshotLayer } from "./snapshot.ts";
+
+/** Specs of the persistents that hold what a model keeps of its sequences, by name. */
+export interface SequenceMemory {
+  readonly caches: ReadonlyMap<string, ConcreteSpec>;
+  readonly states: ReadonlyMap<string, ConcreteSpec>;
+}
 
 /**
  * Moves rows of recurrent state: to other rows, and between the device and the host. It runs programs of its own on the memory of the
@@ -21,23 +27,28 @@ export class RecurrentStateTransfer implements StateCopier {
   #reader: Promise<Plan> | undefined;
   #writer: Promise<Plan> | undefined;
 
-  private constructor(runtime: Runtime, plan: CompiledPlan, copier: Plan, slotCopier: Plan | undefined) {
+  private constructor(
+    runtime: Runtime,
+    plan: CompiledPlan,
+    { caches, states }: SequenceMemory,
+    copier: Plan,
+    slotCopier: Plan | undefined,
+  ) {
     this.#runtime = runtime;
     this.#plan = plan;
-    this.#states = stateTensors(plan.program.persistents.values());
-    this.hasCache = cacheLayers(plan.program.persistents.values()).size > 0;
+    this.#states = states;
+    this.hasCache = caches.size > 0;
     this.#copier = copier;
     this.#slotCopier = slotCopier;
   }
 
-  static async open(runtime: Runtime, plan: CompiledPlan): Promise<RecurrentStateTransfer> {
-    const persistents = [...plan.program.persistents.values()];
-    const caches = cacheLayers(persistents);
-    const copier = await runtime.compile(recordCopier(stateTensors(persistents)), { shareWith: plan });
+  static async open(runtime: Runtime, plan: CompiledPlan, memory: SequenceMemory): Promise<RecurrentStateTransfer> {
+    const { caches, states } = memory;
+    const copier = await runtime.compile(recordCopier(states), { shareWith: plan });
     // Rows of block types cannot be gathered under another shape.
     const isCopied = caches.size > 0 && [...caches.values()].every(({ dtype }) => !isQuantized(dtype));
     const slotCopier = isCopied ? await runtime.compile(recordSlotCopier(caches, blockTokens), { shareWith: plan }) : undefined;
-    return new RecurrentStateTransfer(runtime, plan, copier, slotCopier);
+    return new RecurrentStateTransfer(runtime, plan, memory, copier, slotCopier);
   }
 
   /** Elements of a row in each state tensor. */
@@ -78,10 +89,6 @@ export class RecurrentStateTransfer implements StateCopier {
     this.#slotCopier?.dispose();
     for (const plan of [this.#reader, this.#writer]) (await plan?.catch(() => undefined))?.dispose();
   }
-}
-
-function stateTensors(persistents: Iterable<Persistent>): Map<string, ConcreteSpec> {
-  return new Map([...persistents].filter(({ name }) => name.startsWith("state.")).map(({ name, spec }) => [name, spec]));
 }
 
 /** Elements of a row. */

@@ -128,11 +128,11 @@ async function openTransfers(
   const isRecurrent = description.config.states.length > 0;
   return {
     stateTransfer: isRecurrent
-      ? await (await import("../cache/recurrentStateTransfer.ts")).RecurrentStateTransfer.open(runtime, plan)
+      ? await (await import("../cache/recurrentStateTransfer.ts")).RecurrentStateTransfer.open(runtime, plan, program)
       : undefined,
     async openCacheTransfer(): Promise<CacheTransfer> {
-      const { CacheTransfer, cacheLayers } = await import("../cache/cacheTransfer.ts");
-      return new CacheTransfer(runtime, plan, cacheLayers(program.program.persistents.values()));
+      const { CacheTransfer } = await import("../cache/cacheTransfer.ts");
+      return new CacheTransfer(runtime, plan, program.caches);
     },
   };
 }

@@ -1,4 +1,4 @@
-import { createRecorder, type OpRecorder, type SymbolicDim, type Value } from "@centella/core";
+import { type ConcreteSpec, createRecorder, type OpRecorder, type SymbolicDim, type Value } from "@centella/core";
 import type { GgufFile } from "@centella/gguf";
 import { blocksOf, blockTokens } from "../cache/prefixCache.ts";
 import { stateRowsPerSequence } from "../cache/recurrentStatePool.ts";
@@ -85,6 +85,10 @@ export class ModelBuilder {
   /** See {@link ModelSizes}. */
   readonly isGeluRounded: boolean;
   readonly result: "logits" | "states";
+  /** Specs of the persistents that hold the layers' caches, by name. */
+  readonly cacheSpecs: Map<string, ConcreteSpec> = new Map();
+  /** Specs of the persistents that hold the recurrent layers' states, by name. */
+  readonly stateSpecs: Map<string, ConcreteSpec> = new Map();
   readonly #activations: ActivationMode;
   readonly #slots: Value;
   readonly #sequences: Value;
@@ -193,21 +197,27 @@ export class ModelBuilder {
     const indices = Array.from({ length: layers }, (_, layer) => layer).filter((layer) => hasCache(layer));
     return new Map(
       indices.map((layer) => {
-        this.#parts.set(`cache.${layer}`, layer);
-        return [layer, this.program.persistent(`cache.${layer}`, { dtype: cacheType, shape }, { init: "zeros" })];
+        const spec = { dtype: cacheType, shape };
+        this.cacheSpecs.set(`cache.${layer}`, spec);
+        return [layer, this.#declareState(`cache.${layer}`, layer, spec)];
       }),
     );
   }
 
   #declareStates({ sequences }: ModelSizes): ReadonlyMap<string, RecurrentState> {
     const tensors = this.config.states.map(({ name, layer, shape }) => {
-      this.#parts.set(name, layer);
       const spec = { dtype: "f32", shape: [sequences * stateRowsPerSequence, ...shape] } as const;
-      return [name, this.program.persistent(name, spec, { init: "zeros" })] as const;
+      this.stateSpecs.set(name, spec);
+      return [name, this.#declareState(name, layer, spec)] as const;
     });
     if (tensors.length === 0) return new Map();
     const rows = this.program.input("stateRows", "i32", [this.T]);
     return new Map(tensors.map(([name, tensor]) => [name, { tensor, rows }]));
+  }
+
+  #declareState(name: string, layer: number, spec: ConcreteSpec): Value {
+    this.#parts.set(name, layer);
+    return this.program.persistent(name, spec, { init: "zeros" });
   }
 }
 

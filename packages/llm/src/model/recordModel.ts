@@ -1,4 +1,4 @@
-import { CentellaError, type OpRecorder, UnsupportedError, type Value } from "@centella/core";
+import { CentellaError, type ConcreteSpec, type OpRecorder, UnsupportedError, type Value } from "@centella/core";
 import type { GgufFile } from "@centella/gguf";
 import { ModelError } from "../errors.ts";
 import type { Adapters } from "../load/adapters.ts";
@@ -11,6 +11,10 @@ export interface RecordedModel {
   readonly weights: readonly Weight[];
   /** The part of the model that each persistent belongs to. */
   readonly parts: ReadonlyMap<string, ModelPart>;
+  /** Specs of the persistents that hold the layers' caches, by name. */
+  readonly caches: ReadonlyMap<string, ConcreteSpec>;
+  /** Specs of the persistents that hold the recurrent layers' states, by name. */
+  readonly states: ReadonlyMap<string, ConcreteSpec>;
 }
 
 /**
@@ -28,7 +32,8 @@ export function recordModel({ config, forward }: ModelDescription, file: GgufFil
     program.output("greedyTokens", program.argmax(result));
     program.output("maxLogits", program.max(result, { axis: -1 }));
   }
-  return { program, weights: [...weights.finish(), ...(builder.adapters?.finish() ?? [])], parts: builder.parts };
+  const { parts, cacheSpecs: caches, stateSpecs: states } = builder;
+  return { program, weights: [...weights.finish(), ...(builder.adapters?.finish() ?? [])], parts, caches, states };
 }
 
 /**
