@@ -11,8 +11,10 @@ function hostMatches(source: string, { flags = "u", anchored = true }: RegexOpti
   return new RegExp(anchored ? `(?:${source})(?![^])` : source, anchored ? `${allFlags}y` : allFlags).test(text);
 }
 
+const patient = { milliseconds: 60_000 };
+
 function grammarMatches({ start }: ReturnType<typeof fromRegex>, text: string): boolean {
-  return matches(start, text);
+  return matches(start, text, patient);
 }
 
 const characters = [..."abk_ 1S", "\n", "ſ", "é", "É", "😀", "\u212a"];
@@ -54,7 +56,7 @@ const sources = fc.letrec<{ source: string; atom: string }>((tie) => ({
   atom: fc.oneof(
     { weight: 4, arbitrary: fc.constantFrom(...characters) },
     fc.constantFrom(".", "\\w", "\\W", "\\d", "\\D", "\\s", "\\S", "[ab]", "[^ab]", "[a-k]", "[^\\W]", "[\\d_]", "[^\\S]", "[]", "[^]"),
-    fc.constantFrom("\\p{Lu}", "\\P{Lu}", "\\p{L}", "[^\\P{Lu}]", "[\\p{Lu}1]", "\\u{1f600}", "\\u0061", "\\x62", "[S-k]", "[^s]"),
+    fc.constantFrom("\\p{AHex}", "\\P{AHex}", "[^\\P{AHex}]", "[\\p{AHex}ſ]", "\\u{1f600}", "\\u0061", "\\x62", "[S-k]", "[^s]"),
     fc.constantFrom("^", "$", "\\b", "\\B"),
   ),
 }));
@@ -92,7 +94,7 @@ describe("fromRegex matches what RegExp matches", () => {
         }
       },
     );
-    fc.assert(property, { seed: 20, numRuns: 1000 });
+    fc.assert(property, { seed: 20, numRuns: 600 });
     expect(refused).toBeLessThan(compared / 10);
   });
 
@@ -123,7 +125,13 @@ describe("fromRegex matches what RegExp matches", () => {
           );
   });
 
-  test.each(["[a--b]", "[\\w--[a-k]]", "[\\w&&[^a]]", "[\\q{ab|c|}x]", "[[\\q{ab|Ab}]--\\q{ab}]", "[^[a-k]_]", "[^\\P{Lu}]", "\\P{Lu}"])(
+  test.each(["\\p{Lu}", "\\P{Lu}", "[^\\p{Lu}]", "[^\\P{Lu}]"])("properties and case: %s", (source) => {
+    for (const flags of ["u", "iu", "v", "iv"])
+      for (const text of fixedTexts)
+        expect(grammarMatches(fromRegex(source, { flags }), text), `${flags} ${text}`).toBe(hostMatches(source, { flags }, text));
+  });
+
+  test.each(["[a--b]", "[\\w--[a-k]]", "[\\w&&[^a]]", "[\\q{ab|c|}x]", "[[\\q{ab|Ab}]--\\q{ab}]", "[^[a-k]_]"])(
     "classes of flag v: %s",
     (source) => {
       for (const flags of ["v", "iv"])
