@@ -1,5 +1,5 @@
 import type { ConcreteSpec, TypedArray } from "@centella/core";
-import { formatSpec, isInteger } from "@centella/core/backend";
+import { elementAt, formatSpec, isInteger } from "@centella/core/backend";
 import { exact, type Tolerance } from "./opCases.ts";
 
 /** A result, its expected value, and the data to reproduce a difference. */
@@ -19,12 +19,12 @@ export interface Comparison {
 export function compareToReference({ what, spec, got, want, tolerance, magnitudes, seed }: Comparison): string | undefined {
   if (got.length !== want.length) return `${what}: got ${got.length} elements, want ${want.length} for ${formatSpec(spec)}`;
   const { rtol, atol, sums = 0 } = isInteger(spec.dtype) ? exact : tolerance;
-  const limitAt = (i: number): number => atol + rtol * Math.abs(want[i]!) + (sums === 0 ? 0 : sums * magnitudes![i]!);
+  const limitAt = (i: number): number => atol + rtol * Math.abs(elementAt(want, i)) + (sums === 0 ? 0 : sums * magnitudes![i]!);
   let worst = -1;
   let excess = 0;
   let wrong = 0;
   for (let i = 0; i < want.length; i++) {
-    const [g, w] = [got[i]!, want[i]!];
+    const [g, w] = [elementAt(got, i), elementAt(want, i)];
     if (Object.is(g, w) || g === w) continue;
     const error = Math.abs(g - w);
     const limit = Number.isFinite(w) ? limitAt(i) : 0;
@@ -34,7 +34,7 @@ export function compareToReference({ what, spec, got, want, tolerance, magnitude
     if (worst < 0 || by > excess) [worst, excess] = [i, by];
   }
   if (worst < 0) return undefined;
-  const [g, w] = [got[worst]!, want[worst]!];
+  const [g, w] = [elementAt(got, worst), elementAt(want, worst)];
   const limit = limitAt(worst);
   const from = seed === undefined ? "" : `, seed ${seed}`;
   return `${what}: ${wrong} of ${want.length} elements differ; worst at [${coordinates(worst, spec.shape)}]: got ${g}, want ${w}, error ${Math.abs(g - w)}, limit ${limit}${from}`;
@@ -76,8 +76,8 @@ export async function expectRejection(
 function coordinates(flat: number, shape: readonly number[]): string {
   const at = shape.map(() => 0);
   for (let axis = shape.length - 1, rest = flat; axis >= 0; axis--) {
-    at[axis] = rest % shape[axis]!;
-    rest = Math.floor(rest / shape[axis]!);
+    at[axis] = rest % elementAt(shape, axis);
+    rest = Math.floor(rest / elementAt(shape, axis));
   }
   return at.join(", ");
 }

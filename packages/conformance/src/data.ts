@@ -1,5 +1,5 @@
 import type { ConcreteSpec, TypedArray } from "@centella/core";
-import { byteLength, decode, decodedArrayOf, elementCount, encode, isInteger, isQuantized } from "@centella/core/backend";
+import { byteLength, decode, decodedArrayOf, elementAt, elementCount, encode, isInteger, isQuantized } from "@centella/core/backend";
 import { blockLayout, dequantize } from "@centella/quant";
 import type { CaseTensor, Fill } from "./opCases.ts";
 
@@ -49,7 +49,9 @@ export function uniform(seed: number, count: number): Float32Array {
 
 function filled(count: number, integers: boolean, fill: Fill | undefined, next: () => number): number[] {
   if (fill === "special")
-    return Array.from({ length: count }, (_, i) => (i % 3 === 1 ? special[Math.floor(next() * special.length)]! : 2 * next() - 1));
+    return Array.from({ length: count }, (_, i) =>
+      i % 3 === 1 ? elementAt(special, Math.floor(next() * special.length)) : 2 * next() - 1,
+    );
   const { low, high } = fill ?? (integers ? { low: -100, high: 100 } : { low: -1, high: 1 });
   return Array.from({ length: count }, () => (integers ? low + Math.floor(next() * (high - low + 1)) : low + next() * (high - low)));
 }

@@ -15,6 +15,7 @@ import { cases } from "./cases/index.ts";
 import { expectClose } from "./compare.ts";
 import { type ConformanceTest, compileOrSkip, withoutLeaks } from "./conformanceTest.ts";
 import { type Contents, contentsOf, seedOf } from "./data.ts";
+import { named } from "./named.ts";
 import type { CaseTensor, OpCase, OpCases } from "./opCases.ts";
 import { sourceOf } from "./sources.ts";
 
@@ -101,7 +102,7 @@ async function evaluateOn(backend: Backend, op: AnyOp, inputs: readonly (Input |
     }
     const outputs = plan.run(Object.fromEntries(inputs.flatMap((input, i) => (input?.as === "input" ? [[String(i), input.stored]] : []))));
     if (op.writes !== undefined) return decode(inputs[op.writes]!.spec, await plan.save(String(op.writes)));
-    using y = outputs.y!;
+    using y = named(outputs, "y");
     return decode(y.spec, await y.data());
   } finally {
     plan.dispose();

@@ -104,6 +104,8 @@ test("core: wrong arguments are typed errors", async () => {
     formatShape: [[2, whole(shape[0])]],
     formatSpec: [spec],
     elementAt: forBackends,
+    entryOf: forBackends,
+    lastOf: forBackends,
     formatRejection: forBackends,
     mapTuple: forBackends,
     tupleOf: forBackends,

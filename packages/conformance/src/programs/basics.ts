@@ -3,6 +3,7 @@ import { hostTensor } from "@centella/core/backend";
 import { expectEqual, expectThat } from "../compare.ts";
 import { type ConformanceTest, compileOrSkip, programTest } from "../conformanceTest.ts";
 import { uniform } from "../data.ts";
+import { named } from "../named.ts";
 import { expectLikeReference, runOnce, withPlan } from "./scenario.ts";
 
 const f32 = (...shape: number[]) => ({ dtype: "f32", shape }) as const;
@@ -53,9 +54,9 @@ async function outputsSurvive(backend: Backend): Promise<void> {
     for (const seed of [20, 30, 40]) await runOnce(plan, inputs(seed));
     return [outputs, alone];
   });
-  using y = first.y!;
-  using sum = first.sum!;
-  expectEqual(`${backend.name}: y after other runs and plan.dispose()`, await y.data(), want.y!.data);
+  using y = named(first, "y");
+  using sum = named(first, "sum");
+  expectEqual(`${backend.name}: y after other runs and plan.dispose()`, await y.data(), named(want, "y").data);
   expectEqual(`${backend.name}: sum, read twice`, await sum.data(), await sum.data());
 }
 
@@ -69,23 +70,23 @@ async function deviceOutputs(backend: Backend): Promise<void> {
   const data = uniform(3, 12);
   await withPlan(backend, first, {}, (p) =>
     withPlan(backend, second, {}, async (q) => {
-      using mid = p.run({ a: data }).b!;
+      using mid = named(p.run({ a: data }), "b");
       using uploaded = backend.upload(f32(3, 4), data);
       const got = await runOnce(q, { b: mid });
-      expectThat(got.c!.spec.shape[0] === 3, "the dim N was not taken from the tensor");
+      expectThat(named(got, "c").spec.shape[0] === 3, "the dim N was not taken from the tensor");
       expectEqual(
         `${backend.name}: device output as an input`,
-        got.c!.data,
+        named(got, "c").data,
         data.map((x) => 4 * x),
       );
       expectEqual(
         `${backend.name}: uploaded tensor as an input`,
-        (await runOnce(q, { b: uploaded })).c!.data,
+        named(await runOnce(q, { b: uploaded }), "c").data,
         data.map((x) => 2 * x),
       );
       expectEqual(
         `${backend.name}: host tensor as an input`,
-        (await runOnce(q, { b: hostTensor(f32(3, 4), data) })).c!.data,
+        named(await runOnce(q, { b: hostTensor(f32(3, 4), data) }), "c").data,
         data.map((x) => 2 * x),
       );
       expectEqual(
@@ -93,8 +94,8 @@ async function deviceOutputs(backend: Backend): Promise<void> {
         await mid.data(),
         data.map((x) => 2 * x),
       );
-      const early = p.run({ a: data }).b!;
-      const later = q.run({ b: early }).c!;
+      const early = named(p.run({ a: data }), "b");
+      const later = named(q.run({ b: early }), "c");
       early.dispose();
       expectEqual(
         `${backend.name}: input disposed right after run()`,
@@ -135,11 +136,11 @@ async function passedThrough(backend: Backend): Promise<void> {
   const data = uniform(6, 5);
   await withPlan(backend, program, { w: weight }, async (plan) => {
     const got = await runOnce(plan, { x: data });
-    expectEqual(`${backend.name}: input as an output`, got.x!.data, data);
-    expectEqual(`${backend.name}: the same input again`, got.again!.data, data);
-    expectEqual(`${backend.name}: persistent as an output`, got.w!.data, weight);
-    expectEqual(`${backend.name}: constant as an output`, got.constant!.data, [7, -8]);
-    expectEqual(`${backend.name}: view of an input as an output`, got.view!.data, data);
+    expectEqual(`${backend.name}: input as an output`, named(got, "x").data, data);
+    expectEqual(`${backend.name}: the same input again`, named(got, "again").data, data);
+    expectEqual(`${backend.name}: persistent as an output`, named(got, "w").data, weight);
+    expectEqual(`${backend.name}: constant as an output`, named(got, "constant").data, [7, -8]);
+    expectEqual(`${backend.name}: view of an input as an output`, named(got, "view").data, data);
   });
 }
 
@@ -167,12 +168,12 @@ async function sync(backend: Backend): Promise<void> {
     const x = uniform(8, 6);
     expectEqual(
       `${backend.name}: runSync`,
-      plan.runSync({ x }).y!,
+      named(plan.runSync({ x }), "y"),
       x.map((v) => Math.max(0, v)),
     );
     expectEqual(
       `${backend.name}: run after runSync`,
-      (await runOnce(plan, { x })).y!.data,
+      named(await runOnce(plan, { x }), "y").data,
       x.map((v) => Math.max(0, v)),
     );
   } finally {

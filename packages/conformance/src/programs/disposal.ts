@@ -1,6 +1,7 @@
 import { type Backend, createProgram, DisposedError, type Program, type TensorSource } from "@centella/core";
 import { expectRejection } from "../compare.ts";
 import { compileOrSkip } from "../conformanceTest.ts";
+import { named } from "../named.ts";
 import { sourceOf } from "../sources.ts";
 
 function sum(): Program {
@@ -16,7 +17,7 @@ const x = Float32Array.of(1, 2, 3, 4);
 export async function disposeWhileBusy(backend: Backend): Promise<void> {
   const plan = await compileOrSkip(backend, sum());
   await plan.load("w", sourceOf(w));
-  const output = plan.run({ x }).y!;
+  const output = named(plan.run({ x }), "y");
   let answer = (): void => undefined;
   const asked = new Promise<void>((resolve) => {
     answer = resolve;
@@ -44,7 +45,7 @@ export async function disposeWhileBusy(backend: Backend): Promise<void> {
   }
   await expectRejection("compile after dispose()", () => backend.compile(sum()), DisposedError);
   await expectRejection("upload after dispose()", () => backend.upload({ dtype: "f32", shape: [4] }, x), DisposedError);
-  await expectRejection("run after dispose()", () => plan.run({ x }).y!.data(), DisposedError);
+  await expectRejection("run after dispose()", () => named(plan.run({ x }), "y").data(), DisposedError);
   await expectRejection("load after dispose()", () => plan.load("w", sourceOf(w)), DisposedError);
   await expectRejection("save after dispose()", () => plan.save("w"), DisposedError);
   plan.dispose();

@@ -1,4 +1,5 @@
 import { type Backend, createProgram, type DType, type ParamsOf, type Program } from "@centella/core";
+import { elementAt } from "@centella/core/backend";
 import { expectClose } from "../compare.ts";
 import { type ConformanceTest, programTest } from "../conformanceTest.ts";
 import { uniform } from "../data.ts";
@@ -72,7 +73,7 @@ function runOf(variant: Variant, tokens: readonly (readonly [number, number])[])
       q: rows(1, heads * dK),
       k: rows(2, kvHeads * dK),
       v: rows(3, kvHeads * dV),
-      slots: Int32Array.from(tokens, ([s, p]) => blockTable[s * 3 + Math.floor(p / blockSize)]! * blockSize + (p % blockSize)),
+      slots: Int32Array.from(tokens, ([s, p]) => elementAt(blockTable, s * 3 + Math.floor(p / blockSize)) * blockSize + (p % blockSize)),
       positions: Int32Array.from(tokens, ([, position]) => position),
       seqOf: Int32Array.from(tokens, ([sequence]) => sequence),
       seqLens: Int32Array.from(seen),

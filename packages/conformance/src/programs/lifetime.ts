@@ -1,6 +1,7 @@
 import { type Backend, createProgram, DisposedError, type Program } from "@centella/core";
 import { expectEqual, expectRejection } from "../compare.ts";
 import { type ConformanceTest, compileOrSkip, programTest } from "../conformanceTest.ts";
+import { named } from "../named.ts";
 import { sourceOf } from "../sources.ts";
 import { runOnce, withPlan } from "./scenario.ts";
 
@@ -18,13 +19,13 @@ async function abort(backend: Backend): Promise<void> {
   await withPlan(backend, sum(), { w }, async (plan) => {
     const reason = new Error("the user left");
     const read = async (signal: AbortSignal, meanwhile: () => void = () => undefined) => {
-      using output = plan.run({ x }, { signal }).y!;
+      using output = named(plan.run({ x }, { signal }), "y");
       meanwhile();
       return await output.data();
     };
     await expectRejection("a run with an aborted signal", () => read(AbortSignal.abort(reason)), Error, /the user left/);
-    expectEqual(`${backend.name}: the run after an aborted one`, (await runOnce(plan, { x })).y!.data, y);
-    using ahead = plan.run({ x }).y!;
+    expectEqual(`${backend.name}: the run after an aborted one`, named(await runOnce(plan, { x }), "y").data, y);
+    using ahead = named(plan.run({ x }), "y");
     const controller = new AbortController();
     await expectRejection(
       "a queued run that is aborted",
@@ -33,7 +34,7 @@ async function abort(backend: Backend): Promise<void> {
       /the user left/,
     );
     expectEqual(`${backend.name}: the run before an aborted one`, await ahead.data(), y);
-    expectEqual(`${backend.name}: the run after a queued one was aborted`, (await runOnce(plan, { x })).y!.data, y);
+    expectEqual(`${backend.name}: the run after a queued one was aborted`, named(await runOnce(plan, { x }), "y").data, y);
     expectEqual(`${backend.name}: a run whose signal stays`, await read(new AbortController().signal), y);
   });
 }
@@ -42,21 +43,21 @@ async function abort(backend: Backend): Promise<void> {
 async function failedInput(backend: Backend): Promise<void> {
   await withPlan(backend, sum(), { w }, async (plan) => {
     const controller = new AbortController();
-    using ahead = plan.run({ x }).y!;
-    using aborted = plan.run({ x }, { signal: controller.signal }).y!;
-    using dependent = plan.run({ x: aborted }).y!;
+    using ahead = named(plan.run({ x }), "y");
+    using aborted = named(plan.run({ x }, { signal: controller.signal }), "y");
+    using dependent = named(plan.run({ x: aborted }), "y");
     controller.abort(new Error("the user left"));
     await expectRejection("the output of a run on a failed input", () => dependent.data(), Error);
     await expectRejection("waiting for it", () => dependent.ready(), Error);
     await ahead.ready();
-    expectEqual(`${backend.name}: the run after`, (await runOnce(plan, { x })).y!.data, y);
+    expectEqual(`${backend.name}: the run after`, named(await runOnce(plan, { x }), "y").data, y);
   });
 }
 
 async function disposed(backend: Backend): Promise<void> {
   const plan = await compileOrSkip(backend, sum());
   await plan.load("w", sourceOf(w));
-  const output = plan.run({ x }).y!;
+  const output = named(plan.run({ x }), "y");
   const copy = await output.data();
   copy.fill(0);
   expectEqual(`${backend.name}: data() is the caller's own copy`, await output.data(), y);
@@ -64,7 +65,7 @@ async function disposed(backend: Backend): Promise<void> {
   output.dispose();
   await expectRejection("data() of a disposed tensor", () => output.data(), DisposedError);
   await expectRejection("a disposed tensor as an input", () => plan.run({ x: output }), DisposedError);
-  const late = plan.run({ x }).y!;
+  const late = named(plan.run({ x }), "y");
   plan.dispose();
   plan.dispose();
   expectEqual(`${backend.name}: queued before plan.dispose()`, await late.data(), y);
@@ -78,9 +79,9 @@ async function disposed(backend: Backend): Promise<void> {
 async function inputsAreTaken(backend: Backend): Promise<void> {
   await withPlan(backend, sum(), { w }, async (plan) => {
     const mine = x.slice();
-    using first = plan.run({ x: mine }).y!;
+    using first = named(plan.run({ x: mine }), "y");
     mine.fill(100);
-    using second = plan.run({ x: mine }).y!;
+    using second = named(plan.run({ x: mine }), "y");
     mine.fill(0);
     expectEqual(`${backend.name}: input changed after run()`, await first.data(), y);
     expectEqual(

@@ -13,6 +13,7 @@ import { isQuantized, typedArrayOf } from "@centella/core/backend";
 import { expectEqual, expectRejection, expectThat } from "../compare.ts";
 import { type ConformanceTest, compileOrSkip, programTest } from "../conformanceTest.ts";
 import { contentsOf, uniform } from "../data.ts";
+import { named } from "../named.ts";
 import { failingSource, sourceOf } from "../sources.ts";
 import { expectLikeReference, runOnce, withPlan } from "./scenario.ts";
 
@@ -61,7 +62,7 @@ async function unloaded(backend: Backend): Promise<void> {
   await expectRejection("reset of a weight", () => plan.reset("w"), ProgramError, /reset: expected a persistent that starts as zeros/);
   await expectRejection("load of an unknown name", () => plan.load("v", sourceOf(w)), ProgramError, /\bv\b/);
   await plan.load("w", sourceOf(w));
-  expectEqual(`${backend.name}: run after load`, (await runOnce(plan, { x: ones })).y!.data, w);
+  expectEqual(`${backend.name}: run after load`, named(await runOnce(plan, { x: ones }), "y").data, w);
   plan.dispose();
 }
 
@@ -107,13 +108,13 @@ async function shared(backend: Backend): Promise<void> {
   await runOnce(first, { x: ones });
   expectEqual(
     `${backend.name}: state of both plans`,
-    (await runOnce(second, { x: ones })).y!.data,
+    named(await runOnce(second, { x: ones }), "y").data,
     w.map((v) => 2 * v),
   );
   first.dispose();
   expectEqual(
     `${backend.name}: the other plan is gone`,
-    (await runOnce(second, { x: ones })).y!.data,
+    named(await runOnce(second, { x: ones }), "y").data,
     w.map((v) => 3 * v),
   );
   second.dispose();
@@ -123,9 +124,9 @@ async function reset(backend: Backend): Promise<void> {
   await withPlan(backend, stateful(), { w }, async (plan) => {
     expectEqual(`${backend.name}: initial state`, await plan.save("state"), [0, 0, 0, 0]);
     await runOnce(plan, { x: ones });
-    using before = plan.run({ x: ones }).y!;
+    using before = named(plan.run({ x: ones }), "y");
     plan.reset("state");
-    using after = plan.run({ x: ones }).y!;
+    using after = named(plan.run({ x: ones }), "y");
     expectEqual(
       `${backend.name}: queued before the reset`,
       await before.data(),
@@ -133,7 +134,7 @@ async function reset(backend: Backend): Promise<void> {
     );
     expectEqual(`${backend.name}: queued after the reset`, await after.data(), w);
     await plan.load("state", sourceOf(Float32Array.of(10, 20, 30, 40)));
-    expectEqual(`${backend.name}: loaded state`, (await runOnce(plan, { x: ones })).y!.data, [11, 22, 33, 44]);
+    expectEqual(`${backend.name}: loaded state`, named(await runOnce(plan, { x: ones }), "y").data, [11, 22, 33, 44]);
   });
 }
 
@@ -169,7 +170,7 @@ async function sharedByName(backend: Backend): Promise<void> {
   const second = await backend.compile(sum(8), { shareWith: first });
   await expectRejection("a weight of another spec is not shared", () => second.run({ x: ones }), ProgramError, /\bw\b/);
   await second.load("w", sourceOf(new Float32Array(8).fill(7)));
-  expectEqual(`${backend.name}: a weight of its own`, (await runOnce(second, { x: ones })).y!.data, [8, 8, 8, 8]);
+  expectEqual(`${backend.name}: a weight of its own`, named(await runOnce(second, { x: ones }), "y").data, [8, 8, 8, 8]);
   expectEqual(`${backend.name}: the other plan's weight`, await first.save("w"), w);
   second.dispose();
   await expectRejection("sharing with a disposed plan", () => backend.compile(sum(4), { shareWith: second }), DisposedError);

@@ -1,5 +1,5 @@
 import { createProgram, type Program, type Shape } from "@centella/core";
-import { elementCount } from "@centella/core/backend";
+import { elementAt, elementCount, lastOf } from "@centella/core/backend";
 import { type ConformanceTest, programTest } from "../conformanceTest.ts";
 import { random, uniform } from "../data.ts";
 import { arithmetic, drawCall, type Known } from "./randomOps.ts";
@@ -44,7 +44,7 @@ export function randomProgram(seed: number): RandomProgram {
   };
 
   const constant = (): Known => {
-    const value = [0.5, 1, -1, 0, -0, 2, 0.3][draw(7)]!;
+    const value = elementAt([0.5, 1, -1, 0, -0, 2, 0.3], draw(7));
     return { ref: program.constant(Float32Array.of(value), "f32", draw(2) === 0 ? [] : [1]), bound: Math.abs(value), error: 0 };
   };
   const pick = (): Known => {
@@ -52,7 +52,7 @@ export function randomProgram(seed: number): RandomProgram {
     if (kind === 0) return constant();
     if (kind === 1) return state;
     // Mostly recent values: chains.
-    return known[Math.max(0, known.length - 1 - (draw(3) === 0 ? draw(known.length) : draw(3)))]!;
+    return elementAt(known, Math.max(0, known.length - 1 - (draw(3) === 0 ? draw(known.length) : draw(3))));
   };
 
   const ops = 1 + draw(60);
@@ -66,14 +66,14 @@ export function randomProgram(seed: number): RandomProgram {
       state = { ...state, ref: program.assign(state.ref, value) };
     }
   }
-  const outputs = [known.at(-1)!, known[draw(known.length)]!, known[draw(known.length)]!];
+  const outputs = [lastOf(known), elementAt(known, draw(known.length)), elementAt(known, draw(known.length))];
   outputs.forEach(({ ref }, i) => {
     program.output(`y${i}`, ref);
   });
   program.output("state", state.ref);
   const runs = [6, 1, 1 + draw(6)].map((rows, run): Run => {
     const inputs = [...program.inputs].map(([name, id], i) => {
-      const { shape } = program.values[id]!.spec;
+      const { shape } = elementAt(program.values, id).spec;
       return [name, uniform(seed + 100 * run + i, elements(shape, rows))] as const;
     });
     return { inputs: Object.fromEntries(inputs), dims: { T: rows } };

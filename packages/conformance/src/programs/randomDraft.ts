@@ -8,7 +8,7 @@ import {
   type TypedArray,
   type Value,
 } from "@centella/core";
-import { type AnyOp, completeParams, resolveSpec, type Unsupported } from "@centella/core/backend";
+import { type AnyOp, completeParams, elementAt, lastOf, resolveSpec, type Unsupported } from "@centella/core/backend";
 import { cases } from "../cases/index.ts";
 import { contentsOf, random } from "../data.ts";
 import type { Fill } from "../opCases.ts";
@@ -51,7 +51,7 @@ export class Draft {
   }
 
   oneOf<T>(choices: readonly T[]): T {
-    return choices[this.draw(choices.length)]!;
+    return elementAt(choices, this.draw(choices.length));
   }
 
   /** A number in [0, 1). */
@@ -135,8 +135,8 @@ export class Draft {
     for (const { inputs, output } of nodes) if (inputs.some((id) => id !== undefined && this.#lasting.has(id))) this.#lasting.add(output);
     const { values } = this.program;
     const isMissing = nodes.some(({ op, inputs, params, output }) => {
-      const specs = inputs.map((id) => (id === undefined ? undefined : values[id]!.spec));
-      return op.alias !== true && this.#unsupported(op, specs, params, values[output]!.spec) !== undefined;
+      const specs = inputs.map((id) => (id === undefined ? undefined : elementAt(values, id).spec));
+      return op.alias !== true && this.#unsupported(op, specs, params, elementAt(values, output).spec) !== undefined;
     });
     const isFloat = ref.spec.dtype === "f32";
     if (isMissing || (isFloat && (bound > limits.bound || error > limits.error))) return false;
@@ -146,7 +146,7 @@ export class Draft {
 
   /** Some outputs, the latest value among them, and how far each may be off. */
   outputs(count: number): Readonly<Record<string, number>> {
-    const chosen = [this.#known.at(-1)!, ...Array.from({ length: count - 1 }, () => this.#known[this.draw(this.#known.length)]!)];
+    const chosen = [lastOf(this.#known), ...Array.from({ length: count - 1 }, () => elementAt(this.#known, this.draw(this.#known.length)))];
     return Object.fromEntries(
       chosen.map(({ ref, error }, i) => {
         this.program.output(`y${i}`, ref);

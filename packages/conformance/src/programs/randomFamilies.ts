@@ -1,5 +1,5 @@
 import type { DType, Shape, Value } from "@centella/core";
-import { elementCount, sameShape } from "@centella/core/backend";
+import { elementAt, elementCount, sameShape } from "@centella/core/backend";
 import { type Draft, isConcreteFrom, precisionOf } from "./randomDraft.ts";
 import { arithmetic, type Candidate, impossible, type Known, transcendental } from "./randomOps.ts";
 
@@ -95,7 +95,9 @@ const convolve2d: Family = (draft) => {
   const groups = draft.oneOf([1, 2, channels].filter((n) => channels % n === 0));
   const pair = (low: number, high: number): [number, number] => [low + draft.draw(high - low + 1), low + draft.draw(high - low + 1)];
   const [kernel, stride, padding, dilation] = [pair(1, 3), pair(1, 2), pair(0, 2), pair(1, 2)];
-  const reaches = [height, width].every((extent, i) => extent + 2 * padding[i]! >= dilation[i]! * (kernel[i]! - 1) + 1);
+  const reaches = [height, width].every(
+    (extent, i) => extent + 2 * elementAt(padding, i) >= elementAt(dilation, i) * (elementAt(kernel, i) - 1) + 1,
+  );
   if (!reaches) return impossible;
   const perGroup = channels / groups;
   const terms = perGroup * kernel[0] * kernel[1];

@@ -1,6 +1,7 @@
 import type { Backend, DimValues, Shape } from "@centella/core";
-import type { Unsupported } from "@centella/core/backend";
+import { elementAt, type Unsupported } from "@centella/core/backend";
 import { type ConformanceTest, programTest } from "../conformanceTest.ts";
+import { named } from "../named.ts";
 import type { RandomProgram } from "./random.ts";
 import { Draft } from "./randomDraft.ts";
 import { type Family, tensorFamilies } from "./randomFamilies.ts";
@@ -30,7 +31,7 @@ export function mixedProgram(seed: number, unsupported: Unsupported = () => unde
   const pick = (): Known => draft.float()!;
   const draw = (n: number): number => draft.draw(n);
   const common: Family = () => drawCall(program, draw, () => draft.next(), pick, matrices);
-  const other: Family = () => drawOther(program, draw, pick, matrices[0]!);
+  const other: Family = () => drawOther(program, draw, pick, elementAt(matrices, 0));
   const kinds: readonly (readonly Family[])[] = [
     [common],
     [common, other],
@@ -47,10 +48,10 @@ export function mixedProgram(seed: number, unsupported: Unsupported = () => unde
   }
   const atol = draft.outputs(4);
   const runs = counts.map((rows, run) => {
-    const dims: DimValues = { T: rows, U: [2, 3, 1][run]! };
+    const dims: DimValues = { T: rows, U: elementAt([2, 3, 1], run) };
     return draft.run(dims, run);
   });
-  return { program, weights: draft.weights, runs, tolerance: (output) => ({ rtol: 0, atol: atol[output]! }) };
+  return { program, weights: draft.weights, runs, tolerance: (output) => ({ rtol: 0, atol: named(atol, output) }) };
 }
 
 /** The seed is in the test's name and in every message: `mixedProgram(seed, backend.unsupported)` makes the same program again. */
@@ -64,7 +65,7 @@ function mixedTest(seed: number): ConformanceTest {
 async function explained(backend: Backend): Promise<void> {
   for (let seed = 2100; seed < 2103; seed++) {
     const { program, weights, runs } = mixedProgram(seed, (...call) => backend.unsupported(...call));
-    await expectExplained(`mixed program ${seed}`, backend, program, weights, runs[0]!);
+    await expectExplained(`mixed program ${seed}`, backend, program, weights, elementAt(runs, 0));
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Dim, Program, Shape, Value } from "@centella/core";
-import { elementCount, sameShape } from "@centella/core/backend";
+import { elementAt, elementCount, sameShape } from "@centella/core/backend";
 
 /** A value of a program: bounds on its elements and on how far they may be off. */
 export interface Known {
@@ -93,7 +93,7 @@ export function drawOther(program: Program, draw: (n: number) => number, pick: (
       return { bound: largest, error, record: () => program.slice(both(), { axis: -1, start, end: start + n }) };
     }
     case 13: {
-      if (shape.length < 2 || program.values[x.ref.id]!.persistent !== undefined) return impossible;
+      if (shape.length < 2 || elementAt(program.values, x.ref.id).persistent !== undefined) return impossible;
       return { ...x, record: () => program.transpose(x.ref, { axes: shape.map((_, axis) => shape.length - 1 - axis) }) };
     }
     case 14: {
@@ -120,7 +120,7 @@ export function drawCall(
   matrices: readonly Value[],
 ): Candidate {
   const x = pick();
-  const cols = matrices[0]!.spec.shape[0] as number;
+  const cols = elementAt(matrices, 0).spec.shape[0] as number;
   const unary = (record: () => Value, bound: number, slope: number, precision: number): Candidate => ({
     bound,
     error: slope * x.error + precision * Math.max(bound, 1e-3),
@@ -146,7 +146,7 @@ export function drawCall(
       return unary(() => program.clip(x.ref, { min: -0.75, max: 0.5 }), Math.min(x.bound, 0.75), 1, 0);
     case 9:
     case 10: {
-      const by = [1, 0.5, -2, 1.5][draw(4)]!;
+      const by = elementAt([1, 0.5, -2, 1.5], draw(4));
       return unary(() => program.scale(x.ref, { by }), Math.abs(by) * x.bound, Math.abs(by), arithmetic);
     }
     case 11:
@@ -170,7 +170,7 @@ export function drawCall(
       const { shape } = x.ref.spec;
       if (shape.length !== 2 || shape[1] !== cols) return impossible;
       const bound = cols * x.bound;
-      const matrix = matrices[draw(matrices.length)]!;
+      const matrix = elementAt(matrices, draw(matrices.length));
       return { bound, error: cols * x.error + cols * arithmetic * bound, record: () => program.matmul(x.ref, matrix) };
     }
     case 18: {
@@ -191,7 +191,7 @@ export function drawCall(
       return unary(() => program.softmax(x.ref), 1, 2, 2 * transcendental);
     case 20:
       // A view of the state is stale after the next write.
-      if (program.values[x.ref.id]!.persistent !== undefined) return impossible;
+      if (elementAt(program.values, x.ref.id).persistent !== undefined) return impossible;
       return { ...x, record: () => program.reshape(x.ref, { shape: [1, ...x.ref.spec.shape].slice(x.ref.spec.shape.length > 3 ? 1 : 0) }) };
     default:
       if (x.ref.spec.shape.length === 0) return impossible;

@@ -1,5 +1,5 @@
 import type { DimValues, Shape, SymbolicDim, Value } from "@centella/core";
-import { ops } from "@centella/core/backend";
+import { elementAt, ops } from "@centella/core/backend";
 import { type Draft, precisionOf } from "./randomDraft.ts";
 import { type Family, projected } from "./randomFamilies.ts";
 import { arithmetic, type Candidate, impossible } from "./randomOps.ts";
@@ -55,7 +55,7 @@ function declareTokens(draft: Draft, T: SymbolicDim, counts: readonly number[]):
     });
   };
   const slotOf = (sequence: number, position: number): number =>
-    order[sequence * blocksPerSequence + Math.floor(position / blockSize)]! * blockSize + (position % blockSize);
+    elementAt(order, sequence * blocksPerSequence + Math.floor(position / blockSize)) * blockSize + (position % blockSize);
   const lengths = (_: DimValues, run: number): Int32Array => Int32Array.of(before(run + 1, 0), before(run + 1, 1));
   return {
     positions: draft.table(

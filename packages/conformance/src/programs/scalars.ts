@@ -1,7 +1,9 @@
 import { type Backend, createProgram, type Tensor } from "@centella/core";
+import { elementAt } from "@centella/core/backend";
 import { expectEqual } from "../compare.ts";
 import { type ConformanceTest, programTest } from "../conformanceTest.ts";
 import { uniform } from "../data.ts";
+import { named } from "../named.ts";
 import { expectLikeReference, runOnce, withPlan } from "./scenario.ts";
 
 async function hostScalar(backend: Backend): Promise<void> {
@@ -53,16 +55,18 @@ function simulate(
   width: number,
   steps: number,
 ): number[][] {
-  let id = ids[0]!;
+  let id = elementAt(ids, 0);
   return Array.from({ length: steps }, (_, position) => {
     const half = width / 2;
     const x = Array.from({ length: width }, (_, d) => {
       const angle = position * 10000 ** ((-2 * (d % half)) / width);
       const at = id * width + (d % half);
-      const [p, q] = [table[at]!, table[at + half]!];
+      const [p, q] = [elementAt(table, at), elementAt(table, at + half)];
       return d < half ? p * Math.cos(angle) - q * Math.sin(angle) : p * Math.sin(angle) + q * Math.cos(angle);
     });
-    const logits = Array.from({ length: vocabulary }, (_, j) => x.reduce((sum, v, d) => sum + v * weight[d * vocabulary + j]!, 0));
+    const logits = Array.from({ length: vocabulary }, (_, j) =>
+      x.reduce((sum, v, d) => sum + v * elementAt(weight, d * vocabulary + j), 0),
+    );
     id = logits.indexOf(Math.max(...logits));
     return [id, position + 1];
   });
@@ -79,8 +83,8 @@ async function scalarBeforeWrite(backend: Backend): Promise<void> {
   await withPlan(backend, program, {}, async (plan) => {
     const first = await runOnce(plan, { x: Float32Array.of(1, 2) });
     const second = await runOnce(plan, { x: Float32Array.of(3, 4) });
-    expectEqual(`${backend.name}: old values`, [first.old!.data[0]!, second.old!.data[0]!], [0, 2]);
-    expectEqual(`${backend.name}: sums`, [...first.sum!.data, ...second.sum!.data], [1, 2, 5, 6]);
+    expectEqual(`${backend.name}: old values`, [named(first, "old").data[0]!, named(second, "old").data[0]!], [0, 2]);
+    expectEqual(`${backend.name}: sums`, [...named(first, "sum").data, ...named(second, "sum").data], [1, 2, 5, 6]);
   });
 }
 

@@ -8,9 +8,10 @@ import {
   reference,
   type TypedArray,
 } from "@centella/core";
-import { type CompileOptions, decode, type ProgramGraph } from "@centella/core/backend";
+import { type CompileOptions, decode, elementAt, type ProgramGraph } from "@centella/core/backend";
 import { expectClose, expectThat } from "../compare.ts";
 import { compileOrSkip } from "../conformanceTest.ts";
+import { named } from "../named.ts";
 import type { Tolerance } from "../opCases.ts";
 import { sourceOf } from "../sources.ts";
 
@@ -84,7 +85,7 @@ export async function expectLikeReference(
   const got = await runAll(backend, program, weights, runs);
   const want = await runAll(await reference({ optimize: false }).open(), program, weights, runs);
   want.forEach((outputs, i) => {
-    expectOutputs(`${backend.name} ${what}, run ${i}`, got[i]!, outputs, tolerance);
+    expectOutputs(`${backend.name} ${what}, run ${i}`, elementAt(got, i), outputs, tolerance);
   });
   return got;
 }
@@ -107,6 +108,6 @@ export async function expectExplained(what: string, backend: Backend, program: P
 export function expectOutputs(what: string, got: Outputs, want: Outputs, tolerances: Tolerances): void {
   for (const [name, { spec, data }] of Object.entries(want)) {
     const tolerance = typeof tolerances === "function" ? tolerances(name) : tolerances;
-    expectClose({ what: `${what}, output ${name}`, spec, got: got[name]!.data, want: data, tolerance });
+    expectClose({ what: `${what}, output ${name}`, spec, got: named(got, name).data, want: data, tolerance });
   }
 }

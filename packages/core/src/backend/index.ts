@@ -26,7 +26,7 @@ export {
   specAt,
 } from "../compiler/passes/groupResults.ts";
 export { decodedArrayOf, isInteger, isQuantized, layoutOf, typedArrayOf } from "../dtype.ts";
-export { elementAt } from "../elementAt.ts";
+export { elementAt, entryOf, lastOf } from "../elementAt.ts";
 export { compileOptions } from "../kinds.ts";
 export { alibiSlope } from "../ops/attention.ts";
 export { type InputsOf, type Ops, ops } from "../ops/index.ts";

@@ -1,8 +1,9 @@
 import { check, isRecord, type Kind, kind } from "@centella/quant/checks";
 import type { Backend } from "../backend/backend.ts";
+import { elementAt, entryOf } from "../elementAt.ts";
 import { ArgumentError } from "../errors.ts";
 import { programGraph } from "../kinds.ts";
-import type { Node, ProgramGraph } from "../program/programGraph.ts";
+import { type Node, type ProgramGraph, specOf } from "../program/programGraph.ts";
 import { structuralKey } from "../program/structuralKey.ts";
 import { type Placement, splitByPlacement } from "../runtime/placement.ts";
 import { type ConcreteSpec, formatShape, formatSpec, maxSpec } from "../spec.ts";
@@ -52,14 +53,14 @@ export function explain(recorded: ProgramGraph, on: ExplainedBackend | Placed = 
     const places = [...extraOutputs.map((operand) => operand.storage), storage].map((result) => memory.placeOf(result));
     return `${places.join(", ")}${isInPlace ? ", in place" : ""}`;
   };
-  const stepOf = new Map(program.nodes.filter(({ op }) => op.alias !== true).map(({ output }, i) => [output, steps[i]!]));
+  const stepOf = new Map(program.nodes.filter(({ op }) => op.alias !== true).map(({ output }, i) => [output, elementAt(steps, i)]));
   let [flops, bytes] = [0, 0];
   const lines = linesOf(program, (node) => {
     if (node.op.alias === true) return "view";
     const cost = costOf(program, node);
     flops += cost.flops;
     bytes += cost.bytes;
-    return `${count(cost.flops)} flops, ${count(cost.bytes)} bytes, ${placeOf(stepOf.get(node.output)!)}`;
+    return `${count(cost.flops)} flops, ${count(cost.bytes)} bytes, ${placeOf(entryOf(stepOf, node.output))}`;
   });
   return [
     `${steps.length} steps on ${name}, from ${recorded.nodes.length} recorded ops`,
@@ -72,16 +73,17 @@ export function explain(recorded: ProgramGraph, on: ExplainedBackend | Placed = 
 
 /** The parts of a placed program, with what moves between them. */
 function explainPlaced(recorded: ProgramGraph, { placement, backends }: Placed): string {
-  const parts = splitByPlacement(recorded, placement, backends[0]!.name);
+  const parts = splitByPlacement(recorded, placement, elementAt(backends, 0).name);
   let moved = 0;
   const listings = parts.map(({ device, program, cuts }, i) => {
     const backend = backends.find(({ name }) => name === device);
     if (backend === undefined) throw new ArgumentError("placement", `devices among ${backends.map(({ name }) => name).join(", ")}`, device);
     const cutLines = cuts.map(({ value, from, bytes }) => {
-      const isMoved = parts[from]!.device !== device;
+      const { device: source } = elementAt(parts, from);
+      const isMoved = source !== device;
       if (isMoved) moved += bytes;
-      const how = isMoved ? `from ${parts[from]!.device} to ${device}, ${count(bytes)} bytes` : `stays on ${device}`;
-      return `%${value}: ${formatSpec(program.values[value]!.spec)} of part ${from + 1} ${how}\n`;
+      const how = isMoved ? `from ${source} to ${device}, ${count(bytes)} bytes` : `stays on ${device}`;
+      return `%${value}: ${formatSpec(specOf(program, value))} of part ${from + 1} ${how}\n`;
     });
     return `part ${i + 1} on ${device}\n${cutLines.join("")}${explain(program, backend)}`;
   });
@@ -96,13 +98,13 @@ export function formatProgram(program: ProgramGraph): string {
 }
 
 function linesOf(program: ProgramGraph, annotate: (node: Node) => string | undefined): readonly string[] {
-  const { values, inputs, persistents, nodes, outputs } = program;
+  const { inputs, persistents, nodes, outputs } = program;
   const nameOf = namesOf(program);
   return [
-    ...[...inputs].map(([name, id]) => `input ${name}: ${formatSpec(values[id]!.spec)}`),
+    ...[...inputs].map(([name, id]) => `input ${name}: ${formatSpec(specOf(program, id))}`),
     ...[...persistents.values()].map(({ name, spec, init }) => `persistent ${name}: ${formatSpec(spec)}, ${init}`),
     ...nodes.flatMap((node) => {
-      const results = [...(node.extraOutputs ?? []), node.output].map((id) => `${nameOf(id)}: ${formatSpec(values[id]!.spec)}`);
+      const results = [...(node.extraOutputs ?? []), node.output].map((id) => `${nameOf(id)}: ${formatSpec(specOf(program, id))}`);
       const note = annotate(node);
       const head = `${results.join(", ")} = ${formatCall(node, nameOf)}`;
       return [note === undefined ? head : `${head}  (${note})`, ...bodyLines(node, nameOf)];
@@ -125,7 +127,10 @@ function formatOption(key: string, value: unknown): string {
 function bodyLines({ op, inputs, params }: Node, nameOf: (id: number) => string): readonly string[] {
   if (!isFused(op)) return [];
   const { body } = params as FusedParams;
-  const nameAt = (place: number): string => (place < inputs.length ? nameOf(inputs[place]!) : `.${place - inputs.length}`);
+  const nameAt = (place: number): string => {
+    const id = inputs[place];
+    return id === undefined ? `.${place - inputs.length}` : nameOf(id);
+  };
   return body.map((call, i) => `  .${i} = ${formatCall(call, nameAt)}`);
 }
 
@@ -142,12 +147,12 @@ function namesOf({ values }: ProgramGraph): (id: number) => string {
     if (definition.kind !== "constant") return `%${id}`;
     return definition.data.length === 1 ? structuralKey("constant", definition.data[0]) : `constant ${formatSpec(spec)}`;
   });
-  return (id) => names[id]!;
+  return (id) => elementAt(names, id);
 }
 
-function costOf({ values }: ProgramGraph, { op, inputs, params, output }: Node): { readonly flops: number; readonly bytes: number } {
-  const specs = inputs.map((id): ConcreteSpec | undefined => (id === undefined ? undefined : maxSpec(values[id]!.spec)));
-  return op.cost(specs, params, maxSpec(values[output]!.spec));
+function costOf(program: ProgramGraph, { op, inputs, params, output }: Node): { readonly flops: number; readonly bytes: number } {
+  const specs = inputs.map((id): ConcreteSpec | undefined => (id === undefined ? undefined : maxSpec(specOf(program, id))));
+  return op.cost(specs, params, maxSpec(specOf(program, output)));
 }
 
 /** Where results lie. */
@@ -172,7 +177,7 @@ function placesOf({ storages }: Lowered, model: NonNullable<Backend["memoryModel
   const { bytes, offsets } = planArena(temporaries, alignment);
   return {
     summary: `an arena of ${count(bytes)} bytes for ${count(apart)} bytes of temporaries`,
-    placeOf: (storage) => persistent(storage) ?? `at ${count(offsets.get(storage.id)!)}`,
+    placeOf: (storage) => persistent(storage) ?? `at ${count(entryOf(offsets, storage.id))}`,
   };
 }
 

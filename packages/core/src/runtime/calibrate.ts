@@ -1,9 +1,11 @@
 import { abortSignal, boolean, callback, check, checkOptions, type Kinds, listOf, positive, string } from "@centella/quant/checks";
 import type { Backend, Plan } from "../backend/backend.ts";
 import type { TypedArray } from "../dtype.ts";
+import { elementAt, lastOf } from "../elementAt.ts";
 import { UnsupportedError } from "../errors.ts";
 import { openBackend } from "../kinds.ts";
 import { createProgram, type Program } from "../program/createProgram.ts";
+import { specOf } from "../program/programGraph.ts";
 import { programCost } from "./select.ts";
 import type { BackendThresholds, Threshold, Thresholds, Transfer } from "./thresholdTypes.ts";
 
@@ -152,10 +154,10 @@ export async function calibrate(backends: readonly Backend[], options: Calibrati
 export function crossoverOf(points: readonly CalibrationPoint[]): { readonly min: Threshold["min"]; readonly reason: string } {
   const ratio = ({ ms, againstMs }: CalibrationPoint): number => ms / againstMs;
   const lost = points.findLastIndex((point) => ratio(point) >= 1);
-  const [last, before] = [points.at(-1)!, points.at(-2)];
-  if (lost < 0) return { min: 0, reason: `faster at every size from ${words(points[0]!.work)} on` };
+  const [last, before] = [lastOf(points), points.at(-2)];
+  if (lost < 0) return { min: 0, reason: `faster at every size from ${words(elementAt(points, 0).work)} on` };
   if (lost < points.length - 1) {
-    const [from, to] = [points[lost]!, points[lost + 1]!];
+    const [from, to] = [elementAt(points, lost), elementAt(points, lost + 1)];
     const share = Math.log(ratio(from)) / (Math.log(ratio(from)) - Math.log(ratio(to)));
     const work = Math.exp(Math.log(from.work) + share * Math.log(to.work / from.work));
     return { min: rounded(work), reason: `slower up to ${words(from.work)}, faster from ${words(to.work)}` };
@@ -182,7 +184,7 @@ async function compare(
   try {
     for (const size of probe.sizes) {
       signal?.throwIfAborted();
-      const growth = points.length < 2 ? 1 : points.at(-1)!.work / points.at(-2)!.work;
+      const growth = points.length < 2 ? 1 : lastOf(points).work / elementAt(points, points.length - 2).work;
       const foreseen = growth * ((points.at(-1)?.ms ?? 0) + (points.at(-1)?.againstMs ?? 0));
       // Each is run at least twice, the first time to warm up.
       if (now() + 2 * foreseen > end) break;
@@ -209,7 +211,7 @@ async function measurePoint(
   probe.record(program, size);
   const inputs: Record<string, TypedArray> = {};
   for (const [name, id] of program.inputs)
-    inputs[name] = new Float32Array((program.values[id]!.spec.shape as readonly number[]).reduce((a, b) => a * b)).fill(0.5);
+    inputs[name] = new Float32Array((specOf(program, id).shape as readonly number[]).reduce((a, b) => a * b)).fill(0.5);
   const plans: Plan[] = [];
   try {
     for (const each of [backend, against]) plans.push(await loaded(await each.compile(program), program));
@@ -222,7 +224,7 @@ async function measurePoint(
         const y = plan.run(inputs).y!;
         await y.data();
         y.dispose();
-        if (round > 0) times[i]!.push(now() - start);
+        if (round > 0) elementAt(times, i).push(now() - start);
       }
     }
     return { work: programCost(program)[probe.unit], ms: median(times[0]), againstMs: median(times[1]) };
@@ -260,7 +262,13 @@ async function measureTransfer(backend: Backend, now: () => number): Promise<Tra
 
 function median(values: readonly number[]): number {
   // A clock that does not tick between two looks would give a ratio of nothing.
-  return Math.max(values.toSorted((a, b) => a - b)[values.length >> 1]!, 1e-6);
+  return Math.max(
+    elementAt(
+      values.toSorted((a, b) => a - b),
+      values.length >> 1,
+    ),
+    1e-6,
+  );
 }
 
 /** To two digits. */

@@ -1,9 +1,10 @@
 import { check, either, listOf, object, string } from "@centella/quant/checks";
 import { consumersOf, versions } from "../compiler/passes/graph.ts";
 import { simplify } from "../compiler/passes/simplify.ts";
+import { elementAt, entryOf } from "../elementAt.ts";
 import { ArgumentError } from "../errors.ts";
 import { programGraph } from "../kinds.ts";
-import type { Node, Output, Persistent, ProgramGraph, ValueInfo } from "../program/programGraph.ts";
+import { type Node, type Output, type Persistent, type ProgramGraph, specOf, type ValueInfo, valueAt } from "../program/programGraph.ts";
 import { byteLength, maxSpec } from "../spec.ts";
 
 /**
@@ -48,14 +49,16 @@ export function splitByPlacement(recorded: ProgramGraph, placement: Placement, d
   const program = simplify(recorded);
   const devices = new Map(
     [...program.persistents.keys()].map((name) => {
-      const given = Object.hasOwn(placement, name) ? placement[name]! : defaultDevice;
+      const given = (Object.hasOwn(placement, name) ? placement[name] : undefined) ?? defaultDevice;
       return [name, typeof given === "string" ? [given] : [...new Set(given)]] as const;
     }),
   );
   for (const { op, inputs } of program.nodes) {
-    const written = op.writes === undefined ? undefined : program.values[inputs[op.writes]!]!.persistent!;
-    if (written !== undefined && devices.get(written)!.length > 1)
-      throw new ArgumentError("placement", `one device for ${written}, which ${op.name} writes`, devices.get(written)!.join(", "));
+    const target = op.writes === undefined ? undefined : inputs[op.writes];
+    const written = target === undefined ? undefined : valueAt(program, target).persistent;
+    if (written === undefined) continue;
+    const all = entryOf(devices, written);
+    if (all.length > 1) throw new ArgumentError("placement", `one device for ${written}, which ${op.name} writes`, all.join(", "));
   }
   const unplaced = [...devices].find(([, all]) => all.length === 0);
   if (unplaced !== undefined) throw new ArgumentError("placement", `a device for ${unplaced[0]}`, "none");
@@ -105,7 +108,7 @@ class Splitter {
     const crossDeviceReads = this.#crossDeviceReads();
     const { partOf, devices } = schedule(this.#items(crossDeviceReads));
     const builders = devices.map((device): PartBuilder => new PartBuilder(this.#program, device));
-    const builderOf = (at: number): PartBuilder => builders[partOf[at]!]!;
+    const builderOf = (at: number): PartBuilder => elementAt(builders, elementAt(partOf, at));
     for (const [i, { value }] of crossDeviceReads.entries()) builderOf(i).computed.add(value);
     for (const [i, node] of nodes.entries()) builderOf(crossDeviceReads.length + i).add(node);
     for (const [i, output] of outputs.entries()) builderOf(crossDeviceReads.length + nodes.length + i).outputs.push(output);
@@ -123,7 +126,7 @@ class Splitter {
   #crossDeviceReads(): readonly Persistent[] {
     const consumers = consumersOf(this.#program.nodes);
     return [...this.#program.persistents.values()].filter(({ name, value }) =>
-      consumers.get(value)?.some((reader) => !this.#placed.get(name)!.includes(this.#devices[reader]!)),
+      consumers.get(value)?.some((reader) => !entryOf(this.#placed, name).includes(elementAt(this.#devices, reader))),
     );
   }
 
@@ -134,16 +137,18 @@ class Splitter {
     for (const [i, { value }] of crossDeviceReads.entries()) producer.set(value, i);
     const readers = this.#readersOfVersions(crossDeviceReads.length);
     return [
-      ...crossDeviceReads.map(({ name }): Item => ({ device: this.#placed.get(name)![0]!, after: [] })),
+      ...crossDeviceReads.map(({ name }): Item => ({ device: elementAt(entryOf(this.#placed, name), 0), after: [] })),
       ...nodes.map(({ op, inputs }, i): Item => {
         const made = inputs.flatMap((id) => (id === undefined ? [] : (producer.get(id) ?? [])));
-        const hazards = op.writes === undefined ? [] : (readers.get(this.#version.get(inputs[op.writes]!)!) ?? []);
-        return { device: this.#devices[i]!, after: [...made, ...hazards.filter((at) => at !== crossDeviceReads.length + i)] };
+        const target = op.writes === undefined ? undefined : inputs[op.writes];
+        const hazards = target === undefined ? [] : (readers.get(entryOf(this.#version, target)) ?? []);
+        return { device: elementAt(this.#devices, i), after: [...made, ...hazards.filter((at) => at !== crossDeviceReads.length + i)] };
       }),
       ...outputs.map(({ value }): Item => {
         const at = producer.get(value);
         const device =
-          this.#devicesOfValue(value)?.[0] ?? (at === undefined ? this.#defaultDevice : this.#devices[at - crossDeviceReads.length]!);
+          this.#devicesOfValue(value)?.[0] ??
+          (at === undefined ? this.#defaultDevice : elementAt(this.#devices, at - crossDeviceReads.length));
         return { device, after: at === undefined ? [] : [at] };
       }),
     ];
@@ -152,7 +157,7 @@ class Splitter {
   /** Declares all persistents of a device in its first part; a device without work gets a part that only holds them. */
   #declare(builders: PartBuilder[]): void {
     for (const persistent of this.#program.persistents.values()) {
-      for (const device of this.#placed.get(persistent.name)!) {
+      for (const device of entryOf(this.#placed, persistent.name)) {
         const first = builders.find((builder) => builder.device === device) ?? new PartBuilder(this.#program, device);
         if (!builders.includes(first)) builders.push(first);
         first.begin(persistent, persistent.value);
@@ -171,44 +176,45 @@ class Splitter {
       readonly views: ReadonlyMap<number, Node>;
     },
   ): void {
-    const { definition } = this.#program.values[id]!;
+    const { definition, persistent } = valueAt(this.#program, id);
     if (definition.kind === "input") builder.inputs.set(definition.name, id);
     if (builder.computed.has(id) || definition.kind === "input" || definition.kind === "constant") return;
     if (this.#devicesOfValue(id)?.includes(builder.device)) {
       // The persistent has the content that this part needs when the part begins.
       const view = all.views.get(id);
-      if (view === undefined) builder.begin(this.#program.persistents.get(this.#program.values[id]!.persistent!)!, id);
-      else {
-        this.#provide(builder, view.inputs[0]!, all);
+      if (view === undefined) {
+        if (persistent !== undefined) builder.begin(entryOf(this.#program.persistents, persistent), id);
+      } else {
+        this.#provide(builder, sourceOf(view), all);
         builder.computed.add(id);
         builder.views.push(view);
       }
       return;
     }
-    const from = all.producers.get(id)!;
-    builder.cuts.push({ ...all.builders[from]!.addCut(id, builder.device), from });
+    const from = entryOf(all.producers, id);
+    builder.cuts.push({ ...elementAt(all.builders, from).addCut(id, builder.device), from });
   }
 
   #devicesOfNodes(): readonly string[] {
-    const { nodes, values } = this.#program;
+    const { nodes } = this.#program;
     const made = new Map<number, number>();
     const devices: (string | undefined)[] = nodes.map(() => undefined);
     nodes.forEach(({ op, inputs, output }, i) => {
       const used = inputs.filter((id) => id !== undefined);
-      const bytes = (id: number): number => byteLength(maxSpec(values[id]!.spec));
+      const bytes = (id: number): number => byteLength(maxSpec(specOf(this.#program, id)));
       const settled = used.filter((id) => this.#devicesOfValue(id)?.length === 1);
       const decisive = op.writes === undefined ? settled.toSorted((a, b) => bytes(b) - bytes(a))[0] : inputs[op.writes];
       const last = Math.max(-1, ...used.map((id) => made.get(id) ?? -1).filter((at) => devices[at] !== undefined));
-      devices[i] = decisive === undefined ? devices[last] : this.#devicesOfValue(decisive)![0];
+      devices[i] = decisive === undefined ? devices[last] : this.#devicesOfValue(decisive)?.[0];
       // A view of a persistent on several devices has no device of its own: each reader makes the view again.
       if (devices[i] !== undefined || !this.#version.has(output)) made.set(output, i);
     });
     const consumers = consumersOf(nodes);
     for (let i = nodes.length - 1; i >= 0; i--) {
-      const { output } = nodes[i]!;
+      const { output } = elementAt(nodes, i);
       const needed = devices[consumers.get(output)?.[0] ?? -1] ?? this.#defaultDevice;
       const own = this.#devicesOfValue(output);
-      devices[i] ??= own === undefined || own.includes(needed) ? needed : own[0]!;
+      devices[i] ??= own === undefined || own.includes(needed) ? needed : elementAt(own, 0);
     }
     return devices as readonly string[];
   }
@@ -216,7 +222,8 @@ class Splitter {
   /** The devices of a value that is stored in a persistent's memory. */
   #devicesOfValue(id: number): readonly string[] | undefined {
     const version = this.#version.get(id);
-    return version === undefined ? undefined : this.#placed.get(this.#program.values[version]!.persistent!)!;
+    const persistent = version === undefined ? undefined : valueAt(this.#program, version).persistent;
+    return persistent === undefined ? undefined : entryOf(this.#placed, persistent);
   }
 
   /** Positions of the calls that read each version of a persistent. They all precede the call that writes the next version. */
@@ -235,16 +242,22 @@ class Splitter {
   }
 }
 
+/** The value that a view is of. */
+function sourceOf({ inputs: [source] }: Node): number {
+  if (source === undefined) throw new RangeError("placement: expected a view to have an input, got none; this is a bug, please report it");
+  return source;
+}
+
 /** Gathers items into parts of one device each. Each part cuts all items that can run, starting from the first that is left. */
 function schedule(items: readonly Item[]): { readonly partOf: readonly number[]; readonly devices: readonly string[] } {
   const partOf: number[] = [];
   const devices: string[] = [];
   let left = items.map((_, at) => at);
   while (left.length > 0) {
-    const { device } = items[left[0]!]!;
+    const { device } = elementAt(items, elementAt(left, 0));
     const part = devices.push(device) - 1;
     left = left.filter((at) => {
-      const item = items[at]!;
+      const item = elementAt(items, at);
       if (item.device !== device || item.after.some((before) => partOf[before] === undefined)) return true;
       partOf[at] = part;
       return false;
@@ -286,10 +299,10 @@ class PartBuilder {
   addCut(value: number, reader: string): Omit<Cut, "from"> {
     const to = reader === this.device ? "device" : "host";
     let name = `%${value} ${to}`;
-    const { inputs, outputs, values } = this.#program;
+    const { inputs, outputs } = this.#program;
     while (inputs.has(name) || outputs.some((output) => output.name === name)) name = `%${name}`;
     this.#cutOutputs.set(name, { name, value, to });
-    return { name, value, bytes: byteLength(maxSpec(values[value]!.spec)) };
+    return { name, value, bytes: byteLength(maxSpec(specOf(this.#program, value))) };
   }
 
   part(values: readonly ValueInfo[]): Part {
@@ -298,10 +311,10 @@ class PartBuilder {
     const inputs = new Map(this.inputs);
     for (const { name, value } of this.cuts) {
       inputs.set(name, value);
-      patched[value] = { ...values[value]!, definition: { kind: "input", name }, persistent: undefined };
+      patched[value] = { ...elementAt(values, value), definition: { kind: "input", name }, persistent: undefined };
     }
     for (const { name, value } of this.#persistents.values()) {
-      patched[value] = { ...values[value]!, definition: { kind: "persistent", name } };
+      patched[value] = { ...elementAt(values, value), definition: { kind: "persistent", name } };
     }
     const program = {
       dims,

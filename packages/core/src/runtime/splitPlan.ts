@@ -2,6 +2,7 @@ import type { Backend, CompileOptions, InputData, LoadOptions, Plan, RunOptions,
 import { bind } from "../backend/bind.ts";
 import { requirePersistent } from "../backend/planBase.ts";
 import type { TypedArray } from "../dtype.ts";
+import { elementAt, entryOf } from "../elementAt.ts";
 import { ArgumentError, DisposedError } from "../errors.ts";
 import { loadOptions, runOptions } from "../kinds.ts";
 import type { ProgramGraph } from "../program/programGraph.ts";
@@ -31,13 +32,13 @@ export async function compilePlaced(
     const fix = "give its factory to createRuntime, and see runtime.candidates for why it is not open";
     throw new ArgumentError("placement", `devices among the open backends ${[...byName.keys()].join(", ")}`, unknown, fix);
   }
-  const split = splitByPlacement(program, placement, backends[0]!.name);
+  const split = splitByPlacement(program, placement, elementAt(backends, 0).name);
   // A single part is the program as it was recorded, with inputs that nothing reads.
-  const parts = split.length === 1 ? [{ ...split[0]!, program }] : split;
+  const parts = split.length === 1 ? split.map((part) => ({ ...part, program })) : split;
   const compiled: CompiledPart[] = [];
   try {
     for (const part of parts) {
-      const backend = byName.get(part.device)!;
+      const backend = entryOf(byName, part.device);
       const known = compiled.find(({ device }) => device === part.device)?.plan ?? shareWith?.planOf(part.device);
       const plan = await backend.compile(part.program, {
         ...(signal && { signal }),
@@ -50,7 +51,7 @@ export async function compilePlaced(
     for (const { plan } of compiled) plan.dispose();
     throw error;
   }
-  return compiled.length === 1 ? compiled[0]!.plan : new SplitPlan(program, compiled, placement, backends);
+  return compiled.length === 1 ? elementAt(compiled, 0).plan : new SplitPlan(program, compiled, placement, backends);
 }
 
 /** Parts of one program on several backends, run one after the other. */
@@ -91,7 +92,7 @@ export class SplitPlan implements Plan {
   }
 
   async save(name: string): Promise<TypedArray> {
-    return this.#holders(name)[0]!.save(name);
+    return elementAt(this.#holders(name), 0).save(name);
   }
 
   reset(name: string): void {
