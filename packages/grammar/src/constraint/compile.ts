@@ -54,6 +54,7 @@ function compiled(grammar: Grammar, vocabulary: Vocabulary, meter: Meter): Const
       "GRAMMAR_EMPTY",
       "compile: expected a grammar that some text matches, got one that no text matches; relax the grammar",
     );
+  automaton.keep();
   const constraint = new Constraint(new Engine(rules, automaton, vocabulary, meter));
   meter.restart();
   return constraint;

@@ -1,7 +1,7 @@
 import type { Meter } from "../budget.ts";
 import type { Automaton } from "../regular/automaton.ts";
 import { type Node, neverNode } from "../regular/nodes.ts";
-import type { Trie } from "../vocabulary/trie.ts";
+import { byteKinds, type Trie } from "../vocabulary/trie.ts";
 import type { Vocabulary } from "../vocabulary/vocabulary.ts";
 import { PlainText } from "./plainText.ts";
 
@@ -15,18 +15,20 @@ export interface Exits {
 export interface LexicalMask {
   /** Tokens that leave the terminal alive: as a mask, or as ids if they are few. */
   readonly mask: Uint32Array | undefined;
-  readonly ids: readonly number[];
+  readonly ids: Int32Array;
   readonly exits: readonly Exits[];
 }
 
 /** What a terminal in some state allows of one trie. */
 interface Part {
-  readonly ids: readonly number[];
+  readonly ids: Int32Array;
   readonly exits: Exits;
 }
 
 /** Fewest ids that are stored as a mask. */
 const denseIds = 1000;
+
+const none = new Int32Array(0);
 
 /** Tokens that stay inside a terminal, cached by the terminal's state. */
 export class LexicalMasks {
@@ -38,12 +40,16 @@ export class LexicalMasks {
   /** Parts of clamped states, by trie. */
   readonly #clamped = new Map<Trie, Map<Node, Part>>();
   readonly #path: Node[] = [];
+  /** Tokens of the walk under way: the first {@link #found}. */
+  readonly #ids: Int32Array;
+  #found = 0;
 
   constructor(vocabulary: Vocabulary, automaton: Automaton, meter: Meter) {
     this.#vocabulary = vocabulary;
     this.#automaton = automaton;
     this.#meter = meter;
     this.#plainText = new PlainText(automaton);
+    this.#ids = vocabulary.scratch;
   }
 
   /** Forgets all masks. */
@@ -58,7 +64,7 @@ export class LexicalMasks {
     let mask = this.#masks.get(node);
     if (mask === undefined) {
       mask = this.#compute(node);
-      this.#meter.charge(300 + (mask.mask?.byteLength ?? 0) + mask.ids.length * 8);
+      this.#meter.charge(300 + (mask.mask?.byteLength ?? 0) + mask.ids.byteLength);
       this.#masks.set(node, mask);
     }
     return mask;
@@ -72,10 +78,10 @@ export class LexicalMasks {
     if (length === undefined) parts.push(this.#part(node, plain));
     const exits = parts.flatMap((part) => (part.exits.nodes.length > 0 ? [part.exits] : []));
     const count = parts.reduce((sum, { ids }) => sum + ids.length, 0);
-    if (length === undefined && count < denseIds) return { mask: undefined, ids: parts.flatMap(({ ids }) => ids), exits };
+    if (length === undefined && count < denseIds) return { mask: undefined, ids: joined(parts, count), exits };
     const mask = length === undefined ? new Uint32Array(maskWords) : this.#vocabulary.plainMask(length).slice();
     for (const { ids } of parts) for (const id of ids) mask[id >> 5]! |= 1 << (id & 31);
-    return { mask, ids: [], exits };
+    return { mask, ids: none, exits };
   }
 
   /** What `node` allows of one trie. No token of the trie can tell `node` from its clamped form, which many states share. */
@@ -96,39 +102,69 @@ export class LexicalMasks {
   }
 
   #walk(start: Node, trie: Trie): Part {
-    const ids: number[] = [];
     const exits: number[] = [];
+    this.#found = 0;
     for (const byte of this.#automaton.firstBytes(start)) {
-      if (trie.roots[byte]! >= 0) this.#walkFrom(start, trie, trie.roots[byte]!, ids, exits);
+      if (trie.roots[byte]! >= 0) this.#walkFrom(start, trie, trie.roots[byte]!, exits);
     }
-    this.#addTwins(ids);
-    this.#meter.charge(100 + 8 * (ids.length + exits.length));
-    return { ids, exits: { trie, nodes: exits } };
+    this.#addTwins();
+    this.#meter.charge(100 + 4 * this.#found + 8 * exits.length);
+    return { ids: this.#ids.slice(0, this.#found), exits: { trie, nodes: exits } };
   }
 
   /** Adds the tokens below a node of the first level that leave the terminal alive, and the nodes where it may end. */
-  #walkFrom(start: Node, { bytes, depths, ends, ids }: Trie, root: number, found: number[], exits: number[]): void {
-    const path = this.#path;
+  #walkFrom(start: Node, { bytes, depths, ends, ids, kinds }: Trie, root: number, exits: number[]): void {
+    const [path, automaton, found] = [this.#path, this.#automaton, this.#ids];
     path[0] = start;
     for (let i = root; i < ends[root]!; ) {
       const depth = depths[i]!;
       const from = path[depth]!;
-      const next = from.row?.[bytes[i]!] ?? this.#automaton.next(from, bytes[i]!);
+      const next = from.row?.[from.classes!.of[bytes[i]!]!] ?? automaton.next(from, bytes[i]!);
       if (next === neverNode) {
         i = ends[i]!;
         continue;
       }
       path[depth + 1] = next;
-      if (ids[i]! >= 0) found.push(ids[i]!);
-      if (next.isNullable && ends[i]! > i + 1) exits.push(i);
-      i++;
+      if (ids[i]! >= 0) found[this.#found++] = ids[i]!;
+      const end = ends[i++]!;
+      if (end === i) continue;
+      // Where every byte below leads back to this state, all tokens below stay inside the terminal.
+      if ((kinds[i - 1]! & ~this.#loops(next)) === 0) {
+        for (; i < end; i++) if (ids[i]! >= 0) found[this.#found++] = ids[i]!;
+      } else if (next.isNullable) exits.push(i - 1);
     }
   }
 
-  /** Adds all tokens with the same bytes. */
-  #addTwins(ids: number[]): void {
-    const { twins } = this.#vocabulary;
-    const count = ids.length;
-    for (let i = 0; i < count; i++) for (let twin = twins[ids[i]!]!; twin >= 0; twin = twins[twin]!) ids.push(twin);
+  /** Kinds of bytes that all lead from `node` back to it. */
+  #loops(node: Node): number {
+    if (node.loops >= 0) return node.loops;
+    let others = 0;
+    if (node.soleByte >= 0) others = -1;
+    else {
+      const row = this.#automaton.row(node);
+      for (let byte = 0; byte < 256; byte++) if (row[node.classes!.of[byte]!] !== node) others |= 1 << byteKinds[byte]!;
+    }
+    // The last kind never counts, so that -1 can stand for what is not known.
+    node.loops = ~others & 0x7fffffff;
+    return node.loops;
   }
+
+  /** Adds all tokens with the same bytes. */
+  #addTwins(): void {
+    const { twins } = this.#vocabulary;
+    const count = this.#found;
+    for (let i = 0; i < count; i++) {
+      for (let twin = twins[this.#ids[i]!]!; twin >= 0; twin = twins[twin]!) this.#ids[this.#found++] = twin;
+    }
+  }
+}
+
+function joined(parts: readonly Part[], count: number): Int32Array {
+  const all = new Int32Array(count);
+  let offset = 0;
+  for (const { ids } of parts) {
+    all.set(ids, offset);
+    offset += ids.length;
+  }
+  return all;
 }

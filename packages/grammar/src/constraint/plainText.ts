@@ -38,14 +38,14 @@ export class PlainText {
     const [head, tail] = body.kind === "pair" ? [body.head.body, body.tail] : [body, emptyNode];
     if (head.kind !== "repeat" || head.max === Infinity || tail.isNullable || this.#startsPlain(tail)) return undefined;
     const endless = this.#automaton.repeat(head.item, 0, Infinity);
-    const row = this.#automaton.row(endless);
     // A turn that is over after one byte leads back to the whole repetition, so it cannot be confused with a longer one.
-    return row[0x20] === endless && this.lengthFrom(endless) === Infinity && this.#hasWholeTurns(endless) ? head.max : undefined;
+    return this.#automaton.next(endless, 0x20) === endless && this.lengthFrom(endless) === Infinity && this.#hasWholeTurns(endless)
+      ? head.max
+      : undefined;
   }
 
   #startsPlain(node: Node): boolean {
-    const text = this.#automaton.row(this.#plain());
-    return this.#automaton.row(node).some((next, byte) => next !== neverNode && text[byte] !== neverNode);
+    return this.#automaton.firstBytes(node).some((byte) => this.#automaton.next(this.#plain(), byte) !== neverNode);
   }
 
   /** Whether every plain character is exactly one turn of a repetition without a maximum. */
@@ -67,10 +67,11 @@ export class PlainText {
     const pairs: [Node, Node][] = [[node, this.#plain()]];
     const seen = new Set([`${node.id}.${this.#plain().id}`]);
     for (const [inTerminal, inText] of pairs) {
-      const [row, text] = [this.#automaton.row(inTerminal), this.#automaton.row(inText)];
-      for (let byte = 0; byte < 256; byte++) {
-        const [after, textAfter] = [row[byte]!, text[byte]!];
-        if (textAfter === neverNode || (byte > 0 && after === row[byte - 1] && textAfter === text[byte - 1])) continue;
+      const classes = this.#automaton.byteClasses.refine(this.#automaton.classesOf(inTerminal), this.#automaton.classesOf(inText));
+      for (const byte of classes.firsts) {
+        const textAfter = this.#automaton.next(inText, byte);
+        if (textAfter === neverNode) continue;
+        const after = this.#automaton.next(inTerminal, byte);
         if (after === neverNode) return undefined;
         const key = `${after.id}.${textAfter.id}`;
         if (seen.has(key)) continue;

@@ -1,5 +1,6 @@
 import type { Meter } from "../budget.ts";
 import type { Automaton } from "../regular/automaton.ts";
+import type { ByteClasses } from "../regular/byteClasses.ts";
 import { emptyNode, type Node, neverNode } from "../regular/nodes.ts";
 import type { ItemSet, ItemSets } from "./itemSets.ts";
 import type { Rules } from "./rules.ts";
@@ -18,7 +19,9 @@ export class State {
   readonly threads: readonly Thread[];
   /** Whether the text may end here. */
   readonly isComplete: boolean;
-  /** States by byte, as far as they are known. */
+  /** Bytes that lead to the same state, once one of the states after this one is known. */
+  classes: ByteClasses | undefined = undefined;
+  /** States by class, as far as they are known. */
   row: (State | undefined)[] | undefined = undefined;
 
   constructor(id: number, threads: readonly Thread[], isComplete: boolean) {
@@ -38,7 +41,10 @@ export const deadState: State = new State(0, [], false);
 
 const stateBytes = 200;
 const threadBytes = 80;
-const rowBytes = 256 * 8;
+const rowBytes = 64;
+const targetBytes = 8;
+/** Most threads of a state whose classes are worth finding. */
+const maxRefined = 16;
 
 /** Makes the states of a grammar, each once until {@link reset}. */
 export class States {
@@ -66,23 +72,24 @@ export class States {
 
   /** The state after `byte`: `deadState` exactly if nothing matches from there on. @throws {GrammarError} `GRAMMAR_BUDGET` */
   next(state: State, byte: number): State {
-    const known = state.row?.[byte];
-    if (known !== undefined) return known;
     if (state.row === undefined) {
-      state.row = this.#row(state);
-      if (state.row[byte] !== undefined) return state.row[byte];
+      state.classes = this.#classesOf(state.threads);
+      this.#meter.charge(rowBytes + targetBytes * state.classes.firsts.length);
+      state.row = new Array(state.classes.firsts.length).fill(undefined);
     }
+    const index = state.classes!.of[byte]!;
+    const known = state.row[index];
+    if (known !== undefined) return known;
     const next = this.#step(state, byte);
-    state.row[byte] = next;
+    state.row[index] = next;
     return next;
   }
 
-  /** A row with the bytes that kill all threads. */
-  #row({ threads }: State): (State | undefined)[] {
-    this.#meter.charge(rowBytes);
-    const row: (State | undefined)[] = new Array(256).fill(deadState);
-    for (const { node } of threads) for (const byte of this.automaton.firstBytes(node)) row[byte] = undefined;
-    return row;
+  /** Bytes that all threads treat alike. */
+  #classesOf(threads: readonly Thread[]): ByteClasses {
+    const { byteClasses } = this.automaton;
+    if (threads.length > maxRefined) return byteClasses.single;
+    return threads.map(({ node }) => this.automaton.classesOf(node)).reduce((all, each) => byteClasses.refine(all, each), byteClasses.all);
   }
 
   /** The state if `thread` ends here, all others apart. */

@@ -1,11 +1,14 @@
 import type { Meter } from "../budget.ts";
 import type { Regular } from "../expression/types.ts";
+import { type ByteClasses, ByteClassTable } from "./byteClasses.ts";
 import { type ByteSet, byteSet, has, narrow } from "./byteSet.ts";
 import { intern } from "./intern.ts";
 import { emptyNode, type Node, neverNode } from "./nodes.ts";
 import { NodeTable } from "./nodeTable.ts";
 
-const rowBytes = 256 * 8;
+/** Estimated bytes of a row, and of one state in it. */
+const rowBytes = 64;
+const targetBytes = 8;
 const allBytes = byteSet([[0, 255]]);
 
 /** Bytes of a character after its first. */
@@ -14,7 +17,9 @@ const maxTail = 3;
 /** A deterministic automaton over bytes, built as far as it is walked. Its states are expressions, its steps Brzozowski derivatives. */
 export class Automaton {
   readonly meter: Meter;
+  readonly byteClasses: ByteClassTable = new ByteClassTable();
   readonly #table: NodeTable;
+  readonly #soleSets: ByteSet[] = [];
 
   constructor(meter: Meter) {
     this.meter = meter;
@@ -31,7 +36,12 @@ export class Automaton {
     return this.#table.repeat(item, min, max);
   }
 
-  /** Forgets all states. Those in use stay valid, and equal ones made later are other objects. */
+  /** Makes the states that exist now permanent. */
+  keep(): void {
+    this.#table.keep();
+  }
+
+  /** Forgets all other states. Those in use stay valid, and equal ones made later are other objects. */
   reset(): void {
     this.#table.reset();
   }
@@ -65,17 +75,22 @@ export class Automaton {
 
   /** The state after `byte`: `neverNode` exactly if nothing matches from there on. @throws {GrammarError} `GRAMMAR_BUDGET` */
   next(node: Node, byte: number): Node {
-    if (node.soleByte < 0) return this.row(node)[byte]!;
-    if (node.soleByte !== byte) return neverNode;
-    node.soleNext ??= this.#derivative(node, byte, allBytes.slice());
-    return node.soleNext;
+    if (node.soleByte >= 0) return node.soleByte === byte ? this.#soleNext(node) : neverNode;
+    return this.row(node)[node.classes!.of[byte]!]!;
   }
 
-  /** The states after each byte: `neverNode` exactly where nothing matches. @throws {GrammarError} `GRAMMAR_BUDGET` */
+  /** Bytes that lead to the same state. */
+  classesOf(node: Node): ByteClasses {
+    if (node.soleByte >= 0) return this.byteClasses.sole(node.soleByte);
+    this.#derivatives(node);
+    return node.classes!;
+  }
+
+  /** The states after the bytes of each class: `neverNode` exactly where nothing matches. @throws {GrammarError} `GRAMMAR_BUDGET` */
   row(node: Node): readonly Node[] {
     if (node.row !== undefined) return node.row;
     const row = this.#derivatives(node);
-    if (node.isComplex) for (let byte = 0; byte < 256; byte++) if (!this.isLive(row[byte]!)) row[byte] = neverNode;
+    if (node.isComplex) for (let i = 0; i < row.length; i++) if (!this.isLive(row[i]!)) row[i] = neverNode;
     node.row = row;
     return row;
   }
@@ -83,7 +98,10 @@ export class Automaton {
   /** Bytes that matching strings start with. */
   firstBytes(node: Node): readonly number[] {
     if (node.soleByte >= 0) return [node.soleByte];
-    return this.row(node).flatMap((next, byte) => (next === neverNode ? [] : byte));
+    const row = this.row(node);
+    const bytes: number[] = [];
+    for (let byte = 0; byte < 256; byte++) if (row[node.classes!.of[byte]!] !== neverNode) bytes.push(byte);
+    return bytes;
   }
 
   /** Whether `node` matches any string. @throws {GrammarError} `GRAMMAR_BUDGET` */
@@ -92,37 +110,48 @@ export class Automaton {
     return node.isLive ?? this.#search(node);
   }
 
+  #soleNext(node: Node): Node {
+    node.soleNext ??= this.#ownDerivative(node, node.soleByte, allBytes.slice());
+    return node.soleNext;
+  }
+
+  /** The derivatives by class, which may be dead without being `neverNode`. */
   #derivatives(node: Node): Node[] {
-    node.derivatives ??= this.#combinedRow(node) ?? this.#ownRow(node);
-    return node.derivatives;
+    if (node.derivatives !== undefined) return node.derivatives;
+    if (node.body.kind === "and") this.#combine(node, node.body.items);
+    else if (node.body.kind === "not") this.#combine(node, [node.body.item]);
+    else this.#derive(node);
+    this.meter.charge(rowBytes + targetBytes * node.derivatives!.length);
+    return node.derivatives!;
   }
 
-  /** The derivatives of an intersection or complement, from those of its items: many states share them. */
-  #combinedRow({ body }: Node): Node[] | undefined {
-    if (body.kind !== "and" && body.kind !== "not") return undefined;
-    this.meter.charge(rowBytes);
-    const rows = (body.kind === "and" ? body.items : [body.item]).map((item) => this.#derivatives(item));
-    const row: Node[] = new Array(256).fill(neverNode);
-    for (let byte = 0; byte < 256; byte++) {
-      if (byte > 0 && rows.every((each) => each[byte] === each[byte - 1])) row[byte] = row[byte - 1]!;
-      else row[byte] = body.kind === "and" ? this.#table.and(rows.map((each) => each[byte]!)) : this.#table.not(rows[0]![byte]!);
-    }
-    return row;
+  /** Finds the derivatives of an intersection or complement from those of its items, which many states share. */
+  #combine(node: Node, items: readonly Node[]): void {
+    const rows = items.map((item) => this.#derivatives(item));
+    const classes = items.map((item) => item.classes!);
+    node.classes = classes.reduce((all, each) => this.byteClasses.refine(all, each));
+    node.derivatives = node.classes.firsts.map((byte) => {
+      const nodes = rows.map((row, i) => row[classes[i]!.of[byte]!]!);
+      return node.body.kind === "and" ? this.#table.and(nodes) : this.#table.not(nodes[0]!);
+    });
   }
 
-  #ownRow(node: Node): Node[] {
-    this.meter.charge(rowBytes);
-    const row: Node[] = new Array(256).fill(neverNode);
+  #derive(node: Node): void {
     const missing = allBytes.slice();
     const alike = allBytes.slice();
+    const classes = new Uint8Array(256);
+    const found: Node[] = [];
     for (let byte = 0; byte < 256; byte++) {
       if (!has(missing, byte)) continue;
       alike.set(missing);
       const next = this.#derivative(node, byte, alike);
       narrow(missing, alike, false);
-      if (next !== neverNode) for (let other = byte; other < 256; other++) if (has(alike, other)) row[other] = next;
+      let number = found.indexOf(next);
+      if (number < 0) number = found.push(next) - 1;
+      if (number > 0) for (let other = byte; other < 256; other++) if (has(alike, other)) classes[other] = number;
     }
-    return row;
+    node.classes = this.byteClasses.intern(classes);
+    node.derivatives = found;
   }
 
   /** Decides by breadth-first search for a nullable state whether `start` is live. */
@@ -143,6 +172,12 @@ export class Automaton {
 
   /** The derivative by `byte`. Leaves in `alike` only bytes that have the same derivative. */
   #derivative(node: Node, byte: number, alike: ByteSet): Node {
+    if (node.soleByte < 0) return this.#ownDerivative(node, byte, alike);
+    narrow(alike, this.#soleSet(node.soleByte), node.soleByte === byte);
+    return node.soleByte === byte ? this.#soleNext(node) : neverNode;
+  }
+
+  #ownDerivative(node: Node, byte: number, alike: ByteSet): Node {
     this.meter.work(1);
     const { body } = node;
     switch (body.kind) {
@@ -170,6 +205,11 @@ export class Automaton {
         return this.#table.sequence(after, this.#table.repeat(body.item, Math.max(0, body.min - 1), body.max - 1));
       }
     }
+  }
+
+  #soleSet(byte: number): ByteSet {
+    this.#soleSets[byte] ??= byteSet([[byte, byte]]);
+    return this.#soleSets[byte];
   }
 
   #pairAfter(node: Node, byte: number, alike: ByteSet): Node {

@@ -15,6 +15,7 @@ export class NodeTable {
   readonly #pairs = new Map<Node, Map<Node, Node>>();
   readonly #others = new Map<string, Node>();
   #nextId = firstId;
+  #firstDropped = firstId;
   #nextList = 0;
   readonly #listIds = new WeakMap<readonly Uint8Array[], number>();
 
@@ -22,12 +23,21 @@ export class NodeTable {
     this.meter = meter;
   }
 
-  /** Forgets all nodes and what is known of their derivatives. Those in use stay valid, and equal ones made later are other objects. */
+  /** Makes the nodes that exist now permanent. */
+  keep(): void {
+    this.#firstDropped = this.#nextId;
+  }
+
+  /**
+   * Forgets all nodes that are not permanent, and what is known of the derivatives of all. Nodes in use stay valid, and equal ones made later
+   * are other objects.
+   */
   reset(): void {
-    for (const node of this.#others.values()) forget(node);
-    for (const pairs of this.#pairs.values()) for (const node of pairs.values()) forget(node);
-    this.#pairs.clear();
-    this.#others.clear();
+    for (const [key, node] of this.#others) if (forget(node) >= this.#firstDropped) this.#others.delete(key);
+    for (const [tail, pairs] of this.#pairs) {
+      for (const [head, node] of pairs) if (forget(node) >= this.#firstDropped) pairs.delete(head);
+      if (pairs.size === 0) this.#pairs.delete(tail);
+    }
   }
 
   bytes(set: ByteSet): Node {
@@ -227,10 +237,12 @@ function times(a: number, b: number): number {
   return a === 0 || b === 0 ? 0 : a * b;
 }
 
-function forget(node: Node): void {
+/** Drops what is known of a node's derivatives. Returns its id. */
+function forget(node: Node): number {
   node.derivatives = undefined;
   node.soleNext = undefined;
   node.row = undefined;
+  return node.id;
 }
 
 function byId(items: Set<Node>): Node[] {

@@ -1,3 +1,4 @@
+import type { ByteClasses } from "./byteClasses.ts";
 import type { ByteSet } from "./byteSet.ts";
 
 /** The form of a regular expression over bytes. */
@@ -40,10 +41,14 @@ export class Node implements Traits {
   readonly soleByte: number;
   /** The state after that byte, once it is known. Such states need no row. */
   soleNext: Node | undefined = undefined;
-  /** Derivatives by byte, of which some may be dead without being `neverNode`. */
+  /** Bytes that have the same derivative, once the derivatives are known. */
+  classes: ByteClasses | undefined = undefined;
+  /** Derivatives by class, of which some may be dead without being `neverNode`. */
   derivatives: Node[] | undefined = undefined;
-  /** States by byte: the derivatives, with `neverNode` for all that are dead. */
+  /** States by class: the derivatives, with `neverNode` for all that are dead. */
   row: readonly Node[] | undefined = undefined;
+  /** Kinds of bytes that lead back to this state, or -1 until they are known. */
+  loops = -1;
   /** Whether any string matches; undefined until it is decided. */
   isLive: boolean | undefined;
 

@@ -14,11 +14,29 @@ export interface Trie {
   readonly ends: Uint32Array;
   /** Token whose bytes are the node's string, or -1. */
   readonly ids: Int32Array;
+  /** Kinds of bytes in each node's subtree, its own byte apart: bits of {@link byteKinds}. */
+  readonly kinds: Uint32Array;
   /** Node of the string of each single byte, or -1. */
   readonly roots: Int32Array;
   /** Length of the longest string. */
   readonly maxDepth: number;
 }
+
+/**
+ * The kind of a byte, 0 to 31. Bytes of one kind are often treated alike: lower-case letters, upper-case letters, digits, bytes above ASCII.
+ * The most common punctuation has kinds of its own.
+ */
+function byteKind(byte: number): number {
+  if (byte >= 0x80) return 0;
+  if (byte >= 0x61 && byte <= 0x7a) return byte <= 0x66 ? 1 : 2;
+  if (byte >= 0x41 && byte <= 0x5a) return byte <= 0x46 ? 3 : 4;
+  if (byte >= 0x30 && byte <= 0x39) return 5;
+  const common = " !#$%&'()*+,-./:;<=>?@_~[]".indexOf(String.fromCharCode(byte));
+  return common < 0 ? 31 : 6 + Math.min(common, 24);
+}
+
+/** The kind of every byte. */
+export const byteKinds: Uint8Array = Uint8Array.from({ length: 256 }, (_, byte) => byteKind(byte));
 
 /** Ids sorted by their strings, equal strings by id. */
 export function sortedByBytes({ bytes, offsets }: Strings): Uint32Array {
@@ -66,11 +84,20 @@ export function buildTrie({ bytes, offsets }: Strings, ids: readonly number[]): 
     [previous, previousEnd] = [start, end];
   }
   for (const node of path) nodes.ends[node] = size;
+  const kinds = new Uint32Array(size);
+  const parents: number[] = [];
+  for (let node = 0; node < size; node++) {
+    const depth = nodes.depths[node]!;
+    parents[depth] = node;
+    for (let each = depth - 1, bit = 1 << byteKinds[nodes.bytes[node]!]!; each >= 0 && (kinds[parents[each]!]! & bit) === 0; each--)
+      kinds[parents[each]!]! |= bit;
+  }
   return {
     bytes: nodes.bytes.slice(0, size),
     depths: nodes.depths.slice(0, size),
     ends: nodes.ends.slice(0, size),
     ids: nodeIds.slice(0, size),
+    kinds,
     roots,
     maxDepth,
   };

@@ -21,6 +21,8 @@ export class Vocabulary {
   readonly others: readonly Trie[];
   /** Another token with the same bytes, or -1: a chain of all tokens with these bytes. @internal */
   readonly twins: Int32Array;
+  /** Room for the ids of all tokens, for one walk of the tries at a time. @internal */
+  readonly scratch: Int32Array;
   readonly #strings: Strings;
   readonly #isText: Uint8Array;
   /** Code points of tokens of plain text; 0 for others. */
@@ -34,6 +36,7 @@ export class Vocabulary {
     this.#strings = strings;
     this.#isText = isText;
     this.#plainLengths = new Uint16Array(this.size);
+    this.scratch = new Int32Array(this.size);
     this.twins = new Int32Array(this.size).fill(-1);
     const plain: number[] = [];
     const others: number[][] = otherLengths.map(() => []);
@@ -129,11 +132,15 @@ function equal(bytes: Uint8Array, a: number, endA: number, b: number, endB: numb
   return true;
 }
 
-/** Code points of plain text: those that JSON strings need no escape for. */
+/**
+ * Code points of plain text: those that JSON strings need no escape for, without the line and paragraph separators, which the dot of a regular
+ * expression does not match.
+ */
 export const plainRanges = [
   [0x20, 0x21],
   [0x23, 0x5b],
-  [0x5d, 0x10ffff],
+  [0x5d, 0x2027],
+  [0x202a, 0x10ffff],
 ] as const;
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -141,14 +148,16 @@ const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 /** Code points of plain text, or 0 for bytes that are no whole characters of plain text. */
 function plainLength(bytes: Uint8Array, start: number, end: number): number {
   let length = 0;
+  let isAscii = true;
   for (let i = start; i < end; i++) {
     const byte = bytes[i]!;
     if (byte < 0x20 || byte === 0x22 || byte === 0x5c) return 0;
     if (byte < 0x80 || byte >= 0xc0) length++;
+    if (byte >= 0x80) isAscii = false;
   }
+  if (isAscii) return length;
   try {
-    if (bytes.subarray(start, end).some((byte) => byte >= 0x80)) decoder.decode(bytes.subarray(start, end));
-    return length;
+    return /[\u2028\u2029]/.test(decoder.decode(bytes.subarray(start, end))) ? 0 : length;
   } catch {
     return 0;
   }

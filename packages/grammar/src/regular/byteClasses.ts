@@ -1,0 +1,65 @@
+/** A partition of the bytes, its classes numbered by their first bytes. Equal partitions of one table are one object. */
+export interface ByteClasses {
+  readonly id: number;
+  /** Class of each byte. */
+  readonly of: Uint8Array;
+  /** First byte of each class. */
+  readonly firsts: readonly number[];
+}
+
+/** Makes partitions, each once. A grammar has few, whatever the number of its states. */
+export class ByteClassTable {
+  readonly #byHash = new Map<number, ByteClasses[]>();
+  readonly #refined = new Map<number, ByteClasses>();
+  readonly #sole: ByteClasses[] = [];
+  #nextId = 0;
+  /** The partition with one class. */
+  readonly all: ByteClasses = this.intern(new Uint8Array(256));
+  /** The partition into single bytes. */
+  readonly single: ByteClasses = this.intern(Uint8Array.from({ length: 256 }, (_, byte) => byte));
+
+  /** The partition whose classes are numbered as in `of`. The array is copied. */
+  intern(of: Uint8Array): ByteClasses {
+    let hash = 0;
+    for (let byte = 0; byte < 256; byte++) hash = Math.imul(hash ^ of[byte]!, 0x01000193) + byte;
+    const similar = this.#byHash.get(hash) ?? [];
+    const known = similar.find((classes) => areEqual(classes.of, of));
+    if (known !== undefined) return known;
+    const firsts: number[] = [];
+    for (let byte = 0; byte < 256; byte++) if (of[byte] === firsts.length) firsts.push(byte);
+    const classes = { id: this.#nextId++, of: of.slice(), firsts };
+    this.#byHash.set(hash, [...similar, classes]);
+    return classes;
+  }
+
+  /** The coarsest partition that is finer than both. */
+  refine(a: ByteClasses, b: ByteClasses): ByteClasses {
+    if (a === b || b === this.all) return a;
+    if (a === this.all) return b;
+    const key = a.id * 2 ** 26 + b.id;
+    let refined = this.#refined.get(key);
+    if (refined === undefined) {
+      const numbers = new Map<number, number>();
+      const of = new Uint8Array(256);
+      for (let byte = 0; byte < 256; byte++) {
+        const pair = a.of[byte]! * 256 + b.of[byte]!;
+        if (!numbers.has(pair)) numbers.set(pair, numbers.size);
+        of[byte] = numbers.get(pair)!;
+      }
+      refined = this.intern(of);
+      this.#refined.set(key, refined);
+    }
+    return refined;
+  }
+
+  /** The partition into one byte and all others. */
+  sole(byte: number): ByteClasses {
+    this.#sole[byte] ??= this.intern(Uint8Array.from({ length: 256 }, (_, each) => Number((each === byte) !== (byte === 0))));
+    return this.#sole[byte];
+  }
+}
+
+function areEqual(a: Uint8Array, b: Uint8Array): boolean {
+  for (let byte = 0; byte < 256; byte++) if (a[byte] !== b[byte]) return false;
+  return true;
+}
