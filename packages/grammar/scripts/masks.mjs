@@ -2,7 +2,6 @@
 //
 //   node --conditions=@centella/source packages/grammar/scripts/masks.mjs [--vocabulary llama-bpe] [--every 1] [--slow 10]
 //
-// Times of compilations and masks are processor time of the thread, so that other work on the machine hardly counts.
 // Every schema of the MaskBench sample is compiled for a real vocabulary. Its valid instances are cut into tokens, always the longest that
 // fits, and the mask is computed before every token, so most states are new when they are asked for. `--every n` takes every n-th schema,
 // `--slow n` lists the n slowest masks and compilations. Both kinds of data are read from $CENTELLA_SHARED (default: ../shared).
@@ -93,10 +92,9 @@ function* tokenized(text) {
 }
 
 function timed(run) {
-  const before = process.threadCpuUsage();
+  const start = performance.now();
   const result = run();
-  const { user, system } = process.threadCpuUsage(before);
-  return { result, ms: (user + system) / 1000 };
+  return { result, ms: performance.now() - start };
 }
 
 function quantiles(numbers) {

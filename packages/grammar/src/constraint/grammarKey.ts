@@ -36,10 +36,10 @@ function childrenOf(expression: Expression): readonly Expression[] {
   return "item" in expression ? [expression.item] : [];
 }
 
-/** The expression as JSON, with numbers for its parts. */
+/** The expression as a text, with numbers for its parts. */
 function formOf(expression: Expression, numbers: ReadonlyMap<Expression, number>): string {
   const parts = childrenOf(expression).map((child) => numbers.get(child)!);
-  return JSON.stringify({ ...expression, items: undefined, item: undefined, parts }, (_, value) =>
-    value === Infinity ? "Infinity" : value,
-  );
+  if (!("items" in expression || "item" in expression)) return JSON.stringify(expression);
+  const counts = expression.kind === "repeat" ? ` ${expression.min} ${expression.max}` : "";
+  return `${expression.kind} ${expression.isRegular}${counts} ${parts}`;
 }
